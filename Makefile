@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Makefile: builds gcprof, its collector library, the workloads and the tests.
+#
+#   V=1                     show the commands
+#   BUILD=release|debug     debug: -O1, collector checks on
+#   SAN=address,undefined   sanitizers, for every target
+#   O=DIR                   where everything is built (default: build)
+
+O      ?= build
+BUILD  ?= release
+SAN    ?=
+PREFIX ?= /usr/local
+CC     ?= gcc
+CLANG  ?= clang
+CFLAGS ?=
+
+VERSION := 0.1.0
+
+
+CFLAGS_release := -O2
+CFLAGS_debug   := -O1 -DGC_CHECK=1
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -g $(CFLAGS_$(BUILD)) -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+	-fno-optimize-sibling-calls -fPIC -fvisibility=hidden -Wall -Wextra -Werror \
+	-Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla -Wundef \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
+ALL_LDFLAGS := $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+DEPFLAGS = -MMD -MP -MF $(@:.o=.d)
+ARCH := $(shell uname -m)
+BPF_ARCH_x86_64 := x86
+
+LIBS := -lbpf -ldw -lelf -lzstd -ljansson -lstdc++ -lpthread -lm
+
+GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
+USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
+	$(wildcard userspace/*.c userspace/*/*.c)))
+BPF_SRC  := $(wildcard bpf/*.bpf.c)
+SKEL     := $(O)/bpf/gcprof.skel.h
+
+WORKLOADS := $(patsubst tests/workloads/%/,$(O)/workloads/%,$(sort $(dir $(wildcard tests/workloads/*/*.c))))
+UNIT      := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(filter-out %/test.c,$(wildcard tests/unit/*.c)))
+FUZZ      := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(filter-out %/driver.c,$(wildcard tests/fuzz/*.c)))
+MAN       := $(wildcard userspace/man/*.1)
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-5s %s\n' $(1) $(patsubst $(O)/%,%,$@)
+endif
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+MAKEFLAGS += --no-builtin-rules
+
+.PHONY: all
+all: program library workloads
+
+.PHONY: program library workloads unit fuzz-targets
+program: $(O)/gcprof
+library: $(O)/libgcprof-gc.a $(O)/libgcprof-gc.so
+workloads: $(WORKLOADS)
+unit: $(UNIT)
+fuzz-targets: $(FUZZ)
+
+# --- objects ----------------------------------------------------------------
+
+$(O)/%.o: %.c
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(INCLUDES) -DGCPROF_VERSION='"$(VERSION)"' -c $< -o $@
+
+# The recorder is the only part that sees the skeleton.
+RECORD_OBJ := $(filter $(O)/userspace/record/% $(O)/userspace/cmd_record.o,$(USER_OBJ))
+$(RECORD_OBJ): INCLUDES := -I$(O)/bpf
+$(RECORD_OBJ): | $(SKEL)
+$(O)/tests/%.o: INCLUDES := -Igc -Iuserspace -Itests/unit
+
+# --- BPF: one object made of every bpf/*.bpf.c, one skeleton -----------------
+
+$(O)/bpf/gcprof.bpf.c: $(BPF_SRC) Makefile
+	@mkdir -p $(@D)
+	$(Q)printf '#include "%s"\n' $(abspath $(BPF_SRC)) > $@
+
+$(O)/bpf/gcprof.bpf.o: $(O)/bpf/gcprof.bpf.c
+	$(call say,BPF)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH_$(ARCH)) -g -O2 -std=gnu11 -Wall -Werror \
+		-Wno-unused-function -I/usr/include/$(ARCH)-linux-gnu -Ibpf -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.tmp
+	$(Q)bpftool gen object $@ $@.tmp && rm -f $@.tmp
+
+$(SKEL): $(O)/bpf/gcprof.bpf.o
+	$(call say,SKEL)
+	$(Q)bpftool gen skeleton $< name gcprof_bpf > $@
+
+# --- libraries and programs ---------------------------------------------------
+
+$(O)/libgcprof-gc.a: $(GC_OBJ)
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/libgcprof-gc.so: $(GC_OBJ)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-gc.so.0 $^ -lpthread -o $@
+
+$(O)/libgcprof-user.a: $(USER_OBJ)
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/gcprof: $(O)/userspace/main.o $(O)/libgcprof-user.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+define workload_rule
+$(O)/workloads/$(1): $(patsubst %.c,$(O)/%.o,$(wildcard tests/workloads/$(1)/*.c)) $(O)/libgcprof-gc.a
+	$$(call say,LINK)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) $$^ -lpthread -lm -o $$@
+endef
+$(foreach w,$(notdir $(WORKLOADS)),$(eval $(call workload_rule,$(w))))
+
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+# --- for people ---------------------------------------------------------------
+
+.PHONY: setup demo test lint fuzz bench accuracy install uninstall clean
+setup:
+	@tools/setup
+
+demo: setup
+	@$(MAKE) --no-print-directory all
+	@tools/demo $(O)
+
+test: setup
+	@$(MAKE) --no-print-directory all unit
+	@$(MAKE) --no-print-directory O=$(O)/san BUILD=debug SAN=address,undefined all unit
+	@tests/run $(O)
+
+lint:
+	@tools/lint
+
+fuzz:
+	@tools/fuzz $(O)
+
+bench: all
+	@tools/bench/run $(O)
+
+accuracy: all
+	@tests/e2e/accuracy $(O) 100
+
+clean:
+	$(Q)rm -rf $(O)
+
+# --- installing ---------------------------------------------------------------
+
+HEADERS := gc/gc.h gc/gc_inline.h gc/frame.h gc/probe_args.h
+BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
+
+install: program library
+	$(Q)install -D -m 755 $(O)/gcprof $(DESTDIR)$(PREFIX)/bin/gcprof
+	$(Q)install -D -m 644 $(O)/libgcprof-gc.a $(DESTDIR)$(PREFIX)/lib/libgcprof-gc.a
+	$(Q)install -D -m 755 $(O)/libgcprof-gc.so $(DESTDIR)$(PREFIX)/lib/libgcprof-gc.so.0
+	$(Q)ln -sf libgcprof-gc.so.0 $(DESTDIR)$(PREFIX)/lib/libgcprof-gc.so
+	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+		'Name: gcprof-gc' 'Description: generational garbage collector with a built-in allocation sampler' \
+		'Version: $(VERSION)' 'Libs: -L$${libdir} -lgcprof-gc' 'Libs.private: -lpthread -lm' \
+		'Cflags: -I$${includedir}/gcprof' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/gcprof-gc.pc
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
+	$(Q)install -D -m 644 tools/completion.bash $(DESTDIR)$(BASH_COMPLETIONS)/gcprof
+
+uninstall:
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/gcprof $(DESTDIR)$(PREFIX)/lib/pkgconfig/gcprof-gc.pc \
+		$(addprefix $(DESTDIR)$(PREFIX)/lib/,libgcprof-gc.a libgcprof-gc.so libgcprof-gc.so.0) \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \
+		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/gcprof
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)
