@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* announce.c: tells a profiler what was there before it: types, managed functions, threads. */
+/*
+ * A profiler has arrived when more listen to a probe than when we last looked.
+ * Each arrival begins an epoch; whatever was announced in an earlier one is
+ * announced again when it is next used. Each probe has epochs of its own: a
+ * tracer attaches them one after another, and may want few of them.
+ */
+#include "internal.h"
+
+#if !GCPROF_NO_SAMPLING
+
+struct audience {
+	uint32_t listeners; /* when we last looked; atomic */
+	uint32_t epoch;     /* arrivals so far; atomic */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct audience of_types, of_codes, of_threads;
+
+static uint32_t epoch_of(const struct audience *audience)
+{
+	return __atomic_load_n(&audience->epoch, __ATOMIC_ACQUIRE);
+}
+
+/* Notes how many listen now; true if somebody came. */
+static bool notice(struct audience *audience, uint32_t now)
+{
+	bool came;
+
+	if (now == __atomic_load_n(&audience->listeners, __ATOMIC_RELAXED))
+		return false;
+	pthread_mutex_lock(&lock);
+	came = now > audience->listeners;
+	if (came)
+		__atomic_store_n(&audience->epoch, audience->epoch + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&audience->listeners, now, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+	return came;
+}
+
+static void fire_thread(struct gc_thread *thread, uint32_t event)
+{
+	thread->announced = epoch_of(&of_threads);
+	probe_thread(&(struct probe_thread){
+		.heap = thread->heap->id,
+		.anchor = &thread->head.anchor,
+		.event = event,
+	});
+}
+
+void announce_poll(struct gc_thread *thread)
+{
+	notice(&of_types, probe_type_listeners());
+	if (notice(&of_codes, probe_code_listeners()))
+		codes_announce();
+	notice(&of_threads, probe_thread_listeners());
+	if (thread->announced != epoch_of(&of_threads))
+		fire_thread(thread, GCPROF_THREAD_ANNOUNCE);
+}
+
+/* Before a sample of this type. Two threads may both announce it: no harm. */
+void announce_type(struct gc_heap *heap, uint32_t type)
+{
+	struct gc_type_info *info = &heap->types[type];
+	uint32_t epoch = epoch_of(&of_types);
+
+	if (__atomic_load_n(&info->epoch, __ATOMIC_RELAXED) == epoch)
+		return;
+	__atomic_store_n(&info->epoch, epoch, __ATOMIC_RELAXED);
+	probe_type(&(struct probe_type){.type = type_probe_id(heap, type), .name = info->name});
+}
+
+void announce_attach(struct gc_thread *thread)
+{
+	notice(&of_threads, probe_thread_listeners());
+	fire_thread(thread, GCPROF_THREAD_ATTACH);
+}
+
+void announce_detach(struct gc_thread *thread)
+{
+	fire_thread(thread, GCPROF_THREAD_DETACH);
+}
+
+/* The child of a fork is another process to a profiler: it starts over. */
+void announce_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	of_types.listeners = 0;
+	of_codes.listeners = 0;
+	of_threads.listeners = 0;
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* check.c: walks the whole heap and verifies the named invariants; slow, for debug builds. */
+#include "internal.h"
+#include "trace.h"
+
+struct checker {
+	struct gc_heap *heap;
+	enum check_when when;
+	const void *object; /* whose references are being looked at, NULL: a root */
+	struct gc_stack work;
+	void **seen; /* hash set of objects */
+	size_t n_seen, capacity;
+	uint64_t old_bytes; /* in reachable old and large objects */
+};
+
+static const char *const when_names[] = {
+	[CHECK_BEFORE] = "before a collection",
+	[CHECK_MINOR_DONE] = "after a minor collection",
+	[CHECK_MARKED] = "after marking",
+	[CHECK_FULL_DONE] = "after a full collection",
+};
+
+/* Ends the program unless `holds`. */
+static void verify(const struct checker *checker, bool holds, const char *invariant,
+		   const void *object)
+{
+	if (!holds)
+		os_fatal("heap check %s: [%s] does not hold for %p, found in %p",
+			 when_names[checker->when], invariant, object, checker->object);
+}
+
+static size_t slot_of(const struct checker *checker, const void *object)
+{
+	uint64_t hash = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (size_t)(hash >> 20) & (checker->capacity - 1);
+}
+
+static void put(struct checker *checker, void *object)
+{
+	size_t i = slot_of(checker, object);
+
+	while (checker->seen[i])
+		i = (i + 1) & (checker->capacity - 1);
+	checker->seen[i] = object;
+}
+
+static void grow(struct checker *checker)
+{
+	size_t old_capacity = checker->capacity;
+	void **old = checker->seen;
+
+	checker->capacity = old_capacity ? old_capacity * 2 : 4096;
+	checker->seen = os_map(checker->capacity * sizeof(void *));
+	if (!checker->seen)
+		os_out_of_memory(checker->capacity * sizeof(void *), "the heap check");
+	for (size_t i = 0; i < old_capacity; i++)
+		if (old[i])
+			put(checker, old[i]);
+	os_unmap(old, old_capacity * sizeof(void *));
+}
+
+/* True if it had not been seen. */
+static bool see(struct checker *checker, void *object)
+{
+	if (checker->n_seen * 2 >= checker->capacity)
+		grow(checker);
+	for (size_t i = slot_of(checker, object); checker->seen[i];
+	     i = (i + 1) & (checker->capacity - 1))
+		if (checker->seen[i] == object)
+			return false;
+	put(checker, object);
+	checker->n_seen++;
+	return true;
+}
+
+static bool in_nursery(const struct checker *checker, const void *object)
+{
+	return nursery_has(&checker->heap->nursery, object);
+}
+
+static bool is_young(const struct checker *checker, const void *object)
+{
+	const struct gc_chunk *chunk = chunk_of(object);
+
+	if (in_nursery(checker, object))
+		return true;
+	return chunk->kind == CHUNK_LARGE && chunk->age != LARGE_OLD;
+}
+
+static bool is_remembered(const void *object)
+{
+	return !(((const struct gc_header *)object)->flags & GC_FLAG_TRACK_YOUNG);
+}
+
+static void check_type(const struct checker *checker, const void *object)
+{
+	uint32_t type = ((const struct gc_header *)object)->type;
+
+	verify(checker, type && type < checker->heap->n_types, "type-known", object);
+}
+
+static void check_old(struct checker *checker, const void *object, size_t size)
+{
+	const struct gc_chunk *chunk = chunk_of(object);
+	bool young = is_young(checker, object);
+
+	if (chunk->kind == CHUNK_LARGE)
+		verify(checker,
+		       (const char *)object == (const char *)chunk + LARGE_OFFSET &&
+			       size == chunk->size,
+		       "cell-start", object);
+	else
+		verify(checker, old_is_cell(&checker->heap->old, object, size), "cell-start",
+		       object);
+	verify(checker, !young || checker->when == CHECK_BEFORE, "nothing-young", object);
+	if (checker->when == CHECK_MINOR_DONE || checker->when == CHECK_FULL_DONE)
+		verify(checker, !is_remembered(object), "old-is-tracked", object);
+	if (checker->when == CHECK_MARKED)
+		verify(checker, old_is_marked(object), "reachable-is-marked", object);
+	if (!young)
+		checker->old_bytes += size;
+}
+
+static void visit(void *context, void **slot)
+{
+	struct checker *checker = context;
+	void *object = *slot;
+
+	if (!object)
+		return;
+	verify(checker, (uintptr_t)object % 8 == 0, "aligned", object);
+	if (in_nursery(checker, object))
+		verify(checker, checker->when == CHECK_BEFORE, "nothing-young", object);
+	if (checker->object && is_young(checker, object) && !is_young(checker, checker->object))
+		verify(checker, is_remembered(checker->object), "no-old-to-young-unremembered",
+		       object);
+	if (see(checker, object))
+		stack_push(&checker->work, object);
+}
+
+static void check_object(struct checker *checker, void *object)
+{
+	const struct gc_type_info *type;
+
+	check_type(checker, object);
+	type = type_of(checker->heap, object);
+	if (!in_nursery(checker, object))
+		check_old(checker, object, type_object_size(type, object));
+	checker->object = object;
+	trace_object(type, object, visit, checker);
+	checker->object = NULL;
+}
+
+static void check_thread(struct checker *checker, const struct gc_thread *thread)
+{
+	const char *limit = __atomic_load_n(&thread->head.limit, __ATOMIC_RELAXED);
+	bool requested = !limit;
+
+	verify(checker, thread->segment <= thread->head.free && thread->head.free <= thread->end,
+	       "buffer", thread);
+	verify(checker, requested || limit == limit_wanted(thread) || limit == thread->end, "limit",
+	       thread);
+	for (const char *byte = thread->head.free; byte < thread->end; byte++)
+		verify(checker, !*byte, "buffer-is-zero", byte);
+	if (checker->when != CHECK_BEFORE)
+		verify(checker, thread->head.free == thread->end && !thread->remembered.count,
+		       "nothing-young", thread);
+}
+
+/* Every object that no longer is tracked must be found through a remembered set. */
+static void check_remembered(struct gc_heap *heap, struct gc_header *object)
+{
+	struct checker checker = {.heap = heap, .when = CHECK_BEFORE};
+
+	verify(&checker, is_remembered(object) && !is_young(&checker, object),
+	       "remembered-is-untracked", object);
+}
+
+static void check_totals(const struct checker *checker)
+{
+	const struct gc_heap *heap = checker->heap;
+
+	if (checker->when == CHECK_FULL_DONE)
+		verify(checker, checker->old_bytes == heap->old.bytes + heap->large.bytes,
+		       "live-is-reachable", NULL);
+	else if (checker->when == CHECK_MINOR_DONE)
+		verify(checker, checker->old_bytes <= heap->old.bytes + heap->large.bytes,
+		       "live-is-reachable", NULL);
+}
+
+static void check_samples(const struct checker *checker)
+{
+#if !GCPROF_NO_SAMPLING
+	const struct gc_sampled_table *old = &checker->heap->sampler.old;
+
+	for (size_t i = 0; i < old->count; i++) {
+		verify(checker, !in_nursery(checker, old->entries[i].object), "samples-are-old",
+		       old->entries[i].object);
+		if (checker->when == CHECK_FULL_DONE)
+			verify(checker, old_is_marked(old->entries[i].object), "samples-are-old",
+			       old->entries[i].object);
+	}
+#else
+	(void)checker;
+#endif
+}
+
+/* The world is stopped. */
+void check_heap(struct gc_heap *heap, enum check_when when)
+{
+	struct checker checker = {.heap = heap, .when = when};
+
+	for (const struct gc_thread *thread = heap->threads; thread; thread = thread->next)
+		check_thread(&checker, thread);
+	if (when == CHECK_BEFORE)
+		barrier_visit(heap, check_remembered);
+	roots_visit(heap, visit, &checker);
+	while (checker.work.count)
+		check_object(&checker, stack_pop(&checker.work));
+	check_totals(&checker);
+	check_samples(&checker);
+	stack_free(&checker.work);
+	os_unmap(checker.seen, checker.capacity * sizeof(void *));
+}

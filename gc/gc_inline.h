@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_inline.h: what is inlined into callers: allocation, write barrier, frames, safepoint. */
+/*
+ * Sampling adds nothing here: the allocation limit is the only thing that is
+ * compared, and limit.c alone decides where it lies. A test disassembles these
+ * functions built with and without sampling and compares them.
+ */
+#ifndef GCPROF_GC_INLINE_H
+#define GCPROF_GC_INLINE_H
+
+#ifndef GCPROF_GC_H
+#error "include gc.h instead"
+#endif
+
+#include <string.h>
+
+#define GC_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define GC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define GC_ALIGN(size) (((size) + 7) & ~(size_t)7)
+
+/* The part of struct gc_thread that is inlined. Only the collector writes `limit`. */
+struct gc_thread_head {
+	char *free;              /* next free byte of the thread's nursery buffer */
+	char *limit;             /* allocations that would end past it take the slow path */
+	struct gc_anchor anchor; /* the innermost shadow-stack frame */
+	size_t large_size;       /* objects from this size on are never in the nursery */
+};
+
+enum gc_flag {
+	GC_FLAG_TRACK_YOUNG = 1, /* old object, not yet remembered: a store into it must be seen */
+};
+
+/* Slow paths; call the functions below instead. */
+void *gc_alloc_slow(struct gc_thread *thread, gc_type type, size_t size);
+void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t length);
+void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object);
+void gc_safepoint_slow(struct gc_thread *thread);
+
+/*
+ * A new object of `size` bytes (sizeof its struct), zeroed but for its header.
+ * May collect: see gc.h. Never returns NULL.
+ */
+static inline void *gc_alloc(struct gc_thread *thread, gc_type type, size_t size)
+{
+	struct gc_thread_head *head = (struct gc_thread_head *)thread;
+	char *object = head->free;
+	char *end = object + GC_ALIGN(size);
+	if (GC_UNLIKELY(end > __atomic_load_n(&head->limit, __ATOMIC_RELAXED)))
+		return gc_alloc_slow(thread, type, size);
+	head->free = end;
+	((struct gc_header *)object)->type = type;
+	return object;
+}
+
+#define GC_NEW(thread, type, struct_type) \
+	((struct_type *)gc_alloc(thread, type, sizeof(struct_type)))
+
+/* A new array of `length` zeroed items, its length already stored. May collect. */
+static inline void *gc_alloc_array(struct gc_thread *thread, gc_type type, uint64_t length)
+{
+	return gc_alloc_array_slow(thread, type, length);
+}
+
+/* Lets a waiting collection run; call it in loops that allocate nothing. May collect. */
+static inline void gc_safepoint(struct gc_thread *thread)
+{
+	struct gc_thread_head *head = (struct gc_thread_head *)thread;
+	if (GC_UNLIKELY(head->free > __atomic_load_n(&head->limit, __ATOMIC_RELAXED)))
+		gc_safepoint_slow(thread);
+}
+
+/* Stores `value` (or NULL) into the reference at `slot`, which lies in `object`. */
+static inline void gc_write(struct gc_thread *thread, void *object, void *slot, const void *value)
+{
+	struct gc_header *header = (struct gc_header *)object;
+	if (GC_UNLIKELY(__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & GC_FLAG_TRACK_YOUNG))
+		gc_barrier_slow(thread, header);
+	memcpy(slot, &value,
+	       sizeof(value)); /* a store; memcpy because the slot has a type of its own */
+}
+
+/*
+ * Pushes a frame with `nslots` references, which follow the header directly and
+ * are set to NULL here. Frames are popped in reverse order, in the function
+ * that pushed them.
+ */
+static inline void gc_frame_push(struct gc_thread *thread, struct gc_frame *frame, uint32_t code,
+				 uint32_t nslots)
+{
+	struct gc_anchor *anchor = &((struct gc_thread_head *)thread)->anchor;
+	void **slots = (void **)(frame + 1);
+	memset(slots, 0, nslots * sizeof(*slots));
+	frame->prev = anchor->top;
+	frame->code = code;
+	frame->pc = 0;
+	frame->nslots = nslots;
+	frame->reserved = 0;
+	__atomic_store_n(&anchor->top, (uint64_t)(uintptr_t)frame, __ATOMIC_RELEASE);
+}
+
+static inline void gc_frame_pop(struct gc_thread *thread, struct gc_frame *frame)
+{
+	__atomic_store_n(&((struct gc_thread_head *)thread)->anchor.top, frame->prev,
+			 __ATOMIC_RELEASE);
+}
+
+/*
+ * Declares and pushes a frame whose members are references and nothing else:
+ *
+ *	GC_FRAME(thread, frame, 0, struct node *left; struct node *right;);
+ *	frame.root.left = GC_NEW(thread, node_type, struct node);
+ *	GC_FRAME_END(thread, frame);
+ */
+#define GC_FRAME(thread, name, code, ...) \
+	struct {                          \
+		struct gc_frame header;   \
+		struct {                  \
+			__VA_ARGS__       \
+		} root;                   \
+	} name;                           \
+	gc_frame_push(thread, &name.header, code, sizeof(name.root) / sizeof(void *))
+
+#define GC_FRAME_END(thread, name) gc_frame_pop(thread, &name.header)
+
+#endif

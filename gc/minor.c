@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* minor.c: the minor collection: promotes what is reachable in the nursery. */
+/*
+ * Every young object that a root, a remembered old object or another survivor
+ * refers to is copied into the old generation, once: the header of the original
+ * is overwritten with the copy's address. An address has 48 bits and the type
+ * in the lowest 16 of a valid header is never 0, so one word holds either, and
+ * objects of 8 bytes can move too.
+ */
+#include "internal.h"
+#include "trace.h"
+
+/* Objects wait this long between asking for their children and looking at them. */
+enum { AHEAD = 4 };
+
+struct minor {
+	struct gc_heap *heap;
+	uintptr_t base; /* of the nursery */
+	uintptr_t size;
+	uint64_t bytes; /* promoted */
+	uint64_t objects;
+	bool any_large; /* there are young large objects to look out for */
+};
+
+_Static_assert(sizeof(struct gc_header) == 8, "a forwarding address fits into it");
+_Static_assert(offsetof(struct gc_header, type) == 0, "the type is the low half-word");
+
+static inline void *forwarded(uint64_t word)
+{
+	return (uint16_t)word ? NULL : (void *)(uintptr_t)(word >> 16);
+}
+
+static inline uint64_t header_word(const void *object)
+{
+	uint64_t word;
+
+	memcpy(&word, object, sizeof(word));
+	return word;
+}
+
+/* Copies words; calling memcpy() costs more than copying a small object. */
+static inline void copy_words(char *to, const char *from, size_t size)
+{
+	if (size > 128) {
+		memcpy(to, from, size);
+		return;
+	}
+	if (size & 8) {
+		memcpy(to, from, 8);
+		to += 8;
+		from += 8;
+	}
+	for (size &= ~(size_t)15; size; size -= 16, to += 16, from += 16) {
+		memcpy(to, from, 16);
+		__asm__("" : "+r"(to)); /* or the compiler makes a call of it after all */
+	}
+}
+
+static void *promote(struct minor *minor, char *object)
+{
+	struct gc_heap *heap = minor->heap;
+	uint64_t word = header_word(object);
+	const struct gc_type_info *type;
+	struct gc_header *copy = forwarded(word);
+	size_t size;
+
+	if (copy)
+		return copy;
+	type = &heap->types[(uint16_t)word];
+	size = type_object_size(type, object);
+	copy = old_alloc(&heap->old, size);
+	copy_words((char *)copy, object, size);
+	copy->flags = GC_FLAG_TRACK_YOUNG;
+	word = (uint64_t)(uintptr_t)copy << 16;
+	memcpy(object, &word, sizeof(word));
+	minor->bytes += size;
+	minor->objects++;
+	if (type_has_references(type))
+		stack_push(&heap->work, copy);
+	return copy;
+}
+
+static void visit_large(struct minor *minor, void *object)
+{
+	struct gc_chunk *chunk = chunk_of(object);
+
+	if (chunk->kind != CHUNK_LARGE || chunk->age != LARGE_YOUNG)
+		return;
+	chunk->age = LARGE_YOUNG_VISITED;
+	stack_push(&minor->heap->work, object);
+}
+
+static inline void visit(void *context, void **slot)
+{
+	struct minor *minor = context;
+	char *object = *slot;
+
+	if ((uintptr_t)object - minor->base < minor->size)
+		*slot = promote(minor, object);
+	else if (minor->any_large && object)
+		visit_large(minor, object);
+}
+
+static void trace_remembered(struct gc_heap *heap, struct gc_header *object)
+{
+	stack_push(&heap->work, object);
+}
+
+/* Asks for the objects that `object` refers to in its fixed part. */
+static void prefetch_children(const struct gc_heap *heap, void *object)
+{
+	const struct gc_type_info *type = type_of(heap, object);
+
+	for (uint32_t i = 0; i < type->n_pointers; i++)
+		__builtin_prefetch(*(void **)((char *)object + type->pointers[i]), 1);
+}
+
+/* A short queue between the stack and the tracing hides the way to memory. */
+static void trace_all(struct minor *minor)
+{
+	struct gc_heap *heap = minor->heap;
+	void *queue[AHEAD] = {NULL};
+	unsigned waiting = 0, at = 0;
+
+	while (heap->work.count || waiting) {
+		void *next = heap->work.count ? stack_pop(&heap->work) : NULL;
+		void *object = queue[at];
+
+		if (next)
+			prefetch_children(heap, next);
+		queue[at] = next;
+		at = (at + 1) % AHEAD;
+		waiting += (next != NULL) - (object != NULL);
+		if (object)
+			trace_object(type_of(heap, object), object, visit, minor);
+	}
+}
+
+/* Finds and copies all that is reachable and young. The world is stopped. */
+void minor_trace(struct gc_heap *heap)
+{
+	struct minor minor = {
+		.heap = heap,
+		.base = (uintptr_t)heap->nursery.base,
+		.size = (uintptr_t)(heap->nursery.end - heap->nursery.base),
+		.any_large = heap->large.young,
+	};
+
+	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
+		nursery_account(thread);
+	heap->last.nursery_used = heap->nursery.used;
+	roots_visit(heap, visit, &minor);
+	barrier_visit(heap, trace_remembered);
+	trace_all(&minor);
+	heap->last.promoted_bytes += minor.bytes;
+	heap->last.promoted_objects += minor.objects;
+}
+
+/* Where a young object is now, NULL if it was not reached. */
+static void *survivor(struct gc_heap *heap, void *object)
+{
+	if (nursery_has(&heap->nursery, object))
+		return forwarded(header_word(object));
+	return chunk_of(object)->age == LARGE_YOUNG_VISITED ? object : NULL;
+}
+
+/* Tells what became of samples and gets the nursery ready for new objects. */
+void minor_finish(struct gc_heap *heap)
+{
+	fate_minor(heap, survivor);
+	large_finish_minor(heap);
+	barrier_reset(heap);
+	nursery_empty(heap);
+	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
+		limit_drop_buffer(thread);
+}

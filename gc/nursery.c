@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* nursery.c: the nursery, its buffers, and the slow path of allocation. */
+#include "internal.h"
+
+/* The largest part of a buffer that may be wasted to start a new one. */
+enum { WASTE_SHIFT = 3 };
+
+int nursery_init(struct gc_heap *heap)
+{
+	struct gc_nursery *nursery = &heap->nursery;
+	size_t size = heap->options.nursery_size;
+
+	/* Aligned to large pages if it can use one; not to the chunks' size in vain: nothing
+	 * ever looks for a chunk header in the nursery. */
+	nursery->base = size >= 4 * CHUNK_SIZE ? os_map_aligned(size, 4 * CHUNK_SIZE)
+					       : os_map(size);
+	if (!nursery->base)
+		return -ENOMEM;
+	os_prefer_huge(nursery->base, size);
+	nursery->end = nursery->base + size;
+	nursery->next = nursery->base;
+	return 0;
+}
+
+void nursery_free(struct gc_heap *heap)
+{
+	os_unmap(heap->nursery.base, heap->options.nursery_size);
+}
+
+/* Everything in it was promoted or is dead. The world is stopped. */
+void nursery_empty(struct gc_heap *heap)
+{
+	struct gc_nursery *nursery = &heap->nursery;
+
+	if (GC_CHECK)
+		memset(nursery->base, 0xdd, (size_t)(nursery->next - nursery->base));
+	nursery->next = nursery->base;
+	nursery->used = 0;
+}
+
+/* Cuts off zeroed memory; NULL if not enough is left. */
+static char *nursery_take(struct gc_nursery *nursery, size_t size)
+{
+	char *start = __atomic_load_n(&nursery->next, __ATOMIC_RELAXED);
+
+	do {
+		if (size > (size_t)(nursery->end - start))
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&nursery->next, &start, start + size, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return memset(start, 0, size);
+}
+
+static void count_bytes(struct gc_heap *heap, size_t size)
+{
+	__atomic_fetch_add(&heap->allocated, size, __ATOMIC_RELAXED);
+}
+
+static void count_nursery_bytes(struct gc_heap *heap, size_t size)
+{
+	count_bytes(heap, size);
+	__atomic_fetch_add(&heap->nursery.used, size, __ATOMIC_RELAXED);
+}
+
+/* Counts what the fast path allocated since the last time. The thread itself, or in a stop. */
+void nursery_account(struct gc_thread *thread)
+{
+	size_t consumed = (size_t)(thread->head.free - thread->segment);
+
+	if (!consumed)
+		return;
+	thread->segment = thread->head.free;
+	count_nursery_bytes(thread->heap, consumed);
+	sampler_consume(thread, consumed);
+}
+
+/* Allocates in the thread's buffer, or NULL. */
+static void *take_from_buffer(struct gc_thread *thread, size_t size)
+{
+	char *object = thread->head.free;
+
+	if (size > (size_t)(thread->end - object))
+		return NULL;
+	thread->head.free = object + size;
+	thread->segment = object + size;
+	count_nursery_bytes(thread->heap, size);
+	return object;
+}
+
+/*
+ * Objects that do not fit the buffer: in a new buffer, or, when that would throw
+ * away much of this one, in the nursery beside it. NULL: the nursery is full.
+ */
+static void *take_from_nursery(struct gc_thread *thread, size_t size)
+{
+	struct gc_heap *heap = thread->heap;
+	size_t buffer_size = heap->options.buffer_size;
+	char *start;
+
+	if (size > buffer_size >> WASTE_SHIFT) {
+		start = nursery_take(&heap->nursery, size);
+		if (start)
+			count_nursery_bytes(heap, size);
+		return start;
+	}
+	start = nursery_take(&heap->nursery, buffer_size);
+	if (!start)
+		return NULL;
+	thread->head.free = start;
+	thread->segment = start;
+	thread->end = start + buffer_size;
+	return take_from_buffer(thread, size);
+}
+
+static void *take_large(struct gc_thread *thread, size_t size)
+{
+	struct gc_heap *heap = thread->heap;
+
+	if (large_is_due(heap, size))
+		heap_collect(thread, GC_COLLECT_MINOR, GCPROF_REASON_LARGE, heap_cycle(heap));
+	count_bytes(heap, size);
+	return large_alloc(heap, size);
+}
+
+static void *take_anywhere(struct gc_thread *thread, size_t size)
+{
+	struct gc_heap *heap = thread->heap;
+	void *object;
+
+	for (;;) {
+		uint64_t seen = heap_cycle(heap);
+
+		if (threads_stop_wanted(heap))
+			threads_park(thread);
+		if (size >= heap->options.large_size)
+			return take_large(thread, size);
+		object = take_from_buffer(thread, size);
+		if (!object)
+			object = take_from_nursery(thread, size);
+		if (object)
+			return object;
+		heap_collect(thread, GC_COLLECT_MINOR, GCPROF_REASON_NURSERY, seen);
+	}
+}
+
+static void *alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
+{
+	struct gc_heap *heap = thread->heap;
+	struct gc_header *object;
+
+	GC_ASSERT(type && type < heap->n_types, "an object of a type that was not registered");
+	if (size > PTRDIFF_MAX - CHUNK_SIZE)
+		os_out_of_memory(size, "an object");
+	size = GC_ALIGN(size);
+	nursery_account(thread);
+	sampler_poll(thread);
+	object = take_anywhere(thread, size);
+	object->type = type;
+	sampler_allocated(thread, object, size);
+	limit_update(thread);
+	return object;
+}
+
+void *gc_alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
+{
+	return alloc_slow(thread, type, size);
+}
+
+void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t length)
+{
+	const struct gc_type_info *info = &thread->heap->types[type];
+	size_t size = types_array_size(info, length);
+	char *object = thread->head.free;
+
+	GC_ASSERT(info->size, "an array of a type that was not registered");
+	/* Two compares: a size near the top of the address space must not wrap around. */
+	if (size < thread->head.large_size &&
+	    object + size <= __atomic_load_n(&thread->head.limit, __ATOMIC_RELAXED)) {
+		thread->head.free = object + size;
+		((struct gc_header *)object)->type = type;
+	} else {
+		object = alloc_slow(thread, type, size);
+	}
+	if (info->item_size)
+		*(uint64_t *)(object + info->length_offset) = length;
+	return object;
+}
+
+void gc_safepoint_slow(struct gc_thread *thread)
+{
+	nursery_account(thread);
+	sampler_poll(thread);
+	if (threads_stop_wanted(thread->heap))
+		threads_park(thread);
+	limit_update(thread);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* old.c: arenas and pages of the old generation, and memory for promoted objects. */
+#include "internal.h"
+
+/* Arenas are mapped four at a time, so that the system can back them with one large page. */
+enum { ARENA_GROUP = 4 };
+
+#define ALL_PAGES (~UINT64_C(0) << META_PAGES)
+
+_Static_assert(META_PAGES < 4, "an arena is mostly for objects");
+_Static_assert(CHUNK_PAGES == 64, "free pages are one word");
+_Static_assert(offsetof(struct gc_chunk, marks) + (LARGE_OFFSET / 8 / 64 + 1) * 8 <= LARGE_OFFSET,
+	       "the mark of a large object lies before it");
+
+/* Steps of 8 bytes at first, then few classes whose cells fill a page nearly whole. */
+static const uint16_t cell_sizes[N_CLASSES] = {
+	8,   16,  24,  32,  40,  48,   56,   64,   72,   80,   88,   96,  104,
+	112, 120, 128, 144, 160, 176,  192,  208,  224,  240,  256,  320, 384,
+	448, 512, 640, 768, 896, 1024, 1360, 1632, 2048, 2728, 4096,
+};
+
+void old_init(struct gc_old *old)
+{
+	unsigned class = 0;
+
+	for (size_t size = 0; size <= SMALL_MAX; size += 8) {
+		if (size > cell_sizes[class])
+			class ++;
+		old->class_of[size / 8] = (uint8_t) class;
+	}
+	memcpy(old->cell_size, cell_sizes, sizeof(cell_sizes));
+}
+
+void old_free(struct gc_old *old)
+{
+	for (size_t i = 0; i < old->arenas.count; i += ARENA_GROUP)
+		os_unmap(old->arenas.base[i], ARENA_GROUP * CHUNK_SIZE);
+	stack_free(&old->arenas);
+	stack_free(&old->free_pages);
+}
+
+uint64_t old_arena_bytes(const struct gc_old *old)
+{
+	return (old->arenas.count - old->released) * CHUNK_SIZE;
+}
+
+static uint64_t free_pages(const struct gc_old *old, size_t arena)
+{
+	return (uint64_t)(uintptr_t)old->free_pages.base[arena];
+}
+
+static void set_free_pages(struct gc_old *old, size_t arena, uint64_t mask)
+{
+	old->free_pages.base[arena] = (void *)(uintptr_t)mask;
+}
+
+static void arena_init(struct gc_old *old, struct gc_chunk *arena)
+{
+	arena->kind = CHUNK_ARENA;
+	arena->index = (uint32_t)old->arenas.count;
+	for (size_t i = 0; i < META_PAGES; i++)
+		arena->pages[i].kind = PAGE_META;
+	stack_push(&old->arenas, arena);
+	stack_push(&old->free_pages, (void *)(uintptr_t)ALL_PAGES);
+}
+
+static void map_arenas(struct gc_old *old)
+{
+	size_t size = ARENA_GROUP * CHUNK_SIZE;
+	char *group = os_map_aligned(size, size);
+
+	if (!group)
+		os_out_of_memory(size, "the old generation");
+	os_prefer_huge(group, size);
+	for (size_t i = 0; i < ARENA_GROUP; i++)
+		arena_init(old, (struct gc_chunk *)(group + i * CHUNK_SIZE));
+}
+
+static void arena_reuse(struct gc_old *old, struct gc_chunk *arena)
+{
+	if (!arena->released)
+		return;
+	arena->released = 0;
+	old->released--;
+}
+
+/* The lowest set bit that begins a run of n set bits, or -1. */
+static int find_run(uint64_t mask, unsigned n)
+{
+	unsigned have = 1;
+
+	while (have < n && mask) {
+		unsigned step = n - have < have ? n - have : have;
+
+		mask &= mask >> step;
+		have += step;
+	}
+	return mask ? __builtin_ctzll(mask) : -1;
+}
+
+/* Takes n neighbouring free pages; returns the first one's address. */
+static char *take_pages(struct gc_old *old, unsigned n, struct gc_page **out)
+{
+	uint64_t bits = (UINT64_C(1) << n) - 1;
+	size_t i = old->first_free;
+	struct gc_chunk *arena;
+	int page = -1;
+
+	for (;; i++) {
+		if (i == old->arenas.count)
+			map_arenas(old);
+		page = find_run(free_pages(old, i), n);
+		if (page >= 0)
+			break;
+	}
+	set_free_pages(old, i, free_pages(old, i) & ~(bits << page));
+	while (old->first_free < old->arenas.count && !free_pages(old, old->first_free))
+		old->first_free++;
+	arena = old->arenas.base[i];
+	arena_reuse(old, arena);
+	*out = &arena->pages[page];
+	return (char *)arena + (size_t)page * PAGE_SIZE;
+}
+
+static char *page_address(const struct gc_page *page)
+{
+	struct gc_chunk *arena = chunk_of(page);
+
+	return (char *)arena + (size_t)(page - arena->pages) * PAGE_SIZE;
+}
+
+/* Finds the next run of unmarked cells in the class's page; false if there is none. */
+static bool next_run(struct gc_class *c, size_t cell)
+{
+	size_t last = PAGE_SIZE / cell * cell;
+	size_t start = c->scan, end;
+	char *base;
+
+	if (!c->page)
+		return false;
+	base = page_address(c->page);
+	while (start < last && old_is_marked(base + start))
+		start += cell;
+	if (start >= last)
+		return false;
+	end = start + cell;
+	while (end < last && !old_is_marked(base + end))
+		end += cell;
+	c->free = base + start;
+	c->end = base + end;
+	c->scan = end;
+	return true;
+}
+
+static void use_fresh_page(struct gc_old *old, unsigned class)
+{
+	struct gc_class *c = &old->classes[class];
+	size_t cell = old->cell_size[class];
+	struct gc_page *page;
+	char *base = take_pages(old, 1, &page);
+
+	page->kind = PAGE_SMALL;
+	page->class = (uint8_t) class;
+	page->live = 0;
+	c->page = page;
+	c->free = base;
+	c->end = base + PAGE_SIZE / cell * cell;
+	c->scan = PAGE_SIZE;
+}
+
+void *old_alloc_small_slow(struct gc_old *old, unsigned class)
+{
+	struct gc_class *c = &old->classes[class];
+	size_t cell = old->cell_size[class];
+	char *result;
+
+	while (!next_run(c, cell)) {
+		c->page = c->available;
+		c->scan = 0;
+		if (!c->page) {
+			use_fresh_page(old, class);
+			break;
+		}
+		c->available = c->page->next;
+	}
+	result = c->free;
+	c->free += cell;
+	return result;
+}
+
+void *old_alloc_span(struct gc_old *old, size_t size)
+{
+	unsigned n = (unsigned)((size + PAGE_SIZE - 1) / PAGE_SIZE);
+	struct gc_page *page;
+	char *base = take_pages(old, n, &page);
+
+	page->kind = PAGE_SPAN;
+	page->pages = (uint8_t)n;
+	for (unsigned i = 1; i < n; i++)
+		page[i].kind = PAGE_SPAN_BODY;
+	return base;
+}
+
+void old_begin_marking(struct gc_old *old)
+{
+	for (unsigned i = 0; i < N_CLASSES; i++)
+		old->classes[i] = (struct gc_class){0};
+	for (size_t i = 0; i < old->arenas.count; i++) {
+		struct gc_chunk *arena = old->arenas.base[i];
+
+		if (free_pages(old, i) != ALL_PAGES)
+			memset(arena->marks, 0, sizeof(arena->marks));
+	}
+}
+
+static unsigned count_marks(const struct gc_chunk *arena, size_t page)
+{
+	const uint64_t *words = &arena->marks[page * (PAGE_SIZE / 8 / 64)];
+	unsigned live = 0;
+
+	for (size_t i = 0; i < PAGE_SIZE / 8 / 64; i++)
+		live += (unsigned)__builtin_popcountll(words[i]);
+	return live;
+}
+
+/* Returns the pages that became free, as bits. */
+static uint64_t sweep_page(struct gc_old *old, struct gc_chunk *arena, size_t index)
+{
+	struct gc_page *page = &arena->pages[index];
+	unsigned n = 1;
+
+	if (page->kind == PAGE_SMALL) {
+		page->live = (uint16_t)count_marks(arena, index);
+		if (page->live) {
+			struct gc_class *c = &old->classes[page->class];
+
+			if (page->live < PAGE_SIZE / old->cell_size[page->class]) {
+				page->next = c->available;
+				c->available = page;
+			}
+			return 0;
+		}
+	} else if (page->kind == PAGE_SPAN) {
+		if (old_is_marked(page_address(page)))
+			return 0;
+		n = page->pages;
+	} else {
+		return 0;
+	}
+	for (unsigned i = 0; i < n; i++)
+		page[i].kind = PAGE_FREE;
+	return ((UINT64_C(1) << n) - 1) << index;
+}
+
+/* Gives back whole free arenas that the next cycle will not need, highest first. */
+static void release_surplus(struct gc_old *old, size_t keep)
+{
+	size_t empty = 0;
+
+	for (size_t i = 0; i < old->arenas.count; i++)
+		empty += free_pages(old, i) == ALL_PAGES;
+	empty -= old->released;
+	for (size_t i = old->arenas.count; i-- && empty > keep / CHUNK_SIZE + ARENA_GROUP;) {
+		struct gc_chunk *arena = old->arenas.base[i];
+
+		if (free_pages(old, i) != ALL_PAGES || arena->released)
+			continue;
+		os_release((char *)arena + META_PAGES * PAGE_SIZE,
+			   CHUNK_SIZE - META_PAGES * PAGE_SIZE);
+		arena->released = 1;
+		old->released++;
+		empty--;
+	}
+}
+
+void old_sweep(struct gc_old *old, size_t keep)
+{
+	/* Backwards, so that the lists of pages come out in the order of their addresses. */
+	for (size_t i = old->arenas.count; i--;) {
+		struct gc_chunk *arena = old->arenas.base[i];
+		uint64_t mask = free_pages(old, i);
+
+		if (mask == ALL_PAGES)
+			continue;
+		for (size_t page = CHUNK_PAGES; page-- > META_PAGES;)
+			mask |= sweep_page(old, arena, page);
+		set_free_pages(old, i, mask);
+	}
+	old->first_free = 0;
+	release_surplus(old, keep);
+}
+
+bool old_is_cell(const struct gc_old *old, const void *object, size_t size)
+{
+	struct gc_chunk *arena = chunk_of(object);
+	size_t offset = (uintptr_t)object & (CHUNK_SIZE - 1);
+	const struct gc_page *page = &arena->pages[offset / PAGE_SIZE];
+
+	if (arena->index >= old->arenas.count || old->arenas.base[arena->index] != arena)
+		return false;
+	offset %= PAGE_SIZE;
+	if (page->kind == PAGE_SMALL)
+		return size <= old->cell_size[page->class] &&
+		       offset % old->cell_size[page->class] == 0;
+	return page->kind == PAGE_SPAN && offset == 0 && size <= page->pages * PAGE_SIZE;
+}

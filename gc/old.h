@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* old.h: the old generation: chunks, size-class pages, mark bits, and allocation into them. */
+/*
+ * Every object outside the nursery lies in a chunk: memory aligned to 512 KiB
+ * that begins with a struct gc_chunk, found by clearing the low bits of the
+ * object's address. A chunk is an arena (62 pages of 8 KiB, each of one size
+ * class or part of a span) or carries one large object, which may be longer
+ * than 512 KiB but begins in its first page. Both have their mark bits, one
+ * for each 8 bytes at which an object may begin, in the same place, so that
+ * marking touches neither the object nor a table to find out what it is.
+ */
+#ifndef GCPROF_OLD_H
+#define GCPROF_OLD_H
+
+#ifndef GC_INTERNAL
+#error "internal header of libgcprof-gc"
+#endif
+
+#include "stack.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHUNK_SIZE  ((size_t)512 << 10)
+#define PAGE_SIZE   ((size_t)8 << 10)
+#define CHUNK_PAGES 64
+#define SMALL_MAX   ((size_t)4096) /* larger objects get whole pages */
+#define N_CLASSES   37
+
+enum gc_chunk_kind { CHUNK_ARENA = 1, CHUNK_LARGE = 2 };
+enum gc_page_kind { PAGE_FREE = 0, PAGE_SMALL, PAGE_SPAN, PAGE_SPAN_BODY, PAGE_META };
+enum gc_large_age { LARGE_OLD = 0, LARGE_YOUNG = 1, LARGE_YOUNG_VISITED = 2 };
+
+struct gc_page {
+	struct gc_page *next; /* in the list of pages with free cells of its class */
+	uint16_t live;        /* cells marked by the last full collection */
+	uint8_t kind;         /* enum gc_page_kind */
+	uint8_t class;        /* small pages: index into old.cell_size */
+	uint8_t pages;        /* spans: how many pages */
+};
+
+struct gc_chunk {
+	uint32_t kind;         /* enum gc_chunk_kind */
+	uint32_t index;        /* arenas: in old.arenas */
+	struct gc_chunk *next; /* large: list of its age */
+	size_t mapped;         /* large: bytes of the whole mapping */
+	size_t size;           /* large: of the object */
+	uint32_t age;          /* large: enum gc_large_age */
+	uint32_t released;     /* arenas: given back to the system, reads as zero */
+	uint64_t reserved[3];
+	uint64_t marks[CHUNK_SIZE / 8 / 64];
+	struct gc_page pages[CHUNK_PAGES];
+};
+
+#define META_PAGES   ((sizeof(struct gc_chunk) + PAGE_SIZE - 1) / PAGE_SIZE)
+#define LARGE_OFFSET OS_PAGE /* of a large object in its chunk */
+
+/* Where the next objects of one size go: bump allocation inside a run of free cells. */
+struct gc_class {
+	char *free;
+	char *end;
+	struct gc_page *page;      /* that the run lies in */
+	size_t scan;               /* where in the page to look for the next run */
+	struct gc_page *available; /* further pages with free cells */
+};
+
+struct gc_old {
+	struct gc_class classes[N_CLASSES];
+	uint16_t cell_size[N_CLASSES];
+	uint8_t class_of[SMALL_MAX / 8 + 1]; /* by size / 8 */
+	struct gc_stack arenas;              /* struct gc_chunk * */
+	struct gc_stack free_pages; /* for each arena a bit mask, kept apart: it is searched */
+	size_t first_free;          /* arenas before this one have no free page */
+	size_t released;            /* arenas that were given back */
+	uint64_t bytes;             /* in small and medium objects, the dead ones included */
+};
+
+static inline struct gc_chunk *chunk_of(const void *object)
+{
+	return (struct gc_chunk *)((uintptr_t)object & ~(uintptr_t)(CHUNK_SIZE - 1));
+}
+
+static inline size_t chunk_bit(const void *object)
+{
+	return ((uintptr_t)object & (CHUNK_SIZE - 1)) >> 3;
+}
+
+static inline bool old_is_marked(const void *object)
+{
+	size_t bit = chunk_bit(object);
+
+	return chunk_of(object)->marks[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Marks the object; true if it was not marked before. */
+static inline bool old_mark(const void *object)
+{
+	size_t bit = chunk_bit(object);
+	uint64_t *word = &chunk_of(object)->marks[bit / 64];
+	uint64_t mask = UINT64_C(1) << (bit % 64);
+
+	if (*word & mask)
+		return false;
+	*word |= mask;
+	return true;
+}
+
+void old_init(struct gc_old *old);
+void old_free(struct gc_old *old);
+
+/* Memory for an object that does not fit the current run, of `class` or of whole pages. */
+void *old_alloc_small_slow(struct gc_old *old, unsigned class);
+void *old_alloc_span(struct gc_old *old, size_t size);
+
+/* Memory for an old object of `size` bytes (a multiple of 8, below the large size): not zeroed.
+ * Only while the world is stopped. Ends the program when there is no memory. */
+static inline void *old_alloc(struct gc_old *old, size_t size)
+{
+	old->bytes += size;
+	if (__builtin_expect(size <= SMALL_MAX, 1)) {
+		unsigned class = old->class_of[size / 8];
+		struct gc_class *c = &old->classes[class];
+		char *cell = c->free;
+
+		if (__builtin_expect(cell == c->end, 0))
+			return old_alloc_small_slow(old, class);
+		c->free = cell + old->cell_size[class];
+		return cell;
+	}
+	return old_alloc_span(old, size);
+}
+
+/* Forgets all marks and all free cells; until old_sweep() nothing may be allocated. */
+void old_begin_marking(struct gc_old *old);
+
+/* Frees what is not marked and finds the free cells again. `keep` free bytes stay mapped. */
+void old_sweep(struct gc_old *old, size_t keep);
+
+uint64_t old_arena_bytes(const struct gc_old *old);
+
+/* True if an object may begin at this address: for the checker. */
+bool old_is_cell(const struct gc_old *old, const void *object, size_t size);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* os.c: the only file of the collector that makes system calls. */
+#include "internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+void *os_map(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void *os_map_aligned(size_t size, size_t alignment)
+{
+	size_t head, whole;
+	char *memory;
+
+	if (__builtin_add_overflow(size, alignment, &whole))
+		return NULL;
+	memory = os_map(whole);
+	if (!memory)
+		return NULL;
+	head = -(uintptr_t)memory & (alignment - 1);
+	if (head)
+		munmap(memory, head);
+	if (alignment > head)
+		munmap(memory + head + size, alignment - head);
+	return memory + head;
+}
+
+void os_unmap(void *memory, size_t size)
+{
+	if (memory)
+		munmap(memory, size);
+}
+
+void *os_grow(void *memory, size_t old_size, size_t new_size)
+{
+	if (!memory)
+		return os_map(new_size);
+	memory = mremap(memory, old_size, new_size, MREMAP_MAYMOVE);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void os_prefer_huge(void *memory, size_t size)
+{
+	madvise(memory, size, MADV_HUGEPAGE);
+}
+
+void os_release(void *memory, size_t size)
+{
+	madvise(memory, size, MADV_DONTNEED);
+}
+
+uint64_t os_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t os_random(void)
+{
+	uint64_t value;
+
+	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) == (ssize_t)sizeof(value))
+		return value;
+	return os_now() ^ ((uint64_t)getpid() << 40);
+}
+
+void os_fatal(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("gcprof-gc: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	abort();
+}
+
+void os_out_of_memory(size_t size, const char *purpose)
+{
+	os_fatal("out of memory: the system refused %zu bytes for %s", size, purpose);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* os.h: everything the collector asks of the operating system. */
+#ifndef GCPROF_OS_H
+#define GCPROF_OS_H
+
+#ifndef GC_INTERNAL
+#error "internal header of libgcprof-gc"
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sizes are multiples of OS_PAGE, which is all that the collector knows of pages. */
+#define OS_PAGE ((size_t)4096)
+
+/* Fresh zeroed memory, given by the system page by page as it is touched. NULL: refused. */
+void *os_map(size_t size);
+
+/* The same, aligned to `alignment`, a power of two of at least OS_PAGE. */
+void *os_map_aligned(size_t size, size_t alignment);
+
+/* Gives back what os_map* returned, whole. NULL is allowed. */
+void os_unmap(void *memory, size_t size);
+
+/* Makes a mapping larger; it may move, its content stays, the new part is zero. NULL: refused
+ * and the old mapping is as it was. `memory` may be NULL with an `old_size` of 0. */
+void *os_grow(void *memory, size_t old_size, size_t new_size);
+
+/* Hints: back it with large pages; drop the content (it reads as zero afterwards). */
+void os_prefer_huge(void *memory, size_t size);
+void os_release(void *memory, size_t size);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t os_now(void);
+
+/* Unpredictable; falls back to the clock when the system has no randomness yet. */
+uint64_t os_random(void);
+
+/* Says on stderr, as one line, why the program cannot go on, and aborts. */
+_Noreturn void os_fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* os_fatal() for memory that the system refused. */
+_Noreturn void os_out_of_memory(size_t size, const char *purpose);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* probe.h: the probes of probes.def as functions: arguments, who listens, firing. */
+/*
+ * For every row NAME of the table there are
+ *
+ *	struct probe_NAME       its arguments, by name
+ *	probe_NAME_listeners()  how many listen: ask before computing arguments
+ *	probe_NAME(&arguments)  fires it if somebody listens
+ *
+ * The kernel counts the tracers of a probe in its semaphore, so a probe that
+ * nobody listens to costs one load. Each has exactly one site, in probe.c.
+ */
+#ifndef GCPROF_PROBE_H
+#define GCPROF_PROBE_H
+
+#ifndef GC_INTERNAL
+#error "internal header of libgcprof-gc"
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef GCPROF_NO_SAMPLING
+#define GCPROF_NO_SAMPLING 0
+#endif
+
+enum probe_number {
+#define PROBE(name, since, when) PROBE_##name,
+#define ARG(probe, name, type, unit, meaning)
+#define END_PROBE(name, n)
+#include "probes.def"
+#undef PROBE
+#undef ARG
+#undef END_PROBE
+};
+
+/* Tests see what the probes carry without a tracer; set before a heap is created. */
+typedef void (*probe_observer_function)(enum probe_number probe, const void *arguments);
+
+#if GCPROF_NO_SAMPLING
+
+#define PROBE(name, since, when)              struct probe_##name {
+#define ARG(probe, name, type, unit, meaning) type name;
+#define END_PROBE(name, n)                                                    \
+	}                                                                     \
+	;                                                                     \
+	static inline uint32_t probe_##name##_listeners(void)                 \
+	{                                                                     \
+		return 0;                                                     \
+	}                                                                     \
+	static inline void probe_##name(const struct probe_##name *arguments) \
+	{                                                                     \
+		(void)arguments;                                              \
+	}
+
+#else
+
+extern probe_observer_function probe_observer;
+
+#define PROBE(name, since, when)                            \
+	extern volatile uint16_t gcprof_##name##_semaphore; \
+	struct probe_##name {
+#define ARG(probe, name, type, unit, meaning) type name;
+#define END_PROBE(name, n)                                                    \
+	}                                                                     \
+	;                                                                     \
+	void probe_fire_##name(const struct probe_##name *arguments);         \
+	static inline uint32_t probe_##name##_listeners(void)                 \
+	{                                                                     \
+		return gcprof_##name##_semaphore + (probe_observer != NULL);  \
+	}                                                                     \
+	static inline void probe_##name(const struct probe_##name *arguments) \
+	{                                                                     \
+		if (gcprof_##name##_semaphore)                                \
+			probe_fire_##name(arguments);                         \
+		if (probe_observer)                                           \
+			probe_observer(PROBE_##name, arguments);              \
+	}
+
+#endif
+
+#include "probes.def"
+#undef PROBE
+#undef ARG
+#undef END_PROBE
+
+#endif

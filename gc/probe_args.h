@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* probe_args.h: codes and fixed-width structures that the probes of probes.def hand over. */
+#ifndef GCPROF_PROBE_ARGS_H
+#define GCPROF_PROBE_ARGS_H
+
+#ifndef __bpf__
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+/* Codes are part of the contract: never renumbered, never reused. */
+
+enum gcprof_sample_kind {
+	GCPROF_SAMPLE_NURSERY = 1,  /* allocated in the nursery */
+	GCPROF_SAMPLE_LARGE = 2,    /* allocated apart because of its size */
+	GCPROF_SAMPLE_BORN_OLD = 3, /* allocated directly in the old generation */
+	GCPROF_SAMPLE_FOREIGN = 4,  /* allocated outside the collector's heap */
+};
+
+enum gcprof_outcome {
+	GCPROF_DIED_YOUNG = 1, /* unreachable at a minor collection */
+	GCPROF_PROMOTED = 2,   /* survived its first minor collection: now in the old generation */
+	GCPROF_PINNED = 3,     /* survived without moving and is still young */
+	GCPROF_DIED_OLD = 4,   /* unreachable at the end of marking */
+};
+
+enum gcprof_gc_kind {
+	GCPROF_GC_MINOR = 1, /* the nursery only */
+	GCPROF_GC_STEP = 2,  /* one step of an incremental major collection */
+	GCPROF_GC_FULL = 3,  /* a whole major collection in one pause */
+};
+
+enum gcprof_gc_reason {
+	GCPROF_REASON_NURSERY = 1,   /* the nursery is full */
+	GCPROF_REASON_LARGE = 2,     /* large objects were allocated */
+	GCPROF_REASON_THRESHOLD = 3, /* the old generation grew past its threshold */
+	GCPROF_REASON_EXPLICIT = 4,  /* the program asked */
+	GCPROF_REASON_PRESSURE = 5,  /* memory outside the heap, or a heap limit */
+	GCPROF_REASON_FINISH = 6,    /* the heap or a thread is being closed */
+};
+
+enum gcprof_phase {
+	GCPROF_PHASE_SCANNING = 1, /* no major collection under way */
+	GCPROF_PHASE_MARKING = 2,
+	GCPROF_PHASE_SWEEPING = 3,
+	GCPROF_PHASE_FINALIZING = 4,
+};
+
+enum gcprof_period_reason {
+	GCPROF_PERIOD_START = 1,    /* sampling was switched on */
+	GCPROF_PERIOD_CEILING = 2,  /* too many samples a second: raised */
+	GCPROF_PERIOD_RECOVERY = 3, /* the rate fell: lowered again */
+	GCPROF_PERIOD_REQUEST = 4,  /* the program or a recorder asked */
+	GCPROF_PERIOD_STOP = 5,     /* sampling was switched off: new period 0 */
+};
+
+enum gcprof_thread_event {
+	GCPROF_THREAD_ATTACH = 1,   /* a mutator thread was attached to a heap */
+	GCPROF_THREAD_DETACH = 2,   /* and detached: the anchor is no longer valid */
+	GCPROF_THREAD_ANNOUNCE = 3, /* it was there before the profiler arrived */
+};
+
+/* One entry of the array that `fate` points to. */
+struct gcprof_fate {
+	uint64_t sample;      /* the id that the `sample` probe gave */
+	uint64_t age;         /* bytes that the heap allocated since then, all threads */
+	uint32_t outcome;     /* enum gcprof_outcome */
+	uint32_t collections; /* minor collections survived */
+};
+
+#define GCPROF_FATE_MAX 256 /* entries in one firing of `fate` */
+
+/* What `gc_end` points to. All sizes in bytes, as they are when the collection ends. */
+struct gcprof_gc_stats {
+	uint64_t promoted_bytes;   /* moved to the old generation by this collection */
+	uint64_t promoted_objects; /* and how many objects that was */
+	uint64_t nursery_used;     /* allocated in the nursery since it was last emptied */
+	uint64_t
+		allocated_bytes; /* allocated by the heap since it was created: the clock of ages */
+	uint64_t arena_bytes;    /* reserved for small and medium old objects */
+	uint64_t large_bytes;    /* in large objects */
+	uint64_t live_bytes;     /* in old and large objects; exact after a full collection */
+	uint64_t freed_bytes;    /* given back by the sweeping of this collection */
+	uint64_t stop_ns;        /* from the request until every mutator had stopped */
+	uint32_t phase;          /* enum gcprof_phase */
+	uint32_t threads;        /* mutator threads attached */
+};
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct gcprof_fate) == 24, "read by BPF");
+_Static_assert(sizeof(struct gcprof_gc_stats) == 80, "read by BPF");
+#endif
+
+#endif

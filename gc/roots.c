@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* roots.c: where tracing begins: shadow-stack frames and registered variables. */
+#include "internal.h"
+
+int gc_root_add(struct gc_heap *heap, void **slot)
+{
+	if (!slot)
+		return error_set(-EINVAL, "gc_root_add: the address of a variable is needed");
+	pthread_mutex_lock(&heap->lock);
+	stack_push(&heap->roots, slot);
+	pthread_mutex_unlock(&heap->lock);
+	return 0;
+}
+
+/* Searched from the end: what was added last goes first, as a rule. */
+void gc_root_remove(struct gc_heap *heap, void **slot)
+{
+	struct gc_stack *roots = &heap->roots;
+
+	pthread_mutex_lock(&heap->lock);
+	for (size_t i = roots->count; i--;) {
+		if (roots->base[i] != slot)
+			continue;
+		roots->base[i] = roots->base[--roots->count];
+		break;
+	}
+	pthread_mutex_unlock(&heap->lock);
+}
+
+static void visit_frames(const struct gc_thread *thread, gc_visit visit, void *context)
+{
+	uint64_t top = __atomic_load_n(&thread->head.anchor.top, __ATOMIC_ACQUIRE);
+	struct gc_frame *frame = (struct gc_frame *)(uintptr_t)top;
+
+	while (frame) {
+		void **slots = (void **)(frame + 1);
+
+		for (uint32_t i = 0; i < frame->nslots; i++)
+			visit(context, &slots[i]);
+		frame = (struct gc_frame *)(uintptr_t)frame->prev;
+	}
+}
+
+void roots_visit(struct gc_heap *heap, gc_visit visit, void *context)
+{
+	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
+		visit_frames(thread, visit, context);
+	for (size_t i = 0; i < heap->roots.count; i++)
+		visit(context, heap->roots.base[i]);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sample.c: which allocations are sampled, and taking the samples. */
+/*
+ * Imagine the bytes that a thread allocates numbered in their order. Every byte
+ * is a hit with probability 1 - exp(-1/R), independently; an object is sampled if
+ * it contains a hit, so an object of s bytes is with 1 - exp(-s/R), wherever it
+ * lies. The distance to the next hit is therefore an exponential variate of mean
+ * R, rounded up, and it forgets: drawing it anew at any point that was chosen
+ * without looking ahead changes nothing. `budget` is that distance, counted from
+ * `segment`; the limit stands just before the hit, so the object that contains
+ * the hit takes the slow path and no other object notices.
+ *
+ * Only bytes of objects count: tails of buffers are skipped, and so nothing
+ * depends on where buffers and collections happen to lie.
+ */
+#include "internal.h"
+
+#if !GCPROF_NO_SAMPLING
+
+/* Exported: a recorder that attaches to a running program writes here. */
+__attribute__((visibility("default"))) struct gcprof_control gcprof_control = {
+	.magic = GCPROF_CONTROL_MAGIC,
+	.version = GCPROF_CONTROL_VERSION,
+};
+
+/* Ids are of the process: two heaps must not give the same one. */
+static uint64_t last_sample;
+
+void sampler_init(struct gc_heap *heap)
+{
+	struct gc_heap_sampler *sampler = &heap->sampler;
+
+	pthread_mutex_init(&sampler->lock, NULL);
+	sampler->base_period = heap->options.period;
+	sampler->period = sampler->base_period;
+	sampler->ceiling = heap->options.ceiling;
+}
+
+void sampler_free(struct gc_heap *heap)
+{
+	fate_free(&heap->sampler.old);
+	fate_free(&heap->sampler.orphans);
+	pthread_mutex_destroy(&heap->sampler.lock);
+}
+
+static void seed_thread(struct gc_thread *thread)
+{
+	struct gc_heap *heap = thread->heap;
+	uint64_t number = __atomic_add_fetch(&heap->sampler.threads, 1, __ATOMIC_RELAXED);
+	uint64_t seed = heap->options.seed;
+
+	if (seed)
+		seed ^= number * UINT64_C(0xd1342543de82ef95);
+	else
+		seed = os_random();
+	random_seed(thread->sampler.random, seed);
+}
+
+void sampler_attach(struct gc_thread *thread)
+{
+	seed_thread(thread);
+	sampler_poll(thread);
+}
+
+void sampler_detach(struct gc_thread *thread)
+{
+	fate_move(&thread->heap->sampler.orphans, &thread->sampler.young);
+}
+
+int64_t sampler_bytes_left(const struct gc_thread *thread)
+{
+	return thread->sampler.on ? thread->sampler.budget : INT64_MAX;
+}
+
+void sampler_consume(struct gc_thread *thread, size_t size)
+{
+	if (thread->sampler.on)
+		thread->sampler.budget -= (int64_t)size;
+}
+
+static void draw(struct gc_thread *thread, int64_t offset)
+{
+	struct gc_thread_sampler *sampler = &thread->sampler;
+
+	sampler->budget = offset + (int64_t)rate_draw(thread, sampler->period);
+}
+
+static uint64_t period_in_force(const struct gc_heap *heap)
+{
+	return __atomic_load_n(&heap->sampler.period, __ATOMIC_ACQUIRE);
+}
+
+/* Called in the slow path before it allocates; the thread's bytes are accounted. */
+void sampler_poll(struct gc_thread *thread)
+{
+	struct gc_heap *heap = thread->heap;
+	struct gc_thread_sampler *sampler = &thread->sampler;
+	bool wanted = heap->options.always_sample || probe_sample_listeners();
+
+	announce_poll(thread);
+	if (wanted)
+		rate_poll(heap);
+	if (wanted == sampler->on)
+		return;
+	if (wanted) {
+		rate_start(heap);
+		sampler->period = period_in_force(heap);
+		draw(thread, 0);
+	} else {
+		rate_stop(heap);
+	}
+	sampler->on = wanted;
+}
+
+static void remember(struct gc_thread *thread, void *object, uint64_t id)
+{
+	struct gc_heap *heap = thread->heap;
+	struct gc_sampled entry = {
+		.object = object,
+		.sample = id,
+		.birth = __atomic_load_n(&heap->allocated, __ATOMIC_RELAXED),
+		.minors = heap->stats.minor_collections,
+	};
+
+	if (probe_fate_listeners())
+		fate_add(&thread->sampler.young, &entry);
+}
+
+static void take_sample(struct gc_thread *thread, void *object, size_t size)
+{
+	struct gc_heap *heap = thread->heap;
+	uint32_t type = ((struct gc_header *)object)->type;
+	uint64_t id = __atomic_add_fetch(&last_sample, 1, __ATOMIC_RELAXED);
+	bool young = nursery_has(&heap->nursery, object);
+
+	announce_type(heap, type);
+	probe_sample(&(struct probe_sample){
+		.sample = id,
+		.type = type_probe_id(heap, type),
+		.size = size,
+		.period = thread->sampler.period,
+		.kind = young ? GCPROF_SAMPLE_NURSERY : GCPROF_SAMPLE_LARGE,
+		.anchor = &thread->head.anchor,
+	});
+	remember(thread, object, id);
+	rate_count(heap);
+}
+
+/*
+ * One object, one sample, however many hits it contains. A change of the period
+ * takes effect behind the object: applied before it, an object that is here
+ * because it contains a hit would lose it, and estimates would be biased.
+ */
+void sampler_allocated(struct gc_thread *thread, void *object, size_t size)
+{
+	struct gc_thread_sampler *sampler = &thread->sampler;
+	uint64_t period;
+
+	if (!sampler->on)
+		return;
+	if (sampler->budget <= (int64_t)size)
+		take_sample(thread, object, size);
+	period = period_in_force(thread->heap);
+	if (period != sampler->period) {
+		sampler->period = period;
+		draw(thread, (int64_t)size);
+	}
+	while (sampler->budget <= (int64_t)size)
+		draw(thread, sampler->budget);
+	sampler->budget -= (int64_t)size;
+}
+
+void sampler_forked(struct gc_heap *heap)
+{
+	struct gc_heap_sampler *sampler = &heap->sampler;
+
+	pthread_mutex_init(&sampler->lock, NULL);
+	sampler->on = false;
+	sampler->old.count = 0;
+	sampler->orphans.count = 0;
+	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next) {
+		thread->sampler.on = false;
+		thread->sampler.young.count = 0;
+		seed_thread(thread);
+	}
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sample.h: the allocation sampler: budgets, periods, announcements, fates. */
+/*
+ * Called in slow paths and in collections only. Built with GCPROF_NO_SAMPLING
+ * everything here is empty, and the rest of the collector is the same.
+ */
+#ifndef GCPROF_SAMPLE_H
+#define GCPROF_SAMPLE_H
+
+#ifndef GC_INTERNAL
+#error "internal header of libgcprof-gc"
+#endif
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gc_heap;
+struct gc_thread;
+struct gc_options;
+struct gc_type_info;
+
+/* A sampled object whose fate is not known yet. */
+struct gc_sampled {
+	void *object;
+	uint64_t sample;
+	uint64_t birth;  /* bytes that the heap had allocated then, the object included */
+	uint64_t minors; /* minor collections that the heap had made then */
+};
+
+struct gc_sampled_table {
+	struct gc_sampled *entries;
+	size_t count;
+	size_t capacity;
+};
+
+struct gc_thread_sampler {
+	bool on;
+	int64_t budget;  /* from `segment` on, the byte with this number (from 1) is the next hit */
+	uint64_t period; /* that the gap before that byte was drawn with */
+	uint64_t random[4];
+	struct gc_sampled_table young;
+};
+
+struct gc_heap_sampler {
+	pthread_mutex_t lock;  /* guards all but the atomics */
+	bool on;               /* a thread samples, or did when last seen */
+	uint32_t generation;   /* of the control block, when it was last read; atomic */
+	uint64_t base_period;  /* asked for */
+	uint64_t period;       /* in force, atomic: raised where there are too many samples */
+	uint64_t ceiling;      /* samples a second, UINT64_MAX: none */
+	uint64_t window_start; /* ns, atomic */
+	uint64_t window_count; /* samples since, atomic */
+	uint64_t samples;      /* all of them, atomic */
+	uint64_t threads;      /* attached so far */
+	struct gc_sampled_table old;
+	struct gc_sampled_table orphans; /* young ones of threads that are gone */
+};
+
+/* Marking, promotion: where an object is now, or NULL if it is dead. */
+typedef void *(*gc_survivor)(struct gc_heap *heap, void *object);
+
+#if GCPROF_NO_SAMPLING
+
+#define SAMPLER_EMPTY(declaration) \
+	static inline declaration  \
+	{                          \
+	}
+
+static inline int64_t sampler_bytes_left(const struct gc_thread *thread)
+{
+	(void)thread;
+	return INT64_MAX;
+}
+
+#define UNUSED __attribute__((unused))
+SAMPLER_EMPTY(void sampler_init(UNUSED struct gc_heap *heap))
+SAMPLER_EMPTY(void sampler_free(UNUSED struct gc_heap *heap))
+SAMPLER_EMPTY(void sampler_attach(UNUSED struct gc_thread *thread))
+SAMPLER_EMPTY(void sampler_detach(UNUSED struct gc_thread *thread))
+SAMPLER_EMPTY(void sampler_poll(UNUSED struct gc_thread *thread))
+SAMPLER_EMPTY(void sampler_consume(UNUSED struct gc_thread *thread, UNUSED size_t size))
+SAMPLER_EMPTY(void sampler_allocated(UNUSED struct gc_thread *thread, UNUSED void *object,
+				     UNUSED size_t size))
+SAMPLER_EMPTY(void sampler_forked(UNUSED struct gc_heap *heap))
+SAMPLER_EMPTY(void fate_minor(UNUSED struct gc_heap *heap, UNUSED gc_survivor survivor))
+SAMPLER_EMPTY(void fate_full(UNUSED struct gc_heap *heap, UNUSED gc_survivor survivor))
+SAMPLER_EMPTY(void announce_attach(UNUSED struct gc_thread *thread))
+SAMPLER_EMPTY(void announce_detach(UNUSED struct gc_thread *thread))
+SAMPLER_EMPTY(void announce_forked(void))
+#undef UNUSED
+#undef SAMPLER_EMPTY
+
+#else
+
+/* sample.c */
+void sampler_init(struct gc_heap *heap);
+void sampler_free(struct gc_heap *heap);
+void sampler_attach(struct gc_thread *thread);
+void sampler_detach(struct gc_thread *thread);
+
+/* How far allocation may go before it hits a sample, INT64_MAX while sampling is off. */
+int64_t sampler_bytes_left(const struct gc_thread *thread);
+
+/* Starts or stops sampling when a profiler came or went. Not between an allocation's account
+ * and its sampler_allocated(). */
+void sampler_poll(struct gc_thread *thread);
+
+/* Charges bytes that were allocated without hitting a sample. */
+void sampler_consume(struct gc_thread *thread, size_t size);
+
+/* An object was allocated on a slow path: charges it and takes a sample if it contains one.
+ * Its type is set, its memory is zero otherwise. */
+void sampler_allocated(struct gc_thread *thread, void *object, size_t size);
+
+/* In the child of a fork, for every heap: its samples so far are the parent's. */
+void sampler_forked(struct gc_heap *heap);
+
+/* sample.c: what a recorder asks for, see frame.h. */
+extern struct gcprof_control gcprof_control;
+
+/* rate.c: the period in force. */
+uint64_t rate_draw(struct gc_thread *thread, uint64_t period);
+void rate_start(struct gc_heap *heap);
+void rate_stop(struct gc_heap *heap);
+void rate_poll(struct gc_heap *heap);
+void rate_count(struct gc_heap *heap);
+
+/* fate.c: what became of sampled objects. Both in a stop, before dead objects are freed. */
+void fate_minor(struct gc_heap *heap, gc_survivor survivor);
+void fate_full(struct gc_heap *heap, gc_survivor survivor);
+void fate_add(struct gc_sampled_table *table, const struct gc_sampled *entry);
+void fate_move(struct gc_sampled_table *to, struct gc_sampled_table *from);
+void fate_free(struct gc_sampled_table *table);
+
+/* announce.c: what a profiler must be told that was there before it. */
+void announce_poll(struct gc_thread *thread);
+void announce_type(struct gc_heap *heap, uint32_t type);
+void announce_attach(struct gc_thread *thread);
+void announce_detach(struct gc_thread *thread);
+void announce_forked(void);
+
+#endif
+
+/* random.c */
+void random_seed(uint64_t state[4], uint64_t seed);
+uint64_t random_next(uint64_t state[4]);
+double random_exponential(uint64_t state[4]);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* types.c: registered types: checked once, so that tracing need not check. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+/* No object of the fixed part comes near this; it keeps size arithmetic far from overflow. */
+#define SIZE_MAX_FIXED (UINT32_C(1) << 30)
+
+int types_init(struct gc_heap *heap)
+{
+	heap->types = os_map(MAX_TYPES * sizeof(*heap->types));
+	heap->n_types = 1;
+	return heap->types ? 0 : -ENOMEM;
+}
+
+void types_free(struct gc_heap *heap)
+{
+	if (!heap->types)
+		return;
+	for (uint32_t i = 1; i < heap->n_types; i++) {
+		struct gc_type_info *type = &heap->types[i];
+
+		if (type->pointers != type->few)
+			free((void *)(uintptr_t)type->pointers);
+		free((void *)(uintptr_t)type->item_pointers);
+		free(type->name);
+	}
+	os_unmap(heap->types, MAX_TYPES * sizeof(*heap->types));
+}
+
+/* The size of an array, PTRDIFF_MAX if that would not fit the address space. */
+size_t types_array_size(const struct gc_type_info *type, uint64_t length)
+{
+	size_t size;
+
+	if (!type->item_size)
+		return type->size;
+	if (__builtin_mul_overflow(length, type->item_size, &size) ||
+	    __builtin_add_overflow(size, type->size, &size) || size > PTRDIFF_MAX - 8)
+		return PTRDIFF_MAX & ~(size_t)7;
+	return GC_ALIGN(size);
+}
+
+static int check_offsets(const char *name, const uint32_t *offsets, uint32_t n, uint32_t from,
+			 uint32_t size)
+{
+	if (n && !offsets)
+		return error_set(-EINVAL, "type %s: %u references but no offsets", name, n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (offsets[i] % 8)
+			return error_set(-EINVAL, "type %s: the reference at %u is not aligned",
+					 name, offsets[i]);
+		if (offsets[i] < from || size < 8 || offsets[i] > size - 8)
+			return error_set(-EINVAL, "type %s: the reference at %u lies outside", name,
+					 offsets[i]);
+	}
+	return 0;
+}
+
+static int check(const struct gc_type_desc *desc)
+{
+	int result;
+
+	if (!desc->name || !*desc->name)
+		return error_set(-EINVAL, "a type needs a name");
+	if (desc->size < sizeof(struct gc_header) || desc->size > SIZE_MAX_FIXED)
+		return error_set(-EINVAL, "type %s: %u is no size for an object", desc->name,
+				 desc->size);
+	if (desc->item_size > SIZE_MAX_FIXED)
+		return error_set(-EINVAL, "type %s: %u is no size for an item", desc->name,
+				 desc->item_size);
+	if (desc->item_size &&
+	    (desc->length_offset % 8 || desc->length_offset < sizeof(struct gc_header) ||
+	     desc->length_offset + UINT64_C(8) > desc->size))
+		return error_set(-EINVAL, "type %s: the length at %u lies outside", desc->name,
+				 desc->length_offset);
+	if (desc->n_item_pointers && (desc->item_size % 8 || desc->size % 8))
+		return error_set(-EINVAL, "type %s: items with references must be aligned",
+				 desc->name);
+	result = check_offsets(desc->name, desc->pointers, desc->n_pointers,
+			       sizeof(struct gc_header), desc->size);
+	if (result)
+		return result;
+	return check_offsets(desc->name, desc->item_pointers, desc->n_item_pointers, 0,
+			     desc->item_size);
+}
+
+static uint32_t *copy_offsets(const uint32_t *offsets, uint32_t n)
+{
+	uint32_t *copy = malloc((n ? n : 1) * sizeof(*copy));
+
+	if (copy && n)
+		memcpy(copy, offsets, n * sizeof(*copy));
+	return copy;
+}
+
+static int fill(struct gc_type_info *type, const struct gc_type_desc *desc)
+{
+	uint32_t *items = copy_offsets(desc->item_pointers, desc->n_item_pointers);
+	uint32_t *fixed = type->few;
+	char *name = strdup(desc->name);
+
+	if (desc->n_pointers > FEW_OFFSETS)
+		fixed = copy_offsets(desc->pointers, desc->n_pointers);
+	else if (desc->n_pointers)
+		memcpy(fixed, desc->pointers, desc->n_pointers * sizeof(*fixed));
+	if (!items || !fixed || !name) {
+		if (fixed != type->few)
+			free(fixed);
+		free(items);
+		free(name);
+		return error_set(-ENOMEM, "type %s: out of memory", desc->name);
+	}
+	type->size = desc->item_size ? desc->size : (uint32_t)GC_ALIGN(desc->size);
+	type->item_size = desc->item_size;
+	type->length_offset = desc->length_offset;
+	type->n_pointers = desc->n_pointers;
+	type->pointers = fixed;
+	type->n_item_pointers = desc->n_item_pointers;
+	type->item_pointers = items;
+	type->name = name;
+	return 0;
+}
+
+int gc_type_register(struct gc_heap *heap, const struct gc_type_desc *desc, gc_type *out)
+{
+	int result = check(desc);
+
+	if (result)
+		return result;
+	pthread_mutex_lock(&heap->lock);
+	if (heap->n_types == MAX_TYPES) {
+		result = error_set(-ENOSPC, "type %s: there are 65535 types already", desc->name);
+		goto out;
+	}
+	result = fill(&heap->types[heap->n_types], desc);
+	if (result)
+		goto out;
+	*out = (gc_type)heap->n_types;
+	/* The slow path reads this without the lock to see whether a type exists. */
+	__atomic_store_n(&heap->n_types, heap->n_types + 1, __ATOMIC_RELEASE);
+out:
+	pthread_mutex_unlock(&heap->lock);
+	return result;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_test.h: what tests of the collector share: a heap of nodes, and an observer of probes. */
+#ifndef GCPROF_GC_TEST_H
+#define GCPROF_GC_TEST_H
+
+#include "test.h"
+
+#include "internal.h"
+
+struct node {
+	struct gc_header header;
+	struct node *left;
+	struct node *right;
+	uint64_t value;
+};
+
+struct cells {
+	struct gc_header header;
+	uint64_t length;
+	void *items[];
+};
+
+struct bytes {
+	struct gc_header header;
+	uint64_t length;
+	unsigned char items[];
+};
+
+struct fixture {
+	struct gc_heap *heap;
+	struct gc_thread *thread;
+	gc_type node;
+	gc_type cells;
+	gc_type bytes;
+};
+
+static inline struct gc_options small_options(void)
+{
+	struct gc_options options;
+
+	CHECK_EQ(gc_options_default(&options), 0);
+	options.nursery_size = 64 << 10;
+	options.buffer_size = 4 << 10;
+	options.large_size = 16 << 10;
+	options.min_heap = 256 << 10;
+	return options;
+}
+
+static inline void fixture_open(struct fixture *f, const struct gc_options *options)
+{
+	static const uint32_t node_pointers[] = {offsetof(struct node, left),
+						 offsetof(struct node, right)};
+	static const uint32_t item_pointers[] = {0};
+	struct gc_type_desc node = {.name = "node",
+				    .size = sizeof(struct node),
+				    .pointers = node_pointers,
+				    .n_pointers = 2};
+	struct gc_type_desc cells = {.name = "cells",
+				     .size = sizeof(struct cells),
+				     .item_size = sizeof(void *),
+				     .length_offset = offsetof(struct cells, length),
+				     .item_pointers = item_pointers,
+				     .n_item_pointers = 1};
+	struct gc_type_desc bytes = {.name = "bytes",
+				     .size = sizeof(struct bytes),
+				     .item_size = 1,
+				     .length_offset = offsetof(struct bytes, length)};
+
+	if (gc_heap_create(options, &f->heap))
+		test_fail(__FILE__, __LINE__, "%s", gc_error());
+	CHECK_EQ(gc_type_register(f->heap, &node, &f->node), 0);
+	CHECK_EQ(gc_type_register(f->heap, &cells, &f->cells), 0);
+	CHECK_EQ(gc_type_register(f->heap, &bytes, &f->bytes), 0);
+	CHECK_EQ(gc_thread_attach(f->heap, &f->thread), 0);
+}
+
+static inline void fixture_close(struct fixture *f)
+{
+	gc_thread_detach(f->thread);
+	gc_heap_destroy(f->heap);
+}
+
+#endif
