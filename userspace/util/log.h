@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* log.h: messages for the person at the terminal, all on stderr. */
+#ifndef GCPROF_LOG_H
+#define GCPROF_LOG_H
+
+enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_VERBOSE, LOG_DEBUG };
+
+/* What is printed: LOG_INFO unless -q (LOG_WARNING), -v (LOG_VERBOSE) or -vv (LOG_DEBUG). */
+void log_set_level(enum log_level level);
+enum log_level log_get_level(void);
+
+/* One line, "gcprof: error: ..." for errors and so on; no newline in `format`. Control
+ * characters in the text are shown escaped: names in it may come from anywhere. */
+void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...)   log_print(LOG_ERROR, __VA_ARGS__)
+#define log_warning(...) log_print(LOG_WARNING, __VA_ARGS__)
+#define log_info(...)    log_print(LOG_INFO, __VA_ARGS__)
+#define log_verbose(...) log_print(LOG_VERBOSE, __VA_ARGS__)
+#define log_debug(...)   log_print(LOG_DEBUG, __VA_ARGS__)
+
+/* Routes libbpf's own messages into log_debug, its warnings into log_verbose. */
+void log_capture_libbpf(void);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* map.h: a hash map from keys of one fixed size, or from strings, to 64-bit values. */
+#ifndef GCPROF_MAP_H
+#define GCPROF_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct map;
+
+#define MAP_STRING_KEYS 0 /* as key_size: keys are byte strings of any length */
+
+/* Keys are compared as bytes, so their structs must have no padding. NULL: no memory. */
+struct map *map_create(size_t key_size);
+void map_free(struct map *map); /* NULL is allowed */
+
+/* The value stored under `key`, or NULL. Valid until the next map_put. */
+uint64_t *map_get(const struct map *map, const void *key);
+
+/* The value under `key`, made 0 if it was not there (*added tells; may be NULL). NULL: no memory.
+ */
+uint64_t *map_put(struct map *map, const void *key, bool *added);
+
+/* The same for maps made with MAP_STRING_KEYS; the key is copied. */
+uint64_t *map_get_string(const struct map *map, const char *key, size_t size);
+uint64_t *map_put_string(struct map *map, const char *key, size_t size, bool *added);
+
+/* Takes `key` out; true if it was there. Not for string keys. */
+bool map_remove(struct map *map, const void *key);
+
+size_t map_count(const struct map *map);
+
+/* Walks all entries in no order: start with *cursor = 0; false at the end. No changes meanwhile. */
+bool map_next(const struct map *map, size_t *cursor, const void **key, uint64_t **value);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* options.c: parses command-line options from rows, and prints their help. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+enum { OPTIONS_MAX = 48, FIRST_LONG = 256, CHOICE_HELP = 1000 };
+
+struct suffix {
+	const char *text;
+	double factor;
+};
+
+static const struct suffix size_suffixes[] = {
+	{"", 1},
+	{"B", 1},
+	{"K", 1024.0},
+	{"KiB", 1024.0},
+	{"M", 1024.0 * 1024},
+	{"MiB", 1024.0 * 1024},
+	{"G", 1024.0 * 1024 * 1024},
+	{"GiB", 1024.0 * 1024 * 1024},
+	{"T", 1024.0 * 1024 * 1024 * 1024},
+	{"TiB", 1024.0 * 1024 * 1024 * 1024},
+	{NULL, 0},
+};
+
+static const struct suffix time_suffixes[] = {
+	{"", 1e9},   {"s", 1e9},  {"ms", 1e6},   {"us", 1e3},
+	{"ns", 1e0}, {"m", 60e9}, {"h", 3600e9}, {NULL, 0},
+};
+
+/* A decimal number with one of the suffixes (in either case), as an integer. */
+static int parse_suffixed(const char *text, const struct suffix *suffix, uint64_t *out)
+{
+	char *end;
+	double value;
+
+	if (*text < '0' || *text > '9' || text[strspn(text, "0123456789")] == 'x')
+		return -EINVAL;
+	value = strtod(text, &end);
+	for (; suffix->text; suffix++) {
+		if (strcasecmp(end, suffix->text) == 0)
+			break;
+	}
+	if (!suffix->text)
+		return -EINVAL;
+	value = value * suffix->factor;
+	if (!(value < 9e18))
+		return -ERANGE;
+	if (suffix->factor == 1 && value != floor(value))
+		return -EINVAL;
+	*out = (uint64_t)llround(value);
+	return 0;
+}
+
+int parse_number(const char *text, uint64_t *out)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	if (text[strspn(text, "0123456789")])
+		return -EINVAL;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return errno ? -ERANGE : 0;
+}
+
+int parse_size(const char *text, uint64_t *out)
+{
+	return parse_number(text, out) ? parse_suffixed(text, size_suffixes, out) : 0;
+}
+
+int parse_time(const char *text, uint64_t *out)
+{
+	return parse_suffixed(text, time_suffixes, out);
+}
+
+static void print_row(const struct option_row *row)
+{
+	char left[64];
+	int n = 0;
+
+	n += snprintf(left, sizeof(left), row->letter ? "-%c, " : "    ", row->letter);
+	n += snprintf(left + n, sizeof(left) - (size_t)n, "--%s", row->name);
+	if (row->argument)
+		snprintf(left + n, sizeof(left) - (size_t)n, " %s", row->argument);
+	if (strlen(left) > 24)
+		printf("  %s\n  %24s  %s\n", left, "", row->help);
+	else
+		printf("  %-24s  %s\n", left, row->help);
+}
+
+void options_help(const struct command *command)
+{
+	static const struct option_row help = {
+		.name = "help", .letter = 'h', .help = "show this help and exit"};
+
+	printf("Usage: gcprof %s %s\n%s.\n\nOptions:\n", command->name, command->usage,
+	       command->summary);
+	for (const struct option_row *row = command->options; row && row->name; row++)
+		print_row(row);
+	print_row(&help);
+	printf("\nSee gcprof-%s(1).\n", command->name);
+}
+
+static int complain(const struct command *command, const char *word, const char *fault)
+{
+	log_error("%s: %s\nTry 'gcprof %s --help'.", word, fault, command->name);
+	return -EINVAL;
+}
+
+static void print_bound(const struct option_row *row, uint64_t value, char *out, size_t size)
+{
+	if (row->kind == OPTION_TIME)
+		snprintf(out, size, "%gs", (double)value / 1e9);
+	else
+		snprintf(out, size, "%llu", (unsigned long long)value);
+}
+
+static int store_value(const struct command *command, const struct option_row *row,
+		       const char *text, uint64_t *out)
+{
+	char word[128], fault[128], low[32], high[32];
+	uint64_t value = 0;
+	int err;
+
+	snprintf(word, sizeof(word), "--%s %s", row->name, text);
+	if (row->kind == OPTION_NUMBER)
+		err = parse_number(text, &value);
+	else if (row->kind == OPTION_SIZE)
+		err = parse_size(text, &value);
+	else
+		err = parse_time(text, &value);
+	if (err == -EINVAL)
+		return complain(command, word,
+				row->kind == OPTION_NUMBER ? "not a number"
+				: row->kind == OPTION_SIZE ? "not a size such as 512K or 4M"
+							   : "not a time such as 10, 1.5s or 20ms");
+	if (err || value < row->min || (row->max && value > row->max)) {
+		print_bound(row, row->min, low, sizeof(low));
+		print_bound(row, row->max, high, sizeof(high));
+		snprintf(fault, sizeof(fault),
+			 row->max ? "out of range, %s to %s" : "out of range, at least %s", low,
+			 high);
+		return complain(command, word, fault);
+	}
+	*out = value;
+	return 0;
+}
+
+static int store_option(const struct command *command, const struct option_row *row, char *text,
+			void *values)
+{
+	void *at = (char *)values + row->offset;
+
+	switch (row->kind) {
+	case OPTION_FLAG:
+		++*(int *)at;
+		return 0;
+	case OPTION_TEXT:
+		if (!*text)
+			return complain(command, row->name, "must not be empty");
+		*(const char **)at = text;
+		return 0;
+	default:
+		return store_value(command, row, text, at);
+	}
+}
+
+/* Makes getopt's tables; returns the number of rows. */
+static int make_tables(const struct command *command, struct option *longs, char *shorts)
+{
+	int n = 0;
+
+	*shorts++ = '+'; /* stop at the first word that is no option */
+	*shorts++ = ':';
+	*shorts++ = 'h';
+	for (const struct option_row *row = command->options; row && row->name; row++, n++) {
+		bool takes = row->kind != OPTION_FLAG;
+
+		longs[n] = (struct option){row->name, takes, NULL, FIRST_LONG + n};
+		if (row->letter)
+			*shorts++ = row->letter;
+		if (row->letter && takes)
+			*shorts++ = ':';
+	}
+	longs[n] = (struct option){"help", 0, NULL, CHOICE_HELP};
+	longs[n + 1] = (struct option){NULL, 0, NULL, 0};
+	*shorts = '\0';
+	return n;
+}
+
+static const struct option_row *find_row(const struct command *command, int choice)
+{
+	if (choice >= FIRST_LONG)
+		return &command->options[choice - FIRST_LONG];
+	for (const struct option_row *row = command->options; row && row->name; row++)
+		if (row->letter == choice)
+			return row;
+	return NULL;
+}
+
+int options_parse(const struct command *command, void *values, int argc, char **argv)
+{
+	struct option longs[OPTIONS_MAX + 2];
+	char shorts[2 * OPTIONS_MAX + 4];
+	int choice, err;
+
+	make_tables(command, longs, shorts);
+	opterr = 0;
+	optind = 0; /* glibc: start afresh */
+	while ((choice = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		if (choice == 'h' || choice == CHOICE_HELP) {
+			options_help(command);
+			exit(0);
+		}
+		if (choice == '?')
+			return complain(command, argv[optind - 1], "unknown option");
+		if (choice == ':')
+			return complain(command, argv[optind - 1], "needs a value");
+		err = store_option(command, find_row(command, choice), optarg, values);
+		if (err)
+			return err;
+	}
+	return optind;
+}
