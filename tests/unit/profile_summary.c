@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* profile_summary.c: tests of the facts that a profile tells: streams, losses, drift of the clocks.
+ */
+#include <errno.h>
+
+#include "profile_make.h"
+#include "profile/status.h"
+#include "profile/summary.h"
+
+static struct bytes text(const char *string)
+{
+	return (struct bytes){string, strlen(string)};
+}
+
+static void put_stream(struct profile_writer *writer, uint64_t stream, const char *name,
+		       bool attached, const char *why_not)
+{
+	struct record record = {.kind = RECORD_stream};
+
+	record.stream.stream = stream;
+	record.stream.name = text(name);
+	record.stream.attached = attached;
+	record.stream.why_not = text(why_not);
+	CHECK_EQ(profile_writer_put(writer, &record), 0);
+}
+
+static void put_loss(struct profile_writer *writer, uint64_t kind, uint64_t count)
+{
+	struct record record = {.kind = RECORD_loss};
+
+	record.loss.time = 5000 + count;
+	record.loss.kind = kind;
+	record.loss.count = count;
+	CHECK_EQ(profile_writer_put(writer, &record), 0);
+}
+
+/* A pair at `second`, with REALTIME 2 ppm fast and a counter of 3 GHz, one pair 30 ns off. */
+static void put_clock(struct profile_writer *writer, uint64_t second, uint64_t late)
+{
+	struct record record = {.kind = RECORD_clock};
+	uint64_t time = 1000000000 * second;
+
+	record.clock.before = time - 20;
+	record.clock.after = time + 20;
+	record.clock.realtime = 1700000000000000000 + time + 2000 * second;
+	record.clock.tsc = 3 * time + 3 * late;
+	CHECK_EQ(profile_writer_put(writer, &record), 0);
+}
+
+static struct profile_bytes make(void)
+{
+	struct record record = {.kind = RECORD_loss_kind};
+	struct profile_writer *writer;
+	struct profile_bytes out;
+	struct sink *sink;
+
+	CHECK_EQ(sink_memory_create(&out.data, &out.size, &sink), 0);
+	CHECK_EQ(profile_writer_create(sink, &writer), 0);
+	record.loss_kind.kind = 5;
+	record.loss_kind.stream = 4;
+	record.loss_kind.severity = 3;
+	record.loss_kind.name = text("CEILING");
+	record.loss_kind.text = text("calls were counted only");
+	CHECK_EQ(profile_writer_put(writer, &record), 0);
+	put_stream(writer, 3, "cpu", true, "");
+	put_stream(writer, 4, "syscall", true, "");
+	put_stream(writer, 4, "syscall", false, "no rights");
+	put_stream(writer, 1000000, "from the future", true, "");
+	for (uint64_t i = 0; i < 7; i++) {
+		record = (struct record){.kind = RECORD_cpu};
+		record.cpu.time = 1000 + i;
+		CHECK_EQ(profile_writer_put(writer, &record), 0);
+	}
+	put_loss(writer, 5, 10);
+	put_loss(writer, 5, 25);
+	put_loss(writer, UINT64_MAX, 25);
+	for (uint64_t second = 1; second <= 5; second++)
+		put_clock(writer, second, second == 3 ? 30 : 0);
+	CHECK_EQ(profile_writer_close(writer), 0);
+	return out;
+}
+
+TEST(summary_tells_what_was_recorded)
+{
+	struct profile_bytes bytes = make();
+	struct profile_reader *reader;
+	struct summary_clock clock;
+	struct summary summary;
+	struct source *source;
+
+	CHECK_EQ(source_memory_open(bytes.data, bytes.size, &source), 0);
+	CHECK_EQ(profile_reader_open(source, &reader), 0);
+	CHECK_EQ(summary_read(reader, &summary), 0);
+	CHECK_EQ(summary.status.state, PROFILE_UNFINISHED);
+	CHECK(summary.streams[3].known && summary.streams[3].attached);
+	CHECK_EQ(summary.streams[3].events, 7);
+	CHECK(summary.streams[4].known && !summary.streams[4].attached);
+	CHECK_STR(summary.streams[4].why_not, "no rights");
+	CHECK(!summary.streams[1].known);
+	CHECK_EQ(summary.losses[5].count, 25);
+	CHECK_STR(summary.losses[5].text, "calls were counted only");
+	CHECK_EQ(summary.last_time, 5025);
+	summary_clock(&summary, &clock);
+	CHECK_EQ(clock.pairs, 5);
+	CHECK_EQ(clock.bracket_ns, 40);
+	CHECK_EQ(clock.offset_ns, 1700000000000002000);
+	CHECK_EQ(clock.step_ns, 8000);
+	CHECK(clock.realtime_ppm > 1.999 && clock.realtime_ppm < 2.001);
+	CHECK(clock.tsc_mhz > 2999.999 && clock.tsc_mhz < 3000.001);
+	CHECK(clock.tsc_stray_ns > 29.9 && clock.tsc_stray_ns < 30.1);
+	summary_free(&summary);
+	profile_reader_close(reader);
+	free(bytes.data);
+}
+
+TEST(every_state_and_error_has_words)
+{
+	static const int errors[] = {-ENODATA, -EBADMSG, -EPROTO, -EISDIR, -ENOENT, -EIO};
+
+	for (int state = PROFILE_COMPLETE; state <= PROFILE_DAMAGED; state++) {
+		CHECK(strlen(profile_state_name(state)) > 3);
+		CHECK((profile_state_text(state) == NULL) == (state == PROFILE_COMPLETE));
+	}
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		CHECK(strlen(profile_error_text(errors[i])) > 10);
+}

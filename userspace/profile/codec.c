@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* codec.c: records to bytes and back, by the tables of records.def. */
+#include <errno.h>
+#include <string.h>
+
+#include "codec.h"
+
+/* Every record has room for its deltas. */
+#define RECORD(code_, name_, doc_) enum { COUNT_##name_ = 0
+#define UINT(in_, name_, doc_)     +1
+#define INT(in_, name_, doc_)      +1
+#define TIME(in_, name_, doc_)     +1
+#define DELTA(in_, name_, doc_)    +1
+#define BYTES(in_, name_, doc_)    +1
+#define END_RECORD(name_) \
+	}                 \
+	;                 \
+	_Static_assert((int)COUNT_##name_ <= CODEC_FIELDS_MAX, "raise CODEC_FIELDS_MAX");
+#include "records.def"
+#undef RECORD
+#undef UINT
+#undef INT
+#undef TIME
+#undef DELTA
+#undef BYTES
+#undef END_RECORD
+
+void codec_reset(struct codec *codec, uint64_t time)
+{
+	memset(codec, 0, sizeof(*codec));
+	codec->time = time;
+}
+
+static uint64_t get_number(const struct record *record, const struct field_info *field)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)record + field->offset, sizeof(value));
+	return value;
+}
+
+static struct bytes get_bytes(const struct record *record, const struct field_info *field)
+{
+	struct bytes bytes;
+
+	memcpy(&bytes, (const char *)record + field->offset, sizeof(bytes));
+	return bytes;
+}
+
+/* A reader takes a missing number as 0 and missing bytes as empty, so they need not be there.
+ * TIME and DELTA are differences and have to be. */
+static bool is_implied(const struct record *record, const struct field_info *field)
+{
+	switch (field->kind) {
+	case FIELD_UINT:
+	case FIELD_INT:
+		return get_number(record, field) == 0;
+	case FIELD_BYTES:
+		return get_bytes(record, field).size == 0;
+	default:
+		return false;
+	}
+}
+
+/* How many fields have to be written, and room enough for them. */
+static int measure(const struct record *record, const struct record_info *info, size_t *n,
+		   size_t *room)
+{
+	*n = info->n_fields;
+	while (*n && is_implied(record, &info->fields[*n - 1]))
+		--*n;
+	*room = 2 * VARINT_MAX;
+	for (size_t i = 0; i < *n; i++) {
+		*room += VARINT_MAX;
+		if (info->fields[i].kind == FIELD_BYTES) {
+			size_t size = get_bytes(record, &info->fields[i]).size;
+
+			if (size > CODEC_BYTES_MAX)
+				return -EMSGSIZE;
+			*room += size;
+		}
+	}
+	return 0;
+}
+
+static uint8_t *encode_field(struct codec *codec, const struct record *record, size_t i,
+			     uint8_t *at)
+{
+	const struct field_info *field = &record_info(record->kind)->fields[i];
+	uint64_t *previous = &codec->previous[record->kind][i];
+	struct bytes bytes;
+	uint64_t value;
+
+	if (field->kind == FIELD_BYTES) {
+		bytes = get_bytes(record, field);
+		at = varint_put(at, bytes.size);
+		if (bytes.size)
+			memcpy(at, bytes.data, bytes.size);
+		return at + bytes.size;
+	}
+	value = get_number(record, field);
+	if (field->kind == FIELD_UINT)
+		return varint_put(at, value);
+	if (field->kind == FIELD_INT)
+		return varint_put(at, zigzag_fold(value));
+	if (field->kind == FIELD_TIME)
+		previous = &codec->time;
+	at = varint_put(at, zigzag_fold(value - *previous));
+	*previous = value;
+	return at;
+}
+
+int codec_encode(struct codec *codec, const struct record *record, struct buffer *out)
+{
+	const struct record_info *info = record_info(record->kind);
+	size_t n, room, size;
+	uint8_t *start, *payload, *at;
+	int err;
+
+	if (!info)
+		return -EINVAL;
+	err = measure(record, info, &n, &room);
+	if (!err)
+		err = buffer_reserve(out, room);
+	if (err)
+		return err;
+	start = (uint8_t *)out->data + out->size;
+	/* Most payloads are short: leave one byte for the length, move the others. */
+	payload = varint_put(start, record->kind) + 1;
+	at = payload;
+	for (size_t i = 0; i < n; i++)
+		at = encode_field(codec, record, i, at);
+	size = (size_t)(at - payload);
+	if (size < 0x80) {
+		payload[-1] = (uint8_t)size;
+	} else {
+		uint8_t length[VARINT_MAX];
+		size_t extra = (size_t)(varint_put(length, size) - length) - 1;
+
+		memmove(payload + extra, payload, size);
+		memcpy(payload - 1, length, extra + 1);
+		at += extra;
+	}
+	out->size += (size_t)(at - start);
+	return 0;
+}
+
+/* The value of a number field as it is stored, made absolute. */
+static uint64_t resolve(struct codec *codec, unsigned code, size_t i, enum field_kind kind,
+			uint64_t raw)
+{
+	switch (kind) {
+	case FIELD_INT:
+		return zigzag_unfold(raw);
+	case FIELD_TIME:
+		return codec->time += zigzag_unfold(raw);
+	case FIELD_DELTA:
+		return codec->previous[code][i] += zigzag_unfold(raw);
+	default:
+		return raw;
+	}
+}
+
+int codec_decode(struct codec *codec, unsigned code, struct cursor payload, struct record *record)
+{
+	const struct record_info *info = record_info(code);
+
+	if (!info)
+		return -EINVAL;
+	record->kind = code;
+	for (size_t i = 0; i < info->n_fields; i++) {
+		const struct field_info *field = &info->fields[i];
+		char *to = (char *)record + field->offset;
+		bool there = payload.at < payload.end;
+		uint64_t value = 0;
+
+		if (there && !cursor_varint(&payload, &value))
+			return -EBADMSG;
+		if (field->kind == FIELD_BYTES) {
+			const uint8_t *data = payload.at;
+
+			if (!cursor_take(&payload, value, &data))
+				return -EBADMSG;
+			*(struct bytes *)(void *)to = (struct bytes){(const char *)data, value};
+		} else {
+			*(uint64_t *)(void *)to =
+				there ? resolve(codec, code, i, field->kind, value) : 0;
+		}
+	}
+	return 0;
+}

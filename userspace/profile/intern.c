@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* intern.c: gives ids to what a profile defines once and uses often. */
+#include <errno.h>
+#include <string.h>
+
+#include "intern.h"
+
+int intern_init(struct intern *intern)
+{
+	memset(intern, 0, sizeof(*intern));
+	intern->strings = map_create(MAP_STRING_KEYS);
+	intern->modules = map_create(MAP_STRING_KEYS);
+	intern->natives = map_create(2 * sizeof(uint64_t));
+	intern->kernels = map_create(sizeof(uint64_t));
+	intern->manageds = map_create(3 * sizeof(uint64_t));
+	intern->stacks = map_create(2 * sizeof(uint64_t));
+	if (intern->strings && intern->modules && intern->natives && intern->kernels &&
+	    intern->manageds && intern->stacks)
+		return 0;
+	intern_finish(intern);
+	return -ENOMEM;
+}
+
+void intern_finish(struct intern *intern)
+{
+	map_free(intern->strings);
+	map_free(intern->modules);
+	map_free(intern->natives);
+	map_free(intern->kernels);
+	map_free(intern->manageds);
+	map_free(intern->stacks);
+	buffer_free(&intern->frames);
+	memset(intern, 0, sizeof(*intern));
+}
+
+/* The id in a map's slot; a new one is the count of the map, which has just grown. */
+static uint64_t number(const struct map *map, uint64_t *slot, bool added)
+{
+	if (!slot)
+		return 0;
+	if (added)
+		*slot = map_count(map);
+	return *slot;
+}
+
+/* The same for frames, whose ids come from one count. */
+static uint64_t number_frame(struct intern *intern, uint64_t *slot, bool added)
+{
+	if (!slot)
+		return 0;
+	if (added)
+		*slot = ++intern->last_frame;
+	return *slot;
+}
+
+uint64_t intern_string(struct intern *intern, const char *text, size_t size, bool *added)
+{
+	uint64_t *slot = map_put_string(intern->strings, text, size, added);
+
+	return number(intern->strings, slot, slot && *added);
+}
+
+uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes build_id, bool *added)
+{
+	struct buffer key = {0};
+	uint64_t *slot = NULL;
+
+	/* Paths hold no zero byte: it parts the two. */
+	if (!buffer_append(&key, path.data, path.size) && !buffer_append(&key, "", 1) &&
+	    !buffer_append(&key, build_id.data, build_id.size))
+		slot = map_put_string(intern->modules, key.data, key.size, added);
+	buffer_free(&key);
+	return number(intern->modules, slot, slot && *added);
+}
+
+/* Room for one more frame is made before the map grows, so that the two never differ. */
+static int reserve_frame(struct intern *intern)
+{
+	return buffer_reserve(&intern->frames, sizeof(struct intern_frame));
+}
+
+static void keep_frame(struct intern *intern, struct intern_frame frame)
+{
+	buffer_append(&intern->frames, &frame, sizeof(frame));
+}
+
+uint64_t intern_native(struct intern *intern, uint64_t module, uint64_t offset, bool *added)
+{
+	uint64_t key[2] = {module, offset};
+	uint64_t *slot = reserve_frame(intern) ? NULL : map_put(intern->natives, key, added);
+	uint64_t id = number_frame(intern, slot, slot && *added);
+
+	if (id && *added)
+		keep_frame(intern, (struct intern_frame){id, module, offset, RECORD_native_frame});
+	return id;
+}
+
+uint64_t intern_kernel(struct intern *intern, uint64_t address, bool *added)
+{
+	uint64_t *slot = reserve_frame(intern) ? NULL : map_put(intern->kernels, &address, added);
+	uint64_t id = number_frame(intern, slot, slot && *added);
+
+	if (id && *added)
+		keep_frame(intern, (struct intern_frame){id, 0, address, RECORD_kernel_frame});
+	return id;
+}
+
+uint64_t intern_managed(struct intern *intern, const uint64_t key[3], bool *added)
+{
+	uint64_t *slot = map_put(intern->manageds, key, added);
+
+	return number_frame(intern, slot, slot && *added);
+}
+
+uint64_t intern_stack(struct intern *intern, uint64_t parent, uint64_t frame, bool *added)
+{
+	uint64_t key[2] = {parent, frame};
+	uint64_t *slot = map_put(intern->stacks, key, added);
+
+	return number(intern->stacks, slot, slot && *added);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* intern.h: gives ids to what a profile defines once and uses often. */
+#ifndef GCPROF_INTERN_H
+#define GCPROF_INTERN_H
+
+#include <stdbool.h>
+
+#include "record.h"
+#include "../util/buffer.h"
+#include "../util/map.h"
+
+/* The definition of a native or kernel frame, kept for those who name frames later. */
+struct intern_frame {
+	uint64_t id;
+	uint64_t module; /* native: 0 if none */
+	uint64_t place;  /* native: offset; kernel: address */
+	enum record_kind kind;
+};
+
+struct intern {
+	struct map *strings;
+	struct map *modules;
+	struct map *natives;
+	struct map *kernels;
+	struct map *manageds;
+	struct map *stacks;
+	struct buffer frames; /* struct intern_frame[], native and kernel */
+	uint64_t last_frame;  /* id */
+};
+
+int intern_init(struct intern *intern);
+void intern_finish(struct intern *intern);
+
+/*
+ * Each returns an id, counted from 1 a kind (frames share one count), and tells
+ * whether it is new; 0 if there is no memory.
+ */
+uint64_t intern_string(struct intern *intern, const char *text, size_t size, bool *added);
+uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes build_id,
+		       bool *added);
+uint64_t intern_native(struct intern *intern, uint64_t module, uint64_t offset, bool *added);
+uint64_t intern_kernel(struct intern *intern, uint64_t address, bool *added);
+uint64_t intern_managed(struct intern *intern, const uint64_t key[3], bool *added);
+uint64_t intern_stack(struct intern *intern, uint64_t parent, uint64_t frame, bool *added);
+
+#endif

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* reader.c: hands back the records of a profile, whole or torn. */
+/*
+ * The file is read frame by frame, and a frame is decompressed and its checksum
+ * compared before the first of its records is handed out: what the reader
+ * returns is what a writer wrote, or a forgery that is well-formed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "codec.h"
+#include "reader.h"
+
+#define INPUT_BYTES   (512 * 1024)
+#define FRAME_MAX     (64 << 20) /* plain bytes in one frame; a writer makes 256 KiB and a record */
+#define WINDOW_LOG    26         /* zstd may ask for so much memory (as a power of two) */
+#define FIRST_PLAIN   (512 * 1024)
+#define HEADER_MIN    18 /* bytes from which zstd tells a frame's content size */
+#define HEADER_FRAME  64 /* a file that ends before so many bytes may be a cut-off profile */
+#define FORMAT_MAGIC  "gcprof"
+#define FORMAT_NUMBER 1
+
+enum frame_result { FRAME_OK, FRAME_END, FRAME_TORN, FRAME_BAD };
+
+struct profile_reader {
+	struct source *source;
+	ZSTD_DCtx *zstd;
+	struct codec *codec;
+	char *input_data;
+	ZSTD_inBuffer input;
+	struct buffer plain;   /* the frame being handed out */
+	struct cursor records; /* what is left of it */
+	uint64_t consumed;     /* bytes of the file up to the end of this frame */
+	uint64_t chunk_next;   /* sequence that the next chunk must have */
+	bool open;             /* the header has been handed out */
+	bool ended;            /* the last record was an end record */
+	bool done;
+	struct profile_status status;
+};
+
+/* Fills the empty input; 0 at the end of the file. */
+static ssize_t refill(struct profile_reader *reader)
+{
+	ssize_t n = reader->source->read(reader->source, reader->input_data, INPUT_BYTES);
+
+	reader->input = (ZSTD_inBuffer){reader->input_data, n > 0 ? (size_t)n : 0, 0};
+	return n;
+}
+
+/* Makes room for a frame at once if it says how large it is: zstd then needs no copy. */
+static int expect_frame(struct profile_reader *reader)
+{
+	const char *at = reader->input_data + reader->input.pos;
+	size_t left = reader->input.size - reader->input.pos;
+	unsigned long long size = ZSTD_CONTENTSIZE_UNKNOWN;
+
+	reader->plain.size = 0;
+	if (left >= HEADER_MIN)
+		size = ZSTD_getFrameContentSize(at, left);
+	if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size > FRAME_MAX)
+		size = FIRST_PLAIN;
+	return buffer_reserve(&reader->plain, size ? size : 1);
+}
+
+/* Lets zstd go on: *hint is 0 at the end of a frame. A negative errno, or a frame_result. */
+static int decompress_some(struct profile_reader *reader, size_t *hint)
+{
+	ZSTD_outBuffer output;
+	size_t before = reader->input.pos;
+
+	if (reader->plain.size == reader->plain.capacity) {
+		if (reader->plain.size >= FRAME_MAX)
+			return FRAME_BAD;
+		if (buffer_reserve(&reader->plain, reader->plain.size))
+			return -ENOMEM;
+	}
+	output = (ZSTD_outBuffer){reader->plain.data, reader->plain.capacity, reader->plain.size};
+	*hint = ZSTD_decompressStream(reader->zstd, &output, &reader->input);
+	reader->consumed += reader->input.pos - before;
+	if (ZSTD_isError(*hint))
+		return FRAME_BAD;
+	reader->plain.size = output.pos;
+	return FRAME_OK;
+}
+
+/* Reads one whole frame into `plain`. A negative errno, or a frame_result. */
+static int read_frame(struct profile_reader *reader)
+{
+	bool begun = false;
+	size_t hint = 1;
+	int err;
+
+	reader->consumed = reader->status.bytes;
+	for (;;) {
+		bool full = begun && reader->plain.size == reader->plain.capacity;
+
+		if (reader->input.pos == reader->input.size && !full) {
+			ssize_t n = refill(reader);
+
+			if (n < 0)
+				return (int)n;
+			if (n == 0)
+				return begun ? FRAME_TORN : FRAME_END;
+		}
+		if (!begun && expect_frame(reader))
+			return -ENOMEM;
+		begun = true;
+		err = decompress_some(reader, &hint);
+		if (err)
+			return err;
+		if (hint == 0)
+			break;
+	}
+	return reader->plain.size > FRAME_MAX ? FRAME_BAD : FRAME_OK;
+}
+
+/* Ends the reading in this state. */
+static int stop(struct profile_reader *reader, enum profile_state state)
+{
+	reader->done = true;
+	reader->status.state = state;
+	return 0;
+}
+
+/* Code and length of the next record, and its payload. */
+static bool next_payload(struct cursor *records, uint64_t *code, struct cursor *payload)
+{
+	const uint8_t *data;
+	uint64_t size;
+
+	if (!cursor_varint(records, code) || *code == 0 || !cursor_varint(records, &size) ||
+	    !cursor_take(records, size, &data))
+		return false;
+	*payload = cursor_make(data, size);
+	return true;
+}
+
+/* The rules between records: one header, chunks in sequence, nothing outside of a chunk. */
+static bool fits(struct profile_reader *reader, const struct record *record)
+{
+	if (record->kind == RECORD_header)
+		return !reader->open;
+	if (record->kind != RECORD_chunk)
+		return reader->chunk_next > 0;
+	if (record->chunk.sequence != reader->chunk_next)
+		return false;
+	reader->chunk_next++;
+	codec_reset(reader->codec, record->chunk.time);
+	return true;
+}
+
+/* The next known record of the frame: 1, 0 at its end, -EBADMSG if it makes no sense. */
+static int next_in_frame(struct profile_reader *reader, struct record *record)
+{
+	while (reader->records.at < reader->records.end) {
+		struct cursor payload;
+		uint64_t code;
+
+		if (!next_payload(&reader->records, &code, &payload))
+			return -EBADMSG;
+		reader->status.records++;
+		if (code >= RECORD_CODES || !record_info((unsigned)code)) {
+			if (!reader->chunk_next)
+				return -EBADMSG;
+			reader->status.unknown++;
+			continue;
+		}
+		if (codec_decode(reader->codec, (unsigned)code, payload, record) ||
+		    !fits(reader, record))
+			return -EBADMSG;
+		reader->ended = record->kind == RECORD_end;
+		return 1;
+	}
+	return 0;
+}
+
+/* A frame with content begins with a chunk record; only frames that hold nothing need not. */
+static bool begins_chunk(const struct profile_reader *reader)
+{
+	struct cursor records = cursor_make(reader->plain.data, reader->plain.size);
+	uint64_t code;
+
+	return !reader->plain.size || (cursor_varint(&records, &code) && code == RECORD_chunk);
+}
+
+/* Goes on to the next frame: 1, 0 when the reading is over, or a negative errno. */
+static int next_frame(struct profile_reader *reader)
+{
+	int result = read_frame(reader);
+
+	if (result < 0)
+		return result;
+	if (result == FRAME_END)
+		return stop(reader, reader->ended ? PROFILE_COMPLETE : PROFILE_UNFINISHED);
+	if (result == FRAME_TORN)
+		return stop(reader, PROFILE_TORN);
+	if (result == FRAME_BAD || !begins_chunk(reader))
+		return stop(reader, PROFILE_DAMAGED);
+	reader->records = cursor_make(reader->plain.data, reader->plain.size);
+	return 1;
+}
+
+/* All records of the frame were read: it counts. */
+static void finish_frame(struct profile_reader *reader)
+{
+	reader->status.bytes = reader->consumed;
+	reader->status.plain_bytes += reader->plain.size;
+	reader->status.chunks = reader->chunk_next;
+	reader->plain.size = 0;
+}
+
+int profile_reader_next(struct profile_reader *reader, struct record *record)
+{
+	while (!reader->done) {
+		int result;
+
+		if (!reader->open) {
+			/* The header was decoded when the profile was opened: here it is again. */
+			reader->records = cursor_make(reader->plain.data, reader->plain.size);
+			result = next_in_frame(reader, record);
+			reader->open = true;
+			return result;
+		}
+		result = next_in_frame(reader, record);
+		if (result > 0)
+			return result;
+		if (result < 0)
+			return stop(reader, PROFILE_DAMAGED);
+		finish_frame(reader);
+		result = next_frame(reader);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+/* Reads the first frame, which must begin with the header. */
+static int check_header(struct profile_reader *reader)
+{
+	int result = read_frame(reader);
+	struct record record;
+	struct cursor records, payload;
+	uint64_t code;
+
+	if (result < 0)
+		return result;
+	if (result == FRAME_END)
+		return -ENODATA;
+	if (result == FRAME_TORN)
+		return reader->consumed < HEADER_FRAME ? -ENODATA : -EBADMSG;
+	records = cursor_make(reader->plain.data, reader->plain.size);
+	if (result == FRAME_BAD || !next_payload(&records, &code, &payload) ||
+	    code != RECORD_header || codec_decode(reader->codec, RECORD_header, payload, &record) ||
+	    record.header.magic.size != strlen(FORMAT_MAGIC) ||
+	    memcmp(record.header.magic.data, FORMAT_MAGIC, strlen(FORMAT_MAGIC)))
+		return -EBADMSG;
+	if (record.header.version > FORMAT_NUMBER)
+		return -EPROTO;
+	reader->status.version = record.header.version;
+	return 0;
+}
+
+static int init(struct profile_reader *reader)
+{
+	reader->zstd = ZSTD_createDCtx();
+	reader->codec = calloc(1, sizeof(*reader->codec));
+	reader->input_data = malloc(INPUT_BYTES);
+	if (!reader->zstd || !reader->codec || !reader->input_data)
+		return -ENOMEM;
+	ZSTD_DCtx_setParameter(reader->zstd, ZSTD_d_windowLogMax, WINDOW_LOG);
+	return check_header(reader);
+}
+
+int profile_reader_open(struct source *source, struct profile_reader **out)
+{
+	struct profile_reader *reader = calloc(1, sizeof(*reader));
+	int err;
+
+	if (!reader) {
+		source->close(source);
+		return -ENOMEM;
+	}
+	reader->source = source;
+	err = init(reader);
+	if (err)
+		profile_reader_close(reader);
+	else
+		*out = reader;
+	return err;
+}
+
+void profile_reader_status(const struct profile_reader *reader, struct profile_status *out)
+{
+	*out = reader->status;
+}
+
+void profile_reader_close(struct profile_reader *reader)
+{
+	if (!reader)
+		return;
+	reader->source->close(reader->source);
+	ZSTD_freeDCtx(reader->zstd);
+	buffer_free(&reader->plain);
+	free(reader->codec);
+	free(reader->input_data);
+	free(reader);
+}

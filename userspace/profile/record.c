@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* record.c: the tables that describe every record and field, made from records.def. */
+#include "record.h"
+
+/* fields_alloc[], fields_cpu[] ... */
+#define RECORD(code_, name_, doc_)     static const struct field_info fields_##name_[] = {
+#define FIELD(kind_, in_, name_, doc_) {#name_, kind_, offsetof(struct record, in_.name_), doc_},
+#define UINT(in_, name_, doc_)         FIELD(FIELD_UINT, in_, name_, doc_)
+#define INT(in_, name_, doc_)          FIELD(FIELD_INT, in_, name_, doc_)
+#define TIME(in_, name_, doc_)         FIELD(FIELD_TIME, in_, name_, doc_)
+#define DELTA(in_, name_, doc_)        FIELD(FIELD_DELTA, in_, name_, doc_)
+#define BYTES(in_, name_, doc_)        FIELD(FIELD_BYTES, in_, name_, doc_)
+#define END_RECORD(name_) \
+	}                 \
+	;
+#include "records.def"
+#undef RECORD
+#undef UINT
+#undef INT
+#undef TIME
+#undef DELTA
+#undef BYTES
+#undef END_RECORD
+
+static const struct record_info infos[RECORD_CODES] = {
+#define RECORD(code_, name_, doc_) \
+	[code_] = {#name_, doc_, fields_##name_, sizeof(fields_##name_) / sizeof(*fields_##name_)},
+#define UINT(in_, name_, doc_)
+#define INT(in_, name_, doc_)
+#define TIME(in_, name_, doc_)
+#define DELTA(in_, name_, doc_)
+#define BYTES(in_, name_, doc_)
+#define END_RECORD(name_)
+#include "records.def"
+#undef RECORD
+#undef UINT
+#undef INT
+#undef TIME
+#undef DELTA
+#undef BYTES
+#undef END_RECORD
+};
+
+const struct record_info *record_info(unsigned code)
+{
+	return code < RECORD_CODES && infos[code].name ? &infos[code] : NULL;
+}

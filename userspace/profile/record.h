@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* record.h: the records of a profile as C structures, made from records.def. */
+#ifndef GCPROF_RECORD_H
+#define GCPROF_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes that belong to somebody else: the reader's chunk, or the caller of the writer. */
+struct bytes {
+	const char *data; /* not ended by a zero */
+	size_t size;
+};
+
+enum record_kind {
+#define RECORD(code, name, doc) RECORD_##name = code,
+#define UINT(record, field, doc)
+#define INT(record, field, doc)
+#define TIME(record, field, doc)
+#define DELTA(record, field, doc)
+#define BYTES(record, field, doc)
+#define END_RECORD(name)
+#include "records.def"
+#undef RECORD
+#undef UINT
+#undef INT
+#undef TIME
+#undef DELTA
+#undef BYTES
+#undef END_RECORD
+	RECORD_CODES = 64 /* every kind lies below */
+};
+
+/* struct record_alloc, struct record_cpu ... */
+#define RECORD(code, name, doc)   struct record_##name {
+#define UINT(record, field, doc)  uint64_t field;
+#define INT(record, field, doc)   int64_t field;
+#define TIME(record, field, doc)  uint64_t field;
+#define DELTA(record, field, doc) uint64_t field;
+#define BYTES(record, field, doc) struct bytes field;
+#define END_RECORD(name) \
+	}                \
+	;
+#include "records.def"
+#undef RECORD
+#undef UINT
+#undef INT
+#undef TIME
+#undef DELTA
+#undef BYTES
+#undef END_RECORD
+
+/* Any record. `kind` says which member of the union counts. */
+struct record {
+	enum record_kind kind;
+	union {
+#define RECORD(code, name, doc) struct record_##name name;
+#define UINT(record, field, doc)
+#define INT(record, field, doc)
+#define TIME(record, field, doc)
+#define DELTA(record, field, doc)
+#define BYTES(record, field, doc)
+#define END_RECORD(name)
+#include "records.def"
+#undef RECORD
+#undef UINT
+#undef INT
+#undef TIME
+#undef DELTA
+#undef BYTES
+#undef END_RECORD
+	};
+};
+
+enum field_kind { FIELD_UINT, FIELD_INT, FIELD_TIME, FIELD_DELTA, FIELD_BYTES };
+
+struct field_info {
+	const char *name;
+	enum field_kind kind;
+	size_t offset; /* in struct record */
+	const char *doc;
+};
+
+struct record_info {
+	const char *name; /* NULL: no such code */
+	const char *doc;
+	const struct field_info *fields;
+	size_t n_fields;
+};
+
+/* What records.def says of a code; NULL for a code that it does not know. Never freed. */
+const struct record_info *record_info(unsigned code);
+
+#endif

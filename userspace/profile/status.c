@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* status.c: says in words why a profile cannot be read, or is not whole. */
+#include <errno.h>
+#include <string.h>
+
+#include "status.h"
+
+const char *profile_error_text(int err)
+{
+	switch (err) {
+	case -ENODATA:
+		return "it is empty: nothing was recorded, or the recorder could not write";
+	case -EBADMSG:
+		return "it is not a profile of gcprof";
+	case -EPROTO:
+		return "it was written by a newer gcprof, whose format this one does not know";
+	case -EISDIR:
+		return "it is a directory";
+	default:
+		return strerror(err < 0 ? -err : err);
+	}
+}
+
+const char *profile_state_name(enum profile_state state)
+{
+	switch (state) {
+	case PROFILE_COMPLETE:
+		return "complete";
+	case PROFILE_UNFINISHED:
+		return "unfinished";
+	case PROFILE_TORN:
+		return "torn";
+	case PROFILE_DAMAGED:
+		return "damaged";
+	}
+	return "unknown";
+}
+
+const char *profile_state_text(enum profile_state state)
+{
+	switch (state) {
+	case PROFILE_COMPLETE:
+		return NULL;
+	case PROFILE_UNFINISHED:
+		return "the end is missing: the recorder was killed or is still running";
+	case PROFILE_TORN:
+		return "the end is missing: the last chunk is cut off, because the recorder was "
+		       "killed or the disk was full";
+	case PROFILE_DAMAGED:
+		return "the file is damaged: what follows the last good chunk was not read";
+	}
+	return NULL;
+}

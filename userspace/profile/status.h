@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* status.h: says in words why a profile cannot be read, or is not whole. */
+#ifndef GCPROF_STATUS_H
+#define GCPROF_STATUS_H
+
+#include "reader.h"
+
+/* Why profile_reader_open() or source_file_open() failed, for a person; never NULL. */
+const char *profile_error_text(int err);
+
+/* One word: complete, unfinished, torn, damaged. */
+const char *profile_state_name(enum profile_state state);
+
+/* What is wrong and what it means, NULL for a complete profile. */
+const char *profile_state_text(enum profile_state state);
+
+#endif

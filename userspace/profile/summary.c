@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* summary.c: the facts about a recording that a profile tells, without its events. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "summary.h"
+
+#define TEXT_MAX  (64 * 1024)
+#define PAIRS_MAX 4096 /* facts, and words of the command */
+#define CLOCK_MAX (1 << 20)
+
+/* A copy that ends with a zero; a text that holds one ends there. */
+static char *copy(struct bytes text)
+{
+	return strndup(text.size ? text.data : "", text.size < TEXT_MAX ? text.size : TEXT_MAX);
+}
+
+/* Replaces a text. */
+static int set(char **place, struct bytes text)
+{
+	free(*place);
+	*place = copy(text);
+	return *place ? 0 : -ENOMEM;
+}
+
+static int add_pair(struct buffer *pairs, const struct bytes *key, struct bytes value)
+{
+	struct summary_pair pair = {NULL, NULL};
+	int err = -ENOMEM;
+
+	if (pairs->size / sizeof(pair) >= PAIRS_MAX)
+		return 0;
+	pair.value = copy(value);
+	if (key)
+		pair.key = copy(*key);
+	if (pair.value && (!key || pair.key))
+		err = buffer_append(pairs, &pair, sizeof(pair));
+	if (err) {
+		free(pair.key);
+		free(pair.value);
+	}
+	return err;
+}
+
+static void free_pairs(struct buffer *pairs)
+{
+	struct summary_pair *all = (void *)pairs->data;
+
+	for (size_t i = 0; i < pairs->size / sizeof(*all); i++) {
+		free(all[i].key);
+		free(all[i].value);
+	}
+	buffer_free(pairs);
+}
+
+static int add_stream(struct summary *summary, const struct record_stream *record)
+{
+	struct summary_stream *stream;
+	int err;
+
+	if (record->stream >= SUMMARY_STREAMS)
+		return 0;
+	stream = &summary->streams[record->stream];
+	stream->known = true;
+	stream->attached = record->attached != 0;
+	err = set(&stream->name, record->name);
+	return err ? err : set(&stream->why_not, record->why_not);
+}
+
+static int add_loss_kind(struct summary *summary, const struct record_loss_kind *record)
+{
+	struct summary_loss *loss;
+	int err;
+
+	if (record->kind >= SUMMARY_LOSSES)
+		return 0;
+	loss = &summary->losses[record->kind];
+	loss->known = true;
+	loss->stream = record->stream;
+	loss->severity = record->severity;
+	err = set(&loss->name, record->name);
+	return err ? err : set(&loss->text, record->text);
+}
+
+/* Remembers the latest time of all records. */
+static void note_time(struct summary *summary, const struct record *record)
+{
+	const struct record_info *info = record_info(record->kind);
+
+	for (size_t i = 0; i < info->n_fields; i++) {
+		uint64_t time;
+
+		if (info->fields[i].kind != FIELD_TIME)
+			continue;
+		memcpy(&time, (const char *)record + info->fields[i].offset, sizeof(time));
+		if (time > summary->last_time)
+			summary->last_time = time;
+		return;
+	}
+}
+
+static int add_record(struct summary *summary, const struct record *record)
+{
+	summary->kinds[record->kind]++;
+	note_time(summary, record);
+	switch (record->kind) {
+	case RECORD_meta:
+		return add_pair(&summary->facts, &record->meta.key, record->meta.value);
+	case RECORD_argument:
+		return add_pair(&summary->command, NULL, record->argument.text);
+	case RECORD_recording:
+		summary->recording = record->recording;
+		summary->has_recording = true;
+		return 0;
+	case RECORD_clock:
+		if (summary->clocks.size / sizeof(record->clock) >= CLOCK_MAX)
+			return 0;
+		return buffer_append(&summary->clocks, &record->clock, sizeof(record->clock));
+	case RECORD_stream:
+		return add_stream(summary, &record->stream);
+	case RECORD_loss_kind:
+		return add_loss_kind(summary, &record->loss_kind);
+	case RECORD_loss:
+		if (record->loss.kind < SUMMARY_LOSSES)
+			summary->losses[record->loss.kind].count = record->loss.count;
+		return 0;
+	case RECORD_end:
+		summary->end = record->end;
+		summary->has_end = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* The events of each stream, by its code. */
+static void count_streams(struct summary *summary)
+{
+	static const struct {
+		uint8_t stream, kind;
+	} members[] = {
+		{1, RECORD_alloc},   {1, RECORD_fate},  {1, RECORD_period},  {2, RECORD_gc_begin},
+		{2, RECORD_gc_end},  {2, RECORD_phase}, {2, RECORD_mutator}, {3, RECORD_cpu},
+		{4, RECORD_syscall}, {6, RECORD_fork},  {6, RECORD_exec},    {6, RECORD_exit},
+		{6, RECORD_comm},    {6, RECORD_mmap},
+	};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		summary->streams[members[i].stream].events += summary->kinds[members[i].kind];
+}
+
+int summary_read(struct profile_reader *reader, struct summary *out)
+{
+	struct record record;
+	int more;
+
+	memset(out, 0, sizeof(*out));
+	while ((more = profile_reader_next(reader, &record)) > 0) {
+		int err = add_record(out, &record);
+
+		if (err)
+			return err;
+	}
+	count_streams(out);
+	profile_reader_status(reader, &out->status);
+	return more;
+}
+
+void summary_free(struct summary *summary)
+{
+	free_pairs(&summary->facts);
+	free_pairs(&summary->command);
+	buffer_free(&summary->clocks);
+	for (size_t i = 0; i < SUMMARY_STREAMS; i++) {
+		free(summary->streams[i].name);
+		free(summary->streams[i].why_not);
+	}
+	for (size_t i = 0; i < SUMMARY_LOSSES; i++) {
+		free(summary->losses[i].name);
+		free(summary->losses[i].text);
+	}
+}
+
+/* When the others were read, in the middle of the bracket. */
+static double middle(const struct record_clock *clock, const struct record_clock *base)
+{
+	return (double)(int64_t)(clock->before - base->before) +
+	       ((double)(clock->after - clock->before) - (double)(base->after - base->before)) / 2;
+}
+
+/* How far the time stamp counter strays from a constant rate. */
+static void measure_tsc(const struct record_clock *all, size_t n, struct summary_clock *out)
+{
+	double elapsed = middle(&all[n - 1], &all[0]);
+	double ticks = (double)(int64_t)(all[n - 1].tsc - all[0].tsc);
+
+	if (!all[0].tsc || elapsed <= 0 || ticks <= 0)
+		return;
+	out->tsc_mhz = ticks / elapsed * 1e3;
+	for (size_t i = 1; i + 1 < n; i++) {
+		double stray = (double)(int64_t)(all[i].tsc - all[0].tsc) * (elapsed / ticks) -
+			       middle(&all[i], &all[0]);
+
+		if (stray < 0)
+			stray = -stray;
+		if (stray > out->tsc_stray_ns)
+			out->tsc_stray_ns = stray;
+	}
+	out->tsc_stray_ppm = out->tsc_stray_ns / elapsed * 1e6;
+}
+
+/* CLOCK_REALTIME minus CLOCK_MONOTONIC. */
+static uint64_t offset(const struct record_clock *clock)
+{
+	return clock->realtime - clock->before - (clock->after - clock->before) / 2;
+}
+
+void summary_clock(const struct summary *summary, struct summary_clock *out)
+{
+	const struct record_clock *all = (const void *)summary->clocks.data;
+	size_t n = summary->clocks.size / sizeof(*all);
+	double elapsed;
+
+	memset(out, 0, sizeof(*out));
+	out->pairs = n;
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].after - all[i].before > out->bracket_ns)
+			out->bracket_ns = all[i].after - all[i].before;
+	}
+	elapsed = middle(&all[n - 1], &all[0]);
+	out->offset_ns = (int64_t)offset(&all[0]);
+	out->step_ns = (int64_t)(offset(&all[n - 1]) - offset(&all[0]));
+	if (elapsed > 0)
+		out->realtime_ppm = (double)out->step_ns / elapsed * 1e6;
+	measure_tsc(all, n, out);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* summary.h: the facts about a recording that a profile tells, without its events. */
+#ifndef GCPROF_SUMMARY_H
+#define GCPROF_SUMMARY_H
+
+#include <stdbool.h>
+
+#include "reader.h"
+#include "../util/buffer.h"
+
+#define SUMMARY_STREAMS 16  /* codes below this are shown */
+#define SUMMARY_LOSSES  128 /* likewise */
+
+struct summary_pair {
+	char *key; /* NULL for a word of the command */
+	char *value;
+};
+
+struct summary_stream {
+	bool known;
+	bool attached;
+	char *name;
+	char *why_not;
+	uint64_t events; /* records of the stream's own kinds */
+};
+
+struct summary_loss {
+	bool known;
+	uint64_t stream, severity; /* as in records.def */
+	uint64_t count;
+	char *name;
+	char *text;
+};
+
+/* Texts end with a zero. */
+struct summary {
+	struct profile_status status;
+	struct buffer facts;   /* struct summary_pair[]: meta records */
+	struct buffer command; /* the same: argument records */
+	struct buffer clocks;  /* struct record_clock[] */
+	struct record_recording recording;
+	bool has_recording;
+	struct record_end end;
+	bool has_end;
+	uint64_t last_time; /* of any record */
+	uint64_t kinds[RECORD_CODES];
+	struct summary_stream streams[SUMMARY_STREAMS];
+	struct summary_loss losses[SUMMARY_LOSSES];
+};
+
+/* Reads all records. -ENOMEM, or the source's error; summary_free() is due in any case. */
+int summary_read(struct profile_reader *reader, struct summary *out);
+void summary_free(struct summary *summary);
+
+/* How the clocks ran against CLOCK_MONOTONIC between the first and the last pair. */
+struct summary_clock {
+	size_t pairs;
+	uint64_t bracket_ns;  /* the widest: how well the clocks of a pair are known */
+	int64_t offset_ns;    /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the first pair */
+	int64_t step_ns;      /* how much that changed until the last */
+	double realtime_ppm;  /* the same as a rate */
+	double tsc_mhz;       /* 0: there is no time stamp counter */
+	double tsc_stray_ns;  /* the farthest any pair lies from that rate */
+	double tsc_stray_ppm; /* the same relative to the time between first and last pair */
+};
+
+void summary_clock(const struct summary *summary, struct summary_clock *out);
+
+#endif

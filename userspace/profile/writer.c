@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* writer.c: writes a profile: interns definitions, encodes records, closes chunks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "codec.h"
+#include "intern.h"
+#include "writer.h"
+
+/* One chunk holds about this much before compression; more would not compress better by much. */
+#define CHUNK_BYTES   (256 * 1024)
+#define FORMAT_LEVEL  6 /* of zstd; 3 makes profiles 4 % larger in half the time */
+#define FORMAT_MAGIC  "gcprof"
+#define FORMAT_NUMBER 1
+
+struct profile_writer {
+	struct sink *sink;
+	struct codec *codec;
+	struct intern intern;
+	ZSTD_CCtx *zstd;
+	struct buffer plain; /* the open chunk; empty if there is none */
+	struct buffer packed;
+	uint64_t chunks; /* begun so far */
+	uint64_t written;
+	uint64_t last_time; /* the last TIME seen: the base of a chunk that begins without one */
+	int error;          /* the first failure; nothing is written after it */
+};
+
+/* Remembers the first error, and returns it from then on. */
+static int fail(struct profile_writer *writer, int err)
+{
+	if (err && !writer->error)
+		writer->error = err;
+	return writer->error;
+}
+
+/* Compresses what has gathered into one frame and hands it to the sink. */
+static int write_frame(struct profile_writer *writer)
+{
+	size_t bound = ZSTD_compressBound(writer->plain.size);
+	size_t size;
+	int err;
+
+	writer->packed.size = 0;
+	err = buffer_reserve(&writer->packed, bound);
+	if (err)
+		return err;
+	size = ZSTD_compress2(writer->zstd, writer->packed.data, bound, writer->plain.data,
+			      writer->plain.size);
+	if (ZSTD_isError(size))
+		return -ENOMEM; /* the only way left: the bound and the parameters are right */
+	err = writer->sink->write(writer->sink, writer->packed.data, size);
+	if (err)
+		return err;
+	writer->written += size;
+	writer->plain.size = 0;
+	return 0;
+}
+
+static int write_header(struct profile_writer *writer)
+{
+	struct record record = {.kind = RECORD_header};
+	int err;
+
+	record.header.magic = (struct bytes){FORMAT_MAGIC, strlen(FORMAT_MAGIC)};
+	record.header.version = FORMAT_NUMBER;
+	err = codec_encode(writer->codec, &record, &writer->plain);
+	return err ? err : write_frame(writer);
+}
+
+static void release(struct profile_writer *writer)
+{
+	intern_finish(&writer->intern);
+	ZSTD_freeCCtx(writer->zstd);
+	buffer_free(&writer->plain);
+	buffer_free(&writer->packed);
+	free(writer->codec);
+	free(writer);
+}
+
+static int init(struct profile_writer *writer)
+{
+	int err = intern_init(&writer->intern);
+
+	if (err)
+		return err;
+	writer->codec = calloc(1, sizeof(*writer->codec));
+	writer->zstd = ZSTD_createCCtx();
+	if (!writer->codec || !writer->zstd)
+		return -ENOMEM;
+	if (ZSTD_isError(
+		    ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel, FORMAT_LEVEL)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_checksumFlag, 1)))
+		return -EINVAL;
+	return write_header(writer);
+}
+
+int profile_writer_create(struct sink *sink, struct profile_writer **out)
+{
+	struct profile_writer *writer = calloc(1, sizeof(*writer));
+	int err = -ENOMEM;
+
+	if (writer) {
+		writer->sink = sink;
+		err = init(writer);
+		if (err)
+			release(writer);
+	}
+	if (err) {
+		sink->close(sink);
+		return err;
+	}
+	*out = writer;
+	return 0;
+}
+
+/* The first TIME of a record; false if its kind has none. */
+static bool record_time(const struct record *record, uint64_t *time)
+{
+	const struct record_info *info = record_info(record->kind);
+
+	for (size_t i = 0; i < info->n_fields; i++) {
+		if (info->fields[i].kind == FIELD_TIME) {
+			memcpy(time, (const char *)record + info->fields[i].offset, sizeof(*time));
+			return true;
+		}
+	}
+	return false;
+}
+
+static int begin_chunk(struct profile_writer *writer)
+{
+	struct record record = {.kind = RECORD_chunk};
+
+	codec_reset(writer->codec, writer->last_time);
+	record.chunk.sequence = writer->chunks;
+	record.chunk.time = writer->last_time;
+	writer->chunks++;
+	return codec_encode(writer->codec, &record, &writer->plain);
+}
+
+int profile_writer_put(struct profile_writer *writer, const struct record *record)
+{
+	int err = 0;
+
+	if (writer->error)
+		return writer->error;
+	if (!record_info(record->kind) || record->kind == RECORD_header ||
+	    record->kind == RECORD_chunk)
+		return -EINVAL;
+	record_time(record, &writer->last_time);
+	if (!writer->plain.size)
+		err = begin_chunk(writer);
+	if (!err)
+		err = codec_encode(writer->codec, record, &writer->plain);
+	if (err == -EMSGSIZE)
+		return err;
+	if (!err && writer->plain.size >= CHUNK_BYTES)
+		err = write_frame(writer);
+	return fail(writer, err);
+}
+
+int profile_writer_flush(struct profile_writer *writer)
+{
+	if (writer->error || !writer->plain.size)
+		return writer->error;
+	return fail(writer, write_frame(writer));
+}
+
+uint64_t profile_writer_size(const struct profile_writer *writer)
+{
+	return writer->written;
+}
+
+int profile_writer_close(struct profile_writer *writer)
+{
+	int err, closed;
+
+	if (!writer)
+		return 0;
+	err = profile_writer_flush(writer);
+	closed = writer->sink->close(writer->sink);
+	release(writer);
+	return err ? err : closed;
+}
+
+/* Writes the definition of what has just got its id. */
+static uint64_t define(struct profile_writer *writer, uint64_t id, bool added,
+		       const struct record *record)
+{
+	if (!id)
+		fail(writer, -ENOMEM);
+	else if (added)
+		profile_writer_put(writer, record);
+	return id;
+}
+
+uint64_t profile_writer_string(struct profile_writer *writer, const char *text, size_t size)
+{
+	struct record record = {.kind = RECORD_string};
+	bool added = false;
+
+	if (size > CODEC_BYTES_MAX)
+		size = CODEC_BYTES_MAX;
+	record.string.id = intern_string(&writer->intern, text, size, &added);
+	record.string.text = (struct bytes){text, size};
+	return define(writer, record.string.id, added, &record);
+}
+
+uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
+			       const void *build_id, size_t build_id_size)
+{
+	struct record record = {.kind = RECORD_module};
+	struct bytes name = {path, strlen(path)}, id = {build_id, build_id_size};
+	bool added = false;
+
+	record.module.path = profile_writer_string(writer, name.data, name.size);
+	if (!record.module.path)
+		return 0;
+	record.module.id = intern_module(&writer->intern, name, id, &added);
+	record.module.build_id = id;
+	return define(writer, record.module.id, added, &record);
+}
+
+uint64_t profile_writer_native(struct profile_writer *writer, uint64_t module, uint64_t offset)
+{
+	struct record record = {.kind = RECORD_native_frame};
+	bool added = false;
+
+	record.native_frame.id = intern_native(&writer->intern, module, offset, &added);
+	record.native_frame.module = module;
+	record.native_frame.offset = offset;
+	return define(writer, record.native_frame.id, added, &record);
+}
+
+uint64_t profile_writer_kernel(struct profile_writer *writer, uint64_t address)
+{
+	struct record record = {.kind = RECORD_kernel_frame};
+	bool added = false;
+
+	record.kernel_frame.id = intern_kernel(&writer->intern, address, &added);
+	record.kernel_frame.address = address;
+	return define(writer, record.kernel_frame.id, added, &record);
+}
+
+uint64_t profile_writer_managed(struct profile_writer *writer, uint64_t process, uint64_t code,
+				uint64_t line)
+{
+	struct record record = {.kind = RECORD_managed_frame};
+	uint64_t key[3] = {process, code, line};
+	bool added = false;
+
+	record.managed_frame.id = intern_managed(&writer->intern, key, &added);
+	record.managed_frame.process = process;
+	record.managed_frame.code = code;
+	record.managed_frame.line = line;
+	return define(writer, record.managed_frame.id, added, &record);
+}
+
+uint64_t profile_writer_stack(struct profile_writer *writer, uint64_t parent, uint64_t frame)
+{
+	struct record record = {.kind = RECORD_stack};
+	bool added = false;
+
+	record.stack.id = intern_stack(&writer->intern, parent, frame, &added);
+	record.stack.parent = parent;
+	record.stack.frame = frame;
+	return define(writer, record.stack.id, added, &record);
+}
+
+void profile_writer_each_frame(struct profile_writer *writer, frame_visit *visit, void *context)
+{
+	const struct intern_frame *frames = (const void *)writer->intern.frames.data;
+	size_t n = writer->intern.frames.size / sizeof(*frames);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct intern_frame *frame = &frames[i];
+		struct record record = {.kind = frame->kind};
+
+		if (frame->kind == RECORD_native_frame) {
+			record.native_frame.id = frame->id;
+			record.native_frame.module = frame->module;
+			record.native_frame.offset = frame->place;
+		} else {
+			record.kernel_frame.id = frame->id;
+			record.kernel_frame.address = frame->place;
+		}
+		visit(context, frame->id, &record);
+	}
+}

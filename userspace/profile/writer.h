@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* writer.h: writes a profile: interns definitions, encodes records, closes chunks. */
+/*
+ * Not thread-safe: one thread writes. After the first failure of the sink every
+ * call returns that error and writes nothing more, so that callers may look at
+ * the result of profile_writer_flush() alone.
+ */
+#ifndef GCPROF_WRITER_H
+#define GCPROF_WRITER_H
+
+#include "record.h"
+#include "sink.h"
+
+struct profile_writer;
+
+/* Takes over the sink, also when it fails. Writes the header. */
+int profile_writer_create(struct sink *sink, struct profile_writer **out);
+
+/* Appends a record. Definitions with ids are better made by the functions below. */
+int profile_writer_put(struct profile_writer *writer, const struct record *record);
+
+/*
+ * Interning: each returns the id of the thing, and writes its definition when it
+ * meets it for the first time. 0 only when memory is exhausted, which the next
+ * flush reports.
+ */
+uint64_t profile_writer_string(struct profile_writer *writer, const char *text, size_t size);
+uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
+			       const void *build_id, size_t build_id_size);
+uint64_t profile_writer_native(struct profile_writer *writer, uint64_t module, uint64_t offset);
+uint64_t profile_writer_kernel(struct profile_writer *writer, uint64_t address);
+uint64_t profile_writer_managed(struct profile_writer *writer, uint64_t process, uint64_t code,
+				uint64_t line);
+uint64_t profile_writer_stack(struct profile_writer *writer, uint64_t parent, uint64_t frame);
+
+/* Calls `visit` for every native and kernel frame so far, with what defined it. */
+typedef void frame_visit(void *context, uint64_t frame, const struct record *definition);
+void profile_writer_each_frame(struct profile_writer *writer, frame_visit *visit, void *context);
+
+/* Compresses and writes what has gathered. The chunk is then safe in the sink. */
+int profile_writer_flush(struct profile_writer *writer);
+
+/* Bytes handed to the sink so far. */
+uint64_t profile_writer_size(const struct profile_writer *writer);
+
+/* Flushes, closes the sink and frees. NULL is allowed. */
+int profile_writer_close(struct profile_writer *writer);
+
+#endif
