@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* elf_symbols.h: the functions of one ELF file. */
+#ifndef GCPROF_ELF_SYMBOLS_H
+#define GCPROF_ELF_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_symbols;
+
+/*
+ * Reads the symbol table of the file behind `fd`: .symtab, else that of its
+ * separate debug file, else .dynsym. The descriptor may be closed afterwards.
+ * -ENOEXEC if it is no ELF file that can be used, -ENOMEM.
+ */
+int elf_symbols_read(int fd, struct elf_symbols **out);
+
+/* The same for an image in memory, which must stay where it is. */
+int elf_symbols_read_memory(void *image, size_t size, struct elf_symbols **out);
+
+void elf_symbols_free(struct elf_symbols *symbols); /* NULL is allowed */
+
+/* The name of the function at an offset of the file, as the linker knows it, or NULL; *within is
+ * how far into the function that is. The name is owned by `symbols`. */
+const char *elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset, uint64_t *within);
+
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* kernel_symbols.c: the functions of the running kernel. */
+/*
+ * Lines look like "ffffffff81000000 T name" and, for modules, "...\t[module]".
+ * There are a quarter of a million of them, so the text is read whole, cut into
+ * strings where it lies, and only what is code is kept.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel_symbols.h"
+#include "../util/buffer.h"
+
+#define TEXT_MAX    (256 << 20) /* bytes */
+#define READ_BYTES  (1 << 20)
+#define REACH_MAX   (1 << 20) /* bytes from the start of the last function before a gap */
+#define LOWEST_CODE (UINT64_C(1) << 63)
+
+struct function {
+	uint64_t address;
+	const char *name;
+};
+
+struct kernel_symbols {
+	struct buffer text;
+	struct buffer functions; /* struct function[], by address */
+};
+
+static int read_text(int fd, struct buffer *text)
+{
+	for (;;) {
+		ssize_t n;
+		int err = buffer_reserve(text, READ_BYTES + 1);
+
+		if (err)
+			return err;
+		n = read(fd, text->data + text->size, READ_BYTES);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		text->size += (size_t)n;
+		if (text->size > TEXT_MAX)
+			return -EFBIG;
+	}
+	text->data[text->size] = 0; /* ends the last line, should it have no newline */
+	return 0;
+}
+
+/* Hexadecimal digits up to the first other character. */
+static char *parse_address(char *at, uint64_t *out)
+{
+	uint64_t value = 0;
+
+	for (;; at++) {
+		if (*at >= '0' && *at <= '9')
+			value = value << 4 | (uint64_t)(*at - '0');
+		else if (*at >= 'a' && *at <= 'f')
+			value = value << 4 | (uint64_t)(*at - 'a' + 10);
+		else
+			break;
+	}
+	*out = value;
+	return at;
+}
+
+/* Takes one line apart, which ends with a zero: true if it is a function with an address. */
+static bool parse_line(char *line, struct function *out)
+{
+	char *at = parse_address(line, &out->address);
+	char type;
+
+	if (at[0] != ' ' || !at[1] || at[2] != ' ' || out->address < LOWEST_CODE)
+		return false;
+	type = at[1] | 0x20;
+	at += 3;
+	out->name = at;
+	at[strcspn(at, " \t")] = 0;
+	return (type == 't' || type == 'w') && *out->name;
+}
+
+static int parse_text(struct kernel_symbols *symbols)
+{
+	char *line = symbols->text.data, *end = line + symbols->text.size;
+
+	while (line < end) {
+		char *next = memchr(line, '\n', (size_t)(end - line));
+		struct function function;
+
+		next = next ? next : end;
+		*next = 0;
+		if (parse_line(line, &function) &&
+		    buffer_append(&symbols->functions, &function, sizeof(function)))
+			return -ENOMEM;
+		line = next + 1;
+	}
+	return 0;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct function *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	/* Of aliases the first in the file: the text keeps its order. */
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static size_t count(const struct kernel_symbols *symbols)
+{
+	return symbols->functions.size / sizeof(struct function);
+}
+
+int kernel_symbols_read(const char *path, struct kernel_symbols **out)
+{
+	struct kernel_symbols *symbols = calloc(1, sizeof(*symbols));
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err = fd < 0 ? -errno : 0;
+
+	if (!symbols)
+		err = -ENOMEM;
+	if (!err)
+		err = read_text(fd, &symbols->text);
+	if (!err)
+		err = parse_text(symbols);
+	if (fd >= 0)
+		close(fd);
+	if (err) {
+		kernel_symbols_free(symbols);
+		return err;
+	}
+	if (count(symbols))
+		qsort(symbols->functions.data, count(symbols), sizeof(struct function), by_address);
+	*out = symbols;
+	return 0;
+}
+
+void kernel_symbols_free(struct kernel_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	buffer_free(&symbols->text);
+	buffer_free(&symbols->functions);
+	free(symbols);
+}
+
+const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address,
+				uint64_t *within)
+{
+	const struct function *functions = (const void *)symbols->functions.data;
+	size_t low = 0, high = count(symbols);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	/* Of aliases the first. */
+	while (low > 1 && functions[low - 2].address == functions[low - 1].address)
+		low--;
+	*within = address - functions[low - 1].address;
+	return *within < REACH_MAX ? functions[low - 1].name : NULL;
+}
