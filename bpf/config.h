@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* config.h: what the recorder puts into the BPF object: tunables before it is loaded, and the
+ * state of the first thread. */
+#ifndef GCPROF_CONFIG_H
+#define GCPROF_CONFIG_H
+
+#ifndef __bpf__
+#include <stdint.h>
+#endif
+
+struct bpf_config {
+	uint32_t user_stacks;    /* 1: take user stacks */
+	uint32_t managed_stacks; /* 1: walk shadow stacks */
+	uint32_t syscall_rate;   /* short calls recorded one by one, a second and CPU */
+	uint32_t reserved;
+	uint64_t syscall_slow_ns;  /* from this long on a call is always recorded */
+	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
+};
+
+enum task_flag {
+	TASK_ARMED = 1,  /* the first thread before its exec: followed, nothing recorded */
+	TASK_ACTIVE = 2, /* recorded */
+};
+
+/* What is kept of every followed thread, in the map `tasks`; 0 is a good start. */
+struct task_state {
+	uint32_t process; /* index, see events.h */
+	uint32_t flags;   /* enum task_flag */
+	uint64_t anchor;  /* address of its struct gc_anchor, 0: none */
+	uint64_t renamed; /* when it last changed its name: begins a new image, see process.bpf.c */
+	uint64_t start;   /* of the open system call, ns; 0: none is open */
+	uint64_t gc_ns;   /* collection time of the process when that call began */
+	uint64_t args[3];
+	uint32_t number;
+	uint32_t compat;     /* 1: a 32-bit call */
+	uint32_t collecting; /* collections that it has begun and not ended */
+	uint32_t reserved;
+};
+
+/* What is kept of every followed process, in the map `processes`. */
+struct process_state {
+	uint32_t threads;  /* alive */
+	uint32_t depth;    /* collections under way */
+	uint32_t sequence; /* odd while the two below change */
+	uint32_t reserved;
+	uint64_t gc_begin; /* ns, 0: no collection under way */
+	uint64_t gc_total; /* ns of all collections that ended */
+};
+
+/* Where an argument of a probe is at one of its places in the code. */
+enum probe_operand {
+	OPERAND_CONSTANT = 0, /* `value` itself */
+	OPERAND_REGISTER = 1, /* in `base` */
+	OPERAND_MEMORY = 2,   /* at base + index * scale + value */
+};
+
+#define OPERAND_REGISTERS 21 /* 8-byte words of struct pt_regs */
+#define OPERAND_NO_INDEX  255
+#define PROBE_ARGUMENTS   6 /* of the probe that has most */
+#define PROBE_PLACES_MAX  1024
+
+struct probe_argument {
+	int64_t value;
+	uint8_t operand; /* enum probe_operand */
+	uint8_t base;    /* word of struct pt_regs */
+	uint8_t index;   /* word of struct pt_regs, or OPERAND_NO_INDEX */
+	uint8_t scale;   /* 1, 2, 4, 8 */
+	uint8_t size;    /* bytes: 1, 2, 4, 8 */
+	uint8_t is_signed;
+	uint8_t reserved[2];
+};
+
+/* What is known of a place, in the map `probe_places`; the attachment's cookie is the key. */
+struct probe_place {
+	uint32_t probe; /* row of probes.def, from 0 */
+	uint32_t count; /* arguments used */
+	struct probe_argument arguments[PROBE_ARGUMENTS];
+};
+
+#define FIRST_PROCESS 1 /* index of the program that the recorder starts */
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* emit.h: puts records into rings, and counts what cannot be put there. */
+#ifndef GCPROF_EMIT_H
+#define GCPROF_EMIT_H
+
+#include "filter.h"
+
+__noinline int loss_count(uint32_t loss)
+{
+	uint64_t *count = bpf_map_lookup_elem(&losses, &loss);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+/*
+ * The recorder looks at the rings several times a second by itself; it is woken
+ * only when a ring fills so fast that this may be too late.
+ */
+static __always_inline uint64_t emit_wakeup(void *ring)
+{
+	uint64_t used = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
+
+	return used >= bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4 ? BPF_RB_FORCE_WAKEUP
+								     : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void emit_header(struct event_header *header, uint16_t code, uint32_t size,
+					const struct task_state *state, uint64_t now)
+{
+	uint64_t id = bpf_get_current_pid_tgid();
+
+	header->size = size;
+	header->code = code;
+	header->cpu = bpf_get_smp_processor_id();
+	header->time = now;
+	header->pid = id >> 32;
+	header->tid = (uint32_t)id;
+	header->process = state->process;
+	header->reserved = 0;
+}
+
+/* Room for a record of fixed size in a ring, or NULL, which is counted as `loss`. */
+#define EMIT_RESERVE(ring, type, loss) \
+	((struct type *)emit_reserve(&(ring), sizeof(struct type), (loss)))
+
+static __always_inline void *emit_reserve(void *ring, const uint64_t size, uint32_t loss)
+{
+	void *record = bpf_ringbuf_reserve(ring, size, 0);
+
+	if (!record)
+		loss_count(loss);
+	return record;
+}
+
+/* Hands over a reserved record. */
+static __always_inline void emit_submit(void *record, void *ring)
+{
+	bpf_ringbuf_submit(record, emit_wakeup(ring));
+}
+
+/* A free scratch of this CPU, empty; NULL, and counted, if all are in use. */
+static __always_inline struct scratch *scratch_take(void)
+{
+	for (uint32_t slot = 0; slot < SCRATCH_SLOTS; slot++) {
+		uint32_t key = slot;
+		struct scratch *scratch = bpf_map_lookup_elem(&scratches, &key);
+		if (scratch && __sync_val_compare_and_swap(&scratch->busy, 0, 1) == 0) {
+			scratch->size = 0;
+			return scratch;
+		}
+	}
+	loss_count(LOSS_SCRATCH_BUSY);
+	return NULL;
+}
+
+static __always_inline void scratch_drop(struct scratch *scratch)
+{
+	*(volatile uint32_t *)&scratch->busy = 0;
+}
+
+/* Puts the scratch's record into a ring and gives the scratch back. */
+static __always_inline void scratch_emit(struct scratch *scratch, void *ring, uint32_t loss)
+{
+	uint32_t size = scratch->size;
+
+	if (size <= sizeof(scratch->data)) {
+		((struct event_header *)scratch->data)->size = size;
+		if (bpf_ringbuf_output(ring, scratch->data, size, emit_wakeup(ring)))
+			loss_count(loss);
+	}
+	scratch_drop(scratch);
+}
+
+/*
+ * Appends a string from user or kernel memory, padded with zeroes to 8 bytes.
+ * Returns its bytes without the final zero, or -1 if it could not be read:
+ * nothing is appended then.
+ */
+static __always_inline int scratch_string(struct scratch *scratch, const void *from, bool user)
+{
+	uint32_t at = scratch->size;
+	long bytes;
+
+	if (at > sizeof(scratch->data) - NAME_BYTES_MAX - 8)
+		return -1;
+	bytes = user ? bpf_probe_read_user_str(scratch->data + at, NAME_BYTES_MAX, from)
+		     : bpf_probe_read_kernel_str(scratch->data + at, NAME_BYTES_MAX, from);
+	if (bytes <= 0 || bytes > NAME_BYTES_MAX)
+		return -1;
+	bytes--; /* the zero */
+	at += (uint32_t)bytes;
+	if (at > sizeof(scratch->data) - 8)
+		return -1;
+	__builtin_memset(scratch->data + at, 0, 8);
+	scratch->size = (at + 7) & ~7u;
+	return (int)bytes;
+}
+
+#endif

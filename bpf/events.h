@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* events.h: contract 2, the ring records' layouts; the rows are in events.def. */
+/*
+ * Little-endian, fixed width, 8-byte aligned. Every record begins with struct
+ * event_header; `size` counts the whole record, header and tail included, so a
+ * reader can skip a code that it does not know.
+ *
+ * Times are CLOCK_MONOTONIC nanoseconds (bpf_ktime_get_ns). Of an event with a
+ * duration, `time` is its end.
+ *
+ * A process is named by an index that the kernel side hands out when it begins
+ * to follow it, starting at 1 and never used again in a recording: a reused pid
+ * is another process. exec keeps the index. pid and tid are those of the
+ * initial pid namespace.
+ */
+#ifndef GCPROF_EVENTS_H
+#define GCPROF_EVENTS_H
+
+#ifndef __bpf__
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#include "../gc/probe_args.h"
+
+enum stream {
+#define STREAM(code, name, string, doc) STREAM_##name = code,
+#include "streams.def"
+#undef STREAM
+	STREAM_END
+};
+
+enum loss {
+#define LOSS(code, name, stream, severity, doc) LOSS_##name = code,
+#include "loss.def"
+#undef LOSS
+};
+
+#define LOSS_KERNEL_MAX 64 /* codes below this are counted in BPF */
+#define LOSS_MAX        128
+
+enum event_kind {
+#define EVENT(code, name, stream, doc) EVENT_##name = code,
+#include "events.def"
+#undef EVENT
+};
+
+struct event_header {
+	uint32_t size; /* bytes, this header and the tail included; a multiple of 8 */
+	uint16_t code; /* enum event_kind */
+	uint16_t cpu;
+	uint64_t time; /* CLOCK_MONOTONIC ns */
+	uint32_t pid;  /* thread group id */
+	uint32_t tid;
+	uint32_t process; /* index, see above; 0: unknown (only in mmap records) */
+	uint32_t reserved;
+};
+
+/* Why a stack is not whole: bits of event_stack.quality. */
+enum stack_quality {
+	STACK_USER_FAILED = 1,   /* no user stack although the thread has one */
+	STACK_USER_CUT = 2,      /* deeper than STACK_DEPTH_MAX */
+	STACK_KERNEL_FAILED = 4, /* no kernel stack although in the kernel */
+	STACK_KERNEL_CUT = 8,
+	STACK_MANAGED_TORN = 16, /* a frame could not be read or cannot be its callee's caller */
+	STACK_MANAGED_CUT = 32,  /* deeper than MANAGED_DEPTH_MAX */
+	STACK_USER_END = 64,     /* the chain of frame pointers ends, but not at a proper end (0) */
+};
+
+#define STACK_DEPTH_MAX   512 /* native frames in user mode; in the kernel its own limit, 127 */
+#define MANAGED_DEPTH_MAX 512 /* shadow-stack frames looked at */
+
+/*
+ * The tail of a record with a stack, in this order, innermost frame first:
+ *	uint64_t kernel[n_kernel];
+ *	struct event_native user[n_user];
+ *	struct event_managed managed[n_managed];
+ * Frames with code 0 (roots only) are not among the managed ones. A managed
+ * frame was pushed by the innermost native function whose `frame` lies above its
+ * address; it stands between that function and the native functions it calls.
+ */
+struct event_stack {
+	uint16_t n_kernel;
+	uint16_t n_user;
+	uint16_t n_managed;
+	uint16_t quality; /* enum stack_quality */
+};
+
+struct event_native {
+	uint64_t ip;    /* innermost: the instruction; others: the return address */
+	uint64_t frame; /* where the saved frame pointer lies; the function's locals are below; 0
+			   unknown */
+};
+
+struct event_managed {
+	uint64_t address; /* of the struct gc_frame: where it lies among the native frames */
+	uint32_t code;
+	uint32_t pc;
+};
+
+struct event_alloc {
+	struct event_header header;
+	struct event_stack stack;
+	uint64_t sample;
+	uint64_t type;
+	uint64_t bytes;
+	uint64_t period;
+	uint32_t kind; /* enum gcprof_sample_kind */
+	uint32_t reserved;
+	/* tail: the stack */
+};
+
+struct event_fate {
+	struct event_header header;
+	uint32_t count;
+	uint32_t reserved;
+	struct gcprof_fate entries[]; /* `count` of them */
+};
+
+struct event_gc_begin {
+	struct event_header header;
+	uint64_t heap;
+	uint64_t cycle;
+	uint32_t kind;   /* enum gcprof_gc_kind */
+	uint32_t reason; /* enum gcprof_gc_reason */
+};
+
+struct event_gc_end {
+	struct event_header header;
+	uint64_t heap;
+	uint64_t cycle;
+	uint32_t kind;
+	uint32_t has_stats; /* 0: `stats` could not be read and is zero */
+	struct gcprof_gc_stats stats;
+};
+
+struct event_phase {
+	struct event_header header;
+	uint64_t heap;
+	uint32_t phase; /* enum gcprof_phase */
+	uint32_t reserved;
+};
+
+#define NAME_BYTES_MAX 512 /* of a type, function, file or path; longer ones are cut */
+
+struct event_type {
+	struct event_header header;
+	uint64_t type;
+	uint32_t name_size; /* bytes without a final zero */
+	uint32_t reserved;
+	/* tail: the name, padded with zeroes to 8 bytes */
+};
+
+struct event_code {
+	struct event_header header;
+	uint64_t code;
+	uint32_t line;
+	uint16_t name_size;
+	uint16_t file_size;
+	/* tail: the name padded to 8 bytes, then the file padded to 8 bytes */
+};
+
+struct event_period {
+	struct event_header header;
+	uint64_t old_period;
+	uint64_t new_period;
+	uint32_t reason; /* enum gcprof_period_reason */
+	uint32_t reserved;
+};
+
+struct event_mutator {
+	struct event_header header;
+	uint64_t heap;
+	uint32_t event; /* enum gcprof_thread_event */
+	uint32_t reserved;
+};
+
+enum cpu_mode { CPU_MODE_USER = 1, CPU_MODE_KERNEL = 2 };
+
+struct event_cpu {
+	struct event_header header;
+	struct event_stack stack;
+	uint32_t mode; /* enum cpu_mode: where the tick found the thread */
+	uint32_t reserved;
+	/* tail: the stack */
+};
+
+enum syscall_flag {
+	SYSCALL_COLLECTOR = 1,  /* made by a thread that was itself collecting */
+	SYSCALL_UNFINISHED = 2, /* never returned: the thread ended in it (exit_group) */
+	SYSCALL_COMPAT = 4,     /* a 32-bit call: another table of numbers */
+	SYSCALL_STACK = 8,      /* the stack was asked for: it took long enough */
+};
+
+struct event_syscall {
+	struct event_header header; /* time: when it returned */
+	struct event_stack stack;
+	uint64_t duration; /* ns */
+	uint64_t gc_ns;    /* of it, how long a collection of this process was under way */
+	int64_t result;    /* as returned: -errno for an error */
+	uint64_t args[3];
+	uint32_t number;
+	uint32_t flags; /* enum syscall_flag */
+			/* tail: the stack */
+};
+
+/* Exact totals, kept in the map `syscall_totals` and read by the recorder. */
+struct syscall_key {
+	uint32_t process; /* index */
+	uint32_t number;  /* bit 31: a 32-bit call */
+};
+
+/* Log-linear: four buckets for each power of two of nanoseconds. See syscall_bucket(). */
+#define SYSCALL_BUCKETS 160
+
+struct syscall_total {
+	uint64_t count;
+	uint64_t errors;
+	uint64_t total_ns;
+	uint64_t max_ns;
+	uint64_t gc_count; /* overlapped a collection of the same process */
+	uint64_t gc_ns;    /* and for so long, together */
+	uint32_t histogram[SYSCALL_BUCKETS];
+};
+
+/* The bucket of a duration; its lower edge is syscall_bucket_floor(bucket). */
+static inline uint32_t syscall_bucket(uint64_t ns)
+{
+	uint32_t log = 0;
+	uint64_t n = ns;
+
+	if (ns < 4)
+		return (uint32_t)ns;
+	for (uint32_t step = 32; step; step >>= 1) {
+		if (n >> step) {
+			n >>= step;
+			log += step;
+		}
+	}
+	log = (log - 1) * 4 + ((ns >> (log - 2)) & 3);
+	return log < SYSCALL_BUCKETS ? log : SYSCALL_BUCKETS - 1;
+}
+
+static inline uint64_t syscall_bucket_floor(uint32_t bucket)
+{
+	uint32_t log = bucket / 4 + 1;
+
+	if (bucket < 4)
+		return bucket;
+	return (UINT64_C(4) + bucket % 4) << (log - 2);
+}
+
+enum fork_kind { FORK_THREAD = 1, FORK_PROCESS = 2 };
+
+struct event_fork {
+	struct event_header header; /* of the parent */
+	uint32_t child_pid;
+	uint32_t child_tid;
+	uint32_t child_process; /* index; the parent's own for a thread */
+	uint32_t kind;          /* enum fork_kind */
+};
+
+struct event_exec {
+	struct event_header header; /* time: the old program is gone, the new not yet mapped */
+	uint32_t old_tid;           /* the thread that called exec; it is now the leader */
+	uint32_t name_size;
+	/* tail: the path as given to exec, padded to 8 bytes */
+};
+
+struct event_exit {
+	struct event_header header;
+	uint32_t status; /* as wait(2) shows it */
+	uint32_t last;   /* 1: the last thread of the process */
+};
+
+struct event_comm {
+	struct event_header header;
+	char name[16]; /* padded with zeroes */
+};
+
+struct event_mmap {
+	struct event_header header;
+	uint64_t address;
+	uint64_t length;
+	uint64_t offset; /* in the file */
+	uint64_t inode;  /* 0: no file */
+	uint32_t major, minor;
+	uint32_t protection; /* PROT_* */
+	uint32_t name_size;
+	/* tail: the path, or [vdso], //anon ..., padded to 8 bytes */
+};
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct event_header) == 32, "contract 2");
+_Static_assert(sizeof(struct event_stack) == 8, "contract 2");
+_Static_assert(sizeof(struct event_native) == 16, "contract 2");
+_Static_assert(sizeof(struct event_managed) == 16, "contract 2");
+_Static_assert(sizeof(struct event_alloc) == 80, "contract 2");
+_Static_assert(sizeof(struct event_fate) == 40, "contract 2");
+_Static_assert(sizeof(struct event_gc_begin) == 56, "contract 2");
+_Static_assert(sizeof(struct event_gc_end) == 136, "contract 2");
+_Static_assert(sizeof(struct event_phase) == 48, "contract 2");
+_Static_assert(sizeof(struct event_type) == 48, "contract 2");
+_Static_assert(sizeof(struct event_code) == 48, "contract 2");
+_Static_assert(sizeof(struct event_period) == 56, "contract 2");
+_Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
+_Static_assert(sizeof(struct event_cpu) == 48, "contract 2");
+_Static_assert(sizeof(struct event_syscall) == 96, "contract 2");
+_Static_assert(sizeof(struct syscall_total) == 48 + 4 * SYSCALL_BUCKETS, "contract 2");
+_Static_assert(sizeof(struct event_fork) == 48, "contract 2");
+_Static_assert(sizeof(struct event_exec) == 40, "contract 2");
+_Static_assert(sizeof(struct event_exit) == 40, "contract 2");
+_Static_assert(sizeof(struct event_comm) == 48, "contract 2");
+_Static_assert(sizeof(struct event_mmap) == 80, "contract 2");
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* filter.h: is the current thread followed, and how long did its process collect? */
+#ifndef GCPROF_FILTER_H
+#define GCPROF_FILTER_H
+
+#include "maps.h"
+
+/* The state of the current thread if it is followed, armed or active; else NULL. */
+static __always_inline struct task_state *filter_followed(void)
+{
+	if (!recording)
+		return NULL;
+	return bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), NULL, 0);
+}
+
+/* The state of the current thread if its events are recorded, else NULL. */
+static __always_inline struct task_state *filter_active(void)
+{
+	struct task_state *state = filter_followed();
+
+	return state && (state->flags & TASK_ACTIVE) ? state : NULL;
+}
+
+/*
+ * Collection time of a process up to `now`, the running collection included.
+ * Read against a writer on another CPU with a sequence count; after some
+ * attempts what there is has to do. Not inlined, as all global functions here:
+ * the verifier looks at such a function once and not at every path to it.
+ */
+__noinline uint64_t process_gc_time_read(uint32_t process, uint64_t now)
+{
+	volatile struct process_state *state = bpf_map_lookup_elem(&processes, &process);
+	uint64_t begin = 0, total = 0;
+	uint32_t sequence;
+
+	if (!state)
+		return 0;
+	for (int attempt = 0; attempt < 4; attempt++) {
+		sequence = state->sequence;
+		begin = state->gc_begin;
+		total = state->gc_total;
+		if (!(sequence & 1) && sequence == state->sequence)
+			break;
+	}
+	return total + (begin && now > begin ? now - begin : 0);
+}
+
+static __always_inline uint64_t process_gc_time(uint32_t process, uint64_t now)
+{
+	return collections_seen ? process_gc_time_read(process, now) : 0;
+}
+
+/* Sets the start of the running collection; what ran until `now` goes to the total. */
+static __always_inline void process_gc_set(struct process_state *state, uint64_t begin,
+					   uint64_t now)
+{
+	volatile struct process_state *shared = state;
+	uint64_t old = shared->gc_begin;
+
+	__sync_fetch_and_add(&state->sequence, 1);
+	if (old && now > old)
+		shared->gc_total += now - old;
+	shared->gc_begin = begin;
+	__sync_fetch_and_add(&state->sequence, 1);
+}
+
+/*
+ * A collection of the process begins. Those of several heaps may overlap: the
+ * time counts once, from the first begin to the last end.
+ */
+static __always_inline void process_gc_enter(struct task_state *task, uint64_t now)
+{
+	struct process_state *state = bpf_map_lookup_elem(&processes, &task->process);
+
+	task->collecting++;
+	collections_seen = 1;
+	if (state && __sync_fetch_and_add(&state->depth, 1) == 0)
+		process_gc_set(state, now, now);
+}
+
+/* It ends. An end without a begin, which came before the recording did, is none. */
+static __always_inline void process_gc_leave(struct task_state *task, uint64_t now)
+{
+	struct process_state *state = bpf_map_lookup_elem(&processes, &task->process);
+
+	if (!task->collecting)
+		return;
+	task->collecting--;
+	if (state && __sync_fetch_and_sub(&state->depth, 1) == 1)
+		process_gc_set(state, 0, now);
+}
+
+#endif

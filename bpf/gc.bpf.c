@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* gc.bpf.c: what the probes of gc/probes.def tell. */
+/*
+ * One program serves all probes: the recorder found out where each place in the
+ * code keeps its arguments, and the attachment's cookie leads there.
+ *
+ * A probe's arguments are whatever the program chose to pass. Numbers are
+ * checked against what the table allows, addresses are read with functions
+ * that may fail, lengths are bounded before they are used; what does not fit
+ * is counted as refused.
+ */
+#include "probe.h"
+#include "stack.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define SIZE_SANE (UINT64_C(1) << 48) /* no object and no period is as big as that */
+
+static __always_inline int probe_sample(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct user_regs regs;
+	struct scratch *scratch;
+	struct event_alloc *event;
+	uint64_t sample, type, bytes, period, anchor;
+	uint32_t kind;
+
+	sample = firing->values[0];
+	type = firing->values[1];
+	bytes = firing->values[2];
+	period = firing->values[3];
+	kind = firing->values[4];
+	anchor = firing->values[5];
+	if (!sample || !type || !bytes || bytes >= SIZE_SANE || !period || period >= SIZE_SANE ||
+	    kind < GCPROF_SAMPLE_NURSERY || kind > GCPROF_SAMPLE_FOREIGN)
+		return probe_refuse();
+	state->anchor = anchor;
+
+	scratch = scratch_take();
+	if (!scratch)
+		return 0;
+	event = (struct event_alloc *)scratch->data;
+	__builtin_memset(event, 0, sizeof(*event));
+	emit_header(&event->header, EVENT_alloc, 0, state, firing->now);
+	event->sample = sample;
+	event->type = type;
+	event->bytes = bytes;
+	event->period = period;
+	event->kind = kind;
+	scratch->size = sizeof(*event);
+	regs_user(firing->ctx, &regs);
+	stack_user(scratch, &regs, anchor);
+	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	return 0;
+}
+
+static __always_inline int probe_fate(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct scratch *scratch;
+	struct event_fate *event;
+	uint64_t entries, count;
+
+	entries = firing->values[0];
+	count = firing->values[1];
+	if (!entries || !count || count > GCPROF_FATE_MAX)
+		return probe_refuse();
+	scratch = scratch_take();
+	if (!scratch)
+		return 0;
+	event = (struct event_fate *)scratch->data;
+	emit_header(&event->header, EVENT_fate, 0, state, firing->now);
+	event->count = count;
+	event->reserved = 0;
+	if (bpf_probe_read_user(event->entries, count * sizeof(event->entries[0]),
+				(const void *)entries)) {
+		loss_count(LOSS_PROBE_MEMORY);
+		scratch_drop(scratch);
+		return 0;
+	}
+	scratch->size = sizeof(*event) + count * sizeof(event->entries[0]);
+	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	return 0;
+}
+
+static __always_inline int probe_gc_begin(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct event_gc_begin *event;
+	uint64_t heap, cycle;
+	uint32_t kind, reason;
+
+	heap = firing->values[0];
+	cycle = firing->values[1];
+	kind = firing->values[2];
+	reason = firing->values[3];
+	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
+		return probe_refuse();
+	process_gc_enter(state, firing->now);
+	event = EMIT_RESERVE(ring_gc, event_gc_begin, LOSS_GC_RING);
+	if (!event)
+		return 0;
+	emit_header(&event->header, EVENT_gc_begin, sizeof(*event), state, firing->now);
+	event->heap = heap;
+	event->cycle = cycle;
+	event->kind = kind;
+	event->reason = reason;
+	emit_submit(event, &ring_gc);
+	return 0;
+}
+
+static __always_inline int probe_gc_end(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct event_gc_end *event;
+	uint64_t heap, cycle, stats;
+	uint32_t kind;
+
+	heap = firing->values[0];
+	cycle = firing->values[1];
+	kind = firing->values[2];
+	stats = firing->values[3];
+	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
+		return probe_refuse();
+	process_gc_leave(state, firing->now);
+	event = EMIT_RESERVE(ring_gc, event_gc_end, LOSS_GC_RING);
+	if (!event)
+		return 0;
+	emit_header(&event->header, EVENT_gc_end, sizeof(*event), state, firing->now);
+	event->heap = heap;
+	event->cycle = cycle;
+	event->kind = kind;
+	event->has_stats = 0;
+	if (stats) {
+		/* A failed read leaves zeroes. */
+		if (bpf_probe_read_user(&event->stats, sizeof(event->stats), (const void *)stats))
+			loss_count(LOSS_PROBE_MEMORY);
+		else
+			event->has_stats = 1;
+	} else {
+		__builtin_memset(&event->stats, 0, sizeof(event->stats));
+	}
+	emit_submit(event, &ring_gc);
+	return 0;
+}
+
+static __always_inline int probe_phase(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct event_phase *event;
+	uint64_t heap;
+	uint32_t phase;
+
+	heap = firing->values[0];
+	phase = firing->values[1];
+	if (!heap || phase < GCPROF_PHASE_SCANNING || phase > GCPROF_PHASE_FINALIZING)
+		return probe_refuse();
+	event = EMIT_RESERVE(ring_gc, event_phase, LOSS_GC_RING);
+	if (!event)
+		return 0;
+	emit_header(&event->header, EVENT_phase, sizeof(*event), state, firing->now);
+	event->heap = heap;
+	event->phase = phase;
+	event->reserved = 0;
+	emit_submit(event, &ring_gc);
+	return 0;
+}
+
+static __always_inline int probe_type(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct scratch *scratch;
+	struct event_type *event;
+	uint64_t type, name;
+	int bytes;
+
+	type = firing->values[0];
+	name = firing->values[1];
+	if (!type || !name)
+		return probe_refuse();
+	scratch = scratch_take();
+	if (!scratch)
+		return 0;
+	event = (struct event_type *)scratch->data;
+	emit_header(&event->header, EVENT_type, 0, state, firing->now);
+	event->type = type;
+	event->reserved = 0;
+	scratch->size = sizeof(*event);
+	bytes = scratch_string(scratch, (const void *)name, 1);
+	if (bytes < 0)
+		loss_count(LOSS_PROBE_MEMORY);
+	event->name_size = bytes < 0 ? 0 : bytes;
+	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	return 0;
+}
+
+static __always_inline int probe_code(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct scratch *scratch;
+	struct event_code *event;
+	uint64_t code, name, file;
+	uint32_t line;
+	int bytes;
+
+	code = firing->values[0];
+	name = firing->values[1];
+	file = firing->values[2];
+	line = firing->values[3];
+	if (!code || code > 0xffffffff || !name)
+		return probe_refuse();
+	scratch = scratch_take();
+	if (!scratch)
+		return 0;
+	event = (struct event_code *)scratch->data;
+	emit_header(&event->header, EVENT_code, 0, state, firing->now);
+	event->code = code;
+	event->line = line;
+	scratch->size = sizeof(*event);
+	bytes = scratch_string(scratch, (const void *)name, 1);
+	if (bytes < 0)
+		loss_count(LOSS_PROBE_MEMORY);
+	event->name_size = bytes < 0 ? 0 : bytes;
+	bytes = file ? scratch_string(scratch, (const void *)file, 1) : 0;
+	if (bytes < 0)
+		loss_count(LOSS_PROBE_MEMORY);
+	event->file_size = bytes < 0 ? 0 : bytes;
+	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	return 0;
+}
+
+static __always_inline int probe_period(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct event_period *event;
+	uint64_t old_period, new_period;
+	uint32_t reason;
+
+	old_period = firing->values[0];
+	new_period = firing->values[1];
+	reason = firing->values[2];
+	if (old_period >= SIZE_SANE || new_period >= SIZE_SANE)
+		return probe_refuse();
+	event = EMIT_RESERVE(ring_alloc, event_period, LOSS_ALLOC_RING);
+	if (!event)
+		return 0;
+	emit_header(&event->header, EVENT_period, sizeof(*event), state, firing->now);
+	event->old_period = old_period;
+	event->new_period = new_period;
+	event->reason = reason;
+	event->reserved = 0;
+	emit_submit(event, &ring_alloc);
+	return 0;
+}
+
+static __always_inline int probe_thread(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct event_mutator *record;
+	uint64_t heap, anchor;
+	uint32_t event;
+
+	heap = firing->values[0];
+	anchor = firing->values[1];
+	event = firing->values[2];
+	if (!heap || event < GCPROF_THREAD_ATTACH || event > GCPROF_THREAD_ANNOUNCE)
+		return probe_refuse();
+	state->anchor = event == GCPROF_THREAD_DETACH ? 0 : anchor;
+	record = EMIT_RESERVE(ring_gc, event_mutator, LOSS_GC_RING);
+	if (!record)
+		return 0;
+	emit_header(&record->header, EVENT_mutator, sizeof(*record), state, firing->now);
+	record->heap = heap;
+	record->event = event;
+	record->reserved = 0;
+	emit_submit(record, &ring_gc);
+	return 0;
+}
+
+SEC("uprobe")
+int probe_fired(struct pt_regs *ctx)
+{
+	struct probe_firing firing = {};
+	int probe = probe_read(&firing, ctx);
+
+	switch (probe) {
+	case PROBE_NONE:
+		return 0;
+#define PROBE(name, since, doc) \
+	case PROBE_##name:      \
+		return probe_##name(&firing);
+#define ARG(probe, name, type, unit, doc)
+#define END_PROBE(name, count)
+#include "../gc/probes.def"
+#undef PROBE
+#undef ARG
+#undef END_PROBE
+	}
+	return probe_refuse();
+}

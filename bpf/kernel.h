@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* kernel.h: the few kernel structures that the BPF programs look into, relocated at load time. */
+/*
+ * Only the fields that are used are declared; their offsets are found in the
+ * running kernel's BTF when the object is loaded. struct pt_regs is different:
+ * its layout is ABI, so the one of <asm/ptrace.h> is taken as it is.
+ */
+#ifndef GCPROF_KERNEL_H
+#define GCPROF_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <linux/types.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+typedef __u8 uint8_t;
+typedef __u16 uint16_t;
+typedef __u32 uint32_t;
+typedef __u64 uint64_t;
+typedef __s32 int32_t;
+typedef __s64 int64_t;
+typedef __u8 bool;
+#define UINT64_C(x) x##ull
+#define NULL        ((void *)0)
+
+#define PF_EXITING 0x4
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct thread_info {
+	uint32_t status;
+};
+
+struct mm_struct;
+
+struct task_struct {
+	struct thread_info thread_info;
+	uint32_t flags;
+	int exit_code;
+	int pid;
+	int tgid;
+	struct mm_struct *mm;
+	char comm[16];
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+#pragma clang attribute pop
+
+/* The registers that a walk of the stack begins with. */
+struct user_regs {
+	uint64_t ip, sp, bp;
+};
+
+#ifdef __TARGET_ARCH_x86
+
+#define TS_COMPAT     0x2 /* thread_info.status: in a 32-bit call */
+#define CALL_EXECVE   59
+#define CALL_EXECVEAT 322
+
+static __always_inline bool regs_user_mode(const struct pt_regs *regs)
+{
+	return (regs->cs & 3) == 3;
+}
+
+static __always_inline void regs_user(const struct pt_regs *regs, struct user_regs *out)
+{
+	out->ip = regs->rip;
+	out->sp = regs->rsp;
+	out->bp = regs->rbp;
+}
+
+static __always_inline bool call_is_compat(struct task_struct *task)
+{
+	return !!(task->thread_info.status & TS_COMPAT);
+}
+
+static __always_inline void call_args(const struct pt_regs *regs, bool compat, uint64_t args[3])
+{
+	args[0] = compat ? (uint32_t)regs->rbx : regs->rdi;
+	args[1] = compat ? (uint32_t)regs->rcx : regs->rsi;
+	args[2] = compat ? (uint32_t)regs->rdx : regs->rdx;
+}
+
+#else
+#error "registers and call numbers of this machine are not known yet"
+#endif
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* maps.h: every map and global variable of the BPF object. */
+#ifndef GCPROF_MAPS_H
+#define GCPROF_MAPS_H
+
+#include "kernel.h"
+#include "config.h"
+#include "events.h"
+#include "walk_read.h"
+#include "walk_managed.h"
+#include "walk_native.h"
+
+/* Set before loading and constant afterwards: the verifier removes what is switched off. */
+const volatile struct bpf_config config;
+
+/* Cleared by the recorder to stop everything at once, before it detaches in its own time. */
+volatile uint32_t recording = 1;
+
+/* The next process index; the recorder gives the first one itself. */
+uint32_t next_process = FIRST_PROCESS + 1;
+
+/* 1 once any process began a collection: until then system calls need not ask for theirs. */
+volatile uint32_t collections_seen = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 32768);
+	__type(key, uint32_t);
+	__type(value, struct process_state);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, struct syscall_key);
+	__type(value, struct syscall_total);
+} syscall_totals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LOSS_KERNEL_MAX);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} losses SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PROBE_PLACES_MAX);
+	__type(key, uint32_t);
+	__type(value, struct probe_place);
+} probe_places SEC(".maps");
+
+/* The ceiling of short system calls, one window a CPU. */
+struct syscall_window {
+	uint64_t window; /* now >> SYSCALL_WINDOW_SHIFT */
+	uint64_t calls;  /* recorded in it */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct syscall_window);
+} syscall_windows SEC(".maps");
+
+/* The greatest record is a tick with three full stacks: 17.4 KB; a fate has 6.2 KB. */
+#define RECORD_BYTES_MAX 17536
+
+/*
+ * Where records of varying size are put together. Probe programs can be
+ * preempted and a timer can interrupt all others, so a CPU has several and each
+ * is taken by an atomic exchange. The walkers' state lies in it as well: what
+ * is in map memory the verifier takes for unknown, which keeps it from
+ * following every depth of a stack apart.
+ */
+struct scratch {
+	uint32_t busy;
+	uint32_t size; /* bytes of `data` used */
+	struct walk_window window;
+	struct walk_native native;
+	struct walk_managed managed;
+	uint8_t data[RECORD_BYTES_MAX];
+};
+
+#define SCRATCH_SLOTS 4
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCH_SLOTS);
+	__type(key, uint32_t);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+/* One ring a stream: a storm in one never costs an event of another. Sizes: the recorder. */
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+};
+
+struct ring ring_alloc SEC(".maps");
+struct ring ring_gc SEC(".maps");
+struct ring ring_cpu SEC(".maps");
+struct ring ring_syscall SEC(".maps");
+struct ring ring_process SEC(".maps");
+
+#endif

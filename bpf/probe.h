@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* probe.h: which probe fired, and with what arguments? */
+#ifndef GCPROF_BPF_PROBE_H
+#define GCPROF_BPF_PROBE_H
+
+#include "emit.h"
+
+enum probe {
+	PROBE_NONE = -1, /* nobody who is followed, or refused */
+#define PROBE(name, since, doc) PROBE_##name,
+#define ARG(probe, name, type, unit, doc)
+#define END_PROBE(name, count)
+#include "../gc/probes.def"
+#undef PROBE
+#undef ARG
+#undef END_PROBE
+};
+
+struct probe_firing {
+	struct pt_regs *ctx;
+	struct task_state *state;
+	uint64_t now;
+	uint64_t values[PROBE_ARGUMENTS];
+};
+
+static __always_inline int probe_refuse(void)
+{
+	loss_count(LOSS_PROBE_ARGUMENT);
+	return 0;
+}
+
+/* All registers in an array, so that one can be taken by number. */
+struct probe_registers {
+	uint64_t words[OPERAND_REGISTERS];
+};
+
+static __always_inline uint64_t probe_register(const struct probe_registers *registers,
+					       uint32_t number)
+{
+	return number < OPERAND_REGISTERS ? registers->words[number] : 0;
+}
+
+static __always_inline uint64_t probe_operand(const struct probe_argument *argument,
+					      const struct probe_registers *registers, bool *bad)
+{
+	uint64_t value = argument->value;
+	uint64_t address;
+	uint32_t size = argument->size;
+	uint32_t unused = 64 - 8 * size;
+
+	if (argument->operand == OPERAND_REGISTER)
+		value = probe_register(registers, argument->base);
+	if (argument->operand == OPERAND_MEMORY) {
+		address = value + probe_register(registers, argument->base);
+		if (argument->index != OPERAND_NO_INDEX)
+			address += probe_register(registers, argument->index) * argument->scale;
+		value = 0;
+		if (size > sizeof(value) ||
+		    bpf_probe_read_user(&value, size, (const void *)address))
+			*bad = 1;
+	}
+	value <<= unused & 63;
+	if (argument->is_signed)
+		return (uint64_t)((int64_t)value >> (unused & 63));
+	return value >> (unused & 63);
+}
+
+/* Reads the arguments if the thread is followed; returns the probe. */
+static __always_inline int probe_read(struct probe_firing *firing, struct pt_regs *ctx)
+{
+	uint32_t key = bpf_get_attach_cookie(ctx);
+	struct probe_registers registers;
+	struct probe_place *place;
+	bool bad = 0;
+
+	firing->state = filter_active();
+	if (!firing->state)
+		return PROBE_NONE;
+	firing->now = bpf_ktime_get_ns();
+	firing->ctx = ctx;
+	place = bpf_map_lookup_elem(&probe_places, &key);
+	if (!place || bpf_probe_read_kernel(&registers, sizeof(registers), ctx)) {
+		probe_refuse();
+		return PROBE_NONE;
+	}
+	for (uint32_t i = 0; i < PROBE_ARGUMENTS; i++) {
+		if (i < place->count)
+			firing->values[i] = probe_operand(&place->arguments[i], &registers, &bad);
+	}
+	if (bad) {
+		probe_refuse();
+		return PROBE_NONE;
+	}
+	return (int)place->probe;
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* stack.h: appends the kernel, user and managed stack to the record in a scratch. */
+#ifndef GCPROF_STACK_H
+#define GCPROF_STACK_H
+
+#include "emit.h"
+
+/* The kernel hands out no more frames than this of its own (kernel.perf_event_max_stack). */
+#define KERNEL_STACK_BYTES (127 * sizeof(uint64_t))
+
+/* The stack's counts stand behind the header in every record that has one. */
+static __always_inline struct event_stack *stack_counts(struct scratch *scratch)
+{
+	return (struct event_stack *)(scratch->data + sizeof(struct event_header));
+}
+
+/* What the callbacks of the loops get: pointers only, what changes is in the scratch. */
+struct stack_loop {
+	struct scratch *scratch;
+};
+
+static long stack_native_step(uint32_t index, struct stack_loop *loop)
+{
+	struct scratch *scratch = loop->scratch;
+	uint32_t at = scratch->size;
+
+	if (at > sizeof(scratch->data) - sizeof(struct event_native))
+		return 1;
+	if (!walk_native_get(&scratch->native, (struct event_native *)(scratch->data + at)))
+		return 1;
+	scratch->size = at + sizeof(struct event_native);
+	return !walk_native_up(&scratch->native, &scratch->window);
+}
+
+static long stack_managed_step(uint32_t index, struct stack_loop *loop)
+{
+	struct scratch *scratch = loop->scratch;
+	struct event_managed frame = {};
+	uint32_t at = scratch->size;
+	int found;
+
+	if (at > sizeof(scratch->data) - sizeof(struct event_managed))
+		return 1;
+	found = walk_managed_next(&scratch->managed, &scratch->window, &frame);
+	if (found > 0) {
+		*(struct event_managed *)(scratch->data + at) = frame;
+		scratch->size = at + sizeof(struct event_managed);
+	}
+	return found < 0;
+}
+
+static __always_inline void stack_count_losses(uint32_t quality)
+{
+	if (!quality)
+		return;
+	if (quality & STACK_USER_FAILED)
+		loss_count(LOSS_STACK_USER);
+	if (quality & STACK_KERNEL_FAILED)
+		loss_count(LOSS_STACK_KERNEL);
+	if (quality & (STACK_USER_CUT | STACK_KERNEL_CUT))
+		loss_count(LOSS_STACK_DEPTH);
+	if (quality & STACK_MANAGED_TORN)
+		loss_count(LOSS_MANAGED_TORN);
+	if (quality & STACK_MANAGED_CUT)
+		loss_count(LOSS_MANAGED_DEPTH);
+}
+
+/*
+ * The user and the managed stack of the current thread, which has these
+ * registers in user mode. Completes struct event_stack; n_kernel and its
+ * quality bits were set before.
+ */
+static __always_inline void stack_user(struct scratch *scratch, const struct user_regs *regs,
+				       uint64_t anchor)
+{
+	struct event_stack *counts = stack_counts(scratch);
+	struct stack_loop loop = {scratch};
+
+	scratch->window.base = 0;
+	scratch->native.count = scratch->managed.count = 0;
+	scratch->native.quality = scratch->managed.quality = 0;
+	if (config.user_stacks) {
+		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp);
+		bpf_loop(STACK_DEPTH_MAX, stack_native_step, &loop, 0);
+	}
+	if (config.managed_stacks && anchor) {
+		walk_managed_begin(&scratch->managed, anchor);
+		/* One step more than frames: the last one finds the end, or that it is too deep. */
+		bpf_loop(MANAGED_DEPTH_MAX + 1, stack_managed_step, &loop, 0);
+	}
+	counts->n_user = scratch->native.count;
+	counts->n_managed = scratch->managed.count;
+	counts->quality |= scratch->native.quality | scratch->managed.quality;
+	stack_count_losses(counts->quality);
+}
+
+/* The kernel stack, from the context of the program on. */
+static __always_inline void stack_kernel(struct scratch *scratch, void *ctx)
+{
+	struct event_stack *counts = stack_counts(scratch);
+	uint32_t at = scratch->size;
+	long bytes = -1;
+
+	if (at <= sizeof(scratch->data) - KERNEL_STACK_BYTES)
+		bytes = bpf_get_stack(ctx, scratch->data + at, KERNEL_STACK_BYTES, 0);
+	if (bytes <= 0) {
+		counts->quality |= STACK_KERNEL_FAILED;
+		return;
+	}
+	if (bytes >= (long)KERNEL_STACK_BYTES)
+		counts->quality |= STACK_KERNEL_CUT;
+	counts->n_kernel = bytes / sizeof(uint64_t);
+	scratch->size = at + ((uint32_t)bytes & ~7u);
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* syscall.h: what is done with a system call that ended: counted, timed, perhaps recorded. */
+#ifndef GCPROF_SYSCALL_H
+#define GCPROF_SYSCALL_H
+
+#include "stack.h"
+
+#define SYSCALL_WINDOW_SHIFT 27 /* a window of the ceiling: 134 ms */
+#define SYSCALL_COMPAT_BIT   (1u << 31)
+#define ERRNO_MAX            4095
+
+/* A call that ended. */
+struct syscall_done {
+	uint64_t now;
+	uint64_t duration;
+	uint64_t gc_ns;
+	int64_t result;
+	uint32_t flags;
+};
+
+static const struct syscall_total syscall_total_zero;
+
+/* The totals of a call, made on first use. */
+static __always_inline struct syscall_total *syscall_total_get(const struct task_state *state)
+{
+	struct syscall_key key = {
+		.process = state->process,
+		.number = state->number | (state->compat ? SYSCALL_COMPAT_BIT : 0),
+	};
+	struct syscall_total *total = bpf_map_lookup_elem(&syscall_totals, &key);
+
+	if (total)
+		return total;
+	bpf_map_update_elem(&syscall_totals, &key, &syscall_total_zero, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&syscall_totals, &key);
+}
+
+/* The bucket as a number that the verifier knows nothing of, instead of one path for each. */
+__noinline uint32_t syscall_bucket_unknown(uint64_t ns)
+{
+	return syscall_bucket(ns);
+}
+
+static __always_inline void syscall_count(const struct task_state *state,
+					  const struct syscall_done *done)
+{
+	struct syscall_total *total = syscall_total_get(state);
+	uint32_t bucket = syscall_bucket_unknown(done->duration);
+
+	if (!total) {
+		loss_count(LOSS_SYSCALL_TOTALS);
+		return;
+	}
+	__sync_fetch_and_add(&total->count, 1);
+	__sync_fetch_and_add(&total->total_ns, done->duration);
+	if (done->result < 0 && done->result >= -ERRNO_MAX)
+		__sync_fetch_and_add(&total->errors, 1);
+	if (done->gc_ns) {
+		__sync_fetch_and_add(&total->gc_count, 1);
+		__sync_fetch_and_add(&total->gc_ns, done->gc_ns);
+	}
+	if (bucket < SYSCALL_BUCKETS)
+		__sync_fetch_and_add(&total->histogram[bucket], 1);
+	for (int attempt = 0; attempt < 4; attempt++) {
+		uint64_t max = *(volatile uint64_t *)&total->max_ns;
+		if (done->duration <= max)
+			break;
+		if (__sync_val_compare_and_swap(&total->max_ns, max, done->duration) == max)
+			break;
+	}
+}
+
+/* May one more short call be recorded on this CPU? */
+static __always_inline bool syscall_below_ceiling(uint64_t now)
+{
+	uint32_t zero = 0;
+	struct syscall_window *window = bpf_map_lookup_elem(&syscall_windows, &zero);
+	uint64_t limit =
+		(((uint64_t)config.syscall_rate << SYSCALL_WINDOW_SHIFT) + 999999999) / 1000000000;
+
+	if (!window)
+		return 0;
+	if (window->window != now >> SYSCALL_WINDOW_SHIFT) {
+		window->window = now >> SYSCALL_WINDOW_SHIFT;
+		window->calls = 0;
+	}
+	if (window->calls >= limit)
+		return 0;
+	window->calls++;
+	return 1;
+}
+
+/* Long calls, and all that have to do with a collection, are recorded whatever the rate. */
+static __always_inline bool syscall_wanted(const struct syscall_done *done)
+{
+	return done->duration >= config.syscall_slow_ns || done->gc_ns ||
+	       (done->flags & SYSCALL_COLLECTOR) || syscall_below_ceiling(done->now);
+}
+
+static __always_inline void syscall_record(const struct task_state *state,
+					   const struct syscall_done *done,
+					   const struct pt_regs *regs)
+{
+	struct scratch *scratch = scratch_take();
+	struct event_syscall *event;
+	struct user_regs user;
+
+	if (!scratch)
+		return;
+	event = (struct event_syscall *)scratch->data;
+	__builtin_memset(&event->stack, 0, sizeof(event->stack));
+	emit_header(&event->header, EVENT_syscall, 0, state, done->now);
+	event->duration = done->duration;
+	event->gc_ns = done->gc_ns;
+	event->result = done->result;
+	event->args[0] = state->args[0];
+	event->args[1] = state->args[1];
+	event->args[2] = state->args[2];
+	event->number = state->number;
+	event->flags = done->flags;
+	scratch->size = sizeof(*event);
+	if (regs && done->duration >= config.syscall_stack_ns) {
+		event->flags |= SYSCALL_STACK;
+		regs_user(regs, &user);
+		stack_user(scratch, &user, state->anchor);
+	}
+	scratch_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
+}
+
+/*
+ * Ends the open call of the current thread. `regs` are those of user mode, NULL
+ * where they mean nothing (any more).
+ */
+static __always_inline void syscall_end(struct task_state *state, int64_t result, uint32_t flags,
+					const struct pt_regs *regs)
+{
+	struct syscall_done done = {
+		.now = bpf_ktime_get_ns(),
+		.result = result,
+		.flags = flags,
+	};
+
+	done.duration = done.now > state->start ? done.now - state->start : 0;
+	done.gc_ns = process_gc_time(state->process, done.now);
+	done.gc_ns = done.gc_ns > state->gc_ns ? done.gc_ns - state->gc_ns : 0;
+	if (done.gc_ns > done.duration)
+		done.gc_ns = done.duration;
+	if (state->collecting)
+		done.flags |= SYSCALL_COLLECTOR;
+	if (state->compat)
+		done.flags |= SYSCALL_COMPAT;
+	state->start = 0;
+	syscall_count(state, &done);
+	if (syscall_wanted(&done))
+		syscall_record(state, &done, regs);
+	else
+		loss_count(LOSS_SYSCALL_CEILING);
+}
+
+#endif
