@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* target.c: tests of how the recorded program is found, started, released and waited for. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/libraries.h"
+#include "record/target.h"
+
+static char folder[] = "/tmp/gcprof-target-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static void make_file(const char *name, const char *text, mode_t mode)
+{
+	FILE *file = fopen(in_folder(name), "w");
+	bool made = file && fputs(text, file) >= 0;
+
+	if (file)
+		made = fclose(file) == 0 && made;
+	CHECK(made && !chmod(in_folder(name), mode));
+}
+
+static void make_folder(void)
+{
+	CHECK(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+	char command[PATH_MAX + 16];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	CHECK(system(command) == 0);
+}
+
+static struct target *start(const char *path, char *const *arguments)
+{
+	struct target_user user = {.uid = getuid(), .gid = getgid()};
+	struct target_setup setup = {
+		.path = path,
+		.arguments = arguments,
+		.user = &user,
+		.period = 4096,
+		.ceiling = 0,
+	};
+	struct target *target = NULL;
+	struct problem problem;
+
+	CHECK_EQ(target_start(&setup, &target, &problem), 0);
+	return target;
+}
+
+TEST(resolve_finds_commands_like_a_shell)
+{
+	struct problem problem;
+	char *path;
+
+	make_folder();
+	make_file("run", "#!/bin/sh\n", 0755);
+	make_file("plain", "text\n", 0644);
+	CHECK_EQ(setenv("PATH", folder, 1), 0);
+	CHECK_EQ(target_resolve("run", &path, &problem), 0);
+	CHECK_STR(path, in_folder("run"));
+	free(path);
+	CHECK_EQ(target_resolve(in_folder("run"), &path, &problem), 0);
+	free(path);
+	CHECK_EQ(target_resolve("plain", &path, &problem), -EACCES);
+	CHECK_EQ(target_resolve("absent", &path, &problem), -ENOENT);
+	CHECK_STR(problem.text, "absent: command not found");
+	CHECK_EQ(target_resolve("", &path, &problem), -ENOENT);
+	CHECK_EQ(target_resolve(folder, &path, &problem), -EISDIR);
+	CHECK_EQ(target_resolve("/etc/passwd/x", &path, &problem), -ENOENT);
+
+	/* An empty part of PATH is the current folder. */
+	CHECK(!chdir(folder) && !setenv("PATH", "/nowhere::/nowhere", 1));
+	CHECK_EQ(target_resolve("run", &path, &problem), 0);
+	CHECK_STR(path, "./run");
+	free(path);
+	setenv("PATH", "/usr/bin:/bin", 1);
+	remove_folder();
+}
+
+TEST(status_and_environment)
+{
+	char *words[] = {"sh", "-c", "test \"$GCPROF_PERIOD-$GCPROF_CEILING\" = 4096-0 && exit 7",
+			 NULL};
+	struct target *target = start("/bin/sh", words);
+	struct problem problem;
+	int status;
+
+	CHECK_EQ(target_wait(target, false, &status), -EAGAIN);
+	CHECK_EQ(target_release(target, &problem), 0);
+	CHECK_EQ(target_wait(target, true, &status), 0);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 7);
+	CHECK_EQ(target_wait(target, false, &status), 0);
+	target_free(target);
+}
+
+TEST(failed_exec_is_told)
+{
+	char *words[] = {"x", NULL};
+	struct target *target;
+	struct problem problem;
+
+	make_folder();
+	make_file("noformat", "neither binary nor script\n", 0755);
+	target = start(in_folder("noformat"), words);
+	CHECK_EQ(target_release(target, &problem), -ENOEXEC);
+	target_free(target);
+	target = start(in_folder("absent"), words);
+	CHECK_EQ(target_release(target, &problem), -ENOENT);
+	target_free(target);
+	remove_folder();
+}
+
+/* Nothing runs if the recorder goes away before it released the program. */
+TEST(not_released_not_run)
+{
+	char *words[] = {"sh", "-c", "touch ran", NULL};
+	struct target *target;
+	pid_t pid;
+	int status;
+
+	make_folder();
+	CHECK(!chdir(folder));
+	target = start("/bin/sh", words);
+	pid = target_pid(target);
+	target_free(target);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status));
+	CHECK(access("ran", F_OK) != 0);
+	remove_folder();
+}
+
+TEST(killed_before_release)
+{
+	char *words[] = {"true", NULL};
+	struct target *target = start("/bin/true", words);
+	struct problem problem;
+	int status;
+
+	signal(SIGPIPE, SIG_IGN);
+	kill(target_pid(target), SIGKILL);
+	CHECK_EQ(target_wait(target, true, &status), 0);
+	CHECK_EQ(target_release(target, &problem), -ECHILD);
+	target_free(target);
+}
+
+TEST(user_is_the_caller_of_sudo)
+{
+	struct target_user user;
+
+	if (geteuid() != 0)
+		test_skip("only root runs programs as somebody else");
+	setenv("SUDO_UID", "12345", 1);
+	setenv("SUDO_GID", "12346", 1);
+	target_user_find(&user);
+	CHECK(user.change);
+	CHECK_EQ(user.uid, 12345);
+	CHECK_EQ(user.gid, 12346);
+	/* Neither nonsense nor root changes anything. */
+	const char *bad[] = {"0", "-1", "4294967295", "12x", "", " 5"};
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		setenv("SUDO_UID", bad[i], 1);
+		target_user_find(&user);
+		CHECK(!user.change);
+	}
+}
+
+TEST(user_is_given_up_for_good)
+{
+	struct target_user user = {.uid = 12345, .gid = 12346, .change = true};
+	pid_t pid;
+	int status;
+
+	if (geteuid() != 0)
+		test_skip("only root can become somebody else");
+	pid = fork();
+	if (pid == 0) {
+		uid_t real, effective, saved;
+		gid_t groups[8];
+
+		if (target_user_become(&user) || getresuid(&real, &effective, &saved))
+			_exit(1);
+		if (real != 12345 || effective != 12345 || saved != 12345 || getgid() != 12346)
+			_exit(2);
+		if (getgroups(8, groups) != 1 || groups[0] != 12346 || setuid(0) == 0)
+			_exit(3);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+struct seen {
+	unsigned files;
+	bool shell, libc;
+};
+
+static void see(void *context, const char *path)
+{
+	struct seen *seen = context;
+
+	seen->files++;
+	CHECK(path[0] == '/');
+	if (access(path, R_OK) == 0 && strstr(path, "/libc.so"))
+		seen->libc = true;
+	if (strcmp(path, "/bin/sh") == 0)
+		seen->shell = true;
+}
+
+TEST(libraries_of_a_program_and_of_a_script)
+{
+	struct target_user user = {.uid = getuid(), .gid = getgid()};
+	struct seen seen = {0};
+
+	CHECK_EQ(libraries_each("/bin/sh", &user, see, &seen), 0);
+	CHECK(seen.shell && seen.libc);
+	make_folder();
+	make_file("script", "#! /bin/sh -e\n", 0755);
+	seen = (struct seen){0};
+	CHECK_EQ(libraries_each(in_folder("script"), &user, see, &seen), 0);
+	CHECK(seen.shell && seen.libc);
+
+	/* A script that is its own interpreter, a file that is neither, none at all. */
+	char loop[PATH_MAX + 8];
+	snprintf(loop, sizeof(loop), "#!%s\n", in_folder("loop"));
+	make_file("loop", loop, 0755);
+	seen = (struct seen){0};
+	CHECK(libraries_each(in_folder("loop"), &user, see, &seen) < 0);
+	CHECK_EQ(seen.files, 0);
+	CHECK(libraries_each(in_folder("absent"), &user, see, &seen) < 0);
+	CHECK(libraries_each(folder, &user, see, &seen) < 0);
+	remove_folder();
+}

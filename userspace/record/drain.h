@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* drain.h: brings events from the rings to the profile while the program runs. */
+#ifndef GCPROF_DRAIN_H
+#define GCPROF_DRAIN_H
+
+#include "../profile/writer.h"
+#include "ledger.h"
+#include "perf_maps.h"
+#include "session.h"
+#include "store.h"
+
+/* What a drain works with; all borrowed. */
+struct drain_parts {
+	struct session *session;
+	struct perf_maps *maps; /* NULL: mappings are not watched */
+	struct profile_writer *writer;
+	struct store *store;
+	struct ledger *ledger;
+};
+
+struct drain;
+
+int drain_create(const struct drain_parts *parts, struct drain **out);
+
+/* Adds an event that did not come from a ring. */
+void drain_add(struct drain *drain, const struct event_header *event, size_t size);
+
+/*
+ * One round: empties all rings, hands on what is old enough and, once a second,
+ * writes figures and closes a chunk. Attaches to files that were mapped and not
+ * seen before. A negative errno means that the profile cannot be written.
+ */
+int drain_round(struct drain *drain);
+
+/* The last round: everything is handed on, nothing is held back. */
+int drain_finish(struct drain *drain);
+
+/* A sentence about a file that could not be attached since the last call, or NULL. */
+const char *drain_trouble(struct drain *drain);
+
+/* NULL is allowed. */
+void drain_free(struct drain *drain);
+
+#endif

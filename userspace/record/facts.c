@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* facts.c: what a profile says about the recording itself: machine, command, streams. */
+#include "facts.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum severity { SEVERITY_LOST = 1, SEVERITY_CUT = 2, SEVERITY_HELD = 3 };
+
+static const char *const stream_names[STREAM_END] = {
+#define STREAM(code, name, string, doc) [code] = string,
+#include "../../bpf/streams.def"
+#undef STREAM
+};
+
+static struct bytes text(const char *string)
+{
+	return (struct bytes){string, strlen(string)};
+}
+
+static int put_meta(struct profile_writer *writer, const char *key, const char *value)
+{
+	struct record record = {.kind = RECORD_meta, .meta = {.key = text(key)}};
+
+	record.meta.value = text(value);
+	return profile_writer_put(writer, &record);
+}
+
+/* The processor's name as the kernel knows it; empty if it does not. */
+static void cpu_model(char *out, size_t size)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	out[0] = '\0';
+	while (file && !out[0] && fgets(line, sizeof(line), file)) {
+		char *value = strchr(line, ':');
+		if (!value || strncmp(line, "model name", 10) != 0)
+			continue;
+		value += 1 + strspn(value + 1, " ");
+		value[strcspn(value, "\n")] = '\0';
+		snprintf(out, size, "%s", value);
+	}
+	if (file)
+		fclose(file);
+}
+
+int facts_put_machine(struct profile_writer *writer)
+{
+	struct utsname name = {0};
+	char cpus[32], model[128], directory[PATH_MAX];
+	int err;
+
+	uname(&name);
+	snprintf(cpus, sizeof(cpus), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	cpu_model(model, sizeof(model));
+	if (!getcwd(directory, sizeof(directory)))
+		directory[0] = '\0';
+	err = put_meta(writer, "tool", "gcprof " GCPROF_VERSION);
+	err = err ? err : put_meta(writer, "host", name.nodename);
+	err = err ? err : put_meta(writer, "kernel", name.release);
+	err = err ? err : put_meta(writer, "machine", name.machine);
+	err = err ? err : put_meta(writer, "cpus", cpus);
+	err = err ? err : put_meta(writer, "cpu_model", model);
+	return err ? err : put_meta(writer, "directory", directory);
+}
+
+int facts_put_loss_kinds(struct profile_writer *writer)
+{
+	static const struct {
+		uint64_t kind, stream, severity;
+		const char *name, *text;
+	} kinds[] = {
+#define LOSS(code, name, stream, severity, doc) \
+	{code, STREAM_##stream, SEVERITY_##severity, #name, doc},
+#include "../../bpf/loss.def"
+#undef LOSS
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct record record = {
+			.kind = RECORD_loss_kind,
+			.loss_kind = {kinds[i].kind, kinds[i].stream, kinds[i].severity,
+				      text(kinds[i].name), text(kinds[i].text)},
+		};
+		err = profile_writer_put(writer, &record);
+	}
+	return err;
+}
+
+int facts_put_arguments(struct profile_writer *writer, char *const *arguments)
+{
+	int err = 0;
+
+	for (; !err && *arguments; arguments++) {
+		struct record record = {.kind = RECORD_argument};
+		record.argument.text = text(*arguments);
+		err = profile_writer_put(writer, &record);
+	}
+	return err;
+}
+
+int facts_put_recording(struct profile_writer *writer, const struct record_options *options,
+			uint64_t start, uid_t user)
+{
+	struct record record = {
+		.kind = RECORD_recording,
+		.recording =
+			{
+				.start = start,
+				.frequency = options->frequency,
+				.period = options->period,
+				.ceiling = options->ceiling,
+				.syscall_rate = options->syscall_rate,
+				.syscall_slow = SYSCALL_SLOW_NS,
+				.syscall_stack = SYSCALL_STACK_NS,
+				.user = user,
+			},
+	};
+
+	return profile_writer_put(writer, &record);
+}
+
+int facts_put_streams(struct profile_writer *writer, const struct session *session)
+{
+	int err = 0;
+
+	for (int stream = 0; !err && stream < STREAM_END; stream++) {
+		const struct stream_state *state = session_stream(session, (enum stream)stream);
+		struct record record = {.kind = RECORD_stream};
+
+		if (!stream_names[stream])
+			continue;
+		record.stream.stream = (uint64_t)stream;
+		record.stream.name = text(stream_names[stream]);
+		record.stream.attached = state->attached;
+		record.stream.why_not = text(state->why_not);
+		err = profile_writer_put(writer, &record);
+	}
+	return err;
+}
+
+const char *facts_stream_name(enum stream stream)
+{
+	return (unsigned)stream < STREAM_END ? stream_names[stream] : NULL;
+}

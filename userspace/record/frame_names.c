@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* frame_names.c: writes the names of native and kernel frames into a profile. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame_names.h"
+
+struct frame_names {
+	struct profile_writer *writer;
+	const struct modules *modules;
+	struct symbols *symbols; /* made when they are first needed */
+	uint64_t last;           /* frames up to this one have had their names written */
+	uint64_t highest;        /* of those visited in this call */
+	int err;
+};
+
+int frame_names_create(struct profile_writer *writer, const struct modules *modules,
+		       struct frame_names **out)
+{
+	struct frame_names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	names->writer = writer;
+	names->modules = modules;
+	*out = names;
+	return 0;
+}
+
+void frame_names_free(struct frame_names *names)
+{
+	if (!names)
+		return;
+	symbols_free(names->symbols);
+	free(names);
+}
+
+static struct symbol find(struct frame_names *names, const struct record *definition)
+{
+	const struct module *module;
+
+	if (definition->kind == RECORD_kernel_frame) {
+		if (!definition->kernel_frame.address)
+			return (struct symbol){NULL, 0};
+		return symbols_kernel(names->symbols, definition->kernel_frame.address);
+	}
+	module = modules_get(names->modules, definition->native_frame.module);
+	if (!module)
+		return (struct symbol){NULL, 0};
+	return symbols_native(names->symbols, module->path, module->build_id, module->build_id_size,
+			      definition->native_frame.offset);
+}
+
+static void name_frame(void *context, uint64_t frame, const struct record *definition)
+{
+	struct frame_names *names = context;
+	struct record record = {.kind = RECORD_symbol};
+	struct symbol symbol;
+
+	if (frame > names->highest)
+		names->highest = frame;
+	if (frame <= names->last || names->err)
+		return;
+	symbol = find(names, definition);
+	if (!symbol.name)
+		return;
+	record.symbol.frame = frame;
+	record.symbol.name = profile_writer_string(names->writer, symbol.name, strlen(symbol.name));
+	names->err = profile_writer_put(names->writer, &record);
+}
+
+int frame_names_write(struct frame_names *names)
+{
+	int err = names->symbols ? 0 : symbols_create(&names->symbols);
+
+	if (err)
+		return err;
+	names->highest = names->last;
+	names->err = 0;
+	profile_writer_each_frame(names->writer, name_frame, names);
+	names->last = names->highest;
+	return names->err;
+}

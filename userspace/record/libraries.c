@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* libraries.c: which files will a program load? */
+/*
+ * The dynamic linker decides by rules of its own (rpath, caches, hardware
+ * variants, LD_LIBRARY_PATH); the only one who knows them all is the linker the
+ * program names, asked with `--list`.
+ */
+#include "libraries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../util/buffer.h"
+#include "clock.h"
+
+enum {
+	SCRIPT_DEPTH = 4,         /* interpreters that are scripts themselves */
+	SCRIPT_LINE = 256,        /* as much as the kernel looks at */
+	LIST_BYTES_MAX = 1 << 18, /* of the linker's output */
+	LIST_MS_MAX = 3000,
+};
+
+static int open_file(const char *path)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	return fd;
+}
+
+/* The interpreter that a script names: 1 and `path` replaced; 0 if it is no script. */
+static int script_interpreter(int fd, char path[PATH_MAX])
+{
+	char line[SCRIPT_LINE + 1];
+	ssize_t n = pread(fd, line, SCRIPT_LINE, 0);
+	char *start;
+
+	if (n < 2 || line[0] != '#' || line[1] != '!')
+		return 0;
+	line[n] = '\0';
+	start = line + 2 + strspn(line + 2, " \t");
+	start[strcspn(start, " \t\r\n")] = '\0';
+	if (!*start)
+		return -ENOEXEC;
+	strcpy(path, start);
+	return 1;
+}
+
+/* The program's PT_INTERP: 1, or 0 if it has none. */
+static int elf_interpreter(int fd, char path[PATH_MAX])
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	size_t count = 0;
+	int found = 0;
+
+	if (!elf)
+		return 0;
+	if (elf_kind(elf) == ELF_K_ELF && !elf_getphdrnum(elf, &count)) {
+		for (size_t i = 0; i < count && i < INT_MAX && !found; i++) {
+			GElf_Phdr header;
+			if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_INTERP)
+				continue;
+			if (header.p_filesz < 2 || header.p_filesz > PATH_MAX ||
+			    pread(fd, path, header.p_filesz, (off_t)header.p_offset) !=
+				    (ssize_t)header.p_filesz)
+				break;
+			found = path[header.p_filesz - 1] == '\0' && path[0] == '/';
+		}
+	}
+	elf_end(elf);
+	return found;
+}
+
+static _Noreturn void linker_run(const char *linker, const char *program, int output,
+				 const struct target_user *user)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (target_user_become(user) || null < 0 || dup2(null, 0) < 0 || dup2(null, 2) < 0 ||
+	    dup2(output, 1) < 0)
+		_exit(127);
+	execl(linker, linker, "--list", program, (char *)NULL);
+	_exit(127);
+}
+
+/* Reads until the end, the limit of bytes or of time. */
+static int read_bounded(int fd, struct buffer *text)
+{
+	uint64_t end = clock_now() + LIST_MS_MAX * UINT64_C(1000000);
+	char block[4096];
+
+	while (text->size < LIST_BYTES_MAX) {
+		uint64_t now = clock_now();
+		struct pollfd wait = {.fd = fd, .events = POLLIN};
+		ssize_t n;
+
+		if (now >= end || poll(&wait, 1, (int)((end - now) / 1000000 + 1)) == 0)
+			return -ETIMEDOUT;
+		n = read(fd, block, sizeof(block));
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0 && buffer_append(text, block, (size_t)n))
+			return -ENOMEM;
+	}
+	return -E2BIG;
+}
+
+static int run_linker(const char *linker, const char *program, const struct target_user *user,
+		      struct buffer *text)
+{
+	int output[2], err;
+	pid_t pid;
+
+	if (pipe2(output, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		linker_run(linker, program, output[1], user);
+	err = pid < 0 ? -errno : 0;
+	close(output[1]);
+	if (!err) {
+		err = read_bounded(output[0], text);
+		if (err)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(output[0]);
+	return err;
+}
+
+/* Lines like "\tlibc.so.6 => /lib/libc.so.6 (0x7f...)" or "\t/lib/ld.so (0x7f...)". */
+static void visit_lines(char *text, libraries_visit *visit, void *context)
+{
+	char *rest = text, *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		char *path = strchr(line, '/');
+		char *end = path ? strstr(path, " (0x") : NULL;
+		char *arrow = path ? strstr(path, " => /") : NULL;
+
+		if (!end)
+			continue;
+		*end = '\0';
+		visit(context, arrow && arrow < end ? arrow + 4 : path);
+	}
+}
+
+int libraries_each(const char *path, const struct target_user *user, libraries_visit *visit,
+		   void *context)
+{
+	char file[PATH_MAX], linker[PATH_MAX];
+	struct buffer text = {0};
+	int fd = -1, err = -ENAMETOOLONG, found = 1;
+
+	elf_version(EV_CURRENT);
+	if (strlen(path) >= sizeof(file))
+		goto out;
+	strcpy(file, path);
+	for (int depth = 0; found > 0 && depth <= SCRIPT_DEPTH; depth++) {
+		if (fd >= 0)
+			close(fd);
+		err = fd = open_file(file);
+		if (err < 0)
+			goto out;
+		err = found = script_interpreter(fd, file);
+	}
+	if (err)
+		goto out;
+	visit(context, file);
+	if (!elf_interpreter(fd, linker))
+		goto out;
+	err = run_linker(linker, file, user, &text);
+	if (buffer_append(&text, "", 1) == 0)
+		visit_lines(text.data, visit, context);
+out:
+	if (fd >= 0)
+		close(fd);
+	buffer_free(&text);
+	return err > 0 ? -ELOOP : err;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mappings.h: what is mapped where in a process, as far as code may run there. */
+/*
+ * A table is shared by processes that were forked from each other until one of
+ * them changes: hold one reference each, and hand in the place where it is held
+ * whenever it may change.
+ */
+#ifndef GCPROF_MAPPINGS_H
+#define GCPROF_MAPPINGS_H
+
+#include <stdint.h>
+
+struct mapping {
+	uint64_t start, end; /* addresses, end exclusive */
+	uint64_t offset;     /* of `start` in the file */
+	uint64_t module;     /* id; 0 only for mappings_add: nothing known is there any more */
+	uint64_t time;       /* when it was mapped */
+};
+
+struct mappings;
+
+#define MAPPINGS_MAX 65536 /* in one process: as many as the kernel allows by default */
+
+/* NULL stands for an empty table everywhere. */
+struct mappings *mappings_share(struct mappings *mappings);
+void mappings_release(struct mappings *mappings);
+
+/* Puts a mapping in and cuts away what it covers. -ENOMEM or -EOVERFLOW leave the table as it was.
+ */
+int mappings_add(struct mappings **mappings, const struct mapping *mapping);
+
+/* Forgets what was mapped before `time`. -ENOMEM if it is shared and cannot be copied. */
+int mappings_forget(struct mappings **mappings, uint64_t time);
+
+/* The mapping that holds `address`, or NULL; valid until the table changes. */
+const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address);
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* modules.c: the files whose code ran, each identified once by its build-id. */
+/*
+ * The path that the kernel tells may by now lead to another file, or to none:
+ * the program was replaced or deleted, or it runs in a container. A file counts
+ * only if it is the inode that was mapped. What can be had only through the
+ * running process is kept open, so that its symbols can be read at the end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "modules.h"
+#include "../util/buffer.h"
+#include "../util/map.h"
+
+#define KEPT_OPEN_MAX 64
+#define PATH_BYTES    (4096 + 64)
+
+struct entry {
+	struct module module;
+	int fd; /* -1: the path leads to it */
+};
+
+struct modules {
+	struct profile_writer *writer;
+	struct map *by_place; /* path, zero, device, inode: to the id */
+	struct map *by_id;    /* to struct entry * */
+	size_t kept_open;
+};
+
+int modules_create(struct profile_writer *writer, struct modules **out)
+{
+	struct modules *modules = calloc(1, sizeof(*modules));
+
+	if (!modules)
+		return -ENOMEM;
+	modules->writer = writer;
+	modules->by_place = map_create(MAP_STRING_KEYS);
+	modules->by_id = map_create(sizeof(uint64_t));
+	if (!modules->by_place || !modules->by_id) {
+		modules_free(modules);
+		return -ENOMEM;
+	}
+	*out = modules;
+	return 0;
+}
+
+static void entry_free(struct entry *entry)
+{
+	if (!entry)
+		return;
+	if (entry->fd >= 0)
+		close(entry->fd);
+	free((char *)entry->module.path);
+	free(entry);
+}
+
+void modules_free(struct modules *modules)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
+	if (!modules)
+		return;
+	while (modules->by_id && map_next(modules->by_id, &cursor, &key, &value))
+		entry_free((struct entry *)(uintptr_t)*value);
+	map_free(modules->by_place);
+	map_free(modules->by_id);
+	free(modules);
+}
+
+/* Opens a regular file if it is the one that was mapped; -1 if not. */
+static int open_same(const char *path, const struct module_place *place)
+{
+	/* O_NONBLOCK: a fifo that somebody put there must not stop the recorder. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	bool same;
+
+	if (fd < 0)
+		return -1;
+	/* File systems without a device of their own (major 0) may show another one to stat(). */
+	same = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == place->inode &&
+	       (place->major == 0 ||
+		(major(st.st_dev) == place->major && minor(st.st_dev) == place->minor));
+	if (same)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Opens the file by its path, else through the process; *indirect tells. */
+static int open_module(const struct module_place *place, bool *indirect)
+{
+	char path[PATH_BYTES];
+	int fd;
+
+	*indirect = false;
+	if (!place->inode)
+		return -1;
+	fd = open_same(place->path, place);
+	if (fd >= 0)
+		return fd;
+	*indirect = true;
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", place->pid,
+		 (unsigned long long)place->start, (unsigned long long)place->end);
+	fd = open_same(path, place);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", place->pid, place->path);
+	return open_same(path, place);
+}
+
+static struct entry *entry_create(struct modules *modules, const struct module_place *place)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+	char kept[64];
+	bool indirect;
+	int fd, size;
+
+	if (!entry)
+		return NULL;
+	entry->fd = -1;
+	fd = open_module(place, &indirect);
+	if (fd >= 0) {
+		size = build_id_read(fd, entry->module.build_id);
+		entry->module.build_id_size = size > 0 ? (size_t)size : 0;
+		if (indirect && modules->kept_open < KEPT_OPEN_MAX) {
+			modules->kept_open++;
+			entry->fd = fd;
+		} else {
+			close(fd);
+		}
+	}
+	snprintf(kept, sizeof(kept), "/proc/self/fd/%d", fd);
+	entry->module.path = strdup(entry->fd >= 0 ? kept : place->path);
+	if (!entry->module.path) {
+		entry_free(entry);
+		return NULL;
+	}
+	return entry;
+}
+
+/* Opens the file and gives it its id. */
+static uint64_t add(struct modules *modules, const struct module_place *place)
+{
+	struct entry *entry = entry_create(modules, place);
+	uint64_t *slot, id;
+
+	if (!entry)
+		return 0;
+	id = profile_writer_module(modules->writer, place->path, entry->module.build_id,
+				   entry->module.build_id_size);
+	slot = id ? map_put(modules->by_id, &id, NULL) : NULL;
+	if (!slot || *slot) {
+		modules->kept_open -= entry->fd >= 0;
+		entry_free(entry);
+		return slot ? id : 0;
+	}
+	*slot = (uintptr_t)entry;
+	return id;
+}
+
+uint64_t modules_find(struct modules *modules, const struct module_place *place)
+{
+	uint64_t identity[2] = {(uint64_t)place->major << 32 | place->minor, place->inode};
+	struct buffer key = {0};
+	uint64_t *slot = NULL, id = 0;
+
+	if (!buffer_append(&key, place->path, strlen(place->path) + 1) &&
+	    !buffer_append(&key, identity, sizeof(identity)))
+		slot = map_put_string(modules->by_place, key.data, key.size, NULL);
+	if (slot && !*slot)
+		*slot = add(modules, place);
+	if (slot)
+		id = *slot;
+	buffer_free(&key);
+	return id;
+}
+
+const struct module *modules_get(const struct modules *modules, uint64_t id)
+{
+	const uint64_t *slot = map_get(modules->by_id, &id);
+
+	return slot ? &((const struct entry *)(uintptr_t)*slot)->module : NULL;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* modules.h: the files whose code ran, each identified once by its build-id. */
+#ifndef GCPROF_MODULES_H
+#define GCPROF_MODULES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../profile/writer.h"
+#include "../symbols/symbols.h"
+
+struct modules;
+
+/* A file as the kernel names it when it is mapped. */
+struct module_place {
+	const char *path; /* ended by a zero */
+	uint64_t inode;   /* 0: no file */
+	uint64_t start, end;
+	uint32_t major, minor;
+	uint32_t pid;
+};
+
+/* `writer` is borrowed. */
+int modules_create(struct profile_writer *writer, struct modules **out);
+void modules_free(struct modules *modules); /* NULL is allowed */
+
+/* The module's id in the profile; 0: no memory. The first time the file is opened and read. */
+uint64_t modules_find(struct modules *modules, const struct module_place *place);
+
+/* Where the file can still be read, NULL for an id that is not known; valid until modules_free. */
+struct module {
+	const char *path;
+	unsigned char build_id[BUILD_ID_MAX];
+	size_t build_id_size;
+};
+const struct module *modules_get(const struct modules *modules, uint64_t id);
+
+#endif

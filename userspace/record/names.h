@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* names.h: the names that a process gave to its types and managed functions. */
+/*
+ * Shared by forked processes until one of them changes, as in mappings.h. The
+ * text comes from programs that nobody vouches for: all tables together stay
+ * within a budget.
+ */
+#ifndef GCPROF_NAMES_H
+#define GCPROF_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NAMES_BUDGET (128 << 20) /* bytes, all tables of a recording together */
+
+enum name_kind { NAME_TYPE = 1, NAME_CODE = 2 };
+
+struct name_key {
+	uint64_t kind; /* enum name_kind */
+	uint64_t number;
+};
+
+/* Texts are not ended by a zero. */
+struct name {
+	const char *text;
+	const char *file; /* only of code */
+	size_t text_size, file_size;
+	uint64_t line;
+};
+
+struct names;
+
+/* NULL stands for an empty table everywhere. */
+struct names *names_share(struct names *names);
+void names_release(struct names *names);
+
+/* Copies a name in. *used counts the bytes held; -ENOMEM or, beyond the budget, -EOVERFLOW. */
+int names_set(struct names **names, size_t *used, struct name_key key, const struct name *name);
+
+/* True and *out, which points into the table, if the name is known. */
+int names_get(const struct names *names, struct name_key key, struct name *out);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* perf_maps.c: what the followed processes map executable, from the kernel's perf rings. */
+/*
+ * One event a CPU that counts nothing, opened on the first process and
+ * inherited by its children. The kernel puts the mappings of all of them into
+ * the rings; those of other processes never get there.
+ */
+#include "perf_maps.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RING_PAGES = 64 };
+
+struct ring {
+	struct perf_event_mmap_page *control;
+	const unsigned char *data;
+};
+
+struct perf_maps {
+	struct ring *rings;
+	int *fds;
+	size_t count;
+	size_t page;
+	uint64_t lost, bad;
+	perf_maps_visit *visit;
+	void *context;
+	/* Records are copied here: in the ring they may wrap around its end. */
+	union {
+		struct perf_event_header header;
+		unsigned char bytes[1 << 16];
+	} record;
+};
+
+/* PERF_RECORD_MMAP2 up to the file's name. */
+struct mmap2 {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t address, length, offset;
+	uint32_t major, minor;
+	uint64_t inode, generation;
+	uint32_t protection, flags;
+};
+
+/* What sample_type puts behind every record. */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+};
+
+#define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+static int ring_open(struct perf_maps *maps, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = SAMPLE_TYPE,
+		.inherit = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.wakeup_events = 1,
+	};
+	size_t bytes = (1 + RING_PAGES) * maps->page;
+	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	void *memory;
+
+	if (fd < 0)
+		return -errno;
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED) {
+		int err = -errno;
+		close(fd);
+		return err;
+	}
+	maps->rings[maps->count] = (struct ring){
+		.control = memory,
+		.data = (const unsigned char *)memory + maps->page,
+	};
+	maps->fds[maps->count++] = fd;
+	return 0;
+}
+
+int perf_maps_open(pid_t pid, struct perf_maps **out, struct problem *problem)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct perf_maps *maps = calloc(1, sizeof(*maps));
+	int err = -ENOMEM;
+
+	if (!maps || cpus < 1)
+		goto out;
+	maps->page = (size_t)sysconf(_SC_PAGESIZE);
+	maps->rings = calloc((size_t)cpus, sizeof(maps->rings[0]));
+	maps->fds = calloc((size_t)cpus, sizeof(maps->fds[0]));
+	if (!maps->rings || !maps->fds)
+		goto out;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		err = ring_open(maps, pid, cpu);
+		if (err && err != -ENODEV)
+			goto out;
+	}
+	err = maps->count ? 0 : -ENODEV;
+out:
+	if (err) {
+		perf_maps_free(maps);
+		return problem_set(problem, err, "mappings cannot be watched: %s", strerror(-err));
+	}
+	*out = maps;
+	return 0;
+}
+
+/* One mapping, as the other events are: with a header and its name padded with zeroes. */
+static void convert(struct perf_maps *maps, const struct mmap2 *from, const char *name,
+		    const struct trailer *trailer)
+{
+	struct {
+		struct event_mmap event;
+		char name[NAME_BYTES_MAX + 8];
+	} to = {0};
+	size_t length = strlen(name);
+
+	if (length > NAME_BYTES_MAX)
+		length = NAME_BYTES_MAX;
+	to.event.header = (struct event_header){
+		.size = (uint32_t)(sizeof(to.event) + ((length + 7) & ~(size_t)7)),
+		.code = EVENT_mmap,
+		.cpu = (uint16_t)trailer->cpu,
+		.time = trailer->time,
+		.pid = from->pid,
+		.tid = from->tid,
+	};
+	to.event.address = from->address;
+	to.event.length = from->length;
+	to.event.offset = from->offset;
+	to.event.inode = from->inode;
+	to.event.major = from->major;
+	to.event.minor = from->minor;
+	to.event.protection = from->protection;
+	to.event.name_size = (uint32_t)length;
+	memcpy(to.name, name, length);
+	maps->visit(maps->context, &to.event, name);
+}
+
+static void record_handle(struct perf_maps *maps, size_t size)
+{
+	const unsigned char *bytes = maps->record.bytes;
+	struct trailer trailer;
+	struct mmap2 mapping;
+	uint64_t lost;
+
+	switch (maps->record.header.type) {
+	case PERF_RECORD_MMAP2:
+		if (size < sizeof(mapping) + sizeof(trailer) + 1)
+			break;
+		memcpy(&mapping, bytes, sizeof(mapping));
+		memcpy(&trailer, bytes + size - sizeof(trailer), sizeof(trailer));
+		if (!memchr(bytes + sizeof(mapping), '\0',
+			    size - sizeof(mapping) - sizeof(trailer)))
+			break;
+		convert(maps, &mapping, (const char *)bytes + sizeof(mapping), &trailer);
+		return;
+	case PERF_RECORD_LOST:
+		if (size < sizeof(struct perf_event_header) + 16)
+			break;
+		memcpy(&lost, bytes + sizeof(struct perf_event_header) + 8, sizeof(lost));
+		maps->lost += lost;
+		return;
+	default:
+		return; /* throttling and the like */
+	}
+	maps->bad++;
+}
+
+static void ring_copy(struct perf_maps *maps, const struct ring *ring, uint64_t at, size_t size)
+{
+	size_t bytes = RING_PAGES * maps->page;
+	size_t start = at & (bytes - 1);
+	size_t first = size < bytes - start ? size : bytes - start;
+
+	memcpy(maps->record.bytes, ring->data + start, first);
+	memcpy(maps->record.bytes + first, ring->data, size - first);
+}
+
+static void ring_drain(struct perf_maps *maps, struct ring *ring)
+{
+	uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->control->data_tail;
+
+	while (head - tail >= sizeof(struct perf_event_header)) {
+		size_t size;
+
+		ring_copy(maps, ring, tail, sizeof(struct perf_event_header));
+		size = maps->record.header.size;
+		if (size < sizeof(struct perf_event_header) || size > head - tail) {
+			maps->bad++;
+			tail = head;
+			break;
+		}
+		ring_copy(maps, ring, tail, size);
+		record_handle(maps, size);
+		tail += size;
+	}
+	__atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+void perf_maps_drain(struct perf_maps *maps, perf_maps_visit *visit, void *context)
+{
+	maps->visit = visit;
+	maps->context = context;
+	for (size_t i = 0; i < maps->count; i++)
+		ring_drain(maps, &maps->rings[i]);
+}
+
+uint64_t perf_maps_lost(const struct perf_maps *maps)
+{
+	return maps->lost;
+}
+
+uint64_t perf_maps_bad(struct perf_maps *maps)
+{
+	uint64_t bad = maps->bad;
+
+	maps->bad = 0;
+	return bad;
+}
+
+size_t perf_maps_fds(const struct perf_maps *maps, const int **fds)
+{
+	*fds = maps->fds;
+	return maps->count;
+}
+
+void perf_maps_free(struct perf_maps *maps)
+{
+	if (!maps)
+		return;
+	for (size_t i = 0; i < maps->count; i++) {
+		munmap(maps->rings[i].control, (1 + RING_PAGES) * maps->page);
+		close(maps->fds[i]);
+	}
+	free(maps->rings);
+	free(maps->fds);
+	free(maps);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* probes.h: finds the probes of gc/probes.def in an ELF file. */
+#ifndef GCPROF_PROBES_H
+#define GCPROF_PROBES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../bpf/config.h"
+#include "problem.h"
+
+/* In the order of the table. */
+enum probe {
+#define PROBE(name, since, doc) PROBE_##name,
+#define ARG(probe, name, type, unit, doc)
+#define END_PROBE(name, count)
+#include "../../gc/probes.def"
+#undef PROBE
+#undef ARG
+#undef END_PROBE
+	PROBES
+};
+
+struct probe_info {
+	const char *name;
+	unsigned arguments;
+};
+
+extern const struct probe_info probe_table[PROBES];
+
+/* A place in the code where a probe fires. */
+struct probe_site {
+	uint64_t offset;    /* of the instruction in the file */
+	uint64_t semaphore; /* offset in the file, 0: there is none */
+	struct probe_place place;
+};
+
+/* All zero to begin with; probes_free() gives back what probes_find() made. */
+struct probes_found {
+	struct probe_site *sites; /* in the order of the file's notes, but `sample` last */
+	size_t n_sites;
+	unsigned count[PROBES]; /* of each probe; 0: none, or one was refused */
+	unsigned refused;       /* places that cannot be attached, see *problem */
+};
+
+/*
+ * Reads the notes of the file `fd`, which is not trusted: an ELF file or anything
+ * else. A place is good if its instruction is the nop that a probe must be, if
+ * its arguments are those of the table and can be read, and if its semaphore
+ * lies in the file. One bad place spoils its probe for the file: the sentence
+ * about the first is left in *problem. Returns 0, also for a file without
+ * probes; a negative errno if the file could not be read.
+ */
+int probes_find(int fd, struct probes_found *out, struct problem *problem);
+
+void probes_free(struct probes_found *found);
+
+#endif

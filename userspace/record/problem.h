@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* problem.h: why something failed, as a sentence for the user, handed up with the error. */
+#ifndef GCPROF_PROBLEM_H
+#define GCPROF_PROBLEM_H
+
+/* Filled by whoever knows most; printed by the command. All zero: nothing to say. */
+struct problem {
+	char text[512];
+};
+
+/* Sets the sentence (cut if too long) and returns `error`. */
+int problem_set(struct problem *problem, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

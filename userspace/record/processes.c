@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* processes.c: the processes and threads of a recording, and what is known about each. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "processes.h"
+
+/* Processes that ended and still know their mappings and names: their last records may be late. */
+#define GRACE 64
+
+#define THREAD_ENDED (UINT64_C(1) << 63)
+
+enum { REFERENCED = 1, WRITTEN = 2 };
+
+struct thread_key {
+	uint32_t process;
+	uint32_t tid;
+};
+
+struct processes {
+	struct profile_writer *writer;
+	struct map *by_index; /* uint32_t to struct process * */
+	struct map *by_pid;   /* the same; the latest that has or had the pid */
+	struct map *threads;  /* struct thread_key to id, with THREAD_ENDED */
+	uint64_t last_thread; /* id */
+	size_t names_used;    /* bytes */
+	struct process *ended[GRACE];
+	size_t n_ended;
+};
+
+int processes_create(struct profile_writer *writer, struct processes **out)
+{
+	struct processes *processes = calloc(1, sizeof(*processes));
+
+	if (!processes)
+		return -ENOMEM;
+	processes->writer = writer;
+	processes->by_index = map_create(sizeof(uint32_t));
+	processes->by_pid = map_create(sizeof(uint32_t));
+	processes->threads = map_create(sizeof(struct thread_key));
+	if (!processes->by_index || !processes->by_pid || !processes->threads) {
+		processes_free(processes);
+		return -ENOMEM;
+	}
+	*out = processes;
+	return 0;
+}
+
+static struct process *process_of(const uint64_t *value)
+{
+	return value ? (struct process *)(uintptr_t)*value : NULL;
+}
+
+/* Forgets all that the process knew. */
+static void forget(struct process *process)
+{
+	mappings_release(process->mappings);
+	names_release(process->names);
+	map_free(process->referenced);
+	process->mappings = NULL;
+	process->names = NULL;
+	process->referenced = NULL;
+	process->changes++;
+}
+
+void processes_free(struct processes *processes)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
+	if (!processes)
+		return;
+	while (processes->by_index && map_next(processes->by_index, &cursor, &key, &value)) {
+		if (!*value)
+			continue;
+		forget(process_of(value));
+		free(process_of(value));
+	}
+	map_free(processes->by_index);
+	map_free(processes->by_pid);
+	map_free(processes->threads);
+	free(processes);
+}
+
+struct process *processes_get(struct processes *processes, uint32_t index, uint32_t pid,
+			      uint64_t parent, uint64_t time)
+{
+	struct process *process = processes_by_index(processes, index);
+	struct record record = {.kind = RECORD_process};
+	uint64_t *slot, *pid_slot;
+
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	pid_slot = process ? map_put(processes->by_pid, &pid, NULL) : NULL;
+	slot = pid_slot ? map_put(processes->by_index, &index, NULL) : NULL;
+	if (!slot) {
+		free(process);
+		return NULL;
+	}
+	process->id = index;
+	process->pid = pid;
+	*slot = (uintptr_t)process;
+	*pid_slot = (uintptr_t)process;
+	record.process.id = index;
+	record.process.pid = pid;
+	record.process.parent = parent;
+	record.process.time = time;
+	profile_writer_put(processes->writer, &record);
+	return process;
+}
+
+struct process *processes_by_index(struct processes *processes, uint32_t index)
+{
+	return process_of(map_get(processes->by_index, &index));
+}
+
+struct process *processes_by_pid(struct processes *processes, uint32_t pid)
+{
+	return process_of(map_get(processes->by_pid, &pid));
+}
+
+uint64_t processes_thread(struct processes *processes, const struct process *process, uint32_t tid,
+			  bool begins)
+{
+	struct thread_key key = {(uint32_t)process->id, tid};
+	uint64_t *slot = map_put(processes->threads, &key, NULL);
+	struct record record = {.kind = RECORD_thread};
+
+	if (!slot)
+		return 0;
+	if (*slot && !(begins && (*slot & THREAD_ENDED)))
+		return *slot & ~THREAD_ENDED;
+	*slot = ++processes->last_thread;
+	record.thread.id = *slot;
+	record.thread.process = process->id;
+	record.thread.tid = tid;
+	profile_writer_put(processes->writer, &record);
+	return record.thread.id;
+}
+
+void processes_thread_ended(struct processes *processes, const struct process *process,
+			    uint32_t tid)
+{
+	struct thread_key key = {(uint32_t)process->id, tid};
+	uint64_t *slot = map_get(processes->threads, &key);
+
+	if (slot)
+		*slot |= THREAD_ENDED;
+}
+
+void process_inherit(struct process *child, const struct process *parent)
+{
+	/* If its own events came first, what they told is newer. */
+	if (!child->mappings)
+		child->mappings = mappings_share(parent->mappings);
+	if (!child->names)
+		child->names = names_share(parent->names);
+	if (!child->numbered) {
+		child->programs = parent->programs;
+		child->numbered = parent->numbered;
+	}
+	child->changes++;
+}
+
+int process_exec(struct process *process, uint64_t time)
+{
+	if (process->numbered)
+		process->programs++;
+	process->numbered = false;
+	names_release(process->names);
+	map_free(process->referenced);
+	process->names = NULL;
+	process->referenced = NULL;
+	process->changes++;
+	return mappings_forget(&process->mappings, time);
+}
+
+void processes_ended(struct processes *processes, struct process *process)
+{
+	struct process **place = &processes->ended[processes->n_ended++ % GRACE];
+
+	/* The pid may now be given to a process that is none of ours. */
+	if (processes_by_pid(processes, process->pid) == process)
+		map_remove(processes->by_pid, &process->pid);
+	if (*place)
+		forget(*place);
+	*place = process;
+}
+
+uint64_t process_number(struct process *process, uint64_t number)
+{
+	process->numbered = true;
+	return number + (process->programs << 48);
+}
+
+static int write_type(struct processes *processes, const struct process *process, uint64_t number,
+		      const struct name *name)
+{
+	struct record record = {.kind = RECORD_type};
+
+	record.type.process = process->id;
+	record.type.type = number;
+	record.type.name = profile_writer_string(processes->writer, name->text, name->text_size);
+	return profile_writer_put(processes->writer, &record);
+}
+
+static int write_code(struct processes *processes, const struct process *process, uint64_t number,
+		      const struct name *name)
+{
+	struct record record = {.kind = RECORD_code};
+	struct profile_writer *writer = processes->writer;
+
+	record.code.process = process->id;
+	record.code.code = number;
+	record.code.name = profile_writer_string(writer, name->text, name->text_size);
+	if (name->file_size)
+		record.code.file = profile_writer_string(writer, name->file, name->file_size);
+	record.code.line = name->line;
+	return profile_writer_put(writer, &record);
+}
+
+static int write_name(struct processes *processes, const struct process *process,
+		      struct name_key key, const struct name *name)
+{
+	return key.kind == NAME_TYPE ? write_type(processes, process, key.number, name)
+				     : write_code(processes, process, key.number, name);
+}
+
+int processes_reference(struct processes *processes, struct process *process, enum name_kind kind,
+			uint64_t number)
+{
+	struct name_key key = {kind, number};
+	struct name name;
+	uint64_t *state;
+
+	if (!process->referenced)
+		process->referenced = map_create(sizeof(struct name_key));
+	state = process->referenced ? map_put(process->referenced, &key, NULL) : NULL;
+	if (!state)
+		return -ENOMEM;
+	if (*state == WRITTEN)
+		return 0;
+	*state = REFERENCED;
+	if (!names_get(process->names, key, &name))
+		return 0;
+	*state = WRITTEN;
+	return write_name(processes, process, key, &name);
+}
+
+static bool same_name(const struct name *a, const struct name *b)
+{
+	return a->text_size == b->text_size && a->file_size == b->file_size && a->line == b->line &&
+	       !memcmp(a->text, b->text, a->text_size) &&
+	       (!a->file_size || !memcmp(a->file, b->file, a->file_size));
+}
+
+int processes_name(struct processes *processes, struct process *process, enum name_kind kind,
+		   uint64_t number, const struct name *name)
+{
+	struct name_key key = {kind, number};
+	struct name known;
+	uint64_t *state;
+	int err;
+
+	/* Names are told again by each heap and to each profiler that comes. */
+	if (names_get(process->names, key, &known) && same_name(&known, name))
+		return 0;
+	err = names_set(&process->names, &processes->names_used, key, name);
+	if (err)
+		return err;
+	state = process->referenced ? map_get(process->referenced, &key) : NULL;
+	if (!state)
+		return 0;
+	*state = WRITTEN;
+	return write_name(processes, process, key, name);
+}

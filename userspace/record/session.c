@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* session.c: the BPF object: loaded, attached, switched off. */
+#include "session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../bpf/config.h"
+#include "gcprof.skel.h"
+
+/* Bytes of the rings, powers of two: what may come between two looks of the recorder. */
+static const uint32_t ring_bytes[RINGS] = {
+	[RING_ALLOC] = 8u << 20,   [RING_GC] = 1u << 20,      [RING_CPU] = 8u << 20,
+	[RING_SYSCALL] = 8u << 20, [RING_PROCESS] = 2u << 20,
+};
+
+enum { SYSTEM_LINKS = 6 };
+
+struct session {
+	struct gcprof_bpf *skeleton;
+	bool multi; /* all places of a file are attached at once */
+	struct attach *probes;
+	struct stream_state streams[STREAM_END];
+	struct bpf_link *links[SYSTEM_LINKS];
+	size_t n_links;
+	struct bpf_link **timers; /* one a CPU */
+	int n_cpus;
+};
+
+static struct bpf_map *ring_map(const struct session *session, enum session_ring ring)
+{
+	struct gcprof_bpf *skeleton = session->skeleton;
+
+	switch (ring) {
+	case RING_ALLOC:
+		return skeleton->maps.ring_alloc;
+	case RING_GC:
+		return skeleton->maps.ring_gc;
+	case RING_CPU:
+		return skeleton->maps.ring_cpu;
+	case RING_SYSCALL:
+		return skeleton->maps.ring_syscall;
+	default:
+		return skeleton->maps.ring_process;
+	}
+}
+
+static void stream_refuse(struct session *session, enum stream stream, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void stream_refuse(struct session *session, enum stream stream, const char *format, ...)
+{
+	struct stream_state *state = &session->streams[stream];
+	va_list arguments;
+
+	va_start(arguments, format);
+	state->attached = false;
+	vsnprintf(state->why_not, sizeof(state->why_not), format, arguments);
+	va_end(arguments);
+}
+
+/* --- loading ----------------------------------------------------------------- */
+
+static int configure(struct session *session, const struct record_options *options)
+{
+	struct gcprof_bpf *skeleton = session->skeleton;
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+
+	config->user_stacks = 1;
+	config->managed_stacks = 1;
+	config->syscall_rate = (uint32_t)options->syscall_rate;
+	config->syscall_slow_ns = SYSCALL_SLOW_NS;
+	config->syscall_stack_ns = SYSCALL_STACK_NS;
+	bpf_program__set_autoload(skeleton->progs.cpu_tick, options->frequency != 0);
+	attach_prepare(skeleton->progs.probe_fired, session->multi);
+	for (int ring = 0; ring < RINGS; ring++) {
+		int err = bpf_map__set_max_entries(ring_map(session, (enum session_ring)ring),
+						   ring_bytes[ring]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int session_open(const struct record_options *options, struct session **out,
+		 struct problem *problem)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	int err = -ENOMEM;
+
+	if (!session)
+		goto out;
+	session->n_cpus = libbpf_num_possible_cpus();
+	if (session->n_cpus < 1)
+		session->n_cpus = 1;
+	session->multi = attach_multi_supported();
+	session->timers = calloc((size_t)session->n_cpus, sizeof(session->timers[0]));
+	session->skeleton = session->timers ? gcprof_bpf__open() : NULL;
+	if (!session->skeleton)
+		goto out;
+	err = configure(session, options);
+	if (!err)
+		err = gcprof_bpf__load(session->skeleton);
+	if (!err)
+		err = attach_create(session->skeleton->progs.probe_fired,
+				    bpf_map__fd(session->skeleton->maps.probe_places),
+				    session->multi, &session->probes);
+out:
+	if (err) {
+		session_free(session);
+		return problem_set(problem, err,
+				   "the kernel does not load the BPF programs: %s (-vv shows why)",
+				   strerror(-err));
+	}
+	stream_refuse(session, STREAM_SCHED, "not asked for");
+	*out = session;
+	return 0;
+}
+
+int session_follow(struct session *session, int pidfd, struct problem *problem)
+{
+	struct process_state process = {.threads = 1};
+	struct task_state task = {.process = FIRST_PROCESS, .flags = TASK_ARMED};
+	uint32_t index = FIRST_PROCESS;
+	int err;
+
+	err = bpf_map_update_elem(bpf_map__fd(session->skeleton->maps.processes), &index, &process,
+				  BPF_NOEXIST);
+	if (!err)
+		err = bpf_map_update_elem(bpf_map__fd(session->skeleton->maps.tasks), &pidfd, &task,
+					  BPF_NOEXIST);
+	if (err)
+		return problem_set(problem, err, "the program cannot be followed: %s",
+				   strerror(-err));
+	return 0;
+}
+
+/* --- attaching --------------------------------------------------------------- */
+
+static int attach_program(struct session *session, struct bpf_program *program)
+{
+	struct bpf_link *link = bpf_program__attach(program);
+
+	if (!link)
+		return -errno;
+	session->links[session->n_links++] = link;
+	return 0;
+}
+
+static int attach_process(struct session *session, struct problem *problem)
+{
+	struct bpf_program *programs[] = {
+		session->skeleton->progs.process_fork,
+		session->skeleton->progs.process_exec,
+		session->skeleton->progs.process_exit,
+		session->skeleton->progs.process_rename,
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		int err = attach_program(session, programs[i]);
+		if (err)
+			return problem_set(problem, err, "processes cannot be followed: %s: %s",
+					   bpf_program__name(programs[i]), strerror(-err));
+	}
+	session->streams[STREAM_PROCESS].attached = true;
+	return 0;
+}
+
+static void attach_syscalls(struct session *session)
+{
+	int err = attach_program(session, session->skeleton->progs.syscall_exit);
+
+	if (!err)
+		err = attach_program(session, session->skeleton->progs.syscall_enter);
+	if (err)
+		stream_refuse(session, STREAM_SYSCALL, "the tracepoints cannot be attached: %s",
+			      strerror(-err));
+	else
+		session->streams[STREAM_SYSCALL].attached = true;
+}
+
+/* A timer on one CPU that runs the tick program: 0, or -ENODEV if the CPU is not there. */
+static int attach_timer(struct session *session, int cpu, uint64_t frequency)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_freq = frequency,
+		.freq = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	session->timers[cpu] =
+		bpf_program__attach_perf_event(session->skeleton->progs.cpu_tick, fd);
+	if (session->timers[cpu])
+		return 0;
+	close(fd);
+	return -errno;
+}
+
+static void attach_timers(struct session *session, uint64_t frequency)
+{
+	int attached = 0, failed = 0;
+
+	if (!frequency) {
+		stream_refuse(session, STREAM_CPU, "not asked for (-F 0)");
+		return;
+	}
+	for (int cpu = 0; cpu < session->n_cpus; cpu++) {
+		int err = attach_timer(session, cpu, frequency);
+		if (!err)
+			attached++;
+		else if (err != -ENODEV)
+			failed = err;
+	}
+	if (!attached || failed)
+		stream_refuse(session, STREAM_CPU, "timers cannot be started on every CPU: %s",
+			      strerror(failed ? -failed : ENODEV));
+	else
+		session->streams[STREAM_CPU].attached = true;
+}
+
+int session_attach(struct session *session, const struct record_options *options,
+		   struct problem *problem)
+{
+	int err = attach_process(session, problem);
+
+	if (err)
+		return err;
+	attach_syscalls(session);
+	attach_timers(session, options->frequency);
+	return 0;
+}
+
+struct attach *session_probes(struct session *session)
+{
+	return session->probes;
+}
+
+static bool stream_update(struct session *session, enum stream stream, bool attached,
+			  const char *why_not)
+{
+	struct stream_state before = session->streams[stream];
+
+	if (attached)
+		session->streams[stream] = (struct stream_state){.attached = true};
+	else
+		stream_refuse(session, stream, "%s", why_not);
+	return before.attached != attached;
+}
+
+bool session_probes_attached(struct session *session, const char *why_not)
+{
+	const struct attach *probes = session->probes;
+	bool changed;
+
+	changed = stream_update(session, STREAM_ALLOC, attach_sites(probes, PROBE_sample) > 0,
+				why_not);
+	changed |= stream_update(session, STREAM_GC,
+				 attach_sites(probes, PROBE_gc_begin) > 0 &&
+					 attach_sites(probes, PROBE_gc_end) > 0,
+				 why_not);
+	return changed;
+}
+
+/* --- reading ----------------------------------------------------------------- */
+
+const struct stream_state *session_stream(const struct session *session, enum stream stream)
+{
+	return &session->streams[stream];
+}
+
+int session_ring_fd(const struct session *session, enum session_ring ring)
+{
+	return bpf_map__fd(ring_map(session, ring));
+}
+
+int session_totals_fd(const struct session *session)
+{
+	return bpf_map__fd(session->skeleton->maps.syscall_totals);
+}
+
+int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
+{
+	int fd = bpf_map__fd(session->skeleton->maps.losses);
+	uint64_t *cpus = calloc((size_t)session->n_cpus, sizeof(*cpus));
+	int err = cpus ? 0 : -ENOMEM;
+
+	for (uint32_t loss = 0; !err && loss < LOSS_KERNEL_MAX; loss++) {
+		counts[loss] = 0;
+		err = bpf_map_lookup_elem(fd, &loss, cpus);
+		for (int cpu = 0; !err && cpu < session->n_cpus; cpu++)
+			counts[loss] += cpus[cpu];
+	}
+	free(cpus);
+	return err;
+}
+
+/* --- the end ----------------------------------------------------------------- */
+
+void session_stop(struct session *session)
+{
+	session->skeleton->data->recording = 0;
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	for (size_t i = 0; i < session->n_links; i++)
+		bpf_link__destroy(session->links[i]);
+	for (int cpu = 0; session->timers && cpu < session->n_cpus; cpu++)
+		bpf_link__destroy(session->timers[cpu]);
+	attach_free(session->probes);
+	gcprof_bpf__destroy(session->skeleton);
+	free(session->timers);
+	free(session);
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* stacks.c: turns the tail of an event into a stack of the profile. */
+/*
+ * First the three lists of the tail are put in order, outermost frame first.
+ * That list of steps is looked up in a cache: programs sample at few places, and
+ * a hit spares some lookups for each frame. What a step means depends on the
+ * process and on its mappings, so both go into the hash. Two hashes of 64 bits
+ * from a random seed make a collision no concern.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "stacks.h"
+
+#define CACHE_SLOTS 16384 /* a power of two */
+#define STEPS_MAX   (2 * STACK_DEPTH_MAX + MANAGED_DEPTH_MAX)
+
+enum step_kind { STEP_NATIVE, STEP_MANAGED, STEP_KERNEL };
+
+/* One frame, before it is known in which file it lies. */
+struct step {
+	uint64_t kind;  /* enum step_kind */
+	uint64_t place; /* address; of a managed frame code and line */
+};
+
+struct slot {
+	uint64_t hash[2]; /* both 0: empty */
+	uint64_t stack;
+};
+
+struct stacks {
+	struct profile_writer *writer;
+	struct processes *processes;
+	uint64_t seed[2];
+	struct slot *slots;
+	struct step steps[STEPS_MAX];
+	size_t n_steps;
+};
+
+/* The three lists of a tail. */
+struct tail {
+	const struct event_stack *counts;
+	const uint64_t *kernel;
+	const struct event_native *user;
+	const struct event_managed *managed;
+};
+
+int stacks_create(struct profile_writer *writer, struct processes *processes, struct stacks **out)
+{
+	struct stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return -ENOMEM;
+	stacks->writer = writer;
+	stacks->processes = processes;
+	stacks->slots = calloc(CACHE_SLOTS, sizeof(*stacks->slots));
+	if (!stacks->slots) {
+		free(stacks);
+		return -ENOMEM;
+	}
+	/* If there is no randomness this early in the life of a machine, none is needed either. */
+	if (getrandom(stacks->seed, sizeof(stacks->seed), GRND_NONBLOCK) < 0)
+		stacks->seed[0] = (uintptr_t)stacks;
+	*out = stacks;
+	return 0;
+}
+
+void stacks_free(struct stacks *stacks)
+{
+	if (!stacks)
+		return;
+	free(stacks->slots);
+	free(stacks);
+}
+
+static int split_tail(const struct event_stack *counts, struct bytes bytes, struct tail *tail)
+{
+	size_t size = counts->n_kernel * sizeof(*tail->kernel) +
+		      counts->n_user * sizeof(*tail->user) +
+		      counts->n_managed * sizeof(*tail->managed);
+
+	if (counts->n_kernel > STACK_DEPTH_MAX || counts->n_user > STACK_DEPTH_MAX ||
+	    counts->n_managed > MANAGED_DEPTH_MAX || size > bytes.size)
+		return -EBADMSG;
+	tail->counts = counts;
+	tail->kernel = (const void *)bytes.data;
+	tail->user = (const void *)(tail->kernel + counts->n_kernel);
+	tail->managed = (const void *)(tail->user + counts->n_user);
+	return 0;
+}
+
+static void add_step(struct stacks *stacks, enum step_kind kind, uint64_t place)
+{
+	stacks->steps[stacks->n_steps++] = (struct step){kind, place};
+}
+
+/*
+ * An address to look up. Callers are known by their return address, which may
+ * already belong to the next line or, behind a call that never returns, to the
+ * next function: one byte before it is inside the call.
+ */
+static void add_address(struct stacks *stacks, enum step_kind kind, uint64_t ip, size_t depth)
+{
+	if (ip)
+		add_step(stacks, kind, depth ? ip - 1 : ip);
+	else if (kind == STEP_KERNEL)
+		add_step(stacks, kind, 0);
+}
+
+/* Adds the managed frames that lie at or above `limit`, outermost first; how many are left. */
+static size_t add_managed(struct stacks *stacks, const struct tail *tail, size_t left,
+			  uint64_t limit)
+{
+	while (left && tail->managed[left - 1].address >= limit) {
+		const struct event_managed *frame = &tail->managed[--left];
+
+		add_step(stacks, STEP_MANAGED, (uint64_t)frame->code << 32 | frame->pc);
+	}
+	return left;
+}
+
+/*
+ * Puts user and managed frames in order. A managed frame belongs to the innermost
+ * function whose own frame lies above it, so it comes before all functions whose
+ * frames, like those of everything they called, lie below.
+ */
+static void order_user(struct stacks *stacks, const struct tail *tail)
+{
+	uint64_t limits[STACK_DEPTH_MAX + 1]; /* the highest frame inside of each function */
+	size_t n = tail->counts->n_user, left = tail->counts->n_managed;
+
+	limits[0] = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t frame = tail->user[i].frame;
+
+		limits[i + 1] = frame > limits[i] ? frame : limits[i];
+	}
+	left = add_managed(stacks, tail, left, limits[n]);
+	for (size_t i = n; i-- > 0;) {
+		add_address(stacks, STEP_NATIVE, tail->user[i].ip, i);
+		left = add_managed(stacks, tail, left, limits[i]);
+	}
+}
+
+static void order(struct stacks *stacks, const struct tail *tail)
+{
+	stacks->n_steps = 0;
+	order_user(stacks, tail);
+	for (size_t i = tail->counts->n_kernel; i-- > 0;)
+		add_address(stacks, STEP_KERNEL, tail->kernel[i], i);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+	hash ^= hash >> 32;
+	hash *= UINT64_C(0xc4ceb9fe1a85ec53);
+	return hash ^ hash >> 29;
+}
+
+static void hash_steps(const struct stacks *stacks, const struct process *process, uint64_t hash[2])
+{
+	for (int i = 0; i < 2; i++)
+		hash[i] = mix(mix(stacks->seed[i] + (uint64_t)i, process->id), process->changes);
+	for (size_t i = 0; i < stacks->n_steps; i++) {
+		const struct step *step = &stacks->steps[i];
+
+		hash[0] = mix(hash[0] + step->kind, step->place);
+		hash[1] = mix(hash[1] ^ step->kind, step->place + UINT64_C(0x9e3779b97f4a7c15));
+	}
+}
+
+static uint64_t native_frame(struct stacks *stacks, const struct process *process, uint64_t address)
+{
+	const struct mapping *mapping = mappings_find(process->mappings, address);
+
+	if (!mapping)
+		return profile_writer_native(stacks->writer, 0, address);
+	return profile_writer_native(stacks->writer, mapping->module,
+				     address - mapping->start + mapping->offset);
+}
+
+static uint64_t managed_frame(struct stacks *stacks, struct process *process, uint64_t place)
+{
+	uint64_t number = process_number(process, place >> 32);
+
+	if (processes_reference(stacks->processes, process, NAME_CODE, number) == -ENOMEM)
+		return 0;
+	return profile_writer_managed(stacks->writer, process->id, number, (uint32_t)place);
+}
+
+static uint64_t write_step(struct stacks *stacks, struct process *process, const struct step *step)
+{
+	switch ((enum step_kind)step->kind) {
+	case STEP_NATIVE:
+		return native_frame(stacks, process, step->place);
+	case STEP_MANAGED:
+		return managed_frame(stacks, process, step->place);
+	case STEP_KERNEL:
+		return profile_writer_kernel(stacks->writer, step->place);
+	}
+	return 0;
+}
+
+static uint64_t write_steps(struct stacks *stacks, struct process *process)
+{
+	uint64_t stack = 0;
+
+	for (size_t i = 0; i < stacks->n_steps; i++) {
+		uint64_t frame = write_step(stacks, process, &stacks->steps[i]);
+
+		stack = frame ? profile_writer_stack(stacks->writer, stack, frame) : 0;
+		if (!stack)
+			return 0;
+	}
+	return stack;
+}
+
+int stacks_put(struct stacks *stacks, struct process *process, const struct event_stack *counts,
+	       struct bytes bytes, uint64_t *id)
+{
+	struct tail tail;
+	struct slot *slot;
+	uint64_t hash[2];
+	int err = split_tail(counts, bytes, &tail);
+
+	*id = 0;
+	if (err)
+		return err;
+	order(stacks, &tail);
+	if (!stacks->n_steps)
+		return 0;
+	hash_steps(stacks, process, hash);
+	slot = &stacks->slots[hash[0] % CACHE_SLOTS];
+	if (slot->stack && slot->hash[0] == hash[0] && slot->hash[1] == hash[1]) {
+		*id = slot->stack;
+		return 0;
+	}
+	*id = write_steps(stacks, process);
+	if (!*id)
+		return -ENOMEM;
+	*slot = (struct slot){{hash[0], hash[1]}, *id};
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store.h: turns ring events, in order of time, into records of a profile. */
+/*
+ * Knows the processes, threads and mappings of the recording, so that an
+ * address becomes a place in a file, and keeps types and functions until a
+ * record first needs their names.
+ */
+#ifndef GCPROF_STORE_H
+#define GCPROF_STORE_H
+
+#include "../../bpf/events.h"
+#include "../profile/writer.h"
+
+struct store;
+
+/* `writer` is borrowed. */
+int store_create(struct profile_writer *writer, struct store **out);
+void store_free(struct store *store); /* NULL is allowed */
+
+/* Makes the first process known under the index that the kernel side uses for it. */
+int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint64_t time);
+
+/* One event, `event->size` bytes of it readable. Anything malformed is counted and dropped. */
+int store_event(struct store *store, const struct event_header *event);
+
+/* The exact totals of one system call in one process. */
+int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
+			const struct syscall_total *total);
+
+/* Names every native and kernel frame so far that has no name yet: `symbol` records. */
+int store_symbolize(struct store *store);
+
+/* Events refused, by reason (codes of loss.def from LOSS_KERNEL_MAX on). */
+uint64_t store_loss(const struct store *store, enum loss reason);
+
+/* Events stored of a stream. */
+uint64_t store_count(const struct store *store, enum stream stream);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* target.c: the program that is recorded: found, started stopped, released, waited for. */
+#include "target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../util/options.h"
+
+struct target {
+	pid_t pid;
+	int pidfd;
+	int release; /* a byte here lets the child go, its end makes it give up */
+	int failure; /* the child's errno if it could not exec, the end if it could */
+	bool waited;
+	int status;
+};
+
+/* --- the user ---------------------------------------------------------------- */
+
+static bool environment_id(const char *name, uint32_t *out)
+{
+	const char *text = getenv(name);
+	uint64_t value;
+
+	/* The greatest value means "unchanged" to the kernel. */
+	if (!text || parse_number(text, &value) || value >= UINT32_MAX)
+		return false;
+	*out = (uint32_t)value;
+	return true;
+}
+
+void target_user_find(struct target_user *out)
+{
+	struct passwd *entry;
+	uint32_t uid, gid;
+
+	*out = (struct target_user){.uid = getuid(), .gid = getgid()};
+	if (geteuid() != 0 || !environment_id("SUDO_UID", &uid) ||
+	    !environment_id("SUDO_GID", &gid) || uid == 0)
+		return;
+	out->uid = uid;
+	out->gid = gid;
+	out->change = true;
+	entry = getpwuid(uid);
+	if (entry && strlen(entry->pw_name) < sizeof(out->name))
+		strcpy(out->name, entry->pw_name);
+}
+
+int target_user_become(const struct target_user *user)
+{
+	int err;
+
+	if (!user->change)
+		return 0;
+	err = user->name[0] ? initgroups(user->name, user->gid) : setgroups(1, &user->gid);
+	if (err || setresgid(user->gid, user->gid, user->gid) ||
+	    setresuid(user->uid, user->uid, user->uid))
+		return -errno;
+	/* It must not be possible to get root back. */
+	return setuid(0) == 0 ? -EPERM : 0;
+}
+
+/* --- the command ------------------------------------------------------------- */
+
+/* 0 if `path` is a file that somebody may execute. */
+static int check_executable(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status))
+		return -errno;
+	if (S_ISDIR(status.st_mode))
+		return -EISDIR;
+	return S_ISREG(status.st_mode) && !access(path, X_OK) ? 0 : -EACCES;
+}
+
+static int resolve_failed(const char *command, int error, struct problem *problem)
+{
+	if (error == -ENOENT || error == -ENOTDIR)
+		return problem_set(problem, -ENOENT, "%s: command not found", command);
+	if (error == -EISDIR)
+		return problem_set(problem, error, "%s: is a directory", command);
+	if (error == -EACCES)
+		return problem_set(problem, error, "%s: not executable", command);
+	return problem_set(problem, error, "%s: %s", command, strerror(-error));
+}
+
+/* Looks through PATH; an empty part means the current folder. */
+static int search_path(const char *command, char *found, size_t size)
+{
+	const char *part = getenv("PATH");
+	int result = -ENOENT;
+
+	if (!part)
+		part = "/usr/local/bin:/usr/bin:/bin";
+	for (;;) {
+		int length = (int)strcspn(part, ":");
+		int n = snprintf(found, size, "%.*s/%s", length ? length : 1, length ? part : ".",
+				 command);
+
+		if (n > 0 && (size_t)n < size) {
+			int err = check_executable(found);
+			if (!err)
+				return 0;
+			if (err == -EACCES)
+				result = err;
+		}
+		if (!part[length])
+			return result;
+		part += length + 1;
+	}
+}
+
+int target_resolve(const char *command, char **path, struct problem *problem)
+{
+	char found[PATH_MAX];
+	int err;
+
+	*path = NULL;
+	if (!*command)
+		return resolve_failed("''", -ENOENT, problem);
+	if (strchr(command, '/')) {
+		err = check_executable(command);
+		snprintf(found, sizeof(found), "%s", command);
+	} else {
+		err = search_path(command, found, sizeof(found));
+	}
+	if (err)
+		return resolve_failed(command, err, problem);
+	*path = strdup(found);
+	return *path ? 0 : problem_set(problem, -ENOMEM, "out of memory");
+}
+
+/* --- the child --------------------------------------------------------------- */
+
+static int set_number(const char *name, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return setenv(name, text, 1) ? -errno : 0;
+}
+
+static int child_prepare(const struct target_setup *setup)
+{
+	int err = target_user_become(setup->user);
+
+	if (!err && setup->period)
+		err = set_number("GCPROF_PERIOD", setup->period);
+	if (!err && setup->ceiling != UINT64_MAX)
+		err = set_number("GCPROF_CEILING", setup->ceiling);
+	return err;
+}
+
+/* Waits for the release, then becomes the program. */
+static _Noreturn void child_run(const struct target_setup *setup, int release, int failure)
+{
+	ssize_t n;
+	char go;
+	int err;
+
+	do
+		n = read(release, &go, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(0);
+	err = child_prepare(setup);
+	if (!err) {
+		execv(setup->path, setup->arguments);
+		err = -errno;
+	}
+	do
+		n = write(failure, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	_exit(127);
+}
+
+static void close_pair(int pair[2])
+{
+	if (pair[0] >= 0)
+		close(pair[0]);
+	if (pair[1] >= 0)
+		close(pair[1]);
+	pair[0] = pair[1] = -1;
+}
+
+int target_start(const struct target_setup *setup, struct target **out, struct problem *problem)
+{
+	int release[2] = {-1, -1}, failure[2] = {-1, -1};
+	struct target *target = calloc(1, sizeof(*target));
+	int err = -ENOMEM;
+
+	if (!target)
+		goto out;
+	target->pidfd = -1;
+	if (pipe2(release, O_CLOEXEC) || pipe2(failure, O_CLOEXEC)) {
+		err = -errno;
+		goto out;
+	}
+	target->pid = fork();
+	if (target->pid < 0) {
+		err = -errno;
+		goto out;
+	}
+	if (target->pid == 0) {
+		close(release[1]);
+		close(failure[0]);
+		child_run(setup, release[0], failure[1]);
+	}
+	target->release = release[1];
+	target->failure = failure[0];
+	release[1] = failure[0] = -1;
+	target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
+	err = target->pidfd < 0 ? -errno : 0;
+	if (err) {
+		target_free(target);
+		target = NULL;
+	}
+out:
+	close_pair(release);
+	close_pair(failure);
+	if (err) {
+		free(target);
+		return problem_set(problem, err, "cannot start the program: %s", strerror(-err));
+	}
+	*out = target;
+	return 0;
+}
+
+pid_t target_pid(const struct target *target)
+{
+	return target->pid;
+}
+
+int target_pidfd(const struct target *target)
+{
+	return target->pidfd;
+}
+
+int target_release(struct target *target, struct problem *problem)
+{
+	ssize_t n;
+	int err = 0;
+
+	do
+		n = write(target->release, "", 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		return problem_set(problem, -ECHILD, "the program was killed before it began");
+	do
+		n = read(target->failure, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return 0;
+	if (n != (ssize_t)sizeof(err) || err >= 0)
+		err = -EIO;
+	if (err == -ENOEXEC)
+		return problem_set(
+			problem, err,
+			"not a program: neither an executable file nor a script with #!");
+	return problem_set(problem, err, "cannot execute the program: %s", strerror(-err));
+}
+
+int target_wait(struct target *target, bool block, int *status)
+{
+	pid_t pid;
+
+	if (!target->waited) {
+		do
+			pid = waitpid(target->pid, &target->status, block ? 0 : WNOHANG);
+		while (pid < 0 && errno == EINTR);
+		if (pid == 0)
+			return -EAGAIN;
+		if (pid < 0)
+			return -errno;
+		target->waited = true;
+	}
+	*status = target->status;
+	return 0;
+}
+
+void target_free(struct target *target)
+{
+	if (!target)
+		return;
+	close(target->release);
+	close(target->failure);
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	free(target);
+}

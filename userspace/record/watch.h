@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* watch.h: waits until the program ends, a signal comes, time is over, or there is work. */
+#ifndef GCPROF_WATCH_H
+#define GCPROF_WATCH_H
+
+#include <stdint.h>
+
+#include "perf_maps.h"
+#include "session.h"
+#include "target.h"
+
+enum watch_event {
+	WATCH_WORK,     /* a ring filled up, something was mapped, or nothing for a while */
+	WATCH_EXITED,   /* the program ended */
+	WATCH_SIGNAL,   /* SIGINT, SIGTERM or SIGHUP */
+	WATCH_DURATION, /* the time asked for is over */
+};
+
+/* What is watched; all borrowed. */
+struct watch_parts {
+	const struct session *session;
+	const struct perf_maps *maps; /* may be NULL */
+	const struct target *target;
+};
+
+struct watch;
+
+/* From here on the signals named above are blocked and come through watch_wait(). */
+int watch_open(const struct watch_parts *parts, struct watch **out);
+
+/* Starts the clock of WATCH_DURATION; `ns` 0: never. */
+int watch_start(struct watch *watch, uint64_t ns);
+
+/* The program's end goes before all else that may have happened. */
+enum watch_event watch_wait(struct watch *watch, int timeout_ms);
+
+/* The signal that came last, 0: none. */
+int watch_signal(const struct watch *watch);
+
+/* NULL is allowed. */
+void watch_free(struct watch *watch);
+
+#endif
