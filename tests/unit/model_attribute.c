@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model_attribute.c: tests of survival and of who is charged with collections. */
+#include <math.h>
+
+#include "model/attribute.h"
+#include "synthetic.h"
+
+enum { DIED_YOUNG = 1, PROMOTED = 2, PINNED = 3, DIED_OLD = 4 };
+
+struct writer_state {
+	struct synthetic synthetic;
+	uint64_t time, sample, cycle;
+	uint64_t stacks[8];
+};
+
+static void begin(struct writer_state *state)
+{
+	char name[16];
+
+	*state = (struct writer_state){.time = 1000};
+	synthetic_begin(&state->synthetic);
+	synthetic_process(&state->synthetic, state->time);
+	for (uint64_t i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "f%" PRIu64, i);
+		state->stacks[i] = synthetic_stack(
+			&state->synthetic,
+			(uint64_t[]){synthetic_function(&state->synthetic, "/bin/app", i, name),
+				     0});
+		PUT(&state->synthetic, type, .process = 1, .type = i + 1,
+		    .name = synthetic_string(&state->synthetic, name));
+	}
+}
+
+static uint64_t put_alloc(struct writer_state *state, uint64_t who, uint64_t size)
+{
+	PUT(&state->synthetic, alloc, .time = ++state->time, .thread = 1,
+	    .stack = state->stacks[who], .sample = ++state->sample, .type = who + 1, .size = size,
+	    .period = 1000, .kind = 1);
+	return state->sample;
+}
+
+static void put_fate(struct writer_state *state, uint64_t sample, uint64_t outcome)
+{
+	PUT(&state->synthetic, fate, .time = state->time, .process = 1, .sample = sample,
+	    .outcome = outcome, .collections = 1);
+}
+
+static void put_begin(struct writer_state *state, uint64_t kind)
+{
+	PUT(&state->synthetic, gc_begin, .time = ++state->time, .thread = 1, .heap = 1,
+	    .cycle = ++state->cycle, .kind = kind, .reason = 1);
+}
+
+static void put_end(struct writer_state *state, uint64_t kind, uint64_t pause, uint64_t promoted)
+{
+	state->time += pause;
+	PUT(&state->synthetic, gc_end, .time = state->time, .thread = 1, .heap = 1,
+	    .cycle = state->cycle, .kind = kind, .has_stats = 1, .promoted_bytes = promoted);
+}
+
+static struct model *finish(struct writer_state *state)
+{
+	struct model *model;
+
+	synthetic_end(&state->synthetic, state->time + 1);
+	model = synthetic_model(&state->synthetic);
+	synthetic_free(&state->synthetic);
+	return model;
+}
+
+/* Self parts of all functions, and of all types with what nobody pays, against the pauses. */
+static void check_sums(const struct model *model)
+{
+	double functions = 0, types = model->gc.no_samples_ns;
+	double pauses = (double)(model->gc.minor.total_ns + model->gc.major.total_ns);
+
+	for (size_t i = 0; i < model->n_functions; i++) {
+		CHECK(model->functions[i].gc_self_ns >= 0);
+		functions += model->functions[i].gc_self_ns;
+	}
+	for (size_t i = 0; i < model->n_types; i++)
+		types += model->types[i].gc_ns;
+	CHECK(is_near(functions, pauses, 1e-6 * pauses + 1e-3));
+	CHECK(is_near(types, pauses, 1e-6 * pauses + 1e-3));
+}
+
+static void random_cycle(struct writer_state *state, uint64_t *random, uint64_t *live, size_t *n)
+{
+	uint64_t kind = test_random(random) % 8 ? 1 : test_random(random) % 2 ? 2 : 3;
+	size_t first = *n;
+
+	/* Some cycles are without samples. */
+	for (uint64_t i = test_random(random) % 6; i > 1; i--)
+		live[(*n)++] =
+			put_alloc(state, test_random(random) % 8, test_random(random) % 5000);
+	put_begin(state, kind);
+	for (size_t i = 0; i < *n; i++) {
+		uint64_t dice = test_random(random) % 16;
+
+		if (kind == 1 && i >= first && dice < 12)
+			put_fate(state, live[i],
+				 dice < 6    ? DIED_YOUNG
+				 : dice < 11 ? PROMOTED
+					     : PINNED);
+		else if (kind != 1 && i < first && dice == 0)
+			put_fate(state, live[i], DIED_OLD);
+	}
+	put_end(state, kind, 1 + test_random(random) % 100000, test_random(random) % 100000);
+}
+
+TEST(charges_add_up_to_the_pauses_whatever_happens)
+{
+	uint64_t random = test_seed();
+
+	for (int profile = 0; profile < 60; profile++) {
+		struct writer_state state;
+		struct model *model;
+		uint64_t live[2048];
+		size_t n = 0;
+
+		begin(&state);
+		for (uint64_t i = test_random(&random) % 60; i > 0; i--)
+			random_cycle(&state, &random, live, &n);
+		model = finish(&state);
+		check_sums(model);
+		model_free(model);
+	}
+}
+
+TEST(the_fit_finds_what_was_put_in)
+{
+	struct charging charging = {0};
+	double fixed, slope;
+
+	charging_fit(&charging, &fixed, &slope);
+	CHECK(fixed == 0 && slope == 0);
+	for (int i = 1; i <= 20; i++)
+		charging_observe(&charging, i * 1000, 5000 + i * 1000 * 0.25);
+	charging_fit(&charging, &fixed, &slope);
+	CHECK(is_near(fixed, 5000, 1e-3));
+	CHECK(is_near(slope, 0.25, 1e-9));
+	/* Neither part is ever negative. */
+	charging = (struct charging){0};
+	for (int i = 1; i <= 20; i++)
+		charging_observe(&charging, i * 1000, 50000 - i * 1000);
+	charging_fit(&charging, &fixed, &slope);
+	CHECK(slope == 0 && is_near(fixed, 39500, 1e-6));
+	charging = (struct charging){0};
+	for (int i = 10; i <= 20; i++)
+		charging_observe(&charging, i * 1000, i * 1000 - 9000);
+	charging_fit(&charging, &fixed, &slope);
+	CHECK(fixed == 0 && slope > 0);
+	/* Equal collections say nothing about copying. */
+	charging = (struct charging){0};
+	for (int i = 0; i < 20; i++)
+		charging_observe(&charging, 1e9 / 3, 100);
+	charging_fit(&charging, &fixed, &slope);
+	CHECK(slope == 0 && is_near(fixed, 100, 1e-6));
+}
+
+TEST(copying_is_charged_to_what_is_promoted)
+{
+	struct writer_state state;
+	struct model *model;
+
+	begin(&state);
+	/* Pause: 1000 ns and 1 ns for each promoted byte. f0 dies, f1 is promoted. */
+	for (uint64_t i = 0; i < 10; i++) {
+		uint64_t dies = put_alloc(&state, 0, 100000 * (i + 1));
+		uint64_t lives = put_alloc(&state, 1, 100000 * (i + 1));
+
+		put_begin(&state, 1);
+		put_fate(&state, dies, DIED_YOUNG);
+		put_fate(&state, lives, PROMOTED);
+		put_end(&state, 1, 1000 + i * 500, i * 500);
+	}
+	model = finish(&state);
+	check_sums(model);
+	CHECK(is_near(model->gc.fixed_ns, 1000, 1e-3));
+	CHECK(is_near(model->gc.copy_ns_per_byte, 1, 1e-6));
+	/* The fixed part is shared evenly, the copying part is f1's. */
+	CHECK(is_near(find_function(model, "f0")->gc_self_ns, 5000, 1));
+	CHECK(is_near(find_function(model, "f1")->gc_self_ns, 5000 + 500 * 45, 1));
+	model_free(model);
+}
+
+TEST(major_collections_are_charged_to_what_is_live)
+{
+	struct writer_state state;
+	struct model *model;
+	uint64_t one, two;
+
+	begin(&state);
+	one = put_alloc(&state, 0, 100000);
+	two = put_alloc(&state, 1, 300000);
+	put_begin(&state, 1);
+	put_fate(&state, one, PROMOTED);
+	put_fate(&state, two, PROMOTED);
+	put_end(&state, 1, 0, 400000);
+	put_alloc(&state, 2, 999999); /* young: does not pay for a major one */
+	put_begin(&state, 3);
+	put_end(&state, 3, 4000, 0);
+	put_begin(&state, 3);
+	put_fate(&state, two, DIED_OLD);
+	put_end(&state, 3, 500, 0);
+	model = finish(&state);
+	check_sums(model);
+	CHECK(is_near(find_function(model, "f0")->gc_self_ns, 1000 + 500, 1e-3));
+	CHECK(is_near(find_function(model, "f1")->gc_self_ns, 3000, 1e-3));
+	CHECK(is_near(find_function(model, "f2")->gc_self_ns, 0, 1e-9));
+	CHECK(is_near(find_type(model, "f0")->live_bytes, 100000, 1e-3));
+	CHECK(is_near(find_type(model, "f1")->live_bytes, 0, 1e-3));
+	CHECK(is_near(model->alloc.live_bytes, 100000, 1e-3));
+	model_free(model);
+}
+
+TEST(cycles_without_samples_wait_for_one_or_stay_unpaid)
+{
+	struct writer_state state;
+	struct model *model;
+
+	begin(&state);
+	put_begin(&state, 1);
+	put_end(&state, 1, 100, 0);
+	put_alloc(&state, 0, 100000);
+	put_begin(&state, 1);
+	put_end(&state, 1, 200, 0);
+	put_begin(&state, 1);
+	put_end(&state, 1, 50, 0);
+	model = finish(&state);
+	check_sums(model);
+	CHECK(is_near(find_function(model, "f0")->gc_self_ns, 300, 1e-6));
+	CHECK(is_near(find_function(model, "(no samples)")->gc_self_ns, 50, 1e-6));
+	CHECK(is_near(model->gc.no_samples_ns, 50, 1e-6));
+	model_free(model);
+}
+
+TEST(survival_is_about_the_first_fate)
+{
+	struct writer_state state;
+	struct model *model;
+	uint64_t samples[10];
+
+	begin(&state);
+	for (int i = 0; i < 10; i++)
+		samples[i] = put_alloc(&state, 0, 1000000);
+	put_begin(&state, 1);
+	for (int i = 0; i < 8; i++)
+		put_fate(&state, samples[i], i < 5 ? DIED_YOUNG : i < 7 ? PROMOTED : PINNED);
+	put_end(&state, 1, 100, 2000000);
+	put_begin(&state, 3);
+	put_fate(&state, samples[5], DIED_OLD);
+	put_fate(&state, samples[7], PROMOTED); /* the pinned one, later */
+	put_fate(&state, 4711, DIED_YOUNG);     /* never heard of */
+	put_end(&state, 3, 100, 0);
+	model = finish(&state);
+	/* 3 of 8: two have no known fate. */
+	CHECK_EQ(find_type(model, "f0")->fates, 8);
+	CHECK(is_near(find_type(model, "f0")->survived.value, 3.0 / 8, 1e-9));
+	CHECK(is_near(find_type(model, "f0")->live_bytes, 2e6, 1));
+	CHECK(is_near(find_function(model, "f0")->survived_bytes, 3e6, 1));
+	CHECK(is_near(find_function(model, "f0")->known_bytes, 8e6, 1));
+	CHECK_EQ(model->refused, 0);
+	model_free(model);
+}

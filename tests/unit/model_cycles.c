@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model_cycles.c: tests of pauses and of which timer samples lie inside them. */
+#include "synthetic.h"
+
+static void gc_begin(struct synthetic *synthetic, uint64_t time, uint64_t cycle, uint64_t kind)
+{
+	PUT(synthetic, gc_begin, .time = time, .thread = 1, .heap = 1, .cycle = cycle, .kind = kind,
+	    .reason = 1);
+}
+
+static void gc_end(struct synthetic *synthetic, uint64_t time, uint64_t cycle, uint64_t kind)
+{
+	PUT(synthetic, gc_end, .time = time, .thread = 1, .heap = 1, .cycle = cycle, .kind = kind,
+	    .has_stats = 1, .promoted_bytes = 100, .arena_bytes = 5000 * cycle);
+}
+
+static void cpu(struct synthetic *synthetic, uint64_t time, uint64_t thread)
+{
+	PUT(synthetic, cpu, .time = time, .thread = thread, .mode = 1);
+}
+
+TEST(a_sample_is_in_a_collection_of_its_own_thread_from_begin_to_end)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
+	cpu(&synthetic, 1999, 1);
+	gc_begin(&synthetic, 2000, 1, 1);
+	cpu(&synthetic, 2000, 1); /* in */
+	cpu(&synthetic, 2050, 1); /* in */
+	cpu(&synthetic, 2050, 2); /* another thread's */
+	cpu(&synthetic, 2099, 1); /* in */
+	gc_end(&synthetic, 2100, 1, 1);
+	cpu(&synthetic, 2100, 1);
+	cpu(&synthetic, 2060, 1); /* late, but in */
+	cpu(&synthetic, 1990, 1); /* late, and not in */
+	gc_begin(&synthetic, 3000, 2, 1);
+	cpu(&synthetic, 2010, 1); /* very late: in the first one */
+	gc_end(&synthetic, 3010, 2, 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->cpu.samples, 9);
+	CHECK_EQ(model->cpu.gc_samples, 5);
+	CHECK_EQ(model->cpu.in_gc_ns, 5000000);
+	CHECK_EQ(model->gc.minor.count, 2);
+	CHECK_EQ(model->gc.minor.total_ns, 110);
+	CHECK_EQ(model->gc.minor.p50_ns, 10);
+	CHECK_EQ(model->gc.minor.p99_ns, 100);
+	CHECK_EQ(model->gc.minor.max_ns, 100);
+	CHECK_EQ(model->gc.promoted_bytes, 200);
+	CHECK_EQ(model->gc.heap_peak_bytes, 10000);
+	CHECK_EQ(model->gc.unpaired, 0);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(collections_nest_and_times_add_up)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	gc_begin(&synthetic, 2000, 2, 3);
+	cpu(&synthetic, 2010, 1);
+	gc_begin(&synthetic, 2100, 1, 1);
+	cpu(&synthetic, 2110, 1);
+	gc_end(&synthetic, 2200, 1, 1);
+	cpu(&synthetic, 2250, 1);
+	gc_end(&synthetic, 2500, 2, 3);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.minor.total_ns, 100);
+	CHECK_EQ(model->gc.major.total_ns, 400);
+	CHECK_EQ(model->gc.major.cycles, 1);
+	CHECK_EQ(model->cpu.gc_samples, 3);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(a_lost_end_takes_no_samples_with_it)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	gc_begin(&synthetic, 2000, 1, 1);
+	cpu(&synthetic, 2500, 1); /* nobody knows */
+	gc_begin(&synthetic, 3000, 2, 1);
+	cpu(&synthetic, 3010, 1);
+	gc_end(&synthetic, 3020, 2, 1);
+	gc_end(&synthetic, 3500, 3, 1); /* its begin was lost */
+	gc_begin(&synthetic, 3900, 4, 1);
+	cpu(&synthetic, 3950, 1); /* still under way at the end */
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.minor.count, 1);
+	CHECK_EQ(model->gc.minor.total_ns, 20);
+	CHECK_EQ(model->cpu.gc_samples, 1);
+	CHECK_EQ(model->gc.unpaired, 3);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(major_collections_in_steps_are_counted_by_their_marking)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 0; i < 6; i++) {
+		gc_begin(&synthetic, 2000 + i * 100, i + 1, 2);
+		if (i % 3 == 0)
+			PUT(&synthetic, phase, .time = 2001 + i * 100, .thread = 1, .heap = 1,
+			    .phase = 2);
+		gc_end(&synthetic, 2010 + i * 100, i + 1, 2);
+	}
+	gc_begin(&synthetic, 3000, 7, 3);
+	PUT(&synthetic, phase, .time = 3001, .thread = 1, .heap = 1, .phase = 2);
+	gc_end(&synthetic, 3100, 7, 3);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.major.count, 7);
+	CHECK_EQ(model->gc.major.cycles, 3);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(percentiles_are_exact)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 1; i <= 200; i++) {
+		/* 1 to 200 in another order. */
+		gc_begin(&synthetic, i * 10000, i, 1);
+		gc_end(&synthetic, i * 10000 + i * 77 % 200 + 1, i, 1);
+	}
+	synthetic_end(&synthetic, 4000000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.minor.p50_ns, 100);
+	CHECK_EQ(model->gc.minor.p99_ns, 198);
+	CHECK_EQ(model->gc.minor.max_ns, 200);
+	CHECK_EQ(model->gc.minor.total_ns, 200 * 201 / 2);
+	model_free(model);
+	synthetic_free(&synthetic);
+}

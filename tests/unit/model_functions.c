@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model_functions.c: tests of the rows of functions: names, recursion, the allocator's frames. */
+#include <math.h>
+
+#include "synthetic.h"
+
+static const uint64_t tick = 1000000; /* ns at 1000 Hz */
+
+static void put_cpu(struct synthetic *synthetic, uint64_t time, uint64_t stack)
+{
+	PUT(synthetic, cpu, .time = time, .thread = 1, .stack = stack, .mode = 1);
+}
+
+/* An object that cannot be missed: it stands for itself. */
+static void put_alloc(struct synthetic *synthetic, uint64_t time, uint64_t stack, uint64_t id)
+{
+	PUT(synthetic, alloc, .time = time, .thread = 1, .stack = stack, .sample = id, .type = 1,
+	    .size = 1000000, .period = 1000, .kind = 1);
+}
+
+TEST(recursion_counts_once_a_stack)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t outer, inner, stack;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	outer = synthetic_function(&synthetic, "/bin/app", 0x10, "main");
+	inner = synthetic_function(&synthetic, "/bin/app", 0x20, "walk");
+	stack = synthetic_stack(&synthetic, (uint64_t[]){outer, inner, inner, inner, 0});
+	for (int i = 0; i < 5; i++)
+		put_cpu(&synthetic, 2000 + (uint64_t)i, stack);
+	/* The same function from another address of it. */
+	stack = profile_writer_stack(synthetic.writer, stack,
+				     synthetic_function(&synthetic, "/bin/app", 0x28, "walk"));
+	put_cpu(&synthetic, 3000, stack);
+	put_alloc(&synthetic, 3001, stack, 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK(find_function(model, "walk")->cpu_self_ns == 6.0 * tick);
+	CHECK(find_function(model, "walk")->cpu_total_ns == 6.0 * tick);
+	CHECK(find_function(model, "main")->cpu_self_ns == 0);
+	CHECK(find_function(model, "main")->cpu_total_ns == 6.0 * tick);
+	CHECK(find_function(model, "walk")->alloc_self_bytes == 1e6);
+	CHECK(find_function(model, "walk")->alloc_total_bytes == 1e6);
+	CHECK(find_function(model, "main")->alloc_self_bytes == 0);
+	CHECK_EQ(model->n_functions, 2);
+	CHECK_EQ(model->cpu.on_cpu_ns, 6 * tick);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(the_allocators_own_frames_are_not_the_allocating_ones)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t app, slow, sample, helper, managed;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	app = synthetic_function(&synthetic, "/bin/app", 0x10, "make_tree");
+	slow = synthetic_function(&synthetic, "/bin/app", 0x20, "gc_alloc_slow");
+	helper = synthetic_function(&synthetic, "/bin/app", 0x30, "sampler_fire");
+	sample = synthetic_function(&synthetic, "/bin/app", 0x40, "memset");
+	managed = profile_writer_managed(synthetic.writer, 1, 7, 12);
+	PUT(&synthetic, code, .process = 1, .code = 7,
+	    .name = synthetic_string(&synthetic, "(make-tree)"),
+	    .file = synthetic_string(&synthetic, "tree.lisp"), .line = 10);
+	put_alloc(&synthetic, 2000,
+		  synthetic_stack(&synthetic, (uint64_t[]){app, slow, helper, sample, 0}), 1);
+	put_alloc(&synthetic, 2001,
+		  synthetic_stack(&synthetic, (uint64_t[]){app, managed, slow, helper, 0}), 2);
+	/* Nothing but the allocator: then its outermost frame is all there is. */
+	put_alloc(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){slow, helper, 0}), 3);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK(find_function(model, "make_tree")->alloc_self_bytes == 1e6);
+	CHECK(find_function(model, "make_tree")->alloc_total_bytes == 2e6);
+	CHECK(find_function(model, "(make-tree)")->alloc_self_bytes == 1e6);
+	CHECK_EQ(find_function(model, "(make-tree)")->runtime, RUNTIME_MANAGED);
+	CHECK_STR(find_function(model, "(make-tree)")->file, "tree.lisp");
+	CHECK_EQ(find_function(model, "(make-tree)")->line, 10);
+	CHECK(find_function(model, "gc_alloc_slow")->alloc_self_bytes == 1e6);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(names_where_there_are_none)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t frames[4];
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	frames[0] = synthetic_function(&synthetic, "/usr/lib/libfoo.so.1", 0x1234, NULL);
+	frames[1] = profile_writer_native(synthetic.writer, 0, 0x7f00dead);
+	frames[2] = profile_writer_kernel(synthetic.writer, 0);
+	frames[3] = 0;
+	put_cpu(&synthetic, 2000, synthetic_stack(&synthetic, frames));
+	put_cpu(&synthetic, 2001, 0);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK(find_function(model, "libfoo.so.1+0x1234")->cpu_total_ns == 1.0 * tick);
+	CHECK(find_function(model, "0x7f00dead")->module == NULL);
+	CHECK_EQ(find_function(model, "[kernel]")->runtime, RUNTIME_KERNEL);
+	CHECK(find_function(model, "[kernel]")->cpu_self_ns == 1.0 * tick);
+	CHECK(find_function(model, "(no stack)")->cpu_self_ns == 1.0 * tick);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(children_use_the_names_of_their_parents)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t frame;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, code, .process = 1, .code = 3,
+	    .name = synthetic_string(&synthetic, "shared"));
+	PUT(&synthetic, type, .process = 1, .type = 1,
+	    .name = synthetic_string(&synthetic, "cons"));
+	PUT(&synthetic, process, .id = 2, .pid = 101, .parent = 1, .time = 1500);
+	PUT(&synthetic, thread, .id = 2, .process = 2, .tid = 101);
+	frame = profile_writer_managed(synthetic.writer, 2, 3, 0);
+	PUT(&synthetic, alloc, .time = 2000, .thread = 2,
+	    .stack = synthetic_stack(&synthetic, (uint64_t[]){frame, 0}), .sample = 1, .type = 1,
+	    .size = 1000000, .period = 10, .kind = 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK(find_function(model, "shared")->alloc_self_bytes == 1e6);
+	CHECK_EQ(find_type(model, "cons")->samples, 1);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(stacks_that_begin_in_the_c_library_are_whole)
+{
+	enum { USER_END = 64, TORN = 16 };
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t app, start, alone;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	app = synthetic_function(&synthetic, "/bin/app", 0x10, "main");
+	start = synthetic_function(&synthetic, "/lib/x86_64-linux-gnu/libc.so.6", 0x20, "start");
+	alone = synthetic_stack(&synthetic, (uint64_t[]){start, 0});
+	PUT(&synthetic, cpu, .time = 2000, .thread = 1, .quality = USER_END,
+	    .stack = synthetic_stack(&synthetic, (uint64_t[]){start, app, 0}));
+	PUT(&synthetic, cpu, .time = 2001, .thread = 1, .quality = USER_END, .stack = alone);
+	PUT(&synthetic, cpu, .time = 2002, .thread = 1, .quality = USER_END | TORN,
+	    .stack = synthetic_stack(&synthetic, (uint64_t[]){app, 0}));
+	PUT(&synthetic, cpu, .time = 2003, .thread = 1, .stack = alone);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->stacks.samples, 4);
+	CHECK_EQ(model->stacks.complete, 2);
+	CHECK_EQ(model->stacks.reasons[REASON_USER_END], 2);
+	CHECK_EQ(model->stacks.reasons[REASON_MANAGED_TORN], 1);
+	model_free(model);
+	synthetic_free(&synthetic);
+}

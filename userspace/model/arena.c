@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* arena.c: memory that is given back all at once, and arrays that grow. */
+#include "arena.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_SIZE = 64 * 1024, DENSE_GAP = 65536 };
+
+struct block {
+	struct block *next;
+	size_t used, size;
+	_Alignas(8) char data[];
+};
+
+struct arena {
+	struct block *blocks;
+};
+
+int arena_create(struct arena **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+void arena_free(struct arena *arena)
+{
+	if (!arena)
+		return;
+	for (struct block *block = arena->blocks, *next; block; block = next) {
+		next = block->next;
+		free(block);
+	}
+	free(arena);
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	struct block *block = arena->blocks;
+	size_t room;
+	void *data;
+
+	if (size > SIZE_MAX / 2)
+		return NULL;
+	size = (size + 7) & ~(size_t)7;
+	if (!block || block->size - block->used < size) {
+		room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+		block = calloc(1, sizeof(*block) + room);
+		if (!block)
+			return NULL;
+		block->size = room;
+		block->next = arena->blocks;
+		arena->blocks = block;
+	}
+	data = block->data + block->used;
+	block->used += size;
+	return data;
+}
+
+int array_reserve(void *data, size_t *capacity, size_t count, size_t item_size)
+{
+	size_t wanted = *capacity ? *capacity : 16;
+	char *old, *grown;
+
+	if (count < *capacity)
+		return 0;
+	while (wanted <= count) {
+		if (wanted > SIZE_MAX / 4 / item_size)
+			return -ENOMEM;
+		wanted *= 2;
+	}
+	/* `data` points to a pointer of any type. */
+	memcpy(&old, data, sizeof(old));
+	grown = realloc(old, wanted * item_size);
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + *capacity * item_size, 0, (wanted - *capacity) * item_size);
+	memcpy(data, &grown, sizeof(grown));
+	*capacity = wanted;
+	return 0;
+}
+
+void *dense_define(struct dense *dense, uint64_t id)
+{
+	errno = EBADMSG;
+	if (!id || id > dense->defined + DENSE_GAP)
+		return NULL;
+	if (array_reserve(&dense->items, &dense->capacity, id, dense->item_size) < 0) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (id >= dense->limit)
+		dense->limit = id + 1;
+	dense->defined++;
+	return dense->items + id * dense->item_size;
+}
+
+void dense_free(struct dense *dense)
+{
+	free(dense->items);
+	dense->items = NULL;
+	dense->capacity = dense->limit = dense->defined = 0;
+}

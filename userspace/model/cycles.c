@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cycles.c: collections: their pauses, and which timer samples lie inside. */
+/*
+ * Collections are kept per thread: the thread that begins one ends it. A full
+ * collection may contain a minor one, so they nest; the time of the inner one is
+ * counted there and not in the outer one, so that times can be added up.
+ *
+ * A timer sample belongs to a collection if its thread collects and its time is
+ * in [begin, end). It is counted only once that collection has ended: if the end
+ * was lost, nobody knows how long it was.
+ */
+#include "cycles.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bpf/events.h"
+#include "pass.h"
+
+void cycles_free(struct cycles *cycles)
+{
+	free(cycles->minor.ns);
+	free(cycles->major.ns);
+}
+
+int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
+{
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	uint64_t *unpaired = &pass->model->gc.unpaired;
+	struct open_gc *open;
+
+	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_FULL)
+		return -EBADMSG;
+	/* The same kind cannot nest in itself: the end of the earlier one was lost. */
+	for (uint32_t i = 0; i < thread->n_open; i++) {
+		if (thread->open[i].heap == record->heap && thread->open[i].kind == record->kind) {
+			*unpaired += thread->n_open - i;
+			thread->n_open = i;
+		}
+	}
+	if (thread->n_open == OPEN_MAX) {
+		*unpaired += OPEN_MAX;
+		thread->n_open = 0;
+	}
+	open = &thread->open[thread->n_open++];
+	*open = (struct open_gc){record->heap, record->cycle, record->kind, record->time, 0, 0};
+	return 0;
+}
+
+static int add_duration(struct durations *durations, uint64_t ns)
+{
+	if (array_reserve(&durations->ns, &durations->capacity, durations->count, sizeof(ns)) < 0)
+		return -ENOMEM;
+	durations->ns[durations->count++] = ns;
+	return 0;
+}
+
+/* Takes the collection that `record` ends off the thread's list; false: its begin is not there. */
+static bool close_gc(struct pass *pass, struct thread *thread, const struct record_gc_end *record,
+		     struct open_gc *out)
+{
+	uint32_t i = thread->n_open;
+
+	while (i && (thread->open[i - 1].heap != record->heap ||
+		     thread->open[i - 1].cycle != record->cycle ||
+		     thread->open[i - 1].kind != record->kind))
+		i--;
+	if (!i) {
+		pass->model->gc.unpaired++;
+		return false;
+	}
+	*out = thread->open[i - 1];
+	pass->model->gc.unpaired += thread->n_open - i;
+	thread->n_open = i - 1;
+	return true;
+}
+
+static void note_figures(struct model_gc *gc, const struct record_gc_end *record)
+{
+	uint64_t heap = record->arena_bytes + record->large_bytes + record->nursery_used;
+
+	if (!record->has_stats)
+		return;
+	if (record->kind == GCPROF_GC_MINOR)
+		gc->promoted_bytes += record->promoted_bytes;
+	gc->stop_ns += record->stop_ns;
+	if (record->stop_ns > gc->stop_max_ns)
+		gc->stop_max_ns = record->stop_ns;
+	if (heap > gc->heap_peak_bytes)
+		gc->heap_peak_bytes = heap;
+}
+
+int cycles_end(struct pass *pass, const struct record_gc_end *record)
+{
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct model_gc *gc = &pass->model->gc;
+	struct collection collection = {0};
+	struct open_gc open;
+	uint64_t whole;
+	bool minor = record->kind == GCPROF_GC_MINOR;
+
+	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_FULL)
+		return -EBADMSG;
+	note_figures(gc, record);
+	collection.process = thread->process;
+	collection.minor = minor;
+	if (!close_gc(pass, thread, record, &open))
+		return samples_collected(pass, &collection);
+	whole = record->time > open.begin ? record->time - open.begin : 0;
+	collection.timed = true;
+	collection.pause_ns = whole > open.nested_ns ? whole - open.nested_ns : 0;
+	collection.has_stats = record->has_stats;
+	collection.promoted_bytes = record->promoted_bytes;
+	if (thread->n_open)
+		thread->open[thread->n_open - 1].nested_ns += whole;
+	thread->recent[thread->next_recent].begin = open.begin;
+	thread->recent[thread->next_recent].end = record->time;
+	thread->next_recent = (thread->next_recent + 1) % RECENT_MAX;
+	thread->gc_samples += open.cpu_samples;
+	pass->model->cpu.gc_samples += open.cpu_samples;
+	if (add_duration(minor ? &pass->cycles.minor : &pass->cycles.major, collection.pause_ns) <
+	    0)
+		return -ENOMEM;
+	gc->major.cycles += record->kind == GCPROF_GC_FULL;
+	return samples_collected(pass, &collection);
+}
+
+/* A major collection in steps begins with marking; in one pause it is counted at its end. */
+int cycles_phase(struct pass *pass, const struct record_phase *record)
+{
+	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+
+	if (!thread)
+		return -EBADMSG;
+	if (record->phase != GCPROF_PHASE_MARKING)
+		return 0;
+	for (uint32_t i = 0; i < thread->n_open; i++)
+		if (thread->open[i].kind == GCPROF_GC_FULL)
+			return 0;
+	pass->model->gc.major.cycles++;
+	return 0;
+}
+
+static bool was_collecting(const struct thread *thread, uint64_t time)
+{
+	for (int i = 0; i < RECENT_MAX; i++)
+		if (time >= thread->recent[i].begin && time < thread->recent[i].end)
+			return true;
+	return false;
+}
+
+int cycles_cpu(struct pass *pass, const struct record_cpu *record)
+{
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct model_cpu *cpu = &pass->model->cpu;
+	int64_t cost;
+	uint32_t i;
+
+	if (!thread)
+		return -EBADMSG;
+	cost = tree_cost(&pass->tree, record->stack);
+	if (cost < 0)
+		return -ENOMEM;
+	pass->tree.costs[cost].cpu_samples++;
+	thread->cpu_samples++;
+	cpu->samples++;
+	cpu->kernel_samples += record->mode == CPU_MODE_KERNEL;
+	for (i = thread->n_open; i && record->time < thread->open[i - 1].begin; i--)
+		;
+	if (i) {
+		thread->open[i - 1].cpu_samples++;
+	} else if (was_collecting(thread, record->time)) {
+		thread->gc_samples++;
+		cpu->gc_samples++;
+	}
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The smallest value that at least this many per cent of all do not exceed. */
+static uint64_t percentile(const struct durations *sorted, uint64_t percent)
+{
+	uint64_t rank = (sorted->count * percent + 99) / 100;
+
+	return sorted->ns[rank ? rank - 1 : 0];
+}
+
+static void summarize(struct durations *durations, struct model_pauses *out)
+{
+	if (!durations->count)
+		return;
+	qsort(durations->ns, durations->count, sizeof(*durations->ns), by_value);
+	out->count = durations->count;
+	for (size_t i = 0; i < durations->count; i++)
+		out->total_ns += durations->ns[i];
+	out->p50_ns = percentile(durations, 50);
+	out->p99_ns = percentile(durations, 99);
+	out->max_ns = durations->ns[durations->count - 1];
+}
+
+void cycles_finish(struct pass *pass)
+{
+	struct model_gc *gc = &pass->model->gc;
+
+	summarize(&pass->cycles.minor, &gc->minor);
+	summarize(&pass->cycles.major, &gc->major);
+	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+
+		if (thread)
+			gc->unpaired += thread->n_open;
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cycles.h: collections: their pauses, and which timer samples lie inside. */
+#ifndef GCPROF_CYCLES_H
+#define GCPROF_CYCLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../profile/record.h"
+
+struct pass;
+
+struct durations {
+	uint64_t *ns;
+	size_t count, capacity;
+};
+
+struct cycles {
+	struct durations minor, major;
+};
+
+void cycles_free(struct cycles *cycles);
+
+int cycles_begin(struct pass *pass, const struct record_gc_begin *record);
+int cycles_end(struct pass *pass, const struct record_gc_end *record);
+int cycles_phase(struct pass *pass, const struct record_phase *record);
+
+/* A timer sample: is its thread collecting? Counts it in thread and model. */
+int cycles_cpu(struct pass *pass, const struct record_cpu *record);
+
+/* Pauses into model->gc; collections still under way are counted as unpaired. */
+void cycles_finish(struct pass *pass);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* estimate.h: from samples to totals, with 95 % intervals. */
+/*
+ * An object of `size` bytes is sampled with probability p = 1 - exp(-size / period).
+ * Each sample therefore stands for 1/p objects of its size (Horvitz and Thompson).
+ */
+#ifndef GCPROF_ESTIMATE_H
+#define GCPROF_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct estimate {
+	double value;
+	double low, high; /* 95 % */
+};
+
+/* Running sums over samples. All zero is none. */
+struct tally {
+	double value;    /* estimated total */
+	double variance; /* and its variance */
+	double observed; /* what the samples themselves add up to: the total is not less */
+};
+
+/* That an object of `size` bytes is sampled; 1 where the period or the size is not known. */
+double sample_probability(uint64_t size, uint64_t period);
+
+/* One sample that stands for `value` (bytes, or 1 for objects). */
+void tally_add(struct tally *tally, double value, double probability);
+void tally_merge(struct tally *into, const struct tally *other);
+struct estimate tally_estimate(const struct tally *tally);
+
+/* What may have been allocated although no sample was taken at this period. */
+struct estimate estimate_of_nothing(uint64_t period);
+
+/* A share: of the sampled objects, estimated, those that survived. All zero is none. */
+struct share {
+	double all;      /* estimated objects */
+	double some;     /* of them, those that count */
+	double variance; /* sum of (1 - p) / p^2 */
+};
+
+void share_add(struct share *share, bool counts, double probability);
+void share_merge(struct share *into, const struct share *other);
+
+/* Wilson's interval on the effective number of samples; value -1, interval 0..1 if none. */
+struct estimate share_estimate(const struct share *share);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* functions.c: one row a function, out of the costs of stacks. */
+#include "functions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/map.h"
+#include "arena.h"
+#include "text.h"
+#include "pass.h"
+
+enum {
+	ANCESTORS_MAX = 64,
+	ALLOCATOR_FRAMES_MAX = 16, /* an allocator's slow path is not deeper */
+	ALLOCATOR_GAP_MAX = 3,     /* frames of other names between two of its own */
+	KEY_MAX = 2 * NAME_SIZE_MAX + 64,
+};
+
+struct builder {
+	struct pass *pass;
+	struct map *index; /* runtime, module, name -> row */
+	struct model_function *rows;
+	size_t n_rows, rows_capacity;
+	uint32_t *of_frames; /* rows of frames, a frame's next to each other */
+	size_t n_of_frames, of_frames_capacity;
+	uint32_t *seen; /* per row: stamp of the walk that was last there */
+	uint32_t stamp;
+};
+
+/* The row of a function, made if need be; -ENOMEM. */
+static int64_t find_row(struct builder *builder, const struct model_function *function)
+{
+	char key[KEY_MAX];
+	int size = snprintf(key, sizeof(key), "%d%c%s%c%s", function->runtime, 0,
+			    function->module ? function->module : "", 0, function->name);
+	bool added;
+	uint64_t *row = map_put_string(builder->index, key, (size_t)size, &added);
+
+	if (!row || array_reserve(&builder->rows, &builder->rows_capacity, builder->n_rows,
+				  sizeof(*builder->rows)) < 0)
+		return -ENOMEM;
+	if (added) {
+		*row = builder->n_rows;
+		builder->rows[builder->n_rows++] = *function;
+	}
+	return (int64_t)*row;
+}
+
+static const char *print_name(struct arena *arena, const char *prefix, const char *middle,
+			      uint64_t number)
+{
+	size_t size = strlen(prefix) + strlen(middle) + 24;
+	char *name = arena_alloc(arena, size);
+
+	if (name)
+		snprintf(name, size, "%s%s%llx", prefix, middle, (unsigned long long)number);
+	return name;
+}
+
+static const char *name_unnamed(const struct pass *pass, const struct frame *frame)
+{
+	const struct module *module = dense_get(&pass->tree.modules, frame->module);
+	struct arena *arena = pass->model->arena;
+	char *name;
+
+	if (frame->runtime == RUNTIME_MANAGED) {
+		name = arena_alloc(arena, 32);
+		if (name)
+			snprintf(name, 32, "code %llu", (unsigned long long)frame->address);
+		return name;
+	}
+	if (frame->runtime == RUNTIME_KERNEL)
+		return frame->address ? print_name(arena, "[kernel]", "+0x", frame->address)
+				      : "[kernel]";
+	if (module && module->base)
+		return print_name(arena, module->base, "+0x", frame->address);
+	return print_name(arena, "", "0x", frame->address);
+}
+
+/* A forked child runs its parent's functions. */
+static const struct code_name *find_code(const struct pass *pass, const struct frame *frame)
+{
+	uint64_t process = frame->process;
+
+	for (int i = 0; process && i < ANCESTORS_MAX; i++) {
+		const struct code_name *code = tree_find_code(&pass->tree, process, frame->address);
+		const struct process *task;
+
+		if (code && code->name)
+			return code;
+		task = tasks_find_process(&pass->tasks, process);
+		process = task ? task->parent : 0;
+	}
+	return NULL;
+}
+
+static int add_frame_row(struct builder *builder, struct frame *frame,
+			 const struct model_function *function)
+{
+	int64_t row = function->name ? find_row(builder, function) : -ENOMEM;
+
+	if (row < 0 || array_reserve(&builder->of_frames, &builder->of_frames_capacity,
+				     builder->n_of_frames, sizeof(*builder->of_frames)) < 0)
+		return -ENOMEM;
+	if (!frame->n_functions)
+		frame->first_function = (uint32_t)builder->n_of_frames;
+	builder->of_frames[builder->n_of_frames++] = (uint32_t)row;
+	frame->n_functions++;
+	return 0;
+}
+
+/* Gives a frame its functions: one, or more where calls were inlined. */
+static int resolve_frame(struct builder *builder, struct frame *frame)
+{
+	const struct tree *tree = &builder->pass->tree;
+	const struct module *module = dense_get(&tree->modules, frame->module);
+	struct model_function function = {.runtime = frame->runtime};
+	const struct code_name *code;
+	int error = 0;
+
+	if (frame->runtime == RUNTIME_MANAGED) {
+		code = find_code(builder->pass, frame);
+		function.name = code ? code->name : name_unnamed(builder->pass, frame);
+		function.module = function.file = code ? code->file : NULL;
+		function.line = code ? code->line : 0;
+		return add_frame_row(builder, frame, &function);
+	}
+	function.module = frame->runtime == RUNTIME_KERNEL ? "[kernel]"
+			  : module                         ? module->path
+							   : NULL;
+	for (uint32_t i = frame->first_symbol; i && !error; i = tree->symbols[i].next) {
+		function.name = tree->symbols[i].name;
+		function.file = tree->symbols[i].file;
+		function.line = tree->symbols[i].line;
+		error = add_frame_row(builder, frame, &function);
+	}
+	if (!frame->first_symbol) {
+		function.name = name_unnamed(builder->pass, frame);
+		error = add_frame_row(builder, frame, &function);
+	}
+	return error;
+}
+
+static bool is_allocator(const struct builder *builder, const struct frame *frame)
+{
+	uint32_t row = builder->of_frames[frame->first_function + frame->n_functions - 1];
+
+	return strncmp(builder->rows[row].name, "gc_", 3) == 0;
+}
+
+/*
+ * An allocation sample is taken inside the allocator's slow path, which nobody
+ * wants to see as the one who allocated. The innermost native frames up to the
+ * outermost one named gc_* are the allocator's; a few functions of other names
+ * may lie between. The next frame, managed or native, is the one that allocated.
+ * If all frames are the allocator's, the outermost one is taken.
+ */
+static uint32_t allocating_node(const struct builder *builder, uint32_t leaf)
+{
+	const struct tree *tree = &builder->pass->tree;
+	uint32_t result = leaf;
+	int gap = 0;
+
+	for (uint32_t id = leaf, i = 0; id && i < ALLOCATOR_FRAMES_MAX; i++) {
+		const struct stack *node = tree_node(tree, id);
+		const struct frame *frame = tree_frame(tree, node->frame);
+
+		if (frame->runtime == RUNTIME_MANAGED)
+			break;
+		if (is_allocator(builder, frame)) {
+			gap = 0;
+			result = node->parent ? node->parent : id;
+		} else if (++gap > ALLOCATOR_GAP_MAX) {
+			break;
+		}
+		id = node->parent;
+	}
+	return result;
+}
+
+static void add_alloc(struct model_function *row, const struct cost *cost, bool self)
+{
+	row->alloc_total_bytes += cost->alloc_bytes;
+	row->survived_total_bytes += cost->survived_bytes;
+	row->known_total_bytes += cost->known_bytes;
+	row->gc_ns += cost->gc_ns;
+	if (!self)
+		return;
+	row->alloc_self_bytes += cost->alloc_bytes;
+	row->survived_bytes += cost->survived_bytes;
+	row->known_bytes += cost->known_bytes;
+	row->gc_self_ns += cost->gc_ns;
+}
+
+static void add_time(struct model_function *row, const struct cost *cost, bool self, double tick)
+{
+	row->cpu_samples += cost->cpu_samples;
+	row->cpu_total_ns += (double)cost->cpu_samples * tick;
+	row->syscall_ns += (double)cost->syscall_ns;
+	if (!self)
+		return;
+	row->cpu_self_ns += (double)cost->cpu_samples * tick;
+	row->syscall_self_ns += (double)cost->syscall_ns;
+}
+
+/* Walks one path twice, for time and for allocation; recursion counts once. */
+static void add_stack(struct builder *builder, const struct cost *cost, double tick)
+{
+	const struct tree *tree = &builder->pass->tree;
+	uint32_t allocating = allocating_node(builder, cost->stack);
+	uint32_t starts[2] = {cost->stack, allocating};
+
+	for (int pass = 0; pass < 2; pass++) {
+		bool innermost = true;
+
+		builder->stamp++;
+		for (uint32_t id = starts[pass]; id; id = tree_node(tree, id)->parent) {
+			const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
+
+			for (uint32_t i = frame->n_functions; i--; innermost = false) {
+				uint32_t row = builder->of_frames[frame->first_function + i];
+
+				if (builder->seen[row] == builder->stamp)
+					continue;
+				builder->seen[row] = builder->stamp;
+				if (pass == 0)
+					add_time(&builder->rows[row], cost, innermost, tick);
+				else
+					add_alloc(&builder->rows[row], cost, innermost);
+			}
+		}
+	}
+}
+
+/* What has no stack still has rows: then every column adds up to the whole. */
+static int add_rest(struct builder *builder, double tick)
+{
+	const struct cost *cost = &builder->pass->tree.costs[0];
+	struct model_function function = {.name = "(no stack)", .runtime = RUNTIME_NATIVE};
+	double no_samples = builder->pass->model->gc.no_samples_ns;
+	int64_t row;
+
+	if (cost->cpu_samples || cost->alloc_bytes > 0) {
+		row = find_row(builder, &function);
+		if (row < 0)
+			return -ENOMEM;
+		add_time(&builder->rows[row], cost, true, tick);
+		add_alloc(&builder->rows[row], cost, true);
+	}
+	function.name = "(no samples)";
+	if (no_samples > 0) {
+		row = find_row(builder, &function);
+		if (row < 0)
+			return -ENOMEM;
+		builder->rows[row].gc_ns += no_samples;
+		builder->rows[row].gc_self_ns += no_samples;
+	}
+	return 0;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct model_function *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? 1 : -1;
+	if (x->cpu_total_ns != y->cpu_total_ns)
+		return x->cpu_total_ns < y->cpu_total_ns ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/*
+ * The time that a function costs by itself comes first: on the CPU, and in the
+ * collections that it causes. Small additions raise rows that would have none of
+ * it: those that allocate, managed functions that an interpreter runs (their own
+ * time is the interpreter's), and those that wait in system calls.
+ */
+static void rank_rows(struct builder *builder)
+{
+	double cpu = 0, bytes = 0, gc = 0, calls = (double)builder->pass->model->syscall_stack_ns;
+
+	for (size_t i = 0; i < builder->n_rows; i++) {
+		cpu += builder->rows[i].cpu_self_ns;
+		bytes += builder->rows[i].alloc_self_bytes;
+		gc += builder->rows[i].gc_self_ns;
+	}
+	for (size_t i = 0; i < builder->n_rows; i++) {
+		struct model_function *row = &builder->rows[i];
+
+		row->rank = cpu + gc > 0 ? (row->cpu_self_ns + row->gc_self_ns) / (cpu + gc) : 0;
+		row->rank += bytes > 0 ? row->alloc_self_bytes / bytes / 4 : 0;
+		row->rank += calls > 0 ? row->syscall_self_ns / calls / 8 : 0;
+		row->rank += calls > 0 ? row->syscall_ns / calls / 64 : 0;
+		if (row->runtime == RUNTIME_MANAGED && cpu > 0)
+			row->rank += row->cpu_total_ns / cpu / 4;
+	}
+	qsort(builder->rows, builder->n_rows, sizeof(*builder->rows), by_rank);
+}
+
+static int add_all(struct builder *builder)
+{
+	struct tree *tree = &builder->pass->tree;
+	uint64_t frequency = builder->pass->model->run.frequency;
+	double tick = frequency ? 1e9 / (double)frequency : 0;
+	struct frame *frame;
+
+	for (uint64_t id = 1; id < tree->frames.limit; id++) {
+		frame = tree_frame(tree, id);
+		if (frame && resolve_frame(builder, frame) < 0)
+			return -ENOMEM;
+	}
+	if (add_rest(builder, tick) < 0)
+		return -ENOMEM;
+	builder->seen = calloc(builder->n_rows + 1, sizeof(*builder->seen));
+	if (!builder->seen)
+		return -ENOMEM;
+	for (size_t i = 1; i < tree->n_costs; i++)
+		add_stack(builder, &tree->costs[i], tick);
+	return 0;
+}
+
+static bool is_empty(const struct model_function *row)
+{
+	return !row->cpu_samples && row->alloc_total_bytes <= 0 && row->gc_ns <= 0 &&
+	       row->syscall_ns <= 0;
+}
+
+int functions_finish(struct pass *pass)
+{
+	struct builder builder = {.pass = pass, .index = map_create(MAP_STRING_KEYS)};
+	size_t used = 0;
+	int error = builder.index ? add_all(&builder) : -ENOMEM;
+
+	if (error < 0)
+		goto out;
+	for (size_t i = 0; i < builder.n_rows; i++)
+		if (!is_empty(&builder.rows[i]))
+			builder.rows[used++] = builder.rows[i];
+	builder.n_rows = used;
+	if (used)
+		rank_rows(&builder);
+	pass->model->functions = builder.rows;
+	pass->model->n_functions = used;
+	builder.rows = NULL;
+out:
+	free(builder.rows);
+	free(builder.of_frames);
+	free(builder.seen);
+	map_free(builder.index);
+	return error;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* load.c: reads a profile into a model. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/reader.h"
+#include "arena.h"
+#include "text.h"
+#include "pass.h"
+
+const char *runtime_name(enum runtime runtime)
+{
+	static const char *const names[] = {
+		[RUNTIME_NATIVE] = "native",
+		[RUNTIME_MANAGED] = "managed",
+		[RUNTIME_KERNEL] = "kernel",
+	};
+
+	return names[runtime];
+}
+
+const char *stack_reason_name(enum stack_reason reason)
+{
+	static const char *const names[STACK_REASONS] = {
+		[REASON_USER_FAILED] = "user_failed",     [REASON_USER_CUT] = "user_cut",
+		[REASON_KERNEL_FAILED] = "kernel_failed", [REASON_KERNEL_CUT] = "kernel_cut",
+		[REASON_MANAGED_TORN] = "managed_torn",   [REASON_MANAGED_CUT] = "managed_cut",
+		[REASON_USER_END] = "user_end",
+	};
+
+	return names[reason];
+}
+
+static int read_records(struct profile_reader *reader, struct pass *pass)
+{
+	struct record record;
+	int error;
+
+	while ((error = profile_reader_next(reader, &record)) > 0) {
+		error = pass_record(pass, &record);
+		if (error == -EBADMSG)
+			pass->model->refused++;
+		else if (error < 0)
+			return error;
+	}
+	return error;
+}
+
+static int load(struct profile_reader *reader, struct model *model)
+{
+	struct pass *pass = calloc(1, sizeof(*pass));
+	int error;
+
+	if (!pass)
+		return -ENOMEM;
+	error = pass_init(pass, model);
+	if (!error)
+		error = read_records(reader, pass);
+	if (!error) {
+		profile_reader_status(reader, &model->status);
+		model->state = model->status.state;
+		error = pass_finish(pass);
+	}
+	pass_free(pass);
+	free(pass);
+	return error;
+}
+
+int model_load(struct source *source, const char *file, struct model **out)
+{
+	struct profile_reader *reader = NULL;
+	struct model *model = NULL;
+	int error = profile_reader_open(source, &reader);
+
+	if (error)
+		return error;
+	error = -ENOMEM;
+	model = calloc(1, sizeof(*model));
+	if (!model || arena_create(&model->arena) < 0)
+		goto out;
+	model->file = name_clean(model->arena, (struct bytes){file, strlen(file)});
+	if (!model->file)
+		goto out;
+	error = load(reader, model);
+	if (error)
+		goto out;
+	*out = model;
+	model = NULL;
+out:
+	model_free(model);
+	profile_reader_close(reader);
+	return error;
+}
+
+void model_free(struct model *model)
+{
+	if (!model)
+		return;
+	free(model->run.command);
+	free(model->streams);
+	free(model->losses);
+	free(model->functions);
+	free(model->types);
+	free(model->syscalls);
+	free(model->threads);
+	arena_free(model->arena);
+	free(model);
+}

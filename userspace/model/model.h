@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model.h: what a profile says once its records are joined; README.md explains the methods. */
+/*
+ * A model is plain tables, made by model_load() in one pass over the records and
+ * not changed afterwards. Its memory grows with what is distinct in a profile
+ * (stacks, types, threads, collections, sampled objects that are still alive),
+ * not with the number of events.
+ *
+ * Every string is printable UTF-8: control characters, characters that reorder or
+ * hide text, and bytes that are no UTF-8 stand as \xNN or \u{NNNN}. All times are
+ * ns, all sizes bytes. What is estimated from samples is a double.
+ */
+#ifndef GCPROF_MODEL_H
+#define GCPROF_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../profile/reader.h"
+#include "estimate.h"
+
+struct arena;
+
+enum runtime { RUNTIME_NATIVE = 1, RUNTIME_MANAGED, RUNTIME_KERNEL };
+
+/* "native", "managed", "kernel". */
+const char *runtime_name(enum runtime runtime);
+
+struct model_stream {
+	const char *name;
+	const char *why_not; /* NULL if attached or if the profile does not say */
+	bool attached;
+	uint64_t events; /* records of it in the file */
+	uint64_t lost;   /* events that are missing, known so far */
+	uint64_t cut;    /* events that are not whole */
+	uint64_t held;   /* events left out on purpose, but counted and timed */
+};
+
+struct model_loss {
+	const char *stream;
+	const char *name;
+	const char *text; /* the count stands before it */
+	uint64_t count;
+	uint32_t severity; /* 1 lost, 2 cut, 3 held back on purpose */
+};
+
+struct model_function {
+	const char *name;
+	const char *module; /* path; of a managed function its source file; NULL: none */
+	const char *file;   /* source, NULL: unknown */
+	uint64_t line;      /* 0: unknown */
+	enum runtime runtime;
+	uint64_t cpu_samples; /* timer samples with the function anywhere on the stack */
+	double cpu_self_ns;
+	double cpu_total_ns;
+	double alloc_self_bytes;
+	double alloc_total_bytes;
+	double survived_bytes;       /* of alloc_self_bytes */
+	double survived_total_bytes; /* of alloc_total_bytes */
+	double known_bytes;          /* of alloc_self_bytes: what became of them is known */
+	double known_total_bytes;
+	double gc_self_ns;      /* collection time that its own allocations caused */
+	double gc_ns;           /* and those of what it calls as well */
+	double syscall_ns;      /* calls with a stack that it or what it calls made */
+	double syscall_self_ns; /* of those, where it is the innermost user function */
+	double rank;            /* by which rows are sorted: README.md */
+};
+
+struct model_type {
+	const char *name;
+	uint64_t samples;
+	struct estimate bytes;
+	struct estimate objects;
+	struct estimate survived; /* share of objects, 0..1; value < 0: unknown */
+	uint64_t fates;           /* samples whose first fate is known */
+	double live_bytes;        /* sampled objects old and not known dead at the end */
+	double gc_ns;             /* collection time that they caused */
+};
+
+struct model_pauses {
+	uint64_t count;
+	uint64_t total_ns;
+	uint64_t p50_ns, p99_ns, max_ns;
+	uint64_t cycles; /* major only: collections, however many steps each took */
+};
+
+struct model_syscall {
+	const char *name;
+	uint64_t number; /* bit 31: of the 32-bit table */
+	uint64_t count, errors;
+	uint64_t total_ns, p50_ns, p99_ns, max_ns;
+	uint64_t in_gc_count, in_gc_ns;
+};
+
+struct model_thread {
+	const char *name; /* NULL: unknown */
+	uint64_t tid, pid;
+	uint64_t cpu_samples, gc_samples, alloc_samples; /* gc: of cpu_samples, in a collection */
+	double cpu_ns;
+	double alloc_bytes;
+};
+
+enum stack_reason {
+	REASON_USER_FAILED,
+	REASON_USER_CUT,
+	REASON_KERNEL_FAILED,
+	REASON_KERNEL_CUT,
+	REASON_MANAGED_TORN,
+	REASON_MANAGED_CUT,
+	REASON_USER_END,
+	STACK_REASONS
+};
+
+/* "user_failed" ... */
+const char *stack_reason_name(enum stack_reason reason);
+
+struct model_stacks {
+	uint64_t samples; /* with a stack, or with a reason why there is none */
+	uint64_t complete;
+	uint64_t reasons[STACK_REASONS];
+};
+
+struct model_run {
+	const char **command;
+	size_t n_command;
+	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
+	uint64_t start;                                                /* CLOCK_MONOTONIC */
+	uint64_t duration;   /* to the end, or to the last record of a profile without one */
+	uint64_t realtime;   /* of the start, ns since 1970; 0: unknown */
+	uint64_t frequency;  /* of the timer; 0: none */
+	uint64_t end_reason; /* as in the end record; 0: there is none */
+	uint64_t status;     /* wait status, only with end_reason 1 */
+};
+
+struct model_alloc {
+	uint64_t samples;
+	uint64_t period;                 /* asked for, or the first in force; 0: unknown */
+	uint64_t period_min, period_max; /* that samples carry */
+	uint64_t period_changes;         /* because of the ceiling on samples a second */
+	struct estimate bytes;
+	struct estimate objects;
+	double live_bytes;
+};
+
+struct model_gc {
+	struct model_pauses minor, major; /* major: steps and full collections */
+	uint64_t promoted_bytes;
+	uint64_t heap_peak_bytes;      /* of the largest heap */
+	uint64_t stop_ns, stop_max_ns; /* of the pauses: until every thread had stopped */
+	uint64_t unpaired;       /* collections of which only the beginning or the end is there */
+	double fixed_ns;         /* of a minor collection, fitted: the same for each */
+	double copy_ns_per_byte; /* and for each byte that it promotes */
+	double no_samples_ns;    /* pauses that no sample is there to be charged with */
+};
+
+struct model_cpu {
+	uint64_t samples, gc_samples, kernel_samples;
+	uint64_t on_cpu_ns, in_gc_ns;
+	uint64_t user_ns, kernel_ns;
+};
+
+struct model {
+	const char *file;
+	enum profile_state state;
+	struct profile_status status;
+	uint64_t refused; /* records that contradict others and were left out */
+	struct model_run run;
+	struct model_alloc alloc;
+	struct model_gc gc;
+	struct model_cpu cpu;
+	struct model_stacks stacks;
+	struct model_stream *streams; /* in the order of their codes */
+	size_t n_streams;
+	struct model_loss *losses; /* with a count */
+	size_t n_losses;
+	struct model_function *functions; /* most costly first */
+	size_t n_functions;
+	struct model_type *types; /* most bytes first */
+	size_t n_types;
+	struct model_syscall *syscalls; /* longest in total first */
+	size_t n_syscalls;
+	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */
+	struct model_thread *threads; /* most CPU time first */
+	size_t n_threads;
+	struct arena *arena; /* private: owns the strings */
+};
+
+/*
+ * Takes over `source`, also when it fails; `file` is what the model calls it, copied.
+ * A profile without its end, or damaged, gives a model of what is there; see
+ * model->state. Errors: those of profile_reader_open(), of the source, -ENOMEM.
+ */
+int model_load(struct source *source, const char *file, struct model **out);
+
+/* NULL is allowed. */
+void model_free(struct model *model);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pass.c: the one pass over a profile's records: hands each to the part that it concerns. */
+#include "pass.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../../bpf/events.h"
+#include "functions.h"
+#include "text.h"
+#include "thread_rows.h"
+
+enum { COMMAND_WORDS_MAX = 4096 };
+
+int pass_init(struct pass *pass, struct model *model)
+{
+	memset(pass, 0, sizeof(*pass));
+	pass->model = model;
+	tasks_init(&pass->tasks);
+	if (tree_init(&pass->tree, model->arena) < 0 || type_table_init(&pass->types) < 0 ||
+	    samples_init(&pass->samples) < 0 || syscalls_init(&pass->syscalls) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+void pass_free(struct pass *pass)
+{
+	tree_free(&pass->tree);
+	tasks_free(&pass->tasks);
+	type_table_free(&pass->types);
+	samples_free(&pass->samples);
+	cycles_free(&pass->cycles);
+	syscalls_free(&pass->syscalls);
+}
+
+static bool is_key(struct bytes key, const char *name)
+{
+	return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
+}
+
+static int take_meta(struct pass *pass, const struct record_meta *record)
+{
+	struct model_run *run = &pass->model->run;
+	const struct {
+		const char *key;
+		const char **value;
+	} known[] = {
+		{"tool", &run->tool},       {"host", &run->host}, {"kernel", &run->kernel},
+		{"machine", &run->machine}, {"cpus", &run->cpus}, {"cpu_model", &run->cpu_model},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!is_key(record->key, known[i].key))
+			continue;
+		*known[i].value = name_clean(pass->model->arena, record->value);
+		if (!*known[i].value)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int take_argument(struct pass *pass, const struct record_argument *record)
+{
+	struct model_run *run = &pass->model->run;
+	const char *word;
+
+	if (run->n_command >= COMMAND_WORDS_MAX)
+		return -EBADMSG;
+	word = name_clean(pass->model->arena, record->text);
+	if (!word || array_reserve(&run->command, &pass->command_capacity, run->n_command,
+				   sizeof(*run->command)) < 0)
+		return -ENOMEM;
+	run->command[run->n_command++] = word;
+	return 0;
+}
+
+static void take_recording(struct pass *pass, const struct record_recording *record)
+{
+	pass->model->run.start = record->start;
+	pass->model->run.frequency = record->frequency;
+	if (record->period)
+		pass->model->alloc.period = record->period;
+}
+
+static void take_clock(struct pass *pass, const struct record_clock *record)
+{
+	if (pass->clock_realtime || record->after < record->before)
+		return;
+	pass->clock_monotonic = record->before + (record->after - record->before) / 2;
+	pass->clock_realtime = record->realtime;
+}
+
+static void take_period(struct pass *pass, const struct record_period *record)
+{
+	struct model_alloc *alloc = &pass->model->alloc;
+
+	if (!alloc->period)
+		alloc->period = record->new_period;
+	alloc->period_changes += record->reason == GCPROF_PERIOD_CEILING;
+}
+
+static int take_end(struct pass *pass, const struct record_end *record)
+{
+	pass->model->run.end_reason = record->reason;
+	pass->model->run.status = record->status;
+	return 0;
+}
+
+/* Why stacks are not whole. */
+static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
+{
+	static const uint64_t bits[STACK_REASONS] = {
+		[REASON_USER_FAILED] = STACK_USER_FAILED,
+		[REASON_USER_CUT] = STACK_USER_CUT,
+		[REASON_KERNEL_FAILED] = STACK_KERNEL_FAILED,
+		[REASON_KERNEL_CUT] = STACK_KERNEL_CUT,
+		[REASON_MANAGED_TORN] = STACK_MANAGED_TORN,
+		[REASON_MANAGED_CUT] = STACK_MANAGED_CUT,
+		[REASON_USER_END] = STACK_USER_END,
+	};
+	struct model_stacks *stacks = &pass->model->stacks;
+
+	if (!stack && !quality)
+		return;
+	stacks->samples++;
+	if (quality & STACK_USER_END && tree_begins_properly(&pass->tree, stack))
+		quality &= ~(uint64_t)STACK_USER_END;
+	if (!quality)
+		stacks->complete++;
+	for (int i = 0; quality && i < STACK_REASONS; i++)
+		stacks->reasons[i] += (quality & bits[i]) != 0;
+}
+
+static void note_time(struct pass *pass, uint64_t time)
+{
+	if (!pass->first_time || time < pass->first_time)
+		pass->first_time = time;
+	if (time > pass->last_time)
+		pass->last_time = time;
+}
+
+/* The many: samples, collections, system calls. Every one of them begins with its time. */
+static int take_event(struct pass *pass, const struct record *record)
+{
+	streams_count(&pass->streams, record->kind);
+	note_time(pass, record->cpu.time);
+	switch (record->kind) {
+	case RECORD_alloc:
+		take_quality(pass, record->alloc.stack, record->alloc.quality);
+		return samples_alloc(pass, &record->alloc);
+	case RECORD_fate:
+		return samples_fate(pass, &record->fate);
+	case RECORD_gc_begin:
+		return cycles_begin(pass, &record->gc_begin);
+	case RECORD_gc_end:
+		return cycles_end(pass, &record->gc_end);
+	case RECORD_phase:
+		return cycles_phase(pass, &record->phase);
+	case RECORD_period:
+		take_period(pass, &record->period);
+		return 0;
+	case RECORD_cpu:
+		take_quality(pass, record->cpu.stack, record->cpu.quality);
+		return cycles_cpu(pass, &record->cpu);
+	case RECORD_syscall:
+		take_quality(pass, record->syscall.stack, record->syscall.quality);
+		return syscalls_record(pass, &record->syscall);
+	case RECORD_syscall_total:
+		return syscalls_total(pass, &record->syscall_total);
+	case RECORD_fork:
+		tasks_inherit_name(&pass->tasks, record->fork.thread, record->fork.child);
+		return 0;
+	case RECORD_exec:
+		return thread_rows_exec(pass, &record->exec);
+	case RECORD_comm:
+		return thread_rows_comm(pass, &record->comm);
+	case RECORD_loss:
+		return streams_loss(&pass->streams, &record->loss);
+	case RECORD_end:
+		return take_end(pass, &record->end);
+	default:
+		return 0;
+	}
+}
+
+/* Definitions of what events refer to. */
+static int take_definition(struct pass *pass, const struct record *record)
+{
+	const char *name;
+
+	switch (record->kind) {
+	case RECORD_string:
+		return tree_string(&pass->tree, &record->string);
+	case RECORD_module:
+		return tree_module(&pass->tree, &record->module);
+	case RECORD_process:
+		return tasks_process(&pass->tasks, &record->process);
+	case RECORD_thread:
+		return tasks_thread(&pass->tasks, &record->thread);
+	case RECORD_native_frame:
+		return tree_native(&pass->tree, &record->native_frame);
+	case RECORD_kernel_frame:
+		return tree_kernel(&pass->tree, &record->kernel_frame);
+	case RECORD_managed_frame:
+		return tree_managed(&pass->tree, &record->managed_frame);
+	case RECORD_stack:
+		return tree_stack(&pass->tree, &record->stack);
+	case RECORD_type:
+		name = tree_text(&pass->tree, record->type.name);
+		return type_table_name(&pass->types, record->type.process, record->type.type, name);
+	case RECORD_code:
+		return tree_code(&pass->tree, &record->code);
+	case RECORD_symbol:
+		return tree_symbol(&pass->tree, &record->symbol);
+	default:
+		return 0;
+	}
+}
+
+int pass_record(struct pass *pass, const struct record *record)
+{
+	struct arena *arena = pass->model->arena;
+
+	switch (record->kind) {
+	case RECORD_meta:
+		return take_meta(pass, &record->meta);
+	case RECORD_argument:
+		return take_argument(pass, &record->argument);
+	case RECORD_recording:
+		take_recording(pass, &record->recording);
+		return 0;
+	case RECORD_clock:
+		take_clock(pass, &record->clock);
+		return 0;
+	case RECORD_stream:
+		return streams_stream(&pass->streams, arena, &record->stream);
+	case RECORD_loss_kind:
+		return streams_loss_kind(&pass->streams, arena, &record->loss_kind);
+	case RECORD_header:
+	case RECORD_chunk:
+		return 0;
+	default:
+		break;
+	}
+	if (record->kind >= RECORD_string && record->kind <= RECORD_symbol)
+		return take_definition(pass, record);
+	return record->kind == RECORD_loss || record->kind > RECORD_symbol
+		       ? take_event(pass, record)
+		       : 0;
+}
+
+static void finish_run(struct pass *pass)
+{
+	struct model_run *run = &pass->model->run;
+	struct model_cpu *cpu = &pass->model->cpu;
+	uint64_t frequency = run->frequency;
+
+	if (!run->start)
+		run->start = pass->first_time;
+	run->duration = pass->last_time > run->start ? pass->last_time - run->start : 0;
+	if (pass->clock_realtime)
+		run->realtime = pass->clock_realtime + (run->start - pass->clock_monotonic);
+	if (frequency) {
+		double tick = 1e9 / (double)frequency;
+
+		cpu->on_cpu_ns = (uint64_t)((double)cpu->samples * tick);
+		cpu->in_gc_ns = (uint64_t)((double)cpu->gc_samples * tick);
+		cpu->kernel_ns = (uint64_t)((double)cpu->kernel_samples * tick);
+		cpu->user_ns = cpu->on_cpu_ns - cpu->kernel_ns;
+	}
+}
+
+int pass_finish(struct pass *pass)
+{
+	int error;
+
+	finish_run(pass);
+	cycles_finish(pass);
+	samples_finish(pass);
+	error = symbolize_missing(pass);
+	if (!error)
+		error = functions_finish(pass);
+	if (!error)
+		error = type_table_finish(&pass->types, &pass->tasks, pass->model);
+	if (!error)
+		error = syscalls_finish(pass);
+	if (!error)
+		error = thread_rows_finish(pass);
+	if (!error)
+		error = streams_finish(&pass->streams, pass->model);
+	return error;
+}

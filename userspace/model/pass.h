@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pass.h: private: the state of the one pass over a profile's records. */
+#ifndef GCPROF_PASS_H
+#define GCPROF_PASS_H
+
+#include "attribute.h"
+#include "cycles.h"
+#include "model.h"
+#include "samples.h"
+#include "tree.h"
+#include "streams.h"
+#include "syscalls.h"
+#include "tasks.h"
+#include "type_table.h"
+
+struct pass {
+	struct model *model; /* what needs no further work goes there at once */
+	struct tree tree;
+	struct tasks tasks;
+	struct types types;
+	struct samples samples;
+	struct cycles cycles;
+	struct syscalls syscalls;
+	struct streams streams;
+	uint64_t first_time, last_time;           /* of any record with a time */
+	uint64_t clock_monotonic, clock_realtime; /* the first pair; 0: none */
+	size_t command_capacity;
+};
+
+int pass_init(struct pass *pass, struct model *model);
+void pass_free(struct pass *pass);
+
+/* One record: 0, -EBADMSG if it contradicts earlier ones and is left out, -ENOMEM. */
+int pass_record(struct pass *pass, const struct record *record);
+
+/* Once the last record was seen: settles, names and sorts into the model. */
+int pass_finish(struct pass *pass);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* samples.c: sampled objects from their allocation until their death. */
+#include "samples.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bpf/events.h"
+#include "../util/map.h"
+#include "pass.h"
+
+struct sample_key {
+	uint64_t process, sample;
+};
+
+int samples_init(struct samples *samples)
+{
+	memset(samples, 0, sizeof(*samples));
+	samples->count = 1;
+	samples->index = map_create(sizeof(struct sample_key));
+	return samples->index ? 0 : -ENOMEM;
+}
+
+void samples_free(struct samples *samples)
+{
+	free(samples->items);
+	map_free(samples->index);
+	account_free(&samples->account);
+}
+
+/* The number of a fresh sample, 0: no memory. The place is taken only once .process is set. */
+static uint32_t take_place(struct samples *samples)
+{
+	uint32_t number = samples->free;
+
+	if (number) {
+		samples->free = samples->items[number].next;
+	} else {
+		if (samples->count >= UINT32_MAX ||
+		    array_reserve(&samples->items, &samples->capacity, samples->count,
+				  sizeof(*samples->items)) < 0)
+			return 0;
+		number = (uint32_t)samples->count++;
+	}
+	samples->items[number] = (struct sample){0};
+	return number;
+}
+
+static void drop(struct samples *samples, uint32_t number)
+{
+	struct sample *sample = &samples->items[number];
+	struct sample_key key = {sample->process, sample->id};
+
+	map_remove(samples->index, &key);
+	sample->process = 0;
+	sample->next = samples->free;
+	samples->free = number;
+}
+
+static void become_old(struct pass *pass, struct sample *sample)
+{
+	struct charging *charging = &tasks_find_process(&pass->tasks, sample->process)->charging;
+
+	if (sample->old)
+		return;
+	sample->old = 1;
+	sample->level = charging->level;
+	charging->live_bytes += sample->bytes;
+	charging->live_count++;
+	pass->types.items[sample->type].live_bytes += sample->bytes;
+}
+
+/*
+ * Each major pause raises the process's level by ns per live byte, so what an
+ * object owes for all the pauses of its old age is a difference of two levels.
+ */
+static void pay_old_age(struct pass *pass, const struct sample *sample)
+{
+	const struct charging *charging =
+		&tasks_find_process(&pass->tasks, sample->process)->charging;
+	double ns = sample->bytes * (charging->level - sample->level);
+
+	pass->tree.costs[sample->cost].gc_ns += ns;
+	pass->types.items[sample->type].gc_ns += ns;
+}
+
+static void cease_to_be_old(struct pass *pass, struct sample *sample)
+{
+	struct charging *charging = &tasks_find_process(&pass->tasks, sample->process)->charging;
+
+	if (!sample->old)
+		return;
+	pay_old_age(pass, sample);
+	sample->old = 0;
+	charging->live_bytes -= sample->bytes;
+	charging->live_count--;
+	pass->types.items[sample->type].live_bytes -= sample->bytes;
+}
+
+/* The sums that need no fate. */
+static void count_sample(struct pass *pass, const struct record_alloc *record,
+			 const struct sample *sample)
+{
+	struct model_alloc *alloc = &pass->model->alloc;
+	struct type *type = &pass->types.items[sample->type];
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	double p = pass->samples.last_probability;
+
+	tally_add(&pass->samples.bytes, (double)record->size, p);
+	tally_add(&pass->samples.objects, 1, p);
+	tally_add(&type->bytes, (double)record->size, p);
+	tally_add(&type->objects, 1, p);
+	type->samples++;
+	pass->tree.costs[sample->cost].alloc_bytes += sample->bytes;
+	thread->alloc_samples++;
+	thread->alloc_bytes += sample->bytes;
+	alloc->samples++;
+	if (!alloc->period)
+		alloc->period = record->period;
+	if (alloc->samples == 1 || record->period < alloc->period_min)
+		alloc->period_min = record->period;
+	if (record->period > alloc->period_max)
+		alloc->period_max = record->period;
+}
+
+static double probability_of(struct samples *samples, const struct record_alloc *record)
+{
+	if (record->size != samples->last_size || record->period != samples->last_period ||
+	    samples->last_probability <= 0) {
+		samples->last_size = record->size;
+		samples->last_period = record->period;
+		samples->last_probability = sample_probability(record->size, record->period);
+	}
+	return samples->last_probability;
+}
+
+int samples_alloc(struct pass *pass, const struct record_alloc *record)
+{
+	struct samples *samples = &pass->samples;
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct process *process;
+	struct sample_key key;
+	uint64_t *place;
+	struct sample *sample;
+	int64_t cost, type;
+	uint32_t number;
+	bool added;
+
+	if (!thread)
+		return -EBADMSG;
+	process = tasks_find_process(&pass->tasks, thread->process);
+	cost = tree_cost(&pass->tree, record->stack);
+	type = type_table_number(&pass->types, thread->process, record->type);
+	key = (struct sample_key){thread->process, record->sample};
+	place = map_put(samples->index, &key, &added);
+	if (cost < 0 || type < 0 || !place)
+		return -ENOMEM;
+	if (!added)
+		return -EBADMSG;
+	number = take_place(samples);
+	if (!number)
+		return -ENOMEM;
+	*place = number;
+	sample = &samples->items[number];
+	sample->id = record->sample;
+	sample->probability = (float)probability_of(samples, record);
+	sample->bytes = (double)record->size / samples->last_probability;
+	sample->cost = (uint32_t)cost;
+	sample->type = (uint32_t)type;
+	sample->process = thread->process;
+	sample->pending = 1;
+	sample->next = process->charging.first_pending;
+	process->charging.first_pending = number;
+	count_sample(pass, record, sample);
+	if (record->kind == GCPROF_SAMPLE_BORN_OLD)
+		become_old(pass, sample);
+	return 0;
+}
+
+/* Survival is about the first fate alone: later ones are about age. */
+static void first_fate(struct pass *pass, struct sample *sample, bool survived)
+{
+	struct type *type = &pass->types.items[sample->type];
+	struct cost *cost = &pass->tree.costs[sample->cost];
+
+	sample->fated = 1;
+	type->fates++;
+	share_add(&type->survived, survived, sample->probability);
+	cost->known_bytes += sample->bytes;
+	cost->survived_bytes += survived ? sample->bytes : 0;
+}
+
+int samples_fate(struct pass *pass, const struct record_fate *record)
+{
+	struct samples *samples = &pass->samples;
+	struct sample_key key = {record->process, record->sample};
+	const uint64_t *number = map_get(samples->index, &key);
+	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
+	struct sample *sample;
+
+	if (record->outcome < GCPROF_DIED_YOUNG || record->outcome > GCPROF_DIED_OLD)
+		return -EBADMSG;
+	/* Fates of objects whose sample was lost, or was taken before the recording, are normal. */
+	if (!number || !*number)
+		return 0;
+	sample = &samples->items[*number];
+	if (sample->dead)
+		return 0;
+	if (!sample->fated && record->outcome != GCPROF_DIED_OLD)
+		first_fate(pass, sample, lives);
+	if (record->outcome == GCPROF_PROMOTED && sample->pending)
+		sample->promoted = 1;
+	if (lives) {
+		become_old(pass, sample);
+		return 0;
+	}
+	cease_to_be_old(pass, sample);
+	sample->dead = 1;
+	if (!sample->pending)
+		drop(samples, (uint32_t)*number);
+	return 0;
+}
+
+/* Settles all bills with the fit as it is now. */
+static void settle_all(struct pass *pass)
+{
+	struct account *account = &pass->samples.account;
+	struct books books = {&pass->tree, &pass->types};
+	const struct charge *charges = account->charges;
+	const struct process *process;
+	double fit[2];
+
+	for (size_t i = 0; i < account->n_bills; i++) {
+		process = tasks_find_process(&pass->tasks, account->bills[i].process);
+		charging_fit(&process->charging, &fit[0], &fit[1]);
+		bill_settle(&account->bills[i], charges, fit, &books);
+		charges += account->bills[i].n_charges;
+	}
+	account->n_bills = account->n_charges = 0;
+}
+
+/* Charges for the samples of the current cycle; with `end` the cycle is over. */
+static int charge_cycle(struct pass *pass, struct charging *charging, struct bill *bill, bool end)
+{
+	struct samples *samples = &pass->samples;
+	double estimated = 0;
+	uint32_t next;
+
+	for (uint32_t number = charging->first_pending; number; number = next) {
+		struct sample *sample = &samples->items[number];
+		struct charge charge = {sample->cost, sample->type, fmax(sample->bytes, 1), 0};
+
+		next = sample->next;
+		if (sample->promoted)
+			charge.promoted = charge.allocated;
+		estimated += charge.promoted;
+		if (account_add_charge(&samples->account, &charge) < 0)
+			return -ENOMEM;
+		bill->n_charges++;
+		if (!end)
+			continue;
+		sample->pending = 0;
+		if (sample->dead)
+			drop(samples, number);
+	}
+	if (end)
+		charging->first_pending = 0;
+	if (bill->promoted_bytes < 0)
+		bill->promoted_bytes = estimated;
+	return 0;
+}
+
+static int charge_samples(struct pass *pass, const struct collection *collection)
+{
+	struct account *account = &pass->samples.account;
+	struct charging *charging =
+		&tasks_find_process(&pass->tasks, collection->process)->charging;
+	struct bill bill = {.process = (uint32_t)collection->process,
+			    .pauses = 1,
+			    .pause_ns = (double)collection->pause_ns};
+
+	/* Below 0: not measured, take what the samples say. Only minor ones copy. */
+	if (collection->minor)
+		bill.promoted_bytes = collection->has_stats ? (double)collection->promoted_bytes
+							    : -1;
+	if (!collection->timed) {
+		if (charge_cycle(pass, charging, &bill, collection->minor) < 0)
+			return -ENOMEM;
+		account->n_charges -= bill.n_charges;
+		return 0;
+	}
+	if (!charging->first_pending) {
+		charging->carried++;
+		charging->carried_ns += bill.pause_ns;
+		charging->carried_bytes += fmax(bill.promoted_bytes, 0);
+		return 0;
+	}
+	if (charge_cycle(pass, charging, &bill, collection->minor) < 0)
+		return -ENOMEM;
+	bill.pauses += charging->carried;
+	bill.pause_ns += charging->carried_ns;
+	bill.promoted_bytes += charging->carried_bytes;
+	charging->carried = 0;
+	charging->carried_ns = charging->carried_bytes = 0;
+	if (account_add_bill(account, &bill) < 0)
+		return -ENOMEM;
+	if (account->n_charges > ACCOUNT_CHARGES_MAX || account->n_bills > ACCOUNT_CHARGES_MAX)
+		settle_all(pass);
+	return 0;
+}
+
+int samples_collected(struct pass *pass, const struct collection *collection)
+{
+	struct process *process = tasks_find_process(&pass->tasks, collection->process);
+	struct charging *charging;
+
+	if (!process)
+		return -EBADMSG;
+	charging = &process->charging;
+	if (collection->timed && collection->minor && collection->has_stats)
+		charging_observe(charging, (double)collection->promoted_bytes,
+				 (double)collection->pause_ns);
+	if (collection->timed && !collection->minor && charging->live_count &&
+	    charging->live_bytes > 0) {
+		charging->level += (double)collection->pause_ns / charging->live_bytes;
+		return 0;
+	}
+	return charge_samples(pass, collection);
+}
+
+/* The fit that is shown: that of the process with most minor collections. */
+static void show_fit(struct pass *pass)
+{
+	double most = 0;
+
+	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
+		const struct process *process = tasks_find_process(&pass->tasks, id);
+
+		if (process && process->charging.n > most) {
+			most = process->charging.n;
+			charging_fit(&process->charging, &pass->model->gc.fixed_ns,
+				     &pass->model->gc.copy_ns_per_byte);
+		}
+	}
+}
+
+int samples_finish(struct pass *pass)
+{
+	struct samples *samples = &pass->samples;
+	struct model *model = pass->model;
+
+	settle_all(pass);
+	for (size_t i = 1; i < samples->count; i++)
+		if (samples->items[i].process && samples->items[i].old)
+			pay_old_age(pass, &samples->items[i]);
+	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
+		const struct process *process = tasks_find_process(&pass->tasks, id);
+
+		if (process) {
+			model->gc.no_samples_ns += process->charging.carried_ns;
+			model->alloc.live_bytes += fmax(process->charging.live_bytes, 0);
+		}
+	}
+	show_fit(pass);
+	model->alloc.bytes = tally_estimate(&samples->bytes);
+	model->alloc.objects = tally_estimate(&samples->objects);
+	if (!model->alloc.samples) {
+		model->alloc.bytes = estimate_of_nothing(model->alloc.period);
+		/* Any number of tiny objects may hide in those bytes. */
+		model->alloc.objects = (struct estimate){0, 0, 0};
+	}
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* samples.h: sampled objects from their allocation until their death. */
+#ifndef GCPROF_SAMPLES_H
+#define GCPROF_SAMPLES_H
+
+#include <stdbool.h>
+
+#include "../profile/record.h"
+#include "attribute.h"
+#include "estimate.h"
+
+struct map;
+struct pass;
+
+/* A sampled object that is still of interest. */
+struct sample {
+	uint64_t id;
+	double bytes; /* that it stands for */
+	double level; /* of its process, when it became old */
+	float probability;
+	uint32_t cost;
+	uint32_t type;
+	uint32_t process; /* 0: this place is free */
+	uint32_t next;    /* of the same cycle, or the next free place; 0: none */
+	uint8_t pending;  /* its cycle has not ended */
+	uint8_t fated;    /* its first fate is known */
+	uint8_t promoted; /* moved to the old generation at the end of its cycle */
+	uint8_t dead;
+	uint8_t old; /* counted in the live bytes of its process */
+};
+
+struct samples {
+	struct sample *items; /* number 0 is none */
+	size_t count, capacity;
+	uint32_t free;
+	struct map *index; /* {process, sample id} -> number */
+	struct account account;
+	struct tally bytes, objects;
+	uint64_t last_size, last_period; /* of the latest sample, */
+	double last_probability;         /* as the next one is often alike */
+};
+
+/* A collection that ended, for samples_collected(). */
+struct collection {
+	uint64_t process;
+	uint64_t pause_ns; /* without the collections inside it */
+	bool timed;        /* pause_ns is known: the begin was not lost */
+	bool minor;
+	bool has_stats;
+	uint64_t promoted_bytes;
+};
+
+int samples_init(struct samples *samples);
+void samples_free(struct samples *samples);
+
+int samples_alloc(struct pass *pass, const struct record_alloc *record);
+int samples_fate(struct pass *pass, const struct record_fate *record);
+
+/* Charges a collection: a minor one ends the cycle of the samples before it. */
+int samples_collected(struct pass *pass, const struct collection *collection);
+
+/* Settles what is open; pauses without samples go to model->gc.no_samples_ns. */
+int samples_finish(struct pass *pass);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* streams.c: what was recorded, what was not, and what was lost. */
+#include "streams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "arena.h"
+#include "text.h"
+
+int streams_stream(struct streams *streams, struct arena *arena, const struct record_stream *record)
+{
+	struct stream_state *stream;
+
+	if (!record->stream || record->stream >= STREAM_END)
+		return -EBADMSG;
+	stream = &streams->streams[record->stream];
+	stream->told = true;
+	stream->attached = record->attached;
+	stream->why_not = name_clean(arena, record->why_not);
+	return stream->why_not ? 0 : -ENOMEM;
+}
+
+int streams_loss_kind(struct streams *streams, struct arena *arena,
+		      const struct record_loss_kind *record)
+{
+	struct loss_state *loss;
+
+	if (record->kind >= LOSS_MAX || record->stream >= STREAM_END)
+		return -EBADMSG;
+	loss = &streams->losses[record->kind];
+	loss->stream = (uint32_t)record->stream;
+	loss->severity = (uint32_t)(record->severity & 3);
+	loss->name = name_clean(arena, record->name);
+	loss->text = name_clean(arena, record->text);
+	return loss->name && loss->text ? 0 : -ENOMEM;
+}
+
+int streams_loss(struct streams *streams, const struct record_loss *record)
+{
+	if (record->kind >= LOSS_MAX)
+		return -EBADMSG;
+	streams->losses[record->kind].count = record->count;
+	return 0;
+}
+
+void streams_count(struct streams *streams, enum record_kind kind)
+{
+	static const unsigned char stream_of[RECORD_CODES] = {
+		[RECORD_alloc] = STREAM_ALLOC,     [RECORD_fate] = STREAM_ALLOC,
+		[RECORD_period] = STREAM_ALLOC,    [RECORD_gc_begin] = STREAM_GC,
+		[RECORD_gc_end] = STREAM_GC,       [RECORD_phase] = STREAM_GC,
+		[RECORD_mutator] = STREAM_GC,      [RECORD_cpu] = STREAM_CPU,
+		[RECORD_syscall] = STREAM_SYSCALL, [RECORD_fork] = STREAM_PROCESS,
+		[RECORD_exec] = STREAM_PROCESS,    [RECORD_exit] = STREAM_PROCESS,
+		[RECORD_comm] = STREAM_PROCESS,    [RECORD_mmap] = STREAM_PROCESS,
+	};
+
+	streams->streams[stream_of[kind]].events++;
+}
+
+static const char *const stream_names[STREAM_END] = {
+#define STREAM(code, name, string, doc) [code] = string,
+#include "../../bpf/streams.def"
+#undef STREAM
+};
+
+static void add_streams(const struct streams *streams, struct model *model)
+{
+	for (unsigned code = 1; code < STREAM_END; code++) {
+		const struct stream_state *state = &streams->streams[code];
+		struct model_stream *row;
+
+		if (!stream_names[code])
+			continue;
+		row = &model->streams[model->n_streams++];
+		row->name = stream_names[code];
+		/* A profile whose beginning is all there is may not say: then events do. */
+		row->attached = state->told ? state->attached : state->events > 0;
+		if (!row->attached && state->told && *state->why_not)
+			row->why_not = state->why_not;
+		row->events = state->events;
+		for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
+			const struct loss_state *loss = &streams->losses[kind];
+
+			if (!loss->name || loss->stream != code)
+				continue;
+			row->lost += loss->severity == 1 ? loss->count : 0;
+			row->cut += loss->severity == 2 ? loss->count : 0;
+			row->held += loss->severity == 3 ? loss->count : 0;
+		}
+	}
+}
+
+int streams_finish(const struct streams *streams, struct model *model)
+{
+	model->streams = calloc(STREAM_END, sizeof(*model->streams));
+	model->losses = calloc(LOSS_MAX, sizeof(*model->losses));
+	if (!model->streams || !model->losses)
+		return -ENOMEM;
+	add_streams(streams, model);
+	for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
+		const struct loss_state *loss = &streams->losses[kind];
+		struct model_loss *row = &model->losses[model->n_losses];
+
+		if (!loss->count)
+			continue;
+		row->name = loss->name ? loss->name : "unknown";
+		row->text = loss->name ? loss->text : "events were lost for an unknown reason";
+		row->stream = stream_names[loss->stream] ? stream_names[loss->stream] : "unknown";
+		row->count = loss->count;
+		row->severity = loss->name ? loss->severity : 1;
+		model->n_losses++;
+	}
+	return 0;
+}

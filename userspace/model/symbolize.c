@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* symbolize.c: names frames that a recorder could not name because it was killed. */
+#include "functions.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "../symbols/symbols.h"
+#include "pass.h"
+
+/* Clocks drift and are set; a boot takes longer than this. */
+enum { SAME_BOOT_S = 5 };
+
+static double seconds_of(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Kernel addresses mean something only until the next boot. */
+static bool is_this_boot(const struct pass *pass)
+{
+	double then, now;
+
+	if (!pass->clock_realtime)
+		return false;
+	then = (double)pass->clock_realtime / 1e9 - (double)pass->clock_monotonic / 1e9;
+	now = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_MONOTONIC);
+	return then - now < SAME_BOOT_S && now - then < SAME_BOOT_S;
+}
+
+static bool is_this_machine(const struct model_run *run)
+{
+	struct utsname system;
+
+	return uname(&system) == 0 && run->host && strcmp(run->host, system.nodename) == 0;
+}
+
+static struct symbol look_up(const struct pass *pass, struct symbols *symbols,
+			     const struct frame *frame, bool kernel)
+{
+	const struct module *module = dense_get(&pass->tree.modules, frame->module);
+	struct symbol none = {0};
+
+	if (frame->runtime == RUNTIME_KERNEL)
+		return kernel && frame->address ? symbols_kernel(symbols, frame->address) : none;
+	/* Without a build-id nobody knows whether it is still the same file. */
+	if (!module || !module->path || *module->path != '/' || !module->build_id_size)
+		return none;
+	return symbols_native(symbols, module->path, module->build_id, module->build_id_size,
+			      frame->address);
+}
+
+int symbolize_missing(struct pass *pass)
+{
+	struct tree *tree = &pass->tree;
+	struct symbols *symbols = NULL;
+	bool kernel = is_this_boot(pass);
+	int error = 0;
+
+	/* A recorder that came to its end has named what can be named. */
+	if (pass->model->state == PROFILE_COMPLETE || !is_this_machine(&pass->model->run))
+		return 0;
+	error = symbols_create(&symbols);
+	for (uint64_t id = 1; id < tree->frames.limit && !error; id++) {
+		struct frame *frame = tree_frame(tree, id);
+		struct symbol symbol;
+
+		if (!frame || frame->first_symbol || frame->runtime == RUNTIME_MANAGED)
+			continue;
+		symbol = look_up(pass, symbols, frame, kernel);
+		if (symbol.name && *symbol.name)
+			error = tree_add_symbol(tree, frame, symbol.name);
+	}
+	symbols_free(symbols);
+	return error;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* syscalls.c: system calls, summed over processes. */
+#include "syscalls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/map.h"
+#include "arena.h"
+#include "pass.h"
+
+enum { COMPAT_BIT = 31, ERRNO_MAX = 4095 };
+
+struct call_key {
+	uint64_t process, number;
+};
+
+static int calls_init(struct calls *calls)
+{
+	calls->count = 1;
+	calls->index = map_create(sizeof(struct call_key));
+	return calls->index ? 0 : -ENOMEM;
+}
+
+static void calls_free(struct calls *calls)
+{
+	free(calls->items);
+	map_free(calls->index);
+}
+
+int syscalls_init(struct syscalls *syscalls)
+{
+	memset(syscalls, 0, sizeof(*syscalls));
+	if (calls_init(&syscalls->totals) < 0 || calls_init(&syscalls->records) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+void syscalls_free(struct syscalls *syscalls)
+{
+	calls_free(&syscalls->totals);
+	calls_free(&syscalls->records);
+}
+
+/* The item of a call, made if need be; NULL: no memory. Valid until the next one is made. */
+static struct call *calls_get(struct calls *calls, uint64_t process, uint64_t number)
+{
+	struct call_key key = {process, number};
+	uint64_t *item = map_put(calls->index, &key, NULL);
+
+	if (!item ||
+	    array_reserve(&calls->items, &calls->capacity, calls->count, sizeof(*calls->items)) < 0)
+		return NULL;
+	if (!*item) {
+		*item = calls->count;
+		calls->items[calls->count++].number = number;
+	}
+	return &calls->items[*item];
+}
+
+int syscalls_record(struct pass *pass, const struct record_syscall *record)
+{
+	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	uint64_t number = record->number & UINT32_MAX;
+	struct call *call;
+	int64_t cost;
+
+	if (!thread)
+		return -EBADMSG;
+	cost = record->stack ? tree_cost(&pass->tree, record->stack) : 0;
+	if (record->flags & SYSCALL_COMPAT)
+		number |= UINT64_C(1) << COMPAT_BIT;
+	call = calls_get(&pass->syscalls.records, thread->process, number);
+	if (cost < 0 || !call)
+		return -ENOMEM;
+	if (cost) {
+		pass->tree.costs[cost].syscall_ns += record->duration;
+		pass->model->syscall_stack_ns += record->duration;
+	}
+	call->count++;
+	call->errors += !(record->flags & SYSCALL_UNFINISHED) && record->result < 0 &&
+			record->result >= -ERRNO_MAX;
+	call->total_ns += record->duration;
+	call->gc_count += record->gc_ns > 0;
+	call->gc_ns += record->gc_ns;
+	call->histogram[syscall_bucket(record->duration)]++;
+	if (record->duration > call->max_ns)
+		call->max_ns = record->duration;
+	return 0;
+}
+
+/* Reads a varint from data[*at]; false at the end or when it is too long. */
+static bool take_varint(struct bytes data, size_t *at, uint64_t *out)
+{
+	*out = 0;
+	for (unsigned shift = 0; shift < 64 && *at < data.size; shift += 7) {
+		unsigned char byte = (unsigned char)data.data[(*at)++];
+
+		*out |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return true;
+	}
+	return false;
+}
+
+static void read_histogram(struct bytes data, uint64_t *histogram)
+{
+	uint64_t bucket = 0, step, calls;
+	size_t at = 0;
+
+	memset(histogram, 0, SYSCALL_BUCKETS * sizeof(*histogram));
+	while (take_varint(data, &at, &step) && take_varint(data, &at, &calls)) {
+		if (step >= SYSCALL_BUCKETS - bucket)
+			return;
+		bucket += step;
+		histogram[bucket] = calls;
+	}
+}
+
+int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
+{
+	struct call *call;
+
+	if (!tasks_find_process(&pass->tasks, record->process))
+		return -EBADMSG;
+	call = calls_get(&pass->syscalls.totals, record->process, record->number & UINT32_MAX);
+	if (!call)
+		return -ENOMEM;
+	call->count = record->count;
+	call->errors = record->errors;
+	call->total_ns = record->total_ns;
+	call->max_ns = record->max_ns;
+	call->gc_count = record->gc_count;
+	call->gc_ns = record->gc_ns;
+	read_histogram(record->histogram, call->histogram);
+	return 0;
+}
+
+static void merge_call(struct call *into, const struct call *from)
+{
+	into->count += from->count;
+	into->errors += from->errors;
+	into->total_ns += from->total_ns;
+	into->gc_count += from->gc_count;
+	into->gc_ns += from->gc_ns;
+	if (from->max_ns > into->max_ns)
+		into->max_ns = from->max_ns;
+	for (int i = 0; i < SYSCALL_BUCKETS; i++)
+		into->histogram[i] += from->histogram[i];
+}
+
+/* Adds to `sums` (under process 0) what of `from` counts more calls than `other` has. */
+static int merge_all(struct calls *sums, const struct calls *from, const struct calls *other,
+		     bool even_equal)
+{
+	const void *key;
+	uint64_t *item;
+	size_t cursor = 0;
+
+	while (map_next(from->index, &cursor, &key, &item)) {
+		const struct call *call = &from->items[*item];
+		const uint64_t *rival = map_get(other->index, key);
+		struct call *sum;
+
+		if (rival && (other->items[*rival].count > call->count ||
+			      (other->items[*rival].count == call->count && !even_equal)))
+			continue;
+		sum = calls_get(sums, 0, call->number);
+		if (!sum)
+			return -ENOMEM;
+		merge_call(sum, call);
+	}
+	return 0;
+}
+
+/* The middle of the bucket in which this percentile lies, not above the greatest value. */
+static uint64_t percentile(const struct call *call, uint64_t percent)
+{
+	uint64_t count = 0, seen = 0, rank;
+
+	for (int i = 0; i < SYSCALL_BUCKETS; i++)
+		count += call->histogram[i];
+	rank = count / 100 * percent + (count % 100 * percent + 99) / 100;
+	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
+		uint64_t floor = syscall_bucket_floor(i), value;
+
+		seen += call->histogram[i];
+		if (!call->histogram[i] || seen < rank)
+			continue;
+		value = i + 1 < SYSCALL_BUCKETS ? (floor + syscall_bucket_floor(i + 1)) / 2 : floor;
+		return value < call->max_ns ? value : call->max_ns;
+	}
+	return call->max_ns;
+}
+
+static const char *name_of(const struct model *model, uint64_t number)
+{
+	bool compat = number >> COMPAT_BIT & 1;
+	const char *known = compat ? NULL : syscall_name(model->run.machine, number);
+	char *name;
+
+	if (known)
+		return known;
+	name = arena_alloc(model->arena, 32);
+	if (name)
+		snprintf(name, 32, "syscall%s_%u", compat ? "32" : "",
+			 (unsigned)(number & INT32_MAX));
+	return name;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct model_syscall *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static int add_rows(const struct calls *sums, struct model *model)
+{
+	model->syscalls = calloc(sums->count, sizeof(*model->syscalls));
+	if (!model->syscalls)
+		return -ENOMEM;
+	for (size_t i = 1; i < sums->count; i++) {
+		const struct call *call = &sums->items[i];
+
+		model->syscalls[model->n_syscalls++] = (struct model_syscall){
+			.name = name_of(model, call->number),
+			.number = call->number,
+			.count = call->count,
+			.errors = call->errors,
+			.total_ns = call->total_ns,
+			.p50_ns = percentile(call, 50),
+			.p99_ns = percentile(call, 99),
+			.max_ns = call->max_ns,
+			.in_gc_count = call->gc_count,
+			.in_gc_ns = call->gc_ns,
+		};
+		if (!model->syscalls[model->n_syscalls - 1].name)
+			return -ENOMEM;
+		model->syscall_count += call->count;
+		model->syscall_ns += call->total_ns;
+		model->syscall_gc_ns += call->gc_ns;
+	}
+	qsort(model->syscalls, model->n_syscalls, sizeof(*model->syscalls), by_total);
+	return 0;
+}
+
+int syscalls_finish(struct pass *pass)
+{
+	struct syscalls *syscalls = &pass->syscalls;
+	struct calls sums = {0};
+	int error = calls_init(&sums);
+
+	if (!error)
+		error = merge_all(&sums, &syscalls->totals, &syscalls->records, true);
+	if (!error)
+		error = merge_all(&sums, &syscalls->records, &syscalls->totals, false);
+	if (!error)
+		error = add_rows(&sums, pass->model);
+	calls_free(&sums);
+	return error;
+}

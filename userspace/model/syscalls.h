@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* syscalls.h: system calls, summed over processes; names of their numbers. */
+#ifndef GCPROF_SYSCALLS_H
+#define GCPROF_SYSCALLS_H
+
+#include "../../bpf/events.h"
+#include "../profile/record.h"
+#include "model.h"
+
+struct map;
+struct pass;
+
+/* Of one call in one process, or of one call in all. */
+struct call {
+	uint64_t number; /* bit 31: of the 32-bit table */
+	uint64_t count, errors, total_ns, max_ns, gc_count, gc_ns;
+	uint64_t histogram[SYSCALL_BUCKETS];
+};
+
+struct calls {
+	struct call *items; /* number 0 is none */
+	size_t count, capacity;
+	struct map *index; /* {process, number} -> number of the item */
+};
+
+/* Totals that the kernel side kept, and sums of the records themselves. */
+struct syscalls {
+	struct calls totals;
+	struct calls records;
+};
+
+int syscalls_init(struct syscalls *syscalls);
+void syscalls_free(struct syscalls *syscalls);
+
+int syscalls_record(struct pass *pass, const struct record_syscall *record);
+int syscalls_total(struct pass *pass, const struct record_syscall_total *record);
+
+/*
+ * Rows into model->syscalls. For each call of each process the kernel's total
+ * counts; the records instead where there are more of them, as after the recorder
+ * was killed between two totals.
+ */
+int syscalls_finish(struct pass *pass);
+
+/* NULL: not known. `machine` as uname -m tells it. */
+const char *syscall_name(const char *machine, uint64_t number);
+
+#endif

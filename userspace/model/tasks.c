@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tasks.c: processes and threads. */
+#include "tasks.h"
+
+#include <errno.h>
+#include <string.h>
+
+void tasks_init(struct tasks *tasks)
+{
+	memset(tasks, 0, sizeof(*tasks));
+	tasks->processes.item_size = sizeof(struct process);
+	tasks->threads.item_size = sizeof(struct thread);
+}
+
+void tasks_free(struct tasks *tasks)
+{
+	dense_free(&tasks->processes);
+	dense_free(&tasks->threads);
+}
+
+int tasks_process(struct tasks *tasks, const struct record_process *record)
+{
+	struct process *process = dense_define(&tasks->processes, record->id);
+
+	if (!process)
+		return -errno;
+	if (process->defined)
+		return -EBADMSG;
+	process->defined = true;
+	process->pid = record->pid;
+	process->parent = record->parent < UINT32_MAX ? (uint32_t)record->parent : 0;
+	return 0;
+}
+
+int tasks_thread(struct tasks *tasks, const struct record_thread *record)
+{
+	struct thread *thread = dense_define(&tasks->threads, record->id);
+
+	if (!thread)
+		return -errno;
+	if (thread->defined || !tasks_find_process(tasks, record->process))
+		return -EBADMSG;
+	thread->defined = true;
+	thread->process = (uint32_t)record->process;
+	thread->tid = record->tid;
+	return 0;
+}
+
+void tasks_inherit_name(struct tasks *tasks, uint64_t maker, uint64_t child)
+{
+	const struct thread *from = tasks_find_thread(tasks, maker);
+	struct thread *to = tasks_find_thread(tasks, child);
+
+	if (from && to && !to->name)
+		to->name = from->name;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tasks.h: processes and threads, and the collections that each has under way. */
+#ifndef GCPROF_TASKS_H
+#define GCPROF_TASKS_H
+
+#include <stdbool.h>
+
+#include "../profile/record.h"
+#include "arena.h"
+#include "attribute.h"
+
+enum { OPEN_MAX = 4, RECENT_MAX = 4 };
+
+/* A collection between its gc_begin and its gc_end. */
+struct open_gc {
+	uint64_t heap, cycle, kind;
+	uint64_t begin;
+	uint64_t nested_ns;   /* spent in collections inside this one */
+	uint64_t cpu_samples; /* of its thread, while it was the innermost one */
+};
+
+struct thread {
+	bool defined;
+	uint32_t process;
+	uint64_t tid;
+	const char *name; /* NULL: unknown */
+	uint64_t cpu_samples, gc_samples, alloc_samples;
+	double alloc_bytes;
+	uint32_t n_open;
+	uint32_t next_recent;
+	struct open_gc open[OPEN_MAX]; /* innermost last */
+	struct {
+		uint64_t begin, end;
+	} recent[RECENT_MAX]; /* collections that ended: for samples that come late */
+};
+
+struct process {
+	bool defined;
+	uint32_t parent;
+	uint64_t pid;
+	struct charging charging;
+};
+
+struct tasks {
+	struct dense processes; /* struct process */
+	struct dense threads;   /* struct thread */
+};
+
+void tasks_init(struct tasks *tasks);
+void tasks_free(struct tasks *tasks);
+
+int tasks_process(struct tasks *tasks, const struct record_process *record);
+int tasks_thread(struct tasks *tasks, const struct record_thread *record);
+
+static inline struct process *tasks_find_process(const struct tasks *tasks, uint64_t id)
+{
+	struct process *process = dense_get(&tasks->processes, id);
+
+	return process && process->defined ? process : NULL;
+}
+
+static inline struct thread *tasks_find_thread(const struct tasks *tasks, uint64_t id)
+{
+	struct thread *thread = dense_get(&tasks->threads, id);
+
+	return thread && thread->defined ? thread : NULL;
+}
+
+/* A new thread bears the name of its maker until it gets one of its own. */
+void tasks_inherit_name(struct tasks *tasks, uint64_t maker, uint64_t child);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* text.h: makes printable UTF-8 of bytes from anywhere, and measures it. */
+#ifndef GCPROF_TEXT_H
+#define GCPROF_TEXT_H
+
+#include "../profile/record.h"
+
+struct arena;
+
+/*
+ * A copy in the arena in which everything that could harm a terminal or mislead
+ * the eye is written out: \xNN for control characters and for bytes that are no
+ * UTF-8, \u{NNNN} for characters that are invisible or change the direction of
+ * text. Cut at NAME_SIZE_MAX bytes. NULL: no memory.
+ */
+const char *name_clean(struct arena *arena, struct bytes bytes);
+
+#define NAME_SIZE_MAX 4096
+
+/* The character at `text`: its length in bytes, 0 if it is not valid UTF-8. */
+size_t utf8_decode(const char *text, size_t size, uint32_t *character);
+
+/* Columns that a character takes on a terminal: 0, 1 or 2. */
+int character_width(uint32_t character);
+
+#endif

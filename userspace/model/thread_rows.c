@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* thread_rows.c: names of threads, and one row for each that did something. */
+#include "thread_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pass.h"
+
+int thread_rows_comm(struct pass *pass, const struct record_comm *record)
+{
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	const char *name = tree_text(&pass->tree, record->name);
+
+	if (!thread || !name)
+		return -EBADMSG;
+	thread->name = name;
+	return 0;
+}
+
+/* The kernel names the thread after the file; a comm record may say so a little later. */
+int thread_rows_exec(struct pass *pass, const struct record_exec *record)
+{
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	const char *path = tree_text(&pass->tree, record->path);
+	const char *slash;
+
+	if (!thread)
+		return -EBADMSG;
+	if (!path)
+		return 0;
+	slash = strrchr(path, '/');
+	thread->name = slash && slash[1] ? slash + 1 : path;
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct model_thread *x = a, *y = b;
+
+	if (x->cpu_samples != y->cpu_samples)
+		return x->cpu_samples < y->cpu_samples ? 1 : -1;
+	if (x->alloc_bytes != y->alloc_bytes)
+		return x->alloc_bytes < y->alloc_bytes ? 1 : -1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+int thread_rows_finish(struct pass *pass)
+{
+	struct model *model = pass->model;
+	uint64_t frequency = model->run.frequency;
+	double tick = frequency ? 1e9 / (double)frequency : 0;
+
+	model->threads = calloc(pass->tasks.threads.limit + 1, sizeof(*model->threads));
+	if (!model->threads)
+		return -ENOMEM;
+	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+
+		if (!thread)
+			continue;
+		model->threads[model->n_threads++] = (struct model_thread){
+			.name = thread->name,
+			.tid = thread->tid,
+			.pid = tasks_find_process(&pass->tasks, thread->process)->pid,
+			.cpu_samples = thread->cpu_samples,
+			.gc_samples = thread->gc_samples,
+			.alloc_samples = thread->alloc_samples,
+			.cpu_ns = (double)thread->cpu_samples * tick,
+			.alloc_bytes = thread->alloc_bytes,
+		};
+	}
+	qsort(model->threads, model->n_threads, sizeof(*model->threads), by_time);
+	return 0;
+}

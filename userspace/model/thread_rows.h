@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* thread_rows.h: names of threads, and one row for each that did something. */
+#ifndef GCPROF_THREAD_ROWS_H
+#define GCPROF_THREAD_ROWS_H
+
+#include "../profile/record.h"
+
+struct pass;
+
+int thread_rows_comm(struct pass *pass, const struct record_comm *record);
+int thread_rows_exec(struct pass *pass, const struct record_exec *record);
+
+/* Rows into model->threads, most CPU time first. */
+int thread_rows_finish(struct pass *pass);
+
+#endif

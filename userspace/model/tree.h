@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tree.h: strings, modules, frames and the tree of stacks, as a profile defines them. */
+#ifndef GCPROF_TREE_H
+#define GCPROF_TREE_H
+
+#include <stdbool.h>
+
+#include "../profile/record.h"
+#include "arena.h"
+#include "model.h"
+
+struct map;
+
+struct module {
+	bool defined;
+	bool starts_threads; /* the C library or the loader: programs and threads begin in it */
+	const char *path;    /* NULL: unknown */
+	const char *base;    /* behind its last slash */
+	const unsigned char *build_id;
+	size_t build_id_size;
+};
+
+/* A `symbol` record; those of a frame are chained, outermost first. */
+struct symbol_name {
+	const char *name, *file; /* file: NULL unknown */
+	uint64_t line;
+	uint32_t next; /* index, 0: none */
+};
+
+struct frame {
+	enum runtime runtime; /* 0: not defined */
+	uint32_t module;      /* native */
+	uint64_t address;     /* native: offset in the module; kernel: address; managed: code */
+	uint32_t process;     /* managed */
+	uint32_t first_symbol, last_symbol;   /* indexes, 0: none */
+	uint32_t first_function, n_functions; /* set by functions.c, outermost first */
+};
+
+/* A node of the tree. Parents are defined before children, so there are no cycles. */
+struct stack {
+	uint32_t parent; /* 0: outermost */
+	uint32_t frame;  /* 0: not defined */
+	uint32_t root;   /* frame of the outermost node */
+	uint16_t depth;
+	uint16_t natives; /* of the nodes up to here, those of native frames */
+	uint32_t cost;    /* index of its struct cost, 0: none yet */
+};
+
+#define STACK_NODES_MAX 1024 /* on one path; deeper ones are refused */
+
+/* What samples with exactly this stack add up to. Number 0 is that of no stack. */
+struct cost {
+	uint32_t stack;
+	uint32_t reserved;
+	uint64_t cpu_samples;
+	double alloc_bytes;
+	double known_bytes; /* of those: it is known what became of them first */
+	double survived_bytes;
+	double gc_ns;
+	uint64_t syscall_ns;
+};
+
+struct code_name {
+	const char *name, *file;
+	uint64_t line;
+};
+
+struct tree {
+	struct arena *arena;         /* borrowed: all names */
+	struct dense strings;        /* const char * */
+	struct dense modules;        /* struct module */
+	struct dense frames;         /* struct frame */
+	struct dense nodes;          /* struct stack */
+	struct symbol_name *symbols; /* number 0 is none */
+	size_t n_symbols, symbols_capacity;
+	struct cost *costs; /* number 0: no stack */
+	size_t n_costs, costs_capacity;
+	struct code_name *codes; /* number 0 is none */
+	size_t n_codes, codes_capacity;
+	struct map *code_index; /* {process, code} -> number */
+};
+
+int tree_init(struct tree *tree, struct arena *arena);
+void tree_free(struct tree *tree);
+
+/* Each takes one record: 0, -EBADMSG if it contradicts earlier ones, -ENOMEM. */
+int tree_string(struct tree *tree, const struct record_string *record);
+int tree_module(struct tree *tree, const struct record_module *record);
+int tree_native(struct tree *tree, const struct record_native_frame *record);
+int tree_kernel(struct tree *tree, const struct record_kernel_frame *record);
+int tree_managed(struct tree *tree, const struct record_managed_frame *record);
+int tree_stack(struct tree *tree, const struct record_stack *record);
+int tree_symbol(struct tree *tree, const struct record_symbol *record);
+int tree_code(struct tree *tree, const struct record_code *record);
+
+/* NULL: unknown. */
+const char *tree_text(const struct tree *tree, uint64_t string);
+const struct code_name *tree_find_code(const struct tree *tree, uint64_t process, uint64_t code);
+
+/* Gives a frame a name that the profile does not have; `name` is copied. */
+int tree_add_symbol(struct tree *tree, struct frame *frame, const char *name);
+
+static inline struct frame *tree_frame(const struct tree *tree, uint64_t id)
+{
+	struct frame *frame = dense_get(&tree->frames, id);
+
+	return frame && frame->runtime ? frame : NULL;
+}
+
+static inline struct stack *tree_node(const struct tree *tree, uint64_t id)
+{
+	struct stack *node = dense_get(&tree->nodes, id);
+
+	return node && node->frame ? node : NULL;
+}
+
+/* Number of the cost of a stack, 0 for unknown stacks; -ENOMEM. */
+int64_t tree_cost(struct tree *tree, uint64_t stack);
+
+/*
+ * A chain of frame pointers that ends without the proper mark is whole all the
+ * same where programs and threads begin: in the C library and the loader, which
+ * are built without frame pointers.
+ */
+bool tree_begins_properly(const struct tree *tree, uint64_t stack);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* type_table.c: what the samples of each type add up to. */
+#include "type_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/map.h"
+#include "arena.h"
+#include "tasks.h"
+
+enum { ANCESTORS_MAX = 64 };
+
+struct type_key {
+	uint64_t process, type;
+};
+
+int type_table_init(struct types *types)
+{
+	memset(types, 0, sizeof(*types));
+	types->count = 1;
+	types->index = map_create(sizeof(struct type_key));
+	return types->index ? 0 : -ENOMEM;
+}
+
+void type_table_free(struct types *types)
+{
+	free(types->items);
+	map_free(types->index);
+}
+
+static int64_t new_type(struct types *types, uint64_t process, uint64_t type)
+{
+	if (types->count >= UINT32_MAX ||
+	    array_reserve(&types->items, &types->capacity, types->count, sizeof(*types->items)) < 0)
+		return -ENOMEM;
+	types->items[types->count].process = (uint32_t)process;
+	types->items[types->count].number = type;
+	return (int64_t)types->count++;
+}
+
+int64_t type_table_number(struct types *types, uint64_t process, uint64_t type)
+{
+	struct type_key key = {process, type};
+	uint64_t *number = map_put(types->index, &key, NULL);
+	int64_t made;
+
+	if (!number)
+		return -ENOMEM;
+	if (*number)
+		return (int64_t)*number;
+	made = new_type(types, process, type);
+	if (made > 0)
+		*number = (uint64_t)made;
+	return made;
+}
+
+int type_table_name(struct types *types, uint64_t process, uint64_t type, const char *name)
+{
+	struct type_key key = {process, type};
+	int64_t number = type_table_number(types, process, type);
+
+	if (number < 0)
+		return (int)number;
+	if (types->items[number].name && name && strcmp(types->items[number].name, name) != 0) {
+		number = new_type(types, process, type);
+		if (number < 0)
+			return (int)number;
+		*map_get(types->index, &key) = (uint64_t)number;
+	}
+	if (name)
+		types->items[number].name = name;
+	return 0;
+}
+
+/* A forked child goes on with its parent's types. */
+static const char *find_name(const struct types *types, const struct tasks *tasks,
+			     const struct type *type, struct arena *arena)
+{
+	const struct process *process = tasks_find_process(tasks, type->process);
+	char *name;
+
+	if (type->name)
+		return type->name;
+	for (int i = 0; process && process->parent && i < ANCESTORS_MAX; i++) {
+		struct type_key key = {process->parent, type->number};
+		const uint64_t *number = map_get(types->index, &key);
+
+		if (number && types->items[*number].name)
+			return types->items[*number].name;
+		process = tasks_find_process(tasks, process->parent);
+	}
+	name = arena_alloc(arena, 40);
+	if (name)
+		snprintf(name, 40, "type %llu", (unsigned long long)type->number);
+	return name;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct type *)a)->name, ((const struct type *)b)->name);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct model_type *x = a, *y = b;
+
+	if (x->bytes.value != y->bytes.value)
+		return x->bytes.value < y->bytes.value ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void merge_type(struct type *into, const struct type *from)
+{
+	into->samples += from->samples;
+	into->fates += from->fates;
+	tally_merge(&into->bytes, &from->bytes);
+	tally_merge(&into->objects, &from->objects);
+	share_merge(&into->survived, &from->survived);
+	into->live_bytes += from->live_bytes;
+	into->gc_ns += from->gc_ns;
+}
+
+static void add_row(struct model *model, const struct type *type)
+{
+	struct model_type *row = &model->types[model->n_types++];
+
+	row->name = type->name;
+	row->samples = type->samples;
+	row->fates = type->fates;
+	row->bytes = tally_estimate(&type->bytes);
+	row->objects = tally_estimate(&type->objects);
+	row->survived = share_estimate(&type->survived);
+	row->live_bytes = type->live_bytes > 0 ? type->live_bytes : 0;
+	row->gc_ns = type->gc_ns;
+}
+
+int type_table_finish(struct types *types, const struct tasks *tasks, struct model *model)
+{
+	struct type *sum = NULL;
+	size_t used = 1;
+
+	model->types = calloc(types->count, sizeof(*model->types));
+	if (!model->types)
+		return -ENOMEM;
+	for (size_t i = 1; i < types->count; i++) {
+		types->items[i].name = find_name(types, tasks, &types->items[i], model->arena);
+		if (!types->items[i].name)
+			return -ENOMEM;
+	}
+	/* Names without samples go: a program may have thousands of types. */
+	for (size_t i = 1; i < types->count; i++)
+		if (types->items[i].samples)
+			types->items[used++] = types->items[i];
+	if (used > 1)
+		qsort(types->items + 1, used - 1, sizeof(*types->items), by_name);
+	for (size_t i = 1; i < used; i++) {
+		if (sum && strcmp(sum->name, types->items[i].name) == 0) {
+			merge_type(sum, &types->items[i]);
+			continue;
+		}
+		if (sum)
+			add_row(model, sum);
+		sum = &types->items[i];
+	}
+	if (sum)
+		add_row(model, sum);
+	qsort(model->types, model->n_types, sizeof(*model->types), by_bytes);
+	return 0;
+}
