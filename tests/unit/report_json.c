@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report_json.c: tests of the report for programs: it is JSON, and every key is there. */
+#include <jansson.h>
+
+#include "report/report.h"
+#include "synthetic_app.h"
+
+static json_t *parse(const struct model *model, uint64_t top)
+{
+	struct report_options options = {.top = top};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_error_t error;
+	json_t *object;
+
+	CHECK_EQ(report_json(model, &options, out), 0);
+	CHECK_EQ(fclose(out), 0);
+	object = json_loadb(text, size, 0, &error);
+	if (!object)
+		test_fail(__FILE__, __LINE__, "%s in line %d", error.text, error.line);
+	free(text);
+	return object;
+}
+
+/* What lies at a path such as "gc.minor.count"; a number is an index. */
+static json_t *at(json_t *value, const char *path)
+{
+	char *copy = strdup(path), *rest = copy;
+
+	for (char *part; value && (part = strsep(&rest, "."));)
+		value = json_is_array(value) ? json_array_get(value, strtoul(part, NULL, 10))
+					     : json_object_get(value, part);
+	free(copy);
+	return value;
+}
+
+/* i integer, n number, s text, b truth, a list, o object, 0 null; with ? also null. */
+static const char *const keys[] = {
+	"file s",
+	"command.0 s",
+	"clock s",
+	"duration_ns i",
+	"exit_status i",
+	"streams.alloc.attached b",
+	"streams.alloc.why_not s?",
+	"streams.alloc.events i",
+	"streams.alloc.lost i",
+	"streams.gc.attached b",
+	"streams.cpu.lost i",
+	"streams.syscall.events i",
+	"streams.sched.why_not s",
+	"streams.process.attached b",
+	"alloc.samples i",
+	"alloc.period i",
+	"alloc.bytes.estimate i",
+	"alloc.bytes.low i",
+	"alloc.bytes.high i",
+	"alloc.objects.estimate i",
+	"alloc.objects.low i",
+	"alloc.objects.high i",
+	"alloc.types.0.name s",
+	"alloc.types.0.samples i",
+	"alloc.types.0.bytes.estimate i",
+	"alloc.types.0.objects.high i",
+	"alloc.types.0.survived n",
+	"alloc.types.0.live_bytes i",
+	"alloc.types.0.survived_low n",
+	"alloc.types.0.survived_high n",
+	"gc.minor.count i",
+	"gc.minor.total_ns i",
+	"gc.minor.p50_ns i",
+	"gc.minor.p99_ns i",
+	"gc.minor.max_ns i",
+	"gc.major.count i",
+	"gc.major.p50_ns 0",
+	"gc.major.cycles i",
+	"gc.promoted_bytes i",
+	"gc.heap_peak_bytes i",
+	"cpu.samples i",
+	"cpu.frequency_hz i",
+	"cpu.on_cpu_ns i",
+	"cpu.in_gc_ns i",
+	"functions.0.name s",
+	"functions.0.module s?",
+	"functions.0.runtime s",
+	"functions.0.cpu_self_ns i",
+	"functions.0.cpu_total_ns i",
+	"functions.0.alloc_self_bytes i",
+	"functions.0.alloc_total_bytes i",
+	"functions.0.survived_bytes i",
+	"functions.0.gc_ns i",
+	"functions.0.gc_self_ns i",
+	"functions.0.syscall_ns i",
+	"functions.0.file s?",
+	"functions.0.line i?",
+	"syscalls.0.name s",
+	"syscalls.0.count i",
+	"syscalls.0.errors i",
+	"syscalls.0.total_ns i",
+	"syscalls.0.p50_ns i",
+	"syscalls.0.p99_ns i",
+	"syscalls.0.max_ns i",
+	"syscalls.0.in_gc_count i",
+	"syscalls.0.in_gc_ns i",
+	"threads.0.tid i",
+	"threads.0.pid i",
+	"threads.0.name s?",
+	"threads.0.cpu_ns i",
+	"threads.0.alloc_bytes i",
+	"threads.0.samples i",
+	"stacks.complete n",
+	"stacks.unfinished.user_end i",
+	"losses.0.count i",
+};
+
+static bool is_of_kind(const json_t *value, const char *kind)
+{
+	return (kind[0] == 'i' && json_is_integer(value)) ||
+	       (kind[0] == 'n' && json_is_number(value)) ||
+	       (kind[0] == 's' && json_is_string(value)) ||
+	       (kind[0] == 'b' && json_is_boolean(value)) ||
+	       ((kind[0] == '0' || kind[1] == '?') && json_is_null(value));
+}
+
+static void check_keys(json_t *object)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		char path[64], kind[4];
+		const json_t *value;
+
+		CHECK_EQ(sscanf(keys[i], "%63s %3s", path, kind), 2);
+		value = at(object, path);
+		if (!value)
+			test_fail(__FILE__, __LINE__, "there is no %s", path);
+		if (!is_of_kind(value, kind))
+			test_fail(__FILE__, __LINE__, "%s is of another kind", path);
+	}
+}
+
+TEST(every_promised_key_is_there)
+{
+	struct app app;
+	struct model *model;
+	json_t *object;
+
+	synthetic_app(&app, 40, true);
+	/* A stack that ends early, outside the C library. */
+	PUT(&app.synthetic, cpu, .time = app.time, .thread = 1, .quality = 64,
+	    .stack = synthetic_stack(
+		    &app.synthetic,
+		    (uint64_t[]){profile_writer_native(app.synthetic.writer, 0, 1), 0}));
+	synthetic_end(&app.synthetic, app.time + 1000);
+	model = synthetic_model(&app.synthetic);
+	object = parse(model, 0);
+	check_keys(object);
+	CHECK_STR(json_string_value(at(object, "clock")), "CLOCK_MONOTONIC");
+	CHECK_EQ(json_array_size(at(object, "functions")), model->n_functions);
+	json_decref(object);
+	object = parse(model, 2);
+	CHECK_EQ(json_array_size(at(object, "functions")), 2);
+	CHECK_EQ(json_array_size(at(object, "alloc.types")), 2);
+	json_decref(object);
+	model_free(model);
+	synthetic_free(&app.synthetic);
+}
+
+TEST(what_is_not_known_is_null)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	json_t *object;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, stream, .stream = 1, .name = bytes_of("alloc"), .attached = 0,
+	    .why_not = bytes_of("no gcprof probes"));
+	CHECK_EQ(profile_writer_close(synthetic.writer), 0);
+	model = synthetic_load(&synthetic, synthetic.size);
+	object = parse(model, 0);
+	CHECK(json_is_null(at(object, "exit_status")));
+	CHECK(json_is_null(at(object, "alloc.bytes.estimate")));
+	CHECK(json_is_null(at(object, "cpu.on_cpu_ns")));
+	CHECK(json_is_null(at(object, "stacks.complete")));
+	CHECK(json_is_null(at(object, "alloc.period")));
+	CHECK_STR(json_string_value(at(object, "streams.alloc.why_not")), "no gcprof probes");
+	CHECK(json_is_false(at(object, "streams.alloc.attached")));
+	CHECK_EQ(json_array_size(at(object, "functions")), 0);
+	json_decref(object);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(figures_agree_with_the_model)
+{
+	struct app app;
+	struct model *model;
+	json_t *object, *row;
+	size_t i;
+	double gc = 0, cpu = 0;
+
+	synthetic_app(&app, 100, false);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	model = synthetic_model(&app.synthetic);
+	object = parse(model, 0);
+	json_array_foreach(at(object, "functions"), i, row)
+	{
+		gc += json_number_value(at(row, "gc_self_ns"));
+		cpu += json_number_value(at(row, "cpu_self_ns"));
+	}
+	CHECK(is_near(gc, json_number_value(at(object, "gc.minor.total_ns")), 100));
+	CHECK(is_near(cpu, json_number_value(at(object, "cpu.on_cpu_ns")), 100));
+	CHECK_EQ(json_integer_value(at(object, "alloc.samples")), 600);
+	CHECK_EQ(json_integer_value(at(object, "gc.minor.count")), 100);
+	CHECK_EQ(json_integer_value(at(object, "streams.cpu.events")), 700);
+	json_decref(object);
+	model_free(model);
+	synthetic_free(&app.synthetic);
+}

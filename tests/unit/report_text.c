@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report_text.c: tests of the report for people: widths, units, names, what it says. */
+#include "model/text.h"
+#include "report/page.h"
+#include "report/report.h"
+#include "report/units.h"
+#include "synthetic_app.h"
+
+static char *print(const struct model *model, const struct report_options *options)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	CHECK_EQ(report_text(model, options, out), 0);
+	CHECK_EQ(fclose(out), 0);
+	return text;
+}
+
+/* The widest line; every character must be printable UTF-8. */
+static int widest_line(const char *text)
+{
+	int widest = 0;
+
+	while (*text) {
+		size_t size = strcspn(text, "\n");
+		char *line = strndup(text, size);
+		int width = text_width(line);
+		uint32_t character;
+
+		for (size_t at = 0, length; at < size; at += length) {
+			length = utf8_decode(line + at, size - at, &character);
+			CHECK(length > 0 && character >= 32 && character != 127);
+		}
+		widest = width > widest ? width : widest;
+		CHECK(size == 0 || line[size - 1] != ' ');
+		free(line);
+		text += size + (text[size] == '\n');
+	}
+	return widest;
+}
+
+TEST(no_line_is_wider_than_the_page)
+{
+	struct app app;
+	struct model *model;
+
+	synthetic_app(&app, 40, true);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	model = synthetic_model(&app.synthetic);
+	for (int width = REPORT_WIDTH_MIN; width <= 220; width += 7) {
+		struct report_options options = {.width = width, .verbose = width % 2};
+		char *text = print(model, &options);
+
+		printf("%d: %d\n", width, widest_line(text));
+		CHECK(widest_line(text) <= width);
+		free(text);
+	}
+	model_free(model);
+	synthetic_free(&app.synthetic);
+}
+
+TEST(it_says_what_there_is)
+{
+	static const char *const phrases[] = {
+		"build/workloads/indexer /usr/share/doc\n",
+		"exit status 0",
+		"somewhere-else",
+		"not recorded: sched (not asked for)",
+		"40 pauses for collections",
+		"timer 999 Hz; an allocation sample every 512 KiB",
+		"gc_minor_collect",
+		"(index-file path)",
+		"indexer.lisp:42",
+		"posting",
+		"node of the tree",
+		"\nTypes\n",
+		"\nSystem calls\n",
+		"\nThreads\n",
+		"1,234 timer samples were lost: the ring was full",
+	};
+	struct report_options options = {.width = 160};
+	struct app app;
+	struct model *model;
+	char *text;
+
+	synthetic_app(&app, 40, true);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	model = synthetic_model(&app.synthetic);
+	text = print(model, &options);
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++)
+		if (!strstr(text, phrases[i]))
+			test_fail(__FILE__, __LINE__, "\"%s\" is not in\n%s", phrases[i], text);
+	CHECK(!strstr(text, "Nothing was lost"));
+	CHECK(!strstr(text, "end of this profile is missing"));
+	CHECK(!strchr(text, '\033'));
+	free(text);
+	options.colour = true;
+	options.top = 3;
+	text = print(model, &options);
+	CHECK(strchr(text, '\033') != NULL);
+	CHECK(strstr(text, "Functions (3 of 15, ") != NULL);
+	free(text);
+	model_free(model);
+	synthetic_free(&app.synthetic);
+}
+
+TEST(a_missing_end_stands_at_the_top)
+{
+	struct report_options options = {.width = 80};
+	struct app app;
+	struct model *model;
+	char *text, *warning;
+
+	synthetic_app(&app, 10, false);
+	CHECK_EQ(profile_writer_close(app.synthetic.writer), 0);
+	model = synthetic_load(&app.synthetic, app.synthetic.size);
+	CHECK_EQ(model->state, PROFILE_UNFINISHED);
+	text = print(model, &options);
+	warning = strstr(text, "The end of this profile is missing");
+	CHECK(warning && warning < strstr(text, "Functions"));
+	CHECK(strstr(text, "Nothing was lost") != NULL);
+	free(text);
+	model_free(model);
+	synthetic_free(&app.synthetic);
+}
+
+TEST(an_empty_profile_is_a_report_too)
+{
+	struct report_options options = {.width = 80, .verbose = true};
+	struct synthetic synthetic;
+	struct model *model;
+	char *text;
+
+	synthetic_begin(&synthetic);
+	CHECK_EQ(profile_writer_close(synthetic.writer), 0);
+	model = synthetic_load(&synthetic, synthetic.size);
+	text = print(model, &options);
+	CHECK(widest_line(text) <= 80);
+	CHECK(strstr(text, "CPU time was not recorded") != NULL);
+	free(text);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+/* Names in every place where a profile can put one. */
+TEST(hostile_names_are_harmless)
+{
+	static const char evil[] = "\033]0;owned\007\xff\xfe\r\n\xe2\x80\xae evil \xc2\x9b 31m";
+	struct report_options options = {.width = 100};
+	struct synthetic synthetic;
+	struct model *model;
+	char *printed;
+	uint64_t frame, name;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, argument, .text = {evil, sizeof(evil)});
+	PUT(&synthetic, meta, .key = bytes_of("host"), .value = bytes_of(evil));
+	PUT(&synthetic, meta, .key = bytes_of("kernel"), .value = bytes_of(evil));
+	PUT(&synthetic, stream, .stream = 5, .name = bytes_of(evil), .why_not = bytes_of(evil));
+	synthetic_process(&synthetic, 1000);
+	name = synthetic_string(&synthetic, evil);
+	frame = synthetic_function(&synthetic, evil, 1, evil);
+	PUT(&synthetic, comm, .time = 1, .thread = 1, .name = name);
+	PUT(&synthetic, type, .process = 1, .type = 1, .name = name);
+	PUT(&synthetic, alloc, .time = 2000, .thread = 1, .sample = 1, .type = 1, .size = 1000000,
+	    .period = 1, .stack = synthetic_stack(&synthetic, (uint64_t[]){frame, 0}));
+	PUT(&synthetic, loss_kind, .kind = 3, .stream = 1, .severity = 1, .name = bytes_of(evil),
+	    .text = bytes_of(evil));
+	PUT(&synthetic, loss, .time = 1500, .kind = 3, .count = 3);
+	synthetic_end(&synthetic, 3000);
+	model = synthetic_model(&synthetic);
+	printed = print(model, &options);
+	CHECK(widest_line(printed) <= 100);
+	CHECK(strstr(printed, "\\x1b]0;owned\\x07") != NULL);
+	free(printed);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(units_have_three_digits)
+{
+	CHECK_STR(unit_bytes(0).text, "0 B");
+	CHECK_STR(unit_bytes(999).text, "999 B");
+	CHECK_STR(unit_bytes(1000).text, "0.98 KiB");
+	CHECK_STR(unit_bytes(1048576 * 1.5).text, "1.50 MiB");
+	CHECK_STR(unit_bytes(1023.9 * 1024).text, "1.00 MiB");
+	CHECK_STR(unit_bytes(1e30).text, "999999 EiB");
+	CHECK_STR(unit_time(999).text, "999 ns");
+	CHECK_STR(unit_time(9996).text, "10.0 us");
+	CHECK_STR(unit_time(12345678).text, "12.3 ms");
+	CHECK_STR(unit_time(999.6e6).text, "1.00 s");
+	CHECK_STR(unit_time(3600e9).text, "60.0 min");
+	CHECK_STR(unit_time(-1).text, "0 ns");
+	CHECK_STR(unit_count(0).text, "0");
+	CHECK_STR(unit_count(1234567).text, "1,234,567");
+	CHECK_STR(unit_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+	CHECK_STR(unit_percent(0.12345).text, "12.3%");
+	CHECK_STR(unit_percent(0.0001).text, "<0.1%");
+	CHECK_STR(unit_percent(1).text, "100%");
+	CHECK_STR(unit_rough(12345).text, "12.3 k");
+}
+
+TEST(long_names_are_cut_in_the_middle)
+{
+	static const struct column columns[] = {{NULL, "n", false, 0, 0},
+						{NULL, "name", true, 0, 10}};
+	struct page page = {NULL, 28, false};
+	struct table *table = table_create(columns, 2);
+	char *text = NULL;
+	size_t size;
+
+	page.out = open_memstream(&text, &size);
+	table_cell(table, "1");
+	table_cell(table, "begin_of_a_very_long_name_and_end");
+	table_cell(table, "2");
+	table_cell(table,
+		   "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac"
+		   "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac");
+	table_cell(table, "3");
+	table_cell(table, "short");
+	CHECK_EQ(table_print(table, &page), 0);
+	table_free(table);
+	fclose(page.out);
+	CHECK(strstr(text, "1  begin_of_a_ve\xe2\x80\xa6"
+			   "e_and_end\n") != NULL);
+	CHECK(strstr(text, "3  short\n") != NULL);
+	CHECK(widest_line(text) <= 28);
+	free(text);
+}

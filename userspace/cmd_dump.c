@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cmd_dump.c: gcprof dump: prints every record of a profile as a line of JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "profile/reader.h"
+#include "profile/record_json.h"
+#include "profile/status.h"
+#include "util/log.h"
+
+static int open_profile(const char *path, struct profile_reader **out)
+{
+	struct source *source;
+	int err = source_file_open(path, &source);
+
+	return err ? err : profile_reader_open(source, out);
+}
+
+/* Prints all records; a negative errno if they cannot be read or printed. */
+static int dump(struct profile_reader *reader)
+{
+	struct record record;
+	int more;
+
+	while ((more = profile_reader_next(reader, &record)) > 0) {
+		record_json(stdout, &record);
+		putchar('\n');
+		if (ferror(stdout))
+			break;
+	}
+	if (more < 0)
+		return more;
+	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
+}
+
+/* Says what is missing; the exit code. */
+static int judge(const char *path, const struct profile_reader *reader)
+{
+	struct profile_status status;
+
+	profile_reader_status(reader, &status);
+	if (status.state == PROFILE_DAMAGED) {
+		log_error("%s: %s (byte %" PRIu64 ")", path, profile_state_text(status.state),
+			  status.bytes);
+		return EXIT_FAILURE;
+	}
+	if (status.state != PROFILE_COMPLETE)
+		log_warning("%s: %s", path, profile_state_text(status.state));
+	if (status.unknown)
+		log_warning("%s: skipped %" PRIu64
+			    " records of kinds that this gcprof does not know",
+			    path, status.unknown);
+	return EXIT_SUCCESS;
+}
+
+static int run(int argc, char **argv)
+{
+	int first = options_parse(&cmd_dump, NULL, argc, argv);
+	const char *path = "gcprof.data";
+	struct profile_reader *reader;
+	int err, status;
+
+	if (first < 0 || argc - first > 1) {
+		if (first >= 0)
+			log_error("dump: only one file can be given, not also '%s'",
+				  argv[first + 1]);
+		return EXIT_USAGE;
+	}
+	if (first < argc)
+		path = argv[first];
+	err = open_profile(path, &reader);
+	if (err) {
+		log_error("%s: %s", path, profile_error_text(err));
+		return EXIT_FAILURE;
+	}
+	err = dump(reader);
+	if (err)
+		log_error("%s: %s", path, strerror(-err));
+	status = err ? EXIT_FAILURE : judge(path, reader);
+	profile_reader_close(reader);
+	return status;
+}
+
+const struct command cmd_dump = {
+	.name = "dump",
+	.usage = "[FILE]",
+	.summary = "print every record of a profile as a line of JSON",
+	.run = run,
+};

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cmd_info.c: gcprof info: shows how and when a profile was recorded, and whether it is whole. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "commands.h"
+#include "profile/record_json.h"
+#include "profile/status.h"
+#include "profile/summary.h"
+#include "util/log.h"
+
+struct info_options {
+	int json;
+};
+
+static const char *const end_reasons[] = {"unknown", "program ended", "interrupted",
+					  "duration over", "error"};
+static const char *const severities[] = {"unknown", "lost", "cut", "held"};
+
+static const char *end_reason(const struct summary *summary)
+{
+	uint64_t reason = summary->end.reason;
+
+	return end_reasons[reason < 5 ? reason : 0];
+}
+
+static const char *severity(const struct summary_loss *loss)
+{
+	return severities[loss->severity < 4 ? loss->severity : 0];
+}
+
+/* From the release of the program to the end, or as far as the file goes. */
+static uint64_t duration(const struct summary *summary)
+{
+	uint64_t end = summary->has_end ? summary->end.time : summary->last_time;
+
+	return summary->has_recording && end > summary->recording.start
+		       ? end - summary->recording.start
+		       : 0;
+}
+
+/* A text from the profile: it may hold anything, so control characters are shown escaped. */
+static void put_text(const char *text)
+{
+	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+		if (*at < 0x20 || *at == 0x7f)
+			printf("\\x%02x", *at);
+		else
+			putchar(*at);
+	}
+}
+
+static void put_label(const char *label)
+{
+	printf("%-14s", label);
+}
+
+static void put_pairs(const struct summary *summary)
+{
+	const struct summary_pair *facts = (const void *)summary->facts.data;
+	const struct summary_pair *words = (const void *)summary->command.data;
+
+	put_label("command");
+	for (size_t i = 0; i < summary->command.size / sizeof(*words); i++) {
+		if (i)
+			putchar(' ');
+		put_text(words[i].value);
+	}
+	putchar('\n');
+	for (size_t i = 0; i < summary->facts.size / sizeof(*facts); i++) {
+		put_text(facts[i].key);
+		printf("%*s ", 13 - (int)strnlen(facts[i].key, 13), "");
+		put_text(facts[i].value);
+		putchar('\n');
+	}
+}
+
+static void put_end(const struct summary *summary)
+{
+	int status = (int)summary->end.status;
+
+	put_label("end");
+	if (!summary->has_end) {
+		printf("missing\n");
+		return;
+	}
+	printf("%s", end_reason(summary));
+	if (summary->end.reason == 1 && WIFSIGNALED(status))
+		printf(", killed by signal %d", WTERMSIG(status));
+	else if (summary->end.reason == 1)
+		printf(", exit status %d", WEXITSTATUS(status));
+	putchar('\n');
+}
+
+static void put_recording(const struct summary *summary)
+{
+	const struct record_recording *recording = &summary->recording;
+
+	put_label("duration");
+	printf("%.3f s\n", (double)duration(summary) / 1e9);
+	put_end(summary);
+	if (!summary->has_recording)
+		return;
+	put_label("options");
+	printf("timer %" PRIu64 " Hz", recording->frequency);
+	if (recording->period)
+		printf(", allocation period %" PRIu64 " bytes", recording->period);
+	else
+		printf(", allocation period as the program has it");
+	if (recording->ceiling)
+		printf(", at most %" PRIu64 " samples/s", recording->ceiling);
+	printf("\n%-14ssystem calls one by one: %" PRIu64 " short ones/s and CPU, all from %" PRIu64
+	       " us on; with stack from %" PRIu64 " us on\n",
+	       "", recording->syscall_rate, recording->syscall_slow / 1000,
+	       recording->syscall_stack / 1000);
+}
+
+static void put_clock(const struct summary *summary)
+{
+	const struct record_clock *first = (const void *)summary->clocks.data;
+	struct summary_clock clock;
+	char date[64] = "";
+	struct tm tm;
+	time_t seconds;
+
+	summary_clock(summary, &clock);
+	put_label("clock");
+	printf("CLOCK_MONOTONIC, %zu pairs, read within %" PRIu64 " ns\n", clock.pairs,
+	       clock.bracket_ns);
+	if (!clock.pairs)
+		return;
+	seconds = (time_t)(first->realtime / 1000000000);
+	if (gmtime_r(&seconds, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	printf("%-14sREALTIME   begins at %s, offset %+.9f s, drift %+.3f ppm (%+" PRId64 " ns)\n",
+	       "", date, (double)clock.offset_ns / 1e9, clock.realtime_ppm, clock.step_ns);
+	if (clock.tsc_mhz > 0)
+		printf("%-14sTSC        %.6f MHz, strays %.0f ns (%.3f ppm)\n", "", clock.tsc_mhz,
+		       clock.tsc_stray_ns, clock.tsc_stray_ppm);
+}
+
+static void put_streams(const struct summary *summary)
+{
+	printf("streams\n");
+	for (size_t i = 0; i < SUMMARY_STREAMS; i++) {
+		const struct summary_stream *stream = &summary->streams[i];
+
+		if (!stream->known)
+			continue;
+		printf("  ");
+		put_text(stream->name);
+		printf("%*s", 12 - (int)strnlen(stream->name, 12), "");
+		if (stream->attached) {
+			printf("%" PRIu64 " events\n", stream->events);
+		} else {
+			printf("not recorded: ");
+			put_text(stream->why_not);
+			putchar('\n');
+		}
+	}
+}
+
+static void put_losses(const struct summary *summary)
+{
+	bool any = false;
+
+	printf("losses\n");
+	for (size_t i = 0; i < SUMMARY_LOSSES; i++) {
+		const struct summary_loss *loss = &summary->losses[i];
+
+		if (!loss->count)
+			continue;
+		any = true;
+		printf("  %" PRIu64 " ", loss->count);
+		put_text(loss->known ? loss->text : "losses of a kind that is not described");
+		putchar('\n');
+	}
+	if (!any)
+		printf("  none\n");
+}
+
+static void put_file(const char *path, const struct summary *summary)
+{
+	const struct profile_status *status = &summary->status;
+	const char *fault = profile_state_text(status->state);
+
+	put_label("file");
+	put_text(path);
+	printf("\n%-14sformat %" PRIu64 ", %" PRIu64 " chunks, %" PRIu64 " bytes (%" PRIu64
+	       " plain), %" PRIu64 " records\n",
+	       "", status->version, status->chunks, status->bytes, status->plain_bytes,
+	       status->records);
+	put_label("state");
+	if (!fault)
+		printf("complete\n");
+	else if (status->state == PROFILE_DAMAGED)
+		printf("damaged at byte %" PRIu64 ": %s\n", status->bytes, fault);
+	else
+		printf("%s: %s\n", profile_state_name(status->state), fault);
+	if (status->unknown)
+		printf("%-14s%" PRIu64 " records are of kinds that this gcprof does not know\n", "",
+		       status->unknown);
+}
+
+static void print_text(const char *path, const struct summary *summary)
+{
+	put_file(path, summary);
+	put_pairs(summary);
+	put_recording(summary);
+	put_clock(summary);
+	put_streams(summary);
+	put_losses(summary);
+}
+
+static void json_string(const char *text)
+{
+	json_text(stdout, (struct bytes){text ? text : "", text ? strlen(text) : 0});
+}
+
+static void json_status(const char *path, const struct summary *summary)
+{
+	const struct profile_status *status = &summary->status;
+	const char *fault = profile_state_text(status->state);
+
+	printf("{\"file\":");
+	json_string(path);
+	printf(",\"format\":%" PRIu64 ",\"state\":\"%s\",\"fault\":", status->version,
+	       profile_state_name(status->state));
+	if (fault)
+		json_string(fault);
+	else
+		printf("null");
+	printf(",\"chunks\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"plain_bytes\":%" PRIu64
+	       ",\"records\":%" PRIu64 ",\"unknown_records\":%" PRIu64,
+	       status->chunks, status->bytes, status->plain_bytes, status->records,
+	       status->unknown);
+}
+
+static void json_pairs(const struct summary *summary)
+{
+	const struct summary_pair *facts = (const void *)summary->facts.data;
+	const struct summary_pair *words = (const void *)summary->command.data;
+
+	printf(",\"command\":[");
+	for (size_t i = 0; i < summary->command.size / sizeof(*words); i++) {
+		if (i)
+			putchar(',');
+		json_string(words[i].value);
+	}
+	printf("],\"facts\":{");
+	for (size_t i = 0; i < summary->facts.size / sizeof(*facts); i++) {
+		if (i)
+			putchar(',');
+		json_string(facts[i].key);
+		putchar(':');
+		json_string(facts[i].value);
+	}
+	putchar('}');
+}
+
+static void json_recording(const struct summary *summary)
+{
+	struct summary_clock clock;
+
+	summary_clock(summary, &clock);
+	printf(",\"duration_ns\":%" PRIu64, duration(summary));
+	if (summary->has_end)
+		printf(",\"end\":{\"reason\":\"%s\",\"status\":%" PRIu64 ",\"time\":%" PRIu64 "}",
+		       end_reason(summary), summary->end.status, summary->end.time);
+	else
+		printf(",\"end\":null");
+	printf(",\"recording\":{\"start\":%" PRIu64 ",\"frequency_hz\":%" PRIu64
+	       ",\"period\":%" PRIu64 ",\"ceiling\":%" PRIu64 ",\"syscall_rate\":%" PRIu64
+	       ",\"syscall_slow_ns\":%" PRIu64 ",\"syscall_stack_ns\":%" PRIu64 ",\"user\":%" PRIu64
+	       "}",
+	       summary->recording.start, summary->recording.frequency, summary->recording.period,
+	       summary->recording.ceiling, summary->recording.syscall_rate,
+	       summary->recording.syscall_slow, summary->recording.syscall_stack,
+	       summary->recording.user);
+	printf(",\"clock\":{\"name\":\"CLOCK_MONOTONIC\",\"pairs\":%zu,\"bracket_ns\":%" PRIu64
+	       ",\"realtime_offset_ns\":%" PRId64 ",\"realtime_step_ns\":%" PRId64
+	       ",\"realtime_ppm\":%.6f,\"tsc_mhz\":%.6f,\"tsc_stray_ns\":%.1f,"
+	       "\"tsc_stray_ppm\":%.6f}",
+	       clock.pairs, clock.bracket_ns, clock.offset_ns, clock.step_ns, clock.realtime_ppm,
+	       clock.tsc_mhz, clock.tsc_stray_ns, clock.tsc_stray_ppm);
+}
+
+static void json_streams(const struct summary *summary)
+{
+	const char *comma = "";
+
+	printf(",\"streams\":{");
+	for (size_t i = 0; i < SUMMARY_STREAMS; i++) {
+		const struct summary_stream *stream = &summary->streams[i];
+
+		if (!stream->known)
+			continue;
+		printf("%s", comma);
+		comma = ",";
+		json_string(stream->name);
+		printf(":{\"attached\":%s,\"why_not\":", stream->attached ? "true" : "false");
+		if (stream->attached)
+			printf("null");
+		else
+			json_string(stream->why_not);
+		printf(",\"events\":%" PRIu64 "}", stream->events);
+	}
+	putchar('}');
+}
+
+static void json_losses(const struct summary *summary)
+{
+	const char *comma = "";
+
+	printf(",\"losses\":[");
+	for (size_t i = 0; i < SUMMARY_LOSSES; i++) {
+		const struct summary_loss *loss = &summary->losses[i];
+
+		if (!loss->count)
+			continue;
+		printf("%s{\"kind\":%zu,\"count\":%" PRIu64 ",\"severity\":\"%s\",\"name\":", comma,
+		       i, loss->count, severity(loss));
+		comma = ",";
+		json_string(loss->name);
+		printf(",\"text\":");
+		json_string(loss->text);
+		putchar('}');
+	}
+	putchar(']');
+}
+
+static void print_json(const char *path, const struct summary *summary)
+{
+	json_status(path, summary);
+	json_pairs(summary);
+	json_recording(summary);
+	json_streams(summary);
+	json_losses(summary);
+	printf("}\n");
+}
+
+static int open_profile(const char *path, struct profile_reader **out)
+{
+	struct source *source;
+	int err = source_file_open(path, &source);
+
+	return err ? err : profile_reader_open(source, out);
+}
+
+/* Prints everything about the file; the exit code. */
+static int show(const char *path, const struct info_options *options)
+{
+	struct profile_reader *reader;
+	struct summary summary;
+	int err = open_profile(path, &reader);
+
+	if (err) {
+		log_error("%s: %s", path, profile_error_text(err));
+		return EXIT_FAILURE;
+	}
+	err = summary_read(reader, &summary);
+	if (!err && options->json)
+		print_json(path, &summary);
+	else if (!err)
+		print_text(path, &summary);
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = -EIO;
+	if (err)
+		log_error("%s: %s", path, strerror(-err));
+	else if (summary.status.state == PROFILE_DAMAGED)
+		log_error("%s: %s", path, profile_state_text(summary.status.state));
+	else if (summary.status.state != PROFILE_COMPLETE)
+		log_warning("%s: %s", path, profile_state_text(summary.status.state));
+	if (summary.status.state == PROFILE_DAMAGED)
+		err = -EBADMSG;
+	summary_free(&summary);
+	profile_reader_close(reader);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run(int argc, char **argv)
+{
+	struct info_options options = {0};
+	const char *path = NULL;
+
+	/* Options may stand before and behind the file. */
+	for (;;) {
+		int first = options_parse(&cmd_info, &options, argc, argv);
+
+		if (first < 0)
+			return EXIT_USAGE;
+		if (first == argc)
+			break;
+		if (path) {
+			log_error("info: only one file can be given, not also '%s'", argv[first]);
+			return EXIT_USAGE;
+		}
+		path = argv[first];
+		argc -= first;
+		argv += first;
+	}
+	return show(path ? path : "gcprof.data", &options);
+}
+
+static const struct option_row rows[] = {
+	{"json", 0, OPTION_FLAG, offsetof(struct info_options, json), 0, 0, NULL,
+	 "print one JSON object"},
+	{0},
+};
+
+const struct command cmd_info = {
+	.name = "info",
+	.usage = "[OPTIONS] [FILE]",
+	.summary = "show how and when a profile was recorded, and whether it is whole",
+	.options = rows,
+	.run = run,
+};

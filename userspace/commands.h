@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* commands.h: the verbs; each is defined in its cmd_*.c. */
+#ifndef GCPROF_COMMANDS_H
+#define GCPROF_COMMANDS_H
+
+#include "util/options.h"
+
+extern const struct command cmd_record;
+extern const struct command cmd_report;
+extern const struct command cmd_info;
+extern const struct command cmd_dump;
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* main.c: the gcprof program: finds the verb and runs it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "util/log.h"
+
+static const struct command *const commands[] = {
+	&cmd_record,
+	&cmd_report,
+	&cmd_info,
+	&cmd_dump,
+};
+
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE *out)
+{
+	fprintf(out, "Usage: gcprof COMMAND [OPTIONS]\n"
+		     "Profiles garbage-collected programs: allocations, collections, CPU time and\n"
+		     "system calls on one clock.\n\n"
+		     "  sudo gcprof record -- ./app    record a program into gcprof.data\n"
+		     "  gcprof report                  show what it did\n\n"
+		     "Commands:\n");
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(out, "  %-8s  %s\n", commands[i]->name, commands[i]->summary);
+	fprintf(out, "\n'gcprof COMMAND --help' shows a command's options; 'gcprof --version' the "
+		     "version.\n");
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+
+	if (!word) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+		printf("gcprof %s\n", GCPROF_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (strcmp(word, commands[i]->name) == 0)
+			return commands[i]->run(argc - 1, argv + 1);
+	}
+	log_error("%s: no such command\nTry 'gcprof --help'.", word);
+	return EXIT_USAGE;
+}

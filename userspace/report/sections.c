@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sections.c: the tables of the text report. */
+#include "sections.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "units.h"
+
+#define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
+
+static void cell_time(struct table *table, double ns)
+{
+	table_cell(table, ns > 0 ? unit_time(ns).text : NULL);
+}
+
+static void cell_bytes(struct table *table, double bytes)
+{
+	table_cell(table, bytes >= 0.5 ? unit_bytes(bytes).text : NULL);
+}
+
+static void cell_count(struct table *table, uint64_t count)
+{
+	table_cell(table, count ? unit_count(count).text : NULL);
+}
+
+static void cell_share(struct table *table, double part, double whole)
+{
+	table_cell(table, part > 0 && whole > 0 ? unit_percent(part / whole).text : NULL);
+}
+
+/* A share that may rightly be 0. */
+static void cell_survived(struct table *table, double survived, double known)
+{
+	table_cell(table, known > 0 ? unit_percent(survived / known).text : NULL);
+}
+
+/* Prints and frees. */
+static int finish_table(const struct section *section, struct table *table)
+{
+	int error = table_print(table, section->page);
+
+	table_free(table);
+	return error;
+}
+
+static size_t smaller(size_t rows, uint64_t top)
+{
+	return rows < top ? rows : (size_t)top;
+}
+
+static void function_row(const struct section *section, struct table *table,
+			 const struct model_function *row)
+{
+	double wall = (double)section->model->run.duration / 1e9;
+	double cpu = (double)section->model->cpu.on_cpu_ns;
+	const char *slash = row->module ? strrchr(row->module, '/') : NULL;
+	char place[512];
+
+	cell_time(table, row->cpu_self_ns);
+	cell_share(table, row->cpu_self_ns, cpu);
+	cell_time(table, row->cpu_total_ns);
+	cell_bytes(table, row->alloc_self_bytes);
+	cell_bytes(table, row->alloc_total_bytes);
+	cell_bytes(table, wall > 0 ? row->alloc_self_bytes / wall : 0);
+	if (row->alloc_self_bytes > 0)
+		cell_survived(table, row->survived_bytes, row->known_bytes);
+	else
+		cell_survived(table, row->survived_total_bytes, row->known_total_bytes);
+	cell_time(table, row->gc_self_ns);
+	cell_time(table, row->gc_ns);
+	cell_time(table, row->syscall_ns);
+	table_cell(table, row->name);
+	if (row->runtime == RUNTIME_MANAGED && row->file && row->line) {
+		slash = strrchr(row->file, '/');
+		snprintf(place, sizeof(place), "%.480s:%" PRIu64, slash ? slash + 1 : row->file,
+			 row->line);
+		table_cell(table, place);
+		return;
+	}
+	table_cell(table, slash && slash[1] ? slash + 1 : row->module ? row->module : "");
+}
+
+int section_functions(const struct section *section)
+{
+	static const struct column columns[] = {
+		{"CPU", "self", false, 0, 0},        {"", "%", false, 5, 0},
+		{"CPU", "total", false, 0, 0},       {"allocated", "self", false, 0, 0},
+		{"allocated", "total", false, 3, 0}, {"", "per s", false, 6, 0},
+		{"", "surv", false, 0, 0},           {"GC caused", "self", false, 1, 0},
+		{"GC caused", "total", false, 4, 0}, {"system", "calls", false, 0, 0},
+		{NULL, "function", true, 0, 22},     {NULL, "module or source", true, 7, 16},
+	};
+	const struct model *model = section->model;
+	struct table *table;
+
+	section_title(section, "Functions", model->n_functions,
+		      "most CPU, allocation and collection time first");
+	if (!model->n_functions) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
+		return 0;
+	}
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < smaller(model->n_functions, section->top); i++)
+		function_row(section, table, &model->functions[i]);
+	if (finish_table(section, table) < 0)
+		return -ENOMEM;
+	page_paragraph(
+		section->page, STYLE_DIM, 2,
+		"self: by the function alone; total: with what it calls. surv: share of the "
+		"bytes that survived their first collection. GC caused: collection time charged "
+		"to what was allocated. system calls: those that carry a stack (the long ones), "
+		"with "
+		"what it calls.");
+	return 0;
+}
+
+static void pause_row(const struct section *section, struct table *table, const char *name,
+		      const struct model_pauses *pauses)
+{
+	double wall = (double)section->model->run.duration;
+
+	table_cell(table, name);
+	cell_count(table, pauses->count);
+	cell_time(table, (double)pauses->total_ns);
+	cell_share(table, (double)pauses->total_ns, wall);
+	cell_time(table, (double)pauses->p50_ns);
+	cell_time(table, (double)pauses->p99_ns);
+	cell_time(table, (double)pauses->max_ns);
+}
+
+static void describe_heap(const struct section *section)
+{
+	const struct model_gc *gc = &section->model->gc;
+
+	page_paragraph(section->page, STYLE_PLAIN, 2,
+		       "promoted %s; heap at most %s; %s major collection%s",
+		       unit_bytes((double)gc->promoted_bytes).text,
+		       unit_bytes((double)gc->heap_peak_bytes).text,
+		       gc->major.cycles ? unit_count(gc->major.cycles).text : "no",
+		       gc->major.cycles == 1 ? "" : "s");
+	if (gc->copy_ns_per_byte > 0)
+		page_paragraph(
+			section->page, STYLE_PLAIN, 2,
+			"a minor collection takes about %s%s%s for each MiB that it promotes",
+			gc->fixed_ns >= 1 ? unit_time(gc->fixed_ns).text : "",
+			gc->fixed_ns >= 1 ? ", and " : "",
+			unit_time(gc->copy_ns_per_byte * 1048576).text);
+	if (gc->stop_max_ns)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "stopping the threads took %s of the pauses, at most %s",
+			       unit_time((double)gc->stop_ns).text,
+			       unit_time((double)gc->stop_max_ns).text);
+	if (gc->no_samples_ns >= 1)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "%s of pauses have no allocation sample that could be charged",
+			       unit_time(gc->no_samples_ns).text);
+	if (gc->unpaired)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "of %" PRIu64 " collection%s only the beginning or the end is there",
+			       gc->unpaired, gc->unpaired == 1 ? "" : "s");
+}
+
+int section_collections(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "kind", true, 0, 0},   {NULL, "pauses", false, 0, 0},
+		{NULL, "total", false, 0, 0}, {NULL, "of wall", false, 0, 0},
+		{NULL, "p50", false, 0, 0},   {NULL, "p99", false, 0, 0},
+		{NULL, "max", false, 0, 0},
+	};
+	const struct model_gc *gc = &section->model->gc;
+	struct table *table;
+
+	page_heading(section->page, "Collections");
+	if (!section_recorded(section, "gc", "Collections were"))
+		return 0;
+	if (!gc->minor.count && !gc->major.count) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
+		return 0;
+	}
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	if (gc->minor.count)
+		pause_row(section, table, "minor", &gc->minor);
+	if (gc->major.count)
+		pause_row(section, table, "major", &gc->major);
+	if (finish_table(section, table) < 0)
+		return -ENOMEM;
+	describe_heap(section);
+	return 0;
+}
+
+/* The farther end of the interval, relative to the estimate. */
+static void cell_margin(struct table *table, const struct estimate *estimate)
+{
+	double reach = fmax(estimate->high - estimate->value, estimate->value - estimate->low);
+
+	table_cell(table, estimate->value > 0 ? unit_margin(reach / estimate->value).text : NULL);
+}
+
+static void type_row(struct table *table, const struct model_type *row)
+{
+	const struct estimate *survived = &row->survived;
+	bool known = survived->value >= 0;
+
+	cell_bytes(table, row->bytes.value);
+	cell_margin(table, &row->bytes);
+	table_cell(table, unit_rough(row->objects.value).text);
+	cell_margin(table, &row->objects);
+	table_cell(table, known ? unit_percent(survived->value).text : NULL);
+	table_cell(table, known ? unit_points(fmax(survived->high - survived->value,
+						   survived->value - survived->low))
+					  .text
+				: NULL);
+	cell_bytes(table, row->live_bytes);
+	cell_time(table, row->gc_ns);
+	cell_count(table, row->samples);
+	table_cell(table, row->name);
+}
+
+int section_types(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "allocated", false, 0, 0}, {NULL, "", false, 0, 0},
+		{NULL, "objects", false, 0, 0},   {NULL, "", false, 3, 0},
+		{NULL, "survived", false, 0, 0},  {NULL, "", false, 0, 0},
+		{NULL, "live", false, 2, 0},      {NULL, "GC caused", false, 1, 0},
+		{NULL, "samples", false, 4, 0},   {NULL, "type", true, 0, 16},
+	};
+	const struct model *model = section->model;
+	struct table *table;
+
+	section_title(section, "Types", model->n_types, "most bytes first");
+	if (!section_recorded(section, "alloc", "Allocations were"))
+		return 0;
+	if (!model->n_types) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
+		return 0;
+	}
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < smaller(model->n_types, section->top); i++)
+		type_row(table, &model->types[i]);
+	if (finish_table(section, table) < 0)
+		return -ENOMEM;
+	page_paragraph(
+		section->page, STYLE_DIM, 2,
+		"estimated from samples; \u00b1 with 95 %% confidence. survived: share of "
+		"the objects, \u00b1 in percentage points. live: old and not known dead at the "
+		"end.");
+	return 0;
+}
+
+int section_syscalls(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "count", false, 0, 0}, {NULL, "errors", false, 0, 0},
+		{NULL, "total", false, 0, 0}, {NULL, "p50", false, 2, 0},
+		{NULL, "p99", false, 0, 0},   {NULL, "max", false, 1, 0},
+		{NULL, "in GC", false, 0, 0}, {NULL, "for", false, 0, 0},
+		{NULL, "call", true, 0, 12},
+	};
+	const struct model *model = section->model;
+	struct table *table;
+
+	section_title(section, "System calls", model->n_syscalls, "longest in total first");
+	if (!section_recorded(section, "syscall", "System calls were"))
+		return 0;
+	if (!model->n_syscalls) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
+		return 0;
+	}
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < smaller(model->n_syscalls, section->top); i++) {
+		const struct model_syscall *row = &model->syscalls[i];
+
+		cell_count(table, row->count);
+		cell_count(table, row->errors);
+		cell_time(table, (double)row->total_ns);
+		cell_time(table, (double)row->p50_ns);
+		cell_time(table, (double)row->p99_ns);
+		cell_time(table, (double)row->max_ns);
+		cell_count(table, row->in_gc_count);
+		cell_time(table, (double)row->in_gc_ns);
+		table_cell(table, row->name);
+	}
+	return finish_table(section, table);
+}
+
+int section_threads(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "tid", false, 0, 0},           {NULL, "pid", false, 0, 0},
+		{NULL, "CPU", false, 0, 0},           {NULL, "in GC", false, 0, 0},
+		{NULL, "allocated", false, 0, 0},     {NULL, "timer samples", false, 2, 0},
+		{NULL, "alloc samples", false, 1, 0}, {NULL, "thread", true, 0, 12},
+	};
+	const struct model *model = section->model;
+	struct table *table;
+	char number[24];
+
+	section_title(section, "Threads", model->n_threads, "most CPU time first");
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < smaller(model->n_threads, section->top); i++) {
+		const struct model_thread *row = &model->threads[i];
+		double tick = row->cpu_samples ? row->cpu_ns / (double)row->cpu_samples : 0;
+
+		snprintf(number, sizeof(number), "%" PRIu64, row->tid);
+		table_cell(table, number);
+		snprintf(number, sizeof(number), "%" PRIu64, row->pid);
+		table_cell(table, number);
+		cell_time(table, row->cpu_ns);
+		cell_time(table, (double)row->gc_samples * tick);
+		cell_bytes(table, row->alloc_bytes);
+		cell_count(table, row->cpu_samples);
+		cell_count(table, row->alloc_samples);
+		table_cell(table, row->name ? row->name : "?");
+	}
+	return finish_table(section, table);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* summary.c: what was recorded, and where the time went. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "sections.h"
+#include "units.h"
+
+/* The command as one text; NULL: no memory. */
+static char *join_command(const struct model_run *run)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < run->n_command; i++)
+		fprintf(out, "%s%s", i ? " " : "", run->command[i]);
+	if (!run->n_command)
+		fputs("a program that the profile does not name", out);
+	fclose(out);
+	return text;
+}
+
+static void describe_end(const struct model *model, char *out, size_t size)
+{
+	const struct model_run *run = &model->run;
+	int status = (int)run->status;
+
+	if (model->state != PROFILE_COMPLETE)
+		snprintf(out, size, "the end is missing");
+	else if (run->end_reason == 1 && WIFSIGNALED(status))
+		snprintf(out, size, "killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else if (run->end_reason == 1)
+		snprintf(out, size, "exit status %d", WEXITSTATUS(status));
+	else if (run->end_reason == 2)
+		snprintf(out, size, "recording interrupted");
+	else if (run->end_reason == 3)
+		snprintf(out, size, "recorded for the time asked for");
+	else
+		snprintf(out, size, "recording ended by an error");
+}
+
+static void warn_of_state(const struct section *section)
+{
+	const struct model *model = section->model;
+
+	if (model->state == PROFILE_DAMAGED)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "! This profile is damaged after byte %" PRIu64
+			       ": what follows is about the part before.",
+			       model->status.bytes);
+	else if (model->state != PROFILE_COMPLETE)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "! The end of this profile is missing: the recorder was killed, or "
+			       "the file was cut off. What follows is about the first %s.",
+			       unit_time((double)model->run.duration).text);
+}
+
+static void print_when(const struct section *section)
+{
+	const struct model_run *run = &section->model->run;
+	char when[64] = "at an unknown time", end[96];
+	time_t seconds = (time_t)(run->realtime / 1000000000);
+	struct tm tm;
+
+	if (run->realtime && gmtime_r(&seconds, &tm))
+		strftime(when, sizeof(when), "on %Y-%m-%d at %H:%M:%S UTC", &tm);
+	describe_end(section->model, end, sizeof(end));
+	page_paragraph(section->page, STYLE_PLAIN, 2, "%s %s; %s",
+		       unit_time((double)run->duration).text, when, end);
+	if (run->host)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "host %s%s%s%s%s%s%s", run->host,
+			       run->kernel ? ", kernel " : "", run->kernel ? run->kernel : "",
+			       run->machine ? ", " : "", run->machine ? run->machine : "",
+			       run->cpus ? ", CPUs " : "", run->cpus ? run->cpus : "");
+}
+
+static void print_sampling(const struct section *section)
+{
+	const struct model_alloc *alloc = &section->model->alloc;
+	char timer[48] = "no timer";
+
+	if (section->model->run.frequency)
+		snprintf(timer, sizeof(timer), "timer %" PRIu64 " Hz",
+			 section->model->run.frequency);
+	if (!alloc->period) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", timer);
+		return;
+	}
+	page_paragraph(
+		section->page, STYLE_PLAIN, 2, "%s; an allocation sample every %s%s%s%s", timer,
+		unit_bytes((double)alloc->period).text,
+		alloc->period_max > alloc->period ? ", at times only every " : "",
+		alloc->period_max > alloc->period ? unit_bytes((double)alloc->period_max).text : "",
+		alloc->period_max > alloc->period ? " to bound the cost" : " on average");
+}
+
+static void print_missing_streams(const struct section *section)
+{
+	for (size_t i = 0; i < section->model->n_streams; i++) {
+		const struct model_stream *stream = &section->model->streams[i];
+
+		if (!stream->attached && stream->why_not)
+			page_paragraph(section->page, STYLE_PLAIN, 2, "not recorded: %s (%s)",
+				       stream->name, stream->why_not);
+	}
+}
+
+int section_head(const struct section *section)
+{
+	char *command = join_command(&section->model->run);
+
+	if (!command)
+		return -ENOMEM;
+	page_paragraph(section->page, STYLE_HEADING, 0, "%s", command);
+	free(command);
+	warn_of_state(section);
+	print_when(section);
+	print_sampling(section);
+	print_missing_streams(section);
+	return 0;
+}
+
+static bool is_recorded(const struct section *section, const char *name)
+{
+	const struct model_stream *stream = section_stream(section, name);
+
+	return stream && stream->attached;
+}
+
+static void tell_cpu(const struct section *section, FILE *out)
+{
+	const struct model *model = section->model;
+	double wall = (double)model->run.duration, cpu = (double)model->cpu.on_cpu_ns;
+
+	fprintf(out, "Of %s, ", unit_time(wall).text);
+	if (!is_recorded(section, "cpu") || !model->run.frequency) {
+		fprintf(out, "CPU time was not recorded.");
+		return;
+	}
+	fprintf(out, "the program was %s on a CPU", unit_time(cpu).text);
+	if (wall > 0)
+		fprintf(out, " (%.2f CPUs on average", cpu / wall);
+	if (wall > 0 && model->cpu.kernel_ns)
+		fprintf(out, ", %s of it in the kernel",
+			unit_percent((double)model->cpu.kernel_ns / cpu).text);
+	fprintf(out, wall > 0 ? ")." : ".");
+	if (model->cpu.in_gc_ns)
+		fprintf(out, " %s of CPU time (%s) went into collecting.",
+			unit_time((double)model->cpu.in_gc_ns).text,
+			unit_percent((double)model->cpu.in_gc_ns / cpu).text);
+}
+
+static void tell_collections(const struct section *section, FILE *out)
+{
+	const struct model_gc *gc = &section->model->gc;
+	uint64_t count = gc->minor.count + gc->major.count;
+	double pauses = (double)gc->minor.total_ns + (double)gc->major.total_ns;
+	double wall = (double)section->model->run.duration;
+
+	if (!is_recorded(section, "gc"))
+		return;
+	if (!count) {
+		fprintf(out, " There was no collection.");
+		return;
+	}
+	fprintf(out, " %s pause%s for collections took %s", unit_count(count).text,
+		count == 1 ? "" : "s", unit_time(pauses).text);
+	if (wall > 0)
+		fprintf(out, ", %s of wall time", unit_percent(pauses / wall).text);
+	fprintf(out, ".");
+}
+
+static void tell_allocation(const struct section *section, FILE *out)
+{
+	const struct model_alloc *alloc = &section->model->alloc;
+	const struct estimate *bytes = &alloc->bytes;
+	double wall = (double)section->model->run.duration;
+
+	if (!is_recorded(section, "alloc"))
+		return;
+	if (!alloc->samples) {
+		fprintf(out, " No allocation was sampled: it was likely less than %s.",
+			unit_bytes(bytes->high > 0 ? bytes->high : 0).text);
+		return;
+	}
+	fprintf(out, " It allocated %s (%s to %s with 95 %% confidence)",
+		unit_bytes(bytes->value).text, unit_bytes(bytes->low).text,
+		unit_bytes(bytes->high).text);
+	if (wall > 0)
+		fprintf(out, ", %s/s", unit_bytes(bytes->value / wall * 1e9).text);
+	fprintf(out, ", in about %s objects.", unit_rough(alloc->objects.value).text);
+}
+
+static void tell_syscalls(const struct section *section, FILE *out)
+{
+	const struct model *model = section->model;
+
+	if (!is_recorded(section, "syscall"))
+		return;
+	fprintf(out, " %s system calls took %s, waiting included",
+		unit_count(model->syscall_count).text, unit_time((double)model->syscall_ns).text);
+	if (model->syscall_gc_ns)
+		fprintf(out, "; for %s of that a collection was under way",
+			unit_time((double)model->syscall_gc_ns).text);
+	fprintf(out, ".");
+}
+
+int section_summary(const struct section *section)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	tell_cpu(section, out);
+	tell_collections(section, out);
+	tell_allocation(section, out);
+	tell_syscalls(section, out);
+	if (fclose(out) != 0) {
+		free(text);
+		return -ENOMEM;
+	}
+	page_heading(section->page, "Where the time went");
+	page_paragraph(section->page, STYLE_PLAIN, 2, "%s", text);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* table.c: tables that fit a width: columns are left out, long texts cut in the middle. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/arena.h"
+#include "../model/text.h"
+#include "page.h"
+
+enum { COLUMNS_MAX = 24, GAP = 2, INDENT = 2 };
+
+struct table {
+	const struct column *columns;
+	size_t n_columns;
+	char **cells; /* row by row */
+	size_t n_cells, capacity;
+	bool failed; /* a cell could not be stored */
+};
+
+struct layout {
+	int widths[COLUMNS_MAX]; /* 0: left out */
+};
+
+struct table *table_create(const struct column *columns, size_t n_columns)
+{
+	struct table *table = calloc(1, sizeof(*table));
+
+	if (table) {
+		table->columns = columns;
+		table->n_columns = n_columns < COLUMNS_MAX ? n_columns : COLUMNS_MAX;
+	}
+	return table;
+}
+
+void table_cell(struct table *table, const char *text)
+{
+	char *copy = strdup(text ? text : "-");
+
+	if (!copy || array_reserve(&table->cells, &table->capacity, table->n_cells,
+				   sizeof(*table->cells)) < 0) {
+		free(copy);
+		table->failed = true;
+		return;
+	}
+	table->cells[table->n_cells++] = copy;
+}
+
+void table_free(struct table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->n_cells; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	free(table);
+}
+
+static int greater(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static int smaller(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* What a column would take if there were room. */
+static int natural_width(const struct table *table, size_t column)
+{
+	const struct column *head = &table->columns[column];
+	int width = greater(text_width(head->title), head->top ? text_width(head->top) : 0);
+
+	for (size_t i = column; i < table->n_cells; i += table->n_columns)
+		width = greater(width, text_width(table->cells[i]));
+	return width;
+}
+
+static int least_width(const struct table *table, const int *natural, size_t column)
+{
+	int flexible = table->columns[column].flexible;
+
+	return flexible ? smaller(flexible, natural[column]) : natural[column];
+}
+
+static void lay_out(const struct table *table, int width, struct layout *layout)
+{
+	int natural[COLUMNS_MAX], room = width + GAP - INDENT, grow;
+	size_t victim;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		natural[i] = natural_width(table, i);
+		layout->widths[i] = least_width(table, natural, i);
+		room -= layout->widths[i] + GAP;
+	}
+	while (room < 0) {
+		victim = COLUMNS_MAX;
+		for (size_t i = 0; i < table->n_columns; i++)
+			if (layout->widths[i] && table->columns[i].drop &&
+			    (victim == COLUMNS_MAX ||
+			     table->columns[i].drop > table->columns[victim].drop))
+				victim = i;
+		if (victim == COLUMNS_MAX)
+			break;
+		room += layout->widths[victim] + GAP;
+		layout->widths[victim] = 0;
+	}
+	for (size_t i = 0; i < table->n_columns && room > 0; i++) {
+		if (!layout->widths[i])
+			continue;
+		grow = smaller(room, natural[i] - layout->widths[i]);
+		layout->widths[i] += grow;
+		room -= grow;
+	}
+	/* Still too wide although nothing may be left out: the flexible ones give way. */
+	for (size_t i = 0; i < table->n_columns && room < 0; i++) {
+		grow = table->columns[i].flexible
+			       ? smaller(-room, greater(layout->widths[i] - 1, 0))
+			       : 0;
+		layout->widths[i] -= grow;
+		room += grow;
+	}
+}
+
+/* Bytes of `text` that take at most `width` columns, from its beginning. */
+static size_t head_bytes(const char *text, int width)
+{
+	size_t size = strlen(text), at = 0, length;
+	uint32_t character;
+
+	while (at < size && (length = utf8_decode(text + at, size - at, &character))) {
+		width -= character_width(character);
+		if (width < 0)
+			break;
+		at += length;
+	}
+	return at;
+}
+
+/* And from its end: where they begin. */
+static size_t tail_start(const char *text, int width)
+{
+	size_t skip = 0, size = strlen(text), length;
+	int excess = text_width(text) - width;
+	uint32_t character;
+
+	while (skip < size && excess > 0 &&
+	       (length = utf8_decode(text + skip, size - skip, &character))) {
+		excess -= character_width(character);
+		skip += length;
+	}
+	return skip;
+}
+
+/* The beginning of a name says more than its end: it gets three fifths. */
+static void print_cut(FILE *out, const char *text, int width)
+{
+	int head = (width - 1) * 3 / 5, tail = width - 1 - head;
+	size_t bytes = head_bytes(text, head);
+
+	fwrite(text, 1, bytes, out);
+	fputs("\u2026", out);
+	fputs(text + tail_start(text, tail), out);
+}
+
+static void print_cell(FILE *out, const char *text, int width, bool left, bool last)
+{
+	int excess = text_width(text) - width;
+
+	if (!left && excess < 0)
+		fprintf(out, "%*s", -excess, "");
+	if (excess > 0)
+		print_cut(out, text, width);
+	else
+		fputs(text, out);
+	if (left && excess < 0 && !last)
+		fprintf(out, "%*s", -excess, "");
+}
+
+static void print_row(const struct table *table, const struct layout *layout,
+		      const char *const *cells, FILE *out)
+{
+	size_t last = 0;
+	bool first = true;
+
+	fprintf(out, "%*s", INDENT, "");
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (layout->widths[i] && *cells[i])
+			last = i;
+	for (size_t i = 0; i <= last; i++) {
+		if (!layout->widths[i])
+			continue;
+		if (!first)
+			fprintf(out, "%*s", GAP, "");
+		first = false;
+		print_cell(out, cells[i], layout->widths[i], table->columns[i].left, i == last);
+	}
+}
+
+static void print_heading(const struct table *table, const struct layout *layout,
+			  const struct page *page)
+{
+	const char *cells[COLUMNS_MAX];
+	bool two_lines = false;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		cells[i] = table->columns[i].top ? table->columns[i].top : "";
+		two_lines |= layout->widths[i] && *cells[i];
+	}
+	for (int line = two_lines ? 0 : 1; line < 2; line++) {
+		for (size_t i = 0; line && i < table->n_columns; i++)
+			cells[i] = table->columns[i].title;
+		fputs(page->colour ? "\033[2m" : "", page->out);
+		print_row(table, layout, cells, page->out);
+		fputs(page->colour ? "\033[0m\n" : "\n", page->out);
+	}
+}
+
+int table_print(const struct table *table, const struct page *page)
+{
+	struct layout layout = {0};
+
+	if (table->failed)
+		return -ENOMEM;
+	lay_out(table, page->width, &layout);
+	print_heading(table, &layout, page);
+	for (size_t i = 0; i + table->n_columns <= table->n_cells; i += table->n_columns) {
+		print_row(table, &layout, (const char *const *)table->cells + i, page->out);
+		fputc('\n', page->out);
+	}
+	return 0;
+}
