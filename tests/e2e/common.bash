@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# common.bash: what the end-to-end tests share: paths, a scratch folder, JSON questions.
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+BUILD=$(cd "$ROOT" && realpath "${BUILD_DIR:-build}")
+GCPROF=$BUILD/gcprof
+WORKLOADS=$BUILD/workloads
+export ROOT BUILD GCPROF WORKLOADS
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+}
+
+# Records quietly into gcprof.data; what gcprof says goes to record.log, the program's output to out.
+record() {
+	"$GCPROF" record "$@" >out 2>record.log
+}
+
+# Fails if the file has the text. (A mere "! grep" would not fail a test.)
+absent() { # TEXT FILE
+	if grep -iF -- "$1" "$2"; then
+		echo "$2 has: $1"
+		return 1
+	fi
+}
+
+# The value of a jq expression on the report of a profile.
+ask() { # EXPRESSION [FILE]
+	"$GCPROF" report --json "${2:-gcprof.data}" | jq -r "$1"
+}
+
+# Fails with both sides if they differ.
+same() { # WHAT LEFT RIGHT
+	[ "$2" = "$3" ] && return 0
+	echo "$1: $2, not $3"
+	return 1
+}
+
+# Fails unless the jq condition holds for the report; shows the report's part if it does not.
+holds() { # CONDITION [FILE]
+	"$GCPROF" report --json "${2:-gcprof.data}" >report.json || return 1
+	jq -e "$1" report.json >/dev/null && return 0
+	echo "does not hold: $1"
+	jq -c '{streams, alloc: (.alloc | del(.types)), gc, cpu, stacks}' report.json
+	return 1
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# errors.bats: mistakes of every kind: a clear message, a non-zero exit, nothing lost.
+
+load common
+
+# Runs gcprof; the test fails unless the status and the message are as wanted.
+expect() { # STATUS PATTERN ARGUMENTS...
+	local wanted=$1 pattern=$2
+	shift 2
+	run "$GCPROF" "$@"
+	echo "gcprof $*: status $status"
+	echo "$output"
+	[ "$status" = "$wanted" ] && grep -qiE -- "$pattern" <<<"$output"
+}
+
+@test "no verb, an unknown verb, an unknown option" {
+	expect 2 'usage'
+	expect 2 'no such command' what
+	expect 2 'unknown option' report --what
+	expect 2 'unknown option' record --what -- /bin/true
+	expect 0 'usage' --help
+	expect 0 'gcprof [0-9]' --version
+	for verb in record report info dump; do
+		expect 0 "usage: gcprof $verb" "$verb" --help
+	done
+}
+
+@test "record: no command" {
+	expect 2 'command' record
+	expect 2 'command' record -F 99 --
+}
+
+@test "record: command not found, not executable, a folder" {
+	need_root
+	expect 127 'not found' record -- no-such-program-here
+	expect 127 'no such file|not found' record -- ./missing
+	echo text >plain
+	expect 126 'not executable|permission' record -- ./plain
+	mkdir folder
+	expect 126 'directory|folder' record -- ./folder
+	[ ! -e gcprof.data ]
+}
+
+@test "record: a file that is executable but no program" {
+	need_root
+	printf 'no program\n' >junk
+	chmod +x junk
+	expect 126 'exec format|not a program|cannot' record -- ./junk
+}
+
+@test "record: options out of range" {
+	expect 2 'out of range' record -F 1000000 -- /bin/true
+	expect 2 'out of range' record -R 1 -- /bin/true
+	expect 2 'not a size' record -R 12Q -- /bin/true
+	expect 2 'not a number' record -F many -- /bin/true
+	expect 2 'not a time' record --duration soon -- /bin/true
+}
+
+@test "record: not root" {
+	need_root
+	chmod 777 .
+	cp "$GCPROF" gcprof && chmod 755 gcprof
+	run setpriv --reuid=65534 --regid=65534 --clear-groups ./gcprof record -- /bin/true
+	echo "$output"
+	[ "$status" = 1 ]
+	grep -qiE 'root|sudo|CAP_' <<<"$output"
+	[ ! -e gcprof.data ]
+}
+
+@test "record: output that cannot be written" {
+	need_root
+	expect 1 'no such file|cannot' record -o missing/folder/x -- /bin/touch ran
+	expect 1 'directory|folder' record -o . -- /bin/touch ran
+	ln -s /etc/hostname link
+	expect 1 'link' record -o link -- /bin/touch ran
+	[ ! -e ran ]
+}
+
+@test "record: a full disk is told, what was written stays readable, the program runs on" {
+	need_root
+	mkdir small
+	mount -t tmpfs -o size=64k none small || skip 'cannot mount a tmpfs'
+	run "$GCPROF" record -R 4K -o small/x -- /bin/sh -c "'$WORKLOADS/churn' --seconds 3; echo done >finished"
+	cp small/x copy || true
+	umount small
+	echo "$output"
+	same finished "$(cat finished)" "done"
+	[ "$status" != 0 ]
+	grep -qi 'no space left' <<<"$output"
+	run "$GCPROF" info copy
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
+@test "reading: missing, empty, some other file, a folder" {
+	for verb in report info dump; do
+		expect 1 'no such file' $verb missing.data
+		: >empty
+		expect 1 'empty' $verb empty
+		expect 1 'not a (gcprof )?profile' $verb /bin/true
+		printf 'text\n' >text
+		expect 1 'not a (gcprof )?profile' $verb text
+		expect 1 'directory' $verb .
+	done
+}
+
+@test "reading: cut off anywhere, and damaged" {
+	need_root
+	record -R 64K -- "$WORKLOADS/churn" --bytes 128M --seconds 3
+	size=$(stat -c %s gcprof.data)
+	for part in 1 2 3; do
+		head -c $((size * part / 4)) gcprof.data >torn
+		run "$GCPROF" report torn
+		echo "$output" | head -n 5
+		[ "$status" = 0 ]
+		grep -qi 'end is missing' <<<"$output"
+	done
+	cp gcprof.data bad
+	printf '\377\377\377\377\377\377\377\377' | dd of=bad bs=1 seek=$((size / 2)) conv=notrunc status=none
+	expect 1 'damaged' report bad
+	expect 1 'damaged' dump bad
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# install.bats: an installed gcprof is whole, usable, and goes away again.
+
+load common
+
+make_in_root() {
+	make -s -C "$ROOT" O="$BUILD" PREFIX=/usr DESTDIR="$PWD/root" "$@"
+}
+
+@test "install, build a program against it, uninstall" {
+	make_in_root install
+	root/usr/bin/gcprof --version
+	# A stranger's program, by pkg-config alone.
+	cat >tree.c <<-'C'
+		#include <gc.h>
+		struct node { struct gc_header header; struct node *left; };
+		int main(void)
+		{
+			static const uint32_t offsets[] = {8};
+			struct gc_type_desc desc = {.name = "node", .size = sizeof(struct node), .pointers = offsets, .n_pointers = 1};
+			struct gc_heap *heap; struct gc_thread *thread; gc_type type;
+			if (gc_heap_create(NULL, &heap) || gc_type_register(heap, &desc, &type) || gc_thread_attach(heap, &thread))
+				return 1;
+			for (int i = 0; i < 1000000; i++)
+				GC_NEW(thread, type, struct node);
+			gc_thread_detach(thread);
+			gc_heap_destroy(heap);
+			return 0;
+		}
+	C
+	export PKG_CONFIG_PATH=$PWD/root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
+	# shellcheck disable=SC2046 # words
+	gcc -std=gnu11 -Wall -Wextra -Werror tree.c $(pkg-config --cflags --libs gcprof-gc) -o tree
+	LD_LIBRARY_PATH=root/usr/lib ./tree
+	# shellcheck disable=SC2046
+	gcc -std=gnu11 -static tree.c $(pkg-config --cflags --libs --static gcprof-gc) -o tree-static
+	./tree-static
+	for page in gcprof gcprof-record gcprof-report gcprof-info gcprof-dump; do
+		man -l "root/usr/share/man/man1/$page.1" >page || [ ! -x "$(command -v man)" ]
+	done
+	make_in_root uninstall
+	same 'files left' "$(find root -type f -o -type l)" ""
+}
+
+@test "the shell completes verbs and options" {
+	PATH=$BUILD:$PATH
+	# shellcheck source=/dev/null
+	source "$ROOT/tools/completion.bash"
+	COMP_WORDS=(gcprof re) COMP_CWORD=1
+	_gcprof
+	same verbs "${COMPREPLY[*]}" 'record report'
+	COMP_WORDS=(gcprof record --dur) COMP_CWORD=2
+	_gcprof
+	same options "${COMPREPLY[*]}" --duration
+}

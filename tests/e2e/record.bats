@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# record.bats: recording real programs: whose events, exit codes, signals, users, wrappers, kills.
+
+load common
+
+# Bats calls setup of common.bash for every test.
+needs() {
+	need_root
+}
+
+@test "the program's exit status is gcprof's" {
+	needs
+	run "$GCPROF" record -- /bin/sh -c 'exit 37'
+	same status "$status" 37
+	run "$GCPROF" record -- /bin/sh -c 'kill -SEGV $$'
+	same status "$status" 139
+	run "$GCPROF" record -- /bin/true
+	same status "$status" 0
+}
+
+@test "stdin, stdout, stderr, arguments and folder are the program's own" {
+	needs
+	echo 'a line' | "$GCPROF" record -- /bin/sh -c 'cat; pwd; echo "$1" >&2' sh 'two words' >out 2>err
+	same stdout "$(cat out)" "a line
+$(pwd)"
+	grep -qx 'two words' err
+}
+
+@test "a summary of one line ends the recording; the report names the command" {
+	needs
+	record -- "$WORKLOADS/churn" --bytes 64M
+	cat record.log
+	[ "$(grep -c 'gcprof.data' record.log)" -ge 1 ]
+	[ -z "$(grep -v '^gcprof: ' record.log)" ]
+	same command "$(ask '.command[1]')" --bytes
+	"$GCPROF" report >text
+	grep -q churn text
+}
+
+@test "a program with no gcprof probes is recorded all the same, and told so" {
+	needs
+	record -- /bin/ls /usr/include
+	grep -q 'no gcprof probes' record.log
+	holds '.streams.syscall.attached and .streams.cpu.attached and .streams.process.attached'
+	holds '(.streams.alloc.attached | not) and (.streams.alloc.why_not | length) > 0'
+	holds '[.syscalls[] | select(.name == "getdents64")] | length == 1'
+	"$GCPROF" report | grep -q 'no gcprof probes'
+}
+
+@test "a program behind a shell or exec is followed and its probes are found" {
+	needs
+	# Found when it is mapped: what it does in its first milliseconds may be missed.
+	record -R 64K -- /bin/sh -c "'$WORKLOADS/churn' --seconds 1; true"
+	cat record.log
+	holds '.streams.alloc.attached and .alloc.samples > 1000 and .gc.minor.count > 10'
+	record -R 64K -- /usr/bin/env "$WORKLOADS/churn" --seconds 1
+	holds '.alloc.samples > 1000'
+}
+
+@test "a program that gets the collector from the shared library is recorded" {
+	needs
+	gcc -O2 -D_GNU_SOURCE -fno-omit-frame-pointer -I"$ROOT/gc" "$ROOT"/tests/workloads/gcbench/*.c -I"$ROOT/tests/workloads" \
+		-L"$BUILD" -lgcprof-gc -lm -o gcbench
+	ln -sf "$BUILD/libgcprof-gc.so" libgcprof-gc.so.0
+	LD_LIBRARY_PATH=$PWD record -R 256K -- ./gcbench
+	holds '.alloc.samples > 500 and .gc.minor.count > 10 and .streams.alloc.lost == 0'
+}
+
+@test "only the target's events are recorded, however busy the others are" {
+	needs
+	for _ in 1 2 3 4; do
+		GCPROF_PERIOD=64K "$WORKLOADS/churn" --seconds 30 >/dev/null 2>&1 3>&- &
+		others="$others $!"
+	done
+	record -R 64K -- "$WORKLOADS/churn" --threads 4 --bytes 128M
+	# shellcheck disable=SC2086 # one word a process
+	kill $others
+	"$GCPROF" dump >dump
+	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 1
+	same 'mutator threads' "$(jq -s '[.[] | select(.record == "alloc") | .thread] | unique | length' dump)" 4
+	# 512 MiB were allocated; every event of another churn would add to that.
+	holds '.alloc.bytes.low < 550e6 and .alloc.bytes.high > 520e6'
+	holds '.streams.alloc.lost == 0 and .streams.gc.lost == 0'
+}
+
+@test "children are followed: each its own process" {
+	needs
+	record -- /bin/sh -c '/bin/true; /bin/ls / >/dev/null; /bin/true'
+	"$GCPROF" dump >dump
+	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 4
+	same exits "$(jq -s '[.[] | select(.record == "exit" and .last == 1)] | length' dump)" 4
+}
+
+@test "counts of system calls agree with strace" {
+	needs
+	mkdir tree && cp -r /usr/include/linux tree/
+	"$WORKLOADS/indexer" -o index tree >/dev/null
+	strace -c -f -S calls -U calls,name -o counts "$WORKLOADS/indexer" -o index tree >out
+	# No samples: the sampler's own tables would be calls that strace did not see.
+	record -R 64G -- "$WORKLOADS/indexer" -o index tree
+	ask '.syscalls[] | "\(.name) \(.count)"' | sort >ours
+	awk '$1 ~ /^[0-9]+$/ && $2 != "total" {print $2, $1}' counts | sort >theirs
+	# exit_group never returns: strace does not list it.
+	diff <(grep -v exit_group theirs) <(grep -v exit_group ours)
+}
+
+@test "--duration ends the recording; the program goes on" {
+	needs
+	/bin/sh -c 'exec "$0" record --duration 0.5 -- /bin/sh -c "sleep 1.5; echo done >finished"' "$GCPROF"
+	[ ! -e finished ]
+	sleep 2
+	same finished "$(cat finished)" "done"
+	"$GCPROF" info | grep -qi 'duration'
+	holds '.duration_ns > 4e8 and .duration_ns < 9e8'
+}
+
+@test "SIGTERM and SIGINT to the recorder end the recording properly" {
+	needs
+	for signal in TERM INT; do
+		rm -f gcprof.data finished
+		# Job control off: a background child ignores SIGINT unless it is reset.
+		env --default-signal=INT "$GCPROF" record -- /bin/sh -c 'sleep 2; echo done >finished' 2>record.log 3>&- &
+		recorder=$!
+		sleep 0.7
+		kill -s $signal $recorder
+		wait $recorder || same status $? 0
+		[ ! -e finished ]
+		"$GCPROF" info >info
+		absent 'end is missing' info
+		sleep 2
+		same finished "$(cat finished)" "done"
+	done
+}
+
+@test "kill -9 of the recorder leaves the program undisturbed and the profile readable" {
+	needs
+	"$GCPROF" record -R 256K -- /bin/sh -c "'$WORKLOADS/churn' --seconds 4; echo \$? >finished" 2>record.log 3>&- &
+	recorder=$!
+	sleep 2.8
+	kill -KILL $recorder
+	wait $recorder || true
+	"$GCPROF" report >text 2>err
+	cat err
+	cat text err | grep -qi 'end is missing'
+	holds '.alloc.samples > 100 and .gc.minor.count > 1 and .cpu.samples > 100'
+	sleep 3
+	same finished "$(cat finished)" 0
+}
+
+@test "under sudo the program and the profile belong to the invoking user" {
+	needs
+	user=$(getent passwd nobody | cut -d: -f3)
+	group=$(getent passwd nobody | cut -d: -f4)
+	chmod 777 .
+	SUDO_UID=$user SUDO_GID=$group SUDO_USER=nobody "$GCPROF" record -- /usr/bin/id >out 2>record.log
+	grep -q "uid=$user(nobody) gid=$group" out
+	absent '0(root)' out
+	same owner "$(stat -c %u gcprof.data)" "$user"
+}
+
+@test "a sample inside a collection is attributed to the collector" {
+	needs
+	record -- "$WORKLOADS/gcbench" 4
+	holds '.cpu.in_gc_ns > 0 and .cpu.in_gc_ns < .cpu.on_cpu_ns'
+	# Share of the samples against share of the measured pauses: one thread, so they agree.
+	holds '((.cpu.in_gc_ns - (.gc.minor.total_ns + .gc.major.total_ns)) | fabs) < 0.25 * .cpu.in_gc_ns + 3e7'
+	# Nothing that the program runs outside a collection has the collector below it.
+	holds '.streams | to_entries | all(.value.lost == 0)'
+}
+
+@test "managed functions of lisp stand in the report with file and line" {
+	needs
+	record -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
+	holds '[.functions[] | select(.runtime == "managed" and .alloc_total_bytes > 0 and (.file | endswith("tree.lisp")))] | length > 1'
+	holds '.stacks.complete > 0.9'
+}
+
+@test "nothing is left behind" {
+	needs
+	before=$(bpftool -j prog show | jq length)
+	record -- "$WORKLOADS/churn" --bytes 16M
+	# The kernel frees them a moment later.
+	for _ in $(seq 50); do
+		after=$(bpftool -j prog show | jq length)
+		[ "$after" -gt "$before" ] || return 0
+		sleep 0.1
+	done
+	same programs "$after" "$before"
+}
