@@ -133,6 +133,8 @@ static int drain_figures(struct drain *drain)
 
 	ledger_set_loss(drain->parts.ledger, LOSS_LATE, merge_late(drain->merge));
 	err = ledger_put(drain->parts.ledger);
+	/* Now and then, so that a profile that is cut off has most of the names. */
+	err = err ? err : store_symbolize(drain->parts.store);
 	return err ? err : profile_writer_flush(drain->parts.writer);
 }
 

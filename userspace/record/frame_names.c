@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* frame_names.c: writes the names of native and kernel frames into a profile. */
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +12,10 @@ struct frame_names {
 	struct profile_writer *writer;
 	const struct modules *modules;
 	struct symbols *symbols; /* made when they are first needed */
-	uint64_t last;           /* frames up to this one have had their names written */
-	uint64_t highest;        /* of those visited in this call */
+	pthread_t preparer;      /* has `symbols` for itself while it runs */
+	bool preparing;
+	uint64_t last;    /* frames up to this one have had their names written */
+	uint64_t highest; /* of those visited in this call */
 	int err;
 };
 
@@ -32,6 +36,8 @@ void frame_names_free(struct frame_names *names)
 {
 	if (!names)
 		return;
+	if (names->preparing)
+		pthread_join(names->preparer, NULL);
 	symbols_free(names->symbols);
 	free(names);
 }
@@ -70,9 +76,31 @@ static void name_frame(void *context, uint64_t frame, const struct record *defin
 	names->err = profile_writer_put(names->writer, &record);
 }
 
+static int need_symbols(struct frame_names *names)
+{
+	if (names->preparing)
+		pthread_join(names->preparer, NULL);
+	names->preparing = false;
+	return names->symbols ? 0 : symbols_create(&names->symbols);
+}
+
+static void *prepare(void *context)
+{
+	struct frame_names *names = context;
+
+	symbols_kernel(names->symbols, 0);
+	return NULL;
+}
+
+void frame_names_prepare(struct frame_names *names)
+{
+	if (!need_symbols(names))
+		names->preparing = !pthread_create(&names->preparer, NULL, prepare, names);
+}
+
 int frame_names_write(struct frame_names *names)
 {
-	int err = names->symbols ? 0 : symbols_create(&names->symbols);
+	int err = need_symbols(names);
 
 	if (err)
 		return err;

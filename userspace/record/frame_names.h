@@ -13,6 +13,9 @@ int frame_names_create(struct profile_writer *writer, const struct modules *modu
 		       struct frame_names **out);
 void frame_names_free(struct frame_names *names); /* NULL is allowed */
 
+/* Begins to read the kernel's symbols, in a thread: it takes some 60 ms, and nobody waits yet. */
+void frame_names_prepare(struct frame_names *names);
+
 /* Names the frames that came since the last call; symbol tables are read once for all calls. */
 int frame_names_write(struct frame_names *names);
 

@@ -71,7 +71,10 @@ static int ring_open(struct perf_maps *maps, pid_t pid, int cpu)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.wakeup_events = 1,
+		/* Wake us at once: a mapped file may have probes. (wakeup_events counts samples
+		   only.) */
+		.watermark = 1,
+		.wakeup_watermark = 1,
 	};
 	size_t bytes = (1 + RING_PAGES) * maps->page;
 	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);

@@ -552,6 +552,11 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 	return profile_writer_put(store->writer, &record);
 }
 
+void store_prepare_symbols(struct store *store)
+{
+	frame_names_prepare(store->names);
+}
+
 int store_symbolize(struct store *store)
 {
 	return frame_names_write(store->names);

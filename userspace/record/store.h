@@ -27,6 +27,9 @@ int store_event(struct store *store, const struct event_header *event);
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total);
 
+/* Begins to read the kernel's symbols in the background, before the first name is needed. */
+void store_prepare_symbols(struct store *store);
+
 /* Names every native and kernel frame so far that has no name yet: `symbol` records. */
 int store_symbolize(struct store *store);
 
