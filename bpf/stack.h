@@ -76,7 +76,7 @@ static __always_inline void stack_user(struct scratch *scratch, const struct use
 	struct event_stack *counts = stack_counts(scratch);
 	struct stack_loop loop = {scratch};
 
-	scratch->window.base = 0;
+	walk_window_clear(&scratch->window);
 	scratch->native.count = scratch->managed.count = 0;
 	scratch->native.quality = scratch->managed.quality = 0;
 	if (config.user_stacks) {

@@ -7,15 +7,30 @@
 
 /*
  * Frames lie close together, and reading a kilobyte costs hardly more than
- * reading a word: most of the price is entering and leaving user memory.
+ * reading a word: most of the price is entering and leaving user memory. So
+ * memory is read by blocks, and the last ones are kept: the native and the
+ * managed frames of a thread lie on the same stretch of its stack. A block is
+ * aligned to its size, so all of it is there if any of it is.
  */
-#define WALK_WINDOW_BYTES 1024
-#define WALK_READ_MAX     16
+#define WALK_BLOCK_BYTES 1024
+#define WALK_BLOCKS      8
+#define WALK_READ_MAX    16
+
+struct walk_block {
+	uint64_t base; /* address of the first byte, 0: nothing was read */
+	uint8_t bytes[WALK_BLOCK_BYTES];
+};
 
 struct walk_window {
-	uint64_t base; /* address of the first byte, 0: the window is empty */
-	uint8_t bytes[WALK_WINDOW_BYTES];
+	struct walk_block blocks[WALK_BLOCKS]; /* by address modulo their number */
 };
+
+/* Forgets what was read: the memory has changed since. */
+static __always_inline void walk_window_clear(struct walk_window *window)
+{
+	for (int i = 0; i < WALK_BLOCKS; i++)
+		window->blocks[i].base = 0;
+}
 
 /*
  * Copies memory of the current thread, through a window if one is given. Never
@@ -24,20 +39,19 @@ struct walk_window {
 static __always_inline long walk_read(struct walk_window *window, void *to, const uint32_t size,
 				      uint64_t from)
 {
-	uint64_t at;
+	uint64_t at = from % WALK_BLOCK_BYTES;
+	struct walk_block *block;
 
-	if (!window)
+	if (!window || at > WALK_BLOCK_BYTES - WALK_READ_MAX)
 		return bpf_probe_read_user(to, size, (const void *)from);
-	at = from - window->base;
-	if (!window->base || at > WALK_WINDOW_BYTES - WALK_READ_MAX) {
-		window->base = 0;
-		/* The window may reach beyond what is mapped although the frame does not. */
-		if (bpf_probe_read_user(window->bytes, WALK_WINDOW_BYTES, (const void *)from))
-			return bpf_probe_read_user(to, size, (const void *)from);
-		window->base = from;
-		at = 0;
+	block = &window->blocks[from / WALK_BLOCK_BYTES % WALK_BLOCKS];
+	if (block->base != from - at) {
+		block->base = 0;
+		if (bpf_probe_read_user(block->bytes, WALK_BLOCK_BYTES, (const void *)(from - at)))
+			return -1;
+		block->base = from - at;
 	}
-	__builtin_memcpy(to, window->bytes + at, size);
+	__builtin_memcpy(to, block->bytes + at, size);
 	return 0;
 }
 
