@@ -147,7 +147,7 @@ bench: all
 	@tools/bench/run $(O)
 
 accuracy: all
-	@tests/e2e/accuracy $(O) 100
+	@tests/e2e/accuracy $(O) 400
 
 clean:
 	$(Q)rm -rf $(O)

@@ -97,7 +97,7 @@ setup() {
 }
 
 @test "intervals hold the truth in seeded runs" {
-	# 8 runs here; make accuracy makes 100 and asks for 93.
+	# 8 runs here; make accuracy makes 400 and asks for 93 in 100.
 	run "$ROOT/tests/e2e/accuracy" "$BUILD" 8 75
 	echo "$output"
 	[ "$status" = 0 ]

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 struct slot {
 	uint32_t tag;
@@ -23,6 +24,7 @@ struct map {
 	size_t entry_capacity;
 	struct slot *slots;
 	size_t n_slots; /* a power of two */
+	uint64_t seed;
 };
 
 /* String keys are stored apart; the entry's key is this. */
@@ -32,6 +34,17 @@ struct string_key {
 };
 
 enum { FIRST_SLOTS = 16 };
+
+/* Keys come from programs that nobody vouches for: they must not be able to choose collisions. */
+static uint64_t hash_seed(void)
+{
+	static uint64_t seed;
+
+	/* Without entropy a random place of the program has to do. */
+	if (!seed && getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uint64_t)(uintptr_t)&seed;
+	return seed;
+}
 
 struct map *map_create(size_t key_size)
 {
@@ -43,6 +56,7 @@ struct map *map_create(size_t key_size)
 	map->stride = sizeof(uint64_t) + (key_size ? key_size : sizeof(struct string_key));
 	map->stride = (map->stride + 7) & ~(size_t)7;
 	map->n_slots = FIRST_SLOTS;
+	map->seed = hash_seed();
 	map->slots = calloc(map->n_slots, sizeof(*map->slots));
 	if (!map->slots) {
 		free(map);
@@ -79,10 +93,10 @@ static uint64_t mix(uint64_t h)
 	return h ^ (h >> 32);
 }
 
-static uint64_t hash_bytes(const void *data, size_t size)
+static uint64_t hash_bytes(const struct map *map, const void *data, size_t size)
 {
 	const char *bytes = data;
-	uint64_t hash = size, word;
+	uint64_t hash = map->seed ^ size, word;
 
 	for (; size >= sizeof(word); bytes += sizeof(word), size -= sizeof(word)) {
 		memcpy(&word, bytes, sizeof(word));
@@ -124,8 +138,8 @@ static uint64_t entry_hash(const struct map *map, size_t index)
 	const struct string_key *string = entry_key(map, index);
 
 	if (map->key_size)
-		return hash_bytes(entry_key(map, index), map->key_size);
-	return hash_bytes(string->data, string->size);
+		return hash_bytes(map, entry_key(map, index), map->key_size);
+	return hash_bytes(map, string->data, string->size);
 }
 
 static bool grow_slots(struct map *map)
@@ -183,14 +197,14 @@ static bool set_key(struct map *map, size_t index, const void *key, size_t size)
 
 static uint64_t *get(const struct map *map, const void *key, size_t size)
 {
-	size_t at = find_slot(map, hash_bytes(key, size), key, size);
+	size_t at = find_slot(map, hash_bytes(map, key, size), key, size);
 
 	return map->slots[at].index ? entry_value(map, map->slots[at].index - 1) : NULL;
 }
 
 static uint64_t *put(struct map *map, const void *key, size_t size, bool *added)
 {
-	uint64_t hash = hash_bytes(key, size);
+	uint64_t hash = hash_bytes(map, key, size);
 	size_t at = find_slot(map, hash, key, size);
 
 	if (added)
@@ -249,7 +263,7 @@ static void clear_slot(struct map *map, size_t hole)
 
 bool map_remove(struct map *map, const void *key)
 {
-	size_t at = find_slot(map, hash_bytes(key, map->key_size), key, map->key_size);
+	size_t at = find_slot(map, hash_bytes(map, key, map->key_size), key, map->key_size);
 	size_t index, last = map->count - 1;
 
 	if (!map->slots[at].index)
