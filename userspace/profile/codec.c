@@ -17,13 +17,6 @@
 	;                 \
 	_Static_assert((int)COUNT_##name_ <= CODEC_FIELDS_MAX, "raise CODEC_FIELDS_MAX");
 #include "records.def"
-#undef RECORD
-#undef UINT
-#undef INT
-#undef TIME
-#undef DELTA
-#undef BYTES
-#undef END_RECORD
 
 void codec_reset(struct codec *codec, uint64_t time)
 {

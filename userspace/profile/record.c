@@ -14,31 +14,11 @@
 	}                 \
 	;
 #include "records.def"
-#undef RECORD
-#undef UINT
-#undef INT
-#undef TIME
-#undef DELTA
-#undef BYTES
-#undef END_RECORD
 
 static const struct record_info infos[RECORD_CODES] = {
 #define RECORD(code_, name_, doc_) \
 	[code_] = {#name_, doc_, fields_##name_, sizeof(fields_##name_) / sizeof(*fields_##name_)},
-#define UINT(in_, name_, doc_)
-#define INT(in_, name_, doc_)
-#define TIME(in_, name_, doc_)
-#define DELTA(in_, name_, doc_)
-#define BYTES(in_, name_, doc_)
-#define END_RECORD(name_)
 #include "records.def"
-#undef RECORD
-#undef UINT
-#undef INT
-#undef TIME
-#undef DELTA
-#undef BYTES
-#undef END_RECORD
 };
 
 const struct record_info *record_info(unsigned code)

@@ -14,20 +14,7 @@ struct bytes {
 
 enum record_kind {
 #define RECORD(code, name, doc) RECORD_##name = code,
-#define UINT(record, field, doc)
-#define INT(record, field, doc)
-#define TIME(record, field, doc)
-#define DELTA(record, field, doc)
-#define BYTES(record, field, doc)
-#define END_RECORD(name)
 #include "records.def"
-#undef RECORD
-#undef UINT
-#undef INT
-#undef TIME
-#undef DELTA
-#undef BYTES
-#undef END_RECORD
 	RECORD_CODES = 64 /* every kind lies below */
 };
 
@@ -42,33 +29,13 @@ enum record_kind {
 	}                \
 	;
 #include "records.def"
-#undef RECORD
-#undef UINT
-#undef INT
-#undef TIME
-#undef DELTA
-#undef BYTES
-#undef END_RECORD
 
 /* Any record. `kind` says which member of the union counts. */
 struct record {
 	enum record_kind kind;
 	union {
 #define RECORD(code, name, doc) struct record_##name name;
-#define UINT(record, field, doc)
-#define INT(record, field, doc)
-#define TIME(record, field, doc)
-#define DELTA(record, field, doc)
-#define BYTES(record, field, doc)
-#define END_RECORD(name)
 #include "records.def"
-#undef RECORD
-#undef UINT
-#undef INT
-#undef TIME
-#undef DELTA
-#undef BYTES
-#undef END_RECORD
 	};
 };
 
