@@ -40,7 +40,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 65536); /* memory is taken as entries come */
 	__type(key, struct syscall_key);
 	__type(value, struct syscall_total);
 } syscall_totals SEC(".maps");

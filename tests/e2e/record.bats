@@ -92,6 +92,14 @@ $(pwd)"
 	same exits "$(jq -s '[.[] | select(.record == "exit" and .last == 1)] | length' dump)" 4
 }
 
+@test "a storm of processes is counted to the last call" {
+	needs
+	record -- /bin/sh -c 'i=0; while [ $i -lt 2000 ]; do /bin/true; i=$((i + 1)); done'
+	cat record.log
+	holds '[.syscalls[] | select(.name == "execve" or .name == "exit_group") | .count] == [2001, 2001]'
+	holds '.streams | to_entries | all(.value.lost == 0)'
+}
+
 @test "counts of system calls agree with strace" {
 	needs
 	mkdir tree && cp -r /usr/include/linux tree/

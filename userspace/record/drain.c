@@ -127,12 +127,13 @@ static int drain_streams(struct drain *drain)
 	return facts_put_streams(drain->parts.writer, drain->parts.session);
 }
 
-static int drain_figures(struct drain *drain)
+/* `put` is ledger_put() or, at the end, ledger_finish(). */
+static int drain_figures(struct drain *drain, int (*put)(struct ledger *))
 {
 	int err;
 
 	ledger_set_loss(drain->parts.ledger, LOSS_LATE, merge_late(drain->merge));
-	err = ledger_put(drain->parts.ledger);
+	err = put(drain->parts.ledger);
 	/* Now and then, so that a profile that is cut off has most of the names. */
 	err = err ? err : store_symbolize(drain->parts.store);
 	return err ? err : profile_writer_flush(drain->parts.writer);
@@ -153,7 +154,7 @@ int drain_round(struct drain *drain)
 		err = merge_advance(drain->merge, now - SLACK_NS);
 	if (!err && now >= drain->next_second) {
 		drain->next_second = now + SECOND_NS;
-		err = drain_figures(drain);
+		err = drain_figures(drain, ledger_put);
 	}
 	return err;
 }
@@ -168,7 +169,7 @@ int drain_finish(struct drain *drain)
 	while (emptied == 0);
 	err = emptied < 0 ? emptied : drain_streams(drain);
 	err = err ? err : merge_advance(drain->merge, UINT64_MAX);
-	return err ? err : drain_figures(drain);
+	return err ? err : drain_figures(drain, ledger_finish);
 }
 
 const char *drain_trouble(struct drain *drain)

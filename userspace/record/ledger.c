@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "../../bpf/config.h"
 #include "../util/map.h"
 #include "clock.h"
 
@@ -18,6 +19,7 @@ struct ledger {
 	uint64_t written[LOSS_MAX]; /* what the profile says so far */
 	struct map *calls;          /* struct syscall_key: the count last written */
 	uint64_t syscalls;
+	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
 };
 
 int ledger_create(struct profile_writer *writer, struct store *store, const struct session *session,
@@ -76,35 +78,70 @@ static int put_total(struct ledger *ledger, uint64_t now, const struct syscall_k
 		     const struct syscall_total *total)
 {
 	uint64_t *count = map_put(ledger->calls, key, NULL);
+	int err;
 
 	if (!count)
 		return -ENOMEM;
 	if (*count == total->count)
 		return 0;
+	err = store_syscall_total(ledger->store, now, key, total);
+	if (err)
+		return err;
 	ledger->syscalls += total->count - *count;
 	*count = total->count;
-	return store_syscall_total(ledger->store, now, key, total);
+	return 0;
+}
+
+/*
+ * Will nothing be added to the totals of this process any more? The kernel side
+ * forgets a process after its last call was counted. If it could not keep the
+ * state of some process, nobody knows.
+ */
+static bool is_final(const struct ledger *ledger, uint32_t process)
+{
+	char state[sizeof(struct process_state)];
+
+	return !ledger->written[LOSS_PROCESS_STATE] &&
+	       bpf_map_lookup_elem(session_processes_fd(ledger->session), &process, state);
+}
+
+/* Writes one total, and makes room in the kernel's table if it was the last word. */
+static int move_total(struct ledger *ledger, uint64_t now, const struct syscall_key *key)
+{
+	int fd = session_totals_fd(ledger->session);
+	bool final = is_final(ledger, key->process);
+	struct syscall_total total;
+	int err = 0;
+
+	if (bpf_map_lookup_elem(fd, key, &total))
+		return 0;
+	err = put_total(ledger, now, key, &total);
+	if (err == -ENOENT) {
+		/* Its first events are still on their way: next time, if there is one. */
+		ledger->unwritten += total.count;
+		return 0;
+	}
+	if (!err && final) {
+		bpf_map_delete_elem(fd, key);
+		map_remove(ledger->calls, key);
+	}
+	return err;
 }
 
 static int put_totals(struct ledger *ledger, uint64_t now)
 {
 	int fd = session_totals_fd(ledger->session);
 	struct syscall_key key, next;
-	struct syscall_total total;
-	bool first = true;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+	int err = 0;
 
-	while (!bpf_map_get_next_key(fd, first ? NULL : &key, &next)) {
-		int err;
-
-		first = false;
+	ledger->unwritten = 0;
+	while (more && !err) {
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		err = move_total(ledger, now, &key);
 		key = next;
-		if (bpf_map_lookup_elem(fd, &key, &total))
-			continue;
-		err = put_total(ledger, now, &key, &total);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 int ledger_put(struct ledger *ledger)
@@ -115,6 +152,16 @@ int ledger_put(struct ledger *ledger)
 
 	err = err ? err : put_losses(ledger, now);
 	return err ? err : put_totals(ledger, now);
+}
+
+int ledger_finish(struct ledger *ledger)
+{
+	int err = ledger_put(ledger);
+
+	if (err || !ledger->unwritten)
+		return err;
+	ledger_add_loss(ledger, LOSS_UNKNOWN_PROCESS, ledger->unwritten);
+	return put_losses(ledger, clock_now());
 }
 
 uint64_t ledger_loss(const struct ledger *ledger, enum loss loss)

@@ -20,6 +20,9 @@ void ledger_add_loss(struct ledger *ledger, enum loss loss, uint64_t count);
 /* Writes what changed since the last time: a clock pair, losses, totals. */
 int ledger_put(struct ledger *ledger);
 
+/* The same for the last time: what cannot be written any more is counted as lost. */
+int ledger_finish(struct ledger *ledger);
+
 /* The count so far, as of the last ledger_put(). */
 uint64_t ledger_loss(const struct ledger *ledger, enum loss loss);
 

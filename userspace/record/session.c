@@ -291,6 +291,11 @@ int session_totals_fd(const struct session *session)
 	return bpf_map__fd(session->skeleton->maps.syscall_totals);
 }
 
+int session_processes_fd(const struct session *session)
+{
+	return bpf_map__fd(session->skeleton->maps.processes);
+}
+
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
 {
 	int fd = bpf_map__fd(session->skeleton->maps.losses);

@@ -534,10 +534,8 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 	uint8_t histogram[SYSCALL_BUCKETS * 2 * VARINT_MAX];
 	struct record record = {.kind = RECORD_syscall_total};
 
-	if (!process) {
-		store->losses[LOSS_UNKNOWN_PROCESS]++;
-		return 0;
-	}
+	if (!process)
+		return -ENOENT;
 	record.syscall_total.time = time;
 	record.syscall_total.process = process->id;
 	record.syscall_total.number = key->number;
