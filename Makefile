@@ -124,7 +124,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-use
 
 # --- for people ---------------------------------------------------------------
 
-.PHONY: setup demo test lint fuzz bench accuracy install uninstall clean
+.PHONY: setup demo test lint fuzz bench accuracy kernels install uninstall clean
 setup:
 	@tools/setup
 
@@ -145,6 +145,9 @@ fuzz:
 
 bench: all
 	@tools/bench/run $(O)
+
+kernels: all
+	@tools/kernels $(O)
 
 accuracy: all
 	@tests/e2e/accuracy $(O) 400

@@ -21,27 +21,33 @@ static __always_inline struct task_state *filter_active(void)
 	return state && (state->flags & TASK_ACTIVE) ? state : NULL;
 }
 
+/* Reads what belongs together; false if a writer on another CPU was at it meanwhile. */
+static __always_inline bool process_gc_get(volatile struct process_state *state, uint64_t *begin,
+					   uint64_t *total)
+{
+	uint32_t sequence = state->sequence;
+
+	*begin = state->gc_begin;
+	*total = state->gc_total;
+	return !(sequence & 1) && sequence == state->sequence;
+}
+
 /*
  * Collection time of a process up to `now`, the running collection included.
- * Read against a writer on another CPU with a sequence count; after some
- * attempts what there is has to do. Not inlined, as all global functions here:
- * the verifier looks at such a function once and not at every path to it.
+ * After three attempts what there is has to do. Not inlined, as all global
+ * functions here: the verifier looks at such a function once and not at every
+ * path to it. No loop either: Linux 6.1 refuses some that clang makes
+ * ("back-edge from insn").
  */
 __noinline uint64_t process_gc_time_read(uint32_t process, uint64_t now)
 {
 	volatile struct process_state *state = bpf_map_lookup_elem(&processes, &process);
 	uint64_t begin = 0, total = 0;
-	uint32_t sequence;
 
 	if (!state)
 		return 0;
-	for (int attempt = 0; attempt < 4; attempt++) {
-		sequence = state->sequence;
-		begin = state->gc_begin;
-		total = state->gc_total;
-		if (!(sequence & 1) && sequence == state->sequence)
-			break;
-	}
+	if (!process_gc_get(state, &begin, &total) && !process_gc_get(state, &begin, &total))
+		process_gc_get(state, &begin, &total);
 	return total + (begin && now > begin ? now - begin : 0);
 }
 

@@ -27,6 +27,9 @@ typedef __u8 bool;
 
 #define PF_EXITING 0x4
 
+/* Before a short loop. Linux 6.1 refuses loops that clang laid out with the entry in the middle. */
+#define UNROLL _Pragma("clang loop unroll(full)")
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct thread_info {

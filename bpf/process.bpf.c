@@ -147,6 +147,7 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	if (state->start)
 		syscall_end(state, 0, SYSCALL_UNFINISHED, NULL);
 	now = bpf_ktime_get_ns();
+	UNROLL
 	for (int depth = 0; depth < 4 && state->collecting; depth++)
 		process_gc_leave(state, now);
 	last = process_remove_thread(state->process);

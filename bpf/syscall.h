@@ -61,6 +61,7 @@ static __always_inline void syscall_count(const struct task_state *state,
 	}
 	if (bucket < SYSCALL_BUCKETS)
 		__sync_fetch_and_add(&total->histogram[bucket], 1);
+	UNROLL
 	for (int attempt = 0; attempt < 4; attempt++) {
 		uint64_t max = *(volatile uint64_t *)&total->max_ns;
 		if (done->duration <= max)

@@ -79,6 +79,8 @@ static void add_streams(const struct streams *streams, struct model *model)
 		row->attached = state->told ? state->attached : state->events > 0;
 		if (!row->attached && state->told && *state->why_not)
 			row->why_not = state->why_not;
+		else if (!row->attached)
+			row->why_not = "the recording ended before it could begin";
 		row->events = state->events;
 		for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
 			const struct loss_state *loss = &streams->losses[kind];
