@@ -14,14 +14,17 @@ static __always_inline struct event_stack *stack_counts(struct scratch *scratch)
 	return (struct event_stack *)(scratch->data + sizeof(struct event_header));
 }
 
+/* Frames for each turn of a loop: calling its body costs as much as a frame. */
+#define STACK_STEP 4
+
 /* What the callbacks of the loops get: pointers only, what changes is in the scratch. */
 struct stack_loop {
 	struct scratch *scratch;
 };
 
-static long stack_native_step(uint32_t index, struct stack_loop *loop)
+/* 1 at the end of the stack. */
+static __always_inline long stack_native_frame(struct scratch *scratch)
 {
-	struct scratch *scratch = loop->scratch;
 	uint32_t at = scratch->size;
 
 	if (at > sizeof(scratch->data) - sizeof(struct event_native))
@@ -32,9 +35,17 @@ static long stack_native_step(uint32_t index, struct stack_loop *loop)
 	return !walk_native_up(&scratch->native, &scratch->window);
 }
 
-static long stack_managed_step(uint32_t index, struct stack_loop *loop)
+static long stack_native_step(uint32_t index, struct stack_loop *loop)
 {
-	struct scratch *scratch = loop->scratch;
+	UNROLL
+	for (int i = 0; i < STACK_STEP; i++)
+		if (stack_native_frame(loop->scratch))
+			return 1;
+	return 0;
+}
+
+static __always_inline long stack_managed_frame(struct scratch *scratch)
+{
 	struct event_managed frame = {};
 	uint32_t at = scratch->size;
 	int found;
@@ -47,6 +58,15 @@ static long stack_managed_step(uint32_t index, struct stack_loop *loop)
 		scratch->size = at + sizeof(struct event_managed);
 	}
 	return found < 0;
+}
+
+static long stack_managed_step(uint32_t index, struct stack_loop *loop)
+{
+	UNROLL
+	for (int i = 0; i < STACK_STEP; i++)
+		if (stack_managed_frame(loop->scratch))
+			return 1;
+	return 0;
 }
 
 static __always_inline void stack_count_losses(uint32_t quality)
@@ -81,12 +101,12 @@ static __always_inline void stack_user(struct scratch *scratch, const struct use
 	scratch->native.quality = scratch->managed.quality = 0;
 	if (config.user_stacks) {
 		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp);
-		bpf_loop(STACK_DEPTH_MAX, stack_native_step, &loop, 0);
+		bpf_loop(STACK_DEPTH_MAX / STACK_STEP + 1, stack_native_step, &loop, 0);
 	}
 	if (config.managed_stacks && anchor) {
 		walk_managed_begin(&scratch->managed, anchor);
 		/* One step more than frames: the last one finds the end, or that it is too deep. */
-		bpf_loop(MANAGED_DEPTH_MAX + 1, stack_managed_step, &loop, 0);
+		bpf_loop(MANAGED_DEPTH_MAX / STACK_STEP + 1, stack_managed_step, &loop, 0);
 	}
 	counts->n_user = scratch->native.count;
 	counts->n_managed = scratch->managed.count;
