@@ -151,14 +151,16 @@ static void refuse(struct search *search, int probe, const char *why, uint64_t a
 static const char *check_place(struct search *search, const struct note *note, uint64_t moved,
 			       struct probe_site *site)
 {
-	unsigned char instruction = 0;
+	unsigned char instruction = 0, semaphore[SEMAPHORE_LEN];
 
 	if (file_offset(search, note->address + moved, 1, PF_X, &site->offset))
 		return "lies outside the code of the file";
 	if (pread(search->fd, &instruction, 1, (off_t)site->offset) != 1 || instruction != NOP)
 		return "its instruction is not a one-byte nop";
+	/* A segment may claim more than the file holds. */
 	if (note->semaphore &&
-	    file_offset(search, note->semaphore + moved, SEMAPHORE_LEN, PF_W, &site->semaphore))
+	    (file_offset(search, note->semaphore + moved, SEMAPHORE_LEN, PF_W, &site->semaphore) ||
+	     pread(search->fd, semaphore, SEMAPHORE_LEN, (off_t)site->semaphore) != SEMAPHORE_LEN))
 		return "its semaphore lies outside the data of the file";
 	return check_arguments(note->arguments, &site->place);
 }
