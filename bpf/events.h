@@ -132,6 +132,7 @@ struct event_gc_end {
 	uint32_t kind;
 	uint32_t has_stats; /* 0: `stats` could not be read and is zero */
 	struct gcprof_gc_stats stats;
+	uint64_t rss_bytes; /* of the process, as the kernel counts it; 0 unknown */
 };
 
 struct event_phase {
@@ -298,7 +299,7 @@ _Static_assert(sizeof(struct event_managed) == 16, "contract 2");
 _Static_assert(sizeof(struct event_alloc) == 80, "contract 2");
 _Static_assert(sizeof(struct event_fate) == 40, "contract 2");
 _Static_assert(sizeof(struct event_gc_begin) == 56, "contract 2");
-_Static_assert(sizeof(struct event_gc_end) == 136, "contract 2");
+_Static_assert(sizeof(struct event_gc_end) == 144, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
 _Static_assert(sizeof(struct event_type) == 48, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");

@@ -131,6 +131,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	event->cycle = cycle;
 	event->kind = kind;
 	event->has_stats = 0;
+	event->rss_bytes = rss_bytes();
 	if (stats) {
 		/* A failed read leaves zeroes. */
 		if (bpf_probe_read_user(&event->stats, sizeof(event->stats), (const void *)stats))

@@ -36,7 +36,25 @@ struct thread_info {
 	uint32_t status;
 };
 
-struct mm_struct;
+enum { RSS_FILE, RSS_ANONYMOUS, RSS_SWAP, RSS_SHARED, RSS_KINDS };
+
+/* Since Linux 6.2; counts in pages, off by what the CPUs have not added up yet. */
+struct percpu_counter {
+	int64_t count;
+};
+
+struct mm_struct {
+	struct percpu_counter rss_stat[RSS_KINDS];
+};
+
+/* Before. */
+struct mm_rss_stat {
+	int64_t count[RSS_KINDS];
+};
+
+struct mm_struct___6_1 {
+	struct mm_rss_stat rss_stat;
+};
 
 struct task_struct {
 	struct thread_info thread_info;
@@ -53,6 +71,26 @@ struct linux_binprm {
 };
 
 #pragma clang attribute pop
+
+#define PAGE_BYTES 4096
+
+/* A macro: the relocation needs the kind as a constant. */
+#define RSS_PAGES(mm, kind)                                                            \
+	(bpf_core_type_exists(struct mm_rss_stat)                                      \
+		 ? BPF_CORE_READ((struct mm_struct___6_1 *)(mm), rss_stat.count[kind]) \
+		 : BPF_CORE_READ(mm, rss_stat[kind].count))
+
+/* The resident set size of the current process in bytes, 0 if it has no memory of its own. */
+static __always_inline uint64_t rss_bytes(void)
+{
+	struct mm_struct *mm = BPF_CORE_READ(bpf_get_current_task_btf(), mm);
+	int64_t pages;
+
+	if (!mm)
+		return 0;
+	pages = RSS_PAGES(mm, RSS_FILE) + RSS_PAGES(mm, RSS_ANONYMOUS) + RSS_PAGES(mm, RSS_SHARED);
+	return pages > 0 ? (uint64_t)pages * PAGE_BYTES : 0;
+}
 
 /* The registers that a walk of the stack begins with. */
 struct user_regs {

@@ -173,6 +173,8 @@ $(pwd)"
 	holds '.cpu.in_gc_ns > 0 and .cpu.in_gc_ns < .cpu.on_cpu_ns'
 	# Share of the samples against share of the measured pauses: one thread, so they agree.
 	holds '((.cpu.in_gc_ns - (.gc.minor.total_ns + .gc.major.total_ns)) | fabs) < 0.25 * .cpu.in_gc_ns + 3e7'
+	# The kernel's view of its memory: the heap is in it, and little else.
+	holds '.gc.rss_peak_bytes > 0.7 * .gc.heap_peak_bytes and .gc.rss_peak_bytes < 1.5 * .gc.heap_peak_bytes'
 	# Nothing that the program runs outside a collection has the collector below it.
 	holds '.streams | to_entries | all(.value.lost == 0)'
 }

@@ -306,6 +306,7 @@ TEST(events_become_records)
 	gc_end->has_stats = 1;
 	gc_end->stats.live_bytes = 77;
 	gc_end->stats.threads = 4;
+	gc_end->rss_bytes = 77777;
 	CHECK_EQ(send_event(), 0);
 	call = event(EVENT_syscall, sizeof(*call), 1, 100);
 	call->number = 257;
@@ -327,6 +328,7 @@ TEST(events_become_records)
 	CHECK_EQ(nth(RECORD_gc_begin, 0)->gc_begin.reason, GCPROF_REASON_LARGE);
 	CHECK_EQ(nth(RECORD_gc_end, 0)->gc_end.live_bytes, 77);
 	CHECK_EQ(nth(RECORD_gc_end, 0)->gc_end.threads, 4);
+	CHECK_EQ(nth(RECORD_gc_end, 0)->gc_end.rss_bytes, 77777);
 	CHECK_EQ(nth(RECORD_syscall, 0)->syscall.result, -2);
 	CHECK_EQ(nth(RECORD_syscall, 0)->syscall.arg2, 3);
 	CHECK_EQ(nth(RECORD_syscall, 0)->syscall.gc_ns, 9);

@@ -80,6 +80,8 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 {
 	uint64_t heap = record->arena_bytes + record->large_bytes + record->nursery_used;
 
+	if (record->rss_bytes > gc->rss_peak_bytes)
+		gc->rss_peak_bytes = record->rss_bytes;
 	if (!record->has_stats)
 		return;
 	if (record->kind == GCPROF_GC_MINOR)

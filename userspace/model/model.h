@@ -147,6 +147,7 @@ struct model_gc {
 	struct model_pauses minor, major; /* major: steps and full collections */
 	uint64_t promoted_bytes;
 	uint64_t heap_peak_bytes;      /* of the largest heap */
+	uint64_t rss_peak_bytes;       /* of the largest process, at the end of a collection */
 	uint64_t stop_ns, stop_max_ns; /* of the pauses: until every thread had stopped */
 	uint64_t unpaired;       /* collections of which only the beginning or the end is there */
 	double fixed_ns;         /* of a minor collection, fitted: the same for each */

@@ -194,6 +194,7 @@ static int store_gc_end(struct store *store, const struct incoming *in)
 	record.gc_end.stop_ns = stats->stop_ns;
 	record.gc_end.phase = stats->phase;
 	record.gc_end.threads = stats->threads;
+	record.gc_end.rss_bytes = event->rss_bytes;
 	return profile_writer_put(store->writer, &record);
 }
 

@@ -151,6 +151,7 @@ static json_t *gc(const struct model *model)
 	put(object, "major", major);
 	put(object, "promoted_bytes", count(gc->promoted_bytes));
 	put(object, "heap_peak_bytes", count(gc->heap_peak_bytes));
+	put(object, "rss_peak_bytes", gc->rss_peak_bytes ? count(gc->rss_peak_bytes) : json_null());
 	put(object, "stop_ns", count(gc->stop_ns));
 	put(object, "stop_max_ns", count(gc->stop_max_ns));
 	put(object, "unpaired", count(gc->unpaired));

@@ -138,9 +138,11 @@ static void describe_heap(const struct section *section)
 	const struct model_gc *gc = &section->model->gc;
 
 	page_paragraph(section->page, STYLE_PLAIN, 2,
-		       "promoted %s; heap at most %s; %s major collection%s",
+		       "promoted %s; heap at most %s%s%s; %s major collection%s",
 		       unit_bytes((double)gc->promoted_bytes).text,
 		       unit_bytes((double)gc->heap_peak_bytes).text,
+		       gc->rss_peak_bytes ? ", the process " : "",
+		       gc->rss_peak_bytes ? unit_bytes((double)gc->rss_peak_bytes).text : "",
 		       gc->major.cycles ? unit_count(gc->major.cycles).text : "no",
 		       gc->major.cycles == 1 ? "" : "s");
 	if (gc->copy_ns_per_byte > 0)
