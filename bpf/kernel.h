@@ -49,7 +49,9 @@ struct mm_struct {
 
 /* Before. */
 struct mm_rss_stat {
-	int64_t count[RSS_KINDS];
+	struct {
+		int64_t counter;
+	} count[RSS_KINDS];
 };
 
 struct mm_struct___6_1 {
@@ -75,9 +77,9 @@ struct linux_binprm {
 #define PAGE_BYTES 4096
 
 /* A macro: the relocation needs the kind as a constant. */
-#define RSS_PAGES(mm, kind)                                                            \
-	(bpf_core_type_exists(struct mm_rss_stat)                                      \
-		 ? BPF_CORE_READ((struct mm_struct___6_1 *)(mm), rss_stat.count[kind]) \
+#define RSS_PAGES(mm, kind)                                                                    \
+	(bpf_core_type_exists(struct mm_rss_stat)                                              \
+		 ? BPF_CORE_READ((struct mm_struct___6_1 *)(mm), rss_stat.count[kind].counter) \
 		 : BPF_CORE_READ(mm, rss_stat[kind].count))
 
 /* The resident set size of the current process in bytes, 0 if it has no memory of its own. */
