@@ -3,19 +3,76 @@
 #include "internal.h"
 #include "trace.h"
 
+/* A hash set. */
+struct object_set {
+	void **slots;
+	size_t count, capacity;
+};
+
+static void **slot_of(const struct object_set *set, const void *object)
+{
+	uint64_t hash = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
+	size_t i = (size_t)(hash >> 20) & (set->capacity - 1);
+
+	while (set->slots[i] && set->slots[i] != object)
+		i = (i + 1) & (set->capacity - 1);
+	return &set->slots[i];
+}
+
+static void set_free(struct object_set *set)
+{
+	os_unmap(set->slots, set->capacity * sizeof(void *));
+}
+
+static void set_grow(struct object_set *set)
+{
+	struct object_set larger = {.capacity = set->capacity ? set->capacity * 2 : 4096};
+
+	larger.count = set->count;
+	larger.slots = os_map(larger.capacity * sizeof(void *));
+	if (!larger.slots)
+		os_out_of_memory(larger.capacity * sizeof(void *), "the heap check");
+	for (size_t i = 0; i < set->capacity; i++)
+		if (set->slots[i])
+			*slot_of(&larger, set->slots[i]) = set->slots[i];
+	set_free(set);
+	*set = larger;
+}
+
+/* True if it had not been there. */
+static bool set_add(struct object_set *set, void *object)
+{
+	void **slot;
+
+	if (set->count * 2 >= set->capacity)
+		set_grow(set);
+	slot = slot_of(set, object);
+	if (*slot)
+		return false;
+	*slot = object;
+	set->count++;
+	return true;
+}
+
+static bool set_has(const struct object_set *set, const void *object)
+{
+	return set->capacity && *slot_of(set, object);
+}
+
 struct checker {
 	struct gc_heap *heap;
 	enum check_when when;
 	const void *object; /* whose references are being looked at, NULL: a root */
 	struct gc_stack work;
-	void **seen; /* hash set of objects */
-	size_t n_seen, capacity;
-	uint64_t old_bytes; /* in reachable old and large objects */
+	struct object_set seen; /* reachable */
+	struct object_set gray; /* of the marking under way */
+	uint64_t old_bytes;     /* in reachable old and large objects */
 };
 
 static const char *const when_names[] = {
 	[CHECK_BEFORE] = "before a collection",
 	[CHECK_MINOR_DONE] = "after a minor collection",
+	[CHECK_STEP_DONE] = "after a step",
 	[CHECK_MARKED] = "after marking",
 	[CHECK_FULL_DONE] = "after a full collection",
 };
@@ -29,49 +86,9 @@ static void verify(const struct checker *checker, bool holds, const char *invari
 			 when_names[checker->when], invariant, object, checker->object);
 }
 
-static size_t slot_of(const struct checker *checker, const void *object)
+static bool young_allowed(const struct checker *checker)
 {
-	uint64_t hash = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (size_t)(hash >> 20) & (checker->capacity - 1);
-}
-
-static void put(struct checker *checker, void *object)
-{
-	size_t i = slot_of(checker, object);
-
-	while (checker->seen[i])
-		i = (i + 1) & (checker->capacity - 1);
-	checker->seen[i] = object;
-}
-
-static void grow(struct checker *checker)
-{
-	size_t old_capacity = checker->capacity;
-	void **old = checker->seen;
-
-	checker->capacity = old_capacity ? old_capacity * 2 : 4096;
-	checker->seen = os_map(checker->capacity * sizeof(void *));
-	if (!checker->seen)
-		os_out_of_memory(checker->capacity * sizeof(void *), "the heap check");
-	for (size_t i = 0; i < old_capacity; i++)
-		if (old[i])
-			put(checker, old[i]);
-	os_unmap(old, old_capacity * sizeof(void *));
-}
-
-/* True if it had not been seen. */
-static bool see(struct checker *checker, void *object)
-{
-	if (checker->n_seen * 2 >= checker->capacity)
-		grow(checker);
-	for (size_t i = slot_of(checker, object); checker->seen[i];
-	     i = (i + 1) & (checker->capacity - 1))
-		if (checker->seen[i] == object)
-			return false;
-	put(checker, object);
-	checker->n_seen++;
-	return true;
+	return checker->when == CHECK_BEFORE || checker->when == CHECK_STEP_DONE;
 }
 
 static bool in_nursery(const struct checker *checker, const void *object)
@@ -113,13 +130,42 @@ static void check_old(struct checker *checker, const void *object, size_t size)
 	else
 		verify(checker, old_is_cell(&checker->heap->old, object, size), "cell-start",
 		       object);
-	verify(checker, !young || checker->when == CHECK_BEFORE, "nothing-young", object);
+	verify(checker, !young || young_allowed(checker), "nothing-young", object);
 	if (checker->when == CHECK_MINOR_DONE || checker->when == CHECK_FULL_DONE)
 		verify(checker, !is_remembered(object), "old-is-tracked", object);
 	if (checker->when == CHECK_MARKED)
 		verify(checker, old_is_marked(object), "reachable-is-marked", object);
 	if (!young)
 		checker->old_bytes += size;
+}
+
+/* While marking is under way: found in a root, or in checker->object. */
+static void check_color(const struct checker *checker, const void *object)
+{
+	const void *from = checker->object;
+	bool settled = !young_allowed(checker);
+
+	if (!major_is_marking(checker->heap) || is_young(checker, object))
+		return;
+	/* A root, a young or a remembered object may hide white ones until the minor collection. */
+	if (!settled && (!from || is_young(checker, from) || is_remembered(from)))
+		return;
+	if (from && (!old_is_marked(from) || set_has(&checker->gray, from)))
+		return;
+	verify(checker, old_is_marked(object), "no-black-to-white", object);
+}
+
+/* An array in pieces is gray until its last one; below it lies a number. */
+static void collect_gray(struct checker *checker)
+{
+	const struct gc_stack *gray = &checker->heap->major.gray;
+
+	for (size_t i = gray->count; i--;) {
+		uintptr_t word = (uintptr_t)gray->base[i];
+
+		set_add(&checker->gray, (void *)(word & ~(uintptr_t)7));
+		i -= word & 1;
+	}
 }
 
 static void visit(void *context, void **slot)
@@ -131,11 +177,13 @@ static void visit(void *context, void **slot)
 		return;
 	verify(checker, (uintptr_t)object % 8 == 0, "aligned", object);
 	if (in_nursery(checker, object))
-		verify(checker, checker->when == CHECK_BEFORE, "nothing-young", object);
+		verify(checker, young_allowed(checker), "nothing-young", object);
+	else
+		check_color(checker, object);
 	if (checker->object && is_young(checker, object) && !is_young(checker, checker->object))
 		verify(checker, is_remembered(checker->object), "no-old-to-young-unremembered",
 		       object);
-	if (see(checker, object))
+	if (set_add(&checker->seen, object))
 		stack_push(&checker->work, object);
 }
 
@@ -163,7 +211,7 @@ static void check_thread(struct checker *checker, const struct gc_thread *thread
 	       thread);
 	for (const char *byte = thread->head.free; byte < thread->end; byte++)
 		verify(checker, !*byte, "buffer-is-zero", byte);
-	if (checker->when != CHECK_BEFORE)
+	if (!young_allowed(checker))
 		verify(checker, thread->head.free == thread->end && !thread->remembered.count,
 		       "nothing-young", thread);
 }
@@ -198,8 +246,8 @@ static void check_samples(const struct checker *checker)
 		verify(checker, !in_nursery(checker, old->entries[i].object), "samples-are-old",
 		       old->entries[i].object);
 		if (checker->when == CHECK_FULL_DONE)
-			verify(checker, old_is_marked(old->entries[i].object), "samples-are-old",
-			       old->entries[i].object);
+			verify(checker, set_has(&checker->seen, old->entries[i].object),
+			       "samples-are-old", old->entries[i].object);
 	}
 #else
 	(void)checker;
@@ -213,13 +261,15 @@ void check_heap(struct gc_heap *heap, enum check_when when)
 
 	for (const struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		check_thread(&checker, thread);
-	if (when == CHECK_BEFORE)
+	if (young_allowed(&checker))
 		barrier_visit(heap, check_remembered);
+	collect_gray(&checker);
 	roots_visit(heap, visit, &checker);
 	while (checker.work.count)
 		check_object(&checker, stack_pop(&checker.work));
 	check_totals(&checker);
 	check_samples(&checker);
 	stack_free(&checker.work);
-	os_unmap(checker.seen, checker.capacity * sizeof(void *));
+	set_free(&checker.seen);
+	set_free(&checker.gray);
 }

@@ -56,15 +56,17 @@ struct gc_options {
 	uint64_t ceiling; /* samples a second before the period rises; default 2000,
 			     UINT64_MAX: none; GCPROF_CEILING (there 0: none) */
 	uint64_t seed;    /* of the sampler; 0: from the system, GCPROF_SEED */
-	uint32_t fixed_stride;  /* 1: a sample every `period` bytes, as in the papers;
-				   GCPROF_STRIDE=fixed */
-	uint32_t always_sample; /* 1: sample although no profiler is attached (tests) */
+	uint32_t fixed_stride;   /* 1: a sample every `period` bytes, as in the papers;
+				    GCPROF_STRIDE=fixed */
+	uint32_t always_sample;  /* 1: sample although no profiler is attached (tests) */
+	uint32_t stop_the_world; /* 1: major collections in one pause, for comparison;
+				   GC_INCREMENTAL=0 */
 };
 
 struct gc_stats {
 	uint64_t minor_collections;
-	uint64_t full_collections;
-	uint64_t allocated_bytes; /* since the heap was created */
+	uint64_t full_collections; /* major collections, in one pause or in steps, past marking */
+	uint64_t allocated_bytes;  /* since the heap was created */
 	uint64_t promoted_bytes;
 	uint64_t live_bytes;
 	uint64_t arena_bytes;
@@ -72,6 +74,8 @@ struct gc_stats {
 	uint64_t samples;  /* taken so far */
 	uint64_t pause_ns; /* all collections together */
 	uint64_t max_pause_ns;
+	uint64_t steps;       /* of major collections */
+	uint64_t max_step_ns; /* the longest of these */
 };
 
 /* Fills in the defaults, then what the environment says (GC_NURSERY=8M ...).

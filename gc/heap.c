@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* heap.c: a heap's life, and the order of events in a collection. */
+/* heap.c: a heap's life, and its statistics. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -93,7 +93,7 @@ int gc_heap_create(const struct gc_options *options, struct gc_heap **out)
 	pthread_cond_init(&heap->stopped, NULL);
 	pthread_cond_init(&heap->resumed, NULL);
 	old_init(&heap->old);
-	heap->threshold = heap->options.min_heap;
+	major_init(heap);
 	sampler_init(heap);
 	enlist(heap);
 	*out = heap;
@@ -118,144 +118,11 @@ void gc_heap_destroy(struct gc_heap *heap)
 	stack_free(&heap->roots);
 	stack_free(&heap->remembered);
 	stack_free(&heap->work);
+	stack_free(&heap->major.gray);
 	pthread_cond_destroy(&heap->resumed);
 	pthread_cond_destroy(&heap->stopped);
 	pthread_mutex_destroy(&heap->lock);
 	free(heap);
-}
-
-/* The number of collections so far. */
-uint64_t heap_cycle(const struct gc_heap *heap)
-{
-	return __atomic_load_n(&heap->cycle, __ATOMIC_ACQUIRE);
-}
-
-/* A collection under way: what its end must know of its beginning. */
-struct collection {
-	uint64_t begin;
-	uint32_t kind;
-};
-
-static void begin(struct gc_heap *heap, struct collection *c, uint32_t kind, uint32_t reason)
-{
-	c->kind = kind;
-	c->begin = os_now();
-	heap->last = (struct gcprof_gc_stats){.phase = GCPROF_PHASE_SCANNING};
-	__atomic_store_n(&heap->cycle, heap->cycle + 1, __ATOMIC_RELEASE);
-	probe_gc_begin(&(struct probe_gc_begin){
-		.heap = heap->id,
-		.cycle = heap->cycle,
-		.kind = kind,
-		.reason = reason,
-	});
-}
-
-static void fill_stats(struct gc_heap *heap)
-{
-	struct gcprof_gc_stats *last = &heap->last;
-
-	last->allocated_bytes = heap->allocated;
-	last->arena_bytes = old_arena_bytes(&heap->old);
-	last->large_bytes = heap->large.bytes;
-	last->live_bytes = heap->old.bytes + heap->large.bytes;
-	last->threads = heap->n_threads;
-}
-
-static void end(struct gc_heap *heap, const struct collection *c)
-{
-	struct gc_stats *stats = &heap->stats;
-	uint64_t pause = os_now() - c->begin;
-
-	fill_stats(heap);
-	stats->promoted_bytes += heap->last.promoted_bytes;
-	stats->pause_ns += pause;
-	if (pause > stats->max_pause_ns)
-		stats->max_pause_ns = pause;
-	probe_gc_end(&(struct probe_gc_end){
-		.heap = heap->id,
-		.cycle = heap->cycle,
-		.kind = c->kind,
-		.stats = &heap->last,
-	});
-}
-
-static void enter_phase(struct gc_heap *heap, uint32_t phase)
-{
-	heap->last.phase = phase;
-	probe_phase(&(struct probe_phase){.heap = heap->id, .phase = phase});
-}
-
-/* Small heaps are checked at every collection, large ones once in as many bytes as they hold. */
-static void check(struct gc_heap *heap, enum check_when when)
-{
-	const uint64_t small = 1 << 20;
-
-	if (!GC_CHECK || heap->allocated < heap->check_after)
-		return;
-	check_heap(heap, when);
-	if (heap->old.bytes > small && when != CHECK_BEFORE)
-		heap->check_after = heap->allocated + 2 * heap->old.bytes;
-}
-
-static void collect_minor(struct gc_thread *self, uint32_t reason)
-{
-	struct gc_heap *heap = self->heap;
-	struct collection c;
-
-	begin(heap, &c, GCPROF_GC_MINOR, reason);
-	threads_stop(self);
-	heap->last.stop_ns = os_now() - c.begin;
-	check(heap, CHECK_BEFORE);
-	heap->stats.minor_collections++;
-	minor_trace(heap);
-	minor_finish(heap);
-	check(heap, CHECK_MINOR_DONE);
-	end(heap, &c);
-}
-
-/* Behind a minor collection: the nursery is empty and the world still stopped. */
-static void collect_full(struct gc_heap *heap, uint32_t reason)
-{
-	struct collection c;
-
-	begin(heap, &c, GCPROF_GC_FULL, reason);
-	heap->stats.full_collections++;
-	enter_phase(heap, GCPROF_PHASE_MARKING);
-	mark_heap(heap);
-	check(heap, CHECK_MARKED);
-	enter_phase(heap, GCPROF_PHASE_SWEEPING);
-	sweep_heap(heap);
-	enter_phase(heap, GCPROF_PHASE_SCANNING);
-	check(heap, CHECK_FULL_DONE);
-	end(heap, &c);
-}
-
-/*
- * Collects, unless there was another collection since number `seen`. A full
- * collection follows a minor one when it was asked for or when the old
- * generation has grown past its threshold.
- */
-void heap_collect(struct gc_thread *self, enum gc_collect_kind kind, uint32_t reason, uint64_t seen)
-{
-	struct gc_heap *heap = self->heap;
-
-	nursery_account(self);
-	if (!threads_begin_collecting(self, seen))
-		return;
-	collect_minor(self, reason);
-	if (kind == GC_COLLECT_FULL)
-		collect_full(heap, reason);
-	else if (heap->old.bytes + heap->large.bytes > heap->threshold)
-		collect_full(heap, GCPROF_REASON_THRESHOLD);
-	threads_end_collecting(self);
-}
-
-void gc_collect(struct gc_thread *thread, enum gc_collect_kind kind)
-{
-	nursery_account(thread);
-	sampler_poll(thread);
-	heap_collect(thread, kind, GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
-	limit_update(thread);
 }
 
 /* What the calling thread allocated since it was last accounted. Nobody else can know. */

@@ -76,8 +76,21 @@ struct gc_nursery {
 struct gc_large {
 	struct gc_chunk *young;
 	struct gc_chunk *old;
-	uint64_t bytes;       /* young and old, in objects */
-	uint64_t young_bytes; /* atomic reads outside the lock are fine: it is a hint */
+	struct gc_chunk *unswept; /* old, and the sweeping under way was not yet there */
+	uint64_t bytes;           /* young and old, in objects */
+	uint64_t young_bytes;     /* atomic reads outside the lock are fine: it is a hint */
+};
+
+/* The major collection: see major.c. */
+struct gc_major {
+	uint32_t phase;       /* enum gcprof_phase */
+	struct gc_stack gray; /* marked objects whose references were not yet looked at */
+	uint64_t live;        /* object bytes that are marked */
+	uint64_t live_large;  /* of these in large objects */
+	uint64_t promoted;    /* small and medium bytes, by the last minor collection */
+	uint64_t large;       /* bytes allocated in large objects since the last step */
+	size_t interval;      /* bytes of the nursery between two steps */
+	size_t next_step;     /* a step is due when so much of the nursery is used; atomic */
 };
 
 struct gc_heap {
@@ -100,13 +113,14 @@ struct gc_heap {
 	struct gc_large large;
 	struct gc_stack roots;      /* void ** */
 	struct gc_stack remembered; /* of threads that are gone */
-	struct gc_stack work;       /* objects found but not yet traced */
+	struct gc_stack work;       /* promoted but not yet traced */
+	struct gc_major major;
 
 	uint64_t allocated;   /* bytes, atomic: the clock of ages */
-	uint64_t threshold;   /* old and large bytes that start a full collection */
+	uint64_t threshold;   /* old and large bytes that start a major collection */
 	uint64_t cycle;       /* collections, atomic */
 	uint64_t check_after; /* not before so many bytes were allocated, see heap.c */
-	uint64_t live;        /* object bytes that marking found */
+
 	struct gc_stats stats;
 	struct gcprof_gc_stats last; /* of the collection under way */
 	struct gc_heap_sampler sampler;
@@ -139,15 +153,52 @@ static inline bool nursery_has(const struct gc_nursery *nursery, const void *obj
 void *large_alloc(struct gc_heap *heap, size_t size);
 bool large_is_due(struct gc_heap *heap, size_t size);
 void large_finish_minor(struct gc_heap *heap);
-void large_begin_marking(struct gc_heap *heap);
-void large_sweep(struct gc_heap *heap);
+void large_clear_marks(struct gc_heap *heap);
+void large_begin_sweeping(struct gc_heap *heap);
+bool large_sweep_some(struct gc_heap *heap, size_t chunks);
 void large_free(struct gc_heap *heap);
 
-/* minor.c, mark.c, sweep.c */
+/* minor.c, mark.c, sweep.c: the world is stopped */
 void minor_trace(struct gc_heap *heap);
 void minor_finish(struct gc_heap *heap);
-void mark_heap(struct gc_heap *heap);
-void sweep_heap(struct gc_heap *heap);
+void mark_begin(struct gc_heap *heap);
+bool mark_some(struct gc_heap *heap, uint64_t budget);
+void mark_abandon(struct gc_heap *heap);
+void sweep_begin(struct gc_heap *heap);
+bool sweep_some(struct gc_heap *heap, size_t arenas);
+
+/* Counts an object that became black. */
+static inline void mark_count(struct gc_heap *heap, size_t size)
+{
+	heap->major.live += size;
+	if (size >= heap->options.large_size)
+		heap->major.live_large += size;
+}
+
+/* major.c */
+void major_init(struct gc_heap *heap);
+bool major_is_wanted(const struct gc_heap *heap);
+void major_step(struct gc_heap *heap, bool behind_minor);
+void major_full(struct gc_heap *heap);
+
+static inline bool major_is_marking(const struct gc_heap *heap)
+{
+	return heap->major.phase == GCPROF_PHASE_MARKING;
+}
+
+/* Hints: asked for outside the lock. */
+static inline bool major_has_work(const struct gc_heap *heap)
+{
+	return __atomic_load_n(&heap->major.next_step, __ATOMIC_RELAXED) != SIZE_MAX;
+}
+
+static inline bool major_step_is_due(const struct gc_heap *heap)
+{
+	const char *next = __atomic_load_n(&heap->nursery.next, __ATOMIC_RELAXED);
+
+	return (size_t)(next - heap->nursery.base) >=
+	       __atomic_load_n(&heap->major.next_step, __ATOMIC_RELAXED);
+}
 
 /* roots.c: calls visit for every slot of every thread's frames and of the global roots. */
 typedef void (*gc_visit)(void *context, void **slot);
@@ -207,14 +258,16 @@ static inline bool threads_stop_wanted(const struct gc_heap *heap)
 	return __atomic_load_n(&heap->stop, __ATOMIC_SEQ_CST);
 }
 
-/* heap.c */
+/* collect.c */
 #define COLLECT_ALWAYS UINT64_MAX
 void heap_collect(struct gc_thread *self, enum gc_collect_kind kind, uint32_t reason,
 		  uint64_t seen);
+void heap_step(struct gc_thread *self, uint64_t seen);
 uint64_t heap_cycle(const struct gc_heap *heap);
 
 /* check.c: the whole heap, in builds with GC_CHECK=1; ends the program with what is wrong. */
-enum check_when { CHECK_BEFORE, CHECK_MINOR_DONE, CHECK_MARKED, CHECK_FULL_DONE };
+enum check_when { CHECK_BEFORE, CHECK_MINOR_DONE, CHECK_STEP_DONE, CHECK_MARKED, CHECK_FULL_DONE };
 void check_heap(struct gc_heap *heap, enum check_when when);
+void collect_check(struct gc_heap *heap, enum check_when when);
 
 #endif

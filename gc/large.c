@@ -17,6 +17,11 @@ bool large_is_due(struct gc_heap *heap, size_t size)
 	return young && young + size > YOUNG_NURSERIES * (uint64_t)heap->options.nursery_size;
 }
 
+static void set_mark(struct gc_chunk *chunk, bool marked)
+{
+	chunk->marks[LARGE_OFFSET / 8 / 64] = marked;
+}
+
 /* A zeroed young object. Ends the program when the system refuses. */
 void *large_alloc(struct gc_heap *heap, size_t size)
 {
@@ -32,10 +37,12 @@ void *large_alloc(struct gc_heap *heap, size_t size)
 	chunk->mapped = mapped;
 	chunk->size = size;
 	chunk->age = LARGE_YOUNG;
+	set_mark(chunk, true);
 	pthread_mutex_lock(&heap->lock);
 	chunk->next = heap->large.young;
 	heap->large.young = chunk;
 	heap->large.bytes += size;
+	heap->major.large += size;
 	__atomic_fetch_add(&heap->large.young_bytes, size, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&heap->lock);
 	return (char *)chunk + LARGE_OFFSET;
@@ -44,6 +51,7 @@ void *large_alloc(struct gc_heap *heap, size_t size)
 static void release(struct gc_heap *heap, struct gc_chunk *chunk)
 {
 	heap->large.bytes -= chunk->size;
+	heap->last.freed_bytes += chunk->size;
 	os_unmap(chunk, chunk->mapped);
 }
 
@@ -53,6 +61,10 @@ static void make_old(struct gc_heap *heap, struct gc_chunk *chunk)
 
 	object->flags = GC_FLAG_TRACK_YOUNG;
 	chunk->age = LARGE_OLD;
+	/* Marking passed it by while it was young; now it counts as marked if others do. */
+	set_mark(chunk, major_is_marking(heap));
+	if (major_is_marking(heap))
+		mark_count(heap, chunk->size);
 	chunk->next = heap->large.old;
 	heap->large.old = chunk;
 	heap->last.promoted_bytes += chunk->size;
@@ -68,39 +80,76 @@ void large_finish_minor(struct gc_heap *heap)
 	heap->large.young_bytes = 0;
 	for (; chunk; chunk = next) {
 		next = chunk->next;
-		if (chunk->age == LARGE_YOUNG_VISITED) {
+		if (chunk->age == LARGE_YOUNG_VISITED)
 			make_old(heap, chunk);
-		} else {
-			heap->last.freed_bytes += chunk->size;
+		else
 			release(heap, chunk);
-		}
 	}
 }
 
-void large_begin_marking(struct gc_heap *heap)
+static void clear_marks(struct gc_chunk *chunk)
 {
-	for (struct gc_chunk *chunk = heap->large.old; chunk; chunk = chunk->next)
-		chunk->marks[LARGE_OFFSET / 8 / 64] = 0;
+	for (; chunk; chunk = chunk->next)
+		set_mark(chunk, false);
 }
 
-void large_sweep(struct gc_heap *heap)
+void large_clear_marks(struct gc_heap *heap)
 {
-	struct gc_chunk **link = &heap->large.old, *chunk;
+	clear_marks(heap->large.old);
+}
 
-	while ((chunk = *link)) {
-		if (old_is_marked((char *)chunk + LARGE_OFFSET)) {
-			link = &chunk->next;
-			continue;
-		}
-		*link = chunk->next;
+/* Objects that become old from now on are not looked at. */
+void large_begin_sweeping(struct gc_heap *heap)
+{
+	heap->large.unswept = heap->large.old;
+	heap->large.old = NULL;
+}
+
+/* Gives back the end of the mapping; true if that was all of it. Unmapping takes time by size. */
+static bool release_some(struct gc_heap *heap, struct gc_chunk *chunk, size_t *budget)
+{
+	if (chunk->mapped <= *budget) {
+		*budget -= chunk->mapped;
 		release(heap, chunk);
+		return true;
 	}
+	chunk->mapped -= *budget;
+	os_unmap((char *)chunk + chunk->mapped, *budget);
+	*budget = 0;
+	return false;
 }
 
+/* Looks at large objects until as much as `chunks` chunks was given back; true when all are done.
+ */
+bool large_sweep_some(struct gc_heap *heap, size_t chunks)
+{
+	size_t budget;
+
+	if (__builtin_mul_overflow(chunks, CHUNK_SIZE, &budget))
+		budget = SIZE_MAX & ~(OS_PAGE - 1);
+	while (heap->large.unswept && budget) {
+		struct gc_chunk *chunk = heap->large.unswept, *next = chunk->next;
+
+		if (old_is_marked((char *)chunk + LARGE_OFFSET)) {
+			set_mark(chunk, false);
+			chunk->next = heap->large.old;
+			heap->large.old = chunk;
+			budget -= OS_PAGE;
+		} else if (!release_some(heap, chunk, &budget)) {
+			break;
+		}
+		heap->large.unswept = next;
+	}
+	return !heap->large.unswept;
+}
+
+/* All of them; the heap is closed. */
 void large_free(struct gc_heap *heap)
 {
-	heap->last.freed_bytes = 0;
 	large_finish_minor(heap);
-	large_begin_marking(heap);
-	large_sweep(heap);
+	clear_marks(heap->large.unswept);
+	large_sweep_some(heap, SIZE_MAX);
+	large_clear_marks(heap);
+	large_begin_sweeping(heap);
+	large_sweep_some(heap, SIZE_MAX);
 }

@@ -1,54 +1,131 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mark.c: marks what is reachable in the old generation. */
+/* mark.c: marks what is reachable in the old generation, all at once or in steps. */
+/*
+ * Old objects are white (no mark), gray (marked, and waiting on the gray stack)
+ * or black (marked, and their references were looked at). Marking is done when
+ * nothing is gray. Between two steps the program runs on and may store a white
+ * object into a black one; the barrier remembers the black one, as it does for
+ * young objects, and the next minor collection makes the white one gray (see
+ * minor.c). So after a minor collection no black object refers to a white one
+ * [no-black-to-white], and neither does a root.
+ *
+ * Young objects are nobody's business here: the minor collection will mark them
+ * as it promotes them.
+ */
 #include "internal.h"
 #include "trace.h"
 
 /* Objects wait this long between being prefetched and being traced. */
 enum { AHEAD = 16 };
 
+/* Items of an array that are looked at at once; the rest waits on the gray stack. */
+enum { PIECE = 512 };
+
+/* What an object costs besides its bytes: about as much as so many of them. */
+enum { OBJECT_COST = 32 };
+
+/* The word on the gray stack is an array whose next item's number lies below it. */
+#define IN_PIECES ((uintptr_t)1)
+
 static inline void visit(void *context, void **slot)
 {
 	struct gc_heap *heap = context;
 	void *object = *slot;
 
-	if (object && old_mark(object))
-		stack_push(&heap->work, object);
+	if (object && !nursery_has(&heap->nursery, object) && old_mark(object))
+		stack_push(&heap->major.gray, object);
 }
 
-static void trace(struct gc_heap *heap, void *object)
+static void push_rest(struct gc_heap *heap, void *array, uint64_t from)
+{
+	stack_push(&heap->major.gray, (void *)(uintptr_t)from);
+	stack_push(&heap->major.gray, (void *)((uintptr_t)array | IN_PIECES));
+}
+
+static uint64_t trace_piece(struct gc_heap *heap, void *array)
+{
+	const struct gc_type_info *type = type_of(heap, array);
+	uint64_t from = (uint64_t)(uintptr_t)stack_pop(&heap->major.gray);
+	uint64_t to = type_length(type, array);
+
+	if (to - from > PIECE) {
+		to = from + PIECE;
+		push_rest(heap, array, to);
+	}
+	trace_items(type, array, from, to, visit, heap);
+	return OBJECT_COST + (to - from) * type->item_size;
+}
+
+/* Returns what it cost. */
+static inline uint64_t trace(struct gc_heap *heap, void *object)
 {
 	const struct gc_type_info *type = type_of(heap, object);
+	size_t size = type_object_size(type, object);
 
-	heap->live += type_object_size(type, object);
+	mark_count(heap, size);
+	if (!type_has_references(type))
+		return OBJECT_COST;
+	if (type->n_item_pointers && type_length(type, object) > PIECE) {
+		trace_fixed(type, object, visit, heap);
+		push_rest(heap, object, 0);
+		return OBJECT_COST;
+	}
 	trace_object(type, object, visit, heap);
+	return OBJECT_COST + size;
 }
 
-/* A short queue between the stack and the tracing hides the way to memory. */
-static void trace_all(struct gc_heap *heap)
+/* The next gray object; large arrays are traced here and now. */
+static inline void *pop(struct gc_heap *heap, uint64_t *cost)
+{
+	struct gc_stack *gray = &heap->major.gray;
+
+	while (gray->count) {
+		void *object = stack_pop(gray);
+
+		if (!((uintptr_t)object & IN_PIECES)) {
+			__builtin_prefetch(object);
+			return object;
+		}
+		*cost += trace_piece(heap, (void *)((uintptr_t)object & ~IN_PIECES));
+	}
+	return NULL;
+}
+
+/*
+ * Traces gray objects for about `budget` bytes; true when nothing is gray. A
+ * short queue between the stack and the tracing hides the way to memory.
+ */
+bool mark_some(struct gc_heap *heap, uint64_t budget)
 {
 	void *queue[AHEAD] = {NULL};
 	unsigned waiting = 0, at = 0;
+	uint64_t cost = 0;
 
-	while (heap->work.count || waiting) {
-		void *next = heap->work.count ? stack_pop(&heap->work) : NULL;
+	while ((heap->major.gray.count && cost < budget) || waiting) {
+		void *next = cost < budget ? pop(heap, &cost) : NULL;
 		void *object = queue[at];
 
-		if (next)
-			__builtin_prefetch(next);
 		queue[at] = next;
 		at = (at + 1) % AHEAD;
 		waiting += (next != NULL) - (object != NULL);
 		if (object)
-			trace(heap, object);
+			cost += trace(heap, object);
 	}
+	return !heap->major.gray.count;
 }
 
-/* The nursery is empty and the world is stopped. heap->live is the size of what was found. */
-void mark_heap(struct gc_heap *heap)
+/* Makes gray what roots refer to. The nursery is empty, the marks are clear. */
+void mark_begin(struct gc_heap *heap)
 {
-	heap->live = 0;
-	old_begin_marking(&heap->old);
-	large_begin_marking(heap);
+	heap->major.live = 0;
+	heap->major.live_large = 0;
 	roots_visit(heap, visit, heap);
-	trace_all(heap);
+}
+
+/* Forgets what was marked so far. */
+void mark_abandon(struct gc_heap *heap)
+{
+	heap->major.gray.count = 0;
+	old_clear_marks(&heap->old);
+	large_clear_marks(heap);
 }

@@ -19,7 +19,8 @@ struct minor {
 	uintptr_t size;
 	uint64_t bytes; /* promoted */
 	uint64_t objects;
-	bool any_large; /* there are young large objects to look out for */
+	bool marking;   /* what is promoted is marked, and what it refers to */
+	bool watch_old; /* marking, or there are young large objects to look out for */
 };
 
 _Static_assert(sizeof(struct gc_header) == 8, "a forwarding address fits into it");
@@ -75,19 +76,33 @@ static void *promote(struct minor *minor, char *object)
 	memcpy(object, &word, sizeof(word));
 	minor->bytes += size;
 	minor->objects++;
+	if (minor->marking) {
+		old_mark(copy);
+		mark_count(heap, size);
+	}
 	if (type_has_references(type))
 		stack_push(&heap->work, copy);
 	return copy;
 }
 
-static void visit_large(struct minor *minor, void *object)
+/*
+ * A reference to something outside the nursery. While marking is under way
+ * whatever refers to it here counts as black: a root, a promoted object, or one
+ * that was written to. (If the latter is white it is perhaps dead, and keeps
+ * alive until the next cycle what was stored into it. No harm.)
+ */
+static void visit_old(struct minor *minor, void *object)
 {
 	struct gc_chunk *chunk = chunk_of(object);
 
-	if (chunk->kind != CHUNK_LARGE || chunk->age != LARGE_YOUNG)
+	if (chunk->kind == CHUNK_LARGE && chunk->age != LARGE_OLD) {
+		if (chunk->age == LARGE_YOUNG)
+			stack_push(&minor->heap->work, object);
+		chunk->age = LARGE_YOUNG_VISITED;
 		return;
-	chunk->age = LARGE_YOUNG_VISITED;
-	stack_push(&minor->heap->work, object);
+	}
+	if (minor->marking && old_mark(object))
+		stack_push(&minor->heap->major.gray, object);
 }
 
 static inline void visit(void *context, void **slot)
@@ -97,8 +112,8 @@ static inline void visit(void *context, void **slot)
 
 	if ((uintptr_t)object - minor->base < minor->size)
 		*slot = promote(minor, object);
-	else if (minor->any_large && object)
-		visit_large(minor, object);
+	else if (minor->watch_old && object)
+		visit_old(minor, object);
 }
 
 static void trace_remembered(struct gc_heap *heap, struct gc_header *object)
@@ -143,7 +158,8 @@ void minor_trace(struct gc_heap *heap)
 		.heap = heap,
 		.base = (uintptr_t)heap->nursery.base,
 		.size = (uintptr_t)(heap->nursery.end - heap->nursery.base),
-		.any_large = heap->large.young,
+		.marking = major_is_marking(heap),
+		.watch_old = major_is_marking(heap) || heap->large.young,
 	};
 
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
@@ -152,6 +168,7 @@ void minor_trace(struct gc_heap *heap)
 	roots_visit(heap, visit, &minor);
 	barrier_visit(heap, trace_remembered);
 	trace_all(&minor);
+	heap->major.promoted = minor.bytes;
 	heap->last.promoted_bytes += minor.bytes;
 	heap->last.promoted_objects += minor.objects;
 }

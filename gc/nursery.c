@@ -118,6 +118,8 @@ static void *take_large(struct gc_thread *thread, size_t size)
 
 	if (large_is_due(heap, size))
 		heap_collect(thread, GC_COLLECT_MINOR, GCPROF_REASON_LARGE, heap_cycle(heap));
+	else if (major_has_work(heap))
+		heap_step(thread, heap_cycle(heap));
 	count_bytes(heap, size);
 	return large_alloc(heap, size);
 }
@@ -132,6 +134,10 @@ static void *take_anywhere(struct gc_thread *thread, size_t size)
 
 		if (threads_stop_wanted(heap))
 			threads_park(thread);
+		if (major_step_is_due(heap)) {
+			heap_step(thread, seen);
+			continue;
+		}
 		if (size >= heap->options.large_size)
 			return take_large(thread, size);
 		object = take_from_buffer(thread, size);

@@ -5,6 +5,9 @@
 /* Arenas are mapped four at a time, so that the system can back them with one large page. */
 enum { ARENA_GROUP = 4 };
 
+/* Arenas swept at most to find room for one object. */
+enum { SWEEP_AHEAD = 4 };
+
 #define ALL_PAGES (~UINT64_C(0) << META_PAGES)
 
 _Static_assert(META_PAGES < 4, "an arena is mostly for objects");
@@ -62,6 +65,7 @@ static void arena_init(struct gc_old *old, struct gc_chunk *arena)
 		arena->pages[i].kind = PAGE_META;
 	stack_push(&old->arenas, arena);
 	stack_push(&old->free_pages, (void *)(uintptr_t)ALL_PAGES);
+	old->empty++;
 }
 
 static void map_arenas(struct gc_old *old)
@@ -76,12 +80,14 @@ static void map_arenas(struct gc_old *old)
 		arena_init(old, (struct gc_chunk *)(group + i * CHUNK_SIZE));
 }
 
+/* An object comes into an arena that had none. */
 static void arena_reuse(struct gc_old *old, struct gc_chunk *arena)
 {
-	if (!arena->released)
-		return;
+	if (arena->released)
+		old->released--;
+	else
+		old->empty--;
 	arena->released = 0;
-	old->released--;
 }
 
 /* The lowest set bit that begins a run of n set bits, or -1. */
@@ -113,12 +119,14 @@ static char *take_pages(struct gc_old *old, unsigned n, struct gc_page **out)
 		if (page >= 0)
 			break;
 	}
+	arena = old->arenas.base[i];
+	if (free_pages(old, i) == ALL_PAGES)
+		arena_reuse(old, arena);
 	set_free_pages(old, i, free_pages(old, i) & ~(bits << page));
 	while (old->first_free < old->arenas.count && !free_pages(old, old->first_free))
 		old->first_free++;
-	arena = old->arenas.base[i];
-	arena_reuse(old, arena);
 	*out = &arena->pages[page];
+	(*out)->epoch = old->epoch;
 	return (char *)arena + (size_t)page * PAGE_SIZE;
 }
 
@@ -129,22 +137,31 @@ static char *page_address(const struct gc_page *page)
 	return (char *)arena + (size_t)(page - arena->pages) * PAGE_SIZE;
 }
 
-/* Finds the next run of unmarked cells in the class's page; false if there is none. */
+static bool is_used(const struct gc_chunk *arena, const void *cell)
+{
+	size_t bit = chunk_bit(cell);
+
+	return arena->used[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Finds the next run of free cells in the class's page; false if there is none. */
 static bool next_run(struct gc_class *c, size_t cell)
 {
 	size_t last = PAGE_SIZE / cell * cell;
 	size_t start = c->scan, end;
+	const struct gc_chunk *arena;
 	char *base;
 
 	if (!c->page)
 		return false;
+	arena = chunk_of(c->page);
 	base = page_address(c->page);
-	while (start < last && old_is_marked(base + start))
+	while (start < last && is_used(arena, base + start))
 		start += cell;
 	if (start >= last)
 		return false;
 	end = start + cell;
-	while (end < last && !old_is_marked(base + end))
+	while (end < last && !is_used(arena, base + end))
 		end += cell;
 	c->free = base + start;
 	c->end = base + end;
@@ -175,6 +192,9 @@ void *old_alloc_small_slow(struct gc_old *old, unsigned class)
 	char *result;
 
 	while (!next_run(c, cell)) {
+		/* Rather than a fresh page, one that sweeping would find a little later. */
+		for (int i = 0; !c->available && old->sweeping && i < SWEEP_AHEAD; i++)
+			old_sweep_some(old, 1);
 		c->page = c->available;
 		c->scan = 0;
 		if (!c->page) {
@@ -201,10 +221,8 @@ void *old_alloc_span(struct gc_old *old, size_t size)
 	return base;
 }
 
-void old_begin_marking(struct gc_old *old)
+void old_clear_marks(struct gc_old *old)
 {
-	for (unsigned i = 0; i < N_CLASSES; i++)
-		old->classes[i] = (struct gc_class){0};
 	for (size_t i = 0; i < old->arenas.count; i++) {
 		struct gc_chunk *arena = old->arenas.base[i];
 
@@ -213,13 +231,29 @@ void old_begin_marking(struct gc_old *old)
 	}
 }
 
-static unsigned count_marks(const struct gc_chunk *arena, size_t page)
+/* In the order of addresses, as pages are swept: neighbours in time become neighbours in space. */
+static void make_available(struct gc_class *c, struct gc_page *page)
 {
-	const uint64_t *words = &arena->marks[page * (PAGE_SIZE / 8 / 64)];
+	page->next = NULL;
+	if (c->available)
+		c->last->next = page;
+	else
+		c->available = page;
+	c->last = page;
+}
+
+/* The marks become what is used, and are clear again for the next marking. */
+static unsigned take_marks(struct gc_chunk *arena, size_t page)
+{
+	enum { WORDS = PAGE_SIZE / 8 / 64 };
+	uint64_t *marks = &arena->marks[page * WORDS], *used = &arena->used[page * WORDS];
 	unsigned live = 0;
 
-	for (size_t i = 0; i < PAGE_SIZE / 8 / 64; i++)
-		live += (unsigned)__builtin_popcountll(words[i]);
+	for (size_t i = 0; i < WORDS; i++) {
+		live += (unsigned)__builtin_popcountll(marks[i]);
+		used[i] = marks[i];
+		marks[i] = 0;
+	}
 	return live;
 }
 
@@ -227,24 +261,16 @@ static unsigned count_marks(const struct gc_chunk *arena, size_t page)
 static uint64_t sweep_page(struct gc_old *old, struct gc_chunk *arena, size_t index)
 {
 	struct gc_page *page = &arena->pages[index];
-	unsigned n = 1;
+	bool is_span = page->kind == PAGE_SPAN;
+	unsigned n = is_span ? page->pages : 1;
 
-	if (page->kind == PAGE_SMALL) {
-		page->live = (uint16_t)count_marks(arena, index);
-		if (page->live) {
-			struct gc_class *c = &old->classes[page->class];
-
-			if (page->live < PAGE_SIZE / old->cell_size[page->class]) {
-				page->next = c->available;
-				c->available = page;
-			}
-			return 0;
-		}
-	} else if (page->kind == PAGE_SPAN) {
-		if (old_is_marked(page_address(page)))
-			return 0;
-		n = page->pages;
-	} else {
+	if ((page->kind != PAGE_SMALL && !is_span) || page->epoch == old->epoch)
+		return 0;
+	page->epoch = old->epoch;
+	page->live = (uint16_t)take_marks(arena, index);
+	if (page->live) {
+		if (!is_span && page->live < PAGE_SIZE / old->cell_size[page->class])
+			make_available(&old->classes[page->class], page);
 		return 0;
 	}
 	for (unsigned i = 0; i < n; i++)
@@ -252,42 +278,58 @@ static uint64_t sweep_page(struct gc_old *old, struct gc_chunk *arena, size_t in
 	return ((UINT64_C(1) << n) - 1) << index;
 }
 
-/* Gives back whole free arenas that the next cycle will not need, highest first. */
-static void release_surplus(struct gc_old *old, size_t keep)
+static void sweep_arena(struct gc_old *old, size_t i)
 {
-	size_t empty = 0;
+	struct gc_chunk *arena = old->arenas.base[i];
+	uint64_t mask = free_pages(old, i), found = 0;
 
-	for (size_t i = 0; i < old->arenas.count; i++)
-		empty += free_pages(old, i) == ALL_PAGES;
-	empty -= old->released;
-	for (size_t i = old->arenas.count; i-- && empty > keep / CHUNK_SIZE + ARENA_GROUP;) {
-		struct gc_chunk *arena = old->arenas.base[i];
-
-		if (free_pages(old, i) != ALL_PAGES || arena->released)
-			continue;
-		os_release((char *)arena + META_PAGES * PAGE_SIZE,
-			   CHUNK_SIZE - META_PAGES * PAGE_SIZE);
-		arena->released = 1;
-		old->released++;
-		empty--;
-	}
+	if (mask == ALL_PAGES)
+		return;
+	for (size_t page = META_PAGES; page < CHUNK_PAGES; page++)
+		found |= sweep_page(old, arena, page);
+	if (!found)
+		return;
+	set_free_pages(old, i, mask | found);
+	old->empty += (mask | found) == ALL_PAGES;
+	if (i < old->first_free)
+		old->first_free = i;
 }
 
-void old_sweep(struct gc_old *old, size_t keep)
+/* Gives back an empty arena. Its first pages stay: they say that it was given back. */
+static void release_arena(struct gc_old *old, size_t i)
 {
-	/* Backwards, so that the lists of pages come out in the order of their addresses. */
-	for (size_t i = old->arenas.count; i--;) {
-		struct gc_chunk *arena = old->arenas.base[i];
-		uint64_t mask = free_pages(old, i);
+	struct gc_chunk *arena = old->arenas.base[i];
 
-		if (mask == ALL_PAGES)
-			continue;
-		for (size_t page = CHUNK_PAGES; page-- > META_PAGES;)
-			mask |= sweep_page(old, arena, page);
-		set_free_pages(old, i, mask);
-	}
-	old->first_free = 0;
-	release_surplus(old, keep);
+	if (free_pages(old, i) != ALL_PAGES || arena->released)
+		return;
+	os_release((char *)arena + META_PAGES * PAGE_SIZE, CHUNK_SIZE - META_PAGES * PAGE_SIZE);
+	arena->released = 1;
+	old->released++;
+	old->empty--;
+}
+
+void old_begin_sweeping(struct gc_old *old, size_t keep)
+{
+	for (unsigned i = 0; i < N_CLASSES; i++)
+		old->classes[i] = (struct gc_class){0};
+	old->epoch ^= 1;
+	old->sweep_next = 0;
+	old->sweep_end = old->arenas.count;
+	old->release_next = old->arenas.count;
+	old->keep = keep / CHUNK_SIZE + ARENA_GROUP;
+	old->sweeping = true;
+}
+
+/* Gives back what the next cycle will not need, highest first, once it is known what that is. */
+bool old_sweep_some(struct gc_old *old, size_t arenas)
+{
+	for (; arenas && old->sweep_next < old->sweep_end; arenas--)
+		sweep_arena(old, old->sweep_next++);
+	for (; arenas && old->empty > old->keep && old->release_next; arenas--)
+		release_arena(old, --old->release_next);
+	if (arenas)
+		old->sweeping = false;
+	return !old->sweeping;
 }
 
 bool old_is_cell(const struct gc_old *old, const void *object, size_t size)

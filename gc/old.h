@@ -3,7 +3,7 @@
 /*
  * Every object outside the nursery lies in a chunk: memory aligned to 512 KiB
  * that begins with a struct gc_chunk, found by clearing the low bits of the
- * object's address. A chunk is an arena (62 pages of 8 KiB, each of one size
+ * object's address. A chunk is an arena (61 pages of 8 KiB, each of one size
  * class or part of a span) or carries one large object, which may be longer
  * than 512 KiB but begins in its first page. Both have their mark bits, one
  * for each 8 bytes at which an object may begin, in the same place, so that
@@ -38,6 +38,7 @@ struct gc_page {
 	uint8_t kind;         /* enum gc_page_kind */
 	uint8_t class;        /* small pages: index into old.cell_size */
 	uint8_t pages;        /* spans: how many pages */
+	uint8_t epoch;        /* old.epoch when it was last swept or taken */
 };
 
 struct gc_chunk {
@@ -49,7 +50,8 @@ struct gc_chunk {
 	uint32_t age;          /* large: enum gc_large_age */
 	uint32_t released;     /* arenas: given back to the system, reads as zero */
 	uint64_t reserved[3];
-	uint64_t marks[CHUNK_SIZE / 8 / 64];
+	uint64_t marks[CHUNK_SIZE / 8 / 64]; /* found by the marking under way */
+	uint64_t used[CHUNK_SIZE / 8 / 64]; /* arenas: found by the marking before the last sweep */
 	struct gc_page pages[CHUNK_PAGES];
 };
 
@@ -63,6 +65,7 @@ struct gc_class {
 	struct gc_page *page;      /* that the run lies in */
 	size_t scan;               /* where in the page to look for the next run */
 	struct gc_page *available; /* further pages with free cells */
+	struct gc_page *last;      /* of those */
 };
 
 struct gc_old {
@@ -73,7 +76,14 @@ struct gc_old {
 	struct gc_stack free_pages; /* for each arena a bit mask, kept apart: it is searched */
 	size_t first_free;          /* arenas before this one have no free page */
 	size_t released;            /* arenas that were given back */
-	uint64_t bytes;             /* in small and medium objects, the dead ones included */
+	size_t empty;               /* arenas without an object that were not */
+	size_t keep;                /* so many empty ones stay mapped */
+	size_t sweep_next;          /* arena to be swept next */
+	size_t sweep_end;           /* arenas from here on are newer than the marks */
+	size_t release_next;        /* arenas from here on were looked at, to give them back */
+	bool sweeping;
+	uint8_t epoch;  /* of pages that are newer than the marks; 0 or 1 */
+	uint64_t bytes; /* in small and medium objects, the dead ones included */
 };
 
 static inline struct gc_chunk *chunk_of(const void *object)
@@ -131,11 +141,14 @@ static inline void *old_alloc(struct gc_old *old, size_t size)
 	return old_alloc_span(old, size);
 }
 
-/* Forgets all marks and all free cells; until old_sweep() nothing may be allocated. */
-void old_begin_marking(struct gc_old *old);
+/* Forgets a marking that did not come to its end. Otherwise sweeping clears the marks. */
+void old_clear_marks(struct gc_old *old);
 
-/* Frees what is not marked and finds the free cells again. `keep` free bytes stay mapped. */
-void old_sweep(struct gc_old *old, size_t keep);
+/* What is not marked now is free, but found only as it is swept. `keep` free bytes stay mapped. */
+void old_begin_sweeping(struct gc_old *old, size_t keep);
+
+/* Sweeps so many arenas; true when all are swept. */
+bool old_sweep_some(struct gc_old *old, size_t arenas);
 
 uint64_t old_arena_bytes(const struct gc_old *old);
 

@@ -14,6 +14,7 @@ enum option_kind {
 	OPTION_FACTOR, /* double */
 	OPTION_STRIDE, /* uint32_t: "fixed" or "exponential" */
 	OPTION_FLAG,   /* uint32_t: 0 or 1, not in the environment */
+	OPTION_UNLESS, /* uint32_t: 0 or 1; the environment says the contrary */
 };
 
 struct option {
@@ -43,6 +44,7 @@ static const struct option options[] = {
 	ROW(seed, "GCPROF_SEED", OPTION_NUMBER, 0, 0, UINT64_MAX),
 	ROW(fixed_stride, "GCPROF_STRIDE", OPTION_STRIDE, 0, 0, 1),
 	ROW(always_sample, NULL, OPTION_FLAG, 0, 0, 1),
+	ROW(stop_the_world, "GC_INCREMENTAL", OPTION_UNLESS, 0, 0, 1),
 };
 
 enum { N_OPTIONS = sizeof(options) / sizeof(*options), MIN_HEAP_NURSERIES = 8 };
@@ -78,6 +80,7 @@ static uint64_t get(const struct gc_options *from, const struct option *option)
 		return *(const size_t *)field;
 	case OPTION_STRIDE:
 	case OPTION_FLAG:
+	case OPTION_UNLESS:
 		return *(const uint32_t *)field;
 	default:
 		return *(const uint64_t *)field;
@@ -94,6 +97,7 @@ static void set(struct gc_options *to, const struct option *option, uint64_t val
 		break;
 	case OPTION_STRIDE:
 	case OPTION_FLAG:
+	case OPTION_UNLESS:
 		*(uint32_t *)field = (uint32_t)value;
 		break;
 	default:
@@ -150,7 +154,7 @@ static int read_variable(struct gc_options *to, const struct option *option, con
 		return error_set(-EINVAL, "%s: %.40s is out of range, from %llu to %llu%s",
 				 option->variable, text, (unsigned long long)option->min,
 				 (unsigned long long)option->max, is_size(option) ? " bytes" : "");
-	set(to, option, value);
+	set(to, option, option->kind == OPTION_UNLESS ? !value : value);
 	return 0;
 }
 

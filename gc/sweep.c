@@ -4,7 +4,7 @@
 
 static void set_threshold(struct gc_heap *heap)
 {
-	double next = (double)heap->live * heap->options.growth;
+	double next = (double)heap->major.live * heap->options.growth;
 
 	heap->threshold = next < (double)heap->options.min_heap ? heap->options.min_heap
 								: (uint64_t)next;
@@ -16,15 +16,28 @@ static void *survivor(struct gc_heap *heap, void *object)
 	return old_is_marked(object) ? object : NULL;
 }
 
-void sweep_heap(struct gc_heap *heap)
+/*
+ * Marking is done: what is white now is dead. Its small and medium objects are
+ * counted as freed at once, though their memory is found only as it is swept;
+ * large ones as they are unmapped.
+ */
+void sweep_begin(struct gc_heap *heap)
 {
-	uint64_t before = heap->old.bytes + heap->large.bytes;
+	uint64_t live = heap->major.live - heap->major.live_large;
 
 	fate_full(heap, survivor);
 	set_threshold(heap);
-	large_sweep(heap);
-	/* Room up to the next full collection stays mapped. */
-	old_sweep(&heap->old, heap->threshold - heap->live);
-	heap->old.bytes = heap->live - heap->large.bytes;
-	heap->last.freed_bytes = before - heap->live;
+	heap->last.freed_bytes += heap->old.bytes - live;
+	heap->old.bytes = live;
+	/* Room up to the next major collection stays mapped. */
+	old_begin_sweeping(&heap->old, heap->threshold - heap->major.live);
+	large_begin_sweeping(heap);
+}
+
+/* Sweeps so many arenas and about as many bytes of large objects; true when all is swept. */
+bool sweep_some(struct gc_heap *heap, size_t arenas)
+{
+	bool large_done = large_sweep_some(heap, arenas);
+
+	return old_sweep_some(&heap->old, arenas) && large_done;
 }

@@ -226,10 +226,11 @@ TEST(gc_end_carries_the_figures_of_its_collection)
 	CHECK_EQ(last_begin.kind, GCPROF_GC_FULL);
 	CHECK_EQ(last_stats.live_bytes, 32);
 	CHECK_EQ(last_stats.freed_bytes, 32);
-	CHECK_EQ(n_phases, 3);
+	CHECK_EQ(n_phases, 4);
 	CHECK_EQ(phases[0], GCPROF_PHASE_MARKING);
 	CHECK_EQ(phases[1], GCPROF_PHASE_SWEEPING);
-	CHECK_EQ(phases[2], GCPROF_PHASE_SCANNING);
+	CHECK_EQ(phases[2], GCPROF_PHASE_FINALIZING);
+	CHECK_EQ(phases[3], GCPROF_PHASE_SCANNING);
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* collect.c: the order of events in a collection, and what is told about it. */
+#include "internal.h"
+
+/* The number of collections so far, steps included. */
+uint64_t heap_cycle(const struct gc_heap *heap)
+{
+	return __atomic_load_n(&heap->cycle, __ATOMIC_ACQUIRE);
+}
+
+/* A collection under way: what its end must know of its beginning. */
+struct collection {
+	uint64_t begin;
+	uint32_t kind;
+};
+
+static void begin(struct gc_heap *heap, struct collection *c, uint32_t kind, uint32_t reason)
+{
+	c->kind = kind;
+	c->begin = os_now();
+	heap->last = (struct gcprof_gc_stats){0};
+	__atomic_store_n(&heap->cycle, heap->cycle + 1, __ATOMIC_RELEASE);
+	probe_gc_begin(&(struct probe_gc_begin){
+		.heap = heap->id,
+		.cycle = heap->cycle,
+		.kind = kind,
+		.reason = reason,
+	});
+}
+
+static void fill_stats(struct gc_heap *heap)
+{
+	struct gcprof_gc_stats *last = &heap->last;
+
+	last->allocated_bytes = heap->allocated;
+	last->arena_bytes = old_arena_bytes(&heap->old);
+	last->large_bytes = heap->large.bytes;
+	last->live_bytes = heap->old.bytes + heap->large.bytes;
+	last->threads = heap->n_threads;
+	last->phase = heap->major.phase;
+}
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+	if (*most < value)
+		*most = value;
+}
+
+static void end(struct gc_heap *heap, const struct collection *c)
+{
+	struct gc_stats *stats = &heap->stats;
+	uint64_t pause = os_now() - c->begin;
+
+	fill_stats(heap);
+	stats->promoted_bytes += heap->last.promoted_bytes;
+	stats->pause_ns += pause;
+	raise_to(&stats->max_pause_ns, pause);
+	if (c->kind == GCPROF_GC_STEP)
+		raise_to(&stats->max_step_ns, pause);
+	probe_gc_end(&(struct probe_gc_end){
+		.heap = heap->id,
+		.cycle = heap->cycle,
+		.kind = c->kind,
+		.stats = &heap->last,
+	});
+}
+
+/* Small heaps are checked at every collection, large ones once in as many bytes as they hold;
+ * of the many steps only a few. */
+void collect_check(struct gc_heap *heap, enum check_when when)
+{
+	const uint64_t small = 1 << 20, steps = 7;
+
+	if (!GC_CHECK || heap->allocated < heap->check_after)
+		return;
+	if (when == CHECK_STEP_DONE && heap->cycle % steps)
+		return;
+	check_heap(heap, when);
+	if (heap->old.bytes > small && when != CHECK_BEFORE)
+		heap->check_after = heap->allocated + 2 * heap->old.bytes;
+}
+
+static void collect_minor(struct gc_thread *self, uint32_t reason)
+{
+	struct gc_heap *heap = self->heap;
+	struct collection c;
+
+	begin(heap, &c, GCPROF_GC_MINOR, reason);
+	threads_stop(self);
+	heap->last.stop_ns = os_now() - c.begin;
+	collect_check(heap, CHECK_BEFORE);
+	heap->stats.minor_collections++;
+	minor_trace(heap);
+	minor_finish(heap);
+	collect_check(heap, CHECK_MINOR_DONE);
+	end(heap, &c);
+}
+
+/* Behind a minor collection: the nursery is empty and the world still stopped. */
+static void collect_full(struct gc_heap *heap, uint32_t reason)
+{
+	struct collection c;
+
+	begin(heap, &c, GCPROF_GC_FULL, reason);
+	major_full(heap);
+	collect_check(heap, CHECK_FULL_DONE);
+	end(heap, &c);
+}
+
+/* Behind a minor collection, or, with `self`, when the world is still to be stopped. */
+static void collect_step(struct gc_heap *heap, struct gc_thread *self, uint32_t reason)
+{
+	struct collection c;
+
+	begin(heap, &c, GCPROF_GC_STEP, reason);
+	if (self)
+		threads_stop(self);
+	heap->last.stop_ns = os_now() - c.begin;
+	heap->stats.steps++;
+	major_step(heap, !self);
+	collect_check(heap, CHECK_STEP_DONE);
+	end(heap, &c);
+}
+
+/*
+ * Collects, unless there was another collection since number `seen`. A full
+ * collection follows a minor one when it was asked for. When the old generation
+ * has grown past its threshold the steps of a major collection begin.
+ */
+void heap_collect(struct gc_thread *self, enum gc_collect_kind kind, uint32_t reason, uint64_t seen)
+{
+	struct gc_heap *heap = self->heap;
+
+	nursery_account(self);
+	if (!threads_begin_collecting(self, seen))
+		return;
+	collect_minor(self, reason);
+	if (kind == GC_COLLECT_FULL)
+		collect_full(heap, reason);
+	else if (major_is_wanted(heap) && heap->options.stop_the_world)
+		collect_full(heap, GCPROF_REASON_THRESHOLD);
+	else if (major_is_wanted(heap))
+		collect_step(heap, NULL, GCPROF_REASON_THRESHOLD);
+	threads_end_collecting(self);
+}
+
+/* A step of the major collection under way; it moves nothing. */
+void heap_step(struct gc_thread *self, uint64_t seen)
+{
+	nursery_account(self);
+	if (!threads_begin_collecting(self, seen))
+		return;
+	collect_step(self->heap, self, GCPROF_REASON_THRESHOLD);
+	threads_end_collecting(self);
+}
+
+void gc_collect(struct gc_thread *thread, enum gc_collect_kind kind)
+{
+	nursery_account(thread);
+	sampler_poll(thread);
+	heap_collect(thread, kind, GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
+	limit_update(thread);
+}

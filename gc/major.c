@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* major.c: the major collection: its phases, and how fast it goes. */
+/*
+ *	scanning     nothing to do: the old generation is below its threshold
+ *	marking      from the roots; ends behind a minor collection, when nothing is gray
+ *	sweeping     finds free memory, gives some of it back
+ *	finalizing   the program runs the finalizers of what died
+ *
+ * A step does a bounded part of a phase's work. Steps are made each time that a
+ * part of the nursery was used up or a large object is allocated, so they are
+ * many and short, and one follows each minor collection. Their work is in proportion to what was
+ *allocated and promoted since, never to the size of the heap, and in proportion to bytes, never to
+ *time: the same program makes the same steps.
+ */
+#include "internal.h"
+
+/* A nursery is used up in so many steps, or fewer if it has fewer buffers. */
+enum { STEPS = 32 };
+
+/* Bytes marked for each byte allocated, and for each byte promoted besides. */
+enum { MARK_ALLOCATED = 4, MARK_PROMOTED = 4 };
+
+/* Large objects may be much at once: beyond the first step's share, a byte for so many of them. */
+enum { MARK_LARGE = 16 };
+
+/* At so many times the threshold marking is finished in one step after all. */
+enum { OVERRUN = 2 };
+
+/* Bytes swept for each byte allocated. */
+enum { SWEEP_ALLOCATED = 16 };
+
+void major_init(struct gc_heap *heap)
+{
+	size_t interval = heap->options.nursery_size / STEPS;
+	size_t least = heap->options.buffer_size;
+
+	heap->major.phase = GCPROF_PHASE_SCANNING;
+	heap->major.interval = interval < least ? least : interval;
+	heap->major.next_step = SIZE_MAX;
+	heap->threshold = heap->options.min_heap;
+}
+
+static void enter_phase(struct gc_heap *heap, uint32_t phase)
+{
+	heap->major.phase = phase;
+	probe_phase(&(struct probe_phase){.heap = heap->id, .phase = phase});
+}
+
+static bool is_over_threshold(const struct gc_heap *heap)
+{
+	return heap->old.bytes + heap->large.bytes > heap->threshold;
+}
+
+bool major_is_wanted(const struct gc_heap *heap)
+{
+	return heap->major.phase != GCPROF_PHASE_SCANNING || is_over_threshold(heap);
+}
+
+/* Says when the next step is due: soon, unless only a minor collection brings us further. */
+static void plan(struct gc_heap *heap)
+{
+	struct gc_major *major = &heap->major;
+	size_t used = (size_t)(heap->nursery.next - heap->nursery.base), next = SIZE_MAX;
+
+	if (major->phase == GCPROF_PHASE_SWEEPING ||
+	    (major->phase == GCPROF_PHASE_MARKING && major->gray.count))
+		next = used + major->interval;
+	__atomic_store_n(&major->next_step, next, __ATOMIC_RELAXED);
+}
+
+static void begin_marking(struct gc_heap *heap)
+{
+	enter_phase(heap, GCPROF_PHASE_MARKING);
+	mark_begin(heap);
+}
+
+static void end_marking(struct gc_heap *heap)
+{
+	heap->stats.full_collections++;
+	sweep_begin(heap);
+	enter_phase(heap, GCPROF_PHASE_SWEEPING);
+}
+
+static void end_sweeping(struct gc_heap *heap)
+{
+	enter_phase(heap, GCPROF_PHASE_FINALIZING);
+	enter_phase(heap, GCPROF_PHASE_SCANNING);
+}
+
+/* How much to mark in this step: its share of what the time until the next minor collection
+ * asks for, and what large objects ask for at once. */
+static uint64_t mark_budget(const struct gc_heap *heap)
+{
+	const struct gc_major *major = &heap->major;
+	uint64_t steps = heap->options.nursery_size / major->interval;
+
+	if (heap->old.bytes + heap->large.bytes > OVERRUN * heap->threshold)
+		return UINT64_MAX;
+	return MARK_ALLOCATED * major->interval + MARK_PROMOTED * major->promoted / steps +
+	       major->large / MARK_LARGE;
+}
+
+/*
+ * One step. Marking can only end when the nursery is empty and the roots were
+ * just looked at, which is so behind a minor collection. The world is stopped.
+ */
+void major_step(struct gc_heap *heap, bool behind_minor)
+{
+	switch (heap->major.phase) {
+	case GCPROF_PHASE_SCANNING:
+		begin_marking(heap);
+		mark_some(heap, mark_budget(heap));
+		break;
+	case GCPROF_PHASE_MARKING:
+		if (mark_some(heap, mark_budget(heap)) && behind_minor)
+			end_marking(heap);
+		break;
+	case GCPROF_PHASE_SWEEPING:
+		if (sweep_some(heap, 1 + SWEEP_ALLOCATED * heap->major.interval / CHUNK_SIZE))
+			end_sweeping(heap);
+		break;
+	default:
+		break;
+	}
+	heap->major.large = 0;
+	plan(heap);
+}
+
+/*
+ * A whole major collection, behind a minor one. One under way cannot become it:
+ * what died since it was marked would stay. Its marks are forgotten.
+ */
+void major_full(struct gc_heap *heap)
+{
+	if (heap->major.phase == GCPROF_PHASE_MARKING)
+		mark_abandon(heap);
+	if (heap->major.phase == GCPROF_PHASE_SWEEPING)
+		sweep_some(heap, SIZE_MAX);
+	begin_marking(heap);
+	mark_some(heap, UINT64_MAX);
+	collect_check(heap, CHECK_MARKED);
+	end_marking(heap);
+	sweep_some(heap, SIZE_MAX);
+	end_sweeping(heap);
+	plan(heap);
+}
