@@ -107,7 +107,9 @@ static bool is_young(const struct checker *checker, const void *object)
 
 static bool is_remembered(const void *object)
 {
-	return !(((const struct gc_header *)object)->flags & GC_FLAG_TRACK_YOUNG);
+	uint16_t flags = ((const struct gc_header *)object)->flags;
+
+	return !(flags & GC_FLAG_TRACK_YOUNG) || flags & GC_FLAG_REMEMBERED;
 }
 
 static void check_type(const struct checker *checker, const void *object)
@@ -168,6 +170,15 @@ static void collect_gray(struct checker *checker)
 	}
 }
 
+static void check_remembered_for(const struct checker *checker, void **slot, const void *object)
+{
+	const struct gc_header *from = checker->object;
+
+	verify(checker, is_remembered(from), "no-old-to-young-unremembered", object);
+	if (from->flags & GC_FLAG_CARDS)
+		verify(checker, cards_is_dirty(from, slot), "no-old-to-young-unremembered", object);
+}
+
 static void visit(void *context, void **slot)
 {
 	struct checker *checker = context;
@@ -181,8 +192,7 @@ static void visit(void *context, void **slot)
 	else
 		check_color(checker, object);
 	if (checker->object && is_young(checker, object) && !is_young(checker, checker->object))
-		verify(checker, is_remembered(checker->object), "no-old-to-young-unremembered",
-		       object);
+		check_remembered_for(checker, slot, object);
 	if (set_add(&checker->seen, object))
 		stack_push(&checker->work, object);
 }
@@ -217,11 +227,11 @@ static void check_thread(struct checker *checker, const struct gc_thread *thread
 }
 
 /* Every object that no longer is tracked must be found through a remembered set. */
-static void check_remembered(struct gc_heap *heap, struct gc_header *object)
+static void check_remembered(void *context, struct gc_header *object)
 {
-	struct checker checker = {.heap = heap, .when = CHECK_BEFORE};
+	const struct checker *checker = context;
 
-	verify(&checker, is_remembered(object) && !is_young(&checker, object),
+	verify(checker, is_remembered(object) && !is_young(checker, object),
 	       "remembered-is-untracked", object);
 }
 
@@ -262,7 +272,7 @@ void check_heap(struct gc_heap *heap, enum check_when when)
 	for (const struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		check_thread(&checker, thread);
 	if (young_allowed(&checker))
-		barrier_visit(heap, check_remembered);
+		barrier_visit(heap, check_remembered, &checker);
 	collect_gray(&checker);
 	roots_visit(heap, visit, &checker);
 	while (checker.work.count)

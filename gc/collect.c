@@ -103,6 +103,7 @@ static void collect_full(struct gc_heap *heap, uint32_t reason)
 
 	begin(heap, &c, GCPROF_GC_FULL, reason);
 	major_full(heap);
+	large_free_spare(heap);
 	collect_check(heap, CHECK_FULL_DONE);
 	end(heap, &c);
 }

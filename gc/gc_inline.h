@@ -28,12 +28,14 @@ struct gc_thread_head {
 
 enum gc_flag {
 	GC_FLAG_TRACK_YOUNG = 1, /* old object, not yet remembered: a store into it must be seen */
+	GC_FLAG_CARDS = 2,       /* a large array: every store must be seen, for its place */
+	GC_FLAG_REMEMBERED = 4,  /* a large array that is remembered, with its dirty cards */
 };
 
 /* Slow paths; call the functions below instead. */
 void *gc_alloc_slow(struct gc_thread *thread, gc_type type, size_t size);
 void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t length);
-void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object);
+void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *start, size_t size);
 void gc_safepoint_slow(struct gc_thread *thread);
 
 /*
@@ -74,9 +76,30 @@ static inline void gc_write(struct gc_thread *thread, void *object, void *slot, 
 {
 	struct gc_header *header = (struct gc_header *)object;
 	if (GC_UNLIKELY(__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & GC_FLAG_TRACK_YOUNG))
-		gc_barrier_slow(thread, header);
+		gc_barrier_slow(thread, header, slot, sizeof(value));
 	memcpy(slot, &value,
 	       sizeof(value)); /* a store; memcpy because the slot has a type of its own */
+}
+
+/* The same for item `index` of an array whose items are references. */
+static inline void gc_array_write(struct gc_thread *thread, void *array, void **items,
+				  uint64_t index, const void *value)
+{
+	gc_write(thread, array, &items[index], value);
+}
+
+/*
+ * Copies `size` bytes of references, or of items that contain some, to `to` in
+ * `object` from anywhere; the two may overlap. One barrier for all of them.
+ */
+static inline void gc_array_copy(struct gc_thread *thread, void *object, void *to, const void *from,
+				 size_t size)
+{
+	struct gc_header *header = (struct gc_header *)object;
+	if (size &&
+	    GC_UNLIKELY(__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & GC_FLAG_TRACK_YOUNG))
+		gc_barrier_slow(thread, header, to, size);
+	memmove(to, from, size);
 }
 
 /*

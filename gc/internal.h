@@ -77,8 +77,10 @@ struct gc_large {
 	struct gc_chunk *young;
 	struct gc_chunk *old;
 	struct gc_chunk *unswept; /* old, and the sweeping under way was not yet there */
-	uint64_t bytes;           /* young and old, in objects */
-	uint64_t young_bytes;     /* atomic reads outside the lock are fine: it is a hint */
+	struct gc_chunk *spare;   /* mappings without an object, to be used again */
+	size_t spare_bytes;
+	uint64_t bytes;       /* young and old, in objects */
+	uint64_t young_bytes; /* atomic reads outside the lock are fine: it is a hint */
 };
 
 /* The major collection: see major.c. */
@@ -150,13 +152,14 @@ static inline bool nursery_has(const struct gc_nursery *nursery, const void *obj
 }
 
 /* large.c */
-void *large_alloc(struct gc_heap *heap, size_t size);
+void *large_alloc(struct gc_heap *heap, const struct gc_type_info *type, size_t size);
 bool large_is_due(struct gc_heap *heap, size_t size);
 void large_finish_minor(struct gc_heap *heap);
 void large_clear_marks(struct gc_heap *heap);
 void large_begin_sweeping(struct gc_heap *heap);
 bool large_sweep_some(struct gc_heap *heap, size_t chunks);
 void large_free(struct gc_heap *heap);
+void large_free_spare(struct gc_heap *heap);
 
 /* minor.c, mark.c, sweep.c: the world is stopped */
 void minor_trace(struct gc_heap *heap);
@@ -205,8 +208,19 @@ typedef void (*gc_visit)(void *context, void **slot);
 void roots_visit(struct gc_heap *heap, gc_visit visit, void *context);
 
 /* barrier.c */
-void barrier_visit(struct gc_heap *heap, void (*visit)(struct gc_heap *, struct gc_header *));
+typedef void (*gc_visit_object)(void *context, struct gc_header *object);
+void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context);
 void barrier_reset(struct gc_heap *heap);
+
+/* cards.c: which parts of a large old array were written to. */
+void cards_mark(struct gc_header *array, const void *start, size_t size);
+bool cards_is_dirty(const struct gc_header *array, const void *slot);
+void cards_visit(struct gc_heap *heap, struct gc_header *array, gc_visit visit, void *context);
+
+static inline size_t cards_count(size_t size)
+{
+	return (size + (1 << CARD_SHIFT) - 1) >> CARD_SHIFT;
+}
 
 /* types.c */
 int types_init(struct gc_heap *heap);

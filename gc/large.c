@@ -5,9 +5,80 @@
 /* Young large objects start a collection when they outgrow this many nurseries. */
 enum { YOUNG_NURSERIES = 4 };
 
-static size_t mapping_size(size_t size)
+/* Freed mappings of up to a nursery together are kept: clearing one is faster than the system's
+ * page faults. One may be larger than needed by this part. */
+enum { SPARE_FIT = 4 };
+
+static size_t mapping_size(size_t size, bool with_cards)
 {
-	return (size + LARGE_OFFSET + OS_PAGE - 1) & ~(OS_PAGE - 1);
+	size_t cards = with_cards ? GC_ALIGN(cards_count(size)) : 0;
+
+	return (LARGE_OFFSET + size + cards + OS_PAGE - 1) & ~(OS_PAGE - 1);
+}
+
+static struct gc_chunk *take_spare(struct gc_heap *heap, size_t mapped)
+{
+	struct gc_chunk **link = &heap->large.spare, *chunk;
+
+	pthread_mutex_lock(&heap->lock);
+	while ((chunk = *link)) {
+		if (chunk->mapped >= mapped && chunk->mapped - mapped <= mapped / SPARE_FIT)
+			break;
+		link = &chunk->next;
+	}
+	if (chunk) {
+		*link = chunk->next;
+		heap->large.spare_bytes -= chunk->mapped;
+	}
+	pthread_mutex_unlock(&heap->lock);
+	return chunk;
+}
+
+static bool keep_spare(struct gc_heap *heap, struct gc_chunk *chunk)
+{
+	struct gc_large *large = &heap->large;
+
+	if (chunk->mapped > heap->options.nursery_size - large->spare_bytes)
+		return false;
+	chunk->next = large->spare;
+	large->spare = chunk;
+	large->spare_bytes += chunk->mapped;
+	return true;
+}
+
+/* Gives back all that is kept. */
+void large_free_spare(struct gc_heap *heap)
+{
+	struct gc_chunk *chunk, *next;
+
+	for (chunk = heap->large.spare; chunk; chunk = next) {
+		next = chunk->next;
+		os_unmap(chunk, chunk->mapped);
+	}
+	heap->large.spare = NULL;
+	heap->large.spare_bytes = 0;
+}
+
+/* Zeroed memory behind a header that says how much of it there is. NULL: refused. */
+static struct gc_chunk *get_chunk(struct gc_heap *heap, size_t mapped)
+{
+	size_t alignment = mapped >= 4 * CHUNK_SIZE ? 4 * CHUNK_SIZE : CHUNK_SIZE;
+	struct gc_chunk *chunk = take_spare(heap, mapped);
+
+	if (chunk) {
+		size_t kept = chunk->mapped;
+
+		memset(chunk, 0, mapped);
+		chunk->mapped = kept;
+		return chunk;
+	}
+	chunk = os_map_aligned(mapped, alignment);
+	if (!chunk)
+		return NULL;
+	if (mapped >= 4 * CHUNK_SIZE)
+		os_prefer_huge(chunk, mapped);
+	chunk->mapped = mapped;
+	return chunk;
 }
 
 bool large_is_due(struct gc_heap *heap, size_t size)
@@ -23,19 +94,16 @@ static void set_mark(struct gc_chunk *chunk, bool marked)
 }
 
 /* A zeroed young object. Ends the program when the system refuses. */
-void *large_alloc(struct gc_heap *heap, size_t size)
+void *large_alloc(struct gc_heap *heap, const struct gc_type_info *type, size_t size)
 {
-	size_t mapped = mapping_size(size);
-	size_t alignment = mapped >= 4 * CHUNK_SIZE ? 4 * CHUNK_SIZE : CHUNK_SIZE;
-	struct gc_chunk *chunk = os_map_aligned(mapped, alignment);
+	bool with_cards = type->n_item_pointers;
+	struct gc_chunk *chunk = get_chunk(heap, mapping_size(size, with_cards));
 
 	if (!chunk)
 		os_out_of_memory(size, "a large object");
-	if (mapped >= 4 * CHUNK_SIZE)
-		os_prefer_huge(chunk, mapped);
 	chunk->kind = CHUNK_LARGE;
-	chunk->mapped = mapped;
 	chunk->size = size;
+	chunk->cards = with_cards ? (unsigned char *)chunk + LARGE_OFFSET + size : NULL;
 	chunk->age = LARGE_YOUNG;
 	set_mark(chunk, true);
 	pthread_mutex_lock(&heap->lock);
@@ -52,14 +120,15 @@ static void release(struct gc_heap *heap, struct gc_chunk *chunk)
 {
 	heap->large.bytes -= chunk->size;
 	heap->last.freed_bytes += chunk->size;
-	os_unmap(chunk, chunk->mapped);
+	if (!keep_spare(heap, chunk))
+		os_unmap(chunk, chunk->mapped);
 }
 
 static void make_old(struct gc_heap *heap, struct gc_chunk *chunk)
 {
 	struct gc_header *object = (struct gc_header *)((char *)chunk + LARGE_OFFSET);
 
-	object->flags = GC_FLAG_TRACK_YOUNG;
+	object->flags = chunk->cards ? GC_FLAG_TRACK_YOUNG | GC_FLAG_CARDS : GC_FLAG_TRACK_YOUNG;
 	chunk->age = LARGE_OLD;
 	/* Marking passed it by while it was young; now it counts as marked if others do. */
 	set_mark(chunk, major_is_marking(heap));
@@ -152,4 +221,5 @@ void large_free(struct gc_heap *heap)
 	large_clear_marks(heap);
 	large_begin_sweeping(heap);
 	large_sweep_some(heap, SIZE_MAX);
+	large_free_spare(heap);
 }

@@ -17,7 +17,7 @@
 /* A nursery is used up in so many steps, or fewer if it has fewer buffers. */
 enum { STEPS = 32 };
 
-/* Bytes marked for each byte allocated, and for each byte promoted besides. */
+/* Work of marking (see mark.c) for each byte allocated, and for each byte promoted besides. */
 enum { MARK_ALLOCATED = 4, MARK_PROMOTED = 4 };
 
 /* Large objects may be much at once: beyond the first step's share, a byte for so many of them. */

@@ -116,9 +116,14 @@ static inline void visit(void *context, void **slot)
 		visit_old(minor, object);
 }
 
-static void trace_remembered(struct gc_heap *heap, struct gc_header *object)
+static void trace_remembered(void *context, struct gc_header *object)
 {
-	stack_push(&heap->work, object);
+	struct minor *minor = context;
+
+	if (object->flags & GC_FLAG_CARDS)
+		cards_visit(minor->heap, object, visit, minor);
+	else
+		stack_push(&minor->heap->work, object);
 }
 
 /* Asks for the objects that `object` refers to in its fixed part. */
@@ -166,7 +171,7 @@ void minor_trace(struct gc_heap *heap)
 		nursery_account(thread);
 	heap->last.nursery_used = heap->nursery.used;
 	roots_visit(heap, visit, &minor);
-	barrier_visit(heap, trace_remembered);
+	barrier_visit(heap, trace_remembered, &minor);
 	trace_all(&minor);
 	heap->major.promoted = minor.bytes;
 	heap->last.promoted_bytes += minor.bytes;

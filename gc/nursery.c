@@ -112,7 +112,7 @@ static void *take_from_nursery(struct gc_thread *thread, size_t size)
 	return take_from_buffer(thread, size);
 }
 
-static void *take_large(struct gc_thread *thread, size_t size)
+static void *take_large(struct gc_thread *thread, gc_type type, size_t size)
 {
 	struct gc_heap *heap = thread->heap;
 
@@ -121,10 +121,10 @@ static void *take_large(struct gc_thread *thread, size_t size)
 	else if (major_has_work(heap))
 		heap_step(thread, heap_cycle(heap));
 	count_bytes(heap, size);
-	return large_alloc(heap, size);
+	return large_alloc(heap, &heap->types[type], size);
 }
 
-static void *take_anywhere(struct gc_thread *thread, size_t size)
+static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 {
 	struct gc_heap *heap = thread->heap;
 	void *object;
@@ -139,7 +139,7 @@ static void *take_anywhere(struct gc_thread *thread, size_t size)
 			continue;
 		}
 		if (size >= heap->options.large_size)
-			return take_large(thread, size);
+			return take_large(thread, type, size);
 		object = take_from_buffer(thread, size);
 		if (!object)
 			object = take_from_nursery(thread, size);
@@ -160,7 +160,7 @@ static void *alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
 	size = GC_ALIGN(size);
 	nursery_account(thread);
 	sampler_poll(thread);
-	object = take_anywhere(thread, size);
+	object = take_anywhere(thread, type, size);
 	object->type = type;
 	sampler_allocated(thread, object, size);
 	limit_update(thread);

@@ -49,7 +49,8 @@ struct gc_chunk {
 	size_t size;           /* large: of the object */
 	uint32_t age;          /* large: enum gc_large_age */
 	uint32_t released;     /* arenas: given back to the system, reads as zero */
-	uint64_t reserved[3];
+	unsigned char *cards;  /* large arrays of references: one for each part of it, or NULL */
+	uint64_t reserved[2];
 	uint64_t marks[CHUNK_SIZE / 8 / 64]; /* found by the marking under way */
 	uint64_t used[CHUNK_SIZE / 8 / 64]; /* arenas: found by the marking before the last sweep */
 	struct gc_page pages[CHUNK_PAGES];
@@ -57,6 +58,7 @@ struct gc_chunk {
 
 #define META_PAGES   ((sizeof(struct gc_chunk) + PAGE_SIZE - 1) / PAGE_SIZE)
 #define LARGE_OFFSET OS_PAGE /* of a large object in its chunk */
+#define CARD_SHIFT   9       /* a card stands for 512 bytes */
 
 /* Where the next objects of one size go: bump allocation inside a run of free cells. */
 struct gc_class {

@@ -304,12 +304,134 @@ TEST(gc_steps_trace_large_arrays_in_pieces)
 
 		node->value = i % N;
 		if (i < N || i % 16 == 0)
-			gc_write(f.thread, frame.root.array, &frame.root.array->items[i % N], node);
+			gc_array_write(f.thread, frame.root.array, frame.root.array->items, i % N,
+				       node);
 	}
 	CHECK(f.heap->stats.full_collections >= 2);
 	CHECK(f.heap->stats.steps > 100);
 	for (uint64_t i = 0; i < N; i++)
 		CHECK_EQ(((struct node *)frame.root.array->items[i])->value, i);
 	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+/* Items of three words, the reference in the middle: they straddle the cards' borders. */
+struct triple {
+	uint64_t before;
+	struct node *node;
+	uint64_t after;
+};
+
+struct triples {
+	struct gc_header header;
+	void *fixed;
+	uint64_t length;
+	struct triple items[];
+};
+
+TEST(gc_cards_find_every_store)
+{
+	static const uint32_t fixed[] = {offsetof(struct triples, fixed)};
+	static const uint32_t items[] = {offsetof(struct triple, node)};
+	struct gc_type_desc desc = {.name = "triples",
+				    .size = sizeof(struct triples),
+				    .item_size = sizeof(struct triple),
+				    .length_offset = offsetof(struct triples, length),
+				    .pointers = fixed,
+				    .n_pointers = 1,
+				    .item_pointers = items,
+				    .n_item_pointers = 1};
+	struct gc_options options = step_options();
+	uint64_t random = test_seed();
+	static uint64_t expected[7001];
+	enum { N = 7001 };
+	struct fixture f;
+	gc_type type;
+
+	fixture_open(&f, &options);
+	CHECK_EQ(gc_type_register(f.heap, &desc, &type), 0);
+	GC_FRAME(f.thread, frame, 0, struct triples * array;);
+	frame.root.array = gc_alloc_array(f.thread, type, N);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	for (uint64_t i = 1; i < 100000; i++) {
+		struct node *node = GC_NEW(f.thread, f.node, struct node);
+		uint64_t at = test_random(&random) % N;
+
+		node->value = i;
+		expected[at] = i;
+		gc_write(f.thread, frame.root.array, &frame.root.array->items[at].node, node);
+		if (i % 1000 == 0)
+			gc_write(f.thread, frame.root.array, &frame.root.array->fixed, node);
+	}
+	CHECK(f.heap->stats.minor_collections > 40);
+	CHECK_EQ(((struct node *)frame.root.array->fixed)->value, 99000);
+	for (uint64_t i = 0; i < N; i++)
+		CHECK_EQ(frame.root.array->items[i].node ? frame.root.array->items[i].node->value
+							 : 0,
+			 expected[i]);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+TEST(gc_array_copy_remembers_all_that_it_copied)
+{
+	struct gc_options options = step_options();
+	uint64_t random = test_seed();
+	enum { N = 5000, PART = 300 };
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * large; struct cells * small;
+		 struct cells * from;);
+	frame.root.large = gc_alloc_array(f.thread, f.cells, N);
+	frame.root.small = gc_alloc_array(f.thread, f.cells, PART);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	for (uint64_t i = 1; i < 500; i++) {
+		uint64_t at = test_random(&random) % (N - PART), n = test_random(&random) % PART;
+
+		frame.root.from = gc_alloc_array(f.thread, f.cells, PART);
+		for (uint64_t k = 0; k < n; k++) {
+			struct node *node = GC_NEW(f.thread, f.node, struct node);
+
+			node->value = i * PART + k;
+			gc_write(f.thread, frame.root.from, &frame.root.from->items[k], node);
+		}
+		gc_array_copy(f.thread, frame.root.large, &frame.root.large->items[at],
+			      frame.root.from->items, n * sizeof(void *));
+		gc_array_copy(f.thread, frame.root.small, frame.root.small->items,
+			      frame.root.from->items, n * sizeof(void *));
+		frame.root.from = NULL;
+		gc_collect(f.thread, GC_COLLECT_MINOR);
+		for (uint64_t k = 0; k < n; k++) {
+			struct node *node = frame.root.large->items[at + k];
+
+			CHECK_EQ(node->value, i * PART + k);
+			CHECK(frame.root.small->items[k] == node);
+		}
+	}
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+TEST(gc_large_mappings_are_used_again_and_zero)
+{
+	struct gc_options options = step_options();
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	for (uint64_t i = 0; i < 300; i++) {
+		uint64_t length = 20000 + i % 7 * 500;
+		struct bytes *bytes = gc_alloc_array(f.thread, f.bytes, length);
+
+		CHECK_EQ(bytes->length, length);
+		for (uint64_t n = 0; n < length; n++)
+			CHECK_EQ(bytes->items[n], 0);
+		memset(bytes->items, 0xff, length);
+	}
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	CHECK(f.heap->large.spare_bytes > 0);
+	CHECK(f.heap->large.spare_bytes <= f.heap->options.nursery_size);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	CHECK_EQ(f.heap->large.spare_bytes, 0);
 	fixture_close(&f);
 }
