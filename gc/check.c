@@ -210,6 +210,15 @@ static void check_object(struct checker *checker, void *object)
 	checker->object = NULL;
 }
 
+/* Reachable if its key is. While marking is under way it may be white until the end. */
+static void visit_pair(void *context, void *key, void **value)
+{
+	struct checker *checker = context;
+
+	if (set_has(&checker->seen, key) && set_add(&checker->seen, *value))
+		stack_push(&checker->work, *value);
+}
+
 static void check_thread(struct checker *checker, const struct gc_thread *thread)
 {
 	const char *limit = __atomic_load_n(&thread->head.limit, __ATOMIC_RELAXED);
@@ -275,8 +284,11 @@ void check_heap(struct gc_heap *heap, enum check_when when)
 		barrier_visit(heap, check_remembered, &checker);
 	collect_gray(&checker);
 	roots_visit(heap, visit, &checker);
-	while (checker.work.count)
-		check_object(&checker, stack_pop(&checker.work));
+	do {
+		while (checker.work.count)
+			check_object(&checker, stack_pop(&checker.work));
+		weak_each(heap, visit_pair, &checker);
+	} while (checker.work.count);
 	check_totals(&checker);
 	check_samples(&checker);
 	stack_free(&checker.work);

@@ -11,6 +11,7 @@ uint64_t heap_cycle(const struct gc_heap *heap)
 /* A collection under way: what its end must know of its beginning. */
 struct collection {
 	uint64_t begin;
+	uint64_t majors; /* major collections so far */
 	uint32_t kind;
 };
 
@@ -18,6 +19,7 @@ static void begin(struct gc_heap *heap, struct collection *c, uint32_t kind, uin
 {
 	c->kind = kind;
 	c->begin = os_now();
+	c->majors = heap->stats.full_collections;
 	heap->last = (struct gcprof_gc_stats){0};
 	__atomic_store_n(&heap->cycle, heap->cycle + 1, __ATOMIC_RELEASE);
 	probe_gc_begin(&(struct probe_gc_begin){
@@ -46,6 +48,20 @@ static void raise_to(uint64_t *most, uint64_t value)
 		*most = value;
 }
 
+static void call_hook(struct gc_heap *heap, const struct collection *c, uint64_t pause)
+{
+	struct gc_hook_event event = {
+		.kind = (enum gc_hook_kind)c->kind,
+		.cycle_done = heap->stats.full_collections != c->majors,
+		.pause_ns = pause,
+		.promoted_bytes = heap->last.promoted_bytes,
+		.live_bytes = heap->last.live_bytes,
+	};
+
+	if (heap->hook)
+		heap->hook(heap->hook_context, &event);
+}
+
 static void end(struct gc_heap *heap, const struct collection *c)
 {
 	struct gc_stats *stats = &heap->stats;
@@ -63,6 +79,7 @@ static void end(struct gc_heap *heap, const struct collection *c)
 		.kind = c->kind,
 		.stats = &heap->last,
 	});
+	call_hook(heap, c, pause);
 }
 
 /* Small heaps are checked at every collection, large ones once in as many bytes as they hold;
@@ -128,7 +145,7 @@ static void collect_step(struct gc_heap *heap, struct gc_thread *self, uint32_t 
  * collection follows a minor one when it was asked for. When the old generation
  * has grown past its threshold the steps of a major collection begin.
  */
-void heap_collect(struct gc_thread *self, enum gc_collect_kind kind, uint32_t reason, uint64_t seen)
+void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason, uint64_t seen)
 {
 	struct gc_heap *heap = self->heap;
 
@@ -136,8 +153,10 @@ void heap_collect(struct gc_thread *self, enum gc_collect_kind kind, uint32_t re
 	if (!threads_begin_collecting(self, seen))
 		return;
 	collect_minor(self, reason);
-	if (kind == GC_COLLECT_FULL)
+	if (kind == COLLECT_FULL)
 		collect_full(heap, reason);
+	else if (kind == COLLECT_STEP)
+		collect_step(heap, NULL, reason);
 	else if (major_is_wanted(heap) && heap->options.stop_the_world)
 		collect_full(heap, GCPROF_REASON_THRESHOLD);
 	else if (major_is_wanted(heap))
@@ -146,12 +165,12 @@ void heap_collect(struct gc_thread *self, enum gc_collect_kind kind, uint32_t re
 }
 
 /* A step of the major collection under way; it moves nothing. */
-void heap_step(struct gc_thread *self, uint64_t seen)
+void heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen)
 {
 	nursery_account(self);
 	if (!threads_begin_collecting(self, seen))
 		return;
-	collect_step(self->heap, self, GCPROF_REASON_THRESHOLD);
+	collect_step(self->heap, self, reason);
 	threads_end_collecting(self);
 }
 
@@ -159,6 +178,36 @@ void gc_collect(struct gc_thread *thread, enum gc_collect_kind kind)
 {
 	nursery_account(thread);
 	sampler_poll(thread);
-	heap_collect(thread, kind, GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
+	sampler_settle(thread);
+	heap_collect(thread, kind == GC_COLLECT_FULL ? COLLECT_FULL : COLLECT_MINOR,
+		     GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
+	finalize_run(thread);
 	limit_update(thread);
+}
+
+int gc_collect_step(struct gc_thread *thread)
+{
+	struct gc_heap *heap = thread->heap;
+	int more;
+
+	nursery_account(thread);
+	if (major_has_work(heap))
+		heap_step(thread, GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
+	else
+		heap_collect(thread, COLLECT_STEP, GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
+	finalize_run(thread);
+	limit_update(thread);
+	pthread_mutex_lock(&heap->lock);
+	more = heap->major.phase == GCPROF_PHASE_MARKING ||
+	       heap->major.phase == GCPROF_PHASE_SWEEPING;
+	pthread_mutex_unlock(&heap->lock);
+	return more;
+}
+
+void gc_hook_set(struct gc_heap *heap, gc_hook hook, void *context)
+{
+	pthread_mutex_lock(&heap->lock);
+	heap->hook = hook;
+	heap->hook_context = context;
+	pthread_mutex_unlock(&heap->lock);
 }

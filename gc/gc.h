@@ -50,14 +50,16 @@ struct gc_options {
 	size_t nursery_size; /* shared by all threads; default 4 MiB, GC_NURSERY */
 	size_t buffer_size;  /* a thread takes this much of the nursery at a time; default 32 KiB */
 	size_t large_size;   /* from this size on an object is allocated apart; default 128 KiB */
-	size_t min_heap;  /* no full collection below this much; default 8 nurseries, GC_MIN_HEAP */
-	double growth;    /* next full collection at this times the live bytes; default 1.82 */
-	uint64_t period;  /* mean bytes between samples; default 512 KiB, GCPROF_PERIOD */
-	uint64_t ceiling; /* samples a second before the period rises; default 2000,
-			     UINT64_MAX: none; GCPROF_CEILING (there 0: none) */
-	uint64_t seed;    /* of the sampler; 0: from the system, GCPROF_SEED */
-	uint32_t fixed_stride;   /* 1: a sample every `period` bytes, as in the papers;
-				    GCPROF_STRIDE=fixed */
+	size_t min_heap; /* no major collection below this much; default 8 nurseries, GC_MIN_HEAP */
+	size_t max_heap; /* never hold more than this, see below; default 0: no limit, GC_MAX_HEAP
+			  */
+	double growth;   /* next full collection at this times the live bytes; default 1.82 */
+	uint64_t period; /* mean bytes between samples; default 512 KiB, GCPROF_PERIOD */
+	uint64_t ceiling;        /* samples a second before the period rises; default 2000,
+				    UINT64_MAX: none; GCPROF_CEILING (there 0: none) */
+	uint64_t seed;           /* of the sampler; 0: from the system, GCPROF_SEED */
+	uint32_t fixed_stride;   /* 1: a sample every `period` bytes, as in the papers; 2: every
+				     object; GCPROF_STRIDE=fixed, =every */
 	uint32_t always_sample;  /* 1: sample although no profiler is attached (tests) */
 	uint32_t stop_the_world; /* 1: major collections in one pause, for comparison;
 				   GC_INCREMENTAL=0 */
@@ -113,16 +115,102 @@ void gc_root_remove(struct gc_heap *heap, void **slot);
 
 enum gc_collect_kind { GC_COLLECT_MINOR, GC_COLLECT_FULL };
 
-/* Collects now. Every reference outside frames, roots and objects is stale afterwards. */
+/* Collects now, then runs finalizers. Every reference outside frames, roots and objects is stale
+ * afterwards. */
 void gc_collect(struct gc_thread *thread, enum gc_collect_kind kind);
+
+/* Makes one step of a major collection, beginning one if none is under way: for programs that are
+ * idle. Returns 1 while there is more to do, 0 when the collection is over. May collect. */
+int gc_collect_step(struct gc_thread *thread);
+
+/* `bytes` of memory outside the heap were allocated that go when objects die: major collections
+ * begin as if the heap had grown by them. May collect. */
+void gc_memory_pressure(struct gc_thread *thread, size_t bytes);
+
+enum gc_hook_kind { GC_HOOK_MINOR = 1, GC_HOOK_STEP = 2, GC_HOOK_FULL = 3 };
+
+/* What a hook is told, of the collection or step that ends. */
+struct gc_hook_event {
+	enum gc_hook_kind kind;
+	int cycle_done; /* 1: a major collection ended with it */
+	uint64_t pause_ns;
+	uint64_t promoted_bytes;
+	uint64_t live_bytes; /* old and large objects, as in gc_stats() */
+};
+
+/* Called at the end of each, by the collecting thread, while all others are stopped: it may touch
+ * no object and call no function of this file. NULL: none. Any attached thread. */
+typedef void (*gc_hook)(void *context, const struct gc_hook_event *event);
+void gc_hook_set(struct gc_heap *heap, gc_hook hook, void *context);
+
+/*
+ * Weak references: gc_weak_get() returns the key as long as something else keeps
+ * it alive, then NULL. With a value it is an ephemeron: as long as the key is
+ * alive so is the value, and gc_weak_value() returns it, also if the value refers
+ * to the key. The structure lies outside the heap and belongs to the caller.
+ * `key` and `value` are references as of now, `value` may be NULL. -ENOMEM.
+ */
+struct gc_weak;
+int gc_weak_create(struct gc_thread *thread, void *key, void *value, struct gc_weak **out);
+void *gc_weak_get(const struct gc_weak *weak);
+void *gc_weak_value(const struct gc_weak *weak);
+void gc_weak_set_value(struct gc_thread *thread, struct gc_weak *weak, void *value);
+void gc_weak_destroy(struct gc_thread *thread, struct gc_weak *weak); /* NULL is allowed */
+
+/*
+ * GC_FINALIZER_LIGHT: called inside the collection that finds the object dead,
+ * by whatever thread collects, with `thread` NULL. The object may be read, not
+ * what it refers to, and no function of this file may be called. For those left
+ * when the heap is destroyed it is called then.
+ *
+ * GC_FINALIZER_ORDERED: called once, outside the collector, in an allocation,
+ * gc_collect() or another function that may collect. It is an ordinary function
+ * with references and frames, may allocate, and may make the object reachable
+ * again. An object is finalized before those that it refers to; around a cycle
+ * the first that was added is first. -ENOMEM.
+ */
+enum gc_finalizer_kind { GC_FINALIZER_LIGHT, GC_FINALIZER_ORDERED };
+typedef void (*gc_finalize)(struct gc_thread *thread, void *object, void *context);
+int gc_finalizer_add(struct gc_thread *thread, void *object, enum gc_finalizer_kind kind,
+		     gc_finalize function, void *context);
+
+/*
+ * After gc_pin() the object that *slot refers to neither moves nor dies until it
+ * was unpinned as often. `slot` lies in a frame, a global root or a pinned object:
+ * pinning may collect, and the object may move for the last time. -EINVAL for NULL.
+ */
+int gc_pin(struct gc_thread *thread, void **slot);
+void gc_unpin(struct gc_thread *thread, void *object);
+
+/* A number of the object that stays the same when it moves; never 0. Different objects have
+ * different ones, until four billion were given out. */
+uint32_t gc_identity_hash(struct gc_thread *thread, void *object);
+
+/*
+ * The sampler, from any attached thread and at any moment, in the middle of a
+ * nursery too; nothing is collected. Other threads follow at their next
+ * allocation. While paused no samples are taken whoever listens. The period is
+ * clamped to 1 byte to 1 TiB.
+ */
+void gc_sampling_pause(struct gc_heap *heap);
+void gc_sampling_resume(struct gc_heap *heap);
+void gc_sampling_set_period(struct gc_heap *heap, uint64_t period);
 
 /* A consistent copy; may stop nobody and be called by any thread. */
 void gc_stats(struct gc_heap *heap, struct gc_stats *out);
 
 /*
- * Out of memory: there is no heap limit yet; when the system refuses memory an
- * allocation prints a sentence to stderr and aborts, so gc_alloc never returns NULL.
+ * Out of memory: with options.max_heap the heap never holds more than that, the
+ * nursery included. When an allocation would need more although everything was
+ * collected, this function is called, outside the collector, with the bytes of
+ * the large object or 0. It may drop references, allocate a little, collect
+ * nothing. If it returns 1 all is tried again; 0 makes the allocation return
+ * NULL, which it does in no other case. It may also leave by longjmp, under the
+ * rules for frames. Without such a function, and when the system refuses memory,
+ * the program ends with a sentence on stderr.
  */
+typedef int (*gc_out_of_memory)(void *context, struct gc_thread *thread, size_t size);
+void gc_on_out_of_memory(struct gc_heap *heap, gc_out_of_memory function, void *context);
 
 #include "gc_inline.h"
 

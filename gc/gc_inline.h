@@ -40,7 +40,7 @@ void gc_safepoint_slow(struct gc_thread *thread);
 
 /*
  * A new object of `size` bytes (sizeof its struct), zeroed but for its header.
- * May collect: see gc.h. Never returns NULL.
+ * May collect: see gc.h. Returns NULL only if an out-of-memory function said so.
  */
 static inline void *gc_alloc(struct gc_thread *thread, gc_type type, size_t size)
 {

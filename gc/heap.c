@@ -110,12 +110,15 @@ void gc_heap_destroy(struct gc_heap *heap)
 		return;
 	GC_ASSERT(!heap->threads, "a heap was destroyed before its threads were detached");
 	delist(heap);
+	finalize_free(heap);
+	weak_free(heap);
 	large_free(heap);
 	old_free(&heap->old);
 	nursery_free(heap);
 	types_free(heap);
 	sampler_free(heap);
 	stack_free(&heap->roots);
+	stack_free(&heap->pins);
 	stack_free(&heap->remembered);
 	stack_free(&heap->work);
 	stack_free(&heap->major.gray);

@@ -59,6 +59,8 @@ struct gc_thread {
 	char *segment;              /* allocations before this address have been counted */
 	char *end;                  /* of the buffer; the limit may lie before it */
 	struct gc_stack remembered; /* old objects that were written to */
+	bool finalizing;            /* runs finalizers */
+	bool in_callback;           /* was told that there is no memory */
 	uint32_t state;             /* enum gc_thread_state, atomic */
 	uint32_t announced;         /* to the profiler of this epoch */
 	pthread_t owner;
@@ -95,6 +97,22 @@ struct gc_major {
 	size_t next_step;     /* a step is due when so much of the nursery is used; atomic */
 };
 
+struct gc_weak_lists {
+	struct gc_stack all;   /* struct gc_weak * */
+	struct gc_stack young; /* of these; their key or value may be young */
+};
+
+/* All of struct gc_finalizer *. */
+struct gc_final {
+	struct gc_stack light_young;
+	struct gc_stack light_old;
+	struct gc_stack ordered;
+	size_t settled; /* ordered ones before this one are old */
+	struct gc_stack ready;
+	size_t next;      /* of the ready ones */
+	uint64_t waiting; /* ready and not yet run; atomic */
+};
+
 struct gc_heap {
 	struct gc_type_info *types; /* MAX_TYPES of them, mapped as they are used */
 	struct gc_nursery nursery;
@@ -117,6 +135,15 @@ struct gc_heap {
 	struct gc_stack remembered; /* of threads that are gone */
 	struct gc_stack work;       /* promoted but not yet traced */
 	struct gc_major major;
+	struct gc_weak_lists weak;
+	struct gc_final final;
+	struct gc_stack pins; /* objects */
+	uint32_t last_hash;   /* identity hashes given out, atomic */
+	uint64_t pressure;    /* bytes outside the heap since the last marking, atomic */
+	gc_out_of_memory out_of_memory;
+	void *out_of_memory_context;
+	gc_hook hook;
+	void *hook_context;
 
 	uint64_t allocated;   /* bytes, atomic: the clock of ages */
 	uint64_t threshold;   /* old and large bytes that start a major collection */
@@ -167,6 +194,9 @@ void minor_finish(struct gc_heap *heap);
 void mark_begin(struct gc_heap *heap);
 bool mark_some(struct gc_heap *heap, uint64_t budget);
 void mark_abandon(struct gc_heap *heap);
+void mark_object(struct gc_heap *heap, void *object);
+void mark_children(struct gc_heap *heap, void *object);
+void mark_undo(struct gc_heap *heap, const void *object);
 void sweep_begin(struct gc_heap *heap);
 bool sweep_some(struct gc_heap *heap, size_t arenas);
 
@@ -211,6 +241,25 @@ void roots_visit(struct gc_heap *heap, gc_visit visit, void *context);
 typedef void (*gc_visit_object)(void *context, struct gc_header *object);
 void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context);
 void barrier_reset(struct gc_heap *heap);
+
+/* weak.c, finalize.c: in a stop, but for finalize_is_due() and finalize_run() */
+bool weak_visit_young(struct gc_heap *heap, gc_survivor survivor, gc_visit visit, void *context);
+void weak_finish_minor(struct gc_heap *heap, gc_survivor survivor);
+bool weak_mark(struct gc_heap *heap);
+void weak_clear(struct gc_heap *heap, gc_survivor survivor);
+void weak_free(struct gc_heap *heap);
+void weak_each(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
+	       void *context);
+void finalize_visit_young(struct gc_heap *heap, gc_visit visit, void *context);
+void finalize_visit_ready(struct gc_heap *heap, gc_visit visit, void *context);
+void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor);
+void finalize_mark(struct gc_heap *heap, gc_survivor survivor);
+bool finalize_is_due(const struct gc_heap *heap);
+void finalize_run(struct gc_thread *thread);
+void finalize_free(struct gc_heap *heap);
+
+/* room.c */
+bool room_for(struct gc_thread *thread, size_t size);
 
 /* cards.c: which parts of a large old array were written to. */
 void cards_mark(struct gc_header *array, const void *start, size_t size);
@@ -274,9 +323,9 @@ static inline bool threads_stop_wanted(const struct gc_heap *heap)
 
 /* collect.c */
 #define COLLECT_ALWAYS UINT64_MAX
-void heap_collect(struct gc_thread *self, enum gc_collect_kind kind, uint32_t reason,
-		  uint64_t seen);
-void heap_step(struct gc_thread *self, uint64_t seen);
+enum collect_kind { COLLECT_MINOR, COLLECT_FULL, COLLECT_STEP };
+void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason, uint64_t seen);
+void heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen);
 uint64_t heap_cycle(const struct gc_heap *heap);
 
 /* check.c: the whole heap, in builds with GC_CHECK=1; ends the program with what is wrong. */

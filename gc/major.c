@@ -48,7 +48,9 @@ static void enter_phase(struct gc_heap *heap, uint32_t phase)
 
 static bool is_over_threshold(const struct gc_heap *heap)
 {
-	return heap->old.bytes + heap->large.bytes > heap->threshold;
+	uint64_t pressure = __atomic_load_n(&heap->pressure, __ATOMIC_RELAXED);
+
+	return heap->old.bytes + heap->large.bytes + pressure > heap->threshold;
 }
 
 bool major_is_wanted(const struct gc_heap *heap)
@@ -81,10 +83,17 @@ static void end_marking(struct gc_heap *heap)
 	enter_phase(heap, GCPROF_PHASE_SWEEPING);
 }
 
+/* The program may still be at it. */
+static void end_finalizing(struct gc_heap *heap)
+{
+	if (!finalize_is_due(heap))
+		enter_phase(heap, GCPROF_PHASE_SCANNING);
+}
+
 static void end_sweeping(struct gc_heap *heap)
 {
 	enter_phase(heap, GCPROF_PHASE_FINALIZING);
-	enter_phase(heap, GCPROF_PHASE_SCANNING);
+	end_finalizing(heap);
 }
 
 /* How much to mark in this step: its share of what the time until the next minor collection
@@ -112,7 +121,7 @@ void major_step(struct gc_heap *heap, bool behind_minor)
 		mark_some(heap, mark_budget(heap));
 		break;
 	case GCPROF_PHASE_MARKING:
-		if (mark_some(heap, mark_budget(heap)) && behind_minor)
+		if (mark_some(heap, mark_budget(heap)) && behind_minor && !weak_mark(heap))
 			end_marking(heap);
 		break;
 	case GCPROF_PHASE_SWEEPING:
@@ -120,6 +129,7 @@ void major_step(struct gc_heap *heap, bool behind_minor)
 			end_sweeping(heap);
 		break;
 	default:
+		end_finalizing(heap);
 		break;
 	}
 	heap->major.large = 0;
@@ -137,7 +147,9 @@ void major_full(struct gc_heap *heap)
 	if (heap->major.phase == GCPROF_PHASE_SWEEPING)
 		sweep_some(heap, SIZE_MAX);
 	begin_marking(heap);
-	mark_some(heap, UINT64_MAX);
+	do
+		mark_some(heap, UINT64_MAX);
+	while (weak_mark(heap));
 	collect_check(heap, CHECK_MARKED);
 	end_marking(heap);
 	sweep_some(heap, SIZE_MAX);

@@ -132,3 +132,26 @@ void mark_abandon(struct gc_heap *heap)
 	old_clear_marks(&heap->old);
 	large_clear_marks(heap);
 }
+
+/* Makes the object gray if it is not marked. */
+void mark_object(struct gc_heap *heap, void *object)
+{
+	visit(heap, &object);
+}
+
+/* Makes gray what the object refers to, not the object. */
+void mark_children(struct gc_heap *heap, void *object)
+{
+	trace_object(type_of(heap, object), object, visit, heap);
+}
+
+/* Takes the mark of a black object away again. */
+void mark_undo(struct gc_heap *heap, const void *object)
+{
+	size_t size = type_object_size(type_of(heap, object), object);
+
+	old_unmark(object);
+	heap->major.live -= size;
+	if (size >= heap->options.large_size)
+		heap->major.live_large -= size;
+}

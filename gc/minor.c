@@ -156,6 +156,17 @@ static void trace_all(struct minor *minor)
 	}
 }
 
+/* Where an object is now, NULL if it was young and not reached. */
+static void *survivor(struct gc_heap *heap, void *object)
+{
+	const struct gc_chunk *chunk;
+
+	if (nursery_has(&heap->nursery, object))
+		return forwarded(header_word(object));
+	chunk = chunk_of(object);
+	return chunk->kind == CHUNK_LARGE && chunk->age == LARGE_YOUNG ? NULL : object;
+}
+
 /* Finds and copies all that is reachable and young. The world is stopped. */
 void minor_trace(struct gc_heap *heap)
 {
@@ -172,23 +183,20 @@ void minor_trace(struct gc_heap *heap)
 	heap->last.nursery_used = heap->nursery.used;
 	roots_visit(heap, visit, &minor);
 	barrier_visit(heap, trace_remembered, &minor);
-	trace_all(&minor);
+	finalize_visit_young(heap, visit, &minor);
+	do
+		trace_all(&minor);
+	while (weak_visit_young(heap, survivor, visit, &minor));
 	heap->major.promoted = minor.bytes;
 	heap->last.promoted_bytes += minor.bytes;
 	heap->last.promoted_objects += minor.objects;
 }
 
-/* Where a young object is now, NULL if it was not reached. */
-static void *survivor(struct gc_heap *heap, void *object)
-{
-	if (nursery_has(&heap->nursery, object))
-		return forwarded(header_word(object));
-	return chunk_of(object)->age == LARGE_YOUNG_VISITED ? object : NULL;
-}
-
 /* Tells what became of samples and gets the nursery ready for new objects. */
 void minor_finish(struct gc_heap *heap)
 {
+	weak_finish_minor(heap, survivor);
+	finalize_finish_minor(heap, survivor);
 	fate_minor(heap, survivor);
 	large_finish_minor(heap);
 	barrier_reset(heap);

@@ -117,9 +117,12 @@ static void *take_large(struct gc_thread *thread, gc_type type, size_t size)
 	struct gc_heap *heap = thread->heap;
 
 	if (large_is_due(heap, size))
-		heap_collect(thread, GC_COLLECT_MINOR, GCPROF_REASON_LARGE, heap_cycle(heap));
+		heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_LARGE, heap_cycle(heap));
 	else if (major_has_work(heap))
-		heap_step(thread, heap_cycle(heap));
+		heap_step(thread, GCPROF_REASON_LARGE, heap_cycle(heap));
+	finalize_run(thread);
+	if (!room_for(thread, size))
+		return NULL;
 	count_bytes(heap, size);
 	return large_alloc(heap, &heap->types[type], size);
 }
@@ -135,7 +138,7 @@ static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 		if (threads_stop_wanted(heap))
 			threads_park(thread);
 		if (major_step_is_due(heap)) {
-			heap_step(thread, seen);
+			heap_step(thread, GCPROF_REASON_THRESHOLD, seen);
 			continue;
 		}
 		if (size >= heap->options.large_size)
@@ -145,7 +148,10 @@ static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 			object = take_from_nursery(thread, size);
 		if (object)
 			return object;
-		heap_collect(thread, GC_COLLECT_MINOR, GCPROF_REASON_NURSERY, seen);
+		heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_NURSERY, seen);
+		finalize_run(thread);
+		if (!room_for(thread, 0))
+			return NULL;
 	}
 }
 
@@ -161,8 +167,13 @@ static void *alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
 	nursery_account(thread);
 	sampler_poll(thread);
 	object = take_anywhere(thread, type, size);
+	if (!object) {
+		limit_update(thread);
+		return NULL;
+	}
 	object->type = type;
 	sampler_allocated(thread, object, size);
+	sampler_settle(thread);
 	limit_update(thread);
 	return object;
 }
@@ -187,7 +198,7 @@ void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t lengt
 	} else {
 		object = alloc_slow(thread, type, size);
 	}
-	if (info->item_size)
+	if (object && info->item_size)
 		*(uint64_t *)(object + info->length_offset) = length;
 	return object;
 }
@@ -196,6 +207,7 @@ void gc_safepoint_slow(struct gc_thread *thread)
 {
 	nursery_account(thread);
 	sampler_poll(thread);
+	sampler_settle(thread);
 	if (threads_stop_wanted(thread->heap))
 		threads_park(thread);
 	limit_update(thread);

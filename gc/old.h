@@ -118,6 +118,13 @@ static inline bool old_mark(const void *object)
 	return true;
 }
 
+static inline void old_unmark(const void *object)
+{
+	size_t bit = chunk_bit(object);
+
+	chunk_of(object)->marks[bit / 64] &= ~(UINT64_C(1) << (bit % 64));
+}
+
 void old_init(struct gc_old *old);
 void old_free(struct gc_old *old);
 

@@ -12,7 +12,7 @@ enum option_kind {
 	OPTION_NUMBER, /* uint64_t */
 	OPTION_RATE,   /* uint64_t; 0 in the environment means no limit, stored as UINT64_MAX */
 	OPTION_FACTOR, /* double */
-	OPTION_STRIDE, /* uint32_t: "fixed" or "exponential" */
+	OPTION_STRIDE, /* uint32_t: "exponential", "fixed" or "every" */
 	OPTION_FLAG,   /* uint32_t: 0 or 1, not in the environment */
 	OPTION_UNLESS, /* uint32_t: 0 or 1; the environment says the contrary */
 };
@@ -38,11 +38,12 @@ static const struct option options[] = {
 	ROW(buffer_size, NULL, OPTION_SIZE, 32 * K, K, 16 * K * K),
 	ROW(large_size, NULL, OPTION_SIZE, 128 * K, K, 256 * K),
 	ROW(min_heap, "GC_MIN_HEAP", OPTION_SIZE, 0, 0, INT64_MAX),
+	ROW(max_heap, "GC_MAX_HEAP", OPTION_SIZE, 0, 0, INT64_MAX),
 	ROW(growth, NULL, OPTION_FACTOR, 0, 0, 0),
 	ROW(period, "GCPROF_PERIOD", OPTION_BYTES, 512 * K, 1, K *K *K *K),
 	ROW(ceiling, "GCPROF_CEILING", OPTION_RATE, 2000, 1, UINT64_MAX),
 	ROW(seed, "GCPROF_SEED", OPTION_NUMBER, 0, 0, UINT64_MAX),
-	ROW(fixed_stride, "GCPROF_STRIDE", OPTION_STRIDE, 0, 0, 1),
+	ROW(fixed_stride, "GCPROF_STRIDE", OPTION_STRIDE, 0, 0, STRIDE_EVERY),
 	ROW(always_sample, NULL, OPTION_FLAG, 0, 0, 1),
 	ROW(stop_the_world, "GC_INCREMENTAL", OPTION_UNLESS, 0, 0, 1),
 };
@@ -134,15 +135,28 @@ static bool parse(const struct option *option, const char *text, uint64_t *out)
 	return !*end;
 }
 
+/* In the order of their numbers. */
+static bool parse_stride(const char *text, uint64_t *out)
+{
+	static const char *const names[] = {"exponential", "fixed", "every"};
+
+	for (uint64_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		*out = i;
+		if (strcmp(text, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int read_variable(struct gc_options *to, const struct option *option, const char *text)
 {
 	const char *example = is_size(option) ? "a size such as 512K" : "a number";
 	uint64_t value;
 
 	if (option->kind == OPTION_STRIDE) {
-		value = strcmp(text, "fixed") == 0;
-		if (!value && strcmp(text, "exponential") != 0)
-			return error_set(-EINVAL, "%s: \"%.40s\" is neither fixed nor exponential",
+		if (!parse_stride(text, &value))
+			return error_set(-EINVAL,
+					 "%s: \"%.40s\" is neither exponential, fixed nor every",
 					 option->variable, text);
 	} else if (!parse(option, text, &value)) {
 		return error_set(-EINVAL, "%s: \"%.40s\" is not %s", option->variable, text,
@@ -229,6 +243,9 @@ int options_check(const struct gc_options *given, struct gc_options *out)
 		result = check_range(out, &options[i]);
 	}
 	fit(out);
+	if (out->max_heap && out->max_heap / 2 < out->nursery_size)
+		result = error_set(-EINVAL, "max_heap: %zu is less than two nurseries",
+				   out->max_heap);
 	if (!out->min_heap)
 		out->min_heap = MIN_HEAP_NURSERIES * out->nursery_size;
 	return result;

@@ -68,7 +68,7 @@ static bool read_control(struct gc_heap *heap)
 	uint32_t generation = __atomic_load_n(&gcprof_control.generation, __ATOMIC_ACQUIRE);
 	uint64_t period, ceiling;
 
-	if (generation == sampler->generation)
+	if (generation == sampler->generation || heap->options.fixed_stride == STRIDE_EVERY)
 		return false;
 	period = __atomic_load_n(&gcprof_control.period, __ATOMIC_RELAXED);
 	ceiling = __atomic_load_n(&gcprof_control.ceiling, __ATOMIC_RELAXED);
@@ -76,6 +76,21 @@ static bool read_control(struct gc_heap *heap)
 	sampler->ceiling = ceiling ? ceiling : NO_CEILING;
 	__atomic_store_n(&sampler->generation, generation, __ATOMIC_RELAXED);
 	return true;
+}
+
+/* The program asks; a recorder that asks later has its way again. */
+void rate_request(struct gc_heap *heap, uint64_t period)
+{
+	struct gc_heap_sampler *sampler = &heap->sampler;
+
+	if (heap->options.fixed_stride == STRIDE_EVERY)
+		return;
+	pthread_mutex_lock(&sampler->lock);
+	sampler->base_period = clamp_period((double)period);
+	heap->options.period = sampler->base_period;
+	if (sampler->on && sampler->period != sampler->base_period)
+		set_period(sampler, sampler->base_period, GCPROF_PERIOD_REQUEST);
+	pthread_mutex_unlock(&sampler->lock);
 }
 
 void rate_start(struct gc_heap *heap)

@@ -47,4 +47,7 @@ void roots_visit(struct gc_heap *heap, gc_visit visit, void *context)
 		visit_frames(thread, visit, context);
 	for (size_t i = 0; i < heap->roots.count; i++)
 		visit(context, heap->roots.base[i]);
+	for (size_t i = 0; i < heap->pins.count; i++)
+		visit(context, &heap->pins.base[i]);
+	finalize_visit_ready(heap, visit, context);
 }

@@ -31,6 +31,10 @@ void sampler_init(struct gc_heap *heap)
 	struct gc_heap_sampler *sampler = &heap->sampler;
 
 	pthread_mutex_init(&sampler->lock, NULL);
+	if (heap->options.fixed_stride == STRIDE_EVERY) {
+		heap->options.period = 1;
+		heap->options.ceiling = UINT64_MAX;
+	}
 	sampler->base_period = heap->options.period;
 	sampler->period = sampler->base_period;
 	sampler->ceiling = heap->options.ceiling;
@@ -85,6 +89,13 @@ static void draw(struct gc_thread *thread, int64_t offset)
 	sampler->budget = offset + (int64_t)rate_draw(thread, sampler->period);
 }
 
+static bool is_wanted(const struct gc_heap *heap)
+{
+	if (__atomic_load_n(&heap->sampler.paused, __ATOMIC_RELAXED))
+		return false;
+	return heap->options.always_sample || probe_sample_listeners();
+}
+
 static uint64_t period_in_force(const struct gc_heap *heap)
 {
 	return __atomic_load_n(&heap->sampler.period, __ATOMIC_ACQUIRE);
@@ -95,21 +106,55 @@ void sampler_poll(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
 	struct gc_thread_sampler *sampler = &thread->sampler;
-	bool wanted = heap->options.always_sample || probe_sample_listeners();
-
 	announce_poll(thread);
-	if (wanted)
-		rate_poll(heap);
-	if (wanted == sampler->on)
+	if (!is_wanted(heap))
 		return;
-	if (wanted) {
-		rate_start(heap);
-		sampler->period = period_in_force(heap);
-		draw(thread, 0);
-	} else {
-		rate_stop(heap);
-	}
-	sampler->on = wanted;
+	rate_poll(heap);
+	if (sampler->on)
+		return;
+	rate_start(heap);
+	sampler->period = period_in_force(heap);
+	draw(thread, 0);
+	sampler->on = true;
+}
+
+void sampler_settle(struct gc_thread *thread)
+{
+	if (!thread->sampler.on || is_wanted(thread->heap))
+		return;
+	rate_stop(thread->heap);
+	thread->sampler.on = false;
+}
+
+/* Makes every thread look at the sampler's settings at its next allocation. */
+static void notify(struct gc_heap *heap)
+{
+	pthread_mutex_lock(&heap->lock);
+	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
+		limit_request(thread);
+	pthread_mutex_unlock(&heap->lock);
+}
+
+static void set_paused(struct gc_heap *heap, uint32_t paused)
+{
+	__atomic_store_n(&heap->sampler.paused, paused, __ATOMIC_RELAXED);
+	notify(heap);
+}
+
+void gc_sampling_pause(struct gc_heap *heap)
+{
+	set_paused(heap, 1);
+}
+
+void gc_sampling_resume(struct gc_heap *heap)
+{
+	set_paused(heap, 0);
+}
+
+void gc_sampling_set_period(struct gc_heap *heap, uint64_t period)
+{
+	rate_request(heap, period);
+	notify(heap);
 }
 
 static void remember(struct gc_thread *thread, void *object, uint64_t id)
@@ -165,6 +210,8 @@ void sampler_allocated(struct gc_thread *thread, void *object, size_t size)
 		sampler->period = period;
 		draw(thread, (int64_t)size);
 	}
+	if (thread->heap->options.fixed_stride == STRIDE_EVERY)
+		sampler->budget = (int64_t)size + 1;
 	while (sampler->budget <= (int64_t)size)
 		draw(thread, sampler->budget);
 	sampler->budget -= (int64_t)size;
@@ -183,6 +230,24 @@ void sampler_forked(struct gc_heap *heap)
 		thread->sampler.young.count = 0;
 		seed_thread(thread);
 	}
+}
+
+#else
+
+void gc_sampling_pause(struct gc_heap *heap)
+{
+	(void)heap;
+}
+
+void gc_sampling_resume(struct gc_heap *heap)
+{
+	(void)heap;
+}
+
+void gc_sampling_set_period(struct gc_heap *heap, uint64_t period)
+{
+	(void)heap;
+	(void)period;
 }
 
 #endif

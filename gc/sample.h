@@ -21,6 +21,9 @@ struct gc_thread;
 struct gc_options;
 struct gc_type_info;
 
+/* options.fixed_stride */
+enum { STRIDE_EXPONENTIAL, STRIDE_FIXED, STRIDE_EVERY };
+
 /* A sampled object whose fate is not known yet. */
 struct gc_sampled {
 	void *object;
@@ -46,6 +49,7 @@ struct gc_thread_sampler {
 struct gc_heap_sampler {
 	pthread_mutex_t lock;  /* guards all but the atomics */
 	bool on;               /* a thread samples, or did when last seen */
+	uint32_t paused;       /* by the program; atomic */
 	uint32_t generation;   /* of the control block, when it was last read; atomic */
 	uint64_t base_period;  /* asked for */
 	uint64_t period;       /* in force, atomic: raised where there are too many samples */
@@ -80,6 +84,7 @@ SAMPLER_EMPTY(void sampler_free(UNUSED struct gc_heap *heap))
 SAMPLER_EMPTY(void sampler_attach(UNUSED struct gc_thread *thread))
 SAMPLER_EMPTY(void sampler_detach(UNUSED struct gc_thread *thread))
 SAMPLER_EMPTY(void sampler_poll(UNUSED struct gc_thread *thread))
+SAMPLER_EMPTY(void sampler_settle(UNUSED struct gc_thread *thread))
 SAMPLER_EMPTY(void sampler_consume(UNUSED struct gc_thread *thread, UNUSED size_t size))
 SAMPLER_EMPTY(void sampler_allocated(UNUSED struct gc_thread *thread, UNUSED void *object,
 				     UNUSED size_t size))
@@ -103,9 +108,13 @@ void sampler_detach(struct gc_thread *thread);
 /* How far allocation may go before it hits a sample, INT64_MAX while sampling is off. */
 int64_t sampler_bytes_left(const struct gc_thread *thread);
 
-/* Starts or stops sampling when a profiler came or went. Not between an allocation's account
- * and its sampler_allocated(). */
+/* Starts sampling when a profiler came. Not between an allocation's account and its
+ * sampler_allocated(). */
 void sampler_poll(struct gc_thread *thread);
+
+/* Stops sampling when no profiler is left: behind an allocation, never before one that is perhaps
+ * here because it contains a hit. */
+void sampler_settle(struct gc_thread *thread);
 
 /* Charges bytes that were allocated without hitting a sample. */
 void sampler_consume(struct gc_thread *thread, size_t size);
@@ -125,6 +134,7 @@ uint64_t rate_draw(struct gc_thread *thread, uint64_t period);
 void rate_start(struct gc_heap *heap);
 void rate_stop(struct gc_heap *heap);
 void rate_poll(struct gc_heap *heap);
+void rate_request(struct gc_heap *heap, uint64_t period);
 void rate_count(struct gc_heap *heap);
 
 /* fate.c: what became of sampled objects. Both in a stop, before dead objects are freed. */

@@ -17,15 +17,19 @@ static void *survivor(struct gc_heap *heap, void *object)
 }
 
 /*
- * Marking is done: what is white now is dead. Its small and medium objects are
- * counted as freed at once, though their memory is found only as it is swept;
+ * Marking is done: what is white now is dead, unless it has an ordered finalizer. Its small and
+ * medium objects are counted as freed at once, though their memory is found only as it is swept;
  * large ones as they are unmapped.
  */
 void sweep_begin(struct gc_heap *heap)
 {
-	uint64_t live = heap->major.live - heap->major.live_large;
+	uint64_t live;
 
+	weak_clear(heap, survivor);
+	finalize_mark(heap, survivor);
 	fate_full(heap, survivor);
+	live = heap->major.live - heap->major.live_large;
+	__atomic_store_n(&heap->pressure, 0, __ATOMIC_RELAXED);
 	set_threshold(heap);
 	heap->last.freed_bytes += heap->old.bytes - live;
 	heap->old.bytes = live;

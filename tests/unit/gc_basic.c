@@ -323,7 +323,7 @@ TEST(gc_options_explain_nonsense_in_the_environment)
 		 "GC_NURSERY: 1 is out of range, from 16384 to 1073741824 bytes"},
 		{"GCPROF_CEILING", "2K", "GCPROF_CEILING: \"2K\" is not a number"},
 		{"GCPROF_STRIDE", "wide",
-		 "GCPROF_STRIDE: \"wide\" is neither fixed nor exponential"},
+		 "GCPROF_STRIDE: \"wide\" is neither exponential, fixed nor every"},
 	};
 	struct gc_options options;
 	struct gc_heap *heap = NULL;

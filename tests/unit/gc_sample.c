@@ -3,6 +3,8 @@
 #include "gc_test.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 enum { MAX_SEEN = 200000 };
@@ -431,4 +433,117 @@ TEST(gc_sample_exponential_variates_have_mean_and_variance_one)
 	/* Standard errors: 0.0007 of the mean, 0.002 of the variance. */
 	CHECK(fabs(sum / n - 1) < 0.004);
 	CHECK(fabs(squares / n - 2) < 0.02);
+}
+
+static void *pause_and_resume(void *argument)
+{
+	struct fixture *f = argument;
+
+	for (int i = 0; i < 200; i++) {
+		gc_sampling_pause(f->heap);
+		gc_sampling_set_period(f->heap, i % 2 ? 1000 : 3000);
+		gc_sampling_resume(f->heap);
+		sched_yield();
+	}
+	return NULL;
+}
+
+TEST(gc_sample_pause_and_period_take_effect_at_the_next_allocation)
+{
+	struct gc_options options = sampling_options(1000);
+	struct gc_stats before, after;
+	pthread_t other;
+	struct fixture f;
+
+	options.fixed_stride = 1;
+	probe_observer = observe;
+	fixture_open(&f, &options);
+	for (int i = 0; i < 100; i++)
+		allocate(&f, 104);
+	CHECK_EQ(n_samples, 10);
+	gc_stats(f.heap, &before);
+	/* In the middle of a buffer. The one that notices is still charged to the old settings. */
+	gc_sampling_pause(f.heap);
+	for (int i = 0; i < 100; i++)
+		allocate(&f, 104);
+	CHECK_EQ(n_samples, 10);
+	gc_sampling_resume(f.heap);
+	gc_sampling_set_period(f.heap, 400);
+	for (int i = 0; i < 100; i++)
+		allocate(&f, 104);
+	CHECK_EQ(n_samples, 36);
+	CHECK_EQ(samples[35].period, 400);
+	gc_sampling_set_period(f.heap, 200);
+	allocate(&f, 104); /* still one of 400 */
+	for (int i = 0; i < 100; i++)
+		allocate(&f, 104);
+	CHECK_EQ(n_samples, 88);
+	gc_stats(f.heap, &after);
+	CHECK_EQ(before.minor_collections, after.minor_collections);
+	CHECK_EQ(periods[n_periods - 1].reason, GCPROF_PERIOD_REQUEST);
+	CHECK_EQ(periods[n_periods - 1].old_period, 400);
+	CHECK_EQ(periods[n_periods - 1].new_period, 200);
+	CHECK_EQ(pthread_create(&other, NULL, pause_and_resume, &f), 0);
+	for (int i = 0; i < 50000; i++)
+		allocate(&f, 64);
+	pthread_join(other, NULL);
+	fixture_close(&f);
+}
+
+/* Pausing must not look ahead: an object that is in the slow path because of a hit keeps it. */
+TEST(gc_sample_estimates_hold_while_sampling_is_paused_now_and_then)
+{
+	struct gc_options options = sampling_options(2000);
+	uint64_t seed = test_seed(), random = seed;
+	double truth = 0;
+	bool on = true;
+	struct fixture f;
+
+	options.seed = seed | 1;
+	probe_observer = observe;
+	fixture_open(&f, &options);
+	for (int i = 0; i < 400000; i++) {
+		size_t size = 16 + 8 * (test_random(&random) % 60);
+		bool was_on = f.thread->sampler.on;
+
+		allocate(&f, size);
+		/* What was on when the object was allocated counts, and where it came on, too. */
+		if (was_on || f.thread->sampler.on)
+			truth += (double)size;
+		if (i % 50 == 0) {
+			if (on)
+				gc_sampling_pause(f.heap);
+			else
+				gc_sampling_resume(f.heap);
+			on = !on;
+		}
+	}
+	CHECK(n_samples > 10000);
+	check_estimate(truth);
+	fixture_close(&f);
+}
+
+TEST(gc_sample_every_allocation)
+{
+	struct gc_options options = sampling_options(0);
+	struct fixture f;
+
+	options.fixed_stride = 2;
+	options.ceiling = 0;
+	probe_observer = observe;
+	fixture_open(&f, &options);
+	for (uint32_t i = 0; i < 20000; i++) {
+		size_t size = i % 400 ? 16 + i % 300 * 8 : 1000000;
+
+		allocate(&f, size);
+		CHECK_EQ(n_samples, i + 1);
+		CHECK_EQ(samples[i].size, size);
+		CHECK_EQ(samples[i].period, 1);
+	}
+	/* Nobody can ask for less. */
+	gc_sampling_set_period(f.heap, 100000);
+	for (uint32_t i = 0; i < 1000; i++)
+		allocate(&f, 64);
+	CHECK_EQ(n_samples, 21000);
+	fixture_close(&f);
 }

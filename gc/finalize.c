@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* finalize.c: functions that the program wants called when an object has died. */
+/*
+ * Light ones run inside the collection that finds the object dead, with its
+ * memory still there for the last time; they may touch nothing of the heap.
+ *
+ * Ordered ones may do anything: allocate, and store the object somewhere so that
+ * it lives again. So a minor collection takes these objects for roots. At the
+ * end of marking each that is unmarked makes gray what it refers to: then none
+ * that is still unmarked can be reached from another, except around a cycle, and
+ * these are ready to be finalized. The others wait for the next cycle. Ready
+ * ones are roots until a thread has called their functions, outside the collector.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+
+struct gc_finalizer {
+	void *object;
+	gc_finalize function;
+	void *context;
+};
+
+int gc_finalizer_add(struct gc_thread *thread, void *object, enum gc_finalizer_kind kind,
+		     gc_finalize function, void *context)
+{
+	struct gc_heap *heap = thread->heap;
+	struct gc_finalizer *entry = malloc(sizeof(*entry));
+
+	if (!entry)
+		return error_set(-ENOMEM, "gc_finalizer_add: out of memory");
+	*entry = (struct gc_finalizer){object, function, context};
+	pthread_mutex_lock(&heap->lock);
+	stack_push(kind == GC_FINALIZER_LIGHT ? &heap->final.light_young : &heap->final.ordered,
+		   entry);
+	pthread_mutex_unlock(&heap->lock);
+	return 0;
+}
+
+/* Objects with ordered finalizers that came since the last minor collection. */
+void finalize_visit_young(struct gc_heap *heap, gc_visit visit, void *context)
+{
+	struct gc_final *final = &heap->final;
+
+	for (size_t i = final->settled; i < final->ordered.count; i++)
+		visit(context, &((struct gc_finalizer *) final->ordered.base[i])->object);
+}
+
+/* Objects whose finalizers are to be run. */
+void finalize_visit_ready(struct gc_heap *heap, gc_visit visit, void *context)
+{
+	struct gc_final *final = &heap->final;
+
+	for (size_t i = final->next; i < final->ready.count; i++)
+		visit(context, &((struct gc_finalizer *) final->ready.base[i])->object);
+}
+
+/* Keeps what is alive in `to` (which may be `from`), runs and frees the others. */
+static void run_light(struct gc_heap *heap, struct gc_stack *from, struct gc_stack *to,
+		      gc_survivor survivor)
+{
+	size_t count = from->count;
+
+	from->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct gc_finalizer *entry = from->base[i];
+		void *object = survivor ? survivor(heap, entry->object) : NULL;
+
+		if (object) {
+			entry->object = object;
+			stack_push(to, entry);
+			continue;
+		}
+		entry->function(NULL, entry->object, entry->context);
+		free(entry);
+	}
+}
+
+void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor)
+{
+	run_light(heap, &heap->final.light_young, &heap->final.light_old, survivor);
+	heap->final.settled = heap->final.ordered.count;
+}
+
+static void make_ready(struct gc_heap *heap, struct gc_finalizer *entry)
+{
+	struct gc_final *final = &heap->final;
+
+	stack_push(&final->ready, entry);
+	__atomic_fetch_add(&final->waiting, 1, __ATOMIC_RELAXED);
+	mark_object(heap, entry->object);
+}
+
+/*
+ * Marks what dead objects with ordered finalizers refer to. One that is unmarked
+ * in its turn and marked by its own references lies on a cycle: it is unmarked
+ * again, so that what counts in the end is only whether another one reaches it.
+ */
+static void mark_from_dead(struct gc_heap *heap)
+{
+	struct gc_final *final = &heap->final;
+
+	for (size_t i = 0; i < final->ordered.count; i++) {
+		void *object = ((struct gc_finalizer *) final->ordered.base[i])->object;
+
+		if (old_is_marked(object))
+			continue;
+		mark_children(heap, object);
+		mark_some(heap, UINT64_MAX);
+		if (old_is_marked(object))
+			mark_undo(heap, object);
+	}
+}
+
+/* Marking is done, weak references are cleared: decides who is finalized. */
+void finalize_mark(struct gc_heap *heap, gc_survivor survivor)
+{
+	struct gc_final *final = &heap->final;
+	size_t kept = 0;
+
+	mark_from_dead(heap);
+	for (size_t i = 0; i < final->ordered.count; i++) {
+		struct gc_finalizer *entry = final->ordered.base[i];
+
+		if (old_is_marked(entry->object))
+			final->ordered.base[kept++] = entry;
+		else
+			stack_push(&heap->work, entry);
+	}
+	final->ordered.count = kept;
+	final->settled = kept;
+	for (size_t i = 0; i < heap->work.count; i++)
+		make_ready(heap, heap->work.base[i]);
+	heap->work.count = 0;
+	mark_some(heap, UINT64_MAX);
+	run_light(heap, &final->light_old, &final->light_old, survivor);
+}
+
+bool finalize_is_due(const struct gc_heap *heap)
+{
+	return __atomic_load_n(&heap->final.waiting, __ATOMIC_RELAXED);
+}
+
+static struct gc_finalizer *take_ready(struct gc_heap *heap)
+{
+	struct gc_final *final = &heap->final;
+	struct gc_finalizer *entry = NULL;
+
+	pthread_mutex_lock(&heap->lock);
+	if (final->next < final->ready.count) {
+		entry = final->ready.base[final->next++];
+		__atomic_fetch_sub(&final->waiting, 1, __ATOMIC_RELAXED);
+	} else {
+		final->next = 0;
+		final->ready.count = 0;
+	}
+	pthread_mutex_unlock(&heap->lock);
+	return entry;
+}
+
+/* Runs what is ready, oldest first. Finalizers do not interrupt each other in one thread. */
+void finalize_run(struct gc_thread *thread)
+{
+	struct gc_finalizer *entry;
+
+	if (thread->finalizing || !finalize_is_due(thread->heap))
+		return;
+	thread->finalizing = true;
+	while ((entry = take_ready(thread->heap))) {
+		entry->function(thread, entry->object, entry->context);
+		free(entry);
+	}
+	thread->finalizing = false;
+	nursery_account(thread);
+}
+
+static void drop(struct gc_stack *stack, size_t from)
+{
+	for (size_t i = from; i < stack->count; i++)
+		free(stack->base[i]);
+	stack_free(stack);
+}
+
+/* The heap is closed, its objects are still there: light ones run, ordered ones do not. */
+void finalize_free(struct gc_heap *heap)
+{
+	struct gc_final *final = &heap->final;
+
+	run_light(heap, &final->light_young, &final->light_old, NULL);
+	run_light(heap, &final->light_old, &final->light_old, NULL);
+	stack_free(&final->light_young);
+	stack_free(&final->light_old);
+	drop(&final->ordered, 0);
+	drop(&final->ready, final->next);
+}

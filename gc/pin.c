@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pin.c: objects that must not move, and numbers that stay with objects that do. */
+/*
+ * Nothing in the old generation ever moves. Pinning an object therefore means
+ * to have it promoted, by a minor collection if it is in the nursery, and to
+ * keep it alive. The nursery has no gaps, so pins change nothing for allocation
+ * and for the sampler.
+ */
+#include "internal.h"
+
+int gc_pin(struct gc_thread *thread, void **slot)
+{
+	struct gc_heap *heap = thread->heap;
+
+	if (!*slot)
+		return error_set(-EINVAL, "gc_pin: there is no object");
+	if (nursery_has(&heap->nursery, *slot)) {
+		nursery_account(thread);
+		heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
+		limit_update(thread);
+	}
+	if (nursery_has(&heap->nursery, *slot))
+		return error_set(-EINVAL,
+				 "gc_pin: the reference is not in a frame, root or object");
+	pthread_mutex_lock(&heap->lock);
+	stack_push(&heap->pins, *slot);
+	pthread_mutex_unlock(&heap->lock);
+	return 0;
+}
+
+/* Searched from the end: what was pinned last goes first, as a rule. */
+void gc_unpin(struct gc_thread *thread, void *object)
+{
+	struct gc_heap *heap = thread->heap;
+	struct gc_stack *pins = &heap->pins;
+
+	pthread_mutex_lock(&heap->lock);
+	for (size_t i = pins->count; i--;) {
+		if (pins->base[i] != object)
+			continue;
+		pins->base[i] = pins->base[--pins->count];
+		break;
+	}
+	pthread_mutex_unlock(&heap->lock);
+}
+
+/* Consecutive numbers, each mixed so that all bits vary; one to one, so 0 comes from 0 only. */
+static uint32_t mix(uint32_t x)
+{
+	x ^= x >> 16;
+	x *= UINT32_C(0x7feb352d);
+	x ^= x >> 15;
+	x *= UINT32_C(0x846ca68b);
+	return x ^ x >> 16;
+}
+
+/* Kept in the header, which moves with the object. */
+uint32_t gc_identity_hash(struct gc_thread *thread, void *object)
+{
+	struct gc_header *header = object;
+	uint32_t known = __atomic_load_n(&header->aux, __ATOMIC_RELAXED), fresh;
+
+	if (known)
+		return known;
+	do
+		fresh = mix(__atomic_add_fetch(&thread->heap->last_hash, 1, __ATOMIC_RELAXED));
+	while (!fresh);
+	/* Another thread may have been first. */
+	if (__atomic_compare_exchange_n(&header->aux, &known, fresh, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		return fresh;
+	return known;
+}

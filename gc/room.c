@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* room.c: a heap's maximum, memory outside of it, and what to do when there is no more. */
+#include "internal.h"
+
+/* Memory outside the heap brings on a minor collection when it outgrows so many nurseries. */
+enum { PRESSURE_NURSERIES = 8 };
+
+void gc_on_out_of_memory(struct gc_heap *heap, gc_out_of_memory function, void *context)
+{
+	pthread_mutex_lock(&heap->lock);
+	heap->out_of_memory = function;
+	heap->out_of_memory_context = context;
+	pthread_mutex_unlock(&heap->lock);
+}
+
+/* A full nursery may survive as a whole. */
+static bool fits(struct gc_heap *heap, size_t size)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&heap->lock);
+	bytes = heap->old.bytes + heap->large.bytes + heap->options.nursery_size;
+	pthread_mutex_unlock(&heap->lock);
+	return bytes <= heap->options.max_heap && size <= heap->options.max_heap - bytes;
+}
+
+/* Asks the program, which may let go of something. Allocation inside is not limited. */
+static bool ask(struct gc_thread *thread, size_t size)
+{
+	struct gc_heap *heap = thread->heap;
+	bool again;
+
+	if (!heap->out_of_memory)
+		os_fatal("out of memory: the heap's maximum is %zu bytes", heap->options.max_heap);
+	thread->in_callback = true;
+	again = heap->out_of_memory(heap->out_of_memory_context, thread, size) != 0;
+	thread->in_callback = false;
+	nursery_account(thread);
+	return again;
+}
+
+/*
+ * Whether the heap may grow by a large object of `size` bytes, or, with 0, by a
+ * nursery. Collects as much as it takes, then asks the program. May move objects.
+ */
+bool room_for(struct gc_thread *thread, size_t size)
+{
+	struct gc_heap *heap = thread->heap;
+
+	if (!heap->options.max_heap || thread->in_callback)
+		return true;
+	while (!fits(heap, size)) {
+		heap_collect(thread, COLLECT_FULL, GCPROF_REASON_PRESSURE, COLLECT_ALWAYS);
+		finalize_run(thread);
+		if (!fits(heap, size) && !ask(thread, size))
+			return false;
+	}
+	return true;
+}
+
+void gc_memory_pressure(struct gc_thread *thread, size_t bytes)
+{
+	struct gc_heap *heap = thread->heap;
+	uint64_t before = __atomic_fetch_add(&heap->pressure, bytes, __ATOMIC_RELAXED);
+	uint64_t unit = PRESSURE_NURSERIES * (uint64_t)heap->options.nursery_size;
+
+	if (before / unit == (before + bytes) / unit)
+		return;
+	nursery_account(thread);
+	heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_PRESSURE, heap_cycle(heap));
+	finalize_run(thread);
+	limit_update(thread);
+}
