@@ -23,7 +23,7 @@ static void remember_part(struct gc_thread *thread, struct gc_header *array, con
  */
 void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *start, size_t size)
 {
-	if (object->flags & GC_FLAG_CARDS) {
+	if (__atomic_load_n(&object->flags, __ATOMIC_RELAXED) & GC_FLAG_CARDS) {
 		remember_part(thread, object, start, size);
 		return;
 	}

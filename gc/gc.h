@@ -53,7 +53,7 @@ struct gc_options {
 	size_t min_heap; /* no major collection below this much; default 8 nurseries, GC_MIN_HEAP */
 	size_t max_heap; /* never hold more than this, see below; default 0: no limit, GC_MAX_HEAP
 			  */
-	double growth;   /* next full collection at this times the live bytes; default 1.82 */
+	double growth;   /* next major collection at this times the live bytes; default 1.82 */
 	uint64_t period; /* mean bytes between samples; default 512 KiB, GCPROF_PERIOD */
 	uint64_t ceiling;        /* samples a second before the period rises; default 2000,
 				    UINT64_MAX: none; GCPROF_CEILING (there 0: none) */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "gc.h"
+#include "alive.h"
 #include "os.h"
 #include "old.h"
 #include "probe.h"
@@ -63,6 +64,7 @@ struct gc_thread {
 	bool in_callback;           /* was told that there is no memory */
 	uint32_t state;             /* enum gc_thread_state, atomic */
 	uint32_t announced;         /* to the profiler of this epoch */
+	uint32_t news;              /* the sampler's settings changed; atomic */
 	pthread_t owner;
 	struct gc_thread *next;
 	struct gc_thread_sampler sampler;
@@ -95,22 +97,6 @@ struct gc_major {
 	uint64_t large;       /* bytes allocated in large objects since the last step */
 	size_t interval;      /* bytes of the nursery between two steps */
 	size_t next_step;     /* a step is due when so much of the nursery is used; atomic */
-};
-
-struct gc_weak_lists {
-	struct gc_stack all;   /* struct gc_weak * */
-	struct gc_stack young; /* of these; their key or value may be young */
-};
-
-/* All of struct gc_finalizer *. */
-struct gc_final {
-	struct gc_stack light_young;
-	struct gc_stack light_old;
-	struct gc_stack ordered;
-	size_t settled; /* ordered ones before this one are old */
-	struct gc_stack ready;
-	size_t next;      /* of the ready ones */
-	uint64_t waiting; /* ready and not yet run; atomic */
 };
 
 struct gc_heap {
@@ -234,29 +220,12 @@ static inline bool major_step_is_due(const struct gc_heap *heap)
 }
 
 /* roots.c: calls visit for every slot of every thread's frames and of the global roots. */
-typedef void (*gc_visit)(void *context, void **slot);
 void roots_visit(struct gc_heap *heap, gc_visit visit, void *context);
 
 /* barrier.c */
 typedef void (*gc_visit_object)(void *context, struct gc_header *object);
 void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context);
 void barrier_reset(struct gc_heap *heap);
-
-/* weak.c, finalize.c: in a stop, but for finalize_is_due() and finalize_run() */
-bool weak_visit_young(struct gc_heap *heap, gc_survivor survivor, gc_visit visit, void *context);
-void weak_finish_minor(struct gc_heap *heap, gc_survivor survivor);
-bool weak_mark(struct gc_heap *heap);
-void weak_clear(struct gc_heap *heap, gc_survivor survivor);
-void weak_free(struct gc_heap *heap);
-void weak_each(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
-	       void *context);
-void finalize_visit_young(struct gc_heap *heap, gc_visit visit, void *context);
-void finalize_visit_ready(struct gc_heap *heap, gc_visit visit, void *context);
-void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor);
-void finalize_mark(struct gc_heap *heap, gc_survivor survivor);
-bool finalize_is_due(const struct gc_heap *heap);
-void finalize_run(struct gc_thread *thread);
-void finalize_free(struct gc_heap *heap);
 
 /* room.c */
 bool room_for(struct gc_thread *thread, size_t size);

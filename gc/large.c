@@ -59,7 +59,8 @@ void large_free_spare(struct gc_heap *heap)
 	heap->large.spare_bytes = 0;
 }
 
-/* Zeroed memory behind a header that says how much of it there is. NULL: refused. */
+/* Zeroed memory behind a header that says how much of it there is. Ends the program when the system
+ * refuses. */
 static struct gc_chunk *get_chunk(struct gc_heap *heap, size_t mapped)
 {
 	size_t alignment = mapped >= 4 * CHUNK_SIZE ? 4 * CHUNK_SIZE : CHUNK_SIZE;
@@ -74,7 +75,7 @@ static struct gc_chunk *get_chunk(struct gc_heap *heap, size_t mapped)
 	}
 	chunk = os_map_aligned(mapped, alignment);
 	if (!chunk)
-		return NULL;
+		os_out_of_memory(mapped, "a large object");
 	if (mapped >= 4 * CHUNK_SIZE)
 		os_prefer_huge(chunk, mapped);
 	chunk->mapped = mapped;
@@ -99,8 +100,6 @@ void *large_alloc(struct gc_heap *heap, const struct gc_type_info *type, size_t 
 	bool with_cards = type->n_item_pointers;
 	struct gc_chunk *chunk = get_chunk(heap, mapping_size(size, with_cards));
 
-	if (!chunk)
-		os_out_of_memory(size, "a large object");
 	chunk->kind = CHUNK_LARGE;
 	chunk->size = size;
 	chunk->cards = with_cards ? (unsigned char *)chunk + LARGE_OFFSET + size : NULL;

@@ -2,7 +2,8 @@
 /* limit.c: the only writer of a thread's allocation limit. */
 /*
  * The limit is the tightest of three reasons to leave the fast path: the buffer
- * ends, the next sample is due, or somebody wants the thread to stop [limit].
+ * ends, the next sample is due, or somebody wants the thread to stop, or to look
+ * at the sampler's settings [limit].
  * Nobody else writes it, so whatever changes one of the reasons calls
  * limit_update() and need not know of the others.
  */
@@ -25,10 +26,10 @@ void limit_update(struct gc_thread *thread)
 {
 	char **limit = &thread->head.limit;
 
-	/* A request sets `stop` and then the limit; we set the limit and then look at `stop`.
-	 * In whatever order the two meet, the limit ends up as 0. */
+	/* A request sets `stop` (or `news`) and then the limit; we set the limit and then look at
+	 * `stop`. In whatever order the two meet, the limit ends up as 0. */
 	__atomic_store_n(limit, limit_wanted(thread), __ATOMIC_SEQ_CST);
-	if (threads_stop_wanted(thread->heap))
+	if (threads_stop_wanted(thread->heap) || __atomic_load_n(&thread->news, __ATOMIC_SEQ_CST))
 		__atomic_store_n(limit, NULL, __ATOMIC_SEQ_CST);
 }
 

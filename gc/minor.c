@@ -181,6 +181,7 @@ void minor_trace(struct gc_heap *heap)
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		nursery_account(thread);
 	heap->last.nursery_used = heap->nursery.used;
+	old_begin_minor(&heap->old);
 	roots_visit(heap, visit, &minor);
 	barrier_visit(heap, trace_remembered, &minor);
 	finalize_visit_young(heap, visit, &minor);

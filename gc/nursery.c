@@ -137,15 +137,18 @@ static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 
 		if (threads_stop_wanted(heap))
 			threads_park(thread);
+		if (size >= heap->options.large_size)
+			return take_large(thread, type, size);
+		object = take_from_buffer(thread, size);
+		if (object)
+			return object;
+		/* Only here: for a sample one also comes by, but it must not change when steps are.
+		 */
 		if (major_step_is_due(heap)) {
 			heap_step(thread, GCPROF_REASON_THRESHOLD, seen);
 			continue;
 		}
-		if (size >= heap->options.large_size)
-			return take_large(thread, type, size);
-		object = take_from_buffer(thread, size);
-		if (!object)
-			object = take_from_nursery(thread, size);
+		object = take_from_nursery(thread, size);
 		if (object)
 			return object;
 		heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_NURSERY, seen);

@@ -5,8 +5,8 @@
 /* Arenas are mapped four at a time, so that the system can back them with one large page. */
 enum { ARENA_GROUP = 4 };
 
-/* Arenas swept at most to find room for one object. */
-enum { SWEEP_AHEAD = 4 };
+/* Arenas swept at most to find room in one minor collection: where all is alive there is none. */
+enum { SWEEP_AHEAD = 64 };
 
 #define ALL_PAGES (~UINT64_C(0) << META_PAGES)
 
@@ -193,7 +193,7 @@ void *old_alloc_small_slow(struct gc_old *old, unsigned class)
 
 	while (!next_run(c, cell)) {
 		/* Rather than a fresh page, one that sweeping would find a little later. */
-		for (int i = 0; !c->available && old->sweeping && i < SWEEP_AHEAD; i++)
+		for (; !c->available && old->sweeping && old->ahead; old->ahead--)
 			old_sweep_some(old, 1);
 		c->page = c->available;
 		c->scan = 0;
@@ -306,6 +306,11 @@ static void release_arena(struct gc_old *old, size_t i)
 	arena->released = 1;
 	old->released++;
 	old->empty--;
+}
+
+void old_begin_minor(struct gc_old *old)
+{
+	old->ahead = SWEEP_AHEAD;
 }
 
 void old_begin_sweeping(struct gc_old *old, size_t keep)

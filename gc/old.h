@@ -34,7 +34,7 @@ enum gc_large_age { LARGE_OLD = 0, LARGE_YOUNG = 1, LARGE_YOUNG_VISITED = 2 };
 
 struct gc_page {
 	struct gc_page *next; /* in the list of pages with free cells of its class */
-	uint16_t live;        /* cells marked by the last full collection */
+	uint16_t live;        /* cells in use at the last sweep */
 	uint8_t kind;         /* enum gc_page_kind */
 	uint8_t class;        /* small pages: index into old.cell_size */
 	uint8_t pages;        /* spans: how many pages */
@@ -83,6 +83,7 @@ struct gc_old {
 	size_t sweep_next;          /* arena to be swept next */
 	size_t sweep_end;           /* arenas from here on are newer than the marks */
 	size_t release_next;        /* arenas from here on were looked at, to give them back */
+	size_t ahead;               /* arenas that may be swept out of turn */
 	bool sweeping;
 	uint8_t epoch;  /* of pages that are newer than the marks; 0 or 1 */
 	uint64_t bytes; /* in small and medium objects, the dead ones included */
@@ -149,6 +150,9 @@ static inline void *old_alloc(struct gc_old *old, size_t size)
 	}
 	return old_alloc_span(old, size);
 }
+
+/* Promotion may sweep some arenas ahead. */
+void old_begin_minor(struct gc_old *old);
 
 /* Forgets a marking that did not come to its end. Otherwise sweeping clears the marks. */
 void old_clear_marks(struct gc_old *old);

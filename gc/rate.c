@@ -61,6 +61,11 @@ static void set_period(struct gc_heap_sampler *sampler, uint64_t period, uint32_
 	start_window(sampler);
 }
 
+static void set_base(struct gc_heap_sampler *sampler, uint64_t period)
+{
+	__atomic_store_n(&sampler->base_period, period, __ATOMIC_RELAXED);
+}
+
 /* What the control block asks for. Another process wrote it: take nothing on trust. */
 static bool read_control(struct gc_heap *heap)
 {
@@ -72,8 +77,8 @@ static bool read_control(struct gc_heap *heap)
 		return false;
 	period = __atomic_load_n(&gcprof_control.period, __ATOMIC_RELAXED);
 	ceiling = __atomic_load_n(&gcprof_control.ceiling, __ATOMIC_RELAXED);
-	sampler->base_period = period ? clamp_period((double)period) : heap->options.period;
-	sampler->ceiling = ceiling ? ceiling : NO_CEILING;
+	set_base(sampler, period ? clamp_period((double)period) : heap->options.period);
+	__atomic_store_n(&sampler->ceiling, ceiling ? ceiling : NO_CEILING, __ATOMIC_RELAXED);
 	__atomic_store_n(&sampler->generation, generation, __ATOMIC_RELAXED);
 	return true;
 }
@@ -86,8 +91,8 @@ void rate_request(struct gc_heap *heap, uint64_t period)
 	if (heap->options.fixed_stride == STRIDE_EVERY)
 		return;
 	pthread_mutex_lock(&sampler->lock);
-	sampler->base_period = clamp_period((double)period);
-	heap->options.period = sampler->base_period;
+	heap->options.period = clamp_period((double)period);
+	set_base(sampler, heap->options.period);
 	if (sampler->on && sampler->period != sampler->base_period)
 		set_period(sampler, sampler->base_period, GCPROF_PERIOD_REQUEST);
 	pthread_mutex_unlock(&sampler->lock);
@@ -124,7 +129,7 @@ void rate_stop(struct gc_heap *heap)
 
 static uint64_t quota(const struct gc_heap_sampler *sampler)
 {
-	uint64_t samples = sampler->ceiling / WINDOWS;
+	uint64_t samples = __atomic_load_n(&sampler->ceiling, __ATOMIC_RELAXED) / WINDOWS;
 
 	return samples < QUOTA_MIN ? QUOTA_MIN : samples;
 }
@@ -177,7 +182,8 @@ void rate_poll(struct gc_heap *heap)
 			set_period(sampler, sampler->base_period, GCPROF_PERIOD_REQUEST);
 		pthread_mutex_unlock(&sampler->lock);
 	}
-	if (__atomic_load_n(&sampler->period, __ATOMIC_RELAXED) != sampler->base_period)
+	if (__atomic_load_n(&sampler->period, __ATOMIC_RELAXED) !=
+	    __atomic_load_n(&sampler->base_period, __ATOMIC_RELAXED))
 		adapt_locked(sampler);
 }
 

@@ -106,6 +106,7 @@ void sampler_poll(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
 	struct gc_thread_sampler *sampler = &thread->sampler;
+	__atomic_store_n(&thread->news, 0, __ATOMIC_SEQ_CST);
 	announce_poll(thread);
 	if (!is_wanted(heap))
 		return;
@@ -120,18 +121,28 @@ void sampler_poll(struct gc_thread *thread)
 
 void sampler_settle(struct gc_thread *thread)
 {
-	if (!thread->sampler.on || is_wanted(thread->heap))
+	struct gc_thread_sampler *sampler = &thread->sampler;
+	uint64_t period = period_in_force(thread->heap);
+
+	if (!sampler->on)
 		return;
-	rate_stop(thread->heap);
-	thread->sampler.on = false;
+	if (!is_wanted(thread->heap)) {
+		rate_stop(thread->heap);
+		sampler->on = false;
+	} else if (period != sampler->period) {
+		sampler->period = period;
+		draw(thread, 0);
+	}
 }
 
 /* Makes every thread look at the sampler's settings at its next allocation. */
 static void notify(struct gc_heap *heap)
 {
 	pthread_mutex_lock(&heap->lock);
-	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
+	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next) {
+		__atomic_store_n(&thread->news, 1, __ATOMIC_SEQ_CST);
 		limit_request(thread);
+	}
 	pthread_mutex_unlock(&heap->lock);
 }
 

@@ -11,6 +11,8 @@
 #error "internal header of libgcprof-gc"
 #endif
 
+#include "probe.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,9 +53,9 @@ struct gc_heap_sampler {
 	bool on;               /* a thread samples, or did when last seen */
 	uint32_t paused;       /* by the program; atomic */
 	uint32_t generation;   /* of the control block, when it was last read; atomic */
-	uint64_t base_period;  /* asked for */
+	uint64_t base_period;  /* asked for; atomic */
 	uint64_t period;       /* in force, atomic: raised where there are too many samples */
-	uint64_t ceiling;      /* samples a second, UINT64_MAX: none */
+	uint64_t ceiling;      /* samples a second, UINT64_MAX: none; atomic */
 	uint64_t window_start; /* ns, atomic */
 	uint64_t window_count; /* samples since, atomic */
 	uint64_t samples;      /* all of them, atomic */
@@ -112,8 +114,8 @@ int64_t sampler_bytes_left(const struct gc_thread *thread);
  * sampler_allocated(). */
 void sampler_poll(struct gc_thread *thread);
 
-/* Stops sampling when no profiler is left: behind an allocation, never before one that is perhaps
- * here because it contains a hit. */
+/* Stops sampling when no profiler is left, and takes over another period: between allocations,
+ * never before one that is perhaps here because it contains a hit. */
 void sampler_settle(struct gc_thread *thread);
 
 /* Charges bytes that were allocated without hitting a sample. */

@@ -2,6 +2,9 @@
 /* sweep.c: gives back what marking did not reach, and sets the next threshold. */
 #include "internal.h"
 
+/* A major collection is over when the heap has grown by about this part of the threshold. */
+enum { BEYOND = 4 };
+
 static void set_threshold(struct gc_heap *heap)
 {
 	double next = (double)heap->major.live * heap->options.growth;
@@ -14,6 +17,13 @@ static void *survivor(struct gc_heap *heap, void *object)
 {
 	(void)heap;
 	return old_is_marked(object) ? object : NULL;
+}
+
+/* Room up to the end of the next major collection stays mapped: while that goes on the heap grows
+ * beyond the threshold. What is given back and taken again costs page faults. */
+static size_t room_to_keep(const struct gc_heap *heap)
+{
+	return heap->threshold + heap->threshold / BEYOND - heap->major.live;
 }
 
 /*
@@ -33,8 +43,7 @@ void sweep_begin(struct gc_heap *heap)
 	set_threshold(heap);
 	heap->last.freed_bytes += heap->old.bytes - live;
 	heap->old.bytes = live;
-	/* Room up to the next major collection stays mapped. */
-	old_begin_sweeping(&heap->old, heap->threshold - heap->major.live);
+	old_begin_sweeping(&heap->old, room_to_keep(heap));
 	large_begin_sweeping(heap);
 }
 

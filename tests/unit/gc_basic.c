@@ -321,6 +321,8 @@ TEST(gc_options_explain_nonsense_in_the_environment)
 		 "GCPROF_PERIOD: \"18014398509481984K\" is not a size such as 512K"},
 		{"GC_NURSERY", "1",
 		 "GC_NURSERY: 1 is out of range, from 16384 to 1073741824 bytes"},
+		{"GC_INCREMENTAL", "yes", "GC_INCREMENTAL: \"yes\" is not a number"},
+		{"GC_INCREMENTAL", "2", "GC_INCREMENTAL: 2 is out of range, from 0 to 1"},
 		{"GCPROF_CEILING", "2K", "GCPROF_CEILING: \"2K\" is not a number"},
 		{"GCPROF_STRIDE", "wide",
 		 "GCPROF_STRIDE: \"wide\" is neither exponential, fixed nor every"},
@@ -348,6 +350,8 @@ TEST(gc_options_come_from_the_environment)
 	setenv("GCPROF_CEILING", "0", 1);
 	setenv("GCPROF_SEED", "42", 1);
 	setenv("GCPROF_STRIDE", "fixed", 1);
+	setenv("GC_INCREMENTAL", "0", 1);
+	setenv("GC_MAX_HEAP", "2G", 1);
 	CHECK_EQ(gc_options_default(&options), 0);
 	CHECK_EQ(options.period, 65536);
 	CHECK_EQ(options.nursery_size, 8 << 20);
@@ -355,6 +359,13 @@ TEST(gc_options_come_from_the_environment)
 	CHECK(options.ceiling == UINT64_MAX);
 	CHECK_EQ(options.seed, 42);
 	CHECK_EQ(options.fixed_stride, 1);
+	CHECK_EQ(options.stop_the_world, 1);
+	CHECK_EQ(options.max_heap, UINT64_C(2) << 30);
+	setenv("GC_INCREMENTAL", "1", 1);
+	setenv("GCPROF_STRIDE", "every", 1);
+	CHECK_EQ(gc_options_default(&options), 0);
+	CHECK_EQ(options.stop_the_world, 0);
+	CHECK_EQ(options.fixed_stride, 2);
 	unsetenv("GC_MIN_HEAP");
 	CHECK_EQ(gc_options_default(&options), 0);
 	CHECK_EQ(options.min_heap, 64 << 20);

@@ -435,3 +435,32 @@ TEST(gc_large_mappings_are_used_again_and_zero)
 	CHECK_EQ(f.heap->large.spare_bytes, 0);
 	fixture_close(&f);
 }
+
+TEST(gc_empty_arenas_are_given_back_and_taken_again)
+{
+	enum { N = 600000 };
+	struct gc_options options = step_options();
+	struct gc_stats full, empty, again;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < N; i++) {
+			struct node *node = GC_NEW(f.thread, f.node, struct node);
+
+			gc_write(f.thread, node, &node->left, frame.root.list);
+			frame.root.list = node;
+		}
+		gc_stats(f.heap, round ? &again : &full);
+		frame.root.list = NULL;
+		gc_collect(f.thread, GC_COLLECT_FULL);
+		gc_stats(f.heap, &empty);
+		/* Four arenas, and what the smallest heap needs. */
+		CHECK(empty.arena_bytes <= 5 << 19);
+	}
+	CHECK(full.arena_bytes >= N * sizeof(struct node));
+	CHECK(again.arena_bytes <= full.arena_bytes);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}

@@ -296,3 +296,63 @@ TEST(gc_child_of_a_threaded_fork_goes_on_alone)
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }
+
+/* Replaces objects at random in its part of a large shared array: cards, steps, and all threads. */
+static void *replace_at_random(void *argument)
+{
+	enum { PART = 2000, TIMES = 60000 };
+	struct worker *w = argument;
+	struct gc_thread *thread;
+
+	CHECK_EQ(gc_thread_attach(w->f->heap, &thread), 0);
+	for (uint64_t i = 0; i < TIMES; i++) {
+		uint64_t at = test_random(&w->random) % PART, to = test_random(&w->random) % PART;
+		struct node *node = GC_NEW(thread, w->f->node, struct node);
+		struct cells *shared = *(struct cells **)w->shared;
+		struct node **slots = (struct node **)shared->items + w->number * PART;
+
+		/* A new one in one place, none in another. */
+		node->value = at;
+		gc_write(thread, shared, &slots[at], node);
+		if (slots[to])
+			CHECK_EQ(slots[to]->value % PART, to);
+		gc_write(thread, shared, &slots[to], NULL);
+		gc_safepoint(thread);
+		if (i % 64 == 0) {
+			gc_blocking_begin(thread);
+			sched_yield();
+			gc_blocking_end(thread);
+		}
+	}
+	gc_thread_detach(thread);
+	return NULL;
+}
+
+TEST(gc_threads_share_an_array_while_it_is_marked_in_steps)
+{
+	struct gc_options options = small_options();
+	struct worker workers[N_THREADS];
+	uint64_t seed = test_seed();
+	struct fixture f;
+	void *shared = NULL;
+
+	options.growth = 1.1;
+	fixture_open(&f, &options);
+	CHECK_EQ(gc_root_add(f.heap, &shared), 0);
+	shared = gc_alloc_array(f.thread, f.cells, 2000 * N_THREADS);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	gc_blocking_begin(f.thread);
+	for (uint32_t i = 0; i < N_THREADS; i++) {
+		workers[i] = (struct worker){
+			.f = &f, .number = i, .random = seed + i, .shared = &shared};
+		CHECK_EQ(pthread_create(&workers[i].thread, NULL, replace_at_random, &workers[i]),
+			 0);
+	}
+	for (uint32_t i = 0; i < N_THREADS; i++)
+		pthread_join(workers[i].thread, NULL);
+	gc_blocking_end(f.thread);
+	CHECK(f.heap->stats.steps > 50);
+	CHECK(f.heap->stats.full_collections > 3);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	fixture_close(&f);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_random.c: random strings of actions on the collector; what fails is cut down and printed. */
+/*
+ * GCPROF_TEST_SEED=N repeats a run; GCPROF_ACTIONS=HEX runs one string, such as
+ * a failing test prints.
+ */
+#include "../model/gc_actions.h"
+
+enum { STRINGS = 60, LENGTH = 6000, SHRINK_TRIES = 2000 };
+
+typedef bool (*fails_function)(const uint8_t *data, size_t size);
+
+/* In a process of its own; its output is thrown away. */
+static bool run_fails(const uint8_t *data, size_t size)
+{
+	int status;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		CHECK(freopen("/dev/null", "w", stdout));
+		CHECK(freopen("/dev/null", "w", stderr));
+		_exit(actions_run(data, size, true, true) != actions_run(data, size, false, true));
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	return status != 0;
+}
+
+/* Leaves out parts, from halves down to single bytes, as long as it still fails. */
+static size_t shrink(uint8_t *data, size_t size, fails_function fails)
+{
+	uint8_t *shorter = malloc(size);
+	int tries = 0;
+
+	CHECK(shorter);
+	for (size_t part = size / 2; part; part /= 2)
+		for (size_t at = 0; at + part <= size && tries < SHRINK_TRIES; tries++) {
+			memcpy(shorter, data, at);
+			memcpy(shorter + at, data + at + part, size - at - part);
+			if (!fails(shorter, size - part)) {
+				at += part;
+				continue;
+			}
+			size -= part;
+			memcpy(data, shorter, size);
+		}
+	free(shorter);
+	return size;
+}
+
+static void print_actions(const uint8_t *data, size_t size)
+{
+	printf("GCPROF_ACTIONS=");
+	for (size_t i = 0; i < size; i++)
+		printf("%02x", data[i]);
+	printf("\n");
+}
+
+static void run_given(const char *text)
+{
+	size_t size = strlen(text) / 2;
+	uint8_t *data = malloc(size + 1);
+
+	CHECK(data);
+	for (size_t i = 0; i < size; i++) {
+		unsigned byte;
+
+		CHECK(sscanf(text + 2 * i, "%2x", &byte) == 1);
+		data[i] = (uint8_t)byte;
+	}
+	CHECK(actions_run(data, size, true, true) == actions_run(data, size, false, true));
+	free(data);
+}
+
+TEST(gc_random_actions_agree_with_shadows)
+{
+	uint64_t random = test_seed();
+	uint8_t data[LENGTH];
+
+	if (getenv("GCPROF_ACTIONS")) {
+		run_given(getenv("GCPROF_ACTIONS"));
+		return;
+	}
+	for (int string = 0; string < STRINGS; string++) {
+		size_t size;
+
+		for (size_t i = 0; i < LENGTH; i++)
+			data[i] = (uint8_t)test_random(&random);
+		if (!run_fails(data, LENGTH))
+			continue;
+		size = shrink(data, LENGTH, run_fails);
+		print_actions(data, size);
+		test_fail(__FILE__, __LINE__, "string %d fails, cut down to %zu bytes", string,
+			  size);
+	}
+}
+
+static bool contains_7_before_9(const uint8_t *data, size_t size)
+{
+	const uint8_t *seven = memchr(data, 7, size);
+
+	return seven && memchr(seven, 9, size - (size_t)(seven - data));
+}
+
+TEST(gc_random_failures_are_cut_down)
+{
+	uint8_t data[300];
+
+	memset(data, 1, sizeof(data));
+	data[100] = 9;
+	data[130] = 7;
+	data[260] = 9;
+	CHECK_EQ(shrink(data, sizeof(data), contains_7_before_9), 2);
+	CHECK_EQ(data[0], 7);
+	CHECK_EQ(data[1], 9);
+}
