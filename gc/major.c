@@ -8,9 +8,10 @@
  *
  * A step does a bounded part of a phase's work. Steps are made each time that a
  * part of the nursery was used up or a large object is allocated, so they are
- * many and short, and one follows each minor collection. Their work is in proportion to what was
- *allocated and promoted since, never to the size of the heap, and in proportion to bytes, never to
- *time: the same program makes the same steps.
+ * many and short, and one follows each minor collection. Their work is in
+ * proportion to what was allocated and promoted since, never to the size of the
+ * heap, and is counted in bytes, never in time: the same program makes the same
+ * steps.
  */
 #include "internal.h"
 

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING_PAGES = 64 };
+enum { RING_PAGES = 256 };
 
 struct ring {
 	struct perf_event_mmap_page *control;
