@@ -44,7 +44,11 @@ int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 		thread->n_open = 0;
 	}
 	open = &thread->open[thread->n_open++];
-	*open = (struct open_gc){record->heap, record->cycle, record->kind, record->time, 0, 0};
+	*open = (struct open_gc){.heap = record->heap,
+				 .cycle = record->cycle,
+				 .kind = record->kind,
+				 .reason = record->reason,
+				 .begin = record->time};
 	return 0;
 }
 
@@ -107,6 +111,7 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	note_figures(gc, record);
 	collection.process = thread->process;
 	collection.minor = minor;
+	pass->cycles.last = (struct closed_gc){0};
 	if (!close_gc(pass, thread, record, &open))
 		return samples_collected(pass, &collection);
 	whole = record->time > open.begin ? record->time - open.begin : 0;
@@ -114,6 +119,7 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	collection.pause_ns = whole > open.nested_ns ? whole - open.nested_ns : 0;
 	collection.has_stats = record->has_stats;
 	collection.promoted_bytes = record->promoted_bytes;
+	pass->cycles.last = (struct closed_gc){true, open.begin, collection.pause_ns, open.reason};
 	if (thread->n_open)
 		thread->open[thread->n_open - 1].nested_ns += whole;
 	thread->recent[thread->next_recent].begin = open.begin;

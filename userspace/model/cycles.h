@@ -16,8 +16,17 @@ struct durations {
 	size_t count, capacity;
 };
 
+/* What a gc_end closed. */
+struct closed_gc {
+	bool paired; /* the begin is known, and so is all of this */
+	uint64_t begin;
+	uint64_t pause_ns; /* without the collections inside it */
+	uint64_t reason;
+};
+
 struct cycles {
 	struct durations minor, major;
+	struct closed_gc last; /* of the latest gc_end */
 };
 
 void cycles_free(struct cycles *cycles);

@@ -21,12 +21,9 @@ enum {
 
 struct builder {
 	struct pass *pass;
-	struct map *index; /* runtime, module, name -> row */
-	struct model_function *rows;
-	size_t n_rows, rows_capacity;
-	uint32_t *of_frames; /* rows of frames, a frame's next to each other */
-	size_t n_of_frames, of_frames_capacity;
-	uint32_t *seen; /* per row: stamp of the walk that was last there */
+	struct functions *functions; /* of the pass */
+	struct map *index;           /* runtime, module, name -> row */
+	uint32_t *seen;              /* per row: stamp of the walk that was last there */
 	uint32_t stamp;
 };
 
@@ -36,15 +33,16 @@ static int64_t find_row(struct builder *builder, const struct model_function *fu
 	char key[KEY_MAX];
 	int size = snprintf(key, sizeof(key), "%d%c%s%c%s", function->runtime, 0,
 			    function->module ? function->module : "", 0, function->name);
+	struct functions *functions = builder->functions;
 	bool added;
 	uint64_t *row = map_put_string(builder->index, key, (size_t)size, &added);
 
-	if (!row || array_reserve(&builder->rows, &builder->rows_capacity, builder->n_rows,
-				  sizeof(*builder->rows)) < 0)
+	if (!row || array_reserve(&functions->rows, &functions->rows_capacity, functions->n_rows,
+				  sizeof(*functions->rows)) < 0)
 		return -ENOMEM;
 	if (added) {
-		*row = builder->n_rows;
-		builder->rows[builder->n_rows++] = *function;
+		*row = functions->n_rows;
+		functions->rows[functions->n_rows++] = *function;
 	}
 	return (int64_t)*row;
 }
@@ -100,14 +98,15 @@ static const struct code_name *find_code(const struct pass *pass, const struct f
 static int add_frame_row(struct builder *builder, struct frame *frame,
 			 const struct model_function *function)
 {
+	struct functions *functions = builder->functions;
 	int64_t row = function->name ? find_row(builder, function) : -ENOMEM;
 
-	if (row < 0 || array_reserve(&builder->of_frames, &builder->of_frames_capacity,
-				     builder->n_of_frames, sizeof(*builder->of_frames)) < 0)
+	if (row < 0 || array_reserve(&functions->of_frames, &functions->of_frames_capacity,
+				     functions->n_of_frames, sizeof(*functions->of_frames)) < 0)
 		return -ENOMEM;
 	if (!frame->n_functions)
-		frame->first_function = (uint32_t)builder->n_of_frames;
-	builder->of_frames[builder->n_of_frames++] = (uint32_t)row;
+		frame->first_function = (uint32_t)functions->n_of_frames;
+	functions->of_frames[functions->n_of_frames++] = (uint32_t)row;
 	frame->n_functions++;
 	return 0;
 }
@@ -144,11 +143,11 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	return error;
 }
 
-static bool is_allocator(const struct builder *builder, const struct frame *frame)
+static bool is_allocator(const struct functions *functions, const struct frame *frame)
 {
-	uint32_t row = builder->of_frames[frame->first_function + frame->n_functions - 1];
+	uint32_t row = functions->of_frames[frame->first_function + frame->n_functions - 1];
 
-	return strncmp(builder->rows[row].name, "gc_", 3) == 0;
+	return strncmp(functions->rows[row].name, "gc_", 3) == 0;
 }
 
 /*
@@ -158,19 +157,19 @@ static bool is_allocator(const struct builder *builder, const struct frame *fram
  * may lie between. The next frame, managed or native, is the one that allocated.
  * If all frames are the allocator's, the outermost one is taken.
  */
-static uint32_t allocating_node(const struct builder *builder, uint32_t leaf)
+uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
 {
-	const struct tree *tree = &builder->pass->tree;
-	uint32_t result = leaf;
+	const struct tree *tree = &pass->tree;
+	uint32_t result = stack;
 	int gap = 0;
 
-	for (uint32_t id = leaf, i = 0; id && i < ALLOCATOR_FRAMES_MAX; i++) {
+	for (uint32_t id = stack, i = 0; id && i < ALLOCATOR_FRAMES_MAX; i++) {
 		const struct stack *node = tree_node(tree, id);
 		const struct frame *frame = tree_frame(tree, node->frame);
 
 		if (frame->runtime == RUNTIME_MANAGED)
 			break;
-		if (is_allocator(builder, frame)) {
+		if (is_allocator(&pass->functions, frame)) {
 			gap = 0;
 			result = node->parent ? node->parent : id;
 		} else if (++gap > ALLOCATOR_GAP_MAX) {
@@ -210,7 +209,8 @@ static void add_time(struct model_function *row, const struct cost *cost, bool s
 static void add_stack(struct builder *builder, const struct cost *cost, double tick)
 {
 	const struct tree *tree = &builder->pass->tree;
-	uint32_t allocating = allocating_node(builder, cost->stack);
+	const struct functions *functions = builder->functions;
+	uint32_t allocating = functions_allocating(builder->pass, cost->stack);
 	uint32_t starts[2] = {cost->stack, allocating};
 
 	for (int pass = 0; pass < 2; pass++) {
@@ -221,15 +221,15 @@ static void add_stack(struct builder *builder, const struct cost *cost, double t
 			const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
 
 			for (uint32_t i = frame->n_functions; i--; innermost = false) {
-				uint32_t row = builder->of_frames[frame->first_function + i];
+				uint32_t row = functions->of_frames[frame->first_function + i];
 
 				if (builder->seen[row] == builder->stamp)
 					continue;
 				builder->seen[row] = builder->stamp;
 				if (pass == 0)
-					add_time(&builder->rows[row], cost, innermost, tick);
+					add_time(&functions->rows[row], cost, innermost, tick);
 				else
-					add_alloc(&builder->rows[row], cost, innermost);
+					add_alloc(&functions->rows[row], cost, innermost);
 			}
 		}
 	}
@@ -247,16 +247,16 @@ static int add_rest(struct builder *builder, double tick)
 		row = find_row(builder, &function);
 		if (row < 0)
 			return -ENOMEM;
-		add_time(&builder->rows[row], cost, true, tick);
-		add_alloc(&builder->rows[row], cost, true);
+		add_time(&builder->functions->rows[row], cost, true, tick);
+		add_alloc(&builder->functions->rows[row], cost, true);
 	}
 	function.name = "(no samples)";
 	if (no_samples > 0) {
 		row = find_row(builder, &function);
 		if (row < 0)
 			return -ENOMEM;
-		builder->rows[row].gc_ns += no_samples;
-		builder->rows[row].gc_self_ns += no_samples;
+		builder->functions->rows[row].gc_ns += no_samples;
+		builder->functions->rows[row].gc_self_ns += no_samples;
 	}
 	return 0;
 }
@@ -278,17 +278,17 @@ static int by_rank(const void *a, const void *b)
  * it: those that allocate, managed functions that an interpreter runs (their own
  * time is the interpreter's), and those that wait in system calls.
  */
-static void rank_rows(struct builder *builder)
+static void rank_rows(struct model *model)
 {
-	double cpu = 0, bytes = 0, gc = 0, calls = (double)builder->pass->model->syscall_stack_ns;
+	double cpu = 0, bytes = 0, gc = 0, calls = (double)model->syscall_stack_ns;
 
-	for (size_t i = 0; i < builder->n_rows; i++) {
-		cpu += builder->rows[i].cpu_self_ns;
-		bytes += builder->rows[i].alloc_self_bytes;
-		gc += builder->rows[i].gc_self_ns;
+	for (size_t i = 0; i < model->n_functions; i++) {
+		cpu += model->functions[i].cpu_self_ns;
+		bytes += model->functions[i].alloc_self_bytes;
+		gc += model->functions[i].gc_self_ns;
 	}
-	for (size_t i = 0; i < builder->n_rows; i++) {
-		struct model_function *row = &builder->rows[i];
+	for (size_t i = 0; i < model->n_functions; i++) {
+		struct model_function *row = &model->functions[i];
 
 		row->rank = cpu + gc > 0 ? (row->cpu_self_ns + row->gc_self_ns) / (cpu + gc) : 0;
 		row->rank += bytes > 0 ? row->alloc_self_bytes / bytes / 4 : 0;
@@ -297,7 +297,7 @@ static void rank_rows(struct builder *builder)
 		if (row->runtime == RUNTIME_MANAGED && cpu > 0)
 			row->rank += row->cpu_total_ns / cpu / 4;
 	}
-	qsort(builder->rows, builder->n_rows, sizeof(*builder->rows), by_rank);
+	qsort(model->functions, model->n_functions, sizeof(*model->functions), by_rank);
 }
 
 static int add_all(struct builder *builder)
@@ -314,7 +314,7 @@ static int add_all(struct builder *builder)
 	}
 	if (add_rest(builder, tick) < 0)
 		return -ENOMEM;
-	builder->seen = calloc(builder->n_rows + 1, sizeof(*builder->seen));
+	builder->seen = calloc(builder->functions->n_rows + 1, sizeof(*builder->seen));
 	if (!builder->seen)
 		return -ENOMEM;
 	for (size_t i = 1; i < tree->n_costs; i++)
@@ -328,27 +328,40 @@ static bool is_empty(const struct model_function *row)
 	       row->syscall_ns <= 0;
 }
 
+/* The rows that cost something, sorted. */
+static int show_rows(struct pass *pass)
+{
+	const struct functions *functions = &pass->functions;
+	struct model *model = pass->model;
+
+	model->functions = calloc(functions->n_rows + 1, sizeof(*model->functions));
+	if (!model->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < functions->n_rows; i++)
+		if (!is_empty(&functions->rows[i]))
+			model->functions[model->n_functions++] = functions->rows[i];
+	rank_rows(model);
+	return 0;
+}
+
 int functions_finish(struct pass *pass)
 {
-	struct builder builder = {.pass = pass, .index = map_create(MAP_STRING_KEYS)};
-	size_t used = 0;
+	struct builder builder = {
+		.pass = pass,
+		.functions = &pass->functions,
+		.index = map_create(MAP_STRING_KEYS),
+	};
 	int error = builder.index ? add_all(&builder) : -ENOMEM;
 
-	if (error < 0)
-		goto out;
-	for (size_t i = 0; i < builder.n_rows; i++)
-		if (!is_empty(&builder.rows[i]))
-			builder.rows[used++] = builder.rows[i];
-	builder.n_rows = used;
-	if (used)
-		rank_rows(&builder);
-	pass->model->functions = builder.rows;
-	pass->model->n_functions = used;
-	builder.rows = NULL;
-out:
-	free(builder.rows);
-	free(builder.of_frames);
+	if (!error)
+		error = show_rows(pass);
 	free(builder.seen);
 	map_free(builder.index);
 	return error;
+}
+
+void functions_free(struct functions *functions)
+{
+	free(functions->rows);
+	free(functions->of_frames);
 }

@@ -32,13 +32,16 @@ const char *stack_reason_name(enum stack_reason reason)
 	return names[reason];
 }
 
-static int read_records(struct profile_reader *reader, struct pass *pass)
+static int read_records(struct profile_reader *reader, struct pass *pass,
+			struct model_observer *observer)
 {
 	struct record record;
 	int error;
 
 	while ((error = profile_reader_next(reader, &record)) > 0) {
 		error = pass_record(pass, &record);
+		if (!error && observer)
+			error = observer->record(observer, pass, &record);
 		if (error == -EBADMSG)
 			pass->model->refused++;
 		else if (error < 0)
@@ -47,7 +50,7 @@ static int read_records(struct profile_reader *reader, struct pass *pass)
 	return error;
 }
 
-static int load(struct profile_reader *reader, struct model *model)
+static int load(struct profile_reader *reader, struct model *model, struct model_observer *observer)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
 	int error;
@@ -56,18 +59,26 @@ static int load(struct profile_reader *reader, struct model *model)
 		return -ENOMEM;
 	error = pass_init(pass, model);
 	if (!error)
-		error = read_records(reader, pass);
+		error = read_records(reader, pass, observer);
 	if (!error) {
 		profile_reader_status(reader, &model->status);
 		model->state = model->status.state;
 		error = pass_finish(pass);
 	}
+	if (!error && observer)
+		error = observer->finish(observer, pass);
 	pass_free(pass);
 	free(pass);
 	return error;
 }
 
 int model_load(struct source *source, const char *file, struct model **out)
+{
+	return model_load_observed(source, file, NULL, out);
+}
+
+int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
+			struct model **out)
 {
 	struct profile_reader *reader = NULL;
 	struct model *model = NULL;
@@ -82,7 +93,7 @@ int model_load(struct source *source, const char *file, struct model **out)
 	model->file = name_clean(model->arena, (struct bytes){file, strlen(file)});
 	if (!model->file)
 		goto out;
-	error = load(reader, model);
+	error = load(reader, model, observer);
 	if (error)
 		goto out;
 	*out = model;

@@ -194,6 +194,24 @@ struct model {
  */
 int model_load(struct source *source, const char *file, struct model **out);
 
+struct pass;
+struct record;
+
+/*
+ * Looks on while a model is loaded, for those who need single events and stacks as
+ * well (pass.h, tree.h). Both functions return 0 or a negative errno, which ends
+ * the loading. `record` comes behind each record that was not refused, `finish`
+ * once the model is complete and the pass still there.
+ */
+struct model_observer {
+	int (*record)(struct model_observer *observer, struct pass *pass,
+		      const struct record *record);
+	int (*finish)(struct model_observer *observer, struct pass *pass);
+};
+
+int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
+			struct model **out);
+
 /* NULL is allowed. */
 void model_free(struct model *model);
 

@@ -31,6 +31,7 @@ void pass_free(struct pass *pass)
 	samples_free(&pass->samples);
 	cycles_free(&pass->cycles);
 	syscalls_free(&pass->syscalls);
+	functions_free(&pass->functions);
 }
 
 static bool is_key(struct bytes key, const char *name)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pass.h: private: the state of the one pass over a profile's records. */
+/* pass.h: the state of the one pass over a profile's records: for model/ and its observers. */
 #ifndef GCPROF_PASS_H
 #define GCPROF_PASS_H
 
 #include "attribute.h"
 #include "cycles.h"
+#include "functions.h"
 #include "model.h"
 #include "samples.h"
 #include "tree.h"
@@ -22,6 +23,7 @@ struct pass {
 	struct cycles cycles;
 	struct syscalls syscalls;
 	struct streams streams;
+	struct functions functions;               /* once finished */
 	uint64_t first_time, last_time;           /* of any record with a time */
 	uint64_t clock_monotonic, clock_realtime; /* the first pair; 0: none */
 	size_t command_capacity;

@@ -170,6 +170,7 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 	sample->cost = (uint32_t)cost;
 	sample->type = (uint32_t)type;
 	sample->process = thread->process;
+	sample->thread = (uint32_t)record->thread;
 	sample->pending = 1;
 	sample->next = process->charging.first_pending;
 	process->charging.first_pending = number;

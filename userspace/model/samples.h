@@ -21,6 +21,7 @@ struct sample {
 	uint32_t cost;
 	uint32_t type;
 	uint32_t process; /* 0: this place is free */
+	uint32_t thread;  /* that allocated it */
 	uint32_t next;    /* of the same cycle, or the next free place; 0: none */
 	uint8_t pending;  /* its cycle has not ended */
 	uint8_t fated;    /* its first fate is known */

@@ -14,6 +14,7 @@ enum { OPEN_MAX = 4, RECENT_MAX = 4 };
 /* A collection between its gc_begin and its gc_end. */
 struct open_gc {
 	uint64_t heap, cycle, kind;
+	uint64_t reason;
 	uint64_t begin;
 	uint64_t nested_ns;   /* spent in collections inside this one */
 	uint64_t cpu_samples; /* of its thread, while it was the innermost one */

@@ -138,6 +138,7 @@ int tree_managed(struct tree *tree, const struct record_managed_frame *record)
 		return error;
 	frame->address = record->code;
 	frame->process = record->process < UINT32_MAX ? (uint32_t)record->process : 0;
+	frame->line = record->line < UINT32_MAX ? (uint32_t)record->line : 0;
 	return 0;
 }
 

@@ -32,6 +32,7 @@ struct frame {
 	uint32_t module;      /* native */
 	uint64_t address;     /* native: offset in the module; kernel: address; managed: code */
 	uint32_t process;     /* managed */
+	uint32_t line;        /* managed: where in the function, 0: unknown */
 	uint32_t first_symbol, last_symbol;   /* indexes, 0: none */
 	uint32_t first_function, n_functions; /* set by functions.c, outermost first */
 };

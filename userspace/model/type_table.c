@@ -139,34 +139,37 @@ static void add_row(struct model *model, const struct type *type)
 
 int type_table_finish(struct types *types, const struct tasks *tasks, struct model *model)
 {
-	struct type *sum = NULL;
-	size_t used = 1;
+	struct type *sorted = calloc(types->count, sizeof(*sorted)), *sum = NULL;
+	size_t used = 0;
 
 	model->types = calloc(types->count, sizeof(*model->types));
-	if (!model->types)
-		return -ENOMEM;
+	if (!model->types || !sorted)
+		goto no_memory;
 	for (size_t i = 1; i < types->count; i++) {
 		types->items[i].name = find_name(types, tasks, &types->items[i], model->arena);
 		if (!types->items[i].name)
-			return -ENOMEM;
+			goto no_memory;
 	}
 	/* Names without samples go: a program may have thousands of types. */
 	for (size_t i = 1; i < types->count; i++)
 		if (types->items[i].samples)
-			types->items[used++] = types->items[i];
-	if (used > 1)
-		qsort(types->items + 1, used - 1, sizeof(*types->items), by_name);
-	for (size_t i = 1; i < used; i++) {
-		if (sum && strcmp(sum->name, types->items[i].name) == 0) {
-			merge_type(sum, &types->items[i]);
+			sorted[used++] = types->items[i];
+	qsort(sorted, used, sizeof(*sorted), by_name);
+	for (size_t i = 0; i < used; i++) {
+		if (sum && strcmp(sum->name, sorted[i].name) == 0) {
+			merge_type(sum, &sorted[i]);
 			continue;
 		}
 		if (sum)
 			add_row(model, sum);
-		sum = &types->items[i];
+		sum = &sorted[i];
 	}
 	if (sum)
 		add_row(model, sum);
 	qsort(model->types, model->n_types, sizeof(*model->types), by_bytes);
+	free(sorted);
 	return 0;
+no_memory:
+	free(sorted);
+	return -ENOMEM;
 }
