@@ -235,30 +235,30 @@ static void add_stack(struct builder *builder, const struct cost *cost, double t
 	}
 }
 
-/* What has no stack still has rows: then every column adds up to the whole. */
-static int add_rest(struct builder *builder, double tick)
+/*
+ * What has no stack still has rows: then every column adds up to the whole. No frame
+ * is in these functions.
+ */
+static void add_rest(struct pass *pass, double tick)
 {
-	const struct cost *cost = &builder->pass->tree.costs[0];
-	struct model_function function = {.name = "(no stack)", .runtime = RUNTIME_NATIVE};
-	double no_samples = builder->pass->model->gc.no_samples_ns;
-	int64_t row;
+	struct model *model = pass->model;
+	const struct cost *cost = &pass->tree.costs[0];
+	double no_samples = model->gc.no_samples_ns;
+	struct model_function *row;
 
 	if (cost->cpu_samples || cost->alloc_bytes > 0) {
-		row = find_row(builder, &function);
-		if (row < 0)
-			return -ENOMEM;
-		add_time(&builder->functions->rows[row], cost, true, tick);
-		add_alloc(&builder->functions->rows[row], cost, true);
+		row = &model->functions[model->n_functions++];
+		*row = (struct model_function){.name = "(no stack)", .runtime = RUNTIME_NATIVE};
+		add_time(row, cost, true, tick);
+		add_alloc(row, cost, true);
 	}
-	function.name = "(no samples)";
 	if (no_samples > 0) {
-		row = find_row(builder, &function);
-		if (row < 0)
-			return -ENOMEM;
-		builder->functions->rows[row].gc_ns += no_samples;
-		builder->functions->rows[row].gc_self_ns += no_samples;
+		row = &model->functions[model->n_functions++];
+		*row = (struct model_function){.name = "(no samples)",
+					       .runtime = RUNTIME_NATIVE,
+					       .gc_ns = no_samples,
+					       .gc_self_ns = no_samples};
 	}
-	return 0;
 }
 
 static int by_rank(const void *a, const void *b)
@@ -300,11 +300,17 @@ static void rank_rows(struct model *model)
 	qsort(model->functions, model->n_functions, sizeof(*model->functions), by_rank);
 }
 
+static double tick_of(const struct pass *pass)
+{
+	uint64_t frequency = pass->model->run.frequency;
+
+	return frequency ? 1e9 / (double)frequency : 0;
+}
+
 static int add_all(struct builder *builder)
 {
 	struct tree *tree = &builder->pass->tree;
-	uint64_t frequency = builder->pass->model->run.frequency;
-	double tick = frequency ? 1e9 / (double)frequency : 0;
+	double tick = tick_of(builder->pass);
 	struct frame *frame;
 
 	for (uint64_t id = 1; id < tree->frames.limit; id++) {
@@ -312,8 +318,6 @@ static int add_all(struct builder *builder)
 		if (frame && resolve_frame(builder, frame) < 0)
 			return -ENOMEM;
 	}
-	if (add_rest(builder, tick) < 0)
-		return -ENOMEM;
 	builder->seen = calloc(builder->functions->n_rows + 1, sizeof(*builder->seen));
 	if (!builder->seen)
 		return -ENOMEM;
@@ -334,12 +338,13 @@ static int show_rows(struct pass *pass)
 	const struct functions *functions = &pass->functions;
 	struct model *model = pass->model;
 
-	model->functions = calloc(functions->n_rows + 1, sizeof(*model->functions));
+	model->functions = calloc(functions->n_rows + 2, sizeof(*model->functions));
 	if (!model->functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < functions->n_rows; i++)
 		if (!is_empty(&functions->rows[i]))
 			model->functions[model->n_functions++] = functions->rows[i];
+	add_rest(pass, tick_of(pass));
 	rank_rows(model);
 	return 0;
 }
