@@ -28,11 +28,11 @@ DEPFLAGS = -MMD -MP -MF $(@:.o=.d)
 ARCH := $(shell uname -m)
 BPF_ARCH_x86_64 := x86
 
-LIBS := -lbpf -ldw -lelf -lzstd -ljansson -lstdc++ -lpthread -lm
+LIBS := -lbpf -ldw -lelf -lzstd -lz -lprotobuf-c -ljansson -lstdc++ -lpthread -lm
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
-	$(wildcard userspace/*.c userspace/*/*.c)))
+	$(wildcard userspace/*.c userspace/*/*.c))) $(O)/userspace/export/profile.pb-c.o
 BPF_SRC  := $(wildcard bpf/*.bpf.c)
 SKEL     := $(O)/bpf/gcprof.skel.h
 
@@ -74,7 +74,23 @@ $(O)/%.o: %.c
 RECORD_OBJ := $(filter $(O)/userspace/record/% $(O)/userspace/cmd_record.o,$(USER_OBJ))
 $(RECORD_OBJ): INCLUDES := -I$(O)/bpf
 $(RECORD_OBJ): | $(SKEL)
-$(O)/tests/%.o: INCLUDES := -Igc -Iuserspace -Itests/unit
+$(O)/tests/%.o: INCLUDES := -Igc -Iuserspace -Itests/unit -I$(O)/userspace/export
+
+# --- pprof's format: C from its protobuf description ---------------------------
+
+PB := $(O)/userspace/export/profile.pb-c
+$(PB).c: userspace/export/profile.proto
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)protoc-c --proto_path=$(<D) --c_out=$(@D) $<
+
+$(PB).o: $(PB).c
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -c $< -o $@
+
+PPROF_OBJ := $(filter $(O)/userspace/export/pprof%,$(USER_OBJ))
+$(PPROF_OBJ): INCLUDES := -I$(O)/userspace/export
+$(PPROF_OBJ) $(O)/tests/unit/export_pprof.o: | $(PB).c
 
 # --- BPF: one object made of every bpf/*.bpf.c, one skeleton -----------------
 

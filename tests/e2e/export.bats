@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# export.bats: exports of real recordings are valid and say what the report says.
+
+load common
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	cd "$BATS_FILE_TMPDIR" || return 1
+	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
+	"$build/gcprof" record -o known.data -R 64K -- "$build/workloads/known" >/dev/null 2>known.log
+	"$build/gcprof" record -o lisp.data -- "$build/workloads/lisp" \
+		"$root/tests/workloads/lisp/tree.lisp" >/dev/null 2>lisp.log
+	for name in known lisp; do
+		"$build/gcprof" report --json "$name.data" >"$name.report"
+		"$build/gcprof" export "$name.data" 2>"$name.firefox.log"
+		zcat "$name.data.json.gz" >"$name.json"
+		"$build/gcprof" export -f pprof "$name.data" 2>"$name.pprof.log"
+		zcat "$name.data.pb.gz" | protoc --decode=perftools.profiles.Profile \
+			--proto_path="$root/userspace/export" profile.proto >"$name.pprof"
+	done
+}
+
+setup() {
+	need_root
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# Fails unless two numbers differ by a thousandth at most.
+near() { # WHAT LEFT RIGHT
+	awk -v a="$2" -v b="$3" 'BEGIN { d = a - b; m = b < 0 ? -b : b; exit !(d * d <= m * m / 1e6 + 4) }' && return 0
+	echo "$1: $2, not $3"
+	return 1
+}
+
+# The sum of one sample type of a decoded pprof profile.
+pprof_sum() { # FILE INDEX
+	awk -v want="$2" '/^sample \{/ { i = 0 } /^  value: / { if (i++ == want) sum += $2 } END { printf "%.0f\n", sum }' "$1"
+}
+
+folded_sum() { # FILE MEASURE
+	"$GCPROF" export -f folded --by "$2" -o - "$1" | awk '{ sum += $NF } END { printf "%.0f\n", sum }'
+}
+
+@test "Firefox exports have no fault that the checker knows" {
+	for name in known lisp; do
+		run jq -r -f "$ROOT/tests/e2e/firefox.jq" "$name.json"
+		same "$name" "$output" ""
+	done
+}
+
+@test "the checker finds what is broken" {
+	broken() { # CHANGE EXPECTED
+		jq -c "$1" known.json | jq -r -f "$ROOT/tests/e2e/firefox.jq" >faults
+		grep -qF -- "$2" faults && return 0
+		echo "not found: $2"
+		cat faults
+		return 1
+	}
+	broken '.meta.categories[0].color = "pink"' 'pink is no colour'
+	broken 'del(.meta.profilingEndTime)' 'no profilingEndTime'
+	broken '.threads[0].samples.stack[3] = 10000000' 'threads[0].samples.stack: 1 dangling'
+	broken '.threads[0].samples.time |= .[1:]' 'threads[0].samples.time'
+	broken '.threads[0].samples.time[1] = 1e9' 'threads[0].samples.time: 1 steps back'
+	broken '.threads[0].nativeAllocations |= map_values(if type == "array" then [] else . end)' 'nativeAllocations'
+	broken '.shared.stackTable.prefixOffset[2] = 9' 'point to no parent'
+	broken '.shared.funcTable |= map_values(if type == "array" then . + [.[0]] else . + 1 end)' 'funcTable: twice'
+	broken '.shared.frameTable.subcategory[0] = null' 'frameTable.subcategory: 1 dangling'
+	broken '.counters[0].samples.count[0] = 5' 'must be 0'
+	broken '.counters[0].pid = 12' 'no thread has its pid'
+	broken 'del(.counters[1].display)' 'no display'
+	broken '.threads[1].tid = .threads[0].tid' 'threads: tid: twice'
+	broken '.threads[0].markers.endTime[0] = -1' 'outside of 0'
+	broken '.threads[0].markers.data[0].cause = "nursery"' 'cause is not {time, stack}'
+}
+
+@test "CPU time is the report's everywhere" {
+	for name in known lisp; do
+		wanted=$(jq .cpu.on_cpu_ns "$name.report")
+		near "$name firefox" "$(jq '[.threads[].samples | select(.weightType == "tracing-ms") |
+			.weight[]] | add * 1e6' "$name.json")" "$wanted"
+		near "$name pprof" "$(pprof_sum "$name.pprof" 4)" "$wanted"
+		near "$name folded" "$(folded_sum "$name.data" cpu)" "$wanted"
+	done
+}
+
+@test "allocated bytes are the report's everywhere" {
+	for name in known lisp; do
+		wanted=$(jq .alloc.bytes.estimate "$name.report")
+		near "$name firefox" "$(jq '[.threads[].samples | select(.weightType == "bytes") |
+			.weight[]] | add' "$name.json")" "$wanted"
+		near "$name native" "$(jq '[.threads[].nativeAllocations // empty |
+			.weight[] | select(. > 0)] | add' "$name.json")" "$wanted"
+		near "$name pprof" "$(pprof_sum "$name.pprof" 1)" "$wanted"
+		near "$name folded" "$(folded_sum "$name.data" bytes)" "$wanted"
+		near "$name objects" "$(pprof_sum "$name.pprof" 0)" "$(jq .alloc.objects.estimate "$name.report")"
+		near "$name in use" "$(pprof_sum "$name.pprof" 3)" "$(jq '[.alloc.types[].live_bytes] | add' "$name.report")"
+	done
+}
+
+@test "bytes of each type are the report's" {
+	for name in known lisp; do
+		jq -r '.alloc.types[] | [.name, .bytes.estimate] | @tsv' "$name.report" >types
+		while IFS=$'\t' read -r type bytes; do
+			# A sample's stack ends in what became of the object; above it stands the type.
+			near "$name $type" "$(jq --arg type "$type" '.shared as $s |
+				($s.stackTable | [.frame, .prefixOffset] | transpose) as $stacks |
+				[.threads[].samples | select(.weightType == "bytes") | [.stack, .weight] | transpose[] |
+				 .[0] as $tip | ($tip - $stacks[$tip][1]) as $row | $s.frameTable.func[$stacks[$row][0]] as $func |
+				 select($s.stringArray[$s.funcTable.name[$func]] == $type) | .[1]] | add' "$name.json")" "$bytes"
+		done <types
+	done
+}
+
+@test "collections are the report's everywhere" {
+	for name in known lisp; do
+		near "$name count" "$(jq '[.threads[].markers.data[] |
+			select(.type == "GcprofCollection" and .kind == "minor")] | length' "$name.json")" \
+			"$(jq .gc.minor.count "$name.report")"
+		wanted=$(jq '.gc.minor.total_ns + .gc.major.total_ns' "$name.report")
+		near "$name pauses" "$(jq '[.threads[].markers.data[] |
+			select(.type == "GcprofCollection") | .pause] | add * 1e6' "$name.json")" "$wanted"
+		near "$name pprof" "$(pprof_sum "$name.pprof" 5)" "$wanted"
+		near "$name folded" "$(folded_sum "$name.data" gc)" "$wanted"
+	done
+}
+
+@test "every recorded system call is a marker with its name" {
+	same calls "$(jq '[.threads[].markers.data[] | select(.type == "GcprofSyscall")] | length' known.json)" \
+		"$(jq .streams.syscall.events known.report)"
+	run jq '[.threads[].markers | [.name, .data] | transpose[] | select(.[1].type == "GcprofSyscall") |
+		.[0]] as $names | .shared.stringArray as $strings |
+		[$names[] | select($strings[.] == "nanosleep")] | length' known.json
+	same nanosleep "$output" "$(jq '.syscalls[] | select(.name == "nanosleep") | .count' known.report)"
+}
+
+@test "an export that is too large is thinned out, and that is said" {
+	"$GCPROF" export --max-size 600K -o small.json.gz known.data 2>small.log
+	zcat small.json.gz >small.json
+	[ "$(wc -c <small.json)" -le 614400 ]
+	grep -q 'of .* system calls are shown' small.log
+	run jq -r -f "$ROOT/tests/e2e/firefox.jq" small.json
+	same faults "$output" ""
+}
+
+@test "outputs go where they are sent" {
+	"$GCPROF" export -f folded -o - known.data >one 2>log
+	same "standard error" "$(cat log)" ""
+	"$GCPROF" export -f folded known.data
+	cmp one known.data.folded
+	"$GCPROF" export -f list | grep -q '^pprof '
+	ln -sf /etc/passwd trap
+	run "$GCPROF" export -o trap known.data
+	same "through a link" "$status" 1
+	run "$GCPROF" export -f folded -o /nonexistent/x known.data
+	same "no such folder" "$status" 1
+	run "$GCPROF" export -f folded -o /dev/full known.data
+	same "full disk" "$status" 1
+	"$GCPROF" export -f folded -o - known.data | head -n 1 >/dev/null
+}
+
+@test "mistakes are told apart" {
+	run "$GCPROF" export -f xml known.data
+	same "no such format" "$status" 2
+	run "$GCPROF" export --by bytes known.data
+	same "no such measure" "$status" 2
+	run "$GCPROF" export -f folded --by size known.data
+	same "no such measure" "$status" 2
+	run "$GCPROF" export missing.data
+	same "no such file" "$status" 1
+	[[ $output == *'no such file'* ]]
+	[ ! -e missing.data.json.gz ]
+	echo hello >text.data
+	run "$GCPROF" export text.data
+	same "no profile" "$status" 1
+	[[ $output == *'not a profile'* ]]
+	[ ! -e text.data.json.gz ]
+	head -c 60000 known.data >torn.data
+	run "$GCPROF" export torn.data
+	same torn "$status" 0
+	[[ $output == *'the end is missing'* ]]
+	zcat torn.data.json.gz | jq -r -f "$ROOT/tests/e2e/firefox.jq" >faults
+	same faults "$(cat faults)" ""
+}

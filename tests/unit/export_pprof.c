@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* export_pprof.c: tests of the export for pprof. */
+#include "export_rig.h"
+#include "profile.pb-c.h"
+
+typedef Perftools__Profiles__Profile Profile;
+
+enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, CPU, GC_TIME, VALUES };
+
+static Profile *decode(const struct exported *exported)
+{
+	Profile *profile = perftools__profiles__profile__unpack(NULL, exported->size,
+								(const uint8_t *)exported->data);
+
+	CHECK(profile);
+	return profile;
+}
+
+/* That all ids and indexes lead somewhere. */
+static void check_profile(const Profile *profile)
+{
+	size_t strings = profile->n_string_table;
+
+	CHECK(strings > 0);
+	CHECK_STR(profile->string_table[0], "");
+	CHECK_EQ(profile->n_sample_type, VALUES);
+	for (size_t i = 0; i < profile->n_sample_type; i++)
+		CHECK(profile->sample_type[i]->type > 0 &&
+		      (size_t)profile->sample_type[i]->unit < strings);
+	for (size_t i = 0; i < profile->n_function; i++) {
+		CHECK_EQ(profile->function[i]->id, i + 1);
+		CHECK((size_t)profile->function[i]->name < strings);
+		CHECK((size_t)profile->function[i]->filename < strings);
+	}
+	for (size_t i = 0; i < profile->n_mapping; i++)
+		CHECK(profile->mapping[i]->id && (size_t)profile->mapping[i]->filename < strings);
+	for (size_t i = 0; i < profile->n_location; i++) {
+		const Perftools__Profiles__Location *location = profile->location[i];
+		bool mapped = !location->mapping_id;
+
+		for (size_t j = 0; j < profile->n_mapping; j++)
+			mapped |= profile->mapping[j]->id == location->mapping_id;
+		CHECK(mapped && location->id && location->n_line);
+		for (size_t j = 0; j < location->n_line; j++)
+			CHECK(location->line[j]->function_id - 1 < profile->n_function);
+	}
+	for (size_t i = 0; i < profile->n_sample; i++) {
+		const Perftools__Profiles__Sample *sample = profile->sample[i];
+
+		CHECK_EQ(sample->n_value, VALUES);
+		for (size_t j = 0; j < sample->n_location_id; j++) {
+			bool found = false;
+
+			for (size_t k = 0; k < profile->n_location && !found; k++)
+				found = profile->location[k]->id == sample->location_id[j];
+			CHECK(found);
+		}
+		for (size_t j = 0; j < sample->n_label; j++)
+			CHECK(sample->label[j]->key > 0 &&
+			      (size_t)sample->label[j]->key < strings &&
+			      (size_t)sample->label[j]->str < strings);
+	}
+}
+
+static double total(const Profile *profile, int value)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < profile->n_sample; i++)
+		sum += (double)profile->sample[i]->value[value];
+	return sum;
+}
+
+TEST(every_value_adds_up_to_the_report)
+{
+	struct app app;
+	struct model *model;
+	struct exported exported;
+	Profile *profile;
+
+	synthetic_app(&app, 100, false);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	model = synthetic_model(&app.synthetic);
+	exported = export_as(&app.synthetic, "pprof", NULL);
+	profile = decode(&exported);
+	check_profile(profile);
+	CHECK(is_near(total(profile, ALLOC_SPACE), model->alloc.bytes.value, 300));
+	CHECK(is_near(total(profile, ALLOC_OBJECTS), model->alloc.objects.value, 300));
+	CHECK(is_near(total(profile, INUSE_SPACE), model->alloc.live_bytes, 300));
+	CHECK(model->alloc.live_bytes > 0);
+	CHECK(total(profile, INUSE_OBJECTS) > 0);
+	CHECK(is_near(total(profile, CPU), (double)model->cpu.on_cpu_ns, 300));
+	CHECK(is_near(total(profile, GC_TIME), (double)model->gc.minor.total_ns, 300));
+	CHECK_EQ(profile->duration_nanos, model->run.duration);
+	CHECK_EQ(profile->time_nanos, model->run.realtime);
+	CHECK_STR(profile->string_table[profile->default_sample_type], "cpu");
+	perftools__profiles__profile__free_unpacked(profile, NULL);
+	free(exported.data);
+	model_free(model);
+	synthetic_free(&app.synthetic);
+}
+
+TEST(labels_name_threads_and_types)
+{
+	struct app app;
+	struct exported exported;
+	Profile *profile;
+	size_t typed = 0;
+
+	synthetic_app(&app, 20, false);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	exported = export_as(&app.synthetic, "pprof", NULL);
+	profile = decode(&exported);
+	for (size_t i = 0; i < profile->n_sample; i++) {
+		const Perftools__Profiles__Sample *sample = profile->sample[i];
+
+		if (sample->value[CPU])
+			CHECK_EQ(sample->n_label, 2);
+		if (!sample->value[ALLOC_SPACE])
+			continue;
+		CHECK_EQ(sample->n_label, 3);
+		CHECK_STR(profile->string_table[sample->label[0]->key], "thread");
+		CHECK_STR(profile->string_table[sample->label[1]->key], "tid");
+		CHECK(sample->label[1]->num >= 4711);
+		CHECK_STR(profile->string_table[sample->label[2]->key], "type");
+		typed++;
+	}
+	CHECK(typed > 10);
+	perftools__profiles__profile__free_unpacked(profile, NULL);
+	free(exported.data);
+	synthetic_free(&app.synthetic);
+}
+
+TEST(hostile_names_stay_valid_protobuf)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+	Profile *profile;
+
+	hostile_profile(&synthetic);
+	exported = export_as(&synthetic, "pprof", NULL);
+	profile = decode(&exported);
+	check_profile(profile);
+	/* A build-id is shown in hexadecimal. */
+	CHECK(profile->n_mapping > HOSTILE_TEXTS);
+	CHECK_EQ(strspn(profile->string_table[profile->mapping[0]->build_id], "0123456789abcdef"),
+		 40);
+	perftools__profiles__profile__free_unpacked(profile, NULL);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_export.c: gcprof export: writes a profile in other programs' formats. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "export/export.h"
+#include "profile/sink.h"
+#include "profile/source.h"
+#include "profile/status.h"
+#include "util/log.h"
+
+struct export_arguments {
+	const char *format;
+	const char *output;
+	const char *by;
+	uint64_t max_size;
+	const char *file;
+};
+
+static const struct option_row rows[] = {
+	{"format", 'f', OPTION_TEXT, offsetof(struct export_arguments, format), 0, 0, "NAME",
+	 "firefox, pprof or folded; list: show what each is for (default firefox)"},
+	{"output", 'o', OPTION_TEXT, offsetof(struct export_arguments, output), 0, 0, "FILE",
+	 "where to write, - for standard output (default FILE with a suffix)"},
+	{"by", 0, OPTION_TEXT, offsetof(struct export_arguments, by), 0, 0, "MEASURE",
+	 "what folded stacks count: cpu, bytes, gc or syscall (default cpu)"},
+	{"max-size", 0, OPTION_SIZE, offsetof(struct export_arguments, max_size), 1 << 16,
+	 UINT64_C(4) << 30, "SIZE",
+	 "thin out events beyond so many unpacked bytes of firefox (default 400M)"},
+	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
+};
+
+static void list_formats(void)
+{
+	for (size_t i = 0; exporters[i]; i++)
+		printf("%-8s  %-9s  %s\n", exporters[i]->name, exporters[i]->suffix,
+		       exporters[i]->summary);
+}
+
+/* Options may stand before and behind the file. */
+static int parse_arguments(struct export_arguments *arguments, int argc, char **argv)
+{
+	for (int next; (next = options_parse(&cmd_export, arguments, argc, argv)) < argc;) {
+		if (next < 0)
+			return next;
+		if (arguments->file) {
+			log_error("%s: one profile at a time", argv[next]);
+			return -EINVAL;
+		}
+		arguments->file = argv[next];
+		/* What was parsed last stands where the verb would. */
+		argv += next;
+		argc -= next;
+	}
+	return 0;
+}
+
+static int choose(const struct export_arguments *arguments, struct export_request *request)
+{
+	const char *name = arguments->format ? arguments->format : "firefox";
+
+	request->exporter = exporter_find(name);
+	if (!request->exporter) {
+		log_error("%s: no such format; 'gcprof export --format list' shows them", name);
+		return -EINVAL;
+	}
+	if (arguments->by && !exporter_measures(request->exporter, arguments->by)) {
+		log_error("--by %s: not a measure of the format %s", arguments->by, name);
+		return -EINVAL;
+	}
+	request->options.measure = arguments->by;
+	request->options.limit = arguments->max_size ? arguments->max_size : EXPORT_LIMIT;
+	request->file = arguments->file ? arguments->file : "gcprof.data";
+	return 0;
+}
+
+/* NULL: no memory. */
+static char *output_path(const struct export_arguments *arguments,
+			 const struct export_request *request)
+{
+	char *path = NULL;
+
+	if (arguments->output)
+		return strdup(arguments->output);
+	return asprintf(&path, "%s%s", request->file, request->exporter->suffix) < 0 ? NULL : path;
+}
+
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static void explain(const struct export_request *request, const char *path, int error)
+{
+	if (error == -EFBIG)
+		log_error("%s: too large for --max-size even without single events", request->file);
+	else if (error == -ENOENT)
+		log_error("%s: no such file; 'gcprof record -- COMMAND' makes one", request->file);
+	else if (error == -ENODATA || error == -EBADMSG || error == -EPROTO || error == -EISDIR)
+		log_error("%s: %s", request->file, profile_error_text(error));
+	else if (error != -EPIPE)
+		log_error("%s: %s", path, strerror(-error));
+}
+
+/* Says what is missing; the exit code. */
+static int judge(const struct export_request *request, const struct export_result *result)
+{
+	if (*result->note)
+		log_warning("%s: %s", request->file, result->note);
+	if (result->state == PROFILE_DAMAGED) {
+		log_error("%s: %s (byte %" PRIu64 ")", request->file,
+			  profile_state_text(result->state), result->status.bytes);
+		return EXIT_FAILURE;
+	}
+	if (result->state != PROFILE_COMPLETE)
+		log_warning("%s: %s", request->file, profile_state_text(result->state));
+	return EXIT_SUCCESS;
+}
+
+static int open_output(const char *path, const struct exporter *exporter, struct sink **out)
+{
+	if (strcmp(path, "-") != 0)
+		return sink_file_create(path, (uid_t)-1, (gid_t)-1, out);
+	if (exporter->packed && isatty(STDOUT_FILENO)) {
+		log_error("not writing packed data to a terminal; name a file with -o");
+		return -ECANCELED;
+	}
+	return sink_fd_create(STDOUT_FILENO, out);
+}
+
+static int convert(const struct export_request *request, const char *path)
+{
+	struct export_result result;
+	struct source *source = NULL;
+	struct sink *sink = NULL;
+	int error = source_file_open(request->file, &source);
+
+	if (!error) {
+		error = open_output(path, request->exporter, &sink);
+		if (error) {
+			source->close(source);
+			if (error != -ECANCELED)
+				log_error("%s: %s", path, strerror(-error));
+			return EXIT_FAILURE;
+		}
+		error = export_run(request, source, sink, &result);
+	}
+	if (error) {
+		explain(request, path, error);
+		/* Half a file helps nobody. */
+		if (sink && strcmp(path, "-") != 0 && is_regular(path))
+			unlink(path);
+		return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
+	}
+	if (strcmp(path, "-") != 0)
+		log_info("wrote %s", path);
+	return judge(request, &result);
+}
+
+static int run(int argc, char **argv)
+{
+	struct export_arguments arguments = {0};
+	struct export_request request = {0};
+	char *path;
+	int status;
+
+	if (parse_arguments(&arguments, argc, argv) < 0)
+		return EXIT_USAGE;
+	if (arguments.format && strcmp(arguments.format, "list") == 0) {
+		list_formats();
+		return EXIT_SUCCESS;
+	}
+	if (choose(&arguments, &request) < 0)
+		return EXIT_USAGE;
+	path = output_path(&arguments, &request);
+	if (!path) {
+		log_error("%s", strerror(ENOMEM));
+		return EXIT_FAILURE;
+	}
+	status = convert(&request, path);
+	free(path);
+	return status;
+}
+
+const struct command cmd_export = {
+	.name = "export",
+	.usage = "[OPTIONS] [FILE]",
+	.summary = "write a profile for the Firefox Profiler, pprof or flame graphs",
+	.options = rows,
+	.run = run,
+};

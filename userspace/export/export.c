@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* export.c: the table of exporters, and how one is run. */
+#include "export.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../profile/sink.h"
+#include "output.h"
+
+const struct exporter *const exporters[] = {
+	&exporter_firefox,
+	&exporter_pprof,
+	&exporter_folded,
+	NULL,
+};
+
+const struct exporter *exporter_find(const char *name)
+{
+	for (size_t i = 0; exporters[i]; i++)
+		if (strcmp(exporters[i]->name, name) == 0)
+			return exporters[i];
+	return NULL;
+}
+
+bool exporter_measures(const struct exporter *exporter, const char *measure)
+{
+	for (size_t i = 0; exporter->measures && exporter->measures[i]; i++)
+		if (strcmp(exporter->measures[i], measure) == 0)
+			return true;
+	return false;
+}
+
+int export_run(const struct export_request *request, struct source *source, struct sink *sink,
+	       struct export_result *result)
+{
+	struct output *output = NULL;
+	struct export_job *job = NULL;
+	struct model *model = NULL;
+	int error = output_create(sink, request->exporter->packed, &output), closed;
+
+	memset(result, 0, sizeof(*result));
+	if (!error)
+		error = request->exporter->create(&job);
+	if (error) {
+		source->close(source);
+		goto out;
+	}
+	job->options = request->options;
+	job->output = output;
+	error = model_load_observed(source, request->file, &job->observer, &model);
+	if (error)
+		goto out;
+	result->state = model->state;
+	result->status = model->status;
+	snprintf(result->note, sizeof(result->note), "%s", job->note);
+out:
+	closed = output_close(output);
+	if (job)
+		job->free(job);
+	model_free(model);
+	return error ? error : closed;
+}

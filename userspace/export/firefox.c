@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* firefox.c: exports to the Firefox Profiler: its processed profile format, version 66. */
+#include "firefox.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void free_job(struct export_job *job)
+{
+	struct firefox *firefox = (struct firefox *)job;
+
+	for (size_t i = 0; i < firefox->threads_capacity; i++) {
+		spool_stream_free(&firefox->threads[i].cpu);
+		spool_stream_free(&firefox->threads[i].allocs);
+		spool_stream_free(&firefox->threads[i].calls);
+	}
+	for (size_t i = 0; i < firefox->processes_capacity; i++)
+		spool_stream_free(&firefox->processes[i].allocs);
+	free(firefox->threads);
+	free(firefox->processes);
+	map_free(firefox->heaps);
+	free(firefox->heap_items);
+	map_free(firefox->live);
+	free(firefox->live_items);
+	map_free(firefox->combos);
+	free(firefox->combo_items);
+	free(firefox->survivals);
+	free(firefox->gcs);
+	free(firefox->marks);
+	firefox_layout_free(&firefox->layout);
+	free(firefox->tracks);
+	map_free(firefox->call_names);
+	map_free(firefox->pids);
+	map_free(firefox->tids);
+	map_free(firefox->string_index);
+	free(firefox->strings);
+	spool_free(firefox->spool);
+	free(firefox);
+}
+
+/* A number that was used before belongs to who had it first. */
+static int own(struct map *owners, uint64_t number, uint64_t id)
+{
+	bool added;
+	uint64_t *owner = map_put(owners, &number, &added);
+
+	if (!owner)
+		return -ENOMEM;
+	if (added)
+		*owner = id;
+	return 0;
+}
+
+static int index_numbers(struct firefox *firefox)
+{
+	const struct tasks *tasks = &firefox->pass->tasks;
+	const struct model *model = firefox->pass->model;
+	int error = 0;
+
+	for (uint64_t id = 1; id < tasks->processes.limit && !error; id++)
+		if (tasks_find_process(tasks, id))
+			error = own(firefox->pids, tasks_find_process(tasks, id)->pid, id);
+	for (uint64_t id = 1; id < tasks->threads.limit && !error; id++)
+		if (tasks_find_thread(tasks, id))
+			error = own(firefox->tids, tasks_find_thread(tasks, id)->tid, id);
+	for (size_t i = 0; i < model->n_syscalls && !error; i++)
+		error = own(firefox->call_names, model->syscalls[i].number, i + 1);
+	return error;
+}
+
+static int put_all(struct firefox *firefox)
+{
+	struct output *output = firefox->job.output;
+	int error;
+
+	output_text(output, "{");
+	firefox_put_meta(firefox);
+	output_text(output, "\"libs\":[],\n");
+	error = firefox_put_threads(firefox);
+	if (!error)
+		error = firefox_put_counters(firefox);
+	if (error)
+		return error;
+	output_text(output, "\"shared\":{\n");
+	firefox_put_stacks(firefox);
+	firefox_put_frames(firefox);
+	firefox_put_functions(firefox);
+	/* Last: whoever wrote before may have named strings. */
+	firefox_put_strings(firefox);
+	output_text(output, "}}\n");
+	return spool_error(firefox->spool);
+}
+
+static int finish(struct model_observer *observer, struct pass *pass)
+{
+	struct firefox *firefox = (struct firefox *)observer;
+	int error;
+
+	firefox->pass = pass;
+	error = index_numbers(firefox);
+	if (!error)
+		error = firefox_layout(firefox);
+	if (!error)
+		error = firefox_plan_size(firefox);
+	if (!error)
+		error = firefox_plan_tracks(firefox);
+	return error ? error : put_all(firefox);
+}
+
+static int create(struct export_job **out)
+{
+	struct firefox *firefox = calloc(1, sizeof(*firefox));
+
+	if (!firefox)
+		return -ENOMEM;
+	firefox->job.observer = (struct model_observer){firefox_record, finish};
+	firefox->job.free = free_job;
+	firefox->n_heaps = firefox->n_live = firefox->n_survivals = 1;
+	firefox->n_gcs = firefox->n_marks = 1;
+	firefox->heaps = map_create(2 * sizeof(uint64_t));
+	firefox->live = map_create(2 * sizeof(uint64_t));
+	firefox->combos = map_create(sizeof(struct combo));
+	firefox->call_names = map_create(sizeof(uint64_t));
+	firefox->pids = map_create(sizeof(uint64_t));
+	firefox->tids = map_create(sizeof(uint64_t));
+	firefox->string_index = map_create(MAP_STRING_KEYS);
+	if (!firefox->heaps || !firefox->live || !firefox->combos || !firefox->call_names ||
+	    !firefox->pids || !firefox->tids || !firefox->string_index ||
+	    spool_create(&firefox->spool) < 0) {
+		free_job(&firefox->job);
+		return -ENOMEM;
+	}
+	*out = &firefox->job;
+	return 0;
+}
+
+const struct exporter exporter_firefox = {
+	.name = "firefox",
+	.suffix = ".json.gz",
+	.summary = "for profiler.firefox.com: drop the file on that page, or see gcprof view",
+	.packed = true,
+	.create = create,
+};

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* firefox.h: private to firefox*.c: an export for the Firefox Profiler under way. */
+/*
+ * The processed profile format, version 66: tables are structs of columns, so every
+ * table is walked once a column. Rows wait in a spool meanwhile; collections, which
+ * are few, in memory.
+ *
+ * What the profiler's front end does not check, and we must get right:
+ * [columns]  all columns of a table have `length` entries;
+ * [order]    rows are sorted by time, parents of stacks stand before children;
+ * [indexes]  every index points into its table;
+ * [counters] the first value of a counter is ignored, the others are differences;
+ * [names]    a function has one row, or the call tree falls apart.
+ */
+#ifndef GCPROF_FIREFOX_H
+#define GCPROF_FIREFOX_H
+
+#include "../../bpf/events.h"
+#include "../model/pass.h"
+#include "../util/map.h"
+#include "export.h"
+#include "output.h"
+#include "path.h"
+#include "spool.h"
+
+/* Rows in the spool. Times are CLOCK_MONOTONIC ns. */
+struct cpu_row {
+	uint64_t time;
+	uint64_t stack; /* of the profile, 0: none */
+};
+
+/* An allocation (of a thread, and of its process), or the death of the object. */
+struct alloc_row {
+	uint64_t time;
+	double bytes;    /* that the sample stands for */
+	uint64_t object; /* number of the allocation sample, from 1 */
+	uint32_t combo;  /* of an allocation: its stack and type */
+	uint32_t death;  /* enum death: 0 for an allocation */
+};
+
+enum death { DEATH_NONE, DEATH_YOUNG, DEATH_OLD };
+
+struct call_row {
+	uint64_t end, duration;
+	uint64_t number; /* bit 31: a 32-bit call */
+	int64_t result;
+	uint64_t args[3];
+	uint64_t gc_ns;
+	uint32_t stack, flags;
+};
+
+/* A collection, and what was known at its end. */
+struct gc_mark {
+	struct closed_gc closed;
+	struct record_gc_end end;
+	uint64_t process;
+	uint32_t next, next_of_process; /* of the same thread or process; 0: none */
+};
+
+/* Anything else that is seldom. */
+struct mark {
+	enum { MARK_PHASE = 1, MARK_LOSS, MARK_PERIOD } kind;
+	uint32_t next;   /* of the same thread, 0: none */
+	uint64_t thread; /* 0: the first one */
+	uint64_t start, end;
+	uint64_t values[3];
+};
+
+struct ff_thread {
+	struct spool_stream cpu, allocs, calls;
+	uint64_t registered, unregistered; /* 0: unknown */
+	uint64_t allocations, deaths;      /* rows of `allocs` */
+	uint32_t first_gc, first_mark;
+};
+
+struct ff_process {
+	struct spool_stream allocs;
+	uint32_t first_gc;
+};
+
+/* The major collector of a heap. */
+struct ff_heap {
+	uint64_t phase, since, thread;
+};
+
+/* A sampled object that is not known to be dead. */
+struct live_object {
+	double bytes;
+	uint64_t number;
+	uint32_t thread;
+	uint32_t next_free;
+};
+
+/* Where an allocation happened and what was allocated. */
+struct combo {
+	uint32_t stack, type;
+};
+
+enum category {
+	CATEGORY_OTHER,
+	CATEGORY_IDLE,
+	CATEGORY_MANAGED,
+	CATEGORY_NATIVE,
+	CATEGORY_KERNEL,
+	CATEGORY_GC,
+	CATEGORY_TYPE,
+	CATEGORY_UNKNOWN,
+	CATEGORY_DIED,
+	CATEGORY_LIVED,
+	CATEGORIES
+};
+
+/* What became of an object first. */
+enum survival { SURVIVAL_UNKNOWN, SURVIVAL_DIED, SURVIVAL_LIVED, SURVIVALS };
+
+/* Functions that are in no program, each with one frame of the same number. */
+enum pseudo {
+	PSEUDO_NO_STACK,
+	PSEUDO_MINOR, /* who freed what died young, */
+	PSEUDO_MAJOR, /* and what died old */
+	PSEUDO_UNKNOWN,
+	PSEUDO_DIED,
+	PSEUDO_LIVED,
+	PSEUDOS
+};
+
+#define NO_FILE (-1)
+
+/* Numbers of all rows of the shared tables. */
+struct layout {
+	uint32_t *types; /* of types: the row among the names of types */
+	const char **type_names;
+	uint32_t n_types;
+	int64_t *source_of, *module_of; /* of functions: NO_FILE or the number of a file */
+	const char **sources, **modules;
+	uint32_t n_sources, n_modules;
+	uint32_t *frame_start; /* of frames: the first row of their functions */
+	uint32_t *node_leaf;   /* of stacks: the row of their innermost function */
+	uint32_t *node_order;  /* stacks, parents first */
+	uint32_t n_nodes;
+	uint32_t n_frames, n_stacks, combo_start;
+	bool managed, native; /* kinds of functions that there are */
+};
+
+/* What is left out so that the file does not get too large. */
+struct thinning {
+	uint64_t cpu_keep, alloc_keep; /* one of so many */
+	uint64_t call_min_ns;          /* shorter system calls have no marker */
+	uint64_t calls_kept;
+};
+
+/* An entry of `threads`: a real thread, or a process's allocations. */
+struct ff_track {
+	uint64_t thread; /* 0: the allocations */
+	uint64_t process;
+	uint64_t rows;
+	bool main;
+};
+
+struct firefox {
+	struct export_job job; /* first */
+	struct spool *spool;
+	struct ff_thread *threads; /* by id; those at or beyond the capacity have nothing */
+	size_t threads_capacity;
+	struct ff_process *processes;
+	size_t processes_capacity;
+	struct map *heaps; /* {process, heap} -> index */
+	struct ff_heap *heap_items;
+	size_t n_heaps, heaps_capacity;
+	struct map *live; /* {process, sample} -> index */
+	struct live_object *live_items;
+	size_t n_live, live_capacity;
+	uint32_t free_live;
+	struct map *combos; /* struct combo -> index */
+	struct combo *combo_items;
+	size_t n_combos, combos_capacity;
+	unsigned char *survivals; /* of sampled objects, by number */
+	size_t n_survivals, survivals_capacity;
+	struct gc_mark *gcs; /* number 0 is none */
+	size_t n_gcs, gcs_capacity;
+	uint64_t gcs_dropped;
+	struct mark *marks; /* number 0 is none */
+	size_t n_marks, marks_capacity;
+	uint64_t marks_dropped;
+	uint64_t loss_counts[LOSS_MAX];
+	uint64_t n_cpu, n_allocs, n_deaths, n_calls;
+	uint64_t calls_by_duration[SYSCALL_BUCKETS];
+
+	/* Once the model is complete: */
+	struct pass *pass;
+	struct layout layout;
+	struct thinning thin;
+	struct ff_track *tracks;
+	size_t n_tracks;
+	struct map
+		*call_names; /* number of a system call -> row in model->syscalls, counted from 1 */
+	struct map *pids, *tids;  /* number -> the first process or thread that has it */
+	struct map *string_index; /* text -> index */
+	const char **strings;
+	size_t n_strings, strings_capacity;
+};
+
+/* firefox_events.c: takes records. */
+int firefox_record(struct model_observer *observer, struct pass *pass, const struct record *record);
+
+/* firefox_plan.c: which tracks there are, and what fits. */
+int firefox_plan_tracks(struct firefox *firefox);
+/* Index of the first track of a process. */
+size_t firefox_main_track(const struct firefox *firefox, uint64_t process);
+int firefox_plan_size(struct firefox *firefox);
+bool firefox_keeps_object(const struct firefox *firefox, uint64_t number);
+
+/* firefox_layout.c: numbers the rows of the tables that all threads share. */
+enum { COMBO_STACKS = 1 + SURVIVALS };
+
+enum { STACK_NONE, STACK_MINOR, STACK_MAJOR, STACKS_FIXED }; /* rows of the stack table */
+
+int firefox_layout(struct firefox *firefox);
+void firefox_layout_free(struct layout *layout);
+uint32_t firefox_stack(const struct firefox *firefox, uint64_t stack);
+/* Of a combo: the stack that ends in the type; with a survival the one below it. */
+uint32_t firefox_combo_stack(const struct firefox *firefox, uint32_t combo);
+uint32_t firefox_survival_stack(const struct firefox *firefox, uint32_t combo,
+				enum survival survival);
+
+/* firefox_tables.c: stacks and frames. firefox_functions.c: the other shared tables. */
+void firefox_put_stacks(struct firefox *firefox);
+void firefox_put_frames(struct firefox *firefox);
+void firefox_put_functions(struct firefox *firefox);
+enum category firefox_pseudo_category(enum pseudo pseudo);
+/* Index of a string that lives as long as the model. */
+uint32_t firefox_string(struct firefox *firefox, const char *text);
+void firefox_put_strings(struct firefox *firefox);
+
+/* firefox_meta.c */
+void firefox_put_meta(struct firefox *firefox);
+
+/* firefox_schema.c: constant parts: categories, kinds of markers. */
+void firefox_put_categories(struct output *output);
+void firefox_put_marker_schema(struct output *output);
+
+/* firefox_threads.c, firefox_markers.c, firefox_counters.c */
+int firefox_put_threads(struct firefox *firefox);
+/* The pid of a process as a JSON string: that of a reused pid has a suffix. */
+void firefox_put_pid(struct firefox *firefox, uint64_t process);
+int firefox_put_markers(struct firefox *firefox, size_t track);
+int firefox_put_counters(struct firefox *firefox);
+
+/* The cells of a column: commas between them. */
+struct column {
+	struct output *output;
+	bool begun;
+};
+
+/* Begins the next cell. */
+static inline struct output *column_cell(struct column *column)
+{
+	if (column->begun)
+		output_bytes(column->output, ",", 1);
+	column->begun = true;
+	return column->output;
+}
+
+/* A column, with a comma behind it, of which every cell is the same. */
+void firefox_put_same(struct firefox *firefox, const char *name, const char *cell, uint64_t rows);
+
+/* Time since the start of the recording; what lies outside of it is moved to its edges. */
+static inline uint64_t firefox_time(const struct firefox *firefox, uint64_t time)
+{
+	const struct model_run *run = &firefox->pass->model->run;
+
+	if (time < run->start)
+		return 0;
+	return time - run->start < run->duration ? time - run->start : run->duration;
+}
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* firefox_events.c: takes the records of a profile and lays them aside until all names are known.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "firefox.h"
+
+enum {
+	GCS_MAX = 200000, /* in memory; of more the shorter half goes */
+	MARKS_MAX = 200000,
+	COMPAT_BIT = 31,
+};
+
+struct pair_key {
+	uint64_t process, number;
+};
+
+/* Of a thread that the model knows. NULL: no memory. */
+static struct ff_thread *thread_of(struct firefox *firefox, uint64_t thread)
+{
+	if (array_reserve(&firefox->threads, &firefox->threads_capacity, thread,
+			  sizeof(*firefox->threads)) < 0)
+		return NULL;
+	return &firefox->threads[thread];
+}
+
+/* The process of a thread that the model knows. */
+static uint64_t process_of(const struct pass *pass, uint64_t thread)
+{
+	return tasks_find_thread(&pass->tasks, thread)->process;
+}
+
+static int take_cpu(struct firefox *firefox, const struct record_cpu *record)
+{
+	struct ff_thread *thread = thread_of(firefox, record->thread);
+	struct cpu_row row = {record->time, record->stack};
+
+	if (!thread)
+		return -ENOMEM;
+	firefox->n_cpu++;
+	return spool_append(firefox->spool, &thread->cpu, &row, sizeof(row));
+}
+
+static struct ff_process *allocating_process(struct firefox *firefox, uint64_t process)
+{
+	if (array_reserve(&firefox->processes, &firefox->processes_capacity, process,
+			  sizeof(*firefox->processes)) < 0)
+		return NULL;
+	return &firefox->processes[process];
+}
+
+static int64_t combo_of(struct firefox *firefox, const struct combo *combo)
+{
+	bool added;
+	uint64_t *number = map_put(firefox->combos, combo, &added);
+
+	if (!number || array_reserve(&firefox->combo_items, &firefox->combos_capacity,
+				     firefox->n_combos, sizeof(*combo)) < 0)
+		return -ENOMEM;
+	if (added) {
+		*number = firefox->n_combos;
+		firefox->combo_items[firefox->n_combos++] = *combo;
+	}
+	return (int64_t)*number;
+}
+
+/* Remembers an object until it dies. */
+static int keep_live(struct firefox *firefox, const struct pair_key *key,
+		     const struct live_object *object)
+{
+	uint64_t *place = map_put(firefox->live, key, NULL);
+	uint32_t number = firefox->free_live;
+
+	if (!place)
+		return -ENOMEM;
+	if (number) {
+		firefox->free_live = firefox->live_items[number].next_free;
+	} else {
+		if (firefox->n_live >= UINT32_MAX ||
+		    array_reserve(&firefox->live_items, &firefox->live_capacity, firefox->n_live,
+				  sizeof(*firefox->live_items)) < 0)
+			return -ENOMEM;
+		number = (uint32_t)firefox->n_live++;
+	}
+	firefox->live_items[number] = *object;
+	*place = number;
+	return 0;
+}
+
+static int take_alloc(struct firefox *firefox, struct pass *pass, const struct record_alloc *record)
+{
+	uint64_t process_id = process_of(pass, record->thread);
+	struct ff_thread *thread = thread_of(firefox, record->thread);
+	struct ff_process *process = allocating_process(firefox, process_id);
+	struct pair_key key = {process_id, record->sample};
+	struct combo combo = {(uint32_t)record->stack, 0};
+	double bytes = (double)record->size / sample_probability(record->size, record->period);
+	int64_t type = type_table_number(&pass->types, process_id, record->type), number;
+	struct live_object object = {.bytes = bytes, .thread = (uint32_t)record->thread};
+	struct alloc_row row = {.time = record->time, .bytes = bytes};
+	int error;
+
+	if (!thread || !process || type < 0)
+		return -ENOMEM;
+	combo.stack = tree_node(&pass->tree, record->stack) ? (uint32_t)record->stack : 0;
+	combo.type = (uint32_t)type;
+	number = combo_of(firefox, &combo);
+	if (number < 0 || array_reserve(&firefox->survivals, &firefox->survivals_capacity,
+					firefox->n_survivals, 1) < 0)
+		return -ENOMEM;
+	firefox->survivals[firefox->n_survivals] =
+		record->kind == GCPROF_SAMPLE_BORN_OLD ? SURVIVAL_LIVED : SURVIVAL_UNKNOWN;
+	object.number = row.object = firefox->n_survivals++;
+	row.combo = (uint32_t)number;
+	firefox->n_allocs++;
+	thread->allocations++;
+	error = keep_live(firefox, &key, &object);
+	if (!error)
+		error = spool_append(firefox->spool, &thread->allocs, &row, sizeof(row));
+	return error ? error : spool_append(firefox->spool, &process->allocs, &row, sizeof(row));
+}
+
+static int take_fate(struct firefox *firefox, const struct record_fate *record)
+{
+	struct pair_key key = {record->process, record->sample};
+	const uint64_t *place = map_get(firefox->live, &key);
+	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
+	struct alloc_row row = {.time = record->time};
+	struct live_object *object;
+	struct ff_thread *thread;
+	uint32_t number;
+
+	if (!place || !*place)
+		return 0;
+	number = (uint32_t)*place;
+	object = &firefox->live_items[number];
+	if (firefox->survivals[object->number] == SURVIVAL_UNKNOWN &&
+	    record->outcome != GCPROF_DIED_OLD)
+		firefox->survivals[object->number] = lives ? SURVIVAL_LIVED : SURVIVAL_DIED;
+	if (lives)
+		return 0;
+	thread = thread_of(firefox, object->thread);
+	if (!thread)
+		return -ENOMEM;
+	row.bytes = object->bytes;
+	row.object = object->number;
+	row.death = record->outcome == GCPROF_DIED_OLD ? DEATH_OLD : DEATH_YOUNG;
+	map_remove(firefox->live, &key);
+	object->next_free = firefox->free_live;
+	firefox->free_live = number;
+	firefox->n_deaths++;
+	thread->deaths++;
+	return spool_append(firefox->spool, &thread->allocs, &row, sizeof(row));
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct gc_mark *x = a, *y = b;
+
+	if (x->closed.pause_ns != y->closed.pause_ns)
+		return x->closed.pause_ns < y->closed.pause_ns ? 1 : -1;
+	return x->end.time < y->end.time ? -1 : x->end.time > y->end.time;
+}
+
+static int take_gc_end(struct firefox *firefox, const struct pass *pass,
+		       const struct record_gc_end *record)
+{
+	struct gc_mark *mark;
+
+	if (!pass->cycles.last.paired)
+		return 0;
+	if (firefox->n_gcs > GCS_MAX) {
+		qsort(firefox->gcs + 1, firefox->n_gcs - 1, sizeof(*mark), longest_first);
+		firefox->gcs_dropped += firefox->n_gcs - GCS_MAX / 2;
+		firefox->n_gcs = GCS_MAX / 2;
+	}
+	if (array_reserve(&firefox->gcs, &firefox->gcs_capacity, firefox->n_gcs, sizeof(*mark)) < 0)
+		return -ENOMEM;
+	mark = &firefox->gcs[firefox->n_gcs++];
+	*mark = (struct gc_mark){.closed = pass->cycles.last,
+				 .end = *record,
+				 .process = process_of(pass, record->thread)};
+	return 0;
+}
+
+static int add_mark(struct firefox *firefox, const struct mark *mark)
+{
+	if (firefox->n_marks > MARKS_MAX) {
+		firefox->marks_dropped++;
+		return 0;
+	}
+	if (array_reserve(&firefox->marks, &firefox->marks_capacity, firefox->n_marks,
+			  sizeof(*mark)) < 0)
+		return -ENOMEM;
+	firefox->marks[firefox->n_marks++] = *mark;
+	return 0;
+}
+
+/* A phase lasts until the next one begins. */
+static int take_phase(struct firefox *firefox, const struct pass *pass,
+		      const struct record_phase *record)
+{
+	struct pair_key key = {process_of(pass, record->thread), record->heap};
+	uint64_t *number = map_put(firefox->heaps, &key, NULL);
+	struct ff_heap *heap;
+	int error = 0;
+
+	if (!number || array_reserve(&firefox->heap_items, &firefox->heaps_capacity,
+				     firefox->n_heaps, sizeof(*heap)) < 0)
+		return -ENOMEM;
+	if (!*number)
+		*number = firefox->n_heaps++;
+	heap = &firefox->heap_items[*number];
+	if (heap->phase > GCPROF_PHASE_SCANNING) {
+		struct mark mark = {.kind = MARK_PHASE,
+				    .thread = heap->thread,
+				    .start = heap->since,
+				    .end = record->time,
+				    .values = {heap->phase, record->heap}};
+
+		error = add_mark(firefox, &mark);
+	}
+	*heap = (struct ff_heap){record->phase, record->time, record->thread};
+	return error;
+}
+
+static int take_loss(struct firefox *firefox, const struct record_loss *record)
+{
+	uint64_t before = firefox->loss_counts[record->kind];
+	struct mark mark = {.kind = MARK_LOSS,
+			    .start = record->time,
+			    .end = record->time,
+			    .values = {record->kind, record->count - before, record->count}};
+
+	if (record->count <= before)
+		return 0;
+	firefox->loss_counts[record->kind] = record->count;
+	return add_mark(firefox, &mark);
+}
+
+static int take_period(struct firefox *firefox, const struct pass *pass,
+		       const struct record_period *record)
+{
+	bool known = tasks_find_thread(&pass->tasks, record->thread);
+	struct mark mark = {.kind = MARK_PERIOD,
+			    .thread = known ? record->thread : 0,
+			    .start = record->time,
+			    .end = record->time,
+			    .values = {record->old_period, record->new_period, record->reason}};
+
+	return add_mark(firefox, &mark);
+}
+
+static int take_syscall(struct firefox *firefox, const struct record_syscall *record)
+{
+	struct ff_thread *thread = thread_of(firefox, record->thread);
+	struct call_row row = {
+		.end = record->time,
+		.duration = record->duration < record->time ? record->duration : record->time,
+		.number = record->number & INT32_MAX,
+		.result = record->result,
+		.args = {record->arg0, record->arg1, record->arg2},
+		.gc_ns = record->gc_ns,
+		.stack = record->stack < UINT32_MAX ? (uint32_t)record->stack : 0,
+		.flags = (uint32_t)record->flags,
+	};
+
+	if (!thread)
+		return -ENOMEM;
+	if (record->flags & SYSCALL_COMPAT)
+		row.number |= UINT64_C(1) << COMPAT_BIT;
+	firefox->n_calls++;
+	firefox->calls_by_duration[syscall_bucket(row.duration)]++;
+	return spool_append(firefox->spool, &thread->calls, &row, sizeof(row));
+}
+
+/* When threads begin and end. */
+static int take_life(struct firefox *firefox, const struct pass *pass, const struct record *record)
+{
+	bool begins = record->kind == RECORD_fork;
+	uint64_t id = begins ? record->fork.child : record->exit.thread;
+	struct ff_thread *thread;
+
+	if (!tasks_find_thread(&pass->tasks, id))
+		return 0;
+	thread = thread_of(firefox, id);
+	if (!thread)
+		return -ENOMEM;
+	if (begins)
+		thread->registered = record->fork.time;
+	else
+		thread->unregistered = record->exit.time;
+	return 0;
+}
+
+int firefox_record(struct model_observer *observer, struct pass *pass, const struct record *record)
+{
+	struct firefox *firefox = (struct firefox *)observer;
+
+	switch (record->kind) {
+	case RECORD_cpu:
+		return take_cpu(firefox, &record->cpu);
+	case RECORD_alloc:
+		return take_alloc(firefox, pass, &record->alloc);
+	case RECORD_fate:
+		return take_fate(firefox, &record->fate);
+	case RECORD_gc_end:
+		return take_gc_end(firefox, pass, &record->gc_end);
+	case RECORD_phase:
+		return take_phase(firefox, pass, &record->phase);
+	case RECORD_loss:
+		return take_loss(firefox, &record->loss);
+	case RECORD_period:
+		return take_period(firefox, pass, &record->period);
+	case RECORD_syscall:
+		return take_syscall(firefox, &record->syscall);
+	case RECORD_fork:
+	case RECORD_exit:
+		return take_life(firefox, pass, record);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* firefox_functions.c: the tables of functions, sources, resources and strings. */
+#include <errno.h>
+#include <string.h>
+
+#include "firefox.h"
+
+static const struct {
+	const char *name;
+	enum category category;
+} pseudos[PSEUDOS] = {
+	[PSEUDO_NO_STACK] = {"(no stack)", CATEGORY_OTHER},
+	[PSEUDO_MINOR] = {"(freed by a minor collection)", CATEGORY_GC},
+	[PSEUDO_MAJOR] = {"(freed by a major collection)", CATEGORY_GC},
+	[PSEUDO_UNKNOWN] = {"(fate not known)", CATEGORY_UNKNOWN},
+	[PSEUDO_DIED] = {"(died young)", CATEGORY_DIED},
+	[PSEUDO_LIVED] = {"(survived)", CATEGORY_LIVED},
+};
+
+enum category firefox_pseudo_category(enum pseudo pseudo)
+{
+	return pseudos[pseudo].category;
+}
+
+uint32_t firefox_string(struct firefox *firefox, const char *text)
+{
+	bool added;
+	uint64_t *index = map_put_string(firefox->string_index, text, strlen(text), &added);
+
+	if (!index || array_reserve(&firefox->strings, &firefox->strings_capacity,
+				    firefox->n_strings, sizeof(*firefox->strings)) < 0) {
+		output_fail(firefox->job.output, -ENOMEM);
+		return 0;
+	}
+	if (added) {
+		*index = firefox->n_strings;
+		firefox->strings[firefox->n_strings++] = text;
+	}
+	return (uint32_t)*index;
+}
+
+void firefox_put_strings(struct firefox *firefox)
+{
+	struct column column = {firefox->job.output, false};
+
+	output_text(column.output, "\"stringArray\":[");
+	for (size_t i = 0; i < firefox->n_strings; i++)
+		output_string(column_cell(&column), firefox->strings[i]);
+	output_text(column.output, "]");
+}
+
+/* The model's row behind a row of the table; NULL: a pseudo function or a type. */
+static const struct model_function *function_of(const struct firefox *firefox, uint32_t row)
+{
+	uint32_t fixed = PSEUDOS + firefox->layout.n_types;
+
+	return row < fixed ? NULL : &firefox->pass->functions.rows[row - fixed];
+}
+
+static void put_number_or(struct output *output, int64_t number, const char *otherwise)
+{
+	if (number >= 0)
+		output_integer(output, number);
+	else
+		output_text(output, otherwise);
+}
+
+static void put_name(struct firefox *firefox, struct output *output, uint32_t row)
+{
+	const struct model_function *function = function_of(firefox, row);
+	const char *name = row < PSEUDOS ? pseudos[row].name : NULL;
+
+	if (!name)
+		name = function ? function->name : firefox->layout.type_names[row - PSEUDOS];
+	output_number(output, firefox_string(firefox, name));
+}
+
+static void put_is_script(struct firefox *firefox, struct output *output, uint32_t row)
+{
+	const struct model_function *function = function_of(firefox, row);
+	bool script = function && function->runtime == RUNTIME_MANAGED;
+
+	output_text(output, script ? "true" : "false");
+}
+
+/* Types and fates stay visible when only managed code is shown; if there is but one kind, all. */
+static void put_is_relevant(struct firefox *firefox, struct output *output, uint32_t row)
+{
+	bool mixed = firefox->layout.managed && firefox->layout.native;
+
+	output_text(output, mixed && function_of(firefox, row) ? "false" : "true");
+}
+
+/* Resource 0 is that of the types: it is what tells a type from a function of the same name. */
+static void put_resource(struct firefox *firefox, struct output *output, uint32_t row)
+{
+	uint32_t fixed = PSEUDOS + firefox->layout.n_types;
+	int64_t module = -1;
+
+	if (row >= fixed)
+		module = firefox->layout.module_of[row - fixed];
+	if (row >= PSEUDOS && row < fixed)
+		output_text(output, "0");
+	else
+		put_number_or(output, module < 0 ? -1 : module + 1, "-1");
+}
+
+static void put_source(struct firefox *firefox, struct output *output, uint32_t row)
+{
+	uint32_t fixed = PSEUDOS + firefox->layout.n_types;
+
+	put_number_or(output, row < fixed ? -1 : firefox->layout.source_of[row - fixed], "null");
+}
+
+/* Of a native function the line of a call may be all that is known. */
+static void put_line(struct firefox *firefox, struct output *output, uint32_t row)
+{
+	const struct model_function *function = function_of(firefox, row);
+
+	if (function && function->runtime == RUNTIME_MANAGED && function->line)
+		output_number(output, function->line);
+	else
+		output_text(output, "null");
+}
+
+static void put_source_name(struct firefox *firefox, struct output *output, uint32_t row)
+{
+	output_number(output, firefox_string(firefox, firefox->layout.sources[row]));
+}
+
+/* The name that stands in grey behind a function: that of the file alone. */
+static void put_resource_name(struct firefox *firefox, struct output *output, uint32_t row)
+{
+	const char *path = row ? firefox->layout.modules[row - 1] : "type";
+	const char *slash = strrchr(path, '/');
+
+	output_number(output, firefox_string(firefox, slash && slash[1] ? slash + 1 : path));
+}
+
+typedef void put_cell(struct firefox *firefox, struct output *output, uint32_t row);
+
+static void put_column(struct firefox *firefox, const char *name, uint32_t rows, put_cell *cell)
+{
+	struct column column = {firefox->job.output, false};
+
+	output_format(column.output, "\"%s\":[", name);
+	for (uint32_t row = 0; row < rows; row++)
+		cell(firefox, column_cell(&column), row);
+	output_text(column.output, "],\n");
+}
+
+void firefox_put_functions(struct firefox *firefox)
+{
+	const struct layout *layout = &firefox->layout;
+	struct output *output = firefox->job.output;
+	uint32_t rows = PSEUDOS + layout->n_types + (uint32_t)firefox->pass->functions.n_rows;
+
+	output_text(output, "\"funcTable\":{\n");
+	put_column(firefox, "name", rows, put_name);
+	put_column(firefox, "isJS", rows, put_is_script);
+	put_column(firefox, "relevantForJS", rows, put_is_relevant);
+	put_column(firefox, "resource", rows, put_resource);
+	put_column(firefox, "source", rows, put_source);
+	put_column(firefox, "lineNumber", rows, put_line);
+	firefox_put_same(firefox, "columnNumber", "null", rows);
+	firefox_put_same(firefox, "originalLocation", "null", rows);
+	output_format(output, "\"length\":%u},\n\"resourceTable\":{\n", rows);
+	put_column(firefox, "name", layout->n_modules + 1, put_resource_name);
+	firefox_put_same(firefox, "host", "null", layout->n_modules + 1);
+	firefox_put_same(firefox, "type", "1", layout->n_modules + 1);
+	firefox_put_same(firefox, "lib", "null", layout->n_modules + 1);
+	output_format(output, "\"length\":%u},\n", layout->n_modules + 1);
+	output_text(output, "\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
+			    "\"functionSize\":[],\"length\":0},\n\"sources\":{\n");
+	put_column(firefox, "filename", layout->n_sources, put_source_name);
+	firefox_put_same(firefox, "id", "null", layout->n_sources);
+	firefox_put_same(firefox, "startLine", "1", layout->n_sources);
+	firefox_put_same(firefox, "startColumn", "1", layout->n_sources);
+	firefox_put_same(firefox, "sourceMapURL", "null", layout->n_sources);
+	firefox_put_same(firefox, "content", "null", layout->n_sources);
+	output_format(output, "\"length\":%u},\n", layout->n_sources);
+	output_text(output, "\"sourceLocationTable\":{\"source\":[],\"line\":[],\"column\":[],"
+			    "\"length\":0},\n");
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* firefox_markers.c: collections, system calls, losses and the like on the timeline. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "firefox.h"
+
+enum { ERRNO_MAX = 4095 };
+
+/* One marker of a track; system calls have been fetched from the spool. */
+struct marker {
+	uint64_t start, end;
+	enum { SHOW_CALL, SHOW_GC, SHOW_HEAP, SHOW_PAUSE, SHOW_MARK } kind;
+	uint32_t index;
+};
+
+struct markers {
+	struct marker *items;
+	size_t count, capacity;
+	struct call_row *calls;
+	size_t n_calls, calls_capacity;
+};
+
+static int add(struct markers *markers, const struct marker *marker)
+{
+	if (array_reserve(&markers->items, &markers->capacity, markers->count, sizeof(*marker)) < 0)
+		return -ENOMEM;
+	markers->items[markers->count++] = *marker;
+	return 0;
+}
+
+/* The calls that are long enough. They are bounded by what fits into the file. */
+static int add_calls(struct firefox *firefox, const struct spool_stream *stream,
+		     struct markers *markers)
+{
+	struct spool_cursor cursor;
+	const struct call_row *row;
+	int error = 0;
+
+	spool_rewind(&cursor, stream, sizeof(*row));
+	while (!error && (row = spool_next(firefox->spool, &cursor))) {
+		struct marker marker = {row->end - row->duration, row->end, SHOW_CALL,
+					(uint32_t)markers->n_calls};
+
+		if (row->duration < firefox->thin.call_min_ns)
+			continue;
+		if (array_reserve(&markers->calls, &markers->calls_capacity, markers->n_calls,
+				  sizeof(*row)) < 0)
+			return -ENOMEM;
+		markers->calls[markers->n_calls++] = *row;
+		error = add(markers, &marker);
+	}
+	return error ? error : spool_error(firefox->spool);
+}
+
+static int add_thread(struct firefox *firefox, uint64_t id, struct markers *markers)
+{
+	const struct ff_thread *thread = &firefox->threads[id];
+	int error = add_calls(firefox, &thread->calls, markers);
+
+	for (uint32_t i = thread->first_gc; i && !error; i = firefox->gcs[i].next) {
+		const struct gc_mark *gc = &firefox->gcs[i];
+		struct marker marker = {gc->closed.begin, gc->end.time, SHOW_GC, i};
+
+		error = add(markers, &marker);
+	}
+	for (uint32_t i = thread->first_mark; i && !error; i = firefox->marks[i].next) {
+		const struct mark *mark = &firefox->marks[i];
+		struct marker marker = {mark->start, mark->end, SHOW_MARK, i};
+
+		error = add(markers, &marker);
+	}
+	return error;
+}
+
+/* Points of the graphs of the heap and of the pauses, on the first track of a process. */
+static int add_graphs(struct firefox *firefox, uint64_t process, struct markers *markers)
+{
+	int error = 0;
+
+	for (uint32_t i = firefox->processes[process].first_gc; i && !error;
+	     i = firefox->gcs[i].next_of_process) {
+		const struct gc_mark *gc = &firefox->gcs[i];
+		struct marker heap = {gc->end.time, gc->end.time, SHOW_HEAP, i};
+		struct marker pause = {gc->closed.begin, gc->end.time, SHOW_PAUSE, i};
+
+		if (gc->end.has_stats)
+			error = add(markers, &heap);
+		if (!error)
+			error = add(markers, &pause);
+	}
+	return error;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct marker *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	/* What contains another one stands before it. */
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+static int gather(struct firefox *firefox, size_t number, struct markers *markers)
+{
+	const struct ff_track *track = &firefox->tracks[number];
+	int error = 0;
+
+	if (track->thread)
+		error = add_thread(firefox, track->thread, markers);
+	if (!error && number == 0)
+		error = add_thread(firefox, 0, markers);
+	if (!error && track->process && firefox_main_track(firefox, track->process) == number)
+		error = add_graphs(firefox, track->process, markers);
+	if (markers->count)
+		qsort(markers->items, markers->count, sizeof(*markers->items), by_start);
+	return error;
+}
+
+/* --- what they carry ------------------------------------------------------------- */
+
+static const char *kind_name(uint64_t kind)
+{
+	return kind == GCPROF_GC_MINOR ? "minor" : kind == GCPROF_GC_STEP ? "major step" : "full";
+}
+
+static const char *reason_name(uint64_t reason)
+{
+	static const char *const names[] = {
+		[GCPROF_REASON_NURSERY] = "the nursery was full",
+		[GCPROF_REASON_LARGE] = "large objects were allocated",
+		[GCPROF_REASON_THRESHOLD] = "the old generation grew past its threshold",
+		[GCPROF_REASON_EXPLICIT] = "the program asked",
+		[GCPROF_REASON_PRESSURE] = "pressure from outside the heap",
+		[GCPROF_REASON_FINISH] = "the heap or a thread was being closed",
+	};
+
+	return reason && reason < sizeof(names) / sizeof(*names) ? names[reason] : "unknown";
+}
+
+static const char *phase_name(uint64_t phase)
+{
+	static const char *const names[] = {
+		[GCPROF_PHASE_SCANNING] = "Scanning",
+		[GCPROF_PHASE_MARKING] = "Marking",
+		[GCPROF_PHASE_SWEEPING] = "Sweeping",
+		[GCPROF_PHASE_FINALIZING] = "Finalizing",
+	};
+
+	return phase && phase < sizeof(names) / sizeof(*names) ? names[phase] : "Unknown phase";
+}
+
+static const char *period_reason(uint64_t reason)
+{
+	static const char *const names[] = {
+		[GCPROF_PERIOD_START] = "sampling began",
+		[GCPROF_PERIOD_CEILING] = "too many samples a second",
+		[GCPROF_PERIOD_RECOVERY] = "the rate fell again",
+		[GCPROF_PERIOD_REQUEST] = "asked for",
+		[GCPROF_PERIOD_STOP] = "sampling ended",
+	};
+
+	return reason && reason < sizeof(names) / sizeof(*names) ? names[reason] : "unknown";
+}
+
+/* `gcReason`: a field named `cause` would be taken for a stack. */
+static void put_gc_data(struct output *output, const struct gc_mark *gc)
+{
+	const struct record_gc_end *end = &gc->end;
+
+	output_format(output,
+		      "{\"type\":\"GcprofCollection\",\"kind\":\"%s\",\"gcReason\":\"%s\","
+		      "\"heap\":%" PRIu64 ",\"cycle\":%" PRIu64 ",\"pause\":",
+		      kind_name(end->kind), reason_name(gc->closed.reason), end->heap, end->cycle);
+	output_milliseconds(output, gc->closed.pause_ns);
+	if (end->has_stats) {
+		output_text(output, ",\"stopping\":");
+		output_milliseconds(output, end->stop_ns);
+		output_format(output,
+			      ",\"promoted\":%" PRIu64 ",\"promotedObjects\":%" PRIu64
+			      ",\"nursery\":%" PRIu64 ",\"live\":%" PRIu64 ",\"arenas\":%" PRIu64
+			      ",\"large\":%" PRIu64 ",\"freed\":%" PRIu64 ",\"threads\":%" PRIu64,
+			      end->promoted_bytes, end->promoted_objects, end->nursery_used,
+			      end->live_bytes, end->arena_bytes, end->large_bytes, end->freed_bytes,
+			      end->threads);
+		output_format(output, ",\"phase\":\"%s\"", phase_name(end->phase));
+	}
+	output_text(output, "}");
+}
+
+static void put_heap_data(struct output *output, const struct gc_mark *gc)
+{
+	output_format(output,
+		      "{\"type\":\"GcprofHeap\",\"used\":%" PRIu64 ",\"committed\":%" PRIu64 "}",
+		      gc->end.live_bytes, gc->end.arena_bytes + gc->end.large_bytes);
+}
+
+static void put_pause_data(struct output *output, const struct gc_mark *gc)
+{
+	output_text(output, "{\"type\":\"GcprofPause\",\"pause\":");
+	output_milliseconds(output, gc->closed.pause_ns);
+	output_text(output, "}");
+}
+
+static void put_call_data(struct firefox *firefox, const struct call_row *call)
+{
+	struct output *output = firefox->job.output;
+	bool failed = call->result < 0 && call->result >= -ERRNO_MAX;
+	const char *name = failed ? strerrorname_np((int)-call->result) : NULL;
+
+	output_text(output, "{\"type\":\"GcprofSyscall\"");
+	if (!(call->flags & SYSCALL_UNFINISHED))
+		output_format(output, ",\"result\":\"%" PRId64 "%s%s\"", call->result,
+			      name ? " " : "", name ? name : "");
+	output_format(output, ",\"arguments\":\"0x%" PRIx64 ", 0x%" PRIx64 ", 0x%" PRIx64 "\"",
+		      call->args[0], call->args[1], call->args[2]);
+	if (call->gc_ns) {
+		output_text(output, ",\"inGC\":");
+		output_milliseconds(output, call->gc_ns);
+	}
+	if (call->flags & SYSCALL_COLLECTOR)
+		output_text(output, ",\"by\":\"the collector\"");
+	if (tree_node(&firefox->pass->tree, call->stack)) {
+		output_text(output, ",\"cause\":{\"time\":");
+		output_milliseconds(output, firefox_time(firefox, call->end - call->duration));
+		output_format(output, ",\"stack\":%" PRIu32 "}",
+			      firefox_stack(firefox, call->stack));
+	}
+	output_text(output, "}");
+}
+
+static void put_mark_data(struct firefox *firefox, const struct mark *mark)
+{
+	struct output *output = firefox->job.output;
+	const uint64_t *values = mark->values;
+	const struct loss_state *loss;
+
+	switch (mark->kind) {
+	case MARK_PHASE:
+		output_format(output, "{\"type\":\"GcprofPhase\",\"heap\":%" PRIu64 "}", values[1]);
+		break;
+	case MARK_PERIOD:
+		output_format(output,
+			      "{\"type\":\"GcprofPeriod\",\"before\":%" PRIu64
+			      ",\"period\":%" PRIu64 ",\"why\":\"%s\"}",
+			      values[0], values[1], period_reason(values[2]));
+		break;
+	case MARK_LOSS:
+		loss = &firefox->pass->streams.losses[values[0]];
+		output_format(output,
+			      "{\"type\":\"GcprofLoss\",\"count\":%" PRIu64 ",\"total\":%" PRIu64
+			      ",\"what\":",
+			      values[1], values[2]);
+		output_number(output, firefox_string(firefox, loss->text ? loss->text : "unknown"));
+		output_text(output, "}");
+		break;
+	}
+}
+
+/* --- columns --------------------------------------------------------------------- */
+
+typedef void visit_marker(struct firefox *firefox, struct output *output,
+			  const struct markers *markers, const struct marker *marker);
+
+static void put_data(struct firefox *firefox, struct output *output, const struct markers *markers,
+		     const struct marker *marker)
+{
+	switch (marker->kind) {
+	case SHOW_CALL:
+		put_call_data(firefox, &markers->calls[marker->index]);
+		break;
+	case SHOW_GC:
+		put_gc_data(output, &firefox->gcs[marker->index]);
+		break;
+	case SHOW_HEAP:
+		put_heap_data(output, &firefox->gcs[marker->index]);
+		break;
+	case SHOW_PAUSE:
+		put_pause_data(output, &firefox->gcs[marker->index]);
+		break;
+	case SHOW_MARK:
+		put_mark_data(firefox, &firefox->marks[marker->index]);
+		break;
+	}
+}
+
+static const char *call_name(const struct firefox *firefox, uint64_t number)
+{
+	const uint64_t *row = map_get(firefox->call_names, &number);
+
+	return row ? firefox->pass->model->syscalls[*row - 1].name : "system call";
+}
+
+/* The front end colours the names that Gecko gives to its collections. */
+static const char *name_of(const struct firefox *firefox, const struct markers *markers,
+			   const struct marker *marker)
+{
+	uint64_t kind;
+
+	switch (marker->kind) {
+	case SHOW_CALL:
+		return call_name(firefox, markers->calls[marker->index].number);
+	case SHOW_GC:
+		kind = firefox->gcs[marker->index].end.kind;
+		return kind == GCPROF_GC_MINOR  ? "GCMinor"
+		       : kind == GCPROF_GC_STEP ? "GCSlice"
+						: "GCMajor";
+	case SHOW_HEAP:
+		return "Heap after GC";
+	case SHOW_PAUSE:
+		return "GC pause";
+	case SHOW_MARK:
+		break;
+	}
+	switch (firefox->marks[marker->index].kind) {
+	case MARK_PHASE:
+		return phase_name(firefox->marks[marker->index].values[0]);
+	case MARK_PERIOD:
+		return "Sampling period";
+	case MARK_LOSS:
+		break;
+	}
+	switch (firefox->pass->streams.losses[firefox->marks[marker->index].values[0]].severity) {
+	case 2:
+		return "Cut short";
+	case 3:
+		return "Held back";
+	}
+	return "Lost data";
+}
+
+static void put_name(struct firefox *firefox, struct output *output, const struct markers *markers,
+		     const struct marker *marker)
+{
+	output_number(output, firefox_string(firefox, name_of(firefox, markers, marker)));
+}
+
+static void put_start(struct firefox *firefox, struct output *output, const struct markers *markers,
+		      const struct marker *marker)
+{
+	(void)markers;
+	output_milliseconds(output, firefox_time(firefox, marker->start));
+}
+
+static bool is_instant(const struct firefox *firefox, const struct marker *marker)
+{
+	return marker->kind == SHOW_HEAP ||
+	       (marker->kind == SHOW_MARK && firefox->marks[marker->index].kind != MARK_PHASE);
+}
+
+static void put_end(struct firefox *firefox, struct output *output, const struct markers *markers,
+		    const struct marker *marker)
+{
+	(void)markers;
+	if (is_instant(firefox, marker))
+		output_text(output, "null");
+	else
+		output_milliseconds(output, firefox_time(firefox, marker->end));
+}
+
+/* 0: a moment; 1: from start to end. */
+static void put_phase(struct firefox *firefox, struct output *output, const struct markers *markers,
+		      const struct marker *marker)
+{
+	(void)markers;
+	output_number(output, !is_instant(firefox, marker));
+}
+
+static void put_category(struct firefox *firefox, struct output *output,
+			 const struct markers *markers, const struct marker *marker)
+{
+	bool gc = marker->kind != SHOW_CALL && marker->kind != SHOW_MARK;
+
+	(void)markers;
+	if (marker->kind == SHOW_MARK)
+		gc = firefox->marks[marker->index].kind == MARK_PHASE;
+	output_number(output, marker->kind == SHOW_CALL ? CATEGORY_KERNEL
+			      : gc                      ? CATEGORY_GC
+							: CATEGORY_OTHER);
+}
+
+static void put_column(struct firefox *firefox, const struct markers *markers, const char *name,
+		       visit_marker *visit)
+{
+	struct column column = {firefox->job.output, false};
+
+	output_format(column.output, "\"%s\":[", name);
+	for (size_t i = 0; i < markers->count; i++)
+		visit(firefox, column_cell(&column), markers, &markers->items[i]);
+	output_text(column.output, "],\n");
+}
+
+int firefox_put_markers(struct firefox *firefox, size_t track)
+{
+	struct markers markers = {0};
+	int error = gather(firefox, track, &markers);
+
+	if (!error) {
+		output_text(firefox->job.output, "\"markers\":{\n");
+		put_column(firefox, &markers, "data", put_data);
+		put_column(firefox, &markers, "name", put_name);
+		put_column(firefox, &markers, "startTime", put_start);
+		put_column(firefox, &markers, "endTime", put_end);
+		put_column(firefox, &markers, "phase", put_phase);
+		put_column(firefox, &markers, "category", put_category);
+		output_format(firefox->job.output, "\"length\":%zu}", markers.count);
+	}
+	free(markers.items);
+	free(markers.calls);
+	return error;
+}

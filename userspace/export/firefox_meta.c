@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* firefox_meta.c: what the Firefox export says of itself and of the recording. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "firefox.h"
+
+enum { VISIBLE_MAX = 40 }; /* tracks that are shown at first */
+
+/* --- "More info" ------------------------------------------------------------------- */
+
+static void put_entry(struct column *column, const char *label, const char *text)
+{
+	struct output *output = column_cell(column);
+
+	output_text(output, "{\"label\":");
+	output_string(output, label);
+	output_text(output, ",\"format\":\"string\",\"value\":");
+	output_string(output, text ? text : "unknown");
+	output_text(output, "}");
+}
+
+static void put_bytes(struct column *column, const char *label, double bytes)
+{
+	struct output *output = column_cell(column);
+
+	output_text(output, "{\"label\":");
+	output_string(output, label);
+	output_format(output, ",\"format\":\"bytes\",\"value\":%.0f}", bytes);
+}
+
+static void put_count(struct column *column, const char *label, uint64_t count)
+{
+	struct output *output = column_cell(column);
+
+	output_text(output, "{\"label\":");
+	output_string(output, label);
+	output_format(output, ",\"format\":\"integer\",\"value\":%" PRIu64 "}", count);
+}
+
+static struct column begin_group(struct column *groups, const char *label)
+{
+	struct output *output = column_cell(groups);
+
+	output_format(output, "{\"label\":\"%s\",\"entries\":[", label);
+	return (struct column){output, false};
+}
+
+static void put_recording(struct column *groups, const struct model *model)
+{
+	const struct model_run *run = &model->run;
+	struct column entries = begin_group(groups, "Recording");
+
+	put_entry(&entries, "Recorded by", run->tool);
+	put_entry(&entries, "Host", run->host);
+	put_entry(&entries, "Kernel", run->kernel);
+	put_count(&entries, "Timer samples a second", run->frequency);
+	put_count(&entries, "Timer samples", model->cpu.samples);
+	put_bytes(&entries, "Mean distance of allocation samples", (double)model->alloc.period);
+	if (model->alloc.period_max > model->alloc.period_min)
+		put_bytes(&entries, "Longest distance in force", (double)model->alloc.period_max);
+	put_count(&entries, "Allocation samples", model->alloc.samples);
+	put_bytes(&entries, "Allocated, estimated", model->alloc.bytes.value);
+	put_bytes(&entries, "At least (95 %)", model->alloc.bytes.low);
+	put_bytes(&entries, "At most (95 %)", model->alloc.bytes.high);
+	if (model->state != PROFILE_COMPLETE)
+		put_entry(&entries, "The profile", "is not whole: its end is missing or damaged");
+	output_text(entries.output, "]}");
+}
+
+static void put_streams(struct column *groups, const struct model *model)
+{
+	struct column entries = begin_group(groups, "Streams");
+
+	for (size_t i = 0; i < model->n_streams; i++) {
+		const struct model_stream *stream = &model->streams[i];
+		char text[128];
+
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " events, %" PRIu64 " lost, %" PRIu64 " cut, %" PRIu64
+			 " held back",
+			 stream->events, stream->lost, stream->cut, stream->held);
+		if (stream->attached)
+			put_entry(&entries, stream->name, text);
+		else
+			put_entry(&entries, stream->name,
+				  stream->why_not ? stream->why_not : "not recorded");
+	}
+	output_text(entries.output, "]}");
+}
+
+static void put_losses(struct column *groups, const struct model *model)
+{
+	struct column entries = begin_group(groups, "Losses");
+
+	for (size_t i = 0; i < model->n_losses; i++)
+		put_count(&entries, model->losses[i].text, model->losses[i].count);
+	if (!model->n_losses)
+		put_entry(&entries, "Nothing", "was lost");
+	output_text(entries.output, "]}");
+}
+
+static void put_extra(struct firefox *firefox)
+{
+	const struct model *model = firefox->pass->model;
+	struct column groups = {firefox->job.output, false}, entries;
+
+	output_text(groups.output, "\"extra\":[");
+	put_recording(&groups, model);
+	put_streams(&groups, model);
+	put_losses(&groups, model);
+	entries = begin_group(&groups, "This file");
+	put_entry(&entries, "Left out", *firefox->job.note ? firefox->job.note : "nothing");
+	output_text(groups.output, "]}],\n");
+}
+
+/* --- which tracks are shown --------------------------------------------------------- */
+
+static int busiest_first(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* The number of rows from which on a track is shown. */
+static uint64_t visible_rows(const struct firefox *firefox)
+{
+	uint64_t *rows, limit = 0;
+
+	if (firefox->n_tracks <= VISIBLE_MAX)
+		return 0;
+	rows = calloc(firefox->n_tracks, sizeof(*rows));
+	if (!rows)
+		return UINT64_MAX;
+	for (size_t i = 0; i < firefox->n_tracks; i++)
+		rows[i] = firefox->tracks[i].rows;
+	qsort(rows, firefox->n_tracks, sizeof(*rows), busiest_first);
+	limit = rows[VISIBLE_MAX - 1];
+	free(rows);
+	return limit;
+}
+
+/* The thread with most timer samples. */
+static size_t selected_track(const struct firefox *firefox)
+{
+	uint64_t most = 0, rows;
+	size_t selected = 0;
+
+	for (size_t i = 0; i < firefox->n_tracks; i++) {
+		rows = firefox->threads[firefox->tracks[i].thread].cpu.rows;
+		if (!firefox->tracks[i].thread || rows <= most)
+			continue;
+		most = rows;
+		selected = i;
+	}
+	return selected;
+}
+
+static void put_visible(struct firefox *firefox)
+{
+	struct column column = {firefox->job.output, false};
+	uint64_t rows = visible_rows(firefox), shown = 0;
+	size_t selected = selected_track(firefox);
+
+	output_text(column.output, "\"initialVisibleThreads\":[");
+	for (size_t i = 0; i < firefox->n_tracks; i++) {
+		bool busy = firefox->tracks[i].rows >= rows && shown < VISIBLE_MAX;
+
+		if (!busy && i != selected)
+			continue;
+		shown++;
+		output_number(column_cell(&column), i);
+	}
+	output_format(column.output, "],\"initialSelectedThreads\":[%zu],\n", selected);
+}
+
+/* --- meta ---------------------------------------------------------------------------- */
+
+static void put_text(struct output *output, const char *key, const char *text)
+{
+	output_format(output, "\"%s\":", key);
+	output_string(output, text ? text : "");
+	output_text(output, ",\n");
+}
+
+/* The command, as one text; too long a one is cut at a word. */
+static void put_command(struct output *output, const struct model_run *run)
+{
+	char text[4096] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < run->n_command; i++) {
+		size_t length = strlen(run->command[i]);
+
+		if (used + length + 2 > sizeof(text))
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
+					 run->command[i]);
+	}
+	put_text(output, "arguments", text);
+}
+
+static void put_host(struct output *output, const struct model_run *run)
+{
+	const char *slash = run->n_command ? strrchr(run->command[0], '/') : NULL;
+	uint64_t cpus = run->cpus ? strtoull(run->cpus, NULL, 10) : 0;
+
+	put_text(output, "product",
+		 !run->n_command     ? "gcprof"
+		 : slash && slash[1] ? slash + 1
+				     : run->command[0]);
+	put_text(output, "oscpu", run->kernel);
+	put_text(output, "CPUName", run->cpu_model);
+	if (cpus && cpus < 1 << 20)
+		output_format(output, "\"logicalCPUs\":%" PRIu64 ",", cpus);
+	put_command(output, run);
+}
+
+void firefox_put_meta(struct firefox *firefox)
+{
+	const struct model_run *run = &firefox->pass->model->run;
+	struct output *output = firefox->job.output;
+	bool one_kind = !firefox->layout.managed || !firefox->layout.native;
+
+	output_text(output, "\"meta\":{\n\"version\":24,\"preprocessedProfileVersion\":66,"
+			    "\"processType\":0,\"stackwalk\":1,\"debug\":false,"
+			    "\"symbolicated\":true,\"sourceCodeIsNotOnSearchfox\":true,"
+			    "\"keepProfileThreadOrder\":true,\"importedFrom\":\"gcprof\","
+			    "\"platform\":\"X11\",\n");
+	output_format(output, "\"usesOnlyOneStackType\":%s,\"interval\":%.6f,\"startTime\":",
+		      one_kind ? "true" : "false",
+		      run->frequency ? 1e3 / (double)run->frequency : 1.0);
+	output_milliseconds(output, run->realtime);
+	output_text(output, ",\"profilingStartTime\":0,\"profilingEndTime\":");
+	output_milliseconds(output, run->duration);
+	output_text(output, ",\n\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
+			    "\"threadCPUDelta\":\"ns\"},\n");
+	put_host(output, run);
+	put_visible(firefox);
+	put_extra(firefox);
+	firefox_put_categories(output);
+	firefox_put_marker_schema(output);
+	output_text(output, "},\n");
+}

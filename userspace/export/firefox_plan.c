@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* firefox_plan.c: which tracks there are, and what is left out so that the file can be opened. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "firefox.h"
+
+/* Bytes of JSON that a row takes at most; see those who write them. */
+enum {
+	CPU_BYTES = 56,
+	ALLOC_BYTES = 60,
+	DEATH_BYTES = 60,
+	CALL_BYTES = 360,
+	GC_BYTES = 1200, /* with its points on the graphs */
+	MARK_BYTES = 700,
+	STACK_BYTES = 24,
+	FRAME_BYTES = 70,
+	FUNCTION_BYTES = 80,
+	TRACK_BYTES = 1200,
+	FIXED_BYTES = 32 << 10,
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct ff_track *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	/* The allocations of a process stand behind its threads, its first thread before. */
+	if (!x->thread != !y->thread)
+		return x->thread ? -1 : 1;
+	if (x->main != y->main)
+		return x->main ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static int add_track(struct firefox *firefox, size_t *capacity, const struct ff_track *track)
+{
+	if (array_reserve(&firefox->tracks, capacity, firefox->n_tracks, sizeof(*track)) < 0)
+		return -ENOMEM;
+	firefox->tracks[firefox->n_tracks++] = *track;
+	return 0;
+}
+
+static uint64_t rows_of(const struct firefox *firefox, uint64_t id)
+{
+	const struct ff_thread *thread;
+
+	if (id >= firefox->threads_capacity)
+		return 0;
+	thread = &firefox->threads[id];
+	return thread->cpu.rows + thread->allocs.rows + thread->calls.rows +
+	       (thread->first_gc || thread->first_mark);
+}
+
+/* Marks and collections by thread and process. */
+static void chain(struct firefox *firefox)
+{
+	const struct tasks *tasks = &firefox->pass->tasks;
+
+	for (uint32_t i = 1; i < firefox->n_gcs; i++) {
+		struct gc_mark *gc = &firefox->gcs[i];
+
+		gc->next = firefox->threads[gc->end.thread].first_gc;
+		firefox->threads[gc->end.thread].first_gc = i;
+		gc->next_of_process = firefox->processes[gc->process].first_gc;
+		firefox->processes[gc->process].first_gc = i;
+	}
+	for (uint32_t i = 1; i < firefox->n_marks; i++) {
+		struct mark *mark = &firefox->marks[i];
+
+		if (!mark->thread || !tasks_find_thread(tasks, mark->thread))
+			mark->thread = 0;
+		mark->next = firefox->threads[mark->thread].first_mark;
+		firefox->threads[mark->thread].first_mark = i;
+	}
+}
+
+int firefox_plan_tracks(struct firefox *firefox)
+{
+	const struct tasks *tasks = &firefox->pass->tasks;
+	size_t capacity = 0;
+
+	if (array_reserve(&firefox->threads, &firefox->threads_capacity, tasks->threads.limit,
+			  sizeof(*firefox->threads)) < 0 ||
+	    array_reserve(&firefox->processes, &firefox->processes_capacity, tasks->processes.limit,
+			  sizeof(*firefox->processes)) < 0)
+		return -ENOMEM;
+	chain(firefox);
+	for (uint64_t id = 1; id < tasks->threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(tasks, id);
+		struct ff_track track = {.thread = id, .rows = rows_of(firefox, id)};
+
+		/* A profile without any thread cannot be opened. */
+		if (!thread || (!track.rows && id != 1))
+			continue;
+		track.process = thread->process;
+		track.main = thread->tid == tasks_find_process(tasks, thread->process)->pid;
+		if (add_track(firefox, &capacity, &track) < 0)
+			return -ENOMEM;
+	}
+	for (uint64_t id = 1; id < tasks->processes.limit; id++) {
+		struct ff_track track = {.process = id, .rows = firefox->processes[id].allocs.rows};
+
+		if (track.rows && add_track(firefox, &capacity, &track) < 0)
+			return -ENOMEM;
+	}
+	if (!firefox->n_tracks && add_track(firefox, &capacity, &(struct ff_track){0}) < 0)
+		return -ENOMEM;
+	qsort(firefox->tracks, firefox->n_tracks, sizeof(*firefox->tracks), by_place);
+	return 0;
+}
+
+size_t firefox_main_track(const struct firefox *firefox, uint64_t process)
+{
+	size_t low = 0, high = firefox->n_tracks;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (firefox->tracks[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < firefox->n_tracks ? low : 0;
+}
+
+static uint64_t names_size(const struct firefox *firefox)
+{
+	const struct functions *functions = &firefox->pass->functions;
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < functions->n_rows; i++) {
+		const struct model_function *row = &functions->rows[i];
+
+		size += 2 * strlen(row->name) + 8;
+		size += row->module ? strlen(row->module) : 0;
+		size += row->file ? strlen(row->file) : 0;
+	}
+	for (uint32_t i = 0; i < firefox->layout.n_types; i++)
+		size += 2 * strlen(firefox->layout.type_names[i]) + 8;
+	return size;
+}
+
+static uint64_t tables_size(const struct firefox *firefox)
+{
+	const struct layout *layout = &firefox->layout;
+	const struct tasks *tasks = &firefox->pass->tasks;
+
+	return FIXED_BYTES + names_size(firefox) + layout->n_stacks * (uint64_t)STACK_BYTES +
+	       layout->n_frames * (uint64_t)FRAME_BYTES +
+	       firefox->pass->functions.n_rows * (uint64_t)FUNCTION_BYTES +
+	       (tasks->threads.limit + tasks->processes.limit) * TRACK_BYTES;
+}
+
+/* Gives each of the needs its share of the room: those that need least get all they need. */
+static void share_out(const uint64_t *needs, uint64_t *shares, size_t count, uint64_t room)
+{
+	bool settled[8] = {false};
+
+	for (size_t left = count; left; left--) {
+		size_t least = count;
+
+		for (size_t i = 0; i < count; i++)
+			if (!settled[i] && (least == count || needs[i] < needs[least]))
+				least = i;
+		shares[least] = needs[least] < room / left ? needs[least] : room / left;
+		room -= shares[least];
+		settled[least] = true;
+	}
+}
+
+static uint64_t keep_of(uint64_t need, uint64_t share)
+{
+	if (need <= share)
+		return 1;
+	return share ? (need + share - 1) / share : UINT64_MAX;
+}
+
+/* The longest calls that fit. */
+static void choose_calls(struct firefox *firefox, uint64_t share)
+{
+	struct thinning *thin = &firefox->thin;
+	uint64_t room = share / CALL_BYTES;
+	uint32_t bucket = SYSCALL_BUCKETS;
+
+	while (bucket && firefox->calls_by_duration[bucket - 1] <= room) {
+		room -= firefox->calls_by_duration[--bucket];
+		thin->calls_kept += firefox->calls_by_duration[bucket];
+	}
+	thin->call_min_ns = bucket == SYSCALL_BUCKETS ? UINT64_MAX : syscall_bucket_floor(bucket);
+}
+
+static int by_pause(const void *a, const void *b)
+{
+	const struct gc_mark *x = a, *y = b;
+
+	if (x->closed.pause_ns != y->closed.pause_ns)
+		return x->closed.pause_ns < y->closed.pause_ns ? 1 : -1;
+	return x->end.time < y->end.time ? -1 : x->end.time > y->end.time;
+}
+
+/* Collections and marks first: they are few in all but strange profiles. */
+static void choose_marks(struct firefox *firefox, uint64_t room)
+{
+	uint64_t gcs = room / 2 / GC_BYTES, marks = room / 4 / MARK_BYTES;
+
+	if (firefox->n_gcs - 1 > gcs) {
+		qsort(firefox->gcs + 1, firefox->n_gcs - 1, sizeof(*firefox->gcs), by_pause);
+		firefox->gcs_dropped += firefox->n_gcs - 1 - gcs;
+		firefox->n_gcs = gcs + 1;
+	}
+	if (firefox->n_marks - 1 > marks) {
+		firefox->marks_dropped += firefox->n_marks - 1 - marks;
+		firefox->n_marks = marks + 1;
+	}
+}
+
+static void tell(struct firefox *firefox)
+{
+	const struct thinning *thin = &firefox->thin;
+	char *note = firefox->job.note;
+	size_t size = sizeof(firefox->job.note), used = 0;
+
+	if (thin->cpu_keep > 1)
+		used += (size_t)snprintf(note + used, size - used,
+					 "one of %llu timer samples is shown; ",
+					 (unsigned long long)thin->cpu_keep);
+	if (thin->alloc_keep > 1)
+		used += (size_t)snprintf(note + used, size - used,
+					 "one of %llu sampled allocations is shown; ",
+					 (unsigned long long)thin->alloc_keep);
+	if (thin->calls_kept < firefox->n_calls)
+		used += (size_t)snprintf(note + used, size - used,
+					 "the longest %llu of %llu system calls are shown; ",
+					 (unsigned long long)thin->calls_kept,
+					 (unsigned long long)firefox->n_calls);
+	if (firefox->gcs_dropped)
+		used += (size_t)snprintf(note + used, size - used,
+					 "%llu of the shortest collections are left out; ",
+					 (unsigned long long)firefox->gcs_dropped);
+	if (firefox->marks_dropped)
+		used += (size_t)snprintf(note + used, size - used,
+					 "%llu other events are left out; ",
+					 (unsigned long long)firefox->marks_dropped);
+	if (used)
+		snprintf(note + used, size - used,
+			 "all of it would be too large to open (weights make up for it)");
+}
+
+int firefox_plan_size(struct firefox *firefox)
+{
+	struct thinning *thin = &firefox->thin;
+	uint64_t limit = firefox->job.options.limit, used = tables_size(firefox);
+	uint64_t needs[3], shares[3];
+
+	if (used > limit)
+		return -EFBIG;
+	choose_marks(firefox, limit - used);
+	used += (firefox->n_gcs - 1) * GC_BYTES + (firefox->n_marks - 1) * MARK_BYTES;
+	/* Each allocation stands in the list of its thread and in that of its process. */
+	needs[0] = firefox->n_cpu * CPU_BYTES;
+	needs[1] = firefox->n_allocs * 2 * ALLOC_BYTES + firefox->n_deaths * DEATH_BYTES;
+	needs[2] = firefox->n_calls * CALL_BYTES;
+	share_out(needs, shares, 3, limit - used);
+	thin->cpu_keep = keep_of(needs[0], shares[0]);
+	thin->alloc_keep = keep_of(needs[1], shares[1]);
+	choose_calls(firefox, shares[2]);
+	tell(firefox);
+	return 0;
+}
+
+/* Spreads the objects that are kept evenly, whatever rhythm the program has. */
+bool firefox_keeps_object(const struct firefox *firefox, uint64_t number)
+{
+	uint64_t keep = firefox->thin.alloc_keep, mixed = number;
+
+	if (keep <= 1)
+		return true;
+	mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (mixed ^ mixed >> 31) % keep == 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* output.h: writes an export, packed if need be; knows how JSON is spelt. */
+/*
+ * Not thread-safe. After the first failure nothing more is written, and
+ * output_close() tells it: callers need not look at every call.
+ */
+#ifndef GCPROF_OUTPUT_H
+#define GCPROF_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct output;
+struct sink;
+
+/* Takes over the sink, also when it fails. */
+int output_create(struct sink *sink, bool packed, struct output **out);
+
+void output_bytes(struct output *output, const void *data, size_t size);
+void output_text(struct output *output, const char *text);
+void output_format(struct output *output, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void output_number(struct output *output, uint64_t number);
+void output_integer(struct output *output, int64_t number);
+
+/* A JSON number: nanoseconds as milliseconds, exactly. */
+void output_milliseconds(struct output *output, uint64_t ns);
+
+/* A JSON string, quotes included; bytes that are no UTF-8 become U+FFFD. NULL: null. */
+void output_string(struct output *output, const char *text);
+
+/* Remembers a failure of whoever produces what is written. */
+void output_fail(struct output *output, int error);
+
+/* Bytes before packing. */
+uint64_t output_size(const struct output *output);
+
+/* Writes what is left, closes the sink and frees. NULL is allowed. The first error. */
+int output_close(struct output *output);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pprof.c: exports to pprof: one profile with allocation, memory in use, CPU and collection time.
+ */
+#include "pprof.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *type, *unit;
+} values[PPROF_VALUES] = {
+	[PPROF_ALLOC_OBJECTS] = {"alloc_objects", "count"},
+	[PPROF_ALLOC_SPACE] = {"alloc_space", "bytes"},
+	[PPROF_INUSE_OBJECTS] = {"inuse_objects", "count"},
+	[PPROF_INUSE_SPACE] = {"inuse_space", "bytes"},
+	[PPROF_CPU] = {"cpu", "nanoseconds"},
+	[PPROF_GC_TIME] = {"gc_time", "nanoseconds"},
+};
+
+/* --- while the profile is read ------------------------------------------------------ */
+
+static struct pprof_sum *sum_of(struct pprof *pprof, const struct pprof_key *key)
+{
+	bool added;
+	uint64_t *index = map_put(pprof->index, key, &added);
+
+	if (!index || array_reserve(&pprof->sums, &pprof->sums_capacity, pprof->n_sums,
+				    sizeof(*pprof->sums)) < 0)
+		return NULL;
+	if (added) {
+		*index = pprof->n_sums;
+		pprof->sums[pprof->n_sums++].key = *key;
+	}
+	return &pprof->sums[*index];
+}
+
+static uint32_t known_stack(const struct pass *pass, uint64_t stack)
+{
+	return tree_node(&pass->tree, stack) ? (uint32_t)stack : 0;
+}
+
+static int take_cpu(struct pprof *pprof, const struct pass *pass, const struct record_cpu *record)
+{
+	struct pprof_key key = {known_stack(pass, record->stack), (uint32_t)record->thread, 0, 0};
+	struct pprof_sum *sum = sum_of(pprof, &key);
+
+	if (!sum)
+		return -ENOMEM;
+	sum->values[PPROF_CPU]++;
+	return 0;
+}
+
+static int take_alloc(struct pprof *pprof, struct pass *pass, const struct record_alloc *record)
+{
+	uint32_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	double p = sample_probability(record->size, record->period);
+	int64_t type = type_table_number(&pass->types, process, record->type);
+	struct pprof_key key = {known_stack(pass, record->stack), (uint32_t)record->thread,
+				(uint32_t)type, 1};
+	struct pprof_sum *sum = type < 0 ? NULL : sum_of(pprof, &key);
+
+	if (!sum)
+		return -ENOMEM;
+	sum->values[PPROF_ALLOC_OBJECTS] += 1 / p;
+	sum->values[PPROF_ALLOC_SPACE] += (double)record->size / p;
+	return 0;
+}
+
+static int record(struct model_observer *observer, struct pass *pass, const struct record *event)
+{
+	struct pprof *pprof = (struct pprof *)observer;
+
+	if (event->kind == RECORD_cpu)
+		return take_cpu(pprof, pass, &event->cpu);
+	if (event->kind == RECORD_alloc)
+		return take_alloc(pprof, pass, &event->alloc);
+	return 0;
+}
+
+/* --- once it is complete ------------------------------------------------------------- */
+
+/* In use is what became old and is not known to have died: the same that the report calls live. */
+static int add_live(struct pprof *pprof, const struct pass *pass)
+{
+	const struct samples *samples = &pass->samples;
+
+	for (size_t i = 1; i < samples->count; i++) {
+		const struct sample *sample = &samples->items[i];
+		struct pprof_key key = {pass->tree.costs[sample->cost].stack, sample->thread,
+					sample->type, 1};
+		struct pprof_sum *sum;
+
+		if (!sample->process || !sample->old)
+			continue;
+		sum = sum_of(pprof, &key);
+		if (!sum)
+			return -ENOMEM;
+		sum->values[PPROF_INUSE_OBJECTS] += 1 / (double)sample->probability;
+		sum->values[PPROF_INUSE_SPACE] += sample->bytes;
+	}
+	return 0;
+}
+
+static void put_sample(struct pprof *pprof, const struct pass *pass, const struct pprof_sum *sum,
+		       Perftools__Profiles__Label **labels, size_t n_labels)
+{
+	PprofProfile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+	Perftools__Profiles__Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
+	Perftools__Profiles__Sample *samples[] = {&sample};
+	uint64_t locations[STACK_NODES_MAX + 1];
+	int64_t numbers[PPROF_VALUES];
+	uint32_t stack = sum->key.stack;
+	bool any = false;
+
+	if (sum->key.allocates)
+		stack = functions_allocating(pass, stack);
+	for (const struct stack *node = tree_node(&pass->tree, stack); node;
+	     node = tree_node(&pass->tree, node->parent))
+		locations[sample.n_location_id++] = node->frame;
+	for (int i = 0; i < PPROF_VALUES; i++) {
+		numbers[i] = llround(sum->values[i]);
+		any |= numbers[i] != 0;
+	}
+	sample.location_id = locations;
+	sample.value = numbers;
+	sample.n_value = PPROF_VALUES;
+	sample.label = labels;
+	sample.n_label = n_labels;
+	profile.sample = samples;
+	profile.n_sample = 1;
+	if (any)
+		pprof_put(pprof, &profile);
+}
+
+static void put_sum(struct pprof *pprof, const struct pass *pass, const struct pprof_sum *sum)
+{
+	const struct thread *thread = tasks_find_thread(&pass->tasks, sum->key.thread);
+	Perftools__Profiles__Label labels[3], *list[] = {&labels[0], &labels[1], &labels[2]};
+	size_t count = 2;
+
+	for (size_t i = 0; i < 3; i++)
+		perftools__profiles__label__init(&labels[i]);
+	labels[0].key = pprof_string(pprof, "thread");
+	labels[0].str = pprof_string(pprof, thread->name ? thread->name : "(no name)");
+	labels[1].key = pprof_string(pprof, "tid");
+	labels[1].num = (int64_t)thread->tid;
+	if (sum->key.type) {
+		labels[2].key = pprof_string(pprof, "type");
+		labels[2].str = pprof_string(pprof, pass->types.items[sum->key.type].name);
+		count = 3;
+	}
+	put_sample(pprof, pass, sum, list, count);
+}
+
+/* Collections are charged to stacks; which thread or type paid is not kept. */
+static void put_gc_time(struct pprof *pprof, const struct pass *pass)
+{
+	struct pprof_sum rest = {.values = {[PPROF_GC_TIME] = pass->model->gc.no_samples_ns}};
+
+	for (size_t i = 0; i < pass->tree.n_costs; i++) {
+		struct pprof_sum sum = {.key = {.stack = pass->tree.costs[i].stack, .allocates = 1},
+					.values = {[PPROF_GC_TIME] = pass->tree.costs[i].gc_ns}};
+
+		put_sample(pprof, pass, &sum, NULL, 0);
+	}
+	put_sample(pprof, pass, &rest, NULL, 0);
+}
+
+static void put_head(struct pprof *pprof, const struct model *model)
+{
+	Perftools__Profiles__ValueType types[PPROF_VALUES], *list[PPROF_VALUES];
+	PprofProfile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+	uint64_t frequency = model->run.frequency;
+	int64_t comment;
+
+	/* The table of strings has to begin with an empty one. */
+	pprof_string(pprof, "");
+	for (int i = 0; i < PPROF_VALUES; i++) {
+		perftools__profiles__value_type__init(&types[i]);
+		types[i].type = pprof_string(pprof, values[i].type);
+		types[i].unit = pprof_string(pprof, values[i].unit);
+		list[i] = &types[i];
+	}
+	comment = pprof_string(pprof, "recorded by gcprof; allocations are unbiased estimates");
+	profile.sample_type = list;
+	profile.n_sample_type = PPROF_VALUES;
+	profile.default_sample_type = types[PPROF_CPU].type;
+	profile.period_type = &types[PPROF_CPU];
+	profile.period = frequency ? llround(1e9 / (double)frequency) : 0;
+	profile.time_nanos = (int64_t)model->run.realtime;
+	profile.duration_nanos = (int64_t)model->run.duration;
+	profile.comment = &comment;
+	profile.n_comment = 1;
+	pprof_put(pprof, &profile);
+}
+
+static int finish(struct model_observer *observer, struct pass *pass)
+{
+	struct pprof *pprof = (struct pprof *)observer;
+	uint64_t frequency = pass->model->run.frequency;
+	double tick = frequency ? 1e9 / (double)frequency : 0;
+	int error = add_live(pprof, pass);
+
+	if (error)
+		return error;
+	put_head(pprof, pass->model);
+	pprof_put_tables(pprof, pass);
+	for (size_t i = 0; i < pprof->n_sums; i++) {
+		pprof->sums[i].values[PPROF_CPU] *= tick;
+		put_sum(pprof, pass, &pprof->sums[i]);
+	}
+	put_gc_time(pprof, pass);
+	return 0;
+}
+
+static void free_job(struct export_job *job)
+{
+	struct pprof *pprof = (struct pprof *)job;
+
+	map_free(pprof->index);
+	map_free(pprof->strings);
+	free(pprof->sums);
+	buffer_free(&pprof->packed);
+	free(pprof);
+}
+
+static int create(struct export_job **out)
+{
+	struct pprof *pprof = calloc(1, sizeof(*pprof));
+
+	if (!pprof)
+		return -ENOMEM;
+	pprof->job.observer = (struct model_observer){record, finish};
+	pprof->job.free = free_job;
+	pprof->index = map_create(sizeof(struct pprof_key));
+	pprof->strings = map_create(MAP_STRING_KEYS);
+	if (!pprof->index || !pprof->strings) {
+		free_job(&pprof->job);
+		return -ENOMEM;
+	}
+	*out = &pprof->job;
+	return 0;
+}
+
+const struct exporter exporter_pprof = {
+	.name = "pprof",
+	.suffix = ".pb.gz",
+	.summary = "for go tool pprof: allocation, memory in use, CPU and collection time",
+	.packed = true,
+	.create = create,
+};
