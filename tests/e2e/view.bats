@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# view.bats: gcprof view serves a profile on the loopback address, and to nobody else.
+
+load common
+
+PROFILE=$BATS_TEST_DIRNAME/../golden/version1.gcprof
+
+teardown() {
+	[ -z "${VIEWER:-}" ] || kill "$VIEWER" 2>/dev/null || true
+}
+
+# Starts it and sets VIEWER, HOST_PORT and FILE_PATH from the address that it prints.
+view() {
+	"$GCPROF" view "$@" >address 2>view.log 3>&- &
+	VIEWER=$!
+	for _ in $(seq 100); do
+		[ -s address ] && break
+		sleep 0.05
+	done
+	local url
+	url=$(sed -nE 's|^https://profiler.firefox.com/from-url/http%3A%2F%2F||p' address)
+	url=${url//%3A/:}
+	url=${url//%2F//}
+	HOST_PORT=${url%%/*}
+	FILE_PATH=/${url#*/}
+	[ -n "$HOST_PORT" ]
+}
+
+# Sends a request and stores the answer, head and body apart.
+request() { # METHOD PATH HOST
+	exec 9<>"/dev/tcp/127.0.0.1/${HOST_PORT#*:}"
+	printf '%s %s HTTP/1.1\r\nHost: %s\r\nOrigin: https://profiler.firefox.com\r\n\r\n' "$1" "$2" "$3" >&9
+	cat <&9 >answer
+	exec 9>&-
+	sed '/^\r$/q' answer >top
+	tail -c "+$(($(wc -c <top) + 1))" answer >body
+}
+
+@test "the address leads to the export, and a signal ends it" {
+	view "$PROFILE"
+	request GET "$FILE_PATH" "$HOST_PORT"
+	grep -q '^HTTP/1.1 200 OK' top
+	grep -q '^Access-Control-Allow-Origin: https://profiler.firefox.com' top
+	"$GCPROF" export -o wanted.json.gz "$PROFILE"
+	cmp body wanted.json.gz
+	zcat body | jq -r -f "$ROOT/tests/e2e/firefox.jq" >faults
+	same faults "$(cat faults)" ""
+	kill -INT "$VIEWER"
+	wait "$VIEWER"
+	VIEWER=
+}
+
+@test "other paths and other hosts get nothing" {
+	view "$PROFILE"
+	request GET / "$HOST_PORT"
+	grep -q '^HTTP/1.1 404' top
+	[ ! -s body ]
+	request GET "$FILE_PATH" "evil.example:${HOST_PORT#*:}"
+	grep -q '^HTTP/1.1 404' top
+	request OPTIONS "$FILE_PATH" "$HOST_PORT"
+	grep -q '^HTTP/1.1 204' top
+	grep -q '^Access-Control-Allow-Private-Network: true' top
+}
+
+@test "a port that is taken is told" {
+	view "$PROFILE"
+	run "$GCPROF" view --port "${HOST_PORT#*:}" "$PROFILE"
+	same status "$status" 1
+	[[ $output == *"${HOST_PORT#*:}: Address already in use"* ]]
+}
+
+@test "mistakes are told" {
+	run "$GCPROF" view missing.data
+	same status "$status" 1
+	[[ $output == *'no such file'* ]]
+	run "$GCPROF" view one two
+	same status "$status" 2
+}

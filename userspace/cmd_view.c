@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_view.c: gcprof view: shows a profile in the Firefox Profiler. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "export/export.h"
+#include "export/serve.h"
+#include "profile/sink.h"
+#include "profile/source.h"
+#include "profile/status.h"
+#include "util/log.h"
+
+#define PROFILER "https://profiler.firefox.com"
+
+enum { SECRET_BYTES = 16, PATH_SIZE = 96 };
+
+struct view_arguments {
+	uint64_t port;
+};
+
+static const struct option_row rows[] = {
+	{"port", 'p', OPTION_NUMBER, offsetof(struct view_arguments, port), 1, 65535, "N",
+	 "port to serve it on, loopback only (default any free one)"},
+	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
+};
+
+/* A file without a name: it is gone when gcprof is. */
+static int open_nameless(void)
+{
+	const char *directory = getenv("TMPDIR");
+	int fd = open(directory && *directory ? directory : "/var/tmp",
+		      O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int convert(const char *file, int fd)
+{
+	struct export_request request = {
+		.exporter = &exporter_firefox, .options = {.limit = EXPORT_LIMIT}, .file = file};
+	struct export_result result;
+	struct source *source;
+	struct sink *sink;
+	int error = source_file_open(file, &source);
+
+	if (error)
+		return error;
+	error = sink_fd_create(fd, &sink);
+	if (error) {
+		source->close(source);
+		return error;
+	}
+	error = export_run(&request, source, sink, &result);
+	if (error)
+		return error;
+	if (*result.note)
+		log_warning("%s: %s", file, result.note);
+	if (result.state != PROFILE_COMPLETE)
+		log_warning("%s: %s", file, profile_state_text(result.state));
+	return 0;
+}
+
+/* A path that nobody can guess. */
+static int make_path(char path[PATH_SIZE])
+{
+	unsigned char secret[SECRET_BYTES];
+	int used = snprintf(path, PATH_SIZE, "/");
+
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return -EIO;
+	for (int i = 0; i < SECRET_BYTES; i++)
+		used += snprintf(path + used, PATH_SIZE - (size_t)used, "%02x", secret[i]);
+	snprintf(path + used, PATH_SIZE - (size_t)used, "/gcprof.json.gz");
+	return 0;
+}
+
+static void print_address(const struct served *served)
+{
+	printf(PROFILER "/from-url/http%%3A%%2F%%2F127.0.0.1%%3A%u", (unsigned)served->port);
+	for (const char *at = served->path; *at; at++)
+		printf(*at == '/' ? "%%2F" : "%c", *at);
+	printf("\n");
+	fflush(stdout);
+	log_info("open this address in a browser on this machine; Ctrl-C ends");
+}
+
+/* Readable once the user wants to end; a negative errno. */
+static int open_stop(void)
+{
+	sigset_t signals;
+	int fd;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+		return -errno;
+	fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int serve(int file, uint16_t wanted)
+{
+	struct served served = {.file = file, .origin = PROFILER};
+	int listener = serve_listen(wanted, &served.port), stop = -1, error;
+	char path[PATH_SIZE];
+	struct stat st;
+
+	if (listener < 0)
+		return listener;
+	served.path = path;
+	error = fstat(file, &st) < 0 ? -errno : make_path(path);
+	if (!error)
+		stop = open_stop();
+	if (!error && stop < 0)
+		error = stop;
+	if (!error) {
+		served.size = (uint64_t)st.st_size;
+		print_address(&served);
+		error = serve_run(listener, &served, stop);
+	}
+	if (stop >= 0)
+		close(stop);
+	close(listener);
+	return error;
+}
+
+static void explain(const char *file, int error)
+{
+	if (error == -ENOENT)
+		log_error("%s: no such file; 'gcprof record -- COMMAND' makes one", file);
+	else
+		log_error("%s: %s", file, profile_error_text(error));
+}
+
+static int run(int argc, char **argv)
+{
+	struct view_arguments arguments = {0};
+	int first = options_parse(&cmd_view, &arguments, argc, argv), file, error;
+	const char *name = first < argc ? argv[first < 0 ? 0 : first] : "gcprof.data";
+
+	if (first < 0 || argc - first > 1) {
+		if (first >= 0)
+			log_error("%s: one profile at a time", argv[first + 1]);
+		return EXIT_USAGE;
+	}
+	file = open_nameless();
+	if (file < 0) {
+		log_error("cannot make a temporary file: %s", strerror(-file));
+		return EXIT_FAILURE;
+	}
+	error = convert(name, file);
+	if (error) {
+		explain(name, error);
+	} else {
+		error = serve(file, (uint16_t)arguments.port);
+		if (error)
+			log_error("port %" PRIu64 ": %s", arguments.port, strerror(-error));
+	}
+	close(file);
+	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const struct command cmd_view = {
+	.name = "view",
+	.usage = "[OPTIONS] [FILE]",
+	.summary = "show a profile in the Firefox Profiler",
+	.options = rows,
+	.run = run,
+};

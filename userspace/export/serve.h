@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* serve.h: hands one file to a browser on this machine. */
+/*
+ * Any page in the browser may try to connect to this port, and any user of the
+ * machine: the file is given only to those who know its path, which is random,
+ * and only pages of one origin may read the answer.
+ */
+#ifndef GCPROF_SERVE_H
+#define GCPROF_SERVE_H
+
+#include <stdint.h>
+
+struct served {
+	int file;           /* open for reading, from its start */
+	uint64_t size;      /* bytes */
+	const char *path;   /* begins with a slash */
+	const char *origin; /* whose pages may read it */
+	uint16_t port;      /* that serve_listen() gave */
+};
+
+/* Listens on the loopback address; port 0: any free one. The socket or a negative errno. */
+int serve_listen(uint16_t wanted, uint16_t *port);
+
+/* Answers requests, one after the other, until `stop` is readable. 0 or a negative errno. */
+int serve_run(int listener, const struct served *served, int stop);
+
+/* What a browser asks for, and the answer without the file; for tests. */
+enum { SERVE_REQUEST_MAX = 8192, SERVE_ANSWER_MAX = 1024 };
+
+/*
+ * Writes the head of the answer to a request, which ends with a zero. Returns whether
+ * the file follows it.
+ */
+int serve_answer(const struct served *served, const char *request, char answer[SERVE_ANSWER_MAX]);
+
+#endif
