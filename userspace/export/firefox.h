@@ -145,7 +145,9 @@ struct layout {
 /* What is left out so that the file does not get too large. */
 struct thinning {
 	uint64_t cpu_keep, alloc_keep; /* one of so many */
-	uint64_t call_min_ns;          /* shorter system calls have no marker */
+	uint64_t call_min_ns;          /* system calls from this duration on have markers, */
+	uint64_t edge_min_ns;          /* and from this one on one of so many: */
+	uint64_t edge_keep, edge_seen;
 	uint64_t calls_kept;
 };
 
@@ -185,6 +187,7 @@ struct firefox {
 	uint64_t loss_counts[LOSS_MAX];
 	uint64_t n_cpu, n_allocs, n_deaths, n_calls;
 	uint64_t calls_by_duration[SYSCALL_BUCKETS];
+	uint64_t call_bytes[SYSCALL_BUCKETS]; /* that they would take in the file */
 
 	/* Once the model is complete: */
 	struct pass *pass;

@@ -253,6 +253,29 @@ static int take_period(struct firefox *firefox, const struct pass *pass,
 	return add_mark(firefox, &mark);
 }
 
+static uint64_t hex_digits(uint64_t number)
+{
+	uint64_t count = 1;
+
+	for (; number >= 16; number /= 16)
+		count++;
+	return count;
+}
+
+/* Bytes of the call's marker; firefox_markers.c writes it. */
+static uint64_t call_size(const struct call_row *row)
+{
+	uint64_t size = 130; /* what every call has, with times up to some years */
+
+	for (int i = 0; i < 3; i++)
+		size += hex_digits(row->args[i]);
+	size += row->result < 0 ? 40 : 6 + hex_digits((uint64_t)row->result) * 5 / 4;
+	size += row->gc_ns ? 30 : 0;
+	size += row->flags & SYSCALL_COLLECTOR ? 23 : 0;
+	size += row->stack ? 60 : 0;
+	return size;
+}
+
 static int take_syscall(struct firefox *firefox, const struct record_syscall *record)
 {
 	struct ff_thread *thread = thread_of(firefox, record->thread);
@@ -273,6 +296,7 @@ static int take_syscall(struct firefox *firefox, const struct record_syscall *re
 		row.number |= UINT64_C(1) << COMPAT_BIT;
 	firefox->n_calls++;
 	firefox->calls_by_duration[syscall_bucket(row.duration)]++;
+	firefox->call_bytes[syscall_bucket(row.duration)] += call_size(&row);
 	return spool_append(firefox->spool, &thread->calls, &row, sizeof(row));
 }
 

@@ -31,6 +31,13 @@ static int add(struct markers *markers, const struct marker *marker)
 	return 0;
 }
 
+static bool keeps_call(struct thinning *thin, const struct call_row *row)
+{
+	if (row->duration >= thin->call_min_ns)
+		return true;
+	return row->duration >= thin->edge_min_ns && thin->edge_seen++ % thin->edge_keep == 0;
+}
+
 /* The calls that are long enough. They are bounded by what fits into the file. */
 static int add_calls(struct firefox *firefox, const struct spool_stream *stream,
 		     struct markers *markers)
@@ -44,7 +51,7 @@ static int add_calls(struct firefox *firefox, const struct spool_stream *stream,
 		struct marker marker = {row->end - row->duration, row->end, SHOW_CALL,
 					(uint32_t)markers->n_calls};
 
-		if (row->duration < firefox->thin.call_min_ns)
+		if (!keeps_call(&firefox->thin, row))
 			continue;
 		if (array_reserve(&markers->calls, &markers->calls_capacity, markers->n_calls,
 				  sizeof(*row)) < 0)

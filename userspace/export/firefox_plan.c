@@ -7,12 +7,10 @@
 
 #include "firefox.h"
 
-/* Bytes of JSON that a row takes at most; see those who write them. */
+/* Bytes of JSON that a row takes at most, next to times and stacks; see those who write them. */
 enum {
-	CPU_BYTES = 56,
-	ALLOC_BYTES = 60,
-	DEATH_BYTES = 60,
-	CALL_BYTES = 360,
+	CPU_BYTES = 26,
+	ALLOC_BYTES = 30,
 	GC_BYTES = 1200, /* with its points on the graphs */
 	MARK_BYTES = 700,
 	STACK_BYTES = 24,
@@ -180,18 +178,26 @@ static uint64_t keep_of(uint64_t need, uint64_t share)
 	return share ? (need + share - 1) / share : UINT64_MAX;
 }
 
+enum { EDGE_ROOM = 1024 }; /* for the last call, which may be larger than the others */
+
 /* The longest calls that fit. */
 static void choose_calls(struct firefox *firefox, uint64_t share)
 {
 	struct thinning *thin = &firefox->thin;
-	uint64_t room = share / CALL_BYTES;
 	uint32_t bucket = SYSCALL_BUCKETS;
 
-	while (bucket && firefox->calls_by_duration[bucket - 1] <= room) {
-		room -= firefox->calls_by_duration[--bucket];
+	while (bucket && firefox->call_bytes[bucket - 1] <= share) {
+		share -= firefox->call_bytes[--bucket];
 		thin->calls_kept += firefox->calls_by_duration[bucket];
 	}
 	thin->call_min_ns = bucket == SYSCALL_BUCKETS ? UINT64_MAX : syscall_bucket_floor(bucket);
+	thin->edge_min_ns = thin->call_min_ns;
+	/* Some of those that are a little shorter, as far as there is room. */
+	if (!bucket || share < EDGE_ROOM)
+		return;
+	thin->edge_min_ns = syscall_bucket_floor(bucket - 1);
+	thin->edge_keep = firefox->call_bytes[bucket - 1] / (share - EDGE_ROOM / 2) + 1;
+	thin->calls_kept += (firefox->calls_by_duration[bucket - 1] - 1) / thin->edge_keep + 1;
 }
 
 static int by_pause(const void *a, const void *b)
@@ -234,10 +240,10 @@ static void tell(struct firefox *firefox)
 					 "one of %llu sampled allocations is shown; ",
 					 (unsigned long long)thin->alloc_keep);
 	if (thin->calls_kept < firefox->n_calls)
-		used += (size_t)snprintf(note + used, size - used,
-					 "the longest %llu of %llu system calls are shown; ",
-					 (unsigned long long)thin->calls_kept,
-					 (unsigned long long)firefox->n_calls);
+		used += (size_t)snprintf(
+			note + used, size - used,
+			"%llu of %llu system calls are shown, mostly the longest; ",
+			(unsigned long long)thin->calls_kept, (unsigned long long)firefox->n_calls);
 	if (firefox->gcs_dropped)
 		used += (size_t)snprintf(note + used, size - used,
 					 "%llu of the shortest collections are left out; ",
@@ -251,20 +257,39 @@ static void tell(struct firefox *firefox)
 			 "all of it would be too large to open (weights make up for it)");
 }
 
+static uint64_t digits(uint64_t number)
+{
+	uint64_t count = 1;
+
+	for (; number >= 10; number /= 10)
+		count++;
+	return count;
+}
+
+/* What a time and a stack take, with what stands between them. */
+static uint64_t place_bytes(const struct firefox *firefox)
+{
+	uint64_t milliseconds = firefox->pass->model->run.duration / 1000000;
+
+	return digits(milliseconds) + sizeof(".000000,") + digits(firefox->layout.n_stacks) + 1;
+}
+
 int firefox_plan_size(struct firefox *firefox)
 {
 	struct thinning *thin = &firefox->thin;
 	uint64_t limit = firefox->job.options.limit, used = tables_size(firefox);
-	uint64_t needs[3], shares[3];
+	uint64_t place = place_bytes(firefox), needs[3], shares[3];
 
 	if (used > limit)
 		return -EFBIG;
 	choose_marks(firefox, limit - used);
 	used += (firefox->n_gcs - 1) * GC_BYTES + (firefox->n_marks - 1) * MARK_BYTES;
 	/* Each allocation stands in the list of its thread and in that of its process. */
-	needs[0] = firefox->n_cpu * CPU_BYTES;
-	needs[1] = firefox->n_allocs * 2 * ALLOC_BYTES + firefox->n_deaths * DEATH_BYTES;
-	needs[2] = firefox->n_calls * CALL_BYTES;
+	needs[0] = firefox->n_cpu * (place + CPU_BYTES);
+	needs[1] = (firefox->n_allocs * 2 + firefox->n_deaths) * (place + ALLOC_BYTES);
+	needs[2] = 0;
+	for (int i = 0; i < SYSCALL_BUCKETS; i++)
+		needs[2] += firefox->call_bytes[i];
 	share_out(needs, shares, 3, limit - used);
 	thin->cpu_keep = keep_of(needs[0], shares[0]);
 	thin->alloc_keep = keep_of(needs[1], shares[1]);
