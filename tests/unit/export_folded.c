@@ -90,12 +90,12 @@ static int full_close(struct sink *sink)
 
 TEST(a_full_disk_is_an_error)
 {
-	static const char *const names[] = {"firefox", "pprof", "folded"};
+	static const char *const names[] = {"firefox", "pprof", "folded", "json"};
 	struct app app;
 
 	synthetic_app(&app, 100, false);
 	synthetic_end(&app.synthetic, app.time + 1000);
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		bool closed = false;
 		struct full_sink full = {{full_write, full_close}, 100, &closed};
 		struct export_request request = {

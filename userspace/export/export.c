@@ -10,10 +10,7 @@
 #include "output.h"
 
 const struct exporter *const exporters[] = {
-	&exporter_firefox,
-	&exporter_pprof,
-	&exporter_folded,
-	NULL,
+	&exporter_firefox, &exporter_pprof, &exporter_folded, &exporter_json, NULL,
 };
 
 const struct exporter *exporter_find(const char *name)

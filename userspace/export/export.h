@@ -42,6 +42,7 @@ struct exporter {
 extern const struct exporter exporter_firefox;
 extern const struct exporter exporter_pprof;
 extern const struct exporter exporter_folded;
+extern const struct exporter exporter_json;
 
 /* All of them, ended by NULL. */
 extern const struct exporter *const exporters[];

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* json.c: stacks and what each cost as one JSON object, for programs. */
+/*
+ * "functions" are named by their index. Of a stack "path" gives them from the outermost
+ * to the innermost. Those of "allocations" end at the function that allocates, so a stack
+ * stands there in another form than among those of "time".
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "../model/pass.h"
+#include "export.h"
+#include "output.h"
+#include "path.h"
+
+static int ignore_record(struct model_observer *observer, struct pass *pass,
+			 const struct record *record)
+{
+	(void)observer;
+	(void)pass;
+	(void)record;
+	return 0;
+}
+
+static void put_functions(struct output *output, const struct functions *functions)
+{
+	output_text(output, "\"functions\":[");
+	for (size_t i = 0; i < functions->n_rows; i++) {
+		const struct model_function *row = &functions->rows[i];
+
+		output_text(output, i ? ",\n{\"name\":" : "\n{\"name\":");
+		output_string(output, row->name);
+		output_format(output,
+			      ",\"runtime\":\"%s\",\"module\":", runtime_name(row->runtime));
+		output_string(output, row->module);
+		output_text(output, ",\"file\":");
+		output_string(output, row->file);
+		output_text(output, "}");
+	}
+	output_text(output, "],\n");
+}
+
+static void put_path(struct output *output, const struct pass *pass, uint32_t stack)
+{
+	uint32_t rows[PATH_FUNCTIONS_MAX];
+	size_t count = path_functions(pass, stack, rows);
+
+	output_text(output, "{\"path\":[");
+	for (size_t i = count; i--;) {
+		output_number(output, rows[i]);
+		if (i)
+			output_text(output, ",");
+	}
+	output_text(output, "]");
+}
+
+static void put_time(struct output *output, const struct pass *pass, double tick)
+{
+	bool begun = false;
+
+	output_text(output, "\"time\":[");
+	for (size_t i = 0; i < pass->tree.n_costs; i++) {
+		const struct cost *cost = &pass->tree.costs[i];
+
+		if (!cost->cpu_samples && !cost->syscall_ns)
+			continue;
+		output_text(output, begun ? ",\n" : "\n");
+		begun = true;
+		put_path(output, pass, cost->stack);
+		output_text(output, ",\"cpu_samples\":");
+		output_number(output, cost->cpu_samples);
+		output_format(output,
+			      ",\"cpu_ns\":%.0f,\"syscall_ns\":", (double)cost->cpu_samples * tick);
+		output_number(output, cost->syscall_ns);
+		output_text(output, "}");
+	}
+	output_text(output, "],\n");
+}
+
+static void put_allocations(struct output *output, const struct pass *pass)
+{
+	bool begun = false;
+
+	output_text(output, "\"allocations\":[");
+	for (size_t i = 0; i < pass->tree.n_costs; i++) {
+		const struct cost *cost = &pass->tree.costs[i];
+
+		if (cost->alloc_bytes <= 0 && cost->gc_ns <= 0)
+			continue;
+		output_text(output, begun ? ",\n" : "\n");
+		begun = true;
+		put_path(output, pass, functions_allocating(pass, cost->stack));
+		output_format(output,
+			      ",\"bytes\":%.0f,\"known_bytes\":%.0f,\"survived_bytes\":%.0f,"
+			      "\"gc_ns\":%.0f}",
+			      cost->alloc_bytes, cost->known_bytes, cost->survived_bytes,
+			      cost->gc_ns);
+	}
+	output_format(output, "],\n\"gc_without_samples_ns\":%.0f", pass->model->gc.no_samples_ns);
+}
+
+static int finish(struct model_observer *observer, struct pass *pass)
+{
+	struct export_job *job = (struct export_job *)observer;
+	uint64_t frequency = pass->model->run.frequency;
+
+	output_text(job->output, "{\"file\":");
+	output_string(job->output, pass->model->file);
+	output_text(job->output, ",\"duration_ns\":");
+	output_number(job->output, pass->model->run.duration);
+	output_text(job->output, ",\n");
+	put_functions(job->output, &pass->functions);
+	put_time(job->output, pass, frequency ? 1e9 / (double)frequency : 0);
+	put_allocations(job->output, pass);
+	output_text(job->output, "}\n");
+	return 0;
+}
+
+static void free_job(struct export_job *job)
+{
+	free(job);
+}
+
+static int create(struct export_job **out)
+{
+	struct export_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return -ENOMEM;
+	job->observer = (struct model_observer){ignore_record, finish};
+	job->free = free_job;
+	*out = job;
+	return 0;
+}
+
+const struct exporter exporter_json = {
+	.name = "json",
+	.suffix = ".json",
+	.summary = "stacks with all that each cost, for programs; times in ns, sizes in bytes",
+	.create = create,
+};
