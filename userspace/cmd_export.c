@@ -125,6 +125,15 @@ static int judge(const struct export_request *request, const struct export_resul
 	return EXIT_SUCCESS;
 }
 
+/* Opening the output empties it: it must not be what is to be read. */
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino && S_ISREG(x.st_mode);
+}
+
 static int open_output(const char *path, const struct exporter *exporter, struct sink **out)
 {
 	if (strcmp(path, "-") != 0)
@@ -180,6 +189,11 @@ static int run(int argc, char **argv)
 	}
 	if (choose(&arguments, &request) < 0)
 		return EXIT_USAGE;
+	if (arguments.output && is_same_file(arguments.output, request.file)) {
+		log_error("%s: this is the profile itself; name another file with -o",
+			  arguments.output);
+		return EXIT_USAGE;
+	}
 	path = output_path(&arguments, &request);
 	if (!path) {
 		log_error("%s", strerror(ENOMEM));

@@ -150,6 +150,10 @@ folded_sum() { # FILE MEASURE
 	"$GCPROF" export -f folded known.data
 	cmp one known.data.folded
 	"$GCPROF" export -f list | grep -q '^pprof '
+	cp known.data copy.data
+	run "$GCPROF" export -o copy.data copy.data
+	same "onto the profile" "$status" 2
+	cmp copy.data known.data
 	ln -sf /etc/passwd trap
 	run "$GCPROF" export -o trap known.data
 	same "through a link" "$status" 1
