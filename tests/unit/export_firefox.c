@@ -108,8 +108,8 @@ static void strange_profile(struct synthetic *synthetic)
 		PUT(synthetic, cpu, .time = i % 7 ? time : time - 2500000, .thread = thread,
 		    .stack = i % 3 ? stack : 50);
 		PUT(synthetic, alloc, .time = time + 10, .thread = thread,
-		    .stack = i % 5 ? stack : 0, .sample = i + 1, .size = 100 + i, .period = 4096,
-		    .kind = i % 9 ? 1 : 3);
+		    .stack = i % 5 ? stack : 0, .sample = i + 1, .size = i % 13 ? 100 + i : 0,
+		    .period = 4096, .kind = i % 9 ? 1 : 3);
 		PUT(synthetic, syscall, .time = time + 900000, .thread = thread,
 		    .number = i % 4 ? 0 : 999, .duration = 800000, .result = i % 2 ? -11 : 7,
 		    .stack = i % 4 ? stack : 0, .flags = i % 5 ? 0 : 4);
@@ -129,6 +129,11 @@ static void strange_profile(struct synthetic *synthetic)
 		PUT(synthetic, period, .time = time + 360000, .thread = thread, .old_period = i,
 		    .new_period = 2 * i, .reason = i % 7);
 	}
+	/* An end before its beginning. */
+	PUT(synthetic, gc_begin, .time = 44000000, .thread = 2, .heap = 1, .cycle = 900, .kind = 1);
+	PUT(synthetic, gc_end, .time = 43000000, .thread = 2, .heap = 1, .cycle = 900, .kind = 1);
+	PUT(synthetic, phase, .time = 44000000, .thread = 2, .heap = 1, .phase = 2);
+	PUT(synthetic, phase, .time = 43500000, .thread = 2, .heap = 1, .phase = 3);
 	PUT(synthetic, exit, .time = 45000000, .thread = 2, .last = 1);
 	synthetic_end(synthetic, 46000000);
 }

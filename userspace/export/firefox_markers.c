@@ -27,7 +27,11 @@ static int add(struct markers *markers, const struct marker *marker)
 {
 	if (array_reserve(&markers->items, &markers->capacity, markers->count, sizeof(*marker)) < 0)
 		return -ENOMEM;
-	markers->items[markers->count++] = *marker;
+	markers->items[markers->count] = *marker;
+	/* A profile from elsewhere may have an end before its beginning. */
+	if (marker->end < marker->start)
+		markers->items[markers->count].end = marker->start;
+	markers->count++;
 	return 0;
 }
 

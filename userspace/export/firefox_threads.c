@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* firefox_threads.c: threads with their samples and allocations, and the tracks of allocations. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +129,8 @@ static uint64_t alloc_column(struct firefox *firefox, const struct spool_stream 
 		latest = cell.time;
 		cell.elapsed = cell.time - before;
 		before = cell.time;
-		cell.bytes = row->bytes * (double)firefox->thin.alloc_keep;
+		/* The death of an object of no size would look like another allocation. */
+		cell.bytes = fmax(row->bytes, 1) * (double)firefox->thin.alloc_keep;
 		if (visit)
 			visit(firefox, column_cell(&column), &cell);
 	}
