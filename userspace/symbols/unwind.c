@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* unwind.c: finds the frame information of an ELF file and has rows made of it. */
+/*
+ * Sections are looked for by name. Where they were stripped off, the segment
+ * PT_GNU_EH_FRAME, which programs need at run time, leads to the same bytes.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "unwind.h"
+#include "unwind_build.h"
+
+#define SECTION_BYTES_MAX (256u << 20)
+
+static void read_segments(Elf *elf, struct unwind_file *file)
+{
+	size_t n;
+
+	if (elf_getphdrnum(elf, &n))
+		return;
+	for (size_t i = 0; i < n && i <= UINT16_MAX && file->n_segments < UNWIND_SEGMENTS_MAX;
+	     i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf, (int)i, &header))
+			return;
+		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || !header.p_filesz ||
+		    header.p_vaddr > UINT64_MAX - header.p_filesz)
+			continue;
+		file->segments[file->n_segments++] =
+			(struct unwind_segment){header.p_offset, header.p_vaddr, header.p_filesz};
+	}
+}
+
+/* A section's bytes, uncompressed; false if there is none of this name. */
+static bool find_section(Elf *elf, const char *name, struct frame_section *out)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *own;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
+		    header.sh_size > SECTION_BYTES_MAX)
+			continue;
+		own = elf_strptr(elf, names, header.sh_name);
+		if (!own || strcmp(own, name))
+			continue;
+		if (header.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
+			return false;
+		data = elf_rawdata(section, NULL);
+		if (!data || !data->d_buf || !data->d_size)
+			return false;
+		out->data = data->d_buf;
+		out->size = data->d_size;
+		out->address = header.sh_addr;
+		return true;
+	}
+	return false;
+}
+
+/* The bytes of the file that are loaded at an address, up to the end of their segment. */
+static bool find_loaded(Elf *elf, uint64_t address, struct frame_section *out)
+{
+	size_t n;
+
+	if (elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n && i <= UINT16_MAX; i++) {
+		GElf_Phdr header;
+		Elf_Data *data;
+		uint64_t size;
+
+		if (!gelf_getphdr(elf, (int)i, &header))
+			return false;
+		if (header.p_type != PT_LOAD || address - header.p_vaddr >= header.p_filesz)
+			continue;
+		size = header.p_filesz - (address - header.p_vaddr);
+		if (size > SECTION_BYTES_MAX || header.p_offset > INT64_MAX - header.p_filesz)
+			return false;
+		data = elf_getdata_rawchunk(elf,
+					    (int64_t)(header.p_offset + (address - header.p_vaddr)),
+					    size, ELF_T_BYTE);
+		if (!data || !data->d_buf)
+			return false;
+		*out = (struct frame_section){data->d_buf, data->d_size, address, false};
+		return true;
+	}
+	return false;
+}
+
+/* .eh_frame_hdr begins with: version 1, encodings, and the distance from itself + 4 to .eh_frame.
+ */
+static bool find_by_segment(Elf *elf, struct frame_section *out)
+{
+	static const uint8_t pc_relative_4 = 0x1b;
+	struct frame_section table;
+	size_t n;
+
+	if (elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n && i <= UINT16_MAX; i++) {
+		GElf_Phdr header;
+		int32_t distance;
+
+		if (!gelf_getphdr(elf, (int)i, &header))
+			return false;
+		if (header.p_type != PT_GNU_EH_FRAME)
+			continue;
+		if (!find_loaded(elf, header.p_vaddr, &table) || table.size < 8 ||
+		    table.data[0] != 1 || table.data[1] != pc_relative_4)
+			return false;
+		memcpy(&distance, table.data + 4, sizeof(distance));
+		return find_loaded(elf, header.p_vaddr + 4 + (uint64_t)(int64_t)distance, out);
+	}
+	return false;
+}
+
+static int add_sections(Elf *elf, struct unwind_builder *builder)
+{
+	struct frame_section section = {0};
+	int err = 0;
+
+	if (find_section(elf, ".eh_frame", &section) || find_by_segment(elf, &section))
+		err = unwind_builder_add(builder, &section);
+	if (err || unwind_builder_count(builder))
+		return err;
+	section = (struct frame_section){.debug = true};
+	if (find_section(elf, ".debug_frame", &section))
+		err = unwind_builder_add(builder, &section);
+	return err;
+}
+
+static int compile(Elf *elf, struct unwind_file *file)
+{
+	struct unwind_builder *builder = unwind_builder_create();
+	uint64_t low = UINT64_MAX, high = 0;
+	int err = builder ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct unwind_segment *segment = &file->segments[i];
+
+		if (segment->address < low)
+			low = segment->address;
+		if (segment->address + segment->size > high)
+			high = segment->address + segment->size;
+	}
+	if (!err)
+		err = add_sections(elf, builder);
+	if (!err)
+		err = unwind_builder_finish(builder, low, high, file);
+	unwind_builder_free(builder);
+	return err;
+}
+
+/* Takes over the Elf. */
+static int create(Elf *elf, struct unwind_file **out)
+{
+	struct unwind_file *file = calloc(1, sizeof(*file));
+	GElf_Ehdr header;
+	int err = file ? -ENOEXEC : -ENOMEM;
+
+	if (file && elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
+	    header.e_machine == EM_X86_64 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+	    header.e_ident[EI_DATA] == ELFDATA2LSB) {
+		read_segments(elf, file);
+		err = compile(elf, file);
+	}
+	elf_end(elf);
+	if (err) {
+		unwind_free(file);
+		return err;
+	}
+	*out = file;
+	return 0;
+}
+
+int unwind_read(int fd, struct unwind_file **out)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOEXEC;
+	return create(elf_begin(fd, ELF_C_READ, NULL), out);
+}
+
+int unwind_read_memory(void *image, size_t size, struct unwind_file **out)
+{
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOEXEC;
+	return create(elf_memory(image, size), out);
+}
+
+void unwind_free(struct unwind_file *file)
+{
+	if (!file)
+		return;
+	free(file->pages);
+	free(file->starts);
+	free(file->rows);
+	free(file->rules);
+	free(file);
+}
+
+const struct unwind_rule *unwind_find(const struct unwind_file *file, uint64_t address)
+{
+	uint64_t page = (address - file->base) >> UNWIND_PAGE_SHIFT;
+	const unwind_row *rows;
+	size_t low = 0, high;
+
+	if (page >= file->n_pages || !file->pages[page].count)
+		return &file->rules[0];
+	rows = file->rows + file->starts[page];
+	high = file->pages[page].count;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if ((rows[middle] & 0xffff) <= (address & 0xffff))
+			low = middle;
+		else
+			high = middle;
+	}
+	return &file->rules[rows[low] >> 16];
+}
+
+bool unwind_address(const struct unwind_file *file, uint64_t offset, uint64_t *address)
+{
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct unwind_segment *segment = &file->segments[i];
+
+		if (offset - segment->offset < segment->size) {
+			*address = offset - segment->offset + segment->address;
+			return true;
+		}
+	}
+	return false;
+}

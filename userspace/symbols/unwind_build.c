@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* unwind_build.c: makes sorted rows out of the frame information of functions in any order. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind_build.h"
+#include "../util/buffer.h"
+#include "../util/map.h"
+
+#define PADDING    16 /* bytes between functions: filled with nops, nothing runs there */
+#define PAGE_BYTES (UINT64_C(1) << UNWIND_PAGE_SHIFT)
+#define CACHE      256 /* rules found last; a power of two */
+
+#define ADDRESS_END (UINT64_C(1) << 56) /* nothing is loaded behind it */
+
+/* A row of a function, before all of them are sorted. */
+struct step {
+	uint32_t offset; /* from the function's begin */
+	uint32_t rule;
+};
+
+struct function {
+	uint64_t begin, end;
+	uint32_t first, count; /* steps */
+};
+
+struct unwind_builder {
+	struct map *numbers;     /* struct unwind_rule to its number + 1 */
+	struct buffer rules;     /* struct unwind_rule[] */
+	struct buffer functions; /* struct function[] */
+	struct buffer steps;     /* struct step[] */
+	uint32_t cache[CACHE];   /* rule numbers by hash */
+	uint64_t begin;          /* of the function that is being added */
+	size_t refused;
+};
+
+/* The rows as they are written, in order of address. */
+struct output {
+	struct unwind_file *file;
+	size_t rows_max;
+	uint64_t address; /* up to which everything is written */
+	uint32_t rule;    /* in force there */
+};
+
+static struct unwind_rule *rules_of(const struct unwind_builder *builder)
+{
+	return (struct unwind_rule *)(void *)builder->rules.data;
+}
+
+static struct function *functions_of(const struct unwind_builder *builder)
+{
+	return (struct function *)(void *)builder->functions.data;
+}
+
+size_t unwind_builder_count(const struct unwind_builder *builder)
+{
+	return builder->functions.size / sizeof(struct function);
+}
+
+struct unwind_builder *unwind_builder_create(void)
+{
+	static const struct unwind_rule empty;
+	struct unwind_builder *builder = calloc(1, sizeof(*builder));
+
+	if (!builder)
+		return NULL;
+	builder->numbers = map_create(sizeof(struct unwind_rule));
+	if (!builder->numbers || buffer_append(&builder->rules, &empty, sizeof(empty))) {
+		unwind_builder_free(builder);
+		return NULL;
+	}
+	return builder;
+}
+
+void unwind_builder_free(struct unwind_builder *builder)
+{
+	if (!builder)
+		return;
+	map_free(builder->numbers);
+	buffer_free(&builder->rules);
+	buffer_free(&builder->functions);
+	buffer_free(&builder->steps);
+	free(builder);
+}
+
+/* --- collecting -------------------------------------------------------------------- */
+
+/* The number of a rule; the empty one's when there are too many. */
+static int rule_number(struct unwind_builder *builder, const struct unwind_rule *rule,
+		       uint32_t *out)
+{
+	uint32_t hash = (uint32_t)rule->cfa_offset * 0x9e3779b1u ^
+			(uint32_t)rule->bp_offset * 0x85ebca6bu ^ (uint32_t)rule->bx_offset ^
+			(uint32_t)rule->cfa << 5;
+	uint32_t *cached = &builder->cache[(hash ^ hash >> 16) % CACHE];
+	uint64_t *slot;
+
+	*out = *cached;
+	if (!memcmp(&rules_of(builder)[*cached], rule, sizeof(*rule)))
+		return 0;
+	slot = map_put(builder->numbers, rule, NULL);
+	if (!slot)
+		return -ENOMEM;
+	if (!*slot) {
+		size_t number = builder->rules.size / sizeof(*rule);
+
+		*out = 0;
+		if (number >= UNWIND_RULES_MAX)
+			return 0;
+		if (buffer_append(&builder->rules, rule, sizeof(*rule)))
+			return -ENOMEM;
+		*slot = number + 1;
+	}
+	*out = *cached = (uint32_t)(*slot - 1);
+	return 0;
+}
+
+static int add_step(void *context, uint64_t address, const struct unwind_rule *rule)
+{
+	struct unwind_builder *builder = context;
+	struct step step = {.offset = (uint32_t)(address - builder->begin)};
+	int err;
+
+	if (builder->steps.size >= UNWIND_FILE_ROWS_MAX * sizeof(step))
+		return -E2BIG;
+	err = rule->cfa ? rule_number(builder, rule, &step.rule) : 0;
+	return err ? err : buffer_append(&builder->steps, &step, sizeof(step));
+}
+
+static int add_function(void *context, const struct frame_function *from)
+{
+	struct unwind_builder *builder = context;
+	struct function function = {.begin = from->begin, .end = from->end};
+	size_t first = builder->steps.size;
+	int err;
+
+	if (from->end - from->begin > UINT32_MAX) {
+		builder->refused++;
+		return 0;
+	}
+	builder->begin = from->begin;
+	err = frame_program_run(from, add_step, builder);
+	if (err == -EBADMSG) {
+		builder->refused++;
+		builder->steps.size = first;
+		return 0;
+	}
+	if (err)
+		return err;
+	function.first = (uint32_t)(first / sizeof(struct step));
+	function.count = (uint32_t)((builder->steps.size - first) / sizeof(struct step));
+	return buffer_append(&builder->functions, &function, sizeof(function));
+}
+
+int unwind_builder_add(struct unwind_builder *builder, const struct frame_section *section)
+{
+	return frame_info_each(section, add_function, builder, &builder->refused);
+}
+
+/* --- writing ------------------------------------------------------------------------ */
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct function *a = left, *b = right;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static int put_row(struct output *out, uint64_t address, uint32_t rule)
+{
+	struct unwind_file *file = out->file;
+	size_t page = (size_t)((address - file->base) >> UNWIND_PAGE_SHIFT);
+	unwind_row row = (uint32_t)(address & (PAGE_BYTES - 1)) | rule << 16;
+
+	if (file->n_rows == out->rows_max)
+		return -E2BIG;
+	if (file->pages[page].count == UNWIND_ROWS_MAX)
+		return 0;
+	if (!file->pages[page].count++)
+		file->starts[page] = (uint32_t)file->n_rows;
+	file->rows[file->n_rows++] = row;
+	return 0;
+}
+
+/* From `address` on, which is not below what was written, another rule holds. */
+static int switch_rule(struct output *out, uint64_t address, uint32_t rule)
+{
+	uint64_t page = (out->address & ~(PAGE_BYTES - 1)) + PAGE_BYTES;
+	int err = 0;
+
+	/* Each page that was entered meanwhile begins with the rule that was in force. */
+	for (; !err && page <= address; page += PAGE_BYTES) {
+		if (page < address || rule == out->rule)
+			err = put_row(out, page, out->rule);
+	}
+	if (!err && rule != out->rule)
+		err = put_row(out, address, rule);
+	out->address = address;
+	out->rule = rule;
+	return err;
+}
+
+static int put_function(struct output *out, const struct function *function,
+			const struct step *steps, uint64_t high)
+{
+	int err = 0;
+
+	if (function->begin < out->address || function->end > high)
+		return 0; /* overlaps another one, or is no code */
+	for (uint32_t i = 0; !err && i < function->count; i++)
+		err = switch_rule(out, function->begin + steps[i].offset, steps[i].rule);
+	return err;
+}
+
+/* What lies between two functions has no rule, unless it is too short to be code. */
+static int put_gap(struct output *out, uint64_t end, uint64_t next)
+{
+	return next - end < PADDING ? 0 : switch_rule(out, end, 0);
+}
+
+static int put_functions(struct unwind_builder *builder, uint64_t high, size_t rows_max,
+			 struct unwind_file *file)
+{
+	const struct function *functions = functions_of(builder);
+	const struct step *steps = (const void *)builder->steps.data;
+	struct output out = {.file = file, .rows_max = rows_max, .address = file->base};
+	uint64_t end = file->base;
+	int err = put_row(&out, file->base, 0);
+
+	for (size_t i = 0; !err && i < unwind_builder_count(builder); i++) {
+		const struct function *function = &functions[i];
+
+		if (function->begin < end || function->end > high)
+			continue;
+		err = put_gap(&out, end, function->begin);
+		if (!err)
+			err = put_function(&out, function, steps + function->first, high);
+		end = function->end;
+		file->functions++;
+	}
+	if (!err)
+		err = switch_rule(&out, end, 0);
+	return err ? err : switch_rule(&out, high, 0);
+}
+
+int unwind_builder_finish(struct unwind_builder *builder, uint64_t low, uint64_t high,
+			  struct unwind_file *file)
+{
+	size_t n = unwind_builder_count(builder), pages, rows;
+	int err;
+
+	file->refused = builder->refused;
+	file->base = low & ~(PAGE_BYTES - 1);
+	if (!n || high <= low)
+		return -ENODATA;
+	if (high > ADDRESS_END)
+		return -E2BIG;
+	pages = (size_t)((high - file->base) / PAGE_BYTES) + 1;
+	if (pages > UNWIND_FILE_PAGES_MAX)
+		return -E2BIG;
+	qsort(builder->functions.data, n, sizeof(struct function), by_begin);
+	/* A page has one row more than the steps in it, a function's end is another one. */
+	rows = builder->steps.size / sizeof(struct step) + n + pages + 2;
+	file->rows = malloc(rows * sizeof(*file->rows));
+	file->pages = calloc(pages, sizeof(*file->pages));
+	file->starts = calloc(pages, sizeof(*file->starts));
+	if (!file->rows || !file->pages || !file->starts)
+		return -ENOMEM;
+	file->n_pages = pages;
+	err = put_functions(builder, high, rows, file);
+	file->n_rules = builder->rules.size / sizeof(struct unwind_rule);
+	file->rules = rules_of(builder);
+	builder->rules = (struct buffer){0};
+	return err ? err : file->functions ? 0 : -ENODATA;
+}

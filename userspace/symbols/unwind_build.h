@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* unwind_build.h: makes sorted rows out of the frame information of functions in any order. */
+#ifndef GCPROF_UNWIND_BUILD_H
+#define GCPROF_UNWIND_BUILD_H
+
+#include "frame_info.h"
+#include "unwind.h"
+
+struct unwind_builder;
+
+/* NULL: no memory. */
+struct unwind_builder *unwind_builder_create(void);
+void unwind_builder_free(struct unwind_builder *builder); /* NULL is allowed */
+
+/* Adds the functions of a section. -E2BIG, -ENOMEM. */
+int unwind_builder_add(struct unwind_builder *builder, const struct frame_section *section);
+
+/* Functions so far. */
+size_t unwind_builder_count(const struct unwind_builder *builder);
+
+/*
+ * Fills rows, pages and rules of `file` for code between two addresses; what the
+ * file gets is its own. -E2BIG if there is too much code or there are too many
+ * rows, -ENODATA if there are none, -ENOMEM.
+ */
+int unwind_builder_finish(struct unwind_builder *builder, uint64_t low, uint64_t high,
+			  struct unwind_file *file);
+
+#endif
