@@ -9,10 +9,10 @@
 #endif
 
 struct bpf_config {
-	uint32_t user_stacks;    /* 1: take user stacks */
-	uint32_t managed_stacks; /* 1: walk shadow stacks */
-	uint32_t syscall_rate;   /* short calls recorded one by one, a second and CPU */
-	uint32_t reserved;
+	uint32_t user_stacks;      /* 1: take user stacks */
+	uint32_t managed_stacks;   /* 1: walk shadow stacks */
+	uint32_t syscall_rate;     /* short calls recorded one by one, a second and CPU */
+	uint32_t rows;             /* 1: walk user stacks by unwind rows, where there are any */
 	uint64_t syscall_slow_ns;  /* from this long on a call is always recorded */
 	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
 };
@@ -28,6 +28,7 @@ struct task_state {
 	uint32_t flags;   /* enum task_flag */
 	uint64_t anchor;  /* address of its struct gc_anchor, 0: none */
 	uint64_t renamed; /* when it last changed its name: begins a new image, see process.bpf.c */
+	uint64_t image;   /* when the program that it runs was executed, 0: before all */
 	uint64_t start;   /* of the open system call, ns; 0: none is open */
 	uint64_t gc_ns;   /* collection time of the process when that call began */
 	uint64_t args[3];

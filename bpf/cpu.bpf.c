@@ -50,7 +50,7 @@ int cpu_tick(struct bpf_perf_event_data *ctx)
 	if (!user)
 		stack_kernel(scratch, ctx);
 	if (cpu_user_regs(state, at, &regs))
-		stack_user(scratch, &regs, state->anchor);
+		stack_user(scratch, &regs, state);
 	else
 		stack_count_losses(event->stack.quality);
 	scratch_emit(scratch, &ring_cpu, LOSS_CPU_RING);

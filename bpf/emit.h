@@ -68,6 +68,7 @@ static __always_inline struct scratch *scratch_take(void)
 		struct scratch *scratch = bpf_map_lookup_elem(&scratches, &key);
 		if (scratch && __sync_val_compare_and_swap(&scratch->busy, 0, 1) == 0) {
 			scratch->size = 0;
+			scratch->slot = slot;
 			return scratch;
 		}
 	}

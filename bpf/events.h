@@ -64,7 +64,7 @@ enum stack_quality {
 	STACK_KERNEL_CUT = 8,
 	STACK_MANAGED_TORN = 16, /* a frame could not be read or cannot be its callee's caller */
 	STACK_MANAGED_CUT = 32,  /* deeper than MANAGED_DEPTH_MAX */
-	STACK_USER_END = 64,     /* the chain of frame pointers ends, but not at a proper end (0) */
+	STACK_USER_END = 64,     /* no way to go on to a caller, but no proper end either */
 };
 
 #define STACK_DEPTH_MAX   512 /* native frames in user mode; in the kernel its own limit, 127 */
@@ -88,8 +88,8 @@ struct event_stack {
 
 struct event_native {
 	uint64_t ip;    /* innermost: the instruction; others: the return address */
-	uint64_t frame; /* where the saved frame pointer lies; the function's locals are below; 0
-			   unknown */
+	uint64_t frame; /* two words below the caller's stack, where a frame pointer would be saved;
+			   the function's locals are below; 0 unknown */
 };
 
 struct event_managed {

@@ -49,7 +49,7 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	event->kind = kind;
 	scratch->size = sizeof(*event);
 	regs_user(firing->ctx, &regs);
-	stack_user(scratch, &regs, anchor);
+	stack_user(scratch, &regs, state);
 	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
 	return 0;
 }

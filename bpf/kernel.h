@@ -19,6 +19,7 @@ typedef __u8 uint8_t;
 typedef __u16 uint16_t;
 typedef __u32 uint32_t;
 typedef __u64 uint64_t;
+typedef __s16 int16_t;
 typedef __s32 int32_t;
 typedef __s64 int64_t;
 typedef __u8 bool;
@@ -96,7 +97,7 @@ static __always_inline uint64_t rss_bytes(void)
 
 /* The registers that a walk of the stack begins with. */
 struct user_regs {
-	uint64_t ip, sp, bp;
+	uint64_t ip, sp, bp, bx;
 };
 
 #ifdef __TARGET_ARCH_x86
@@ -115,6 +116,7 @@ static __always_inline void regs_user(const struct pt_regs *regs, struct user_re
 	out->ip = regs->rip;
 	out->sp = regs->rsp;
 	out->bp = regs->rbp;
+	out->bx = regs->rbx;
 }
 
 static __always_inline bool call_is_compat(struct task_struct *task)

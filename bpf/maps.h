@@ -8,6 +8,7 @@
 #include "events.h"
 #include "walk_read.h"
 #include "walk_managed.h"
+#include "walk_rows.h"
 #include "walk_native.h"
 
 /* Set before loading and constant afterwards: the verifier removes what is switched off. */
@@ -85,6 +86,8 @@ struct {
 struct scratch {
 	uint32_t busy;
 	uint32_t size; /* bytes of `data` used */
+	uint32_t slot; /* its number on this CPU */
+	uint32_t reserved;
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;
@@ -99,6 +102,14 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
+
+/* Rules that were found, one set for each scratch: whoever has the scratch has these. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCH_SLOTS);
+	__type(key, uint32_t);
+	__type(value, struct walk_rules);
+} walk_rules SEC(".maps");
 
 /* One ring a stream: a storm in one never costs an event of another. Sizes: the recorder. */
 struct ring {

@@ -35,6 +35,23 @@ static __always_inline uint32_t process_remove_thread(uint32_t process)
 	return 1;
 }
 
+/* The memory of a forked process is a copy: what is mapped where holds for it, too. */
+static __always_inline void process_share_rows(uint32_t parent, uint32_t child)
+{
+	struct unwind_of *of = bpf_map_lookup_elem(&unwind_of, &parent);
+	struct unwind_of copy;
+
+	if (!of)
+		return;
+	copy = *of;
+	bpf_map_update_elem(&unwind_of, &child, &copy, BPF_ANY);
+}
+
+static __always_inline void process_forget_rows(uint32_t process)
+{
+	bpf_map_delete_elem(&unwind_of, &process);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -45,6 +62,7 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 
 	if (!state)
 		return 0;
+	start.image = state->image;
 	start.process = thread ? state->process : __sync_fetch_and_add(&next_process, 1);
 	/* A copy of the memory has the shadow stack where it was; a thread begins without one. */
 	if (child->mm != parent->mm)
@@ -53,10 +71,12 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 		loss_count(LOSS_TASK_STATE);
 		return 0;
 	}
-	if (thread)
+	if (thread) {
 		process_add_thread(start.process);
-	else
+	} else {
 		process_begin(start.process);
+		process_share_rows(parent->tgid, child->tgid);
+	}
 	event = EMIT_RESERVE(ring_process, event_fork, LOSS_PROCESS_RING);
 	if (!event)
 		return 0;
@@ -89,6 +109,7 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 
 	state->anchor = 0;
 	state->collecting = 0;
+	state->image = state->renamed ? state->renamed : now;
 	if (!process)
 		return;
 	process->depth = 0;
@@ -151,6 +172,8 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	for (int depth = 0; depth < 4 && state->collecting; depth++)
 		process_gc_leave(state, now);
 	last = process_remove_thread(state->process);
+	if (last)
+		process_forget_rows(task->tgid);
 	state->flags = 0;
 	event = EMIT_RESERVE(ring_process, event_exit, LOSS_PROCESS_RING);
 	if (!event)

@@ -14,34 +14,27 @@ static __always_inline struct event_stack *stack_counts(struct scratch *scratch)
 	return (struct event_stack *)(scratch->data + sizeof(struct event_header));
 }
 
-/* Frames for each turn of a loop: calling its body costs as much as a frame. */
+/* Managed frames for each turn of a loop: calling its body costs as much as a frame. */
 #define STACK_STEP 4
 
 /* What the callbacks of the loops get: pointers only, what changes is in the scratch. */
 struct stack_loop {
 	struct scratch *scratch;
+	struct walk_rows *rows;
 };
 
-/* 1 at the end of the stack. */
-static __always_inline long stack_native_frame(struct scratch *scratch)
+static long stack_native_step(uint32_t index, struct stack_loop *loop)
 {
+	struct scratch *scratch = loop->scratch;
 	uint32_t at = scratch->size;
 
 	if (at > sizeof(scratch->data) - sizeof(struct event_native))
 		return 1;
-	if (!walk_native_get(&scratch->native, (struct event_native *)(scratch->data + at)))
+	if (!walk_native_get(&scratch->native, &scratch->window, loop->rows,
+			     (struct event_native *)(scratch->data + at)))
 		return 1;
 	scratch->size = at + sizeof(struct event_native);
 	return !walk_native_up(&scratch->native, &scratch->window);
-}
-
-static long stack_native_step(uint32_t index, struct stack_loop *loop)
-{
-	UNROLL
-	for (int i = 0; i < STACK_STEP; i++)
-		if (stack_native_frame(loop->scratch))
-			return 1;
-	return 0;
 }
 
 static __always_inline long stack_managed_frame(struct scratch *scratch)
@@ -91,17 +84,22 @@ static __always_inline void stack_count_losses(uint32_t quality)
  * quality bits were set before.
  */
 static __always_inline void stack_user(struct scratch *scratch, const struct user_regs *regs,
-				       uint64_t anchor)
+				       const struct task_state *state)
 {
 	struct event_stack *counts = stack_counts(scratch);
-	struct stack_loop loop = {scratch};
+	struct walk_rows rows = {};
+	struct stack_loop loop = {scratch, &rows};
+	uint64_t anchor = state->anchor;
 
 	walk_window_clear(&scratch->window);
 	scratch->native.count = scratch->managed.count = 0;
 	scratch->native.quality = scratch->managed.quality = 0;
 	if (config.user_stacks) {
-		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp);
-		bpf_loop(STACK_DEPTH_MAX / STACK_STEP + 1, stack_native_step, &loop, 0);
+		if (config.rows)
+			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &scratch->slot),
+					state->image);
+		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp, regs->bx);
+		bpf_loop(STACK_DEPTH_MAX, stack_native_step, &loop, 0);
 	}
 	if (config.managed_stacks && anchor) {
 		walk_managed_begin(&scratch->managed, anchor);
@@ -112,6 +110,8 @@ static __always_inline void stack_user(struct scratch *scratch, const struct use
 	counts->n_managed = scratch->managed.count;
 	counts->quality |= scratch->native.quality | scratch->managed.quality;
 	stack_count_losses(counts->quality);
+	if (config.rows && scratch->native.guessed)
+		loss_count(LOSS_STACK_GUESSED);
 }
 
 /* The kernel stack, from the context of the program on. */

@@ -123,7 +123,7 @@ static __always_inline void syscall_record(const struct task_state *state,
 	if (regs && done->duration >= config.syscall_stack_ns) {
 		event->flags |= SYSCALL_STACK;
 		regs_user(regs, &user);
-		stack_user(scratch, &user, state->anchor);
+		stack_user(scratch, &user, state);
 	}
 	scratch_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
 }

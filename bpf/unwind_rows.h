@@ -17,6 +17,7 @@
 
 #ifndef __bpf__
 #include <stdint.h>
+#define UNROLL /* for old verifiers, see kernel.h */
 #endif
 
 /* Canonical frame address: the stack pointer of the caller, after it is returned to. */
@@ -54,7 +55,7 @@ typedef uint32_t unwind_row;
 
 #define UNWIND_PAGE_SHIFT 16
 #define UNWIND_CHUNK_ROWS 65536  /* 256 KiB */
-#define UNWIND_CHUNKS_MAX 512    /* 128 MiB of rows at most */
+#define UNWIND_CHUNKS_MAX 256    /* 64 MiB of rows at most */
 #define UNWIND_RULES_MAX  16384  /* different ones, number 0 is UNWIND_CFA_NONE */
 #define UNWIND_PAGES_MAX  65536  /* 4 GiB of code */
 #define UNWIND_TABLES_MAX 16384  /* processes with mappings of their own */
@@ -112,6 +113,7 @@ static inline uint32_t unwind_not_above(uint32_t a, uint32_t b)
 static inline uint32_t unwind_search(const unwind_row *rows, uint32_t first, uint32_t count,
 				     uint32_t low)
 {
+	UNROLL
 	for (int step = 0; step < UNWIND_PAGE_SHIFT; step++) {
 		uint32_t half = count >> 1;
 		uint32_t row = rows[(first + half) & (UNWIND_CHUNK_ROWS - 1)];
@@ -129,13 +131,16 @@ static inline uint32_t unwind_find_mapping(const struct unwind_table *table, uin
 {
 	uint32_t first = 0, count = table->count;
 
+	UNROLL
 	for (int step = 0; step < 8; step++) {
 		uint32_t half = count >> 1, middle = first + half;
+		uint64_t start;
 
-		if (count <= 1 || middle >= UNWIND_MAPPINGS)
+		if (middle >= UNWIND_MAPPINGS)
 			break;
-		if (table->mappings[middle].start <= address)
-			first = middle;
+		/* All ones if it begins at or before the address: both are below 2^63. */
+		start = table->mappings[middle].start;
+		first += half & (uint32_t)(((address - start) >> 63) - 1);
 		count -= half;
 	}
 	return first;

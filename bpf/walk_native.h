@@ -1,81 +1,182 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* walk_native.h: one step of a walk up the frame pointers of a thread. */
+/* walk_native.h: one step of a walk up the native stack of a thread. */
 /*
  * Compiled into the BPF object and into the tests. Whoever includes it first
  * declares
  *
  *	long walk_read(struct walk_window *window, void *to, uint32_t size, uint64_t from);
  *
- * which copies memory of the walked thread and returns 0, or an error. The
- * window belongs to the reader, see walk_read.h; it may be NULL.
+ * which copies memory of the walked thread and returns 0, or an error, and
  *
- * A function that keeps a frame pointer has this at it:
+ *	int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *rule);
+ *
+ * which finds the rule for an instruction: 1, or 0 if there is none. Window and
+ * rows belong to whoever declares these; both may be NULL.
+ *
+ * Where a rule is known (unwind_rows.h) it says where the caller's registers
+ * are. Elsewhere the frame pointer is followed, as if the function kept one:
  *
  *	frame + 8   return address
  *	frame       the caller's frame pointer
  *
- * Nothing of that is trusted. A frame has to be aligned and to lie above the
- * previous one, so the walk ends even on memory made to mislead it, and it
- * never reads the same place twice. The outermost function is known by a frame
- * pointer or a return address of 0. All other ends are marked STACK_USER_END:
- * code without frame pointers, or a broken chain.
+ * Nothing that is read is trusted. A frame has to be aligned and to lie above
+ * the previous one, so the walk ends even on memory made to mislead it. Only a
+ * signal may have interrupted code on any other stack, in either direction; such
+ * steps are bounded by the greatest depth. The outermost function is known by
+ * its rule, or by a frame pointer or a return address of 0. All other ends are
+ * marked STACK_USER_END.
  */
 #ifndef GCPROF_WALK_NATIVE_H
 #define GCPROF_WALK_NATIVE_H
 
 #include "events.h"
+#include "unwind_rows.h"
 
 #define WALK_ADDRESS_MIN UINT64_C(0x1000)
 #define WALK_ADDRESS_END (UINT64_C(1) << 56)
 
 struct walk_native {
-	uint64_t ip;      /* of the function that the walk is at */
-	uint64_t frame;   /* its frame pointer */
-	uint64_t floor;   /* no valid frame lies below */
-	uint32_t count;   /* functions handed out */
-	uint32_t quality; /* enum stack_quality, user bits */
+	uint64_t ip, sp, bp, bx; /* of the function that the walk is at */
+	uint64_t cfa;            /* its CFA; 0: not known, its frame pointer is followed */
+	uint32_t called;         /* 1: `ip` is a return address */
+	uint32_t count;          /* functions handed out */
+	uint32_t quality;        /* enum stack_quality, user bits */
+	uint32_t guessed;        /* functions whose frame pointer was followed */
+	struct unwind_rule rule; /* of the function, if `cfa` is known */
 };
 
 /* Begins a walk with the registers of the thread. */
 static inline void walk_native_begin(struct walk_native *walk, uint64_t ip, uint64_t sp,
-				     uint64_t bp)
+				     uint64_t bp, uint64_t bx)
 {
 	walk->ip = ip;
-	walk->frame = bp;
-	walk->floor = sp;
+	walk->sp = sp;
+	walk->bp = bp;
+	walk->bx = bx;
+	walk->called = 0;
 	walk->count = 0;
 	walk->quality = 0;
+	walk->guessed = 0;
+}
+
+/* The CFA that a rule says, 0 if that cannot be: memory that cannot be read, or a step back. */
+static inline uint64_t walk_native_cfa(const struct walk_native *walk, struct walk_window *window)
+{
+	uint32_t kind = walk->rule.cfa & ~UNWIND_CFA_SIGNAL;
+	uint64_t base = walk->sp, cfa = 0;
+
+	if (kind == UNWIND_CFA_NONE)
+		return 0;
+	if (kind == UNWIND_CFA_BP || kind == UNWIND_CFA_BP_DEREF)
+		base = walk->bp;
+	if (kind == UNWIND_CFA_BX)
+		base = walk->bx;
+	if (kind == UNWIND_CFA_PLT) {
+		cfa = base + 8;
+		if ((walk->ip & 15) >= (uint32_t)walk->rule.cfa_offset)
+			cfa += 8;
+	} else {
+		cfa = base + (int64_t)walk->rule.cfa_offset;
+	}
+	if (kind == UNWIND_CFA_SP_DEREF || kind == UNWIND_CFA_BP_DEREF) {
+		if (cfa >= WALK_ADDRESS_END || walk_read(window, &base, sizeof(base), cfa))
+			return 0;
+		cfa = base + (int64_t)walk->rule.cfa_add;
+	}
+	if (cfa < WALK_ADDRESS_MIN || cfa >= WALK_ADDRESS_END)
+		return 0;
+	if (walk->rule.cfa & UNWIND_CFA_SIGNAL)
+		return cfa;
+	return cfa > walk->sp && cfa % 8 == 0 ? cfa : 0;
 }
 
 /* 1: the walk is at a function, which is now *out; 0: there is none. */
-static inline int walk_native_get(struct walk_native *walk, struct event_native *out)
+static inline int walk_native_get(struct walk_native *walk, struct walk_window *window,
+				  struct walk_rows *rows, struct event_native *out)
 {
 	if (walk->count == 0 && walk->ip < WALK_ADDRESS_MIN) {
 		walk->quality |= STACK_USER_FAILED;
 		return 0;
 	}
+	/* A return address may already belong to the next function: the call does not. */
+	walk->cfa = 0;
+	if (walk_rule(rows, walk->ip - walk->called, &walk->rule))
+		walk->cfa = walk_native_cfa(walk, window);
 	out->ip = walk->ip;
-	out->frame = walk->frame;
+	out->frame = walk->cfa ? walk->cfa - 16 : walk->bp;
 	walk->count++;
+	return 1;
+}
+
+/* A register of the caller into *value, which is the callee's so far. */
+static inline long walk_native_place(const struct walk_native *walk, struct walk_window *window,
+				     uint32_t place, int64_t offset, uint64_t *value)
+{
+	uint64_t base = walk->cfa;
+
+	if (place == UNWIND_SAME)
+		return 0;
+	if (place == UNWIND_AT_SP)
+		base = walk->sp;
+	if (place == UNWIND_AT_BP)
+		base = walk->bp;
+	base += offset;
+	if (base >= WALK_ADDRESS_END)
+		return -1;
+	return walk_read(window, value, sizeof(*value), base);
+}
+
+/* Goes on by the rule. As walk_native_up(), but for the depth. */
+static inline int walk_native_by_rule(struct walk_native *walk, struct walk_window *window)
+{
+	uint64_t ip = 0, bp = walk->bp, bx = walk->bx;
+
+	if (walk->rule.ra == UNWIND_STOP)
+		return 0;
+	if (walk_native_place(walk, window, walk->rule.ra, walk->rule.ra_offset, &ip) ||
+	    walk_native_place(walk, window, walk->rule.bp, walk->rule.bp_offset, &bp) ||
+	    walk_native_place(walk, window, walk->rule.bx, walk->rule.bx_offset, &bx)) {
+		walk->quality |= STACK_USER_END;
+		return 0;
+	}
+	walk->called = !(walk->rule.cfa & UNWIND_CFA_SIGNAL);
+	walk->sp = walk->cfa;
+	walk->bp = bp;
+	walk->bx = bx;
+	walk->ip = ip;
+	return 1;
+}
+
+/* Goes on by the frame pointer. As walk_native_up(), but for the depth. */
+static inline int walk_native_by_frame(struct walk_native *walk, struct walk_window *window)
+{
+	uint64_t pair[2] = {0, 0};
+	uint64_t frame = walk->bp;
+
+	if (!frame)
+		return 0;
+	if (frame < walk->sp || frame % 8 || frame >= WALK_ADDRESS_END ||
+	    walk_read(window, pair, sizeof(pair), frame)) {
+		walk->quality |= STACK_USER_END;
+		return 0;
+	}
+	walk->guessed++;
+	walk->called = 1;
+	walk->sp = frame + sizeof(pair);
+	walk->bp = pair[0];
+	walk->ip = pair[1];
 	return 1;
 }
 
 /* Goes on to the caller: 1, or 0 at the end, whose manner is then in `quality`. */
 static inline int walk_native_up(struct walk_native *walk, struct walk_window *window)
 {
-	uint64_t pair[2] = {0, 0};
-	uint64_t frame = walk->frame;
+	int found = walk->cfa ? walk_native_by_rule(walk, window)
+			      : walk_native_by_frame(walk, window);
 
-	if (!frame)
+	if (!found || !walk->ip)
 		return 0;
-	if (frame < walk->floor || frame % 8 || frame >= WALK_ADDRESS_END ||
-	    walk_read(window, pair, sizeof(pair), frame)) {
-		walk->quality |= STACK_USER_END;
-		return 0;
-	}
-	if (!pair[1])
-		return 0;
-	if (pair[1] < WALK_ADDRESS_MIN || pair[1] >= WALK_ADDRESS_END) {
+	if (walk->ip < WALK_ADDRESS_MIN || walk->ip >= WALK_ADDRESS_END) {
 		walk->quality |= STACK_USER_END;
 		return 0;
 	}
@@ -83,9 +184,6 @@ static inline int walk_native_up(struct walk_native *walk, struct walk_window *w
 		walk->quality |= STACK_USER_CUT;
 		return 0;
 	}
-	walk->floor = frame + sizeof(pair);
-	walk->frame = pair[0];
-	walk->ip = pair[1];
 	return 1;
 }
 

@@ -46,6 +46,7 @@ struct recording {
 	struct target *target;
 	struct session *session;
 	struct perf_maps *maps;
+	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	struct store *store;
 	struct ledger *ledger;
 	struct drain *drain;
@@ -70,6 +71,8 @@ static const struct option_row rows[] = {
 	 1000000000ull * 86400 * 365, "TIME", "stop recording after so long (default: never)"},
 	{"syscall-rate", 0, OPTION_NUMBER, offsetof(struct record_options, syscall_rate), 0,
 	 10000000, "N", "short system calls recorded a second and CPU (default: 5000)"},
+	{"stack", 0, OPTION_TEXT, offsetof(struct record_options, stack), 0, 0, "MODE",
+	 "how native stacks are walked: rows, fp (frame pointers), off (default: rows)"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct record_options, verbose), 0, 0, NULL,
 	 "say what is done at each step, with its time; twice: the kernel's words too"},
 	{0},
@@ -164,6 +167,8 @@ static void search_file(void *context, const char *path)
 	int sites = attach_file(session_probes(search->recording->session), path, &problem);
 
 	search->files++;
+	unwinder_expect(search->recording->unwinder, path);
+	unwinder_flush(search->recording->unwinder);
 	if (sites > 0)
 		log_verbose("%s: %d probes attached", path, sites);
 	if (sites < 0)
@@ -207,6 +212,19 @@ static void warn_streams(const struct recording *recording)
 	}
 }
 
+/* Without mappings nobody knows which rows to use. */
+static void start_unwinder(struct recording *recording)
+{
+	struct unwind_fds fds = session_unwind_fds(recording->session);
+	int err;
+
+	if (recording->options.stack_mode != STACK_MODE_ROWS || !recording->maps)
+		return;
+	err = unwinder_create(&fds, &recording->unwinder);
+	if (err)
+		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
+}
+
 static int open_session(struct recording *recording)
 {
 	struct problem problem = {""};
@@ -222,6 +240,7 @@ static int open_session(struct recording *recording)
 	step_done(recording, "tracepoints and timers attached");
 	if (perf_maps_open(target_pid(recording->target), &recording->maps, &problem))
 		log_warning("%s: native functions cannot be named", problem.text);
+	start_unwinder(recording);
 	attach_probes(recording);
 	warn_streams(recording);
 	step_done(recording, "probes attached");
@@ -245,6 +264,7 @@ static int open_profile(struct recording *recording, char **words)
 		.writer = writer,
 		.store = recording->store,
 		.ledger = recording->ledger,
+		.unwinder = recording->unwinder,
 	};
 	err = drain_create(&parts, &recording->drain);
 	err = err ? err : facts_put_machine(writer);
@@ -478,6 +498,8 @@ static void wait_unprofiled(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
 
+	unwinder_free(recording->unwinder);
+	recording->unwinder = NULL;
 	session_free(recording->session);
 	recording->session = NULL;
 	while (event == WATCH_WORK || event == WATCH_DURATION)
@@ -504,6 +526,7 @@ static void recording_free(struct recording *recording)
 	ledger_free(recording->ledger);
 	store_free(recording->store);
 	perf_maps_free(recording->maps);
+	unwinder_free(recording->unwinder);
 	session_free(recording->session);
 	target_free(recording->target);
 	profile_writer_close(recording->writer);
@@ -539,6 +562,7 @@ static int record_run(int argc, char **argv)
 				.frequency = 999,
 				.ceiling = CEILING_DEFAULT,
 				.syscall_rate = 5000,
+				.stack = "rows",
 			},
 		.began = clock_now(),
 	};
@@ -547,6 +571,10 @@ static int record_run(int argc, char **argv)
 
 	if (first < 0)
 		return EXIT_USAGE;
+	if (stack_mode_parse(recording.options.stack, &recording.options.stack_mode)) {
+		log_error("--stack %s: the modes are rows, fp and off", recording.options.stack);
+		return EXIT_USAGE;
+	}
 	if (first >= argc) {
 		log_error("no command to record\nTry 'gcprof record -- COMMAND [ARGUMENTS]'.");
 		return EXIT_USAGE;

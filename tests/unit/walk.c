@@ -20,8 +20,32 @@ static long walk_read(struct walk_window *window, void *to, uint32_t size, uint6
 	return 0;
 }
 
+#include "../../bpf/unwind_rows.h"
+
+/* Rules of some instructions; walks without any have NULL. */
+struct walk_rows {
+	unsigned count;
+	struct {
+		uint64_t from, to;
+		struct unwind_rule rule;
+	} stretches[8];
+};
+
+static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *rule);
+
 #include "../../bpf/walk_managed.h"
 #include "../../bpf/walk_native.h"
+
+static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *rule)
+{
+	for (unsigned i = 0; rows && i < rows->count; i++) {
+		if (ip < rows->stretches[i].from || ip >= rows->stretches[i].to)
+			continue;
+		*rule = rows->stretches[i].rule;
+		return 1;
+	}
+	return 0;
+}
 
 static uint64_t at(unsigned word)
 {
@@ -44,25 +68,31 @@ static void put_frame(unsigned word, uint64_t prev, uint32_t code, uint32_t pc)
 struct native_walk {
 	struct event_native frames[STACK_DEPTH_MAX + 1];
 	unsigned count;
-	uint32_t quality;
+	uint32_t quality, guessed;
 };
 
 /* The loop that the kernel side has. */
-static struct native_walk native(uint64_t ip, uint64_t sp, uint64_t bp)
+static struct native_walk native_by(struct walk_rows *rows, uint64_t ip, uint64_t sp, uint64_t bp)
 {
 	struct native_walk result = {.count = 0};
 	struct walk_native walk;
 
-	walk_native_begin(&walk, ip, sp, bp);
+	walk_native_begin(&walk, ip, sp, bp, 0);
 	for (unsigned i = 0; i < STACK_DEPTH_MAX; i++) {
-		if (!walk_native_get(&walk, &result.frames[i]))
+		if (!walk_native_get(&walk, NULL, rows, &result.frames[i]))
 			break;
 		if (!walk_native_up(&walk, NULL))
 			break;
 	}
 	result.count = walk.count;
 	result.quality = walk.quality;
+	result.guessed = walk.guessed;
 	return result;
+}
+
+static struct native_walk native(uint64_t ip, uint64_t sp, uint64_t bp)
+{
+	return native_by(NULL, ip, sp, bp);
 }
 
 struct managed_walk {
@@ -204,6 +234,177 @@ TEST(native_depth_is_cut)
 	walk = native(0x400000, at(4), at(10));
 	CHECK_EQ(walk.count, STACK_DEPTH_MAX);
 	CHECK_EQ(walk.quality, STACK_USER_CUT);
+}
+
+/* --- by rules ------------------------------------------------------------------------- */
+
+static void put_rule(struct walk_rows *rows, uint64_t from, uint64_t to, struct unwind_rule rule)
+{
+	rows->stretches[rows->count].from = from;
+	rows->stretches[rows->count].to = to;
+	rows->stretches[rows->count++].rule = rule;
+}
+
+/* The rule of a function that has pushed nothing but made room on the stack. */
+static struct unwind_rule plain_rule(int32_t cfa_offset)
+{
+	return (struct unwind_rule){.cfa = UNWIND_CFA_SP,
+				    .ra = UNWIND_AT_CFA,
+				    .cfa_offset = cfa_offset,
+				    .ra_offset = -8};
+}
+
+static const struct unwind_rule stop_rule = {
+	.cfa = UNWIND_CFA_SP, .ra = UNWIND_STOP, .cfa_offset = 8};
+
+TEST(rules_find_callers_without_frame_pointers)
+{
+	struct walk_rows rows = {.count = 0};
+	struct unwind_rule saves_bp = plain_rule(24);
+	struct native_walk walk;
+
+	saves_bp.bp = UNWIND_AT_CFA;
+	saves_bp.bp_offset = -24;
+	put_rule(&rows, 0x400000, 0x400100, plain_rule(8));
+	put_rule(&rows, 0x401000, 0x401111, saves_bp);
+	put_rule(&rows, 0x402000, 0x402300,
+		 (struct unwind_rule){.cfa = UNWIND_CFA_BP,
+				      .ra = UNWIND_AT_CFA,
+				      .bp = UNWIND_AT_CFA,
+				      .cfa_offset = 16,
+				      .ra_offset = -8,
+				      .bp_offset = -16});
+	put_rule(&rows, 0x403000, 0x403400, stop_rule);
+	image[4] = 0x401111; /* behind a call that is the last instruction of its function */
+	image[5] = at(20);   /* saved rbp */
+	image[7] = 0x402222;
+	image[20] = 77;
+	image[21] = 0x403333;
+	walk = native_by(&rows, 0x400000, at(4), 12345);
+	CHECK_EQ(walk.count, 4);
+	CHECK_EQ(walk.quality, 0);
+	CHECK_EQ(walk.guessed, 0);
+	CHECK_EQ(walk.frames[0].frame, at(3));
+	CHECK_EQ(walk.frames[1].ip, 0x401111);
+	CHECK_EQ(walk.frames[1].frame, at(6));
+	CHECK_EQ(walk.frames[2].ip, 0x402222);
+	CHECK_EQ(walk.frames[2].frame, at(20));
+	CHECK_EQ(walk.frames[3].ip, 0x403333);
+}
+
+TEST(frame_pointers_help_where_rules_are_missing)
+{
+	struct walk_rows rows = {.count = 0};
+	struct native_walk walk;
+
+	put_rule(&rows, 0x400000, 0x400100, plain_rule(16));
+	put_rule(&rows, 0x402000, 0x402300, plain_rule(24));
+	put_rule(&rows, 0x403000, 0x403400, stop_rule);
+	image[5] = 0x401111; /* no rule there: keeps a frame pointer */
+	put_record(10, 99, 0x402222);
+	image[14] = 0x403333;
+	walk = native_by(&rows, 0x400000, at(4), at(10));
+	CHECK_EQ(walk.count, 4);
+	CHECK_EQ(walk.quality, 0);
+	CHECK_EQ(walk.guessed, 1);
+	CHECK_EQ(walk.frames[1].frame, at(10));
+	CHECK_EQ(walk.frames[2].ip, 0x402222);
+	CHECK_EQ(walk.frames[2].frame, at(13));
+
+	/* Neither helps. */
+	walk = native_by(&rows, 0x400000, at(4), 12345);
+	CHECK_EQ(walk.count, 2);
+	CHECK_EQ(walk.quality, STACK_USER_END);
+}
+
+TEST(entries_of_the_plt_by_their_byte)
+{
+	struct walk_rows rows = {.count = 0};
+	struct native_walk walk;
+
+	put_rule(&rows, 0x400000, 0x400100,
+		 (struct unwind_rule){.cfa = UNWIND_CFA_PLT,
+				      .ra = UNWIND_AT_CFA,
+				      .cfa_offset = 11,
+				      .ra_offset = -8});
+	put_rule(&rows, 0x403000, 0x403400, stop_rule);
+	image[4] = 0x403111;
+	image[5] = 0x403222;
+	walk = native_by(&rows, 0x40002a, at(4), 0);
+	CHECK_EQ(walk.frames[1].ip, 0x403111);
+	walk = native_by(&rows, 0x40002b, at(4), 0);
+	CHECK_EQ(walk.frames[1].ip, 0x403222);
+	CHECK_EQ(walk.quality, 0);
+}
+
+TEST(a_signal_may_have_interrupted_another_stack)
+{
+	struct walk_rows rows = {.count = 0};
+	struct native_walk walk;
+
+	put_rule(&rows, 0x400000, 0x400100, plain_rule(8));
+	put_rule(&rows, 0x401000, 0x401100,
+		 (struct unwind_rule){.cfa = UNWIND_CFA_SP_DEREF | UNWIND_CFA_SIGNAL,
+				      .ra = UNWIND_AT_SP,
+				      .bp = UNWIND_AT_SP,
+				      .bx = UNWIND_AT_SP,
+				      .cfa_offset = 160,
+				      .ra_offset = 168,
+				      .bp_offset = 120,
+				      .bx_offset = 128});
+	/* Interrupted at its first byte: one byte before it is another function. */
+	put_rule(&rows, 0x402000, 0x402100, plain_rule(16));
+	put_rule(&rows, 0x403000, 0x403400, stop_rule);
+	image[100] = 0x401010;
+	image[101 + 20] = at(10);
+	image[101 + 21] = 0x402000;
+	image[101 + 15] = 55;
+	image[11] = 0x403333;
+	walk = native_by(&rows, 0x400000, at(100), 0);
+	CHECK_EQ(walk.count, 4);
+	CHECK_EQ(walk.quality, 0);
+	CHECK_EQ(walk.frames[2].ip, 0x402000);
+	CHECK_EQ(walk.frames[2].frame, at(10));
+	CHECK_EQ(walk.frames[3].ip, 0x403333);
+}
+
+TEST(signals_in_a_circle_end)
+{
+	struct walk_rows rows = {.count = 0};
+	struct native_walk walk;
+
+	put_rule(&rows, 0x401000, 0x401100,
+		 (struct unwind_rule){.cfa = UNWIND_CFA_SP_DEREF | UNWIND_CFA_SIGNAL,
+				      .ra = UNWIND_AT_SP,
+				      .cfa_offset = 0,
+				      .ra_offset = 8});
+	put_record(10, at(10), 0x401010);
+	walk = native_by(&rows, 0x401010, at(10), 0);
+	CHECK_EQ(walk.count, STACK_DEPTH_MAX);
+	CHECK_EQ(walk.quality, STACK_USER_CUT);
+}
+
+TEST(rules_that_lead_nowhere_end)
+{
+	struct walk_rows rows = {.count = 1};
+	struct native_walk walk;
+
+	rows.stretches[0].from = 0x400000;
+	rows.stretches[0].to = 0x401000;
+	/* A step back, none at all, a crooked one, one out of the memory. */
+	const int32_t offsets[] = {-8, 0, 12, 1 << 30};
+	for (unsigned i = 0; i < 4; i++) {
+		rows.stretches[0].rule = plain_rule(offsets[i]);
+		walk = native_by(&rows, 0x400000, at(4), 12345);
+		CHECK_EQ(walk.count, 1);
+		CHECK_EQ(walk.quality, STACK_USER_END);
+	}
+	/* A word that cannot be read leads to the CFA. */
+	rows.stretches[0].rule = plain_rule(1 << 30);
+	rows.stretches[0].rule.cfa = UNWIND_CFA_BP_DEREF;
+	walk = native_by(&rows, 0x400000, at(4), at(1));
+	CHECK_EQ(walk.count, 1);
+	CHECK_EQ(walk.quality, STACK_USER_END);
 }
 
 TEST(managed_chain_skips_frames_of_roots)

@@ -51,7 +51,12 @@ void drain_add(struct drain *drain, const struct event_header *event, size_t siz
 
 static void drain_event(void *context, const struct event_header *event, size_t size)
 {
-	drain_add(context, event, size);
+	struct drain *drain = context;
+
+	if (event->code == EVENT_exit && size >= sizeof(struct event_exit) &&
+	    ((const struct event_exit *)(const void *)event)->last)
+		unwinder_exit(drain->parts.unwinder, event->pid, event->time);
+	drain_add(drain, event, size);
 }
 
 int drain_create(const struct drain_parts *parts, struct drain **out)
@@ -101,17 +106,39 @@ static void drain_mapping(void *context, const struct event_mmap *event, const c
 	struct drain *drain = context;
 
 	drain_add(drain, &event->header, event->header.size);
+	unwinder_mapping(drain->parts.unwinder, event, path);
 	drain_attach(drain, event->header.pid, path);
+}
+
+static void drain_exec(void *context, uint32_t pid, uint64_t time)
+{
+	struct drain *drain = context;
+
+	unwinder_exec(drain->parts.unwinder, pid, time);
+}
+
+static void drain_fork(void *context, uint32_t pid, uint32_t parent, uint64_t time)
+{
+	struct drain *drain = context;
+
+	unwinder_fork(drain->parts.unwinder, pid, parent, time);
 }
 
 static void drain_mappings(struct drain *drain)
 {
 	struct ledger *ledger = drain->parts.ledger;
 	struct perf_maps *maps = drain->parts.maps;
+	const struct perf_maps_visitor visitor = {
+		.context = drain,
+		.mapping = drain_mapping,
+		.exec = drain_exec,
+		.fork = drain_fork,
+	};
 
 	if (!maps)
 		return;
-	perf_maps_drain(maps, drain_mapping, drain);
+	perf_maps_drain(maps, &visitor);
+	unwinder_flush(drain->parts.unwinder);
 	ledger_set_loss(ledger, LOSS_PERF_RING, perf_maps_lost(maps));
 	ledger_add_loss(ledger, LOSS_BAD_EVENT, perf_maps_bad(maps));
 }
@@ -133,6 +160,8 @@ static int drain_figures(struct drain *drain, int (*put)(struct ledger *))
 	int err;
 
 	ledger_set_loss(drain->parts.ledger, LOSS_LATE, merge_late(drain->merge));
+	ledger_set_loss(drain->parts.ledger, LOSS_UNWIND_ROWS,
+			unwinder_refused(drain->parts.unwinder));
 	err = put(drain->parts.ledger);
 	/* Now and then, so that a profile that is cut off has most of the names. */
 	err = err ? err : store_symbolize(drain->parts.store);

@@ -8,6 +8,7 @@
 #include "perf_maps.h"
 #include "session.h"
 #include "store.h"
+#include "unwinder.h"
 
 /* What a drain works with; all borrowed. */
 struct drain_parts {
@@ -16,6 +17,7 @@ struct drain_parts {
 	struct profile_writer *writer;
 	struct store *store;
 	struct ledger *ledger;
+	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 };
 
 struct drain;

@@ -98,7 +98,7 @@ static int open_same(const char *path, const struct module_place *place)
 }
 
 /* Opens the file by its path, else through the process; *indirect tells. */
-static int open_module(const struct module_place *place, bool *indirect)
+static int open_place(const struct module_place *place, bool *indirect)
 {
 	char path[PATH_BYTES];
 	int fd;
@@ -119,6 +119,13 @@ static int open_module(const struct module_place *place, bool *indirect)
 	return open_same(path, place);
 }
 
+int module_open(const struct module_place *place)
+{
+	bool indirect;
+
+	return open_place(place, &indirect);
+}
+
 static struct entry *entry_create(struct modules *modules, const struct module_place *place)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
@@ -129,7 +136,7 @@ static struct entry *entry_create(struct modules *modules, const struct module_p
 	if (!entry)
 		return NULL;
 	entry->fd = -1;
-	fd = open_module(place, &indirect);
+	fd = open_place(place, &indirect);
 	if (fd >= 0) {
 		size = build_id_read(fd, entry->module.build_id);
 		entry->module.build_id_size = size > 0 ? (size_t)size : 0;

@@ -20,6 +20,9 @@ struct module_place {
 	uint32_t pid;
 };
 
+/* Opens the file that was mapped, by its path or through the process; -1 if neither leads to it. */
+int module_open(const struct module_place *place);
+
 /* `writer` is borrowed. */
 int modules_create(struct profile_writer *writer, struct modules **out);
 void modules_free(struct modules *modules); /* NULL is allowed */

@@ -30,8 +30,7 @@ struct perf_maps {
 	size_t count;
 	size_t page;
 	uint64_t lost, bad;
-	perf_maps_visit *visit;
-	void *context;
+	const struct perf_maps_visitor *visitor;
 	/* Records are copied here: in the ring they may wrap around its end. */
 	union {
 		struct perf_event_header header;
@@ -47,6 +46,20 @@ struct mmap2 {
 	uint32_t major, minor;
 	uint64_t inode, generation;
 	uint32_t protection, flags;
+};
+
+/* PERF_RECORD_FORK; the trailer follows. */
+struct fork {
+	struct perf_event_header header;
+	uint32_t pid, parent_pid;
+	uint32_t tid, parent_tid;
+	uint64_t time;
+};
+
+/* PERF_RECORD_COMM up to the name. */
+struct comm {
+	struct perf_event_header header;
+	uint32_t pid, tid;
 };
 
 /* What sample_type puts behind every record. */
@@ -68,6 +81,9 @@ static int ring_open(struct perf_maps *maps, pid_t pid, int cpu)
 		.inherit = 1,
 		.mmap = 1,
 		.mmap2 = 1,
+		.task = 1,
+		.comm = 1,
+		.comm_exec = 1,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
@@ -153,7 +169,7 @@ static void convert(struct perf_maps *maps, const struct mmap2 *from, const char
 	to.event.protection = from->protection;
 	to.event.name_size = (uint32_t)length;
 	memcpy(to.name, name, length);
-	maps->visit(maps->context, &to.event, name);
+	maps->visitor->mapping(maps->visitor->context, &to.event, name);
 }
 
 static void record_handle(struct perf_maps *maps, size_t size)
@@ -161,6 +177,8 @@ static void record_handle(struct perf_maps *maps, size_t size)
 	const unsigned char *bytes = maps->record.bytes;
 	struct trailer trailer;
 	struct mmap2 mapping;
+	struct comm comm;
+	struct fork fork;
 	uint64_t lost;
 
 	switch (maps->record.header.type) {
@@ -174,6 +192,22 @@ static void record_handle(struct perf_maps *maps, size_t size)
 			break;
 		convert(maps, &mapping, (const char *)bytes + sizeof(mapping), &trailer);
 		return;
+	case PERF_RECORD_COMM:
+		if (size < sizeof(comm) + sizeof(trailer))
+			break;
+		memcpy(&comm, bytes, sizeof(comm));
+		memcpy(&trailer, bytes + size - sizeof(trailer), sizeof(trailer));
+		if (comm.header.misc & PERF_RECORD_MISC_COMM_EXEC)
+			maps->visitor->exec(maps->visitor->context, comm.pid, trailer.time);
+		return;
+	case PERF_RECORD_FORK:
+		if (size < sizeof(fork))
+			break;
+		memcpy(&fork, bytes, sizeof(fork));
+		if (fork.pid != fork.parent_pid)
+			maps->visitor->fork(maps->visitor->context, fork.pid, fork.parent_pid,
+					    fork.time);
+		return;
 	case PERF_RECORD_LOST:
 		if (size < sizeof(struct perf_event_header) + 16)
 			break;
@@ -181,7 +215,7 @@ static void record_handle(struct perf_maps *maps, size_t size)
 		maps->lost += lost;
 		return;
 	default:
-		return; /* throttling and the like */
+		return; /* ends of threads, throttling and the like */
 	}
 	maps->bad++;
 }
@@ -218,10 +252,9 @@ static void ring_drain(struct perf_maps *maps, struct ring *ring)
 	__atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-void perf_maps_drain(struct perf_maps *maps, perf_maps_visit *visit, void *context)
+void perf_maps_drain(struct perf_maps *maps, const struct perf_maps_visitor *visitor)
 {
-	maps->visit = visit;
-	maps->context = context;
+	maps->visitor = visitor;
 	for (size_t i = 0; i < maps->count; i++)
 		ring_drain(maps, &maps->rings[i]);
 }

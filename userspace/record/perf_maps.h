@@ -12,14 +12,22 @@
 
 struct perf_maps;
 
-/* Receives one mapping; the event is valid during the call. */
-typedef void perf_maps_visit(void *context, const struct event_mmap *event, const char *path);
+/* Receives what was in the rings. Times are CLOCK_MONOTONIC ns. */
+struct perf_maps_visitor {
+	void *context;
+	/* A mapping; the event is valid during the call. */
+	void (*mapping)(void *context, const struct event_mmap *event, const char *path);
+	/* A process runs another program: what was mapped before is gone. */
+	void (*exec)(void *context, uint32_t pid, uint64_t time);
+	/* A process (not a thread) was made. */
+	void (*fork)(void *context, uint32_t pid, uint32_t parent, uint64_t time);
+};
 
 /* Begins to watch `pid` and all that it will fork or exec. */
 int perf_maps_open(pid_t pid, struct perf_maps **out, struct problem *problem);
 
 /* Hands out what is in the rings, ring by ring: hardly in order. */
-void perf_maps_drain(struct perf_maps *maps, perf_maps_visit *visit, void *context);
+void perf_maps_drain(struct perf_maps *maps, const struct perf_maps_visitor *visitor);
 
 /* Mappings that the kernel could not put into a ring, so far. */
 uint64_t perf_maps_lost(const struct perf_maps *maps);

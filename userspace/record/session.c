@@ -74,13 +74,20 @@ static int configure(struct session *session, const struct record_options *optio
 	struct gcprof_bpf *skeleton = session->skeleton;
 	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
 
-	config->user_stacks = 1;
+	config->user_stacks = options->stack_mode != STACK_MODE_OFF;
+	config->rows = options->stack_mode == STACK_MODE_ROWS;
 	config->managed_stacks = 1;
 	config->syscall_rate = (uint32_t)options->syscall_rate;
 	config->syscall_slow_ns = SYSCALL_SLOW_NS;
 	config->syscall_stack_ns = SYSCALL_STACK_NS;
 	bpf_program__set_autoload(skeleton->progs.cpu_tick, options->frequency != 0);
 	attach_prepare(skeleton->progs.probe_fired, session->multi);
+	/* Arrays take their memory at once: none for what is not used. */
+	if (!config->rows) {
+		bpf_map__set_max_entries(skeleton->maps.unwind_pages, 1);
+		bpf_map__set_max_entries(skeleton->maps.unwind_rules, 1);
+		bpf_map__set_max_entries(skeleton->maps.walk_rules, 1);
+	}
 	for (int ring = 0; ring < RINGS; ring++) {
 		int err = bpf_map__set_max_entries(ring_map(session, (enum session_ring)ring),
 						   ring_bytes[ring]);
@@ -294,6 +301,20 @@ int session_totals_fd(const struct session *session)
 int session_processes_fd(const struct session *session)
 {
 	return bpf_map__fd(session->skeleton->maps.processes);
+}
+
+struct unwind_fds session_unwind_fds(const struct session *session)
+{
+	const struct gcprof_bpf *skeleton = session->skeleton;
+
+	return (struct unwind_fds){
+		.of = bpf_map__fd(skeleton->maps.unwind_of),
+		.tables = bpf_map__fd(skeleton->maps.unwind_tables),
+		.pages = bpf_map__fd(skeleton->maps.unwind_pages),
+		.rules = bpf_map__fd(skeleton->maps.unwind_rules),
+		.chunks = bpf_map__fd(skeleton->maps.unwind_chunks),
+		.first_chunk = bpf_map__fd(skeleton->maps.unwind_first_chunk),
+	};
 }
 
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])

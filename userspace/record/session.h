@@ -9,6 +9,7 @@
 #include "../../bpf/events.h"
 #include "attach.h"
 #include "options.h"
+#include "unwind_maps.h"
 
 struct session;
 
@@ -46,6 +47,7 @@ const struct stream_state *session_stream(const struct session *session, enum st
 int session_ring_fd(const struct session *session, enum session_ring ring);
 int session_totals_fd(const struct session *session);
 int session_processes_fd(const struct session *session);
+struct unwind_fds session_unwind_fds(const struct session *session);
 
 /* Sums the kernel's counters over all CPUs. */
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX]);

@@ -16,7 +16,7 @@ static const char *reason_text(enum stack_reason reason)
 		[REASON_MANAGED_TORN] = "a managed frame could not be read",
 		[REASON_MANAGED_CUT] = "the managed stack is deeper than the recorder follows",
 		[REASON_USER_END] =
-			"the chain of frame pointers ends early (code built without them)",
+			"the user stack ends early (nothing says how to unwind some function)",
 	};
 
 	return texts[reason];

@@ -191,6 +191,7 @@ static struct unwind_rule make_rule(const struct machine *machine)
 
 	if (ra->kind == UNWIND_STOP) {
 		rule.cfa = UNWIND_CFA_SP;
+		rule.cfa_offset = 8; /* any place above: there is no frame */
 		rule.ra = UNWIND_STOP;
 		return rule;
 	}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* walk_rows.h: finds the unwind rule of an instruction in the maps that the recorder fills. */
+#ifndef GCPROF_WALK_ROWS_H
+#define GCPROF_WALK_ROWS_H
+
+#include "kernel.h"
+#include "unwind_rows.h"
+
+/* Which table a process (thread group) has. Entries of a fork are made here, see process.bpf.c. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 32768);
+	__type(key, uint32_t);
+	__type(value, struct unwind_of);
+} unwind_of SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, UNWIND_TABLES_MAX);
+	__type(key, uint32_t);
+	__type(value, struct unwind_table);
+} unwind_tables SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_PAGES_MAX);
+	__type(key, uint32_t);
+	__type(value, struct unwind_page);
+} unwind_pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_RULES_MAX);
+	__type(key, uint32_t);
+	__type(value, struct unwind_rule);
+} unwind_rules SEC(".maps");
+
+struct unwind_chunk {
+	unwind_row rows[UNWIND_CHUNK_ROWS];
+};
+
+/* The recorder writes through a mapping, made as rows come. */
+struct unwind_chunk_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, sizeof(struct unwind_chunk));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_CHUNKS_MAX);
+	__type(key, uint32_t);
+	__array(values, struct unwind_chunk_map);
+} unwind_chunks SEC(".maps");
+
+/*
+ * Chunk 0 is there from the start: putting a map into another one makes the
+ * recorder wait for some milliseconds, in which the program would have no rows.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct unwind_chunk);
+} unwind_first_chunk SEC(".maps");
+
+/*
+ * Samples meet the same few instructions again and again, so the rules that were
+ * found are kept. They stay right: a table never changes, its number is never
+ * used again, and the rows that it leads to stay as long as it does.
+ */
+#define WALK_RULES_SHIFT 9
+
+struct walk_found {
+	uint64_t ip;
+	uint32_t table;
+	uint32_t reserved;
+	struct unwind_rule rule;
+};
+
+struct walk_rules {
+	struct walk_found found[1 << WALK_RULES_SHIFT]; /* by hash of the instruction */
+};
+
+/* The mapping that the last instruction was in: the next one often is, too. */
+struct walk_rows {
+	const struct unwind_table *table; /* NULL: no rows for this process */
+	struct walk_rules *rules;
+	uint32_t id; /* of the table */
+	uint64_t start, end, base;
+	uint32_t first, count;
+};
+
+/* The rows of the current thread's process, if they are of the program that it runs. */
+static __always_inline void walk_rows_begin(struct walk_rows *rows, struct walk_rules *rules,
+					    uint64_t image)
+{
+	uint32_t process = bpf_get_current_pid_tgid() >> 32;
+	struct unwind_of *of = bpf_map_lookup_elem(&unwind_of, &process);
+
+	rows->table = NULL;
+	rows->rules = rules;
+	rows->start = rows->end = 0;
+	if (!rules || !of || of->since < image)
+		return;
+	rows->id = of->table;
+	rows->table = bpf_map_lookup_elem(&unwind_tables, &rows->id);
+}
+
+static __always_inline int walk_rows_mapping(struct walk_rows *rows, uint64_t ip)
+{
+	uint32_t at;
+
+	if (ip >= rows->start && ip < rows->end)
+		return 1;
+	at = unwind_find_mapping(rows->table, ip);
+	if (at >= UNWIND_MAPPINGS)
+		return 0;
+	rows->start = rows->table->mappings[at].start;
+	rows->end = rows->table->mappings[at].end;
+	rows->base = rows->table->mappings[at].base;
+	rows->first = rows->table->mappings[at].first;
+	rows->count = rows->table->mappings[at].count;
+	return ip >= rows->start && ip < rows->end;
+}
+
+/*
+ * The number of the rule for byte `low` of a page, 0: none. Not inlined, since
+ * the verifier then looks at the search once, and not again for each way out of it.
+ */
+__noinline uint32_t walk_rows_number(uint32_t index, uint32_t low)
+{
+	struct unwind_page *page = bpf_map_lookup_elem(&unwind_pages, &index);
+	struct unwind_chunk *chunk;
+	uint32_t key, zero = 0;
+	void *map;
+
+	if (!page || !page->count)
+		return 0;
+	key = page->chunk;
+	if (key) {
+		map = bpf_map_lookup_elem(&unwind_chunks, &key);
+		chunk = map ? bpf_map_lookup_elem(map, &zero) : NULL;
+	} else {
+		chunk = bpf_map_lookup_elem(&unwind_first_chunk, &zero);
+	}
+	return chunk ? unwind_search(chunk->rows, page->first, page->count, low) : 0;
+}
+
+static __always_inline int walk_rows_find(struct walk_rows *rows, uint64_t ip,
+					  struct unwind_rule *out)
+{
+	struct unwind_rule *rule;
+	uint64_t place;
+	uint32_t key;
+
+	if (!walk_rows_mapping(rows, ip))
+		return 0;
+	place = ip - rows->base;
+	if (place >> UNWIND_PAGE_SHIFT >= rows->count)
+		return 0;
+	key = walk_rows_number(rows->first + (uint32_t)(place >> UNWIND_PAGE_SHIFT),
+			       place & 0xffff);
+	rule = key ? bpf_map_lookup_elem(&unwind_rules, &key) : NULL;
+	if (!rule)
+		return 0;
+	*out = *rule;
+	return 1;
+}
+
+static __always_inline int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *out)
+{
+	uint64_t hash = (ip * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - WALK_RULES_SHIFT);
+	struct walk_found *found;
+
+	if (!rows->table || !rows->rules)
+		return 0;
+	found = &rows->rules->found[hash];
+	if (found->ip == ip && found->table == rows->id) {
+		*out = found->rule;
+		return 1;
+	}
+	if (!walk_rows_find(rows, ip, out))
+		return 0;
+	found->ip = ip;
+	found->table = rows->id;
+	found->rule = *out;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# stacks.bats: native stacks through code without frame pointers: direct callers, proper ends, modes.
+
+load common
+
+# A program without frame pointers whose time goes into the C library, or into callbacks from it.
+make_callers() {
+	cat >callers.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static char from[1 << 20], to[1 << 20];
+static volatile unsigned sink;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+__attribute__((noinline)) void calls_memcpy(unsigned n)
+{
+	memcpy(to, from, sizeof(to) - n % 64);
+	sink += (unsigned char)to[n & 1023];
+}
+
+__attribute__((noinline)) int compares(const void *a, const void *b)
+{
+	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+	for (unsigned i = 0; i < 200; i++)
+		sink += i ^ x;
+	return (x > y) - (x < y);
+}
+
+__attribute__((noinline)) void calls_qsort(unsigned n)
+{
+	unsigned numbers[256];
+
+	for (unsigned i = 0; i < 256; i++)
+		numbers[i] = i * 2654435761u + n;
+	qsort(numbers, 256, sizeof(numbers[0]), compares);
+	sink += numbers[3];
+}
+
+__attribute__((noinline)) void burns(void)
+{
+	for (unsigned i = 0; i < 20000000; i++)
+		sink += i;
+}
+
+static void handles(int number)
+{
+	(void)number;
+	burns();
+	sink++;
+}
+
+__attribute__((noinline)) void raises(void)
+{
+	raise(SIGUSR1);
+	sink++;
+}
+
+static void *thread(void *argument)
+{
+	double end = now() + 0.5;
+
+	for (unsigned n = 0; now() < end; n++)
+		calls_memcpy(n);
+	return argument;
+}
+
+int main(void)
+{
+	static char memory[1 << 16];
+	stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)};
+	struct sigaction action = {.sa_handler = handles, .sa_flags = SA_ONSTACK};
+	double end = now() + 0.6;
+	pthread_t other;
+
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	for (unsigned n = 0; now() < end; n++)
+		calls_memcpy(n);
+	for (end = now() + 0.6; now() < end;)
+		calls_qsort(sink);
+	for (end = now() + 0.4; now() < end;)
+		raises();
+	pthread_create(&other, NULL, thread, NULL);
+	pthread_join(other, NULL);
+	return 0;
+}
+END
+	gcc -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -g callers.c -lpthread -o callers
+}
+
+total() { # FUNCTION
+	ask "[.functions[] | select(.name == \"$1\") | .cpu_total_ns] | add // 0"
+}
+
+@test "the callers of libc, and those whom it calls, stand where they belong" {
+	need_root
+	make_callers
+	record -- ./callers
+	cat record.log
+	holds '.stacks.complete > 0.99'
+	# Nearly all time in main and the thread is below one of these.
+	memcpy=$(total calls_memcpy) qsort=$(total calls_qsort) compares=$(total compares)
+	raises=$(total raises) burns=$(total burns) thread=$(total thread) main=$(total main)
+	echo "$memcpy $qsort $compares $raises $burns $thread $main"
+	[ "$compares" -gt 300000000 ]
+	[ $((qsort * 100)) -ge $((compares * 99)) ]
+	[ "$memcpy" -gt 700000000 ]
+	[ "$burns" -gt 200000000 ]
+	# The stack of a handler goes on below the signal, on the stack that was interrupted.
+	[ $((raises * 100)) -ge $((burns * 99)) ]
+	[ $((thread * 100)) -ge 30000000000 ]
+	[ $((main * 100)) -ge $(((qsort + raises + memcpy - thread) * 98)) ]
+}
+
+@test "by frame pointers alone the same callers are missing" {
+	need_root
+	make_callers
+	record --stack fp -- ./callers
+	qsort=$(total calls_qsort) compares=$(total compares)
+	echo "$qsort $compares"
+	[ $((qsort * 2)) -lt "$compares" ]
+}
+
+@test "nearly every stack of the workloads is whole" {
+	need_root
+	record -- "$WORKLOADS/indexer" -o index /usr/include
+	holds '.stacks.samples > 300 and .stacks.complete > 0.99'
+	record -R 64K -- "$WORKLOADS/known"
+	holds '.stacks.samples > 300 and .stacks.complete > 0.99'
+	record -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
+	holds '.stacks.samples > 300 and .stacks.complete > 0.99'
+	holds '[.functions[] | select(.runtime == "managed" and .alloc_total_bytes > 0)] | length > 1'
+}
+
+@test "nearly every stack of a stock program is whole" {
+	need_root
+	seq 1 1000000 | sort -R >numbers
+	record -- /usr/bin/sort numbers
+	holds '.stacks.samples > 100 and .stacks.complete > 0.98'
+}
+
+@test "without native stacks there are managed ones only" {
+	need_root
+	record --stack off -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
+	holds '[.functions[] | select(.runtime == "native" and .module != null)] | length == 0'
+	holds '[.functions[] | select(.runtime == "managed" and .alloc_total_bytes > 0)] | length > 1'
+}
+
+@test "a mode that there is not is refused" {
+	run "$GCPROF" record --stack lbr -- true
+	same status "$status" 2
+	[[ $output == *"rows, fp and off"* ]]
+}
+
+@test "many short-lived processes leave no tables behind" {
+	need_root
+	record -- /bin/sh -c 'for i in $(seq 300); do /bin/true; done; exec sleep 1' &
+	sleep 0.2
+	for _ in $(seq 100); do
+		sleep 0.2
+		pgrep -P $! >/dev/null && pgrep -x sleep >/dev/null && break
+	done
+	sleep 0.4
+	tables=$(bpftool -j map show | jq '[.[] | select(.name == "unwind_tables") | .id] | max')
+	left=$(bpftool -j map dump id "$tables" | jq length)
+	wait $!
+	cat record.log
+	echo "$left tables"
+	[ "$left" -le 3 ]
+	holds '.stacks.complete > 0.9'
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* unwind_modules.h: the mapped files that have unwind rows in the kernel, each once. */
+#ifndef GCPROF_UNWIND_MODULES_H
+#define GCPROF_UNWIND_MODULES_H
+
+#include <stdint.h>
+
+#include "modules.h"
+#include "unwind_maps.h"
+
+struct unwind_modules;
+
+/* A file with rows. Whoever keeps one holds a reference. */
+struct unwind_module {
+	uint32_t first, count; /* pages; none if it has no rows */
+	uint64_t base;         /* as the linker knows the first page */
+	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
+	size_t n_segments;
+	unsigned references;
+	uint64_t unused; /* since when nobody refers to it, ns */
+	unsigned char build_id[BUILD_ID_MAX];
+	size_t build_id_size;
+	struct unwind_module *next;
+};
+
+/* `maps` is borrowed. */
+int unwind_modules_create(struct unwind_maps *maps, struct unwind_modules **out);
+void unwind_modules_free(struct unwind_modules *modules); /* NULL is allowed */
+
+/*
+ * The module of a mapping; its rows are compiled if it is new. NULL if it is no
+ * file, cannot be opened, or there is no memory. Without a reference it stays
+ * until the next unwind_modules_sweep().
+ */
+struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
+					  const struct module_place *place);
+
+/* The same for a file that will probably be mapped. */
+void unwind_modules_expect(struct unwind_modules *modules, const char *path);
+
+void unwind_module_hold(struct unwind_module *module);
+void unwind_module_release(struct unwind_module *module, uint64_t now);
+
+/* Drops what nobody has referred to since `before`. */
+void unwind_modules_sweep(struct unwind_modules *modules, uint64_t before);
+
+/* Files so far that got no rows. */
+uint64_t unwind_modules_refused(const struct unwind_modules *modules);
+
+#endif
