@@ -126,6 +126,25 @@ static inline long walk_native_place(const struct walk_native *walk, struct walk
 	return walk_read(window, value, sizeof(*value), base);
 }
 
+/* Return address and rbp of the caller; where they lie side by side, they are read together. */
+static inline long walk_native_pair(const struct walk_native *walk, struct walk_window *window,
+				    uint64_t *ip, uint64_t *bp)
+{
+	const struct unwind_rule *rule = &walk->rule;
+	uint64_t pair[2] = {0, 0};
+	long err;
+
+	if (rule->ra == UNWIND_AT_CFA && rule->bp == UNWIND_AT_CFA && rule->ra_offset == -8 &&
+	    rule->bp_offset == -16) {
+		err = walk_read(window, pair, sizeof(pair), walk->cfa - sizeof(pair));
+		*bp = pair[0];
+		*ip = pair[1];
+		return err;
+	}
+	err = walk_native_place(walk, window, rule->ra, rule->ra_offset, ip);
+	return err ? err : walk_native_place(walk, window, rule->bp, rule->bp_offset, bp);
+}
+
 /* Goes on by the rule. As walk_native_up(), but for the depth. */
 static inline int walk_native_by_rule(struct walk_native *walk, struct walk_window *window)
 {
@@ -133,8 +152,7 @@ static inline int walk_native_by_rule(struct walk_native *walk, struct walk_wind
 
 	if (walk->rule.ra == UNWIND_STOP)
 		return 0;
-	if (walk_native_place(walk, window, walk->rule.ra, walk->rule.ra_offset, &ip) ||
-	    walk_native_place(walk, window, walk->rule.bp, walk->rule.bp_offset, &bp) ||
+	if (walk_native_pair(walk, window, &ip, &bp) ||
 	    walk_native_place(walk, window, walk->rule.bx, walk->rule.bx_offset, &bx)) {
 		walk->quality |= STACK_USER_END;
 		return 0;

@@ -19,11 +19,15 @@
 
 #define CHUNK_BYTES (UNWIND_CHUNK_ROWS * sizeof(unwind_row))
 #define NO_CHUNK    UINT32_MAX
-#define ATTEMPTS    8 /* the kernel keeps only a few big entries ready for each CPU */
+
+#define CHUNKS_AT_ONCE 16
+
+#define ATTEMPTS 8 /* the kernel keeps only a few big entries ready for each CPU */
 
 struct chunk {
-	uint32_t pages; /* that have rows in it */
-	bool there;
+	uint32_t pages;     /* that have rows in it */
+	bool there;         /* in the kernel */
+	unwind_row *memory; /* NULL: it is full, or not there */
 };
 
 struct unwind_maps {
@@ -34,9 +38,8 @@ struct unwind_maps {
 	bool taken[UNWIND_PAGES_MAX];
 	struct chunk chunks[UNWIND_CHUNKS_MAX];
 	size_t n_chunks;
-	uint32_t current;   /* chunk that is being filled, or NO_CHUNK */
-	uint32_t used;      /* rows in it */
-	unwind_row *memory; /* of it */
+	uint32_t current; /* chunk that is being filled, or NO_CHUNK */
+	uint32_t used;    /* rows in it */
 };
 
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out)
@@ -61,8 +64,10 @@ void unwind_maps_free(struct unwind_maps *maps)
 {
 	if (!maps)
 		return;
-	if (maps->memory)
-		munmap(maps->memory, CHUNK_BYTES);
+	for (uint32_t i = 0; i < UNWIND_CHUNKS_MAX; i++) {
+		if (maps->chunks[i].memory)
+			munmap(maps->chunks[i].memory, CHUNK_BYTES);
+	}
 	map_free(maps->rule_numbers);
 	free(maps);
 }
@@ -99,9 +104,10 @@ static uint32_t *rule_numbers(struct unwind_maps *maps, const struct unwind_file
 
 static void chunk_close(struct unwind_maps *maps)
 {
-	if (maps->memory)
-		munmap(maps->memory, CHUNK_BYTES);
-	maps->memory = NULL;
+	if (maps->current != NO_CHUNK) {
+		munmap(maps->chunks[maps->current].memory, CHUNK_BYTES);
+		maps->chunks[maps->current].memory = NULL;
+	}
 	maps->current = NO_CHUNK;
 }
 
@@ -115,13 +121,8 @@ static void chunk_drop(struct unwind_maps *maps, uint32_t index)
 	maps->n_chunks--;
 }
 
-static int chunk_map(int fd, void **memory)
-{
-	*memory = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return *memory == MAP_FAILED ? -errno : 0;
-}
-
-static int chunk_create(struct unwind_maps *maps, uint32_t index, void **memory)
+/* A map for a chunk, mapped: its descriptor. */
+static int chunk_create(struct chunk *chunk)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_chunk", sizeof(uint32_t), CHUNK_BYTES,
@@ -130,36 +131,103 @@ static int chunk_create(struct unwind_maps *maps, uint32_t index, void **memory)
 
 	if (fd < 0)
 		return fd;
-	err = chunk_map(fd, memory);
-	if (!err) {
-		err = bpf_map_update_elem(maps->fds.chunks, &index, &fd, BPF_ANY);
-		if (err)
-			munmap(*memory, CHUNK_BYTES);
-	}
+	chunk->memory = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (chunk->memory != MAP_FAILED)
+		return fd;
+	err = -errno;
+	chunk->memory = NULL;
 	close(fd);
 	return err;
 }
 
-/* A new chunk to fill. */
-static int chunk_open(struct unwind_maps *maps)
+/* Puts maps into the map of chunks, together if the kernel can do that. */
+static int chunks_put(const struct unwind_maps *maps, const uint32_t *indexes, const int *fds,
+		      uint32_t count)
 {
-	uint32_t index = 0;
-	void *memory;
-	int err;
+	uint32_t done = count;
+	int err = 0;
 
-	chunk_close(maps);
-	while (index < UNWIND_CHUNKS_MAX && maps->chunks[index].there)
-		index++;
-	if (index == UNWIND_CHUNKS_MAX)
-		return -ENOSPC;
-	err = index ? chunk_create(maps, index, &memory)
-		    : chunk_map(maps->fds.first_chunk, &memory);
+	if (!bpf_map_update_batch(maps->fds.chunks, indexes, fds, &done, NULL))
+		return 0;
+	for (uint32_t i = 0; !err && i < count; i++)
+		err = bpf_map_update_elem(maps->fds.chunks, &indexes[i], &fds[i], BPF_ANY);
+	return err;
+}
+
+/* Makes up to `count` chunks, all at once: the kernel waits each time. */
+static int chunks_create(struct unwind_maps *maps, uint32_t count)
+{
+	uint32_t indexes[CHUNKS_AT_ONCE], n = 0;
+	int fds[CHUNKS_AT_ONCE], err = 0;
+
+	for (uint32_t i = 1; !err && i < UNWIND_CHUNKS_MAX && n < count; i++) {
+		if (maps->chunks[i].there)
+			continue;
+		fds[n] = chunk_create(&maps->chunks[i]);
+		err = fds[n] < 0 ? fds[n] : 0;
+		indexes[n] = i;
+		n += !err;
+	}
+	if (!err && n)
+		err = chunks_put(maps, indexes, fds, n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct chunk *chunk = &maps->chunks[indexes[i]];
+
+		close(fds[i]);
+		chunk->there = !err;
+		maps->n_chunks += !err;
+		if (err)
+			munmap(chunk->memory, CHUNK_BYTES);
+		if (err)
+			chunk->memory = NULL;
+	}
+	return err ? err : n ? 0 : -ENOSPC;
+}
+
+/* Chunk 0 is there from the start. */
+static int first_chunk(struct unwind_maps *maps)
+{
+	struct chunk *chunk = &maps->chunks[0];
+
+	chunk->memory = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     maps->fds.first_chunk, 0);
+	if (chunk->memory == MAP_FAILED) {
+		chunk->memory = NULL;
+		return -errno;
+	}
+	chunk->there = true;
+	maps->n_chunks++;
+	return 0;
+}
+
+/* A chunk that nothing was written to yet, NO_CHUNK if there is none. */
+static uint32_t find_fresh(const struct unwind_maps *maps)
+{
+	for (uint32_t i = 0; i < UNWIND_CHUNKS_MAX; i++) {
+		if (maps->chunks[i].memory && i != maps->current)
+			return i;
+	}
+	return NO_CHUNK;
+}
+
+/* Goes on to another chunk; so many rows more are to come. */
+static int chunk_open(struct unwind_maps *maps, size_t rows)
+{
+	size_t count = 1 + rows / UNWIND_CHUNK_ROWS;
+	uint32_t index = find_fresh(maps);
+	int err = 0;
+
+	if (index == NO_CHUNK) {
+		err = maps->chunks[0].there
+			      ? chunks_create(maps, count < CHUNKS_AT_ONCE ? (uint32_t)count
+									   : CHUNKS_AT_ONCE)
+			      : first_chunk(maps);
+		index = find_fresh(maps);
+	}
 	if (err)
 		return err;
-	maps->chunks[index] = (struct chunk){.there = true};
-	maps->n_chunks++;
+	chunk_close(maps);
 	maps->current = index;
-	maps->memory = memory;
 	maps->used = 0;
 	return 0;
 }
@@ -193,14 +261,16 @@ static int page_add(struct unwind_maps *maps, const struct unwind_file *file, si
 {
 	const unwind_row *rows = file->rows + file->starts[page];
 	uint32_t count = file->pages[page].count;
+	unwind_row *memory;
 	int err = 0;
 
 	if (maps->current == NO_CHUNK || UNWIND_CHUNK_ROWS - maps->used < count)
-		err = chunk_open(maps);
+		err = chunk_open(maps, file->n_rows - file->starts[page]);
 	if (err)
 		return err;
+	memory = maps->chunks[maps->current].memory;
 	for (uint32_t i = 0; i < count; i++)
-		maps->memory[maps->used + i] = (rows[i] & 0xffff) | numbers[rows[i] >> 16] << 16;
+		memory[maps->used + i] = (rows[i] & 0xffff) | numbers[rows[i] >> 16] << 16;
 	maps->pages[to] = (struct unwind_page){
 		.chunk = maps->current,
 		.first = (uint16_t)maps->used,

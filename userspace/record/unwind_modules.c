@@ -82,9 +82,10 @@ static int put_rows(struct unwind_modules *modules, const struct unwind_file *fi
 	return 0;
 }
 
-/* Takes over the rows that were read, if `err` is 0; a module without rows is one, too. */
+/* Takes over the rows that were read since `began`, if `err` is 0; a module without rows is one,
+ * too. */
 static struct unwind_module *add(struct unwind_modules *modules, int err, struct unwind_file *file,
-				 const char *path)
+				 const char *path, uint64_t began)
 {
 	struct unwind_module *module = calloc(1, sizeof(*module));
 
@@ -95,8 +96,9 @@ static struct unwind_module *add(struct unwind_modules *modules, int err, struct
 	if (err)
 		log_verbose("%s: no unwind rows: %s", path, strerror(-err));
 	else if (module)
-		log_verbose("%s: %zu unwind rows of %zu functions", path, file->n_rows,
-			    file->functions);
+		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms)", path,
+			    file->n_rows, file->functions, file->n_rows * sizeof(unwind_row) / 1024,
+			    (double)(clock_now() - began) / 1e6);
 	if (!err)
 		unwind_free(file);
 	if (!module)
@@ -122,6 +124,7 @@ static struct unwind_module *add_file(struct unwind_modules *modules, int fd, co
 	unsigned char id[BUILD_ID_MAX] = {0};
 	struct unwind_file *file = NULL;
 	struct unwind_module *module;
+	uint64_t began = clock_now();
 	int size = build_id_read(fd, id), err;
 
 	if (size < 0)
@@ -130,7 +133,7 @@ static struct unwind_module *add_file(struct unwind_modules *modules, int fd, co
 	if (module)
 		return module;
 	err = unwind_read(fd, &file);
-	module = add(modules, err, file, path);
+	module = add(modules, err, file, path, began);
 	if (!module)
 		return NULL;
 	memcpy(module->build_id, id, sizeof(id));
@@ -143,6 +146,7 @@ static struct unwind_module *find_vdso(struct unwind_modules *modules)
 {
 	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
 	struct unwind_file *file = NULL;
+	uint64_t began = clock_now();
 	ElfW(Ehdr) header;
 	int err;
 
@@ -152,7 +156,7 @@ static struct unwind_module *find_vdso(struct unwind_modules *modules)
 	memcpy(&header, image, sizeof(header));
 	err = unwind_read_memory(
 		image, header.e_shoff + (size_t)header.e_shnum * header.e_shentsize, &file);
-	modules->vdso = add(modules, err, file, "[vdso]");
+	modules->vdso = add(modules, err, file, "[vdso]", began);
 	if (modules->vdso)
 		unwind_module_hold(modules->vdso);
 	return modules->vdso;
