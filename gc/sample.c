@@ -203,6 +203,22 @@ static void take_sample(struct gc_thread *thread, void *object, size_t size)
 }
 
 /*
+ * The first hit behind an object of `size` bytes that contains one. Those within
+ * it are passed by without drawing them, since the distance forgets: a large
+ * object and a short period would make it millions.
+ */
+static void pass_object(struct gc_thread *thread, int64_t size)
+{
+	struct gc_thread_sampler *sampler = &thread->sampler;
+	int64_t period = (int64_t)sampler->period;
+
+	if (thread->heap->options.fixed_stride)
+		sampler->budget += ((size - sampler->budget) / period + 1) * period;
+	else
+		draw(thread, size);
+}
+
+/*
  * One object, one sample, however many hits it contains. A change of the period
  * takes effect behind the object: applied before it, an object that is here
  * because it contains a hit would lose it, and estimates would be biased.
@@ -223,8 +239,8 @@ void sampler_allocated(struct gc_thread *thread, void *object, size_t size)
 	}
 	if (thread->heap->options.fixed_stride == STRIDE_EVERY)
 		sampler->budget = (int64_t)size + 1;
-	while (sampler->budget <= (int64_t)size)
-		draw(thread, sampler->budget);
+	if (sampler->budget <= (int64_t)size)
+		pass_object(thread, (int64_t)size);
 	sampler->budget -= (int64_t)size;
 }
 
