@@ -275,15 +275,19 @@ TEST(b4_collections_inside_the_slow_path_do_not_stop_sampling)
 
 	seen_open(&f, FIXED, 1000);
 	busy.f = &f;
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
 	for (int i = 0; i < 60000; i++) {
 		struct node *node = GC_NEW(f.thread, f.node, struct node);
 
-		if (i % 100 == 0)
+		if (i % 100 == 0) {
 			CHECK_EQ(gc_finalizer_add(f.thread, node, GC_FINALIZER_ORDERED,
 						  finalize_busily, &busy),
 				 0);
-		if (i % 500 == 0)
-			gc_memory_pressure(f.thread, 300 << 10);
+			continue;
+		}
+		/* Grows until there are major collections, which begin and end in slow paths. */
+		gc_write(f.thread, node, &node->left, frame.root.list);
+		frame.root.list = i % 15000 > 99 ? node : NULL;
 		CHECK(f.thread->sampler.budget >= 1 && f.thread->sampler.budget <= 1000);
 	}
 	gc_stats(f.heap, &stats);
@@ -293,6 +297,7 @@ TEST(b4_collections_inside_the_slow_path_do_not_stop_sampling)
 	CHECK_EQ(stats.allocated_bytes, 32 * (60000 + 303 * (uint64_t)busy.finalized));
 	/* No object is as large as the stride: one sample for each point. */
 	CHECK_EQ(seen.last, stats.allocated_bytes / 1000);
+	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }
 

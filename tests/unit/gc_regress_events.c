@@ -14,7 +14,7 @@
 
 #include "model/estimate.h"
 
-enum { EXPONENTIAL = STRIDE_EXPONENTIAL, EVERY = STRIDE_EVERY };
+enum { EXPONENTIAL = STRIDE_EXPONENTIAL, FIXED = STRIDE_FIXED, EVERY = STRIDE_EVERY };
 
 static bool is_told(uint64_t type)
 {
@@ -403,6 +403,25 @@ TEST(b27_each_sample_carries_its_period)
 	}
 	check_tally(&tallies[0], truth[0]);
 	check_tally(&tallies[1], truth[1]);
+	fixture_close(&f);
+}
+
+/* The object at which a change is noticed may be there because of the old period. */
+TEST(b27_the_first_sample_behind_a_change_carries_the_period_it_was_drawn_with)
+{
+	struct fixture f;
+
+	seen_open(&f, FIXED, 16);
+	for (uint64_t i = 0; i < 2000; i++) {
+		uint64_t before = i % 2 ? 40 : 16, after = i % 2 ? 16 : 40;
+
+		new_bytes(&f, 64);
+		CHECK_EQ(seen.of[seen.last].sample.period, before);
+		gc_sampling_set_period(f.heap, after);
+		new_bytes(&f, 64);
+		CHECK_EQ(seen.of[seen.last].sample.period, before);
+		CHECK_EQ(seen.last, 2 * (i + 1));
+	}
 	fixture_close(&f);
 }
 

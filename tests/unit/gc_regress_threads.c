@@ -296,11 +296,19 @@ TEST(d13_no_gap_is_infinite_or_empty)
 
 static uint32_t events; /* atomic */
 
+/* Wanted: who changes the period waits in the middle of it, with the sampler's lock. Atomic. */
+static uint32_t hold;
+enum { HOLD_NOBODY, HOLD_WANTED, HOLD_HELD };
+
 static void observe_all(enum probe_number probe, const void *arguments)
 {
-	(void)probe;
 	(void)arguments;
 	__atomic_fetch_add(&events, 1, __ATOMIC_RELAXED);
+	if (probe != PROBE_period || __atomic_load_n(&hold, __ATOMIC_ACQUIRE) != HOLD_WANTED)
+		return;
+	__atomic_store_n(&hold, HOLD_HELD, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&hold, __ATOMIC_ACQUIRE) == HOLD_HELD)
+		sched_yield();
 }
 
 static void *sample_until_told(void *argument)
@@ -333,7 +341,8 @@ static void go_on_in_child(struct fixture *f)
 	uint64_t before = f->heap->sampler.samples;
 
 	/* One that hangs is no success either. */
-	alarm(60);
+	alarm(20);
+	hold = HOLD_NOBODY;
 	gc_sampling_resume(f->heap);
 	gc_sampling_set_period(f->heap, 500);
 	for (int i = 0; i < 3000; i++)
@@ -372,5 +381,37 @@ TEST(d13_a_fork_while_others_sample_does_not_hang)
 	stop_all(workers, 3);
 	gc_blocking_end(f.thread);
 	CHECK(events > 1000);
+	fixture_close(&f);
+}
+
+static void *change_once(void *argument)
+{
+	struct fixture *f = argument;
+
+	gc_sampling_set_period(f->heap, 12345);
+	return NULL;
+}
+
+/* The same, not left to chance. */
+TEST(d13_a_fork_while_the_period_changes_does_not_hang)
+{
+	pthread_t other;
+	struct fixture f;
+	pid_t child;
+
+	seen_open(&f, EXPONENTIAL, 300);
+	probe_observer = observe_all;
+	new_bytes(&f, 64);
+	hold = HOLD_WANTED;
+	CHECK_EQ(pthread_create(&other, NULL, change_once, &f), 0);
+	while (__atomic_load_n(&hold, __ATOMIC_ACQUIRE) != HOLD_HELD)
+		sched_yield();
+	child = fork();
+	if (child == 0)
+		go_on_in_child(&f);
+	CHECK_EQ(child_status(child), 0);
+	__atomic_store_n(&hold, HOLD_NOBODY, __ATOMIC_RELEASE);
+	pthread_join(other, NULL);
+	CHECK_EQ(f.heap->sampler.period, 12345);
 	fixture_close(&f);
 }
