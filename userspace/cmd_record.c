@@ -1,61 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_record.c: `gcprof record`: runs a program and writes a profile of it. */
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "../bpf/config.h"
+#include "cmd_record.h"
 #include "commands.h"
 #include "record/clock.h"
 #include "record/drain.h"
-#include "record/facts.h"
-#include "record/libraries.h"
-#include "record/rights.h"
-#include "record/target.h"
 #include "record/watch.h"
 #include "util/log.h"
 
-#define OUTPUT_DEFAULT "gcprof.data"
-
 enum {
-	EXIT_NOT_EXECUTABLE = 126,
-	EXIT_NOT_FOUND = 127,
-	EXIT_BY_SIGNAL = 128,
-	CEILING_DEFAULT_RATE = 2000, /* the collector's own, told in the profile */
-	ROUND_MS = 100,              /* between two looks at the rings */
-	SIGNAL_GRACE_MS = 200,       /* for a program that got the same SIGINT as we */
-};
-
-enum end_reason { END_EXITED = 1, END_INTERRUPTED = 2, END_DURATION = 3, END_ERROR = 4 };
-
-/* Everything that belongs to one recording, in the order in which it comes to be. */
-struct recording {
-	struct record_options options;
-	uint64_t began; /* when gcprof was called, for the timings of -v */
-	uint64_t start; /* when the program was released */
-	char *command;  /* the file to run */
-	struct target_user user;
-	struct rights rights;
-	struct profile_writer *writer;
-	struct target *target;
-	struct session *session;
-	struct perf_maps *maps;
-	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
-	struct store *store;
-	struct ledger *ledger;
-	struct drain *drain;
-	struct watch *watch;
-	enum end_reason reason;
-	bool ended;     /* the program, with `status` */
-	int status;     /* as wait(2) shows it */
-	bool failed;    /* the profile could not be written */
-	uint64_t bytes; /* of the profile */
+	ROUND_MS = 100,        /* between two looks at the rings */
+	SIGNAL_GRACE_MS = 200, /* for a program that got the same SIGINT as we */
 };
 
 static const struct option_row rows[] = {
@@ -78,251 +39,22 @@ static const struct option_row rows[] = {
 	{0},
 };
 
-static int fail(const struct problem *problem)
+int recording_fail(const struct problem *problem)
 {
 	log_error("%s", problem->text);
 	return EXIT_FAILURE;
 }
 
-static int fail_errno(const char *what, int err)
+int recording_fail_errno(const char *what, int err)
 {
 	log_error("%s: %s", what, strerror(-err));
 	return EXIT_FAILURE;
 }
 
-static void step_done(const struct recording *recording, const char *what)
+void recording_step(const struct recording *recording, const char *what)
 {
 	log_verbose("%8.1f ms  %s", (double)(clock_now() - recording->began) / 1e6, what);
 }
-
-/* --- before the program runs --------------------------------------------------- */
-
-/* Right after start-up: does the command exist, may we record, can the profile be written? */
-static int prepare_output(struct recording *recording)
-{
-	const char *path = recording->options.output;
-	struct sink *sink;
-	int err = sink_file_create(path, recording->user.change ? recording->user.uid : (uid_t)-1,
-				   recording->user.change ? recording->user.gid : (gid_t)-1, &sink);
-
-	if (err == -ELOOP) {
-		log_error("%s: is a symbolic link; nothing is written through links", path);
-		return EXIT_FAILURE;
-	}
-	if (!err)
-		err = profile_writer_create(sink, &recording->writer);
-	return err ? fail_errno(path, err) : 0;
-}
-
-static int prepare(struct recording *recording, const char *word)
-{
-	struct problem problem = {""};
-	int err = target_resolve(word, &recording->command, &problem);
-
-	if (err) {
-		fail(&problem);
-		return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-	}
-	if (rights_check(&recording->rights, &problem))
-		return fail(&problem);
-	if (problem.text[0])
-		log_warning("%s", problem.text);
-	target_user_find(&recording->user);
-	return prepare_output(recording);
-}
-
-static uint64_t ceiling_wanted(const struct record_options *options)
-{
-	if (options->ceiling == CEILING_DEFAULT && options->period)
-		return 0;
-	return options->ceiling;
-}
-
-static int start_child(struct recording *recording, char **words)
-{
-	struct target_setup setup = {
-		.path = recording->command,
-		.arguments = words,
-		.user = &recording->user,
-		.period = recording->options.period,
-		.ceiling = ceiling_wanted(&recording->options),
-	};
-	struct problem problem;
-
-	if (target_start(&setup, &recording->target, &problem))
-		return fail(&problem);
-	signal(SIGPIPE, SIG_IGN);
-	return 0;
-}
-
-struct probe_search {
-	struct recording *recording;
-	unsigned files;
-};
-
-static void search_file(void *context, const char *path)
-{
-	struct probe_search *search = context;
-	struct problem problem = {""};
-	int sites = attach_file(session_probes(search->recording->session), path, &problem);
-
-	search->files++;
-	unwinder_expect(search->recording->unwinder, path);
-	unwinder_flush(search->recording->unwinder);
-	if (sites > 0)
-		log_verbose("%s: %d probes attached", path, sites);
-	if (sites < 0)
-		log_warning("%s", problem.text);
-}
-
-/* Attaches to the probes of the program and its libraries; says so if there are none. */
-static void attach_probes(struct recording *recording)
-{
-	struct probe_search search = {.recording = recording};
-	const char *name = strrchr(recording->command, '/');
-	char why_not[256];
-
-	name = name ? name + 1 : recording->command;
-	if (!recording->rights.probes) {
-		session_probes_attached(recording->session, "attaching probes needs CAP_SYS_ADMIN");
-		return;
-	}
-	libraries_each(recording->command, &recording->user, search_file, &search);
-	snprintf(why_not, sizeof(why_not), "no gcprof probes in %s or its libraries", name);
-	session_probes_attached(recording->session, why_not);
-	if (!session_stream(recording->session, STREAM_ALLOC)->attached)
-		log_warning("%s: no allocation samples and no collections will be recorded, unless "
-			    "it starts a program that has them",
-			    why_not);
-}
-
-static void warn_streams(const struct recording *recording)
-{
-	for (int stream = 0; stream < STREAM_END; stream++) {
-		const struct stream_state *state =
-			session_stream(recording->session, (enum stream)stream);
-
-		/* What was not asked for is no surprise, missing probes were told of already. */
-		if (!facts_stream_name((enum stream)stream) || state->attached ||
-		    stream == STREAM_ALLOC || stream == STREAM_GC ||
-		    strncmp(state->why_not, "not asked for", 13) == 0)
-			continue;
-		log_warning("stream %s is not recorded: %s", facts_stream_name((enum stream)stream),
-			    state->why_not);
-	}
-}
-
-/* Without mappings nobody knows which rows to use. */
-static void start_unwinder(struct recording *recording)
-{
-	struct unwind_fds fds = session_unwind_fds(recording->session);
-	int err;
-
-	if (recording->options.stack_mode != STACK_MODE_ROWS || !recording->maps)
-		return;
-	err = unwinder_create(&fds, &recording->unwinder);
-	if (err)
-		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
-}
-
-static int open_session(struct recording *recording)
-{
-	struct problem problem = {""};
-	int err = session_open(&recording->options, &recording->session, &problem);
-
-	step_done(recording, "BPF programs loaded");
-	if (!err)
-		err = session_follow(recording->session, target_pidfd(recording->target), &problem);
-	if (!err)
-		err = session_attach(recording->session, &recording->options, &problem);
-	if (err)
-		return fail(&problem);
-	step_done(recording, "tracepoints and timers attached");
-	if (perf_maps_open(target_pid(recording->target), &recording->maps, &problem))
-		log_warning("%s: native functions cannot be named", problem.text);
-	start_unwinder(recording);
-	attach_probes(recording);
-	warn_streams(recording);
-	step_done(recording, "probes attached");
-	return 0;
-}
-
-static int open_profile(struct recording *recording, char **words)
-{
-	struct profile_writer *writer = recording->writer;
-	struct drain_parts parts;
-	int err = store_create(writer, &recording->store);
-
-	if (!err)
-		err = ledger_create(writer, recording->store, recording->session,
-				    &recording->ledger);
-	if (err)
-		goto out;
-	parts = (struct drain_parts){
-		.session = recording->session,
-		.maps = recording->maps,
-		.writer = writer,
-		.store = recording->store,
-		.ledger = recording->ledger,
-		.unwinder = recording->unwinder,
-	};
-	err = drain_create(&parts, &recording->drain);
-	err = err ? err : facts_put_machine(writer);
-	err = err ? err : facts_put_arguments(writer, words);
-	err = err ? err : facts_put_loss_kinds(writer);
-	err = err ? err : facts_put_streams(writer, recording->session);
-out:
-	return err ? fail_errno(recording->options.output, err) : 0;
-}
-
-static int open_watch(struct recording *recording)
-{
-	struct watch_parts parts = {
-		.session = recording->session,
-		.maps = recording->maps,
-		.target = recording->target,
-	};
-	int err = watch_open(&parts, &recording->watch);
-
-	return err ? fail_errno("cannot wait for events", err) : 0;
-}
-
-/* Lets the program run. Its exit code if it cannot be executed, 0 if it runs. */
-static int release(struct recording *recording)
-{
-	struct record_options told = recording->options;
-	struct problem problem = {""};
-	int err;
-
-	recording->start = clock_now();
-	told.ceiling = ceiling_wanted(&recording->options);
-	if (told.ceiling == CEILING_DEFAULT)
-		told.ceiling = CEILING_DEFAULT_RATE;
-	err = facts_put_recording(recording->writer, &told, recording->start, recording->user.uid);
-	if (!err)
-		err = store_add_process(recording->store, FIRST_PROCESS,
-					(uint32_t)target_pid(recording->target), recording->start);
-	/* What comes before the program must be in the file before it runs: it may be all there is.
-	 */
-	if (!err)
-		err = ledger_put(recording->ledger);
-	if (!err)
-		err = profile_writer_flush(recording->writer);
-	if (err)
-		return fail_errno(recording->options.output, err);
-	err = target_release(recording->target, &problem);
-	if (err) {
-		log_error("%s: %s", recording->command, problem.text);
-		return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-	}
-	step_done(recording, "the program runs");
-	err = watch_start(recording->watch, recording->options.duration);
-	if (err)
-		log_warning("--duration does not work: %s", strerror(-err));
-	return 0;
-}
-
-/* --- while it runs --------------------------------------------------------------- */
 
 /* After a SIGINT: the program, if it got it too, may end with it. */
 static void wait_for_signalled(struct recording *recording)
@@ -362,124 +94,7 @@ static void run(struct recording *recording)
 	if (recording->ended && target_wait(recording->target, true, &recording->status) == 0 &&
 	    recording->reason == END_INTERRUPTED)
 		recording->reason = END_EXITED;
-	step_done(recording, recording->ended ? "the program ended" : "recording ends");
-}
-
-/* --- afterwards -------------------------------------------------------------------- */
-
-static int put_end(struct recording *recording, uint64_t now)
-{
-	struct record record = {
-		.kind = RECORD_end,
-		.end =
-			{
-				.time = now,
-				.reason = recording->reason,
-				.status = recording->reason == END_EXITED
-						  ? (uint64_t)recording->status
-						  : 0,
-			},
-	};
-
-	return profile_writer_put(recording->writer, &record);
-}
-
-/* Completes the file. Only what was recorded counts: the kernel side is silent by now. */
-static void finish_profile(struct recording *recording, uint64_t end)
-{
-	int closed, err = drain_finish(recording->drain);
-
-	step_done(recording, "the last events are written");
-	err = err ? err : store_symbolize(recording->store);
-	step_done(recording, "functions are named");
-	err = err ? err : put_end(recording, end);
-	err = err ? err : profile_writer_flush(recording->writer);
-	recording->bytes = profile_writer_size(recording->writer);
-	closed = profile_writer_close(recording->writer);
-	recording->writer = NULL;
-	err = err ? err : closed;
-	if (err && !recording->failed)
-		fail_errno(recording->options.output, err);
-	recording->failed |= err != 0;
-}
-
-/* Losses that the user should know of; returns how many events are missing. */
-static uint64_t tell_losses(const struct recording *recording)
-{
-	static const struct {
-		enum loss loss;
-		enum { LOST, CUT, HELD } severity;
-		const char *text;
-	} kinds[] = {
-#define LOSS(code, name, stream, severity, doc) {LOSS_##name, severity, doc},
-#include "../bpf/loss.def"
-#undef LOSS
-	};
-	uint64_t lost = 0;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		uint64_t count = ledger_loss(recording->ledger, kinds[i].loss);
-
-		if (!count)
-			continue;
-		log_print(kinds[i].severity == LOST ? LOG_WARNING : LOG_VERBOSE, "%" PRIu64 " %s",
-			  count, kinds[i].text);
-		if (kinds[i].severity == LOST)
-			lost += count;
-	}
-	return lost;
-}
-
-static void describe_size(uint64_t bytes, char *out, size_t size)
-{
-	if (bytes < 1024)
-		snprintf(out, size, "%" PRIu64 " bytes", bytes);
-	else if (bytes < 1024 * 1024)
-		snprintf(out, size, "%.1f KiB", (double)bytes / 1024);
-	else
-		snprintf(out, size, "%.1f MiB", (double)bytes / 1024 / 1024);
-}
-
-static void describe_streams(const struct recording *recording, char *out, size_t size)
-{
-	size_t used = 0;
-
-	out[0] = '\0';
-	for (int stream = 0; stream < STREAM_END; stream++) {
-		const char *name = facts_stream_name((enum stream)stream);
-		int n;
-
-		if (!name || stream == STREAM_SCHED)
-			continue;
-		if (!session_stream(recording->session, (enum stream)stream)->attached)
-			n = snprintf(out + used, size - used, ", no %s", name);
-		else if (stream == STREAM_SYSCALL)
-			n = snprintf(out + used, size - used, ", %" PRIu64 " of %" PRIu64 " %s",
-				     store_count(recording->store, (enum stream)stream),
-				     ledger_syscalls(recording->ledger), name);
-		else
-			n = snprintf(out + used, size - used, ", %" PRIu64 " %s",
-				     store_count(recording->store, (enum stream)stream), name);
-		if (n < 0 || (size_t)n >= size - used)
-			return;
-		used += (size_t)n;
-	}
-}
-
-static void print_summary(const struct recording *recording, uint64_t end)
-{
-	const char *output = recording->options.output;
-	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
-	uint64_t lost = tell_losses(recording);
-	char streams[256], size[32], losses[64] = "nothing lost";
-
-	describe_streams(recording, streams, sizeof(streams));
-	describe_size(recording->bytes, size, sizeof(size));
-	if (lost)
-		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
-	log_info("recorded %.2f s%s; %s; %s in %s", (double)(end - recording->start) / 1e9, streams,
-		 losses, size, output);
-	log_info("see it with: gcprof report%s%s", usual ? "" : " ", usual ? "" : output);
+	recording_step(recording, recording->ended ? "the program ended" : "recording ends");
 }
 
 static int exit_code(const struct recording *recording)
@@ -506,19 +121,6 @@ static void wait_unprofiled(struct recording *recording)
 		event = watch_wait(recording->watch, -1);
 }
 
-static int finish(struct recording *recording)
-{
-	uint64_t end = clock_now();
-
-	session_stop(recording->session);
-	finish_profile(recording, end);
-	step_done(recording, "the profile is complete");
-	print_summary(recording, end);
-	if (recording->failed && !recording->ended)
-		wait_unprofiled(recording);
-	return exit_code(recording);
-}
-
 static void recording_free(struct recording *recording)
 {
 	watch_free(recording->watch);
@@ -535,22 +137,15 @@ static void recording_free(struct recording *recording)
 
 static int record(struct recording *recording, char **words)
 {
-	int code = prepare(recording, words[0]);
+	int code = recording_open(recording, words);
 
-	if (!code)
-		code = start_child(recording, words);
-	if (!code)
-		code = open_session(recording);
-	if (!code)
-		code = open_profile(recording, words);
-	if (!code)
-		code = open_watch(recording);
-	if (!code)
-		code = release(recording);
 	if (code)
 		return code;
 	run(recording);
-	return finish(recording);
+	recording_complete(recording);
+	if (recording->failed && !recording->ended)
+		wait_unprofiled(recording);
+	return exit_code(recording);
 }
 
 static int record_run(int argc, char **argv)
@@ -584,7 +179,7 @@ static int record_run(int argc, char **argv)
 	log_capture_libbpf();
 	code = record(&recording, argv + first);
 	recording_free(&recording);
-	step_done(&recording, "everything is detached");
+	recording_step(&recording, "everything is detached");
 	return code;
 }
 

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_record_finish.c: `gcprof record` when the recording ends: completes the file, tells of it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd_record.h"
+#include "record/clock.h"
+#include "record/drain.h"
+#include "record/facts.h"
+#include "util/log.h"
+
+static int put_end(struct recording *recording, uint64_t now)
+{
+	struct record record = {
+		.kind = RECORD_end,
+		.end =
+			{
+				.time = now,
+				.reason = recording->reason,
+				.status = recording->reason == END_EXITED
+						  ? (uint64_t)recording->status
+						  : 0,
+			},
+	};
+
+	return profile_writer_put(recording->writer, &record);
+}
+
+/* Completes the file. Only what was recorded counts: the kernel side is silent by now. */
+static void finish_profile(struct recording *recording, uint64_t end)
+{
+	int closed, err = drain_finish(recording->drain);
+
+	recording_step(recording, "the last events are written");
+	err = err ? err : store_symbolize(recording->store);
+	recording_step(recording, "functions are named");
+	err = err ? err : put_end(recording, end);
+	err = err ? err : profile_writer_flush(recording->writer);
+	recording->bytes = profile_writer_size(recording->writer);
+	closed = profile_writer_close(recording->writer);
+	recording->writer = NULL;
+	err = err ? err : closed;
+	if (err && !recording->failed)
+		recording_fail_errno(recording->options.output, err);
+	recording->failed |= err != 0;
+}
+
+/* Losses that the user should know of; returns how many events are missing. */
+static uint64_t tell_losses(const struct recording *recording)
+{
+	static const struct {
+		enum loss loss;
+		enum { LOST, CUT, HELD } severity;
+		const char *text;
+	} kinds[] = {
+#define LOSS(code, name, stream, severity, doc) {LOSS_##name, severity, doc},
+#include "../bpf/loss.def"
+#undef LOSS
+	};
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		uint64_t count = ledger_loss(recording->ledger, kinds[i].loss);
+
+		if (!count)
+			continue;
+		log_print(kinds[i].severity == LOST ? LOG_WARNING : LOG_VERBOSE, "%" PRIu64 " %s",
+			  count, kinds[i].text);
+		if (kinds[i].severity == LOST)
+			lost += count;
+	}
+	return lost;
+}
+
+static void describe_size(uint64_t bytes, char *out, size_t size)
+{
+	if (bytes < 1024)
+		snprintf(out, size, "%" PRIu64 " bytes", bytes);
+	else if (bytes < 1024 * 1024)
+		snprintf(out, size, "%.1f KiB", (double)bytes / 1024);
+	else
+		snprintf(out, size, "%.1f MiB", (double)bytes / 1024 / 1024);
+}
+
+static void describe_streams(const struct recording *recording, char *out, size_t size)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (int stream = 0; stream < STREAM_END; stream++) {
+		const char *name = facts_stream_name((enum stream)stream);
+		int n;
+
+		if (!name || stream == STREAM_SCHED)
+			continue;
+		if (!session_stream(recording->session, (enum stream)stream)->attached)
+			n = snprintf(out + used, size - used, ", no %s", name);
+		else if (stream == STREAM_SYSCALL)
+			n = snprintf(out + used, size - used, ", %" PRIu64 " of %" PRIu64 " %s",
+				     store_count(recording->store, (enum stream)stream),
+				     ledger_syscalls(recording->ledger), name);
+		else
+			n = snprintf(out + used, size - used, ", %" PRIu64 " %s",
+				     store_count(recording->store, (enum stream)stream), name);
+		if (n < 0 || (size_t)n >= size - used)
+			return;
+		used += (size_t)n;
+	}
+}
+
+static void print_summary(const struct recording *recording, uint64_t end)
+{
+	const char *output = recording->options.output;
+	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
+	uint64_t lost = tell_losses(recording);
+	char streams[256], size[32], losses[64] = "nothing lost";
+
+	describe_streams(recording, streams, sizeof(streams));
+	describe_size(recording->bytes, size, sizeof(size));
+	if (lost)
+		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
+	log_info("recorded %.2f s%s; %s; %s in %s", (double)(end - recording->start) / 1e9, streams,
+		 losses, size, output);
+	log_info("see it with: gcprof report%s%s", usual ? "" : " ", usual ? "" : output);
+}
+
+void recording_complete(struct recording *recording)
+{
+	uint64_t end = clock_now();
+
+	session_stop(recording->session);
+	finish_profile(recording, end);
+	recording_step(recording, "the profile is complete");
+	print_summary(recording, end);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_record_open.c: `gcprof record` before the program runs: checks, loads, attaches, releases. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bpf/config.h"
+#include "cmd_record.h"
+#include "record/clock.h"
+#include "record/drain.h"
+#include "record/facts.h"
+#include "record/libraries.h"
+#include "record/watch.h"
+#include "util/log.h"
+
+#define CEILING_DEFAULT_RATE 2000 /* the collector's own, told in the profile */
+
+/* Right after start-up: does the command exist, may we record, can the profile be written? */
+static int prepare_output(struct recording *recording)
+{
+	const char *path = recording->options.output;
+	struct sink *sink;
+	int err = sink_file_create(path, recording->user.change ? recording->user.uid : (uid_t)-1,
+				   recording->user.change ? recording->user.gid : (gid_t)-1, &sink);
+
+	if (err == -ELOOP) {
+		log_error("%s: is a symbolic link; nothing is written through links", path);
+		return EXIT_FAILURE;
+	}
+	if (!err)
+		err = profile_writer_create(sink, &recording->writer);
+	return err ? recording_fail_errno(path, err) : 0;
+}
+
+static int prepare(struct recording *recording, const char *word)
+{
+	struct problem problem = {""};
+	int err = target_resolve(word, &recording->command, &problem);
+
+	if (err) {
+		recording_fail(&problem);
+		return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	}
+	if (rights_check(&recording->rights, &problem))
+		return recording_fail(&problem);
+	if (problem.text[0])
+		log_warning("%s", problem.text);
+	target_user_find(&recording->user);
+	return prepare_output(recording);
+}
+
+static uint64_t ceiling_wanted(const struct record_options *options)
+{
+	if (options->ceiling == CEILING_DEFAULT && options->period)
+		return 0;
+	return options->ceiling;
+}
+
+static int start_child(struct recording *recording, char **words)
+{
+	struct target_setup setup = {
+		.path = recording->command,
+		.arguments = words,
+		.user = &recording->user,
+		.period = recording->options.period,
+		.ceiling = ceiling_wanted(&recording->options),
+	};
+	struct problem problem;
+
+	if (target_start(&setup, &recording->target, &problem))
+		return recording_fail(&problem);
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
+struct probe_search {
+	struct recording *recording;
+	unsigned files;
+};
+
+static void search_file(void *context, const char *path)
+{
+	struct probe_search *search = context;
+	struct problem problem = {""};
+	int sites = attach_file(session_probes(search->recording->session), path, &problem);
+
+	search->files++;
+	unwinder_expect(search->recording->unwinder, path);
+	unwinder_flush(search->recording->unwinder);
+	if (sites > 0)
+		log_verbose("%s: %d probes attached", path, sites);
+	if (sites < 0)
+		log_warning("%s", problem.text);
+}
+
+/* Attaches to the probes of the program and its libraries; says so if there are none. */
+static void attach_probes(struct recording *recording)
+{
+	struct probe_search search = {.recording = recording};
+	const char *name = strrchr(recording->command, '/');
+	char why_not[256];
+
+	name = name ? name + 1 : recording->command;
+	if (!recording->rights.probes) {
+		session_probes_attached(recording->session, "attaching probes needs CAP_SYS_ADMIN");
+		return;
+	}
+	libraries_each(recording->command, &recording->user, search_file, &search);
+	snprintf(why_not, sizeof(why_not), "no gcprof probes in %s or its libraries", name);
+	session_probes_attached(recording->session, why_not);
+	if (!session_stream(recording->session, STREAM_ALLOC)->attached)
+		log_warning("%s: no allocation samples and no collections will be recorded, unless "
+			    "it starts a program that has them",
+			    why_not);
+}
+
+static void warn_streams(const struct recording *recording)
+{
+	for (int stream = 0; stream < STREAM_END; stream++) {
+		const struct stream_state *state =
+			session_stream(recording->session, (enum stream)stream);
+
+		/* What was not asked for is no surprise, missing probes were told of already. */
+		if (!facts_stream_name((enum stream)stream) || state->attached ||
+		    stream == STREAM_ALLOC || stream == STREAM_GC ||
+		    strncmp(state->why_not, "not asked for", 13) == 0)
+			continue;
+		log_warning("stream %s is not recorded: %s", facts_stream_name((enum stream)stream),
+			    state->why_not);
+	}
+}
+
+/* Without mappings nobody knows which rows to use. */
+static void start_unwinder(struct recording *recording)
+{
+	struct unwind_fds fds = session_unwind_fds(recording->session);
+	int err;
+
+	if (recording->options.stack_mode != STACK_MODE_ROWS || !recording->maps)
+		return;
+	err = unwinder_create(&fds, &recording->unwinder);
+	if (err)
+		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
+}
+
+static int open_session(struct recording *recording)
+{
+	struct problem problem = {""};
+	int err = session_open(&recording->options, &recording->session, &problem);
+
+	recording_step(recording, "BPF programs loaded");
+	if (!err)
+		err = session_follow(recording->session, target_pidfd(recording->target), &problem);
+	if (!err)
+		err = session_attach(recording->session, &recording->options, &problem);
+	if (err)
+		return recording_fail(&problem);
+	recording_step(recording, "tracepoints and timers attached");
+	if (perf_maps_open(target_pid(recording->target), &recording->maps, &problem))
+		log_warning("%s: native functions cannot be named", problem.text);
+	start_unwinder(recording);
+	attach_probes(recording);
+	warn_streams(recording);
+	recording_step(recording, "probes attached");
+	return 0;
+}
+
+static int open_profile(struct recording *recording, char **words)
+{
+	struct profile_writer *writer = recording->writer;
+	struct drain_parts parts;
+	int err = store_create(writer, &recording->store);
+
+	if (!err)
+		err = ledger_create(writer, recording->store, recording->session,
+				    &recording->ledger);
+	if (err)
+		goto out;
+	parts = (struct drain_parts){
+		.session = recording->session,
+		.maps = recording->maps,
+		.writer = writer,
+		.store = recording->store,
+		.ledger = recording->ledger,
+		.unwinder = recording->unwinder,
+	};
+	err = drain_create(&parts, &recording->drain);
+	err = err ? err : facts_put_machine(writer);
+	err = err ? err : facts_put_arguments(writer, words);
+	err = err ? err : facts_put_loss_kinds(writer);
+	err = err ? err : facts_put_streams(writer, recording->session);
+out:
+	return err ? recording_fail_errno(recording->options.output, err) : 0;
+}
+
+static int open_watch(struct recording *recording)
+{
+	struct watch_parts parts = {
+		.session = recording->session,
+		.maps = recording->maps,
+		.target = recording->target,
+	};
+	int err = watch_open(&parts, &recording->watch);
+
+	return err ? recording_fail_errno("cannot wait for events", err) : 0;
+}
+
+/* Lets the program run. Its exit code if it cannot be executed, 0 if it runs. */
+static int release(struct recording *recording)
+{
+	struct record_options told = recording->options;
+	struct problem problem = {""};
+	int err;
+
+	recording->start = clock_now();
+	told.ceiling = ceiling_wanted(&recording->options);
+	if (told.ceiling == CEILING_DEFAULT)
+		told.ceiling = CEILING_DEFAULT_RATE;
+	err = facts_put_recording(recording->writer, &told, recording->start, recording->user.uid);
+	if (!err)
+		err = store_add_process(recording->store, FIRST_PROCESS,
+					(uint32_t)target_pid(recording->target), recording->start);
+	/* What comes before the program must be in the file before it runs: it may be all there is.
+	 */
+	if (!err)
+		err = ledger_put(recording->ledger);
+	if (!err)
+		err = profile_writer_flush(recording->writer);
+	if (err)
+		return recording_fail_errno(recording->options.output, err);
+	err = target_release(recording->target, &problem);
+	if (err) {
+		log_error("%s: %s", recording->command, problem.text);
+		return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	}
+	recording_step(recording, "the program runs");
+	err = watch_start(recording->watch, recording->options.duration);
+	if (err)
+		log_warning("--duration does not work: %s", strerror(-err));
+	return 0;
+}
+
+int recording_open(struct recording *recording, char **words)
+{
+	int code = prepare(recording, words[0]);
+
+	if (!code)
+		code = start_child(recording, words);
+	if (!code)
+		code = open_session(recording);
+	if (!code)
+		code = open_profile(recording, words);
+	if (!code)
+		code = open_watch(recording);
+	return code ? code : release(recording);
+}
