@@ -148,6 +148,9 @@ TEST(names_are_made_readable)
 	} cases[] = {
 		{"_ZNSolsEi", "std::ostream::operator<<(int)"},
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+		{"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
+		{"_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>"},
+		{"_RNvYNtC1a1XNtC1b1Y1z", "<a::X as b::Y>::z"},
 		{"main", NULL},
 		{"_start", NULL},
 		{"_Z", NULL},
@@ -177,6 +180,18 @@ TEST(names_that_explode_are_left_alone)
 
 		size += (size_t)snprintf(name + size, sizeof(name) - size, "S_IS%c_S%c_E", digit,
 					 digit);
+	}
+	readable = demangle(name);
+	CHECK(readable == NULL);
+	free(readable);
+	/* Tuples of two references each, to the tuple before. */
+	strcpy(name, "_RINvC1a1fThhE");
+	size = strlen(name);
+	for (int i = 0, at = 9; i < 60; i++) {
+		int next = (int)size - 2;
+
+		size += (size_t)snprintf(name + size, sizeof(name) - size, "TB%x_B%x_E", at, at);
+		at = next;
 	}
 	readable = demangle(name);
 	CHECK(readable == NULL);

@@ -17,13 +17,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "debug_files.h"
+#include "elf_section.h"
 #include "elf_symbols.h"
+#include "plt_names.h"
 #include "symbols.h"
+#include "../util/buffer.h"
 
-#define SEGMENTS_MAX 64        /* executable ones; compilers make one */
-#define SYMBOLS_MAX  (8 << 20) /* in one table */
-#define LOOK_BACK    32        /* symbols that may lie before the one that holds an address */
-#define DEBUG_FOLDER "/usr/lib/debug/.build-id"
+#define SEGMENTS_MAX 64         /* executable ones; compilers make one */
+#define SYMBOLS_MAX  (8 << 20)  /* in one table */
+#define LOOK_BACK    32         /* symbols that may lie before the one that holds an address */
+#define STUBS_BYTES  (16 << 20) /* of names of stubs; all are kept in memory */
 
 struct segment {
 	uint64_t offset, address, size;
@@ -37,12 +41,21 @@ struct function {
 };
 
 struct elf_symbols {
-	Elf *elf;   /* the file */
-	Elf *debug; /* its separate debug file, or NULL */
+	Elf *elf;            /* the file */
+	Elf *debug;          /* its separate debug file, or NULL */
+	Elf *mini;           /* the one packed into it, or NULL */
+	struct buffer image; /* of `mini` */
 	struct segment segments[SEGMENTS_MAX];
 	size_t n_segments;
-	struct function *functions; /* by address */
-	size_t n_functions;
+	struct buffer functions; /* struct function[], by address */
+	struct buffer stubs;     /* struct stub[], while they are read */
+	struct buffer texts;     /* their names */
+};
+
+/* A function whose name is not where it stays yet. */
+struct stub {
+	uint64_t address, size;
+	size_t text; /* in `texts` */
 };
 
 static void read_segments(struct elf_symbols *symbols)
@@ -95,16 +108,6 @@ static uint8_t rank(const GElf_Sym *symbol, const char *name)
 	return value;
 }
 
-/* The string at `index`, which must end within the table; NULL if it does not. */
-static const char *string_at(const Elf_Data *strings, uint64_t index)
-{
-	const char *text = strings->d_buf;
-
-	if (!text || index >= strings->d_size || !memchr(text + index, 0, strings->d_size - index))
-		return NULL;
-	return text + index;
-}
-
 /* Of aliases the plainest counts: malloc, not __libc_malloc. */
 static int by_name(const char *a, const char *b)
 {
@@ -128,44 +131,34 @@ static int by_address(const void *left, const void *right)
 	return by_name(a->name, b->name);
 }
 
-/* Leaves the best of those at each address. */
-static size_t drop_aliases(struct function *functions, size_t n)
+static struct function *functions(const struct elf_symbols *symbols)
 {
-	size_t kept = 0;
+	return (struct function *)(void *)symbols->functions.data;
+}
 
+static size_t count(const struct elf_symbols *symbols)
+{
+	return symbols->functions.size / sizeof(struct function);
+}
+
+/* Puts the functions in order and leaves the best of those at each address. */
+static void sort(struct elf_symbols *symbols)
+{
+	struct function *all = functions(symbols);
+	size_t kept = 0, n = count(symbols);
+
+	if (n)
+		qsort(all, n, sizeof(*all), by_address);
 	for (size_t i = 0; i < n; i++) {
-		if (!kept || functions[kept - 1].address != functions[i].address)
-			functions[kept++] = functions[i];
+		if (!kept || all[kept - 1].address != all[i].address)
+			all[kept++] = all[i];
 	}
-	return kept;
+	symbols->functions.size = kept * sizeof(*all);
 }
 
-static size_t collect(const struct elf_symbols *symbols, Elf_Data *table, const Elf_Data *strings,
-		      size_t n, struct function *out)
-{
-	size_t count = 0;
-
-	for (size_t i = 1; i < n; i++) {
-		GElf_Sym symbol;
-		const char *name;
-		uint8_t value;
-
-		if (!gelf_getsym(table, (int)i, &symbol))
-			break;
-		if (!is_executable(symbols, symbol.st_value))
-			continue;
-		name = string_at(strings, symbol.st_name);
-		value = name ? rank(&symbol, name) : 0;
-		if (value)
-			out[count++] =
-				(struct function){symbol.st_value, symbol.st_size, name, value};
-	}
-	return count;
-}
-
-/* Reads one symbol table; true if it has functions. */
-static bool read_table(struct elf_symbols *symbols, Elf *elf, Elf_Scn *section,
-		       const GElf_Shdr *header)
+/* Adds the functions of one symbol table. */
+static int read_table(struct elf_symbols *symbols, Elf *elf, Elf_Scn *section,
+		      const GElf_Shdr *header)
 {
 	Elf_Scn *string_section = elf_getscn(elf, header->sh_link);
 	Elf_Data *table = elf_getdata(section, NULL);
@@ -173,76 +166,120 @@ static bool read_table(struct elf_symbols *symbols, Elf *elf, Elf_Scn *section,
 	size_t size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT), n;
 
 	if (!table || !strings || !size || table->d_type != ELF_T_SYM)
-		return false;
+		return 0;
 	n = table->d_size / size;
-	if (n > SYMBOLS_MAX)
-		n = SYMBOLS_MAX;
-	if (n < 2)
-		return false;
-	symbols->functions = malloc(n * sizeof(*symbols->functions));
-	if (!symbols->functions)
-		return false;
-	n = collect(symbols, table, strings, n, symbols->functions);
-	qsort(symbols->functions, n, sizeof(*symbols->functions), by_address);
-	symbols->n_functions = drop_aliases(symbols->functions, n);
-	if (!symbols->n_functions) {
-		free(symbols->functions);
-		symbols->functions = NULL;
+	for (size_t i = 1; i < n && i < SYMBOLS_MAX; i++) {
+		struct function function;
+		GElf_Sym symbol;
+
+		if (!gelf_getsym(table, (int)i, &symbol))
+			break;
+		if (!is_executable(symbols, symbol.st_value))
+			continue;
+		function.address = symbol.st_value;
+		function.size = symbol.st_size;
+		function.name = elf_string(strings, symbol.st_name);
+		function.rank = function.name ? rank(&symbol, function.name) : 0;
+		if (function.rank &&
+		    buffer_append(&symbols->functions, &function, sizeof(function)))
+			return -ENOMEM;
 	}
-	return symbols->n_functions > 0;
+	return 0;
 }
 
-/* Reads the first table of a type (SHT_SYMTAB, SHT_DYNSYM); true if it has functions. */
+/* Adds the first table of a type (SHT_SYMTAB, SHT_DYNSYM); true if there are functions now. */
 static bool read_tables(struct elf_symbols *symbols, Elf *elf, uint32_t type)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(elf, section))) {
-		if (gelf_getshdr(section, &header) && header.sh_type == type)
-			return read_table(symbols, elf, section, &header);
+		if (!gelf_getshdr(section, &header) || header.sh_type != type)
+			continue;
+		if (read_table(symbols, elf, section, &header))
+			return false;
+		break;
 	}
-	return false;
+	return count(symbols) > 0;
 }
 
-/* Opens the debug file that belongs to a build-id; -1 if there is none. */
-static int open_debug_file(const unsigned char *id, int size)
+/* Takes the symbols of the separate debug file; true if there are any. */
+static bool read_debug_file(struct elf_symbols *symbols, int file)
 {
-	char path[sizeof(DEBUG_FOLDER) + 2 * BUILD_ID_MAX + 16];
-	unsigned char other[BUILD_ID_MAX];
-	size_t at;
-	int fd;
-
-	if (size < 2)
-		return -1;
-	at = (size_t)snprintf(path, sizeof(path), DEBUG_FOLDER "/%02x/", id[0]);
-	for (int i = 1; i < size; i++)
-		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", id[i]);
-	snprintf(path + at, sizeof(path) - at, ".debug");
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && (build_id_read(fd, other) != size || memcmp(id, other, (size_t)size))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-/* Reads the symbols that were taken out of the file; true if there are any. */
-static bool read_debug_file(struct elf_symbols *symbols, int fd)
-{
-	unsigned char id[BUILD_ID_MAX] = {0};
-	int debug_fd = open_debug_file(id, build_id_read(fd, id));
+	int fd = file < 0 ? -1 : debug_file_open(file, symbols->elf);
 	bool found = false;
 
-	if (debug_fd < 0)
+	if (fd < 0)
 		return false;
-	symbols->debug = elf_begin(debug_fd, ELF_C_READ, NULL);
+	symbols->debug = elf_begin(fd, ELF_C_READ, NULL);
 	if (symbols->debug && elf_kind(symbols->debug) == ELF_K_ELF)
 		found = read_tables(symbols, symbols->debug, SHT_SYMTAB);
 	if (symbols->debug)
 		elf_cntl(symbols->debug, ELF_C_FDDONE);
-	close(debug_fd);
+	close(fd);
 	return found;
+}
+
+/* Takes the symbols that the file carries packed: those that .dynsym has not. */
+static void read_packed(struct elf_symbols *symbols)
+{
+	if (debug_data_unpack(symbols->elf, &symbols->image))
+		return;
+	symbols->mini = elf_memory(symbols->image.data, symbols->image.size);
+	if (symbols->mini && elf_kind(symbols->mini) == ELF_K_ELF)
+		read_tables(symbols, symbols->mini, SHT_SYMTAB);
+}
+
+static const struct function *find_function(const struct elf_symbols *symbols, uint64_t address);
+
+static const char *function_name(void *context, uint64_t address)
+{
+	const struct function *function = find_function(context, address);
+
+	return function ? function->name : NULL;
+}
+
+static int add_stub(void *context, uint64_t address, uint64_t size, const char *name)
+{
+	struct elf_symbols *symbols = context;
+	struct stub stub = {address, size, symbols->texts.size};
+	size_t length = strlen(name);
+
+	if (symbols->texts.size + length > STUBS_BYTES)
+		return -E2BIG;
+	if (buffer_append(&symbols->texts, name, length) ||
+	    buffer_append(&symbols->texts, "@plt", sizeof("@plt")))
+		return -ENOMEM;
+	return buffer_append(&symbols->stubs, &stub, sizeof(stub));
+}
+
+/* Adds the stubs through which it calls other files. */
+static void read_stubs(struct elf_symbols *symbols)
+{
+	const struct stub *stubs;
+
+	plt_each(symbols->elf, add_stub, function_name, symbols);
+	stubs = (const void *)symbols->stubs.data;
+	for (size_t i = 0; i < symbols->stubs.size / sizeof(*stubs); i++) {
+		struct function function = {stubs[i].address, stubs[i].size,
+					    symbols->texts.data + stubs[i].text, 1};
+
+		if (buffer_append(&symbols->functions, &function, sizeof(function)))
+			break;
+	}
+	buffer_free(&symbols->stubs);
+	sort(symbols);
+}
+
+static void read_all(struct elf_symbols *symbols, int fd)
+{
+	read_segments(symbols);
+	if (!read_tables(symbols, symbols->elf, SHT_SYMTAB) && !read_debug_file(symbols, fd)) {
+		read_tables(symbols, symbols->elf, SHT_DYNSYM);
+		read_packed(symbols);
+	}
+	sort(symbols);
+	read_stubs(symbols);
 }
 
 /* Takes over the Elf. `fd` is -1 for an image in memory. */
@@ -260,9 +297,7 @@ static int create(Elf *elf, int fd, struct elf_symbols **out)
 		return -ENOMEM;
 	}
 	symbols->elf = elf;
-	read_segments(symbols);
-	if (!read_tables(symbols, elf, SHT_SYMTAB) && (fd < 0 || !read_debug_file(symbols, fd)))
-		read_tables(symbols, elf, SHT_DYNSYM);
+	read_all(symbols, fd);
 	if (fd >= 0)
 		elf_cntl(elf, ELF_C_FDDONE);
 	*out = symbols;
@@ -291,7 +326,10 @@ void elf_symbols_free(struct elf_symbols *symbols)
 		return;
 	elf_end(symbols->elf);
 	elf_end(symbols->debug);
-	free(symbols->functions);
+	elf_end(symbols->mini);
+	buffer_free(&symbols->image);
+	buffer_free(&symbols->functions);
+	buffer_free(&symbols->texts);
 	free(symbols);
 }
 
@@ -312,12 +350,12 @@ static bool offset_address(const struct elf_symbols *symbols, uint64_t offset, u
 /* How many functions begin at or before the address. */
 static size_t count_up_to(const struct elf_symbols *symbols, uint64_t address)
 {
-	size_t low = 0, high = symbols->n_functions;
+	size_t low = 0, high = count(symbols);
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (symbols->functions[middle].address <= address)
+		if (functions(symbols)[middle].address <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -330,21 +368,30 @@ static size_t count_up_to(const struct elf_symbols *symbols, uint64_t address)
  * on to the next symbol. Labels may lie inside of a function, so one that begins
  * earlier can still hold the address.
  */
+static const struct function *find_function(const struct elf_symbols *symbols, uint64_t address)
+{
+	size_t next = count_up_to(symbols, address);
+	size_t first = next > LOOK_BACK ? next - LOOK_BACK : 0;
+
+	for (size_t i = next; i > first; i--) {
+		const struct function *function = &functions(symbols)[i - 1];
+
+		if (address - function->address < function->size || (!function->size && i == next))
+			return function;
+	}
+	return NULL;
+}
+
 const char *elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset, uint64_t *within)
 {
+	const struct function *function;
 	uint64_t address;
-	size_t i, first;
 
 	if (!offset_address(symbols, offset, &address))
 		return NULL;
-	i = count_up_to(symbols, address);
-	first = i > LOOK_BACK ? i - LOOK_BACK : 0;
-	for (size_t next = i; i > first; i--) {
-		const struct function *function = &symbols->functions[i - 1];
-
-		*within = address - function->address;
-		if (*within < function->size || (!function->size && i == next))
-			return function->name;
-	}
-	return NULL;
+	function = find_function(symbols, address);
+	if (!function)
+		return NULL;
+	*within = address - function->address;
+	return function->name;
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* symbols_rig.h: makes files with symbols in a scratch folder and looks names up in them. */
+#ifndef GCPROF_SYMBOLS_RIG_H
+#define GCPROF_SYMBOLS_RIG_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "symbols/symbols.h"
+
+/* Goes to a scratch folder, which rig_leave() removes. */
+static inline void rig_enter(void)
+{
+	char folder[] = "/tmp/gcprof-symbols-XXXXXX";
+
+	CHECK(mkdtemp(folder) != NULL);
+	CHECK_EQ(chdir(folder), 0);
+}
+
+static inline void rig_leave(void)
+{
+	CHECK_EQ(system("rm -rf \"$PWD\""), 0);
+	CHECK_EQ(chdir("/"), 0);
+}
+
+static inline void rig_run(const char *command)
+{
+	if (system(command) != 0)
+		test_fail(__FILE__, __LINE__, "failed: %s", command);
+}
+
+static inline void rig_write(const char *path, const char *const *lines)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file != NULL);
+	for (; *lines; lines++)
+		fprintf(file, "%s\n", *lines);
+	fclose(file);
+}
+
+/* The first line that a command prints. */
+static inline const char *rig_output(const char *command)
+{
+	static char line[4096];
+	FILE *pipe = popen(command, "r");
+
+	CHECK(pipe != NULL);
+	if (!fgets(line, sizeof(line), pipe))
+		line[0] = 0;
+	pclose(pipe);
+	line[strcspn(line, "\n")] = 0;
+	return line;
+}
+
+/* Where a function begins; in the files made here code lies at its own offset. */
+static inline uint64_t rig_offset(const char *file, const char *function)
+{
+	char command[512];
+	uint64_t offset;
+
+	snprintf(command, sizeof(command), "nm %s | awk '$3 == \"%s\" {print $1}'", file, function);
+	offset = strtoull(rig_output(command), NULL, 16);
+	CHECK(offset > 0);
+	return offset;
+}
+
+/* Fails unless the function at the offset has this name (NULL: none). */
+static inline void rig_expect(const char *file, uint64_t offset, const char *name)
+{
+	struct symbols *symbols;
+	struct symbol symbol;
+
+	CHECK_EQ(symbols_create(&symbols), 0);
+	symbol = symbols_native(symbols, file, NULL, 0, offset);
+	CHECK_STR(symbol.name ? symbol.name : "(none)", name ? name : "(none)");
+	symbols_free(symbols);
+}
+
+#endif

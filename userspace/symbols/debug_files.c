@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* debug_files.c: what was taken out of an ELF file and put elsewhere: its debug file,
+ * MiniDebugInfo. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <lzma.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "debug_files.h"
+#include "elf_section.h"
+#include "symbols.h"
+
+#define LINKED_BYTES_MAX   (INT64_C(1) << 30) /* of a debug file whose checksum is made */
+#define UNPACKED_BYTES_MAX ((size_t)64 << 20)
+#define UNPACK_MEMORY_MAX  (UINT64_C(128) << 20) /* the unpacker's own */
+#define UNPACK_STEP        ((size_t)256 << 10)
+#define READ_BYTES         (64 << 10)
+
+static int open_regular(const char *path, struct stat *st)
+{
+	/* O_NONBLOCK: a fifo that somebody put there must not stop the recorder. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd >= 0 && (fstat(fd, st) || !S_ISREG(st->st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int open_by_build_id(int file)
+{
+	char path[sizeof(DEBUG_FOLDER) + 2 * BUILD_ID_MAX + 32];
+	unsigned char id[BUILD_ID_MAX] = {0}, other[BUILD_ID_MAX];
+	int size = build_id_read(file, id), fd;
+	struct stat st;
+	size_t at;
+
+	if (size < 2)
+		return -1;
+	at = (size_t)snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%02x/", id[0]);
+	for (int i = 1; i < size; i++)
+		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", id[i]);
+	snprintf(path + at, sizeof(path) - at, ".debug");
+	fd = open_regular(path, &st);
+	if (fd >= 0 && (build_id_read(fd, other) != size || memcmp(id, other, (size_t)size))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* The name and checksum that the file gives; false if it gives none that can be used. */
+static bool read_link(Elf *elf, const char **name, uint32_t *checksum)
+{
+	const Elf_Data *data = elf_section_bytes(elf, ".gnu_debuglink");
+	size_t at;
+
+	*name = elf_string(data, 0);
+	if (!*name || !**name || strchr(*name, '/') || strlen(*name) > NAME_MAX)
+		return false;
+	at = (strlen(*name) + 4) & ~(size_t)3;
+	if (at + sizeof(*checksum) > data->d_size)
+		return false;
+	memcpy(checksum, (const char *)data->d_buf + at, sizeof(*checksum));
+	return true;
+}
+
+static bool has_checksum(int fd, uint32_t expected)
+{
+	unsigned char bytes[READ_BYTES];
+	uLong sum = crc32(0, NULL, 0);
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+		sum = crc32(sum, bytes, (uInt)n);
+		at += n;
+	}
+	return n == 0 && sum == expected;
+}
+
+static int open_linked(const char *path, uint32_t checksum)
+{
+	struct stat st;
+	int fd = open_regular(path, &st);
+
+	if (fd >= 0 && (st.st_size > LINKED_BYTES_MAX || !has_checksum(fd, checksum))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Looks where gdb looks: beside the file, in .debug below, and in the folder of all debug files. */
+static int open_by_link(int file, Elf *elf)
+{
+	static const char *const formats[] = {"%s/%s", "%s/.debug/%s", DEBUG_FOLDER "%s/%s"};
+	char self[32], folder[PATH_MAX], path[2 * PATH_MAX];
+	uint32_t checksum;
+	const char *name;
+	char *slash;
+	int fd = -1;
+	ssize_t n;
+
+	if (!read_link(elf, &name, &checksum))
+		return -1;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
+	n = readlink(self, folder, sizeof(folder) - 1);
+	if (n <= 0 || folder[0] != '/')
+		return -1;
+	folder[n] = 0;
+	slash = strrchr(folder, '/');
+	*slash = 0;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && fd < 0; i++) {
+		snprintf(path, sizeof(path), formats[i], folder, name);
+		fd = open_linked(path, checksum);
+	}
+	return fd;
+}
+
+int debug_file_open(int fd, Elf *elf)
+{
+	int found = open_by_build_id(fd);
+
+	return found >= 0 ? found : open_by_link(fd, elf);
+}
+
+/* Runs the unpacker to the end of its input or of what is allowed. */
+static int unpack(lzma_stream *stream, struct buffer *out)
+{
+	lzma_ret result = LZMA_OK;
+
+	while (result == LZMA_OK) {
+		if (out->size >= UNPACKED_BYTES_MAX)
+			return -EFBIG;
+		if (buffer_reserve(out, UNPACK_STEP))
+			return -ENOMEM;
+		stream->next_out = (uint8_t *)out->data + out->size;
+		stream->avail_out = UNPACK_STEP;
+		result = lzma_code(stream, LZMA_FINISH);
+		out->size += UNPACK_STEP - stream->avail_out;
+	}
+	return result == LZMA_STREAM_END ? 0 : -EBADMSG;
+}
+
+int debug_data_unpack(Elf *elf, struct buffer *out)
+{
+	const Elf_Data *packed = elf_section_bytes(elf, ".gnu_debugdata");
+	lzma_stream stream = LZMA_STREAM_INIT;
+	int err;
+
+	*out = (struct buffer){0};
+	if (!packed || !packed->d_buf)
+		return -ENODATA;
+	if (lzma_stream_decoder(&stream, UNPACK_MEMORY_MAX, 0) != LZMA_OK)
+		return -ENOMEM;
+	stream.next_in = packed->d_buf;
+	stream.avail_in = packed->d_size;
+	err = unpack(&stream, out);
+	lzma_end(&stream);
+	if (err)
+		buffer_free(out);
+	return err;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* debug_files.h: what was taken out of an ELF file and put elsewhere: its debug file,
+ * MiniDebugInfo. */
+#ifndef GCPROF_DEBUG_FILES_H
+#define GCPROF_DEBUG_FILES_H
+
+#include <gelf.h>
+
+#include "../util/buffer.h"
+
+#define DEBUG_FOLDER "/usr/lib/debug"
+
+/*
+ * Opens the separate debug file that belongs to the file behind `fd`: by its
+ * build-id, else by the name and checksum that it gives (.gnu_debuglink). -1 if
+ * there is none. Only regular files are ever opened.
+ */
+int debug_file_open(int fd, Elf *elf);
+
+/* Unpacks .gnu_debugdata, an ELF file with symbols: 0 and *out is to be freed; a negative errno. */
+int debug_data_unpack(Elf *elf, struct buffer *out);
+
+#endif
