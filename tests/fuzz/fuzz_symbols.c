@@ -26,11 +26,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (!elf_symbols_read(fd, &symbols)) {
 		for (uint64_t offset = 0; offset <= size; offset += size / 64 + 1) {
-			uint64_t within = 0;
-			const char *name = elf_symbols_find(symbols, offset, &within);
+			struct symbol found[SYMBOLS_MAX];
+			size_t n = elf_symbols_find(symbols, offset, found);
 
-			if (name)
-				free(demangle(name));
+			if (n > SYMBOLS_MAX)
+				abort();
+			for (size_t i = 0; i < n; i++) {
+				if (found[i].name)
+					free(demangle(found[i].name));
+				if (found[i].file && strlen(found[i].file) > UINT32_MAX)
+					abort();
+			}
 		}
 	}
 	elf_symbols_free(symbols);

@@ -86,6 +86,49 @@ TEST(the_allocators_own_frames_are_not_the_allocating_ones)
 	synthetic_free(&synthetic);
 }
 
+static void put_inlined(struct synthetic *synthetic, uint64_t frame, const char *name)
+{
+	PUT(synthetic, symbol, .frame = frame, .name = synthetic_string(synthetic, name),
+	    .file = synthetic_string(synthetic, "/src/a.c"), .line = 20, .begin = 10);
+}
+
+TEST(inlined_functions_have_rows)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t outer, maker, slow;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	outer = synthetic_function(&synthetic, "/bin/app", 0x10, "main");
+	put_inlined(&synthetic, outer, "run");
+	maker = synthetic_function(&synthetic, "/bin/app", 0x20, "make");
+	put_inlined(&synthetic, maker, "fill");
+	put_inlined(&synthetic, maker, "gc_alloc");
+	slow = synthetic_function(&synthetic, "/bin/app", 0x30, "gc_alloc_slow");
+	put_inlined(&synthetic, slow, "gc_refill");
+	put_cpu(&synthetic, 2000, synthetic_stack(&synthetic, (uint64_t[]){outer, 0}));
+	put_cpu(&synthetic, 2001, synthetic_stack(&synthetic, (uint64_t[]){outer, maker, slow, 0}));
+	put_alloc(&synthetic, 3001,
+		  synthetic_stack(&synthetic, (uint64_t[]){outer, maker, slow, 0}), 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK(find_function(model, "run")->cpu_self_ns == 1.0 * tick);
+	CHECK(find_function(model, "run")->cpu_total_ns == 2.0 * tick);
+	CHECK(find_function(model, "main")->cpu_self_ns == 0);
+	CHECK_EQ(find_function(model, "run")->line, 10);
+	CHECK_STR(find_function(model, "run")->file, "/src/a.c");
+	/* Inside of the allocator all are shown; of its callers it is a part. */
+	CHECK(find_function(model, "gc_refill")->cpu_self_ns == 1.0 * tick);
+	for (size_t i = 0; i < model->n_functions; i++)
+		CHECK(strcmp(model->functions[i].name, "gc_alloc") != 0);
+	CHECK(find_function(model, "fill")->alloc_self_bytes == 1e6);
+	CHECK(find_function(model, "make")->alloc_self_bytes == 0);
+	CHECK(find_function(model, "make")->alloc_total_bytes == 1e6);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(names_where_there_are_none)
 {
 	struct synthetic synthetic;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "test.h"
+#include "symbols_rig.h"
 #include "symbols/demangle.h"
 #include "symbols/kernel_symbols.h"
 #include "symbols/symbols.h"
@@ -60,18 +60,18 @@ TEST(own_functions_are_found)
 	CHECK_EQ(landmark(2), 6);
 	CHECK(size > 0);
 	CHECK_EQ(symbols_create(&symbols), 0);
-	symbol = symbols_native(symbols, "/proc/self/exe", id, (size_t)size, offset + 2);
+	symbol = rig_find(symbols, "/proc/self/exe", id, (size_t)size, offset + 2);
 	CHECK_STR(symbol.name ? symbol.name : "", "landmark");
 	CHECK_EQ(symbol.offset, 2);
 	/* Another build-id: another file. */
 	id[0] ^= 1;
-	symbol = symbols_native(symbols, "/proc/self/exe", id, (size_t)size, offset + 2);
+	symbol = rig_find(symbols, "/proc/self/exe", id, (size_t)size, offset + 2);
 	CHECK(symbol.name == NULL);
-	symbol = symbols_native(symbols, "/proc/self/exe", NULL, 0, UINT64_MAX - 3);
+	symbol = rig_find(symbols, "/proc/self/exe", NULL, 0, UINT64_MAX - 3);
 	CHECK(symbol.name == NULL);
-	symbol = symbols_native(symbols, "/no/such/file", NULL, 0, offset);
+	symbol = rig_find(symbols, "/no/such/file", NULL, 0, offset);
 	CHECK(symbol.name == NULL);
-	symbol = symbols_native(symbols, "/dev/null", NULL, 0, offset);
+	symbol = rig_find(symbols, "/dev/null", NULL, 0, offset);
 	CHECK(symbol.name == NULL);
 	symbols_free(symbols);
 }
@@ -85,7 +85,7 @@ TEST(page_of_the_kernel_has_names)
 		test_skip("this kernel maps no vdso");
 	CHECK_EQ(symbols_create(&symbols), 0);
 	for (uint64_t offset = 0; offset < 8192; offset += 16) {
-		struct symbol symbol = symbols_native(symbols, "[vdso]", NULL, 0, offset);
+		struct symbol symbol = rig_find(symbols, "[vdso]", NULL, 0, offset);
 
 		found |= symbol.name && strstr(symbol.name, "gettime");
 	}
@@ -226,7 +226,7 @@ static void look_at(const char *path)
 	CHECK(size <= BUILD_ID_MAX);
 	CHECK_EQ(symbols_create(&symbols), 0);
 	for (uint64_t offset = 0; offset < own.size; offset += own.size / 50 + 1) {
-		struct symbol symbol = symbols_native(symbols, path, NULL, 0, offset);
+		struct symbol symbol = rig_find(symbols, path, NULL, 0, offset);
 
 		CHECK(!symbol.name || strlen(symbol.name) < own.size);
 	}

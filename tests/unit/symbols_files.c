@@ -114,3 +114,146 @@ TEST(stubs_are_named_after_whom_they_call)
 	rig_expect("full", offset ? offset : stub_offset(".plt.got"), "puts@plt");
 	rig_leave();
 }
+
+static const char *const inlining[] = {
+	"volatile int sink;",
+	"static inline __attribute__((always_inline)) int innermost(int n)",
+	"{",
+	"	__asm__ volatile(\".globl mark\\nmark: nop\");",
+	"	return sink + n;",
+	"}",
+	"static inline __attribute__((always_inline)) int middle(int n)",
+	"{",
+	"	return innermost(n) * 3;",
+	"}",
+	"__attribute__((noipa)) int outer(int n)",
+	"{",
+	"	sink++;",
+	"	return middle(n) + 1;",
+	"}",
+	"int main(void) { return outer(2); }",
+	NULL,
+};
+
+struct place {
+	const char *name;
+	uint32_t line, begin;
+};
+
+/* Fails unless there are these functions at the offset, outermost first. */
+static void expect_places(const char *file, uint64_t offset, const struct place *places, size_t n)
+{
+	struct symbol found[SYMBOLS_MAX];
+	struct symbols *symbols;
+
+	CHECK_EQ(symbols_create(&symbols), 0);
+	CHECK_EQ(symbols_native(symbols, file, NULL, 0, offset, found), n);
+	for (size_t i = 0; i < n; i++) {
+		CHECK_STR(found[i].name, places[i].name);
+		CHECK_EQ(found[i].line, places[i].line);
+		CHECK_EQ(found[i].begin, places[i].begin);
+		CHECK(found[i].file && strstr(found[i].file, "inlining.c"));
+	}
+	symbols_free(symbols);
+}
+
+static const struct place places[] = {{"outer", 14, 11}, {"middle", 9, 7}, {"innermost", 4, 2}};
+
+TEST(inlined_functions_are_frames_with_lines)
+{
+	static const char *const flags[] = {"-gdwarf-4 -O2", "-gdwarf-5 -O2", "-gdwarf-5 -O1 -gz",
+					    "-gdwarf-5 -O2 -flto -ffunction-sections"};
+	char command[256];
+
+	rig_enter();
+	rig_write("inlining.c", inlining);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		snprintf(command, sizeof(command), "gcc %s inlining.c -o inlining", flags[i]);
+		rig_run(command);
+		expect_places("inlining", rig_offset("inlining", "mark"), places, 3);
+	}
+	rig_leave();
+}
+
+TEST(lines_come_from_debug_files)
+{
+	uint64_t offset;
+
+	rig_enter();
+	rig_write("inlining.c", inlining);
+	rig_run("gcc -g -O2 inlining.c -o inlining");
+	offset = rig_offset("inlining", "mark");
+	rig_run("objcopy --only-keep-debug --compress-debug-sections inlining inlining.debug");
+	rig_run("strip inlining && objcopy --add-gnu-debuglink=inlining.debug inlining");
+	expect_places("inlining", offset, places, 3);
+	rig_run("rm inlining.debug");
+	rig_expect("inlining", offset, NULL);
+	rig_leave();
+}
+
+static const char *const program_cc[] = {
+	"namespace shapes {",
+	"template <typename T> struct box { T side; __attribute__((noipa)) T area(T by) const;",
+	"	__attribute__((always_inline)) T twice(T by) const {",
+	"		__asm__ volatile(\".globl mark\\nmark: nop\"); return area(by) * 2; } };",
+	"template <typename T> T box<T>::area(T by) const { return side * by; }",
+	"}",
+	"int main(int n, char **) { shapes::box<int> box = {n}; return box.twice(3); }",
+	NULL,
+};
+
+TEST(names_of_cplusplus_are_readable)
+{
+	struct symbol found[SYMBOLS_MAX];
+	struct symbols *symbols;
+
+	rig_enter();
+	rig_write("program.cc", program_cc);
+	rig_run("g++ -g -O2 program.cc -o program");
+	rig_expect("program", rig_offset("program", "_ZNK6shapes3boxIiE4areaEi"),
+		   "shapes::box<int>::area(int) const");
+	CHECK_EQ(symbols_create(&symbols), 0);
+	CHECK_EQ(symbols_native(symbols, "program", NULL, 0, rig_offset("program", "mark"), found),
+		 2);
+	CHECK_STR(found[0].name, "main");
+	CHECK_STR(found[1].name, "shapes::box<int>::twice(int) const");
+	symbols_free(symbols);
+	rig_leave();
+}
+
+static const char *const program_rs[] = {
+	"mod inner {",
+	"    pub trait Area { fn area(&self) -> u64; }",
+	"    impl Area for Vec<u64> {",
+	"        #[inline(never)] fn area(&self) -> u64 { self.iter().sum() }",
+	"    }",
+	"}",
+	"use inner::Area;",
+	"fn main() {",
+	"    let all: Vec<u64> = std::env::args().map(|a| a.len() as u64).collect();",
+	"    std::process::exit((all.area() + all[1..].to_vec().area()) as i32);",
+	"}",
+	NULL,
+};
+
+TEST(names_of_rust_are_readable)
+{
+	static const char *const flags[] = {"", "-C symbol-mangling-version=v0"};
+	static const char *const names[] = {"<alloc::vec::Vec<u64> as program::inner::Area>::area",
+					    "<alloc::vec::Vec<u64> as program::inner::Area>::area"};
+	char command[256];
+	uint64_t offset;
+
+	if (system("rustc --version >/dev/null 2>&1") != 0)
+		test_skip("there is no rustc");
+	rig_enter();
+	rig_write("program.rs", program_rs);
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(command, sizeof(command), "rustc -g -O %s program.rs -o program 2>log",
+			 flags[i]);
+		rig_run(command);
+		offset = rig_offset("program", ".*inner.*Area.*area.*");
+		rig_expect("program", offset, names[i]);
+	}
+	rig_leave();
+}

@@ -3,6 +3,7 @@
 #ifndef GCPROF_SYMBOLS_RIG_H
 #define GCPROF_SYMBOLS_RIG_H
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static inline void rig_write(const char *path, const char *const *lines)
 {
 	FILE *file = fopen(path, "w");
 
-	CHECK(file != NULL);
+	if (!file)
+		test_fail(__FILE__, __LINE__, "cannot write %s", path);
 	for (; *lines; lines++)
 		fprintf(file, "%s\n", *lines);
 	fclose(file);
@@ -49,24 +51,38 @@ static inline const char *rig_output(const char *command)
 	static char line[4096];
 	FILE *pipe = popen(command, "r");
 
-	CHECK(pipe != NULL);
-	if (!fgets(line, sizeof(line), pipe))
+	if (!pipe || !fgets(line, sizeof(line), pipe))
 		line[0] = 0;
-	pclose(pipe);
+	if (pipe)
+		pclose(pipe);
 	line[strcspn(line, "\n")] = 0;
 	return line;
 }
 
-/* Where a function begins; in the files made here code lies at its own offset. */
+/* Where the first function whose symbol matches (a regular expression) lies in the file. */
 static inline uint64_t rig_offset(const char *file, const char *function)
 {
+	uint64_t address, offset = 0, start = 0;
 	char command[512];
-	uint64_t offset;
 
-	snprintf(command, sizeof(command), "nm %s | awk '$3 == \"%s\" {print $1}'", file, function);
-	offset = strtoull(rig_output(command), NULL, 16);
-	CHECK(offset > 0);
-	return offset;
+	snprintf(command, sizeof(command), "nm %s | awk '$3 ~ /^(%s)$/ {print $1; exit}'", file,
+		 function);
+	address = strtoull(rig_output(command), NULL, 16);
+	CHECK(address > 0);
+	snprintf(command, sizeof(command),
+		 "readelf -lW %s | awk '/LOAD/ && / R E / {print $2, $3; exit}'", file);
+	CHECK_EQ(sscanf(rig_output(command), "%" SCNx64 " %" SCNx64, &offset, &start), 2);
+	return address - start + offset;
+}
+
+/* The outermost function at an offset. */
+static inline struct symbol rig_find(struct symbols *symbols, const char *file, const void *id,
+				     size_t size, uint64_t offset)
+{
+	struct symbol found[SYMBOLS_MAX];
+
+	return symbols_native(symbols, file, id, size, offset, found) ? found[0]
+								      : (struct symbol){0};
 }
 
 /* Fails unless the function at the offset has this name (NULL: none). */
@@ -76,7 +92,7 @@ static inline void rig_expect(const char *file, uint64_t offset, const char *nam
 	struct symbol symbol;
 
 	CHECK_EQ(symbols_create(&symbols), 0);
-	symbol = symbols_native(symbols, file, NULL, 0, offset);
+	symbol = rig_find(symbols, file, NULL, 0, offset);
 	CHECK_STR(symbol.name ? symbol.name : "(none)", name ? name : "(none)");
 	symbols_free(symbols);
 }

@@ -112,12 +112,11 @@ static void put_source(struct firefox *firefox, struct output *output, uint32_t 
 	put_number_or(output, row < fixed ? -1 : firefox->layout.source_of[row - fixed], "null");
 }
 
-/* Of a native function the line of a call may be all that is known. */
 static void put_line(struct firefox *firefox, struct output *output, uint32_t row)
 {
 	const struct model_function *function = function_of(firefox, row);
 
-	if (function && function->runtime == RUNTIME_MANAGED && function->line)
+	if (function && function->line)
 		output_number(output, function->line);
 	else
 		output_text(output, "null");

@@ -39,7 +39,7 @@ static double value_of(const struct cost *cost, enum measure measure, double tic
 }
 
 /* A semicolon in a name would look like the border between two. */
-static void put_name(struct output *output, const struct model_function *function)
+static void put_name(struct output *output, const struct model_function *function, bool inlined)
 {
 	const char *name = function->name;
 
@@ -51,20 +51,22 @@ static void put_name(struct output *output, const struct model_function *functio
 		output_text(output, ":");
 		part++;
 	}
-	/* Those who draw flame graphs colour the kernel by this. */
+	/* Those who draw flame graphs choose colours by this. */
 	if (function->runtime == RUNTIME_KERNEL)
 		output_text(output, "_[k]");
+	else if (inlined)
+		output_text(output, "_[i]");
 }
 
 static void put_stack(struct output *output, const struct pass *pass, uint32_t stack)
 {
-	uint32_t rows[PATH_FUNCTIONS_MAX];
-	size_t count = path_functions(pass, stack, rows);
+	struct path_function path[PATH_FUNCTIONS_MAX];
+	size_t count = path_functions(pass, stack, path);
 
 	if (!count)
 		output_text(output, "(no stack)");
 	for (size_t i = count; i--;) {
-		put_name(output, &pass->functions.rows[rows[i]]);
+		put_name(output, &pass->functions.rows[path[i].row], path[i].inlined);
 		if (i)
 			output_text(output, ";");
 	}

@@ -36,6 +36,8 @@ static void put_functions(struct output *output, const struct functions *functio
 		output_string(output, row->module);
 		output_text(output, ",\"file\":");
 		output_string(output, row->file);
+		output_text(output, ",\"line\":");
+		output_number(output, row->line);
 		output_text(output, "}");
 	}
 	output_text(output, "],\n");
@@ -43,12 +45,12 @@ static void put_functions(struct output *output, const struct functions *functio
 
 static void put_path(struct output *output, const struct pass *pass, uint32_t stack)
 {
-	uint32_t rows[PATH_FUNCTIONS_MAX];
-	size_t count = path_functions(pass, stack, rows);
+	struct path_function path[PATH_FUNCTIONS_MAX];
+	size_t count = path_functions(pass, stack, path);
 
 	output_text(output, "{\"path\":[");
 	for (size_t i = count; i--;) {
-		output_number(output, rows[i]);
+		output_number(output, path[i].row);
 		if (i)
 			output_text(output, ",");
 	}

@@ -3,6 +3,7 @@
 #ifndef GCPROF_PATH_H
 #define GCPROF_PATH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,10 +25,14 @@ static inline uint32_t frame_functions(const struct frame *frame, uint32_t *firs
 	return count;
 }
 
-/*
- * Rows of the functions of `stack` (0: none), innermost first, which tell of
- * themselves in pass->functions.rows; returns how many.
- */
-size_t path_functions(const struct pass *pass, uint32_t stack, uint32_t rows[PATH_FUNCTIONS_MAX]);
+/* A function on a stack, which tells of itself in pass->functions.rows. */
+struct path_function {
+	uint32_t row;
+	bool inlined; /* into the one that called it */
+};
+
+/* The functions of `stack` (0: none), innermost first; returns how many. */
+size_t path_functions(const struct pass *pass, uint32_t stack,
+		      struct path_function out[PATH_FUNCTIONS_MAX]);
 
 #endif

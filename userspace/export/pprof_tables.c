@@ -48,7 +48,7 @@ static void put_function(struct pprof *pprof, uint64_t id, const struct model_fu
 	function.id = id;
 	function.name = function.system_name = pprof_string(pprof, row->name);
 	function.filename = pprof_string(pprof, row->file ? row->file : "");
-	if (row->runtime == RUNTIME_MANAGED && row->line <= INT64_MAX)
+	if (row->line <= INT64_MAX)
 		function.start_line = (int64_t)row->line;
 	profile.function = functions;
 	profile.n_function = 1;

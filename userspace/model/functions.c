@@ -111,6 +111,33 @@ static int add_frame_row(struct builder *builder, struct frame *frame,
 	return 0;
 }
 
+static bool is_allocators_name(const char *name)
+{
+	return strncmp(name, "gc_", 3) == 0;
+}
+
+/*
+ * How many functions of a frame are shown. The allocator's fast path is inlined
+ * into whoever allocates: there it is a part of that function, which a sample
+ * should name.
+ */
+static size_t count_shown(const struct tree *tree, const struct frame *frame)
+{
+	size_t n = 0, shown = 0;
+
+	for (uint32_t i = frame->first_symbol; i; i = tree->symbols[i].next) {
+		n++;
+		if (!is_allocators_name(tree->symbols[i].name))
+			shown = n;
+	}
+	return shown ? shown : n;
+}
+
+static bool is_allocators(const struct tree *tree, const struct frame *frame)
+{
+	return frame->first_symbol && is_allocators_name(tree->symbols[frame->first_symbol].name);
+}
+
 /* Gives a frame its functions: one, or more where calls were inlined. */
 static int resolve_frame(struct builder *builder, struct frame *frame)
 {
@@ -118,6 +145,7 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	const struct module *module = dense_get(&tree->modules, frame->module);
 	struct model_function function = {.runtime = frame->runtime};
 	const struct code_name *code;
+	size_t shown = is_allocators(tree, frame) ? SIZE_MAX : count_shown(tree, frame);
 	int error = 0;
 
 	if (frame->runtime == RUNTIME_MANAGED) {
@@ -130,10 +158,10 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	function.module = frame->runtime == RUNTIME_KERNEL ? "[kernel]"
 			  : module                         ? module->path
 							   : NULL;
-	for (uint32_t i = frame->first_symbol; i && !error; i = tree->symbols[i].next) {
+	for (uint32_t i = frame->first_symbol; i && shown-- && !error; i = tree->symbols[i].next) {
 		function.name = tree->symbols[i].name;
 		function.file = tree->symbols[i].file;
-		function.line = tree->symbols[i].line;
+		function.line = tree->symbols[i].begin;
 		error = add_frame_row(builder, frame, &function);
 	}
 	if (!frame->first_symbol) {
@@ -145,9 +173,9 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 
 static bool is_allocator(const struct functions *functions, const struct frame *frame)
 {
-	uint32_t row = functions->of_frames[frame->first_function + frame->n_functions - 1];
+	uint32_t row = functions->of_frames[frame->first_function];
 
-	return strncmp(functions->rows[row].name, "gc_", 3) == 0;
+	return is_allocators_name(functions->rows[row].name);
 }
 
 /*

@@ -49,7 +49,7 @@ struct model_function {
 	const char *name;
 	const char *module; /* path; of a managed function its source file; NULL: none */
 	const char *file;   /* source, NULL: unknown */
-	uint64_t line;      /* 0: unknown */
+	uint64_t line;      /* where it begins there, 0: unknown */
 	enum runtime runtime;
 	uint64_t cpu_samples; /* timer samples with the function anywhere on the stack */
 	double cpu_self_ns;

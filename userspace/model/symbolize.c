@@ -40,19 +40,39 @@ static bool is_this_machine(const struct model_run *run)
 	return uname(&system) == 0 && run->host && strcmp(run->host, system.nodename) == 0;
 }
 
-static struct symbol look_up(const struct pass *pass, struct symbols *symbols,
-			     const struct frame *frame, bool kernel)
+/* How many functions of the frame are known, and these. */
+static size_t look_up(const struct pass *pass, struct symbols *symbols, const struct frame *frame,
+		      bool kernel, struct symbol out[SYMBOLS_MAX])
 {
 	const struct module *module = dense_get(&pass->tree.modules, frame->module);
-	struct symbol none = {0};
 
-	if (frame->runtime == RUNTIME_KERNEL)
-		return kernel && frame->address ? symbols_kernel(symbols, frame->address) : none;
+	if (frame->runtime == RUNTIME_KERNEL) {
+		out[0] = (struct symbol){0};
+		if (kernel && frame->address)
+			out[0] = symbols_kernel(symbols, frame->address);
+		return out[0].name != NULL;
+	}
 	/* Without a build-id nobody knows whether it is still the same file. */
 	if (!module || !module->path || *module->path != '/' || !module->build_id_size)
-		return none;
+		return 0;
 	return symbols_native(symbols, module->path, module->build_id, module->build_id_size,
-			      frame->address);
+			      frame->address, out);
+}
+
+static int add_names(struct tree *tree, struct frame *frame, const struct symbol *symbols, size_t n)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		struct symbol_name name = {.name = symbols[i].name,
+					   .file = symbols[i].file,
+					   .line = symbols[i].line,
+					   .begin = symbols[i].begin};
+
+		if (*name.name)
+			error = tree_add_symbol(tree, frame, &name);
+	}
+	return error;
 }
 
 int symbolize_missing(struct pass *pass)
@@ -68,13 +88,13 @@ int symbolize_missing(struct pass *pass)
 	error = symbols_create(&symbols);
 	for (uint64_t id = 1; id < tree->frames.limit && !error; id++) {
 		struct frame *frame = tree_frame(tree, id);
-		struct symbol symbol;
+		struct symbol found[SYMBOLS_MAX];
+		size_t n;
 
 		if (!frame || frame->first_symbol || frame->runtime == RUNTIME_MANAGED)
 			continue;
-		symbol = look_up(pass, symbols, frame, kernel);
-		if (symbol.name && *symbol.name)
-			error = tree_add_symbol(tree, frame, symbol.name);
+		n = look_up(pass, symbols, frame, kernel, found);
+		error = add_names(tree, frame, found, n);
 	}
 	symbols_free(symbols);
 	return error;

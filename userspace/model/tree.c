@@ -182,7 +182,7 @@ static int chain_symbol(struct tree *tree, struct frame *frame, const struct sym
 int tree_symbol(struct tree *tree, const struct record_symbol *record)
 {
 	struct frame *frame = tree_frame(tree, record->frame);
-	struct symbol_name name = {.line = record->line};
+	struct symbol_name name = {.line = record->line, .begin = record->begin};
 
 	name.name = tree_text(tree, record->name);
 	name.file = tree_text(tree, record->file);
@@ -191,12 +191,17 @@ int tree_symbol(struct tree *tree, const struct record_symbol *record)
 	return chain_symbol(tree, frame, &name);
 }
 
-int tree_add_symbol(struct tree *tree, struct frame *frame, const char *text)
+int tree_add_symbol(struct tree *tree, struct frame *frame, const struct symbol_name *symbol)
 {
-	struct symbol_name name = {0};
+	struct symbol_name name = *symbol;
 
-	name.name = name_clean(tree->arena, (struct bytes){text, strlen(text)});
-	return name.name ? chain_symbol(tree, frame, &name) : -ENOMEM;
+	name.next = 0;
+	name.name = name_clean(tree->arena, (struct bytes){name.name, strlen(name.name)});
+	if (name.file)
+		name.file = name_clean(tree->arena, (struct bytes){name.file, strlen(name.file)});
+	if (!name.name || (symbol->file && !name.file))
+		return -ENOMEM;
+	return chain_symbol(tree, frame, &name);
 }
 
 int tree_code(struct tree *tree, const struct record_code *record)

@@ -23,7 +23,8 @@ struct module {
 /* A `symbol` record; those of a frame are chained, outermost first. */
 struct symbol_name {
 	const char *name, *file; /* file: NULL unknown */
-	uint64_t line;
+	uint64_t line;           /* of the instruction or of the inlined call, 0: unknown */
+	uint64_t begin;          /* of the function, 0: unknown */
 	uint32_t next; /* index, 0: none */
 };
 
@@ -98,8 +99,8 @@ int tree_code(struct tree *tree, const struct record_code *record);
 const char *tree_text(const struct tree *tree, uint64_t string);
 const struct code_name *tree_find_code(const struct tree *tree, uint64_t process, uint64_t code);
 
-/* Gives a frame a name that the profile does not have; `name` is copied. */
-int tree_add_symbol(struct tree *tree, struct frame *frame, const char *name);
+/* Gives a frame one more name that the profile does not have; the texts are copied. */
+int tree_add_symbol(struct tree *tree, struct frame *frame, const struct symbol_name *symbol);
 
 static inline struct frame *tree_frame(const struct tree *tree, uint64_t id)
 {

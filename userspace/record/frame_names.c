@@ -42,38 +42,51 @@ void frame_names_free(struct frame_names *names)
 	free(names);
 }
 
-static struct symbol find(struct frame_names *names, const struct record *definition)
+/* How many functions of the frame are known, and these. */
+static size_t find(struct frame_names *names, const struct record *definition,
+		   struct symbol out[SYMBOLS_MAX])
 {
 	const struct module *module;
 
 	if (definition->kind == RECORD_kernel_frame) {
-		if (!definition->kernel_frame.address)
-			return (struct symbol){NULL, 0};
-		return symbols_kernel(names->symbols, definition->kernel_frame.address);
+		out[0] = (struct symbol){0};
+		if (definition->kernel_frame.address)
+			out[0] = symbols_kernel(names->symbols, definition->kernel_frame.address);
+		return out[0].name != NULL;
 	}
 	module = modules_get(names->modules, definition->native_frame.module);
 	if (!module)
-		return (struct symbol){NULL, 0};
+		return 0;
 	return symbols_native(names->symbols, module->path, module->build_id, module->build_id_size,
-			      definition->native_frame.offset);
+			      definition->native_frame.offset, out);
+}
+
+static uint64_t put_text(struct frame_names *names, const char *text)
+{
+	return text ? profile_writer_string(names->writer, text, strlen(text)) : 0;
 }
 
 static void name_frame(void *context, uint64_t frame, const struct record *definition)
 {
 	struct frame_names *names = context;
-	struct record record = {.kind = RECORD_symbol};
-	struct symbol symbol;
+	struct symbol symbols[SYMBOLS_MAX];
+	size_t n;
 
 	if (frame > names->highest)
 		names->highest = frame;
 	if (frame <= names->last || names->err)
 		return;
-	symbol = find(names, definition);
-	if (!symbol.name)
-		return;
-	record.symbol.frame = frame;
-	record.symbol.name = profile_writer_string(names->writer, symbol.name, strlen(symbol.name));
-	names->err = profile_writer_put(names->writer, &record);
+	n = find(names, definition, symbols);
+	for (size_t i = 0; i < n && !names->err; i++) {
+		struct record record = {.kind = RECORD_symbol};
+
+		record.symbol.frame = frame;
+		record.symbol.name = put_text(names, symbols[i].name);
+		record.symbol.file = put_text(names, symbols[i].file);
+		record.symbol.line = symbols[i].line;
+		record.symbol.begin = symbols[i].begin;
+		names->err = profile_writer_put(names->writer, &record);
+	}
 }
 
 static int need_symbols(struct frame_names *names)

@@ -3,8 +3,8 @@
 /*
  * The path that the kernel tells may by now lead to another file, or to none:
  * the program was replaced or deleted, or it runs in a container. A file counts
- * only if it is the inode that was mapped. What can be had only through the
- * running process is kept open, so that its symbols can be read at the end.
+ * only if it is the inode that was mapped. It is kept open, so that its symbols
+ * can be read whatever becomes of its name or of the process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "../util/buffer.h"
 #include "../util/map.h"
 
-#define KEPT_OPEN_MAX 64
+#define KEPT_OPEN_MAX 512 /* of 1024 descriptors, as limits usually are */
 #define PATH_BYTES    (4096 + 64)
 
 struct entry {
@@ -97,19 +97,16 @@ static int open_same(const char *path, const struct module_place *place)
 	return -1;
 }
 
-/* Opens the file by its path, else through the process; *indirect tells. */
-static int open_place(const struct module_place *place, bool *indirect)
+int module_open(const struct module_place *place)
 {
 	char path[PATH_BYTES];
 	int fd;
 
-	*indirect = false;
 	if (!place->inode)
 		return -1;
 	fd = open_same(place->path, place);
 	if (fd >= 0)
 		return fd;
-	*indirect = true;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", place->pid,
 		 (unsigned long long)place->start, (unsigned long long)place->end);
 	fd = open_same(path, place);
@@ -119,28 +116,20 @@ static int open_place(const struct module_place *place, bool *indirect)
 	return open_same(path, place);
 }
 
-int module_open(const struct module_place *place)
-{
-	bool indirect;
-
-	return open_place(place, &indirect);
-}
-
 static struct entry *entry_create(struct modules *modules, const struct module_place *place)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 	char kept[64];
-	bool indirect;
 	int fd, size;
 
 	if (!entry)
 		return NULL;
 	entry->fd = -1;
-	fd = open_place(place, &indirect);
+	fd = module_open(place);
 	if (fd >= 0) {
 		size = build_id_read(fd, entry->module.build_id);
 		entry->module.build_id_size = size > 0 ? (size_t)size : 0;
-		if (indirect && modules->kept_open < KEPT_OPEN_MAX) {
+		if (modules->kept_open < KEPT_OPEN_MAX) {
 			modules->kept_open++;
 			entry->fd = fd;
 		} else {

@@ -73,7 +73,7 @@ static void function_row(const struct section *section, struct table *table,
 	cell_time(table, row->gc_ns);
 	cell_time(table, row->syscall_ns);
 	table_cell(table, row->name);
-	if (row->runtime == RUNTIME_MANAGED && row->file && row->line) {
+	if (row->file && row->line) {
 		slash = strrchr(row->file, '/');
 		snprintf(place, sizeof(place), "%.480s:%" PRIu64, slash ? slash + 1 : row->file,
 			 row->line);

@@ -21,11 +21,12 @@
 #include "elf_section.h"
 #include "elf_symbols.h"
 #include "plt_names.h"
+#include "source_lines.h"
 #include "symbols.h"
 #include "../util/buffer.h"
 
 #define SEGMENTS_MAX 64         /* executable ones; compilers make one */
-#define SYMBOLS_MAX  (8 << 20)  /* in one table */
+#define TABLE_MAX    (8 << 20)  /* symbols in one table */
 #define LOOK_BACK    32         /* symbols that may lie before the one that holds an address */
 #define STUBS_BYTES  (16 << 20) /* of names of stubs; all are kept in memory */
 
@@ -47,9 +48,10 @@ struct elf_symbols {
 	struct buffer image; /* of `mini` */
 	struct segment segments[SEGMENTS_MAX];
 	size_t n_segments;
-	struct buffer functions; /* struct function[], by address */
-	struct buffer stubs;     /* struct stub[], while they are read */
-	struct buffer texts;     /* their names */
+	struct buffer functions;    /* struct function[], by address */
+	struct buffer stubs;        /* struct stub[], while they are read */
+	struct buffer texts;        /* their names */
+	struct source_lines *lines; /* NULL: none are known */
 };
 
 /* A function whose name is not where it stays yet. */
@@ -168,7 +170,7 @@ static int read_table(struct elf_symbols *symbols, Elf *elf, Elf_Scn *section,
 	if (!table || !strings || !size || table->d_type != ELF_T_SYM)
 		return 0;
 	n = table->d_size / size;
-	for (size_t i = 1; i < n && i < SYMBOLS_MAX; i++) {
+	for (size_t i = 1; i < n && i < TABLE_MAX; i++) {
 		struct function function;
 		GElf_Sym symbol;
 
@@ -203,8 +205,8 @@ static bool read_tables(struct elf_symbols *symbols, Elf *elf, uint32_t type)
 	return count(symbols) > 0;
 }
 
-/* Takes the symbols of the separate debug file; true if there are any. */
-static bool read_debug_file(struct elf_symbols *symbols, int file)
+/* Takes lines from the separate debug file, and symbols if wanted; true if there are any. */
+static bool read_debug_file(struct elf_symbols *symbols, int file, bool wanted)
 {
 	int fd = file < 0 ? -1 : debug_file_open(file, symbols->elf);
 	bool found = false;
@@ -212,8 +214,11 @@ static bool read_debug_file(struct elf_symbols *symbols, int file)
 	if (fd < 0)
 		return false;
 	symbols->debug = elf_begin(fd, ELF_C_READ, NULL);
-	if (symbols->debug && elf_kind(symbols->debug) == ELF_K_ELF)
-		found = read_tables(symbols, symbols->debug, SHT_SYMTAB);
+	if (symbols->debug && elf_kind(symbols->debug) == ELF_K_ELF) {
+		found = wanted && read_tables(symbols, symbols->debug, SHT_SYMTAB);
+		if (!symbols->lines)
+			source_lines_open(symbols->debug, &symbols->lines);
+	}
 	if (symbols->debug)
 		elf_cntl(symbols->debug, ELF_C_FDDONE);
 	close(fd);
@@ -273,8 +278,14 @@ static void read_stubs(struct elf_symbols *symbols)
 
 static void read_all(struct elf_symbols *symbols, int fd)
 {
+	bool whole, separate = false;
+
 	read_segments(symbols);
-	if (!read_tables(symbols, symbols->elf, SHT_SYMTAB) && !read_debug_file(symbols, fd)) {
+	source_lines_open(symbols->elf, &symbols->lines);
+	whole = read_tables(symbols, symbols->elf, SHT_SYMTAB);
+	if (!whole || !symbols->lines)
+		separate = read_debug_file(symbols, fd, !whole);
+	if (!whole && !separate) {
 		read_tables(symbols, symbols->elf, SHT_DYNSYM);
 		read_packed(symbols);
 	}
@@ -324,6 +335,7 @@ void elf_symbols_free(struct elf_symbols *symbols)
 {
 	if (!symbols)
 		return;
+	source_lines_free(symbols->lines);
 	elf_end(symbols->elf);
 	elf_end(symbols->debug);
 	elf_end(symbols->mini);
@@ -365,8 +377,8 @@ static size_t count_up_to(const struct elf_symbols *symbols, uint64_t address)
 
 /*
  * A function with a size ends there; one without, as assembler leaves them, goes
- * on to the next symbol. Labels may lie inside of a function, so one that begins
- * earlier can still hold the address.
+ * on to the next symbol. Labels may lie inside of a function: one that has a size
+ * and holds the address counts, however many labels lie between.
  */
 static const struct function *find_function(const struct elf_symbols *symbols, uint64_t address)
 {
@@ -376,22 +388,30 @@ static const struct function *find_function(const struct elf_symbols *symbols, u
 	for (size_t i = next; i > first; i--) {
 		const struct function *function = &functions(symbols)[i - 1];
 
-		if (address - function->address < function->size || (!function->size && i == next))
+		if (address - function->address < function->size)
 			return function;
 	}
-	return NULL;
+	return next && !functions(symbols)[next - 1].size ? &functions(symbols)[next - 1] : NULL;
 }
 
-const char *elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset, uint64_t *within)
+size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
+			struct symbol out[SYMBOLS_MAX])
 {
 	const struct function *function;
 	uint64_t address;
+	size_t n = 0;
 
 	if (!offset_address(symbols, offset, &address))
-		return NULL;
+		return 0;
 	function = find_function(symbols, address);
-	if (!function)
-		return NULL;
-	*within = address - function->address;
-	return function->name;
+	if (symbols->lines)
+		n = source_lines_find(symbols->lines, address, out);
+	if (function && !n)
+		out[n++] = (struct symbol){0};
+	if (function) {
+		/* Tells more than the source: of clones, and of parts that were moved away. */
+		out[0].name = function->name;
+		out[0].offset = address - function->address;
+	}
+	return n && out[0].name ? n : 0;
 }

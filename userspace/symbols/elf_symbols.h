@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols.h"
+
 struct elf_symbols;
 
 /*
@@ -20,8 +22,11 @@ int elf_symbols_read_memory(void *image, size_t size, struct elf_symbols **out);
 
 void elf_symbols_free(struct elf_symbols *symbols); /* NULL is allowed */
 
-/* The name of the function at an offset of the file, as the linker knows it, or NULL; *within is
- * how far into the function that is. The name is owned by `symbols`. */
-const char *elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset, uint64_t *within);
+/*
+ * The function at an offset of the file and those inlined into it there, outermost
+ * first; how many. Names are as the linker knows them, and owned by `symbols`.
+ */
+size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
+			struct symbol out[SYMBOLS_MAX]);
 
 #endif

@@ -129,22 +129,20 @@ static const char *readable(struct symbols *symbols, const char *name)
 	return *slot ? (const char *)(uintptr_t)*slot : name;
 }
 
-struct symbol symbols_native(struct symbols *symbols, const char *path, const void *build_id,
-			     size_t build_id_size, uint64_t offset)
+size_t symbols_native(struct symbols *symbols, const char *path, const void *build_id,
+		      size_t build_id_size, uint64_t offset, struct symbol out[SYMBOLS_MAX])
 {
 	const struct elf_symbols *file = find_file(symbols, path, build_id, build_id_size);
-	struct symbol symbol = {NULL, 0};
+	size_t n = file ? elf_symbols_find(file, offset, out) : 0;
 
-	if (file)
-		symbol.name = elf_symbols_find(file, offset, &symbol.offset);
-	if (symbol.name)
-		symbol.name = readable(symbols, symbol.name);
-	return symbol;
+	for (size_t i = 0; i < n; i++)
+		out[i].name = out[i].name ? readable(symbols, out[i].name) : "(unknown)";
+	return n;
 }
 
 struct symbol symbols_kernel(struct symbols *symbols, uint64_t address)
 {
-	struct symbol symbol = {NULL, 0};
+	struct symbol symbol = {0};
 
 	if (!symbols->kernel_tried) {
 		symbols->kernel_tried = true;

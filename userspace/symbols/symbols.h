@@ -15,17 +15,25 @@ struct symbols;
 int symbols_create(struct symbols **out);
 void symbols_free(struct symbols *symbols); /* NULL is allowed */
 
+/* Texts are owned by the struct symbols. */
 struct symbol {
-	const char *name; /* owned by the struct symbols; NULL if nothing is known */
-	uint64_t offset;  /* of the instruction in the function */
+	const char *name; /* NULL if nothing is known */
+	const char *file; /* of the source, NULL: unknown */
+	uint32_t line; /* in `file`: of the instruction, or of the call that was inlined; 0: unknown
+			*/
+	uint32_t begin;  /* where the function begins in `file`, 0: unknown */
+	uint64_t offset; /* of the instruction in the function; 0 of inlined ones */
 };
 
+#define SYMBOLS_MAX 64 /* at one address: a function, and what was inlined into it */
+
 /*
- * The function at `offset` of the file `path`. If `build_id_size` is not 0 the
- * file is used only if it has this build-id. Names are demangled.
+ * The functions at `offset` of the file `path`: the function, and those inlined
+ * into it at this place, outermost first; how many. If `build_id_size` is not 0
+ * the file is used only if it has this build-id. Names are demangled.
  */
-struct symbol symbols_native(struct symbols *symbols, const char *path, const void *build_id,
-			     size_t build_id_size, uint64_t offset);
+size_t symbols_native(struct symbols *symbols, const char *path, const void *build_id,
+		      size_t build_id_size, uint64_t offset, struct symbol out[SYMBOLS_MAX]);
 
 /* The kernel function at `address`, from /proc/kallsyms of the running kernel. */
 struct symbol symbols_kernel(struct symbols *symbols, uint64_t address);

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* source_lines.c: source files, lines and inlined functions, out of an ELF file's DWARF. */
+/*
+ * An address leads to its compilation unit by the units' ranges, which are read
+ * at the start; a unit is read when the first address in it is asked for. A name
+ * is read when it is first needed.
+ *
+ * DWARF that lies in yet other files (.dwo, and what dwz moved away) is not
+ * looked for: libdw would open whatever paths the file names.
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf_section.h"
+#include "source_lines.h"
+#include "source_unit.h"
+#include "../util/buffer.h"
+#include "../util/map.h"
+
+#define SECTION_BYTES_MAX (UINT64_C(1) << 30) /* of DWARF, all sections, unpacked */
+#define UNITS_MAX         (1u << 20)
+#define UNIT_RANGES_MAX   (1u << 16) /* of one unit */
+#define ENTRIES_MAX       (UINT64_C(1) << 25)
+#define TIME_MAX          UINT64_C(3000000000) /* ns */
+#define PROGRAM_BYTES_MAX (UINT64_C(8) << 20)  /* of one unit's line program */
+#define LINE_BYTES_MAX    (UINT64_C(64) << 20) /* of all that are read */
+#define LOOK_BACK         32 /* ranges that may lie before the one that holds an address */
+
+struct unit {
+	Dwarf_Off entry;
+	struct source_unit *functions; /* NULL: not read yet */
+};
+
+struct range {
+	uint64_t low, high; /* high exclusive */
+	uint32_t unit;
+};
+
+struct source_lines {
+	Dwarf *dwarf;
+	Elf_Data *programs;        /* .debug_line */
+	struct buffer units;       /* struct unit[] */
+	struct buffer ranges;      /* struct range[], by address */
+	struct map *program_state; /* offset in .debug_line to 1: may be read, or 2 */
+	uint64_t program_bytes;    /* that may still be read */
+	struct source_budget budget;
+};
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+/* Bytes of a section in memory. */
+static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header)
+{
+	GElf_Chdr packed;
+
+	if (header->sh_type == SHT_NOBITS)
+		return 0;
+	if ((header->sh_flags & SHF_COMPRESSED) && gelf_getchdr(section, &packed))
+		return packed.ch_size;
+	return header->sh_size;
+}
+
+/* Is there DWARF that can be read, and not too much of it? */
+static bool is_readable(Elf *elf)
+{
+	static const char *const refused[] = {".gnu_debugaltlink", ".zdebug_info"};
+	Elf_Scn *section = NULL;
+	GElf_Ehdr file;
+	GElf_Shdr header;
+	uint64_t total = 0;
+
+	if (!gelf_getehdr(elf, &file) || (file.e_type != ET_EXEC && file.e_type != ET_DYN))
+		return false;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		if (elf_section_find(elf, refused[i], &header))
+			return false;
+	}
+	section = elf_section_find(elf, ".debug_info", &header);
+	if (!section || header.sh_type == SHT_NOBITS)
+		return false;
+	for (section = NULL; (section = elf_nextscn(elf, section));) {
+		uint64_t size = gelf_getshdr(section, &header) ? unpacked_size(section, &header)
+							       : 0;
+
+		if (!(header.sh_flags & SHF_ALLOC))
+			total += size < SECTION_BYTES_MAX ? size : SECTION_BYTES_MAX;
+	}
+	return total < SECTION_BYTES_MAX;
+}
+
+static int add_unit(struct source_lines *lines, Dwarf_Die *entry)
+{
+	size_t number = lines->units.size / sizeof(struct unit);
+	struct unit unit = {.entry = dwarf_dieoffset(entry)};
+	struct range range = {.unit = (uint32_t)number};
+	ptrdiff_t offset = 0;
+	Dwarf_Addr base;
+
+	if (number >= UNITS_MAX)
+		return -E2BIG;
+	for (size_t i = 0;
+	     i < UNIT_RANGES_MAX &&
+	     (offset = dwarf_ranges(entry, offset, &base, &range.low, &range.high)) > 0;
+	     i++) {
+		if (range.low < range.high && buffer_append(&lines->ranges, &range, sizeof(range)))
+			return -ENOMEM;
+	}
+	return buffer_append(&lines->units, &unit, sizeof(unit));
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	return a->unit < b->unit ? -1 : a->unit > b->unit;
+}
+
+static void read_units(struct source_lines *lines)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die entry;
+	uint8_t type;
+
+	while (!dwarf_get_units(lines->dwarf, unit, &unit, NULL, &type, &entry, NULL)) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		if (add_unit(lines, &entry))
+			break;
+	}
+	if (lines->ranges.size)
+		qsort(lines->ranges.data, lines->ranges.size / sizeof(struct range),
+		      sizeof(struct range), by_address);
+}
+
+int source_lines_open(Elf *elf, struct source_lines **out)
+{
+	struct source_lines *lines;
+	GElf_Shdr header;
+	Elf_Scn *programs;
+
+	if (!is_readable(elf))
+		return -ENODATA;
+	lines = calloc(1, sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	lines->budget = (struct source_budget){ENTRIES_MAX, TIME_MAX};
+	lines->program_bytes = LINE_BYTES_MAX;
+	lines->program_state = map_create(sizeof(uint64_t));
+	lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (!lines->dwarf || !lines->program_state) {
+		source_lines_free(lines);
+		return -ENODATA;
+	}
+	/* libdw has unpacked it by now. */
+	programs = elf_section_find(elf, ".debug_line", &header);
+	lines->programs = programs ? elf_getdata(programs, NULL) : NULL;
+	read_units(lines);
+	*out = lines;
+	return 0;
+}
+
+void source_lines_free(struct source_lines *lines)
+{
+	const struct unit *units;
+
+	if (!lines)
+		return;
+	units = (const void *)lines->units.data;
+	for (size_t i = 0; i < lines->units.size / sizeof(*units); i++)
+		source_unit_free(units[i].functions);
+	buffer_free(&lines->units);
+	buffer_free(&lines->ranges);
+	map_free(lines->program_state);
+	dwarf_end(lines->dwarf);
+	free(lines);
+}
+
+/* --- files and lines -------------------------------------------------------------------- */
+
+/* Bytes of the line program at an offset of .debug_line; UINT64_MAX if it makes no sense. */
+static uint64_t program_size(const struct source_lines *lines, uint64_t offset)
+{
+	const Elf_Data *data = lines->programs;
+	uint32_t size;
+
+	if (!data || !data->d_buf || offset > data->d_size || data->d_size - offset < sizeof(size))
+		return UINT64_MAX;
+	memcpy(&size, (const char *)data->d_buf + offset, sizeof(size));
+	/* From 0xfffffff0 on: a size of 64 bits, which no compiler writes. */
+	return size < 0xfffffff0u ? size : UINT64_MAX;
+}
+
+/* Each byte of a line program may become a row in memory: may that of this unit be read? */
+static bool may_read_lines(struct source_lines *lines, Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+	uint64_t *state, size;
+
+	if (!dwarf_attr(unit, DW_AT_stmt_list, &attribute) || dwarf_formudata(&attribute, &offset))
+		return false;
+	state = map_put(lines->program_state, &offset, NULL);
+	if (!state)
+		return false;
+	if (!*state) {
+		size = program_size(lines, offset);
+		*state = size <= PROGRAM_BYTES_MAX && size <= lines->program_bytes ? 1 : 2;
+		if (*state == 1)
+			lines->program_bytes -= size;
+	}
+	return *state == 1;
+}
+
+/* The file that an attribute of an entry names; NULL if unknown. */
+static const char *file_of(struct source_lines *lines, Dwarf_Die *entry, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Files *files;
+	Dwarf_Word index;
+	Dwarf_Die unit;
+	size_t n;
+
+	if (!dwarf_attr_integrate(entry, name, &attribute) || dwarf_formudata(&attribute, &index) ||
+	    !attribute.cu || !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL))
+		return NULL;
+	if (!may_read_lines(lines, &unit) || dwarf_getsrcfiles(&unit, &files, &n) || index >= n)
+		return NULL;
+	return dwarf_filesrc(files, index, NULL, NULL);
+}
+
+static uint32_t number_of(Dwarf_Die *entry, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	if (!dwarf_attr_integrate(entry, name, &attribute) || dwarf_formudata(&attribute, &value))
+		return 0;
+	return value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+/* Its name as the linker knows it, else as it stands in the source. */
+static const char *name_of(Dwarf_Die *entry)
+{
+	static const unsigned names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !name; i++) {
+		if (dwarf_attr_integrate(entry, names[i], &attribute))
+			name = dwarf_formstring(&attribute);
+	}
+	return name && *name ? name : NULL;
+}
+
+/* --- finding ---------------------------------------------------------------------------- */
+
+static struct unit *find_unit(const struct source_lines *lines, uint64_t address)
+{
+	const struct range *ranges = (const void *)lines->ranges.data;
+	size_t low = 0, high = lines->ranges.size / sizeof(*ranges), first;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	first = low > LOOK_BACK ? low - LOOK_BACK : 0;
+	for (; low > first; low--) {
+		if (address < ranges[low - 1].high)
+			return (struct unit *)(void *)lines->units.data + ranges[low - 1].unit;
+	}
+	return NULL;
+}
+
+/* Where the address itself stands. */
+static void put_line(struct source_lines *lines, Dwarf_Die *unit, uint64_t address,
+		     struct symbol *symbol)
+{
+	Dwarf_Line *line;
+	int number;
+
+	if (!may_read_lines(lines, unit))
+		return;
+	line = dwarf_getsrc_die(unit, address);
+	if (!line || dwarf_lineno(line, &number) || number <= 0)
+		return;
+	symbol->file = dwarf_linesrc(line, NULL, NULL);
+	symbol->line = (uint32_t)number;
+}
+
+/* A symbol has one file: where the function begins counts only if it is that of the line. */
+static void settle_file(struct symbol *symbol, const char *home)
+{
+	if (!symbol->file)
+		symbol->file = home;
+	else if (!home || strcmp(symbol->file, home) != 0)
+		symbol->begin = 0;
+}
+
+size_t source_lines_find(struct source_lines *lines, uint64_t address,
+			 struct symbol out[SYMBOLS_MAX])
+{
+	const struct source_scope *scopes[SYMBOLS_MAX];
+	struct unit *unit = find_unit(lines, address);
+	const char *homes[SYMBOLS_MAX] = {NULL};
+	Dwarf_Die unit_entry, entry;
+	size_t n;
+
+	if (!unit || !dwarf_offdie(lines->dwarf, unit->entry, &unit_entry))
+		return 0;
+	if (!unit->functions)
+		unit->functions = source_unit_read(&unit_entry, &lines->budget);
+	n = unit->functions ? source_unit_find(unit->functions, address, scopes, SYMBOLS_MAX) : 0;
+	for (size_t i = 0; i < n; i++) {
+		out[i] = (struct symbol){0};
+		if (!dwarf_offdie(lines->dwarf, scopes[i]->entry, &entry))
+			continue;
+		out[i].name = name_of(&entry);
+		out[i].begin = number_of(&entry, DW_AT_decl_line);
+		homes[i] = file_of(lines, &entry, DW_AT_decl_file);
+		if (!i)
+			continue;
+		/* Its caller stands where it calls. */
+		out[i - 1].line = number_of(&entry, DW_AT_call_line);
+		out[i - 1].file = file_of(lines, &entry, DW_AT_call_file);
+	}
+	if (!n)
+		out[n++] = (struct symbol){0};
+	put_line(lines, &unit_entry, address, &out[n - 1]);
+	for (size_t i = 0; i < n; i++)
+		settle_file(&out[i], homes[i]);
+	return n;
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* source_unit.c: the functions of one compilation unit in DWARF, with what was inlined into them.
+ */
+/*
+ * The tree of entries is walked once. Functions and calls that were inlined
+ * become scopes in the order of the tree, so that what lies inside of a scope
+ * follows it; the functions' ranges, sorted, lead to them.
+ */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "source_unit.h"
+#include "../util/buffer.h"
+
+#define DEPTH_MAX   128  /* of entries within each other */
+#define RANGES_MAX  4096 /* of one scope */
+#define CLOCK_EVERY 32
+#define LOOK_BACK   16 /* ranges that may lie before the one that holds an address */
+
+struct range {
+	uint64_t low, high; /* high exclusive */
+	uint32_t scope;
+};
+
+struct source_unit {
+	struct buffer scopes; /* struct source_scope[] */
+	struct buffer ranges; /* struct range[], in the order of the scopes */
+	struct buffer starts; /* struct range[] of the functions, sorted */
+};
+
+struct walk {
+	struct source_unit *unit;
+	struct source_budget *budget;
+	uint64_t last; /* when the clock was last read */
+	bool failed;   /* no memory, or the budget is used up */
+};
+
+static struct source_scope *scopes(const struct source_unit *unit)
+{
+	return (struct source_scope *)(void *)unit->scopes.data;
+}
+
+static const struct range *ranges(const struct buffer *buffer)
+{
+	return (const struct range *)(const void *)buffer->data;
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* One more entry is looked at; false when that is too many. */
+static bool spend(struct walk *walk)
+{
+	struct source_budget *budget = walk->budget;
+	uint64_t time, spent;
+
+	if (walk->failed || !budget->entries || !budget->ns)
+		return false;
+	if (--budget->entries % CLOCK_EVERY)
+		return true;
+	time = now();
+	spent = time - walk->last;
+	walk->last = time;
+	budget->ns = spent < budget->ns ? budget->ns - spent : 0;
+	return budget->ns != 0;
+}
+
+/* Adds the ranges of a scope; how many. */
+static size_t add_ranges(struct walk *walk, Dwarf_Die *entry, uint32_t scope)
+{
+	struct range range = {.scope = scope};
+	Dwarf_Addr base;
+	ptrdiff_t offset = 0;
+	size_t n = 0;
+
+	while (n < RANGES_MAX &&
+	       (offset = dwarf_ranges(entry, offset, &base, &range.low, &range.high)) > 0) {
+		if (range.low >= range.high)
+			continue;
+		if (buffer_append(&walk->unit->ranges, &range, sizeof(range)))
+			walk->failed = true;
+		n++;
+	}
+	return n;
+}
+
+static void walk_children(struct walk *walk, Dwarf_Die *parent, unsigned depth);
+
+/* Adds a function or an inlined call and, if it has code, what is inside of it. */
+static void add_scope(struct walk *walk, Dwarf_Die *entry, bool inlined, unsigned depth)
+{
+	struct source_unit *unit = walk->unit;
+	size_t index = unit->scopes.size / sizeof(struct source_scope);
+	struct source_scope scope = {
+		.entry = dwarf_dieoffset(entry),
+		.inlined = inlined,
+		.first_range = unit->ranges.size / sizeof(struct range),
+	};
+
+	scope.n_ranges = add_ranges(walk, entry, (uint32_t)index);
+	/* Without code it only describes what may be inlined elsewhere. */
+	if (!scope.n_ranges || index >= UINT32_MAX - 1)
+		return;
+	if (buffer_append(&unit->scopes, &scope, sizeof(scope)) ||
+	    (!inlined && buffer_append(&unit->starts, ranges(&unit->ranges) + scope.first_range,
+				       scope.n_ranges * sizeof(struct range))))
+		walk->failed = true;
+	else
+		walk_children(walk, entry, depth);
+	if (index < unit->scopes.size / sizeof(scope))
+		scopes(unit)[index].end = (uint32_t)(unit->scopes.size / sizeof(scope));
+}
+
+static void walk_entry(struct walk *walk, Dwarf_Die *entry, unsigned depth)
+{
+	switch (dwarf_tag(entry)) {
+	case DW_TAG_subprogram:
+		add_scope(walk, entry, false, depth);
+		break;
+	case DW_TAG_inlined_subroutine:
+		add_scope(walk, entry, true, depth);
+		break;
+	case DW_TAG_lexical_block:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		walk_children(walk, entry, depth);
+		break;
+	default:
+		break;
+	}
+}
+
+static void walk_children(struct walk *walk, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die entry;
+
+	if (depth >= DEPTH_MAX || dwarf_child(parent, &entry))
+		return;
+	do {
+		if (!spend(walk))
+			return;
+		walk_entry(walk, &entry, depth + 1);
+	} while (!dwarf_siblingof(&entry, &entry));
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	return a->scope < b->scope ? -1 : a->scope > b->scope;
+}
+
+struct source_unit *source_unit_read(Dwarf_Die *die, struct source_budget *budget)
+{
+	struct source_unit *unit = calloc(1, sizeof(*unit));
+	struct walk walk = {.unit = unit, .budget = budget, .last = now()};
+
+	if (!unit)
+		return NULL;
+	walk_children(&walk, die, 0);
+	if (unit->starts.size)
+		qsort(unit->starts.data, unit->starts.size / sizeof(struct range),
+		      sizeof(struct range), by_address);
+	return unit;
+}
+
+void source_unit_free(struct source_unit *unit)
+{
+	if (!unit)
+		return;
+	buffer_free(&unit->scopes);
+	buffer_free(&unit->ranges);
+	buffer_free(&unit->starts);
+	free(unit);
+}
+
+/* The function that holds the address; -1 if there is none. */
+static int64_t find_function(const struct source_unit *unit, uint64_t address)
+{
+	const struct range *starts = ranges(&unit->starts);
+	size_t low = 0, high = unit->starts.size / sizeof(*starts), first;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (starts[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	first = low > LOOK_BACK ? low - LOOK_BACK : 0;
+	for (; low > first; low--) {
+		if (address < starts[low - 1].high)
+			return starts[low - 1].scope;
+	}
+	return -1;
+}
+
+static bool holds(const struct source_unit *unit, const struct source_scope *scope,
+		  uint64_t address)
+{
+	const struct range *range = ranges(&unit->ranges) + scope->first_range;
+
+	for (size_t i = 0; i < scope->n_ranges; i++) {
+		if (address >= range[i].low && address < range[i].high)
+			return true;
+	}
+	return false;
+}
+
+size_t source_unit_find(const struct source_unit *unit, uint64_t address,
+			const struct source_scope **out, size_t max)
+{
+	const struct source_scope *all = scopes(unit);
+	int64_t function = find_function(unit, address);
+	uint32_t end;
+	size_t n = 0;
+
+	if (function < 0 || !max)
+		return 0;
+	out[n++] = &all[function];
+	end = all[function].end;
+	for (uint32_t i = (uint32_t)function + 1; i < end;) {
+		if (n < max && all[i].inlined && holds(unit, &all[i], address)) {
+			out[n++] = &all[i];
+			end = all[i].end;
+			i++;
+		} else {
+			i = all[i].end;
+		}
+	}
+	return n;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* source_unit.h: the functions of one compilation unit in DWARF, with what was inlined into them.
+ */
+#ifndef GCPROF_SOURCE_UNIT_H
+#define GCPROF_SOURCE_UNIT_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What may still be spent on a file. */
+struct source_budget {
+	uint64_t entries; /* of DWARF */
+	uint64_t ns;
+};
+
+/* A function, or one that was inlined. */
+struct source_scope {
+	Dwarf_Off entry;
+	bool inlined;
+	uint32_t end; /* the first scope behind those inside of it */
+	size_t first_range, n_ranges;
+};
+
+struct source_unit;
+
+/* Reads a unit; what the budget does not allow is left out. NULL: no memory. */
+struct source_unit *source_unit_read(Dwarf_Die *unit, struct source_budget *budget);
+void source_unit_free(struct source_unit *unit); /* NULL is allowed */
+
+/* The function at an address and what was inlined there, outermost first; how many. */
+size_t source_unit_find(const struct source_unit *unit, uint64_t address,
+			const struct source_scope **out, size_t max);
+
+#endif
