@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* barrier.c: the remembered sets: old objects that may refer to young ones. */
+/*
+ * Most references that are stored into old objects are old themselves: a table
+ * that grows gets all of its entries anew, a tree is balanced. Such a store is
+ * no business of the next minor collection, however many there were. While
+ * marking is under way the value becomes gray, at once and by the thread that
+ * stores it, so the store cannot hide it [no-black-to-white].
+ */
 #include "internal.h"
+
+/* Remembered objects are anywhere: each is asked for so many places before it is looked at. */
+enum { AHEAD = 12 };
 
 /* A large array is remembered once, too, but each store must mark its card. */
 static void remember_part(struct gc_thread *thread, struct gc_header *array, const void *start,
@@ -31,10 +41,49 @@ void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *s
 	__atomic_fetch_and(&object->flags, (uint16_t)~GC_FLAG_TRACK_YOUNG, __ATOMIC_RELAXED);
 }
 
+/* Young large objects are few: most of the time nobody looks at a chunk. */
+static bool is_young(struct gc_heap *heap, const void *object)
+{
+	const struct gc_chunk *chunk = chunk_of(object);
+
+	if (nursery_has(&heap->nursery, object))
+		return true;
+	if (!__atomic_load_n(&heap->large.young_bytes, __ATOMIC_RELAXED))
+		return false;
+	return chunk->kind == CHUNK_LARGE && chunk->age != LARGE_OLD;
+}
+
+/* A store of `value` into an object that is tracked. */
+void gc_write_slow(struct gc_thread *thread, struct gc_header *object, void *slot,
+		   const void *value)
+{
+	struct gc_heap *heap = thread->heap;
+
+	if (!value)
+		return;
+	if (is_young(heap, value))
+		gc_barrier_slow(thread, object, slot, sizeof(value));
+	else if (major_is_marking(heap) && old_mark_shared(value))
+		stack_push(&thread->shaded, (void *)(uintptr_t)value);
+}
+
+/* What mutators made gray becomes known to the marking. The world is stopped. */
+void barrier_gather(struct gc_heap *heap)
+{
+	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next) {
+		for (size_t i = 0; i < thread->shaded.count; i++)
+			stack_push(&heap->major.gray, thread->shaded.base[i]);
+		thread->shaded.count = 0;
+	}
+}
+
 static void visit_stack(const struct gc_stack *stack, gc_visit_object visit, void *context)
 {
-	for (size_t i = 0; i < stack->count; i++)
+	for (size_t i = 0; i < stack->count; i++) {
+		if (i + AHEAD < stack->count)
+			__builtin_prefetch(stack->base[i + AHEAD], 1);
 		visit(context, stack->base[i]);
+	}
 }
 
 /* Calls visit for every remembered object of every thread. The world is stopped. */
@@ -45,16 +94,10 @@ void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context)
 	visit_stack(&heap->remembered, visit, context);
 }
 
-static void track_again(void *context, struct gc_header *object)
-{
-	(void)context;
-	object->flags = (object->flags | GC_FLAG_TRACK_YOUNG) & (uint16_t)~GC_FLAG_REMEMBERED;
-}
-
-/* After a minor collection no object is young: nothing need be remembered. */
+/* After a minor collection no object is young: nothing need be remembered. Who looked at the
+ * objects has made them tracked again, while they were at hand. */
 void barrier_reset(struct gc_heap *heap)
 {
-	barrier_visit(heap, track_again, NULL);
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		thread->remembered.count = 0;
 	heap->remembered.count = 0;

@@ -105,6 +105,7 @@ static void collect_minor(struct gc_thread *self, uint32_t reason)
 	begin(heap, &c, GCPROF_GC_MINOR, reason);
 	threads_stop(self);
 	heap->last.stop_ns = os_now() - c.begin;
+	barrier_gather(heap);
 	collect_check(heap, CHECK_BEFORE);
 	heap->stats.minor_collections++;
 	minor_trace(heap);
@@ -135,6 +136,7 @@ static void collect_step(struct gc_heap *heap, struct gc_thread *self, uint32_t 
 		threads_stop(self);
 	heap->last.stop_ns = os_now() - c.begin;
 	heap->stats.steps++;
+	barrier_gather(heap);
 	major_step(heap, !self);
 	collect_check(heap, CHECK_STEP_DONE);
 	end(heap, &c);

@@ -36,6 +36,8 @@ enum gc_flag {
 void *gc_alloc_slow(struct gc_thread *thread, gc_type type, size_t size);
 void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t length);
 void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *start, size_t size);
+void gc_write_slow(struct gc_thread *thread, struct gc_header *object, void *slot,
+		   const void *value);
 void gc_safepoint_slow(struct gc_thread *thread);
 
 /*
@@ -76,7 +78,7 @@ static inline void gc_write(struct gc_thread *thread, void *object, void *slot, 
 {
 	struct gc_header *header = (struct gc_header *)object;
 	if (GC_UNLIKELY(__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & GC_FLAG_TRACK_YOUNG))
-		gc_barrier_slow(thread, header, slot, sizeof(value));
+		gc_write_slow(thread, header, slot, value);
 	memcpy(slot, &value,
 	       sizeof(value)); /* a store; memcpy because the slot has a type of its own */
 }

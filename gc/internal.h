@@ -60,6 +60,7 @@ struct gc_thread {
 	char *segment;              /* allocations before this address have been counted */
 	char *end;                  /* of the buffer; the limit may lie before it */
 	struct gc_stack remembered; /* old objects that were written to */
+	struct gc_stack shaded;     /* old objects that it made gray */
 	bool finalizing;            /* runs finalizers */
 	bool in_callback;           /* was told that there is no memory */
 	uint32_t state;             /* enum gc_thread_state, atomic */
@@ -226,6 +227,7 @@ void roots_visit(struct gc_heap *heap, gc_visit visit, void *context);
 typedef void (*gc_visit_object)(void *context, struct gc_header *object);
 void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context);
 void barrier_reset(struct gc_heap *heap);
+void barrier_gather(struct gc_heap *heap);
 
 /* room.c */
 bool room_for(struct gc_thread *thread, size_t size);

@@ -120,10 +120,11 @@ static void trace_remembered(void *context, struct gc_header *object)
 {
 	struct minor *minor = context;
 
+	object->flags = (object->flags | GC_FLAG_TRACK_YOUNG) & (uint16_t)~GC_FLAG_REMEMBERED;
 	if (object->flags & GC_FLAG_CARDS)
 		cards_visit(minor->heap, object, visit, minor);
 	else
-		stack_push(&minor->heap->work, object);
+		trace_object(type_of(minor->heap, object), object, visit, minor);
 }
 
 /* Asks for the objects that `object` refers to in its fixed part. */

@@ -119,6 +119,18 @@ static inline bool old_mark(const void *object)
 	return true;
 }
 
+/* The same for mutators: several at once, while nobody collects. */
+static inline bool old_mark_shared(const void *object)
+{
+	size_t bit = chunk_bit(object);
+	uint64_t *word = &chunk_of(object)->marks[bit / 64];
+	uint64_t mask = UINT64_C(1) << (bit % 64);
+
+	if (__atomic_load_n(word, __ATOMIC_RELAXED) & mask)
+		return false;
+	return !(__atomic_fetch_or(word, mask, __ATOMIC_RELAXED) & mask);
+}
+
 static inline void old_unmark(const void *object)
 {
 	size_t bit = chunk_bit(object);

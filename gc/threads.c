@@ -144,6 +144,7 @@ void gc_thread_detach(struct gc_thread *thread)
 	*link = thread->next;
 	heap->n_threads--;
 	stack_move(&heap->remembered, &thread->remembered);
+	stack_move(&heap->major.gray, &thread->shaded);
 	sampler_detach(thread);
 	pthread_mutex_unlock(&heap->lock);
 	free(thread);
@@ -184,6 +185,7 @@ void threads_forked(struct gc_heap *heap)
 		*link = thread->next;
 		heap->n_threads--;
 		stack_move(&heap->remembered, &thread->remembered);
+		stack_move(&heap->major.gray, &thread->shaded);
 		sampler_detach(thread);
 		free(thread);
 	}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_pauses.c: tests of what a pause may not depend on: how much is old, and was written to. */
+#include "gc_test.h"
+
+enum { N = 20000 };
+
+/* A list of N nodes, the first has the value N. All of it is old. */
+static struct node *make_list(struct fixture *f)
+{
+	struct node *list;
+
+	GC_FRAME(f->thread, frame, 0, struct node * list;);
+	for (uint64_t i = 1; i <= N; i++) {
+		struct node *node = GC_NEW(f->thread, f->node, struct node);
+
+		node->value = i;
+		gc_write(f->thread, node, &node->left, frame.root.list);
+		frame.root.list = node;
+	}
+	gc_collect(f->thread, GC_COLLECT_FULL);
+	list = frame.root.list;
+	GC_FRAME_END(f->thread, frame);
+	return list;
+}
+
+/* Turns the list round, with nothing but stores of old references into old objects. */
+static struct node *reverse(struct fixture *f, struct node *list)
+{
+	struct node *done = NULL, *next;
+
+	for (; list; list = next) {
+		next = list->left;
+		gc_write(f->thread, list, &list->left, done);
+		done = list;
+	}
+	return done;
+}
+
+static void check_list(const struct node *list, uint64_t first, int64_t step)
+{
+	for (uint64_t i = 0; i < N; i++, list = list->left)
+		CHECK_EQ(list->value, (uint64_t)((int64_t)first + step * (int64_t)i));
+	CHECK(!list);
+}
+
+TEST(gc_stores_of_old_references_are_not_remembered)
+{
+	struct gc_options options = small_options();
+	struct node *young;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * list; struct cells * large;);
+	frame.root.list = make_list(&f);
+	frame.root.list = reverse(&f, frame.root.list);
+	CHECK_EQ(f.thread->remembered.count, 0);
+	/* Young ones are, once an object, be they in the nursery or large. */
+	young = GC_NEW(f.thread, f.node, struct node);
+	young->value = 7;
+	gc_write(f.thread, frame.root.list, &frame.root.list->right, young);
+	gc_write(f.thread, frame.root.list, &frame.root.list->right, young);
+	CHECK_EQ(f.thread->remembered.count, 1);
+	frame.root.large = gc_alloc_array(f.thread, f.cells, 10000);
+	gc_write(f.thread, frame.root.list->left, &frame.root.list->left->right, frame.root.large);
+	frame.root.large = NULL;
+	CHECK_EQ(f.thread->remembered.count, 2);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	CHECK_EQ(((struct node *)frame.root.list->right)->value, 7);
+	CHECK_EQ(((struct cells *)frame.root.list->left->right)->length, 10000);
+	check_list(frame.root.list, 1, 1);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+/* What a store hides from the marking becomes gray with it, in any phase of any cycle. */
+TEST(gc_stores_while_marking_hide_nothing)
+{
+	struct gc_options options = small_options();
+	uint64_t shaded = 0, cycles;
+	struct fixture f;
+
+	options.growth = 1.2;
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	frame.root.list = make_list(&f);
+	cycles = f.heap->stats.full_collections;
+	for (int i = 1; f.heap->stats.full_collections < cycles + 4; i++) {
+		CHECK(i < 1000000);
+		for (int k = 0; k < 40; k++)
+			gc_alloc_array(f.thread, f.bytes, 100);
+		gc_collect_step(f.thread);
+		frame.root.list = reverse(&f, frame.root.list);
+		shaded += f.thread->shaded.count;
+		if (i % 2)
+			check_list(frame.root.list, 1, 1);
+		else
+			check_list(frame.root.list, N, -1);
+	}
+	CHECK(shaded > N);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
