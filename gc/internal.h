@@ -96,7 +96,7 @@ struct gc_major {
 	uint64_t live_large;  /* of these in large objects */
 	uint64_t promoted;    /* small and medium bytes, by the last minor collection */
 	uint64_t large;       /* bytes allocated in large objects since the last step */
-	size_t interval;      /* bytes of the nursery between two steps */
+	size_t interval;      /* bytes of the nursery between two steps of one thread */
 	size_t next_step;     /* a step is due when so much of the nursery is used; atomic */
 };
 

@@ -16,7 +16,7 @@
 #include "internal.h"
 
 /* A nursery is used up in so many steps, or fewer if it has fewer buffers. */
-enum { STEPS = 32 };
+enum { STEPS = 64 };
 
 /* Work of marking (see mark.c) for each byte allocated, and for each byte promoted besides. */
 enum { MARK_ALLOCATED = 4, MARK_PROMOTED = 4 };
@@ -59,6 +59,12 @@ bool major_is_wanted(const struct gc_heap *heap)
 	return heap->major.phase != GCPROF_PHASE_SCANNING || is_over_threshold(heap);
 }
 
+/* Bytes of the nursery between two steps. Stopping several threads takes a while: do it less. */
+static size_t step_interval(const struct gc_heap *heap)
+{
+	return heap->n_threads > 1 ? 2 * heap->major.interval : heap->major.interval;
+}
+
 /* Says when the next step is due: soon, unless only a minor collection brings us further. */
 static void plan(struct gc_heap *heap)
 {
@@ -67,7 +73,7 @@ static void plan(struct gc_heap *heap)
 
 	if (major->phase == GCPROF_PHASE_SWEEPING ||
 	    (major->phase == GCPROF_PHASE_MARKING && major->gray.count))
-		next = used + major->interval;
+		next = used + step_interval(heap);
 	__atomic_store_n(&major->next_step, next, __ATOMIC_RELAXED);
 }
 
@@ -102,11 +108,12 @@ static void end_sweeping(struct gc_heap *heap)
 static uint64_t mark_budget(const struct gc_heap *heap)
 {
 	const struct gc_major *major = &heap->major;
-	uint64_t steps = heap->options.nursery_size / major->interval;
+	uint64_t interval = step_interval(heap);
+	uint64_t steps = heap->options.nursery_size / interval;
 
 	if (heap->old.bytes + heap->large.bytes > OVERRUN * heap->threshold)
 		return UINT64_MAX;
-	return MARK_ALLOCATED * major->interval + MARK_PROMOTED * major->promoted / steps +
+	return MARK_ALLOCATED * interval + MARK_PROMOTED * major->promoted / steps +
 	       major->large / MARK_LARGE;
 }
 
@@ -126,7 +133,7 @@ void major_step(struct gc_heap *heap, bool behind_minor)
 			end_marking(heap);
 		break;
 	case GCPROF_PHASE_SWEEPING:
-		if (sweep_some(heap, 1 + SWEEP_ALLOCATED * heap->major.interval / CHUNK_SIZE))
+		if (sweep_some(heap, 1 + SWEEP_ALLOCATED * step_interval(heap) / CHUNK_SIZE))
 			end_sweeping(heap);
 		break;
 	default:
