@@ -140,7 +140,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-use
 
 # --- for people ---------------------------------------------------------------
 
-.PHONY: setup demo test lint fuzz bench accuracy kernels install uninstall clean
+.PHONY: setup demo test lint fuzz bench bench-peers accuracy kernels install uninstall clean
 setup:
 	@tools/setup
 
@@ -159,8 +159,11 @@ lint:
 fuzz:
 	@tools/fuzz $(O)
 
-bench: all
+bench: bench-peers
 	@tools/bench/run $(O)
+
+bench-peers: all
+	@tools/bench/peers $(O)
 
 kernels: all
 	@tools/kernels $(O)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* timeit.c: runs a command and appends its wall and CPU nanoseconds to a file. */
+/* timeit.c: runs a command and appends its wall and CPU nanoseconds and peak KiB to a file. */
 /*
  * Used below `gcprof record` as well as alone, so that both sides of a ratio are
  * measured in the same way: from fork to the end of the command.
@@ -54,8 +54,8 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
-	fprintf(out, "%jd %jd\n", (intmax_t)(now_ns() - start),
-		(intmax_t)(to_ns(usage.ru_utime) + to_ns(usage.ru_stime)));
+	fprintf(out, "%jd %jd %ld\n", (intmax_t)(now_ns() - start),
+		(intmax_t)(to_ns(usage.ru_utime) + to_ns(usage.ru_stime)), usage.ru_maxrss);
 	fclose(out);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

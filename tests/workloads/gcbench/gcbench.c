@@ -11,6 +11,7 @@
  * type with pointers, one array type.
  */
 #include <getopt.h>
+#include <stdbool.h>
 
 #include "gc.h"
 #include "../workload.h"
@@ -165,21 +166,29 @@ static void bench_close(struct bench *bench)
 	gc_heap_destroy(bench->heap);
 }
 
-static const char usage[] = "usage: gcbench [N]\n"
+static const char usage[] = "usage: gcbench [OPTION]... [N]\n"
 			    "The Ellis/Kovac/Boehm benchmark, N times in one process (default 1).\n"
 			    "Prints the wall-clock milliseconds of each run, one per line.\n"
 			    "\n"
+			    "  -c, --cpu    print the CPU milliseconds of the process behind them\n"
 			    "  -h, --help   this text\n";
 
-static int parse_options(int argc, char **argv)
+static int parse_options(int argc, char **argv, bool *with_cpu)
 {
-	static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	static const struct option options[] = {
+		{"cpu", no_argument, NULL, 'c'}, {"help", no_argument, NULL, 'h'}, {0}};
 	int option;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option != 'h')
+	while ((option = getopt_long(argc, argv, "ch", options, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			*with_cpu = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(EXIT_SUCCESS);
+		default:
 			die_usage();
-		fputs(usage, stdout);
-		exit(EXIT_SUCCESS);
+		}
 	}
 	if (argc - optind > 1) {
 		fprintf(stderr, "gcbench: one number is enough\n");
@@ -190,13 +199,18 @@ static int parse_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int runs = parse_options(argc, argv);
+	bool with_cpu = false;
+	int runs = parse_options(argc, argv, &with_cpu);
 	struct bench bench;
 	bench_open(&bench);
 	for (int i = 0; i < runs; i++) {
 		uint64_t start = clock_ns(CLOCK_MONOTONIC);
+		uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		run(&bench);
-		printf("%.3f\n", (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e6);
+		printf("%.3f", (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e6);
+		if (with_cpu)
+			printf(" %.3f", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu) / 1e6);
+		putchar('\n');
 		fflush(stdout);
 	}
 	bench_close(&bench);
