@@ -68,10 +68,10 @@ static struct model *finish(struct writer_state *state)
 	return model;
 }
 
-/* Self parts of all functions, and of all types with what nobody pays, against the pauses. */
+/* Self parts of all functions, and of types and sites with what nobody pays, against the pauses. */
 static void check_sums(const struct model *model)
 {
-	double functions = 0, types = model->gc.no_samples_ns;
+	double functions = 0, types = model->gc.no_samples_ns, sites = types;
 	double pauses = (double)(model->gc.minor.total_ns + model->gc.major.total_ns);
 
 	for (size_t i = 0; i < model->n_functions; i++) {
@@ -81,7 +81,10 @@ static void check_sums(const struct model *model)
 	for (size_t i = 0; i < model->n_types; i++)
 		types += model->types[i].gc_ns;
 	CHECK(is_near(functions, pauses, 1e-6 * pauses + 1e-3));
+	for (size_t i = 0; i < model->n_sites; i++)
+		sites += model->sites[i].gc_ns;
 	CHECK(is_near(types, pauses, 1e-6 * pauses + 1e-3));
+	CHECK(is_near(sites, pauses, 1e-6 * pauses + 1e-3));
 }
 
 static void random_cycle(struct writer_state *state, uint64_t *random, uint64_t *live, size_t *n)

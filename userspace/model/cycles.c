@@ -17,11 +17,13 @@
 
 #include "../../bpf/events.h"
 #include "pass.h"
+#include "utilisation.h"
 
 void cycles_free(struct cycles *cycles)
 {
 	free(cycles->minor.ns);
 	free(cycles->major.ns);
+	free(cycles->pauses);
 }
 
 int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
@@ -48,7 +50,10 @@ int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 				 .cycle = record->cycle,
 				 .kind = record->kind,
 				 .reason = record->reason,
+				 .inside = thread->n_open > 1,
 				 .begin = record->time};
+	if (record->kind == GCPROF_GC_FULL)
+		tasks_find_process(&pass->tasks, thread->process)->markings++;
 	return 0;
 }
 
@@ -88,13 +93,62 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 		gc->rss_peak_bytes = record->rss_bytes;
 	if (!record->has_stats)
 		return;
-	if (record->kind == GCPROF_GC_MINOR)
+	if (record->kind == GCPROF_GC_MINOR) {
 		gc->promoted_bytes += record->promoted_bytes;
+		gc->promoted_objects += record->promoted_objects;
+		if (record->nursery_used > gc->nursery_bytes)
+			gc->nursery_bytes = record->nursery_used;
+	}
 	gc->stop_ns += record->stop_ns;
 	if (record->stop_ns > gc->stop_max_ns)
 		gc->stop_max_ns = record->stop_ns;
 	if (heap > gc->heap_peak_bytes)
 		gc->heap_peak_bytes = heap;
+}
+
+/* What a collection found, in the window of its end; how long it was, wherever it was. */
+static void note_window(struct pass *pass, const struct record_gc_end *record)
+{
+	struct window *window = timeline_at(&pass->timeline, record->time);
+	bool minor = record->kind == GCPROF_GC_MINOR;
+
+	window->minor += minor;
+	window->major += !minor;
+	if (record->rss_bytes)
+		window->rss_bytes = record->rss_bytes;
+	if (!record->has_stats)
+		return;
+	window->promoted_bytes += minor ? record->promoted_bytes : 0;
+	window->heap_bytes = record->arena_bytes + record->large_bytes;
+	window->live_bytes = record->live_bytes;
+}
+
+static int add_pause(struct cycles *cycles, uint64_t process, uint64_t begin, uint64_t end)
+{
+	if (array_reserve(&cycles->pauses, &cycles->pauses_capacity, cycles->n_pauses,
+			  sizeof(*cycles->pauses)) < 0)
+		return -ENOMEM;
+	cycles->pauses[cycles->n_pauses++] = (struct pause){process, begin, end};
+	return 0;
+}
+
+/* A collection whose both ends are known, into all that is kept of pauses. */
+static int note_pause(struct pass *pass, const struct collection *collection,
+		      const struct open_gc *open, uint64_t end)
+{
+	struct cycles *cycles = &pass->cycles;
+	struct model_gc *gc = &pass->model->gc;
+	uint64_t reason = open->reason < GC_REASONS ? open->reason : 0;
+
+	gc->reasons[reason].count++;
+	gc->reasons[reason].total_ns += collection->pause_ns;
+	/* One inside another has its time told already by the other. */
+	if (!open->inside)
+		timeline_pause(&pass->timeline, open->begin, end);
+	if (add_duration(collection->minor ? &cycles->minor : &cycles->major,
+			 collection->pause_ns) < 0)
+		return -ENOMEM;
+	return add_pause(cycles, collection->process, open->begin, end);
 }
 
 int cycles_end(struct pass *pass, const struct record_gc_end *record)
@@ -109,6 +163,7 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_FULL)
 		return -EBADMSG;
 	note_figures(gc, record);
+	note_window(pass, record);
 	collection.process = thread->process;
 	collection.minor = minor;
 	pass->cycles.last = (struct closed_gc){0};
@@ -127,8 +182,7 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	thread->next_recent = (thread->next_recent + 1) % RECENT_MAX;
 	thread->gc_samples += open.cpu_samples;
 	pass->model->cpu.gc_samples += open.cpu_samples;
-	if (add_duration(minor ? &pass->cycles.minor : &pass->cycles.major, collection.pause_ns) <
-	    0)
+	if (note_pause(pass, &collection, &open, record->time) < 0)
 		return -ENOMEM;
 	gc->major.cycles += record->kind == GCPROF_GC_FULL;
 	return samples_collected(pass, &collection);
@@ -147,6 +201,7 @@ int cycles_phase(struct pass *pass, const struct record_phase *record)
 		if (thread->open[i].kind == GCPROF_GC_FULL)
 			return 0;
 	pass->model->gc.major.cycles++;
+	tasks_find_process(&pass->tasks, thread->process)->markings++;
 	return 0;
 }
 
@@ -162,6 +217,7 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	struct model_cpu *cpu = &pass->model->cpu;
+	struct window *window = timeline_at(&pass->timeline, record->time);
 	int64_t cost;
 	uint32_t i;
 
@@ -174,13 +230,16 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	thread->cpu_samples++;
 	cpu->samples++;
 	cpu->kernel_samples += record->mode == CPU_MODE_KERNEL;
+	window->cpu_samples++;
 	for (i = thread->n_open; i && record->time < thread->open[i - 1].begin; i--)
 		;
 	if (i) {
 		thread->open[i - 1].cpu_samples++;
+		window->gc_samples++;
 	} else if (was_collecting(thread, record->time)) {
 		thread->gc_samples++;
 		cpu->gc_samples++;
+		window->gc_samples++;
 	}
 	return 0;
 }
@@ -219,6 +278,7 @@ void cycles_finish(struct pass *pass)
 
 	summarize(&pass->cycles.minor, &gc->minor);
 	summarize(&pass->cycles.major, &gc->major);
+	utilisation_fill(pass->cycles.pauses, pass->cycles.n_pauses, pass->model->run.duration, gc);
 	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
 		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../profile/record.h"
+#include "utilisation.h"
 
 struct pass;
 
@@ -26,6 +27,8 @@ struct closed_gc {
 
 struct cycles {
 	struct durations minor, major;
+	struct pause *pauses;
+	size_t n_pauses, pauses_capacity;
 	struct closed_gc last; /* of the latest gc_end */
 };
 

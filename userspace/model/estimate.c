@@ -56,13 +56,18 @@ struct estimate estimate_of_nothing(uint64_t period)
 	return (struct estimate){0, 0, z * z * (double)period};
 }
 
+void share_add_amount(struct share *share, bool counts, double amount, double probability)
+{
+	double estimated = amount / probability;
+
+	share->all += estimated;
+	share->some += counts ? estimated : 0;
+	share->variance += (1 - probability) * estimated * estimated;
+}
+
 void share_add(struct share *share, bool counts, double probability)
 {
-	double objects = 1 / probability;
-
-	share->all += objects;
-	share->some += counts ? objects : 0;
-	share->variance += (1 - probability) * objects * objects;
+	share_add_amount(share, counts, 1, probability);
 }
 
 void share_merge(struct share *into, const struct share *other)

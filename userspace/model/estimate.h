@@ -33,13 +33,17 @@ struct estimate tally_estimate(const struct tally *tally);
 /* What may have been allocated although no sample was taken at this period. */
 struct estimate estimate_of_nothing(uint64_t period);
 
-/* A share: of the sampled objects, estimated, those that survived. All zero is none. */
+/* A share: of the sampled objects or bytes, estimated, those that survived. All zero is none. */
 struct share {
-	double all;      /* estimated objects */
+	double all;      /* estimated objects or bytes */
 	double some;     /* of them, those that count */
-	double variance; /* sum of (1 - p) / p^2 */
+	double variance; /* sum of (1 - p) * (amount / p)^2 */
 };
 
+/* One sample that stands for `amount` (bytes, or 1 for objects) before it is unbiased. */
+void share_add_amount(struct share *share, bool counts, double amount, double probability);
+
+/* The same for one object. */
 void share_add(struct share *share, bool counts, double probability);
 void share_merge(struct share *into, const struct share *other);
 

@@ -19,6 +19,12 @@ enum {
 	KEY_MAX = 2 * NAME_SIZE_MAX + 64,
 };
 
+/* What the estimates of a row come from. */
+struct function_sums {
+	struct tally self, total;
+	struct share survived, survived_total;
+};
+
 struct builder {
 	struct pass *pass;
 	struct functions *functions; /* of the pass */
@@ -208,6 +214,25 @@ uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
 	return result;
 }
 
+static void add_life(struct function_sums *sums, const struct life *life, bool self)
+{
+	tally_merge(&sums->total, &life->bytes);
+	share_merge(&sums->survived_total, &life->survived);
+	if (!self)
+		return;
+	tally_merge(&sums->self, &life->bytes);
+	share_merge(&sums->survived, &life->survived);
+}
+
+/* Of a function that allocates nothing itself, the survival of what it calls is told. */
+static void estimate_row(struct model_function *row, const struct function_sums *sums)
+{
+	row->alloc_self = tally_estimate(&sums->self);
+	row->alloc_total = tally_estimate(&sums->total);
+	row->survived =
+		share_estimate(row->alloc_self_bytes > 0 ? &sums->survived : &sums->survived_total);
+}
+
 static void add_alloc(struct model_function *row, const struct cost *cost, bool self)
 {
 	row->alloc_total_bytes += cost->alloc_bytes;
@@ -238,6 +263,7 @@ static void add_stack(struct builder *builder, const struct cost *cost, double t
 {
 	const struct tree *tree = &builder->pass->tree;
 	const struct functions *functions = builder->functions;
+	const struct life *life = &tree->lives[cost->life];
 	uint32_t allocating = functions_allocating(builder->pass, cost->stack);
 	uint32_t starts[2] = {cost->stack, allocating};
 
@@ -254,10 +280,12 @@ static void add_stack(struct builder *builder, const struct cost *cost, double t
 				if (builder->seen[row] == builder->stamp)
 					continue;
 				builder->seen[row] = builder->stamp;
-				if (pass == 0)
+				if (pass == 0) {
 					add_time(&functions->rows[row], cost, innermost, tick);
-				else
-					add_alloc(&functions->rows[row], cost, innermost);
+					continue;
+				}
+				add_alloc(&functions->rows[row], cost, innermost);
+				add_life(&functions->sums[row], life, innermost);
 			}
 		}
 	}
@@ -272,6 +300,7 @@ static void add_rest(struct pass *pass, double tick)
 	struct model *model = pass->model;
 	const struct cost *cost = &pass->tree.costs[0];
 	double no_samples = model->gc.no_samples_ns;
+	struct function_sums sums = {0};
 	struct model_function *row;
 
 	if (cost->cpu_samples || cost->alloc_bytes > 0) {
@@ -279,6 +308,8 @@ static void add_rest(struct pass *pass, double tick)
 		*row = (struct model_function){.name = "(no stack)", .runtime = RUNTIME_NATIVE};
 		add_time(row, cost, true, tick);
 		add_alloc(row, cost, true);
+		add_life(&sums, &pass->tree.lives[cost->life], true);
+		estimate_row(row, &sums);
 	}
 	if (no_samples > 0) {
 		row = &model->functions[model->n_functions++];
@@ -347,7 +378,9 @@ static int add_all(struct builder *builder)
 			return -ENOMEM;
 	}
 	builder->seen = calloc(builder->functions->n_rows + 1, sizeof(*builder->seen));
-	if (!builder->seen)
+	builder->functions->sums =
+		calloc(builder->functions->n_rows + 1, sizeof(*builder->functions->sums));
+	if (!builder->seen || !builder->functions->sums)
 		return -ENOMEM;
 	for (size_t i = 1; i < tree->n_costs; i++)
 		add_stack(builder, &tree->costs[i], tick);
@@ -370,8 +403,10 @@ static int show_rows(struct pass *pass)
 	if (!model->functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < functions->n_rows; i++)
-		if (!is_empty(&functions->rows[i]))
+		if (!is_empty(&functions->rows[i])) {
+			estimate_row(&functions->rows[i], &functions->sums[i]);
 			model->functions[model->n_functions++] = functions->rows[i];
+		}
 	add_rest(pass, tick_of(pass));
 	rank_rows(model);
 	return 0;
@@ -396,5 +431,6 @@ int functions_finish(struct pass *pass)
 void functions_free(struct functions *functions)
 {
 	free(functions->rows);
+	free(functions->sums);
 	free(functions->of_frames);
 }

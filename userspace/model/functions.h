@@ -8,6 +8,7 @@
 
 struct model_function;
 struct pass;
+struct function_sums;
 
 /*
  * Rows of all functions, in no order, and which of them each frame is in: a frame's
@@ -15,6 +16,7 @@ struct pass;
  */
 struct functions {
 	struct model_function *rows;
+	struct function_sums *sums; /* by row */
 	size_t n_rows, rows_capacity;
 	uint32_t *of_frames;
 	size_t n_of_frames, of_frames_capacity;

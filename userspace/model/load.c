@@ -113,6 +113,7 @@ void model_free(struct model *model)
 	free(model->losses);
 	free(model->functions);
 	free(model->types);
+	free(model->sites);
 	free(model->syscalls);
 	free(model->threads);
 	arena_free(model->arena);

@@ -19,8 +19,10 @@
 
 #include "../profile/reader.h"
 #include "estimate.h"
+#include "life.h"
 
 struct arena;
+struct timeline;
 
 enum runtime { RUNTIME_NATIVE = 1, RUNTIME_MANAGED, RUNTIME_KERNEL };
 
@@ -65,6 +67,8 @@ struct model_function {
 	double syscall_ns;      /* calls with a stack that it or what it calls made */
 	double syscall_self_ns; /* of those, where it is the innermost user function */
 	double rank;            /* by which rows are sorted: README.md */
+	struct estimate alloc_self, alloc_total; /* the bytes above with their intervals */
+	struct estimate survived;                /* share of known_bytes; value < 0: unknown */
 };
 
 struct model_type {
@@ -76,6 +80,21 @@ struct model_type {
 	uint64_t fates;           /* samples whose first fate is known */
 	double live_bytes;        /* sampled objects old and not known dead at the end */
 	double gc_ns;             /* collection time that they caused */
+	struct life life;         /* what became of them, and at what age */
+};
+
+enum { SITE_FUNCTIONS = 3 };
+
+/* Where objects are allocated: a function and its callers. */
+struct model_site {
+	const char *functions[SITE_FUNCTIONS]; /* the allocating one first; NULL: no more */
+	const char *file;                      /* of the first one, NULL: unknown */
+	uint64_t line;                         /* 0: unknown */
+	const char *type;                      /* NULL: several */
+	double gc_ns;                          /* collection time charged to them */
+	struct estimate bytes;
+	struct estimate survived; /* share of the bytes; value < 0: unknown */
+	struct life life;
 };
 
 struct model_pauses {
@@ -99,6 +118,7 @@ struct model_thread {
 	uint64_t cpu_samples, gc_samples, alloc_samples; /* gc: of cpu_samples, in a collection */
 	double cpu_ns;
 	double alloc_bytes;
+	struct estimate alloc; /* the same with its interval */
 };
 
 enum stack_reason {
@@ -143,6 +163,14 @@ struct model_alloc {
 	double live_bytes;
 };
 
+/* The least share of any span of time this long that the program had for itself. */
+struct model_utilisation {
+	uint64_t window_ns;
+	double minimum; /* 0..1 */
+};
+
+enum { UTILISATIONS_MAX = 16, GC_REASONS = 7 };
+
 struct model_gc {
 	struct model_pauses minor, major; /* major: steps and full collections */
 	uint64_t promoted_bytes;
@@ -153,6 +181,13 @@ struct model_gc {
 	double fixed_ns;         /* of a minor collection, fitted: the same for each */
 	double copy_ns_per_byte; /* and for each byte that it promotes */
 	double no_samples_ns;    /* pauses that no sample is there to be charged with */
+	uint64_t promoted_objects;
+	uint64_t nursery_bytes; /* the fullest that a minor collection found */
+	struct {
+		uint64_t count, total_ns;
+	} reasons[GC_REASONS]; /* why collections began, as gc_begin numbers it */
+	struct model_utilisation utilisation[UTILISATIONS_MAX]; /* of the process with least */
+	size_t n_utilisation;
 };
 
 struct model_cpu {
@@ -179,6 +214,9 @@ struct model {
 	size_t n_functions;
 	struct model_type *types; /* most bytes first */
 	size_t n_types;
+	struct model_site *sites; /* most collection time first */
+	size_t n_sites;
+	struct timeline *timeline;      /* see timeline.h */
 	struct model_syscall *syscalls; /* longest in total first */
 	size_t n_syscalls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */

@@ -7,6 +7,7 @@
 
 #include "../../bpf/events.h"
 #include "functions.h"
+#include "sites.h"
 #include "text.h"
 #include "thread_rows.h"
 
@@ -78,6 +79,8 @@ static int take_argument(struct pass *pass, const struct record_argument *record
 static void take_recording(struct pass *pass, const struct record_recording *record)
 {
 	pass->model->run.start = record->start;
+	if (!pass->timeline.step_ns)
+		timeline_begin(&pass->timeline, record->start);
 	pass->model->run.frequency = record->frequency;
 	if (record->period)
 		pass->model->alloc.period = record->period;
@@ -134,6 +137,8 @@ static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 
 static void note_time(struct pass *pass, uint64_t time)
 {
+	if (!pass->timeline.step_ns)
+		timeline_begin(&pass->timeline, time);
 	if (!pass->first_time || time < pass->first_time)
 		pass->first_time = time;
 	if (time > pass->last_time)
@@ -271,6 +276,17 @@ static void finish_run(struct pass *pass)
 	}
 }
 
+static int finish_timeline(struct pass *pass)
+{
+	struct timeline *timeline = arena_alloc(pass->model->arena, sizeof(*timeline));
+
+	if (!timeline)
+		return -ENOMEM;
+	*timeline = pass->timeline;
+	pass->model->timeline = timeline;
+	return 0;
+}
+
 int pass_finish(struct pass *pass)
 {
 	int error;
@@ -283,6 +299,10 @@ int pass_finish(struct pass *pass)
 		error = functions_finish(pass);
 	if (!error)
 		error = type_table_finish(&pass->types, &pass->tasks, pass->model);
+	if (!error)
+		error = sites_finish(pass);
+	if (!error)
+		error = finish_timeline(pass);
 	if (!error)
 		error = syscalls_finish(pass);
 	if (!error)

@@ -12,6 +12,7 @@
 #include "streams.h"
 #include "syscalls.h"
 #include "tasks.h"
+#include "timeline.h"
 #include "type_table.h"
 
 struct pass {
@@ -23,6 +24,7 @@ struct pass {
 	struct cycles cycles;
 	struct syscalls syscalls;
 	struct streams streams;
+	struct timeline timeline;
 	struct functions functions;               /* once finished */
 	uint64_t first_time, last_time;           /* of any record with a time */
 	uint64_t clock_monotonic, clock_realtime; /* the first pair; 0: none */

@@ -59,14 +59,60 @@ static void drop(struct samples *samples, uint32_t number)
 	samples->free = number;
 }
 
+/* Both books are kept by stack and by type; a sample has had its places since its birth. */
+static struct life *life_of_stack(const struct pass *pass, const struct sample *sample)
+{
+	return &pass->tree.lives[pass->tree.costs[sample->cost].life];
+}
+
+static struct life *life_of_type(const struct pass *pass, const struct sample *sample)
+{
+	return &pass->types.items[sample->type].life;
+}
+
+static void note_birth(struct life *life, const struct record_alloc *record,
+		       const struct sample *sample, double probability)
+{
+	if (!life->samples++)
+		life->type = sample->type;
+	life->mixed |= life->type != sample->type;
+	tally_add(&life->bytes, (double)record->size, probability);
+}
+
+static void note_death(struct life *life, const struct sample *sample, uint64_t age, bool in_vain)
+{
+	life->ages[age_class(age)] += (float)sample->bytes;
+	if (in_vain)
+		life->vain_bytes += sample->bytes;
+	else if (sample->old)
+		life->old_bytes += sample->bytes;
+}
+
+/*
+ * In vain became old whatever the first marking that began afterwards found dead: it
+ * outlived the nursery, and nothing says that it lived for longer than that.
+ */
+static void die(struct pass *pass, const struct sample *sample, uint64_t age)
+{
+	uint32_t markings = tasks_find_process(&pass->tasks, sample->process)->markings;
+	bool in_vain = sample->old && markings <= sample->markings + 1;
+
+	note_death(life_of_stack(pass, sample), sample, age, in_vain);
+	note_death(life_of_type(pass, sample), sample, age, in_vain);
+}
+
 static void become_old(struct pass *pass, struct sample *sample)
 {
-	struct charging *charging = &tasks_find_process(&pass->tasks, sample->process)->charging;
+	struct process *process = tasks_find_process(&pass->tasks, sample->process);
+	struct charging *charging = &process->charging;
 
 	if (sample->old)
 		return;
 	sample->old = 1;
 	sample->level = charging->level;
+	sample->markings = process->markings;
+	life_of_stack(pass, sample)->promoted_bytes += sample->bytes;
+	life_of_type(pass, sample)->promoted_bytes += sample->bytes;
 	charging->live_bytes += sample->bytes;
 	charging->live_count++;
 	pass->types.items[sample->type].live_bytes += sample->bytes;
@@ -114,6 +160,10 @@ static void count_sample(struct pass *pass, const struct record_alloc *record,
 	tally_add(&type->objects, 1, p);
 	type->samples++;
 	pass->tree.costs[sample->cost].alloc_bytes += sample->bytes;
+	note_birth(life_of_stack(pass, sample), record, sample, p);
+	note_birth(life_of_type(pass, sample), record, sample, p);
+	tally_add(&thread->alloc, (double)record->size, p);
+	tally_add(&timeline_at(&pass->timeline, record->time)->alloc, (double)record->size, p);
 	thread->alloc_samples++;
 	thread->alloc_bytes += sample->bytes;
 	alloc->samples++;
@@ -155,7 +205,7 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 	type = type_table_number(&pass->types, thread->process, record->type);
 	key = (struct sample_key){thread->process, record->sample};
 	place = map_put(samples->index, &key, &added);
-	if (cost < 0 || type < 0 || !place)
+	if (cost < 0 || type < 0 || !place || !tree_life(&pass->tree, (uint32_t)cost))
 		return -ENOMEM;
 	if (!added)
 		return -EBADMSG;
@@ -185,10 +235,14 @@ static void first_fate(struct pass *pass, struct sample *sample, bool survived)
 {
 	struct type *type = &pass->types.items[sample->type];
 	struct cost *cost = &pass->tree.costs[sample->cost];
+	double size = sample->bytes * (double)sample->probability;
 
 	sample->fated = 1;
 	type->fates++;
 	share_add(&type->survived, survived, sample->probability);
+	share_add_amount(&type->life.survived, survived, size, sample->probability);
+	share_add_amount(&life_of_stack(pass, sample)->survived, survived, size,
+			 sample->probability);
 	cost->known_bytes += sample->bytes;
 	cost->survived_bytes += survived ? sample->bytes : 0;
 }
@@ -217,6 +271,7 @@ int samples_fate(struct pass *pass, const struct record_fate *record)
 		become_old(pass, sample);
 		return 0;
 	}
+	die(pass, sample, record->age);
 	cease_to_be_old(pass, sample);
 	sample->dead = 1;
 	if (!sample->pending)

@@ -20,12 +20,13 @@ struct sample {
 	float probability;
 	uint32_t cost;
 	uint32_t type;
-	uint32_t process; /* 0: this place is free */
-	uint32_t thread;  /* that allocated it */
-	uint32_t next;    /* of the same cycle, or the next free place; 0: none */
-	uint8_t pending;  /* its cycle has not ended */
-	uint8_t fated;    /* its first fate is known */
-	uint8_t promoted; /* moved to the old generation at the end of its cycle */
+	uint32_t process;  /* 0: this place is free */
+	uint32_t thread;   /* that allocated it */
+	uint32_t markings; /* of its process, when it became old */
+	uint32_t next;     /* of the same cycle, or the next free place; 0: none */
+	uint8_t pending;   /* its cycle has not ended */
+	uint8_t fated;     /* its first fate is known */
+	uint8_t promoted;  /* moved to the old generation at the end of its cycle */
 	uint8_t dead;
 	uint8_t old; /* counted in the live bytes of its process */
 };

@@ -63,6 +63,7 @@ static struct call *calls_get(struct calls *calls, uint64_t process, uint64_t nu
 int syscalls_record(struct pass *pass, const struct record_syscall *record)
 {
 	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct window *window = timeline_at(&pass->timeline, record->time);
 	uint64_t number = record->number & UINT32_MAX;
 	struct call *call;
 	int64_t cost;
@@ -79,6 +80,8 @@ int syscalls_record(struct pass *pass, const struct record_syscall *record)
 		pass->tree.costs[cost].syscall_ns += record->duration;
 		pass->model->syscall_stack_ns += record->duration;
 	}
+	window->syscalls++;
+	window->syscall_ns += record->duration;
 	call->count++;
 	call->errors += !(record->flags & SYSCALL_UNFINISHED) && record->result < 0 &&
 			record->result >= -ERRNO_MAX;

@@ -8,6 +8,7 @@
 #include "../profile/record.h"
 #include "arena.h"
 #include "attribute.h"
+#include "estimate.h"
 
 enum { OPEN_MAX = 4, RECENT_MAX = 4 };
 
@@ -17,6 +18,7 @@ struct open_gc {
 	uint64_t reason;
 	uint64_t begin;
 	uint64_t nested_ns;   /* spent in collections inside this one */
+	bool inside;          /* another one of its thread */
 	uint64_t cpu_samples; /* of its thread, while it was the innermost one */
 };
 
@@ -27,6 +29,7 @@ struct thread {
 	const char *name; /* NULL: unknown */
 	uint64_t cpu_samples, gc_samples, alloc_samples;
 	double alloc_bytes;
+	struct tally alloc; /* the same with its variance */
 	uint32_t n_open;
 	uint32_t next_recent;
 	struct open_gc open[OPEN_MAX]; /* innermost last */
@@ -40,6 +43,7 @@ struct process {
 	uint32_t parent;
 	uint64_t pid;
 	struct charging charging;
+	uint32_t markings; /* major collections that began to mark */
 };
 
 struct tasks {

@@ -69,6 +69,7 @@ int thread_rows_finish(struct pass *pass)
 			.alloc_samples = thread->alloc_samples,
 			.cpu_ns = (double)thread->cpu_samples * tick,
 			.alloc_bytes = thread->alloc_bytes,
+			.alloc = tally_estimate(&thread->alloc),
 		};
 	}
 	qsort(model->threads, model->n_threads, sizeof(*model->threads), by_time);

@@ -21,10 +21,11 @@ int tree_init(struct tree *tree, struct arena *arena)
 	tree->modules.item_size = sizeof(struct module);
 	tree->frames.item_size = sizeof(struct frame);
 	tree->nodes.item_size = sizeof(struct stack);
-	tree->n_symbols = tree->n_costs = tree->n_codes = 1;
+	tree->n_symbols = tree->n_costs = tree->n_codes = tree->n_lives = 1;
 	tree->code_index = map_create(sizeof(struct code_key));
 	if (!tree->code_index ||
-	    array_reserve(&tree->costs, &tree->costs_capacity, 0, sizeof(*tree->costs)) < 0)
+	    array_reserve(&tree->costs, &tree->costs_capacity, 0, sizeof(*tree->costs)) < 0 ||
+	    array_reserve(&tree->lives, &tree->lives_capacity, 0, sizeof(*tree->lives)) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -37,6 +38,7 @@ void tree_free(struct tree *tree)
 	dense_free(&tree->nodes);
 	free(tree->symbols);
 	free(tree->costs);
+	free(tree->lives);
 	free(tree->codes);
 	map_free(tree->code_index);
 }
@@ -244,6 +246,20 @@ int64_t tree_cost(struct tree *tree, uint64_t stack)
 	node->cost = (uint32_t)tree->n_costs++;
 	tree->costs[node->cost].stack = (uint32_t)stack;
 	return node->cost;
+}
+
+struct life *tree_life(struct tree *tree, uint32_t cost)
+{
+	uint32_t *number = &tree->costs[cost].life;
+
+	if (!*number) {
+		if (tree->n_lives >= UINT32_MAX ||
+		    array_reserve(&tree->lives, &tree->lives_capacity, tree->n_lives,
+				  sizeof(*tree->lives)) < 0)
+			return NULL;
+		*number = (uint32_t)tree->n_lives++;
+	}
+	return &tree->lives[*number];
 }
 
 bool tree_begins_properly(const struct tree *tree, uint64_t stack)

@@ -7,6 +7,7 @@
 
 #include "../profile/record.h"
 #include "arena.h"
+#include "life.h"
 #include "model.h"
 
 struct map;
@@ -53,7 +54,7 @@ struct stack {
 /* What samples with exactly this stack add up to. Number 0 is that of no stack. */
 struct cost {
 	uint32_t stack;
-	uint32_t reserved;
+	uint32_t life; /* number, 0: nothing was allocated there */
 	uint64_t cpu_samples;
 	double alloc_bytes;
 	double known_bytes; /* of those: it is known what became of them first */
@@ -77,6 +78,8 @@ struct tree {
 	size_t n_symbols, symbols_capacity;
 	struct cost *costs; /* number 0: no stack */
 	size_t n_costs, costs_capacity;
+	struct life *lives; /* number 0 is none */
+	size_t n_lives, lives_capacity;
 	struct code_name *codes; /* number 0 is none */
 	size_t n_codes, codes_capacity;
 	struct map *code_index; /* {process, code} -> number */
@@ -118,6 +121,9 @@ static inline struct stack *tree_node(const struct tree *tree, uint64_t id)
 
 /* Number of the cost of a stack, 0 for unknown stacks; -ENOMEM. */
 int64_t tree_cost(struct tree *tree, uint64_t stack);
+
+/* Of what the cost's stack allocates, made if need be; NULL: no memory. Valid until the next. */
+struct life *tree_life(struct tree *tree, uint32_t cost);
 
 /*
  * A chain of frame pointers that ends without the proper mark is whole all the

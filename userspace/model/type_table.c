@@ -41,19 +41,30 @@ static int64_t new_type(struct types *types, uint64_t process, uint64_t type)
 	return (int64_t)types->count++;
 }
 
+static uint32_t *cache_place(struct types *types, uint64_t process, uint64_t type)
+{
+	return &types->cache[(process * 61 + type) % TYPE_CACHE];
+}
+
 int64_t type_table_number(struct types *types, uint64_t process, uint64_t type)
 {
 	struct type_key key = {process, type};
-	uint64_t *number = map_put(types->index, &key, NULL);
+	uint32_t *cached = cache_place(types, process, type);
+	uint32_t known = *cached;
+	uint64_t *number;
 	int64_t made;
 
+	/* Ids of processes are dense (arena.h): none lies beyond 32 bits. */
+	if (process > UINT32_MAX)
+		return -EBADMSG;
+	if (known && types->items[known].process == process && types->items[known].number == type)
+		return known;
+	number = map_put(types->index, &key, NULL);
 	if (!number)
 		return -ENOMEM;
-	if (*number)
-		return (int64_t)*number;
-	made = new_type(types, process, type);
+	made = *number ? (int64_t)*number : new_type(types, process, type);
 	if (made > 0)
-		*number = (uint64_t)made;
+		*number = *cached = (uint32_t)made;
 	return made;
 }
 
@@ -69,6 +80,7 @@ int type_table_name(struct types *types, uint64_t process, uint64_t type, const 
 		if (number < 0)
 			return (int)number;
 		*map_get(types->index, &key) = (uint64_t)number;
+		*cache_place(types, process, type) = (uint32_t)number;
 	}
 	if (name)
 		types->items[number].name = name;
@@ -119,6 +131,7 @@ static void merge_type(struct type *into, const struct type *from)
 	tally_merge(&into->bytes, &from->bytes);
 	tally_merge(&into->objects, &from->objects);
 	share_merge(&into->survived, &from->survived);
+	life_merge(&into->life, &from->life);
 	into->live_bytes += from->live_bytes;
 	into->gc_ns += from->gc_ns;
 }
@@ -135,6 +148,7 @@ static void add_row(struct model *model, const struct type *type)
 	row->survived = share_estimate(&type->survived);
 	row->live_bytes = type->live_bytes > 0 ? type->live_bytes : 0;
 	row->gc_ns = type->gc_ns;
+	row->life = type->life;
 }
 
 int type_table_finish(struct types *types, const struct tasks *tasks, struct model *model)

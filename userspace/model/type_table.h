@@ -5,6 +5,7 @@
 
 #include "../profile/record.h"
 #include "estimate.h"
+#include "life.h"
 #include "model.h"
 
 struct map;
@@ -17,20 +18,24 @@ struct type {
 	uint64_t samples, fates;
 	struct tally bytes, objects;
 	struct share survived;
+	struct life life;
 	double live_bytes;
 	double gc_ns;
 };
 
+enum { TYPE_CACHE = 1024 };
+
 struct types {
 	struct type *items; /* number 0 is none */
 	size_t count, capacity;
-	struct map *index; /* {process, type} -> number of the latest of that name */
+	struct map *index;          /* {process, type} -> number of the latest of that name */
+	uint32_t cache[TYPE_CACHE]; /* numbers by a few bits of process and type; 0: none */
 };
 
 int type_table_init(struct types *types);
 void type_table_free(struct types *types);
 
-/* Number of a type, made if need be; -ENOMEM. */
+/* Number of a type, made if need be; -ENOMEM, -EBADMSG for an impossible process. */
 int64_t type_table_number(struct types *types, uint64_t process, uint64_t type);
 
 /* A type's name. Another name for the same number is another type: a new program was executed. */

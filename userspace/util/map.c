@@ -86,11 +86,12 @@ void map_free(struct map *map)
 	free(map);
 }
 
+/* Both halves of a product depend on all bits of its factor. */
 static uint64_t mix(uint64_t h)
 {
-	h = (h ^ (h >> 32)) * UINT64_C(0xd6e8feb86659fd93);
-	h = (h ^ (h >> 32)) * UINT64_C(0xd6e8feb86659fd93);
-	return h ^ (h >> 32);
+	unsigned __int128 product = (unsigned __int128)h * UINT64_C(0xd6e8feb86659fd93);
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static uint64_t hash_bytes(const struct map *map, const void *data, size_t size)

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model_life.c: tests of lifetimes, allocation sites, windows of time and utilisation. */
+#include "model/timeline.h"
+#include "model/utilisation.h"
+#include "synthetic.h"
+
+enum { DIED_YOUNG = 1, PROMOTED = 2, DIED_OLD = 4, MINOR = 1, STEP = 2, FULL = 3, MARKING = 2 };
+
+struct writer_state {
+	struct synthetic synthetic;
+	uint64_t time, sample, cycle, stack;
+};
+
+static void begin(struct writer_state *state)
+{
+	struct synthetic *synthetic = &state->synthetic;
+	uint64_t frames[5];
+
+	*state = (struct writer_state){.time = 1000};
+	synthetic_begin(synthetic);
+	synthetic_process(synthetic, state->time);
+	frames[0] = synthetic_function(synthetic, "/bin/app", 1, "main");
+	frames[1] = synthetic_function(synthetic, "/bin/app", 2, "middle");
+	frames[2] = synthetic_function(synthetic, "/bin/app", 3, "maker");
+	frames[3] = synthetic_function(synthetic, "/bin/app", 4, "gc_alloc_slow");
+	frames[4] = 0;
+	state->stack = synthetic_stack(synthetic, frames);
+	PUT(synthetic, type, .process = 1, .type = 1, .name = synthetic_string(synthetic, "box"));
+}
+
+/* Every sample is certain to be taken, so estimates are exact. */
+static uint64_t put_alloc(struct writer_state *state, uint64_t size)
+{
+	PUT(&state->synthetic, alloc, .time = ++state->time, .thread = 1, .stack = state->stack,
+	    .sample = ++state->sample, .type = 1, .size = size, .period = 1, .kind = 1);
+	return state->sample;
+}
+
+static void put_fate(struct writer_state *state, uint64_t sample, uint64_t outcome, uint64_t age)
+{
+	PUT(&state->synthetic, fate, .time = state->time, .process = 1, .sample = sample,
+	    .outcome = outcome, .age = age);
+}
+
+static void put_collection(struct writer_state *state, uint64_t kind, uint64_t pause)
+{
+	PUT(&state->synthetic, gc_begin, .time = state->time, .thread = 1, .heap = 1,
+	    .cycle = ++state->cycle, .kind = kind, .reason = kind == FULL ? 4 : 1);
+	state->time += pause;
+	PUT(&state->synthetic, gc_end, .time = state->time, .thread = 1, .heap = 1,
+	    .cycle = state->cycle, .kind = kind, .has_stats = 1, .live_bytes = 777,
+	    .arena_bytes = 1000, .nursery_used = 4096, .rss_bytes = 5000);
+}
+
+static struct model *finish(struct writer_state *state)
+{
+	struct model *model;
+
+	synthetic_end(&state->synthetic, state->time + 1);
+	model = synthetic_model(&state->synthetic);
+	synthetic_free(&state->synthetic);
+	return model;
+}
+
+static void put_marking(struct writer_state *state)
+{
+	PUT(&state->synthetic, phase, .time = ++state->time, .thread = 1, .heap = 1,
+	    .phase = MARKING);
+}
+
+TEST(deaths_are_told_apart)
+{
+	struct writer_state state;
+	struct model *model;
+	const struct life *life;
+	uint64_t young, vain, during, late, alive;
+
+	begin(&state);
+	young = put_alloc(&state, 1000);
+	vain = put_alloc(&state, 2000);
+	late = put_alloc(&state, 4000);
+	alive = put_alloc(&state, 8000);
+	put_fate(&state, young, DIED_YOUNG, 5000);
+	put_fate(&state, vain, PROMOTED, 5000);
+	put_fate(&state, late, PROMOTED, 5000);
+	put_fate(&state, alive, PROMOTED, 5000);
+	put_collection(&state, MINOR, 10);
+	put_marking(&state);
+	/* Promoted while marking goes on: this marking cannot find it dead, the next one can. */
+	during = put_alloc(&state, 16000);
+	put_fate(&state, during, PROMOTED, 5000);
+	put_collection(&state, MINOR, 10);
+	put_fate(&state, vain, DIED_OLD, 100000);
+	put_marking(&state);
+	put_fate(&state, during, DIED_OLD, 200000);
+	put_fate(&state, late, DIED_OLD, 300000);
+	model = finish(&state);
+	CHECK_EQ(model->n_types, 1);
+	life = &model->types[0].life;
+	CHECK_EQ(life->samples, 5);
+	CHECK(is_near(life->promoted_bytes, 30000, 1e-6));
+	CHECK(is_near(life->vain_bytes, 2000 + 16000, 1e-6));
+	CHECK(is_near(life->old_bytes, 4000, 1e-6));
+	CHECK(is_near(life_live_bytes(life), 8000, 1e-6));
+	CHECK(is_near(life_live_bytes(life), model->types[0].live_bytes, 1e-6));
+	CHECK(is_near((double)life->ages[age_class(5000)], 1000, 1e-3));
+	CHECK(is_near((double)life->ages[age_class(100000)], 2000, 1e-3));
+	CHECK(is_near(life->survived.some / life->survived.all, 30000.0 / 31000, 1e-9));
+	/* Half of what died was 200000 bytes old or older; the class ends at 262144. */
+	CHECK_EQ(life_median_age(life), 262144);
+	CHECK_EQ(age_limit(age_class(0)), 4096);
+	CHECK_EQ(age_class(4095), 0);
+	CHECK_EQ(age_class(4096), 1);
+	CHECK_EQ(age_class(UINT64_MAX), AGE_CLASSES - 1);
+	model_free(model);
+}
+
+TEST(a_site_is_who_allocates_and_who_calls_it)
+{
+	struct writer_state state;
+	struct model *model;
+	const struct model_site *site;
+
+	begin(&state);
+	put_alloc(&state, 1000);
+	put_alloc(&state, 3000);
+	put_collection(&state, MINOR, 500);
+	model = finish(&state);
+	CHECK_EQ(model->n_sites, 1);
+	site = &model->sites[0];
+	CHECK_STR(site->functions[0], "maker");
+	CHECK_STR(site->functions[1], "middle");
+	CHECK_STR(site->functions[2], "main");
+	CHECK_STR(site->type, "box");
+	CHECK(is_near(site->bytes.value, 4000, 1e-6));
+	CHECK(is_near(site->gc_ns, 500, 1e-6));
+	CHECK(site->survived.value < 0);
+	model_free(model);
+}
+
+TEST(intervals_of_functions_and_threads_are_those_of_the_whole)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	const struct model_function *maker, *root;
+	uint64_t frame, inner, outer;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	frame = synthetic_function(&synthetic, "/bin/app", 1, "root");
+	outer = synthetic_stack(&synthetic, (uint64_t[]){frame, 0});
+	inner = synthetic_stack(
+		&synthetic,
+		(uint64_t[]){frame, synthetic_function(&synthetic, "/bin/app", 2, "maker"), 0});
+	for (uint64_t i = 1; i <= 50; i++)
+		PUT(&synthetic, alloc, .time = 2000 + i, .thread = 1,
+		    .stack = i % 2 ? inner : outer, .sample = i, .type = 1, .size = 16 * i,
+		    .period = 1000, .kind = 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	root = find_function(model, "root");
+	maker = find_function(model, "maker");
+	/* Everything happens below root, in one thread. */
+	CHECK(is_near(root->alloc_total.low, model->alloc.bytes.low, 1e-6));
+	CHECK(is_near(root->alloc_total.high, model->alloc.bytes.high, 1e-6));
+	CHECK(is_near(model->threads[0].alloc.high, model->alloc.bytes.high, 1e-6));
+	CHECK(is_near(root->alloc_total.value, root->alloc_total_bytes, 1e-6));
+	CHECK(maker->alloc_self.low < maker->alloc_self_bytes);
+	CHECK(maker->alloc_self.high > maker->alloc_self_bytes);
+	CHECK(is_near(maker->alloc_self.value + root->alloc_self.value, root->alloc_total.value,
+		      1e-6));
+	/* Half of the samples: relatively wider. */
+	CHECK(maker->alloc_self.high / maker->alloc_self.value >
+	      root->alloc_total.high / root->alloc_total.value);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(windows_double_and_keep_their_sums)
+{
+	struct timeline timeline = {0};
+	uint64_t random = test_seed(), allocated = 0, paused = 0, time = 5000;
+	double found = 0;
+	uint64_t pauses = 0;
+
+	timeline_begin(&timeline, time);
+	for (int i = 0; i < 3000; i++) {
+		uint64_t bytes = test_random(&random) % 1000, pause = test_random(&random) % 900000;
+
+		time += test_random(&random) % 2000000;
+		tally_add(&timeline_at(&timeline, time)->alloc, (double)bytes, 1);
+		timeline_pause(&timeline, time, time + pause);
+		allocated += bytes;
+		paused += pause;
+		time += pause;
+	}
+	CHECK(timeline.count > TIMELINE_WINDOWS / 2 && timeline.count <= TIMELINE_WINDOWS);
+	for (size_t i = 0; i < TIMELINE_WINDOWS; i++) {
+		found += timeline.windows[i].alloc.value;
+		pauses += timeline.windows[i].pause_ns;
+		CHECK(timeline.windows[i].pause_ns <= timeline.step_ns);
+	}
+	CHECK(is_near(found, (double)allocated, 1e-3));
+	CHECK_EQ(pauses, paused);
+	/* Times without reason do no harm. */
+	timeline_at(&timeline, 0)->cpu_samples++;
+	timeline_at(&timeline, UINT64_MAX)->cpu_samples++;
+	timeline_pause(&timeline, 0, UINT64_MAX);
+	timeline_pause(&timeline, 10, 5);
+}
+
+TEST(figures_over_time_come_from_the_collections)
+{
+	struct writer_state state;
+	struct model *model;
+	const struct timeline *timeline;
+
+	begin(&state);
+	put_alloc(&state, 1000);
+	state.time = 3 * 1000000 + 1000 + 500;
+	put_collection(&state, MINOR, 2000000);
+	put_collection(&state, FULL, 100);
+	model = finish(&state);
+	timeline = model->timeline;
+	CHECK_EQ(timeline->start, 1000);
+	CHECK_EQ(timeline->step_ns, 1000000);
+	CHECK(is_near(timeline->windows[0].alloc.value, 1000, 1e-6));
+	CHECK_EQ(timeline->windows[3].pause_ns, 1000000 - 500);
+	CHECK_EQ(timeline->windows[4].pause_ns, 1000000);
+	CHECK_EQ(timeline->windows[5].pause_ns, 500 + 100);
+	CHECK_EQ(timeline->windows[5].minor, 1);
+	CHECK_EQ(timeline->windows[5].major, 1);
+	CHECK_EQ(timeline->windows[5].heap_bytes, 1000);
+	CHECK_EQ(timeline->windows[5].live_bytes, 777);
+	CHECK_EQ(timeline->windows[5].rss_bytes, 5000);
+	CHECK_EQ(model->gc.reasons[1].count, 1);
+	CHECK_EQ(model->gc.reasons[4].count, 1);
+	CHECK_EQ(model->gc.reasons[4].total_ns, 100);
+	CHECK_EQ(model->gc.nursery_bytes, 4096);
+	model_free(model);
+}
+
+/* The same by trying every place of the window, in a time of small whole numbers of ms. */
+static double least_share(const bool *paused, int length, int window)
+{
+	int most = 0;
+
+	for (int at = 0; at + window <= length; at++) {
+		int inside = 0;
+
+		for (int i = at; i < at + window; i++)
+			inside += paused[i];
+		most = inside > most ? inside : most;
+	}
+	return 1 - (double)most / window;
+}
+
+TEST(utilisation_is_the_worst_of_all_places)
+{
+	uint64_t random = test_seed();
+
+	for (int round = 0; round < 300; round++) {
+		enum { LENGTH = 250 };
+		bool paused[LENGTH] = {false};
+		struct pause pauses[64];
+		struct model_gc gc;
+		size_t count = test_random(&random) % 40;
+
+		/* They may overlap and come in any order, but lie away from the ends. */
+		for (size_t i = 0; i < count; i++) {
+			uint64_t from = 100 + test_random(&random) % 40;
+			uint64_t to = from + test_random(&random) % 4;
+
+			pauses[i] = (struct pause){1, from * 1000000, to * 1000000};
+			for (uint64_t ms = from; ms < to; ms++)
+				paused[ms] = true;
+		}
+		/* Another process with less. */
+		pauses[count] = (struct pause){2, 5000000, 5000000};
+		utilisation_fill(pauses, count + 1, UINT64_C(60000000), &gc);
+		CHECK_EQ(gc.n_utilisation, 6);
+		for (size_t i = 0; i < gc.n_utilisation; i++) {
+			int window = (int)(gc.utilisation[i].window_ns / 1000000);
+
+			CHECK(is_near(gc.utilisation[i].minimum,
+				      least_share(paused, LENGTH, window), 1e-9));
+		}
+	}
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* life.c: what became of the objects that a stack or a type allocated, and at what age. */
+#include "life.h"
+
+#include <math.h>
+
+unsigned age_class(uint64_t age)
+{
+	unsigned class = 0;
+
+	for (age >>= AGE_FIRST_BIT; age && class + 1 < AGE_CLASSES; age >>= 1)
+		class ++;
+	return class;
+}
+
+uint64_t age_limit(unsigned class)
+{
+	return UINT64_C(1) << (AGE_FIRST_BIT + class);
+}
+
+void life_merge(struct life *into, const struct life *from)
+{
+	if (!into->samples)
+		into->type = from->type;
+	into->mixed |= from->mixed || (from->samples && from->type != into->type);
+	into->samples += from->samples;
+	tally_merge(&into->bytes, &from->bytes);
+	share_merge(&into->survived, &from->survived);
+	into->promoted_bytes += from->promoted_bytes;
+	into->vain_bytes += from->vain_bytes;
+	into->old_bytes += from->old_bytes;
+	for (unsigned i = 0; i < AGE_CLASSES; i++)
+		into->ages[i] += from->ages[i];
+}
+
+double life_live_bytes(const struct life *life)
+{
+	/* Differences of sums leave a rest of rounding where all died. */
+	double live = life->promoted_bytes - life->vain_bytes - life->old_bytes;
+
+	return live > 1e-9 * life->promoted_bytes ? live : 0;
+}
+
+uint64_t life_median_age(const struct life *life)
+{
+	double all = 0, seen = 0;
+
+	for (unsigned i = 0; i < AGE_CLASSES; i++)
+		all += (double)life->ages[i];
+	for (unsigned i = 0; i < AGE_CLASSES && all > 0; i++) {
+		seen += (double)life->ages[i];
+		if (seen >= all / 2)
+			return age_limit(i);
+	}
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* timeline.c: what happened when: sums over equal windows of time. */
+#include "timeline.h"
+
+#include <string.h>
+
+static const uint64_t first_step = 1000000; /* ns */
+
+void timeline_begin(struct timeline *timeline, uint64_t start)
+{
+	timeline->start = start;
+	timeline->step_ns = first_step;
+}
+
+static uint64_t later(uint64_t earlier, uint64_t value)
+{
+	return value ? value : earlier;
+}
+
+void window_merge(struct window *into, const struct window *from)
+{
+	into->cpu_samples += from->cpu_samples;
+	into->gc_samples += from->gc_samples;
+	tally_merge(&into->alloc, &from->alloc);
+	into->minor += from->minor;
+	into->major += from->major;
+	into->pause_ns += from->pause_ns;
+	into->promoted_bytes += from->promoted_bytes;
+	into->heap_bytes = later(into->heap_bytes, from->heap_bytes);
+	into->live_bytes = later(into->live_bytes, from->live_bytes);
+	into->rss_bytes = later(into->rss_bytes, from->rss_bytes);
+	into->syscalls += from->syscalls;
+	into->syscall_ns += from->syscall_ns;
+}
+
+static void halve(struct timeline *timeline)
+{
+	struct window *windows = timeline->windows;
+
+	for (size_t i = 0; i < TIMELINE_WINDOWS / 2; i++) {
+		struct window merged = windows[2 * i];
+
+		window_merge(&merged, &windows[2 * i + 1]);
+		windows[i] = merged;
+	}
+	memset(windows + TIMELINE_WINDOWS / 2, 0, TIMELINE_WINDOWS / 2 * sizeof(*windows));
+	timeline->count = (timeline->count + 1) / 2;
+	timeline->step_ns *= 2;
+}
+
+struct window *timeline_at(struct timeline *timeline, uint64_t time)
+{
+	uint64_t offset = time > timeline->start ? time - timeline->start : 0;
+	uint64_t index = offset / timeline->step_ns;
+
+	/* A step is doubled at most until 256 of them reach to the end of 64-bit time. */
+	for (; index >= TIMELINE_WINDOWS; index = offset / timeline->step_ns)
+		halve(timeline);
+	if (index >= timeline->count)
+		timeline->count = index + 1;
+	return &timeline->windows[index];
+}
+
+void timeline_pause(struct timeline *timeline, uint64_t begin, uint64_t end)
+{
+	if (begin < timeline->start)
+		begin = timeline->start;
+	if (begin >= end)
+		return;
+	/* The last window first: the step stays the same from here on. */
+	timeline_at(timeline, end);
+	while (begin < end) {
+		uint64_t step = timeline->step_ns;
+		uint64_t left = step - (begin - timeline->start) % step;
+		uint64_t part = end - begin < left ? end - begin : left;
+
+		timeline_at(timeline, begin)->pause_ns += part;
+		begin += part;
+	}
+}

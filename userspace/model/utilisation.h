@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* utilisation.h: how little time of a span pauses leave to the program, at worst. */
+#ifndef GCPROF_UTILISATION_H
+#define GCPROF_UTILISATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct model_gc;
+
+/* A pause of a process. */
+struct pause {
+	uint64_t process, begin, end;
+};
+
+/*
+ * Fills gc->utilisation for windows of 1, 2, 5, 10 ms ... up to the `duration` of
+ * the recording: the minimum over all places of the window and all processes.
+ * Sorts `pauses`, and merges those of a process that overlap.
+ */
+void utilisation_fill(struct pause *pauses, size_t count, uint64_t duration, struct model_gc *gc);
+
+#endif
