@@ -121,6 +121,7 @@ void gc_heap_destroy(struct gc_heap *heap)
 	stack_free(&heap->pins);
 	stack_free(&heap->remembered);
 	stack_free(&heap->work);
+	stack_free(&heap->large.reached);
 	stack_free(&heap->major.gray);
 	pthread_cond_destroy(&heap->resumed);
 	pthread_cond_destroy(&heap->stopped);

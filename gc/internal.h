@@ -82,6 +82,7 @@ struct gc_large {
 	struct gc_chunk *young;
 	struct gc_chunk *old;
 	struct gc_chunk *unswept; /* old, and the sweeping under way was not yet there */
+	struct gc_stack reached;  /* young ones that a minor collection has yet to trace */
 	struct gc_chunk *spare;   /* mappings without an object, to be used again */
 	size_t spare_bytes;
 	uint64_t bytes;       /* young and old, in objects */
@@ -92,12 +93,15 @@ struct gc_large {
 struct gc_major {
 	uint32_t phase;       /* enum gcprof_phase */
 	struct gc_stack gray; /* marked objects whose references were not yet looked at */
+	bool drained;         /* nothing was gray since the last minor collection */
+	uint32_t tries;       /* then the minor collection found more than a step could mark */
 	uint64_t live;        /* object bytes that are marked */
 	uint64_t live_large;  /* of these in large objects */
-	uint64_t promoted;    /* small and medium bytes, by the last minor collection */
-	uint64_t large;       /* bytes allocated in large objects since the last step */
-	size_t interval;      /* bytes of the nursery between two steps of one thread */
-	size_t next_step;     /* a step is due when so much of the nursery is used; atomic */
+	uint64_t promoted; /* by the last minor collection, but for large objects without references
+			    */
+	uint64_t large;    /* bytes allocated in large objects since the last step */
+	size_t interval;   /* bytes of the nursery between two steps of one thread */
+	size_t next_step;  /* a step is due when so much of the nursery is used; atomic */
 };
 
 struct gc_heap {

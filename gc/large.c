@@ -129,10 +129,13 @@ static void make_old(struct gc_heap *heap, struct gc_chunk *chunk)
 
 	object->flags = chunk->cards ? GC_FLAG_TRACK_YOUNG | GC_FLAG_CARDS : GC_FLAG_TRACK_YOUNG;
 	chunk->age = LARGE_OLD;
-	/* Marking passed it by while it was young; now it counts as marked if others do. */
+	/* Marking passed it by while it was young; now it is gray. */
 	set_mark(chunk, major_is_marking(heap));
-	if (major_is_marking(heap))
-		mark_count(heap, chunk->size);
+	if (major_is_marking(heap)) {
+		stack_push(&heap->major.gray, object);
+		if (chunk->cards)
+			heap->major.promoted += chunk->size;
+	}
 	chunk->next = heap->large.old;
 	heap->large.old = chunk;
 	heap->last.promoted_bytes += chunk->size;

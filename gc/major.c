@@ -30,6 +30,9 @@ enum { OVERRUN = 2 };
 /* Bytes swept for each byte allocated. */
 enum { SWEEP_ALLOCATED = 16 };
 
+/* Each time that marking nearly ended the next try may do twice as much, up to this power of 2. */
+enum { TRIES_MAX = 20 };
+
 void major_init(struct gc_heap *heap)
 {
 	size_t interval = heap->options.nursery_size / STEPS;
@@ -80,6 +83,8 @@ static void plan(struct gc_heap *heap)
 static void begin_marking(struct gc_heap *heap)
 {
 	enter_phase(heap, GCPROF_PHASE_MARKING);
+	heap->major.drained = false;
+	heap->major.tries = 0;
 	mark_begin(heap);
 }
 
@@ -113,14 +118,29 @@ static uint64_t mark_budget(const struct gc_heap *heap)
 
 	if (heap->old.bytes + heap->large.bytes > OVERRUN * heap->threshold)
 		return UINT64_MAX;
-	return MARK_ALLOCATED * interval + MARK_PROMOTED * major->promoted / steps +
-	       major->large / MARK_LARGE;
+	return (MARK_ALLOCATED * interval + MARK_PROMOTED * major->promoted / steps +
+		major->large / MARK_LARGE)
+	       << major->tries;
 }
 
 /*
- * One step. Marking can only end when the nursery is empty and the roots were
- * just looked at, which is so behind a minor collection. The world is stopped.
+ * Marking can only end when the nursery is empty and the roots were just looked
+ * at, which is so behind a minor collection. That may have made gray what one
+ * step cannot mark, a large array for instance, and the next one again.
  */
+static void mark_step(struct gc_heap *heap, bool behind_minor)
+{
+	struct gc_major *major = &heap->major;
+	bool done = mark_some(heap, mark_budget(heap));
+
+	if (done && behind_minor && !weak_mark(heap))
+		end_marking(heap);
+	else if (behind_minor && major->drained && major->tries < TRIES_MAX)
+		major->tries++;
+	major->drained = done && !behind_minor;
+}
+
+/* One step. The world is stopped. */
 void major_step(struct gc_heap *heap, bool behind_minor)
 {
 	switch (heap->major.phase) {
@@ -129,8 +149,7 @@ void major_step(struct gc_heap *heap, bool behind_minor)
 		mark_some(heap, mark_budget(heap));
 		break;
 	case GCPROF_PHASE_MARKING:
-		if (mark_some(heap, mark_budget(heap)) && behind_minor && !weak_mark(heap))
-			end_marking(heap);
+		mark_step(heap, behind_minor);
 		break;
 	case GCPROF_PHASE_SWEEPING:
 		if (sweep_some(heap, 1 + SWEEP_ALLOCATED * step_interval(heap) / CHUNK_SIZE))

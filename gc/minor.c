@@ -19,7 +19,8 @@ struct minor {
 	uintptr_t size;
 	uint64_t bytes; /* promoted */
 	uint64_t objects;
-	bool marking;   /* what is promoted is marked, and what it refers to */
+	bool marking;   /* what is promoted is marked */
+	bool shade;     /* and so is what it refers to */
 	bool watch_old; /* marking, or there are young large objects to look out for */
 };
 
@@ -97,11 +98,11 @@ static void visit_old(struct minor *minor, void *object)
 
 	if (chunk->kind == CHUNK_LARGE && chunk->age != LARGE_OLD) {
 		if (chunk->age == LARGE_YOUNG)
-			stack_push(&minor->heap->work, object);
+			stack_push(&minor->heap->large.reached, object);
 		chunk->age = LARGE_YOUNG_VISITED;
 		return;
 	}
-	if (minor->marking && old_mark(object))
+	if (minor->shade && old_mark(object))
 		stack_push(&minor->heap->major.gray, object);
 }
 
@@ -157,6 +158,35 @@ static void trace_all(struct minor *minor)
 	}
 }
 
+/* Young large objects. While marking is under way they become gray, not black, so that what they
+ * refer to in the old generation is looked at in steps. */
+static void trace_large(struct minor *minor)
+{
+	struct gc_heap *heap = minor->heap;
+
+	minor->shade = false;
+	while (heap->large.reached.count) {
+		void *object = stack_pop(&heap->large.reached);
+
+		trace_object(type_of(heap, object), object, visit, minor);
+	}
+	minor->shade = minor->marking;
+}
+
+static bool has_work(const struct gc_heap *heap)
+{
+	return heap->work.count || heap->large.reached.count;
+}
+
+/* All that the survivors so far refer to. */
+static void trace_survivors(struct minor *minor)
+{
+	while (has_work(minor->heap)) {
+		trace_all(minor);
+		trace_large(minor);
+	}
+}
+
 /* Where an object is now, NULL if it was young and not reached. */
 static void *survivor(struct gc_heap *heap, void *object)
 {
@@ -176,6 +206,7 @@ void minor_trace(struct gc_heap *heap)
 		.base = (uintptr_t)heap->nursery.base,
 		.size = (uintptr_t)(heap->nursery.end - heap->nursery.base),
 		.marking = major_is_marking(heap),
+		.shade = major_is_marking(heap),
 		.watch_old = major_is_marking(heap) || heap->large.young,
 	};
 
@@ -187,7 +218,7 @@ void minor_trace(struct gc_heap *heap)
 	barrier_visit(heap, trace_remembered, &minor);
 	finalize_visit_young(heap, visit, &minor);
 	do
-		trace_all(&minor);
+		trace_survivors(&minor);
 	while (weak_visit_young(heap, survivor, visit, &minor));
 	heap->major.promoted = minor.bytes;
 	heap->last.promoted_bytes += minor.bytes;

@@ -104,27 +104,29 @@ static int find_run(uint64_t mask, unsigned n)
 	return mask ? __builtin_ctzll(mask) : -1;
 }
 
+/* The first arena from number `i` on with n neighbouring free pages. */
+static size_t find_arena(struct gc_old *old, size_t i, unsigned n)
+{
+	for (;; i++) {
+		if (i == old->arenas.count)
+			map_arenas(old);
+		if (find_run(free_pages(old, i), n) >= 0)
+			return i;
+	}
+}
+
 /* Takes n neighbouring free pages; returns the first one's address. */
 static char *take_pages(struct gc_old *old, unsigned n, struct gc_page **out)
 {
 	uint64_t bits = (UINT64_C(1) << n) - 1;
-	size_t i = old->first_free;
-	struct gc_chunk *arena;
-	int page = -1;
+	size_t i = find_arena(old, old->first_fit[n], n);
+	struct gc_chunk *arena = old->arenas.base[i];
+	int page = find_run(free_pages(old, i), n);
 
-	for (;; i++) {
-		if (i == old->arenas.count)
-			map_arenas(old);
-		page = find_run(free_pages(old, i), n);
-		if (page >= 0)
-			break;
-	}
-	arena = old->arenas.base[i];
 	if (free_pages(old, i) == ALL_PAGES)
 		arena_reuse(old, arena);
 	set_free_pages(old, i, free_pages(old, i) & ~(bits << page));
-	while (old->first_free < old->arenas.count && !free_pages(old, old->first_free))
-		old->first_free++;
+	old->first_fit[n] = i;
 	*out = &arena->pages[page];
 	(*out)->epoch = old->epoch;
 	return (char *)arena + (size_t)page * PAGE_SIZE;
@@ -212,8 +214,10 @@ void *old_alloc_span(struct gc_old *old, size_t size)
 {
 	unsigned n = (unsigned)((size + PAGE_SIZE - 1) / PAGE_SIZE);
 	struct gc_page *page;
-	char *base = take_pages(old, n, &page);
+	char *base;
 
+	GC_ASSERT(n <= SPAN_PAGES, "an object is larger than the large size");
+	base = take_pages(old, n, &page);
 	page->kind = PAGE_SPAN;
 	page->pages = (uint8_t)n;
 	for (unsigned i = 1; i < n; i++)
@@ -291,8 +295,9 @@ static void sweep_arena(struct gc_old *old, size_t i)
 		return;
 	set_free_pages(old, i, mask | found);
 	old->empty += (mask | found) == ALL_PAGES;
-	if (i < old->first_free)
-		old->first_free = i;
+	for (size_t n = 0; n <= SPAN_PAGES; n++)
+		if (i < old->first_fit[n])
+			old->first_fit[n] = i;
 }
 
 /* Gives back an empty arena. Its first pages stay: they say that it was given back. */

@@ -26,6 +26,7 @@
 #define PAGE_SIZE   ((size_t)8 << 10)
 #define CHUNK_PAGES 64
 #define SMALL_MAX   ((size_t)4096) /* larger objects get whole pages */
+#define SPAN_PAGES  32             /* of the largest span */
 #define N_CLASSES   37
 
 enum gc_chunk_kind { CHUNK_ARENA = 1, CHUNK_LARGE = 2 };
@@ -76,14 +77,14 @@ struct gc_old {
 	uint8_t class_of[SMALL_MAX / 8 + 1]; /* by size / 8 */
 	struct gc_stack arenas;              /* struct gc_chunk * */
 	struct gc_stack free_pages; /* for each arena a bit mask, kept apart: it is searched */
-	size_t first_free;          /* arenas before this one have no free page */
-	size_t released;            /* arenas that were given back */
-	size_t empty;               /* arenas without an object that were not */
-	size_t keep;                /* so many empty ones stay mapped */
-	size_t sweep_next;          /* arena to be swept next */
-	size_t sweep_end;           /* arenas from here on are newer than the marks */
-	size_t release_next;        /* arenas from here on were looked at, to give them back */
-	size_t ahead;               /* arenas that may be swept out of turn */
+	size_t first_fit[SPAN_PAGES + 1]; /* arenas before this one have no such run of pages */
+	size_t released;                  /* arenas that were given back */
+	size_t empty;                     /* arenas without an object that were not */
+	size_t keep;                      /* so many empty ones stay mapped */
+	size_t sweep_next;                /* arena to be swept next */
+	size_t sweep_end;                 /* arenas from here on are newer than the marks */
+	size_t release_next; /* arenas from here on were looked at, to give them back */
+	size_t ahead;        /* arenas that may be swept out of turn */
 	bool sweeping;
 	uint8_t epoch;  /* of pages that are newer than the marks; 0 or 1 */
 	uint64_t bytes; /* in small and medium objects, the dead ones included */

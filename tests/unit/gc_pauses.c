@@ -100,3 +100,65 @@ TEST(gc_stores_while_marking_hide_nothing)
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }
+
+/* A large array that survives as each minor collection comes would put off the end of marking. */
+TEST(gc_marking_ends_though_each_minor_collection_finds_a_large_array)
+{
+	enum { LENGTH = 20000, ROUNDS = 1000 };
+	struct gc_options options = small_options();
+	uint64_t seen, tries = 0;
+	struct fixture f;
+
+	options.min_heap = 4 << 20;
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * list; struct cells * array;);
+	frame.root.list = make_list(&f);
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		frame.root.array = gc_alloc_array(f.thread, f.cells, LENGTH);
+		for (uint64_t k = 0; k < LENGTH; k++)
+			gc_write(f.thread, frame.root.array, &frame.root.array->items[k],
+				 frame.root.list);
+		seen = f.heap->stats.minor_collections;
+		while (f.heap->stats.minor_collections == seen)
+			gc_alloc_array(f.thread, f.bytes, 100);
+		tries += f.heap->major.tries;
+		CHECK(f.heap->large.bytes + f.heap->old.bytes < 2 * f.heap->threshold);
+	}
+	CHECK(tries > 0);
+	CHECK(f.heap->stats.full_collections >= 20);
+	check_list(frame.root.list, N, -1);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+/* Spans are searched for where they may fit only, and found wherever they do. */
+TEST(gc_spans_fill_the_holes_that_sweeping_found)
+{
+	enum { SPANS = 600, LONG = 15000, SHORT = 6000 };
+	struct gc_options options = small_options();
+	uint64_t arenas;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * table;);
+	frame.root.table = gc_alloc_array(f.thread, f.cells, SPANS);
+	for (uint64_t i = 0; i < SPANS; i++)
+		gc_write(f.thread, frame.root.table, &frame.root.table->items[i],
+			 gc_alloc_array(f.thread, f.bytes, LONG));
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	arenas = old_arena_bytes(&f.heap->old);
+	/* Every second one dies; what takes its place is as long, or shorter. */
+	for (uint64_t i = 0; i < SPANS; i += 2)
+		frame.root.table->items[i] = NULL;
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	for (uint64_t i = 0; i < SPANS; i += 2)
+		gc_write(f.thread, frame.root.table, &frame.root.table->items[i],
+			 gc_alloc_array(f.thread, f.bytes, i % 4 ? LONG : SHORT));
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	CHECK(old_arena_bytes(&f.heap->old) <= arenas);
+	for (uint64_t i = 0; i < SPANS; i++)
+		CHECK_EQ(((struct bytes *)frame.root.table->items[i])->length,
+			 i % 4 ? LONG : SHORT);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
