@@ -17,6 +17,8 @@ struct report_arguments {
 	int verbose;
 	uint64_t top;
 	uint64_t width;
+	const char *sort;
+	int parts[8]; /* in the order of enum report_part */
 	const char *file;
 };
 
@@ -27,6 +29,24 @@ static const struct option_row rows[] = {
 	 "rows of each table at most (default 20; all with --json)"},
 	{"width", 0, OPTION_NUMBER, offsetof(struct report_arguments, width), REPORT_WIDTH_MIN,
 	 REPORT_WIDTH_MAX, "N", "columns of the text (default the terminal's, $COLUMNS, or 100)"},
+	{"sort", 0, OPTION_TEXT, offsetof(struct report_arguments, sort), 0, 0, "KEY",
+	 "order of rows: cpu, alloc, gc, survived, vain, live, syscalls ... (see the manual)"},
+	{"functions", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[0]), 0, 0, NULL,
+	 "show only functions; this and the next ones may be combined"},
+	{"gc", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[1]), 0, 0, NULL,
+	 "show only collections"},
+	{"sites", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[2]), 0, 0, NULL,
+	 "show only where objects are allocated"},
+	{"types", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[3]), 0, 0, NULL,
+	 "show only types"},
+	{"syscalls", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[4]), 0, 0, NULL,
+	 "show only system calls"},
+	{"threads", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[5]), 0, 0, NULL,
+	 "show only threads"},
+	{"live", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[6]), 0, 0, NULL,
+	 "show only what was alive at the end, and who allocated it"},
+	{"timeline", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[7]), 0, 0, NULL,
+	 "show only figures over time"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct report_arguments, verbose), 0, 0, NULL,
 	 "show more about the profile itself"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
@@ -52,6 +72,15 @@ static void explain(const char *file, int error)
 	}
 }
 
+static unsigned parts_of(const struct report_arguments *arguments)
+{
+	unsigned parts = 0;
+
+	for (size_t i = 0; i < sizeof(arguments->parts) / sizeof(*arguments->parts); i++)
+		parts |= arguments->parts[i] ? 1U << i : 0;
+	return parts;
+}
+
 static int print_report(const struct model *model, const struct report_arguments *arguments)
 {
 	struct report_options options = {
@@ -59,6 +88,8 @@ static int print_report(const struct model *model, const struct report_arguments
 		.colour = terminal_colour(STDOUT_FILENO),
 		.verbose = arguments->verbose,
 		.top = arguments->top,
+		.parts = parts_of(arguments),
+		.sort = arguments->sort,
 	};
 	int error = arguments->json ? report_json(model, &options, stdout)
 				    : report_text(model, &options, stdout);
@@ -107,6 +138,10 @@ static int report_run(int argc, char **argv)
 
 	if (parse_arguments(&arguments, argc, argv) < 0)
 		return EXIT_USAGE;
+	if (arguments.sort && !report_order_exists(arguments.sort)) {
+		log_error("--sort %s: there are %s", arguments.sort, report_orders());
+		return EXIT_USAGE;
+	}
 	file = arguments.file ? arguments.file : "gcprof.data";
 	error = source_file_open(file, &source);
 	if (!error)
@@ -115,7 +150,9 @@ static int report_run(int argc, char **argv)
 		explain(file, error);
 		return 1;
 	}
-	error = print_report(model, &arguments);
+	error = report_sort(model, arguments.sort);
+	if (!error)
+		error = print_report(model, &arguments);
 	if (error)
 		log_error("standard output: %s", strerror(-error));
 	warn_of_state(model);

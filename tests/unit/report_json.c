@@ -5,9 +5,9 @@
 #include "report/report.h"
 #include "synthetic_app.h"
 
-static json_t *parse(const struct model *model, uint64_t top)
+static json_t *parse_parts(const struct model *model, uint64_t top, unsigned parts)
 {
-	struct report_options options = {.top = top};
+	struct report_options options = {.top = top, .parts = parts};
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -21,6 +21,11 @@ static json_t *parse(const struct model *model, uint64_t top)
 		test_fail(__FILE__, __LINE__, "%s in line %d", error.text, error.line);
 	free(text);
 	return object;
+}
+
+static json_t *parse(const struct model *model, uint64_t top)
+{
+	return parse_parts(model, top, 0);
 }
 
 /* What lies at a path such as "gc.minor.count"; a number is an index. */
@@ -112,6 +117,27 @@ static const char *const keys[] = {
 	"stacks.complete n",
 	"stacks.unfinished.user_end i",
 	"losses.0.count i",
+	"alloc.types.0.promoted_in_vain_bytes i",
+	"alloc.types.0.ages.0.died_bytes i",
+	"gc.reasons.nursery.count i",
+	"gc.utilisation.0.window_ns i",
+	"gc.utilisation.0.minimum n",
+	"gc.nursery_bytes i",
+	"functions.0.alloc_self.low i",
+	"functions.0.alloc_total.high i",
+	"functions.0.survived n?",
+	"threads.0.alloc.high i",
+	"sites.0.functions.0 s",
+	"sites.0.type s?",
+	"sites.0.gc_ns i",
+	"sites.0.bytes.low i",
+	"sites.0.live_bytes i",
+	"timeline.step_ns i",
+	"timeline.windows.0.alloc.estimate i",
+	"timeline.windows.0.pause_ns i",
+	"warnings.0.name s",
+	"warnings.0.evidence s",
+	"warnings.0.remedy s",
 };
 
 static bool is_of_kind(const json_t *value, const char *kind)
@@ -165,6 +191,28 @@ TEST(every_promised_key_is_there)
 	synthetic_free(&app.synthetic);
 }
 
+TEST(parts_come_alone)
+{
+	struct app app;
+	struct model *model;
+	json_t *object;
+
+	synthetic_app(&app, 40, true);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	model = synthetic_model(&app.synthetic);
+	object = parse_parts(model, 0, PART_TYPES | PART_THREADS);
+	CHECK(at(object, "alloc.types.0.name") != NULL);
+	CHECK(at(object, "threads.0.tid") != NULL);
+	CHECK(at(object, "streams.gc.attached") != NULL);
+	CHECK(at(object, "command.0") != NULL);
+	CHECK(at(object, "functions") == NULL);
+	CHECK(at(object, "syscalls") == NULL);
+	CHECK(at(object, "gc") == NULL);
+	json_decref(object);
+	model_free(model);
+	synthetic_free(&app.synthetic);
+}
+
 TEST(what_is_not_known_is_null)
 {
 	struct synthetic synthetic;
@@ -206,6 +254,18 @@ TEST(figures_agree_with_the_model)
 	{
 		gc += json_number_value(at(row, "gc_self_ns"));
 		cpu += json_number_value(at(row, "cpu_self_ns"));
+	}
+	CHECK(is_near(gc, json_number_value(at(object, "gc.minor.total_ns")), 100));
+	gc = json_number_value(at(object, "gc.no_samples_ns"));
+	json_array_foreach(at(object, "sites"), i, row)
+	{
+		gc += json_number_value(at(row, "gc_ns"));
+	}
+	CHECK(is_near(gc, json_number_value(at(object, "gc.minor.total_ns")), 100));
+	gc = 0;
+	json_array_foreach(at(object, "timeline.windows"), i, row)
+	{
+		gc += json_number_value(at(row, "pause_ns"));
 	}
 	CHECK(is_near(gc, json_number_value(at(object, "gc.minor.total_ns")), 100));
 	CHECK(is_near(cpu, json_number_value(at(object, "cpu.on_cpu_ns")), 100));

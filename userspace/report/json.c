@@ -6,47 +6,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "json_parts.h"
+#include "json_values.h"
 #include "report.h"
-
-/* JSON numbers are read as doubles by many: still, print whole numbers as such. */
-static json_t *whole(double value)
-{
-	if (!(value > 0))
-		return json_integer(0);
-	return json_integer(value < 9.2e18 ? (json_int_t)llround(value) : INT64_MAX);
-}
-
-static json_t *count(uint64_t value)
-{
-	return json_integer(value <= INT64_MAX ? (json_int_t)value : INT64_MAX);
-}
-
-static json_t *text(const char *value)
-{
-	return value ? json_string(value) : json_null();
-}
-
-/* Not known where there was nothing to learn it from. */
-static json_t *whole_if(bool known, double value)
-{
-	return known ? whole(value) : json_null();
-}
-
-/* Every value is handed over; a NULL among them, from lack of memory, is told by the result. */
-static int put(json_t *object, const char *key, json_t *value)
-{
-	return json_object_set_new(object, key, value);
-}
-
-static json_t *estimate(const struct estimate *estimate, bool known)
-{
-	json_t *object = json_object();
-
-	put(object, "estimate", whole_if(known, estimate->value));
-	put(object, "low", whole_if(known, floor(estimate->low)));
-	put(object, "high", whole_if(known, ceil(estimate->high)));
-	return object;
-}
 
 static const struct model_stream *stream_of(const struct model *model, const char *name)
 {
@@ -71,23 +33,18 @@ static json_t *streams(const struct model *model)
 		const struct model_stream *stream = &model->streams[i];
 		json_t *row = json_object();
 
-		put(row, "attached", json_boolean(stream->attached));
-		put(row, "why_not", text(stream->why_not));
-		put(row, "events", count(stream->events));
-		put(row, "lost", count(stream->lost));
-		put(row, "cut", count(stream->cut));
-		put(row, "held", count(stream->held));
-		put(object, stream->name, row);
+		json_put(row, "attached", json_boolean(stream->attached));
+		json_put(row, "why_not", json_name(stream->why_not));
+		json_put(row, "events", json_count(stream->events));
+		json_put(row, "lost", json_count(stream->lost));
+		json_put(row, "cut", json_count(stream->cut));
+		json_put(row, "held", json_count(stream->held));
+		json_put(object, stream->name, row);
 	}
 	return object;
 }
 
-static json_t *share(double value)
-{
-	return value >= 0 ? json_real(value) : json_null();
-}
-
-static json_t *types(const struct model *model, size_t top)
+json_t *json_types(const struct model *model, size_t top)
 {
 	json_t *array = json_array();
 
@@ -95,16 +52,17 @@ static json_t *types(const struct model *model, size_t top)
 		const struct model_type *type = &model->types[i];
 		json_t *row = json_object();
 
-		put(row, "name", text(type->name));
-		put(row, "samples", count(type->samples));
-		put(row, "bytes", estimate(&type->bytes, true));
-		put(row, "objects", estimate(&type->objects, true));
-		put(row, "survived", share(type->survived.value));
-		put(row, "survived_low", json_real(type->survived.low));
-		put(row, "survived_high", json_real(type->survived.high));
-		put(row, "fates", count(type->fates));
-		put(row, "live_bytes", whole(type->live_bytes));
-		put(row, "gc_ns", whole(type->gc_ns));
+		json_put(row, "name", json_name(type->name));
+		json_put(row, "samples", json_count(type->samples));
+		json_put(row, "bytes", json_estimate(&type->bytes, true));
+		json_put(row, "objects", json_estimate(&type->objects, true));
+		json_put(row, "survived", json_share(type->survived.value));
+		json_put(row, "survived_low", json_real(type->survived.low));
+		json_put(row, "survived_high", json_real(type->survived.high));
+		json_put(row, "fates", json_count(type->fates));
+		json_put(row, "live_bytes", json_whole(type->live_bytes));
+		json_put(row, "gc_ns", json_whole(type->gc_ns));
+		json_put_life(row, &type->life);
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -116,15 +74,17 @@ static json_t *alloc(const struct model *model, size_t top)
 	bool known = attached(model, "alloc");
 	json_t *object = json_object();
 
-	put(object, "samples", count(alloc->samples));
-	put(object, "period", alloc->period ? count(alloc->period) : json_null());
-	put(object, "period_min", alloc->samples ? count(alloc->period_min) : json_null());
-	put(object, "period_max", alloc->samples ? count(alloc->period_max) : json_null());
-	put(object, "period_changes", count(alloc->period_changes));
-	put(object, "bytes", estimate(&alloc->bytes, known));
-	put(object, "objects", estimate(&alloc->objects, known));
-	put(object, "live_bytes", whole_if(known, alloc->live_bytes));
-	put(object, "types", types(model, top));
+	json_put(object, "samples", json_count(alloc->samples));
+	json_put(object, "period", alloc->period ? json_count(alloc->period) : json_null());
+	json_put(object, "period_min",
+		 alloc->samples ? json_count(alloc->period_min) : json_null());
+	json_put(object, "period_max",
+		 alloc->samples ? json_count(alloc->period_max) : json_null());
+	json_put(object, "period_changes", json_count(alloc->period_changes));
+	json_put(object, "bytes", json_estimate(&alloc->bytes, known));
+	json_put(object, "objects", json_estimate(&alloc->objects, known));
+	json_put(object, "live_bytes", json_whole_if(known, alloc->live_bytes));
+	json_put(object, "types", json_types(model, top));
 	return object;
 }
 
@@ -133,11 +93,11 @@ static json_t *pauses(const struct model_pauses *pauses)
 	json_t *object = json_object();
 	bool known = pauses->count > 0;
 
-	put(object, "count", count(pauses->count));
-	put(object, "total_ns", count(pauses->total_ns));
-	put(object, "p50_ns", known ? count(pauses->p50_ns) : json_null());
-	put(object, "p99_ns", known ? count(pauses->p99_ns) : json_null());
-	put(object, "max_ns", known ? count(pauses->max_ns) : json_null());
+	json_put(object, "count", json_count(pauses->count));
+	json_put(object, "total_ns", json_count(pauses->total_ns));
+	json_put(object, "p50_ns", known ? json_count(pauses->p50_ns) : json_null());
+	json_put(object, "p99_ns", known ? json_count(pauses->p99_ns) : json_null());
+	json_put(object, "max_ns", known ? json_count(pauses->max_ns) : json_null());
 	return object;
 }
 
@@ -146,19 +106,24 @@ static json_t *gc(const struct model *model)
 	const struct model_gc *gc = &model->gc;
 	json_t *object = json_object(), *major = pauses(&gc->major), *fit = json_object();
 
-	put(major, "cycles", count(gc->major.cycles));
-	put(object, "minor", pauses(&gc->minor));
-	put(object, "major", major);
-	put(object, "promoted_bytes", count(gc->promoted_bytes));
-	put(object, "heap_peak_bytes", count(gc->heap_peak_bytes));
-	put(object, "rss_peak_bytes", gc->rss_peak_bytes ? count(gc->rss_peak_bytes) : json_null());
-	put(object, "stop_ns", count(gc->stop_ns));
-	put(object, "stop_max_ns", count(gc->stop_max_ns));
-	put(object, "unpaired", count(gc->unpaired));
-	put(object, "no_samples_ns", whole(gc->no_samples_ns));
-	put(fit, "fixed_ns", json_real(gc->fixed_ns));
-	put(fit, "ns_per_promoted_byte", json_real(gc->copy_ns_per_byte));
-	put(object, "minor_cost", fit);
+	json_put(major, "cycles", json_count(gc->major.cycles));
+	json_put(object, "minor", pauses(&gc->minor));
+	json_put(object, "major", major);
+	json_put(object, "promoted_bytes", json_count(gc->promoted_bytes));
+	json_put(object, "heap_peak_bytes", json_count(gc->heap_peak_bytes));
+	json_put(object, "rss_peak_bytes",
+		 gc->rss_peak_bytes ? json_count(gc->rss_peak_bytes) : json_null());
+	json_put(object, "stop_ns", json_count(gc->stop_ns));
+	json_put(object, "stop_max_ns", json_count(gc->stop_max_ns));
+	json_put(object, "unpaired", json_count(gc->unpaired));
+	json_put(object, "no_samples_ns", json_whole(gc->no_samples_ns));
+	json_put(fit, "fixed_ns", json_real(gc->fixed_ns));
+	json_put(fit, "ns_per_promoted_byte", json_real(gc->copy_ns_per_byte));
+	json_put(object, "minor_cost", fit);
+	json_put(object, "promoted_objects", json_count(gc->promoted_objects));
+	json_put(object, "nursery_bytes", json_count(gc->nursery_bytes));
+	json_put(object, "reasons", json_reasons(gc));
+	json_put(object, "utilisation", json_utilisation(gc));
 	return object;
 }
 
@@ -168,12 +133,12 @@ static json_t *cpu(const struct model *model)
 	bool known = attached(model, "cpu") && model->run.frequency;
 	json_t *object = json_object();
 
-	put(object, "samples", count(cpu->samples));
-	put(object, "frequency_hz", count(model->run.frequency));
-	put(object, "on_cpu_ns", known ? count(cpu->on_cpu_ns) : json_null());
-	put(object, "in_gc_ns", known ? count(cpu->in_gc_ns) : json_null());
-	put(object, "user_ns", known ? count(cpu->user_ns) : json_null());
-	put(object, "kernel_ns", known ? count(cpu->kernel_ns) : json_null());
+	json_put(object, "samples", json_count(cpu->samples));
+	json_put(object, "frequency_hz", json_count(model->run.frequency));
+	json_put(object, "on_cpu_ns", known ? json_count(cpu->on_cpu_ns) : json_null());
+	json_put(object, "in_gc_ns", known ? json_count(cpu->in_gc_ns) : json_null());
+	json_put(object, "user_ns", known ? json_count(cpu->user_ns) : json_null());
+	json_put(object, "kernel_ns", known ? json_count(cpu->kernel_ns) : json_null());
 	return object;
 }
 
@@ -185,24 +150,29 @@ static json_t *functions(const struct model *model, size_t top)
 		const struct model_function *function = &model->functions[i];
 		json_t *row = json_object();
 
-		put(row, "name", text(function->name));
-		put(row, "module", text(function->module));
-		put(row, "runtime", json_string(runtime_name(function->runtime)));
-		put(row, "file", text(function->file));
-		put(row, "line", function->line ? count(function->line) : json_null());
-		put(row, "cpu_samples", count(function->cpu_samples));
-		put(row, "cpu_self_ns", whole(function->cpu_self_ns));
-		put(row, "cpu_total_ns", whole(function->cpu_total_ns));
-		put(row, "alloc_self_bytes", whole(function->alloc_self_bytes));
-		put(row, "alloc_total_bytes", whole(function->alloc_total_bytes));
-		put(row, "survived_bytes", whole(function->survived_bytes));
-		put(row, "survived_total_bytes", whole(function->survived_total_bytes));
-		put(row, "fate_known_bytes", whole(function->known_bytes));
-		put(row, "fate_known_total_bytes", whole(function->known_total_bytes));
-		put(row, "gc_ns", whole(function->gc_ns));
-		put(row, "gc_self_ns", whole(function->gc_self_ns));
-		put(row, "syscall_ns", whole(function->syscall_ns));
-		put(row, "syscall_self_ns", whole(function->syscall_self_ns));
+		json_put(row, "name", json_name(function->name));
+		json_put(row, "module", json_name(function->module));
+		json_put(row, "runtime", json_string(runtime_name(function->runtime)));
+		json_put(row, "file", json_name(function->file));
+		json_put(row, "line", function->line ? json_count(function->line) : json_null());
+		json_put(row, "cpu_samples", json_count(function->cpu_samples));
+		json_put(row, "cpu_self_ns", json_whole(function->cpu_self_ns));
+		json_put(row, "cpu_total_ns", json_whole(function->cpu_total_ns));
+		json_put(row, "alloc_self_bytes", json_whole(function->alloc_self_bytes));
+		json_put(row, "alloc_self", json_estimate(&function->alloc_self, true));
+		json_put(row, "alloc_total_bytes", json_whole(function->alloc_total_bytes));
+		json_put(row, "alloc_total", json_estimate(&function->alloc_total, true));
+		json_put(row, "survived", json_share(function->survived.value));
+		json_put(row, "survived_low", json_real(function->survived.low));
+		json_put(row, "survived_high", json_real(function->survived.high));
+		json_put(row, "survived_bytes", json_whole(function->survived_bytes));
+		json_put(row, "survived_total_bytes", json_whole(function->survived_total_bytes));
+		json_put(row, "fate_known_bytes", json_whole(function->known_bytes));
+		json_put(row, "fate_known_total_bytes", json_whole(function->known_total_bytes));
+		json_put(row, "gc_ns", json_whole(function->gc_ns));
+		json_put(row, "gc_self_ns", json_whole(function->gc_self_ns));
+		json_put(row, "syscall_ns", json_whole(function->syscall_ns));
+		json_put(row, "syscall_self_ns", json_whole(function->syscall_self_ns));
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -216,16 +186,16 @@ static json_t *syscalls(const struct model *model, size_t top)
 		const struct model_syscall *call = &model->syscalls[i];
 		json_t *row = json_object();
 
-		put(row, "name", text(call->name));
-		put(row, "number", count(call->number));
-		put(row, "count", count(call->count));
-		put(row, "errors", count(call->errors));
-		put(row, "total_ns", count(call->total_ns));
-		put(row, "p50_ns", count(call->p50_ns));
-		put(row, "p99_ns", count(call->p99_ns));
-		put(row, "max_ns", count(call->max_ns));
-		put(row, "in_gc_count", count(call->in_gc_count));
-		put(row, "in_gc_ns", count(call->in_gc_ns));
+		json_put(row, "name", json_name(call->name));
+		json_put(row, "number", json_count(call->number));
+		json_put(row, "count", json_count(call->count));
+		json_put(row, "errors", json_count(call->errors));
+		json_put(row, "total_ns", json_count(call->total_ns));
+		json_put(row, "p50_ns", json_count(call->p50_ns));
+		json_put(row, "p99_ns", json_count(call->p99_ns));
+		json_put(row, "max_ns", json_count(call->max_ns));
+		json_put(row, "in_gc_count", json_count(call->in_gc_count));
+		json_put(row, "in_gc_ns", json_count(call->in_gc_ns));
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -241,15 +211,16 @@ static json_t *threads(const struct model *model, size_t top)
 						  : 0;
 		json_t *row = json_object();
 
-		put(row, "tid", count(thread->tid));
-		put(row, "pid", count(thread->pid));
-		put(row, "name", text(thread->name));
-		put(row, "cpu_ns", whole(thread->cpu_ns));
-		put(row, "gc_cpu_ns", whole((double)thread->gc_samples * tick));
-		put(row, "alloc_bytes", whole(thread->alloc_bytes));
-		put(row, "samples", count(thread->cpu_samples + thread->alloc_samples));
-		put(row, "cpu_samples", count(thread->cpu_samples));
-		put(row, "alloc_samples", count(thread->alloc_samples));
+		json_put(row, "tid", json_count(thread->tid));
+		json_put(row, "pid", json_count(thread->pid));
+		json_put(row, "name", json_name(thread->name));
+		json_put(row, "cpu_ns", json_whole(thread->cpu_ns));
+		json_put(row, "gc_cpu_ns", json_whole((double)thread->gc_samples * tick));
+		json_put(row, "alloc_bytes", json_whole(thread->alloc_bytes));
+		json_put(row, "alloc", json_estimate(&thread->alloc, true));
+		json_put(row, "samples", json_count(thread->cpu_samples + thread->alloc_samples));
+		json_put(row, "cpu_samples", json_count(thread->cpu_samples));
+		json_put(row, "alloc_samples", json_count(thread->alloc_samples));
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -261,12 +232,12 @@ static json_t *stacks(const struct model *model)
 	json_t *object = json_object(), *unfinished = json_object();
 	double part = stacks->samples ? (double)stacks->complete / (double)stacks->samples : -1;
 
-	put(object, "samples", count(stacks->samples));
-	put(object, "complete", share(part));
+	json_put(object, "samples", json_count(stacks->samples));
+	json_put(object, "complete", json_share(part));
 	for (int i = 0; i < STACK_REASONS; i++)
 		if (stacks->reasons[i])
-			put(unfinished, stack_reason_name(i), count(stacks->reasons[i]));
-	put(object, "unfinished", unfinished);
+			json_put(unfinished, stack_reason_name(i), json_count(stacks->reasons[i]));
+	json_put(object, "unfinished", unfinished);
 	return object;
 }
 
@@ -279,11 +250,11 @@ static json_t *losses(const struct model *model)
 		const struct model_loss *loss = &model->losses[i];
 		json_t *row = json_object();
 
-		put(row, "name", text(loss->name));
-		put(row, "stream", text(loss->stream));
-		put(row, "severity", json_string(severities[loss->severity & 3]));
-		put(row, "count", count(loss->count));
-		put(row, "text", text(loss->text));
+		json_put(row, "name", json_name(loss->name));
+		json_put(row, "stream", json_name(loss->stream));
+		json_put(row, "severity", json_string(severities[loss->severity & 3]));
+		json_put(row, "count", json_count(loss->count));
+		json_put(row, "text", json_name(loss->text));
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -313,21 +284,68 @@ static void put_run(json_t *object, const struct model *model)
 	json_t *command = json_array();
 
 	for (size_t i = 0; i < run->n_command; i++)
-		json_array_append_new(command, text(run->command[i]));
-	put(object, "file", text(model->file));
-	put(object, "state", json_string(states[model->state]));
-	put(object, "command", command);
-	put(object, "clock", json_string("CLOCK_MONOTONIC"));
-	put(object, "start_ns", count(run->start));
-	put(object, "start_realtime_ns", run->realtime ? count(run->realtime) : json_null());
-	put(object, "duration_ns", count(run->duration));
-	put(object, "exit_status", exit_status(run));
-	put(object, "end_reason", text(run->end_reason < 5 ? ends[run->end_reason] : NULL));
-	put(object, "tool", text(run->tool));
-	put(object, "host", text(run->host));
-	put(object, "kernel", text(run->kernel));
-	put(object, "machine", text(run->machine));
+		json_array_append_new(command, json_name(run->command[i]));
+	json_put(object, "file", json_name(model->file));
+	json_put(object, "state", json_string(states[model->state]));
+	json_put(object, "command", command);
+	json_put(object, "clock", json_string("CLOCK_MONOTONIC"));
+	json_put(object, "start_ns", json_count(run->start));
+	json_put(object, "start_realtime_ns",
+		 run->realtime ? json_count(run->realtime) : json_null());
+	json_put(object, "duration_ns", json_count(run->duration));
+	json_put(object, "exit_status", exit_status(run));
+	json_put(object, "end_reason",
+		 json_name(run->end_reason < 5 ? ends[run->end_reason] : NULL));
+	json_put(object, "tool", json_name(run->tool));
+	json_put(object, "host", json_name(run->host));
+	json_put(object, "kernel", json_name(run->kernel));
+	json_put(object, "machine", json_name(run->machine));
 }
+
+typedef json_t *make_part(const struct model *model, size_t top);
+
+static json_t *gc_part(const struct model *model, size_t top)
+{
+	(void)top;
+	return gc(model);
+}
+
+static json_t *cpu_part(const struct model *model, size_t top)
+{
+	(void)top;
+	return cpu(model);
+}
+
+static json_t *stacks_part(const struct model *model, size_t top)
+{
+	(void)top;
+	return stacks(model);
+}
+
+static json_t *losses_part(const struct model *model, size_t top)
+{
+	(void)top;
+	return losses(model);
+}
+
+/* Keys in their order. `part`: told also where only that is asked for; 0: with all only. */
+static const struct {
+	const char *key;
+	unsigned part;
+	make_part *make;
+} keys[] = {
+	{"alloc", PART_TYPES | PART_LIVE, alloc},
+	{"gc", PART_GC, gc_part},
+	{"cpu", 0, cpu_part},
+	{"functions", PART_FUNCTIONS, functions},
+	{"sites", PART_SITES | PART_LIVE, json_sites},
+	{"syscalls", PART_SYSCALLS, syscalls},
+	{"threads", PART_THREADS, threads},
+	{"timeline", PART_TIMELINE, json_timeline},
+	{"warnings", 0, json_warnings},
+	{"stacks", 0, stacks_part},
+	{"losses", 0, losses_part},
+};
 
 int report_json(const struct model *model, const struct report_options *options, FILE *out)
 {
@@ -338,16 +356,11 @@ int report_json(const struct model *model, const struct report_options *options,
 	if (!object)
 		return -ENOMEM;
 	put_run(object, model);
-	error |= put(object, "streams", streams(model));
-	error |= put(object, "alloc", alloc(model, top));
-	error |= put(object, "gc", gc(model));
-	error |= put(object, "cpu", cpu(model));
-	error |= put(object, "functions", functions(model, top));
-	error |= put(object, "syscalls", syscalls(model, top));
-	error |= put(object, "threads", threads(model, top));
-	error |= put(object, "stacks", stacks(model));
-	error |= put(object, "losses", losses(model));
-	error |= put(object, "refused_records", count(model->refused));
+	error |= json_put(object, "streams", streams(model));
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!options->parts || keys[i].part & options->parts)
+			error |= json_put(object, keys[i].key, keys[i].make(model, top));
+	error |= json_put(object, "refused_records", json_count(model->refused));
 	if (!error)
 		json_dumpf(object, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	json_decref(object);

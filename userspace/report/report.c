@@ -15,46 +15,96 @@ const struct model_stream *section_stream(const struct section *section, const c
 	return NULL;
 }
 
-bool section_recorded(const struct section *section, const char *name, const char *what)
+bool section_recorded(const struct section *section, const char *name, const char *title)
 {
 	const struct model_stream *stream = section_stream(section, name);
 
 	if (!stream || stream->attached)
 		return true;
-	page_paragraph(section->page, STYLE_WARNING, 2, "%s not recorded: %s.", what,
+	if (!section->parts)
+		return false;
+	page_heading(section->page, title);
+	page_paragraph(section->page, STYLE_WARNING, 2, "not recorded: %s",
 		       stream->why_not ? stream->why_not : "the profile does not say why");
 	return false;
 }
 
-void section_title(const struct section *section, const char *what, size_t rows, const char *order)
+void section_title(const struct section *section, enum report_table table, const char *what,
+		   size_t rows, const char *order)
 {
 	char title[160];
 
+	order = report_order_title(section->sort, table, order);
 	if (rows > section->top)
 		snprintf(title, sizeof(title), "%s (%" PRIu64 " of %zu, %s)", what, section->top,
 			 rows, order);
+	else if (section->sort)
+		snprintf(title, sizeof(title), "%s (%s)", what, order);
 	else
 		snprintf(title, sizeof(title), "%s", what);
 	page_heading(section->page, title);
 }
 
+size_t section_rows(const struct section *section, size_t rows)
+{
+	return rows < section->top ? rows : (size_t)section->top;
+}
+
+int section_table(const struct section *section, struct table *table)
+{
+	int error = table_print(table, section->page);
+
+	table_free(table);
+	return error;
+}
+
+/* The order of the report. `part` 0: always there; else with the usual report or if asked for. */
+static const struct {
+	unsigned part;
+	bool usual;
+	int (*print)(const struct section *section);
+} parts[] = {
+	{0, true, section_head},
+	{0, true, section_summary},
+	{PART_TIMELINE, true, section_timeline},
+	{0, true, section_advice},
+	{PART_FUNCTIONS, true, section_functions},
+	{PART_GC, true, section_collections},
+	{PART_SITES, true, section_sites},
+	{PART_TYPES, true, section_types},
+	{PART_LIVE, false, section_live},
+	{PART_SYSCALLS, true, section_syscalls},
+	{PART_THREADS, true, section_threads},
+	{0, true, section_losses},
+};
+
+static bool is_wanted(size_t i, unsigned wanted)
+{
+	/* A part alone still begins with what was recorded. */
+	if (wanted)
+		return parts[i].part & wanted || parts[i].print == section_head;
+	return parts[i].usual;
+}
+
 int report_text(const struct model *model, const struct report_options *options, FILE *out)
 {
-	static int (*const parts[])(const struct section *) = {
-		section_head,  section_summary,  section_functions, section_collections,
-		section_types, section_syscalls, section_threads,   section_losses,
-	};
 	struct page page = {out, options->width, options->colour};
-	struct section section = {model, &page, options->top, options->verbose};
+	struct section section = {
+		.model = model,
+		.page = &page,
+		.top = options->top ? options->top : TOP_DEFAULT,
+		.verbose = options->verbose,
+		.parts = options->parts,
+		.sort = options->sort,
+	};
 	int error = 0;
 
 	if (page.width < REPORT_WIDTH_MIN)
 		page.width = REPORT_WIDTH_MIN;
 	if (page.width > REPORT_WIDTH_MAX)
 		page.width = REPORT_WIDTH_MAX;
-	if (!section.top)
-		section.top = TOP_DEFAULT;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !error; i++)
-		error = parts[i](&section);
+		if (is_wanted(i, options->parts))
+			error = parts[i].print(&section);
 	return error;
 }

@@ -9,11 +9,25 @@
 
 #include "../model/model.h"
 
+/* Parts that can be asked for alone. */
+enum report_part {
+	PART_FUNCTIONS = 1 << 0,
+	PART_GC = 1 << 1,
+	PART_SITES = 1 << 2,
+	PART_TYPES = 1 << 3,
+	PART_SYSCALLS = 1 << 4,
+	PART_THREADS = 1 << 5,
+	PART_LIVE = 1 << 6,
+	PART_TIMELINE = 1 << 7,
+};
+
 struct report_options {
-	int width;    /* columns; no line is longer */
-	bool colour;  /* escape sequences for a terminal */
-	bool verbose; /* with how the figures came about */
-	uint64_t top; /* rows of a table at most; 0: the usual number in text, all in JSON */
+	int width;        /* columns; no line is longer */
+	bool colour;      /* escape sequences for a terminal */
+	bool verbose;     /* with how the figures came about */
+	uint64_t top;     /* rows of a table at most; 0: the usual number in text, all in JSON */
+	unsigned parts;   /* of enum report_part; 0: the usual report, all of it in JSON */
+	const char *sort; /* as given to report_sort(), for titles; NULL: the usual order */
 };
 
 #define REPORT_WIDTH_MIN 60
@@ -22,5 +36,13 @@ struct report_options {
 /* Writes all of it; errors of `out` stick to it (ferror). 0 or -ENOMEM. */
 int report_text(const struct model *model, const struct report_options *options, FILE *out);
 int report_json(const struct model *model, const struct report_options *options, FILE *out);
+
+/* Sorts the tables that know this order; the others stay. 0, -EINVAL (no such order), -ENOMEM. */
+int report_sort(struct model *model, const char *name);
+bool report_order_exists(const char *name);
+const char *report_orders(void); /* all of them, as a list in words */
+
+enum report_table { TABLE_FUNCTIONS, TABLE_TYPES, TABLE_SITES, TABLE_SYSCALLS, TABLE_THREADS };
+const char *report_order_title(const char *name, enum report_table table, const char *usual);
 
 #endif

@@ -11,46 +11,6 @@
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 
-static void cell_time(struct table *table, double ns)
-{
-	table_cell(table, ns > 0 ? unit_time(ns).text : NULL);
-}
-
-static void cell_bytes(struct table *table, double bytes)
-{
-	table_cell(table, bytes >= 0.5 ? unit_bytes(bytes).text : NULL);
-}
-
-static void cell_count(struct table *table, uint64_t count)
-{
-	table_cell(table, count ? unit_count(count).text : NULL);
-}
-
-static void cell_share(struct table *table, double part, double whole)
-{
-	table_cell(table, part > 0 && whole > 0 ? unit_percent(part / whole).text : NULL);
-}
-
-/* A share that may rightly be 0. */
-static void cell_survived(struct table *table, double survived, double known)
-{
-	table_cell(table, known > 0 ? unit_percent(survived / known).text : NULL);
-}
-
-/* Prints and frees. */
-static int finish_table(const struct section *section, struct table *table)
-{
-	int error = table_print(table, section->page);
-
-	table_free(table);
-	return error;
-}
-
-static size_t smaller(size_t rows, uint64_t top)
-{
-	return rows < top ? rows : (size_t)top;
-}
-
 static void function_row(const struct section *section, struct table *table,
 			 const struct model_function *row)
 {
@@ -65,10 +25,7 @@ static void function_row(const struct section *section, struct table *table,
 	cell_bytes(table, row->alloc_self_bytes);
 	cell_bytes(table, row->alloc_total_bytes);
 	cell_bytes(table, wall > 0 ? row->alloc_self_bytes / wall : 0);
-	if (row->alloc_self_bytes > 0)
-		cell_survived(table, row->survived_bytes, row->known_bytes);
-	else
-		cell_survived(table, row->survived_total_bytes, row->known_total_bytes);
+	cell_survived(table, &row->survived);
 	cell_time(table, row->gc_self_ns);
 	cell_time(table, row->gc_ns);
 	cell_time(table, row->syscall_ns);
@@ -96,7 +53,7 @@ int section_functions(const struct section *section)
 	const struct model *model = section->model;
 	struct table *table;
 
-	section_title(section, "Functions", model->n_functions,
+	section_title(section, TABLE_FUNCTIONS, "Functions", model->n_functions,
 		      "most CPU, allocation and collection time first");
 	if (!model->n_functions) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
@@ -105,17 +62,21 @@ int section_functions(const struct section *section)
 	table = table_create(columns, N_COLUMNS(columns));
 	if (!table)
 		return -ENOMEM;
-	for (size_t i = 0; i < smaller(model->n_functions, section->top); i++)
+	for (size_t i = 0; i < section_rows(section, model->n_functions); i++)
 		function_row(section, table, &model->functions[i]);
-	if (finish_table(section, table) < 0)
+	if (section_table(section, table) < 0)
 		return -ENOMEM;
 	page_paragraph(
 		section->page, STYLE_DIM, 2,
-		"self: by the function alone; total: with what it calls. surv: share of the "
-		"bytes that survived their first collection. GC caused: collection time charged "
-		"to what was allocated. system calls: those that carry a stack (the long ones), "
-		"with "
-		"what it calls.");
+		"self: by the function alone; total: with what it calls.%s%s",
+		model->alloc.samples
+			? " surv: share of the bytes that survived their first collection. GC "
+			  "caused: collection time charged to what was allocated."
+			: "",
+		model->syscall_stack_ns
+			? " system calls: those that carry a stack (the long ones), with what it "
+			  "calls."
+			: "");
 	return 0;
 }
 
@@ -131,6 +92,57 @@ static void pause_row(const struct section *section, struct table *table, const 
 	cell_time(table, (double)pauses->p50_ns);
 	cell_time(table, (double)pauses->p99_ns);
 	cell_time(table, (double)pauses->max_ns);
+}
+
+/* Why collections began, most time first as far as one can see: there are few. */
+static void describe_reasons(const struct section *section)
+{
+	static const char *const names[GC_REASONS] = {
+		"for an unknown reason",
+		"because the nursery was full",
+		"because of large objects",
+		"because the old generation had grown",
+		"because the program asked",
+		"because of a limit or memory outside the heap",
+		"because a heap or a thread was closed",
+	};
+	const struct model_gc *gc = &section->model->gc;
+	char text[480] = "";
+	size_t used = 0;
+
+	for (size_t i = 1; i <= GC_REASONS; i++) {
+		size_t reason = i % GC_REASONS;
+
+		if (gc->reasons[reason].count && used < sizeof(text))
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, "%s%s %s", used ? ", " : "",
+				unit_count(gc->reasons[reason].count).text, names[reason]);
+	}
+	if (used)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", text);
+}
+
+/* At 10 ms, 100 ms ...: where it says something. */
+static void describe_utilisation(const struct section *section)
+{
+	const struct model_gc *gc = &section->model->gc;
+	char text[240] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < gc->n_utilisation; i += 3) {
+		const struct model_utilisation *row = &gc->utilisation[i];
+
+		if (used < sizeof(text))
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, "%s%s of any %g %s",
+				used ? ", " : "", unit_percent(row->minimum).text,
+				row->window_ns < 1000000000 ? (double)row->window_ns / 1e6
+							    : (double)row->window_ns / 1e9,
+				row->window_ns < 1000000000 ? "ms" : "s");
+	}
+	if (used)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "at worst, pauses left the program %s", text);
 }
 
 static void describe_heap(const struct section *section)
@@ -178,9 +190,9 @@ int section_collections(const struct section *section)
 	const struct model_gc *gc = &section->model->gc;
 	struct table *table;
 
-	page_heading(section->page, "Collections");
-	if (!section_recorded(section, "gc", "Collections were"))
+	if (!section_recorded(section, "gc", "Collections"))
 		return 0;
+	page_heading(section->page, "Collections");
 	if (!gc->minor.count && !gc->major.count) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
 		return 0;
@@ -192,71 +204,11 @@ int section_collections(const struct section *section)
 		pause_row(section, table, "minor", &gc->minor);
 	if (gc->major.count)
 		pause_row(section, table, "major", &gc->major);
-	if (finish_table(section, table) < 0)
+	if (section_table(section, table) < 0)
 		return -ENOMEM;
+	describe_reasons(section);
+	describe_utilisation(section);
 	describe_heap(section);
-	return 0;
-}
-
-/* The farther end of the interval, relative to the estimate. */
-static void cell_margin(struct table *table, const struct estimate *estimate)
-{
-	double reach = fmax(estimate->high - estimate->value, estimate->value - estimate->low);
-
-	table_cell(table, estimate->value > 0 ? unit_margin(reach / estimate->value).text : NULL);
-}
-
-static void type_row(struct table *table, const struct model_type *row)
-{
-	const struct estimate *survived = &row->survived;
-	bool known = survived->value >= 0;
-
-	cell_bytes(table, row->bytes.value);
-	cell_margin(table, &row->bytes);
-	table_cell(table, unit_rough(row->objects.value).text);
-	cell_margin(table, &row->objects);
-	table_cell(table, known ? unit_percent(survived->value).text : NULL);
-	table_cell(table, known ? unit_points(fmax(survived->high - survived->value,
-						   survived->value - survived->low))
-					  .text
-				: NULL);
-	cell_bytes(table, row->live_bytes);
-	cell_time(table, row->gc_ns);
-	cell_count(table, row->samples);
-	table_cell(table, row->name);
-}
-
-int section_types(const struct section *section)
-{
-	static const struct column columns[] = {
-		{NULL, "allocated", false, 0, 0}, {NULL, "", false, 0, 0},
-		{NULL, "objects", false, 0, 0},   {NULL, "", false, 3, 0},
-		{NULL, "survived", false, 0, 0},  {NULL, "", false, 0, 0},
-		{NULL, "live", false, 2, 0},      {NULL, "GC caused", false, 1, 0},
-		{NULL, "samples", false, 4, 0},   {NULL, "type", true, 0, 16},
-	};
-	const struct model *model = section->model;
-	struct table *table;
-
-	section_title(section, "Types", model->n_types, "most bytes first");
-	if (!section_recorded(section, "alloc", "Allocations were"))
-		return 0;
-	if (!model->n_types) {
-		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
-		return 0;
-	}
-	table = table_create(columns, N_COLUMNS(columns));
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < smaller(model->n_types, section->top); i++)
-		type_row(table, &model->types[i]);
-	if (finish_table(section, table) < 0)
-		return -ENOMEM;
-	page_paragraph(
-		section->page, STYLE_DIM, 2,
-		"estimated from samples; \u00b1 with 95 %% confidence. survived: share of "
-		"the objects, \u00b1 in percentage points. live: old and not known dead at the "
-		"end.");
 	return 0;
 }
 
@@ -272,9 +224,10 @@ int section_syscalls(const struct section *section)
 	const struct model *model = section->model;
 	struct table *table;
 
-	section_title(section, "System calls", model->n_syscalls, "longest in total first");
-	if (!section_recorded(section, "syscall", "System calls were"))
+	if (!section_recorded(section, "syscall", "System calls"))
 		return 0;
+	section_title(section, TABLE_SYSCALLS, "System calls", model->n_syscalls,
+		      "longest in total first");
 	if (!model->n_syscalls) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
 		return 0;
@@ -282,7 +235,7 @@ int section_syscalls(const struct section *section)
 	table = table_create(columns, N_COLUMNS(columns));
 	if (!table)
 		return -ENOMEM;
-	for (size_t i = 0; i < smaller(model->n_syscalls, section->top); i++) {
+	for (size_t i = 0; i < section_rows(section, model->n_syscalls); i++) {
 		const struct model_syscall *row = &model->syscalls[i];
 
 		cell_count(table, row->count);
@@ -295,7 +248,7 @@ int section_syscalls(const struct section *section)
 		cell_time(table, (double)row->in_gc_ns);
 		table_cell(table, row->name);
 	}
-	return finish_table(section, table);
+	return section_table(section, table);
 }
 
 int section_threads(const struct section *section)
@@ -310,11 +263,11 @@ int section_threads(const struct section *section)
 	struct table *table;
 	char number[24];
 
-	section_title(section, "Threads", model->n_threads, "most CPU time first");
+	section_title(section, TABLE_THREADS, "Threads", model->n_threads, "most CPU time first");
 	table = table_create(columns, N_COLUMNS(columns));
 	if (!table)
 		return -ENOMEM;
-	for (size_t i = 0; i < smaller(model->n_threads, section->top); i++) {
+	for (size_t i = 0; i < section_rows(section, model->n_threads); i++) {
 		const struct model_thread *row = &model->threads[i];
 		double tick = row->cpu_samples ? row->cpu_ns / (double)row->cpu_samples : 0;
 
@@ -329,5 +282,5 @@ int section_threads(const struct section *section)
 		cell_count(table, row->alloc_samples);
 		table_cell(table, row->name ? row->name : "?");
 	}
-	return finish_table(section, table);
+	return section_table(section, table);
 }

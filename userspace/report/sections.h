@@ -11,14 +11,20 @@ struct section {
 	const struct page *page;
 	uint64_t top; /* rows of a table at most */
 	bool verbose;
+	unsigned parts;   /* asked for alone; 0: the usual ones */
+	const char *sort; /* NULL: the usual order */
 };
 
 /* Each prints one part; 0 or -ENOMEM. */
 int section_head(const struct section *section);
 int section_summary(const struct section *section);
+int section_advice(const struct section *section);
+int section_timeline(const struct section *section);
 int section_functions(const struct section *section);
 int section_collections(const struct section *section);
+int section_sites(const struct section *section);
 int section_types(const struct section *section);
+int section_live(const struct section *section);
 int section_syscalls(const struct section *section);
 int section_threads(const struct section *section);
 int section_losses(const struct section *section);
@@ -26,10 +32,28 @@ int section_losses(const struct section *section);
 /* The state of a stream, NULL if there is no such stream. */
 const struct model_stream *section_stream(const struct section *section, const char *name);
 
-/* True if the stream was recorded; if not, prints a line that says why not. */
-bool section_recorded(const struct section *section, const char *name, const char *what);
+/*
+ * True if the stream was recorded. If not, and the part was asked for alone, prints a
+ * heading and why not: else the top of the report has said so.
+ */
+bool section_recorded(const struct section *section, const char *name, const char *title);
 
 /* "Types (20 of 123, most bytes first)". */
-void section_title(const struct section *section, const char *what, size_t rows, const char *order);
+void section_title(const struct section *section, enum report_table table, const char *what,
+		   size_t rows, const char *order);
+
+/* Cells of tables: "-" where there is nothing. */
+void cell_time(struct table *table, double ns);
+void cell_bytes(struct table *table, double bytes);
+void cell_count(struct table *table, uint64_t count);
+void cell_share(struct table *table, double part, double whole);
+void cell_margin(struct table *table, const struct estimate *estimate);
+void cell_survived(struct table *table, const struct estimate *share);
+void cell_age(struct table *table, const struct life *life);
+
+/* Prints and frees. 0 or -ENOMEM. */
+int section_table(const struct section *section, struct table *table);
+
+size_t section_rows(const struct section *section, size_t rows);
 
 #endif

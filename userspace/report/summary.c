@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "bars.h"
 #include "sections.h"
 #include "units.h"
 
@@ -103,14 +104,36 @@ static void print_sampling(const struct section *section)
 		alloc->period_max > alloc->period ? " to bound the cost" : " on average");
 }
 
+static bool is_missing(const struct model_stream *stream)
+{
+	return !stream->attached && stream->why_not;
+}
+
+/* Streams that are missing for the same reason stand together. */
 static void print_missing_streams(const struct section *section)
 {
-	for (size_t i = 0; i < section->model->n_streams; i++) {
-		const struct model_stream *stream = &section->model->streams[i];
+	const struct model_stream *streams = section->model->streams;
+	size_t count = section->model->n_streams;
 
-		if (!stream->attached && stream->why_not)
+	for (size_t i = 0; i < count; i++) {
+		char names[128] = "";
+		size_t used = 0;
+		bool told = false;
+
+		if (!is_missing(&streams[i]))
+			continue;
+		for (size_t j = 0; j < count; j++) {
+			if (!is_missing(&streams[j]) ||
+			    strcmp(streams[j].why_not, streams[i].why_not) != 0)
+				continue;
+			told |= j < i;
+			if (used < sizeof(names))
+				used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+							 used ? ", " : "", streams[j].name);
+		}
+		if (!told)
 			page_paragraph(section->page, STYLE_PLAIN, 2, "not recorded: %s (%s)",
-				       stream->name, stream->why_not);
+				       names, streams[i].why_not);
 	}
 }
 
@@ -214,6 +237,34 @@ static void tell_syscalls(const struct section *section, FILE *out)
 	fprintf(out, ".");
 }
 
+enum { BAR_LABEL = 36, BAR_FIGURES = 20, BAR_MAX = 50 };
+
+static void print_bar(const struct section *section, const char *label, double ns, double whole)
+{
+	int room = section->page->width - 2 - BAR_LABEL - BAR_FIGURES;
+	char bar[BAR_SIZE(BAR_MAX)];
+
+	if (ns < 1 || whole <= 0)
+		return;
+	bar_draw(ns / whole, room < BAR_MAX ? room : BAR_MAX, bar);
+	fprintf(section->page->out, "  %-*s%8s  %6s  %s\n", BAR_LABEL, label, unit_time(ns).text,
+		unit_percent(ns / whole).text, bar);
+}
+
+/* Of the CPU time, or of the wall time where that is longer (one thread that waits at times). */
+static void print_bars(const struct section *section)
+{
+	const struct model *model = section->model;
+	double wall = (double)model->run.duration, cpu = (double)model->cpu.on_cpu_ns;
+	double gc = (double)model->cpu.in_gc_ns, whole = fmax(wall, cpu);
+
+	if (!is_recorded(section, "cpu") || cpu <= 0)
+		return;
+	print_bar(section, "program, on the CPU", cpu - gc, whole);
+	print_bar(section, "collector, on the CPU", gc, whole);
+	print_bar(section, "neither: waiting, or kept waiting", wall - cpu, whole);
+}
+
 int section_summary(const struct section *section)
 {
 	char *text = NULL;
@@ -231,6 +282,7 @@ int section_summary(const struct section *section)
 		return -ENOMEM;
 	}
 	page_heading(section->page, "Where the time went");
+	print_bars(section);
 	page_paragraph(section->page, STYLE_PLAIN, 2, "%s", text);
 	free(text);
 	return 0;

@@ -66,6 +66,15 @@ static int smaller(int a, int b)
 	return a < b ? a : b;
 }
 
+/* A column in which no row has anything to say: a stream that was not recorded, say. */
+static bool is_blank(const struct table *table, size_t column)
+{
+	for (size_t i = column; i < table->n_cells; i += table->n_columns)
+		if (strcmp(table->cells[i], "-") != 0)
+			return false;
+	return table->n_cells > 0;
+}
+
 /* What a column would take if there were room. */
 static int natural_width(const struct table *table, size_t column)
 {
@@ -91,6 +100,8 @@ static void lay_out(const struct table *table, int width, struct layout *layout)
 
 	for (size_t i = 0; i < table->n_columns; i++) {
 		natural[i] = natural_width(table, i);
+		if (is_blank(table, i))
+			continue;
 		layout->widths[i] = least_width(table, natural, i);
 		room -= layout->widths[i] + GAP;
 	}

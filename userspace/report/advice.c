@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* advice.c: what stands out in a profile, with the figures that say so and what to do. */
+/*
+ * Each rule looks at the model and, if it finds something, writes its evidence and
+ * a remedy. The limits are about what is worth somebody's time: a twentieth of the
+ * wall time, a third of the promoted bytes. A rule stays silent where its figures
+ * come from a handful of samples.
+ */
+#include "advice.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../gc/probe_args.h"
+#include "units.h"
+
+struct words {
+	FILE *evidence, *remedy;
+};
+
+static double wall_of(const struct model *model)
+{
+	return (double)model->run.duration;
+}
+
+static double pauses_of(const struct model *model)
+{
+	return (double)model->gc.minor.total_ns + (double)model->gc.major.total_ns;
+}
+
+void site_text(const struct model_site *site, char *out, size_t size)
+{
+	size_t used = 0;
+
+	*out = 0;
+	for (int i = 0; i < SITE_FUNCTIONS && site->functions[i] && used + 1 < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " < " : "",
+					 site->functions[i]);
+}
+
+/* Names of sites are cut: a sentence must stay readable. */
+static void write_site(FILE *out, const struct model_site *site)
+{
+	fprintf(out, "%.60s", site->functions[0]);
+	if (site->functions[1])
+		fprintf(out, " (called by %.60s)", site->functions[1]);
+}
+
+static bool find_lost(const struct model *model, struct words *words)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < model->n_streams; i++)
+		lost += model->streams[i].lost;
+	if (!lost)
+		return false;
+	fprintf(words->evidence, "%s events were lost (", unit_count(lost).text);
+	for (size_t i = 0, named = 0; i < model->n_streams; i++)
+		if (model->streams[i].lost)
+			fprintf(words->evidence, "%s%s %s", named++ ? ", " : "",
+				model->streams[i].name, unit_count(model->streams[i].lost).text);
+	fprintf(words->evidence, "): figures from these streams are too small.");
+	fprintf(words->remedy, "Record with fewer events: a lower -F, a larger -R, a lower "
+			       "--syscall-rate, or with less else on the machine.");
+	return true;
+}
+
+static bool find_unfinished_stacks(const struct model *model, struct words *words)
+{
+	const struct model_stacks *stacks = &model->stacks;
+	uint64_t cut = stacks->samples - stacks->complete;
+
+	if (stacks->samples < 100 || (double)cut < 0.05 * (double)stacks->samples)
+		return false;
+	fprintf(words->evidence, "%s of %s stacks end early: totals of callers are too small.",
+		unit_percent((double)cut / (double)stacks->samples).text,
+		unit_count(stacks->samples).text);
+	fprintf(words->remedy,
+		"The reasons stand under Losses; code without frame information or frame pointers "
+		"is the usual one.");
+	return true;
+}
+
+static bool find_few_samples(const struct model *model, struct words *words)
+{
+	const struct model_alloc *alloc = &model->alloc;
+
+	if (!alloc->samples || alloc->samples >= 100 || alloc->bytes.value <= 0)
+		return false;
+	fprintf(words->evidence,
+		"Only %" PRIu64
+		" allocations were sampled: the total may be anywhere from %s to %s, "
+		"and single types and sites are less certain still.",
+		alloc->samples, unit_bytes(alloc->bytes.low).text,
+		unit_bytes(alloc->bytes.high).text);
+	fprintf(words->remedy, "Record for longer, or with more samples: -R %" PRIu64 "K.",
+		alloc->period >= 16 * 1024 ? alloc->period / 16 / 1024 : 1);
+	return true;
+}
+
+/* The site with most bytes promoted in vain. */
+static const struct model_site *worst_site(const struct model *model)
+{
+	const struct model_site *worst = NULL;
+
+	for (size_t i = 0; i < model->n_sites; i++)
+		if (!worst || model->sites[i].life.vain_bytes > worst->life.vain_bytes)
+			worst = &model->sites[i];
+	return worst;
+}
+
+static bool find_premature_promotion(const struct model *model, struct words *words)
+{
+	const struct model_site *site = worst_site(model);
+	double promoted = 0, vain = 0;
+
+	for (size_t i = 0; i < model->n_types; i++) {
+		promoted += model->types[i].life.promoted_bytes;
+		vain += model->types[i].life.vain_bytes;
+	}
+	/* Some 20 samples at least, and a part of the run that counts. */
+	if (!site || vain < 20 * (double)model->alloc.period || vain < promoted / 3)
+		return false;
+	fprintf(words->evidence,
+		"%s of the %s that were promoted were dead by the next major collection; %s of "
+		"that "
+		"come from ",
+		unit_percent(vain / promoted).text, unit_bytes(promoted).text,
+		unit_percent(site->life.vain_bytes / vain).text);
+	write_site(words->evidence, site);
+	fprintf(words->evidence, ", which caused %s of collection time.",
+		unit_time(site->gc_ns).text);
+	fprintf(words->remedy, "Let these objects die sooner (keep fewer of them at a time), or "
+			       "make the nursery larger");
+	if (model->gc.nursery_bytes)
+		fprintf(words->remedy, " than %s",
+			unit_bytes((double)model->gc.nursery_bytes).text);
+	fprintf(words->remedy, ".");
+	return true;
+}
+
+static bool find_small_nursery(const struct model *model, struct words *words)
+{
+	const struct model_gc *gc = &model->gc;
+	double minor = (double)gc->minor.total_ns, count = (double)gc->minor.count;
+
+	if (minor < 0.05 * wall_of(model) || count < 20 || gc->fixed_ns * count < minor / 2)
+		return false;
+	fprintf(words->evidence,
+		"Minor collections came every %s and took %s of wall time, most of which (about %s "
+		"each) does not depend on what they copy.",
+		unit_time(wall_of(model) / count).text, unit_percent(minor / wall_of(model)).text,
+		unit_time(gc->fixed_ns).text);
+	fprintf(words->remedy, "Make the nursery larger");
+	if (gc->nursery_bytes)
+		fprintf(words->remedy, " (%s now)", unit_bytes((double)gc->nursery_bytes).text);
+	fprintf(words->remedy, ": fewer collections do the same work.");
+	return true;
+}
+
+static bool find_costly_site(const struct model *model, struct words *words)
+{
+	const struct model_site *site = NULL;
+	double pauses = pauses_of(model);
+
+	/* The tables may be in any order. */
+	for (size_t i = 0; i < model->n_sites; i++)
+		if (!site || model->sites[i].gc_ns > site->gc_ns)
+			site = &model->sites[i];
+	if (!site || pauses < 0.05 * wall_of(model) || site->gc_ns < pauses / 4 ||
+	    site->life.samples < 10)
+		return false;
+	fprintf(words->evidence, "%s of the time in collections is caused by what ",
+		unit_percent(site->gc_ns / pauses).text);
+	write_site(words->evidence, site);
+	fprintf(words->evidence, " allocates: %s", unit_bytes(site->bytes.value).text);
+	if (site->type)
+		fprintf(words->evidence, " of type %.60s", site->type);
+	if (site->survived.value >= 0)
+		fprintf(words->evidence, ", of which %s survive",
+			unit_percent(site->survived.value).text);
+	fprintf(words->evidence, ".");
+	fprintf(words->remedy, "Allocating or keeping less there pays most.");
+	return true;
+}
+
+static bool find_long_pauses(const struct model *model, struct words *words)
+{
+	const struct model_pauses *minor = &model->gc.minor, *major = &model->gc.major;
+	const struct model_pauses *worse = minor->max_ns > major->max_ns ? minor : major;
+
+	if (worse->max_ns < 100000000)
+		return false;
+	fprintf(words->evidence,
+		"The longest pause, of a %s collection, took %s; 99 %% of %s took %s "
+		"or less.",
+		worse == minor ? "minor" : "major", unit_time((double)worse->max_ns).text,
+		unit_count(worse->count).text, unit_time((double)worse->p99_ns).text);
+	fprintf(words->remedy, "%s",
+		worse == minor
+			? "Minor pauses grow with what they copy: see the sites that promote "
+			  "most."
+			: "If the collector can work in steps, see why it did not: a full "
+			  "collection was asked for, or the heap ran full.");
+	return true;
+}
+
+/* The collector makes these itself, or its threads wait in them for its end. */
+static bool is_collectors(const char *call)
+{
+	static const char *const names[] = {"mmap", "munmap",   "madvise", "mremap",
+					    "brk",  "mprotect", "futex",   "membarrier"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(call, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool find_stalled_calls(const struct model *model, struct words *words)
+{
+	const struct model_syscall *worst = NULL;
+
+	for (size_t i = 0; i < model->n_syscalls; i++) {
+		const struct model_syscall *call = &model->syscalls[i];
+
+		if (!is_collectors(call->name) && (!worst || call->in_gc_ns > worst->in_gc_ns))
+			worst = call;
+	}
+	if (!worst || (double)worst->in_gc_ns < 0.01 * wall_of(model))
+		return false;
+	fprintf(words->evidence,
+		"%s of %s calls of %s were open while a collection ran, for %s of their %s.",
+		unit_count(worst->in_gc_count).text, unit_count(worst->count).text, worst->name,
+		unit_time((double)worst->in_gc_ns).text, unit_time((double)worst->total_ns).text);
+	fprintf(words->remedy,
+		"The thread could not go on until the pause was over, or waited anyway: compare "
+		"with "
+		"--filter during=syscall:%s.",
+		worst->name);
+	return true;
+}
+
+static bool find_explicit(const struct model *model, struct words *words)
+{
+	uint64_t count = model->gc.reasons[GCPROF_REASON_EXPLICIT].count;
+	double ns = (double)model->gc.reasons[GCPROF_REASON_EXPLICIT].total_ns;
+
+	if (!count || ns < 0.02 * wall_of(model))
+		return false;
+	fprintf(words->evidence,
+		"The program itself asked for %s collection%s, which took %s (%s of wall time).",
+		unit_count(count).text, count == 1 ? "" : "s", unit_time(ns).text,
+		unit_percent(ns / wall_of(model)).text);
+	fprintf(words->remedy, "Let the collector decide when to collect.");
+	return true;
+}
+
+static bool find_slow_stops(const struct model *model, struct words *words)
+{
+	const struct model_gc *gc = &model->gc;
+
+	if (gc->stop_max_ns < 1000000 || (double)gc->stop_ns < 0.1 * pauses_of(model))
+		return false;
+	fprintf(words->evidence, "%s of the pauses went by until all threads had stopped, once %s.",
+		unit_percent((double)gc->stop_ns / pauses_of(model)).text,
+		unit_time((double)gc->stop_max_ns).text);
+	fprintf(words->remedy,
+		"Some thread reaches its safepoint late: look for long loops and calls "
+		"without one, or fewer threads than CPUs.");
+	return true;
+}
+
+static bool find_failing_calls(const struct model *model, struct words *words)
+{
+	const struct model_syscall *worst = NULL;
+
+	for (size_t i = 0; i < model->n_syscalls; i++)
+		if (!worst || model->syscalls[i].errors > worst->errors)
+			worst = &model->syscalls[i];
+	if (!worst || worst->errors < 1000 || worst->errors < worst->count / 2)
+		return false;
+	fprintf(words->evidence, "%s of %s calls of %s failed.", unit_count(worst->errors).text,
+		unit_count(worst->count).text, worst->name);
+	fprintf(words->remedy, "If the program asks for what is seldom there, let it remember.");
+	return true;
+}
+
+static bool find_many_calls(const struct model *model, struct words *words)
+{
+	const struct model_syscall *call = NULL;
+
+	for (size_t i = 0; i < model->n_syscalls; i++)
+		if (!call || model->syscalls[i].total_ns > call->total_ns)
+			call = &model->syscalls[i];
+	/* Long ones wait for something; many short ones work. */
+	if (!call || call->count < 10000 || call->p50_ns > 20000 ||
+	    (double)call->total_ns < 0.1 * wall_of(model))
+		return false;
+	fprintf(words->evidence,
+		"%s calls of %s took %s, %s of wall time; half of them %s or less.",
+		unit_count(call->count).text, call->name, unit_time((double)call->total_ns).text,
+		unit_percent((double)call->total_ns / wall_of(model)).text,
+		unit_time((double)call->p50_ns).text);
+	fprintf(words->remedy, "Fewer, larger ones would cost less.");
+	return true;
+}
+
+static const struct rule {
+	const char *name;
+	bool (*find)(const struct model *model, struct words *words);
+} rules[] = {
+	{"lost_data", find_lost},          {"premature_promotion", find_premature_promotion},
+	{"costly_site", find_costly_site}, {"small_nursery", find_small_nursery},
+	{"long_pauses", find_long_pauses}, {"explicit_collections", find_explicit},
+	{"slow_stops", find_slow_stops},   {"stalled_calls", find_stalled_calls},
+	{"many_calls", find_many_calls},   {"failing_calls", find_failing_calls},
+	{"few_samples", find_few_samples}, {"unfinished_stacks", find_unfinished_stacks},
+};
+
+_Static_assert(sizeof(rules) / sizeof(*rules) <= ADVICE_MAX, "raise ADVICE_MAX");
+
+static int apply(const struct rule *rule, const struct model *model, struct advice_list *list)
+{
+	struct advice *advice = &list->items[list->count];
+	size_t sizes[2];
+	struct words words = {open_memstream(&advice->evidence, &sizes[0]),
+			      open_memstream(&advice->remedy, &sizes[1])};
+	bool found = words.evidence && words.remedy && rule->find(model, &words);
+	bool failed = !words.evidence || !words.remedy;
+
+	failed |= words.evidence && fclose(words.evidence) != 0;
+	failed |= words.remedy && fclose(words.remedy) != 0;
+	advice->name = rule->name;
+	if (found && !failed) {
+		list->count++;
+		return 0;
+	}
+	free(advice->evidence);
+	free(advice->remedy);
+	*advice = (struct advice){0};
+	return failed ? -ENOMEM : 0;
+}
+
+int advice_find(const struct model *model, struct advice_list *list)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules) && !error; i++)
+		error = apply(&rules[i], model, list);
+	return error;
+}
+
+void advice_free(struct advice_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->items[i].evidence);
+		free(list->items[i].remedy);
+	}
+	list->count = 0;
+}

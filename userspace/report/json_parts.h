@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* json_parts.h: private: parts of the report for programs. */
+#ifndef GCPROF_JSON_PARTS_H
+#define GCPROF_JSON_PARTS_H
+
+#include <jansson.h>
+
+#include "../model/model.h"
+
+/* Each makes a new value, `top` rows at most; NULL without memory. */
+json_t *json_types(const struct model *model, size_t top);
+json_t *json_sites(const struct model *model, size_t top);
+json_t *json_timeline(const struct model *model, size_t top);
+json_t *json_warnings(const struct model *model, size_t top);
+json_t *json_reasons(const struct model_gc *gc);
+json_t *json_utilisation(const struct model_gc *gc);
+
+/* What became of objects, as keys of `row`. */
+void json_put_life(json_t *row, const struct life *life);
+
+#endif

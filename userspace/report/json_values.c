@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* json_values.c: figures as JSON. */
+#include "json_values.h"
+
+#include <math.h>
+
+/* JSON numbers are read as doubles by many: still, print whole numbers as such. */
+json_t *json_whole(double value)
+{
+	if (!(value > 0))
+		return json_integer(0);
+	return json_integer(value < 9.2e18 ? (json_int_t)llround(value) : INT64_MAX);
+}
+
+json_t *json_count(uint64_t value)
+{
+	return json_integer(value <= INT64_MAX ? (json_int_t)value : INT64_MAX);
+}
+
+json_t *json_name(const char *value)
+{
+	return value ? json_string(value) : json_null();
+}
+
+/* Not known where there was nothing to learn it from. */
+json_t *json_whole_if(bool known, double value)
+{
+	return known ? json_whole(value) : json_null();
+}
+
+/* Every value is handed over; a NULL among them, from lack of memory, is told by the result. */
+int json_put(json_t *object, const char *key, json_t *value)
+{
+	return json_object_set_new(object, key, value);
+}
+
+json_t *json_estimate(const struct estimate *estimate, bool known)
+{
+	json_t *object = json_object();
+
+	json_put(object, "estimate", json_whole_if(known, estimate->value));
+	json_put(object, "low", json_whole_if(known, floor(estimate->low)));
+	json_put(object, "high", json_whole_if(known, ceil(estimate->high)));
+	return object;
+}
+
+json_t *json_share(double value)
+{
+	return value >= 0 ? json_real(value) : json_null();
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* memory.c: the tables about objects: sites, types, what is alive. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice.h"
+#include "sections.h"
+#include "units.h"
+
+#define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
+
+enum { SITE_TEXT = SITE_FUNCTIONS * 256 };
+
+static void site_cells(struct table *table, const struct model_site *row)
+{
+	char text[SITE_TEXT];
+
+	site_text(row, text, sizeof(text));
+	table_cell(table, row->type ? row->type : "(several)");
+	table_cell(table, text);
+}
+
+int section_sites(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "GC caused", false, 0, 0},
+		{NULL, "%", false, 3, 0},
+		{NULL, "allocated", false, 0, 0},
+		{NULL, "", false, 4, 0},
+		{NULL, "survived", false, 0, 0},
+		{"promoted", "in vain", false, 1, 0},
+		{"median age", "at death", false, 5, 0},
+		{NULL, "type", true, 2, 10},
+		{NULL, "allocated in < called by", true, 0, 44},
+	};
+	const struct model *model = section->model;
+	double pauses = (double)model->gc.minor.total_ns + (double)model->gc.major.total_ns;
+	struct table *table;
+
+	if (!section_recorded(section, "alloc", "Allocation sites") ||
+	    (!model->n_sites && !section->parts))
+		return 0;
+	section_title(section, TABLE_SITES, "Allocation sites", model->n_sites,
+		      "most collection time caused first");
+	if (!model->n_sites) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
+		return 0;
+	}
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < section_rows(section, model->n_sites); i++) {
+		const struct model_site *row = &model->sites[i];
+
+		cell_time(table, row->gc_ns);
+		cell_share(table, row->gc_ns, pauses);
+		cell_bytes(table, row->bytes.value);
+		cell_margin(table, &row->bytes);
+		cell_survived(table, &row->survived);
+		cell_bytes(table, row->life.vain_bytes);
+		cell_age(table, &row->life);
+		site_cells(table, row);
+	}
+	if (section_table(section, table) < 0)
+		return -ENOMEM;
+	page_paragraph(
+		section->page, STYLE_DIM, 2,
+		"survived: share of the bytes that outlived their first collection. promoted "
+		"in vain: made old, but dead by the next major collection. Ages are counted in "
+		"bytes allocated since.");
+	return 0;
+}
+
+static void type_row(struct table *table, const struct model_type *row)
+{
+	const struct estimate *survived = &row->survived;
+
+	cell_bytes(table, row->bytes.value);
+	cell_margin(table, &row->bytes);
+	table_cell(table, unit_rough(row->objects.value).text);
+	cell_margin(table, &row->objects);
+	cell_survived(table, survived);
+	table_cell(table, survived->value >= 0 ? unit_points(fmax(survived->high - survived->value,
+								  survived->value - survived->low))
+							 .text
+					       : NULL);
+	cell_bytes(table, row->life.vain_bytes);
+	cell_age(table, &row->life);
+	cell_bytes(table, row->live_bytes);
+	cell_time(table, row->gc_ns);
+	cell_count(table, row->samples);
+	table_cell(table, row->name);
+}
+
+int section_types(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "allocated", false, 0, 0},     {NULL, "", false, 2, 0},
+		{NULL, "objects", false, 1, 0},       {NULL, "", false, 6, 0},
+		{NULL, "survived", false, 0, 0},      {NULL, "", false, 4, 0},
+		{"promoted", "in vain", false, 5, 0}, {"median age", "at death", false, 7, 0},
+		{NULL, "live", false, 3, 0},          {NULL, "GC caused", false, 0, 0},
+		{NULL, "samples", false, 8, 0},       {NULL, "type", true, 0, 16},
+	};
+	const struct model *model = section->model;
+	struct table *table;
+
+	if (!section_recorded(section, "alloc", "Types"))
+		return 0;
+	section_title(section, TABLE_TYPES, "Types", model->n_types, "most bytes first");
+	if (!model->n_types) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
+		return 0;
+	}
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < section_rows(section, model->n_types); i++)
+		type_row(table, &model->types[i]);
+	if (section_table(section, table) < 0)
+		return -ENOMEM;
+	page_paragraph(
+		section->page, STYLE_DIM, 2,
+		"estimated from samples; \u00b1 with 95 %% confidence. survived: share of "
+		"the objects, \u00b1 in percentage points. live: old and not known dead at the "
+		"end.");
+	return 0;
+}
+
+static int by_life(const void *a, const void *b)
+{
+	const struct model_site *const *x = a, *const *y = b;
+	double left = life_live_bytes(&(*x)->life), right = life_live_bytes(&(*y)->life);
+
+	return left < right ? 1 : -(left > right);
+}
+
+/* The sites by what of them is alive, whatever the model's own order; NULL: no memory. */
+static const struct model_site **sites_by_life(const struct model *model)
+{
+	const struct model_site **rows =
+		calloc(model->n_sites + 1, sizeof(const struct model_site *));
+
+	for (size_t i = 0; rows && i < model->n_sites; i++)
+		rows[i] = &model->sites[i];
+	if (rows && model->n_sites)
+		qsort(rows, model->n_sites, sizeof(*rows), by_life);
+	return rows;
+}
+
+static int print_live(const struct section *section, const struct model_site **rows)
+{
+	static const struct column columns[] = {
+		{NULL, "live", false, 0, 0},
+		{NULL, "%", false, 2, 0},
+		{NULL, "allocated", false, 1, 0},
+		{NULL, "type", true, 0, 10},
+		{NULL, "allocated in < called by", true, 0, 44},
+	};
+	const struct model *model = section->model;
+	struct table *table = table_create(columns, N_COLUMNS(columns));
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < section_rows(section, model->n_sites); i++) {
+		double live = life_live_bytes(&rows[i]->life);
+
+		if (live <= 0)
+			break;
+		cell_bytes(table, live);
+		cell_share(table, live, model->alloc.live_bytes);
+		cell_bytes(table, rows[i]->bytes.value);
+		site_cells(table, rows[i]);
+	}
+	return section_table(section, table);
+}
+
+int section_live(const struct section *section)
+{
+	const struct model *model = section->model;
+	const struct model_site **rows;
+	int error;
+
+	if (!section_recorded(section, "alloc", "Alive at the end"))
+		return 0;
+	page_heading(section->page, "Alive at the end");
+	if (model->alloc.live_bytes < 1) {
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "No sampled object is known to have been promoted and to be alive.");
+		return 0;
+	}
+	rows = sites_by_life(model);
+	error = rows ? print_live(section, rows) : -ENOMEM;
+	free(rows);
+	page_paragraph(
+		section->page, STYLE_DIM, 2,
+		"about %s in all: objects that became old and are not known to have died. What "
+		"the last collections have not looked at may be dead.",
+		unit_bytes(model->alloc.live_bytes).text);
+	return error;
+}

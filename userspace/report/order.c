@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* order.c: sorts the tables of a model by what the user asks for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+/* What to sort by: how each table does it (NULL: stays as it is), and how titles say it. */
+struct order {
+	const char *name, *title;
+	double (*function)(const struct model_function *row);
+	double (*type)(const struct model_type *row);
+	double (*site)(const struct model_site *row);
+	double (*syscall)(const struct model_syscall *row);
+	double (*thread)(const struct model_thread *row);
+};
+
+#define KEY(table, name, value)                                       \
+	static double table##_##name(const struct model_##table *row) \
+	{                                                             \
+		return (double)(value);                               \
+	}
+
+KEY(function, cpu, row->cpu_self_ns)
+KEY(function, cpu_total, row->cpu_total_ns)
+KEY(function, alloc, row->alloc_self_bytes)
+KEY(function, alloc_total, row->alloc_total_bytes)
+KEY(function, gc, row->gc_self_ns)
+KEY(function, gc_total, row->gc_ns)
+KEY(function, survived, row->survived_bytes)
+KEY(function, syscalls, row->syscall_ns)
+KEY(type, alloc, row->bytes.value)
+KEY(type, objects, row->objects.value)
+KEY(type, gc, row->gc_ns)
+KEY(type, survived, row->life.survived.some)
+KEY(type, vain, row->life.vain_bytes)
+KEY(type, live, row->live_bytes)
+KEY(site, alloc, row->bytes.value)
+KEY(site, gc, row->gc_ns)
+KEY(site, survived, row->life.survived.some)
+KEY(site, vain, row->life.vain_bytes)
+KEY(site, live, life_live_bytes(&row->life))
+KEY(syscall, count, row->count)
+KEY(syscall, time, row->total_ns)
+KEY(syscall, gc, row->in_gc_ns)
+KEY(syscall, errors, row->errors)
+KEY(syscall, max, row->max_ns)
+KEY(thread, cpu, row->cpu_ns)
+KEY(thread, alloc, row->alloc_bytes)
+KEY(thread, gc, row->gc_samples)
+
+static const struct order orders[] = {
+	{"cpu", "most CPU time by itself first", function_cpu, NULL, NULL, syscall_time,
+	 thread_cpu},
+	{"cpu-total", "most CPU time first", function_cpu_total, NULL, NULL, syscall_time,
+	 thread_cpu},
+	{"alloc", "most bytes first", function_alloc, type_alloc, site_alloc, NULL, thread_alloc},
+	{"alloc-total", "most bytes first", function_alloc_total, type_alloc, site_alloc, NULL,
+	 thread_alloc},
+	{"objects", "most objects first", NULL, type_objects, NULL, NULL, NULL},
+	{"gc", "most collection time first", function_gc, type_gc, site_gc, syscall_gc, thread_gc},
+	{"gc-total", "most collection time first", function_gc_total, type_gc, site_gc, syscall_gc,
+	 thread_gc},
+	{"survived", "most surviving bytes first", function_survived, type_survived, site_survived,
+	 NULL, NULL},
+	{"vain", "most bytes promoted in vain first", NULL, type_vain, site_vain, NULL, NULL},
+	{"live", "most live bytes first", NULL, type_live, site_live, NULL, NULL},
+	{"syscalls", "most time in system calls first", function_syscalls, NULL, NULL, syscall_time,
+	 NULL},
+	{"count", "most calls first", NULL, NULL, NULL, syscall_count, NULL},
+	{"errors", "most errors first", NULL, NULL, NULL, syscall_errors, NULL},
+	{"max", "longest call first", NULL, NULL, NULL, syscall_max, NULL},
+};
+
+const char *report_orders(void)
+{
+	return "cpu, cpu-total, alloc, alloc-total, objects, gc, gc-total, survived, vain, live, "
+	       "syscalls, count, errors or max";
+}
+
+static const struct order *find_order(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(orders) / sizeof(*orders); i++)
+		if (strcmp(orders[i].name, name) == 0)
+			return &orders[i];
+	return NULL;
+}
+
+bool report_order_exists(const char *name)
+{
+	return find_order(name) != NULL;
+}
+
+/* Stable: rows that are equal stay as they were. */
+struct place {
+	double key;
+	size_t row;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Puts rows of `size` bytes into the order of their places. */
+static int rearrange(void *rows, size_t count, size_t size, struct place *places)
+{
+	char *copy = malloc(count * size + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, rows, count * size);
+	qsort(places, count, sizeof(*places), by_key);
+	for (size_t i = 0; i < count; i++)
+		memcpy((char *)rows + i * size, copy + places[i].row * size, size);
+	free(copy);
+	return 0;
+}
+
+#define SORT(rows, count, key)                                                       \
+	do {                                                                         \
+		for (size_t i = 0; (key) && i < (count); i++)                        \
+			places[i] = (struct place){(key)(&(rows)[i]), i};            \
+		if ((key) && (count) && !error)                                      \
+			error = rearrange((rows), (count), sizeof(*(rows)), places); \
+	} while (0)
+
+static size_t most_rows(const struct model *model)
+{
+	size_t counts[] = {model->n_functions, model->n_types, model->n_sites, model->n_syscalls,
+			   model->n_threads};
+	size_t most = 0;
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		most = counts[i] > most ? counts[i] : most;
+	return most;
+}
+
+int report_sort(struct model *model, const char *name)
+{
+	const struct order *order = find_order(name);
+	struct place *places;
+	int error = 0;
+
+	if (!order)
+		return name ? -EINVAL : 0;
+	places = calloc(most_rows(model) + 1, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	SORT(model->functions, model->n_functions, order->function);
+	SORT(model->types, model->n_types, order->type);
+	SORT(model->sites, model->n_sites, order->site);
+	SORT(model->syscalls, model->n_syscalls, order->syscall);
+	SORT(model->threads, model->n_threads, order->thread);
+	free(places);
+	return error;
+}
+
+/* How a title says it: `usual` where this table stays as it is. */
+const char *report_order_title(const char *name, enum report_table table, const char *usual)
+{
+	const struct order *order = find_order(name);
+	bool sorts[] = {
+		[TABLE_FUNCTIONS] = order && order->function,
+		[TABLE_TYPES] = order && order->type,
+		[TABLE_SITES] = order && order->site,
+		[TABLE_SYSCALLS] = order && order->syscall,
+		[TABLE_THREADS] = order && order->thread,
+	};
+
+	return sorts[table] ? order->title : usual;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* overview.c: parts of the text report that show at a glance: advice, and figures over time. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "../model/timeline.h"
+#include "advice.h"
+#include "bars.h"
+#include "sections.h"
+#include "units.h"
+
+enum { COLUMNS_MAX = TIMELINE_WINDOWS, LABEL_WIDTH = 14, FIGURE_WIDTH = 26 };
+
+int section_advice(const struct section *section)
+{
+	struct advice_list list = {.count = 0};
+	int error = advice_find(section->model, &list);
+
+	if (!error && list.count)
+		page_heading(section->page, "What stands out");
+	for (size_t i = 0; i < list.count && !error; i++) {
+		page_paragraph(section->page, STYLE_WARNING, 2, "%s", list.items[i].evidence);
+		page_paragraph(section->page, STYLE_PLAIN, 4, "%s", list.items[i].remedy);
+	}
+	advice_free(&list);
+	return error;
+}
+
+/* Windows of the model put together until they fit the page. */
+struct chart {
+	struct window columns[COLUMNS_MAX];
+	size_t count;
+	double step_s;
+	double tick_s; /* of the timer */
+};
+
+static void make_chart(const struct section *section, struct chart *chart)
+{
+	const struct timeline *timeline = section->model->timeline;
+	int room = section->page->width - 2 - LABEL_WIDTH - FIGURE_WIDTH;
+	size_t together = 1;
+
+	while (timeline->count > together * (size_t)room)
+		together++;
+	for (size_t i = 0; i < timeline->count; i++) {
+		struct window *column = &chart->columns[i / together];
+
+		window_merge(column, &timeline->windows[i]);
+		chart->count = i / together + 1;
+	}
+	chart->step_s = (double)timeline->step_ns * (double)together / 1e9;
+	if (section->model->run.frequency)
+		chart->tick_s = 1 / (double)section->model->run.frequency;
+}
+
+/* A line of the chart; `text` says the greatest value. Nothing is printed where there is none. */
+struct line {
+	const char *label, *stream;
+	double (*value)(const struct window *window, const struct chart *chart);
+	void (*print)(double most, char *out, size_t size);
+	bool lasts; /* a state, that goes on until the next one: heap, memory */
+};
+
+static double alloc_rate(const struct window *window, const struct chart *chart)
+{
+	return window->alloc.value / chart->step_s;
+}
+
+static double cpus(const struct window *window, const struct chart *chart)
+{
+	return (double)window->cpu_samples * chart->tick_s / chart->step_s;
+}
+
+static double gc_cpus(const struct window *window, const struct chart *chart)
+{
+	return (double)window->gc_samples * chart->tick_s / chart->step_s;
+}
+
+static double pause_share(const struct window *window, const struct chart *chart)
+{
+	return (double)window->pause_ns / 1e9 / chart->step_s;
+}
+
+static double promotion(const struct window *window, const struct chart *chart)
+{
+	return (double)window->promoted_bytes / chart->step_s;
+}
+
+#define STATE(field)                                                                \
+	static double field(const struct window *window, const struct chart *chart) \
+	{                                                                           \
+		(void)chart;                                                        \
+		return (double)window->field;                                       \
+	}
+STATE(heap_bytes)
+STATE(live_bytes)
+STATE(rss_bytes)
+
+static void print_rate(double most, char *out, size_t size)
+{
+	snprintf(out, size, "up to %s/s", unit_bytes(most).text);
+}
+
+static void print_size(double most, char *out, size_t size)
+{
+	snprintf(out, size, "up to %s", unit_bytes(most).text);
+}
+
+static void print_cpus(double most, char *out, size_t size)
+{
+	snprintf(out, size, "up to %.2f CPUs", most);
+}
+
+static void print_share(double most, char *out, size_t size)
+{
+	snprintf(out, size, "up to %s of the time", unit_percent(most).text);
+}
+
+static const struct line lines[] = {
+	{"CPU", "cpu", cpus, print_cpus, false},
+	{"  collecting", "cpu", gc_cpus, print_cpus, false},
+	{"pauses", "gc", pause_share, print_share, false},
+	{"allocated", "alloc", alloc_rate, print_rate, false},
+	{"promoted", "gc", promotion, print_rate, false},
+	{"old objects", "gc", live_bytes, print_size, true},
+	{"heap", "gc", heap_bytes, print_size, true},
+	{"process", "gc", rss_bytes, print_size, true},
+};
+
+static void print_line(const struct section *section, const struct chart *chart,
+		       const struct line *line)
+{
+	double values[COLUMNS_MAX], most = 0, last = 0;
+	char spark[BAR_SIZE(COLUMNS_MAX)], figure[64];
+
+	for (size_t i = 0; i < chart->count; i++) {
+		values[i] = line->value(&chart->columns[i], chart);
+		if (line->lasts && values[i] <= 0)
+			values[i] = last;
+		last = values[i];
+		most = fmax(most, values[i]);
+	}
+	if (most <= 0)
+		return;
+	spark_draw(values, chart->count, most, spark);
+	line->print(most, figure, sizeof(figure));
+	fprintf(section->page->out, "  %-*s%s  %s\n", LABEL_WIDTH, line->label, spark, figure);
+}
+
+int section_timeline(const struct section *section)
+{
+	const struct timeline *timeline = section->model->timeline;
+	struct chart chart = {.count = 0};
+
+	/* A glance at a few windows says nothing. */
+	if (!timeline || !timeline->step_ns || timeline->count < 8)
+		return 0;
+	make_chart(section, &chart);
+	page_heading(section->page, "Over time");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		if (section_stream(section, lines[i].stream) &&
+		    section_stream(section, lines[i].stream)->attached)
+			print_line(section, &chart, &lines[i]);
+	page_paragraph(section->page, STYLE_DIM, 2, "each character is %s",
+		       unit_time(chart.step_s * 1e9).text);
+	return 0;
+}
