@@ -15,6 +15,8 @@ struct bpf_config {
 	uint32_t rows;             /* 1: walk user stacks by unwind rows, where there are any */
 	uint64_t syscall_slow_ns;  /* from this long on a call is always recorded */
 	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
+	uint32_t copy_bytes;       /* of the user stack that are copied along, 0: none */
+	uint32_t reserved;
 };
 
 enum task_flag {

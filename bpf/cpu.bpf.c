@@ -12,7 +12,7 @@ static __always_inline bool cpu_user_regs(const struct task_state *state, const 
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	regs_user(at, out);
+	regs_user(at, out, config.copy_bytes != 0);
 	/* The context and the task's registers are different kinds of pointers to the verifier,
 	 * which refuses one load for both: keep the compiler from merging them. */
 	asm volatile("" ::: "memory");
@@ -22,7 +22,7 @@ static __always_inline bool cpu_user_regs(const struct task_state *state, const 
 		return 0;
 	if (state->start && (state->number == CALL_EXECVE || state->number == CALL_EXECVEAT))
 		return 0;
-	regs_user((const struct pt_regs *)bpf_task_pt_regs(task), out);
+	regs_user((const struct pt_regs *)bpf_task_pt_regs(task), out, config.copy_bytes != 0);
 	return 1;
 }
 
@@ -53,6 +53,6 @@ int cpu_tick(struct bpf_perf_event_data *ctx)
 		stack_user(scratch, &regs, state);
 	else
 		stack_count_losses(event->stack.quality);
-	scratch_emit(scratch, &ring_cpu, LOSS_CPU_RING);
+	stack_emit(scratch, &ring_cpu, LOSS_CPU_RING);
 	return 0;
 }

@@ -22,6 +22,7 @@
 #endif
 
 #include "../gc/probe_args.h"
+#include "stack_events.h"
 
 enum stream {
 #define STREAM(code, name, string, doc) STREAM_##name = code,
@@ -54,48 +55,6 @@ struct event_header {
 	uint32_t tid;
 	uint32_t process; /* index, see above; 0: unknown (only in mmap records) */
 	uint32_t reserved;
-};
-
-/* Why a stack is not whole: bits of event_stack.quality. */
-enum stack_quality {
-	STACK_USER_FAILED = 1,   /* no user stack although the thread has one */
-	STACK_USER_CUT = 2,      /* deeper than STACK_DEPTH_MAX */
-	STACK_KERNEL_FAILED = 4, /* no kernel stack although in the kernel */
-	STACK_KERNEL_CUT = 8,
-	STACK_MANAGED_TORN = 16, /* a frame could not be read or cannot be its callee's caller */
-	STACK_MANAGED_CUT = 32,  /* deeper than MANAGED_DEPTH_MAX */
-	STACK_USER_END = 64,     /* no way to go on to a caller, but no proper end either */
-};
-
-#define STACK_DEPTH_MAX   512 /* native frames in user mode; in the kernel its own limit, 127 */
-#define MANAGED_DEPTH_MAX 512 /* shadow-stack frames looked at */
-
-/*
- * The tail of a record with a stack, in this order, innermost frame first:
- *	uint64_t kernel[n_kernel];
- *	struct event_native user[n_user];
- *	struct event_managed managed[n_managed];
- * Frames with code 0 (roots only) are not among the managed ones. A managed
- * frame was pushed by the innermost native function whose `frame` lies above its
- * address; it stands between that function and the native functions it calls.
- */
-struct event_stack {
-	uint16_t n_kernel;
-	uint16_t n_user;
-	uint16_t n_managed;
-	uint16_t quality; /* enum stack_quality */
-};
-
-struct event_native {
-	uint64_t ip;    /* innermost: the instruction; others: the return address */
-	uint64_t frame; /* two words below the caller's stack, where a frame pointer would be saved;
-			   the function's locals are below; 0 unknown */
-};
-
-struct event_managed {
-	uint64_t address; /* of the struct gc_frame: where it lies among the native frames */
-	uint32_t code;
-	uint32_t pc;
 };
 
 struct event_alloc {
@@ -293,9 +252,6 @@ struct event_mmap {
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct event_header) == 32, "contract 2");
-_Static_assert(sizeof(struct event_stack) == 8, "contract 2");
-_Static_assert(sizeof(struct event_native) == 16, "contract 2");
-_Static_assert(sizeof(struct event_managed) == 16, "contract 2");
 _Static_assert(sizeof(struct event_alloc) == 80, "contract 2");
 _Static_assert(sizeof(struct event_fate) == 40, "contract 2");
 _Static_assert(sizeof(struct event_gc_begin) == 56, "contract 2");

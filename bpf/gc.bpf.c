@@ -48,9 +48,9 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	event->period = period;
 	event->kind = kind;
 	scratch->size = sizeof(*event);
-	regs_user(firing->ctx, &regs);
+	regs_user(firing->ctx, &regs, config.copy_bytes != 0);
 	stack_user(scratch, &regs, state);
-	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	stack_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
 	return 0;
 }
 

@@ -46,6 +46,7 @@ struct percpu_counter {
 
 struct mm_struct {
 	struct percpu_counter rss_stat[RSS_KINDS];
+	unsigned long start_stack; /* what the program found there when it began */
 };
 
 /* Before. */
@@ -95,9 +96,9 @@ static __always_inline uint64_t rss_bytes(void)
 	return pages > 0 ? (uint64_t)pages * PAGE_BYTES : 0;
 }
 
-/* The registers that a walk of the stack begins with. */
+/* The registers that a walk of the stack begins with, in the order of struct event_copy. */
 struct user_regs {
-	uint64_t ip, sp, bp, bx;
+	uint64_t ax, dx, cx, bx, si, di, bp, sp, r8, r9, r10, r11, r12, r13, r14, r15, ip;
 };
 
 #ifdef __TARGET_ARCH_x86
@@ -111,12 +112,28 @@ static __always_inline bool regs_user_mode(const struct pt_regs *regs)
 	return (regs->cs & 3) == 3;
 }
 
-static __always_inline void regs_user(const struct pt_regs *regs, struct user_regs *out)
+/* The walkers need four of them; `all` are needed where the stack is copied. */
+static __always_inline void regs_user(const struct pt_regs *regs, struct user_regs *out, bool all)
 {
 	out->ip = regs->rip;
 	out->sp = regs->rsp;
 	out->bp = regs->rbp;
 	out->bx = regs->rbx;
+	if (!all)
+		return;
+	out->ax = regs->rax;
+	out->dx = regs->rdx;
+	out->cx = regs->rcx;
+	out->si = regs->rsi;
+	out->di = regs->rdi;
+	out->r8 = regs->r8;
+	out->r9 = regs->r9;
+	out->r10 = regs->r10;
+	out->r11 = regs->r11;
+	out->r12 = regs->r12;
+	out->r13 = regs->r13;
+	out->r14 = regs->r14;
+	out->r15 = regs->r15;
 }
 
 static __always_inline bool call_is_compat(struct task_struct *task)

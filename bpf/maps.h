@@ -91,6 +91,9 @@ struct scratch {
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;
+	struct user_regs regs; /* of the stack to be copied; sp is 0: none */
+	uint32_t copy_size;    /* bytes to be copied, and done of them */
+	uint32_t copy_done;
 	uint8_t data[RECORD_BYTES_MAX];
 };
 
@@ -110,6 +113,19 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct walk_rules);
 } walk_rules SEC(".maps");
+
+/* A record with a copy of a stack, for each scratch of each CPU: too big to be per-CPU itself. */
+struct copy_room {
+	/* A page more, so that pages can be read anywhere in it. */
+	uint8_t data[RECORD_BYTES_MAX + sizeof(struct event_copy) + COPY_BYTES_MAX + PAGE_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the recorder knows how many CPUs there are */
+	__type(key, uint32_t);
+	__type(value, struct copy_room);
+} copy_rooms SEC(".maps");
 
 /* One ring a stream: a storm in one never costs an event of another. Sizes: the recorder. */
 struct ring {

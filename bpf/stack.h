@@ -3,7 +3,7 @@
 #ifndef GCPROF_STACK_H
 #define GCPROF_STACK_H
 
-#include "emit.h"
+#include "copy.h"
 
 /* The kernel hands out no more frames than this of its own (kernel.perf_event_max_stack). */
 #define KERNEL_STACK_BYTES (127 * sizeof(uint64_t))
@@ -74,6 +74,8 @@ static __always_inline void stack_count_losses(uint32_t quality)
 		loss_count(LOSS_STACK_DEPTH);
 	if (quality & STACK_MANAGED_TORN)
 		loss_count(LOSS_MANAGED_TORN);
+	if (quality & STACK_USER_GUESSED)
+		loss_count(LOSS_STACK_GUESSED);
 	if (quality & STACK_MANAGED_CUT)
 		loss_count(LOSS_MANAGED_DEPTH);
 }
@@ -94,6 +96,8 @@ static __always_inline void stack_user(struct scratch *scratch, const struct use
 	walk_window_clear(&scratch->window);
 	scratch->native.count = scratch->managed.count = 0;
 	scratch->native.quality = scratch->managed.quality = 0;
+	if (config.copy_bytes)
+		scratch->regs = *regs;
 	if (config.user_stacks) {
 		if (config.rows)
 			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &scratch->slot),
@@ -109,9 +113,18 @@ static __always_inline void stack_user(struct scratch *scratch, const struct use
 	counts->n_user = scratch->native.count;
 	counts->n_managed = scratch->managed.count;
 	counts->quality |= scratch->native.quality | scratch->managed.quality;
-	stack_count_losses(counts->quality);
 	if (config.rows && scratch->native.guessed)
-		loss_count(LOSS_STACK_GUESSED);
+		counts->quality |= STACK_USER_GUESSED;
+	stack_count_losses(counts->quality);
+}
+
+/* Hands over a record with a stack. */
+static __always_inline void stack_emit(struct scratch *scratch, void *ring, uint32_t loss)
+{
+	if (config.copy_bytes && scratch->regs.sp)
+		copy_emit(scratch, stack_counts(scratch), ring, loss);
+	else
+		scratch_emit(scratch, ring, loss);
 }
 
 /* The kernel stack, from the context of the program on. */

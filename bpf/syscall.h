@@ -122,10 +122,10 @@ static __always_inline void syscall_record(const struct task_state *state,
 	scratch->size = sizeof(*event);
 	if (regs && done->duration >= config.syscall_stack_ns) {
 		event->flags |= SYSCALL_STACK;
-		regs_user(regs, &user);
+		regs_user(regs, &user, config.copy_bytes != 0);
 		stack_user(scratch, &user, state);
 	}
-	scratch_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
+	stack_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
 }
 
 /*

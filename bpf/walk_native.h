@@ -41,7 +41,7 @@ struct walk_native {
 	uint32_t called;         /* 1: `ip` is a return address */
 	uint32_t count;          /* functions handed out */
 	uint32_t quality;        /* enum stack_quality, user bits */
-	uint32_t guessed;        /* functions whose frame pointer was followed */
+	uint32_t guessed;        /* functions whose frame pointer was followed, or was the end */
 	struct unwind_rule rule; /* of the function, if `cfa` is known */
 };
 
@@ -171,6 +171,7 @@ static inline int walk_native_by_frame(struct walk_native *walk, struct walk_win
 	uint64_t pair[2] = {0, 0};
 	uint64_t frame = walk->bp;
 
+	walk->guessed++;
 	if (!frame)
 		return 0;
 	if (frame < walk->sp || frame % 8 || frame >= WALK_ADDRESS_END ||
@@ -178,7 +179,6 @@ static inline int walk_native_by_frame(struct walk_native *walk, struct walk_win
 		walk->quality |= STACK_USER_END;
 		return 0;
 	}
-	walk->guessed++;
 	walk->called = 1;
 	walk->sp = frame + sizeof(pair);
 	walk->bp = pair[0];

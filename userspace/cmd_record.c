@@ -33,7 +33,10 @@ static const struct option_row rows[] = {
 	{"syscall-rate", 0, OPTION_NUMBER, offsetof(struct record_options, syscall_rate), 0,
 	 10000000, "N", "short system calls recorded a second and CPU (default: 5000)"},
 	{"stack", 0, OPTION_TEXT, offsetof(struct record_options, stack), 0, 0, "MODE",
-	 "how native stacks are walked: rows, fp (frame pointers), off (default: rows)"},
+	 "how native stacks are walked: rows, fp (frame pointers), copy, both, off (default: "
+	 "rows)"},
+	{"stack-bytes", 0, OPTION_SIZE, offsetof(struct record_options, stack_bytes), 1024, 32768,
+	 "BYTES", "of a stack that --stack copy and both copy at most (default: 16K)"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct record_options, verbose), 0, 0, NULL,
 	 "say what is done at each step, with its time; twice: the kernel's words too"},
 	{0},
@@ -158,6 +161,7 @@ static int record_run(int argc, char **argv)
 				.ceiling = CEILING_DEFAULT,
 				.syscall_rate = 5000,
 				.stack = "rows",
+				.stack_bytes = 16384,
 			},
 		.began = clock_now(),
 	};
@@ -167,7 +171,8 @@ static int record_run(int argc, char **argv)
 	if (first < 0)
 		return EXIT_USAGE;
 	if (stack_mode_parse(recording.options.stack, &recording.options.stack_mode)) {
-		log_error("--stack %s: the modes are rows, fp and off", recording.options.stack);
+		log_error("--stack %s: the modes are rows, fp, copy, both and off",
+			  recording.options.stack);
 		return EXIT_USAGE;
 	}
 	if (first >= argc) {

@@ -132,5 +132,6 @@ void recording_complete(struct recording *recording)
 	session_stop(recording->session);
 	finish_profile(recording, end);
 	recording_step(recording, "the profile is complete");
+	store_tell_agreement(recording->store);
 	print_summary(recording, end);
 }

@@ -138,7 +138,7 @@ static void start_unwinder(struct recording *recording)
 	struct unwind_fds fds = session_unwind_fds(recording->session);
 	int err;
 
-	if (recording->options.stack_mode != STACK_MODE_ROWS || !recording->maps)
+	if (!stack_mode_ways(recording->options.stack_mode)->rows || !recording->maps)
 		return;
 	err = unwinder_create(&fds, &recording->unwinder);
 	if (err)

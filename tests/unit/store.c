@@ -460,3 +460,56 @@ TEST(frames_of_a_real_file_get_names)
 	CHECK_EQ(named, 1);
 	CHECK_STR(seen.strings[nth(RECORD_symbol, 0)->symbol.name], "store_create");
 }
+
+/* A tick with one frame of the kernel and a copy of `bytes` bytes that says it has `told`. */
+static struct event_copy *copied(size_t bytes, uint32_t told)
+{
+	size_t size = sizeof(struct event_cpu) + 8 + sizeof(struct event_copy) + bytes;
+	struct event_cpu *cpu = event(EVENT_cpu, size, 1, 100);
+	struct event_copy *copy = (void *)((uint64_t *)(cpu + 1) + 1);
+
+	cpu->mode = CPU_MODE_KERNEL;
+	cpu->stack = (struct event_stack){.n_kernel = 1, .quality = STACK_COPIED};
+	*(uint64_t *)(cpu + 1) = 0xffffffff81000000;
+	copy->address = 0x7ffd00000000;
+	copy->size = told;
+	copy->registers[6] = 0x7ffd00000010;
+	copy->registers[7] = 0x7ffd00000000;
+	copy->registers[16] = 0x401000;
+	return copy;
+}
+
+TEST(copies_of_stacks_are_walked)
+{
+	uint64_t *words;
+
+	begin();
+	/* No file says how to unwind: by frame pointers then, and not without saying so. */
+	words = (uint64_t *)(copied(64, 64) + 1);
+	words[2] = 0x7ffd00000020;
+	words[3] = 0x402001;
+	words[4] = 0;
+	words[5] = 0x403001;
+	CHECK_EQ(send_event(), 0);
+	finish();
+	CHECK_EQ(count(RECORD_cpu), 1);
+	CHECK_STR(stack_text(nth(RECORD_cpu, 0)->cpu.stack),
+		  "m0:403000 m0:402000 m0:401000 k:ffffffff81000000");
+	CHECK(nth(RECORD_cpu, 0)->cpu.quality & STACK_USER_GUESSED);
+	CHECK(!(nth(RECORD_cpu, 0)->cpu.quality & STACK_COPIED));
+}
+
+TEST(copies_that_are_shorter_than_they_say_are_refused)
+{
+	begin();
+	copied(64, 72);
+	CHECK_EQ(send_event(), 0);
+	copied(0, UINT32_MAX);
+	CHECK_EQ(send_event(), 0);
+	copied(0, 0);
+	((struct event_header *)rig.room)->size -= 8;
+	CHECK_EQ(send_event(), 0);
+	CHECK_EQ(store_loss(rig.store, LOSS_BAD_EVENT), 3);
+	finish();
+	CHECK_EQ(count(RECORD_cpu), 0);
+}

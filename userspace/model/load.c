@@ -26,7 +26,7 @@ const char *stack_reason_name(enum stack_reason reason)
 		[REASON_USER_FAILED] = "user_failed",     [REASON_USER_CUT] = "user_cut",
 		[REASON_KERNEL_FAILED] = "kernel_failed", [REASON_KERNEL_CUT] = "kernel_cut",
 		[REASON_MANAGED_TORN] = "managed_torn",   [REASON_MANAGED_CUT] = "managed_cut",
-		[REASON_USER_END] = "user_end",
+		[REASON_USER_END] = "user_end",           [REASON_USER_GUESSED] = "user_guessed",
 	};
 
 	return names[reason];

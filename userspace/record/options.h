@@ -3,6 +3,7 @@
 #ifndef GCPROF_RECORD_OPTIONS_H
 #define GCPROF_RECORD_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CEILING_DEFAULT UINT64_MAX /* not given: depends on whether a period was */
@@ -11,10 +12,22 @@ enum stack_mode {
 	STACK_MODE_OFF,  /* no native user stacks */
 	STACK_MODE_FP,   /* walked by frame pointers */
 	STACK_MODE_ROWS, /* by unwind rows, and by frame pointers where there are none */
+	STACK_MODE_COPY, /* copied, and walked by the recorder */
+	STACK_MODE_BOTH, /* by rows and copied: how they agree is told at the end */
 };
 
 /* The mode of this name, -EINVAL if there is none. */
 int stack_mode_parse(const char *name, enum stack_mode *out);
+
+/* What a mode does in the kernel. */
+struct stack_ways {
+	const char *name;
+	bool walk; /* native frames are walked */
+	bool rows; /* by unwind rows */
+	bool copy;
+};
+
+const struct stack_ways *stack_mode_ways(enum stack_mode mode);
 
 struct record_options {
 	const char *output;
@@ -25,6 +38,7 @@ struct record_options {
 	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU */
 	const char *stack;     /* as given: a name of enum stack_mode */
 	enum stack_mode stack_mode;
+	uint64_t stack_bytes; /* of a stack that are copied at most */
 	int verbose;
 };
 

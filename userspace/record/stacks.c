@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "copies.h"
 #include "stacks.h"
 
 #define CACHE_SLOTS 16384 /* a power of two */
@@ -37,17 +38,22 @@ struct stacks {
 	struct slot *slots;
 	struct step steps[STEPS_MAX];
 	size_t n_steps;
+	const struct modules *modules;
+	struct copies *copies; /* NULL until there is one */
+	struct agreement *agreement;
 };
 
-/* The three lists of a tail. */
+/* The three lists of a tail, and the copy of the stack if there is one. */
 struct tail {
-	const struct event_stack *counts;
+	struct event_stack counts;
 	const uint64_t *kernel;
 	const struct event_native *user;
 	const struct event_managed *managed;
+	const struct event_copy *copy; /* NULL: none */
 };
 
-int stacks_create(struct profile_writer *writer, struct processes *processes, struct stacks **out)
+int stacks_create(struct profile_writer *writer, struct processes *processes,
+		  const struct modules *modules, struct stacks **out)
 {
 	struct stacks *stacks = calloc(1, sizeof(*stacks));
 
@@ -55,6 +61,7 @@ int stacks_create(struct profile_writer *writer, struct processes *processes, st
 		return -ENOMEM;
 	stacks->writer = writer;
 	stacks->processes = processes;
+	stacks->modules = modules;
 	stacks->slots = calloc(CACHE_SLOTS, sizeof(*stacks->slots));
 	if (!stacks->slots) {
 		free(stacks);
@@ -71,6 +78,8 @@ void stacks_free(struct stacks *stacks)
 {
 	if (!stacks)
 		return;
+	copies_free(stacks->copies);
+	agreement_free(stacks->agreement);
 	free(stacks->slots);
 	free(stacks);
 }
@@ -84,10 +93,46 @@ static int split_tail(const struct event_stack *counts, struct bytes bytes, stru
 	if (counts->n_kernel > STACK_DEPTH_MAX || counts->n_user > STACK_DEPTH_MAX ||
 	    counts->n_managed > MANAGED_DEPTH_MAX || size > bytes.size)
 		return -EBADMSG;
-	tail->counts = counts;
+	tail->counts = *counts;
+	tail->counts.quality &= ~STACK_COPIED;
 	tail->kernel = (const void *)bytes.data;
 	tail->user = (const void *)(tail->kernel + counts->n_kernel);
 	tail->managed = (const void *)(tail->user + counts->n_user);
+	tail->copy = NULL;
+	if (!(counts->quality & STACK_COPIED))
+		return 0;
+	tail->copy = (const void *)(tail->managed + counts->n_managed);
+	if (bytes.size - size < sizeof(*tail->copy) ||
+	    tail->copy->size > bytes.size - size - sizeof(*tail->copy))
+		return -EBADMSG;
+	return 0;
+}
+
+/* Walks the copy of the stack: what is found replaces the frames, or is compared with them. */
+static int walk_copy(struct stacks *stacks, const struct process *process, struct tail *tail,
+		     struct stored_stack *out)
+{
+	const struct stack_walk *walk;
+	int err = 0;
+
+	if (!stacks->copies)
+		err = copies_create(stacks->modules, &stacks->copies);
+	if (!err && !stacks->agreement && tail->copy->flags & COPY_WALKED)
+		err = agreement_create(&stacks->agreement);
+	if (err)
+		return err;
+	walk = copies_walk(stacks->copies, process, tail->copy, tail->copy + 1);
+	if (tail->copy->flags & COPY_WALKED) {
+		struct walked_stack walked = {tail->user, tail->counts.n_user,
+					      tail->counts.quality};
+
+		agreement_add(stacks->agreement, process, &walked, walk);
+		return 0;
+	}
+	tail->user = walk->frames;
+	tail->counts.n_user = (uint16_t)walk->count;
+	tail->counts.quality |= (uint16_t)walk->quality;
+	out->copy_short = walk->cut_short;
 	return 0;
 }
 
@@ -129,7 +174,7 @@ static size_t add_managed(struct stacks *stacks, const struct tail *tail, size_t
 static void order_user(struct stacks *stacks, const struct tail *tail)
 {
 	uint64_t limits[STACK_DEPTH_MAX + 1]; /* the highest frame inside of each function */
-	size_t n = tail->counts->n_user, left = tail->counts->n_managed;
+	size_t n = tail->counts.n_user, left = tail->counts.n_managed;
 
 	limits[0] = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -148,7 +193,7 @@ static void order(struct stacks *stacks, const struct tail *tail)
 {
 	stacks->n_steps = 0;
 	order_user(stacks, tail);
-	for (size_t i = tail->counts->n_kernel; i-- > 0;)
+	for (size_t i = tail->counts.n_kernel; i-- > 0;)
 		add_address(stacks, STEP_KERNEL, tail->kernel[i], i);
 }
 
@@ -219,28 +264,36 @@ static uint64_t write_steps(struct stacks *stacks, struct process *process)
 }
 
 int stacks_put(struct stacks *stacks, struct process *process, const struct event_stack *counts,
-	       struct bytes bytes, uint64_t *id)
+	       struct bytes bytes, struct stored_stack *out)
 {
 	struct tail tail;
 	struct slot *slot;
 	uint64_t hash[2];
 	int err = split_tail(counts, bytes, &tail);
 
-	*id = 0;
+	*out = (struct stored_stack){0};
+	if (!err && tail.copy)
+		err = walk_copy(stacks, process, &tail, out);
 	if (err)
 		return err;
+	out->quality = tail.counts.quality;
 	order(stacks, &tail);
 	if (!stacks->n_steps)
 		return 0;
 	hash_steps(stacks, process, hash);
 	slot = &stacks->slots[hash[0] % CACHE_SLOTS];
 	if (slot->stack && slot->hash[0] == hash[0] && slot->hash[1] == hash[1]) {
-		*id = slot->stack;
+		out->id = slot->stack;
 		return 0;
 	}
-	*id = write_steps(stacks, process);
-	if (!*id)
+	out->id = write_steps(stacks, process);
+	if (!out->id)
 		return -ENOMEM;
-	*slot = (struct slot){{hash[0], hash[1]}, *id};
+	*slot = (struct slot){{hash[0], hash[1]}, out->id};
 	return 0;
+}
+
+const struct agreement *stacks_agreement(const struct stacks *stacks)
+{
+	return stacks->agreement;
 }

@@ -3,22 +3,35 @@
 #ifndef GCPROF_STACKS_H
 #define GCPROF_STACKS_H
 
+#include "agreement.h"
+#include "modules.h"
 #include "processes.h"
 #include "../../bpf/events.h"
 
 struct stacks;
 
-/* Both are borrowed. */
-int stacks_create(struct profile_writer *writer, struct processes *processes, struct stacks **out);
+/* All are borrowed. */
+int stacks_create(struct profile_writer *writer, struct processes *processes,
+		  const struct modules *modules, struct stacks **out);
 void stacks_free(struct stacks *stacks); /* NULL is allowed */
+
+/* A stack as it is stored. */
+struct stored_stack {
+	uint64_t id;      /* 0: an empty one */
+	uint32_t quality; /* enum stack_quality */
+	bool copy_short;  /* it is cut where the copy of it ends */
+};
 
 /*
  * Writes the stack, outermost frame first: user frames, with the managed ones at
- * their places among them, then the kernel's. *id is 0 for an empty stack.
- * -EBADMSG if the counts are beyond their bounds or the tail's `size` bytes;
+ * their places among them, then the kernel's. A stack that was copied is walked
+ * first. -EBADMSG if the counts are beyond their bounds or the tail's `size` bytes;
  * -ENOMEM.
  */
 int stacks_put(struct stacks *stacks, struct process *process, const struct event_stack *counts,
-	       struct bytes tail, uint64_t *id);
+	       struct bytes tail, struct stored_stack *out);
+
+/* How stacks that were both walked and copied agree. */
+const struct agreement *stacks_agreement(const struct stacks *stacks);
 
 #endif

@@ -47,7 +47,7 @@ int store_create(struct profile_writer *writer, struct store **out)
 	if (!err)
 		err = modules_create(writer, &store->modules);
 	if (!err)
-		err = stacks_create(writer, store->processes, &store->stacks);
+		err = stacks_create(writer, store->processes, store->modules, &store->stacks);
 	if (!err)
 		err = frame_names_create(writer, store->modules, &store->names);
 	if (err) {
@@ -107,21 +107,31 @@ static uint64_t put_string(struct store *store, struct bytes text)
 	return profile_writer_string(store->writer, text.data, text.size);
 }
 
+static int put_stack(struct store *store, const struct incoming *in,
+		     const struct event_stack *counts, struct stored_stack *out)
+{
+	int err = stacks_put(store->stacks, in->process, counts, in->tail, out);
+
+	store->losses[LOSS_COPY_SHORT] += out->copy_short;
+	return err;
+}
+
 static int store_alloc(struct store *store, const struct incoming *in)
 {
 	const struct event_alloc *event = (const void *)in->header;
 	struct record record = RECORD_OF(alloc, in);
-	int err = stacks_put(store->stacks, in->process, &event->stack, in->tail,
-			     &record.alloc.stack);
+	struct stored_stack stack;
+	int err = put_stack(store, in, &event->stack, &stack);
 
 	if (err)
 		return err;
+	record.alloc.stack = stack.id;
 	record.alloc.sample = process_number(in->process, event->sample);
 	record.alloc.type = process_number(in->process, event->type);
 	record.alloc.size = event->bytes;
 	record.alloc.period = event->period;
 	record.alloc.kind = event->kind;
-	record.alloc.quality = event->stack.quality;
+	record.alloc.quality = stack.quality;
 	err = processes_reference(store->processes, in->process, NAME_TYPE, record.alloc.type);
 	return err ? err : profile_writer_put(store->writer, &record);
 }
@@ -268,14 +278,15 @@ static int store_cpu(struct store *store, const struct incoming *in)
 {
 	const struct event_cpu *event = (const void *)in->header;
 	struct record record = RECORD_OF(cpu, in);
-	int err =
-		stacks_put(store->stacks, in->process, &event->stack, in->tail, &record.cpu.stack);
+	struct stored_stack stack;
+	int err = put_stack(store, in, &event->stack, &stack);
 
 	if (err)
 		return err;
+	record.cpu.stack = stack.id;
 	record.cpu.cpu = in->header->cpu;
 	record.cpu.mode = event->mode;
-	record.cpu.quality = event->stack.quality;
+	record.cpu.quality = stack.quality;
 	return profile_writer_put(store->writer, &record);
 }
 
@@ -283,11 +294,12 @@ static int store_syscall(struct store *store, const struct incoming *in)
 {
 	const struct event_syscall *event = (const void *)in->header;
 	struct record record = RECORD_OF(syscall, in);
-	int err = stacks_put(store->stacks, in->process, &event->stack, in->tail,
-			     &record.syscall.stack);
+	struct stored_stack stack;
+	int err = put_stack(store, in, &event->stack, &stack);
 
 	if (err)
 		return err;
+	record.syscall.stack = stack.id;
 	record.syscall.number = event->number;
 	record.syscall.duration = event->duration;
 	record.syscall.result = event->result;
@@ -296,7 +308,7 @@ static int store_syscall(struct store *store, const struct incoming *in)
 	record.syscall.arg2 = event->args[2];
 	record.syscall.gc_ns = event->gc_ns;
 	record.syscall.flags = event->flags;
-	record.syscall.quality = event->stack.quality;
+	record.syscall.quality = stack.quality;
 	return profile_writer_put(store->writer, &record);
 }
 
@@ -559,6 +571,11 @@ void store_prepare_symbols(struct store *store)
 int store_symbolize(struct store *store)
 {
 	return frame_names_write(store->names);
+}
+
+void store_tell_agreement(const struct store *store)
+{
+	agreement_tell(stacks_agreement(store->stacks), store->modules);
 }
 
 uint64_t store_loss(const struct store *store, enum loss reason)

@@ -33,6 +33,9 @@ void store_prepare_symbols(struct store *store);
 /* Names every native and kernel frame so far that has no name yet: `symbol` records. */
 int store_symbolize(struct store *store);
 
+/* With --stack both: says how the stacks that were found agree. */
+void store_tell_agreement(const struct store *store);
+
 /* Events refused, by reason (codes of loss.def from LOSS_KERNEL_MAX on). */
 uint64_t store_loss(const struct store *store, enum loss reason);
 

@@ -17,6 +17,8 @@ static const char *reason_text(enum stack_reason reason)
 		[REASON_MANAGED_CUT] = "the managed stack is deeper than the recorder follows",
 		[REASON_USER_END] =
 			"the user stack ends early (nothing says how to unwind some function)",
+		[REASON_USER_GUESSED] = "frame pointers were followed where unwind rows are "
+					"missing: callers may be missing",
 	};
 
 	return texts[reason];

@@ -62,13 +62,14 @@ void log_print(enum log_level level, const char *format, ...)
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
 {
 	enum log_level ours = level == LIBBPF_WARN ? LOG_VERBOSE : LOG_DEBUG;
-	char *text = NULL;
+	char *text = NULL, *line, *rest;
 
 	if (ours > log_level)
 		return 0;
+	/* Why the kernel refuses a program is told in many lines at once. */
 	if (vasprintf(&text, format, arguments) >= 0) {
-		text[strcspn(text, "\n")] = '\0';
-		log_print(ours, "%s", text);
+		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+			log_print(ours, "%s", line);
 	}
 	free(text);
 	return 0;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* copy.h: adds a copy of the user stack to a record and hands it over. */
+#ifndef GCPROF_COPY_H
+#define GCPROF_COPY_H
+
+#include "emit.h"
+
+#define COPY_BELOW 128 /* bytes below rsp that belong to the innermost function (red zone) */
+#define COPY_STEPS (COPY_BYTES_MAX / PAGE_BYTES + 1)
+
+/* What the callback of the loop gets. */
+struct copy_loop {
+	struct scratch *scratch;
+	struct copy_room *room;
+	uint64_t address;
+};
+
+/* A page, or the part of it that is wanted. One that cannot be read ends the copy. */
+static long copy_step(uint32_t index, struct copy_loop *loop)
+{
+	struct scratch *scratch = loop->scratch;
+	uint32_t done = scratch->copy_done;
+	uint32_t left = scratch->copy_size - done;
+	uint32_t at = scratch->size + done;
+	uint64_t from = loop->address + done;
+	uint32_t size = PAGE_BYTES - (from & (PAGE_BYTES - 1));
+
+	if (size > left)
+		size = left;
+	if (!size || size > PAGE_BYTES || at > sizeof(loop->room->data) - PAGE_BYTES)
+		return 1;
+	if (bpf_probe_read_user(loop->room->data + at, size, (const void *)from))
+		return 1;
+	scratch->copy_done = done + size;
+	return 0;
+}
+
+/* How much of the stack is worth copying: nothing above what the program found when it began. */
+static __always_inline uint32_t copy_wanted(uint64_t address)
+{
+	struct mm_struct *mm = BPF_CORE_READ(bpf_get_current_task_btf(), mm);
+	uint64_t end = mm ? BPF_CORE_READ(mm, start_stack) + 16 : 0;
+
+	if (address < end && end - address < config.copy_bytes)
+		return (end - address) & ~7u;
+	return config.copy_bytes;
+}
+
+/* Puts the record of the scratch, with the stack behind it, into a ring; gives the scratch back. */
+static __always_inline void copy_emit(struct scratch *scratch, struct event_stack *counts,
+				      void *ring, uint32_t loss)
+{
+	uint32_t key = bpf_get_smp_processor_id() * SCRATCH_SLOTS + scratch->slot;
+	struct copy_loop loop = {scratch, bpf_map_lookup_elem(&copy_rooms, &key),
+				 (scratch->regs.sp & ~7ull) - COPY_BELOW};
+	uint32_t at = scratch->size, size;
+	struct event_copy *copy;
+
+	if (!loop.room || at > RECORD_BYTES_MAX) {
+		scratch_emit(scratch, ring, loss);
+		return;
+	}
+	counts->quality |= STACK_COPIED;
+	bpf_probe_read_kernel(loop.room->data, at, scratch->data);
+	copy = (struct event_copy *)(loop.room->data + at);
+	__builtin_memcpy(copy->registers, &scratch->regs, sizeof(copy->registers));
+	copy->address = loop.address;
+	copy->flags = config.user_stacks ? COPY_WALKED : 0;
+	scratch->size = at + sizeof(*copy);
+	scratch->copy_size = copy_wanted(loop.address);
+	scratch->copy_done = 0;
+	bpf_loop(COPY_STEPS, copy_step, &loop, 0);
+	copy->size = scratch->copy_done;
+	if (!copy->size)
+		loss_count(LOSS_STACK_COPY);
+	size = scratch->size + scratch->copy_done;
+	if (size <= sizeof(loop.room->data)) {
+		((struct event_header *)loop.room->data)->size = size;
+		if (bpf_ringbuf_output(ring, loop.room->data, size, emit_wakeup(ring)))
+			loss_count(loss);
+	}
+	scratch_drop(scratch);
+}
+
+#endif
