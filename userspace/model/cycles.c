@@ -205,12 +205,40 @@ int cycles_phase(struct pass *pass, const struct record_phase *record)
 	return 0;
 }
 
-static bool was_collecting(const struct thread *thread, uint64_t time)
+/* One that has ended; of those inside each other the innermost. */
+static bool was_collecting(const struct thread *thread, uint64_t time, uint64_t *begin)
 {
-	for (int i = 0; i < RECENT_MAX; i++)
-		if (time >= thread->recent[i].begin && time < thread->recent[i].end)
-			return true;
-	return false;
+	bool found = false;
+
+	*begin = 0;
+	for (int i = 0; i < RECENT_MAX; i++) {
+		if (time < thread->recent[i].begin || time >= thread->recent[i].end ||
+		    thread->recent[i].begin < *begin)
+			continue;
+		*begin = thread->recent[i].begin;
+		found = true;
+	}
+	return found;
+}
+
+/* How many of its open collections had begun. */
+static uint32_t begun(const struct thread *thread, uint64_t time)
+{
+	uint32_t i = thread->n_open;
+
+	while (i && time < thread->open[i - 1].begin)
+		i--;
+	return i;
+}
+
+bool cycles_find(const struct thread *thread, uint64_t time, uint64_t *begin)
+{
+	uint32_t i = begun(thread, time);
+
+	if (!i)
+		return was_collecting(thread, time, begin);
+	*begin = thread->open[i - 1].begin;
+	return true;
 }
 
 int cycles_cpu(struct pass *pass, const struct record_cpu *record)
@@ -218,6 +246,7 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	struct model_cpu *cpu = &pass->model->cpu;
 	struct window *window = timeline_at(&pass->timeline, record->time);
+	uint64_t begin;
 	int64_t cost;
 	uint32_t i;
 
@@ -231,12 +260,11 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	cpu->samples++;
 	cpu->kernel_samples += record->mode == CPU_MODE_KERNEL;
 	window->cpu_samples++;
-	for (i = thread->n_open; i && record->time < thread->open[i - 1].begin; i--)
-		;
+	i = begun(thread, record->time);
 	if (i) {
 		thread->open[i - 1].cpu_samples++;
 		window->gc_samples++;
-	} else if (was_collecting(thread, record->time)) {
+	} else if (was_collecting(thread, record->time, &begin)) {
 		thread->gc_samples++;
 		cpu->gc_samples++;
 		window->gc_samples++;

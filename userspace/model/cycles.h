@@ -11,6 +11,7 @@
 #include "utilisation.h"
 
 struct pass;
+struct thread;
 
 struct durations {
 	uint64_t *ns;
@@ -40,6 +41,12 @@ int cycles_phase(struct pass *pass, const struct record_phase *record);
 
 /* A timer sample: is its thread collecting? Counts it in thread and model. */
 int cycles_cpu(struct pass *pass, const struct record_cpu *record);
+
+/*
+ * Where in its collections a thread that the model knows was at `time`: *begin of the
+ * innermost one, as cycles_cpu() judges it; false: in none.
+ */
+bool cycles_find(const struct thread *thread, uint64_t time, uint64_t *begin);
 
 /* Pauses into model->gc; collections still under way are counted as unpaired. */
 void cycles_finish(struct pass *pass);
