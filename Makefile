@@ -28,8 +28,8 @@ DEPFLAGS = -MMD -MP -MF $(@:.o=.d)
 ARCH := $(shell uname -m)
 BPF_ARCH_x86_64 := x86
 
-LIBS := -lbpf -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -lprotobuf-c -ljansson -liberty \
-	-lpthread -lm
+LIBS := -lbpf -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -lsqlite3 -lprotobuf-c -ljansson \
+	-liberty -lpthread -lm
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
@@ -158,7 +158,7 @@ lint:
 	@tools/lint
 
 fuzz:
-	@tools/fuzz $(O)
+	@LIBS="$(LIBS)" tools/fuzz $(O)
 
 bench: bench-peers
 	@tools/bench/run $(O)

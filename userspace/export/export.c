@@ -10,7 +10,8 @@
 #include "output.h"
 
 const struct exporter *const exporters[] = {
-	&exporter_firefox, &exporter_pprof, &exporter_folded, &exporter_json, NULL,
+	&exporter_firefox, &exporter_pprof,  &exporter_folded,
+	&exporter_json,    &exporter_sqlite, NULL,
 };
 
 const struct exporter *exporter_find(const char *name)

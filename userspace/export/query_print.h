@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* query_print.h: private to query*.c: what the parts of a query share. */
+#ifndef GCPROF_QUERY_PRINT_H
+#define GCPROF_QUERY_PRINT_H
+
+#include "output.h"
+#include "query.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+/* Runs a statement and writes its rows: SQLITE_DONE, or the status of what went wrong. */
+int query_print(struct sqlite3_stmt *statement, enum query_format format, struct output *output);
+
+/*
+ * query_functions.c: what SQLite lacks, as aggregates: percentile(value, percent),
+ * bytes_low(size, probability) and bytes_high(size, probability). 0 or -ENOMEM.
+ */
+int query_functions(struct sqlite3 *connection);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sql.c: fills a database while a profile is read; the export to SQLite. */
+#include "sql.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "output.h"
+
+struct pair_key {
+	uint64_t a, b;
+};
+
+static int record(struct model_observer *observer, struct pass *pass, const struct record *event)
+{
+	return sql_event((struct sql *)observer, pass, event);
+}
+
+static int fill(struct model_observer *observer, struct pass *pass)
+{
+	struct sql *sql = (struct sql *)observer;
+	int error = sql_gc_finish(sql, pass);
+
+	if (!error)
+		error = sql_tables(sql, pass);
+	return error ? error : database_finish(sql->database);
+}
+
+static int prepare(struct sql *sql)
+{
+	struct database *database = sql->database;
+	int error = database_prepare(database,
+				     "UPDATE samples SET fate = coalesce(fate, ?),"
+				     " survived = coalesce(survived, ?),"
+				     " fate_time = coalesce(fate_time, ?), age = ?, collections = ?"
+				     " WHERE id = ?",
+				     &sql->first_fate);
+
+	if (!error)
+		error = database_prepare(
+			database,
+			"UPDATE samples SET died = ?, age = ?, collections = ? WHERE id = ?",
+			&sql->death);
+	if (!error)
+		error = database_prepare(database, "UPDATE ticks SET syscall = ? WHERE id = ?",
+					 &sql->in_syscall);
+	return error;
+}
+
+int sql_create(struct database *database, struct sql **out)
+{
+	struct sql *sql = calloc(1, sizeof(*sql));
+	int error;
+
+	if (!sql)
+		return -ENOMEM;
+	sql->job.observer = (struct model_observer){record, fill};
+	sql->database = database;
+	sql->living = map_create(sizeof(struct pair_key));
+	sql->collections = map_create(sizeof(struct pair_key));
+	sql->phase_index = map_create(sizeof(struct pair_key));
+	error = sql->living && sql->collections && sql->phase_index ? prepare(sql) : -ENOMEM;
+	if (error)
+		sql_free(sql);
+	else
+		*out = sql;
+	return error;
+}
+
+void sql_free(struct sql *sql)
+{
+	if (!sql)
+		return;
+	map_free(sql->living);
+	map_free(sql->collections);
+	map_free(sql->phase_index);
+	free(sql->processes);
+	free(sql->threads);
+	free(sql->phases);
+	free(sql);
+}
+
+/* --- the exporter ------------------------------------------------------------------------- */
+
+static int write_block(void *output, const void *data, size_t size)
+{
+	output_bytes(output, data, size);
+	return 0;
+}
+
+static int finish(struct model_observer *observer, struct pass *pass)
+{
+	struct sql *sql = (struct sql *)observer;
+	int error = fill(observer, pass);
+
+	return error ? error : database_read(sql->database, write_block, sql->job.output);
+}
+
+static void free_job(struct export_job *job)
+{
+	struct sql *sql = (struct sql *)job;
+
+	database_close(sql->database);
+	sql_free(sql);
+}
+
+static int create(struct export_job **out)
+{
+	struct database *database = NULL;
+	struct sql *sql = NULL;
+	int error = database_create(&database);
+
+	if (!error)
+		error = sql_create(database, &sql);
+	if (error) {
+		database_close(database);
+		return error;
+	}
+	sql->job.observer.finish = finish;
+	sql->job.free = free_job;
+	*out = &sql->job;
+	return 0;
+}
+
+const struct exporter exporter_sqlite = {
+	.name = "sqlite",
+	.suffix = ".sqlite",
+	.summary = "a database of every event and total; gcprof query --schema explains it",
+	.create = create,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sql.h: private to sql*.c and query.c: a profile on its way into a database. */
+#ifndef GCPROF_SQL_H
+#define GCPROF_SQL_H
+
+#include "../model/pass.h"
+#include "../util/map.h"
+#include "database.h"
+#include "export.h"
+
+enum { PENDING_TICKS = 16 };
+
+/* What the rows of a process's next events are joined with. */
+struct sql_process {
+	uint64_t minors;     /* collections that ended */
+	const char *phase;   /* of the major collector; NULL: unknown */
+	uint64_t collection; /* id of the last one that began */
+	uint64_t gc_start;   /* when it did, */
+	uint64_t gc_finish;  /* and ended; 0: it is under way */
+};
+
+/* Ticks in the kernel that the next system call to return may turn out to have contained. */
+struct sql_thread {
+	uint32_t n_pending;
+	struct {
+		uint64_t id, time;
+	} pending[PENDING_TICKS];
+};
+
+struct sql_phase {
+	uint64_t process, heap, start, code;
+};
+
+struct sql {
+	struct export_job job; /* first */
+	struct database *database;
+	struct sql_process *processes; /* by id */
+	size_t processes_capacity;
+	struct sql_thread *threads; /* by id */
+	size_t threads_capacity;
+	struct map *living;      /* {process, sample} -> samples.id, until it is known dead */
+	struct map *collections; /* {thread, start} -> collections.id */
+	struct map *phase_index; /* {process, heap} -> index of its phase */
+	struct sql_phase *phases;
+	size_t n_phases, phases_capacity;
+	uint64_t n_rows[SQL_TABLES]; /* ids handed out */
+	struct sqlite3_stmt *first_fate, *death, *in_syscall;
+};
+
+/* Makes the observer of a model that fills `database`, which is borrowed. 0 or -ENOMEM, -EIO. */
+int sql_create(struct database *database, struct sql **out);
+void sql_free(struct sql *sql); /* NULL is allowed */
+
+/* sql_events.c: rows of the events, as they come. */
+int sql_event(struct sql *sql, struct pass *pass, const struct record *record);
+
+/* sql_gc.c: collections and phases, and where in them an event lies. */
+int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_gc_begin *record);
+int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_end *record);
+int sql_phase(struct sql *sql, const struct pass *pass, const struct record_phase *record);
+int sql_gc_finish(struct sql *sql, const struct pass *pass);
+
+/* Collection that the thread has under way at this time: collections.id, 0: none. */
+uint64_t sql_collection_of(const struct sql *sql, const struct pass *pass, uint64_t thread,
+			   uint64_t time);
+
+/* The process's last collection, if it overlaps this stretch of time: id, 0: none. */
+uint64_t sql_collection_during(const struct sql_process *process, uint64_t start, uint64_t finish);
+
+/* sql_tables.c: rows of what the model made of them. */
+int sql_tables(struct sql *sql, const struct pass *pass);
+
+/* The next id of a table. */
+static inline uint64_t sql_next(struct sql *sql, enum sql_table table)
+{
+	return ++sql->n_rows[table];
+}
+
+/* Of a process that the model knows. NULL: no memory. Valid until the next one is asked for. */
+static inline struct sql_process *sql_process(struct sql *sql, uint64_t process)
+{
+	return array_reserve(&sql->processes, &sql->processes_capacity, process,
+			     sizeof(*sql->processes)) < 0
+		       ? NULL
+		       : &sql->processes[process];
+}
+
+/* The name of a code out of a list; NULL if it is beyond it or has none. */
+#define sql_name(names, code) ((code) < sizeof(names) / sizeof(*(names)) ? (names)[(code)] : NULL)
+
+#endif

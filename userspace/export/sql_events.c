@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sql_events.c: rows of single events, joined with what was going on. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bpf/events.h"
+#include "../model/text.h"
+#include "sql.h"
+
+enum { COMPAT_BIT = 31 };
+
+struct sample_key {
+	uint64_t process, sample;
+};
+
+static uint64_t process_of(const struct pass *pass, uint64_t thread)
+{
+	const struct thread *task = tasks_find_thread(&pass->tasks, thread);
+
+	return task ? task->process : 0;
+}
+
+static struct cell stack_of(const struct pass *pass, uint64_t stack)
+{
+	return reference(tree_node(&pass->tree, stack) ? stack : 0);
+}
+
+/* --- allocation samples ------------------------------------------------------------------- */
+
+static int take_alloc(struct sql *sql, struct pass *pass, const struct record_alloc *record)
+{
+	static const char *const kinds[] = {
+		[GCPROF_SAMPLE_NURSERY] = "nursery",
+		[GCPROF_SAMPLE_LARGE] = "large",
+		[GCPROF_SAMPLE_BORN_OLD] = "born old",
+		[GCPROF_SAMPLE_FOREIGN] = "foreign",
+	};
+	uint64_t process = process_of(pass, record->thread);
+	const struct sql_process *state = sql_process(sql, process);
+	double p = sample_probability(record->size, record->period), bytes = (double)record->size;
+	int64_t type = type_table_number(&pass->types, process, record->type);
+	struct sample_key key = {process, record->sample};
+	uint64_t *living = map_put(sql->living, &key, NULL);
+	struct row_samples row;
+
+	if (!state || type < 0 || !living)
+		return -ENOMEM;
+	*living = sql_next(sql, TABLE_samples);
+	row = (struct row_samples){
+		.id = integer(*living),
+		.time = integer(record->time),
+		.process = integer(process),
+		.thread = integer(record->thread),
+		.stack = stack_of(pass, record->stack),
+		.type = reference((uint64_t)type),
+		.size = integer(record->size),
+		.period = integer(record->period),
+		.kind = text(sql_name(kinds, record->kind)),
+		.probability = real(p),
+		.bytes = real(bytes / p),
+		.objects = real(1 / p),
+		.variance = real((1 - p) * (bytes / p) * (bytes / p)),
+		.cycle = integer(state->minors + 1),
+		.phase = text(state->phase),
+		.quality = integer(record->quality),
+	};
+	return database_put(sql->database, TABLE_samples, &row);
+}
+
+static int take_fate(struct sql *sql, const struct record_fate *record)
+{
+	static const char *const outcomes[] = {
+		[GCPROF_DIED_YOUNG] = "died young",
+		[GCPROF_PROMOTED] = "promoted",
+		[GCPROF_PINNED] = "pinned",
+	};
+	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
+	struct sample_key key = {record->process, record->sample};
+	const uint64_t *living = map_get(sql->living, &key);
+	struct cell first[] = {text(sql_name(outcomes, record->outcome)),
+			       integer(lives),
+			       integer(record->time),
+			       integer(record->age),
+			       integer(record->collections),
+			       {0}};
+	struct cell death[] = {
+		integer(record->time), integer(record->age), integer(record->collections), {0}};
+	int error = 0;
+
+	if (!living)
+		return 0;
+	first[5] = death[3] = integer(*living);
+	if (record->outcome != GCPROF_DIED_OLD)
+		error = database_run(sql->first_fate, first, 6);
+	if (lives || error)
+		return error;
+	map_remove(sql->living, &key);
+	return database_run(sql->death, death, 4);
+}
+
+/* --- timer samples and system calls ---------------------------------------------------------- */
+
+static struct sql_thread *thread_of(struct sql *sql, uint64_t thread)
+{
+	return array_reserve(&sql->threads, &sql->threads_capacity, thread, sizeof(*sql->threads)) <
+			       0
+		       ? NULL
+		       : &sql->threads[thread];
+}
+
+/*
+ * A system call is known when it returns, so a tick in the kernel waits for the thread's
+ * next one. A tick in user mode ends the waiting: what comes later began later.
+ */
+static void wait_for_syscall(struct sql_thread *thread, const struct record_cpu *record,
+			     uint64_t id)
+{
+	if (record->mode != CPU_MODE_KERNEL) {
+		thread->n_pending = 0;
+		return;
+	}
+	if (thread->n_pending == PENDING_TICKS) {
+		memmove(thread->pending, thread->pending + 1,
+			(PENDING_TICKS - 1) * sizeof(*thread->pending));
+		thread->n_pending--;
+	}
+	thread->pending[thread->n_pending].id = id;
+	thread->pending[thread->n_pending++].time = record->time;
+}
+
+static int take_cpu(struct sql *sql, const struct pass *pass, const struct record_cpu *record)
+{
+	uint64_t process = process_of(pass, record->thread), id = sql_next(sql, TABLE_ticks);
+	uint64_t frequency = pass->model->run.frequency;
+	const struct sql_process *state = sql_process(sql, process);
+	struct sql_thread *thread = thread_of(sql, record->thread);
+	struct row_ticks row;
+
+	if (!state || !thread)
+		return -ENOMEM;
+	wait_for_syscall(thread, record, id);
+	row = (struct row_ticks){
+		.id = integer(id),
+		.time = integer(record->time),
+		.process = integer(process),
+		.thread = integer(record->thread),
+		.stack = stack_of(pass, record->stack),
+		.cpu = integer(record->cpu),
+		.mode = text(record->mode == CPU_MODE_KERNEL ? "kernel" : "user"),
+		.collection = reference(sql_collection_of(sql, pass, record->thread, record->time)),
+		.cycle = integer(state->minors + 1),
+		.phase = text(state->phase),
+		.ns = frequency ? real(1e9 / (double)frequency) : nothing(),
+		.quality = integer(record->quality),
+	};
+	return database_put(sql->database, TABLE_ticks, &row);
+}
+
+static int settle_ticks(struct sql *sql, uint64_t thread_id, uint64_t id, uint64_t start,
+			uint64_t finish)
+{
+	struct sql_thread *thread = thread_of(sql, thread_id);
+	int error = 0;
+
+	if (!thread)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < thread->n_pending && !error; i++) {
+		struct cell cells[] = {integer(id), integer(thread->pending[i].id)};
+
+		if (thread->pending[i].time >= start && thread->pending[i].time <= finish)
+			error = database_run(sql->in_syscall, cells, 2);
+	}
+	thread->n_pending = 0;
+	return error;
+}
+
+static const char *call_name(const struct pass *pass, const struct record_syscall *record,
+			     char unknown[32])
+{
+	bool compat = record->flags & SYSCALL_COMPAT;
+	const char *name = compat ? NULL : syscall_name(pass->model->run.machine, record->number);
+
+	snprintf(unknown, 32, "syscall%s_%u", compat ? "32" : "", (unsigned)record->number);
+	return name ? name : unknown;
+}
+
+static int take_syscall(struct sql *sql, const struct pass *pass,
+			const struct record_syscall *record)
+{
+	uint64_t process = process_of(pass, record->thread), id = sql_next(sql, TABLE_syscalls);
+	uint64_t start = record->time > record->duration ? record->time - record->duration : 0;
+	const struct sql_process *state = sql_process(sql, process);
+	bool unfinished = record->flags & SYSCALL_UNFINISHED;
+	char unknown[32];
+	struct row_syscalls row;
+	int error = settle_ticks(sql, record->thread, id, start, record->time);
+
+	if (!state || error)
+		return state ? error : -ENOMEM;
+	row = (struct row_syscalls){
+		.id = integer(id),
+		.start = integer(start),
+		.finish = integer(record->time),
+		.process = integer(process),
+		.thread = integer(record->thread),
+		.number = integer(record->number),
+		.name = text(call_name(pass, record, unknown)),
+		.duration_ns = integer(record->duration),
+		.result = unfinished ? nothing() : integer((uint64_t)record->result),
+		.arg0 = integer(record->arg0),
+		.arg1 = integer(record->arg1),
+		.arg2 = integer(record->arg2),
+		.gc_ns = integer(record->gc_ns),
+		.by_collector = integer(record->flags & SYSCALL_COLLECTOR ? 1 : 0),
+		.stack = stack_of(pass, record->stack),
+		.cycle = integer(state->minors + 1),
+		.phase = text(state->phase),
+		.quality = integer(record->quality),
+	};
+	if (record->gc_ns)
+		row.collection = reference(sql_collection_during(state, start, record->time));
+	return database_put(sql->database, TABLE_syscalls, &row);
+}
+
+/* --- the rest ------------------------------------------------------------------------------------
+ */
+
+static int put_marker(struct sql *sql, const struct pass *pass, struct row_markers marker,
+		      uint64_t thread)
+{
+	marker.id = integer(sql_next(sql, TABLE_markers));
+	marker.process = reference(process_of(pass, thread));
+	marker.thread = reference(thread);
+	return database_put(sql->database, TABLE_markers, &marker);
+}
+
+static struct row_markers marker(const char *kind, uint64_t time, const char *name, uint64_t value)
+{
+	return (struct row_markers){.kind = text(kind),
+				    .time = integer(time),
+				    .text = text(name),
+				    .value = integer(value)};
+}
+
+static int take_marker(struct sql *sql, const struct pass *pass, const struct record *record)
+{
+	static const char *const mutators[] = {NULL, "attached", "detached", "announced"};
+	static const char *const periods[] = {NULL,       "start",   "ceiling",
+					      "recovery", "request", "stop"};
+	const struct tree *tree = &pass->tree;
+
+	switch (record->kind) {
+	case RECORD_period:
+		return put_marker(sql, pass,
+				  marker("period", record->period.time,
+					 sql_name(periods, record->period.reason),
+					 record->period.new_period),
+				  record->period.thread);
+	case RECORD_mutator:
+		return put_marker(sql, pass,
+				  marker("mutator", record->mutator.time,
+					 sql_name(mutators, record->mutator.event),
+					 record->mutator.heap),
+				  record->mutator.thread);
+	case RECORD_fork:
+		return put_marker(sql, pass,
+				  marker("fork", record->fork.time,
+					 record->fork.kind == 1 ? "thread" : "process",
+					 record->fork.child),
+				  record->fork.thread);
+	case RECORD_exec:
+		return put_marker(
+			sql, pass,
+			marker("exec", record->exec.time, tree_text(tree, record->exec.path), 0),
+			record->exec.thread);
+	case RECORD_exit:
+		return put_marker(sql, pass,
+				  marker("exit", record->exit.time,
+					 record->exit.last ? "process" : "thread",
+					 record->exit.status),
+				  record->exit.thread);
+	case RECORD_comm:
+		return put_marker(
+			sql, pass,
+			marker("comm", record->comm.time, tree_text(tree, record->comm.name), 0),
+			record->comm.thread);
+	default:
+		return 0;
+	}
+}
+
+static int take_loss(struct sql *sql, const struct pass *pass, const struct record_loss *record)
+{
+	const char *name = record->kind < LOSS_MAX ? pass->streams.losses[record->kind].text : NULL;
+
+	return put_marker(sql, pass, marker("loss", record->time, name, record->count), 0);
+}
+
+static int take_clock(struct sql *sql, const struct record_clock *record)
+{
+	struct row_clock row = {
+		.id = integer(sql_next(sql, TABLE_clock)),
+		.before = integer(record->before),
+		.realtime = integer(record->realtime),
+		.tsc = reference(record->tsc),
+		.after = integer(record->after),
+	};
+
+	return database_put(sql->database, TABLE_clock, &row);
+}
+
+static int take_process(struct sql *sql, const struct record_process *record)
+{
+	struct row_processes row = {
+		.id = integer(record->id),
+		.pid = integer(record->pid),
+		.parent = reference(record->parent),
+		.time = integer(record->time),
+	};
+
+	return database_put(sql->database, TABLE_processes, &row);
+}
+
+static int take_meta(struct sql *sql, const struct pass *pass, const struct record_meta *record)
+{
+	struct arena *arena = pass->model->arena;
+	struct row_meta row = {
+		.id = integer(sql_next(sql, TABLE_meta)),
+		.key = text(name_clean(arena, record->key)),
+		.value = text(name_clean(arena, record->value)),
+	};
+
+	return database_put(sql->database, TABLE_meta, &row);
+}
+
+int sql_event(struct sql *sql, struct pass *pass, const struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_alloc:
+		if (!database_wants(sql->database, TABLE_samples))
+			return 0;
+		return take_alloc(sql, pass, &record->alloc);
+	case RECORD_fate:
+		return take_fate(sql, &record->fate);
+	case RECORD_cpu:
+		if (!database_wants(sql->database, TABLE_ticks))
+			return 0;
+		return take_cpu(sql, pass, &record->cpu);
+	case RECORD_syscall:
+		if (!database_wants(sql->database, TABLE_syscalls) &&
+		    !database_wants(sql->database, TABLE_ticks))
+			return 0;
+		return take_syscall(sql, pass, &record->syscall);
+	case RECORD_gc_begin:
+		return sql_gc_begin(sql, pass, &record->gc_begin);
+	case RECORD_gc_end:
+		return sql_gc_end(sql, pass, &record->gc_end);
+	case RECORD_phase:
+		return sql_phase(sql, pass, &record->phase);
+	case RECORD_loss:
+		return take_loss(sql, pass, &record->loss);
+	case RECORD_clock:
+		return take_clock(sql, &record->clock);
+	case RECORD_process:
+		return take_process(sql, &record->process);
+	case RECORD_meta:
+		return take_meta(sql, pass, &record->meta);
+	default:
+		return take_marker(sql, pass, record);
+	}
+}

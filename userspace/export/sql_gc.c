@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sql_gc.c: collections and phases as rows, and where in them an event lies. */
+#include <errno.h>
+
+#include "../../bpf/events.h"
+#include "sql.h"
+
+struct start_key {
+	uint64_t thread, start;
+};
+
+struct heap_key {
+	uint64_t process, heap;
+};
+
+static const char *const kinds[] = {
+	[GCPROF_GC_MINOR] = "minor", [GCPROF_GC_STEP] = "step", [GCPROF_GC_FULL] = "full"};
+
+static const char *const reasons[] = {
+	[GCPROF_REASON_NURSERY] = "nursery",     [GCPROF_REASON_LARGE] = "large",
+	[GCPROF_REASON_THRESHOLD] = "threshold", [GCPROF_REASON_EXPLICIT] = "explicit",
+	[GCPROF_REASON_PRESSURE] = "pressure",   [GCPROF_REASON_FINISH] = "finish",
+};
+
+static const char *const phases[] = {
+	[GCPROF_PHASE_SCANNING] = "scanning",
+	[GCPROF_PHASE_MARKING] = "marking",
+	[GCPROF_PHASE_SWEEPING] = "sweeping",
+	[GCPROF_PHASE_FINALIZING] = "finalizing",
+};
+
+/* The row is stored at once, without its end, and again when that is known. */
+int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_gc_begin *record)
+{
+	struct start_key key = {record->thread, record->time};
+	uint64_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	struct sql_process *state = sql_process(sql, process);
+	uint64_t *id = map_put(sql->collections, &key, NULL);
+	struct row_collections row;
+
+	if (!state || !id)
+		return -ENOMEM;
+	*id = sql_next(sql, TABLE_collections);
+	state->collection = *id;
+	state->gc_start = record->time;
+	state->gc_finish = 0;
+	row = (struct row_collections){
+		.id = integer(*id),
+		.process = integer(process),
+		.thread = integer(record->thread),
+		.heap = integer(record->heap),
+		.number = integer(record->cycle),
+		.cycle = integer(state->minors + 1),
+		.kind = text(sql_name(kinds, record->kind)),
+		.reason = text(sql_name(reasons, record->reason)),
+		.start = integer(record->time),
+	};
+	return database_put(sql->database, TABLE_collections, &row);
+}
+
+static void add_figures(struct row_collections *row, const struct record_gc_end *record)
+{
+	if (record->rss_bytes)
+		row->rss_bytes = integer(record->rss_bytes);
+	if (!record->has_stats)
+		return;
+	row->phase = text(sql_name(phases, record->phase));
+	row->promoted_bytes = integer(record->promoted_bytes);
+	row->promoted_objects = integer(record->promoted_objects);
+	row->nursery_bytes = integer(record->nursery_used);
+	row->allocated_bytes = integer(record->allocated_bytes);
+	row->arena_bytes = integer(record->arena_bytes);
+	row->large_bytes = integer(record->large_bytes);
+	row->live_bytes = integer(record->live_bytes);
+	row->freed_bytes = integer(record->freed_bytes);
+	row->stop_ns = integer(record->stop_ns);
+	row->threads = integer(record->threads);
+}
+
+/* The row that the beginning made; a new one if the beginning was lost. */
+static uint64_t row_of(struct sql *sql, const struct closed_gc *closed, uint64_t thread)
+{
+	struct start_key key = {thread, closed->begin};
+	const uint64_t *id = closed->paired ? map_get(sql->collections, &key) : NULL;
+
+	return id ? *id : sql_next(sql, TABLE_collections);
+}
+
+int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_end *record)
+{
+	const struct closed_gc *closed = &pass->cycles.last;
+	uint64_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	struct sql_process *state = sql_process(sql, process);
+	struct row_collections row;
+
+	if (!state)
+		return -ENOMEM;
+	row = (struct row_collections){
+		.id = integer(row_of(sql, closed, record->thread)),
+		.process = integer(process),
+		.thread = integer(record->thread),
+		.heap = integer(record->heap),
+		.number = integer(record->cycle),
+		.cycle = integer(state->minors + 1),
+		.kind = text(sql_name(kinds, record->kind)),
+		.finish = integer(record->time),
+	};
+	if (closed->paired) {
+		row.reason = text(sql_name(reasons, closed->reason));
+		row.start = integer(closed->begin);
+		row.duration_ns =
+			integer(record->time > closed->begin ? record->time - closed->begin : 0);
+		row.pause_ns = integer(closed->pause_ns);
+	}
+	add_figures(&row, record);
+	state->minors += record->kind == GCPROF_GC_MINOR;
+	if ((uint64_t)row.id.integer == state->collection)
+		state->gc_finish = record->time;
+	return database_put(sql->database, TABLE_collections, &row);
+}
+
+static int put_phase(struct sql *sql, const struct sql_phase *phase, uint64_t finish)
+{
+	struct row_phases row = {
+		.id = integer(sql_next(sql, TABLE_phases)),
+		.process = integer(phase->process),
+		.heap = integer(phase->heap),
+		.phase = text(sql_name(phases, phase->code)),
+		.start = integer(phase->start),
+		.finish = reference(finish),
+	};
+
+	return database_put(sql->database, TABLE_phases, &row);
+}
+
+int sql_phase(struct sql *sql, const struct pass *pass, const struct record_phase *record)
+{
+	uint64_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	struct sql_process *state = sql_process(sql, process);
+	struct heap_key key = {process, record->heap};
+	struct sql_phase *phase;
+	bool added;
+	uint64_t *index = map_put(sql->phase_index, &key, &added);
+	int error = 0;
+
+	if (!state || !index ||
+	    array_reserve(&sql->phases, &sql->phases_capacity, sql->n_phases, sizeof(*phase)) < 0)
+		return -ENOMEM;
+	if (added)
+		*index = sql->n_phases++;
+	phase = &sql->phases[*index];
+	if (!added)
+		error = put_phase(sql, phase, record->time);
+	*phase = (struct sql_phase){process, record->heap, record->time, record->phase};
+	state->phase = sql_name(phases, record->phase);
+	return error;
+}
+
+uint64_t sql_collection_of(const struct sql *sql, const struct pass *pass, uint64_t thread,
+			   uint64_t time)
+{
+	struct start_key key = {thread, 0};
+	uint64_t *id = NULL;
+
+	if (cycles_find(tasks_find_thread(&pass->tasks, thread), time, &key.start))
+		id = map_get(sql->collections, &key);
+	return id ? *id : 0;
+}
+
+uint64_t sql_collection_during(const struct sql_process *process, uint64_t start, uint64_t finish)
+{
+	bool overlaps = process->gc_start <= finish &&
+			(!process->gc_finish || process->gc_finish >= start);
+
+	return overlaps ? process->collection : 0;
+}
+
+int sql_gc_finish(struct sql *sql, const struct pass *pass)
+{
+	struct sqlite3_stmt *forget;
+	int error = 0;
+
+	for (size_t i = 0; i < sql->n_phases && !error; i++)
+		error = put_phase(sql, &sql->phases[i], 0);
+	if (error || !pass->model->gc.unpaired || !database_wants(sql->database, TABLE_ticks))
+		return error;
+	/* Nobody knows how long a collection was whose end was lost, and what was in it. */
+	error = database_prepare(sql->database,
+				 "UPDATE ticks SET collection = NULL WHERE collection IN"
+				 " (SELECT id FROM collections WHERE finish IS NULL)",
+				 &forget);
+	return error ? error : database_run(forget, NULL, 0);
+}

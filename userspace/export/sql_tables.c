@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sql_tables.c: rows of what the model made of the events. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../profile/status.h"
+#include "../util/buffer.h"
+#include "sql.h"
+
+enum { BUILD_ID_SHOWN = 64 };
+
+static double tick_of(const struct pass *pass)
+{
+	uint64_t frequency = pass->model->run.frequency;
+
+	return frequency ? 1e9 / (double)frequency : 0;
+}
+
+/* --- the recording ---------------------------------------------------------------------- */
+
+static int join_command(const struct model_run *run, struct buffer *out)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < run->n_command && !error; i++) {
+		if (i)
+			error = buffer_append(out, " ", 1);
+		if (!error)
+			error = buffer_append(out, run->command[i], strlen(run->command[i]));
+	}
+	return error ? error : buffer_append(out, "", 1);
+}
+
+static int put_recording(struct sql *sql, const struct pass *pass)
+{
+	static const char *const states[] = {"complete", "unfinished", "torn", "damaged"};
+	const struct model *model = pass->model;
+	const struct model_run *run = &model->run;
+	const struct model_alloc *alloc = &model->alloc;
+	struct buffer command = {0};
+	struct row_recording row = {
+		.id = integer(1),
+		.file = text(model->file),
+		.state = text(sql_name(states, model->state)),
+		.start = integer(run->start),
+		.duration_ns = integer(run->duration),
+		.realtime = reference(run->realtime),
+		.frequency = reference(run->frequency),
+		.period = reference(alloc->period),
+		.tool = text(run->tool),
+		.host = text(run->host),
+		.kernel = text(run->kernel),
+		.machine = text(run->machine),
+		.alloc_samples = integer(alloc->samples),
+		.alloc_bytes = real(alloc->bytes.value),
+		.alloc_bytes_low = real(alloc->bytes.low),
+		.alloc_bytes_high = real(alloc->bytes.high),
+		.alloc_objects = real(alloc->objects.value),
+		.alloc_objects_low = real(alloc->objects.low),
+		.alloc_objects_high = real(alloc->objects.high),
+		.live_bytes = real(alloc->live_bytes),
+		.cpu_samples = integer(model->cpu.samples),
+		.on_cpu_ns = integer(model->cpu.on_cpu_ns),
+		.in_gc_ns = integer(model->cpu.in_gc_ns),
+		.gc_fixed_ns = real(model->gc.fixed_ns),
+		.gc_ns_per_byte = real(model->gc.copy_ns_per_byte),
+	};
+	int error = join_command(run, &command);
+
+	row.command = text(command.data);
+	if (run->frequency)
+		row.tick_ns = real(tick_of(pass));
+	if (run->end_reason == 1)
+		row.exit_status = integer(run->status);
+	if (!error)
+		error = database_put(sql->database, TABLE_recording, &row);
+	buffer_free(&command);
+	return error;
+}
+
+static int put_streams(struct sql *sql, const struct pass *pass)
+{
+	const struct model *model = pass->model;
+	int error = 0;
+
+	for (size_t i = 0; i < model->n_streams && !error; i++) {
+		const struct model_stream *stream = &model->streams[i];
+		struct row_streams row = {
+			.id = integer(i + 1),
+			.name = text(stream->name),
+			.attached = integer(stream->attached),
+			.why_not = text(stream->why_not),
+			.events = integer(stream->events),
+			.lost = integer(stream->lost),
+			.cut = integer(stream->cut),
+			.held = integer(stream->held),
+		};
+
+		error = database_put(sql->database, TABLE_streams, &row);
+	}
+	return error;
+}
+
+static int put_losses(struct sql *sql, const struct pass *pass)
+{
+	static const char *const severities[] = {NULL, "lost", "cut", "held back"};
+	const struct model *model = pass->model;
+	int error = 0;
+
+	for (size_t i = 0; i < model->n_losses && !error; i++) {
+		const struct model_loss *loss = &model->losses[i];
+		struct row_losses row = {
+			.id = integer(i + 1),
+			.stream = text(loss->stream),
+			.name = text(loss->name),
+			.severity = text(sql_name(severities, loss->severity)),
+			.count = integer(loss->count),
+			.text = text(loss->text),
+		};
+
+		error = database_put(sql->database, TABLE_losses, &row);
+	}
+	return error;
+}
+
+/* --- tasks and types ------------------------------------------------------------------------ */
+
+static int put_threads(struct sql *sql, const struct pass *pass)
+{
+	int error = 0;
+
+	for (uint64_t id = 1; id < pass->tasks.threads.limit && !error; id++) {
+		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+		struct row_threads row;
+
+		if (!thread)
+			continue;
+		row = (struct row_threads){
+			.id = integer(id),
+			.process = integer(thread->process),
+			.tid = integer(thread->tid),
+			.name = text(thread->name),
+			.cpu_samples = integer(thread->cpu_samples),
+			.cpu_ns = real((double)thread->cpu_samples * tick_of(pass)),
+			.gc_samples = integer(thread->gc_samples),
+			.alloc_samples = integer(thread->alloc_samples),
+			.alloc_bytes = real(thread->alloc_bytes),
+		};
+		error = database_put(sql->database, TABLE_threads, &row);
+	}
+	return error;
+}
+
+static int put_types(struct sql *sql, const struct pass *pass)
+{
+	int error = 0;
+
+	for (size_t i = 1; i < pass->types.count && !error; i++) {
+		const struct type *type = &pass->types.items[i];
+		struct row_types row = {
+			.id = integer(i),
+			.process = integer(type->process),
+			.number = integer(type->number),
+			.name = text(type->name),
+		};
+
+		error = database_put(sql->database, TABLE_types, &row);
+	}
+	return error;
+}
+
+static int put_type_totals(struct sql *sql, const struct pass *pass)
+{
+	const struct model *model = pass->model;
+	int error = 0;
+
+	for (size_t i = 0; i < model->n_types && !error; i++) {
+		const struct model_type *type = &model->types[i];
+		struct row_type_totals row = {
+			.id = integer(i + 1),
+			.name = text(type->name),
+			.samples = integer(type->samples),
+			.bytes = real(type->bytes.value),
+			.bytes_low = real(type->bytes.low),
+			.bytes_high = real(type->bytes.high),
+			.objects = real(type->objects.value),
+			.objects_low = real(type->objects.low),
+			.objects_high = real(type->objects.high),
+			.live_bytes = real(type->live_bytes),
+			.gc_ns = real(type->gc_ns),
+		};
+
+		if (type->survived.value >= 0) {
+			row.survived = real(type->survived.value);
+			row.survived_low = real(type->survived.low);
+			row.survived_high = real(type->survived.high);
+		}
+		error = database_put(sql->database, TABLE_type_totals, &row);
+	}
+	return error;
+}
+
+/* --- code ------------------------------------------------------------------------------------- */
+
+static int put_modules(struct sql *sql, const struct pass *pass)
+{
+	int error = 0;
+
+	for (uint64_t id = 1; id < pass->tree.modules.limit && !error; id++) {
+		const struct module *module = dense_get(&pass->tree.modules, id);
+		char build_id[2 * BUILD_ID_SHOWN + 1] = "";
+		struct row_modules row;
+
+		if (!module->defined)
+			continue;
+		for (size_t i = 0; i < module->build_id_size && i < BUILD_ID_SHOWN; i++)
+			snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
+		row = (struct row_modules){.id = integer(id),
+					   .path = text(module->path),
+					   .build_id = text(*build_id ? build_id : NULL)};
+		error = database_put(sql->database, TABLE_modules, &row);
+	}
+	return error;
+}
+
+static int put_function(struct sql *sql, uint64_t id, const struct model_function *function)
+{
+	struct row_functions row = {
+		.id = integer(id),
+		.name = text(function->name),
+		.runtime = text(runtime_name(function->runtime)),
+		.module = text(function->module),
+		.file = text(function->file),
+		.line = reference(function->line),
+		.cpu_samples = integer(function->cpu_samples),
+		.cpu_self_ns = real(function->cpu_self_ns),
+		.cpu_total_ns = real(function->cpu_total_ns),
+		.alloc_self_bytes = real(function->alloc_self_bytes),
+		.alloc_total_bytes = real(function->alloc_total_bytes),
+		.known_bytes = real(function->known_bytes),
+		.survived_bytes = real(function->survived_bytes),
+		.gc_self_ns = real(function->gc_self_ns),
+		.gc_ns = real(function->gc_ns),
+		.syscall_self_ns = real(function->syscall_self_ns),
+		.syscall_ns = real(function->syscall_ns),
+	};
+
+	return database_put(sql->database, TABLE_functions, &row);
+}
+
+/* Rows of the model that no frame is in: with them every column adds up to the whole. */
+static bool is_rest(const struct model_function *function)
+{
+	return !function->module && function->name[0] == '(' &&
+	       (strcmp(function->name, "(no stack)") == 0 ||
+		strcmp(function->name, "(no samples)") == 0);
+}
+
+static int put_functions(struct sql *sql, const struct pass *pass)
+{
+	const struct functions *functions = &pass->functions;
+	const struct model *model = pass->model;
+	uint64_t id = functions->n_rows;
+	int error = 0;
+
+	for (size_t i = 0; i < functions->n_rows && !error; i++)
+		error = put_function(sql, i + 1, &functions->rows[i]);
+	for (size_t i = 0; i < model->n_functions && !error; i++)
+		if (is_rest(&model->functions[i]))
+			error = put_function(sql, ++id, &model->functions[i]);
+	return error;
+}
+
+/* functions.id of the innermost function of a frame. */
+static struct cell innermost(const struct pass *pass, const struct frame *frame)
+{
+	uint32_t last = frame->first_function + frame->n_functions - 1;
+
+	return frame->n_functions ? integer(pass->functions.of_frames[last] + UINT64_C(1))
+				  : nothing();
+}
+
+static int put_inlined(struct sql *sql, const struct pass *pass, uint64_t id,
+		       const struct frame *frame)
+{
+	int error = 0;
+
+	for (uint32_t i = frame->n_functions, level = 0; i-- && !error; level++) {
+		uint32_t function = pass->functions.of_frames[frame->first_function + i];
+		struct row_inlined row = {
+			.id = integer(sql_next(sql, TABLE_inlined)),
+			.frame = integer(id),
+			.level = integer(level),
+			.function = integer(function + UINT64_C(1)),
+		};
+
+		error = database_put(sql->database, TABLE_inlined, &row);
+	}
+	return error;
+}
+
+static int put_frames(struct sql *sql, const struct pass *pass)
+{
+	int error = 0;
+
+	for (uint64_t id = 1; id < pass->tree.frames.limit && !error; id++) {
+		const struct frame *frame = tree_frame(&pass->tree, id);
+		struct row_frames row;
+
+		if (!frame)
+			continue;
+		row = (struct row_frames){
+			.id = integer(id),
+			.runtime = text(runtime_name(frame->runtime)),
+			.module = reference(frame->runtime == RUNTIME_NATIVE ? frame->module : 0),
+			.address = integer(frame->address),
+			.line = reference(frame->line),
+			.function = innermost(pass, frame),
+		};
+		error = database_put(sql->database, TABLE_frames, &row);
+		if (!error)
+			error = put_inlined(sql, pass, id, frame);
+	}
+	return error;
+}
+
+static int put_stacks(struct sql *sql, const struct pass *pass)
+{
+	const struct tree *tree = &pass->tree;
+	int error = 0;
+
+	for (uint64_t id = 1; id < tree->nodes.limit && !error; id++) {
+		const struct stack *node = tree_node(tree, id);
+		struct row_stacks row;
+
+		if (!node)
+			continue;
+		row = (struct row_stacks){
+			.id = integer(id),
+			.parent = reference(node->parent),
+			.frame = integer(node->frame),
+			.depth = integer(node->depth),
+			.function = innermost(pass, tree_frame(tree, node->frame)),
+		};
+		if (node->cost) {
+			uint32_t site = functions_allocating(pass, (uint32_t)id);
+			const struct stack *allocating = tree_node(tree, site);
+
+			row.site = integer(site);
+			row.site_function = innermost(pass, tree_frame(tree, allocating->frame));
+		}
+		error = database_put(sql->database, TABLE_stacks, &row);
+	}
+	return error;
+}
+
+static int put_costs(struct sql *sql, const struct pass *pass)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < pass->tree.n_costs && !error; i++) {
+		const struct cost *cost = &pass->tree.costs[i];
+		struct row_costs row = {
+			.id = integer(i + 1),
+			.stack = reference(cost->stack),
+			.cpu_samples = integer(cost->cpu_samples),
+			.cpu_ns = real((double)cost->cpu_samples * tick_of(pass)),
+			.alloc_bytes = real(cost->alloc_bytes),
+			.known_bytes = real(cost->known_bytes),
+			.survived_bytes = real(cost->survived_bytes),
+			.gc_ns = real(cost->gc_ns),
+			.syscall_ns = integer(cost->syscall_ns),
+		};
+
+		error = database_put(sql->database, TABLE_costs, &row);
+	}
+	return error;
+}
+
+static int put_syscall_totals(struct sql *sql, const struct pass *pass)
+{
+	const struct model *model = pass->model;
+	int error = 0;
+
+	for (size_t i = 0; i < model->n_syscalls && !error; i++) {
+		const struct model_syscall *call = &model->syscalls[i];
+		struct row_syscall_totals row = {
+			.id = integer(i + 1),
+			.name = text(call->name),
+			.number = integer(call->number),
+			.count = integer(call->count),
+			.errors = integer(call->errors),
+			.total_ns = integer(call->total_ns),
+			.p50_ns = integer(call->p50_ns),
+			.p99_ns = integer(call->p99_ns),
+			.max_ns = integer(call->max_ns),
+			.in_gc_count = integer(call->in_gc_count),
+			.in_gc_ns = integer(call->in_gc_ns),
+		};
+
+		error = database_put(sql->database, TABLE_syscall_totals, &row);
+	}
+	return error;
+}
+
+int sql_tables(struct sql *sql, const struct pass *pass)
+{
+	static int (*const puts[])(struct sql *, const struct pass *) = {
+		put_recording, put_streams,     put_losses,  put_threads,
+		put_types,     put_type_totals, put_modules, put_functions,
+		put_frames,    put_stacks,      put_costs,   put_syscall_totals,
+	};
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(puts) / sizeof(*puts) && !error; i++)
+		error = puts[i](sql, pass);
+	return error;
+}
