@@ -33,7 +33,8 @@ LIBS := -lbpf -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -lsqlite3 -l
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
-	$(wildcard userspace/*.c userspace/*/*.c))) $(O)/userspace/export/profile.pb-c.o
+	$(wildcard userspace/*.c userspace/*/*.c))) \
+	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*.proto))
 BPF_SRC  := $(wildcard bpf/*.bpf.c)
 SKEL     := $(O)/bpf/gcprof.skel.h
 
@@ -77,21 +78,21 @@ $(RECORD_OBJ): INCLUDES := -I$(O)/bpf
 $(RECORD_OBJ): | $(SKEL)
 $(O)/tests/%.o: INCLUDES := -Igc -Iuserspace -Itests/unit -I$(O)/userspace/export
 
-# --- pprof's format: C from its protobuf description ---------------------------
+# --- protobuf formats: C from their descriptions --------------------------------
 
-PB := $(O)/userspace/export/profile.pb-c
-$(PB).c: userspace/export/profile.proto
+PB_SRC := $(patsubst %.proto,$(O)/%.pb-c.c,$(wildcard userspace/export/*.proto))
+$(O)/userspace/export/%.pb-c.c: userspace/export/%.proto
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=$(<D) --c_out=$(@D) $<
 
-$(PB).o: $(PB).c
+$(PB_SRC:.c=.o): $(O)/%.o: $(O)/%.c
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -c $< -o $@
 
-PPROF_OBJ := $(filter $(O)/userspace/export/pprof%,$(USER_OBJ))
-$(PPROF_OBJ): INCLUDES := -I$(O)/userspace/export
-$(PPROF_OBJ) $(O)/tests/unit/export_pprof.o: | $(PB).c
+PB_USERS := $(filter $(O)/userspace/export/pprof% $(O)/userspace/export/perfetto%,$(USER_OBJ))
+$(PB_USERS): INCLUDES := -I$(O)/userspace/export
+$(PB_USERS) $(O)/tests/unit/export_pprof.o $(O)/tests/unit/export_perfetto.o: | $(PB_SRC)
 
 # --- BPF: one object made of every bpf/*.bpf.c, one skeleton -----------------
 

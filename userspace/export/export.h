@@ -43,6 +43,7 @@ extern const struct exporter exporter_firefox;
 extern const struct exporter exporter_pprof;
 extern const struct exporter exporter_folded;
 extern const struct exporter exporter_json;
+extern const struct exporter exporter_perfetto;
 extern const struct exporter exporter_sqlite;
 
 /* All of them, ended by NULL. */

@@ -16,7 +16,7 @@ static int record(struct model_observer *observer, struct pass *pass, const stru
 	return sql_event((struct sql *)observer, pass, event);
 }
 
-static int fill(struct model_observer *observer, struct pass *pass)
+int sql_fill(struct model_observer *observer, struct pass *pass)
 {
 	struct sql *sql = (struct sql *)observer;
 	int error = sql_gc_finish(sql, pass);
@@ -54,7 +54,7 @@ int sql_create(struct database *database, struct sql **out)
 
 	if (!sql)
 		return -ENOMEM;
-	sql->job.observer = (struct model_observer){record, fill};
+	sql->job.observer = (struct model_observer){record, sql_fill};
 	sql->database = database;
 	sql->living = map_create(sizeof(struct pair_key));
 	sql->collections = map_create(sizeof(struct pair_key));
@@ -91,7 +91,7 @@ static int write_block(void *output, const void *data, size_t size)
 static int finish(struct model_observer *observer, struct pass *pass)
 {
 	struct sql *sql = (struct sql *)observer;
-	int error = fill(observer, pass);
+	int error = sql_fill(observer, pass);
 
 	return error ? error : database_read(sql->database, write_block, sql->job.output);
 }
@@ -104,7 +104,7 @@ static void free_job(struct export_job *job)
 	sql_free(sql);
 }
 
-static int create(struct export_job **out)
+int sql_create_job(int (*last)(struct model_observer *, struct pass *), struct export_job **out)
 {
 	struct database *database = NULL;
 	struct sql *sql = NULL;
@@ -116,10 +116,15 @@ static int create(struct export_job **out)
 		database_close(database);
 		return error;
 	}
-	sql->job.observer.finish = finish;
+	sql->job.observer.finish = last;
 	sql->job.free = free_job;
 	*out = &sql->job;
 	return 0;
+}
+
+static int create(struct export_job **out)
+{
+	return sql_create_job(finish, out);
 }
 
 const struct exporter exporter_sqlite = {

@@ -51,6 +51,12 @@ struct sql {
 int sql_create(struct database *database, struct sql **out);
 void sql_free(struct sql *sql); /* NULL is allowed */
 
+/* What a job does once all records were seen: the rest of the rows. */
+int sql_fill(struct model_observer *observer, struct pass *pass);
+
+/* A job with a database of its own whose last step is `finish`, which calls sql_fill(). */
+int sql_create_job(int (*finish)(struct model_observer *, struct pass *), struct export_job **out);
+
 /* sql_events.c: rows of the events, as they come. */
 int sql_event(struct sql *sql, struct pass *pass, const struct record *record);
 

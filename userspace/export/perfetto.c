@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* perfetto.c: exports to Perfetto: slices, counters and samples on one timeline. */
+#include "perfetto.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
+
+void perfetto_put(struct perfetto *perfetto, PerfettoPacket *packet, uint32_t sequence,
+		  uint64_t time)
+{
+	Perfetto__Protos__Trace trace = PERFETTO__PROTOS__TRACE__INIT;
+	bool first = perfetto->sequence != sequence;
+	size_t size;
+
+	packet->has_trusted_packet_sequence_id = true;
+	packet->trusted_packet_sequence_id = sequence;
+	/* Every sequence is written in one go. */
+	packet->has_first_packet_on_sequence = packet->first_packet_on_sequence = first;
+	packet->has_sequence_flags = true;
+	packet->sequence_flags = first ? FLAG_CLEARED : FLAG_NEEDS_STATE;
+	perfetto->sequence = sequence;
+	if (time) {
+		packet->has_timestamp = packet->has_timestamp_clock_id = true;
+		packet->timestamp = time;
+		packet->timestamp_clock_id = CLOCK_ID_MONOTONIC;
+	}
+	trace.packet = &packet;
+	trace.n_packet = 1;
+	size = perfetto__protos__trace__get_packed_size(&trace);
+	perfetto->packed.size = 0;
+	if (buffer_reserve(&perfetto->packed, size + 1) < 0) {
+		perfetto->error = -ENOMEM;
+		return;
+	}
+	size = perfetto__protos__trace__pack(&trace, (uint8_t *)perfetto->packed.data);
+	output_bytes(perfetto->output, perfetto->packed.data, size);
+}
+
+void perfetto_each(struct perfetto *perfetto, const char *sql, perfetto_row *row, void *context)
+{
+	sqlite3 *connection = database_connection(perfetto->sql->database);
+	sqlite3_stmt *statement = NULL;
+	int status = SQLITE_DONE;
+
+	if (perfetto->error)
+		return;
+	if (sqlite3_prepare_v2(connection, sql, -1, &statement, NULL) != SQLITE_OK) {
+		perfetto->error = sqlite3_errcode(connection) == SQLITE_NOMEM ? -ENOMEM : -EIO;
+		return;
+	}
+	while (!perfetto->error && (status = sqlite3_step(statement)) == SQLITE_ROW)
+		row(perfetto, statement, context);
+	if (!perfetto->error && status != SQLITE_DONE)
+		perfetto->error = status == SQLITE_NOMEM ? -ENOMEM : -EIO;
+	sqlite3_finalize(statement);
+}
+
+/* --- the clock, processes and threads --------------------------------------------------- */
+
+/* MONOTONIC is the time of the trace. */
+static void put_clock(struct perfetto *perfetto)
+{
+	const struct model_run *run = &perfetto->pass->model->run;
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	Perfetto__Protos__ClockSnapshot snapshot = PERFETTO__PROTOS__CLOCK_SNAPSHOT__INIT;
+	Perfetto__Protos__ClockSnapshot__Clock clocks[2], *list[] = {&clocks[0], &clocks[1]};
+
+	for (size_t i = 0; i < 2; i++) {
+		perfetto__protos__clock_snapshot__clock__init(&clocks[i]);
+		clocks[i].has_clock_id = clocks[i].has_timestamp = true;
+	}
+	clocks[0].clock_id = CLOCK_ID_MONOTONIC;
+	clocks[0].timestamp = run->start;
+	clocks[1].clock_id = CLOCK_ID_REALTIME;
+	clocks[1].timestamp = run->realtime;
+	snapshot.clocks = list;
+	snapshot.n_clocks = run->realtime ? 2 : 1;
+	snapshot.has_primary_trace_clock = true;
+	snapshot.primary_trace_clock = CLOCK_ID_MONOTONIC;
+	packet.clock_snapshot = &snapshot;
+	perfetto_put(perfetto, &packet, SEQUENCE_TRACKS, run->start);
+}
+
+static void put_track(struct perfetto *perfetto, Perfetto__Protos__TrackDescriptor *track,
+		      uint64_t uuid)
+{
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+
+	track->has_uuid = true;
+	track->uuid = uuid;
+	packet.track_descriptor = track;
+	perfetto_put(perfetto, &packet, SEQUENCE_TRACKS, 0);
+}
+
+static char *column_text(sqlite3_stmt *row, int column)
+{
+	return (char *)(uintptr_t)sqlite3_column_text(row, column);
+}
+
+static void put_process(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+	Perfetto__Protos__ProcessDescriptor process = PERFETTO__PROTOS__PROCESS_DESCRIPTOR__INIT;
+
+	(void)context;
+	process.has_pid = true;
+	process.pid = (int32_t)sqlite3_column_int64(row, 1);
+	process.process_name = column_text(row, 2);
+	track.process = &process;
+	put_track(perfetto, &track,
+		  perfetto_uuid(TRACK_PROCESS, (uint64_t)sqlite3_column_int64(row, 0)));
+}
+
+static void put_thread(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+	Perfetto__Protos__ThreadDescriptor thread = PERFETTO__PROTOS__THREAD_DESCRIPTOR__INIT;
+
+	(void)context;
+	thread.has_pid = thread.has_tid = true;
+	thread.pid = (int32_t)sqlite3_column_int64(row, 2);
+	thread.tid = (int32_t)sqlite3_column_int64(row, 3);
+	thread.thread_name = column_text(row, 4);
+	track.thread = &thread;
+	track.has_parent_uuid = true;
+	track.parent_uuid = perfetto_uuid(TRACK_PROCESS, (uint64_t)sqlite3_column_int64(row, 1));
+	put_track(perfetto, &track,
+		  perfetto_uuid(TRACK_THREAD, (uint64_t)sqlite3_column_int64(row, 0)));
+}
+
+static void put_phases_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+
+	(void)context;
+	track.name = (char *)(uintptr_t) "major collector";
+	track.has_parent_uuid = true;
+	track.parent_uuid = perfetto_uuid(TRACK_PROCESS, (uint64_t)sqlite3_column_int64(row, 1));
+	put_track(perfetto, &track,
+		  perfetto_uuid(TRACK_PHASES, (uint64_t)sqlite3_column_int64(row, 0)));
+}
+
+static void put_counter_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	static const char *const names[] = {"nursery", "old generation", "live", "RSS"};
+	uint64_t process = (uint64_t)sqlite3_column_int64(row, 0);
+
+	(void)context;
+	for (uint64_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+		Perfetto__Protos__CounterDescriptor counter =
+			PERFETTO__PROTOS__COUNTER_DESCRIPTOR__INIT;
+
+		counter.has_unit = true;
+		counter.unit = PERFETTO__PROTOS__COUNTER_DESCRIPTOR__UNIT__UNIT_SIZE_BYTES;
+		track.name = (char *)(uintptr_t)names[i];
+		track.counter = &counter;
+		track.has_parent_uuid = true;
+		track.parent_uuid = perfetto_uuid(TRACK_PROCESS, process);
+		put_track(perfetto, &track, perfetto_uuid(TRACK_COUNTER + i, process));
+	}
+}
+
+static void put_tracks(struct perfetto *perfetto)
+{
+	perfetto_each(perfetto,
+		      "SELECT processes.id, pid, threads.name FROM processes LEFT JOIN threads"
+		      " ON threads.process = processes.id AND threads.tid = pid"
+		      " GROUP BY processes.id",
+		      put_process, NULL);
+	perfetto_each(perfetto,
+		      "SELECT threads.id, process, pid, tid, name FROM threads"
+		      " JOIN processes ON processes.id = process",
+		      put_thread, NULL);
+	perfetto_each(perfetto, "SELECT min(id), process FROM phases GROUP BY process, heap",
+		      put_phases_track, NULL);
+	perfetto_each(perfetto, "SELECT DISTINCT process FROM heap", put_counter_track, NULL);
+}
+
+/* --- the exporter ------------------------------------------------------------------------------
+ */
+
+static int finish(struct model_observer *observer, struct pass *pass)
+{
+	struct sql *sql = (struct sql *)observer;
+	struct perfetto perfetto = {.sql = sql, .pass = pass, .output = sql->job.output};
+
+	perfetto.error = sql_fill(observer, pass);
+	if (perfetto.error)
+		return perfetto.error;
+	put_clock(&perfetto);
+	put_tracks(&perfetto);
+	perfetto_put_stacks(&perfetto);
+	perfetto_put_samples(&perfetto);
+	perfetto_put_heap(&perfetto);
+	perfetto_put_counters(&perfetto);
+	perfetto_put_slices(&perfetto);
+	buffer_free(&perfetto.packed);
+	return perfetto.error;
+}
+
+static int create(struct export_job **out)
+{
+	return sql_create_job(finish, out);
+}
+
+const struct exporter exporter_perfetto = {
+	.name = "perfetto",
+	.suffix = ".perfetto-trace",
+	.summary = "for ui.perfetto.dev: collections, system calls, heap, samples on a timeline",
+	.create = create,
+};

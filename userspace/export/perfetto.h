@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* perfetto.h: private to perfetto*.c: an export for Perfetto under way. */
+/*
+ * A trace is a list of packets, each of a sequence. Stacks are defined at the beginning
+ * of the sequence that uses them: the samples. Slices have a sequence for each thread, in
+ * which they are balanced and in order of time. All of it is asked of the database that
+ * the export to SQLite makes.
+ */
+#ifndef GCPROF_PERFETTO_H
+#define GCPROF_PERFETTO_H
+
+#include "../util/buffer.h"
+#include "output.h"
+#include "sql.h"
+
+#include "perfetto.pb-c.h"
+
+typedef Perfetto__Protos__TracePacket PerfettoPacket;
+typedef Perfetto__Protos__TrackEvent PerfettoEvent;
+
+enum { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3 };
+
+/* Kinds of tracks; with the number of what they are about this makes their uuids. */
+enum perfetto_track {
+	TRACK_PROCESS = 1,
+	TRACK_THREAD,
+	TRACK_PHASES,
+	TRACK_COUNTER, /* and those behind it: one for each column of counters */
+};
+
+enum perfetto_sequence {
+	SEQUENCE_TRACKS = 1, /* clock, descriptions of tracks */
+	SEQUENCE_SAMPLES,
+	SEQUENCE_COUNTERS,
+	SEQUENCE_PHASES,
+	SEQUENCE_THREADS /* and those behind it: one for each thread */
+};
+
+struct perfetto {
+	struct sql *sql;
+	const struct pass *pass;
+	struct output *output;
+	struct buffer packed; /* the packet being written */
+	uint32_t sequence;    /* of the latest packet */
+	int error;
+};
+
+/* Completes and writes a packet; `time` 0: it has none. */
+void perfetto_put(struct perfetto *perfetto, PerfettoPacket *packet, uint32_t sequence,
+		  uint64_t time);
+
+static inline uint64_t perfetto_uuid(uint64_t track, uint64_t number)
+{
+	return track << 48 | (number & ((UINT64_C(1) << 48) - 1));
+}
+
+/*
+ * Runs a statement; `row` gets it at each row. What fails is kept in perfetto->error,
+ * and nothing more is done then.
+ */
+typedef void perfetto_row(struct perfetto *perfetto, struct sqlite3_stmt *row, void *context);
+void perfetto_each(struct perfetto *perfetto, const char *sql, perfetto_row *row, void *context);
+
+/* perfetto_stacks.c: functions, frames and stacks. */
+void perfetto_put_stacks(struct perfetto *perfetto);
+
+/* perfetto_events.c: timer samples, allocations, the heap. */
+void perfetto_put_samples(struct perfetto *perfetto);
+void perfetto_put_counters(struct perfetto *perfetto);
+void perfetto_put_heap(struct perfetto *perfetto);
+
+/* perfetto_slices.c: collections, system calls and phases. */
+void perfetto_put_slices(struct perfetto *perfetto);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* perfetto_events.c: timer samples, allocations, counters and the heap's profile. */
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include "perfetto.h"
+
+static uint64_t number(sqlite3_stmt *row, int column)
+{
+	return (uint64_t)sqlite3_column_int64(row, column);
+}
+
+/* --- timer samples and allocations, in order of time ---------------------------------- */
+
+static void put_tick(struct perfetto *perfetto, sqlite3_stmt *row)
+{
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	Perfetto__Protos__PerfSample sample = PERFETTO__PROTOS__PERF_SAMPLE__INIT;
+
+	sample.has_cpu = sample.has_pid = sample.has_tid = sample.has_cpu_mode = true;
+	sample.cpu = (uint32_t)number(row, 4);
+	sample.pid = (uint32_t)number(row, 5);
+	sample.tid = (uint32_t)number(row, 6);
+	sample.cpu_mode = (uint32_t)number(row, 7);
+	sample.callstack_iid = number(row, 3);
+	sample.has_callstack_iid = sample.callstack_iid != 0;
+	packet.perf_sample = &sample;
+	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, number(row, 1));
+}
+
+static void put_alloc(struct perfetto *perfetto, sqlite3_stmt *row)
+{
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+	Perfetto__Protos__DebugAnnotation notes[3], *list[] = {&notes[0], &notes[1], &notes[2]};
+	char *category = (char *)(uintptr_t) "alloc";
+
+	for (size_t i = 0; i < 3; i++)
+		perfetto__protos__debug_annotation__init(&notes[i]);
+	notes[0].name = (char *)(uintptr_t) "size";
+	notes[0].has_int_value = true;
+	notes[0].int_value = sqlite3_column_int64(row, 4);
+	notes[1].name = (char *)(uintptr_t) "bytes it stands for";
+	notes[1].has_double_value = true;
+	notes[1].double_value = sqlite3_column_double(row, 5);
+	notes[2].name = (char *)(uintptr_t) "fate";
+	notes[2].string_value = (char *)(uintptr_t)sqlite3_column_text(row, 6);
+	event.debug_annotations = list;
+	event.n_debug_annotations = notes[2].string_value ? 3 : 2;
+	event.has_type = event.has_track_uuid = true;
+	event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT;
+	event.track_uuid = perfetto_uuid(TRACK_THREAD, number(row, 2));
+	event.categories = &category;
+	event.n_categories = 1;
+	event.name = (char *)(uintptr_t)sqlite3_column_text(row, 7);
+	event.callstack_iid = number(row, 3);
+	event.has_callstack_iid = event.callstack_iid != 0;
+	packet.track_event = &event;
+	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, number(row, 1));
+}
+
+static void put_sample(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	(void)context;
+	if (number(row, 0))
+		put_alloc(perfetto, row);
+	else
+		put_tick(perfetto, row);
+}
+
+void perfetto_put_samples(struct perfetto *perfetto)
+{
+	perfetto_each(perfetto,
+		      "SELECT 0, ticks.time AS at, thread, stack, cpu, pid, tid,"
+		      " CASE mode WHEN 'kernel' THEN 1 ELSE 2 END FROM ticks"
+		      " JOIN processes ON processes.id = ticks.process"
+		      " JOIN threads ON threads.id = thread"
+		      " UNION ALL SELECT 1, samples.time, thread, stacks.site, size, bytes, fate,"
+		      " coalesce(types.name, 'allocation') FROM samples"
+		      " LEFT JOIN stacks ON stacks.id = stack LEFT JOIN types ON types.id = type"
+		      " ORDER BY at",
+		      put_sample, NULL);
+}
+
+/* --- counters: the heap after each collection ----------------------------------------------- */
+
+static void put_counters(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	(void)context;
+	for (int i = 0; i < 4; i++) {
+		PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+		PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+
+		if (sqlite3_column_type(row, 2 + i) == SQLITE_NULL)
+			continue;
+		event.has_type = event.has_track_uuid = event.has_counter_value = true;
+		event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER;
+		event.track_uuid = perfetto_uuid(TRACK_COUNTER + (uint64_t)i, number(row, 1));
+		event.counter_value = sqlite3_column_int64(row, 2 + i);
+		packet.track_event = &event;
+		perfetto_put(perfetto, &packet, SEQUENCE_COUNTERS, number(row, 0));
+	}
+}
+
+void perfetto_put_counters(struct perfetto *perfetto)
+{
+	perfetto_each(perfetto,
+		      "SELECT time, process, nursery_bytes, old_bytes, live_bytes, rss_bytes"
+		      " FROM heap ORDER BY time",
+		      put_counters, NULL);
+}
+
+/* --- the heap's profile: what each stack allocated, and what of it is gone ---------------------
+ */
+
+static uint64_t rounded(double value)
+{
+	return value > 0 && value < 1e18 ? (uint64_t)llround(value) : 0;
+}
+
+static void put_dump(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	const struct model_run *run = &perfetto->pass->model->run;
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	Perfetto__Protos__ProfilePacket profile = PERFETTO__PROTOS__PROFILE_PACKET__INIT;
+	Perfetto__Protos__ProfilePacket__ProcessHeapSamples
+		dump = PERFETTO__PROTOS__PROFILE_PACKET__PROCESS_HEAP_SAMPLES__INIT,
+		*dumps[] = {&dump};
+	Perfetto__Protos__ProfilePacket__HeapSample
+		sample = PERFETTO__PROTOS__PROFILE_PACKET__HEAP_SAMPLE__INIT,
+		*samples[] = {&sample};
+	uint64_t *index = context;
+
+	sample.has_callstack_id = sample.has_self_allocated = sample.has_self_freed = true;
+	sample.has_alloc_count = sample.has_free_count = true;
+	sample.callstack_id = number(row, 1);
+	sample.self_allocated = rounded(sqlite3_column_double(row, 2));
+	sample.self_freed = rounded(sqlite3_column_double(row, 3));
+	sample.alloc_count = rounded(sqlite3_column_double(row, 4));
+	sample.free_count = rounded(sqlite3_column_double(row, 5));
+	dump.has_pid = dump.has_timestamp = dump.has_from_startup = dump.from_startup = true;
+	dump.pid = number(row, 0);
+	dump.timestamp = run->start + run->duration;
+	dump.heap_name = (char *)(uintptr_t) "gcprof";
+	dump.samples = samples;
+	dump.n_samples = 1;
+	profile.process_dumps = dumps;
+	profile.n_process_dumps = 1;
+	profile.has_index = profile.has_continued = true;
+	profile.index = (*index)++;
+	/* The last column: there is another row. */
+	profile.continued = number(row, 6) != 0;
+	packet.profile_packet = &profile;
+	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, dump.timestamp);
+}
+
+/* Gone is what is not old, or known to be dead: in use is what reports call live. */
+void perfetto_put_heap(struct perfetto *perfetto)
+{
+	uint64_t index = 0;
+
+	perfetto_each(perfetto,
+		      "SELECT *, lead(1, 1, 0) OVER () FROM (SELECT pid, stacks.site, sum(bytes),"
+		      " sum(bytes) FILTER (WHERE gone), sum(objects),"
+		      " sum(objects) FILTER (WHERE gone) FROM (SELECT *, died IS NOT NULL OR"
+		      " (survived IS NOT 1 AND kind IS NOT 'born old') AS gone FROM samples)"
+		      " JOIN stacks ON stacks.id = stack"
+		      " JOIN processes ON processes.id = process GROUP BY process, stacks.site)",
+		      put_dump, &index);
+}

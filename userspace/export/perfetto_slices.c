@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* perfetto_slices.c: collections, system calls and phases as slices that begin and end. */
+/*
+ * The end of a slice ends the innermost one of its track, so slices must lie in each
+ * other. Those of a profile do; where clocks or a hostile profile say otherwise, a slice
+ * ends with the one around it.
+ */
+#include <sqlite3.h>
+
+#include "perfetto.h"
+
+enum { NESTING_MAX = 64, NOTES_MAX = 4 };
+
+/* Slices of one track that have not ended. */
+struct nest {
+	uint64_t track;
+	uint32_t sequence;
+	uint32_t depth;
+	uint64_t ends[NESTING_MAX]; /* the innermost last: none ends later than those before it */
+	uint64_t last;              /* time of the track's latest packet */
+};
+
+static void put_event(struct perfetto *perfetto, struct nest *nest, PerfettoEvent *event,
+		      uint64_t time)
+{
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+
+	event->has_type = event->has_track_uuid = true;
+	event->track_uuid = nest->track;
+	packet.track_event = event;
+	nest->last = time > nest->last ? time : nest->last;
+	perfetto_put(perfetto, &packet, nest->sequence, nest->last);
+}
+
+/* Ends what ends until then. */
+static void end_until(struct perfetto *perfetto, struct nest *nest, uint64_t time)
+{
+	while (nest->depth && nest->ends[nest->depth - 1] <= time) {
+		PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+
+		event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END;
+		put_event(perfetto, nest, &event, nest->ends[--nest->depth]);
+	}
+}
+
+static void begin(struct perfetto *perfetto, struct nest *nest, PerfettoEvent *event,
+		  uint64_t start, uint64_t finish)
+{
+	end_until(perfetto, nest, start);
+	if (nest->depth == NESTING_MAX)
+		return;
+	if (finish < start)
+		finish = start;
+	if (nest->depth && finish > nest->ends[nest->depth - 1])
+		finish = nest->ends[nest->depth - 1];
+	nest->ends[nest->depth++] = finish;
+	event->type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN;
+	put_event(perfetto, nest, event, start);
+}
+
+/* Ends all of the track before, if this row is of another one. */
+static void turn_to(struct perfetto *perfetto, struct nest *nest, uint64_t track, uint32_t sequence)
+{
+	if (nest->track == track)
+		return;
+	end_until(perfetto, nest, UINT64_MAX);
+	*nest = (struct nest){.track = track, .sequence = sequence};
+}
+
+static size_t add_notes(sqlite3_stmt *row, int first, const char *const *names,
+			Perfetto__Protos__DebugAnnotation *notes)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < NOTES_MAX && names[i]; i++) {
+		Perfetto__Protos__DebugAnnotation *note = &notes[used];
+
+		if (sqlite3_column_type(row, first + i) == SQLITE_NULL)
+			continue;
+		perfetto__protos__debug_annotation__init(note);
+		note->name = (char *)(uintptr_t)names[i];
+		if (sqlite3_column_type(row, first + i) == SQLITE_TEXT) {
+			note->string_value = (char *)(uintptr_t)sqlite3_column_text(row, first + i);
+		} else {
+			note->has_int_value = true;
+			note->int_value = sqlite3_column_int64(row, first + i);
+		}
+		used++;
+	}
+	return used;
+}
+
+/* Columns: track's number, start, finish, category, name, up to four notes. */
+static void put_slice(struct perfetto *perfetto, sqlite3_stmt *row, struct nest *nest,
+		      const char *const *names)
+{
+	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+	Perfetto__Protos__DebugAnnotation notes[NOTES_MAX], *list[NOTES_MAX];
+	char *category = (char *)(uintptr_t)sqlite3_column_text(row, 3);
+
+	for (size_t i = 0; i < NOTES_MAX; i++)
+		list[i] = &notes[i];
+	event.n_debug_annotations = add_notes(row, 5, names, notes);
+	event.debug_annotations = list;
+	event.categories = &category;
+	event.n_categories = 1;
+	event.name = (char *)(uintptr_t)sqlite3_column_text(row, 4);
+	begin(perfetto, nest, &event, (uint64_t)sqlite3_column_int64(row, 1),
+	      (uint64_t)sqlite3_column_int64(row, 2));
+}
+
+static void put_thread_slice(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	static const char *const of_gc[] = {"reason", "promoted bytes", "pause ns", "freed bytes"};
+	static const char *const of_calls[] = {"result", "ns in collections", "first argument",
+					       "second argument"};
+	uint64_t thread = (uint64_t)sqlite3_column_int64(row, 0);
+	bool gc = sqlite3_column_int64(row, 9);
+
+	turn_to(perfetto, context, perfetto_uuid(TRACK_THREAD, thread),
+		(uint32_t)(SEQUENCE_THREADS + thread));
+	put_slice(perfetto, row, context, gc ? of_gc : of_calls);
+}
+
+static void put_phase(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	static const char *const none[] = {NULL};
+
+	turn_to(perfetto, context,
+		perfetto_uuid(TRACK_PHASES, (uint64_t)sqlite3_column_int64(row, 0)),
+		SEQUENCE_PHASES);
+	put_slice(perfetto, row, context, none);
+}
+
+void perfetto_put_slices(struct perfetto *perfetto)
+{
+	struct nest nest = {0};
+
+	perfetto_each(perfetto,
+		      "SELECT track, start, finish, 'gc', phase FROM (SELECT *, min(id) OVER"
+		      " (PARTITION BY process, heap) AS track FROM phases)"
+		      " WHERE finish IS NOT NULL AND phase IS NOT 'scanning' ORDER BY track, start",
+		      put_phase, &nest);
+	turn_to(perfetto, &nest, 0, 0);
+	perfetto_each(perfetto,
+		      "SELECT thread, start, finish, 'gc', kind || ' collection', reason,"
+		      " promoted_bytes, pause_ns, freed_bytes, 1 FROM collections"
+		      " WHERE start IS NOT NULL AND finish IS NOT NULL"
+		      " UNION ALL SELECT thread, start, finish, 'syscall', name, result,"
+		      " nullif(gc_ns, 0), arg0, arg1, 0 FROM syscalls"
+		      " ORDER BY thread, start, finish DESC",
+		      put_thread_slice, &nest);
+	turn_to(perfetto, &nest, 0, 0);
+}
