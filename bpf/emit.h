@@ -5,13 +5,18 @@
 
 #include "filter.h"
 
-__noinline int loss_count(uint32_t loss)
+__noinline int loss_add(uint32_t loss, uint32_t n)
 {
 	uint64_t *count = bpf_map_lookup_elem(&losses, &loss);
 
 	if (count)
-		__sync_fetch_and_add(count, 1);
+		__sync_fetch_and_add(count, n);
 	return 0;
+}
+
+static __always_inline void loss_count(uint32_t loss)
+{
+	loss_add(loss, 1);
 }
 
 /*
@@ -82,17 +87,23 @@ static __always_inline void scratch_drop(struct scratch *scratch)
 	*(volatile uint32_t *)&scratch->busy = 0;
 }
 
-/* Puts the scratch's record into a ring and gives the scratch back. */
-static __always_inline void scratch_emit(struct scratch *scratch, void *ring, uint32_t loss)
+/* Puts the scratch's record, of `n` events, into a ring and gives the scratch back. */
+static __always_inline void scratch_emit_many(struct scratch *scratch, void *ring, uint32_t loss,
+					      uint32_t n)
 {
 	uint32_t size = scratch->size;
 
 	if (size <= sizeof(scratch->data)) {
 		((struct event_header *)scratch->data)->size = size;
 		if (bpf_ringbuf_output(ring, scratch->data, size, emit_wakeup(ring)))
-			loss_count(loss);
+			loss_add(loss, n);
 	}
 	scratch_drop(scratch);
+}
+
+static __always_inline void scratch_emit(struct scratch *scratch, void *ring, uint32_t loss)
+{
+	scratch_emit_many(scratch, ring, loss, 1);
 }
 
 /*

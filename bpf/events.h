@@ -23,6 +23,7 @@
 
 #include "../gc/probe_args.h"
 #include "stack_events.h"
+#include "syscall_totals.h"
 
 enum stream {
 #define STREAM(code, name, string, doc) STREAM_##name = code,
@@ -66,7 +67,21 @@ struct event_alloc {
 	uint64_t period;
 	uint32_t kind; /* enum gcprof_sample_kind */
 	uint32_t reserved;
-	/* tail: the stack */
+	/* Of the stack, for samples by the batch; 0: none. Behind it, as the tail, the stack. */
+	uint64_t key;
+};
+
+struct event_samples {
+	struct event_header header;
+	uint64_t since; /* when the thread's batch before, or its program, came; 0: unknown */
+	uint32_t count;
+	uint32_t reserved;
+	struct gcprof_sample entries[]; /* `count` of them, as the program wrote them */
+};
+
+struct event_sample {
+	struct event_header header;
+	struct gcprof_sample entry;
 };
 
 struct event_fate {
@@ -164,52 +179,6 @@ struct event_syscall {
 			/* tail: the stack */
 };
 
-/* Exact totals, kept in the map `syscall_totals` and read by the recorder. */
-struct syscall_key {
-	uint32_t process; /* index */
-	uint32_t number;  /* bit 31: a 32-bit call */
-};
-
-/* Log-linear: four buckets for each power of two of nanoseconds. See syscall_bucket(). */
-#define SYSCALL_BUCKETS 160
-
-struct syscall_total {
-	uint64_t count;
-	uint64_t errors;
-	uint64_t total_ns;
-	uint64_t max_ns;
-	uint64_t gc_count; /* overlapped a collection of the same process */
-	uint64_t gc_ns;    /* and for so long, together */
-	uint32_t histogram[SYSCALL_BUCKETS];
-};
-
-/* The bucket of a duration; its lower edge is syscall_bucket_floor(bucket). */
-static inline uint32_t syscall_bucket(uint64_t ns)
-{
-	uint32_t log = 0;
-	uint64_t n = ns;
-
-	if (ns < 4)
-		return (uint32_t)ns;
-	for (uint32_t step = 32; step; step >>= 1) {
-		if (n >> step) {
-			n >>= step;
-			log += step;
-		}
-	}
-	log = (log - 1) * 4 + ((ns >> (log - 2)) & 3);
-	return log < SYSCALL_BUCKETS ? log : SYSCALL_BUCKETS - 1;
-}
-
-static inline uint64_t syscall_bucket_floor(uint32_t bucket)
-{
-	uint32_t log = bucket / 4 + 1;
-
-	if (bucket < 4)
-		return bucket;
-	return (UINT64_C(4) + bucket % 4) << (log - 2);
-}
-
 enum fork_kind { FORK_THREAD = 1, FORK_PROCESS = 2 };
 
 struct event_fork {
@@ -252,8 +221,10 @@ struct event_mmap {
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct event_header) == 32, "contract 2");
-_Static_assert(sizeof(struct event_alloc) == 80, "contract 2");
+_Static_assert(sizeof(struct event_alloc) == 88, "contract 2");
 _Static_assert(sizeof(struct event_fate) == 40, "contract 2");
+_Static_assert(sizeof(struct event_samples) == 48, "contract 2");
+_Static_assert(sizeof(struct event_sample) == 88, "contract 2");
 _Static_assert(sizeof(struct event_gc_begin) == 56, "contract 2");
 _Static_assert(sizeof(struct event_gc_end) == 144, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
@@ -263,7 +234,6 @@ _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
 _Static_assert(sizeof(struct event_cpu) == 48, "contract 2");
 _Static_assert(sizeof(struct event_syscall) == 96, "contract 2");
-_Static_assert(sizeof(struct syscall_total) == 48 + 4 * SYSCALL_BUCKETS, "contract 2");
 _Static_assert(sizeof(struct event_fork) == 48, "contract 2");
 _Static_assert(sizeof(struct event_exec) == 40, "contract 2");
 _Static_assert(sizeof(struct event_exit) == 40, "contract 2");

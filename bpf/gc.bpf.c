@@ -47,10 +47,46 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	event->bytes = bytes;
 	event->period = period;
 	event->kind = kind;
+	event->key = firing->values[6];
 	scratch->size = sizeof(*event);
 	regs_user(firing->ctx, &regs, config.copy_bytes != 0);
 	stack_user(scratch, &regs, state);
 	stack_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	return 0;
+}
+
+/* The entries are looked at where there is more time: by the recorder. */
+static __always_inline int probe_samples(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct scratch *scratch;
+	struct event_samples *event;
+	uint64_t entries, count;
+
+	entries = firing->values[0];
+	count = firing->values[1];
+	if (!entries || !count || count > GCPROF_SAMPLES_MAX)
+		return probe_refuse();
+	scratch = scratch_take();
+	if (!scratch) {
+		/* That counted one. */
+		loss_add(LOSS_SCRATCH_BUSY, count - 1);
+		return 0;
+	}
+	event = (struct event_samples *)scratch->data;
+	emit_header(&event->header, EVENT_samples, 0, state, firing->now);
+	event->since = state->batch > state->image ? state->batch : state->image;
+	event->count = count;
+	event->reserved = 0;
+	state->batch = firing->now;
+	if (bpf_probe_read_user(event->entries, count * sizeof(event->entries[0]),
+				(const void *)entries)) {
+		loss_add(LOSS_BATCH_MEMORY, count);
+		scratch_drop(scratch);
+		return 0;
+	}
+	scratch->size = sizeof(*event) + count * sizeof(event->entries[0]);
+	scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, count);
 	return 0;
 }
 

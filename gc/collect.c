@@ -152,6 +152,7 @@ void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reaso
 	struct gc_heap *heap = self->heap;
 
 	nursery_account(self);
+	batch_flush(self);
 	if (!threads_begin_collecting(self, seen))
 		return;
 	collect_minor(self, reason);

@@ -60,6 +60,7 @@ struct gc_options {
 	uint64_t seed;           /* of the sampler; 0: from the system, GCPROF_SEED */
 	uint32_t fixed_stride;   /* 1: a sample every `period` bytes, as in the papers; 2: every
 				     object; GCPROF_STRIDE=fixed, =every */
+	uint32_t unbatched;      /* 1: every sample fires a probe of its own */
 	uint32_t always_sample;  /* 1: sample although no profiler is attached (tests) */
 	uint32_t stop_the_world; /* 1: major collections in one pause, for comparison;
 				   GC_INCREMENTAL=0 */

@@ -13,6 +13,8 @@
 
 #include "gc.h"
 #include "alive.h"
+#include "batch.h"
+#include "fingerprint.h"
 #include "os.h"
 #include "old.h"
 #include "probe.h"

@@ -44,6 +44,7 @@ static const struct option options[] = {
 	ROW(ceiling, "GCPROF_CEILING", OPTION_RATE, 2000, 1, UINT64_MAX),
 	ROW(seed, "GCPROF_SEED", OPTION_NUMBER, 0, 0, UINT64_MAX),
 	ROW(fixed_stride, "GCPROF_STRIDE", OPTION_STRIDE, 0, 0, STRIDE_EVERY),
+	ROW(unbatched, "GCPROF_BATCH", OPTION_UNLESS, 0, 0, 1),
 	ROW(always_sample, NULL, OPTION_FLAG, 0, 0, 1),
 	ROW(stop_the_world, "GC_INCREMENTAL", OPTION_UNLESS, 0, 0, 1),
 };

@@ -47,7 +47,14 @@ probe_observer_function probe_observer;
 SITE void probe_fire_sample(const struct probe_sample *a)
 {
 	keep_frame();
-	STAP_PROBE6(gcprof, sample, a->sample, a->type, a->size, a->period, a->kind, a->anchor);
+	STAP_PROBE7(gcprof, sample, a->sample, a->type, a->size, a->period, a->kind, a->anchor,
+		    a->stack);
+}
+
+SITE void probe_fire_samples(const struct probe_samples *a)
+{
+	keep_frame();
+	STAP_PROBE2(gcprof, samples, a->entries, a->count);
 }
 
 SITE void probe_fire_fate(const struct probe_fate *a)

@@ -70,6 +70,20 @@ struct gcprof_fate {
 
 #define GCPROF_FATE_MAX 256 /* entries in one firing of `fate` */
 
+/* One entry of the array that `samples` points to. */
+struct gcprof_sample {
+	uint64_t sample; /* as `sample` carries it; so are type, size, period and kind */
+	uint64_t time;   /* of the allocation, CLOCK_MONOTONIC ns */
+	uint64_t type;
+	uint64_t size;
+	uint64_t period;
+	uint64_t stack;    /* key that an earlier `sample` of this process named */
+	uint32_t kind;     /* enum gcprof_sample_kind */
+	uint32_t reserved; /* 0 */
+};
+
+#define GCPROF_SAMPLES_MAX 256 /* entries in one firing of `samples` */
+
 /* What `gc_end` points to. All sizes in bytes, as they are when the collection ends. */
 struct gcprof_gc_stats {
 	uint64_t promoted_bytes;   /* moved to the old generation by this collection */
@@ -88,6 +102,7 @@ struct gcprof_gc_stats {
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct gcprof_fate) == 24, "read by BPF");
+_Static_assert(sizeof(struct gcprof_sample) == 56, "read by BPF");
 _Static_assert(sizeof(struct gcprof_gc_stats) == 80, "read by BPF");
 #endif
 

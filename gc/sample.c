@@ -68,6 +68,7 @@ void sampler_attach(struct gc_thread *thread)
 
 void sampler_detach(struct gc_thread *thread)
 {
+	batch_free(thread);
 	fate_move(&thread->heap->sampler.orphans, &thread->sampler.young);
 }
 
@@ -108,6 +109,7 @@ void sampler_poll(struct gc_thread *thread)
 	struct gc_thread_sampler *sampler = &thread->sampler;
 	__atomic_store_n(&thread->news, 0, __ATOMIC_SEQ_CST);
 	announce_poll(thread);
+	batch_poll(thread);
 	if (!is_wanted(heap))
 		return;
 	rate_poll(heap);
@@ -127,6 +129,7 @@ void sampler_settle(struct gc_thread *thread)
 	if (!sampler->on)
 		return;
 	if (!is_wanted(thread->heap)) {
+		batch_end(thread);
 		rate_stop(thread->heap);
 		sampler->on = false;
 	} else if (period != sampler->period) {
@@ -189,15 +192,18 @@ static void take_sample(struct gc_thread *thread, void *object, size_t size)
 	uint64_t id = __atomic_add_fetch(&last_sample, 1, __ATOMIC_RELAXED);
 	bool young = nursery_has(&heap->nursery, object);
 
-	announce_type(heap, type);
-	probe_sample(&(struct probe_sample){
+	struct probe_sample sample = {
 		.sample = id,
 		.type = type_probe_id(heap, type),
 		.size = size,
 		.period = thread->sampler.period,
 		.kind = young ? GCPROF_SAMPLE_NURSERY : GCPROF_SAMPLE_LARGE,
 		.anchor = &thread->head.anchor,
-	});
+	};
+
+	announce_type(heap, type);
+	if (!batch_take(thread, &sample))
+		probe_sample(&sample);
 	remember(thread, object, id);
 	rate_count(heap);
 }
@@ -255,6 +261,7 @@ void sampler_forked(struct gc_heap *heap)
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next) {
 		thread->sampler.on = false;
 		thread->sampler.young.count = 0;
+		batch_forked(thread);
 		seed_thread(thread);
 	}
 }

@@ -46,6 +46,7 @@ struct gc_thread_sampler {
 	uint64_t period; /* that the gap before that byte was drawn with */
 	uint64_t random[4];
 	struct gc_sampled_table young;
+	struct gc_batch *batch; /* NULL: none was needed yet */
 };
 
 struct gc_heap_sampler {

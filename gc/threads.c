@@ -40,6 +40,7 @@ void threads_park(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
 
+	batch_flush(self);
 	pthread_mutex_lock(&heap->lock);
 	park_locked(self);
 	pthread_mutex_unlock(&heap->lock);
@@ -135,6 +136,7 @@ void gc_thread_detach(struct gc_thread *thread)
 	struct gc_heap *heap = thread->heap;
 	struct gc_thread **link = &heap->threads;
 
+	batch_flush(thread);
 	announce_detach(thread);
 	nursery_account(thread);
 	pthread_mutex_lock(&heap->lock);
@@ -154,6 +156,7 @@ void gc_blocking_begin(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
 
+	batch_flush(thread);
 	set_state(thread, THREAD_BLOCKED);
 	if (!threads_stop_wanted(heap))
 		return;

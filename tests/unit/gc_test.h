@@ -43,6 +43,7 @@ static inline struct gc_options small_options(void)
 	options.buffer_size = 4 << 10;
 	options.large_size = 16 << 10;
 	options.min_heap = 256 << 10;
+	options.unbatched = 1; /* samples are seen one by one */
 	return options;
 }
 

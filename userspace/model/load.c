@@ -27,6 +27,7 @@ const char *stack_reason_name(enum stack_reason reason)
 		[REASON_KERNEL_FAILED] = "kernel_failed", [REASON_KERNEL_CUT] = "kernel_cut",
 		[REASON_MANAGED_TORN] = "managed_torn",   [REASON_MANAGED_CUT] = "managed_cut",
 		[REASON_USER_END] = "user_end",           [REASON_USER_GUESSED] = "user_guessed",
+		[REASON_UNTOLD] = "untold",
 	};
 
 	return names[reason];

@@ -122,6 +122,7 @@ static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 		[REASON_MANAGED_CUT] = STACK_MANAGED_CUT,
 		[REASON_USER_END] = STACK_USER_END,
 		[REASON_USER_GUESSED] = STACK_USER_GUESSED,
+		[REASON_UNTOLD] = STACK_UNTOLD,
 	};
 	struct model_stacks *stacks = &pass->model->stacks;
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batches.h"
 #include "clock.h"
 #include "facts.h"
 #include "merge.h"
@@ -49,9 +50,32 @@ void drain_add(struct drain *drain, const struct event_header *event, size_t siz
 				1);
 }
 
+static void drain_sample(void *context, const struct event_header *event, size_t size)
+{
+	drain_add(context, event, size);
+}
+
+/* From here on samples of a batch are like any others. */
+static void drain_samples(struct drain *drain, const struct event_header *event, size_t size)
+{
+	struct ledger *ledger = drain->parts.ledger;
+	struct batches_faults faults = {0};
+
+	if (batches_split((const struct event_samples *)(const void *)event, size, &faults,
+			  drain_sample, drain))
+		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
+	ledger_add_loss(ledger, LOSS_BATCH, faults.refused);
+	ledger_add_loss(ledger, LOSS_BATCH_TIME, faults.misdated);
+}
+
 static void drain_event(void *context, const struct event_header *event, size_t size)
 {
 	struct drain *drain = context;
+
+	if (event->code == EVENT_samples) {
+		drain_samples(drain, event, size);
+		return;
+	}
 
 	if (event->code == EVENT_exit && size >= sizeof(struct event_exit) &&
 	    ((const struct event_exit *)(const void *)event)->last)

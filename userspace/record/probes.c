@@ -30,10 +30,11 @@
 #define SEMAPHORE_LEN 2
 
 const struct probe_info probe_table[PROBES] = {
-#define PROBE(probe_name, since, doc) [PROBE_##probe_name] = {.name = #probe_name,
-#define ARG(probe, name, type, unit, doc)
+#define PROBE(probe_name, since, doc)                  [PROBE_##probe_name] = {.name = #probe_name, .required = 0
+#define ARG(probe, name, type, unit, doc)              +1
+#define ARG_SINCE(probe, since, name, type, unit, doc) +0
 #define END_PROBE(name, count) \
-	.arguments = count     \
+	, .arguments = count   \
 	}                      \
 	,
 #include "../../gc/probes.def"
@@ -88,13 +89,16 @@ static int file_offset(struct search *search, uint64_t address, uint64_t length,
 static const char *check_arguments(const char *text, struct probe_place *place)
 {
 	unsigned wanted = probe_table[place->probe].arguments;
+	unsigned required = probe_table[place->probe].required;
 
 	for (place->count = 0; place->count < wanted; place->count++) {
 		int found = operand_next(&text, &place->arguments[place->count]);
 		if (found < 0)
 			return "has an argument that cannot be read";
-		if (!found)
+		if (!found && place->count < required)
 			return "has too few arguments";
+		if (!found)
+			break;
 	}
 	return NULL;
 }

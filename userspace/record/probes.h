@@ -24,6 +24,7 @@ enum probe {
 struct probe_info {
 	const char *name;
 	unsigned arguments;
+	unsigned required; /* of them; the others were added later: older files lack them */
 };
 
 extern const struct probe_info probe_table[PROBES];

@@ -6,11 +6,12 @@
 #include <sys/mman.h>
 
 #include "frame_names.h"
+#include "histogram.h"
 #include "modules.h"
 #include "processes.h"
+#include "stack_keys.h"
 #include "stacks.h"
 #include "store.h"
-#include "../profile/cursor.h"
 
 #define PATH_BYTES_MAX 4096
 #define AGE_BITS       8 /* of an object's age that are kept: 0.4 %, and a third of its sample */
@@ -20,6 +21,7 @@ struct store {
 	struct processes *processes;
 	struct modules *modules;
 	struct stacks *stacks;
+	struct stack_keys *keys;
 	struct frame_names *names;
 	uint64_t losses[LOSS_MAX];
 	uint64_t counts[STREAM_END];
@@ -49,6 +51,8 @@ int store_create(struct profile_writer *writer, struct store **out)
 	if (!err)
 		err = stacks_create(writer, store->processes, store->modules, &store->stacks);
 	if (!err)
+		err = stack_keys_create(&store->keys);
+	if (!err)
 		err = frame_names_create(writer, store->modules, &store->names);
 	if (err) {
 		store_free(store);
@@ -63,6 +67,7 @@ void store_free(struct store *store)
 	if (!store)
 		return;
 	frame_names_free(store->names);
+	stack_keys_free(store->keys);
 	stacks_free(store->stacks);
 	modules_free(store->modules);
 	processes_free(store->processes);
@@ -116,24 +121,62 @@ static int put_stack(struct store *store, const struct incoming *in,
 	return err;
 }
 
+/* Completes a sample, whose stack is known, and writes it. */
+static int put_alloc(struct store *store, const struct incoming *in, struct record *record)
+{
+	struct record_alloc *alloc = &record->alloc;
+	int err;
+
+	alloc->sample = process_number(in->process, alloc->sample);
+	alloc->type = process_number(in->process, alloc->type);
+	err = processes_reference(store->processes, in->process, NAME_TYPE, alloc->type);
+	return err ? err : profile_writer_put(store->writer, record);
+}
+
 static int store_alloc(struct store *store, const struct incoming *in)
 {
 	const struct event_alloc *event = (const void *)in->header;
 	struct record record = RECORD_OF(alloc, in);
+	struct stack_told told;
 	struct stored_stack stack;
 	int err = put_stack(store, in, &event->stack, &stack);
 
+	told = (struct stack_told){stack.id, stack.quality};
+	if (!err && event->key)
+		err = stack_keys_set(store->keys, in->process->id,
+				     process_number(in->process, event->key), &told);
 	if (err)
 		return err;
-	record.alloc.stack = stack.id;
-	record.alloc.sample = process_number(in->process, event->sample);
-	record.alloc.type = process_number(in->process, event->type);
+	record.alloc.stack = told.stack;
+	record.alloc.sample = event->sample;
+	record.alloc.type = event->type;
 	record.alloc.size = event->bytes;
 	record.alloc.period = event->period;
 	record.alloc.kind = event->kind;
-	record.alloc.quality = stack.quality;
-	err = processes_reference(store->processes, in->process, NAME_TYPE, record.alloc.type);
-	return err ? err : profile_writer_put(store->writer, &record);
+	record.alloc.quality = told.quality;
+	return put_alloc(store, in, &record);
+}
+
+/* Batches are taken apart before they come here: what comes is one sample of a batch. */
+#define store_samples NULL
+
+static int store_sample(struct store *store, const struct incoming *in)
+{
+	const struct gcprof_sample *sample = &((const struct event_sample *)in->header)->entry;
+	struct stack_told told = {0, STACK_UNTOLD};
+	struct record record = RECORD_OF(alloc, in);
+
+	if (!stack_keys_get(store->keys, in->process->id,
+			    process_number(in->process, sample->stack), &told))
+		store->losses[LOSS_STACK_UNTOLD]++;
+	record.alloc.stack = told.stack;
+	record.alloc.sample = sample->sample;
+	record.alloc.type = sample->type;
+	record.alloc.size = sample->size;
+	record.alloc.period = sample->period;
+	record.alloc.kind = sample->kind;
+	record.alloc.quality = told.quality;
+	return put_alloc(store, in, &record);
 }
 
 /* The nearest number with AGE_BITS significant bits: the rest would not compress. */
@@ -524,27 +567,11 @@ int store_event(struct store *store, const struct event_header *event)
 	}
 }
 
-/* Pairs of varints: how much further the bucket is than the previous one, calls in it. */
-static size_t pack_histogram(const uint32_t histogram[SYSCALL_BUCKETS], uint8_t *out)
-{
-	uint8_t *at = out;
-	uint32_t previous = 0;
-
-	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
-		if (!histogram[i])
-			continue;
-		at = varint_put(at, i - previous);
-		at = varint_put(at, histogram[i]);
-		previous = i;
-	}
-	return (size_t)(at - out);
-}
-
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total)
 {
 	const struct process *process = processes_by_index(store->processes, key->process);
-	uint8_t histogram[SYSCALL_BUCKETS * 2 * VARINT_MAX];
+	uint8_t histogram[HISTOGRAM_BYTES_MAX];
 	struct record record = {.kind = RECORD_syscall_total};
 
 	if (!process)
@@ -559,7 +586,7 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 	record.syscall_total.gc_count = total->gc_count;
 	record.syscall_total.gc_ns = total->gc_ns;
 	record.syscall_total.histogram.data = (const char *)histogram;
-	record.syscall_total.histogram.size = pack_histogram(total->histogram, histogram);
+	record.syscall_total.histogram.size = histogram_pack(total->histogram, histogram);
 	return profile_writer_put(store->writer, &record);
 }
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* syscall_totals.h: exact totals of system calls, as the kernel side keeps them. */
+#ifndef GCPROF_SYSCALL_TOTALS_H
+#define GCPROF_SYSCALL_TOTALS_H
+
+#ifndef __bpf__
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+/* Exact totals, kept in the map `syscall_totals` and read by the recorder. */
+struct syscall_key {
+	uint32_t process; /* index */
+	uint32_t number;  /* bit 31: a 32-bit call */
+};
+
+/* Log-linear: four buckets for each power of two of nanoseconds. See syscall_bucket(). */
+#define SYSCALL_BUCKETS 160
+
+struct syscall_total {
+	uint64_t count;
+	uint64_t errors;
+	uint64_t total_ns;
+	uint64_t max_ns;
+	uint64_t gc_count; /* overlapped a collection of the same process */
+	uint64_t gc_ns;    /* and for so long, together */
+	uint32_t histogram[SYSCALL_BUCKETS];
+};
+
+/* The bucket of a duration; its lower edge is syscall_bucket_floor(bucket). */
+static inline uint32_t syscall_bucket(uint64_t ns)
+{
+	uint32_t log = 0;
+	uint64_t n = ns;
+
+	if (ns < 4)
+		return (uint32_t)ns;
+	for (uint32_t step = 32; step; step >>= 1) {
+		if (n >> step) {
+			n >>= step;
+			log += step;
+		}
+	}
+	log = (log - 1) * 4 + ((ns >> (log - 2)) & 3);
+	return log < SYSCALL_BUCKETS ? log : SYSCALL_BUCKETS - 1;
+}
+
+static inline uint64_t syscall_bucket_floor(uint32_t bucket)
+{
+	uint32_t log = bucket / 4 + 1;
+
+	if (bucket < 4)
+		return bucket;
+	return (UINT64_C(4) + bucket % 4) << (log - 2);
+}
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct syscall_total) == 48 + 4 * SYSCALL_BUCKETS, "contract 2");
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# batches.bats: samples that are handed over by the batch are the ones that go by themselves.
+
+load common
+
+# Records gcbench with samples every 16 KiB into NAME.data and what they say into NAME.json.
+record_gcbench() { # NAME GCPROF_BATCH
+	GCPROF_BATCH=$2 GCPROF_SEED=3 record -R 16K -F 0 --syscall-rate 0 -o "$1.data" -- \
+		"$WORKLOADS/gcbench" 2
+	"$GCPROF" report --json "$1.data" >"$1.json"
+}
+
+@test "batches change nothing but the cost: totals, types, survival, functions, stacks" {
+	need_root
+	record_gcbench batched 1
+	record_gcbench single 0
+	for what in '.alloc | del(.types)' '[.alloc.types[] | {name, samples, bytes, survived}]' \
+		'[.functions[] | {name, alloc_self_bytes, alloc_total_bytes, survived_bytes} |
+			select(.alloc_total_bytes > 0)] | sort_by(.name)' '.streams.alloc.lost'; do
+		same "$what" "$(jq -c "$what" batched.json)" "$(jq -c "$what" single.json)"
+	done
+	same lost "$(jq .streams.alloc.lost batched.json)" 0
+	holds '.stacks.complete > 0.999 and .stacks.unfinished.untold == null' batched.data
+}
+
+@test "samples of a batch have times of their own, in order" {
+	need_root
+	GCPROF_SEED=3 record -R 32K -F 0 -o times.data -- "$WORKLOADS/churn" --bytes 500M
+	"$GCPROF" dump times.data | jq -r 'select(.record == "alloc") | .time' >times
+	all=$(wc -l <times)
+	[ "$all" -gt 5000 ]
+	sort -n -c times
+	# No more than a few have the same time.
+	[ "$(sort -u times | wc -l)" -gt $((all * 9 / 10)) ]
+}
+
+@test "a program that was killed loses one batch a thread at most" {
+	need_root
+	record -R 32K -F 0 -o killed.data -- \
+		sh -c "'$WORKLOADS/churn' --bytes 64G & sleep 1; kill -9 \$!" || true
+	holds '.alloc.samples > 10000 and .streams.alloc.lost == 0' killed.data
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_batch.c: samples by the batch: which wait, for how long, and under which key. */
+#include "gc_test.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { SAMPLES_MAX = 200000 };
+
+/* All samples in the order in which they were handed over. */
+static struct {
+	struct gcprof_sample of[SAMPLES_MAX];
+	bool single[SAMPLES_MAX];
+	uint64_t n, n_single, n_batches, last_batch;
+	uint64_t missing; /* fates of samples that were not handed over before */
+	bool known[SAMPLES_MAX];
+} seen;
+
+static void see(const struct gcprof_sample *sample, bool single)
+{
+	CHECK(seen.n < SAMPLES_MAX && sample->sample < SAMPLES_MAX);
+	CHECK(!seen.known[sample->sample]);
+	seen.known[sample->sample] = true;
+	seen.single[seen.n] = single;
+	seen.of[seen.n++] = *sample;
+}
+
+static void see_batch(const struct probe_samples *batch)
+{
+	const struct gcprof_sample *entries = batch->entries;
+
+	CHECK(batch->count >= 1 && batch->count <= GCPROF_SAMPLES_MAX);
+	seen.n_batches++;
+	seen.last_batch = batch->count;
+	for (uint64_t i = 0; i < batch->count; i++) {
+		CHECK(entries[i].stack);
+		CHECK(!i || entries[i].time >= entries[i - 1].time);
+		CHECK(entries[i].time <= os_now());
+		see(&entries[i], false);
+	}
+}
+
+static void see_fates(const struct probe_fate *fates)
+{
+	const struct gcprof_fate *entries = fates->entries;
+
+	for (uint64_t i = 0; i < fates->count; i++)
+		seen.missing += !seen.known[entries[i].sample];
+}
+
+static void observe(enum probe_number probe, const void *arguments)
+{
+	const struct probe_sample *one = arguments;
+
+	if (probe == PROBE_sample) {
+		seen.n_single++;
+		see(&(struct gcprof_sample){one->sample, os_now(), one->type, one->size,
+					    one->period, one->stack, one->kind, 0},
+		    true);
+	} else if (probe == PROBE_samples) {
+		see_batch(arguments);
+	} else if (probe == PROBE_fate) {
+		see_fates(arguments);
+	}
+}
+
+static void open_batching(struct fixture *f, uint64_t period)
+{
+	struct gc_options options = small_options();
+
+	memset(&seen, 0, sizeof(seen));
+	probe_observer = observe;
+	options.nursery_size = 1 << 20;
+	options.always_sample = 1;
+	options.unbatched = 0;
+	options.period = period;
+	options.ceiling = UINT64_MAX;
+	options.seed = 5;
+	fixture_open(f, &options);
+}
+
+static __attribute__((noinline)) void allocate(struct fixture *f, int n)
+{
+	for (int i = 0; i < n; i++)
+		GC_NEW(f->thread, f->node, struct node);
+}
+
+static uint64_t waiting(const struct fixture *f)
+{
+	return batch_waiting(f->thread);
+}
+
+TEST(most_samples_of_one_place_wait)
+{
+	struct fixture f;
+
+	open_batching(&f, 4096);
+	allocate(&f, 400000);
+	CHECK(seen.n > 2500);
+	CHECK(seen.n_single < seen.n / 4);
+	CHECK(seen.n_batches > 10);
+	CHECK_EQ(seen.missing, 0);
+	fixture_close(&f);
+	CHECK_EQ(seen.missing, 0);
+}
+
+/* The same seed gives the same samples, one by one or by the batch; only the way differs. */
+TEST(nothing_changes_but_the_way)
+{
+	static struct gcprof_sample before[SAMPLES_MAX];
+	struct fixture f;
+	uint64_t n;
+
+	open_batching(&f, 2048);
+	allocate(&f, 200000);
+	fixture_close(&f);
+	n = seen.n;
+	for (uint64_t i = 0; i < n; i++)
+		before[seen.of[i].sample - seen.of[0].sample] = seen.of[i];
+	CHECK(seen.n_batches);
+	open_batching(&f, 2048);
+	f.heap->options.unbatched = 1;
+	allocate(&f, 200000);
+	fixture_close(&f);
+	CHECK_EQ(seen.n_batches, 0);
+	CHECK_EQ(seen.n, n);
+	for (uint64_t i = 0; i < n; i++) {
+		CHECK_EQ(seen.of[i].size, before[i].size);
+		CHECK_EQ(seen.of[i].period, before[i].period);
+		CHECK_EQ(seen.of[i].kind, before[i].kind);
+		CHECK_EQ(seen.of[i].type & 0xffff, before[i].type & 0xffff);
+	}
+}
+
+/* Allocates until `n` samples wait. */
+static void fill(struct fixture *f, uint64_t n)
+{
+	for (int i = 0; waiting(f) < n; i++) {
+		CHECK(i < 10000000);
+		allocate(f, 1);
+	}
+}
+
+TEST(a_collection_comes_behind_what_waits)
+{
+	struct fixture f;
+
+	open_batching(&f, 512);
+	fill(&f, 5);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	CHECK_EQ(waiting(&f), 0);
+	CHECK_EQ(seen.missing, 0);
+	fixture_close(&f);
+}
+
+TEST(who_blocks_or_leaves_hands_over_first)
+{
+	struct fixture f;
+
+	open_batching(&f, 512);
+	fill(&f, 3);
+	gc_blocking_begin(f.thread);
+	CHECK_EQ(waiting(&f), 0);
+	CHECK_EQ(seen.last_batch, 3);
+	gc_blocking_end(f.thread);
+	fill(&f, 4);
+	fixture_close(&f);
+	CHECK_EQ(seen.last_batch, 4);
+}
+
+TEST(a_pause_of_sampling_hands_over)
+{
+	struct fixture f;
+
+	open_batching(&f, 512);
+	fill(&f, 3);
+	gc_sampling_pause(f.heap);
+	allocate(&f, 1);
+	CHECK_EQ(waiting(&f), 0);
+	CHECK_EQ(seen.last_batch, 3);
+	fixture_close(&f);
+}
+
+TEST(a_full_batch_goes)
+{
+	struct fixture f;
+
+	open_batching(&f, 64);
+	for (int i = 0; seen.last_batch < GCPROF_SAMPLES_MAX; i++) {
+		CHECK(i < 1000000);
+		allocate(&f, 1);
+		CHECK(waiting(&f) < GCPROF_SAMPLES_MAX);
+	}
+	fixture_close(&f);
+}
+
+TEST(nothing_waits_for_long_where_the_thread_comes_by)
+{
+	struct fixture f;
+
+	open_batching(&f, 512);
+	fill(&f, 2);
+	usleep(15000);
+	gc_safepoint_slow(f.thread);
+	CHECK_EQ(waiting(&f), 0);
+	fixture_close(&f);
+}
+
+TEST(rare_samples_do_not_wait)
+{
+	struct fixture f;
+
+	open_batching(&f, 256);
+	for (int i = 0; i < 50; i++) {
+		usleep(2000);
+		allocate(&f, 1);
+	}
+	CHECK(seen.n >= 3);
+	CHECK_EQ(seen.n_single, seen.n);
+	for (uint64_t i = 0; i < seen.n; i++)
+		CHECK_EQ(seen.of[i].stack, 0);
+	fixture_close(&f);
+}
+
+/* How often a stack was told that had been told before. */
+static uint64_t told_again(void)
+{
+	uint64_t again = 0;
+
+	for (uint64_t i = 0; i < seen.n; i++)
+		for (uint64_t k = 0; k < i && seen.single[i] && seen.of[i].stack; k++) {
+			if (!seen.single[k] || seen.of[k].stack != seen.of[i].stack)
+				continue;
+			again++;
+			break;
+		}
+	return again;
+}
+
+TEST(a_stack_is_told_again)
+{
+	uint64_t began = os_now();
+	struct fixture f;
+
+	open_batching(&f, 16384);
+	while (os_now() - began < 100000000 && seen.n < SAMPLES_MAX / 2)
+		allocate(&f, 1000);
+	fixture_close(&f);
+	CHECK(told_again() >= 1);
+	CHECK(seen.n_single < seen.n / 2);
+}
+
+TEST(a_child_does_not_hand_over_what_is_its_parents)
+{
+	struct fixture f;
+	int status;
+	pid_t child;
+
+	open_batching(&f, 512);
+	fill(&f, 4);
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		memset(&seen, 0, sizeof(seen));
+		if (waiting(&f))
+			_exit(1);
+		allocate(&f, 1);
+		gc_thread_detach(f.thread);
+		/* Keys of the parent mean nothing: the first of the child's is told in full. */
+		_exit(seen.n_batches ? 2 : 0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
+	CHECK_EQ(waiting(&f), 4);
+	fixture_close(&f);
+	CHECK_EQ(seen.last_batch, 4);
+}
+
+/* The process ends without a word: what its last thread has still comes. */
+static int exit_pipe;
+
+static void report_at_exit(enum probe_number probe, const void *arguments)
+{
+	observe(probe, arguments);
+	if (probe == PROBE_samples && exit_pipe &&
+	    write(exit_pipe, &seen.last_batch, sizeof(seen.last_batch)) < 0)
+		_exit(3);
+}
+
+TEST(the_end_of_the_process_hands_over)
+{
+	uint64_t count = 0;
+	struct fixture f;
+	int ends[2];
+	pid_t child;
+
+	CHECK_EQ(pipe(ends), 0);
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		open_batching(&f, 512);
+		fill(&f, 6);
+		probe_observer = report_at_exit;
+		exit_pipe = ends[1];
+		exit(0);
+	}
+	close(ends[1]);
+	CHECK_EQ(read(ends[0], &count, sizeof(count)), sizeof(count));
+	CHECK_EQ(count, 6);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+}
+
+/* --- fingerprints -------------------------------------------------------------------- */
+
+static struct fingerprint state;
+static const struct gc_anchor no_frames;
+
+static __attribute__((noinline)) uint64_t leaf(void)
+{
+	uint64_t key = fingerprint_take(&state, &no_frames);
+
+	__asm__ volatile("" : "+r"(key));
+	return key;
+}
+
+static __attribute__((noinline)) uint64_t deeper(int depth)
+{
+	uint64_t key = depth ? deeper(depth - 1) : leaf();
+
+	__asm__ volatile("" : "+r"(key));
+	return key;
+}
+
+static __attribute__((noinline)) uint64_t other_way(int depth)
+{
+	uint64_t key = deeper(depth);
+
+	__asm__ volatile("" : "+r"(key));
+	return key;
+}
+
+TEST(the_same_stack_has_the_same_fingerprint)
+{
+	uint64_t keys[3];
+
+	/* Not unrolled: another place of the call would be another stack. */
+	for (volatile int i = 0; i < 3; i++)
+		keys[i] = deeper(4);
+	CHECK(keys[1]);
+	CHECK(keys[1] == keys[2]);
+}
+
+TEST(depths_and_places_differ)
+{
+	uint64_t keys[6];
+
+	for (int i = 0; i < 4; i++)
+		keys[i] = deeper(i);
+	keys[4] = other_way(2);
+	keys[5] = other_way(3);
+	for (int i = 0; i < 6; i++)
+		for (int k = 0; k < i; k++)
+			CHECK(keys[i] != keys[k]);
+}
+
+TEST(one_function_called_from_two_places_differs)
+{
+	uint64_t first = 0, second = 0;
+
+	for (int i = 0; i < 2; i++) {
+		first = leaf();
+		__asm__ volatile("nop");
+		second = leaf();
+	}
+	CHECK(first && second && first != second);
+}
+
+static __attribute__((noinline)) uint64_t framed(struct fixture *f, uint32_t code, uint32_t pc)
+{
+	GC_FRAME(f->thread, frame, code, void *root;);
+	uint64_t key;
+
+	frame.header.pc = pc;
+	key = fingerprint_take(&state, &f->thread->head.anchor);
+	GC_FRAME_END(f->thread, frame);
+	return key;
+}
+
+TEST(shadow_frames_are_in_it)
+{
+	struct fixture f;
+	uint64_t keys[4];
+
+	open_batching(&f, 1 << 20);
+	for (int turn = 0; turn < 2; turn++) {
+		static const uint32_t codes[4] = {7, 8, 7, 7}, lines[4] = {1, 1, 2, 1};
+
+		for (int i = 0; i < 4; i++)
+			keys[i] = framed(&f, codes[i], lines[i]);
+	}
+	CHECK(keys[0] && keys[0] == keys[3]);
+	CHECK(keys[0] != keys[1] && keys[0] != keys[2] && keys[1] != keys[2]);
+	fixture_close(&f);
+}
+
+static jmp_buf back;
+
+static void (*volatile jump)(jmp_buf, int) = longjmp;
+
+static __attribute__((noinline)) void jump_from(int depth)
+{
+	if (!depth) {
+		jump(back, 1);
+		return;
+	}
+	jump_from(depth - 1);
+	__asm__ volatile("");
+}
+
+/* What a jump leaves on the stack may make it look like another, but never wrong. */
+TEST(a_jump_does_not_confuse_it)
+{
+	uint64_t before = deeper(3), after;
+
+	if (!setjmp(back))
+		jump_from(9);
+	deeper(3);
+	after = deeper(3);
+	CHECK(after && after != deeper(2));
+	CHECK(before != deeper(4));
+}
+
+static struct fingerprint thread_state[2];
+static uint64_t thread_key[2];
+
+static void *take_in_thread(void *argument)
+{
+	size_t number = (size_t)(uintptr_t)argument;
+
+	for (int i = 0; i < 2; i++)
+		thread_key[number] = fingerprint_take(&thread_state[number], &no_frames);
+	return NULL;
+}
+
+TEST(threads_have_stacks_of_their_own)
+{
+	pthread_t threads[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		CHECK_EQ(pthread_create(&threads[i], NULL, take_in_thread, (void *)(uintptr_t)i),
+			 0);
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
+	}
+	CHECK(thread_key[0] && thread_key[1]);
+	CHECK(thread_key[0] != leaf());
+}
+
+static ucontext_t main_context, coroutine;
+static uint64_t coroutine_key = 1;
+
+static void run_coroutine(void)
+{
+	coroutine_key = fingerprint_take(&state, &no_frames);
+}
+
+TEST(a_stack_that_is_not_the_threads_has_none)
+{
+	size_t size = 256 << 10;
+	void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(leaf());
+	CHECK(stack != MAP_FAILED);
+	CHECK_EQ(getcontext(&coroutine), 0);
+	coroutine.uc_stack.ss_sp = stack;
+	coroutine.uc_stack.ss_size = size;
+	coroutine.uc_link = &main_context;
+	makecontext(&coroutine, run_coroutine, 0);
+	CHECK_EQ(swapcontext(&main_context, &coroutine), 0);
+	CHECK_EQ(coroutine_key, 0);
+}
+
+static __attribute__((noinline)) uint64_t far_down(void)
+{
+	char room[64 << 10];
+	uint64_t key;
+
+	__asm__ volatile("" : : "r"(room) : "memory");
+	key = fingerprint_take(&state, &no_frames);
+	__asm__ volatile("" : : "r"(room) : "memory");
+	return key;
+}
+
+TEST(a_very_deep_stack_has_none)
+{
+	CHECK_EQ(far_down(), 0);
+}

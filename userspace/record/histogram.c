@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* histogram.c: histograms of system calls as a profile stores them. */
+#include "histogram.h"
+
+/* Pairs of varints: how much further the bucket is than the previous one, calls in it. */
+size_t histogram_pack(const uint32_t histogram[SYSCALL_BUCKETS], uint8_t *out)
+{
+	uint8_t *at = out;
+	uint32_t previous = 0;
+
+	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
+		if (!histogram[i])
+			continue;
+		at = varint_put(at, i - previous);
+		at = varint_put(at, histogram[i]);
+		previous = i;
+	}
+	return (size_t)(at - out);
+}
