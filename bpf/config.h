@@ -9,19 +9,23 @@
 #endif
 
 struct bpf_config {
-	uint32_t user_stacks;      /* 1: take user stacks */
-	uint32_t managed_stacks;   /* 1: walk shadow stacks */
-	uint32_t syscall_rate;     /* short calls recorded one by one, a second and CPU */
-	uint32_t rows;             /* 1: walk user stacks by unwind rows, where there are any */
+	uint32_t user_stacks;     /* 1: take user stacks */
+	uint32_t managed_stacks;  /* 1: walk shadow stacks */
+	uint32_t syscall_rate;    /* short calls recorded one by one, a second and CPU */
+	uint32_t rows;            /* 1: walk user stacks by unwind rows, where there are any */
+	uint32_t follow_children; /* 1: what a followed process forks is followed */
+	uint32_t whole;           /* 1: every process is a target, or every one in `cgroup` */
+	uint32_t recorder;        /* its process number, where it looks at others: no target */
+	uint32_t copy_bytes;      /* of the user stack that are copied along, 0: none */
+	uint64_t cgroup;           /* id; 0: none */
 	uint64_t syscall_slow_ns;  /* from this long on a call is always recorded */
 	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
-	uint32_t copy_bytes;       /* of the user stack that are copied along, 0: none */
-	uint32_t reserved;
 };
 
 enum task_flag {
-	TASK_ARMED = 1,  /* the first thread before its exec: followed, nothing recorded */
-	TASK_ACTIVE = 2, /* recorded */
+	TASK_ARMED = 1,   /* the first thread before its exec: followed, nothing recorded */
+	TASK_ACTIVE = 2,  /* recorded */
+	TASK_MEETING = 4, /* is being filled in by whoever set this */
 };
 
 /* What is kept of every followed thread, in the map `tasks`; 0 is a good start. */
@@ -81,6 +85,17 @@ struct probe_place {
 	struct probe_argument arguments[PROBE_ARGUMENTS];
 };
 
-#define FIRST_PROCESS 1 /* index of the program that the recorder starts */
+/* A process that was there before the recording, in the map `targets`, by its number as the
+ * recorder sees it; the kernel side fills in what it finds. */
+struct target_entry {
+	uint32_t flags;   /* enum task_flag that its threads get */
+	uint32_t process; /* index; 0: not found */
+	uint32_t pid;     /* in the initial pid namespace */
+	uint32_t threads;
+};
+
+#define TARGETS_MAX 1024 /* processes that can be named */
+
+#define FIRST_PROCESS 1 /* index of the first process of a recording */
 
 #endif

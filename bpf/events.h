@@ -11,7 +11,9 @@
  * A process is named by an index that the kernel side hands out when it begins
  * to follow it, starting at 1 and never used again in a recording: a reused pid
  * is another process. exec keeps the index. pid and tid are those of the
- * initial pid namespace.
+ * initial pid namespace; `ns_pid` and `ns_tid` those of the innermost one, the
+ * thread's own; `proc_pid` is the process in the recorder's own, which is what
+ * /proc calls it there. 0: unknown.
  */
 #ifndef GCPROF_EVENTS_H
 #define GCPROF_EVENTS_H
@@ -187,6 +189,17 @@ struct event_fork {
 	uint32_t child_tid;
 	uint32_t child_process; /* index; the parent's own for a thread */
 	uint32_t kind;          /* enum fork_kind */
+	uint32_t child_ns_pid, child_ns_tid;
+	uint32_t child_proc_pid;
+	uint32_t reserved;
+};
+
+struct event_task {
+	struct event_header header; /* of that thread */
+	uint32_t ns_pid, ns_tid;
+	uint32_t proc_pid;
+	uint32_t kernel; /* 1: a thread of the kernel */
+	char name[16];   /* padded with zeroes */
 };
 
 struct event_exec {
@@ -208,7 +221,7 @@ struct event_comm {
 };
 
 struct event_mmap {
-	struct event_header header;
+	struct event_header header; /* tid: the process as proc_pid, see above */
 	uint64_t address;
 	uint64_t length;
 	uint64_t offset; /* in the file */
@@ -234,11 +247,12 @@ _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
 _Static_assert(sizeof(struct event_cpu) == 48, "contract 2");
 _Static_assert(sizeof(struct event_syscall) == 96, "contract 2");
-_Static_assert(sizeof(struct event_fork) == 48, "contract 2");
+_Static_assert(sizeof(struct event_fork) == 64, "contract 2");
 _Static_assert(sizeof(struct event_exec) == 40, "contract 2");
 _Static_assert(sizeof(struct event_exit) == 40, "contract 2");
 _Static_assert(sizeof(struct event_comm) == 48, "contract 2");
 _Static_assert(sizeof(struct event_mmap) == 80, "contract 2");
+_Static_assert(sizeof(struct event_task) == 64, "contract 2");
 #endif
 
 #endif

@@ -60,14 +60,49 @@ struct mm_struct___6_1 {
 	struct mm_rss_stat rss_stat;
 };
 
+struct pid_namespace;
+
+/* A process number in one of the namespaces that it is seen in. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	uint32_t level;
+	struct upid numbers[1]; /* one for each level: that of the initial namespace, ... */
+};
+
+struct kernfs_node {
+	uint64_t id;
+};
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[1]; /* one for each level, the last is itself */
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* in the hierarchy of version 2 */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	uint32_t flags;
 	int exit_code;
 	int pid;
 	int tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	struct css_set *cgroups;
 	struct mm_struct *mm;
 	char comm[16];
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 struct linux_binprm {

@@ -17,8 +17,18 @@ const volatile struct bpf_config config;
 /* Cleared by the recorder to stop everything at once, before it detaches in its own time. */
 volatile uint32_t recording = 1;
 
-/* The next process index; the recorder gives the first one itself. */
-uint32_t next_process = FIRST_PROCESS + 1;
+/* The next process index. */
+uint32_t next_process = FIRST_PROCESS;
+
+/* Threads that were made known by looking for them, so far. */
+uint32_t threads_met = 0;
+
+/* Processes that were moved into the cgroup, so far: their other threads must be looked for. */
+volatile uint32_t processes_moved = 0;
+
+/* The pid namespace in which the recorder looks at processes: address and depth. */
+uint64_t recorder_namespace = 0;
+uint32_t recorder_level = 0;
 
 /* 1 once any process began a collection: until then system calls need not ask for theirs. */
 volatile uint32_t collections_seen = 0;
@@ -37,6 +47,13 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct process_state);
 } processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TARGETS_MAX);
+	__type(key, uint32_t);
+	__type(value, struct target_entry);
+} targets SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -3,37 +3,11 @@
 /*
  * The state of a thread lies in its task storage: it is found without a search,
  * needs no pid (they are used again), and the kernel frees it with the thread.
- * The recorder gives the first thread its state while that waits to be
- * released; from there it spreads by fork.
+ * The threads that a recording begins with get theirs from target_look(); from
+ * there it spreads by fork.
  */
 #include "syscall.h"
-
-static __always_inline void process_begin(uint32_t process)
-{
-	struct process_state state = {.threads = 1};
-
-	if (bpf_map_update_elem(&processes, &process, &state, BPF_NOEXIST))
-		loss_count(LOSS_PROCESS_STATE);
-}
-
-static __always_inline void process_add_thread(uint32_t process)
-{
-	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
-
-	if (state)
-		__sync_fetch_and_add(&state->threads, 1);
-}
-
-/* 1 if that was the last thread of its process. */
-static __always_inline uint32_t process_remove_thread(uint32_t process)
-{
-	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
-
-	if (!state || __sync_fetch_and_sub(&state->threads, 1) != 1)
-		return 0;
-	bpf_map_delete_elem(&processes, &process);
-	return 1;
-}
+#include "task.h"
 
 /* The memory of a forked process is a copy: what is mapped where holds for it, too. */
 static __always_inline void process_share_rows(uint32_t parent, uint32_t child)
@@ -52,40 +26,67 @@ static __always_inline void process_forget_rows(uint32_t process)
 	bpf_map_delete_elem(&unwind_of, &process);
 }
 
+static __always_inline void process_emit_fork(const struct task_state *parent,
+					      struct task_struct *child,
+					      const struct task_state *state, uint32_t kind)
+{
+	struct event_fork *event = EMIT_RESERVE(ring_process, event_fork, LOSS_PROCESS_RING);
+
+	if (!event)
+		return;
+	emit_header(&event->header, EVENT_fork, sizeof(*event), parent, bpf_ktime_get_ns());
+	event->child_pid = child->tgid;
+	event->child_tid = child->pid;
+	event->child_process = state->process;
+	event->kind = kind;
+	event->child_ns_pid = task_ns_id(child->group_leader);
+	event->child_ns_tid = task_ns_id(child);
+	event->child_proc_pid = task_proc_id(child->group_leader);
+	event->reserved = 0;
+	emit_submit(event, &ring_process);
+}
+
+static __always_inline void process_follow(const struct task_state *parent,
+					   struct task_struct *maker, struct task_struct *child)
+{
+	bool thread = child->tgid == maker->tgid;
+	struct task_state *state =
+		bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!state) {
+		loss_count(LOSS_TASK_STATE);
+		return;
+	}
+	if (!task_claim(state))
+		return;
+	state->image = parent->image;
+	state->process = thread ? parent->process : __sync_fetch_and_add(&next_process, 1);
+	/* A copy of the memory has the shadow stack where it was; a thread begins without one. */
+	if (child->mm != maker->mm)
+		state->anchor = parent->anchor;
+	if (thread) {
+		process_add_thread(state->process);
+	} else {
+		process_begin(state->process, 1);
+		process_share_rows(maker->tgid, child->tgid);
+	}
+	process_emit_fork(parent, child, state, thread ? FORK_THREAD : FORK_PROCESS);
+	*(volatile uint32_t *)&state->flags = TASK_ACTIVE;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct task_state *state = filter_active();
-	bool thread = child->tgid == parent->tgid;
-	struct task_state start = {.flags = TASK_ACTIVE};
-	struct event_fork *event;
 
-	if (!state)
-		return 0;
-	start.image = state->image;
-	start.process = thread ? state->process : __sync_fetch_and_add(&next_process, 1);
-	/* A copy of the memory has the shadow stack where it was; a thread begins without one. */
-	if (child->mm != parent->mm)
-		start.anchor = state->anchor;
-	if (!bpf_task_storage_get(&tasks, child, &start, BPF_LOCAL_STORAGE_GET_F_CREATE)) {
-		loss_count(LOSS_TASK_STATE);
+	if (!state) {
+		/* Somebody outside may put a child right into the cgroup. */
+		if (recording && config.cgroup && task_in_cgroup(child))
+			task_meet(child, TASK_ACTIVE);
 		return 0;
 	}
-	if (thread) {
-		process_add_thread(start.process);
-	} else {
-		process_begin(start.process);
-		process_share_rows(parent->tgid, child->tgid);
-	}
-	event = EMIT_RESERVE(ring_process, event_fork, LOSS_PROCESS_RING);
-	if (!event)
-		return 0;
-	emit_header(&event->header, EVENT_fork, sizeof(*event), state, bpf_ktime_get_ns());
-	event->child_pid = child->tgid;
-	event->child_tid = child->pid;
-	event->child_process = start.process;
-	event->kind = thread ? FORK_THREAD : FORK_PROCESS;
-	emit_submit(event, &ring_process);
+	if (config.follow_children || child->tgid == parent->tgid)
+		process_follow(state, parent, child);
 	return 0;
 }
 
@@ -163,7 +164,7 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	uint64_t now;
 	uint32_t last;
 
-	if (!state)
+	if (!state || !task_end(state))
 		return 0;
 	if (state->start)
 		syscall_end(state, 0, SYSCALL_UNFINISHED, NULL);
@@ -174,7 +175,6 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	last = process_remove_thread(state->process);
 	if (last)
 		process_forget_rows(task->tgid);
-	state->flags = 0;
 	event = EMIT_RESERVE(ring_process, event_exit, LOSS_PROCESS_RING);
 	if (!event)
 		return 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* syscall_totals.h: exact totals of system calls, as the kernel side keeps them. */
+/* syscall_totals.h: the exact totals of system calls, part of contract 2. */
 #ifndef GCPROF_SYSCALL_TOTALS_H
 #define GCPROF_SYSCALL_TOTALS_H
 
 #ifndef __bpf__
-#include <stddef.h>
 #include <stdint.h>
 #endif
 

@@ -45,6 +45,8 @@ struct gc_anchor {
  * The control block: exported by the program as the symbol `gcprof_control`.
  * A recorder that attaches to a running program writes `period` and `ceiling`
  * and then adds one to `generation`; the collector reads them in its slow path.
+ * When it leaves, it puts back what was there before. Generation 0: nobody asked,
+ * period and ceiling are the program's own.
  */
 struct gcprof_control {
 	uint64_t magic;      /* GCPROF_CONTROL_MAGIC */

@@ -77,6 +77,9 @@ static bool read_control(struct gc_heap *heap)
 		return false;
 	period = __atomic_load_n(&gcprof_control.period, __ATOMIC_RELAXED);
 	ceiling = __atomic_load_n(&gcprof_control.ceiling, __ATOMIC_RELAXED);
+	/* Set back by a recorder that left: the program's own again. */
+	if (!generation)
+		ceiling = heap->options.ceiling;
 	set_base(sampler, period ? clamp_period((double)period) : heap->options.period);
 	__atomic_store_n(&sampler->ceiling, ceiling ? ceiling : NO_CEILING, __ATOMIC_RELAXED);
 	__atomic_store_n(&sampler->generation, generation, __ATOMIC_RELAXED);

@@ -20,15 +20,15 @@ struct info_options {
 	int json;
 };
 
-static const char *const end_reasons[] = {"unknown", "program ended", "interrupted",
-					  "duration over", "error"};
+static const char *const end_reasons[] = {"unknown",       "program ended", "interrupted",
+					  "duration over", "error",         "all ended"};
 static const char *const severities[] = {"unknown", "lost", "cut", "held"};
 
 static const char *end_reason(const struct summary *summary)
 {
 	uint64_t reason = summary->end.reason;
 
-	return end_reasons[reason < 5 ? reason : 0];
+	return end_reasons[reason < 6 ? reason : 0];
 }
 
 static const char *severity(const struct summary_loss *loss)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record.c: `gcprof record`: runs a program and writes a profile of it. */
+/* cmd_record.c: `gcprof record`: records a program, or what runs already, into a profile. */
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -37,6 +37,15 @@ static const struct option_row rows[] = {
 	 "rows)"},
 	{"stack-bytes", 0, OPTION_SIZE, offsetof(struct record_options, stack_bytes), 1024, 32768,
 	 "BYTES", "of a stack that --stack copy and both copy at most (default: 16K)"},
+	{"pid", 'p', OPTION_TEXT, offsetof(struct record_options, pids), 0, 0, "PID[,PID]",
+	 "record programs that run already, until the last of them ends"},
+	{"system", 0, OPTION_FLAG, offsetof(struct record_options, system), 0, 0, NULL,
+	 "record every process on the machine"},
+	{"cgroup", 0, OPTION_TEXT, offsetof(struct record_options, cgroup), 0, 0, "PATH",
+	 "record every process in this cgroup (version 2) and those below it"},
+	{"follow", 0, OPTION_TEXT, offsetof(struct record_options, follow), 0, 0, "WHOM",
+	 "which processes that a recorded one starts are recorded: children, none (default: "
+	 "children)"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct record_options, verbose), 0, 0, NULL,
 	 "say what is done at each step, with its time; twice: the kernel's words too"},
 	{0},
@@ -83,10 +92,10 @@ static void run(struct recording *recording)
 			log_warning("%s", trouble);
 	}
 	recording->ended = event == WATCH_EXITED;
-	recording->reason = event == WATCH_EXITED     ? END_EXITED
+	recording->reason = event == WATCH_EXITED     ? recording->target ? END_EXITED : END_GONE
 			    : event == WATCH_DURATION ? END_DURATION
 						      : END_INTERRUPTED;
-	if (event == WATCH_SIGNAL && watch_signal(recording->watch) == SIGINT)
+	if (event == WATCH_SIGNAL && recording->target && watch_signal(recording->watch) == SIGINT)
 		wait_for_signalled(recording);
 	if (err) {
 		recording->reason = END_ERROR;
@@ -94,7 +103,8 @@ static void run(struct recording *recording)
 		log_error("%s: %s; recording stopped, the program goes on",
 			  recording->options.output, strerror(-err));
 	}
-	if (recording->ended && target_wait(recording->target, true, &recording->status) == 0 &&
+	if (recording->ended && recording->target &&
+	    target_wait(recording->target, true, &recording->status) == 0 &&
 	    recording->reason == END_INTERRUPTED)
 		recording->reason = END_EXITED;
 	recording_step(recording, recording->ended ? "the program ended" : "recording ends");
@@ -104,7 +114,7 @@ static int exit_code(const struct recording *recording)
 {
 	if (recording->failed)
 		return EXIT_FAILURE;
-	if (!recording->ended)
+	if (!recording->ended || !recording->target)
 		return 0;
 	if (WIFSIGNALED(recording->status))
 		return EXIT_BY_SIGNAL + WTERMSIG(recording->status);
@@ -131,24 +141,52 @@ static void recording_free(struct recording *recording)
 	ledger_free(recording->ledger);
 	store_free(recording->store);
 	perf_maps_free(recording->maps);
+	control_free(recording->control);
 	unwinder_free(recording->unwinder);
 	session_free(recording->session);
 	target_free(recording->target);
+	running_close(&recording->running);
 	profile_writer_close(recording->writer);
 	free(recording->command);
 }
 
 static int record(struct recording *recording, char **words)
 {
-	int code = recording_open(recording, words);
+	int code = *words ? recording_open(recording, words) : recording_attach(recording);
 
 	if (code)
 		return code;
 	run(recording);
 	recording_complete(recording);
-	if (recording->failed && !recording->ended)
+	if (recording->failed && recording->target && !recording->ended)
 		wait_unprofiled(recording);
 	return exit_code(recording);
+}
+
+/* What options must not say, alone or together. */
+static int check_options(struct record_options *options, char **words)
+{
+	int attach = (options->pids != NULL) + (options->system != 0) + (options->cgroup != NULL);
+
+	if (stack_mode_parse(options->stack, &options->stack_mode)) {
+		log_error("--stack %s: the modes are rows, fp, copy, both and off", options->stack);
+		return -EINVAL;
+	}
+	options->follow_children = strcmp(options->follow, "children") == 0;
+	if (!options->follow_children && strcmp(options->follow, "none") != 0) {
+		log_error("--follow %s: either children or none", options->follow);
+		return -EINVAL;
+	}
+	if (attach > 1 || (attach && *words)) {
+		log_error("a command, -p, --system and --cgroup: only one of them at a time");
+		return -EINVAL;
+	}
+	if (!attach && !*words) {
+		log_error("no command to record\nTry 'gcprof record -- COMMAND [ARGUMENTS]', or -p "
+			  "PID for one that runs already.");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static int record_run(int argc, char **argv)
@@ -160,6 +198,7 @@ static int record_run(int argc, char **argv)
 				.frequency = 999,
 				.ceiling = CEILING_DEFAULT,
 				.syscall_rate = 5000,
+				.follow = "children",
 				.stack = "rows",
 				.stack_bytes = 16384,
 			},
@@ -168,17 +207,8 @@ static int record_run(int argc, char **argv)
 	int first = options_parse(&cmd_record, &recording.options, argc, argv);
 	int code;
 
-	if (first < 0)
+	if (first < 0 || check_options(&recording.options, argv + first))
 		return EXIT_USAGE;
-	if (stack_mode_parse(recording.options.stack, &recording.options.stack_mode)) {
-		log_error("--stack %s: the modes are rows, fp, copy, both and off",
-			  recording.options.stack);
-		return EXIT_USAGE;
-	}
-	if (first >= argc) {
-		log_error("no command to record\nTry 'gcprof record -- COMMAND [ARGUMENTS]'.");
-		return EXIT_USAGE;
-	}
 	if (recording.options.verbose)
 		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
 	log_capture_libbpf();
@@ -190,8 +220,8 @@ static int record_run(int argc, char **argv)
 
 const struct command cmd_record = {
 	.name = "record",
-	.usage = "[OPTIONS] -- COMMAND [ARGUMENTS]",
-	.summary = "Run a program and record it into a profile",
+	.usage = "[OPTIONS] -- COMMAND [ARGUMENTS] | -p PID[,PID] | --system | --cgroup PATH",
+	.summary = "Record a program, started or running already, into a profile",
 	.options = rows,
 	.run = record_run,
 };

@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../bpf/config.h"
+#include "record/control.h"
 #include "record/options.h"
 #include "record/problem.h"
 #include "record/rights.h"
+#include "record/running.h"
 #include "record/target.h"
 
 #define OUTPUT_DEFAULT "gcprof.data"
@@ -19,19 +22,28 @@ enum {
 	EXIT_BY_SIGNAL = 128,
 };
 
-enum end_reason { END_EXITED = 1, END_INTERRUPTED = 2, END_DURATION = 3, END_ERROR = 4 };
+enum end_reason {
+	END_EXITED = 1,
+	END_INTERRUPTED = 2,
+	END_DURATION = 3,
+	END_ERROR = 4,
+	END_GONE = 5, /* all programs that were attached to ended */
+};
 
 /* Everything that belongs to one recording, in the order in which it comes to be. */
 struct recording {
 	struct record_options options;
 	uint64_t began; /* when gcprof was called, for the timings of -v */
-	uint64_t start; /* when the program was released */
-	char *command;  /* the file to run */
+	uint64_t start; /* when the program was released, or attached to */
+	char *command;  /* the file to run; NULL: what runs already is recorded */
 	struct target_user user;
 	struct rights rights;
 	struct profile_writer *writer;
-	struct target *target;
+	struct target *target;   /* the program that was started, or NULL */
+	struct running running;  /* those that were attached to */
+	struct control *control; /* of their periods; NULL: not asked for */
 	struct session *session;
+	struct target_entry first; /* the program that was started, as the kernel side sees it */
 	struct perf_maps *maps;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	struct store *store;
@@ -39,7 +51,7 @@ struct recording {
 	struct drain *drain;
 	struct watch *watch;
 	enum end_reason reason;
-	bool ended;     /* the program, with `status` */
+	bool ended;     /* the program, with `status`, or all that were attached to */
 	int status;     /* as wait(2) shows it */
 	bool failed;    /* the profile could not be written */
 	uint64_t bytes; /* of the profile */
@@ -57,6 +69,21 @@ void recording_step(const struct recording *recording, const char *what);
  * `words[0]`. 0 or an exit code, with the error printed.
  */
 int recording_open(struct recording *recording, char **words);
+
+/* The same for programs that run already, as the options name them. */
+int recording_attach(struct recording *recording);
+
+/* Steps that both take; 0 or an exit code, with the error printed. */
+int recording_may(struct recording *recording);
+int recording_open_output(struct recording *recording);
+int recording_open_session(struct recording *recording, pid_t maps_of);
+int recording_open_profile(struct recording *recording, char *const *words);
+int recording_open_watch(struct recording *recording, const int *pidfds, size_t count);
+int recording_put_start(struct recording *recording);
+void recording_warn_streams(const struct recording *recording);
+
+/* Samples a second that were asked for; 0: none, UINT64_MAX: the program's own. */
+uint64_t recording_ceiling(const struct record_options *options);
 
 /* Detaches, completes the file, prints the summary. The kernel side is silent afterwards. */
 void recording_complete(struct recording *recording);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../bpf/config.h"
 #include "cmd_record.h"
 #include "record/clock.h"
 #include "record/drain.h"
@@ -18,7 +17,7 @@
 #define CEILING_DEFAULT_RATE 2000 /* the collector's own, told in the profile */
 
 /* Right after start-up: does the command exist, may we record, can the profile be written? */
-static int prepare_output(struct recording *recording)
+int recording_open_output(struct recording *recording)
 {
 	const char *path = recording->options.output;
 	struct sink *sink;
@@ -34,6 +33,18 @@ static int prepare_output(struct recording *recording)
 	return err ? recording_fail_errno(path, err) : 0;
 }
 
+int recording_may(struct recording *recording)
+{
+	struct problem problem = {""};
+
+	if (rights_check(&recording->rights, &problem))
+		return recording_fail(&problem);
+	if (problem.text[0])
+		log_warning("%s", problem.text);
+	target_user_find(&recording->user);
+	return 0;
+}
+
 static int prepare(struct recording *recording, const char *word)
 {
 	struct problem problem = {""};
@@ -43,15 +54,11 @@ static int prepare(struct recording *recording, const char *word)
 		recording_fail(&problem);
 		return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	}
-	if (rights_check(&recording->rights, &problem))
-		return recording_fail(&problem);
-	if (problem.text[0])
-		log_warning("%s", problem.text);
-	target_user_find(&recording->user);
-	return prepare_output(recording);
+	err = recording_may(recording);
+	return err ? err : recording_open_output(recording);
 }
 
-static uint64_t ceiling_wanted(const struct record_options *options)
+uint64_t recording_ceiling(const struct record_options *options)
 {
 	if (options->ceiling == CEILING_DEFAULT && options->period)
 		return 0;
@@ -65,7 +72,7 @@ static int start_child(struct recording *recording, char **words)
 		.arguments = words,
 		.user = &recording->user,
 		.period = recording->options.period,
-		.ceiling = ceiling_wanted(&recording->options),
+		.ceiling = recording_ceiling(&recording->options),
 	};
 	struct problem problem;
 
@@ -116,7 +123,7 @@ static void attach_probes(struct recording *recording)
 			    why_not);
 }
 
-static void warn_streams(const struct recording *recording)
+void recording_warn_streams(const struct recording *recording)
 {
 	for (int stream = 0; stream < STREAM_END; stream++) {
 		const struct stream_state *state =
@@ -145,29 +152,41 @@ static void start_unwinder(struct recording *recording)
 		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
 }
 
-static int open_session(struct recording *recording)
+int recording_open_session(struct recording *recording, pid_t maps_of)
 {
 	struct problem problem = {""};
 	int err = session_open(&recording->options, &recording->session, &problem);
 
 	recording_step(recording, "BPF programs loaded");
 	if (!err)
-		err = session_follow(recording->session, target_pidfd(recording->target), &problem);
-	if (!err)
 		err = session_attach(recording->session, &recording->options, &problem);
 	if (err)
 		return recording_fail(&problem);
 	recording_step(recording, "tracepoints and timers attached");
-	if (perf_maps_open(target_pid(recording->target), &recording->maps, &problem))
+	if (perf_maps_open(maps_of, &recording->maps, &problem))
 		log_warning("%s: native functions cannot be named", problem.text);
 	start_unwinder(recording);
+	return 0;
+}
+
+/* The child waits; what it does is recorded from its exec on. */
+static int follow_child(struct recording *recording)
+{
+	struct problem problem = {""};
+	int code = recording_open_session(recording, target_pid(recording->target));
+
+	if (code)
+		return code;
+	if (session_follow(recording->session, target_pid(recording->target), true,
+			   &recording->first, &problem))
+		return recording_fail(&problem);
 	attach_probes(recording);
-	warn_streams(recording);
+	recording_warn_streams(recording);
 	recording_step(recording, "probes attached");
 	return 0;
 }
 
-static int open_profile(struct recording *recording, char **words)
+int recording_open_profile(struct recording *recording, char *const *words)
 {
 	struct profile_writer *writer = recording->writer;
 	struct drain_parts parts;
@@ -195,33 +214,44 @@ out:
 	return err ? recording_fail_errno(recording->options.output, err) : 0;
 }
 
-static int open_watch(struct recording *recording)
+int recording_open_watch(struct recording *recording, const int *pidfds, size_t count)
 {
 	struct watch_parts parts = {
 		.session = recording->session,
 		.maps = recording->maps,
-		.target = recording->target,
+		.pidfds = pidfds,
+		.n_pidfds = count,
 	};
 	int err = watch_open(&parts, &recording->watch);
 
 	return err ? recording_fail_errno("cannot wait for events", err) : 0;
 }
 
+int recording_put_start(struct recording *recording)
+{
+	struct record_options told = recording->options;
+
+	recording->start = clock_now();
+	told.ceiling = recording_ceiling(&recording->options);
+	if (told.ceiling == CEILING_DEFAULT)
+		told.ceiling = CEILING_DEFAULT_RATE;
+	return facts_put_recording(recording->writer, &told, recording->start, recording->user.uid);
+}
+
 /* Lets the program run. Its exit code if it cannot be executed, 0 if it runs. */
 static int release(struct recording *recording)
 {
-	struct record_options told = recording->options;
+	const struct target_entry *first = &recording->first;
+	uint32_t pid = (uint32_t)target_pid(recording->target);
 	struct problem problem = {""};
-	int err;
+	int err = recording_put_start(recording);
 
-	recording->start = clock_now();
-	told.ceiling = ceiling_wanted(&recording->options);
-	if (told.ceiling == CEILING_DEFAULT)
-		told.ceiling = CEILING_DEFAULT_RATE;
-	err = facts_put_recording(recording->writer, &told, recording->start, recording->user.uid);
+	/* A child of ours is in our namespace: what we call it is what it calls itself. */
 	if (!err)
-		err = store_add_process(recording->store, FIRST_PROCESS,
-					(uint32_t)target_pid(recording->target), recording->start);
+		err = store_add_process(recording->store, first->process, first->pid, pid,
+					recording->start);
+	if (!err)
+		err = drain_follow(recording->drain, pid, first->pid);
 	/* What comes before the program must be in the file before it runs: it may be all there is.
 	 */
 	if (!err)
@@ -244,15 +274,17 @@ static int release(struct recording *recording)
 
 int recording_open(struct recording *recording, char **words)
 {
-	int code = prepare(recording, words[0]);
+	int code = prepare(recording, words[0]), pidfd;
 
 	if (!code)
 		code = start_child(recording, words);
 	if (!code)
-		code = open_session(recording);
+		code = follow_child(recording);
 	if (!code)
-		code = open_profile(recording, words);
-	if (!code)
-		code = open_watch(recording);
+		code = recording_open_profile(recording, words);
+	if (!code) {
+		pidfd = target_pidfd(recording->target);
+		code = recording_open_watch(recording, &pidfd, 1);
+	}
 	return code ? code : release(recording);
 }

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (profile_writer_create(&sink, &writer) || store_create(writer, &store) ||
 	    merge_create(hand_on, store, &merge))
 		abort();
-	store_add_process(store, 1, 100, 1);
+	store_add_process(store, 1, 100, 100, 1);
 	while (size >= sizeof(struct event_header)) {
 		struct event_header header;
 		uint64_t *copy;

@@ -46,7 +46,7 @@ static void begin(void)
 	CHECK_EQ(sink_memory_create(&rig.data, &rig.size, &sink), 0);
 	CHECK_EQ(profile_writer_create(sink, &rig.writer), 0);
 	CHECK_EQ(store_create(rig.writer, &rig.store), 0);
-	CHECK_EQ(store_add_process(rig.store, 1, 100, 1000), 0);
+	CHECK_EQ(store_add_process(rig.store, 1, 100, 100, 1000), 0);
 }
 
 static void keep(struct record *record)

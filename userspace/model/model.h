@@ -147,12 +147,13 @@ struct model_run {
 	const char **command;
 	size_t n_command;
 	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
-	uint64_t start;                                                /* CLOCK_MONOTONIC */
-	uint64_t duration;   /* to the end, or to the last record of a profile without one */
-	uint64_t realtime;   /* of the start, ns since 1970; 0: unknown */
-	uint64_t frequency;  /* of the timer; 0: none */
-	uint64_t end_reason; /* as in the end record; 0: there is none */
-	uint64_t status;     /* wait status, only with end_reason 1 */
+	const char *attached; /* what ran already, in words; NULL: the command was started */
+	uint64_t start;       /* CLOCK_MONOTONIC */
+	uint64_t duration;    /* to the end, or to the last record of a profile without one */
+	uint64_t realtime;    /* of the start, ns since 1970; 0: unknown */
+	uint64_t frequency;   /* of the timer; 0: none */
+	uint64_t end_reason;  /* as in the end record; 0: there is none */
+	uint64_t status;      /* wait status, only with end_reason 1 */
 };
 
 struct model_alloc {

@@ -47,8 +47,10 @@ static int take_meta(struct pass *pass, const struct record_meta *record)
 		const char *key;
 		const char **value;
 	} known[] = {
-		{"tool", &run->tool},       {"host", &run->host}, {"kernel", &run->kernel},
-		{"machine", &run->machine}, {"cpus", &run->cpus}, {"cpu_model", &run->cpu_model},
+		{"tool", &run->tool},           {"host", &run->host},
+		{"kernel", &run->kernel},       {"attached", &run->attached},
+		{"machine", &run->machine},     {"cpus", &run->cpus},
+		{"cpu_model", &run->cpu_model},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {

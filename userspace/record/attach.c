@@ -89,23 +89,17 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
 	return 0;
 }
 
-/* Opens a regular file that was not looked into before: its descriptor, or a negative errno. */
-static int open_unseen(struct attach *attach, const char *path)
+/* A regular file that was not looked into before? */
+static bool is_unseen(struct attach *attach, int fd)
 {
 	struct file_key key;
 	struct stat status;
 	bool added = false;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
-		key = (struct file_key){status.st_dev, status.st_ino};
-		if (map_put(attach->seen, &key, &added) && added)
-			return fd;
-	}
-	close(fd);
-	return -EEXIST;
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
+		return false;
+	key = (struct file_key){status.st_dev, status.st_ino};
+	return map_put(attach->seen, &key, &added) && added;
 }
 
 /* Tells the kernel side where the arguments are, under keys from n_places on. */
@@ -191,14 +185,18 @@ static int attach_found(struct attach *attach, const struct probes_found *found,
 
 int attach_file(struct attach *attach, const char *path, struct problem *problem)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? 0 : attach_opened(attach, fd, path, problem);
+}
+
+int attach_opened(struct attach *attach, int fd, const char *path, struct problem *problem)
+{
 	struct probes_found found;
 	struct problem refused = {""};
-	int fd = open_unseen(attach, path);
 	int err, result;
 
-	if (fd < 0)
-		return 0;
-	if (probes_find(fd, &found, &refused)) {
+	if (!is_unseen(attach, fd) || probes_find(fd, &found, &refused)) {
 		close(fd);
 		return 0;
 	}

@@ -33,6 +33,9 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
  */
 int attach_file(struct attach *attach, const char *path, struct problem *problem);
 
+/* The same for a file that is open, and named `path` in messages; closes it. */
+int attach_opened(struct attach *attach, int fd, const char *path, struct problem *problem);
+
 /* Places attached so far, of one probe in all files. */
 unsigned attach_sites(const struct attach *attach, enum probe probe);
 

@@ -5,29 +5,48 @@
  * before T is out by then, but for programs that were interrupted between
  * reading the clock and filling their record. SLACK is for those; who needs
  * longer is counted as late.
+ *
+ * Mappings may be told of every process on the machine. Those of a process that
+ * is not known wait until the BPF rings are empty: its beginning is in there if
+ * it is followed, since it began before it mapped anything.
  */
 #include "drain.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/buffer.h"
 #include "batches.h"
 #include "clock.h"
 #include "facts.h"
+#include "followed.h"
 #include "merge.h"
+#include "modules.h"
 #include "rings.h"
+#include "snapshot.h"
 
-#define SLACK_NS  UINT64_C(20000000)
-#define SECOND_NS UINT64_C(1000000000)
+#define SLACK_NS    UINT64_C(20000000)
+#define SECOND_NS   UINT64_C(1000000000)
+#define WAITING_MAX (4u << 20) /* bytes */
+
+/* A process that was there before: what it has mapped is still to be read. */
+struct newcomer {
+	uint32_t proc_pid;
+	uint64_t time;
+};
 
 struct drain {
 	struct drain_parts parts;
 	struct rings *rings;
 	struct merge *merge;
+	struct followed *followed;
+	struct buffer waiting; /* mappings of unknown processes: struct event_mmap, path, zeroes */
+	struct buffer newcomers; /* struct newcomer[] */
 	uint64_t next_second;
 	bool attached; /* a file was attached in this round */
 	bool trouble;
@@ -68,6 +87,47 @@ static void drain_samples(struct drain *drain, const struct event_header *event,
 	ledger_add_loss(ledger, LOSS_BATCH_TIME, faults.misdated);
 }
 
+int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid)
+{
+	int added = followed_add(drain->followed, proc_pid, pid);
+
+	return added < 0 ? added : 0;
+}
+
+static void drain_memory_lost(struct drain *drain)
+{
+	ledger_add_loss(drain->parts.ledger, LOSS_MEMORY, 1);
+}
+
+static void drain_fork(struct drain *drain, const struct event_fork *event)
+{
+	if (event->kind != FORK_PROCESS)
+		return;
+	if (drain_follow(drain, event->child_proc_pid, event->child_pid))
+		drain_memory_lost(drain);
+	unwinder_fork(drain->parts.unwinder, event->child_pid, event->header.pid,
+		      event->header.time);
+}
+
+static void drain_task(struct drain *drain, const struct event_task *event)
+{
+	struct newcomer newcomer = {event->proc_pid, event->header.time};
+	int added = followed_add(drain->followed, event->proc_pid, event->header.pid);
+
+	if (added < 0 || (added && !event->kernel &&
+			  buffer_append(&drain->newcomers, &newcomer, sizeof(newcomer))))
+		drain_memory_lost(drain);
+}
+
+static void drain_exit(struct drain *drain, const struct event_exit *event)
+{
+	if (!event->last)
+		return;
+	unwinder_exit(drain->parts.unwinder, event->header.pid, event->header.time);
+	followed_end(drain->followed, event->header.pid, event->header.time);
+}
+
+/* What tells where things are mapped, besides the mappings themselves. */
 static void drain_event(void *context, const struct event_header *event, size_t size)
 {
 	struct drain *drain = context;
@@ -76,10 +136,14 @@ static void drain_event(void *context, const struct event_header *event, size_t 
 		drain_samples(drain, event, size);
 		return;
 	}
-
-	if (event->code == EVENT_exit && size >= sizeof(struct event_exit) &&
-	    ((const struct event_exit *)(const void *)event)->last)
-		unwinder_exit(drain->parts.unwinder, event->pid, event->time);
+	if (event->code == EVENT_fork && size >= sizeof(struct event_fork))
+		drain_fork(drain, (const void *)event);
+	else if (event->code == EVENT_task && size >= sizeof(struct event_task))
+		drain_task(drain, (const void *)event);
+	else if (event->code == EVENT_exit && size >= sizeof(struct event_exit))
+		drain_exit(drain, (const void *)event);
+	else if (event->code == EVENT_exec)
+		unwinder_exec(drain->parts.unwinder, event->pid, event->time);
 	drain_add(drain, event, size);
 }
 
@@ -92,6 +156,8 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 		return err;
 	drain->parts = *parts;
 	err = merge_create(drain_output, drain, &drain->merge);
+	if (!err)
+		err = followed_create(&drain->followed);
 	if (!err)
 		err = rings_open(parts->session, drain_event, drain, &drain->rings);
 	if (err) {
@@ -107,16 +173,37 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
  * A file that was mapped may have probes. It is opened as the process sees it:
  * its name may mean another file here, or none.
  */
-static void drain_attach(struct drain *drain, uint32_t pid, const char *path)
+static int drain_open(const struct event_mmap *event, const char *path, char *seen, size_t size)
+{
+	struct module_place place = {
+		.path = path,
+		.inode = event->inode,
+		.start = event->address,
+		.end = event->address + event->length,
+		.major = event->major,
+		.minor = event->minor,
+		.pid = event->header.tid,
+	};
+	int fd = module_open(&place);
+
+	snprintf(seen, size, "%s", path);
+	if (fd >= 0)
+		return fd;
+	/* A file system may tell the kernel other numbers than it tells us. */
+	snprintf(seen, size, "/proc/%u/root%s", event->header.tid, path);
+	return open(seen, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static void drain_attach(struct drain *drain, const struct event_mmap *event, const char *path)
 {
 	struct attach *probes = session_probes(drain->parts.session);
 	char seen[PATH_MAX + 32];
-	int sites;
+	int fd, sites;
 
 	if (path[0] != '/' || strncmp(path, "//", 2) == 0)
 		return;
-	snprintf(seen, sizeof(seen), "/proc/%u/root%s", pid, path);
-	sites = attach_file(probes, seen, &drain->problem);
+	fd = drain_open(event, path, seen, sizeof(seen));
+	sites = fd < 0 ? 0 : attach_opened(probes, fd, seen, &drain->problem);
 	if (sites > 0)
 		drain->attached = true;
 	if (sites < 0) {
@@ -125,46 +212,89 @@ static void drain_attach(struct drain *drain, uint32_t pid, const char *path)
 	}
 }
 
-static void drain_mapping(void *context, const struct event_mmap *event, const char *path)
+/* False if the process is not known (yet). */
+static bool drain_mapping(struct drain *drain, struct event_mmap *event, const char *path)
 {
-	struct drain *drain = context;
+	uint32_t pid = followed_pid(drain->followed, event->header.tid, event->header.time);
 
+	if (!pid)
+		return false;
+	event->header.pid = pid;
 	drain_add(drain, &event->header, event->header.size);
 	unwinder_mapping(drain->parts.unwinder, event, path);
-	drain_attach(drain, event->header.pid, path);
+	drain_attach(drain, event, path);
+	return true;
 }
 
-static void drain_exec(void *context, uint32_t pid, uint64_t time)
+static void drain_mapped(void *context, struct event_mmap *event, const char *path)
 {
+	static const char zeroes[8];
 	struct drain *drain = context;
+	struct buffer *waiting = &drain->waiting;
 
-	unwinder_exec(drain->parts.unwinder, pid, time);
+	if (drain_mapping(drain, event, path))
+		return;
+	/* Its size is a multiple of 8; behind it the path always ends. */
+	if (waiting->size > WAITING_MAX || buffer_append(waiting, event, event->header.size) ||
+	    buffer_append(waiting, zeroes, sizeof(zeroes)))
+		ledger_add_loss(drain->parts.ledger, LOSS_MEMORY, 1);
 }
 
-static void drain_fork(void *context, uint32_t pid, uint32_t parent, uint64_t time)
+static void drain_before(void *context, struct event_mmap *event, const char *path)
 {
-	struct drain *drain = context;
-
-	unwinder_fork(drain->parts.unwinder, pid, parent, time);
+	drain_mapping(context, event, path);
 }
 
+/* Those whose process is not known by now are nobody's that is followed. */
+static void drain_waiting(struct drain *drain)
+{
+	char *at = drain->waiting.data, *end = at + drain->waiting.size;
+
+	while (at < end) {
+		struct event_mmap *event = (void *)at;
+
+		at += event->header.size + 8;
+		drain_mapping(drain, event, (const char *)(event + 1));
+	}
+	drain->waiting.size = 0;
+}
+
+/* A process that is gone by now has nothing to tell. */
+static void drain_newcomers(struct drain *drain)
+{
+	const struct newcomer *all = (const void *)drain->newcomers.data;
+
+	for (size_t i = 0; i < drain->newcomers.size / sizeof(*all); i++)
+		snapshot_mappings(all[i].proc_pid, all[i].time, drain_before, drain);
+	drain->newcomers.size = 0;
+}
+
+/* Mappings that the perf rings tell of. */
 static void drain_mappings(struct drain *drain)
 {
 	struct ledger *ledger = drain->parts.ledger;
 	struct perf_maps *maps = drain->parts.maps;
-	const struct perf_maps_visitor visitor = {
-		.context = drain,
-		.mapping = drain_mapping,
-		.exec = drain_exec,
-		.fork = drain_fork,
-	};
+	const struct perf_maps_visitor visitor = {.context = drain, .mapping = drain_mapped};
 
 	if (!maps)
 		return;
 	perf_maps_drain(maps, &visitor);
-	unwinder_flush(drain->parts.unwinder);
 	ledger_set_loss(ledger, LOSS_PERF_RING, perf_maps_lost(maps));
 	ledger_add_loss(ledger, LOSS_BAD_EVENT, perf_maps_bad(maps));
+}
+
+/* Everything that there is to be read: 1 if the rings are empty, 0 if not yet. */
+static int drain_rings(struct drain *drain)
+{
+	int emptied;
+
+	/* Mappings first: what is mapped should be attached before it runs far. */
+	drain_mappings(drain);
+	emptied = rings_drain(drain->rings);
+	drain_newcomers(drain);
+	drain_waiting(drain);
+	unwinder_flush(drain->parts.unwinder);
+	return emptied;
 }
 
 /* Files attached meanwhile may have brought a stream to life. */
@@ -197,12 +327,11 @@ int drain_round(struct drain *drain)
 	uint64_t now = clock_now();
 	int emptied, err;
 
-	/* Mappings first: what is mapped should be attached before it runs far. */
-	drain_mappings(drain);
-	emptied = rings_drain(drain->rings);
+	emptied = drain_rings(drain);
 	if (emptied < 0)
 		return emptied;
-	err = drain_streams(drain);
+	err = session_look_again(drain->parts.session);
+	err = err ? err : drain_streams(drain);
 	if (!err && emptied)
 		err = merge_advance(drain->merge, now - SLACK_NS);
 	if (!err && now >= drain->next_second) {
@@ -216,9 +345,8 @@ int drain_finish(struct drain *drain)
 {
 	int emptied, err;
 
-	drain_mappings(drain);
 	do
-		emptied = rings_drain(drain->rings);
+		emptied = drain_rings(drain);
 	while (emptied == 0);
 	err = emptied < 0 ? emptied : drain_streams(drain);
 	err = err ? err : merge_advance(drain->merge, UINT64_MAX);
@@ -239,5 +367,8 @@ void drain_free(struct drain *drain)
 		return;
 	rings_free(drain->rings);
 	merge_free(drain->merge);
+	followed_free(drain->followed);
+	buffer_free(&drain->waiting);
+	buffer_free(&drain->newcomers);
 	free(drain);
 }

@@ -28,6 +28,12 @@ int drain_create(const struct drain_parts *parts, struct drain **out);
 void drain_add(struct drain *drain, const struct event_header *event, size_t size);
 
 /*
+ * A process whose beginning no event tells: what it maps is wanted. By its number
+ * where the recorder is, and in the initial pid namespace.
+ */
+int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid);
+
+/*
  * One round: empties all rings, hands on what is old enough and, once a second,
  * writes figures and closes a chunk. Attaches to files that were mapped and not
  * seen before. A negative errno means that the profile cannot be written.

@@ -93,6 +93,11 @@ int facts_put_loss_kinds(struct profile_writer *writer)
 	return err;
 }
 
+int facts_put_target(struct profile_writer *writer, const char *target)
+{
+	return put_meta(writer, "attached", target);
+}
+
 int facts_put_arguments(struct profile_writer *writer, char *const *arguments)
 {
 	int err = 0;

@@ -15,6 +15,9 @@
 int facts_put_machine(struct profile_writer *writer);
 int facts_put_loss_kinds(struct profile_writer *writer);
 
+/* What was attached to, in words. */
+int facts_put_target(struct profile_writer *writer, const char *target);
+
 /* The words of the command, ended by NULL. */
 int facts_put_arguments(struct profile_writer *writer, char *const *arguments);
 

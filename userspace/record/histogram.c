@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
-/* histogram.c: histograms of system calls as a profile stores them. */
+// SPDX-License-Identifier: BSD-2-Clause
+/* histogram.c: histograms of durations as profiles store them. */
 #include "histogram.h"
 
-/* Pairs of varints: how much further the bucket is than the previous one, calls in it. */
 size_t histogram_pack(const uint32_t histogram[SYSCALL_BUCKETS], uint8_t *out)
 {
 	uint8_t *at = out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* histogram.h: histograms of system calls as a profile stores them. */
+/* histogram.h: histograms of durations as profiles store them. */
 #ifndef GCPROF_HISTOGRAM_H
 #define GCPROF_HISTOGRAM_H
 
@@ -11,7 +11,10 @@
 
 #define HISTOGRAM_BYTES_MAX (SYSCALL_BUCKETS * 2 * VARINT_MAX)
 
-/* Packs the buckets that are not empty into at most HISTOGRAM_BYTES_MAX bytes; how many it took. */
+/*
+ * Pairs of varints: how much further the bucket is than the previous one, and the
+ * calls in it. `out` has room for HISTOGRAM_BYTES_MAX; returns the bytes used.
+ */
 size_t histogram_pack(const uint32_t histogram[SYSCALL_BUCKETS], uint8_t *out);
 
 #endif

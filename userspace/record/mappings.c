@@ -154,3 +154,11 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 		return NULL;
 	return &table(mappings)[i];
 }
+
+bool mappings_have(const struct mappings *mappings, const struct mapping *wanted)
+{
+	const struct mapping *known = mappings_find(mappings, wanted->start);
+
+	return known && known->start == wanted->start && known->end == wanted->end &&
+	       known->offset == wanted->offset && known->module == wanted->module;
+}

@@ -8,6 +8,7 @@
 #ifndef GCPROF_MAPPINGS_H
 #define GCPROF_MAPPINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mapping {
@@ -34,5 +35,8 @@ int mappings_forget(struct mappings **mappings, uint64_t time);
 
 /* The mapping that holds `address`, or NULL; valid until the table changes. */
 const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address);
+
+/* Is just this mapped already, whenever that was? */
+bool mappings_have(const struct mappings *mappings, const struct mapping *wanted);
 
 #endif

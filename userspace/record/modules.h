@@ -17,7 +17,7 @@ struct module_place {
 	uint64_t inode;   /* 0: no file */
 	uint64_t start, end;
 	uint32_t major, minor;
-	uint32_t pid;
+	uint32_t pid; /* as /proc calls it here */
 };
 
 /* Opens the file that was mapped, by its path or through the process; -1 if neither leads to it. */

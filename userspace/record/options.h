@@ -36,7 +36,13 @@ struct record_options {
 	uint64_t ceiling;      /* allocation samples a second; 0: none */
 	uint64_t duration;     /* ns; 0: until the program ends */
 	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU */
-	const char *stack;     /* as given: a name of enum stack_mode */
+	const char *pids;      /* running processes, as given; NULL: none */
+	const char *cgroup;    /* whose processes are recorded, as given; NULL: none */
+	uint64_t cgroup_id;    /* its number; 0: none */
+	const char *follow;    /* as given: children or none */
+	bool follow_children;
+	int system;        /* not 0: every process */
+	const char *stack; /* as given: a name of enum stack_mode */
 	enum stack_mode stack_mode;
 	uint64_t stack_bytes; /* of a stack that are copied at most */
 	int verbose;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* perf_maps.c: what the followed processes map executable, from the kernel's perf rings. */
 /*
- * One event a CPU that counts nothing, opened on the first process and
- * inherited by its children. The kernel puts the mappings of all of them into
- * the rings; those of other processes never get there.
+ * One event a CPU that counts nothing. Opened on the program that the recorder
+ * starts and inherited by its children, it brings the mappings of those alone;
+ * for programs that run already there would have to be one for each of their
+ * threads, so then it is opened for everybody, and the receiver chooses.
  */
 #include "perf_maps.h"
 
@@ -48,20 +49,6 @@ struct mmap2 {
 	uint32_t protection, flags;
 };
 
-/* PERF_RECORD_FORK; the trailer follows. */
-struct fork {
-	struct perf_event_header header;
-	uint32_t pid, parent_pid;
-	uint32_t tid, parent_tid;
-	uint64_t time;
-};
-
-/* PERF_RECORD_COMM up to the name. */
-struct comm {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-};
-
 /* What sample_type puts behind every record. */
 struct trailer {
 	uint32_t pid, tid;
@@ -78,12 +65,9 @@ static int ring_open(struct perf_maps *maps, pid_t pid, int cpu)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = SAMPLE_TYPE,
-		.inherit = 1,
+		.inherit = pid != PERF_MAPS_ALL,
 		.mmap = 1,
 		.mmap2 = 1,
-		.task = 1,
-		.comm = 1,
-		.comm_exec = 1,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
@@ -158,7 +142,7 @@ static void convert(struct perf_maps *maps, const struct mmap2 *from, const char
 		.cpu = (uint16_t)trailer->cpu,
 		.time = trailer->time,
 		.pid = from->pid,
-		.tid = from->tid,
+		.tid = from->pid,
 	};
 	to.event.address = from->address;
 	to.event.length = from->length;
@@ -177,8 +161,6 @@ static void record_handle(struct perf_maps *maps, size_t size)
 	const unsigned char *bytes = maps->record.bytes;
 	struct trailer trailer;
 	struct mmap2 mapping;
-	struct comm comm;
-	struct fork fork;
 	uint64_t lost;
 
 	switch (maps->record.header.type) {
@@ -191,22 +173,6 @@ static void record_handle(struct perf_maps *maps, size_t size)
 			    size - sizeof(mapping) - sizeof(trailer)))
 			break;
 		convert(maps, &mapping, (const char *)bytes + sizeof(mapping), &trailer);
-		return;
-	case PERF_RECORD_COMM:
-		if (size < sizeof(comm) + sizeof(trailer))
-			break;
-		memcpy(&comm, bytes, sizeof(comm));
-		memcpy(&trailer, bytes + size - sizeof(trailer), sizeof(trailer));
-		if (comm.header.misc & PERF_RECORD_MISC_COMM_EXEC)
-			maps->visitor->exec(maps->visitor->context, comm.pid, trailer.time);
-		return;
-	case PERF_RECORD_FORK:
-		if (size < sizeof(fork))
-			break;
-		memcpy(&fork, bytes, sizeof(fork));
-		if (fork.pid != fork.parent_pid)
-			maps->visitor->fork(maps->visitor->context, fork.pid, fork.parent_pid,
-					    fork.time);
 		return;
 	case PERF_RECORD_LOST:
 		if (size < sizeof(struct perf_event_header) + 16)

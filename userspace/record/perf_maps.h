@@ -15,15 +15,14 @@ struct perf_maps;
 /* Receives what was in the rings. Times are CLOCK_MONOTONIC ns. */
 struct perf_maps_visitor {
 	void *context;
-	/* A mapping; the event is valid during the call. */
-	void (*mapping)(void *context, const struct event_mmap *event, const char *path);
-	/* A process runs another program: what was mapped before is gone. */
-	void (*exec)(void *context, uint32_t pid, uint64_t time);
-	/* A process (not a thread) was made. */
-	void (*fork)(void *context, uint32_t pid, uint32_t parent, uint64_t time);
+	/* A mapping; pid and tid are both the process as /proc calls it here. The event is valid
+	   during the call and may be changed. */
+	void (*mapping)(void *context, struct event_mmap *event, const char *path);
 };
 
-/* Begins to watch `pid` and all that it will fork or exec. */
+#define PERF_MAPS_ALL (-1) /* for `pid`: every process on the machine */
+
+/* Begins to watch `pid` and all that it will fork or exec, or everybody. */
 int perf_maps_open(pid_t pid, struct perf_maps **out, struct problem *problem);
 
 /* Hands out what is in the rings, ring by ring: hardly in order. */

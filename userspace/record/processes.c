@@ -84,8 +84,8 @@ void processes_free(struct processes *processes)
 	free(processes);
 }
 
-struct process *processes_get(struct processes *processes, uint32_t index, uint32_t pid,
-			      uint64_t parent, uint64_t time)
+struct process *processes_get(struct processes *processes, uint32_t index,
+			      const struct process_ids *ids, uint64_t parent, uint64_t time)
 {
 	struct process *process = processes_by_index(processes, index);
 	struct record record = {.kind = RECORD_process};
@@ -94,18 +94,19 @@ struct process *processes_get(struct processes *processes, uint32_t index, uint3
 	if (process)
 		return process;
 	process = calloc(1, sizeof(*process));
-	pid_slot = process ? map_put(processes->by_pid, &pid, NULL) : NULL;
+	pid_slot = process ? map_put(processes->by_pid, &ids->pid, NULL) : NULL;
 	slot = pid_slot ? map_put(processes->by_index, &index, NULL) : NULL;
 	if (!slot) {
 		free(process);
 		return NULL;
 	}
 	process->id = index;
-	process->pid = pid;
+	process->pid = ids->pid;
 	*slot = (uintptr_t)process;
 	*pid_slot = (uintptr_t)process;
 	record.process.id = index;
-	record.process.pid = pid;
+	record.process.pid = ids->pid;
+	record.process.ns_pid = ids->ns_pid;
 	record.process.parent = parent;
 	record.process.time = time;
 	profile_writer_put(processes->writer, &record);
@@ -122,8 +123,8 @@ struct process *processes_by_pid(struct processes *processes, uint32_t pid)
 	return process_of(map_get(processes->by_pid, &pid));
 }
 
-uint64_t processes_thread(struct processes *processes, const struct process *process, uint32_t tid,
-			  bool begins)
+static uint64_t thread_add(struct processes *processes, const struct process *process, uint32_t tid,
+			   uint32_t ns_tid, bool begins)
 {
 	struct thread_key key = {(uint32_t)process->id, tid};
 	uint64_t *slot = map_put(processes->threads, &key, NULL);
@@ -137,8 +138,20 @@ uint64_t processes_thread(struct processes *processes, const struct process *pro
 	record.thread.id = *slot;
 	record.thread.process = process->id;
 	record.thread.tid = tid;
+	record.thread.ns_tid = ns_tid;
 	profile_writer_put(processes->writer, &record);
 	return record.thread.id;
+}
+
+uint64_t processes_thread(struct processes *processes, const struct process *process, uint32_t tid)
+{
+	return thread_add(processes, process, tid, 0, false);
+}
+
+uint64_t processes_thread_begins(struct processes *processes, const struct process *process,
+				 uint32_t tid, uint32_t ns_tid)
+{
+	return thread_add(processes, process, tid, ns_tid, true);
 }
 
 void processes_thread_ended(struct processes *processes, const struct process *process,

@@ -24,6 +24,11 @@ struct process {
 
 struct processes;
 
+/* The numbers of a process: in the initial pid namespace and in its own, 0: unknown. */
+struct process_ids {
+	uint32_t pid, ns_pid;
+};
+
 /* `writer` is borrowed. */
 int processes_create(struct profile_writer *writer, struct processes **out);
 void processes_free(struct processes *processes); /* NULL is allowed */
@@ -32,8 +37,8 @@ void processes_free(struct processes *processes); /* NULL is allowed */
  * The process with this index; one that is not known yet is written to the
  * profile with `parent` (0: none known). NULL: no memory. Valid for ever.
  */
-struct process *processes_get(struct processes *processes, uint32_t index, uint32_t pid,
-			      uint64_t parent, uint64_t time);
+struct process *processes_get(struct processes *processes, uint32_t index,
+			      const struct process_ids *ids, uint64_t parent, uint64_t time);
 
 /* The process that has this pid now, NULL if none was followed. */
 struct process *processes_by_pid(struct processes *processes, uint32_t pid);
@@ -41,10 +46,13 @@ struct process *processes_by_pid(struct processes *processes, uint32_t pid);
 /* The process if the index is known, else NULL. */
 struct process *processes_by_index(struct processes *processes, uint32_t index);
 
-/* The id of a thread, written when it is new; 0: no memory. `begins`: a thread of this number
- * that has ended is another one. */
-uint64_t processes_thread(struct processes *processes, const struct process *process, uint32_t tid,
-			  bool begins);
+/* The id of a thread, written when it is new; 0: no memory. */
+uint64_t processes_thread(struct processes *processes, const struct process *process, uint32_t tid);
+
+/* The same for a thread that begins: one of this number that has ended is another one. `ns_tid`:
+ * its number in its own pid namespace, 0: unknown. */
+uint64_t processes_thread_begins(struct processes *processes, const struct process *process,
+				 uint32_t tid, uint32_t ns_tid);
 void processes_thread_ended(struct processes *processes, const struct process *process,
 			    uint32_t tid);
 

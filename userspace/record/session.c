@@ -13,7 +13,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../bpf/config.h"
 #include "gcprof.skel.h"
 
 /* Bytes of the rings, powers of two: what may come between two looks of the recorder. */
@@ -26,7 +25,10 @@ static const uint32_t ring_bytes[RINGS] = {
 #define COPIES_BYTES (32u << 20)
 #define COPY_ROOMS   4 /* for each CPU, as many as there are scratches */
 
-enum { SYSTEM_LINKS = 6 };
+enum { SYSTEM_LINKS = 7 };
+
+/* For whole machines and cgroups: CPUs that a ring of the size above serves, and limits. */
+enum { CPUS_A_RING = 8, RING_TIMES_MAX = 8, PROCESSES_WHOLE = 1 << 18, TOTALS_WHOLE = 1 << 20 };
 
 struct session {
 	struct gcprof_bpf *skeleton;
@@ -35,6 +37,8 @@ struct session {
 	struct stream_state streams[STREAM_END];
 	struct bpf_link *links[SYSTEM_LINKS];
 	size_t n_links;
+	struct bpf_link *look;    /* the iterator over all threads */
+	uint32_t moved;           /* processes moved into the cgroup, when we last looked */
 	struct bpf_link **timers; /* one a CPU */
 	int n_cpus;
 };
@@ -73,22 +77,38 @@ static void stream_refuse(struct session *session, enum stream stream, const cha
 
 /* --- loading ----------------------------------------------------------------- */
 
-static int configure_rings(struct session *session, const struct stack_ways *ways)
+/* Rings of a power of two bytes; those of the whole machine grow with its CPUs. */
+static int configure_rings(struct session *session, const struct stack_ways *ways, bool whole)
 {
-	for (int ring = 0; ring < RINGS; ring++) {
+	uint32_t times = 1;
+	int err = 0;
+
+	while (whole && times < RING_TIMES_MAX && times * CPUS_A_RING < (uint32_t)session->n_cpus)
+		times *= 2;
+	for (int ring = 0; !err && ring < RINGS; ring++) {
 		bool copies = ways->copy && ring != RING_GC && ring != RING_PROCESS;
-		int err = bpf_map__set_max_entries(ring_map(session, (enum session_ring)ring),
-						   copies ? COPIES_BYTES : ring_bytes[ring]);
-		if (err)
-			return err;
+		uint32_t bytes = copies ? COPIES_BYTES : ring_bytes[ring];
+
+		err = bpf_map__set_max_entries(ring_map(session, (enum session_ring)ring),
+					       bytes * times);
 	}
-	return 0;
+	return err;
+}
+
+/* They take their memory as entries come. */
+static int configure_tables(struct session *session)
+{
+	const struct gcprof_bpf *skeleton = session->skeleton;
+	int err = bpf_map__set_max_entries(skeleton->maps.processes, PROCESSES_WHOLE);
+
+	return err ? err : bpf_map__set_max_entries(skeleton->maps.syscall_totals, TOTALS_WHOLE);
 }
 
 static int configure(struct session *session, const struct record_options *options)
 {
 	const struct stack_ways *ways = stack_mode_ways(options->stack_mode);
 	struct gcprof_bpf *skeleton = session->skeleton;
+	int err;
 	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
 
 	config->user_stacks = ways->walk;
@@ -98,6 +118,11 @@ static int configure(struct session *session, const struct record_options *optio
 	config->syscall_rate = (uint32_t)options->syscall_rate;
 	config->syscall_slow_ns = SYSCALL_SLOW_NS;
 	config->syscall_stack_ns = SYSCALL_STACK_NS;
+	config->follow_children = options->follow_children;
+	config->whole = options->system || options->cgroup_id;
+	config->cgroup = options->cgroup_id;
+	config->recorder = (uint32_t)getpid();
+	bpf_program__set_autoload(skeleton->progs.target_moved, options->cgroup_id != 0);
 	bpf_program__set_autoload(skeleton->progs.cpu_tick, options->frequency != 0);
 	attach_prepare(skeleton->progs.probe_fired, session->multi);
 	/* Arrays take their memory at once: none for what is not used. */
@@ -109,7 +134,8 @@ static int configure(struct session *session, const struct record_options *optio
 	if (ways->copy)
 		bpf_map__set_max_entries(skeleton->maps.copy_rooms,
 					 (uint32_t)session->n_cpus * COPY_ROOMS);
-	return configure_rings(session, ways);
+	err = configure_rings(session, ways, config->whole);
+	return err || !config->whole ? err : configure_tables(session);
 }
 
 int session_open(const struct record_options *options, struct session **out,
@@ -147,20 +173,63 @@ out:
 	return 0;
 }
 
-int session_follow(struct session *session, int pidfd, struct problem *problem)
+/* --- who is followed --------------------------------------------------------- */
+
+/* One turn of the iterator over all threads of this pid namespace. */
+static int look_once(struct session *session)
 {
-	struct process_state process = {.threads = 1};
-	struct task_state task = {.process = FIRST_PROCESS, .flags = TASK_ARMED};
-	uint32_t index = FIRST_PROCESS;
+	char nothing[64];
+	ssize_t n;
+	int fd = bpf_iter_create(bpf_link__fd(session->look));
+
+	if (fd < 0)
+		return fd;
+	/* The program prints nothing; reading runs it. */
+	do
+		n = read(fd, nothing, sizeof(nothing));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	return (int)n;
+}
+
+int session_look(struct session *session)
+{
+	uint32_t before;
 	int err;
 
-	err = bpf_map_update_elem(bpf_map__fd(session->skeleton->maps.processes), &index, &process,
-				  BPF_NOEXIST);
+	session->moved = session->skeleton->bss->processes_moved;
+	do {
+		before = session->skeleton->bss->threads_met;
+		err = look_once(session);
+	} while (!err && session->skeleton->bss->threads_met != before);
+	return err;
+}
+
+int session_look_again(struct session *session)
+{
+	if (session->skeleton->bss->processes_moved == session->moved)
+		return 0;
+	return session_look(session);
+}
+
+int session_follow(struct session *session, pid_t pid, bool armed, struct target_entry *out,
+		   struct problem *problem)
+{
+	int fd = bpf_map__fd(session->skeleton->maps.targets);
+	uint32_t key = (uint32_t)pid;
+	int err;
+
+	*out = (struct target_entry){.flags = armed ? TASK_ARMED : TASK_ACTIVE};
+	err = bpf_map_update_elem(fd, &key, out, BPF_ANY);
 	if (!err)
-		err = bpf_map_update_elem(bpf_map__fd(session->skeleton->maps.tasks), &pidfd, &task,
-					  BPF_NOEXIST);
+		err = session_look(session);
+	if (!err)
+		err = bpf_map_lookup_elem(fd, &key, out);
+	if (!err && !out->process)
+		err = -ESRCH;
 	if (err)
-		return problem_set(problem, err, "the program cannot be followed: %s",
+		return problem_set(problem, err, "process %d cannot be followed: %s", pid,
 				   strerror(-err));
 	return 0;
 }
@@ -180,18 +249,22 @@ static int attach_program(struct session *session, struct bpf_program *program)
 static int attach_process(struct session *session, struct problem *problem)
 {
 	struct bpf_program *programs[] = {
-		session->skeleton->progs.process_fork,
-		session->skeleton->progs.process_exec,
-		session->skeleton->progs.process_exit,
-		session->skeleton->progs.process_rename,
+		session->skeleton->progs.process_fork, session->skeleton->progs.process_exec,
+		session->skeleton->progs.process_exit, session->skeleton->progs.process_rename,
+		session->skeleton->progs.target_moved,
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		int err = attach_program(session, programs[i]);
+		int err = bpf_program__autoload(programs[i]) ? attach_program(session, programs[i])
+							     : 0;
 		if (err)
 			return problem_set(problem, err, "processes cannot be followed: %s: %s",
 					   bpf_program__name(programs[i]), strerror(-err));
 	}
+	session->look = bpf_program__attach_iter(session->skeleton->progs.target_look, NULL);
+	if (!session->look)
+		return problem_set(problem, -errno, "processes cannot be looked for: %s",
+				   strerror(errno));
 	session->streams[STREAM_PROCESS].attached = true;
 	return 0;
 }
@@ -363,6 +436,7 @@ void session_free(struct session *session)
 		bpf_link__destroy(session->links[i]);
 	for (int cpu = 0; session->timers && cpu < session->n_cpus; cpu++)
 		bpf_link__destroy(session->timers[cpu]);
+	bpf_link__destroy(session->look);
 	attach_free(session->probes);
 	gcprof_bpf__destroy(session->skeleton);
 	free(session->timers);

@@ -5,7 +5,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "../../bpf/config.h"
 #include "../../bpf/events.h"
 #include "attach.h"
 #include "options.h"
@@ -25,8 +27,21 @@ struct stream_state {
 int session_open(const struct record_options *options, struct session **out,
 		 struct problem *problem);
 
-/* Follows the (stopped) process behind `pidfd` from its next exec on. */
-int session_follow(struct session *session, int pidfd, struct problem *problem);
+/*
+ * Follows all threads of a process (as /proc calls it) that is there already:
+ * from now on, or, if it is `armed`, from its next exec on. Fails if it is gone.
+ */
+int session_follow(struct session *session, pid_t pid, bool armed, struct target_entry *out,
+		   struct problem *problem);
+
+/*
+ * Looks for threads to follow until no more are found: those of the processes
+ * named to session_follow(), or, as the options say, everybody's or a cgroup's.
+ */
+int session_look(struct session *session);
+
+/* The same, if a process was moved into the cgroup since the last look. */
+int session_look_again(struct session *session);
 
 /*
  * Attaches everything but probes. A stream that cannot be attached says so in

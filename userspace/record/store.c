@@ -74,11 +74,13 @@ void store_free(struct store *store)
 	free(store);
 }
 
-int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint64_t time)
+int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
+		      uint64_t time)
 {
-	struct process *first = processes_get(store->processes, process, pid, 0, time);
+	struct process_ids ids = {pid, ns_pid};
+	struct process *first = processes_get(store->processes, process, &ids, 0, time);
 
-	if (!first || !processes_thread(store->processes, first, pid, false))
+	if (!first || !processes_thread_begins(store->processes, first, pid, ns_pid))
 		return -ENOMEM;
 	return 0;
 }
@@ -359,12 +361,13 @@ static int store_syscall(struct store *store, const struct incoming *in)
 static struct process *child_process(struct store *store, const struct incoming *in)
 {
 	const struct event_fork *event = (const void *)in->header;
+	struct process_ids ids = {event->child_pid, event->child_ns_pid};
 	struct process *child;
 
 	if (event->kind == FORK_THREAD)
 		return in->process;
-	child = processes_get(store->processes, event->child_process, event->child_pid,
-			      in->process->id, in->header->time);
+	child = processes_get(store->processes, event->child_process, &ids, in->process->id,
+			      in->header->time);
 	if (child)
 		process_inherit(child, in->process);
 	return child;
@@ -383,7 +386,8 @@ static int store_fork(struct store *store, const struct incoming *in)
 	child = child_process(store, in);
 	if (!child)
 		return -ENOMEM;
-	record.fork.child = processes_thread(store->processes, child, event->child_tid, true);
+	record.fork.child = processes_thread_begins(store->processes, child, event->child_tid,
+						    event->child_ns_tid);
 	record.fork.kind = event->kind;
 	return record.fork.child ? profile_writer_put(store->writer, &record) : -ENOMEM;
 }
@@ -420,14 +424,23 @@ static int store_exit(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
-static int store_comm(struct store *store, const struct incoming *in)
+static int put_comm(struct store *store, const struct incoming *in, const char name[16])
 {
-	const struct event_comm *event = (const void *)in->header;
 	struct record record = RECORD_OF(comm, in);
 
-	record.comm.name = put_string(
-		store, (struct bytes){event->name, strnlen(event->name, sizeof(event->name))});
+	record.comm.name = put_string(store, (struct bytes){name, strnlen(name, 16)});
 	return profile_writer_put(store->writer, &record);
+}
+
+static int store_comm(struct store *store, const struct incoming *in)
+{
+	return put_comm(store, in, ((const struct event_comm *)(const void *)in->header)->name);
+}
+
+/* A thread that was there before: identify() made it known, with its numbers. */
+static int store_task(struct store *store, const struct incoming *in)
+{
+	return put_comm(store, in, ((const struct event_task *)(const void *)in->header)->name);
 }
 
 /* What was mapped: a file, something of the kernel's like [vdso], or nothing that has a name. */
@@ -440,7 +453,7 @@ static int mmap_module(struct store *store, const struct incoming *in, uint64_t 
 		.end = event->address + event->length,
 		.major = event->major,
 		.minor = event->minor,
-		.pid = in->header->pid,
+		.pid = in->header->tid,
 	};
 	char path[PATH_BYTES_MAX + 1];
 	struct bytes tail = in->tail, text;
@@ -476,6 +489,9 @@ static int store_mmap(struct store *store, const struct incoming *in)
 	/* The code of the vdso is found by its place in its image. */
 	if (!err && !event->inode)
 		mapping.offset = 0;
+	/* What was there before may be told twice, by /proc and by the perf ring. */
+	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
+		return 0;
 	if (!err)
 		err = mappings_add(&in->process->mappings, &mapping);
 	in->process->changes++;
@@ -502,14 +518,22 @@ static const struct {
 #undef EVENT
 };
 
+/* The process that the event names by its index; made known if it is new. */
+static struct process *identify_process(struct store *store, const struct event_header *header)
+{
+	const struct event_task *task = (const void *)header;
+	struct process_ids ids = {header->pid, header->code == EVENT_task ? task->ns_pid : 0};
+
+	return processes_get(store->processes, header->process, &ids, 0, header->time);
+}
+
 /* Finds the process and thread that the event is about. -ENOENT if nobody follows it. */
 static int identify(struct store *store, struct incoming *in)
 {
 	const struct event_header *header = in->header;
 
 	if (header->process) {
-		in->process = processes_get(store->processes, header->process, header->pid, 0,
-					    header->time);
+		in->process = identify_process(store, header);
 		if (!in->process)
 			return -ENOMEM;
 	} else {
@@ -522,7 +546,12 @@ static int identify(struct store *store, struct incoming *in)
 	/* The others only concern the process: they make no thread known. */
 	if (header->code == EVENT_mmap || header->code == EVENT_fate)
 		return 0;
-	in->thread = processes_thread(store->processes, in->process, header->tid, false);
+	if (header->code == EVENT_task)
+		in->thread = processes_thread_begins(
+			store->processes, in->process, header->tid,
+			((const struct event_task *)(const void *)header)->ns_tid);
+	else
+		in->thread = processes_thread(store->processes, in->process, header->tid);
 	return in->thread ? 0 : -ENOMEM;
 }
 

@@ -17,8 +17,12 @@ struct store;
 int store_create(struct profile_writer *writer, struct store **out);
 void store_free(struct store *store); /* NULL is allowed */
 
-/* Makes the first process known under the index that the kernel side uses for it. */
-int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint64_t time);
+/*
+ * Makes the first process known under the index that the kernel side uses for
+ * it, with its numbers in the initial pid namespace and in its own.
+ */
+int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
+		      uint64_t time);
 
 /* One event, `event->size` bytes of it readable. Anything malformed is counted and dropped. */
 int store_event(struct store *store, const struct event_header *event);

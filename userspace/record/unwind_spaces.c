@@ -241,10 +241,10 @@ static bool region_base(struct region *region, uint64_t offset)
 	return false;
 }
 
-int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint64_t offset,
+int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint64_t offset,
 		      const struct module_place *place)
 {
-	struct space *space = get(spaces, place->pid);
+	struct space *space = get(spaces, pid);
 	struct region region = {.start = place->start, .end = place->end, .time = time};
 
 	if (!space)

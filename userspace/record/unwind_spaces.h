@@ -15,7 +15,7 @@ int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *module
 void unwind_spaces_free(struct unwind_spaces *spaces); /* NULL is allowed */
 
 /* What happened, in order of time. -ENOMEM. */
-int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint64_t offset,
+int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint64_t offset,
 		      const struct module_place *place);
 int unwind_spaces_exec(struct unwind_spaces *spaces, uint64_t time, uint32_t pid);
 int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint32_t parent);

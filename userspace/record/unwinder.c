@@ -18,6 +18,7 @@ enum note_kind { NOTE_EXPECT, NOTE_MAP, NOTE_EXEC, NOTE_FORK, NOTE_EXIT };
 struct note {
 	enum note_kind kind;
 	uint32_t pid, parent;
+	uint32_t proc_pid; /* as /proc calls it here */
 	uint64_t time;
 	uint64_t start, end, offset, inode;
 	uint32_t major, minor;
@@ -58,7 +59,7 @@ static int act(struct unwinder *unwinder, const struct note *note)
 		.end = note->end,
 		.major = note->major,
 		.minor = note->minor,
-		.pid = note->pid,
+		.pid = note->proc_pid,
 	};
 
 	switch (note->kind) {
@@ -66,7 +67,8 @@ static int act(struct unwinder *unwinder, const struct note *note)
 		unwind_modules_expect(unwinder->modules, note->path);
 		return 0;
 	case NOTE_MAP:
-		return unwind_spaces_map(unwinder->spaces, note->time, note->offset, &place);
+		return unwind_spaces_map(unwinder->spaces, note->time, note->pid, note->offset,
+					 &place);
 	case NOTE_EXEC:
 		return unwind_spaces_exec(unwinder->spaces, note->time, note->pid);
 	case NOTE_FORK:
@@ -219,6 +221,7 @@ void unwinder_mapping(struct unwinder *unwinder, const struct event_mmap *event,
 	struct note note = {
 		.kind = NOTE_MAP,
 		.pid = event->header.pid,
+		.proc_pid = event->header.tid,
 		.time = event->header.time,
 		.start = event->address,
 		.end = event->address + event->length,

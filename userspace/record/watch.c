@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -11,18 +12,23 @@
 #include <unistd.h>
 
 #define NS_PER_S 1000000000
+#define PROGRAM  UINT64_MAX /* in place of a descriptor: one of the programs ended */
 
 struct watch {
 	int epoll;
 	int signals;
 	int timer;
-	int pidfd;
 	int signal;
+	size_t running; /* programs */
+	bool ended;     /* the last of them */
 };
 
 static int watch_add(struct watch *watch, int fd, uint32_t events)
 {
-	struct epoll_event event = {.events = events, .data = {.fd = fd}};
+	struct epoll_event event = {
+		.events = events,
+		.data = {.u64 = events & EPOLLONESHOT ? PROGRAM : (uint64_t)fd},
+	};
 
 	return epoll_ctl(watch->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
@@ -59,6 +65,16 @@ static int watch_rings(struct watch *watch, const struct watch_parts *parts)
 	return err;
 }
 
+static int watch_programs(struct watch *watch, const struct watch_parts *parts)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < parts->n_pidfds; i++)
+		err = watch_add(watch, parts->pidfds[i], EPOLLIN | EPOLLONESHOT);
+	watch->running = parts->n_pidfds;
+	return err;
+}
+
 int watch_open(const struct watch_parts *parts, struct watch **out)
 {
 	struct watch *watch = calloc(1, sizeof(*watch));
@@ -67,11 +83,10 @@ int watch_open(const struct watch_parts *parts, struct watch **out)
 	if (!watch)
 		return -ENOMEM;
 	watch->signals = watch->timer = -1;
-	watch->pidfd = target_pidfd(parts->target);
 	watch->epoll = epoll_create1(EPOLL_CLOEXEC);
 	err = watch->epoll < 0 ? -errno : watch_signals(watch);
 	if (!err)
-		err = watch_add(watch, watch->pidfd, EPOLLIN);
+		err = watch_programs(watch, parts);
 	if (!err)
 		err = watch_rings(watch, parts);
 	if (err) {
@@ -113,16 +128,19 @@ enum watch_event watch_wait(struct watch *watch, int timeout_ms)
 	int count = epoll_wait(watch->epoll, events, 32, timeout_ms);
 
 	for (int i = 0; i < count; i++) {
-		int fd = events[i].data.fd;
+		int fd;
 
-		if (fd == watch->pidfd)
-			return WATCH_EXITED;
+		if (events[i].data.u64 == PROGRAM) {
+			watch->ended |= --watch->running == 0;
+			continue;
+		}
+		fd = (int)events[i].data.u64;
 		if (fd == watch->signals)
 			result = take_signal(watch);
 		else if (fd == watch->timer && result == WATCH_WORK)
 			result = WATCH_DURATION;
 	}
-	return result;
+	return watch->ended ? WATCH_EXITED : result;
 }
 
 int watch_signal(const struct watch *watch)

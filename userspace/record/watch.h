@@ -3,15 +3,15 @@
 #ifndef GCPROF_WATCH_H
 #define GCPROF_WATCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "perf_maps.h"
 #include "session.h"
-#include "target.h"
 
 enum watch_event {
 	WATCH_WORK,     /* a ring filled up, something was mapped, or nothing for a while */
-	WATCH_EXITED,   /* the program ended */
+	WATCH_EXITED,   /* the program ended, or the last of several */
 	WATCH_SIGNAL,   /* SIGINT, SIGTERM or SIGHUP */
 	WATCH_DURATION, /* the time asked for is over */
 };
@@ -20,7 +20,8 @@ enum watch_event {
 struct watch_parts {
 	const struct session *session;
 	const struct perf_maps *maps; /* may be NULL */
-	const struct target *target;
+	const int *pidfds;            /* of the programs; they stay the caller's */
+	size_t n_pidfds;              /* 0: only a signal or the time ends it */
 };
 
 struct watch;
@@ -31,7 +32,7 @@ int watch_open(const struct watch_parts *parts, struct watch **out);
 /* Starts the clock of WATCH_DURATION; `ns` 0: never. */
 int watch_start(struct watch *watch, uint64_t ns);
 
-/* The program's end goes before all else that may have happened. */
+/* The programs' end goes before all else that may have happened. */
 enum watch_event watch_wait(struct watch *watch, int timeout_ms);
 
 /* The signal that came last, 0: none. */

@@ -278,8 +278,8 @@ static void put_run(json_t *object, const struct model *model)
 		[PROFILE_TORN] = "torn",
 		[PROFILE_DAMAGED] = "damaged",
 	};
-	static const char *const ends[] = {NULL, "program ended", "interrupted", "duration over",
-					   "error"};
+	static const char *const ends[] = {NULL,    "program ended", "interrupted", "duration over",
+					   "error", "all ended"};
 	const struct model_run *run = &model->run;
 	json_t *command = json_array();
 
@@ -295,7 +295,7 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "duration_ns", json_count(run->duration));
 	json_put(object, "exit_status", exit_status(run));
 	json_put(object, "end_reason",
-		 json_name(run->end_reason < 5 ? ends[run->end_reason] : NULL));
+		 json_name(run->end_reason < 6 ? ends[run->end_reason] : NULL));
 	json_put(object, "tool", json_name(run->tool));
 	json_put(object, "host", json_name(run->host));
 	json_put(object, "kernel", json_name(run->kernel));

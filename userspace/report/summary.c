@@ -45,6 +45,8 @@ static void describe_end(const struct model *model, char *out, size_t size)
 		snprintf(out, size, "recording interrupted");
 	else if (run->end_reason == 3)
 		snprintf(out, size, "recorded for the time asked for");
+	else if (run->end_reason == 5)
+		snprintf(out, size, "recorded until it ended");
 	else
 		snprintf(out, size, "recording ended by an error");
 }
@@ -145,6 +147,9 @@ int section_head(const struct section *section)
 		return -ENOMEM;
 	page_paragraph(section->page, STYLE_HEADING, 0, "%s", command);
 	free(command);
+	if (section->model->run.attached)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s",
+			       section->model->run.attached);
 	warn_of_state(section);
 	print_when(section);
 	print_sampling(section);

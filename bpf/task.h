@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* task.h: makes threads known: their state, their numbers in namespaces, their cgroup. */
+#ifndef GCPROF_TASK_H
+#define GCPROF_TASK_H
+
+#include "emit.h"
+
+#define LEVELS_MAX                                                                     \
+	32 /* of pid namespaces: the kernel's own limit; of cgroups that are looked at \
+	    */
+
+/* --- numbers in namespaces --------------------------------------------------- */
+
+static __always_inline void upid_read(struct pid *pid, uint32_t level, struct upid *out)
+{
+	uint64_t at = (uint64_t)pid + bpf_core_field_offset(struct pid, numbers) +
+		      level * bpf_core_type_size(struct upid);
+
+	bpf_probe_read_kernel(&out->nr, sizeof(out->nr),
+			      (void *)(at + bpf_core_field_offset(struct upid, nr)));
+	bpf_probe_read_kernel(&out->ns, sizeof(out->ns),
+			      (void *)(at + bpf_core_field_offset(struct upid, ns)));
+}
+
+/* The number of a thread in its own, innermost namespace. */
+static __always_inline uint32_t task_ns_id(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct upid upid = {};
+
+	if (!pid)
+		return 0;
+	upid_read(pid, BPF_CORE_READ(pid, level), &upid);
+	return upid.nr;
+}
+
+/* Its number where the recorder is; 0: it is not seen there. */
+static __always_inline uint32_t task_proc_id(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	uint32_t level = recorder_level;
+	struct upid upid = {};
+
+	if (!pid || level > LEVELS_MAX || BPF_CORE_READ(pid, level) < level)
+		return 0;
+	upid_read(pid, level, &upid);
+	return (uint64_t)upid.ns == recorder_namespace ? upid.nr : 0;
+}
+
+/* The current thread is the recorder: where does it look at processes from? */
+static __always_inline void recorder_remember(void)
+{
+	struct pid *pid = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
+	struct upid upid = {};
+
+	if (!pid)
+		return;
+	recorder_level = BPF_CORE_READ(pid, level);
+	upid_read(pid, recorder_level, &upid);
+	recorder_namespace = (uint64_t)upid.ns;
+}
+
+/* --- cgroups ----------------------------------------------------------------- */
+
+struct cgroup_search {
+	uint64_t first; /* address of the cgroup's list of ancestors */
+	uint32_t found;
+	uint32_t reserved;
+};
+
+static long cgroup_search_step(uint32_t level, struct cgroup_search *search)
+{
+	struct cgroup *ancestor = NULL;
+
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+			      (void *)(search->first + level * sizeof(ancestor)));
+	search->found = ancestor && BPF_CORE_READ(ancestor, kn, id) == config.cgroup;
+	return search->found;
+}
+
+/* Is the thread in the cgroup that is recorded, or in one below it? */
+static __always_inline bool task_in_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	struct cgroup_search search = {};
+	uint32_t level;
+
+	if (!cgroup)
+		return 0;
+	search.first = (uint64_t)cgroup + bpf_core_field_offset(struct cgroup, ancestors);
+	level = BPF_CORE_READ(cgroup, level);
+	bpf_loop(level < LEVELS_MAX ? level + 1 : LEVELS_MAX, cgroup_search_step, &search, 0);
+	return search.found;
+}
+
+/* --- processes --------------------------------------------------------------- */
+
+static __always_inline void process_begin(uint32_t process, uint32_t threads)
+{
+	struct process_state state = {.threads = threads};
+
+	if (bpf_map_update_elem(&processes, &process, &state, BPF_NOEXIST))
+		loss_count(LOSS_PROCESS_STATE);
+}
+
+static __always_inline void process_add_thread(uint32_t process)
+{
+	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
+
+	if (state)
+		__sync_fetch_and_add(&state->threads, 1);
+}
+
+/* 1 if that was the last thread of its process. */
+static __always_inline uint32_t process_remove_thread(uint32_t process)
+{
+	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
+
+	if (!state || __sync_fetch_and_sub(&state->threads, 1) != 1)
+		return 0;
+	bpf_map_delete_elem(&processes, &process);
+	return 1;
+}
+
+/* --- threads ----------------------------------------------------------------- */
+
+/* A new thread and one that is looked for may be the same: one of both may fill the state in. */
+static __always_inline bool task_claim(struct task_state *state)
+{
+	return __sync_val_compare_and_swap(&state->flags, 0, TASK_MEETING) == 0;
+}
+
+/* Nothing of the thread is recorded any more; false if that was so before. */
+static __always_inline bool task_end(struct task_state *state)
+{
+	return __sync_val_compare_and_swap(&state->flags, TASK_ACTIVE, 0) == TASK_ACTIVE;
+}
+
+/* The process index of a group, kept with its first thread; new if it had none. */
+static __always_inline uint32_t task_process(struct task_state *leader)
+{
+	uint32_t fresh, known = *(volatile uint32_t *)&leader->process;
+
+	if (known)
+		return known;
+	fresh = __sync_fetch_and_add(&next_process, 1);
+	known = __sync_val_compare_and_swap(&leader->process, 0, fresh);
+	if (known)
+		return known;
+	process_begin(fresh, 0);
+	return fresh;
+}
+
+static __always_inline void task_emit(struct task_struct *task, const struct task_state *state)
+{
+	struct event_task *event = EMIT_RESERVE(ring_process, event_task, LOSS_PROCESS_RING);
+
+	if (!event)
+		return;
+	emit_header(&event->header, EVENT_task, sizeof(*event), state, bpf_ktime_get_ns());
+	event->header.pid = task->tgid;
+	event->header.tid = task->pid;
+	event->ns_pid = task_ns_id(task->group_leader);
+	event->ns_tid = task_ns_id(task);
+	event->proc_pid = task_proc_id(task->group_leader);
+	event->kernel = !task->mm;
+	__builtin_memset(event->name, 0, sizeof(event->name));
+	bpf_probe_read_kernel_str(event->name, sizeof(event->name), task->comm);
+	emit_submit(event, &ring_process);
+}
+
+/*
+ * Follows a thread that nobody made known by forking it. Returns its process's
+ * index, 0 if it is ending or there is no memory. An ending thread may have
+ * passed process_exit() before it had a state: whoever ends the state counts.
+ */
+static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t flags)
+{
+	struct task_state *leader, *state;
+	uint32_t process;
+
+	if (task->flags & PF_EXITING)
+		return 0;
+	leader = bpf_task_storage_get(&tasks, task->group_leader, NULL,
+				      BPF_LOCAL_STORAGE_GET_F_CREATE);
+	state = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!leader || !state) {
+		loss_count(LOSS_TASK_STATE);
+		return 0;
+	}
+	process = task_process(leader);
+	if (!task_claim(state))
+		return process;
+	state->process = process;
+	process_add_thread(process);
+	__sync_fetch_and_add(&threads_met, 1);
+	if (flags & TASK_ACTIVE)
+		task_emit(task, state);
+	*(volatile uint32_t *)&state->flags = flags;
+	if ((*(volatile uint32_t *)&task->flags & PF_EXITING) && task_end(state))
+		process_remove_thread(process);
+	return process;
+}
+
+#endif

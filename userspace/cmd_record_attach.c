@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_record_attach.c: `gcprof record` of what runs already: processes, a cgroup, the machine. */
+/*
+ * Order: the kernel side and the perf rings listen first, then threads are made
+ * known, then what they have mapped is read and its probes are attached. Nothing
+ * falls between, and what is told twice is stored once. Attaching the probes is
+ * what switches sampling on in the programs.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd_record.h"
+#include "record/cgroup.h"
+#include "record/clock.h"
+#include "record/drain.h"
+#include "record/facts.h"
+#include "record/watch.h"
+#include "util/buffer.h"
+#include "util/log.h"
+
+/* Before anything is opened: does what is to be recorded exist? */
+static int check_targets(struct recording *recording)
+{
+	struct record_options *options = &recording->options;
+	struct problem problem = {""};
+	int err = 0;
+
+	if (options->pids)
+		err = running_open(options->pids, &recording->running, &problem);
+	else if (options->cgroup)
+		err = cgroup_find(options->cgroup, &options->cgroup_id, &problem);
+	return err ? recording_fail(&problem) : 0;
+}
+
+/* "process 12 (name), process 13 (name)", "cgroup PATH" or "every process". */
+static void describe_targets(const struct recording *recording, char *out, size_t size)
+{
+	const struct running *running = &recording->running;
+	size_t used = 0;
+
+	if (recording->options.cgroup)
+		snprintf(out, size, "cgroup %s", recording->options.cgroup);
+	else
+		snprintf(out, size, "every process");
+	for (size_t i = 0; i < running->count && used < size; i++) {
+		char name[16];
+
+		running_name(running->pids[i], name);
+		used += (size_t)snprintf(out + used, size - used, "%sprocess %d (%s)",
+					 i ? ", " : "", running->pids[i], name);
+	}
+}
+
+/* The command of a profile is that of the first process, else what was asked for. */
+static int open_profile(struct recording *recording, char *targets)
+{
+	char *none[] = {targets, NULL}, *text = NULL;
+	struct buffer words = {0};
+	const char *end = NULL;
+	size_t size = 0;
+	int code;
+
+	if (recording->running.count)
+		running_command(recording->running.pids[0], &text, &size);
+	for (char *word = text; word && word < text + size; word += strlen(word) + 1)
+		if (buffer_append(&words, &word, sizeof(word)))
+			break;
+	if (words.size && buffer_append(&words, &end, sizeof(end)))
+		words.size = 0;
+	code = recording_open_profile(recording, words.size ? (char **)(void *)words.data : none);
+	buffer_free(&words);
+	free(text);
+	return code;
+}
+
+/* --- periods ----------------------------------------------------------------- */
+
+static void set_period(struct recording *recording, pid_t pid)
+{
+	const struct record_options *options = &recording->options;
+	int found = control_set(recording->control, (uint32_t)pid, options->period,
+				recording_ceiling(options));
+
+	if (found < 0 && recording->running.count)
+		log_warning("process %d keeps its own sampling period: %s", pid, strerror(-found));
+	else if (!found && recording->running.count)
+		log_warning("process %d keeps its own sampling period: its control block was not "
+			    "found (no symbol gcprof_control)",
+			    pid);
+}
+
+/* Every process but ourselves. */
+static void set_all_periods(struct recording *recording)
+{
+	DIR *directory = opendir("/proc");
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && pid != getpid())
+			set_period(recording, pid);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+/* Before the probes are attached: the first gap is drawn with it. */
+static int set_periods(struct recording *recording)
+{
+	const struct record_options *options = &recording->options;
+	const struct running *running = &recording->running;
+	int err;
+
+	if (!options->period && recording_ceiling(options) == CEILING_DEFAULT)
+		return 0;
+	err = control_create(&recording->control);
+	if (err)
+		return recording_fail_errno("out of memory", err);
+	for (size_t i = 0; i < running->count; i++)
+		set_period(recording, running->pids[i]);
+	if (options->system)
+		set_all_periods(recording);
+	return 0;
+}
+
+/* --- attaching --------------------------------------------------------------- */
+
+static int follow(struct recording *recording)
+{
+	const struct running *running = &recording->running;
+	struct problem problem = {""};
+	struct target_entry entry;
+	int err = 0;
+
+	if (!running->count) {
+		err = session_look(recording->session);
+		return err ? recording_fail_errno("processes cannot be looked for", err) : 0;
+	}
+	for (size_t i = 0; !err && i < running->count; i++)
+		err = session_follow(recording->session, running->pids[i], false, &entry, &problem);
+	return err ? recording_fail(&problem) : 0;
+}
+
+static void warn_probes(const struct recording *recording, const char *targets)
+{
+	if (!recording->rights.probes || session_stream(recording->session, STREAM_ALLOC)->attached)
+		return;
+	log_warning(
+		"no gcprof probes in what %s has mapped: no allocation samples and no "
+		"collections will be recorded, unless it loads or starts something that has them",
+		targets);
+}
+
+/* Threads become known, then the first round reads what is mapped and attaches the probes. */
+static int begin(struct recording *recording, const char *targets)
+{
+	int err = recording_put_start(recording), code;
+
+	if (!err)
+		err = profile_writer_flush(recording->writer);
+	if (err)
+		return recording_fail_errno(recording->options.output, err);
+	code = set_periods(recording);
+	if (!code)
+		code = follow(recording);
+	if (code)
+		return code;
+	recording_step(recording, "threads are known");
+	err = drain_round(recording->drain);
+	if (err)
+		return recording_fail_errno(recording->options.output, err);
+	recording_step(recording, "probes attached");
+	warn_probes(recording, targets);
+	recording_warn_streams(recording);
+	err = watch_start(recording->watch, recording->options.duration);
+	if (err)
+		log_warning("--duration does not work: %s", strerror(-err));
+	return 0;
+}
+
+int recording_attach(struct recording *recording)
+{
+	char targets[1024];
+	int code = check_targets(recording);
+
+	if (!code)
+		code = recording_may(recording);
+	if (!code)
+		code = recording_open_output(recording);
+	if (!code)
+		code = recording_open_session(recording, PERF_MAPS_ALL);
+	if (code)
+		return code;
+	describe_targets(recording, targets, sizeof(targets));
+	session_probes_attached(recording->session,
+				recording->rights.probes ? "no gcprof probes in what is recorded"
+							 : "attaching probes needs CAP_SYS_ADMIN");
+	code = open_profile(recording, targets);
+	if (!code && facts_put_target(recording->writer, targets))
+		code = recording_fail_errno(recording->options.output, -EIO);
+	if (!code)
+		code = recording_open_watch(recording, recording->running.pidfds,
+					    recording->running.count);
+	return code ? code : begin(recording, targets);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cgroup.c: the kernel's number of a cgroup (version 2) that a user names by its path. */
+#include <errno.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <mntent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "cgroup.h"
+
+/* Where the hierarchy is mounted; false if nowhere. */
+static bool find_mount(char *out, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	const struct mntent *entry;
+	bool found = false;
+
+	while (mounts && !found && (entry = getmntent(mounts))) {
+		if (strcmp(entry->mnt_type, "cgroup2") != 0)
+			continue;
+		found = (size_t)snprintf(out, size, "%s", entry->mnt_dir) < size;
+	}
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
+/* Takes the path as it is, else as one below the mount. */
+static int find_folder(const char *path, char *out, size_t size)
+{
+	char mount[PATH_MAX];
+	struct stat status;
+	int n;
+
+	if ((size_t)snprintf(out, size, "%s", path) < size && !stat(out, &status))
+		return 0;
+	if (!find_mount(mount, sizeof(mount)))
+		return -ENOENT;
+	n = snprintf(out, size, "%s/%s", mount, path);
+	return n > 0 && (size_t)n < size && !stat(out, &status) ? 0 : -ENOENT;
+}
+
+int cgroup_find(const char *path, uint64_t *id, struct problem *problem)
+{
+	char folder[2 * PATH_MAX];
+	struct statfs system;
+	struct stat status;
+
+	if (find_folder(path, folder, sizeof(folder)))
+		return problem_set(problem, -ENOENT, "--cgroup %s: there is no such cgroup", path);
+	if (stat(folder, &status) || statfs(folder, &system))
+		return problem_set(problem, -errno, "--cgroup %s: %s", path, strerror(errno));
+	if (!S_ISDIR(status.st_mode) || (uint32_t)system.f_type != CGROUP2_SUPER_MAGIC)
+		return problem_set(problem, -EINVAL,
+				   "--cgroup %s: not a folder of the cgroup hierarchy, version 2 "
+				   "(mounted below /sys/fs/cgroup)",
+				   path);
+	*id = status.st_ino;
+	return 0;
+}

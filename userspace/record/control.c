@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* control.c: the sampling period of programs that run already, set through their control blocks. */
+/*
+ * The block is found by its symbol, and taken for one only if it begins with
+ * what it must. It is written through /proc/PID/mem, which stays with the memory
+ * that it was opened for: a process that runs another program by now is not hit.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "modules.h"
+#include "snapshot.h"
+#include "../../gc/frame.h"
+#include "../util/buffer.h"
+
+#define SYMBOL              "gcprof_control"
+#define CONTROL_SYMBOLS_MAX (1 << 22) /* of one file that are looked at */
+
+struct block {
+	int memory; /* of the process */
+	uint64_t address;
+	struct gcprof_control before, after;
+};
+
+struct control {
+	struct buffer blocks; /* struct block[] */
+};
+
+/* A search in one process. */
+struct search {
+	struct control *control;
+	uint32_t proc_pid;
+	uint64_t period, ceiling;
+	uint64_t last; /* address: a file may be mapped in several pieces */
+	int found;
+};
+
+int control_create(struct control **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+/* --- the symbol -------------------------------------------------------------- */
+
+static bool table_find(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, uint64_t *value)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	uint64_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+
+	for (uint64_t i = 0; data && i < count && i < CONTROL_SYMBOLS_MAX; i++) {
+		const char *name;
+		GElf_Sym symbol;
+
+		if (!gelf_getsym(data, (int)i, &symbol) ||
+		    GELF_ST_TYPE(symbol.st_info) != STT_OBJECT ||
+		    symbol.st_size != sizeof(struct gcprof_control))
+			continue;
+		name = elf_strptr(elf, header->sh_link, symbol.st_name);
+		if (!name || strcmp(name, SYMBOL) != 0)
+			continue;
+		*value = symbol.st_value;
+		return true;
+	}
+	return false;
+}
+
+static bool symbol_find(Elf *elf, uint64_t *value)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
+			continue;
+		if (table_find(elf, section, &header, value))
+			return true;
+	}
+	return false;
+}
+
+/* What is to be added to the addresses in the file, as one of its mappings shows. */
+static bool bias_find(Elf *elf, const struct event_mmap *mapping, uint64_t *bias)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count && i < 4096; i++) {
+		GElf_Phdr header;
+		uint64_t first;
+
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD)
+			continue;
+		first = header.p_offset & ~UINT64_C(0xfff);
+		if (!(header.p_flags & PF_X) || mapping->offset < first ||
+		    mapping->offset - first >= header.p_filesz + (header.p_offset - first))
+			continue;
+		*bias = mapping->address - (mapping->offset - first) -
+			(header.p_vaddr - (header.p_offset - first));
+		return true;
+	}
+	return false;
+}
+
+/* Where the block is in the process, if the file has one. */
+static bool block_find(int fd, const struct event_mmap *mapping, uint64_t *address)
+{
+	uint64_t value = 0, bias = 0;
+	bool found = false;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF && symbol_find(elf, &value))
+		found = bias_find(elf, mapping, &bias);
+	elf_end(elf);
+	*address = value + bias;
+	return found;
+}
+
+/* --- the block --------------------------------------------------------------- */
+
+static bool block_read(const struct block *block, struct gcprof_control *out)
+{
+	return pread(block->memory, out, sizeof(*out), (off_t)block->address) ==
+		       (ssize_t)sizeof(*out) &&
+	       out->magic == GCPROF_CONTROL_MAGIC && out->version == GCPROF_CONTROL_VERSION;
+}
+
+static bool put(const struct block *block, size_t offset, const void *data, size_t size)
+{
+	return pwrite(block->memory, data, size, (off_t)(block->address + offset)) == (ssize_t)size;
+}
+
+/* The generation goes last: it is what the collector looks at. */
+static bool block_write(const struct block *block, const struct gcprof_control *wanted)
+{
+	return put(block, offsetof(struct gcprof_control, period), &wanted->period,
+		   sizeof(wanted->period)) &&
+	       put(block, offsetof(struct gcprof_control, ceiling), &wanted->ceiling,
+		   sizeof(wanted->ceiling)) &&
+	       put(block, offsetof(struct gcprof_control, generation), &wanted->generation,
+		   sizeof(wanted->generation));
+}
+
+static int block_set(struct search *search, uint64_t address)
+{
+	struct block block = {.address = address};
+	char path[64];
+	int err = 0;
+
+	if (address == search->last)
+		return 0;
+	search->last = address;
+	snprintf(path, sizeof(path), "/proc/%u/mem", search->proc_pid);
+	block.memory = open(path, O_RDWR | O_CLOEXEC);
+	if (block.memory < 0)
+		return -errno;
+	if (!block_read(&block, &block.before)) {
+		close(block.memory);
+		return 0;
+	}
+	block.after = block.before;
+	block.after.period = search->period;
+	block.after.ceiling = search->ceiling;
+	/* Generation 0 stands for "nobody asked". */
+	block.after.generation += block.after.generation == UINT32_MAX ? 2 : 1;
+	if (!block_write(&block, &block.after))
+		err = -EIO;
+	if (err || buffer_append(&search->control->blocks, &block, sizeof(block))) {
+		close(block.memory);
+		return err ? err : -ENOMEM;
+	}
+	search->found++;
+	return 0;
+}
+
+static void look(void *context, struct event_mmap *event, const char *path)
+{
+	struct search *search = context;
+	struct module_place place = {
+		.path = path,
+		.inode = event->inode,
+		.start = event->address,
+		.end = event->address + event->length,
+		.major = event->major,
+		.minor = event->minor,
+		.pid = event->header.tid,
+	};
+	uint64_t address;
+	int fd, err;
+
+	if (search->found < 0)
+		return;
+	fd = module_open(&place);
+	if (fd < 0)
+		return;
+	if (block_find(fd, event, &address)) {
+		err = block_set(search, address);
+		if (err)
+			search->found = err;
+	}
+	close(fd);
+}
+
+int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uint64_t ceiling)
+{
+	struct search search = {control, proc_pid, period, ceiling, 0, 0};
+	int err = snapshot_mappings(proc_pid, 0, look, &search);
+
+	return err ? err : search.found;
+}
+
+void control_restore(struct control *control)
+{
+	const struct block *blocks = (const void *)control->blocks.data;
+
+	for (size_t i = 0; i < control->blocks.size / sizeof(*blocks); i++) {
+		struct gcprof_control now;
+
+		if (block_read(&blocks[i], &now) && !memcmp(&now, &blocks[i].after, sizeof(now)))
+			block_write(&blocks[i], &blocks[i].before);
+		close(blocks[i].memory);
+	}
+	control->blocks.size = 0;
+}
+
+void control_free(struct control *control)
+{
+	if (!control)
+		return;
+	control_restore(control);
+	buffer_free(&control->blocks);
+	free(control);
+}

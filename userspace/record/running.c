@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* running.c: programs that run already and are to be recorded: found, checked, waited for. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "running.h"
+#include "../util/options.h"
+
+#define PID_LIMIT        (1u << 22) /* no kernel gives higher numbers */
+#define COMMAND_MAX      65536      /* bytes of a command line that are kept */
+#define KERNEL_THREAD    0x00200000 /* of the flags in /proc/PID/stat */
+#define STAT_FIELD_FLAGS 9
+
+/* Reads a small file of /proc; 0 or a negative errno. */
+static int read_proc(pid_t pid, const char *name, char *out, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, out, size - 1);
+	close(fd);
+	if (n < 0)
+		return -errno;
+	out[n] = '\0';
+	return 0;
+}
+
+/* The number behind a label of /proc/PID/status. */
+static long status_number(const char *status, const char *label)
+{
+	const char *at = strstr(status, label);
+
+	return at ? strtol(at + strlen(label), NULL, 10) : -1;
+}
+
+static bool is_kernel_thread(pid_t pid)
+{
+	char stat[1024], *at;
+	unsigned long flags = 0;
+
+	if (read_proc(pid, "stat", stat, sizeof(stat)))
+		return false;
+	/* The name may hold anything; the third field follows its last parenthesis. */
+	at = strrchr(stat, ')');
+	for (int field = 2; at && field < STAT_FIELD_FLAGS; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		flags = strtoul(at + 1, NULL, 10);
+	return flags & KERNEL_THREAD;
+}
+
+static int refuse_owner(pid_t pid, long uid, struct problem *problem)
+{
+	const struct passwd *entry = getpwuid((uid_t)uid);
+
+	return problem_set(problem, -EPERM,
+			   "process %d belongs to %s: only root may record it\nTry 'sudo gcprof "
+			   "record -p %d'.",
+			   pid, entry ? entry->pw_name : "another user", pid);
+}
+
+static int check(pid_t pid, struct problem *problem)
+{
+	char status[4096], path[64];
+	const char *state;
+	long group, owner;
+
+	if (pid == getpid())
+		return problem_set(problem, -EINVAL, "process %d is gcprof itself", pid);
+	if (read_proc(pid, "status", status, sizeof(status)))
+		return problem_set(problem, -ESRCH, "there is no process %d", pid);
+	group = status_number(status, "\nTgid:");
+	owner = status_number(status, "\nUid:");
+	if (group != pid)
+		return problem_set(problem, -EINVAL,
+				   "%d is a thread of process %ld: all threads of a process are "
+				   "recorded together\nTry 'gcprof record -p %ld'.",
+				   pid, group, group);
+	state = strstr(status, "\nState:");
+	state = state ? state + strlen("\nState:") : "";
+	state += strspn(state, " \t");
+	if (*state == 'Z' || *state == 'X')
+		return problem_set(problem, -ESRCH,
+				   "process %d has ended already; its parent has not taken notice "
+				   "(a zombie)",
+				   pid);
+	if (is_kernel_thread(pid))
+		return problem_set(problem, -EINVAL,
+				   "%d is a thread of the kernel, not a program (--system records "
+				   "them, too)",
+				   pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	if (read_proc(pid, "maps", status, sizeof(status)))
+		return refuse_owner(pid, owner, problem);
+	return 0;
+}
+
+/* The next number of the list; false if there is none where one must be. */
+static bool next_pid(const char **list, pid_t *out)
+{
+	char word[16];
+	size_t length = strcspn(*list, ",");
+	uint64_t value;
+
+	if (length >= sizeof(word))
+		return false;
+	memcpy(word, *list, length);
+	word[length] = '\0';
+	if (parse_number(word, &value) || !value || value > PID_LIMIT)
+		return false;
+	*out = (pid_t)value;
+	*list += length;
+	if (**list == ',')
+		++*list;
+	else
+		*list = NULL;
+	return true;
+}
+
+static bool is_known(const struct running *running, pid_t pid)
+{
+	for (size_t i = 0; i < running->count; i++)
+		if (running->pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* The descriptor comes first: what is checked afterwards is true of the process that it holds. */
+static int add(struct running *running, pid_t pid, struct problem *problem)
+{
+	int fd, err;
+
+	if (is_known(running, pid))
+		return 0;
+	if (running->count == RUNNING_MAX)
+		return problem_set(problem, -E2BIG, "more than %d processes", RUNNING_MAX);
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	err = check(pid, problem);
+	if (!err && fd < 0)
+		err = problem_set(problem, -errno, "process %d: %s", pid, strerror(errno));
+	if (err) {
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	running->pids[running->count] = pid;
+	running->pidfds[running->count++] = fd;
+	return 0;
+}
+
+int running_open(const char *list, struct running *out, struct problem *problem)
+{
+	const char *rest = list;
+	pid_t pid;
+	int err = 0;
+
+	out->count = 0;
+	while (rest && !err) {
+		if (!next_pid(&rest, &pid))
+			return problem_set(problem, -EINVAL,
+					   "-p %s: not a list of process numbers such as 12,345",
+					   list);
+		err = add(out, pid, problem);
+	}
+	return err;
+}
+
+void running_close(struct running *running)
+{
+	for (size_t i = 0; i < running->count; i++)
+		close(running->pidfds[i]);
+	running->count = 0;
+}
+
+void running_name(pid_t pid, char out[16])
+{
+	if (read_proc(pid, "comm", out, 16))
+		out[0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+}
+
+int running_command(pid_t pid, char **text, size_t *size)
+{
+	char path[64];
+	FILE *file;
+
+	*size = 0;
+	*text = malloc(COMMAND_MAX + 1);
+	if (!*text)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	file = fopen(path, "re");
+	if (!file) {
+		free(*text);
+		*text = NULL;
+		return -ENOENT;
+	}
+	*size = fread(*text, 1, COMMAND_MAX, file);
+	(*text)[*size] = '\0';
+	fclose(file);
+	return 0;
+}
