@@ -13,15 +13,17 @@
 /* Objects wait this long between asking for their children and looking at them. */
 enum { AHEAD = 4 };
 
+/* Up to this size objects are copied inline, by words. */
+enum { SMALL_COPY = 128 };
+
 struct minor {
 	struct gc_heap *heap;
 	uintptr_t base; /* of the nursery */
 	uintptr_t size;
-	uint64_t bytes; /* promoted */
-	uint64_t objects;
-	bool marking;   /* what is promoted is marked */
-	bool shade;     /* and so is what it refers to */
-	bool watch_old; /* marking, or there are young large objects to look out for */
+	uint64_t objects; /* promoted */
+	bool marking;     /* what is promoted is marked */
+	bool shade;       /* and so is what it refers to */
+	bool watch_old;   /* marking, or there are young large objects to look out for */
 };
 
 _Static_assert(sizeof(struct gc_header) == 8, "a forwarding address fits into it");
@@ -40,13 +42,9 @@ static inline uint64_t header_word(const void *object)
 	return word;
 }
 
-/* Copies words; calling memcpy() costs more than copying a small object. */
+/* For small objects: calling memcpy() costs more than the copying. */
 static inline void copy_words(char *to, const char *from, size_t size)
 {
-	if (size > 128) {
-		memcpy(to, from, size);
-		return;
-	}
 	if (size & 8) {
 		memcpy(to, from, 8);
 		to += 8;
@@ -58,7 +56,40 @@ static inline void copy_words(char *to, const char *from, size_t size)
 	}
 }
 
-static void *promote(struct minor *minor, char *object)
+/* What remains to be done when the object was copied. */
+static inline void promoted(struct minor *minor, char *object, struct gc_header *copy, size_t size,
+			    const struct gc_type_info *type)
+{
+	struct gc_heap *heap = minor->heap;
+	uint64_t word = (uint64_t)(uintptr_t)copy << 16;
+
+	copy->flags = GC_FLAG_TRACK_YOUNG;
+	memcpy(object, &word, sizeof(word));
+	minor->objects++;
+	if (minor->marking) {
+		old_mark(copy);
+		mark_count(heap, size);
+	}
+	if (type_has_references(type))
+		stack_push(&heap->work, copy);
+}
+
+/* Arrays, and whatever is not small; apart, so that it takes no registers from the others. */
+__attribute__((noinline)) static void *promote_any(struct minor *minor, char *object,
+						   const struct gc_type_info *type)
+{
+	size_t size = type_object_size(type, object);
+	struct gc_header *copy = old_alloc(&minor->heap->old, size);
+
+	if (size > SMALL_COPY)
+		memcpy(copy, object, size);
+	else
+		copy_words((char *)copy, object, size);
+	promoted(minor, object, copy, size, type);
+	return copy;
+}
+
+static inline void *promote(struct minor *minor, char *object)
 {
 	struct gc_heap *heap = minor->heap;
 	uint64_t word = header_word(object);
@@ -69,20 +100,12 @@ static void *promote(struct minor *minor, char *object)
 	if (copy)
 		return copy;
 	type = &heap->types[(uint16_t)word];
-	size = type_object_size(type, object);
+	size = type->size;
+	if (type->item_size || size > SMALL_COPY)
+		return promote_any(minor, object, type);
 	copy = old_alloc(&heap->old, size);
 	copy_words((char *)copy, object, size);
-	copy->flags = GC_FLAG_TRACK_YOUNG;
-	word = (uint64_t)(uintptr_t)copy << 16;
-	memcpy(object, &word, sizeof(word));
-	minor->bytes += size;
-	minor->objects++;
-	if (minor->marking) {
-		old_mark(copy);
-		mark_count(heap, size);
-	}
-	if (type_has_references(type))
-		stack_push(&heap->work, copy);
+	promoted(minor, object, copy, size, type);
 	return copy;
 }
 
@@ -209,6 +232,7 @@ void minor_trace(struct gc_heap *heap)
 		.shade = major_is_marking(heap),
 		.watch_old = major_is_marking(heap) || heap->large.young,
 	};
+	uint64_t bytes = heap->old.bytes;
 
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		nursery_account(thread);
@@ -220,8 +244,9 @@ void minor_trace(struct gc_heap *heap)
 	do
 		trace_survivors(&minor);
 	while (weak_visit_young(heap, survivor, visit, &minor));
-	heap->major.promoted = minor.bytes;
-	heap->last.promoted_bytes += minor.bytes;
+	bytes = heap->old.bytes - bytes;
+	heap->major.promoted = bytes;
+	heap->last.promoted_bytes += bytes;
 	heap->last.promoted_objects += minor.objects;
 }
 
