@@ -2,6 +2,7 @@
 /* own.c: short-lived objects on our own collector, and on nothing but a pointer that is bumped. */
 /*
  *	own gc N		gc_alloc()
+ *	own cursor N		gc_cursor_alloc(): the same with the pointer in registers
  *	own memory N		a bare loop: the pointer and its limit lie in memory
  *	own registers N		a bare loop: both are local variables
  *	own minor N		100,000 minor collections of an empty nursery
@@ -113,6 +114,23 @@ static void run_gc(void *context)
 	}
 }
 
+static void run_cursor(void *context)
+{
+	struct own *own = context;
+	struct gc_thread *thread = own->thread;
+	struct gc_cursor cursor = gc_cursor_open(thread);
+	gc_type type = own->type;
+
+	for (uint64_t i = 0; i < SHORT_OBJECTS; i++) {
+		struct small *object = gc_cursor_alloc(thread, &cursor, type, sizeof(*object));
+
+		object->serial = i;
+		if (i % SHORT_KEPT == 0)
+			own->kept = object;
+	}
+	gc_cursor_close(thread, &cursor);
+}
+
 static void run_minor(void *context)
 {
 	struct own *own = context;
@@ -143,9 +161,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void *context);
 	} works[] = {
-		{"gc", run_gc},
-		{"memory", run_memory},
-		{"registers", run_registers},
+		{"gc", run_gc},         {"cursor", run_cursor},
+		{"memory", run_memory}, {"registers", run_registers},
 		{"minor", run_minor},
 	};
 	long times = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
