@@ -19,17 +19,22 @@
 #if !GCPROF_NO_SAMPLING
 
 #include <link.h>
+#include <sys/auxv.h>
 
 enum {
-	DEPTH_MAX = 16384,  /* bytes of stack that are looked at */
 	FRAMES_MAX = 512,   /* as the walker */
 	SPAN_GAP = 1 << 20, /* between code of two files that count as one span: their data */
 };
 
+/* Stacks are read as they are: padding, and what the sanitizer fences off, too. */
+#define READS_STACK __attribute__((noinline, no_sanitize("address")))
+
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * UINT64_C(0x9fb21c651e98df25);
-	return hash ^ hash >> 32;
+	hash ^= hash >> 32;
+	hash *= UINT64_C(0xc4ceb9fe1a85ec53);
+	return hash ^ hash >> 29;
 }
 
 static bool is_in(const struct code_span *span, uintptr_t address)
@@ -46,21 +51,59 @@ static bool is_code(const struct fingerprint *state, uintptr_t address)
 	return false;
 }
 
-/* Every word is read, padding and what the sanitizer fences off as well. */
-__attribute__((noinline, no_sanitize("address"))) static uint64_t
-hash_words(const struct fingerprint *state, const uintptr_t *word, const uintptr_t *end)
+/* The sum of what the code addresses among some words are worth; the first is `place` words
+ * below the base. */
+READS_STACK static uint64_t hash_words(const struct fingerprint *state, const uintptr_t *word,
+				       size_t n, size_t place)
 {
 	const struct code_span program = state->outer[0], others = state->outer[1];
-	uint64_t hash = (uint64_t)(end - word);
+	uint64_t hash = 0;
 
-	for (; word < end; word++) {
-		uintptr_t value = *word;
+	for (size_t i = 0; i < n; i++) {
+		uintptr_t value = word[i];
 
 		if (__builtin_expect(is_in(&program, value) || is_in(&others, value), 0) &&
 		    is_code(state, value))
-			hash = mix(hash, value + ((uint64_t)(end - word) << 48));
+			hash += mix(place - i, value);
 	}
 	return hash;
+}
+
+READS_STACK static bool is_changed(const uintptr_t *a, const uintptr_t *b)
+{
+	uintptr_t difference = 0;
+
+	for (size_t i = 0; i < FINGERPRINT_BLOCK; i++)
+		difference |= a[i] ^ b[i];
+	return difference != 0;
+}
+
+READS_STACK static void block_update(struct fingerprint *state, size_t block,
+				     const uintptr_t *words)
+{
+	for (size_t i = 0; i < FINGERPRINT_BLOCK; i++)
+		state->copy[block][i] = words[i];
+	state->hashes[block] =
+		hash_words(state, words, FINGERPRINT_BLOCK, (block + 1) * FINGERPRINT_BLOCK);
+}
+
+/*
+ * Most of a stack is the same as at the sample before: comparing it with what it
+ * was then is several times faster than looking at its words.
+ */
+static uint64_t hash_stack(struct fingerprint *state, uintptr_t low, uintptr_t base)
+{
+	size_t words = (base - low) / sizeof(uintptr_t);
+	const uintptr_t *block = (const uintptr_t *)base;
+	uint64_t hash = mix(words, 0);
+
+	for (size_t i = 0; i < words / FINGERPRINT_BLOCK; i++) {
+		block -= FINGERPRINT_BLOCK;
+		if (is_changed(state->copy[i], block))
+			block_update(state, i, block);
+		hash += state->hashes[i];
+	}
+	return hash + hash_words(state, (const uintptr_t *)low, words % FINGERPRINT_BLOCK, words);
 }
 
 /* Adds the shadow frames; 0 if they do not all lie between `low` and `base`. */
@@ -93,9 +136,9 @@ __attribute__((noinline)) uint64_t fingerprint_take(struct fingerprint *state,
 	if (!state->n_spans)
 		fingerprint_refresh(state);
 	/* `low` above the base wraps around. */
-	if (base - low > DEPTH_MAX)
+	if (base - low > sizeof(state->copy))
 		return 0;
-	hash = hash_words(state, (const uintptr_t *)low, (const uintptr_t *)base);
+	hash = hash_stack(state, low, base);
 	return hash_frames(hash, anchor, low, base);
 }
 
@@ -124,6 +167,10 @@ static int add_file(struct dl_phdr_info *file, size_t size, void *context)
 	struct fingerprint *state = context;
 
 	(void)size;
+	/* The kernel's own code calls nobody, and lies close to the stack: words that lead to the
+	 * stack are many. */
+	if (file->dlpi_addr && file->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
+		return 0;
 	for (size_t i = 0; i < file->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &file->dlpi_phdr[i];
 		uintptr_t start = file->dlpi_addr + header->p_vaddr;
@@ -171,6 +218,9 @@ bool fingerprint_refresh(struct fingerprint *state)
 	if (state->n_spans && now.loaded == state->loaded && now.unloaded == state->unloaded)
 		return false;
 	state->n_spans = 0;
+	/* Blocks of zeroes have no code addresses: the hash of each is 0. */
+	memset(state->copy, 0, sizeof(state->copy));
+	memset(state->hashes, 0, sizeof(state->hashes));
 	dl_iterate_phdr(add_file, state);
 	find_outer(state);
 	state->loaded = now.loaded;

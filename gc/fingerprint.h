@@ -13,7 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CODE_SPANS_MAX = 32 };
+enum {
+	CODE_SPANS_MAX = 32,
+	FINGERPRINT_BLOCK = 32,  /* words of a stack that are looked at together */
+	FINGERPRINT_BLOCKS = 64, /* that are looked at, 16 KiB in all */
+};
 
 /* A stretch of the address space that holds code, and perhaps a file's other segments. */
 struct code_span {
@@ -28,6 +32,10 @@ struct fingerprint {
 	size_t n_spans;
 	unsigned long long loaded, unloaded; /* files so far, when the spans were read */
 	uintptr_t stack_base;                /* just behind the thread's stack; 0: not asked yet */
+
+	/* The stack as it was when last looked at, from its base down, and its blocks' hashes. */
+	uintptr_t copy[FINGERPRINT_BLOCKS][FINGERPRINT_BLOCK];
+	uint64_t hashes[FINGERPRINT_BLOCKS];
 };
 
 /*
