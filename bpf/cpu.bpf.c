@@ -5,7 +5,8 @@
 /*
  * Registers of user mode: those of the tick if it came there, else those that
  * the thread had when it entered the kernel. None (0) when it has left its
- * memory behind or is about to get another: the registers mean nothing there.
+ * memory behind, is about to get another, or has none as a thread of the kernel:
+ * the registers mean nothing there.
  */
 static __always_inline bool cpu_user_regs(const struct task_state *state, const struct pt_regs *at,
 					  struct user_regs *out)
@@ -18,7 +19,7 @@ static __always_inline bool cpu_user_regs(const struct task_state *state, const 
 	asm volatile("" ::: "memory");
 	if (regs_user_mode(at))
 		return 1;
-	if (task->flags & PF_EXITING)
+	if (task->flags & (PF_EXITING | PF_KTHREAD))
 		return 0;
 	if (state->start && (state->number == CALL_EXECVE || state->number == CALL_EXECVEAT))
 		return 0;

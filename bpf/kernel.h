@@ -27,9 +27,30 @@ typedef __u8 bool;
 #define NULL        ((void *)0)
 
 #define PF_EXITING 0x4
+#define PF_KTHREAD 0x200000
 
 /* Before a short loop. Linux 6.1 refuses loops that clang laid out with the entry in the middle. */
 #define UNROLL _Pragma("clang loop unroll(full)")
+
+struct pid_namespace;
+struct task_struct;
+
+/*
+ * Taken as they are, since they never changed: looking for a structure in the
+ * kernel's BTF takes a millisecond or three.
+ */
+
+/* A process number in one of the namespaces that it is seen in. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+/* The context of the iterator over threads. */
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -58,14 +79,6 @@ struct mm_rss_stat {
 
 struct mm_struct___6_1 {
 	struct mm_rss_stat rss_stat;
-};
-
-struct pid_namespace;
-
-/* A process number in one of the namespaces that it is seen in. */
-struct upid {
-	int nr;
-	struct pid_namespace *ns;
 };
 
 struct pid {
@@ -98,11 +111,6 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct mm_struct *mm;
 	char comm[16];
-};
-
-struct bpf_iter__task {
-	struct bpf_iter_meta *meta;
-	struct task_struct *task;
 };
 
 struct linux_binprm {

@@ -31,6 +31,7 @@ static __always_inline void process_emit_fork(const struct task_state *parent,
 					      const struct task_state *state, uint32_t kind)
 {
 	struct event_fork *event = EMIT_RESERVE(ring_process, event_fork, LOSS_PROCESS_RING);
+	struct task_struct *leader = BPF_CORE_READ(child, group_leader);
 
 	if (!event)
 		return;
@@ -39,9 +40,9 @@ static __always_inline void process_emit_fork(const struct task_state *parent,
 	event->child_tid = child->pid;
 	event->child_process = state->process;
 	event->kind = kind;
-	event->child_ns_pid = task_ns_id(child->group_leader);
+	event->child_ns_pid = task_ns_id(leader);
 	event->child_ns_tid = task_ns_id(child);
-	event->child_proc_pid = task_proc_id(child->group_leader);
+	event->child_proc_pid = task_proc_id(leader);
 	event->reserved = 0;
 	emit_submit(event, &ring_process);
 }
@@ -62,7 +63,7 @@ static __always_inline void process_follow(const struct task_state *parent,
 	state->image = parent->image;
 	state->process = thread ? parent->process : __sync_fetch_and_add(&next_process, 1);
 	/* A copy of the memory has the shadow stack where it was; a thread begins without one. */
-	if (child->mm != maker->mm)
+	if (BPF_CORE_READ(child, mm) != BPF_CORE_READ(maker, mm))
 		state->anchor = parent->anchor;
 	if (thread) {
 		process_add_thread(state->process);
@@ -79,12 +80,8 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 {
 	struct task_state *state = filter_active();
 
-	if (!state) {
-		/* Somebody outside may put a child right into the cgroup. */
-		if (recording && config.cgroup && task_in_cgroup(child))
-			task_meet(child, TASK_ACTIVE);
+	if (!state)
 		return 0;
-	}
 	if (config.follow_children || child->tgid == parent->tgid)
 		process_follow(state, parent, child);
 	return 0;

@@ -7,51 +7,63 @@
  */
 #include "task.h"
 
-/* What the thread's state is to be; 0: it is no target. */
-static __always_inline uint32_t target_flags(struct task_struct *task, uint32_t proc_pid)
+/* A thread of one of the processes that were named, or of anybody's but the recorder's. */
+static __always_inline void target_found(struct task_struct *task, uint32_t proc_pid)
 {
-	struct target_entry *entry;
+	struct target_entry *entry = bpf_map_lookup_elem(&targets, &proc_pid);
+	uint32_t process;
 
-	if (config.whole) {
-		if (proc_pid == config.recorder || (config.cgroup && !task_in_cgroup(task)))
-			return 0;
-		return TASK_ACTIVE;
-	}
-	entry = bpf_map_lookup_elem(&targets, &proc_pid);
-	return entry ? entry->flags : 0;
+	if (config.whole ? proc_pid == config.recorder : !entry)
+		return;
+	process = task_meet(task, entry ? entry->flags : TASK_ACTIVE);
+	if (!entry || !process)
+		return;
+	entry->process = process;
+	entry->pid = task->tgid;
+	entry->threads++;
 }
 
 SEC("iter/task")
 int target_look(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct target_entry *entry;
-	uint32_t proc_pid, flags, process;
 
 	if (!task)
 		return 0;
 	recorder_remember();
-	proc_pid = task_proc_id(task->group_leader);
-	flags = target_flags(task, proc_pid);
-	if (!flags)
+	target_found(task, task_proc_id(BPF_CORE_READ(task, group_leader)));
+	return 0;
+}
+
+SEC("iter/task")
+int cgroup_look(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
 		return 0;
-	process = task_meet(task, flags);
-	entry = bpf_map_lookup_elem(&targets, &proc_pid);
-	if (!entry || !process)
-		return 0;
-	entry->process = process;
-	entry->pid = task->tgid;
-	entry->threads++;
+	recorder_remember();
+	if (task_in_cgroup(task))
+		target_found(task, task_proc_id(BPF_CORE_READ(task, group_leader)));
 	return 0;
 }
 
 /* Told of the first thread only; the recorder looks for the others. */
 SEC("tp_btf/cgroup_attach_task")
-int BPF_PROG(target_moved, struct cgroup *to, const char *path, struct task_struct *leader)
+int BPF_PROG(cgroup_moved, struct cgroup *to, const char *path, struct task_struct *leader)
 {
 	if (!recording || !task_in_cgroup(leader))
 		return 0;
 	task_meet(leader, TASK_ACTIVE);
 	__sync_fetch_and_add(&processes_moved, 1);
+	return 0;
+}
+
+/* Somebody outside may put a child right into the cgroup. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(cgroup_born, struct task_struct *parent, struct task_struct *child)
+{
+	if (recording && !filter_active() && task_in_cgroup(child))
+		task_meet(child, TASK_ACTIVE);
 	return 0;
 }

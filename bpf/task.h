@@ -13,13 +13,9 @@
 
 static __always_inline void upid_read(struct pid *pid, uint32_t level, struct upid *out)
 {
-	uint64_t at = (uint64_t)pid + bpf_core_field_offset(struct pid, numbers) +
-		      level * bpf_core_type_size(struct upid);
+	uint64_t at = (uint64_t)pid + bpf_core_field_offset(struct pid, numbers);
 
-	bpf_probe_read_kernel(&out->nr, sizeof(out->nr),
-			      (void *)(at + bpf_core_field_offset(struct upid, nr)));
-	bpf_probe_read_kernel(&out->ns, sizeof(out->ns),
-			      (void *)(at + bpf_core_field_offset(struct upid, ns)));
+	bpf_probe_read_kernel(out, sizeof(*out), (void *)(at + level * sizeof(*out)));
 }
 
 /* The number of a thread in its own, innermost namespace. */
@@ -153,6 +149,7 @@ static __always_inline uint32_t task_process(struct task_state *leader)
 
 static __always_inline void task_emit(struct task_struct *task, const struct task_state *state)
 {
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	struct event_task *event = EMIT_RESERVE(ring_process, event_task, LOSS_PROCESS_RING);
 
 	if (!event)
@@ -160,10 +157,10 @@ static __always_inline void task_emit(struct task_struct *task, const struct tas
 	emit_header(&event->header, EVENT_task, sizeof(*event), state, bpf_ktime_get_ns());
 	event->header.pid = task->tgid;
 	event->header.tid = task->pid;
-	event->ns_pid = task_ns_id(task->group_leader);
+	event->ns_pid = task_ns_id(leader);
 	event->ns_tid = task_ns_id(task);
-	event->proc_pid = task_proc_id(task->group_leader);
-	event->kernel = !task->mm;
+	event->proc_pid = task_proc_id(leader);
+	event->kernel = !!(task->flags & PF_KTHREAD);
 	__builtin_memset(event->name, 0, sizeof(event->name));
 	bpf_probe_read_kernel_str(event->name, sizeof(event->name), task->comm);
 	emit_submit(event, &ring_process);
@@ -173,6 +170,9 @@ static __always_inline void task_emit(struct task_struct *task, const struct tas
  * Follows a thread that nobody made known by forking it. Returns its process's
  * index, 0 if it is ending or there is no memory. An ending thread may have
  * passed process_exit() before it had a state: whoever ends the state counts.
+ *
+ * Pointers are read with BPF_CORE_READ() where their address is enough: for each
+ * one that is followed directly the verifier searches all of the kernel's BTF.
  */
 static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t flags)
 {

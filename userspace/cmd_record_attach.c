@@ -201,7 +201,7 @@ int recording_attach(struct recording *recording)
 				recording->rights.probes ? "no gcprof probes in what is recorded"
 							 : "attaching probes needs CAP_SYS_ADMIN");
 	code = open_profile(recording, targets);
-	if (!code && facts_put_target(recording->writer, targets))
+	if (!code && recording->running.count && facts_put_target(recording->writer, targets))
 		code = recording_fail_errno(recording->options.output, -EIO);
 	if (!code)
 		code = recording_open_watch(recording, recording->running.pidfds,

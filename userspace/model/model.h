@@ -147,7 +147,7 @@ struct model_run {
 	const char **command;
 	size_t n_command;
 	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
-	const char *attached; /* what ran already, in words; NULL: the command was started */
+	const char *attached; /* the processes that ran already, in words; or NULL */
 	uint64_t start;       /* CLOCK_MONOTONIC */
 	uint64_t duration;    /* to the end, or to the last record of a profile without one */
 	uint64_t realtime;    /* of the start, ns since 1970; 0: unknown */

@@ -67,6 +67,11 @@ static int refuse_owner(pid_t pid, long uid, struct problem *problem)
 {
 	const struct passwd *entry = getpwuid((uid_t)uid);
 
+	if (geteuid() == 0)
+		return problem_set(problem, -EPERM,
+				   "process %d may not be looked at, not even by this root: it has "
+				   "rights that gcprof lacks, as outside of a container",
+				   pid);
 	return problem_set(problem, -EPERM,
 			   "process %d belongs to %s: only root may record it\nTry 'sudo gcprof "
 			   "record -p %d'.",

@@ -25,7 +25,7 @@ static const uint32_t ring_bytes[RINGS] = {
 #define COPIES_BYTES (32u << 20)
 #define COPY_ROOMS   4 /* for each CPU, as many as there are scratches */
 
-enum { SYSTEM_LINKS = 7 };
+enum { SYSTEM_LINKS = 8 };
 
 /* For whole machines and cgroups: CPUs that a ring of the size above serves, and limits. */
 enum { CPUS_A_RING = 8, RING_TIMES_MAX = 8, PROCESSES_WHOLE = 1 << 18, TOTALS_WHOLE = 1 << 20 };
@@ -122,7 +122,10 @@ static int configure(struct session *session, const struct record_options *optio
 	config->whole = options->system || options->cgroup_id;
 	config->cgroup = options->cgroup_id;
 	config->recorder = (uint32_t)getpid();
-	bpf_program__set_autoload(skeleton->progs.target_moved, options->cgroup_id != 0);
+	bpf_program__set_autoload(skeleton->progs.target_look, !config->cgroup);
+	bpf_program__set_autoload(skeleton->progs.cgroup_look, config->cgroup != 0);
+	bpf_program__set_autoload(skeleton->progs.cgroup_moved, config->cgroup != 0);
+	bpf_program__set_autoload(skeleton->progs.cgroup_born, config->cgroup != 0);
 	bpf_program__set_autoload(skeleton->progs.cpu_tick, options->frequency != 0);
 	attach_prepare(skeleton->progs.probe_fired, session->multi);
 	/* Arrays take their memory at once: none for what is not used. */
@@ -251,7 +254,7 @@ static int attach_process(struct session *session, struct problem *problem)
 	struct bpf_program *programs[] = {
 		session->skeleton->progs.process_fork, session->skeleton->progs.process_exec,
 		session->skeleton->progs.process_exit, session->skeleton->progs.process_rename,
-		session->skeleton->progs.target_moved,
+		session->skeleton->progs.cgroup_moved, session->skeleton->progs.cgroup_born,
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
@@ -261,7 +264,11 @@ static int attach_process(struct session *session, struct problem *problem)
 			return problem_set(problem, err, "processes cannot be followed: %s: %s",
 					   bpf_program__name(programs[i]), strerror(-err));
 	}
-	session->look = bpf_program__attach_iter(session->skeleton->progs.target_look, NULL);
+	session->look =
+		bpf_program__attach_iter(bpf_program__autoload(session->skeleton->progs.cgroup_look)
+						 ? session->skeleton->progs.cgroup_look
+						 : session->skeleton->progs.target_look,
+					 NULL);
 	if (!session->look)
 		return problem_set(problem, -errno, "processes cannot be looked for: %s",
 				   strerror(errno));
