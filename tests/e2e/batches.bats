@@ -23,7 +23,7 @@ record_gcbench() { # NAME GCPROF_BATCH
 		same "$what" "$(jq -c "$what" batched.json)" "$(jq -c "$what" single.json)"
 	done
 	same lost "$(jq .streams.alloc.lost batched.json)" 0
-	holds '.stacks.complete > 0.999 and .stacks.unfinished.untold == null' batched.data
+	holds '.stacks.complete > 0.98 and .stacks.unfinished.untold == null' batched.data
 }
 
 @test "samples of a batch have times of their own, in order" {

@@ -38,6 +38,7 @@ static __attribute__((noinline)) void take(size_t size)
 	};
 	ucontext_t context;
 
+	taken.copy.size = (uint32_t)size;
 	taken.n_expected = backtrace(taken.expected, 64);
 	taken.first = 0;
 	while (taken.expected[taken.first] != __builtin_return_address(0))
@@ -47,10 +48,9 @@ static __attribute__((noinline)) void take(size_t size)
 		taken.copy.registers[i] = (uint64_t)context.uc_mcontext.gregs[order[i]];
 	taken.copy.address = taken.copy.registers[7];
 	/* The stack began below the environment. */
-	if (size > (uintptr_t)environ - taken.copy.address)
-		size = ((uintptr_t)environ - taken.copy.address) & ~(size_t)7;
-	taken.copy.size = (uint32_t)size;
-	copy_bytes((const unsigned char *)(uintptr_t)taken.copy.address, size);
+	if (taken.copy.size > (uintptr_t)environ - taken.copy.address)
+		taken.copy.size = (uint32_t)((uintptr_t)environ - taken.copy.address) & ~7u;
+	copy_bytes((const unsigned char *)(uintptr_t)taken.copy.address, taken.copy.size);
 }
 
 static __attribute__((noinline)) int deep(int depth, size_t size)

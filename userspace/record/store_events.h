@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store_events.h: what the files that store events share; see store.c. */
+#ifndef GCPROF_STORE_EVENTS_H
+#define GCPROF_STORE_EVENTS_H
+
+#include "frame_names.h"
+#include "modules.h"
+#include "processes.h"
+#include "stack_keys.h"
+#include "stacks.h"
+#include "store.h"
+
+struct store {
+	struct profile_writer *writer;
+	struct processes *processes;
+	struct modules *modules;
+	struct stacks *stacks;
+	struct stack_keys *keys;
+	struct frame_names *names;
+	uint64_t losses[LOSS_MAX];
+	uint64_t counts[STREAM_END];
+};
+
+/* An event on its way into the profile. */
+struct incoming {
+	const struct event_header *header;
+	struct process *process;
+	uint64_t thread;   /* id */
+	struct bytes tail; /* what follows the fixed part */
+};
+
+/* The record of an event that has a thread: every one begins with these two fields. */
+#define RECORD_OF(name, in)                         \
+	{                                           \
+		.kind = RECORD_##name, .name = {    \
+			.time = (in)->header->time, \
+			.thread = (in)->thread      \
+		}                                   \
+	}
+
+/*
+ * A text of `size` bytes at the start of *tail, which moves behind it and its
+ * padding; of it at most `max` bytes. -EBADMSG if the tail is shorter.
+ */
+int store_take_text(struct bytes *tail, size_t size, size_t max, struct bytes *out);
+
+uint64_t store_put_string(struct store *store, struct bytes text);
+
+/* Writes the stack behind an event; see stacks_put(). */
+int store_put_stack(struct store *store, const struct incoming *in,
+		    const struct event_stack *counts, struct stored_stack *out);
+
+typedef int store_function(struct store *store, const struct incoming *in);
+
+/* One for each event: store_NAME(). */
+#define EVENT(code, name, stream, doc) store_function store_##name;
+#include "../../bpf/events.def"
+#undef EVENT
+
+#endif

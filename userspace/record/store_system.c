@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store_system.c: stores what the system tells: ticks, system calls, processes, mappings. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "store_events.h"
+
+#define PATH_BYTES_MAX 4096
+
+int store_cpu(struct store *store, const struct incoming *in)
+{
+	const struct event_cpu *event = (const void *)in->header;
+	struct record record = RECORD_OF(cpu, in);
+	struct stored_stack stack;
+	int err = store_put_stack(store, in, &event->stack, &stack);
+
+	if (err)
+		return err;
+	record.cpu.stack = stack.id;
+	record.cpu.cpu = in->header->cpu;
+	record.cpu.mode = event->mode;
+	record.cpu.quality = stack.quality;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_syscall(struct store *store, const struct incoming *in)
+{
+	const struct event_syscall *event = (const void *)in->header;
+	struct record record = RECORD_OF(syscall, in);
+	struct stored_stack stack;
+	int err = store_put_stack(store, in, &event->stack, &stack);
+
+	if (err)
+		return err;
+	record.syscall.stack = stack.id;
+	record.syscall.number = event->number;
+	record.syscall.duration = event->duration;
+	record.syscall.result = event->result;
+	record.syscall.arg0 = event->args[0];
+	record.syscall.arg1 = event->args[1];
+	record.syscall.arg2 = event->args[2];
+	record.syscall.gc_ns = event->gc_ns;
+	record.syscall.flags = event->flags;
+	record.syscall.quality = stack.quality;
+	return profile_writer_put(store->writer, &record);
+}
+
+/* The process of a fork's child; a thread's is its maker's own. */
+static struct process *child_process(struct store *store, const struct incoming *in)
+{
+	const struct event_fork *event = (const void *)in->header;
+	struct process_ids ids = {event->child_pid, event->child_ns_pid};
+	struct process *child;
+
+	if (event->kind == FORK_THREAD)
+		return in->process;
+	child = processes_get(store->processes, event->child_process, &ids, in->process->id,
+			      in->header->time);
+	if (child)
+		process_inherit(child, in->process);
+	return child;
+}
+
+int store_fork(struct store *store, const struct incoming *in)
+{
+	const struct event_fork *event = (const void *)in->header;
+	struct record record = RECORD_OF(fork, in);
+	struct process *child;
+
+	if (!event->child_process || (event->kind != FORK_THREAD && event->kind != FORK_PROCESS))
+		return -EBADMSG;
+	if ((event->child_process == in->header->process) != (event->kind == FORK_THREAD))
+		return -EBADMSG;
+	child = child_process(store, in);
+	if (!child)
+		return -ENOMEM;
+	record.fork.child = processes_thread_begins(store->processes, child, event->child_tid,
+						    event->child_ns_tid);
+	record.fork.kind = event->kind;
+	return record.fork.child ? profile_writer_put(store->writer, &record) : -ENOMEM;
+}
+
+int store_exec(struct store *store, const struct incoming *in)
+{
+	const struct event_exec *event = (const void *)in->header;
+	struct record record = RECORD_OF(exec, in);
+	struct bytes tail = in->tail, path;
+	int err = store_take_text(&tail, event->name_size, PATH_BYTES_MAX, &path);
+
+	if (err)
+		return err;
+	err = process_exec(in->process, in->header->time);
+	if (err)
+		return err;
+	/* The thread that called exec goes on as the leader. */
+	if (event->old_tid != in->header->tid)
+		processes_thread_ended(store->processes, in->process, event->old_tid);
+	record.exec.path = store_put_string(store, path);
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_exit(struct store *store, const struct incoming *in)
+{
+	const struct event_exit *event = (const void *)in->header;
+	struct record record = RECORD_OF(exit, in);
+
+	processes_thread_ended(store->processes, in->process, in->header->tid);
+	if (event->last)
+		processes_ended(store->processes, in->process);
+	record.exit.status = event->status;
+	record.exit.last = event->last;
+	return profile_writer_put(store->writer, &record);
+}
+
+static int put_comm(struct store *store, const struct incoming *in, const char name[16])
+{
+	struct record record = RECORD_OF(comm, in);
+
+	record.comm.name = store_put_string(store, (struct bytes){name, strnlen(name, 16)});
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_comm(struct store *store, const struct incoming *in)
+{
+	return put_comm(store, in, ((const struct event_comm *)(const void *)in->header)->name);
+}
+
+/* A thread that was there before: identify() made it known, with its numbers. */
+int store_task(struct store *store, const struct incoming *in)
+{
+	return put_comm(store, in, ((const struct event_task *)(const void *)in->header)->name);
+}
+
+/* What was mapped: a file, something of the kernel's like [vdso], or nothing that has a name. */
+static int mmap_module(struct store *store, const struct incoming *in, uint64_t *module)
+{
+	const struct event_mmap *event = (const void *)in->header;
+	struct module_place place = {
+		.inode = event->inode,
+		.start = event->address,
+		.end = event->address + event->length,
+		.major = event->major,
+		.minor = event->minor,
+		.pid = in->header->tid,
+	};
+	char path[PATH_BYTES_MAX + 1];
+	struct bytes tail = in->tail, text;
+	int err = store_take_text(&tail, event->name_size, PATH_BYTES_MAX, &text);
+
+	*module = 0;
+	if (err)
+		return err;
+	memcpy(path, text.data, text.size);
+	path[text.size] = 0;
+	place.path = path;
+	if (!(event->protection & PROT_EXEC) || (!event->inode && path[0] != '['))
+		return 0;
+	*module = modules_find(store->modules, &place);
+	return *module ? 0 : -ENOMEM;
+}
+
+int store_mmap(struct store *store, const struct incoming *in)
+{
+	const struct event_mmap *event = (const void *)in->header;
+	struct record record = {.kind = RECORD_mmap};
+	struct mapping mapping = {
+		.start = event->address,
+		.end = event->address + event->length,
+		.offset = event->offset,
+		.time = in->header->time,
+	};
+	int err = -EBADMSG;
+
+	if (mapping.end <= mapping.start)
+		return err;
+	err = mmap_module(store, in, &mapping.module);
+	/* The code of the vdso is found by its place in its image. */
+	if (!err && !event->inode)
+		mapping.offset = 0;
+	/* What was there before may be told twice, by /proc and by the perf ring. */
+	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
+		return 0;
+	if (!err)
+		err = mappings_add(&in->process->mappings, &mapping);
+	in->process->changes++;
+	if (err || !mapping.module)
+		return err;
+	record.mmap.time = in->header->time;
+	record.mmap.process = in->process->id;
+	record.mmap.module = mapping.module;
+	record.mmap.address = event->address;
+	record.mmap.length = event->length;
+	record.mmap.offset = mapping.offset;
+	return profile_writer_put(store->writer, &record);
+}
