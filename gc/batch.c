@@ -7,8 +7,12 @@
  * The first sample with a stack fires the `sample` probe as ever, and names the
  * stack's key; those that follow name the key only.
  *
- * A stack is told again after a while, ever more rarely, and after many uses:
- * whoever lost a sample, or could not walk a stack yet, comes right by itself.
+ * A stack is told again after a while and after many uses, so whoever lost a
+ * sample comes right by itself; and often in the beginning, when a profiler may
+ * not know yet how to walk stacks.
+ *
+ * Where hardly any stack comes twice all this is in vain, so it is left off for
+ * some time.
  */
 #include "internal.h"
 
@@ -17,9 +21,14 @@
 enum {
 	WAYS = 4, /* keys in a cache line */
 	SETS = 16384,
-	USES_MAX = 8192, /* of a key before its stack is told again */
-	AGAIN_MIN = 4,   /* ms until it is told again for the first time ... */
-	AGAIN_MAX = 16384,
+	USES_MAX = 8192,  /* of a key before its stack is told again */
+	SETTLED_MS = 250, /* the beginning, of listening or of a library */
+	AGAIN_EARLY = 16, /* ms until a stack is told again: in the beginning */
+	AGAIN_LATE = 16384,
+	CREDIT_HIT = 8, /* less than one stack in nine told before is not worth the search */
+	CREDIT_START = 256,
+	CREDIT_MAX = 1024,
+	SKIPPED = 4096, /* samples, if it is not */
 };
 
 #define MS          UINT64_C(1000000)
@@ -28,10 +37,9 @@ enum {
 
 /* A stack that was told. */
 struct known {
-	uint64_t key;    /* 0: none */
-	uint32_t due;    /* when to tell it again, ms */
-	uint16_t uses;   /* left until then */
-	uint16_t period; /* of telling, ms; doubles each time */
+	uint64_t key;  /* 0: none */
+	uint32_t due;  /* when to tell it again, ms */
+	uint32_t uses; /* left until then */
 };
 
 struct gc_batch {
@@ -40,6 +48,9 @@ struct gc_batch {
 	uint64_t latest;       /* sample's time, whether it waits or not */
 	uint32_t listeners;    /* when we last looked */
 	uint32_t count;
+	uint32_t began;   /* ms: no stack had been told before */
+	int32_t credit;   /* grows with stacks that were told before, falls with others */
+	uint32_t skipped; /* samples that are not looked at, since the credit was used up */
 	struct fingerprint fingerprint;
 	struct gcprof_sample entries[GCPROF_SAMPLES_MAX];
 	struct known known[SETS][WAYS] __attribute__((aligned(4096))); /* OS_PAGE */
@@ -79,9 +90,18 @@ void batch_free(struct gc_thread *thread)
 	thread->sampler.batch = NULL;
 }
 
+/* The clock of keys: it may wrap, after 49 days. */
+static uint32_t milliseconds(uint64_t ns)
+{
+	return (uint32_t)(ns / MS);
+}
+
 static void forget(struct gc_batch *batch)
 {
 	os_release(batch->known, sizeof(batch->known));
+	batch->began = milliseconds(os_now());
+	batch->credit = CREDIT_START;
+	batch->skipped = 0;
 }
 
 void batch_flush(struct gc_thread *thread)
@@ -145,7 +165,7 @@ static struct known *find(struct gc_batch *batch, uint64_t key)
 	for (int way = 0; way < WAYS; way++) {
 		if (set[way].key == key)
 			return &set[way];
-		if (set[way].due < place->due)
+		if ((int32_t)(set[way].due - place->due) < 0)
 			place = &set[way];
 	}
 	return place;
@@ -153,20 +173,35 @@ static struct known *find(struct gc_batch *batch, uint64_t key)
 
 static bool is_told(struct known *known, uint64_t key, uint32_t now)
 {
-	if (known->key != key || !known->uses || now >= known->due)
+	if (known->key != key || !known->uses || (int32_t)(now - known->due) >= 0)
 		return false;
 	known->uses--;
 	return true;
 }
 
-/* The stack is being told now. */
-static void tell(struct known *known, uint64_t key, uint32_t now)
+/* Counts one more stack that was told before or was not. */
+static void settle_credit(struct gc_batch *batch, bool told)
 {
-	uint32_t period = known->key == key ? known->period * 2u : AGAIN_MIN;
+	batch->credit += told ? CREDIT_HIT : -1;
+	if (batch->credit > CREDIT_MAX)
+		batch->credit = CREDIT_MAX;
+	if (batch->credit > 0)
+		return;
+	batch->credit = CREDIT_START;
+	batch->skipped = SKIPPED;
+}
 
-	if (period > AGAIN_MAX)
-		period = AGAIN_MAX;
-	*known = (struct known){key, now + period, USES_MAX, (uint16_t)period};
+static bool is_skipped(struct gc_batch *batch)
+{
+	if (!batch->skipped)
+		return false;
+	batch->skipped--;
+	return true;
+}
+
+static uint32_t told_until(const struct gc_batch *batch, uint32_t now)
+{
+	return now + (now - batch->began < SETTLED_MS ? AGAIN_EARLY : AGAIN_LATE);
 }
 
 static void append(struct gc_batch *batch, const struct probe_sample *sample, uint64_t key)
@@ -200,18 +235,21 @@ bool batch_take(struct gc_thread *thread, struct probe_sample *sample)
 	struct known *known;
 	uint64_t key;
 	uint32_t now;
+	bool told;
 
 	if (thread->heap->options.unbatched)
 		return false;
 	batch = batch_of(thread);
-	if (!batch || !is_understood(batch) || !is_quick(batch))
+	if (!batch || !is_understood(batch) || !is_quick(batch) || is_skipped(batch))
 		return false;
 	key = fingerprint_take(&batch->fingerprint, sample->anchor);
 	if (!key)
 		return false;
-	now = (uint32_t)(batch->latest / MS);
+	now = milliseconds(batch->latest);
 	known = find(batch, key);
-	if (is_told(known, key, now)) {
+	told = is_told(known, key, now);
+	settle_credit(batch, told);
+	if (told) {
 		append(batch, sample, key);
 		return true;
 	}
@@ -221,7 +259,7 @@ bool batch_take(struct gc_thread *thread, struct probe_sample *sample)
 		forget(batch);
 		return false;
 	}
-	tell(known, key, now);
+	*known = (struct known){key, told_until(batch, now), USES_MAX};
 	sample->stack = key;
 	return false;
 }

@@ -20,6 +20,8 @@ static struct {
 	bool known[SAMPLES_MAX];
 } seen;
 
+static pthread_mutex_t seeing = PTHREAD_MUTEX_INITIALIZER;
+
 static void see(const struct gcprof_sample *sample, bool single)
 {
 	CHECK(seen.n < SAMPLES_MAX && sample->sample < SAMPLES_MAX);
@@ -56,6 +58,7 @@ static void observe(enum probe_number probe, const void *arguments)
 {
 	const struct probe_sample *one = arguments;
 
+	pthread_mutex_lock(&seeing);
 	if (probe == PROBE_sample) {
 		seen.n_single++;
 		see(&(struct gcprof_sample){one->sample, os_now(), one->type, one->size,
@@ -66,6 +69,7 @@ static void observe(enum probe_number probe, const void *arguments)
 	} else if (probe == PROBE_fate) {
 		see_fates(arguments);
 	}
+	pthread_mutex_unlock(&seeing);
 }
 
 static void open_batching(struct fixture *f, uint64_t period)
@@ -170,6 +174,58 @@ TEST(who_blocks_or_leaves_hands_over_first)
 	fill(&f, 4);
 	fixture_close(&f);
 	CHECK_EQ(seen.last_batch, 4);
+}
+
+static void *allocate_in_thread(void *argument)
+{
+	struct fixture f = *(struct fixture *)argument;
+
+	CHECK_EQ(gc_thread_attach(f.heap, &f.thread), 0);
+	allocate(&f, 200000);
+	gc_thread_detach(f.thread);
+	return NULL;
+}
+
+/* Whichever thread collects, all have handed over what they had. */
+TEST(fates_follow_the_samples_of_all_threads)
+{
+	pthread_t threads[3];
+	struct fixture f;
+
+	open_batching(&f, 2048);
+	gc_blocking_begin(f.thread);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, allocate_in_thread, &f), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
+	gc_blocking_end(f.thread);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	CHECK_EQ(seen.missing, 0);
+	CHECK(seen.n_batches > 3);
+	CHECK_EQ(seen.n, f.heap->sampler.samples);
+	fixture_close(&f);
+}
+
+/* Stacks that never come twice are not searched for in vain. */
+TEST(where_no_stack_comes_twice_none_gets_a_key)
+{
+	uint64_t skipped = 0, keyed = 0;
+	struct fixture f;
+
+	open_batching(&f, 32);
+	GC_FRAME(f.thread, frame, 1, void *root;);
+	for (uint32_t i = 0; i < 3000; i++) {
+		frame.header.pc = i;
+		allocate(&f, 1);
+	}
+	for (uint64_t i = 0; i < seen.n; i++) {
+		skipped += !seen.of[i].stack;
+		keyed += seen.of[i].stack != 0;
+	}
+	CHECK(keyed >= 256);
+	CHECK(skipped > keyed);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
 }
 
 TEST(a_pause_of_sampling_hands_over)

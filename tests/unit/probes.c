@@ -212,6 +212,23 @@ TEST(arguments_may_be_more_but_not_less)
 	CHECK_EQ(find_one(&sdt).count[PROBE_fate], 1);
 }
 
+/* Files that were built before `sample` named its stack. */
+TEST(arguments_that_were_added_later_may_be_missing)
+{
+	struct sdt sdt = good;
+	struct result found;
+
+	sdt.name = "sample";
+	sdt.arguments = "8@%rdi 8@%rsi 8@%rdx 8@%rcx -4@%r8d 8@%r9";
+	found = find_one(&sdt);
+	CHECK_EQ(found.count[PROBE_sample], 1);
+	CHECK_EQ(found.last.place.count, 6);
+	sdt.arguments = "8@%rdi 8@%rsi 8@%rdx 8@%rcx -4@%r8d 8@%r9 8@%rax";
+	CHECK_EQ(find_one(&sdt).last.place.count, 7);
+	sdt.arguments = "8@%rdi 8@%rsi 8@%rdx 8@%rcx -4@%r8d";
+	CHECK_EQ(find_one(&sdt).refused, 1);
+}
+
 TEST(only_a_nop_in_the_code_is_a_place)
 {
 	const uint64_t bad[] = {
