@@ -34,7 +34,6 @@ struct task_state {
 	uint32_t flags;   /* enum task_flag */
 	uint64_t anchor;  /* address of its struct gc_anchor, 0: none */
 	uint64_t renamed; /* when it last changed its name: begins a new image, see process.bpf.c */
-	uint64_t batch;   /* when it last handed over a batch of samples, 0: never */
 	uint64_t image;   /* when the program that it runs was executed, 0: before all */
 	uint64_t start;   /* of the open system call, ns; 0: none is open */
 	uint64_t gc_ns;   /* collection time of the process when that call began */

@@ -75,7 +75,7 @@ struct event_alloc {
 
 struct event_samples {
 	struct event_header header;
-	uint64_t since; /* when the thread's batch before, or its program, came; 0: unknown */
+	uint64_t since; /* when the program began, and no sample was before; 0: unknown */
 	uint32_t count;
 	uint32_t reserved;
 	struct gcprof_sample entries[]; /* `count` of them, as the program wrote them */

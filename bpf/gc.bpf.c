@@ -75,10 +75,9 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 	}
 	event = (struct event_samples *)scratch->data;
 	emit_header(&event->header, EVENT_samples, 0, state, firing->now);
-	event->since = state->batch > state->image ? state->batch : state->image;
+	event->since = state->image;
 	event->count = count;
 	event->reserved = 0;
-	state->batch = firing->now;
 	if (bpf_probe_read_user(event->entries, count * sizeof(event->entries[0]),
 				(const void *)entries)) {
 		loss_add(LOSS_BATCH_MEMORY, count);

@@ -21,7 +21,7 @@ static void see(void *context, const struct event_header *event, size_t size)
 	seen.of[seen.n++] = *(const struct event_sample *)(const void *)event;
 }
 
-/* A batch that came at 1000, the one before at 500. */
+/* A batch that came at 1000, of a program that began at 500. */
 static union {
 	struct event_samples batch;
 	char bytes[sizeof(struct event_samples) +

@@ -336,6 +336,28 @@ TEST(a_child_does_not_hand_over_what_is_its_parents)
 	CHECK_EQ(seen.last_batch, 4);
 }
 
+/* Each heap has a batch of its own; the thread hands over both. */
+TEST(two_heaps_of_one_thread_do_not_meet)
+{
+	struct gc_options options = small_options();
+	struct fixture f, second;
+
+	open_batching(&f, 512);
+	options.unbatched = 0;
+	options.always_sample = 1;
+	options.period = 512;
+	options.ceiling = UINT64_MAX;
+	fixture_open(&second, &options);
+	for (int i = 0; i < 2000; i++) {
+		allocate(&f, 3);
+		allocate(&second, 5);
+	}
+	CHECK(seen.n_batches);
+	fixture_close(&second);
+	fixture_close(&f);
+	CHECK_EQ(seen.missing, 0);
+}
+
 /* The process ends without a word: what its last thread has still comes. */
 static int exit_pipe;
 
