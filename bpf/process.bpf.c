@@ -30,8 +30,9 @@ static __always_inline void process_emit_fork(const struct task_state *parent,
 					      struct task_struct *child,
 					      const struct task_state *state, uint32_t kind)
 {
-	struct event_fork *event = EMIT_RESERVE(ring_process, event_fork, LOSS_PROCESS_RING);
+	/* Before: Linux 6.1 forgets over a call that the room was found. */
 	struct task_struct *leader = BPF_CORE_READ(child, group_leader);
+	struct event_fork *event = EMIT_RESERVE(ring_process, event_fork, LOSS_PROCESS_RING);
 
 	if (!event)
 		return;

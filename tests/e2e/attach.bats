@@ -1,0 +1,363 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# attach.bats: recording what runs already: processes, a cgroup, the machine; and leaving no trace.
+
+load common
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/processes.c" -o "$PROGRAMS/processes" -lpthread
+}
+
+teardown() {
+	for pid in "${started[@]}"; do
+		kill "$pid" 2>/dev/null || true
+	done
+	[ -z "${group:-}" ] || rmdir "$group" 2>/dev/null || true
+}
+
+# Starts a program in the background; its number is in $pid.
+start() {
+	"$@" >/dev/null 2>&1 3>&- &
+	pid=$!
+	started+=("$pid")
+}
+
+# Waits until the program is there and busy.
+wait_busy() {
+	for _ in $(seq 100); do
+		[ "$(awk '{print $14 + $15}' "/proc/$1/stat")" -lt 5 ] || return 0
+		sleep 0.02
+	done
+}
+
+# Waits until a recorder with -v that writes record.log has attached everything.
+wait_attached() {
+	for _ in $(seq 200); do
+		! grep -q "ms  probes attached" record.log || return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+# The time from the recorder's first event to when sampling was switched on, in ms.
+latency() {
+	"$GCPROF" dump | jq -s '([.[] | select(.record == "period" and .reason == 1).time] | min) as $on |
+		(($on - ([.[] | select(.record == "recording").start] | min)) / 1e6)'
+}
+
+# Address of a symbol of the program in a process.
+address() { # PID SYMBOL
+	local program base offset
+	program=$(readlink "/proc/$1/exe")
+	base=$(awk -v p="$program" '$6 == p {split($1, a, "-"); print a[1]; exit}' "/proc/$1/maps")
+	offset=$(nm "$program" | awk -v s="$2" '$3 == s {print $1; exit}')
+	echo $((0x$base + 0x$offset))
+}
+
+# Bytes of a process's memory in hexadecimal.
+memory() { # PID ADDRESS BYTES
+	dd if="/proc/$1/mem" bs=1 skip="$2" count="$3" status=none iflag=skip_bytes | od -An -v -tx1 | tr -d ' \n'
+}
+
+@test "attaching to a running program: everything that was there before has its name" {
+	need_root
+	start "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp" depth=16
+	wait_busy "$pid"
+	"$GCPROF" record -R 64K --duration 0.7 -p "$pid" 2>record.log
+	cat record.log
+	holds '.alloc.samples > 100 and .cpu.samples > 50 and .streams.alloc.attached'
+	holds '.alloc.types | length > 0 and all(.name != null)'
+	holds '[.functions[] | select(.runtime == "managed" and .alloc_total_bytes > 0 and (.file | endswith("tree.lisp")))] | length > 1'
+	holds '[.functions[] | select(.runtime == "native" and (.name | startswith("eval")))] | length > 0'
+	holds '.threads[0].name == "lisp" and (.command[0] | endswith("lisp")) and .exit_status == null'
+	holds '[.streams[].lost] | add == 0'
+	"$GCPROF" report | grep -q "attached to process $pid (lisp)"
+	"$GCPROF" dump >dump
+	same 'mappings told twice' "$(jq -s '[.[] | select(.record == "mmap") | .address] | length - (unique | length)' dump)" 0
+}
+
+@test "sampling starts within 100 ms" {
+	need_root
+	start "$WORKLOADS/churn" --seconds 20
+	wait_busy "$pid"
+	# Others use the machine, too: the best of a few.
+	for _ in 1 2 3 4 5 6; do
+		record -R 64K --duration 0.3 -p "$pid"
+		ms=$(latency)
+		echo "$ms ms"
+		[ "${ms%.*}" -ge 100 ] || return 0
+	done
+	return 1
+}
+
+@test "detaching leaves nothing: no program, no semaphore, the period set back" {
+	need_root
+	start "$WORKLOADS/churn" --seconds 6
+	wait_busy "$pid"
+	programs=$(bpftool -j prog show | jq length)
+	semaphore=$(address "$pid" gcprof_sample_semaphore)
+	control=$(address "$pid" gcprof_control)
+	before=$(memory "$pid" "$control" 32)
+	same 'semaphore before' "$(memory "$pid" "$semaphore" 2)" 0000
+	"$GCPROF" record -v -R 64K --duration 0.8 -p "$pid" 2>record.log 3>&- &
+	recorder=$!
+	wait_attached
+	during=$(memory "$pid" "$control" 32)
+	attached=$(memory "$pid" "$semaphore" 2)
+	wait "$recorder"
+	[ "$during" != "$before" ]
+	[ "$attached" != 0000 ]
+	same semaphore "$(memory "$pid" "$semaphore" 2)" 0000
+	same 'control block' "$(memory "$pid" "$control" 32)" "$before"
+	holds '.alloc.period == 65536 and .alloc.samples > 100'
+	for _ in $(seq 50); do
+		after=$(bpftool -j prog show | jq length)
+		[ "$after" -gt "$programs" ] || break
+		sleep 0.1
+	done
+	[ "$after" -le "$programs" ]
+	wait "$pid"
+	# A second profiler finds the program's own period again.
+	start "$WORKLOADS/churn" --seconds 10
+	wait_busy "$pid"
+	record --ceiling 0 -R 64K --duration 0.2 -p "$pid"
+	record --duration 0.2 -p "$pid"
+	"$GCPROF" dump >dump
+	same period "$(jq -s '[.[] | select(.record == "period" and .reason == 1).new_period][0]' dump)" 524288
+}
+
+@test "several programs: each named; the recording ends with the last" {
+	need_root
+	start "$WORKLOADS/churn" --seconds 2
+	first=$pid
+	start "$WORKLOADS/gcbench" 100
+	wait_busy "$first"
+	wait_busy "$pid"
+	"$GCPROF" record -p "$first,$pid,$first" 2>record.log 3>&- &
+	recorder=$!
+	wait "$first"
+	sleep 0.5
+	kill -0 "$recorder"
+	kill "$pid"
+	wait "$recorder" || same status $? 0
+	cat record.log
+	"$GCPROF" dump >dump
+	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 2
+	holds '([.threads[].name] | unique) == ["churn", "gcbench"] and .exit_status == null'
+	same reason "$(ask .end_reason)" 'all ended'
+}
+
+@test "Ctrl-C ends it, and the program goes on" {
+	need_root
+	start "$WORKLOADS/churn" --seconds 4
+	wait_busy "$pid"
+	env --default-signal=INT "$GCPROF" record -v -p "$pid" 2>record.log 3>&- &
+	recorder=$!
+	wait_attached
+	sleep 0.3
+	kill -INT "$recorder"
+	wait "$recorder" || same status $? 0
+	same reason "$(ask .end_reason)" interrupted
+	holds '.alloc.samples > 10'
+	wait "$pid"
+}
+
+@test "all threads of a program with a thousand are recorded" {
+	need_root
+	cat >threads.c <<-'C'
+		#include <pthread.h>
+		#include <unistd.h>
+		static void *run(void *unused) { for (;;) { usleep(100000); getsid(0); } return unused; }
+		int main(void)
+		{
+			pthread_attr_t small;
+			pthread_t thread;
+			pthread_attr_init(&small);
+			pthread_attr_setstacksize(&small, 65536);
+			for (int i = 0; i < 1000; i++)
+				if (pthread_create(&thread, &small, run, NULL))
+					return 1;
+			pause();
+		}
+	C
+	gcc -O1 -D_GNU_SOURCE threads.c -o threads -lpthread
+	start ./threads
+	for _ in $(seq 100); do
+		[ "$(find "/proc/$pid/task" -maxdepth 1 | wc -l)" -lt 1002 ] || break
+		sleep 0.05
+	done
+	record --duration 0.8 -p "$pid"
+	"$GCPROF" dump >dump
+	same threads "$(jq -s '[.[] | select(.record == "thread")] | length' dump)" 1001
+	# Each makes a call every 100 ms.
+	holds '[.syscalls[] | select(.name == "getsid")][0].count > 2000'
+	holds '[.streams[].lost] | add == 0'
+}
+
+@test "children of a program that is attached to are recorded, or not" {
+	need_root
+	# shellcheck disable=SC2016 # the inner shell's variables
+	start sh -c 'while :; do "$0" fork 1; sleep 0.02; done' "$PROGRAMS/processes"
+	record --duration 0.6 -p "$pid"
+	"$GCPROF" dump >dump
+	[ "$(jq -s '[.[] | select(.record == "process")] | length' dump)" -ge 4 ]
+	holds '[.syscalls[] | select(.name == "getsid")][0].count >= 20'
+	record --follow none --duration 0.6 -p "$pid"
+	"$GCPROF" dump >dump
+	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 1
+	holds '[.syscalls[] | select(.name == "getsid")] | length == 0'
+	# The same for a program that is started.
+	record --follow none -- "$PROGRAMS/processes" fork 5
+	holds '[.syscalls[] | select(.name == "getsid")] | length == 0'
+	"$GCPROF" dump >dump
+	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 1
+}
+
+@test "a program whose file is gone, stripped and linked statically has its functions" {
+	need_root
+	gcc -O2 -static -D_GNU_SOURCE -fno-omit-frame-pointer -I"$ROOT/gc" -I"$ROOT/tests/workloads" \
+		"$ROOT"/tests/workloads/gcbench/*.c "$BUILD/libgcprof-gc.a" -lm -o static
+	start ./static 100
+	wait_busy "$pid"
+	rm static
+	"$GCPROF" record -R 64K --duration 0.5 -p "$pid" 2>record.log
+	cat record.log
+	holds '.alloc.samples > 100 and .alloc.period == 65536 and ([.functions[].name] | index("gc_alloc_slow") != null or length > 3)'
+	holds '[.functions[] | select(.alloc_total_bytes > 0 and (.name | test("make_tree|populate|bench|main")))] | length > 0'
+	kill "$pid"
+	gcc -O2 -static -s -D_GNU_SOURCE -fno-omit-frame-pointer -I"$ROOT/gc" -I"$ROOT/tests/workloads" \
+		"$ROOT"/tests/workloads/gcbench/*.c "$BUILD/libgcprof-gc.a" -lm -o stripped
+	start ./stripped 100
+	wait_busy "$pid"
+	rm stripped
+	# Without symbols the control block is not found; sampling works all the same.
+	"$GCPROF" record -R 64K --duration 0.5 -p "$pid" 2>record.log
+	grep -q 'keeps its own sampling period' record.log
+	holds '.alloc.samples > 10 and .gc.minor.count > 1'
+}
+
+@test "a program in another pid and mount namespace: its names, and its numbers there" {
+	need_root
+	start unshare -pm --fork --mount-proc sh -c "
+		mkdir inside && mount -t tmpfs none inside && cp '$WORKLOADS/churn' inside/hidden &&
+		exec inside/hidden --seconds 20"
+	for _ in $(seq 100); do
+		inner=$(pgrep -P "$pid" -x hidden) && break
+		sleep 0.05
+	done
+	wait_busy "$inner"
+	started+=("$inner")
+	[ ! -e inside/hidden ]
+	record -R 64K --duration 0.5 -p "$inner"
+	cat record.log
+	holds '.alloc.samples > 100 and ([.functions[].name] | index("churn_round") != null)'
+	"$GCPROF" dump >dump
+	same numbers "$(jq -c 'select(.record == "process") | [.pid, .ns_pid]' dump)" "[$inner,1]"
+	same 'numbers of the thread' "$(jq -c 'select(.record == "thread") | [.tid, .ns_tid]' dump)" "[$inner,1]"
+}
+
+@test "the recorder in a pid namespace of its own records what it sees there" {
+	need_root
+	unshare -pm --fork --mount-proc sh -c "
+		'$WORKLOADS/churn' --seconds 20 >/dev/null 2>&1 3>&- & sleep 0.3
+		'$GCPROF' record -R 64K --duration 0.5 -p \$! 2>attached.log; kill \$!
+		'$GCPROF' record -R 64K -o started.data -- '$WORKLOADS/churn' --bytes 64M 2>started.log"
+	cat attached.log started.log
+	for file in gcprof.data started.data; do
+		holds '.alloc.samples > 100 and ([.functions[].name] | index("churn_round") != null)' "$file"
+		"$GCPROF" dump "$file" >dump
+		jq -e -s '[.[] | select(.record == "process")] | length == 1 and .[0].ns_pid < 50 and .[0].pid > 50' dump
+	done
+}
+
+@test "--system records every process but the recorder" {
+	need_root
+	start "$WORKLOADS/churn" --seconds 20
+	churn=$pid
+	start "$WORKLOADS/gcbench" 100
+	wait_busy "$churn"
+	wait_busy "$pid"
+	"$GCPROF" record -v --system --duration 0.8 2>record.log 3>&- &
+	recorder=$!
+	wait_attached
+	"$PROGRAMS/processes" fork 3
+	wait "$recorder"
+	cat record.log
+	"$GCPROF" dump >dump
+	jq -e -s "[.[] | select(.record == \"process\").pid] | (index($churn) and index($pid) and (index($recorder) | not))" dump
+	holds '([.functions[] | select(.alloc_total_bytes > 0).name] | index("churn_round") != null)'
+	holds '[.threads[] | select(.name == "gcbench" and .samples > 0)] | length > 0'
+	holds '[.threads[] | select(.name == "kthreadd")] | length == 1 and .[0].alloc_bytes == 0'
+	holds '[.syscalls[] | select(.name == "getsid")][0].count >= 30'
+	holds '[.streams[] | .lost] | add == 0'
+}
+
+@test "--cgroup records who is in a cgroup or joins it, and nobody else" {
+	need_root
+	mount=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/self/mounts)
+	[ -n "$mount" ] || skip 'no cgroup hierarchy of version 2 is mounted'
+	group=$mount/gcprof-test-$$
+	mkdir "$group" 2>/dev/null || skip 'cannot make a cgroup'
+	start "$WORKLOADS/churn" --seconds 20
+	inside=$pid
+	echo "$inside" >"$group/cgroup.procs"
+	start "$WORKLOADS/churn" --seconds 20
+	outside=$pid
+	start "$WORKLOADS/churn" --seconds 20 --threads 3
+	joins=$pid
+	wait_busy "$joins"
+	"$GCPROF" record -v --cgroup "${group#"$mount"/}" --duration 1 2>record.log 3>&- &
+	recorder=$!
+	wait_attached
+	echo "$joins" >"$group/cgroup.procs"
+	wait "$recorder"
+	cat record.log
+	kill "$inside" "$outside" "$joins"
+	"$GCPROF" dump >dump
+	same processes "$(jq -s -c '[.[] | select(.record == "process").pid] | sort' dump)" \
+		"$(printf '%s\n' "$inside" "$joins" | sort -n | paste -sd, | sed 's/.*/[&]/')"
+	holds '[.threads[] | select(.samples > 0)] | length >= 3'
+	for _ in $(seq 50); do
+		rmdir "$group" 2>/dev/null && break
+		sleep 0.1
+	done
+}
+
+@test "what cannot be attached to is told" {
+	need_root
+	expect() { # PATTERN ARGUMENTS...
+		local pattern=$1
+		shift
+		run "$GCPROF" record "$@"
+		echo "$output"
+		[ "$status" != 0 ] && grep -qE -- "$pattern" <<<"$output"
+	}
+	expect 'there is no process 4194303' -p 4194303
+	expect 'not a list of process numbers' -p "$$,x"
+	expect 'must not be empty' -p ''
+	expect 'thread of the kernel' -p 2
+	expect 'only one of them' -p 2 -- true
+	expect 'no such cgroup' --cgroup not/there
+	expect 'not a folder of the cgroup hierarchy' --cgroup /tmp
+	expect 'either children or none' --follow all -- true
+	# shellcheck disable=SC2016 # the inner shell's variables
+	run sh -c 'exec "$0" record -p $$' "$GCPROF"
+	[ "$status" = 1 ] && grep -q 'is gcprof itself' <<<"$output"
+	start "$WORKLOADS/churn" --threads 2 --seconds 20
+	wait_busy "$pid"
+	for task in "/proc/$pid/task"/*; do
+		[ "${task##*/}" = "$pid" ] || expect "is a thread of process $pid" -p "${task##*/}"
+	done
+	# shellcheck disable=SC2016
+	start sh -c 'sh -c "exit 0" & echo $! >zombie; exec sleep 5'
+	sleep 0.3
+	expect 'zombie' -p "$(cat zombie)"
+	start sleep 5
+	chmod 777 .
+	cp "$GCPROF" gcprof && chmod 755 gcprof
+	run setpriv --reuid=65534 --regid=65534 --clear-groups ./gcprof record -p "$pid"
+	echo "$output"
+	[ "$status" = 1 ] && grep -qE 'belongs to root|needs root' <<<"$output"
+	[ ! -e gcprof.data ]
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# follow.bats: processes, threads and libraries however they come to be: each is followed, none twice.
+
+load common
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/processes.c" -o "$PROGRAMS/processes" -lpthread
+	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/host.c" -o "$PROGRAMS/host" -ldl
+	gcc -O1 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -fno-omit-frame-pointer -I"$ROOT/gc" \
+		"$ROOT/tests/e2e/programs/plugin.c" "$BUILD/libgcprof-gc.a" -lm -lpthread \
+		-o "$PROGRAMS/plugin.so"
+}
+
+# Records a way of making processes; each of COUNT must be there, with its ten calls.
+check_way() { # WAY COUNT EXECS
+	record -F 0 -- "$PROGRAMS/processes" "$1" "$2"
+	"$GCPROF" dump >dump
+	same "processes by $1" "$(jq -s '[.[] | select(.record == "process")] | length' dump)" $(($2 + 1))
+	same "ends by $1" "$(jq -s '[.[] | select(.record == "exit" and .last == 1)] | length' dump)" $(($2 + 1))
+	same "parents by $1" "$(jq -s -c '[.[] | select(.record == "process").parent] | unique' dump)" '[0,1]'
+	same "calls by $1" "$(ask '[.syscalls[] | select(.name == "getsid")][0].count')" $(($2 * 10))
+	same "programs by $1" "$(jq -s '[.[] | select(.record == "exec")] | length' dump)" $(($3 + 1))
+	holds '[.streams[].lost] | add == 0'
+}
+
+@test "fork" {
+	need_root
+	check_way fork 20 0
+}
+
+@test "vfork, and exec in the child" {
+	need_root
+	check_way vfork 20 20
+}
+
+@test "clone with shared memory" {
+	need_root
+	check_way clone 20 0
+}
+
+@test "posix_spawn" {
+	need_root
+	check_way spawn 20 20
+}
+
+@test "a thousand threads at once" {
+	need_root
+	record -- "$PROGRAMS/processes" threads 1000
+	"$GCPROF" dump >dump
+	same threads "$(jq -s '[.[] | select(.record == "thread")] | length' dump)" 1001
+	same ends "$(jq -s '[.[] | select(.record == "exit")] | length' dump)" 1001
+	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 1
+	same calls "$(ask '[.syscalls[] | select(.name == "getsid")][0].count')" 10000
+	holds '[.streams[].lost] | add == 0'
+}
+
+@test "two thousand processes as fast as they can be made" {
+	need_root
+	check_way fork 2000 0
+}
+
+@test "the same process number again and again is another process each time" {
+	need_root
+	"$PROGRAMS/processes" reuse 2 >/dev/null 2>err || skip "numbers cannot be chosen: $(cat err)"
+	for _ in 1 2 3; do
+		# Somebody else may take the number in between: then once more.
+		record -F 0 -- "$PROGRAMS/processes" reuse 30 && break
+	done
+	pid=$(cat out)
+	"$GCPROF" dump >dump
+	same processes "$(jq -s "[.[] | select(.record == \"process\" and .pid == $pid)] | length" dump)" 30
+	same threads "$(jq -s "[.[] | select(.record == \"thread\" and .tid == $pid)] | length" dump)" 30
+	same ids "$(jq -s "[.[] | select(.record == \"process\" and .pid == $pid).id] | unique | length" dump)" 30
+	# The totals of each: ten calls, of none twice as many.
+	same calls "$(jq -s -c '[.[] | select(.record == "syscall_total" and .number == 124)] | group_by(.process) | map(last.count) | unique' dump)" '[10]'
+	holds '[.streams[].lost] | add == 0'
+}
+
+@test "exec through #!, and of programs with another libc or none" {
+	need_root
+	gcc -O1 -static -D_GNU_SOURCE "$ROOT/tests/e2e/programs/processes.c" -o static -lpthread
+	cp static stripped && strip stripped
+	printf '#!/bin/sh\nexec ./static fork 3\n' >script
+	printf '#!%s\n' "$PWD/script" >nested
+	chmod +x script nested
+	record -F 0 -- ./nested
+	same 'calls behind scripts' "$(ask '[.syscalls[] | select(.name == "getsid")][0].count')" 30
+	record -F 0 -- /bin/sh -c './stripped fork 2; exec ./static threads 5'
+	same 'calls of static programs' "$(ask '[.syscalls[] | select(.name == "getsid")][0].count')" 70
+	"$GCPROF" dump >dump
+	same paths "$(jq -r -s '[.[] | select(.record == "string")] as $s | [.[] | select(.record == "exec").path as $p | $s[] | select(.id == $p).text] | join(" ")' dump)" \
+		'/bin/sh ./stripped ./static'
+	if command -v musl-gcc >/dev/null; then
+		printf '#include <unistd.h>\nint main(void) { for (int i = 0; i < 7; i++) getsid(0); return 0; }\n' >other.c
+		musl-gcc -O1 other.c -o other
+		record -F 0 -- /bin/sh -c './other; exec ./other'
+		same 'calls of musl programs' "$(ask '[.syscalls[] | select(.name == "getsid")][0].count')" 14
+	fi
+	holds '[.streams[].lost] | add == 0'
+}
+
+@test "a library with probes that is loaded and unloaded while the program runs" {
+	need_root
+	record -R 64K -- "$PROGRAMS/host" "$PROGRAMS/plugin.so" 3
+	cat record.log
+	# 192 MiB in three rounds: none is missed, although each loads it anew.
+	holds '.streams.alloc.attached and .alloc.bytes.estimate > 0.9 * 201.3e6 and .alloc.bytes.estimate < 1.1 * 201.3e6'
+	holds '.alloc.types[0].name == "plugin_item" and ([.functions[].name] | index("plugin_run") != null)'
+	holds '[.streams[].lost] | add == 0'
+	# And into a program that runs already.
+	"$PROGRAMS/host" "$PROGRAMS/plugin.so" 4 3>&- &
+	pid=$!
+	"$GCPROF" record -R 64K -p $pid 2>record.log
+	wait $pid
+	cat record.log
+	holds '.alloc.types[0].name == "plugin_item" and .alloc.samples > 100'
+}
