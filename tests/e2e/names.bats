@@ -118,3 +118,89 @@ END
 	holds '[.functions[] | select(.runtime == "native") | .name | select(test("^0x"))] == []'
 	holds '[.functions[] | select(.cpu_self_ns > 100000000) | .name] | any(test("^bare\\+0x"))'
 }
+
+# Spins in a JavaScript function for a second.
+make_script() {
+	cat >spin.js <<'END'
+function spinsInScript(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0; return s; }
+let sum = 0;
+const end = process.cpuUsage().user + 900000;
+while (process.cpuUsage().user < end) sum += spinsInScript(100000);
+console.log(sum);
+END
+}
+
+@test "functions that node compiles are named by its perf map" {
+	need_root
+	command -v node >/dev/null || skip 'no node'
+	make_script
+	record -- node --perf-basic-prof spin.js
+	holds '[.functions[] | select(.runtime == "managed" and .module == "[jit]"
+		and (.name | test("spinsInScript.*spin.js:1")))
+		| .cpu_self_ns] | add > 300000000'
+	rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
+}
+
+@test "functions that node compiles are named by its jitdump file" {
+	need_root
+	command -v node >/dev/null || skip 'no node'
+	make_script
+	record -- node --perf-prof spin.js
+	holds '[.functions[] | select(.runtime == "managed" and (.name | test("spinsInScript")))
+		| .cpu_self_ns] | add > 300000000'
+}
+
+@test "a perf map of another user is not believed" {
+	need_root
+	command -v node >/dev/null || skip 'no node'
+	make_script
+	cat >run.sh <<'END'
+ln -s "$PWD/forged" /tmp/perf-$$.map
+printf '0 ffffffffffff forged\n' >forged
+exec node spin.js
+END
+	record -- sh run.sh
+	rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
+	holds '[.functions[] | select(.name == "forged")] == []'
+	holds '[.functions[] | select(.name | test("^\\[jit\\]\\+0x")) | .cpu_self_ns] | add > 300000000'
+}
+
+@test "functions that java compiles are named by its perf map" {
+	need_root
+	command -v javac >/dev/null || skip 'no javac'
+	command -v jcmd >/dev/null || skip 'no jcmd'
+	cat >Spin.java <<'END'
+public class Spin {
+	static long sink;
+	static long turn(long n) { long s = 0; for (long i = 0; i < n; i++) s += i * n ^ s; return s; }
+	public static void main(String[] words) throws Exception {
+		long end = System.nanoTime() + 2_000_000_000L, pid = ProcessHandle.current().pid();
+		while (System.nanoTime() < end) sink += turn(100000);
+		new ProcessBuilder("jcmd", "" + pid, "Compiler.perfmap").start().waitFor();
+	}
+}
+END
+	javac Spin.java
+	record -- java Spin
+	rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
+	holds '[.functions[] | select(.runtime == "managed" and (.name | test("Spin.turn")))
+		| .cpu_self_ns] | add > 300000000'
+}
+
+@test "memory and descriptors of the recorder stay the same over a thousand programs" {
+	need_root
+	cat >loop.sh <<'END'
+i=0
+while [ $i -lt 1000 ]; do
+	/bin/true
+	i=$((i + 1))
+	[ $((i % 250)) = 0 ] && awk '/^VmRSS/ {print $2}' /proc/$PPID/status && ls /proc/$PPID/fd | wc -l
+done >figures
+END
+	record -- sh loop.sh
+	mapfile -t figures <figures
+	echo "KiB and descriptors after 250, 500, 750, 1000: ${figures[*]}"
+	[ ${#figures[@]} = 8 ]
+	[ "${figures[7]}" -le $((figures[3] + 2)) ]
+	[ "${figures[6]}" -le $((figures[2] + 3000)) ]
+}

@@ -146,7 +146,7 @@ TEST(names_where_there_are_none)
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
 	CHECK(find_function(model, "libfoo.so.1+0x1234")->cpu_total_ns == 1.0 * tick);
-	CHECK(find_function(model, "0x7f00dead")->module == NULL);
+	CHECK(find_function(model, "[unknown]+0x7f00dead")->module == NULL);
 	CHECK_EQ(find_function(model, "[kernel]")->runtime, RUNTIME_KERNEL);
 	CHECK(find_function(model, "[kernel]")->cpu_self_ns == 1.0 * tick);
 	CHECK(find_function(model, "(no stack)")->cpu_self_ns == 1.0 * tick);

@@ -95,26 +95,29 @@ TEST(later_mappings_cut_earlier_ones)
 	CHECK_STR(stack_text(nth(RECORD_cpu, 5)->cpu.stack), "m1:14800");
 	CHECK_STR(stack_text(nth(RECORD_cpu, 6)->cpu.stack), "m0:6800");
 	CHECK_STR(stack_text(nth(RECORD_cpu, 7)->cpu.stack), "m1:10ff0");
-	CHECK_STR(stack_text(nth(RECORD_cpu, 8)->cpu.stack), "m0:2000");
-	CHECK_STR(stack_text(nth(RECORD_cpu, 9)->cpu.stack), "m0:5ff0");
-	CHECK_STR(stack_text(nth(RECORD_cpu, 10)->cpu.stack), "m3:10");
-	CHECK_STR(seen.strings[seen.modules[3].path], "[vdso]");
-	CHECK_EQ(count(RECORD_mmap), 3);
+	CHECK_STR(stack_text(nth(RECORD_cpu, 8)->cpu.stack), "m3:2000");
+	CHECK_STR(stack_text(nth(RECORD_cpu, 9)->cpu.stack), "m3:5ff0");
+	CHECK_STR(stack_text(nth(RECORD_cpu, 10)->cpu.stack), "m4:10");
+	CHECK_STR(seen.strings[seen.modules[3].path], "[jit]");
+	CHECK_EQ(seen.modules[3].process, 1);
+	CHECK_STR(seen.strings[seen.modules[4].path], "[vdso]");
+	CHECK_EQ(count(RECORD_mmap), 4);
 }
 
 /* The mappings against a page by page model. */
 TEST(mappings_behave_like_pages)
 {
 	enum { PAGES = 64, ROUNDS = 300 };
+	/* The last one stands for what is generated; before it nothing is mapped. */
 	static const char *const paths[] = {"/nowhere/1", "/nowhere/2", "/nowhere/3", "//anon"};
-	uint64_t random = test_seed(), expected[ROUNDS][2], modules[4] = {0};
+	uint64_t random = test_seed(), expected[ROUNDS][2], modules[5] = {0};
 	struct {
 		int path;
 		uint64_t offset;
 	} pages[PAGES] = {{0, 0}};
 
 	for (int i = 0; i < PAGES; i++)
-		pages[i].path = 3;
+		pages[i].path = 4;
 	begin();
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t first = test_random(&random) % PAGES;
@@ -133,12 +136,13 @@ TEST(mappings_behave_like_pages)
 		page = test_random(&random) % PAGES;
 		send_ip(1, 100, (page + 16) * 4096 + 77);
 		expected[round][0] = (uint64_t)pages[page].path;
-		expected[round][1] = pages[page].path == 3 ? (page + 16) * 4096 + 77
+		expected[round][1] = pages[page].path >= 3 ? (page + 16) * 4096 + 77
 							   : pages[page].offset + 77;
 	}
 	finish();
 	for (uint64_t i = 1; i < 64 && seen.modules[i].id; i++)
-		modules[seen.strings[seen.modules[i].path][9] - '1'] = i;
+		modules[seen.modules[i].process ? 3 : seen.strings[seen.modules[i].path][9] - '1'] =
+			i;
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t stack = nth(RECORD_cpu, (size_t)round)->cpu.stack;
 		const struct record_native_frame *frame = &seen.natives[seen.stacks[stack].frame];
@@ -501,8 +505,8 @@ TEST(frames_of_a_real_file_get_names)
 	memcpy(map + 1, path, (size_t)n);
 	CHECK_EQ(send_event(), 0);
 	send_ip(1, 100, (uintptr_t)store_create + 1);
-	CHECK_EQ(store_symbolize(rig.store), 0);
-	CHECK_EQ(store_symbolize(rig.store), 0); /* nothing is named twice */
+	CHECK_EQ(store_symbolize_all(rig.store), 0);
+	CHECK_EQ(store_symbolize_all(rig.store), 0); /* nothing is named twice */
 	finish();
 	CHECK_EQ(seen.modules[1].build_id.size, size);
 	CHECK(size <= 0 || !memcmp(seen.build_ids[1], id, (size_t)size));

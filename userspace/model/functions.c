@@ -81,7 +81,7 @@ static const char *name_unnamed(const struct pass *pass, const struct frame *fra
 				      : "[kernel]";
 	if (module && module->base)
 		return print_name(arena, module->base, "+0x", frame->address);
-	return print_name(arena, "", "0x", frame->address);
+	return print_name(arena, "[unknown]", "+0x", frame->address);
 }
 
 /* A forked child runs its parent's functions. */
@@ -161,6 +161,8 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 		function.line = code ? code->line : 0;
 		return add_frame_row(builder, frame, &function);
 	}
+	if (module && module->generated)
+		function.runtime = RUNTIME_MANAGED;
 	function.module = frame->runtime == RUNTIME_KERNEL ? "[kernel]"
 			  : module                         ? module->path
 							   : NULL;

@@ -19,6 +19,7 @@ struct module {
 	const char *base;    /* behind its last slash */
 	const unsigned char *build_id;
 	size_t build_id_size;
+	bool generated; /* code made at run time */
 };
 
 /* A `symbol` record; those of a frame are chained, outermost first. */

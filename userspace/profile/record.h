@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define GENERATED_PATH "[jit]" /* of modules that are code made at run time */
+
 /* Bytes that belong to somebody else: the reader's chunk, or the caller of the writer. */
 struct bytes {
 	const char *data; /* not ended by a zero */

@@ -224,6 +224,21 @@ uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
 	return define(writer, record.module.id, added, &record);
 }
 
+uint64_t profile_writer_generated(struct profile_writer *writer, uint64_t process)
+{
+	struct record record = {.kind = RECORD_module};
+	struct bytes name = {GENERATED_PATH, sizeof(GENERATED_PATH) - 1};
+	struct bytes owner = {(const char *)&process, sizeof(process)};
+	bool added = false;
+
+	record.module.path = profile_writer_string(writer, name.data, name.size);
+	if (!record.module.path)
+		return 0;
+	record.module.id = intern_module(&writer->intern, name, owner, &added);
+	record.module.process = process;
+	return define(writer, record.module.id, added, &record);
+}
+
 uint64_t profile_writer_native(struct profile_writer *writer, uint64_t module, uint64_t offset)
 {
 	struct record record = {.kind = RECORD_native_frame};

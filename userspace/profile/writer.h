@@ -27,6 +27,8 @@ int profile_writer_put(struct profile_writer *writer, const struct record *recor
 uint64_t profile_writer_string(struct profile_writer *writer, const char *text, size_t size);
 uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
 			       const void *build_id, size_t build_id_size);
+/* Code that a process makes at run time. */
+uint64_t profile_writer_generated(struct profile_writer *writer, uint64_t process);
 uint64_t profile_writer_native(struct profile_writer *writer, uint64_t module, uint64_t offset);
 uint64_t profile_writer_kernel(struct profile_writer *writer, uint64_t address);
 uint64_t profile_writer_managed(struct profile_writer *writer, uint64_t process, uint64_t code,

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* frame_names.c: writes the names of native and kernel frames into a profile. */
+/*
+ * Names are found by another process (namer.h) while the recording goes on. Code
+ * that is made at run time is described late, or not before its process ends: its
+ * frames are asked for again until they have a name or the recording ends.
+ */
 #include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "code_owner.h"
 #include "frame_names.h"
+#include "namer.h"
+#include "../util/buffer.h"
+#include "../util/map.h"
+
+#define OWNERS_MAX 4096 /* processes that make code */
 
 struct frame_names {
 	struct profile_writer *writer;
 	const struct modules *modules;
-	struct symbols *symbols; /* made when they are first needed */
-	pthread_t preparer;      /* has `symbols` for itself while it runs */
-	bool preparing;
-	uint64_t last;    /* frames up to this one have had their names written */
-	uint64_t highest; /* of those visited in this call */
+	struct namer *namer;     /* made when it is first needed */
+	struct map *told;        /* modules that it knows */
+	struct map *owners;      /* process to struct code_owner * */
+	struct buffer generated; /* struct namer_frame[] without a name so far */
+	uint64_t last;           /* frames up to this one have been asked for */
+	uint64_t highest;        /* of those visited in this call */
 	int err;
 };
 
@@ -28,98 +39,231 @@ int frame_names_create(struct profile_writer *writer, const struct modules *modu
 		return -ENOMEM;
 	names->writer = writer;
 	names->modules = modules;
+	names->told = map_create(sizeof(uint64_t));
+	names->owners = map_create(sizeof(uint64_t));
+	if (!names->told || !names->owners) {
+		frame_names_free(names);
+		return -ENOMEM;
+	}
 	*out = names;
 	return 0;
 }
 
 void frame_names_free(struct frame_names *names)
 {
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
 	if (!names)
 		return;
-	if (names->preparing)
-		pthread_join(names->preparer, NULL);
-	symbols_free(names->symbols);
+	while (names->owners && map_next(names->owners, &cursor, &key, &value)) {
+		struct code_owner *owner = (struct code_owner *)(uintptr_t)*value;
+
+		if (owner && owner->temporary >= 0)
+			close(owner->temporary);
+		free(owner);
+	}
+	namer_free(names->namer);
+	map_free(names->told);
+	map_free(names->owners);
+	buffer_free(&names->generated);
 	free(names);
 }
 
-/* How many functions of the frame are known, and these. */
-static size_t find(struct frame_names *names, const struct record *definition,
-		   struct symbol out[SYMBOLS_MAX])
-{
-	const struct module *module;
-
-	if (definition->kind == RECORD_kernel_frame) {
-		out[0] = (struct symbol){0};
-		if (definition->kernel_frame.address)
-			out[0] = symbols_kernel(names->symbols, definition->kernel_frame.address);
-		return out[0].name != NULL;
-	}
-	module = modules_get(names->modules, definition->native_frame.module);
-	if (!module)
-		return 0;
-	return symbols_native(names->symbols, module->path, module->build_id, module->build_id_size,
-			      definition->native_frame.offset, out);
-}
+/* --- answers ------------------------------------------------------------------------------ */
 
 static uint64_t put_text(struct frame_names *names, const char *text)
 {
 	return text ? profile_writer_string(names->writer, text, strlen(text)) : 0;
 }
 
-static void name_frame(void *context, uint64_t frame, const struct record *definition)
+static int write_names(void *context, const struct namer_frame *frame, const struct symbol *symbols,
+		       size_t n)
 {
 	struct frame_names *names = context;
-	struct symbol symbols[SYMBOLS_MAX];
-	size_t n;
+	int err = 0;
 
-	if (frame > names->highest)
-		names->highest = frame;
-	if (frame <= names->last || names->err)
-		return;
-	n = find(names, definition, symbols);
-	for (size_t i = 0; i < n && !names->err; i++) {
+	if (!n && frame->space == NAMER_GENERATED)
+		return buffer_append(&names->generated, frame, sizeof(*frame));
+	for (size_t i = 0; i < n && !err; i++) {
 		struct record record = {.kind = RECORD_symbol};
 
-		record.symbol.frame = frame;
+		record.symbol.frame = frame->frame;
 		record.symbol.name = put_text(names, symbols[i].name);
 		record.symbol.file = put_text(names, symbols[i].file);
 		record.symbol.line = symbols[i].line;
 		record.symbol.begin = symbols[i].begin;
-		names->err = profile_writer_put(names->writer, &record);
+		err = profile_writer_put(names->writer, &record);
 	}
+	return err;
 }
 
-static int need_symbols(struct frame_names *names)
+static int need_namer(struct frame_names *names)
 {
-	if (names->preparing)
-		pthread_join(names->preparer, NULL);
-	names->preparing = false;
-	return names->symbols ? 0 : symbols_create(&names->symbols);
-}
-
-static void *prepare(void *context)
-{
-	struct frame_names *names = context;
-
-	symbols_kernel(names->symbols, 0);
-	return NULL;
+	return names->namer ? 0 : namer_create(write_names, names, &names->namer);
 }
 
 void frame_names_prepare(struct frame_names *names)
 {
-	if (!need_symbols(names))
-		names->preparing = !pthread_create(&names->preparer, NULL, prepare, names);
+	need_namer(names);
 }
 
-int frame_names_write(struct frame_names *names)
+/* --- generated code ----------------------------------------------------------------------- */
+
+static struct code_owner *find_owner(struct frame_names *names, uint64_t process, uint32_t pid)
 {
-	int err = need_symbols(names);
+	uint64_t *slot = map_get(names->owners, &process);
+	struct code_owner owner, *copy;
+
+	if (slot || map_count(names->owners) >= OWNERS_MAX)
+		return slot ? (struct code_owner *)(uintptr_t)*slot : NULL;
+	slot = map_put(names->owners, &process, NULL);
+	/* It is gone: whose file that would be is not known any more. */
+	if (!slot || code_owner_find(pid, &owner))
+		return NULL;
+	copy = malloc(sizeof(*copy));
+	if (copy)
+		*copy = owner;
+	else if (owner.temporary >= 0)
+		close(owner.temporary);
+	*slot = (uintptr_t)copy;
+	return copy;
+}
+
+int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t pid)
+{
+	find_owner(names, process, pid);
+	return 0;
+}
+
+int frame_names_dump(struct frame_names *names, uint64_t process, const struct module_place *place)
+{
+	const struct code_owner *owner = find_owner(names, process, place->pid);
+	int fd = owner ? module_open(place) : -1;
+	int err = 0;
+
+	if (fd < 0)
+		return 0;
+	if (code_owner_has(owner, fd))
+		err = need_namer(names);
+	else
+		err = -EPERM;
+	if (!err)
+		return namer_code(names->namer, NAMER_DUMP, process, fd);
+	close(fd);
+	return err == -EPERM ? 0 : err;
+}
+
+/* Tells what the process wrote about its code so far. */
+static int tell_map(struct frame_names *names, uint64_t process)
+{
+	const uint64_t *slot = map_get(names->owners, &process);
+	const struct code_owner *owner = slot ? (const struct code_owner *)(uintptr_t)*slot : NULL;
+	int fd = owner ? code_owner_open_map(owner) : -1;
+
+	return fd < 0 ? 0 : namer_code(names->namer, NAMER_MAP, process, fd);
+}
+
+/* Asks again for those without names. */
+static int ask_generated(struct frame_names *names)
+{
+	struct buffer waiting = names->generated;
+	const struct namer_frame *frames = (const void *)waiting.data;
+	struct map *told = waiting.size ? map_create(sizeof(uint64_t)) : NULL;
+	int err = waiting.size && !told ? -ENOMEM : 0;
+
+	if (!waiting.size)
+		return 0;
+	names->generated = (struct buffer){0};
+	for (size_t i = 0; i < waiting.size / sizeof(*frames) && !err; i++) {
+		bool added = false;
+
+		if (!map_put(told, &frames[i].owner, &added))
+			err = -ENOMEM;
+		if (added)
+			err = tell_map(names, frames[i].owner);
+		if (!err)
+			err = namer_ask(names->namer, &frames[i]);
+	}
+	map_free(told);
+	buffer_free(&waiting);
+	return err;
+}
+
+/* --- questions ---------------------------------------------------------------------------- */
+
+static int tell_module(struct frame_names *names, uint64_t id, const struct module *module)
+{
+	bool added = false;
+
+	if (!map_put(names->told, &id, &added))
+		return -ENOMEM;
+	return added ? namer_module(names->namer, id, module->path, module->build_id,
+				    module->build_id_size, module->fd)
+		     : 0;
+}
+
+static int ask_native(struct frame_names *names, struct namer_frame *frame, uint64_t module_id)
+{
+	const struct module *module = modules_get(names->modules, module_id);
+	int err;
+
+	if (!module)
+		return 0;
+	if (module->process) {
+		frame->space = NAMER_GENERATED;
+		frame->owner = module->process;
+		return buffer_append(&names->generated, frame, sizeof(*frame));
+	}
+	frame->owner = module_id;
+	err = tell_module(names, module_id, module);
+	return err ? err : namer_ask(names->namer, frame);
+}
+
+static void visit_frame(void *context, uint64_t id, const struct record *definition)
+{
+	struct frame_names *names = context;
+	struct namer_frame frame = {.frame = id, .space = NAMER_FILE};
+
+	if (id > names->highest)
+		names->highest = id;
+	if (id <= names->last || names->err)
+		return;
+	if (definition->kind == RECORD_kernel_frame) {
+		frame.space = NAMER_KERNEL;
+		frame.place = definition->kernel_frame.address;
+		if (frame.place)
+			names->err = namer_ask(names->namer, &frame);
+		return;
+	}
+	frame.place = definition->native_frame.offset;
+	names->err = ask_native(names, &frame, definition->native_frame.module);
+}
+
+static int ask_all(struct frame_names *names)
+{
+	int err = need_namer(names);
 
 	if (err)
 		return err;
 	names->highest = names->last;
 	names->err = 0;
-	profile_writer_each_frame(names->writer, name_frame, names);
+	profile_writer_each_frame(names->writer, visit_frame, names);
 	names->last = names->highest;
-	return names->err;
+	return names->err ? names->err : ask_generated(names);
+}
+
+int frame_names_write(struct frame_names *names)
+{
+	int err = ask_all(names);
+
+	return err ? err : namer_turn(names->namer);
+}
+
+int frame_names_finish(struct frame_names *names)
+{
+	int err = ask_all(names);
+
+	return err ? err : namer_finish(names->namer);
 }

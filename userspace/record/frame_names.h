@@ -13,10 +13,19 @@ int frame_names_create(struct profile_writer *writer, const struct modules *modu
 		       struct frame_names **out);
 void frame_names_free(struct frame_names *names); /* NULL is allowed */
 
-/* Begins to read the kernel's symbols, in a thread: it takes some 60 ms, and nobody waits yet. */
+/* Starts the process that finds names: it reads the kernel's while nobody waits yet. */
 void frame_names_prepare(struct frame_names *names);
 
-/* Names the frames that came since the last call; symbol tables are read once for all calls. */
+/* A process makes code at run time: looks at it while it lives. */
+int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t pid);
+
+/* A process mapped a jitdump file. */
+int frame_names_dump(struct frame_names *names, uint64_t process, const struct module_place *place);
+
+/* Asks for the names of new frames and writes those that were found meanwhile; does not wait. */
 int frame_names_write(struct frame_names *names);
+
+/* Waits for all that can be found, and writes it. */
+int frame_names_finish(struct frame_names *names);
 
 #endif

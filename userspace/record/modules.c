@@ -23,15 +23,10 @@
 #define KEPT_OPEN_MAX 512 /* of 1024 descriptors, as limits usually are */
 #define PATH_BYTES    (4096 + 64)
 
-struct entry {
-	struct module module;
-	int fd; /* -1: the path leads to it */
-};
-
 struct modules {
 	struct profile_writer *writer;
 	struct map *by_place; /* path, zero, device, inode: to the id */
-	struct map *by_id;    /* to struct entry * */
+	struct map *by_id;    /* to struct module * */
 	size_t kept_open;
 };
 
@@ -52,14 +47,14 @@ int modules_create(struct profile_writer *writer, struct modules **out)
 	return 0;
 }
 
-static void entry_free(struct entry *entry)
+static void module_free(struct module *module)
 {
-	if (!entry)
+	if (!module)
 		return;
-	if (entry->fd >= 0)
-		close(entry->fd);
-	free((char *)entry->module.path);
-	free(entry);
+	if (module->fd >= 0)
+		close(module->fd);
+	free((char *)module->path);
+	free(module);
 }
 
 void modules_free(struct modules *modules)
@@ -71,7 +66,7 @@ void modules_free(struct modules *modules)
 	if (!modules)
 		return;
 	while (modules->by_id && map_next(modules->by_id, &cursor, &key, &value))
-		entry_free((struct entry *)(uintptr_t)*value);
+		module_free((struct module *)(uintptr_t)*value);
 	map_free(modules->by_place);
 	map_free(modules->by_id);
 	free(modules);
@@ -116,53 +111,73 @@ int module_open(const struct module_place *place)
 	return open_same(path, place);
 }
 
-static struct entry *entry_create(struct modules *modules, const struct module_place *place)
+static struct module *create(struct modules *modules, const struct module_place *place)
 {
-	struct entry *entry = calloc(1, sizeof(*entry));
-	char kept[64];
+	struct module *module = calloc(1, sizeof(*module));
 	int fd, size;
 
-	if (!entry)
+	if (!module)
 		return NULL;
-	entry->fd = -1;
+	module->fd = -1;
 	fd = module_open(place);
 	if (fd >= 0) {
-		size = build_id_read(fd, entry->module.build_id);
-		entry->module.build_id_size = size > 0 ? (size_t)size : 0;
+		size = build_id_read(fd, module->build_id);
+		module->build_id_size = size > 0 ? (size_t)size : 0;
+		module->is_program = size >= 0;
 		if (modules->kept_open < KEPT_OPEN_MAX) {
 			modules->kept_open++;
-			entry->fd = fd;
+			module->fd = fd;
 		} else {
 			close(fd);
 		}
 	}
-	snprintf(kept, sizeof(kept), "/proc/self/fd/%d", fd);
-	entry->module.path = strdup(entry->fd >= 0 ? kept : place->path);
-	if (!entry->module.path) {
-		entry_free(entry);
+	module->path = strdup(place->path);
+	if (!module->path) {
+		module_free(module);
 		return NULL;
 	}
-	return entry;
+	return module;
+}
+
+/* Takes over the module, which has this id. */
+static uint64_t put(struct modules *modules, struct module *module, uint64_t id)
+{
+	uint64_t *slot = id ? map_put(modules->by_id, &id, NULL) : NULL;
+
+	if (slot && !*slot) {
+		*slot = (uintptr_t)module;
+		return id;
+	}
+	modules->kept_open -= module->fd >= 0;
+	module_free(module);
+	return slot ? id : 0;
 }
 
 /* Opens the file and gives it its id. */
 static uint64_t add(struct modules *modules, const struct module_place *place)
 {
-	struct entry *entry = entry_create(modules, place);
-	uint64_t *slot, id;
+	struct module *module = create(modules, place);
 
-	if (!entry)
+	if (!module)
 		return 0;
-	id = profile_writer_module(modules->writer, place->path, entry->module.build_id,
-				   entry->module.build_id_size);
-	slot = id ? map_put(modules->by_id, &id, NULL) : NULL;
-	if (!slot || *slot) {
-		modules->kept_open -= entry->fd >= 0;
-		entry_free(entry);
-		return slot ? id : 0;
-	}
-	*slot = (uintptr_t)entry;
-	return id;
+	return put(modules, module,
+		   profile_writer_module(modules->writer, place->path, module->build_id,
+					 module->build_id_size));
+}
+
+uint64_t modules_generated(struct modules *modules, uint64_t process)
+{
+	uint64_t id = profile_writer_generated(modules->writer, process);
+	struct module *module;
+
+	if (!id || map_get(modules->by_id, &id))
+		return id;
+	module = calloc(1, sizeof(*module));
+	if (!module)
+		return 0;
+	module->fd = -1;
+	module->process = process;
+	return put(modules, module, id);
 }
 
 uint64_t modules_find(struct modules *modules, const struct module_place *place)
@@ -186,5 +201,5 @@ const struct module *modules_get(const struct modules *modules, uint64_t id)
 {
 	const uint64_t *slot = map_get(modules->by_id, &id);
 
-	return slot ? &((const struct entry *)(uintptr_t)*slot)->module : NULL;
+	return slot ? (const struct module *)(uintptr_t)*slot : NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef GCPROF_MODULES_H
 #define GCPROF_MODULES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,11 +31,17 @@ void modules_free(struct modules *modules); /* NULL is allowed */
 /* The module's id in the profile; 0: no memory. The first time the file is opened and read. */
 uint64_t modules_find(struct modules *modules, const struct module_place *place);
 
+/* The module that stands for the code which a process generates; 0: no memory. */
+uint64_t modules_generated(struct modules *modules, uint64_t process);
+
 /* Where the file can still be read, NULL for an id that is not known; valid until modules_free. */
 struct module {
 	const char *path;
 	unsigned char build_id[BUILD_ID_MAX];
 	size_t build_id_size;
+	int fd;           /* -1: the path leads to it */
+	bool is_program;  /* an ELF file */
+	uint64_t process; /* whose generated code it stands for; 0: a file */
 };
 const struct module *modules_get(const struct modules *modules, uint64_t id);
 

@@ -212,6 +212,11 @@ void store_tell_agreement(const struct store *store)
 	agreement_tell(stacks_agreement(store->stacks), store->modules);
 }
 
+int store_symbolize_all(struct store *store)
+{
+	return frame_names_finish(store->names);
+}
+
 uint64_t store_loss(const struct store *store, enum loss reason)
 {
 	return (unsigned)reason < LOSS_MAX ? store->losses[reason] : 0;

@@ -34,8 +34,12 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 /* Begins to read the kernel's symbols in the background, before the first name is needed. */
 void store_prepare_symbols(struct store *store);
 
-/* Names every native and kernel frame so far that has no name yet: `symbol` records. */
+/* Asks for the names of native and kernel frames that came since the last call, and writes those
+ * that were found meanwhile (`symbol` records). Does not wait. */
 int store_symbolize(struct store *store);
+
+/* The same for all frames, until everything is found that can be. */
+int store_symbolize_all(struct store *store);
 
 /* With --stack both: says how the stacks that were found agree. */
 void store_tell_agreement(const struct store *store);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "mapped.h"
 #include "store_events.h"
 
 #define PATH_BYTES_MAX 4096
@@ -132,7 +133,7 @@ int store_task(struct store *store, const struct incoming *in)
 	return put_comm(store, in, ((const struct event_task *)(const void *)in->header)->name);
 }
 
-/* What was mapped: a file, something of the kernel's like [vdso], or nothing that has a name. */
+/* What was mapped: a file, something of the kernel's like [vdso], or code made at run time. */
 static int mmap_module(struct store *store, const struct incoming *in, uint64_t *module)
 {
 	const struct event_mmap *event = (const void *)in->header;
@@ -154,10 +155,9 @@ static int mmap_module(struct store *store, const struct incoming *in, uint64_t 
 	memcpy(path, text.data, text.size);
 	path[text.size] = 0;
 	place.path = path;
-	if (!(event->protection & PROT_EXEC) || (!event->inode && path[0] != '['))
+	if (!(event->protection & PROT_EXEC))
 		return 0;
-	*module = modules_find(store->modules, &place);
-	return *module ? 0 : -ENOMEM;
+	return mapped_module(store->modules, store->names, in->process->id, &place, module);
 }
 
 int store_mmap(struct store *store, const struct incoming *in)
@@ -175,9 +175,9 @@ int store_mmap(struct store *store, const struct incoming *in)
 	if (mapping.end <= mapping.start)
 		return err;
 	err = mmap_module(store, in, &mapping.module);
-	/* The code of the vdso is found by its place in its image. */
-	if (!err && !event->inode)
-		mapping.offset = 0;
+	/* The code of the vdso is found by its place in its image, generated code by address. */
+	if (!err && mapping.module)
+		mapping.offset = mapped_offset(store->modules, mapping.module, event);
 	/* What was there before may be told twice, by /proc and by the perf ring. */
 	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
 		return 0;

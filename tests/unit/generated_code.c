@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* generated_code.c: tests of names for code made at run time: perf maps, jitdump files, their
+ * owners. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "record/code_files.h"
+#include "record/code_owner.h"
+#include "symbols/code_table.h"
+#include "symbols/jitdump.h"
+#include "symbols/perf_map.h"
+#include "util/buffer.h"
+
+/* The name at an address, "-" if there is none. */
+static const char *name_at(struct code_table *table, uint64_t address)
+{
+	struct symbol symbol;
+
+	return code_table_find(table, address, &symbol) ? symbol.name : "-";
+}
+
+TEST(perf_maps_are_read)
+{
+	static const char text[] = "1000 100 first\n"
+				   "0x2000 0x10 JS:*second /a/b.js:1:2\n"
+				   "nonsense\n"
+				   "3000 zz bad\n"
+				   "3000 10\n"
+				   "4000 0 empty\n"
+				   "ffffffffffffff00 1000 wraps\n"
+				   "11111111111111111 1 long\n"
+				   "1080 10 replaced\n"
+				   "5000 10 unfinished";
+	struct code_table *table = code_table_create();
+	size_t used;
+
+	CHECK_EQ(perf_map_parse(table, text, sizeof(text) - 1, &used), 0);
+	CHECK_EQ(used, strlen(text) - strlen("5000 10 unfinished"));
+	CHECK_STR(name_at(table, 0xfff), "-");
+	CHECK_STR(name_at(table, 0x1000), "first");
+	CHECK_STR(name_at(table, 0x1085), "replaced");
+	CHECK_STR(name_at(table, 0x1090), "first");
+	CHECK_STR(name_at(table, 0x1100), "-");
+	CHECK_STR(name_at(table, 0x200f), "JS:*second /a/b.js:1:2");
+	CHECK_STR(name_at(table, 0x3000), "-");
+	CHECK_STR(name_at(table, 0x4000), "-");
+	CHECK_STR(name_at(table, 0x5000), "-");
+	/* The later of two at one address counts. */
+	CHECK_EQ(perf_map_parse(table, "1000 100 again\n", 15, &used), 0);
+	CHECK_STR(name_at(table, 0x1090), "again");
+	code_table_free(table);
+}
+
+static void put(struct buffer *file, const void *data, size_t size)
+{
+	CHECK_EQ(buffer_append(file, data, size), 0);
+}
+
+static void put32(struct buffer *file, uint32_t value)
+{
+	put(file, &value, sizeof(value));
+}
+
+static void put64(struct buffer *file, uint64_t value)
+{
+	put(file, &value, sizeof(value));
+}
+
+static void put_header(struct buffer *file)
+{
+	const uint32_t words[] = {0x4a695444, 1, 40, EM_X86_64, 0, 4711};
+
+	put(file, words, sizeof(words));
+	put64(file, 1);
+	put64(file, 0);
+}
+
+static void put_record(struct buffer *file, uint32_t id, size_t size)
+{
+	put32(file, id);
+	put32(file, (uint32_t)(16 + size));
+	put64(file, 1);
+}
+
+static void put_load(struct buffer *file, uint64_t address, const char *name)
+{
+	const uint64_t numbers[] = {address, address, 4, 1};
+
+	put_record(file, 0, 8 + sizeof(numbers) + strlen(name) + 1 + 4);
+	put64(file, 0);
+	put(file, numbers, sizeof(numbers));
+	put(file, name, strlen(name) + 1);
+	put32(file, 0x90909090);
+}
+
+static void put_lines(struct buffer *file, uint64_t address, const char *source)
+{
+	put_record(file, 2, 16 + 2 * (16 + strlen(source) + 1));
+	put64(file, address);
+	put64(file, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		put64(file, address + 2 * i);
+		put32(file, 10 + i);
+		put32(file, 0);
+		put(file, source, strlen(source) + 1);
+	}
+}
+
+static void put_dump(struct buffer *file)
+{
+	const uint64_t move[] = {0, 0x1000, 0x1000, 0x3000, 4, 1};
+
+	put_header(file);
+	put_lines(file, 0x1000, "/src/a.lua");
+	put_load(file, 0x1000, "first");
+	put_load(file, 0x2000, "second");
+	put_record(file, 1, sizeof(move));
+	put(file, move, sizeof(move));
+	put_record(file, 4, 8); /* something that nobody here needs */
+	put64(file, 0);
+	put_load(file, 0x1000, "third");
+}
+
+static void check_dump(struct code_table *table)
+{
+	struct symbol symbol;
+
+	CHECK_STR(name_at(table, 0x1000), "third");
+	CHECK_STR(name_at(table, 0x2003), "second");
+	CHECK_STR(name_at(table, 0x2004), "-");
+	CHECK(code_table_find(table, 0x3003, &symbol));
+	CHECK_STR(symbol.name, "first");
+	CHECK_STR(symbol.file, "/src/a.lua");
+	CHECK_EQ(symbol.line, 11);
+	CHECK_EQ(symbol.begin, 10);
+}
+
+TEST(jitdump_files_are_read)
+{
+	struct code_table *table = code_table_create();
+	struct jitdump *dump = jitdump_create(table);
+	struct buffer file = {0};
+	size_t used, wanted;
+
+	put_dump(&file);
+	CHECK_EQ(jitdump_parse(dump, file.data, file.size, &used, &wanted), 0);
+	CHECK_EQ(used, file.size);
+	CHECK_EQ(wanted, 16);
+	check_dump(table);
+	/* A record that cannot be. */
+	file.size = 0;
+	put_record(&file, 0, 0);
+	memset(file.data + 4, 0, 4);
+	CHECK_EQ(jitdump_parse(dump, file.data, file.size, &used, &wanted), -EBADMSG);
+	jitdump_free(dump);
+	dump = jitdump_create(table);
+	CHECK_EQ(jitdump_parse(dump,
+			       "\x7f"
+			       "ELF, or anything else of at least 40 bytes ...",
+			       48, &used, &wanted),
+		 -EBADMSG);
+	jitdump_free(dump);
+	code_table_free(table);
+	buffer_free(&file);
+}
+
+/* Reads `size` bytes of a file at a time, as if it grew so. */
+TEST(jitdump_files_are_read_as_they_grow)
+{
+	struct buffer file = {0};
+
+	put_dump(&file);
+	for (size_t step = 1; step < file.size; step += 7) {
+		struct code_table *table = code_table_create();
+		struct jitdump *dump = jitdump_create(table);
+		size_t at = 0, used, wanted = 40;
+
+		for (size_t end = step; at < file.size; end += step) {
+			end = end < file.size ? end : file.size;
+			if (end - at < wanted)
+				continue;
+			CHECK_EQ(jitdump_parse(dump, file.data + at, end - at, &used, &wanted), 0);
+			at += used;
+		}
+		check_dump(table);
+		jitdump_free(dump);
+		code_table_free(table);
+	}
+	buffer_free(&file);
+}
+
+static void write_map(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file && fputs(text, file) >= 0);
+	if (file)
+		fclose(file);
+}
+
+static bool is_trusted(const struct code_owner *owner)
+{
+	int fd = code_owner_open_map(owner);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+TEST(only_a_process_own_map_is_trusted)
+{
+	struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+	struct code_owner owner;
+	char path[64], other[80];
+
+	CHECK_EQ(code_owner_find((uint32_t)getpid(), &owner), 0);
+	CHECK_EQ(owner.number, getpid());
+	CHECK_EQ(owner.user, geteuid());
+	CHECK_EQ(owner.temporary, -1);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	snprintf(other, sizeof(other), "%s.other", path);
+	CHECK(!is_trusted(&owner));
+	write_map(path, "1000 10 name\n");
+	CHECK(is_trusted(&owner));
+	/* Left over from another process of that number. */
+	CHECK_EQ(utimensat(AT_FDCWD, path, old, 0), 0);
+	CHECK(!is_trusted(&owner));
+	write_map(path, "1000 10 name\n");
+	/* A second name: perhaps another user's link. */
+	CHECK_EQ(link(path, other), 0);
+	CHECK(!is_trusted(&owner));
+	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(symlink(other, path), 0);
+	CHECK(!is_trusted(&owner));
+	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	CHECK(!is_trusted(&owner));
+	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(rename(other, path), 0);
+	CHECK(is_trusted(&owner));
+	if (!geteuid()) {
+		CHECK_EQ(chown(path, 65534, 65534), 0);
+		CHECK(!is_trusted(&owner));
+	}
+	CHECK_EQ(unlink(path), 0);
+	CHECK(code_owner_find(0x7ffffff0, &owner) < 0);
+}
+
+TEST(names_of_dump_files)
+{
+	CHECK(code_owner_is_dump("/home/a/.debug/jit/x/jit-4711.dump"));
+	CHECK(code_owner_is_dump("jit-1.dump"));
+	CHECK(!code_owner_is_dump("/x/jit-.dump"));
+	CHECK(!code_owner_is_dump("/x/jit-1.dump (deleted)"));
+	CHECK(!code_owner_is_dump("/jit-1.dump/x"));
+}
+
+/* Gives what the map has now to `files`. */
+static void show(struct code_files *files, const char *path)
+{
+	CHECK_EQ(code_files_add(files, 1, false, open(path, O_RDONLY)), 0);
+}
+
+TEST(maps_are_read_on_as_they_grow)
+{
+	struct code_files *files = code_files_create();
+	char path[] = "/tmp/gcprof-map-XXXXXX";
+	struct symbol symbol;
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, "1000 10 first\n2000 10 sec", 25), 25);
+	show(files, path);
+	CHECK(code_files_find(files, 1, 0x1000, &symbol));
+	CHECK(!code_files_find(files, 1, 0x2000, &symbol));
+	CHECK(!code_files_find(files, 2, 0x1000, &symbol));
+	CHECK_EQ(write(fd, "ond\n", 4), 4);
+	show(files, path);
+	CHECK(code_files_find(files, 1, 0x2000, &symbol));
+	CHECK_STR(symbol.name, "second");
+	/* Written anew. */
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	CHECK_EQ(pwrite(fd, "1000 10 other\n", 14, 0), 14);
+	show(files, path);
+	CHECK(code_files_find(files, 1, 0x1000, &symbol));
+	CHECK_STR(symbol.name, "other");
+	close(fd);
+	unlink(path);
+	code_files_free(files);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* code_files.c: the files in which processes describe code that they make at run time, as they
+ * grow. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "code_files.h"
+#include "../symbols/code_table.h"
+#include "../symbols/jitdump.h"
+#include "../symbols/perf_map.h"
+#include "../util/buffer.h"
+#include "../util/map.h"
+
+#define BLOCK          ((size_t)1 << 20)
+#define FILE_BYTES_MAX (INT64_C(1) << 30) /* of one file */
+#define DUMPS_MAX      8                  /* of one process */
+
+/* A file that grows, as far as it was read. */
+struct growing {
+	int fd; /* -1: none now */
+	ino_t inode;
+	off_t at;
+	size_t wanted;        /* bytes, to go on */
+	struct jitdump *dump; /* NULL: a perf map */
+	bool broken;
+};
+
+struct process {
+	struct code_table *table;
+	struct growing map;
+	struct growing dumps[DUMPS_MAX];
+	size_t n_dumps;
+};
+
+struct code_files {
+	struct map *processes; /* to struct process * */
+	struct buffer block;
+};
+
+struct code_files *code_files_create(void)
+{
+	struct code_files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return NULL;
+	files->processes = map_create(sizeof(uint64_t));
+	if (!files->processes) {
+		free(files);
+		return NULL;
+	}
+	return files;
+}
+
+static void process_free(struct process *process)
+{
+	if (!process)
+		return;
+	for (size_t i = 0; i < process->n_dumps; i++) {
+		close(process->dumps[i].fd);
+		jitdump_free(process->dumps[i].dump);
+	}
+	code_table_free(process->table);
+	free(process);
+}
+
+void code_files_free(struct code_files *files)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
+	if (!files)
+		return;
+	while (map_next(files->processes, &cursor, &key, &value))
+		process_free((struct process *)(uintptr_t)*value);
+	map_free(files->processes);
+	buffer_free(&files->block);
+	free(files);
+}
+
+static struct process *get(struct code_files *files, uint64_t id)
+{
+	uint64_t *slot = map_put(files->processes, &id, NULL);
+	struct process *process;
+
+	if (!slot || *slot)
+		return slot ? (struct process *)(uintptr_t)*slot : NULL;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->map.fd = -1;
+	process->map.wanted = 1;
+	process->table = code_table_create();
+	if (!process->table) {
+		free(process);
+		return NULL;
+	}
+	*slot = (uintptr_t)process;
+	return process;
+}
+
+static int parse(struct process *process, struct growing *file, const struct buffer *block,
+		 size_t *used)
+{
+	if (file->dump)
+		return jitdump_parse(file->dump, block->data, block->size, used, &file->wanted);
+	file->wanted = 1;
+	return perf_map_parse(process->table, block->data, block->size, used);
+}
+
+/* Reads what is new in a file. What it cannot understand ends the reading of it for ever. */
+static int read_on(struct code_files *files, struct process *process, struct growing *file)
+{
+	struct buffer *block = &files->block;
+	size_t used = 1, size;
+	ssize_t n;
+	int err = 0;
+
+	while (!err && used && !file->broken && file->at < FILE_BYTES_MAX) {
+		size = file->wanted > BLOCK ? file->wanted : BLOCK;
+		block->size = 0;
+		if (buffer_reserve(block, size))
+			return -ENOMEM;
+		n = pread(file->fd, block->data, size, file->at);
+		if (n <= 0 || (size_t)n < file->wanted)
+			break;
+		block->size = (size_t)n;
+		err = parse(process, file, block, &used);
+		file->at += (off_t)used;
+		/* More is wanted than was read: another time, or with a larger block. */
+		used += file->wanted > (size_t)n && (size_t)n == size;
+	}
+	file->broken |= err == -EBADMSG || err == -E2BIG;
+	return err == -ENOMEM ? err : 0;
+}
+
+static int add_map(struct code_files *files, struct process *process, int fd)
+{
+	struct growing *map = &process->map;
+	struct stat st;
+	int err;
+
+	/* Another file, or one that was begun anew. */
+	if (!fstat(fd, &st) && (st.st_ino != map->inode || st.st_size < map->at))
+		*map = (struct growing){.inode = st.st_ino, .wanted = 1};
+	map->fd = fd;
+	err = read_on(files, process, map);
+	map->fd = -1;
+	close(fd);
+	return err;
+}
+
+static int add_dump(struct code_files *files, struct process *process, int fd)
+{
+	struct growing *dump = &process->dumps[process->n_dumps];
+
+	if (process->n_dumps < DUMPS_MAX)
+		*dump = (struct growing){
+			.fd = fd, .wanted = 1, .dump = jitdump_create(process->table)};
+	if (process->n_dumps == DUMPS_MAX || !dump->dump) {
+		close(fd);
+		return 0;
+	}
+	process->n_dumps++;
+	return read_on(files, process, dump);
+}
+
+int code_files_add(struct code_files *files, uint64_t id, bool dump, int fd)
+{
+	struct process *process = fd >= 0 ? get(files, id) : NULL;
+
+	if (!process) {
+		if (fd >= 0)
+			close(fd);
+		return fd >= 0 ? -ENOMEM : 0;
+	}
+	return dump ? add_dump(files, process, fd) : add_map(files, process, fd);
+}
+
+bool code_files_find(struct code_files *files, uint64_t id, uint64_t address, struct symbol *out)
+{
+	uint64_t *slot = map_get(files->processes, &id);
+	struct process *process;
+
+	if (!slot || !*slot)
+		return false;
+	process = (struct process *)(uintptr_t)*slot;
+	for (size_t i = 0; i < process->n_dumps; i++) {
+		if (read_on(files, process, &process->dumps[i]))
+			return false;
+	}
+	return code_table_find(process->table, address, out);
+}

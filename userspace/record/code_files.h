@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* code_files.h: the files in which processes describe code that they make at run time, as they
+ * grow. */
+#ifndef GCPROF_CODE_FILES_H
+#define GCPROF_CODE_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../symbols/symbols.h"
+
+struct code_files;
+
+/* NULL: no memory. */
+struct code_files *code_files_create(void);
+void code_files_free(struct code_files *files); /* NULL is allowed */
+
+/*
+ * Reads what a perf map or a jitdump file of the process has new, now; takes over
+ * the descriptor. A perf map comes again each time, with another descriptor; a
+ * jitdump file is kept and read on whenever a name of the process is asked for.
+ * -ENOMEM; what makes no sense in a file is left out.
+ */
+int code_files_add(struct code_files *files, uint64_t process, bool dump, int fd);
+
+/* The function at an address in the process. */
+bool code_files_find(struct code_files *files, uint64_t process, uint64_t address,
+		     struct symbol *out);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* code_owner.h: a process that makes code at run time, and the file in which it may tell of it. */
+#ifndef GCPROF_CODE_OWNER_H
+#define GCPROF_CODE_OWNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct code_owner {
+	uint32_t number; /* its pid as it knows it itself */
+	uid_t user;
+	int64_t started; /* s since 1970; files older than it are not its own */
+	int temporary;   /* its /tmp, if that is not ours; else -1 */
+};
+
+/* Looks at a running process; a negative errno if it is gone. Close `temporary` if it is one. */
+int code_owner_find(uint32_t pid, struct code_owner *out);
+
+/* Opens its /tmp/perf-PID.map; -1 if there is none that is certainly its own. */
+int code_owner_open_map(const struct code_owner *owner);
+
+/* Does the file behind `fd` belong to it? */
+bool code_owner_has(const struct code_owner *owner, int fd);
+
+/* Is this the name of a jitdump file: "jit-NUMBER.dump"? */
+bool code_owner_is_dump(const char *path);
+
+#endif
