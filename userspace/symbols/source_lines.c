@@ -138,6 +138,20 @@ static void read_units(struct source_lines *lines)
 		      sizeof(struct range), by_address);
 }
 
+/*
+ * libdw takes it for granted that a text which stands among the entries ends there:
+ * it does if a zero is the last byte, as what closes a unit's tree is.
+ */
+static bool ends_with_zero(Elf *elf, const char *name)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elf_section_find(elf, name, &header);
+	const Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+
+	return !data || !data->d_buf || !data->d_size ||
+	       !((const char *)data->d_buf)[data->d_size - 1];
+}
+
 int source_lines_open(Elf *elf, struct source_lines **out)
 {
 	struct source_lines *lines;
@@ -157,7 +171,11 @@ int source_lines_open(Elf *elf, struct source_lines **out)
 		source_lines_free(lines);
 		return -ENODATA;
 	}
-	/* libdw has unpacked it by now. */
+	/* libdw has unpacked them by now. */
+	if (!ends_with_zero(elf, ".debug_info") || !ends_with_zero(elf, ".debug_types")) {
+		source_lines_free(lines);
+		return -ENODATA;
+	}
 	programs = elf_section_find(elf, ".debug_line", &header);
 	lines->programs = programs ? elf_getdata(programs, NULL) : NULL;
 	read_units(lines);
