@@ -19,6 +19,7 @@ struct export_arguments {
 	const char *format;
 	const char *output;
 	const char *by;
+	const char *frames;
 	uint64_t max_size;
 	const char *file;
 };
@@ -30,6 +31,8 @@ static const struct option_row rows[] = {
 	 "where to write, - for standard output (default FILE with a suffix)"},
 	{"by", 0, OPTION_TEXT, offsetof(struct export_arguments, by), 0, 0, "MEASURE",
 	 "what folded stacks count: cpu, bytes, gc or syscall (default cpu)"},
+	{"frames", 0, OPTION_TEXT, offsetof(struct export_arguments, frames), 0, 0, "KIND",
+	 "frames on stacks: all, managed or native, which are the kernel's too (default all)"},
 	{"max-size", 0, OPTION_SIZE, offsetof(struct export_arguments, max_size), 1 << 16,
 	 UINT64_C(4) << 30, "SIZE",
 	 "thin out events beyond so many unpacked bytes of firefox (default 400M)"},
@@ -72,6 +75,10 @@ static int choose(const struct export_arguments *arguments, struct export_reques
 	}
 	if (arguments->by && !exporter_measures(request->exporter, arguments->by)) {
 		log_error("--by %s: not a measure of the format %s", arguments->by, name);
+		return -EINVAL;
+	}
+	if (arguments->frames && model_frames_parse(arguments->frames, &request->options.frames)) {
+		log_error("--frames %s: the kinds are all, managed and native", arguments->frames);
 		return -EINVAL;
 	}
 	request->options.measure = arguments->by;

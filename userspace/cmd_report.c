@@ -19,6 +19,7 @@ struct report_arguments {
 	uint64_t width;
 	const char *sort;
 	int parts[8]; /* in the order of enum report_part */
+	const char *frames;
 	const char *file;
 };
 
@@ -47,6 +48,8 @@ static const struct option_row rows[] = {
 	 "show only what was alive at the end, and who allocated it"},
 	{"timeline", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[7]), 0, 0, NULL,
 	 "show only figures over time"},
+	{"frames", 0, OPTION_TEXT, offsetof(struct report_arguments, frames), 0, 0, "KIND",
+	 "frames on stacks: all, managed or native, which are the kernel's too (default all)"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct report_arguments, verbose), 0, 0, NULL,
 	 "show more about the profile itself"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
@@ -131,6 +134,7 @@ static int parse_arguments(struct report_arguments *arguments, int argc, char **
 static int report_run(int argc, char **argv)
 {
 	struct report_arguments arguments = {0};
+	enum model_frames frames = MODEL_FRAMES_ALL;
 	struct source *source = NULL;
 	struct model *model = NULL;
 	const char *file;
@@ -142,10 +146,14 @@ static int report_run(int argc, char **argv)
 		log_error("--sort %s: there are %s", arguments.sort, report_orders());
 		return EXIT_USAGE;
 	}
+	if (arguments.frames && model_frames_parse(arguments.frames, &frames)) {
+		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
+		return EXIT_USAGE;
+	}
 	file = arguments.file ? arguments.file : "gcprof.data";
 	error = source_file_open(file, &source);
 	if (!error)
-		error = model_load(source, file, &model);
+		error = model_load_shown(source, file, frames, NULL, &model);
 	if (error) {
 		explain(file, error);
 		return 1;

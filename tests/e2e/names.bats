@@ -204,3 +204,30 @@ END
 	[ "${figures[7]}" -le $((figures[3] + 2)) ]
 	[ "${figures[6]}" -le $((figures[2] + 3000)) ]
 }
+
+@test "reports and exports can show one kind of frames" {
+	need_root
+	record -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
+	"$GCPROF" report --json --frames managed >managed.json
+	"$GCPROF" report --json --frames native >native.json
+	"$GCPROF" report --json >all.json
+	jq -e '.frames == "managed" and ([.functions[] | select(.runtime != "managed") | .name]
+		- ["(no managed frames)", "(no samples)"] == [])' managed.json
+	jq -e '[.functions[] | select(.runtime == "managed")] == []' native.json
+	# What is not shown is charged elsewhere: sums stay.
+	for what in cpu_self_ns alloc_self_bytes; do
+		for kind in managed native all; do
+			jq "[.functions[].$what] | add | round" $kind.json
+		done | awk 'NR == 1 {first = $1} ($1 - first) ^ 2 > 9 {exit 1}'
+	done
+	"$GCPROF" export -f folded --frames managed -o - >folded
+	absent 'gc_' folded
+	absent 'main;' folded
+	grep -v '(no managed frames)' folded | grep -q ';'
+	for format in pprof firefox json; do
+		"$GCPROF" export -f "$format" --frames managed -o "managed.$format"
+	done
+	run "$GCPROF" report --frames some
+	same status "$status" 2
+	[[ $output == *"all, managed and native"* ]]
+}

@@ -99,7 +99,7 @@ TEST(a_full_disk_is_an_error)
 		bool closed = false;
 		struct full_sink full = {{full_write, full_close}, 100, &closed};
 		struct export_request request = {
-			exporter_find(names[i]), {NULL, EXPORT_LIMIT}, "x"};
+			exporter_find(names[i]), {.limit = EXPORT_LIMIT}, "x"};
 		struct export_result result;
 		struct source *source;
 

@@ -207,3 +207,45 @@ TEST(stacks_that_begin_in_the_c_library_are_whole)
 	model_free(model);
 	synthetic_free(&synthetic);
 }
+
+TEST(stacks_can_show_one_kind_of_frames)
+{
+	static const enum model_frames kinds[] = {MODEL_FRAMES_MANAGED, MODEL_FRAMES_NATIVE};
+	struct synthetic synthetic;
+	uint64_t outer, managed, inner, bare;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	outer = synthetic_function(&synthetic, "/bin/app", 0x10, "eval");
+	inner = synthetic_function(&synthetic, "/bin/app", 0x20, "memcpy");
+	managed = profile_writer_managed(synthetic.writer, 1, 5, 7);
+	PUT(&synthetic, code, .process = 1, .code = 5,
+	    .name = synthetic_string(&synthetic, "lambda"));
+	bare = synthetic_stack(&synthetic, (uint64_t[]){outer, 0});
+	put_cpu(&synthetic, 2000, bare);
+	put_cpu(&synthetic, 2001, synthetic_stack(&synthetic, (uint64_t[]){outer, managed, 0}));
+	put_cpu(&synthetic, 2002,
+		synthetic_stack(&synthetic, (uint64_t[]){outer, managed, inner, 0}));
+	synthetic_end(&synthetic, 4000);
+	for (int i = 0; i < 2; i++) {
+		struct source *source;
+		struct model *model;
+
+		CHECK_EQ(source_memory_open(synthetic.data, synthetic.size, &source), 0);
+		CHECK_EQ(model_load_shown(source, "x", kinds[i], NULL, &model), 0);
+		CHECK_EQ(model->cpu.on_cpu_ns, 3 * tick);
+		if (kinds[i] == MODEL_FRAMES_MANAGED) {
+			CHECK_EQ(model->n_functions, 2);
+			CHECK(find_function(model, "lambda")->cpu_self_ns == 2.0 * tick);
+			CHECK(find_function(model, "(no managed frames)")->cpu_self_ns ==
+			      1.0 * tick);
+		} else {
+			CHECK_EQ(model->n_functions, 2);
+			CHECK(find_function(model, "eval")->cpu_self_ns == 2.0 * tick);
+			CHECK(find_function(model, "eval")->cpu_total_ns == 3.0 * tick);
+			CHECK(find_function(model, "memcpy")->cpu_self_ns == 1.0 * tick);
+		}
+		model_free(model);
+	}
+	synthetic_free(&synthetic);
+}

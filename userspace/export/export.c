@@ -52,7 +52,8 @@ int export_run(const struct export_request *request, struct source *source, stru
 	}
 	job->options = request->options;
 	job->output = output;
-	error = model_load_observed(source, request->file, &job->observer, &model);
+	error = model_load_shown(source, request->file, request->options.frames, &job->observer,
+				 &model);
 	if (error)
 		goto out;
 	result->state = model->state;

@@ -19,6 +19,7 @@ struct sink;
 struct export_options {
 	const char *measure; /* one of the exporter's; NULL: its first */
 	uint64_t limit;      /* bytes of the unpacked export beyond which events are thinned out */
+	enum model_frames frames;
 };
 
 /* An export under way. `observer` is the first member: an exporter's functions get it. */

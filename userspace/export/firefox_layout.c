@@ -188,8 +188,9 @@ void firefox_layout_free(struct layout *layout)
 
 uint32_t firefox_stack(const struct firefox *firefox, uint64_t stack)
 {
-	return tree_node(&firefox->pass->tree, stack) ? firefox->layout.node_leaf[stack]
-						      : STACK_NONE;
+	uint32_t shown = tree_shown(&firefox->pass->tree, stack);
+
+	return shown ? firefox->layout.node_leaf[shown] : STACK_NONE;
 }
 
 uint32_t firefox_combo_stack(const struct firefox *firefox, uint32_t combo)

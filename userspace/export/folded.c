@@ -64,7 +64,7 @@ static void put_stack(struct output *output, const struct pass *pass, uint32_t s
 	size_t count = path_functions(pass, stack, path);
 
 	if (!count)
-		output_text(output, "(no stack)");
+		output_text(output, functions_none(pass->model));
 	for (size_t i = count; i--;) {
 		put_name(output, &pass->functions.rows[path[i].row], path[i].inlined);
 		if (i)

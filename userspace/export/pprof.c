@@ -117,6 +117,7 @@ static void put_sample(struct pprof *pprof, const struct pass *pass, const struc
 
 	if (sum->key.allocates)
 		stack = functions_allocating(pass, stack);
+	stack = tree_shown(&pass->tree, stack);
 	for (const struct stack *node = tree_node(&pass->tree, stack); node;
 	     node = tree_node(&pass->tree, node->parent))
 		locations[sample.n_location_id++] = node->frame;

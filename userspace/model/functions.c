@@ -293,6 +293,17 @@ static void add_stack(struct builder *builder, const struct cost *cost, double t
 	}
 }
 
+const char *functions_none(const struct model *model)
+{
+	static const char *const names[] = {
+		[MODEL_FRAMES_ALL] = "(no stack)",
+		[MODEL_FRAMES_MANAGED] = "(no managed frames)",
+		[MODEL_FRAMES_NATIVE] = "(no native frames)",
+	};
+
+	return names[model->frames];
+}
+
 /*
  * What has no stack still has rows: then every column adds up to the whole. No frame
  * is in these functions.
@@ -307,7 +318,8 @@ static void add_rest(struct pass *pass, double tick)
 
 	if (cost->cpu_samples || cost->alloc_bytes > 0) {
 		row = &model->functions[model->n_functions++];
-		*row = (struct model_function){.name = "(no stack)", .runtime = RUNTIME_NATIVE};
+		*row = (struct model_function){.name = functions_none(pass->model),
+					       .runtime = RUNTIME_NATIVE};
 		add_time(row, cost, true, tick);
 		add_alloc(row, cost, true);
 		add_life(&sums, &pass->tree.lives[cost->life], true);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct model_function;
+struct model;
 struct pass;
 struct function_sums;
 
@@ -35,5 +36,8 @@ int functions_finish(struct pass *pass);
 
 /* Names what the profile does not name, if this is the machine it was recorded on. */
 int symbolize_missing(struct pass *pass);
+
+/* What stands for the functions of a stack of which nothing is shown. */
+const char *functions_none(const struct model *model);
 
 #endif

@@ -33,6 +33,28 @@ const char *stack_reason_name(enum stack_reason reason)
 	return names[reason];
 }
 
+static const char *const frames_names[] = {
+	[MODEL_FRAMES_ALL] = "all",
+	[MODEL_FRAMES_MANAGED] = "managed",
+	[MODEL_FRAMES_NATIVE] = "native",
+};
+
+const char *model_frames_name(enum model_frames frames)
+{
+	return frames_names[frames];
+}
+
+int model_frames_parse(const char *word, enum model_frames *out)
+{
+	for (int i = 0; i <= MODEL_FRAMES_NATIVE; i++) {
+		if (strcmp(word, frames_names[i]) == 0) {
+			*out = (enum model_frames)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
 static int read_records(struct profile_reader *reader, struct pass *pass,
 			struct model_observer *observer)
 {
@@ -81,6 +103,12 @@ int model_load(struct source *source, const char *file, struct model **out)
 int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
 			struct model **out)
 {
+	return model_load_shown(source, file, MODEL_FRAMES_ALL, observer, out);
+}
+
+int model_load_shown(struct source *source, const char *file, enum model_frames frames,
+		     struct model_observer *observer, struct model **out)
+{
 	struct profile_reader *reader = NULL;
 	struct model *model = NULL;
 	int error = profile_reader_open(source, &reader);
@@ -91,6 +119,7 @@ int model_load_observed(struct source *source, const char *file, struct model_ob
 	model = calloc(1, sizeof(*model));
 	if (!model || arena_create(&model->arena) < 0)
 		goto out;
+	model->frames = frames;
 	model->file = name_clean(model->arena, (struct bytes){file, strlen(file)});
 	if (!model->file)
 		goto out;

@@ -26,6 +26,13 @@ struct timeline;
 
 enum runtime { RUNTIME_NATIVE = 1, RUNTIME_MANAGED, RUNTIME_KERNEL };
 
+/* Which frames are left on stacks: native ones are those of the kernel, too. */
+enum model_frames { MODEL_FRAMES_ALL, MODEL_FRAMES_MANAGED, MODEL_FRAMES_NATIVE };
+
+/* "all", "managed", "native"; -EINVAL if the word is none of these. */
+const char *model_frames_name(enum model_frames frames);
+int model_frames_parse(const char *word, enum model_frames *out);
+
 /* "native", "managed", "kernel". */
 const char *runtime_name(enum runtime runtime);
 
@@ -201,6 +208,7 @@ struct model_cpu {
 
 struct model {
 	const char *file;
+	enum model_frames frames; /* on stacks */
 	enum profile_state state;
 	struct profile_status status;
 	uint64_t refused; /* records that contradict others and were left out */
@@ -252,6 +260,10 @@ struct model_observer {
 
 int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
 			struct model **out);
+
+/* The same, with only one kind of frames on the stacks. `observer` may be NULL. */
+int model_load_shown(struct source *source, const char *file, enum model_frames frames,
+		     struct model_observer *observer, struct model **out);
 
 /* NULL is allowed. */
 void model_free(struct model *model);

@@ -298,6 +298,7 @@ int pass_finish(struct pass *pass)
 	finish_run(pass);
 	cycles_finish(pass);
 	samples_finish(pass);
+	tree_show(&pass->tree, pass->model->frames);
 	error = symbolize_missing(pass);
 	if (!error)
 		error = functions_finish(pass);

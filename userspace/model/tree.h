@@ -48,6 +48,8 @@ struct stack {
 	uint16_t depth;
 	uint16_t natives; /* of the nodes up to here, those of native frames */
 	uint32_t cost;    /* index of its struct cost, 0: none yet */
+	uint32_t shown;   /* once settled: itself, or the next caller that is shown, 0: none */
+	bool settled;
 };
 
 #define STACK_NODES_MAX 1024 /* on one path; deeper ones are refused */
@@ -118,6 +120,19 @@ static inline struct stack *tree_node(const struct tree *tree, uint64_t id)
 	struct stack *node = dense_get(&tree->nodes, id);
 
 	return node && node->frame ? node : NULL;
+}
+
+/* Leaves only frames of one kind on the stacks, once all costs are known. */
+void tree_show(struct tree *tree, enum model_frames frames);
+
+/* What a stack is shown as; 0: nothing of it is. */
+static inline uint32_t tree_shown(const struct tree *tree, uint64_t stack)
+{
+	const struct stack *node = tree_node(tree, stack);
+
+	if (!node)
+		return 0;
+	return node->settled ? node->shown : (uint32_t)stack;
 }
 
 /* Number of the cost of a stack, 0 for unknown stacks; -ENOMEM. */

@@ -289,6 +289,7 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "state", json_string(states[model->state]));
 	json_put(object, "command", command);
 	json_put(object, "attached", json_name(run->attached));
+	json_put(object, "frames", json_string(model_frames_name(model->frames)));
 	json_put(object, "clock", json_string("CLOCK_MONOTONIC"));
 	json_put(object, "start_ns", json_count(run->start));
 	json_put(object, "start_realtime_ns",

@@ -59,6 +59,11 @@ int section_functions(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
 		return 0;
 	}
+	if (model->frames != MODEL_FRAMES_ALL)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "Only %s frames are shown; each stands for what the others below it "
+			       "cost.",
+			       model_frames_name(model->frames));
 	table = table_create(columns, N_COLUMNS(columns));
 	if (!table)
 		return -ENOMEM;

@@ -139,17 +139,25 @@ static void read_units(struct source_lines *lines)
 }
 
 /*
- * libdw takes it for granted that a text which stands among the entries ends there:
- * it does if a zero is the last byte, as what closes a unit's tree is.
+ * libdw takes it for granted that texts end within their section: they do if a
+ * zero is its last byte, as in what compilers write (what closes the last unit's
+ * tree of entries is one, too).
  */
-static bool ends_with_zero(Elf *elf, const char *name)
+static bool texts_end(Elf *elf)
 {
-	GElf_Shdr header;
-	Elf_Scn *section = elf_section_find(elf, name, &header);
-	const Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	static const char *const names[] = {".debug_info", ".debug_types", ".debug_str",
+					    ".debug_line_str"};
 
-	return !data || !data->d_buf || !data->d_size ||
-	       !((const char *)data->d_buf)[data->d_size - 1];
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		GElf_Shdr header;
+		Elf_Scn *section = elf_section_find(elf, names[i], &header);
+		const Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+
+		if (data && data->d_buf && data->d_size &&
+		    ((const char *)data->d_buf)[data->d_size - 1])
+			return false;
+	}
+	return true;
 }
 
 int source_lines_open(Elf *elf, struct source_lines **out)
@@ -172,7 +180,7 @@ int source_lines_open(Elf *elf, struct source_lines **out)
 		return -ENODATA;
 	}
 	/* libdw has unpacked them by now. */
-	if (!ends_with_zero(elf, ".debug_info") || !ends_with_zero(elf, ".debug_types")) {
+	if (!texts_end(elf)) {
 		source_lines_free(lines);
 		return -ENODATA;
 	}
