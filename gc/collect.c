@@ -122,6 +122,7 @@ static void collect_full(struct gc_heap *heap, uint32_t reason)
 	begin(heap, &c, GCPROF_GC_FULL, reason);
 	major_full(heap);
 	large_free_spare(heap);
+	old_drop_reserve(&heap->old);
 	collect_check(heap, CHECK_FULL_DONE);
 	end(heap, &c);
 }
@@ -140,6 +141,16 @@ static void collect_step(struct gc_heap *heap, struct gc_thread *self, uint32_t 
 	major_step(heap, !self);
 	collect_check(heap, CHECK_STEP_DONE);
 	end(heap, &c);
+}
+
+/* Other threads may already need the next collection: it does not wait for this one. */
+static void prepare(struct gc_thread *self)
+{
+	if (!old_wants_reserve(&self->heap->old))
+		return;
+	gc_blocking_begin(self);
+	old_prepare(&self->heap->old, &self->heap->lock);
+	threads_return(self);
 }
 
 /*
@@ -165,6 +176,7 @@ void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reaso
 	else if (major_is_wanted(heap))
 		collect_step(heap, NULL, GCPROF_REASON_THRESHOLD);
 	threads_end_collecting(self);
+	prepare(self);
 }
 
 /* A step of the major collection under way; it moves nothing. */

@@ -291,6 +291,7 @@ bool threads_begin_collecting(struct gc_thread *self, uint64_t seen);
 void threads_stop(struct gc_thread *self);
 void threads_end_collecting(struct gc_thread *self);
 void threads_park(struct gc_thread *self);
+void threads_return(struct gc_thread *self);
 void threads_forked(struct gc_heap *heap);
 
 static inline bool threads_stop_wanted(const struct gc_heap *heap)

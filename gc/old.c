@@ -8,7 +8,8 @@ enum { ARENA_GROUP = 4 };
 /* Arenas swept at most to find room in one minor collection: where all is alive there is none. */
 enum { SWEEP_AHEAD = 64 };
 
-#define ALL_PAGES (~UINT64_C(0) << META_PAGES)
+#define GROUP_SIZE (ARENA_GROUP * CHUNK_SIZE)
+#define ALL_PAGES  (~UINT64_C(0) << META_PAGES)
 
 _Static_assert(META_PAGES < 4, "an arena is mostly for objects");
 _Static_assert(CHUNK_PAGES == 64, "free pages are one word");
@@ -37,7 +38,8 @@ void old_init(struct gc_old *old)
 void old_free(struct gc_old *old)
 {
 	for (size_t i = 0; i < old->arenas.count; i += ARENA_GROUP)
-		os_unmap(old->arenas.base[i], ARENA_GROUP * CHUNK_SIZE);
+		os_unmap(old->arenas.base[i], GROUP_SIZE);
+	old_drop_reserve(old);
 	stack_free(&old->arenas);
 	stack_free(&old->free_pages);
 }
@@ -68,16 +70,50 @@ static void arena_init(struct gc_old *old, struct gc_chunk *arena)
 	old->empty++;
 }
 
+static char *map_group(void)
+{
+	char *group = os_map_aligned(GROUP_SIZE, GROUP_SIZE);
+
+	if (group)
+		os_prefer_huge(group, GROUP_SIZE);
+	return group;
+}
+
 static void map_arenas(struct gc_old *old)
 {
-	size_t size = ARENA_GROUP * CHUNK_SIZE;
-	char *group = os_map_aligned(size, size);
+	char *group = old->reserve ? old->reserve : map_group();
 
 	if (!group)
-		os_out_of_memory(size, "the old generation");
-	os_prefer_huge(group, size);
+		os_out_of_memory(GROUP_SIZE, "the old generation");
+	old->reserve = NULL;
+	__atomic_store_n(&old->grew, true, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < ARENA_GROUP; i++)
 		arena_init(old, (struct gc_chunk *)(group + i * CHUNK_SIZE));
+}
+
+/* To clear a large page takes longer than most collections: so it is done here, for arenas that the
+ * next collection will take if it is like the last one, while the world goes on. */
+void old_prepare(struct gc_old *old, pthread_mutex_t *lock)
+{
+	char *group = map_group();
+
+	if (!group)
+		return;
+	os_populate(group, GROUP_SIZE);
+	pthread_mutex_lock(lock);
+	__atomic_store_n(&old->grew, false, __ATOMIC_RELAXED);
+	if (!old->reserve) {
+		old->reserve = group;
+		group = NULL;
+	}
+	pthread_mutex_unlock(lock);
+	os_unmap(group, GROUP_SIZE);
+}
+
+void old_drop_reserve(struct gc_old *old)
+{
+	os_unmap(old->reserve, GROUP_SIZE);
+	old->reserve = NULL;
 }
 
 /* An object comes into an arena that had none. */

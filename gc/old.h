@@ -18,6 +18,7 @@
 
 #include "stack.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,11 +79,13 @@ struct gc_old {
 	struct gc_stack arenas;              /* struct gc_chunk * */
 	struct gc_stack free_pages; /* for each arena a bit mask, kept apart: it is searched */
 	size_t first_fit[SPAN_PAGES + 1]; /* arenas before this one have no such run of pages */
-	size_t released;                  /* arenas that were given back */
-	size_t empty;                     /* arenas without an object that were not */
-	size_t keep;                      /* so many empty ones stay mapped */
-	size_t sweep_next;                /* arena to be swept next */
-	size_t sweep_end;                 /* arenas from here on are newer than the marks */
+	char *reserve;                    /* memory of the next arenas, NULL: none */
+	bool grew;           /* arenas were mapped since the reserve was filled, atomic */
+	size_t released;     /* arenas that were given back */
+	size_t empty;        /* arenas without an object that were not */
+	size_t keep;         /* so many empty ones stay mapped */
+	size_t sweep_next;   /* arena to be swept next */
+	size_t sweep_end;    /* arenas from here on are newer than the marks */
 	size_t release_next; /* arenas from here on were looked at, to give them back */
 	size_t ahead;        /* arenas that may be swept out of turn */
 	bool sweeping;
@@ -163,6 +166,16 @@ static inline void *old_alloc(struct gc_old *old, size_t size)
 	}
 	return old_alloc_span(old, size);
 }
+
+/* The last collections mapped arenas; asked for without the lock. */
+static inline bool old_wants_reserve(const struct gc_old *old)
+{
+	return __atomic_load_n(&old->grew, __ATOMIC_RELAXED);
+}
+
+/* Behind a collection, without the lock: gets memory ready that the next one will take. */
+void old_prepare(struct gc_old *old, pthread_mutex_t *lock);
+void old_drop_reserve(struct gc_old *old);
 
 /* Promotion may sweep some arenas ahead. */
 void old_begin_minor(struct gc_old *old);

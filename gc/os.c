@@ -55,6 +55,16 @@ void os_prefer_huge(void *memory, size_t size)
 	madvise(memory, size, MADV_HUGEPAGE);
 }
 
+void os_populate(void *memory, size_t size)
+{
+#ifdef MADV_POPULATE_WRITE
+	madvise(memory, size, MADV_POPULATE_WRITE);
+#else
+	(void)memory;
+	(void)size;
+#endif
+}
+
 void os_release(void *memory, size_t size)
 {
 	madvise(memory, size, MADV_DONTNEED);

@@ -26,8 +26,10 @@ void os_unmap(void *memory, size_t size);
  * and the old mapping is as it was. `memory` may be NULL with an `old_size` of 0. */
 void *os_grow(void *memory, size_t old_size, size_t new_size);
 
-/* Hints: back it with large pages; drop the content (it reads as zero afterwards). */
+/* Hints: back it with large pages; have all pages ready now, rather than when they are touched;
+ * drop the content (it reads as zero afterwards). */
 void os_prefer_huge(void *memory, size_t size);
+void os_populate(void *memory, size_t size);
 void os_release(void *memory, size_t size);
 
 /* CLOCK_MONOTONIC in nanoseconds. */

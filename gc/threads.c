@@ -166,12 +166,18 @@ void gc_blocking_begin(struct gc_thread *thread)
 	pthread_mutex_unlock(&heap->lock);
 }
 
+/* From being blocked. A collection may be under way: nothing of the thread may be touched before
+ * it ended. */
+void threads_return(struct gc_thread *self)
+{
+	set_state(self, THREAD_RUNNING);
+	if (threads_stop_wanted(self->heap))
+		threads_park(self);
+}
+
 void gc_blocking_end(struct gc_thread *thread)
 {
-	set_state(thread, THREAD_RUNNING);
-	/* A collection may be under way: nothing of the thread may be touched before it ended. */
-	if (threads_stop_wanted(thread->heap))
-		threads_park(thread);
+	threads_return(thread);
 	gc_safepoint_slow(thread);
 }
 
