@@ -5,9 +5,12 @@
 /* Young large objects start a collection when they outgrow this many nurseries. */
 enum { YOUNG_NURSERIES = 4 };
 
-/* Freed mappings of up to a nursery together are kept: clearing one is faster than the system's
- * page faults. One may be larger than needed by this part. */
+/* Freed mappings of up to a nursery together are kept. One may be larger than needed by this part.
+ */
 enum { SPARE_FIT = 4 };
+
+/* The part of a mapping that must be in memory to clear it here. */
+enum { RESIDENT = 2 };
 
 static size_t mapping_size(size_t size, bool with_cards)
 {
@@ -59,6 +62,16 @@ void large_free_spare(struct gc_heap *heap)
 	heap->large.spare_bytes = 0;
 }
 
+/* Where most pages were touched, clearing them is faster than having the system do it page by page;
+ * where few were, it can be told to forget these, and will not be asked for the others. */
+static void clear(void *memory, size_t size)
+{
+	if (os_resident(memory, size) > size / RESIDENT)
+		memset(memory, 0, size);
+	else
+		os_release(memory, size);
+}
+
 /* Zeroed memory behind a header that says how much of it there is. Ends the program when the system
  * refuses. */
 static struct gc_chunk *get_chunk(struct gc_heap *heap, size_t mapped)
@@ -69,7 +82,7 @@ static struct gc_chunk *get_chunk(struct gc_heap *heap, size_t mapped)
 	if (chunk) {
 		size_t kept = chunk->mapped;
 
-		memset(chunk, 0, mapped);
+		clear(chunk, mapped);
 		chunk->mapped = kept;
 		return chunk;
 	}

@@ -65,6 +65,21 @@ void os_populate(void *memory, size_t size)
 #endif
 }
 
+size_t os_resident(const void *memory, size_t size)
+{
+	unsigned char pages[1024];
+	size_t resident = 0, piece;
+
+	for (size_t at = 0; at < size; at += piece) {
+		piece = size - at < sizeof(pages) * OS_PAGE ? size - at : sizeof(pages) * OS_PAGE;
+		if (mincore((char *)(uintptr_t)memory + at, piece, pages))
+			return size;
+		for (size_t i = 0; i * OS_PAGE < piece; i++)
+			resident += (pages[i] & 1) * OS_PAGE;
+	}
+	return resident;
+}
+
 void os_release(void *memory, size_t size)
 {
 	madvise(memory, size, MADV_DONTNEED);

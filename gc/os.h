@@ -32,6 +32,10 @@ void os_prefer_huge(void *memory, size_t size);
 void os_populate(void *memory, size_t size);
 void os_release(void *memory, size_t size);
 
+/* How many bytes of whole pages are in memory now: a hint, other pages may have been swapped out.
+ */
+size_t os_resident(const void *memory, size_t size);
+
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t os_now(void);
 
