@@ -49,7 +49,7 @@ static const struct option options[] = {
 	ROW(stop_the_world, "GC_INCREMENTAL", OPTION_UNLESS, 0, 0, 1),
 };
 
-enum { N_OPTIONS = sizeof(options) / sizeof(*options), MIN_HEAP_NURSERIES = 8 };
+enum { N_OPTIONS = sizeof(options) / sizeof(*options), MIN_HEAP_NURSERIES = 7 };
 
 #define GROWTH_DEFAULT 1.82
 #define GROWTH_MIN     1.05
