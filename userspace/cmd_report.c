@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "model/filter.h"
 #include "model/model.h"
 #include "profile/source.h"
 #include "report/report.h"
@@ -18,6 +19,7 @@ struct report_arguments {
 	uint64_t top;
 	uint64_t width;
 	const char *sort;
+	struct option_list filter;
 	int parts[8]; /* in the order of enum report_part */
 	const char *frames;
 	const char *file;
@@ -32,6 +34,8 @@ static const struct option_row rows[] = {
 	 REPORT_WIDTH_MAX, "N", "columns of the text (default the terminal's, $COLUMNS, or 100)"},
 	{"sort", 0, OPTION_TEXT, offsetof(struct report_arguments, sort), 0, 0, "KEY",
 	 "order of rows: cpu, alloc, gc, survived, vain, live, syscalls ... (see the manual)"},
+	{"filter", 0, OPTION_LIST, offsetof(struct report_arguments, filter), 0, 0, "KEY=VALUE",
+	 "count only events of a function, module, type, thread, phase, time, or during a call"},
 	{"functions", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[0]), 0, 0, NULL,
 	 "show only functions; this and the next ones may be combined"},
 	{"gc", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[1]), 0, 0, NULL,
@@ -131,16 +135,50 @@ static int parse_arguments(struct report_arguments *arguments, int argc, char **
 	return 0;
 }
 
+static int make_filter(const struct report_arguments *arguments, struct filter *filter)
+{
+	char fault[200];
+
+	for (size_t i = 0; i < arguments->filter.count; i++) {
+		const char *text = arguments->filter.items[i];
+
+		if (filter_add(filter, text, fault, sizeof(fault)) < 0) {
+			log_error("--filter %s: %s", text, fault);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* With a filter the profile is read twice. */
+static int load(const char *file, const struct filter *filter, enum model_frames frames,
+		struct model **out)
+{
+	struct source *source = NULL, *second = NULL;
+	int error = source_file_open(file, &source);
+
+	if (error || !filter->count)
+		return error ? error : model_load_shown(source, file, frames, NULL, out);
+	error = source_file_open(file, &second);
+	if (error) {
+		source->close(source);
+		return error;
+	}
+	return model_load_filtered((struct source *[]){source, second}, file, filter, frames, out);
+}
+
 static int report_run(int argc, char **argv)
 {
 	struct report_arguments arguments = {0};
 	enum model_frames frames = MODEL_FRAMES_ALL;
-	struct source *source = NULL;
+	struct filter filter = {.count = 0};
 	struct model *model = NULL;
 	const char *file;
 	int error;
 
 	if (parse_arguments(&arguments, argc, argv) < 0)
+		return EXIT_USAGE;
+	if (make_filter(&arguments, &filter) < 0)
 		return EXIT_USAGE;
 	if (arguments.sort && !report_order_exists(arguments.sort)) {
 		log_error("--sort %s: there are %s", arguments.sort, report_orders());
@@ -151,9 +189,7 @@ static int report_run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	file = arguments.file ? arguments.file : "gcprof.data";
-	error = source_file_open(file, &source);
-	if (!error)
-		error = model_load_shown(source, file, frames, NULL, &model);
+	error = load(file, &filter, frames, &model);
 	if (error) {
 		explain(file, error);
 		return 1;

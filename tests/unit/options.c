@@ -10,6 +10,7 @@ struct values {
 	uint64_t number, size, time;
 	const char *text;
 	int flag;
+	struct option_list list;
 };
 
 static const struct option_row rows[] = {
@@ -17,6 +18,7 @@ static const struct option_row rows[] = {
 	{"size", 0, OPTION_SIZE, offsetof(struct values, size), 64, 0, "BYTES", "a size"},
 	{"time", 't', OPTION_TIME, offsetof(struct values, time), 0, 0, "TIME", "a time"},
 	{"text", 'o', OPTION_TEXT, offsetof(struct values, text), 0, 0, "FILE", "a text"},
+	{"list", 'l', OPTION_LIST, offsetof(struct values, list), 0, 0, "WORD", "a list"},
 	{"flag", 'v', OPTION_FLAG, offsetof(struct values, flag), 0, 0, NULL, "a flag"},
 	{0},
 };
@@ -46,6 +48,9 @@ TEST(options_of_every_kind)
 	CHECK_EQ(values.time, 1500000000);
 	CHECK_STR(values.text, "x");
 	CHECK_EQ(values.flag, 2);
+	CHECK_EQ(parse(&values, "-l a --list b"), 5);
+	CHECK_EQ(values.list.count, 2);
+	CHECK_STR(values.list.items[1], "b");
 	CHECK_EQ(parse(&values, "-v -- -n 8"), 3);
 	CHECK_EQ(values.number, 0);
 	CHECK_EQ(parse(&values, ""), 1);

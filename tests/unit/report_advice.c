@@ -27,7 +27,7 @@ static bool says(const struct model *model, const char *name, const char *word)
 static struct model calm(void)
 {
 	return (struct model){
-		.run.duration = 10 * second,
+		.run = {.duration = 10 * second, .wall = 10 * second},
 		.alloc = {.samples = 1000, .period = 512 << 10, .bytes = {5e8, 4e8, 6e8}},
 		.gc.minor = {.count = 100,
 			     .total_ns = second / 10,

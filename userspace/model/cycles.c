@@ -30,6 +30,7 @@ int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	uint64_t *unpaired = &pass->model->gc.unpaired;
+	struct process *process;
 	struct open_gc *open;
 
 	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_FULL)
@@ -52,8 +53,9 @@ int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 				 .reason = record->reason,
 				 .inside = thread->n_open > 1,
 				 .begin = record->time};
-	if (record->kind == GCPROF_GC_FULL)
-		tasks_find_process(&pass->tasks, thread->process)->markings++;
+	process = tasks_find_process(&pass->tasks, thread->process);
+	process->last_gc = (uint32_t)record->kind;
+	process->markings += record->kind == GCPROF_GC_FULL;
 	return 0;
 }
 
@@ -140,6 +142,8 @@ static int note_pause(struct pass *pass, const struct collection *collection,
 	struct model_gc *gc = &pass->model->gc;
 	uint64_t reason = open->reason < GC_REASONS ? open->reason : 0;
 
+	if (!pass->selected)
+		return 0;
 	gc->reasons[reason].count++;
 	gc->reasons[reason].total_ns += collection->pause_ns;
 	/* One inside another has its time told already by the other. */
@@ -162,8 +166,10 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 
 	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_FULL)
 		return -EBADMSG;
-	note_figures(gc, record);
-	note_window(pass, record);
+	if (pass->selected) {
+		note_figures(gc, record);
+		note_window(pass, record);
+	}
 	collection.process = thread->process;
 	collection.minor = minor;
 	pass->cycles.last = (struct closed_gc){0};
@@ -179,12 +185,13 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 		thread->open[thread->n_open - 1].nested_ns += whole;
 	thread->recent[thread->next_recent].begin = open.begin;
 	thread->recent[thread->next_recent].end = record->time;
+	thread->recent[thread->next_recent].kind = record->kind;
 	thread->next_recent = (thread->next_recent + 1) % RECENT_MAX;
 	thread->gc_samples += open.cpu_samples;
 	pass->model->cpu.gc_samples += open.cpu_samples;
 	if (note_pause(pass, &collection, &open, record->time) < 0)
 		return -ENOMEM;
-	gc->major.cycles += record->kind == GCPROF_GC_FULL;
+	gc->major.cycles += pass->selected && record->kind == GCPROF_GC_FULL;
 	return samples_collected(pass, &collection);
 }
 
@@ -192,37 +199,38 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 int cycles_phase(struct pass *pass, const struct record_phase *record)
 {
 	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct process *process;
 
 	if (!thread)
 		return -EBADMSG;
+	process = tasks_find_process(&pass->tasks, thread->process);
+	process->phase = record->phase <= GCPROF_PHASE_FINALIZING ? (uint32_t)record->phase : 0;
 	if (record->phase != GCPROF_PHASE_MARKING)
 		return 0;
 	for (uint32_t i = 0; i < thread->n_open; i++)
 		if (thread->open[i].kind == GCPROF_GC_FULL)
 			return 0;
 	pass->model->gc.major.cycles++;
-	tasks_find_process(&pass->tasks, thread->process)->markings++;
+	process->markings++;
 	return 0;
 }
 
-/* One that has ended; of those inside each other the innermost. */
-static bool was_collecting(const struct thread *thread, uint64_t time, uint64_t *begin)
+/* Of the collections that ended lately the innermost in which that time lies, -1: none. */
+static int find_recent(const struct thread *thread, uint64_t time)
 {
-	bool found = false;
+	int found = -1;
 
-	*begin = 0;
 	for (int i = 0; i < RECENT_MAX; i++) {
-		if (time < thread->recent[i].begin || time >= thread->recent[i].end ||
-		    thread->recent[i].begin < *begin)
+		if (time < thread->recent[i].begin || time >= thread->recent[i].end)
 			continue;
-		*begin = thread->recent[i].begin;
-		found = true;
+		if (found < 0 || thread->recent[i].begin >= thread->recent[found].begin)
+			found = i;
 	}
 	return found;
 }
 
-/* How many of its open collections had begun. */
-static uint32_t begun(const struct thread *thread, uint64_t time)
+/* Number of collections that the thread had under way; those that began later do not count. */
+static uint32_t open_at(const struct thread *thread, uint64_t time)
 {
 	uint32_t i = thread->n_open;
 
@@ -233,25 +241,46 @@ static uint32_t begun(const struct thread *thread, uint64_t time)
 
 bool cycles_find(const struct thread *thread, uint64_t time, uint64_t *begin)
 {
-	uint32_t i = begun(thread, time);
+	uint32_t open = open_at(thread, time);
+	int recent = open ? -1 : find_recent(thread, time);
 
-	if (!i)
-		return was_collecting(thread, time, begin);
-	*begin = thread->open[i - 1].begin;
+	if (!open && recent < 0)
+		return false;
+	*begin = open ? thread->open[open - 1].begin : thread->recent[recent].begin;
 	return true;
+}
+
+uint64_t cycles_kind(const struct pass *pass, uint64_t id, uint64_t time)
+{
+	const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+	uint32_t open = thread ? open_at(thread, time) : 0;
+	int recent;
+
+	if (open)
+		return thread->open[open - 1].kind;
+	recent = thread ? find_recent(thread, time) : -1;
+	return recent < 0 ? 0 : thread->recent[recent].kind;
+}
+
+uint64_t cycles_last_kind(const struct pass *pass, uint64_t id)
+{
+	const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+
+	return thread ? tasks_find_process(&pass->tasks, thread->process)->last_gc : 0;
 }
 
 int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	struct model_cpu *cpu = &pass->model->cpu;
-	struct window *window = timeline_at(&pass->timeline, record->time);
-	uint64_t begin;
+	struct window *window;
 	int64_t cost;
 	uint32_t i;
 
 	if (!thread)
 		return -EBADMSG;
+	if (!pass->selected)
+		return 0;
 	cost = tree_cost(&pass->tree, record->stack);
 	if (cost < 0)
 		return -ENOMEM;
@@ -259,12 +288,13 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	thread->cpu_samples++;
 	cpu->samples++;
 	cpu->kernel_samples += record->mode == CPU_MODE_KERNEL;
+	window = timeline_at(&pass->timeline, record->time);
 	window->cpu_samples++;
-	i = begun(thread, record->time);
+	i = open_at(thread, record->time);
 	if (i) {
 		thread->open[i - 1].cpu_samples++;
 		window->gc_samples++;
-	} else if (was_collecting(thread, record->time, &begin)) {
+	} else if (find_recent(thread, record->time) >= 0) {
 		thread->gc_samples++;
 		cpu->gc_samples++;
 		window->gc_samples++;

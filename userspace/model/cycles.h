@@ -47,6 +47,9 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record);
  * innermost one, as cycles_cpu() judges it; false: in none.
  */
 bool cycles_find(const struct thread *thread, uint64_t time, uint64_t *begin);
+/* Kind of the collection in which a thread was at that time, 0: none; of its process's latest. */
+uint64_t cycles_kind(const struct pass *pass, uint64_t thread, uint64_t time);
+uint64_t cycles_last_kind(const struct pass *pass, uint64_t thread);
 
 /* Pauses into model->gc; collections still under way are counted as unpaired. */
 void cycles_finish(struct pass *pass);

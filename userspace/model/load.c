@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* load.c: reads a profile into a model. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,14 @@ const char *runtime_name(enum runtime runtime)
 const char *stack_reason_name(enum stack_reason reason)
 {
 	static const char *const names[STACK_REASONS] = {
-		[REASON_USER_FAILED] = "user_failed",     [REASON_USER_CUT] = "user_cut",
-		[REASON_KERNEL_FAILED] = "kernel_failed", [REASON_KERNEL_CUT] = "kernel_cut",
-		[REASON_MANAGED_TORN] = "managed_torn",   [REASON_MANAGED_CUT] = "managed_cut",
-		[REASON_USER_END] = "user_end",           [REASON_USER_GUESSED] = "user_guessed",
+		[REASON_USER_FAILED] = "user_failed",
+		[REASON_USER_CUT] = "user_cut",
+		[REASON_KERNEL_FAILED] = "kernel_failed",
+		[REASON_KERNEL_CUT] = "kernel_cut",
+		[REASON_MANAGED_TORN] = "managed_torn",
+		[REASON_MANAGED_CUT] = "managed_cut",
+		[REASON_USER_END] = "user_end",
+		[REASON_USER_GUESSED] = "user_guessed",
 		[REASON_UNTOLD] = "untold",
 	};
 
@@ -73,7 +78,14 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 	return error;
 }
 
-static int load(struct profile_reader *reader, struct model *model, struct model_observer *observer)
+/* How a profile is looked at. */
+struct view {
+	enum model_frames frames;
+	struct model_observer *observer;   /* or NULL */
+	const struct selection *selection; /* NULL: everything */
+};
+
+static int load(struct profile_reader *reader, struct model *model, const struct view *view)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
 	int error;
@@ -81,33 +93,23 @@ static int load(struct profile_reader *reader, struct model *model, struct model
 	if (!pass)
 		return -ENOMEM;
 	error = pass_init(pass, model);
+	pass->selection = view->selection;
 	if (!error)
-		error = read_records(reader, pass, observer);
+		error = read_records(reader, pass, view->observer);
 	if (!error) {
 		profile_reader_status(reader, &model->status);
 		model->state = model->status.state;
 		error = pass_finish(pass);
 	}
-	if (!error && observer)
-		error = observer->finish(observer, pass);
+	if (!error && view->observer)
+		error = view->observer->finish(view->observer, pass);
 	pass_free(pass);
 	free(pass);
 	return error;
 }
 
-int model_load(struct source *source, const char *file, struct model **out)
-{
-	return model_load_observed(source, file, NULL, out);
-}
-
-int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
-			struct model **out)
-{
-	return model_load_shown(source, file, MODEL_FRAMES_ALL, observer, out);
-}
-
-int model_load_shown(struct source *source, const char *file, enum model_frames frames,
-		     struct model_observer *observer, struct model **out)
+static int load_view(struct source *source, const char *file, const struct view *view,
+		     struct model **out)
 {
 	struct profile_reader *reader = NULL;
 	struct model *model = NULL;
@@ -119,11 +121,11 @@ int model_load_shown(struct source *source, const char *file, enum model_frames 
 	model = calloc(1, sizeof(*model));
 	if (!model || arena_create(&model->arena) < 0)
 		goto out;
-	model->frames = frames;
+	model->frames = view->frames;
 	model->file = name_clean(model->arena, (struct bytes){file, strlen(file)});
 	if (!model->file)
 		goto out;
-	error = load(reader, model, observer);
+	error = load(reader, model, view);
 	if (error)
 		goto out;
 	*out = model;
@@ -131,6 +133,87 @@ int model_load_shown(struct source *source, const char *file, enum model_frames 
 out:
 	model_free(model);
 	profile_reader_close(reader);
+	return error;
+}
+
+int model_load(struct source *source, const char *file, struct model **out)
+{
+	return load_view(source, file, &(struct view){.frames = MODEL_FRAMES_ALL}, out);
+}
+
+int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
+			struct model **out)
+{
+	return model_load_shown(source, file, MODEL_FRAMES_ALL, observer, out);
+}
+
+int model_load_shown(struct source *source, const char *file, enum model_frames frames,
+		     struct model_observer *observer, struct model **out)
+{
+	return load_view(source, file, &(struct view){.frames = frames, .observer = observer}, out);
+}
+
+/* Looks on while a profile is read to learn its names. */
+struct resolver {
+	struct model_observer observer;
+	const struct filter *filter;
+	struct selection selection;
+};
+
+static int resolver_record(struct model_observer *observer, struct pass *pass,
+			   const struct record *record)
+{
+	(void)observer;
+	(void)pass;
+	(void)record;
+	return 0;
+}
+
+static int resolver_finish(struct model_observer *observer, struct pass *pass)
+{
+	struct resolver *resolver = (struct resolver *)observer;
+
+	return selection_resolve(&resolver->selection, resolver->filter, pass);
+}
+
+/* The terms as one text. */
+static int note_filter(struct model *model, const struct filter *filter)
+{
+	size_t size = 1, used = 0;
+	char *text;
+
+	for (size_t i = 0; i < filter->count; i++)
+		size += strlen(filter->terms[i].text) + 2;
+	text = arena_alloc(model->arena, size);
+	if (!text)
+		return -ENOMEM;
+	for (size_t i = 0; i < filter->count; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+					 filter->terms[i].text);
+	model->filter = name_clean(model->arena, (struct bytes){text, used});
+	return model->filter ? 0 : -ENOMEM;
+}
+
+int model_load_filtered(struct source *const sources[2], const char *file,
+			const struct filter *filter, enum model_frames frames, struct model **out)
+{
+	struct resolver resolver = {{resolver_record, resolver_finish}, filter, {0}};
+	struct view view = {.frames = frames, .selection = &resolver.selection};
+	struct model *whole = NULL;
+	int error = model_load_observed(sources[0], file, &resolver.observer, &whole);
+
+	model_free(whole);
+	if (error)
+		sources[1]->close(sources[1]);
+	else
+		error = load_view(sources[1], file, &view, out);
+	if (!error)
+		error = note_filter(*out, filter);
+	if (error) {
+		model_free(*out);
+		*out = NULL;
+	}
+	selection_free(&resolver.selection);
 	return error;
 }
 

@@ -157,6 +157,7 @@ struct model_run {
 	const char *attached; /* the processes that ran already, in words; or NULL */
 	uint64_t start;       /* CLOCK_MONOTONIC */
 	uint64_t duration;    /* to the end, or to the last record of a profile without one */
+	uint64_t wall;        /* the part of it that a filter selects by time */
 	uint64_t realtime;    /* of the start, ns since 1970; 0: unknown */
 	uint64_t frequency;   /* of the timer; 0: none */
 	uint64_t end_reason;  /* as in the end record; 0: there is none */
@@ -211,7 +212,8 @@ struct model {
 	enum model_frames frames; /* on stacks */
 	enum profile_state state;
 	struct profile_status status;
-	uint64_t refused; /* records that contradict others and were left out */
+	const char *filter; /* what is selected, as text; NULL: everything */
+	uint64_t refused;   /* records that contradict others and were left out */
 	struct model_run run;
 	struct model_alloc alloc;
 	struct model_gc gc;
@@ -264,6 +266,16 @@ int model_load_observed(struct source *source, const char *file, struct model_ob
 /* The same, with only one kind of frames on the stacks. `observer` may be NULL. */
 int model_load_shown(struct source *source, const char *file, enum model_frames frames,
 		     struct model_observer *observer, struct model **out);
+
+struct filter;
+
+/*
+ * The model of what `filter` selects: see filter.h. Takes over two sources of the same
+ * profile, because it is read twice. Of system calls only single records count: the
+ * kernel's totals cannot be divided. Pauses are charged as in the whole profile.
+ */
+int model_load_filtered(struct source *const sources[2], const char *file,
+			const struct filter *filter, enum model_frames frames, struct model **out);
 
 /* NULL is allowed. */
 void model_free(struct model *model);

@@ -128,7 +128,7 @@ static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 	};
 	struct model_stacks *stacks = &pass->model->stacks;
 
-	if (!stack && !quality)
+	if ((!stack && !quality) || !pass->selected)
 		return;
 	stacks->samples++;
 	if (quality & STACK_USER_END && tree_begins_properly(&pass->tree, stack))
@@ -149,11 +149,34 @@ static void note_time(struct pass *pass, uint64_t time)
 		pass->last_time = time;
 }
 
+/* The type's number is part of the question. It is found in the same order in every pass. */
+static bool select_event(struct pass *pass, const struct record *record)
+{
+	const struct thread *thread = tasks_find_thread(&pass->tasks, record->alloc.thread);
+	int64_t type = 0;
+
+	switch (record->kind) {
+	case RECORD_alloc:
+		if (thread)
+			type = type_table_number(&pass->types, thread->process, record->alloc.type);
+		pass->event_type = type > 0 ? (uint64_t)type : 0;
+		break;
+	case RECORD_cpu:
+	case RECORD_syscall:
+	case RECORD_gc_end:
+		break;
+	default:
+		return true;
+	}
+	return selection_admits(pass->selection, pass, record);
+}
+
 /* The many: samples, collections, system calls. Every one of them begins with its time. */
 static int take_event(struct pass *pass, const struct record *record)
 {
 	streams_count(&pass->streams, record->kind);
 	note_time(pass, record->cpu.time);
+	pass->selected = !pass->selection || select_event(pass, record);
 	switch (record->kind) {
 	case RECORD_alloc:
 		take_quality(pass, record->alloc.stack, record->alloc.quality);
@@ -268,6 +291,9 @@ static void finish_run(struct pass *pass)
 	if (!run->start)
 		run->start = pass->first_time;
 	run->duration = pass->last_time > run->start ? pass->last_time - run->start : 0;
+	run->wall = run->duration;
+	if (pass->selection)
+		run->wall = selection_time(pass->selection->filter, run->duration);
 	if (pass->clock_realtime)
 		run->realtime = pass->clock_realtime + (run->start - pass->clock_monotonic);
 	if (frequency) {

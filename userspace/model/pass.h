@@ -8,6 +8,7 @@
 #include "functions.h"
 #include "model.h"
 #include "samples.h"
+#include "selection.h"
 #include "tree.h"
 #include "streams.h"
 #include "syscalls.h"
@@ -25,6 +26,9 @@ struct pass {
 	struct syscalls syscalls;
 	struct streams streams;
 	struct timeline timeline;
+	const struct selection *selection;        /* NULL: everything */
+	bool selected;                            /* the record at hand */
+	uint64_t event_type;                      /* number of the type of the alloc at hand */
 	struct functions functions;               /* once finished */
 	uint64_t first_time, last_time;           /* of any record with a time */
 	uint64_t clock_monotonic, clock_realtime; /* the first pair; 0: none */

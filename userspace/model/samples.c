@@ -203,6 +203,11 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 	process = tasks_find_process(&pass->tasks, thread->process);
 	cost = tree_cost(&pass->tree, record->stack);
 	type = type_table_number(&pass->types, thread->process, record->type);
+	/* It lives, dies and pays like the others, but into a book that nobody reads. */
+	if (!pass->selected) {
+		cost = tree_trash(&pass->tree);
+		type = TYPE_TRASH;
+	}
 	key = (struct sample_key){thread->process, record->sample};
 	place = map_put(samples->index, &key, &added);
 	if (cost < 0 || type < 0 || !place || !tree_life(&pass->tree, (uint32_t)cost))
@@ -224,7 +229,8 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 	sample->pending = 1;
 	sample->next = process->charging.first_pending;
 	process->charging.first_pending = number;
-	count_sample(pass, record, sample);
+	if (pass->selected)
+		count_sample(pass, record, sample);
 	if (record->kind == GCPROF_SAMPLE_BORN_OLD)
 		become_old(pass, sample);
 	return 0;
@@ -402,6 +408,15 @@ static void show_fit(struct pass *pass)
 	}
 }
 
+static double selected_live_bytes(const struct types *types)
+{
+	double live = 0;
+
+	for (size_t i = 1; i < types->count; i++)
+		live += i == TYPE_TRASH ? 0 : fmax(types->items[i].live_bytes, 0);
+	return live;
+}
+
 int samples_finish(struct pass *pass)
 {
 	struct samples *samples = &pass->samples;
@@ -418,6 +433,10 @@ int samples_finish(struct pass *pass)
 			model->gc.no_samples_ns += process->charging.carried_ns;
 			model->alloc.live_bytes += fmax(process->charging.live_bytes, 0);
 		}
+	}
+	if (pass->selection) {
+		model->gc.no_samples_ns = 0;
+		model->alloc.live_bytes = selected_live_bytes(&pass->types);
 	}
 	show_fit(pass);
 	model->alloc.bytes = tally_estimate(&samples->bytes);

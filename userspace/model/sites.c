@@ -110,7 +110,7 @@ int sites_finish(struct pass *pass)
 	int error = list.index ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < pass->tree.n_costs && !error; i++)
-		if (pass->tree.costs[i].life)
+		if (pass->tree.costs[i].life && (!i || i != pass->tree.trash))
 			error = add_cost(pass, &pass->tree.costs[i], &list);
 	if (!error) {
 		model->sites = calloc(list.count + 1, sizeof(*model->sites));

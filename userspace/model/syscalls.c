@@ -63,13 +63,15 @@ static struct call *calls_get(struct calls *calls, uint64_t process, uint64_t nu
 int syscalls_record(struct pass *pass, const struct record_syscall *record)
 {
 	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-	struct window *window = timeline_at(&pass->timeline, record->time);
+	struct window *window;
 	uint64_t number = record->number & UINT32_MAX;
 	struct call *call;
 	int64_t cost;
 
 	if (!thread)
 		return -EBADMSG;
+	if (!pass->selected)
+		return 0;
 	cost = record->stack ? tree_cost(&pass->tree, record->stack) : 0;
 	if (record->flags & SYSCALL_COMPAT)
 		number |= UINT64_C(1) << COMPAT_BIT;
@@ -80,6 +82,7 @@ int syscalls_record(struct pass *pass, const struct record_syscall *record)
 		pass->tree.costs[cost].syscall_ns += record->duration;
 		pass->model->syscall_stack_ns += record->duration;
 	}
+	window = timeline_at(&pass->timeline, record->time);
 	window->syscalls++;
 	window->syscall_ns += record->duration;
 	call->count++;
@@ -128,6 +131,9 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 
 	if (!tasks_find_process(&pass->tasks, record->process))
 		return -EBADMSG;
+	/* A total cannot be divided by what is selected. */
+	if (pass->selection)
+		return 0;
 	call = calls_get(&pass->syscalls.totals, record->process, record->number & UINT32_MAX);
 	if (!call)
 		return -ENOMEM;

@@ -34,7 +34,7 @@ struct thread {
 	uint32_t next_recent;
 	struct open_gc open[OPEN_MAX]; /* innermost last */
 	struct {
-		uint64_t begin, end;
+		uint64_t begin, end, kind;
 	} recent[RECENT_MAX]; /* collections that ended: for samples that come late */
 };
 
@@ -43,6 +43,8 @@ struct process {
 	uint32_t parent;
 	uint64_t pid;
 	struct charging charging;
+	uint32_t phase;    /* of its major collector, as the phase record numbers it; 0: unknown */
+	uint32_t last_gc;  /* kind of the collection that began last */
 	uint32_t markings; /* major collections that began to mark */
 };
 

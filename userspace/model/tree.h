@@ -27,7 +27,7 @@ struct symbol_name {
 	const char *name, *file; /* file: NULL unknown */
 	uint64_t line;           /* of the instruction or of the inlined call, 0: unknown */
 	uint64_t begin;          /* of the function, 0: unknown */
-	uint32_t next; /* index, 0: none */
+	uint32_t next;           /* index, 0: none */
 };
 
 struct frame {
@@ -81,6 +81,7 @@ struct tree {
 	size_t n_symbols, symbols_capacity;
 	struct cost *costs; /* number 0: no stack */
 	size_t n_costs, costs_capacity;
+	uint32_t trash;     /* number of the cost of what is not selected; 0: none yet */
 	struct life *lives; /* number 0 is none */
 	size_t n_lives, lives_capacity;
 	struct code_name *codes; /* number 0 is none */
@@ -137,6 +138,9 @@ static inline uint32_t tree_shown(const struct tree *tree, uint64_t stack)
 
 /* Number of the cost of a stack, 0 for unknown stacks; -ENOMEM. */
 int64_t tree_cost(struct tree *tree, uint64_t stack);
+
+/* Number of the cost, of no stack, that nobody looks at; -ENOMEM. */
+int64_t tree_trash(struct tree *tree);
 
 /* Of what the cost's stack allocates, made if need be; NULL: no memory. Valid until the next. */
 struct life *tree_life(struct tree *tree, uint32_t cost);

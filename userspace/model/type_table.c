@@ -17,14 +17,6 @@ struct type_key {
 	uint64_t process, type;
 };
 
-int type_table_init(struct types *types)
-{
-	memset(types, 0, sizeof(*types));
-	types->count = 1;
-	types->index = map_create(sizeof(struct type_key));
-	return types->index ? 0 : -ENOMEM;
-}
-
 void type_table_free(struct types *types)
 {
 	free(types->items);
@@ -39,6 +31,16 @@ static int64_t new_type(struct types *types, uint64_t process, uint64_t type)
 	types->items[types->count].process = (uint32_t)process;
 	types->items[types->count].number = type;
 	return (int64_t)types->count++;
+}
+
+int type_table_init(struct types *types)
+{
+	memset(types, 0, sizeof(*types));
+	types->count = TYPE_TRASH;
+	types->index = map_create(sizeof(struct type_key));
+	if (!types->index || new_type(types, 0, 0) < 0)
+		return -ENOMEM;
+	return 0;
 }
 
 static uint32_t *cache_place(struct types *types, uint64_t process, uint64_t type)

@@ -23,12 +23,14 @@ struct type {
 	double gc_ns;
 };
 
-enum { TYPE_CACHE = 1024 };
+/* The trash has no samples: it takes what is not selected. Numbers are alike in every pass. */
+enum { TYPE_TRASH = 1, TYPE_CACHE = 1024 };
 
 struct types {
-	struct type *items; /* number 0 is none */
+	struct type *items; /* number 0 is none, 1 the trash */
 	size_t count, capacity;
 	struct map *index;          /* {process, type} -> number of the latest of that name */
+	uint32_t trash;             /* number of the type of what is not selected; 0: none yet */
 	uint32_t cache[TYPE_CACHE]; /* numbers by a few bits of process and type; 0: none */
 };
 

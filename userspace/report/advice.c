@@ -23,7 +23,7 @@ struct words {
 
 static double wall_of(const struct model *model)
 {
-	return (double)model->run.duration;
+	return (double)model->run.wall;
 }
 
 static double pauses_of(const struct model *model)

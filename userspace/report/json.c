@@ -295,6 +295,8 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "start_realtime_ns",
 		 run->realtime ? json_count(run->realtime) : json_null());
 	json_put(object, "duration_ns", json_count(run->duration));
+	json_put(object, "filter", json_name(model->filter));
+	json_put(object, "selected_ns", json_count(run->wall));
 	json_put(object, "exit_status", exit_status(run));
 	json_put(object, "end_reason",
 		 json_name(run->end_reason < 6 ? ends[run->end_reason] : NULL));

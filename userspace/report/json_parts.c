@@ -99,7 +99,7 @@ json_t *json_warnings(const struct model *model, size_t top)
 {
 	struct advice_list list = {.count = 0};
 	json_t *array = json_array();
-	int error = advice_find(model, &list);
+	int error = model->filter ? 0 : advice_find(model, &list);
 
 	for (size_t i = 0; i < list.count && i < top; i++) {
 		json_t *row = json_object();

@@ -16,7 +16,8 @@ enum { COLUMNS_MAX = TIMELINE_WINDOWS, LABEL_WIDTH = 14, FIGURE_WIDTH = 26 };
 int section_advice(const struct section *section)
 {
 	struct advice_list list = {.count = 0};
-	int error = advice_find(section->model, &list);
+	/* Its limits are meant for whole programs. */
+	int error = section->model->filter ? 0 : advice_find(section->model, &list);
 
 	if (!error && list.count)
 		page_heading(section->page, "What stands out");

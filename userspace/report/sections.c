@@ -14,7 +14,7 @@
 static void function_row(const struct section *section, struct table *table,
 			 const struct model_function *row)
 {
-	double wall = (double)section->model->run.duration / 1e9;
+	double wall = (double)section->model->run.wall / 1e9;
 	double cpu = (double)section->model->cpu.on_cpu_ns;
 	const char *slash = row->module ? strrchr(row->module, '/') : NULL;
 	char place[512];
@@ -88,7 +88,7 @@ int section_functions(const struct section *section)
 static void pause_row(const struct section *section, struct table *table, const char *name,
 		      const struct model_pauses *pauses)
 {
-	double wall = (double)section->model->run.duration;
+	double wall = (double)section->model->run.wall;
 
 	table_cell(table, name);
 	cell_count(table, pauses->count);

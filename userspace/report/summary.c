@@ -152,6 +152,10 @@ int section_head(const struct section *section)
 			       section->model->run.attached);
 	warn_of_state(section);
 	print_when(section);
+	if (section->model->filter)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "only what is selected: %s (of system calls those recorded singly)",
+			       section->model->filter);
 	print_sampling(section);
 	print_missing_streams(section);
 	return 0;
@@ -167,14 +171,15 @@ static bool is_recorded(const struct section *section, const char *name)
 static void tell_cpu(const struct section *section, FILE *out)
 {
 	const struct model *model = section->model;
-	double wall = (double)model->run.duration, cpu = (double)model->cpu.on_cpu_ns;
+	double wall = (double)model->run.wall, cpu = (double)model->cpu.on_cpu_ns;
 
 	fprintf(out, "Of %s, ", unit_time(wall).text);
 	if (!is_recorded(section, "cpu") || !model->run.frequency) {
 		fprintf(out, "CPU time was not recorded.");
 		return;
 	}
-	fprintf(out, "the program was %s on a CPU", unit_time(cpu).text);
+	fprintf(out, model->filter ? "%s on a CPU is selected" : "the program was %s on a CPU",
+		unit_time(cpu).text);
 	if (wall > 0)
 		fprintf(out, " (%.2f CPUs on average", cpu / wall);
 	if (wall > 0 && model->cpu.kernel_ns)
@@ -192,7 +197,7 @@ static void tell_collections(const struct section *section, FILE *out)
 	const struct model_gc *gc = &section->model->gc;
 	uint64_t count = gc->minor.count + gc->major.count;
 	double pauses = (double)gc->minor.total_ns + (double)gc->major.total_ns;
-	double wall = (double)section->model->run.duration;
+	double wall = (double)section->model->run.wall;
 
 	if (!is_recorded(section, "gc"))
 		return;
@@ -211,7 +216,7 @@ static void tell_allocation(const struct section *section, FILE *out)
 {
 	const struct model_alloc *alloc = &section->model->alloc;
 	const struct estimate *bytes = &alloc->bytes;
-	double wall = (double)section->model->run.duration;
+	double wall = (double)section->model->run.wall;
 
 	if (!is_recorded(section, "alloc"))
 		return;
@@ -260,14 +265,16 @@ static void print_bar(const struct section *section, const char *label, double n
 static void print_bars(const struct section *section)
 {
 	const struct model *model = section->model;
-	double wall = (double)model->run.duration, cpu = (double)model->cpu.on_cpu_ns;
+	double wall = (double)model->run.wall, cpu = (double)model->cpu.on_cpu_ns;
 	double gc = (double)model->cpu.in_gc_ns, whole = fmax(wall, cpu);
 
 	if (!is_recorded(section, "cpu") || cpu <= 0)
 		return;
 	print_bar(section, "program, on the CPU", cpu - gc, whole);
 	print_bar(section, "collector, on the CPU", gc, whole);
-	print_bar(section, "neither: waiting, or kept waiting", wall - cpu, whole);
+	/* What waited is not selected by any filter but one by time. */
+	if (!model->filter)
+		print_bar(section, "neither: waiting, or kept waiting", wall - cpu, whole);
 }
 
 int section_summary(const struct section *section)

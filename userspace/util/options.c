@@ -158,6 +158,17 @@ static int store_value(const struct command *command, const struct option_row *r
 	return 0;
 }
 
+static int store_item(const struct command *command, const struct option_row *row, const char *text,
+		      struct option_list *list)
+{
+	if (!*text)
+		return complain(command, row->name, "must not be empty");
+	if (list->count == OPTION_LIST_MAX)
+		return complain(command, row->name, "given too often");
+	list->items[list->count++] = text;
+	return 0;
+}
+
 static int store_option(const struct command *command, const struct option_row *row, char *text,
 			void *values)
 {
@@ -172,6 +183,8 @@ static int store_option(const struct command *command, const struct option_row *
 			return complain(command, row->name, "must not be empty");
 		*(const char **)at = text;
 		return 0;
+	case OPTION_LIST:
+		return store_item(command, row, text, at);
 	default:
 		return store_value(command, row, text, at);
 	}

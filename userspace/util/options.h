@@ -9,9 +9,17 @@
 enum option_kind {
 	OPTION_FLAG,   /* int: counts how often it was given */
 	OPTION_TEXT,   /* const char * */
+	OPTION_LIST,   /* struct option_list: may be given several times */
 	OPTION_NUMBER, /* uint64_t, decimal */
 	OPTION_SIZE,   /* uint64_t bytes, with suffix K M G T (1024) */
 	OPTION_TIME,   /* uint64_t ns; plain numbers are seconds (1.5); suffix ns us ms s m h */
+};
+
+enum { OPTION_LIST_MAX = 16 };
+
+struct option_list {
+	const char *items[OPTION_LIST_MAX];
+	size_t count;
 };
 
 struct option_row {

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* selection.c: which events a filter selects. */
+#include "selection.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bpf/events.h"
+#include "pass.h"
+
+static uint16_t bits_of(const struct matches *matches, uint64_t number)
+{
+	return number < matches->count ? matches->bits[number] : 0;
+}
+
+static int matches_init(struct matches *matches, size_t count)
+{
+	matches->bits = calloc(count + 1, sizeof(*matches->bits));
+	matches->count = matches->bits ? count : 0;
+	return matches->bits ? 0 : -ENOMEM;
+}
+
+/* By the whole path, or its last part. */
+static bool is_module(const char *value, const char *module)
+{
+	const char *slash = module ? strrchr(module, '/') : NULL;
+
+	return module && (filter_matches(value, module) ||
+			  (slash && slash[1] && filter_matches(value, slash + 1)));
+}
+
+/*
+ * A timer sample in a call has the kernel's way into calls on its stack. Which one it
+ * is, a function of the kernel may tell; but these end in tail calls at times and leave
+ * no frame, and then the C library's function that made the call tells.
+ */
+static bool enters_kernel(const struct model_function *row)
+{
+	return strcmp(row->name, "do_syscall_64") == 0 || strcmp(row->name, "x64_sys_call") == 0;
+}
+
+static bool is_in_syscall(const char *value, const struct model_function *row)
+{
+	static const char *const kernel[] = {"__x64_sys_", "__ia32_sys_", "__se_sys_",
+					     "__do_sys_",  "ksys_",       NULL};
+	static const char *const library[] = {"__libc_", "__GI_", "__", "_", "", NULL};
+	const char *const *prefixes = row->runtime == RUNTIME_KERNEL ? kernel : library;
+
+	for (; *prefixes; prefixes++) {
+		size_t size = strlen(*prefixes);
+
+		if (strncmp(row->name, *prefixes, size) == 0 &&
+		    filter_matches(value + strlen("syscall:"), row->name + size))
+			return true;
+	}
+	return false;
+}
+
+static bool row_matches(const struct filter_term *term, const struct model_function *row)
+{
+	switch (term->key) {
+	case FILTER_FUNCTION:
+		return filter_matches(term->value, row->name);
+	case FILTER_MODULE:
+		return is_module(term->value, row->module);
+	case FILTER_DURING:
+		return term->value[7] ? is_in_syscall(term->value, row) : enters_kernel(row);
+	default:
+		return false;
+	}
+}
+
+static uint16_t mask_row(const struct filter *filter, const struct model_function *row)
+{
+	unsigned mask = 0;
+
+	for (size_t i = 0; i < filter->count; i++)
+		mask |= row_matches(&filter->terms[i], row) ? 1U << i : 0;
+	return (uint16_t)mask;
+}
+
+/* The terms about calls: they look at the kernel's functions and at the one that called it. */
+static uint16_t during_terms(const struct filter *filter)
+{
+	unsigned mask = 0;
+
+	for (size_t i = 0; i < filter->count; i++)
+		mask |= filter->terms[i].key == FILTER_DURING ? 1U << i : 0;
+	return (uint16_t)mask;
+}
+
+/* A stack has what any of its functions has. */
+static uint16_t mask_stack(const struct pass *pass, const struct matches *rows, uint16_t during,
+			   uint32_t stack)
+{
+	const struct functions *functions = &pass->functions;
+	const struct tree *tree = &pass->tree;
+	bool entered = false, left = false;
+	unsigned mask = 0;
+
+	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent) {
+		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
+		bool kernel = frame->runtime == RUNTIME_KERNEL;
+
+		for (uint32_t i = frame->n_functions; i--;) {
+			uint32_t row = functions->of_frames[frame->first_function + i];
+			bool caller = !kernel && entered && !left;
+
+			entered |= kernel && enters_kernel(&functions->rows[row]);
+			left |= !kernel;
+			mask |= kernel || caller ? rows->bits[row]
+						 : rows->bits[row] & ~(unsigned)during;
+		}
+	}
+	return (uint16_t)mask;
+}
+
+static int resolve_stacks(struct selection *selection, const struct pass *pass)
+{
+	const struct functions *functions = &pass->functions;
+	const struct tree *tree = &pass->tree;
+	uint16_t during = during_terms(selection->filter);
+	struct matches rows;
+
+	if (matches_init(&rows, functions->n_rows) < 0 ||
+	    matches_init(&selection->stacks, tree->nodes.limit) < 0) {
+		free(rows.bits);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < functions->n_rows; i++)
+		rows.bits[i] = mask_row(selection->filter, &functions->rows[i]);
+	for (size_t i = 1; i < tree->n_costs; i++) {
+		uint32_t stack = tree->costs[i].stack;
+
+		if (stack)
+			selection->stacks.bits[stack] = mask_stack(pass, &rows, during, stack);
+	}
+	free(rows.bits);
+	return 0;
+}
+
+static int resolve_types(struct selection *selection, const struct pass *pass)
+{
+	const struct filter *filter = selection->filter;
+
+	if (matches_init(&selection->types, pass->types.count) < 0)
+		return -ENOMEM;
+	for (size_t type = 1; type < pass->types.count; type++)
+		for (size_t i = 0; i < filter->count; i++)
+			if (filter->terms[i].key == FILTER_TYPE && pass->types.items[type].name &&
+			    filter_matches(filter->terms[i].value, pass->types.items[type].name))
+				selection->types.bits[type] |= (uint16_t)(1U << i);
+	return 0;
+}
+
+static bool is_thread(const char *value, const struct thread *thread)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%" PRIu64, thread->tid);
+	return filter_matches(value, number) ||
+	       (thread->name && filter_matches(value, thread->name));
+}
+
+static int resolve_threads(struct selection *selection, const struct pass *pass)
+{
+	const struct filter *filter = selection->filter;
+
+	if (matches_init(&selection->threads, pass->tasks.threads.limit) < 0)
+		return -ENOMEM;
+	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+
+		for (size_t i = 0; thread && i < filter->count; i++)
+			if (filter->terms[i].key == FILTER_THREAD &&
+			    is_thread(filter->terms[i].value, thread))
+				selection->threads.bits[id] |= (uint16_t)(1U << i);
+	}
+	return 0;
+}
+
+int selection_resolve(struct selection *selection, const struct filter *filter,
+		      const struct pass *pass)
+{
+	const char *machine = pass->model->run.machine;
+
+	selection->filter = filter;
+	if (machine) {
+		snprintf(selection->machine_name, sizeof(selection->machine_name), "%s", machine);
+		selection->machine = selection->machine_name;
+	}
+	if (resolve_stacks(selection, pass) < 0 || resolve_types(selection, pass) < 0 ||
+	    resolve_threads(selection, pass) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+void selection_free(struct selection *selection)
+{
+	free(selection->stacks.bits);
+	free(selection->types.bits);
+	free(selection->threads.bits);
+	*selection = (struct selection){0};
+}
+
+/* What terms ask of an event. */
+struct event {
+	uint64_t time, thread, stack, type;
+	uint64_t gc_kind; /* of the collection that it lies in; 0: none */
+	bool is_syscall;  /* with this number */
+	uint64_t number;
+	bool in_kernel_call; /* its stack tells which call it is in */
+};
+
+static struct event event_of(const struct pass *pass, const struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_alloc:
+		return (struct event){.time = record->alloc.time,
+				      .thread = record->alloc.thread,
+				      .stack = record->alloc.stack,
+				      .type = pass->event_type};
+	case RECORD_cpu:
+		return (struct event){
+			.time = record->cpu.time,
+			.thread = record->cpu.thread,
+			.stack = record->cpu.stack,
+			.gc_kind = cycles_kind(pass, record->cpu.thread, record->cpu.time),
+			.in_kernel_call = true};
+	case RECORD_syscall:
+		return (struct event){
+			.time = record->syscall.time,
+			.thread = record->syscall.thread,
+			.stack = record->syscall.stack,
+			.gc_kind = record->syscall.gc_ns
+					   ? cycles_last_kind(pass, record->syscall.thread)
+					   : 0,
+			.is_syscall = true,
+			.number = record->syscall.number};
+	default:
+		return (struct event){.time = record->gc_end.time,
+				      .thread = record->gc_end.thread,
+				      .gc_kind = record->gc_end.kind};
+	}
+}
+
+static bool is_in_phase(const char *value, const struct pass *pass, const struct event *event)
+{
+	static const char *const kinds[] = {"mutator", "minor", "major", "major"};
+	static const char *const phases[] = {"", "scanning", "marking", "sweeping", "finalizing"};
+	const struct thread *thread = tasks_find_thread(&pass->tasks, event->thread);
+	const struct process *process = thread ? tasks_find_process(&pass->tasks, thread->process)
+					       : NULL;
+
+	if (event->gc_kind < 4 && filter_matches(value, kinds[event->gc_kind]))
+		return true;
+	if (event->gc_kind && filter_matches(value, "gc"))
+		return true;
+	return process && process->phase && process->phase < 5 &&
+	       filter_matches(value, phases[process->phase]);
+}
+
+static bool is_during(const char *value, uint16_t bits, size_t term,
+		      const struct selection *selection, const struct event *event)
+{
+	const char *name;
+
+	if (event->in_kernel_call)
+		return bits >> term & 1;
+	if (!event->is_syscall || !value[7])
+		return event->is_syscall;
+	name = syscall_name(selection->machine, event->number);
+	return name && filter_matches(value + 8, name);
+}
+
+static bool holds(const struct selection *selection, size_t i, const struct pass *pass,
+		  const struct event *event)
+{
+	const struct filter_term *term = &selection->filter->terms[i];
+	uint16_t bits = bits_of(&selection->stacks, event->stack);
+	uint64_t start = pass->model->run.start, offset;
+
+	switch (term->key) {
+	case FILTER_TYPE:
+		return bits_of(&selection->types, event->type) >> i & 1;
+	case FILTER_THREAD:
+		return bits_of(&selection->threads, event->thread) >> i & 1;
+	case FILTER_PHASE:
+		return is_in_phase(term->value, pass, event);
+	case FILTER_DURING:
+		return is_during(term->value, bits, i, selection, event);
+	case FILTER_TIME:
+		offset = event->time > start ? event->time - start : 0;
+		return offset >= term->from && offset < term->to;
+	default:
+		return bits >> i & 1;
+	}
+}
+
+bool selection_admits(const struct selection *selection, const struct pass *pass,
+		      const struct record *record)
+{
+	struct event event = event_of(pass, record);
+
+	for (size_t i = 0; i < selection->filter->count; i++)
+		if (holds(selection, i, pass, &event) == selection->filter->terms[i].negated)
+			return false;
+	return true;
+}
+
+uint64_t selection_time(const struct filter *filter, uint64_t duration)
+{
+	uint64_t from = 0, to = duration;
+
+	for (size_t i = 0; i < filter->count; i++) {
+		const struct filter_term *term = &filter->terms[i];
+
+		if (term->key != FILTER_TIME || term->negated)
+			continue;
+		from = term->from > from ? term->from : from;
+		to = term->to < to ? term->to : to;
+	}
+	return to > from ? to - from : 0;
+}
