@@ -142,13 +142,17 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-use
 
 # --- for people ---------------------------------------------------------------
 
-.PHONY: setup demo test lint fuzz bench bench-peers accuracy kernels install uninstall clean
+.PHONY: setup demo example test lint fuzz bench bench-peers accuracy kernels install uninstall clean
 setup:
 	@tools/setup
 
 demo: setup
 	@$(MAKE) --no-print-directory all
 	@tools/demo $(O)
+
+example: setup
+	@$(MAKE) --no-print-directory all
+	@tools/example $(O)
 
 test: setup
 	@$(MAKE) --no-print-directory all unit

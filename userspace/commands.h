@@ -7,6 +7,7 @@
 
 extern const struct command cmd_record;
 extern const struct command cmd_report;
+extern const struct command cmd_diff;
 extern const struct command cmd_export;
 extern const struct command cmd_query;
 extern const struct command cmd_view;

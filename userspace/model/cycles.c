@@ -323,8 +323,10 @@ static void summarize(struct durations *durations, struct model_pauses *out)
 		return;
 	qsort(durations->ns, durations->count, sizeof(*durations->ns), by_value);
 	out->count = durations->count;
-	for (size_t i = 0; i < durations->count; i++)
+	for (size_t i = 0; i < durations->count; i++) {
 		out->total_ns += durations->ns[i];
+		out->squares += (double)durations->ns[i] * (double)durations->ns[i];
+	}
 	out->p50_ns = percentile(durations, 50);
 	out->p99_ns = percentile(durations, 99);
 	out->max_ns = durations->ns[durations->count - 1];

@@ -108,6 +108,7 @@ struct model_pauses {
 	uint64_t count;
 	uint64_t total_ns;
 	uint64_t p50_ns, p99_ns, max_ns;
+	double squares;  /* sum of the squares of all pauses: how much one of them weighs */
 	uint64_t cycles; /* major only: collections, however many steps each took */
 };
 
@@ -117,6 +118,7 @@ struct model_syscall {
 	uint64_t count, errors;
 	uint64_t total_ns, p50_ns, p99_ns, max_ns;
 	uint64_t in_gc_count, in_gc_ns;
+	double squares; /* sum of the squares of all durations, from the histogram */
 };
 
 struct model_thread {

@@ -204,6 +204,20 @@ static uint64_t percentile(const struct call *call, uint64_t percent)
 	return call->max_ns;
 }
 
+static double squares(const struct call *call)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
+		double middle = (double)syscall_bucket_floor(i);
+
+		if (i + 1 < SYSCALL_BUCKETS)
+			middle = (middle + (double)syscall_bucket_floor(i + 1)) / 2;
+		sum += (double)call->histogram[i] * middle * middle;
+	}
+	return sum;
+}
+
 static const char *name_of(const struct model *model, uint64_t number)
 {
 	bool compat = number >> COMPAT_BIT & 1;
@@ -249,6 +263,7 @@ static int add_rows(const struct calls *sums, struct model *model)
 			.max_ns = call->max_ns,
 			.in_gc_count = call->gc_count,
 			.in_gc_ns = call->gc_ns,
+			.squares = squares(call),
 		};
 		if (!model->syscalls[model->n_syscalls - 1].name)
 			return -ENOMEM;

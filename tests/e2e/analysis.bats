@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# analysis.bats: the report's parts and filters, and the example: why a program is slow, and its fix.
+
+load common
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	cd "$BATS_FILE_TMPDIR" || return 1
+	build=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "${BUILD_DIR:-build}")
+	"$build/gcprof" record -o slow -- "$build/workloads/ledger" 100 >slow.out 2>slow.log
+	"$build/gcprof" record -o fixed -- "$build/workloads/ledger" --fixed 100 >fixed.out 2>fixed.log
+}
+
+setup() {
+	need_root
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+@test "the report says why the example is slow" {
+	"$GCPROF" report --json slow >slow.json
+	jq -e '.warnings[] | select(.name == "premature_promotion") | .evidence | contains("read_record")' slow.json
+	jq -e '.warnings[] | select(.name == "costly_site") | .evidence | contains("read_record")' slow.json
+	jq -e '.sites[0] | .type == "record" and .functions[:2] == ["read_record", "read_batch"]' slow.json
+	jq -e '.sites[0] | .promoted_in_vain_bytes > 0.7 * .promoted_bytes' slow.json
+	# No such thing in the other one.
+	run jq -c '[.warnings[] | select(.name | IN("premature_promotion", "costly_site"))]' <("$GCPROF" report --json fixed)
+	same "warnings of the fixed one" "$output" "[]"
+}
+
+@test "diff proves the fix" {
+	same "the sum that both print" "$(cat slow.out)" "$(cat fixed.out)"
+	"$GCPROF" diff --json slow fixed >diff.json
+	jq -e '.totals[] | select(.name == "pauses, minor") | .significant and .after.estimate < 0.2 * .before.estimate' diff.json
+	jq -e '.totals[] | select(.name == "promoted in vain") | .significant' diff.json
+	jq -e '.sites[] | select(.name | startswith("read_record < read_batch")) | .significant and .change.high < 0' diff.json
+	# The records are the same in both.
+	jq -e '.types[] | select(.name == "record") | .significant | not' diff.json
+	"$GCPROF" diff --width 80 slow fixed >diff.txt
+	grep -q 'gone  read_record < read_batch' diff.txt
+}
+
+@test "the parts of a pause, of sites and of functions add up" {
+	holds '(.gc.minor.total_ns + .gc.major.total_ns) as $pauses |
+		([.sites[].gc_ns] | add) + .gc.no_samples_ns - $pauses | fabs < 1000' slow
+	holds '(.gc.minor.total_ns + .gc.major.total_ns) as $pauses |
+		([.functions[].gc_self_ns] | add) - $pauses | fabs < 1000' slow
+	holds '(.gc.minor.total_ns + .gc.major.total_ns) as $pauses |
+		([.timeline.windows[].pause_ns] | add) - $pauses | fabs < 1000' slow
+}
+
+@test "filters divide what there is" {
+	whole=$("$GCPROF" report --json slow | jq .cpu.samples)
+	gc=$("$GCPROF" report --json --filter phase=gc slow | jq .cpu.samples)
+	mutator=$("$GCPROF" report --json --filter phase=mutator slow | jq .cpu.samples)
+	same "samples in and out of collections" "$whole" $((gc + mutator))
+	first=$("$GCPROF" report --json --filter time=..100ms slow | jq .alloc.samples)
+	rest=$("$GCPROF" report --json --filter time=100ms.. slow | jq .alloc.samples)
+	same "samples before and after" "$("$GCPROF" report --json slow | jq .alloc.samples)" $((first + rest))
+	run jq -c '[.alloc.types[].name]' <("$GCPROF" report --json --types --filter type=batch slow)
+	same "types" "$output" '["batch"]'
+	run "$GCPROF" report --filter colour=red slow
+	[ "$status" = 2 ]
+	[[ "$output" == *"keys are function, module"* ]]
+}
+
+@test "parts of the report stand alone, as text and as JSON" {
+	"$GCPROF" report --types slow >types.txt
+	grep -q '^Types' types.txt
+	absent 'System calls' types.txt
+	run jq -c '[has("alloc"), has("functions"), has("syscalls")]' <("$GCPROF" report --json --types slow)
+	same keys "$output" '[true,false,false]'
+	run "$GCPROF" report --sort beauty slow
+	[ "$status" = 2 ]
+}
+
+@test "a program without probes shows no columns about allocation" {
+	"$GCPROF" record -o true.data -- ls / >/dev/null 2>&1
+	"$GCPROF" report true.data >true.txt
+	absent allocated true.txt
+	absent 'GC caused' true.txt
+	grep -q 'not recorded: alloc, gc (no gcprof probes' true.txt
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report_diff.c: tests of what changed between two profiles, and of what may be noise. */
+#include <jansson.h>
+
+#include "report/diff.h"
+#include "synthetic.h"
+
+/* 4 types from one site; `factor` times as many samples of the first; gaps by `random`. */
+static void write_profile(struct synthetic *synthetic, uint64_t random, unsigned factor)
+{
+	static const char *const names[] = {"A", "B", "C", "D"};
+	uint64_t stack, time = 1000, sample = 0;
+
+	synthetic_begin(synthetic);
+	PUT(synthetic, recording, .start = 1000, .frequency = 1000, .period = 1000);
+	for (uint64_t i = 1; i <= 4; i++)
+		PUT(synthetic, stream, .stream = i, .name = bytes_of("x"), .attached = 1);
+	PUT(synthetic, process, .id = 1, .pid = 100, .time = 1000);
+	PUT(synthetic, thread, .id = 1, .process = 1, .tid = 100);
+	stack = synthetic_stack(synthetic,
+				(uint64_t[]){synthetic_function(synthetic, "/bin/app", 1, "f"), 0});
+	for (uint64_t i = 0; i < 4; i++) {
+		/* About 200 samples of 50 bytes: a Poisson count. */
+		unsigned tries = i ? 4000 : 4000 * factor;
+
+		PUT(synthetic, type, .process = 1, .type = i + 1,
+		    .name = synthetic_string(synthetic, names[i]));
+		while (tries--)
+			if (test_random(&random) % 20 == 0)
+				PUT(synthetic, alloc, .time = ++time, .thread = 1, .stack = stack,
+				    .sample = ++sample, .type = i + 1, .size = 50, .period = 1000,
+				    .kind = 1);
+	}
+	for (int i = 0; i < 400; i++)
+		if (test_random(&random) % 2)
+			PUT(synthetic, cpu, .time = ++time, .thread = 1, .stack = stack, .mode = 1);
+	PUT(synthetic, gc_begin, .time = ++time, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
+	time += 500;
+	PUT(synthetic, gc_end, .time = time, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
+	synthetic_end(synthetic, time + 1);
+}
+
+static struct model *make_model(uint64_t random, unsigned factor)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	write_profile(&synthetic, random, factor);
+	model = synthetic_model(&synthetic);
+	synthetic_free(&synthetic);
+	return model;
+}
+
+static const struct diff_row *find_row(const struct diff_table *table, const char *name)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (strcmp(table->rows[i].name, name) == 0)
+			return &table->rows[i];
+	test_fail(__FILE__, __LINE__, "no row %s", name);
+}
+
+TEST(a_change_has_the_interval_of_both_figures)
+{
+	struct estimate before = {100, 90, 115}, after = {150, 130, 190};
+	struct estimate change = diff_change(&before, &after);
+
+	CHECK(is_near(change.value, 50, 1e-9));
+	CHECK(is_near(change.low, 50 - 25, 1e-9));          /* 20 and 15 */
+	CHECK(is_near(change.high, 50 + 41.2310562, 1e-6)); /* 40 and 10 */
+}
+
+TEST(verdicts)
+{
+	struct diff_row row = {.before = {10, 5, 15}, .after = {20, 15, 25}};
+
+	row.change = (struct estimate){10, 3, 17};
+	CHECK_EQ(diff_judge(&row, 1), DIFF_MORE);
+	CHECK_EQ(diff_judge(&row, 2), DIFF_NOISE);
+	row.change = (struct estimate){-10, -17, -3};
+	CHECK_EQ(diff_judge(&row, 1), DIFF_LESS);
+	row.change = (struct estimate){-1, -8, 6};
+	CHECK_EQ(diff_judge(&row, 1), DIFF_NOISE);
+	row.before = (struct estimate){10, 10, 10};
+	row.after = (struct estimate){11, 11, 11};
+	CHECK_EQ(diff_judge(&row, 1), DIFF_EXACT);
+}
+
+/* Same program, other samples: in 300 comparisons hardly a row may claim a change. */
+TEST(equal_programs_differ_by_noise_only)
+{
+	uint64_t random = test_seed();
+	int claims = 0, total_claims = 0;
+
+	for (int round = 0; round < 300; round++) {
+		struct model *a = make_model(test_random(&random), 1);
+		struct model *b = make_model(test_random(&random), 1);
+		struct diff diff;
+
+		CHECK_EQ(diff_make(a, b, &diff), 0);
+		CHECK_EQ(diff.types.count, 4);
+		for (size_t i = 0; i < diff.types.count; i++)
+			claims += diff.types.rows[i].verdict != DIFF_NOISE;
+		total_claims += find_row(&diff.totals, "allocated")->verdict != DIFF_NOISE;
+		diff_free(&diff);
+		model_free(a);
+		model_free(b);
+	}
+	/* 0.1 % of 1200 and 5 % of 300 are expected; chance alone gives more than these never. */
+	printf("%d rows, %d totals\n", claims, total_claims);
+	CHECK(claims <= 10);
+	CHECK(total_claims <= 40);
+	CHECK(total_claims >= 1);
+}
+
+TEST(a_real_change_is_found_and_stands_first)
+{
+	uint64_t random = test_seed();
+	struct model *a = make_model(test_random(&random), 1);
+	struct model *b = make_model(test_random(&random), 3);
+	struct diff diff;
+
+	CHECK_EQ(diff_make(a, b, &diff), 0);
+	CHECK_STR(diff.types.rows[0].name, "A");
+	CHECK_EQ(diff.types.rows[0].verdict, DIFF_MORE);
+	CHECK_EQ(find_row(&diff.totals, "allocated")->verdict, DIFF_MORE);
+	CHECK_EQ(find_row(&diff.totals, "minor collections")->verdict, DIFF_EXACT);
+	diff_free(&diff);
+	model_free(a);
+	model_free(b);
+}
+
+static json_t *as_json(const struct diff *diff)
+{
+	struct report_options options = {0};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_t *object;
+
+	CHECK_EQ(diff_json(diff, &options, out), 0);
+	CHECK_EQ(fclose(out), 0);
+	object = json_loadb(text, size, 0, NULL);
+	CHECK(object != NULL);
+	free(text);
+	return object;
+}
+
+TEST(it_is_printed_for_people_and_programs)
+{
+	struct model *a = make_model(1, 1), *b = make_model(2, 3);
+	struct report_options options = {.width = 80};
+	struct diff diff;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_t *object, *row;
+
+	CHECK_EQ(diff_make(a, b, &diff), 0);
+	CHECK_EQ(diff_text(&diff, &options, out), 0);
+	CHECK_EQ(fclose(out), 0);
+	CHECK(strstr(text, "Allocated by type") != NULL);
+	CHECK(strstr(text, "more  A\n") != NULL);
+	CHECK(strstr(text, "The other 3 differ no more than may be noise.") != NULL);
+	object = as_json(&diff);
+	row = json_array_get(json_object_get(object, "types"), 0);
+	CHECK_STR(json_string_value(json_object_get(row, "name")), "A");
+	CHECK(json_is_true(json_object_get(row, "significant")));
+	CHECK(json_is_false(json_object_get(json_array_get(json_object_get(object, "types"), 3),
+					    "significant")));
+	CHECK(json_is_null(json_object_get(json_array_get(json_object_get(object, "totals"), 0),
+					   "significant")));
+	json_decref(object);
+	free(text);
+	diff_free(&diff);
+	model_free(a);
+	model_free(b);
+}

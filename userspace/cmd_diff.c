@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_diff.c: gcprof diff: shows what changed from one profile to another. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "model/model.h"
+#include "profile/source.h"
+#include "profile/status.h"
+#include "report/diff.h"
+#include "report/terminal.h"
+#include "util/log.h"
+
+struct diff_arguments {
+	int json;
+	uint64_t top;
+	uint64_t width;
+	const char *files[2];
+	int n_files;
+};
+
+static const struct option_row rows[] = {
+	{"json", 0, OPTION_FLAG, offsetof(struct diff_arguments, json), 0, 0, NULL,
+	 "print JSON for programs: times in ns, sizes in bytes"},
+	{"top", 0, OPTION_NUMBER, offsetof(struct diff_arguments, top), 1, 1000000000, "N",
+	 "rows of each table at most (default 10; all with --json)"},
+	{"width", 0, OPTION_NUMBER, offsetof(struct diff_arguments, width), REPORT_WIDTH_MIN,
+	 REPORT_WIDTH_MAX, "N", "columns of the text (default the terminal's, $COLUMNS, or 100)"},
+	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
+};
+
+/* Options may stand before, between and behind the files. */
+static int parse_arguments(struct diff_arguments *arguments, int argc, char **argv)
+{
+	for (int next; (next = options_parse(&cmd_diff, arguments, argc, argv)) < argc;) {
+		if (next < 0)
+			return next;
+		if (arguments->n_files == 2) {
+			log_error("%s: two profiles can be compared, not more", argv[next]);
+			return -EINVAL;
+		}
+		arguments->files[arguments->n_files++] = argv[next];
+		argv += next;
+		argc -= next;
+	}
+	if (arguments->n_files == 2)
+		return 0;
+	log_error("name two profiles: gcprof diff BEFORE AFTER\nTry 'gcprof diff --help'.");
+	return -EINVAL;
+}
+
+static int load(const char *file, struct model **out)
+{
+	struct source *source;
+	int error = source_file_open(file, &source);
+
+	if (!error)
+		error = model_load(source, file, out);
+	if (error == -ENOENT)
+		log_error("%s: no such file", file);
+	else if (error)
+		log_error("%s: %s", file, profile_error_text(error));
+	return error;
+}
+
+/* A part of a profile says little in comparison with a whole one. */
+static int judge(const struct model *model)
+{
+	if (model->state == PROFILE_COMPLETE)
+		return 0;
+	if (model->state != PROFILE_DAMAGED) {
+		log_warning("%s: %s", model->file, profile_state_text(model->state));
+		return 0;
+	}
+	log_error("%s: %s", model->file, profile_state_text(model->state));
+	return -EBADMSG;
+}
+
+static int print(const struct diff_arguments *arguments, struct model *const models[2])
+{
+	struct report_options options = {
+		.width = arguments->width ? (int)arguments->width : terminal_width(STDOUT_FILENO),
+		.colour = terminal_colour(STDOUT_FILENO),
+		.top = arguments->top,
+	};
+	struct diff diff;
+	int error = diff_make(models[0], models[1], &diff);
+
+	if (!error)
+		error = arguments->json ? diff_json(&diff, &options, stdout)
+					: diff_text(&diff, &options, stdout);
+	diff_free(&diff);
+	if (!error && (fflush(stdout) != 0 || ferror(stdout)))
+		error = errno ? -errno : -EIO;
+	if (error && error != -EPIPE)
+		log_error("standard output: %s", strerror(-error));
+	return error == -EPIPE ? 0 : error;
+}
+
+static int diff_run(int argc, char **argv)
+{
+	struct diff_arguments arguments = {0};
+	struct model *models[2] = {NULL, NULL};
+	int error = 0;
+
+	if (parse_arguments(&arguments, argc, argv) < 0)
+		return EXIT_USAGE;
+	for (int i = 0; i < 2 && !error; i++)
+		error = load(arguments.files[i], &models[i]);
+	if (!error)
+		error = print(&arguments, models);
+	for (int i = 0; i < 2; i++) {
+		if (!error)
+			error = judge(models[i]);
+		model_free(models[i]);
+	}
+	return error ? 1 : 0;
+}
+
+const struct command cmd_diff = {
+	.name = "diff",
+	.usage = "[OPTIONS] BEFORE AFTER",
+	.summary = "show what changed from one profile to another",
+	.options = rows,
+	.run = diff_run,
+};

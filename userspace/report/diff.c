@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* diff.c: what changed from one profile to another, and whether it may be noise. */
+#include "diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/arena.h"
+#include "../util/map.h"
+#include "advice.h"
+
+/* From the quantile of the normal distribution for 95 % to the one for 99.9 %. */
+static const double row_wider = 3.2905 / 1.95996;
+
+struct estimate diff_change(const struct estimate *before, const struct estimate *after)
+{
+	double change = after->value - before->value;
+
+	return (struct estimate){
+		change,
+		change - hypot(after->value - after->low, before->high - before->value),
+		change + hypot(after->high - after->value, before->value - before->low),
+	};
+}
+
+static bool is_exact(const struct estimate *estimate)
+{
+	return estimate->low >= estimate->high;
+}
+
+enum diff_verdict diff_judge(const struct diff_row *row, double wider)
+{
+	const struct estimate *change = &row->change;
+	double low = change->value - (change->value - change->low) * wider;
+	double high = change->value + (change->high - change->value) * wider;
+
+	if (is_exact(&row->before) && is_exact(&row->after))
+		return DIFF_EXACT;
+	return low > 0 ? DIFF_MORE : high < 0 ? DIFF_LESS : DIFF_NOISE;
+}
+
+static struct estimate exactly(double value)
+{
+	return (struct estimate){value, value, value};
+}
+
+/* Timer samples come at random, as far as the program is concerned: a Poisson count. */
+static struct estimate ticks(double ns, uint64_t frequency)
+{
+	double tick = frequency ? 1e9 / (double)frequency : 0;
+	struct tally tally = {.value = ns, .variance = ns * tick};
+
+	return ns > 0 ? tally_estimate(&tally) : estimate_of_nothing((uint64_t)tick);
+}
+
+/* A sum of times of events that come at random: what one more or less of them would change. */
+static struct estimate total_of(double ns, double squares)
+{
+	struct tally tally = {.value = ns, .variance = squares};
+
+	return tally_estimate(&tally);
+}
+
+static int add_row(struct diff_table *table, const char *name, enum diff_unit unit,
+		   struct estimate before, struct estimate after, double wider)
+{
+	struct diff_row row = {.name = name, .unit = unit, .before = before, .after = after};
+
+	if (array_reserve(&table->rows, &table->capacity, table->count, sizeof(row)) < 0)
+		return -ENOMEM;
+	row.change = diff_change(&before, &after);
+	row.verdict = diff_judge(&row, wider);
+	table->rows[table->count++] = row;
+	return 0;
+}
+
+static bool recorded(const struct model *model, const char *name)
+{
+	for (size_t i = 0; i < model->n_streams; i++)
+		if (strcmp(model->streams[i].name, name) == 0)
+			return model->streams[i].attached;
+	return false;
+}
+
+static double vain_bytes(const struct model *model)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < model->n_types; i++)
+		sum += model->types[i].life.vain_bytes;
+	return sum;
+}
+
+/* Part of what was allocated: each of its bytes is as uncertain as those of the whole. */
+static struct estimate part_of(double value, const struct model_alloc *alloc)
+{
+	double reach = alloc->bytes.high - alloc->bytes.value;
+	struct tally tally = {.value = value};
+
+	if (value <= 0)
+		return estimate_of_nothing(alloc->period);
+	if (alloc->bytes.value > 0)
+		tally.variance = reach * reach / 3.8415 * value / alloc->bytes.value;
+	return tally_estimate(&tally);
+}
+
+#define TOTAL(name, unit, before, after)                                              \
+	do {                                                                          \
+		if (!error)                                                           \
+			error = add_row(&diff->totals, name, unit, before, after, 1); \
+	} while (0)
+#define EXACT(name, unit, field) \
+	TOTAL(name, unit, exactly((double)a->field), exactly((double)b->field))
+
+static int make_totals(struct diff *diff)
+{
+	const struct model *a = diff->before, *b = diff->after;
+	int error = 0;
+
+	EXACT("wall time", DIFF_TIME, run.wall);
+	if (recorded(a, "cpu") && recorded(b, "cpu")) {
+		TOTAL("CPU time", DIFF_TIME, ticks((double)a->cpu.on_cpu_ns, a->run.frequency),
+		      ticks((double)b->cpu.on_cpu_ns, b->run.frequency));
+		TOTAL("CPU time in collections", DIFF_TIME,
+		      ticks((double)a->cpu.in_gc_ns, a->run.frequency),
+		      ticks((double)b->cpu.in_gc_ns, b->run.frequency));
+	}
+	if (recorded(a, "gc") && recorded(b, "gc")) {
+		TOTAL("pauses, minor", DIFF_TIME,
+		      total_of((double)a->gc.minor.total_ns, a->gc.minor.squares),
+		      total_of((double)b->gc.minor.total_ns, b->gc.minor.squares));
+		TOTAL("pauses, major", DIFF_TIME,
+		      total_of((double)a->gc.major.total_ns, a->gc.major.squares),
+		      total_of((double)b->gc.major.total_ns, b->gc.major.squares));
+		EXACT("longest minor pause", DIFF_TIME, gc.minor.max_ns);
+		EXACT("longest major pause", DIFF_TIME, gc.major.max_ns);
+		EXACT("minor collections", DIFF_COUNT, gc.minor.count);
+		EXACT("major collections", DIFF_COUNT, gc.major.cycles);
+		EXACT("promoted", DIFF_BYTES, gc.promoted_bytes);
+		EXACT("heap at most", DIFF_BYTES, gc.heap_peak_bytes);
+	}
+	if (recorded(a, "alloc") && recorded(b, "alloc")) {
+		TOTAL("allocated", DIFF_BYTES, a->alloc.bytes, b->alloc.bytes);
+		TOTAL("objects", DIFF_COUNT, a->alloc.objects, b->alloc.objects);
+		TOTAL("promoted in vain", DIFF_BYTES, part_of(vain_bytes(a), &a->alloc),
+		      part_of(vain_bytes(b), &b->alloc));
+	}
+	if (recorded(a, "syscall") && recorded(b, "syscall")) {
+		EXACT("system calls", DIFF_COUNT, syscall_count);
+		EXACT("time in system calls", DIFF_TIME, syscall_ns);
+	}
+	return error;
+}
+
+/* Names with their figures, of one profile. Equal names are added up. */
+struct figures {
+	struct map *index;
+	struct estimate *items;
+	const char **names;
+	size_t count, capacity, names_capacity;
+};
+
+static int figures_add(struct figures *figures, const char *name, const struct estimate *estimate)
+{
+	bool added;
+	uint64_t *number = map_put_string(figures->index, name, strlen(name), &added);
+	struct estimate *item;
+
+	if (!number ||
+	    array_reserve(&figures->items, &figures->capacity, figures->count, sizeof(*item)) < 0 ||
+	    array_reserve(&figures->names, &figures->names_capacity, figures->count,
+			  sizeof(*figures->names)) < 0)
+		return -ENOMEM;
+	if (added) {
+		*number = figures->count++;
+		figures->names[*number] = name;
+		figures->items[*number] = *estimate;
+		return 0;
+	}
+	item = &figures->items[*number];
+	*item = (struct estimate){
+		item->value + estimate->value,
+		item->value + estimate->value -
+			hypot(item->value - item->low, estimate->value - estimate->low),
+		item->value + estimate->value +
+			hypot(item->high - item->value, estimate->high - estimate->value),
+	};
+	return 0;
+}
+
+static void figures_free(struct figures *figures)
+{
+	map_free(figures->index);
+	free(figures->items);
+	free(figures->names);
+}
+
+/* A name of its own; NULL: no memory. */
+static const char *keep_name(struct diff_table *table, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy || array_reserve(&table->names, &table->names_capacity, table->n_names,
+				   sizeof(*table->names)) < 0) {
+		free(copy);
+		return NULL;
+	}
+	table->names[table->n_names++] = copy;
+	return copy;
+}
+
+/* How to get the figures of a table out of a model, and what a missing one may be. */
+typedef int gather_fn(const struct model *model, struct diff_table *table, struct figures *figures);
+
+static int gather_functions(const struct model *model, struct diff_table *table,
+			    struct figures *figures)
+{
+	int error = 0;
+
+	(void)table;
+	for (size_t i = 0; i < model->n_functions && !error; i++) {
+		const struct model_function *row = &model->functions[i];
+		struct estimate cpu = ticks(row->cpu_self_ns, model->run.frequency);
+
+		if (row->cpu_self_ns > 0)
+			error = figures_add(figures, row->name, &cpu);
+	}
+	return error;
+}
+
+static int gather_types(const struct model *model, struct diff_table *table,
+			struct figures *figures)
+{
+	int error = 0;
+
+	(void)table;
+	for (size_t i = 0; i < model->n_types && !error; i++)
+		error = figures_add(figures, model->types[i].name, &model->types[i].bytes);
+	return error;
+}
+
+/* What a site is charged with is as uncertain as the bytes by which it is charged. */
+static int gather_sites(const struct model *model, struct diff_table *table,
+			struct figures *figures)
+{
+	char text[SITE_FUNCTIONS * 256];
+	int error = 0;
+
+	for (size_t i = 0; i < model->n_sites && !error; i++) {
+		const struct model_site *row = &model->sites[i];
+		double part = row->bytes.value > 0 ? row->gc_ns / row->bytes.value : 0;
+		struct estimate gc = {row->gc_ns, row->bytes.low * part, row->bytes.high * part};
+		const char *name;
+
+		site_text(row, text, sizeof(text));
+		name = keep_name(table, text);
+		error = name ? figures_add(figures, name, &gc) : -ENOMEM;
+	}
+	return error;
+}
+
+static int gather_syscalls(const struct model *model, struct diff_table *table,
+			   struct figures *figures)
+{
+	int error = 0;
+
+	(void)table;
+	for (size_t i = 0; i < model->n_syscalls && !error; i++) {
+		const struct model_syscall *row = &model->syscalls[i];
+		struct estimate time = total_of((double)row->total_ns, row->squares);
+
+		error = figures_add(figures, row->name, &time);
+	}
+	return error;
+}
+
+/* Certain ones first, and the larger ones of either kind. */
+static int by_change(const void *a, const void *b)
+{
+	const struct diff_row *x = a, *y = b;
+	bool noise[] = {x->verdict == DIFF_NOISE, y->verdict == DIFF_NOISE};
+	double size[] = {fabs(x->change.value), fabs(y->change.value)};
+
+	if (noise[0] != noise[1])
+		return noise[0] ? 1 : -1;
+	if (size[0] != size[1])
+		return size[0] < size[1] ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static int join(struct diff_table *table, enum diff_unit unit, const struct figures sides[2],
+		const struct estimate missing[2])
+{
+	int error = 0;
+
+	for (int side = 0; side < 2; side++) {
+		for (size_t i = 0; i < sides[side].count && !error; i++) {
+			const char *name = sides[side].names[i];
+			const uint64_t *other =
+				map_get_string(sides[!side].index, name, strlen(name));
+			struct estimate pair[2];
+
+			/* Those of both were added from the first side. */
+			if (side == 1 && other)
+				continue;
+			pair[side] = sides[side].items[i];
+			pair[!side] = other ? sides[!side].items[*other] : missing[!side];
+			error = add_row(table, name, unit, pair[0], pair[1], row_wider);
+		}
+	}
+	if (table->count)
+		qsort(table->rows, table->count, sizeof(*table->rows), by_change);
+	return error;
+}
+
+static int make_table(const struct diff *diff, struct diff_table *table, enum diff_unit unit,
+		      const char *stream, gather_fn *gather, const struct estimate missing[2])
+{
+	struct figures sides[2] = {{.index = map_create(MAP_STRING_KEYS)},
+				   {.index = map_create(MAP_STRING_KEYS)}};
+	int error = sides[0].index && sides[1].index ? 0 : -ENOMEM;
+
+	if (recorded(diff->before, stream) && recorded(diff->after, stream)) {
+		if (!error)
+			error = gather(diff->before, table, &sides[0]);
+		if (!error)
+			error = gather(diff->after, table, &sides[1]);
+		if (!error)
+			error = join(table, unit, sides, missing);
+	}
+	figures_free(&sides[0]);
+	figures_free(&sides[1]);
+	return error;
+}
+
+int diff_make(const struct model *before, const struct model *after, struct diff *diff)
+{
+	/* What was not seen may still have happened a little. */
+	struct estimate no_ticks[2] = {ticks(0, before->run.frequency),
+				       ticks(0, after->run.frequency)};
+	struct estimate no_bytes[2] = {estimate_of_nothing(before->alloc.period),
+				       estimate_of_nothing(after->alloc.period)};
+	struct estimate nothing[2] = {exactly(0), exactly(0)};
+	int error;
+
+	*diff = (struct diff){.before = before, .after = after};
+	error = make_totals(diff);
+	if (!error)
+		error = make_table(diff, &diff->functions, DIFF_TIME, "cpu", gather_functions,
+				   no_ticks);
+	if (!error)
+		error = make_table(diff, &diff->types, DIFF_BYTES, "alloc", gather_types, no_bytes);
+	if (!error)
+		error = make_table(diff, &diff->sites, DIFF_TIME, "alloc", gather_sites, nothing);
+	if (!error)
+		error = make_table(diff, &diff->syscalls, DIFF_TIME, "syscall", gather_syscalls,
+				   nothing);
+	return error;
+}
+
+static void table_clear(struct diff_table *table)
+{
+	for (size_t i = 0; i < table->n_names; i++)
+		free(table->names[i]);
+	free(table->names);
+	free(table->rows);
+}
+
+void diff_free(struct diff *diff)
+{
+	table_clear(&diff->totals);
+	table_clear(&diff->functions);
+	table_clear(&diff->types);
+	table_clear(&diff->sites);
+	table_clear(&diff->syscalls);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* diff_print.c: what changed, as text for people and as JSON for programs. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diff.h"
+#include "json_values.h"
+#include "page.h"
+#include "units.h"
+
+enum { ROWS_DEFAULT = 10 };
+
+static struct unit_text amount(double value, enum diff_unit unit)
+{
+	switch (unit) {
+	case DIFF_TIME:
+		return unit_time(value);
+	case DIFF_BYTES:
+		return unit_bytes(value);
+	default:
+		return value < 1e6 ? unit_count((uint64_t)llround(fmax(value, 0)))
+				   : unit_rough(value);
+	}
+}
+
+static void cell_change(struct table *table, const struct diff_row *row)
+{
+	double change = row->change.value;
+	char text[48];
+
+	snprintf(text, sizeof(text), "%s%s", change > 0 ? "+" : "-",
+		 amount(fabs(change), row->unit).text);
+	table_cell(table, change != 0 ? text : "same");
+	snprintf(text, sizeof(text), "%+.*f%%", fabs(change) < 0.0995 * row->before.value ? 1 : 0,
+		 fmin(100 * change / row->before.value, 99999));
+	table_cell(table, row->before.value > 0 && change != 0 ? text : NULL);
+}
+
+static const char *verdict_text(const struct diff_row *row)
+{
+	if (row->before.value == row->after.value)
+		return "";
+	if (row->verdict == DIFF_NOISE)
+		return "may be noise";
+	if (row->verdict == DIFF_EXACT)
+		return "as measured";
+	if (row->before.value <= 0)
+		return "new";
+	return row->after.value <= 0 ? "gone" : row->change.value > 0 ? "more" : "less";
+}
+
+static int print_rows(const struct page *page, const struct diff_table *rows, size_t top,
+		      const char *title)
+{
+	const struct column columns[] = {
+		{NULL, "before", false, 0, 0}, {NULL, "after", false, 0, 0},
+		{NULL, "change", false, 0, 0}, {NULL, "%", false, 1, 0},
+		{NULL, "", true, 0, 0},        {NULL, title, true, 0, 20},
+	};
+	struct table *table = table_create(columns, sizeof(columns) / sizeof(*columns));
+	int error;
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->count && i < top; i++) {
+		const struct diff_row *row = &rows->rows[i];
+
+		table_cell(table, row->before.value > 0 ? amount(row->before.value, row->unit).text
+							: NULL);
+		table_cell(table,
+			   row->after.value > 0 ? amount(row->after.value, row->unit).text : NULL);
+		cell_change(table, row);
+		table_cell(table, verdict_text(row));
+		table_cell(table, row->name);
+	}
+	error = table_print(table, page);
+	table_free(table);
+	return error;
+}
+
+/* The certain ones, and how many others there are. */
+static int print_table(const struct page *page, const struct diff_table *rows, size_t top,
+		       const char *heading, const char *title)
+{
+	size_t certain = 0;
+
+	if (!rows->count)
+		return 0;
+	for (size_t i = 0; i < rows->count; i++)
+		certain += rows->rows[i].verdict != DIFF_NOISE;
+	page_heading(page, heading);
+	if (certain && print_rows(page, rows, certain < top ? certain : top, title) < 0)
+		return -ENOMEM;
+	if (certain > top)
+		page_paragraph(page, STYLE_DIM, 2, "%zu more", certain - top);
+	if (rows->count > certain)
+		page_paragraph(page, STYLE_DIM, 2, "%s%zu %s no more than may be noise.",
+			       certain ? "The other " : "All ", rows->count - certain,
+			       rows->count - certain == 1 ? "differs" : "differ");
+	return 0;
+}
+
+static void print_side(const struct page *page, const char *label, const struct model *model)
+{
+	page_paragraph(page, STYLE_HEADING, 0, "%s: %s", label, model->file);
+	fputs("  ", page->out);
+	for (size_t i = 0; i < model->run.n_command && i < 8; i++)
+		fprintf(page->out, "%s%.60s", i ? " " : "", model->run.command[i]);
+	fprintf(page->out, "%s\n", model->run.n_command > 8 ? " \u2026" : "");
+}
+
+int diff_text(const struct diff *diff, const struct report_options *options, FILE *out)
+{
+	struct page page = {out, options->width, options->colour};
+	size_t top = options->top ? options->top : ROWS_DEFAULT;
+	int error;
+
+	if (page.width < REPORT_WIDTH_MIN)
+		page.width = REPORT_WIDTH_MIN;
+	if (page.width > REPORT_WIDTH_MAX)
+		page.width = REPORT_WIDTH_MAX;
+	print_side(&page, "before", diff->before);
+	print_side(&page, "after", diff->after);
+	page_heading(&page, "In all");
+	error = print_rows(&page, &diff->totals, SIZE_MAX, "");
+	if (!error)
+		error = print_table(&page, &diff->functions, top, "CPU time by function",
+				    "function, by itself");
+	if (!error)
+		error = print_table(&page, &diff->types, top, "Allocated by type", "type");
+	if (!error)
+		error = print_table(&page, &diff->sites, top, "Collection time caused, by site",
+				    "allocated in < called by");
+	if (!error)
+		error = print_table(&page, &diff->syscalls, top, "Time in system calls", "call");
+	page_paragraph(&page, STYLE_PLAIN, 0, "%s", "");
+	page_paragraph(
+		&page, STYLE_DIM, 2,
+		"may be noise: the intervals of the two figures allow that nothing changed "
+		"(95 %% confidence in all, 99.9 %% in rows, of which there are many). as measured: "
+		"not sampled. Intervals know of sampling only: runs of the same program differ as "
+		"well, so record again before trusting a small change.");
+	return error;
+}
+
+static json_t *row_json(const struct diff_row *row)
+{
+	static const char *const units[] = {"ns", "bytes", "count"};
+	json_t *object = json_object(), *change = json_object();
+
+	json_put(object, "name", json_name(row->name));
+	json_put(object, "unit", json_string(units[row->unit]));
+	json_put(object, "before", json_estimate(&row->before, true));
+	json_put(object, "after", json_estimate(&row->after, true));
+	json_put(change, "estimate", json_real(row->change.value));
+	json_put(change, "low", json_real(row->change.low));
+	json_put(change, "high", json_real(row->change.high));
+	json_put(object, "change", change);
+	json_put(object, "significant",
+		 row->verdict == DIFF_EXACT ? json_null()
+					    : json_boolean(row->verdict != DIFF_NOISE));
+	return object;
+}
+
+static json_t *table_json(const struct diff_table *table, size_t top)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < table->count && i < top; i++)
+		json_array_append_new(array, row_json(&table->rows[i]));
+	return array;
+}
+
+int diff_json(const struct diff *diff, const struct report_options *options, FILE *out)
+{
+	size_t top = options->top ? options->top : SIZE_MAX;
+	json_t *object = json_object();
+	int error = 0;
+
+	error |= json_put(object, "before", json_name(diff->before->file));
+	error |= json_put(object, "after", json_name(diff->after->file));
+	error |= json_put(object, "totals", table_json(&diff->totals, SIZE_MAX));
+	error |= json_put(object, "functions", table_json(&diff->functions, top));
+	error |= json_put(object, "types", table_json(&diff->types, top));
+	error |= json_put(object, "sites", table_json(&diff->sites, top));
+	error |= json_put(object, "syscalls", table_json(&diff->syscalls, top));
+	if (!error)
+		json_dumpf(object, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	json_decref(object);
+	fputc('\n', out);
+	return error ? -ENOMEM : 0;
+}
