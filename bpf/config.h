@@ -9,17 +9,19 @@
 #endif
 
 struct bpf_config {
-	uint32_t user_stacks;     /* 1: take user stacks */
-	uint32_t managed_stacks;  /* 1: walk shadow stacks */
-	uint32_t syscall_rate;    /* short calls recorded one by one, a second and CPU */
-	uint32_t rows;            /* 1: walk user stacks by unwind rows, where there are any */
-	uint32_t follow_children; /* 1: what a followed process forks is followed */
-	uint32_t whole;           /* 1: every process is a target, or every one in `cgroup` */
-	uint32_t recorder;        /* its process number, where it looks at others: no target */
-	uint32_t copy_bytes;      /* of the user stack that are copied along, 0: none */
+	uint32_t user_stacks;      /* 1: take user stacks */
+	uint32_t managed_stacks;   /* 1: walk shadow stacks */
+	uint32_t syscall_rate;     /* short calls recorded one by one, a second and CPU */
+	uint32_t rows;             /* 1: walk user stacks by unwind rows, where there are any */
+	uint32_t follow_children;  /* 1: what a followed process forks is followed */
+	uint32_t whole;            /* 1: every process is a target, or every one in `cgroup` */
+	uint32_t recorder;         /* its process number, where it looks at others: no target */
+	uint32_t copy_bytes;       /* of the user stack that are copied along, 0: none */
 	uint64_t cgroup;           /* id; 0: none */
 	uint64_t syscall_slow_ns;  /* from this long on a call is always recorded */
 	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
+	uint32_t copy_always;      /* 0: copies only where rows are not there yet */
+	uint32_t reserved;
 };
 
 enum task_flag {
@@ -52,6 +54,7 @@ struct process_state {
 	uint32_t reserved;
 	uint64_t gc_begin; /* ns, 0: no collection under way */
 	uint64_t gc_total; /* ns of all collections that ended */
+	uint64_t mapped;   /* when code was last mapped, ns: its rows may be on their way */
 };
 
 /* Where an argument of a probe is at one of its places in the code. */

@@ -46,6 +46,13 @@ static __always_inline uint32_t copy_wanted(uint64_t address)
 	return config.copy_bytes;
 }
 
+/* A copy that only improves a stack must not cost other events their room. */
+static __always_inline bool copy_affordable(void *ring)
+{
+	return config.copy_always || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) <
+					     bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4;
+}
+
 /* Puts the record of the scratch, with the stack behind it, into a ring; gives the scratch back. */
 static __always_inline void copy_emit(struct scratch *scratch, struct event_stack *counts,
 				      void *ring, uint32_t loss)
@@ -56,7 +63,7 @@ static __always_inline void copy_emit(struct scratch *scratch, struct event_stac
 	uint32_t at = scratch->size, size;
 	struct event_copy *copy;
 
-	if (!loop.room || at > RECORD_BYTES_MAX) {
+	if (!loop.room || at > RECORD_BYTES_MAX || !copy_affordable(ring)) {
 		scratch_emit(scratch, ring, loss);
 		return;
 	}
@@ -65,7 +72,7 @@ static __always_inline void copy_emit(struct scratch *scratch, struct event_stac
 	copy = (struct event_copy *)(loop.room->data + at);
 	__builtin_memcpy(copy->registers, &scratch->regs, sizeof(copy->registers));
 	copy->address = loop.address;
-	copy->flags = config.user_stacks ? COPY_WALKED : 0;
+	copy->flags = scratch->copy_flags;
 	scratch->size = at + sizeof(*copy);
 	scratch->copy_size = copy_wanted(loop.address);
 	scratch->copy_done = 0;

@@ -28,6 +28,7 @@ typedef __u8 bool;
 
 #define PF_EXITING 0x4
 #define PF_KTHREAD 0x200000
+#define PROT_EXEC  0x4
 
 /* Before a short loop. Linux 6.1 refuses loops that clang laid out with the entry in the middle. */
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -149,6 +150,7 @@ struct user_regs {
 #define TS_COMPAT     0x2 /* thread_info.status: in a 32-bit call */
 #define CALL_EXECVE   59
 #define CALL_EXECVEAT 322
+#define CALL_MMAP     9
 
 static __always_inline bool regs_user_mode(const struct pt_regs *regs)
 {

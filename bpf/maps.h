@@ -102,9 +102,9 @@ struct {
  */
 struct scratch {
 	uint32_t busy;
-	uint32_t size; /* bytes of `data` used */
-	uint32_t slot; /* its number on this CPU */
-	uint32_t reserved;
+	uint32_t size;       /* bytes of `data` used */
+	uint32_t slot;       /* its number on this CPU */
+	uint32_t copy_flags; /* enum copy_flag, if there is something to copy */
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;

@@ -111,6 +111,7 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 	state->image = state->renamed ? state->renamed : now;
 	if (!process)
 		return;
+	process->mapped = now;
 	process->depth = 0;
 	if (process->gc_begin)
 		process_gc_set(process, 0, now);

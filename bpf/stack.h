@@ -74,10 +74,42 @@ static __always_inline void stack_count_losses(uint32_t quality)
 		loss_count(LOSS_STACK_DEPTH);
 	if (quality & STACK_MANAGED_TORN)
 		loss_count(LOSS_MANAGED_TORN);
-	if (quality & STACK_USER_GUESSED)
-		loss_count(LOSS_STACK_GUESSED);
 	if (quality & STACK_MANAGED_CUT)
 		loss_count(LOSS_MANAGED_DEPTH);
+}
+
+/* Rows of code may be on their way for so long after it was mapped. */
+#define STACK_EARLY_NS 100000000
+
+static __always_inline bool stack_is_early(uint32_t index, uint64_t now)
+{
+	struct process_state *process = bpf_map_lookup_elem(&processes, &index);
+
+	return process && now - process->mapped < STACK_EARLY_NS;
+}
+
+/*
+ * Shall the recorder walk this stack? It will know what was mapped, and what rules
+ * cannot express; but not what calls code that was made at run time.
+ */
+static __always_inline void stack_wants_copy(struct scratch *scratch, const struct user_regs *regs,
+					     const struct task_state *state,
+					     const struct walk_rows *rows)
+{
+	const struct event_header *header = (const struct event_header *)scratch->data;
+	uint32_t flags = config.user_stacks ? COPY_WALKED : 0;
+
+	if (!config.copy_bytes)
+		return;
+	if (config.rows && scratch->native.guessed &&
+	    (!rows->table || rows->bare || stack_is_early(state->process, header->time)))
+		flags |= COPY_BETTER;
+	if (!config.copy_always && !(flags & COPY_BETTER))
+		return;
+	if (config.copy_always && config.user_stacks)
+		flags |= COPY_COMPARE;
+	scratch->copy_flags = flags;
+	scratch->regs = *regs;
 }
 
 /*
@@ -96,8 +128,6 @@ static __always_inline void stack_user(struct scratch *scratch, const struct use
 	walk_window_clear(&scratch->window);
 	scratch->native.count = scratch->managed.count = 0;
 	scratch->native.quality = scratch->managed.quality = 0;
-	if (config.copy_bytes)
-		scratch->regs = *regs;
 	if (config.user_stacks) {
 		if (config.rows)
 			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &scratch->slot),
@@ -116,6 +146,7 @@ static __always_inline void stack_user(struct scratch *scratch, const struct use
 	if (config.rows && scratch->native.guessed)
 		counts->quality |= STACK_USER_GUESSED;
 	stack_count_losses(counts->quality);
+	stack_wants_copy(scratch, regs, state, &rows);
 }
 
 /* Hands over a record with a stack. */

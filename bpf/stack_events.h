@@ -54,7 +54,9 @@ struct event_managed {
 };
 
 enum copy_flag {
-	COPY_WALKED = 1, /* the stack was walked as well: user[] is what was found */
+	COPY_WALKED = 1,  /* the stack was walked as well: user[] is what was found */
+	COPY_BETTER = 2,  /* by frame pointers, where the recorder can do better */
+	COPY_COMPARE = 4, /* the user wants to know how the two compare */
 };
 
 #define COPY_BYTES_MAX 32768

@@ -20,6 +20,14 @@ int BPF_PROG(syscall_enter, struct pt_regs *regs, long number)
 	return 0;
 }
 
+static __always_inline void syscall_mapped_code(uint32_t index)
+{
+	struct process_state *process = bpf_map_lookup_elem(&processes, &index);
+
+	if (process)
+		process->mapped = bpf_ktime_get_ns();
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(syscall_exit, struct pt_regs *regs, long result)
 {
@@ -34,6 +42,8 @@ int BPF_PROG(syscall_exit, struct pt_regs *regs, long result)
 	/* After exec these are the first registers of the new program: there is no stack yet. */
 	if (state->number == CALL_EXECVE || state->number == CALL_EXECVEAT)
 		regs = NULL;
+	if (state->number == CALL_MMAP && state->args[2] & PROT_EXEC && !state->compat)
+		syscall_mapped_code(state->process);
 	syscall_end(state, result, 0, regs);
 	return 0;
 }

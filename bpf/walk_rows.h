@@ -91,7 +91,8 @@ struct walk_rules {
 struct walk_rows {
 	const struct unwind_table *table; /* NULL: no rows for this process */
 	struct walk_rules *rules;
-	uint32_t id; /* of the table */
+	uint32_t id;   /* of the table */
+	uint32_t bare; /* 1: code of a file was met that no rule covers */
 	uint64_t start, end, base;
 	uint32_t first, count;
 };
@@ -106,6 +107,7 @@ static __always_inline void walk_rows_begin(struct walk_rows *rows, struct walk_
 	rows->table = NULL;
 	rows->rules = rules;
 	rows->start = rows->end = 0;
+	rows->bare = 0;
 	if (!rules || !of || of->since < image)
 		return;
 	rows->id = of->table;
@@ -167,8 +169,10 @@ static __always_inline int walk_rows_find(struct walk_rows *rows, uint64_t ip,
 	key = walk_rows_number(rows->first + (uint32_t)(place >> UNWIND_PAGE_SHIFT),
 			       place & 0xffff);
 	rule = key ? bpf_map_lookup_elem(&unwind_rules, &key) : NULL;
-	if (!rule)
+	if (!rule) {
+		rows->bare = 1;
 		return 0;
+	}
 	*out = *rule;
 	return 1;
 }

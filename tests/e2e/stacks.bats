@@ -216,5 +216,5 @@ total() { # FUNCTION
 	cat record.log
 	echo "$left tables"
 	[ "$left" -le 3 ]
-	holds '(.stacks.unfinished.user_end // 0) < .stacks.samples * 0.1'
+	holds '.stacks.complete > 0.97'
 }

@@ -12,7 +12,7 @@ static struct stack_walk copied;
 static enum agreement_class compare(const char *by_kernel, uint32_t kernel_quality,
 				    const char *by_copy, uint32_t copy_quality, size_t *at)
 {
-	walked = (struct walked_stack){walked_frames, strlen(by_kernel), kernel_quality};
+	walked = (struct walked_stack){walked_frames, strlen(by_kernel), kernel_quality, false};
 	for (size_t i = 0; i < walked.count; i++)
 		walked_frames[i] = (struct event_native){(uint64_t)by_kernel[i], 0};
 	copied.count = (unsigned)strlen(by_copy);

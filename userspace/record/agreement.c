@@ -61,6 +61,8 @@ enum agreement_class agreement_compare(const struct walked_stack *walked,
 		return AGREE_CUT;
 	if (n == walked->count && walked->quality & STACK_USER_CUT)
 		return AGREE_CUT;
+	if (walked->early)
+		return AGREE_EARLY;
 	if (walked->quality & STACK_USER_GUESSED)
 		return AGREE_GUESSED;
 	if (n == copied->count)
@@ -94,8 +96,11 @@ void agreement_add(struct agreement *agreement, const struct process *process,
 	size_t at;
 	enum agreement_class class = agreement_compare(walked, copied, &at);
 
+	if (class == AGREE_GUESSED && at &&
+	    !mappings_find(process->mappings, copied->frames[at - 1].ip))
+		class = AGREE_NO_FILE;
 	agreement->counts[class]++;
-	if (class != AGREE_SAME && class != AGREE_CUT && at)
+	if (class > AGREE_EARLY && class != AGREE_NO_FILE && at)
 		add_place(agreement, class, process, copied->frames[at - 1].ip);
 }
 
@@ -106,7 +111,9 @@ static const char *const class_names[AGREE_CLASSES] = {
 	[AGREE_CUT] = "are the same as far as the copy reaches",
 	[AGREE_FURTHER] = "go on where the walk of the copy ends",
 	[AGREE_SHORTER] = "end where the walk of the copy goes on",
+	[AGREE_EARLY] = "were taken from the copy, since rows were not there (yet)",
 	[AGREE_GUESSED] = "part where frame pointers were followed for want of rows",
+	[AGREE_NO_FILE] = "part behind code that was made at run time",
 	[AGREE_DIFFERENT] = "are different",
 };
 
@@ -138,16 +145,19 @@ static uint64_t tell_most(const struct agreement *agreement, const struct module
 
 void agreement_tell(const struct agreement *agreement, const struct modules *modules)
 {
-	uint64_t total = 0, same, most = UINT64_MAX;
+	uint64_t total = 0, known, same, most = UINT64_MAX;
 	unsigned told = 0;
 
 	if (!agreement)
 		return;
 	for (int i = 0; i < AGREE_CLASSES; i++)
 		total += agreement->counts[i];
-	same = agreement->counts[AGREE_SAME] + agreement->counts[AGREE_CUT];
-	log_info("stacks: %" PRIu64 " walked by rows and from copies, %.3f %% agree", total,
-		 total ? 100.0 * (double)same / (double)total : 0.0);
+	same = agreement->counts[AGREE_SAME] + agreement->counts[AGREE_CUT] +
+	       agreement->counts[AGREE_EARLY];
+	known = total - agreement->counts[AGREE_NO_FILE];
+	log_info("stacks: %" PRIu64 " walked by rows and from copies; of %" PRIu64
+		 " that files describe %.3f %% agree",
+		 total, known, known ? 100.0 * (double)same / (double)known : 0.0);
 	for (int i = 0; i < AGREE_CLASSES; i++) {
 		if (agreement->counts[i])
 			log_info("stacks: %8" PRIu64 " %s", agreement->counts[i], class_names[i]);

@@ -11,11 +11,13 @@ struct agreement;
 
 /* How the two walks of one stack compare. */
 enum agreement_class {
-	AGREE_SAME,    /* frame by frame, to the same end */
-	AGREE_CUT,     /* as far as the copy reaches, or the greatest depth */
+	AGREE_SAME,  /* frame by frame, to the same end */
+	AGREE_CUT,   /* as far as the copy reaches, or the greatest depth */
+	AGREE_EARLY, /* they part, but rows were not there (yet): what is stored is from the copy */
 	AGREE_FURTHER, /* the kernel's walk goes on where that of the copy ends */
 	AGREE_SHORTER, /* the kernel's walk ends where that of the copy goes on */
 	AGREE_GUESSED, /* they part, but frame pointers were followed for want of rows */
+	AGREE_NO_FILE, /* behind code that lies in no file: neither can know */
 	AGREE_DIFFERENT,
 	AGREE_CLASSES
 };
@@ -25,6 +27,7 @@ struct walked_stack {
 	const struct event_native *frames; /* innermost first */
 	size_t count;
 	uint32_t quality; /* enum stack_quality */
+	bool early;       /* no rows yet, or none that fit: the recorder walks a copy instead */
 };
 
 int agreement_create(struct agreement **out);

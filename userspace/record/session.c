@@ -113,7 +113,9 @@ static int configure(struct session *session, const struct record_options *optio
 
 	config->user_stacks = ways->walk;
 	config->rows = ways->rows;
-	config->copy_bytes = ways->copy ? (uint32_t)options->stack_bytes & ~7u : 0;
+	/* Walks by rows need copies while rows are being made. */
+	config->copy_bytes = ways->copy || ways->rows ? (uint32_t)options->stack_bytes & ~7u : 0;
+	config->copy_always = ways->copy;
 	config->managed_stacks = 1;
 	config->syscall_rate = (uint32_t)options->syscall_rate;
 	config->syscall_slow_ns = SYSCALL_SLOW_NS;
@@ -134,7 +136,7 @@ static int configure(struct session *session, const struct record_options *optio
 		bpf_map__set_max_entries(skeleton->maps.unwind_rules, 1);
 		bpf_map__set_max_entries(skeleton->maps.walk_rules, 1);
 	}
-	if (ways->copy)
+	if (config->copy_bytes)
 		bpf_map__set_max_entries(skeleton->maps.copy_rooms,
 					 (uint32_t)session->n_cpus * COPY_ROOMS);
 	err = configure_rings(session, ways, config->whole);

@@ -108,6 +108,23 @@ static int split_tail(const struct event_stack *counts, struct bytes bytes, stru
 	return 0;
 }
 
+#define QUALITY_USER (STACK_USER_FAILED | STACK_USER_CUT | STACK_USER_END | STACK_USER_GUESSED)
+
+/* Takes what the walk of a copy has found, unless it is no better than what there was. */
+static void take_walk(const struct stack_walk *walk, struct tail *tail, struct stored_stack *out)
+{
+	const uint32_t worse = STACK_USER_FAILED | STACK_USER_END | STACK_USER_GUESSED;
+
+	if (tail->copy->flags & COPY_WALKED &&
+	    (!(tail->copy->flags & COPY_BETTER) || walk->quality & worse))
+		return;
+	tail->user = walk->frames;
+	tail->counts.n_user = (uint16_t)walk->count;
+	tail->counts.quality &= (uint16_t)~QUALITY_USER;
+	tail->counts.quality |= (uint16_t)walk->quality;
+	out->copy_short = walk->cut_short;
+}
+
 /* Walks the copy of the stack: what is found replaces the frames, or is compared with them. */
 static int walk_copy(struct stacks *stacks, const struct process *process, struct tail *tail,
 		     struct stored_stack *out)
@@ -117,22 +134,18 @@ static int walk_copy(struct stacks *stacks, const struct process *process, struc
 
 	if (!stacks->copies)
 		err = copies_create(stacks->modules, &stacks->copies);
-	if (!err && !stacks->agreement && tail->copy->flags & COPY_WALKED)
+	if (!err && !stacks->agreement && tail->copy->flags & COPY_COMPARE)
 		err = agreement_create(&stacks->agreement);
 	if (err)
 		return err;
 	walk = copies_walk(stacks->copies, process, tail->copy, tail->copy + 1);
-	if (tail->copy->flags & COPY_WALKED) {
-		struct walked_stack walked = {tail->user, tail->counts.n_user,
-					      tail->counts.quality};
+	if (tail->copy->flags & COPY_COMPARE) {
+		struct walked_stack walked = {tail->user, tail->counts.n_user, tail->counts.quality,
+					      tail->copy->flags & COPY_BETTER};
 
 		agreement_add(stacks->agreement, process, &walked, walk);
-		return 0;
 	}
-	tail->user = walk->frames;
-	tail->counts.n_user = (uint16_t)walk->count;
-	tail->counts.quality |= (uint16_t)walk->quality;
-	out->copy_short = walk->cut_short;
+	take_walk(walk, tail, out);
 	return 0;
 }
 

@@ -81,6 +81,7 @@ int store_put_stack(struct store *store, const struct incoming *in,
 	int err = stacks_put(store->stacks, in->process, counts, in->tail, out);
 
 	store->losses[LOSS_COPY_SHORT] += out->copy_short;
+	store->losses[LOSS_GUESSED] += (out->quality & STACK_USER_GUESSED) != 0;
 	return err;
 }
 

@@ -130,6 +130,7 @@ static int read_headers(struct frame_image *image)
 	    elf.e_machine != EM_X86_64 || elf.e_phentsize != sizeof(header) ||
 	    elf.e_phoff > image->size)
 		return -ENOEXEC;
+	image->table.entry = elf.e_entry;
 	for (uint32_t i = 0; i < elf.e_phnum; i++) {
 		if (!file_bytes(image, elf.e_phoff + (uint64_t)i * sizeof(header), &header,
 				sizeof(header)))
@@ -158,11 +159,9 @@ static void read_table(struct frame_image *image)
 	    memcmp(words, expected, sizeof(expected)))
 		return;
 	memcpy(&count, &words[1], sizeof(count));
-	image->table = (struct frame_table){
-		.header = image->table_address,
-		.entries = image->table_address + 12,
-		.count = count,
-	};
+	image->table.header = image->table_address;
+	image->table.entries = image->table_address + 12;
+	image->table.count = count;
 }
 
 static int finish(struct frame_image *image, struct frame_image **out)

@@ -18,6 +18,7 @@ struct frame_table {
 	uint64_t header;  /* address that the entries are relative to */
 	uint64_t entries; /* address of the first one: two 32-bit distances each */
 	uint64_t count;   /* 0: the file has no table */
+	uint64_t entry;   /* where the file is entered when it is a program */
 };
 
 /* Takes over `fd`, whatever it returns. -ENOEXEC if it is no x86-64 ELF file, -ENOMEM. */

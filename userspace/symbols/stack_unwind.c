@@ -15,6 +15,7 @@
 
 #define WORDS_MAX   2000000 /* read in one walk; a deep one whose tables are new needs a tenth */
 #define MODULES_MAX 64
+#define ENTRY_BYTES 64                  /* behind the entry point of a file */
 #define CACHED_MAX  2048                /* instructions whose rules are kept */
 #define BEYOND_MAX  (UINT64_C(8) << 20) /* stacks are no bigger, usually */
 
@@ -34,6 +35,7 @@ struct stack_unwinder {
 	unsigned words;
 	unsigned missing; /* instructions without frame information */
 	bool beyond;      /* memory above the copy was asked for */
+	bool outermost;   /* the function has no caller */
 };
 
 /* --- what libunwind asks for -------------------------------------------------------------- */
@@ -74,7 +76,10 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 		result = UNW_OBJ(dwarf_search_unwind_table)(space, ip, &description, info,
 							    need_unwind_info, context);
 	}
-	if (result == -UNW_ENOINFO)
+	/* Linkers have no frame information for their own entry, where each program begins. */
+	unwinder->outermost = result == -UNW_ENOINFO && table && table->entry &&
+			      ip - module->bias - table->entry < ENTRY_BYTES;
+	if (result == -UNW_ENOINFO && !unwinder->outermost)
 		unwinder->missing++;
 	return result;
 }
@@ -240,7 +245,10 @@ void stack_unwinder_walk(struct stack_unwinder *unwinder, const struct event_cop
 		frame->ip = ip;
 		frame->frame = 0;
 		unwinder->missing = 0;
+		unwinder->outermost = false;
 		more = unw_step(&cursor);
+		if (unwinder->outermost)
+			break;
 		if (more > 0 && (unw_get_reg(&cursor, UNW_REG_IP, &ip) ||
 				 unw_get_reg(&cursor, UNW_REG_SP, &sp)))
 			more = -1;
@@ -250,7 +258,7 @@ void stack_unwinder_walk(struct stack_unwinder *unwinder, const struct event_cop
 		if (more <= 0)
 			end(unwinder, more < 0 || unwinder->missing, out);
 	}
-	if (more > 0 && ip)
+	if (more > 0 && ip && !unwinder->outermost)
 		out->quality |= STACK_USER_CUT;
 	if (out->guessed)
 		out->quality |= STACK_USER_GUESSED;

@@ -141,7 +141,7 @@ static int add_sections(Elf *elf, struct unwind_builder *builder)
 	return err;
 }
 
-static int compile(Elf *elf, struct unwind_file *file)
+static int compile(Elf *elf, uint64_t entry, struct unwind_file *file)
 {
 	struct unwind_builder *builder = unwind_builder_create();
 	uint64_t low = UINT64_MAX, high = 0;
@@ -157,6 +157,8 @@ static int compile(Elf *elf, struct unwind_file *file)
 	}
 	if (!err)
 		err = add_sections(elf, builder);
+	if (!err && entry >= low && entry < high && unwind_builder_count(builder))
+		err = unwind_builder_add_entry(builder, entry);
 	if (!err)
 		err = unwind_builder_finish(builder, low, high, file);
 	unwind_builder_free(builder);
@@ -174,7 +176,7 @@ static int create(Elf *elf, struct unwind_file **out)
 	    header.e_machine == EM_X86_64 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
 	    header.e_ident[EI_DATA] == ELFDATA2LSB) {
 		read_segments(elf, file);
-		err = compile(elf, file);
+		err = compile(elf, header.e_entry, file);
 	}
 	elf_end(elf);
 	if (err) {

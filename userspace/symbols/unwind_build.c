@@ -8,6 +8,7 @@
 #include "../util/buffer.h"
 #include "../util/map.h"
 
+#define ENTRY      64 /* bytes behind the entry point, up to the next function */
 #define PADDING    16 /* bytes between functions: filled with nops, nothing runs there */
 #define PAGE_BYTES (UINT64_C(1) << UNWIND_PAGE_SHIFT)
 #define CACHE      256 /* rules found last; a power of two */
@@ -159,6 +160,31 @@ int unwind_builder_add(struct unwind_builder *builder, const struct frame_sectio
 }
 
 /* --- writing ------------------------------------------------------------------------ */
+
+int unwind_builder_add_entry(struct unwind_builder *builder, uint64_t address)
+{
+	static const struct unwind_rule stop = {
+		.cfa = UNWIND_CFA_SP, .ra = UNWIND_STOP, .cfa_offset = 8};
+	struct function entry = {
+		.begin = address,
+		.end = address + ENTRY,
+		.first = (uint32_t)(builder->steps.size / sizeof(struct step)),
+		.count = 1,
+	};
+	int err;
+
+	for (size_t i = 0; i < unwind_builder_count(builder); i++) {
+		const struct function *function = &functions_of(builder)[i];
+
+		if (function->begin <= address && function->end > address)
+			return 0;
+		if (function->begin > address && function->begin < entry.end)
+			entry.end = function->begin;
+	}
+	builder->begin = address;
+	err = add_step(builder, address, &stop);
+	return err ? err : buffer_append(&builder->functions, &entry, sizeof(entry));
+}
 
 static int by_begin(const void *left, const void *right)
 {

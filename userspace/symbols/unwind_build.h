@@ -15,6 +15,12 @@ void unwind_builder_free(struct unwind_builder *builder); /* NULL is allowed */
 /* Adds the functions of a section. -E2BIG, -ENOMEM. */
 int unwind_builder_add(struct unwind_builder *builder, const struct frame_section *section);
 
+/*
+ * What begins at the entry point of a file has no caller. The linker says so
+ * nowhere for its own, where each program begins. After all sections.
+ */
+int unwind_builder_add_entry(struct unwind_builder *builder, uint64_t address);
+
 /* Functions so far. */
 size_t unwind_builder_count(const struct unwind_builder *builder);
 
