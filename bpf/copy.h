@@ -27,6 +27,8 @@ static long copy_step(uint32_t index, struct copy_loop *loop)
 
 	if (size > left)
 		size = left;
+	/* The verifier of Linux 6.1 believes only the comparison that it sees last. */
+	asm volatile("" : "+r"(size));
 	if (!size || size > PAGE_BYTES || at > sizeof(loop->room->data) - PAGE_BYTES)
 		return 1;
 	if (bpf_probe_read_user(loop->room->data + at, size, (const void *)from))

@@ -32,7 +32,6 @@ int cpu_tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_state *state = filter_active();
 	const struct pt_regs *at = &ctx->regs;
-	struct user_regs regs = {};
 	struct scratch *scratch;
 	struct event_cpu *event;
 	bool user;
@@ -50,8 +49,8 @@ int cpu_tick(struct bpf_perf_event_data *ctx)
 	scratch->size = sizeof(*event);
 	if (!user)
 		stack_kernel(scratch, ctx);
-	if (cpu_user_regs(state, at, &regs))
-		stack_user(scratch, &regs, state);
+	if (cpu_user_regs(state, at, &scratch->regs))
+		stack_user(scratch, state);
 	else
 		stack_count_losses(event->stack.quality);
 	stack_emit(scratch, &ring_cpu, LOSS_CPU_RING);

@@ -74,7 +74,7 @@ static __always_inline struct scratch *scratch_take(void)
 		if (scratch && __sync_val_compare_and_swap(&scratch->busy, 0, 1) == 0) {
 			scratch->size = 0;
 			scratch->slot = slot;
-			scratch->regs.sp = 0;
+			scratch->copying = 0;
 			return scratch;
 		}
 	}

@@ -19,7 +19,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 static __always_inline int probe_sample(const struct probe_firing *firing)
 {
 	struct task_state *state = firing->state;
-	struct user_regs regs;
 	struct scratch *scratch;
 	struct event_alloc *event;
 	uint64_t sample, type, bytes, period, anchor;
@@ -49,8 +48,8 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	event->kind = kind;
 	event->key = firing->values[6];
 	scratch->size = sizeof(*event);
-	regs_user(firing->ctx, &regs, config.copy_bytes != 0);
-	stack_user(scratch, &regs, state);
+	regs_user(firing->ctx, &scratch->regs, config.copy_bytes != 0);
+	stack_user(scratch, state);
 	stack_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
 	return 0;
 }

@@ -102,13 +102,15 @@ struct {
  */
 struct scratch {
 	uint32_t busy;
-	uint32_t size;       /* bytes of `data` used */
-	uint32_t slot;       /* its number on this CPU */
-	uint32_t copy_flags; /* enum copy_flag, if there is something to copy */
+	uint32_t size; /* bytes of `data` used */
+	uint32_t slot; /* its number on this CPU */
+	uint32_t reserved;
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;
-	struct user_regs regs; /* of the stack to be copied; sp is 0: none */
+	struct user_regs regs; /* of the stack */
+	uint32_t copying;      /* 1: a copy of the stack goes along */
+	uint32_t copy_flags;   /* enum copy_flag */
 	uint32_t copy_size;    /* bytes to be copied, and done of them */
 	uint32_t copy_done;
 	uint8_t data[RECORD_BYTES_MAX];

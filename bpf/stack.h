@@ -92,7 +92,7 @@ static __always_inline bool stack_is_early(uint32_t index, uint64_t now)
  * Shall the recorder walk this stack? It will know what was mapped, and what rules
  * cannot express; but not what calls code that was made at run time.
  */
-static __always_inline void stack_wants_copy(struct scratch *scratch, const struct user_regs *regs,
+static __always_inline void stack_wants_copy(struct scratch *scratch,
 					     const struct task_state *state,
 					     const struct walk_rows *rows)
 {
@@ -109,17 +109,17 @@ static __always_inline void stack_wants_copy(struct scratch *scratch, const stru
 	if (config.copy_always && config.user_stacks)
 		flags |= COPY_COMPARE;
 	scratch->copy_flags = flags;
-	scratch->regs = *regs;
+	scratch->copying = 1;
 }
 
 /*
- * The user and the managed stack of the current thread, which has these
- * registers in user mode. Completes struct event_stack; n_kernel and its
+ * The user and the managed stack of the current thread, whose registers in user
+ * mode are in the scratch. Completes struct event_stack; n_kernel and its
  * quality bits were set before.
  */
-static __always_inline void stack_user(struct scratch *scratch, const struct user_regs *regs,
-				       const struct task_state *state)
+static __always_inline void stack_user(struct scratch *scratch, const struct task_state *state)
 {
+	const struct user_regs *regs = &scratch->regs;
 	struct event_stack *counts = stack_counts(scratch);
 	struct walk_rows rows = {};
 	struct stack_loop loop = {scratch, &rows};
@@ -146,13 +146,13 @@ static __always_inline void stack_user(struct scratch *scratch, const struct use
 	if (config.rows && scratch->native.guessed)
 		counts->quality |= STACK_USER_GUESSED;
 	stack_count_losses(counts->quality);
-	stack_wants_copy(scratch, regs, state, &rows);
+	stack_wants_copy(scratch, state, &rows);
 }
 
 /* Hands over a record with a stack. */
 static __always_inline void stack_emit(struct scratch *scratch, void *ring, uint32_t loss)
 {
-	if (config.copy_bytes && scratch->regs.sp)
+	if (config.copy_bytes && scratch->copying)
 		copy_emit(scratch, stack_counts(scratch), ring, loss);
 	else
 		scratch_emit(scratch, ring, loss);

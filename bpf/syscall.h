@@ -104,7 +104,6 @@ static __always_inline void syscall_record(const struct task_state *state,
 {
 	struct scratch *scratch = scratch_take();
 	struct event_syscall *event;
-	struct user_regs user;
 
 	if (!scratch)
 		return;
@@ -122,8 +121,8 @@ static __always_inline void syscall_record(const struct task_state *state,
 	scratch->size = sizeof(*event);
 	if (regs && done->duration >= config.syscall_stack_ns) {
 		event->flags |= SYSCALL_STACK;
-		regs_user(regs, &user, config.copy_bytes != 0);
-		stack_user(scratch, &user, state);
+		regs_user(regs, &scratch->regs, config.copy_bytes != 0);
+		stack_user(scratch, state);
 	}
 	stack_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
 }

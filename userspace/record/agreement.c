@@ -152,11 +152,10 @@ void agreement_tell(const struct agreement *agreement, const struct modules *mod
 		return;
 	for (int i = 0; i < AGREE_CLASSES; i++)
 		total += agreement->counts[i];
-	same = agreement->counts[AGREE_SAME] + agreement->counts[AGREE_CUT] +
-	       agreement->counts[AGREE_EARLY];
-	known = total - agreement->counts[AGREE_NO_FILE];
+	same = agreement->counts[AGREE_SAME] + agreement->counts[AGREE_CUT];
+	known = total - agreement->counts[AGREE_NO_FILE] - agreement->counts[AGREE_EARLY];
 	log_info("stacks: %" PRIu64 " walked by rows and from copies; of %" PRIu64
-		 " that files describe %.3f %% agree",
+		 " that rows describe %.3f %% agree",
 		 total, known, known ? 100.0 * (double)same / (double)known : 0.0);
 	for (int i = 0; i < AGREE_CLASSES; i++) {
 		if (agreement->counts[i])
