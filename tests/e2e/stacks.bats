@@ -188,6 +188,96 @@ total() { # FUNCTION
 	same differences "$output" 0
 }
 
+# Where walks are hard: modules that come and go, jumps out of functions, threads, children, depth.
+make_edges() {
+	cat >plugin.c <<'END'
+static volatile unsigned sink;
+void plugin_burns(void (*back)(void))
+{
+	for (unsigned i = 0; i < 3000000; i++)
+		sink += i;
+	back();
+}
+END
+	cat >edges.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile unsigned sink;
+static jmp_buf place;
+
+__attribute__((noinline)) void burns(void)
+{
+	for (unsigned i = 0; i < 3000000; i++)
+		sink += i;
+}
+
+__attribute__((noinline)) unsigned dives(unsigned depth)
+{
+	if (depth)
+		return dives(depth - 1) + sink;
+	burns();
+	return sink;
+}
+
+__attribute__((noinline)) void jumps(void)
+{
+	burns();
+	longjmp(place, 1);
+}
+
+static void *thread(void *argument)
+{
+	burns();
+	return argument;
+}
+
+int main(void)
+{
+	for (int round = 0; round < 25; round++) {
+		void *plugin = dlopen("./plugin.so", RTLD_NOW);
+		void (*plugin_burns)(void (*)(void)) = (void (*)(void (*)(void)))dlsym(plugin, "plugin_burns");
+		pthread_t other;
+
+		plugin_burns(burns);
+		dlclose(plugin);
+		if (!setjmp(place))
+			jumps();
+		burns();
+		sink += dives(1000);
+		pthread_create(&other, NULL, thread, NULL);
+		pthread_join(other, NULL);
+		if (!vfork())
+			_exit(0);
+		wait(NULL);
+	}
+	return 0;
+}
+END
+	gcc -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -shared -fPIC plugin.c -o plugin.so
+	gcc -O2 -fomit-frame-pointer -fno-optimize-sibling-calls edges.c -lpthread -o edges
+}
+
+@test "walks through modules that come and go, jumps, threads and depths end properly" {
+	need_root
+	make_edges
+	record --stack both --stack-bytes 32K -F 2999 -- ./edges
+	cat record.log
+	for words in 'are different' 'end where the walk' 'part where frame' 'part behind code'; do
+		absent "$words" record.log
+	done
+	# All but the dives, which are deeper than what is recorded, end at the begin of a thread.
+	holds '.stacks.samples > 300 and (.stacks.unfinished | keys) == ["user_cut"]'
+	dives=$(total dives) plugin=$(total plugin_burns) jumps=$(total jumps) main=$(total main)
+	echo "$dives $plugin $jumps $main"
+	[ "$dives" -gt 0 ] && [ "$plugin" -gt 0 ] && [ "$jumps" -gt 0 ]
+	[ "$main" -ge $((plugin + jumps)) ]
+}
+
 @test "without native stacks there are managed ones only" {
 	need_root
 	record --stack off -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
