@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# agree.bats: the same question has the same answer in text, JSON, SQL, pprof and Firefox.
+
+load common
+
+NAMES='known churn gcbench indexer lisp'
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	cd "$BATS_FILE_TMPDIR" || return 1
+	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
+	for name in $NAMES; do
+		set --
+		[ "$name" = indexer ] && set -- /usr/include/linux
+		[ "$name" = lisp ] && set -- "$root/tests/workloads/lisp/tree.lisp"
+		"$build/gcprof" record -o "$name.data" -- "$build/workloads/$name" "$@" >/dev/null 2>"$name.log"
+		"$build/gcprof" report --json "$name.data" >"$name.report"
+		"$build/gcprof" report --width 200 --top 1000 "$name.data" >"$name.text"
+		"$build/gcprof" export -o "$name.json.gz" "$name.data" 2>/dev/null
+		zcat "$name.json.gz" >"$name.json"
+		"$build/gcprof" export -f pprof -o "$name.pb.gz" "$name.data" 2>/dev/null
+	done
+}
+
+setup() {
+	need_root
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# Fails unless all numbers of a line differ from its first one by a thousandth (or one unit) at most.
+agree() { # WHAT NUMBER...
+	awk -v line="$*" 'BEGIN { n = split(line, field, " ")
+		for (i = 3; i <= n; i++) { d = field[i] - field[2]; m = field[2] / 1000
+			if (field[i] == "" || d * d > m * m + 1) exit 1 } exit n < 3 }' && return 0
+	echo "do not agree: $*"
+	return 1
+}
+
+sql() { # NAME STATEMENT
+	"$GCPROF" query -f csv "$2" "$1.data" | tail -n 1
+}
+
+# Sum of a value of pprof over all samples.
+pprof() { # NAME INDEX
+	zcat "$1.pb.gz" | protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/userspace/export" \
+		profile.proto | awk -v want="$2" '/^sample \{/ { i = 0 }
+			/^  value: / { if (i++ == want) sum += $2 } END { printf "%.0f\n", sum }'
+}
+
+@test "allocated and live bytes" {
+	for name in $NAMES; do
+		agree "$name: allocated" "$(jq .alloc.bytes.estimate "$name.report")" \
+			"$(sql "$name" 'SELECT sum(bytes) FROM samples')" \
+			"$(sql "$name" 'SELECT sum(alloc_self_bytes) FROM functions')" \
+			"$(sql "$name" 'SELECT alloc_bytes FROM recording')" \
+			"$(pprof "$name" 1)" \
+			"$(jq '[.threads[].nativeAllocations // empty | .weight[] | select(. > 0)] | add' "$name.json")"
+		agree "$name: lower end" "$(jq .alloc.bytes.low "$name.report")" \
+			"$(sql "$name" 'SELECT bytes_low(size, probability) FROM samples')"
+		agree "$name: live" "$(jq '[.alloc.types[].live_bytes] | add' "$name.report")" \
+			"$(sql "$name" "SELECT coalesce(sum(bytes), 0) FROM samples WHERE died IS NULL
+				AND (survived = 1 OR kind = 'born old')")" \
+			"$(pprof "$name" 3)"
+	done
+}
+
+@test "CPU time, in and outside of collections" {
+	for name in $NAMES; do
+		agree "$name: on CPU" "$(jq .cpu.on_cpu_ns "$name.report")" \
+			"$(sql "$name" 'SELECT sum(ns) FROM ticks')" \
+			"$(sql "$name" 'SELECT sum(cpu_self_ns) FROM functions')" \
+			"$(pprof "$name" 4)" \
+			"$(jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' "$name.json")"
+		agree "$name: in collections" "$(jq .cpu.in_gc_ns "$name.report")" \
+			"$(sql "$name" 'SELECT coalesce(sum(ns), 0) FROM ticks WHERE collection IS NOT NULL')"
+	done
+}
+
+@test "pauses" {
+	for name in $NAMES; do
+		agree "$name: total" "$(jq '.gc.minor.total_ns + .gc.major.total_ns' "$name.report")" \
+			"$(sql "$name" 'SELECT sum(pause_ns) FROM collections')" \
+			"$(sql "$name" 'SELECT sum(gc_self_ns) FROM functions')" \
+			"$(pprof "$name" 5)"
+		agree "$name: p99" "$(jq .gc.minor.p99_ns "$name.report")" \
+			"$(sql "$name" "SELECT percentile(pause_ns, 99) FROM collections WHERE kind = 'minor'")"
+		agree "$name: how many" "$(jq '.gc.minor.count + .gc.major.count' "$name.report")" \
+			"$(sql "$name" 'SELECT count(pause_ns) FROM collections')" \
+			"$(jq '[.threads[].markers.data[] | select(.type == "GcprofCollection")] | length' "$name.json")"
+		grep -qE "^ *minor +$(jq .gc.minor.count "$name.report" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta') " "$name.text"
+	done
+}
+
+@test "system calls" {
+	for name in $NAMES; do
+		agree "$name: all" "$(jq '[.syscalls[].total_ns] | add' "$name.report")" \
+			"$(sql "$name" 'SELECT sum(total_ns) FROM syscall_totals')"
+		agree "$name: records" "$(jq .streams.syscall.events "$name.report")" \
+			"$(sql "$name" 'SELECT events FROM streams WHERE name = '"'syscall'")"
+		agree "$name: single" "$(sql "$name" 'SELECT count(*) FROM syscalls')" \
+			"$(jq '[.threads[].markers.data[] | select(.type == "GcprofSyscall")] | length' "$name.json")"
+	done
+}
+
+# Functions of a report that go tool pprof shows with another value, at more than a thousandth.
+pprof_off() { # NAME SAMPLE_INDEX KEY_FLAT KEY_CUM
+	go tool pprof -top -nodecount=100000 -nodefraction=0 -edgefraction=0 -unit=minimum \
+		-sample_index="$2" "$1.pb.gz" 2>/dev/null | awk '/^ *flat/ { on = 1; next }
+		on { name = $6; for (i = 7; i <= NF; i++) name = name " " $i
+		     printf "{\"flat\":\"%s\",\"cum\":\"%s\",\"name\":\"%s\"}\n", $1, $4, name }' >top.json
+	jq -n -c --slurpfile top top.json --slurpfile report "$1.report" --arg flat "$3" --arg cum "$4" '
+		def number: sub("(B|ns)$"; "") | tonumber;
+		($top | group_by(.name) | map({key: .[0].name, value: .}) | from_entries) as $shown |
+		[$report[0].functions | group_by(.name)[] | select(length == 1) | .[0] |
+		 select(.name | test("^[A-Za-z_][A-Za-z0-9_]*$")) | select(.[$flat] > 0) |
+		 . as $row | $shown[$row.name] as $seen |
+		 select($seen == null or (($seen | length) == 1 and
+			((($seen[0].flat | number) - $row[$flat] | fabs) > $row[$flat] / 1000 + 100 or
+			 (($seen[0].cum | number) - $row[$cum] | fabs) > $row[$cum] / 1000 + 100))) |
+		 [$row.name, $row[$flat], $row[$cum], $seen]]'
+}
+
+@test "go tool pprof shows the report's functions" {
+	command -v go >/dev/null || skip 'go is not installed'
+	export HOME=$PWD
+	for name in $NAMES; do
+		same "$name: CPU" "$(pprof_off "$name" cpu cpu_self_ns cpu_total_ns)" "[]"
+		[ "$(wc -l <top.json)" -gt 5 ]
+		same "$name: bytes" "$(pprof_off "$name" alloc_space alloc_self_bytes alloc_total_bytes)" "[]"
+		[ "$(wc -l <top.json)" -gt 1 ]
+	done
+}
+
+@test "traces for Perfetto are well-formed and complete" {
+	for name in known gcbench; do
+		"$GCPROF" export -f perfetto -o trace "$name.data" 2>/dev/null
+		protoc --decode=perfetto.protos.Trace --proto_path="$ROOT/userspace/export" perfetto.proto \
+			<trace >trace.txt
+		# Field numbers that the description does not have are printed as such.
+		run grep -cE '^ *[0-9]+:' trace.txt
+		same "unknown fields" "$output" 0
+		same "timer samples" "$(grep -c '^  perf_sample {' trace.txt)" "$(jq .cpu.samples "$name.report")"
+		same "balance" "$(grep -c TYPE_SLICE_BEGIN trace.txt)" "$(grep -c TYPE_SLICE_END trace.txt)"
+		same "collections" "$(grep -cE '^    name: "(minor|step|full) collection"' trace.txt)" \
+			"$(jq '.gc.minor.count + .gc.major.count' "$name.report")"
+	done
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_import.c: gcprof import: makes profiles of other profilers' files. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "commands.h"
+#include "import/pypylog.h"
+#include "import/vmprof.h"
+#include "profile/status.h"
+#include "profile/summary.h"
+#include "record/clock.h"
+#include "util/buffer.h"
+#include "util/log.h"
+
+#define FILE_SIZE_MAX (UINT64_C(4) << 30)
+
+enum { CLOCK_PAUSE_NS = 200000000, BLOCK_SIZE = 1 << 20 };
+
+struct import_arguments {
+	const char *output;
+	const char *pypylog;
+	const char *clock;
+	const char *words[2]; /* format, file */
+	int n_words;
+};
+
+static const struct option_row rows[] = {
+	{"output", 'o', OPTION_TEXT, offsetof(struct import_arguments, output), 0, 0, "FILE",
+	 "the profile to write (default gcprof.data)"},
+	{"pypylog", 0, OPTION_TEXT, offsetof(struct import_arguments, pypylog), 0, 0, "FILE",
+	 "collections from the log that PYPYLOG=gc:FILE made in the same run"},
+	{"clock", 0, OPTION_TEXT, offsetof(struct import_arguments, clock), 0, 0, "PROFILE",
+	 "a profile of gcprof from the same boot, whose clocks place that log (default: now)"},
+	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
+};
+
+/* Options may stand before, between and behind the words. */
+static int parse_arguments(struct import_arguments *arguments, int argc, char **argv)
+{
+	for (int next; (next = options_parse(&cmd_import, arguments, argc, argv)) < argc;) {
+		if (next < 0)
+			return next;
+		if (arguments->n_words == 2) {
+			log_error("%s: one file at a time", argv[next]);
+			return -EINVAL;
+		}
+		arguments->words[arguments->n_words++] = argv[next];
+		argv += next;
+		argc -= next;
+	}
+	if (arguments->n_words < 2 || strcmp(arguments->words[0], "vmprof") != 0) {
+		log_error("import: say what and which file: 'gcprof import vmprof FILE'");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* All of a file, unpacked if it is packed with gzip. */
+static int read_file(const char *path, struct buffer *out)
+{
+	gzFile file = gzopen(path, "rbe");
+	int error = 0, n = 1;
+
+	if (!file)
+		return errno ? -errno : -ENOMEM;
+	while (!error && n > 0) {
+		error = buffer_reserve(out, BLOCK_SIZE);
+		if (error)
+			break;
+		n = gzread(file, out->data + out->size, BLOCK_SIZE);
+		if (n < 0)
+			error = -EIO;
+		else
+			out->size += (size_t)n;
+		if (out->size > FILE_SIZE_MAX)
+			error = -EFBIG;
+	}
+	gzclose(file);
+	return error;
+}
+
+/* --- clocks -------------------------------------------------------------------------------- */
+
+/* The line through two readings. */
+static int clock_between(const struct record_clock *first, const struct record_clock *last,
+			 struct pypylog_clock *clock, uint64_t *offset)
+{
+	uint64_t from = first->before + (first->after - first->before) / 2;
+	uint64_t to = last->before + (last->after - last->before) / 2;
+
+	*offset = first->realtime - from;
+	if (!first->tsc || last->tsc <= first->tsc || to <= from)
+		return -ENODATA;
+	clock->tsc = last->tsc;
+	clock->monotonic = to;
+	clock->ns_per_tick = (double)(to - from) / (double)(last->tsc - first->tsc);
+	return 0;
+}
+
+static int clock_of_profile(const char *path, struct pypylog_clock *clock, uint64_t *offset)
+{
+	struct profile_reader *reader = NULL;
+	struct source *source = NULL;
+	struct summary summary;
+	const struct record_clock *pairs;
+	size_t count;
+	int error = source_file_open(path, &source);
+
+	if (!error)
+		error = profile_reader_open(source, &reader);
+	if (error)
+		return error;
+	error = summary_read(reader, &summary);
+	pairs = (const struct record_clock *)(const void *)summary.clocks.data;
+	count = summary.clocks.size / sizeof(*pairs);
+	if (!error)
+		error = count < 2 ? -ENODATA
+				  : clock_between(&pairs[0], &pairs[count - 1], clock, offset);
+	summary_free(&summary);
+	profile_reader_close(reader);
+	return error;
+}
+
+static int clock_of_now(struct pypylog_clock *clock, uint64_t *offset)
+{
+	struct record_clock first = clock_read(), last;
+	struct timespec pause = {.tv_nsec = CLOCK_PAUSE_NS};
+
+	nanosleep(&pause, NULL);
+	last = clock_read();
+	return clock_between(&first, &last, clock, offset);
+}
+
+/* --- the import ------------------------------------------------------------------------------ */
+
+static int read_log(const struct import_arguments *arguments, struct pypylog *log, uint64_t *offset)
+{
+	struct pypylog_clock clock;
+	struct buffer text = {0};
+	int error = arguments->clock ? clock_of_profile(arguments->clock, &clock, offset)
+				     : clock_of_now(&clock, offset);
+
+	if (error) {
+		log_error("%s: no readings of clocks: %s",
+			  arguments->clock ? arguments->clock : "this machine",
+			  error == -ENODATA ? "no time stamp counter" : profile_error_text(error));
+		return error;
+	}
+	error = read_file(arguments->pypylog, &text);
+	if (!error)
+		error = pypylog_read(log, text.data, text.size, &clock);
+	if (error == -EBADMSG)
+		log_error("%s: no log of PyPy; PYPYLOG=gc:FILE makes one", arguments->pypylog);
+	else if (error)
+		log_error("%s: %s", arguments->pypylog, strerror(-error));
+	if (!error && log->bad_lines)
+		log_warning("%s: left out %" PRIu64 " lines that begin or end nothing",
+			    arguments->pypylog, log->bad_lines);
+	buffer_free(&text);
+	return error;
+}
+
+static void explain(const char *path, int error)
+{
+	if (error == -EBADMSG)
+		log_error("%s: no profile of VMProf", path);
+	else if (error == -ENOTSUP)
+		log_error("%s: of a 32-bit or Windows program, which cannot be imported", path);
+	else if (error == -EPROTO)
+		log_error("%s: made by a newer VMProf; versions up to 7 are known", path);
+	else
+		log_error("%s: %s", path, strerror(-error));
+}
+
+static void tell(const struct import_arguments *arguments, const struct vmprof_result *result,
+		 const struct pypylog *log, const char *output)
+{
+	const char *path = arguments->words[1];
+
+	if (result->torn)
+		log_warning("%s: cut off or damaged: imported as far as it goes", path);
+	if (result->unmatched)
+		log_warning("%s: of %" PRIu64 " allocation samples type and fate are not known",
+			    path, result->unmatched);
+	if (log->n_gcs && result->log_before + result->log_behind == log->n_gcs)
+		log_warning("%s: all of it lies outside of the profile; is it of the same run, and "
+			    "the clock of the same boot?",
+			    arguments->pypylog);
+	log_info("imported %" PRIu64 " timer and %" PRIu64 " allocation samples into %s; see them "
+		 "with: gcprof report %s",
+		 result->time_samples, result->gc_samples, output, output);
+}
+
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static int import(const struct import_arguments *arguments, const struct buffer *data,
+		  const struct vmprof_import *import, const struct pypylog *log)
+{
+	const char *output = arguments->output ? arguments->output : "gcprof.data";
+	struct vmprof_result result;
+	struct vmprof_reader reader;
+	struct sink *sink = NULL;
+	int error = vmprof_open(&reader, data->data, data->size);
+
+	if (!error) {
+		error = sink_file_create(output, (uid_t)-1, (gid_t)-1, &sink);
+		if (error) {
+			log_error("%s: %s", output, strerror(-error));
+			return EXIT_FAILURE;
+		}
+		error = vmprof_convert(data->data, data->size, import, sink, &result);
+	}
+	if (error) {
+		explain(arguments->words[1], error);
+		/* Half a profile helps nobody. */
+		if (sink && is_regular(output))
+			unlink(output);
+		return EXIT_FAILURE;
+	}
+	tell(arguments, &result, log, output);
+	return EXIT_SUCCESS;
+}
+
+static int run(int argc, char **argv)
+{
+	struct import_arguments arguments = {0};
+	struct vmprof_import request = {0};
+	struct pypylog log = {0};
+	struct buffer data = {0};
+	int error, status = EXIT_FAILURE;
+
+	if (parse_arguments(&arguments, argc, argv) < 0)
+		return EXIT_USAGE;
+	if (arguments.clock && !arguments.pypylog) {
+		log_error("--clock: of use only with --pypylog");
+		return EXIT_USAGE;
+	}
+	error = read_file(arguments.words[1], &data);
+	if (error) {
+		log_error("%s: %s", arguments.words[1], strerror(-error));
+		goto out;
+	}
+	request.name = arguments.words[1];
+	if (arguments.pypylog) {
+		if (read_log(&arguments, &log, &request.clock_offset) < 0)
+			goto out;
+		request.log = &log;
+	}
+	status = import(&arguments, &data, &request, &log);
+out:
+	pypylog_free(&log);
+	buffer_free(&data);
+	return status;
+}
+
+const struct command cmd_import = {
+	.name = "import",
+	.usage = "[OPTIONS] vmprof FILE",
+	.summary = "make a profile of what VMProf recorded",
+	.options = rows,
+	.run = run,
+};
