@@ -282,7 +282,8 @@ TEST(counters_are_differences_behind_a_zero)
 		    .cycle = i, .kind = 1);
 		PUT(&synthetic, gc_end, .time = 1000 * i + 200, .thread = 1, .heap = 1, .cycle = i,
 		    .kind = 1, .has_stats = 1, .live_bytes = i == 2 ? 900 : 300 * i,
-		    .arena_bytes = 4096, .large_bytes = 50, .allocated_bytes = 10000 * i);
+		    .arena_bytes = 4096, .large_bytes = 50, .allocated_bytes = 10000 * i,
+		    .rss_bytes = i == 2 ? 0 : 7000 * i);
 	}
 	synthetic_end(&synthetic, 6000);
 	exported = export_as(&synthetic, "firefox", NULL);
@@ -293,6 +294,8 @@ TEST(counters_are_differences_behind_a_zero)
 	check_levels(json_at(object, "counters.2"), "Large objects", (int64_t[]){0, 50, 50, 50}, 4);
 	check_levels(json_at(object, "counters.3"), "Allocation rate",
 		     (int64_t[]){0, 10000, 20000, 30000}, 4);
+	/* The second collection did not tell it. */
+	check_levels(json_at(object, "counters.4"), "RSS", (int64_t[]){0, 7000, 7000, 21000}, 4);
 	json_decref(object);
 	free(exported.data);
 	synthetic_free(&synthetic);

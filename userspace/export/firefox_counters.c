@@ -35,12 +35,18 @@ static uint64_t allocated_of(const struct record_gc_end *end)
 	return end->allocated_bytes;
 }
 
+static uint64_t rss_of(const struct record_gc_end *end)
+{
+	return end->rss_bytes;
+}
+
 static const struct counter counters[] = {
 	{"Heap used", "bytes in old and large objects after each collection", "blue", false,
 	 used_of},
 	{"Arenas", "bytes reserved for small and medium old objects", "grey", false, arenas_of},
 	{"Large objects", "bytes in objects with pages of their own", "purple", false, large_of},
 	{"Allocation rate", "bytes allocated in a second", "orange", true, allocated_of},
+	{"RSS", "bytes of the process in memory, after each collection", "magenta", false, rss_of},
 };
 
 enum { N_COUNTERS = sizeof(counters) / sizeof(*counters) };
@@ -98,8 +104,8 @@ static void put_samples(struct firefox *firefox, const struct counter *counter,
 	for (size_t i = 0; i < heap->count; i++) {
 		uint64_t value = counter->value(&heap->gcs[i]->end);
 
-		/* What only grows may come a little out of order. */
-		if (counter->rate && value < before)
+		/* What only grows may come a little out of order; some do not tell the RSS. */
+		if ((counter->rate && value < before) || (counter->value == rss_of && !value))
 			value = before;
 		output_text(output, ",");
 		output_integer(output, (int64_t)(value - before));
@@ -108,12 +114,25 @@ static void put_samples(struct firefox *firefox, const struct counter *counter,
 	output_format(output, "],\"length\":%zu},\n", heap->count + 1);
 }
 
+/* The RSS is the process's: it stands with its first heap, if it is known at all. */
+static bool is_shown(const struct counter *counter, const struct heap_gcs *heap)
+{
+	if (counter->value != rss_of)
+		return true;
+	for (size_t i = 0; i < heap->count && heap->number == 1; i++)
+		if (heap->gcs[i]->end.rss_bytes)
+			return true;
+	return false;
+}
+
 static void put_heap(struct firefox *firefox, const struct heap_gcs *heap, bool first)
 {
 	struct output *output = firefox->job.output;
 	uint64_t process = heap->gcs[0]->process;
 
 	for (size_t i = 0; i < N_COUNTERS; i++) {
+		if (!is_shown(&counters[i], heap))
+			continue;
 		output_format(output, "%s{\"name\":\"%s\",\"category\":\"Memory\",",
 			      first && !i ? "" : ",\n", counters[i].name);
 		output_format(output, "\"description\":\"%s\",\"pid\":", counters[i].description);
