@@ -34,12 +34,13 @@ TEST(perf_maps_are_read)
 				   "ffffffffffffff00 1000 wraps\n"
 				   "11111111111111111 1 long\n"
 				   "1080 10 replaced\n"
+				   "6000 10 \0 cut\n"
 				   "5000 10 unfinished";
 	struct code_table *table = code_table_create();
 	size_t used;
 
 	CHECK_EQ(perf_map_parse(table, text, sizeof(text) - 1, &used), 0);
-	CHECK_EQ(used, strlen(text) - strlen("5000 10 unfinished"));
+	CHECK_EQ(used, sizeof(text) - 1 - strlen("5000 10 unfinished"));
 	CHECK_STR(name_at(table, 0xfff), "-");
 	CHECK_STR(name_at(table, 0x1000), "first");
 	CHECK_STR(name_at(table, 0x1085), "replaced");
@@ -49,6 +50,7 @@ TEST(perf_maps_are_read)
 	CHECK_STR(name_at(table, 0x3000), "-");
 	CHECK_STR(name_at(table, 0x4000), "-");
 	CHECK_STR(name_at(table, 0x5000), "-");
+	CHECK_STR(name_at(table, 0x6000), "-");
 	/* The later of two at one address counts. */
 	CHECK_EQ(perf_map_parse(table, "1000 100 again\n", 15, &used), 0);
 	CHECK_STR(name_at(table, 0x1090), "again");

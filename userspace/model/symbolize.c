@@ -69,7 +69,7 @@ static int add_names(struct tree *tree, struct frame *frame, const struct symbol
 					   .line = symbols[i].line,
 					   .begin = symbols[i].begin};
 
-		if (*name.name)
+		if (name.name && *name.name)
 			error = tree_add_symbol(tree, frame, &name);
 	}
 	return error;

@@ -8,6 +8,8 @@
  */
 #include <errno.h>
 #include <grp.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,11 +35,13 @@ struct child {
 	struct map *modules; /* id to struct file * */
 	struct code_files *code;
 	struct buffer answer;
+	char place[NAMER_TEXT_MAX]; /* the name of a function that has none */
 };
 
 struct file {
 	unsigned char build_id[BUILD_ID_MAX];
 	size_t build_id_size;
+	char base[NAME_MAX + 1]; /* what it is called where it was mapped */
 	char path[];
 };
 
@@ -93,6 +97,7 @@ static int confine(void)
 static int add_module(struct child *child, const struct namer_module *module, size_t size, int fd)
 {
 	const size_t head = offsetof(struct namer_module, path);
+	const char *slash;
 	uint64_t *slot;
 	struct file *file;
 
@@ -102,6 +107,8 @@ static int add_module(struct child *child, const struct namer_module *module, si
 	file = slot ? calloc(1, sizeof(*file) + sizeof(module->path)) : NULL;
 	if (!file)
 		return -ENOMEM;
+	slash = strrchr(module->path, '/');
+	snprintf(file->base, sizeof(file->base), "%.255s", slash ? slash + 1 : module->path);
 	if (fd >= 0)
 		snprintf(file->path, sizeof(module->path), "/proc/self/fd/%d", fd);
 	else
@@ -113,11 +120,21 @@ static int add_module(struct child *child, const struct namer_module *module, si
 	return 0;
 }
 
+/* A function without a name is known by where it begins in its file. */
+static void name_place(struct child *child, const struct file *file, uint64_t offset,
+		       struct symbol *symbol)
+{
+	snprintf(child->place, sizeof(child->place), "%s+0x%" PRIx64, file->base,
+		 offset - symbol->offset);
+	symbol->name = child->place;
+}
+
 static size_t find_names(struct child *child, const struct namer_frame *frame,
 			 struct symbol out[SYMBOLS_MAX])
 {
 	const struct file *file;
 	uint64_t *slot;
+	size_t n;
 
 	switch (frame->space) {
 	case NAMER_KERNEL:
@@ -132,8 +149,11 @@ static size_t find_names(struct child *child, const struct namer_frame *frame,
 	if (!slot)
 		return 0;
 	file = (const struct file *)(uintptr_t)*slot;
-	return symbols_native(child->symbols, file->path, file->build_id, file->build_id_size,
-			      frame->place, out);
+	n = symbols_native(child->symbols, file->path, file->build_id, file->build_id_size,
+			   frame->place, out);
+	if (n && !out[0].name)
+		name_place(child, file, frame->place, &out[0]);
+	return n;
 }
 
 /* --- answers ------------------------------------------------------------------------------ */
@@ -173,6 +193,9 @@ static int put_answer(struct child *child, uint64_t frame, const struct symbol *
 	size_t at = child->answer.size;
 	int err = buffer_append(&child->answer, &head, sizeof(head));
 
+	/* A name must be something. */
+	while (n && !*symbols[n - 1].name)
+		n--;
 	for (; !err && head.count < n && child->answer.size - at < NAMER_ANSWER_MAX; head.count++)
 		err = put_name(&child->answer, &symbols[head.count]);
 	if (!err)

@@ -122,13 +122,13 @@ int code_table_add(struct code_table *table, uint64_t address, uint64_t size, co
 	struct code code = {.start = address, .end = address + size};
 	int err;
 
+	name_size = strnlen(name, name_size < CODE_NAME_MAX ? name_size : CODE_NAME_MAX);
 	/* Nothing can be there: that it makes no sense is its author's problem. */
 	if (!size || code.end < address || !name_size)
 		return 0;
 	if (n_lines > TABLE_BYTES_MAX / sizeof(*lines))
 		return -E2BIG;
-	code.name =
-		code_table_text(table, name, name_size < CODE_NAME_MAX ? name_size : CODE_NAME_MAX);
+	code.name = code_table_text(table, name, name_size);
 	if (!code.name)
 		return -E2BIG;
 	err = copy_lines(&code, lines, n_lines);

@@ -20,6 +20,7 @@
 #include "debug_files.h"
 #include "elf_section.h"
 #include "elf_symbols.h"
+#include "nameless.h"
 #include "plt_names.h"
 #include "source_lines.h"
 #include "symbols.h"
@@ -51,6 +52,7 @@ struct elf_symbols {
 	struct buffer functions;    /* struct function[], by address */
 	struct buffer stubs;        /* struct stub[], while they are read */
 	struct buffer texts;        /* their names */
+	struct buffer nameless;     /* functions without names, where not all have one */
 	struct source_lines *lines; /* NULL: none are known */
 };
 
@@ -288,6 +290,7 @@ static void read_all(struct elf_symbols *symbols, int fd)
 	if (!whole && !separate) {
 		read_tables(symbols, symbols->elf, SHT_DYNSYM);
 		read_packed(symbols);
+		nameless_read(symbols->elf, &symbols->nameless);
 	}
 	sort(symbols);
 	read_stubs(symbols);
@@ -342,6 +345,7 @@ void elf_symbols_free(struct elf_symbols *symbols)
 	buffer_free(&symbols->image);
 	buffer_free(&symbols->functions);
 	buffer_free(&symbols->texts);
+	buffer_free(&symbols->nameless);
 	free(symbols);
 }
 
@@ -398,7 +402,7 @@ size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 			struct symbol out[SYMBOLS_MAX])
 {
 	const struct function *function;
-	uint64_t address;
+	uint64_t address, begin;
 	size_t n = 0;
 
 	if (!offset_address(symbols, offset, &address))
@@ -413,5 +417,10 @@ size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 		out[0].name = function->name;
 		out[0].offset = address - function->address;
 	}
-	return n && out[0].name ? n : 0;
+	if (n && out[0].name)
+		return n;
+	if (!nameless_find(&symbols->nameless, address, &begin))
+		return 0;
+	out[0] = (struct symbol){.offset = address - begin};
+	return 1;
 }

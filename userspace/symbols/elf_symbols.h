@@ -24,7 +24,8 @@ void elf_symbols_free(struct elf_symbols *symbols); /* NULL is allowed */
 
 /*
  * The function at an offset of the file and those inlined into it there, outermost
- * first; how many. Names are as the linker knows them, and owned by `symbols`.
+ * first; how many. Names are as the linker knows them, and owned by `symbols`. Of a
+ * function without a name only `offset` is known: one whose name is NULL.
  */
 size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 			struct symbol out[SYMBOLS_MAX]);

@@ -135,8 +135,12 @@ size_t symbols_native(struct symbols *symbols, const char *path, const void *bui
 	const struct elf_symbols *file = find_file(symbols, path, build_id, build_id_size);
 	size_t n = file ? elf_symbols_find(file, offset, out) : 0;
 
-	for (size_t i = 0; i < n; i++)
-		out[i].name = out[i].name ? readable(symbols, out[i].name) : "(unknown)";
+	for (size_t i = 0; i < n; i++) {
+		if (out[i].name)
+			out[i].name = readable(symbols, out[i].name);
+		else if (i)
+			out[i].name = "(unknown)";
+	}
 	return n;
 }
 

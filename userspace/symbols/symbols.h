@@ -30,7 +30,8 @@ struct symbol {
 /*
  * The functions at `offset` of the file `path`: the function, and those inlined
  * into it at this place, outermost first; how many. If `build_id_size` is not 0
- * the file is used only if it has this build-id. Names are demangled.
+ * the file is used only if it has this build-id. Names are demangled; a function
+ * whose name was stripped off has none, and stands alone.
  */
 size_t symbols_native(struct symbols *symbols, const char *path, const void *build_id,
 		      size_t build_id_size, uint64_t offset, struct symbol out[SYMBOLS_MAX]);
