@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_report.c: gcprof report: shows what a profile says. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "model/call_tree.h"
 #include "model/filter.h"
 #include "model/model.h"
 #include "profile/source.h"
+#include "report/calls.h"
 #include "report/report.h"
 #include "report/terminal.h"
 #include "util/log.h"
@@ -20,6 +23,8 @@ struct report_arguments {
 	uint64_t width;
 	const char *sort;
 	struct option_list filter;
+	int tree;
+	const char *callers, *callees;
 	int parts[8]; /* in the order of enum report_part */
 	const char *frames;
 	const char *file;
@@ -36,6 +41,12 @@ static const struct option_row rows[] = {
 	 "order of rows: cpu, alloc, gc, survived, vain, live, syscalls ... (see the manual)"},
 	{"filter", 0, OPTION_LIST, offsetof(struct report_arguments, filter), 0, 0, "KEY=VALUE",
 	 "count only events of a function, module, type, thread, phase, time, or during a call"},
+	{"tree", 0, OPTION_FLAG, offsetof(struct report_arguments, tree), 0, 0, NULL,
+	 "show calls as a tree; --sort cpu, alloc, gc or syscalls chooses what counts"},
+	{"callers", 0, OPTION_TEXT, offsetof(struct report_arguments, callers), 0, 0, "FUNCTION",
+	 "show as a tree who calls a function"},
+	{"callees", 0, OPTION_TEXT, offsetof(struct report_arguments, callees), 0, 0, "FUNCTION",
+	 "show as a tree what a function calls"},
 	{"functions", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[0]), 0, 0, NULL,
 	 "show only functions; this and the next ones may be combined"},
 	{"gc", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[1]), 0, 0, NULL,
@@ -88,7 +99,38 @@ static unsigned parts_of(const struct report_arguments *arguments)
 	return parts;
 }
 
-static int print_report(const struct model *model, const struct report_arguments *arguments)
+static bool wants_calls(const struct report_arguments *arguments)
+{
+	return arguments->tree || arguments->callers || arguments->callees;
+}
+
+static void make_builder(const struct report_arguments *arguments, struct call_tree *tree,
+			 struct call_builder *builder)
+{
+	if (arguments->callers)
+		call_builder_init(builder, CALLS_CALLERS, arguments->callers, tree);
+	else if (arguments->callees)
+		call_builder_init(builder, CALLS_CALLEES, arguments->callees, tree);
+	else
+		call_builder_init(builder, CALLS_TREE, NULL, tree);
+}
+
+static int print_calls(const struct model *model, const struct report_arguments *arguments,
+		       const struct report_options *options, const struct call_builder *builder)
+{
+	struct calls_request request = {builder->kind, builder->pattern, CALLS_CPU};
+	int error;
+
+	calls_measure(builder->tree, arguments->sort, &request.measure);
+	error = call_tree_sort(builder->tree, request.measure);
+	if (error)
+		return error;
+	return arguments->json ? calls_json(model, builder->tree, &request, stdout)
+			       : calls_text(model, builder->tree, &request, options, stdout);
+}
+
+static int print_report(struct model *model, const struct report_arguments *arguments,
+			const struct call_builder *builder)
 {
 	struct report_options options = {
 		.width = arguments->width ? (int)arguments->width : terminal_width(STDOUT_FILENO),
@@ -98,9 +140,13 @@ static int print_report(const struct model *model, const struct report_arguments
 		.parts = parts_of(arguments),
 		.sort = arguments->sort,
 	};
-	int error = arguments->json ? report_json(model, &options, stdout)
-				    : report_text(model, &options, stdout);
+	int error = report_sort(model, arguments->sort);
 
+	if (!error && wants_calls(arguments))
+		error = print_calls(model, arguments, &options, builder);
+	else if (!error)
+		error = arguments->json ? report_json(model, &options, stdout)
+					: report_text(model, &options, stdout);
 	if (!error && (fflush(stdout) != 0 || ferror(stdout)))
 		error = errno ? -errno : -EIO;
 	/* The reader had enough, as `head` does. */
@@ -151,58 +197,81 @@ static int make_filter(const struct report_arguments *arguments, struct filter *
 }
 
 /* With a filter the profile is read twice. */
-static int load(const char *file, const struct filter *filter, enum model_frames frames,
+static int load(const char *file, const struct filter *filter, const struct model_view *view,
 		struct model **out)
 {
 	struct source *source = NULL, *second = NULL;
 	int error = source_file_open(file, &source);
 
 	if (error || !filter->count)
-		return error ? error : model_load_shown(source, file, frames, NULL, out);
+		return error ? error : model_load_view(source, file, view, out);
 	error = source_file_open(file, &second);
 	if (error) {
 		source->close(source);
 		return error;
 	}
-	return model_load_filtered((struct source *[]){source, second}, file, filter, frames, out);
+	return model_load_filtered((struct source *[]){source, second}, file, filter, view, out);
+}
+
+static int check_sort(const struct report_arguments *arguments)
+{
+	struct call_node root = {.name = NULL};
+	struct call_tree empty = {&root, 1, 1};
+	enum call_measure measure;
+
+	if (!!arguments->tree + !!arguments->callers + !!arguments->callees > 1) {
+		log_error("one of --tree, --callers and --callees at a time");
+		return -EINVAL;
+	}
+	if (wants_calls(arguments) && calls_measure(&empty, arguments->sort, &measure) < 0) {
+		log_error("--sort %s: calls can be sorted by cpu, alloc, gc or syscalls",
+			  arguments->sort);
+		return -EINVAL;
+	}
+	if (arguments->sort && !report_order_exists(arguments->sort)) {
+		log_error("--sort %s: there are %s", arguments->sort, report_orders());
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static int report_run(int argc, char **argv)
 {
 	struct report_arguments arguments = {0};
-	enum model_frames frames = MODEL_FRAMES_ALL;
+	struct model_view view = {MODEL_FRAMES_ALL, NULL};
 	struct filter filter = {.count = 0};
+	struct call_tree calls = {.count = 0};
+	struct call_builder builder;
 	struct model *model = NULL;
 	const char *file;
 	int error;
 
 	if (parse_arguments(&arguments, argc, argv) < 0)
 		return EXIT_USAGE;
-	if (make_filter(&arguments, &filter) < 0)
+	if (make_filter(&arguments, &filter) < 0 || check_sort(&arguments) < 0)
 		return EXIT_USAGE;
-	if (arguments.sort && !report_order_exists(arguments.sort)) {
-		log_error("--sort %s: there are %s", arguments.sort, report_orders());
-		return EXIT_USAGE;
-	}
-	if (arguments.frames && model_frames_parse(arguments.frames, &frames)) {
+	if (arguments.frames && model_frames_parse(arguments.frames, &view.frames)) {
 		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
 		return EXIT_USAGE;
 	}
+	make_builder(&arguments, &calls, &builder);
+	if (wants_calls(&arguments))
+		view.observer = &builder.observer;
 	file = arguments.file ? arguments.file : "gcprof.data";
-	error = load(file, &filter, frames, &model);
+	error = load(file, &filter, &view, &model);
 	if (error) {
 		explain(file, error);
+		call_tree_free(&calls);
 		return 1;
 	}
-	error = report_sort(model, arguments.sort);
-	if (!error)
-		error = print_report(model, &arguments);
+	error = print_report(model, &arguments, &builder);
 	if (error)
 		log_error("standard output: %s", strerror(-error));
 	warn_of_state(model);
 	if (model->state == PROFILE_DAMAGED)
 		error = -EBADMSG;
 	model_free(model);
+	call_tree_free(&calls);
 	return error ? 1 : 0;
 }
 

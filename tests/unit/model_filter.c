@@ -132,6 +132,7 @@ struct counts {
 /* What is left of the profile; terms are separated by spaces. */
 static struct counts count(const struct synthetic *synthetic, const char *terms)
 {
+	const struct model_view view = {MODEL_FRAMES_ALL, NULL};
 	struct filter filter = {.count = 0};
 	struct source *sources[2];
 	struct model *model = NULL;
@@ -142,7 +143,7 @@ static struct counts count(const struct synthetic *synthetic, const char *terms)
 		CHECK_EQ(filter_add(&filter, term, fault, sizeof(fault)), 0);
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(source_memory_open(synthetic->data, synthetic->size, &sources[i]), 0);
-	CHECK_EQ(model_load_filtered(sources, "x", &filter, MODEL_FRAMES_ALL, &model), 0);
+	CHECK_EQ(model_load_filtered(sources, "x", &filter, &view, &model), 0);
 	counts = (struct counts){.cpu = model->cpu.samples,
 				 .samples = model->alloc.samples,
 				 .calls = model->syscall_count,

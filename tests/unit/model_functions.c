@@ -232,7 +232,8 @@ TEST(stacks_can_show_one_kind_of_frames)
 		struct model *model;
 
 		CHECK_EQ(source_memory_open(synthetic.data, synthetic.size, &source), 0);
-		CHECK_EQ(model_load_shown(source, "x", kinds[i], NULL, &model), 0);
+		CHECK_EQ(model_load_view(source, "x", &(struct model_view){kinds[i], NULL}, &model),
+			 0);
 		CHECK_EQ(model->cpu.on_cpu_ns, 3 * tick);
 		if (kinds[i] == MODEL_FRAMES_MANAGED) {
 			CHECK_EQ(model->n_functions, 2);

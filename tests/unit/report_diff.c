@@ -25,16 +25,23 @@ static void write_profile(struct synthetic *synthetic, uint64_t random, unsigned
 
 		PUT(synthetic, type, .process = 1, .type = i + 1,
 		    .name = synthetic_string(synthetic, names[i]));
-		while (tries--)
-			if (test_random(&random) % 20 == 0)
-				PUT(synthetic, alloc, .time = ++time, .thread = 1, .stack = stack,
-				    .sample = ++sample, .type = i + 1, .size = 50, .period = 1000,
-				    .kind = 1);
+		while (tries--) {
+			if (test_random(&random) % 20 == 0) {
+				sample++;
+				PUT(synthetic, alloc, .time = 1000 + sample, .thread = 1,
+				    .stack = stack, .sample = sample, .type = i + 1, .size = 50,
+				    .period = 1000, .kind = 1);
+			}
+		}
 	}
+	time += sample;
 	for (int i = 0; i < 400; i++)
 		if (test_random(&random) % 2)
-			PUT(synthetic, cpu, .time = ++time, .thread = 1, .stack = stack, .mode = 1);
-	PUT(synthetic, gc_begin, .time = ++time, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
+			PUT(synthetic, cpu, .time = time + (uint64_t)i, .thread = 1, .stack = stack,
+			    .mode = 1);
+	time += 500;
+	time++;
+	PUT(synthetic, gc_begin, .time = time, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
 	time += 500;
 	PUT(synthetic, gc_end, .time = time, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
 	synthetic_end(synthetic, time + 1);

@@ -40,6 +40,7 @@ int export_run(const struct export_request *request, struct source *source, stru
 {
 	struct output *output = NULL;
 	struct export_job *job = NULL;
+	struct model_view view;
 	struct model *model = NULL;
 	int error = output_create(sink, request->exporter->packed, &output), closed;
 
@@ -52,8 +53,8 @@ int export_run(const struct export_request *request, struct source *source, stru
 	}
 	job->options = request->options;
 	job->output = output;
-	error = model_load_shown(source, request->file, request->options.frames, &job->observer,
-				 &model);
+	view = (struct model_view){request->options.frames, &job->observer};
+	error = model_load_view(source, request->file, &view, &model);
 	if (error)
 		goto out;
 	result->state = model->state;

@@ -78,14 +78,8 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 	return error;
 }
 
-/* How a profile is looked at. */
-struct view {
-	enum model_frames frames;
-	struct model_observer *observer;   /* or NULL */
-	const struct selection *selection; /* NULL: everything */
-};
-
-static int load(struct profile_reader *reader, struct model *model, const struct view *view)
+static int load(struct profile_reader *reader, struct model *model, const struct model_view *view,
+		const struct selection *selection)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
 	int error;
@@ -93,7 +87,7 @@ static int load(struct profile_reader *reader, struct model *model, const struct
 	if (!pass)
 		return -ENOMEM;
 	error = pass_init(pass, model);
-	pass->selection = view->selection;
+	pass->selection = selection;
 	if (!error)
 		error = read_records(reader, pass, view->observer);
 	if (!error) {
@@ -108,8 +102,9 @@ static int load(struct profile_reader *reader, struct model *model, const struct
 	return error;
 }
 
-static int load_view(struct source *source, const char *file, const struct view *view,
-		     struct model **out)
+/* `selection`: NULL for everything. */
+static int load_part(struct source *source, const char *file, const struct model_view *view,
+		     const struct selection *selection, struct model **out)
 {
 	struct profile_reader *reader = NULL;
 	struct model *model = NULL;
@@ -125,7 +120,7 @@ static int load_view(struct source *source, const char *file, const struct view 
 	model->file = name_clean(model->arena, (struct bytes){file, strlen(file)});
 	if (!model->file)
 		goto out;
-	error = load(reader, model, view);
+	error = load(reader, model, view, selection);
 	if (error)
 		goto out;
 	*out = model;
@@ -138,19 +133,21 @@ out:
 
 int model_load(struct source *source, const char *file, struct model **out)
 {
-	return load_view(source, file, &(struct view){.frames = MODEL_FRAMES_ALL}, out);
+	return model_load_observed(source, file, NULL, out);
 }
 
 int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
 			struct model **out)
 {
-	return model_load_shown(source, file, MODEL_FRAMES_ALL, observer, out);
+	struct model_view view = {MODEL_FRAMES_ALL, observer};
+
+	return model_load_view(source, file, &view, out);
 }
 
-int model_load_shown(struct source *source, const char *file, enum model_frames frames,
-		     struct model_observer *observer, struct model **out)
+int model_load_view(struct source *source, const char *file, const struct model_view *view,
+		    struct model **out)
 {
-	return load_view(source, file, &(struct view){.frames = frames, .observer = observer}, out);
+	return load_part(source, file, view, NULL, out);
 }
 
 /* Looks on while a profile is read to learn its names. */
@@ -195,10 +192,10 @@ static int note_filter(struct model *model, const struct filter *filter)
 }
 
 int model_load_filtered(struct source *const sources[2], const char *file,
-			const struct filter *filter, enum model_frames frames, struct model **out)
+			const struct filter *filter, const struct model_view *view,
+			struct model **out)
 {
 	struct resolver resolver = {{resolver_record, resolver_finish}, filter, {0}};
-	struct view view = {.frames = frames, .selection = &resolver.selection};
 	struct model *whole = NULL;
 	int error = model_load_observed(sources[0], file, &resolver.observer, &whole);
 
@@ -206,7 +203,7 @@ int model_load_filtered(struct source *const sources[2], const char *file,
 	if (error)
 		sources[1]->close(sources[1]);
 	else
-		error = load_view(sources[1], file, &view, out);
+		error = load_part(sources[1], file, view, &resolver.selection, out);
 	if (!error)
 		error = note_filter(*out, filter);
 	if (error) {

@@ -265,9 +265,14 @@ struct model_observer {
 int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
 			struct model **out);
 
-/* The same, with only one kind of frames on the stacks. `observer` may be NULL. */
-int model_load_shown(struct source *source, const char *file, enum model_frames frames,
-		     struct model_observer *observer, struct model **out);
+/* How a profile is looked at. */
+struct model_view {
+	enum model_frames frames;        /* that are kept on the stacks */
+	struct model_observer *observer; /* or NULL */
+};
+
+int model_load_view(struct source *source, const char *file, const struct model_view *view,
+		    struct model **out);
 
 struct filter;
 
@@ -275,9 +280,12 @@ struct filter;
  * The model of what `filter` selects: see filter.h. Takes over two sources of the same
  * profile, because it is read twice. Of system calls only single records count: the
  * kernel's totals cannot be divided. Pauses are charged as in the whole profile.
+ * The observer (may be NULL) looks on when what is selected is counted; it is told of
+ * every record.
  */
 int model_load_filtered(struct source *const sources[2], const char *file,
-			const struct filter *filter, enum model_frames frames, struct model **out);
+			const struct filter *filter, const struct model_view *view,
+			struct model **out);
 
 /* NULL is allowed. */
 void model_free(struct model *model);

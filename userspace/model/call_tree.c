@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* call_tree.c: who calls whom: stacks put together by function, from one end or the other. */
+#include "call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/map.h"
+#include "arena.h"
+#include "filter.h"
+#include "pass.h"
+
+enum { PATH_MAX_ROWS = 4 * STACK_NODES_MAX };
+
+struct edge {
+	uint32_t parent, row;
+};
+
+struct work {
+	const struct pass *pass;
+	const struct call_builder *builder;
+	struct map *index;     /* struct edge -> number of the node */
+	unsigned char *wanted; /* by row: is it asked for? NULL: a tree */
+	uint32_t *path;        /* rows of a stack, innermost first */
+	size_t length;
+};
+
+double call_value(const struct call_cost *cost, enum call_measure measure)
+{
+	switch (measure) {
+	case CALLS_CPU:
+		return cost->cpu_ns;
+	case CALLS_ALLOC:
+		return cost->alloc_bytes;
+	case CALLS_GC:
+		return cost->gc_ns;
+	default:
+		return cost->syscall_ns;
+	}
+}
+
+static void add_cost(struct call_cost *into, const struct call_cost *cost)
+{
+	into->cpu_ns += cost->cpu_ns;
+	into->alloc_bytes += cost->alloc_bytes;
+	into->gc_ns += cost->gc_ns;
+	into->syscall_ns += cost->syscall_ns;
+}
+
+static void read_path(struct work *work, uint32_t stack)
+{
+	const struct functions *functions = &work->pass->functions;
+	const struct tree *tree = &work->pass->tree;
+
+	work->length = 0;
+	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent) {
+		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
+
+		for (uint32_t i = frame->n_functions; i-- && work->length < PATH_MAX_ROWS;)
+			work->path[work->length++] =
+				functions->of_frames[frame->first_function + i];
+	}
+}
+
+/* The child of a node, made if need be; -ENOMEM. */
+static int64_t find_child(struct work *work, uint32_t parent, uint32_t row)
+{
+	struct call_tree *tree = work->builder->tree;
+	const struct model_function *function = &work->pass->functions.rows[row];
+	struct edge edge = {parent, row};
+	uint64_t *number = map_put(work->index, &edge, NULL);
+	struct call_node *node;
+
+	if (!number || tree->count >= UINT32_MAX ||
+	    array_reserve(&tree->nodes, &tree->capacity, tree->count, sizeof(*tree->nodes)) < 0)
+		return -ENOMEM;
+	if (!*number) {
+		*number = tree->count++;
+		node = &tree->nodes[*number];
+		node->name = function->name;
+		node->module = function->module;
+		node->next = tree->nodes[parent].first_child;
+		tree->nodes[parent].first_child = (uint32_t)*number;
+	}
+	return (int64_t)*number;
+}
+
+/* Where on the path the functions asked for lie: -1: nowhere. Of recursion the longest part. */
+static int64_t find_wanted(const struct work *work)
+{
+	bool outermost = work->builder->kind == CALLS_CALLEES;
+	int64_t found = -1;
+
+	for (size_t i = 0; i < work->length; i++) {
+		if (!work->wanted[work->path[i]])
+			continue;
+		found = (int64_t)i;
+		if (!outermost)
+			break;
+	}
+	return found;
+}
+
+/* Adds the path from `start` by steps of 1 or -1 up to its end. */
+static int add_steps(struct work *work, int64_t start, int step, const struct call_cost *cost)
+{
+	struct call_tree *tree = work->builder->tree;
+	int64_t node = 0, at = start;
+
+	add_cost(&tree->nodes[0].total, cost);
+	for (int depth = 0; depth < CALLS_DEPTH_MAX && at >= 0 && at < (int64_t)work->length;
+	     depth++, at += step) {
+		node = find_child(work, (uint32_t)node, work->path[at]);
+		if (node < 0)
+			return -ENOMEM;
+		add_cost(&tree->nodes[node].total, cost);
+	}
+	if (at < 0 || at >= (int64_t)work->length)
+		add_cost(&tree->nodes[node].self, cost);
+	return 0;
+}
+
+static int add_path(struct work *work, uint32_t stack, const struct call_cost *cost)
+{
+	int64_t start;
+
+	read_path(work, stack);
+	if (!work->length)
+		return 0;
+	if (work->builder->kind == CALLS_TREE)
+		return add_steps(work, (int64_t)work->length - 1, -1, cost);
+	start = find_wanted(work);
+	if (start < 0)
+		return 0;
+	return add_steps(work, start, work->builder->kind == CALLS_CALLERS ? 1 : -1, cost);
+}
+
+/* Time and allocation end in different functions: the allocator's own are left out. */
+static int add_stack(struct work *work, const struct cost *cost, double tick)
+{
+	struct call_cost time = {.cpu_ns = (double)cost->cpu_samples * tick,
+				 .syscall_ns = (double)cost->syscall_ns};
+	struct call_cost memory = {.alloc_bytes = cost->alloc_bytes, .gc_ns = cost->gc_ns};
+	int error = 0;
+
+	if (cost->cpu_samples || cost->syscall_ns)
+		error = add_path(work, cost->stack, &time);
+	if (!error && (cost->alloc_bytes > 0 || cost->gc_ns > 0))
+		error = add_path(work, functions_allocating(work->pass, cost->stack), &memory);
+	return error;
+}
+
+static int add_all(struct work *work)
+{
+	const struct pass *pass = work->pass;
+	uint64_t frequency = pass->model->run.frequency;
+	double tick = frequency ? 1e9 / (double)frequency : 0;
+	struct call_tree *tree = work->builder->tree;
+	int error = 0;
+
+	if (array_reserve(&tree->nodes, &tree->capacity, 0, sizeof(*tree->nodes)) < 0)
+		return -ENOMEM;
+	tree->count = 1;
+	for (size_t i = 1; i < pass->tree.n_costs && !error; i++)
+		error = add_stack(work, &pass->tree.costs[i], tick);
+	return error;
+}
+
+static int mark_wanted(struct work *work)
+{
+	const struct functions *functions = &work->pass->functions;
+
+	if (work->builder->kind == CALLS_TREE)
+		return 0;
+	work->wanted = calloc(functions->n_rows + 1, 1);
+	if (!work->wanted)
+		return -ENOMEM;
+	for (size_t i = 0; i < functions->n_rows; i++)
+		work->wanted[i] = filter_matches(work->builder->pattern, functions->rows[i].name);
+	return 0;
+}
+
+static int build(struct model_observer *observer, struct pass *pass)
+{
+	struct work work = {.pass = pass,
+			    .builder = (struct call_builder *)observer,
+			    .index = map_create(sizeof(struct edge)),
+			    .path = calloc(PATH_MAX_ROWS, sizeof(*work.path))};
+	int error = work.index && work.path ? mark_wanted(&work) : -ENOMEM;
+
+	if (!error)
+		error = add_all(&work);
+	free(work.wanted);
+	free(work.path);
+	map_free(work.index);
+	return error;
+}
+
+static int look_away(struct model_observer *observer, struct pass *pass,
+		     const struct record *record)
+{
+	(void)observer;
+	(void)pass;
+	(void)record;
+	return 0;
+}
+
+void call_builder_init(struct call_builder *builder, enum call_kind kind, const char *pattern,
+		       struct call_tree *tree)
+{
+	*builder = (struct call_builder){{look_away, build}, kind, pattern, tree};
+}
+
+struct child {
+	double value;
+	uint32_t number;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const struct child *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int call_tree_sort(struct call_tree *tree, enum call_measure measure)
+{
+	struct child *children = calloc(tree->count + 1, sizeof(*children));
+
+	if (!children)
+		return -ENOMEM;
+	for (size_t i = 0; i < tree->count; i++) {
+		uint32_t *link = &tree->nodes[i].first_child;
+		size_t count = 0;
+
+		for (uint32_t at = *link; at; at = tree->nodes[at].next)
+			children[count++] =
+				(struct child){call_value(&tree->nodes[at].total, measure), at};
+		qsort(children, count, sizeof(*children), by_value);
+		for (size_t j = 0; j < count; j++) {
+			*link = children[j].number;
+			link = &tree->nodes[children[j].number].next;
+		}
+		*link = 0;
+	}
+	free(children);
+	return 0;
+}
+
+void call_tree_free(struct call_tree *tree)
+{
+	free(tree->nodes);
+	*tree = (struct call_tree){0};
+}
