@@ -78,7 +78,8 @@ void bill_settle(const struct bill *bill, const struct charge *charges, const do
 	copying = fit[1] * bill->promoted_bytes;
 	/* Nobody to charge for copying: no sampled object was promoted. */
 	if (promoted > 0 && copying > 0)
-		copying_ns = bill->pause_ns * copying / (fixed + copying);
+		/* Rounding may make the part a little more than the whole. */
+		copying_ns = fmin(bill->pause_ns * copying / (fixed + copying), bill->pause_ns);
 	for (size_t i = 0; i < bill->n_charges; i++) {
 		double part = (bill->pause_ns - copying_ns) * charges[i].allocated / allocated;
 
