@@ -2,6 +2,13 @@
 /* cpu.bpf.c: a timer tick on a CPU: what is the thread there doing? */
 #include "stack.h"
 
+static __always_inline void cpu_regs(const struct pt_regs *from, struct user_regs *out)
+{
+	regs_user(from, out);
+	if (config.copy_bytes)
+		regs_user_rest(from, out);
+}
+
 /*
  * Registers of user mode: those of the tick if it came there, else those that
  * the thread had when it entered the kernel. None (0) when it has left its
@@ -13,7 +20,7 @@ static __always_inline bool cpu_user_regs(const struct task_state *state, const 
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	regs_user(at, out, config.copy_bytes != 0);
+	cpu_regs(at, out);
 	/* The context and the task's registers are different kinds of pointers to the verifier,
 	 * which refuses one load for both: keep the compiler from merging them. */
 	asm volatile("" ::: "memory");
@@ -23,7 +30,7 @@ static __always_inline bool cpu_user_regs(const struct task_state *state, const 
 		return 0;
 	if (state->start && (state->number == CALL_EXECVE || state->number == CALL_EXECVEAT))
 		return 0;
-	regs_user((const struct pt_regs *)bpf_task_pt_regs(task), out, config.copy_bytes != 0);
+	cpu_regs((const struct pt_regs *)bpf_task_pt_regs(task), out);
 	return 1;
 }
 

@@ -48,8 +48,10 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	event->kind = kind;
 	event->key = firing->values[6];
 	scratch->size = sizeof(*event);
-	regs_user(firing->ctx, &scratch->regs, config.copy_bytes != 0);
+	regs_user(firing->ctx, &scratch->regs);
 	stack_user(scratch, state);
+	if (stack_is_copied(scratch))
+		regs_user_rest(firing->ctx, &scratch->regs);
 	stack_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
 	return 0;
 }

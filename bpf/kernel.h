@@ -157,15 +157,18 @@ static __always_inline bool regs_user_mode(const struct pt_regs *regs)
 	return (regs->cs & 3) == 3;
 }
 
-/* The walkers need four of them; `all` are needed where the stack is copied. */
-static __always_inline void regs_user(const struct pt_regs *regs, struct user_regs *out, bool all)
+/* Those that the walkers need. */
+static __always_inline void regs_user(const struct pt_regs *regs, struct user_regs *out)
 {
 	out->ip = regs->rip;
 	out->sp = regs->rsp;
 	out->bp = regs->rbp;
 	out->bx = regs->rbx;
-	if (!all)
-		return;
+}
+
+/* The others, which go along with a copy of the stack. */
+static __always_inline void regs_user_rest(const struct pt_regs *regs, struct user_regs *out)
+{
 	out->ax = regs->rax;
 	out->dx = regs->rdx;
 	out->cx = regs->rcx;

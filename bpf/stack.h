@@ -149,10 +149,16 @@ static __always_inline void stack_user(struct scratch *scratch, const struct tas
 	stack_wants_copy(scratch, state, &rows);
 }
 
+/* Does a copy of the stack go along? It needs the rest of the registers, then. */
+static __always_inline bool stack_is_copied(const struct scratch *scratch)
+{
+	return config.copy_bytes && scratch->copying;
+}
+
 /* Hands over a record with a stack. */
 static __always_inline void stack_emit(struct scratch *scratch, void *ring, uint32_t loss)
 {
-	if (config.copy_bytes && scratch->copying)
+	if (stack_is_copied(scratch))
 		copy_emit(scratch, stack_counts(scratch), ring, loss);
 	else
 		scratch_emit(scratch, ring, loss);

@@ -121,8 +121,10 @@ static __always_inline void syscall_record(const struct task_state *state,
 	scratch->size = sizeof(*event);
 	if (regs && done->duration >= config.syscall_stack_ns) {
 		event->flags |= SYSCALL_STACK;
-		regs_user(regs, &scratch->regs, config.copy_bytes != 0);
+		regs_user(regs, &scratch->regs);
 		stack_user(scratch, state);
+		if (stack_is_copied(scratch))
+			regs_user_rest(regs, &scratch->regs);
 	}
 	stack_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
 }
