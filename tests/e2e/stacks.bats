@@ -267,11 +267,13 @@ END
 	make_edges
 	record --stack both --stack-bytes 32K -F 2999 -- ./edges
 	cat record.log
-	for words in 'are different' 'end where the walk' 'part where frame' 'part behind code'; do
-		absent "$words" record.log
-	done
+	absent 'are different' record.log
+	# In a thread that was just made nothing says where its stack ends: glibc's clone3 has a gap there.
+	agree=$(sed -n 's/.* that rows describe \([0-9.]*\) % agree$/\1/p' record.log)
+	awk -v agree="$agree" 'BEGIN { exit !(agree >= 99.5) }'
 	# All but the dives, which are deeper than what is recorded, end at the begin of a thread.
-	holds '.stacks.samples > 300 and (.stacks.unfinished | keys) == ["user_cut"]'
+	holds '.stacks.samples > 300 and .stacks.unfinished.user_cut > 0'
+	holds '([.stacks.unfinished | to_entries[] | select(.key != "user_cut") | .value] | add // 0) <= .stacks.samples * 0.005'
 	dives=$(total dives) plugin=$(total plugin_burns) jumps=$(total jumps) main=$(total main)
 	echo "$dives $plugin $jumps $main"
 	[ "$dives" -gt 0 ] && [ "$plugin" -gt 0 ] && [ "$jumps" -gt 0 ]
