@@ -111,6 +111,7 @@ pprof_off() { # NAME SAMPLE_INDEX UNIT KEY_FLAT KEY_CUM
 	go tool pprof -top -nodecount=100000 -nodefraction=0 -edgefraction=0 -unit="$3" \
 		-sample_index="$2" "$1.pb.gz" 2>/dev/null | awk '/^ *flat/ { on = 1; next }
 		on { name = $6; for (i = 7; i <= NF; i++) name = name " " $i
+		     sub(/ \((partial-)?inline\)$/, "", name)
 		     printf "{\"flat\":\"%s\",\"cum\":\"%s\",\"name\":\"%s\"}\n", $1, $4, name }' >top.json
 	jq -n -c --slurpfile top top.json --slurpfile report "$1.report" --arg flat "$4" --arg cum "$5" '
 		def number: sub("(B|ns)$"; "") | tonumber;

@@ -204,8 +204,9 @@ END
 	echo "KiB and descriptors after 250, 500, 750, 1000: ${figures[*]}"
 	[ ${#figures[@]} = 8 ]
 	[ "${figures[7]}" -le $((figures[3] + 2)) ]
-	# What stays of a process is less than a KiB.
-	[ "${figures[6]}" -le $((figures[2] + 1000)) ]
+	# What stays of a process is less than a KiB. Tables grow at times, a leak would all the time.
+	least=$(for i in 2 4 6; do echo $((figures[i] - figures[i - 2])); done | sort -n | head -n 1)
+	[ "$least" -le 250 ]
 }
 
 @test "reports and exports can show one kind of frames" {

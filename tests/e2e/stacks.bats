@@ -268,12 +268,15 @@ END
 	record --stack both --stack-bytes 32K -F 2999 -- ./edges
 	cat record.log
 	absent 'are different' record.log
-	# In a thread that was just made nothing says where its stack ends: glibc's clone3 has a gap there.
-	agree=$(sed -n 's/.* that rows describe \([0-9.]*\) % agree$/\1/p' record.log)
-	awk -v agree="$agree" 'BEGIN { exit !(agree >= 99.5) }'
+	# glibc's clone3 has a gap behind its system call: in the thread that was just made nothing says
+	# where the stack ends, and libunwind does not go on in the one that made it. Nowhere else.
+	run grep -cE ' (end|part|go on) where .* behind ' record.log
+	same places "$output" "$(grep -cE ' (end|part|go on) where .* behind /.*/libc\.so\.6\+' record.log)"
+	worse=$(sed -nE 's/.*stacks: +([0-9]+) (end|part) where [^+]*$/\1/p' record.log | awk "{n += \$1} END {print n + 0}")
+	[ "${worse:-0}" -le 10 ]
 	# All but the dives, which are deeper than what is recorded, end at the begin of a thread.
 	holds '.stacks.samples > 300 and .stacks.unfinished.user_cut > 0'
-	holds '([.stacks.unfinished | to_entries[] | select(.key != "user_cut") | .value] | add // 0) <= .stacks.samples * 0.005'
+	holds '([.stacks.unfinished | to_entries[] | select(.key != "user_cut") | .value] | add // 0) <= .stacks.samples * 0.02'
 	dives=$(total dives) plugin=$(total plugin_burns) jumps=$(total jumps) main=$(total main)
 	echo "$dives $plugin $jumps $main"
 	[ "$dives" -gt 0 ] && [ "$plugin" -gt 0 ] && [ "$jumps" -gt 0 ]

@@ -64,9 +64,12 @@ static int open_image(const struct module *module, struct frame_image **out)
 {
 	int fd;
 
+	if (module->process) /* generated code: in no file */
+		return -ENOENT;
 	if (!strcmp(module->path, "[vdso]"))
 		return open_vdso(out);
-	fd = open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = module->fd >= 0 ? fcntl(module->fd, F_DUPFD_CLOEXEC, 0)
+			     : open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
 	if (same_build(fd, module))
@@ -94,7 +97,7 @@ static struct frame_image *find_image(struct copies *copies, uint64_t id)
 		return NULL;
 	if (added) {
 		err = open_image(module, &image);
-		if (err)
+		if (err && !module->process)
 			log_verbose("%s: stacks cannot be walked by its frame information: %s",
 				    module->path, strerror(-err));
 		*slot = (uintptr_t)image;
