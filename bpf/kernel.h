@@ -122,9 +122,13 @@ struct linux_binprm {
 
 #define PAGE_BYTES 4096
 
-/* A macro: the relocation needs the kind as a constant. */
+/*
+ * A macro: the relocation needs the kind as a constant. The field is asked for and
+ * not its type: for types that the kernel does not have libbpf searches its modules,
+ * which wants CAP_SYS_ADMIN.
+ */
 #define RSS_PAGES(mm, kind)                                                                    \
-	(bpf_core_type_exists(struct mm_rss_stat)                                              \
+	(bpf_core_field_exists(((struct mm_struct___6_1 *)(mm))->rss_stat)                     \
 		 ? BPF_CORE_READ((struct mm_struct___6_1 *)(mm), rss_stat.count[kind].counter) \
 		 : BPF_CORE_READ(mm, rss_stat[kind].count))
 
