@@ -73,7 +73,7 @@ $(O)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(INCLUDES) -DGCPROF_VERSION='"$(VERSION)"' -c $< -o $@
 
 # The recorder is the only part that sees the skeleton.
-RECORD_OBJ := $(filter $(O)/userspace/record/% $(O)/userspace/cmd_record%,$(USER_OBJ))
+RECORD_OBJ := $(filter $(O)/userspace/record/% $(O)/userspace/cmd_record% $(O)/userspace/cmd_doctor.o,$(USER_OBJ))
 $(RECORD_OBJ): INCLUDES := -I$(O)/bpf
 $(RECORD_OBJ): | $(SKEL)
 $(O)/tests/%.o: INCLUDES := -Igc -Iuserspace -Itests/unit -I$(O)/userspace/export

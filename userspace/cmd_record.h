@@ -37,7 +37,6 @@ struct recording {
 	uint64_t start; /* when the program was released, or attached to */
 	char *command;  /* the file to run; NULL: what runs already is recorded */
 	struct target_user user;
-	struct rights rights;
 	struct profile_writer *writer;
 	struct target *target;   /* the program that was started, or NULL */
 	struct running running;  /* those that were attached to */

@@ -148,7 +148,7 @@ static int follow(struct recording *recording)
 
 static void warn_probes(const struct recording *recording, const char *targets)
 {
-	if (!recording->rights.probes || session_stream(recording->session, STREAM_ALLOC)->attached)
+	if (session_stream(recording->session, STREAM_ALLOC)->attached)
 		return;
 	log_warning(
 		"no gcprof probes in what %s has mapped: no allocation samples and no "
@@ -197,9 +197,7 @@ int recording_attach(struct recording *recording)
 	if (code)
 		return code;
 	describe_targets(recording, targets, sizeof(targets));
-	session_probes_attached(recording->session,
-				recording->rights.probes ? "no gcprof probes in what is recorded"
-							 : "attaching probes needs CAP_SYS_ADMIN");
+	session_probes_attached(recording->session, "no gcprof probes in what is recorded");
 	code = open_profile(recording, targets);
 	if (!code && recording->running.count && facts_put_target(recording->writer, targets))
 		code = recording_fail_errno(recording->options.output, -EIO);

@@ -14,5 +14,6 @@ extern const struct command cmd_import;
 extern const struct command cmd_view;
 extern const struct command cmd_info;
 extern const struct command cmd_dump;
+extern const struct command cmd_doctor;
 
 #endif

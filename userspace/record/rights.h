@@ -3,18 +3,12 @@
 #ifndef GCPROF_RIGHTS_H
 #define GCPROF_RIGHTS_H
 
-#include <stdbool.h>
-
 #include "problem.h"
 
-struct rights {
-	bool probes; /* may attach to programs' probes */
-};
-
 /*
- * -EPERM: nothing can be recorded; -EOPNOTSUPP: not on this kernel. 0 with a
- * sentence in *problem: something cannot be recorded, the rest can.
+ * Goes through the vital checks. -EPERM: nothing can be recorded; -EOPNOTSUPP:
+ * not on this kernel; each with a sentence in *problem.
  */
-int rights_check(struct rights *out, struct problem *problem);
+int rights_check(struct problem *problem);
 
 #endif

@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# doctor.bats: what can be recorded with which rights, and that each capability is told by name.
+
+load common
+
+setup_file() {
+	export RIGHTS=$BATS_FILE_TMPDIR/rights
+	mkdir "$RIGHTS"
+	cp "$GCPROF" "$WORKLOADS/churn" "$RIGHTS/"
+	# Every folder on the way must let others through.
+	local folder=$BATS_FILE_TMPDIR
+	while [ "$folder" != "$(dirname "$BATS_RUN_TMPDIR")" ]; do
+		chmod o+x "$folder"
+		folder=$(dirname "$folder")
+	done
+	chmod 777 "$RIGHTS"
+	chmod 755 "$RIGHTS"/*
+}
+
+setup() {
+	cd "$RIGHTS" || return 1
+}
+
+# Runs a command as somebody who has but these capabilities: +bpf,+perfmon
+with() { # CAPABILITIES COMMAND...
+	local capabilities=$1
+	shift
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps "-all,$capabilities" \
+		--ambient-caps "-all,$capabilities" --bounding-set "-all,$capabilities" "$@"
+}
+
+verdict() { # CHECK
+	jq -r --arg name "$1" '.checks[] | select(.name == $name) | .verdict' doctor.json
+}
+
+@test "root: everything works, each stream was tried, nothing is left" {
+	need_root
+	before=$(bpftool -j prog show | jq length)
+	"$GCPROF" doctor --json >doctor.json
+	cat doctor.json
+	jq -e '.possible and .trial.loaded and .trial.processes and .trial.mappings' doctor.json
+	jq -e '[.streams | to_entries[] | select(.value.works | not)] == []' doctor.json
+	jq -e '.streams | has("alloc") and has("gc") and has("cpu") and has("syscall") and has("process")' doctor.json
+	jq -e '.capabilities | length > 5 and all(.[]; .)' doctor.json
+	same kernel "$(verdict kernel)" ok
+	same rights "$(verdict rights)" ok
+	"$GCPROF" doctor >text
+	grep -q 'Recording works here' text
+	for _ in $(seq 50); do
+		after=$(bpftool -j prog show | jq length)
+		[ "$after" -gt "$before" ] || return 0
+		sleep 0.1
+	done
+	same programs "$after" "$before"
+}
+
+@test "nobody: impossible, with the reason and what to do; exit status 1" {
+	need_root
+	run with -all ./gcprof doctor
+	echo "$output"
+	same status "$status" 1
+	grep -q 'no CAP_BPF, CAP_PERFMON' <<<"$output"
+	grep -q 'sudo gcprof record' <<<"$output"
+	grep -q 'Recording is impossible here' <<<"$output"
+	run with -all ./gcprof doctor --json
+	same possible "$(jq .possible <<<"$output")" false
+}
+
+@test "too few descriptors: told before the kernel refuses" {
+	need_root
+	run bash -c 'ulimit -n 20; "$0" doctor' "$GCPROF"
+	echo "$output"
+	same status "$status" 1
+	grep -qE '^ +limited +limits' <<<"$output"
+	grep -q 'Too many open files' <<<"$output"
+}
+
+@test "two capabilities are enough to record all streams of one's own program" {
+	need_root
+	with +bpf,+perfmon ./gcprof doctor --json >doctor.json
+	jq -e '[.possible, .streams[].works] | all' doctor.json
+	with +bpf,+perfmon ./gcprof record -R 64K -o own.data -- ./churn --seconds 1 2>record.log
+	cat record.log
+	holds '[.streams[] | select(.why_not != "not asked for") | .attached] | all' own.data
+	holds '.alloc.samples > 100 and .gc.minor.count > 10 and .cpu.samples > 10' own.data
+	same owner "$(stat -c %u own.data)" 65534
+}
+
+@test "each capability removed in turn: what is missing is told by its name" {
+	need_root
+	"$GCPROF" doctor --json >doctor.json
+	names=$(jq -r '.capabilities | keys[] | ascii_downcase | ltrimstr("cap_")' doctor.json)
+	for gone in $names; do
+		others=$(grep -vx "$gone" <<<"$names" | sed 's/^/+/' | paste -sd,)
+		code=0
+		with "$others" ./gcprof doctor --json >doctor.json || code=$?
+		echo "without $gone: $code, $(verdict rights)"
+		same 'its state' "$(jq ".capabilities.CAP_${gone^^}" doctor.json)" false
+		same 'the others' "$(jq '[.capabilities[] | select(.)] | length' doctor.json)" $(($(wc -w <<<"$names") - 1))
+		jq -r '.checks[] | select(.name == "rights").found' doctor.json | grep -q "CAP_${gone^^}"
+		rm -f less.data
+		case $gone in
+		bpf | perfmon)
+			same status "$code" 1
+			run with "$others" ./gcprof record -o less.data -- ./churn --bytes 16M
+			same 'status of record' "$status" 1
+			grep -q "CAP_${gone^^}" <<<"$output"
+			[ ! -e less.data ]
+			;;
+		*)
+			same status "$code" 0
+			with "$others" ./gcprof record -R 64K -o less.data -- ./churn --bytes 64M 2>record.log
+			holds '.alloc.samples > 100 and .streams.cpu.attached and .streams.syscall.attached' less.data
+			;;
+		esac
+	done
+}
+
+@test "without CAP_SYSLOG the kernel's functions have no names, and the doctor says so" {
+	need_root
+	with +bpf,+perfmon,+syslog ./gcprof doctor --json >doctor.json
+	same 'with it' "$(verdict 'kernel names')" ok
+	with +bpf,+perfmon ./gcprof doctor --json >doctor.json
+	same 'without it' "$(verdict 'kernel names')" note
+}
+
+@test "doctor: usage" {
+	run "$GCPROF" doctor --help
+	same status "$status" 0
+	grep -qi 'usage: gcprof doctor' <<<"$output"
+	run "$GCPROF" doctor what
+	same status "$status" 2
+	run "$GCPROF" doctor --what
+	same status "$status" 2
+}

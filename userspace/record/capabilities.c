@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* capabilities.c: the capabilities that recording uses, what is missing without each, dropping. */
+#include "capabilities.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+const struct capability capability_table[] = {
+	{CAP_BPF, "CAP_BPF", CAPABILITY_ALL, true, true, "no BPF program can be loaded"},
+	{CAP_PERFMON, "CAP_PERFMON", CAPABILITY_ALL, true, true,
+	 "no BPF program may look at stacks, no timer and no probe can be attached"},
+	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", CAPABILITY_SOME, true, false,
+	 "what other users' processes have mapped cannot be read: with -p, --system and --cgroup "
+	 "their functions have no names and their probes are not found"},
+	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", CAPABILITY_SOME, true, false,
+	 "programs and libraries that you cannot read have no names and no probes"},
+	{CAP_SYSLOG, "CAP_SYSLOG", CAPABILITY_SOME, true, true,
+	 "functions of the kernel have no names, unless kernel.kptr_restrict is 0 and "
+	 "kernel.perf_event_paranoid at most 1"},
+	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", CAPABILITY_SOME, true, true,
+	 "programs deleted on disk while they run have no names and no probes"},
+	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", CAPABILITY_SOME, false, false,
+	 "-R and --ceiling do not reach running programs of other users"},
+	{CAP_IPC_LOCK, "CAP_IPC_LOCK", CAPABILITY_SOME, false, false,
+	 "the rings that tell of mappings count against ulimit -l and "
+	 "kernel.perf_event_mlock_kb"},
+	{CAP_SYS_NICE, "CAP_SYS_NICE", CAPABILITY_SOME, false, false,
+	 "the recorder gets no priority: on a busy machine --system may lose events"},
+};
+const size_t capability_count = sizeof(capability_table) / sizeof(capability_table[0]);
+
+static const struct __user_cap_header_struct capability_header = {
+	.version = _LINUX_CAPABILITY_VERSION_3,
+};
+
+static uint64_t effective(void)
+{
+	struct __user_cap_header_struct header = capability_header;
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	if (syscall(SYS_capget, &header, data))
+		return 0;
+	return (uint64_t)data[1].effective << 32 | data[0].effective;
+}
+
+static uint64_t bit(int number)
+{
+	return UINT64_C(1) << number;
+}
+
+uint64_t capabilities_usable(void)
+{
+	uint64_t have = effective(), usable = 0;
+
+	for (size_t i = 0; i < capability_count; i++) {
+		const struct capability *row = &capability_table[i];
+
+		if (have & bit(row->number) || (row->admin && have & bit(CAP_SYS_ADMIN)))
+			usable |= bit(row->number);
+	}
+	return usable;
+}
+
+/* What stays: CAP_SYS_ADMIN only where it stands for one that is not there. */
+static uint64_t kept(uint64_t have)
+{
+	uint64_t keep = 0;
+
+	for (size_t i = 0; i < capability_count; i++) {
+		const struct capability *row = &capability_table[i];
+
+		if (!row->kept)
+			continue;
+		keep |= have & bit(row->number);
+		if (row->need == CAPABILITY_ALL && !(have & bit(row->number)))
+			keep |= have & bit(CAP_SYS_ADMIN);
+	}
+	return keep;
+}
+
+int capabilities_drop(void)
+{
+	struct __user_cap_header_struct header = capability_header;
+	uint64_t keep = kept(effective());
+	struct __user_cap_data_struct data[2] = {
+		{.effective = (uint32_t)keep, .permitted = (uint32_t)keep},
+		{.effective = (uint32_t)(keep >> 32), .permitted = (uint32_t)(keep >> 32)},
+	};
+
+	/* Root gets everything by executing a program: not any more. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &header, data))
+		return -errno;
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* capabilities.h: the capabilities that recording uses, what is missing without each, dropping. */
+#ifndef GCPROF_CAPABILITIES_H
+#define GCPROF_CAPABILITIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum capability_need {
+	CAPABILITY_ALL,  /* nothing can be recorded without it */
+	CAPABILITY_SOME, /* something is missing without it */
+};
+
+struct capability {
+	int number;
+	const char *name;
+	enum capability_need need;
+	bool kept;           /* also needed once everything is attached */
+	bool admin;          /* the kernel takes CAP_SYS_ADMIN instead */
+	const char *without; /* what is missing */
+};
+
+extern const struct capability capability_table[];
+extern const size_t capability_count;
+
+/* What this thread may use of the table, as bits `number`; 0 if it cannot be told. */
+uint64_t capabilities_usable(void);
+
+/*
+ * Gives up, for this thread and for good, all capabilities that are not `kept`,
+ * and the chance to get them back by executing a program. Each thread does it
+ * for itself. 0 or a negative errno.
+ */
+int capabilities_drop(void);
+
+#endif

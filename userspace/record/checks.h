@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* checks.h: what a machine and a user need for recording: one table for record and doctor. */
+#ifndef GCPROF_CHECKS_H
+#define GCPROF_CHECKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum verdict {
+	VERDICT_GOOD,
+	VERDICT_NOTE,       /* works, worth knowing */
+	VERDICT_LIMITED,    /* something cannot be recorded */
+	VERDICT_IMPOSSIBLE, /* nothing can be recorded */
+};
+
+struct finding {
+	enum verdict verdict;
+	int error;        /* negative errno where nothing can be recorded */
+	char found[384];  /* a phrase: how it is */
+	char advice[256]; /* a sentence: what to change; empty: nothing */
+};
+
+struct check {
+	const char *name;
+	bool vital; /* may make recording impossible: looked at before each recording */
+	void (*look)(struct finding *out); /* *out is all zero */
+};
+
+extern const struct check check_table[];
+extern const size_t check_count;
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* trial.c: tries each part of a recording for a moment, on nobody but gcprof itself. */
+#include "trial.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define _SDT_HAS_SEMAPHORES     1
+#define STAP_SDT_ARG_CONSTRAINT nr
+#include <sys/sdt.h>
+
+#include "attach.h"
+#include "perf_maps.h"
+
+static volatile uint16_t gcprof_period_semaphore __attribute__((section(".probes"), used));
+
+/* A probe like any collector's. It fires for whoever attached to it: nobody listens by then. */
+static void trial_fire(void)
+{
+	uint64_t none = 0;
+	uint32_t reason = 0;
+
+	STAP_PROBE3(gcprof, period, none, none, reason);
+}
+
+/* True if the kernel found the probe here, took it, and raised the semaphore. */
+static bool try_probe(struct attach *probes, struct problem *problem)
+{
+	int sites;
+
+	trial_fire();
+	if (gcprof_period_semaphore) {
+		problem_set(problem, -EBUSY, "somebody else is attached to gcprof's own probe");
+		return true;
+	}
+	sites = attach_file(probes, "/proc/self/exe", problem);
+	if (sites < 0)
+		return false;
+	if (sites && gcprof_period_semaphore)
+		return true;
+	problem_set(problem, -EIO,
+		    sites ? "a probe was attached, but the kernel did not raise its semaphore"
+			  : "the probe of this program was not found in its file");
+	return false;
+}
+
+static void try_probes(struct session *session, struct trial *out)
+{
+	const enum stream streams[] = {STREAM_ALLOC, STREAM_GC};
+	struct problem problem = {""};
+	bool works = try_probe(session_probes(session), &problem);
+
+	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+		struct stream_state *state = &out->streams[streams[i]];
+
+		*state = (struct stream_state){.attached = works};
+		if (!works)
+			snprintf(state->why_not, sizeof(state->why_not), "%.255s", problem.text);
+	}
+}
+
+static void try_maps(struct trial *out)
+{
+	struct perf_maps *maps = NULL;
+
+	perf_maps_open(PERF_MAPS_ALL, &maps, &out->maps);
+	perf_maps_free(maps);
+}
+
+void trial_run(struct trial *out)
+{
+	const struct record_options options = {
+		.frequency = 99,
+		.follow_children = true,
+		.stack_mode = STACK_MODE_ROWS,
+	};
+	struct session *session = NULL;
+
+	*out = (struct trial){.together = attach_multi_supported()};
+	out->loaded = !session_open(&options, &session, &out->problem);
+	if (!out->loaded)
+		return;
+	out->followed = !session_attach(session, &options, &out->problem);
+	for (int stream = 0; out->followed && stream < STREAM_END; stream++)
+		out->streams[stream] = *session_stream(session, (enum stream)stream);
+	if (out->followed) {
+		try_probes(session, out);
+		try_maps(out);
+	}
+	session_free(session);
+}
