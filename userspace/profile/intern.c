@@ -5,6 +5,9 @@
 
 #include "intern.h"
 
+#define STRINGS_BUDGET (8u << 20) /* bytes */
+#define STRING_COST    64         /* of the map, for each */
+
 int intern_init(struct intern *intern)
 {
 	memset(intern, 0, sizeof(*intern));
@@ -53,11 +56,35 @@ static uint64_t number_frame(struct intern *intern, uint64_t *slot, bool added)
 	return *slot;
 }
 
+/*
+ * A program may invent names without end: beyond the budget all are forgotten, and
+ * those that come again are defined again, under another id.
+ */
+static void forget_strings(struct intern *intern)
+{
+	struct map *fresh = map_create(MAP_STRING_KEYS);
+
+	if (!fresh)
+		return;
+	map_free(intern->strings);
+	intern->strings = fresh;
+	intern->string_bytes = 0;
+}
+
 uint64_t intern_string(struct intern *intern, const char *text, size_t size, bool *added)
 {
-	uint64_t *slot = map_put_string(intern->strings, text, size, added);
+	uint64_t *slot;
 
-	return number(intern->strings, slot, slot && *added);
+	if (intern->string_bytes > STRINGS_BUDGET)
+		forget_strings(intern);
+	slot = map_put_string(intern->strings, text, size, added);
+	if (!slot)
+		return 0;
+	if (*added) {
+		*slot = ++intern->last_string;
+		intern->string_bytes += size + STRING_COST;
+	}
+	return *slot;
 }
 
 uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes build_id, bool *added)

@@ -18,7 +18,7 @@ struct intern_frame {
 };
 
 struct intern {
-	struct map *strings;
+	struct map *strings; /* those that are remembered */
 	struct map *modules;
 	struct map *natives;
 	struct map *kernels;
@@ -26,6 +26,8 @@ struct intern {
 	struct map *stacks;
 	struct buffer frames; /* struct intern_frame[], native and kernel */
 	uint64_t last_frame;  /* id */
+	uint64_t last_string; /* id */
+	size_t string_bytes;  /* remembered */
 };
 
 int intern_init(struct intern *intern);

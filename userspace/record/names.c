@@ -84,8 +84,14 @@ static void entry_name(const struct entry *entry, struct name *out)
 static int put(struct names *names, const struct name_key *key, const struct name *name)
 {
 	struct entry *entry = entry_create(name);
-	uint64_t *value = entry ? map_put(names->map, key, NULL) : NULL;
+	uint64_t *value;
 
+	/* Not even its number is remembered: there may be any number. */
+	if (entry && *names->used + entry_size(entry) > NAMES_BUDGET) {
+		free(entry);
+		return -EOVERFLOW;
+	}
+	value = entry ? map_put(names->map, key, NULL) : NULL;
 	if (!value) {
 		free(entry);
 		return -ENOMEM;
@@ -96,12 +102,6 @@ static int put(struct names *names, const struct name_key *key, const struct nam
 	}
 	*value = (uintptr_t)entry;
 	*names->used += entry_size(entry);
-	if (*names->used > NAMES_BUDGET) {
-		*names->used -= entry_size(entry);
-		*value = 0;
-		free(entry);
-		return -EOVERFLOW;
-	}
 	return 0;
 }
 

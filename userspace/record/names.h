@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NAMES_BUDGET (128 << 20) /* bytes, all tables of a recording together */
+#define NAMES_BUDGET (32 << 20) /* bytes, all tables of a recording together */
 
 enum name_kind { NAME_TYPE = 1, NAME_CODE = 2 };
 
