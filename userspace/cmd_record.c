@@ -9,6 +9,7 @@
 
 #include "cmd_record.h"
 #include "commands.h"
+#include "record/capabilities.h"
 #include "record/clock.h"
 #include "record/drain.h"
 #include "record/watch.h"
@@ -21,7 +22,7 @@ enum {
 
 static const struct option_row rows[] = {
 	{"output", 'o', OPTION_TEXT, offsetof(struct record_options, output), 0, 0, "FILE",
-	 "where the profile goes (default: " OUTPUT_DEFAULT ")"},
+	 "where the profile goes; -: the standard output (default: " OUTPUT_DEFAULT ")"},
 	{"frequency", 'F', OPTION_NUMBER, offsetof(struct record_options, frequency), 0, 10000,
 	 "HZ", "timer samples a second and CPU, 0: none (default: 999)"},
 	{"period", 'R', OPTION_SIZE, offsetof(struct record_options, period), 64, 1ull << 36,
@@ -90,6 +91,7 @@ static void run(struct recording *recording)
 		err = drain_round(recording->drain);
 		while ((trouble = drain_trouble(recording->drain)))
 			log_warning("%s", trouble);
+		recording_check_output(recording);
 	}
 	recording->ended = event == WATCH_EXITED;
 	recording->reason = event == WATCH_EXITED     ? recording->target ? END_EXITED : END_GONE
@@ -150,12 +152,24 @@ static void recording_free(struct recording *recording)
 	free(recording->command);
 }
 
+/* Everything is attached: what comes from programs from now on is read with few rights. */
+static void drop_capabilities(struct recording *recording)
+{
+	int err = capabilities_drop();
+
+	if (err)
+		log_warning("capabilities could not be dropped: %s", strerror(-err));
+	else
+		recording_step(recording, "capabilities that are not needed any more are dropped");
+}
+
 static int record(struct recording *recording, char **words)
 {
 	int code = *words ? recording_open(recording, words) : recording_attach(recording);
 
 	if (code)
 		return code;
+	drop_capabilities(recording);
 	run(recording);
 	recording_complete(recording);
 	if (recording->failed && recording->target && !recording->ended)

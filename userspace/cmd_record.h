@@ -52,6 +52,9 @@ struct recording {
 	enum end_reason reason;
 	bool ended;     /* the program, with `status`, or all that were attached to */
 	int status;     /* as wait(2) shows it */
+	bool piped;     /* the profile goes to our standard output */
+	bool removed;   /* its file is gone, which was told */
+	uint64_t file;  /* its inode */
 	bool failed;    /* the profile could not be written */
 	uint64_t bytes; /* of the profile */
 };
@@ -75,6 +78,10 @@ int recording_attach(struct recording *recording);
 /* Steps that both take; 0 or an exit code, with the error printed. */
 int recording_may(struct recording *recording);
 int recording_open_output(struct recording *recording);
+
+/* Says so, once, if the profile's file was removed or replaced while it is written. */
+void recording_check_output(struct recording *recording);
+
 int recording_open_session(struct recording *recording, pid_t maps_of);
 int recording_open_profile(struct recording *recording, char *const *words);
 int recording_open_watch(struct recording *recording, const int *pidfds, size_t count);

@@ -83,6 +83,15 @@ static void describe_size(uint64_t bytes, char *out, size_t size)
 		snprintf(out, size, "%.1f MiB", (double)bytes / 1024 / 1024);
 }
 
+/* Where the profile could not be written, the kernel's totals may not have been asked for. */
+static uint64_t count_syscalls(const struct recording *recording)
+{
+	uint64_t stored = store_count(recording->store, STREAM_SYSCALL);
+	uint64_t total = ledger_syscalls(recording->ledger);
+
+	return total > stored ? total : stored;
+}
+
 static void describe_streams(const struct recording *recording, char *out, size_t size)
 {
 	size_t used = 0;
@@ -99,7 +108,7 @@ static void describe_streams(const struct recording *recording, char *out, size_
 		else if (stream == STREAM_SYSCALL)
 			n = snprintf(out + used, size - used, ", %" PRIu64 " of %" PRIu64 " %s",
 				     store_count(recording->store, (enum stream)stream),
-				     ledger_syscalls(recording->ledger), name);
+				     count_syscalls(recording), name);
 		else
 			n = snprintf(out + used, size - used, ", %" PRIu64 " %s",
 				     store_count(recording->store, (enum stream)stream), name);
@@ -121,7 +130,9 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	if (lost)
 		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
 	log_info("recorded %.2f s%s; %s; %s in %s", (double)(end - recording->start) / 1e9, streams,
-		 losses, size, output);
+		 losses, size, recording->piped ? "the standard output" : output);
+	if (recording->piped || recording->failed)
+		return;
 	log_info("see it with: gcprof report%s%s", usual ? "" : " ", usual ? "" : output);
 }
 
@@ -131,6 +142,8 @@ void recording_complete(struct recording *recording)
 
 	session_stop(recording->session);
 	finish_profile(recording, end);
+	recording_check_output(recording);
+	recording->failed |= recording->removed;
 	recording_step(recording, "the profile is complete");
 	store_tell_agreement(recording->store);
 	print_summary(recording, end);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd_record.h"
 #include "record/clock.h"
@@ -16,20 +18,51 @@
 
 #define CEILING_DEFAULT_RATE 2000 /* the collector's own, told in the profile */
 
+/* The inode behind a name, 0 if there is none. */
+static uint64_t file_number(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) ? 0 : status.st_ino;
+}
+
+void recording_check_output(struct recording *recording)
+{
+	const char *path = recording->options.output;
+
+	if (recording->piped || recording->removed || file_number(path) == recording->file)
+		return;
+	recording->removed = true;
+	log_error(
+		"%s was removed or replaced while it is being written: the profile is lost unless "
+		"you copy /proc/%d/fd/* before the recording ends",
+		path, (int)getpid());
+}
+
 /* Right after start-up: does the command exist, may we record, can the profile be written? */
 int recording_open_output(struct recording *recording)
 {
 	const char *path = recording->options.output;
+	bool change = recording->user.change;
 	struct sink *sink;
-	int err = sink_file_create(path, recording->user.change ? recording->user.uid : (uid_t)-1,
-				   recording->user.change ? recording->user.gid : (gid_t)-1, &sink);
+	int err;
 
+	recording->piped = strcmp(path, "-") == 0;
+	if (recording->piped && isatty(STDOUT_FILENO)) {
+		log_error(
+			"-o -: the standard output is a terminal; send it to a file or a program");
+		return EXIT_FAILURE;
+	}
+	err = recording->piped ? sink_fd_create(STDOUT_FILENO, &sink)
+			       : sink_file_create(path, change ? recording->user.uid : (uid_t)-1,
+						  change ? recording->user.gid : (gid_t)-1, &sink);
 	if (err == -ELOOP) {
 		log_error("%s: is a symbolic link; nothing is written through links", path);
 		return EXIT_FAILURE;
 	}
 	if (!err)
 		err = profile_writer_create(sink, &recording->writer);
+	recording->file = err ? 0 : file_number(path);
 	return err ? recording_fail_errno(path, err) : 0;
 }
 
@@ -69,6 +102,7 @@ static int start_child(struct recording *recording, char **words)
 		.path = recording->command,
 		.arguments = words,
 		.user = &recording->user,
+		.output = recording->piped ? STDERR_FILENO : STDOUT_FILENO,
 		.period = recording->options.period,
 		.ceiling = recording_ceiling(&recording->options),
 	};

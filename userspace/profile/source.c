@@ -42,7 +42,8 @@ static void file_close(struct source *source)
 int source_file_open(const char *path, struct source **out)
 {
 	struct source_file *file = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	struct stat st;
 	int err = 0;
 

@@ -14,6 +14,7 @@ struct source {
 	void (*close)(struct source *source);
 };
 
+/* "-" is the standard input. */
 int source_file_open(const char *path, struct source **out);
 
 /* `data` is borrowed until close. */

@@ -157,6 +157,8 @@ static int child_prepare(const struct target_setup *setup)
 {
 	int err = target_user_become(setup->user);
 
+	if (!err && setup->output != STDOUT_FILENO && dup2(setup->output, STDOUT_FILENO) < 0)
+		err = -errno;
 	if (!err && setup->period)
 		err = set_number("GCPROF_PERIOD", setup->period);
 	if (!err && setup->ceiling != UINT64_MAX)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capabilities.h"
 #include "unwind_spaces.h"
 #include "unwinder.h"
 #include "../util/buffer.h"
@@ -106,6 +107,8 @@ static void *run(void *context)
 {
 	struct unwinder *unwinder = context;
 
+	/* What it may not lose it has: a thread that cannot drop the rest works all the same. */
+	(void)capabilities_drop();
 	pthread_mutex_lock(&unwinder->lock);
 	while (!unwinder->stop) {
 		struct buffer notes = unwinder->notes;
