@@ -46,20 +46,6 @@ latency() {
 		(($on - ([.[] | select(.record == "recording").start] | min)) / 1e6)'
 }
 
-# Address of a symbol of the program in a process.
-address() { # PID SYMBOL
-	local program base offset
-	program=$(readlink "/proc/$1/exe")
-	base=$(awk -v p="$program" '$6 == p {split($1, a, "-"); print a[1]; exit}' "/proc/$1/maps")
-	offset=$(nm "$program" | awk -v s="$2" '$3 == s {print $1; exit}')
-	echo $((0x$base + 0x$offset))
-}
-
-# Bytes of a process's memory in hexadecimal.
-memory() { # PID ADDRESS BYTES
-	dd if="/proc/$1/mem" bs=1 skip="$2" count="$3" status=none iflag=skip_bytes | od -An -v -tx1 | tr -d ' \n'
-}
-
 @test "attaching to a running program: everything that was there before has its name" {
 	need_root
 	start "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp" depth=16

@@ -48,3 +48,17 @@ holds() { # CONDITION [FILE]
 	jq -c '{streams, alloc: (.alloc | del(.types)), gc, cpu, stacks}' report.json
 	return 1
 }
+
+# Address of a symbol of the program in a process.
+address() { # PID SYMBOL
+	local program base offset
+	program=$(readlink "/proc/$1/exe")
+	base=$(awk -v p="$program" '$6 == p {split($1, a, "-"); print a[1]; exit}' "/proc/$1/maps")
+	offset=$(nm "$program" | awk -v s="$2" '$3 == s {print $1; exit}')
+	echo $((0x$base + 0x$offset))
+}
+
+# Bytes of a process's memory in hexadecimal.
+memory() { # PID ADDRESS BYTES
+	dd if="/proc/$1/mem" bs=1 skip="$2" count="$3" status=none iflag=skip_bytes | od -An -v -tx1 | tr -d ' \n'
+}

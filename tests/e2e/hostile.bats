@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# hostile.bats: programs that lie to the recorder. Names as in faults.bats: "lie: what happens".
+
+load common
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	gcc -std=gnu11 -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/hostile.c" -o "$PROGRAMS/hostile"
+}
+
+# Records a lie; the program's status is in $code, the recorder's own memory at its peak in $peak (KiB).
+record_lie() { # LIE
+	need_root
+	local kib
+	code=0 peak=0
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 "$GCPROF" record -v -- "$PROGRAMS/hostile" "$@" >out 2>record.log 3>&- &
+	recorder=$!
+	while kib=$(awk '/^RssAnon/ {print $2}' /proc/$recorder/status 2>/dev/null) && [ -n "$kib" ]; do
+		[ "$kib" -le "$peak" ] || peak=$kib
+		sleep 0.05
+	done
+	wait $recorder || code=$?
+	cat record.log
+	echo "status $code, peak $peak KiB"
+	"$GCPROF" report >text
+	"$GCPROF" info >info
+	absent 'end is missing' info
+	# Nothing that a program says reaches the terminal as it is.
+	absent $'\033' text
+	absent $'\033' record.log
+}
+
+# The losses told are those in the profile.
+told() { # SENTENCE
+	grep -qE "[0-9]+ $1" record.log
+}
+
+# Of memory that belongs to the recorder alone; the rings come on top.
+stays_below() { # MIB
+	[ "$peak" -gt 0 ] && [ "$peak" -lt $(($1 * 1024)) ]
+}
+
+@test "probe arguments are wild pointers: refused or cut, each counted" {
+	record_lie pointers
+	same status $code 0
+	told 'probe firings were refused'
+	told 'probe events are not whole'
+	told 'samples were lost: their batch could not be read'
+	told 'managed stacks end early'
+	stays_below 64
+}
+
+@test "counts up to 2^64: refused, each counted" {
+	record_lie counts
+	same status $code 0
+	told 'probe firings were refused'
+	told 'samples of a batch were refused'
+	stays_below 64
+}
+
+@test "names without an end, or that would paint on a terminal: cut, and shown escaped" {
+	record_lie names
+	same status $code 0
+	"$GCPROF" report --json | jq -e '[.alloc.types[].name | length] | max < 5000'
+	"$GCPROF" dump | jq -e -s '[.[] | select(.record == "type")] | length > 0'
+	stays_below 64
+}
+
+@test "shadow stack is a circle: the stack ends there and says so" {
+	record_lie frames
+	same status $code 0
+	told 'managed stacks end early'
+	holds '.alloc.samples > 4000 and (.stacks.unfinished | length) > 0'
+	stays_below 64
+}
+
+@test "a million types and a million stacks: names beyond the budget are dropped and counted, memory stays bounded" {
+	record_lie types
+	same status $code 0
+	told 'events were dropped: the recorder had no memory for them, or too many names to keep'
+	holds '.alloc.samples > 100000'
+	stays_below 160
+}
+
+@test "semaphores are faked: samples that fire are recorded, nothing else changes" {
+	record_lie semaphores
+	same status $code 0
+	holds '.alloc.samples > 0'
+	stays_below 64
+}
+
+@test "program unmaps itself: recorded to its end" {
+	record_lie mappings
+	same status $code 0
+	holds '.alloc.samples > 100'
+	stays_below 64
+}
+
+# Overwrites bytes of a copy of the program at an offset.
+damage() { # OFFSET BYTES
+	local i
+	cp "$PROGRAMS/hostile" damaged
+	for ((i = 0; i < $2; i++)); do
+		# shellcheck disable=SC2059 # the format is the byte
+		printf "\\x$(printf %02x $((RANDOM % 256)))"
+	done | dd of=damaged bs=1 seek="$1" conv=notrunc status=none
+}
+
+@test "ELF file has broken notes or overlapping sections: what makes no sense is refused, the program runs as it would" {
+	need_root
+	local offset size table
+	read -r offset size < <(readelf -SW "$PROGRAMS/hostile" | sed -nE 's/^ *\[ *[0-9]+\] \.note\.stapsdt +NOTE +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+).*/\1 \2/p')
+	table=$(readelf -hW "$PROGRAMS/hostile" | awk '/Start of section headers/ {print $5}')
+	[ -n "$offset" ] && [ -n "$table" ]
+	# The same damage again: HOSTILE_SEED=N
+	seed=${HOSTILE_SEED:-$RANDOM}
+	echo "HOSTILE_SEED=$seed"
+	RANDOM=$seed
+	for i in $(seq 12); do
+		case $((i % 3)) in
+		0) damage $((16#$offset + RANDOM % 16#$size)) 24 ;;
+		# Any header of a section: its offset and size then lie anywhere, over others too.
+		1) damage $((table + 64 * (1 + RANDOM % 30) + 24)) 16 ;;
+		2) damage $((16#$offset)) 12 ;;
+		esac
+		code=0
+		./damaged pointers || code=$?
+		status=0
+		timeout 60 "$GCPROF" record -o broken.data -- ./damaged pointers >out 2>record.log || status=$?
+		cat record.log
+		same "status, $i" $status $code
+		"$GCPROF" report broken.data >text
+	done
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* hostile.c: a program whose probes tell lies, one kind of them for each mode. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../../gc/frame.h"
+#include "../../../gc/probe_args.h"
+
+#define _SDT_HAS_SEMAPHORES     1
+#define STAP_SDT_ARG_CONSTRAINT nr
+#include <sys/sdt.h>
+
+#define SEMAPHORE(name) \
+	volatile uint16_t gcprof_##name##_semaphore __attribute__((section(".probes"), used))
+
+SEMAPHORE(sample);
+SEMAPHORE(samples);
+SEMAPHORE(fate);
+SEMAPHORE(gc_begin);
+SEMAPHORE(gc_end);
+SEMAPHORE(phase);
+SEMAPHORE(type);
+SEMAPHORE(code);
+SEMAPHORE(period);
+SEMAPHORE(thread);
+
+static const uint64_t wild[] = {
+	0,
+	1,
+	4095,
+	UINT64_C(0x7fffffffffff),
+	UINT64_C(0x7ffffffff000),
+	UINT64_C(0x800000000000),
+	UINT64_C(0xdead00000000beef),
+	UINT64_C(0xffff888000000000),
+	UINT64_C(0xffffffff81000000),
+	UINT64_MAX - 7,
+	UINT64_MAX,
+};
+enum { N_WILD = sizeof(wild) / sizeof(wild[0]) };
+
+static __attribute__((noinline)) void fire_sample(uint64_t id, uint64_t type, uint64_t size,
+						  uint64_t anchor, uint64_t stack)
+{
+	uint64_t period = 512;
+	uint32_t kind = GCPROF_SAMPLE_NURSERY;
+
+	STAP_PROBE7(gcprof, sample, id, type, size, period, kind, anchor, stack);
+}
+
+static __attribute__((noinline)) void fire_samples(uint64_t entries, uint64_t count)
+{
+	STAP_PROBE2(gcprof, samples, entries, count);
+}
+
+static __attribute__((noinline)) void fire_fate(uint64_t entries, uint64_t count)
+{
+	STAP_PROBE2(gcprof, fate, entries, count);
+}
+
+static __attribute__((noinline)) void fire_collection(uint64_t cycle, uint32_t kind, uint64_t stats)
+{
+	uint64_t heap = 1;
+
+	STAP_PROBE4(gcprof, gc_begin, heap, cycle, kind, kind);
+	STAP_PROBE2(gcprof, phase, heap, kind);
+	STAP_PROBE4(gcprof, gc_end, heap, cycle, kind, stats);
+}
+
+static __attribute__((noinline)) void fire_type(uint64_t type, uint64_t name)
+{
+	STAP_PROBE2(gcprof, type, type, name);
+}
+
+static __attribute__((noinline)) void fire_code(uint64_t code, uint64_t name, uint64_t file)
+{
+	uint32_t line = UINT32_MAX;
+
+	STAP_PROBE4(gcprof, code, code, name, file, line);
+}
+
+static __attribute__((noinline)) void fire_rest(uint64_t anchor)
+{
+	uint64_t heap = UINT64_MAX, period = UINT64_MAX;
+	uint32_t code = UINT32_MAX;
+
+	STAP_PROBE3(gcprof, period, period, heap, code);
+	STAP_PROBE3(gcprof, thread, heap, anchor, code);
+}
+
+/* --- the lies ---------------------------------------------------------------- */
+
+static void lie_pointers(void)
+{
+	for (int i = 0; i < N_WILD; i++) {
+		fire_sample(wild[i], wild[i], wild[i], wild[i], wild[i]);
+		fire_samples(wild[i], 16);
+		fire_fate(wild[i], 16);
+		fire_collection(wild[i], (uint32_t)wild[i], wild[i]);
+		fire_type(wild[i], wild[i]);
+		fire_code(wild[i], wild[i], wild[i]);
+		fire_rest(wild[i]);
+	}
+}
+
+static void lie_counts(void)
+{
+	static struct gcprof_sample samples[GCPROF_SAMPLES_MAX];
+	static struct gcprof_fate fates[GCPROF_FATE_MAX];
+	const uint64_t counts[] = {0, 255, 256, 257, 1 << 20, UINT64_C(1) << 63, UINT64_MAX};
+
+	memset(samples, 0xff, sizeof(samples));
+	memset(fates, 0xff, sizeof(fates));
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		fire_samples((uint64_t)(uintptr_t)samples, counts[i]);
+		fire_fate((uint64_t)(uintptr_t)fates, counts[i]);
+	}
+}
+
+/* Names without an end, up to an unmapped page, and names that would paint on a terminal. */
+static void lie_names(void)
+{
+	static const char paint[] = "\033[31m\033]0;owned\a\r\n\"'\\\xff\xfe name";
+	const size_t size = 1 << 20;
+	char *endless =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (endless == MAP_FAILED)
+		exit(1);
+	memset(endless, 'n', size);
+	for (uint64_t i = 0; i < 2000; i++) {
+		uint64_t name = (uint64_t)(uintptr_t)endless + (i % 512);
+
+		fire_type(i, name);
+		fire_code(i, name, name);
+		fire_type(i, (uint64_t)(uintptr_t)endless + size - 1 - i % 64);
+	}
+	fire_type(7, (uint64_t)(uintptr_t)paint);
+	fire_code(7, (uint64_t)(uintptr_t)paint, (uint64_t)(uintptr_t)paint);
+	fire_sample(1, 7, 64, 0, 0);
+}
+
+/* Frames that go round in a circle, onto themselves, and up to the end of the world. */
+static void lie_frames(void)
+{
+	struct gc_frame frames[3] = {{0}};
+	struct gc_anchor anchor = {(uint64_t)(uintptr_t)&frames[0]};
+	const uint64_t prev[] = {(uint64_t)(uintptr_t)&frames[0], (uint64_t)(uintptr_t)&frames[1],
+				 (uint64_t)(uintptr_t)&frames[2], UINT64_MAX & ~UINT64_C(7)};
+
+	for (int i = 0; i < 3; i++)
+		frames[i] = (struct gc_frame){.code = (uint32_t)i + 1, .nslots = UINT32_MAX};
+	for (uint64_t i = 0; i < 4096; i++) {
+		frames[0].prev = prev[i % 4];
+		frames[1].prev = prev[i / 4 % 4];
+		frames[2].prev = prev[i / 16 % 4];
+		fire_sample(i, 1, 64, (uint64_t)(uintptr_t)&anchor, 0);
+	}
+}
+
+/* A million types, each with a name, and a million names of stacks. */
+static void lie_types(void)
+{
+	char name[64];
+
+	for (uint64_t i = 0; i < 1000000; i++) {
+		snprintf(name, sizeof(name), "type number %llu of very many",
+			 (unsigned long long)i);
+		fire_type(i, (uint64_t)(uintptr_t)name);
+		fire_sample(i, i, 64, 0, i + 1);
+	}
+}
+
+/* What the kernel counts in is the program's own memory. */
+static void lie_semaphores(void)
+{
+	for (uint64_t i = 0; i < 200000; i++) {
+		gcprof_sample_semaphore = (uint16_t)(i * 7919);
+		gcprof_type_semaphore = i & 1 ? 0 : UINT16_MAX;
+		gcprof_gc_end_semaphore = 0;
+		if (i % 100 == 0)
+			fire_sample(i, 1, 64, 0, 0);
+	}
+	gcprof_sample_semaphore = 0;
+}
+
+/* Everything but the code that runs here and the stack goes; then the stack's rest, too. */
+static void lie_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long long ranges[256][2];
+	unsigned long long here = (unsigned long long)(uintptr_t)lie_mappings;
+	unsigned long long stack = (unsigned long long)(uintptr_t)&maps;
+	char line[512];
+	int n = 0;
+
+	while (maps && n < 256 && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%llx-%llx", &ranges[n][0], &ranges[n][1]) == 2)
+			n++;
+	}
+	for (int i = 0; i < n; i++) {
+		unsigned long long from = ranges[i][0], to = ranges[i][1];
+		long result;
+
+		if ((here >= from && here < to) || (stack >= from && stack < to) ||
+		    from >= UINT64_C(0x800000000000))
+			continue;
+		__asm__ volatile("syscall"
+				 : "=a"(result)
+				 : "a"(SYS_munmap), "D"(from), "S"(to - from)
+				 : "rcx", "r11", "memory");
+	}
+	for (uint64_t i = 0; i < 1000; i++)
+		fire_sample(i, 1, 64, 1, 0);
+	__asm__ volatile("syscall" : : "a"(SYS_exit_group), "D"(0) : "rcx", "r11", "memory");
+	__builtin_unreachable();
+}
+
+static const struct {
+	const char *name;
+	void (*tell)(void);
+} lies[] = {
+	{"pointers", lie_pointers}, {"counts", lie_counts}, {"names", lie_names},
+	{"frames", lie_frames},     {"types", lie_types},   {"semaphores", lie_semaphores},
+	{"mappings", lie_mappings},
+};
+
+/* hostile LIE [ROUNDS] */
+int main(int argc, char **argv)
+{
+	int rounds = argc > 2 ? atoi(argv[2]) : 1;
+
+	for (size_t i = 0; argc > 1 && i < sizeof(lies) / sizeof(lies[0]); i++) {
+		if (strcmp(argv[1], lies[i].name) != 0)
+			continue;
+		while (rounds--)
+			lies[i].tell();
+		return 0;
+	}
+	return 2;
+}
