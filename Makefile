@@ -142,7 +142,8 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-use
 
 # --- for people ---------------------------------------------------------------
 
-.PHONY: setup demo example test lint fuzz bench bench-peers accuracy kernels install uninstall clean
+.PHONY: setup demo example test lint fuzz bench bench-peers accuracy kernels soak
+.PHONY: install uninstall clean
 setup:
 	@tools/setup
 
@@ -173,6 +174,9 @@ bench-peers: all
 
 kernels: all
 	@tools/kernels $(O)
+
+soak: all
+	@tools/soak $(O)
 
 accuracy: all
 	@tests/e2e/accuracy $(O) 400

@@ -102,7 +102,7 @@ static int start_child(struct recording *recording, char **words)
 		.path = recording->command,
 		.arguments = words,
 		.user = &recording->user,
-		.output = recording->piped ? STDERR_FILENO : STDOUT_FILENO,
+		.output_taken = recording->piped,
 		.period = recording->options.period,
 		.ceiling = recording_ceiling(&recording->options),
 	};

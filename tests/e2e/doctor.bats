@@ -117,6 +117,28 @@ verdict() { # CHECK
 	done
 }
 
+@test "once everything is attached, all threads keep the rights that they need and no others" {
+	need_root
+	"$GCPROF" record -v -o drop.data -- /bin/sleep 3 2>record.log 3>&- &
+	recorder=$!
+	for _ in $(seq 500); do
+		! grep -q 'not needed any more are dropped' record.log || break
+		sleep 0.02
+	done
+	cat /proc/$recorder/task/*/status >status
+	sleeper=$(pgrep -P $recorder)
+	grep CapEff "/proc/$sleeper/status" >program
+	wait $recorder
+	grep -E '^(Pid|Cap|NoNew)' status
+	[ "$(grep -c '^CapPrm' status)" -ge 2 ]
+	# bpf 39, perfmon 38, sys_ptrace 19, dac_read_search 2, syslog 34, checkpoint_restore 40
+	same kept "$(grep -hE '^Cap(Prm|Eff)' status | awk '{print $2}' | sort -u)" \
+		"$(printf %016x $((1 << 39 | 1 << 38 | 1 << 19 | 1 << 2 | 1 << 34 | 1 << 40)))"
+	same 'no way back' "$(awk '/^NoNewPrivs/ {print $2}' status | sort -u)" 1
+	# The program has what it would have had.
+	same program "$(awk '{print $2}' program)" "$(awk '/^CapEff/ {print $2}' /proc/self/status)"
+}
+
 @test "without CAP_SYSLOG the kernel's functions have no names, and the doctor says so" {
 	need_root
 	with +bpf,+perfmon,+syslog ./gcprof doctor --json >doctor.json

@@ -289,6 +289,48 @@ TEST(big_chunks_close_themselves)
 	free(bytes.data);
 }
 
+/* A million names: memory is bounded, so some are defined twice, but each id means one text. */
+TEST(strings_without_end_are_forgotten_and_defined_again)
+{
+	enum { STRINGS = 300000 };
+	struct profile_writer *writer;
+	struct profile_reader *reader;
+	struct profile_bytes bytes;
+	struct source *source;
+	struct record record;
+	struct sink *sink;
+	uint64_t first, last = 0, seen = 0;
+	char text[64];
+
+	CHECK_EQ(sink_memory_create(&bytes.data, &bytes.size, &sink), 0);
+	CHECK_EQ(profile_writer_create(sink, &writer), 0);
+	first = profile_writer_string(writer, "first", 5);
+	CHECK_EQ(profile_writer_string(writer, "first", 5), first);
+	for (unsigned i = 0; i < STRINGS; i++) {
+		int size = snprintf(text, sizeof(text), "string number %u", i);
+		uint64_t id = profile_writer_string(writer, text, (size_t)size);
+
+		CHECK(id > last);
+		last = id;
+	}
+	CHECK(profile_writer_string(writer, "first", 5) > last);
+	CHECK_EQ(profile_writer_close(writer), 0);
+
+	CHECK_EQ(source_memory_open(bytes.data, bytes.size, &source), 0);
+	CHECK_EQ(profile_reader_open(source, &reader), 0);
+	while (profile_reader_next(reader, &record) == 1) {
+		if (record.kind != RECORD_string)
+			continue;
+		CHECK_EQ(record.string.id, ++seen);
+		if (record.string.text.size != 5 || memcmp(record.string.text.data, "first", 5))
+			continue;
+		CHECK(record.string.id == first || record.string.id > last);
+	}
+	CHECK_EQ(seen, STRINGS + 2);
+	profile_reader_close(reader);
+	free(bytes.data);
+}
+
 /* A folder of its own for a test. */
 static const char *folder(void)
 {

@@ -157,7 +157,7 @@ static int child_prepare(const struct target_setup *setup)
 {
 	int err = target_user_become(setup->user);
 
-	if (!err && setup->output != STDOUT_FILENO && dup2(setup->output, STDOUT_FILENO) < 0)
+	if (!err && setup->output_taken && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		err = -errno;
 	if (!err && setup->period)
 		err = set_number("GCPROF_PERIOD", setup->period);

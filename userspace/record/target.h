@@ -38,9 +38,9 @@ struct target_setup {
 	const char *path;
 	char *const *arguments; /* the first is the command as given */
 	const struct target_user *user;
-	int output;       /* descriptor that is its standard output */
-	uint64_t period;  /* GCPROF_PERIOD, bytes; 0: not set */
-	uint64_t ceiling; /* GCPROF_CEILING, samples a second; UINT64_MAX: not set */
+	bool output_taken; /* by the profile: what the program prints goes to standard error */
+	uint64_t period;   /* GCPROF_PERIOD, bytes; 0: not set */
+	uint64_t ceiling;  /* GCPROF_CEILING, samples a second; UINT64_MAX: not set */
 };
 
 struct target;
