@@ -331,6 +331,29 @@ TEST(strings_without_end_are_forgotten_and_defined_again)
 	free(bytes.data);
 }
 
+TEST(stacks_without_end_are_forgotten_and_defined_again)
+{
+	struct profile_writer *writer;
+	struct profile_bytes bytes;
+	struct sink *sink;
+	uint64_t first, last = 0;
+
+	CHECK_EQ(sink_memory_create(&bytes.data, &bytes.size, &sink), 0);
+	CHECK_EQ(profile_writer_create(sink, &writer), 0);
+	first = profile_writer_stack(writer, 0, 7);
+	for (uint64_t i = 0; i < 400000; i++) {
+		uint64_t id = profile_writer_stack(writer, first, i + 1);
+
+		CHECK(id > last);
+		last = id;
+	}
+	/* What came since then is known, what came before has another id. */
+	CHECK_EQ(profile_writer_stack(writer, first, 400000), last);
+	CHECK(profile_writer_stack(writer, 0, 7) > last);
+	CHECK_EQ(profile_writer_close(writer), 0);
+	free(bytes.data);
+}
+
 /* A folder of its own for a test. */
 static const char *folder(void)
 {

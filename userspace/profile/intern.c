@@ -5,6 +5,7 @@
 
 #include "intern.h"
 
+#define STACKS_MAX     (1u << 18) /* 10 MiB */
 #define STRINGS_BUDGET (8u << 20) /* bytes */
 #define STRING_COST    64         /* of the map, for each */
 
@@ -57,26 +58,26 @@ static uint64_t number_frame(struct intern *intern, uint64_t *slot, bool added)
 }
 
 /*
- * A program may invent names without end: beyond the budget all are forgotten, and
- * those that come again are defined again, under another id.
+ * A program may invent names and ways to be called without end: beyond the budget all
+ * are forgotten, and those that come again are defined again, under another id.
  */
-static void forget_strings(struct intern *intern)
+static bool forget(struct map **map, size_t key_size)
 {
-	struct map *fresh = map_create(MAP_STRING_KEYS);
+	struct map *fresh = map_create(key_size);
 
 	if (!fresh)
-		return;
-	map_free(intern->strings);
-	intern->strings = fresh;
-	intern->string_bytes = 0;
+		return false;
+	map_free(*map);
+	*map = fresh;
+	return true;
 }
 
 uint64_t intern_string(struct intern *intern, const char *text, size_t size, bool *added)
 {
 	uint64_t *slot;
 
-	if (intern->string_bytes > STRINGS_BUDGET)
-		forget_strings(intern);
+	if (intern->string_bytes > STRINGS_BUDGET && forget(&intern->strings, MAP_STRING_KEYS))
+		intern->string_bytes = 0;
 	slot = map_put_string(intern->strings, text, size, added);
 	if (!slot)
 		return 0;
@@ -142,7 +143,14 @@ uint64_t intern_managed(struct intern *intern, const uint64_t key[3], bool *adde
 uint64_t intern_stack(struct intern *intern, uint64_t parent, uint64_t frame, bool *added)
 {
 	uint64_t key[2] = {parent, frame};
-	uint64_t *slot = map_put(intern->stacks, key, added);
+	uint64_t *slot;
 
-	return number(intern->stacks, slot, slot && *added);
+	if (map_count(intern->stacks) >= STACKS_MAX)
+		forget(&intern->stacks, 2 * sizeof(uint64_t));
+	slot = map_put(intern->stacks, key, added);
+	if (!slot)
+		return 0;
+	if (*added)
+		*slot = ++intern->last_stack;
+	return *slot;
 }

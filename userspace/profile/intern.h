@@ -23,10 +23,11 @@ struct intern {
 	struct map *natives;
 	struct map *kernels;
 	struct map *manageds;
-	struct map *stacks;
+	struct map *stacks;   /* those that are remembered */
 	struct buffer frames; /* struct intern_frame[], native and kernel */
 	uint64_t last_frame;  /* id */
 	uint64_t last_string; /* id */
+	uint64_t last_stack;  /* id */
 	size_t string_bytes;  /* remembered */
 };
 
