@@ -155,8 +155,15 @@ static void recording_free(struct recording *recording)
 /* Everything is attached: what comes from programs from now on is read with few rights. */
 static void drop_capabilities(struct recording *recording)
 {
-	int err = capabilities_drop();
+	int err;
 
+	/* Before Linux 6.6 probes are perf events, and 6.1 refuses later ones without them. */
+	if (!attach_multi_supported()) {
+		recording_step(recording, "capabilities are kept: this kernel wants them for "
+					  "probes of what is mapped later");
+		return;
+	}
+	err = capabilities_drop();
 	if (err)
 		log_warning("capabilities could not be dropped: %s", strerror(-err));
 	else
