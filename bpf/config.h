@@ -8,6 +8,8 @@
 #include <stdint.h>
 #endif
 
+#include "wait_events.h"
+
 struct bpf_config {
 	uint32_t user_stacks;      /* 1: take user stacks */
 	uint32_t managed_stacks;   /* 1: walk shadow stacks */
@@ -17,6 +19,9 @@ struct bpf_config {
 	uint32_t whole;            /* 1: every process is a target, or every one in `cgroup` */
 	uint32_t recorder;         /* its process number, where it looks at others: no target */
 	uint32_t copy_bytes;       /* of the user stack that are copied along, 0: none */
+	uint32_t waits;            /* 1: record time off the CPU */
+	uint32_t wait_rate;        /* waits recorded one by one, a second and CPU */
+	uint64_t wait_min_ns;      /* from this long on one by one */
 	uint64_t cgroup;           /* id; 0: none */
 	uint64_t syscall_slow_ns;  /* from this long on a call is always recorded */
 	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
@@ -28,6 +33,27 @@ enum task_flag {
 	TASK_ARMED = 1,   /* the first thread before its exec: followed, nothing recorded */
 	TASK_ACTIVE = 2,  /* recorded */
 	TASK_MEETING = 4, /* is being filled in by whoever set this */
+};
+
+/* The waits of a thread: the present one, and all so far, exact. */
+struct task_waits {
+	uint64_t since;  /* when it left its CPU, ns; 0: it is on one */
+	uint64_t ended;  /* when it came back from a wait that is still to be told; 0: none is */
+	uint64_t length; /* of that one, ns */
+	uint32_t reason;
+	uint32_t number;              /* of the system call */
+	uint32_t flags;               /* enum wait_flag */
+	uint32_t held;                /* the call whose waits the next record stands for, too */
+	uint64_t call_count, call_ns; /* of those in the open system call */
+	uint64_t count[WAIT_REASONS], ns[WAIT_REASONS];           /* all */
+	uint64_t told_count[WAIT_REASONS], told_ns[WAIT_REASONS]; /* in records, or given up */
+};
+
+#define COLLECTING_MAX 4 /* collections inside each other that are told apart */
+
+/* Page faults, as the kernel counts them for a thread. */
+struct task_faults {
+	uint64_t minor, major;
 };
 
 /* What is kept of every followed thread, in the map `tasks`; 0 is a good start. */
@@ -44,6 +70,9 @@ struct task_state {
 	uint32_t compat;     /* 1: a 32-bit call */
 	uint32_t collecting; /* collections that it has begun and not ended */
 	uint32_t reserved;
+	struct task_faults faults;                    /* when it began to be recorded */
+	struct task_faults gc_faults[COLLECTING_MAX]; /* when those collections began */
+	struct task_waits waits;
 };
 
 /* What is kept of every followed process, in the map `processes`. */

@@ -26,6 +26,7 @@
 #include "../gc/probe_args.h"
 #include "stack_events.h"
 #include "syscall_totals.h"
+#include "wait_events.h"
 
 enum stream {
 #define STREAM(code, name, string, doc) STREAM_##name = code,
@@ -109,6 +110,7 @@ struct event_gc_end {
 	uint32_t has_stats; /* 0: `stats` could not be read and is zero */
 	struct gcprof_gc_stats stats;
 	uint64_t rss_bytes; /* of the process, as the kernel counts it; 0 unknown */
+	uint64_t minor_faults, major_faults; /* page faults of the collecting thread meanwhile */
 };
 
 struct event_phase {
@@ -181,6 +183,37 @@ struct event_syscall {
 			/* tail: the stack */
 };
 
+struct event_wait {
+	struct event_header header; /* time: when it was told, not before it was over */
+	struct event_stack stack;
+	uint64_t ended;    /* CLOCK_MONOTONIC ns: when the thread was back on a CPU */
+	uint64_t duration; /* ns */
+	uint64_t held_ns;  /* waits before, of this thread in this call or for this reason, not told
+			    */
+	uint32_t held;     /* so many */
+	uint32_t reason;   /* enum wait_reason */
+	uint32_t number;   /* of the system call */
+	uint32_t flags;    /* enum wait_flag */
+			   /* tail: the stack */
+};
+
+struct event_leave {
+	struct event_header header; /* time: the begin of the wait */
+	struct event_stack stack;
+	/* tail: the stack */
+};
+
+enum usage_flag { USAGE_WAITS = 1 /* the waits are counted */ };
+
+struct event_usage {
+	struct event_header header;
+	uint64_t minor_faults, major_faults; /* page faults, while it was recorded */
+	uint32_t flags;                      /* enum usage_flag */
+	uint32_t reserved;
+	uint64_t waits[WAIT_REASONS]; /* exact, however many were recorded */
+	uint64_t wait_ns[WAIT_REASONS];
+};
+
 enum fork_kind { FORK_THREAD = 1, FORK_PROCESS = 2 };
 
 struct event_fork {
@@ -239,7 +272,7 @@ _Static_assert(sizeof(struct event_fate) == 40, "contract 2");
 _Static_assert(sizeof(struct event_samples) == 48, "contract 2");
 _Static_assert(sizeof(struct event_sample) == 88, "contract 2");
 _Static_assert(sizeof(struct event_gc_begin) == 56, "contract 2");
-_Static_assert(sizeof(struct event_gc_end) == 144, "contract 2");
+_Static_assert(sizeof(struct event_gc_end) == 160, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
 _Static_assert(sizeof(struct event_type) == 48, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");
@@ -247,6 +280,9 @@ _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
 _Static_assert(sizeof(struct event_cpu) == 48, "contract 2");
 _Static_assert(sizeof(struct event_syscall) == 96, "contract 2");
+_Static_assert(sizeof(struct event_wait) == 80, "contract 2");
+_Static_assert(sizeof(struct event_leave) == 40, "contract 2");
+_Static_assert(sizeof(struct event_usage) == 120, "contract 2");
 _Static_assert(sizeof(struct event_fork) == 64, "contract 2");
 _Static_assert(sizeof(struct event_exec) == 40, "contract 2");
 _Static_assert(sizeof(struct event_exit) == 40, "contract 2");

@@ -56,6 +56,13 @@ static __always_inline uint64_t process_gc_time(uint32_t process, uint64_t now)
 	return collections_seen ? process_gc_time_read(process, now) : 0;
 }
 
+/* Page faults of a thread so far. */
+static __always_inline void task_faults(struct task_struct *task, struct task_faults *out)
+{
+	out->minor = BPF_CORE_READ(task, min_flt);
+	out->major = BPF_CORE_READ(task, maj_flt);
+}
+
 /* Sets the start of the running collection; what ran until `now` goes to the total. */
 static __always_inline void process_gc_set(struct process_state *state, uint64_t begin,
 					   uint64_t now)

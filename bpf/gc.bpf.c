@@ -124,7 +124,7 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	struct task_state *state = firing->state;
 	struct event_gc_begin *event;
 	uint64_t heap, cycle;
-	uint32_t kind, reason;
+	uint32_t kind, reason, depth;
 
 	heap = firing->values[0];
 	cycle = firing->values[1];
@@ -132,6 +132,9 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	reason = firing->values[3];
 	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
 		return probe_refuse();
+	depth = *(volatile uint32_t *)&state->collecting;
+	if (depth < COLLECTING_MAX)
+		task_faults(bpf_get_current_task_btf(), &state->gc_faults[depth]);
 	process_gc_enter(state, firing->now);
 	event = EMIT_RESERVE(ring_gc, event_gc_begin, LOSS_GC_RING);
 	if (!event)
@@ -145,9 +148,22 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	return 0;
 }
 
+/* Page faults of the collecting thread since the innermost collection began; none if unknown. */
+static __always_inline void probe_gc_faults(const struct task_state *state, struct task_faults *out)
+{
+	uint32_t depth = *(volatile const uint32_t *)&state->collecting - 1;
+
+	if (depth >= COLLECTING_MAX)
+		return;
+	task_faults(bpf_get_current_task_btf(), out);
+	out->minor -= state->gc_faults[depth].minor;
+	out->major -= state->gc_faults[depth].major;
+}
+
 static __always_inline int probe_gc_end(const struct probe_firing *firing)
 {
 	struct task_state *state = firing->state;
+	struct task_faults faults = {};
 	struct event_gc_end *event;
 	uint64_t heap, cycle, stats;
 	uint32_t kind;
@@ -158,6 +174,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	stats = firing->values[3];
 	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
 		return probe_refuse();
+	probe_gc_faults(state, &faults);
 	process_gc_leave(state, firing->now);
 	event = EMIT_RESERVE(ring_gc, event_gc_end, LOSS_GC_RING);
 	if (!event)
@@ -168,6 +185,8 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	event->kind = kind;
 	event->has_stats = 0;
 	event->rss_bytes = rss_bytes();
+	event->minor_faults = faults.minor;
+	event->major_faults = faults.major;
 	if (stats) {
 		/* A failed read leaves zeroes. */
 		if (bpf_probe_read_user(&event->stats, sizeof(event->stats), (const void *)stats))

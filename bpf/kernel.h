@@ -103,6 +103,7 @@ struct css_set {
 
 struct task_struct {
 	struct thread_info thread_info;
+	uint32_t __state;
 	uint32_t flags;
 	int exit_code;
 	int pid;
@@ -111,6 +112,8 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
+	unsigned long min_flt;
+	unsigned long maj_flt;
 	char comm[16];
 };
 
@@ -191,6 +194,12 @@ static __always_inline void regs_user_rest(const struct pt_regs *regs, struct us
 static __always_inline bool call_is_compat(struct task_struct *task)
 {
 	return !!(task->thread_info.status & TS_COMPAT);
+}
+
+/* The system call that the thread is in, or -1: it entered the kernel by other ways. */
+static __always_inline int64_t call_number(const struct pt_regs *regs)
+{
+	return (int32_t)regs->orig_rax;
 }
 
 static __always_inline void call_args(const struct pt_regs *regs, bool compat, uint64_t args[3])

@@ -77,18 +77,20 @@ struct {
 	__type(value, struct probe_place);
 } probe_places SEC(".maps");
 
-/* The ceiling of short system calls, one window a CPU. */
-struct syscall_window {
-	uint64_t window; /* now >> SYSCALL_WINDOW_SHIFT */
-	uint64_t calls;  /* recorded in it */
+/* What a CPU recorded under a ceiling of late; see ceiling.h. */
+struct ceiling_window {
+	uint64_t window; /* now >> CEILING_WINDOW_SHIFT */
+	uint64_t events; /* recorded in it */
 };
+
+enum ceiling { CEILING_SYSCALL, CEILING_WAIT, CEILING_LEAVE, CEILINGS };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, CEILINGS);
 	__type(key, uint32_t);
-	__type(value, struct syscall_window);
-} syscall_windows SEC(".maps");
+	__type(value, struct ceiling_window);
+} ceiling_windows SEC(".maps");
 
 /* The greatest record is a tick with three full stacks: 17.4 KB; a fate has 6.2 KB. */
 #define RECORD_BYTES_MAX 17536
@@ -156,6 +158,7 @@ struct ring ring_alloc SEC(".maps");
 struct ring ring_gc SEC(".maps");
 struct ring ring_cpu SEC(".maps");
 struct ring ring_syscall SEC(".maps");
+struct ring ring_sched SEC(".maps");
 struct ring ring_process SEC(".maps");
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "syscall.h"
 #include "task.h"
+#include "wait.h"
 
 /* The memory of a forked process is a copy: what is mapped where holds for it, too. */
 static __always_inline void process_share_rows(uint32_t parent, uint32_t child)
@@ -71,6 +72,11 @@ static __always_inline void process_follow(const struct task_state *parent,
 	} else {
 		process_begin(state->process, 1);
 		process_share_rows(maker->tgid, child->tgid);
+	}
+	/* It waits for a CPU from now on. */
+	if (config.waits) {
+		state->waits.since = bpf_ktime_get_ns();
+		state->waits.reason = WAIT_PREEMPTED;
 	}
 	process_emit_fork(parent, child, state, thread ? FORK_THREAD : FORK_PROCESS);
 	*(volatile uint32_t *)&state->flags = TASK_ACTIVE;
@@ -138,6 +144,8 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_tid, struct linux_b
 	first = !(state->flags & TASK_ACTIVE);
 	state->flags = TASK_ACTIVE;
 	process_new_image(state, now);
+	if (first)
+		task_faults(task, &state->faults);
 	if (state->renamed)
 		now = state->renamed;
 	scratch = scratch_take();
@@ -168,6 +176,9 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	if (state->start)
 		syscall_end(state, 0, SYSCALL_UNFINISHED, NULL);
 	now = bpf_ktime_get_ns();
+	if (config.waits && state->waits.ended)
+		wait_tell(state, NULL, now);
+	usage_emit(task, state, now);
 	UNROLL
 	for (int depth = 0; depth < 4 && state->collecting; depth++)
 		process_gc_leave(state, now);

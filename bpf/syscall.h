@@ -3,11 +3,11 @@
 #ifndef GCPROF_SYSCALL_H
 #define GCPROF_SYSCALL_H
 
+#include "ceiling.h"
 #include "stack.h"
 
-#define SYSCALL_WINDOW_SHIFT 27 /* a window of the ceiling: 134 ms */
-#define SYSCALL_COMPAT_BIT   (1u << 31)
-#define ERRNO_MAX            4095
+#define SYSCALL_COMPAT_BIT (1u << 31)
+#define ERRNO_MAX          4095
 
 /* A call that ended. */
 struct syscall_done {
@@ -59,6 +59,10 @@ static __always_inline void syscall_count(const struct task_state *state,
 		__sync_fetch_and_add(&total->gc_count, 1);
 		__sync_fetch_and_add(&total->gc_ns, done->gc_ns);
 	}
+	if (config.waits && state->waits.call_count) {
+		__sync_fetch_and_add(&total->waits, state->waits.call_count);
+		__sync_fetch_and_add(&total->wait_ns, state->waits.call_ns);
+	}
 	if (bucket < SYSCALL_BUCKETS)
 		__sync_fetch_and_add(&total->histogram[bucket], 1);
 	UNROLL
@@ -71,31 +75,27 @@ static __always_inline void syscall_count(const struct task_state *state,
 	}
 }
 
-/* May one more short call be recorded on this CPU? */
-static __always_inline bool syscall_below_ceiling(uint64_t now)
-{
-	uint32_t zero = 0;
-	struct syscall_window *window = bpf_map_lookup_elem(&syscall_windows, &zero);
-	uint64_t limit =
-		(((uint64_t)config.syscall_rate << SYSCALL_WINDOW_SHIFT) + 999999999) / 1000000000;
-
-	if (!window)
-		return 0;
-	if (window->window != now >> SYSCALL_WINDOW_SHIFT) {
-		window->window = now >> SYSCALL_WINDOW_SHIFT;
-		window->calls = 0;
-	}
-	if (window->calls >= limit)
-		return 0;
-	window->calls++;
-	return 1;
-}
-
 /* Long calls, and all that have to do with a collection, are recorded whatever the rate. */
 static __always_inline bool syscall_wanted(const struct syscall_done *done)
 {
 	return done->duration >= config.syscall_slow_ns || done->gc_ns ||
-	       (done->flags & SYSCALL_COLLECTOR) || syscall_below_ceiling(done->now);
+	       (done->flags & SYSCALL_COLLECTOR) ||
+	       ceiling_below(CEILING_SYSCALL, config.syscall_rate, done->now);
+}
+
+static __always_inline void syscall_fill(struct event_syscall *event,
+					 const struct task_state *state,
+					 const struct syscall_done *done)
+{
+	__builtin_memset(&event->stack, 0, sizeof(event->stack));
+	event->duration = done->duration;
+	event->gc_ns = done->gc_ns;
+	event->result = done->result;
+	event->args[0] = state->args[0];
+	event->args[1] = state->args[1];
+	event->args[2] = state->args[2];
+	event->number = state->number;
+	event->flags = done->flags;
 }
 
 static __always_inline void syscall_record(const struct task_state *state,
@@ -108,16 +108,8 @@ static __always_inline void syscall_record(const struct task_state *state,
 	if (!scratch)
 		return;
 	event = (struct event_syscall *)scratch->data;
-	__builtin_memset(&event->stack, 0, sizeof(event->stack));
 	emit_header(&event->header, EVENT_syscall, 0, state, done->now);
-	event->duration = done->duration;
-	event->gc_ns = done->gc_ns;
-	event->result = done->result;
-	event->args[0] = state->args[0];
-	event->args[1] = state->args[1];
-	event->args[2] = state->args[2];
-	event->number = state->number;
-	event->flags = done->flags;
+	syscall_fill(event, state, done);
 	scratch->size = sizeof(*event);
 	if (regs && done->duration >= config.syscall_stack_ns) {
 		event->flags |= SYSCALL_STACK;
@@ -127,6 +119,20 @@ static __always_inline void syscall_record(const struct task_state *state,
 			regs_user_rest(regs, &scratch->regs);
 	}
 	stack_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
+}
+
+/* How long the open call took, and how much of that its process collected. */
+static __always_inline void syscall_time(const struct task_state *state, struct syscall_done *done)
+{
+	done->duration = done->now > state->start ? done->now - state->start : 0;
+	done->gc_ns = process_gc_time(state->process, done->now);
+	done->gc_ns = done->gc_ns > state->gc_ns ? done->gc_ns - state->gc_ns : 0;
+	if (done->gc_ns > done->duration)
+		done->gc_ns = done->duration;
+	if (state->collecting)
+		done->flags |= SYSCALL_COLLECTOR;
+	if (state->compat)
+		done->flags |= SYSCALL_COMPAT;
 }
 
 /*
@@ -142,21 +148,33 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 		.flags = flags,
 	};
 
-	done.duration = done.now > state->start ? done.now - state->start : 0;
-	done.gc_ns = process_gc_time(state->process, done.now);
-	done.gc_ns = done.gc_ns > state->gc_ns ? done.gc_ns - state->gc_ns : 0;
-	if (done.gc_ns > done.duration)
-		done.gc_ns = done.duration;
-	if (state->collecting)
-		done.flags |= SYSCALL_COLLECTOR;
-	if (state->compat)
-		done.flags |= SYSCALL_COMPAT;
+	syscall_time(state, &done);
 	state->start = 0;
 	syscall_count(state, &done);
 	if (syscall_wanted(&done))
 		syscall_record(state, &done, regs);
 	else
 		loss_count(LOSS_SYSCALL_CEILING);
+}
+
+/* The same for a thread that is not the current one and still in its call. */
+static __always_inline void syscall_end_of(struct task_struct *task, struct task_state *state,
+					   uint64_t now)
+{
+	struct syscall_done done = {.now = now, .flags = SYSCALL_UNFINISHED};
+	struct event_syscall *event;
+
+	syscall_time(state, &done);
+	state->start = 0;
+	syscall_count(state, &done);
+	event = EMIT_RESERVE(ring_syscall, event_syscall, LOSS_SYSCALL_RING);
+	if (!event)
+		return;
+	emit_header(&event->header, EVENT_syscall, sizeof(*event), state, done.now);
+	event->header.pid = BPF_CORE_READ(task, tgid);
+	event->header.tid = BPF_CORE_READ(task, pid);
+	syscall_fill(event, state, &done);
+	emit_submit(event, &ring_syscall);
 }
 
 #endif

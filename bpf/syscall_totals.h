@@ -23,6 +23,8 @@ struct syscall_total {
 	uint64_t max_ns;
 	uint64_t gc_count; /* overlapped a collection of the same process */
 	uint64_t gc_ns;    /* and for so long, together */
+	uint64_t waits;    /* times that its thread was off the CPU, waiting for something */
+	uint64_t wait_ns;
 	uint32_t histogram[SYSCALL_BUCKETS];
 };
 
@@ -54,7 +56,7 @@ static inline uint64_t syscall_bucket_floor(uint32_t bucket)
 }
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct syscall_total) == 48 + 4 * SYSCALL_BUCKETS, "contract 2");
+_Static_assert(sizeof(struct syscall_total) == 64 + 4 * SYSCALL_BUCKETS, "contract 2");
 #endif
 
 #endif

@@ -166,6 +166,20 @@ static __always_inline void task_emit(struct task_struct *task, const struct tas
 	emit_submit(event, &ring_process);
 }
 
+/* A thread that sleeps when it is met waits from now on, for all that is known. */
+static __always_inline void task_meet_wait(struct task_struct *task, struct task_waits *wait)
+{
+	int64_t number;
+
+	if (!config.waits || !BPF_CORE_READ(task, __state) || (task->flags & PF_KTHREAD))
+		return;
+	number = call_number((const struct pt_regs *)bpf_task_pt_regs(task));
+	wait->reason = number >= 0 ? WAIT_CALL : WAIT_FAULT;
+	wait->number = number;
+	wait->flags = number >= 0 ? WAIT_IN_CALL : 0;
+	wait->since = bpf_ktime_get_ns();
+}
+
 /*
  * Follows a thread that nobody made known by forking it. Returns its process's
  * index, 0 if it is ending or there is no memory. An ending thread may have
@@ -192,6 +206,8 @@ static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t fla
 	if (!task_claim(state))
 		return process;
 	state->process = process;
+	task_faults(task, &state->faults);
+	task_meet_wait(task, &state->waits);
 	process_add_thread(process);
 	__sync_fetch_and_add(&threads_met, 1);
 	if (flags & TASK_ACTIVE)

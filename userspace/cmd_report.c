@@ -25,7 +25,7 @@ struct report_arguments {
 	struct option_list filter;
 	int tree;
 	const char *callers, *callees;
-	int parts[8]; /* in the order of enum report_part */
+	int parts[9]; /* in the order of enum report_part */
 	const char *frames;
 	const char *file;
 };
@@ -65,6 +65,8 @@ static const struct option_row rows[] = {
 	 "show only figures over time"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct report_arguments, frames), 0, 0, "KIND",
 	 "frames on stacks: all, managed or native, which are the kernel's too (default all)"},
+	{"off-cpu", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[8]), 0, 0, NULL,
+	 "show only time off the CPU"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct report_arguments, verbose), 0, 0, NULL,
 	 "show more about the profile itself"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},

@@ -10,8 +10,8 @@
 #include "output.h"
 #include "path.h"
 
-static const char *const measures[] = {"cpu", "bytes", "gc", "syscall", NULL};
-enum measure { MEASURE_CPU, MEASURE_BYTES, MEASURE_GC, MEASURE_SYSCALL };
+static const char *const measures[] = {"cpu", "bytes", "gc", "syscall", "off-cpu", NULL};
+enum measure { MEASURE_CPU, MEASURE_BYTES, MEASURE_GC, MEASURE_SYSCALL, MEASURE_OFF_CPU };
 
 static int ignore_record(struct model_observer *observer, struct pass *pass,
 			 const struct record *record)
@@ -34,6 +34,8 @@ static double value_of(const struct cost *cost, enum measure measure, double tic
 		return cost->gc_ns;
 	case MEASURE_SYSCALL:
 		return (double)cost->syscall_ns;
+	case MEASURE_OFF_CPU:
+		return (double)cost->off_cpu_ns;
 	}
 	return 0;
 }
@@ -126,7 +128,7 @@ static int create(struct export_job **out)
 const struct exporter exporter_folded = {
 	.name = "folded",
 	.suffix = ".folded",
-	.summary = "a line a stack, for flame graphs; --by cpu, bytes, gc or syscall",
+	.summary = "a line a stack, for flame graphs; --by cpu, bytes, gc, syscall or off-cpu",
 	.measures = measures,
 	.create = create,
 };

@@ -155,6 +155,19 @@ static int note_pause(struct pass *pass, const struct collection *collection,
 	return add_pause(cycles, collection->process, open->begin, end);
 }
 
+/* Those of collections inside this one are not its own. */
+static void note_faults(struct model_faults *faults, const struct record_gc_end *record,
+			uint64_t nested)
+{
+	uint64_t all = record->minor_faults + record->major_faults;
+
+	all = all > nested ? all - nested : 0;
+	if (record->kind == GCPROF_GC_MINOR)
+		faults->in_minor_gc += all;
+	else
+		faults->in_major_gc += all;
+}
+
 int cycles_end(struct pass *pass, const struct record_gc_end *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
@@ -181,8 +194,12 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	collection.has_stats = record->has_stats;
 	collection.promoted_bytes = record->promoted_bytes;
 	pass->cycles.last = (struct closed_gc){true, open.begin, collection.pause_ns, open.reason};
-	if (thread->n_open)
+	note_faults(&pass->model->faults, record, open.nested_faults);
+	if (thread->n_open) {
 		thread->open[thread->n_open - 1].nested_ns += whole;
+		thread->open[thread->n_open - 1].nested_faults +=
+			record->minor_faults + record->major_faults;
+	}
 	thread->recent[thread->next_recent].begin = open.begin;
 	thread->recent[thread->next_recent].end = record->time;
 	thread->recent[thread->next_recent].kind = record->kind;

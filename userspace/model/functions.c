@@ -254,10 +254,12 @@ static void add_time(struct model_function *row, const struct cost *cost, bool s
 	row->cpu_samples += cost->cpu_samples;
 	row->cpu_total_ns += (double)cost->cpu_samples * tick;
 	row->syscall_ns += (double)cost->syscall_ns;
+	row->off_cpu_ns += (double)cost->off_cpu_ns;
 	if (!self)
 		return;
 	row->cpu_self_ns += (double)cost->cpu_samples * tick;
 	row->syscall_self_ns += (double)cost->syscall_ns;
+	row->off_cpu_self_ns += (double)cost->off_cpu_ns;
 }
 
 /* Walks one path twice, for time and for allocation; recursion counts once. */
@@ -354,6 +356,7 @@ static int by_rank(const void *a, const void *b)
 static void rank_rows(struct model *model)
 {
 	double cpu = 0, bytes = 0, gc = 0, calls = (double)model->syscall_stack_ns;
+	double waits = (double)model->wait_stack_ns;
 
 	for (size_t i = 0; i < model->n_functions; i++) {
 		cpu += model->functions[i].cpu_self_ns;
@@ -367,6 +370,7 @@ static void rank_rows(struct model *model)
 		row->rank += bytes > 0 ? row->alloc_self_bytes / bytes / 4 : 0;
 		row->rank += calls > 0 ? row->syscall_self_ns / calls / 8 : 0;
 		row->rank += calls > 0 ? row->syscall_ns / calls / 64 : 0;
+		row->rank += waits > 0 ? row->off_cpu_self_ns / waits / 8 : 0;
 		if (row->runtime == RUNTIME_MANAGED && cpu > 0)
 			row->rank += row->cpu_total_ns / cpu / 4;
 	}
@@ -404,7 +408,7 @@ static int add_all(struct builder *builder)
 static bool is_empty(const struct model_function *row)
 {
 	return !row->cpu_samples && row->alloc_total_bytes <= 0 && row->gc_ns <= 0 &&
-	       row->syscall_ns <= 0;
+	       row->syscall_ns <= 0 && row->off_cpu_ns <= 0;
 }
 
 /* The rows that cost something, sorted. */

@@ -73,6 +73,8 @@ struct model_function {
 	double gc_ns;           /* and those of what it calls as well */
 	double syscall_ns;      /* calls with a stack that it or what it calls made */
 	double syscall_self_ns; /* of those, where it is the innermost user function */
+	double off_cpu_ns;      /* waits with a stack, of it or what it calls */
+	double off_cpu_self_ns; /* of those, where it is the innermost user function */
 	double rank;            /* by which rows are sorted: README.md */
 	struct estimate alloc_self, alloc_total; /* the bytes above with their intervals */
 	struct estimate survived;                /* share of known_bytes; value < 0: unknown */
@@ -118,7 +120,30 @@ struct model_syscall {
 	uint64_t count, errors;
 	uint64_t total_ns, p50_ns, p99_ns, max_ns;
 	uint64_t in_gc_count, in_gc_ns;
-	double squares; /* sum of the squares of all durations, from the histogram */
+	double squares;          /* sum of the squares of all durations, from the histogram */
+	uint64_t waits, wait_ns; /* of total_ns: off the CPU until something happened */
+};
+
+/* What threads waited for. */
+struct model_wait {
+	const char *name; /* the system call's, or the reason's */
+	const char *reason;
+	uint64_t count;
+	uint64_t total_ns;
+	uint64_t max_ns; /* of those that were recorded one by one */
+};
+
+enum { WAIT_KINDS = 4 };
+
+/* "call", "fault", "preempted", "stopped": as wait records number them. */
+const char *wait_reason_name(unsigned reason);
+
+/* Page faults, and the phases that their threads were in. */
+struct model_faults {
+	bool known;            /* of the threads; in collections they always are */
+	uint64_t minor, major; /* of all threads: without reading, with */
+	uint64_t in_minor_gc;  /* of both kinds */
+	uint64_t in_major_gc;  /* steps and full collections */
 };
 
 struct model_thread {
@@ -128,6 +153,12 @@ struct model_thread {
 	double cpu_ns;
 	double alloc_bytes;
 	struct estimate alloc; /* the same with its interval */
+	bool ended;            /* what follows is known */
+	bool waits_known;      /* and so is the time off the CPU */
+	uint64_t wall_ns;      /* that it was recorded for */
+	uint64_t off_cpu_ns;   /* of that; the rest is on a CPU */
+	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS];
+	uint64_t minor_faults, major_faults;
 };
 
 enum stack_reason {
@@ -235,6 +266,10 @@ struct model {
 	struct model_syscall *syscalls; /* longest in total first */
 	size_t n_syscalls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */
+	struct model_wait *waits; /* longest in total first */
+	size_t n_waits;
+	uint64_t wait_ns, wait_stack_ns; /* sums: all, those with a stack */
+	struct model_faults faults;
 	struct model_thread *threads; /* most CPU time first */
 	size_t n_threads;
 	struct arena *arena; /* private: owns the strings */

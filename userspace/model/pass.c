@@ -19,7 +19,8 @@ int pass_init(struct pass *pass, struct model *model)
 	pass->model = model;
 	tasks_init(&pass->tasks);
 	if (tree_init(&pass->tree, model->arena) < 0 || type_table_init(&pass->types) < 0 ||
-	    samples_init(&pass->samples) < 0 || syscalls_init(&pass->syscalls) < 0)
+	    samples_init(&pass->samples) < 0 || syscalls_init(&pass->syscalls) < 0 ||
+	    waits_init(&pass->waits) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -32,6 +33,7 @@ void pass_free(struct pass *pass)
 	samples_free(&pass->samples);
 	cycles_free(&pass->cycles);
 	syscalls_free(&pass->syscalls);
+	waits_free(&pass->waits);
 	functions_free(&pass->functions);
 }
 
@@ -200,8 +202,13 @@ static int take_event(struct pass *pass, const struct record *record)
 		return syscalls_record(pass, &record->syscall);
 	case RECORD_syscall_total:
 		return syscalls_total(pass, &record->syscall_total);
+	case RECORD_wait:
+		take_quality(pass, record->wait.stack, record->wait.quality);
+		return waits_record(pass, &record->wait);
+	case RECORD_usage:
+		return waits_usage(pass, &record->usage);
 	case RECORD_fork:
-		tasks_inherit_name(&pass->tasks, record->fork.thread, record->fork.child);
+		tasks_begin(&pass->tasks, &record->fork);
 		return 0;
 	case RECORD_exec:
 		return thread_rows_exec(pass, &record->exec);
@@ -336,6 +343,8 @@ int pass_finish(struct pass *pass)
 		error = finish_timeline(pass);
 	if (!error)
 		error = syscalls_finish(pass);
+	if (!error)
+		error = waits_finish(pass);
 	if (!error)
 		error = thread_rows_finish(pass);
 	if (!error)

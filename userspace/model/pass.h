@@ -15,6 +15,7 @@
 #include "tasks.h"
 #include "timeline.h"
 #include "type_table.h"
+#include "waits.h"
 
 struct pass {
 	struct model *model; /* what needs no further work goes there at once */
@@ -24,6 +25,7 @@ struct pass {
 	struct samples samples;
 	struct cycles cycles;
 	struct syscalls syscalls;
+	struct waits waits;
 	struct streams streams;
 	struct timeline timeline;
 	const struct selection *selection;        /* NULL: everything */

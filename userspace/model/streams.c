@@ -51,7 +51,8 @@ void streams_count(struct streams *streams, enum record_kind kind)
 		[RECORD_period] = STREAM_ALLOC,    [RECORD_gc_begin] = STREAM_GC,
 		[RECORD_gc_end] = STREAM_GC,       [RECORD_phase] = STREAM_GC,
 		[RECORD_mutator] = STREAM_GC,      [RECORD_cpu] = STREAM_CPU,
-		[RECORD_syscall] = STREAM_SYSCALL, [RECORD_fork] = STREAM_PROCESS,
+		[RECORD_syscall] = STREAM_SYSCALL, [RECORD_wait] = STREAM_SCHED,
+		[RECORD_usage] = STREAM_PROCESS,   [RECORD_fork] = STREAM_PROCESS,
 		[RECORD_exec] = STREAM_PROCESS,    [RECORD_exit] = STREAM_PROCESS,
 		[RECORD_comm] = STREAM_PROCESS,    [RECORD_mmap] = STREAM_PROCESS,
 	};

@@ -143,6 +143,8 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 	call->max_ns = record->max_ns;
 	call->gc_count = record->gc_count;
 	call->gc_ns = record->gc_ns;
+	call->waits = record->waits;
+	call->wait_ns = record->wait_ns;
 	read_histogram(record->histogram, call->histogram);
 	return 0;
 }
@@ -154,6 +156,8 @@ static void merge_call(struct call *into, const struct call *from)
 	into->total_ns += from->total_ns;
 	into->gc_count += from->gc_count;
 	into->gc_ns += from->gc_ns;
+	into->waits += from->waits;
+	into->wait_ns += from->wait_ns;
 	if (from->max_ns > into->max_ns)
 		into->max_ns = from->max_ns;
 	for (int i = 0; i < SYSCALL_BUCKETS; i++)
@@ -218,7 +222,7 @@ static double squares(const struct call *call)
 	return sum;
 }
 
-static const char *name_of(const struct model *model, uint64_t number)
+const char *syscall_describe(const struct model *model, uint64_t number)
 {
 	bool compat = number >> COMPAT_BIT & 1;
 	const char *known = compat ? NULL : syscall_name(model->run.machine, number);
@@ -253,7 +257,7 @@ static int add_rows(const struct calls *sums, struct model *model)
 		const struct call *call = &sums->items[i];
 
 		model->syscalls[model->n_syscalls++] = (struct model_syscall){
-			.name = name_of(model, call->number),
+			.name = syscall_describe(model, call->number),
 			.number = call->number,
 			.count = call->count,
 			.errors = call->errors,
@@ -264,6 +268,8 @@ static int add_rows(const struct calls *sums, struct model *model)
 			.in_gc_count = call->gc_count,
 			.in_gc_ns = call->gc_ns,
 			.squares = squares(call),
+			.waits = call->waits,
+			.wait_ns = call->wait_ns,
 		};
 		if (!model->syscalls[model->n_syscalls - 1].name)
 			return -ENOMEM;

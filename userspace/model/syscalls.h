@@ -14,6 +14,7 @@ struct pass;
 struct call {
 	uint64_t number; /* bit 31: of the 32-bit table */
 	uint64_t count, errors, total_ns, max_ns, gc_count, gc_ns;
+	uint64_t waits, wait_ns; /* off the CPU; only in totals */
 	uint64_t histogram[SYSCALL_BUCKETS];
 };
 
@@ -41,6 +42,13 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
  * was killed between two totals.
  */
 int syscalls_finish(struct pass *pass);
+
+/* Bit of a call's number that says that it is of the 32-bit table. */
+#define SYSCALL_NUMBER_COMPAT (UINT64_C(1) << 31)
+
+/* The name of a call, "syscall_1234" if it has none; lives as long as the model. NULL: no memory.
+ */
+const char *syscall_describe(const struct model *model, uint64_t number);
 
 /* NULL: not known. `machine` as uname -m tells it. */
 const char *syscall_name(const char *machine, uint64_t number);

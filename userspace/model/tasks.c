@@ -46,11 +46,14 @@ int tasks_thread(struct tasks *tasks, const struct record_thread *record)
 	return 0;
 }
 
-void tasks_inherit_name(struct tasks *tasks, uint64_t maker, uint64_t child)
+void tasks_begin(struct tasks *tasks, const struct record_fork *record)
 {
-	const struct thread *from = tasks_find_thread(tasks, maker);
-	struct thread *to = tasks_find_thread(tasks, child);
+	const struct thread *maker = tasks_find_thread(tasks, record->thread);
+	struct thread *child = tasks_find_thread(tasks, record->child);
 
-	if (from && to && !to->name)
-		to->name = from->name;
+	if (!child)
+		return;
+	child->begin = record->time;
+	if (maker && !child->name)
+		child->name = maker->name;
 }

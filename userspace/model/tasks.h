@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "attribute.h"
 #include "estimate.h"
+#include "model.h"
 
 enum { OPEN_MAX = 4, RECENT_MAX = 4 };
 
@@ -17,9 +18,10 @@ struct open_gc {
 	uint64_t heap, cycle, kind;
 	uint64_t reason;
 	uint64_t begin;
-	uint64_t nested_ns;   /* spent in collections inside this one */
-	bool inside;          /* another one of its thread */
-	uint64_t cpu_samples; /* of its thread, while it was the innermost one */
+	uint64_t nested_faults; /* page faults, and time */
+	uint64_t nested_ns;     /* spent in collections inside this one */
+	bool inside;            /* another one of its thread */
+	uint64_t cpu_samples;   /* of its thread, while it was the innermost one */
 };
 
 struct thread {
@@ -30,6 +32,12 @@ struct thread {
 	uint64_t cpu_samples, gc_samples, alloc_samples;
 	double alloc_bytes;
 	struct tally alloc; /* the same with its variance */
+	uint64_t begin;     /* when it was made; 0: the recording found it there */
+	bool ended;         /* what follows is known */
+	bool waits_known;
+	uint64_t end;
+	uint64_t minor_faults, major_faults;
+	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS];
 	uint32_t n_open;
 	uint32_t next_recent;
 	struct open_gc open[OPEN_MAX]; /* innermost last */
@@ -73,7 +81,7 @@ static inline struct thread *tasks_find_thread(const struct tasks *tasks, uint64
 	return thread && thread->defined ? thread : NULL;
 }
 
-/* A new thread bears the name of its maker until it gets one of its own. */
-void tasks_inherit_name(struct tasks *tasks, uint64_t maker, uint64_t child);
+/* A new thread; it bears the name of its maker until it gets one of its own. */
+void tasks_begin(struct tasks *tasks, const struct record_fork *record);
 
 #endif

@@ -46,6 +46,28 @@ static int by_time(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
+/* How long it was recorded, and what of that it was off the CPU. */
+static void add_times(const struct model *model, const struct thread *thread,
+		      struct model_thread *row)
+{
+	uint64_t begin = thread->begin ? thread->begin : model->run.start;
+
+	if (!thread->ended)
+		return;
+	row->ended = true;
+	row->waits_known = thread->waits_known;
+	row->wall_ns = thread->end > begin ? thread->end - begin : 0;
+	row->minor_faults = thread->minor_faults;
+	row->major_faults = thread->major_faults;
+	for (int i = 0; i < WAIT_KINDS; i++) {
+		row->waits[i] = thread->waits[i];
+		row->wait_ns[i] = thread->wait_ns[i];
+		row->off_cpu_ns += thread->wait_ns[i];
+	}
+	if (row->off_cpu_ns > row->wall_ns)
+		row->wall_ns = row->off_cpu_ns;
+}
+
 int thread_rows_finish(struct pass *pass)
 {
 	struct model *model = pass->model;
@@ -71,6 +93,7 @@ int thread_rows_finish(struct pass *pass)
 			.alloc_bytes = thread->alloc_bytes,
 			.alloc = tally_estimate(&thread->alloc),
 		};
+		add_times(model, thread, &model->threads[model->n_threads - 1]);
 	}
 	qsort(model->threads, model->n_threads, sizeof(*model->threads), by_time);
 	return 0;

@@ -64,6 +64,7 @@ struct cost {
 	double survived_bytes;
 	double gc_ns;
 	uint64_t syscall_ns;
+	uint64_t off_cpu_ns;
 };
 
 struct code_name {

@@ -17,13 +17,14 @@
 
 /* Bytes of the rings, powers of two: what may come between two looks of the recorder. */
 static const uint32_t ring_bytes[RINGS] = {
-	[RING_ALLOC] = 8u << 20,   [RING_GC] = 1u << 20,      [RING_CPU] = 8u << 20,
-	[RING_SYSCALL] = 8u << 20, [RING_PROCESS] = 2u << 20,
+	[RING_ALLOC] = 8u << 20,   [RING_GC] = 1u << 20,    [RING_CPU] = 8u << 20,
+	[RING_SYSCALL] = 8u << 20, [RING_SCHED] = 8u << 20, [RING_PROCESS] = 2u << 20,
 };
 
 /* Of those whose records carry copies of stacks: a tenth of a second of 2000 samples has 3 MiB. */
-#define COPIES_BYTES (32u << 20)
-#define COPY_ROOMS   4 /* for each CPU, as many as there are scratches */
+#define COPIES_BYTES   (32u << 20)
+#define RING_BYTES_MIN 4096 /* what is not used takes a page */
+#define COPY_ROOMS     4    /* for each CPU, as many as there are scratches */
 
 enum { SYSTEM_LINKS = 8 };
 
@@ -38,6 +39,7 @@ struct session {
 	struct bpf_link *links[SYSTEM_LINKS];
 	size_t n_links;
 	struct bpf_link *look;    /* the iterator over all threads */
+	struct bpf_link *rest;    /* the one that tells what is open at the end */
 	uint32_t moved;           /* processes moved into the cgroup, when we last looked */
 	struct bpf_link **timers; /* one a CPU */
 	int n_cpus;
@@ -56,6 +58,8 @@ static struct bpf_map *ring_map(const struct session *session, enum session_ring
 		return skeleton->maps.ring_cpu;
 	case RING_SYSCALL:
 		return skeleton->maps.ring_syscall;
+	case RING_SCHED:
+		return skeleton->maps.ring_sched;
 	default:
 		return skeleton->maps.ring_process;
 	}
@@ -89,6 +93,9 @@ static int configure_rings(struct session *session, const struct stack_ways *way
 		bool copies = ways->copy && ring != RING_GC && ring != RING_PROCESS;
 		uint32_t bytes = copies ? COPIES_BYTES : ring_bytes[ring];
 
+		if (ring == RING_SCHED && !session->skeleton->rodata->config.waits)
+			bytes = RING_BYTES_MIN;
+
 		err = bpf_map__set_max_entries(ring_map(session, (enum session_ring)ring),
 					       bytes * times);
 	}
@@ -120,6 +127,9 @@ static int configure(struct session *session, const struct record_options *optio
 	config->syscall_rate = (uint32_t)options->syscall_rate;
 	config->syscall_slow_ns = SYSCALL_SLOW_NS;
 	config->syscall_stack_ns = SYSCALL_STACK_NS;
+	config->waits = options->off_cpu != 0;
+	config->wait_min_ns = options->off_cpu_min;
+	config->wait_rate = OFF_CPU_RATE;
 	config->follow_children = options->follow_children;
 	config->whole = options->system || options->cgroup_id;
 	config->cgroup = options->cgroup_id;
@@ -128,6 +138,7 @@ static int configure(struct session *session, const struct record_options *optio
 	bpf_program__set_autoload(skeleton->progs.cgroup_look, config->cgroup != 0);
 	bpf_program__set_autoload(skeleton->progs.cgroup_moved, config->cgroup != 0);
 	bpf_program__set_autoload(skeleton->progs.cgroup_born, config->cgroup != 0);
+	bpf_program__set_autoload(skeleton->progs.sched_switch, config->waits);
 	bpf_program__set_autoload(skeleton->progs.cpu_tick, options->frequency != 0);
 	attach_prepare(skeleton->progs.probe_fired, session->multi);
 	/* Arrays take their memory at once: none for what is not used. */
@@ -173,7 +184,6 @@ out:
 				   "the kernel does not load the BPF programs: %s (-vv shows why)",
 				   strerror(-err));
 	}
-	stream_refuse(session, STREAM_SCHED, "not asked for");
 	*out = session;
 	return 0;
 }
@@ -181,11 +191,11 @@ out:
 /* --- who is followed --------------------------------------------------------- */
 
 /* One turn of the iterator over all threads of this pid namespace. */
-static int look_once(struct session *session)
+static int look_once(const struct bpf_link *iterator)
 {
 	char nothing[64];
 	ssize_t n;
-	int fd = bpf_iter_create(bpf_link__fd(session->look));
+	int fd = bpf_iter_create(bpf_link__fd(iterator));
 
 	if (fd < 0)
 		return fd;
@@ -206,7 +216,7 @@ int session_look(struct session *session)
 	session->moved = session->skeleton->bss->processes_moved;
 	do {
 		before = session->skeleton->bss->threads_met;
-		err = look_once(session);
+		err = look_once(session->look);
 	} while (!err && session->skeleton->bss->threads_met != before);
 	return err;
 }
@@ -274,6 +284,10 @@ static int attach_process(struct session *session, struct problem *problem)
 	if (!session->look)
 		return problem_set(problem, -errno, "processes cannot be looked for: %s",
 				   strerror(errno));
+	session->rest = bpf_program__attach_iter(session->skeleton->progs.rest_look, NULL);
+	if (!session->rest)
+		return problem_set(problem, -errno, "what is open at the end cannot be told: %s",
+				   strerror(errno));
 	session->streams[STREAM_PROCESS].attached = true;
 	return 0;
 }
@@ -289,6 +303,26 @@ static void attach_syscalls(struct session *session)
 			      strerror(-err));
 	else
 		session->streams[STREAM_SYSCALL].attached = true;
+}
+
+/* Waits in system calls are told when these end, so it needs that stream's programs. */
+static void attach_waits(struct session *session, const struct record_options *options)
+{
+	int err = 0;
+
+	if (!options->off_cpu) {
+		stream_refuse(session, STREAM_SCHED, "not asked for: --off-cpu");
+		return;
+	}
+	if (!session->streams[STREAM_SYSCALL].attached)
+		err = -ENODEV;
+	if (!err)
+		err = attach_program(session, session->skeleton->progs.sched_switch);
+	if (err)
+		stream_refuse(session, STREAM_SCHED, "the tracepoints cannot be attached: %s",
+			      strerror(-err));
+	else
+		session->streams[STREAM_SCHED].attached = true;
 }
 
 /* A timer on one CPU that runs the tick program: 0, or -ENODEV if the CPU is not there. */
@@ -343,6 +377,7 @@ int session_attach(struct session *session, const struct record_options *options
 	if (err)
 		return err;
 	attach_syscalls(session);
+	attach_waits(session, options);
 	attach_timers(session, options->frequency);
 	return 0;
 }
@@ -435,6 +470,8 @@ int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MA
 void session_stop(struct session *session)
 {
 	session->skeleton->data->recording = 0;
+	if (session->rest)
+		look_once(session->rest);
 }
 
 void session_free(struct session *session)
@@ -446,6 +483,7 @@ void session_free(struct session *session)
 	for (int cpu = 0; session->timers && cpu < session->n_cpus; cpu++)
 		bpf_link__destroy(session->timers[cpu]);
 	bpf_link__destroy(session->look);
+	bpf_link__destroy(session->rest);
 	attach_free(session->probes);
 	gcprof_bpf__destroy(session->skeleton);
 	free(session->timers);

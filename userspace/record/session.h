@@ -16,7 +16,7 @@
 struct session;
 
 /* Of the streams that have a ring, in this order. */
-enum session_ring { RING_ALLOC, RING_GC, RING_CPU, RING_SYSCALL, RING_PROCESS, RINGS };
+enum session_ring { RING_ALLOC, RING_GC, RING_CPU, RING_SYSCALL, RING_SCHED, RING_PROCESS, RINGS };
 
 struct stream_state {
 	bool attached;
@@ -67,7 +67,10 @@ struct unwind_fds session_unwind_fds(const struct session *session);
 /* Sums the kernel's counters over all CPUs. */
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX]);
 
-/* From now on the kernel side records nothing, at once and for everybody. */
+/*
+ * From now on the kernel side records nothing, at once and for everybody; what was
+ * still open (calls, waits) is told in the rings.
+ */
 void session_stop(struct session *session);
 
 /* Detaches and frees. NULL is allowed. */

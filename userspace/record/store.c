@@ -23,6 +23,8 @@ int store_create(struct profile_writer *writer, struct store **out)
 	if (!err)
 		err = stack_keys_create(&store->keys);
 	if (!err)
+		err = places_create(&store->places);
+	if (!err)
 		err = frame_names_create(writer, store->modules, &store->names);
 	if (err) {
 		store_free(store);
@@ -38,6 +40,7 @@ void store_free(struct store *store)
 		return;
 	frame_names_free(store->names);
 	stack_keys_free(store->keys);
+	places_free(store->places);
 	stacks_free(store->stacks);
 	modules_free(store->modules);
 	processes_free(store->processes);
@@ -193,6 +196,8 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 	record.syscall_total.max_ns = total->max_ns;
 	record.syscall_total.gc_count = total->gc_count;
 	record.syscall_total.gc_ns = total->gc_ns;
+	record.syscall_total.waits = total->waits;
+	record.syscall_total.wait_ns = total->wait_ns;
 	record.syscall_total.histogram.data = (const char *)histogram;
 	record.syscall_total.histogram.size = histogram_pack(total->histogram, histogram);
 	return profile_writer_put(store->writer, &record);

@@ -5,6 +5,7 @@
 
 #include "frame_names.h"
 #include "modules.h"
+#include "places.h"
 #include "processes.h"
 #include "stack_keys.h"
 #include "stacks.h"
@@ -16,6 +17,7 @@ struct store {
 	struct modules *modules;
 	struct stacks *stacks;
 	struct stack_keys *keys;
+	struct places *places;
 	struct frame_names *names;
 	uint64_t losses[LOSS_MAX];
 	uint64_t counts[STREAM_END];

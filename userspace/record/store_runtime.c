@@ -138,6 +138,8 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	record.gc_end.phase = stats->phase;
 	record.gc_end.threads = stats->threads;
 	record.gc_end.rss_bytes = event->rss_bytes;
+	record.gc_end.minor_faults = event->minor_faults;
+	record.gc_end.major_faults = event->major_faults;
 	return profile_writer_put(store->writer, &record);
 }
 

@@ -47,6 +47,69 @@ int store_syscall(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
+int store_leave(struct store *store, const struct incoming *in)
+{
+	const struct event_leave *event = (const void *)in->header;
+	struct stored_stack stack;
+	struct place place = {.time = in->header->time};
+	int err = store_put_stack(store, in, &event->stack, &stack);
+
+	if (err)
+		return err;
+	place.stack = stack.id;
+	place.quality = stack.quality;
+	return places_set(store->places, in->thread, &place);
+}
+
+int store_wait(struct store *store, const struct incoming *in)
+{
+	const struct event_wait *event = (const void *)in->header;
+	struct record record = RECORD_OF(wait, in);
+	struct stored_stack stack;
+	struct place place;
+	int err;
+
+	if (event->reason >= WAIT_REASONS || event->duration > event->ended)
+		return -EBADMSG;
+	err = store_put_stack(store, in, &event->stack, &stack);
+	if (err)
+		return err;
+	if (event->flags & WAIT_LEFT &&
+	    places_get(store->places, in->thread, event->ended - event->duration, &place)) {
+		stack.id = place.stack;
+		stack.quality = place.quality;
+	}
+	record.wait.time = event->ended;
+	record.wait.duration = event->duration;
+	record.wait.reason = event->reason;
+	record.wait.number = event->number;
+	record.wait.flags = event->flags & (WAIT_IN_CALL | WAIT_COMPAT | WAIT_OPEN);
+	record.wait.held = event->held;
+	record.wait.held_ns = event->held_ns;
+	record.wait.stack = stack.id;
+	record.wait.quality = stack.quality;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_usage(struct store *store, const struct incoming *in)
+{
+	const struct event_usage *event = (const void *)in->header;
+	struct record record = RECORD_OF(usage, in);
+
+	record.usage.minor_faults = event->minor_faults;
+	record.usage.major_faults = event->major_faults;
+	record.usage.flags = event->flags;
+	record.usage.call_waits = event->waits[WAIT_CALL];
+	record.usage.call_ns = event->wait_ns[WAIT_CALL];
+	record.usage.fault_waits = event->waits[WAIT_FAULT];
+	record.usage.fault_ns = event->wait_ns[WAIT_FAULT];
+	record.usage.preempted_waits = event->waits[WAIT_PREEMPTED];
+	record.usage.preempted_ns = event->wait_ns[WAIT_PREEMPTED];
+	record.usage.stopped_waits = event->waits[WAIT_STOPPED];
+	record.usage.stopped_ns = event->wait_ns[WAIT_STOPPED];
+	return profile_writer_put(store->writer, &record);
+}
+
 /* The process of a fork's child; a thread's is its maker's own. */
 static struct process *child_process(struct store *store, const struct incoming *in)
 {

@@ -173,6 +173,8 @@ static json_t *functions(const struct model *model, size_t top)
 		json_put(row, "gc_self_ns", json_whole(function->gc_self_ns));
 		json_put(row, "syscall_ns", json_whole(function->syscall_ns));
 		json_put(row, "syscall_self_ns", json_whole(function->syscall_self_ns));
+		json_put(row, "off_cpu_ns", json_whole(function->off_cpu_ns));
+		json_put(row, "off_cpu_self_ns", json_whole(function->off_cpu_self_ns));
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -196,6 +198,8 @@ static json_t *syscalls(const struct model *model, size_t top)
 		json_put(row, "max_ns", json_count(call->max_ns));
 		json_put(row, "in_gc_count", json_count(call->in_gc_count));
 		json_put(row, "in_gc_ns", json_count(call->in_gc_ns));
+		json_put(row, "off_cpu_count", json_count(call->waits));
+		json_put(row, "off_cpu_ns", json_count(call->wait_ns));
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -221,6 +225,7 @@ static json_t *threads(const struct model *model, size_t top)
 		json_put(row, "samples", json_count(thread->cpu_samples + thread->alloc_samples));
 		json_put(row, "cpu_samples", json_count(thread->cpu_samples));
 		json_put(row, "alloc_samples", json_count(thread->alloc_samples));
+		json_put_usage(row, thread);
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -344,7 +349,9 @@ static const struct {
 	{"functions", PART_FUNCTIONS, functions},
 	{"sites", PART_SITES | PART_LIVE, json_sites},
 	{"syscalls", PART_SYSCALLS, syscalls},
-	{"threads", PART_THREADS, threads},
+	{"waits", PART_OFF_CPU, json_waits},
+	{"faults", 0, json_faults},
+	{"threads", PART_THREADS | PART_OFF_CPU, threads},
 	{"timeline", PART_TIMELINE, json_timeline},
 	{"warnings", 0, json_warnings},
 	{"stacks", 0, stacks_part},

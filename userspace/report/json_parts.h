@@ -10,10 +10,15 @@
 /* Each makes a new value, `top` rows at most; NULL without memory. */
 json_t *json_types(const struct model *model, size_t top);
 json_t *json_sites(const struct model *model, size_t top);
+json_t *json_waits(const struct model *model, size_t top);
+json_t *json_faults(const struct model *model, size_t top);
 json_t *json_timeline(const struct model *model, size_t top);
 json_t *json_warnings(const struct model *model, size_t top);
 json_t *json_reasons(const struct model_gc *gc);
 json_t *json_utilisation(const struct model_gc *gc);
+
+/* What a thread used, as keys of `row`. */
+void json_put_usage(json_t *row, const struct model_thread *thread);
 
 /* What became of objects, as keys of `row`. */
 void json_put_life(json_t *row, const struct life *life);

@@ -19,6 +19,7 @@ enum report_part {
 	PART_THREADS = 1 << 5,
 	PART_LIVE = 1 << 6,
 	PART_TIMELINE = 1 << 7,
+	PART_OFF_CPU = 1 << 8,
 };
 
 struct report_options {

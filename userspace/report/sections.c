@@ -29,6 +29,7 @@ static void function_row(const struct section *section, struct table *table,
 	cell_time(table, row->gc_self_ns);
 	cell_time(table, row->gc_ns);
 	cell_time(table, row->syscall_ns);
+	cell_time(table, row->off_cpu_ns);
 	table_cell(table, row->name);
 	if (row->file && row->line) {
 		slash = strrchr(row->file, '/');
@@ -43,12 +44,19 @@ static void function_row(const struct section *section, struct table *table,
 int section_functions(const struct section *section)
 {
 	static const struct column columns[] = {
-		{"CPU", "self", false, 0, 0},        {"", "%", false, 5, 0},
-		{"CPU", "total", false, 0, 0},       {"allocated", "self", false, 0, 0},
-		{"allocated", "total", false, 3, 0}, {"", "per s", false, 6, 0},
-		{"", "surv", false, 0, 0},           {"GC caused", "self", false, 1, 0},
-		{"GC caused", "total", false, 4, 0}, {"system", "calls", false, 0, 0},
-		{NULL, "function", true, 0, 22},     {NULL, "module or source", true, 7, 16},
+		{"CPU", "self", false, 0, 0},
+		{"", "%", false, 5, 0},
+		{"CPU", "total", false, 0, 0},
+		{"allocated", "self", false, 0, 0},
+		{"allocated", "total", false, 3, 0},
+		{"", "per s", false, 6, 0},
+		{"", "surv", false, 0, 0},
+		{"GC caused", "self", false, 1, 0},
+		{"GC caused", "total", false, 4, 0},
+		{"system", "calls", false, 0, 0},
+		{"off", "CPU", false, 0, 0},
+		{NULL, "function", true, 0, 22},
+		{NULL, "module or source", true, 7, 16},
 	};
 	const struct model *model = section->model;
 	struct table *table;
@@ -150,6 +158,23 @@ static void describe_utilisation(const struct section *section)
 			       "at worst, pauses left the program %s", text);
 }
 
+/* Page faults: what a nursery that is larger than a cache, or given back, costs. */
+static void describe_faults(const struct section *section)
+{
+	const struct model_faults *faults = &section->model->faults;
+	uint64_t all = faults->minor + faults->major,
+		 gc = faults->in_minor_gc + faults->in_major_gc;
+
+	if (!faults->known)
+		return;
+	page_paragraph(section->page, STYLE_PLAIN, 2,
+		       "page faults: %s in minor collections, %s in major ones, %s elsewhere%s%s%s",
+		       unit_count(faults->in_minor_gc).text, unit_count(faults->in_major_gc).text,
+		       unit_count(all > gc ? all - gc : 0).text, faults->major ? "; " : "",
+		       faults->major ? unit_count(faults->major).text : "",
+		       faults->major ? " of all had to read" : "");
+}
+
 static void describe_heap(const struct section *section)
 {
 	const struct model_gc *gc = &section->model->gc;
@@ -178,6 +203,7 @@ static void describe_heap(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2,
 			       "%s of pauses have no allocation sample that could be charged",
 			       unit_time(gc->no_samples_ns).text);
+	describe_faults(section);
 	if (gc->unpaired)
 		page_paragraph(section->page, STYLE_WARNING, 2,
 			       "of %" PRIu64 " collection%s only the beginning or the end is there",
@@ -220,11 +246,11 @@ int section_collections(const struct section *section)
 int section_syscalls(const struct section *section)
 {
 	static const struct column columns[] = {
-		{NULL, "count", false, 0, 0}, {NULL, "errors", false, 0, 0},
-		{NULL, "total", false, 0, 0}, {NULL, "p50", false, 2, 0},
-		{NULL, "p99", false, 0, 0},   {NULL, "max", false, 1, 0},
-		{NULL, "in GC", false, 0, 0}, {NULL, "for", false, 0, 0},
-		{NULL, "call", true, 0, 12},
+		{NULL, "count", false, 0, 0},   {NULL, "errors", false, 0, 0},
+		{NULL, "total", false, 0, 0},   {NULL, "p50", false, 2, 0},
+		{NULL, "p99", false, 0, 0},     {NULL, "max", false, 1, 0},
+		{NULL, "in GC", false, 0, 0},   {NULL, "for", false, 0, 0},
+		{NULL, "off CPU", false, 0, 0}, {NULL, "call", true, 0, 12},
 	};
 	const struct model *model = section->model;
 	struct table *table;
@@ -251,6 +277,7 @@ int section_syscalls(const struct section *section)
 		cell_time(table, (double)row->max_ns);
 		cell_count(table, row->in_gc_count);
 		cell_time(table, (double)row->in_gc_ns);
+		cell_time(table, (double)row->wait_ns);
 		table_cell(table, row->name);
 	}
 	return section_table(section, table);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* rest.bpf.c: what is still open when a recording ends: calls, waits, and what threads used. */
+/*
+ * The recorder runs the iterator once, after everything else was told to record
+ * nothing any more. Who ends a thread's state, this or process_exit(), accounts
+ * for it.
+ */
+#include "syscall.h"
+#include "task.h"
+#include "wait.h"
+
+static __always_inline void rest_wait(struct task_struct *task, struct task_state *state,
+				      uint64_t now)
+{
+	struct task_waits *wait = &state->waits;
+
+	if (wait->since) {
+		wait_over(wait, now);
+		wait->flags |= WAIT_OPEN;
+	}
+	if (wait->ended)
+		wait_tell_of(task, state, now);
+}
+
+SEC("iter/task")
+int rest_look(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *state;
+	uint64_t now;
+
+	if (!task)
+		return 0;
+	state = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (!state || !task_end(state))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (config.waits)
+		rest_wait(task, state, now);
+	if (state->start)
+		syscall_end_of(task, state, now);
+	usage_emit(task, state, now);
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* sched.bpf.c: threads leave their CPUs and come back; see wait.h. */
+#include "wait.h"
+
+#define TASK_STOPPED_OR_TRACED (4 | 8) /* in task_struct.__state, ever since */
+
+static __always_inline uint32_t wait_reason(bool preempted, bool in_call, uint32_t task_state)
+{
+	if (preempted || !task_state)
+		return WAIT_PREEMPTED;
+	if (task_state & TASK_STOPPED_OR_TRACED)
+		return WAIT_STOPPED;
+	return in_call ? WAIT_CALL : WAIT_FAULT;
+}
+
+/* Where the current thread is, which is about to wait outside of a system call. */
+static __always_inline bool wait_place(struct task_state *state, const struct pt_regs *regs,
+				       uint64_t now)
+{
+	struct scratch *scratch;
+	struct event_leave *event;
+
+	if (!ceiling_below(CEILING_LEAVE, config.wait_rate, now))
+		return 0;
+	scratch = scratch_take();
+	if (!scratch)
+		return 0;
+	event = (struct event_leave *)scratch->data;
+	__builtin_memset(&event->stack, 0, sizeof(event->stack));
+	emit_header(&event->header, EVENT_leave, 0, state, now);
+	scratch->size = sizeof(*event);
+	wait_stack(scratch, regs, state);
+	stack_emit(scratch, &ring_sched, LOSS_WAIT_PLACE);
+	return 1;
+}
+
+/* The current thread leaves its CPU. */
+static __always_inline void wait_begins(struct task_struct *task, struct task_state *state,
+					bool preempted, uint32_t task_state, uint64_t now)
+{
+	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	struct task_waits *wait = &state->waits;
+	int64_t number = call_number(regs);
+
+	if (wait->ended)
+		wait_tell(state, regs, now);
+	wait->reason = wait_reason(preempted, number >= 0, task_state);
+	wait->number = number;
+	wait->flags = 0;
+	if (number >= 0)
+		wait->flags = WAIT_IN_CALL | (call_is_compat(task) ? WAIT_COMPAT : 0);
+	else if (wait_place(state, regs, now))
+		wait->flags = WAIT_LEFT;
+	else
+		loss_count(LOSS_WAIT_PLACE);
+	wait->since = now;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempted, struct task_struct *from, struct task_struct *to,
+	     unsigned int task_state)
+{
+	struct task_state *state;
+	uint64_t now;
+
+	if (!recording)
+		return 0;
+	now = bpf_ktime_get_ns();
+	state = bpf_task_storage_get(&tasks, to, NULL, 0);
+	if (state && (state->flags & TASK_ACTIVE) && state->waits.since) {
+		wait_over(&state->waits, now);
+		if (state->waits.ended && !(state->waits.flags & WAIT_IN_CALL))
+			wait_tell_of(to, state, now);
+	}
+	state = bpf_task_storage_get(&tasks, from, NULL, 0);
+	if (state && (state->flags & TASK_ACTIVE) && !(from->flags & PF_KTHREAD))
+		wait_begins(from, state, preempted, task_state, now);
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* wait.h: time off the CPU: how long a thread waited, why, and where it was. */
+/*
+ * The end of a wait is seen when another thread still has the CPU and its memory,
+ * so the user stack cannot be walked then, and its begin comes too often to walk
+ * it each time. But a thread that waits in a system call has the same user stack
+ * until it leaves the call: the wait is told when it does, or when it waits
+ * again. Waits outside of calls (page faults, others that had the CPU) are rare:
+ * the stack is walked at their begin, and goes ahead in a record of its own.
+ */
+#ifndef GCPROF_WAIT_H
+#define GCPROF_WAIT_H
+
+#include "ceiling.h"
+#include "stack.h"
+
+/* A record about a thread that is not the current one. */
+static __always_inline void wait_header_of(struct event_header *header, struct task_struct *task)
+{
+	header->pid = BPF_CORE_READ(task, tgid);
+	header->tid = BPF_CORE_READ(task, pid);
+}
+
+/* What the record says, and what was held back before it; `wait` is told from now on. */
+static __always_inline void wait_fill(struct event_wait *event, struct task_waits *wait)
+{
+	uint32_t reason = wait->reason;
+
+	__builtin_memset(&event->stack, 0, sizeof(event->stack));
+	event->ended = wait->ended;
+	event->duration = wait->length;
+	event->reason = reason;
+	event->number = wait->number;
+	event->flags = wait->flags;
+	event->held = 0;
+	event->held_ns = 0;
+	if (reason >= WAIT_REASONS)
+		return;
+	event->held = wait->count[reason] - wait->told_count[reason] - 1;
+	event->held_ns = wait->ns[reason] - wait->told_ns[reason] - wait->length;
+	wait->told_count[reason] = wait->count[reason];
+	wait->told_ns[reason] = wait->ns[reason];
+}
+
+/* The stack of the current thread, which has these registers in user mode. */
+static __always_inline void wait_stack(struct scratch *scratch, const struct pt_regs *regs,
+				       const struct task_state *state)
+{
+	regs_user(regs, &scratch->regs);
+	stack_user(scratch, state);
+	if (stack_is_copied(scratch))
+		regs_user_rest(regs, &scratch->regs);
+}
+
+/* Tells the wait that is over, of the current thread; `regs` are those of user mode or NULL. */
+static __always_inline void wait_tell(struct task_state *state, const struct pt_regs *regs,
+				      uint64_t now)
+{
+	struct scratch *scratch;
+	struct event_wait *event;
+
+	if (!ceiling_below(CEILING_WAIT, config.wait_rate, now)) {
+		state->waits.ended = 0;
+		loss_count(LOSS_WAIT_CEILING);
+		return;
+	}
+	scratch = scratch_take();
+	if (scratch) {
+		event = (struct event_wait *)scratch->data;
+		emit_header(&event->header, EVENT_wait, 0, state, now);
+		wait_fill(event, &state->waits);
+		scratch->size = sizeof(*event);
+		if (regs)
+			wait_stack(scratch, regs, state);
+		stack_emit(scratch, &ring_sched, LOSS_SCHED_RING);
+	}
+	state->waits.ended = 0;
+}
+
+/* The same of a thread that is not the current one: without its stack. */
+static __always_inline void wait_tell_of(struct task_struct *task, struct task_state *state,
+					 uint64_t now)
+{
+	struct event_wait *event;
+
+	if (!ceiling_below(CEILING_WAIT, config.wait_rate, now)) {
+		state->waits.ended = 0;
+		loss_count(LOSS_WAIT_CEILING);
+		return;
+	}
+	event = EMIT_RESERVE(ring_sched, event_wait, LOSS_SCHED_RING);
+	if (event) {
+		emit_header(&event->header, EVENT_wait, sizeof(*event), state, now);
+		wait_header_of(&event->header, task);
+		wait_fill(event, &state->waits);
+		emit_submit(event, &ring_sched);
+	}
+	state->waits.ended = 0;
+}
+
+/*
+ * A record stands for the shorter waits before it, but not for those in other
+ * calls: they are in the totals only.
+ */
+static __always_inline void wait_count_call(struct task_waits *wait)
+{
+	if (wait->held != wait->number) {
+		wait->held = wait->number;
+		wait->told_count[WAIT_CALL] = wait->count[WAIT_CALL];
+		wait->told_ns[WAIT_CALL] = wait->ns[WAIT_CALL];
+	}
+	wait->call_count++;
+	wait->call_ns += wait->length;
+}
+
+/* The wait under way ends: counted, and to be told if it was long enough. */
+static __always_inline void wait_over(struct task_waits *wait, uint64_t now)
+{
+	uint32_t reason = wait->reason;
+
+	wait->length = now > wait->since ? now - wait->since : 0;
+	wait->since = 0;
+	if (reason == WAIT_CALL)
+		wait_count_call(wait);
+	if (reason < WAIT_REASONS) {
+		wait->count[reason]++;
+		wait->ns[reason] += wait->length;
+	}
+	if (wait->length >= config.wait_min_ns)
+		wait->ended = now;
+}
+
+/* What the thread used, for the last time. */
+static __always_inline void usage_emit(struct task_struct *task, struct task_state *state,
+				       uint64_t now)
+{
+	struct event_usage *event = EMIT_RESERVE(ring_process, event_usage, LOSS_PROCESS_RING);
+
+	if (!event)
+		return;
+	emit_header(&event->header, EVENT_usage, sizeof(*event), state, now);
+	wait_header_of(&event->header, task);
+	event->minor_faults = BPF_CORE_READ(task, min_flt) - state->faults.minor;
+	event->major_faults = BPF_CORE_READ(task, maj_flt) - state->faults.major;
+	event->flags = config.waits ? USAGE_WAITS : 0;
+	event->reserved = 0;
+	__builtin_memcpy(event->waits, state->waits.count, sizeof(event->waits));
+	__builtin_memcpy(event->wait_ns, state->waits.ns, sizeof(event->wait_ns));
+	emit_submit(event, &ring_process);
+}
+
+#endif

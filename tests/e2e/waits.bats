@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# waits.bats: time off the CPU: how long, why, where; page faults.
+
+load common
+
+needs() {
+	need_root
+}
+
+@test "off-CPU recording is off unless asked for, and the report says so" {
+	needs
+	record -- "$WORKLOADS/waits" sleep 3
+	holds '.streams.sched | .attached == false and (.why_not | test("--off-cpu"))'
+	holds '.waits == [] and .threads[0].off_cpu == null'
+	[ "$("$GCPROF" dump | grep -c '"record":"wait"')" = 0 ]
+}
+
+@test "sleeps: the count, the time, the call, the function" {
+	needs
+	record --off-cpu -- "$WORKLOADS/waits" sleep 20
+	holds '.streams.sched | .attached and .events >= 20 and .lost == 0'
+	holds '.waits[] | select(.name == "clock_nanosleep") |
+		.reason == "call" and .count == 20 and .total_ns >= 100000000 and .max_ns >= 5000000'
+	holds '.syscalls[] | select(.name == "clock_nanosleep") |
+		.off_cpu_count == 20 and .off_cpu_ns <= .total_ns and .off_cpu_ns >= 100000000'
+	holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns >= 100000000'
+	"$GCPROF" export -f folded --by off-cpu -o out.folded
+	grep -q '^_start;.*main;do_sleep;.*nanosleep.* [0-9]*$' out.folded
+}
+
+@test "a thread's time on and off the CPU is its wall time" {
+	needs
+	record --off-cpu -- "$WORKLOADS/waits" sleep 20
+	holds '.threads[0] | .wall_ns == .on_cpu_ns + .off_cpu_ns and
+		.off_cpu_ns == ([.off_cpu[].ns] | add) and .off_cpu.call.ns >= 100000000'
+	holds '(.threads[0].wall_ns - .duration_ns | fabs) < 20000000'
+	"$GCPROF" report --off-cpu | tee text
+	grep -q 'clock_nanosleep' text
+}
+
+@test "short waits are counted exactly, whether they are recorded or not" {
+	needs
+	record --off-cpu --off-cpu-min 1h -- "$WORKLOADS/waits" sleep 20
+	holds '.streams.sched.events == 0'
+	holds '.waits[] | select(.name == "clock_nanosleep") | .count == 20'
+	record --off-cpu --off-cpu-min 0 -- "$WORKLOADS/waits" pipe 2000
+	holds '.waits[] | select(.name == "read") | .count > 1000'
+	# What the records stand for is never more than the exact totals.
+	"$GCPROF" dump >dump.jsonl
+	jq -es '([.[] | select(.record == "wait") | .duration + .held_ns] | add) <=
+		([.[] | select(.record == "usage") |
+		  .call_ns + .fault_ns + .preempted_ns + .stopped_ns] | add)' dump.jsonl
+}
+
+@test "threads that share a CPU are preempted, and each waits as long as the other runs" {
+	needs
+	record --off-cpu -- "$WORKLOADS/waits" spin 150
+	holds '[.threads[].off_cpu.preempted.ns] | min > 75000000'
+	holds '.waits[] | select(.reason == "preempted") | .total_ns > 200000000'
+	# Where they were is known, although it is no system call.
+	holds '.functions[] | select(.name == "burn") | .off_cpu_ns > 100000000'
+}
+
+@test "a stopped process waits because it is stopped" {
+	needs
+	record --off-cpu -- "$WORKLOADS/waits" stop 100
+	holds '.waits[] | select(.reason == "stopped") | .count == 1 and .total_ns > 90000000'
+}
+
+@test "what is still waiting when the recording ends is told, and so is the open call" {
+	needs
+	record --off-cpu --duration 300ms -- /bin/sleep 3
+	holds '.waits[] | select(.name == "clock_nanosleep") | .count == 1 and .total_ns > 200000000'
+	holds '.syscalls[] | select(.name == "clock_nanosleep") | .count == 1 and .total_ns > 200000000'
+	"$GCPROF" dump | jq -es '[.[] | select(.record == "wait" and .flags >= 8)] | length >= 1'
+}
+
+@test "a program that sleeps when it is attached to is off the CPU from then on" {
+	needs
+	/bin/sleep 5 &
+	local pid=$!
+	sleep 0.2
+	record --off-cpu --duration 300ms -p "$pid"
+	kill "$pid"
+	holds '.threads[0] | .off_cpu.call.count == 1 and .off_cpu_ns > 250000000'
+	holds '.threads[0] | .on_cpu_ns < 20000000'
+}
+
+@test "page faults: exact for threads, and those of collections apart" {
+	needs
+	record -- "$WORKLOADS/waits" touch 5000
+	holds '.threads[0].minor_faults >= 5000 and .threads[0].minor_faults < 6000'
+	holds '.faults | .minor >= 5000 and .in_minor_gc == 0'
+	record -- "$WORKLOADS/churn" --bytes 256M
+	holds '.faults | .in_minor_gc + .in_major_gc > 0 and .in_minor_gc < .minor'
+	"$GCPROF" report --gc | grep -q 'page faults: .* in minor collections'
+}

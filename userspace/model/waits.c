@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* waits.c: time off the CPU, by what threads waited for and by thread. */
+#include "waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bpf/events.h"
+#include "../util/map.h"
+#include "pass.h"
+
+struct wait_key {
+	uint64_t reason, number;
+};
+
+struct wait_sum {
+	struct wait_key key;
+	uint64_t count, total_ns, max_ns;
+};
+
+/* As `number` of those that no record tells apart. */
+#define NUMBER_NONE UINT64_MAX
+
+_Static_assert((int)WAIT_KINDS == (int)WAIT_REASONS, "a reason is missing");
+
+static const char *const reasons[WAIT_KINDS][2] = {
+	[WAIT_CALL] = {"call", "(other system calls)"},
+	[WAIT_FAULT] = {"fault", "page fault"},
+	[WAIT_PREEMPTED] = {"preempted", "preempted"},
+	[WAIT_STOPPED] = {"stopped", "stopped"},
+};
+
+const char *wait_reason_name(unsigned reason)
+{
+	return reason < WAIT_KINDS ? reasons[reason][0] : "unknown";
+}
+
+int waits_init(struct waits *waits)
+{
+	memset(waits, 0, sizeof(*waits));
+	waits->count = 1;
+	waits->index = map_create(sizeof(struct wait_key));
+	return waits->index ? 0 : -ENOMEM;
+}
+
+void waits_free(struct waits *waits)
+{
+	free(waits->items);
+	map_free(waits->index);
+}
+
+/* Only calls have numbers that matter. NULL: no memory. */
+static struct wait_sum *waits_get(struct waits *waits, uint64_t reason, uint64_t number)
+{
+	struct wait_key key = {reason, reason == WAIT_CALL ? number : NUMBER_NONE};
+	uint64_t *item = map_put(waits->index, &key, NULL);
+
+	if (!item ||
+	    array_reserve(&waits->items, &waits->capacity, waits->count, sizeof(*waits->items)) < 0)
+		return NULL;
+	if (!*item) {
+		*item = waits->count;
+		waits->items[waits->count++] = (struct wait_sum){.key = key};
+	}
+	return &waits->items[*item];
+}
+
+int waits_record(struct pass *pass, const struct record_wait *record)
+{
+	uint64_t number = record->number & INT32_MAX, ns = record->duration + record->held_ns;
+	struct wait_sum *sum;
+	int64_t cost;
+
+	if (!tasks_find_thread(&pass->tasks, record->thread) || record->reason >= WAIT_KINDS)
+		return -EBADMSG;
+	if (record->flags & WAIT_COMPAT)
+		number |= SYSCALL_NUMBER_COMPAT;
+	if (!(record->flags & WAIT_IN_CALL))
+		number = NUMBER_NONE;
+	sum = waits_get(&pass->waits, record->reason, number);
+	cost = record->stack ? tree_cost(&pass->tree, record->stack) : 0;
+	if (!sum || cost < 0)
+		return -ENOMEM;
+	sum->count += 1 + record->held;
+	sum->total_ns += ns;
+	if (record->duration > sum->max_ns)
+		sum->max_ns = record->duration;
+	if (cost) {
+		pass->tree.costs[cost].off_cpu_ns += ns;
+		pass->model->wait_stack_ns += ns;
+	}
+	return 0;
+}
+
+int waits_usage(struct pass *pass, const struct record_usage *record)
+{
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	const uint64_t waits[WAIT_KINDS] = {record->call_waits, record->fault_waits,
+					    record->preempted_waits, record->stopped_waits};
+	const uint64_t ns[WAIT_KINDS] = {record->call_ns, record->fault_ns, record->preempted_ns,
+					 record->stopped_ns};
+
+	if (!thread || thread->ended)
+		return -EBADMSG;
+	thread->ended = true;
+	thread->end = record->time;
+	thread->waits_known = record->flags & USAGE_WAITS;
+	thread->minor_faults = record->minor_faults;
+	thread->major_faults = record->major_faults;
+	memcpy(thread->waits, waits, sizeof(waits));
+	memcpy(thread->wait_ns, ns, sizeof(ns));
+	pass->model->faults.known = true;
+	pass->model->faults.minor += record->minor_faults;
+	pass->model->faults.major += record->major_faults;
+	return 0;
+}
+
+/* The totals of calls are exact; records of waits are all there is where those are missing. */
+static int take_totals(struct pass *pass)
+{
+	const struct model *model = pass->model;
+
+	for (size_t i = 0; i < model->n_syscalls; i++) {
+		const struct model_syscall *call = &model->syscalls[i];
+		struct wait_sum *sum;
+
+		if (!call->waits)
+			continue;
+		sum = waits_get(&pass->waits, WAIT_CALL, call->number);
+		if (!sum)
+			return -ENOMEM;
+		if (call->waits < sum->count)
+			continue;
+		sum->count = call->waits;
+		sum->total_ns = call->wait_ns;
+	}
+	return 0;
+}
+
+/* What threads waited without a record that tells or stands for it. */
+static int add_untold(struct pass *pass)
+{
+	uint64_t count[WAIT_KINDS] = {0}, ns[WAIT_KINDS] = {0};
+
+	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+
+		for (int i = 0; thread && i < WAIT_KINDS; i++) {
+			count[i] += thread->waits[i];
+			ns[i] += thread->wait_ns[i];
+		}
+	}
+	for (size_t i = 1; i < pass->waits.count; i++) {
+		const struct wait_sum *sum = &pass->waits.items[i];
+		uint64_t reason = sum->key.reason;
+
+		count[reason] -= sum->count < count[reason] ? sum->count : count[reason];
+		ns[reason] -= sum->total_ns < ns[reason] ? sum->total_ns : ns[reason];
+	}
+	for (int i = 0; i < WAIT_KINDS; i++) {
+		struct wait_sum *sum = count[i] ? waits_get(&pass->waits, (uint64_t)i, NUMBER_NONE)
+						: NULL;
+
+		if (count[i] && !sum)
+			return -ENOMEM;
+		if (!sum)
+			continue;
+		sum->count += count[i];
+		sum->total_ns += ns[i];
+	}
+	return 0;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct model_wait *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+int waits_finish(struct pass *pass)
+{
+	struct model *model = pass->model;
+	int error = take_totals(pass);
+
+	error = error ? error : add_untold(pass);
+	model->waits = calloc(pass->waits.count, sizeof(*model->waits));
+	if (error || !model->waits)
+		return -ENOMEM;
+	for (size_t i = 1; i < pass->waits.count; i++) {
+		const struct wait_sum *sum = &pass->waits.items[i];
+		struct model_wait *row = &model->waits[model->n_waits++];
+
+		row->name = sum->key.number == NUMBER_NONE
+				    ? reasons[sum->key.reason][1]
+				    : syscall_describe(model, sum->key.number);
+		row->reason = reasons[sum->key.reason][0];
+		row->count = sum->count;
+		row->total_ns = sum->total_ns;
+		row->max_ns = sum->max_ns;
+		model->wait_ns += sum->total_ns;
+		if (!row->name)
+			return -ENOMEM;
+	}
+	qsort(model->waits, model->n_waits, sizeof(*model->waits), by_total);
+	return 0;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* waits.c: the tables about time off the CPU, and the figures about page faults. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sections.h"
+#include "units.h"
+
+#define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
+
+static int print_reasons(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "waits", false, 0, 0}, {NULL, "total", false, 0, 0},
+		{NULL, "%", false, 0, 0},     {NULL, "mean", false, 1, 0},
+		{NULL, "max", false, 0, 0},   {NULL, "for", true, 0, 12},
+	};
+	const struct model *model = section->model;
+	struct table *table = table_create(columns, N_COLUMNS(columns));
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < section_rows(section, model->n_waits); i++) {
+		const struct model_wait *row = &model->waits[i];
+
+		cell_count(table, row->count);
+		cell_time(table, (double)row->total_ns);
+		cell_share(table, (double)row->total_ns, (double)model->wait_ns);
+		cell_time(table, row->count ? (double)row->total_ns / (double)row->count : 0);
+		cell_time(table, (double)row->max_ns);
+		table_cell(table, row->name);
+	}
+	return section_table(section, table);
+}
+
+static void thread_row(struct table *table, const struct model_thread *row)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%" PRIu64, row->tid);
+	table_cell(table, number);
+	cell_time(table, (double)row->wall_ns);
+	cell_time(table, (double)(row->wall_ns - row->off_cpu_ns));
+	cell_time(table, (double)row->off_cpu_ns);
+	for (int i = 0; i < WAIT_KINDS; i++)
+		cell_time(table, (double)row->wait_ns[i]);
+	table_cell(table, row->name ? row->name : "?");
+}
+
+/* Where each thread's time went, in the order of the threads' own table. */
+static int print_threads(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "tid", false, 0, 0},          {NULL, "wall", false, 0, 0},
+		{NULL, "on CPU", false, 0, 0},       {NULL, "off CPU", false, 0, 0},
+		{"in system", "calls", false, 0, 0}, {"page", "faults", false, 0, 0},
+		{NULL, "preempted", false, 0, 0},    {NULL, "stopped", false, 0, 0},
+		{NULL, "thread", true, 0, 12},
+	};
+	const struct model *model = section->model;
+	struct table *table = table_create(columns, N_COLUMNS(columns));
+	size_t shown = 0, rows = section_rows(section, model->n_threads);
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->n_threads && shown < rows; i++) {
+		if (!model->threads[i].waits_known)
+			continue;
+		thread_row(table, &model->threads[i]);
+		shown++;
+	}
+	return section_table(section, table);
+}
+
+int section_off_cpu(const struct section *section)
+{
+	const struct model *model = section->model;
+	const struct model_stream *stream = section_stream(section, "sched");
+	int error;
+
+	/* It is off unless asked for: no report is about what is not there. */
+	if ((!stream || !stream->attached) && !section->parts)
+		return 0;
+	if (!section_recorded(section, "sched", "Off the CPU"))
+		return 0;
+	page_heading(section->page, "Off the CPU (longest in total first)");
+	if (!model->n_waits) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "Never.");
+		return 0;
+	}
+	error = print_reasons(section);
+	fputc('\n', section->page->out);
+	return error ? error : print_threads(section);
+}
