@@ -20,6 +20,8 @@ struct bpf_config {
 	uint32_t recorder;         /* its process number, where it looks at others: no target */
 	uint32_t copy_bytes;       /* of the user stack that are copied along, 0: none */
 	uint32_t waits;            /* 1: record time off the CPU */
+	uint32_t syscalls;         /* enum syscall_mode */
+	uint32_t syscall_args;     /* 1: arguments are recorded */
 	uint32_t wait_rate;        /* waits recorded one by one, a second and CPU */
 	uint64_t wait_min_ns;      /* from this long on one by one */
 	uint64_t cgroup;           /* id; 0: none */
@@ -27,6 +29,13 @@ struct bpf_config {
 	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
 	uint32_t copy_always;      /* 0: copies only where rows are not there yet */
 	uint32_t reserved;
+};
+
+enum syscall_mode {
+	SYSCALLS_OFF,
+	SYSCALLS_COUNT, /* totals only */
+	SYSCALLS_SLOW,  /* and those that took long, one by one */
+	SYSCALLS_ALL,   /* and others, up to a ceiling */
 };
 
 enum task_flag {

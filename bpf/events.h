@@ -180,7 +180,9 @@ struct event_syscall {
 	uint64_t args[3];
 	uint32_t number;
 	uint32_t flags; /* enum syscall_flag */
-			/* tail: the stack */
+	uint32_t path_size;
+	uint32_t reserved;
+	/* tail: the path that is an argument, padded to 8 bytes; then the stack */
 };
 
 struct event_wait {
@@ -279,7 +281,7 @@ _Static_assert(sizeof(struct event_code) == 48, "contract 2");
 _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
 _Static_assert(sizeof(struct event_cpu) == 48, "contract 2");
-_Static_assert(sizeof(struct event_syscall) == 96, "contract 2");
+_Static_assert(sizeof(struct event_syscall) == 104, "contract 2");
 _Static_assert(sizeof(struct event_wait) == 80, "contract 2");
 _Static_assert(sizeof(struct event_leave) == 40, "contract 2");
 _Static_assert(sizeof(struct event_usage) == 120, "contract 2");

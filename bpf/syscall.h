@@ -20,6 +20,31 @@ struct syscall_done {
 
 static const struct syscall_total syscall_total_zero;
 
+enum {
+	ARG_NONE,
+	ARG_FD,
+	ARG_DIRFD,
+	ARG_PATH,
+	ARG_ADDRESS,
+	ARG_SIZE,
+	ARG_COUNT,
+	ARG_FLAGS,
+	ARG_MODE,
+	ARG_NUMBER,
+	ARG_SIGNED,
+	ARG_FUTEX
+};
+
+#define SYSCALL_NUMBERS 512 /* a power of two */
+
+/* Which argument of a call is a path, counted from 1; 0: none. */
+const volatile uint8_t syscall_paths[SYSCALL_NUMBERS] = {
+#define SYSCALL_ARGS(number, name, a, b, c) \
+	[number] = ARG_##a == ARG_PATH ? 1 : ARG_##b == ARG_PATH ? 2 : ARG_##c == ARG_PATH ? 3 : 0,
+#include "syscall_args_x86_64.def"
+#undef SYSCALL_ARGS
+};
+
 /* The totals of a call, made on first use. */
 static __always_inline struct syscall_total *syscall_total_get(const struct task_state *state)
 {
@@ -75,12 +100,32 @@ static __always_inline void syscall_count(const struct task_state *state,
 	}
 }
 
-/* Long calls, and all that have to do with a collection, are recorded whatever the rate. */
+/* Of all, long calls and those that have to do with a collection whatever the rate is. */
 static __always_inline bool syscall_wanted(const struct syscall_done *done)
 {
-	return done->duration >= config.syscall_slow_ns || done->gc_ns ||
-	       (done->flags & SYSCALL_COLLECTOR) ||
+	if (config.syscalls < SYSCALLS_SLOW)
+		return 0;
+	if (done->duration >= config.syscall_slow_ns)
+		return 1;
+	if (config.syscalls == SYSCALLS_SLOW)
+		return 0;
+	return done->gc_ns || (done->flags & SYSCALL_COLLECTOR) ||
 	       ceiling_below(CEILING_SYSCALL, config.syscall_rate, done->now);
+}
+
+/* The path that a call was given; the memory may have changed since, but seldom does. */
+static __always_inline uint32_t syscall_path(struct scratch *scratch,
+					     const struct task_state *state)
+{
+	uint32_t which = syscall_paths[state->number & (SYSCALL_NUMBERS - 1)];
+	uint64_t address;
+	int bytes;
+
+	if (!which || state->compat || state->number >= SYSCALL_NUMBERS)
+		return 0;
+	address = which == 1 ? state->args[0] : which == 2 ? state->args[1] : state->args[2];
+	bytes = scratch_string(scratch, (const void *)address, 1);
+	return bytes > 0 ? bytes : 0;
 }
 
 static __always_inline void syscall_fill(struct event_syscall *event,
@@ -91,11 +136,13 @@ static __always_inline void syscall_fill(struct event_syscall *event,
 	event->duration = done->duration;
 	event->gc_ns = done->gc_ns;
 	event->result = done->result;
-	event->args[0] = state->args[0];
-	event->args[1] = state->args[1];
-	event->args[2] = state->args[2];
+	event->args[0] = config.syscall_args ? state->args[0] : 0;
+	event->args[1] = config.syscall_args ? state->args[1] : 0;
+	event->args[2] = config.syscall_args ? state->args[2] : 0;
 	event->number = state->number;
 	event->flags = done->flags;
+	event->path_size = 0;
+	event->reserved = 0;
 }
 
 static __always_inline void syscall_record(const struct task_state *state,
@@ -111,6 +158,8 @@ static __always_inline void syscall_record(const struct task_state *state,
 	emit_header(&event->header, EVENT_syscall, 0, state, done->now);
 	syscall_fill(event, state, done);
 	scratch->size = sizeof(*event);
+	if (regs && config.syscall_args)
+		event->path_size = syscall_path(scratch, state);
 	if (regs && done->duration >= config.syscall_stack_ns) {
 		event->flags |= SYSCALL_STACK;
 		regs_user(regs, &scratch->regs);
@@ -153,7 +202,7 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 	syscall_count(state, &done);
 	if (syscall_wanted(&done))
 		syscall_record(state, &done, regs);
-	else
+	else if (config.syscalls == SYSCALLS_ALL)
 		loss_count(LOSS_SYSCALL_CEILING);
 }
 
@@ -167,6 +216,8 @@ static __always_inline void syscall_end_of(struct task_struct *task, struct task
 	syscall_time(state, &done);
 	state->start = 0;
 	syscall_count(state, &done);
+	if (config.syscalls == SYSCALLS_COUNT)
+		return;
 	event = EMIT_RESERVE(ring_syscall, event_syscall, LOSS_SYSCALL_RING);
 	if (!event)
 		return;

@@ -31,6 +31,13 @@ static const struct option_row rows[] = {
 	 "allocation samples a second before the period rises, 0: none (default: 2000, with -R 0)"},
 	{"duration", 0, OPTION_TIME, offsetof(struct record_options, duration), 1000000,
 	 1000000000ull * 86400 * 365, "TIME", "stop recording after so long (default: never)"},
+	{"syscalls", 0, OPTION_TEXT, offsetof(struct record_options, syscalls), 0, 0, "WHICH",
+	 "system calls to record one by one: all, slow=TIME, count (none), off (nor count them) "
+	 "(default: all)"},
+	{"syscall-stacks", 0, OPTION_FLAG, offsetof(struct record_options, syscall_stacks), 0, 0,
+	 NULL, "a stack for each system call that is recorded, not for those from 10us on only"},
+	{"no-args", 0, OPTION_FLAG, offsetof(struct record_options, no_args), 0, 0, NULL,
+	 "leave out the arguments of system calls, paths among them"},
 	{"syscall-rate", 0, OPTION_NUMBER, offsetof(struct record_options, syscall_rate), 0,
 	 10000000, "N", "short system calls recorded a second and CPU (default: 5000)"},
 	{"off-cpu", 0, OPTION_FLAG, offsetof(struct record_options, off_cpu), 0, 0, NULL,
@@ -198,6 +205,10 @@ static int check_options(struct record_options *options, char **words)
 		log_error("--stack %s: the modes are rows, fp, copy, both and off", options->stack);
 		return -EINVAL;
 	}
+	if (syscall_mode_parse(options->syscalls, &options->syscall_mode, &options->syscall_slow)) {
+		log_error("--syscalls %s: either all, slow=TIME, count or off", options->syscalls);
+		return -EINVAL;
+	}
 	options->follow_children = strcmp(options->follow, "children") == 0;
 	if (!options->follow_children && strcmp(options->follow, "none") != 0) {
 		log_error("--follow %s: either children or none", options->follow);
@@ -223,6 +234,8 @@ static int record_run(int argc, char **argv)
 				.output = OUTPUT_DEFAULT,
 				.frequency = 999,
 				.ceiling = CEILING_DEFAULT,
+				.syscalls = "all",
+				.syscall_slow = SYSCALL_SLOW_NS,
 				.syscall_rate = 5000,
 				.off_cpu_min = OFF_CPU_MIN_NS,
 				.follow = "children",

@@ -122,8 +122,8 @@ int facts_put_recording(struct profile_writer *writer, const struct record_optio
 				.period = options->period,
 				.ceiling = options->ceiling,
 				.syscall_rate = options->syscall_rate,
-				.syscall_slow = SYSCALL_SLOW_NS,
-				.syscall_stack = SYSCALL_STACK_NS,
+				.syscall_slow = options->syscall_slow,
+				.syscall_stack = options->syscall_stacks ? 0 : SYSCALL_STACK_NS,
 				.user = user,
 			},
 	};

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "../util/options.h"
 #include "options.h"
 
 static const struct stack_ways modes[] = {
@@ -21,6 +22,27 @@ int stack_mode_parse(const char *name, enum stack_mode *out)
 			*out = (enum stack_mode)i;
 			return 0;
 		}
+	}
+	return -EINVAL;
+}
+
+int syscall_mode_parse(const char *text, enum syscall_mode *out, uint64_t *slow)
+{
+	static const char *const words[] = {
+		[SYSCALLS_OFF] = "off",
+		[SYSCALLS_COUNT] = "count",
+		[SYSCALLS_ALL] = "all",
+	};
+
+	if (strncmp(text, "slow=", 5) == 0) {
+		*out = SYSCALLS_SLOW;
+		return parse_time(text + 5, slow) ? -EINVAL : 0;
+	}
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!words[i] || strcmp(text, words[i]) != 0)
+			continue;
+		*out = (enum syscall_mode)i;
+		return 0;
 	}
 	return -EINVAL;
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../bpf/config.h"
+
 #define CEILING_DEFAULT UINT64_MAX /* not given: depends on whether a period was */
 
 enum stack_mode {
@@ -19,6 +21,9 @@ enum stack_mode {
 /* The mode of this name, -EINVAL if there is none. */
 int stack_mode_parse(const char *name, enum stack_mode *out);
 
+/* all, slow=TIME, count, off; `*slow` stays as it is but for slow=TIME. -EINVAL. */
+int syscall_mode_parse(const char *text, enum syscall_mode *out, uint64_t *slow);
+
 /* What a mode does in the kernel. */
 struct stack_ways {
 	const char *name;
@@ -31,10 +36,15 @@ const struct stack_ways *stack_mode_ways(enum stack_mode mode);
 
 struct record_options {
 	const char *output;
-	uint64_t frequency;    /* timer samples a second and CPU; 0: none */
-	uint64_t period;       /* mean bytes between allocation samples; 0: the program's own */
-	uint64_t ceiling;      /* allocation samples a second; 0: none */
-	uint64_t duration;     /* ns; 0: until the program ends */
+	uint64_t frequency;   /* timer samples a second and CPU; 0: none */
+	uint64_t period;      /* mean bytes between allocation samples; 0: the program's own */
+	uint64_t ceiling;     /* allocation samples a second; 0: none */
+	uint64_t duration;    /* ns; 0: until the program ends */
+	const char *syscalls; /* as given: all, slow=TIME, count or off */
+	enum syscall_mode syscall_mode;
+	uint64_t syscall_slow; /* ns: from here on a call is always recorded */
+	int syscall_stacks;    /* not 0: every recorded call has a stack */
+	int no_args;           /* not 0: without arguments */
 	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU */
 	int off_cpu;           /* not 0: record time off the CPU */
 	uint64_t off_cpu_min;  /* ns: from here on waits are recorded one by one */

@@ -125,8 +125,10 @@ static int configure(struct session *session, const struct record_options *optio
 	config->copy_always = ways->copy;
 	config->managed_stacks = 1;
 	config->syscall_rate = (uint32_t)options->syscall_rate;
-	config->syscall_slow_ns = SYSCALL_SLOW_NS;
-	config->syscall_stack_ns = SYSCALL_STACK_NS;
+	config->syscalls = options->syscall_mode;
+	config->syscall_args = !options->no_args;
+	config->syscall_slow_ns = options->syscall_slow;
+	config->syscall_stack_ns = options->syscall_stacks ? 0 : SYSCALL_STACK_NS;
 	config->waits = options->off_cpu != 0;
 	config->wait_min_ns = options->off_cpu_min;
 	config->wait_rate = OFF_CPU_RATE;
@@ -139,6 +141,9 @@ static int configure(struct session *session, const struct record_options *optio
 	bpf_program__set_autoload(skeleton->progs.cgroup_moved, config->cgroup != 0);
 	bpf_program__set_autoload(skeleton->progs.cgroup_born, config->cgroup != 0);
 	bpf_program__set_autoload(skeleton->progs.sched_switch, config->waits);
+	bpf_program__set_autoload(skeleton->progs.syscall_enter, config->syscalls != SYSCALLS_OFF);
+	bpf_program__set_autoload(skeleton->progs.syscall_exit,
+				  config->syscalls != SYSCALLS_OFF || config->waits);
 	bpf_program__set_autoload(skeleton->progs.cpu_tick, options->frequency != 0);
 	attach_prepare(skeleton->progs.probe_fired, session->multi);
 	/* Arrays take their memory at once: none for what is not used. */
@@ -292,37 +297,26 @@ static int attach_process(struct session *session, struct problem *problem)
 	return 0;
 }
 
-static void attach_syscalls(struct session *session)
-{
-	int err = attach_program(session, session->skeleton->progs.syscall_exit);
-
-	if (!err)
-		err = attach_program(session, session->skeleton->progs.syscall_enter);
-	if (err)
-		stream_refuse(session, STREAM_SYSCALL, "the tracepoints cannot be attached: %s",
-			      strerror(-err));
-	else
-		session->streams[STREAM_SYSCALL].attached = true;
-}
-
-/* Waits in system calls are told when these end, so it needs that stream's programs. */
-static void attach_waits(struct session *session, const struct record_options *options)
+/* The end of calls is needed for waits, too: those in a call are told when it ends. */
+static void attach_calls(struct session *session, const struct record_options *options)
 {
 	int err = 0;
 
-	if (!options->off_cpu) {
-		stream_refuse(session, STREAM_SCHED, "not asked for: --off-cpu");
-		return;
-	}
-	if (!session->streams[STREAM_SYSCALL].attached)
-		err = -ENODEV;
-	if (!err)
+	if (options->syscall_mode != SYSCALLS_OFF || options->off_cpu)
+		err = attach_program(session, session->skeleton->progs.syscall_exit);
+	if (!err && options->syscall_mode != SYSCALLS_OFF)
+		err = attach_program(session, session->skeleton->progs.syscall_enter);
+	if (!err && options->off_cpu)
 		err = attach_program(session, session->skeleton->progs.sched_switch);
-	if (err)
-		stream_refuse(session, STREAM_SCHED, "the tracepoints cannot be attached: %s",
-			      strerror(-err));
-	else
-		session->streams[STREAM_SCHED].attached = true;
+	session->streams[STREAM_SYSCALL].attached = !err;
+	session->streams[STREAM_SCHED].attached = !err;
+	for (int i = 0; err && i < 2; i++)
+		stream_refuse(session, i ? STREAM_SCHED : STREAM_SYSCALL,
+			      "the tracepoints cannot be attached: %s", strerror(-err));
+	if (options->syscall_mode == SYSCALLS_OFF)
+		stream_refuse(session, STREAM_SYSCALL, "not asked for: --syscalls off");
+	if (!options->off_cpu)
+		stream_refuse(session, STREAM_SCHED, "not asked for: --off-cpu");
 }
 
 /* A timer on one CPU that runs the tick program: 0, or -ENODEV if the CPU is not there. */
@@ -376,8 +370,7 @@ int session_attach(struct session *session, const struct record_options *options
 
 	if (err)
 		return err;
-	attach_syscalls(session);
-	attach_waits(session, options);
+	attach_calls(session, options);
 	attach_timers(session, options->frequency);
 	return 0;
 }

@@ -29,11 +29,17 @@ int store_syscall(struct store *store, const struct incoming *in)
 {
 	const struct event_syscall *event = (const void *)in->header;
 	struct record record = RECORD_OF(syscall, in);
+	struct incoming behind = *in;
 	struct stored_stack stack;
-	int err = store_put_stack(store, in, &event->stack, &stack);
+	struct bytes path;
+	int err = store_take_text(&behind.tail, event->path_size, PATH_BYTES_MAX, &path);
 
+	if (!err)
+		err = store_put_stack(store, &behind, &event->stack, &stack);
 	if (err)
 		return err;
+	if (path.size)
+		record.syscall.path = store_put_string(store, path);
 	record.syscall.stack = stack.id;
 	record.syscall.number = event->number;
 	record.syscall.duration = event->duration;
