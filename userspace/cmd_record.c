@@ -199,6 +199,7 @@ static int record(struct recording *recording, char **words)
 /* What options must not say, alone or together. */
 static int check_options(struct record_options *options, char **words)
 {
+	const char *ring = getenv("GCPROF_TEST_RING");
 	int attach = (options->pids != NULL) + (options->system != 0) + (options->cgroup != NULL);
 
 	if (stack_mode_parse(options->stack, &options->stack_mode)) {
@@ -207,6 +208,10 @@ static int check_options(struct record_options *options, char **words)
 	}
 	if (syscall_mode_parse(options->syscalls, &options->syscall_mode, &options->syscall_slow)) {
 		log_error("--syscalls %s: either all, slow=TIME, count or off", options->syscalls);
+		return -EINVAL;
+	}
+	if (ring && ring_size_parse(ring, &options->ring_stream, &options->ring_bytes)) {
+		log_error("GCPROF_TEST_RING=%s: STREAM=BYTES, a power of two from 4096 on", ring);
 		return -EINVAL;
 	}
 	options->follow_children = strcmp(options->follow, "children") == 0;

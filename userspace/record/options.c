@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../util/options.h"
+#include "facts.h"
 #include "options.h"
 
 static const struct stack_ways modes[] = {
@@ -42,6 +43,26 @@ int syscall_mode_parse(const char *text, enum syscall_mode *out, uint64_t *slow)
 		if (!words[i] || strcmp(text, words[i]) != 0)
 			continue;
 		*out = (enum syscall_mode)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes)
+{
+	size_t length = strcspn(text, "=");
+	uint64_t size;
+
+	if (!text[length] || parse_size(text + length + 1, &size) || size < 4096 ||
+	    size > 1u << 30 || (size & (size - 1)))
+		return -EINVAL;
+	for (int i = 1; i < STREAM_END; i++) {
+		const char *name = facts_stream_name((enum stream)i);
+
+		if (!name || strlen(name) != length || memcmp(name, text, length) != 0)
+			continue;
+		*stream = (uint32_t)i;
+		*bytes = (uint32_t)size;
 		return 0;
 	}
 	return -EINVAL;

@@ -24,6 +24,9 @@ int stack_mode_parse(const char *name, enum stack_mode *out);
 /* all, slow=TIME, count, off; `*slow` stays as it is but for slow=TIME. -EINVAL. */
 int syscall_mode_parse(const char *text, enum syscall_mode *out, uint64_t *slow);
 
+/* NAME=BYTES: a stream and a power of two from 4096 on. -EINVAL. */
+int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes);
+
 /* What a mode does in the kernel. */
 struct stack_ways {
 	const char *name;
@@ -58,6 +61,8 @@ struct record_options {
 	enum stack_mode stack_mode;
 	uint64_t stack_bytes; /* of a stack that are copied at most */
 	int verbose;
+	uint32_t ring_stream; /* whose ring has another size, for tests; 0: none */
+	uint32_t ring_bytes;
 };
 
 #define SYSCALL_SLOW_NS  100000 /* from here on a call is always recorded */

@@ -21,6 +21,12 @@ static const uint32_t ring_bytes[RINGS] = {
 	[RING_SYSCALL] = 8u << 20, [RING_SCHED] = 8u << 20, [RING_PROCESS] = 2u << 20,
 };
 
+static const enum stream ring_streams[RINGS] = {
+	[RING_ALLOC] = STREAM_ALLOC, [RING_GC] = STREAM_GC,
+	[RING_CPU] = STREAM_CPU,     [RING_SYSCALL] = STREAM_SYSCALL,
+	[RING_SCHED] = STREAM_SCHED, [RING_PROCESS] = STREAM_PROCESS,
+};
+
 /* Of those whose records carry copies of stacks: a tenth of a second of 2000 samples has 3 MiB. */
 #define COPIES_BYTES   (32u << 20)
 #define RING_BYTES_MIN 4096 /* what is not used takes a page */
@@ -82,7 +88,8 @@ static void stream_refuse(struct session *session, enum stream stream, const cha
 /* --- loading ----------------------------------------------------------------- */
 
 /* Rings of a power of two bytes; those of the whole machine grow with its CPUs. */
-static int configure_rings(struct session *session, const struct stack_ways *ways, bool whole)
+static int configure_rings(struct session *session, const struct record_options *options,
+			   const struct stack_ways *ways, bool whole)
 {
 	uint32_t times = 1;
 	int err = 0;
@@ -96,8 +103,9 @@ static int configure_rings(struct session *session, const struct stack_ways *way
 		if (ring == RING_SCHED && !session->skeleton->rodata->config.waits)
 			bytes = RING_BYTES_MIN;
 
-		err = bpf_map__set_max_entries(ring_map(session, (enum session_ring)ring),
-					       bytes * times);
+		bytes = ring_streams[ring] == options->ring_stream ? options->ring_bytes
+								   : bytes * times;
+		err = bpf_map__set_max_entries(ring_map(session, (enum session_ring)ring), bytes);
 	}
 	return err;
 }
@@ -155,7 +163,7 @@ static int configure(struct session *session, const struct record_options *optio
 	if (config->copy_bytes)
 		bpf_map__set_max_entries(skeleton->maps.copy_rooms,
 					 (uint32_t)session->n_cpus * COPY_ROOMS);
-	err = configure_rings(session, ways, config->whole);
+	err = configure_rings(session, options, ways, config->whole);
 	return err || !config->whole ? err : configure_tables(session);
 }
 

@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# losses.bats: each ring is starved in turn: what was sent is what was stored and what was lost.
+
+load common
+
+needs() {
+	need_root
+}
+
+# How often a kind of loss was counted.
+lost() { # NAME
+	ask "[.losses[] | select(.name == \"$1\") | .count] | add // 0"
+}
+
+# Records of these kinds.
+stored() { # KIND...
+	"$GCPROF" dump | grep -cE "\"record\":\"($(IFS='|' && echo "$*"))\""
+}
+
+@test "system calls: the totals are exact; records, losses and the ceiling add up to them" {
+	needs
+	GCPROF_TEST_RING=syscall=4K record --syscall-rate 10000000 -- "$WORKLOADS/calls" flood
+	holds '.syscalls[] | select(.name == "write") | .count == 2000000'
+	[ "$(lost SYSCALL_RING)" -gt 0 ]
+	same sent "$(($(stored syscall) + $(lost SYSCALL_RING) + $(lost SYSCALL_CEILING)))" \
+		"$(ask '[.syscalls[].count] | add')"
+	record -- "$WORKLOADS/calls" flood
+	holds '.streams.syscall | .lost == 0 and .held > 1000000'
+	same sent "$(($(stored syscall) + $(lost SYSCALL_CEILING)))" "$(ask '[.syscalls[].count] | add')"
+}
+
+@test "waits: records, losses and the ceiling add up to what threads waited" {
+	needs
+	GCPROF_TEST_RING=sched=4K record --off-cpu --off-cpu-min 0 -- "$WORKLOADS/waits" pipe 20000
+	[ "$(lost SCHED_RING)" -gt 0 ]
+	same sent "$(($(stored wait) + $(lost SCHED_RING) + $(lost WAIT_CEILING)))" \
+		"$(ask '[.threads[].off_cpu[].count] | add')"
+}
+
+# One thread, always the same collections, none of them major.
+collect() {
+	GC_MIN_HEAP=1G record -F 0 --syscalls off -- "$WORKLOADS/churn" --bytes 4G
+}
+
+@test "collections: records and losses add up to what the program did" {
+	needs
+	collect
+	holds '.streams.gc.lost == 0'
+	local all
+	all=$(ask .streams.gc.events)
+	[ "$all" -gt 1000 ]
+	GCPROF_TEST_RING=gc=4K collect
+	same sent "$(($(ask .streams.gc.events) + $(lost GC_RING)))" "$all"
+}
+
+@test "processes: records and losses add up to what was started" {
+	needs
+	start() {
+		record -F 0 --syscalls off -- /bin/sh -c 'for i in $(seq 300); do /bin/true & done; wait'
+	}
+	start
+	local kinds='fork exec exit comm usage' all
+	all=$(stored $kinds)
+	[ "$all" -gt 1500 ]
+	GCPROF_TEST_RING=process=4K start
+	[ "$(lost PROCESS_RING)" -gt 0 ]
+	same sent "$(($(stored $kinds) + $(lost PROCESS_RING)))" "$all"
+}
+
+@test "a recorder that is stopped for a while loses, counts and goes on" {
+	needs
+	GCPROF_TEST_RING=syscall=4K "$GCPROF" record --syscall-rate 10000000 -- \
+		"$WORKLOADS/calls" flood >out 2>record.log &
+	local pid=$!
+	sleep 0.4
+	kill -STOP "$pid"
+	sleep 0.3
+	kill -CONT "$pid"
+	wait "$pid"
+	same sent "$(($(stored syscall) + $(lost SYSCALL_RING) + $(lost SYSCALL_CEILING)))" \
+		"$(ask '[.syscalls[].count] | add')"
+}
+
+@test "losses are told second by second, with the time" {
+	needs
+	GCPROF_TEST_RING=syscall=4K record --syscall-rate 10000000 -- \
+		/bin/sh -c "$WORKLOADS/calls flood; sleep 1.2; $WORKLOADS/calls flood"
+	"$GCPROF" dump | jq -es '[.[] | select(.record == "loss_kind" and .name == "SYSCALL_RING")][0].kind as $kind |
+		[.[] | select(.record == "loss" and .kind == $kind)] |
+		length >= 2 and (map(.count) == (map(.count) | sort)) and .[-1].time - .[0].time > 500000000'
+}
+
+@test "collections survive a flood of system calls" {
+	needs
+	GC_MIN_HEAP=1G record -F 0 --syscall-rate 10000000 -- \
+		/bin/sh -c "$WORKLOADS/calls flood & $WORKLOADS/churn --bytes 4G; wait"
+	# A program behind a shell gets its probes a moment after it began: from then on none is missing.
+	"$GCPROF" dump | jq -es '[.[] | select(.record == "gc_end") | .cycle] |
+		length > 500 and .[-1] - .[0] + 1 == length'
+	holds '.streams.gc.lost == 0 and .streams.alloc.lost == 0'
+	holds '.syscalls[] | select(.name == "write") | .count >= 2000000'
+}
