@@ -61,6 +61,7 @@ count() { # NAME
 	"$GCPROF" dump >dump.jsonl
 	jq -es '[.[] | select(.record == "syscall") | .arg0, .arg1, .arg2, .path] | max == 0' dump.jsonl
 	absent /nowhere/at/all dump.jsonl
+	holds '.slow_calls[] | .text | test("^[a-z0-9_]+\\(...\\)")'
 }
 
 @test "--syscalls: all, slow, count, off" {
@@ -106,4 +107,14 @@ count() { # NAME
 			same "$way: $call" "$(count $call)" "$(grep -cE "^[0-9]+ +$call\(" trace)"
 		done
 	done
+}
+
+@test "the longest calls are shown with their arguments" {
+	needs
+	record -- "$WORKLOADS/waits" sleep 3
+	holds '.slow_calls[0] | .duration_ns >= 5000000 and (.text | test("^clock_nanosleep\\(0, 0x0, 0x[0-9a-f]+\\) = 0$"))'
+	record -- "$WORKLOADS/calls" files
+	"$GCPROF" report --json | jq -r '.slow_calls[].text' | tee texts
+	grep -qE '^openat\(AT_FDCWD, "/(dev/zero|nowhere/at/all)", 0x[0-9a-f]+\) = (3|error 2)$' texts
+	"$GCPROF" report --syscalls | grep -q 'Longest system calls'
 }

@@ -146,6 +146,16 @@ struct model_faults {
 	uint64_t in_major_gc;  /* steps and full collections */
 };
 
+/* One of the longest calls that were recorded. */
+struct model_slow_call {
+	uint64_t tid;
+	uint64_t start; /* CLOCK_MONOTONIC */
+	uint64_t duration_ns, gc_ns;
+	const char *text; /* name(arguments) = result */
+};
+
+enum { SLOW_CALLS = 20 };
+
 struct model_thread {
 	const char *name; /* NULL: unknown */
 	uint64_t tid, pid;
@@ -265,6 +275,8 @@ struct model {
 	struct timeline *timeline;      /* see timeline.h */
 	struct model_syscall *syscalls; /* longest in total first */
 	size_t n_syscalls;
+	struct model_slow_call slow_calls[SLOW_CALLS]; /* longest first */
+	size_t n_slow_calls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */
 	struct model_wait *waits; /* longest in total first */
 	size_t n_waits;

@@ -60,6 +60,24 @@ static struct call *calls_get(struct calls *calls, uint64_t process, uint64_t nu
 	return &calls->items[*item];
 }
 
+/* Keeps the longest calls, in order. */
+static void note_slow(struct pass *pass, const struct record_syscall *record)
+{
+	struct syscalls *syscalls = &pass->syscalls;
+	size_t at = syscalls->n_slow;
+
+	if (at == SLOW_CALLS && record->duration <= syscalls->slow[at - 1].record.duration)
+		return;
+	if (at < SLOW_CALLS)
+		syscalls->n_slow++;
+	else
+		at--;
+	for (; at && syscalls->slow[at - 1].record.duration < record->duration; at--)
+		syscalls->slow[at] = syscalls->slow[at - 1];
+	syscalls->slow[at].record = *record;
+	syscalls->slow[at].path = record->path ? tree_text(&pass->tree, record->path) : NULL;
+}
+
 int syscalls_record(struct pass *pass, const struct record_syscall *record)
 {
 	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
@@ -83,6 +101,7 @@ int syscalls_record(struct pass *pass, const struct record_syscall *record)
 		pass->model->syscall_stack_ns += record->duration;
 	}
 	window = timeline_at(&pass->timeline, record->time);
+	note_slow(pass, record);
 	window->syscalls++;
 	window->syscall_ns += record->duration;
 	call->count++;
@@ -281,6 +300,40 @@ static int add_rows(const struct calls *sums, struct model *model)
 	return 0;
 }
 
+static int add_slow(const struct pass *pass)
+{
+	struct model *model = pass->model;
+
+	for (size_t i = 0; i < pass->syscalls.n_slow; i++) {
+		const struct slow_call *slow = &pass->syscalls.slow[i];
+		const struct record_syscall *record = &slow->record;
+		uint64_t compat = record->flags & SYSCALL_COMPAT ? SYSCALL_NUMBER_COMPAT : 0;
+		struct syscall_call call = {
+			.number = (record->number & INT32_MAX) | compat,
+			.path = slow->path,
+			.args = {record->arg0, record->arg1, record->arg2},
+			.result = record->result,
+			.arguments = pass->syscalls.arguments,
+			.unfinished = record->flags & SYSCALL_UNFINISHED,
+		};
+		char *text = arena_alloc(model->arena, SYSCALL_TEXT);
+
+		call.name = syscall_describe(model, call.number);
+		if (!text || !call.name)
+			return -ENOMEM;
+		syscall_text(&call, text, SYSCALL_TEXT);
+		model->slow_calls[model->n_slow_calls++] = (struct model_slow_call){
+			.tid = tasks_find_thread(&pass->tasks, record->thread)->tid,
+			.start = record->time - (record->duration < record->time ? record->duration
+										 : record->time),
+			.duration_ns = record->duration,
+			.gc_ns = record->gc_ns,
+			.text = text,
+		};
+	}
+	return 0;
+}
+
 int syscalls_finish(struct pass *pass)
 {
 	struct syscalls *syscalls = &pass->syscalls;
@@ -293,6 +346,8 @@ int syscalls_finish(struct pass *pass)
 		error = merge_all(&sums, &syscalls->records, &syscalls->totals, false);
 	if (!error)
 		error = add_rows(&sums, pass->model);
+	if (!error)
+		error = add_slow(pass);
 	calls_free(&sums);
 	return error;
 }

@@ -26,6 +26,12 @@ struct calls {
 
 /* Totals that the kernel side kept, and sums of the records themselves. */
 struct syscalls {
+	struct slow_call {
+		struct record_syscall record;
+		const char *path;
+	} slow[SLOW_CALLS]; /* longest first */
+	size_t n_slow;
+	bool arguments; /* are recorded */
 	struct calls totals;
 	struct calls records;
 };
@@ -49,6 +55,22 @@ int syscalls_finish(struct pass *pass);
 /* The name of a call, "syscall_1234" if it has none; lives as long as the model. NULL: no memory.
  */
 const char *syscall_describe(const struct model *model, uint64_t number);
+
+/* One call, to be shown. */
+struct syscall_call {
+	uint64_t number; /* bit 31: of the 32-bit table, whose arguments are not known */
+	const char *name;
+	const char *path; /* among the arguments; NULL: unknown */
+	uint64_t args[3];
+	int64_t result;
+	bool unfinished;
+	bool arguments; /* are known */
+};
+
+enum { SYSCALL_TEXT = 320 };
+
+/* "openat(AT_FDCWD, \"/etc/passwd\", 0x80000) = 3", cut to `size` with its final zero. */
+void syscall_text(const struct syscall_call *call, char *out, size_t size);
 
 /* NULL: not known. `machine` as uname -m tells it. */
 const char *syscall_name(const char *machine, uint64_t number);

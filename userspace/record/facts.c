@@ -125,6 +125,8 @@ int facts_put_recording(struct profile_writer *writer, const struct record_optio
 				.syscall_slow = options->syscall_slow,
 				.syscall_stack = options->syscall_stacks ? 0 : SYSCALL_STACK_NS,
 				.user = user,
+				.arguments = !options->no_args,
+				.wait_min = options->off_cpu ? options->off_cpu_min : 0,
 			},
 	};
 

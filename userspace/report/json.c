@@ -351,6 +351,7 @@ static const struct {
 	{"syscalls", PART_SYSCALLS, syscalls},
 	{"waits", PART_OFF_CPU, json_waits},
 	{"faults", 0, json_faults},
+	{"slow_calls", PART_SYSCALLS, json_slow_calls},
 	{"threads", PART_THREADS | PART_OFF_CPU, threads},
 	{"timeline", PART_TIMELINE, json_timeline},
 	{"warnings", 0, json_warnings},

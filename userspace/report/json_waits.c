@@ -21,6 +21,24 @@ json_t *json_waits(const struct model *model, size_t top)
 	return array;
 }
 
+json_t *json_slow_calls(const struct model *model, size_t top)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < model->n_slow_calls && i < top; i++) {
+		const struct model_slow_call *call = &model->slow_calls[i];
+		json_t *row = json_object();
+
+		json_put(row, "text", json_name(call->text));
+		json_put(row, "tid", json_count(call->tid));
+		json_put(row, "start_ns", json_count(call->start));
+		json_put(row, "duration_ns", json_count(call->duration_ns));
+		json_put(row, "gc_ns", json_count(call->gc_ns));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
 json_t *json_faults(const struct model *model, size_t top)
 {
 	const struct model_faults *faults = &model->faults;

@@ -74,6 +74,7 @@ static const struct {
 	{PART_TYPES, true, section_types},
 	{PART_LIVE, false, section_live},
 	{PART_SYSCALLS, true, section_syscalls},
+	{PART_SYSCALLS, false, section_slow_calls},
 	{PART_OFF_CPU, true, section_off_cpu},
 	{PART_THREADS, true, section_threads},
 	{0, true, section_losses},

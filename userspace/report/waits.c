@@ -9,6 +9,38 @@
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 
+int section_slow_calls(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "at", false, 2, 0},    {NULL, "took", false, 0, 0},
+		{NULL, "in GC", false, 1, 0}, {NULL, "tid", false, 0, 0},
+		{NULL, "call", true, 0, 24},
+	};
+	const struct model *model = section->model;
+	struct table *table;
+	char number[24];
+
+	if (!model->n_slow_calls)
+		return 0;
+	page_heading(section->page, "Longest system calls");
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < section_rows(section, model->n_slow_calls); i++) {
+		const struct model_slow_call *row = &model->slow_calls[i];
+
+		cell_time(table, row->start > model->run.start
+					 ? (double)(row->start - model->run.start)
+					 : 0);
+		cell_time(table, (double)row->duration_ns);
+		cell_time(table, (double)row->gc_ns);
+		snprintf(number, sizeof(number), "%" PRIu64, row->tid);
+		table_cell(table, number);
+		table_cell(table, row->text);
+	}
+	return section_table(section, table);
+}
+
 static int print_reasons(const struct section *section)
 {
 	static const struct column columns[] = {

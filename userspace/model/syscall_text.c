@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* syscall_text.c: a system call as people write it: name(arguments) = result. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../bpf/events.h"
+#include "syscalls.h"
+
+enum argument {
+	ARG_NONE,
+	ARG_FD,
+	ARG_DIRFD,
+	ARG_PATH,
+	ARG_ADDRESS,
+	ARG_SIZE,
+	ARG_COUNT,
+	ARG_FLAGS,
+	ARG_MODE,
+	ARG_NUMBER,
+	ARG_SIGNED,
+	ARG_FUTEX,
+};
+
+enum { ARGUMENTS = 3, HERE = -100 /* AT_FDCWD */, FUTEX_COMMAND = 127, ERRNO_MAX = 4095 };
+
+static const struct {
+	bool known;
+	unsigned char kinds[ARGUMENTS];
+} calls[] = {
+#define SYSCALL_ARGS(number, name, a, b, c) [number] = {true, {ARG_##a, ARG_##b, ARG_##c}},
+#include "../../bpf/syscall_args_x86_64.def"
+#undef SYSCALL_ARGS
+};
+
+static const char *const futex_operations[] = {
+	"wait",           "wake",        NULL,          "requeue",
+	"cmp_requeue",    "wake_op",     "lock_pi",     "unlock_pi",
+	"trylock_pi",     "wait_bitset", "wake_bitset", "wait_requeue_pi",
+	"cmp_requeue_pi", "lock_pi2",
+};
+
+static int put_futex(char *out, size_t size, uint64_t value)
+{
+	uint64_t operation = value & FUTEX_COMMAND;
+
+	if (operation < sizeof(futex_operations) / sizeof(*futex_operations) &&
+	    futex_operations[operation])
+		return snprintf(out, size, "%s", futex_operations[operation]);
+	return snprintf(out, size, "0x%" PRIx64, value);
+}
+
+static int put_argument(char *out, size_t size, enum argument kind, uint64_t value,
+			const char *path)
+{
+	switch (kind) {
+	case ARG_DIRFD:
+		if ((int32_t)value == HERE)
+			return snprintf(out, size, "AT_FDCWD");
+		return snprintf(out, size, "%" PRId32, (int32_t)value);
+	case ARG_FD:
+	case ARG_SIGNED:
+		return snprintf(out, size, "%" PRId32, (int32_t)value);
+	case ARG_PATH:
+		if (path)
+			return snprintf(out, size, "\"%.160s\"", path);
+		return snprintf(out, size, "0x%" PRIx64, value);
+	case ARG_SIZE:
+	case ARG_COUNT:
+	case ARG_NUMBER:
+		return snprintf(out, size, "%" PRIu64, value);
+	case ARG_MODE:
+		return snprintf(out, size, "0%" PRIo64, value);
+	case ARG_FUTEX:
+		return put_futex(out, size, value);
+	default:
+		return snprintf(out, size, "0x%" PRIx64, value);
+	}
+}
+
+/* Writes the arguments; returns how much is used then, which may be more than there is room. */
+static size_t put_arguments(const struct syscall_call *call, char *out, size_t size, size_t used)
+{
+	uint64_t number = call->number;
+	bool known = number < sizeof(calls) / sizeof(*calls) && calls[number].known;
+
+	if (!call->arguments)
+		return used + (size_t)snprintf(out + used, size - used, "...");
+	for (int i = 0; i < ARGUMENTS && used < size; i++) {
+		enum argument kind = known ? (enum argument)calls[number].kinds[i] : ARG_ADDRESS;
+
+		if (kind == ARG_NONE)
+			break;
+		if (i)
+			used += (size_t)snprintf(out + used, size - used, ", ");
+		if (used < size)
+			used += (size_t)put_argument(out + used, size - used, kind, call->args[i],
+						     call->path);
+	}
+	return used;
+}
+
+void syscall_text(const struct syscall_call *call, char *out, size_t size)
+{
+	size_t used = (size_t)snprintf(out, size, "%.64s(", call->name);
+
+	used = used < size ? put_arguments(call, out, size, used) : used;
+	if (used >= size)
+		return;
+	if (call->unfinished)
+		snprintf(out + used, size - used, ") never returned");
+	else if (call->result < 0 && call->result >= -ERRNO_MAX)
+		snprintf(out + used, size - used, ") = error %" PRId64, -call->result);
+	else if (call->result < 0 || call->result > UINT32_MAX)
+		snprintf(out + used, size - used, ") = 0x%" PRIx64, (uint64_t)call->result);
+	else
+		snprintf(out + used, size - used, ") = %" PRId64, call->result);
+}
