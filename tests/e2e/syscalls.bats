@@ -94,7 +94,6 @@ count() { # NAME
 	"$GCPROF" dump >dump.jsonl
 	jq -es '[.[] | select(.record == "syscall" and .number == 0 and .arg2 == 1234)] |
 		length == 100 and all(.stack > 0)' dump.jsonl
-	holds '.functions[] | select(.name == "do_files") | .syscall_ns > 0'
 }
 
 @test "counts are strace's" {
@@ -115,6 +114,6 @@ count() { # NAME
 	holds '.slow_calls[0] | .duration_ns >= 5000000 and (.text | test("^clock_nanosleep\\(0, 0x0, 0x[0-9a-f]+\\) = 0$"))'
 	record -- "$WORKLOADS/calls" files
 	"$GCPROF" report --json | jq -r '.slow_calls[].text' | tee texts
-	grep -qE '^openat\(AT_FDCWD, "/(dev/zero|nowhere/at/all)", 0x[0-9a-f]+\) = (3|error 2)$' texts
+	grep -qE '^openat\(AT_FDCWD, "/(dev/zero|nowhere/at/all)", 0x[0-9a-f]+\) = ([0-9]+|error 2)$' texts
 	"$GCPROF" report --syscalls | grep -q 'Longest system calls'
 }
