@@ -67,7 +67,8 @@ uint64_t capabilities_usable(void)
 /* What stays: CAP_SYS_ADMIN only where it stands for one that is not there. */
 static uint64_t kept(uint64_t have)
 {
-	uint64_t keep = 0;
+	/* So that what reads untrusted files can become nobody (namer_child.c). */
+	uint64_t keep = have & (bit(CAP_SETUID) | bit(CAP_SETGID));
 
 	for (size_t i = 0; i < capability_count; i++) {
 		const struct capability *row = &capability_table[i];

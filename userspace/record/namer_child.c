@@ -55,18 +55,32 @@ union message {
 
 /* --- rights ----------------------------------------------------------------------------- */
 
-/* Keeps the right to read all files, and no other. */
-static int drop_rights(void)
+/* Becomes nobody, where that is allowed. */
+static int change_user(void)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {0};
-
 	if (geteuid())
 		return 0;
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) ||
 	    setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+		return errno == EPERM ? 0 : -errno;
+	return 0;
+}
+
+/* Keeps the right to read all files, if it is there, and no other. */
+static int drop_rights(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {0};
+	uint32_t keep;
+	int err = change_user();
+
+	if (err)
+		return err;
+	if (syscall(SYS_capget, &header, data))
 		return -errno;
-	data[0].effective = data[0].permitted = 1u << CAP_DAC_READ_SEARCH;
+	keep = data[0].permitted & 1u << CAP_DAC_READ_SEARCH;
+	memset(data, 0, sizeof(data));
+	data[0].effective = data[0].permitted = keep;
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
