@@ -156,6 +156,8 @@ void gc_blocking_begin(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
 
+	/* It may be long: others count ages by what all have allocated. */
+	nursery_account(thread);
 	batch_flush(thread);
 	set_state(thread, THREAD_BLOCKED);
 	if (!threads_stop_wanted(heap))
