@@ -3,6 +3,9 @@
 #include "internal.h"
 #include "trace.h"
 
+/* A page: most heaps that are checked at every collection are small. */
+enum { FIRST_SLOTS = 512 };
+
 /* A hash set. */
 struct object_set {
 	void **slots;
@@ -26,7 +29,7 @@ static void set_free(struct object_set *set)
 
 static void set_grow(struct object_set *set)
 {
-	struct object_set larger = {.capacity = set->capacity ? set->capacity * 2 : 4096};
+	struct object_set larger = {.capacity = set->capacity ? set->capacity * 2 : FIRST_SLOTS};
 
 	larger.count = set->count;
 	larger.slots = os_map(larger.capacity * sizeof(void *));
