@@ -9,18 +9,18 @@
 #ifndef GCPROF_GC_ACTIONS_H
 #define GCPROF_GC_ACTIONS_H
 
-#include "gc_shadow.h"
+#include "gc_oracle.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the sampler must do, for strides that are fixed: see sample.c. */
-struct oracle {
-	bool available, wanted, on, every;
-	int64_t budget;
-	uint64_t period, wanted_period;
-	uint64_t expected;
+/* How a string is run. */
+enum actions_mode { ACTIONS_UNSAMPLED, ACTIONS_SINGLE, ACTIONS_BATCHED };
+
+/* Of all collections, and of all samples: of what kind, not when. */
+struct actions_result {
+	uint64_t collections, samples;
 };
 
 struct actions {
@@ -30,13 +30,12 @@ struct actions {
 	struct oracle oracle;
 	uint64_t digest; /* of the schedule of collections */
 	bool refused;    /* the callback was asked for memory */
+	bool sampled;    /* the last object */
 	bool may_fork;
 	uint32_t depth; /* in finalizers */
 };
 
 static struct actions *actions_now; /* for callbacks */
-static uint64_t actions_samples, actions_sample_size;
-static const void *actions_anchor;
 
 static inline uint32_t actions_byte(struct actions *a)
 {
@@ -46,79 +45,35 @@ static inline uint32_t actions_byte(struct actions *a)
 	return *a->data++;
 }
 
-static inline void actions_observe(enum probe_number probe, const void *arguments)
+static inline uint64_t actions_id(const struct shadow *object, const void *actual)
 {
-	const struct probe_sample *sample = arguments;
-
-	if (probe != PROBE_sample || sample->anchor != actions_anchor)
-		return;
-	actions_samples++;
-	actions_sample_size = sample->size;
-}
-
-static inline void oracle_begin(struct oracle *o)
-{
-	if (!o->available || !o->wanted || o->on)
-		return;
-	o->on = true;
-	o->period = o->wanted_period;
-	o->budget = (int64_t)o->period;
-}
-
-/* The thread looks at its settings without allocating. */
-static inline void oracle_settle(struct oracle *o)
-{
-	oracle_begin(o);
-	if (o->on && o->period != o->wanted_period) {
-		o->period = o->wanted_period;
-		o->budget = (int64_t)o->period;
-	}
-	o->on = o->on && o->wanted;
-}
-
-/* An object was allocated: was it to be sampled? A new period counts behind it. */
-static inline void oracle_charge(struct oracle *o, size_t size)
-{
-	if (!o->on)
-		return;
-	if (o->budget <= (int64_t)size) {
-		o->expected++;
-		CHECK_EQ(actions_sample_size, size);
-	}
-	if (o->period != o->wanted_period) {
-		o->period = o->wanted_period;
-		o->budget = (int64_t)(size + o->period);
-	}
-	if (o->every)
-		o->budget = (int64_t)size + 1;
-	while (o->budget <= (int64_t)size)
-		o->budget += (int64_t)o->period;
-	o->budget -= (int64_t)size;
-	o->on = o->wanted;
+	return object->kind == SHADOW_NODE ? ((const struct node *)actual)->value
+					   : ((const struct block *)actual)->id;
 }
 
 static inline void *actions_new(struct actions *a, enum shadow_kind kind, uint64_t length)
 {
 	struct shadow_heap *s = &a->s;
 	struct shadow shape = {.kind = kind, .length = length};
-	gc_type type = kind == SHADOW_BLOCK ? s->block : s->blob;
+	gc_type types[] = {s->f.node, s->block, s->blob}, type = types[kind];
 	void *object;
 
 	oracle_begin(&a->oracle);
 	a->refused = false;
-	object = kind == SHADOW_NODE ? gc_alloc(s->f.thread, s->f.node, sizeof(struct node))
+	object = kind == SHADOW_NODE ? gc_alloc(s->f.thread, type, sizeof(struct node))
 				     : gc_alloc_array(s->f.thread, type, length);
+	a->sampled = false;
 	if (object)
-		oracle_charge(&a->oracle, shadow_bytes(&shape));
+		a->sampled = oracle_charge(&a->oracle, s->f.heap, type, shadow_bytes(&shape));
 	else
 		CHECK(a->refused);
-	CHECK_EQ(actions_samples, a->oracle.expected);
+	oracle_check(&a->oracle, s->f.thread);
 	return object;
 }
 
 static inline void act_allocate(struct actions *a)
 {
-	static const uint64_t scales[] = {1, 4, 30, 300};
+	static const uint64_t scales[] = {1, 4, 30, 100};
 	struct shadow_heap *s = &a->s;
 	uint32_t root = actions_byte(a) % ROOTS, what = actions_byte(a);
 	uint64_t scale = scales[what / 4 % 4], length = actions_byte(a) * scale;
@@ -137,6 +92,8 @@ static inline void act_allocate(struct actions *a)
 	if (!reference)
 		return;
 	object = shadow_at(s, reference);
+	if (a->sampled)
+		ledger_keep(reference, object->id);
 	object->kind = kind;
 	object->length = kind == SHADOW_NODE ? 2 : length;
 	if (kind == SHADOW_NODE)
@@ -225,6 +182,7 @@ static inline void actions_check_full(struct actions *a)
 	for (uint32_t i = 0; i < WEAKS; i++)
 		if (s->weaks[i].key && !shadow_at(s, s->weaks[i].key)->reached)
 			CHECK(!gc_weak_get(s->weaks[i].weak) && !gc_weak_value(s->weaks[i].weak));
+	ledger_check_full();
 }
 
 static inline void act_collect(struct actions *a)

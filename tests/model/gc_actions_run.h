@@ -3,12 +3,6 @@
 #ifndef GCPROF_GC_ACTIONS_RUN_H
 #define GCPROF_GC_ACTIONS_RUN_H
 
-static inline uint64_t actions_id(const struct shadow *object, const void *actual)
-{
-	return object->kind == SHADOW_NODE ? ((const struct node *)actual)->value
-					   : ((const struct block *)actual)->id;
-}
-
 /* Inside a collection: nothing but the object may be looked at. */
 static inline void actions_light(struct gc_thread *thread, void *actual, void *context)
 {
@@ -84,7 +78,7 @@ static inline void act_sampler(struct actions *a)
 		break;
 	default:
 		gc_sampling_set_period(a->s.f.heap, 1 + what * 20);
-		if (!o->every)
+		if (o->stride != STRIDE_EVERY)
 			o->wanted_period = 1 + what * 20;
 	}
 }
@@ -92,12 +86,20 @@ static inline void act_sampler(struct actions *a)
 static inline void *actions_other_thread(void *context)
 {
 	struct actions *a = context;
+	struct oracle oracle = a->oracle;
+	gc_type node = a->s.f.node;
 	struct gc_thread *thread;
 
+	oracle.on = false;
 	CHECK_EQ(gc_thread_attach(a->s.f.heap, &thread), 0);
-	for (int i = 0; i < 300; i++)
-		gc_alloc(thread, a->s.f.node, sizeof(struct node));
+	oracle_attach(&oracle, thread);
+	for (int i = 0; i < 300; i++) {
+		gc_alloc(thread, node, sizeof(struct node));
+		oracle_charge(&oracle, a->s.f.heap, node, sizeof(struct node));
+		oracle_check(&oracle, thread);
+	}
 	gc_thread_detach(thread);
+	oracle_check(&a->oracle, a->s.f.thread);
 	return NULL;
 }
 
@@ -125,10 +127,12 @@ static inline void act_fork(struct actions *a)
 		CHECK(waitpid(child, &status, 0) == child && status == 0);
 		return;
 	}
-	actions_anchor = NULL;
-	a->oracle.available = false;
+	/* Samples begin anew, at its first slow path, with random numbers of its own. */
+	ledger_forked();
 	a->oracle.on = false;
-	a->oracle.expected = actions_samples;
+	oracle_reseed(&a->oracle, a->s.f.thread);
+	oracle_settle(&a->oracle);
+	gc_collect(a->s.f.thread, GC_COLLECT_MINOR);
 	shadow_compare(&a->s);
 	for (int i = 0; i < 100; i++)
 		actions_new(a, SHADOW_BLOB, 200);
@@ -212,14 +216,16 @@ static inline void actions_listen(bool on)
 {
 #if GCPROF_NO_SAMPLING
 	(void)on;
-	(void)actions_observe;
+	(void)ledger_observe;
 #else
-	probe_observer = on ? actions_observe : NULL;
+	probe_observer = on ? ledger_observe : NULL;
 #endif
 }
 
-static inline void actions_open(struct actions *a, bool sampling)
+static inline void actions_open(struct actions *a, enum actions_mode mode)
 {
+	static const uint32_t strides[] = {STRIDE_EVERY, STRIDE_FIXED, STRIDE_EXPONENTIAL,
+					   STRIDE_EXPONENTIAL};
 	static const uint32_t items[] = {0};
 	struct gc_type_desc block = {.name = "block",
 				     .size = sizeof(struct block),
@@ -241,21 +247,21 @@ static inline void actions_open(struct actions *a, bool sampling)
 	options.growth = 1.1;
 	options.stop_the_world = settings % 4 == 0;
 	options.max_heap = settings / 4 % 4 ? 0 : 300 << 10;
-	options.fixed_stride = settings / 16 % 4 ? STRIDE_FIXED : STRIDE_EVERY;
+	options.fixed_stride = strides[settings / 16 % 4];
 	options.period = 1 + period * 8;
 	options.ceiling = UINT64_MAX;
-	options.always_sample = sampling;
+	options.seed = settings + 1;
+	options.always_sample = mode != ACTIONS_UNSAMPLED;
+	options.unbatched = mode != ACTIONS_BATCHED;
 	actions_now = a;
-	actions_samples = 0;
-	actions_listen(sampling);
-	a->oracle.every = options.fixed_stride == STRIDE_EVERY;
-	a->oracle.available = sampling && !GCPROF_NO_SAMPLING;
+	ledger_open(&a->s);
+	actions_listen(options.always_sample);
+	a->oracle.stride = options.fixed_stride;
+	a->oracle.available = options.always_sample && !GCPROF_NO_SAMPLING;
 	a->oracle.wanted = true;
-	a->oracle.wanted_period = a->oracle.every ? 1 : options.period;
-	actions_anchor = NULL;
+	a->oracle.wanted_period = a->oracle.stride == STRIDE_EVERY ? 1 : options.period;
 	fixture_open(&a->s.f, &options);
-	actions_anchor = &a->s.f.thread->head.anchor;
-	oracle_begin(&a->oracle);
+	oracle_attach(&a->oracle, a->s.f.thread);
 	CHECK_EQ(gc_type_register(a->s.f.heap, &block, &a->s.block), 0);
 	CHECK_EQ(gc_type_register(a->s.f.heap, &blob, &a->s.blob), 0);
 	gc_on_out_of_memory(a->s.f.heap, actions_refuse, a);
@@ -267,30 +273,45 @@ static inline void actions_close(struct actions *a)
 		if (a->s.weaks[i].key)
 			gc_weak_destroy(a->s.f.thread, a->s.weaks[i].weak);
 	actions_now = NULL;
+	ledger.shadows = NULL;
 	fixture_close(&a->s.f);
 	actions_listen(false);
 }
 
-/* Returns a digest of all collections; ends the process if anything is wrong. */
-static inline uint64_t actions_run(const uint8_t *data, size_t size, bool sampling, bool may_fork)
+/* Ends the process if anything is wrong. */
+static inline struct actions_result actions_run(const uint8_t *data, size_t size,
+						enum actions_mode mode, bool may_fork)
 {
 	static struct actions a;
 	uint64_t seen = 0;
 
 	a = (struct actions){.data = data, .size = size, .may_fork = may_fork};
-	actions_open(&a, sampling);
+	actions_open(&a, mode);
 	GC_FRAME(a.s.f.thread, frame, 0, void *slots[ROOTS];);
 	a.s.slots = frame.root.slots;
 	while (a.size) {
 		act(&a);
 		actions_mix(&a);
-		if (heap_cycle(a.s.f.heap) != seen)
+		if (heap_cycle(a.s.f.heap) != seen) {
 			shadow_compare(&a.s);
+			ledger_check_settled();
+		}
 		seen = heap_cycle(a.s.f.heap);
 	}
 	GC_FRAME_END(a.s.f.thread, frame);
 	actions_close(&a);
-	return a.digest;
+	return (struct actions_result){a.digest, ledger_close()};
+}
+
+/* The collector does the same whether it samples or not, and samples are the same by the batch. */
+static inline bool actions_agree(const uint8_t *data, size_t size, bool may_fork)
+{
+	struct actions_result off = actions_run(data, size, ACTIONS_UNSAMPLED, may_fork);
+	struct actions_result one = actions_run(data, size, ACTIONS_SINGLE, may_fork);
+	struct actions_result many = actions_run(data, size, ACTIONS_BATCHED, may_fork);
+
+	return one.collections == off.collections && many.collections == off.collections &&
+	       one.samples == many.samples;
 }
 
 #endif
