@@ -227,11 +227,13 @@ static void check_thread(struct checker *checker, const struct gc_thread *thread
 	const char *limit = __atomic_load_n(&thread->head.limit, __ATOMIC_RELAXED);
 	bool requested = !limit;
 
-	verify(checker, thread->segment <= thread->head.free && thread->head.free <= thread->end,
+	verify(checker,
+	       thread->segment <= thread->head.free && thread->head.free <= thread->zeroed &&
+		       thread->zeroed <= thread->end,
 	       "buffer", thread);
-	verify(checker, requested || limit == limit_wanted(thread) || limit == thread->end, "limit",
-	       thread);
-	for (const char *byte = thread->head.free; byte < thread->end; byte++)
+	verify(checker, requested || limit == limit_wanted(thread) || limit == thread->zeroed,
+	       "limit", thread);
+	for (const char *byte = thread->head.free; byte < thread->zeroed; byte++)
 		verify(checker, !*byte, "buffer-is-zero", byte);
 	if (!young_allowed(checker))
 		verify(checker, thread->head.free == thread->end && !thread->remembered.count,

@@ -60,7 +60,8 @@ struct gc_thread {
 	struct gc_thread_head head; /* first: it is what gc_inline.h sees */
 	struct gc_heap *heap;
 	char *segment;              /* allocations before this address have been counted */
-	char *end;                  /* of the buffer; the limit may lie before it */
+	char *zeroed;               /* the buffer is zero up to here; the limit may lie before it */
+	char *end;                  /* of the buffer */
 	struct gc_stack remembered; /* old objects that were written to */
 	struct gc_stack shaded;     /* old objects that it made gray */
 	bool finalizing;            /* runs finalizers */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* limit.c: the only writer of a thread's allocation limit. */
 /*
- * The limit is the tightest of three reasons to leave the fast path: the buffer
- * ends, the next sample is due, or somebody wants the thread to stop, or to look
- * at the sampler's settings [limit].
+ * The limit is the tightest of three reasons to leave the fast path: the zeroed
+ * part of the buffer ends, the next sample is due, or somebody wants the thread
+ * to stop, or to look at the sampler's settings [limit].
  * Nobody else writes it, so whatever changes one of the reasons calls
  * limit_update() and need not know of the others.
  */
@@ -16,9 +16,9 @@ char *limit_wanted(const struct gc_thread *thread)
 
 	/* An allocation that contains the byte number `left` must be seen: it ends at or
 	 * behind that byte, that is, past the one before it. */
-	if (left - 1 < thread->end - thread->segment)
+	if (left - 1 < thread->zeroed - thread->segment)
 		return thread->segment + (left - 1);
-	return thread->end;
+	return thread->zeroed;
 }
 
 /* Called by the thread itself. */
@@ -50,6 +50,7 @@ void limit_drop_buffer(struct gc_thread *thread)
 
 	thread->head.free = base;
 	thread->segment = base;
+	thread->zeroed = base;
 	thread->end = base;
 	__atomic_store_n(&thread->head.limit, base, __ATOMIC_SEQ_CST);
 }

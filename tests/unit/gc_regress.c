@@ -156,7 +156,7 @@ TEST(p6_a_distant_point_leaves_the_limit_in_the_buffer)
 		seen_open(&f, strides[i], UINT64_C(1) << 40);
 		for (int k = 0; k < 20000; k++) {
 			new_bytes(&f, 64);
-			CHECK(f.thread->head.limit == f.thread->end);
+			CHECK(f.thread->head.limit == f.thread->zeroed);
 		}
 		CHECK_EQ(seen.last, 0);
 		CHECK(minors(&f) > 10 && minors(&f) < 25);

@@ -381,7 +381,7 @@ TEST(gc_sample_starts_and_stops_with_the_semaphore)
 		allocate(&f, 64);
 	gc_stats(f.heap, &stats);
 	before = (uint32_t)stats.samples;
-	CHECK(limit_wanted(f.thread) == f.thread->end);
+	CHECK(limit_wanted(f.thread) == f.thread->zeroed);
 	for (int i = 0; i < 10000; i++)
 		allocate(&f, 64);
 	gc_stats(f.heap, &stats);
