@@ -35,6 +35,7 @@
 
 #define MAX_TYPES   65536
 #define FEW_OFFSETS 4
+#define SMALL_COPY  128 /* up to this size objects are copied by words */
 
 /* A registered type. Filled once, under the heap's lock; then only `epoch` changes. */
 struct gc_type_info {
@@ -44,6 +45,8 @@ struct gc_type_info {
 	uint32_t n_pointers;
 	const uint32_t *pointers; /* `few`, or memory of its own */
 	uint32_t few[FEW_OFFSETS];
+	bool is_simple; /* small, of constant size, and its references are the few */
+	uint8_t class;  /* of the old generation, if it is simple */
 	uint32_t n_item_pointers;
 	uint32_t epoch; /* announced to the profiler of this epoch */
 	const uint32_t *item_pointers;

@@ -10,11 +10,11 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Objects wait this long between asking for their children and looking at them. */
-enum { AHEAD = 4 };
+/* A reference waits this long between asking for the object and copying it. */
+enum { AHEAD = 8 };
 
-/* Up to this size objects are copied inline, by words. */
-enum { SMALL_COPY = 128 };
+/* See struct trail. */
+enum { LATER = 1 };
 
 struct minor {
 	struct gc_heap *heap;
@@ -22,7 +22,7 @@ struct minor {
 	uintptr_t size;
 	uint64_t objects; /* promoted */
 	bool marking;     /* what is promoted is marked */
-	bool shade;       /* and so is what it refers to */
+	bool shade;       /* and so is what visited slots refer to */
 	bool watch_old;   /* marking, or there are young large objects to look out for */
 };
 
@@ -57,8 +57,7 @@ static inline void copy_words(char *to, const char *from, size_t size)
 }
 
 /* What remains to be done when the object was copied. */
-static inline void promoted(struct minor *minor, char *object, struct gc_header *copy, size_t size,
-			    const struct gc_type_info *type)
+static inline void promoted(struct minor *minor, char *object, struct gc_header *copy, size_t size)
 {
 	struct gc_heap *heap = minor->heap;
 	uint64_t word = (uint64_t)(uintptr_t)copy << 16;
@@ -70,43 +69,6 @@ static inline void promoted(struct minor *minor, char *object, struct gc_header 
 		old_mark(copy);
 		mark_count(heap, size);
 	}
-	if (type_has_references(type))
-		stack_push(&heap->work, copy);
-}
-
-/* Arrays, and whatever is not small; apart, so that it takes no registers from the others. */
-__attribute__((noinline)) static void *promote_any(struct minor *minor, char *object,
-						   const struct gc_type_info *type)
-{
-	size_t size = type_object_size(type, object);
-	struct gc_header *copy = old_alloc(&minor->heap->old, size);
-
-	if (size > SMALL_COPY)
-		memcpy(copy, object, size);
-	else
-		copy_words((char *)copy, object, size);
-	promoted(minor, object, copy, size, type);
-	return copy;
-}
-
-static inline void *promote(struct minor *minor, char *object)
-{
-	struct gc_heap *heap = minor->heap;
-	uint64_t word = header_word(object);
-	const struct gc_type_info *type;
-	struct gc_header *copy = forwarded(word);
-	size_t size;
-
-	if (copy)
-		return copy;
-	type = &heap->types[(uint16_t)word];
-	size = type->size;
-	if (type->item_size || size > SMALL_COPY)
-		return promote_any(minor, object, type);
-	copy = old_alloc(&heap->old, size);
-	copy_words((char *)copy, object, size);
-	promoted(minor, object, copy, size, type);
-	return copy;
 }
 
 /*
@@ -115,7 +77,7 @@ static inline void *promote(struct minor *minor, char *object)
  * that was written to. (If the latter is white it is perhaps dead, and keeps
  * alive until the next cycle what was stored into it. No harm.)
  */
-static void visit_old(struct minor *minor, void *object)
+static void visit_old(struct minor *minor, void *object, bool shade)
 {
 	struct gc_chunk *chunk = chunk_of(object);
 
@@ -125,19 +87,132 @@ static void visit_old(struct minor *minor, void *object)
 		chunk->age = LARGE_YOUNG_VISITED;
 		return;
 	}
-	if (minor->shade && old_mark(object))
+	if (shade && old_mark(object))
 		stack_push(&minor->heap->major.gray, object);
+}
+
+static inline bool is_young(const struct minor *minor, const void *object)
+{
+	return (uintptr_t)object - minor->base < minor->size;
+}
+
+/*
+ * The work stack with its top in a register. A word on it is the address of a
+ * slot that refers to a young object, or an object with LATER set whose slots
+ * were not looked at: objects with many references would fill the stack.
+ */
+struct trail {
+	void **base;
+	void **top;
+	void **end;
+};
+
+static inline struct trail trail_open(const struct gc_stack *stack)
+{
+	return (struct trail){stack->base, stack->base + stack->count,
+			      stack->base + stack->capacity};
+}
+
+static inline void trail_close(struct gc_stack *stack, struct trail trail)
+{
+	stack->count = (size_t)(trail.top - trail.base);
+}
+
+__attribute__((noinline)) static struct trail trail_grow(struct gc_stack *stack, struct trail trail)
+{
+	trail_close(stack, trail);
+	stack_grow(stack);
+	return trail_open(stack);
+}
+
+/* An object whose slots are to be looked at later, as a word on the work stack. */
+static inline void *later(void *object)
+{
+	return (char *)object + LATER;
+}
+
+static inline bool is_later(const void *word)
+{
+	return (uintptr_t)word & LATER;
+}
+
+static inline void *untagged(void *word)
+{
+	return (void *)((uintptr_t)word & ~(uintptr_t)LATER);
+}
+
+/*
+ * Copies an object with few references, and pushes its slots that refer to young
+ * ones: without a branch, because which do is what no processor can predict. They
+ * are read in the original, not behind the stores that made the copy.
+ */
+__attribute__((always_inline)) static inline void *promote_simple(struct minor *minor, char *object,
+								  const struct gc_type_info *type,
+								  struct trail *trail)
+{
+	size_t size = type->size;
+	char *copy = old_alloc_small(&minor->heap->old, type->class, size);
+
+	if (__builtin_expect(trail->end - trail->top < FEW_OFFSETS, 0))
+		*trail = trail_grow(&minor->heap->work, *trail);
+	for (uint32_t i = 0; i < type->n_pointers; i++) {
+		void *child = *(void **)(object + type->few[i]);
+		bool young = is_young(minor, child);
+
+		*trail->top = copy + type->few[i];
+		trail->top += young;
+		if (minor->watch_old && !young && child)
+			visit_old(minor, child, minor->marking);
+	}
+	copy_words(copy, object, size);
+	promoted(minor, object, (struct gc_header *)copy, size);
+	return copy;
+}
+
+/* The same for any other object: its slots are looked at later. */
+static void *promote_other(struct minor *minor, char *object, const struct gc_type_info *type)
+{
+	size_t size = type_object_size(type, object);
+	struct gc_header *copy = old_alloc(&minor->heap->old, size);
+
+	if (size > SMALL_COPY)
+		memcpy(copy, object, size);
+	else
+		copy_words((char *)copy, object, size);
+	promoted(minor, object, copy, size);
+	if (type_has_references(type))
+		stack_push(&minor->heap->work, later(copy));
+	return copy;
+}
+
+/* Copies an object that was not yet copied. */
+__attribute__((noinline)) static void *promote(struct minor *minor, char *object)
+{
+	struct gc_heap *heap = minor->heap;
+	const struct gc_type_info *type = &heap->types[(uint16_t)header_word(object)];
+	struct trail trail;
+	void *copy;
+
+	if (!type->is_simple)
+		return promote_other(minor, object, type);
+	trail = trail_open(&heap->work);
+	copy = promote_simple(minor, object, type, &trail);
+	trail_close(&heap->work, trail);
+	return copy;
 }
 
 static inline void visit(void *context, void **slot)
 {
 	struct minor *minor = context;
 	char *object = *slot;
+	void *copy;
 
-	if ((uintptr_t)object - minor->base < minor->size)
-		*slot = promote(minor, object);
-	else if (minor->watch_old && object)
-		visit_old(minor, object);
+	if (is_young(minor, object)) {
+		copy = forwarded(header_word(object));
+		*slot = copy ? copy : promote(minor, object);
+	} else if (minor->watch_old && object) {
+		visit_old(minor, object, minor->shade);
+	}
 }
 
 static void trace_remembered(void *context, struct gc_header *object)
@@ -151,34 +226,71 @@ static void trace_remembered(void *context, struct gc_header *object)
 		trace_object(type_of(minor->heap, object), object, visit, minor);
 }
 
-/* Asks for the objects that `object` refers to in its fixed part. */
-static void prefetch_children(const struct gc_heap *heap, void *object)
+/* Asks for what is needed when the word comes out of the queue. */
+static inline void prefetch_work(const struct gc_heap *heap, void *word)
 {
-	const struct gc_type_info *type = type_of(heap, object);
+	const struct gc_type_info *type;
+	char *object = untagged(word);
 
+	if (!is_later(word)) {
+		__builtin_prefetch(*(void **)word, 1);
+		return;
+	}
+	type = type_of(heap, object);
 	for (uint32_t i = 0; i < type->n_pointers; i++)
-		__builtin_prefetch(*(void **)((char *)object + type->pointers[i]), 1);
+		__builtin_prefetch(*(void **)(object + type->pointers[i]), 1);
+}
+
+/* Follows one word of the work stack. Inlined, so that the trail stays in registers. */
+__attribute__((always_inline)) static inline struct trail follow(struct minor *minor, void *word,
+								 struct trail trail)
+{
+	struct gc_heap *heap = minor->heap;
+	const struct gc_type_info *type;
+	uint64_t header;
+	void **slot = word;
+
+	if (!is_later(word)) {
+		header = header_word(*slot);
+		type = &heap->types[(uint16_t)header];
+		if (forwarded(header)) {
+			*slot = forwarded(header);
+			return trail;
+		}
+		if (type->is_simple) {
+			*slot = promote_simple(minor, *slot, type, &trail);
+			return trail;
+		}
+	}
+	trail_close(&heap->work, trail);
+	if (is_later(word))
+		trace_object(type_of(heap, untagged(word)), untagged(word), visit, minor);
+	else
+		visit(minor, slot);
+	return trail_open(&heap->work);
 }
 
 /* A short queue between the stack and the tracing hides the way to memory. */
 static void trace_all(struct minor *minor)
 {
 	struct gc_heap *heap = minor->heap;
+	struct trail trail = trail_open(&heap->work);
 	void *queue[AHEAD] = {NULL};
 	unsigned waiting = 0, at = 0;
 
-	while (heap->work.count || waiting) {
-		void *next = heap->work.count ? stack_pop(&heap->work) : NULL;
-		void *object = queue[at];
+	while (trail.top > trail.base || waiting) {
+		void *next = trail.top > trail.base ? *--trail.top : NULL;
+		void *word = queue[at];
 
 		if (next)
-			prefetch_children(heap, next);
+			prefetch_work(heap, next);
 		queue[at] = next;
 		at = (at + 1) % AHEAD;
-		waiting += (next != NULL) - (object != NULL);
-		if (object)
-			trace_object(type_of(heap, object), object, visit, minor);
+		waiting += (next != NULL) - (word != NULL);
+		if (word)
+			trail = follow(minor, word, trail);
 	}
+	trail_close(&heap->work, trail);
 }
 
 /* Young large objects. While marking is under way they become gray, not black, so that what they

@@ -149,21 +149,26 @@ void old_free(struct gc_old *old);
 void *old_alloc_small_slow(struct gc_old *old, unsigned class);
 void *old_alloc_span(struct gc_old *old, size_t size);
 
+/* Memory for an old object of a class that is known; see old_alloc(). */
+static inline void *old_alloc_small(struct gc_old *old, unsigned class, size_t size)
+{
+	struct gc_class *c = &old->classes[class];
+	char *cell = c->free;
+
+	old->bytes += size;
+	if (__builtin_expect(cell == c->end, 0))
+		return old_alloc_small_slow(old, class);
+	c->free = cell + old->cell_size[class];
+	return cell;
+}
+
 /* Memory for an old object of `size` bytes (a multiple of 8, below the large size): not zeroed.
  * Only while the world is stopped. Ends the program when there is no memory. */
 static inline void *old_alloc(struct gc_old *old, size_t size)
 {
+	if (__builtin_expect(size <= SMALL_MAX, 1))
+		return old_alloc_small(old, old->class_of[size / 8], size);
 	old->bytes += size;
-	if (__builtin_expect(size <= SMALL_MAX, 1)) {
-		unsigned class = old->class_of[size / 8];
-		struct gc_class *c = &old->classes[class];
-		char *cell = c->free;
-
-		if (__builtin_expect(cell == c->end, 0))
-			return old_alloc_small_slow(old, class);
-		c->free = cell + old->cell_size[class];
-		return cell;
-	}
 	return old_alloc_span(old, size);
 }
 

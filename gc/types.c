@@ -95,7 +95,8 @@ static uint32_t *copy_offsets(const uint32_t *offsets, uint32_t n)
 	return copy;
 }
 
-static int fill(struct gc_type_info *type, const struct gc_type_desc *desc)
+static int fill(const struct gc_heap *heap, struct gc_type_info *type,
+		const struct gc_type_desc *desc)
 {
 	uint32_t *items = copy_offsets(desc->item_pointers, desc->n_item_pointers);
 	uint32_t *fixed = type->few;
@@ -118,6 +119,9 @@ static int fill(struct gc_type_info *type, const struct gc_type_desc *desc)
 	type->n_pointers = desc->n_pointers;
 	type->pointers = fixed;
 	type->n_item_pointers = desc->n_item_pointers;
+	type->is_simple = !type->item_size && type->size <= SMALL_COPY && fixed == type->few;
+	if (type->is_simple)
+		type->class = heap->old.class_of[type->size / 8];
 	type->item_pointers = items;
 	type->name = name;
 	return 0;
@@ -134,7 +138,7 @@ int gc_type_register(struct gc_heap *heap, const struct gc_type_desc *desc, gc_t
 		result = error_set(-ENOSPC, "type %s: there are 65535 types already", desc->name);
 		goto out;
 	}
-	result = fill(&heap->types[heap->n_types], desc);
+	result = fill(heap, &heap->types[heap->n_types], desc);
 	if (result)
 		goto out;
 	*out = (gc_type)heap->n_types;

@@ -315,6 +315,37 @@ TEST(gc_steps_trace_large_arrays_in_pieces)
 	fixture_close(&f);
 }
 
+/* A young large array becomes gray, but the young objects in it become black: what these refer to
+ * must not stay white. */
+TEST(gc_steps_mark_what_a_young_large_array_leads_to)
+{
+	struct gc_options options = step_options();
+	struct cells *group;
+	struct fixture f;
+
+	options.min_heap = 1 << 30; /* marking begins when it is told to */
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * table; struct cells * large;
+		 struct node * hidden; struct node * young;);
+	frame.root.table = make_table(&f);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	gc_collect_step(f.thread);
+	CHECK_EQ(f.heap->major.phase, GCPROF_PHASE_MARKING);
+	frame.root.hidden = *slot(frame.root.table, 0, &group);
+	gc_write(f.thread, group, &group->items[0], NULL);
+	frame.root.large = gc_alloc_array(f.thread, f.cells, options.large_size / sizeof(void *));
+	frame.root.young = GC_NEW(f.thread, f.node, struct node);
+	frame.root.young->left = frame.root.hidden;
+	frame.root.large->items[0] = frame.root.young;
+	CHECK(!old_is_marked(frame.root.hidden));
+	CHECK(nursery_has(&f.heap->nursery, frame.root.young));
+	frame.root.young = frame.root.hidden = NULL;
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	CHECK(old_is_marked(((struct node *)frame.root.large->items[0])->left));
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
 /* Items of three words, the reference in the middle: they straddle the cards' borders. */
 struct triple {
 	uint64_t before;
