@@ -202,4 +202,36 @@ static inline void gc_frame_pop(struct gc_thread *thread, struct gc_frame *frame
 
 #define GC_FRAME_END(thread, name) gc_frame_pop(thread, &name.header)
 
+/*
+ * gc_alloc() for a caller that holds one or two references in local variables:
+ * `one` and `two` are the addresses of these, `two` may be NULL. They lie in a
+ * frame on the slow path only, and are up to date behind it. Keep them local
+ * variables whose addresses go nowhere else, and they stay in registers.
+ */
+static inline void *gc_alloc_keeping(struct gc_thread *thread, gc_type type, size_t size, void *one,
+				     void *two)
+{
+	struct gc_thread_head *head = (struct gc_thread_head *)thread;
+	char *object = head->free;
+	char *end = object + GC_ALIGN(size);
+	if (GC_UNLIKELY(end > __atomic_load_n(&head->limit, __ATOMIC_RELAXED))) {
+		GC_FRAME(thread, frame, 0, void *one; void *two;);
+		memcpy(&frame.root.one, one, sizeof(void *));
+		if (two)
+			memcpy(&frame.root.two, two, sizeof(void *));
+		object = (char *)gc_alloc_slow(thread, type, size);
+		memcpy(one, &frame.root.one, sizeof(void *));
+		if (two)
+			memcpy(two, &frame.root.two, sizeof(void *));
+		GC_FRAME_END(thread, frame);
+		return object;
+	}
+	head->free = end;
+	((struct gc_header *)object)->type = type;
+	return object;
+}
+
+#define GC_NEW_KEEPING(thread, type, struct_type, one, two) \
+	((struct_type *)gc_alloc_keeping(thread, type, sizeof(struct_type), one, two))
+
 #endif

@@ -479,3 +479,30 @@ TEST(gc_child_of_a_fork_goes_on)
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }
+
+/* What is kept in local variables is where the objects are, whichever path allocated. */
+TEST(gc_alloc_keeping_updates_local_variables)
+{
+	struct gc_options options = small_options();
+	struct node *one, *two, *three;
+	struct gc_stats stats;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	one = GC_NEW(f.thread, f.node, struct node);
+	one->value = 1;
+	two = GC_NEW_KEEPING(f.thread, f.node, struct node, &one, NULL);
+	two->value = 2;
+	for (int i = 0; i < 10000; i++) {
+		three = GC_NEW_KEEPING(f.thread, f.node, struct node, &one, &two);
+		CHECK(!three->left && !three->value);
+		three->value = 3;
+		CHECK_EQ(one->value, 1);
+		CHECK_EQ(two->value, 2);
+	}
+	gc_stats(f.heap, &stats);
+	CHECK(stats.minor_collections > 3);
+	CHECK_EQ(stats.promoted_bytes, 2 * sizeof(struct node));
+	CHECK_EQ(f.thread->head.anchor.top, 0);
+	fixture_close(&f);
+}

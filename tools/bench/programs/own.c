@@ -5,6 +5,7 @@
  *	own cursor N		gc_cursor_alloc(): the same with the pointer in registers
  *	own memory N		a bare loop: the pointer and its limit lie in memory
  *	own registers N		a bare loop: both are local variables
+ *	own gcbench N		gcbench with frames where references live across calls only
  *	own minor N		100,000 minor collections of an empty nursery
  *
  * The bare loops do the same stores in a nursery of the same size, which is
@@ -29,7 +30,21 @@ struct own {
 	struct gc_heap *heap;
 	struct gc_thread *thread;
 	gc_type type;
+	gc_type node;
+	gc_type doubles;
 	void *kept;
+};
+
+struct node {
+	struct gc_header header;
+	struct node *left, *right;
+	int i, j;
+};
+
+struct doubles {
+	struct gc_header header;
+	uint64_t length;
+	double items[];
 };
 
 /* The bare loops' nursery. */
@@ -131,6 +146,81 @@ static void run_cursor(void *context)
 	gc_cursor_close(thread, &cursor);
 }
 
+/*
+ * The tree benchmark as a compiler with precise roots would have it: a frame holds
+ * what lives across a call and nothing else, new objects are filled without a
+ * barrier, and whether a child is a leaf is seen before the call.
+ */
+static __attribute__((noinline)) void populate(struct own *own, int depth, struct node *node)
+{
+	struct gc_thread *thread = own->thread;
+
+	for (;;) {
+		struct node *left = GC_NEW_KEEPING(thread, own->node, struct node, &node, NULL);
+		gc_write(thread, node, &node->left, left);
+		struct node *right = GC_NEW_KEEPING(thread, own->node, struct node, &node, NULL);
+		gc_write(thread, node, &node->right, right);
+		if (--depth <= 0)
+			return;
+		GC_FRAME(thread, frame, 0, struct node * right;);
+		frame.root.right = right;
+		populate(own, depth, node->left);
+		node = frame.root.right;
+		GC_FRAME_END(thread, frame);
+	}
+}
+
+static __attribute__((noinline)) struct node *make_tree(struct own *own, int depth)
+{
+	struct gc_thread *thread = own->thread;
+	struct node *left, *right, *node;
+
+	if (depth > 1) {
+		left = make_tree(own, depth - 1);
+		GC_FRAME(thread, frame, 0, struct node * left;);
+		frame.root.left = left;
+		right = make_tree(own, depth - 1);
+		left = frame.root.left;
+		GC_FRAME_END(thread, frame);
+	} else {
+		left = GC_NEW(thread, own->node, struct node);
+		right = GC_NEW_KEEPING(thread, own->node, struct node, &left, NULL);
+	}
+	node = GC_NEW_KEEPING(thread, own->node, struct node, &left, &right);
+	node->left = left;
+	node->right = right;
+	return node;
+}
+
+static int count_nodes(const struct node *node)
+{
+	return node ? 1 + count_nodes(node->left) + count_nodes(node->right) : 0;
+}
+
+static void run_gcbench(void *context)
+{
+	struct own *own = context;
+	struct gc_thread *thread = own->thread;
+	GC_FRAME(thread, frame, 0, struct node * tree; struct doubles * array;);
+
+	make_tree(own, STRETCH_DEPTH);
+	frame.root.tree = GC_NEW(thread, own->node, struct node);
+	populate(own, LONG_LIVED_DEPTH, frame.root.tree);
+	frame.root.array = gc_alloc_array(thread, own->doubles, ARRAY_SIZE);
+	for (int i = 1; i < ARRAY_SIZE / 2; i++)
+		frame.root.array->items[i] = 1.0 / i;
+	for (int depth = MIN_DEPTH; depth <= MAX_DEPTH; depth += 2) {
+		for (int i = 0; i < protocol_trees(depth); i++)
+			populate(own, depth, GC_NEW(thread, own->node, struct node));
+		for (int i = 0; i < protocol_trees(depth); i++)
+			make_tree(own, depth);
+	}
+	if (count_nodes(frame.root.tree) != (2 << LONG_LIVED_DEPTH) - 1 ||
+	    frame.root.array->items[1000] != 1.0 / 1000)
+		abort();
+	GC_FRAME_END(thread, frame);
+}
+
 static void run_minor(void *context)
 {
 	struct own *own = context;
@@ -143,8 +233,20 @@ static bool own_open(struct own *own)
 {
 	static const struct gc_type_desc small = {.name = "small", .size = sizeof(struct small)};
 
+	static const uint32_t pointers[] = {offsetof(struct node, left),
+					    offsetof(struct node, right)};
+	static const struct gc_type_desc node = {
+		.name = "node", .size = sizeof(struct node), .pointers = pointers, .n_pointers = 2};
+	static const struct gc_type_desc doubles = {.name = "doubles",
+						    .size = sizeof(struct doubles),
+						    .item_size = sizeof(double),
+						    .length_offset =
+							    offsetof(struct doubles, length)};
+
 	if (gc_options_default(&own->options) || gc_heap_create(&own->options, &own->heap) ||
 	    gc_type_register(own->heap, &small, &own->type) ||
+	    gc_type_register(own->heap, &node, &own->node) ||
+	    gc_type_register(own->heap, &doubles, &own->doubles) ||
 	    gc_thread_attach(own->heap, &own->thread) || gc_root_add(own->heap, &own->kept)) {
 		fprintf(stderr, "own: %s\n", gc_error());
 		return false;
@@ -161,9 +263,9 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void *context);
 	} works[] = {
-		{"gc", run_gc},         {"cursor", run_cursor},
-		{"memory", run_memory}, {"registers", run_registers},
-		{"minor", run_minor},
+		{"gc", run_gc},           {"cursor", run_cursor},
+		{"memory", run_memory},   {"registers", run_registers},
+		{"gcbench", run_gcbench}, {"minor", run_minor},
 	};
 	long times = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
 	struct own own = {.kept = NULL};
