@@ -166,6 +166,7 @@ struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
 					  const struct module_place *place)
 {
 	struct file_key key = {place->major, place->minor, place->inode};
+	struct unwind_module *module;
 	uint64_t *slot;
 	int fd;
 
@@ -177,15 +178,14 @@ struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
 	fd = module_open(place);
 	if (fd < 0)
 		return NULL;
-	slot = map_put(modules->by_file, &key, NULL);
-	if (slot)
-		*slot = (uintptr_t)add_file(modules, fd, place->path);
+	module = add_file(modules, fd, place->path);
 	close(fd);
-	if (slot && !*slot)
-		map_remove(modules->by_file, &key);
-	else if (slot)
-		return (struct unwind_module *)(uintptr_t)*slot;
-	return NULL;
+	/* Only now: to make room for it, other files may have been forgotten. */
+	slot = module ? map_put(modules->by_file, &key, NULL) : NULL;
+	if (!slot)
+		return NULL;
+	*slot = (uintptr_t)module;
+	return module;
 }
 
 void unwind_modules_expect(struct unwind_modules *modules, const char *path)

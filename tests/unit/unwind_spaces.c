@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* unwind_spaces.c: tests of what the kernel is told of processes: which rows, for how long. */
+#include "unwind_rig.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "record/clock.h"
+#include "record/unwind_spaces.h"
+
+#define LIBC   "/lib/x86_64-linux-gnu/libc.so.6"
+#define LINKER "/lib64/ld-linux-x86-64.so.2"
+
+struct world {
+	struct rig rig;
+	struct unwind_modules *modules;
+	struct unwind_spaces *spaces;
+};
+
+static void world_open(struct world *world)
+{
+	rig_open(&world->rig);
+	CHECK_EQ(unwind_modules_create(world->rig.maps, &world->modules), 0);
+	CHECK_EQ(unwind_spaces_create(world->rig.maps, world->modules, &world->spaces), 0);
+}
+
+static void world_close(struct world *world)
+{
+	unwind_spaces_free(world->spaces);
+	unwind_modules_free(world->modules);
+	rig_close(&world->rig);
+}
+
+static size_t bytes(const struct world *world)
+{
+	return unwind_maps_bytes(world->rig.maps);
+}
+
+/* --- files ------------------------------------------------------------------------------ */
+
+/* A file, where its code is in it, and its rows. */
+struct code {
+	const char *path;
+	struct stat st;
+	uint64_t offset, size; /* whole pages */
+	struct unwind_file *file;
+};
+
+static void code_open(struct code *code, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	code->path = path;
+	CHECK(fd >= 0);
+	CHECK_EQ(fstat(fd, &code->st), 0);
+	CHECK_EQ(unwind_read(fd, &code->file), 0);
+	code->offset = code->file->segments[0].offset & ~UINT64_C(0xfff);
+	code->size = (code->file->segments[0].size + 0x1fff) & ~UINT64_C(0xfff);
+	close(fd);
+}
+
+static void code_close(struct code *code)
+{
+	unwind_free(code->file);
+}
+
+/* Another file with the same content; its name is in `path`. */
+static void code_copy(struct code *copy, const struct code *code, char *path)
+{
+	int from = open(code->path, O_RDONLY | O_CLOEXEC), to = mkstemp(path);
+	char block[65536];
+	ssize_t size;
+
+	CHECK(from >= 0 && to >= 0);
+	while ((size = read(from, block, sizeof(block))) > 0)
+		CHECK_EQ(write(to, block, (size_t)size), size);
+	close(from);
+	close(to);
+	code_open(copy, path);
+}
+
+static struct module_place place_of(const struct code *code, uint64_t address)
+{
+	return (struct module_place){
+		.path = code->path,
+		.inode = code->st.st_ino,
+		.start = address,
+		.end = address + code->size,
+		.major = major(code->st.st_dev),
+		.minor = minor(code->st.st_dev),
+		.pid = (uint32_t)getpid(),
+	};
+}
+
+static void map_code(struct world *world, uint64_t time, uint32_t pid, const struct code *code,
+		     uint64_t address)
+{
+	struct module_place place = place_of(code, address);
+
+	CHECK_EQ(unwind_spaces_map(world->spaces, time, pid, code->offset, &place), 0);
+}
+
+/* How many of some places have the rules that the file says; all if it is mapped there. */
+static unsigned found(const struct world *world, uint32_t pid, const struct code *code,
+		      uint64_t address)
+{
+	unsigned right = 0;
+
+	for (uint64_t i = 0; i < 100; i++) {
+		uint64_t offset = code->file->segments[0].size / 100 * i + 1, at = 0;
+
+		CHECK(unwind_address(code->file, code->file->segments[0].offset + offset, &at));
+		right += rig_same(
+			rig_rule(&world->rig, pid,
+				 address + offset + code->file->segments[0].offset - code->offset),
+			*unwind_find(code->file, at));
+	}
+	return right;
+}
+
+static uint32_t table_of(const struct world *world, uint32_t pid)
+{
+	static struct unwind_table table;
+
+	return rig_table(&world->rig, pid, &table);
+}
+
+/* --- processes -------------------------------------------------------------------------- */
+
+#define HERE  UINT64_C(0x7f1200000000)
+#define THERE UINT64_C(0x7f3400000000)
+
+TEST(a_process_has_the_rows_of_what_it_maps)
+{
+	struct code libc, linker;
+	struct world world;
+
+	world_open(&world);
+	code_open(&libc, LIBC);
+	code_open(&linker, LINKER);
+	map_code(&world, 10, 1, &libc, THERE);
+	map_code(&world, 11, 1, &linker, HERE);
+	map_code(&world, 12, 2, &libc, HERE);
+	CHECK_EQ(table_of(&world, 1), 0);
+	unwind_spaces_publish(world.spaces);
+	CHECK_EQ(found(&world, 1, &libc, THERE), 100);
+	CHECK_EQ(found(&world, 1, &linker, HERE), 100);
+	CHECK_EQ(found(&world, 2, &libc, HERE), 100);
+	CHECK(found(&world, 2, &libc, THERE) < 50);
+	CHECK(table_of(&world, 1) != table_of(&world, 2));
+	CHECK_EQ(unwind_spaces_refused(world.spaces), 0);
+	world_close(&world);
+	code_close(&libc);
+	code_close(&linker);
+}
+
+TEST(a_mapping_takes_the_place_of_those_below_it)
+{
+	struct code libc, linker;
+	struct world world;
+
+	world_open(&world);
+	code_open(&libc, LIBC);
+	code_open(&linker, LINKER);
+	map_code(&world, 10, 1, &libc, HERE);
+	map_code(&world, 11, 1, &linker, HERE + 0x4000);
+	unwind_spaces_publish(world.spaces);
+	CHECK_EQ(found(&world, 1, &linker, HERE + 0x4000), 100);
+	CHECK(found(&world, 1, &libc, HERE) < 100);
+	/* Below it the library is still there. */
+	CHECK(rig_rule(&world.rig, 1, HERE + 0x3ff0).cfa != UNWIND_CFA_NONE);
+	map_code(&world, 12, 1, &libc, HERE);
+	unwind_spaces_publish(world.spaces);
+	CHECK_EQ(found(&world, 1, &libc, HERE), 100);
+	CHECK_EQ(rig_count(world.rig.fds.tables), 1);
+	world_close(&world);
+	code_close(&libc);
+	code_close(&linker);
+}
+
+TEST(a_child_has_its_parents_table_until_one_of_them_maps)
+{
+	struct code libc, linker;
+	struct world world;
+	uint32_t shared;
+
+	world_open(&world);
+	code_open(&libc, LIBC);
+	code_open(&linker, LINKER);
+	map_code(&world, 10, 1, &libc, HERE);
+	unwind_spaces_publish(world.spaces);
+	shared = table_of(&world, 1);
+	CHECK_EQ(unwind_spaces_fork(world.spaces, 20, 2, 1), 0);
+	unwind_spaces_publish(world.spaces);
+	CHECK_EQ(table_of(&world, 2), shared);
+	map_code(&world, 30, 1, &linker, THERE);
+	unwind_spaces_publish(world.spaces);
+	CHECK(table_of(&world, 1) != shared);
+	CHECK_EQ(table_of(&world, 2), shared);
+	CHECK_EQ(found(&world, 1, &linker, THERE), 100);
+	CHECK_EQ(found(&world, 2, &libc, HERE), 100);
+	CHECK(found(&world, 2, &linker, THERE) < 50);
+	unwind_spaces_exit(world.spaces, 40, 2);
+	CHECK_EQ(rig_count(world.rig.fds.tables), 1);
+	CHECK_EQ(rig_count(world.rig.fds.of), 1);
+	CHECK_EQ(found(&world, 1, &libc, HERE), 100);
+	world_close(&world);
+	code_close(&libc);
+	code_close(&linker);
+}
+
+TEST(another_program_has_none_of_the_old_ones_mappings)
+{
+	struct code libc, linker;
+	struct unwind_of of;
+	struct world world;
+	uint32_t pid = 1;
+
+	world_open(&world);
+	code_open(&libc, LIBC);
+	code_open(&linker, LINKER);
+	map_code(&world, 10, pid, &libc, HERE);
+	/* Notes of the new program's mappings may come before that of its begin. */
+	map_code(&world, 21, pid, &linker, THERE);
+	CHECK_EQ(unwind_spaces_exec(world.spaces, 20, pid), 0);
+	unwind_spaces_publish(world.spaces);
+	CHECK(found(&world, pid, &libc, HERE) < 50);
+	CHECK_EQ(found(&world, pid, &linker, THERE), 100);
+	CHECK_EQ(bpf_map_lookup_elem(world.rig.fds.of, &pid, &of), 0);
+	CHECK_EQ(of.since, 20);
+	/* A mapping of the old program that is told late. */
+	map_code(&world, 19, pid, &libc, HERE);
+	unwind_spaces_publish(world.spaces);
+	CHECK(found(&world, pid, &libc, HERE) < 50);
+	/* So is the end of one that had the number before. */
+	unwind_spaces_exit(world.spaces, 15, pid);
+	CHECK_EQ(found(&world, pid, &linker, THERE), 100);
+	world_close(&world);
+	code_close(&libc);
+	code_close(&linker);
+}
+
+TEST(more_mappings_than_a_table_holds_are_counted)
+{
+	struct code linker;
+	struct world world;
+
+	world_open(&world);
+	code_open(&linker, LINKER);
+	for (uint64_t i = 0; i < UNWIND_MAPPINGS + 3; i++)
+		map_code(&world, 10 + i, 1, &linker, HERE + i * 0x100000);
+	unwind_spaces_publish(world.spaces);
+	CHECK_EQ(unwind_spaces_refused(world.spaces), 3);
+	CHECK_EQ(found(&world, 1, &linker, HERE + (UNWIND_MAPPINGS - 1) * 0x100000), 100);
+	CHECK(found(&world, 1, &linker, HERE + UNWIND_MAPPINGS * 0x100000) < 50);
+	world_close(&world);
+	code_close(&linker);
+}
+
+/* --- rows -------------------------------------------------------------------------------- */
+
+TEST(rows_are_dropped_when_nobody_has_them_mapped)
+{
+	struct code libc;
+	struct world world;
+	uint64_t now = clock_now();
+
+	world_open(&world);
+	code_open(&libc, LIBC);
+	map_code(&world, now, 1, &libc, HERE);
+	CHECK_EQ(unwind_spaces_fork(world.spaces, now + 1, 2, 1), 0);
+	unwind_spaces_publish(world.spaces);
+	CHECK_EQ(bytes(&world), RIG_CHUNK_BYTES);
+	unwind_spaces_exit(world.spaces, now + 2, 1);
+	unwind_modules_sweep(world.modules, UINT64_MAX);
+	CHECK_EQ(found(&world, 2, &libc, HERE), 100);
+	unwind_spaces_exit(world.spaces, now + 1000, 2);
+	/* Not at once: the next program probably maps it, too. */
+	unwind_modules_sweep(world.modules, now + 1000);
+	CHECK_EQ(bytes(&world), RIG_CHUNK_BYTES);
+	unwind_modules_sweep(world.modules, now + 1001);
+	CHECK_EQ(bytes(&world), 0);
+	CHECK_EQ(rig_count(world.rig.fds.tables), 0);
+	CHECK_EQ(rig_count(world.rig.fds.of), 0);
+	/* And are made again. */
+	map_code(&world, now + 2000, 3, &libc, THERE);
+	unwind_spaces_publish(world.spaces);
+	CHECK_EQ(found(&world, 3, &libc, THERE), 100);
+	world_close(&world);
+	code_close(&libc);
+}
+
+TEST(files_with_the_same_build_id_share_their_rows)
+{
+	char path[] = "/tmp/gcprof-unwind-XXXXXX";
+	struct module_place place;
+	struct code libc, copy;
+	struct world world;
+	struct unwind_module *module;
+
+	world_open(&world);
+	code_open(&libc, LIBC);
+	code_copy(&copy, &libc, path);
+	CHECK(copy.st.st_ino != libc.st.st_ino || copy.st.st_dev != libc.st.st_dev);
+	map_code(&world, 10, 1, &libc, HERE);
+	map_code(&world, 11, 2, &copy, THERE);
+	place = place_of(&libc, HERE);
+	module = unwind_modules_find(world.modules, &place);
+	place = place_of(&copy, THERE);
+	CHECK(module && module->count);
+	CHECK(unwind_modules_find(world.modules, &place) == module);
+	unlink(path);
+	unwind_spaces_publish(world.spaces);
+	CHECK_EQ(bytes(&world), RIG_CHUNK_BYTES);
+	CHECK_EQ(found(&world, 1, &libc, HERE), 100);
+	/* They stay as long as one of both is mapped. */
+	unwind_spaces_exit(world.spaces, 20, 1);
+	unwind_modules_sweep(world.modules, UINT64_MAX);
+	CHECK_EQ(found(&world, 2, &copy, THERE), 100);
+	unwind_spaces_exit(world.spaces, 30, 2);
+	unwind_modules_sweep(world.modules, UINT64_MAX);
+	CHECK_EQ(bytes(&world), 0);
+	world_close(&world);
+	code_close(&libc);
+	code_close(&copy);
+}
+
+/* Pages of the kernel's map that nothing else can have then; all but so many. */
+static void fill_pages(struct world *world, size_t but)
+{
+	static uint32_t starts[UNWIND_FILE_PAGES_MAX];
+	static struct unwind_page pages[UNWIND_FILE_PAGES_MAX];
+	static unwind_row rows[UNWIND_FILE_PAGES_MAX];
+	static struct unwind_rule rule;
+	struct unwind_file file = {
+		.pages = pages, .starts = starts, .rows = rows, .rules = &rule, .n_rules = 1};
+	size_t left = UNWIND_PAGES_MAX - but;
+	uint32_t first;
+
+	for (uint32_t i = 0; i < UNWIND_FILE_PAGES_MAX; i++) {
+		starts[i] = i;
+		pages[i].count = 1;
+	}
+	for (; left; left -= file.n_pages) {
+		file.n_pages = left < UNWIND_FILE_PAGES_MAX ? left : UNWIND_FILE_PAGES_MAX;
+		file.n_rows = file.n_pages;
+		CHECK_EQ(unwind_maps_add(world->rig.maps, &file, &first), 0);
+	}
+}
+
+TEST(where_there_is_no_room_what_is_unused_goes_first)
+{
+	struct module_place place;
+	struct unwind_module *module;
+	struct code libc, linker;
+	struct world world;
+
+	world_open(&world);
+	code_open(&libc, LIBC);
+	code_open(&linker, LINKER);
+	fill_pages(&world, libc.file->n_pages);
+	place = place_of(&linker, HERE);
+	module = unwind_modules_find(world.modules, &place);
+	CHECK(module && module->count);
+	place = place_of(&libc, THERE);
+	module = unwind_modules_find(world.modules, &place);
+	CHECK(module && module->count);
+	/* It is known from now on. */
+	CHECK(unwind_modules_find(world.modules, &place) == module);
+	map_code(&world, 10, 1, &libc, THERE);
+	/* What is in use stays: there is no room for another one. */
+	map_code(&world, 11, 1, &linker, HERE);
+	unwind_spaces_publish(world.spaces);
+	CHECK_EQ(found(&world, 1, &libc, THERE), 100);
+	CHECK(found(&world, 1, &linker, HERE) < 50);
+	CHECK_EQ(unwind_modules_refused(world.modules), 1);
+	world_close(&world);
+	code_close(&libc);
+	code_close(&linker);
+}
+
+TEST(files_that_cannot_be_read_have_no_rows)
+{
+	struct module_place place;
+	struct code linker;
+	struct world world;
+
+	world_open(&world);
+	code_open(&linker, LINKER);
+	place = place_of(&linker, HERE);
+	/* Another file has that name by now. */
+	place.inode++;
+	CHECK(!unwind_modules_find(world.modules, &place));
+	CHECK_EQ(unwind_spaces_map(world.spaces, 10, 1, linker.offset, &place), 0);
+	unwind_spaces_publish(world.spaces);
+	CHECK(found(&world, 1, &linker, HERE) < 50);
+	world_close(&world);
+	code_close(&linker);
+}
