@@ -82,8 +82,8 @@ static int put_rows(struct unwind_modules *modules, const struct unwind_file *fi
 	return 0;
 }
 
-/* Takes over the rows that were read since `began`, if `err` is 0; a module without rows is one,
- * too. */
+/* Takes over the rows that were read since `began`, NULL if `err` says why there are none; a module
+ * without rows is one, too. */
 static struct unwind_module *add(struct unwind_modules *modules, int err, struct unwind_file *file,
 				 const char *path, uint64_t began)
 {
@@ -99,8 +99,7 @@ static struct unwind_module *add(struct unwind_modules *modules, int err, struct
 		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms)", path,
 			    file->n_rows, file->functions, file->n_rows * sizeof(unwind_row) / 1024,
 			    (double)(clock_now() - began) / 1e6);
-	if (!err)
-		unwind_free(file);
+	unwind_free(file);
 	if (!module)
 		return NULL;
 	module->unused = clock_now();
