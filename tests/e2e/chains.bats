@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# chains.bats: shadow stacks that somebody made to mislead: what is valid is kept, and marked.
+
+load common
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	gcc -O1 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/chains.c" \
+		"$BUILD/libgcprof-gc.a" -lm -lpthread -o "$PROGRAMS/chains"
+}
+
+# Timer ticks, system calls and allocation samples must all have the two innermost functions, and
+# nothing else that is managed but OTHERS; native stacks must not suffer.
+check_chain() { # CHAIN OTHERS
+	record -- "$PROGRAMS/chains" "$1"
+	holds "[.functions[] | select(.runtime == \"managed\").name] | sort == [\"managed_inner\", \"managed_middle\"$2]" || return 1
+	holds '.cpu.on_cpu_ns as $cpu | .functions[] | select(.name == "managed_middle") |
+		.cpu_total_ns > 0.8 * $cpu and .syscall_ns > 40 * 2e6 and .alloc_total_bytes > 200 * 4096' || return 1
+	holds '.functions[] | select(.name == "managed_inner") | .alloc_self_bytes > 200 * 4096' || return 1
+	holds '.alloc.samples == 200 and .cpu.samples > 100' || return 1
+	holds '[.stacks.unfinished | to_entries[] | select(.key | startswith("managed") | not).value] | (add // 0) < 10' || return 1
+	holds '[.streams[].lost] | add == 0'
+}
+
+# Nearly all stacks have the mark, what happened before the first one was told excepted.
+marked() { # MARK COUNTER
+	holds ".stacks | (.unfinished | del(.$1) | [.[]] | add // 0) < 10 and .unfinished.$1 > 0.9 * .samples" || return 1
+	holds ".stacks.unfinished.$1 as \$marked | [.losses[] | select(.name == \"$2\").count] == [\$marked]"
+}
+
+@test "a chain that is as it should be has no mark" {
+	need_root
+	check_chain whole ', "managed_outer"'
+	holds '.stacks.complete > 0.98'
+}
+
+@test "a chain that leads back, to itself or into itself" {
+	need_root
+	for chain in cycle self overlap; do
+		check_chain "$chain"
+		marked managed_torn MANAGED_TORN
+	done
+}
+
+@test "a chain to where no frame can be" {
+	need_root
+	for chain in unaligned kernel hole last; do
+		check_chain "$chain"
+		marked managed_torn MANAGED_TORN
+	done
+}
+
+@test "a chain to what cannot be read" {
+	need_root
+	for chain in forbidden absent edge; do
+		check_chain "$chain"
+		marked managed_torn MANAGED_TORN
+	done
+}
+
+@test "a chain of a hundred thousand frames is cut" {
+	need_root
+	check_chain deep ', "managed_outer"'
+	marked managed_cut MANAGED_DEPTH
+}
+
+@test "the report says why stacks are not whole" {
+	need_root
+	record -- "$PROGRAMS/chains" cycle
+	"$GCPROF" report >text
+	grep -q 'a managed frame could not be read' text
+	record -- "$PROGRAMS/chains" deep
+	"$GCPROF" report >text
+	grep -q 'the managed stack is deeper than the recorder follows' text
+}
