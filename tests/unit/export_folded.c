@@ -2,9 +2,11 @@
 /* export_folded.c: tests of folded stacks, of what is written and of errors while writing. */
 #include <math.h>
 
+#include "export/folded_lines.h"
 #include "export/output.h"
 #include "export/spool.h"
 #include "export_rig.h"
+#include "util/map.h"
 
 static double sum_of_lines(const char *text)
 {
@@ -62,6 +64,63 @@ TEST(a_name_cannot_break_a_line)
 	CHECK(!strstr(exported.data, "; semicolon"));
 	free(exported.data);
 	synthetic_free(&synthetic);
+}
+
+/* Many stacks are the same but for the place in a function, so there are more of them than lines.
+ */
+TEST(each_path_has_one_line)
+{
+	struct map *paths = map_create(MAP_STRING_KEYS);
+	struct app app;
+	struct exported exported;
+
+	synthetic_app(&app, 100, false);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	exported = export_as(&app.synthetic, "folded", NULL);
+	for (const char *line = exported.data, *end; *line; line = end + 1) {
+		bool added;
+
+		end = strchr(line, '\n');
+		CHECK(map_put_string(
+			paths, line,
+			(size_t)((char *)memrchr(line, ' ', (size_t)(end - line)) - line), &added));
+		CHECK(added);
+	}
+	CHECK(map_count(paths) > 3);
+	map_free(paths);
+	free(exported.data);
+	synthetic_free(&app.synthetic);
+}
+
+TEST(values_of_the_same_path_are_added)
+{
+	static const char *const texts[] = {"inner", "outer", "other", "inner"};
+	struct folded_lines *lines;
+	struct output *output;
+	uint32_t names[4];
+	struct sink *sink;
+	char *data;
+	size_t size;
+
+	CHECK_EQ(folded_lines_create(&lines), 0);
+	for (int i = 0; i < 4; i++)
+		names[i] = folded_lines_name(lines, texts[i], strlen(texts[i]));
+	CHECK_EQ(names[3], names[0]);
+	CHECK_EQ(folded_lines_add(lines, names, 2, 1), 0);
+	CHECK_EQ(folded_lines_add(lines, names, 1, 20), 0);
+	CHECK_EQ(folded_lines_add(lines, names, 2, 2.4), 0);
+	CHECK_EQ(folded_lines_add(lines, names + 1, 1, 300), 0);
+	CHECK_EQ(folded_lines_add(lines, names, 3, 0.2), 0);
+	CHECK_EQ(folded_lines_add(lines, names + 1, 2, 0.3), 0);
+	CHECK_EQ(folded_lines_add(lines, names + 1, 2, 0.3), 0);
+	CHECK_EQ(sink_memory_create(&data, &size, &sink), 0);
+	CHECK_EQ(output_create(sink, false, &output), 0);
+	folded_lines_write(lines, output);
+	CHECK_EQ(output_close(output), 0);
+	CHECK_EQ(size, strlen("outer 300\nouter;inner 3\ninner 20\nother;outer 1\n"));
+	CHECK(!memcmp(data, "outer 300\nouter;inner 3\ninner 20\nother;outer 1\n", size));
+	free(data);
+	folded_lines_free(lines);
 }
 
 /* A disk that gets full. */

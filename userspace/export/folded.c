@@ -6,12 +6,21 @@
 #include <string.h>
 
 #include "../model/pass.h"
+#include "../util/buffer.h"
 #include "export.h"
+#include "folded_lines.h"
 #include "output.h"
 #include "path.h"
 
 static const char *const measures[] = {"cpu", "bytes", "gc", "syscall", "off-cpu", NULL};
 enum measure { MEASURE_CPU, MEASURE_BYTES, MEASURE_GC, MEASURE_SYSCALL, MEASURE_OFF_CPU };
+
+/* What is needed while lines are made. */
+struct folded {
+	struct folded_lines *lines;
+	uint32_t *names; /* of each row of functions, as it is and when inlined; 0: none yet */
+	struct buffer text;
+};
 
 static int ignore_record(struct model_observer *observer, struct pass *pass,
 			 const struct record *record)
@@ -40,38 +49,50 @@ static double value_of(const struct cost *cost, enum measure measure, double tic
 	return 0;
 }
 
-/* A semicolon in a name would look like the border between two. */
-static void put_name(struct output *output, const struct model_function *function, bool inlined)
+/* What is written of a function. A semicolon would look like the border between two. */
+static uint32_t name_new(struct folded *folded, const struct model_function *function, bool inlined)
 {
-	const char *name = function->name;
-
-	for (size_t part; *name; name += part) {
-		part = strcspn(name, ";");
-		output_bytes(output, name, part);
-		if (name[part] != ';')
-			continue;
-		output_text(output, ":");
-		part++;
-	}
 	/* Those who draw flame graphs choose colours by this. */
-	if (function->runtime == RUNTIME_KERNEL)
-		output_text(output, "_[k]");
-	else if (inlined)
-		output_text(output, "_[i]");
+	const char *mark = function->runtime == RUNTIME_KERNEL ? "_[k]" : inlined ? "_[i]" : "";
+	struct buffer *text = &folded->text;
+
+	text->size = 0;
+	if (buffer_append(text, function->name, strlen(function->name)) ||
+	    buffer_append(text, mark, strlen(mark)))
+		return 0;
+	for (size_t i = 0; i < text->size; i++) {
+		if (text->data[i] == ';')
+			text->data[i] = ':';
+	}
+	return folded_lines_name(folded->lines, text->data, text->size);
 }
 
-static void put_stack(struct output *output, const struct pass *pass, uint32_t stack)
+static uint32_t name_of(struct folded *folded, const struct pass *pass,
+			const struct path_function *function)
 {
+	uint32_t *name = &folded->names[2 * (size_t)function->row + function->inlined];
+
+	if (!*name)
+		*name = name_new(folded, &pass->functions.rows[function->row], function->inlined);
+	return *name;
+}
+
+static int add_stack(struct folded *folded, const struct pass *pass, uint32_t stack, double value)
+{
+	const char *none = functions_none(pass->model);
 	struct path_function path[PATH_FUNCTIONS_MAX];
+	uint32_t names[PATH_FUNCTIONS_MAX];
 	size_t count = path_functions(pass, stack, path);
 
+	for (size_t i = 0; i < count; i++)
+		names[i] = name_of(folded, pass, &path[i]);
 	if (!count)
-		output_text(output, functions_none(pass->model));
-	for (size_t i = count; i--;) {
-		put_name(output, &pass->functions.rows[path[i].row], path[i].inlined);
-		if (i)
-			output_text(output, ";");
+		names[count++] = folded_lines_name(folded->lines, none, strlen(none));
+	for (size_t i = 0; i < count; i++) {
+		if (!names[i])
+			return -ENOMEM;
 	}
+	return folded_lines_add(folded->lines, names, count, value);
 }
 
 static enum measure find_measure(const char *name)
@@ -83,29 +104,45 @@ static enum measure find_measure(const char *name)
 	return (enum measure)i;
 }
 
-static int finish(struct model_observer *observer, struct pass *pass)
+static int add_all(struct folded *folded, const struct pass *pass, enum measure measure)
 {
-	struct export_job *job = (struct export_job *)observer;
-	enum measure measure = find_measure(job->options.measure);
 	uint64_t frequency = pass->model->run.frequency;
 	double tick = frequency ? 1e9 / (double)frequency : 0;
-	double rest = measure == MEASURE_GC ? pass->model->gc.no_samples_ns : 0;
+	int err = 0;
 
-	for (size_t i = 0; i < pass->tree.n_costs; i++) {
+	for (size_t i = 0; !err && i < pass->tree.n_costs; i++) {
 		const struct cost *cost = &pass->tree.costs[i];
 		double value = value_of(cost, measure, tick);
 		uint32_t stack = cost->stack;
 
-		if (value < 0.5)
+		if (value <= 0)
 			continue;
 		if (measure == MEASURE_BYTES || measure == MEASURE_GC)
 			stack = functions_allocating(pass, stack);
-		put_stack(job->output, pass, stack);
-		output_format(job->output, " %.0f\n", value);
+		err = add_stack(folded, pass, stack, value);
 	}
-	if (rest >= 0.5)
+	return err;
+}
+
+static int finish(struct model_observer *observer, struct pass *pass)
+{
+	struct export_job *job = (struct export_job *)observer;
+	enum measure measure = find_measure(job->options.measure);
+	double rest = measure == MEASURE_GC ? pass->model->gc.no_samples_ns : 0;
+	struct folded folded = {0};
+	int err = folded_lines_create(&folded.lines);
+
+	folded.names = calloc(2 * pass->functions.n_rows + 1, sizeof(*folded.names));
+	if (!err)
+		err = folded.names ? add_all(&folded, pass, measure) : -ENOMEM;
+	if (!err)
+		folded_lines_write(folded.lines, job->output);
+	if (!err && rest >= 0.5)
 		output_format(job->output, "(no samples) %.0f\n", rest);
-	return 0;
+	folded_lines_free(folded.lines);
+	free(folded.names);
+	buffer_free(&folded.text);
+	return err;
 }
 
 static void free_job(struct export_job *job)
