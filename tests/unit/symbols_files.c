@@ -191,6 +191,55 @@ TEST(lines_come_from_debug_files)
 	rig_leave();
 }
 
+/* dwz moves what both programs have to a file of its own. */
+static uint64_t share(void)
+{
+	if (system("command -v dwz >/dev/null"))
+		test_skip("dwz is not installed");
+	rig_enter();
+	rig_write("inlining.c", inlining);
+	rig_run("gcc -gdwarf-5 -O2 inlining.c -o one && gcc -gdwarf-5 -O2 inlining.c -o two");
+	return rig_offset("one", "mark");
+}
+
+TEST(what_debug_files_share_is_found_beside_them)
+{
+	uint64_t offset = share();
+
+	rig_run("dwz -m shared.debug one two && readelf -SW one | grep -q gnu_debugaltlink");
+	/* The names of inlined functions are in no other place. */
+	rig_run("readelf --debug-dump=info one | grep -q 'alt indirect string'");
+	expect_places("one", offset, places, 3);
+	expect_places("two", rig_offset("two", "mark"), places, 3);
+	/* Without it, and with another one of that name, there are symbols only. */
+	rig_run("mv shared.debug moved && gcc -g -O2 inlining.c -o shared.debug");
+	rig_expect("one", offset, "outer");
+	rig_run("mv moved shared.debug");
+	expect_places("one", offset, places, 3);
+	rig_leave();
+}
+
+TEST(what_debug_files_share_is_found_where_distributions_keep_it)
+{
+	uint64_t offset;
+
+	if (geteuid())
+		test_skip("only root may put a file into /usr/lib/debug");
+	offset = share();
+	rig_run("mkdir -p /usr/lib/debug/.dwz && mktemp -u gcprof-XXXXXX.debug >name &&"
+		"dwz -m shared.debug -M /usr/lib/debug/.dwz/$(cat name) one two");
+	rig_expect("one", offset, "outer");
+	rig_run("mv shared.debug /usr/lib/debug/.dwz/$(cat name)");
+	expect_places("one", offset, places, 3);
+	rig_run("rm /usr/lib/debug/.dwz/$(cat name)");
+	rig_expect("one", offset, "outer");
+	/* Names that lead out of there are not followed. */
+	rig_run("gcc -gdwarf-5 -O2 inlining.c -o one && cp one two");
+	rig_run("dwz -m shared.debug -M /usr/lib/debug/.dwz/../../../..$PWD/shared.debug one two");
+	rig_expect("one", offset, "outer");
+	rig_leave();
+}
+
 static const char *const program_cc[] = {
 	"namespace shapes {",
 	"template <typename T> struct box { T side; __attribute__((noipa)) T area(T by) const;",

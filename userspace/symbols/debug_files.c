@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* debug_files.c: what was taken out of an ELF file and put elsewhere: its debug file,
  * MiniDebugInfo. */
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,26 +35,47 @@ static int open_regular(const char *path, struct stat *st)
 	return fd;
 }
 
-static int open_by_build_id(int file)
+/* The file that is kept under a build-id, whatever it is. */
+static int open_by_build_id(const unsigned char *id, int size)
 {
 	char path[sizeof(DEBUG_FOLDER) + 2 * BUILD_ID_MAX + 32];
-	unsigned char id[BUILD_ID_MAX] = {0}, other[BUILD_ID_MAX];
-	int size = build_id_read(file, id), fd;
 	struct stat st;
 	size_t at;
 
-	if (size < 2)
+	if (size < 2 || size > BUILD_ID_MAX)
 		return -1;
 	at = (size_t)snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%02x/", id[0]);
 	for (int i = 1; i < size; i++)
 		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", id[i]);
 	snprintf(path + at, sizeof(path) - at, ".debug");
-	fd = open_regular(path, &st);
-	if (fd >= 0 && (build_id_read(fd, other) != size || memcmp(id, other, (size_t)size))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return open_regular(path, &st);
+}
+
+/* The debug file that has the build-id of a file. */
+static int open_same_build(int file)
+{
+	unsigned char id[BUILD_ID_MAX] = {0}, other[BUILD_ID_MAX];
+	int size = build_id_read(file, id), fd = open_by_build_id(id, size);
+
+	if (fd < 0 || (build_id_read(fd, other) == size && !memcmp(id, other, (size_t)size)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* The folder that an open file lies in; false if that has no path. */
+static bool folder_of(int file, char folder[PATH_MAX])
+{
+	char self[32];
+	ssize_t n;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
+	n = readlink(self, folder, PATH_MAX - 1);
+	if (n <= 0 || folder[0] != '/')
+		return false;
+	folder[n] = 0;
+	*strrchr(folder, '/') = 0;
+	return true;
 }
 
 /* The name and checksum that the file gives; false if it gives none that can be used. */
@@ -102,22 +124,13 @@ static int open_linked(const char *path, uint32_t checksum)
 static int open_by_link(int file, Elf *elf)
 {
 	static const char *const formats[] = {"%s/%s", "%s/.debug/%s", DEBUG_FOLDER "%s/%s"};
-	char self[32], folder[PATH_MAX], path[2 * PATH_MAX];
+	char folder[PATH_MAX], path[2 * PATH_MAX];
 	uint32_t checksum;
 	const char *name;
-	char *slash;
 	int fd = -1;
-	ssize_t n;
 
-	if (!read_link(elf, &name, &checksum))
+	if (!read_link(elf, &name, &checksum) || !folder_of(file, folder))
 		return -1;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
-	n = readlink(self, folder, sizeof(folder) - 1);
-	if (n <= 0 || folder[0] != '/')
-		return -1;
-	folder[n] = 0;
-	slash = strrchr(folder, '/');
-	*slash = 0;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && fd < 0; i++) {
 		snprintf(path, sizeof(path), formats[i], folder, name);
 		fd = open_linked(path, checksum);
@@ -127,9 +140,75 @@ static int open_by_link(int file, Elf *elf)
 
 int debug_file_open(int fd, Elf *elf)
 {
-	int found = open_by_build_id(fd);
+	int found = open_same_build(fd);
 
 	return found >= 0 ? found : open_by_link(fd, elf);
+}
+
+/* --- what several debug files share ------------------------------------------------------- */
+
+/* The name and build-id of the file that dwz made; the size of the latter, 0: none. */
+static int read_shared_link(Elf *elf, const char **name, const unsigned char **id)
+{
+	const Elf_Data *data = elf_section_bytes(elf, ".gnu_debugaltlink");
+	size_t size, before;
+
+	*name = elf_string(data, 0);
+	if (!*name || !**name)
+		return 0;
+	before = strlen(*name) + 1;
+	size = data->d_size - before;
+	*id = (const unsigned char *)data->d_buf + before;
+	return size >= 2 && size <= BUILD_ID_MAX ? (int)size : 0;
+}
+
+/*
+ * By its name: in the folder that distributions keep them in, or beside the file.
+ * Names that lead anywhere else are not followed.
+ */
+static int open_shared(int file, const char *name)
+{
+	static const char kept[] = "/.dwz/";
+	char folder[PATH_MAX], path[2 * PATH_MAX];
+	const char *found = strstr(name, kept);
+	struct stat st;
+
+	if (strlen(name) >= PATH_MAX)
+		return -1;
+	if (found && !strstr(found, "/../"))
+		snprintf(path, sizeof(path), DEBUG_FOLDER "%s", found);
+	else if (!strchr(name, '/') && folder_of(file, folder))
+		snprintf(path, sizeof(path), "%s/%s", folder, name);
+	else
+		return -1;
+	return open_regular(path, &st);
+}
+
+/* Takes over `fd`: it, if that has this build-id; else -1. Unlike programs it has no segments. */
+static int check_shared(int fd, const unsigned char *id, int size)
+{
+	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	const void *other;
+	bool same = elf && dwelf_elf_gnu_build_id(elf, &other) == size &&
+		    !memcmp(id, other, (size_t)size);
+
+	elf_end(elf);
+	if (fd < 0 || same)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int debug_shared_open(int fd, Elf *elf)
+{
+	const unsigned char *id = NULL;
+	const char *name;
+	int size = read_shared_link(elf, &name, &id), found;
+
+	if (!size)
+		return -1;
+	found = check_shared(open_by_build_id(id, size), id, size);
+	return found >= 0 || fd < 0 ? found : check_shared(open_shared(fd, name), id, size);
 }
 
 /* Runs the unpacker to the end of its input or of what is allowed. */

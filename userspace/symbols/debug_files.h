@@ -17,6 +17,12 @@
  */
 int debug_file_open(int fd, Elf *elf);
 
+/*
+ * Opens the file to which dwz moved what several debug files share, which the one
+ * behind `fd` (-1: it has no path) names by build-id and name. -1 if there is none.
+ */
+int debug_shared_open(int fd, Elf *elf);
+
 /* Unpacks .gnu_debugdata, an ELF file with symbols: 0 and *out is to be freed; a negative errno. */
 int debug_data_unpack(Elf *elf, struct buffer *out);
 

@@ -219,7 +219,7 @@ static bool read_debug_file(struct elf_symbols *symbols, int file, bool wanted)
 	if (symbols->debug && elf_kind(symbols->debug) == ELF_K_ELF) {
 		found = wanted && read_tables(symbols, symbols->debug, SHT_SYMTAB);
 		if (!symbols->lines)
-			source_lines_open(symbols->debug, &symbols->lines);
+			source_lines_open(symbols->debug, fd, &symbols->lines);
 	}
 	if (symbols->debug)
 		elf_cntl(symbols->debug, ELF_C_FDDONE);
@@ -283,7 +283,7 @@ static void read_all(struct elf_symbols *symbols, int fd)
 	bool whole, separate = false;
 
 	read_segments(symbols);
-	source_lines_open(symbols->elf, &symbols->lines);
+	source_lines_open(symbols->elf, fd, &symbols->lines);
 	whole = read_tables(symbols, symbols->elf, SHT_SYMTAB);
 	if (!whole || !symbols->lines)
 		separate = read_debug_file(symbols, fd, !whole);

@@ -5,8 +5,9 @@
  * at the start; a unit is read when the first address in it is asked for. A name
  * is read when it is first needed.
  *
- * DWARF that lies in yet other files (.dwo, and what dwz moved away) is not
- * looked for: libdw would open whatever paths the file names.
+ * What dwz moved to a file that others share is found by debug_shared_open(), and
+ * libdw gets it from there. DWARF in yet other files (.dwo) is not looked for:
+ * libdw would open whatever paths the file names.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -14,7 +15,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "debug_files.h"
 #include "elf_section.h"
 #include "source_lines.h"
 #include "source_unit.h"
@@ -28,6 +31,7 @@
 #define TIME_MAX          UINT64_C(3000000000) /* ns */
 #define PROGRAM_BYTES_MAX (UINT64_C(8) << 20)  /* of one unit's line program */
 #define LINE_BYTES_MAX    (UINT64_C(64) << 20) /* of all that are read */
+#define SHARED_LINK       ".gnu_debugaltlink"
 #define LOOK_BACK         32 /* ranges that may lie before the one that holds an address */
 
 struct unit {
@@ -40,12 +44,20 @@ struct range {
 	uint32_t unit;
 };
 
+/* A line program. */
+struct program {
+	uint64_t offset; /* in .debug_line */
+	uint64_t shared; /* 1: in that of the shared file */
+};
+
 struct source_lines {
 	Dwarf *dwarf;
-	Elf_Data *programs;        /* .debug_line */
+	Elf *shared_elf; /* what dwz moved away; NULL: nothing */
+	Dwarf *shared;
+	Elf_Data *programs[2];     /* .debug_line, its own and the shared one */
 	struct buffer units;       /* struct unit[] */
 	struct buffer ranges;      /* struct range[], by address */
-	struct map *program_state; /* offset in .debug_line to 1: may be read, or 2 */
+	struct map *program_state; /* struct program to 1: may be read, or 2 */
 	uint64_t program_bytes;    /* that may still be read */
 	struct source_budget budget;
 };
@@ -64,21 +76,23 @@ static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header)
 	return header->sh_size;
 }
 
+/* What is not linked has addresses of its own. */
+static bool is_linked(Elf *elf)
+{
+	GElf_Ehdr file;
+
+	return gelf_getehdr(elf, &file) && (file.e_type == ET_EXEC || file.e_type == ET_DYN);
+}
+
 /* Is there DWARF that can be read, and not too much of it? */
 static bool is_readable(Elf *elf)
 {
-	static const char *const refused[] = {".gnu_debugaltlink", ".zdebug_info"};
 	Elf_Scn *section = NULL;
-	GElf_Ehdr file;
 	GElf_Shdr header;
 	uint64_t total = 0;
 
-	if (!gelf_getehdr(elf, &file) || (file.e_type != ET_EXEC && file.e_type != ET_DYN))
+	if (elf_section_find(elf, ".zdebug_info", &header))
 		return false;
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		if (elf_section_find(elf, refused[i], &header))
-			return false;
-	}
 	section = elf_section_find(elf, ".debug_info", &header);
 	if (!section || header.sh_type == SHT_NOBITS)
 		return false;
@@ -160,32 +174,69 @@ static bool texts_end(Elf *elf)
 	return true;
 }
 
-int source_lines_open(Elf *elf, struct source_lines **out)
+static Elf_Data *programs_of(Elf *elf)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elf_section_find(elf, ".debug_line", &header);
+
+	return section ? elf_getdata(section, NULL) : NULL;
+}
+
+/*
+ * Opens what dwz moved away, if it did. Without that the file cannot be used: where
+ * something of it is needed, libdw would look for it by itself.
+ */
+static int open_shared(struct source_lines *lines, Elf *elf, int file)
+{
+	GElf_Shdr header;
+	bool is_good;
+	int fd;
+
+	if (!elf_section_find(elf, SHARED_LINK, &header))
+		return 0;
+	fd = debug_shared_open(file, elf);
+	if (fd < 0)
+		return -ENODATA;
+	lines->shared_elf = elf_begin(fd, ELF_C_READ, NULL);
+	/* Nothing is shared twice. */
+	if (lines->shared_elf && is_readable(lines->shared_elf) &&
+	    !elf_section_find(lines->shared_elf, SHARED_LINK, &header))
+		lines->shared = dwarf_begin_elf(lines->shared_elf, DWARF_C_READ, NULL);
+	is_good = lines->shared && texts_end(lines->shared_elf);
+	/* libdw has read its sections by now. */
+	if (lines->shared_elf)
+		elf_cntl(lines->shared_elf, ELF_C_FDDONE);
+	close(fd);
+	if (!is_good)
+		return -ENODATA;
+	lines->programs[1] = programs_of(lines->shared_elf);
+	dwarf_setalt(lines->dwarf, lines->shared);
+	return 0;
+}
+
+int source_lines_open(Elf *elf, int fd, struct source_lines **out)
 {
 	struct source_lines *lines;
-	GElf_Shdr header;
-	Elf_Scn *programs;
 
-	if (!is_readable(elf))
+	if (!is_linked(elf) || !is_readable(elf))
 		return -ENODATA;
 	lines = calloc(1, sizeof(*lines));
 	if (!lines)
 		return -ENOMEM;
 	lines->budget = (struct source_budget){ENTRIES_MAX, TIME_MAX};
 	lines->program_bytes = LINE_BYTES_MAX;
-	lines->program_state = map_create(sizeof(uint64_t));
+	lines->program_state = map_create(sizeof(struct program));
 	lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!lines->dwarf || !lines->program_state) {
 		source_lines_free(lines);
 		return -ENODATA;
 	}
 	/* libdw has unpacked them by now. */
-	if (!texts_end(elf)) {
+	if (!texts_end(elf) || open_shared(lines, elf, fd)) {
 		source_lines_free(lines);
 		return -ENODATA;
 	}
-	programs = elf_section_find(elf, ".debug_line", &header);
-	lines->programs = programs ? elf_getdata(programs, NULL) : NULL;
+	lines->programs[0] = programs_of(elf);
 	read_units(lines);
 	*out = lines;
 	return 0;
@@ -204,15 +255,18 @@ void source_lines_free(struct source_lines *lines)
 	buffer_free(&lines->ranges);
 	map_free(lines->program_state);
 	dwarf_end(lines->dwarf);
+	dwarf_end(lines->shared);
+	elf_end(lines->shared_elf);
 	free(lines);
 }
 
 /* --- files and lines -------------------------------------------------------------------- */
 
-/* Bytes of the line program at an offset of .debug_line; UINT64_MAX if it makes no sense. */
-static uint64_t program_size(const struct source_lines *lines, uint64_t offset)
+/* Bytes of a line program; UINT64_MAX if it makes no sense. */
+static uint64_t program_size(const struct source_lines *lines, const struct program *program)
 {
-	const Elf_Data *data = lines->programs;
+	const Elf_Data *data = lines->programs[program->shared];
+	uint64_t offset = program->offset;
 	uint32_t size;
 
 	if (!data || !data->d_buf || offset > data->d_size || data->d_size - offset < sizeof(size))
@@ -225,17 +279,18 @@ static uint64_t program_size(const struct source_lines *lines, uint64_t offset)
 /* Each byte of a line program may become a row in memory: may that of this unit be read? */
 static bool may_read_lines(struct source_lines *lines, Dwarf_Die *unit)
 {
+	struct program program = {.shared = dwarf_cu_getdwarf(unit->cu) != lines->dwarf};
 	Dwarf_Attribute attribute;
-	Dwarf_Word offset;
 	uint64_t *state, size;
 
-	if (!dwarf_attr(unit, DW_AT_stmt_list, &attribute) || dwarf_formudata(&attribute, &offset))
+	if (!dwarf_attr(unit, DW_AT_stmt_list, &attribute) ||
+	    dwarf_formudata(&attribute, &program.offset))
 		return false;
-	state = map_put(lines->program_state, &offset, NULL);
+	state = map_put(lines->program_state, &program, NULL);
 	if (!state)
 		return false;
 	if (!*state) {
-		size = program_size(lines, offset);
+		size = program_size(lines, &program);
 		*state = size <= PROGRAM_BYTES_MAX && size <= lines->program_bytes ? 1 : 2;
 		if (*state == 1)
 			lines->program_bytes -= size;
