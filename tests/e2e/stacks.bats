@@ -283,6 +283,64 @@ END
 	[ "$main" -ge $((plugin + jumps)) ]
 }
 
+# Code that no compiler made: the page of the kernel, and stubs to other files, bound late or early.
+make_stubs() {
+	echo 'void empty(void) {}' >empty.c
+	cat >stubs.c <<'END'
+#include <time.h>
+
+void empty(void);
+static volatile long sink;
+
+__attribute__((noinline)) void asks_time(void)
+{
+	struct timespec t;
+
+	for (unsigned i = 0; i < 10000000; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		sink += t.tv_nsec;
+	}
+}
+
+__attribute__((noinline)) void calls_stub(void)
+{
+	for (unsigned i = 0; i < 200000000; i++)
+		empty();
+	sink++;
+}
+
+int main(void)
+{
+	asks_time();
+	calls_stub();
+	sink++;
+	return 0;
+}
+END
+	gcc -O2 -fomit-frame-pointer -shared -fPIC empty.c -o libempty.so
+}
+
+@test "through the page of the kernel and through stubs stacks are whole" {
+	need_root
+	make_stubs
+	for flags in '-Wl,-z,lazy' '-Wl,-z,now' '-fcf-protection -Wl,-z,ibtplt,-z,lazy'; do
+		echo "$flags"
+		# shellcheck disable=SC2086
+		gcc -O2 -fomit-frame-pointer $flags stubs.c ./libempty.so -o stubs
+		record --stack both --stack-bytes 4K -- ./stubs
+		absent 'are different' record.log
+		holds '.stacks.samples > 100 and .stacks.complete > 0.99'
+		time=$(total asks_time) calls=$(total calls_stub) main=$(total main)
+		stub=$(ask '[.functions[] | select(.name == "empty@plt").cpu_total_ns] | add // 0')
+		page=$(ask '[.functions[] | select(.module == "[vdso]").cpu_self_ns] | add // 0')
+		echo "$time $calls $main $stub $page"
+		[ "$stub" -gt 0 ] && [ "$stub" -le "$calls" ]
+		[ "$page" -gt 0 ] && [ "$page" -le "$time" ]
+		[ $((main * 100)) -ge $(((time + calls) * 99)) ]
+		[ $(((time + calls) * 100)) -ge $((main * 99)) ]
+	done
+}
+
 @test "without native stacks there are managed ones only" {
 	need_root
 	record --stack off -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
