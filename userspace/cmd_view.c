@@ -26,11 +26,14 @@ enum { SECRET_BYTES = 16, PATH_SIZE = 96 };
 
 struct view_arguments {
 	uint64_t port;
+	const char *frames;
 };
 
 static const struct option_row rows[] = {
 	{"port", 'p', OPTION_NUMBER, offsetof(struct view_arguments, port), 1, 65535, "N",
 	 "port to serve it on, loopback only (default any free one)"},
+	{"frames", 0, OPTION_TEXT, offsetof(struct view_arguments, frames), 0, 0, "KIND",
+	 "frames on stacks: all, managed or native, which are the kernel's too (default all)"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -44,10 +47,11 @@ static int open_nameless(void)
 	return fd < 0 ? -errno : fd;
 }
 
-static int convert(const char *file, int fd)
+static int convert(const char *file, enum model_frames frames, int fd)
 {
-	struct export_request request = {
-		.exporter = &exporter_firefox, .options = {.limit = EXPORT_LIMIT}, .file = file};
+	struct export_request request = {.exporter = &exporter_firefox,
+					 .options = {.limit = EXPORT_LIMIT, .frames = frames},
+					 .file = file};
 	struct export_result result;
 	struct source *source;
 	struct sink *sink;
@@ -149,10 +153,15 @@ static int run(int argc, char **argv)
 	struct view_arguments arguments = {0};
 	int first = options_parse(&cmd_view, &arguments, argc, argv), file, error;
 	const char *name = first < argc ? argv[first < 0 ? 0 : first] : "gcprof.data";
+	enum model_frames frames = MODEL_FRAMES_ALL;
 
 	if (first < 0 || argc - first > 1) {
 		if (first >= 0)
 			log_error("%s: one profile at a time", argv[first + 1]);
+		return EXIT_USAGE;
+	}
+	if (arguments.frames && model_frames_parse(arguments.frames, &frames)) {
+		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
 		return EXIT_USAGE;
 	}
 	file = open_nameless();
@@ -160,7 +169,7 @@ static int run(int argc, char **argv)
 		log_error("cannot make a temporary file: %s", strerror(-file));
 		return EXIT_FAILURE;
 	}
-	error = convert(name, file);
+	error = convert(name, frames, file);
 	if (error) {
 		explain(name, error);
 	} else {

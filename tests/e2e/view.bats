@@ -51,6 +51,27 @@ request() { # METHOD PATH HOST
 	VIEWER=
 }
 
+@test "it shows the frames that are wanted" {
+	need_root
+	record -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
+	"$GCPROF" export -o all.json.gz
+	for frames in native managed; do
+		view --frames "$frames"
+		request GET "$FILE_PATH" "$HOST_PORT"
+		"$GCPROF" export --frames "$frames" -o wanted.json.gz
+		cmp body wanted.json.gz
+		run cmp -s wanted.json.gz all.json.gz
+		same "all is the same as $frames" "$status" 1
+		kill -INT "$VIEWER"
+		wait "$VIEWER"
+		VIEWER=
+		rm address
+	done
+	run "$GCPROF" view --frames both "$PROFILE"
+	same status "$status" 2
+	[[ $output == *"the kinds are all, managed and native"* ]]
+}
+
 @test "other paths and other hosts get nothing" {
 	view "$PROFILE"
 	request GET / "$HOST_PORT"
