@@ -20,7 +20,7 @@ static void free_job(struct export_job *job)
 	free(firefox->processes);
 	map_free(firefox->heaps);
 	free(firefox->heap_items);
-	map_free(firefox->live);
+	id_map_free(firefox->live);
 	free(firefox->live_items);
 	map_free(firefox->combos);
 	free(firefox->combo_items);
@@ -118,7 +118,7 @@ static int create(struct export_job **out)
 	firefox->n_heaps = firefox->n_live = firefox->n_survivals = 1;
 	firefox->n_gcs = firefox->n_marks = 1;
 	firefox->heaps = map_create(2 * sizeof(uint64_t));
-	firefox->live = map_create(2 * sizeof(uint64_t));
+	firefox->live = id_map_create();
 	firefox->combos = map_create(sizeof(struct combo));
 	firefox->call_names = map_create(sizeof(uint64_t));
 	firefox->pids = map_create(sizeof(uint64_t));

@@ -17,6 +17,7 @@
 
 #include "../../bpf/events.h"
 #include "../model/pass.h"
+#include "../util/id_map.h"
 #include "../util/map.h"
 #include "export.h"
 #include "output.h"
@@ -169,7 +170,7 @@ struct firefox {
 	struct map *heaps; /* {process, heap} -> index */
 	struct ff_heap *heap_items;
 	size_t n_heaps, heaps_capacity;
-	struct map *live; /* {process, sample} -> index */
+	struct id_map *live; /* {process, sample} -> index */
 	struct live_object *live_items;
 	size_t n_live, live_capacity;
 	uint32_t free_live;

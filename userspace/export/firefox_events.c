@@ -67,10 +67,10 @@ static int64_t combo_of(struct firefox *firefox, const struct combo *combo)
 }
 
 /* Remembers an object until it dies. */
-static int keep_live(struct firefox *firefox, const struct pair_key *key,
+static int keep_live(struct firefox *firefox, uint64_t process, uint64_t sample,
 		     const struct live_object *object)
 {
-	uint64_t *place = map_put(firefox->live, key, NULL);
+	uint32_t *place = id_map_put(firefox->live, process, sample);
 	uint32_t number = firefox->free_live;
 
 	if (!place)
@@ -94,7 +94,6 @@ static int take_alloc(struct firefox *firefox, struct pass *pass, const struct r
 	uint64_t process_id = process_of(pass, record->thread);
 	struct ff_thread *thread = thread_of(firefox, record->thread);
 	struct ff_process *process = allocating_process(firefox, process_id);
-	struct pair_key key = {process_id, record->sample};
 	struct combo combo = {(uint32_t)record->stack, 0};
 	double bytes = (double)record->size / sample_probability(record->size, record->period);
 	int64_t type = type_table_number(&pass->types, process_id, record->type), number;
@@ -116,7 +115,7 @@ static int take_alloc(struct firefox *firefox, struct pass *pass, const struct r
 	row.combo = (uint32_t)number;
 	firefox->n_allocs++;
 	thread->allocations++;
-	error = keep_live(firefox, &key, &object);
+	error = keep_live(firefox, process_id, record->sample, &object);
 	if (!error)
 		error = spool_append(firefox->spool, &thread->allocs, &row, sizeof(row));
 	return error ? error : spool_append(firefox->spool, &process->allocs, &row, sizeof(row));
@@ -124,17 +123,14 @@ static int take_alloc(struct firefox *firefox, struct pass *pass, const struct r
 
 static int take_fate(struct firefox *firefox, const struct record_fate *record)
 {
-	struct pair_key key = {record->process, record->sample};
-	const uint64_t *place = map_get(firefox->live, &key);
+	uint32_t number = id_map_get(firefox->live, record->process, record->sample);
 	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
 	struct alloc_row row = {.time = record->time};
 	struct live_object *object;
 	struct ff_thread *thread;
-	uint32_t number;
 
-	if (!place || !*place)
+	if (!number)
 		return 0;
-	number = (uint32_t)*place;
 	object = &firefox->live_items[number];
 	if (firefox->survivals[object->number] == SURVIVAL_UNKNOWN &&
 	    record->outcome != GCPROF_DIED_OLD)
@@ -147,7 +143,7 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
 	row.bytes = object->bytes;
 	row.object = object->number;
 	row.death = record->outcome == GCPROF_DIED_OLD ? DEATH_OLD : DEATH_YOUNG;
-	map_remove(firefox->live, &key);
+	id_map_remove(firefox->live, record->process, record->sample);
 	object->next_free = firefox->free_live;
 	firefox->free_live = number;
 	firefox->n_deaths++;

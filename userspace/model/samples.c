@@ -8,25 +8,21 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
-#include "../util/map.h"
+#include "../util/id_map.h"
 #include "pass.h"
-
-struct sample_key {
-	uint64_t process, sample;
-};
 
 int samples_init(struct samples *samples)
 {
 	memset(samples, 0, sizeof(*samples));
 	samples->count = 1;
-	samples->index = map_create(sizeof(struct sample_key));
+	samples->index = id_map_create();
 	return samples->index ? 0 : -ENOMEM;
 }
 
 void samples_free(struct samples *samples)
 {
 	free(samples->items);
-	map_free(samples->index);
+	id_map_free(samples->index);
 	account_free(&samples->account);
 }
 
@@ -51,9 +47,8 @@ static uint32_t take_place(struct samples *samples)
 static void drop(struct samples *samples, uint32_t number)
 {
 	struct sample *sample = &samples->items[number];
-	struct sample_key key = {sample->process, sample->id};
 
-	map_remove(samples->index, &key);
+	id_map_remove(samples->index, sample->process, sample->id);
 	sample->process = 0;
 	sample->next = samples->free;
 	samples->free = number;
@@ -191,12 +186,10 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 	struct samples *samples = &pass->samples;
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	struct process *process;
-	struct sample_key key;
-	uint64_t *place;
+	uint32_t *place;
 	struct sample *sample;
 	int64_t cost, type;
 	uint32_t number;
-	bool added;
 
 	if (!thread)
 		return -EBADMSG;
@@ -208,11 +201,10 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 		cost = tree_trash(&pass->tree);
 		type = TYPE_TRASH;
 	}
-	key = (struct sample_key){thread->process, record->sample};
-	place = map_put(samples->index, &key, &added);
+	place = id_map_put(samples->index, thread->process, record->sample);
 	if (cost < 0 || type < 0 || !place || !tree_life(&pass->tree, (uint32_t)cost))
 		return -ENOMEM;
-	if (!added)
+	if (*place)
 		return -EBADMSG;
 	number = take_place(samples);
 	if (!number)
@@ -256,17 +248,16 @@ static void first_fate(struct pass *pass, struct sample *sample, bool survived)
 int samples_fate(struct pass *pass, const struct record_fate *record)
 {
 	struct samples *samples = &pass->samples;
-	struct sample_key key = {record->process, record->sample};
-	const uint64_t *number = map_get(samples->index, &key);
+	uint32_t number = id_map_get(samples->index, record->process, record->sample);
 	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
 	struct sample *sample;
 
 	if (record->outcome < GCPROF_DIED_YOUNG || record->outcome > GCPROF_DIED_OLD)
 		return -EBADMSG;
 	/* Fates of objects whose sample was lost, or was taken before the recording, are normal. */
-	if (!number || !*number)
+	if (!number)
 		return 0;
-	sample = &samples->items[*number];
+	sample = &samples->items[number];
 	if (sample->dead)
 		return 0;
 	if (!sample->fated && record->outcome != GCPROF_DIED_OLD)
@@ -281,7 +272,7 @@ int samples_fate(struct pass *pass, const struct record_fate *record)
 	cease_to_be_old(pass, sample);
 	sample->dead = 1;
 	if (!sample->pending)
-		drop(samples, (uint32_t)*number);
+		drop(samples, number);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "attribute.h"
 #include "estimate.h"
 
-struct map;
+struct id_map;
 struct pass;
 
 /* A sampled object that is still of interest. */
@@ -35,7 +35,7 @@ struct samples {
 	struct sample *items; /* number 0 is none */
 	size_t count, capacity;
 	uint32_t free;
-	struct map *index; /* {process, sample id} -> number */
+	struct id_map *index; /* {process, sample id} -> number */
 	struct account account;
 	struct tally bytes, objects;
 	uint64_t last_size, last_period; /* of the latest sample, */

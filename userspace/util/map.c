@@ -115,8 +115,17 @@ static bool same_key(const struct map *map, size_t index, const void *key, size_
 {
 	const struct string_key *string = entry_key(map, index);
 
-	if (map->key_size)
-		return memcmp(entry_key(map, index), key, size) == 0;
+	/* The usual sizes cost no call. */
+	switch (map->key_size) {
+	case MAP_STRING_KEYS:
+		break;
+	case sizeof(uint64_t):
+		return memcmp(string, key, sizeof(uint64_t)) == 0;
+	case 2 * sizeof(uint64_t):
+		return memcmp(string, key, 2 * sizeof(uint64_t)) == 0;
+	default:
+		return memcmp(string, key, size) == 0;
+	}
 	return string->size == size && (!size || memcmp(string->data, key, size) == 0);
 }
 
