@@ -9,11 +9,12 @@
 
 enum { RATE_BINS = 256 };
 
-static double tick_ns(const struct firefox *firefox)
+/* The time that so many timer samples stand for. */
+static uint64_t ticks_ns(const struct firefox *firefox, uint64_t samples)
 {
 	uint64_t frequency = firefox->pass->model->run.frequency;
 
-	return frequency ? 1e9 / (double)frequency : 0;
+	return frequency ? (uint64_t)((double)samples * 1e9 / (double)frequency + 0.5) : 0;
 }
 
 /* --- timer samples --------------------------------------------------------------- */
@@ -68,14 +69,14 @@ static void put_cpu_time(struct firefox *firefox, struct output *output,
 static void put_cpu_weight(struct firefox *firefox, struct output *output,
 			   const struct cpu_cell *cell)
 {
-	output_format(output, "%.6f", (double)cell->samples * tick_ns(firefox) / 1e6);
+	output_milliseconds(output, ticks_ns(firefox, cell->samples));
 }
 
 /* Two samples in a row are a full tick apart and fill the graph; fewer leave it low. */
 static void put_cpu_delta(struct firefox *firefox, struct output *output,
 			  const struct cpu_cell *cell)
 {
-	output_format(output, "%.0f", (double)cell->samples * tick_ns(firefox));
+	output_number(output, ticks_ns(firefox, cell->samples));
 }
 
 static void put_cpu_samples(struct firefox *firefox, const struct spool_stream *stream)
@@ -159,7 +160,9 @@ static void put_alloc_weight(struct firefox *firefox, struct output *output,
 			     const struct alloc_cell *cell)
 {
 	(void)firefox;
-	output_format(output, "%s%.0f", cell->row->death ? "-" : "", cell->bytes);
+	if (cell->row->death)
+		output_bytes(output, "-", 1);
+	output_rounded(output, cell->bytes);
 }
 
 static void put_alloc_object(struct firefox *firefox, struct output *output,
@@ -212,7 +215,7 @@ static void put_rate_delta(struct firefox *firefox, struct output *output,
 	(void)firefox;
 	if (delta > (double)cell->elapsed)
 		delta = (double)cell->elapsed;
-	output_format(output, "%.0f", delta);
+	output_rounded(output, delta);
 }
 
 /* The highest rate in bytes a ns, over a small part of the recording: single pairs of samples may

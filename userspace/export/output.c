@@ -134,6 +134,15 @@ void output_number(struct output *output, uint64_t number)
 	output_bytes(output, at, (size_t)(end - at));
 }
 
+void output_rounded(struct output *output, double number)
+{
+	/* Numbers so large are never exact anyway. */
+	if (number >= 0 && number < 0x1p53)
+		output_number(output, (uint64_t)(number + 0.5));
+	else
+		output_format(output, "%.0f", number);
+}
+
 void output_integer(struct output *output, int64_t number)
 {
 	if (number < 0)

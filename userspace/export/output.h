@@ -23,6 +23,8 @@ void output_format(struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void output_number(struct output *output, uint64_t number);
 void output_integer(struct output *output, int64_t number);
+/* Without its fraction. */
+void output_rounded(struct output *output, double number);
 
 /* A JSON number: nanoseconds as milliseconds, exactly. */
 void output_milliseconds(struct output *output, uint64_t ns);
