@@ -262,14 +262,15 @@ static void add_time(struct model_function *row, const struct cost *cost, bool s
 	row->off_cpu_self_ns += (double)cost->off_cpu_ns;
 }
 
-/* Walks one path twice, for time and for allocation; recursion counts once. */
+/* Walks one path twice, for time and for allocation, if there is any; recursion counts once. */
 static void add_stack(struct builder *builder, const struct cost *cost, double tick)
 {
 	const struct tree *tree = &builder->pass->tree;
 	const struct functions *functions = builder->functions;
 	const struct life *life = &tree->lives[cost->life];
 	uint32_t allocating = functions_allocating(builder->pass, cost->stack);
-	uint32_t starts[2] = {cost->stack, allocating};
+	uint32_t starts[2] = {cost->cpu_samples || cost->syscall_ns ? cost->stack : 0,
+			      cost->life ? allocating : 0};
 
 	for (int pass = 0; pass < 2; pass++) {
 		bool innermost = true;
