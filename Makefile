@@ -168,6 +168,7 @@ fuzz:
 
 bench: bench-peers
 	@tools/bench/run $(O)
+	@tools/bench/report $(O)
 
 bench-peers: all
 	@tools/bench/peers $(O)

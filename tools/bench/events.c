@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* events.c: writes a profile of as many events as are asked for, to measure readers with. */
 /*
- *	events FILE EVENTS
+ *	events FILE EVENTS [STACKS]
  *
- * It looks like one of a server under load: 16 threads, 20000 distinct stacks up
- * to 40 frames deep, 300 types; of 100 events 36 are allocation samples, 36 their
- * fates, 16 timer samples, 10 system calls and 2 collections. One object in eight
- * is promoted, half of those die old, so that there are always some alive.
+ * It looks like one of a server under load: 16 threads, 20000 distinct stacks (or
+ * so many as are asked for) up to 40 frames deep, 300 types; of 100 events 36 are
+ * allocation samples, 36 their fates, 16 timer samples, 10 system calls and 2
+ * collections. One object in eight is promoted, half of those die old, so that there
+ * are always some alive. Of up to 100000 stacks 500 are frequent; more are all alike,
+ * so that most events have a stack of their own.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,12 +18,22 @@
 #include "profile/sink.h"
 #include "profile/writer.h"
 
-enum { THREADS = 16, STACKS = 20000, TYPES = 300, FUNCTIONS = 3000, CYCLE = 36, OLD = 200000 };
+enum {
+	THREADS = 16,
+	STACKS = 20000,
+	FREQUENT = 500,
+	MANY_STACKS = 100000,
+	TYPES = 300,
+	FUNCTIONS = 3000,
+	CYCLE = 36,
+	OLD = 200000
+};
 
 struct maker {
 	struct profile_writer *writer;
 	uint64_t random, time, sample, cycle, events;
-	uint64_t frames[FUNCTIONS], stacks[STACKS];
+	uint64_t frames[FUNCTIONS];
+	uint64_t *stacks, n_stacks;
 	uint64_t old[OLD]; /* promoted and alive: a ring, 0 is free */
 	size_t next_old;
 };
@@ -72,7 +84,7 @@ static void define(struct maker *maker)
 	}
 	for (unsigned i = 1; i <= TYPES; i++)
 		PUT(maker, type, .process = 1, .type = i, .name = text(maker, "type_%u", i));
-	for (unsigned i = 0; i < STACKS; i++) {
+	for (uint64_t i = 0; i < maker->n_stacks; i++) {
 		/* Most share their beginnings, as calls do. */
 		uint64_t stack = i >= 100 && draw(maker, 8) ? maker->stacks[draw(maker, i)] : 0;
 		uint64_t depth = 1 + (stack ? draw(maker, 3) : 8 + draw(maker, 30));
@@ -87,7 +99,9 @@ static void define(struct maker *maker)
 static uint64_t any_stack(struct maker *maker)
 {
 	/* A few are frequent. */
-	return maker->stacks[draw(maker, draw(maker, 4) ? 500 : STACKS)];
+	bool frequent = maker->n_stacks <= MANY_STACKS && draw(maker, 4);
+
+	return maker->stacks[draw(maker, frequent ? FREQUENT : maker->n_stacks)];
 }
 
 static void promote(struct maker *maker, uint64_t sample)
@@ -153,13 +167,17 @@ static void cycle(struct maker *maker)
 int main(int argc, char **argv)
 {
 	struct maker *maker = calloc(1, sizeof(*maker));
-	uint64_t wanted = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
+	uint64_t wanted = argc >= 3 ? strtoull(argv[2], NULL, 10) : 0;
 	struct sink *sink = NULL;
 
-	if (!maker || !wanted) {
-		fputs("Usage: events FILE EVENTS\n", stderr);
+	if (!maker || !wanted || argc > 4) {
+		fputs("Usage: events FILE EVENTS [STACKS]\n", stderr);
 		return 2;
 	}
+	maker->n_stacks = argc == 4 ? strtoull(argv[3], NULL, 10) : STACKS;
+	maker->stacks = calloc(maker->n_stacks, sizeof(*maker->stacks));
+	if (maker->n_stacks < FREQUENT || !maker->stacks)
+		return 1;
 	if (sink_file_create(argv[1], (uid_t)-1, (gid_t)-1, &sink) ||
 	    profile_writer_create(sink, &maker->writer))
 		return 1;
@@ -171,6 +189,7 @@ int main(int argc, char **argv)
 	if (profile_writer_close(maker->writer))
 		return 1;
 	printf("%llu events\n", (unsigned long long)maker->events);
+	free(maker->stacks);
 	free(maker);
 	return 0;
 }
