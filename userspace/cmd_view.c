@@ -148,23 +148,10 @@ static void explain(const char *file, int error)
 		log_error("%s: %s", file, profile_error_text(error));
 }
 
-static int run(int argc, char **argv)
+static int view(const char *name, enum model_frames frames, uint64_t port)
 {
-	struct view_arguments arguments = {0};
-	int first = options_parse(&cmd_view, &arguments, argc, argv), file, error;
-	const char *name = first < argc ? argv[first < 0 ? 0 : first] : "gcprof.data";
-	enum model_frames frames = MODEL_FRAMES_ALL;
+	int file = open_nameless(), error;
 
-	if (first < 0 || argc - first > 1) {
-		if (first >= 0)
-			log_error("%s: one profile at a time", argv[first + 1]);
-		return EXIT_USAGE;
-	}
-	if (arguments.frames && model_frames_parse(arguments.frames, &frames)) {
-		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
-		return EXIT_USAGE;
-	}
-	file = open_nameless();
 	if (file < 0) {
 		log_error("cannot make a temporary file: %s", strerror(-file));
 		return EXIT_FAILURE;
@@ -173,12 +160,31 @@ static int run(int argc, char **argv)
 	if (error) {
 		explain(name, error);
 	} else {
-		error = serve(file, (uint16_t)arguments.port);
+		error = serve(file, (uint16_t)port);
 		if (error)
-			log_error("port %" PRIu64 ": %s", arguments.port, strerror(-error));
+			log_error("port %" PRIu64 ": %s", port, strerror(-error));
 	}
 	close(file);
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run(int argc, char **argv)
+{
+	struct view_arguments arguments = {0};
+	int first = options_parse(&cmd_view, &arguments, argc, argv);
+	enum model_frames frames = MODEL_FRAMES_ALL;
+
+	if (first < 0)
+		return EXIT_USAGE;
+	if (argc - first > 1) {
+		log_error("%s: one profile at a time", argv[first + 1]);
+		return EXIT_USAGE;
+	}
+	if (arguments.frames && model_frames_parse(arguments.frames, &frames)) {
+		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
+		return EXIT_USAGE;
+	}
+	return view(first < argc ? argv[first] : "gcprof.data", frames, arguments.port);
 }
 
 const struct command cmd_view = {

@@ -7,7 +7,10 @@ load common
 PROFILE=$BATS_TEST_DIRNAME/../golden/version1.gcprof
 
 teardown() {
-	[ -z "${VIEWER:-}" ] || kill "$VIEWER" 2>/dev/null || true
+	local viewer
+	for viewer in ${VIEWER:-} ${FIRST:-}; do
+		kill "$viewer" 2>/dev/null || true
+	done
 }
 
 # Starts it and sets VIEWER, HOST_PORT and FILE_PATH from the address that it prints.
@@ -84,6 +87,35 @@ request() { # METHOD PATH HOST
 	grep -q '^Access-Control-Allow-Private-Network: true' top
 }
 
+@test "frames of one kind are shown when asked for" {
+	need_root
+	record -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp" depth=8
+	view --frames managed gcprof.data
+	request GET "$FILE_PATH" "$HOST_PORT"
+	"$GCPROF" export --frames managed -o wanted.json.gz gcprof.data
+	cmp body wanted.json.gz
+	"$GCPROF" export -o all.json.gz gcprof.data
+	! cmp -s body all.json.gz || return 1
+}
+
+@test "two viewers keep to themselves" {
+	view "$PROFILE"
+	FIRST=$VIEWER
+	first_path=$FILE_PATH
+	first_host=$HOST_PORT
+	rm address
+	view "$PROFILE"
+	[ "$first_path" != "$FILE_PATH" ]
+	request GET "$first_path" "$HOST_PORT"
+	grep -q '^HTTP/1.1 404' top
+	kill -TERM "$VIEWER"
+	wait "$VIEWER"
+	VIEWER=
+	FILE_PATH=$first_path HOST_PORT=$first_host
+	request GET "$FILE_PATH" "$HOST_PORT"
+	grep -q '^HTTP/1.1 200' top
+}
+
 @test "a port that is taken is told" {
 	view "$PROFILE"
 	run "$GCPROF" view --port "${HOST_PORT#*:}" "$PROFILE"
@@ -97,4 +129,7 @@ request() { # METHOD PATH HOST
 	[[ $output == *'no such file'* ]]
 	run "$GCPROF" view one two
 	same status "$status" 2
+	run "$GCPROF" view --frames some "$PROFILE"
+	same status "$status" 2
+	[[ $output == *'all, managed and native'* ]]
 }

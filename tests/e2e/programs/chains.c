@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* chains.c: two managed functions, called from wherever somebody who means harm says. */
 /*
- * hostile CHAIN: the shadow stack is inner, middle, and then what CHAIN says.
+ * chains CHAIN: the shadow stack is inner, middle, and then what CHAIN says.
  * The program has used the CPU, slept and told samples with it when it ends, and
  * prints how many of the latter two.
  */
