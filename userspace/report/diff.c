@@ -254,6 +254,8 @@ static int gather_sites(const struct model *model, struct diff_table *table,
 		struct estimate gc = {row->gc_ns, row->bytes.low * part, row->bytes.high * part};
 		const char *name;
 
+		if (row->gc_ns <= 0)
+			continue;
 		site_text(row, text, sizeof(text));
 		name = keep_name(table, text);
 		error = name ? figures_add(figures, name, &gc) : -ENOMEM;

@@ -8,6 +8,7 @@
 #include "diff.h"
 #include "json_values.h"
 #include "page.h"
+#include "sections.h"
 #include "units.h"
 
 enum { ROWS_DEFAULT = 10 };
@@ -102,13 +103,10 @@ static int print_table(const struct page *page, const struct diff_table *rows, s
 	return 0;
 }
 
-static void print_side(const struct page *page, const char *label, const struct model *model)
+static int print_side(const struct page *page, const char *label, const struct model *model)
 {
 	page_paragraph(page, STYLE_HEADING, 0, "%s: %s", label, model->file);
-	fputs("  ", page->out);
-	for (size_t i = 0; i < model->run.n_command && i < 8; i++)
-		fprintf(page->out, "%s%.60s", i ? " " : "", model->run.command[i]);
-	fprintf(page->out, "%s\n", model->run.n_command > 8 ? " \u2026" : "");
+	return section_command(page, STYLE_PLAIN, 2, &model->run);
 }
 
 int diff_text(const struct diff *diff, const struct report_options *options, FILE *out)
@@ -121,8 +119,11 @@ int diff_text(const struct diff *diff, const struct report_options *options, FIL
 		page.width = REPORT_WIDTH_MIN;
 	if (page.width > REPORT_WIDTH_MAX)
 		page.width = REPORT_WIDTH_MAX;
-	print_side(&page, "before", diff->before);
-	print_side(&page, "after", diff->after);
+	error = print_side(&page, "before", diff->before);
+	if (!error)
+		error = print_side(&page, "after", diff->after);
+	if (error)
+		return error;
 	page_heading(&page, "In all");
 	error = print_rows(&page, &diff->totals, SIZE_MAX, "");
 	if (!error)

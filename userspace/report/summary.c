@@ -139,14 +139,24 @@ static void print_missing_streams(const struct section *section)
 	}
 }
 
-int section_head(const struct section *section)
+int section_command(const struct page *page, enum style style, int indent,
+		    const struct model_run *run)
 {
-	char *command = join_command(&section->model->run);
+	char *command = join_command(run);
 
 	if (!command)
 		return -ENOMEM;
-	page_paragraph(section->page, STYLE_HEADING, 0, "%s", command);
+	page_paragraph(page, style, indent, "%s", command);
 	free(command);
+	return 0;
+}
+
+int section_head(const struct section *section)
+{
+	int error = section_command(section->page, STYLE_HEADING, 0, &section->model->run);
+
+	if (error)
+		return error;
 	if (section->model->run.attached)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s",
 			       section->model->run.attached);
