@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rows.h: what a model has many of: functions, types, sites, system calls, waits, threads. */
+#ifndef GCPROF_ROWS_H
+#define GCPROF_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "estimate.h"
+#include "life.h"
+
+enum runtime { RUNTIME_NATIVE = 1, RUNTIME_MANAGED, RUNTIME_KERNEL };
+
+struct model_function {
+	const char *name;
+	const char *module; /* path; of a managed function its source file; NULL: none */
+	const char *file;   /* source, NULL: unknown */
+	uint64_t line;      /* where it begins there, 0: unknown */
+	enum runtime runtime;
+	uint64_t cpu_samples; /* timer samples with the function anywhere on the stack */
+	double cpu_self_ns;
+	double cpu_total_ns;
+	double alloc_self_bytes;
+	double alloc_total_bytes;
+	double survived_bytes;       /* of alloc_self_bytes */
+	double survived_total_bytes; /* of alloc_total_bytes */
+	double known_bytes;          /* of alloc_self_bytes: what became of them is known */
+	double known_total_bytes;
+	double gc_self_ns;      /* collection time that its own allocations caused */
+	double gc_ns;           /* and those of what it calls as well */
+	double syscall_ns;      /* calls with a stack that it or what it calls made */
+	double syscall_self_ns; /* of those, where it is the innermost user function */
+	double off_cpu_ns;      /* waits with a stack, of it or what it calls */
+	double off_cpu_self_ns; /* of those, where it is the innermost user function */
+	double rank;            /* by which rows are sorted: README.md */
+	struct estimate alloc_self, alloc_total; /* the bytes above with their intervals */
+	struct estimate survived;                /* share of known_bytes; value < 0: unknown */
+};
+
+struct model_type {
+	const char *name;
+	uint64_t samples;
+	struct estimate bytes;
+	struct estimate objects;
+	struct estimate survived; /* share of objects, 0..1; value < 0: unknown */
+	uint64_t fates;           /* samples whose first fate is known */
+	double live_bytes;        /* sampled objects old and not known dead at the end */
+	double gc_ns;             /* collection time that they caused */
+	struct life life;         /* what became of them, and at what age */
+};
+
+enum { SITE_FUNCTIONS = 3 };
+
+/* Where objects are allocated: a function and its callers. */
+struct model_site {
+	const char *functions[SITE_FUNCTIONS]; /* the allocating one first; NULL: no more */
+	const char *file;                      /* of the first one, NULL: unknown */
+	uint64_t line;                         /* 0: unknown */
+	const char *type;                      /* NULL: several */
+	double gc_ns;                          /* collection time charged to them */
+	struct estimate bytes;
+	struct estimate survived; /* share of the bytes; value < 0: unknown */
+	struct life life;
+};
+
+struct model_pauses {
+	uint64_t count;
+	uint64_t total_ns;
+	uint64_t p50_ns, p99_ns, max_ns;
+	double squares;  /* sum of the squares of all pauses: how much one of them weighs */
+	uint64_t cycles; /* major only: collections, however many steps each took */
+};
+
+struct model_syscall {
+	const char *name;
+	uint64_t number; /* bit 31: of the 32-bit table */
+	uint64_t count, errors;
+	uint64_t total_ns, p50_ns, p99_ns, max_ns;
+	uint64_t in_gc_count, in_gc_ns;
+	double squares;          /* sum of the squares of all durations, from the histogram */
+	uint64_t waits, wait_ns; /* of total_ns: off the CPU until something happened */
+};
+
+/* What threads waited for. */
+struct model_wait {
+	const char *name; /* the system call's, or the reason's */
+	const char *reason;
+	uint64_t count;
+	uint64_t total_ns;
+	uint64_t max_ns; /* of those that were recorded one by one */
+};
+
+enum { WAIT_KINDS = 4 };
+
+/* "call", "fault", "preempted", "stopped": as wait records number them. */
+const char *wait_reason_name(unsigned reason);
+
+/* Page faults, and the phases that their threads were in. */
+struct model_faults {
+	bool known;            /* of the threads; in collections they always are */
+	uint64_t minor, major; /* of all threads: without reading, with */
+	uint64_t in_minor_gc;  /* of both kinds */
+	uint64_t in_major_gc;  /* steps and full collections */
+};
+
+/* One of the longest calls that were recorded. */
+struct model_slow_call {
+	uint64_t tid;
+	uint64_t start; /* CLOCK_MONOTONIC */
+	uint64_t duration_ns, gc_ns;
+	const char *text; /* name(arguments) = result */
+};
+
+enum { SLOW_CALLS = 20 };
+
+struct model_thread {
+	const char *name; /* NULL: unknown */
+	uint64_t tid, pid;
+	uint64_t cpu_samples, gc_samples, alloc_samples; /* gc: of cpu_samples, in a collection */
+	double cpu_ns;
+	double alloc_bytes;
+	struct estimate alloc; /* the same with its interval */
+	bool ended;            /* what follows is known */
+	bool waits_known;      /* and so is the time off the CPU */
+	uint64_t wall_ns;      /* that it was recorded for */
+	uint64_t off_cpu_ns;   /* of that; the rest is on a CPU */
+	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS];
+	uint64_t minor_faults, major_faults;
+};
+
+#endif
