@@ -142,7 +142,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-use
 
 # --- for people ---------------------------------------------------------------
 
-.PHONY: setup demo example test lint fuzz bench bench-peers accuracy kernels soak
+.PHONY: setup demo example test test-threads lint fuzz bench bench-peers accuracy kernels soak
 .PHONY: install uninstall clean
 setup:
 	@tools/setup
@@ -159,6 +159,13 @@ test: setup
 	@$(MAKE) --no-print-directory all unit
 	@$(MAKE) --no-print-directory O=$(O)/san BUILD=debug SAN=address,undefined all unit
 	@tests/run $(O)
+
+# Tests with threads, by the thread sanitizer.
+THREADED := gc_threads gc_pauses gc_model gc_random gc_regress_threads gc_batch
+test-threads: setup
+	@$(MAKE) --no-print-directory O=$(O)/tsan BUILD=debug SAN=thread \
+		$(THREADED:%=$(O)/tsan/tests/unit/%)
+	@for test in $(THREADED); do $(O)/tsan/tests/unit/$$test || exit 1; done
 
 lint:
 	@tools/lint

@@ -6,7 +6,7 @@
  */
 #include "../model/gc_actions.h"
 
-enum { STRINGS = 60, LENGTH = 6000, SHRINK_TRIES = 2000 };
+enum { STRINGS = 40, LENGTH = 6000, SHRINK_TRIES = 2000 };
 
 typedef bool (*fails_function)(const uint8_t *data, size_t size);
 

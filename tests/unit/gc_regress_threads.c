@@ -172,6 +172,7 @@ TEST(b25_a_sample_makes_no_system_call)
 	pid_t child;
 	int status;
 
+	skip_under_thread_sanitizer();
 	options.nursery_size = 4 << 20;
 	fixture_open(&f, &options);
 	child = fork();

@@ -217,6 +217,45 @@ TEST(writer_defines_once)
 	free(bytes.data);
 }
 
+/* Every sample had all of its stack with it: 905 bytes. */
+TEST(b22_samples_of_known_stacks_take_few_bytes)
+{
+	enum { SAMPLES = 100000, STACKS = 70, DEPTH = 60 };
+	uint64_t random = test_seed(), time = 1000000, stacks[STACKS] = {0}, defined;
+	struct profile_writer *writer;
+	struct profile_bytes bytes;
+	struct sink *sink;
+
+	CHECK_EQ(sink_memory_create(&bytes.data, &bytes.size, &sink), 0);
+	CHECK_EQ(profile_writer_create(sink, &writer), 0);
+	for (int i = 0; i < STACKS; i++)
+		for (int depth = 0; depth < DEPTH; depth++)
+			stacks[i] = profile_writer_stack(
+				writer, stacks[i],
+				profile_writer_native(writer, 1, test_random(&random) % 5000));
+	CHECK_EQ(profile_writer_flush(writer), 0);
+	defined = profile_writer_size(writer);
+	for (uint64_t i = 0; i < SAMPLES; i++) {
+		struct record record = {.kind = RECORD_alloc};
+
+		time += test_random(&random) % 100000;
+		record.alloc.time = time;
+		record.alloc.thread = 1 + test_random(&random) % 4;
+		record.alloc.stack = stacks[test_random(&random) % STACKS];
+		record.alloc.sample = i + 1;
+		record.alloc.type = 65536 + test_random(&random) % 8;
+		record.alloc.size = 16 + 8 * (test_random(&random) % 16);
+		record.alloc.period = 32768;
+		record.alloc.kind = 1;
+		CHECK_EQ(profile_writer_put(writer, &record), 0);
+	}
+	CHECK_EQ(profile_writer_close(writer), 0);
+	printf("%zu bytes, %llu of them definitions\n", bytes.size, (unsigned long long)defined);
+	CHECK(bytes.size - defined <= 8 * SAMPLES);
+	CHECK(defined <= 8 * STACKS * DEPTH + 5000 * 8);
+	free(bytes.data);
+}
+
 TEST(json_is_valid_whatever_the_text)
 {
 	struct record record = {.kind = RECORD_argument};
