@@ -72,6 +72,10 @@ folded_sum() { # FILE MEASURE
 	broken 'del(.counters[1].display)' 'no display'
 	broken '.threads[1].tid = .threads[0].tid' 'threads: tid: twice'
 	broken '.threads[0].markers.endTime[0] = -1' 'outside of 0'
+	broken '.counters[0].display.markerSchemaLocation = "timeline-overview"' 'markerSchemaLocation'
+	broken '.shared.funcTable.relevantForJS[] = false' 'vanish'
+	broken '.meta.usesOnlyOneStackType |= not' 'funcTable: '
+	broken '(.threads[].samples | select(.weightType == "bytes") | .threadCPUDelta[1]) = 1e15' 'above the time'
 	broken '.threads[0].markers.data[0].cause = "nursery"' 'cause is not {time, stack}'
 }
 

@@ -94,6 +94,15 @@ def check_functions($strings; $resources; $sources):
 	([.name, .isJS, .resource, .source] | transpose | unique_rows("funcTable")),
 	fault([.isJS[], .relevantForJS[]] | any(type != "boolean"); "funcTable: isJS, relevantForJS");
 
+# With one kind of functions the views of script and native code must not hide any; with two, types
+# and fates stay where only script is shown.
+def check_kinds($only_one):
+	([.isJS, .relevantForJS] | transpose) as $rows |
+	fault($only_one and ($rows | any(.[1] | not)); "funcTable: a view of one kind would hide functions"),
+	fault(($only_one | not) and ([.isJS[]] | any | not); "funcTable: there is no script to choose"),
+	fault(($only_one | not) and ($rows | any(.[0] and .[1])); "funcTable: script that is kept as if it were not"),
+	fault([.relevantForJS[]] | any | not; "funcTable: types and fates vanish from the view of script");
+
 def check_shared($categories):
 	keys_missing(["stackTable", "frameTable", "funcTable", "resourceTable", "nativeSymbols", "sources",
 		"sourceLocationTable", "stringArray"]; "shared"),
@@ -116,7 +125,11 @@ def check_samples($stacks; $last; $where):
 	(.stack | indexes($stacks; "\($where).stack")),
 	(.time | sorted_times("\($where).time"), inside_range($last; "\($where).time")),
 	fault(.weight | any(. < 0); "\($where).weight: below 0"),
-	fault(.threadCPUDelta | any(. < 0 or . != floor); "\($where).threadCPUDelta: no whole numbers of ns");
+	fault(.threadCPUDelta | any(. < 0 or . != floor); "\($where).threadCPUDelta: no whole numbers of ns"),
+	# The height of a graph of bytes is their rate: never above all of the time that passed.
+	(select(.weightType == "bytes") | [.time, .threadCPUDelta] as [$times, $deltas] |
+		[range(1; .length) | select($deltas[.] > ($times[.] - $times[. - 1]) * 1e6 + 1)] |
+		fault(length > 0; "\($where).threadCPUDelta: \(length) above the time that passed"));
 
 def check_allocations($stacks; $last; $where):
 	table(["time", "stack", "weight", "memoryAddress", "threadId"]; $where),
@@ -176,6 +189,7 @@ def check_counter($root; $where):
 		"tooltipRows"]; "\($where).display"),
 		fault([.color] | inside(graph_colours) | not; "\($where).display: \(.color) is no colour"),
 		fault([.graphType] | inside(["line-accumulated", "line-rate"]) | not; "\($where).display.graphType"),
+		fault([.markerSchemaLocation] - [null, "timeline-memory"] != []; "\($where).display.markerSchemaLocation"),
 		fault([.tooltipRows[]?.source] - ["count", "rate", "accumulated", "count-range", "selection-total",
 			"committed-range-total"] != []; "\($where).display.tooltipRows")),
 	(.samples.count as $counts | select(.display.graphType == "line-accumulated") |
@@ -186,6 +200,7 @@ keys_missing(["meta", "libs", "threads", "counters", "shared"]; "profile"),
 fault(.libs != []; "libs: names are all there, so there must be none to look up"),
 fault(.threads | length == 0; "threads: none"),
 (.meta | check_meta($root.threads | length)),
+(.shared.funcTable | check_kinds($root.meta.usesOnlyOneStackType)),
 (.meta.categories | check_categories),
 (.meta.markerSchema | check_schema),
 ((.meta.categories | length) as $categories | .shared | check_shared($categories)),
