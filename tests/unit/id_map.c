@@ -12,6 +12,15 @@ static uint64_t id_of(uint64_t number)
 	return number < IDS / 2 ? number + 1 : number * UINT64_C(0x9e3779b97f4a7c15);
 }
 
+/* The place of an id, which now holds what it should. */
+static uint32_t *put(struct id_map *map, uint64_t space, uint64_t id, uint32_t wanted)
+{
+	uint32_t *place = id_map_put(map, space, id);
+
+	CHECK(place && *place == wanted);
+	return place;
+}
+
 TEST(an_id_map_agrees_with_an_array)
 {
 	static uint32_t truth[SPACES][IDS]; /* 0: not there */
@@ -25,9 +34,7 @@ TEST(an_id_map_agrees_with_an_array)
 
 		CHECK_EQ(id_map_get(map, space, id_of(number)), truth[space][number]);
 		if (test_random(&state) % 2) {
-			place = id_map_put(map, space, id_of(number));
-			CHECK(place);
-			CHECK_EQ(*place, truth[space][number]);
+			place = put(map, space, id_of(number), truth[space][number]);
 			*place = truth[space][number] = (uint32_t)test_random(&state) | 1;
 		} else {
 			id_map_remove(map, space, id_of(number));
@@ -47,13 +54,7 @@ TEST(ids_that_come_and_go_in_order_are_told_apart)
 
 	CHECK(map);
 	for (uint32_t id = 1; id <= 100000; id++) {
-		uint32_t *place = id_map_put(map, 7, id);
-
-		CHECK(place);
-		if (!place)
-			break;
-		CHECK_EQ(*place, 0);
-		*place = id;
+		*put(map, 7, id, 0) = id;
 		if (id <= 1000)
 			continue;
 		CHECK_EQ(id_map_get(map, 7, id - 1000), id - 1000);
