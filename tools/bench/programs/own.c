@@ -9,7 +9,7 @@
  *	own minor N		100,000 minor collections of an empty nursery
  *
  * The bare loops do the same stores in a nursery of the same size, which is
- * zeroed in buffers of the same size as it is handed out, and collect nothing.
+ * zeroed in pieces of the same size as it is handed out, and collect nothing.
  * With GC_NURSERY=... all use a nursery of another size.
  */
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #include "gc.h"
 #include "protocol.h"
 
-enum { EMPTY_COLLECTIONS = 100000 };
+enum { EMPTY_COLLECTIONS = 100000, PIECE = 2 << 10 };
 
 struct small {
 	struct gc_header header;
@@ -58,12 +58,12 @@ struct bump {
 
 static struct bump bump;
 
-static __attribute__((noinline)) char *next_buffer(void)
+static __attribute__((noinline)) char *next_piece(void)
 {
 	if (bump.next == bump.base + bump.options->nursery_size)
 		bump.next = bump.base;
-	bump.free = memset(bump.next, 0, bump.options->buffer_size);
-	bump.next += bump.options->buffer_size;
+	bump.free = memset(bump.next, 0, PIECE);
+	bump.next += PIECE;
 	bump.limit = bump.next;
 	return bump.free;
 }
@@ -87,7 +87,7 @@ static void run_memory(void *context)
 		char *object = bump.free;
 
 		if (object + sizeof(struct small) > bump.limit)
-			object = next_buffer();
+			object = next_piece();
 		bump.free = object + sizeof(struct small);
 		fill(own, type, object, i);
 		__asm__("" ::: "memory"); /* or the compiler keeps them in registers */
@@ -104,7 +104,7 @@ static void run_registers(void *context)
 		char *object = free;
 
 		if (object + sizeof(struct small) > limit) {
-			object = next_buffer();
+			object = next_piece();
 			limit = bump.limit;
 		}
 		free = object + sizeof(struct small);
