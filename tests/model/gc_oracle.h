@@ -240,11 +240,11 @@ static inline void oracle_begin(struct oracle *o)
 static inline void oracle_settle(struct oracle *o)
 {
 	oracle_begin(o);
+	o->on = o->on && o->wanted;
 	if (o->on && o->period != o->wanted_period) {
 		o->period = o->wanted_period;
 		o->budget = oracle_draw(o);
 	}
-	o->on = o->on && o->wanted;
 }
 
 /* What it draws from now on. */
