@@ -240,7 +240,7 @@ whole() { # FILE
 
 @test "both suspended (Ctrl-Z) and resumed: nothing is lost" {
 	start_recorder 2
-	shell=$(pgrep -P "$recorder")
+	shell=$(pgrep -P "$recorder" -x sh)
 	program=$(pgrep -P "$shell")
 	started+=("$shell" "$program")
 	kill -STOP "$program" "$shell" "$recorder"

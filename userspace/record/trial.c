@@ -74,6 +74,9 @@ void trial_run(struct trial *out)
 {
 	const struct record_options options = {
 		.frequency = 99,
+		.syscall_mode = SYSCALLS_ALL,
+		.off_cpu = 1,
+		.off_cpu_min = OFF_CPU_MIN_NS,
 		.follow_children = true,
 		.stack_mode = STACK_MODE_ROWS,
 	};

@@ -61,7 +61,7 @@ static int do_restart(void)
 /* Children that run another program out of the parent's memory. */
 static int do_vfork(void)
 {
-	for (int i = 0; i < 10; i++) {
+	for (volatile int i = 0; i < 10; i++) {
 		pid_t child = vfork();
 
 		if (!child) {
