@@ -269,8 +269,8 @@ static void add_stack(struct builder *builder, const struct cost *cost, double t
 	const struct functions *functions = builder->functions;
 	const struct life *life = &tree->lives[cost->life];
 	uint32_t allocating = functions_allocating(builder->pass, cost->stack);
-	uint32_t starts[2] = {cost->cpu_samples || cost->syscall_ns ? cost->stack : 0,
-			      cost->life ? allocating : 0};
+	bool timed = cost->cpu_samples || cost->syscall_ns || cost->off_cpu_ns;
+	uint32_t starts[2] = {timed ? cost->stack : 0, cost->life ? allocating : 0};
 
 	for (int pass = 0; pass < 2; pass++) {
 		bool innermost = true;
