@@ -142,7 +142,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-use
 
 # --- for people ---------------------------------------------------------------
 
-.PHONY: setup demo example test test-threads lint fuzz bench bench-peers accuracy kernels soak
+.PHONY: setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak
 .PHONY: install uninstall clean
 setup:
 	@tools/setup
@@ -162,6 +162,10 @@ test: setup
 
 # Tests with threads, by the thread sanitizer.
 THREADED := gc_threads gc_pauses gc_model gc_random gc_regress_threads gc_batch
+test-long: setup
+	@$(MAKE) --no-print-directory all
+	@LONG=1 tests/run $(O)
+
 test-threads: setup
 	@$(MAKE) --no-print-directory O=$(O)/tsan BUILD=debug SAN=thread \
 		$(THREADED:%=$(O)/tsan/tests/unit/%)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # faults.bats: what goes wrong around a recorder. Names read "fault: what happens"; tools/faults
 # makes the table in userspace/record/README.md of them.
+# Long: two minutes.
 
 load common
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # losses.bats: each ring is starved in turn: what was sent is what was stored and what was lost.
+# Long: a minute.
 
 load common
 
