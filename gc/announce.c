@@ -5,6 +5,10 @@
  * Each arrival begins an epoch; whatever was announced in an earlier one is
  * announced again when it is next used. Each probe has epochs of its own: a
  * tracer attaches them one after another, and may want few of them.
+ *
+ * The kernel counts a tracer before its breakpoint is in the code, so what is
+ * announced at once may be heard by nobody. Whoever takes samples attaches
+ * `sample` behind the rest: when that gets a listener, all is told once more.
  */
 #include "internal.h"
 
@@ -16,11 +20,16 @@ struct audience {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct audience of_types, of_codes, of_threads;
+static struct audience of_types, of_codes, of_threads, of_samples;
 
 static uint32_t epoch_of(const struct audience *audience)
 {
 	return __atomic_load_n(&audience->epoch, __ATOMIC_ACQUIRE);
+}
+
+static void begin_epoch(struct audience *audience)
+{
+	__atomic_add_fetch(&audience->epoch, 1, __ATOMIC_RELEASE);
 }
 
 /* Notes how many listen now; true if somebody came. */
@@ -33,7 +42,7 @@ static bool notice(struct audience *audience, uint32_t now)
 	pthread_mutex_lock(&lock);
 	came = now > audience->listeners;
 	if (came)
-		__atomic_store_n(&audience->epoch, audience->epoch + 1, __ATOMIC_RELEASE);
+		begin_epoch(audience);
 	__atomic_store_n(&audience->listeners, now, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return came;
@@ -51,10 +60,16 @@ static void fire_thread(struct gc_thread *thread, uint32_t event)
 
 void announce_poll(struct gc_thread *thread)
 {
-	notice(&of_types, probe_type_listeners());
-	if (notice(&of_codes, probe_code_listeners()))
+	bool sampled = notice(&of_samples, probe_sample_listeners());
+
+	if (notice(&of_codes, probe_code_listeners()) || sampled)
 		codes_announce();
+	notice(&of_types, probe_type_listeners());
 	notice(&of_threads, probe_thread_listeners());
+	if (sampled) {
+		begin_epoch(&of_types);
+		begin_epoch(&of_threads);
+	}
 	if (thread->announced != epoch_of(&of_threads))
 		fire_thread(thread, GCPROF_THREAD_ANNOUNCE);
 }
@@ -89,6 +104,7 @@ void announce_forked(void)
 	of_types.listeners = 0;
 	of_codes.listeners = 0;
 	of_threads.listeners = 0;
+	of_samples.listeners = 0;
 }
 
 #endif
