@@ -48,7 +48,7 @@ latency() {
 
 @test "attaching to a running program: everything that was there before has its name" {
 	need_root
-	start "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp" depth=16
+	start "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp" depth=19
 	wait_busy "$pid"
 	"$GCPROF" record -R 64K --duration 0.7 -p "$pid" 2>record.log
 	cat record.log
