@@ -266,10 +266,12 @@ latency() {
 	start "$WORKLOADS/gcbench" 1000
 	wait_busy "$churn"
 	wait_busy "$pid"
-	"$GCPROF" record -v --system --duration 0.8 2>record.log 3>&- &
+	"$GCPROF" record -v --system --duration 60 2>record.log 3>&- &
 	recorder=$!
 	wait_attached
 	"$PROGRAMS/processes" fork 3
+	sleep 0.5
+	kill "$recorder"
 	wait "$recorder"
 	cat record.log
 	"$GCPROF" dump >dump
