@@ -18,7 +18,6 @@ struct diff_arguments {
 	uint64_t top;
 	uint64_t width;
 	const char *files[2];
-	int n_files;
 };
 
 static const struct option_row rows[] = {
@@ -31,21 +30,13 @@ static const struct option_row rows[] = {
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
-/* Options may stand before, between and behind the files. */
 static int parse_arguments(struct diff_arguments *arguments, int argc, char **argv)
 {
-	for (int next; (next = options_parse(&cmd_diff, arguments, argc, argv)) < argc;) {
-		if (next < 0)
-			return next;
-		if (arguments->n_files == 2) {
-			log_error("%s: two profiles can be compared, not more", argv[next]);
-			return -EINVAL;
-		}
-		arguments->files[arguments->n_files++] = argv[next];
-		argv += next;
-		argc -= next;
-	}
-	if (arguments->n_files == 2)
+	int n = options_parse_words(&cmd_diff, arguments, argc, argv, arguments->files, 2);
+
+	if (n < 0)
+		return n;
+	if (n == 2)
 		return 0;
 	log_error("name two profiles: gcprof diff BEFORE AFTER\nTry 'gcprof diff --help'.");
 	return -EINVAL;

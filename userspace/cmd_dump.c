@@ -59,19 +59,12 @@ static int judge(const char *path, const struct profile_reader *reader)
 
 static int run(int argc, char **argv)
 {
-	int first = options_parse(&cmd_dump, NULL, argc, argv);
 	const char *path = "gcprof.data";
 	struct profile_reader *reader;
 	int err, status;
 
-	if (first < 0 || argc - first > 1) {
-		if (first >= 0)
-			log_error("dump: only one file can be given, not also '%s'",
-				  argv[first + 1]);
+	if (options_parse_words(&cmd_dump, NULL, argc, argv, &path, 1) < 0)
 		return EXIT_USAGE;
-	}
-	if (first < argc)
-		path = argv[first];
 	err = open_profile(path, &reader);
 	if (err) {
 		log_error("%s: %s", path, profile_error_text(err));

@@ -46,24 +46,6 @@ static void list_formats(void)
 		       exporters[i]->summary);
 }
 
-/* Options may stand before and behind the file. */
-static int parse_arguments(struct export_arguments *arguments, int argc, char **argv)
-{
-	for (int next; (next = options_parse(&cmd_export, arguments, argc, argv)) < argc;) {
-		if (next < 0)
-			return next;
-		if (arguments->file) {
-			log_error("%s: one profile at a time", argv[next]);
-			return -EINVAL;
-		}
-		arguments->file = argv[next];
-		/* What was parsed last stands where the verb would. */
-		argv += next;
-		argc -= next;
-	}
-	return 0;
-}
-
 static int choose(const struct export_arguments *arguments, struct export_request *request)
 {
 	const char *name = arguments->format ? arguments->format : "firefox";
@@ -188,7 +170,7 @@ static int run(int argc, char **argv)
 	char *path;
 	int status;
 
-	if (parse_arguments(&arguments, argc, argv) < 0)
+	if (options_parse_words(&cmd_export, &arguments, argc, argv, &arguments.file, 1) < 0)
 		return EXIT_USAGE;
 	if (arguments.format && strcmp(arguments.format, "list") == 0) {
 		list_formats();

@@ -28,7 +28,6 @@ struct import_arguments {
 	const char *pypylog;
 	const char *clock;
 	const char *words[2]; /* format, file */
-	int n_words;
 };
 
 static const struct option_row rows[] = {
@@ -41,21 +40,13 @@ static const struct option_row rows[] = {
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
-/* Options may stand before, between and behind the words. */
 static int parse_arguments(struct import_arguments *arguments, int argc, char **argv)
 {
-	for (int next; (next = options_parse(&cmd_import, arguments, argc, argv)) < argc;) {
-		if (next < 0)
-			return next;
-		if (arguments->n_words == 2) {
-			log_error("%s: one file at a time", argv[next]);
-			return -EINVAL;
-		}
-		arguments->words[arguments->n_words++] = argv[next];
-		argv += next;
-		argc -= next;
-	}
-	if (arguments->n_words < 2 || strcmp(arguments->words[0], "vmprof") != 0) {
+	int n = options_parse_words(&cmd_import, arguments, argc, argv, arguments->words, 2);
+
+	if (n < 0)
+		return n;
+	if (n < 2 || strcmp(arguments->words[0], "vmprof") != 0) {
 		log_error("import: say what and which file: 'gcprof import vmprof FILE'");
 		return -EINVAL;
 	}

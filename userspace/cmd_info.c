@@ -388,25 +388,11 @@ static int show(const char *path, const struct info_options *options)
 static int run(int argc, char **argv)
 {
 	struct info_options options = {0};
-	const char *path = NULL;
+	const char *path = "gcprof.data";
 
-	/* Options may stand before and behind the file. */
-	for (;;) {
-		int first = options_parse(&cmd_info, &options, argc, argv);
-
-		if (first < 0)
-			return EXIT_USAGE;
-		if (first == argc)
-			break;
-		if (path) {
-			log_error("info: only one file can be given, not also '%s'", argv[first]);
-			return EXIT_USAGE;
-		}
-		path = argv[first];
-		argc -= first;
-		argv += first;
-	}
-	return show(path ? path : "gcprof.data", &options);
+	if (options_parse_words(&cmd_info, &options, argc, argv, &path, 1) < 0)
+		return EXIT_USAGE;
+	return show(path, &options);
 }
 
 static const struct option_row rows[] = {

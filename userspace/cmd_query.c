@@ -32,23 +32,14 @@ static const struct option_row rows[] = {
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
-/* Options may stand before, between and behind the words. */
 static int parse_arguments(struct query_arguments *arguments, int argc, char **argv)
 {
-	for (int next; (next = options_parse(&cmd_query, arguments, argc, argv)) < argc;) {
-		if (next < 0)
-			return next;
-		if (arguments->n_words == 2) {
-			log_error("%s: one statement and one profile at a time; put the statement "
-				  "in quotes",
-				  argv[next]);
-			return -EINVAL;
-		}
-		arguments->words[arguments->n_words++] = argv[next];
-		argv += next;
-		argc -= next;
-	}
-	if (!arguments->n_words && !arguments->schema) {
+	int n = options_parse_words(&cmd_query, arguments, argc, argv, arguments->words, 2);
+
+	if (n < 0)
+		return n;
+	arguments->n_words = n;
+	if (!n && !arguments->schema) {
 		log_error("query: no statement; try 'gcprof query \"SELECT * FROM types\"', or "
 			  "--schema for what there is");
 		return -EINVAL;

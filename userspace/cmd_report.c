@@ -165,24 +165,6 @@ static void warn_of_state(const struct model *model)
 			    model->file);
 }
 
-/* Options may stand before and behind the file. */
-static int parse_arguments(struct report_arguments *arguments, int argc, char **argv)
-{
-	for (int next; (next = options_parse(&cmd_report, arguments, argc, argv)) < argc;) {
-		if (next < 0)
-			return next;
-		if (arguments->file) {
-			log_error("%s: one profile at a time", argv[next]);
-			return -EINVAL;
-		}
-		arguments->file = argv[next];
-		/* What was parsed last stands where the verb would. */
-		argv += next;
-		argc -= next;
-	}
-	return 0;
-}
-
 static int make_filter(const struct report_arguments *arguments, struct filter *filter)
 {
 	char fault[200];
@@ -248,7 +230,7 @@ static int report_run(int argc, char **argv)
 	const char *file;
 	int error;
 
-	if (parse_arguments(&arguments, argc, argv) < 0)
+	if (options_parse_words(&cmd_report, &arguments, argc, argv, &arguments.file, 1) < 0)
 		return EXIT_USAGE;
 	if (make_filter(&arguments, &filter) < 0 || check_sort(&arguments) < 0)
 		return EXIT_USAGE;

@@ -171,20 +171,16 @@ static int view(const char *name, enum model_frames frames, uint64_t port)
 static int run(int argc, char **argv)
 {
 	struct view_arguments arguments = {0};
-	int first = options_parse(&cmd_view, &arguments, argc, argv);
+	const char *file = "gcprof.data";
 	enum model_frames frames = MODEL_FRAMES_ALL;
 
-	if (first < 0)
+	if (options_parse_words(&cmd_view, &arguments, argc, argv, &file, 1) < 0)
 		return EXIT_USAGE;
-	if (argc - first > 1) {
-		log_error("%s: one profile at a time", argv[first + 1]);
-		return EXIT_USAGE;
-	}
 	if (arguments.frames && model_frames_parse(arguments.frames, &frames)) {
 		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
 		return EXIT_USAGE;
 	}
-	return view(first < argc ? argv[first] : "gcprof.data", frames, arguments.port);
+	return view(file, frames, arguments.port);
 }
 
 const struct command cmd_view = {

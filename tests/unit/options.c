@@ -73,6 +73,20 @@ TEST(options_refuse_mistakes)
 	}
 }
 
+TEST(options_stand_before_between_and_behind_words)
+{
+	char *argv[] = {"try", "-v", "one", "--number", "7", "two", "-v", NULL};
+	const char *words[2] = {NULL, NULL};
+	struct values values = {0};
+
+	CHECK_EQ(options_parse_words(&command, &values, 7, argv, words, 2), 2);
+	CHECK_STR(words[0], "one");
+	CHECK_STR(words[1], "two");
+	CHECK_EQ(values.number, 7);
+	CHECK_EQ(options_parse_words(&command, &values, 7, argv, words, 1), -EINVAL);
+	CHECK_EQ(options_parse_words(&command, &values, 1, argv, words, 0), 0);
+}
+
 TEST(options_parse_units)
 {
 	static const struct {

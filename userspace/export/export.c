@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../profile/sink.h"
@@ -33,6 +34,33 @@ bool exporter_measures(const struct exporter *exporter, const char *measure)
 		if (strcmp(exporter->measures[i], measure) == 0)
 			return true;
 	return false;
+}
+
+static int ignore_record(struct model_observer *observer, struct pass *pass,
+			 const struct record *record)
+{
+	(void)observer;
+	(void)pass;
+	(void)record;
+	return 0;
+}
+
+static void free_job(struct export_job *job)
+{
+	free(job);
+}
+
+int export_job_create(int (*finish)(struct model_observer *, struct pass *),
+		      struct export_job **out)
+{
+	struct export_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return -ENOMEM;
+	job->observer = (struct model_observer){ignore_record, finish};
+	job->free = free_job;
+	*out = job;
+	return 0;
 }
 
 int export_run(const struct export_request *request, struct source *source, struct sink *sink,

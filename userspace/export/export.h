@@ -31,6 +31,10 @@ struct export_job {
 	void (*free)(struct export_job *job);
 };
 
+/* For exporters that need only the finished model: a job whose observer looks at no record. */
+int export_job_create(int (*finish)(struct model_observer *, struct pass *),
+		      struct export_job **out);
+
 struct exporter {
 	const char *name;
 	const char *suffix;          /* that is added to the profile's name */

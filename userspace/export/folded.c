@@ -22,15 +22,6 @@ struct folded {
 	struct buffer text;
 };
 
-static int ignore_record(struct model_observer *observer, struct pass *pass,
-			 const struct record *record)
-{
-	(void)observer;
-	(void)pass;
-	(void)record;
-	return 0;
-}
-
 /* Times in ns, sizes in bytes. */
 static double value_of(const struct cost *cost, enum measure measure, double tick)
 {
@@ -145,21 +136,9 @@ static int finish(struct model_observer *observer, struct pass *pass)
 	return err;
 }
 
-static void free_job(struct export_job *job)
-{
-	free(job);
-}
-
 static int create(struct export_job **out)
 {
-	struct export_job *job = calloc(1, sizeof(*job));
-
-	if (!job)
-		return -ENOMEM;
-	job->observer = (struct model_observer){ignore_record, finish};
-	job->free = free_job;
-	*out = job;
-	return 0;
+	return export_job_create(finish, out);
 }
 
 const struct exporter exporter_folded = {

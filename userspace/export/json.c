@@ -14,15 +14,6 @@
 #include "output.h"
 #include "path.h"
 
-static int ignore_record(struct model_observer *observer, struct pass *pass,
-			 const struct record *record)
-{
-	(void)observer;
-	(void)pass;
-	(void)record;
-	return 0;
-}
-
 static void put_functions(struct output *output, const struct functions *functions)
 {
 	output_text(output, "\"functions\":[");
@@ -119,21 +110,9 @@ static int finish(struct model_observer *observer, struct pass *pass)
 	return 0;
 }
 
-static void free_job(struct export_job *job)
-{
-	free(job);
-}
-
 static int create(struct export_job **out)
 {
-	struct export_job *job = calloc(1, sizeof(*job));
-
-	if (!job)
-		return -ENOMEM;
-	job->observer = (struct model_observer){ignore_record, finish};
-	job->free = free_job;
-	*out = job;
-	return 0;
+	return export_job_create(finish, out);
 }
 
 const struct exporter exporter_json = {

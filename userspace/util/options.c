@@ -247,3 +247,24 @@ int options_parse(const struct command *command, void *values, int argc, char **
 	}
 	return optind;
 }
+
+int options_parse_words(const struct command *command, void *values, int argc, char **argv,
+			const char **words, int max)
+{
+	int n = 0;
+
+	for (int next; (next = options_parse(command, values, argc, argv)) < argc;) {
+		if (next < 0)
+			return next;
+		if (n == max) {
+			log_error("%s: one word too many\nUsage: gcprof %s %s", argv[next],
+				  command->name, command->usage);
+			return -EINVAL;
+		}
+		words[n++] = argv[next];
+		/* What was parsed last stands where the verb would. */
+		argv += next;
+		argc -= next;
+	}
+	return n;
+}

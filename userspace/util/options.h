@@ -48,6 +48,14 @@ struct command {
  */
 int options_parse(const struct command *command, void *values, int argc, char **argv);
 
+/*
+ * The same for a verb whose options stand before, between and behind its words:
+ * puts these, at most `max`, into words[] and returns how many. One too many is
+ * a mistake.
+ */
+int options_parse_words(const struct command *command, void *values, int argc, char **argv,
+			const char **words, int max);
+
 void options_help(const struct command *command);
 
 /* Parsers of single values, for tests and the environment; -EINVAL or -ERANGE. */
