@@ -5,24 +5,24 @@
 
 #include "maps.h"
 
-#define CEILING_WINDOW_SHIFT 27 /* a window: 134 ms */
+#define CEILING_BURST_NS 134217728 /* what a CPU may have saved up */
 
-/* May one more be recorded on this CPU? `rate`: so many a second. */
+/*
+ * May one more be recorded on this CPU? `rate`: so many a second. A bucket of
+ * tokens, kept as the time from which on the next may pass; that lags behind by
+ * what was saved up. After a burst those that pass lie evenly apart, so that each
+ * stands for as many of those that do not.
+ */
 static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, uint64_t now)
 {
-	uint64_t limit = (((uint64_t)rate << CEILING_WINDOW_SHIFT) + 999999999) / 1000000000;
 	uint32_t key = ceiling;
-	struct ceiling_window *window = bpf_map_lookup_elem(&ceiling_windows, &key);
+	uint64_t *next = bpf_map_lookup_elem(&ceilings, &key);
 
-	if (!window)
+	if (!next || !rate || *next > now)
 		return 0;
-	if (window->window != now >> CEILING_WINDOW_SHIFT) {
-		window->window = now >> CEILING_WINDOW_SHIFT;
-		window->events = 0;
-	}
-	if (window->events >= limit)
-		return 0;
-	window->events++;
+	if (*next + CEILING_BURST_NS < now)
+		*next = now - CEILING_BURST_NS;
+	*next += 1000000000 / rate;
 	return 1;
 }
 

@@ -77,20 +77,15 @@ struct {
 	__type(value, struct probe_place);
 } probe_places SEC(".maps");
 
-/* What a CPU recorded under a ceiling of late; see ceiling.h. */
-struct ceiling_window {
-	uint64_t window; /* now >> CEILING_WINDOW_SHIFT */
-	uint64_t events; /* recorded in it */
-};
-
 enum ceiling { CEILING_SYSCALL, CEILING_WAIT, CEILING_LEAVE, CEILINGS };
 
+/* Of each CPU and ceiling: from when on the next event may pass, see ceiling.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, CEILINGS);
 	__type(key, uint32_t);
-	__type(value, struct ceiling_window);
-} ceiling_windows SEC(".maps");
+	__type(value, uint64_t);
+} ceilings SEC(".maps");
 
 /* The greatest record is a tick with three full stacks: 17.4 KB; a fate has 6.2 KB. */
 #define RECORD_BYTES_MAX 17536
