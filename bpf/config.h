@@ -28,7 +28,7 @@ struct bpf_config {
 	uint64_t syscall_slow_ns;  /* from this long on a call is always recorded */
 	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
 	uint32_t copy_always;      /* 0: copies only where rows are not there yet */
-	uint32_t reserved;
+	uint32_t fault_rate;       /* page faults recorded one by one, a second and CPU */
 };
 
 enum syscall_mode {
@@ -80,6 +80,7 @@ struct task_state {
 	uint32_t collecting; /* collections that it has begun and not ended */
 	uint32_t reserved;
 	struct task_faults faults;                    /* when it began to be recorded */
+	struct task_faults faults_told;               /* when it was last told of one */
 	struct task_faults gc_faults[COLLECTING_MAX]; /* when those collections began */
 	struct task_waits waits;
 };

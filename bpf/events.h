@@ -205,6 +205,15 @@ struct event_leave {
 	/* tail: the stack */
 };
 
+struct event_fault {
+	struct event_header header;
+	struct event_stack stack;
+	uint64_t address; /* that was touched */
+	/* Faults that it stands for, itself included: without reading, and with. */
+	uint64_t minor, major;
+	/* tail: the stack */
+};
+
 enum usage_flag { USAGE_WAITS = 1 /* the waits are counted */ };
 
 struct event_usage {
@@ -284,6 +293,7 @@ _Static_assert(sizeof(struct event_cpu) == 48, "contract 2");
 _Static_assert(sizeof(struct event_syscall) == 104, "contract 2");
 _Static_assert(sizeof(struct event_wait) == 80, "contract 2");
 _Static_assert(sizeof(struct event_leave) == 40, "contract 2");
+_Static_assert(sizeof(struct event_fault) == 64, "contract 2");
 _Static_assert(sizeof(struct event_usage) == 120, "contract 2");
 _Static_assert(sizeof(struct event_fork) == 64, "contract 2");
 _Static_assert(sizeof(struct event_exec) == 40, "contract 2");

@@ -77,7 +77,7 @@ struct {
 	__type(value, struct probe_place);
 } probe_places SEC(".maps");
 
-enum ceiling { CEILING_SYSCALL, CEILING_WAIT, CEILING_LEAVE, CEILINGS };
+enum ceiling { CEILING_SYSCALL, CEILING_WAIT, CEILING_LEAVE, CEILING_FAULT, CEILINGS };
 
 /* Of each CPU and ceiling: from when on the next event may pass, see ceiling.h. */
 struct {
@@ -154,6 +154,7 @@ struct ring ring_gc SEC(".maps");
 struct ring ring_cpu SEC(".maps");
 struct ring ring_syscall SEC(".maps");
 struct ring ring_sched SEC(".maps");
+struct ring ring_fault SEC(".maps");
 struct ring ring_process SEC(".maps");
 
 #endif

@@ -144,8 +144,10 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_tid, struct linux_b
 	first = !(state->flags & TASK_ACTIVE);
 	state->flags = TASK_ACTIVE;
 	process_new_image(state, now);
-	if (first)
+	if (first) {
 		task_faults(task, &state->faults);
+		state->faults_told = state->faults;
+	}
 	if (state->renamed)
 		now = state->renamed;
 	scratch = scratch_take();

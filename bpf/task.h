@@ -207,6 +207,7 @@ static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t fla
 		return process;
 	state->process = process;
 	task_faults(task, &state->faults);
+	state->faults_told = state->faults;
 	task_meet_wait(task, &state->waits);
 	process_add_thread(process);
 	__sync_fetch_and_add(&threads_met, 1);

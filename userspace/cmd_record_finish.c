@@ -101,7 +101,8 @@ static void describe_streams(const struct recording *recording, char *out, size_
 		const char *name = facts_stream_name((enum stream)stream);
 		int n;
 
-		if (!name || (stream == STREAM_SCHED && !recording->options.off_cpu))
+		if (!name || (stream == STREAM_SCHED && !recording->options.off_cpu) ||
+		    (stream == STREAM_FAULT && !recording->options.faults))
 			continue;
 		if (!session_stream(recording->session, (enum stream)stream)->attached)
 			n = snprintf(out + used, size - used, ", no %s", name);

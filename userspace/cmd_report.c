@@ -25,7 +25,7 @@ struct report_arguments {
 	struct option_list filter;
 	int tree;
 	const char *callers, *callees;
-	int parts[9]; /* in the order of enum report_part */
+	int parts[10]; /* in the order of enum report_part */
 	const char *frames;
 	const char *file;
 };
@@ -67,6 +67,8 @@ static const struct option_row rows[] = {
 	 "frames on stacks: all, managed or native, which are the kernel's too (default all)"},
 	{"off-cpu", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[8]), 0, 0, NULL,
 	 "show only time off the CPU"},
+	{"faults", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[9]), 0, 0, NULL,
+	 "show only page faults"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct report_arguments, verbose), 0, 0, NULL,
 	 "show more about the profile itself"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},

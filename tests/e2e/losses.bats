@@ -39,6 +39,17 @@ stored() { # KIND...
 		"$(ask '[.threads[].off_cpu[].count] | add')"
 }
 
+@test "page faults: records, losses and the ceiling add up to what the kernel counted" {
+	needs
+	GCPROF_TEST_RING=fault=4K record --faults --fault-rate 10000000 -- "$WORKLOADS/waits" touch 40000
+	[ "$(lost FAULT_RING)" -gt 0 ]
+	same sent "$(($(stored fault) + $(lost FAULT_RING) + $(lost FAULT_CEILING)))" \
+		"$(ask '.faults.minor + .faults.major')"
+	record --faults -- "$WORKLOADS/waits" touch 40000
+	holds '.streams.fault | .lost == 0 and .held > 0'
+	same sent "$(($(stored fault) + $(lost FAULT_CEILING)))" "$(ask '.faults.minor + .faults.major')"
+}
+
 # One thread, always the same collections, none of them major.
 collect() {
 	GC_MIN_HEAP=1G record -F 0 --syscalls off -- "$WORKLOADS/churn" --bytes 4G

@@ -97,3 +97,38 @@ needs() {
 	holds '.faults | .in_minor_gc + .in_major_gc > 0 and .in_minor_gc < .minor'
 	"$GCPROF" report --gc | grep -q 'page faults: .* in minor collections'
 }
+
+@test "page faults are recorded one by one on request: who touches memory" {
+	needs
+	record -- "$WORKLOADS/waits" touch 100
+	holds '.streams.fault | .attached == false and (.why_not | test("--faults"))'
+	record --faults -- "$WORKLOADS/waits" touch 5000
+	holds '.streams.fault | .attached and .lost == 0 and .events > 0'
+	holds '.faults | .told == .minor + .major and .told_in_gc == 0'
+	holds '.functions[] | select(.name == "do_touch") | .faults >= 4000 and .gc_faults_self == 0'
+	"$GCPROF" report --faults >text
+	grep -qE '[0-9.]+% .* do_touch' text
+	"$GCPROF" export -f folded --by faults -o out.folded
+	grep -q '^_start;.*main;do_touch [0-9]*$' out.folded
+	same "in SQL" "$("$GCPROF" query -f csv 'SELECT sum(faults) FROM costs' | tail -n 1)" \
+		"$(ask .faults.told)"
+}
+
+@test "page faults above the ceiling: the others stand for them" {
+	needs
+	record --faults --fault-rate 500 -- "$WORKLOADS/waits" touch 40000
+	holds '.streams.fault.held > 10000'
+	holds '.faults | .told == .minor + .major and .told >= 40000'
+	holds '.functions[] | select(.name == "do_touch") | .faults >= 20000'
+	# What records stand for is never more than what the kernel counted.
+	"$GCPROF" dump | jq -es '([.[] | select(.record == "fault") | .minor + .major] | add) <=
+		([.[] | select(.record == "usage") | .minor_faults + .major_faults] | add)'
+}
+
+@test "page faults in collections are told apart, and can be filtered" {
+	needs
+	record --faults --fault-rate 1000000 -- "$WORKLOADS/churn" --bytes 256M
+	holds '.faults | .told_in_gc == .in_minor_gc + .in_major_gc and .told_in_gc < .told'
+	same filtered "$("$GCPROF" report --json --filter phase=gc | jq .faults.told)" \
+		"$(ask .faults.told_in_gc)"
+}

@@ -12,8 +12,15 @@
 #include "output.h"
 #include "path.h"
 
-static const char *const measures[] = {"cpu", "bytes", "gc", "syscall", "off-cpu", NULL};
-enum measure { MEASURE_CPU, MEASURE_BYTES, MEASURE_GC, MEASURE_SYSCALL, MEASURE_OFF_CPU };
+static const char *const measures[] = {"cpu", "bytes", "gc", "syscall", "off-cpu", "faults", NULL};
+enum measure {
+	MEASURE_CPU,
+	MEASURE_BYTES,
+	MEASURE_GC,
+	MEASURE_SYSCALL,
+	MEASURE_OFF_CPU,
+	MEASURE_FAULTS
+};
 
 /* What is needed while lines are made. */
 struct folded {
@@ -22,7 +29,7 @@ struct folded {
 	struct buffer text;
 };
 
-/* Times in ns, sizes in bytes. */
+/* Times in ns, sizes in bytes, page faults as they are. */
 static double value_of(const struct cost *cost, enum measure measure, double tick)
 {
 	switch (measure) {
@@ -36,6 +43,8 @@ static double value_of(const struct cost *cost, enum measure measure, double tic
 		return (double)cost->syscall_ns;
 	case MEASURE_OFF_CPU:
 		return (double)cost->off_cpu_ns;
+	case MEASURE_FAULTS:
+		return (double)cost->faults;
 	}
 	return 0;
 }
@@ -144,7 +153,8 @@ static int create(struct export_job **out)
 const struct exporter exporter_folded = {
 	.name = "folded",
 	.suffix = ".folded",
-	.summary = "a line a stack, for flame graphs; --by cpu, bytes, gc, syscall or off-cpu",
+	.summary =
+		"a line a stack, for flame graphs; --by cpu, bytes, gc, syscall, off-cpu or faults",
 	.measures = measures,
 	.create = create,
 };

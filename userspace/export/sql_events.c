@@ -158,6 +158,31 @@ static int take_cpu(struct sql *sql, const struct pass *pass, const struct recor
 	return database_put(sql->database, TABLE_ticks, &row);
 }
 
+static int take_fault(struct sql *sql, const struct pass *pass, const struct record_fault *record)
+{
+	uint64_t process = process_of(pass, record->thread);
+	const struct sql_process *state = sql_process(sql, process);
+	struct row_faults row;
+
+	if (!state)
+		return -ENOMEM;
+	row = (struct row_faults){
+		.id = integer(sql_next(sql, TABLE_faults)),
+		.time = integer(record->time),
+		.process = integer(process),
+		.thread = integer(record->thread),
+		.stack = stack_of(pass, record->stack),
+		.address = integer(record->address),
+		.minor = integer(record->minor),
+		.major = integer(record->major),
+		.collection = reference(sql_collection_of(sql, pass, record->thread, record->time)),
+		.cycle = integer(state->minors + 1),
+		.phase = text(state->phase),
+		.quality = integer(record->quality),
+	};
+	return database_put(sql->database, TABLE_faults, &row);
+}
+
 static int settle_ticks(struct sql *sql, uint64_t thread_id, uint64_t id, uint64_t start,
 			uint64_t finish)
 {
@@ -353,6 +378,10 @@ int sql_event(struct sql *sql, struct pass *pass, const struct record *record)
 		    !database_wants(sql->database, TABLE_ticks))
 			return 0;
 		return take_syscall(sql, pass, &record->syscall);
+	case RECORD_fault:
+		if (!database_wants(sql->database, TABLE_faults))
+			return 0;
+		return take_fault(sql, pass, &record->fault);
 	case RECORD_gc_begin:
 		return sql_gc_begin(sql, pass, &record->gc_begin);
 	case RECORD_gc_end:

@@ -244,6 +244,8 @@ static int put_function(struct sql *sql, uint64_t id, const struct model_functio
 		.gc_ns = real(function->gc_ns),
 		.syscall_self_ns = real(function->syscall_self_ns),
 		.syscall_ns = real(function->syscall_ns),
+		.faults_self = integer(function->faults_self),
+		.faults = integer(function->faults),
 	};
 
 	return database_put(sql->database, TABLE_functions, &row);
@@ -371,6 +373,7 @@ static int put_costs(struct sql *sql, const struct pass *pass)
 			.survived_bytes = real(cost->survived_bytes),
 			.gc_ns = real(cost->gc_ns),
 			.syscall_ns = integer(cost->syscall_ns),
+			.faults = integer(cost->faults),
 		};
 
 		error = database_put(sql->database, TABLE_costs, &row);

@@ -255,11 +255,14 @@ static void add_time(struct model_function *row, const struct cost *cost, bool s
 	row->cpu_total_ns += (double)cost->cpu_samples * tick;
 	row->syscall_ns += (double)cost->syscall_ns;
 	row->off_cpu_ns += (double)cost->off_cpu_ns;
+	row->faults += cost->faults;
 	if (!self)
 		return;
 	row->cpu_self_ns += (double)cost->cpu_samples * tick;
 	row->syscall_self_ns += (double)cost->syscall_ns;
 	row->off_cpu_self_ns += (double)cost->off_cpu_ns;
+	row->faults_self += cost->faults;
+	row->gc_faults_self += cost->gc_faults;
 }
 
 /* Walks one path twice, for time and for allocation, if there is any; recursion counts once. */
@@ -269,7 +272,7 @@ static void add_stack(struct builder *builder, const struct cost *cost, double t
 	const struct functions *functions = builder->functions;
 	const struct life *life = &tree->lives[cost->life];
 	uint32_t allocating = functions_allocating(builder->pass, cost->stack);
-	bool timed = cost->cpu_samples || cost->syscall_ns || cost->off_cpu_ns;
+	bool timed = cost->cpu_samples || cost->syscall_ns || cost->off_cpu_ns || cost->faults;
 	uint32_t starts[2] = {timed ? cost->stack : 0, cost->life ? allocating : 0};
 
 	for (int pass = 0; pass < 2; pass++) {
@@ -319,7 +322,7 @@ static void add_rest(struct pass *pass, double tick)
 	struct function_sums sums = {0};
 	struct model_function *row;
 
-	if (cost->cpu_samples || cost->alloc_bytes > 0) {
+	if (cost->cpu_samples || cost->alloc_bytes > 0 || cost->faults) {
 		row = &model->functions[model->n_functions++];
 		*row = (struct model_function){.name = functions_none(pass->model),
 					       .runtime = RUNTIME_NATIVE};
@@ -409,7 +412,7 @@ static int add_all(struct builder *builder)
 static bool is_empty(const struct model_function *row)
 {
 	return !row->cpu_samples && row->alloc_total_bytes <= 0 && row->gc_ns <= 0 &&
-	       row->syscall_ns <= 0 && row->off_cpu_ns <= 0;
+	       row->syscall_ns <= 0 && row->off_cpu_ns <= 0 && !row->faults;
 }
 
 /* The rows that cost something, sorted. */

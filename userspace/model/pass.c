@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
+#include "faults.h"
 #include "functions.h"
 #include "sites.h"
 #include "text.h"
@@ -165,6 +166,7 @@ static bool select_event(struct pass *pass, const struct record *record)
 		pass->event_type = type > 0 ? (uint64_t)type : 0;
 		break;
 	case RECORD_cpu:
+	case RECORD_fault:
 	case RECORD_syscall:
 	case RECORD_gc_end:
 		break;
@@ -206,6 +208,9 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_wait:
 		take_quality(pass, record->wait.stack, record->wait.quality);
 		return waits_record(pass, &record->wait);
+	case RECORD_fault:
+		take_quality(pass, record->fault.stack, record->fault.quality);
+		return faults_record(pass, &record->fault);
 	case RECORD_usage:
 		return waits_usage(pass, &record->usage);
 	case RECORD_fork:

@@ -27,13 +27,16 @@ struct model_function {
 	double survived_total_bytes; /* of alloc_total_bytes */
 	double known_bytes;          /* of alloc_self_bytes: what became of them is known */
 	double known_total_bytes;
-	double gc_self_ns;      /* collection time that its own allocations caused */
-	double gc_ns;           /* and those of what it calls as well */
-	double syscall_ns;      /* calls with a stack that it or what it calls made */
-	double syscall_self_ns; /* of those, where it is the innermost user function */
-	double off_cpu_ns;      /* waits with a stack, of it or what it calls */
-	double off_cpu_self_ns; /* of those, where it is the innermost user function */
-	double rank;            /* by which rows are sorted: README.md */
+	double gc_self_ns;       /* collection time that its own allocations caused */
+	double gc_ns;            /* and those of what it calls as well */
+	double syscall_ns;       /* calls with a stack that it or what it calls made */
+	double syscall_self_ns;  /* of those, where it is the innermost user function */
+	double off_cpu_ns;       /* waits with a stack, of it or what it calls */
+	double off_cpu_self_ns;  /* of those, where it is the innermost user function */
+	uint64_t faults;         /* page faults of it or what it calls */
+	uint64_t faults_self;    /* of those, where it is the innermost user function */
+	uint64_t gc_faults_self; /* of these, in collections */
+	double rank;             /* by which rows are sorted: README.md */
 	struct estimate alloc_self, alloc_total; /* the bytes above with their intervals */
 	struct estimate survived;                /* share of known_bytes; value < 0: unknown */
 };
@@ -102,6 +105,9 @@ struct model_faults {
 	uint64_t minor, major; /* of all threads: without reading, with */
 	uint64_t in_minor_gc;  /* of both kinds */
 	uint64_t in_major_gc;  /* steps and full collections */
+	/* With the fault stream, those with a record or after the last one of their thread. */
+	uint64_t told;
+	uint64_t told_major, told_in_gc; /* of them */
 };
 
 /* One of the longest calls that were recorded. */

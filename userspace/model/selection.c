@@ -230,6 +230,12 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 			.stack = record->cpu.stack,
 			.gc_kind = cycles_kind(pass, record->cpu.thread, record->cpu.time),
 			.in_kernel_call = true};
+	case RECORD_fault:
+		return (struct event){
+			.time = record->fault.time,
+			.thread = record->fault.thread,
+			.stack = record->fault.stack,
+			.gc_kind = cycles_kind(pass, record->fault.thread, record->fault.time)};
 	case RECORD_syscall:
 		return (struct event){
 			.time = record->syscall.time,

@@ -54,7 +54,8 @@ void streams_count(struct streams *streams, enum record_kind kind)
 		[RECORD_syscall] = STREAM_SYSCALL, [RECORD_wait] = STREAM_SCHED,
 		[RECORD_usage] = STREAM_PROCESS,   [RECORD_fork] = STREAM_PROCESS,
 		[RECORD_exec] = STREAM_PROCESS,    [RECORD_exit] = STREAM_PROCESS,
-		[RECORD_comm] = STREAM_PROCESS,    [RECORD_mmap] = STREAM_PROCESS,
+		[RECORD_fault] = STREAM_FAULT,     [RECORD_comm] = STREAM_PROCESS,
+		[RECORD_mmap] = STREAM_PROCESS,
 	};
 
 	streams->streams[stream_of[kind]].events++;
@@ -68,6 +69,10 @@ static const char *const stream_names[STREAM_END] = {
 
 static void add_streams(const struct streams *streams, struct model *model)
 {
+	bool told = false;
+
+	for (unsigned code = 1; code < STREAM_END; code++)
+		told |= streams->streams[code].told;
 	for (unsigned code = 1; code < STREAM_END; code++) {
 		const struct stream_state *state = &streams->streams[code];
 		struct model_stream *row;
@@ -81,7 +86,8 @@ static void add_streams(const struct streams *streams, struct model *model)
 		if (!row->attached && state->told && *state->why_not)
 			row->why_not = state->why_not;
 		else if (!row->attached)
-			row->why_not = "the recording ended before it could begin";
+			row->why_not = told ? "unknown to the gcprof that recorded this"
+					    : "the recording ended before it could begin";
 		row->events = state->events;
 		for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
 			const struct loss_state *loss = &streams->losses[kind];

@@ -65,6 +65,7 @@ struct cost {
 	double gc_ns;
 	uint64_t syscall_ns;
 	uint64_t off_cpu_ns;
+	uint64_t faults, gc_faults; /* page faults; of those, in collections of their thread */
 };
 
 struct code_name {

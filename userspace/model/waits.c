@@ -8,6 +8,7 @@
 
 #include "../../bpf/events.h"
 #include "../util/map.h"
+#include "faults.h"
 #include "pass.h"
 
 struct wait_key {
@@ -110,6 +111,7 @@ int waits_usage(struct pass *pass, const struct record_usage *record)
 	thread->major_faults = record->major_faults;
 	memcpy(thread->waits, waits, sizeof(waits));
 	memcpy(thread->wait_ns, ns, sizeof(ns));
+	faults_rest(pass, thread);
 	pass->model->faults.known = true;
 	pass->model->faults.minor += record->minor_faults;
 	pass->model->faults.major += record->major_faults;

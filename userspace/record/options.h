@@ -51,6 +51,8 @@ struct record_options {
 	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU */
 	int off_cpu;           /* not 0: record time off the CPU */
 	uint64_t off_cpu_min;  /* ns: from here on waits are recorded one by one */
+	int faults;            /* not 0: record page faults */
+	uint64_t fault_rate;   /* of them one by one, a second and CPU */
 	const char *pids;      /* running processes, as given; NULL: none */
 	const char *cgroup;    /* whose processes are recorded, as given; NULL: none */
 	uint64_t cgroup_id;    /* its number; 0: none */
@@ -69,5 +71,6 @@ struct record_options {
 #define SYSCALL_STACK_NS 10000  /* from here on it carries a stack */
 #define OFF_CPU_MIN_NS   100000 /* from here on a wait is recorded one by one */
 #define OFF_CPU_RATE     5000   /* of them a second and CPU */
+#define FAULT_RATE       2000   /* page faults recorded one by one, a second and CPU */
 
 #endif

@@ -10,21 +10,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cpu_events.h"
 #include "gcprof.skel.h"
 
 /* Bytes of the rings, powers of two: what may come between two looks of the recorder. */
 static const uint32_t ring_bytes[RINGS] = {
 	[RING_ALLOC] = 8u << 20,   [RING_GC] = 1u << 20,    [RING_CPU] = 8u << 20,
 	[RING_SYSCALL] = 8u << 20, [RING_SCHED] = 8u << 20, [RING_PROCESS] = 2u << 20,
+	[RING_FAULT] = 8u << 20,
 };
 
 static const enum stream ring_streams[RINGS] = {
 	[RING_ALLOC] = STREAM_ALLOC, [RING_GC] = STREAM_GC,
 	[RING_CPU] = STREAM_CPU,     [RING_SYSCALL] = STREAM_SYSCALL,
 	[RING_SCHED] = STREAM_SCHED, [RING_PROCESS] = STREAM_PROCESS,
+	[RING_FAULT] = STREAM_FAULT,
 };
 
 /* Of those whose records carry copies of stacks: a tenth of a second of 2000 samples has 3 MiB. */
@@ -44,10 +46,10 @@ struct session {
 	struct stream_state streams[STREAM_END];
 	struct bpf_link *links[SYSTEM_LINKS];
 	size_t n_links;
-	struct bpf_link *look;    /* the iterator over all threads */
-	struct bpf_link *rest;    /* the one that tells what is open at the end */
-	uint32_t moved;           /* processes moved into the cgroup, when we last looked */
-	struct bpf_link **timers; /* one a CPU */
+	struct bpf_link *look; /* the iterator over all threads */
+	struct bpf_link *rest; /* the one that tells what is open at the end */
+	uint32_t moved;        /* processes moved into the cgroup, when we last looked */
+	struct cpu_events *cpu_events;
 	int n_cpus;
 };
 
@@ -66,6 +68,8 @@ static struct bpf_map *ring_map(const struct session *session, enum session_ring
 		return skeleton->maps.ring_syscall;
 	case RING_SCHED:
 		return skeleton->maps.ring_sched;
+	case RING_FAULT:
+		return skeleton->maps.ring_fault;
 	default:
 		return skeleton->maps.ring_process;
 	}
@@ -100,7 +104,8 @@ static int configure_rings(struct session *session, const struct record_options 
 		bool copies = ways->copy && ring != RING_GC && ring != RING_PROCESS;
 		uint32_t bytes = copies ? COPIES_BYTES : ring_bytes[ring];
 
-		if (ring == RING_SCHED && !session->skeleton->rodata->config.waits)
+		if ((ring == RING_SCHED && !options->off_cpu) ||
+		    (ring == RING_FAULT && !options->faults))
 			bytes = RING_BYTES_MIN;
 
 		bytes = ring_streams[ring] == options->ring_stream ? options->ring_bytes
@@ -140,6 +145,7 @@ static int configure(struct session *session, const struct record_options *optio
 	config->waits = options->off_cpu != 0;
 	config->wait_min_ns = options->off_cpu_min;
 	config->wait_rate = OFF_CPU_RATE;
+	config->fault_rate = (uint32_t)options->fault_rate;
 	config->follow_children = options->follow_children;
 	config->whole = options->system || options->cgroup_id;
 	config->cgroup = options->cgroup_id;
@@ -153,6 +159,7 @@ static int configure(struct session *session, const struct record_options *optio
 	bpf_program__set_autoload(skeleton->progs.syscall_exit,
 				  config->syscalls != SYSCALLS_OFF || config->waits);
 	bpf_program__set_autoload(skeleton->progs.cpu_tick, options->frequency != 0);
+	bpf_program__set_autoload(skeleton->progs.fault_taken, options->faults != 0);
 	attach_prepare(skeleton->progs.probe_fired, session->multi);
 	/* Arrays take their memory at once: none for what is not used. */
 	if (!config->rows) {
@@ -179,8 +186,8 @@ int session_open(const struct record_options *options, struct session **out,
 	if (session->n_cpus < 1)
 		session->n_cpus = 1;
 	session->multi = attach_multi_supported();
-	session->timers = calloc((size_t)session->n_cpus, sizeof(session->timers[0]));
-	session->skeleton = session->timers ? gcprof_bpf__open() : NULL;
+	session->cpu_events = cpu_events_create(session->n_cpus);
+	session->skeleton = session->cpu_events ? gcprof_bpf__open() : NULL;
 	if (!session->skeleton)
 		goto out;
 	err = configure(session, options);
@@ -327,48 +334,53 @@ static void attach_calls(struct session *session, const struct record_options *o
 		stream_refuse(session, STREAM_SCHED, "not asked for: --off-cpu");
 }
 
-/* A timer on one CPU that runs the tick program: 0, or -ENODEV if the CPU is not there. */
-static int attach_timer(struct session *session, int cpu, uint64_t frequency)
+static void attach_timers(struct session *session, uint64_t frequency)
 {
-	struct perf_event_attr attr = {
+	const struct perf_event_attr timer = {
 		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
+		.size = sizeof(timer),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_freq = frequency,
 		.freq = 1,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	session->timers[cpu] =
-		bpf_program__attach_perf_event(session->skeleton->progs.cpu_tick, fd);
-	if (session->timers[cpu])
-		return 0;
-	close(fd);
-	return -errno;
-}
-
-static void attach_timers(struct session *session, uint64_t frequency)
-{
-	int attached = 0, failed = 0;
+	int err;
 
 	if (!frequency) {
 		stream_refuse(session, STREAM_CPU, "not asked for (-F 0)");
 		return;
 	}
-	for (int cpu = 0; cpu < session->n_cpus; cpu++) {
-		int err = attach_timer(session, cpu, frequency);
-		if (!err)
-			attached++;
-		else if (err != -ENODEV)
-			failed = err;
-	}
-	if (!attached || failed)
+	err = cpu_events_attach(session->cpu_events, session->skeleton->progs.cpu_tick, &timer);
+	session->streams[STREAM_CPU].attached = !err;
+	if (err)
 		stream_refuse(session, STREAM_CPU, "timers cannot be started on every CPU: %s",
-			      strerror(failed ? -failed : ENODEV));
-	else
-		session->streams[STREAM_CPU].attached = true;
+			      strerror(-err));
+}
+
+/* Counted by the kernel once they are dealt with, those that had to read and the others. */
+static void attach_faults(struct session *session, bool wanted)
+{
+	static const uint64_t kinds[] = {PERF_COUNT_SW_PAGE_FAULTS_MIN,
+					 PERF_COUNT_SW_PAGE_FAULTS_MAJ};
+	int err = 0;
+
+	if (!wanted) {
+		stream_refuse(session, STREAM_FAULT, "not asked for: --faults");
+		return;
+	}
+	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct perf_event_attr each = {
+			.type = PERF_TYPE_SOFTWARE,
+			.size = sizeof(each),
+			.config = kinds[i],
+			.sample_period = 1,
+		};
+		err = cpu_events_attach(session->cpu_events, session->skeleton->progs.fault_taken,
+					&each);
+	}
+	session->streams[STREAM_FAULT].attached = !err;
+	if (err)
+		stream_refuse(session, STREAM_FAULT,
+			      "page faults cannot be watched on every CPU: %s", strerror(-err));
 }
 
 int session_attach(struct session *session, const struct record_options *options,
@@ -380,6 +392,7 @@ int session_attach(struct session *session, const struct record_options *options
 		return err;
 	attach_calls(session, options);
 	attach_timers(session, options->frequency);
+	attach_faults(session, options->faults);
 	return 0;
 }
 
@@ -481,12 +494,10 @@ void session_free(struct session *session)
 		return;
 	for (size_t i = 0; i < session->n_links; i++)
 		bpf_link__destroy(session->links[i]);
-	for (int cpu = 0; session->timers && cpu < session->n_cpus; cpu++)
-		bpf_link__destroy(session->timers[cpu]);
+	cpu_events_free(session->cpu_events);
 	bpf_link__destroy(session->look);
 	bpf_link__destroy(session->rest);
 	attach_free(session->probes);
 	gcprof_bpf__destroy(session->skeleton);
-	free(session->timers);
 	free(session);
 }

@@ -16,7 +16,16 @@
 struct session;
 
 /* Of the streams that have a ring, in this order. */
-enum session_ring { RING_ALLOC, RING_GC, RING_CPU, RING_SYSCALL, RING_SCHED, RING_PROCESS, RINGS };
+enum session_ring {
+	RING_ALLOC,
+	RING_GC,
+	RING_CPU,
+	RING_SYSCALL,
+	RING_SCHED,
+	RING_PROCESS,
+	RING_FAULT,
+	RINGS
+};
 
 struct stream_state {
 	bool attached;

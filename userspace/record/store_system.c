@@ -97,6 +97,23 @@ int store_wait(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
+int store_fault(struct store *store, const struct incoming *in)
+{
+	const struct event_fault *event = (const void *)in->header;
+	struct record record = RECORD_OF(fault, in);
+	struct stored_stack stack;
+	int err = store_put_stack(store, in, &event->stack, &stack);
+
+	if (err)
+		return err;
+	record.fault.address = event->address;
+	record.fault.minor = event->minor;
+	record.fault.major = event->major;
+	record.fault.stack = stack.id;
+	record.fault.quality = stack.quality;
+	return profile_writer_put(store->writer, &record);
+}
+
 int store_usage(struct store *store, const struct incoming *in)
 {
 	const struct event_usage *event = (const void *)in->header;

@@ -77,6 +77,8 @@ void trial_run(struct trial *out)
 		.syscall_mode = SYSCALLS_ALL,
 		.off_cpu = 1,
 		.off_cpu_min = OFF_CPU_MIN_NS,
+		.faults = 1,
+		.fault_rate = FAULT_RATE,
 		.follow_children = true,
 		.stack_mode = STACK_MODE_ROWS,
 	};

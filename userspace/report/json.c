@@ -175,6 +175,9 @@ static json_t *functions(const struct model *model, size_t top)
 		json_put(row, "syscall_self_ns", json_whole(function->syscall_self_ns));
 		json_put(row, "off_cpu_ns", json_whole(function->off_cpu_ns));
 		json_put(row, "off_cpu_self_ns", json_whole(function->off_cpu_self_ns));
+		json_put(row, "faults", json_count(function->faults));
+		json_put(row, "faults_self", json_count(function->faults_self));
+		json_put(row, "gc_faults_self", json_count(function->gc_faults_self));
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -346,11 +349,11 @@ static const struct {
 	{"alloc", PART_TYPES | PART_LIVE, alloc},
 	{"gc", PART_GC, gc_part},
 	{"cpu", 0, cpu_part},
-	{"functions", PART_FUNCTIONS, functions},
+	{"functions", PART_FUNCTIONS | PART_FAULTS, functions},
 	{"sites", PART_SITES | PART_LIVE, json_sites},
 	{"syscalls", PART_SYSCALLS, syscalls},
 	{"waits", PART_OFF_CPU, json_waits},
-	{"faults", 0, json_faults},
+	{"faults", PART_FAULTS, json_faults},
 	{"slow_calls", PART_SYSCALLS, json_slow_calls},
 	{"threads", PART_THREADS | PART_OFF_CPU, threads},
 	{"timeline", PART_TIMELINE, json_timeline},

@@ -30,6 +30,7 @@ KEY(function, gc, row->gc_self_ns)
 KEY(function, gc_total, row->gc_ns)
 KEY(function, survived, row->survived_bytes)
 KEY(function, syscalls, row->syscall_ns)
+KEY(function, faults, row->faults_self)
 KEY(type, alloc, row->bytes.value)
 KEY(type, objects, row->objects.value)
 KEY(type, gc, row->gc_ns)
@@ -70,13 +71,14 @@ static const struct order orders[] = {
 	 NULL},
 	{"count", "most calls first", NULL, NULL, NULL, syscall_count, NULL},
 	{"errors", "most errors first", NULL, NULL, NULL, syscall_errors, NULL},
+	{"faults", "most page faults first", function_faults, NULL, NULL, NULL, NULL},
 	{"max", "longest call first", NULL, NULL, NULL, syscall_max, NULL},
 };
 
 const char *report_orders(void)
 {
 	return "cpu, cpu-total, alloc, alloc-total, objects, gc, gc-total, survived, vain, live, "
-	       "syscalls, count, errors or max";
+	       "syscalls, count, errors, faults or max";
 }
 
 static const struct order *find_order(const char *name)

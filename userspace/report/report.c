@@ -76,6 +76,7 @@ static const struct {
 	{PART_SYSCALLS, true, section_syscalls},
 	{PART_SYSCALLS, false, section_slow_calls},
 	{PART_OFF_CPU, true, section_off_cpu},
+	{PART_FAULTS, true, section_faults},
 	{PART_THREADS, true, section_threads},
 	{0, true, section_losses},
 };

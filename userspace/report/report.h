@@ -20,6 +20,7 @@ enum report_part {
 	PART_LIVE = 1 << 6,
 	PART_TIMELINE = 1 << 7,
 	PART_OFF_CPU = 1 << 8,
+	PART_FAULTS = 1 << 9,
 };
 
 struct report_options {

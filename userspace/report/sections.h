@@ -27,6 +27,7 @@ int section_types(const struct section *section);
 int section_live(const struct section *section);
 int section_syscalls(const struct section *section);
 int section_off_cpu(const struct section *section);
+int section_faults(const struct section *section);
 int section_slow_calls(const struct section *section);
 int section_threads(const struct section *section);
 int section_losses(const struct section *section);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* faults.c: the table about page faults: who takes them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sections.h"
+#include "units.h"
+
+#define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
+
+static int by_faults(const void *a, const void *b)
+{
+	const struct model_function *const *x = a, *const *y = b;
+
+	if ((*x)->faults_self != (*y)->faults_self)
+		return (*x)->faults_self < (*y)->faults_self ? 1 : -1;
+	if ((*x)->faults != (*y)->faults)
+		return (*x)->faults < (*y)->faults ? 1 : -1;
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static void fault_row(const struct section *section, struct table *table,
+		      const struct model_function *row)
+{
+	const char *slash = row->module ? strrchr(row->module, '/') : NULL;
+
+	cell_count(table, row->faults_self);
+	cell_share(table, (double)row->faults_self, (double)section->model->faults.told);
+	cell_count(table, row->gc_faults_self);
+	cell_count(table, row->faults);
+	table_cell(table, row->name);
+	table_cell(table, slash && slash[1] ? slash + 1 : row->module ? row->module : "");
+}
+
+/* Of the functions those that take faults, most first; `count` of them. */
+static int print_functions(const struct section *section, const struct model_function *const *rows,
+			   size_t count)
+{
+	static const struct column columns[] = {
+		{"faults", "self", false, 0, 0},   {"", "%", false, 0, 0},
+		{"of self", "in GC", false, 1, 0}, {"faults", "total", false, 0, 0},
+		{NULL, "function", true, 0, 22},   {NULL, "module", true, 2, 16},
+	};
+	struct table *table = table_create(columns, N_COLUMNS(columns));
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < section_rows(section, count); i++)
+		fault_row(section, table, rows[i]);
+	return section_table(section, table);
+}
+
+static void print_sums(const struct section *section)
+{
+	const struct model_faults *faults = &section->model->faults;
+	uint64_t gc = faults->told_in_gc;
+
+	page_paragraph(section->page, STYLE_PLAIN, 2,
+		       "%s page faults: %s in collections, %s elsewhere; %s of all had to read.",
+		       unit_count(faults->told).text, unit_count(gc).text,
+		       unit_count(faults->told - gc).text, unit_count(faults->told_major).text);
+}
+
+int section_faults(const struct section *section)
+{
+	const struct model *model = section->model;
+	const struct model_stream *stream = section_stream(section, "fault");
+	const struct model_function **rows;
+	size_t count = 0;
+	int error;
+
+	/* It is off unless asked for: no report is about what is not there. */
+	if ((!stream || !stream->attached) && !section->parts)
+		return 0;
+	if (!section_recorded(section, "fault", "Page faults"))
+		return 0;
+	rows = calloc(model->n_functions + 1, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->n_functions; i++)
+		if (model->functions[i].faults)
+			rows[count++] = &model->functions[i];
+	qsort(rows, count, sizeof(*rows), by_faults);
+	section_title(section, TABLE_FUNCTIONS, "Page faults", count, "most first");
+	print_sums(section);
+	error = count ? print_functions(section, rows, count) : 0;
+	free(rows);
+	return error;
+}
