@@ -9,6 +9,8 @@
  * The kernel counts a tracer before its breakpoint is in the code, so what is
  * announced at once may be heard by nobody. Whoever takes samples attaches
  * `sample` behind the rest: when that gets a listener, all is told once more.
+ * Who comes while another listens already is not counted at all, but may say so
+ * (frame.h), to the same effect.
  */
 #include "internal.h"
 
@@ -21,6 +23,7 @@ struct audience {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct audience of_types, of_codes, of_threads, of_samples;
+static uint32_t arrivals; /* when we last looked; atomic */
 
 static uint32_t epoch_of(const struct audience *audience)
 {
@@ -58,15 +61,25 @@ static void fire_thread(struct gc_thread *thread, uint32_t event)
 	});
 }
 
+/* True, to one thread, if somebody said that it came. */
+static bool notice_arrivals(void)
+{
+	uint32_t now = sampler_arrivals();
+
+	return __atomic_load_n(&arrivals, __ATOMIC_RELAXED) != now &&
+	       __atomic_exchange_n(&arrivals, now, __ATOMIC_RELAXED) != now;
+}
+
 void announce_poll(struct gc_thread *thread)
 {
-	bool sampled = notice(&of_samples, probe_sample_listeners());
+	bool came = notice(&of_samples, probe_sample_listeners());
 
-	if (notice(&of_codes, probe_code_listeners()) || sampled)
-		codes_announce();
+	came |= notice_arrivals();
 	notice(&of_types, probe_type_listeners());
 	notice(&of_threads, probe_thread_listeners());
-	if (sampled) {
+	if (notice(&of_codes, probe_code_listeners()) || came)
+		codes_announce();
+	if (came) {
 		begin_epoch(&of_types);
 		begin_epoch(&of_threads);
 	}

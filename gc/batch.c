@@ -47,6 +47,7 @@ struct gc_batch {
 	struct gc_batch *next; /* of the same thread, in other heaps */
 	uint64_t latest;       /* sample's time, whether it waits or not */
 	uint32_t listeners;    /* when we last looked */
+	uint32_t arrivals;     /* the same */
 	uint32_t count;
 	uint32_t began;   /* ms: no stack had been told before */
 	int32_t credit;   /* grows with stacks that were told before, falls with others */
@@ -149,10 +150,11 @@ static bool is_understood(struct gc_batch *batch)
 {
 	uint32_t listeners = probe_samples_listeners();
 
-	if (listeners != batch->listeners) {
+	if (listeners != batch->listeners || sampler_arrivals() != batch->arrivals) {
 		batch_flush(batch->thread);
 		forget(batch);
 		batch->listeners = listeners;
+		batch->arrivals = sampler_arrivals();
 	}
 	return listeners && listeners >= probe_sample_listeners();
 }

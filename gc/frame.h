@@ -59,6 +59,22 @@ struct gcprof_control {
 #define GCPROF_CONTROL_MAGIC   UINT64_C(0x6c7274636670cb67)
 #define GCPROF_CONTROL_VERSION 1
 
+/*
+ * Exported as the symbol `gcprof_arrivals`, by programs that can tell their names
+ * again. The kernel raises a semaphore for the first listener only: whoever
+ * attaches while another one listens adds one to `count` once it listens itself.
+ * The program then announces its types, functions and threads as to a newcomer,
+ * and tells stacks again.
+ */
+struct gcprof_arrivals {
+	uint64_t magic;   /* GCPROF_ARRIVALS_MAGIC */
+	uint32_t version; /* GCPROF_ARRIVALS_VERSION */
+	uint32_t count;
+};
+
+#define GCPROF_ARRIVALS_MAGIC   UINT64_C(0x6c767272616766cb)
+#define GCPROF_ARRIVALS_VERSION 1
+
 #ifndef __bpf__
 _Static_assert(sizeof(struct gc_frame) == 24, "read by BPF");
 _Static_assert(offsetof(struct gc_frame, code) == 8, "read by BPF");
@@ -66,6 +82,7 @@ _Static_assert(offsetof(struct gc_frame, pc) == 12, "read by BPF");
 _Static_assert(offsetof(struct gc_frame, nslots) == 16, "read by BPF");
 _Static_assert(sizeof(struct gc_anchor) == 8, "read by BPF");
 _Static_assert(sizeof(struct gcprof_control) == 32, "read by the recorder");
+_Static_assert(sizeof(struct gcprof_arrivals) == 16, "read by the recorder");
 #endif
 
 #endif

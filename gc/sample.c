@@ -23,6 +23,11 @@ __attribute__((visibility("default"))) struct gcprof_control gcprof_control = {
 	.version = GCPROF_CONTROL_VERSION,
 };
 
+__attribute__((visibility("default"))) struct gcprof_arrivals gcprof_arrivals = {
+	.magic = GCPROF_ARRIVALS_MAGIC,
+	.version = GCPROF_ARRIVALS_VERSION,
+};
+
 /* Ids are of the process: two heaps must not give the same one. */
 static uint64_t last_sample;
 

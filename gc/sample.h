@@ -131,6 +131,13 @@ void sampler_forked(struct gc_heap *heap);
 
 /* sample.c: what a recorder asks for, see frame.h. */
 extern struct gcprof_control gcprof_control;
+extern struct gcprof_arrivals gcprof_arrivals;
+
+/* Listeners who told of themselves, since no semaphore does. */
+static inline uint32_t sampler_arrivals(void)
+{
+	return __atomic_load_n(&gcprof_arrivals.count, __ATOMIC_RELAXED);
+}
 
 /* rate.c: the period in force. */
 uint64_t rate_draw(struct gc_thread *thread, uint64_t period);

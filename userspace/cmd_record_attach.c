@@ -57,15 +57,6 @@ static void describe_targets(const struct recording *recording, char *out, size_
 	}
 }
 
-/* The kernel raises a semaphore for the first recorder only: the program cannot see a second. */
-static void warn_others(void)
-{
-	if (others_record())
-		log_warning("another gcprof is recording: programs that it is attached to name "
-			    "their types, functions and threads once, to whoever came first; those "
-			    "will have numbers here");
-}
-
 /*
  * All programs of a busy machine fill the rings while the recorder waits for its turn
  * among them; it needs little, but soon. Its thread for unwind rows stays as it is.
@@ -119,7 +110,7 @@ static void set_period(struct recording *recording, pid_t pid)
 }
 
 /* Every process but ourselves. */
-static void set_all_periods(struct recording *recording)
+static void each_process(struct recording *recording, void (*visit)(struct recording *, pid_t))
 {
 	DIR *directory = opendir("/proc");
 	const struct dirent *entry;
@@ -128,7 +119,7 @@ static void set_all_periods(struct recording *recording)
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (pid > 0 && pid != getpid())
-			set_period(recording, pid);
+			visit(recording, pid);
 	}
 	if (directory)
 		closedir(directory);
@@ -149,8 +140,36 @@ static int set_periods(struct recording *recording)
 	for (size_t i = 0; i < running->count; i++)
 		set_period(recording, running->pids[i]);
 	if (options->system)
-		set_all_periods(recording);
+		each_process(recording, set_period);
 	return 0;
+}
+
+/* --- names ------------------------------------------------------------------- */
+
+/*
+ * The kernel raises a semaphore for the first recorder only: a program cannot see a
+ * second one, and has told its names to the first.
+ */
+static void arrive(struct recording *recording, pid_t pid)
+{
+	int told = control_arrive((uint32_t)pid);
+
+	if (told <= 0 && recording->running.count)
+		log_warning("another gcprof may be recording, and process %d cannot be asked for "
+			    "its names again%s%s: types and functions that it told before have "
+			    "numbers here",
+			    pid, told ? ": " : "", told ? strerror(-told) : "");
+}
+
+static void arrive_all(struct recording *recording)
+{
+	const struct running *running = &recording->running;
+
+	for (size_t i = 0; i < running->count; i++)
+		arrive(recording, running->pids[i]);
+	if (!running->count)
+		each_process(recording, arrive);
+	recording_step(recording, "another gcprof may be recording: names are asked for again");
 }
 
 /* --- attaching --------------------------------------------------------------- */
@@ -200,6 +219,8 @@ static int begin(struct recording *recording, const char *targets)
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
 	recording_step(recording, "probes attached");
+	if (others_may_record())
+		arrive_all(recording);
 	warn_probes(recording, targets);
 	recording_warn_streams(recording);
 	err = watch_start(recording->watch, recording->options.duration);
@@ -217,8 +238,6 @@ int recording_attach(struct recording *recording)
 		code = recording_may(recording);
 	if (!code)
 		code = recording_open_output(recording);
-	if (!code)
-		warn_others();
 	if (!code)
 		code = recording_open_session(recording, PERF_MAPS_ALL);
 	if (code)

@@ -422,6 +422,33 @@ TEST(gc_sample_what_was_told_to_nobody_is_told_again_when_samples_are_wanted)
 	fixture_close(&f);
 }
 
+TEST(gc_sample_tells_names_again_to_one_more_who_says_that_it_came)
+{
+	struct gc_options options = sampling_options(1000);
+	uint32_t announced;
+	struct fixture f;
+
+	CHECK(gcprof_arrivals.magic == GCPROF_ARRIVALS_MAGIC);
+	CHECK_EQ(gcprof_arrivals.version, GCPROF_ARRIVALS_VERSION);
+	probe_observer = observe;
+	fixture_open(&f, &options);
+	gc_code("known before", "x.c", 1);
+	for (int i = 0; i < 10000; i++)
+		allocate(&f, 64);
+	CHECK_EQ(n_types, 1);
+	CHECK_EQ(n_codes, 1);
+	announced = n_announced;
+	for (int arrival = 1; arrival <= 2; arrival++) {
+		gcprof_arrivals.count++;
+		for (int i = 0; i < 10000; i++)
+			allocate(&f, 64);
+		CHECK_EQ(n_types, 1 + arrival);
+		CHECK_EQ(n_codes, 1 + arrival);
+		CHECK_EQ(n_announced, announced + arrival);
+	}
+	fixture_close(&f);
+}
+
 TEST(gc_sample_control_block_sets_the_period_at_the_start)
 {
 	struct gc_options options = sampling_options(1000);

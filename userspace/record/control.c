@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* control.c: the sampling period of programs that run already, set through their control blocks. */
+/* control.c: what programs that run already are asked for: a sampling period, their names. */
 /*
- * The block is found by its symbol, and taken for one only if it begins with
+ * A block is found by its symbol, and taken for one only if it begins with
  * what it must. It is written through /proc/PID/mem, which stays with the memory
  * that it was opened for: a process that runs another program by now is not hit.
  */
@@ -20,8 +20,16 @@
 #include "../../gc/frame.h"
 #include "../util/buffer.h"
 
-#define SYMBOL              "gcprof_control"
 #define CONTROL_SYMBOLS_MAX (1 << 22) /* of one file that are looked at */
+
+/* What is looked for. */
+struct wanted {
+	const char *name;
+	uint64_t size;
+};
+
+static const struct wanted control_symbol = {"gcprof_control", sizeof(struct gcprof_control)};
+static const struct wanted arrivals_symbol = {"gcprof_arrivals", sizeof(struct gcprof_arrivals)};
 
 struct block {
 	int memory; /* of the process */
@@ -33,8 +41,10 @@ struct control {
 	struct buffer blocks; /* struct block[] */
 };
 
-/* A search in one process. */
+/* A search in one process, and what is done where the symbol is. */
 struct search {
+	const struct wanted *symbol;
+	int (*found_at)(struct search *search, uint64_t address);
 	struct control *control;
 	uint32_t proc_pid;
 	uint64_t period, ceiling;
@@ -50,7 +60,8 @@ int control_create(struct control **out)
 
 /* --- the symbol -------------------------------------------------------------- */
 
-static bool table_find(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, uint64_t *value)
+static bool table_find(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+		       const struct wanted *wanted, uint64_t *value)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	uint64_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
@@ -60,11 +71,10 @@ static bool table_find(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, uint
 		GElf_Sym symbol;
 
 		if (!gelf_getsym(data, (int)i, &symbol) ||
-		    GELF_ST_TYPE(symbol.st_info) != STT_OBJECT ||
-		    symbol.st_size != sizeof(struct gcprof_control))
+		    GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_size != wanted->size)
 			continue;
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		if (!name || strcmp(name, SYMBOL) != 0)
+		if (!name || strcmp(name, wanted->name) != 0)
 			continue;
 		*value = symbol.st_value;
 		return true;
@@ -72,7 +82,7 @@ static bool table_find(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, uint
 	return false;
 }
 
-static bool symbol_find(Elf *elf, uint64_t *value)
+static bool symbol_find(Elf *elf, const struct wanted *wanted, uint64_t *value)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -81,7 +91,7 @@ static bool symbol_find(Elf *elf, uint64_t *value)
 		if (!gelf_getshdr(section, &header) ||
 		    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
 			continue;
-		if (table_find(elf, section, &header, value))
+		if (table_find(elf, section, &header, wanted, value))
 			return true;
 	}
 	return false;
@@ -111,8 +121,9 @@ static bool bias_find(Elf *elf, const struct event_mmap *mapping, uint64_t *bias
 	return false;
 }
 
-/* Where the block is in the process, if the file has one. */
-static bool block_find(int fd, const struct event_mmap *mapping, uint64_t *address)
+/* Where the symbol is in the process, if the file has it. */
+static bool block_find(int fd, const struct event_mmap *mapping, const struct wanted *wanted,
+		       uint64_t *address)
 {
 	uint64_t value = 0, bias = 0;
 	bool found = false;
@@ -120,7 +131,7 @@ static bool block_find(int fd, const struct event_mmap *mapping, uint64_t *addre
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && symbol_find(elf, &value))
+	if (elf && elf_kind(elf) == ELF_K_ELF && symbol_find(elf, wanted, &value))
 		found = bias_find(elf, mapping, &bias);
 	elf_end(elf);
 	*address = value + bias;
@@ -152,19 +163,24 @@ static bool block_write(const struct block *block, const struct gcprof_control *
 		   sizeof(wanted->generation));
 }
 
+static int memory_open(const struct search *search)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/mem", search->proc_pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int block_set(struct search *search, uint64_t address)
 {
 	struct block block = {.address = address};
-	char path[64];
 	int err = 0;
 
-	if (address == search->last)
-		return 0;
-	search->last = address;
-	snprintf(path, sizeof(path), "/proc/%u/mem", search->proc_pid);
-	block.memory = open(path, O_RDWR | O_CLOEXEC);
+	block.memory = memory_open(search);
 	if (block.memory < 0)
-		return -errno;
+		return block.memory;
 	if (!block_read(&block, &block.before)) {
 		close(block.memory);
 		return 0;
@@ -182,6 +198,26 @@ static int block_set(struct search *search, uint64_t address)
 	}
 	search->found++;
 	return 0;
+}
+
+/* Somebody else may add one at the same moment: the count changes all the same. */
+static int arrival_tell(struct search *search, uint64_t address)
+{
+	const off_t at = (off_t)(address + offsetof(struct gcprof_arrivals, count));
+	struct gcprof_arrivals block;
+	int memory = memory_open(search), err = 0;
+
+	if (memory < 0)
+		return memory;
+	if (pread(memory, &block, sizeof(block), (off_t)address) == (ssize_t)sizeof(block) &&
+	    block.magic == GCPROF_ARRIVALS_MAGIC && block.version == GCPROF_ARRIVALS_VERSION) {
+		block.count++;
+		if (pwrite(memory, &block.count, sizeof(block.count), at) != sizeof(block.count))
+			err = -EIO;
+		search->found += !err;
+	}
+	close(memory);
+	return err;
 }
 
 static void look(void *context, struct event_mmap *event, const char *path)
@@ -204,8 +240,9 @@ static void look(void *context, struct event_mmap *event, const char *path)
 	fd = module_open(&place);
 	if (fd < 0)
 		return;
-	if (block_find(fd, event, &address)) {
-		err = block_set(search, address);
+	if (block_find(fd, event, search->symbol, &address) && address != search->last) {
+		search->last = address;
+		err = search->found_at(search, address);
 		if (err)
 			search->found = err;
 	}
@@ -214,7 +251,26 @@ static void look(void *context, struct event_mmap *event, const char *path)
 
 int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uint64_t ceiling)
 {
-	struct search search = {control, proc_pid, period, ceiling, 0, 0};
+	struct search search = {
+		.symbol = &control_symbol,
+		.found_at = block_set,
+		.control = control,
+		.proc_pid = proc_pid,
+		.period = period,
+		.ceiling = ceiling,
+	};
+	int err = snapshot_mappings(proc_pid, 0, look, &search);
+
+	return err ? err : search.found;
+}
+
+int control_arrive(uint32_t proc_pid)
+{
+	struct search search = {
+		.symbol = &arrivals_symbol,
+		.found_at = arrival_tell,
+		.proc_pid = proc_pid,
+	};
 	int err = snapshot_mappings(proc_pid, 0, look, &search);
 
 	return err ? err : search.found;

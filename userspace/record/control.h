@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* control.h: the sampling period of programs that run already, set through their control blocks. */
+/* control.h: what programs that run already are asked for: a sampling period, their names. */
 #ifndef GCPROF_CONTROL_H
 #define GCPROF_CONTROL_H
 
@@ -16,6 +16,14 @@ int control_create(struct control **out);
  * second (0: none). Returns how many blocks there were, or a negative errno.
  */
 int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uint64_t ceiling);
+
+/*
+ * Tells a program that one more listens, which it cannot see by itself while
+ * another one does: so it names its types, functions and threads again. To be
+ * called once its probes are attached. Returns how many collectors were told, or
+ * a negative errno.
+ */
+int control_arrive(uint32_t proc_pid);
 
 /* Sets every block back to what it was, unless the program or somebody else changed it since. */
 void control_restore(struct control *control);

@@ -23,13 +23,13 @@ static bool is_recorders(uint32_t id)
 	return found;
 }
 
-bool others_record(void)
+bool others_may_record(void)
 {
+	unsigned recorders = 0;
 	uint32_t id = 0;
 
-	while (!bpf_prog_get_next_id(id, &id)) {
-		if (is_recorders(id))
-			return true;
-	}
-	return false;
+	while (recorders < 2 && !bpf_prog_get_next_id(id, &id))
+		recorders += is_recorders(id);
+	/* Not even our own: we may not look. */
+	return recorders != 1;
 }

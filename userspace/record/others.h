@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 
-/* True if another recorder's programs are loaded, before our own are; false also if the kernel does
- * not say (it tells CAP_SYS_ADMIN only). */
-bool others_record(void);
+/*
+ * True if another recorder's programs are loaded, or if the kernel does not say (it tells
+ * CAP_SYS_ADMIN only). To be asked once our own are: whoever comes later asks, too.
+ */
+bool others_may_record(void);
 
 #endif
