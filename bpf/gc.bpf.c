@@ -102,8 +102,11 @@ static __always_inline int probe_fate(const struct probe_firing *firing)
 	if (!entries || !count || count > GCPROF_FATE_MAX)
 		return probe_refuse();
 	scratch = scratch_take();
-	if (!scratch)
+	if (!scratch) {
+		/* That counted one. */
+		loss_add(LOSS_SCRATCH_BUSY, count - 1);
 		return 0;
+	}
 	event = (struct event_fate *)scratch->data;
 	emit_header(&event->header, EVENT_fate, 0, state, firing->now);
 	event->count = count;
@@ -115,7 +118,7 @@ static __always_inline int probe_fate(const struct probe_firing *firing)
 		return 0;
 	}
 	scratch->size = sizeof(*event) + count * sizeof(event->entries[0]);
-	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, count);
 	return 0;
 }
 

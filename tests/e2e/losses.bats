@@ -66,6 +66,35 @@ collect() {
 	same sent "$(($(ask .streams.gc.events) + $(lost GC_RING)))" "$all"
 }
 
+# The same samples each time, some alone and some by the batch, whose fates come in pieces.
+allocate() {
+	GCPROF_SEED=1 GC_MIN_HEAP=1G record -F 0 --syscalls off -R 16K -- "$WORKLOADS/churn" --bytes 1G
+}
+
+@test "allocation: records and losses add up to what the program did" {
+	needs
+	allocate
+	holds '.streams.alloc.lost == 0'
+	local kinds='alloc fate period type code' all
+	all=$(stored $kinds)
+	[ "$all" -gt 50000 ]
+	GCPROF_TEST_RING=alloc=32K allocate
+	[ "$(lost ALLOC_RING)" -gt 0 ]
+	same sent "$(($(stored $kinds) + $(lost ALLOC_RING)))" "$all"
+}
+
+# Ticks cannot be known beforehand, but for how much time on the CPU there are. A virtual
+# machine that does not run for a moment misses some.
+@test "timer: records and losses add up to the time on the CPU" {
+	needs
+	GCPROF_TEST_RING=cpu=4K record -F 5000 --syscalls off -- "$WORKLOADS/waits" spin 1500
+	[ "$(lost CPU_RING)" -gt 0 ]
+	local sent=$(($(stored cpu) + $(lost CPU_RING) + $(lost SCRATCH_BUSY)))
+	echo "$sent ticks, $(lost CPU_RING) of them lost"
+	[ "$sent" -gt 11000 ]
+	[ "$sent" -lt 17500 ]
+}
+
 @test "processes: records and losses add up to what was started" {
 	needs
 	start() {
