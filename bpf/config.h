@@ -29,6 +29,7 @@ struct bpf_config {
 	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
 	uint32_t copy_always;      /* 0: copies only where rows are not there yet */
 	uint32_t fault_rate;       /* page faults recorded one by one, a second and CPU */
+	uint32_t kernel_stacks;    /* 1: calls and waits tell where in the kernel they waited */
 };
 
 enum syscall_mode {

@@ -62,6 +62,7 @@ static __always_inline void process_follow(const struct task_state *parent,
 	}
 	if (!task_claim(state))
 		return;
+	place_make(child);
 	state->image = parent->image;
 	state->process = thread ? parent->process : __sync_fetch_and_add(&next_process, 1);
 	/* A copy of the memory has the shadow stack where it was; a thread begins without one. */

@@ -16,6 +16,8 @@ static __always_inline void rest_wait(struct task_struct *task, struct task_stat
 
 	if (wait->since) {
 		wait_over(wait, now);
+		if (wait->ended)
+			place_take(task, wait->length);
 		wait->flags |= WAIT_OPEN;
 	}
 	if (wait->ended)

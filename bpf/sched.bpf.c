@@ -69,6 +69,8 @@ int BPF_PROG(sched_switch, bool preempted, struct task_struct *from, struct task
 	state = bpf_task_storage_get(&tasks, to, NULL, 0);
 	if (state && (state->flags & TASK_ACTIVE) && state->waits.since) {
 		wait_over(&state->waits, now);
+		if (state->waits.ended)
+			place_take(to, state->waits.length);
 		if (state->waits.ended && !(state->waits.flags & WAIT_IN_CALL))
 			wait_tell_of(to, state, now);
 	}

@@ -19,6 +19,7 @@ int BPF_PROG(syscall_enter, struct pt_regs *regs, long number)
 	call_args(regs, state->compat, state->args);
 	if (config.waits)
 		state->waits.call_count = state->waits.call_ns = 0;
+	place_forget();
 	state->start = now;
 	return 0;
 }

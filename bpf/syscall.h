@@ -4,6 +4,7 @@
 #define GCPROF_SYSCALL_H
 
 #include "ceiling.h"
+#include "kernel_place.h"
 #include "stack.h"
 
 #define SYSCALL_COMPAT_BIT (1u << 31)
@@ -162,6 +163,7 @@ static __always_inline void syscall_record(const struct task_state *state,
 		event->path_size = syscall_path(scratch, state);
 	if (regs && done->duration >= config.syscall_stack_ns) {
 		event->flags |= SYSCALL_STACK;
+		place_put_longest(scratch, &event->stack);
 		regs_user(regs, &scratch->regs);
 		stack_user(scratch, state);
 		if (stack_is_copied(scratch))

@@ -3,7 +3,7 @@
 #ifndef GCPROF_TASK_H
 #define GCPROF_TASK_H
 
-#include "emit.h"
+#include "kernel_place.h"
 
 #define LEVELS_MAX                                                                     \
 	32 /* of pid namespaces: the kernel's own limit; of cgroups that are looked at \
@@ -205,6 +205,7 @@ static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t fla
 	process = task_process(leader);
 	if (!task_claim(state))
 		return process;
+	place_make(task);
 	state->process = process;
 	task_faults(task, &state->faults);
 	state->faults_told = state->faults;

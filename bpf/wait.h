@@ -12,6 +12,7 @@
 #define GCPROF_WAIT_H
 
 #include "ceiling.h"
+#include "kernel_place.h"
 #include "stack.h"
 
 /* A record about a thread that is not the current one. */
@@ -70,17 +71,21 @@ static __always_inline void wait_tell(struct task_state *state, const struct pt_
 		emit_header(&event->header, EVENT_wait, 0, state, now);
 		wait_fill(event, &state->waits);
 		scratch->size = sizeof(*event);
+		place_put_last(scratch, &event->stack, bpf_get_current_task_btf());
 		if (regs)
 			wait_stack(scratch, regs, state);
+		else
+			stack_count_losses(event->stack.quality);
 		stack_emit(scratch, &ring_sched, LOSS_SCHED_RING);
 	}
 	state->waits.ended = 0;
 }
 
-/* The same of a thread that is not the current one: without its stack. */
+/* The same of a thread that is not the current one: without its user stack. */
 static __always_inline void wait_tell_of(struct task_struct *task, struct task_state *state,
 					 uint64_t now)
 {
+	struct scratch *scratch;
 	struct event_wait *event;
 
 	if (!ceiling_below(CEILING_WAIT, config.wait_rate, now)) {
@@ -88,12 +93,16 @@ static __always_inline void wait_tell_of(struct task_struct *task, struct task_s
 		loss_count(LOSS_WAIT_CEILING);
 		return;
 	}
-	event = EMIT_RESERVE(ring_sched, event_wait, LOSS_SCHED_RING);
-	if (event) {
-		emit_header(&event->header, EVENT_wait, sizeof(*event), state, now);
+	scratch = scratch_take();
+	if (scratch) {
+		event = (struct event_wait *)scratch->data;
+		emit_header(&event->header, EVENT_wait, 0, state, now);
 		wait_header_of(&event->header, task);
 		wait_fill(event, &state->waits);
-		emit_submit(event, &ring_sched);
+		scratch->size = sizeof(*event);
+		place_put_last(scratch, &event->stack, task);
+		stack_count_losses(event->stack.quality);
+		scratch_emit(scratch, &ring_sched, LOSS_SCHED_RING);
 	}
 	state->waits.ended = 0;
 }

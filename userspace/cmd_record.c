@@ -50,6 +50,10 @@ static const struct option_row rows[] = {
 	{"fault-rate", 0, OPTION_NUMBER, offsetof(struct record_options, fault_rate), 1, 10000000,
 	 "N",
 	 "page faults recorded a second and CPU; each stands for those before it (default: 2000)"},
+	{"kernel-stacks", 0, OPTION_FLAG, offsetof(struct record_options, kernel_stacks), 0, 0,
+	 NULL,
+	 "the kernel's frames for waits, and for system calls where they waited longest; turns "
+	 "--off-cpu on"},
 	{"stack", 0, OPTION_TEXT, offsetof(struct record_options, stack), 0, 0, "MODE",
 	 "how native stacks are walked: rows, fp (frame pointers), copy, both, off (default: "
 	 "rows)"},
@@ -224,6 +228,8 @@ static int check_options(struct record_options *options, char **words)
 		log_error("--follow %s: either children or none", options->follow);
 		return -EINVAL;
 	}
+	if (options->kernel_stacks)
+		options->off_cpu = 1;
 	if (attach > 1 || (attach && *words)) {
 		log_error("a command, -p, --system and --cgroup: only one of them at a time");
 		return -EINVAL;

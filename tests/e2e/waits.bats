@@ -63,6 +63,32 @@ needs() {
 	holds '.functions[] | select(.name == "burn") | .off_cpu_ns > 100000000'
 }
 
+@test "kernel stacks: where in the kernel waits and calls waited, on request only" {
+	needs
+	record --kernel-stacks -- "$WORKLOADS/waits" sleep 20
+	holds '[.functions[] | select(.runtime == "kernel" and (.name | test("nanosleep")) and
+		.off_cpu_ns >= 50000000 and .syscall_ns >= 20000000)] | length > 0'
+	# They stand on the user stack that called them, and only there.
+	"$GCPROF" export -f folded --by syscall -o out.folded
+	grep -q '^_start;.*;do_sleep;[^_]*.*nanosleep[^;]*;[^;]*_\[k\];.*nanosleep_\[k\]' out.folded
+	record --off-cpu -- "$WORKLOADS/waits" sleep 20
+	holds '[.functions[] | select(.runtime == "kernel" and (.off_cpu_ns > 0 or .syscall_ns > 0))] == []'
+}
+
+@test "kernel stacks of waits outside of calls stand on the user stack at their begin" {
+	needs
+	record --kernel-stacks -- "$WORKLOADS/waits" spin 150
+	"$GCPROF" export -f folded --by off-cpu -o out.folded
+	grep -q ';burn.*;[^;]*_\[k\] [0-9]*$' out.folded
+}
+
+@test "kernel stacks of what is still waiting when the recording ends" {
+	needs
+	record --kernel-stacks --duration 300ms -- /bin/sleep 3
+	holds '[.functions[] | select(.runtime == "kernel" and (.name | test("nanosleep")) and
+		.off_cpu_ns > 200000000)] | length > 0'
+}
+
 @test "a stopped process waits because it is stopped" {
 	needs
 	record --off-cpu -- "$WORKLOADS/waits" stop 100

@@ -30,9 +30,9 @@ struct model_function {
 	double gc_self_ns;       /* collection time that its own allocations caused */
 	double gc_ns;            /* and those of what it calls as well */
 	double syscall_ns;       /* calls with a stack that it or what it calls made */
-	double syscall_self_ns;  /* of those, where it is the innermost user function */
+	double syscall_self_ns;  /* of those, where it is the innermost function */
 	double off_cpu_ns;       /* waits with a stack, of it or what it calls */
-	double off_cpu_self_ns;  /* of those, where it is the innermost user function */
+	double off_cpu_self_ns;  /* of those, where it is the innermost function */
 	uint64_t faults;         /* page faults of it or what it calls */
 	uint64_t faults_self;    /* of those, where it is the innermost user function */
 	uint64_t gc_faults_self; /* of these, in collections */

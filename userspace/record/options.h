@@ -50,6 +50,7 @@ struct record_options {
 	int no_args;           /* not 0: without arguments */
 	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU */
 	int off_cpu;           /* not 0: record time off the CPU */
+	int kernel_stacks;     /* not 0: calls and waits tell where in the kernel they waited */
 	uint64_t off_cpu_min;  /* ns: from here on waits are recorded one by one */
 	int faults;            /* not 0: record page faults */
 	uint64_t fault_rate;   /* of them one by one, a second and CPU */

@@ -143,6 +143,7 @@ static int configure(struct session *session, const struct record_options *optio
 	config->syscall_slow_ns = options->syscall_slow;
 	config->syscall_stack_ns = options->syscall_stacks ? 0 : SYSCALL_STACK_NS;
 	config->waits = options->off_cpu != 0;
+	config->kernel_stacks = options->kernel_stacks != 0;
 	config->wait_min_ns = options->off_cpu_min;
 	config->wait_rate = OFF_CPU_RATE;
 	config->fault_rate = (uint32_t)options->fault_rate;

@@ -218,10 +218,13 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-static void hash_steps(const struct stacks *stacks, const struct process *process, uint64_t hash[2])
+static void hash_steps(const struct stacks *stacks, const struct process *process, uint64_t below,
+		       uint64_t hash[2])
 {
 	for (int i = 0; i < 2; i++)
-		hash[i] = mix(mix(stacks->seed[i] + (uint64_t)i, process->id), process->changes);
+		hash[i] =
+			mix(mix(mix(stacks->seed[i] + (uint64_t)i, process->id), process->changes),
+			    below);
 	for (size_t i = 0; i < stacks->n_steps; i++) {
 		const struct step *step = &stacks->steps[i];
 
@@ -262,9 +265,9 @@ static uint64_t write_step(struct stacks *stacks, struct process *process, const
 	return 0;
 }
 
-static uint64_t write_steps(struct stacks *stacks, struct process *process)
+static uint64_t write_steps(struct stacks *stacks, struct process *process, uint64_t below)
 {
-	uint64_t stack = 0;
+	uint64_t stack = below;
 
 	for (size_t i = 0; i < stacks->n_steps; i++) {
 		uint64_t frame = write_step(stacks, process, &stacks->steps[i]);
@@ -276,15 +279,15 @@ static uint64_t write_steps(struct stacks *stacks, struct process *process)
 	return stack;
 }
 
-int stacks_put(struct stacks *stacks, struct process *process, const struct event_stack *counts,
-	       struct bytes bytes, struct stored_stack *out)
+int stacks_put_above(struct stacks *stacks, struct process *process, uint64_t below,
+		     const struct event_stack *counts, struct bytes bytes, struct stored_stack *out)
 {
 	struct tail tail;
 	struct slot *slot;
 	uint64_t hash[2];
 	int err = split_tail(counts, bytes, &tail);
 
-	*out = (struct stored_stack){0};
+	*out = (struct stored_stack){.id = below};
 	if (!err && tail.copy)
 		err = walk_copy(stacks, process, &tail, out);
 	if (err)
@@ -293,17 +296,23 @@ int stacks_put(struct stacks *stacks, struct process *process, const struct even
 	order(stacks, &tail);
 	if (!stacks->n_steps)
 		return 0;
-	hash_steps(stacks, process, hash);
+	hash_steps(stacks, process, below, hash);
 	slot = &stacks->slots[hash[0] % CACHE_SLOTS];
 	if (slot->stack && slot->hash[0] == hash[0] && slot->hash[1] == hash[1]) {
 		out->id = slot->stack;
 		return 0;
 	}
-	out->id = write_steps(stacks, process);
+	out->id = write_steps(stacks, process, below);
 	if (!out->id)
 		return -ENOMEM;
 	*slot = (struct slot){{hash[0], hash[1]}, out->id};
 	return 0;
+}
+
+int stacks_put(struct stacks *stacks, struct process *process, const struct event_stack *counts,
+	       struct bytes tail, struct stored_stack *out)
+{
+	return stacks_put_above(stacks, process, 0, counts, tail, out);
 }
 
 const struct agreement *stacks_agreement(const struct stacks *stacks)

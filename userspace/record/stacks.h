@@ -31,6 +31,10 @@ struct stored_stack {
 int stacks_put(struct stacks *stacks, struct process *process, const struct event_stack *counts,
 	       struct bytes tail, struct stored_stack *out);
 
+/* The same on top of a stack that was written before: what a thread called since. */
+int stacks_put_above(struct stacks *stacks, struct process *process, uint64_t below,
+		     const struct event_stack *counts, struct bytes tail, struct stored_stack *out);
+
 /* How stacks that were both walked and copied agree. */
 const struct agreement *stacks_agreement(const struct stacks *stacks);
 

@@ -78,14 +78,20 @@ uint64_t store_put_string(struct store *store, struct bytes text)
 	return profile_writer_string(store->writer, text.data, text.size);
 }
 
-int store_put_stack(struct store *store, const struct incoming *in,
-		    const struct event_stack *counts, struct stored_stack *out)
+int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
+			  const struct event_stack *counts, struct stored_stack *out)
 {
-	int err = stacks_put(store->stacks, in->process, counts, in->tail, out);
+	int err = stacks_put_above(store->stacks, in->process, below, counts, in->tail, out);
 
 	store->losses[LOSS_COPY_SHORT] += out->copy_short;
 	store->losses[LOSS_GUESSED] += (out->quality & STACK_USER_GUESSED) != 0;
 	return err;
+}
+
+int store_put_stack(struct store *store, const struct incoming *in,
+		    const struct event_stack *counts, struct stored_stack *out)
+{
+	return store_put_stack_above(store, in, 0, counts, out);
 }
 
 /* How each event is stored. */

@@ -52,6 +52,10 @@ uint64_t store_put_string(struct store *store, struct bytes text);
 int store_put_stack(struct store *store, const struct incoming *in,
 		    const struct event_stack *counts, struct stored_stack *out);
 
+/* The same on top of a stack that was written before; 0: on none. */
+int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
+			  const struct event_stack *counts, struct stored_stack *out);
+
 typedef int store_function(struct store *store, const struct incoming *in);
 
 /* One for each event: store_NAME(). */

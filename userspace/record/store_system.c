@@ -72,19 +72,17 @@ int store_wait(struct store *store, const struct incoming *in)
 	const struct event_wait *event = (const void *)in->header;
 	struct record record = RECORD_OF(wait, in);
 	struct stored_stack stack;
-	struct place place;
+	struct place place = {0};
 	int err;
 
 	if (event->reason >= WAIT_REASONS || event->duration > event->ended)
 		return -EBADMSG;
-	err = store_put_stack(store, in, &event->stack, &stack);
+	if (event->flags & WAIT_LEFT &&
+	    !places_get(store->places, in->thread, event->ended - event->duration, &place))
+		place = (struct place){0};
+	err = store_put_stack_above(store, in, place.stack, &event->stack, &stack);
 	if (err)
 		return err;
-	if (event->flags & WAIT_LEFT &&
-	    places_get(store->places, in->thread, event->ended - event->duration, &place)) {
-		stack.id = place.stack;
-		stack.quality = place.quality;
-	}
 	record.wait.time = event->ended;
 	record.wait.duration = event->duration;
 	record.wait.reason = event->reason;
@@ -93,7 +91,7 @@ int store_wait(struct store *store, const struct incoming *in)
 	record.wait.held = event->held;
 	record.wait.held_ns = event->held_ns;
 	record.wait.stack = stack.id;
-	record.wait.quality = stack.quality;
+	record.wait.quality = stack.quality | place.quality;
 	return profile_writer_put(store->writer, &record);
 }
 
