@@ -37,7 +37,7 @@ struct seen {
 
 static struct seen seen;
 
-static void begin(void)
+static inline void begin(void)
 {
 	struct sink *sink;
 
@@ -49,7 +49,7 @@ static void begin(void)
 	CHECK_EQ(store_add_process(rig.store, 1, 100, 100, 1000), 0);
 }
 
-static void keep(struct record *record)
+static inline void keep(struct record *record)
 {
 	uint64_t id = record->string.id; /* the first field of all of these */
 
@@ -95,7 +95,7 @@ static void keep(struct record *record)
 }
 
 /* Ends the recording and reads it back. */
-static void finish(void)
+static inline void finish(void)
 {
 	struct profile_reader *reader;
 	struct source *source;
@@ -113,7 +113,7 @@ static void finish(void)
 }
 
 /* The i-th record of a kind, NULL behind the last. */
-static const struct record *nth(enum record_kind kind, size_t i)
+static inline const struct record *nth(enum record_kind kind, size_t i)
 {
 	for (size_t at = 0; at < seen.n; at++) {
 		if (seen.records[at].kind == kind && i-- == 0)
@@ -122,7 +122,7 @@ static const struct record *nth(enum record_kind kind, size_t i)
 	return NULL;
 }
 
-static size_t count(enum record_kind kind)
+static inline size_t count(enum record_kind kind)
 {
 	size_t n = 0;
 
@@ -132,7 +132,7 @@ static size_t count(enum record_kind kind)
 }
 
 /* A stack as one text, outermost first: m1:1fff (module:offset) c7@3 (code@line) k:ff. */
-static const char *stack_text(uint64_t stack)
+static inline const char *stack_text(uint64_t stack)
 {
 	static char text[4096];
 	uint64_t frames[512] = {0};
@@ -161,7 +161,7 @@ static const char *stack_text(uint64_t stack)
 }
 
 /* Begins an event of this code and size in the rig's room. */
-static void *event(uint16_t code, size_t size, uint32_t process, uint32_t pid)
+static inline void *event(uint16_t code, size_t size, uint32_t process, uint32_t pid)
 {
 	struct event_header *header = (void *)rig.room;
 
@@ -177,7 +177,7 @@ static void *event(uint16_t code, size_t size, uint32_t process, uint32_t pid)
 }
 
 /* A copy of just its size, so that a read behind the end is caught. */
-static int send_event(void)
+static inline int send_event(void)
 {
 	const struct event_header *header = (void *)rig.room;
 	size_t size = header->size < sizeof(rig.room) ? header->size : sizeof(rig.room);
@@ -190,8 +190,8 @@ static int send_event(void)
 	return err;
 }
 
-static void send_mmap(uint32_t pid, uint64_t address, uint64_t length, uint64_t offset,
-		      const char *path)
+static inline void send_mmap(uint32_t pid, uint64_t address, uint64_t length, uint64_t offset,
+			     const char *path)
 {
 	struct event_mmap *mmap = event(EVENT_mmap, sizeof(*mmap) + strlen(path), 0, pid);
 
@@ -212,7 +212,7 @@ struct stack_input {
 	struct event_managed managed[8];
 };
 
-static void send_cpu(uint32_t process, uint32_t pid, const struct stack_input *in)
+static inline void send_cpu(uint32_t process, uint32_t pid, const struct stack_input *in)
 {
 	struct event_cpu *cpu = event(
 		EVENT_cpu, sizeof(*cpu) + in->n_kernel * 8 + (in->n_user + in->n_managed) * 16,
@@ -230,14 +230,14 @@ static void send_cpu(uint32_t process, uint32_t pid, const struct stack_input *i
 	CHECK_EQ(send_event(), 0);
 }
 
-static void send_ip(uint32_t process, uint32_t pid, uint64_t ip)
+static inline void send_ip(uint32_t process, uint32_t pid, uint64_t ip)
 {
 	struct stack_input in = {.n_user = 1, .user = {{ip, 0}}};
 
 	send_cpu(process, pid, &in);
 }
 
-static void send_fork(uint32_t process, uint32_t pid, uint32_t child, uint32_t child_pid)
+static inline void send_fork(uint32_t process, uint32_t pid, uint32_t child, uint32_t child_pid)
 {
 	struct event_fork *fork = event(EVENT_fork, sizeof(*fork), process, pid);
 
@@ -247,7 +247,7 @@ static void send_fork(uint32_t process, uint32_t pid, uint32_t child, uint32_t c
 	CHECK_EQ(send_event(), 0);
 }
 
-static void send_exec(uint32_t process, uint32_t pid, const char *path)
+static inline void send_exec(uint32_t process, uint32_t pid, const char *path)
 {
 	struct event_exec *exec = event(EVENT_exec, sizeof(*exec) + strlen(path), process, pid);
 
@@ -257,7 +257,7 @@ static void send_exec(uint32_t process, uint32_t pid, const char *path)
 	CHECK_EQ(send_event(), 0);
 }
 
-static void send_exit(uint32_t process, uint32_t pid, uint32_t tid, uint32_t last)
+static inline void send_exit(uint32_t process, uint32_t pid, uint32_t tid, uint32_t last)
 {
 	struct event_exit *exit = event(EVENT_exit, sizeof(*exit), process, pid);
 
@@ -266,7 +266,7 @@ static void send_exit(uint32_t process, uint32_t pid, uint32_t tid, uint32_t las
 	CHECK_EQ(send_event(), 0);
 }
 
-static void send_type(uint32_t process, uint32_t pid, uint64_t number, const char *name)
+static inline void send_type(uint32_t process, uint32_t pid, uint64_t number, const char *name)
 {
 	struct event_type *type = event(EVENT_type, sizeof(*type) + strlen(name), process, pid);
 
@@ -276,8 +276,8 @@ static void send_type(uint32_t process, uint32_t pid, uint64_t number, const cha
 	CHECK_EQ(send_event(), 0);
 }
 
-static void send_code(uint32_t process, uint32_t pid, uint64_t number, const char *name,
-		      const char *file)
+static inline void send_code(uint32_t process, uint32_t pid, uint64_t number, const char *name,
+			     const char *file)
 {
 	size_t padded = (strlen(name) + 7) & ~(size_t)7;
 	struct event_code *code =
@@ -292,7 +292,7 @@ static void send_code(uint32_t process, uint32_t pid, uint64_t number, const cha
 	CHECK_EQ(send_event(), 0);
 }
 
-static void send_alloc(uint32_t process, uint32_t pid, uint64_t sample, uint64_t type)
+static inline void send_alloc(uint32_t process, uint32_t pid, uint64_t sample, uint64_t type)
 {
 	struct event_alloc *alloc = event(EVENT_alloc, sizeof(*alloc), process, pid);
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* store_waits.c: tests of the store with waits made by hand: whose stacks stand on which. */
+#include "store_rig.h"
+
+/* A wait of 100 ns that ends now, with one kernel frame. */
+static void send_wait(uint64_t kernel)
+{
+	struct event_wait *wait = event(EVENT_wait, sizeof(*wait) + sizeof(kernel), 1, 100);
+
+	wait->stack = (struct event_stack){.n_kernel = 1};
+	wait->ended = rig.clock;
+	wait->duration = 100;
+	wait->reason = WAIT_PREEMPTED;
+	wait->flags = WAIT_LEFT;
+	memcpy(wait + 1, &kernel, sizeof(kernel));
+	CHECK_EQ(send_event(), 0);
+}
+
+static void send_leave(uint64_t ip)
+{
+	struct event_leave *leave =
+		event(EVENT_leave, sizeof(*leave) + sizeof(struct event_native), 1, 100);
+
+	leave->stack = (struct event_stack){.n_user = 1, .quality = STACK_USER_END};
+	memcpy(leave + 1, &ip, sizeof(ip));
+	CHECK_EQ(send_event(), 0);
+}
+
+TEST(kernel_frames_of_a_wait_stand_on_the_stack_that_was_left)
+{
+	static const uint64_t lefts[] = {0x1100, 0x1200};
+
+	begin();
+	send_mmap(100, 0x1000, 0x1000, 0x5000, "/nowhere/prog");
+	for (int i = 0; i < 2; i++) {
+		send_leave(lefts[i]);
+		rig.clock += 99;
+		send_wait(0xffffffff81000010);
+	}
+	/* Not told where it was left: its own time is another one. */
+	send_wait(0xffffffff81000010);
+	finish();
+	CHECK_STR(stack_text(nth(RECORD_wait, 0)->wait.stack), "m1:5100 k:ffffffff81000010");
+	CHECK_STR(stack_text(nth(RECORD_wait, 1)->wait.stack), "m1:5200 k:ffffffff81000010");
+	CHECK_STR(stack_text(nth(RECORD_wait, 2)->wait.stack), "k:ffffffff81000010");
+	CHECK_EQ(nth(RECORD_wait, 1)->wait.quality, STACK_USER_END);
+	CHECK_EQ(nth(RECORD_wait, 2)->wait.quality, 0);
+}
