@@ -174,13 +174,15 @@ TEST(too_many_rules_leave_rows_without_one)
 {
 	struct unwind_rule rule;
 	struct made made;
-	uint32_t first;
+	uint32_t first, firsts[4];
 	struct rig rig;
 
 	rig_open(&rig);
 	for (int16_t mark = 1; mark <= 3; mark++) {
 		make(&made, 1, 8000, 7999, mark);
+		CHECK_EQ(unwind_maps_crowded(rig.maps, &made.file), mark == 3);
 		CHECK_EQ(unwind_maps_add(rig.maps, &made.file, &first), 0);
+		firsts[mark] = first;
 		rule = rig_rule_at(&rig, first, 7999 * made.step);
 		CHECK_EQ(rule.cfa_add, mark < 3 ? mark : 0);
 		CHECK_EQ(rule.cfa, mark < 3 ? UNWIND_CFA_SP : UNWIND_CFA_NONE);
@@ -190,6 +192,35 @@ TEST(too_many_rules_leave_rows_without_one)
 	make(&made, 1, 8000, 7999, 2);
 	CHECK_EQ(unwind_maps_add(rig.maps, &made.file, &first), 0);
 	check_made(&rig, &made, first);
+	/* Those of a file that goes make room for others, but for what another file has, too. */
+	unwind_maps_remove(rig.maps, firsts[1], 1);
+	unwind_maps_remove(rig.maps, firsts[2], 1);
+	unwind_maps_remove(rig.maps, firsts[3], 1);
+	check_made(&rig, &made, first);
 	drop(&made);
+	make(&made, 1, 8000, 7999, 4);
+	CHECK(!unwind_maps_crowded(rig.maps, &made.file));
+	CHECK_EQ(unwind_maps_add(rig.maps, &made.file, &first), 0);
+	check_made(&rig, &made, first);
+	drop(&made);
+	rig_close(&rig);
+}
+
+/* However many files come and go. */
+TEST(rules_come_back_when_files_go)
+{
+	struct made made;
+	uint32_t first;
+	struct rig rig;
+
+	rig_open(&rig);
+	for (int16_t mark = 1; mark <= 40; mark++) {
+		make(&made, 1, 1000, 999, mark);
+		CHECK(!unwind_maps_crowded(rig.maps, &made.file));
+		CHECK_EQ(unwind_maps_add(rig.maps, &made.file, &first), 0);
+		check_made(&rig, &made, first);
+		unwind_maps_remove(rig.maps, first, 1);
+		drop(&made);
+	}
 	rig_close(&rig);
 }

@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "rule_table.h"
 #include "unwind_maps.h"
-#include "../util/map.h"
 
 #define CHUNK_BYTES (UNWIND_CHUNK_ROWS * sizeof(unwind_row))
 #define NO_CHUNK    UINT32_MAX
@@ -30,10 +30,16 @@ struct chunk {
 	unwind_row *memory; /* NULL: it is full, or not there */
 };
 
+/* The rules of a file. */
+struct held {
+	uint32_t *numbers; /* of each of them: owned */
+	size_t count;
+};
+
 struct unwind_maps {
 	struct unwind_fds fds;
-	struct map *rule_numbers; /* struct unwind_rule to its number */
-	uint32_t n_rules;
+	struct rule_table *rules;
+	struct held held[UNWIND_PAGES_MAX]; /* by the first page of the file */
 	struct unwind_page pages[UNWIND_PAGES_MAX]; /* as the kernel has them */
 	bool taken[UNWIND_PAGES_MAX];
 	struct chunk chunks[UNWIND_CHUNKS_MAX];
@@ -45,19 +51,18 @@ struct unwind_maps {
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out)
 {
 	struct unwind_maps *maps = calloc(1, sizeof(*maps));
+	int err;
 
 	if (!maps)
 		return -ENOMEM;
 	maps->fds = *fds;
 	maps->current = NO_CHUNK;
-	maps->n_rules = 1;
-	maps->rule_numbers = map_create(sizeof(struct unwind_rule));
-	if (!maps->rule_numbers) {
+	err = rule_table_create(fds->rules, &maps->rules);
+	if (err)
 		free(maps);
-		return -ENOMEM;
-	}
-	*out = maps;
-	return 0;
+	else
+		*out = maps;
+	return err;
 }
 
 void unwind_maps_free(struct unwind_maps *maps)
@@ -68,36 +73,35 @@ void unwind_maps_free(struct unwind_maps *maps)
 		if (maps->chunks[i].memory)
 			munmap(maps->chunks[i].memory, CHUNK_BYTES);
 	}
-	map_free(maps->rule_numbers);
+	for (uint32_t i = 0; i < UNWIND_PAGES_MAX; i++)
+		free(maps->held[i].numbers);
+	rule_table_free(maps->rules);
 	free(maps);
 }
 
 /* --- rules ------------------------------------------------------------------------- */
 
-/* The kernel's number of a rule, 0 when there are too many. */
-static uint32_t rule_number(struct unwind_maps *maps, const struct unwind_rule *rule)
-{
-	uint64_t *slot;
-
-	if (!rule->cfa)
-		return 0;
-	slot = map_put(maps->rule_numbers, rule, NULL);
-	if (!slot)
-		return 0;
-	if (!*slot && maps->n_rules < UNWIND_RULES_MAX &&
-	    !bpf_map_update_elem(maps->fds.rules, &maps->n_rules, rule, BPF_ANY))
-		*slot = maps->n_rules++;
-	return (uint32_t)*slot;
-}
-
-/* The kernel's numbers of all rules of a file. */
-static uint32_t *rule_numbers(struct unwind_maps *maps, const struct unwind_file *file)
+/* The kernel's numbers of all rules of a file, which holds them from now on. */
+static uint32_t *hold_rules(struct unwind_maps *maps, const struct unwind_file *file)
 {
 	uint32_t *numbers = calloc(file->n_rules, sizeof(*numbers));
 
 	for (size_t i = 0; numbers && i < file->n_rules; i++)
-		numbers[i] = rule_number(maps, &file->rules[i]);
+		numbers[i] = rule_table_hold(maps->rules, &file->rules[i]);
 	return numbers;
+}
+
+static void release_rules(struct unwind_maps *maps, struct held *held)
+{
+	for (size_t i = 0; i < held->count; i++)
+		rule_table_release(maps->rules, held->numbers[i]);
+	free(held->numbers);
+	*held = (struct held){0};
+}
+
+bool unwind_maps_crowded(const struct unwind_maps *maps, const struct unwind_file *file)
+{
+	return rule_table_room(maps->rules) < file->n_rules;
 }
 
 /* --- chunks ------------------------------------------------------------------------ */
@@ -288,12 +292,13 @@ int unwind_maps_add(struct unwind_maps *maps, const struct unwind_file *file, ui
 
 	if (err)
 		return err;
-	numbers = rule_numbers(maps, file);
+	numbers = hold_rules(maps, file);
 	if (!numbers)
 		err = -ENOMEM;
+	else
+		maps->held[*first] = (struct held){numbers, file->n_rules};
 	for (size_t page = 0; !err && page < file->n_pages; page++)
 		err = page_add(maps, file, page, numbers, *first + (uint32_t)page);
-	free(numbers);
 	if (err)
 		unwind_maps_remove(maps, *first, file->n_pages);
 	return err;
@@ -314,6 +319,8 @@ void unwind_maps_remove(struct unwind_maps *maps, uint32_t first, size_t count)
 		if (--maps->chunks[chunk].pages == 0)
 			chunk_drop(maps, chunk);
 	}
+	if (count)
+		release_rules(maps, &maps->held[first]);
 }
 
 /* --- tables ------------------------------------------------------------------------ */

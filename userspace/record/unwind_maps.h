@@ -8,6 +8,7 @@
 #ifndef GCPROF_UNWIND_MAPS_H
 #define GCPROF_UNWIND_MAPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,11 @@ void unwind_maps_free(struct unwind_maps *maps); /* NULL is allowed; the kernel'
 /* Puts the rows of a file in: the first of its n_pages pages. -ENOSPC if they do not fit. */
 int unwind_maps_add(struct unwind_maps *maps, const struct unwind_file *file, uint32_t *first);
 
-/* Takes pages away again, and what only they used. */
+/* True if the rules of the file may be more than there is room for: some of its rows lead to none
+ * if it is added. */
+bool unwind_maps_crowded(const struct unwind_maps *maps, const struct unwind_file *file);
+
+/* Takes all pages of a file away again, and what only they used. */
 void unwind_maps_remove(struct unwind_maps *maps, uint32_t first, size_t count);
 
 /* Writes a table, and says which one a process has. */

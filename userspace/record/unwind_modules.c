@@ -67,8 +67,11 @@ void unwind_modules_free(struct unwind_modules *modules)
 static int put_rows(struct unwind_modules *modules, const struct unwind_file *file,
 		    struct unwind_module *module)
 {
-	int err = unwind_maps_add(modules->maps, file, &module->first);
+	int err;
 
+	if (unwind_maps_crowded(modules->maps, file))
+		unwind_modules_sweep(modules, UINT64_MAX);
+	err = unwind_maps_add(modules->maps, file, &module->first);
 	if (err == -ENOSPC) {
 		unwind_modules_sweep(modules, UINT64_MAX);
 		err = unwind_maps_add(modules->maps, file, &module->first);
