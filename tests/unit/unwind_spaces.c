@@ -66,10 +66,11 @@ static void code_close(struct code *code)
 	unwind_free(code->file);
 }
 
-/* Another file with the same content; its name is in `path`. */
-static void code_copy(struct code *copy, const struct code *code, char *path)
+/* Fills the file with the content of another one. */
+static void code_write(const char *path, const struct code *code)
 {
-	int from = open(code->path, O_RDONLY | O_CLOEXEC), to = mkstemp(path);
+	int from = open(code->path, O_RDONLY | O_CLOEXEC);
+	int to = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	char block[65536];
 	ssize_t size;
 
@@ -78,6 +79,34 @@ static void code_copy(struct code *copy, const struct code *code, char *path)
 		CHECK_EQ(write(to, block, (size_t)size), size);
 	close(from);
 	close(to);
+}
+
+/* Writes the build-id of another file over that of the file. */
+static void code_claim(const char *path, const struct code *code)
+{
+	unsigned char theirs[BUILD_ID_MAX], own[BUILD_ID_MAX];
+	int from = open(code->path, O_RDONLY | O_CLOEXEC), to = open(path, O_RDWR | O_CLOEXEC);
+	static char content[1 << 20];
+	ssize_t size = read(to, content, sizeof(content));
+	int bytes = build_id_read(to, own);
+	char *place;
+
+	CHECK(size > 0 && bytes > 0 && build_id_read(from, theirs) == bytes);
+	place = memmem(content, (size_t)size, own, (size_t)bytes);
+	CHECK(place && pwrite(to, theirs, (size_t)bytes, place - content) == bytes);
+	CHECK(build_id_read(to, own) == bytes && !memcmp(own, theirs, (size_t)bytes));
+	close(from);
+	close(to);
+}
+
+/* Another file with the same content; its name is in `path`. */
+static void code_copy(struct code *copy, const struct code *code, char *path)
+{
+	int to = mkstemp(path);
+
+	CHECK(to >= 0);
+	close(to);
+	code_write(path, code);
 	code_open(copy, path);
 }
 
@@ -292,7 +321,7 @@ TEST(rows_are_dropped_when_nobody_has_them_mapped)
 	code_close(&libc);
 }
 
-TEST(files_with_the_same_build_id_share_their_rows)
+TEST(files_with_the_same_rows_share_them)
 {
 	char path[] = "/tmp/gcprof-unwind-XXXXXX";
 	struct module_place place;
@@ -324,6 +353,59 @@ TEST(files_with_the_same_build_id_share_their_rows)
 	CHECK_EQ(bytes(&world), 0);
 	world_close(&world);
 	code_close(&libc);
+	code_close(&copy);
+}
+
+/* A program that says it is libc, and one that says so in libc's place, get what they have. */
+TEST(a_build_id_is_no_proof_of_what_a_file_is)
+{
+	char path[] = "/tmp/gcprof-unwind-XXXXXX";
+	struct module_place place;
+	const struct unwind_module *real, *liar;
+	struct code libc, linker, copy;
+	struct world world;
+
+	world_open(&world);
+	code_open(&libc, LIBC);
+	code_open(&linker, LINKER);
+	code_copy(&copy, &linker, path);
+	code_claim(path, &libc);
+	place = place_of(&copy, HERE);
+	liar = unwind_modules_find(world.modules, &place);
+	CHECK(liar && liar->count);
+	place = place_of(&libc, HERE);
+	real = unwind_modules_find(world.modules, &place);
+	CHECK(real && real->count == libc.file->n_pages && real != liar);
+	unlink(path);
+	world_close(&world);
+	code_close(&libc);
+	code_close(&linker);
+	code_close(&copy);
+}
+
+/* An inode may get another content, and be used again for another file. */
+TEST(a_file_that_was_written_anew_is_another_one)
+{
+	char path[] = "/tmp/gcprof-unwind-XXXXXX";
+	struct module_place place;
+	const struct unwind_module *module;
+	struct code libc, linker, copy;
+	struct world world;
+
+	world_open(&world);
+	code_open(&libc, LIBC);
+	code_open(&linker, LINKER);
+	code_copy(&copy, &linker, path);
+	place = place_of(&copy, HERE);
+	module = unwind_modules_find(world.modules, &place);
+	CHECK(module && module->count == linker.file->n_pages);
+	code_write(path, &libc);
+	module = unwind_modules_find(world.modules, &place);
+	CHECK(module && module->count == libc.file->n_pages);
+	unlink(path);
+	world_close(&world);
+	code_close(&libc);
+	code_close(&linker);
 	code_close(&copy);
 }
 

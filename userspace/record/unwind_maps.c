@@ -39,7 +39,7 @@ struct held {
 struct unwind_maps {
 	struct unwind_fds fds;
 	struct rule_table *rules;
-	struct held held[UNWIND_PAGES_MAX]; /* by the first page of the file */
+	struct held held[UNWIND_PAGES_MAX];         /* by the first page of the file */
 	struct unwind_page pages[UNWIND_PAGES_MAX]; /* as the kernel has them */
 	bool taken[UNWIND_PAGES_MAX];
 	struct chunk chunks[UNWIND_CHUNKS_MAX];

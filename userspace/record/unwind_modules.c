@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* unwind_modules.c: the mapped files that have unwind rows in the kernel, each once. */
 /*
- * A file is known by its device and inode, and two of them with the same
- * build-id share their rows: the same library in several containers.
+ * A file is known by its device, inode, size and the time of its last change,
+ * so one that was replaced, or whose inode was used again, is another one. Files
+ * whose rows are the same share them: the same library in several containers.
+ * That is compared, and no build-id is believed: anybody can write one into a
+ * file, and would spoil the stacks of everybody who has the file that it belongs
+ * to. Hashes of 128 bits from a random seed make a collision no concern.
  */
 #include <elf.h>
 #include <errno.h>
@@ -11,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -21,8 +25,8 @@
 #include "../util/map.h"
 
 struct file_key {
-	uint32_t major, minor;
-	uint64_t inode;
+	uint64_t device, inode, size;
+	int64_t seconds, nanoseconds; /* of its last change, which nobody can set */
 };
 
 struct unwind_modules {
@@ -31,6 +35,7 @@ struct unwind_modules {
 	struct unwind_module *first; /* all of them */
 	struct unwind_module *vdso;
 	uint64_t refused;
+	uint64_t seed[2];
 };
 
 int unwind_modules_create(struct unwind_maps *maps, struct unwind_modules **out)
@@ -45,6 +50,9 @@ int unwind_modules_create(struct unwind_maps *maps, struct unwind_modules **out)
 		free(modules);
 		return -ENOMEM;
 	}
+	/* If there is no randomness this early in the life of a machine, none is needed either. */
+	if (getrandom(modules->seed, sizeof(modules->seed), GRND_NONBLOCK) < 0)
+		modules->seed[0] = (uintptr_t)modules;
 	*out = modules;
 	return 0;
 }
@@ -85,62 +93,94 @@ static int put_rows(struct unwind_modules *modules, const struct unwind_file *fi
 	return 0;
 }
 
-/* Takes over the rows that were read since `began`, NULL if `err` says why there are none; a module
- * without rows is one, too. */
-static struct unwind_module *add(struct unwind_modules *modules, int err, struct unwind_file *file,
-				 const char *path, uint64_t began)
+/* A module with the same rows, NULL if there is none. */
+static struct unwind_module *find_rows(const struct unwind_modules *modules,
+				       const uint64_t fingerprint[2])
+{
+	struct unwind_module *module = modules->first;
+
+	while (module && (!module->count || module->fingerprint[0] != fingerprint[0] ||
+			  module->fingerprint[1] != fingerprint[1]))
+		module = module->next;
+	return module;
+}
+
+/* A module of its own for a file; `err` says why it has no rows. */
+static struct unwind_module *add_module(struct unwind_modules *modules, int err,
+					const struct unwind_file *file,
+					const uint64_t fingerprint[2], const char *path)
 {
 	struct unwind_module *module = calloc(1, sizeof(*module));
 
-	if (module && !err)
-		err = put_rows(modules, file, module);
-	if (err)
-		modules->refused++;
-	if (err)
-		log_verbose("%s: no unwind rows: %s", path, strerror(-err));
-	else if (module)
-		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms)", path,
-			    file->n_rows, file->functions, file->n_rows * sizeof(unwind_row) / 1024,
-			    (double)(clock_now() - began) / 1e6);
-	unwind_free(file);
 	if (!module)
 		return NULL;
+	if (!err)
+		err = put_rows(modules, file, module);
+	modules->refused += err != 0;
+	if (err)
+		log_verbose("%s: no unwind rows: %s", path, strerror(-err));
+	memcpy(module->fingerprint, fingerprint, sizeof(module->fingerprint));
 	module->unused = clock_now();
 	module->next = modules->first;
 	modules->first = module;
 	return module;
 }
 
-static struct unwind_module *find_build_id(const struct unwind_modules *modules,
-					   const unsigned char *id, size_t size)
+/* Takes over the rows that were read since `began`, NULL if `err` says why there are none; a module
+ * without rows is one, too. */
+static struct unwind_module *add(struct unwind_modules *modules, int err, struct unwind_file *file,
+				 const char *path, uint64_t began)
 {
-	struct unwind_module *module = size ? modules->first : NULL;
+	uint64_t fingerprint[2] = {0};
+	struct unwind_module *module = NULL;
 
-	while (module && (module->build_id_size != size || memcmp(module->build_id, id, size)))
-		module = module->next;
+	if (!err) {
+		unwind_fingerprint(file, modules->seed, fingerprint);
+		module = find_rows(modules, fingerprint);
+		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms)%s", path,
+			    file->n_rows, file->functions, file->n_rows * sizeof(unwind_row) / 1024,
+			    (double)(clock_now() - began) / 1e6, module ? ", as before" : "");
+	}
+	if (!module)
+		module = add_module(modules, err, file, fingerprint, path);
+	unwind_free(file);
 	return module;
 }
 
-static struct unwind_module *add_file(struct unwind_modules *modules, int fd, const char *path)
+static struct file_key key_of(const struct stat *st)
 {
-	unsigned char id[BUILD_ID_MAX] = {0};
+	return (struct file_key){
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.seconds = st->st_ctim.tv_sec,
+		.nanoseconds = st->st_ctim.tv_nsec,
+	};
+}
+
+/* The module of an open file; its rows are compiled if it is new. */
+static struct unwind_module *find_file(struct unwind_modules *modules, int fd, const char *path)
+{
 	struct unwind_file *file = NULL;
 	struct unwind_module *module;
-	uint64_t began = clock_now();
-	int size = build_id_read(fd, id), err;
+	uint64_t began = clock_now(), *slot;
+	struct file_key key;
+	struct stat st;
+	int err;
 
-	if (size < 0)
-		size = 0;
-	module = find_build_id(modules, id, (size_t)size);
-	if (module)
-		return module;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	key = key_of(&st);
+	slot = map_get(modules->by_file, &key);
+	if (slot)
+		return (struct unwind_module *)(uintptr_t)*slot;
 	err = unwind_read(fd, &file);
 	module = add(modules, err, file, path, began);
-	if (!module)
-		return NULL;
-	memcpy(module->build_id, id, sizeof(id));
-	module->build_id_size = (size_t)size;
-	return module;
+	/* Only now: to make room for it, other files may have been forgotten. */
+	slot = module ? map_put(modules->by_file, &key, NULL) : NULL;
+	if (slot)
+		*slot = (uintptr_t)module;
+	return slot ? module : NULL;
 }
 
 /* All processes share the kernel's page of code, this one included. */
@@ -167,38 +207,26 @@ static struct unwind_module *find_vdso(struct unwind_modules *modules)
 struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
 					  const struct module_place *place)
 {
-	struct file_key key = {place->major, place->minor, place->inode};
 	struct unwind_module *module;
-	uint64_t *slot;
 	int fd;
 
 	if (!place->inode)
 		return strcmp(place->path, "[vdso]") ? NULL : find_vdso(modules);
-	slot = map_get(modules->by_file, &key);
-	if (slot)
-		return (struct unwind_module *)(uintptr_t)*slot;
 	fd = module_open(place);
 	if (fd < 0)
 		return NULL;
-	module = add_file(modules, fd, place->path);
+	module = find_file(modules, fd, place->path);
 	close(fd);
-	/* Only now: to make room for it, other files may have been forgotten. */
-	slot = module ? map_put(modules->by_file, &key, NULL) : NULL;
-	if (!slot)
-		return NULL;
-	*slot = (uintptr_t)module;
 	return module;
 }
 
 void unwind_modules_expect(struct unwind_modules *modules, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
 
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		add_file(modules, fd, path);
+	find_file(modules, fd, path);
 	close(fd);
 }
 

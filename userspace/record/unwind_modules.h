@@ -17,9 +17,8 @@ struct unwind_module {
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
 	unsigned references;
-	uint64_t unused; /* since when nobody refers to it, ns */
-	unsigned char build_id[BUILD_ID_MAX];
-	size_t build_id_size;
+	uint64_t unused;         /* since when nobody refers to it, ns */
+	uint64_t fingerprint[2]; /* of the rows */
 	struct unwind_module *next;
 };
 

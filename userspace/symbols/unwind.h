@@ -49,6 +49,9 @@ int unwind_read(int fd, struct unwind_file **out);
 /* The same for an image in memory, which may go away afterwards. */
 int unwind_read_memory(void *image, size_t size, struct unwind_file **out);
 
+/* What tells rows from other ones, wherever they are from: a hash with a seed that nobody knows. */
+void unwind_fingerprint(const struct unwind_file *file, const uint64_t seed[2], uint64_t out[2]);
+
 void unwind_free(struct unwind_file *file); /* NULL is allowed */
 
 /* The rule at an address as the linker knows it; the empty one where there is none. */
