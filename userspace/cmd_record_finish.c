@@ -34,6 +34,7 @@ static void finish_profile(struct recording *recording, uint64_t end)
 
 	recording_step(recording, "the last events are written");
 	err = err ? err : store_symbolize_all(recording->store);
+	err = err ? err : ledger_put_losses(recording->ledger);
 	recording_step(recording, "functions are named");
 	err = err ? err : put_end(recording, end);
 	err = err ? err : profile_writer_flush(recording->writer);

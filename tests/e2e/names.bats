@@ -131,6 +131,46 @@ console.log(sum);
 END
 }
 
+# Runs code out of a file that is none that symbols could be in, for 0.5 s of CPU time.
+make_raw() { # FILE
+	cat >raw.c <<'END'
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* mov $1000000, %ecx; 1: dec %ecx; jnz 1b; ret */
+static const unsigned char code[4096] = {0xb9, 0x40, 0x42, 0x0f, 0, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+
+int main(void)
+{
+	int fd = open("code.bin", O_RDWR | O_CREAT | O_TRUNC, 0755);
+	void (*run)(void);
+
+	if (fd < 0 || write(fd, code, sizeof(code)) != sizeof(code))
+		return 1;
+	run = (void (*)(void))mmap(NULL, sizeof(code), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	while (clock() < CLOCKS_PER_SEC / 2)
+		run();
+	return 0;
+}
+END
+	gcc -O2 raw.c -o "$1"
+}
+
+@test "a file that has no names that can be read is told, and why" {
+	need_root
+	make_raw raw
+	record -v -- ./raw
+	grep 'code.bin: no function names: it is no ELF file' record.log
+	holds '[.losses[] | select(.name == "NAMES_FILE") | .severity, .count] == ["cut", 1]'
+	holds '[.functions[] | select(.name | test("^code.bin.0x")) | .cpu_self_ns] | add > 100000000'
+	"$GCPROF" report | grep '1 files have no function names'
+	# Most programs have names.
+	record -v -- /bin/true
+	holds '[.losses[] | select(.name == "NAMES_FILE")] == []'
+}
+
 @test "functions that node compiles are named by its perf map" {
 	need_root
 	command -v node >/dev/null || skip 'no node'

@@ -89,6 +89,33 @@ TEST(names_come_in_the_order_of_questions)
 	rig_leave();
 }
 
+/* Files that cannot be read are counted once each, with those that are not the ones they were. */
+TEST(files_that_cannot_be_read_are_counted)
+{
+	unsigned char id[BUILD_ID_MAX] = {1, 2, 3};
+	struct namer *namer;
+	uint64_t offset;
+
+	rig_enter();
+	CHECK_EQ(namer_create(take_names, NULL, &namer), 0);
+	offset = make_modules(namer);
+	CHECK_EQ(namer_module(namer, 3, rig_output("realpath program.c"), id, 0, -1), 0);
+	CHECK_EQ(namer_module(namer, 4, rig_output("realpath other"), id, 20, -1), 0);
+	CHECK_EQ(namer_module(namer, 5, "/nowhere", id, 0, -1), 0);
+	CHECK_EQ(namer_module(namer, 6, "[uprobes]", id, 0, -1), 0);
+	for (uint64_t i = 1; i <= 12; i++)
+		ask(namer, i, (i - 1) % 6 + 1, offset);
+	/* Nothing stands there, which is no fault of the file. */
+	ask(namer, 13, OWN, UINT64_MAX);
+	CHECK_EQ(namer_finish(namer), 0);
+	CHECK_EQ(seen.answers, 13);
+	CHECK_EQ(seen.named, 4);
+	CHECK_EQ(namer_unread(namer), 3);
+	CHECK_EQ(namer_failures(namer), 0);
+	namer_free(namer);
+	rig_leave();
+}
+
 TEST(the_process_has_no_rights)
 {
 	struct namer *namer;

@@ -14,6 +14,7 @@
 #include "frame_names.h"
 #include "namer.h"
 #include "../util/buffer.h"
+#include "../util/log.h"
 #include "../util/map.h"
 
 #define OWNERS_MAX 4096 /* processes that make code */
@@ -27,6 +28,7 @@ struct frame_names {
 	struct buffer generated; /* struct namer_frame[] without a name so far */
 	uint64_t last;           /* frames up to this one have been asked for */
 	uint64_t highest;        /* of those visited in this call */
+	uint64_t lost;           /* modules whose file was not found */
 	int err;
 };
 
@@ -204,6 +206,21 @@ static int tell_module(struct frame_names *names, uint64_t id, const struct modu
 		     : 0;
 }
 
+static int note_lost(struct frame_names *names, uint64_t id, const struct module *module)
+{
+	bool added = false;
+
+	if (!map_put(names->told, &id, &added))
+		return -ENOMEM;
+	if (added) {
+		names->lost++;
+		log_verbose(
+			"%s: no function names: it was gone, or replaced, when it was looked for",
+			module->path);
+	}
+	return 0;
+}
+
 static int ask_native(struct frame_names *names, struct namer_frame *frame, uint64_t module_id)
 {
 	const struct module *module = modules_get(names->modules, module_id);
@@ -216,6 +233,9 @@ static int ask_native(struct frame_names *names, struct namer_frame *frame, uint
 		frame->owner = module->process;
 		return buffer_append(&names->generated, frame, sizeof(*frame));
 	}
+	/* What has its path now is another file: no name is better than a wrong one. */
+	if (module->is_lost)
+		return note_lost(names, module_id, module);
 	frame->owner = module_id;
 	err = tell_module(names, module_id, module);
 	return err ? err : namer_ask(names->namer, frame);
@@ -266,4 +286,9 @@ int frame_names_finish(struct frame_names *names)
 	int err = ask_all(names);
 
 	return err ? err : namer_finish(names->namer);
+}
+
+uint64_t frame_names_unread(const struct frame_names *names)
+{
+	return names->lost + (names->namer ? namer_unread(names->namer) : 0);
 }

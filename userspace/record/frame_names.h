@@ -28,4 +28,7 @@ int frame_names_write(struct frame_names *names);
 /* Waits for all that can be found, and writes it. */
 int frame_names_finish(struct frame_names *names);
 
+/* Files so far that frames lie in and that could not be opened or read. */
+uint64_t frame_names_unread(const struct frame_names *names);
+
 #endif

@@ -164,6 +164,11 @@ int ledger_finish(struct ledger *ledger)
 	return put_losses(ledger, clock_now());
 }
 
+int ledger_put_losses(struct ledger *ledger)
+{
+	return put_losses(ledger, clock_now());
+}
+
 uint64_t ledger_loss(const struct ledger *ledger, enum loss loss)
 {
 	return ledger->written[loss];

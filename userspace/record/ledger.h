@@ -23,6 +23,9 @@ int ledger_put(struct ledger *ledger);
 /* The same for the last time: what cannot be written any more is counted as lost. */
 int ledger_finish(struct ledger *ledger);
 
+/* Losses that turned up after that: in what was recorded, not in the recording. */
+int ledger_put_losses(struct ledger *ledger);
+
 /* The count so far, as of the last ledger_put(). */
 uint64_t ledger_loss(const struct ledger *ledger, enum loss loss);
 

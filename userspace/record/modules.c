@@ -131,6 +131,7 @@ static struct module *create(struct modules *modules, const struct module_place 
 			close(fd);
 		}
 	}
+	module->is_lost = fd < 0 && place->inode;
 	module->path = strdup(place->path);
 	if (!module->path) {
 		module_free(module);

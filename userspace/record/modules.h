@@ -41,6 +41,7 @@ struct module {
 	size_t build_id_size;
 	int fd;           /* -1: the path leads to it */
 	bool is_program;  /* an ELF file */
+	bool is_lost;     /* neither its path nor its process led to the file that was mapped */
 	uint64_t process; /* whose generated code it stands for; 0: a file */
 };
 const struct module *modules_get(const struct modules *modules, uint64_t id);

@@ -34,7 +34,8 @@ struct namer {
 	size_t facts_sent;
 	struct buffer frames; /* struct namer_frame[] that have no answer yet */
 	size_t frames_sent, frames_answered;
-	struct map *bad; /* modules that a process died of */
+	struct map *bad;    /* modules that a process died of */
+	struct map *unread; /* modules whose file cannot be read */
 	size_t failures;
 	char message[NAMER_MESSAGE_MAX];
 };
@@ -106,6 +107,18 @@ static void stop(struct namer *namer)
 		;
 }
 
+/* What a module was called when it was told. */
+static const char *path_of(const struct namer *namer, uint64_t module)
+{
+	for (size_t i = 0; i < n_facts(namer); i++) {
+		const struct namer_module *told = &facts(namer)[i]->module;
+
+		if (told->kind == NAMER_MODULE && told->module == module)
+			return told->path;
+	}
+	return "a file";
+}
+
 /* The process died, or hangs: the file of the frame that it had at hand is to blame. */
 static int replace(struct namer *namer)
 {
@@ -113,10 +126,11 @@ static int replace(struct namer *namer)
 
 	stop(namer);
 	namer->failures++;
-	log_verbose("reading symbols failed; the file at fault goes without names");
-	if (namer->frames_answered < n_frames(namer) && frame->space == NAMER_FILE)
+	if (namer->frames_answered < n_frames(namer) && frame->space == NAMER_FILE) {
+		log_verbose("%s: no function names: who read it died or hung",
+			    path_of(namer, frame->owner));
 		map_put(namer->bad, &frame->owner, NULL);
-	else if (namer->frames_answered < n_frames(namer))
+	} else if (namer->frames_answered < n_frames(namer))
 		namer->frames_answered++;
 	return namer->failures < FAILURES_MAX ? start(namer) : 0;
 }
@@ -132,7 +146,8 @@ int namer_create(namer_names *names, void *context, struct namer **out)
 	namer->context = context;
 	namer->socket = -1;
 	namer->bad = map_create(sizeof(uint64_t));
-	if (namer->bad)
+	namer->unread = map_create(sizeof(uint64_t));
+	if (namer->bad && namer->unread)
 		err = start(namer);
 	if (err) {
 		namer_free(namer);
@@ -159,6 +174,7 @@ void namer_free(struct namer *namer)
 	buffer_free(&namer->facts);
 	buffer_free(&namer->frames);
 	map_free(namer->bad);
+	map_free(namer->unread);
 	free(namer);
 }
 
@@ -311,6 +327,27 @@ static const char *take_text(char *room, const char **at, size_t *left, uint32_t
 	return room;
 }
 
+static const char *describe(int err)
+{
+	switch (err) {
+	case -ESTALE:
+		return "another file has its name by now";
+	case -ENOEXEC:
+		return "it is no ELF file, or a damaged one";
+	default:
+		return strerror(err < 0 && err > -4096 ? -err : EINVAL);
+	}
+}
+
+static void put_unread(struct namer *namer, uint64_t module, int err)
+{
+	bool added = false;
+
+	map_put(namer->unread, &module, &added);
+	if (added)
+		log_verbose("%s: no function names: %s", path_of(namer, module), describe(err));
+}
+
 /* One answer: 0, -EBADMSG, or what the visitor returned. */
 static int take_answer(struct namer *namer, const char **at, size_t *left)
 {
@@ -335,6 +372,8 @@ static int take_answer(struct namer *namer, const char **at, size_t *left)
 		if (!*symbols[i].file)
 			symbols[i].file = NULL;
 	}
+	if (answer.err && frame->space == NAMER_FILE)
+		put_unread(namer, frame->owner, answer.err);
 	namer->frames_answered++;
 	return namer->names(namer->context, frame, symbols, answer.count);
 }
@@ -417,6 +456,11 @@ int namer_finish(struct namer *namer)
 		err = err ? err : namer_turn(namer);
 	}
 	return err;
+}
+
+size_t namer_unread(const struct namer *namer)
+{
+	return map_count(namer->bad) + map_count(namer->unread);
 }
 
 size_t namer_failures(const struct namer *namer)

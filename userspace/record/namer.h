@@ -36,7 +36,10 @@ int namer_turn(struct namer *namer);
 /* The same until every frame has its answer. */
 int namer_finish(struct namer *namer);
 
-/* Files without names because reading them failed. */
+/* Files that were asked for and could not be read, for whatever reason. */
+size_t namer_unread(const struct namer *namer);
+
+/* How often the process died or hung. */
 size_t namer_failures(const struct namer *namer);
 
 #endif

@@ -143,11 +143,28 @@ static void name_place(struct child *child, const struct file *file, uint64_t of
 	symbol->name = child->place;
 }
 
+/* The file of a frame that was told, NULL if it is in none. */
+static const struct file *file_of(const struct child *child, const struct namer_frame *frame)
+{
+	const uint64_t *slot = map_get(child->modules, &frame->owner);
+
+	return slot && frame->space == NAMER_FILE ? (const struct file *)(uintptr_t)*slot : NULL;
+}
+
+/* Why its file cannot be read. */
+static int file_error(const struct child *child, const struct namer_frame *frame)
+{
+	const struct file *file = file_of(child, frame);
+
+	if (!file || file->base[0] == '[')
+		return 0;
+	return symbols_error(child->symbols, file->path, file->build_id, file->build_id_size);
+}
+
 static size_t find_names(struct child *child, const struct namer_frame *frame,
 			 struct symbol out[SYMBOLS_MAX])
 {
 	const struct file *file;
-	uint64_t *slot;
 	size_t n;
 
 	switch (frame->space) {
@@ -159,10 +176,9 @@ static size_t find_names(struct child *child, const struct namer_frame *frame,
 	default:
 		break;
 	}
-	slot = map_get(child->modules, &frame->owner);
-	if (!slot)
+	file = file_of(child, frame);
+	if (!file)
 		return 0;
-	file = (const struct file *)(uintptr_t)*slot;
 	n = symbols_native(child->symbols, file->path, file->build_id, file->build_id_size,
 			   frame->place, out);
 	if (n && !out[0].name)
@@ -201,9 +217,10 @@ static int put_name(struct buffer *answer, const struct symbol *symbol)
 }
 
 /* Adds the answer for one frame; the innermost names of too many are left out. */
-static int put_answer(struct child *child, uint64_t frame, const struct symbol *symbols, size_t n)
+static int put_answer(struct child *child, uint64_t frame, const struct symbol *symbols, size_t n,
+		      int unread)
 {
-	struct namer_answer head = {.frame = frame};
+	struct namer_answer head = {.frame = frame, .err = unread};
 	size_t at = child->answer.size;
 	int err = buffer_append(&child->answer, &head, sizeof(head));
 
@@ -227,9 +244,11 @@ static int answer_frames(struct child *child, const struct namer_frames *frames,
 			    frames->count * sizeof(frames->frames[0]))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < frames->count && !err; i++) {
-		size_t n = find_names(child, &frames->frames[i], found);
+		const struct namer_frame *frame = &frames->frames[i];
+		size_t n = find_names(child, frame, found);
+		int unread = n ? 0 : file_error(child, frame);
 
-		err = put_answer(child, frames->frames[i].frame, found, n);
+		err = put_answer(child, frame->frame, found, n, unread);
 		if (!err && child->answer.size > NAMER_MESSAGE_MAX - NAMER_ANSWER_MAX - 8192)
 			err = flush(child);
 	}

@@ -55,7 +55,8 @@ struct namer_frames {
  */
 struct namer_answer {
 	uint64_t frame;
-	uint64_t count;
+	uint32_t count;
+	int32_t err; /* why its file cannot be read, a negative errno; 0: it can */
 };
 
 struct namer_name {

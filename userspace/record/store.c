@@ -231,6 +231,8 @@ int store_symbolize_all(struct store *store)
 
 uint64_t store_loss(const struct store *store, enum loss reason)
 {
+	if (reason == LOSS_NAMES_FILE)
+		return frame_names_unread(store->names);
 	return (unsigned)reason < LOSS_MAX ? store->losses[reason] : 0;
 }
 

@@ -17,11 +17,23 @@
 #include "../util/map.h"
 
 struct symbols {
-	struct map *files; /* path, zero, build-id: to struct elf_symbols *, NULL if unusable */
+	struct map
+		*files; /* path, zero, build-id: to struct elf_symbols *, or an errno, see below */
 	struct map *names; /* mangled name (its address) to the readable one */
 	struct kernel_symbols *kernel;
 	bool kernel_tried;
 };
+
+/* What is kept of a file: its symbols, or, where no address can be, why it has none. */
+static int error_of(uint64_t value)
+{
+	return (int64_t)value < 0 ? (int)(int64_t)value : 0;
+}
+
+static struct elf_symbols *symbols_of(uint64_t value)
+{
+	return error_of(value) ? NULL : (struct elf_symbols *)(uintptr_t)value;
+}
 
 int symbols_create(struct symbols **out)
 {
@@ -48,7 +60,7 @@ void symbols_free(struct symbols *symbols)
 	if (!symbols)
 		return;
 	while (symbols->files && map_next(symbols->files, &cursor, &key, &value))
-		elf_symbols_free((struct elf_symbols *)(uintptr_t)*value);
+		elf_symbols_free(symbols_of(*value));
 	cursor = 0;
 	while (symbols->names && map_next(symbols->names, &cursor, &key, &value))
 		free((char *)(uintptr_t)*value);
@@ -59,57 +71,76 @@ void symbols_free(struct symbols *symbols)
 }
 
 /* Opens the file and reads it if it is the one with this build-id. */
-static struct elf_symbols *read_file(const char *path, const void *build_id, size_t size)
+static int read_file(const char *path, const void *build_id, size_t size, struct elf_symbols **out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct elf_symbols *file = NULL;
 	unsigned char id[BUILD_ID_MAX];
+	int err;
 
 	if (fd < 0)
-		return NULL;
-	if (!size || (build_id_read(fd, id) == (int)size && !memcmp(id, build_id, size))) {
-		if (elf_symbols_read(fd, &file))
-			file = NULL;
-	}
+		return -errno;
+	if (size && (build_id_read(fd, id) != (int)size || memcmp(id, build_id, size)))
+		err = -ESTALE;
+	else
+		err = elf_symbols_read(fd, out);
 	close(fd);
-	return file;
+	return err;
 }
 
 /* All processes share the kernel's page of code, this one included. */
-static struct elf_symbols *read_vdso(void)
+static int read_vdso(struct elf_symbols **out)
 {
 	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
-	struct elf_symbols *file = NULL;
 	ElfW(Ehdr) header;
 	size_t size;
 
 	if (!image)
-		return NULL;
+		return -ENOENT;
 	/* The section headers stand last in it. */
 	memcpy(&header, image, sizeof(header));
 	size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
-	if (elf_symbols_read_memory(image, size, &file))
-		return NULL;
-	return file;
+	return elf_symbols_read_memory(image, size, out);
+}
+
+/* Its name, zero, build-id. Free it. */
+static struct buffer file_key(const char *path, const void *build_id, size_t size)
+{
+	struct buffer key = {0};
+
+	if (buffer_append(&key, path, strlen(path) + 1) || buffer_append(&key, build_id, size))
+		buffer_free(&key);
+	return key;
 }
 
 static const struct elf_symbols *find_file(struct symbols *symbols, const char *path,
 					   const void *build_id, size_t size)
 {
-	struct buffer key = {0};
+	struct buffer key = file_key(path, build_id, size);
+	struct elf_symbols *file = NULL;
 	uint64_t *slot = NULL;
 	bool added = false;
+	int err;
 
-	if (!buffer_append(&key, path, strlen(path) + 1) && !buffer_append(&key, build_id, size))
+	if (key.size)
 		slot = map_put_string(symbols->files, key.data, key.size, &added);
 	buffer_free(&key);
-	if (!slot)
-		return NULL;
-	if (added && !strcmp(path, "[vdso]"))
-		*slot = (uintptr_t)read_vdso();
-	else if (added)
-		*slot = (uintptr_t)read_file(path, build_id, size);
-	return (const struct elf_symbols *)(uintptr_t)*slot;
+	if (!slot || !added)
+		return slot ? symbols_of(*slot) : NULL;
+	err = strcmp(path, "[vdso]") ? read_file(path, build_id, size, &file) : read_vdso(&file);
+	*slot = err ? (uint64_t)(int64_t)err : (uintptr_t)file;
+	return symbols_of(*slot);
+}
+
+int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,
+		  size_t build_id_size)
+{
+	struct buffer key = file_key(path, build_id, build_id_size);
+	const uint64_t *slot = NULL;
+
+	if (key.size)
+		slot = map_get_string(symbols->files, key.data, key.size);
+	buffer_free(&key);
+	return slot ? error_of(*slot) : 0;
 }
 
 /* The readable form of a name, made once. */

@@ -36,6 +36,11 @@ struct symbol {
 size_t symbols_native(struct symbols *symbols, const char *path, const void *build_id,
 		      size_t build_id_size, uint64_t offset, struct symbol out[SYMBOLS_MAX]);
 
+/* Why nothing is known of a file that was asked for: 0, or a negative errno; -ESTALE: it has
+ * another build-id. */
+int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,
+		  size_t build_id_size);
+
 /* The kernel function at `address`, from /proc/kallsyms of the running kernel. */
 struct symbol symbols_kernel(struct symbols *symbols, uint64_t address);
 
