@@ -128,11 +128,11 @@ TEST(the_process_has_no_rights)
 	ask(namer, 1, 7, 0);
 	CHECK_EQ(namer_finish(namer), 0);
 	snprintf(command, sizeof(command),
-		 "awk '/^(Uid|Groups|CapEff|NoNewPrivs)/ {printf \"%%s %%s \", $1, $2}' "
+		 "awk '/^(Uid|Groups|CapEff|NoNewPrivs|Seccomp):/ {printf \"%%s %%s \", $1, $2}' "
 		 "/proc/%d/status",
 		 find_child());
 	CHECK_STR(rig_output(command),
-		  "Uid: 65534 Groups:  CapEff: 0000000000000004 NoNewPrivs: 1 ");
+		  "Uid: 65534 Groups:  CapEff: 0000000000000004 NoNewPrivs: 1 Seccomp: 2 ");
 	snprintf(command, sizeof(command), "ls /proc/%d/fd | wc -l", find_child());
 	CHECK_EQ(strtol(rig_output(command), NULL, 10), 4);
 	namer_free(namer);

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "code_files.h"
+#include "namer_filter.h"
 #include "namer_protocol.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
@@ -103,7 +104,9 @@ static int confine(void)
 	limit(RLIMIT_FSIZE, 0);
 	limit(RLIMIT_CORE, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return 0;
+	err = namer_filter_enter();
+	/* A kernel that has no filters. */
+	return err == -EINVAL ? 0 : err;
 }
 
 /* --- what is to be read ------------------------------------------------------------------- */
