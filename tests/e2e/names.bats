@@ -103,6 +103,25 @@ END
 	[ "$(below spin_inner)" -gt 300 ]
 }
 
+@test "a program in a container has names from the debug file that is in there" {
+	need_root
+	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
+	[ -d /usr/lib/debug ] || skip 'there is no folder for debug files'
+	make_spinner spinner -g
+	local id
+	id=$(readelf -n spinner | sed -n 's/.*Build ID: *//p')
+	objcopy --only-keep-debug spinner spinner.debug
+	strip -s spinner
+	cat >enter.sh <<-END
+		mount -t tmpfs none /usr/lib/debug && mkdir -p /usr/lib/debug/.build-id/${id:0:2} &&
+			cp spinner.debug /usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug && exec ./spinner 0.7
+	END
+	record -- unshare -m sh enter.sh
+	[ ! -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ]
+	[ "$(below spin_outer)" -gt 300 ]
+	[ "$(below spin_inner)" -gt 300 ]
+}
+
 @test "time in the kernel shows the kernel's functions" {
 	need_root
 	record -- dd if=/dev/zero of=/dev/null bs=1M count=20000

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (build_id_read(fd, id) > BUILD_ID_MAX)
 		abort();
-	if (!elf_symbols_read(fd, &symbols)) {
+	if (!elf_symbols_read(fd, fd, &symbols)) {
 		for (uint64_t offset = 0; offset <= size; offset += size / 64 + 1) {
 			struct symbol found[SYMBOLS_MAX];
 			size_t n = elf_symbols_find(symbols, offset, found);

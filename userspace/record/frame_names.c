@@ -6,6 +6,7 @@
  * frames are asked for again until they have a name or the recording ends.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -199,11 +200,18 @@ static int tell_module(struct frame_names *names, uint64_t id, const struct modu
 {
 	bool added = false;
 
+	int err, fd;
+
 	if (!map_put(names->told, &id, &added))
 		return -ENOMEM;
-	return added ? namer_module(names->namer, id, module->path, module->build_id,
-				    module->build_id_size, module->fd)
-		     : 0;
+	if (!added)
+		return 0;
+	err = namer_module(names->namer, id, module->path, module->build_id, module->build_id_size,
+			   module->fd);
+	if (err || module->debug_fd < 0)
+		return err;
+	fd = fcntl(module->debug_fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? 0 : namer_code(names->namer, NAMER_DEBUG, id, fd);
 }
 
 static int note_lost(struct frame_names *names, uint64_t id, const struct module *module)

@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "debug_root.h"
 #include "modules.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
@@ -53,6 +54,8 @@ static void module_free(struct module *module)
 		return;
 	if (module->fd >= 0)
 		close(module->fd);
+	if (module->debug_fd >= 0)
+		close(module->debug_fd);
 	free((char *)module->path);
 	free(module);
 }
@@ -111,6 +114,18 @@ int module_open(const struct module_place *place)
 	return open_same(path, place);
 }
 
+/* Takes over `fd`. */
+static void keep_open(struct modules *modules, struct module *module, uint32_t pid, int fd)
+{
+	if (modules->kept_open + 2 > KEPT_OPEN_MAX) {
+		close(fd);
+		return;
+	}
+	module->fd = fd;
+	module->debug_fd = debug_root_open(pid, module->build_id, module->build_id_size);
+	modules->kept_open += 1 + (module->debug_fd >= 0);
+}
+
 static struct module *create(struct modules *modules, const struct module_place *place)
 {
 	struct module *module = calloc(1, sizeof(*module));
@@ -118,18 +133,13 @@ static struct module *create(struct modules *modules, const struct module_place 
 
 	if (!module)
 		return NULL;
-	module->fd = -1;
+	module->fd = module->debug_fd = -1;
 	fd = module_open(place);
 	if (fd >= 0) {
 		size = build_id_read(fd, module->build_id);
 		module->build_id_size = size > 0 ? (size_t)size : 0;
 		module->is_program = size >= 0;
-		if (modules->kept_open < KEPT_OPEN_MAX) {
-			modules->kept_open++;
-			module->fd = fd;
-		} else {
-			close(fd);
-		}
+		keep_open(modules, module, place->pid, fd);
 	}
 	module->is_lost = fd < 0 && place->inode;
 	module->path = strdup(place->path);
@@ -149,7 +159,7 @@ static uint64_t put(struct modules *modules, struct module *module, uint64_t id)
 		*slot = (uintptr_t)module;
 		return id;
 	}
-	modules->kept_open -= module->fd >= 0;
+	modules->kept_open -= (module->fd >= 0) + (module->debug_fd >= 0);
 	module_free(module);
 	return slot ? id : 0;
 }
@@ -176,7 +186,7 @@ uint64_t modules_generated(struct modules *modules, uint64_t process)
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return 0;
-	module->fd = -1;
+	module->fd = module->debug_fd = -1;
 	module->process = process;
 	return put(modules, module, id);
 }

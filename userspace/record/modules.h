@@ -40,6 +40,7 @@ struct module {
 	unsigned char build_id[BUILD_ID_MAX];
 	size_t build_id_size;
 	int fd;           /* -1: the path leads to it */
+	int debug_fd;     /* what may be its debug file, in a container; -1: none is known */
 	bool is_program;  /* an ELF file */
 	bool is_lost;     /* neither its path nor its process led to the file that was mapped */
 	uint64_t process; /* whose generated code it stands for; 0: a file */

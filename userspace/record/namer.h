@@ -24,7 +24,8 @@ void namer_free(struct namer *namer); /* NULL is allowed */
 int namer_module(struct namer *namer, uint64_t module, const char *path, const void *build_id,
 		 size_t build_id_size, int fd);
 
-/* What describes generated code of a process: NAMER_MAP or NAMER_DUMP. `fd` is taken over. */
+/* What describes generated code of a process: NAMER_MAP or NAMER_DUMP;
+ * NAMER_DEBUG and a module. `fd` is taken over. */
 int namer_code(struct namer *namer, enum namer_request_kind kind, uint64_t process, int fd);
 
 /* Asks for the names of a frame. */

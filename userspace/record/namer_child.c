@@ -137,6 +137,18 @@ static int add_module(struct child *child, const struct namer_module *module, si
 	return 0;
 }
 
+/* It stays open. */
+static int add_debug(struct child *child, uint64_t module, int fd)
+{
+	const uint64_t *slot = map_get(child->modules, &module);
+	const struct file *file = slot ? (const struct file *)(uintptr_t)*slot : NULL;
+
+	if (!file || fd < 0)
+		return -EBADMSG;
+	return symbols_debug_file(child->symbols, file->path, file->build_id, file->build_id_size,
+				  fd);
+}
+
 /* A function without a name is known by where it begins in its file. */
 static void name_place(struct child *child, const struct file *file, uint64_t offset,
 		       struct symbol *symbol)
@@ -294,6 +306,8 @@ static int handle(struct child *child, const union message *message, size_t size
 	case NAMER_DUMP:
 		return code_files_add(child->code, message->process.process,
 				      message->kind == NAMER_DUMP, fd);
+	case NAMER_DEBUG:
+		return add_debug(child, message->process.process, fd);
 	case NAMER_FRAMES:
 		return answer_frames(child, &message->frames, size);
 	default:

@@ -15,6 +15,7 @@ enum namer_request_kind {
 	NAMER_MODULE = 1, /* a file, with its descriptor if it is open: struct namer_module */
 	NAMER_MAP,        /* a perf map, always with its descriptor: struct namer_process */
 	NAMER_DUMP,       /* a jitdump file, likewise */
+	NAMER_DEBUG,      /* what may be the debug file of a module, likewise; before its frames */
 	NAMER_FRAMES,     /* places to be named: struct namer_frame[] */
 };
 
@@ -31,7 +32,7 @@ struct namer_module {
 
 struct namer_process {
 	uint32_t kind, reserved;
-	uint64_t process;
+	uint64_t process; /* or module */
 };
 
 struct namer_frame {

@@ -35,32 +35,51 @@ static int open_regular(const char *path, struct stat *st)
 	return fd;
 }
 
-/* The file that is kept under a build-id, whatever it is. */
-static int open_by_build_id(const unsigned char *id, int size)
+bool debug_file_path(const unsigned char *id, size_t size, char path[DEBUG_PATH_BYTES])
 {
-	char path[sizeof(DEBUG_FOLDER) + 2 * BUILD_ID_MAX + 32];
-	struct stat st;
 	size_t at;
 
 	if (size < 2 || size > BUILD_ID_MAX)
-		return -1;
-	at = (size_t)snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%02x/", id[0]);
-	for (int i = 1; i < size; i++)
-		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", id[i]);
-	snprintf(path + at, sizeof(path) - at, ".debug");
-	return open_regular(path, &st);
+		return false;
+	at = (size_t)snprintf(path, DEBUG_PATH_BYTES, DEBUG_FOLDER "/.build-id/%02x/", id[0]);
+	for (size_t i = 1; i < size; i++)
+		at += (size_t)snprintf(path + at, DEBUG_PATH_BYTES - at, "%02x", id[i]);
+	snprintf(path + at, DEBUG_PATH_BYTES - at, ".debug");
+	return true;
 }
 
-/* The debug file that has the build-id of a file. */
-static int open_same_build(int file)
+/* The file that is kept under a build-id, whatever it is. */
+static int open_by_build_id(const unsigned char *id, int size)
 {
-	unsigned char id[BUILD_ID_MAX] = {0}, other[BUILD_ID_MAX];
-	int size = build_id_read(file, id), fd = open_by_build_id(id, size);
+	char path[DEBUG_PATH_BYTES];
+	struct stat st;
+
+	return size > 0 && debug_file_path(id, (size_t)size, path) ? open_regular(path, &st) : -1;
+}
+
+/* Takes over `fd`: it, if that has this build-id; else -1. */
+static int check_build(int fd, const unsigned char *id, int size)
+{
+	unsigned char other[BUILD_ID_MAX];
 
 	if (fd < 0 || (build_id_read(fd, other) == size && !memcmp(id, other, (size_t)size)))
 		return fd;
 	close(fd);
 	return -1;
+}
+
+/* The debug file that has the build-id of a file. */
+static int open_same_build(int file, int given)
+{
+	unsigned char id[BUILD_ID_MAX] = {0};
+	int size = build_id_read(file, id), fd;
+
+	if (size <= 0)
+		return -1;
+	fd = check_build(open_by_build_id(id, size), id, size);
+	if (fd >= 0 || given < 0)
+		return fd;
+	return check_build(fcntl(given, F_DUPFD_CLOEXEC, 0), id, size);
 }
 
 /* The folder that an open file lies in; false if that has no path. */
@@ -138,9 +157,9 @@ static int open_by_link(int file, Elf *elf)
 	return fd;
 }
 
-int debug_file_open(int fd, Elf *elf)
+int debug_file_open(int fd, int given, Elf *elf)
 {
-	int found = open_same_build(fd);
+	int found = open_same_build(fd, given);
 
 	return found >= 0 ? found : open_by_link(fd, elf);
 }

@@ -6,16 +6,24 @@
 
 #include <gelf.h>
 
+#include <stdbool.h>
+
+#include "symbols.h"
 #include "../util/buffer.h"
 
-#define DEBUG_FOLDER "/usr/lib/debug"
+#define DEBUG_FOLDER     "/usr/lib/debug"
+#define DEBUG_PATH_BYTES (sizeof(DEBUG_FOLDER) + 2 * BUILD_ID_MAX + 32)
+
+/* Where debug files are kept by build-id; false if there is no such place for this one. */
+bool debug_file_path(const unsigned char *id, size_t size, char path[DEBUG_PATH_BYTES]);
 
 /*
  * Opens the separate debug file that belongs to the file behind `fd`: by its
- * build-id, else by the name and checksum that it gives (.gnu_debuglink). -1 if
- * there is none. Only regular files are ever opened.
+ * build-id, else `given` (borrowed, -1: none) if it has the same one, else by the
+ * name and checksum that the file gives (.gnu_debuglink). -1 if there is none. Only
+ * regular files are ever opened.
  */
-int debug_file_open(int fd, Elf *elf);
+int debug_file_open(int fd, int given, Elf *elf);
 
 /*
  * Opens the file to which dwz moved what several debug files share, which the one

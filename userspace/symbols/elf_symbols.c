@@ -208,9 +208,9 @@ static bool read_tables(struct elf_symbols *symbols, Elf *elf, uint32_t type)
 }
 
 /* Takes lines from the separate debug file, and symbols if wanted; true if there are any. */
-static bool read_debug_file(struct elf_symbols *symbols, int file, bool wanted)
+static bool read_debug_file(struct elf_symbols *symbols, int file, int given, bool wanted)
 {
-	int fd = file < 0 ? -1 : debug_file_open(file, symbols->elf);
+	int fd = file < 0 ? -1 : debug_file_open(file, given, symbols->elf);
 	bool found = false;
 
 	if (fd < 0)
@@ -278,7 +278,7 @@ static void read_stubs(struct elf_symbols *symbols)
 	sort(symbols);
 }
 
-static void read_all(struct elf_symbols *symbols, int fd)
+static void read_all(struct elf_symbols *symbols, int fd, int debug)
 {
 	bool whole, separate = false;
 
@@ -286,7 +286,7 @@ static void read_all(struct elf_symbols *symbols, int fd)
 	source_lines_open(symbols->elf, fd, &symbols->lines);
 	whole = read_tables(symbols, symbols->elf, SHT_SYMTAB);
 	if (!whole || !symbols->lines)
-		separate = read_debug_file(symbols, fd, !whole);
+		separate = read_debug_file(symbols, fd, debug, !whole);
 	if (!whole && !separate) {
 		read_tables(symbols, symbols->elf, SHT_DYNSYM);
 		read_packed(symbols);
@@ -297,7 +297,7 @@ static void read_all(struct elf_symbols *symbols, int fd)
 }
 
 /* Takes over the Elf. `fd` is -1 for an image in memory. */
-static int create(Elf *elf, int fd, struct elf_symbols **out)
+static int create(Elf *elf, int fd, int debug, struct elf_symbols **out)
 {
 	struct elf_symbols *symbols;
 
@@ -311,27 +311,27 @@ static int create(Elf *elf, int fd, struct elf_symbols **out)
 		return -ENOMEM;
 	}
 	symbols->elf = elf;
-	read_all(symbols, fd);
+	read_all(symbols, fd, debug);
 	if (fd >= 0)
 		elf_cntl(elf, ELF_C_FDDONE);
 	*out = symbols;
 	return 0;
 }
 
-int elf_symbols_read(int fd, struct elf_symbols **out)
+int elf_symbols_read(int fd, int debug, struct elf_symbols **out)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOEXEC;
-	return create(elf_begin(fd, ELF_C_READ, NULL), fd, out);
+	return create(elf_begin(fd, ELF_C_READ, NULL), fd, debug, out);
 }
 
 int elf_symbols_read_memory(void *image, size_t size, struct elf_symbols **out)
 {
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOEXEC;
-	return create(elf_memory(image, size), -1, out);
+	return create(elf_memory(image, size), -1, -1, out);
 }
 
 void elf_symbols_free(struct elf_symbols *symbols)

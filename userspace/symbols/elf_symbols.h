@@ -12,10 +12,11 @@ struct elf_symbols;
 
 /*
  * Reads the symbol table of the file behind `fd`: .symtab, else that of its
- * separate debug file, else .dynsym. The descriptor may be closed afterwards.
+ * separate debug file, else .dynsym. `debug` is one that may be that file, -1 if none
+ * is known but where they are kept. The descriptors may be closed afterwards.
  * -ENOEXEC if it is no ELF file that can be used, -ENOMEM.
  */
-int elf_symbols_read(int fd, struct elf_symbols **out);
+int elf_symbols_read(int fd, int debug, struct elf_symbols **out);
 
 /* The same for an image in memory, which must stay where it is. */
 int elf_symbols_read_memory(void *image, size_t size, struct elf_symbols **out);

@@ -19,6 +19,7 @@
 struct symbols {
 	struct map
 		*files; /* path, zero, build-id: to struct elf_symbols *, or an errno, see below */
+	struct map *debug; /* the same key: to the descriptor of what may be its debug file */
 	struct map *names; /* mangled name (its address) to the readable one */
 	struct kernel_symbols *kernel;
 	bool kernel_tried;
@@ -42,8 +43,9 @@ int symbols_create(struct symbols **out)
 	if (!symbols)
 		return -ENOMEM;
 	symbols->files = map_create(MAP_STRING_KEYS);
+	symbols->debug = map_create(MAP_STRING_KEYS);
 	symbols->names = map_create(sizeof(uint64_t));
-	if (!symbols->files || !symbols->names) {
+	if (!symbols->files || !symbols->debug || !symbols->names) {
 		symbols_free(symbols);
 		return -ENOMEM;
 	}
@@ -65,13 +67,15 @@ void symbols_free(struct symbols *symbols)
 	while (symbols->names && map_next(symbols->names, &cursor, &key, &value))
 		free((char *)(uintptr_t)*value);
 	map_free(symbols->files);
+	map_free(symbols->debug);
 	map_free(symbols->names);
 	kernel_symbols_free(symbols->kernel);
 	free(symbols);
 }
 
 /* Opens the file and reads it if it is the one with this build-id. */
-static int read_file(const char *path, const void *build_id, size_t size, struct elf_symbols **out)
+static int read_file(const char *path, const void *build_id, size_t size, int debug,
+		     struct elf_symbols **out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	unsigned char id[BUILD_ID_MAX];
@@ -82,7 +86,7 @@ static int read_file(const char *path, const void *build_id, size_t size, struct
 	if (size && (build_id_read(fd, id) != (int)size || memcmp(id, build_id, size)))
 		err = -ESTALE;
 	else
-		err = elf_symbols_read(fd, out);
+		err = elf_symbols_read(fd, debug, out);
 	close(fd);
 	return err;
 }
@@ -119,16 +123,37 @@ static const struct elf_symbols *find_file(struct symbols *symbols, const char *
 	struct elf_symbols *file = NULL;
 	uint64_t *slot = NULL;
 	bool added = false;
+	const uint64_t *debug = NULL;
 	int err;
 
-	if (key.size)
+	if (key.size) {
 		slot = map_put_string(symbols->files, key.data, key.size, &added);
+		debug = map_get_string(symbols->debug, key.data, key.size);
+	}
 	buffer_free(&key);
 	if (!slot || !added)
 		return slot ? symbols_of(*slot) : NULL;
-	err = strcmp(path, "[vdso]") ? read_file(path, build_id, size, &file) : read_vdso(&file);
+	if (strcmp(path, "[vdso]"))
+		err = read_file(path, build_id, size, debug ? (int)*debug : -1, &file);
+	else
+		err = read_vdso(&file);
 	*slot = err ? (uint64_t)(int64_t)err : (uintptr_t)file;
 	return symbols_of(*slot);
+}
+
+int symbols_debug_file(struct symbols *symbols, const char *path, const void *build_id,
+		       size_t build_id_size, int fd)
+{
+	struct buffer key = file_key(path, build_id, build_id_size);
+	uint64_t *slot = NULL;
+
+	if (key.size)
+		slot = map_put_string(symbols->debug, key.data, key.size, NULL);
+	buffer_free(&key);
+	if (!slot)
+		return -ENOMEM;
+	*slot = (uint64_t)fd;
+	return 0;
 }
 
 int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,

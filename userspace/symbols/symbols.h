@@ -36,6 +36,13 @@ struct symbol {
 size_t symbols_native(struct symbols *symbols, const char *path, const void *build_id,
 		      size_t build_id_size, uint64_t offset, struct symbol out[SYMBOLS_MAX]);
 
+/*
+ * Makes a file known that may be the separate debug file of another one: before that is asked for.
+ * `fd` is borrowed and must stay open. -ENOMEM.
+ */
+int symbols_debug_file(struct symbols *symbols, const char *path, const void *build_id,
+		       size_t build_id_size, int fd);
+
 /* Why nothing is known of a file that was asked for: 0, or a negative errno; -ESTALE: it has
  * another build-id. */
 int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,
