@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else if (!perf_map_parse(table, (const char *)data, size, &used) && used > size)
 		abort();
 	for (uint64_t address = 0; address < 0x10000; address += 0x101) {
-		if (code_table_find(table, address, &symbol) && !*symbol.name)
+		if (code_table_find(table, address, size, &symbol) && !*symbol.name)
 			abort();
 	}
 	code_table_free(table);

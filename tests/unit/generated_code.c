@@ -20,7 +20,7 @@ static const char *name_at(struct code_table *table, uint64_t address)
 {
 	struct symbol symbol;
 
-	return code_table_find(table, address, &symbol) ? symbol.name : "-";
+	return code_table_find(table, address, UINT64_MAX, &symbol) ? symbol.name : "-";
 }
 
 TEST(perf_maps_are_read)
@@ -112,6 +112,59 @@ static void put_lines(struct buffer *file, uint64_t address, const char *source)
 	}
 }
 
+/* Addresses are used again: who was there depends on the time. */
+TEST(of_several_at_an_address_the_one_of_the_time_counts)
+{
+	static const uint64_t times[] = {50, 100, 150, 200, 250, 300, UINT64_MAX};
+	static const char *const expected[] = {"first",  "first", "first", "second",
+					       "second", "third", "third"};
+	static const char *const names[] = {"first", "second", "third"};
+	struct code_table *table = code_table_create();
+	struct symbol symbol;
+
+	for (uint64_t i = 0; i < 3; i++) {
+		code_table_set_time(table, 100 * (i + 1));
+		CHECK_EQ(code_table_add(table, 0x1000 + 0x10 * i, 0x100, names[i], strlen(names[i]),
+					NULL, 0),
+			 0);
+	}
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		CHECK(code_table_find(table, 0x1050, times[i], &symbol));
+		CHECK_STR(symbol.name, expected[i]);
+	}
+	code_table_free(table);
+}
+
+/* A jitdump file whose records have their times, or say that these are another clock's. */
+TEST(jitdump_times_count_if_they_are_of_the_common_clock)
+{
+	for (uint64_t other = 0; other < 2; other++) {
+		struct code_table *table = code_table_create();
+		struct jitdump *dump = jitdump_create(table);
+		struct buffer file = {0};
+		struct symbol symbol;
+		size_t used, wanted;
+
+		put_header(&file);
+		memcpy(file.data + 32, &other, sizeof(other));
+		for (uint64_t i = 0; i < 2; i++) {
+			uint64_t time = 1000 * (i + 1);
+			size_t at = file.size;
+
+			put_load(&file, 0x1000, i ? "second" : "first");
+			memcpy(file.data + at + 8, &time, sizeof(time));
+		}
+		CHECK_EQ(jitdump_parse(dump, file.data, file.size, &used, &wanted), 0);
+		CHECK(code_table_find(table, 0x1000, 1999, &symbol));
+		CHECK_STR(symbol.name, other ? "second" : "first");
+		CHECK(code_table_find(table, 0x1000, 2000, &symbol));
+		CHECK_STR(symbol.name, "second");
+		buffer_free(&file);
+		jitdump_free(dump);
+		code_table_free(table);
+	}
+}
+
 static void put_dump(struct buffer *file)
 {
 	const uint64_t move[] = {0, 0x1000, 0x1000, 0x3000, 4, 1};
@@ -134,7 +187,7 @@ static void check_dump(struct code_table *table)
 	CHECK_STR(name_at(table, 0x1000), "third");
 	CHECK_STR(name_at(table, 0x2003), "second");
 	CHECK_STR(name_at(table, 0x2004), "-");
-	CHECK(code_table_find(table, 0x3003, &symbol));
+	CHECK(code_table_find(table, 0x3003, UINT64_MAX, &symbol));
 	CHECK_STR(symbol.name, "first");
 	CHECK_STR(symbol.file, "/src/a.lua");
 	CHECK_EQ(symbol.line, 11);
@@ -277,18 +330,18 @@ TEST(maps_are_read_on_as_they_grow)
 	CHECK(fd >= 0);
 	CHECK_EQ(write(fd, "1000 10 first\n2000 10 sec", 25), 25);
 	show(files, path);
-	CHECK(code_files_find(files, 1, 0x1000, &symbol));
-	CHECK(!code_files_find(files, 1, 0x2000, &symbol));
-	CHECK(!code_files_find(files, 2, 0x1000, &symbol));
+	CHECK(code_files_find(files, 1, 0x1000, UINT64_MAX, &symbol));
+	CHECK(!code_files_find(files, 1, 0x2000, UINT64_MAX, &symbol));
+	CHECK(!code_files_find(files, 2, 0x1000, UINT64_MAX, &symbol));
 	CHECK_EQ(write(fd, "ond\n", 4), 4);
 	show(files, path);
-	CHECK(code_files_find(files, 1, 0x2000, &symbol));
+	CHECK(code_files_find(files, 1, 0x2000, UINT64_MAX, &symbol));
 	CHECK_STR(symbol.name, "second");
 	/* Written anew. */
 	CHECK_EQ(ftruncate(fd, 0), 0);
 	CHECK_EQ(pwrite(fd, "1000 10 other\n", 14, 0), 14);
 	show(files, path);
-	CHECK(code_files_find(files, 1, 0x1000, &symbol));
+	CHECK(code_files_find(files, 1, 0x1000, UINT64_MAX, &symbol));
 	CHECK_STR(symbol.name, "other");
 	close(fd);
 	unlink(path);

@@ -50,7 +50,8 @@ static uint64_t make_modules(struct namer *namer)
 
 static void ask(struct namer *namer, uint64_t id, uint64_t module, uint64_t offset)
 {
-	struct namer_frame frame = {id, NAMER_FILE, module, offset};
+	struct namer_frame frame = {
+		.frame = id, .space = NAMER_FILE, .owner = module, .place = offset};
 
 	CHECK_EQ(namer_ask(namer, &frame), 0);
 }

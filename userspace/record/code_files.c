@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "code_files.h"
 #include "../symbols/code_table.h"
 #include "../symbols/jitdump.h"
@@ -25,6 +26,7 @@ struct growing {
 	size_t wanted;        /* bytes, to go on */
 	struct jitdump *dump; /* NULL: a perf map */
 	bool broken;
+	uint64_t read; /* of a perf map: when it was read last, ns; 0: never */
 };
 
 struct process {
@@ -139,6 +141,7 @@ static int read_on(struct code_files *files, struct process *process, struct gro
 static int add_map(struct code_files *files, struct process *process, int fd)
 {
 	struct growing *map = &process->map;
+	uint64_t now = clock_now();
 	struct stat st;
 	int err;
 
@@ -146,6 +149,8 @@ static int add_map(struct code_files *files, struct process *process, int fd)
 	if (!fstat(fd, &st) && (st.st_ino != map->inode || st.st_size < map->at))
 		*map = (struct growing){.inode = st.st_ino, .wanted = 1};
 	map->fd = fd;
+	code_table_set_time(process->table, map->read);
+	map->read = now;
 	err = read_on(files, process, map);
 	map->fd = -1;
 	close(fd);
@@ -179,7 +184,8 @@ int code_files_add(struct code_files *files, uint64_t id, bool dump, int fd)
 	return dump ? add_dump(files, process, fd) : add_map(files, process, fd);
 }
 
-bool code_files_find(struct code_files *files, uint64_t id, uint64_t address, struct symbol *out)
+bool code_files_find(struct code_files *files, uint64_t id, uint64_t address, uint64_t time,
+		     struct symbol *out)
 {
 	uint64_t *slot = map_get(files->processes, &id);
 	struct process *process;
@@ -191,5 +197,5 @@ bool code_files_find(struct code_files *files, uint64_t id, uint64_t address, st
 		if (read_on(files, process, &process->dumps[i]))
 			return false;
 	}
-	return code_table_find(process->table, address, out);
+	return code_table_find(process->table, address, time, out);
 }

@@ -23,8 +23,12 @@ void code_files_free(struct code_files *files); /* NULL is allowed */
  */
 int code_files_add(struct code_files *files, uint64_t process, bool dump, int fd);
 
-/* The function at an address in the process. */
-bool code_files_find(struct code_files *files, uint64_t process, uint64_t address,
+/*
+ * The function that was at an address in the process at that time (CLOCK_MONOTONIC
+ * ns). Jitdump files tell when a function came; what is new in a perf map came after
+ * the map was read before.
+ */
+bool code_files_find(struct code_files *files, uint64_t process, uint64_t address, uint64_t time,
 		     struct symbol *out);
 
 #endif

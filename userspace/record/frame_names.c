@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "code_owner.h"
 #include "frame_names.h"
 #include "namer.h"
@@ -28,6 +29,7 @@ struct frame_names {
 	struct map *owners;      /* process to struct code_owner * */
 	struct buffer generated; /* struct namer_frame[] without a name so far */
 	uint64_t last;           /* frames up to this one have been asked for */
+	uint64_t now;            /* when the present call began: new frames were met just before */
 	uint64_t highest;        /* of those visited in this call */
 	uint64_t lost;           /* modules whose file was not found */
 	int err;
@@ -252,7 +254,7 @@ static int ask_native(struct frame_names *names, struct namer_frame *frame, uint
 static void visit_frame(void *context, uint64_t id, const struct record *definition)
 {
 	struct frame_names *names = context;
-	struct namer_frame frame = {.frame = id, .space = NAMER_FILE};
+	struct namer_frame frame = {.frame = id, .space = NAMER_FILE, .time = names->now};
 
 	if (id > names->highest)
 		names->highest = id;
@@ -276,6 +278,7 @@ static int ask_all(struct frame_names *names)
 	if (err)
 		return err;
 	names->highest = names->last;
+	names->now = clock_now();
 	names->err = 0;
 	profile_writer_each_frame(names->writer, visit_frame, names);
 	names->last = names->highest;

@@ -187,7 +187,8 @@ static size_t find_names(struct child *child, const struct namer_frame *frame,
 		out[0] = symbols_kernel(child->symbols, frame->place);
 		return out[0].name != NULL;
 	case NAMER_GENERATED:
-		return code_files_find(child->code, frame->owner, frame->place, &out[0]);
+		return code_files_find(child->code, frame->owner, frame->place, frame->time,
+				       &out[0]);
 	default:
 		break;
 	}

@@ -40,6 +40,7 @@ struct namer_frame {
 	uint64_t space;
 	uint64_t owner; /* module; of generated code its process */
 	uint64_t place; /* offset in the file, or address */
+	uint64_t time;  /* when it was there, CLOCK_MONOTONIC ns: addresses are used again */
 };
 
 #define NAMER_BATCH 256

@@ -14,6 +14,7 @@
 struct code {
 	uint64_t start, end; /* end exclusive */
 	uint64_t number;     /* the highest is the youngest */
+	uint64_t since;      /* when it came */
 	const char *name;
 	struct code_line *lines; /* owned, or NULL */
 	size_t n_lines;
@@ -23,6 +24,7 @@ struct code_table {
 	struct buffer codes; /* struct code[]; up to `sorted` by start, the rest as they came */
 	size_t sorted;
 	uint64_t last_number;
+	uint64_t time;     /* when what is added now came */
 	struct map *texts; /* to char * */
 	size_t bytes;
 };
@@ -68,6 +70,11 @@ void code_table_free(struct code_table *table)
 	free(table);
 }
 
+void code_table_set_time(struct code_table *table, uint64_t since)
+{
+	table->time = since;
+}
+
 static bool has_room(struct code_table *table, size_t size)
 {
 	if (size > TABLE_BYTES_MAX - table->bytes)
@@ -97,6 +104,7 @@ static int add(struct code_table *table, struct code code)
 	int err = -E2BIG;
 
 	code.number = ++table->last_number;
+	code.since = table->time;
 	if (has_room(table, sizeof(code) + code.n_lines * sizeof(*code.lines)))
 		err = buffer_append(&table->codes, &code, sizeof(code));
 	if (err)
@@ -204,7 +212,20 @@ static const struct code_line *find_line(const struct code *code, uint64_t addre
 	return low ? &code->lines[low - 1] : NULL;
 }
 
-bool code_table_find(struct code_table *table, uint64_t address, struct symbol *out)
+/* Was `code` there at that time, rather than `other`? */
+static bool is_likelier(const struct code *code, const struct code *other, uint64_t time)
+{
+	if (!other)
+		return true;
+	if ((code->since <= time) != (other->since <= time))
+		return code->since <= time;
+	if (code->since > time)
+		return code->since < other->since;
+	return code->since == other->since ? code->number > other->number
+					   : code->since > other->since;
+}
+
+bool code_table_find(struct code_table *table, uint64_t address, uint64_t time, struct symbol *out)
 {
 	size_t next = count_up_to(table, address);
 	size_t first = next > LOOK_BACK ? next - LOOK_BACK : 0;
@@ -214,7 +235,7 @@ bool code_table_find(struct code_table *table, uint64_t address, struct symbol *
 	for (size_t i = next; i > first; i--) {
 		const struct code *code = &codes(table)[i - 1];
 
-		if (address < code->end && (!found || code->number > found->number))
+		if (address < code->end && is_likelier(code, found, time))
 			found = code;
 	}
 	if (!found)

@@ -24,8 +24,11 @@ struct code_line {
 struct code_table *code_table_create(void);
 void code_table_free(struct code_table *table); /* NULL is allowed */
 
+/* Functions that are added from now on are there since this time, ns of any clock; at first 0. */
+void code_table_set_time(struct code_table *table, uint64_t since);
+
 /*
- * Adds a function; of several at an address the one added last counts. `lines`
+ * Adds a function; of several at an address one that came later counts. `lines`
  * are copied and must be sorted by address. -ENOMEM; -E2BIG once the table is
  * full: then nothing is added any more.
  */
@@ -39,7 +42,10 @@ int code_table_move(struct code_table *table, uint64_t from, uint64_t to, uint64
  */
 const char *code_table_text(struct code_table *table, const char *text, size_t size);
 
-/* The function at an address; texts are owned by the table. */
-bool code_table_find(struct code_table *table, uint64_t address, struct symbol *out);
+/*
+ * The function that was at an address at that time: the last that had come, or the
+ * first that was to come. Texts are owned by the table.
+ */
+bool code_table_find(struct code_table *table, uint64_t address, uint64_t time, struct symbol *out);
 
 #endif

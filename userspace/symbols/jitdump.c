@@ -4,8 +4,8 @@
  * A header, then records {kind, size, time, ...}, in the byte order of the machine
  * that wrote them; described in the kernel's
  * tools/perf/Documentation/jitdump-specification.txt. The lines of a function
- * stand before it. Times are not used: the file is read as it grows, and of two
- * functions that were made at one address the later one counts.
+ * stand before it. Times are those of CLOCK_MONOTONIC, unless the header says that
+ * they are the machine's own: then only the order of functions is known.
  */
 #include <elf.h>
 #include <errno.h>
@@ -16,18 +16,20 @@
 #include "../profile/cursor.h"
 #include "../util/buffer.h"
 
-#define MAGIC       0x4a695444u /* "JiTD" */
-#define VERSION     1
-#define HEADER_SIZE 40
-#define RECORD_SIZE 16 /* what all records begin with */
-#define RECORD_MAX  ((size_t)64 << 20)
-#define LINES_MAX   (1u << 20) /* of one function */
+#define MAGIC           0x4a695444u /* "JiTD" */
+#define VERSION         1
+#define HEADER_SIZE     40
+#define FLAG_OTHER_TIME 1  /* in the header */
+#define RECORD_SIZE     16 /* what all records begin with */
+#define RECORD_MAX      ((size_t)64 << 20)
+#define LINES_MAX       (1u << 20) /* of one function */
 
 enum record_id { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO };
 
 struct jitdump {
 	struct code_table *table;
 	bool begun;
+	bool timed;          /* by the clock that everybody has */
 	uint64_t lines_of;   /* address of the function that `lines` belong to */
 	struct buffer lines; /* struct code_line[] */
 };
@@ -83,15 +85,21 @@ static bool take_text(struct cursor *cursor, const char **out, size_t *size)
 	return true;
 }
 
-static int read_header(const uint8_t *data, size_t *size)
+static int read_header(struct jitdump *dump, const uint8_t *data, size_t *size)
 {
 	struct cursor cursor = cursor_make(data, HEADER_SIZE);
-	uint32_t magic = 0, version = 0, total = 0, machine = 0;
+	uint32_t magic = 0, version = 0, total = 0, machine = 0, pad, pid;
+	uint64_t written, flags = 0;
 
 	take32(&cursor, &magic);
 	take32(&cursor, &version);
 	take32(&cursor, &total);
 	take32(&cursor, &machine);
+	take32(&cursor, &pad);
+	take32(&cursor, &pid);
+	take64(&cursor, &written);
+	take64(&cursor, &flags);
+	dump->timed = !(flags & FLAG_OTHER_TIME);
 	if (magic != MAGIC || version != VERSION || total < HEADER_SIZE || total > 4096 ||
 	    machine != EM_X86_64)
 		return -EBADMSG;
@@ -186,7 +194,7 @@ static int read_record(struct jitdump *dump, uint32_t id, const uint8_t *data, s
 }
 
 /* The size of what begins here, or 0 if there are too few bytes to tell. */
-static int next_size(const struct jitdump *dump, const uint8_t *data, size_t left, size_t *size)
+static int next_size(struct jitdump *dump, const uint8_t *data, size_t left, size_t *size)
 {
 	uint32_t id, total;
 
@@ -194,7 +202,7 @@ static int next_size(const struct jitdump *dump, const uint8_t *data, size_t lef
 	if (left < (dump->begun ? RECORD_SIZE : HEADER_SIZE))
 		return 0;
 	if (!dump->begun)
-		return read_header(data, size);
+		return read_header(dump, data, size);
 	memcpy(&id, data, sizeof(id));
 	memcpy(&total, data + sizeof(id), sizeof(total));
 	if (total < RECORD_SIZE || total > RECORD_MAX)
@@ -207,12 +215,15 @@ int jitdump_parse(struct jitdump *dump, const void *data, size_t size, size_t *u
 {
 	const uint8_t *at = data;
 	size_t left = size, next;
+	uint64_t time;
 	uint32_t id;
 	int err;
 
 	while (!(err = next_size(dump, at, left, &next)) && next && next <= left) {
 		if (dump->begun) {
 			memcpy(&id, at, sizeof(id));
+			memcpy(&time, at + 2 * sizeof(id), sizeof(time));
+			code_table_set_time(dump->table, dump->timed ? time : 0);
 			err = read_record(dump, id, at + RECORD_SIZE, next - RECORD_SIZE);
 		}
 		dump->begun = true;
