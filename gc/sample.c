@@ -77,11 +77,6 @@ void sampler_detach(struct gc_thread *thread)
 	fate_move(&thread->heap->sampler.orphans, &thread->sampler.young);
 }
 
-int64_t sampler_bytes_left(const struct gc_thread *thread)
-{
-	return thread->sampler.on ? thread->sampler.budget : INT64_MAX;
-}
-
 void sampler_consume(struct gc_thread *thread, size_t size)
 {
 	if (thread->sampler.on)
@@ -112,7 +107,10 @@ void sampler_poll(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
 	struct gc_thread_sampler *sampler = &thread->sampler;
-	__atomic_store_n(&thread->news, 0, __ATOMIC_SEQ_CST);
+
+	/* The store is dear, and news are rare. */
+	if (__atomic_load_n(&thread->news, __ATOMIC_RELAXED))
+		__atomic_store_n(&thread->news, 0, __ATOMIC_SEQ_CST);
 	announce_poll(thread);
 	batch_poll(thread);
 	if (!is_wanted(heap))

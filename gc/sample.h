@@ -68,18 +68,19 @@ struct gc_heap_sampler {
 /* Marking, promotion: where an object is now, or NULL if it is dead. */
 typedef void *(*gc_survivor)(struct gc_heap *heap, void *object);
 
+/* How far allocation may go before it hits a sample, INT64_MAX while sampling is off. Inline: the
+ * limit is set for each piece of a buffer. */
+static inline int64_t sampler_bytes_left(const struct gc_thread_sampler *sampler)
+{
+	return !GCPROF_NO_SAMPLING && sampler->on ? sampler->budget : INT64_MAX;
+}
+
 #if GCPROF_NO_SAMPLING
 
 #define SAMPLER_EMPTY(declaration) \
 	static inline declaration  \
 	{                          \
 	}
-
-static inline int64_t sampler_bytes_left(const struct gc_thread *thread)
-{
-	(void)thread;
-	return INT64_MAX;
-}
 
 #define UNUSED __attribute__((unused))
 SAMPLER_EMPTY(void sampler_init(UNUSED struct gc_heap *heap))
@@ -107,9 +108,6 @@ void sampler_init(struct gc_heap *heap);
 void sampler_free(struct gc_heap *heap);
 void sampler_attach(struct gc_thread *thread);
 void sampler_detach(struct gc_thread *thread);
-
-/* How far allocation may go before it hits a sample, INT64_MAX while sampling is off. */
-int64_t sampler_bytes_left(const struct gc_thread *thread);
 
 /* Starts sampling when a profiler came. Not between an allocation's account and its
  * sampler_allocated(). */
