@@ -105,8 +105,6 @@ static void run(struct recording *recording)
 	const char *trouble;
 	int err = 0;
 
-	if (session_stream(recording->session, STREAM_CPU)->attached)
-		store_prepare_symbols(recording->store);
 	while (event == WATCH_WORK && !err) {
 		event = watch_wait(recording->watch, ROUND_MS);
 		err = drain_round(recording->drain);

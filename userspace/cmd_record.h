@@ -38,6 +38,7 @@ struct recording {
 	char *command;  /* the file to run; NULL: what runs already is recorded */
 	struct target_user user;
 	struct profile_writer *writer;
+	struct store *store;
 	struct target *target;   /* the program that was started, or NULL */
 	struct running running;  /* those that were attached to */
 	struct control *control; /* of their periods; NULL: not asked for */
@@ -45,7 +46,6 @@ struct recording {
 	struct target_entry first; /* the program that was started, as the kernel side sees it */
 	struct perf_maps *maps;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
-	struct store *store;
 	struct ledger *ledger;
 	struct drain *drain;
 	struct watch *watch;

@@ -62,6 +62,11 @@ int recording_open_output(struct recording *recording)
 	}
 	if (!err)
 		err = profile_writer_create(sink, &recording->writer);
+	if (!err)
+		err = store_create(recording->writer, &recording->store);
+	/* Whoever finds names reads the kernel's while the BPF programs are loaded. */
+	if (!err && recording->options.frequency)
+		store_prepare_symbols(recording->store);
 	recording->file = err ? 0 : file_number(path);
 	return err ? recording_fail_errno(path, err) : 0;
 }
@@ -218,11 +223,8 @@ int recording_open_profile(struct recording *recording, char *const *words)
 {
 	struct profile_writer *writer = recording->writer;
 	struct drain_parts parts;
-	int err = store_create(writer, &recording->store);
+	int err = ledger_create(writer, recording->store, recording->session, &recording->ledger);
 
-	if (!err)
-		err = ledger_create(writer, recording->store, recording->session,
-				    &recording->ledger);
 	if (err)
 		goto out;
 	parts = (struct drain_parts){

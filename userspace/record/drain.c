@@ -32,7 +32,8 @@
 
 #define SLACK_NS    UINT64_C(20000000)
 #define SECOND_NS   UINT64_C(1000000000)
-#define WAITING_MAX (4u << 20) /* bytes */
+#define NAMES_NS    UINT64_C(50000000) /* first names; then after twice the time, up to a second */
+#define WAITING_MAX (4u << 20)         /* bytes */
 
 /* A process that was there before: what it has mapped is still to be read. */
 struct newcomer {
@@ -48,7 +49,8 @@ struct drain {
 	struct buffer waiting; /* mappings of unknown processes: struct event_mmap, path, zeroes */
 	struct buffer newcomers; /* struct newcomer[] */
 	uint64_t next_second;
-	bool attached; /* a file was attached in this round */
+	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
+	bool attached;                  /* a file was attached in this round */
 	bool trouble;
 	struct problem problem;
 };
@@ -165,6 +167,8 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 		return err;
 	}
 	drain->next_second = clock_now() + SECOND_NS;
+	drain->names_gap = NAMES_NS;
+	drain->next_names = clock_now() + NAMES_NS;
 	*out = drain;
 	return 0;
 }
@@ -322,6 +326,16 @@ static int drain_figures(struct drain *drain, int (*put)(struct ledger *))
 	return err ? err : profile_writer_flush(drain->parts.writer);
 }
 
+/* Names of what a program does at first: most of all that there will be. */
+static int drain_first_names(struct drain *drain, uint64_t now)
+{
+	if (!drain->names_gap || now < drain->next_names)
+		return 0;
+	drain->names_gap = drain->names_gap < SECOND_NS / 2 ? drain->names_gap * 2 : 0;
+	drain->next_names = now + drain->names_gap;
+	return store_symbolize(drain->parts.store);
+}
+
 int drain_round(struct drain *drain)
 {
 	uint64_t now = clock_now();
@@ -334,6 +348,7 @@ int drain_round(struct drain *drain)
 	err = err ? err : drain_streams(drain);
 	if (!err && emptied)
 		err = merge_advance(drain->merge, now - SLACK_NS);
+	err = err ? err : drain_first_names(drain, now);
 	if (!err && now >= drain->next_second) {
 		drain->next_second = now + SECOND_NS;
 		err = drain_figures(drain, ledger_put);

@@ -16,7 +16,10 @@ struct namer;
 typedef int namer_names(void *context, const struct namer_frame *frame,
 			const struct symbol *symbols, size_t n);
 
-/* Starts the process, which begins with the kernel's symbols. A negative errno. */
+/*
+ * Starts the process, which reads the kernel's symbols unless it is asked something at
+ * once. A negative errno.
+ */
 int namer_create(namer_names *names, void *context, struct namer **out);
 void namer_free(struct namer *namer); /* NULL is allowed */
 

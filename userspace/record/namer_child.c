@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@
 
 #define NOBODY           65534
 #define MEMORY_BYTES_MAX (UINT64_C(6) << 30) /* of address space */
+#define IDLE_MS          2                   /* without a question: there is time */
 
 struct child {
 	int socket;
@@ -298,6 +300,15 @@ static ssize_t receive(int socket, union message *message, int *fd)
 	return n;
 }
 
+/* Reads the kernel's symbols while nobody asks, which takes as long as all else together. */
+static void use_time(struct child *child)
+{
+	struct pollfd request = {.fd = child->socket, .events = POLLIN};
+
+	if (poll(&request, 1, IDLE_MS) == 0)
+		symbols_kernel_read(child->symbols);
+}
+
 static int handle(struct child *child, const union message *message, size_t size, int fd)
 {
 	switch (message->kind) {
@@ -328,9 +339,10 @@ _Noreturn void namer_child_run(int socket)
 	child.code = code_files_create();
 	if (err || !child.modules || !child.code)
 		_exit(EXIT_FAILURE);
-	/* The kernel shows its addresses only to those who have rights. */
-	symbols_kernel(child.symbols, 0);
+	symbols_kernel_open(child.symbols);
 	err = confine();
+	if (!err)
+		use_time(&child);
 	while (!err && (n = receive(socket, &message, &fd)) > 0)
 		err = (size_t)n < sizeof(message.kind) ? -EBADMSG
 						       : handle(&child, &message, (size_t)n, fd);

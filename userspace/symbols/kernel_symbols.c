@@ -6,7 +6,6 @@
  * strings where it lies, and only what is code is kept.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,20 +117,15 @@ static size_t count(const struct kernel_symbols *symbols)
 	return symbols->functions.size / sizeof(struct function);
 }
 
-int kernel_symbols_read(const char *path, struct kernel_symbols **out)
+int kernel_symbols_read(int fd, struct kernel_symbols **out)
 {
 	struct kernel_symbols *symbols = calloc(1, sizeof(*symbols));
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int err = fd < 0 ? -errno : 0;
+	int err = symbols ? 0 : -ENOMEM;
 
-	if (!symbols)
-		err = -ENOMEM;
 	if (!err)
 		err = read_text(fd, &symbols->text);
 	if (!err)
 		err = parse_text(symbols);
-	if (fd >= 0)
-		close(fd);
 	if (err) {
 		kernel_symbols_free(symbols);
 		return err;

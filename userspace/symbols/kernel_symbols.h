@@ -7,8 +7,11 @@
 
 struct kernel_symbols;
 
-/* Reads /proc/kallsyms once. A kernel that hides its addresses gives an empty table. */
-int kernel_symbols_read(const char *path, struct kernel_symbols **out);
+/*
+ * Reads /proc/kallsyms, opened before, to its end; `fd` is borrowed. A kernel that
+ * hides its addresses from whoever opened it gives an empty table.
+ */
+int kernel_symbols_read(int fd, struct kernel_symbols **out);
 void kernel_symbols_free(struct kernel_symbols *symbols); /* NULL is allowed */
 
 /* The name of the function, owned by `symbols`, or NULL. */

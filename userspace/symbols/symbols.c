@@ -22,7 +22,8 @@ struct symbols {
 	struct map *debug; /* the same key: to the descriptor of what may be its debug file */
 	struct map *names; /* mangled name (its address) to the readable one */
 	struct kernel_symbols *kernel;
-	bool kernel_tried;
+	int kernel_fd; /* -1: not open (any more) */
+	bool kernel_opened;
 };
 
 /* What is kept of a file: its symbols, or, where no address can be, why it has none. */
@@ -42,6 +43,7 @@ int symbols_create(struct symbols **out)
 
 	if (!symbols)
 		return -ENOMEM;
+	symbols->kernel_fd = -1;
 	symbols->files = map_create(MAP_STRING_KEYS);
 	symbols->debug = map_create(MAP_STRING_KEYS);
 	symbols->names = map_create(sizeof(uint64_t));
@@ -70,6 +72,8 @@ void symbols_free(struct symbols *symbols)
 	map_free(symbols->debug);
 	map_free(symbols->names);
 	kernel_symbols_free(symbols->kernel);
+	if (symbols->kernel_fd >= 0)
+		close(symbols->kernel_fd);
 	free(symbols);
 }
 
@@ -200,15 +204,30 @@ size_t symbols_native(struct symbols *symbols, const char *path, const void *bui
 	return n;
 }
 
+void symbols_kernel_open(struct symbols *symbols)
+{
+	if (symbols->kernel_opened)
+		return;
+	symbols->kernel_opened = true;
+	symbols->kernel_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+}
+
+void symbols_kernel_read(struct symbols *symbols)
+{
+	symbols_kernel_open(symbols);
+	if (symbols->kernel_fd < 0)
+		return;
+	if (kernel_symbols_read(symbols->kernel_fd, &symbols->kernel))
+		symbols->kernel = NULL;
+	close(symbols->kernel_fd);
+	symbols->kernel_fd = -1;
+}
+
 struct symbol symbols_kernel(struct symbols *symbols, uint64_t address)
 {
 	struct symbol symbol = {0};
 
-	if (!symbols->kernel_tried) {
-		symbols->kernel_tried = true;
-		if (kernel_symbols_read("/proc/kallsyms", &symbols->kernel))
-			symbols->kernel = NULL;
-	}
+	symbols_kernel_read(symbols);
 	if (symbols->kernel)
 		symbol.name = kernel_symbols_find(symbols->kernel, address, &symbol.offset);
 	return symbol;

@@ -48,7 +48,14 @@ int symbols_debug_file(struct symbols *symbols, const char *path, const void *bu
 int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,
 		  size_t build_id_size);
 
-/* The kernel function at `address`, from /proc/kallsyms of the running kernel. */
+/*
+ * Opens /proc/kallsyms, of which the kernel shows addresses only to those who have
+ * rights when they open it. It is read when it is first needed, or on request.
+ */
+void symbols_kernel_open(struct symbols *symbols);
+void symbols_kernel_read(struct symbols *symbols);
+
+/* The kernel function at `address` in the running kernel. */
 struct symbol symbols_kernel(struct symbols *symbols, uint64_t address);
 
 #define BUILD_ID_MAX 64
