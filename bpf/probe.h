@@ -32,6 +32,7 @@ static __always_inline int probe_refuse(void)
 /* All registers in an array, so that one can be taken by number. */
 struct probe_registers {
 	uint64_t words[OPERAND_REGISTERS];
+	uint64_t bad; /* operands that could not be read */
 };
 
 static __always_inline uint64_t probe_register(const struct probe_registers *registers,
@@ -40,14 +41,18 @@ static __always_inline uint64_t probe_register(const struct probe_registers *reg
 	return number < OPERAND_REGISTERS ? registers->words[number] : 0;
 }
 
-static __always_inline uint64_t probe_operand(const struct probe_argument *argument,
-					      const struct probe_registers *registers, bool *bad)
+/* Not inlined, as all global functions here: the verifier looks at it once. */
+__noinline uint64_t probe_operand(const struct probe_argument *argument,
+				  struct probe_registers *registers)
 {
-	uint64_t value = argument->value;
-	uint64_t address;
-	uint32_t size = argument->size;
-	uint32_t unused = 64 - 8 * size;
+	uint64_t value, address;
+	uint32_t size, unused;
 
+	if (!argument || !registers)
+		return 0;
+	value = argument->value;
+	size = argument->size;
+	unused = 64 - 8 * size;
 	if (argument->operand == OPERAND_REGISTER)
 		value = probe_register(registers, argument->base);
 	if (argument->operand == OPERAND_MEMORY) {
@@ -57,7 +62,7 @@ static __always_inline uint64_t probe_operand(const struct probe_argument *argum
 		value = 0;
 		if (size > sizeof(value) ||
 		    bpf_probe_read_user(&value, size, (const void *)address))
-			*bad = 1;
+			registers->bad++;
 	}
 	value <<= unused & 63;
 	if (argument->is_signed)
@@ -71,7 +76,6 @@ static __always_inline int probe_read(struct probe_firing *firing, struct pt_reg
 	uint32_t key = bpf_get_attach_cookie(ctx);
 	struct probe_registers registers;
 	struct probe_place *place;
-	bool bad = 0;
 
 	firing->state = filter_active();
 	if (!firing->state)
@@ -79,15 +83,16 @@ static __always_inline int probe_read(struct probe_firing *firing, struct pt_reg
 	firing->now = bpf_ktime_get_ns();
 	firing->ctx = ctx;
 	place = bpf_map_lookup_elem(&probe_places, &key);
-	if (!place || bpf_probe_read_kernel(&registers, sizeof(registers), ctx)) {
+	if (!place || bpf_probe_read_kernel(registers.words, sizeof(registers.words), ctx)) {
 		probe_refuse();
 		return PROBE_NONE;
 	}
+	registers.bad = 0;
 	for (uint32_t i = 0; i < PROBE_ARGUMENTS; i++) {
 		if (i < place->count)
-			firing->values[i] = probe_operand(&place->arguments[i], &registers, &bad);
+			firing->values[i] = probe_operand(&place->arguments[i], &registers);
 	}
-	if (bad) {
+	if (registers.bad) {
 		probe_refuse();
 		return PROBE_NONE;
 	}

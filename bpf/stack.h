@@ -23,27 +23,42 @@ struct stack_loop {
 	struct walk_rows *rows;
 };
 
-static long stack_native_step(uint32_t index, struct stack_loop *loop)
+/*
+ * Adds the function that the walk is at and goes on to its caller; 1 at the end.
+ * Not inlined, as all global functions here: the verifier looks at it once, and not
+ * again for each way in which a rule was found.
+ */
+__noinline int stack_native_frame(struct scratch *scratch)
 {
-	struct scratch *scratch = loop->scratch;
-	uint32_t at = scratch->size;
+	uint32_t at = scratch ? scratch->size : RECORD_BYTES_MAX;
 
-	if (at > sizeof(scratch->data) - sizeof(struct event_native))
+	if (!scratch || at > sizeof(scratch->data) - sizeof(struct event_native))
 		return 1;
-	if (!walk_native_get(&scratch->native, &scratch->window, loop->rows,
-			     (struct event_native *)(scratch->data + at)))
-		return 1;
+	walk_native_get(&scratch->native, &scratch->window,
+			(struct event_native *)(scratch->data + at));
 	scratch->size = at + sizeof(struct event_native);
 	return !walk_native_up(&scratch->native, &scratch->window);
 }
 
-static __always_inline long stack_managed_frame(struct scratch *scratch)
+static long stack_native_step(uint32_t index, struct stack_loop *loop)
+{
+	int end;
+
+	if (!walk_native_find(&loop->scratch->native, loop->rows))
+		return 1;
+	end = stack_native_frame(loop->scratch);
+	/* Known to the compiler, but not to the verifier, to be 0 or 1. */
+	asm volatile("" : "+r"(end));
+	return end != 0;
+}
+
+__noinline int stack_managed_frame(struct scratch *scratch)
 {
 	struct event_managed frame = {};
-	uint32_t at = scratch->size;
+	uint32_t at = scratch ? scratch->size : RECORD_BYTES_MAX;
 	int found;
 
-	if (at > sizeof(scratch->data) - sizeof(struct event_managed))
+	if (!scratch || at > sizeof(scratch->data) - sizeof(struct event_managed))
 		return 1;
 	found = walk_managed_next(&scratch->managed, &scratch->window, &frame);
 	if (found > 0) {
@@ -62,10 +77,10 @@ static long stack_managed_step(uint32_t index, struct stack_loop *loop)
 	return 0;
 }
 
-static __always_inline void stack_count_losses(uint32_t quality)
+__noinline int stack_count_losses(uint32_t quality)
 {
 	if (!quality)
-		return;
+		return 0;
 	if (quality & STACK_USER_FAILED)
 		loss_count(LOSS_STACK_USER);
 	if (quality & STACK_KERNEL_FAILED)
@@ -76,6 +91,7 @@ static __always_inline void stack_count_losses(uint32_t quality)
 		loss_count(LOSS_MANAGED_TORN);
 	if (quality & STACK_MANAGED_CUT)
 		loss_count(LOSS_MANAGED_DEPTH);
+	return 0;
 }
 
 /* Rows of code may be on their way for so long after it was mapped. */
@@ -117,20 +133,27 @@ static __always_inline void stack_wants_copy(struct scratch *scratch,
  * mode are in the scratch. Completes struct event_stack; n_kernel and its
  * quality bits were set before.
  */
-static __always_inline void stack_user(struct scratch *scratch, const struct task_state *state)
+__noinline int stack_user(struct scratch *scratch, const struct task_state *state)
 {
-	const struct user_regs *regs = &scratch->regs;
-	struct event_stack *counts = stack_counts(scratch);
+	const struct user_regs *regs;
+	struct event_stack *counts;
 	struct walk_rows rows = {};
 	struct stack_loop loop = {scratch, &rows};
-	uint64_t anchor = state->anchor;
+	uint64_t anchor;
+	uint32_t slot; /* Linux 6.1 wants keys on the stack */
 
+	if (!scratch || !state)
+		return 0;
+	regs = &scratch->regs;
+	counts = stack_counts(scratch);
+	anchor = state->anchor;
+	slot = scratch->slot;
 	walk_window_clear(&scratch->window);
 	scratch->native.count = scratch->managed.count = 0;
 	scratch->native.quality = scratch->managed.quality = 0;
 	if (config.user_stacks) {
 		if (config.rows)
-			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &scratch->slot),
+			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &slot),
 					state->image);
 		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp, regs->bx);
 		bpf_loop(STACK_DEPTH_MAX, stack_native_step, &loop, 0);
@@ -147,6 +170,7 @@ static __always_inline void stack_user(struct scratch *scratch, const struct tas
 		counts->quality |= STACK_USER_GUESSED;
 	stack_count_losses(counts->quality);
 	stack_wants_copy(scratch, state, &rows);
+	return 0;
 }
 
 /* Does a copy of the stack go along? It needs the rest of the registers, then. */

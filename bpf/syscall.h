@@ -67,15 +67,34 @@ __noinline uint32_t syscall_bucket_unknown(uint64_t ns)
 	return syscall_bucket(ns);
 }
 
-static __always_inline void syscall_count(const struct task_state *state,
-					  const struct syscall_done *done)
+/* Not inlined either: each attempt has three ends. */
+__noinline int syscall_total_raise(struct syscall_total *total, uint64_t duration)
 {
-	struct syscall_total *total = syscall_total_get(state);
-	uint32_t bucket = syscall_bucket_unknown(done->duration);
+	if (!total)
+		return 0;
+	UNROLL
+	for (int attempt = 0; attempt < 4; attempt++) {
+		uint64_t max = *(volatile uint64_t *)&total->max_ns;
+		if (duration <= max)
+			break;
+		if (__sync_val_compare_and_swap(&total->max_ns, max, duration) == max)
+			break;
+	}
+	return 0;
+}
 
+__noinline int syscall_count(const struct task_state *state, const struct syscall_done *done)
+{
+	struct syscall_total *total;
+	uint32_t bucket;
+
+	if (!state || !done)
+		return 0;
+	total = syscall_total_get(state);
+	bucket = syscall_bucket_unknown(done->duration);
 	if (!total) {
 		loss_count(LOSS_SYSCALL_TOTALS);
-		return;
+		return 0;
 	}
 	__sync_fetch_and_add(&total->count, 1);
 	__sync_fetch_and_add(&total->total_ns, done->duration);
@@ -91,14 +110,9 @@ static __always_inline void syscall_count(const struct task_state *state,
 	}
 	if (bucket < SYSCALL_BUCKETS)
 		__sync_fetch_and_add(&total->histogram[bucket], 1);
-	UNROLL
-	for (int attempt = 0; attempt < 4; attempt++) {
-		uint64_t max = *(volatile uint64_t *)&total->max_ns;
-		if (done->duration <= max)
-			break;
-		if (__sync_val_compare_and_swap(&total->max_ns, max, done->duration) == max)
-			break;
-	}
+	if (done->duration > total->max_ns)
+		syscall_total_raise(total, done->duration);
+	return 0;
 }
 
 /* Of all, long calls and those that have to do with a collection whatever the rate is. */
@@ -173,8 +187,10 @@ static __always_inline void syscall_record(const struct task_state *state,
 }
 
 /* How long the open call took, and how much of that its process collected. */
-static __always_inline void syscall_time(const struct task_state *state, struct syscall_done *done)
+__noinline int syscall_time(const struct task_state *state, struct syscall_done *done)
 {
+	if (!state || !done)
+		return 0;
 	done->duration = done->now > state->start ? done->now - state->start : 0;
 	done->gc_ns = process_gc_time(state->process, done->now);
 	done->gc_ns = done->gc_ns > state->gc_ns ? done->gc_ns - state->gc_ns : 0;
@@ -184,6 +200,7 @@ static __always_inline void syscall_time(const struct task_state *state, struct 
 		done->flags |= SYSCALL_COLLECTOR;
 	if (state->compat)
 		done->flags |= SYSCALL_COMPAT;
+	return 0;
 }
 
 /*

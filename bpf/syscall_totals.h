@@ -36,11 +36,12 @@ static inline uint32_t syscall_bucket(uint64_t ns)
 
 	if (ns < 4)
 		return (uint32_t)ns;
+	/* Without branches: the verifier would follow each way. */
 	for (uint32_t step = 32; step; step >>= 1) {
-		if (n >> step) {
-			n >>= step;
-			log += step;
-		}
+		uint32_t more = step & (uint32_t)(0 - ((0 - (n >> step)) >> 63));
+
+		n >>= more;
+		log += more;
 	}
 	log = (log - 1) * 4 + ((ns >> (log - 2)) & 3);
 	return log < SYSCALL_BUCKETS ? log : SYSCALL_BUCKETS - 1;

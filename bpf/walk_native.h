@@ -90,22 +90,27 @@ static inline uint64_t walk_native_cfa(const struct walk_native *walk, struct wa
 	return cfa > walk->sp && cfa % 8 == 0 ? cfa : 0;
 }
 
-/* 1: the walk is at a function, which is now *out; 0: there is none. */
-static inline int walk_native_get(struct walk_native *walk, struct walk_window *window,
-				  struct walk_rows *rows, struct event_native *out)
+/* Finds the rule of the function that the walk is at: 1, or 0 if it is at none. */
+static inline int walk_native_find(struct walk_native *walk, struct walk_rows *rows)
 {
 	if (walk->count == 0 && walk->ip < WALK_ADDRESS_MIN) {
 		walk->quality |= STACK_USER_FAILED;
 		return 0;
 	}
 	/* A return address may already belong to the next function: the call does not. */
-	walk->cfa = 0;
-	if (walk_rule(rows, walk->ip - walk->called, &walk->rule))
-		walk->cfa = walk_native_cfa(walk, window);
+	if (!walk_rule(rows, walk->ip - walk->called, &walk->rule))
+		walk->rule.cfa = UNWIND_CFA_NONE;
+	return 1;
+}
+
+/* The function that the walk is at, once its rule was looked for. */
+static inline void walk_native_get(struct walk_native *walk, struct walk_window *window,
+				   struct event_native *out)
+{
+	walk->cfa = walk_native_cfa(walk, window);
 	out->ip = walk->ip;
 	out->frame = walk->cfa ? walk->cfa - 16 : walk->bp;
 	walk->count++;
-	return 1;
 }
 
 /* A register of the caller into *value, which is the callee's so far. */

@@ -23,6 +23,7 @@ struct walk_block {
 
 struct walk_window {
 	struct walk_block blocks[WALK_BLOCKS]; /* by address modulo their number */
+	uint64_t words[2];                     /* what was read last */
 };
 
 /* Forgets what was read: the memory has changed since. */
@@ -33,19 +34,20 @@ static __always_inline void walk_window_clear(struct walk_window *window)
 }
 
 /*
- * Copies 8 or 16 bytes of the current thread's memory, through a window if one
- * is given. Never sleeps: what is not resident is an error. Whole words, since
- * bytes of unknown alignment would be copied one by one.
+ * Reads two words into window->words, or only the first of them (`size` 8). Not
+ * inlined: the verifier looks at its ways once, and not again for each caller
+ * and each way that led there. Returns 0 or an error.
  */
-static __always_inline long walk_read(struct walk_window *window, void *to, const uint32_t size,
-				      uint64_t from)
+__noinline int walk_read_words(struct walk_window *window, uint32_t size, uint64_t from)
 {
 	uint64_t at = from % WALK_BLOCK_BYTES;
-	uint64_t *words = to;
 	struct walk_block *block;
 
-	if (!window || at % sizeof(uint64_t) || at > WALK_BLOCK_BYTES - WALK_READ_MAX)
-		return bpf_probe_read_user(to, size, (const void *)from);
+	if (!window)
+		return -1;
+	if (at % sizeof(uint64_t) || at > WALK_BLOCK_BYTES - WALK_READ_MAX)
+		return bpf_probe_read_user(window->words, size & WALK_READ_MAX ? 16 : 8,
+					   (const void *)from);
 	block = &window->blocks[from / WALK_BLOCK_BYTES % WALK_BLOCKS];
 	if (block->base != from - at) {
 		block->base = 0;
@@ -54,9 +56,28 @@ static __always_inline long walk_read(struct walk_window *window, void *to, cons
 		block->base = from - at;
 	}
 	at /= sizeof(uint64_t);
-	words[0] = block->words[at];
+	window->words[0] = block->words[at];
+	window->words[1] = block->words[at + 1];
+	return 0;
+}
+
+/*
+ * Copies 8 or 16 bytes of the current thread's memory, through a window if one
+ * is given. Never sleeps: what is not resident is an error. Whole words, since
+ * bytes of unknown alignment would be copied one by one.
+ */
+static __always_inline long walk_read(struct walk_window *window, void *to, const uint32_t size,
+				      uint64_t from)
+{
+	uint64_t *words = to;
+
+	if (!window)
+		return bpf_probe_read_user(to, size, (const void *)from);
+	if (walk_read_words(window, size, from))
+		return -1;
+	words[0] = window->words[0];
 	if (size > sizeof(uint64_t))
-		words[1] = block->words[at + 1];
+		words[1] = window->words[1];
 	return 0;
 }
 

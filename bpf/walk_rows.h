@@ -114,13 +114,19 @@ static __always_inline void walk_rows_begin(struct walk_rows *rows, struct walk_
 	rows->table = bpf_map_lookup_elem(&unwind_tables, &rows->id);
 }
 
+/* Not inlined either, for the same reason: see walk_rows_number(). */
+__noinline uint32_t walk_rows_mapping_number(const struct unwind_table *table, uint64_t ip)
+{
+	return table ? unwind_find_mapping(table, ip) : UNWIND_MAPPINGS;
+}
+
 static __always_inline int walk_rows_mapping(struct walk_rows *rows, uint64_t ip)
 {
 	uint32_t at;
 
 	if (ip >= rows->start && ip < rows->end)
 		return 1;
-	at = unwind_find_mapping(rows->table, ip);
+	at = walk_rows_mapping_number(rows->table, ip);
 	if (at >= UNWIND_MAPPINGS)
 		return 0;
 	rows->start = rows->table->mappings[at].start;

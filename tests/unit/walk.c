@@ -79,8 +79,9 @@ static struct native_walk native_by(struct walk_rows *rows, uint64_t ip, uint64_
 
 	walk_native_begin(&walk, ip, sp, bp, 0);
 	for (unsigned i = 0; i < STACK_DEPTH_MAX; i++) {
-		if (!walk_native_get(&walk, NULL, rows, &result.frames[i]))
+		if (!walk_native_find(&walk, rows))
 			break;
+		walk_native_get(&walk, NULL, &result.frames[i]);
 		if (!walk_native_up(&walk, NULL))
 			break;
 	}

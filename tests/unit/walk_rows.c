@@ -93,7 +93,8 @@ static void look(const ucontext_t *context)
 	walk_native_begin(&walk, (uint64_t)regs[REG_RIP], (uint64_t)regs[REG_RSP],
 			  (uint64_t)regs[REG_RBP], (uint64_t)regs[REG_RBX]);
 	seen.count = 0;
-	while (seen.count < FRAMES && walk_native_get(&walk, NULL, &own_rows, &frame)) {
+	while (seen.count < FRAMES && walk_native_find(&walk, &own_rows)) {
+		walk_native_get(&walk, NULL, &frame);
 		seen.ips[seen.count++] = frame.ip;
 		if (!walk_native_up(&walk, NULL))
 			break;
