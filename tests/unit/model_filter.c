@@ -23,7 +23,8 @@ TEST(terms_are_understood_or_refused_with_a_reason)
 		"type=a|b*",          "thread=4711",         "phase=minor",
 		"phase!=minor|major", "during=syscall",      "during=syscall:read",
 		"time=1s..2s",        "time=..300ms",        "time=1.5s..",
-		"function=a=b",       "function=operator!=", "time=.."};
+		"function=a=b",       "function=operator!=", "time=..",
+		"during=wait",        "reason=call|fault",   "reason!=stopped"};
 	static const char *const bad[] = {"",
 					  "function",
 					  "function=",
@@ -41,7 +42,10 @@ TEST(terms_are_understood_or_refused_with_a_reason)
 					  "=x",
 					  "!=x",
 					  "functions=x",
-					  "phase=minor|noon"};
+					  "phase=minor|noon",
+					  "during=wait:read",
+					  "during=syscalls",
+					  "reason=sleep"};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 		if (!parses(good[i]))

@@ -11,7 +11,7 @@
 static const char *const keys[FILTER_KEYS] = {
 	[FILTER_FUNCTION] = "function", [FILTER_MODULE] = "module", [FILTER_TYPE] = "type",
 	[FILTER_THREAD] = "thread",     [FILTER_PHASE] = "phase",   [FILTER_DURING] = "during",
-	[FILTER_TIME] = "time",
+	[FILTER_REASON] = "reason",     [FILTER_TIME] = "time",
 };
 
 /* Matches pattern[size] with * for any characters: one pass, going back to the last star. */
@@ -81,26 +81,53 @@ static int parse_range(struct filter_term *term, char *fault, size_t size)
 }
 
 /* Every alternative must be one of the words. */
-static int check_phase(const char *value, char *fault, size_t size)
+static bool are_words(const char *value, const char *words)
 {
-	static const char words[] = "mutator|gc|minor|major|scanning|marking|sweeping|finalizing";
 	char word[16];
 
 	for (const char *at = value;; at++) {
 		size_t length = strcspn(at, "|");
 
 		snprintf(word, sizeof(word), "%.*s", (int)(length < 15 ? length : 15), at);
-		if (!filter_matches(words, word) || length > 15) {
-			snprintf(fault, size,
-				 "a phase is mutator, gc, minor, major, scanning, marking, "
-				 "sweeping or "
-				 "finalizing");
-			return -EINVAL;
-		}
+		if (length > 15 || !filter_matches(words, word))
+			return false;
 		at += length;
 		if (!*at)
-			return 0;
+			return true;
 	}
+}
+
+static int check_words(const struct filter_term *term, char *fault, size_t size)
+{
+	bool phase = term->key == FILTER_PHASE;
+	const char *words = phase ? "mutator|gc|minor|major|scanning|marking|sweeping|finalizing"
+				  : "call|fault|preempted|stopped";
+
+	if (are_words(term->value, words))
+		return 0;
+	snprintf(fault, size, "%s",
+		 phase ? "a phase is mutator, gc, minor, major, scanning, marking, sweeping or "
+			 "finalizing"
+		       : "a thread waits for the reason call (in a system call), fault (a page), "
+			 "preempted (others ran) or stopped");
+	return -EINVAL;
+}
+
+static int parse_during(struct filter_term *term, char *fault, size_t size)
+{
+	static const char call[] = "syscall";
+	const char *rest = term->value + strlen(call);
+
+	if (strcmp(term->value, "wait") == 0)
+		return 0;
+	if (strncmp(term->value, call, strlen(call)) == 0 &&
+	    (!*rest || (*rest == ':' && rest[1]))) {
+		term->calls = *rest ? rest + 1 : rest;
+		return 0;
+	}
+	snprintf(fault, size,
+		 "events can be selected during=syscall, during=syscall:NAME or during=wait");
+	return -EINVAL;
 }
 
 static int check_value(struct filter_term *term, char *fault, size_t size)
@@ -111,15 +138,9 @@ static int check_value(struct filter_term *term, char *fault, size_t size)
 	}
 	if (term->key == FILTER_TIME)
 		return parse_range(term, fault, size);
-	if (term->key == FILTER_PHASE)
-		return check_phase(term->value, fault, size);
-	if (term->key == FILTER_DURING && strcmp(term->value, "syscall") != 0 &&
-	    (strncmp(term->value, "syscall:", 8) != 0 || !term->value[8])) {
-		snprintf(fault, size,
-			 "events can be selected during=syscall or during=syscall:NAME");
-		return -EINVAL;
-	}
-	return 0;
+	if (term->key == FILTER_PHASE || term->key == FILTER_REASON)
+		return check_words(term, fault, size);
+	return term->key == FILTER_DURING ? parse_during(term, fault, size) : 0;
 }
 
 int filter_add(struct filter *filter, const char *text, char *fault, size_t size)
@@ -139,8 +160,7 @@ int filter_add(struct filter *filter, const char *text, char *fault, size_t size
 	if (term.key == FILTER_KEYS || text[length + term.negated] != '=') {
 		snprintf(fault, size,
 			 "a term is KEY=VALUE or KEY!=VALUE; keys are function, module, type, "
-			 "thread, "
-			 "phase, during and time");
+			 "thread, phase, during, reason and time");
 		return -EINVAL;
 	}
 	term.value = text + length + term.negated + 1;

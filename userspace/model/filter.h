@@ -9,7 +9,8 @@
  *	phase				mutator, gc, minor, major (what the event's own thread
  *					or call was held up by), scanning, marking, sweeping,
  *					finalizing (what the major collector was at)
- *	during				syscall:NAME, or syscall for any
+ *	during				syscall:NAME, or syscall for any; wait: time off the CPU
+ *	reason				of a wait: call, fault, preempted, stopped
  *	time				FROM..TO since the start, as 1.5s..2s, ..300ms, 10s..
  *
  * An event is selected if all terms hold. Of an event that has no such property (a
@@ -29,6 +30,7 @@ enum filter_key {
 	FILTER_THREAD,
 	FILTER_PHASE,
 	FILTER_DURING,
+	FILTER_REASON,
 	FILTER_TIME,
 	FILTER_KEYS
 };
@@ -39,6 +41,7 @@ struct filter_term {
 	const char *text;  /* the whole term, borrowed */
 	const char *value; /* behind the sign */
 	uint64_t from, to; /* of time: ns since the start, to not included */
+	const char *calls; /* of during: names of system calls, empty: any; NULL: waits */
 };
 
 enum { FILTER_TERMS_MAX = 16 };

@@ -205,7 +205,7 @@ struct filter;
 
 /*
  * The model of what `filter` selects: see filter.h. Takes over two sources of the same
- * profile, because it is read twice. Of system calls only single records count: the
+ * profile, because it is read twice. Of system calls and waits only single records count: the
  * kernel's totals cannot be divided. Pauses are charged as in the whole profile.
  * The observer (may be NULL) looks on when what is selected is counted; it is told of
  * every record.

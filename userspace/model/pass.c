@@ -168,6 +168,7 @@ static bool select_event(struct pass *pass, const struct record *record)
 	case RECORD_cpu:
 	case RECORD_fault:
 	case RECORD_syscall:
+	case RECORD_wait:
 	case RECORD_gc_end:
 		break;
 	default:

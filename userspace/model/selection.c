@@ -42,7 +42,7 @@ static bool enters_kernel(const struct model_function *row)
 	return strcmp(row->name, "do_syscall_64") == 0 || strcmp(row->name, "x64_sys_call") == 0;
 }
 
-static bool is_in_syscall(const char *value, const struct model_function *row)
+static bool is_in_syscall(const char *calls, const struct model_function *row)
 {
 	static const char *const kernel[] = {"__x64_sys_", "__ia32_sys_", "__se_sys_",
 					     "__do_sys_",  "ksys_",       NULL};
@@ -53,7 +53,7 @@ static bool is_in_syscall(const char *value, const struct model_function *row)
 		size_t size = strlen(*prefixes);
 
 		if (strncmp(row->name, *prefixes, size) == 0 &&
-		    filter_matches(value + strlen("syscall:"), row->name + size))
+		    filter_matches(calls, row->name + size))
 			return true;
 	}
 	return false;
@@ -67,7 +67,9 @@ static bool row_matches(const struct filter_term *term, const struct model_funct
 	case FILTER_MODULE:
 		return is_module(term->value, row->module);
 	case FILTER_DURING:
-		return term->value[7] ? is_in_syscall(term->value, row) : enters_kernel(row);
+		if (!term->calls)
+			return false;
+		return *term->calls ? is_in_syscall(term->calls, row) : enters_kernel(row);
 	default:
 		return false;
 	}
@@ -210,8 +212,10 @@ void selection_free(struct selection *selection)
 struct event {
 	uint64_t time, thread, stack, type;
 	uint64_t gc_kind; /* of the collection that it lies in; 0: none */
-	bool is_syscall;  /* with this number */
+	bool is_syscall;  /* or a wait in one: with this number */
 	uint64_t number;
+	bool is_wait; /* for this reason */
+	uint64_t reason;
 	bool in_kernel_call; /* its stack tells which call it is in */
 };
 
@@ -245,7 +249,19 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 					   ? cycles_last_kind(pass, record->syscall.thread)
 					   : 0,
 			.is_syscall = true,
-			.number = record->syscall.number};
+			.number = record->syscall.flags & SYSCALL_COMPAT ? UINT64_MAX
+									 : record->syscall.number};
+	case RECORD_wait:
+		return (struct event){
+			.time = record->wait.time,
+			.thread = record->wait.thread,
+			.stack = record->wait.stack,
+			.gc_kind = cycles_kind(pass, record->wait.thread, record->wait.time),
+			.is_syscall = record->wait.flags & WAIT_IN_CALL,
+			.number = record->wait.flags & WAIT_COMPAT ? UINT64_MAX
+								   : record->wait.number,
+			.is_wait = true,
+			.reason = record->wait.reason};
 	default:
 		return (struct event){.time = record->gc_end.time,
 				      .thread = record->gc_end.thread,
@@ -269,17 +285,19 @@ static bool is_in_phase(const char *value, const struct pass *pass, const struct
 	       filter_matches(value, phases[process->phase]);
 }
 
-static bool is_during(const char *value, uint16_t bits, size_t term,
+static bool is_during(const struct filter_term *term, bool stack_matches,
 		      const struct selection *selection, const struct event *event)
 {
 	const char *name;
 
+	if (!term->calls)
+		return event->is_wait;
 	if (event->in_kernel_call)
-		return bits >> term & 1;
-	if (!event->is_syscall || !value[7])
+		return stack_matches;
+	if (!event->is_syscall || !*term->calls)
 		return event->is_syscall;
 	name = syscall_name(selection->machine, event->number);
-	return name && filter_matches(value + 8, name);
+	return name && filter_matches(term->calls, name);
 }
 
 static bool holds(const struct selection *selection, size_t i, const struct pass *pass,
@@ -297,7 +315,10 @@ static bool holds(const struct selection *selection, size_t i, const struct pass
 	case FILTER_PHASE:
 		return is_in_phase(term->value, pass, event);
 	case FILTER_DURING:
-		return is_during(term->value, bits, i, selection, event);
+		return is_during(term, bits >> i & 1, selection, event);
+	case FILTER_REASON:
+		return event->is_wait &&
+		       filter_matches(term->value, wait_reason_name((unsigned)event->reason));
 	case FILTER_TIME:
 		offset = event->time > start ? event->time - start : 0;
 		return offset >= term->from && offset < term->to;

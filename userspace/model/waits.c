@@ -75,6 +75,8 @@ int waits_record(struct pass *pass, const struct record_wait *record)
 
 	if (!tasks_find_thread(&pass->tasks, record->thread) || record->reason >= WAIT_KINDS)
 		return -EBADMSG;
+	if (!pass->selected)
+		return 0;
 	if (record->flags & WAIT_COMPAT)
 		number |= SYSCALL_NUMBER_COMPAT;
 	if (!(record->flags & WAIT_IN_CALL))
@@ -104,6 +106,9 @@ int waits_usage(struct pass *pass, const struct record_usage *record)
 
 	if (!thread || thread->ended)
 		return -EBADMSG;
+	/* A total cannot be divided by what is selected. */
+	if (pass->selection)
+		return 0;
 	thread->ended = true;
 	thread->end = record->time;
 	thread->waits_known = record->flags & USAGE_WAITS;

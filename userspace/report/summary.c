@@ -164,7 +164,8 @@ int section_head(const struct section *section)
 	print_when(section);
 	if (section->model->filter)
 		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "only what is selected: %s (of system calls those recorded singly)",
+			       "only what is selected: %s (of system calls and waits those "
+			       "recorded singly)",
 			       section->model->filter);
 	print_sampling(section);
 	print_missing_streams(section);

@@ -122,6 +122,9 @@ int section_off_cpu(const struct section *section)
 		return 0;
 	}
 	error = print_reasons(section);
+	/* The kernel's totals of threads cannot be divided by what a filter selects. */
+	if (error || model->filter)
+		return error;
 	fputc('\n', section->page->out);
-	return error ? error : print_threads(section);
+	return print_threads(section);
 }

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model_waits.c: tests of time off the CPU in the model: totals, stacks, threads, filters. */
+#include "model/filter.h"
+#include "synthetic_waits.h"
+
+static void check_row(const struct model_wait *row, const char *name, const char *reason,
+		      uint64_t count, uint64_t total_ns, uint64_t max_ns)
+{
+	CHECK_STR(row->name, name);
+	CHECK_STR(row->reason, reason);
+	CHECK_EQ(row->count, count);
+	CHECK_EQ(row->total_ns, total_ns);
+	CHECK_EQ(row->max_ns, max_ns);
+}
+
+/* Calls have exact totals, the rest is what threads' totals add to the records. */
+TEST(waits_add_up_by_what_they_are_for)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_waits(&synthetic);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->n_waits, 4);
+	check_row(&model->waits[0], "futex", "call", 1, 4000, 4000);
+	check_row(&model->waits[1], "read", "call", 4, 700, 500);
+	check_row(&model->waits[2], "preempted", "preempted", 1, 300, 300);
+	check_row(&model->waits[3], "page fault", "fault", 3, 90, 50);
+	CHECK_EQ(model->wait_ns, WAITS_ALL_NS);
+	CHECK_EQ(model->wait_stack_ns, WAITS_STACK_NS);
+	CHECK(is_near(find_function(model, "f")->off_cpu_self_ns, WAITS_READ_NS, 0.1));
+	CHECK(is_near(find_function(model, "g")->off_cpu_ns, 4300, 0.1));
+	CHECK(model->faults.known);
+	CHECK_EQ(model->faults.minor, 11);
+	CHECK_EQ(model->faults.major, 2);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(threads_know_their_time_off_the_cpu)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_waits(&synthetic);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->n_threads, 2);
+	/* Most CPU time first. */
+	CHECK_EQ(model->threads[0].tid, 101);
+	CHECK_EQ(model->threads[0].wall_ns, 8000);
+	CHECK_EQ(model->threads[0].off_cpu_ns, 4300);
+	CHECK_EQ(model->threads[1].off_cpu_ns, 790);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+/* How many waits a term leaves, and how long they are together. */
+static void expect(const struct synthetic *synthetic, const char *term, uint64_t count, uint64_t ns)
+{
+	const struct model_view view = {MODEL_FRAMES_ALL, NULL};
+	struct filter filter = {.count = 0};
+	struct source *sources[2];
+	struct model *model = NULL;
+	uint64_t found = 0;
+	char fault[200];
+
+	CHECK_EQ(filter_add(&filter, term, fault, sizeof(fault)), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(source_memory_open(synthetic->data, synthetic->size, &sources[i]), 0);
+	CHECK_EQ(model_load_filtered(sources, "x", &filter, &view, &model), 0);
+	for (size_t i = 0; i < model->n_waits; i++)
+		found += model->waits[i].count;
+	if (found != count || model->wait_ns != ns)
+		test_fail(__FILE__, __LINE__, "%s: %" PRIu64 " waits of %" PRIu64 " ns", term,
+			  found, model->wait_ns);
+	/* Totals of threads cannot be divided. */
+	for (size_t i = 0; i < model->n_threads; i++)
+		CHECK(!model->threads[i].waits_known);
+	model_free(model);
+}
+
+TEST(filters_select_waits)
+{
+	struct synthetic synthetic;
+
+	synthetic_waits(&synthetic);
+	expect(&synthetic, "time=..", WAITS_RECORDED, WAITS_RECORDED_NS);
+	expect(&synthetic, "during=wait", WAITS_RECORDED, WAITS_RECORDED_NS);
+	expect(&synthetic, "during!=wait", 0, 0);
+	expect(&synthetic, "during=syscall", 4, 4600);
+	expect(&synthetic, "during=syscall:read", 3, WAITS_READ_NS);
+	expect(&synthetic, "during=syscall:re*|fu*", 4, 4600);
+	expect(&synthetic, "reason=preempted", 1, 300);
+	expect(&synthetic, "reason=fault|preempted", 2, 350);
+	expect(&synthetic, "reason!=call", 2, 350);
+	expect(&synthetic, "reason=stopped", 0, 0);
+	expect(&synthetic, "thread=101", 2, 4300);
+	expect(&synthetic, "function=f", 3, WAITS_READ_NS);
+	expect(&synthetic, "phase=minor", 1, 50);
+	expect(&synthetic, "time=..2900ns", 3, WAITS_READ_NS);
+	expect(&synthetic, "type=x", 0, 0);
+	synthetic_free(&synthetic);
+}
+
+/* Nothing but waits is left of a filter for waits, and no waits of one for calls' samples. */
+TEST(filters_for_waits_select_nothing_else)
+{
+	const struct model_view view = {MODEL_FRAMES_ALL, NULL};
+	struct filter filter = {.count = 0};
+	struct synthetic synthetic;
+	struct source *sources[2];
+	struct model *model = NULL;
+	char fault[200];
+
+	synthetic_waits(&synthetic);
+	CHECK_EQ(filter_add(&filter, "during=wait", fault, sizeof(fault)), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(source_memory_open(synthetic.data, synthetic.size, &sources[i]), 0);
+	CHECK_EQ(model_load_filtered(sources, "x", &filter, &view, &model), 0);
+	CHECK_EQ(model->cpu.samples, 0);
+	CHECK_EQ(model->syscall_count, 0);
+	CHECK_EQ(model->gc.minor.count, 0);
+	CHECK_EQ(model->stacks.samples, 3);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+/* Of threads that are not there, for reasons that there are not: refused, not counted. */
+TEST(waits_that_make_no_sense_are_refused)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, wait, .time = 2000, .thread = 7, .duration = 10);
+	PUT(&synthetic, wait, .time = 2000, .thread = 1, .duration = 10, .reason = WAIT_KINDS);
+	PUT(&synthetic, wait, .time = 2000, .thread = 1, .duration = 10,
+	    .reason = UINT64_C(1) << 32);
+	PUT(&synthetic, usage, .time = 2000, .thread = 7, .flags = 1, .call_ns = 5);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->n_waits, 0);
+	CHECK_EQ(model->refused, 4);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
