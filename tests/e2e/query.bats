@@ -10,6 +10,7 @@ setup_file() {
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
 	"$build/gcprof" record -o known.data -R 64K -- "$build/workloads/known" >/dev/null 2>known.log
+	"$build/gcprof" record --off-cpu -o waits.data -- "$build/workloads/waits" sleep 5 >/dev/null 2>waits.log
 	"$build/gcprof" record -o gcbench.data -R 64K -- "$build/workloads/gcbench" >/dev/null 2>gcbench.log
 }
 
@@ -33,7 +34,7 @@ examples() {
 	[ $# -ge 10 ]
 	for file; do
 		rows=0
-		for name in known gcbench; do
+		for name in known gcbench waits; do
 			"$GCPROF" query -f json - "$name.data" <"$file" >answer || {
 				cat "$file"
 				return 1

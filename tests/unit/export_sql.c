@@ -5,6 +5,7 @@
 #include "export/database.h"
 #include "export/query.h"
 #include "export_rig.h"
+#include "synthetic_waits.h"
 
 /* The answer to a statement, or what was wrong with it. */
 struct answered {
@@ -140,6 +141,37 @@ TEST(events_are_joined)
 	       "type,function,module\nthing,work,/bin/app\n");
 	expect(&synthetic, "SELECT old_bytes, rss_bytes FROM heap", QUERY_CSV,
 	       "old_bytes,rss_bytes\n8192,4096\n");
+	synthetic_free(&synthetic);
+}
+
+TEST(waits_are_joined_and_add_up)
+{
+	struct synthetic synthetic;
+
+	synthetic_waits(&synthetic);
+	expect(&synthetic,
+	       "SELECT start, finish, reason, number, name, syscall, held, held_ns, unfinished,"
+	       " collection, stack FROM waits",
+	       QUERY_CSV,
+	       "start,finish,reason,number,name,syscall,held,held_ns,unfinished,collection,stack\n"
+	       "2500,3000,call,0,read,1,2,100,0,,1\n"
+	       "3850,3900,fault,,,,0,0,0,1,\n"
+	       "3700,4000,preempted,,,,0,0,0,1,2\n"
+	       "5000,9000,call,202,futex,,0,0,1,,2\n");
+	expect(&synthetic, "SELECT name, reason, count, total_ns, max_ns FROM wait_totals",
+	       QUERY_CSV,
+	       "name,reason,count,total_ns,max_ns\n"
+	       "futex,call,1,4000,4000\nread,call,4,700,500\n"
+	       "preempted,preempted,1,300,300\npage fault,fault,3,90,50\n");
+	expect(&synthetic,
+	       "SELECT tid, wall_ns, off_cpu_ns, minor_faults, major_faults FROM threads",
+	       QUERY_CSV,
+	       "tid,wall_ns,off_cpu_ns,minor_faults,major_faults\n"
+	       "100,8000,790,7,2\n101,8000,4300,4,0\n");
+	CHECK_EQ(number(&synthetic, "SELECT sum(off_cpu_ns) FROM costs"), WAITS_STACK_NS);
+	CHECK_EQ(number(&synthetic, "SELECT sum(off_cpu_self_ns) FROM functions"), WAITS_STACK_NS);
+	CHECK_EQ(number(&synthetic, "SELECT wait_ns FROM syscall_totals WHERE name = 'read'"), 700);
+	CHECK_EQ(number(&synthetic, "SELECT count(*) FROM timeline WHERE what = 'wait'"), 4);
 	synthetic_free(&synthetic);
 }
 

@@ -43,7 +43,10 @@ static int prepare(struct sql *sql)
 			&sql->death);
 	if (!error)
 		error = database_prepare(database, "UPDATE ticks SET syscall = ? WHERE id = ?",
-					 &sql->in_syscall);
+					 &sql->tick_in_syscall);
+	if (!error)
+		error = database_prepare(database, "UPDATE waits SET syscall = ? WHERE id = ?",
+					 &sql->wait_in_syscall);
 	return error;
 }
 

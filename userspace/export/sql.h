@@ -8,7 +8,7 @@
 #include "database.h"
 #include "export.h"
 
-enum { PENDING_TICKS = 16 };
+enum { PENDING_MAX = 16 };
 
 /* What the rows of a process's next events are joined with. */
 struct sql_process {
@@ -19,12 +19,18 @@ struct sql_process {
 	uint64_t gc_finish;  /* and ended; 0: it is under way */
 };
 
-/* Ticks in the kernel that the next system call to return may turn out to have contained. */
-struct sql_thread {
-	uint32_t n_pending;
+/* The latest events of a thread that its next system call to return may turn out to have contained.
+ */
+struct sql_pending {
+	uint32_t count;
 	struct {
 		uint64_t id, time;
-	} pending[PENDING_TICKS];
+	} items[PENDING_MAX];
+};
+
+struct sql_thread {
+	struct sql_pending ticks; /* in the kernel */
+	struct sql_pending waits; /* in system calls */
 };
 
 struct sql_phase {
@@ -44,7 +50,7 @@ struct sql {
 	struct sql_phase *phases;
 	size_t n_phases, phases_capacity;
 	uint64_t n_rows[SQL_TABLES]; /* ids handed out */
-	struct sqlite3_stmt *first_fate, *death, *in_syscall;
+	struct sqlite3_stmt *first_fate, *death, *tick_in_syscall, *wait_in_syscall;
 };
 
 /* Makes the observer of a model that fills `database`, which is borrowed. 0 or -ENOMEM, -EIO. */

@@ -100,7 +100,7 @@ static int take_fate(struct sql *sql, const struct record_fate *record)
 	return database_run(sql->death, death, 4);
 }
 
-/* --- timer samples and system calls ---------------------------------------------------------- */
+/* --- timer samples, system calls, waits ------------------------------------------------------- */
 
 static struct sql_thread *thread_of(struct sql *sql, uint64_t thread)
 {
@@ -110,24 +110,16 @@ static struct sql_thread *thread_of(struct sql *sql, uint64_t thread)
 		       : &sql->threads[thread];
 }
 
-/*
- * A system call is known when it returns, so a tick in the kernel waits for the thread's
- * next one. A tick in user mode ends the waiting: what comes later began later.
- */
-static void wait_for_syscall(struct sql_thread *thread, const struct record_cpu *record,
-			     uint64_t id)
+/* A system call is known when it returns: what may lie in one waits for the thread's next one. */
+static void wait_for_syscall(struct sql_pending *pending, uint64_t id, uint64_t time)
 {
-	if (record->mode != CPU_MODE_KERNEL) {
-		thread->n_pending = 0;
-		return;
+	if (pending->count == PENDING_MAX) {
+		memmove(pending->items, pending->items + 1,
+			(PENDING_MAX - 1) * sizeof(*pending->items));
+		pending->count--;
 	}
-	if (thread->n_pending == PENDING_TICKS) {
-		memmove(thread->pending, thread->pending + 1,
-			(PENDING_TICKS - 1) * sizeof(*thread->pending));
-		thread->n_pending--;
-	}
-	thread->pending[thread->n_pending].id = id;
-	thread->pending[thread->n_pending++].time = record->time;
+	pending->items[pending->count].id = id;
+	pending->items[pending->count++].time = time;
 }
 
 static int take_cpu(struct sql *sql, const struct pass *pass, const struct record_cpu *record)
@@ -140,7 +132,11 @@ static int take_cpu(struct sql *sql, const struct pass *pass, const struct recor
 
 	if (!state || !thread)
 		return -ENOMEM;
-	wait_for_syscall(thread, record, id);
+	/* A tick in user mode ends the waiting: what comes later began later. */
+	if (record->mode == CPU_MODE_KERNEL)
+		wait_for_syscall(&thread->ticks, id, record->time);
+	else
+		thread->ticks.count = 0;
 	row = (struct row_ticks){
 		.id = integer(id),
 		.time = integer(record->time),
@@ -183,31 +179,41 @@ static int take_fault(struct sql *sql, const struct pass *pass, const struct rec
 	return database_put(sql->database, TABLE_faults, &row);
 }
 
-static int settle_ticks(struct sql *sql, uint64_t thread_id, uint64_t id, uint64_t start,
-			uint64_t finish)
+/* Tells those that lie between start and finish which call they are in. */
+static int settle(struct sql_pending *pending, struct sqlite3_stmt *update, uint64_t id,
+		  uint64_t start, uint64_t finish)
 {
-	struct sql_thread *thread = thread_of(sql, thread_id);
 	int error = 0;
 
-	if (!thread)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < thread->n_pending && !error; i++) {
-		struct cell cells[] = {integer(id), integer(thread->pending[i].id)};
+	for (uint32_t i = 0; i < pending->count && !error; i++) {
+		struct cell cells[] = {integer(id), integer(pending->items[i].id)};
 
-		if (thread->pending[i].time >= start && thread->pending[i].time <= finish)
-			error = database_run(sql->in_syscall, cells, 2);
+		if (pending->items[i].time >= start && pending->items[i].time <= finish)
+			error = database_run(update, cells, 2);
 	}
-	thread->n_pending = 0;
+	pending->count = 0;
 	return error;
 }
 
-static const char *call_name(const struct pass *pass, const struct record_syscall *record,
+static int settle_thread(struct sql *sql, const struct record_syscall *record, uint64_t id,
+			 uint64_t start)
+{
+	struct sql_thread *thread = thread_of(sql, record->thread);
+	int error;
+
+	if (!thread)
+		return -ENOMEM;
+	error = settle(&thread->ticks, sql->tick_in_syscall, id, start, record->time);
+	return error ? error
+		     : settle(&thread->waits, sql->wait_in_syscall, id, start, record->time);
+}
+
+static const char *call_name(const struct pass *pass, uint64_t number, bool compat,
 			     char unknown[32])
 {
-	bool compat = record->flags & SYSCALL_COMPAT;
-	const char *name = compat ? NULL : syscall_name(pass->model->run.machine, record->number);
+	const char *name = compat ? NULL : syscall_name(pass->model->run.machine, number);
 
-	snprintf(unknown, 32, "syscall%s_%u", compat ? "32" : "", (unsigned)record->number);
+	snprintf(unknown, 32, "syscall%s_%u", compat ? "32" : "", (unsigned)number);
 	return name ? name : unknown;
 }
 
@@ -220,7 +226,7 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 	bool unfinished = record->flags & SYSCALL_UNFINISHED;
 	char unknown[32];
 	struct row_syscalls row;
-	int error = settle_ticks(sql, record->thread, id, start, record->time);
+	int error = settle_thread(sql, record, id, start);
 
 	if (!state || error)
 		return state ? error : -ENOMEM;
@@ -231,7 +237,8 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 		.process = integer(process),
 		.thread = integer(record->thread),
 		.number = integer(record->number),
-		.name = text(call_name(pass, record, unknown)),
+		.name = text(
+			call_name(pass, record->number, record->flags & SYSCALL_COMPAT, unknown)),
 		.duration_ns = integer(record->duration),
 		.result = unfinished ? nothing() : integer((uint64_t)record->result),
 		.arg0 = integer(record->arg0),
@@ -247,6 +254,44 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 	if (record->gc_ns)
 		row.collection = reference(sql_collection_during(state, start, record->time));
 	return database_put(sql->database, TABLE_syscalls, &row);
+}
+
+static int take_wait(struct sql *sql, const struct pass *pass, const struct record_wait *record)
+{
+	uint64_t process = process_of(pass, record->thread), id = sql_next(sql, TABLE_waits);
+	uint64_t start = record->time > record->duration ? record->time - record->duration : 0;
+	const struct sql_process *state = sql_process(sql, process);
+	struct sql_thread *thread = thread_of(sql, record->thread);
+	bool in_call = record->flags & WAIT_IN_CALL;
+	char unknown[32];
+	struct row_waits row;
+
+	if (!state || !thread)
+		return -ENOMEM;
+	row = (struct row_waits){
+		.id = integer(id),
+		.start = integer(start),
+		.finish = integer(record->time),
+		.process = integer(process),
+		.thread = integer(record->thread),
+		.reason = text(wait_reason_name((unsigned)record->reason)),
+		.duration_ns = integer(record->duration),
+		.held = integer(record->held),
+		.held_ns = integer(record->held_ns),
+		.unfinished = integer(record->flags & WAIT_OPEN ? 1 : 0),
+		.collection = reference(sql_collection_during(state, start, record->time)),
+		.stack = stack_of(pass, record->stack),
+		.cycle = integer(state->minors + 1),
+		.phase = text(state->phase),
+		.quality = integer(record->quality),
+	};
+	if (in_call) {
+		row.number = integer(record->number);
+		row.name =
+			text(call_name(pass, record->number, record->flags & WAIT_COMPAT, unknown));
+		wait_for_syscall(&thread->waits, id, record->time);
+	}
+	return database_put(sql->database, TABLE_waits, &row);
 }
 
 /* --- the rest ------------------------------------------------------------------------------------
@@ -375,13 +420,18 @@ int sql_event(struct sql *sql, struct pass *pass, const struct record *record)
 		return take_cpu(sql, pass, &record->cpu);
 	case RECORD_syscall:
 		if (!database_wants(sql->database, TABLE_syscalls) &&
-		    !database_wants(sql->database, TABLE_ticks))
+		    !database_wants(sql->database, TABLE_ticks) &&
+		    !database_wants(sql->database, TABLE_waits))
 			return 0;
 		return take_syscall(sql, pass, &record->syscall);
 	case RECORD_fault:
 		if (!database_wants(sql->database, TABLE_faults))
 			return 0;
 		return take_fault(sql, pass, &record->fault);
+	case RECORD_wait:
+		if (!database_wants(sql->database, TABLE_waits))
+			return 0;
+		return take_wait(sql, pass, &record->wait);
 	case RECORD_gc_begin:
 		return sql_gc_begin(sql, pass, &record->gc_begin);
 	case RECORD_gc_end:

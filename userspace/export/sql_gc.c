@@ -175,19 +175,37 @@ uint64_t sql_collection_during(const struct sql_process *process, uint64_t start
 	return overlaps ? process->collection : 0;
 }
 
+/* Nobody knows how long a collection was whose end was lost, and what was in it. */
+static int forget_unended(struct sql *sql)
+{
+	static const struct {
+		enum sql_table table;
+		const char *update;
+	} events[] = {{TABLE_ticks, "UPDATE ticks SET collection = NULL WHERE collection IN"
+				    " (SELECT id FROM collections WHERE finish IS NULL)"},
+		      {TABLE_waits, "UPDATE waits SET collection = NULL WHERE collection IN"
+				    " (SELECT id FROM collections WHERE finish IS NULL)"}};
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events) && !error; i++) {
+		struct sqlite3_stmt *forget;
+
+		if (!database_wants(sql->database, events[i].table))
+			continue;
+		error = database_prepare(sql->database, events[i].update, &forget);
+		if (!error)
+			error = database_run(forget, NULL, 0);
+	}
+	return error;
+}
+
 int sql_gc_finish(struct sql *sql, const struct pass *pass)
 {
-	struct sqlite3_stmt *forget;
 	int error = 0;
 
 	for (size_t i = 0; i < sql->n_phases && !error; i++)
 		error = put_phase(sql, &sql->phases[i], 0);
-	if (error || !pass->model->gc.unpaired || !database_wants(sql->database, TABLE_ticks))
-		return error;
-	/* Nobody knows how long a collection was whose end was lost, and what was in it. */
-	error = database_prepare(sql->database,
-				 "UPDATE ticks SET collection = NULL WHERE collection IN"
-				 " (SELECT id FROM collections WHERE finish IS NULL)",
-				 &forget);
-	return error ? error : database_run(forget, NULL, 0);
+	if (!error && pass->model->gc.unpaired)
+		error = forget_unended(sql);
+	return error;
 }

@@ -126,6 +126,21 @@ static int put_losses(struct sql *sql, const struct pass *pass)
 
 /* --- tasks and types ------------------------------------------------------------------------ */
 
+/* What the kernel counted for a thread; known once it ended, or the recording did. */
+static void add_usage(struct row_threads *row, const struct thread *thread, uint64_t start)
+{
+	uint64_t begin = thread->begin ? thread->begin : start, off_cpu_ns = 0;
+
+	if (!thread->ended)
+		return;
+	for (int i = 0; i < WAIT_KINDS; i++)
+		off_cpu_ns += thread->wait_ns[i];
+	row->wall_ns = integer(thread->end > begin ? thread->end - begin : 0);
+	row->off_cpu_ns = thread->waits_known ? integer(off_cpu_ns) : nothing();
+	row->minor_faults = integer(thread->minor_faults);
+	row->major_faults = integer(thread->major_faults);
+}
+
 static int put_threads(struct sql *sql, const struct pass *pass)
 {
 	int error = 0;
@@ -147,6 +162,7 @@ static int put_threads(struct sql *sql, const struct pass *pass)
 			.alloc_samples = integer(thread->alloc_samples),
 			.alloc_bytes = real(thread->alloc_bytes),
 		};
+		add_usage(&row, thread, pass->model->run.start);
 		error = database_put(sql->database, TABLE_threads, &row);
 	}
 	return error;
@@ -244,6 +260,8 @@ static int put_function(struct sql *sql, uint64_t id, const struct model_functio
 		.gc_ns = real(function->gc_ns),
 		.syscall_self_ns = real(function->syscall_self_ns),
 		.syscall_ns = real(function->syscall_ns),
+		.off_cpu_self_ns = real(function->off_cpu_self_ns),
+		.off_cpu_ns = real(function->off_cpu_ns),
 		.faults_self = integer(function->faults_self),
 		.faults = integer(function->faults),
 	};
@@ -373,6 +391,7 @@ static int put_costs(struct sql *sql, const struct pass *pass)
 			.survived_bytes = real(cost->survived_bytes),
 			.gc_ns = real(cost->gc_ns),
 			.syscall_ns = integer(cost->syscall_ns),
+			.off_cpu_ns = integer(cost->off_cpu_ns),
 			.faults = integer(cost->faults),
 		};
 
@@ -400,6 +419,8 @@ static int put_syscall_totals(struct sql *sql, const struct pass *pass)
 			.max_ns = integer(call->max_ns),
 			.in_gc_count = integer(call->in_gc_count),
 			.in_gc_ns = integer(call->in_gc_ns),
+			.waits = integer(call->waits),
+			.wait_ns = integer(call->wait_ns),
 		};
 
 		error = database_put(sql->database, TABLE_syscall_totals, &row);
@@ -407,12 +428,33 @@ static int put_syscall_totals(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
+static int put_wait_totals(struct sql *sql, const struct pass *pass)
+{
+	const struct model *model = pass->model;
+	int error = 0;
+
+	for (size_t i = 0; i < model->n_waits && !error; i++) {
+		const struct model_wait *wait = &model->waits[i];
+		struct row_wait_totals row = {
+			.id = integer(i + 1),
+			.name = text(wait->name),
+			.reason = text(wait->reason),
+			.count = integer(wait->count),
+			.total_ns = integer(wait->total_ns),
+			.max_ns = integer(wait->max_ns),
+		};
+
+		error = database_put(sql->database, TABLE_wait_totals, &row);
+	}
+	return error;
+}
+
 int sql_tables(struct sql *sql, const struct pass *pass)
 {
 	static int (*const puts[])(struct sql *, const struct pass *) = {
-		put_recording, put_streams,     put_losses,  put_threads,
-		put_types,     put_type_totals, put_modules, put_functions,
-		put_frames,    put_stacks,      put_costs,   put_syscall_totals,
+		put_recording,   put_streams,        put_losses,      put_threads, put_types,
+		put_type_totals, put_modules,        put_functions,   put_frames,  put_stacks,
+		put_costs,       put_syscall_totals, put_wait_totals,
 	};
 	int error = 0;
 
