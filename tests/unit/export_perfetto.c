@@ -15,6 +15,7 @@ enum {
 	COUNTER = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER,
 	CLEARED = 1,
 	MONOTONIC = 3,
+	COARSE = 4,
 };
 
 /* What a walk over a trace finds. */
@@ -64,8 +65,8 @@ static void see_interned(struct seen *seen, const Perfetto__Protos__InternedData
 	for (size_t i = 0; i < data->n_frames; i++) {
 		define(seen->frames, data->frames[i]->iid);
 		check_defined(seen->functions, data->frames[i]->function_name_id);
-		if (data->frames[i]->has_mapping_id)
-			check_defined(seen->mappings, data->frames[i]->mapping_id);
+		/* Perfetto drops stacks with a frame that has none. */
+		check_defined(seen->mappings, data->frames[i]->mapping_id);
 	}
 	for (size_t i = 0; i < data->n_callstacks; i++) {
 		define(seen->stacks, data->callstacks[i]->iid);
@@ -141,6 +142,16 @@ static void see_packet(struct seen *seen, const Packet *packet)
 	}
 }
 
+/* Times of packets are MONOTONIC, those of dumps of the heap MONOTONIC_COARSE. */
+static void check_clocks(const Perfetto__Protos__ClockSnapshot *snapshot)
+{
+	CHECK_EQ(snapshot->primary_trace_clock, MONOTONIC);
+	CHECK(snapshot->n_clocks >= 2);
+	CHECK_EQ(snapshot->clocks[0]->clock_id, MONOTONIC);
+	CHECK_EQ(snapshot->clocks[1]->clock_id, COARSE);
+	CHECK_EQ(snapshot->clocks[1]->timestamp, snapshot->clocks[0]->timestamp);
+}
+
 static struct seen check_trace(const Trace *trace)
 {
 	struct seen seen = {0};
@@ -157,7 +168,7 @@ static struct seen check_trace(const Trace *trace)
 	while (map_next(seen.tracks, &cursor, &key, &open))
 		CHECK_EQ(*open, 1);
 	CHECK(trace->n_packet && trace->packet[0]->clock_snapshot);
-	CHECK_EQ(trace->packet[0]->clock_snapshot->primary_trace_clock, MONOTONIC);
+	check_clocks(trace->packet[0]->clock_snapshot);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_free(*maps[i]);
 	return seen;

@@ -60,24 +60,29 @@ void perfetto_each(struct perfetto *perfetto, const char *sql, perfetto_row *row
 
 /* --- the clock, processes and threads --------------------------------------------------- */
 
-/* MONOTONIC is the time of the trace. */
+/* MONOTONIC is the time of the trace; dumps of the heap are taken to be in its coarse sister. */
 static void put_clock(struct perfetto *perfetto)
 {
 	const struct model_run *run = &perfetto->pass->model->run;
+	const struct {
+		uint32_t id;
+		uint64_t time;
+	} readings[] = {{CLOCK_ID_MONOTONIC, run->start},
+			{CLOCK_ID_MONOTONIC_COARSE, run->start},
+			{CLOCK_ID_REALTIME, run->realtime}};
 	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
 	Perfetto__Protos__ClockSnapshot snapshot = PERFETTO__PROTOS__CLOCK_SNAPSHOT__INIT;
-	Perfetto__Protos__ClockSnapshot__Clock clocks[2], *list[] = {&clocks[0], &clocks[1]};
+	Perfetto__Protos__ClockSnapshot__Clock clocks[3], *list[3];
 
-	for (size_t i = 0; i < 2; i++) {
-		perfetto__protos__clock_snapshot__clock__init(&clocks[i]);
+	for (size_t i = 0; i < 3; i++) {
+		list[i] = &clocks[i];
+		perfetto__protos__clock_snapshot__clock__init(list[i]);
 		clocks[i].has_clock_id = clocks[i].has_timestamp = true;
+		clocks[i].clock_id = readings[i].id;
+		clocks[i].timestamp = readings[i].time;
 	}
-	clocks[0].clock_id = CLOCK_ID_MONOTONIC;
-	clocks[0].timestamp = run->start;
-	clocks[1].clock_id = CLOCK_ID_REALTIME;
-	clocks[1].timestamp = run->realtime;
 	snapshot.clocks = list;
-	snapshot.n_clocks = run->realtime ? 2 : 1;
+	snapshot.n_clocks = run->realtime ? 3 : 2;
 	snapshot.has_primary_trace_clock = true;
 	snapshot.primary_trace_clock = CLOCK_ID_MONOTONIC;
 	packet.clock_snapshot = &snapshot;

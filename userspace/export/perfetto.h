@@ -18,7 +18,7 @@
 typedef Perfetto__Protos__TracePacket PerfettoPacket;
 typedef Perfetto__Protos__TrackEvent PerfettoEvent;
 
-enum { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3 };
+enum { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_MONOTONIC_COARSE = 4 };
 
 /* Kinds of tracks; with the number of what they are about this makes their uuids. */
 enum perfetto_track {

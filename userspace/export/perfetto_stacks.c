@@ -48,31 +48,51 @@ static void put_functions(struct perfetto *perfetto)
 	}
 }
 
-static void put_modules(struct perfetto *perfetto)
+static void put_mapping(struct perfetto *perfetto, uint64_t id, const char *path,
+			const void *id_data, size_t id_size)
+{
+	Perfetto__Protos__InternedString name = string(id, path, strlen(path)),
+					 build_id = string(id, id_data, id_size),
+					 *names[] = {&name}, *build_ids[] = {&build_id};
+	Perfetto__Protos__Mapping mapping = PERFETTO__PROTOS__MAPPING__INIT,
+				  *mappings[] = {&mapping};
+	Interned data = PERFETTO__PROTOS__INTERNED_DATA__INIT;
+
+	mapping.has_iid = mapping.has_build_id = true;
+	mapping.iid = mapping.build_id = id;
+	mapping.path_string_ids = &id;
+	mapping.n_path_string_ids = 1;
+	data.mapping_paths = names;
+	data.build_ids = build_ids;
+	data.mappings = mappings;
+	data.n_mapping_paths = data.n_build_ids = data.n_mappings = 1;
+	put(perfetto, &data);
+}
+
+/* Perfetto drops every stack that has a frame in no file. */
+static const char *const no_files[] = {[RUNTIME_NATIVE] = "[no file]",
+				       [RUNTIME_MANAGED] = "[managed]",
+				       [RUNTIME_KERNEL] = "[kernel]"};
+
+static uint64_t mapping_of(const struct perfetto *perfetto, const struct frame *frame)
+{
+	if (frame->runtime == RUNTIME_NATIVE && frame->module)
+		return frame->module;
+	return perfetto->pass->tree.modules.limit + (uint64_t)frame->runtime;
+}
+
+static void put_mappings(struct perfetto *perfetto)
 {
 	const struct dense *modules = &perfetto->pass->tree.modules;
 
 	for (uint64_t id = 1; id < modules->limit; id++) {
 		const struct module *module = dense_get(modules, id);
-		const char *path = module->path ? module->path : "";
-		Perfetto__Protos__InternedString name = string(id, path, strlen(path)),
-						 build_id = string(id, module->build_id,
-								   module->build_id_size),
-						 *names[] = {&name}, *build_ids[] = {&build_id};
-		Perfetto__Protos__Mapping mapping = PERFETTO__PROTOS__MAPPING__INIT,
-					  *mappings[] = {&mapping};
-		Interned data = PERFETTO__PROTOS__INTERNED_DATA__INIT;
 
-		mapping.has_iid = mapping.has_build_id = true;
-		mapping.iid = mapping.build_id = id;
-		mapping.path_string_ids = &id;
-		mapping.n_path_string_ids = 1;
-		data.mapping_paths = names;
-		data.build_ids = build_ids;
-		data.mappings = mappings;
-		data.n_mapping_paths = data.n_build_ids = data.n_mappings = 1;
-		put(perfetto, &data);
+		put_mapping(perfetto, id, module->path ? module->path : "", module->build_id,
+			    module->build_id_size);
 	}
+	for (uint64_t i = RUNTIME_NATIVE; i <= RUNTIME_KERNEL; i++)
+		put_mapping(perfetto, modules->limit + i, no_files[i], NULL, 0);
 }
 
 static void put_frame(struct perfetto *perfetto, const struct frame *frame, uint32_t index)
@@ -80,14 +100,11 @@ static void put_frame(struct perfetto *perfetto, const struct frame *frame, uint
 	Perfetto__Protos__Frame row = PERFETTO__PROTOS__FRAME__INIT, *list[] = {&row};
 	Interned data = PERFETTO__PROTOS__INTERNED_DATA__INIT;
 
-	row.has_iid = row.has_function_name_id = true;
+	row.has_iid = row.has_function_name_id = row.has_mapping_id = row.has_rel_pc = true;
 	row.iid = index + UINT64_C(1);
 	row.function_name_id = perfetto->pass->functions.of_frames[index] + UINT64_C(1);
-	if (frame->runtime == RUNTIME_NATIVE && frame->module) {
-		row.has_mapping_id = row.has_rel_pc = true;
-		row.mapping_id = frame->module;
-		row.rel_pc = frame->address;
-	}
+	row.mapping_id = mapping_of(perfetto, frame);
+	row.rel_pc = frame->address;
 	data.frames = list;
 	data.n_frames = 1;
 	put(perfetto, &data);
@@ -155,7 +172,7 @@ void perfetto_put_stacks(struct perfetto *perfetto)
 	}
 	mark_used(perfetto->pass, used);
 	put_functions(perfetto);
-	put_modules(perfetto);
+	put_mappings(perfetto);
 	put_frames(perfetto);
 	for (uint64_t id = 1; id < tree->nodes.limit; id++)
 		if (used[id] && tree_node(tree, id))
