@@ -2,6 +2,7 @@
 /* export_perfetto.c: tests of the export for Perfetto: that its structure is sound. */
 #include "export_rig.h"
 #include "perfetto.pb-c.h"
+#include "synthetic_waits.h"
 #include "util/map.h"
 
 typedef Perfetto__Protos__Trace Trace;
@@ -23,7 +24,7 @@ struct seen {
 	struct map *times;  /* sequence -> time of its latest packet */
 	struct map *tracks; /* uuid -> 1 + open slices */
 	struct map *functions, *frames, *stacks, *mappings, *strings;
-	uint64_t ticks, allocs, slices, counters;
+	uint64_t ticks, allocs, slices, counters, waits, wait_stacks;
 	double allocated, freed;
 };
 
@@ -89,6 +90,10 @@ static void see_event(struct seen *seen, const Packet *packet)
 	if ((int)event->type == BEGIN) {
 		CHECK(event->name && *event->name && event->n_categories == 1);
 		++*open;
+		if (strcmp(event->categories[0], "off-cpu") == 0) {
+			seen->waits++;
+			seen->wait_stacks += event->has_callstack_iid;
+		}
 		seen->slices++;
 	} else if ((int)event->type == END) {
 		CHECK(*open > 1);
@@ -225,6 +230,26 @@ TEST(slices_that_cross_are_cut)
 	trace = decode(&exported);
 	seen = check_trace(trace);
 	CHECK(seen.slices >= 5);
+	perfetto__protos__trace__free_unpacked(trace, NULL);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}
+
+TEST(waits_are_slices_with_stacks)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+	struct seen seen;
+	Trace *trace;
+
+	synthetic_waits(&synthetic);
+	exported = export_as(&synthetic, "perfetto", NULL);
+	trace = decode(&exported);
+	seen = check_trace(trace);
+	CHECK_EQ(seen.waits, 4);
+	CHECK_EQ(seen.wait_stacks, 3);
+	/* With the read() and the collection. */
+	CHECK_EQ(seen.slices, 6);
 	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(exported.data);
 	synthetic_free(&synthetic);

@@ -136,6 +136,19 @@ static void put_thread(struct perfetto *perfetto, sqlite3_stmt *row, void *conte
 		  perfetto_uuid(TRACK_THREAD, (uint64_t)sqlite3_column_int64(row, 0)));
 }
 
+/* Below its thread: waits carry stacks, which slices of the thread's own sequence cannot. */
+static void put_waits_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+	uint64_t thread = (uint64_t)sqlite3_column_int64(row, 0);
+
+	(void)context;
+	track.name = (char *)(uintptr_t) "off the CPU";
+	track.has_parent_uuid = true;
+	track.parent_uuid = perfetto_uuid(TRACK_THREAD, thread);
+	put_track(perfetto, &track, perfetto_uuid(TRACK_WAITS, thread));
+}
+
 static void put_phases_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
 	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
@@ -180,6 +193,7 @@ static void put_tracks(struct perfetto *perfetto)
 		      "SELECT threads.id, process, pid, tid, name FROM threads"
 		      " JOIN processes ON processes.id = process",
 		      put_thread, NULL);
+	perfetto_each(perfetto, "SELECT DISTINCT thread FROM waits", put_waits_track, NULL);
 	perfetto_each(perfetto, "SELECT min(id), process FROM phases GROUP BY process, heap",
 		      put_phases_track, NULL);
 	perfetto_each(perfetto, "SELECT DISTINCT process FROM heap", put_counter_track, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perfetto_events.c: timer samples, allocations, counters and the heap's profile. */
+/* perfetto_events.c: timer samples, allocations, waits, counters and the heap's profile. */
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static uint64_t number(sqlite3_stmt *row, int column)
 	return (uint64_t)sqlite3_column_int64(row, column);
 }
 
-/* --- timer samples and allocations, in order of time ---------------------------------- */
+/* --- timer samples, allocations and waits, in order of time ---------------------------------- */
 
 static void put_tick(struct perfetto *perfetto, sqlite3_stmt *row)
 {
@@ -60,26 +60,72 @@ static void put_alloc(struct perfetto *perfetto, sqlite3_stmt *row)
 	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, number(row, 1));
 }
 
+/* A slice: a wait ends before the next one of its thread begins. */
+static void put_wait(struct perfetto *perfetto, sqlite3_stmt *row, bool begins)
+{
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+	Perfetto__Protos__DebugAnnotation notes[2], *list[] = {&notes[0], &notes[1]};
+	char *category = (char *)(uintptr_t) "off-cpu";
+
+	for (size_t i = 0; i < 2; i++) {
+		perfetto__protos__debug_annotation__init(&notes[i]);
+		notes[i].has_int_value = true;
+		notes[i].int_value = sqlite3_column_int64(row, 4 + (int)i);
+	}
+	notes[0].name = (char *)(uintptr_t) "shorter ones before, not shown";
+	notes[1].name = (char *)(uintptr_t) "ns of these";
+	event.has_type = event.has_track_uuid = true;
+	event.track_uuid = perfetto_uuid(TRACK_WAITS, number(row, 2));
+	event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END;
+	if (begins) {
+		event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN;
+		event.categories = &category;
+		event.n_categories = 1;
+		event.name = (char *)(uintptr_t)sqlite3_column_text(row, 7);
+		event.callstack_iid = number(row, 3);
+		event.has_callstack_iid = event.callstack_iid != 0;
+		event.debug_annotations = list;
+		event.n_debug_annotations = notes[0].int_value ? 2 : 0;
+	}
+	packet.track_event = &event;
+	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, number(row, 1));
+}
+
+/* What a row is about. Of two at one time, what ends stands before what begins. */
+enum { ROW_TICK, ROW_ALLOC, ROW_WAIT_END, ROW_WAIT };
+
 static void put_sample(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
 	(void)context;
-	if (number(row, 0))
-		put_alloc(perfetto, row);
-	else
+	switch (number(row, 0)) {
+	case ROW_TICK:
 		put_tick(perfetto, row);
+		break;
+	case ROW_ALLOC:
+		put_alloc(perfetto, row);
+		break;
+	default:
+		put_wait(perfetto, row, number(row, 0) == ROW_WAIT);
+	}
 }
 
 void perfetto_put_samples(struct perfetto *perfetto)
 {
 	perfetto_each(perfetto,
-		      "SELECT 0, ticks.time AS at, thread, stack, cpu, pid, tid,"
+		      "SELECT 0 AS what, ticks.time AS at, thread, stack, cpu, pid, tid,"
 		      " CASE mode WHEN 'kernel' THEN 1 ELSE 2 END FROM ticks"
 		      " JOIN processes ON processes.id = ticks.process"
 		      " JOIN threads ON threads.id = thread"
 		      " UNION ALL SELECT 1, samples.time, thread, stacks.site, size, bytes, fate,"
 		      " coalesce(types.name, 'allocation') FROM samples"
 		      " LEFT JOIN stacks ON stacks.id = stack LEFT JOIN types ON types.id = type"
-		      " ORDER BY at",
+		      " UNION ALL SELECT 2, finish, thread, NULL, NULL, NULL, NULL, NULL FROM waits"
+		      " WHERE finish > start"
+		      " UNION ALL SELECT 3, start, thread, stack, held, held_ns, NULL, CASE reason"
+		      " WHEN 'call' THEN 'waiting in ' || name WHEN 'fault' THEN 'page fault'"
+		      " ELSE reason END FROM waits"
+		      " WHERE finish > start ORDER BY at, what",
 		      put_sample, NULL);
 }
 
