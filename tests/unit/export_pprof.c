@@ -2,10 +2,11 @@
 /* export_pprof.c: tests of the export for pprof. */
 #include "export_rig.h"
 #include "profile.pb-c.h"
+#include "synthetic_waits.h"
 
 typedef Perftools__Profiles__Profile Profile;
 
-enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, CPU, GC_TIME, VALUES };
+enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, CPU, GC_TIME, OFF_CPU, VALUES };
 
 static Profile *decode(const struct exported *exported)
 {
@@ -98,6 +99,27 @@ TEST(every_value_adds_up_to_the_report)
 	free(exported.data);
 	model_free(model);
 	synthetic_free(&app.synthetic);
+}
+
+TEST(waits_add_up_and_stand_beside_timer_samples)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+	Profile *profile;
+
+	synthetic_waits(&synthetic);
+	exported = export_as(&synthetic, "pprof", NULL);
+	profile = decode(&exported);
+	check_profile(profile);
+	CHECK(is_near(total(profile, OFF_CPU), WAITS_RECORDED_NS, 0.1));
+	CHECK(is_near(total(profile, CPU), 3e6, 0.1));
+	/* A stack and thread have one sample for both; that of the page fault has no stack. */
+	CHECK_EQ(profile->sample[0]->value[OFF_CPU], WAITS_READ_NS);
+	CHECK_EQ(profile->sample[0]->value[CPU], 1000000);
+	CHECK_EQ(profile->sample[2]->value[OFF_CPU], 50);
+	perftools__profiles__profile__free_unpacked(profile, NULL);
+	free(exported.data);
+	synthetic_free(&synthetic);
 }
 
 TEST(labels_name_threads_and_types)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pprof.c: exports to pprof: one profile with allocation, memory in use, CPU and collection time.
+/* pprof.c: exports to pprof: one profile with allocation, memory in use, CPU, collections and
+ * waits.
  */
 #include "pprof.h"
 
@@ -18,6 +19,7 @@ static const struct {
 	[PPROF_INUSE_SPACE] = {"inuse_space", "bytes"},
 	[PPROF_CPU] = {"cpu", "nanoseconds"},
 	[PPROF_GC_TIME] = {"gc_time", "nanoseconds"},
+	[PPROF_OFF_CPU] = {"off_cpu", "nanoseconds"},
 };
 
 /* --- while the profile is read ------------------------------------------------------ */
@@ -53,6 +55,17 @@ static int take_cpu(struct pprof *pprof, const struct pass *pass, const struct r
 	return 0;
 }
 
+static int take_wait(struct pprof *pprof, const struct pass *pass, const struct record_wait *record)
+{
+	struct pprof_key key = {known_stack(pass, record->stack), (uint32_t)record->thread, 0, 0};
+	struct pprof_sum *sum = sum_of(pprof, &key);
+
+	if (!sum)
+		return -ENOMEM;
+	sum->values[PPROF_OFF_CPU] += (double)record->duration + (double)record->held_ns;
+	return 0;
+}
+
 static int take_alloc(struct pprof *pprof, struct pass *pass, const struct record_alloc *record)
 {
 	uint32_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
@@ -75,6 +88,8 @@ static int record(struct model_observer *observer, struct pass *pass, const stru
 
 	if (event->kind == RECORD_cpu)
 		return take_cpu(pprof, pass, &event->cpu);
+	if (event->kind == RECORD_wait)
+		return take_wait(pprof, pass, &event->wait);
 	if (event->kind == RECORD_alloc)
 		return take_alloc(pprof, pass, &event->alloc);
 	return 0;
@@ -249,7 +264,7 @@ static int create(struct export_job **out)
 const struct exporter exporter_pprof = {
 	.name = "pprof",
 	.suffix = ".pb.gz",
-	.summary = "for go tool pprof: allocation, memory in use, CPU and collection time",
+	.summary = "for go tool pprof: allocation, memory in use, CPU, collection and waiting time",
 	.packed = true,
 	.create = create,
 };

@@ -27,13 +27,14 @@ enum pprof_value {
 	PPROF_INUSE_SPACE,
 	PPROF_CPU,
 	PPROF_GC_TIME,
+	PPROF_OFF_CPU,
 	PPROF_VALUES
 };
 
 /* What samples add up to that have all of this in common. */
 struct pprof_key {
 	uint32_t stack, thread;
-	uint32_t type;      /* 0: timer samples */
+	uint32_t type;      /* 0: timer samples and waits */
 	uint32_t allocates; /* the stack is to begin at the function that allocates */
 };
 
