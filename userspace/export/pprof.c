@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pprof.c: exports to pprof: one profile with allocation, memory in use, CPU, collections and
- * waits.
- */
+/* pprof.c: exports to pprof: allocation, memory in use, CPU, collections and waits in one file. */
 #include "pprof.h"
 
 #include <errno.h>
