@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# agree.bats: the same question has the same answer in text, JSON, SQL, pprof and Firefox.
+# agree.bats: the same question has the same answer in text, JSON, SQL, pprof, Firefox, Perfetto
+# and folded stacks.
 
 load common
 
@@ -104,6 +105,40 @@ pprof() { # NAME INDEX
 		agree "$name: single" "$(sql "$name" 'SELECT count(*) FROM syscalls')" \
 			"$(jq '[.threads[].markers.data[] | select(.type == "GcprofSyscall")] | length' "$name.json")"
 	done
+}
+
+# Sums of waits as each view has them: with those of functions, only what has a stack.
+@test "waits: single ones, those with a stack, totals" {
+	"$GCPROF" record --off-cpu --off-cpu-min 20us -o waits.data -- "$WORKLOADS/waits" pipe 300 >/dev/null 2>waits.log
+	"$GCPROF" report --json waits.data >waits.report
+	"$GCPROF" export -o waits.json.gz waits.data 2>/dev/null
+	zcat waits.json.gz >waits.json
+	"$GCPROF" export -f pprof -o waits.pb.gz waits.data 2>/dev/null
+	"$GCPROF" export -f json -o waits.export waits.data 2>/dev/null
+	"$GCPROF" export -f folded --by off-cpu -o waits.folded waits.data 2>/dev/null
+	"$GCPROF" export -f perfetto -o waits.trace waits.data 2>/dev/null
+	singles=$(sql waits 'SELECT sum(duration_ns + held_ns) FROM waits')
+	[ "$singles" -gt 0 ]
+	agree "single" "$singles" "$(pprof waits 6)" \
+		"$("$GCPROF" report --json --filter during=wait waits.data | jq '[.waits[].total_ns] | add')" \
+		"$(jq '[.shared as $s | .meta.categories as $c | .threads[].samples |
+			[.stack, .weight] | transpose[] |
+			select($c[$s.frameTable.category[$s.stackTable.frame[.[0]]]].name == "Idle") | .[1]] |
+			add * 1e6' waits.json)"
+	agree "with a stack" "$(sql waits 'SELECT sum(duration_ns + held_ns) FROM waits WHERE stack IS NOT NULL')" \
+		"$(sql waits 'SELECT sum(off_cpu_ns) FROM costs')" \
+		"$(jq '[.functions[].off_cpu_self_ns] | add' waits.report)" \
+		"$(sql waits 'SELECT sum(off_cpu_self_ns) FROM functions')" \
+		"$(jq '[.time[].off_cpu_ns] | add' waits.export)" \
+		"$(awk '{ sum += $NF } END { printf "%.0f", sum }' waits.folded)"
+	agree "total" "$(jq '[.waits[].total_ns] | add' waits.report)" \
+		"$(sql waits 'SELECT sum(total_ns) FROM wait_totals')"
+	agree "of threads" "$(jq '[.threads[].off_cpu_ns] | add' waits.report)" \
+		"$(sql waits 'SELECT sum(off_cpu_ns) FROM threads')"
+	same slices "$(protoc --decode=perfetto.protos.Trace --proto_path="$ROOT/userspace/export" \
+		perfetto.proto <waits.trace | grep -c 'categories: "off-cpu"')" \
+		"$(sql waits 'SELECT count(*) FROM waits WHERE finish > start')"
+	same checked "$(jq -r -f "$BATS_TEST_DIRNAME/firefox.jq" waits.json)" ""
 }
 
 # Functions of a report that go tool pprof shows with another value, at more than a thousandth.

@@ -126,8 +126,8 @@ def check_samples($stacks; $last; $where):
 	(.time | sorted_times("\($where).time"), inside_range($last; "\($where).time")),
 	fault(.weight | any(. < 0); "\($where).weight: below 0"),
 	fault(.threadCPUDelta | any(. < 0 or . != floor); "\($where).threadCPUDelta: no whole numbers of ns"),
-	# The height of a graph of bytes is their rate: never above all of the time that passed.
-	(select(.weightType == "bytes") | [.time, .threadCPUDelta] as [$times, $deltas] |
+	# The height of a graph is CPU time, or a rate: never above all of the time that passed.
+	([.time, .threadCPUDelta] as [$times, $deltas] |
 		[range(1; .length) | select($deltas[.] > ($times[.] - $times[. - 1]) * 1e6 + 1)] |
 		fault(length > 0; "\($where).threadCPUDelta: \(length) above the time that passed"));
 

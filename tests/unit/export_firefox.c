@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* export_firefox.c: tests of the export for the Firefox Profiler. */
 #include "export_rig.h"
+#include "synthetic_waits.h"
 
 TEST(a_whole_program_is_valid_and_adds_up)
 {
@@ -248,6 +249,71 @@ TEST(stacks_hold_inlined_functions_types_and_fates)
 		    sizeof(names));
 	CHECK_STR(names, "(freed by a major collection)");
 	CHECK(find_string(object, "cons") > 0);
+	json_decref(object);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}
+
+/* One wait is two samples: the first weighs all of it, both are idle, no CPU time is between. */
+TEST(waits_are_idle_samples_of_their_threads)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+	json_t *object, *shared, *samples;
+	char names[512];
+
+	synthetic_waits(&synthetic);
+	exported = export_as(&synthetic, "firefox", NULL);
+	check_firefox(&exported);
+	object = parse_json(&exported);
+	shared = json_object_get(object, "shared");
+	samples = json_at(object, "threads.0.samples");
+	/* A tick, and two waits: at 2500 for 500 and 100 before, at 3850 for 50. */
+	CHECK_EQ(json_integer_value(json_at(samples, "length")), 5);
+	CHECK(is_near(json_number_value(json_at(samples, "time.1")), 0.0015, 1e-9));
+	CHECK(is_near(json_number_value(json_at(samples, "time.2")), 0.002, 1e-9));
+	CHECK(is_near(json_number_value(json_at(samples, "weight.1")), 0.0006, 1e-9));
+	CHECK(is_near(json_number_value(json_at(samples, "weight.2")), 0, 1e-9));
+	/* On the CPU from 2000 to 2500, not then. */
+	CHECK_EQ(json_integer_value(json_at(samples, "threadCPUDelta.1")), 500);
+	CHECK_EQ(json_integer_value(json_at(samples, "threadCPUDelta.2")), 0);
+	stack_names(shared, json_integer_value(json_at(samples, "stack.1")), names, sizeof(names));
+	CHECK_STR(names, "(waiting in a system call),f");
+	stack_names(shared, json_integer_value(json_at(samples, "stack.3")), names, sizeof(names));
+	CHECK_STR(names, "(waiting for a page),(no stack)");
+	samples = json_at(object, "threads.1.samples");
+	CHECK_EQ(json_integer_value(json_at(samples, "length")), 6);
+	CHECK(is_near(json_sum(json_at(samples, "weight")), 2 + 0.0043, 1e-9));
+	stack_names(shared, json_integer_value(json_at(samples, "stack.1")), names, sizeof(names));
+	CHECK_STR(names, "(preempted: others ran),g");
+	json_decref(object);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}
+
+/* Many waits: those that are shown weigh as much as all of them. */
+TEST(waits_that_are_thinned_out_keep_their_weight)
+{
+	enum { WAITS = 5000 };
+	struct export_options options = {.limit = 120000};
+	struct synthetic synthetic;
+	struct exported exported;
+	json_t *object;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 1; i <= WAITS; i++)
+		PUT(&synthetic, wait, .time = 1000 + i * 100000, .thread = 1, .duration = 60000,
+		    .flags = 1, .held_ns = i % 2 * 1000);
+	synthetic_end(&synthetic, 600000000);
+	CHECK_EQ(try_export(&synthetic, "firefox", &options, &exported), 0);
+	CHECK(exported.size <= options.limit);
+	check_firefox(&exported);
+	CHECK(strstr(exported.result.note, "waits is shown"));
+	object = parse_json(&exported);
+	CHECK(is_near(json_sum(json_at(object, "threads.0.samples.weight")),
+		      (WAITS * 60000 + WAITS / 2 * 1000) / 1e6, 1e-3));
+	CHECK(json_integer_value(json_at(object, "threads.0.samples.length")) < WAITS);
 	json_decref(object);
 	free(exported.data);
 	synthetic_free(&synthetic);

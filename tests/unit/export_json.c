@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* export_json.c: tests of the export of stacks for programs. */
 #include "export_rig.h"
+#include "synthetic_waits.h"
 
 /* The sum of one key over a list of objects, whose paths are checked. */
 static double sum_of(json_t *object, const char *list, const char *key)
@@ -43,6 +44,21 @@ TEST(stacks_add_up_to_the_report)
 	model_free(model);
 	free(exported.data);
 	synthetic_free(&app.synthetic);
+}
+
+TEST(waits_stand_beside_cpu_time)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+	json_t *object;
+
+	synthetic_waits(&synthetic);
+	exported = export_as(&synthetic, "json", NULL);
+	object = parse_json(&exported);
+	CHECK(is_near(sum_of(object, "time", "off_cpu_ns"), WAITS_STACK_NS, 0.1));
+	json_decref(object);
+	free(exported.data);
+	synthetic_free(&synthetic);
 }
 
 TEST(hostile_names_stay_valid)

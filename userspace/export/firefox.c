@@ -11,6 +11,7 @@ static void free_job(struct export_job *job)
 
 	for (size_t i = 0; i < firefox->threads_capacity; i++) {
 		spool_stream_free(&firefox->threads[i].cpu);
+		spool_stream_free(&firefox->threads[i].waits);
 		spool_stream_free(&firefox->threads[i].allocs);
 		spool_stream_free(&firefox->threads[i].calls);
 	}
@@ -24,6 +25,8 @@ static void free_job(struct export_job *job)
 	free(firefox->live_items);
 	map_free(firefox->combos);
 	free(firefox->combo_items);
+	map_free(firefox->waits);
+	free(firefox->wait_items);
 	free(firefox->survivals);
 	free(firefox->gcs);
 	free(firefox->marks);
@@ -120,12 +123,13 @@ static int create(struct export_job **out)
 	firefox->heaps = map_create(2 * sizeof(uint64_t));
 	firefox->live = id_map_create();
 	firefox->combos = map_create(sizeof(struct combo));
+	firefox->waits = map_create(sizeof(struct wait));
 	firefox->call_names = map_create(sizeof(uint64_t));
 	firefox->pids = map_create(sizeof(uint64_t));
 	firefox->tids = map_create(sizeof(uint64_t));
 	firefox->string_index = map_create(MAP_STRING_KEYS);
-	if (!firefox->heaps || !firefox->live || !firefox->combos || !firefox->call_names ||
-	    !firefox->pids || !firefox->tids || !firefox->string_index ||
+	if (!firefox->heaps || !firefox->live || !firefox->combos || !firefox->waits ||
+	    !firefox->call_names || !firefox->pids || !firefox->tids || !firefox->string_index ||
 	    spool_create(&firefox->spool) < 0) {
 		free_job(&firefox->job);
 		return -ENOMEM;

@@ -30,6 +30,13 @@ struct cpu_row {
 	uint64_t stack; /* of the profile, 0: none */
 };
 
+/* Time off the CPU. */
+struct wait_row {
+	uint64_t end, duration;
+	uint64_t held_ns; /* of shorter ones before it */
+	uint32_t wait;    /* number of its stack and reason */
+};
+
 /* An allocation (of a thread, and of its process), or the death of the object. */
 struct alloc_row {
 	uint64_t time;
@@ -68,7 +75,7 @@ struct mark {
 };
 
 struct ff_thread {
-	struct spool_stream cpu, allocs, calls;
+	struct spool_stream cpu, waits, allocs, calls;
 	uint64_t registered, unregistered; /* 0: unknown */
 	uint64_t allocations, deaths;      /* rows of `allocs` */
 	uint32_t first_gc, first_mark;
@@ -97,6 +104,11 @@ struct combo {
 	uint32_t stack, type;
 };
 
+/* Where a thread waited and why. */
+struct wait {
+	uint32_t stack, reason;
+};
+
 enum category {
 	CATEGORY_OTHER,
 	CATEGORY_IDLE,
@@ -122,7 +134,8 @@ enum pseudo {
 	PSEUDO_UNKNOWN,
 	PSEUDO_DIED,
 	PSEUDO_LIVED,
-	PSEUDOS
+	PSEUDO_WAIT, /* and those behind it: one for each reason */
+	PSEUDOS = PSEUDO_WAIT + WAIT_KINDS
 };
 
 #define NO_FILE (-1)
@@ -139,15 +152,15 @@ struct layout {
 	uint32_t *node_leaf;   /* of stacks: the row of their innermost function */
 	uint32_t *node_order;  /* stacks, parents first */
 	uint32_t n_nodes;
-	uint32_t n_frames, n_stacks, combo_start;
+	uint32_t n_frames, n_stacks, combo_start, wait_start;
 	bool managed, native; /* kinds of functions that there are */
 };
 
 /* What is left out so that the file does not get too large. */
 struct thinning {
-	uint64_t cpu_keep, alloc_keep; /* one of so many */
-	uint64_t call_min_ns;          /* system calls from this duration on have markers, */
-	uint64_t edge_min_ns;          /* and from this one on one of so many: */
+	uint64_t cpu_keep, wait_keep, alloc_keep; /* one of so many */
+	uint64_t call_min_ns; /* system calls from this duration on have markers, */
+	uint64_t edge_min_ns; /* and from this one on one of so many: */
 	uint64_t edge_keep, edge_seen;
 	uint64_t calls_kept;
 };
@@ -177,6 +190,9 @@ struct firefox {
 	struct map *combos; /* struct combo -> index */
 	struct combo *combo_items;
 	size_t n_combos, combos_capacity;
+	struct map *waits; /* struct wait -> index */
+	struct wait *wait_items;
+	size_t n_wait_items, wait_items_capacity;
 	unsigned char *survivals; /* of sampled objects, by number */
 	size_t n_survivals, survivals_capacity;
 	struct gc_mark *gcs; /* number 0 is none */
@@ -186,7 +202,7 @@ struct firefox {
 	size_t n_marks, marks_capacity;
 	uint64_t marks_dropped;
 	uint64_t loss_counts[LOSS_MAX];
-	uint64_t n_cpu, n_allocs, n_deaths, n_calls;
+	uint64_t n_cpu, n_waits, n_allocs, n_deaths, n_calls;
 	uint64_t calls_by_duration[SYSCALL_BUCKETS];
 	uint64_t call_bytes[SYSCALL_BUCKETS]; /* that they would take in the file */
 
@@ -227,6 +243,8 @@ uint32_t firefox_combo_stack(const struct firefox *firefox, uint32_t combo);
 uint32_t firefox_survival_stack(const struct firefox *firefox, uint32_t combo,
 				enum survival survival);
 
+uint32_t firefox_wait_stack(const struct firefox *firefox, uint32_t wait);
+
 /* firefox_tables.c: stacks and frames. firefox_functions.c: the other shared tables. */
 void firefox_put_stacks(struct firefox *firefox);
 void firefox_put_frames(struct firefox *firefox);
@@ -242,6 +260,9 @@ void firefox_put_meta(struct firefox *firefox);
 /* firefox_schema.c: constant parts: categories, kinds of markers. */
 void firefox_put_categories(struct output *output);
 void firefox_put_marker_schema(struct output *output);
+
+/* firefox_samples.c: the table of a thread's timer samples and waits. */
+void firefox_put_samples(struct firefox *firefox, const struct ff_thread *thread);
 
 /* firefox_threads.c, firefox_markers.c, firefox_counters.c */
 int firefox_put_threads(struct firefox *firefox);

@@ -43,6 +43,41 @@ static int take_cpu(struct firefox *firefox, const struct record_cpu *record)
 	return spool_append(firefox->spool, &thread->cpu, &row, sizeof(row));
 }
 
+static int64_t wait_of(struct firefox *firefox, const struct wait *wait)
+{
+	bool added;
+	uint64_t *number = map_put(firefox->waits, wait, &added);
+
+	if (!number || array_reserve(&firefox->wait_items, &firefox->wait_items_capacity,
+				     firefox->n_wait_items, sizeof(*wait)) < 0)
+		return -ENOMEM;
+	if (added) {
+		*number = firefox->n_wait_items;
+		firefox->wait_items[firefox->n_wait_items++] = *wait;
+	}
+	return (int64_t)*number;
+}
+
+static int take_wait(struct firefox *firefox, const struct pass *pass,
+		     const struct record_wait *record)
+{
+	bool known = tree_node(&pass->tree, record->stack);
+	struct wait wait = {known ? (uint32_t)record->stack : 0, (uint32_t)record->reason};
+	struct ff_thread *thread = thread_of(firefox, record->thread);
+	int64_t number = wait_of(firefox, &wait);
+	struct wait_row row = {
+		.end = record->time,
+		.duration = record->duration < record->time ? record->duration : record->time,
+		.held_ns = record->held_ns,
+		.wait = (uint32_t)number,
+	};
+
+	if (!thread || number < 0)
+		return -ENOMEM;
+	firefox->n_waits++;
+	return spool_append(firefox->spool, &thread->waits, &row, sizeof(row));
+}
+
 static struct ff_process *allocating_process(struct firefox *firefox, uint64_t process)
 {
 	if (array_reserve(&firefox->processes, &firefox->processes_capacity, process,
@@ -322,6 +357,8 @@ int firefox_record(struct model_observer *observer, struct pass *pass, const str
 	switch (record->kind) {
 	case RECORD_cpu:
 		return take_cpu(firefox, &record->cpu);
+	case RECORD_wait:
+		return take_wait(firefox, pass, &record->wait);
 	case RECORD_alloc:
 		return take_alloc(firefox, pass, &record->alloc);
 	case RECORD_fate:

@@ -15,6 +15,10 @@ static const struct {
 	[PSEUDO_UNKNOWN] = {"(fate not known)", CATEGORY_UNKNOWN},
 	[PSEUDO_DIED] = {"(died young)", CATEGORY_DIED},
 	[PSEUDO_LIVED] = {"(survived)", CATEGORY_LIVED},
+	[PSEUDO_WAIT + WAIT_CALL] = {"(waiting in a system call)", CATEGORY_IDLE},
+	[PSEUDO_WAIT + WAIT_FAULT] = {"(waiting for a page)", CATEGORY_IDLE},
+	[PSEUDO_WAIT + WAIT_PREEMPTED] = {"(preempted: others ran)", CATEGORY_IDLE},
+	[PSEUDO_WAIT + WAIT_STOPPED] = {"(stopped)", CATEGORY_IDLE},
 };
 
 enum category firefox_pseudo_category(enum pseudo pseudo)

@@ -6,7 +6,7 @@
  * functions  pseudo ones | names of types | the model's rows
  * frames     pseudo ones | names of types | for each frame its functions, outermost first
  * stacks     pseudo ones | for each stack of the profile its frame's functions |
- *            for each combo the type, and below it the three survivals
+ *            for each combo the type, and below it the three survivals | for each wait its reason
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -158,6 +158,8 @@ static int number_stacks(struct firefox *firefox)
 			error = number_path(firefox, (uint32_t)id, &next);
 	layout->combo_start = (uint32_t)next;
 	next += firefox->n_combos * COMBO_STACKS;
+	layout->wait_start = (uint32_t)next;
+	next += firefox->n_wait_items;
 	layout->n_stacks = (uint32_t)next;
 	return next > INT32_MAX ? -EFBIG : error;
 }
@@ -202,4 +204,9 @@ uint32_t firefox_survival_stack(const struct firefox *firefox, uint32_t combo,
 				enum survival survival)
 {
 	return firefox_combo_stack(firefox, combo) + 1 + survival;
+}
+
+uint32_t firefox_wait_stack(const struct firefox *firefox, uint32_t wait)
+{
+	return firefox->layout.wait_start + wait;
 }

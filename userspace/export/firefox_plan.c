@@ -11,7 +11,7 @@
 enum {
 	CPU_BYTES = 26,
 	ALLOC_BYTES = 30,
-	GC_BYTES = 1200, /* with its points on the graphs */
+	GC_BYTES = 1240, /* with its points on the graphs */
 	MARK_BYTES = 700,
 	STACK_BYTES = 24,
 	FRAME_BYTES = 70,
@@ -49,7 +49,7 @@ static uint64_t rows_of(const struct firefox *firefox, uint64_t id)
 	if (id >= firefox->threads_capacity)
 		return 0;
 	thread = &firefox->threads[id];
-	return thread->cpu.rows + thread->allocs.rows + thread->calls.rows +
+	return thread->cpu.rows + thread->waits.rows + thread->allocs.rows + thread->calls.rows +
 	       (thread->first_gc || thread->first_mark);
 }
 
@@ -235,6 +235,9 @@ static void tell(struct firefox *firefox)
 		used += (size_t)snprintf(note + used, size - used,
 					 "one of %llu timer samples is shown; ",
 					 (unsigned long long)thin->cpu_keep);
+	if (thin->wait_keep > 1)
+		used += (size_t)snprintf(note + used, size - used, "one of %llu waits is shown; ",
+					 (unsigned long long)thin->wait_keep);
 	if (thin->alloc_keep > 1)
 		used += (size_t)snprintf(note + used, size - used,
 					 "one of %llu sampled allocations is shown; ",
@@ -278,7 +281,7 @@ int firefox_plan_size(struct firefox *firefox)
 {
 	struct thinning *thin = &firefox->thin;
 	uint64_t limit = firefox->job.options.limit, used = tables_size(firefox);
-	uint64_t place = place_bytes(firefox), needs[3], shares[3];
+	uint64_t place = place_bytes(firefox), needs[4], shares[4];
 
 	if (used > limit)
 		return -EFBIG;
@@ -290,8 +293,11 @@ int firefox_plan_size(struct firefox *firefox)
 	needs[2] = 0;
 	for (int i = 0; i < SYSCALL_BUCKETS; i++)
 		needs[2] += firefox->call_bytes[i];
-	share_out(needs, shares, 3, limit - used);
+	/* A wait is two rows. */
+	needs[3] = firefox->n_waits * 2 * (place + CPU_BYTES);
+	share_out(needs, shares, 4, limit - used);
 	thin->cpu_keep = keep_of(needs[0], shares[0]);
+	thin->wait_keep = keep_of(needs[3], shares[3]);
 	thin->alloc_keep = keep_of(needs[1], shares[1]);
 	choose_calls(firefox, shares[2]);
 	tell(firefox);

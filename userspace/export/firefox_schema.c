@@ -34,7 +34,7 @@ struct field {
 	const char *key, *label, *format;
 };
 
-enum { FIELDS_MAX = 16 };
+enum { FIELDS_MAX = 17 };
 
 /* Types begin with Gcprof: those of Gecko would have to carry what Gecko puts there. */
 static const struct schema {
@@ -64,6 +64,7 @@ static const struct schema {
 			{"freed", "Freed by sweeping", "bytes"},
 			{"phase", "Phase of the major collection", "string"},
 			{"threads", "Mutator threads", "integer"},
+			{"faults", "Page faults meanwhile", "integer"},
 		},
 	},
 	{

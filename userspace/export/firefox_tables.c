@@ -56,6 +56,17 @@ static void each_combo(struct firefox *firefox, struct column *column, visit_sta
 	}
 }
 
+static void each_wait(struct firefox *firefox, struct column *column, visit_stack *visit)
+{
+	for (uint32_t i = 0; i < firefox->n_wait_items; i++) {
+		const struct wait *wait = &firefox->wait_items[i];
+		uint32_t parent = firefox_stack(firefox, wait->stack);
+
+		visit(column, &(struct stack_row){PSEUDO_WAIT + wait->reason,
+						  firefox_wait_stack(firefox, i) - parent});
+	}
+}
+
 /* All rows of the table, in their order. */
 static void each_stack(struct firefox *firefox, const char *name, visit_stack *visit)
 {
@@ -71,6 +82,7 @@ static void each_stack(struct firefox *firefox, const char *name, visit_stack *v
 		visit(&column, &(struct stack_row){fixed[i], 0});
 	each_node(firefox, &column, visit);
 	each_combo(firefox, &column, visit);
+	each_wait(firefox, &column, visit);
 	output_text(column.output, "],\n");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_threads.c: threads with their samples and allocations, and the tracks of allocations. */
+/* firefox_threads.c: threads with their allocations, and the tracks of allocations. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,90 +8,6 @@
 #include "firefox.h"
 
 enum { RATE_BINS = 256 };
-
-/* The time that so many timer samples stand for. */
-static uint64_t ticks_ns(const struct firefox *firefox, uint64_t samples)
-{
-	uint64_t frequency = firefox->pass->model->run.frequency;
-
-	return frequency ? (uint64_t)((double)samples * 1e9 / (double)frequency + 0.5) : 0;
-}
-
-/* --- timer samples --------------------------------------------------------------- */
-
-/* A sample that is shown, for itself and those left out behind it. */
-struct cpu_cell {
-	uint64_t time, stack;
-	uint64_t samples;
-};
-
-typedef void visit_cpu(struct firefox *firefox, struct output *output, const struct cpu_cell *cell);
-
-static void cpu_column(struct firefox *firefox, const struct spool_stream *stream, const char *name,
-		       visit_cpu *visit)
-{
-	struct column column = {firefox->job.output, false};
-	uint64_t keep = firefox->thin.cpu_keep, at = 0, latest = 0;
-	struct spool_cursor cursor;
-	const struct cpu_row *row;
-
-	output_format(column.output, "\"%s\":[", name);
-	spool_rewind(&cursor, stream, sizeof(*row));
-	for (; (row = spool_next(firefox->spool, &cursor)); at++) {
-		struct cpu_cell cell = {firefox_time(firefox, row->time), row->stack, keep};
-
-		/* [order] A few events come late. */
-		if (cell.time < latest)
-			cell.time = latest;
-		latest = cell.time;
-		if (at % keep)
-			continue;
-		if (stream->rows - at < keep)
-			cell.samples = stream->rows - at;
-		visit(firefox, column_cell(&column), &cell);
-	}
-	output_text(column.output, "],\n");
-}
-
-static void put_cpu_stack(struct firefox *firefox, struct output *output,
-			  const struct cpu_cell *cell)
-{
-	output_number(output, firefox_stack(firefox, cell->stack));
-}
-
-static void put_cpu_time(struct firefox *firefox, struct output *output,
-			 const struct cpu_cell *cell)
-{
-	(void)firefox;
-	output_milliseconds(output, cell->time);
-}
-
-static void put_cpu_weight(struct firefox *firefox, struct output *output,
-			   const struct cpu_cell *cell)
-{
-	output_milliseconds(output, ticks_ns(firefox, cell->samples));
-}
-
-/* Two samples in a row are a full tick apart and fill the graph; fewer leave it low. */
-static void put_cpu_delta(struct firefox *firefox, struct output *output,
-			  const struct cpu_cell *cell)
-{
-	output_number(output, ticks_ns(firefox, cell->samples));
-}
-
-static void put_cpu_samples(struct firefox *firefox, const struct spool_stream *stream)
-{
-	uint64_t keep = firefox->thin.cpu_keep;
-
-	output_text(firefox->job.output, "\"samples\":{\n");
-	cpu_column(firefox, stream, "stack", put_cpu_stack);
-	cpu_column(firefox, stream, "time", put_cpu_time);
-	cpu_column(firefox, stream, "weight", put_cpu_weight);
-	cpu_column(firefox, stream, "threadCPUDelta", put_cpu_delta);
-	output_format(firefox->job.output,
-		      "\"weightType\":\"tracing-ms\",\"length\":%" PRIu64 "},\n",
-		      stream->rows / keep + (stream->rows % keep != 0));
-}
 
 /* --- allocations ------------------------------------------------------------------ */
 
@@ -328,14 +244,14 @@ static void put_head(struct firefox *firefox, const struct ff_track *track)
 
 static int put_track(struct firefox *firefox, size_t number)
 {
-	static const struct spool_stream none;
+	static const struct ff_thread none;
 	const struct ff_track *track = &firefox->tracks[number];
 	const struct ff_thread *thread = &firefox->threads[track->thread];
 	int error;
 
 	put_head(firefox, track);
 	if (track->thread || !track->process)
-		put_cpu_samples(firefox, track->thread ? &thread->cpu : &none);
+		firefox_put_samples(firefox, track->thread ? thread : &none);
 	else
 		put_alloc_samples(firefox, &firefox->processes[track->process].allocs);
 	error = firefox_put_markers(firefox, number);
