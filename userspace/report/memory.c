@@ -22,19 +22,38 @@ static void site_cells(struct table *table, const struct model_site *row)
 	table_cell(table, text);
 }
 
+enum { SITE_VAIN = 5, SITE_AGE };
+
+static const struct column site_columns[] = {
+	{NULL, "GC caused", false, 0, 0},
+	{NULL, "%", false, 3, 0},
+	{NULL, "allocated", false, 0, 0},
+	{NULL, "", false, 4, 0},
+	{NULL, "survived", false, 0, 0},
+	[SITE_VAIN] = {"promoted", "in vain", false, 1, 0},
+	[SITE_AGE] = {"median age", "at death", false, 5, 0},
+	{NULL, "type", true, 2, 10},
+	{NULL, "allocated in < called by", true, 0, 44},
+};
+
+/* Explains the columns that are there. */
+static int print_sites(const struct section *section, struct table *table)
+{
+	bool vain = table_shows(table, section->page, SITE_VAIN);
+	bool age = table_shows(table, section->page, SITE_AGE);
+
+	if (section_table(section, table) < 0)
+		return -ENOMEM;
+	page_paragraph(section->page, STYLE_DIM, 2,
+		       "survived: share of the bytes that outlived their first collection.%s%s",
+		       vain ? " promoted in vain: made old, but dead by the next major collection."
+			    : "",
+		       age ? " Ages are counted in bytes allocated since." : "");
+	return 0;
+}
+
 int section_sites(const struct section *section)
 {
-	static const struct column columns[] = {
-		{NULL, "GC caused", false, 0, 0},
-		{NULL, "%", false, 3, 0},
-		{NULL, "allocated", false, 0, 0},
-		{NULL, "", false, 4, 0},
-		{NULL, "survived", false, 0, 0},
-		{"promoted", "in vain", false, 1, 0},
-		{"median age", "at death", false, 5, 0},
-		{NULL, "type", true, 2, 10},
-		{NULL, "allocated in < called by", true, 0, 44},
-	};
 	const struct model *model = section->model;
 	double pauses = (double)model->gc.minor.total_ns + (double)model->gc.major.total_ns;
 	struct table *table;
@@ -48,7 +67,7 @@ int section_sites(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
 		return 0;
 	}
-	table = table_create(columns, N_COLUMNS(columns));
+	table = table_create(site_columns, N_COLUMNS(site_columns));
 	if (!table)
 		return -ENOMEM;
 	for (size_t i = 0; i < section_rows(section, model->n_sites); i++) {
@@ -63,14 +82,7 @@ int section_sites(const struct section *section)
 		cell_age(table, &row->life);
 		site_cells(table, row);
 	}
-	if (section_table(section, table) < 0)
-		return -ENOMEM;
-	page_paragraph(
-		section->page, STYLE_DIM, 2,
-		"survived: share of the bytes that outlived their first collection. promoted "
-		"in vain: made old, but dead by the next major collection. Ages are counted in "
-		"bytes allocated since.");
-	return 0;
+	return print_sites(section, table);
 }
 
 static void type_row(struct table *table, const struct model_type *row)

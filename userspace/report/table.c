@@ -228,6 +228,15 @@ static void print_heading(const struct table *table, const struct layout *layout
 	}
 }
 
+bool table_shows(const struct table *table, const struct page *page, size_t column)
+{
+	struct layout layout = {0};
+
+	if (!table->failed)
+		lay_out(table, page->width, &layout);
+	return layout.widths[column] != 0;
+}
+
 int table_print(const struct table *table, const struct page *page)
 {
 	struct layout layout = {0};
