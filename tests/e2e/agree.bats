@@ -30,6 +30,12 @@ setup() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 }
 
+teardown_file() {
+	if command -v profiler-cli >/dev/null; then
+		HOME=$BATS_FILE_TMPDIR profiler-cli stop --all >/dev/null 2>&1 || true
+	fi
+}
+
 # Fails unless all numbers are the first one, but for rounding of single samples.
 agree() { # WHAT NUMBER...
 	what=$1
@@ -183,5 +189,37 @@ pprof_off() { # NAME SAMPLE_INDEX UNIT KEY_FLAT KEY_CUM
 		same "balance" "$(grep -c TYPE_SLICE_BEGIN trace.txt)" "$(grep -c TYPE_SLICE_END trace.txt)"
 		same "collections" "$(grep -cE '^    name: "(minor|step|full) collection"' trace.txt)" \
 			"$(jq '.gc.minor.count + .gc.major.count' "$name.report")"
+	done
+}
+
+# Functions of a report that the Firefox Profiler's own reader shows with another total.
+profiler_off() { # NAME STRATEGY KEY UNIT
+	profiler-cli thread functions --json --limit 0 --thread t-0 --strategy "$2" >shown.json
+	jq -n -c --slurpfile shown shown.json --slurpfile report "$1.report" --arg key "$3" --argjson unit "$4" '
+		($shown[0].functions | group_by(.name) | map({key: .[0].name, value: .}) | from_entries) as $rows |
+		[$report[0].functions | group_by(.name)[] | select(length == 1) | .[0] | select(.[$key] > 0) |
+		 . as $row | $rows[$row.name] as $seen | select(($seen | length) != 1 or
+			(($seen[0].totalSamples * $unit - $row[$key] | fabs) > $row[$key] / 1000 + 100)) |
+		 [$row.name, $row[$key], $seen]]'
+}
+
+@test "the Firefox Profiler reads exports, and shows the report's functions" {
+	command -v profiler-cli >/dev/null || skip 'profiler-cli is not installed'
+	export HOME=$PWD
+	for name in gcbench indexer lisp; do
+		profiler-cli load "$name.json.gz" >load.log 2>&1 || true
+		for _ in $(seq 60); do
+			profiler-cli status >/dev/null 2>&1 && break
+			sleep 0.5
+		done
+		profiler_off "$name" timing cpu_total_ns 1e6 >time.off
+		[ "$(jq '.functions | length' shown.json)" -gt 20 ]
+		profiler_off "$name" native-allocations alloc_total_bytes 1 >bytes.off
+		[ "$(jq '.functions | length' shown.json)" -gt 5 ]
+		profiler-cli counter list >counters
+		profiler-cli stop >/dev/null
+		same "$name: time" "$(cat time.off)" "[]"
+		same "$name: bytes" "$(cat bytes.off)" "[]"
+		grep -q 'Heap used' counters
 	done
 }

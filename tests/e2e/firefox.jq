@@ -13,7 +13,7 @@ def keys_missing($wanted; $where): ($wanted - keys)[] | "\($where): no \(.)";
 def table($columns; $where):
 	keys_missing($columns + ["length"]; $where),
 	(to_entries[] | select(.value | type == "array") | .key as $key |
-		fault([$key] | inside($columns) | not; "\($where): strange column \($key)")),
+		fault([$key] - $columns != []; "\($where): strange column \($key)")),
 	(.length as $length | to_entries[] | select(.value | type == "array") |
 		fault(.value | length != $length; "\($where).\(.key): \(.value | length) of \($length) rows"));
 
@@ -57,7 +57,7 @@ def check_categories:
 	fault([.[] | select(.name == "Idle" and .color == "transparent")] | length != 1; "categories: no Idle"),
 	([.[].name] | unique_rows("categories")),
 	(.[] | fault(.subcategories[0] != "Other"; "categories: \(.name) without Other"),
-		fault([.color] | inside(colours) | not; "categories: \(.color) is no colour"));
+		fault([.color] - colours != []; "categories: \(.color) is no colour"));
 
 def check_schema:
 	([.[].name] | unique_rows("markerSchema")),
@@ -69,6 +69,8 @@ def check_schema:
 			"markerSchema \($name): unknown format"),
 		fault(.display - ["marker-chart", "marker-table", "timeline-overview", "timeline-memory"] != [];
 			"markerSchema \($name): unknown place"),
+		fault([.tooltipLabel, .chartLabel, .tableLabel | scan("marker\\.data\\.([A-Za-z]+)")[0]] -
+			[.fields[].key] != []; "markerSchema \($name): label of no field"),
 		fault([.graphs[]?.key] - [.fields[].key] != []; "markerSchema \($name): graph of no field"));
 
 def check_stacks($frames):
@@ -83,6 +85,7 @@ def check_frames($functions; $categories):
 	(.func | indexes($functions; "frameTable.func")),
 	(.category | indexes($categories; "frameTable.category")),
 	(.subcategory | indexes(1; "frameTable.subcategory")),
+	fault(.nativeSymbol | any(. != null); "frameTable.nativeSymbol: there are none"),
 	([.func, .category] | transpose | unique | map(.[0]) | unique_rows("frameTable: a function in two categories"));
 
 def check_functions($strings; $resources; $sources):
@@ -121,13 +124,13 @@ def check_shared($categories):
 
 def check_samples($stacks; $last; $where):
 	table(["stack", "time", "weight", "threadCPUDelta"]; $where),
-	fault([.weightType] | inside(["tracing-ms", "bytes"]) | not; "\($where): weightType \(.weightType)"),
+	fault([.weightType] - ["tracing-ms", "bytes"] != []; "\($where): weightType \(.weightType)"),
 	(.stack | indexes($stacks; "\($where).stack")),
 	(.time | sorted_times("\($where).time"), inside_range($last; "\($where).time")),
 	fault(.weight | any(. < 0); "\($where).weight: below 0"),
 	fault(.threadCPUDelta | any(. < 0 or . != floor); "\($where).threadCPUDelta: no whole numbers of ns"),
 	# The height of a graph is CPU time, or a rate: never above all of the time that passed.
-	([.time, .threadCPUDelta] as [$times, $deltas] |
+	(select((.time | length) == .length) | [.time, .threadCPUDelta] as [$times, $deltas] |
 		[range(1; .length) | select($deltas[.] > ($times[.] - $times[. - 1]) * 1e6 + 1)] |
 		fault(length > 0; "\($where).threadCPUDelta: \(length) above the time that passed"));
 
@@ -146,7 +149,7 @@ def check_allocations($stacks; $last; $where):
 			elif .live[$key] == -$row.bytes then . else .bad += [$row] end) |
 			fault(.bad | length > 0; "\($where): freed before or otherwise than allocated: \(.bad[0] | tostring)")));
 
-def check_markers($strings; $categories; $stacks; $last; $schemas; $where):
+def check_markers($strings; $categories; $stacks; $last; $schemas; $graphs; $where):
 	table(["data", "name", "startTime", "endTime", "phase", "category"]; $where),
 	(.name | indexes($strings; "\($where).name")),
 	(.category | indexes($categories; "\($where).category")),
@@ -161,19 +164,23 @@ def check_markers($strings; $categories; $stacks; $last; $schemas; $where):
 	([.data[] | select(.what != null) | .what] | indexes($strings; "\($where).data.what")),
 	(.data | map(.type as $type | (keys - ["type", "cause"] - ($schemas[$type] // []))[] | "\($type).\(.)") | unique[] |
 		"\($where): not in the schema: \(.)"),
+	([.data[] | select(($graphs[.type] // []) - keys != []) | .type] | unique[] |
+		"\($where): a \(.) is not on its graph"),
 	([.data[].type] | unique - ($schemas | keys) | fault(length > 0; "\($where): no schema for \(.[0])"));
 
 def check_thread($root; $where):
 	$root.meta.profilingEndTime as $last | $root.shared.stackTable.length as $stacks |
 	($root.shared.stringArray | length) as $strings | ($root.meta.categories | length) as $categories |
 	($root.meta.markerSchema | map({(.name): [.fields[].key]}) | add) as $schemas |
+	($root.meta.markerSchema | map({(.name): [.graphs[]?.key]}) | add) as $graphs |
 	keys_missing(["name", "isMainThread", "processType", "processName", "processStartupTime",
 		"processShutdownTime", "registerTime", "unregisterTime", "pausedRanges", "pid", "tid",
 		"showMarkersInTimeline", "samples", "markers"]; $where),
 	fault(.pid | type != "string"; "\($where): the pid is no string"),
 	fault(.samples.eventDelay; "\($where): eventDelay would make up janks"),
 	(.samples | check_samples($stacks; $last; "\($where).samples")),
-	(.markers | check_markers($strings; $categories; $stacks; $last; $schemas; "\($where).markers")),
+	(.markers | check_markers($strings; $categories; $stacks; $last; $schemas; $graphs; "\($where).markers")),
+	fault(.showMarkersInTimeline != true; "\($where): showMarkersInTimeline"),
 	(.nativeAllocations // empty | check_allocations($stacks; $last; "\($where).nativeAllocations")),
 	fault(.jsAllocations; "\($where): jsAllocations alone show nothing");
 
@@ -181,14 +188,15 @@ def check_counter($root; $where):
 	keys_missing(["name", "category", "description", "pid", "mainThreadIndex", "samples", "display"]; $where),
 	fault([.pid] - [$root.threads[].pid] != []; "\($where): no thread has its pid"),
 	([.mainThreadIndex] | indexes($root.threads | length; "\($where).mainThreadIndex")),
+	fault(.category == "CPU"; "\($where): a counter of this category is hidden"),
 	fault($root.threads[.mainThreadIndex].pid != .pid; "\($where): its thread is of another process"),
 	(.samples | table(["time", "count"]; "\($where).samples"),
 		(.time | sorted_times("\($where).samples.time"), inside_range($root.meta.profilingEndTime; "\($where).samples.time"))),
 	fault(.samples.count[0] != 0; "\($where): the first count is never looked at, so it must be 0"),
 	(.display // {} | keys_missing(["graphType", "unit", "color", "markerSchemaLocation", "sortWeight", "label",
 		"tooltipRows"]; "\($where).display"),
-		fault([.color] | inside(graph_colours) | not; "\($where).display: \(.color) is no colour"),
-		fault([.graphType] | inside(["line-accumulated", "line-rate"]) | not; "\($where).display.graphType"),
+		fault([.color] - graph_colours != []; "\($where).display: \(.color) is no colour"),
+		fault([.graphType] - ["line-accumulated", "line-rate"] != []; "\($where).display.graphType"),
 		fault([.markerSchemaLocation] - [null, "timeline-memory"] != []; "\($where).display.markerSchemaLocation"),
 		fault([.tooltipRows[]?.source] - ["count", "rate", "accumulated", "count-range", "selection-total",
 			"committed-range-total"] != []; "\($where).display.tooltipRows")),

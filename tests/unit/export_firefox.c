@@ -32,6 +32,10 @@ TEST(a_whole_program_is_valid_and_adds_up)
 	CHECK_EQ(retained, 3);
 	CHECK_EQ(json_array_size(json_object_get(object, "counters")), 4);
 	CHECK_STR(exported.result.note, "");
+	/* In milliseconds. */
+	CHECK(is_near(json_number_value(json_at(object, "meta.interval")), 1e3 / 999, 1e-5));
+	CHECK(is_near(json_number_value(json_at(object, "meta.startTime")),
+		      (double)model->run.realtime / 1e6, 1));
 	json_decref(object);
 	model_free(model);
 	free(exported.data);
