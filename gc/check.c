@@ -3,13 +3,14 @@
 #include "internal.h"
 #include "trace.h"
 
-/* A page: most heaps that are checked at every collection are small. */
+/* Most heaps that are checked at every collection are small: they take no memory of the system. */
 enum { FIRST_SLOTS = 512 };
 
 /* A hash set. */
 struct object_set {
 	void **slots;
 	size_t count, capacity;
+	void *first[FIRST_SLOTS];
 };
 
 static void **slot_of(const struct object_set *set, const void *object)
@@ -22,24 +23,38 @@ static void **slot_of(const struct object_set *set, const void *object)
 	return &set->slots[i];
 }
 
+static void set_init(struct object_set *set)
+{
+	set->slots = set->first;
+	set->count = 0;
+	set->capacity = FIRST_SLOTS;
+	memset(set->first, 0, sizeof(set->first));
+}
+
+static void set_free_slots(void **slots, size_t capacity)
+{
+	if (capacity > FIRST_SLOTS)
+		os_unmap(slots, capacity * sizeof(void *));
+}
+
 static void set_free(struct object_set *set)
 {
-	os_unmap(set->slots, set->capacity * sizeof(void *));
+	set_free_slots(set->slots, set->capacity);
 }
 
 static void set_grow(struct object_set *set)
 {
-	struct object_set larger = {.capacity = set->capacity ? set->capacity * 2 : FIRST_SLOTS};
+	void **smaller = set->slots;
+	size_t capacity = set->capacity;
 
-	larger.count = set->count;
-	larger.slots = os_map(larger.capacity * sizeof(void *));
-	if (!larger.slots)
-		os_out_of_memory(larger.capacity * sizeof(void *), "the heap check");
-	for (size_t i = 0; i < set->capacity; i++)
-		if (set->slots[i])
-			*slot_of(&larger, set->slots[i]) = set->slots[i];
-	set_free(set);
-	*set = larger;
+	set->capacity = capacity * 2;
+	set->slots = os_map(set->capacity * sizeof(void *));
+	if (!set->slots)
+		os_out_of_memory(set->capacity * sizeof(void *), "the heap check");
+	for (size_t i = 0; i < capacity; i++)
+		if (smaller[i])
+			*slot_of(set, smaller[i]) = smaller[i];
+	set_free_slots(smaller, capacity);
 }
 
 /* True if it had not been there. */
@@ -59,7 +74,7 @@ static bool set_add(struct object_set *set, void *object)
 
 static bool set_has(const struct object_set *set, const void *object)
 {
-	return set->capacity && *slot_of(set, object);
+	return *slot_of(set, object);
 }
 
 struct checker {
@@ -281,8 +296,15 @@ static void check_samples(const struct checker *checker)
 /* The world is stopped. */
 void check_heap(struct gc_heap *heap, enum check_when when)
 {
-	struct checker checker = {.heap = heap, .when = when};
+	struct checker checker;
 
+	checker.heap = heap;
+	checker.when = when;
+	checker.object = NULL;
+	checker.work = (struct gc_stack){0};
+	checker.old_bytes = 0;
+	set_init(&checker.seen);
+	set_init(&checker.gray);
 	for (const struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		check_thread(&checker, thread);
 	if (young_allowed(&checker))

@@ -18,6 +18,12 @@
 /* How a string is run. */
 enum actions_mode { ACTIONS_UNSAMPLED, ACTIONS_SINGLE, ACTIONS_BATCHED };
 
+/* What strings may do, by who runs them. */
+struct actions_limits {
+	uint64_t scales[4]; /* of the lengths of arrays, which are up to 255 times as long */
+	bool may_fork;
+};
+
 /* Of all collections, and of all samples: of what kind, not when. */
 struct actions_result {
 	uint64_t collections, samples;
@@ -31,7 +37,7 @@ struct actions {
 	uint64_t digest; /* of the schedule of collections */
 	bool refused;    /* the callback was asked for memory */
 	bool sampled;    /* the last object */
-	bool may_fork;
+	const struct actions_limits *limits;
 	uint32_t depth; /* in finalizers */
 };
 
@@ -73,10 +79,9 @@ static inline void *actions_new(struct actions *a, enum shadow_kind kind, uint64
 
 static inline void act_allocate(struct actions *a)
 {
-	static const uint64_t scales[] = {1, 4, 30, 100};
 	struct shadow_heap *s = &a->s;
 	uint32_t root = actions_byte(a) % ROOTS, what = actions_byte(a);
-	uint64_t scale = scales[what / 4 % 4], length = actions_byte(a) * scale;
+	uint64_t scale = a->limits->scales[what / 4 % 4], length = actions_byte(a) * scale;
 	enum shadow_kind kind = what % 4 < 2    ? SHADOW_NODE
 				: what % 4 == 2 ? SHADOW_BLOCK
 						: SHADOW_BLOB;

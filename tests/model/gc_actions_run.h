@@ -162,7 +162,7 @@ static inline void act_seldom(struct actions *a)
 
 	if (what < 16)
 		act_thread(a);
-	else if (what < 20 && a->may_fork && !a->depth)
+	else if (what < 20 && a->limits->may_fork && !a->depth)
 		act_fork(a);
 }
 
@@ -280,12 +280,13 @@ static inline void actions_close(struct actions *a)
 
 /* Ends the process if anything is wrong. */
 static inline struct actions_result actions_run(const uint8_t *data, size_t size,
-						enum actions_mode mode, bool may_fork)
+						enum actions_mode mode,
+						const struct actions_limits *limits)
 {
 	static struct actions a;
 	uint64_t seen = 0;
 
-	a = (struct actions){.data = data, .size = size, .may_fork = may_fork};
+	a = (struct actions){.data = data, .size = size, .limits = limits};
 	actions_open(&a, mode);
 	GC_FRAME(a.s.f.thread, frame, 0, void *slots[ROOTS];);
 	a.s.slots = frame.root.slots;
@@ -304,11 +305,12 @@ static inline struct actions_result actions_run(const uint8_t *data, size_t size
 }
 
 /* The collector does the same whether it samples or not, and samples are the same by the batch. */
-static inline bool actions_agree(const uint8_t *data, size_t size, bool may_fork)
+static inline bool actions_agree(const uint8_t *data, size_t size,
+				 const struct actions_limits *limits)
 {
-	struct actions_result off = actions_run(data, size, ACTIONS_UNSAMPLED, may_fork);
-	struct actions_result one = actions_run(data, size, ACTIONS_SINGLE, may_fork);
-	struct actions_result many = actions_run(data, size, ACTIONS_BATCHED, may_fork);
+	struct actions_result off = actions_run(data, size, ACTIONS_UNSAMPLED, limits);
+	struct actions_result one = actions_run(data, size, ACTIONS_SINGLE, limits);
+	struct actions_result many = actions_run(data, size, ACTIONS_BATCHED, limits);
 
 	return one.collections == off.collections && many.collections == off.collections &&
 	       one.samples == many.samples;

@@ -8,6 +8,8 @@
 
 enum { STRINGS = 40, LENGTH = 6000, SHRINK_TRIES = 2000 };
 
+static const struct actions_limits limits = {{1, 4, 30, 100}, .may_fork = true};
+
 typedef bool (*fails_function)(const uint8_t *data, size_t size);
 
 /* In a process of its own; its output is thrown away. */
@@ -21,7 +23,7 @@ static bool run_fails(const uint8_t *data, size_t size)
 	if (child == 0) {
 		CHECK(freopen("/dev/null", "w", stdout));
 		CHECK(freopen("/dev/null", "w", stderr));
-		_exit(!actions_agree(data, size, true));
+		_exit(!actions_agree(data, size, &limits));
 	}
 	CHECK(child > 0 && waitpid(child, &status, 0) == child);
 	return status != 0;
@@ -69,7 +71,7 @@ static void run_given(const char *text)
 		CHECK(sscanf(text + 2 * i, "%2x", &byte) == 1);
 		data[i] = (uint8_t)byte;
 	}
-	CHECK(actions_agree(data, size, true));
+	CHECK(actions_agree(data, size, &limits));
 	free(data);
 }
 
