@@ -109,6 +109,9 @@ struct trail {
 
 static inline struct trail trail_open(const struct gc_stack *stack)
 {
+	/* C knows no sum of NULL and 0. */
+	if (!stack->base)
+		return (struct trail){0};
 	return (struct trail){stack->base, stack->base + stack->count,
 			      stack->base + stack->capacity};
 }
