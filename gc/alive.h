@@ -39,6 +39,8 @@ void weak_finish_minor(struct gc_heap *heap, gc_survivor survivor);
 bool weak_mark(struct gc_heap *heap);
 void weak_clear(struct gc_heap *heap, gc_survivor survivor);
 void weak_free(struct gc_heap *heap);
+void weak_each_young(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
+		     void *context);
 void weak_each(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
 	       void *context);
 void finalize_visit_young(struct gc_heap *heap, gc_visit visit, void *context);

@@ -41,16 +41,11 @@ void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *s
 	__atomic_fetch_and(&object->flags, (uint16_t)~GC_FLAG_TRACK_YOUNG, __ATOMIC_RELAXED);
 }
 
-/* Young large objects are few: most of the time nobody looks at a chunk. */
 static bool is_young(struct gc_heap *heap, const void *object)
 {
-	const struct gc_chunk *chunk = chunk_of(object);
-
 	if (nursery_has(&heap->nursery, object))
 		return true;
-	if (!__atomic_load_n(&heap->large.young_bytes, __ATOMIC_RELAXED))
-		return false;
-	return chunk->kind == CHUNK_LARGE && chunk->age != LARGE_OLD;
+	return chunk_is_large(object) && chunk_of(object)->age != LARGE_OLD;
 }
 
 /* A store of `value` into an object that is tracked. */

@@ -48,7 +48,7 @@ static void visit_card(const struct gc_type_info *type, struct gc_header *array,
 	trace_items(type, array, from, to < length ? to : length, visit, context);
 }
 
-/* Visits all references that may be new, and makes the cards clean. The world is stopped. */
+/* Visits all references that may be new. The world is stopped. */
 void cards_visit(struct gc_heap *heap, struct gc_header *array, gc_visit visit, void *context)
 {
 	const struct gc_type_info *type = type_of(heap, array);
@@ -65,5 +65,11 @@ void cards_visit(struct gc_heap *heap, struct gc_header *array, gc_visit visit, 
 		else if (chunk->cards[i])
 			visit_card(type, array, i, visit, context);
 	}
-	memset(chunk->cards, 0, n);
+}
+
+void cards_clean(struct gc_header *array)
+{
+	const struct gc_chunk *chunk = chunk_of(array);
+
+	memset(chunk->cards, 0, cards_count(chunk->size));
 }

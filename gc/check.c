@@ -116,11 +116,9 @@ static bool in_nursery(const struct checker *checker, const void *object)
 
 static bool is_young(const struct checker *checker, const void *object)
 {
-	const struct gc_chunk *chunk = chunk_of(object);
-
 	if (in_nursery(checker, object))
 		return true;
-	return chunk->kind == CHUNK_LARGE && chunk->age != LARGE_OLD;
+	return chunk_is_large(object) && chunk_of(object)->age != LARGE_OLD;
 }
 
 static bool is_remembered(const void *object)

@@ -143,29 +143,20 @@ static void collect_step(struct gc_heap *heap, struct gc_thread *self, uint32_t 
 	end(heap, &c);
 }
 
-/* Other threads may already need the next collection: it does not wait for this one. */
-static void prepare(struct gc_thread *self)
+/* Gets memory ready for the next collection, which other threads may begin meanwhile. Not at once
+ * behind the last one: two short pauses are better than a long one. */
+void heap_prepare(struct gc_thread *self)
 {
-	if (!old_wants_reserve(&self->heap->old))
-		return;
 	gc_blocking_begin(self);
 	old_prepare(&self->heap->old, &self->heap->lock);
 	threads_return(self);
 }
 
-/*
- * Collects, unless there was another collection since number `seen`. A full
- * collection follows a minor one when it was asked for. When the old generation
- * has grown past its threshold the steps of a major collection begin.
- */
-void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason, uint64_t seen)
+/* A minor collection and what follows it. As the collector. */
+static void collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason)
 {
 	struct gc_heap *heap = self->heap;
 
-	nursery_account(self);
-	batch_flush(self);
-	if (!threads_begin_collecting(self, seen))
-		return;
 	collect_minor(self, reason);
 	if (kind == COLLECT_FULL)
 		collect_full(heap, reason);
@@ -175,8 +166,42 @@ void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reaso
 		collect_full(heap, GCPROF_REASON_THRESHOLD);
 	else if (major_is_wanted(heap))
 		collect_step(heap, NULL, GCPROF_REASON_THRESHOLD);
+}
+
+/*
+ * Collects, unless there was another collection since number `seen`. A full
+ * collection follows a minor one when it was asked for. When the old generation
+ * has grown past its threshold the steps of a major collection begin.
+ */
+void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason, uint64_t seen)
+{
+	nursery_account(self);
+	batch_flush(self);
+	if (!threads_begin_collecting(self, seen))
+		return;
+	collect(self, kind, reason);
 	threads_end_collecting(self);
-	prepare(self);
+}
+
+/* The slice of the nursery that ended at `slice` is used up: on to the next one, unless so much is
+ * alive that it is better to collect. */
+void heap_survey(struct gc_thread *self, const char *slice, uint64_t seen)
+{
+	struct gc_heap *heap = self->heap;
+	bool goes_on;
+
+	nursery_account(self);
+	batch_flush(self);
+	if (!threads_begin_collecting(self, seen))
+		return;
+	goes_on = heap->nursery.slice != slice;
+	if (!goes_on) {
+		threads_stop(self);
+		goes_on = survey_goes_on(heap);
+	}
+	if (!goes_on)
+		collect(self, COLLECT_MINOR, GCPROF_REASON_NURSERY);
+	threads_end_collecting(self);
 }
 
 /* A step of the major collection under way; it moves nothing. */

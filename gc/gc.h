@@ -53,11 +53,14 @@ struct gc_options {
 	size_t min_heap; /* no major collection below this much; default 7 nurseries, GC_MIN_HEAP */
 	size_t max_heap; /* never hold more than this, see below; default 0: no limit, GC_MAX_HEAP
 			  */
-	double growth;   /* next major collection at this times the live bytes; default 1.82 */
-	uint64_t period; /* mean bytes between samples; default 512 KiB, GCPROF_PERIOD */
-	uint64_t ceiling;        /* samples a second before the period rises; default 2000,
-				    UINT64_MAX: none; GCPROF_CEILING (there 0: none) */
-	uint64_t seed;           /* of the sampler; 0: from the system, GCPROF_SEED */
+	uint64_t pause_goal; /* microseconds that a minor collection should take at most; default:
+				what promoting a whole nursery takes; UINT64_MAX: any;
+				GC_PAUSE (there 0: any) */
+	double growth;       /* next major collection at this times the live bytes; default 1.82 */
+	uint64_t period;     /* mean bytes between samples; default 512 KiB, GCPROF_PERIOD */
+	uint64_t ceiling;    /* samples a second before the period rises; default 2000,
+				UINT64_MAX: none; GCPROF_CEILING (there 0: none) */
+	uint64_t seed;       /* of the sampler; 0: from the system, GCPROF_SEED */
 	uint32_t fixed_stride;   /* 1: a sample every `period` bytes, as in the papers; 2: every
 				     object; GCPROF_STRIDE=fixed, =every */
 	uint32_t unbatched;      /* 1: every sample fires a probe of its own */
@@ -79,6 +82,7 @@ struct gc_stats {
 	uint64_t max_pause_ns;
 	uint64_t steps;       /* of major collections */
 	uint64_t max_step_ns; /* the longest of these */
+	uint64_t surveys;     /* looks at the nursery between two minor collections */
 };
 
 /* Fills in the defaults, then what the environment says (GC_NURSERY=8M ...).

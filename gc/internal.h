@@ -15,6 +15,7 @@
 #include "alive.h"
 #include "batch.h"
 #include "fingerprint.h"
+#include "nursery.h"
 #include "os.h"
 #include "old.h"
 #include "probe.h"
@@ -77,13 +78,6 @@ struct gc_thread {
 	struct gc_thread_sampler sampler;
 };
 
-struct gc_nursery {
-	char *base;
-	char *end;
-	char *next;    /* start of what no thread has, atomic */
-	uint64_t used; /* allocated since it was last emptied, atomic */
-};
-
 struct gc_large {
 	struct gc_chunk *young;
 	struct gc_chunk *old;
@@ -105,6 +99,7 @@ struct gc_major {
 	uint64_t live_large;  /* of these in large objects */
 	uint64_t promoted; /* by the last minor collection, but for large objects without references
 			    */
+	uint64_t used;     /* of the nursery before it */
 	uint64_t large;    /* bytes allocated in large objects since the last step */
 	size_t interval;   /* bytes of the nursery between two steps of one thread */
 	size_t next_step;  /* a step is due when so much of the nursery is used; atomic */
@@ -162,18 +157,6 @@ void limit_update(struct gc_thread *thread);
 void limit_request(struct gc_thread *thread);
 void limit_drop_buffer(struct gc_thread *thread);
 char *limit_wanted(const struct gc_thread *thread);
-
-/* nursery.c */
-int nursery_init(struct gc_heap *heap);
-void nursery_free(struct gc_heap *heap);
-void nursery_empty(struct gc_heap *heap);
-void nursery_account(struct gc_thread *thread);
-
-static inline bool nursery_has(const struct gc_nursery *nursery, const void *object)
-{
-	return (uintptr_t)object - (uintptr_t)nursery->base <
-	       (uintptr_t)(nursery->end - nursery->base);
-}
 
 /* large.c */
 void *large_alloc(struct gc_heap *heap, const struct gc_type_info *type, size_t size);
@@ -246,6 +229,7 @@ bool room_for(struct gc_thread *thread, size_t size);
 void cards_mark(struct gc_header *array, const void *start, size_t size);
 bool cards_is_dirty(const struct gc_header *array, const void *slot);
 void cards_visit(struct gc_heap *heap, struct gc_header *array, gc_visit visit, void *context);
+void cards_clean(struct gc_header *array);
 
 static inline size_t cards_count(size_t size)
 {
@@ -308,6 +292,8 @@ static inline bool threads_stop_wanted(const struct gc_heap *heap)
 enum collect_kind { COLLECT_MINOR, COLLECT_FULL, COLLECT_STEP };
 void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason, uint64_t seen);
 void heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen);
+void heap_prepare(struct gc_thread *self);
+void heap_survey(struct gc_thread *self, const char *slice, uint64_t seen);
 uint64_t heap_cycle(const struct gc_heap *heap);
 
 /* check.c: the whole heap, in builds with GC_CHECK=1; ends the program with what is wrong. */

@@ -21,6 +21,10 @@ enum { STEPS = 64 };
 /* Work of marking (see mark.c) for each byte allocated, and for each byte promoted besides. */
 enum { MARK_ALLOCATED = 4, MARK_PROMOTED = 4 };
 
+/* What was promoted is spread over as many steps as will come before the next minor collection if
+ * that one uses as much of the nursery, at least such a part. */
+enum { LEAST_USED = 8 };
+
 /* Large objects may be much at once: beyond the first step's share, a byte for so many of them. */
 enum { MARK_LARGE = 16 };
 
@@ -113,13 +117,13 @@ static void end_sweeping(struct gc_heap *heap)
 static uint64_t mark_budget(const struct gc_heap *heap)
 {
 	const struct gc_major *major = &heap->major;
-	uint64_t interval = step_interval(heap);
-	uint64_t steps = heap->options.nursery_size / interval;
+	uint64_t interval = step_interval(heap), nursery = heap->options.nursery_size;
+	uint64_t used = major->used < nursery / LEAST_USED ? nursery / LEAST_USED : major->used;
 
 	if (heap->old.bytes + heap->large.bytes > OVERRUN * heap->threshold)
 		return UINT64_MAX;
-	return (MARK_ALLOCATED * interval + MARK_PROMOTED * major->promoted / steps +
-		major->large / MARK_LARGE)
+	return (MARK_ALLOCATED * interval +
+		MARK_PROMOTED * major->promoted / (used / interval + 1) + major->large / MARK_LARGE)
 	       << major->tries;
 }
 

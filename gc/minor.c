@@ -81,7 +81,7 @@ static void visit_old(struct minor *minor, void *object, bool shade)
 {
 	struct gc_chunk *chunk = chunk_of(object);
 
-	if (chunk->kind == CHUNK_LARGE && chunk->age != LARGE_OLD) {
+	if (chunk_is_large(object) && chunk->age != LARGE_OLD) {
 		if (chunk->age == LARGE_YOUNG)
 			stack_push(&minor->heap->large.reached, object);
 		chunk->age = LARGE_YOUNG_VISITED;
@@ -223,10 +223,12 @@ static void trace_remembered(void *context, struct gc_header *object)
 	struct minor *minor = context;
 
 	object->flags = (object->flags | GC_FLAG_TRACK_YOUNG) & (uint16_t)~GC_FLAG_REMEMBERED;
-	if (object->flags & GC_FLAG_CARDS)
+	if (object->flags & GC_FLAG_CARDS) {
 		cards_visit(minor->heap, object, visit, minor);
-	else
+		cards_clean(object);
+	} else {
 		trace_object(type_of(minor->heap, object), object, visit, minor);
+	}
 }
 
 /* Asks for what is needed when the word comes out of the queue. */
@@ -328,12 +330,9 @@ static void trace_survivors(struct minor *minor)
 /* Where an object is now, NULL if it was young and not reached. */
 static void *survivor(struct gc_heap *heap, void *object)
 {
-	const struct gc_chunk *chunk;
-
 	if (nursery_has(&heap->nursery, object))
 		return forwarded(header_word(object));
-	chunk = chunk_of(object);
-	return chunk->kind == CHUNK_LARGE && chunk->age == LARGE_YOUNG ? NULL : object;
+	return chunk_is_large(object) && chunk_of(object)->age == LARGE_YOUNG ? NULL : object;
 }
 
 /* Finds and copies all that is reachable and young. The world is stopped. */
@@ -361,6 +360,8 @@ void minor_trace(struct gc_heap *heap)
 	while (weak_visit_young(heap, survivor, visit, &minor));
 	bytes = heap->old.bytes - bytes;
 	heap->major.promoted = bytes;
+	heap->major.used = heap->nursery.used;
+	survey_learn(heap, minor.objects, bytes);
 	heap->last.promoted_bytes += bytes;
 	heap->last.promoted_objects += minor.objects;
 }

@@ -23,6 +23,7 @@ int nursery_init(struct gc_heap *heap)
 	os_prefer_huge(nursery->base, size);
 	nursery->end = nursery->base + size;
 	nursery->next = nursery->base;
+	survey_reset(heap);
 	return 0;
 }
 
@@ -40,15 +41,22 @@ void nursery_empty(struct gc_heap *heap)
 		memset(nursery->base, 0xdd, (size_t)(nursery->next - nursery->base));
 	nursery->next = nursery->base;
 	nursery->used = 0;
+	survey_reset(heap);
 }
 
-/* Cuts off memory; NULL if not enough is left. */
+static char *slice_end(const struct gc_nursery *nursery)
+{
+	return __atomic_load_n(&nursery->slice, __ATOMIC_RELAXED);
+}
+
+/* Cuts off memory; NULL if not enough is left in the slice. */
 static char *nursery_take(struct gc_nursery *nursery, size_t size)
 {
 	char *start = __atomic_load_n(&nursery->next, __ATOMIC_RELAXED);
+	const char *end = slice_end(nursery);
 
 	do {
-		if (size > (size_t)(nursery->end - start))
+		if (size > (size_t)(end - start))
 			return NULL;
 	} while (!__atomic_compare_exchange_n(&nursery->next, &start, start + size, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -149,13 +157,22 @@ static void *take_large(struct gc_thread *thread, gc_type type, size_t size)
 	return large_alloc(heap, &heap->types[type], size);
 }
 
+/* The last collection wants memory for the next one, and the nursery is in use again. */
+static bool prepare_is_due(const struct gc_heap *heap)
+{
+	return old_wants_reserve(&heap->old) &&
+	       __atomic_load_n(&heap->nursery.next, __ATOMIC_RELAXED) != heap->nursery.base;
+}
+
 static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 {
 	struct gc_heap *heap = thread->heap;
 	void *object;
+	bool over;
 
 	for (;;) {
 		uint64_t seen = heap_cycle(heap);
+		const char *slice = slice_end(&heap->nursery);
 
 		if (threads_stop_wanted(heap))
 			threads_park(thread);
@@ -170,10 +187,18 @@ static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 			heap_step(thread, GCPROF_REASON_THRESHOLD, seen);
 			continue;
 		}
-		object = take_from_nursery(thread, size);
+		if (prepare_is_due(heap)) {
+			heap_prepare(thread);
+			continue;
+		}
+		over = survey_is_over(thread);
+		object = over ? NULL : take_from_nursery(thread, size);
 		if (object)
 			return object;
-		heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_NURSERY, seen);
+		if (over || slice == heap->nursery.end)
+			heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_NURSERY, seen);
+		else
+			heap_survey(thread, slice, seen);
 		finalize_run(thread);
 		if (!room_for(thread, 0))
 			return NULL;

@@ -6,12 +6,13 @@
 enum { ARENA_GROUP = 4 };
 
 /* Arenas swept at most to find room in one minor collection: where all is alive there is none. */
-enum { SWEEP_AHEAD = 64 };
+enum { SWEEP_AHEAD = 32 };
 
 #define GROUP_SIZE (ARENA_GROUP * CHUNK_SIZE)
 #define ALL_PAGES  (~UINT64_C(0) << META_PAGES)
 
 _Static_assert(META_PAGES < 4, "an arena is mostly for objects");
+_Static_assert(META_PAGES *PAGE_SIZE > LARGE_OFFSET, "only a large object begins there");
 _Static_assert(CHUNK_PAGES == 64, "free pages are one word");
 _Static_assert(offsetof(struct gc_chunk, marks) + (LARGE_OFFSET / 8 / 64 + 1) * 8 <= LARGE_OFFSET,
 	       "the mark of a large object lies before it");
@@ -92,16 +93,19 @@ static void map_arenas(struct gc_old *old)
 }
 
 /* To clear a large page takes longer than most collections: so it is done here, for arenas that the
- * next collection will take if it is like the last one, while the world goes on. */
+ * next collection will take if it is like the last one, while the world goes on. Of several threads
+ * that come one does it. */
 void old_prepare(struct gc_old *old, pthread_mutex_t *lock)
 {
-	char *group = map_group();
+	char *group;
 
+	if (!__atomic_exchange_n(&old->grew, false, __ATOMIC_RELAXED))
+		return;
+	group = map_group();
 	if (!group)
 		return;
 	os_populate(group, GROUP_SIZE);
 	pthread_mutex_lock(lock);
-	__atomic_store_n(&old->grew, false, __ATOMIC_RELAXED);
 	if (!old->reserve) {
 		old->reserve = group;
 		group = NULL;

@@ -98,6 +98,12 @@ static inline struct gc_chunk *chunk_of(const void *object)
 	return (struct gc_chunk *)((uintptr_t)object & ~(uintptr_t)(CHUNK_SIZE - 1));
 }
 
+/* True if it is a large object: nothing else begins there in a chunk. Does not look at memory. */
+static inline bool chunk_is_large(const void *object)
+{
+	return ((uintptr_t)object & (CHUNK_SIZE - 1)) == LARGE_OFFSET;
+}
+
 static inline size_t chunk_bit(const void *object)
 {
 	return ((uintptr_t)object & (CHUNK_SIZE - 1)) >> 3;
@@ -178,7 +184,7 @@ static inline bool old_wants_reserve(const struct gc_old *old)
 	return __atomic_load_n(&old->grew, __ATOMIC_RELAXED);
 }
 
-/* Behind a collection, without the lock: gets memory ready that the next one will take. */
+/* Between two collections, without the lock: gets memory ready that the next one will take. */
 void old_prepare(struct gc_old *old, pthread_mutex_t *lock);
 void old_drop_reserve(struct gc_old *old);
 

@@ -40,6 +40,7 @@ static const struct option options[] = {
 	ROW(min_heap, "GC_MIN_HEAP", OPTION_SIZE, 0, 0, INT64_MAX),
 	ROW(max_heap, "GC_MAX_HEAP", OPTION_SIZE, 0, 0, INT64_MAX),
 	ROW(growth, NULL, OPTION_FACTOR, 0, 0, 0),
+	ROW(pause_goal, "GC_PAUSE", OPTION_RATE, 0, 0, UINT64_MAX),
 	ROW(period, "GCPROF_PERIOD", OPTION_BYTES, 512 * K, 1, K *K *K *K),
 	ROW(ceiling, "GCPROF_CEILING", OPTION_RATE, 2000, 1, UINT64_MAX),
 	ROW(seed, "GCPROF_SEED", OPTION_NUMBER, 0, 0, UINT64_MAX),

@@ -134,16 +134,29 @@ void weak_clear(struct gc_heap *heap, gc_survivor survivor)
 	all->count = kept;
 }
 
-/* Calls visit for every pair with a value. */
-void weak_each(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
-	       void *context)
+static void each(const struct gc_stack *list, void (*visit)(void *context, void *key, void **value),
+		 void *context)
 {
-	for (size_t i = 0; i < heap->weak.all.count; i++) {
-		struct gc_weak *weak = heap->weak.all.base[i];
+	for (size_t i = 0; i < list->count; i++) {
+		struct gc_weak *weak = list->base[i];
 
 		if (weak->value)
 			visit(context, weak->key, &weak->value);
 	}
+}
+
+/* Calls visit for every pair with a value. */
+void weak_each(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
+	       void *context)
+{
+	each(&heap->weak.all, visit, context);
+}
+
+/* The same for those that may be young. */
+void weak_each_young(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
+		     void *context)
+{
+	each(&heap->weak.young, visit, context);
 }
 
 void weak_free(struct gc_heap *heap)

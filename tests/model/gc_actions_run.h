@@ -245,6 +245,7 @@ static inline void actions_open(struct actions *a, enum actions_mode mode)
 	options.large_size = 4 << 10;
 	options.min_heap = 32 << 10;
 	options.growth = 1.1;
+	options.pause_goal = settings / 64 % 4;
 	options.stop_the_world = settings % 4 == 0;
 	options.max_heap = settings / 4 % 4 ? 0 : 300 << 10;
 	options.fixed_stride = strides[settings / 16 % 4];

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* survey.c: how much of the nursery is used before a minor collection, so that it ends in time. */
+/*
+ * A minor collection takes as long as there are survivors. To have few of them
+ * a short nursery is no good: it also promotes what would have died a little
+ * later. So the nursery is used up in slices. At the end of each the objects
+ * that a minor collection would promote are counted, which is much cheaper than
+ * promoting them, and costs nothing where there are none. If they are few the
+ * next slice begins, as long as would still meet the goal if all of it were to
+ * survive; if they are many there is a minor collection now.
+ *
+ * Time is reckoned in what things cost as a rule, not measured: the same program
+ * collects at the same moments. An object that was counted has the number of the
+ * survey in its flags.
+ */
+#include "internal.h"
+#include "trace.h"
+
+/* What it costs to promote, in nanoseconds: an object, so many bytes of it, a reference. */
+enum { OBJECT_NS = 8, BYTES_A_NS = 8, REFERENCE_NS = 1 };
+
+/* To look at a remembered object, which may be anywhere. */
+enum { REMEMBERED_NS = 80 };
+
+/* Bytes of a slice that cost a nanosecond if all of it survives. Of smaller objects than usual
+ * (32 bytes) there are more. */
+enum { SLICE_BYTES_A_NS = 3 };
+
+/* Collects when so much of the goal would be used, and for the next time does not even look when
+ * the last collection used so much. */
+enum { ENOUGH = 3, CROWDED = 2 };
+
+/* Objects wait this long between being asked for and being counted. */
+enum { AHEAD = 8 };
+
+/* Where the number of the survey lies in the flags of young objects. */
+enum { NUMBER_SHIFT = 8, NUMBER_MAX = 255 };
+
+struct survey {
+	struct gc_heap *heap;
+	uint64_t cost;  /* of a minor collection, in nanoseconds */
+	uint64_t limit; /* nobody cares how much more it is */
+	uint16_t number;
+};
+
+static bool is_young(const struct gc_heap *heap, const void *object)
+{
+	return nursery_has(&heap->nursery, object) ||
+	       (chunk_is_large(object) && chunk_of(object)->age != LARGE_OLD);
+}
+
+static inline void visit(void *context, void **slot)
+{
+	struct survey *survey = context;
+	struct gc_heap *heap = survey->heap;
+	struct gc_header *object = *slot;
+
+	survey->cost += REFERENCE_NS;
+	if (object && survey->cost < survey->limit && is_young(heap, object))
+		stack_push(&heap->work, object);
+}
+
+static void count(struct survey *survey, struct gc_header *object)
+{
+	struct gc_heap *heap = survey->heap;
+	const struct gc_type_info *type = type_of(heap, object);
+
+	if (object->flags >> NUMBER_SHIFT == survey->number)
+		return;
+	object->flags = (uint16_t)(survey->number << NUMBER_SHIFT);
+	survey->cost += OBJECT_NS;
+	if (nursery_has(&heap->nursery, object))
+		survey->cost += type_object_size(type, object) / BYTES_A_NS;
+	else if (type->n_item_pointers)
+		survey->cost += type_length(type, object) * type->n_item_pointers * REFERENCE_NS;
+	/* A large array may be much longer than what is left. */
+	if (survey->cost < survey->limit)
+		trace_object(type, object, visit, survey);
+}
+
+static void visit_remembered(void *context, struct gc_header *object)
+{
+	struct survey *survey = context;
+
+	survey->cost += REMEMBERED_NS;
+	if (survey->cost >= survey->limit)
+		return;
+	if (object->flags & GC_FLAG_CARDS)
+		cards_visit(survey->heap, object, visit, survey);
+	else
+		trace_object(type_of(survey->heap, object), object, visit, survey);
+}
+
+/* Whatever the value of a pair, its key may live. */
+static void visit_pair(void *context, void *key, void **value)
+{
+	(void)key;
+	visit(context, value);
+}
+
+/* By default what it takes to promote a whole nursery: then there is one slice. */
+static uint64_t goal(const struct gc_heap *heap)
+{
+	uint64_t ns;
+
+	if (!heap->options.pause_goal)
+		return heap->options.nursery_size / SLICE_BYTES_A_NS + 1;
+	return __builtin_mul_overflow(heap->options.pause_goal, 1000, &ns) ? UINT64_MAX : ns;
+}
+
+/* A short queue between the stack and the counting hides the way to memory. */
+static void count_all(struct survey *survey)
+{
+	struct gc_stack *work = &survey->heap->work;
+	void *queue[AHEAD] = {NULL};
+	unsigned waiting = 0, at = 0;
+
+	while ((work->count || waiting) && survey->cost < survey->limit) {
+		void *next = work->count ? stack_pop(work) : NULL;
+		void *object = queue[at];
+
+		__builtin_prefetch(next, 1);
+		queue[at] = next;
+		at = (at + 1) % AHEAD;
+		waiting += (next != NULL) - (object != NULL);
+		if (object)
+			count(survey, object);
+	}
+	work->count = 0;
+}
+
+/* What a minor collection would cost now, or the limit and a little more. */
+static uint64_t cost_now(struct gc_heap *heap, uint64_t limit)
+{
+	struct survey survey = {.heap = heap, .limit = limit, .number = heap->nursery.surveys};
+
+	roots_visit(heap, visit, &survey);
+	finalize_visit_young(heap, visit, &survey);
+	weak_each_young(heap, visit_pair, &survey);
+	barrier_visit(heap, visit_remembered, &survey);
+	count_all(&survey);
+	return survey.cost;
+}
+
+/* The next slice ends where all of it could survive for so many nanoseconds. */
+static void open_slice(struct gc_heap *heap, uint64_t ns)
+{
+	struct gc_nursery *nursery = &heap->nursery;
+	size_t left = (size_t)(nursery->end - nursery->next), least = heap->options.large_size;
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(ns, SLICE_BYTES_A_NS, &bytes) || bytes > left)
+		bytes = left;
+	else if (bytes < least)
+		bytes = least < left ? least : left;
+	__atomic_store_n(&nursery->slice, nursery->next + bytes, __ATOMIC_RELAXED);
+}
+
+/* The nursery is empty. */
+void survey_reset(struct gc_heap *heap)
+{
+	heap->nursery.surveys = 0;
+	open_slice(heap, goal(heap));
+}
+
+/* A minor collection promoted so much: the next one will promote as much, until it does not. */
+void survey_learn(struct gc_heap *heap, uint64_t objects, uint64_t bytes)
+{
+	uint64_t cost = objects * OBJECT_NS + bytes / BYTES_A_NS;
+
+	heap->nursery.crowded = cost >= goal(heap) / CROWDED;
+}
+
+/* A slice is used up: opens the next one, or returns false because it is time to collect. */
+bool survey_goes_on(struct gc_heap *heap)
+{
+	struct gc_nursery *nursery = &heap->nursery;
+	uint64_t enough = goal(heap) / ENOUGH, cost;
+
+	if (nursery->crowded || nursery->surveys == NUMBER_MAX)
+		return false;
+	nursery->surveys++;
+	heap->stats.surveys++;
+	cost = cost_now(heap, enough);
+	if (cost >= enough)
+		return false;
+	open_slice(heap, goal(heap) - cost);
+	return true;
+}
+
+/* True if the thread wrote to so many old objects that it is time to collect. */
+bool survey_is_over(const struct gc_thread *thread)
+{
+	return thread->remembered.count > goal(thread->heap) / ENOUGH / REMEMBERED_NS;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_slices.c: tests of how much of the nursery is used when minor collections are to be short. */
+#include "gc_test.h"
+
+/* In each of these so much can survive; see survey.c. */
+enum { GOAL_US = 100, SLICE = GOAL_US * 3000 };
+
+static struct {
+	uint64_t minors, most_promoted, last_promoted;
+} seen;
+
+static void watch(void *context, const struct gc_hook_event *event)
+{
+	(void)context;
+	if (event->kind != GC_HOOK_MINOR)
+		return;
+	seen.minors++;
+	seen.last_promoted = event->promoted_bytes;
+	if (seen.most_promoted < event->promoted_bytes)
+		seen.most_promoted = event->promoted_bytes;
+}
+
+static void open_sliced(struct fixture *f, uint64_t goal)
+{
+	struct gc_options options;
+
+	CHECK_EQ(gc_options_default(&options), 0);
+	options.nursery_size = 4 << 20;
+	options.pause_goal = goal;
+	fixture_open(f, &options);
+	memset(&seen, 0, sizeof(seen));
+	gc_hook_set(f->heap, watch, NULL);
+}
+
+/* Allocates so many bytes of garbage. */
+static void waste(struct fixture *f, uint64_t bytes)
+{
+	for (uint64_t n = 0; n < bytes; n += sizeof(struct node))
+		gc_alloc(f->thread, f->node, sizeof(struct node));
+}
+
+/* The list, longer by so many bytes. */
+static struct node *extend(struct fixture *f, struct node *list, uint64_t bytes)
+{
+	GC_FRAME(f->thread, frame, 0, struct node * list;);
+	frame.root.list = list;
+	for (uint64_t n = 0; n < bytes; n += sizeof(struct node)) {
+		struct node *node = GC_NEW(f->thread, f->node, struct node);
+
+		gc_write(f->thread, node, &node->left, frame.root.list);
+		frame.root.list = node;
+	}
+	list = frame.root.list;
+	GC_FRAME_END(f->thread, frame);
+	return list;
+}
+
+static uint64_t length_of(const struct node *list)
+{
+	uint64_t length = 0;
+
+	for (; list; list = list->left)
+		length++;
+	return length;
+}
+
+TEST(gc_nursery_is_used_whole_where_little_survives)
+{
+	enum { NURSERIES = 20 };
+	struct gc_stats stats;
+	struct fixture f;
+
+	open_sliced(&f, GOAL_US);
+	waste(&f, (uint64_t)NURSERIES * (4 << 20));
+	gc_stats(f.heap, &stats);
+	CHECK(seen.minors >= NURSERIES - 1 && seen.minors <= NURSERIES);
+	CHECK(stats.surveys >= 10 * seen.minors);
+	CHECK_EQ(stats.promoted_bytes, 0);
+	fixture_close(&f);
+}
+
+TEST(gc_minor_collections_promote_no_more_than_the_goal_allows)
+{
+	uint64_t bytes = 0;
+	struct fixture f;
+
+	open_sliced(&f, GOAL_US);
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	/* In any phase: garbage first, a little or a lot of it, then everything survives. */
+	for (uint64_t i = 0; i < 12; i++) {
+		waste(&f, i * (700 << 10));
+		frame.root.list = extend(&f, frame.root.list, 3 << 20);
+		bytes += 3 << 20;
+	}
+	CHECK(seen.minors > bytes / SLICE);
+	CHECK(seen.most_promoted <= SLICE);
+	CHECK(seen.most_promoted >= SLICE / 3);
+	CHECK_EQ(length_of(frame.root.list), bytes / sizeof(struct node));
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+TEST(gc_nursery_is_one_slice_without_a_goal)
+{
+	static const uint64_t goals[] = {0, UINT64_MAX};
+	struct gc_stats stats;
+	struct fixture f;
+
+	for (size_t i = 0; i < 2; i++) {
+		open_sliced(&f, goals[i]);
+		GC_FRAME(f.thread, frame, 0, struct node * list;);
+		frame.root.list = extend(&f, NULL, 9 << 20);
+		gc_stats(f.heap, &stats);
+		CHECK_EQ(stats.surveys, 0);
+		CHECK_EQ(seen.minors, 2);
+		CHECK_EQ(seen.most_promoted, 4 << 20);
+		GC_FRAME_END(f.thread, frame);
+		fixture_close(&f);
+	}
+}
+
+/* What only these keep alive counts as well. */
+enum keeper { KEEPER_OLD_OBJECT, KEEPER_CARDS, KEEPER_LARGE_YOUNG, KEEPER_PAIR, KEEPER_GLOBAL };
+
+TEST(gc_surveys_find_what_survives_wherever_it_hangs)
+{
+	for (int keeper = KEEPER_OLD_OBJECT; keeper <= KEEPER_GLOBAL; keeper++) {
+		struct gc_weak *pair = NULL;
+		void *global = NULL;
+		struct fixture f;
+
+		open_sliced(&f, GOAL_US);
+		CHECK_EQ(gc_root_add(f.heap, &global), 0);
+		GC_FRAME(f.thread, frame, 0, struct node * old; struct cells * large;
+			 struct node * list;);
+		frame.root.old = GC_NEW(f.thread, f.node, struct node);
+		if (keeper == KEEPER_CARDS)
+			frame.root.large = gc_alloc_array(f.thread, f.cells, 20000);
+		gc_collect(f.thread, GC_COLLECT_MINOR);
+		if (keeper == KEEPER_LARGE_YOUNG)
+			frame.root.large = gc_alloc_array(f.thread, f.cells, 20000);
+		memset(&seen, 0, sizeof(seen));
+		frame.root.list = extend(&f, NULL, SLICE / 2);
+		if (keeper == KEEPER_OLD_OBJECT)
+			gc_write(f.thread, frame.root.old, &frame.root.old->left, frame.root.list);
+		if (frame.root.large)
+			gc_array_write(f.thread, frame.root.large, frame.root.large->items, 12345,
+				       frame.root.list);
+		if (keeper == KEEPER_PAIR)
+			CHECK_EQ(gc_weak_create(f.thread, frame.root.old, frame.root.list, &pair),
+				 0);
+		if (keeper == KEEPER_GLOBAL)
+			global = frame.root.list;
+		frame.root.list = NULL;
+		CHECK_EQ(seen.minors, 0);
+		waste(&f, SLICE);
+		CHECK_EQ(seen.minors, 1);
+		CHECK(seen.last_promoted >= SLICE / 2 - 100);
+		gc_weak_destroy(f.thread, pair);
+		gc_root_remove(f.heap, &global);
+		GC_FRAME_END(f.thread, frame);
+		fixture_close(&f);
+	}
+}
+
+/* Looking at old objects that were written to takes time, too. */
+TEST(gc_nursery_is_not_used_whole_when_many_old_objects_were_written_to)
+{
+	enum { N = 50000 };
+	struct fixture f;
+
+	open_sliced(&f, 0);
+	GC_FRAME(f.thread, frame, 0, struct node * list; struct node * at;);
+	frame.root.list = extend(&f, NULL, N * sizeof(struct node));
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	memset(&seen, 0, sizeof(seen));
+	for (frame.root.at = frame.root.list; frame.root.at; frame.root.at = frame.root.at->left) {
+		struct node *node = GC_NEW(f.thread, f.node, struct node);
+
+		gc_write(f.thread, frame.root.at, &frame.root.at->right, node);
+		CHECK(f.thread->remembered.count < N / 4);
+	}
+	CHECK(N * sizeof(struct node) < f.heap->options.nursery_size);
+	CHECK(seen.minors >= 4);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
