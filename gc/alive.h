@@ -19,6 +19,7 @@ typedef void (*gc_visit)(void *context, void **slot);
 
 struct gc_weak_lists {
 	struct gc_stack all;   /* struct gc_weak * */
+	struct gc_stack pairs; /* of these; they have a value, or had one */
 	struct gc_stack young; /* of these; their key or value may be young */
 };
 
@@ -37,7 +38,7 @@ struct gc_final {
 bool weak_visit_young(struct gc_heap *heap, gc_survivor survivor, gc_visit visit, void *context);
 void weak_finish_minor(struct gc_heap *heap, gc_survivor survivor);
 bool weak_mark(struct gc_heap *heap);
-void weak_clear(struct gc_heap *heap, gc_survivor survivor);
+bool weak_clear(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items);
 void weak_free(struct gc_heap *heap);
 void weak_each_young(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
 		     void *context);
@@ -46,7 +47,8 @@ void weak_each(struct gc_heap *heap, void (*visit)(void *context, void *key, voi
 void finalize_visit_young(struct gc_heap *heap, gc_visit visit, void *context);
 void finalize_visit_ready(struct gc_heap *heap, gc_visit visit, void *context);
 void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor);
-void finalize_mark(struct gc_heap *heap, gc_survivor survivor);
+void finalize_mark(struct gc_heap *heap);
+bool finalize_run_light(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items);
 bool finalize_is_due(const struct gc_heap *heap);
 void finalize_run(struct gc_thread *thread);
 void finalize_free(struct gc_heap *heap);

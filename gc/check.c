@@ -153,6 +153,8 @@ static void check_old(struct checker *checker, const void *object, size_t size)
 		verify(checker, !is_remembered(object), "old-is-tracked", object);
 	if (checker->when == CHECK_MARKED)
 		verify(checker, old_is_marked(object), "reachable-is-marked", object);
+	if (!young && checker->heap->major.stage != SETTLE_NOTHING)
+		verify(checker, old_is_marked(object), "settling-is-marked", object);
 	if (!young)
 		checker->old_bytes += size;
 }

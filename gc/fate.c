@@ -102,21 +102,26 @@ void fate_minor(struct gc_heap *heap, gc_survivor survivor)
 	flush(&batch);
 }
 
-void fate_full(struct gc_heap *heap, gc_survivor survivor)
+/* Reports those that died, looking at so many old ones from number *next on; true if there are
+ * more. The last one takes the place of one that is gone. */
+bool fate_old(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items)
 {
 	struct gc_sampled_table *old = &heap->sampler.old;
 	struct batch batch;
-	size_t kept = 0;
 
 	batch.count = 0;
-	for (size_t i = 0; i < old->count; i++) {
-		if (survivor(heap, old->entries[i].object))
-			old->entries[kept++] = old->entries[i];
-		else
-			report(heap, &batch, &old->entries[i], GCPROF_DIED_OLD);
+	for (; items && *next < old->count; items--) {
+		struct gc_sampled *entry = &old->entries[*next];
+
+		if (survivor(heap, entry->object)) {
+			++*next;
+			continue;
+		}
+		report(heap, &batch, entry, GCPROF_DIED_OLD);
+		*entry = old->entries[--old->count];
 	}
-	old->count = kept;
 	flush(&batch);
+	return *next < old->count;
 }
 
 #endif

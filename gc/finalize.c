@@ -55,30 +55,54 @@ void finalize_visit_ready(struct gc_heap *heap, gc_visit visit, void *context)
 		visit(context, &((struct gc_finalizer *) final->ready.base[i])->object);
 }
 
-/* Keeps what is alive in `to` (which may be `from`), runs and frees the others. */
-static void run_light(struct gc_heap *heap, struct gc_stack *from, struct gc_stack *to,
-		      gc_survivor survivor)
+static void run_and_free(struct gc_finalizer *entry, struct gc_thread *thread)
 {
-	size_t count = from->count;
+	entry->function(thread, entry->object, entry->context);
+	free(entry);
+}
 
-	from->count = 0;
+/* Of those that came since the last minor collection. */
+static void settle_light(struct gc_heap *heap, gc_survivor survivor)
+{
+	struct gc_stack *young = &heap->final.light_young;
+	size_t count = young->count;
+
+	young->count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct gc_finalizer *entry = from->base[i];
-		void *object = survivor ? survivor(heap, entry->object) : NULL;
+		struct gc_finalizer *entry = young->base[i];
+		void *object = survivor(heap, entry->object);
 
 		if (object) {
 			entry->object = object;
-			stack_push(to, entry);
+			stack_push(&heap->final.light_old, entry);
+		} else {
+			run_and_free(entry, NULL);
+		}
+	}
+}
+
+/* Runs those of dead old objects, looking at so many from number *next on; true if there are more.
+ * The last one takes the place of one that is gone. */
+bool finalize_run_light(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items)
+{
+	struct gc_stack *old = &heap->final.light_old;
+
+	for (; items && *next < old->count; items--) {
+		struct gc_finalizer *entry = old->base[*next];
+
+		if (survivor(heap, entry->object)) {
+			++*next;
 			continue;
 		}
-		entry->function(NULL, entry->object, entry->context);
-		free(entry);
+		old->base[*next] = stack_pop(old);
+		run_and_free(entry, NULL);
 	}
+	return *next < old->count;
 }
 
 void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor)
 {
-	run_light(heap, &heap->final.light_young, &heap->final.light_old, survivor);
+	settle_light(heap, survivor);
 	heap->final.settled = heap->final.ordered.count;
 }
 
@@ -112,8 +136,8 @@ static void mark_from_dead(struct gc_heap *heap)
 	}
 }
 
-/* Marking is done, weak references are cleared: decides who is finalized. */
-void finalize_mark(struct gc_heap *heap, gc_survivor survivor)
+/* Marking is done, weak references are cleared: decides who is finalized in order. */
+void finalize_mark(struct gc_heap *heap)
 {
 	struct gc_final *final = &heap->final;
 	size_t kept = 0;
@@ -133,7 +157,6 @@ void finalize_mark(struct gc_heap *heap, gc_survivor survivor)
 		make_ready(heap, heap->work.base[i]);
 	heap->work.count = 0;
 	mark_some(heap, UINT64_MAX);
-	run_light(heap, &final->light_old, &final->light_old, survivor);
 }
 
 bool finalize_is_due(const struct gc_heap *heap)
@@ -166,10 +189,8 @@ void finalize_run(struct gc_thread *thread)
 	if (thread->finalizing || !finalize_is_due(thread->heap))
 		return;
 	thread->finalizing = true;
-	while ((entry = take_ready(thread->heap))) {
-		entry->function(thread, entry->object, entry->context);
-		free(entry);
-	}
+	while ((entry = take_ready(thread->heap)))
+		run_and_free(entry, thread);
 	thread->finalizing = false;
 	nursery_account(thread);
 }
@@ -181,15 +202,20 @@ static void drop(struct gc_stack *stack, size_t from)
 	stack_free(stack);
 }
 
+static void run_rest(struct gc_stack *light)
+{
+	for (size_t i = 0; i < light->count; i++)
+		run_and_free(light->base[i], NULL);
+	stack_free(light);
+}
+
 /* The heap is closed, its objects are still there: light ones run, ordered ones do not. */
 void finalize_free(struct gc_heap *heap)
 {
 	struct gc_final *final = &heap->final;
 
-	run_light(heap, &final->light_young, &final->light_old, NULL);
-	run_light(heap, &final->light_old, &final->light_old, NULL);
-	stack_free(&final->light_young);
-	stack_free(&final->light_old);
+	run_rest(&final->light_young);
+	run_rest(&final->light_old);
 	drop(&final->ordered, 0);
 	drop(&final->ready, final->next);
 }

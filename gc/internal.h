@@ -89,12 +89,24 @@ struct gc_large {
 	uint64_t young_bytes; /* atomic reads outside the lock are fine: it is a hint */
 };
 
+/* Behind the end of marking: see settle.c. */
+enum settle_stage {
+	SETTLE_NOTHING,
+	SETTLE_WEAK,
+	SETTLE_ORDERED,
+	SETTLE_LIGHT,
+	SETTLE_SAMPLES,
+	SETTLE_DONE
+};
+
 /* The major collection: see major.c. */
 struct gc_major {
 	uint32_t phase;       /* enum gcprof_phase */
 	struct gc_stack gray; /* marked objects whose references were not yet looked at */
 	bool drained;         /* nothing was gray since the last minor collection */
 	uint32_t tries;       /* then the minor collection found more than a step could mark */
+	uint32_t stage;       /* enum settle_stage, atomic */
+	size_t settled;       /* items of it that had their turn */
 	uint64_t live;        /* object bytes that are marked */
 	uint64_t live_large;  /* of these in large objects */
 	uint64_t promoted; /* by the last minor collection, but for large objects without references
@@ -168,7 +180,7 @@ bool large_sweep_some(struct gc_heap *heap, size_t chunks);
 void large_free(struct gc_heap *heap);
 void large_free_spare(struct gc_heap *heap);
 
-/* minor.c, mark.c, sweep.c: the world is stopped */
+/* minor.c, mark.c, settle.c, sweep.c: the world is stopped */
 void minor_trace(struct gc_heap *heap);
 void minor_finish(struct gc_heap *heap);
 void mark_begin(struct gc_heap *heap);
@@ -177,6 +189,10 @@ void mark_abandon(struct gc_heap *heap);
 void mark_object(struct gc_heap *heap, void *object);
 void mark_children(struct gc_heap *heap, void *object);
 void mark_undo(struct gc_heap *heap, const void *object);
+void settle_begin(struct gc_heap *heap);
+bool settle_has_work(const struct gc_heap *heap);
+bool settle_some(struct gc_heap *heap, bool behind_minor, size_t items);
+void settle_abandon(struct gc_heap *heap);
 void sweep_begin(struct gc_heap *heap);
 bool sweep_some(struct gc_heap *heap, size_t arenas);
 

@@ -34,6 +34,9 @@ enum { OVERRUN = 2 };
 /* Bytes swept for each byte allocated. */
 enum { SWEEP_ALLOCATED = 16 };
 
+/* Weak references, finalizers or samples gone through in a step. */
+enum { SETTLE_ITEMS = 1000 };
+
 /* Each time that marking nearly ended the next try may do twice as much, up to this power of 2. */
 enum { TRIES_MAX = 20 };
 
@@ -78,7 +81,7 @@ static void plan(struct gc_heap *heap)
 	struct gc_major *major = &heap->major;
 	size_t used = (size_t)(heap->nursery.next - heap->nursery.base), next = SIZE_MAX;
 
-	if (major->phase == GCPROF_PHASE_SWEEPING ||
+	if (major->phase == GCPROF_PHASE_SWEEPING || settle_has_work(heap) ||
 	    (major->phase == GCPROF_PHASE_MARKING && major->gray.count))
 		next = used + step_interval(heap);
 	__atomic_store_n(&major->next_step, next, __ATOMIC_RELAXED);
@@ -112,6 +115,11 @@ static void end_sweeping(struct gc_heap *heap)
 	end_finalizing(heap);
 }
 
+static bool is_overrun(const struct gc_heap *heap)
+{
+	return heap->old.bytes + heap->large.bytes > OVERRUN * heap->threshold;
+}
+
 /* How much to mark in this step: its share of what the time until the next minor collection
  * asks for, and what large objects ask for at once. */
 static uint64_t mark_budget(const struct gc_heap *heap)
@@ -120,11 +128,18 @@ static uint64_t mark_budget(const struct gc_heap *heap)
 	uint64_t interval = step_interval(heap), nursery = heap->options.nursery_size;
 	uint64_t used = major->used < nursery / LEAST_USED ? nursery / LEAST_USED : major->used;
 
-	if (heap->old.bytes + heap->large.bytes > OVERRUN * heap->threshold)
+	if (is_overrun(heap))
 		return UINT64_MAX;
 	return (MARK_ALLOCATED * interval +
 		MARK_PROMOTED * major->promoted / (used / interval + 1) + major->large / MARK_LARGE)
 	       << major->tries;
+}
+
+/* What large arrays that were promoted since made gray is marked again: it was before. */
+static void settle_step(struct gc_heap *heap, bool behind_minor)
+{
+	if (settle_some(heap, behind_minor, is_overrun(heap) ? SIZE_MAX : SETTLE_ITEMS))
+		end_marking(heap);
 }
 
 /*
@@ -137,8 +152,10 @@ static void mark_step(struct gc_heap *heap, bool behind_minor)
 	struct gc_major *major = &heap->major;
 	bool done = mark_some(heap, mark_budget(heap));
 
-	if (done && behind_minor && !weak_mark(heap))
-		end_marking(heap);
+	if (done && behind_minor && major->stage == SETTLE_NOTHING && !weak_mark(heap))
+		settle_begin(heap);
+	if (done && major->stage != SETTLE_NOTHING)
+		settle_step(heap, behind_minor);
 	else if (behind_minor && major->drained && major->tries < TRIES_MAX)
 		major->tries++;
 	major->drained = done && !behind_minor;
@@ -173,8 +190,10 @@ void major_step(struct gc_heap *heap, bool behind_minor)
  */
 void major_full(struct gc_heap *heap)
 {
-	if (heap->major.phase == GCPROF_PHASE_MARKING)
+	if (heap->major.phase == GCPROF_PHASE_MARKING) {
+		settle_abandon(heap);
 		mark_abandon(heap);
+	}
 	if (heap->major.phase == GCPROF_PHASE_SWEEPING)
 		sweep_some(heap, SIZE_MAX);
 	begin_marking(heap);
@@ -182,6 +201,8 @@ void major_full(struct gc_heap *heap)
 		mark_some(heap, UINT64_MAX);
 	while (weak_mark(heap));
 	collect_check(heap, CHECK_MARKED);
+	settle_begin(heap);
+	settle_some(heap, true, SIZE_MAX);
 	end_marking(heap);
 	sweep_some(heap, SIZE_MAX);
 	end_sweeping(heap);

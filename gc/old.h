@@ -141,6 +141,14 @@ static inline bool old_mark_shared(const void *object)
 	return !(__atomic_fetch_or(word, mask, __ATOMIC_RELAXED) & mask);
 }
 
+static inline bool old_is_marked_shared(const void *object)
+{
+	size_t bit = chunk_bit(object);
+
+	return __atomic_load_n(&chunk_of(object)->marks[bit / 64], __ATOMIC_RELAXED) >> (bit % 64) &
+	       1;
+}
+
 static inline void old_unmark(const void *object)
 {
 	size_t bit = chunk_bit(object);

@@ -94,7 +94,11 @@ SAMPLER_EMPTY(void sampler_allocated(UNUSED struct gc_thread *thread, UNUSED voi
 				     UNUSED size_t size))
 SAMPLER_EMPTY(void sampler_forked(UNUSED struct gc_heap *heap))
 SAMPLER_EMPTY(void fate_minor(UNUSED struct gc_heap *heap, UNUSED gc_survivor survivor))
-SAMPLER_EMPTY(void fate_full(UNUSED struct gc_heap *heap, UNUSED gc_survivor survivor))
+static inline bool fate_old(UNUSED struct gc_heap *heap, UNUSED gc_survivor survivor,
+			    UNUSED size_t *next, UNUSED size_t items)
+{
+	return false;
+}
 SAMPLER_EMPTY(void announce_attach(UNUSED struct gc_thread *thread))
 SAMPLER_EMPTY(void announce_detach(UNUSED struct gc_thread *thread))
 SAMPLER_EMPTY(void announce_forked(void))
@@ -147,7 +151,7 @@ void rate_count(struct gc_heap *heap);
 
 /* fate.c: what became of sampled objects. Both in a stop, before dead objects are freed. */
 void fate_minor(struct gc_heap *heap, gc_survivor survivor);
-void fate_full(struct gc_heap *heap, gc_survivor survivor);
+bool fate_old(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items);
 void fate_add(struct gc_sampled_table *table, const struct gc_sampled *entry);
 void fate_move(struct gc_sampled_table *to, struct gc_sampled_table *from);
 void fate_free(struct gc_sampled_table *table);

@@ -13,12 +13,6 @@ static void set_threshold(struct gc_heap *heap)
 								: (uint64_t)next;
 }
 
-static void *survivor(struct gc_heap *heap, void *object)
-{
-	(void)heap;
-	return old_is_marked(object) ? object : NULL;
-}
-
 /* Room up to the end of the next major collection stays mapped: while that goes on the heap grows
  * beyond the threshold. What is given back and taken again costs page faults. */
 static size_t room_to_keep(const struct gc_heap *heap)
@@ -27,17 +21,13 @@ static size_t room_to_keep(const struct gc_heap *heap)
 }
 
 /*
- * Marking is done: what is white now is dead, unless it has an ordered finalizer. Its small and
- * medium objects are counted as freed at once, though their memory is found only as it is swept;
- * large ones as they are unmapped.
+ * What is white now is dead. Its small and medium objects are counted as freed at once, though
+ * their memory is found only as it is swept; large ones as they are unmapped.
  */
 void sweep_begin(struct gc_heap *heap)
 {
 	uint64_t live;
 
-	weak_clear(heap, survivor);
-	finalize_mark(heap, survivor);
-	fate_full(heap, survivor);
 	live = heap->major.live - heap->major.live_large;
 	__atomic_store_n(&heap->pressure, 0, __ATOMIC_RELAXED);
 	set_threshold(heap);

@@ -3,10 +3,11 @@
 /*
  * An ephemeron is a pair: its value is alive as long as its key is, and what
  * the value refers to does not count for the key. A weak reference is one
- * without a value. They lie outside the heap, in two lists: all, and those
- * whose key or value may be young. A minor collection takes every old key for
- * alive. When marking has nothing gray left, values of marked keys become gray,
- * until there are none; then the pairs of unmarked keys are cleared.
+ * without a value. They lie outside the heap, in three lists: all, those with a
+ * value, and those whose key or value may be young. A minor collection takes
+ * every old key for alive. When marking has nothing gray left, values of marked
+ * keys become gray, until there are none; then the pairs of unmarked keys are
+ * cleared, in steps. Until its turn has come a pair whose key is dead says so.
  */
 #include "internal.h"
 
@@ -15,8 +16,33 @@
 struct gc_weak {
 	void *key; /* NULL: it died, or never was */
 	void *value;
+	const struct gc_heap *heap;
 	bool destroyed; /* to be freed when no list names it */
+	bool listed;    /* as one that may be young */
+	bool paired;    /* as one that has, or had, a value */
 };
+
+static void enlist_young(struct gc_heap *heap, struct gc_weak *weak)
+{
+	if (!weak->listed)
+		stack_push(&heap->weak.young, weak);
+	weak->listed = true;
+}
+
+static void enlist_pair(struct gc_heap *heap, struct gc_weak *weak)
+{
+	if (weak->value && !weak->paired) {
+		stack_push(&heap->weak.pairs, weak);
+		weak->paired = true;
+	}
+}
+
+/* Marking found it dead, and clearing is not there yet. What is young was not marked. */
+static bool is_condemned(const struct gc_heap *heap, const void *key)
+{
+	return key && __atomic_load_n(&heap->major.stage, __ATOMIC_RELAXED) == SETTLE_WEAK &&
+	       !nursery_has(&heap->nursery, key) && !old_is_marked_shared(key);
+}
 
 int gc_weak_create(struct gc_thread *thread, void *key, void *value, struct gc_weak **out)
 {
@@ -25,10 +51,11 @@ int gc_weak_create(struct gc_thread *thread, void *key, void *value, struct gc_w
 
 	if (!weak)
 		return error_set(-ENOMEM, "gc_weak_create: out of memory");
-	*weak = (struct gc_weak){.key = key, .value = key ? value : NULL};
+	*weak = (struct gc_weak){.key = key, .value = key ? value : NULL, .heap = heap};
 	pthread_mutex_lock(&heap->lock);
 	stack_push(&heap->weak.all, weak);
-	stack_push(&heap->weak.young, weak);
+	enlist_young(heap, weak);
+	enlist_pair(heap, weak);
 	pthread_mutex_unlock(&heap->lock);
 	*out = weak;
 	return 0;
@@ -39,29 +66,32 @@ void gc_weak_destroy(struct gc_thread *thread, struct gc_weak *weak)
 	if (!weak)
 		return;
 	pthread_mutex_lock(&thread->heap->lock);
-	*weak = (struct gc_weak){.destroyed = true};
+	weak->key = NULL;
+	weak->value = NULL;
+	weak->destroyed = true;
 	pthread_mutex_unlock(&thread->heap->lock);
 }
 
 void *gc_weak_get(const struct gc_weak *weak)
 {
-	return weak->key;
+	return is_condemned(weak->heap, weak->key) ? NULL : weak->key;
 }
 
 void *gc_weak_value(const struct gc_weak *weak)
 {
-	return weak->value;
+	return is_condemned(weak->heap, weak->key) ? NULL : weak->value;
 }
 
 void gc_weak_set_value(struct gc_thread *thread, struct gc_weak *weak, void *value)
 {
 	struct gc_heap *heap = thread->heap;
 
-	if (!weak->key)
+	if (!gc_weak_get(weak))
 		return;
 	pthread_mutex_lock(&heap->lock);
 	weak->value = value;
-	stack_push(&heap->weak.young, weak);
+	enlist_young(heap, weak);
+	enlist_pair(heap, weak);
 	pthread_mutex_unlock(&heap->lock);
 }
 
@@ -92,46 +122,66 @@ static void settle(struct gc_heap *heap, struct gc_weak *weak, gc_survivor survi
 		weak->value = survivor(heap, weak->value);
 }
 
-/* The end of a minor collection: what died is cleared, what moved is followed. One that is in the
- * list twice finds itself old the second time. */
+/* The end of a minor collection: what died is cleared, what moved is followed. */
 void weak_finish_minor(struct gc_heap *heap, gc_survivor survivor)
 {
-	for (size_t i = 0; i < heap->weak.young.count; i++)
-		settle(heap, heap->weak.young.base[i], survivor);
+	for (size_t i = 0; i < heap->weak.young.count; i++) {
+		struct gc_weak *weak = heap->weak.young.base[i];
+
+		settle(heap, weak, survivor);
+		weak->listed = false;
+	}
 	heap->weak.young.count = 0;
 }
 
-/* Makes the values of marked keys gray; true if there were any. Behind a minor collection. */
+/* Makes the values of marked keys gray; true if there were any. Behind a minor collection. Forgets
+ * pairs that were destroyed. */
 bool weak_mark(struct gc_heap *heap)
 {
+	struct gc_stack *pairs = &heap->weak.pairs;
 	size_t before = heap->major.gray.count;
 
-	for (size_t i = 0; i < heap->weak.all.count; i++) {
-		struct gc_weak *weak = heap->weak.all.base[i];
+	for (size_t i = 0; i < pairs->count;) {
+		struct gc_weak *weak = pairs->base[i];
 
+		if (weak->destroyed) {
+			weak->paired = false;
+			pairs->base[i] = stack_pop(pairs);
+			continue;
+		}
 		if (weak->value && old_is_marked(weak->key) && old_mark(weak->value))
 			stack_push(&heap->major.gray, weak->value);
+		i++;
 	}
 	return heap->major.gray.count > before;
 }
 
-/* Marking is done: clears the pairs of dead keys, frees what was destroyed. */
-void weak_clear(struct gc_heap *heap, gc_survivor survivor)
+/* Marking is done: clears the pair if its key is dead. One that may be young is as new as its key,
+ * which is therefore alive. */
+static void clear(struct gc_heap *heap, struct gc_weak *weak, gc_survivor survivor)
+{
+	if (!weak->listed)
+		settle(heap, weak, survivor);
+}
+
+/* Clears the pairs of dead keys and frees what was destroyed, for so many pairs from number *next
+ * on; true if there are more. The last one takes the place of one that is freed. */
+bool weak_clear(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items)
 {
 	struct gc_stack *all = &heap->weak.all;
-	size_t kept = 0;
 
-	for (size_t i = 0; i < all->count; i++) {
-		struct gc_weak *weak = all->base[i];
+	for (; items && *next < all->count; items--) {
+		struct gc_weak *weak = all->base[*next];
 
-		if (weak->destroyed) {
+		if (weak->destroyed && !weak->listed && !weak->paired) {
+			all->base[*next] = stack_pop(all);
 			free(weak);
 			continue;
 		}
-		settle(heap, weak, survivor);
-		all->base[kept++] = weak;
+		clear(heap, weak, survivor);
+		++*next;
 	}
-	all->count = kept;
+	return *next < all->count;
 }
 
 static void each(const struct gc_stack *list, void (*visit)(void *context, void *key, void **value),
@@ -149,7 +199,7 @@ static void each(const struct gc_stack *list, void (*visit)(void *context, void 
 void weak_each(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
 	       void *context)
 {
-	each(&heap->weak.all, visit, context);
+	each(&heap->weak.pairs, visit, context);
 }
 
 /* The same for those that may be young. */
@@ -164,5 +214,6 @@ void weak_free(struct gc_heap *heap)
 	for (size_t i = 0; i < heap->weak.all.count; i++)
 		free(heap->weak.all.base[i]);
 	stack_free(&heap->weak.all);
+	stack_free(&heap->weak.pairs);
 	stack_free(&heap->weak.young);
 }
