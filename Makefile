@@ -142,10 +142,20 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-use
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 	$(if $(filter gc_%,$(*F)),$(Q)objcopy -R .note.stapsdt $@)
 
+# What takes stored stacks, and programs to take them from: see tests/unwind/take-all.
+$(O)/tests/unwind/%.o: INCLUDES := -Igc -Iuserspace
+$(O)/tests/unwind/take: $(O)/tests/unwind/take.o $(O)/tests/unwind/live.o $(O)/libgcprof-user.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+$(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -lrt -o $@
+
 # --- for people ---------------------------------------------------------------
 
 .PHONY: setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak
-.PHONY: install uninstall clean
+.PHONY: test-random unwind-images install uninstall clean
 setup:
 	@tools/setup
 
@@ -172,6 +182,17 @@ test-threads: setup
 	@$(MAKE) --no-print-directory O=$(O)/tsan BUILD=debug SAN=thread \
 		$(THREADED:%=$(O)/tsan/tests/unit/%)
 	@for test in $(THREADED); do $(O)/tsan/tests/unit/$$test || exit 1; done
+
+# Random programs on the collector under sanitizers, many more than make test has.
+STRINGS ?= 400
+test-random: setup
+	@$(MAKE) --no-print-directory O=$(O)/san BUILD=debug SAN=address,undefined \
+		$(O)/san/tests/unit/gc_random
+	@GCPROF_STRINGS=$(STRINGS) $(O)/san/tests/unit/gc_random
+
+# Takes the stored stacks anew, from programs of this machine.
+unwind-images: all $(O)/tests/unwind/take $(O)/tests/unwind/situations
+	@tests/unwind/take-all $(O)
 
 lint:
 	@tools/lint
