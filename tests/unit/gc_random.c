@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gc_random.c: random strings of actions on the collector; what fails is cut down and printed. */
 /*
- * GCPROF_TEST_SEED=N repeats a run; GCPROF_ACTIONS=HEX runs one string, such as
- * a failing test prints.
+ * GCPROF_TEST_SEED=N repeats a run, GCPROF_STRINGS=N makes so many strings;
+ * GCPROF_ACTIONS=HEX runs one, such as a failing test prints.
  */
 #include "../model/gc_actions.h"
 
@@ -75,16 +75,24 @@ static void run_given(const char *text)
 	free(data);
 }
 
+static int strings_wanted(void)
+{
+	const char *text = getenv("GCPROF_STRINGS");
+
+	return text && atoi(text) > 0 ? atoi(text) : STRINGS;
+}
+
 TEST(gc_random_actions_agree_with_shadows)
 {
 	uint64_t random = test_seed();
+	int strings = strings_wanted();
 	uint8_t data[LENGTH];
 
 	if (getenv("GCPROF_ACTIONS")) {
 		run_given(getenv("GCPROF_ACTIONS"));
 		return;
 	}
-	for (int string = 0; string < STRINGS; string++) {
+	for (int string = 0; string < strings; string++) {
 		size_t size;
 
 		for (size_t i = 0; i < LENGTH; i++)
