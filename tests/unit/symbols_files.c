@@ -22,6 +22,26 @@ static void build(void)
 	rig_run("gcc -g -O1 -rdynamic -Wl,--build-id program.c -o full");
 }
 
+/* Linkers write a symbol's version behind its name, which is no part of it. */
+TEST(versions_are_no_part_of_names)
+{
+	static const char *const lines[] = {
+		"int new_find(int n) { return n * 3; }",
+		"int new_pretty(int n) { return n * 5; }",
+		"__asm__(\".symver new_find,find@@V_1,remove\");",
+		"__asm__(\".symver new_pretty,_Z6prettyi@V_1,remove\");",
+		NULL,
+	};
+
+	rig_enter();
+	rig_write("library.c", lines);
+	rig_run("echo 'V_1 { global: find; _Z6prettyi; local: *; };' >versions");
+	rig_run("gcc -O1 -shared -fPIC -Wl,--version-script=versions library.c -o library.so");
+	rig_expect("library.so", rig_offset("library.so", "find@@V_1"), "find");
+	rig_expect("library.so", rig_offset("library.so", "_Z6prettyi@V_1"), "pretty(int)");
+	rig_leave();
+}
+
 TEST(debug_files_are_found_by_link)
 {
 	uint64_t offset;

@@ -172,6 +172,27 @@ int symbols_error(const struct symbols *symbols, const char *path, const void *b
 	return slot ? error_of(*slot) : 0;
 }
 
+/* Where the version of a symbol begins that linkers append: read@@GLIBC_2.2.5; 0: it has none. */
+static size_t version_place(const char *name)
+{
+	const char *at = strchr(name, '@');
+
+	return at && strcmp(at, "@plt") != 0 ? (size_t)(at - name) : 0;
+}
+
+/* A readable copy of a name; NULL if it is as readable as it can be. */
+static char *make_readable(const char *name)
+{
+	size_t version = version_place(name);
+	char *bare = version ? strndup(name, version) : NULL;
+	char *plain = demangle(bare ? bare : name);
+
+	if (!plain)
+		return bare;
+	free(bare);
+	return plain;
+}
+
 /* The readable form of a name, made once. */
 static const char *readable(struct symbols *symbols, const char *name)
 {
@@ -179,13 +200,13 @@ static const char *readable(struct symbols *symbols, const char *name)
 	uint64_t *slot;
 	bool added = false;
 
-	if (name[0] != '_')
+	if (name[0] != '_' && !version_place(name))
 		return name;
 	slot = map_put(symbols->names, &key, &added);
 	if (!slot)
 		return name;
 	if (added)
-		*slot = (uintptr_t)demangle(name);
+		*slot = (uintptr_t)make_readable(name);
 	return *slot ? (const char *)(uintptr_t)*slot : name;
 }
 
