@@ -15,6 +15,7 @@
 
 #include "debug_root.h"
 #include "../symbols/debug_files.h"
+#include "../util/regular.h"
 
 /* Has it another mount namespace, or another root in ours? */
 static bool is_elsewhere(uint32_t pid, int root)
@@ -36,16 +37,17 @@ static bool is_elsewhere(uint32_t pid, int root)
 static int open_below(int root, const char *path)
 {
 	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	int handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how)), fd;
 	struct stat st;
 
-	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode)))
-		return fd;
-	close(fd);
-	return -1;
+	if (handle < 0)
+		return -1;
+	fd = regular_reopen(handle, &st);
+	close(handle);
+	return fd;
 }
 
 int debug_root_open(uint32_t pid, const unsigned char *build_id, size_t size)

@@ -7,7 +7,6 @@
  * can be read whatever becomes of its name or of the process.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "modules.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
+#include "../util/regular.h"
 
 #define KEPT_OPEN_MAX 512 /* of 1024 descriptors, as limits usually are */
 #define PATH_BYTES    (4096 + 64)
@@ -78,15 +78,14 @@ void modules_free(struct modules *modules)
 /* Opens a regular file if it is the one that was mapped; -1 if not. */
 static int open_same(const char *path, const struct module_place *place)
 {
-	/* O_NONBLOCK: a fifo that somebody put there must not stop the recorder. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
+	int fd = regular_open(path, &st);
 	bool same;
 
 	if (fd < 0)
 		return -1;
 	/* File systems without a device of their own (major 0) may show another one to stat(). */
-	same = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == place->inode &&
+	same = st.st_ino == place->inode &&
 	       (place->major == 0 ||
 		(major(st.st_dev) == place->major && minor(st.st_dev) == place->minor));
 	if (same)

@@ -10,7 +10,6 @@
  */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "unwind_modules.h"
 #include "../util/log.h"
 #include "../util/map.h"
+#include "../util/regular.h"
 
 struct file_key {
 	uint64_t device, inode, size;
@@ -222,7 +222,8 @@ struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
 
 void unwind_modules_expect(struct unwind_modules *modules, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int fd = regular_open(path, &st);
 
 	if (fd < 0)
 		return;

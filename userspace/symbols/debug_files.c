@@ -16,24 +16,13 @@
 #include "debug_files.h"
 #include "elf_section.h"
 #include "symbols.h"
+#include "../util/regular.h"
 
 #define LINKED_BYTES_MAX   (INT64_C(1) << 30) /* of a debug file whose checksum is made */
 #define UNPACKED_BYTES_MAX ((size_t)64 << 20)
 #define UNPACK_MEMORY_MAX  (UINT64_C(128) << 20) /* the unpacker's own */
 #define UNPACK_STEP        ((size_t)256 << 10)
 #define READ_BYTES         (64 << 10)
-
-static int open_regular(const char *path, struct stat *st)
-{
-	/* O_NONBLOCK: a fifo that somebody put there must not stop the recorder. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd >= 0 && (fstat(fd, st) || !S_ISREG(st->st_mode))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
 
 bool debug_file_path(const unsigned char *id, size_t size, char path[DEBUG_PATH_BYTES])
 {
@@ -54,7 +43,7 @@ static int open_by_build_id(const unsigned char *id, int size)
 	char path[DEBUG_PATH_BYTES];
 	struct stat st;
 
-	return size > 0 && debug_file_path(id, (size_t)size, path) ? open_regular(path, &st) : -1;
+	return size > 0 && debug_file_path(id, (size_t)size, path) ? regular_open(path, &st) : -1;
 }
 
 /* Takes over `fd`: it, if that has this build-id; else -1. */
@@ -130,7 +119,7 @@ static bool has_checksum(int fd, uint32_t expected)
 static int open_linked(const char *path, uint32_t checksum)
 {
 	struct stat st;
-	int fd = open_regular(path, &st);
+	int fd = regular_open(path, &st);
 
 	if (fd >= 0 && (st.st_size > LINKED_BYTES_MAX || !has_checksum(fd, checksum))) {
 		close(fd);
@@ -200,7 +189,7 @@ static int open_shared(int file, const char *name)
 		snprintf(path, sizeof(path), "%s/%s", folder, name);
 	else
 		return -1;
-	return open_regular(path, &st);
+	return regular_open(path, &st);
 }
 
 /* Takes over `fd`: it, if that has this build-id; else -1. Unlike programs it has no segments. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* symbols.c: names for the frames of a profile. */
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "symbols.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
+#include "../util/regular.h"
 
 struct symbols {
 	struct map
@@ -81,8 +81,9 @@ void symbols_free(struct symbols *symbols)
 static int read_file(const char *path, const void *build_id, size_t size, int debug,
 		     struct elf_symbols **out)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	unsigned char id[BUILD_ID_MAX];
+	struct stat st;
+	int fd = regular_open(path, &st);
 	int err;
 
 	if (fd < 0)
