@@ -144,7 +144,7 @@ latency() {
 	recorder=$!
 	wait_attached
 	sleep 0.3
-	kill -INT "$recorder"
+	kill -TERM "$recorder"
 	wait "$recorder" || same status $? 0
 	same reason "$(ask .end_reason)" interrupted
 	holds '.alloc.samples > 10'
@@ -271,7 +271,7 @@ latency() {
 	wait_attached
 	"$PROGRAMS/processes" fork 3
 	sleep 0.5
-	kill "$recorder"
+	kill -TERM "$recorder"
 	wait "$recorder"
 	cat record.log
 	"$GCPROF" dump >dump

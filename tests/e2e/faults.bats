@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # faults.bats: what goes wrong around a recorder. Names read "fault: what happens"; tools/faults
 # makes the table in userspace/record/README.md of them.
-# Long: two minutes.
+# Long: three minutes.
 
 load common
 
@@ -325,4 +325,60 @@ whole() { # FILE
 	done
 	same 'status with enough' "$code" 0
 	holds '[.streams[].lost] | add == 0'
+}
+
+# A group whose memory can be limited, in $group; the file that says how much, in $limit_file.
+make_memory_group() {
+	local mount
+	mount=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ {print $2; exit}' /proc/self/mounts)
+	limit_file=memory.limit_in_bytes
+	if [ -z "$mount" ]; then
+		mount=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/self/mounts)
+		limit_file=memory.max
+	fi
+	group=$mount/gcprof-test-$$
+	[ -n "$mount" ] && mkdir "$group" 2>/dev/null || skip 'cannot make a cgroup'
+	[ -e "$group/$limit_file" ] || { rmdir "$group" && skip 'no cgroup here limits memory'; }
+}
+
+# Gone once its last process is.
+drop_memory_group() {
+	for _ in $(seq 100); do
+		! rmdir "$group" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+@test "recorder in a cgroup with little memory: refused and told, or killed by the kernel with a profile that can be read, or whole; the program unharmed" {
+	need_root
+	make_memory_group
+	"$WORKLOADS/churn" --seconds 300 >/dev/null 2>&1 3>&- &
+	target=$!
+	started+=("$target")
+	for limit in 8M 24M 40M 512M; do
+		rm -f gcprof.data
+		echo $limit >"$group/$limit_file"
+		code=0
+		(echo "$BASHPID" >"$group/cgroup.procs" &&
+			exec "$GCPROF" record -R 64K --duration 1 -p $target) 2>record.log 3>&- || code=$?
+		echo "$limit: status $code, $(tail -n 1 record.log)"
+		case $code in
+		0) holds '.end_reason == "duration over"' ;;
+		1) grep -qiE 'error: .*memory' record.log ;;
+		137) [ ! -s gcprof.data ] || "$GCPROF" info | grep -q 'the recorder was killed' ;;
+		*) return 1 ;;
+		esac
+		kill -0 $target
+		# Whatever became of the recorder, nobody samples any more.
+		for _ in $(seq 100); do
+			sampling=$(memory $target "$(address $target gcprof_sample_semaphore)" 2)
+			[ "$sampling" != 0000 ] || break
+			sleep 0.1
+		done
+		same semaphore "$sampling" 0000
+	done
+	same 'status with enough' "$code" 0
+	holds '.alloc.samples > 10 and ([.streams[].lost] | add == 0)'
+	drop_memory_group
 }
