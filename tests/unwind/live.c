@@ -135,7 +135,8 @@ void live_walk(struct live *live, const struct live_registers *registers, struct
 	walked = live;
 	live_need(live, registers->sp, 2 * sizeof(uint64_t));
 	walk_native_begin(&walk, registers->ip, registers->sp, registers->bp, registers->bx);
-	while (walk_native_get(&walk, NULL, NULL, &frame)) {
+	while (walk_native_find(&walk, NULL)) {
+		walk_native_get(&walk, NULL, &frame);
 		out->native[walk.count - 1] = frame.ip;
 		if (!walk_native_up(&walk, NULL))
 			break;

@@ -73,8 +73,9 @@ static void replay_native(const struct image *image, struct replay *out)
 
 	walk_native_begin(&walk, image->ip, image->sp, image->bp, image->bx);
 	for (unsigned i = 0; i < STACK_DEPTH_MAX; i++) {
-		if (!walk_native_get(&walk, NULL, &rows, &out->native[i]))
+		if (!walk_native_find(&walk, &rows))
 			break;
+		walk_native_get(&walk, NULL, &out->native[i]);
 		if (!walk_native_up(&walk, NULL))
 			break;
 	}

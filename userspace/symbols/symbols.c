@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* symbols.c: names for the frames of a profile. */
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdlib.h>
