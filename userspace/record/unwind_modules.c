@@ -11,11 +11,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -126,23 +128,36 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 	return module;
 }
 
-/* Takes over the rows that were read since `began`, NULL if `err` says why there are none; a module
- * without rows is one, too. */
+/* CPU time of this thread, ns. */
+static uint64_t spent_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* Takes over the rows that were read, NULL if `err` says why there are none; a module without rows
+ * is one, too. `began`: spent_time() before. */
 static struct unwind_module *add(struct unwind_modules *modules, int err, struct unwind_file *file,
 				 const char *path, uint64_t began)
 {
 	uint64_t fingerprint[2] = {0};
 	struct unwind_module *module = NULL;
+	bool known;
 
 	if (!err) {
 		unwind_fingerprint(file, modules->seed, fingerprint);
 		module = find_rows(modules, fingerprint);
-		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms)%s", path,
-			    file->n_rows, file->functions, file->n_rows * sizeof(unwind_row) / 1024,
-			    (double)(clock_now() - began) / 1e6, module ? ", as before" : "");
 	}
+	known = module != NULL;
 	if (!module)
 		module = add_module(modules, err, file, fingerprint, path);
+	if (module && module->count)
+		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms of CPU time)%s",
+			    path, file->n_rows, file->functions,
+			    file->n_rows * sizeof(unwind_row) / 1024,
+			    (double)(spent_time() - began) / 1e6, known ? ", as before" : "");
 	unwind_free(file);
 	return module;
 }
@@ -163,7 +178,7 @@ static struct unwind_module *find_file(struct unwind_modules *modules, int fd, c
 {
 	struct unwind_file *file = NULL;
 	struct unwind_module *module;
-	uint64_t began = clock_now(), *slot;
+	uint64_t began = spent_time(), *slot;
 	struct file_key key;
 	struct stat st;
 	int err;
@@ -188,7 +203,7 @@ static struct unwind_module *find_vdso(struct unwind_modules *modules)
 {
 	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
 	struct unwind_file *file = NULL;
-	uint64_t began = clock_now();
+	uint64_t began = spent_time();
 	ElfW(Ehdr) header;
 	int err;
 
