@@ -26,6 +26,7 @@ static const struct row {
 } rows[] = {
 	/* Requests and answers; messages of the C library on standard error. */
 	{SYS_recvmsg, 0},
+	{SYS_poll, 0},
 	{SYS_sendto, 0},
 	{SYS_write, 0},
 	/* Files. Where they are opened the kernel asks for the rights of nobody. */
