@@ -71,6 +71,8 @@ static void joined_profile(struct synthetic *synthetic)
 	PUT(synthetic, gc_begin, .time = 2000, .thread = 1, .heap = 1, .cycle = 1, .kind = 1,
 	    .reason = 1);
 	PUT(synthetic, cpu, .time = 2100, .thread = 1, .stack = stack, .mode = 1);
+	PUT(synthetic, fault, .time = 2200, .thread = 1, .minor = 1);
+	PUT(synthetic, wait, .time = 2300, .thread = 1, .duration = 50, .reason = 1);
 	PUT(synthetic, fate, .time = 2500, .process = 1, .sample = 1, .outcome = 1, .age = 70);
 	PUT(synthetic, fate, .time = 2500, .process = 1, .sample = 2, .outcome = 2, .age = 80,
 	    .collections = 1);
@@ -95,6 +97,8 @@ static void joined_profile(struct synthetic *synthetic)
 	PUT(synthetic, gc_begin, .time = 4000, .thread = 1, .heap = 1, .cycle = 2, .kind = 2,
 	    .reason = 3);
 	PUT(synthetic, cpu, .time = 4100, .thread = 1, .stack = stack, .mode = 1);
+	PUT(synthetic, fault, .time = 4200, .thread = 1, .minor = 1);
+	PUT(synthetic, wait, .time = 4300, .thread = 1, .duration = 50, .reason = 1);
 	synthetic_end(synthetic, 5000);
 }
 
@@ -122,6 +126,10 @@ TEST(events_are_joined)
 	       "3250,kernel,,,2,marking\n"
 	       "3300,user,,,2,marking\n"
 	       "4100,user,,,2,sweeping\n");
+	expect(&synthetic, "SELECT time, collection FROM faults", QUERY_CSV,
+	       "time,collection\n2200,1\n4200,\n");
+	expect(&synthetic, "SELECT finish, collection FROM waits", QUERY_CSV,
+	       "finish,collection\n2300,1\n4300,\n");
 	expect(&synthetic,
 	       "SELECT id, start, finish, name, result, gc_ns, collection, phase FROM syscalls",
 	       QUERY_CSV,

@@ -117,8 +117,9 @@ static int load(struct database *database, uint64_t tables, const struct query_r
 		source->close(source);
 		return error;
 	}
-	/* Which collections lost their end decides which ticks lie in one. */
-	if (tables & UINT64_C(1) << TABLE_ticks)
+	/* Which collections lost their end decides what lies in one. */
+	if (tables &
+	    (UINT64_C(1) << TABLE_ticks | UINT64_C(1) << TABLE_waits | UINT64_C(1) << TABLE_faults))
 		tables |= UINT64_C(1) << TABLE_collections;
 	database_want(database, tables);
 	error = model_load_observed(source, request->file, &sql->job.observer, &model);

@@ -185,7 +185,9 @@ static int forget_unended(struct sql *sql)
 	} events[] = {{TABLE_ticks, "UPDATE ticks SET collection = NULL WHERE collection IN"
 				    " (SELECT id FROM collections WHERE finish IS NULL)"},
 		      {TABLE_waits, "UPDATE waits SET collection = NULL WHERE collection IN"
-				    " (SELECT id FROM collections WHERE finish IS NULL)"}};
+				    " (SELECT id FROM collections WHERE finish IS NULL)"},
+		      {TABLE_faults, "UPDATE faults SET collection = NULL WHERE collection IN"
+				     " (SELECT id FROM collections WHERE finish IS NULL)"}};
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events) && !error; i++) {
