@@ -30,15 +30,16 @@ struct folded {
 };
 
 /* Times in ns, sizes in bytes, page faults as they are. */
-static double value_of(const struct cost *cost, enum measure measure, double tick)
+static double value_of(const struct tree *tree, const struct cost *cost, enum measure measure,
+		       double tick)
 {
 	switch (measure) {
 	case MEASURE_CPU:
 		return (double)cost->cpu_samples * tick;
 	case MEASURE_BYTES:
-		return cost->alloc_bytes;
+		return tree_life_of(tree, cost)->bytes.value;
 	case MEASURE_GC:
-		return cost->gc_ns;
+		return tree_life_of(tree, cost)->gc_ns;
 	case MEASURE_SYSCALL:
 		return (double)cost->syscall_ns;
 	case MEASURE_OFF_CPU:
@@ -112,7 +113,7 @@ static int add_all(struct folded *folded, const struct pass *pass, enum measure 
 
 	for (size_t i = 0; !err && i < pass->tree.n_costs; i++) {
 		const struct cost *cost = &pass->tree.costs[i];
-		double value = value_of(cost, measure, tick);
+		double value = value_of(&pass->tree, cost, measure, tick);
 		uint32_t stack = cost->stack;
 
 		if (value <= 0)

@@ -80,8 +80,9 @@ static void put_allocations(struct output *output, const struct pass *pass)
 	output_text(output, "\"allocations\":[");
 	for (size_t i = 0; i < pass->tree.n_costs; i++) {
 		const struct cost *cost = &pass->tree.costs[i];
+		const struct stack_life *life = tree_life_of(&pass->tree, cost);
 
-		if (cost->alloc_bytes <= 0 && cost->gc_ns <= 0)
+		if (life->bytes.value <= 0 && life->gc_ns <= 0)
 			continue;
 		output_text(output, begun ? ",\n" : "\n");
 		begun = true;
@@ -89,8 +90,8 @@ static void put_allocations(struct output *output, const struct pass *pass)
 		output_format(output,
 			      ",\"bytes\":%.0f,\"known_bytes\":%.0f,\"survived_bytes\":%.0f,"
 			      "\"gc_ns\":%.0f}",
-			      cost->alloc_bytes, cost->known_bytes, cost->survived_bytes,
-			      cost->gc_ns);
+			      life->bytes.value, life->survived.all, life->survived.some,
+			      life->gc_ns);
 	}
 	output_format(output, "],\n\"gc_without_samples_ns\":%.0f", pass->model->gc.no_samples_ns);
 }

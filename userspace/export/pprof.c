@@ -175,8 +175,10 @@ static void put_gc_time(struct pprof *pprof, const struct pass *pass)
 	struct pprof_sum rest = {.values = {[PPROF_GC_TIME] = pass->model->gc.no_samples_ns}};
 
 	for (size_t i = 0; i < pass->tree.n_costs; i++) {
-		struct pprof_sum sum = {.key = {.stack = pass->tree.costs[i].stack, .allocates = 1},
-					.values = {[PPROF_GC_TIME] = pass->tree.costs[i].gc_ns}};
+		const struct cost *cost = &pass->tree.costs[i];
+		double gc_ns = tree_life_of(&pass->tree, cost)->gc_ns;
+		struct pprof_sum sum = {.key = {.stack = cost->stack, .allocates = 1},
+					.values = {[PPROF_GC_TIME] = gc_ns}};
 
 		put_sample(pprof, pass, &sum, NULL, 0);
 	}

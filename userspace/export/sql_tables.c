@@ -360,10 +360,10 @@ static int put_stacks(struct sql *sql, const struct pass *pass)
 			.id = integer(id),
 			.parent = reference(node->parent),
 			.frame = integer(node->frame),
-			.depth = integer(node->depth),
+			.depth = integer(tree_depth(tree, id)),
 			.function = innermost(pass, tree_frame(tree, node->frame)),
 		};
-		if (node->cost) {
+		if (tree->cost_of[id]) {
 			uint32_t site = functions_allocating(pass, (uint32_t)id);
 			const struct stack *allocating = tree_node(tree, site);
 
@@ -381,15 +381,16 @@ static int put_costs(struct sql *sql, const struct pass *pass)
 
 	for (size_t i = 0; i < pass->tree.n_costs && !error; i++) {
 		const struct cost *cost = &pass->tree.costs[i];
+		const struct stack_life *life = tree_life_of(&pass->tree, cost);
 		struct row_costs row = {
 			.id = integer(i + 1),
 			.stack = reference(cost->stack),
 			.cpu_samples = integer(cost->cpu_samples),
 			.cpu_ns = real((double)cost->cpu_samples * tick_of(pass)),
-			.alloc_bytes = real(cost->alloc_bytes),
-			.known_bytes = real(cost->known_bytes),
-			.survived_bytes = real(cost->survived_bytes),
-			.gc_ns = real(cost->gc_ns),
+			.alloc_bytes = real(life->bytes.value),
+			.known_bytes = real(life->survived.all),
+			.survived_bytes = real(life->survived.some),
+			.gc_ns = real(life->gc_ns),
 			.syscall_ns = integer(cost->syscall_ns),
 			.off_cpu_ns = integer(cost->off_cpu_ns),
 			.faults = integer(cost->faults),

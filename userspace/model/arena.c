@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_SIZE = 64 * 1024, DENSE_GAP = 65536 };
+enum { BLOCK_SIZE = 64 * 1024, DENSE_GAP = 65536, BIG_BYTES = 4 << 20 };
 
 struct block {
 	struct block *next;
@@ -58,25 +58,31 @@ void *arena_alloc(struct arena *arena, size_t size)
 	return data;
 }
 
+/* Big arrays are moved by the kernel without being copied, so they need not grow by much. */
+static size_t grown(size_t capacity, size_t item_size)
+{
+	return capacity > BIG_BYTES / item_size ? capacity + capacity / 32 : capacity * 2;
+}
+
 int array_reserve(void *data, size_t *capacity, size_t count, size_t item_size)
 {
 	size_t wanted = *capacity ? *capacity : 16;
-	char *old, *grown;
+	char *old, *bigger;
 
 	if (count < *capacity)
 		return 0;
 	while (wanted <= count) {
 		if (wanted > SIZE_MAX / 4 / item_size)
 			return -ENOMEM;
-		wanted *= 2;
+		wanted = grown(wanted, item_size);
 	}
 	/* `data` points to a pointer of any type. */
 	memcpy(&old, data, sizeof(old));
-	grown = realloc(old, wanted * item_size);
-	if (!grown)
+	bigger = realloc(old, wanted * item_size);
+	if (!bigger)
 		return -ENOMEM;
-	memset(grown + *capacity * item_size, 0, (wanted - *capacity) * item_size);
-	memcpy(data, &grown, sizeof(grown));
+	memset(bigger + *capacity * item_size, 0, (wanted - *capacity) * item_size);
+	memcpy(data, &bigger, sizeof(bigger));
 	*capacity = wanted;
 	return 0;
 }

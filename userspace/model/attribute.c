@@ -71,8 +71,8 @@ void bill_settle(const struct bill *bill, const struct charge *charges, const do
 	double allocated = 0, promoted = 0, copying, fixed, copying_ns = 0;
 
 	for (size_t i = 0; i < bill->n_charges; i++) {
-		allocated += charges[i].allocated;
-		promoted += charges[i].promoted;
+		allocated += (double)charges[i].bytes;
+		promoted += charges[i].promoted ? (double)charges[i].bytes : 0;
 	}
 	fixed = fit[0] * bill->pauses;
 	copying = fit[1] * bill->promoted_bytes;
@@ -81,11 +81,11 @@ void bill_settle(const struct bill *bill, const struct charge *charges, const do
 		/* Rounding may make the part a little more than the whole. */
 		copying_ns = fmin(bill->pause_ns * copying / (fixed + copying), bill->pause_ns);
 	for (size_t i = 0; i < bill->n_charges; i++) {
-		double part = (bill->pause_ns - copying_ns) * charges[i].allocated / allocated;
+		double part = (bill->pause_ns - copying_ns) * (double)charges[i].bytes / allocated;
 
-		if (copying_ns > 0)
-			part += copying_ns * charges[i].promoted / promoted;
-		books->tree->costs[charges[i].cost].gc_ns += part;
+		if (copying_ns > 0 && charges[i].promoted)
+			part += copying_ns * (double)charges[i].bytes / promoted;
+		tree_charge(books->tree, charges[i].cost, part);
 		books->types->items[charges[i].type].gc_ns += part;
 	}
 }

@@ -35,9 +35,9 @@ void charging_fit(const struct charging *charging, double *fixed_ns, double *ns_
 /* A sample's part in a collection. */
 struct charge {
 	uint32_t cost; /* of its stack */
-	uint32_t type;
-	double allocated; /* bytes, estimated */
-	double promoted;  /* the same, or 0 */
+	uint32_t type : 31;
+	uint32_t promoted : 1;
+	float bytes; /* estimated: only the parts of a bill matter, not its sum */
 };
 
 /* A collection whose time is to be split over charges. */
@@ -69,7 +69,7 @@ void account_free(struct account *account);
 int account_add_charge(struct account *account, const struct charge *charge);
 int account_add_bill(struct account *account, const struct bill *bill);
 
-/* Splits `bill` over `charges` with this fit: adds to cost[].gc_ns and type[].gc_ns. */
+/* Splits `bill` over `charges` with this fit: adds to gc_ns of lives and types. */
 struct books {
 	struct tree *tree;
 	struct types *types;

@@ -141,12 +141,13 @@ static int add_stack(struct work *work, const struct cost *cost, double tick)
 {
 	struct call_cost time = {.cpu_ns = (double)cost->cpu_samples * tick,
 				 .syscall_ns = (double)cost->syscall_ns};
-	struct call_cost memory = {.alloc_bytes = cost->alloc_bytes, .gc_ns = cost->gc_ns};
+	const struct stack_life *life = tree_life_of(&work->pass->tree, cost);
+	struct call_cost memory = {.alloc_bytes = life->bytes.value, .gc_ns = life->gc_ns};
 	int error = 0;
 
 	if (cost->cpu_samples || cost->syscall_ns)
 		error = add_path(work, cost->stack, &time);
-	if (!error && (cost->alloc_bytes > 0 || cost->gc_ns > 0))
+	if (!error && (memory.alloc_bytes > 0 || memory.gc_ns > 0))
 		error = add_path(work, functions_allocating(work->pass, cost->stack), &memory);
 	return error;
 }

@@ -19,18 +19,27 @@ enum {
 	KEY_MAX = 2 * NAME_SIZE_MAX + 64,
 };
 
-/* What the estimates of a row come from. */
+struct sums {
+	uint64_t cpu_samples, syscall_ns, off_cpu_ns, faults, gc_faults;
+	double gc_ns;
+	struct tally bytes;
+	struct share survived;
+};
+
+/*
+ * What a row adds up to. Apart from the rows, and what each function on a stack needs
+ * first: walks are long, and this is all that they write to.
+ */
 struct function_sums {
-	struct tally self, total;
-	struct share survived, survived_total;
+	uint64_t stamp; /* of the walk that was last there */
+	struct sums total, self;
 };
 
 struct builder {
 	struct pass *pass;
 	struct functions *functions; /* of the pass */
 	struct map *index;           /* runtime, module, name -> row */
-	uint32_t *seen;              /* per row: stamp of the walk that was last there */
-	uint32_t stamp;
+	uint64_t stamp;              /* of walks */
 };
 
 /* The row of a function, made if need be; -ENOMEM. */
@@ -101,6 +110,11 @@ static const struct code_name *find_code(const struct pass *pass, const struct f
 	return NULL;
 }
 
+static bool is_allocators_name(const char *name)
+{
+	return strncmp(name, "gc_", 3) == 0;
+}
+
 static int add_frame_row(struct builder *builder, struct frame *frame,
 			 const struct model_function *function)
 {
@@ -110,16 +124,13 @@ static int add_frame_row(struct builder *builder, struct frame *frame,
 	if (row < 0 || array_reserve(&functions->of_frames, &functions->of_frames_capacity,
 				     functions->n_of_frames, sizeof(*functions->of_frames)) < 0)
 		return -ENOMEM;
-	if (!frame->n_functions)
+	if (!frame->n_functions) {
 		frame->first_function = (uint32_t)functions->n_of_frames;
+		frame->allocators = is_allocators_name(functions->rows[row].name);
+	}
 	functions->of_frames[functions->n_of_frames++] = (uint32_t)row;
 	frame->n_functions++;
 	return 0;
-}
-
-static bool is_allocators_name(const char *name)
-{
-	return strncmp(name, "gc_", 3) == 0;
 }
 
 /*
@@ -179,13 +190,6 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	return error;
 }
 
-static bool is_allocator(const struct functions *functions, const struct frame *frame)
-{
-	uint32_t row = functions->of_frames[frame->first_function];
-
-	return is_allocators_name(functions->rows[row].name);
-}
-
 /*
  * An allocation sample is taken inside the allocator's slow path, which nobody
  * wants to see as the one who allocated. The innermost native frames up to the
@@ -205,7 +209,7 @@ uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
 
 		if (frame->runtime == RUNTIME_MANAGED)
 			break;
-		if (is_allocator(&pass->functions, frame)) {
+		if (frame->allocators) {
 			gap = 0;
 			result = node->parent ? node->parent : id;
 		} else if (++gap > ALLOCATOR_GAP_MAX) {
@@ -216,87 +220,97 @@ uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
 	return result;
 }
 
-static void add_life(struct function_sums *sums, const struct life *life, bool self)
+static void add_alloc(struct sums *sums, const struct stack_life *life)
 {
-	tally_merge(&sums->total, &life->bytes);
-	share_merge(&sums->survived_total, &life->survived);
-	if (!self)
-		return;
-	tally_merge(&sums->self, &life->bytes);
+	sums->gc_ns += life->gc_ns;
+	tally_merge(&sums->bytes, &life->bytes);
 	share_merge(&sums->survived, &life->survived);
 }
 
+static void add_time(struct sums *sums, const struct cost *cost)
+{
+	sums->cpu_samples += cost->cpu_samples;
+	sums->syscall_ns += cost->syscall_ns;
+	sums->off_cpu_ns += cost->off_cpu_ns;
+	sums->faults += cost->faults;
+	sums->gc_faults += cost->gc_faults;
+}
+
 /* Of a function that allocates nothing itself, the survival of what it calls is told. */
-static void estimate_row(struct model_function *row, const struct function_sums *sums)
+static void fill_row(struct model_function *row, const struct function_sums *sums, double tick)
 {
-	row->alloc_self = tally_estimate(&sums->self);
-	row->alloc_total = tally_estimate(&sums->total);
+	const struct sums *total = &sums->total, *self = &sums->self;
+
+	row->cpu_samples = total->cpu_samples;
+	row->cpu_total_ns = (double)total->cpu_samples * tick;
+	row->cpu_self_ns = (double)self->cpu_samples * tick;
+	row->alloc_total_bytes = total->bytes.value;
+	row->alloc_self_bytes = self->bytes.value;
+	row->survived_total_bytes = total->survived.some;
+	row->survived_bytes = self->survived.some;
+	row->known_total_bytes = total->survived.all;
+	row->known_bytes = self->survived.all;
+	row->gc_ns = total->gc_ns;
+	row->gc_self_ns = self->gc_ns;
+	row->syscall_ns = (double)total->syscall_ns;
+	row->syscall_self_ns = (double)self->syscall_ns;
+	row->off_cpu_ns = (double)total->off_cpu_ns;
+	row->off_cpu_self_ns = (double)self->off_cpu_ns;
+	row->faults = total->faults;
+	row->faults_self = self->faults;
+	row->gc_faults_self = self->gc_faults;
+	row->alloc_self = tally_estimate(&self->bytes);
+	row->alloc_total = tally_estimate(&total->bytes);
 	row->survived =
-		share_estimate(row->alloc_self_bytes > 0 ? &sums->survived : &sums->survived_total);
+		share_estimate(row->alloc_self_bytes > 0 ? &self->survived : &total->survived);
 }
 
-static void add_alloc(struct model_function *row, const struct cost *cost, bool self)
+static void add_sums(struct sums *sums, const struct cost *time, const struct stack_life *life)
 {
-	row->alloc_total_bytes += cost->alloc_bytes;
-	row->survived_total_bytes += cost->survived_bytes;
-	row->known_total_bytes += cost->known_bytes;
-	row->gc_ns += cost->gc_ns;
-	if (!self)
-		return;
-	row->alloc_self_bytes += cost->alloc_bytes;
-	row->survived_bytes += cost->survived_bytes;
-	row->known_bytes += cost->known_bytes;
-	row->gc_self_ns += cost->gc_ns;
+	if (time)
+		add_time(sums, time);
+	if (life)
+		add_alloc(sums, life);
 }
 
-static void add_time(struct model_function *row, const struct cost *cost, bool self, double tick)
-{
-	row->cpu_samples += cost->cpu_samples;
-	row->cpu_total_ns += (double)cost->cpu_samples * tick;
-	row->syscall_ns += (double)cost->syscall_ns;
-	row->off_cpu_ns += (double)cost->off_cpu_ns;
-	row->faults += cost->faults;
-	if (!self)
-		return;
-	row->cpu_self_ns += (double)cost->cpu_samples * tick;
-	row->syscall_self_ns += (double)cost->syscall_ns;
-	row->off_cpu_self_ns += (double)cost->off_cpu_ns;
-	row->faults_self += cost->faults;
-	row->gc_faults_self += cost->gc_faults;
-}
-
-/* Walks one path twice, for time and for allocation, if there is any; recursion counts once. */
-static void add_stack(struct builder *builder, const struct cost *cost, double tick)
+/* What one path costs; recursion counts once. NULL: no time, or nothing allocated. */
+static void add_path(struct builder *builder, uint32_t stack, const struct cost *time,
+		     const struct stack_life *life)
 {
 	const struct tree *tree = &builder->pass->tree;
 	const struct functions *functions = builder->functions;
-	const struct life *life = &tree->lives[cost->life];
-	uint32_t allocating = functions_allocating(builder->pass, cost->stack);
-	bool timed = cost->cpu_samples || cost->syscall_ns || cost->off_cpu_ns || cost->faults;
-	uint32_t starts[2] = {timed ? cost->stack : 0, cost->life ? allocating : 0};
+	bool innermost = true;
 
-	for (int pass = 0; pass < 2; pass++) {
-		bool innermost = true;
+	builder->stamp++;
+	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent) {
+		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
 
-		builder->stamp++;
-		for (uint32_t id = starts[pass]; id; id = tree_node(tree, id)->parent) {
-			const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
+		for (uint32_t i = frame->n_functions; i--; innermost = false) {
+			uint32_t row = functions->of_frames[frame->first_function + i];
+			struct function_sums *sums = &functions->sums[row];
 
-			for (uint32_t i = frame->n_functions; i--; innermost = false) {
-				uint32_t row = functions->of_frames[frame->first_function + i];
-
-				if (builder->seen[row] == builder->stamp)
-					continue;
-				builder->seen[row] = builder->stamp;
-				if (pass == 0) {
-					add_time(&functions->rows[row], cost, innermost, tick);
-					continue;
-				}
-				add_alloc(&functions->rows[row], cost, innermost);
-				add_life(&functions->sums[row], life, innermost);
-			}
+			if (sums->stamp == builder->stamp)
+				continue;
+			sums->stamp = builder->stamp;
+			add_sums(&sums->total, time, life);
+			if (innermost)
+				add_sums(&sums->self, time, life);
 		}
 	}
+}
+
+/* Time and allocation end in different functions where the allocator's own are left out. */
+static void add_stack(struct builder *builder, const struct cost *cost)
+{
+	bool timed = cost->cpu_samples || cost->syscall_ns || cost->off_cpu_ns || cost->faults;
+	const struct cost *time = timed ? cost : NULL;
+	const struct stack_life *life = tree_life_of(&builder->pass->tree, cost);
+	uint32_t allocating = cost->life ? functions_allocating(builder->pass, cost->stack) : 0;
+
+	if (time && allocating != cost->stack)
+		add_path(builder, cost->stack, time, NULL);
+	if (allocating)
+		add_path(builder, allocating, allocating == cost->stack ? time : NULL, life);
 }
 
 const char *functions_none(const struct model *model)
@@ -318,18 +332,18 @@ static void add_rest(struct pass *pass, double tick)
 {
 	struct model *model = pass->model;
 	const struct cost *cost = &pass->tree.costs[0];
+	const struct stack_life *life = tree_life_of(&pass->tree, cost);
 	double no_samples = model->gc.no_samples_ns;
 	struct function_sums sums = {0};
 	struct model_function *row;
 
-	if (cost->cpu_samples || cost->alloc_bytes > 0 || cost->faults) {
+	if (cost->cpu_samples || life->bytes.value > 0 || cost->faults) {
 		row = &model->functions[model->n_functions++];
 		*row = (struct model_function){.name = functions_none(pass->model),
 					       .runtime = RUNTIME_NATIVE};
-		add_time(row, cost, true, tick);
-		add_alloc(row, cost, true);
-		add_life(&sums, &pass->tree.lives[cost->life], true);
-		estimate_row(row, &sums);
+		add_sums(&sums.total, cost, life);
+		sums.self = sums.total;
+		fill_row(row, &sums, tick);
 	}
 	if (no_samples > 0) {
 		row = &model->functions[model->n_functions++];
@@ -391,7 +405,6 @@ static double tick_of(const struct pass *pass)
 static int add_all(struct builder *builder)
 {
 	struct tree *tree = &builder->pass->tree;
-	double tick = tick_of(builder->pass);
 	struct frame *frame;
 
 	for (uint64_t id = 1; id < tree->frames.limit; id++) {
@@ -399,13 +412,14 @@ static int add_all(struct builder *builder)
 		if (frame && resolve_frame(builder, frame) < 0)
 			return -ENOMEM;
 	}
-	builder->seen = calloc(builder->functions->n_rows + 1, sizeof(*builder->seen));
 	builder->functions->sums =
 		calloc(builder->functions->n_rows + 1, sizeof(*builder->functions->sums));
-	if (!builder->seen || !builder->functions->sums)
+	if (!builder->functions->sums)
 		return -ENOMEM;
-	for (size_t i = 1; i < tree->n_costs; i++)
-		add_stack(builder, &tree->costs[i], tick);
+	for (size_t i = 1; i < tree->n_costs; i++) {
+		tree_expect(tree, i);
+		add_stack(builder, &tree->costs[i]);
+	}
 	return 0;
 }
 
@@ -420,16 +434,17 @@ static int show_rows(struct pass *pass)
 {
 	const struct functions *functions = &pass->functions;
 	struct model *model = pass->model;
+	double tick = tick_of(pass);
 
 	model->functions = calloc(functions->n_rows + 2, sizeof(*model->functions));
 	if (!model->functions)
 		return -ENOMEM;
-	for (size_t i = 0; i < functions->n_rows; i++)
-		if (!is_empty(&functions->rows[i])) {
-			estimate_row(&functions->rows[i], &functions->sums[i]);
+	for (size_t i = 0; i < functions->n_rows; i++) {
+		fill_row(&functions->rows[i], &functions->sums[i], tick);
+		if (!is_empty(&functions->rows[i]))
 			model->functions[model->n_functions++] = functions->rows[i];
-		}
-	add_rest(pass, tick_of(pass));
+	}
+	add_rest(pass, tick);
 	rank_rows(model);
 	return 0;
 }
@@ -445,7 +460,6 @@ int functions_finish(struct pass *pass)
 
 	if (!error)
 		error = show_rows(pass);
-	free(builder.seen);
 	map_free(builder.index);
 	return error;
 }

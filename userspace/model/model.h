@@ -152,6 +152,7 @@ struct model {
 	size_t n_types;
 	struct model_site *sites; /* most collection time first */
 	size_t n_sites;
+	size_t n_sites_found;           /* with those that got no row because there are too many */
 	struct timeline *timeline;      /* see timeline.h */
 	struct model_syscall *syscalls; /* longest in total first */
 	size_t n_syscalls;

@@ -338,8 +338,9 @@ int pass_finish(struct pass *pass)
 	finish_run(pass);
 	cycles_finish(pass);
 	samples_finish(pass);
-	tree_show(&pass->tree, pass->model->frames);
-	error = symbolize_missing(pass);
+	error = tree_show(&pass->tree, pass->model->frames);
+	if (!error)
+		error = symbolize_missing(pass);
 	if (!error)
 		error = functions_finish(pass);
 	if (!error)

@@ -55,9 +55,9 @@ static void drop(struct samples *samples, uint32_t number)
 }
 
 /* Both books are kept by stack and by type; a sample has had its places since its birth. */
-static struct life *life_of_stack(const struct pass *pass, const struct sample *sample)
+static uint32_t life_of_stack(const struct pass *pass, const struct sample *sample)
 {
-	return &pass->tree.lives[pass->tree.costs[sample->cost].life];
+	return pass->tree.costs[sample->cost].life;
 }
 
 static struct life *life_of_type(const struct pass *pass, const struct sample *sample)
@@ -74,43 +74,51 @@ static void note_birth(struct life *life, const struct record_alloc *record,
 	tally_add(&life->bytes, (double)record->size, probability);
 }
 
-static void note_death(struct life *life, const struct sample *sample, uint64_t age, bool in_vain)
-{
-	life->ages[age_class(age)] += (float)sample->bytes;
-	if (in_vain)
-		life->vain_bytes += sample->bytes;
-	else if (sample->old)
-		life->old_bytes += sample->bytes;
-}
-
 /*
  * In vain became old whatever the first marking that began afterwards found dead: it
  * outlived the nursery, and nothing says that it lived for longer than that.
  */
-static void die(struct pass *pass, const struct sample *sample, uint64_t age)
+static int die(struct pass *pass, const struct sample *sample, uint64_t age)
 {
 	uint32_t markings = tasks_find_process(&pass->tasks, sample->process)->markings;
 	bool in_vain = sample->old && markings <= sample->markings + 1;
+	struct life *life = life_of_type(pass, sample);
+	uint32_t number = life_of_stack(pass, sample);
+	struct stack_old *old;
 
-	note_death(life_of_stack(pass, sample), sample, age, in_vain);
-	note_death(life_of_type(pass, sample), sample, age, in_vain);
+	if (stack_life_death(&pass->tree.lives, number, age, sample->bytes) < 0)
+		return -ENOMEM;
+	life->ages[age_class(age)] += (float)sample->bytes;
+	if (!sample->old)
+		return 0;
+	old = stack_life_old(&pass->tree.lives, number);
+	if (!old)
+		return -ENOMEM;
+	*(in_vain ? &life->vain_bytes : &life->old_bytes) += sample->bytes;
+	*(in_vain ? &old->vain_bytes : &old->old_bytes) += sample->bytes;
+	return 0;
 }
 
-static void become_old(struct pass *pass, struct sample *sample)
+static int become_old(struct pass *pass, struct sample *sample)
 {
 	struct process *process = tasks_find_process(&pass->tasks, sample->process);
 	struct charging *charging = &process->charging;
+	struct stack_old *old;
 
 	if (sample->old)
-		return;
+		return 0;
+	old = stack_life_old(&pass->tree.lives, life_of_stack(pass, sample));
+	if (!old)
+		return -ENOMEM;
 	sample->old = 1;
 	sample->level = charging->level;
 	sample->markings = process->markings;
-	life_of_stack(pass, sample)->promoted_bytes += sample->bytes;
+	old->promoted_bytes += sample->bytes;
 	life_of_type(pass, sample)->promoted_bytes += sample->bytes;
 	charging->live_bytes += sample->bytes;
 	charging->live_count++;
 	pass->types.items[sample->type].live_bytes += sample->bytes;
+	return 0;
 }
 
 /*
@@ -123,7 +131,7 @@ static void pay_old_age(struct pass *pass, const struct sample *sample)
 		&tasks_find_process(&pass->tasks, sample->process)->charging;
 	double ns = sample->bytes * (charging->level - sample->level);
 
-	pass->tree.costs[sample->cost].gc_ns += ns;
+	tree_charge(&pass->tree, sample->cost, ns);
 	pass->types.items[sample->type].gc_ns += ns;
 }
 
@@ -154,8 +162,8 @@ static void count_sample(struct pass *pass, const struct record_alloc *record,
 	tally_add(&type->bytes, (double)record->size, p);
 	tally_add(&type->objects, 1, p);
 	type->samples++;
-	pass->tree.costs[sample->cost].alloc_bytes += sample->bytes;
-	note_birth(life_of_stack(pass, sample), record, sample, p);
+	stack_life_birth(&pass->tree.lives, life_of_stack(pass, sample), sample->type, record->size,
+			 p);
 	note_birth(life_of_type(pass, sample), record, sample, p);
 	tally_add(&thread->alloc, (double)record->size, p);
 	tally_add(&timeline_at(&pass->timeline, record->time)->alloc, (double)record->size, p);
@@ -223,26 +231,21 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 	process->charging.first_pending = number;
 	if (pass->selected)
 		count_sample(pass, record, sample);
-	if (record->kind == GCPROF_SAMPLE_BORN_OLD)
-		become_old(pass, sample);
-	return 0;
+	return record->kind == GCPROF_SAMPLE_BORN_OLD ? become_old(pass, sample) : 0;
 }
 
 /* Survival is about the first fate alone: later ones are about age. */
 static void first_fate(struct pass *pass, struct sample *sample, bool survived)
 {
 	struct type *type = &pass->types.items[sample->type];
-	struct cost *cost = &pass->tree.costs[sample->cost];
+	struct stack_life *life = &pass->tree.lives.items[life_of_stack(pass, sample)];
 	double size = sample->bytes * (double)sample->probability;
 
 	sample->fated = 1;
 	type->fates++;
 	share_add(&type->survived, survived, sample->probability);
 	share_add_amount(&type->life.survived, survived, size, sample->probability);
-	share_add_amount(&life_of_stack(pass, sample)->survived, survived, size,
-			 sample->probability);
-	cost->known_bytes += sample->bytes;
-	cost->survived_bytes += survived ? sample->bytes : 0;
+	share_add_amount(&life->survived, survived, size, sample->probability);
 }
 
 int samples_fate(struct pass *pass, const struct record_fate *record)
@@ -264,11 +267,10 @@ int samples_fate(struct pass *pass, const struct record_fate *record)
 		first_fate(pass, sample, lives);
 	if (record->outcome == GCPROF_PROMOTED && sample->pending)
 		sample->promoted = 1;
-	if (lives) {
-		become_old(pass, sample);
-		return 0;
-	}
-	die(pass, sample, record->age);
+	if (lives)
+		return become_old(pass, sample);
+	if (die(pass, sample, record->age) < 0)
+		return -ENOMEM;
 	cease_to_be_old(pass, sample);
 	sample->dead = 1;
 	if (!sample->pending)
@@ -303,12 +305,11 @@ static int charge_cycle(struct pass *pass, struct charging *charging, struct bil
 
 	for (uint32_t number = charging->first_pending; number; number = next) {
 		struct sample *sample = &samples->items[number];
-		struct charge charge = {sample->cost, sample->type, fmax(sample->bytes, 1), 0};
+		struct charge charge = {sample->cost, sample->type, sample->promoted,
+					(float)fmax(sample->bytes, 1)};
 
 		next = sample->next;
-		if (sample->promoted)
-			charge.promoted = charge.allocated;
-		estimated += charge.promoted;
+		estimated += charge.promoted ? fmax(sample->bytes, 1) : 0;
 		if (account_add_charge(&samples->account, &charge) < 0)
 			return -ENOMEM;
 		bill->n_charges++;
@@ -437,5 +438,9 @@ int samples_finish(struct pass *pass)
 		/* Any number of tiny objects may hide in those bytes. */
 		model->alloc.objects = (struct estimate){0, 0, 0};
 	}
+	/* No record comes any more, and what follows needs room. */
+	id_map_free(samples->index);
+	samples->index = NULL;
+	account_free(&samples->account);
 	return 0;
 }

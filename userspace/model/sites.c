@@ -1,37 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sites.c: where objects are allocated: one row for a function and its nearest callers. */
+/*
+ * There may be as many sites as stacks, and a row is big. So the stacks are sorted
+ * by site, a site is summed up while it is gone through, and of more than SITES_MAX
+ * only those get rows that are among the first SITES_MAX by some measure.
+ */
 #include "sites.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../util/map.h"
 #include "arena.h"
+#include "best.h"
 #include "pass.h"
 
-/* Rows of the table of functions plus 1, the allocating one first; 0: no more. */
-struct site_key {
-	uint32_t functions[SITE_FUNCTIONS + 1]; /* the last one is 0: no padding */
+/* A stack that allocates: rows of the table of functions plus 1, the allocating one first. */
+struct place {
+	uint32_t functions[SITE_FUNCTIONS]; /* 0: no more */
+	uint32_t life;                      /* number */
 };
 
 struct site {
-	struct site_key key;
+	const struct place *place; /* the first of its stacks */
 	double gc_ns;
 	struct life life;
 };
 
 struct site_list {
-	struct site *items;
+	struct place *places; /* by site */
 	size_t count, capacity;
-	struct map *index;
+	size_t n_sites;
 };
 
+/* What sites are shown by: see the orders of reports. */
+enum { MEASURES = 5 };
+
+static void measure(const struct site *site, double values[MEASURES])
+{
+	values[0] = site->gc_ns;
+	values[1] = site->life.bytes.value;
+	values[2] = site->life.survived.some;
+	values[3] = site->life.vain_bytes;
+	values[4] = life_live_bytes(&site->life);
+}
+
 /* The innermost functions of the stack that allocated, without direct recursion. */
-static struct site_key key_of(const struct pass *pass, uint32_t stack)
+static void find_functions(const struct pass *pass, uint32_t stack, struct place *place)
 {
 	const struct tree *tree = &pass->tree;
-	struct site_key key = {{0}};
 	size_t used = 0;
 
 	for (uint32_t id = functions_allocating(pass, stack); id;
@@ -41,34 +58,113 @@ static struct site_key key_of(const struct pass *pass, uint32_t stack)
 		for (uint32_t i = frame->n_functions; i--;) {
 			uint32_t row = pass->functions.of_frames[frame->first_function + i] + 1;
 
-			if (used && key.functions[used - 1] == row)
+			if (used && place->functions[used - 1] == row)
 				continue;
 			if (used == SITE_FUNCTIONS)
-				return key;
-			key.functions[used++] = row;
+				return;
+			place->functions[used++] = row;
 		}
 	}
-	return key;
 }
 
-static int add_cost(const struct pass *pass, const struct cost *cost, struct site_list *list)
+static int compare_sites(const struct place *a, const struct place *b)
 {
-	struct site_key key = key_of(pass, cost->stack);
-	struct site *site;
-	uint64_t *number;
-	bool added;
-
-	number = map_put(list->index, &key, &added);
-	if (!number ||
-	    array_reserve(&list->items, &list->capacity, list->count, sizeof(*list->items)) < 0)
-		return -ENOMEM;
-	if (added)
-		*number = list->count++;
-	site = &list->items[*number];
-	site->key = key;
-	site->gc_ns += cost->gc_ns;
-	life_merge(&site->life, &pass->tree.lives[cost->life]);
+	for (int i = 0; i < SITE_FUNCTIONS; i++)
+		if (a->functions[i] != b->functions[i])
+			return a->functions[i] < b->functions[i] ? -1 : 1;
 	return 0;
+}
+
+static int by_site(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int order = compare_sites(x, y);
+
+	return order ? order : (x->life > y->life) - (x->life < y->life);
+}
+
+static void swap_places(struct place *a, struct place *b)
+{
+	struct place kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/*
+ * Sorts by site: where they are, into buckets by allocating function, then bucket by
+ * bucket, because qsort() needs as much room again as what it sorts. `ends` and `next`
+ * have a number for each function and one more, `ends` all 0.
+ */
+static void sort_places(struct site_list *list, size_t n_functions, size_t *ends, size_t *next)
+{
+	struct place *places = list->places;
+
+	for (size_t i = 0; i < list->count; i++)
+		ends[places[i].functions[0]]++;
+	for (size_t i = 0, begin = 0; i <= n_functions; i++, begin = ends[i - 1]) {
+		next[i] = begin;
+		ends[i] += begin;
+	}
+	for (size_t i = 0, begin = 0; i <= n_functions; begin = ends[i++]) {
+		while (next[i] < ends[i]) {
+			size_t *to = &next[places[next[i]].functions[0]];
+
+			swap_places(&places[next[i]], &places[*to]);
+			++*to;
+		}
+		if (ends[i] - begin > 1)
+			qsort(places + begin, ends[i] - begin, sizeof(*places), by_site);
+	}
+}
+
+static int gather(const struct pass *pass, struct site_list *list)
+{
+	const struct tree *tree = &pass->tree;
+	size_t n = pass->functions.n_rows;
+	size_t *ends = calloc(2 * (n + 1), sizeof(*ends));
+	int error = ends ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < tree->n_costs && !error; i++) {
+		tree_expect(tree, i);
+		if (!tree->costs[i].life || (i && i == tree->trash))
+			continue;
+		error = array_reserve(&list->places, &list->capacity, list->count,
+				      sizeof(*list->places));
+		if (error)
+			break;
+		list->places[list->count].life = tree->costs[i].life;
+		find_functions(pass, tree->costs[i].stack, &list->places[list->count++]);
+	}
+	if (!error)
+		sort_places(list, n, ends, ends + n + 1);
+	for (size_t i = 0; i < list->count && !error; i++)
+		list->n_sites += !i || compare_sites(&list->places[i - 1], &list->places[i]);
+	free(ends);
+	return error;
+}
+
+/* Where the site that begins at place number `at` ends. */
+static size_t site_end(const struct site_list *list, size_t at)
+{
+	const struct place *first = &list->places[at];
+
+	while (at < list->count && !compare_sites(first, &list->places[at]))
+		at++;
+	return at;
+}
+
+static struct site sum_up(const struct pass *pass, const struct site_list *list, size_t at,
+			  size_t end)
+{
+	const struct stack_lives *lives = &pass->tree.lives;
+	struct site site = {.place = &list->places[at]};
+
+	for (; at < end; at++) {
+		site.gc_ns += lives->items[list->places[at].life].gc_ns;
+		stack_life_merge(&site.life, lives, list->places[at].life);
+	}
+	return site;
 }
 
 static void add_row(const struct pass *pass, const struct site *site)
@@ -77,11 +173,11 @@ static void add_row(const struct pass *pass, const struct site *site)
 	const struct type *type = &pass->types.items[site->life.type];
 	struct model_site *row = &pass->model->sites[pass->model->n_sites++];
 
-	for (int i = 0; i < SITE_FUNCTIONS && site->key.functions[i]; i++)
-		row->functions[i] = functions->rows[site->key.functions[i] - 1].name;
+	for (int i = 0; i < SITE_FUNCTIONS && site->place->functions[i]; i++)
+		row->functions[i] = functions->rows[site->place->functions[i] - 1].name;
 	if (row->functions[0]) {
-		row->file = functions->rows[site->key.functions[0] - 1].file;
-		row->line = functions->rows[site->key.functions[0] - 1].line;
+		row->file = functions->rows[site->place->functions[0] - 1].file;
+		row->line = functions->rows[site->place->functions[0] - 1].line;
 	} else {
 		row->functions[0] = "(no stack)";
 	}
@@ -90,6 +186,37 @@ static void add_row(const struct pass *pass, const struct site *site)
 	row->bytes = tally_estimate(&site->life.bytes);
 	row->survived = share_estimate(&site->life.survived);
 	row->life = site->life;
+}
+
+/* Marks the first places of the sites that get rows; returns how many, or -ENOMEM. */
+static int64_t choose(const struct pass *pass, const struct site_list *list, unsigned char *chosen)
+{
+	struct best *best[MEASURES] = {NULL};
+	int64_t count = 0;
+	struct site site;
+	int error = 0;
+
+	for (int i = 0; i < MEASURES && !error; i++)
+		error = best_create(SITES_MAX, &best[i]);
+	for (size_t at = 0, next; at < list->count && !error; at = next) {
+		double values[MEASURES];
+
+		next = site_end(list, at);
+		site = sum_up(pass, list, at, next);
+		measure(&site, values);
+		for (int i = 0; i < MEASURES; i++)
+			best_offer(best[i], values[i], (uint32_t)at);
+	}
+	for (int i = 0; i < MEASURES; i++) {
+		for (size_t j = 0; j < best_count(best[i]) && !error; j++) {
+			unsigned char *mark = &chosen[best_number(best[i], j)];
+
+			count += !*mark;
+			*mark = 1;
+		}
+		best_free(best[i]);
+	}
+	return error ? error : count;
 }
 
 static int by_cost(const void *a, const void *b)
@@ -103,24 +230,44 @@ static int by_cost(const void *a, const void *b)
 	return strcmp(x->functions[0], y->functions[0]);
 }
 
+/* Rows of the sites whose first place is marked; of all if `chosen` is NULL. */
+static int make_rows(struct pass *pass, const struct site_list *list, const unsigned char *chosen,
+		     size_t count)
+{
+	struct model *model = pass->model;
+	struct site site;
+
+	model->sites = calloc(count + 1, sizeof(*model->sites));
+	if (!model->sites)
+		return -ENOMEM;
+	for (size_t at = 0, next; at < list->count; at = next) {
+		next = site_end(list, at);
+		if (chosen && !chosen[at])
+			continue;
+		site = sum_up(pass, list, at, next);
+		add_row(pass, &site);
+	}
+	if (model->n_sites)
+		qsort(model->sites, model->n_sites, sizeof(*model->sites), by_cost);
+	return 0;
+}
+
 int sites_finish(struct pass *pass)
 {
-	struct site_list list = {.index = map_create(sizeof(struct site_key))};
-	struct model *model = pass->model;
-	int error = list.index ? 0 : -ENOMEM;
+	struct site_list list = {NULL};
+	unsigned char *chosen = NULL;
+	int64_t count;
+	int error = gather(pass, &list);
 
-	for (size_t i = 0; i < pass->tree.n_costs && !error; i++)
-		if (pass->tree.costs[i].life && (!i || i != pass->tree.trash))
-			error = add_cost(pass, &pass->tree.costs[i], &list);
-	if (!error) {
-		model->sites = calloc(list.count + 1, sizeof(*model->sites));
-		error = model->sites ? 0 : -ENOMEM;
+	count = (int64_t)list.n_sites;
+	pass->model->n_sites_found = list.n_sites;
+	if (!error && list.n_sites > SITES_MAX) {
+		chosen = calloc(list.count, 1);
+		count = chosen ? choose(pass, &list, chosen) : -ENOMEM;
 	}
-	for (size_t i = 0; i < list.count && !error; i++)
-		add_row(pass, &list.items[i]);
-	if (!error && model->n_sites)
-		qsort(model->sites, model->n_sites, sizeof(*model->sites), by_cost);
-	free(list.items);
-	map_free(list.index);
+	if (!error)
+		error = count < 0 ? (int)count : make_rows(pass, &list, chosen, (size_t)count);
+	free(chosen);
+	free(list.places);
 	return error;
 }

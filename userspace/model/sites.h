@@ -5,7 +5,13 @@
 
 struct pass;
 
-/* Rows into model->sites, most collection time first. After functions and types are named. */
+#define SITES_MAX 4096 /* rows by each measure, if there are more sites */
+
+/*
+ * Rows into model->sites, most collection time first: of all sites, or of those that
+ * are among the first SITES_MAX by collection time, by bytes, by what survived, was
+ * promoted in vain or is alive. After functions and types are named. 0 or -ENOMEM.
+ */
 int sites_finish(struct pass *pass);
 
 #endif

@@ -9,6 +9,11 @@
 #include "../util/map.h"
 #include "text.h"
 
+/* In tree->marks: the depth, and whether it is known if the stack begins properly, and if so. */
+enum { MARK_DEPTH = 0x3fff, MARK_KNOWN = 0x8000, MARK_PROPER = 0x4000 };
+
+_Static_assert(STACK_NODES_MAX <= MARK_DEPTH, "depths have room");
+
 struct code_key {
 	uint64_t process, code;
 };
@@ -21,11 +26,11 @@ int tree_init(struct tree *tree, struct arena *arena)
 	tree->modules.item_size = sizeof(struct module);
 	tree->frames.item_size = sizeof(struct frame);
 	tree->nodes.item_size = sizeof(struct stack);
-	tree->n_symbols = tree->n_costs = tree->n_codes = tree->n_lives = 1;
+	tree->n_symbols = tree->n_costs = tree->n_codes = 1;
 	tree->code_index = map_create(sizeof(struct code_key));
 	if (!tree->code_index ||
 	    array_reserve(&tree->costs, &tree->costs_capacity, 0, sizeof(*tree->costs)) < 0 ||
-	    array_reserve(&tree->lives, &tree->lives_capacity, 0, sizeof(*tree->lives)) < 0)
+	    stack_lives_init(&tree->lives) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -38,7 +43,10 @@ void tree_free(struct tree *tree)
 	dense_free(&tree->nodes);
 	free(tree->symbols);
 	free(tree->costs);
-	free(tree->lives);
+	stack_lives_free(&tree->lives);
+	free(tree->cost_of);
+	free(tree->marks);
+	free(tree->shown);
 	free(tree->codes);
 	map_free(tree->code_index);
 }
@@ -145,23 +153,40 @@ int tree_managed(struct tree *tree, const struct record_managed_frame *record)
 	return 0;
 }
 
+unsigned tree_depth(const struct tree *tree, uint64_t stack)
+{
+	unsigned depth = 0;
+
+	for (; stack; stack = tree_node(tree, stack)->parent)
+		depth++;
+	return depth;
+}
+
+/* 0: there is no such node. */
+static unsigned marked_depth(const struct tree *tree, uint64_t stack)
+{
+	return tree_node(tree, stack) ? tree->marks[stack] & MARK_DEPTH : 0;
+}
+
 int tree_stack(struct tree *tree, const struct record_stack *record)
 {
 	struct stack *node = dense_define(&tree->nodes, record->id);
-	const struct stack *parent = tree_node(tree, record->parent);
+	unsigned depth = marked_depth(tree, record->parent);
 
 	if (!node)
 		return -errno;
-	if (node->frame || !tree_frame(tree, record->frame) || (record->parent && !parent) ||
-	    (parent && parent->depth >= STACK_NODES_MAX))
+	/* They have a place for each node that has one, be it refused or not. */
+	if (array_reserve(&tree->cost_of, &tree->cost_of_capacity, record->id,
+			  sizeof(*tree->cost_of)) < 0 ||
+	    array_reserve(&tree->marks, &tree->marks_capacity, record->id, sizeof(*tree->marks)) <
+		    0)
+		return -ENOMEM;
+	if (node->frame || !tree_frame(tree, record->frame) || (record->parent && !depth) ||
+	    depth >= STACK_NODES_MAX)
 		return -EBADMSG;
 	node->parent = (uint32_t)record->parent;
 	node->frame = (uint32_t)record->frame;
-	node->root = parent ? parent->root : node->frame;
-	node->depth = (uint16_t)(parent ? parent->depth + 1 : 1);
-	node->natives = parent ? parent->natives : 0;
-	if (tree_frame(tree, record->frame)->runtime == RUNTIME_NATIVE)
-		node->natives++;
+	tree->marks[record->id] = (uint16_t)(depth + 1);
 	return 0;
 }
 
@@ -235,18 +260,19 @@ const struct code_name *tree_find_code(const struct tree *tree, uint64_t process
 
 int64_t tree_cost(struct tree *tree, uint64_t stack)
 {
-	struct stack *node = tree_node(tree, stack);
+	uint32_t *cost;
 
-	if (!node)
+	if (!dense_get(&tree->nodes, stack))
 		return 0;
-	if (node->cost)
-		return node->cost;
+	cost = &tree->cost_of[stack];
+	if (*cost || !tree_node(tree, stack))
+		return *cost;
 	if (array_reserve(&tree->costs, &tree->costs_capacity, tree->n_costs,
 			  sizeof(*tree->costs)) < 0)
 		return -ENOMEM;
-	node->cost = (uint32_t)tree->n_costs++;
-	tree->costs[node->cost].stack = (uint32_t)stack;
-	return node->cost;
+	*cost = (uint32_t)tree->n_costs++;
+	tree->costs[*cost].stack = (uint32_t)stack;
+	return *cost;
 }
 
 int64_t tree_trash(struct tree *tree)
@@ -260,31 +286,40 @@ int64_t tree_trash(struct tree *tree)
 	return tree->trash;
 }
 
-struct life *tree_life(struct tree *tree, uint32_t cost)
+uint32_t tree_life(struct tree *tree, uint32_t cost)
 {
 	uint32_t *number = &tree->costs[cost].life;
 
-	if (!*number) {
-		if (tree->n_lives >= UINT32_MAX ||
-		    array_reserve(&tree->lives, &tree->lives_capacity, tree->n_lives,
-				  sizeof(*tree->lives)) < 0)
-			return NULL;
-		*number = (uint32_t)tree->n_lives++;
-	}
-	return &tree->lives[*number];
+	if (!*number)
+		*number = stack_lives_add(&tree->lives);
+	return *number;
 }
 
-bool tree_begins_properly(const struct tree *tree, uint64_t stack)
+/* At least two native frames, and the outermost one where threads begin. */
+static bool begins_properly(const struct tree *tree, uint64_t stack)
 {
-	const struct stack *node = tree_node(tree, stack);
-	const struct frame *root;
+	const struct frame *frame = NULL;
 	const struct module *module;
+	unsigned natives = 0;
 
-	if (!node || node->natives < 2)
+	for (; stack; stack = tree_node(tree, stack)->parent) {
+		frame = tree_frame(tree, tree_node(tree, stack)->frame);
+		natives += frame->runtime == RUNTIME_NATIVE;
+	}
+	if (natives < 2 || frame->runtime != RUNTIME_NATIVE)
 		return false;
-	root = tree_frame(tree, node->root);
-	if (!root || root->runtime != RUNTIME_NATIVE)
-		return false;
-	module = dense_get(&tree->modules, root->module);
+	module = dense_get(&tree->modules, frame->module);
 	return module && module->starts_threads;
+}
+
+bool tree_begins_properly(struct tree *tree, uint64_t stack)
+{
+	uint16_t *mark;
+
+	if (!tree_node(tree, stack))
+		return false;
+	mark = &tree->marks[stack];
+	if (!(*mark & MARK_KNOWN))
+		*mark |= MARK_KNOWN | (begins_properly(tree, stack) ? MARK_PROPER : 0);
+	return *mark & MARK_PROPER;
 }

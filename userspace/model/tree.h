@@ -7,8 +7,8 @@
 
 #include "../profile/record.h"
 #include "arena.h"
-#include "life.h"
 #include "model.h"
+#include "stack_life.h"
 
 struct map;
 
@@ -31,25 +31,23 @@ struct symbol_name {
 };
 
 struct frame {
-	enum runtime runtime; /* 0: not defined */
-	uint32_t module;      /* native */
-	uint64_t address;     /* native: offset in the module; kernel: address; managed: code */
-	uint32_t process;     /* managed */
-	uint32_t line;        /* managed: where in the function, 0: unknown */
+	uint8_t runtime;    /* enum runtime, 0: not defined */
+	uint8_t allocators; /* set by functions.c: its outermost function is the allocator's */
+	uint32_t module;    /* native */
+	uint64_t address;   /* native: offset in the module; kernel: address; managed: code */
+	uint32_t process;   /* managed */
+	uint32_t line;      /* managed: where in the function, 0: unknown */
 	uint32_t first_symbol, last_symbol;   /* indexes, 0: none */
 	uint32_t first_function, n_functions; /* set by functions.c, outermost first */
 };
 
-/* A node of the tree. Parents are defined before children, so there are no cycles. */
+/*
+ * A node of the tree. Parents are defined before children, so there are no cycles.
+ * There may be many millions: whatever else is known of nodes lies in arrays apart.
+ */
 struct stack {
 	uint32_t parent; /* 0: outermost */
 	uint32_t frame;  /* 0: not defined */
-	uint32_t root;   /* frame of the outermost node */
-	uint16_t depth;
-	uint16_t natives; /* of the nodes up to here, those of native frames */
-	uint32_t cost;    /* index of its struct cost, 0: none yet */
-	uint32_t shown;   /* once settled: itself, or the next caller that is shown, 0: none */
-	bool settled;
 };
 
 #define STACK_NODES_MAX 1024 /* on one path; deeper ones are refused */
@@ -57,12 +55,8 @@ struct stack {
 /* What samples with exactly this stack add up to. Number 0 is that of no stack. */
 struct cost {
 	uint32_t stack;
-	uint32_t life; /* number, 0: nothing was allocated there */
+	uint32_t life; /* number, 0: nothing was allocated there; see tree_life_of() */
 	uint64_t cpu_samples;
-	double alloc_bytes;
-	double known_bytes; /* of those: it is known what became of them first */
-	double survived_bytes;
-	double gc_ns;
 	uint64_t syscall_ns;
 	uint64_t off_cpu_ns;
 	uint64_t faults, gc_faults; /* page faults; of those, in collections of their thread */
@@ -74,18 +68,23 @@ struct code_name {
 };
 
 struct tree {
-	struct arena *arena;         /* borrowed: all names */
-	struct dense strings;        /* const char * */
-	struct dense modules;        /* struct module */
-	struct dense frames;         /* struct frame */
-	struct dense nodes;          /* struct stack */
+	struct arena *arena;  /* borrowed: all names */
+	struct dense strings; /* const char * */
+	struct dense modules; /* struct module */
+	struct dense frames;  /* struct frame */
+	struct dense nodes;   /* struct stack */
+	uint32_t *cost_of;    /* by node: index of its struct cost, 0: none yet */
+	size_t cost_of_capacity;
+	uint16_t *marks; /* by node: its depth, and what tree_begins_properly() found */
+	size_t marks_capacity;
+	uint32_t *shown; /* by node: 1 + itself or the next caller that is shown, 0: */
+	/* not settled; NULL: all are shown */
 	struct symbol_name *symbols; /* number 0 is none */
 	size_t n_symbols, symbols_capacity;
 	struct cost *costs; /* number 0: no stack */
 	size_t n_costs, costs_capacity;
-	uint32_t trash;     /* number of the cost of what is not selected; 0: none yet */
-	struct life *lives; /* number 0 is none */
-	size_t n_lives, lives_capacity;
+	uint32_t trash; /* number of the cost of what is not selected; 0: none yet */
+	struct stack_lives lives;
 	struct code_name *codes; /* number 0 is none */
 	size_t n_codes, codes_capacity;
 	struct map *code_index; /* {process, code} -> number */
@@ -125,33 +124,57 @@ static inline struct stack *tree_node(const struct tree *tree, uint64_t id)
 	return node && node->frame ? node : NULL;
 }
 
-/* Leaves only frames of one kind on the stacks, once all costs are known. */
-void tree_show(struct tree *tree, enum model_frames frames);
+/* Nodes from the outermost one to this one. */
+unsigned tree_depth(const struct tree *tree, uint64_t stack);
+
+/*
+ * Once all costs are known: leaves only frames of one kind on the stacks, and gives back
+ * what only records need. 0 or -ENOMEM.
+ */
+int tree_show(struct tree *tree, enum model_frames frames);
 
 /* What a stack is shown as; 0: nothing of it is. */
 static inline uint32_t tree_shown(const struct tree *tree, uint64_t stack)
 {
-	const struct stack *node = tree_node(tree, stack);
-
-	if (!node)
+	if (!tree_node(tree, stack))
 		return 0;
-	return node->settled ? node->shown : (uint32_t)stack;
+	return tree->shown && tree->shown[stack] ? tree->shown[stack] - 1 : (uint32_t)stack;
 }
 
 /* Number of the cost of a stack, 0 for unknown stacks; -ENOMEM. */
 int64_t tree_cost(struct tree *tree, uint64_t stack);
 
+/* For loops over all costs: has the stack of a later one at hand when it is its turn. */
+static inline void tree_expect(const struct tree *tree, size_t cost)
+{
+	if (cost + 16 < tree->n_costs)
+		__builtin_prefetch(dense_get(&tree->nodes, tree->costs[cost + 16].stack));
+}
+
 /* Number of the cost, of no stack, that nobody looks at; -ENOMEM. */
 int64_t tree_trash(struct tree *tree);
 
-/* Of what the cost's stack allocates, made if need be; NULL: no memory. Valid until the next. */
-struct life *tree_life(struct tree *tree, uint32_t cost);
+/* Number of the life of what the cost's stack allocates, made if need be; 0: no memory. */
+uint32_t tree_life(struct tree *tree, uint32_t cost);
+
+/* The same to look at; all zero if nothing was allocated there. */
+static inline const struct stack_life *tree_life_of(const struct tree *tree,
+						    const struct cost *cost)
+{
+	return &tree->lives.items[cost->life];
+}
+
+/* Charges collection time to what a cost's stack, which has a life, allocated. */
+static inline void tree_charge(struct tree *tree, uint32_t cost, double gc_ns)
+{
+	tree->lives.items[tree->costs[cost].life].gc_ns += gc_ns;
+}
 
 /*
  * A chain of frame pointers that ends without the proper mark is whole all the
  * same where programs and threads begin: in the C library and the loader, which
  * are built without frame pointers.
  */
-bool tree_begins_properly(const struct tree *tree, uint64_t stack);
+bool tree_begins_properly(struct tree *tree, uint64_t stack);
 
 #endif

@@ -4,6 +4,8 @@
  * A stack whose frame is not shown stands for the next of its callers that is.
  * Costs move there; those of stacks of which nothing is left are costs of none.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tree.h"
@@ -21,39 +23,54 @@ static void settle_path(struct tree *tree, uint32_t id, enum model_frames frames
 {
 	uint32_t path[STACK_NODES_MAX + 1], depth = 0;
 
-	for (; id && !tree_node(tree, id)->settled; id = tree_node(tree, id)->parent)
+	for (; id && !tree->shown[id]; id = tree_node(tree, id)->parent)
 		path[depth++] = id;
 	while (depth) {
 		struct stack *node = tree_node(tree, path[--depth]);
+		uint32_t shown;
 
 		node->parent = tree_shown(tree, node->parent);
-		node->shown = is_shown(tree, tree_frame(tree, node->frame), frames) ? path[depth]
-										    : node->parent;
-		node->settled = true;
+		shown = is_shown(tree, tree_frame(tree, node->frame), frames) ? path[depth]
+									      : node->parent;
+		tree->shown[path[depth]] = shown + 1;
 	}
 }
 
-static void add_cost(struct cost *to, struct cost *from)
+/* What has no stack any more is a cost of no stack. */
+static int move_cost(struct tree *tree, struct cost *from)
 {
+	struct cost *to = &tree->costs[0];
+
 	to->cpu_samples += from->cpu_samples;
-	to->alloc_bytes += from->alloc_bytes;
-	to->known_bytes += from->known_bytes;
-	to->survived_bytes += from->survived_bytes;
-	to->gc_ns += from->gc_ns;
 	to->syscall_ns += from->syscall_ns;
+	to->off_cpu_ns += from->off_cpu_ns;
+	if (from->life && !tree_life(tree, 0))
+		return -ENOMEM;
+	if (from->life)
+		stack_life_join(&tree->lives, to->life, from->life);
 	memset(from, 0, sizeof(*from));
+	return 0;
 }
 
-void tree_show(struct tree *tree, enum model_frames frames)
+int tree_show(struct tree *tree, enum model_frames frames)
 {
+	int error = 0;
+
+	free(tree->marks);
+	tree->marks = NULL;
+	tree->marks_capacity = 0;
 	if (frames == MODEL_FRAMES_ALL)
-		return;
+		return 0;
+	tree->shown = calloc(tree->nodes.limit + 1, sizeof(*tree->shown));
+	if (!tree->shown)
+		return -ENOMEM;
 	for (uint64_t id = 1; id < tree->nodes.limit; id++)
 		if (tree_node(tree, id))
 			settle_path(tree, (uint32_t)id, frames);
-	for (size_t i = 1; i < tree->n_costs; i++) {
+	for (size_t i = 1; i < tree->n_costs && !error; i++) {
 		tree->costs[i].stack = tree_shown(tree, tree->costs[i].stack);
-		if (!tree->costs[i].stack)
-			add_cost(&tree->costs[0], &tree->costs[i]);
+		if (!tree->costs[i].stack && i != tree->trash)
+			error = move_cost(tree, &tree->costs[i]);
 	}
+	return error;
 }

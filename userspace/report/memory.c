@@ -61,7 +61,7 @@ int section_sites(const struct section *section)
 	if (!section_recorded(section, "alloc", "Allocation sites") ||
 	    (!model->n_sites && !section->parts))
 		return 0;
-	section_title(section, TABLE_SITES, "Allocation sites", model->n_sites,
+	section_title(section, TABLE_SITES, "Allocation sites", model->n_sites_found,
 		      "most collection time caused first");
 	if (!model->n_sites) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model_sites.c: tests of what many stacks are summed up in: compact lives, the greatest, sites. */
+#include "model/best.h"
+#include "model/sites.h"
+#include "model/stack_life.h"
+#include "synthetic.h"
+
+enum { STACKS = 8, EVENTS = 4000, NURSERY = 1 };
+
+static uint64_t draw(uint64_t *random, uint64_t below)
+{
+	*random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (*random >> 33) % below;
+}
+
+static void check_same(const struct life *a, const struct life *b)
+{
+	CHECK_EQ(a->type, b->type);
+	CHECK_EQ(a->mixed != 0, b->mixed != 0);
+	CHECK_EQ(a->samples, b->samples);
+	CHECK(is_near(a->bytes.value, b->bytes.value, 1e-3));
+	CHECK(is_near(a->bytes.variance, b->bytes.variance, 1));
+	CHECK(is_near(a->bytes.observed, b->bytes.observed, 1e-3));
+	CHECK(is_near(a->promoted_bytes, b->promoted_bytes, 1e-3));
+	CHECK(is_near(a->vain_bytes, b->vain_bytes, 1e-3));
+	for (unsigned i = 0; i < AGE_CLASSES; i++)
+		CHECK(is_near((double)a->ages[i], (double)b->ages[i], 100));
+}
+
+/* Whatever happens to the objects of a stack, its compact life says what a full one does. */
+TEST(compact_lives_say_what_full_ones_do)
+{
+	struct life full[STACKS] = {0}, all = {0}, joined = {0};
+	struct stack_lives lives;
+	uint64_t random = 1;
+
+	CHECK_EQ(stack_lives_init(&lives), 0);
+	for (uint32_t i = 1; i <= STACKS; i++)
+		CHECK_EQ(stack_lives_add(&lives), i);
+	for (int i = 0; i < EVENTS; i++) {
+		uint32_t stack = (uint32_t)draw(&random, STACKS), type = 1 + stack % 3;
+		uint64_t size = 16 << draw(&random, 8), age = UINT64_C(1) << draw(&random, 40);
+		struct life one = {.type = type, .samples = 1};
+
+		tally_add(&one.bytes, (double)size, 0.5);
+		stack_life_birth(&lives, stack + 1, type, size, 0.5);
+		if (draw(&random, 2)) {
+			one.ages[age_class(age)] = (float)size;
+			CHECK_EQ(stack_life_death(&lives, stack + 1, age, (double)size), 0);
+		}
+		if (draw(&random, 4) == 0) {
+			one.promoted_bytes = (double)size;
+			one.vain_bytes = (double)size / 2;
+			stack_life_old(&lives, stack + 1)->promoted_bytes += (double)size;
+			stack_life_old(&lives, stack + 1)->vain_bytes += (double)size / 2;
+		}
+		life_merge(&full[stack], &one);
+	}
+	for (uint32_t i = 0; i < STACKS; i++) {
+		struct life compact = {0};
+
+		stack_life_merge(&compact, &lives, i + 1);
+		check_same(&compact, &full[i]);
+		life_merge(&all, &full[i]);
+		if (i)
+			stack_life_join(&lives, 1, i + 1);
+	}
+	stack_life_merge(&joined, &lives, 1);
+	check_same(&joined, &all);
+	stack_lives_free(&lives);
+}
+
+TEST(the_greatest_are_kept)
+{
+	enum { MOST = 10, VALUES = 1000 };
+	double values[VALUES], least = 1e9, best_left_out = 0;
+	bool kept[VALUES] = {false};
+	uint64_t random = 2;
+	struct best *best;
+
+	CHECK_EQ(best_create(MOST, &best), 0);
+	best_offer(best, 0, 1);
+	best_offer(best, -1, 1);
+	CHECK_EQ(best_count(best), 0);
+	for (uint32_t i = 0; i < VALUES; i++) {
+		values[i] = 1 + (double)draw(&random, 500);
+		best_offer(best, values[i], i);
+		CHECK_EQ(best_count(best), i < MOST ? i + 1 : MOST);
+	}
+	for (size_t i = 0; i < MOST; i++) {
+		uint32_t number = best_number(best, i);
+
+		CHECK(!kept[number]);
+		kept[number] = true;
+		least = values[number] < least ? values[number] : least;
+	}
+	for (size_t i = 0; i < VALUES; i++)
+		if (!kept[i] && values[i] > best_left_out)
+			best_left_out = values[i];
+	CHECK(least >= best_left_out);
+	best_free(best);
+}
+
+/* One site a function: number i allocates i bytes; one collection, charged by bytes. */
+static struct model *model_of_sites(unsigned n)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t frames[2] = {0};
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, type, .process = 1, .type = 1, .name = synthetic_string(&synthetic, "box"));
+	for (unsigned i = 1; i <= n; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "site_%u", i);
+		frames[0] = synthetic_function(&synthetic, "/bin/app", i, name);
+		PUT(&synthetic, alloc, .time = 1000 + i, .thread = 1,
+		    .stack = synthetic_stack(&synthetic, frames), .sample = i, .type = 1, .size = i,
+		    .period = 1, .kind = NURSERY);
+	}
+	PUT(&synthetic, gc_begin, .time = 1001 + n, .thread = 1, .heap = 1, .cycle = 1, .kind = 1,
+	    .reason = 1);
+	PUT(&synthetic, gc_end, .time = 2001 + n, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
+	synthetic_end(&synthetic, 3000 + n);
+	model = synthetic_model(&synthetic);
+	synthetic_free(&synthetic);
+	return model;
+}
+
+static void check_sites(unsigned n, size_t rows)
+{
+	struct model *model = model_of_sites(n);
+	char name[32];
+
+	CHECK_EQ(model->n_sites_found, n);
+	CHECK_EQ(model->n_sites, rows);
+	for (size_t i = 0; i < rows; i++) {
+		snprintf(name, sizeof(name), "site_%zu", n - i);
+		CHECK_STR(model->sites[i].functions[0], name);
+		CHECK(is_near(model->sites[i].bytes.value, (double)(n - i), 1));
+		CHECK_EQ(model->sites[i].life.samples, 1);
+	}
+	model_free(model);
+}
+
+TEST(of_too_many_sites_the_first_have_rows)
+{
+	check_sites(SITES_MAX, SITES_MAX);
+	check_sites(SITES_MAX + 500, SITES_MAX);
+}
