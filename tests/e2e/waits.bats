@@ -19,12 +19,16 @@ needs() {
 @test "sleeps: the count, the time, the call, the function" {
 	needs
 	record --off-cpu -- "$WORKLOADS/waits" sleep 20
-	holds '.streams.sched | .attached and .events >= 20 and .lost == 0'
+	holds '.streams.sched | .attached and .events >= 10 and .lost == 0'
+	# Where the machine is busy, a nap may be over before the thread is off its CPU.
 	holds '.waits[] | select(.name == "clock_nanosleep") |
-		.reason == "call" and .count == 20 and .total_ns >= 100000000 and .max_ns >= 5000000'
+		.reason == "call" and .count <= 20 and .count >= 10 and .total_ns >= 50000000 and
+		.max_ns >= 5000000'
 	holds '.syscalls[] | select(.name == "clock_nanosleep") |
-		.off_cpu_count == 20 and .off_cpu_ns <= .total_ns and .off_cpu_ns >= 100000000'
-	holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns >= 100000000'
+		.count == 20 and .off_cpu_ns <= .total_ns and .off_cpu_ns >= 50000000'
+	holds '([.syscalls[], .waits[] | select(.name == "clock_nanosleep")] |
+		.[0].off_cpu_count == .[1].count)'
+	holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns >= 50000000'
 	"$GCPROF" export -f folded --by off-cpu -o out.folded
 	grep -q '^_start;.*main;do_sleep;.*nanosleep.* [0-9]*$' out.folded
 }
@@ -33,7 +37,7 @@ needs() {
 	needs
 	record --off-cpu -- "$WORKLOADS/waits" sleep 20
 	holds '.threads[0] | .wall_ns == .on_cpu_ns + .off_cpu_ns and
-		.off_cpu_ns == ([.off_cpu[].ns] | add) and .off_cpu.call.ns >= 100000000'
+		.off_cpu_ns == ([.off_cpu[].ns] | add) and .off_cpu.call.ns >= 50000000'
 	# The recorder may notice the end late.
 	holds '.threads[0].wall_ns >= 100000000 and .threads[0].wall_ns < .duration_ns + 1000000'
 	"$GCPROF" report --off-cpu | tee text
@@ -44,7 +48,11 @@ needs() {
 	needs
 	record --off-cpu --off-cpu-min 1h -- "$WORKLOADS/waits" sleep 20
 	holds '.streams.sched.events == 0'
-	holds '.waits[] | select(.name == "clock_nanosleep") | .count == 20'
+	holds '([.syscalls[], .waits[] | select(.name == "clock_nanosleep")] |
+		.[0].off_cpu_count == .[1].count and .[1].count >= 10)'
+	# And the report says that no function has them.
+	holds '.off_cpu.with_stack_ns == 0 and .off_cpu.total_ns == ([.waits[].total_ns] | add)'
+	"$GCPROF" report --off-cpu | tr -s ' \n' ' ' | grep -q '0%, have a stack and are told by function'
 	record --off-cpu --off-cpu-min 0 -- "$WORKLOADS/waits" pipe 2000
 	holds '.waits[] | select(.name == "read") | .count > 1000'
 	# What the records stand for is never more than the exact totals.

@@ -85,6 +85,7 @@ static json_t *alloc(const struct model *model, size_t top)
 	json_put(object, "objects", json_estimate(&alloc->objects, known));
 	json_put(object, "live_bytes", json_whole_if(known, alloc->live_bytes));
 	json_put(object, "types", json_types(model, top));
+	json_put(object, "sites", json_count(model->n_sites_found));
 	return object;
 }
 
@@ -353,6 +354,7 @@ static const struct {
 	{"sites", PART_SITES | PART_LIVE, json_sites},
 	{"syscalls", PART_SYSCALLS, syscalls},
 	{"waits", PART_OFF_CPU, json_waits},
+	{"off_cpu", PART_OFF_CPU, json_off_cpu},
 	{"faults", PART_FAULTS, json_faults},
 	{"slow_calls", PART_SYSCALLS, json_slow_calls},
 	{"threads", PART_THREADS | PART_OFF_CPU, threads},

@@ -11,6 +11,7 @@
 json_t *json_types(const struct model *model, size_t top);
 json_t *json_sites(const struct model *model, size_t top);
 json_t *json_waits(const struct model *model, size_t top);
+json_t *json_off_cpu(const struct model *model, size_t top);
 json_t *json_slow_calls(const struct model *model, size_t top);
 json_t *json_faults(const struct model *model, size_t top);
 json_t *json_timeline(const struct model *model, size_t top);

@@ -21,6 +21,16 @@ json_t *json_waits(const struct model *model, size_t top)
 	return array;
 }
 
+json_t *json_off_cpu(const struct model *model, size_t top)
+{
+	json_t *object = json_object();
+
+	(void)top;
+	json_put(object, "total_ns", json_count(model->wait_ns));
+	json_put(object, "with_stack_ns", json_count(model->wait_stack_ns));
+	return object;
+}
+
 json_t *json_slow_calls(const struct model *model, size_t top)
 {
 	json_t *array = json_array();

@@ -105,6 +105,23 @@ static int print_threads(const struct section *section)
 	return section_table(section, table);
 }
 
+/* Waits that are too short to be recorded are in the totals, but no function has them. */
+static void tell_stacks(const struct section *section)
+{
+	const struct model *model = section->model;
+	double share = (double)model->wait_stack_ns / (double)model->wait_ns;
+
+	if (share > 0.99)
+		return;
+	page_paragraph(
+		section->page, STYLE_DIM, 2,
+		"%s of these %s, %s, have a stack and are told by function. The rest are "
+		"mostly shorter waits, which are only counted; gcprof record --off-cpu-min 0 "
+		"records each.",
+		unit_time((double)model->wait_stack_ns).text,
+		unit_time((double)model->wait_ns).text, unit_percent(share).text);
+}
+
 int section_off_cpu(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -125,6 +142,8 @@ int section_off_cpu(const struct section *section)
 	/* The kernel's totals of threads cannot be divided by what a filter selects. */
 	if (error || model->filter)
 		return error;
+	if (model->wait_ns)
+		tell_stacks(section);
 	fputc('\n', section->page->out);
 	return print_threads(section);
 }
