@@ -64,6 +64,11 @@ uint64_t capabilities_usable(void)
 	return usable;
 }
 
+bool capabilities_admin(void)
+{
+	return effective() & bit(CAP_SYS_ADMIN);
+}
+
 /* What stays: CAP_SYS_ADMIN only where it stands for one that is not there. */
 static uint64_t kept(uint64_t have)
 {

@@ -27,6 +27,9 @@ extern const size_t capability_count;
 /* What this thread may use of the table, as bits `number`; 0 if it cannot be told. */
 uint64_t capabilities_usable(void);
 
+/* Has this thread CAP_SYS_ADMIN? */
+bool capabilities_admin(void);
+
 /*
  * Gives up, for this thread and for good, all capabilities that are not `kept`,
  * and the chance to get them back by executing a program. Each thread does it

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "capabilities.h"
 
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
@@ -153,12 +154,30 @@ static int64_t setting(const char *path, int64_t missing)
 	return read_line(path, line, sizeof(line)) ? strtoll(line, NULL, 10) : missing;
 }
 
+/*
+ * CAP_PERFMON goes before what the setting says; but Debian's kernels know a value
+ * more, which they begin with, and which CAP_SYS_ADMIN only goes before. Probes that
+ * are perf events, as before Linux 6.6, want CAP_SYS_ADMIN whatever it is.
+ */
 static void look_paranoid(struct finding *out)
 {
-	/* CAP_PERFMON goes before it. */
-	conclude(out, VERDICT_GOOD,
-		 "kernel.perf_event_paranoid is %lld, which does not bind who may record",
-		 (long long)setting("/proc/sys/kernel/perf_event_paranoid", -1));
+	int64_t paranoid = setting("/proc/sys/kernel/perf_event_paranoid", -1);
+
+	if (!capabilities_admin() && paranoid >= 3) {
+		conclude(out, VERDICT_NOTE,
+			 "kernel.perf_event_paranoid is %lld: Debian's kernels then refuse timers "
+			 "and mappings, and before Linux 6.6 probes, without CAP_SYS_ADMIN",
+			 (long long)paranoid);
+		advise(out, "Set kernel.perf_event_paranoid to 2, or record with CAP_SYS_ADMIN.");
+	} else if (!capabilities_admin() && !attach_multi_supported()) {
+		conclude(out, VERDICT_NOTE,
+			 "before Linux 6.6 no probe may be attached without CAP_SYS_ADMIN");
+		advise(out, "Record with CAP_SYS_ADMIN, or without allocation and collections.");
+	} else {
+		conclude(out, VERDICT_GOOD,
+			 "kernel.perf_event_paranoid is %lld, which does not bind who may record",
+			 (long long)paranoid);
+	}
 }
 
 static void look_unprivileged(struct finding *out)
