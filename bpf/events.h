@@ -78,8 +78,22 @@ struct event_samples {
 	struct event_header header;
 	uint64_t since; /* when the program began, and no sample was before; 0: unknown */
 	uint32_t count;
-	uint32_t reserved;
+	uint32_t
+		words; /* of stacks, behind the samples: struct gcprof_stack and its pieces' keys */
 	struct gcprof_sample entries[]; /* `count` of them, as the program wrote them */
+};
+
+struct event_stacks {
+	struct event_header header; /* time: the first sample's */
+	uint64_t words[];           /* up to the event's end */
+};
+
+struct event_pieces {
+	struct event_header header;
+	uint64_t stack; /* key */
+	uint32_t count;
+	uint32_t reserved;
+	struct gcprof_piece pieces[]; /* `count` of them, as the program wrote them */
 };
 
 struct event_sample {
@@ -282,6 +296,8 @@ _Static_assert(sizeof(struct event_alloc) == 88, "contract 2");
 _Static_assert(sizeof(struct event_fate) == 40, "contract 2");
 _Static_assert(sizeof(struct event_samples) == 48, "contract 2");
 _Static_assert(sizeof(struct event_sample) == 88, "contract 2");
+_Static_assert(sizeof(struct event_stacks) == 32, "contract 2");
+_Static_assert(sizeof(struct event_pieces) == 48, "contract 2");
 _Static_assert(sizeof(struct event_gc_begin) == 56, "contract 2");
 _Static_assert(sizeof(struct event_gc_end) == 160, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");

@@ -62,11 +62,14 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 	struct task_state *state = firing->state;
 	struct scratch *scratch;
 	struct event_samples *event;
-	uint64_t entries, count;
+	uint64_t entries, count, stacks, words;
+	uint32_t at;
 
 	entries = firing->values[0];
 	count = firing->values[1];
-	if (!entries || !count || count > GCPROF_SAMPLES_MAX)
+	stacks = firing->values[2];
+	words = firing->values[3];
+	if (!entries || !count || count > GCPROF_SAMPLES_MAX || words > GCPROF_STACK_WORDS_MAX)
 		return probe_refuse();
 	scratch = scratch_take();
 	if (!scratch) {
@@ -78,15 +81,49 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 	emit_header(&event->header, EVENT_samples, 0, state, firing->now);
 	event->since = state->image;
 	event->count = count;
-	event->reserved = 0;
+	event->words = words;
+	at = sizeof(*event) + count * sizeof(event->entries[0]);
 	if (bpf_probe_read_user(event->entries, count * sizeof(event->entries[0]),
-				(const void *)entries)) {
+				(const void *)entries) ||
+	    bpf_probe_read_user(scratch->data + at, words * sizeof(uint64_t),
+				(const void *)stacks)) {
 		loss_add(LOSS_BATCH_MEMORY, count);
 		scratch_drop(scratch);
 		return 0;
 	}
-	scratch->size = sizeof(*event) + count * sizeof(event->entries[0]);
+	scratch->size = at + words * sizeof(uint64_t);
 	scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, count);
+	return 0;
+}
+
+static __always_inline int probe_pieces(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct scratch *scratch;
+	struct event_pieces *event;
+	uint64_t stack, pieces, count;
+
+	stack = firing->values[0];
+	pieces = firing->values[1];
+	count = firing->values[2];
+	if (!stack || !pieces || !count || count > GCPROF_PIECES_MAX)
+		return probe_refuse();
+	scratch = scratch_take();
+	if (!scratch)
+		return 0;
+	event = (struct event_pieces *)scratch->data;
+	emit_header(&event->header, EVENT_pieces, 0, state, firing->now);
+	event->stack = stack;
+	event->count = count;
+	event->reserved = 0;
+	if (bpf_probe_read_user(event->pieces, count * sizeof(event->pieces[0]),
+				(const void *)pieces)) {
+		loss_count(LOSS_PROBE_MEMORY);
+		scratch_drop(scratch);
+		return 0;
+	}
+	scratch->size = sizeof(*event) + count * sizeof(event->pieces[0]);
+	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
 	return 0;
 }
 

@@ -87,8 +87,9 @@ struct {
 	__type(value, uint64_t);
 } ceilings SEC(".maps");
 
-/* The greatest record is a tick with three full stacks: 17.4 KB; a fate has 6.2 KB. */
-#define RECORD_BYTES_MAX 17536
+/* The greatest record is a full batch of samples: 22.6 KB; a tick with three full stacks has 17.4
+ * KB, a fate 6.2 KB. With what the walkers need it must be less than 32 KB. */
+#define RECORD_BYTES_MAX 22592
 
 /*
  * Where records of varying size are put together. Probe programs can be

@@ -2,16 +2,20 @@
 /* batch.c: hands samples over by the batch where one by one would cost too much. */
 /*
  * Firing a probe costs about a microsecond and walking a stack two more, so a
- * sample whose stack was told before needs neither: it waits here, with the time
- * at which it was taken, until its batch is full or something comes between.
- * The first sample with a stack fires the `sample` probe as ever, and names the
- * stack's key; those that follow name the key only.
+ * sample whose stack is known needs neither: it waits here, with the time at
+ * which it was taken, until its batch is full or something comes between.
  *
- * A stack is told again after a while and after many uses, so whoever lost a
+ * A stack is known if all pieces of it are (pieces.c), in whatever stacks they
+ * were told. A batch begins with how its stacks are made of them; most stacks
+ * share most of their pieces with the one before. A stack with a piece that is
+ * not known fires `pieces` and `sample`, which has it walked. What waits goes
+ * ahead, so that a batch has pieces only that were told before its first sample.
+ *
+ * A piece is told again after a while and after many uses, so whoever lost a
  * sample comes right by itself; and often in the beginning, when a profiler may
  * not know yet how to walk stacks.
  *
- * Where hardly any stack comes twice all this is in vain, so it is left off for
+ * Where hardly any stack is known all this is in vain, so it is left off for
  * some time.
  */
 #include "internal.h"
@@ -21,11 +25,11 @@
 enum {
 	WAYS = 4, /* keys in a cache line */
 	SETS = 16384,
-	USES_MAX = 8192,  /* of a key before its stack is told again */
+	USES_MAX = 8192,  /* of a key before its piece is told again */
 	SETTLED_MS = 250, /* the beginning, of listening or of a library */
-	AGAIN_EARLY = 16, /* ms until a stack is told again: in the beginning */
+	AGAIN_EARLY = 16, /* ms until a piece is told again: in the beginning */
 	AGAIN_LATE = 16384,
-	CREDIT_HIT = 8, /* less than one stack in nine told before is not worth the search */
+	CREDIT_HIT = 8, /* less than one known stack in nine is not worth the search */
 	CREDIT_START = 256,
 	CREDIT_MAX = 1024,
 	SKIPPED = 4096, /* samples, if it is not */
@@ -35,7 +39,9 @@ enum {
 #define QUIET_NS    (1 * MS)  /* samples that come more rarely do not wait */
 #define WAITING_MAX (10 * MS) /* a sample does not wait longer, if the thread comes by */
 
-/* A stack that was told. */
+enum { STACK_WORDS = sizeof(struct gcprof_stack) / sizeof(uint64_t) };
+
+/* A piece that was told. */
 struct known {
 	uint64_t key;  /* 0: none */
 	uint32_t due;  /* when to tell it again, ms */
@@ -49,11 +55,15 @@ struct gc_batch {
 	uint32_t listeners;    /* when we last looked */
 	uint32_t arrivals;     /* the same */
 	uint32_t count;
-	uint32_t began;   /* ms: no stack had been told before */
-	int32_t credit;   /* grows with stacks that were told before, falls with others */
+	uint32_t began;   /* ms: no piece had been told before */
+	int32_t credit;   /* grows with stacks that are known, falls with others */
 	uint32_t skipped; /* samples that are not looked at, since the credit was used up */
-	struct fingerprint fingerprint;
+	size_t same;      /* outermost pieces that are those of the batch's last stack */
+	uint64_t last;    /* key of that, 0: the batch has none yet */
+	size_t n_words;
+	struct pieces pieces;
 	struct gcprof_sample entries[GCPROF_SAMPLES_MAX];
+	uint64_t words[GCPROF_STACK_WORDS_MAX];
 	struct known known[SETS][WAYS] __attribute__((aligned(4096))); /* OS_PAGE */
 };
 
@@ -105,14 +115,27 @@ static void forget(struct gc_batch *batch)
 	batch->skipped = 0;
 }
 
+static void batch_clear(struct gc_batch *batch)
+{
+	batch->count = 0;
+	batch->n_words = 0;
+	batch->last = 0;
+	batch->same = 0;
+}
+
 void batch_flush(struct gc_thread *thread)
 {
 	struct gc_batch *batch = thread->sampler.batch;
 
 	if (!batch || !batch->count)
 		return;
-	probe_samples(&(struct probe_samples){batch->entries, batch->count});
-	batch->count = 0;
+	probe_samples(&(struct probe_samples){
+		.entries = batch->entries,
+		.count = batch->count,
+		.stacks = batch->words,
+		.words = batch->n_words,
+	});
+	batch_clear(batch);
 }
 
 uint32_t batch_waiting(const struct gc_thread *thread)
@@ -141,7 +164,7 @@ void batch_forked(struct gc_thread *thread)
 
 	if (!batch)
 		return;
-	batch->count = 0;
+	batch_clear(batch);
 	forget(batch);
 }
 
@@ -150,6 +173,8 @@ static bool is_understood(struct gc_batch *batch)
 {
 	uint32_t listeners = probe_samples_listeners();
 
+	if (listeners > probe_pieces_listeners())
+		listeners = probe_pieces_listeners();
 	if (listeners != batch->listeners || sampler_arrivals() != batch->arrivals) {
 		batch_flush(batch->thread);
 		forget(batch);
@@ -181,7 +206,7 @@ static bool is_told(struct known *known, uint64_t key, uint32_t now)
 	return true;
 }
 
-/* Counts one more stack that was told before or was not. */
+/* Counts one more stack that is known or is not. */
 static void settle_credit(struct gc_batch *batch, bool told)
 {
 	batch->credit += told ? CREDIT_HIT : -1;
@@ -231,37 +256,104 @@ static bool is_quick(struct gc_batch *batch)
 	return batch->latest - before <= QUIET_NS;
 }
 
+/* Are the pieces from number `from` on known? */
+static bool are_told(struct gc_batch *batch, size_t from, uint32_t now)
+{
+	for (size_t i = from; i < batch->pieces.n; i++) {
+		uint64_t key = batch->pieces.piece[i].piece;
+
+		if (!is_told(find(batch, key), key, now))
+			return false;
+	}
+	return true;
+}
+
+/* Adds the stack, whose pieces are known, to those of the batch. */
+static void define(struct gc_batch *batch, uint64_t key)
+{
+	const struct pieces *pieces = &batch->pieces;
+	uint64_t *word = batch->words + batch->n_words;
+	struct gcprof_stack stack = {key, (uint32_t)batch->same,
+				     (uint32_t)(pieces->n - batch->same)};
+
+	memcpy(word, &stack, sizeof(stack));
+	word += STACK_WORDS;
+	for (size_t i = batch->same; i < pieces->n; i++)
+		*word++ = pieces->piece[i].piece;
+	batch->n_words = (size_t)(word - batch->words);
+	batch->same = pieces->n;
+	batch->last = key;
+}
+
+/* Makes the stack one of the batch, if it is known. */
+static bool is_known(struct gc_batch *batch, uint64_t key, size_t kept)
+{
+	const struct pieces *pieces = &batch->pieces;
+	uint32_t now = milliseconds(batch->latest);
+
+	if (batch->same > kept)
+		batch->same = kept;
+	if (batch->last && batch->same == pieces->n && key == batch->last)
+		return true;
+	if (!are_told(batch, batch->same, now))
+		return false;
+	if (batch->n_words + STACK_WORDS + pieces->n - batch->same > GCPROF_STACK_WORDS_MAX) {
+		/* The next batch is on its own: it needs the outer pieces as well. */
+		batch_flush(batch->thread);
+		if (!are_told(batch, 0, now))
+			return false;
+	}
+	define(batch, key);
+	return true;
+}
+
+/* The sample that comes next tells the stack, and thereby its pieces. */
+static void tell(struct gc_batch *batch, uint64_t key)
+{
+	const struct pieces *pieces = &batch->pieces;
+	uint32_t until = told_until(batch, milliseconds(batch->latest));
+
+	batch_flush(batch->thread);
+	for (size_t i = 0; i < pieces->n; i++) {
+		uint64_t piece = pieces->piece[i].piece;
+
+		*find(batch, piece) = (struct known){piece, until, USES_MAX};
+	}
+	probe_pieces(
+		&(struct probe_pieces){.stack = key, .pieces = pieces->piece, .count = pieces->n});
+}
+
 bool batch_take(struct gc_thread *thread, struct probe_sample *sample)
 {
 	struct gc_batch *batch;
-	struct known *known;
+	size_t kept;
 	uint64_t key;
-	uint32_t now;
-	bool told;
+	bool known;
 
 	if (thread->heap->options.unbatched)
 		return false;
 	batch = batch_of(thread);
 	if (!batch || !is_understood(batch) || !is_quick(batch) || is_skipped(batch))
 		return false;
-	key = fingerprint_take(&batch->fingerprint, sample->anchor);
-	if (!key)
+	key = pieces_take(&batch->pieces, sample->anchor, &kept);
+	if (!key) {
+		batch->same = 0;
 		return false;
-	now = milliseconds(batch->latest);
-	known = find(batch, key);
-	told = is_told(known, key, now);
-	settle_credit(batch, told);
-	if (told) {
+	}
+	known = is_known(batch, key, kept);
+	settle_credit(batch, known);
+	if (known) {
 		append(batch, sample, key);
 		return true;
 	}
-	/* Fingerprints that were taken before a file was loaded may not see its code: only one
-	 * that is of all files may become known. */
-	if (fingerprint_refresh(&batch->fingerprint)) {
+	/* Stacks that were looked at before a file was loaded may have code in it: only pieces
+	 * that are of all files may become known. */
+	if (fingerprint_refresh(&batch->pieces.fingerprint)) {
+		batch_flush(thread);
 		forget(batch);
 		return false;
 	}
-	*known = (struct known){key, told_until(batch, now), USES_MAX};
+	tell(batch, key);
 	sample->stack = key;
 	return false;
 }

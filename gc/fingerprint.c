@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fingerprint.c: tells in a tenth of a microsecond whether a stack was seen before. */
+/* fingerprint.c: finds the words of a stack that may be return addresses. */
 /*
- * A stack is what a walker makes of it: a list of return addresses, and of the
- * managed functions of the shadow stack. Finding the return addresses takes
- * unwind tables. But whichever words they are, they are among those words of
- * the stack that lie where code is. So all of these are hashed together with
- * their places, and with the depth and the shadow frames. Equal fingerprints
- * mean equal stacks for any walker, with frame pointers or without. Words left
- * over from earlier calls are hashed as well: they can make one stack look like
- * two, never two like one.
+ * Which words are return addresses takes unwind tables to say. But whichever
+ * they are, they are among those words of the stack that lie where code is.
+ *
+ * Most of a stack is what it was at the sample before. So there is a copy of
+ * what it was then, and only blocks that changed are looked at word by word.
  *
  * Code that the loader does not know (made at run time) is not seen. A runtime
  * that calls the allocator from such code has its samples sent one by one:
@@ -21,21 +18,10 @@
 #include <link.h>
 #include <sys/auxv.h>
 
-enum {
-	FRAMES_MAX = 512,   /* as the walker */
-	SPAN_GAP = 1 << 20, /* between code of two files that count as one span: their data */
-};
+enum { SPAN_GAP = 1 << 20 }; /* between code of two files that count as one span: their data */
 
 /* Stacks are read as they are: padding, and what the sanitizer fences off, too. */
 #define READS_STACK __attribute__((noinline, no_sanitize("address")))
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9fb21c651e98df25);
-	hash ^= hash >> 32;
-	hash *= UINT64_C(0xc4ceb9fe1a85ec53);
-	return hash ^ hash >> 29;
-}
 
 static bool is_in(const struct code_span *span, uintptr_t address)
 {
@@ -51,24 +37,7 @@ static bool is_code(const struct fingerprint *state, uintptr_t address)
 	return false;
 }
 
-/* The sum of what the code addresses among some words are worth; the first is `place` words
- * below the base. */
-READS_STACK static uint64_t hash_words(const struct fingerprint *state, const uintptr_t *word,
-				       size_t n, size_t place)
-{
-	const struct code_span program = state->outer[0], others = state->outer[1];
-	uint64_t hash = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uintptr_t value = word[i];
-
-		if (__builtin_expect(is_in(&program, value) || is_in(&others, value), 0) &&
-		    is_code(state, value))
-			hash += mix(place - i, value);
-	}
-	return hash;
-}
-
+/* A comparison of whole blocks is several times faster than a look at their words. */
 READS_STACK static bool is_changed(const uintptr_t *a, const uintptr_t *b)
 {
 	uintptr_t difference = 0;
@@ -78,68 +47,91 @@ READS_STACK static bool is_changed(const uintptr_t *a, const uintptr_t *b)
 	return difference != 0;
 }
 
-READS_STACK static void block_update(struct fingerprint *state, size_t block,
-				     const uintptr_t *words)
+/* Takes over a block's words from the one at `from` on; true if code addresses changed. */
+READS_STACK static bool block_update(struct fingerprint *state, size_t block,
+				     const uintptr_t *words, size_t from)
 {
-	for (size_t i = 0; i < FINGERPRINT_BLOCK; i++)
-		state->copy[block][i] = words[i];
-	state->hashes[block] =
-		hash_words(state, words, FINGERPRINT_BLOCK, (block + 1) * FINGERPRINT_BLOCK);
+	const struct code_span program = state->outer[0], others = state->outer[1];
+	uintptr_t *copy = state->copy[block];
+	uint32_t code = state->code[block], differ = 0, maybe = 0;
+
+	/* Without branches: which words are code is hard to guess. */
+	for (size_t i = from; i < FINGERPRINT_BLOCK; i++) {
+		uintptr_t value = words[i];
+
+		differ |= (uint32_t)(value != copy[i]) << i;
+		maybe |= (uint32_t)(is_in(&program, value) | is_in(&others, value)) << i;
+		copy[i] = value;
+	}
+	state->code[block] &= ~differ;
+	for (maybe &= differ; maybe; maybe &= maybe - 1)
+		if (is_code(state, copy[__builtin_ctz(maybe)]))
+			state->code[block] |= maybe & -maybe;
+	return ((code | state->code[block]) & differ) != 0;
 }
 
-/*
- * Most of a stack is the same as at the sample before: comparing it with what it
- * was then is several times faster than looking at its words.
- */
-static uint64_t hash_stack(struct fingerprint *state, uintptr_t low, uintptr_t base)
+/* Looks at the stack from its base down to `low`: below which address did code addresses change? */
+static uintptr_t look(struct fingerprint *state, uintptr_t low)
 {
-	size_t words = (base - low) / sizeof(uintptr_t);
-	const uintptr_t *block = (const uintptr_t *)base;
-	uint64_t hash = mix(words, 0);
+	size_t words = (state->stack_base - low) / sizeof(uintptr_t);
+	size_t blocks = words / FINGERPRINT_BLOCK, rest = words % FINGERPRINT_BLOCK;
+	const uintptr_t *block = (const uintptr_t *)state->stack_base;
+	uintptr_t changed = 0;
 
-	for (size_t i = 0; i < words / FINGERPRINT_BLOCK; i++) {
+	for (size_t i = 0; i < blocks; i++) {
 		block -= FINGERPRINT_BLOCK;
-		if (is_changed(state->copy[i], block))
-			block_update(state, i, block);
-		hash += state->hashes[i];
+		if (is_changed(state->copy[i], block) && block_update(state, i, block, 0) &&
+		    !changed)
+			changed = (uintptr_t)(block + FINGERPRINT_BLOCK);
 	}
-	return hash + hash_words(state, (const uintptr_t *)low, words % FINGERPRINT_BLOCK, words);
+	if (rest &&
+	    block_update(state, blocks, block - FINGERPRINT_BLOCK, FINGERPRINT_BLOCK - rest) &&
+	    !changed)
+		changed = (uintptr_t)block;
+	return changed ? changed : low;
 }
 
-/* Adds the shadow frames; 0 if they do not all lie between `low` and `base`. */
-static uint64_t hash_frames(uint64_t hash, const struct gc_anchor *anchor, uintptr_t low,
-			    uintptr_t base)
+uintptr_t fingerprint_code_below(const struct fingerprint *state, uintptr_t address)
 {
-	uint64_t at = anchor->top;
+	size_t words = (state->stack_base - address) / sizeof(uintptr_t);
+	size_t block = words / FINGERPRINT_BLOCK, passed = words % FINGERPRINT_BLOCK;
+	uint32_t code;
 
-	for (int i = 0; at; i++) {
-		const struct gc_frame *frame = (const struct gc_frame *)at;
-
-		if (i == FRAMES_MAX || at < low || at > base - sizeof(*frame))
+	/* Words are numbered from the block's low end: those passed are its highest bits. */
+	if (block >= FINGERPRINT_BLOCKS)
+		return 0;
+	code = (uint32_t)((uint64_t)state->code[block] << passed);
+	while (!code) {
+		if (++block >= FINGERPRINT_BLOCKS)
 			return 0;
-		hash = mix(hash, (uint64_t)frame->code << 32 | frame->pc);
-		hash = mix(hash, base - at);
-		at = frame->prev;
+		passed = 0;
+		code = state->code[block];
 	}
-	return hash;
+	words = block * FINGERPRINT_BLOCK + passed + (size_t)__builtin_clz(code);
+	return state->stack_base - (words + 1) * sizeof(uintptr_t);
 }
 
-__attribute__((noinline)) uint64_t fingerprint_take(struct fingerprint *state,
-						    const struct gc_anchor *anchor)
+uintptr_t fingerprint_word(const struct fingerprint *state, uintptr_t address)
 {
-	uintptr_t low = (uintptr_t)__builtin_frame_address(0);
+	size_t word = (state->stack_base - address) / sizeof(uintptr_t) - 1;
+
+	return state
+		->copy[word / FINGERPRINT_BLOCK][FINGERPRINT_BLOCK - 1 - word % FINGERPRINT_BLOCK];
+}
+
+bool fingerprint_look(struct fingerprint *state, uintptr_t low, uintptr_t *changed)
+{
 	uintptr_t base = state->stack_base;
-	uint64_t hash;
 
 	if (!base)
 		base = state->stack_base = os_stack_base();
 	if (!state->n_spans)
 		fingerprint_refresh(state);
 	/* `low` above the base wraps around. */
-	if (base - low > sizeof(state->copy))
-		return 0;
-	hash = hash_stack(state, low, base);
-	return hash_frames(hash, anchor, low, base);
+	if (base - low > sizeof(state->copy) || low % sizeof(uintptr_t))
+		return false;
+	*changed = look(state, low);
+	return true;
 }
 
 /* Adds the code at [start, end): to the span that it is close to, or as one of its own. */
@@ -218,9 +210,9 @@ bool fingerprint_refresh(struct fingerprint *state)
 	if (state->n_spans && now.loaded == state->loaded && now.unloaded == state->unloaded)
 		return false;
 	state->n_spans = 0;
-	/* Blocks of zeroes have no code addresses: the hash of each is 0. */
+	/* Zeroes are no code addresses. */
 	memset(state->copy, 0, sizeof(state->copy));
-	memset(state->hashes, 0, sizeof(state->hashes));
+	memset(state->code, 0, sizeof(state->code));
 	dl_iterate_phdr(add_file, state);
 	find_outer(state);
 	state->loaded = now.loaded;

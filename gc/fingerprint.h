@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fingerprint.h: a number that is the same for the same calling stack. */
+/* fingerprint.h: the words of a stack that may be return addresses. */
 #ifndef GCPROF_FINGERPRINT_H
 #define GCPROF_FINGERPRINT_H
 
@@ -7,16 +7,14 @@
 #error "internal header of libgcprof-gc"
 #endif
 
-#include "frame.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
 	CODE_SPANS_MAX = 32,
-	FINGERPRINT_BLOCK = 32,  /* words of a stack that are looked at together */
-	FINGERPRINT_BLOCKS = 64, /* that are looked at, 16 KiB in all */
+	FINGERPRINT_BLOCK = 32,   /* words of a stack that are looked at together */
+	FINGERPRINT_BLOCKS = 256, /* that are looked at, 64 KiB in all */
 };
 
 /* A stretch of the address space that holds code, and perhaps a file's other segments. */
@@ -33,19 +31,28 @@ struct fingerprint {
 	unsigned long long loaded, unloaded; /* files so far, when the spans were read */
 	uintptr_t stack_base;                /* just behind the thread's stack; 0: not asked yet */
 
-	/* The stack as it was when last looked at, from its base down, and its blocks' hashes. */
+	/* The stack as it was when last looked at, from its base down; of each block, which words
+	 * are code addresses. */
 	uintptr_t copy[FINGERPRINT_BLOCKS][FINGERPRINT_BLOCK];
-	uint64_t hashes[FINGERPRINT_BLOCKS];
+	uint32_t code[FINGERPRINT_BLOCKS];
 };
 
 /*
- * The fingerprint of the calling thread's stack, never 0 but for one that has
- * none: it is too deep, or not the one that the thread was made with. `state`
+ * Looks at the calling thread's stack above `low`. Code addresses did not change
+ * at and above *changed since the last time, nor did the places where they are.
+ * False: it is too deep, or not the one that the thread was made with. `state`
  * belongs to the thread.
  */
-uint64_t fingerprint_take(struct fingerprint *state, const struct gc_anchor *anchor);
+bool fingerprint_look(struct fingerprint *state, uintptr_t low, uintptr_t *changed);
 
-/* Looks whether files were loaded or unloaded; true if so: older fingerprints mean nothing. */
+/* The place of the highest code address below a place on the stack that was looked at; 0: none, or
+ * it may lie lower than the stack reaches. */
+uintptr_t fingerprint_code_below(const struct fingerprint *state, uintptr_t address);
+
+/* The word at a place. */
+uintptr_t fingerprint_word(const struct fingerprint *state, uintptr_t address);
+
+/* Looks whether files were loaded or unloaded; true if so: what was found before means nothing. */
 bool fingerprint_refresh(struct fingerprint *state);
 
 #endif

@@ -54,7 +54,13 @@ SITE void probe_fire_sample(const struct probe_sample *a)
 SITE void probe_fire_samples(const struct probe_samples *a)
 {
 	keep_frame();
-	STAP_PROBE2(gcprof, samples, a->entries, a->count);
+	STAP_PROBE4(gcprof, samples, a->entries, a->count, a->stacks, a->words);
+}
+
+SITE void probe_fire_pieces(const struct probe_pieces *a)
+{
+	keep_frame();
+	STAP_PROBE3(gcprof, pieces, a->stack, a->pieces, a->count);
 }
 
 SITE void probe_fire_fate(const struct probe_fate *a)

@@ -84,6 +84,26 @@ struct gcprof_sample {
 
 #define GCPROF_SAMPLES_MAX 256 /* entries in one firing of `samples` */
 
+/*
+ * A piece of a stack: what lies above `top` of the next piece, up to and with its
+ * own. Equal pieces mean equal frames, in whatever stack they are.
+ */
+struct gcprof_piece {
+	uint64_t piece; /* its key, in this process; not 0 */
+	uint64_t top;   /* address; smaller from piece to piece */
+};
+
+#define GCPROF_PIECES_MAX 512 /* of a stack */
+
+/* A stack, made of pieces that were told before. Their keys follow, the outermost first. */
+struct gcprof_stack {
+	uint64_t stack; /* its key, for samples of the same firing; not 0 */
+	uint32_t kept;  /* so many outermost pieces are those of the stack before, in this firing */
+	uint32_t added; /* so many others follow */
+};
+
+#define GCPROF_STACK_WORDS_MAX 1024 /* for all stacks of one firing of `samples` */
+
 /* What `gc_end` points to. All sizes in bytes, as they are when the collection ends. */
 struct gcprof_gc_stats {
 	uint64_t promoted_bytes;   /* moved to the old generation by this collection */
@@ -103,6 +123,8 @@ struct gcprof_gc_stats {
 #ifndef __bpf__
 _Static_assert(sizeof(struct gcprof_fate) == 24, "read by BPF");
 _Static_assert(sizeof(struct gcprof_sample) == 56, "read by BPF");
+_Static_assert(sizeof(struct gcprof_piece) == 16, "read by BPF");
+_Static_assert(sizeof(struct gcprof_stack) == 16, "read by the recorder");
 _Static_assert(sizeof(struct gcprof_gc_stats) == 80, "read by BPF");
 #endif
 

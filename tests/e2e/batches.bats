@@ -26,6 +26,38 @@ record_gcbench() { # NAME GCPROF_BATCH
 	holds '.stacks.complete > 0.98 and .stacks.unfinished.untold == null' batched.data
 }
 
+# The stack of each sample of NAME.data, by the sample's number: files, offsets and functions.
+stacks_of() { # NAME
+	"$GCPROF" dump "$1.data" | jq -r '
+		if .record == "native_frame" then "frame \(.id) \(.module)+\(.offset)"
+		elif .record == "managed_frame" then "frame \(.id) \(.code):\(.line)"
+		elif .record == "stack" then "stack \(.id) \(.parent) \(.frame)"
+		elif .record == "alloc" then "alloc \(.sample) \(.size) \(.quality) \(.stack)"
+		else empty end' |
+		awk '$1 == "frame" { frame[$2] = $3 }
+			$1 == "stack" { parent[$2] = $3; last[$2] = $4 }
+			$1 == "alloc" {
+				line = $2 " " $3 " " $4 " :"
+				for (at = $5; at; at = parent[at]) line = line " " frame[last[at]]
+				print line
+			}' | sort
+}
+
+# gcbench and lisp hardly have a stack twice: theirs are made of pieces.
+@test "stacks that are made of pieces are those that are walked, sample by sample" {
+	need_root
+	local name
+	# Earlier there are no unwind rows: some stacks are walked by frame pointers, or copied.
+	for name in batched single; do
+		GCPROF_BATCH=$([ $name = batched ] && echo 1 || echo 0) GCPROF_SEED=3 \
+			record --stack fp -R 64K -F 0 --syscall-rate 0 -o $name.data -- \
+			"$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp" depth=13
+		stacks_of $name >$name.stacks
+	done
+	[ "$(grep -c . batched.stacks)" -gt 500 ]
+	cmp batched.stacks single.stacks
+}
+
 @test "samples of a batch have times of their own, in order" {
 	need_root
 	GCPROF_SEED=3 record -R 32K -F 0 -o times.data -- "$WORKLOADS/churn" --bytes 500M

@@ -59,6 +59,14 @@ stays_below() { # MIB
 	stays_below 64
 }
 
+@test "half a million pieces of stacks, cut anywhere, and stacks made of nonsense: refused or left without a stack, memory stays bounded" {
+	record_lie pieces
+	same status $code 0
+	told 'events from the kernel were not understood'
+	holds '.alloc.samples > 1000 and .stacks.unfinished.untold > 0'
+	stays_below 128
+}
+
 @test "names without an end, or that would paint on a terminal: cut, and shown escaped" {
 	record_lie names
 	same status $code 0

@@ -5,15 +5,27 @@
 #include "test.h"
 #include "record/batches.h"
 #include "record/stack_keys.h"
+#include "record/stack_pieces.h"
 
 static struct {
 	struct event_sample of[GCPROF_SAMPLES_MAX];
 	size_t n;
+	const struct event_header *stacks; /* NULL: there were none; before all samples */
+	uint64_t words[GCPROF_STACK_WORDS_MAX];
+	struct event_header header;
 } seen;
 
 static void see(void *context, const struct event_header *event, size_t size)
 {
 	CHECK(context == &seen);
+	if (event->code == EVENT_stacks) {
+		CHECK(!seen.stacks && !seen.n);
+		CHECK_EQ(event->size, size);
+		seen.header = *event;
+		seen.stacks = &seen.header;
+		memcpy(seen.words, event + 1, size - sizeof(*event));
+		return;
+	}
 	CHECK(seen.n < GCPROF_SAMPLES_MAX);
 	CHECK_EQ(size, sizeof(struct event_sample));
 	CHECK_EQ(event->size, size);
@@ -25,7 +37,8 @@ static void see(void *context, const struct event_header *event, size_t size)
 static union {
 	struct event_samples batch;
 	char bytes[sizeof(struct event_samples) +
-		   GCPROF_SAMPLES_MAX * sizeof(struct gcprof_sample)];
+		   GCPROF_SAMPLES_MAX * sizeof(struct gcprof_sample) +
+		   GCPROF_STACK_WORDS_MAX * sizeof(uint64_t)];
 } room;
 
 static size_t size_of(uint32_t n)
@@ -80,6 +93,34 @@ TEST(a_batch_is_no_longer_than_it_is)
 	room.batch.count = UINT32_MAX;
 	CHECK_EQ(batches_split(&room.batch, size, &faults, see, &seen), -EBADMSG);
 	CHECK_EQ(seen.n, 0);
+}
+
+TEST(stacks_come_before_the_first_sample)
+{
+	struct batches_faults faults = {0};
+	size_t size = make(3);
+	uint64_t *words = (uint64_t *)(void *)&room.batch.entries[3];
+
+	room.batch.words = 5;
+	for (uint64_t i = 0; i < 5; i++)
+		words[i] = 100 + i;
+	/* Nobody's time but one that can be. */
+	room.batch.entries[0].time = 3;
+	CHECK_EQ(batches_split(&room.batch, size + 40, &faults, see, &seen), 0);
+	CHECK(seen.stacks && seen.n == 3);
+	CHECK_EQ(seen.header.time, 601);
+	CHECK_EQ(seen.header.size, sizeof(struct event_stacks) + 40);
+	CHECK_EQ(seen.words[0], 100);
+	CHECK_EQ(seen.words[4], 104);
+	/* As many as it says must be there, and no more than may be. */
+	make(3);
+	room.batch.words = 6;
+	CHECK_EQ(batches_split(&room.batch, size + 40, &faults, see, &seen), -EBADMSG);
+	room.batch.words = GCPROF_STACK_WORDS_MAX + 1;
+	CHECK_EQ(batches_split(&room.batch, sizeof(room) + 8, &faults, see, &seen), -EBADMSG);
+	room.batch.words = UINT32_MAX;
+	CHECK_EQ(batches_split(&room.batch, size + 40, &faults, see, &seen), -EBADMSG);
+	CHECK(!seen.stacks && !seen.n);
 }
 
 TEST(nonsense_is_refused_alone)
@@ -147,4 +188,50 @@ TEST(keys_in_use_stay)
 	}
 	CHECK(!stack_keys_get(keys, 1, 1, &told));
 	stack_keys_free(keys);
+}
+
+TEST(pieces_mean_what_was_told_last)
+{
+	const uint64_t one[] = {5, 6, 7}, two[] = {8};
+	const struct stack_piece first = {one, 3, 0, false}, second = {two, 1, 2, true};
+	struct stack_pieces *pieces;
+	struct stack_piece piece;
+
+	CHECK_EQ(stack_pieces_create(&pieces), 0);
+	CHECK(!stack_pieces_get(pieces, 1, 10, &piece));
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(stack_pieces_set(pieces, 1, 10, &first), 0);
+	CHECK(!stack_pieces_get(pieces, 2, 10, &piece));
+	CHECK(stack_pieces_get(pieces, 1, 10, &piece));
+	CHECK(piece.n == 3 && !piece.open && !memcmp(piece.frames, one, sizeof(one)));
+	CHECK_EQ(stack_pieces_set(pieces, 1, 10, &second), 0);
+	CHECK(stack_pieces_get(pieces, 1, 10, &piece));
+	CHECK(piece.n == 1 && piece.open && piece.quality == 2 && piece.frames[0] == 8);
+	CHECK_EQ(stack_pieces_set(pieces, 1, 11, &(struct stack_piece){NULL, 0, 0, false}), 0);
+	CHECK(stack_pieces_get(pieces, 1, 11, &piece) && piece.n == 0);
+	stack_pieces_free(pieces);
+	stack_pieces_free(NULL);
+}
+
+/* However many there are and however long, those in use stay, and memory does not grow. */
+TEST(pieces_in_use_stay)
+{
+	uint64_t frames[64];
+	struct stack_pieces *pieces;
+	struct stack_piece piece = {frames, 0, 0, false};
+
+	CHECK_EQ(stack_pieces_create(&pieces), 0);
+	for (uint64_t key = 1; key <= 400000; key++) {
+		piece = (struct stack_piece){frames, key % 64, 0, false};
+		for (size_t i = 0; i < piece.n; i++)
+			frames[i] = key + i;
+		CHECK_EQ(stack_pieces_set(pieces, 1, key, &piece), 0);
+		if (key % 8000 || key < 16007)
+			continue;
+		CHECK(stack_pieces_get(pieces, 1, 16007, &piece));
+		CHECK(piece.n == 16007 % 64 && piece.frames[0] == 16007);
+		CHECK(stack_pieces_get(pieces, 1, key - 8000, &piece));
+	}
+	CHECK(!stack_pieces_get(pieces, 1, 1, &piece));
+	stack_pieces_free(pieces);
 }

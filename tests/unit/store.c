@@ -360,56 +360,6 @@ TEST(syscall_totals_keep_their_histogram)
 }
 
 /* Every event, with sizes and counts that are not true. */
-/* A sample with its stack, which has a key. */
-static void send_told(uint32_t process, uint32_t pid, uint64_t sample, uint64_t key, uint64_t ip)
-{
-	struct event_alloc *alloc =
-		event(EVENT_alloc, sizeof(*alloc) + sizeof(struct event_native), process, pid);
-
-	*alloc = (struct event_alloc){alloc->header, {0, 1, 0, STACK_USER_CUT}, sample, 5,  32,
-				      4096,          GCPROF_SAMPLE_LARGE,       0,      key};
-	memcpy(alloc + 1, &(struct event_native){ip, 0}, sizeof(struct event_native));
-	CHECK_EQ(send_event(), 0);
-}
-
-static void send_keyed(uint32_t process, uint32_t pid, uint64_t sample, uint64_t key)
-{
-	struct event_sample *one = event(EVENT_sample, sizeof(*one), process, pid);
-
-	one->entry = (struct gcprof_sample){sample, one->header.time,      5, 48, 4096,
-					    key,    GCPROF_SAMPLE_NURSERY, 0};
-	CHECK_EQ(send_event(), 0);
-}
-
-TEST(samples_of_a_batch_have_the_stack_of_their_key)
-{
-	const struct record *told, *keyed, *unknown, *other;
-
-	begin();
-	send_told(1, 100, 1, 77, 0x1234);
-	send_keyed(1, 100, 2, 77);
-	send_keyed(1, 100, 3, 78);
-	/* Another process means something else by it, and so does another program. */
-	send_keyed(2, 200, 1, 77);
-	send_exec(1, 100, "/bin/other");
-	send_keyed(1, 100, 2, 77);
-	CHECK_EQ(store_loss(rig.store, LOSS_STACK_UNTOLD), 3);
-	CHECK_EQ(store_count(rig.store, STREAM_ALLOC), 5);
-	finish();
-	told = nth(RECORD_alloc, 0);
-	keyed = nth(RECORD_alloc, 1);
-	unknown = nth(RECORD_alloc, 2);
-	other = nth(RECORD_alloc, 3);
-	CHECK(told->alloc.stack && told->alloc.stack == keyed->alloc.stack);
-	CHECK_EQ(keyed->alloc.quality, STACK_USER_CUT);
-	CHECK_EQ(keyed->alloc.size, 48);
-	CHECK_EQ(keyed->alloc.kind, GCPROF_SAMPLE_NURSERY);
-	CHECK_EQ(unknown->alloc.stack, 0);
-	CHECK_EQ(unknown->alloc.quality, STACK_UNTOLD);
-	CHECK_EQ(other->alloc.stack, 0);
-	CHECK_EQ(nth(RECORD_alloc, 4)->alloc.stack, 0);
-}
-
 TEST(hostile_events_are_refused)
 {
 	uint64_t random = test_seed(), accepted;

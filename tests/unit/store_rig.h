@@ -11,6 +11,9 @@
 #include "record/store.h"
 
 /* One recording: a store over a writer to memory, and an event under construction. */
+/* A file need not use all of it. */
+#define RIG static __attribute__((unused))
+
 struct rig {
 	struct profile_writer *writer;
 	struct store *store;
@@ -37,7 +40,7 @@ struct seen {
 
 static struct seen seen;
 
-static inline void begin(void)
+RIG void begin(void)
 {
 	struct sink *sink;
 
@@ -95,7 +98,7 @@ static inline void keep(struct record *record)
 }
 
 /* Ends the recording and reads it back. */
-static inline void finish(void)
+RIG void finish(void)
 {
 	struct profile_reader *reader;
 	struct source *source;
@@ -113,7 +116,7 @@ static inline void finish(void)
 }
 
 /* The i-th record of a kind, NULL behind the last. */
-static inline const struct record *nth(enum record_kind kind, size_t i)
+RIG const struct record *nth(enum record_kind kind, size_t i)
 {
 	for (size_t at = 0; at < seen.n; at++) {
 		if (seen.records[at].kind == kind && i-- == 0)
@@ -122,7 +125,7 @@ static inline const struct record *nth(enum record_kind kind, size_t i)
 	return NULL;
 }
 
-static inline size_t count(enum record_kind kind)
+RIG size_t count(enum record_kind kind)
 {
 	size_t n = 0;
 
@@ -132,7 +135,7 @@ static inline size_t count(enum record_kind kind)
 }
 
 /* A stack as one text, outermost first: m1:1fff (module:offset) c7@3 (code@line) k:ff. */
-static inline const char *stack_text(uint64_t stack)
+RIG const char *stack_text(uint64_t stack)
 {
 	static char text[4096];
 	uint64_t frames[512] = {0};
@@ -190,8 +193,8 @@ static inline int send_event(void)
 	return err;
 }
 
-static inline void send_mmap(uint32_t pid, uint64_t address, uint64_t length, uint64_t offset,
-			     const char *path)
+RIG void send_mmap(uint32_t pid, uint64_t address, uint64_t length, uint64_t offset,
+		   const char *path)
 {
 	struct event_mmap *mmap = event(EVENT_mmap, sizeof(*mmap) + strlen(path), 0, pid);
 
@@ -212,7 +215,7 @@ struct stack_input {
 	struct event_managed managed[8];
 };
 
-static inline void send_cpu(uint32_t process, uint32_t pid, const struct stack_input *in)
+RIG void send_cpu(uint32_t process, uint32_t pid, const struct stack_input *in)
 {
 	struct event_cpu *cpu = event(
 		EVENT_cpu, sizeof(*cpu) + in->n_kernel * 8 + (in->n_user + in->n_managed) * 16,
@@ -230,14 +233,14 @@ static inline void send_cpu(uint32_t process, uint32_t pid, const struct stack_i
 	CHECK_EQ(send_event(), 0);
 }
 
-static inline void send_ip(uint32_t process, uint32_t pid, uint64_t ip)
+RIG void send_ip(uint32_t process, uint32_t pid, uint64_t ip)
 {
 	struct stack_input in = {.n_user = 1, .user = {{ip, 0}}};
 
 	send_cpu(process, pid, &in);
 }
 
-static inline void send_fork(uint32_t process, uint32_t pid, uint32_t child, uint32_t child_pid)
+RIG void send_fork(uint32_t process, uint32_t pid, uint32_t child, uint32_t child_pid)
 {
 	struct event_fork *fork = event(EVENT_fork, sizeof(*fork), process, pid);
 
@@ -247,7 +250,7 @@ static inline void send_fork(uint32_t process, uint32_t pid, uint32_t child, uin
 	CHECK_EQ(send_event(), 0);
 }
 
-static inline void send_exec(uint32_t process, uint32_t pid, const char *path)
+RIG void send_exec(uint32_t process, uint32_t pid, const char *path)
 {
 	struct event_exec *exec = event(EVENT_exec, sizeof(*exec) + strlen(path), process, pid);
 
@@ -257,7 +260,7 @@ static inline void send_exec(uint32_t process, uint32_t pid, const char *path)
 	CHECK_EQ(send_event(), 0);
 }
 
-static inline void send_exit(uint32_t process, uint32_t pid, uint32_t tid, uint32_t last)
+RIG void send_exit(uint32_t process, uint32_t pid, uint32_t tid, uint32_t last)
 {
 	struct event_exit *exit = event(EVENT_exit, sizeof(*exit), process, pid);
 
@@ -266,7 +269,7 @@ static inline void send_exit(uint32_t process, uint32_t pid, uint32_t tid, uint3
 	CHECK_EQ(send_event(), 0);
 }
 
-static inline void send_type(uint32_t process, uint32_t pid, uint64_t number, const char *name)
+RIG void send_type(uint32_t process, uint32_t pid, uint64_t number, const char *name)
 {
 	struct event_type *type = event(EVENT_type, sizeof(*type) + strlen(name), process, pid);
 
@@ -276,8 +279,8 @@ static inline void send_type(uint32_t process, uint32_t pid, uint64_t number, co
 	CHECK_EQ(send_event(), 0);
 }
 
-static inline void send_code(uint32_t process, uint32_t pid, uint64_t number, const char *name,
-			     const char *file)
+RIG void send_code(uint32_t process, uint32_t pid, uint64_t number, const char *name,
+		   const char *file)
 {
 	size_t padded = (strlen(name) + 7) & ~(size_t)7;
 	struct event_code *code =
@@ -292,7 +295,7 @@ static inline void send_code(uint32_t process, uint32_t pid, uint64_t number, co
 	CHECK_EQ(send_event(), 0);
 }
 
-static inline void send_alloc(uint32_t process, uint32_t pid, uint64_t sample, uint64_t type)
+RIG void send_alloc(uint32_t process, uint32_t pid, uint64_t sample, uint64_t type)
 {
 	struct event_alloc *alloc = event(EVENT_alloc, sizeof(*alloc), process, pid);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #define SIZE_SANE (UINT64_C(1) << 48) /* as for samples that come one by one */
 
@@ -14,17 +15,53 @@ static bool is_sane(const struct gcprof_sample *sample)
 	       sample->kind >= GCPROF_SAMPLE_NURSERY && sample->kind <= GCPROF_SAMPLE_FOREIGN;
 }
 
+/* A time outside would stay in the merger for long, or begin the profile. */
+static bool is_time(const struct event_samples *batch, uint64_t time)
+{
+	return time >= batch->since && time <= batch->header.time;
+}
+
+/* The stacks become an event of their own, right before the first sample. */
+static void split_stacks(const struct event_samples *batch, batches_visit *visit, void *context)
+{
+	struct {
+		struct event_stacks event;
+		uint64_t words[GCPROF_STACK_WORDS_MAX];
+	} stacks;
+	size_t size = batch->words * sizeof(uint64_t);
+
+	stacks.event.header = batch->header;
+	stacks.event.header.size = (uint32_t)(sizeof(stacks.event) + size);
+	stacks.event.header.code = EVENT_stacks;
+	for (uint32_t i = 0; i < batch->count; i++) {
+		uint64_t time = batch->entries[i].time;
+
+		if (is_time(batch, time) && time < stacks.event.header.time)
+			stacks.event.header.time = time;
+	}
+	memcpy(stacks.words, &batch->entries[batch->count], size);
+	visit(context, &stacks.event.header, stacks.event.header.size);
+}
+
+/* Are all samples and stacks there that it says? */
+static bool is_whole(const struct event_samples *batch, size_t size)
+{
+	size_t room = size - sizeof(*batch);
+
+	return size >= sizeof(*batch) && batch->count && batch->count <= GCPROF_SAMPLES_MAX &&
+	       batch->words <= GCPROF_STACK_WORDS_MAX &&
+	       batch->count * sizeof(batch->entries[0]) + batch->words * sizeof(uint64_t) <= room;
+}
+
 int batches_split(const struct event_samples *batch, size_t size, struct batches_faults *faults,
 		  batches_visit *visit, void *context)
 {
 	struct event_sample event;
-	size_t room;
 
-	if (size < sizeof(*batch))
+	if (!is_whole(batch, size))
 		return -EBADMSG;
-	room = (size - sizeof(*batch)) / sizeof(batch->entries[0]);
-	if (!batch->count || batch->count > GCPROF_SAMPLES_MAX || batch->count > room)
-		return -EBADMSG;
+	if (batch->words)
+		split_stacks(batch, visit, context);
 	event.header = batch->header;
 	event.header.size = sizeof(event);
 	event.header.code = EVENT_sample;
@@ -37,8 +74,7 @@ int batches_split(const struct event_samples *batch, size_t size, struct batches
 		}
 		event.entry = *sample;
 		event.header.time = sample->time;
-		/* A time outside would stay in the merger for long, or begin the profile. */
-		if (sample->time < batch->since || sample->time > batch->header.time) {
+		if (!is_time(batch, sample->time)) {
 			faults->misdated++;
 			event.header.time = batch->header.time;
 		}

@@ -8,7 +8,8 @@
 
 #include "../../bpf/events.h"
 
-/* Receives one sample of a batch, as an event with its own time. */
+/* Receives one sample of a batch, or before all samples its stacks, as an event with its own time.
+ */
 typedef void batches_visit(void *context, const struct event_header *event, size_t size);
 
 /* What was wrong with samples; added to. */

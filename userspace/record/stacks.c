@@ -24,6 +24,7 @@ enum step_kind { STEP_NATIVE, STEP_MANAGED, STEP_KERNEL };
 struct step {
 	uint64_t kind;  /* enum step_kind */
 	uint64_t place; /* address; of a managed frame code and line */
+	uint64_t low;   /* managed frames below this address come after it */
 };
 
 struct slot {
@@ -38,6 +39,8 @@ struct stacks {
 	struct slot *slots;
 	struct step steps[STEPS_MAX];
 	size_t n_steps;
+	uint64_t reach;   /* address up to which the walks came, UINT64_MAX: to the end */
+	uint32_t quality; /* of what the steps are */
 	const struct modules *modules;
 	struct copies *copies; /* NULL until there is one */
 	struct agreement *agreement;
@@ -149,9 +152,9 @@ static int walk_copy(struct stacks *stacks, const struct process *process, struc
 	return 0;
 }
 
-static void add_step(struct stacks *stacks, enum step_kind kind, uint64_t place)
+static void add_step(struct stacks *stacks, enum step_kind kind, uint64_t place, uint64_t low)
 {
-	stacks->steps[stacks->n_steps++] = (struct step){kind, place};
+	stacks->steps[stacks->n_steps++] = (struct step){kind, place, low};
 }
 
 /*
@@ -159,12 +162,13 @@ static void add_step(struct stacks *stacks, enum step_kind kind, uint64_t place)
  * already belong to the next line or, behind a call that never returns, to the
  * next function: one byte before it is inside the call.
  */
-static void add_address(struct stacks *stacks, enum step_kind kind, uint64_t ip, size_t depth)
+static void add_address(struct stacks *stacks, enum step_kind kind, uint64_t ip, size_t depth,
+			uint64_t low)
 {
 	if (ip)
-		add_step(stacks, kind, depth ? ip - 1 : ip);
+		add_step(stacks, kind, depth ? ip - 1 : ip, low);
 	else if (kind == STEP_KERNEL)
-		add_step(stacks, kind, 0);
+		add_step(stacks, kind, 0, low);
 }
 
 /* Adds the managed frames that lie at or above `limit`, outermost first; how many are left. */
@@ -174,9 +178,24 @@ static size_t add_managed(struct stacks *stacks, const struct tail *tail, size_t
 	while (left && tail->managed[left - 1].address >= limit) {
 		const struct event_managed *frame = &tail->managed[--left];
 
-		add_step(stacks, STEP_MANAGED, (uint64_t)frame->code << 32 | frame->pc);
+		add_step(stacks, STEP_MANAGED, (uint64_t)frame->code << 32 | frame->pc,
+			 frame->address);
 	}
 	return left;
+}
+
+/* How far up did the walks come? `highest` is the highest native frame. */
+static uint64_t reach_of(const struct tail *tail, uint64_t highest)
+{
+	const uint32_t quality = tail->counts.quality;
+	const size_t managed = tail->counts.n_managed;
+	uint64_t reach = UINT64_MAX, last = managed ? tail->managed[managed - 1].address : 0;
+
+	if (quality & (STACK_USER_FAILED | STACK_USER_CUT | STACK_USER_END))
+		reach = highest;
+	if (quality & (STACK_MANAGED_TORN | STACK_MANAGED_CUT) && last < reach)
+		reach = last;
+	return reach;
 }
 
 /*
@@ -195,9 +214,10 @@ static void order_user(struct stacks *stacks, const struct tail *tail)
 
 		limits[i + 1] = frame > limits[i] ? frame : limits[i];
 	}
+	stacks->reach = reach_of(tail, limits[n]);
 	left = add_managed(stacks, tail, left, limits[n]);
 	for (size_t i = n; i-- > 0;) {
-		add_address(stacks, STEP_NATIVE, tail->user[i].ip, i);
+		add_address(stacks, STEP_NATIVE, tail->user[i].ip, i, limits[i]);
 		left = add_managed(stacks, tail, left, limits[i]);
 	}
 }
@@ -207,7 +227,7 @@ static void order(struct stacks *stacks, const struct tail *tail)
 	stacks->n_steps = 0;
 	order_user(stacks, tail);
 	for (size_t i = tail->counts.n_kernel; i-- > 0;)
-		add_address(stacks, STEP_KERNEL, tail->kernel[i], i);
+		add_address(stacks, STEP_KERNEL, tail->kernel[i], i, 0);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -292,7 +312,7 @@ int stacks_put_above(struct stacks *stacks, struct process *process, uint64_t be
 		err = walk_copy(stacks, process, &tail, out);
 	if (err)
 		return err;
-	out->quality = tail.counts.quality;
+	out->quality = stacks->quality = tail.counts.quality;
 	order(stacks, &tail);
 	if (!stacks->n_steps)
 		return 0;
@@ -313,6 +333,54 @@ int stacks_put(struct stacks *stacks, struct process *process, const struct even
 	       struct bytes tail, struct stored_stack *out)
 {
 	return stacks_put_above(stacks, process, 0, counts, tail, out);
+}
+
+/* The first step of the innermost function that a shadow frame at `top` can belong to. */
+static size_t step_at(const struct stacks *stacks, size_t from, uint64_t top)
+{
+	while (from < stacks->n_steps && stacks->steps[from].low > top)
+		from++;
+	return from;
+}
+
+/* Do managed frames among these steps lie above `above`? */
+static bool has_managed_above(const struct stacks *stacks, size_t from, size_t end, uint64_t above)
+{
+	for (size_t i = from; i < end; i++)
+		if (stacks->steps[i].kind == STEP_MANAGED && stacks->steps[i].low > above)
+			return true;
+	return false;
+}
+
+int stacks_cut(struct stacks *stacks, struct process *process, const struct gcprof_piece *pieces,
+	       size_t n, stacks_visit *visit, void *context)
+{
+	const uint32_t guessed = stacks->quality & STACK_USER_GUESSED;
+	uint64_t frames[STEPS_MAX];
+	size_t from = 0, end;
+
+	for (size_t i = 1; i < n; i++)
+		if (pieces[i].top >= pieces[i - 1].top)
+			return -EBADMSG;
+	for (size_t i = 0; i < n; i++, from = end) {
+		bool open = pieces[i].top > stacks->reach;
+		struct stack_piece piece = {frames, 0, open ? stacks->quality : guessed, open};
+		int err;
+
+		end = i + 1 < n ? step_at(stacks, from, pieces[i + 1].top) : stacks->n_steps;
+		/* The key of a piece tells of its own managed frames and those right above. */
+		if (i && has_managed_above(stacks, from, end, pieces[i - 1].top))
+			continue;
+		for (size_t k = from; k < end; k++) {
+			frames[piece.n] = write_step(stacks, process, &stacks->steps[k]);
+			if (!frames[piece.n++])
+				return -ENOMEM;
+		}
+		err = visit(context, pieces[i].piece, &piece);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 const struct agreement *stacks_agreement(const struct stacks *stacks)

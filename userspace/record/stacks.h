@@ -6,6 +6,7 @@
 #include "agreement.h"
 #include "modules.h"
 #include "processes.h"
+#include "stack_pieces.h"
 #include "../../bpf/events.h"
 
 struct stacks;
@@ -34,6 +35,17 @@ int stacks_put(struct stacks *stacks, struct process *process, const struct even
 /* The same on top of a stack that was written before: what a thread called since. */
 int stacks_put_above(struct stacks *stacks, struct process *process, uint64_t below,
 		     const struct event_stack *counts, struct bytes tail, struct stored_stack *out);
+
+/* Receives a piece's key and what it is; its frames are gone afterwards. */
+typedef int stacks_visit(void *context, uint64_t key, const struct stack_piece *piece);
+
+/*
+ * Cuts the stack that was put last into pieces, given as the program told them,
+ * the outermost first; those that can stand for themselves are visited. -EBADMSG
+ * if the pieces make no sense; -ENOMEM; what a visit returns if it is not 0.
+ */
+int stacks_cut(struct stacks *stacks, struct process *process, const struct gcprof_piece *pieces,
+	       size_t n, stacks_visit *visit, void *context);
 
 /* How stacks that were both walked and copied agree. */
 const struct agreement *stacks_agreement(const struct stacks *stacks);

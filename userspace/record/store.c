@@ -23,6 +23,8 @@ int store_create(struct profile_writer *writer, struct store **out)
 	if (!err)
 		err = stack_keys_create(&store->keys);
 	if (!err)
+		err = composer_create(&store->composer);
+	if (!err)
 		err = places_create(&store->places);
 	if (!err)
 		err = frame_names_create(writer, store->modules, &store->names);
@@ -39,6 +41,7 @@ void store_free(struct store *store)
 	if (!store)
 		return;
 	frame_names_free(store->names);
+	composer_free(store->composer);
 	stack_keys_free(store->keys);
 	places_free(store->places);
 	stacks_free(store->stacks);

@@ -11,12 +11,15 @@
 #include "stacks.h"
 #include "store.h"
 
+struct composer;
+
 struct store {
 	struct profile_writer *writer;
 	struct processes *processes;
 	struct modules *modules;
 	struct stacks *stacks;
 	struct stack_keys *keys;
+	struct composer *composer;
 	struct places *places;
 	struct frame_names *names;
 	uint64_t losses[LOSS_MAX];
@@ -55,6 +58,14 @@ int store_put_stack(struct store *store, const struct incoming *in,
 /* The same on top of a stack that was written before; 0: on none. */
 int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
 			  const struct event_stack *counts, struct stored_stack *out);
+
+/* store_stacks.c: what is needed to make stacks of pieces. */
+int composer_create(struct composer **out);
+void composer_free(struct composer *composer); /* NULL is allowed */
+
+/* Cuts the stack that was put last, of a sample that names it by this key, if the thread said how.
+ */
+int store_learn_pieces(struct store *store, const struct incoming *in, uint64_t stack);
 
 typedef int store_function(struct store *store, const struct incoming *in);
 

@@ -30,6 +30,8 @@ int store_alloc(struct store *store, const struct incoming *in)
 	if (!err && event->key)
 		err = stack_keys_set(store->keys, in->process->id,
 				     process_number(in->process, event->key), &told);
+	if (!err && event->key)
+		err = store_learn_pieces(store, in, event->key);
 	if (err)
 		return err;
 	record.alloc.stack = told.stack;

@@ -22,6 +22,7 @@
 
 SEMAPHORE(sample);
 SEMAPHORE(samples);
+SEMAPHORE(pieces);
 SEMAPHORE(fate);
 SEMAPHORE(gc_begin);
 SEMAPHORE(gc_end);
@@ -58,6 +59,17 @@ static __attribute__((noinline)) void fire_sample(uint64_t id, uint64_t type, ui
 static __attribute__((noinline)) void fire_samples(uint64_t entries, uint64_t count)
 {
 	STAP_PROBE2(gcprof, samples, entries, count);
+}
+
+static __attribute__((noinline)) void fire_stacks(uint64_t entries, uint64_t count, uint64_t stacks,
+						  uint64_t words)
+{
+	STAP_PROBE4(gcprof, samples, entries, count, stacks, words);
+}
+
+static __attribute__((noinline)) void fire_pieces(uint64_t stack, uint64_t pieces, uint64_t count)
+{
+	STAP_PROBE3(gcprof, pieces, stack, pieces, count);
 }
 
 static __attribute__((noinline)) void fire_fate(uint64_t entries, uint64_t count)
@@ -102,6 +114,9 @@ static void lie_pointers(void)
 	for (int i = 0; i < N_WILD; i++) {
 		fire_sample(wild[i], wild[i], wild[i], wild[i], wild[i]);
 		fire_samples(wild[i], 16);
+		fire_stacks(wild[i], 16, wild[i], 16);
+		fire_stacks((uint64_t)(uintptr_t)wild, 1, wild[i], wild[i]);
+		fire_pieces(wild[i], wild[i], 16);
 		fire_fate(wild[i], 16);
 		fire_collection(wild[i], (uint32_t)wild[i], wild[i]);
 		fire_type(wild[i], wild[i]);
@@ -120,7 +135,55 @@ static void lie_counts(void)
 	memset(fates, 0xff, sizeof(fates));
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		fire_samples((uint64_t)(uintptr_t)samples, counts[i]);
+		fire_stacks((uint64_t)(uintptr_t)samples, 1, (uint64_t)(uintptr_t)samples,
+			    counts[i]);
+		fire_pieces(1, (uint64_t)(uintptr_t)samples, counts[i]);
 		fire_fate((uint64_t)(uintptr_t)fates, counts[i]);
+	}
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* A batch of one sample, whose stack's key is 1. */
+static void fire_made(const uint64_t *words, uint64_t n)
+{
+	struct gcprof_sample sample = {1, now(), 1, 64, 512, 1, GCPROF_SAMPLE_NURSERY, 0};
+
+	fire_stacks((uint64_t)(uintptr_t)&sample, 1, (uint64_t)(uintptr_t)words, n);
+}
+
+/* Pieces without end, cut at places of the program's choice, and stacks as deep as they can be. */
+static void lie_pieces(void)
+{
+	struct gcprof_piece pieces[GCPROF_PIECES_MAX];
+	uint64_t words[GCPROF_STACK_WORDS_MAX], seed = 88172645463325252;
+	const uint64_t stack = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		usleep(500);
+		for (uint64_t k = 0; k < GCPROF_PIECES_MAX; k++)
+			pieces[k] = (struct gcprof_piece){i * GCPROF_PIECES_MAX + k + 1,
+							  stack + (256 - k) * (i % 64)};
+		fire_pieces(2, (uint64_t)(uintptr_t)pieces, GCPROF_PIECES_MAX);
+		fire_sample(i + 2, 1, 64, 0, 2);
+		words[0] = 1;
+		words[1] = UINT64_C(510) << 32;
+		for (uint64_t k = 0; k < 510; k++)
+			words[2 + k] = i % 2 ? pieces[k].piece : pieces[0].piece;
+		fire_made(words, 512);
+		for (uint64_t k = 0; k < GCPROF_STACK_WORDS_MAX; k++) {
+			seed ^= seed << 13;
+			seed ^= seed >> 7;
+			seed ^= seed << 17;
+			words[k] = seed >> seed % 64;
+		}
+		fire_made(words, i % (GCPROF_STACK_WORDS_MAX + 1));
 	}
 }
 
@@ -229,7 +292,7 @@ static const struct {
 } lies[] = {
 	{"pointers", lie_pointers}, {"counts", lie_counts}, {"names", lie_names},
 	{"frames", lie_frames},     {"types", lie_types},   {"semaphores", lie_semaphores},
-	{"mappings", lie_mappings},
+	{"mappings", lie_mappings}, {"pieces", lie_pieces},
 };
 
 /* hostile LIE [ROUNDS] */

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store_stacks.c: samples of batches, and stacks that are made of pieces. */
+#include "store_rig.h"
+
+/* A sample with its stack, which has a key. */
+static void send_told(uint32_t process, uint32_t pid, uint64_t sample, uint64_t key, uint64_t ip)
+{
+	struct event_alloc *alloc =
+		event(EVENT_alloc, sizeof(*alloc) + sizeof(struct event_native), process, pid);
+
+	*alloc = (struct event_alloc){alloc->header, {0, 1, 0, STACK_USER_CUT}, sample, 5,  32,
+				      4096,          GCPROF_SAMPLE_LARGE,       0,      key};
+	memcpy(alloc + 1, &(struct event_native){ip, 0}, sizeof(struct event_native));
+	CHECK_EQ(send_event(), 0);
+}
+
+static void send_keyed(uint32_t process, uint32_t pid, uint64_t sample, uint64_t key)
+{
+	struct event_sample *one = event(EVENT_sample, sizeof(*one), process, pid);
+
+	one->entry = (struct gcprof_sample){sample, one->header.time,      5, 48, 4096,
+					    key,    GCPROF_SAMPLE_NURSERY, 0};
+	CHECK_EQ(send_event(), 0);
+}
+
+TEST(samples_of_a_batch_have_the_stack_of_their_key)
+{
+	const struct record *told, *keyed, *unknown, *other;
+
+	begin();
+	send_told(1, 100, 1, 77, 0x1234);
+	send_keyed(1, 100, 2, 77);
+	send_keyed(1, 100, 3, 78);
+	/* Another process means something else by it, and so does another program. */
+	send_keyed(2, 200, 1, 77);
+	send_exec(1, 100, "/bin/other");
+	send_keyed(1, 100, 2, 77);
+	CHECK_EQ(store_loss(rig.store, LOSS_STACK_UNTOLD), 3);
+	CHECK_EQ(store_count(rig.store, STREAM_ALLOC), 5);
+	finish();
+	told = nth(RECORD_alloc, 0);
+	keyed = nth(RECORD_alloc, 1);
+	unknown = nth(RECORD_alloc, 2);
+	other = nth(RECORD_alloc, 3);
+	CHECK(told->alloc.stack && told->alloc.stack == keyed->alloc.stack);
+	CHECK_EQ(keyed->alloc.quality, STACK_USER_CUT);
+	CHECK_EQ(keyed->alloc.size, 48);
+	CHECK_EQ(keyed->alloc.kind, GCPROF_SAMPLE_NURSERY);
+	CHECK_EQ(unknown->alloc.stack, 0);
+	CHECK_EQ(unknown->alloc.quality, STACK_UNTOLD);
+	CHECK_EQ(other->alloc.stack, 0);
+	CHECK_EQ(nth(RECORD_alloc, 4)->alloc.stack, 0);
+}
+
+/* A sample by itself whose stack has functions at `ips`, the innermost first, 0x100 bytes each; it
+ * is cut at the frames of all of them. The outermost piece is `pieces[0]`. */
+static void send_cut(uint64_t key, const uint64_t *ips, const uint64_t *keys, uint32_t n)
+{
+	const uint64_t base = 0x7ffd00000000;
+	struct event_pieces *cut =
+		event(EVENT_pieces, sizeof(*cut) + n * sizeof(cut->pieces[0]), 1, 100);
+	struct event_alloc *alloc;
+	struct event_native *frames;
+
+	cut->stack = key;
+	cut->count = n;
+	for (uint32_t i = 0; i < n; i++)
+		cut->pieces[i] = (struct gcprof_piece){keys[i], base - i * 0x100};
+	CHECK_EQ(send_event(), 0);
+	alloc = event(EVENT_alloc, sizeof(*alloc) + n * sizeof(*frames), 1, 100);
+	*alloc = (struct event_alloc){alloc->header, {.n_user = (uint16_t)n}, key, 5,  32,
+				      4096,          GCPROF_SAMPLE_NURSERY,   0,   key};
+	frames = (void *)(alloc + 1);
+	for (uint32_t i = 0; i < n; i++)
+		frames[i] = (struct event_native){ips[i], base - (n - 1 - i) * 0x100 + 0x10};
+	CHECK_EQ(send_event(), 0);
+}
+
+static void send_stacks(const uint64_t *words, size_t n)
+{
+	struct event_stacks *stacks =
+		event(EVENT_stacks, sizeof(*stacks) + n * sizeof(*words), 1, 100);
+
+	memcpy(stacks->words, words, n * sizeof(*words));
+	CHECK_EQ(send_event(), 0);
+}
+
+#define STACK(key, kept, added) key, (uint64_t)(added) << 32 | (kept)
+
+TEST(stacks_are_made_of_pieces)
+{
+	static const uint64_t left[] = {0x30, 0x20, 0x10}, right[] = {0x50, 0x40, 0x10};
+	static const uint64_t left_keys[] = {1, 2, 3}, right_keys[] = {1, 4, 5};
+	/* The left one, then its two outer pieces with the right one's innermost, then unknown. */
+	static const uint64_t words[] = {STACK(100, 0, 3),
+					 1,
+					 2,
+					 3,
+					 STACK(101, 2, 1),
+					 5,
+					 STACK(102, 1, 1),
+					 9,
+					 STACK(103, 2, 1),
+					 3,
+					 STACK(104, 0, 1),
+					 1};
+	const struct record *made[5];
+
+	begin();
+	send_cut(70, left, left_keys, 3);
+	send_cut(71, right, right_keys, 3);
+	send_stacks(words, sizeof(words) / sizeof(words[0]));
+	for (uint64_t i = 0; i < 5; i++)
+		send_keyed(1, 100, 200 + i, 100 + i);
+	/* Another program means nothing by the keys. */
+	send_exec(1, 100, "/bin/other");
+	send_stacks(words, 5);
+	send_keyed(1, 100, 300, 100);
+	CHECK_EQ(store_loss(rig.store, LOSS_STACK_UNTOLD), 3);
+	CHECK_EQ(store_loss(rig.store, LOSS_BAD_EVENT), 0);
+	finish();
+	for (size_t i = 0; i < 5; i++)
+		made[i] = nth(RECORD_alloc, 2 + i);
+	CHECK(made[0]->alloc.stack);
+	CHECK_EQ(made[0]->alloc.stack, nth(RECORD_alloc, 0)->alloc.stack);
+	CHECK_EQ(made[0]->alloc.quality, 0);
+	/* A stack that nobody has told as a whole. */
+	CHECK(made[1]->alloc.stack && made[1]->alloc.stack != made[0]->alloc.stack);
+	CHECK(made[1]->alloc.stack != nth(RECORD_alloc, 1)->alloc.stack);
+	CHECK_EQ(made[2]->alloc.stack, 0);
+	CHECK_EQ(made[2]->alloc.quality, STACK_UNTOLD);
+	CHECK_EQ(made[3]->alloc.stack, 0);
+	CHECK(made[4]->alloc.stack && made[4]->alloc.stack != made[0]->alloc.stack);
+}
+
+TEST(stacks_that_make_no_sense_are_refused)
+{
+	static const uint64_t ips[] = {0x20, 0x10}, keys[] = {1, 2};
+	static const uint64_t no_such[] = {STACK(100, 1, 1), 1}, too_long[] = {STACK(100, 0, 2), 1};
+	static const uint64_t torn[] = {STACK(100, 0, 1), 1, 7},
+			      many[] = {STACK(100, 0, UINT32_MAX)};
+	uint64_t deep[2 + 100] = {STACK(100, 0, 100)};
+	struct event_pieces *cut;
+
+	begin();
+	send_cut(70, ips, keys, 2);
+	send_stacks(no_such, 3);
+	send_stacks(too_long, 3);
+	send_stacks(torn, 4);
+	send_stacks(many, 2);
+	CHECK_EQ(store_loss(rig.store, LOSS_BAD_EVENT), 4);
+	/* Tops that rise: the sample is stored, its pieces are not. */
+	cut = event(EVENT_pieces, sizeof(*cut) + 2 * sizeof(cut->pieces[0]), 1, 100);
+	cut->stack = 77;
+	cut->count = 2;
+	cut->pieces[0] = (struct gcprof_piece){3, 100};
+	cut->pieces[1] = (struct gcprof_piece){4, 100};
+	CHECK_EQ(send_event(), 0);
+	send_told(1, 100, 5, 77, 0x99);
+	CHECK_EQ(store_loss(rig.store, LOSS_BAD_EVENT), 5);
+	/* More pieces than are there, or than may be. */
+	cut = event(EVENT_pieces, sizeof(*cut) + sizeof(cut->pieces[0]), 1, 100);
+	cut->count = 2;
+	CHECK_EQ(send_event(), 0);
+	cut = event(EVENT_pieces, sizeof(*cut), 1, 100);
+	cut->count = UINT32_MAX;
+	CHECK_EQ(send_event(), 0);
+	CHECK_EQ(store_loss(rig.store, LOSS_BAD_EVENT), 7);
+	/* The same piece many times. */
+	for (size_t i = 0; i < 100; i++)
+		deep[2 + i] = 2;
+	send_stacks(deep, sizeof(deep) / sizeof(deep[0]));
+	send_keyed(1, 100, 6, 100);
+	CHECK_EQ(store_loss(rig.store, LOSS_STACK_UNTOLD), 0);
+	finish();
+	CHECK(nth(RECORD_alloc, 1)->alloc.stack);
+	CHECK(nth(RECORD_alloc, 2)->alloc.stack);
+}

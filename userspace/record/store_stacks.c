@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store_stacks.c: stacks that a program makes of pieces that it told before. */
+/*
+ * A sample that is sent by itself has its stack walked, and `pieces`, right
+ * before it, says where to cut that: so the recorder learns what pieces are. A
+ * batch of samples then says how its stacks are made of them.
+ *
+ * All of this comes from the program. A stack with a piece that is not known, or
+ * deeper than stacks can be, means nothing; its samples are stored without one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store_events.h"
+
+enum {
+	WAITING = 64,         /* threads whose next sample is to be cut */
+	DEPTH_MAX = 1024,     /* frames of a stack, as in reports */
+	FRAMES_MAX = 1 << 16, /* of all stacks in one batch */
+};
+
+/* What one thread said of the sample that comes next. */
+struct waiting {
+	uint64_t thread; /* 0: nothing */
+	uint64_t stack;  /* key */
+	size_t n;
+	struct gcprof_piece pieces[GCPROF_PIECES_MAX];
+};
+
+/* A stack up to a piece. */
+struct level {
+	bool known;
+	uint32_t depth;
+	struct stack_told told;
+};
+
+struct composer {
+	struct stack_pieces *pieces;
+	struct waiting waiting[WAITING];
+	struct level levels[GCPROF_PIECES_MAX]; /* of the stack that was made last */
+	size_t n_levels;
+	size_t frames; /* in this batch */
+};
+
+void composer_free(struct composer *composer)
+{
+	if (!composer)
+		return;
+	stack_pieces_free(composer->pieces);
+	free(composer);
+}
+
+int composer_create(struct composer **out)
+{
+	struct composer *composer = calloc(1, sizeof(*composer));
+	int err = composer ? stack_pieces_create(&composer->pieces) : -ENOMEM;
+
+	if (err) {
+		composer_free(composer);
+		return err;
+	}
+	*out = composer;
+	return 0;
+}
+
+int store_pieces(struct store *store, const struct incoming *in)
+{
+	const struct event_pieces *event = (const void *)in->header;
+	struct waiting *waiting = &store->composer->waiting[in->thread % WAITING];
+
+	if (!event->count || event->count > GCPROF_PIECES_MAX ||
+	    event->count * sizeof(event->pieces[0]) > in->tail.size)
+		return -EBADMSG;
+	waiting->thread = in->thread;
+	waiting->stack = event->stack;
+	waiting->n = event->count;
+	memcpy(waiting->pieces, event->pieces, event->count * sizeof(event->pieces[0]));
+	return 0;
+}
+
+struct learning {
+	struct store *store;
+	const struct incoming *in;
+};
+
+static int learn(void *context, uint64_t key, const struct stack_piece *piece)
+{
+	const struct learning *learning = context;
+	struct process *process = learning->in->process;
+
+	return stack_pieces_set(learning->store->composer->pieces, process->id,
+				process_number(process, key), piece);
+}
+
+int store_learn_pieces(struct store *store, const struct incoming *in, uint64_t stack)
+{
+	struct waiting *waiting = &store->composer->waiting[in->thread % WAITING];
+	struct learning learning = {store, in};
+	int err;
+
+	if (waiting->thread != in->thread || waiting->stack != stack)
+		return 0;
+	waiting->thread = 0;
+	err = stacks_cut(store->stacks, in->process, waiting->pieces, waiting->n, learn, &learning);
+	if (err != -EBADMSG)
+		return err;
+	/* The sample is none the worse for it. */
+	store->losses[LOSS_BAD_EVENT]++;
+	return 0;
+}
+
+/* What the stack is with one more piece. */
+static int add_piece(struct store *store, const struct incoming *in, uint64_t key,
+		     struct level *level)
+{
+	struct composer *composer = store->composer;
+	struct stack_piece piece;
+
+	if (!stack_pieces_get(composer->pieces, in->process->id, process_number(in->process, key),
+			      &piece))
+		level->known = false;
+	if (!level->known)
+		return 0;
+	if (piece.open) {
+		level->depth = 0;
+		level->told = (struct stack_told){0, 0};
+	}
+	level->depth += (uint32_t)piece.n;
+	composer->frames += piece.n;
+	if (level->depth > DEPTH_MAX || composer->frames > FRAMES_MAX) {
+		level->known = false;
+		return 0;
+	}
+	level->told.quality |= piece.quality;
+	for (size_t i = 0; i < piece.n; i++) {
+		level->told.stack =
+			profile_writer_stack(store->writer, level->told.stack, piece.frames[i]);
+		if (!level->told.stack)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Makes one stack, whose further pieces have these keys. */
+static int make_stack(struct store *store, const struct incoming *in,
+		      const struct gcprof_stack *stack, const uint64_t *keys)
+{
+	struct composer *composer = store->composer;
+	struct level level = {.known = true};
+	int err = 0;
+
+	if (stack->kept > composer->n_levels || stack->added > GCPROF_PIECES_MAX - stack->kept)
+		return -EBADMSG;
+	if (stack->kept)
+		level = composer->levels[stack->kept - 1];
+	for (uint32_t i = 0; i < stack->added && !err; i++) {
+		err = add_piece(store, in, keys[i], &level);
+		composer->levels[stack->kept + i] = level;
+	}
+	composer->n_levels = stack->kept + stack->added;
+	if (err || !level.known)
+		return err;
+	return stack_keys_set(store->keys, in->process->id,
+			      process_number(in->process, stack->stack), &level.told);
+}
+
+int store_stacks(struct store *store, const struct incoming *in)
+{
+	const uint64_t *word = ((const struct event_stacks *)(const void *)in->header)->words;
+	const uint64_t *end = word + in->tail.size / sizeof(*word);
+	int err = 0;
+
+	store->composer->n_levels = 0;
+	store->composer->frames = 0;
+	while (word < end && !err) {
+		struct gcprof_stack stack;
+		const size_t head = sizeof(stack) / sizeof(*word);
+
+		if ((size_t)(end - word) < head)
+			return -EBADMSG;
+		memcpy(&stack, word, sizeof(stack));
+		word += head;
+		if (stack.added > (size_t)(end - word))
+			return -EBADMSG;
+		err = make_stack(store, in, &stack, word);
+		word += stack.added;
+	}
+	return err;
+}
