@@ -78,8 +78,7 @@ struct event_samples {
 	struct event_header header;
 	uint64_t since; /* when the program began, and no sample was before; 0: unknown */
 	uint32_t count;
-	uint32_t
-		words; /* of stacks, behind the samples: struct gcprof_stack and its pieces' keys */
+	uint32_t words; /* of stacks, behind the samples: struct gcprof_stack, keys of its pieces */
 	struct gcprof_sample entries[]; /* `count` of them, as the program wrote them */
 };
 
@@ -91,8 +90,7 @@ struct event_stacks {
 struct event_pieces {
 	struct event_header header;
 	uint64_t stack; /* key */
-	uint32_t count;
-	uint32_t reserved;
+	uint32_t count, reserved;
 	struct gcprof_piece pieces[]; /* `count` of them, as the program wrote them */
 };
 

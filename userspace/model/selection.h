@@ -41,7 +41,7 @@ int selection_resolve(struct selection *selection, const struct filter *filter,
 		      const struct pass *pass);
 void selection_free(struct selection *selection);
 
-/* Is this event (alloc, cpu, fault, syscall, wait, gc_begin, gc_end) selected? Others always are. */
+/* Is this event (alloc, cpu, fault, syscall, wait, gc_begin, gc_end) selected? Others are. */
 bool selection_admits(const struct selection *selection, const struct pass *pass,
 		      const struct record *record);
 
