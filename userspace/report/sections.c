@@ -41,6 +41,29 @@ static void function_row(const struct section *section, struct table *table,
 	table_cell(table, slash && slash[1] ? slash + 1 : row->module ? row->module : "");
 }
 
+enum { FUNCTION_GC = 7, FUNCTION_SYSCALLS = 9 };
+
+/* Explains the columns that are there. */
+static int print_functions(const struct section *section, struct table *table)
+{
+	bool survival = section->model->alloc.samples != 0;
+	bool gc = survival && table_shows(table, section->page, FUNCTION_GC);
+	bool calls = section->model->syscall_stack_ns &&
+		     table_shows(table, section->page, FUNCTION_SYSCALLS);
+
+	if (section_table(section, table) < 0)
+		return -ENOMEM;
+	page_paragraph(
+		section->page, STYLE_DIM, 2,
+		"self: by the function alone; total: with what it calls.%s%s%s",
+		survival ? " surv: share of the bytes that survived their first collection." : "",
+		gc ? " GC caused: collection time charged to what was allocated." : "",
+		calls ? " system calls: those that carry a stack (the long ones), with what it "
+			"calls."
+		      : "");
+	return 0;
+}
+
 int section_functions(const struct section *section)
 {
 	static const struct column columns[] = {
@@ -51,9 +74,9 @@ int section_functions(const struct section *section)
 		{"allocated", "total", false, 3, 0},
 		{"", "per s", false, 6, 0},
 		{"", "surv", false, 0, 0},
-		{"GC caused", "self", false, 1, 0},
+		[FUNCTION_GC] = {"GC caused", "self", false, 1, 0},
 		{"GC caused", "total", false, 4, 0},
-		{"system", "calls", false, 0, 0},
+		[FUNCTION_SYSCALLS] = {"system", "calls", false, 2, 0},
 		{"off", "CPU", false, 0, 0},
 		{NULL, "function", true, 0, 22},
 		{NULL, "module or source", true, 7, 16},
@@ -77,20 +100,7 @@ int section_functions(const struct section *section)
 		return -ENOMEM;
 	for (size_t i = 0; i < section_rows(section, model->n_functions); i++)
 		function_row(section, table, &model->functions[i]);
-	if (section_table(section, table) < 0)
-		return -ENOMEM;
-	page_paragraph(
-		section->page, STYLE_DIM, 2,
-		"self: by the function alone; total: with what it calls.%s%s",
-		model->alloc.samples
-			? " surv: share of the bytes that survived their first collection. GC "
-			  "caused: collection time charged to what was allocated."
-			: "",
-		model->syscall_stack_ns
-			? " system calls: those that carry a stack (the long ones), with what it "
-			  "calls."
-			: "");
-	return 0;
+	return print_functions(section, table);
 }
 
 static void pause_row(const struct section *section, struct table *table, const char *name,
