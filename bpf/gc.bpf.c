@@ -123,7 +123,8 @@ static __always_inline int probe_pieces(const struct probe_firing *firing)
 		return 0;
 	}
 	scratch->size = sizeof(*event) + count * sizeof(event->pieces[0]);
-	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	/* Counts nothing if it is lost: samples that need it are found to have no stack. */
+	scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, 0);
 	return 0;
 }
 

@@ -120,7 +120,8 @@ whole() { # FILE
 		recorder=$!
 		started+=("$recorder")
 		sleep "$delay"
-		kill -KILL "$recorder"
+		# With the longest delay it may have ended by itself.
+		kill -KILL "$recorder" 2>/dev/null || true
 		wait "$recorder" || true
 		sleep 0.1
 		[ ! -e ran ] || for _ in $(seq 100); do
