@@ -90,14 +90,24 @@ static void add_place(struct agreement *agreement, enum agreement_class class,
 		++*count;
 }
 
-void agreement_add(struct agreement *agreement, const struct process *process,
-		   const struct walked_stack *walked, const struct stack_walk *copied)
+/* Code that was made at run time may have a name, but no file that says how to go on. */
+static bool lies_in_file(const struct modules *modules, const struct process *process, uint64_t ip)
+{
+	const struct mapping *mapping = mappings_find(process->mappings, ip);
+	const struct module *module = mapping ? modules_get(modules, mapping->module) : NULL;
+
+	return module && !module->process;
+}
+
+void agreement_add(struct agreement *agreement, const struct modules *modules,
+		   const struct process *process, const struct walked_stack *walked,
+		   const struct stack_walk *copied)
 {
 	size_t at;
 	enum agreement_class class = agreement_compare(walked, copied, &at);
 
 	if (class == AGREE_GUESSED && at &&
-	    !mappings_find(process->mappings, copied->frames[at - 1].ip))
+	    !lies_in_file(modules, process, copied->frames[at - 1].ip))
 		class = AGREE_NO_FILE;
 	agreement->counts[class]++;
 	if (class > AGREE_EARLY && class != AGREE_NO_FILE && at)

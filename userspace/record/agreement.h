@@ -33,8 +33,9 @@ struct walked_stack {
 int agreement_create(struct agreement **out);
 void agreement_free(struct agreement *agreement); /* NULL is allowed */
 
-void agreement_add(struct agreement *agreement, const struct process *process,
-		   const struct walked_stack *walked, const struct stack_walk *copied);
+void agreement_add(struct agreement *agreement, const struct modules *modules,
+		   const struct process *process, const struct walked_stack *walked,
+		   const struct stack_walk *copied);
 
 /* How the two compare; *at becomes the number of leading frames that are the same. */
 enum agreement_class agreement_compare(const struct walked_stack *walked,

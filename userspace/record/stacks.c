@@ -146,7 +146,7 @@ static int walk_copy(struct stacks *stacks, const struct process *process, struc
 		struct walked_stack walked = {tail->user, tail->counts.n_user, tail->counts.quality,
 					      tail->copy->flags & COPY_BETTER};
 
-		agreement_add(stacks->agreement, process, &walked, walk);
+		agreement_add(stacks->agreement, stacks->modules, process, &walked, walk);
 	}
 	take_walk(walk, tail, out);
 	return 0;
