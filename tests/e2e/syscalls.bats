@@ -84,7 +84,7 @@ count() { # NAME
 @test "--syscalls off does not keep --off-cpu from working" {
 	needs
 	record --syscalls off --off-cpu -- "$WORKLOADS/waits" sleep 10
-	holds '.waits[] | select(.name == "clock_nanosleep") | .count == 10'
+	holds '.waits[] | select(.name == "clock_nanosleep") | .count >= 5 and .count <= 10'
 	holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns > 50000000'
 }
 
