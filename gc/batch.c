@@ -143,11 +143,11 @@ uint32_t batch_waiting(const struct gc_thread *thread)
 	return thread->sampler.batch ? thread->sampler.batch->count : 0;
 }
 
-void batch_poll(struct gc_thread *thread)
+void batch_look(struct gc_thread *thread, uint64_t now)
 {
 	const struct gc_batch *batch = thread->sampler.batch;
 
-	if (batch && batch->count && os_now() - batch->entries[0].time > WAITING_MAX)
+	if (batch && batch->count && now - batch->entries[0].time > WAITING_MAX)
 		batch_flush(thread);
 }
 

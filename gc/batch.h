@@ -33,8 +33,8 @@ bool batch_take(struct gc_thread *thread, struct probe_sample *sample);
 /* Hands over what waits. Before anything that may keep the thread from doing so soon. */
 void batch_flush(struct gc_thread *thread);
 
-/* In slow paths: hands over what has waited too long. */
-void batch_poll(struct gc_thread *thread);
+/* It is `now`, ns: hands over what has waited too long. */
+void batch_look(struct gc_thread *thread, uint64_t now);
 
 /* Sampling ended: hands over what waits and forgets the stacks that were told. */
 void batch_end(struct gc_thread *thread);

@@ -172,8 +172,7 @@ static void adapt_locked(struct gc_heap_sampler *sampler)
 	pthread_mutex_unlock(&sampler->lock);
 }
 
-/* In slow paths while sampling is on: the recorder may have asked for another period, and a
- * period that was raised so far that no sample comes must still come down. */
+/* In slow paths while sampling is on: the recorder may have asked for another period. */
 void rate_poll(struct gc_heap *heap)
 {
 	struct gc_heap_sampler *sampler = &heap->sampler;
@@ -185,6 +184,13 @@ void rate_poll(struct gc_heap *heap)
 			set_period(sampler, sampler->base_period, GCPROF_PERIOD_REQUEST);
 		pthread_mutex_unlock(&sampler->lock);
 	}
+}
+
+/* Now and then: a period that was raised so far that no sample comes must still come down. */
+void rate_look(struct gc_heap *heap)
+{
+	struct gc_heap_sampler *sampler = &heap->sampler;
+
 	if (__atomic_load_n(&sampler->period, __ATOMIC_RELAXED) !=
 	    __atomic_load_n(&sampler->base_period, __ATOMIC_RELAXED))
 		adapt_locked(sampler);

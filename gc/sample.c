@@ -28,6 +28,9 @@ __attribute__((visibility("default"))) struct gcprof_arrivals gcprof_arrivals = 
 	.version = GCPROF_ARRIVALS_VERSION,
 };
 
+#define LOOK_NS   UINT64_C(200000)
+#define POLLS_MAX 32 /* between two looks, should the program go slower: a MiB in buffers */
+
 /* Ids are of the process: two heaps must not give the same one. */
 static uint64_t last_sample;
 
@@ -102,6 +105,29 @@ static uint64_t period_in_force(const struct gc_heap *heap)
 	return __atomic_load_n(&heap->sampler.period, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * Does what depends on the clock. Looking at it takes longer than the rest of a
+ * slow path, and a program that allocates gigabytes a second comes by every few
+ * hundred nanoseconds: so it is looked at each LOOK_NS or so, counted in polls
+ * at the pace of the last ones.
+ */
+static void look(struct gc_thread *thread)
+{
+	struct gc_thread_sampler *sampler = &thread->sampler;
+	uint64_t now, passed, most;
+
+	if (++sampler->polls < sampler->polls_most)
+		return;
+	now = os_now();
+	passed = now - sampler->looked + 1;
+	most = sampler->polls * LOOK_NS / passed;
+	sampler->polls_most = most < POLLS_MAX ? (uint32_t)most : POLLS_MAX;
+	sampler->polls = 0;
+	sampler->looked = now;
+	batch_look(thread, now);
+	rate_look(thread->heap);
+}
+
 /* Called in the slow path before it allocates; the thread's bytes are accounted. */
 void sampler_poll(struct gc_thread *thread)
 {
@@ -112,12 +138,13 @@ void sampler_poll(struct gc_thread *thread)
 	if (__atomic_load_n(&thread->news, __ATOMIC_RELAXED))
 		__atomic_store_n(&thread->news, 0, __ATOMIC_SEQ_CST);
 	announce_poll(thread);
-	batch_poll(thread);
 	if (!is_wanted(heap))
 		return;
 	rate_poll(heap);
-	if (sampler->on)
+	if (sampler->on) {
+		look(thread);
 		return;
+	}
 	rate_start(heap);
 	sampler->period = period_in_force(heap);
 	draw(thread, 0);

@@ -45,6 +45,9 @@ struct gc_thread_sampler {
 	int64_t budget;  /* from `segment` on, the byte with this number (from 1) is the next hit */
 	uint64_t period; /* that the gap before that byte was drawn with */
 	uint64_t random[4];
+	uint64_t looked;     /* at the clock, ns */
+	uint32_t polls;      /* since then */
+	uint32_t polls_most; /* until the next time */
 	struct gc_sampled_table young;
 	struct gc_batch *batch; /* NULL: none was needed yet */
 };
@@ -146,6 +149,7 @@ uint64_t rate_draw(struct gc_thread *thread, uint64_t period);
 void rate_start(struct gc_heap *heap);
 void rate_stop(struct gc_heap *heap);
 void rate_poll(struct gc_heap *heap);
+void rate_look(struct gc_heap *heap);
 void rate_request(struct gc_heap *heap, uint64_t period);
 void rate_count(struct gc_heap *heap);
 

@@ -336,9 +336,9 @@ TEST(gc_sample_ceiling_raises_the_period_and_lets_it_fall)
 	CHECK_EQ(periods[1].reason, GCPROF_PERIOD_CEILING);
 	CHECK(f.heap->sampler.period > 1000);
 	check_estimate(truth);
-	/* Slowly now: 40 buffers in 0.4 s. */
-	for (int i = 0; i < 400; i++) {
-		struct timespec nap = {.tv_nsec = 1000000};
+	/* Slowly now: 80 buffers in 0.4 s. */
+	for (int i = 0; i < 800; i++) {
+		struct timespec nap = {.tv_nsec = 500000};
 
 		nanosleep(&nap, NULL);
 		allocate(&f, 4000);
