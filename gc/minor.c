@@ -158,7 +158,7 @@ __attribute__((always_inline)) static inline void *promote_simple(struct minor *
 
 	if (__builtin_expect(trail->end - trail->top < FEW_OFFSETS, 0))
 		*trail = trail_grow(&minor->heap->work, *trail);
-	for (uint32_t i = 0; i < type->n_pointers; i++) {
+	for (uint32_t i = type->n_pointers; i--;) {
 		void *child = *(void **)(object + type->few[i]);
 		bool young = is_young(minor, child);
 
