@@ -36,7 +36,6 @@ enum {
 };
 
 #define MS          UINT64_C(1000000)
-#define QUIET_NS    (1 * MS)  /* samples that come more rarely do not wait */
 #define WAITING_MAX (10 * MS) /* a sample does not wait longer, if the thread comes by */
 
 enum { STACK_WORDS = sizeof(struct gcprof_stack) / sizeof(uint64_t) };
@@ -247,13 +246,14 @@ static void append(struct gc_batch *batch, const struct probe_sample *sample, ui
 		batch_flush(batch->thread);
 }
 
-/* Samples that come quickly, one after the other, are the ones to be cheap. */
+/* Samples that come quickly, one after the other, are the ones to be cheap. Others would be handed
+ * over one by one in any case. */
 static bool is_quick(struct gc_batch *batch)
 {
 	uint64_t before = batch->latest;
 
 	batch->latest = os_now();
-	return batch->latest - before <= QUIET_NS;
+	return batch->latest - before <= WAITING_MAX;
 }
 
 /* Are the pieces from number `from` on known? */

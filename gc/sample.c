@@ -111,7 +111,7 @@ static uint64_t period_in_force(const struct gc_heap *heap)
  * hundred nanoseconds: so it is looked at each LOOK_NS or so, counted in polls
  * at the pace of the last ones.
  */
-static void look(struct gc_thread *thread)
+static void look_at_clock(struct gc_thread *thread)
 {
 	struct gc_thread_sampler *sampler = &thread->sampler;
 	uint64_t now, passed, most;
@@ -142,7 +142,7 @@ void sampler_poll(struct gc_thread *thread)
 		return;
 	rate_poll(heap);
 	if (sampler->on) {
-		look(thread);
+		look_at_clock(thread);
 		return;
 	}
 	rate_start(heap);

@@ -270,9 +270,9 @@ TEST(rare_samples_do_not_wait)
 {
 	struct fixture f;
 
-	open_batching(&f, 256);
-	for (int i = 0; i < 50; i++) {
-		usleep(2000);
+	open_batching(&f, 32);
+	for (int i = 0; i < 20; i++) {
+		usleep(12000);
 		allocate(&f, 1);
 	}
 	CHECK(seen.n >= 3);
