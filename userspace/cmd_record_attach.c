@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cmd_record.h"
@@ -20,6 +19,7 @@
 #include "record/drain.h"
 #include "record/facts.h"
 #include "record/others.h"
+#include "record/priority.h"
 #include "record/watch.h"
 #include "util/buffer.h"
 #include "util/log.h"
@@ -55,20 +55,6 @@ static void describe_targets(const struct recording *recording, char *out, size_
 		used += (size_t)snprintf(out + used, size - used, "%sprocess %d (%s)",
 					 i ? ", " : "", running->pids[i], name);
 	}
-}
-
-/*
- * All programs of a busy machine fill the rings while the recorder waits for its turn
- * among them; it needs little, but soon. Its thread for unwind rows stays as it is.
- */
-static void raise_priority(const struct recording *recording)
-{
-	if (recording->running.count)
-		return;
-	if (setpriority(PRIO_PROCESS, 0, PRIO_MIN))
-		log_verbose("no priority for the recorder: %s", strerror(errno));
-	else
-		recording_step(recording, "the recorder has priority");
 }
 
 /* The command of a profile is that of the first process, else what was asked for. */
@@ -242,7 +228,6 @@ int recording_attach(struct recording *recording)
 		code = recording_open_session(recording, PERF_MAPS_ALL);
 	if (code)
 		return code;
-	raise_priority(recording);
 	describe_targets(recording, targets, sizeof(targets));
 	session_probes_attached(recording->session, "no gcprof probes in what is recorded");
 	code = open_profile(recording, targets);
@@ -251,5 +236,13 @@ int recording_attach(struct recording *recording)
 	if (!code)
 		code = recording_open_watch(recording, recording->running.pidfds,
 					    recording->running.count);
-	return code ? code : begin(recording, targets);
+	if (!code)
+		code = begin(recording, targets);
+	/*
+	 * All programs of a busy machine fill the rings while the recorder waits for its
+	 * turn among them; it needs little, but soon.
+	 */
+	if (recording->running.count)
+		priority_restore();
+	return code;
 }

@@ -13,6 +13,7 @@
 #include "record/drain.h"
 #include "record/facts.h"
 #include "record/libraries.h"
+#include "record/priority.h"
 #include "record/watch.h"
 #include "util/log.h"
 
@@ -188,8 +189,12 @@ static void start_unwinder(struct recording *recording)
 int recording_open_session(struct recording *recording, pid_t maps_of)
 {
 	struct problem problem = {""};
-	int err = session_open(&recording->options, &recording->session, &problem);
+	int err = priority_raise();
 
+	/* Short, and whoever called waits for it. */
+	if (err)
+		log_verbose("no priority for the recorder: %s", strerror(-err));
+	err = session_open(&recording->options, &recording->session, &problem);
 	recording_step(recording, "BPF programs loaded");
 	if (!err)
 		err = session_attach(recording->session, &recording->options, &problem);
@@ -290,6 +295,7 @@ static int release(struct recording *recording)
 		err = profile_writer_flush(recording->writer);
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
+	priority_restore();
 	err = target_release(recording->target, &problem);
 	if (err) {
 		log_error("%s: %s", recording->command, problem.text);

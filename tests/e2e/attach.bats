@@ -77,6 +77,39 @@ latency() {
 	return 1
 }
 
+@test "the recorder's priority is its own, and over when it samples" {
+	need_root
+	start "$WORKLOADS/churn" --seconds 100
+	nice -n 3 "$GCPROF" record -v -o one.data -p "$pid" 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_attached
+	# Read after the message: it is the last thing done before the rounds begin.
+	for _ in $(seq 100); do
+		nices=$(cat /proc/"$recorder"/task/*/stat | sed 's/.*) //' | awk '{print $17}' | sort -u)
+		[ "$nices" != 3 ] || break
+		sleep 0.02
+	done
+	same 'niceness of the recorder' "$nices" 3
+	kill -INT "$recorder"
+	wait "$recorder"
+
+	nice -n 3 "$GCPROF" record -o two.data -- sh -c 'nice; exec cat /proc/$PPID/stat' >out 2>record.log
+	same 'niceness of the program and the recorder' \
+		"$(sed -n 1p out) $(sed -n '2{s/.*) //;p}' out | awk '{print $17}')" '3 3'
+
+	nice -n 3 "$GCPROF" record -v --system -o three.data 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_attached
+	same 'the recorder of the whole machine, its thread and its process' "$(
+		cat /proc/"$recorder"/task/*/stat "/proc/$(pgrep -P "$recorder")/stat" |
+			sed 's/.*) //' | awk '{print $17}' | sort -n | tr '\n' ' '
+	)" '-20 3 3 '
+	kill -INT "$recorder"
+	wait "$recorder"
+}
+
 @test "detaching leaves nothing: no program, no semaphore, the period set back" {
 	need_root
 	start "$WORKLOADS/churn" --seconds 100

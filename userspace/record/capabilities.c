@@ -28,7 +28,8 @@ const struct capability capability_table[] = {
 	 "the rings that tell of mappings count against ulimit -l and "
 	 "kernel.perf_event_mlock_kb"},
 	{CAP_SYS_NICE, "CAP_SYS_NICE", CAPABILITY_SOME, false, false,
-	 "the recorder gets no priority: on a busy machine --system may lose events"},
+	 "the recorder gets no priority: on a busy machine it starts late, and --system may lose "
+	 "events"},
 };
 const size_t capability_count = sizeof(capability_table) / sizeof(capability_table[0]);
 

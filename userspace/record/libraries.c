@@ -21,6 +21,7 @@
 
 #include "../util/buffer.h"
 #include "clock.h"
+#include "priority.h"
 
 enum {
 	SCRIPT_DEPTH = 4,         /* interpreters that are scripts themselves */
@@ -131,8 +132,10 @@ static int run_linker(const char *linker, const char *program, const struct targ
 	if (pipe2(output, O_CLOEXEC))
 		return -errno;
 	pid = fork();
-	if (pid == 0)
+	if (pid == 0) {
+		priority_restore();
 		linker_run(linker, program, output[1], user);
+	}
 	err = pid < 0 ? -errno : 0;
 	close(output[1]);
 	if (!err) {

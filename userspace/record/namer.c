@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "namer.h"
+#include "priority.h"
 #include "../util/buffer.h"
 #include "../util/log.h"
 #include "../util/map.h"
@@ -70,6 +71,7 @@ static _Noreturn void become_child(int socket)
 
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
+	priority_restore();
 	if (low < 0 || close_range((unsigned)low + 1, ~0u, 0))
 		_exit(EXIT_FAILURE);
 	namer_child_run(low);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "capabilities.h"
+#include "priority.h"
 #include "unwind_spaces.h"
 #include "unwinder.h"
 #include "../util/buffer.h"
@@ -109,6 +110,7 @@ static void *run(void *context)
 
 	/* What it may not lose it has: a thread that cannot drop the rest works all the same. */
 	(void)capabilities_drop();
+	priority_restore();
 	pthread_mutex_lock(&unwinder->lock);
 	while (!unwinder->stop) {
 		struct buffer notes = unwinder->notes;
