@@ -13,11 +13,13 @@ static void set_threshold(struct gc_heap *heap)
 								: (uint64_t)next;
 }
 
-/* Room up to the end of the next major collection stays mapped: while that goes on the heap grows
- * beyond the threshold. What is given back and taken again costs page faults. */
+/* Room up to the end of the next major collection stays mapped: what is given back and taken again
+ * costs page faults. While that goes on the heap grows beyond the threshold, and the minor
+ * collection that passes it may promote a nursery at once. */
 static size_t room_to_keep(const struct gc_heap *heap)
 {
-	return heap->threshold + heap->threshold / BEYOND - heap->major.live;
+	return heap->threshold + heap->threshold / BEYOND + heap->options.nursery_size -
+	       heap->major.live;
 }
 
 /*
@@ -26,9 +28,8 @@ static size_t room_to_keep(const struct gc_heap *heap)
  */
 void sweep_begin(struct gc_heap *heap)
 {
-	uint64_t live;
+	uint64_t live = heap->major.live - heap->major.live_large;
 
-	live = heap->major.live - heap->major.live_large;
 	__atomic_store_n(&heap->pressure, 0, __ATOMIC_RELAXED);
 	set_threshold(heap);
 	heap->last.freed_bytes += heap->old.bytes - live;
