@@ -147,6 +147,37 @@ pprof() { # NAME INDEX
 	same checked "$(jq -r -f "$BATS_TEST_DIRNAME/firefox.jq" waits.json)" ""
 }
 
+# Those that a thread takes behind its last record are known by number only: of none in a trace.
+@test "page faults: told by records, and all" {
+	"$GCPROF" record --faults --fault-rate 500 -o faults.data -- "$WORKLOADS/waits" touch 5000 \
+		>/dev/null 2>faults.log
+	"$GCPROF" report --json faults.data >faults.report
+	"$GCPROF" export -o faults.json.gz faults.data 2>/dev/null
+	zcat faults.json.gz >faults.json
+	"$GCPROF" export -f pprof -o faults.pb.gz faults.data 2>/dev/null
+	"$GCPROF" export -f json -o faults.stacks faults.data 2>/dev/null
+	"$GCPROF" export -f perfetto -o faults.perfetto faults.data 2>/dev/null
+	protoc --decode=perfetto.protos.Trace --proto_path="$ROOT/userspace/export" perfetto.proto \
+		<faults.perfetto >faults.trace
+	same 'all' "$(pprof faults 7)" "$(jq .faults.told faults.report)"
+	for sum in "$(jq '.faults | .minor + .major' faults.report)" \
+		"$(sql faults 'SELECT sum(faults) FROM costs')" \
+		"$(sql faults 'SELECT sum(minor_faults + major_faults) FROM threads')" \
+		"$(jq '[.time[].faults] | add' faults.stacks)" \
+		"$("$GCPROF" export -f folded --by faults -o - faults.data 2>/dev/null |
+			awk '{ sum += $NF } END { print sum }')"; do
+		same 'all' "$sum" "$(pprof faults 7)"
+	done
+	told=$(sql faults 'SELECT sum(minor + major) FROM faults')
+	[ "$told" -gt 0 ]
+	same 'told by records: a trace' "$(awk '/int_value: / { value = $2 }
+		/name: "since the last one, with/ { sum += value } END { print sum }' faults.trace)" "$told"
+	same 'told by records: Firefox' "$(jq '[.threads[].samples | select(.weightType == "samples") |
+		.weight[]] | add' faults.json)" "$told"
+	same 'records' "$(grep -c 'name: "page fault"' faults.trace)" "$(sql faults 'SELECT count(*) FROM faults')"
+	same checked "$(jq -r -f "$BATS_TEST_DIRNAME/firefox.jq" faults.json)" ""
+}
+
 # Functions of a report that go tool pprof shows with another value, at more than a thousandth.
 pprof_off() { # NAME SAMPLE_INDEX UNIT KEY_FLAT KEY_CUM
 	go tool pprof -top -nodecount=100000 -nodefraction=0 -edgefraction=0 -unit="$3" \

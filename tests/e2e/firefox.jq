@@ -124,7 +124,8 @@ def check_shared($categories):
 
 def check_samples($stacks; $last; $where):
 	table(["stack", "time", "weight", "threadCPUDelta"]; $where),
-	fault([.weightType] - ["tracing-ms", "bytes"] != []; "\($where): weightType \(.weightType)"),
+	fault([.weightType] - ["tracing-ms", "bytes", "samples"] != []; "\($where): weightType \(.weightType)"),
+	fault(.weightType == "samples" and (.weight | any(. != floor)); "\($where).weight: no whole numbers"),
 	(.stack | indexes($stacks; "\($where).stack")),
 	(.time | sorted_times("\($where).time"), inside_range($last; "\($where).time")),
 	fault(.weight | any(. < 0); "\($where).weight: below 0"),

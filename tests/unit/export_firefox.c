@@ -295,6 +295,67 @@ TEST(waits_are_idle_samples_of_their_threads)
 	synthetic_free(&synthetic);
 }
 
+/* Those of all threads, each standing for those before it; one comes late. */
+TEST(page_faults_are_a_track_of_their_process)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+	json_t *object, *track;
+	char names[512];
+	uint64_t f;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
+	f = synthetic_stack(&synthetic,
+			    (uint64_t[]){synthetic_function(&synthetic, "/bin/app", 1, "f"), 0});
+	PUT(&synthetic, cpu, .time = 2000, .thread = 1, .stack = f, .mode = 1);
+	PUT(&synthetic, fault, .time = 3000, .thread = 1, .minor = 5, .major = 1, .stack = f);
+	PUT(&synthetic, fault, .time = 2900, .thread = 2, .minor = 1);
+	synthetic_end(&synthetic, 10000);
+	exported = export_as(&synthetic, "firefox", NULL);
+	check_firefox(&exported);
+	object = parse_json(&exported);
+	track = json_at(object, "threads.1");
+	CHECK_STR(json_string_value(json_object_get(track, "name")), "Page faults");
+	CHECK_STR(json_string_value(json_at(track, "samples.weightType")), "samples");
+	CHECK_EQ(json_integer_value(json_at(track, "samples.length")), 2);
+	CHECK_EQ(json_integer_value(json_at(track, "samples.weight.0")), 6);
+	CHECK_EQ(json_integer_value(json_at(track, "samples.weight.1")), 1);
+	CHECK(is_near(json_number_value(json_at(track, "samples.time.1")), 0.002, 1e-9));
+	stack_names(json_object_get(object, "shared"),
+		    json_integer_value(json_at(track, "samples.stack.0")), names, sizeof(names));
+	CHECK_STR(names, "f");
+	json_decref(object);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}
+
+TEST(page_faults_that_are_thinned_out_keep_their_number)
+{
+	enum { FAULTS = 20000 };
+	struct export_options options = {.limit = 120000};
+	struct synthetic synthetic;
+	struct exported exported;
+	json_t *object;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 1; i <= FAULTS; i++)
+		PUT(&synthetic, fault, .time = 1000 + i * 20000, .thread = 1, .minor = 1 + i % 3);
+	synthetic_end(&synthetic, 600000000);
+	CHECK_EQ(try_export(&synthetic, "firefox", &options, &exported), 0);
+	CHECK(exported.size <= options.limit);
+	check_firefox(&exported);
+	CHECK(strstr(exported.result.note, "page faults is shown"));
+	object = parse_json(&exported);
+	CHECK(is_near(json_sum(json_at(object, "threads.1.samples.weight")), FAULTS * 2.0, 1.5));
+	CHECK(json_integer_value(json_at(object, "threads.1.samples.length")) < FAULTS);
+	json_decref(object);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}
+
 /* Many waits: those that are shown weigh as much as all of them. */
 TEST(waits_that_are_thinned_out_keep_their_weight)
 {

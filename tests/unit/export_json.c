@@ -56,6 +56,7 @@ TEST(waits_stand_beside_cpu_time)
 	exported = export_as(&synthetic, "json", NULL);
 	object = parse_json(&exported);
 	CHECK(is_near(sum_of(object, "time", "off_cpu_ns"), WAITS_STACK_NS, 0.1));
+	CHECK_EQ(sum_of(object, "time", "faults"), 0);
 	json_decref(object);
 	free(exported.data);
 	synthetic_free(&synthetic);

@@ -6,7 +6,17 @@
 
 typedef Perftools__Profiles__Profile Profile;
 
-enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, CPU, GC_TIME, OFF_CPU, VALUES };
+enum {
+	ALLOC_OBJECTS,
+	ALLOC_SPACE,
+	INUSE_OBJECTS,
+	INUSE_SPACE,
+	CPU,
+	GC_TIME,
+	OFF_CPU,
+	FAULTS,
+	VALUES
+};
 
 static Profile *decode(const struct exported *exported)
 {
@@ -117,6 +127,40 @@ TEST(waits_add_up_and_stand_beside_timer_samples)
 	CHECK_EQ(profile->sample[0]->value[OFF_CPU], WAITS_READ_NS);
 	CHECK_EQ(profile->sample[0]->value[CPU], 1000000);
 	CHECK_EQ(profile->sample[2]->value[OFF_CPU], 50);
+	perftools__profiles__profile__free_unpacked(profile, NULL);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}
+
+/* Those of a thread that no record stands for have no stack. */
+TEST(page_faults_add_up_to_the_report)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+	struct model *model;
+	Profile *profile;
+	uint64_t f;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	f = synthetic_stack(&synthetic,
+			    (uint64_t[]){synthetic_function(&synthetic, "/bin/app", 1, "f"), 0});
+	PUT(&synthetic, fault, .time = 2000, .thread = 1, .minor = 5, .major = 1, .stack = f);
+	PUT(&synthetic, fault, .time = 3000, .thread = 1, .minor = 2, .stack = f);
+	PUT(&synthetic, usage, .time = 9000, .thread = 1, .flags = 1, .minor_faults = 10,
+	    .major_faults = 1);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	exported = export_as(&synthetic, "pprof", NULL);
+	profile = decode(&exported);
+	check_profile(profile);
+	CHECK_EQ(profile->n_sample, 2);
+	CHECK_EQ(profile->sample[0]->value[FAULTS], 8);
+	CHECK_EQ(profile->sample[0]->n_location_id, 1);
+	CHECK_EQ(profile->sample[1]->value[FAULTS], 3);
+	CHECK_EQ(profile->sample[1]->n_location_id, 0);
+	CHECK_EQ(model->faults.told, 11);
+	model_free(model);
 	perftools__profiles__profile__free_unpacked(profile, NULL);
 	free(exported.data);
 	synthetic_free(&synthetic);

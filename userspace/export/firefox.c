@@ -15,8 +15,10 @@ static void free_job(struct export_job *job)
 		spool_stream_free(&firefox->threads[i].allocs);
 		spool_stream_free(&firefox->threads[i].calls);
 	}
-	for (size_t i = 0; i < firefox->processes_capacity; i++)
+	for (size_t i = 0; i < firefox->processes_capacity; i++) {
 		spool_stream_free(&firefox->processes[i].allocs);
+		spool_stream_free(&firefox->processes[i].faults);
+	}
 	free(firefox->threads);
 	free(firefox->processes);
 	map_free(firefox->heaps);

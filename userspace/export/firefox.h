@@ -46,6 +46,13 @@ struct alloc_row {
 	uint32_t death;  /* enum death: 0 for an allocation */
 };
 
+/* A page fault, and those before it that have no record. */
+struct fault_row {
+	uint64_t time;
+	uint64_t stack; /* of the profile, 0: none */
+	uint64_t count;
+};
+
 enum death { DEATH_NONE, DEATH_YOUNG, DEATH_OLD };
 
 struct call_row {
@@ -82,7 +89,7 @@ struct ff_thread {
 };
 
 struct ff_process {
-	struct spool_stream allocs;
+	struct spool_stream allocs, faults;
 	uint32_t first_gc;
 };
 
@@ -158,16 +165,17 @@ struct layout {
 
 /* What is left out so that the file does not get too large. */
 struct thinning {
-	uint64_t cpu_keep, wait_keep, alloc_keep; /* one of so many */
+	uint64_t cpu_keep, wait_keep, alloc_keep, fault_keep; /* one of so many */
 	uint64_t call_min_ns; /* system calls from this duration on have markers, */
 	uint64_t edge_min_ns; /* and from this one on one of so many: */
 	uint64_t edge_keep, edge_seen;
 	uint64_t calls_kept;
 };
 
-/* An entry of `threads`: a real thread, or a process's allocations. */
+/* An entry of `threads`: a real thread, or a process's allocations or page faults. */
 struct ff_track {
-	uint64_t thread; /* 0: the allocations */
+	enum { TRACK_THREAD, TRACK_ALLOCATIONS, TRACK_FAULTS } kind;
+	uint64_t thread; /* 0: of none */
 	uint64_t process;
 	uint64_t rows;
 	bool main;
@@ -202,7 +210,7 @@ struct firefox {
 	size_t n_marks, marks_capacity;
 	uint64_t marks_dropped;
 	uint64_t loss_counts[LOSS_MAX];
-	uint64_t n_cpu, n_waits, n_allocs, n_deaths, n_calls;
+	uint64_t n_cpu, n_waits, n_allocs, n_deaths, n_calls, n_faults;
 	uint64_t calls_by_duration[SYSCALL_BUCKETS];
 	uint64_t call_bytes[SYSCALL_BUCKETS]; /* that they would take in the file */
 
@@ -242,7 +250,6 @@ uint32_t firefox_stack(const struct firefox *firefox, uint64_t stack);
 uint32_t firefox_combo_stack(const struct firefox *firefox, uint32_t combo);
 uint32_t firefox_survival_stack(const struct firefox *firefox, uint32_t combo,
 				enum survival survival);
-
 uint32_t firefox_wait_stack(const struct firefox *firefox, uint32_t wait);
 
 /* firefox_tables.c: stacks and frames. firefox_functions.c: the other shared tables. */
@@ -263,6 +270,17 @@ void firefox_put_marker_schema(struct output *output);
 
 /* firefox_samples.c: the table of a thread's timer samples and waits. */
 void firefox_put_samples(struct firefox *firefox, const struct ff_thread *thread);
+
+/* firefox_faults.c: the table of a process's page faults. */
+void firefox_put_faults(struct firefox *firefox, uint64_t process);
+
+/*
+ * firefox_threads.c: the height of a graph is a rate, as a share of the highest one: of
+ * an amount a ns, over a small part of the recording. Rows begin with their time.
+ */
+double firefox_peak_rate(struct firefox *firefox, const struct spool_stream *stream,
+			 size_t row_size, double (*amount)(const void *row));
+void firefox_put_rate(struct output *output, double amount, double peak, uint64_t elapsed);
 
 /* firefox_threads.c, firefox_markers.c, firefox_counters.c */
 int firefox_put_threads(struct firefox *firefox);

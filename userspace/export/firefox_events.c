@@ -78,12 +78,24 @@ static int take_wait(struct firefox *firefox, const struct pass *pass,
 	return spool_append(firefox->spool, &thread->waits, &row, sizeof(row));
 }
 
-static struct ff_process *allocating_process(struct firefox *firefox, uint64_t process)
+static struct ff_process *known_process(struct firefox *firefox, uint64_t process)
 {
 	if (array_reserve(&firefox->processes, &firefox->processes_capacity, process,
 			  sizeof(*firefox->processes)) < 0)
 		return NULL;
 	return &firefox->processes[process];
+}
+
+static int take_fault(struct firefox *firefox, const struct pass *pass,
+		      const struct record_fault *record)
+{
+	struct ff_process *process = known_process(firefox, process_of(pass, record->thread));
+	struct fault_row row = {record->time, record->stack, record->minor + record->major};
+
+	if (!process)
+		return -ENOMEM;
+	firefox->n_faults++;
+	return spool_append(firefox->spool, &process->faults, &row, sizeof(row));
 }
 
 static int64_t combo_of(struct firefox *firefox, const struct combo *combo)
@@ -128,7 +140,7 @@ static int take_alloc(struct firefox *firefox, struct pass *pass, const struct r
 {
 	uint64_t process_id = process_of(pass, record->thread);
 	struct ff_thread *thread = thread_of(firefox, record->thread);
-	struct ff_process *process = allocating_process(firefox, process_id);
+	struct ff_process *process = known_process(firefox, process_id);
 	struct combo combo = {(uint32_t)record->stack, 0};
 	double bytes = (double)record->size / sample_probability(record->size, record->period);
 	int64_t type = type_table_number(&pass->types, process_id, record->type), number;
@@ -359,6 +371,8 @@ int firefox_record(struct model_observer *observer, struct pass *pass, const str
 		return take_cpu(firefox, &record->cpu);
 	case RECORD_wait:
 		return take_wait(firefox, pass, &record->wait);
+	case RECORD_fault:
+		return take_fault(firefox, pass, &record->fault);
 	case RECORD_alloc:
 		return take_alloc(firefox, pass, &record->alloc);
 	case RECORD_fate:

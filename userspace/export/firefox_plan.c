@@ -10,6 +10,7 @@
 /* Bytes of JSON that a row takes at most, next to times and stacks; see those who write them. */
 enum {
 	CPU_BYTES = 26,
+	FAULT_BYTES = 30,
 	ALLOC_BYTES = 30,
 	GC_BYTES = 1240, /* with its points on the graphs */
 	MARK_BYTES = 700,
@@ -26,9 +27,9 @@ static int by_place(const void *a, const void *b)
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	/* The allocations of a process stand behind its threads, its first thread before. */
-	if (!x->thread != !y->thread)
-		return x->thread ? -1 : 1;
+	/* The threads of a process stand first, its first thread before the others. */
+	if (x->kind != y->kind)
+		return (int)x->kind - (int)y->kind;
 	if (x->main != y->main)
 		return x->main ? -1 : 1;
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
@@ -76,6 +77,20 @@ static void chain(struct firefox *firefox)
 	}
 }
 
+static int add_process(struct firefox *firefox, size_t *capacity, uint64_t id)
+{
+	const struct ff_process *process = &firefox->processes[id];
+	struct ff_track tracks[] = {
+		{.kind = TRACK_ALLOCATIONS, .process = id, .rows = process->allocs.rows},
+		{.kind = TRACK_FAULTS, .process = id, .rows = process->faults.rows},
+	};
+
+	for (size_t i = 0; i < sizeof(tracks) / sizeof(*tracks); i++)
+		if (tracks[i].rows && add_track(firefox, capacity, &tracks[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 int firefox_plan_tracks(struct firefox *firefox)
 {
 	const struct tasks *tasks = &firefox->pass->tasks;
@@ -99,12 +114,9 @@ int firefox_plan_tracks(struct firefox *firefox)
 		if (add_track(firefox, &capacity, &track) < 0)
 			return -ENOMEM;
 	}
-	for (uint64_t id = 1; id < tasks->processes.limit; id++) {
-		struct ff_track track = {.process = id, .rows = firefox->processes[id].allocs.rows};
-
-		if (track.rows && add_track(firefox, &capacity, &track) < 0)
+	for (uint64_t id = 1; id < tasks->processes.limit; id++)
+		if (add_process(firefox, &capacity, id) < 0)
 			return -ENOMEM;
-	}
 	if (!firefox->n_tracks && add_track(firefox, &capacity, &(struct ff_track){0}) < 0)
 		return -ENOMEM;
 	qsort(firefox->tracks, firefox->n_tracks, sizeof(*firefox->tracks), by_place);
@@ -242,6 +254,10 @@ static void tell(struct firefox *firefox)
 		used += (size_t)snprintf(note + used, size - used,
 					 "one of %llu sampled allocations is shown; ",
 					 (unsigned long long)thin->alloc_keep);
+	if (thin->fault_keep > 1)
+		used += (size_t)snprintf(note + used, size - used,
+					 "one of %llu page faults is shown; ",
+					 (unsigned long long)thin->fault_keep);
 	if (thin->calls_kept < firefox->n_calls)
 		used += (size_t)snprintf(
 			note + used, size - used,
@@ -281,7 +297,7 @@ int firefox_plan_size(struct firefox *firefox)
 {
 	struct thinning *thin = &firefox->thin;
 	uint64_t limit = firefox->job.options.limit, used = tables_size(firefox);
-	uint64_t place = place_bytes(firefox), needs[4], shares[4];
+	uint64_t place = place_bytes(firefox), needs[5], shares[5];
 
 	if (used > limit)
 		return -EFBIG;
@@ -295,9 +311,11 @@ int firefox_plan_size(struct firefox *firefox)
 		needs[2] += firefox->call_bytes[i];
 	/* A wait is two rows. */
 	needs[3] = firefox->n_waits * 2 * (place + CPU_BYTES);
-	share_out(needs, shares, 4, limit - used);
+	needs[4] = firefox->n_faults * (place + FAULT_BYTES);
+	share_out(needs, shares, 5, limit - used);
 	thin->cpu_keep = keep_of(needs[0], shares[0]);
 	thin->wait_keep = keep_of(needs[3], shares[3]);
+	thin->fault_keep = keep_of(needs[4], shares[4]);
 	thin->alloc_keep = keep_of(needs[1], shares[1]);
 	choose_calls(firefox, shares[2]);
 	tell(firefox);

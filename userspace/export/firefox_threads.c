@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_threads.c: threads with their allocations, and the tracks of allocations. */
+/* firefox_threads.c: threads with their allocations, and tracks of processes. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -122,38 +122,46 @@ static void put_survival_stack(struct firefox *firefox, struct output *output,
 	output_number(output, firefox_survival_stack(firefox, cell->row->combo, survival));
 }
 
-/* The height of the graph: the rate of allocation, as a share of the highest. */
+void firefox_put_rate(struct output *output, double amount, double peak, uint64_t elapsed)
+{
+	double delta = peak > 0 ? amount / peak : 0;
+
+	output_rounded(output, fmin(delta, (double)elapsed));
+}
+
 static void put_rate_delta(struct firefox *firefox, struct output *output,
 			   const struct alloc_cell *cell)
 {
-	double delta = cell->peak_rate > 0 ? cell->bytes / cell->peak_rate : 0;
-
 	(void)firefox;
-	if (delta > (double)cell->elapsed)
-		delta = (double)cell->elapsed;
-	output_rounded(output, delta);
+	firefox_put_rate(output, cell->bytes, cell->peak_rate, cell->elapsed);
 }
 
-/* The highest rate in bytes a ns, over a small part of the recording: single pairs of samples may
- * be arbitrarily close. */
-static double find_peak_rate(struct firefox *firefox, const struct spool_stream *stream)
+/* Not the highest of all rates: single pairs of samples may be arbitrarily close. */
+double firefox_peak_rate(struct firefox *firefox, const struct spool_stream *stream,
+			 size_t row_size, double (*amount)(const void *row))
 {
 	double bins[RATE_BINS + 1] = {0}, peak = 0;
 	uint64_t width = firefox->pass->model->run.duration / RATE_BINS + 1;
 	struct spool_cursor cursor;
-	const struct alloc_row *row;
+	const void *row;
 
-	spool_rewind(&cursor, stream, sizeof(*row));
+	spool_rewind(&cursor, stream, row_size);
 	while ((row = spool_next(firefox->spool, &cursor)))
-		bins[firefox_time(firefox, row->time) / width] += row->bytes;
+		bins[firefox_time(firefox, *(const uint64_t *)row) / width] += amount(row);
 	for (int i = 0; i <= RATE_BINS; i++)
 		peak = bins[i] > peak ? bins[i] : peak;
 	return peak / (double)width;
 }
 
-static void put_alloc_samples(struct firefox *firefox, const struct spool_stream *stream)
+static double bytes_of(const void *row)
 {
-	double peak = find_peak_rate(firefox, stream);
+	return ((const struct alloc_row *)row)->bytes;
+}
+
+static void put_alloc_samples(struct firefox *firefox, uint64_t process)
+{
+	const struct spool_stream *stream = &firefox->processes[process].allocs;
+	double peak = firefox_peak_rate(firefox, stream, sizeof(struct alloc_row), bytes_of);
 	uint64_t rows;
 
 	output_text(firefox->job.output, "\"samples\":{\n");
@@ -191,7 +199,9 @@ static void put_tid(struct firefox *firefox, const struct ff_track *track)
 	struct output *output = firefox->job.output;
 
 	if (!thread)
-		output_format(output, "\"allocations of %" PRIu64 "\"", track->process);
+		output_format(output, "\"%s of %" PRIu64 "\"",
+			      track->kind == TRACK_FAULTS ? "page faults" : "allocations",
+			      track->process);
 	else if (first_owner(firefox->tids, thread->tid) == track->thread)
 		output_number(output, thread->tid);
 	else
@@ -204,7 +214,9 @@ static const char *track_name(const struct firefox *firefox, const struct ff_tra
 
 	if (thread)
 		return thread->name ? thread->name : "(no name)";
-	return track->process ? "Allocations (sampled)" : "(nothing was recorded)";
+	return track->kind == TRACK_FAULTS        ? "Page faults"
+	       : track->kind == TRACK_ALLOCATIONS ? "Allocations (sampled)"
+						  : "(nothing was recorded)";
 }
 
 /* A process is called as its first thread. */
@@ -250,10 +262,12 @@ static int put_track(struct firefox *firefox, size_t number)
 	int error;
 
 	put_head(firefox, track);
-	if (track->thread || !track->process)
-		firefox_put_samples(firefox, track->thread ? thread : &none);
+	if (track->kind == TRACK_FAULTS)
+		firefox_put_faults(firefox, track->process);
+	else if (track->kind == TRACK_ALLOCATIONS)
+		put_alloc_samples(firefox, track->process);
 	else
-		put_alloc_samples(firefox, &firefox->processes[track->process].allocs);
+		firefox_put_samples(firefox, track->thread ? thread : &none);
 	error = firefox_put_markers(firefox, number);
 	if (!error && track->thread)
 		put_allocations(firefox, &thread->allocs);

@@ -56,7 +56,7 @@ static void put_time(struct output *output, const struct pass *pass, double tick
 	for (size_t i = 0; i < pass->tree.n_costs; i++) {
 		const struct cost *cost = &pass->tree.costs[i];
 
-		if (!cost->cpu_samples && !cost->syscall_ns && !cost->off_cpu_ns)
+		if (!cost->cpu_samples && !cost->syscall_ns && !cost->off_cpu_ns && !cost->faults)
 			continue;
 		output_text(output, begun ? ",\n" : "\n");
 		begun = true;
@@ -68,6 +68,8 @@ static void put_time(struct output *output, const struct pass *pass, double tick
 		output_number(output, cost->syscall_ns);
 		output_text(output, ",\"off_cpu_ns\":");
 		output_number(output, cost->off_cpu_ns);
+		output_text(output, ",\"faults\":");
+		output_number(output, cost->faults);
 		output_text(output, "}");
 	}
 	output_text(output, "],\n");

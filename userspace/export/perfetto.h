@@ -65,7 +65,7 @@ void perfetto_each(struct perfetto *perfetto, const char *sql, perfetto_row *row
 /* perfetto_stacks.c: functions, frames and stacks. */
 void perfetto_put_stacks(struct perfetto *perfetto);
 
-/* perfetto_events.c: timer samples, allocations, waits, the heap. */
+/* perfetto_events.c: timer samples, allocations, waits, page faults, the heap. */
 void perfetto_put_samples(struct perfetto *perfetto);
 void perfetto_put_counters(struct perfetto *perfetto);
 void perfetto_put_heap(struct perfetto *perfetto);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perfetto_events.c: timer samples, allocations, waits, counters and the heap's profile. */
+/* perfetto_events.c: samples, waits, page faults, counters and the heap's profile. */
+#include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "perfetto.h"
@@ -11,7 +13,7 @@ static uint64_t number(sqlite3_stmt *row, int column)
 	return (uint64_t)sqlite3_column_int64(row, column);
 }
 
-/* --- timer samples, allocations and waits, in order of time ---------------------------------- */
+/* --- timer samples, allocations, waits and page faults, in order of time --------------------- */
 
 static void put_tick(struct perfetto *perfetto, sqlite3_stmt *row)
 {
@@ -92,8 +94,39 @@ static void put_wait(struct perfetto *perfetto, sqlite3_stmt *row, bool begins)
 	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, number(row, 1));
 }
 
+static void put_fault(struct perfetto *perfetto, sqlite3_stmt *row)
+{
+	static const char *const names[] = {"since the last one, without reading",
+					    "since the last one, with reading", "address"};
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+	Perfetto__Protos__DebugAnnotation notes[3], *list[] = {&notes[0], &notes[1], &notes[2]};
+	char *category = (char *)(uintptr_t) "fault", address[24];
+
+	for (size_t i = 0; i < 3; i++) {
+		perfetto__protos__debug_annotation__init(&notes[i]);
+		notes[i].name = (char *)(uintptr_t)names[i];
+		notes[i].has_int_value = i < 2;
+		notes[i].int_value = sqlite3_column_int64(row, 4 + (int)i);
+	}
+	snprintf(address, sizeof(address), "0x%" PRIx64, number(row, 6));
+	notes[2].string_value = address;
+	event.debug_annotations = list;
+	event.n_debug_annotations = 3;
+	event.has_type = event.has_track_uuid = true;
+	event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT;
+	event.track_uuid = perfetto_uuid(TRACK_THREAD, number(row, 2));
+	event.categories = &category;
+	event.n_categories = 1;
+	event.name = (char *)(uintptr_t) "page fault";
+	event.callstack_iid = number(row, 3);
+	event.has_callstack_iid = event.callstack_iid != 0;
+	packet.track_event = &event;
+	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, number(row, 1));
+}
+
 /* What a row is about. Of two at one time, what ends stands before what begins. */
-enum { ROW_TICK, ROW_ALLOC, ROW_WAIT_END, ROW_WAIT };
+enum { ROW_TICK, ROW_ALLOC, ROW_WAIT_END, ROW_WAIT, ROW_FAULT };
 
 static void put_sample(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
@@ -104,6 +137,9 @@ static void put_sample(struct perfetto *perfetto, sqlite3_stmt *row, void *conte
 		break;
 	case ROW_ALLOC:
 		put_alloc(perfetto, row);
+		break;
+	case ROW_FAULT:
+		put_fault(perfetto, row);
 		break;
 	default:
 		put_wait(perfetto, row, number(row, 0) == ROW_WAIT);
@@ -125,7 +161,9 @@ void perfetto_put_samples(struct perfetto *perfetto)
 		      " UNION ALL SELECT 3, start, thread, stack, held, held_ns, NULL, CASE reason"
 		      " WHEN 'call' THEN 'waiting in ' || name WHEN 'fault' THEN 'page fault'"
 		      " ELSE reason END FROM waits"
-		      " WHERE finish > start ORDER BY at, what",
+		      " WHERE finish > start"
+		      " UNION ALL SELECT 4, time, thread, stack, minor, major, address, NULL"
+		      " FROM faults ORDER BY at, what",
 		      put_sample, NULL);
 }
 

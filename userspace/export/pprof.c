@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pprof.c: exports to pprof: allocation, memory in use, CPU, collections and waits in one file. */
+/* pprof.c: exports to pprof: allocation, memory in use, times and page faults in one file. */
 #include "pprof.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@ static const struct {
 	[PPROF_CPU] = {"cpu", "nanoseconds"},
 	[PPROF_GC_TIME] = {"gc_time", "nanoseconds"},
 	[PPROF_OFF_CPU] = {"off_cpu", "nanoseconds"},
+	[PPROF_FAULTS] = {"faults", "count"},
 };
 
 /* --- while the profile is read ------------------------------------------------------ */
@@ -64,6 +65,19 @@ static int take_wait(struct pprof *pprof, const struct pass *pass, const struct 
 	return 0;
 }
 
+static int take_fault(struct pprof *pprof, const struct pass *pass,
+		      const struct record_fault *record)
+{
+	struct pprof_key key = {known_stack(pass, record->stack), (uint32_t)record->thread, 0, 0};
+	struct pprof_sum *sum = sum_of(pprof, &key);
+
+	if (!sum)
+		return -ENOMEM;
+	sum->values[PPROF_FAULTS] += (double)(record->minor + record->major);
+	pprof->faults += record->minor + record->major;
+	return 0;
+}
+
 static int take_alloc(struct pprof *pprof, struct pass *pass, const struct record_alloc *record)
 {
 	uint32_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
@@ -88,6 +102,8 @@ static int record(struct model_observer *observer, struct pass *pass, const stru
 		return take_cpu(pprof, pass, &event->cpu);
 	if (event->kind == RECORD_wait)
 		return take_wait(pprof, pass, &event->wait);
+	if (event->kind == RECORD_fault)
+		return take_fault(pprof, pass, &event->fault);
 	if (event->kind == RECORD_alloc)
 		return take_alloc(pprof, pass, &event->alloc);
 	return 0;
@@ -185,6 +201,16 @@ static void put_gc_time(struct pprof *pprof, const struct pass *pass)
 	put_sample(pprof, pass, &rest, NULL, 0);
 }
 
+/* Those behind the last record of a thread are known by number only. */
+static void put_other_faults(struct pprof *pprof, const struct pass *pass)
+{
+	uint64_t all = pass->model->faults.told;
+	struct pprof_sum rest = {.values = {[PPROF_FAULTS] = (double)(all - pprof->faults)}};
+
+	if (all > pprof->faults)
+		put_sample(pprof, pass, &rest, NULL, 0);
+}
+
 static void put_head(struct pprof *pprof, const struct model *model)
 {
 	Perftools__Profiles__ValueType types[PPROF_VALUES], *list[PPROF_VALUES];
@@ -229,6 +255,7 @@ static int finish(struct model_observer *observer, struct pass *pass)
 		put_sum(pprof, pass, &pprof->sums[i]);
 	}
 	put_gc_time(pprof, pass);
+	put_other_faults(pprof, pass);
 	return 0;
 }
 
@@ -264,7 +291,9 @@ static int create(struct export_job **out)
 const struct exporter exporter_pprof = {
 	.name = "pprof",
 	.suffix = ".pb.gz",
-	.summary = "for go tool pprof: allocation, memory in use, CPU, collection and waiting time",
+	.summary =
+		"for go tool pprof: allocation, memory in use, CPU, collection and waiting time, "
+		"page faults",
 	.packed = true,
 	.create = create,
 };

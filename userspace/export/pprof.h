@@ -28,13 +28,14 @@ enum pprof_value {
 	PPROF_CPU,
 	PPROF_GC_TIME,
 	PPROF_OFF_CPU,
+	PPROF_FAULTS,
 	PPROF_VALUES
 };
 
 /* What samples add up to that have all of this in common. */
 struct pprof_key {
 	uint32_t stack, thread;
-	uint32_t type;      /* 0: timer samples and waits */
+	uint32_t type;      /* 0: anything but allocations */
 	uint32_t allocates; /* the stack is to begin at the function that allocates */
 };
 
@@ -48,6 +49,7 @@ struct pprof {
 	struct map *index;     /* struct pprof_key -> sum */
 	struct pprof_sum *sums;
 	size_t n_sums, sums_capacity;
+	uint64_t faults; /* that a record told of */
 	struct map *strings;
 	uint64_t n_strings;
 	struct buffer packed; /* the message being written */
