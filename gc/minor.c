@@ -56,19 +56,40 @@ static inline void copy_words(char *to, const char *from, size_t size)
 	}
 }
 
+/* The copy of a small object is written as a whole: whoever reads its header reads one word. */
+static inline void copy_simple(char *copy, const char *object, uint64_t header, size_t size)
+{
+	const uint64_t flags = UINT64_C(0xffff) << (8 * offsetof(struct gc_header, flags));
+	const uint64_t old = (uint64_t)GC_FLAG_TRACK_YOUNG
+			     << (8 * offsetof(struct gc_header, flags));
+
+	header = (header & ~flags) | old;
+	memcpy(copy, &header, sizeof(header));
+	copy_words(copy + sizeof(header), object + sizeof(header), size - sizeof(header));
+}
+
+static inline void forward(char *object, const void *copy)
+{
+	uint64_t word = (uint64_t)(uintptr_t)copy << 16;
+
+	memcpy(object, &word, sizeof(word));
+}
+
+/* What is promoted while marking is under way is marked, and its references were looked at. */
+static void blacken(struct minor *minor, const void *copy, size_t size)
+{
+	old_mark(copy);
+	mark_count(minor->heap, size);
+}
+
 /* What remains to be done when the object was copied. */
 static inline void promoted(struct minor *minor, char *object, struct gc_header *copy, size_t size)
 {
-	struct gc_heap *heap = minor->heap;
-	uint64_t word = (uint64_t)(uintptr_t)copy << 16;
-
 	copy->flags = GC_FLAG_TRACK_YOUNG;
-	memcpy(object, &word, sizeof(word));
+	forward(object, copy);
 	minor->objects++;
-	if (minor->marking) {
-		old_mark(copy);
-		mark_count(heap, size);
-	}
+	if (minor->marking)
+		blacken(minor, copy, size);
 }
 
 /*
@@ -144,14 +165,22 @@ static inline void *untagged(void *word)
 	return (void *)((uintptr_t)word & ~(uintptr_t)LATER);
 }
 
+/* What the loop asks of every slot, in registers. */
+struct place {
+	uintptr_t base; /* of the nursery */
+	uintptr_t size;
+	const struct gc_type_info *types;
+};
+
 /*
  * Copies an object with few references, and pushes its slots that refer to young
  * ones: without a branch, because which do is what no processor can predict. They
- * are read in the original, not behind the stores that made the copy.
+ * are read in the original, not behind the stores that made the copy. With `watch`
+ * references to old objects are looked at, too.
  */
-__attribute__((always_inline)) static inline void *promote_simple(struct minor *minor, char *object,
-								  const struct gc_type_info *type,
-								  struct trail *trail)
+__attribute__((always_inline)) static inline void *
+promote_simple(struct minor *minor, struct place place, char *object, uint64_t header,
+	       const struct gc_type_info *type, struct trail *trail, bool watch)
 {
 	size_t size = type->size;
 	char *copy = old_alloc_small(&minor->heap->old, type->class, size);
@@ -159,16 +188,20 @@ __attribute__((always_inline)) static inline void *promote_simple(struct minor *
 	if (__builtin_expect(trail->end - trail->top < FEW_OFFSETS, 0))
 		*trail = trail_grow(&minor->heap->work, *trail);
 	for (uint32_t i = type->n_pointers; i--;) {
-		void *child = *(void **)(object + type->few[i]);
-		bool young = is_young(minor, child);
+		size_t offset = type->few[i];
+		void *child = *(void **)(object + offset);
+		bool young = (uintptr_t)child - place.base < place.size;
 
-		*trail->top = copy + type->few[i];
+		*trail->top = copy + offset;
 		trail->top += young;
-		if (minor->watch_old && !young && child)
+		if (watch && !young && child)
 			visit_old(minor, child, minor->marking);
 	}
-	copy_words(copy, object, size);
-	promoted(minor, object, (struct gc_header *)copy, size);
+	copy_simple(copy, object, header, size);
+	forward(object, copy);
+	minor->objects++;
+	if (watch && minor->marking)
+		blacken(minor, copy, size);
 	return copy;
 }
 
@@ -188,18 +221,25 @@ static void *promote_other(struct minor *minor, char *object, const struct gc_ty
 	return copy;
 }
 
+static inline struct place place_of(const struct minor *minor)
+{
+	return (struct place){minor->base, minor->size, minor->heap->types};
+}
+
 /* Copies an object that was not yet copied. */
 __attribute__((noinline)) static void *promote(struct minor *minor, char *object)
 {
 	struct gc_heap *heap = minor->heap;
-	const struct gc_type_info *type = &heap->types[(uint16_t)header_word(object)];
+	uint64_t header = header_word(object);
+	const struct gc_type_info *type = &heap->types[(uint16_t)header];
 	struct trail trail;
 	void *copy;
 
 	if (!type->is_simple)
 		return promote_other(minor, object, type);
 	trail = trail_open(&heap->work);
-	copy = promote_simple(minor, object, type, &trail);
+	copy = promote_simple(minor, place_of(minor), object, header, type, &trail,
+			      minor->watch_old);
 	trail_close(&heap->work, trail);
 	return copy;
 }
@@ -231,71 +271,109 @@ static void trace_remembered(void *context, struct gc_header *object)
 	}
 }
 
-/* Asks for what is needed when the word comes out of the queue. */
-static inline void prefetch_work(const struct gc_heap *heap, void *word)
+/* Asks for what is needed when the object comes out of the queue. */
+static void prefetch_references(const struct gc_heap *heap, const char *object)
 {
-	const struct gc_type_info *type;
-	char *object = untagged(word);
+	const struct gc_type_info *type = type_of(heap, object);
 
-	if (!is_later(word)) {
-		__builtin_prefetch(*(void **)word, 1);
-		return;
-	}
-	type = type_of(heap, object);
 	for (uint32_t i = 0; i < type->n_pointers; i++)
 		__builtin_prefetch(*(void **)(object + type->pointers[i]), 1);
 }
 
-/* Follows one word of the work stack. Inlined, so that the trail stays in registers. */
-__attribute__((always_inline)) static inline struct trail follow(struct minor *minor, void *word,
-								 struct trail trail)
+/* Looks at an object's slots, or at a slot whose object is not simple. */
+__attribute__((noinline)) static void follow_other(struct minor *minor, void *word)
 {
-	struct gc_heap *heap = minor->heap;
+	if (is_later(word))
+		trace_object(type_of(minor->heap, untagged(word)), untagged(word), visit, minor);
+	else
+		visit(minor, word);
+}
+
+/* Follows one word of the work stack. Inlined, so that the trail stays in registers. */
+__attribute__((always_inline)) static inline void
+follow(struct minor *minor, struct place place, void *word, struct trail *trail, bool watch)
+{
+	struct gc_stack *work = &minor->heap->work;
 	const struct gc_type_info *type;
-	uint64_t header;
 	void **slot = word;
+	uint64_t header;
 
 	if (!is_later(word)) {
 		header = header_word(*slot);
-		type = &heap->types[(uint16_t)header];
+		type = &place.types[(uint16_t)header];
 		if (forwarded(header)) {
 			*slot = forwarded(header);
-			return trail;
+			return;
 		}
 		if (type->is_simple) {
-			*slot = promote_simple(minor, *slot, type, &trail);
-			return trail;
+			*slot = promote_simple(minor, place, *slot, header, type, trail, watch);
+			return;
 		}
 	}
-	trail_close(&heap->work, trail);
-	if (is_later(word))
-		trace_object(type_of(heap, untagged(word)), untagged(word), visit, minor);
-	else
-		visit(minor, slot);
-	return trail_open(&heap->work);
+	trail_close(work, *trail);
+	follow_other(minor, word);
+	*trail = trail_open(work);
+}
+
+/* The words that were taken off the stack and whose objects were asked for. */
+struct queue {
+	void *words[AHEAD];
+	unsigned at;
+};
+
+static inline void *exchange(struct queue *queue, void *word)
+{
+	void *first = queue->words[queue->at];
+
+	queue->words[queue->at] = word;
+	queue->at = (queue->at + 1) % AHEAD;
+	return first;
 }
 
 /* A short queue between the stack and the tracing hides the way to memory. */
-static void trace_all(struct minor *minor)
+__attribute__((always_inline)) static inline void trace_with(struct minor *minor, bool watch)
 {
 	struct gc_heap *heap = minor->heap;
 	struct trail trail = trail_open(&heap->work);
-	void *queue[AHEAD] = {NULL};
-	unsigned waiting = 0, at = 0;
+	struct place place = place_of(minor);
+	struct queue queue = {.at = 0};
+	unsigned empty = 0; /* words that came out of it since the stack was used up */
 
-	while (trail.top > trail.base || waiting) {
-		void *next = trail.top > trail.base ? *--trail.top : NULL;
-		void *word = queue[at];
+	while (trail.top > trail.base || empty < AHEAD) {
+		void *word = NULL;
 
-		if (next)
-			prefetch_work(heap, next);
-		queue[at] = next;
-		at = (at + 1) % AHEAD;
-		waiting += (next != NULL) - (word != NULL);
+		empty++;
+		if (trail.top > trail.base) {
+			word = *--trail.top;
+			empty = 0;
+			if (is_later(word))
+				prefetch_references(heap, untagged(word));
+			else
+				__builtin_prefetch(*(void **)word, 1);
+		}
+		word = exchange(&queue, word);
 		if (word)
-			trail = follow(minor, word, trail);
+			follow(minor, place, word, &trail, watch);
 	}
 	trail_close(&heap->work, trail);
+}
+
+__attribute__((noinline)) static void trace_young(struct minor *minor)
+{
+	trace_with(minor, false);
+}
+
+__attribute__((noinline)) static void trace_watching(struct minor *minor)
+{
+	trace_with(minor, true);
+}
+
+static void trace_all(struct minor *minor)
+{
+	if (minor->watch_old)
+		trace_watching(minor);
+	else
+		trace_young(minor);
 }
 
 /* Young large objects. While marking is under way they become gray, not black, so that what they
