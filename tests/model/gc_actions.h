@@ -90,7 +90,7 @@ static inline void act_allocate(struct actions *a)
 	void *actual;
 
 	/* Few lengths, so that blocks can often be copied over each other. */
-	if (kind == SHADOW_BLOCK && scale > 1)
+	if (kind == SHADOW_BLOCK)
 		length -= length % (64 * scale);
 	actual = actions_new(a, kind, length);
 	reference = actual ? shadow_new(s) : 0;
@@ -132,7 +132,7 @@ static inline uint32_t actions_walk(struct actions *a, void **actual)
 	return reference;
 }
 
-static inline void act_write(struct actions *a)
+static inline void act_write(struct actions *a, struct gc_thread *thread)
 {
 	void *to, *value;
 	uint32_t target = actions_walk(a, &to), source = actions_walk(a, &value), n, item;
@@ -146,22 +146,40 @@ static inline void act_write(struct actions *a)
 	if (!n)
 		return;
 	object->items[item] = source;
-	gc_write(a->s.f.thread, to, shadow_slot(object, to, item), value);
+	gc_write(thread, to, shadow_slot(object, to, item), value);
 }
 
-/* Copies a whole short block over another, or moves a long one's items within itself. */
+/* The first root from number `root` on that is another block as long as that one, or ROOTS. */
+static inline uint32_t actions_equal(struct actions *a, uint32_t root, uint32_t target)
+{
+	const struct shadow *t = shadow_at(&a->s, target);
+
+	for (uint32_t i = 0; i < ROOTS; i++, root = (root + 1) % ROOTS) {
+		uint32_t source = a->s.roots[root];
+		const struct shadow *f = source ? shadow_at(&a->s, source) : t;
+
+		if (f != t && f->kind == SHADOW_BLOCK && f->length == t->length)
+			return root;
+	}
+	return ROOTS;
+}
+
+/* Copies a whole block over another. */
 static inline void act_copy(struct actions *a)
 {
-	void *to, *from;
-	uint32_t target = actions_walk(a, &to), source = actions_walk(a, &from);
+	void *to;
+	uint32_t target = actions_walk(a, &to), from = actions_byte(a) % ROOTS;
 	struct shadow *t = target ? shadow_at(&a->s, target) : NULL;
-	const struct shadow *f = source ? shadow_at(&a->s, source) : NULL;
+	const struct block *source;
 
-	if (!t || !f || t->kind != SHADOW_BLOCK || f->kind != SHADOW_BLOCK ||
-	    t->length != f->length)
+	if (!t || t->kind != SHADOW_BLOCK)
 		return;
-	memcpy(t->items, f->items, sizeof(t->items));
-	gc_array_copy(a->s.f.thread, to, ((struct block *)to)->items, ((struct block *)from)->items,
+	from = actions_equal(a, from, target);
+	if (from == ROOTS)
+		return;
+	source = a->s.slots[from];
+	memcpy(t->items, shadow_at(&a->s, a->s.roots[from])->items, sizeof(t->items));
+	gc_array_copy(a->s.f.thread, to, ((struct block *)to)->items, source->items,
 		      t->length * sizeof(void *));
 }
 
@@ -225,7 +243,13 @@ static inline void act_weak(struct actions *a)
 	void *key, *value;
 	uint32_t key_reference = actions_walk(a, &key), value_reference = actions_walk(a, &value);
 
-	if (w->key) {
+	if (w->key && actions_byte(a) % 2) {
+		shadow_reach(&a->s, false);
+		if (!shadow_at(&a->s, w->key)->reached)
+			return; /* nobody knows whether it was cleared */
+		gc_weak_set_value(a->s.f.thread, w->weak, value);
+		w->value = value_reference;
+	} else if (w->key) {
 		gc_weak_destroy(a->s.f.thread, w->weak);
 		*w = (struct shadow_weak){0};
 	} else if (key_reference) {
@@ -246,6 +270,27 @@ static inline void act_hash(struct actions *a)
 		return;
 	CHECK(!object->hash || object->hash == hash);
 	object->hash = hash;
+}
+
+static inline void act_sampler(struct actions *a)
+{
+	struct oracle *o = &a->oracle;
+	uint32_t what = actions_byte(a);
+
+	switch (what % 4) {
+	case 0:
+		gc_sampling_pause(a->s.f.heap);
+		o->wanted = false;
+		break;
+	case 1:
+		gc_sampling_resume(a->s.f.heap);
+		o->wanted = true;
+		break;
+	default:
+		gc_sampling_set_period(a->s.f.heap, 1 + what * 20);
+		if (o->stride != STRIDE_EVERY)
+			o->wanted_period = 1 + what * 20;
+	}
 }
 
 #include "gc_actions_run.h"

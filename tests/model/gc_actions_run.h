@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gc_actions_run.h: the second half of gc_actions.h: finalizers, the sampler, threads, the loop. */
+/* gc_actions_run.h: the second half of gc_actions.h: finalizers, threads, processes, the loop. */
 #ifndef GCPROF_GC_ACTIONS_RUN_H
 #define GCPROF_GC_ACTIONS_RUN_H
 
@@ -62,27 +62,6 @@ static inline void act_finalizer(struct actions *a)
 	object->ordered = !light;
 }
 
-static inline void act_sampler(struct actions *a)
-{
-	struct oracle *o = &a->oracle;
-	uint32_t what = actions_byte(a);
-
-	switch (what % 4) {
-	case 0:
-		gc_sampling_pause(a->s.f.heap);
-		o->wanted = false;
-		break;
-	case 1:
-		gc_sampling_resume(a->s.f.heap);
-		o->wanted = true;
-		break;
-	default:
-		gc_sampling_set_period(a->s.f.heap, 1 + what * 20);
-		if (o->stride != STRIDE_EVERY)
-			o->wanted_period = 1 + what * 20;
-	}
-}
-
 static inline void *actions_other_thread(void *context)
 {
 	struct actions *a = context;
@@ -98,13 +77,15 @@ static inline void *actions_other_thread(void *context)
 			oracle_charge(&oracle, a->s.f.heap, node, sizeof(struct node));
 		oracle_check(&oracle, thread);
 	}
+	for (int i = 0; i < 8; i++)
+		act_write(a, thread);
 	gc_thread_detach(thread);
 	oracle_check(&a->oracle, a->s.f.thread);
 	return NULL;
 }
 
-/* Another thread comes, fills part of the nursery, and goes, while this one is blocked. What
- * wakes this one up tells it the sampler's news. */
+/* Another thread comes, fills part of the nursery, stores references, and goes, while this one is
+ * blocked. What wakes this one up tells it the sampler's news. */
 static inline void act_thread(struct actions *a)
 {
 	pthread_t thread;
@@ -173,7 +154,7 @@ static inline void act(struct actions *a)
 	if (action < 26)
 		act_allocate(a);
 	else if (action < 44)
-		act_write(a);
+		act_write(a, a->s.f.thread);
 	else if (action < 48)
 		act_copy(a);
 	else if (action < 52)
