@@ -66,7 +66,6 @@ TEST(gc_ephemerons_keep_values_as_long_as_keys)
 	for (uint64_t i = 0; i < N; i++) {
 		struct node *value = new_node(&f, i + 1);
 
-		/* Backwards, so that one pass over the pairs does not do. */
 		CHECK_EQ(gc_weak_create(f.thread, frame.root.key, value, &pairs[N - 1 - i]), 0);
 		frame.root.key = value;
 		/* The value refers to its key: that counts for nothing. */
@@ -315,7 +314,8 @@ TEST(gc_identity_hashes_stay_and_differ)
 		collect(&f, round);
 		for (int i = 0; i < N; i++) {
 			CHECK_EQ(gc_identity_hash(f.thread, frame.root.all->items[i]), hashes[i]);
-			CHECK(i == 0 || hashes[i] != hashes[i - 1]);
+			for (int k = 0; k < i; k++)
+				CHECK(hashes[i] != hashes[k]);
 		}
 	}
 	GC_FRAME_END(f.thread, frame);
@@ -374,7 +374,7 @@ TEST(gc_heap_never_holds_more_than_its_maximum)
 				frame.root.list = NULL;
 			}
 			gc_stats(f.heap, &stats);
-			CHECK(stats.live_bytes + options.nursery_size <= options.max_heap + 65536);
+			CHECK(stats.live_bytes + options.nursery_size <= options.max_heap);
 		}
 		CHECK(!frame.root.cache);
 		CHECK(!gc_alloc_array(f.thread, f.bytes, 500000));

@@ -296,6 +296,10 @@ TEST(b19_collections_without_samples_are_told)
 	CHECK_EQ(told.ended[GCPROF_GC_MINOR], stats.minor_collections);
 	CHECK_EQ(told.ended[GCPROF_GC_STEP], stats.steps);
 	CHECK_EQ(told.ended[GCPROF_GC_FULL], 1);
+	/* And their figures, too. */
+	CHECK_EQ(told.used, stats.allocated_bytes);
+	CHECK(told.promoted && told.promoted == stats.promoted_bytes);
+	CHECK_EQ(told.promoted - told.freed, stats.live_bytes);
 	CHECK_EQ(told.phase, GCPROF_PHASE_SCANNING);
 	CHECK_EQ(told.phases, 4 * stats.full_collections);
 	fixture_close(&f);

@@ -110,9 +110,12 @@ static int child_status(pid_t child)
 /* What the child is told: nothing of the parent's samples, everything of its own. */
 static void check_child(struct fixture *f, uint64_t parents)
 {
-	seen.n_fates = 0;
+	seen.n_fates = seen.n_periods = 0;
 	gc_collect(f->thread, GC_COLLECT_FULL);
 	CHECK_EQ(seen.n_fates, 0);
+	/* Its sampling begins. */
+	CHECK_EQ(seen.n_periods, 1);
+	CHECK_EQ(seen.periods[0].reason, GCPROF_PERIOD_START);
 	for (int i = 0; i < 500; i++)
 		GC_NEW(f->thread, f->node, struct node);
 	CHECK_EQ(seen.last, parents + 500);

@@ -71,7 +71,8 @@ static void drop_most(struct cells *table)
 static void check_weak(struct gc_weak **refs, const struct cells *table)
 {
 	for (uint64_t i = 0; i < N; i++)
-		CHECK(gc_weak_get(refs[i]) == table->items[i]);
+		CHECK(gc_weak_get(refs[i]) == table->items[i] &&
+		      gc_weak_value(refs[i]) == table->items[i]);
 }
 
 /* Steps until the stage is reached, or, with SETTLE_NOTHING, until the collection is over. */
@@ -89,7 +90,7 @@ static struct gc_weak **make_refs(struct fixture *f, struct cells *table)
 
 	CHECK(refs);
 	for (uint64_t i = 0; i < N; i++)
-		CHECK_EQ(gc_weak_create(f->thread, table->items[i], NULL, &refs[i]), 0);
+		CHECK_EQ(gc_weak_create(f->thread, table->items[i], table->items[i], &refs[i]), 0);
 	return refs;
 }
 

@@ -213,19 +213,25 @@ TEST(gc_steps_give_way_to_a_full_collection)
 {
 	static const uint32_t stops[] = {GCPROF_PHASE_MARKING, GCPROF_PHASE_SWEEPING};
 	struct gc_options options = step_options();
-	struct gc_stats stats;
+	struct gc_stats stats, again;
 	struct fixture f;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 4; i++) {
 		fixture_open(&f, &options);
 		GC_FRAME(f.thread, frame, 0, struct cells * table;);
 		frame.root.table = make_table(&f);
-		run_until(&f, &frame.root.table, stops[i]);
-		/* All of it is dead, though some was marked already. */
-		frame.root.table = NULL;
+		run_until(&f, &frame.root.table, stops[i / 2]);
+		/* All of it is alive, or all is dead, though some was marked already. */
+		if (i % 2)
+			frame.root.table = NULL;
 		gc_collect(f.thread, GC_COLLECT_FULL);
 		gc_stats(f.heap, &stats);
-		CHECK_EQ(stats.live_bytes, 0);
+		gc_collect(f.thread, GC_COLLECT_FULL);
+		gc_stats(f.heap, &again);
+		CHECK_EQ(stats.live_bytes, again.live_bytes);
+		CHECK_EQ(!stats.live_bytes, !frame.root.table);
+		if (frame.root.table)
+			check_table(frame.root.table);
 		CHECK_EQ(f.heap->major.phase, GCPROF_PHASE_SCANNING);
 		frame.root.table = make_table(&f);
 		check_table(frame.root.table);
@@ -395,6 +401,10 @@ TEST(gc_cards_find_every_store)
 			gc_write(f.thread, frame.root.array, &frame.root.array->fixed, node);
 	}
 	CHECK(f.heap->stats.minor_collections > 40);
+	/* And no more than every store: behind a minor collection all are clean. */
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	for (uint64_t i = 0; i < N; i++)
+		CHECK(!cards_is_dirty(&frame.root.array->header, &frame.root.array->items[i]));
 	CHECK_EQ(((struct node *)frame.root.array->fixed)->value, 99000);
 	for (uint64_t i = 0; i < N; i++)
 		CHECK_EQ(frame.root.array->items[i].node ? frame.root.array->items[i].node->value
