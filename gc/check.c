@@ -228,6 +228,26 @@ static void check_object(struct checker *checker, void *object)
 	checker->object = NULL;
 }
 
+/* While marking is under way and pairs wait for their keys [waits-for-key]. */
+static void check_pairs(const struct checker *checker)
+{
+	const struct gc_heap *heap = checker->heap;
+
+	if (!major_is_marking(heap) || heap->major.stage != SETTLE_NOTHING)
+		return;
+	for (size_t i = 0; i < heap->weak.pairs.count && i < heap->weak.walked; i++) {
+		const struct gc_weak *pair = heap->weak.pairs.base[i];
+
+		if (!pair->value || pair->listed)
+			continue;
+		if (!old_is_marked(pair->key))
+			verify(checker, pairs_finds(heap, pair), "waits-for-key", pair->key);
+		else if (!set_has(&checker->gray, pair->key))
+			verify(checker, old_is_marked(pair->value), "no-black-to-white",
+			       pair->value);
+	}
+}
+
 /* Reachable if its key is. While marking is under way it may be white until the end. */
 static void visit_pair(void *context, void *key, void **value)
 {
@@ -317,6 +337,7 @@ void check_heap(struct gc_heap *heap, enum check_when when)
 		weak_each(heap, visit_pair, &checker);
 	} while (checker.work.count);
 	check_totals(&checker);
+	check_pairs(&checker);
 	check_samples(&checker);
 	stack_free(&checker.work);
 	set_free(&checker.seen);

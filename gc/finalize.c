@@ -8,8 +8,9 @@
  * it lives again. So a minor collection takes these objects for roots. At the
  * end of marking each that is unmarked makes gray what it refers to: then none
  * that is still unmarked can be reached from another, except around a cycle, and
- * these are ready to be finalized. The others wait for the next cycle. Ready
- * ones are roots until a thread has called their functions, outside the collector.
+ * these are ready to be finalized. The others wait for the next cycle. All of it
+ * goes in steps: nobody else can reach what is dead. Ready ones are roots until a
+ * thread has called their functions, outside the collector.
  */
 #include "internal.h"
 
@@ -19,6 +20,7 @@ struct gc_finalizer {
 	void *object;
 	gc_finalize function;
 	void *context;
+	bool dying; /* ordered: to be made ready */
 };
 
 int gc_finalizer_add(struct gc_thread *thread, void *object, enum gc_finalizer_kind kind,
@@ -29,7 +31,7 @@ int gc_finalizer_add(struct gc_thread *thread, void *object, enum gc_finalizer_k
 
 	if (!entry)
 		return error_set(-ENOMEM, "gc_finalizer_add: out of memory");
-	*entry = (struct gc_finalizer){object, function, context};
+	*entry = (struct gc_finalizer){object, function, context, false};
 	pthread_mutex_lock(&heap->lock);
 	stack_push(kind == GC_FINALIZER_LIGHT ? &heap->final.light_young : &heap->final.ordered,
 		   entry);
@@ -106,6 +108,61 @@ void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor)
 	heap->final.settled = heap->final.ordered.count;
 }
 
+/* What may be marked for each object that is looked at, see mark.c. */
+static uint64_t marking_for(size_t items)
+{
+	const uint64_t each = 256;
+
+	return items < UINT64_MAX / each ? items * each : UINT64_MAX;
+}
+
+static struct gc_finalizer *ordered_at(const struct gc_final *final, size_t i)
+{
+	return final->ordered.base[i];
+}
+
+/*
+ * First: marks what dead objects with ordered finalizers refer to, looking at so
+ * many from number *next on; true if there is more to do. An object that is
+ * unmarked in its turn and marked by its own references lies on a cycle: it is
+ * unmarked again, so that what counts is only whether another one reaches it.
+ */
+bool finalize_hold(struct gc_heap *heap, size_t *next, size_t items)
+{
+	struct gc_final *final = &heap->final;
+	uint64_t budget = marking_for(items);
+
+	for (; items && *next < final->settled; items--, ++*next) {
+		void *object = ordered_at(final, *next)->object;
+
+		if (!final->holding) {
+			if (old_is_marked(object))
+				continue;
+			mark_children(heap, object);
+		}
+		final->holding = !mark_spend(heap, &budget);
+		if (final->holding)
+			return true;
+		if (old_is_marked(object))
+			mark_undo(heap, object);
+	}
+	return *next < final->settled;
+}
+
+/* Second: decides who is finalized. */
+bool finalize_choose(struct gc_heap *heap, size_t *next, size_t items)
+{
+	struct gc_final *final = &heap->final;
+
+	for (; items && *next < final->settled; items--, ++*next) {
+		struct gc_finalizer *entry = ordered_at(final, *next);
+
+		entry->dying = !old_is_marked(entry->object);
+	}
+	final->kept = 0;
+	return *next < final->settled;
+}
+
 static void make_ready(struct gc_heap *heap, struct gc_finalizer *entry)
 {
 	struct gc_final *final = &heap->final;
@@ -115,48 +172,46 @@ static void make_ready(struct gc_heap *heap, struct gc_finalizer *entry)
 	mark_object(heap, entry->object);
 }
 
-/*
- * Marks what dead objects with ordered finalizers refer to. One that is unmarked
- * in its turn and marked by its own references lies on a cycle: it is unmarked
- * again, so that what counts in the end is only whether another one reaches it.
- */
-static void mark_from_dead(struct gc_heap *heap)
+/* Those from number *next on move down to where the others were taken out. */
+static void close_gap(struct gc_final *final, size_t *next)
 {
-	struct gc_final *final = &heap->final;
+	size_t gap = *next - final->kept;
 
-	for (size_t i = 0; i < final->ordered.count; i++) {
-		void *object = ((struct gc_finalizer *) final->ordered.base[i])->object;
-
-		if (old_is_marked(object))
-			continue;
-		mark_children(heap, object);
-		mark_some(heap, UINT64_MAX);
-		if (old_is_marked(object))
-			mark_undo(heap, object);
-	}
+	for (size_t i = *next; i < final->ordered.count; i++)
+		final->ordered.base[i - gap] = final->ordered.base[i];
+	final->ordered.count -= gap;
+	final->settled -= gap;
+	*next -= gap;
 }
 
-/* Marking is done, weak references are cleared: decides who is finalized in order. */
-void finalize_mark(struct gc_heap *heap)
+/* Third: makes them ready. Until all had their turn there is a gap of NULLs before *next. */
+bool finalize_release(struct gc_heap *heap, size_t *next, size_t items)
 {
 	struct gc_final *final = &heap->final;
-	size_t kept = 0;
+	uint64_t budget = marking_for(items);
+	bool more;
 
-	mark_from_dead(heap);
-	for (size_t i = 0; i < final->ordered.count; i++) {
-		struct gc_finalizer *entry = final->ordered.base[i];
+	for (; items && *next < final->settled; items--, ++*next) {
+		struct gc_finalizer *entry = ordered_at(final, *next);
 
-		if (old_is_marked(entry->object))
-			final->ordered.base[kept++] = entry;
+		final->ordered.base[*next] = NULL;
+		if (entry->dying)
+			make_ready(heap, entry);
 		else
-			stack_push(&heap->work, entry);
+			final->ordered.base[final->kept++] = entry;
 	}
-	final->ordered.count = kept;
-	final->settled = kept;
-	for (size_t i = 0; i < heap->work.count; i++)
-		make_ready(heap, heap->work.base[i]);
-	heap->work.count = 0;
-	mark_some(heap, UINT64_MAX);
+	more = *next < final->settled;
+	if (!more)
+		close_gap(final, next);
+	return !mark_spend(heap, &budget) || more;
+}
+
+/* The marks are about to be forgotten. `next` is that of the stage under way. */
+void finalize_abandon(struct gc_heap *heap, size_t next)
+{
+	heap->final.holding = false;
+	if (heap->major.stage == SETTLE_RELEASE)
+		close_gap(&heap->final, &next);
 }
 
 bool finalize_is_due(const struct gc_heap *heap)

@@ -30,6 +30,7 @@ enum gc_flag {
 	GC_FLAG_TRACK_YOUNG = 1, /* old object, not yet remembered: a store into it must be seen */
 	GC_FLAG_CARDS = 2,       /* a large array: every store must be seen, for its place */
 	GC_FLAG_REMEMBERED = 4,  /* a large array that is remembered, with its dirty cards */
+	GC_FLAG_KEY = 8,         /* ephemerons wait for the object to be marked */
 };
 
 /* Slow paths; call the functions below instead. */

@@ -89,16 +89,6 @@ struct gc_large {
 	uint64_t young_bytes; /* atomic reads outside the lock are fine: it is a hint */
 };
 
-/* Behind the end of marking: see settle.c. */
-enum settle_stage {
-	SETTLE_NOTHING,
-	SETTLE_WEAK,
-	SETTLE_ORDERED,
-	SETTLE_LIGHT,
-	SETTLE_SAMPLES,
-	SETTLE_DONE
-};
-
 /* The major collection: see major.c. */
 struct gc_major {
 	uint32_t phase;       /* enum gcprof_phase */
@@ -180,19 +170,16 @@ bool large_sweep_some(struct gc_heap *heap, size_t chunks);
 void large_free(struct gc_heap *heap);
 void large_free_spare(struct gc_heap *heap);
 
-/* minor.c, mark.c, settle.c, sweep.c: the world is stopped */
+/* minor.c, mark.c, sweep.c: the world is stopped */
 void minor_trace(struct gc_heap *heap);
 void minor_finish(struct gc_heap *heap);
 void mark_begin(struct gc_heap *heap);
 bool mark_some(struct gc_heap *heap, uint64_t budget);
+bool mark_spend(struct gc_heap *heap, uint64_t *budget);
 void mark_abandon(struct gc_heap *heap);
 void mark_object(struct gc_heap *heap, void *object);
 void mark_children(struct gc_heap *heap, void *object);
 void mark_undo(struct gc_heap *heap, const void *object);
-void settle_begin(struct gc_heap *heap);
-bool settle_has_work(const struct gc_heap *heap);
-bool settle_some(struct gc_heap *heap, bool behind_minor, size_t items);
-void settle_abandon(struct gc_heap *heap);
 void sweep_begin(struct gc_heap *heap);
 bool sweep_some(struct gc_heap *heap, size_t arenas);
 

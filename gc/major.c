@@ -34,7 +34,7 @@ enum { OVERRUN = 2 };
 /* Bytes swept for each byte allocated. */
 enum { SWEEP_ALLOCATED = 16 };
 
-/* Weak references, finalizers or samples gone through in a step. */
+/* Ephemerons, weak references, finalizers or samples gone through in a step. */
 enum { SETTLE_ITEMS = 1000 };
 
 /* Each time that marking nearly ended the next try may do twice as much, up to this power of 2. */
@@ -82,7 +82,7 @@ static void plan(struct gc_heap *heap)
 	size_t used = (size_t)(heap->nursery.next - heap->nursery.base), next = SIZE_MAX;
 
 	if (major->phase == GCPROF_PHASE_SWEEPING || settle_has_work(heap) ||
-	    (major->phase == GCPROF_PHASE_MARKING && major->gray.count))
+	    (major->phase == GCPROF_PHASE_MARKING && (major->gray.count || pairs_to_walk(heap))))
 		next = used + step_interval(heap);
 	__atomic_store_n(&major->next_step, next, __ATOMIC_RELAXED);
 }
@@ -136,10 +136,17 @@ static uint64_t mark_budget(const struct gc_heap *heap)
 }
 
 /* What large arrays that were promoted since made gray is marked again: it was before. */
-static void settle_step(struct gc_heap *heap, bool behind_minor)
+static void settle_step(struct gc_heap *heap)
 {
-	if (settle_some(heap, behind_minor, is_overrun(heap) ? SIZE_MAX : SETTLE_ITEMS))
+	if (settle_some(heap, is_overrun(heap) ? SIZE_MAX : SETTLE_ITEMS))
 		end_marking(heap);
+}
+
+/* Nothing is gray; true if that is still so and all ephemerons had their turn. */
+static bool walk_pairs(struct gc_heap *heap)
+{
+	pairs_walk(heap, is_overrun(heap) ? SIZE_MAX : SETTLE_ITEMS);
+	return !pairs_to_walk(heap) && !heap->major.gray.count;
 }
 
 /*
@@ -152,10 +159,12 @@ static void mark_step(struct gc_heap *heap, bool behind_minor)
 	struct gc_major *major = &heap->major;
 	bool done = mark_some(heap, mark_budget(heap));
 
-	if (done && behind_minor && major->stage == SETTLE_NOTHING && !weak_mark(heap))
+	if (done && major->stage == SETTLE_NOTHING)
+		done = walk_pairs(heap);
+	if (done && behind_minor && major->stage == SETTLE_NOTHING)
 		settle_begin(heap);
 	if (done && major->stage != SETTLE_NOTHING)
-		settle_step(heap, behind_minor);
+		settle_step(heap);
 	else if (behind_minor && major->drained && major->tries < TRIES_MAX)
 		major->tries++;
 	major->drained = done && !behind_minor;
@@ -197,12 +206,12 @@ void major_full(struct gc_heap *heap)
 	if (heap->major.phase == GCPROF_PHASE_SWEEPING)
 		sweep_some(heap, SIZE_MAX);
 	begin_marking(heap);
-	do
-		mark_some(heap, UINT64_MAX);
-	while (weak_mark(heap));
+	mark_some(heap, UINT64_MAX);
+	pairs_walk(heap, SIZE_MAX);
+	mark_some(heap, UINT64_MAX);
 	collect_check(heap, CHECK_MARKED);
 	settle_begin(heap);
-	settle_some(heap, true, SIZE_MAX);
+	settle_some(heap, SIZE_MAX);
 	end_marking(heap);
 	sweep_some(heap, SIZE_MAX);
 	end_sweeping(heap);

@@ -25,8 +25,14 @@ enum { PIECE = 512 };
  * the time goes into waiting for the marks of what is referred to. */
 enum { OBJECT_COST = 16, REFERENCE_COST = 24 };
 
-/* The word on the gray stack is an array whose next item's number lies below it. */
+/* Ephemerons of one key that are looked at at once; what each costs. */
+enum { PAIRS = 64, PAIR_COST = 64 };
+
+/* A word on the gray stack may have one of these: it is an array whose next item's number lies
+ * below it; it is an object for whose mark ephemerons wait. */
 #define IN_PIECES ((uintptr_t)1)
+#define IS_KEY    ((uintptr_t)2)
+#define TAGS      (IN_PIECES | IS_KEY)
 
 static inline void visit(void *context, void **slot)
 {
@@ -37,10 +43,15 @@ static inline void visit(void *context, void **slot)
 		stack_push(&heap->major.gray, object);
 }
 
+static void *tagged(void *object, uintptr_t tag)
+{
+	return (void *)((uintptr_t)object | tag);
+}
+
 static void push_rest(struct gc_heap *heap, void *array, uint64_t from)
 {
 	stack_push(&heap->major.gray, (void *)(uintptr_t)from);
-	stack_push(&heap->major.gray, (void *)((uintptr_t)array | IN_PIECES));
+	stack_push(&heap->major.gray, tagged(array, IN_PIECES));
 }
 
 static uint64_t trace_piece(struct gc_heap *heap, void *array)
@@ -57,13 +68,21 @@ static uint64_t trace_piece(struct gc_heap *heap, void *array)
 	return OBJECT_COST + (to - from) * type->n_item_pointers * REFERENCE_COST;
 }
 
+static uint64_t trace_pairs(struct gc_heap *heap, void *key)
+{
+	unsigned n = pairs_resolve(heap, key, PAIRS);
+
+	if (n == PAIRS)
+		stack_push(&heap->major.gray, tagged(key, IS_KEY));
+	return n * PAIR_COST;
+}
+
 /* Returns what it cost. */
-static inline uint64_t trace(struct gc_heap *heap, void *object)
+static inline uint64_t trace_slots(struct gc_heap *heap, void *object)
 {
 	const struct gc_type_info *type = type_of(heap, object);
 	uint64_t references = type->n_pointers, length;
 
-	mark_count(heap, type_object_size(type, object));
 	trace_fixed(type, object, visit, heap);
 	if (type->n_item_pointers) {
 		length = type_length(type, object);
@@ -77,7 +96,23 @@ static inline uint64_t trace(struct gc_heap *heap, void *object)
 	return OBJECT_COST + references * REFERENCE_COST;
 }
 
-/* The next gray object, NULL if the budget is used up; large arrays are traced here and now. */
+/* The same for a gray object, which becomes black. */
+static inline uint64_t trace(struct gc_heap *heap, void *object)
+{
+	mark_count(heap, type_object_size(type_of(heap, object), object));
+	if (((const struct gc_header *)object)->flags & GC_FLAG_KEY)
+		stack_push(&heap->major.gray, tagged(object, IS_KEY));
+	return trace_slots(heap, object);
+}
+
+static uint64_t trace_tagged(struct gc_heap *heap, void *word)
+{
+	void *object = (void *)((uintptr_t)word & ~TAGS);
+
+	return (uintptr_t)word & IS_KEY ? trace_pairs(heap, object) : trace_piece(heap, object);
+}
+
+/* The next gray object, NULL if the budget is used up; what is tagged is traced here and now. */
 static inline void *pop(struct gc_heap *heap, uint64_t *cost, uint64_t budget)
 {
 	struct gc_stack *gray = &heap->major.gray;
@@ -85,27 +120,28 @@ static inline void *pop(struct gc_heap *heap, uint64_t *cost, uint64_t budget)
 	while (gray->count && *cost < budget) {
 		void *object = stack_pop(gray);
 
-		if (!((uintptr_t)object & IN_PIECES)) {
+		if (!((uintptr_t)object & TAGS)) {
 			__builtin_prefetch(object);
 			return object;
 		}
-		*cost += trace_piece(heap, (void *)((uintptr_t)object & ~IN_PIECES));
+		*cost += trace_tagged(heap, object);
 	}
 	return NULL;
 }
 
 /*
- * Traces gray objects that cost about `budget`; true when nothing is gray. A
- * short queue between the stack and the tracing hides the way to memory.
+ * Traces gray objects that cost about *budget, and takes from it what they did;
+ * true when nothing is gray. A short queue between the stack and the tracing
+ * hides the way to memory.
  */
-bool mark_some(struct gc_heap *heap, uint64_t budget)
+bool mark_spend(struct gc_heap *heap, uint64_t *budget)
 {
 	void *queue[AHEAD] = {NULL};
 	unsigned waiting = 0, at = 0;
 	uint64_t cost = 0;
 
-	while ((heap->major.gray.count && cost < budget) || waiting) {
-		void *next = pop(heap, &cost, budget);
+	while ((heap->major.gray.count && cost < *budget) || waiting) {
+		void *next = pop(heap, &cost, *budget);
 		void *object = queue[at];
 
 		queue[at] = next;
@@ -114,7 +150,13 @@ bool mark_some(struct gc_heap *heap, uint64_t budget)
 		if (object)
 			cost += trace(heap, object);
 	}
+	*budget -= cost < *budget ? cost : *budget;
 	return !heap->major.gray.count;
+}
+
+bool mark_some(struct gc_heap *heap, uint64_t budget)
+{
+	return mark_spend(heap, &budget);
 }
 
 /* Makes gray what roots refer to. The nursery is empty, the marks are clear. */
@@ -122,6 +164,7 @@ void mark_begin(struct gc_heap *heap)
 {
 	heap->major.live = 0;
 	heap->major.live_large = 0;
+	pairs_begin(heap);
 	roots_visit(heap, visit, heap);
 }
 
@@ -129,6 +172,7 @@ void mark_begin(struct gc_heap *heap)
 void mark_abandon(struct gc_heap *heap)
 {
 	heap->major.gray.count = 0;
+	pairs_abandon(heap);
 	old_clear_marks(&heap->old);
 	large_clear_marks(heap);
 }
@@ -142,7 +186,7 @@ void mark_object(struct gc_heap *heap, void *object)
 /* Makes gray what the object refers to, not the object. */
 void mark_children(struct gc_heap *heap, void *object)
 {
-	trace_object(type_of(heap, object), object, visit, heap);
+	trace_slots(heap, object);
 }
 
 /* Takes the mark of a black object away again. */

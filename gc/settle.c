@@ -8,8 +8,7 @@
  * promoted black as before, and all that is reachable remains marked
  * [settling-is-marked]. A weak reference whose turn has not come says of a white
  * object that it is dead (weak.c). Objects with ordered finalizers come when all
- * weak references are cleared, and together, behind a minor collection: they
- * bring other objects back to life.
+ * weak references are cleared: they bring other objects back to life.
  */
 #include "internal.h"
 
@@ -34,6 +33,7 @@ void settle_begin(struct gc_heap *heap)
 /* The marks are about to be forgotten. */
 void settle_abandon(struct gc_heap *heap)
 {
+	finalize_abandon(heap, heap->major.settled);
 	set_stage(heap, SETTLE_NOTHING);
 }
 
@@ -45,9 +45,12 @@ static bool settle_part(struct gc_heap *heap, size_t items)
 	switch (heap->major.stage) {
 	case SETTLE_WEAK:
 		return weak_clear(heap, survivor, next, items);
-	case SETTLE_ORDERED:
-		finalize_mark(heap);
-		return false;
+	case SETTLE_HOLD:
+		return finalize_hold(heap, next, items);
+	case SETTLE_CHOOSE:
+		return finalize_choose(heap, next, items);
+	case SETTLE_RELEASE:
+		return finalize_release(heap, next, items);
 	case SETTLE_LIGHT:
 		return finalize_run_light(heap, survivor, next, items);
 	default:
@@ -55,19 +58,15 @@ static bool settle_part(struct gc_heap *heap, size_t items)
 	}
 }
 
-/* True if a step can do something now, not only behind a minor collection. */
 bool settle_has_work(const struct gc_heap *heap)
 {
-	return heap->major.stage != SETTLE_NOTHING &&
-	       (heap->major.stage != SETTLE_ORDERED || !heap->final.ordered.count);
+	return heap->major.stage != SETTLE_NOTHING;
 }
 
 /* Goes on for so many items, with nothing gray; true when all is done. */
-bool settle_some(struct gc_heap *heap, bool behind_minor, size_t items)
+bool settle_some(struct gc_heap *heap, size_t items)
 {
 	while (heap->major.stage != SETTLE_DONE) {
-		if (!behind_minor && !settle_has_work(heap))
-			return false;
 		if (settle_part(heap, items))
 			return false;
 		set_stage(heap, heap->major.stage + 1);

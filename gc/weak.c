@@ -6,21 +6,17 @@
  * without a value. They lie outside the heap, in three lists: all, those with a
  * value, and those whose key or value may be young. A minor collection takes
  * every old key for alive. When marking has nothing gray left, values of marked
- * keys become gray, until there are none; then the pairs of unmarked keys are
- * cleared, in steps. Until its turn has come a pair whose key is dead says so.
+ * keys become gray, and those of others as their keys are marked (pairs.c); then
+ * the pairs of unmarked keys are cleared, in steps. Until its turn has come a pair
+ * whose key is dead says so.
  */
 #include "internal.h"
 
 #include <stdlib.h>
 
-struct gc_weak {
-	void *key; /* NULL: it died, or never was */
-	void *value;
-	const struct gc_heap *heap;
-	bool destroyed; /* to be freed when no list names it */
-	bool listed;    /* as one that may be young */
-	bool paired;    /* as one that has, or had, a value */
-};
+/* Rounds through the young pairs, one way and the other in turn, in which only values of keys that
+ * survived are visited. In the next one all are: chains that long may live a while too long. */
+enum { EXACT_ROUNDS = 16 };
 
 static void enlist_young(struct gc_heap *heap, struct gc_weak *weak)
 {
@@ -34,6 +30,7 @@ static void enlist_pair(struct gc_heap *heap, struct gc_weak *weak)
 	if (weak->value && !weak->paired) {
 		stack_push(&heap->weak.pairs, weak);
 		weak->paired = true;
+		pairs_make_room(heap);
 	}
 }
 
@@ -95,15 +92,21 @@ void gc_weak_set_value(struct gc_thread *thread, struct gc_weak *weak, void *val
 	pthread_mutex_unlock(&heap->lock);
 }
 
-/* Visits young values of keys that survive; true if there were any. `survivor` as in minor.c. */
+/* One round: visits young values of keys that survive; true if there were any. `survivor` as in
+ * minor.c. */
 bool weak_visit_young(struct gc_heap *heap, gc_survivor survivor, gc_visit visit, void *context)
 {
+	const struct gc_stack *young = &heap->weak.young;
+	unsigned round = heap->weak.rounds++;
 	bool found = false;
 
-	for (size_t i = 0; i < heap->weak.young.count; i++) {
-		struct gc_weak *weak = heap->weak.young.base[i];
+	for (size_t i = 0; i < young->count; i++) {
+		struct gc_weak *weak = young->base[round % 2 ? young->count - 1 - i : i];
 
-		if (!weak->value || !survivor(heap, weak->key) || survivor(heap, weak->value))
+		heap->weak.looks++;
+		if (!weak->value || survivor(heap, weak->value))
+			continue;
+		if (round < EXACT_ROUNDS && !survivor(heap, weak->key))
 			continue;
 		visit(context, &weak->value);
 		found = true;
@@ -122,6 +125,13 @@ static void settle(struct gc_heap *heap, struct gc_weak *weak, gc_survivor survi
 		weak->value = survivor(heap, weak->value);
 }
 
+/* Marking must still learn of the value, or be told with the key. */
+static void attend(struct gc_heap *heap, struct gc_weak *weak)
+{
+	if (weak->value && major_is_marking(heap) && heap->major.stage == SETTLE_NOTHING)
+		pairs_attend(heap, weak);
+}
+
 /* The end of a minor collection: what died is cleared, what moved is followed. */
 void weak_finish_minor(struct gc_heap *heap, gc_survivor survivor)
 {
@@ -130,30 +140,10 @@ void weak_finish_minor(struct gc_heap *heap, gc_survivor survivor)
 
 		settle(heap, weak, survivor);
 		weak->listed = false;
+		attend(heap, weak);
 	}
 	heap->weak.young.count = 0;
-}
-
-/* Makes the values of marked keys gray; true if there were any. Behind a minor collection. Forgets
- * pairs that were destroyed. */
-bool weak_mark(struct gc_heap *heap)
-{
-	struct gc_stack *pairs = &heap->weak.pairs;
-	size_t before = heap->major.gray.count;
-
-	for (size_t i = 0; i < pairs->count;) {
-		struct gc_weak *weak = pairs->base[i];
-
-		if (weak->destroyed) {
-			weak->paired = false;
-			pairs->base[i] = stack_pop(pairs);
-			continue;
-		}
-		if (weak->value && old_is_marked(weak->key) && old_mark(weak->value))
-			stack_push(&heap->major.gray, weak->value);
-		i++;
-	}
-	return heap->major.gray.count > before;
+	heap->weak.rounds = 0;
 }
 
 /* Marking is done: clears the pair if its key is dead. One that may be young is as new as its key,
@@ -173,6 +163,7 @@ bool weak_clear(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t
 	for (; items && *next < all->count; items--) {
 		struct gc_weak *weak = all->base[*next];
 
+		pairs_forget(heap, weak);
 		if (weak->destroyed && !weak->listed && !weak->paired) {
 			all->base[*next] = stack_pop(all);
 			free(weak);
@@ -216,4 +207,5 @@ void weak_free(struct gc_heap *heap)
 	stack_free(&heap->weak.all);
 	stack_free(&heap->weak.pairs);
 	stack_free(&heap->weak.young);
+	pairs_free(heap);
 }

@@ -6,7 +6,8 @@
  * So many objects are kept, each with one of KIND: none, weak (a weak reference),
  * ephemeron, light or ordered (a finalizer), sample (it was sampled). Every
  * second one is let go, then garbage is allocated until a major collection has
- * gone by in steps. Prints the longest step, in microseconds.
+ * gone by in steps. Prints the longest step, in microseconds by the clock;
+ * tools/bench/stops tells it in CPU time.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,11 +8,13 @@
  * the clock is somebody else's work. Memory that is got ready for the next
  * collection is told apart: it is the kernel that takes this time.
  *
- * At the end one line is appended to the file that STOPS names:
+ * At the end the file that STOPS names gets a line for each, in order:
  *
- *	COUNT MEDIAN P99 LONGEST PREPARE	in microseconds; PREPARE is the longest one
+ *	ENTRY TENTHS	collect, step, survey or prepare; tenths of microseconds
  *
- * Collections that the program asks for do not count. For one thread.
+ * Collections that the program asks for do not count. For one thread. A program
+ * that does the same each time is stopped as often each time, so the least that
+ * a stop took in several runs is what it takes without other work on the machine.
  */
 #include "internal.h"
 
@@ -22,9 +24,15 @@
 
 enum { MAX_STOPS = 1 << 22 };
 
-static uint32_t stops[MAX_STOPS]; /* in tenths of microseconds */
+enum entry { COLLECT, STEP, SURVEY, PREPARE };
+
+struct stop {
+	uint32_t entry;
+	uint32_t tenths; /* of microseconds */
+};
+
+static struct stop stops[MAX_STOPS];
 static size_t n_stops;
-static uint64_t longest_prepare;
 
 static uint64_t cpu_ns(void)
 {
@@ -34,10 +42,10 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void count_stop(uint64_t begin)
+static void count_stop(enum entry entry, uint64_t begin)
 {
 	if (n_stops < MAX_STOPS)
-		stops[n_stops++] = (uint32_t)((cpu_ns() - begin) / 100);
+		stops[n_stops++] = (struct stop){entry, (uint32_t)((cpu_ns() - begin) / 100)};
 }
 
 void __real_heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason,
@@ -53,7 +61,7 @@ void __wrap_heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_
 	uint64_t begin = cpu_ns();
 
 	__real_heap_collect(self, kind, reason, seen);
-	count_stop(begin);
+	count_stop(COLLECT, begin);
 }
 
 void __wrap_heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen)
@@ -61,7 +69,7 @@ void __wrap_heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen)
 	uint64_t begin = cpu_ns();
 
 	__real_heap_step(self, reason, seen);
-	count_stop(begin);
+	count_stop(STEP, begin);
 }
 
 void __wrap_heap_survey(struct gc_thread *self, const char *slice, uint64_t seen)
@@ -69,35 +77,25 @@ void __wrap_heap_survey(struct gc_thread *self, const char *slice, uint64_t seen
 	uint64_t begin = cpu_ns();
 
 	__real_heap_survey(self, slice, seen);
-	count_stop(begin);
+	count_stop(SURVEY, begin);
 }
 
 void __wrap_heap_prepare(struct gc_thread *self)
 {
-	uint64_t begin = cpu_ns(), took;
+	uint64_t begin = cpu_ns();
 
 	__real_heap_prepare(self);
-	took = cpu_ns() - begin;
-	if (longest_prepare < took)
-		longest_prepare = took;
-}
-
-static int compare(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return (a > b) - (a < b);
+	count_stop(PREPARE, begin);
 }
 
 void __wrap_gc_heap_destroy(struct gc_heap *heap)
 {
-	FILE *out = heap && n_stops && getenv("STOPS") ? fopen(getenv("STOPS"), "a") : NULL;
+	static const char *const names[] = {"collect", "step", "survey", "prepare"};
+	FILE *out = heap && n_stops && getenv("STOPS") ? fopen(getenv("STOPS"), "w") : NULL;
 
 	if (out) {
-		qsort(stops, n_stops, sizeof(*stops), compare);
-		fprintf(out, "%zu %.1f %.1f %.1f %.1f\n", n_stops, stops[n_stops / 2] / 10.0,
-			stops[n_stops * 99 / 100] / 10.0, stops[n_stops - 1] / 10.0,
-			(double)longest_prepare / 1000);
+		for (size_t i = 0; i < n_stops; i++)
+			fprintf(out, "%s %u\n", names[stops[i].entry], stops[i].tenths);
 		fclose(out);
 	}
 	__real_gc_heap_destroy(heap);

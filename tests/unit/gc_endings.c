@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_endings.c: tests of what ephemerons and ordered finalizers cost, in things looked at. */
+#include "gc_test.h"
+
+/* N: many steps' worth, see major.c. */
+enum { N = 6000, A_STEP = 1000, YOUNG = 500 };
+
+static struct node *new_node(struct fixture *f, uint64_t value)
+{
+	struct node *node = GC_NEW(f->thread, f->node, struct node);
+
+	node->value = value;
+	return node;
+}
+
+/* Numbers 0 to n - 1 in an order that is neither up nor down. */
+static uint64_t shuffled(uint64_t i, uint64_t n)
+{
+	return i * 7 % n;
+}
+
+/* Nodes 0 to n, the table's items. */
+static void make_nodes(struct fixture *f, struct cells **table, uint64_t n)
+{
+	*table = gc_alloc_array(f->thread, f->cells, n + 1);
+	for (uint64_t i = 0; i <= n; i++) {
+		struct node *node = new_node(f, i);
+
+		gc_array_write(f->thread, *table, (*table)->items, i, node);
+	}
+}
+
+/* A chain: the value of each pair is the key of the next one. Made in the order that is worst. */
+static void make_chain(struct fixture *f, struct cells *table, struct gc_weak **pairs, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at = shuffled(n - 1 - i, n);
+
+		CHECK_EQ(gc_weak_create(f->thread, table->items[at], table->items[at + 1],
+					&pairs[at]),
+			 0);
+	}
+}
+
+static void check_chain(struct gc_weak **pairs, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		CHECK_EQ(((struct node *)gc_weak_get(pairs[i]))->value, i);
+		CHECK_EQ(((struct node *)gc_weak_value(pairs[i]))->value, i + 1);
+	}
+}
+
+static void destroy_all(struct fixture *f, struct gc_weak **pairs, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		gc_weak_destroy(f->thread, pairs[i]);
+}
+
+/* Steps through a major collection; returns how often a pair was looked at, and the most in a step.
+ */
+static uint64_t step_through(struct fixture *f, uint64_t *most)
+{
+	const uint64_t *looks = &f->heap->weak.looks;
+	uint64_t begin = *looks, before;
+	int more = 1;
+
+	for (*most = 0; more;) {
+		before = *looks;
+		more = gc_collect_step(f->thread);
+		if (*looks - before > *most)
+			*most = *looks - before;
+	}
+	return *looks - begin;
+}
+
+TEST(gc_chain_of_ephemerons_takes_two_looks_at_each)
+{
+	struct gc_options options = small_options();
+	static struct gc_weak *pairs[N];
+	uint64_t begin, most;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * table; struct node * first;);
+	make_nodes(&f, &frame.root.table, N);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	make_chain(&f, frame.root.table, pairs, N);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	frame.root.first = frame.root.table->items[0];
+	frame.root.table = NULL;
+	CHECK(step_through(&f, &most) <= 2 * N);
+	CHECK(most <= 4 * A_STEP);
+	check_chain(pairs, N);
+	begin = f.heap->weak.looks;
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	CHECK(f.heap->weak.looks - begin <= 2 * N);
+	check_chain(pairs, N);
+	frame.root.first = NULL;
+	CHECK(step_through(&f, &most) <= 2 * N);
+	CHECK(most <= A_STEP);
+	for (uint64_t i = 0; i < N; i++)
+		CHECK(!gc_weak_get(pairs[i]) && !gc_weak_value(pairs[i]));
+	destroy_all(&f, pairs, N);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+/* All within one nursery, in the order that takes most rounds through the pairs. */
+TEST(gc_chain_of_young_ephemerons_takes_a_bounded_number_of_looks)
+{
+	struct gc_options options = small_options();
+	static struct gc_weak *pairs[YOUNG];
+	struct fixture f;
+	uint64_t begin;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * table; struct node * first;);
+	make_nodes(&f, &frame.root.table, YOUNG);
+	make_chain(&f, frame.root.table, pairs, YOUNG);
+	frame.root.first = frame.root.table->items[0];
+	frame.root.table = NULL;
+	begin = f.heap->weak.looks;
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	CHECK(f.heap->weak.looks - begin <= 20 * YOUNG);
+	check_chain(pairs, YOUNG);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	check_chain(pairs, YOUNG);
+	frame.root.first = NULL;
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	for (uint64_t i = 0; i < YOUNG; i++)
+		CHECK(!gc_weak_get(pairs[i]));
+	destroy_all(&f, pairs, YOUNG);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+TEST(gc_many_ephemerons_of_one_key_have_their_turn_in_steps)
+{
+	struct gc_options options = small_options();
+	static struct gc_weak *pairs[N];
+	struct gc_weak *to_key;
+	struct fixture f;
+	uint64_t most;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * table; struct node * first; struct node * key;);
+	make_nodes(&f, &frame.root.table, N);
+	frame.root.first = new_node(&f, 0);
+	frame.root.key = new_node(&f, 1);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	for (uint64_t i = 0; i < N; i++)
+		CHECK_EQ(gc_weak_create(f.thread, frame.root.key, frame.root.table->items[i],
+					&pairs[i]),
+			 0);
+	/* Behind the others, so that they wait when the key becomes known to live. */
+	CHECK_EQ(gc_weak_create(f.thread, frame.root.first, frame.root.key, &to_key), 0);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	frame.root.key = NULL;
+	frame.root.table = NULL;
+	CHECK(step_through(&f, &most) <= 2 * N + 2);
+	CHECK(most <= 4 * A_STEP);
+	for (uint64_t i = 0; i < N; i++)
+		CHECK_EQ(((struct node *)gc_weak_value(pairs[i]))->value, i);
+	gc_weak_destroy(f.thread, to_key);
+	destroy_all(&f, pairs, N);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	CHECK_EQ(f.heap->weak.all.count, 0);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+static struct gc_weak *random_pairs[N];
+
+/* Some get new values, some are made anew. */
+static void change_pairs(struct fixture *f, struct cells *table, uint64_t round)
+{
+	for (uint64_t i = round % 5; i < N; i += 50) {
+		struct gc_weak **pair = &random_pairs[shuffled(i, N)];
+		struct node *node;
+
+		if (i % 3 == 0) {
+			gc_weak_destroy(f->thread, *pair);
+			CHECK_EQ(gc_weak_create(f->thread, table->items[i], NULL, pair), 0);
+		}
+		node = new_node(f, i);
+		gc_weak_set_value(f->thread, *pair, node);
+		if (gc_weak_get(*pair))
+			CHECK_EQ(((struct node *)gc_weak_value(*pair))->value, i);
+	}
+}
+
+/* At any moment of marking; the heap check knows what must be so then. */
+TEST(gc_ephemerons_change_while_others_wait)
+{
+	struct gc_options options = small_options();
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * table;);
+	make_nodes(&f, &frame.root.table, N);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	make_chain(&f, frame.root.table, random_pairs, N);
+	for (uint64_t round = 0; round < 40; round++) {
+		for (uint64_t i = round % 11; i < N; i += 11) {
+			struct node *node = new_node(&f, i);
+
+			gc_array_write(f.thread, frame.root.table, frame.root.table->items, i,
+				       node);
+		}
+		gc_collect_step(f.thread);
+		change_pairs(&f, frame.root.table, round);
+		if (round % 13 == 12)
+			gc_collect(f.thread, GC_COLLECT_FULL);
+	}
+	destroy_all(&f, random_pairs, N);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	CHECK_EQ(f.heap->weak.all.count, 0);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+static uint32_t n_finalized[N];
+
+static void finalize(struct gc_thread *thread, void *object, void *context)
+{
+	(void)thread;
+	CHECK(context == n_finalized);
+	n_finalized[((struct node *)object)->value]++;
+}
+
+/* Pairs of dead objects refer to each other, the rest of the first half lives. */
+static void add_ordered(struct fixture *f, struct cells *table)
+{
+	for (uint64_t i = 0; i < N; i++) {
+		struct node *node = table->items[i];
+
+		gc_write(f->thread, node, &node->left, table->items[i ^ 1]);
+		CHECK_EQ(gc_finalizer_add(f->thread, node, GC_FINALIZER_ORDERED, finalize,
+					  n_finalized),
+			 0);
+	}
+	gc_collect(f->thread, GC_COLLECT_MINOR);
+	for (uint64_t i = N / 2; i < N; i++)
+		table->items[i] = NULL;
+}
+
+/* Of each two that refer to each other the first one. */
+static void check_ordered(const struct cells *table, uint32_t second)
+{
+	for (uint64_t i = 0; i < N; i++) {
+		CHECK_EQ(n_finalized[i], i < N / 2 ? 0 : i % 2 ? second : 1);
+		if (i < N / 2)
+			CHECK_EQ(((struct node *)table->items[i])->value, i);
+	}
+}
+
+static bool is_ordered_stage(uint32_t stage)
+{
+	return stage == SETTLE_HOLD || stage == SETTLE_CHOOSE || stage == SETTLE_RELEASE;
+}
+
+TEST(gc_ordered_finalizers_have_their_turn_in_steps)
+{
+	struct gc_options options = small_options();
+	struct fixture f;
+	unsigned steps = 0;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * table;);
+	make_nodes(&f, &frame.root.table, N - 1);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	add_ordered(&f, frame.root.table);
+	while (gc_collect_step(f.thread)) {
+		steps += is_ordered_stage(f.heap->major.stage);
+		/* New ones come at the end, and live. */
+		if (is_ordered_stage(f.heap->major.stage))
+			gc_finalizer_add(f.thread, frame.root.table->items[0], GC_FINALIZER_ORDERED,
+					 finalize, n_finalized);
+	}
+	CHECK(steps >= 3 * N / A_STEP - 3);
+	check_ordered(frame.root.table, 0);
+	CHECK_EQ(f.heap->final.ordered.count, N / 2 + N / 4 + steps);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	check_ordered(frame.root.table, 1);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+TEST(gc_full_collections_come_at_any_step_of_ordered_finalizers)
+{
+	struct gc_options options = small_options();
+	struct fixture f;
+
+	for (unsigned steps = 1; steps < 3 * N / A_STEP; steps += 2) {
+		fixture_open(&f, &options);
+		GC_FRAME(f.thread, frame, 0, struct cells * table;);
+		memset(n_finalized, 0, sizeof(n_finalized));
+		make_nodes(&f, &frame.root.table, N - 1);
+		gc_collect(f.thread, GC_COLLECT_FULL);
+		add_ordered(&f, frame.root.table);
+		while (!is_ordered_stage(f.heap->major.stage))
+			CHECK(gc_collect_step(f.thread));
+		for (unsigned i = 0; i < steps; i++)
+			CHECK(gc_collect_step(f.thread));
+		gc_collect(f.thread, GC_COLLECT_FULL);
+		gc_collect(f.thread, GC_COLLECT_FULL);
+		check_ordered(frame.root.table, 1);
+		CHECK_EQ(f.heap->final.ordered.count, N / 2);
+		GC_FRAME_END(f.thread, frame);
+		fixture_close(&f);
+	}
+}
