@@ -108,10 +108,10 @@ struct event_fate {
 
 struct event_gc_begin {
 	struct event_header header;
-	uint64_t heap;
-	uint64_t cycle;
+	uint64_t heap, cycle;
 	uint32_t kind;   /* enum gcprof_gc_kind */
 	uint32_t reason; /* enum gcprof_gc_reason */
+	uint64_t stop;   /* `cycle` of the first one in this stop; 0: unknown */
 };
 
 struct event_gc_end {
@@ -296,7 +296,7 @@ _Static_assert(sizeof(struct event_samples) == 48, "contract 2");
 _Static_assert(sizeof(struct event_sample) == 88, "contract 2");
 _Static_assert(sizeof(struct event_stacks) == 32, "contract 2");
 _Static_assert(sizeof(struct event_pieces) == 48, "contract 2");
-_Static_assert(sizeof(struct event_gc_begin) == 56, "contract 2");
+_Static_assert(sizeof(struct event_gc_begin) == 64, "contract 2");
 _Static_assert(sizeof(struct event_gc_end) == 160, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
 _Static_assert(sizeof(struct event_type) == 48, "contract 2");

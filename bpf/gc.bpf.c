@@ -171,7 +171,7 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	cycle = firing->values[1];
 	kind = firing->values[2];
 	reason = firing->values[3];
-	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
+	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_SURVEY)
 		return probe_refuse();
 	depth = *(volatile uint32_t *)&state->collecting;
 	if (depth < COLLECTING_MAX)
@@ -185,6 +185,7 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	event->cycle = cycle;
 	event->kind = kind;
 	event->reason = reason;
+	event->stop = firing->values[4];
 	emit_submit(event, &ring_gc);
 	return 0;
 }
@@ -213,7 +214,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	cycle = firing->values[1];
 	kind = firing->values[2];
 	stats = firing->values[3];
-	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
+	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_SURVEY)
 		return probe_refuse();
 	probe_gc_faults(state, &faults);
 	process_gc_leave(state, firing->now);

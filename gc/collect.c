@@ -22,11 +22,16 @@ static void begin(struct gc_heap *heap, struct collection *c, uint32_t kind, uin
 	c->majors = heap->stats.full_collections;
 	heap->last = (struct gcprof_gc_stats){0};
 	__atomic_store_n(&heap->cycle, heap->cycle + 1, __ATOMIC_RELEASE);
+	if (!heap->stop_cycle) {
+		heap->stop_cycle = heap->cycle;
+		heap->stop_begin = c->begin;
+	}
 	probe_gc_begin(&(struct probe_gc_begin){
 		.heap = heap->id,
 		.cycle = heap->cycle,
 		.kind = kind,
 		.reason = reason,
+		.stop = heap->stop_cycle,
 	});
 }
 
@@ -65,12 +70,12 @@ static void call_hook(struct gc_heap *heap, const struct collection *c, uint64_t
 static void end(struct gc_heap *heap, const struct collection *c)
 {
 	struct gc_stats *stats = &heap->stats;
-	uint64_t pause = os_now() - c->begin;
+	uint64_t now = os_now(), pause = now - c->begin;
 
 	fill_stats(heap);
 	stats->promoted_bytes += heap->last.promoted_bytes;
 	stats->pause_ns += pause;
-	raise_to(&stats->max_pause_ns, pause);
+	raise_to(&stats->max_pause_ns, now - heap->stop_begin);
 	if (c->kind == GCPROF_GC_STEP)
 		raise_to(&stats->max_step_ns, pause);
 	probe_gc_end(&(struct probe_gc_end){
@@ -112,6 +117,22 @@ static void collect_minor(struct gc_thread *self, uint32_t reason)
 	minor_finish(heap);
 	collect_check(heap, CHECK_MINOR_DONE);
 	end(heap, &c);
+}
+
+/* Counts what a minor collection would promote; false: it is time for one. */
+static bool collect_survey(struct gc_thread *self)
+{
+	struct gc_heap *heap = self->heap;
+	struct collection c;
+	bool goes_on;
+
+	begin(heap, &c, GCPROF_GC_SURVEY, GCPROF_REASON_NURSERY);
+	threads_stop(self);
+	heap->last.stop_ns = os_now() - c.begin;
+	heap->last.nursery_used = heap->nursery.used;
+	goes_on = survey_goes_on(heap);
+	end(heap, &c);
+	return goes_on;
 }
 
 /* Behind a minor collection: the nursery is empty and the world still stopped. */
@@ -168,6 +189,13 @@ static void collect(struct gc_thread *self, enum collect_kind kind, uint32_t rea
 		collect_step(heap, NULL, GCPROF_REASON_THRESHOLD);
 }
 
+/* The threads go on. */
+static void end_stop(struct gc_thread *self)
+{
+	self->heap->stop_cycle = 0;
+	threads_end_collecting(self);
+}
+
 /*
  * Collects, unless there was another collection since number `seen`. A full
  * collection follows a minor one when it was asked for. When the old generation
@@ -180,7 +208,7 @@ void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reaso
 	if (!threads_begin_collecting(self, seen))
 		return;
 	collect(self, kind, reason);
-	threads_end_collecting(self);
+	end_stop(self);
 }
 
 /* The slice of the nursery that ended at `slice` is used up: on to the next one, unless so much is
@@ -194,14 +222,11 @@ void heap_survey(struct gc_thread *self, const char *slice, uint64_t seen)
 	batch_flush(self);
 	if (!threads_begin_collecting(self, seen))
 		return;
-	goes_on = heap->nursery.slice != slice;
-	if (!goes_on) {
-		threads_stop(self);
-		goes_on = survey_goes_on(heap);
-	}
+	goes_on = heap->nursery.slice != slice ||
+		  (survey_is_worth_it(heap) && collect_survey(self));
 	if (!goes_on)
 		collect(self, COLLECT_MINOR, GCPROF_REASON_NURSERY);
-	threads_end_collecting(self);
+	end_stop(self);
 }
 
 /* A step of the major collection under way; it moves nothing. */
@@ -211,7 +236,7 @@ void heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen)
 	if (!threads_begin_collecting(self, seen))
 		return;
 	collect_step(self->heap, self, reason);
-	threads_end_collecting(self);
+	end_stop(self);
 }
 
 void gc_collect(struct gc_thread *thread, enum gc_collect_kind kind)

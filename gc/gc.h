@@ -77,12 +77,12 @@ struct gc_stats {
 	uint64_t live_bytes;
 	uint64_t arena_bytes;
 	uint64_t large_bytes;
-	uint64_t samples;  /* taken so far */
-	uint64_t pause_ns; /* all collections together */
-	uint64_t max_pause_ns;
-	uint64_t steps;       /* of major collections */
-	uint64_t max_step_ns; /* the longest of these */
-	uint64_t surveys;     /* looks at the nursery between two minor collections */
+	uint64_t samples;      /* taken so far */
+	uint64_t pause_ns;     /* all collections and surveys together */
+	uint64_t max_pause_ns; /* the longest stop: what follows each other at once is one */
+	uint64_t steps;        /* of major collections */
+	uint64_t max_step_ns;  /* the longest of these */
+	uint64_t surveys;      /* looks at the nursery between two minor collections */
 };
 
 /* Fills in the defaults, then what the environment says (GC_NURSERY=8M ...).
@@ -132,9 +132,14 @@ int gc_collect_step(struct gc_thread *thread);
  * begin as if the heap had grown by them. May collect. */
 void gc_memory_pressure(struct gc_thread *thread, size_t bytes);
 
-enum gc_hook_kind { GC_HOOK_MINOR = 1, GC_HOOK_STEP = 2, GC_HOOK_FULL = 3 };
+enum gc_hook_kind {
+	GC_HOOK_MINOR = 1,
+	GC_HOOK_STEP = 2,
+	GC_HOOK_FULL = 3,
+	GC_HOOK_SURVEY = 4, /* with a goal for pauses: survivors were counted, nothing collected */
+};
 
-/* What a hook is told, of the collection or step that ends. */
+/* What a hook is told, of the collection, step or survey that ends. */
 struct gc_hook_event {
 	enum gc_hook_kind kind;
 	int cycle_done; /* 1: a major collection ended with it */

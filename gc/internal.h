@@ -142,6 +142,8 @@ struct gc_heap {
 	uint64_t allocated;   /* bytes, atomic: the clock of ages */
 	uint64_t threshold;   /* old and large bytes that start a major collection */
 	uint64_t cycle;       /* collections, atomic */
+	uint64_t stop_cycle;  /* of the first one since the world was stopped, 0: it is not */
+	uint64_t stop_begin;  /* when that was */
 	uint64_t check_after; /* not before so many bytes were allocated, see heap.c */
 
 	struct gc_stats stats;

@@ -36,6 +36,7 @@ static inline bool nursery_has(const struct gc_nursery *nursery, const void *obj
 /* survey.c: how much of the nursery is used before a minor collection. The world is stopped. */
 void survey_reset(struct gc_heap *heap);
 void survey_learn(struct gc_heap *heap, uint64_t objects, uint64_t bytes);
+bool survey_is_worth_it(const struct gc_heap *heap);
 bool survey_goes_on(struct gc_heap *heap);
 bool survey_is_over(const struct gc_thread *thread); /* the thread itself */
 

@@ -72,7 +72,7 @@ SITE void probe_fire_fate(const struct probe_fate *a)
 SITE void probe_fire_gc_begin(const struct probe_gc_begin *a)
 {
 	keep_frame();
-	STAP_PROBE4(gcprof, gc_begin, a->heap, a->cycle, a->kind, a->reason);
+	STAP_PROBE5(gcprof, gc_begin, a->heap, a->cycle, a->kind, a->reason, a->stop);
 }
 
 SITE void probe_fire_gc_end(const struct probe_gc_end *a)

@@ -25,9 +25,10 @@ enum gcprof_outcome {
 };
 
 enum gcprof_gc_kind {
-	GCPROF_GC_MINOR = 1, /* the nursery only */
-	GCPROF_GC_STEP = 2,  /* one step of an incremental major collection */
-	GCPROF_GC_FULL = 3,  /* a whole major collection in one pause */
+	GCPROF_GC_MINOR = 1,  /* the nursery only */
+	GCPROF_GC_STEP = 2,   /* one step of an incremental major collection */
+	GCPROF_GC_FULL = 3,   /* a whole major collection in one pause */
+	GCPROF_GC_SURVEY = 4, /* nothing is collected: the survivors so far are counted */
 };
 
 enum gcprof_gc_reason {

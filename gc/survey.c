@@ -171,14 +171,18 @@ void survey_learn(struct gc_heap *heap, uint64_t objects, uint64_t bytes)
 	heap->nursery.crowded = cost >= goal(heap) / CROWDED;
 }
 
-/* A slice is used up: opens the next one, or returns false because it is time to collect. */
+/* A slice is used up. False: it is time to collect, whatever a survey would find. */
+bool survey_is_worth_it(const struct gc_heap *heap)
+{
+	return !heap->nursery.crowded && heap->nursery.surveys < NUMBER_MAX;
+}
+
+/* The same, with the world stopped: opens the next slice, or returns false. */
 bool survey_goes_on(struct gc_heap *heap)
 {
 	struct gc_nursery *nursery = &heap->nursery;
 	uint64_t enough = goal(heap) / ENOUGH, cost;
 
-	if (nursery->crowded || nursery->surveys == NUMBER_MAX)
-		return false;
 	nursery->surveys++;
 	heap->stats.surveys++;
 	cost = cost_now(heap, enough);

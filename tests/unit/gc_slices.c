@@ -185,3 +185,61 @@ TEST(gc_nursery_is_not_used_whole_when_many_old_objects_were_written_to)
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }
+
+#if !GCPROF_NO_SAMPLING
+
+static struct {
+	uint64_t surveys, followed; /* by a minor collection in the same stop */
+	uint64_t cycle, stop;
+	uint32_t open, last; /* kind */
+} told;
+
+static void observe(enum probe_number probe, const void *arguments)
+{
+	const struct probe_gc_begin *begin = arguments;
+	const struct probe_gc_end *end = arguments;
+
+	if (probe == PROBE_gc_begin) {
+		CHECK_EQ(begin->cycle, told.cycle + 1);
+		CHECK(begin->stop == begin->cycle || begin->stop == told.stop);
+		/* A survey begins a stop, a step may end one. */
+		CHECK(begin->kind != GCPROF_GC_SURVEY || begin->stop == begin->cycle);
+		told.followed += begin->kind == GCPROF_GC_MINOR && begin->stop != begin->cycle;
+		CHECK(begin->kind != GCPROF_GC_MINOR || begin->stop == begin->cycle ||
+		      told.last == GCPROF_GC_SURVEY);
+		told.cycle = begin->cycle;
+		told.stop = begin->stop;
+		told.open = begin->kind;
+	} else if (probe == PROBE_gc_end) {
+		CHECK_EQ(end->cycle, told.cycle);
+		CHECK_EQ(end->kind, told.open);
+		told.surveys += end->kind == GCPROF_GC_SURVEY;
+		told.last = end->kind;
+		told.open = 0;
+	}
+}
+
+TEST(gc_surveys_are_told_and_so_is_what_follows_at_once)
+{
+	struct gc_stats stats;
+	struct fixture f;
+
+	memset(&told, 0, sizeof(told));
+	probe_observer = observe;
+	open_sliced(&f, GOAL_US);
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	for (uint64_t i = 0; i < 12; i++) {
+		waste(&f, 2 << 20);
+		frame.root.list = extend(&f, i % 3 ? frame.root.list : NULL, 3 << 20);
+	}
+	gc_stats(f.heap, &stats);
+	CHECK(stats.surveys > 20);
+	CHECK_EQ(told.surveys, stats.surveys);
+	CHECK(told.followed > 5 && told.followed < stats.minor_collections);
+	CHECK(stats.max_pause_ns <= stats.pause_ns);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+	probe_observer = NULL;
+}
+
+#endif

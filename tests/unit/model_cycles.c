@@ -57,6 +57,47 @@ TEST(a_sample_is_in_a_collection_of_its_own_thread_from_begin_to_end)
 	synthetic_free(&synthetic);
 }
 
+static void gc_begin_in(struct synthetic *synthetic, uint64_t time, uint64_t cycle, uint64_t kind,
+			uint64_t stop)
+{
+	PUT(synthetic, gc_begin, .time = time, .thread = 1, .heap = 1, .cycle = cycle, .kind = kind,
+	    .reason = 1, .stop = stop);
+}
+
+TEST(collections_that_follow_each_other_at_once_are_one_stop)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	gc_begin_in(&synthetic, 2000, 1, 4, 1);
+	gc_end(&synthetic, 2030, 1, 4);
+	gc_begin_in(&synthetic, 2031, 2, 1, 1);
+	gc_end(&synthetic, 2100, 2, 1);
+	gc_begin_in(&synthetic, 2101, 3, 2, 1);
+	gc_end(&synthetic, 2150, 3, 2);
+	gc_begin_in(&synthetic, 2200, 4, 2, 4);
+	gc_end(&synthetic, 2210, 4, 2);
+	/* Of a collector that does not tell. */
+	gc_begin_in(&synthetic, 2300, 5, 1, 0);
+	gc_end(&synthetic, 2320, 5, 1);
+	gc_begin_in(&synthetic, 2321, 6, 2, 0);
+	gc_end(&synthetic, 2350, 6, 2);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.minor.count, 2);
+	CHECK_EQ(model->gc.major.count, 3);
+	CHECK_EQ(model->gc.survey.count, 1);
+	CHECK_EQ(model->gc.survey.total_ns, 30);
+	CHECK_EQ(model->gc.stops.count, 4);
+	CHECK_EQ(model->gc.stops.max_ns, 150);
+	CHECK_EQ(model->gc.stops.p50_ns, 20);
+	CHECK_EQ(model->gc.stops.total_ns, 150 + 10 + 20 + 29);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(collections_nest_and_times_add_up)
 {
 	struct synthetic synthetic;

@@ -137,7 +137,12 @@ static int gather(struct firefox *firefox, size_t number, struct markers *marker
 
 static const char *kind_name(uint64_t kind)
 {
-	return kind == GCPROF_GC_MINOR ? "minor" : kind == GCPROF_GC_STEP ? "major step" : "full";
+	static const char *const names[] = {[GCPROF_GC_MINOR] = "minor",
+					    [GCPROF_GC_STEP] = "major step",
+					    [GCPROF_GC_FULL] = "full",
+					    [GCPROF_GC_SURVEY] = "survey"};
+
+	return kind && kind < sizeof(names) / sizeof(*names) ? names[kind] : "unknown";
 }
 
 static const char *reason_name(uint64_t reason)
@@ -321,7 +326,8 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 		kind = firefox->gcs[marker->index].end.kind;
 		return kind == GCPROF_GC_MINOR  ? "GCMinor"
 		       : kind == GCPROF_GC_STEP ? "GCSlice"
-						: "GCMajor";
+		       : kind == GCPROF_GC_FULL ? "GCMajor"
+						: "GC survey";
 	case SHOW_HEAP:
 		return "Heap after GC";
 	case SHOW_PAUSE:

@@ -13,8 +13,10 @@ struct heap_key {
 	uint64_t process, heap;
 };
 
-static const char *const kinds[] = {
-	[GCPROF_GC_MINOR] = "minor", [GCPROF_GC_STEP] = "step", [GCPROF_GC_FULL] = "full"};
+static const char *const kinds[] = {[GCPROF_GC_MINOR] = "minor",
+				    [GCPROF_GC_STEP] = "step",
+				    [GCPROF_GC_FULL] = "full",
+				    [GCPROF_GC_SURVEY] = "survey"};
 
 static const char *const reasons[] = {
 	[GCPROF_REASON_NURSERY] = "nursery",     [GCPROF_REASON_LARGE] = "large",

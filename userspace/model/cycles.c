@@ -23,6 +23,8 @@ void cycles_free(struct cycles *cycles)
 {
 	free(cycles->minor.ns);
 	free(cycles->major.ns);
+	free(cycles->survey.ns);
+	free(cycles->stops.ns);
 	free(cycles->pauses);
 }
 
@@ -33,7 +35,7 @@ int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 	struct process *process;
 	struct open_gc *open;
 
-	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_FULL)
+	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_SURVEY)
 		return -EBADMSG;
 	/* The same kind cannot nest in itself: the end of the earlier one was lost. */
 	for (uint32_t i = 0; i < thread->n_open; i++) {
@@ -51,6 +53,7 @@ int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 				 .cycle = record->cycle,
 				 .kind = record->kind,
 				 .reason = record->reason,
+				 .stop = record->stop,
 				 .inside = thread->n_open > 1,
 				 .begin = record->time};
 	process = tasks_find_process(&pass->tasks, thread->process);
@@ -115,7 +118,7 @@ static void note_window(struct pass *pass, const struct record_gc_end *record)
 	bool minor = record->kind == GCPROF_GC_MINOR;
 
 	window->minor += minor;
-	window->major += !minor;
+	window->major += record->kind == GCPROF_GC_STEP || record->kind == GCPROF_GC_FULL;
 	if (record->rss_bytes)
 		window->rss_bytes = record->rss_bytes;
 	if (!record->has_stats)
@@ -134,8 +137,41 @@ static int add_pause(struct cycles *cycles, uint64_t process, uint64_t begin, ui
 	return 0;
 }
 
+/* The stop that it lies in becomes longer, or is a new one. */
+static int note_stop(struct cycles *cycles, struct thread *thread, const struct open_gc *open,
+		     uint64_t end)
+{
+	bool same = open->stop && open->stop == thread->stop.number &&
+		    open->heap == thread->stop.heap && thread->stop.index < cycles->stops.count;
+
+	if (open->inside)
+		return 0;
+	if (same && end > thread->stop.begin) {
+		cycles->stops.ns[thread->stop.index] = end - thread->stop.begin;
+		return 0;
+	}
+	thread->stop.heap = open->heap;
+	thread->stop.number = open->stop;
+	thread->stop.begin = open->begin;
+	thread->stop.index = cycles->stops.count;
+	return add_duration(&cycles->stops, end > open->begin ? end - open->begin : 0);
+}
+
+static struct durations *durations_of(struct cycles *cycles, uint64_t kind)
+{
+	switch (kind) {
+	case GCPROF_GC_MINOR:
+		return &cycles->minor;
+	case GCPROF_GC_STEP:
+	case GCPROF_GC_FULL:
+		return &cycles->major;
+	default:
+		return &cycles->survey;
+	}
+}
+
 /* A collection whose both ends are known, into all that is kept of pauses. */
-static int note_pause(struct pass *pass, const struct collection *collection,
+static int note_pause(struct pass *pass, struct thread *thread, const struct collection *collection,
 		      const struct open_gc *open, uint64_t end)
 {
 	struct cycles *cycles = &pass->cycles;
@@ -149,8 +185,8 @@ static int note_pause(struct pass *pass, const struct collection *collection,
 	/* One inside another has its time told already by the other. */
 	if (!open->inside)
 		timeline_pause(&pass->timeline, open->begin, end);
-	if (add_duration(collection->minor ? &cycles->minor : &cycles->major,
-			 collection->pause_ns) < 0)
+	if (add_duration(durations_of(cycles, open->kind), collection->pause_ns) < 0 ||
+	    note_stop(cycles, thread, open, end) < 0)
 		return -ENOMEM;
 	return add_pause(cycles, collection->process, open->begin, end);
 }
@@ -162,10 +198,10 @@ static void note_faults(struct model_faults *faults, const struct record_gc_end 
 	uint64_t all = record->minor_faults + record->major_faults;
 
 	all = all > nested ? all - nested : 0;
-	if (record->kind == GCPROF_GC_MINOR)
-		faults->in_minor_gc += all;
-	else
+	if (record->kind == GCPROF_GC_STEP || record->kind == GCPROF_GC_FULL)
 		faults->in_major_gc += all;
+	else
+		faults->in_minor_gc += all;
 }
 
 int cycles_end(struct pass *pass, const struct record_gc_end *record)
@@ -177,7 +213,7 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	uint64_t whole;
 	bool minor = record->kind == GCPROF_GC_MINOR;
 
-	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_FULL)
+	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_SURVEY)
 		return -EBADMSG;
 	if (pass->selected) {
 		note_figures(gc, record);
@@ -185,6 +221,7 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	}
 	collection.process = thread->process;
 	collection.minor = minor;
+	collection.survey = durations_of(&pass->cycles, record->kind) == &pass->cycles.survey;
 	pass->cycles.last = (struct closed_gc){0};
 	if (!close_gc(pass, thread, record, &open))
 		return samples_collected(pass, &collection);
@@ -206,7 +243,7 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	thread->next_recent = (thread->next_recent + 1) % RECENT_MAX;
 	thread->gc_samples += open.cpu_samples;
 	pass->model->cpu.gc_samples += open.cpu_samples;
-	if (note_pause(pass, &collection, &open, record->time) < 0)
+	if (note_pause(pass, thread, &collection, &open, record->time) < 0)
 		return -ENOMEM;
 	gc->major.cycles += pass->selected && record->kind == GCPROF_GC_FULL;
 	return samples_collected(pass, &collection);
@@ -355,6 +392,8 @@ void cycles_finish(struct pass *pass)
 
 	summarize(&pass->cycles.minor, &gc->minor);
 	summarize(&pass->cycles.major, &gc->major);
+	summarize(&pass->cycles.survey, &gc->survey);
+	summarize(&pass->cycles.stops, &gc->stops);
 	utilisation_fill(pass->cycles.pauses, pass->cycles.n_pauses, pass->model->run.duration, gc);
 	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
 		const struct thread *thread = tasks_find_thread(&pass->tasks, id);

@@ -27,7 +27,7 @@ struct closed_gc {
 };
 
 struct cycles {
-	struct durations minor, major;
+	struct durations minor, major, survey, stops;
 	struct pause *pauses;
 	size_t n_pauses, pauses_capacity;
 	struct closed_gc last; /* of the latest gc_end */

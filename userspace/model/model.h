@@ -107,6 +107,8 @@ enum { UTILISATIONS_MAX = 16, GC_REASONS = 7 };
 
 struct model_gc {
 	struct model_pauses minor, major; /* major: steps and full collections */
+	struct model_pauses survey;       /* survivors were counted, nothing was collected */
+	struct model_pauses stops;        /* those that follow each other at once are one */
 	uint64_t promoted_bytes;
 	uint64_t heap_peak_bytes;      /* of the largest heap */
 	uint64_t rss_peak_bytes;       /* of the largest process, at the end of a collection */
@@ -123,6 +125,18 @@ struct model_gc {
 	struct model_utilisation utilisation[UTILISATIONS_MAX]; /* of the process with least */
 	size_t n_utilisation;
 };
+
+/* All that is told as a pause, and how long it took together. */
+static inline uint64_t model_gc_count(const struct model_gc *gc)
+{
+	return gc->minor.count + gc->major.count + gc->survey.count;
+}
+
+static inline double model_gc_ns(const struct model_gc *gc)
+{
+	return (double)gc->minor.total_ns + (double)gc->major.total_ns +
+	       (double)gc->survey.total_ns;
+}
 
 struct model_cpu {
 	uint64_t samples, gc_samples, kernel_samples;

@@ -373,6 +373,11 @@ int samples_collected(struct pass *pass, const struct collection *collection)
 	if (!process)
 		return -EBADMSG;
 	charging = &process->charging;
+	if (collection->survey) {
+		charging->carried += collection->timed;
+		charging->carried_ns += (double)collection->pause_ns;
+		return 0;
+	}
 	if (collection->timed && collection->minor && collection->has_stats)
 		charging_observe(charging, (double)collection->promoted_bytes,
 				 (double)collection->pause_ns);

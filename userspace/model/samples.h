@@ -48,6 +48,7 @@ struct collection {
 	uint64_t pause_ns; /* without the collections inside it */
 	bool timed;        /* pause_ns is known: the begin was not lost */
 	bool minor;
+	bool survey; /* before a minor one, which it is paid with */
 	bool has_stats;
 	uint64_t promoted_bytes;
 };

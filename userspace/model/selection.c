@@ -271,13 +271,13 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 
 static bool is_in_phase(const char *value, const struct pass *pass, const struct event *event)
 {
-	static const char *const kinds[] = {"mutator", "minor", "major", "major"};
+	static const char *const kinds[] = {"mutator", "minor", "major", "major", "minor"};
 	static const char *const phases[] = {"", "scanning", "marking", "sweeping", "finalizing"};
 	const struct thread *thread = tasks_find_thread(&pass->tasks, event->thread);
 	const struct process *process = thread ? tasks_find_process(&pass->tasks, thread->process)
 					       : NULL;
 
-	if (event->gc_kind < 4 && filter_matches(value, kinds[event->gc_kind]))
+	if (event->gc_kind < 5 && filter_matches(value, kinds[event->gc_kind]))
 		return true;
 	if (event->gc_kind && filter_matches(value, "gc"))
 		return true;

@@ -17,6 +17,7 @@ enum { OPEN_MAX = 4, RECENT_MAX = 4 };
 struct open_gc {
 	uint64_t heap, cycle, kind;
 	uint64_t reason;
+	uint64_t stop; /* its first cycle, 0: unknown */
 	uint64_t begin;
 	uint64_t nested_faults; /* page faults, and time */
 	uint64_t nested_ns;     /* spent in collections inside this one */
@@ -45,6 +46,10 @@ struct thread {
 	struct {
 		uint64_t begin, end, kind;
 	} recent[RECENT_MAX]; /* collections that ended: for samples that come late */
+	struct {
+		uint64_t heap, number, begin;
+		size_t index; /* of its length, among those of all stops */
+	} stop;               /* that the last of them was in */
 };
 
 struct process {

@@ -115,6 +115,7 @@ int store_gc_begin(struct store *store, const struct incoming *in)
 	record.gc_begin.cycle = event->cycle;
 	record.gc_begin.kind = event->kind;
 	record.gc_begin.reason = event->reason;
+	record.gc_begin.stop = event->stop;
 	return profile_writer_put(store->writer, &record);
 }
 

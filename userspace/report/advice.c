@@ -28,7 +28,7 @@ static double wall_of(const struct model *model)
 
 static double pauses_of(const struct model *model)
 {
-	return (double)model->gc.minor.total_ns + (double)model->gc.major.total_ns;
+	return model_gc_ns(&model->gc);
 }
 
 void site_text(const struct model_site *site, char *out, size_t size)

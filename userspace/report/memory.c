@@ -55,7 +55,7 @@ static int print_sites(const struct section *section, struct table *table)
 int section_sites(const struct section *section)
 {
 	const struct model *model = section->model;
-	double pauses = (double)model->gc.minor.total_ns + (double)model->gc.major.total_ns;
+	double pauses = model_gc_ns(&model->gc);
 	struct table *table;
 
 	if (!section_recorded(section, "alloc", "Allocation sites") ||

@@ -234,7 +234,7 @@ int section_collections(const struct section *section)
 	if (!section_recorded(section, "gc", "Collections"))
 		return 0;
 	page_heading(section->page, "Collections");
-	if (!gc->minor.count && !gc->major.count) {
+	if (!model_gc_count(gc)) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
 		return 0;
 	}
@@ -245,6 +245,10 @@ int section_collections(const struct section *section)
 		pause_row(section, table, "minor", &gc->minor);
 	if (gc->major.count)
 		pause_row(section, table, "major", &gc->major);
+	if (gc->survey.count)
+		pause_row(section, table, "survey", &gc->survey);
+	if (gc->stops.count && gc->stops.count != model_gc_count(gc))
+		pause_row(section, table, "all, as stops", &gc->stops);
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
 	describe_reasons(section);

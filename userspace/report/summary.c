@@ -206,8 +206,8 @@ static void tell_cpu(const struct section *section, FILE *out)
 static void tell_collections(const struct section *section, FILE *out)
 {
 	const struct model_gc *gc = &section->model->gc;
-	uint64_t count = gc->minor.count + gc->major.count;
-	double pauses = (double)gc->minor.total_ns + (double)gc->major.total_ns;
+	uint64_t count = model_gc_count(gc);
+	double pauses = model_gc_ns(gc);
 	double wall = (double)section->model->run.wall;
 
 	if (!is_recorded(section, "gc"))
