@@ -119,10 +119,19 @@ static int complain(const struct command *command, const char *word, const char 
 	return -EINVAL;
 }
 
+static int complain_option(const struct command *command, const struct option_row *row,
+			   const char *fault)
+{
+	char word[64];
+
+	snprintf(word, sizeof(word), "--%s", row->name);
+	return complain(command, word, fault);
+}
+
 static void print_bound(const struct option_row *row, uint64_t value, char *out, size_t size)
 {
 	if (row->kind == OPTION_TIME)
-		snprintf(out, size, "%gs", (double)value / 1e9);
+		snprintf(out, size, "%.9gs", (double)value / 1e9);
 	else
 		snprintf(out, size, "%llu", (unsigned long long)value);
 }
@@ -162,9 +171,9 @@ static int store_item(const struct command *command, const struct option_row *ro
 		      struct option_list *list)
 {
 	if (!*text)
-		return complain(command, row->name, "must not be empty");
+		return complain_option(command, row, "must not be empty");
 	if (list->count == OPTION_LIST_MAX)
-		return complain(command, row->name, "given too often");
+		return complain_option(command, row, "given too often");
 	list->items[list->count++] = text;
 	return 0;
 }
@@ -180,7 +189,7 @@ static int store_option(const struct command *command, const struct option_row *
 		return 0;
 	case OPTION_TEXT:
 		if (!*text)
-			return complain(command, row->name, "must not be empty");
+			return complain_option(command, row, "must not be empty");
 		*(const char **)at = text;
 		return 0;
 	case OPTION_LIST:
