@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cmd_record.h"
 #include "commands.h"
 #include "record/capabilities.h"
+#include "record/cgroup.h"
 #include "record/clock.h"
 #include "record/drain.h"
 #include "record/watch.h"
@@ -99,6 +101,17 @@ static void wait_for_signalled(struct recording *recording)
 		recording->ended = watch_wait(recording->watch, 10) == WATCH_EXITED;
 }
 
+/* Nobody can join a cgroup that was removed; who left it before is still recorded. */
+static bool cgroup_ended(const struct recording *recording)
+{
+	if (!recording->options.cgroup || !cgroup_is_gone(recording->cgroup) ||
+	    session_anybody(recording->session))
+		return false;
+	log_warning("--cgroup %s: was removed, and everybody who was in it has ended",
+		    recording->options.cgroup);
+	return true;
+}
+
 static void run(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
@@ -111,6 +124,8 @@ static void run(struct recording *recording)
 		while ((trouble = drain_trouble(recording->drain)))
 			log_warning("%s", trouble);
 		recording_check_output(recording);
+		if (event == WATCH_WORK && !err && cgroup_ended(recording))
+			event = WATCH_EXITED;
 	}
 	recording->ended = event == WATCH_EXITED;
 	recording->reason = event == WATCH_EXITED     ? recording->target ? END_EXITED : END_GONE
@@ -167,6 +182,8 @@ static void recording_free(struct recording *recording)
 	session_free(recording->session);
 	target_free(recording->target);
 	running_close(&recording->running);
+	if (recording->cgroup > 0)
+		close(recording->cgroup);
 	profile_writer_close(recording->writer);
 	free(recording->command);
 }

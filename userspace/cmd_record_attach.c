@@ -34,9 +34,17 @@ static int check_targets(struct recording *recording)
 	if (options->pids)
 		err = running_open(options->pids, &recording->running, &problem);
 	else if (options->cgroup)
-		err = cgroup_find(options->cgroup, &options->cgroup_id, &problem);
-	return err ? recording_fail(&problem) : 0;
+		err = recording->cgroup =
+			cgroup_open(options->cgroup, &options->cgroup_id, &problem);
+	if (err < 0)
+		return recording_fail(&problem);
+	if (recording->running.gone)
+		log_warning("%s (%zu such): only the others are recorded", problem.text,
+			    recording->running.gone);
+	return 0;
 }
+
+enum { LAST_TARGETS = 64 }; /* bytes that the longest process takes, and what follows the last */
 
 /* "process 12 (name), process 13 (name)", "cgroup PATH" or "every process". */
 static void describe_targets(const struct recording *recording, char *out, size_t size)
@@ -48,9 +56,13 @@ static void describe_targets(const struct recording *recording, char *out, size_
 		snprintf(out, size, "cgroup %s", recording->options.cgroup);
 	else
 		snprintf(out, size, "every process");
-	for (size_t i = 0; i < running->count && used < size; i++) {
+	for (size_t i = 0; i < running->count; i++) {
 		char name[16];
 
+		if (size - used < LAST_TARGETS) {
+			snprintf(out + used, size - used, " and %zu more", running->count - i);
+			return;
+		}
 		running_name(running->pids[i], name);
 		used += (size_t)snprintf(out + used, size - used, "%sprocess %d (%s)",
 					 i ? ", " : "", running->pids[i], name);
@@ -87,6 +99,9 @@ static void set_period(struct recording *recording, pid_t pid)
 	int found = control_set(recording->control, (uint32_t)pid, options->period,
 				recording_ceiling(options));
 
+	/* That it ended is told elsewhere. */
+	if (found == -ESRCH || found == -ENOENT)
+		return;
 	if (found < 0 && recording->running.count)
 		log_warning("process %d keeps its own sampling period: %s", pid, strerror(-found));
 	else if (!found && recording->running.count)
@@ -139,8 +154,9 @@ static int set_periods(struct recording *recording)
 static void arrive(struct recording *recording, pid_t pid)
 {
 	int told = control_arrive((uint32_t)pid);
+	bool probes = session_stream(recording->session, STREAM_ALLOC)->attached;
 
-	if (told <= 0 && recording->running.count)
+	if (told <= 0 && probes && recording->running.count)
 		log_warning("another gcprof may be recording, and process %d cannot be asked for "
 			    "its names again%s%s: types and functions that it told before have "
 			    "numbers here",
@@ -160,26 +176,58 @@ static void arrive_all(struct recording *recording)
 
 /* --- attaching --------------------------------------------------------------- */
 
+/* One that ended meanwhile is no reason to leave the others alone. */
+static int check_followed(struct recording *recording)
+{
+	const struct running *running = &recording->running;
+	struct target_entry entry;
+	size_t gone = 0;
+
+	for (size_t i = 0; i < running->count; i++) {
+		if (!session_followed(recording->session, running->pids[i], &entry))
+			continue;
+		gone++;
+		if (running->count > 1)
+			log_warning("process %d ended before it could be recorded",
+				    running->pids[i]);
+	}
+	if (!running->count || gone < running->count)
+		return 0;
+	if (running->count > 1)
+		log_error("none of these processes is there any more");
+	else
+		log_error("process %d ended before it could be recorded", running->pids[0]);
+	return EXIT_FAILURE;
+}
+
 static int follow(struct recording *recording)
 {
 	const struct running *running = &recording->running;
-	struct problem problem = {""};
-	struct target_entry entry;
-	int err = 0;
+	int err = running->count
+			  ? session_follow(recording->session, running->pids, running->count, false)
+			  : session_look(recording->session);
 
-	if (!running->count) {
-		err = session_look(recording->session);
-		return err ? recording_fail_errno("processes cannot be looked for", err) : 0;
-	}
-	for (size_t i = 0; !err && i < running->count; i++)
-		err = session_follow(recording->session, running->pids[i], false, &entry, &problem);
-	return err ? recording_fail(&problem) : 0;
+	return err ? recording_fail_errno("processes cannot be looked for", err)
+		   : check_followed(recording);
+}
+
+static void warn_stopped(const struct running *running)
+{
+	for (size_t i = 0; i < running->count; i++)
+		if (running_is_stopped(running->pids[i]))
+			log_warning("process %d is stopped, by a signal or a debugger: nothing "
+				    "comes of it until it goes on",
+				    running->pids[i]);
 }
 
 static void warn_probes(const struct recording *recording, const char *targets)
 {
 	if (session_stream(recording->session, STREAM_ALLOC)->attached)
 		return;
+	if (recording->options.cgroup && !session_anybody(recording->session)) {
+		log_warning("nobody is in %s: who joins it will be recorded", targets);
+		return;
+	}
 	log_warning(
 		"no gcprof probes in what %s has mapped: no allocation samples and no "
 		"collections will be recorded, unless it loads or starts something that has them",
@@ -201,6 +249,7 @@ static int begin(struct recording *recording, const char *targets)
 	if (code)
 		return code;
 	recording_step(recording, "threads are known");
+	warn_stopped(&recording->running);
 	err = drain_round(recording->drain);
 	if (err)
 		return recording_fail_errno(recording->options.output, err);

@@ -210,14 +210,16 @@ int recording_open_session(struct recording *recording, pid_t maps_of)
 /* The child waits; what it does is recorded from its exec on. */
 static int follow_child(struct recording *recording)
 {
-	struct problem problem = {""};
-	int code = recording_open_session(recording, target_pid(recording->target));
+	pid_t pid = target_pid(recording->target);
+	int code = recording_open_session(recording, pid), err;
 
 	if (code)
 		return code;
-	if (session_follow(recording->session, target_pid(recording->target), true,
-			   &recording->first, &problem))
-		return recording_fail(&problem);
+	err = session_follow(recording->session, &pid, 1, true);
+	if (!err)
+		err = session_followed(recording->session, pid, &recording->first);
+	if (err)
+		return recording_fail_errno("the program cannot be followed", err);
 	attach_probes(recording);
 	recording_warn_streams(recording);
 	recording_step(recording, "probes attached");

@@ -31,13 +31,18 @@ wait_busy() {
 	done
 }
 
-# Waits until a recorder with -v that writes record.log has attached everything.
-wait_attached() {
+# Waits until a recorder with -v that writes record.log says so.
+wait_said() { # TEXT
 	for _ in $(seq 200); do
-		! grep -q "ms  probes attached" record.log || return 0
+		! grep -qF -- "$1" record.log || return 0
 		sleep 0.02
 	done
 	return 1
+}
+
+# Waits until it has attached everything.
+wait_attached() {
+	wait_said "ms  probes attached"
 }
 
 # The time from the recorder's first event to when sampling was switched on, in ms.
@@ -346,6 +351,90 @@ latency() {
 	done
 }
 
+@test "--cgroup: nobody in it yet, and the end of it" {
+	need_root
+	mount=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/self/mounts)
+	[ -n "$mount" ] || skip 'no cgroup hierarchy of version 2 is mounted'
+	group=$mount/gcprof-empty-$$
+	mkdir "$group" 2>/dev/null || skip 'cannot make a cgroup'
+	timeout 120 "$GCPROF" record -v --cgroup "$group" 2>record.log 3>&- &
+	recorder=$!
+	wait_said "nobody is in cgroup $group"
+	start sleep 100
+	echo "$pid" >"$group/cgroup.procs"
+	kill "$pid"
+	for _ in $(seq 100); do
+		rmdir "$group" 2>/dev/null && break
+		sleep 0.1
+	done
+	status=0
+	wait "$recorder" || status=$?
+	cat record.log
+	same status "$status" 0
+	grep -q 'was removed, and everybody who was in it has ended' record.log
+	"$GCPROF" info >info
+	grep -q 'complete' info
+}
+
+@test "programs that end while they are attached to" {
+	need_root
+	for ms in 005 010 020 030 040 050 060 070 080 120; do
+		start sleep "0.$ms"
+		run "$GCPROF" record -p "$pid"
+		echo "$ms ms: $output"
+		[ "$status" = 0 ] || grep -qE 'there is no process|has ended already|ended before it could' <<<"$output"
+	done
+	# One that is gone does not keep the others from being recorded.
+	gone=$pid
+	wait "$gone" || true
+	start "$WORKLOADS/churn" --seconds 100
+	record --duration 0.3 -p "$gone,$pid"
+	cat record.log
+	grep -q "there is no process $gone .* only the others are recorded" record.log
+	same processes "$("$GCPROF" dump | jq -c 'select(.record == "process") | .pid')" "$pid"
+}
+
+@test "a program that is stopped is told of, and recorded when it goes on" {
+	need_root
+	start "$WORKLOADS/churn" --seconds 100
+	wait_busy "$pid"
+	kill -STOP "$pid"
+	for _ in $(seq 100); do
+		! grep -q '^State:.T' "/proc/$pid/status" || break
+		sleep 0.02
+	done
+	"$GCPROF" record -v -R 64K -p "$pid" 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_attached
+	grep -q "process $pid is stopped" record.log
+	kill -CONT "$pid"
+	sleep 0.5
+	kill -INT "$recorder"
+	wait "$recorder"
+	holds '.alloc.samples > 10 and .streams.alloc.attached'
+}
+
+@test "more processes than descriptors are allowed at first" {
+	need_root
+	# shellcheck disable=SC2016 # the inner shell's variables
+	start sh -c 'for i in $(seq 300); do sleep 100 & echo $!; done >pids; touch made; wait'
+	for _ in $(seq 200); do
+		[ ! -e made ] || break
+		sleep 0.05
+	done
+	mapfile -t pids <pids
+	started+=("${pids[@]}")
+	same made "${#pids[@]}" 300
+	(
+		ulimit -Sn 200
+		record --duration 0.1 -p "$(paste -sd, pids)"
+	)
+	cat record.log
+	same processes "$("$GCPROF" dump | jq -c 'select(.record == "process")' | wc -l)" 300
+	grep -qE 'sleep\) and [0-9]+ more has mapped' record.log
+}
+
 @test "what cannot be attached to is told" {
 	need_root
 	expect() { # PATTERN ARGUMENTS...
@@ -356,8 +445,9 @@ latency() {
 		[ "$status" != 0 ] && grep -qE -- "$pattern" <<<"$output"
 	}
 	expect 'there is no process 4194303' -p 4194303
+	expect 'there is no process 99999999' -p 99999999
 	expect 'not a list of process numbers' -p "$$,x"
-	expect 'must not be empty' -p ''
+	expect '^gcprof: error: --pid: must not be empty' -p ''
 	expect 'thread of the kernel' -p 2
 	expect 'only one of them' -p 2 -- true
 	expect 'no such cgroup' --cgroup not/there

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cgroup.c: the kernel's number of a cgroup (version 2) that a user names by its path. */
+/* cgroup.c: a cgroup (version 2) that a user names by its path. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "cgroup.h"
 
@@ -44,21 +46,35 @@ static int find_folder(const char *path, char *out, size_t size)
 	return n > 0 && (size_t)n < size && !stat(out, &status) ? 0 : -ENOENT;
 }
 
-int cgroup_find(const char *path, uint64_t *id, struct problem *problem)
+int cgroup_open(const char *path, uint64_t *id, struct problem *problem)
 {
 	char folder[2 * PATH_MAX];
 	struct statfs system;
 	struct stat status;
+	int fd, err;
 
 	if (find_folder(path, folder, sizeof(folder)))
 		return problem_set(problem, -ENOENT, "--cgroup %s: there is no such cgroup", path);
-	if (stat(folder, &status) || statfs(folder, &system))
-		return problem_set(problem, -errno, "--cgroup %s: %s", path, strerror(errno));
-	if (!S_ISDIR(status.st_mode) || (uint32_t)system.f_type != CGROUP2_SUPER_MAGIC)
-		return problem_set(problem, -EINVAL,
-				   "--cgroup %s: not a folder of the cgroup hierarchy, version 2 "
-				   "(mounted below /sys/fs/cgroup)",
-				   path);
+	fd = open(folder, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &status) || fstatfs(fd, &system)) {
+		err = -errno;
+		problem_set(problem, err, "--cgroup %s: %s", path, strerror(errno));
+		goto out;
+	}
 	*id = status.st_ino;
-	return 0;
+	if (S_ISDIR(status.st_mode) && (uint32_t)system.f_type == CGROUP2_SUPER_MAGIC)
+		return fd;
+	err = problem_set(problem, -EINVAL,
+			  "--cgroup %s: not a folder of the cgroup hierarchy, version 2 (mounted "
+			  "below /sys/fs/cgroup)",
+			  path);
+out:
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+bool cgroup_is_gone(int fd)
+{
+	return faccessat(fd, "cgroup.procs", F_OK, 0) && (errno == ENOENT || errno == ENODEV);
 }

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cgroup.h: the kernel's number of a cgroup (version 2) that a user names by its path. */
+/* cgroup.h: a cgroup (version 2) that a user names by its path. */
 #ifndef GCPROF_CGROUP_H
 #define GCPROF_CGROUP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "problem.h"
 
-/* `path`: of the folder, or relative to where the hierarchy is mounted. */
-int cgroup_find(const char *path, uint64_t *id, struct problem *problem);
+/*
+ * The kernel's number of it. `path`: of the folder, or relative to where the hierarchy
+ * is mounted. Returns a descriptor of the folder, which does not keep it from being
+ * removed, or a negative errno.
+ */
+int cgroup_open(const char *path, uint64_t *id, struct problem *problem);
+
+/* Was the folder removed meanwhile? */
+bool cgroup_is_gone(int fd);
 
 #endif

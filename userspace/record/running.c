@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,7 +15,6 @@
 #include "running.h"
 #include "../util/options.h"
 
-#define PID_LIMIT        (1u << 22) /* no kernel gives higher numbers */
 #define COMMAND_MAX      65536      /* bytes of a command line that are kept */
 #define KERNEL_THREAD    0x00200000 /* of the flags in /proc/PID/stat */
 #define STAT_FIELD_FLAGS 9
@@ -45,6 +44,17 @@ static long status_number(const char *status, const char *label)
 	const char *at = strstr(status, label);
 
 	return at ? strtol(at + strlen(label), NULL, 10) : -1;
+}
+
+/* The letter of what it is doing; ' ' if the file has none. */
+static char status_state(const char *status)
+{
+	const char *at = strstr(status, "\nState:");
+
+	if (!at)
+		return ' ';
+	at += strlen("\nState:");
+	return at[strspn(at, " \t")];
 }
 
 static bool is_kernel_thread(pid_t pid)
@@ -80,9 +90,9 @@ static int refuse_owner(pid_t pid, long uid, struct problem *problem)
 
 static int check(pid_t pid, struct problem *problem)
 {
-	char status[4096], path[64];
-	const char *state;
+	char status[4096], state;
 	long group, owner;
+	int err;
 
 	if (pid == getpid())
 		return problem_set(problem, -EINVAL, "process %d is gcprof itself", pid);
@@ -95,10 +105,8 @@ static int check(pid_t pid, struct problem *problem)
 				   "%d is a thread of process %ld: all threads of a process are "
 				   "recorded together\nTry 'gcprof record -p %ld'.",
 				   pid, group, group);
-	state = strstr(status, "\nState:");
-	state = state ? state + strlen("\nState:") : "";
-	state += strspn(state, " \t");
-	if (*state == 'Z' || *state == 'X')
+	state = status_state(status);
+	if (state == 'Z' || state == 'X')
 		return problem_set(problem, -ESRCH,
 				   "process %d has ended already; its parent has not taken notice "
 				   "(a zombie)",
@@ -108,10 +116,10 @@ static int check(pid_t pid, struct problem *problem)
 				   "%d is a thread of the kernel, not a program (--system records "
 				   "them, too)",
 				   pid);
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	if (read_proc(pid, "maps", status, sizeof(status)))
-		return refuse_owner(pid, owner, problem);
-	return 0;
+	err = read_proc(pid, "maps", status, sizeof(status));
+	if (err == -ESRCH || err == -ENOENT)
+		return problem_set(problem, -ESRCH, "there is no process %d", pid);
+	return err ? refuse_owner(pid, owner, problem) : 0;
 }
 
 /* The next number of the list; false if there is none where one must be. */
@@ -125,7 +133,7 @@ static bool next_pid(const char **list, pid_t *out)
 		return false;
 	memcpy(word, *list, length);
 	word[length] = '\0';
-	if (parse_number(word, &value) || !value || value > PID_LIMIT)
+	if (parse_number(word, &value) || !value || value > INT32_MAX)
 		return false;
 	*out = (pid_t)value;
 	*list += length;
@@ -167,21 +175,37 @@ static int add(struct running *running, pid_t pid, struct problem *problem)
 	return 0;
 }
 
+/* A descriptor for each process and file: as many as may be. There is no program to inherit it. */
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int running_open(const char *list, struct running *out, struct problem *problem)
 {
 	const char *rest = list;
 	pid_t pid;
 	int err = 0;
 
-	out->count = 0;
+	out->count = out->gone = 0;
+	allow_descriptors();
 	while (rest && !err) {
 		if (!next_pid(&rest, &pid))
 			return problem_set(problem, -EINVAL,
 					   "-p %s: not a list of process numbers such as 12,345",
 					   list);
 		err = add(out, pid, problem);
+		if (err != -ESRCH)
+			continue;
+		out->gone++;
+		err = 0;
 	}
-	return err;
+	return err || out->count ? err : -ESRCH;
 }
 
 void running_close(struct running *running)
@@ -189,6 +213,15 @@ void running_close(struct running *running)
 	for (size_t i = 0; i < running->count; i++)
 		close(running->pidfds[i]);
 	running->count = 0;
+}
+
+bool running_is_stopped(pid_t pid)
+{
+	char status[4096];
+
+	if (read_proc(pid, "status", status, sizeof(status)))
+		return false;
+	return strchr("Tt", status_state(status)) != NULL;
 }
 
 void running_name(pid_t pid, char out[16])

@@ -3,23 +3,31 @@
 #ifndef GCPROF_RUNNING_H
 #define GCPROF_RUNNING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "problem.h"
 
-#define RUNNING_MAX 256 /* processes named on the command line */
+#define RUNNING_MAX 1024 /* processes named on the command line */
 
 struct running {
-	size_t count;
+	size_t count, gone;      /* named, but not there any more: not among `count` */
 	pid_t pids[RUNNING_MAX]; /* as /proc calls them */
 	int pidfds[RUNNING_MAX]; /* readable when the process ended */
 };
 
-/* The processes of a list like "12,345", each checked. running_close() in any case. */
+/*
+ * The processes of a list like "12,345", each checked. Those that are gone are left out,
+ * unless nobody remains: *problem has a sentence on the last of them. running_close() in
+ * any case.
+ */
 int running_open(const char *list, struct running *out, struct problem *problem);
 void running_close(struct running *running);
+
+/* Stopped by a signal or a debugger? */
+bool running_is_stopped(pid_t pid);
 
 /* The name of a process; empty if it is gone. */
 void running_name(pid_t pid, char out[16]);

@@ -249,25 +249,38 @@ int session_look_again(struct session *session)
 	return session_look(session);
 }
 
-int session_follow(struct session *session, pid_t pid, bool armed, struct target_entry *out,
-		   struct problem *problem)
+int session_follow(struct session *session, const pid_t *pids, size_t count, bool armed)
+{
+	const struct target_entry entry = {.flags = armed ? TASK_ARMED : TASK_ACTIVE};
+	int fd = bpf_map__fd(session->skeleton->maps.targets), err = 0;
+
+	for (size_t i = 0; !err && i < count; i++) {
+		uint32_t key = (uint32_t)pids[i];
+
+		err = bpf_map_update_elem(fd, &key, &entry, BPF_ANY);
+	}
+	return err ? err : session_look(session);
+}
+
+int session_followed(struct session *session, pid_t pid, struct target_entry *out)
 {
 	int fd = bpf_map__fd(session->skeleton->maps.targets);
 	uint32_t key = (uint32_t)pid;
-	int err;
+	int err = bpf_map_lookup_elem(fd, &key, out);
 
-	*out = (struct target_entry){.flags = armed ? TASK_ARMED : TASK_ACTIVE};
-	err = bpf_map_update_elem(fd, &key, out, BPF_ANY);
-	if (!err)
-		err = session_look(session);
-	if (!err)
-		err = bpf_map_lookup_elem(fd, &key, out);
-	if (!err && !out->process)
-		err = -ESRCH;
-	if (err)
-		return problem_set(problem, err, "process %d cannot be followed: %s", pid,
-				   strerror(-err));
-	return 0;
+	if (err || out->process)
+		return err;
+	/* Whoever gets its number later is somebody else. */
+	bpf_map_delete_elem(fd, &key);
+	return -ESRCH;
+}
+
+bool session_anybody(const struct session *session)
+{
+	uint32_t first;
+
+	return bpf_map_get_next_key(bpf_map__fd(session->skeleton->maps.processes), NULL, &first) ==
+	       0;
 }
 
 /* --- attaching --------------------------------------------------------------- */

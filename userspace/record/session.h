@@ -37,11 +37,13 @@ int session_open(const struct record_options *options, struct session **out,
 		 struct problem *problem);
 
 /*
- * Follows all threads of a process (as /proc calls it) that is there already:
- * from now on, or, if it is `armed`, from its next exec on. Fails if it is gone.
+ * Follows all threads of processes (as /proc calls them) that are there already: from
+ * now on, or, if they are `armed`, from their next exec on.
  */
-int session_follow(struct session *session, pid_t pid, bool armed, struct target_entry *out,
-		   struct problem *problem);
+int session_follow(struct session *session, const pid_t *pids, size_t count, bool armed);
+
+/* What became of one of them: -ESRCH: it is gone. */
+int session_followed(struct session *session, pid_t pid, struct target_entry *out);
 
 /*
  * Looks for threads to follow until no more are found: those of the processes
@@ -51,6 +53,9 @@ int session_look(struct session *session);
 
 /* The same, if a process was moved into the cgroup since the last look. */
 int session_look_again(struct session *session);
+
+/* Is any process that is followed still there? */
+bool session_anybody(const struct session *session);
 
 /*
  * Attaches everything but probes. A stream that cannot be attached says so in
