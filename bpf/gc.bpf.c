@@ -56,6 +56,14 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	return 0;
 }
 
+/* The same number, which is known to be no more: the compiler may have checked one copy of it and
+ * use another, which Linux 6.1 does not accept. */
+static __always_inline uint64_t known_count(uint64_t count, uint64_t most)
+{
+	asm volatile("" : "+r"(count));
+	return count < most ? count : most;
+}
+
 /* The entries are looked at where there is more time: by the recorder. */
 static __always_inline int probe_samples(const struct probe_firing *firing)
 {
@@ -80,6 +88,7 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 	event = (struct event_samples *)scratch->data;
 	emit_header(&event->header, EVENT_samples, 0, state, firing->now);
 	event->since = state->image;
+	count = known_count(count, GCPROF_SAMPLES_MAX);
 	event->count = count;
 	event->words = words;
 	at = sizeof(*event) + count * sizeof(event->entries[0]);
