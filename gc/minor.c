@@ -451,6 +451,7 @@ void minor_finish(struct gc_heap *heap)
 	finalize_finish_minor(heap, survivor);
 	fate_minor(heap, survivor);
 	large_finish_minor(heap);
+	old_end_minor(&heap->old);
 	barrier_reset(heap);
 	nursery_empty(heap);
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)

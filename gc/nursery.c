@@ -157,11 +157,15 @@ static void *take_large(struct gc_thread *thread, gc_type type, size_t size)
 	return large_alloc(heap, &heap->types[type], size);
 }
 
-/* The last collection wants memory for the next one, and the nursery is in use again. */
+/* The last collection wants memory for the next one, and the nursery is in use again. Before the
+ * first one it is to be used by half: many programs have no collection at all. */
 static bool prepare_is_due(const struct gc_heap *heap)
 {
+	size_t used = (size_t)(__atomic_load_n(&heap->nursery.next, __ATOMIC_RELAXED) -
+			       heap->nursery.base);
+
 	return old_wants_reserve(&heap->old) &&
-	       __atomic_load_n(&heap->nursery.next, __ATOMIC_RELAXED) != heap->nursery.base;
+	       used > (heap_cycle(heap) ? 0 : heap->options.nursery_size / 2);
 }
 
 static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)

@@ -34,6 +34,7 @@ void old_init(struct gc_old *old)
 		old->class_of[size / 8] = (uint8_t) class;
 	}
 	memcpy(old->cell_size, cell_sizes, sizeof(cell_sizes));
+	old->wanted = 1;
 }
 
 void old_free(struct gc_old *old)
@@ -80,44 +81,78 @@ static char *map_group(void)
 	return group;
 }
 
+static void set_reserved(struct gc_old *old, uint32_t n)
+{
+	__atomic_store_n(&old->reserved, n, __ATOMIC_RELAXED);
+}
+
+/* From the reserve, NULL if there is none. Under the heap's lock, and so is the next. */
+static char *take_reserve(struct gc_old *old)
+{
+	if (!old->reserved)
+		return NULL;
+	set_reserved(old, old->reserved - 1);
+	return old->reserve[old->reserved];
+}
+
+static bool keep_reserve(struct gc_old *old, char *group)
+{
+	if (old->reserved >= old->wanted)
+		return false;
+	old->reserve[old->reserved] = group;
+	set_reserved(old, old->reserved + 1);
+	return true;
+}
+
 static void map_arenas(struct gc_old *old)
 {
-	char *group = old->reserve ? old->reserve : map_group();
+	char *group = take_reserve(old);
 
 	if (!group)
+		group = map_group();
+	if (!group)
 		os_out_of_memory(GROUP_SIZE, "the old generation");
-	old->reserve = NULL;
-	__atomic_store_n(&old->grew, true, __ATOMIC_RELAXED);
+	old->mapped++;
 	for (size_t i = 0; i < ARENA_GROUP; i++)
 		arena_init(old, (struct gc_chunk *)(group + i * CHUNK_SIZE));
 }
 
 /* To clear a large page takes longer than most collections: so it is done here, for arenas that the
- * next collection will take if it is like the last one, while the world goes on. Of several threads
- * that come one does it. */
+ * next collection will take if it is like the last one, while the world goes on. */
+static void fill_reserve(struct gc_old *old, pthread_mutex_t *lock)
+{
+	char *group = map_group();
+
+	if (group)
+		os_populate(group, GROUP_SIZE);
+	pthread_mutex_lock(lock);
+	if (!group)
+		__atomic_store_n(&old->wanted, 0, __ATOMIC_RELAXED);
+	else if (keep_reserve(old, group))
+		group = NULL;
+	pthread_mutex_unlock(lock);
+	os_unmap(group, GROUP_SIZE);
+}
+
 void old_prepare(struct gc_old *old, pthread_mutex_t *lock)
 {
 	char *group;
 
-	if (!__atomic_exchange_n(&old->grew, false, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&old->reserved, __ATOMIC_RELAXED) <
+	    __atomic_load_n(&old->wanted, __ATOMIC_RELAXED)) {
+		fill_reserve(old, lock);
 		return;
-	group = map_group();
-	if (!group)
-		return;
-	os_populate(group, GROUP_SIZE);
-	pthread_mutex_lock(lock);
-	if (!old->reserve) {
-		old->reserve = group;
-		group = NULL;
 	}
+	pthread_mutex_lock(lock);
+	group = old->reserved > old->wanted ? take_reserve(old) : NULL;
 	pthread_mutex_unlock(lock);
 	os_unmap(group, GROUP_SIZE);
 }
 
 void old_drop_reserve(struct gc_old *old)
 {
-	os_unmap(old->reserve, GROUP_SIZE);
-	old->reserve = NULL;
+	while (old->reserved)
+		os_unmap(take_reserve(old), GROUP_SIZE);
 }
 
 /* An object comes into an arena that had none. */
@@ -356,6 +391,16 @@ static void release_arena(struct gc_old *old, size_t i)
 void old_begin_minor(struct gc_old *old)
 {
 	old->ahead = SWEEP_AHEAD;
+	old->mapped = 0;
+}
+
+/* Where all survives it is now two, now three. */
+void old_end_minor(struct gc_old *old)
+{
+	uint32_t wanted = old->mapped > 1 ? old->mapped + 1 : old->mapped;
+
+	__atomic_store_n(&old->wanted, wanted < RESERVE_MAX ? wanted : RESERVE_MAX,
+			 __ATOMIC_RELAXED);
 }
 
 void old_begin_sweeping(struct gc_old *old, size_t keep)

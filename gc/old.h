@@ -29,6 +29,7 @@
 #define SMALL_MAX   ((size_t)4096) /* larger objects get whole pages */
 #define SPAN_PAGES  32             /* of the largest span */
 #define N_CLASSES   37
+#define RESERVE_MAX 4
 
 enum gc_chunk_kind { CHUNK_ARENA = 1, CHUNK_LARGE = 2 };
 enum gc_page_kind { PAGE_FREE = 0, PAGE_SMALL, PAGE_SPAN, PAGE_SPAN_BODY, PAGE_META };
@@ -79,13 +80,15 @@ struct gc_old {
 	struct gc_stack arenas;              /* struct gc_chunk * */
 	struct gc_stack free_pages; /* for each arena a bit mask, kept apart: it is searched */
 	size_t first_fit[SPAN_PAGES + 1]; /* arenas before this one have no such run of pages */
-	char *reserve;                    /* memory of the next arenas, NULL: none */
-	bool grew;           /* arenas were mapped since the reserve was filled, atomic */
-	size_t released;     /* arenas that were given back */
-	size_t empty;        /* arenas without an object that were not */
-	size_t keep;         /* so many empty ones stay mapped */
-	size_t sweep_next;   /* arena to be swept next */
-	size_t sweep_end;    /* arenas from here on are newer than the marks */
+	char *reserve[RESERVE_MAX];       /* memory of the next arenas */
+	uint32_t reserved;                /* of these; changes under the heap's lock, atomic */
+	uint32_t wanted;                  /* after what the last collection mapped, atomic */
+	uint32_t mapped;                  /* groups of arenas, by the collection under way */
+	size_t released;                  /* arenas that were given back */
+	size_t empty;                     /* arenas without an object that were not */
+	size_t keep;                      /* so many empty ones stay mapped */
+	size_t sweep_next;                /* arena to be swept next */
+	size_t sweep_end;                 /* arenas from here on are newer than the marks */
 	size_t release_next; /* arenas from here on were looked at, to give them back */
 	size_t ahead;        /* arenas that may be swept out of turn */
 	bool sweeping;
@@ -186,18 +189,23 @@ static inline void *old_alloc(struct gc_old *old, size_t size)
 	return old_alloc_span(old, size);
 }
 
-/* The last collections mapped arenas; asked for without the lock. */
+/* The reserve is too small, or much too large; asked for without the lock. */
 static inline bool old_wants_reserve(const struct gc_old *old)
 {
-	return __atomic_load_n(&old->grew, __ATOMIC_RELAXED);
+	uint32_t wanted = __atomic_load_n(&old->wanted, __ATOMIC_RELAXED);
+	uint32_t reserved = __atomic_load_n(&old->reserved, __ATOMIC_RELAXED);
+
+	return reserved < wanted || (reserved > wanted && reserved > 1);
 }
 
-/* Between two collections, without the lock: gets memory ready that the next one will take. */
+/* Between two collections, without the lock: gets memory ready that the next one will take, or
+ * gives some back: that of four arenas at a time. */
 void old_prepare(struct gc_old *old, pthread_mutex_t *lock);
 void old_drop_reserve(struct gc_old *old);
 
-/* Promotion may sweep some arenas ahead. */
+/* Promotion may sweep some arenas ahead. At its end it is known what the next one may want. */
 void old_begin_minor(struct gc_old *old);
+void old_end_minor(struct gc_old *old);
 
 /* Forgets a marking that did not come to its end. Otherwise sweeping clears the marks. */
 void old_clear_marks(struct gc_old *old);

@@ -186,6 +186,30 @@ TEST(gc_nursery_is_not_used_whole_when_many_old_objects_were_written_to)
 	fixture_close(&f);
 }
 
+/* Clearing it takes longer than most collections: the program does that, a part at a time. */
+TEST(gc_memory_for_the_next_collection_is_ready_before_it)
+{
+	const struct gc_old *old;
+	struct fixture f;
+
+	open_sliced(&f, 0);
+	old = &f.heap->old;
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	frame.root.list = extend(&f, NULL, 3 << 20);
+	CHECK_EQ(f.heap->stats.minor_collections, 0);
+	CHECK_EQ(old->reserved, 1);
+	for (uint64_t i = 0; i < 6; i++) {
+		frame.root.list = extend(&f, frame.root.list, 4 << 20);
+		CHECK(old->mapped >= 2 && old->reserved > old->mapped);
+	}
+	frame.root.list = NULL;
+	waste(&f, 12 << 20);
+	CHECK_EQ(old->mapped, 0);
+	CHECK_EQ(old->reserved, 1);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
 #if !GCPROF_NO_SAMPLING
 
 static struct {
