@@ -182,22 +182,21 @@ static int check_followed(struct recording *recording)
 	const struct running *running = &recording->running;
 	struct target_entry entry;
 	size_t gone = 0;
+	pid_t last = 0;
 
 	for (size_t i = 0; i < running->count; i++) {
 		if (!session_followed(recording->session, running->pids[i], &entry))
 			continue;
 		gone++;
-		if (running->count > 1)
-			log_warning("process %d ended before it could be recorded",
-				    running->pids[i]);
+		last = running->pids[i];
 	}
-	if (!running->count || gone < running->count)
-		return 0;
-	if (running->count > 1)
-		log_error("none of these processes is there any more");
-	else
-		log_error("process %d ended before it could be recorded", running->pids[0]);
-	return EXIT_FAILURE;
+	if (gone && gone == running->count) {
+		log_error("process %d ended before it could be recorded", last);
+		return EXIT_FAILURE;
+	}
+	if (gone)
+		log_warning("process %d ended before it could be recorded (%zu such)", last, gone);
+	return 0;
 }
 
 static int follow(struct recording *recording)
@@ -213,11 +212,19 @@ static int follow(struct recording *recording)
 
 static void warn_stopped(const struct running *running)
 {
-	for (size_t i = 0; i < running->count; i++)
-		if (running_is_stopped(running->pids[i]))
-			log_warning("process %d is stopped, by a signal or a debugger: nothing "
-				    "comes of it until it goes on",
-				    running->pids[i]);
+	size_t stopped = 0;
+	pid_t last = 0;
+
+	for (size_t i = 0; i < running->count; i++) {
+		if (!running_is_stopped(running->pids[i]))
+			continue;
+		stopped++;
+		last = running->pids[i];
+	}
+	if (stopped)
+		log_warning("process %d is stopped, by a signal or a debugger (%zu such): nothing "
+			    "comes of it until it goes on",
+			    last, stopped);
 }
 
 static void warn_probes(const struct recording *recording, const char *targets)

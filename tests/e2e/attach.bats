@@ -152,6 +152,29 @@ latency() {
 	same period "$(jq -s '[.[] | select(.record == "period" and .reason == 1).new_period][0]' dump)" 524288
 }
 
+@test "detaching from many files at once leaves nothing, either" {
+	need_root
+	all=()
+	for i in $(seq 12); do
+		cp "$WORKLOADS/churn" "churn$i"
+		start "./churn$i" --seconds 100
+		all+=("$pid")
+	done
+	wait_busy "$pid"
+	"$GCPROF" record -v -p "$(IFS=, && echo "${all[*]}")" 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_attached
+	for pid in "${all[@]}"; do
+		[ "$(memory "$pid" "$(address "$pid" gcprof_sample_semaphore)" 2)" != 0000 ]
+	done
+	kill -INT "$recorder"
+	wait "$recorder"
+	for pid in "${all[@]}"; do
+		same "semaphore of $pid" "$(memory "$pid" "$(address "$pid" gcprof_sample_semaphore)" 2)" 0000
+	done
+}
+
 @test "several programs: each named; the recording ends with the last" {
 	need_root
 	start "$WORKLOADS/churn" --seconds 100
