@@ -502,3 +502,84 @@ TEST(gc_blocked_threads_touch_nothing_before_a_collection_ended)
 	gc_blocking_end(f.thread);
 	fixture_close(&f);
 }
+
+TEST(gc_every_object_is_sampled_be_it_the_smallest)
+{
+	struct gc_type_desc desc = {.name = "header", .size = sizeof(struct gc_header)};
+	gc_type type;
+	struct fixture f;
+
+	open_sampled(&f);
+	CHECK_EQ(gc_type_register(f.heap, &desc, &type), 0);
+	for (uint32_t i = 1; i <= 10000; i++) {
+		CHECK(gc_alloc(f.thread, type, sizeof(struct gc_header)));
+		CHECK_EQ(n_samples, i);
+	}
+	fixture_close(&f);
+}
+
+/* Makes objects that live until a major collection begins; returns how large the heap was then. */
+static uint64_t grow(struct fixture *f, struct node **list)
+{
+	struct gc_stats stats;
+
+	while (f->heap->major.phase == GCPROF_PHASE_SCANNING) {
+		struct node *node = GC_NEW(f->thread, f->node, struct node);
+
+		node->left = *list;
+		*list = node;
+	}
+	gc_stats(f->heap, &stats);
+	return stats.live_bytes;
+}
+
+/* At the smallest heap, then at so many times what the last one left, give or take a nursery. */
+TEST(gc_major_collections_begin_when_options_say)
+{
+	struct gc_options options = small_options();
+	struct gc_stats stats;
+	struct fixture f;
+	uint64_t large;
+
+	options.min_heap = 1 << 20;
+	options.growth = 2;
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	large = grow(&f, &frame.root.list);
+	CHECK(large > options.min_heap && large <= options.min_heap + options.nursery_size);
+	for (int round = 0; round < 3; round++) {
+		gc_collect(f.thread, GC_COLLECT_FULL);
+		gc_stats(f.heap, &stats);
+		large = grow(&f, &frame.root.list);
+		CHECK(large > 2 * stats.live_bytes);
+		CHECK(large <= 2 * stats.live_bytes + options.nursery_size);
+	}
+	frame.root.list = NULL;
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	large = grow(&f, &frame.root.list);
+	CHECK(large > options.min_heap && large <= options.min_heap + options.nursery_size);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+/* Which takes the more steps the larger the heap is, and not one that is longer. */
+TEST(gc_sweeping_is_done_in_steps)
+{
+	struct gc_options options = small_options();
+	uint64_t steps, arenas;
+	struct fixture f;
+
+	options.min_heap = 10 << 20;
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	grow(&f, &frame.root.list);
+	while (f.heap->major.phase != GCPROF_PHASE_SWEEPING)
+		gc_collect_step(f.thread);
+	arenas = f.heap->old.sweep_end;
+	CHECK(arenas >= 20);
+	for (steps = 0; f.heap->major.phase == GCPROF_PHASE_SWEEPING; steps++)
+		gc_collect_step(f.thread);
+	CHECK(steps >= arenas / 2 && steps <= 2 * arenas);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}

@@ -304,10 +304,12 @@ TEST(gc_identity_hashes_stay_and_differ)
 	GC_FRAME(f.thread, frame, 0, struct cells * all;);
 	frame.root.all = gc_alloc_array(f.thread, f.cells, N);
 	for (int i = 0; i < N; i++) {
-		struct node *node = new_node(&f, (uint64_t)i);
+		/* Small ones and longer ones, the last of them large. */
+		void *object = i % 3 ? (void *)new_node(&f, (uint64_t)i)
+				     : gc_alloc_array(f.thread, f.bytes, 20 * (uint64_t)i);
 
-		gc_write(f.thread, frame.root.all, &frame.root.all->items[i], node);
-		hashes[i] = gc_identity_hash(f.thread, node);
+		gc_write(f.thread, frame.root.all, &frame.root.all->items[i], object);
+		hashes[i] = gc_identity_hash(f.thread, object);
 		CHECK(hashes[i]);
 	}
 	for (int round = 0; round < 2; round++) {

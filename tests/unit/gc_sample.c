@@ -240,9 +240,10 @@ TEST(gc_sample_estimates_hold_while_the_period_changes)
 	fixture_close(&f);
 }
 
-static void list_and_garbage(struct fixture *f, struct gc_stats *stats)
+/* Returns a digest of how many collections and steps there were behind each allocation. */
+static uint64_t list_and_garbage(struct fixture *f, struct gc_stats *stats)
 {
-	uint64_t random = 1;
+	uint64_t random = 1, digest = 0;
 
 	GC_FRAME(f->thread, frame, 0, struct node * list;);
 	for (int i = 0; i < 100000; i++) {
@@ -255,29 +256,36 @@ static void list_and_garbage(struct fixture *f, struct gc_stats *stats)
 		allocate(f, 16 + 8 * (test_random(&random) % 100));
 		if (i % 3000 == 0)
 			allocate(f, 60000);
+		digest = (digest ^ heap_cycle(f->heap)) * UINT64_C(0x100000001b3);
 	}
 	GC_FRAME_END(f->thread, frame);
 	gc_stats(f->heap, stats);
+	return digest;
 }
 
 TEST(gc_sample_changes_nothing_for_the_collector)
 {
 	struct gc_options options = sampling_options(300);
 	struct gc_stats without, with;
+	uint64_t schedule;
 	struct fixture f;
 
 	options.always_sample = 0;
+	options.min_heap = 64 << 10;
+	options.growth = 1.1;
 	fixture_open(&f, &options);
-	list_and_garbage(&f, &without);
+	schedule = list_and_garbage(&f, &without);
 	fixture_close(&f);
 	CHECK_EQ(without.samples, 0);
 	options.always_sample = 1;
 	fixture_open(&f, &options);
-	list_and_garbage(&f, &with);
+	CHECK_EQ(list_and_garbage(&f, &with), schedule);
 	fixture_close(&f);
 	CHECK(with.samples > 10000);
 	CHECK(with.minor_collections > 500);
 	CHECK_EQ(with.minor_collections, without.minor_collections);
+	CHECK(with.steps > 500);
+	CHECK_EQ(with.steps, without.steps);
 	CHECK_EQ(with.full_collections, without.full_collections);
 	CHECK_EQ(with.promoted_bytes, without.promoted_bytes);
 	CHECK_EQ(with.allocated_bytes, without.allocated_bytes);
