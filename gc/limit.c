@@ -21,19 +21,26 @@ char *limit_wanted(const struct gc_thread *thread)
 	return thread->zeroed;
 }
 
-/* Called by the thread itself. */
+/*
+ * Called by the thread itself. A request sets `stop` (or `news`) and then the limit;
+ * we set the limit and then look at `stop`. If the processor does our two in the
+ * other order, which only a barrier could prevent, and the request falls between
+ * them, then it is lost until the next update. A barrier would have to wait for the
+ * stores that zero the buffer, at each piece of it. So who waits for a stop asks
+ * again after a while; news can wait for the next piece.
+ */
 void limit_update(struct gc_thread *thread)
 {
 	char **limit = &thread->head.limit;
 
-	/* A request sets `stop` (or `news`) and then the limit; we set the limit and then look at
-	 * `stop`. In whatever order the two meet, the limit ends up as 0. */
-	__atomic_store_n(limit, limit_wanted(thread), __ATOMIC_SEQ_CST);
+	__atomic_store_n(limit, limit_wanted(thread), __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (threads_stop_wanted(thread->heap) || __atomic_load_n(&thread->news, __ATOMIC_SEQ_CST))
-		__atomic_store_n(limit, NULL, __ATOMIC_SEQ_CST);
+		__atomic_store_n(limit, NULL, __ATOMIC_RELEASE);
 }
 
-/* Makes the thread leave its fast path at the next allocation or safepoint. Any thread. */
+/* Makes the thread leave its fast path at the next allocation or safepoint, almost always: see
+ * limit_update(). Any thread. */
 void limit_request(struct gc_thread *thread)
 {
 	__atomic_store_n(&thread->head.limit, NULL, __ATOMIC_SEQ_CST);

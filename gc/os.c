@@ -111,6 +111,14 @@ uint64_t os_now(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+void os_deadline(struct timespec *out, uint64_t ns)
+{
+	uint64_t then = os_now() + ns;
+
+	out->tv_sec = (time_t)(then / 1000000000);
+	out->tv_nsec = (long)(then % 1000000000);
+}
+
 uint64_t os_random(void)
 {
 	uint64_t value;

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /* Sizes are multiples of OS_PAGE, which is all that the collector knows of pages. */
 #define OS_PAGE ((size_t)4096)
@@ -38,6 +39,9 @@ size_t os_resident(const void *memory, size_t size);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t os_now(void);
+
+/* A time on that clock, so many nanoseconds from now. */
+void os_deadline(struct timespec *out, uint64_t ns);
 
 /* Unpredictable; falls back to the clock when the system has no randomness yet. */
 uint64_t os_random(void);

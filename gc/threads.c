@@ -3,14 +3,18 @@
 /*
  * A collection needs every other thread to be blocked or parked. It sets
  * heap->stop and makes every limit 0, so that each thread leaves its fast path
- * at its next allocation or safepoint and parks. A blocked thread may go on with
- * whatever it does; when it wants to run again it looks at `stop` first. Both
- * sides write their own word and then read the other's, in one total order: a
- * thread that the collector saw blocked sees the collector [stop].
+ * at its next allocation or safepoint and parks; rarely a limit is overwritten,
+ * so it asks again after a while. A blocked thread may go on with whatever it
+ * does; when it wants to run again it looks at `stop` first. Both sides write
+ * their own word and then read the other's, in one total order: a thread that
+ * the collector saw blocked sees the collector [stop].
  */
 #include "internal.h"
 
 #include <stdlib.h>
+
+/* A thread whose limit was overwritten is asked again after so long. */
+enum { ASK_AGAIN_NS = 1000000 };
 
 static uint32_t get_state(const struct gc_thread *thread)
 {
@@ -72,16 +76,35 @@ static bool all_stopped(const struct gc_heap *heap, const struct gc_thread *self
 	return true;
 }
 
+static void request_all(struct gc_heap *heap)
+{
+	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
+		limit_request(thread);
+}
+
+/* True when no other thread runs, false when that took long. With the lock. */
+static bool wait_stopped(struct gc_heap *heap, const struct gc_thread *self)
+{
+	struct timespec until;
+
+	if (all_stopped(heap, self))
+		return true;
+	os_deadline(&until, ASK_AGAIN_NS);
+	while (!all_stopped(heap, self))
+		if (pthread_cond_clockwait(&heap->stopped, &heap->lock, CLOCK_MONOTONIC, &until))
+			return all_stopped(heap, self);
+	return true;
+}
+
 /* Returns when no other thread touches the heap. With the lock, as the collector. */
 void threads_stop(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
 
 	__atomic_store_n(&heap->stop, 1, __ATOMIC_SEQ_CST);
-	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
-		limit_request(thread);
-	while (!all_stopped(heap, self))
-		pthread_cond_wait(&heap->stopped, &heap->lock);
+	do
+		request_all(heap);
+	while (!wait_stopped(heap, self));
 }
 
 /* Lets the others go on; releases the lock. */

@@ -237,6 +237,50 @@ TEST(gc_blocked_threads_keep_their_roots_and_delay_nobody)
 	fixture_close(&f);
 }
 
+/* Overwrites the first request to stop, as an update of the limit that meets it may, and then only
+ * passes safepoints. */
+static void *lose_a_request(void *argument)
+{
+	struct worker *w = argument;
+	struct gc_thread *thread;
+	char **limit, *before;
+
+	CHECK_EQ(gc_thread_attach(w->f->heap, &thread), 0);
+	GC_NEW(thread, w->f->node, struct node);
+	limit = &((struct gc_thread_head *)thread)->limit;
+	before = __atomic_load_n(limit, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&w->number, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(limit, __ATOMIC_SEQ_CST))
+		sched_yield();
+	__atomic_store_n(limit, before, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&w->number, __ATOMIC_ACQUIRE) == 1)
+		gc_safepoint(thread);
+	gc_thread_detach(thread);
+	return NULL;
+}
+
+TEST(gc_a_request_to_stop_that_was_lost_is_made_again)
+{
+	struct gc_options options = small_options();
+	struct worker w = {0};
+	struct gc_stats stats;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	w.f = &f;
+	CHECK_EQ(pthread_create(&w.thread, NULL, lose_a_request, &w), 0);
+	while (!__atomic_load_n(&w.number, __ATOMIC_ACQUIRE))
+		sched_yield();
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	gc_stats(f.heap, &stats);
+	CHECK_EQ(stats.minor_collections, 1);
+	__atomic_store_n(&w.number, 2, __ATOMIC_RELEASE);
+	gc_blocking_begin(f.thread);
+	pthread_join(w.thread, NULL);
+	gc_blocking_end(f.thread);
+	fixture_close(&f);
+}
+
 /* Allocates until told to stop, so that forks meet every state. */
 static void *churn(void *argument)
 {
