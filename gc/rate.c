@@ -186,14 +186,19 @@ void rate_poll(struct gc_heap *heap)
 	}
 }
 
+bool rate_is_raised(const struct gc_heap *heap)
+{
+	const struct gc_heap_sampler *sampler = &heap->sampler;
+
+	return __atomic_load_n(&sampler->period, __ATOMIC_RELAXED) !=
+	       __atomic_load_n(&sampler->base_period, __ATOMIC_RELAXED);
+}
+
 /* Now and then: a period that was raised so far that no sample comes must still come down. */
 void rate_look(struct gc_heap *heap)
 {
-	struct gc_heap_sampler *sampler = &heap->sampler;
-
-	if (__atomic_load_n(&sampler->period, __ATOMIC_RELAXED) !=
-	    __atomic_load_n(&sampler->base_period, __ATOMIC_RELAXED))
-		adapt_locked(sampler);
+	if (rate_is_raised(heap))
+		adapt_locked(&heap->sampler);
 }
 
 /* A sample was taken. */

@@ -106,7 +106,7 @@ static uint64_t period_in_force(const struct gc_heap *heap)
 }
 
 /*
- * Does what depends on the clock. Looking at it takes longer than the rest of a
+ * Does what depends on the clock, if anything does. Looking at it takes longer than the rest of a
  * slow path, and a program that allocates gigabytes a second comes by every few
  * hundred nanoseconds: so it is looked at each LOOK_NS or so, counted in polls
  * at the pace of the last ones.
@@ -116,6 +116,8 @@ static void look_at_clock(struct gc_thread *thread)
 	struct gc_thread_sampler *sampler = &thread->sampler;
 	uint64_t now, passed, most;
 
+	if (!batch_waiting(thread) && !rate_is_raised(thread->heap))
+		return;
 	if (++sampler->polls < sampler->polls_most)
 		return;
 	now = os_now();

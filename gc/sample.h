@@ -150,6 +150,7 @@ void rate_start(struct gc_heap *heap);
 void rate_stop(struct gc_heap *heap);
 void rate_poll(struct gc_heap *heap);
 void rate_look(struct gc_heap *heap);
+bool rate_is_raised(const struct gc_heap *heap);
 void rate_request(struct gc_heap *heap, uint64_t period);
 void rate_count(struct gc_heap *heap);
 
