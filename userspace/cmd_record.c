@@ -14,6 +14,7 @@
 #include "record/cgroup.h"
 #include "record/clock.h"
 #include "record/drain.h"
+#include "record/libraries.h"
 #include "record/watch.h"
 #include "util/log.h"
 
@@ -181,6 +182,7 @@ static void recording_free(struct recording *recording)
 	unwinder_free(recording->unwinder);
 	session_free(recording->session);
 	target_free(recording->target);
+	libraries_free(recording->libraries);
 	running_close(&recording->running);
 	if (recording->cgroup > 0)
 		close(recording->cgroup);

@@ -39,10 +39,11 @@ struct recording {
 	struct target_user user;
 	struct profile_writer *writer;
 	struct store *store;
-	struct target *target;   /* the program that was started, or NULL */
-	struct running running;  /* those that were attached to */
-	int cgroup;              /* its folder, if the options name one */
-	struct control *control; /* of their periods; NULL: not asked for */
+	struct target *target;       /* the program that was started, or NULL */
+	struct libraries *libraries; /* of it; NULL: not known */
+	struct running running;      /* those that were attached to */
+	int cgroup;                  /* its folder, if the options name one */
+	struct control *control;     /* of their periods; NULL: not asked for */
 	struct session *session;
 	struct target_entry first; /* the program that was started, as the kernel side sees it */
 	struct perf_maps *maps;

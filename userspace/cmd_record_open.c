@@ -148,7 +148,8 @@ static void attach_probes(struct recording *recording)
 	char why_not[256];
 
 	name = name ? name + 1 : recording->command;
-	libraries_each(recording->command, &recording->user, search_file, &search);
+	if (recording->libraries)
+		libraries_visit_all(recording->libraries, search_file, &search);
 	snprintf(why_not, sizeof(why_not), "no gcprof probes in %s or its libraries", name);
 	session_probes_attached(recording->session, why_not);
 	if (!session_stream(recording->session, STREAM_ALLOC)->attached)
@@ -211,8 +212,14 @@ int recording_open_session(struct recording *recording, pid_t maps_of)
 static int follow_child(struct recording *recording)
 {
 	pid_t pid = target_pid(recording->target);
-	int code = recording_open_session(recording, pid), err;
+	int code, err;
 
+	/* Its linker thinks while the kernel looks at the BPF programs. */
+	err = libraries_start(recording->command, &recording->user, &recording->libraries);
+	if (err)
+		log_verbose("%s: its libraries are not known before it runs: %s",
+			    recording->command, strerror(-err));
+	code = recording_open_session(recording, pid);
 	if (code)
 		return code;
 	err = session_follow(recording->session, &pid, 1, true);

@@ -21,7 +21,6 @@
 
 #include "../util/buffer.h"
 #include "clock.h"
-#include "priority.h"
 
 enum {
 	SCRIPT_DEPTH = 4,         /* interpreters that are scripts themselves */
@@ -123,30 +122,38 @@ static int read_bounded(int fd, struct buffer *text)
 	return -E2BIG;
 }
 
-static int run_linker(const char *linker, const char *program, const struct target_user *user,
-		      struct buffer *text)
+struct libraries {
+	char program[PATH_MAX]; /* the file that is run: no script */
+	pid_t linker;           /* at work; 0: there is none */
+	int output;             /* of it; -1 */
+};
+
+static int start_linker(struct libraries *libraries, const char *linker,
+			const struct target_user *user)
 {
-	int output[2], err;
-	pid_t pid;
+	int output[2], err = 0;
 
 	if (pipe2(output, O_CLOEXEC))
 		return -errno;
-	pid = fork();
-	if (pid == 0) {
-		priority_restore();
-		linker_run(linker, program, output[1], user);
+	libraries->linker = fork();
+	if (libraries->linker == 0)
+		linker_run(linker, libraries->program, output[1], user);
+	if (libraries->linker < 0) {
+		err = -errno;
+		libraries->linker = 0;
 	}
-	err = pid < 0 ? -errno : 0;
+	libraries->output = output[0];
 	close(output[1]);
-	if (!err) {
-		err = read_bounded(output[0], text);
-		if (err)
-			kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	close(output[0]);
 	return err;
+}
+
+static void end_linker(struct libraries *libraries, bool at_once)
+{
+	if (libraries->linker && at_once)
+		kill(libraries->linker, SIGKILL);
+	while (libraries->linker && waitpid(libraries->linker, NULL, 0) < 0 && errno == EINTR)
+		;
+	libraries->linker = 0;
 }
 
 /* Lines like "\tlibc.so.6 => /lib/libc.so.6 (0x7f...)" or "\t/lib/ld.so (0x7f...)". */
@@ -166,36 +173,72 @@ static void visit_lines(char *text, libraries_visit *visit, void *context)
 	}
 }
 
-int libraries_each(const char *path, const struct target_user *user, libraries_visit *visit,
-		   void *context)
+/* Follows interpreters of scripts; a descriptor of what is run in the end. */
+static int find_program(char path[PATH_MAX])
 {
-	char file[PATH_MAX], linker[PATH_MAX];
-	struct buffer text = {0};
-	int fd = -1, err = -ENAMETOOLONG, found = 1;
+	for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
+		int fd = open_file(path), found;
 
-	elf_version(EV_CURRENT);
-	if (strlen(path) >= sizeof(file))
-		goto out;
-	strcpy(file, path);
-	for (int depth = 0; found > 0 && depth <= SCRIPT_DEPTH; depth++) {
-		if (fd >= 0)
-			close(fd);
-		err = fd = open_file(file);
-		if (err < 0)
-			goto out;
-		err = found = script_interpreter(fd, file);
+		if (fd < 0)
+			return fd;
+		found = script_interpreter(fd, path);
+		if (!found)
+			return fd;
+		close(fd);
+		if (found < 0)
+			return found;
 	}
-	if (err)
+	return -ELOOP;
+}
+
+int libraries_start(const char *path, const struct target_user *user, struct libraries **out)
+{
+	struct libraries *libraries = calloc(1, sizeof(*libraries));
+	char linker[PATH_MAX];
+	int fd = -1, err = -ENAMETOOLONG;
+
+	if (!libraries)
+		return -ENOMEM;
+	libraries->output = -1;
+	elf_version(EV_CURRENT);
+	if (strlen(path) >= sizeof(libraries->program))
 		goto out;
-	visit(context, file);
-	if (!elf_interpreter(fd, linker))
-		goto out;
-	err = run_linker(linker, file, user, &text);
-	if (buffer_append(&text, "", 1) == 0)
-		visit_lines(text.data, visit, context);
+	strcpy(libraries->program, path);
+	err = fd = find_program(libraries->program);
+	if (fd >= 0)
+		err = elf_interpreter(fd, linker) ? start_linker(libraries, linker, user) : 0;
 out:
 	if (fd >= 0)
 		close(fd);
+	if (err) {
+		libraries_free(libraries);
+		return err;
+	}
+	*out = libraries;
+	return 0;
+}
+
+int libraries_visit_all(struct libraries *libraries, libraries_visit *visit, void *context)
+{
+	struct buffer text = {0};
+	int err = 0;
+
+	visit(context, libraries->program);
+	if (libraries->output >= 0)
+		err = read_bounded(libraries->output, &text);
+	end_linker(libraries, err != 0);
+	if (buffer_append(&text, "", 1) == 0)
+		visit_lines(text.data, visit, context);
 	buffer_free(&text);
-	return err > 0 ? -ELOOP : err;
+	return err;
+}
+
+void libraries_free(struct libraries *libraries)
+{
+	if (!libraries)
+		return;
+	end_linker(libraries, true);
+	if (libraries->output >= 0)
+		close(libraries->output);
+	free(libraries);
 }

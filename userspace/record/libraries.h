@@ -8,13 +8,22 @@
 /* One file: the program, a script's interpreter, or a library. */
 typedef void libraries_visit(void *context, const char *path);
 
+struct libraries;
+
 /*
- * Calls `visit` for the program at `path` (for a script: its interpreter) and
- * for every library that its dynamic linker says it will load. The linker runs
- * as `user` in a child with a time limit. A static program has no libraries.
- * 0, or a negative errno with what was found so far handed out.
+ * Asks the dynamic linker of the program at `path` (for a script: of its interpreter),
+ * which works in a child, as `user`, from now on.
  */
-int libraries_each(const char *path, const struct target_user *user, libraries_visit *visit,
-		   void *context);
+int libraries_start(const char *path, const struct target_user *user, struct libraries **out);
+
+/*
+ * Once: waits for the linker, but not for long, and calls `visit` for the program and for
+ * every library that it said it will load: of a static program none. 0, or a negative
+ * errno with what was found so far handed out.
+ */
+int libraries_visit_all(struct libraries *libraries, libraries_visit *visit, void *context);
+
+/* Ends the linker, if it is still at work. NULL is allowed. */
+void libraries_free(struct libraries *libraries);
 
 #endif
