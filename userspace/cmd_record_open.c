@@ -197,6 +197,9 @@ int recording_open_session(struct recording *recording, pid_t maps_of)
 		log_verbose("no priority for the recorder: %s", strerror(-err));
 	err = session_open(&recording->options, &recording->session, &problem);
 	recording_step(recording, "BPF programs loaded");
+	log_verbose("probes: %s", attach_multi_supported()
+					  ? "all places of a file have one link"
+					  : "each place is a perf event (before Linux 6.6)");
 	if (!err)
 		err = session_attach(recording->session, &recording->options, &problem);
 	if (err)

@@ -152,6 +152,16 @@ latency() {
 	same period "$(jq -s '[.[] | select(.record == "period" and .reason == 1).new_period][0]' dump)" 524288
 }
 
+# As before Linux 6.6: what the kernels of tools/kernels do, and this one can do, too.
+@test "probes that are attached one by one tell the same" {
+	need_root
+	GCPROF_TEST_PROBES_SINGLY=1 record -v -R 64K -- "$WORKLOADS/known"
+	cat record.log
+	grep -q 'each place is a perf event' record.log
+	holds '.streams.alloc.attached and .alloc.samples > 100'
+	same 'minor collections' "$(ask .gc.minor.count)" "$(jq .minor out)"
+}
+
 @test "detaching from many files at once leaves nothing, either" {
 	need_root
 	all=()

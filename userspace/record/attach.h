@@ -17,7 +17,8 @@ struct attach;
 
 /*
  * Can the kernel attach all places of a file at once (Linux 6.6)? That decides
- * how the program has to be loaded: attach_prepare() before.
+ * how the program has to be loaded: attach_prepare() before. Not if the environment
+ * says GCPROF_TEST_PROBES_SINGLY.
  */
 bool attach_multi_supported(void);
 void attach_prepare(struct bpf_program *program, bool multi);
