@@ -23,12 +23,22 @@ start() {
 	started+=("$pid")
 }
 
-# Waits until the program is there and busy.
-wait_busy() {
-	for _ in $(seq 100); do
-		[ "$(awk '{print $14 + $15}' "/proc/$1/stat")" -lt 5 ] || return 0
+# CPU time of a process so far, in hundredths of a second.
+ticks() { # PID
+	awk '{print $14 + $15}' "/proc/$1/stat"
+}
+
+# Waits until it is as much as that.
+wait_ran() { # PID TICKS
+	for _ in $(seq 1000); do
+		[ "$(ticks "$1")" -lt "$2" ] || return 0
 		sleep 0.02
 	done
+}
+
+# Waits until the program is there and busy.
+wait_busy() {
+	wait_ran "$1" 5
 }
 
 # Waits until a recorder with -v that writes record.log says so.
@@ -55,7 +65,14 @@ latency() {
 	need_root
 	start "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp" depth=19
 	wait_busy "$pid"
-	"$GCPROF" record -R 64K --duration 0.7 -p "$pid" 2>record.log
+	"$GCPROF" record -v -R 64K -p "$pid" 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_attached
+	# However busy the machine is: some CPU time of the program, while it runs.
+	wait_ran "$pid" $(($(ticks "$pid") + 30))
+	kill -INT "$recorder"
+	wait "$recorder"
 	cat record.log
 	holds '.alloc.samples > 50 and .cpu.samples > 5 and .streams.alloc.attached'
 	holds '.alloc.types | length > 0 and all(.name != null)'
