@@ -155,7 +155,7 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # --- for people ---------------------------------------------------------------
 
 .PHONY: setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak
-.PHONY: test-random unwind-images install uninstall clean
+.PHONY: test-random mutants unwind-images install uninstall clean
 setup:
 	@tools/setup
 
@@ -193,6 +193,12 @@ test-random: setup
 # Takes the stored stacks anew, from programs of this machine.
 unwind-images: all $(O)/tests/unwind/take $(O)/tests/unwind/situations
 	@tests/unwind/take-all $(O)
+
+# Faults on purpose, each to be found by its test: see tests/mutants. MUTANTS='name...' for some.
+mutants: setup
+	@$(MAKE) --no-print-directory O=$(O)/san BUILD=debug SAN=address,undefined \
+		$(patsubst tests/unit/%.c,$(O)/san/tests/unit/%,$(wildcard tests/unit/gc_*.c))
+	@LIBS="$(LIBS)" tools/mutate $(O) $(MUTANTS)
 
 lint:
 	@tools/lint

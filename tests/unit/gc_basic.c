@@ -353,7 +353,11 @@ TEST(gc_options_come_from_the_environment)
 	setenv("GCPROF_STRIDE", "fixed", 1);
 	setenv("GC_INCREMENTAL", "0", 1);
 	setenv("GC_MAX_HEAP", "2G", 1);
+	setenv("GC_PAUSE", "250", 1);
+	setenv("GCPROF_BATCH", "0", 1);
 	CHECK_EQ(gc_options_default(&options), 0);
+	CHECK_EQ(options.pause_goal, 250);
+	CHECK_EQ(options.unbatched, 1);
 	CHECK_EQ(options.period, 65536);
 	CHECK_EQ(options.nursery_size, 8 << 20);
 	CHECK_EQ(options.min_heap, 1 << 30);
@@ -364,7 +368,9 @@ TEST(gc_options_come_from_the_environment)
 	CHECK_EQ(options.max_heap, UINT64_C(2) << 30);
 	setenv("GC_INCREMENTAL", "1", 1);
 	setenv("GCPROF_STRIDE", "every", 1);
+	setenv("GC_PAUSE", "0", 1);
 	CHECK_EQ(gc_options_default(&options), 0);
+	CHECK(options.pause_goal == UINT64_MAX);
 	CHECK_EQ(options.stop_the_world, 0);
 	CHECK_EQ(options.fixed_stride, 2);
 	unsetenv("GC_MIN_HEAP");
