@@ -58,27 +58,39 @@ static __always_inline void recorder_remember(void)
 
 /* --- cgroups ----------------------------------------------------------------- */
 
+/*
+ * The step gets offsets with it: what is relocated in a function of its own is relocated
+ * whether anybody who calls it is loaded or not, a millisecond for each structure.
+ */
 struct cgroup_search {
 	uint64_t first; /* address of the cgroup's list of ancestors */
-	uint32_t found;
-	uint32_t reserved;
+	uint32_t node;  /* offset of a cgroup's node, */
+	uint32_t id;    /* and of the node's number in that */
+	uint64_t found;
 };
 
 static long cgroup_search_step(uint32_t level, struct cgroup_search *search)
 {
-	struct cgroup *ancestor = NULL;
+	uint64_t ancestor = 0, node = 0, id = 0;
 
 	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
 			      (void *)(search->first + level * sizeof(ancestor)));
-	search->found = ancestor && BPF_CORE_READ(ancestor, kn, id) == config.cgroup;
-	return search->found;
+	if (!ancestor)
+		return 0;
+	bpf_probe_read_kernel(&node, sizeof(node), (void *)(ancestor + search->node));
+	bpf_probe_read_kernel(&id, sizeof(id), (void *)(node + search->id));
+	search->found = id == config.cgroup;
+	return (long)search->found;
 }
 
 /* Is the thread in the cgroup that is recorded, or in one below it? */
 static __always_inline bool task_in_cgroup(struct task_struct *task)
 {
 	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
-	struct cgroup_search search = {};
+	struct cgroup_search search = {
+		.node = bpf_core_field_offset(struct cgroup, kn),
+		.id = bpf_core_field_offset(struct kernfs_node, id),
+	};
 	uint32_t level;
 
 	if (!cgroup)
@@ -86,7 +98,7 @@ static __always_inline bool task_in_cgroup(struct task_struct *task)
 	search.first = (uint64_t)cgroup + bpf_core_field_offset(struct cgroup, ancestors);
 	level = BPF_CORE_READ(cgroup, level);
 	bpf_loop(level < LEVELS_MAX ? level + 1 : LEVELS_MAX, cgroup_search_step, &search, 0);
-	return search.found;
+	return search.found != 0;
 }
 
 /* --- processes --------------------------------------------------------------- */
