@@ -1,0 +1,31 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# stops.bats: how long collections stop a program: surveys, and what follows each other at once.
+
+load common
+
+@test "surveys are told, and stops are what follows each other at once" {
+	need_root
+	GC_PAUSE=250 record -- "$WORKLOADS/gcbench"
+	holds '.gc.survey.count > 100 and .gc.survey.total_ns > 0'
+	holds '.gc | .stops.count < .minor.count + .major.count + .survey.count and
+		.stops.count > .minor.count'
+	# What lies between two of them counts, too.
+	holds '.gc | .stops.total_ns >= .minor.total_ns + .major.total_ns + .survey.total_ns and
+		.stops.max_ns >= ([.minor.max_ns, .major.max_ns, .survey.max_ns] | max)'
+	"$GCPROF" report | tee text
+	grep -qE '^ +survey +[0-9,]+ ' text
+	grep -qE '^ +all, as stops +[0-9,]+ ' text
+	"$GCPROF" export -f firefox -o out.json.gz
+	zcat out.json.gz | grep -q '"GC survey"'
+	same 'surveys' "$("$GCPROF" query -f csv "SELECT count(*) FROM collections WHERE kind = 'survey'" | tail -n 1)" \
+		"$(ask .gc.survey.count)"
+}
+
+@test "without a goal for pauses there are no surveys" {
+	need_root
+	record -- "$WORKLOADS/gcbench"
+	holds '.gc.survey.count == 0 and .gc.minor.count > 50'
+	"$GCPROF" report >text
+	absent survey text
+}
