@@ -3,7 +3,7 @@
 #ifndef GCPROF_CEILING_H
 #define GCPROF_CEILING_H
 
-#include "maps.h"
+#include "emit.h"
 
 #define CEILING_BURST_NS 134217728 /* what a CPU may have saved up */
 
@@ -24,6 +24,18 @@ static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, u
 		*next = now - CEILING_BURST_NS;
 	*next += 1000000000 / rate;
 	return 1;
+}
+
+/* So many a second and CPU of what no program does as often in earnest. */
+#define CEILING_SANE 50000
+
+/* The same for those that are lost above it, which is counted. */
+static __always_inline bool ceiling_keeps(enum ceiling ceiling, uint64_t now, uint32_t loss)
+{
+	if (ceiling_below(ceiling, CEILING_SANE, now))
+		return 1;
+	loss_count(loss);
+	return 0;
 }
 
 #endif

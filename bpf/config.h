@@ -30,6 +30,7 @@ struct bpf_config {
 	uint32_t copy_always;      /* 0: copies only where rows are not there yet */
 	uint32_t fault_rate;       /* page faults recorded one by one, a second and CPU */
 	uint32_t kernel_stacks;    /* 1: calls and waits tell where in the kernel they waited */
+	uint32_t governed;         /* 1: our programs measure what they take */
 };
 
 enum syscall_mode {
@@ -59,11 +60,43 @@ struct task_waits {
 	uint64_t told_count[WAIT_REASONS], told_ns[WAIT_REASONS]; /* in records, or given up */
 };
 
+/* Our programs as they are paid for, in the map `costs`. */
+enum cost_program {
+	COST_ENTER,  /* begin of system calls */
+	COST_EXIT,   /* their end */
+	COST_SWITCH, /* threads leave and enter CPUs */
+	COST_TICK,
+	COST_FAULT,
+	COST_PROBE,
+	COST_PROGRAMS,
+};
+
+/* What they took on a CPU so far. */
+struct cost {
+	uint64_t runs;  /* counted at each that is timed, with those that follow it */
+	uint64_t timed; /* of the runs */
+	uint64_t ns;    /* of those that were timed */
+	uint64_t left;  /* runs until the next is timed */
+	uint64_t began; /* of the last that was timed, ns */
+};
+
 #define COLLECTING_MAX 4 /* collections inside each other that are told apart */
 
 /* Page faults, as the kernel counts them for a thread. */
 struct task_faults {
 	uint64_t minor, major;
+};
+
+/*
+ * How a thread makes calls while they are looked at: without a wait in between, so that what
+ * it takes to look makes it slower, or not.
+ */
+struct task_run {
+	uint64_t ended;  /* its last call, ns, if the time to the next one is measured; else 0 */
+	uint32_t seen;   /* calls_epoch + 1, for which the rest is true */
+	uint32_t waited; /* times off the CPU of its own will, when that was last looked at */
+	uint32_t left;   /* times off the CPU when that call ended */
+	uint32_t turn;   /* calls until the next is measured */
 };
 
 /* What is kept of every followed thread, in the map `tasks`; 0 is a good start. */
@@ -77,12 +110,13 @@ struct task_state {
 	uint64_t gc_ns;   /* collection time of the process when that call began */
 	uint64_t args[3];
 	uint32_t number;
-	uint32_t compat;     /* 1: a 32-bit call */
-	uint32_t collecting; /* collections that it has begun and not ended */
-	uint32_t reserved;
-	struct task_faults faults;                    /* when it began to be recorded */
+	uint32_t compat;           /* 1: a 32-bit call */
+	uint32_t collecting;       /* collections that it has begun and not ended */
+	uint32_t epoch;            /* calls_epoch when it was last seen to begin or end a call */
+	struct task_faults faults; /* when it began to be recorded */
 	struct task_faults faults_told;               /* when it was last told of one */
 	struct task_faults gc_faults[COLLECTING_MAX]; /* when those collections began */
+	struct task_run run;
 	struct task_waits waits;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* cpu.bpf.c: a timer tick on a CPU: what is the thread there doing? */
+#include "cost.h"
 #include "interrupted.h"
 
-SEC("perf_event")
-int cpu_tick(struct bpf_perf_event_data *ctx)
+static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 {
 	struct task_state *state = filter_active();
 	const struct pt_regs *at = &ctx->regs;
@@ -30,4 +30,10 @@ int cpu_tick(struct bpf_perf_event_data *ctx)
 		stack_count_losses(event->stack.quality);
 	stack_emit(scratch, &ring_cpu, LOSS_CPU_RING);
 	return 0;
+}
+
+SEC("perf_event")
+int cpu_tick(struct bpf_perf_event_data *ctx)
+{
+	return COST_OF(COST_TICK, COST_SELDOM, tick_tell(ctx));
 }

@@ -6,6 +6,7 @@
  * right however many were recorded; what comes after the last is in its `usage`.
  */
 #include "ceiling.h"
+#include "cost.h"
 #include "interrupted.h"
 
 /* The faults that a record stands for; they are told from now on. */
@@ -19,8 +20,7 @@ static __always_inline void fault_fill(struct event_fault *event, struct task_st
 	state->faults_told = now;
 }
 
-SEC("perf_event")
-int fault_taken(struct bpf_perf_event_data *ctx)
+static __always_inline int fault_tell(struct bpf_perf_event_data *ctx)
 {
 	struct task_state *state = filter_active();
 	uint64_t now = bpf_ktime_get_ns();
@@ -46,4 +46,10 @@ int fault_taken(struct bpf_perf_event_data *ctx)
 		stack_user(scratch, state);
 	stack_emit(scratch, &ring_fault, LOSS_FAULT_RING);
 	return 0;
+}
+
+SEC("perf_event")
+int fault_taken(struct bpf_perf_event_data *ctx)
+{
+	return COST_OF(COST_FAULT, COST_EACH, fault_tell(ctx));
 }

@@ -21,6 +21,20 @@ static __always_inline struct task_state *filter_active(void)
 	return state && (state->flags & TASK_ACTIVE) ? state : NULL;
 }
 
+/* Are system calls looked at now? See calls_epoch. */
+static __always_inline bool calls_seen(uint32_t epoch)
+{
+	return !(epoch & 1);
+}
+
+/* Is the thread in a system call whose begin was seen, and whose end will be? */
+static __always_inline bool call_is_open(const struct task_state *state)
+{
+	uint32_t epoch = calls_epoch;
+
+	return state->start && state->epoch == epoch && calls_seen(epoch);
+}
+
 /* Reads what belongs together; false if a writer on another CPU was at it meanwhile. */
 static __always_inline bool process_gc_get(volatile struct process_state *state, uint64_t *begin,
 					   uint64_t *total)

@@ -9,6 +9,8 @@
  * that may fail, lengths are bounded before they are used; what does not fit
  * is counted as refused.
  */
+#include "ceiling.h"
+#include "cost.h"
 #include "probe.h"
 #include "stack.h"
 
@@ -186,6 +188,8 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	if (depth < COLLECTING_MAX)
 		task_faults(bpf_get_current_task_btf(), &state->gc_faults[depth]);
 	process_gc_enter(state, firing->now);
+	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
+		return 0;
 	event = EMIT_RESERVE(ring_gc, event_gc_begin, LOSS_GC_RING);
 	if (!event)
 		return 0;
@@ -227,6 +231,8 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 		return probe_refuse();
 	probe_gc_faults(state, &faults);
 	process_gc_leave(state, firing->now);
+	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
+		return 0;
 	event = EMIT_RESERVE(ring_gc, event_gc_end, LOSS_GC_RING);
 	if (!event)
 		return 0;
@@ -262,6 +268,8 @@ static __always_inline int probe_phase(const struct probe_firing *firing)
 	phase = firing->values[1];
 	if (!heap || phase < GCPROF_PHASE_SCANNING || phase > GCPROF_PHASE_FINALIZING)
 		return probe_refuse();
+	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
+		return 0;
 	event = EMIT_RESERVE(ring_gc, event_phase, LOSS_GC_RING);
 	if (!event)
 		return 0;
@@ -373,6 +381,8 @@ static __always_inline int probe_thread(const struct probe_firing *firing)
 	if (!heap || event < GCPROF_THREAD_ATTACH || event > GCPROF_THREAD_ANNOUNCE)
 		return probe_refuse();
 	state->anchor = event == GCPROF_THREAD_DETACH ? 0 : anchor;
+	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
+		return 0;
 	record = EMIT_RESERVE(ring_gc, event_mutator, LOSS_GC_RING);
 	if (!record)
 		return 0;
@@ -384,8 +394,7 @@ static __always_inline int probe_thread(const struct probe_firing *firing)
 	return 0;
 }
 
-SEC("uprobe")
-int probe_fired(struct pt_regs *ctx)
+static __always_inline int probe_tell(struct pt_regs *ctx)
 {
 	struct probe_firing firing = {};
 	int probe = probe_read(&firing, ctx);
@@ -404,4 +413,13 @@ int probe_fired(struct pt_regs *ctx)
 #undef END_PROBE
 	}
 	return probe_refuse();
+}
+
+SEC("uprobe")
+int probe_fired(struct pt_regs *ctx)
+{
+	if (config.governed)
+		cost_begin(COST_PROBE, COST_SELDOM);
+	probe_tell(ctx);
+	return config.governed ? cost_end(COST_PROBE) : 0;
 }

@@ -31,7 +31,7 @@ static __always_inline bool interrupted_regs(const struct task_state *state,
 		return 1;
 	if (task->flags & (PF_EXITING | PF_KTHREAD))
 		return 0;
-	if (state->start && (state->number == CALL_EXECVE || state->number == CALL_EXECVEAT))
+	if (call_is_open(state) && (state->number == CALL_EXECVE || state->number == CALL_EXECVEAT))
 		return 0;
 	interrupted_copy((const struct pt_regs *)bpf_task_pt_regs(task), out);
 	return 1;

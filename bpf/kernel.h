@@ -112,6 +112,8 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	char comm[16];

@@ -33,6 +33,14 @@ uint32_t recorder_level = 0;
 /* 1 once any process began a collection: until then system calls need not ask for theirs. */
 volatile uint32_t collections_seen = 0;
 
+/*
+ * System calls are looked at while this is even: the recorder adds 1 when it stops and
+ * when it begins again, so that the begin of a call is never paired with the end of
+ * another. Since when it is as it is: calls_opened, ns.
+ */
+volatile uint32_t calls_epoch = 0;
+volatile uint64_t calls_opened = 0;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -77,7 +85,15 @@ struct {
 	__type(value, struct probe_place);
 } probe_places SEC(".maps");
 
-enum ceiling { CEILING_SYSCALL, CEILING_WAIT, CEILING_LEAVE, CEILING_FAULT, CEILINGS };
+enum ceiling {
+	CEILING_SYSCALL,
+	CEILING_WAIT,
+	CEILING_LEAVE,
+	CEILING_FAULT,
+	CEILING_GC,
+	CEILING_NAME,
+	CEILINGS
+};
 
 /* Of each CPU and ceiling: from when on the next event may pass, see ceiling.h. */
 struct {
@@ -86,6 +102,14 @@ struct {
 	__type(key, uint32_t);
 	__type(value, uint64_t);
 } ceilings SEC(".maps");
+
+/* See cost.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COST_PROGRAMS);
+	__type(key, uint32_t);
+	__type(value, struct cost);
+} costs SEC(".maps");
 
 /* The greatest record is a full batch of samples: 22.6 KB; a tick with three full stacks has 17.4
  * KB, a fate 6.2 KB. With what the walkers need it must be less than 32 KB. */

@@ -6,6 +6,7 @@
  * The threads that a recording begins with get theirs from target_look(); from
  * there it spreads by fork.
  */
+#include "ceiling.h"
 #include "syscall.h"
 #include "task.h"
 #include "wait.h"
@@ -64,6 +65,7 @@ static __always_inline void process_follow(const struct task_state *parent,
 		return;
 	place_make(child);
 	state->image = parent->image;
+	state->epoch = calls_epoch;
 	state->process = thread ? parent->process : __sync_fetch_and_add(&next_process, 1);
 	/* A copy of the memory has the shadow stack where it was; a thread begins without one. */
 	if (BPF_CORE_READ(child, mm) != BPF_CORE_READ(maker, mm))
@@ -98,8 +100,11 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 static __always_inline void process_emit_comm(const struct task_state *state, uint64_t now,
 					      const void *name)
 {
-	struct event_comm *event = EMIT_RESERVE(ring_process, event_comm, LOSS_PROCESS_RING);
+	struct event_comm *event;
 
+	if (!ceiling_keeps(CEILING_NAME, now, LOSS_NAME_CEILING))
+		return;
+	event = EMIT_RESERVE(ring_process, event_comm, LOSS_PROCESS_RING);
 	if (!event)
 		return;
 	emit_header(&event->header, EVENT_comm, sizeof(*event), state, now);
@@ -176,7 +181,7 @@ int BPF_PROG(process_exit, struct task_struct *task)
 
 	if (!state || !task_end(state))
 		return 0;
-	if (state->start)
+	if (call_is_open(state))
 		syscall_end(state, 0, SYSCALL_UNFINISHED, NULL);
 	now = bpf_ktime_get_ns();
 	if (config.waits && state->waits.ended)

@@ -39,7 +39,7 @@ int rest_look(struct bpf_iter__task *ctx)
 	now = bpf_ktime_get_ns();
 	if (config.waits)
 		rest_wait(task, state, now);
-	if (state->start)
+	if (call_is_open(state))
 		syscall_end_of(task, state, now);
 	usage_emit(task, state, now);
 	return 0;

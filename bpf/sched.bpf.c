@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* sched.bpf.c: threads leave their CPUs and come back; see wait.h. */
+#include "cost.h"
 #include "wait.h"
 
 #define TASK_STOPPED_OR_TRACED (4 | 8) /* in task_struct.__state, ever since */
@@ -43,39 +44,51 @@ static __always_inline void wait_begins(struct task_struct *task, struct task_st
 	int64_t number = call_number(regs);
 
 	if (wait->ended)
-		wait_tell(state, regs, now);
+		wait_tell(state, wait_regs(wait, regs), now);
 	wait->reason = wait_reason(preempted, number >= 0, task_state);
 	wait->number = number;
 	wait->flags = 0;
 	if (number >= 0)
 		wait->flags = WAIT_IN_CALL | (call_is_compat(task) ? WAIT_COMPAT : 0);
-	else if (wait_place(state, regs, now))
-		wait->flags = WAIT_LEFT;
+	/* Where ends of calls are not looked at the wait is told when it is over, as all others. */
+	if (number >= 0 && calls_seen(calls_epoch)) {
+		wait->since = now;
+		return;
+	}
+	wait->flags |= WAIT_AT_ONCE;
+	if (wait_place(state, regs, now))
+		wait->flags |= WAIT_LEFT;
 	else
 		loss_count(LOSS_WAIT_PLACE);
 	wait->since = now;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(sched_switch, bool preempted, struct task_struct *from, struct task_struct *to,
-	     unsigned int task_state)
+static __always_inline void threads_switch(bool preempted, struct task_struct *from,
+					   struct task_struct *to, unsigned int task_state)
 {
 	struct task_state *state;
 	uint64_t now;
 
 	if (!recording)
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	state = bpf_task_storage_get(&tasks, to, NULL, 0);
 	if (state && (state->flags & TASK_ACTIVE) && state->waits.since) {
 		wait_over(&state->waits, now);
 		if (state->waits.ended)
 			place_take(to, state->waits.length);
-		if (state->waits.ended && !(state->waits.flags & WAIT_IN_CALL))
+		if (state->waits.ended &&
+		    (state->waits.flags & (WAIT_IN_CALL | WAIT_AT_ONCE)) != WAIT_IN_CALL)
 			wait_tell_of(to, state, now);
 	}
 	state = bpf_task_storage_get(&tasks, from, NULL, 0);
 	if (state && (state->flags & TASK_ACTIVE) && !(from->flags & PF_KTHREAD))
 		wait_begins(from, state, preempted, task_state, now);
-	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempted, struct task_struct *from, struct task_struct *to,
+	     unsigned int task_state)
+{
+	return COST_OF(COST_SWITCH, COST_EACH, threads_switch(preempted, from, to, task_state));
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* syscall.bpf.c: pairs the begin and the end of system calls, thread by thread. */
+#include "cost.h"
 #include "syscall.h"
 #include "wait.h"
 
 /* Armed threads too: the exec that makes the program the program belongs to it. */
-SEC("tp_btf/sys_enter")
-int BPF_PROG(syscall_enter, struct pt_regs *regs, long number)
+static __always_inline void syscall_begins(const struct pt_regs *regs, long number)
 {
 	struct task_state *state = filter_followed();
+	uint32_t epoch = calls_epoch;
 	uint64_t now;
 
-	if (!state || number < 0)
-		return 0;
+	if (!state || number < 0 || !calls_seen(epoch))
+		return;
 	now = bpf_ktime_get_ns();
+	state->epoch = epoch;
 	state->number = (uint32_t)number & ~SYSCALL_COMPAT_BIT;
 	state->compat = call_is_compat(bpf_get_current_task_btf());
 	state->gc_ns = process_gc_time(state->process, now);
@@ -21,7 +23,12 @@ int BPF_PROG(syscall_enter, struct pt_regs *regs, long number)
 		state->waits.call_count = state->waits.call_ns = 0;
 	place_forget();
 	state->start = now;
-	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscall_enter, struct pt_regs *regs, long number)
+{
+	return COST_OF(COST_ENTER, COST_EACH, syscall_begins(regs, number));
 }
 
 static __always_inline void syscall_mapped_code(uint32_t index)
@@ -38,24 +45,62 @@ static __always_inline bool syscall_is_exec(uint32_t number)
 	return number == CALL_EXECVE || number == CALL_EXECVEAT;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(syscall_exit, struct pt_regs *regs, long result)
+/*
+ * The call had begun while none were looked at: all that is known is that it ends.
+ * Threads that were made since have begun none: theirs is the end of their maker's.
+ */
+static __always_inline void syscall_ends_unbegun(struct task_state *state,
+						 const struct pt_regs *regs, int64_t result,
+						 uint32_t epoch)
+{
+	struct syscall_done done = {.now = bpf_ktime_get_ns(), .result = result};
+	int64_t number = call_number(regs);
+
+	state->start = calls_opened;
+	state->epoch = epoch;
+	state->number = (uint32_t)number & ~SYSCALL_COMPAT_BIT;
+	state->compat = call_is_compat(bpf_get_current_task_btf());
+	state->gc_ns = ~0ull; /* unknown: none of it is charged */
+	if (config.waits)
+		state->waits.call_count = state->waits.call_ns = 0;
+	syscall_time(state, &done);
+	state->start = 0;
+	if (number < 0 || !(state->flags & TASK_ACTIVE))
+		return;
+	syscall_count(state, &done);
+	if (config.syscalls == SYSCALLS_ALL)
+		loss_count(LOSS_SYSCALL_UNBEGUN);
+}
+
+static __always_inline void syscall_ends(const struct pt_regs *regs, long result)
 {
 	struct task_state *state = filter_followed();
+	uint32_t epoch = calls_epoch;
 
-	if (!state)
-		return 0;
+	if (!state || !calls_seen(epoch))
+		return;
 	if (config.waits && state->waits.ended)
-		wait_tell(state, syscall_is_exec(state->waits.number) ? NULL : regs,
+		wait_tell(state,
+			  syscall_is_exec(state->waits.number) ? NULL
+							       : wait_regs(&state->waits, regs),
 			  bpf_ktime_get_ns());
+	if (state->epoch != epoch) {
+		syscall_ends_unbegun(state, regs, result, epoch);
+		return;
+	}
 	if (!state->start)
-		return 0;
+		return;
 	if (!(state->flags & TASK_ACTIVE)) {
 		state->start = 0;
-		return 0;
+		return;
 	}
 	if (state->number == CALL_MMAP && state->args[2] & PROT_EXEC && !state->compat)
 		syscall_mapped_code(state->process);
 	syscall_end(state, result, 0, syscall_is_exec(state->number) ? NULL : regs);
-	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscall_exit, struct pt_regs *regs, long result)
+{
+	return COST_OF(COST_EXIT, COST_EACH, syscall_ends(regs, result));
 }

@@ -53,6 +53,16 @@ static __always_inline void wait_stack(struct scratch *scratch, const struct pt_
 		regs_user_rest(regs, &scratch->regs);
 }
 
+/*
+ * Registers of user mode that go with a wait in a system call, or NULL: if calls were not
+ * looked at meanwhile, the thread may have left it and be in another.
+ */
+static __always_inline const struct pt_regs *wait_regs(const struct task_waits *wait,
+						       const struct pt_regs *regs)
+{
+	return calls_seen(calls_epoch) && wait->ended >= calls_opened ? regs : NULL;
+}
+
 /* Tells the wait that is over, of the current thread; `regs` are those of user mode or NULL. */
 static __always_inline void wait_tell(struct task_state *state, const struct pt_regs *regs,
 				      uint64_t now)

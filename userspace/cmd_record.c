@@ -14,6 +14,7 @@
 #include "record/cgroup.h"
 #include "record/clock.h"
 #include "record/drain.h"
+#include "record/governor.h"
 #include "record/libraries.h"
 #include "record/watch.h"
 #include "util/log.h"
@@ -57,6 +58,9 @@ static const struct option_row rows[] = {
 	 NULL,
 	 "the kernel's frames for waits, and for system calls where they waited longest; turns "
 	 "--off-cpu on"},
+	{"max-overhead", 0, OPTION_TEXT, offsetof(struct record_options, overhead), 0, 0, "PERCENT",
+	 "of the CPU time of all CPUs that recording may take: beyond it system calls are looked "
+	 "at in windows and their totals are estimates; off: no limit (default: 1)"},
 	{"stack", 0, OPTION_TEXT, offsetof(struct record_options, stack), 0, 0, "MODE",
 	 "how native stacks are walked: rows, fp (frame pointers), copy, both, off (default: "
 	 "rows)"},
@@ -120,8 +124,10 @@ static void run(struct recording *recording)
 	int err = 0;
 
 	while (event == WATCH_WORK && !err) {
-		event = watch_wait(recording->watch, ROUND_MS);
-		err = drain_round(recording->drain);
+		event = watch_wait(recording->watch,
+				   governor_timeout(recording->governor, ROUND_MS));
+		err = governor_look(recording->governor);
+		err = err ? err : drain_round(recording->drain);
 		while ((trouble = drain_trouble(recording->drain)))
 			log_warning("%s", trouble);
 		recording_check_output(recording);
@@ -175,6 +181,7 @@ static void recording_free(struct recording *recording)
 {
 	watch_free(recording->watch);
 	drain_free(recording->drain);
+	governor_free(recording->governor);
 	ledger_free(recording->ledger);
 	store_free(recording->store);
 	perf_maps_free(recording->maps);
@@ -236,6 +243,11 @@ static int check_options(struct record_options *options, char **words)
 		log_error("--syscalls %s: either all, slow=TIME, count or off", options->syscalls);
 		return -EINVAL;
 	}
+	if (overhead_parse(options->overhead, &options->overhead_max)) {
+		log_error("--max-overhead %s: a percentage from 0.01 to 100, or off",
+			  options->overhead);
+		return -EINVAL;
+	}
 	if (ring && ring_size_parse(ring, &options->ring_stream, &options->ring_bytes)) {
 		log_error("GCPROF_TEST_RING=%s: STREAM=BYTES, a power of two from 4096 on", ring);
 		return -EINVAL;
@@ -272,6 +284,7 @@ static int record_run(int argc, char **argv)
 				.syscall_rate = 5000,
 				.off_cpu_min = OFF_CPU_MIN_NS,
 				.fault_rate = FAULT_RATE,
+				.overhead = "1",
 				.follow = "children",
 				.stack = "rows",
 				.stack_bytes = 16384,

@@ -8,6 +8,7 @@
 
 #include "../bpf/config.h"
 #include "record/control.h"
+#include "record/governor.h"
 #include "record/options.h"
 #include "record/problem.h"
 #include "record/rights.h"
@@ -49,15 +50,17 @@ struct recording {
 	struct perf_maps *maps;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	struct ledger *ledger;
+	struct governor *governor; /* NULL: it may take what it takes */
 	struct drain *drain;
 	struct watch *watch;
 	enum end_reason reason;
-	bool ended;     /* the program, with `status`, or all that were attached to */
-	int status;     /* as wait(2) shows it */
-	bool piped;     /* the profile goes to our standard output */
-	bool removed;   /* its file is gone, which was told */
-	uint64_t file;  /* its inode */
-	bool failed;    /* the profile could not be written */
+	bool ended;    /* the program, with `status`, or all that were attached to */
+	int status;    /* as wait(2) shows it */
+	bool piped;    /* the profile goes to our standard output */
+	bool removed;  /* its file is gone, which was told */
+	uint64_t file; /* its inode */
+	bool failed;   /* the profile could not be written */
+	struct governor_summary cost;
 	uint64_t bytes; /* of the profile */
 };
 

@@ -10,6 +10,9 @@
 #include "record/facts.h"
 #include "util/log.h"
 
+/* A recording that is shorter may have used what it has saved up from the start. */
+#define OVERHEAD_SURE_NS UINT64_C(120000000000)
+
 static int put_end(struct recording *recording, uint64_t now)
 {
 	struct record record = {
@@ -120,6 +123,29 @@ static void describe_streams(const struct recording *recording, char *out, size_
 	}
 }
 
+/* What it took, if it was more than was allowed, or would have been. */
+static void tell_overhead(const struct recording *recording)
+{
+	const struct governor_summary *cost = &recording->cost;
+
+	if (!cost->all_ns)
+		return;
+	log_verbose("recording took about %.2f%% of the CPU time of all CPUs", cost->percent);
+	if (cost->err)
+		log_warning("system calls could not be looked at again: %s", strerror(-cost->err));
+	if (cost->seen_ns < cost->all_ns)
+		log_info("system calls were looked at for %.2f of %.2f s, to take no more than "
+			 "%g%% of "
+			 "the machine (--max-overhead): their totals are estimates",
+			 (double)cost->seen_ns / 1e9, (double)cost->all_ns / 1e9, cost->allowed);
+	/* A minute's worth may have been used at once. */
+	if (cost->percent > cost->allowed && cost->all_ns > OVERHEAD_SURE_NS)
+		log_info("recording took %.1f%% of the machine all the same: what takes the most "
+			 "can "
+			 "be left out (-F, --off-cpu, --faults, --system)",
+			 cost->percent);
+}
+
 static void print_summary(const struct recording *recording, uint64_t end)
 {
 	const char *output = recording->options.output;
@@ -131,6 +157,7 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	describe_size(recording->bytes, size, sizeof(size));
 	if (lost)
 		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
+	tell_overhead(recording);
 	log_info("recorded %.2f s%s; %s; %s in %s", (double)(end - recording->start) / 1e9, streams,
 		 losses, size, recording->piped ? "the standard output" : output);
 	if (recording->piped || recording->failed)
@@ -143,6 +170,7 @@ void recording_complete(struct recording *recording)
 	uint64_t end = clock_now();
 
 	session_stop(recording->session);
+	governor_finish(recording->governor, &recording->cost);
 	finish_profile(recording, end);
 	recording_check_output(recording);
 	recording->failed |= recording->removed;

@@ -253,6 +253,9 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		.unwinder = recording->unwinder,
 	};
 	err = drain_create(&parts, &recording->drain);
+	if (!err && recording->options.overhead_max > 0)
+		err = governor_create(recording->session, recording->ledger,
+				      recording->options.overhead_max, &recording->governor);
 	err = err ? err : facts_put_machine(writer);
 	err = err ? err : facts_put_arguments(writer, words);
 	err = err ? err : facts_put_loss_kinds(writer);

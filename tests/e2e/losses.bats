@@ -21,12 +21,12 @@ stored() { # KIND...
 
 @test "system calls: the totals are exact; records, losses and the ceiling add up to them" {
 	needs
-	GCPROF_TEST_RING=syscall=4K record --syscall-rate 10000000 -- "$WORKLOADS/calls" flood
+	GCPROF_TEST_RING=syscall=4K record --max-overhead off --syscall-rate 10000000 -- "$WORKLOADS/calls" flood
 	holds '.syscalls[] | select(.name == "write") | .count == 2000000'
 	[ "$(lost SYSCALL_RING)" -gt 0 ]
 	same sent "$(($(stored syscall) + $(lost SYSCALL_RING) + $(lost SYSCALL_CEILING)))" \
 		"$(ask '[.syscalls[].count] | add')"
-	record -- "$WORKLOADS/calls" flood
+	record --max-overhead off -- "$WORKLOADS/calls" flood
 	holds '.streams.syscall | .lost == 0 and .held > 1000000'
 	same sent "$(($(stored syscall) + $(lost SYSCALL_CEILING)))" "$(ask '[.syscalls[].count] | add')"
 }
@@ -111,7 +111,7 @@ allocate() {
 
 @test "a recorder that is stopped for a while loses, counts and goes on" {
 	needs
-	GCPROF_TEST_RING=syscall=4K "$GCPROF" record --syscall-rate 10000000 -- \
+	GCPROF_TEST_RING=syscall=4K "$GCPROF" record --max-overhead off --syscall-rate 10000000 -- \
 		"$WORKLOADS/calls" flood >out 2>record.log &
 	local pid=$!
 	sleep 0.4
@@ -125,7 +125,7 @@ allocate() {
 
 @test "losses are told second by second, with the time" {
 	needs
-	GCPROF_TEST_RING=syscall=4K record --syscall-rate 10000000 -- \
+	GCPROF_TEST_RING=syscall=4K record --max-overhead off --syscall-rate 10000000 -- \
 		/bin/sh -c "$WORKLOADS/calls flood; sleep 1.2; $WORKLOADS/calls flood"
 	"$GCPROF" dump | jq -es '[.[] | select(.record == "loss_kind" and .name == "SYSCALL_RING")][0].kind as $kind |
 		[.[] | select(.record == "loss" and .kind == $kind)] |
@@ -134,7 +134,7 @@ allocate() {
 
 @test "collections survive a flood of system calls" {
 	needs
-	GC_MIN_HEAP=1G record -F 0 --syscall-rate 10000000 -- \
+	GC_MIN_HEAP=1G record -F 0 --max-overhead off --syscall-rate 10000000 -- \
 		/bin/sh -c "$WORKLOADS/calls flood & $WORKLOADS/churn --bytes 4G; wait"
 	# A program behind a shell gets its probes a moment after it began: from then on none is missing.
 	"$GCPROF" dump | jq -es '[.[] | select(.record == "gc_end") | .cycle] |

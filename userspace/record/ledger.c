@@ -15,9 +15,11 @@ struct ledger {
 	struct profile_writer *writer;
 	struct store *store;
 	const struct session *session;
-	uint64_t own[LOSS_MAX];     /* counted by the recorder */
-	uint64_t written[LOSS_MAX]; /* what the profile says so far */
-	struct map *calls;          /* struct syscall_key: the count last written */
+	const struct calls_gate *gate; /* NULL: calls are always looked at */
+	uint64_t looked;               /* until when the profile says that they were */
+	uint64_t own[LOSS_MAX];        /* counted by the recorder */
+	uint64_t written[LOSS_MAX];    /* what the profile says so far */
+	struct map *calls;             /* struct syscall_key: the count last written */
 	uint64_t syscalls;
 	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
 };
@@ -144,6 +146,45 @@ static int put_totals(struct ledger *ledger, uint64_t now)
 	return err;
 }
 
+/* What the totals grew by since the last time they did between these two times. */
+static int put_look(struct ledger *ledger, uint64_t now)
+{
+	const struct calls_gate *gate = ledger->gate;
+	uint64_t begin, end;
+	struct record record = {.kind = RECORD_look};
+	int err;
+
+	if (!gate)
+		return 0;
+	begin = gate->opened > ledger->looked ? gate->opened : ledger->looked;
+	end = gate->open ? now : gate->closed;
+	if (end <= begin)
+		return 0;
+	record.look.begin = begin;
+	record.look.end = end;
+	record.look.call_ns = (uint64_t)gate->followed_ns;
+	err = profile_writer_put(ledger->writer, &record);
+	ledger->looked = end;
+	return err;
+}
+
+static int put_calls(struct ledger *ledger, uint64_t now)
+{
+	int err = put_totals(ledger, now);
+
+	return err ? err : put_look(ledger, now);
+}
+
+void ledger_watch_calls(struct ledger *ledger, const struct calls_gate *gate)
+{
+	ledger->gate = gate;
+}
+
+int ledger_put_calls(struct ledger *ledger)
+{
+	return put_calls(ledger, clock_now());
+}
+
 int ledger_put(struct ledger *ledger)
 {
 	struct record record = {.kind = RECORD_clock, .clock = clock_read()};
@@ -151,7 +192,7 @@ int ledger_put(struct ledger *ledger)
 	int err = profile_writer_put(ledger->writer, &record);
 
 	err = err ? err : put_losses(ledger, now);
-	return err ? err : put_totals(ledger, now);
+	return err ? err : put_calls(ledger, now);
 }
 
 int ledger_finish(struct ledger *ledger)

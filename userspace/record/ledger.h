@@ -4,6 +4,7 @@
 #define GCPROF_LEDGER_H
 
 #include "../profile/writer.h"
+#include "calls_gate.h"
 #include "session.h"
 #include "store.h"
 
@@ -19,6 +20,14 @@ void ledger_add_loss(struct ledger *ledger, enum loss loss, uint64_t count);
 
 /* Writes what changed since the last time: a clock pair, losses, totals. */
 int ledger_put(struct ledger *ledger);
+
+/*
+ * From now on it is told, too, from when to when system calls were looked at: the gate is
+ * borrowed. ledger_put_calls() must be called each time that it was closed, before it is
+ * opened again; it writes totals only.
+ */
+void ledger_watch_calls(struct ledger *ledger, const struct calls_gate *gate);
+int ledger_put_calls(struct ledger *ledger);
 
 /* The same for the last time: what cannot be written any more is counted as lost. */
 int ledger_finish(struct ledger *ledger);

@@ -2,6 +2,7 @@
 /* options.c: words among the options of `gcprof record`. */
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../util/options.h"
@@ -46,6 +47,22 @@ int syscall_mode_parse(const char *text, enum syscall_mode *out, uint64_t *slow)
 		return 0;
 	}
 	return -EINVAL;
+}
+
+int overhead_parse(const char *text, double *out)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (strcmp(text, "off") == 0) {
+		*out = 0;
+		return 0;
+	}
+	if (end == text || strcmp(end, *end == '%' ? "%" : "") != 0 || !(percent >= 0.01) ||
+	    percent > 100)
+		return -EINVAL;
+	*out = percent;
+	return 0;
 }
 
 int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes)

@@ -24,6 +24,9 @@ int stack_mode_parse(const char *name, enum stack_mode *out);
 /* all, slow=TIME, count, off; `*slow` stays as it is but for slow=TIME. -EINVAL. */
 int syscall_mode_parse(const char *text, enum syscall_mode *out, uint64_t *slow);
 
+/* A percentage of all CPUs from 0.01 to 100, or off: 0. -EINVAL. */
+int overhead_parse(const char *text, double *out);
+
 /* NAME=BYTES: a stream and a power of two from 4096 on. -EINVAL. */
 int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes);
 
@@ -52,6 +55,8 @@ struct record_options {
 	int off_cpu;           /* not 0: record time off the CPU */
 	int kernel_stacks;     /* not 0: calls and waits tell where in the kernel they waited */
 	uint64_t off_cpu_min;  /* ns: from here on waits are recorded one by one */
+	const char *overhead;  /* as given: a percentage or off */
+	double overhead_max;   /* percent of all CPUs that may be used; 0: any */
 	int faults;            /* not 0: record page faults */
 	uint64_t fault_rate;   /* of them one by one, a second and CPU */
 	const char *pids;      /* running processes, as given; NULL: none */

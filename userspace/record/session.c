@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calls_gate.h"
 #include "cpu_events.h"
 #include "gcprof.skel.h"
 
@@ -46,6 +47,7 @@ struct session {
 	struct stream_state streams[STREAM_END];
 	struct bpf_link *links[SYSTEM_LINKS];
 	size_t n_links;
+	struct calls_gate calls;
 	struct bpf_link *look; /* the iterator over all threads */
 	struct bpf_link *rest; /* the one that tells what is open at the end */
 	uint32_t moved;        /* processes moved into the cgroup, when we last looked */
@@ -146,6 +148,7 @@ static int configure(struct session *session, const struct record_options *optio
 	config->kernel_stacks = options->kernel_stacks != 0;
 	config->wait_min_ns = options->off_cpu_min;
 	config->wait_rate = OFF_CPU_RATE;
+	config->governed = options->overhead_max > 0;
 	config->fault_rate = (uint32_t)options->fault_rate;
 	config->follow_children = options->follow_children;
 	config->whole = options->system || options->cgroup_id;
@@ -331,10 +334,13 @@ static void attach_calls(struct session *session, const struct record_options *o
 {
 	int err = 0;
 
+	session->calls.epoch = &session->skeleton->bss->calls_epoch;
+	session->calls.since = &session->skeleton->bss->calls_opened;
+	session->calls.programs[0] = session->skeleton->progs.syscall_exit;
+	if (options->syscall_mode != SYSCALLS_OFF)
+		session->calls.programs[1] = session->skeleton->progs.syscall_enter;
 	if (options->syscall_mode != SYSCALLS_OFF || options->off_cpu)
-		err = attach_program(session, session->skeleton->progs.syscall_exit);
-	if (!err && options->syscall_mode != SYSCALLS_OFF)
-		err = attach_program(session, session->skeleton->progs.syscall_enter);
+		err = calls_gate_open(&session->calls);
 	if (!err && options->off_cpu)
 		err = attach_program(session, session->skeleton->progs.sched_switch);
 	session->streams[STREAM_SYSCALL].attached = !err;
@@ -493,6 +499,30 @@ int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MA
 	return err;
 }
 
+int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
+{
+	int fd = bpf_map__fd(session->skeleton->maps.costs);
+	struct cost *cpus = calloc((size_t)session->n_cpus, sizeof(*cpus));
+	int err = cpus ? 0 : -ENOMEM;
+
+	for (uint32_t program = 0; !err && program < COST_PROGRAMS; program++) {
+		out[program] = (struct cost){0};
+		err = bpf_map_lookup_elem(fd, &program, cpus);
+		for (int cpu = 0; !err && cpu < session->n_cpus; cpu++) {
+			out[program].runs += cpus[cpu].runs;
+			out[program].timed += cpus[cpu].timed;
+			out[program].ns += cpus[cpu].ns;
+		}
+	}
+	free(cpus);
+	return err;
+}
+
+struct calls_gate *session_calls(struct session *session)
+{
+	return &session->calls;
+}
+
 /* --- the end ----------------------------------------------------------------- */
 
 void session_stop(struct session *session)
@@ -508,6 +538,7 @@ void session_free(struct session *session)
 		return;
 	for (size_t i = 0; i < session->n_links; i++)
 		bpf_link__destroy(session->links[i]);
+	calls_gate_close(&session->calls);
 	cpu_events_free(session->cpu_events);
 	bpf_link__destroy(session->look);
 	bpf_link__destroy(session->rest);

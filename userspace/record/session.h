@@ -16,6 +16,8 @@
 struct session;
 
 /* Of the streams that have a ring, in this order. */
+struct calls_gate;
+
 enum session_ring {
 	RING_ALLOC,
 	RING_GC,
@@ -80,6 +82,12 @@ struct unwind_fds session_unwind_fds(const struct session *session);
 
 /* Sums the kernel's counters over all CPUs. */
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX]);
+
+/* What our programs took so far, likewise; only if the options have a --max-overhead. */
+int session_costs(const struct session *session, struct cost out[COST_PROGRAMS]);
+
+/* Whether system calls are looked at; owned by the session. */
+struct calls_gate *session_calls(struct session *session);
 
 /*
  * From now on the kernel side records nothing, at once and for everybody; what was

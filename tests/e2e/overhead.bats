@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# overhead.bats: what a recording may take is held: too many system calls are looked at in windows.
+
+load common
+
+teardown() {
+	for pid in "${started[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+}
+
+# Records what makes system calls until it is killed, with so much of one CPU allowed; the
+# recorder is in $recorder, the program in $program.
+start() { # PERCENT
+	need_root
+	rm -f program record.log
+	"$GCPROF" record -v -F 0 --max-overhead "$(awk -v p="$1" -v n="$(nproc)" \
+		'BEGIN {p /= n; print p < 0.01 ? 0.01 : p}')" -- \
+		/bin/sh -c 'echo $$ >program; exec dd if=/dev/zero of=/dev/null bs=1' 2>record.log &
+	recorder=$!
+	started+=("$recorder")
+	for _ in $(seq 500); do
+		[ ! -s program ] || break
+		sleep 0.02
+	done
+	program=$(cat program)
+	started+=("$program")
+}
+
+# A jq expression on all records of gcprof.data, which may not be complete yet.
+records() { # EXPRESSION
+	"$GCPROF" dump 2>/dev/null | jq -rs "$1"
+}
+
+# Waits until the profile tells of so many gaps between looks.
+wait_for_gaps() { # COUNT
+	for _ in $(seq 200); do
+		[ "$(records '[.[] | select(.record == "look")] | [.[:-1], .[1:]] | transpose |
+			map(select(.[0].end < .[1].begin)) | length')" -lt "$1" ] || return 0
+		sleep 0.3
+	done
+	cat record.log
+	return 1
+}
+
+# How often a kind of loss was counted.
+lost() { # NAME
+	ask "[.losses[] | select(.name == \"$1\") | .count] | add // 0"
+}
+
+# Tracepoints that a process is attached to.
+tracepoints() { # PID
+	cat "/proc/$1"/fdinfo/* 2>/dev/null | grep -c '^link_type:[[:space:]]*\(raw_tracepoint\|tracing\)' || true
+}
+
+@test "a small budget is held by looking at system calls in windows, and the profile tells which" {
+	start 1
+	wait_for_gaps 2
+	kill -TERM "$recorder"
+	wait "$recorder" || true
+	kill -KILL "$program"
+	cat record.log
+	grep -qE 'system calls were looked at for [0-9.]+ of [0-9.]+ s, to take no more than 0.*%' record.log
+	records '[.[] | select(.record == "look")] | {windows: length,
+		ordered: ([.[:-1], .[1:]] | transpose | all(.[0].end <= .[1].begin)),
+		whole: all(.begin < .end and .call_ns >= 20),
+		seen: (map(.end - .begin) | add),
+		gaps: ([.[:-1], .[1:]] | transpose | map(.[1].begin - .[0].end) | add),
+		begin: .[0].begin}' >looks
+	records '[.[] | select(.record == "end") | .time][0]' >stop
+	jq -e --argjson unseen "$(lost SYSCALLS_UNSEEN)" --argjson stop "$(cat stop)" \
+		'.windows > 2 and .ordered and .whole and $unseen * 1000000 >= .gaps and
+		$unseen * 1000000 <= $stop - .begin - .seen + 2000000' looks || {
+		cat looks stop
+		lost SYSCALLS_UNSEEN
+		return 1
+	}
+	# What was looked at is recorded, or it is told why not.
+	same sent "$(($(records '[.[] | select(.record == "syscall")] | length') + $(lost SYSCALL_RING) +
+		$(lost SYSCALL_CEILING) + $(lost SYSCALL_UNBEGUN)))" \
+		"$(records '[.[] | select(.record == "syscall_total")] | group_by([.process, .number]) |
+			map(max_by(.count).count) | add')"
+}
+
+@test "nothing is attached to system calls while they are not looked at" {
+	local most=0 now=0
+	start 0.5
+	# Two programs belong to system calls; the others stay.
+	for _ in $(seq 3000); do
+		now=$(tracepoints "$recorder")
+		[ "$now" -le "$most" ] || most=$now
+		[ "$most" = 0 ] || [ "$now" != $((most - 2)) ] || break
+		sleep 0.01
+	done
+	same attached "$now" $((most - 2))
+	kill -KILL "$recorder"
+	wait "$recorder" || true
+	kill -0 "$program"
+	"$GCPROF" report >report 2>&1
+}
+
+@test "without a limit, and below it, all system calls are looked at" {
+	need_root
+	record --max-overhead off -- "$WORKLOADS/calls" flood
+	holds '.syscalls[] | select(.name == "write") | .count == 2000000'
+	same looks "$(records '[.[] | select(.record == "look")] | length')" 0
+	record -- "$WORKLOADS/calls" files
+	records '[.[] | select(.record == "look")] | length > 0 and
+		([.[:-1], .[1:]] | transpose | all(.[0].end == .[1].begin))' | grep -qx true
+	same unseen "$(lost SYSCALLS_UNSEEN)" 0
+	absent 'were looked at' record.log
+}
+
+@test "what is no percentage is refused" {
+	need_root
+	local value
+	for value in 0 -1 101 nan x 1%% 1.5x; do
+		run "$GCPROF" record --max-overhead "$value" -- /bin/true
+		same "status with '$value'" "$status" 2
+		[[ $output == *"--max-overhead $value: a percentage from 0.01 to 100, or off"* ]]
+	done
+	record --max-overhead 2.5% -- /bin/true
+}

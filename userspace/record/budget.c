@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* budget.c: how much CPU time a recorder may take, and when it must not look at system calls. */
+#include "budget.h"
+
+#include <math.h>
+
+#define NEXT_MIN_NS  UINT64_C(1000000)
+#define NEXT_LOW_NS  UINT64_C(20000000) /* when little is saved up: a flood may begin any time */
+#define LOW_NS       1e9                /* of the rate */
+#define CYCLE_MIN_NS UINT64_C(200000000)
+#define CYCLE_MAX_NS UINT64_C(5000000000)
+#define EDGES        0.1 /* of the rate: what opening and closing windows may take */
+
+/* From 0 to 1: xorshift64*. */
+static double draw(struct budget *budget)
+{
+	uint64_t x = budget->random;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	budget->random = x;
+	return (double)(x * UINT64_C(2685821657736338717) >> 11) / 9007199254740992.0;
+}
+
+/* What the next window may use: half of the usual to one and a half. */
+static void draw_window(struct budget *budget)
+{
+	budget->wanted = budget->rate * (double)budget->cycle_ns * (0.5 + draw(budget));
+}
+
+void budget_begin(struct budget *budget, double rate, uint64_t now, uint64_t seed)
+{
+	*budget = (struct budget){
+		.rate = rate,
+		.saved = rate * (double)BUDGET_BURST_NS,
+		.open = true,
+		.time = now,
+		.cycle_ns = CYCLE_MIN_NS,
+		.random = seed ? seed : 1,
+	};
+	draw_window(budget);
+}
+
+/* ns of CPU time that are saved up in a ns while calls are not looked at. */
+static double fill_rate(const struct budget *budget)
+{
+	double left = budget->rate - budget->others, least = budget->rate * BUDGET_CALLS_MIN;
+
+	return left > least ? left : least;
+}
+
+/* In how many ns what is saved up will have changed by this much; at most BUDGET_LOOK_NS. */
+static uint64_t time_for(double change, double speed)
+{
+	double ns = speed > 0 ? change / speed : (double)BUDGET_LOOK_NS;
+
+	if (ns >= (double)BUDGET_LOOK_NS)
+		return BUDGET_LOOK_NS;
+	return ns > (double)NEXT_MIN_NS ? (uint64_t)ns : NEXT_MIN_NS;
+}
+
+/* Until what is saved up is spent, if calls go on as they do. */
+static uint64_t time_left(const struct budget *budget)
+{
+	uint64_t ns = time_for(budget->saved, budget->calls - fill_rate(budget));
+
+	return budget->saved < budget->rate * LOW_NS && ns > NEXT_LOW_NS ? NEXT_LOW_NS : ns;
+}
+
+static void account(struct budget *budget, double elapsed, const struct budget_use *use)
+{
+	double burst = budget->rate * (double)BUDGET_BURST_NS;
+	double weight = -expm1(-elapsed / (double)BUDGET_BURST_NS);
+
+	if (elapsed <= 0)
+		return;
+	budget->others += weight * (use->others / elapsed - budget->others);
+	budget->saved += fill_rate(budget) * elapsed - use->calls;
+	if (budget->saved > burst)
+		budget->saved = burst;
+	if (budget->open)
+		budget->calls = use->calls / elapsed;
+}
+
+bool budget_look(struct budget *budget, uint64_t now, const struct budget_use *use, uint64_t *next)
+{
+	account(budget, now > budget->time ? (double)(now - budget->time) : 0, use);
+	budget->time = now;
+	if (budget->open && budget->saved < 0) {
+		budget->open = false;
+		draw_window(budget);
+	} else if (!budget->open && budget->saved >= budget->wanted) {
+		budget->open = true;
+	}
+	*next = now + (budget->open ? time_left(budget)
+				    : time_for(budget->wanted - budget->saved, fill_rate(budget)));
+	return budget->open;
+}
+
+void budget_edge(struct budget *budget, double ns)
+{
+	double cycle = ns / (budget->rate * EDGES);
+
+	budget->cycle_ns = cycle < (double)CYCLE_MIN_NS   ? CYCLE_MIN_NS
+			   : cycle > (double)CYCLE_MAX_NS ? CYCLE_MAX_NS
+							  : (uint64_t)cycle;
+}

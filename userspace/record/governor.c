@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* governor.c: keeps what a recording takes of the machine within what the user allows. */
+#include "governor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "budget.h"
+#include "calls_gate.h"
+#include "clock.h"
+
+#define SECOND_NS   UINT64_C(1000000000)
+#define IDLE_NS_MAX 100 /* of a run that has nothing to do */
+#define MS_NS       UINT64_C(1000000)
+
+/*
+ * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an
+ * exception. Of system calls it is measured (calls_gate.h), since they alone may be so many
+ * that it matters.
+ */
+static const double way_ns[COST_PROGRAMS] = {
+	[COST_SWITCH] = 30,
+	[COST_TICK] = 1000,
+	[COST_FAULT] = 200,
+	[COST_PROBE] = 1500,
+};
+
+struct governor {
+	struct ledger *ledger;
+	struct session *session;
+	struct calls_gate *gate;
+	struct budget budget;
+	double cpus, percent;
+	uint64_t begin, next;
+	double calls_ns, others_ns; /* so far */
+	double begin_ns;            /* both, when the recording began */
+	uint64_t unseen_ns;         /* calls were not looked at, in gaps that are over */
+	double idle_ns[2];          /* what runs for calls of those who are not followed take */
+	double edge_ns;             /* what closing took: the first half of an edge */
+	int err;                    /* of the last attempt to open */
+};
+
+static double cpu_time(clockid_t clock)
+{
+	struct timespec time = {0};
+
+	clock_gettime(clock, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static double average(const struct cost *cost)
+{
+	return cost->timed ? (double)cost->ns / (double)cost->timed : 0;
+}
+
+/* What a program took so far, from the runs that were timed. */
+static double program_time(const struct cost *cost)
+{
+	return average(cost) * (double)cost->runs;
+}
+
+/*
+ * What a call took longer on average so far: the way to our programs, which was measured
+ * with calls that they had nothing to do with, and what they took beyond that.
+ */
+static double call_cost(const struct governor *governor, const struct cost costs[COST_PROGRAMS])
+{
+	double ns = governor->gate->call_ns;
+
+	for (int i = 0; i < 2; i++) {
+		double more = average(&costs[i ? COST_EXIT : COST_ENTER]) - governor->idle_ns[i];
+
+		ns += more > 0 ? more : 0;
+	}
+	return ns;
+}
+
+/* CPU time so far: of looking at calls, and of all else. */
+static int measure(const struct governor *governor, double *calls, double *others)
+{
+	struct cost costs[COST_PROGRAMS];
+	int err = session_costs(governor->session, costs);
+
+	if (err)
+		return err;
+	governor->gate->followed_ns = call_cost(governor, costs);
+	*calls = governor->gate->followed_ns * (double)costs[COST_EXIT].runs;
+	*others = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
+		*others += program_time(&costs[program]) +
+			   way_ns[program] * (double)costs[program].runs;
+	return 0;
+}
+
+/* Before the program runs: those who make calls now are others, as a rule. */
+static int measure_idle(struct governor *governor)
+{
+	struct cost costs[COST_PROGRAMS];
+	int err = session_costs(governor->session, costs);
+
+	for (int i = 0; !err && i < 2; i++) {
+		double ns = average(&costs[i ? COST_EXIT : COST_ENTER]);
+
+		governor->idle_ns[i] = ns < IDLE_NS_MAX ? ns : IDLE_NS_MAX;
+	}
+	return err;
+}
+
+int governor_create(struct session *session, struct ledger *ledger, double percent,
+		    struct governor **out)
+{
+	struct governor *governor = calloc(1, sizeof(*governor));
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int err;
+
+	if (!governor)
+		return -ENOMEM;
+	governor->session = session;
+	governor->ledger = ledger;
+	governor->gate = session_calls(session);
+	governor->cpus = cpus > 0 ? (double)cpus : 1;
+	governor->percent = percent;
+	governor->begin = governor->next = clock_now();
+	err = measure_idle(governor);
+	err = err ? err : measure(governor, &governor->calls_ns, &governor->others_ns);
+	if (err) {
+		free(governor);
+		return err;
+	}
+	governor->begin_ns = governor->calls_ns + governor->others_ns;
+	if (!governor->gate->open || !governor->gate->programs[1])
+		governor->next = UINT64_MAX;
+	budget_begin(&governor->budget, percent / 100 * governor->cpus, governor->begin,
+		     governor->begin ^ (uint64_t)getpid() << 32);
+	ledger_watch_calls(ledger, governor->gate);
+	*out = governor;
+	return 0;
+}
+
+int governor_timeout(const struct governor *governor, int ms)
+{
+	uint64_t now = clock_now(), left;
+
+	if (!governor)
+		return ms;
+	left = governor->next > now ? (governor->next - now + MS_NS - 1) / MS_NS : 0;
+	return left < (uint64_t)ms ? (int)left : ms;
+}
+
+static uint64_t unseen(const struct governor *governor, uint64_t now)
+{
+	const struct calls_gate *gate = governor->gate;
+
+	return governor->unseen_ns + (gate->open || !gate->closed ? 0 : now - gate->closed);
+}
+
+static void tell_unseen(struct governor *governor, uint64_t now)
+{
+	ledger_set_loss(governor->ledger, LOSS_SYSCALLS_UNSEEN,
+			(unseen(governor, now) + MS_NS - 1) / MS_NS);
+}
+
+/* The totals are what was counted in this window: they are written before the next begins. */
+static int close_window(struct governor *governor)
+{
+	calls_gate_close(governor->gate);
+	return ledger_put_calls(governor->ledger);
+}
+
+static void open_window(struct governor *governor)
+{
+	uint64_t closed = governor->gate->closed;
+
+	governor->err = calls_gate_open(governor->gate);
+	if (governor->err)
+		governor->next = clock_now() + SECOND_NS;
+	else
+		governor->unseen_ns += governor->gate->opened - closed;
+}
+
+static int move(struct governor *governor, bool open)
+{
+	double before = cpu_time(CLOCK_THREAD_CPUTIME_ID), took;
+	int err = 0;
+
+	if (open)
+		open_window(governor);
+	else
+		err = close_window(governor);
+	took = cpu_time(CLOCK_THREAD_CPUTIME_ID) - before;
+	if (open)
+		budget_edge(&governor->budget, governor->edge_ns + took);
+	governor->edge_ns = took;
+	return err;
+}
+
+int governor_look(struct governor *governor)
+{
+	uint64_t now = clock_now();
+	double calls, others;
+	struct budget_use use;
+	bool open;
+
+	if (!governor || now < governor->next)
+		return 0;
+	/* Without figures nothing is decided: they are back soon, or the recording is over. */
+	if (measure(governor, &calls, &others)) {
+		governor->next = now + BUDGET_LOOK_NS;
+		return 0;
+	}
+	use.calls = calls - governor->calls_ns;
+	use.others = others - governor->others_ns;
+	governor->calls_ns = calls;
+	governor->others_ns = others;
+	open = budget_look(&governor->budget, now, &use, &governor->next);
+	if (!governor->gate->open)
+		tell_unseen(governor, now);
+	return open == governor->gate->open ? 0 : move(governor, open);
+}
+
+bool governor_finish(struct governor *governor, struct governor_summary *out)
+{
+	uint64_t now = clock_now();
+	double calls, others, all;
+
+	if (!governor)
+		return false;
+	tell_unseen(governor, now);
+	all = (double)(now - governor->begin);
+	*out = (struct governor_summary){
+		.begin = governor->begin,
+		.all_ns = now - governor->begin,
+		.seen_ns = now - governor->begin - unseen(governor, now),
+		.allowed = governor->percent,
+		.err = governor->err,
+	};
+	if (!measure(governor, &calls, &others) && all > 0)
+		out->percent = (calls + others - governor->begin_ns) / (all * governor->cpus) * 100;
+	return true;
+}
+
+void governor_free(struct governor *governor)
+{
+	free(governor);
+}

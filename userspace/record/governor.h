@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* governor.h: keeps what a recording takes of the machine within what the user allows. */
+/*
+ * What it takes is added up from what is counted and timed anyway: runs of our programs, of
+ * which some are timed, the kernel's way to them, and the recorder's own CPU time. When
+ * that is too much, system calls are looked at in windows only (budget.h, calls_gate.h);
+ * the profile tells when, and that totals are estimates. Not thread-safe.
+ */
+#ifndef GCPROF_GOVERNOR_H
+#define GCPROF_GOVERNOR_H
+
+#include "ledger.h"
+#include "session.h"
+
+struct governor;
+
+/* `percent` of the CPU time of all CPUs, positive. Both are borrowed. */
+int governor_create(struct session *session, struct ledger *ledger, double percent,
+		    struct governor **out);
+
+/* How long to sleep until the next look, at most `ms`. NULL is allowed: then `ms`. */
+int governor_timeout(const struct governor *governor, int ms);
+
+/* A look, if it is time for one. A negative errno: the profile cannot be written. NULL is allowed.
+ */
+int governor_look(struct governor *governor);
+
+struct governor_summary {
+	uint64_t begin;   /* of the recording, ns */
+	uint64_t seen_ns; /* calls were looked at, until now */
+	uint64_t all_ns;
+	double percent; /* that all of it took, of the CPU time of all CPUs */
+	double allowed;
+	int err; /* why calls cannot be looked at any more, or 0 */
+};
+
+/* For the last time: what was not looked at goes to the ledger. False if NULL. */
+bool governor_finish(struct governor *governor, struct governor_summary *out);
+
+/* NULL is allowed. */
+void governor_free(struct governor *governor);
+
+#endif
