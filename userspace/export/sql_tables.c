@@ -422,6 +422,12 @@ static int put_syscall_totals(struct sql *sql, const struct pass *pass)
 			.in_gc_ns = integer(call->in_gc_ns),
 			.waits = integer(call->waits),
 			.wait_ns = integer(call->wait_ns),
+			.estimated = integer(call->estimated),
+			.seen = integer(call->seen),
+			.count_low = real(call->calls.low),
+			.count_high = real(call->calls.high),
+			.total_low_ns = real(call->time.low),
+			.total_high_ns = real(call->time.high),
 		};
 
 		error = database_put(sql->database, TABLE_syscall_totals, &row);

@@ -144,6 +144,22 @@ struct model_cpu {
 	uint64_t user_ns, kernel_ns;
 };
 
+/* When system calls were looked at, where that was not always. */
+struct model_looks {
+	bool gaps; /* there were times when nobody did; else the rest is 0 */
+	uint64_t windows;
+	uint64_t seen_ns, unseen_ns;
+	struct estimate count, time; /* of all calls, as syscall_count and syscall_ns */
+};
+
+/* 0..1: of the time of recording that windows and gaps make up; 1 without gaps. */
+static inline double model_coverage(const struct model_looks *looks)
+{
+	return looks->gaps ? (double)looks->seen_ns /
+				     ((double)looks->seen_ns + (double)looks->unseen_ns)
+			   : 1;
+}
+
 struct model {
 	const char *file;
 	enum model_frames frames; /* on stacks */
@@ -173,6 +189,7 @@ struct model {
 	struct model_slow_call slow_calls[SLOW_CALLS]; /* longest first */
 	size_t n_slow_calls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */
+	struct model_looks looks;
 	struct model_wait *waits; /* longest in total first */
 	size_t n_waits;
 	uint64_t wait_ns, wait_stack_ns; /* sums: all, those with a stack */

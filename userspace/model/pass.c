@@ -113,6 +113,7 @@ static int take_end(struct pass *pass, const struct record_end *record)
 {
 	pass->model->run.end_reason = record->reason;
 	pass->model->run.status = record->status;
+	pass->syscalls.end = record->time;
 	return 0;
 }
 
@@ -206,6 +207,8 @@ static int take_event(struct pass *pass, const struct record *record)
 		return syscalls_record(pass, &record->syscall);
 	case RECORD_syscall_total:
 		return syscalls_total(pass, &record->syscall_total);
+	case RECORD_look:
+		return syscalls_look(pass, &record->look);
 	case RECORD_wait:
 		take_quality(pass, record->wait.stack, record->wait.quality);
 		return waits_record(pass, &record->wait);

@@ -83,6 +83,12 @@ struct model_syscall {
 	uint64_t in_gc_count, in_gc_ns;
 	double squares;          /* sum of the squares of all durations, from the histogram */
 	uint64_t waits, wait_ns; /* of total_ns: off the CPU until something happened */
+	/* Of estimated ones percentiles, the longest and squares are of the calls that were seen.
+	 */
+	bool estimated;
+	uint64_t seen; /* of count; all of them unless estimated */
+	uint64_t seen_waits, seen_wait_ns;
+	struct estimate calls, time; /* count and total_ns with their intervals */
 };
 
 /* What threads waited for. */

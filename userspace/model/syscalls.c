@@ -3,6 +3,7 @@
 #include "syscalls.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ static void calls_free(struct calls *calls)
 int syscalls_init(struct syscalls *syscalls)
 {
 	memset(syscalls, 0, sizeof(*syscalls));
-	if (calls_init(&syscalls->totals) < 0 || calls_init(&syscalls->records) < 0)
+	if (calls_init(&syscalls->totals) < 0 || calls_init(&syscalls->records) < 0 ||
+	    looks_init(&syscalls->looks) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -42,6 +44,7 @@ void syscalls_free(struct syscalls *syscalls)
 {
 	calls_free(&syscalls->totals);
 	calls_free(&syscalls->records);
+	looks_free(&syscalls->looks);
 }
 
 /* The item of a call, made if need be; NULL: no memory. Valid until the next one is made. */
@@ -144,6 +147,27 @@ static void read_histogram(struct bytes data, uint64_t *histogram)
 	}
 }
 
+/* Its growth since the last look was in the next one. */
+static int note_growth(struct syscalls *syscalls, const struct call *call,
+		       const struct record_syscall_total *record)
+{
+	const uint64_t figures[LOOK_FIGURES] = {
+		[LOOK_COUNT] = record->count,     [LOOK_TOTAL_NS] = record->total_ns,
+		[LOOK_ERRORS] = record->errors,   [LOOK_GC_COUNT] = record->gc_count,
+		[LOOK_GC_NS] = record->gc_ns,     [LOOK_WAITS] = record->waits,
+		[LOOK_WAIT_NS] = record->wait_ns, [LOOK_RUNS] = record->runs,
+		[LOOK_RUN_NS] = record->run_ns,
+	};
+
+	return looks_total(&syscalls->looks, (size_t)(call - syscalls->totals.items),
+			   record->process, call->number, figures);
+}
+
+int syscalls_look(struct pass *pass, const struct record_look *record)
+{
+	return looks_look(&pass->syscalls.looks, record);
+}
+
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 {
 	struct call *call;
@@ -165,7 +189,7 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 	call->waits = record->waits;
 	call->wait_ns = record->wait_ns;
 	read_histogram(record->histogram, call->histogram);
-	return 0;
+	return note_growth(&pass->syscalls, call, record);
 }
 
 static void merge_call(struct call *into, const struct call *from)
@@ -267,37 +291,94 @@ static int by_total(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int add_rows(const struct calls *sums, struct model *model)
+/* Sums of estimates end where integers do. */
+static uint64_t plus(uint64_t seen, double more)
+{
+	double sum = (double)seen + more;
+
+	return sum < 9e18 ? seen + (uint64_t)(more + 0.5) : INT64_MAX;
+}
+
+static struct model_syscall make_row(const struct call *call, const struct model *model)
+{
+	double count = (double)call->count, time = (double)call->total_ns;
+
+	return (struct model_syscall){
+		.name = syscall_describe(model, call->number),
+		.number = call->number,
+		.count = call->count,
+		.errors = call->errors,
+		.total_ns = call->total_ns,
+		.p50_ns = percentile(call, 50),
+		.p99_ns = percentile(call, 99),
+		.max_ns = call->max_ns,
+		.in_gc_count = call->gc_count,
+		.in_gc_ns = call->gc_ns,
+		.squares = squares(call),
+		.waits = call->waits,
+		.wait_ns = call->wait_ns,
+		.seen = call->count,
+		.seen_waits = call->waits,
+		.seen_wait_ns = call->wait_ns,
+		.calls = {count, count, count},
+		.time = {time, time, time},
+	};
+}
+
+/* Adds what nobody looked at. */
+static void estimate_row(const struct looks *looks, struct model_syscall *row)
+{
+	const struct look_sum *sum = looks_sum(looks, row->number);
+
+	if (!sum)
+		return;
+	row->estimated = true;
+	row->calls = looks_estimate(looks, sum, LOOK_COUNT, (double)row->count);
+	row->time = looks_estimate(looks, sum, LOOK_TOTAL_NS, (double)row->total_ns);
+	row->count = plus(row->count, sum->more[LOOK_COUNT]);
+	row->total_ns = plus(row->total_ns, sum->more[LOOK_TOTAL_NS]);
+	row->errors = plus(row->errors, sum->more[LOOK_ERRORS]);
+	row->in_gc_count = plus(row->in_gc_count, sum->more[LOOK_GC_COUNT]);
+	row->in_gc_ns = plus(row->in_gc_ns, sum->more[LOOK_GC_NS]);
+	row->waits = plus(row->waits, sum->more[LOOK_WAITS]);
+	row->wait_ns = plus(row->wait_ns, sum->more[LOOK_WAIT_NS]);
+}
+
+static int add_rows(const struct calls *sums, const struct looks *looks, struct model *model)
 {
 	model->syscalls = calloc(sums->count, sizeof(*model->syscalls));
 	if (!model->syscalls)
 		return -ENOMEM;
 	for (size_t i = 1; i < sums->count; i++) {
-		const struct call *call = &sums->items[i];
+		struct model_syscall *row = &model->syscalls[model->n_syscalls++];
 
-		model->syscalls[model->n_syscalls++] = (struct model_syscall){
-			.name = syscall_describe(model, call->number),
-			.number = call->number,
-			.count = call->count,
-			.errors = call->errors,
-			.total_ns = call->total_ns,
-			.p50_ns = percentile(call, 50),
-			.p99_ns = percentile(call, 99),
-			.max_ns = call->max_ns,
-			.in_gc_count = call->gc_count,
-			.in_gc_ns = call->gc_ns,
-			.squares = squares(call),
-			.waits = call->waits,
-			.wait_ns = call->wait_ns,
-		};
-		if (!model->syscalls[model->n_syscalls - 1].name)
+		*row = make_row(&sums->items[i], model);
+		if (!row->name)
 			return -ENOMEM;
-		model->syscall_count += call->count;
-		model->syscall_ns += call->total_ns;
-		model->syscall_gc_ns += call->gc_ns;
+		estimate_row(looks, row);
+		model->syscall_count += row->count;
+		model->syscall_ns += row->total_ns;
+		model->syscall_gc_ns += row->in_gc_ns;
 	}
 	qsort(model->syscalls, model->n_syscalls, sizeof(*model->syscalls), by_total);
 	return 0;
+}
+
+static void add_looks(const struct looks *looks, struct model *model)
+{
+	const struct look_sum *all = looks_all(looks);
+	struct model_looks *out = &model->looks;
+	double count = (double)model->syscall_count, time = (double)model->syscall_ns;
+
+	if (!all)
+		return;
+	out->gaps = true;
+	out->windows = looks->window;
+	out->seen_ns = plus(0, looks->seen_ns);
+	out->unseen_ns = plus(0, looks->gaps_ns);
+	out->count = looks_estimate(looks, all, LOOK_COUNT, fmax(count - all->more[LOOK_COUNT], 0));
+	out->time =
+		looks_estimate(looks, all, LOOK_TOTAL_NS, fmax(time - all->more[LOOK_TOTAL_NS], 0));
 }
 
 static int add_slow(const struct pass *pass)
@@ -340,12 +421,15 @@ int syscalls_finish(struct pass *pass)
 	struct calls sums = {0};
 	int error = calls_init(&sums);
 
+	looks_finish(&syscalls->looks, syscalls->end);
 	if (!error)
 		error = merge_all(&sums, &syscalls->totals, &syscalls->records, true);
 	if (!error)
 		error = merge_all(&sums, &syscalls->records, &syscalls->totals, false);
 	if (!error)
-		error = add_rows(&sums, pass->model);
+		error = add_rows(&sums, &syscalls->looks, pass->model);
+	if (!error)
+		add_looks(&syscalls->looks, pass->model);
 	if (!error)
 		error = add_slow(pass);
 	calls_free(&sums);

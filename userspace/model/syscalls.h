@@ -5,6 +5,7 @@
 
 #include "../../bpf/events.h"
 #include "../profile/record.h"
+#include "looks.h"
 #include "model.h"
 
 struct map;
@@ -34,6 +35,8 @@ struct syscalls {
 	bool arguments; /* are recorded */
 	struct calls totals;
 	struct calls records;
+	struct looks looks;
+	uint64_t end; /* of the recording, when its end record says so; else 0 */
 };
 
 int syscalls_init(struct syscalls *syscalls);
@@ -41,11 +44,13 @@ void syscalls_free(struct syscalls *syscalls);
 
 int syscalls_record(struct pass *pass, const struct record_syscall *record);
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record);
+int syscalls_look(struct pass *pass, const struct record_look *record);
 
 /*
  * Rows into model->syscalls. For each call of each process the kernel's total
  * counts; the records instead where there are more of them, as after the recorder
- * was killed between two totals.
+ * was killed between two totals. What nobody looked at is estimated (looks.h), unless
+ * only a part of the profile is selected.
  */
 int syscalls_finish(struct pass *pass);
 

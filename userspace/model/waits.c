@@ -132,15 +132,15 @@ static int take_totals(struct pass *pass)
 		const struct model_syscall *call = &model->syscalls[i];
 		struct wait_sum *sum;
 
-		if (!call->waits)
+		if (!call->seen_waits)
 			continue;
 		sum = waits_get(&pass->waits, WAIT_CALL, call->number);
 		if (!sum)
 			return -ENOMEM;
-		if (call->waits < sum->count)
+		if (call->seen_waits < sum->count)
 			continue;
-		sum->count = call->waits;
-		sum->total_ns = call->wait_ns;
+		sum->count = call->seen_waits;
+		sum->total_ns = call->seen_wait_ns;
 	}
 	return 0;
 }

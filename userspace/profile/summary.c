@@ -100,6 +100,25 @@ static void note_time(struct summary *summary, const struct record *record)
 	}
 }
 
+/* Looks that cannot be are left out. */
+static void add_look(struct summary *summary, const struct record_look *look)
+{
+	if (look->end <= look->begin || look->begin < summary->looks.end)
+		return;
+	if (summary->looks.end)
+		summary->looks.unseen_ns += look->begin - summary->looks.end;
+	summary->looks.seen_ns += look->end - look->begin;
+	summary->looks.end = look->end;
+}
+
+static void add_end(struct summary *summary, const struct record_end *end)
+{
+	summary->end = *end;
+	summary->has_end = true;
+	if (summary->looks.end && end->time > summary->looks.end)
+		summary->looks.unseen_ns += end->time - summary->looks.end;
+}
+
 static int add_record(struct summary *summary, const struct record *record)
 {
 	summary->kinds[record->kind]++;
@@ -126,8 +145,10 @@ static int add_record(struct summary *summary, const struct record *record)
 			summary->losses[record->loss.kind].count = record->loss.count;
 		return 0;
 	case RECORD_end:
-		summary->end = record->end;
-		summary->has_end = true;
+		add_end(summary, &record->end);
+		return 0;
+	case RECORD_look:
+		add_look(summary, &record->look);
 		return 0;
 	default:
 		return 0;

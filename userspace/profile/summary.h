@@ -43,6 +43,11 @@ struct summary {
 	struct record_end end;
 	bool has_end;
 	uint64_t last_time; /* of any record */
+	struct {
+		uint64_t end;       /* of the last one; 0: none */
+		uint64_t seen_ns;   /* system calls were looked at */
+		uint64_t unseen_ns; /* and between two looks, or behind the last, they were not */
+	} looks;
 	uint64_t kinds[RECORD_CODES];
 	struct summary_stream streams[SUMMARY_STREAMS];
 	struct summary_loss losses[SUMMARY_LOSSES];

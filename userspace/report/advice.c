@@ -220,6 +220,17 @@ static bool is_collectors(const char *call)
 	return false;
 }
 
+/* A figure of a call, that may be an estimate. */
+static struct unit_text figure_of(const struct model_syscall *call, uint64_t count)
+{
+	struct unit_text text = unit_rough((double)count), about;
+
+	if (!call->estimated)
+		return unit_count(count);
+	snprintf(about.text, sizeof(about.text), "about %.24s", text.text);
+	return about;
+}
+
 static bool find_stalled_calls(const struct model *model, struct words *words)
 {
 	const struct model_syscall *worst = NULL;
@@ -234,8 +245,9 @@ static bool find_stalled_calls(const struct model *model, struct words *words)
 		return false;
 	fprintf(words->evidence,
 		"%s of %s calls of %s were open while a collection ran, for %s of their %s.",
-		unit_count(worst->in_gc_count).text, unit_count(worst->count).text, worst->name,
-		unit_time((double)worst->in_gc_ns).text, unit_time((double)worst->total_ns).text);
+		figure_of(worst, worst->in_gc_count).text, figure_of(worst, worst->count).text,
+		worst->name, unit_time((double)worst->in_gc_ns).text,
+		unit_time((double)worst->total_ns).text);
 	fprintf(words->remedy,
 		"The thread could not go on until the pause was over, or waited anyway: compare "
 		"with "
@@ -283,8 +295,9 @@ static bool find_failing_calls(const struct model *model, struct words *words)
 			worst = &model->syscalls[i];
 	if (!worst || worst->errors < 1000 || worst->errors < worst->count / 2)
 		return false;
-	fprintf(words->evidence, "%s of %s calls of %s failed.", unit_count(worst->errors).text,
-		unit_count(worst->count).text, worst->name);
+	fprintf(words->evidence, "%s of %s calls of %s failed.",
+		figure_of(worst, worst->errors).text, figure_of(worst, worst->count).text,
+		worst->name);
 	fprintf(words->remedy, "If the program asks for what is seldom there, let it remember.");
 	return true;
 }
@@ -302,7 +315,8 @@ static bool find_many_calls(const struct model *model, struct words *words)
 		return false;
 	fprintf(words->evidence,
 		"%s calls of %s took %s, %s of wall time; half of them %s or less.",
-		unit_count(call->count).text, call->name, unit_time((double)call->total_ns).text,
+		figure_of(call, call->count).text, call->name,
+		unit_time((double)call->total_ns).text,
 		unit_percent((double)call->total_ns / wall_of(model)).text,
 		unit_time((double)call->p50_ns).text);
 	fprintf(words->remedy, "Fewer, larger ones would cost less.");

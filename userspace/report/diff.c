@@ -106,6 +106,19 @@ static struct estimate part_of(double value, const struct model_alloc *alloc)
 	return tally_estimate(&tally);
 }
 
+/* Where system calls were not always looked at, estimates: else to the last one. */
+static struct estimate calls_of(const struct model *model)
+{
+	return model->looks.gaps && !model->filter ? model->looks.count
+						   : exactly((double)model->syscall_count);
+}
+
+static struct estimate calls_time_of(const struct model *model)
+{
+	return model->looks.gaps && !model->filter ? model->looks.time
+						   : exactly((double)model->syscall_ns);
+}
+
 #define TOTAL(name, unit, before, after)                                              \
 	do {                                                                          \
 		if (!error)                                                           \
@@ -148,8 +161,8 @@ static int make_totals(struct diff *diff)
 		      part_of(vain_bytes(b), &b->alloc));
 	}
 	if (recorded(a, "syscall") && recorded(b, "syscall")) {
-		EXACT("system calls", DIFF_COUNT, syscall_count);
-		EXACT("time in system calls", DIFF_TIME, syscall_ns);
+		TOTAL("system calls", DIFF_COUNT, calls_of(a), calls_of(b));
+		TOTAL("time in system calls", DIFF_TIME, calls_time_of(a), calls_time_of(b));
 	}
 	return error;
 }
@@ -263,6 +276,12 @@ static int gather_sites(const struct model *model, struct diff_table *table,
 	return error;
 }
 
+/* Of two intervals around the same value, the ends that are farther away. */
+static struct estimate widest(const struct estimate *a, const struct estimate *b)
+{
+	return (struct estimate){a->value, fmin(a->low, b->low), fmax(a->high, b->high)};
+}
+
 static int gather_syscalls(const struct model *model, struct diff_table *table,
 			   struct figures *figures)
 {
@@ -273,6 +292,8 @@ static int gather_syscalls(const struct model *model, struct diff_table *table,
 		const struct model_syscall *row = &model->syscalls[i];
 		struct estimate time = total_of((double)row->total_ns, row->squares);
 
+		if (row->estimated)
+			time = widest(&time, &row->time);
 		error = figures_add(figures, row->name, &time);
 	}
 	return error;

@@ -206,6 +206,12 @@ static json_t *syscalls(const struct model *model, size_t top)
 		json_put(row, "in_gc_ns", json_count(call->in_gc_ns));
 		json_put(row, "off_cpu_count", json_count(call->waits));
 		json_put(row, "off_cpu_ns", json_count(call->wait_ns));
+		json_put(row, "estimated", json_boolean(call->estimated));
+		json_put(row, "seen_count", json_count(call->seen));
+		json_put(row, "count_low", json_whole(call->calls.low));
+		json_put(row, "count_high", json_whole(call->calls.high));
+		json_put(row, "total_low_ns", json_whole(call->time.low));
+		json_put(row, "total_high_ns", json_whole(call->time.high));
 		json_array_append_new(array, row);
 	}
 	return array;
@@ -311,6 +317,11 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "exit_status", exit_status(run));
 	json_put(object, "end_reason",
 		 json_name(run->end_reason < 6 ? ends[run->end_reason] : NULL));
+	json_put(object, "syscall_coverage", json_real(model_coverage(&model->looks)));
+	json_put(object, "syscall_windows", json_count(model->looks.windows));
+	json_put(object, "syscall_seen_ns",
+		 model->looks.gaps ? json_count(model->looks.seen_ns) : json_null());
+	json_put(object, "syscall_unseen_ns", json_count(model->looks.unseen_ns));
 	json_put(object, "tool", json_name(run->tool));
 	json_put(object, "host", json_name(run->host));
 	json_put(object, "kernel", json_name(run->kernel));

@@ -257,14 +257,65 @@ int section_collections(const struct section *section)
 	return 0;
 }
 
+/* When they were looked at, if that was not always. */
+static void tell_looks(const struct section *section)
+{
+	const struct model_looks *looks = &section->model->looks;
+
+	if (!looks->gaps)
+		return;
+	page_paragraph(section->page, STYLE_WARNING, 2,
+		       "System calls were looked at for %s of %s (%s), so that recording takes no "
+		       "more than it may (--max-overhead). %s",
+		       unit_time((double)looks->seen_ns).text,
+		       unit_time((double)looks->seen_ns + (double)looks->unseen_ns).text,
+		       unit_percent(model_coverage(looks)).text,
+		       section->model->filter
+			       ? "Only those that were seen then are selected and counted."
+			       : "What has a ~ is an estimate for all of that time, ± tells how "
+				 "far the count may be off; p50, p99 and max are of those that "
+				 "were seen.");
+}
+
+static void call_count(struct table *table, bool estimated, uint64_t count)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "~%s", unit_rough((double)count).text);
+	if (estimated && count)
+		table_cell(table, text);
+	else
+		cell_count(table, count);
+}
+
+static void call_time(struct table *table, bool estimated, uint64_t ns)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "~%s", unit_time((double)ns).text);
+	if (estimated && ns)
+		table_cell(table, text);
+	else
+		cell_time(table, (double)ns);
+}
+
+static void call_margin(struct table *table, const struct model_syscall *row)
+{
+	if (row->estimated)
+		cell_margin(table, &row->calls);
+	else
+		table_cell(table, NULL);
+}
+
 int section_syscalls(const struct section *section)
 {
 	static const struct column columns[] = {
-		{NULL, "count", false, 0, 0},   {NULL, "errors", false, 0, 0},
-		{NULL, "total", false, 0, 0},   {NULL, "p50", false, 2, 0},
-		{NULL, "p99", false, 0, 0},     {NULL, "max", false, 1, 0},
-		{NULL, "in GC", false, 0, 0},   {NULL, "for", false, 0, 0},
-		{NULL, "off CPU", false, 0, 0}, {NULL, "call", true, 0, 12},
+		{NULL, "count", false, 0, 0},  {NULL, "±", false, 0, 0},
+		{NULL, "errors", false, 0, 0}, {NULL, "total", false, 0, 0},
+		{NULL, "p50", false, 2, 0},    {NULL, "p99", false, 0, 0},
+		{NULL, "max", false, 1, 0},    {NULL, "in GC", false, 0, 0},
+		{NULL, "for", false, 0, 0},    {NULL, "off CPU", false, 0, 0},
+		{NULL, "call", true, 0, 12},
 	};
 	const struct model *model = section->model;
 	struct table *table;
@@ -277,21 +328,23 @@ int section_syscalls(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
 		return 0;
 	}
+	tell_looks(section);
 	table = table_create(columns, N_COLUMNS(columns));
 	if (!table)
 		return -ENOMEM;
 	for (size_t i = 0; i < section_rows(section, model->n_syscalls); i++) {
 		const struct model_syscall *row = &model->syscalls[i];
 
-		cell_count(table, row->count);
-		cell_count(table, row->errors);
-		cell_time(table, (double)row->total_ns);
+		call_count(table, row->estimated, row->count);
+		call_margin(table, row);
+		call_count(table, row->estimated, row->errors);
+		call_time(table, row->estimated, row->total_ns);
 		cell_time(table, (double)row->p50_ns);
 		cell_time(table, (double)row->p99_ns);
 		cell_time(table, (double)row->max_ns);
-		cell_count(table, row->in_gc_count);
-		cell_time(table, (double)row->in_gc_ns);
-		cell_time(table, (double)row->wait_ns);
+		call_count(table, row->estimated, row->in_gc_count);
+		call_time(table, row->estimated, row->in_gc_ns);
+		call_time(table, row->estimated, row->wait_ns);
 		table_cell(table, row->name);
 	}
 	return section_table(section, table);

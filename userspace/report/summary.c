@@ -250,8 +250,21 @@ static void tell_syscalls(const struct section *section, FILE *out)
 
 	if (!is_recorded(section, "syscall"))
 		return;
-	fprintf(out, " %s system calls took %s, waiting included",
-		unit_count(model->syscall_count).text, unit_time((double)model->syscall_ns).text);
+	if (model->looks.gaps && !model->filter)
+		fprintf(out,
+			" About %s system calls (%s to %s with 95 %% confidence: they were looked "
+			"at for %s of %s) took about %s, waiting included",
+			unit_rough(model->looks.count.value).text,
+			unit_rough(model->looks.count.low).text,
+			unit_rough(model->looks.count.high).text,
+			unit_time((double)model->looks.seen_ns).text,
+			unit_time((double)model->looks.seen_ns + (double)model->looks.unseen_ns)
+				.text,
+			unit_time((double)model->syscall_ns).text);
+	else
+		fprintf(out, " %s system calls took %s, waiting included",
+			unit_count(model->syscall_count).text,
+			unit_time((double)model->syscall_ns).text);
 	if (model->syscall_gc_ns)
 		fprintf(out, "; for %s of that a collection was under way",
 			unit_time((double)model->syscall_gc_ns).text);

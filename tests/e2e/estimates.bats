@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# estimates.bats: system calls that nobody looked at are estimated, and it is told.
+
+load common
+
+@test "the estimate of a known number of calls holds, in the report, JSON, SQL and text" {
+	need_root
+	local blocks=4000000
+	# Half a percent of one CPU: a third of a second's worth is saved up, these take longer.
+	record -F 0 --max-overhead "$(awk -v n="$(nproc)" 'BEGIN {p = 0.5 / n; print p < 0.01 ? 0.01 : p}')" \
+		-- dd if=/dev/zero of=/dev/null bs=1 count=$blocks status=none
+	"$GCPROF" report --json >estimate.json
+	jq -c '{syscall_coverage, syscall_windows, syscall_seen_ns, syscall_unseen_ns}, .syscalls[0, 1]' estimate.json
+	# The machine may do other things in windows than in gaps: three times as far is near enough.
+	jq -e --argjson truth $blocks '.syscall_coverage < 1 and .syscall_coverage > 0 and .syscall_unseen_ns > 0 and
+		([.syscalls[] | select(.name == "read" or .name == "write")] | length == 2 and
+		all(.estimated and .seen_count > 0 and .seen_count < $truth and .seen_count <= .count_low and
+			.count_low <= .count and .count <= .count_high and
+			.count_low / 3 <= $truth and $truth <= .count_high * 3))' estimate.json
+	same 'SQL' "$("$GCPROF" query -f csv \
+		"SELECT count, seen, estimated FROM syscall_totals WHERE name = 'write'" | tail -n 1 | tr -d '\r')" \
+		"$(jq -r '.syscalls[] | select(.name == "write") | "\(.count),\(.seen_count),1"' estimate.json)"
+	same 'looks in SQL' "$("$GCPROF" query -f csv 'SELECT sum(finish - start) FROM looks' | tail -n 1 | tr -d '\r')" \
+		"$(jq .syscall_seen_ns estimate.json)"
+	"$GCPROF" report >text
+	tr -s ' \n' ' ' <text | grep -q 'System calls were looked at for .* What has a ~ is an estimate'
+	grep -qE '^ +~[0-9.]+ [kM]? .* write$' text
+	"$GCPROF" info | grep -q 'system calls looked at for .* their totals are estimates'
+	# One of each is exact where all were looked at.
+	record --max-overhead off -F 0 -o all.data -- dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
+	ask '[.syscall_coverage, (.syscalls[] | select(.name == "write") | .count, .estimated)] | join(" ")' all.data |
+		grep -qx '1 1000 false'
+	"$GCPROF" diff all.data gcprof.data >changes
+	grep -q 'system calls' changes
+}
