@@ -135,14 +135,12 @@ static void tell_overhead(const struct recording *recording)
 		log_warning("system calls could not be looked at again: %s", strerror(-cost->err));
 	if (cost->seen_ns < cost->all_ns)
 		log_info("system calls were looked at for %.2f of %.2f s, to take no more than "
-			 "%g%% of "
-			 "the machine (--max-overhead): their totals are estimates",
+			 "%g%% of the machine (--max-overhead): their totals are estimates",
 			 (double)cost->seen_ns / 1e9, (double)cost->all_ns / 1e9, cost->allowed);
 	/* A minute's worth may have been used at once. */
 	if (cost->percent > cost->allowed && cost->all_ns > OVERHEAD_SURE_NS)
 		log_info("recording took %.1f%% of the machine all the same: what takes the most "
-			 "can "
-			 "be left out (-F, --off-cpu, --faults, --system)",
+			 "can be left out (-F, --off-cpu, --faults, --system)",
 			 cost->percent);
 }
 

@@ -12,7 +12,9 @@
 
 #define SPEED_UP_MAX 16.0 /* a call cannot be slowed down by more: then the figures are wrong */
 #define RUNS_MAX     32.0 /* of a call: runs may be counted by samples that stand for so many */
-#define COST_DOUBT   0.25 /* how well the cost of a look is known, relative to it */
+/* How well the cost of a look is known, relative to it: in a window that has just begun our
+ * programs are not in the caches, and it is more than on average. */
+#define COST_DOUBT 0.4
 
 /* Quantile of the normal distribution for a two-sided 95 % interval. */
 static const double z = 1.959963984540054;
