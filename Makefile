@@ -173,7 +173,8 @@ test: setup
 	@tests/run $(O)
 
 # Tests with threads, by the thread sanitizer.
-THREADED := gc_threads gc_pauses gc_model gc_random gc_regress_threads gc_batch gc_pieces gc_edges
+THREADED := gc_threads gc_pauses gc_model gc_random gc_regress_threads gc_batch gc_pieces gc_edges \
+	gc_lanes
 test-long: setup
 	@$(MAKE) --no-print-directory all
 	@LONG=1 tests/run $(O)

@@ -39,7 +39,7 @@ static void fill_stats(struct gc_heap *heap)
 {
 	struct gcprof_gc_stats *last = &heap->last;
 
-	last->allocated_bytes = heap->allocated;
+	last->allocated_bytes = heap_allocated(heap);
 	last->arena_bytes = old_arena_bytes(&heap->old);
 	last->large_bytes = heap->large.bytes;
 	last->live_bytes = heap->old.bytes + heap->large.bytes;
@@ -93,13 +93,13 @@ void collect_check(struct gc_heap *heap, enum check_when when)
 {
 	const uint64_t small = 1 << 20, steps = 7;
 
-	if (!GC_CHECK || heap->allocated < heap->check_after)
+	if (!GC_CHECK || heap_allocated(heap) < heap->check_after)
 		return;
 	if (when == CHECK_STEP_DONE && heap->cycle % steps)
 		return;
 	check_heap(heap, when);
 	if (heap->old.bytes > small && when != CHECK_BEFORE)
-		heap->check_after = heap->allocated + 2 * heap->old.bytes;
+		heap->check_after = heap_allocated(heap) + 2 * heap->old.bytes;
 }
 
 static void collect_minor(struct gc_thread *self, uint32_t reason)
@@ -211,9 +211,9 @@ void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reaso
 	end_stop(self);
 }
 
-/* The slice of the nursery that ended at `slice` is used up: on to the next one, unless so much is
+/* A slice of the nursery, up to `slice` bytes, is used up: on to the next one, unless so much is
  * alive that it is better to collect. */
-void heap_survey(struct gc_thread *self, const char *slice, uint64_t seen)
+void heap_survey(struct gc_thread *self, size_t slice, uint64_t seen)
 {
 	struct gc_heap *heap = self->heap;
 	bool goes_on;

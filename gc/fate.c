@@ -57,7 +57,7 @@ static void report(struct gc_heap *heap, struct batch *batch, const struct gc_sa
 	if (outcome == GCPROF_DIED_YOUNG)
 		survived--;
 	fate->sample = entry->sample;
-	fate->age = heap->allocated - entry->birth;
+	fate->age = heap_allocated(heap) - entry->birth;
 	fate->outcome = outcome;
 	fate->collections = survived > UINT32_MAX ? UINT32_MAX : (uint32_t)survived;
 	if (batch->count == GCPROF_FATE_MAX)

@@ -74,7 +74,7 @@ int gc_heap_create(const struct gc_options *options, struct gc_heap **out)
 			return result;
 		options = &defaults;
 	}
-	heap = calloc(1, sizeof(*heap));
+	heap = os_alloc_lines(sizeof(*heap));
 	if (!heap)
 		return error_set(-ENOMEM, "gc_heap_create: out of memory");
 	result = options_check(options, &heap->options);
@@ -90,6 +90,7 @@ int gc_heap_create(const struct gc_options *options, struct gc_heap **out)
 		goto fail;
 	}
 	pthread_mutex_init(&heap->lock, NULL);
+	heap->processors = os_processors();
 	pthread_cond_init(&heap->stopped, NULL);
 	pthread_cond_init(&heap->resumed, NULL);
 	old_init(&heap->old);
@@ -136,7 +137,8 @@ static uint64_t own_bytes(const struct gc_heap *heap)
 
 	for (const struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		if (pthread_equal(thread->owner, pthread_self()))
-			bytes += (uint64_t)(thread->head.free - thread->segment);
+			bytes +=
+				(uint64_t)(thread->head.free - thread->segment) + thread->uncounted;
 	return bytes;
 }
 
@@ -144,8 +146,7 @@ void gc_stats(struct gc_heap *heap, struct gc_stats *out)
 {
 	pthread_mutex_lock(&heap->lock);
 	*out = heap->stats;
-	out->allocated_bytes =
-		__atomic_load_n(&heap->allocated, __ATOMIC_RELAXED) + own_bytes(heap);
+	out->allocated_bytes = heap_allocated(heap) + own_bytes(heap);
 	out->live_bytes = heap->old.bytes + heap->large.bytes;
 	out->arena_bytes = old_arena_bytes(&heap->old);
 	out->large_bytes = heap->large.bytes;

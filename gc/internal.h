@@ -22,6 +22,7 @@
 #include "probe_args.h"
 #include "sample.h"
 #include "stack.h"
+#include "thread.h"
 
 #ifndef GC_CHECK
 #define GC_CHECK 0
@@ -52,30 +53,6 @@ struct gc_type_info {
 	uint32_t epoch; /* announced to the profiler of this epoch */
 	const uint32_t *item_pointers;
 	char *name;
-};
-
-enum gc_thread_state {
-	THREAD_RUNNING, /* may touch the heap at any moment */
-	THREAD_BLOCKED, /* between gc_blocking_begin and gc_blocking_end */
-	THREAD_PARKED,  /* waits for a collection to end */
-};
-
-struct gc_thread {
-	struct gc_thread_head head; /* first: it is what gc_inline.h sees */
-	struct gc_heap *heap;
-	char *segment;              /* allocations before this address have been counted */
-	char *zeroed;               /* the buffer is zero up to here; the limit may lie before it */
-	char *end;                  /* of the buffer */
-	struct gc_stack remembered; /* old objects that were written to */
-	struct gc_stack shaded;     /* old objects that it made gray */
-	bool finalizing;            /* runs finalizers */
-	bool in_callback;           /* was told that there is no memory */
-	uint32_t state;             /* enum gc_thread_state, atomic */
-	uint32_t announced;         /* to the profiler of this epoch */
-	uint32_t news;              /* the sampler's settings changed; atomic */
-	pthread_t owner;
-	struct gc_thread *next;
-	struct gc_thread_sampler sampler;
 };
 
 struct gc_large {
@@ -121,7 +98,9 @@ struct gc_heap {
 	struct gc_thread *threads;
 	struct gc_thread *collector; /* who is collecting, or NULL */
 	uint32_t n_threads;
-	uint32_t stop; /* atomic: mutators shall park */
+	uint32_t processors;
+	uint32_t stop;     /* atomic: mutators shall park, see threads.c */
+	uint32_t awaiting; /* atomic: the collector sleeps until they have */
 
 	struct gc_old old;
 	struct gc_large large;
@@ -139,7 +118,7 @@ struct gc_heap {
 	gc_hook hook;
 	void *hook_context;
 
-	uint64_t allocated;   /* bytes, atomic: the clock of ages */
+	uint64_t before;      /* bytes allocated but for those in nursery.used, atomic */
 	uint64_t threshold;   /* old and large bytes that start a major collection */
 	uint64_t cycle;       /* collections, atomic */
 	uint64_t stop_cycle;  /* of the first one since the world was stopped, 0: it is not */
@@ -212,9 +191,7 @@ static inline bool major_has_work(const struct gc_heap *heap)
 
 static inline bool major_step_is_due(const struct gc_heap *heap)
 {
-	const char *next = __atomic_load_n(&heap->nursery.next, __ATOMIC_RELAXED);
-
-	return (size_t)(next - heap->nursery.base) >=
+	return nursery_taken(&heap->nursery) >=
 	       __atomic_load_n(&heap->major.next_step, __ATOMIC_RELAXED);
 }
 
@@ -279,14 +256,6 @@ static inline bool type_has_references(const struct gc_type_info *type)
 void codes_announce(void);
 void codes_forked(void);
 
-/* threads.c */
-bool threads_begin_collecting(struct gc_thread *self, uint64_t seen);
-void threads_stop(struct gc_thread *self);
-void threads_end_collecting(struct gc_thread *self);
-void threads_park(struct gc_thread *self);
-void threads_return(struct gc_thread *self);
-void threads_forked(struct gc_heap *heap);
-
 static inline bool threads_stop_wanted(const struct gc_heap *heap)
 {
 	return __atomic_load_n(&heap->stop, __ATOMIC_SEQ_CST);
@@ -298,8 +267,15 @@ enum collect_kind { COLLECT_MINOR, COLLECT_FULL, COLLECT_STEP };
 void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason, uint64_t seen);
 void heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen);
 void heap_prepare(struct gc_thread *self);
-void heap_survey(struct gc_thread *self, const char *slice, uint64_t seen);
+void heap_survey(struct gc_thread *self, size_t slice, uint64_t seen);
 uint64_t heap_cycle(const struct gc_heap *heap);
+
+/* Bytes allocated by all threads as far as they were counted: the clock of ages. */
+static inline uint64_t heap_allocated(const struct gc_heap *heap)
+{
+	return __atomic_load_n(&heap->before, __ATOMIC_RELAXED) +
+	       __atomic_load_n(&heap->nursery.used, __ATOMIC_RELAXED);
+}
 
 /* check.c: the whole heap, in builds with GC_CHECK=1; ends the program with what is wrong. */
 enum check_when { CHECK_BEFORE, CHECK_MINOR_DONE, CHECK_STEP_DONE, CHECK_MARKED, CHECK_FULL_DONE };

@@ -79,7 +79,7 @@ static size_t step_interval(const struct gc_heap *heap)
 static void plan(struct gc_heap *heap)
 {
 	struct gc_major *major = &heap->major;
-	size_t used = (size_t)(heap->nursery.next - heap->nursery.base), next = SIZE_MAX;
+	size_t used = nursery_taken(&heap->nursery), next = SIZE_MAX;
 
 	if (major->phase == GCPROF_PHASE_SWEEPING || settle_has_work(heap) ||
 	    (major->phase == GCPROF_PHASE_MARKING && (major->gray.count || pairs_to_walk(heap))))

@@ -22,7 +22,7 @@ int nursery_init(struct gc_heap *heap)
 		return -ENOMEM;
 	os_prefer_huge(nursery->base, size);
 	nursery->end = nursery->base + size;
-	nursery->next = nursery->base;
+	lanes_reset(heap);
 	survey_reset(heap);
 	return 0;
 }
@@ -38,29 +38,11 @@ void nursery_empty(struct gc_heap *heap)
 	struct gc_nursery *nursery = &heap->nursery;
 
 	if (GC_CHECK)
-		memset(nursery->base, 0xdd, (size_t)(nursery->next - nursery->base));
-	nursery->next = nursery->base;
+		lanes_poison(nursery);
+	lanes_reset(heap);
+	heap->before += nursery->used;
 	nursery->used = 0;
 	survey_reset(heap);
-}
-
-static char *slice_end(const struct gc_nursery *nursery)
-{
-	return __atomic_load_n(&nursery->slice, __ATOMIC_RELAXED);
-}
-
-/* Cuts off memory; NULL if not enough is left in the slice. */
-static char *nursery_take(struct gc_nursery *nursery, size_t size)
-{
-	char *start = __atomic_load_n(&nursery->next, __ATOMIC_RELAXED);
-	const char *end = slice_end(nursery);
-
-	do {
-		if (size > (size_t)(end - start))
-			return NULL;
-	} while (!__atomic_compare_exchange_n(&nursery->next, &start, start + size, true,
-					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	return start;
 }
 
 /* Makes the buffer zero up to `end` at least, which lies in it. */
@@ -78,26 +60,17 @@ static void zero_up_to(struct gc_thread *thread, const char *end)
 	thread->zeroed += size;
 }
 
-static void count_bytes(struct gc_heap *heap, size_t size)
-{
-	__atomic_fetch_add(&heap->allocated, size, __ATOMIC_RELAXED);
-}
-
-static void count_nursery_bytes(struct gc_heap *heap, size_t size)
-{
-	count_bytes(heap, size);
-	__atomic_fetch_add(&heap->nursery.used, size, __ATOMIC_RELAXED);
-}
-
-/* Counts what the fast path allocated since the last time. The thread itself, or in a stop. */
+/* Counts what was allocated since the last time. The thread itself, or in a stop. */
 void nursery_account(struct gc_thread *thread)
 {
 	size_t consumed = (size_t)(thread->head.free - thread->segment);
+	size_t bytes = consumed + thread->uncounted;
 
-	if (!consumed)
+	if (!bytes)
 		return;
 	thread->segment = thread->head.free;
-	count_nursery_bytes(thread->heap, consumed);
+	thread->uncounted = 0;
+	__atomic_fetch_add(&thread->heap->nursery.used, bytes, __ATOMIC_RELAXED);
 	sampler_consume(thread, consumed);
 }
 
@@ -111,34 +84,35 @@ static void *take_from_buffer(struct gc_thread *thread, size_t size)
 	zero_up_to(thread, object + size);
 	thread->head.free = object + size;
 	thread->segment = object + size;
-	count_nursery_bytes(thread->heap, size);
+	thread->uncounted += size;
 	return object;
 }
 
-/*
- * Objects that do not fit the buffer: in a new buffer, or, when that would throw
- * away much of this one, in the nursery beside it. NULL: the nursery is full.
- */
+/* What the nursery must have for an object that does not fit the buffer: a new buffer, or, when
+ * that would throw away much of this one, room for the object beside it. */
+static size_t unit_for(const struct gc_heap *heap, size_t size)
+{
+	size_t buffer_size = heap->nursery.buffer;
+
+	return size > buffer_size >> WASTE_SHIFT ? size : buffer_size;
+}
+
+/* Takes that; NULL: the nursery, or its slice, is full. */
 static void *take_from_nursery(struct gc_thread *thread, size_t size)
 {
-	struct gc_heap *heap = thread->heap;
-	size_t buffer_size = heap->options.buffer_size;
-	char *start;
+	size_t unit = unit_for(thread->heap, size);
+	char *start = lanes_take(thread, unit);
 
-	if (size > buffer_size >> WASTE_SHIFT) {
-		start = nursery_take(&heap->nursery, size);
-		if (!start)
-			return NULL;
-		count_nursery_bytes(heap, size);
-		return memset(start, 0, size);
-	}
-	start = nursery_take(&heap->nursery, buffer_size);
 	if (!start)
 		return NULL;
+	if (unit == size) {
+		thread->uncounted += size;
+		return memset(start, 0, size);
+	}
 	thread->head.free = start;
 	thread->segment = start;
 	thread->zeroed = start;
-	thread->end = start + buffer_size;
+	thread->end = start + unit;
 	return take_from_buffer(thread, size);
 }
 
@@ -153,7 +127,7 @@ static void *take_large(struct gc_thread *thread, gc_type type, size_t size)
 	finalize_run(thread);
 	if (!room_for(thread, size))
 		return NULL;
-	count_bytes(heap, size);
+	__atomic_fetch_add(&heap->before, size, __ATOMIC_RELAXED);
 	return large_alloc(heap, &heap->types[type], size);
 }
 
@@ -161,11 +135,9 @@ static void *take_large(struct gc_thread *thread, gc_type type, size_t size)
  * first one it is to be used by half: many programs have no collection at all. */
 static bool prepare_is_due(const struct gc_heap *heap)
 {
-	size_t used = (size_t)(__atomic_load_n(&heap->nursery.next, __ATOMIC_RELAXED) -
-			       heap->nursery.base);
-
 	return old_wants_reserve(&heap->old) &&
-	       used > (heap_cycle(heap) ? 0 : heap->options.nursery_size / 2);
+	       nursery_taken(&heap->nursery) >
+		       (heap_cycle(heap) ? 0 : heap->options.nursery_size / 2);
 }
 
 static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
@@ -176,7 +148,7 @@ static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 
 	for (;;) {
 		uint64_t seen = heap_cycle(heap);
-		const char *slice = slice_end(&heap->nursery);
+		size_t slice = nursery_slice(&heap->nursery);
 
 		if (threads_stop_wanted(heap))
 			threads_park(thread);
@@ -199,7 +171,7 @@ static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 		object = over ? NULL : take_from_nursery(thread, size);
 		if (object)
 			return object;
-		if (over || slice == heap->nursery.end)
+		if (over || !lanes_have(&heap->nursery, unit_for(heap, size)))
 			heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_NURSERY, seen);
 		else
 			heap_survey(thread, slice, seen);

@@ -11,14 +11,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { LANES_MAX = 16 };
+
+/* Memory from which one thread takes before others do. */
+struct gc_lane {
+	_Alignas(64) char *next; /* start of what no thread has, atomic */
+	char *end;
+};
+
 struct gc_nursery {
 	char *base;
 	char *end;
-	char *next;       /* start of what no thread has, atomic */
-	char *slice;      /* threads take up to here; written while the world is stopped, atomic */
-	uint64_t used;    /* allocated since it was last emptied, atomic */
-	uint16_t surveys; /* since then */
+	size_t slice;     /* threads take so much; written while the world is stopped, atomic */
+	uint16_t surveys; /* since it was last emptied */
 	bool crowded;     /* much of it survived last time */
+	uint32_t n_lanes;
+	size_t buffer; /* so much of them do threads take at a time; written likewise */
+	/* What all threads write has a cache line of its own: they read the rest all the time. */
+	_Alignas(64) size_t taken; /* what threads have, in buffers and beside them, atomic */
+	uint64_t used;             /* allocated since it was last emptied, atomic */
+	struct gc_lane lanes[LANES_MAX];
 };
 
 /* nursery.c */
@@ -27,11 +39,27 @@ void nursery_free(struct gc_heap *heap);
 void nursery_empty(struct gc_heap *heap);
 void nursery_account(struct gc_thread *thread);
 
+static inline size_t nursery_taken(const struct gc_nursery *nursery)
+{
+	return __atomic_load_n(&nursery->taken, __ATOMIC_RELAXED);
+}
+
+static inline size_t nursery_slice(const struct gc_nursery *nursery)
+{
+	return __atomic_load_n(&nursery->slice, __ATOMIC_RELAXED);
+}
+
 static inline bool nursery_has(const struct gc_nursery *nursery, const void *object)
 {
 	return (uintptr_t)object - (uintptr_t)nursery->base <
 	       (uintptr_t)(nursery->end - nursery->base);
 }
+
+/* lanes.c */
+void lanes_reset(struct gc_heap *heap);
+char *lanes_take(struct gc_thread *thread, size_t size);
+bool lanes_have(const struct gc_nursery *nursery, size_t size);
+void lanes_poison(struct gc_nursery *nursery);
 
 /* survey.c: how much of the nursery is used before a minor collection. The world is stopped. */
 void survey_reset(struct gc_heap *heap);

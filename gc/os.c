@@ -3,10 +3,14 @@
 #include "internal.h"
 
 #include <stdarg.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +44,15 @@ void os_unmap(void *memory, size_t size)
 {
 	if (memory)
 		munmap(memory, size);
+}
+
+void *os_alloc_lines(size_t size)
+{
+	const size_t line = 64;
+	size_t whole = (size + line - 1) / line * line;
+	void *memory = aligned_alloc(line, whole);
+
+	return memory ? memset(memory, 0, whole) : NULL;
 }
 
 #ifdef __SANITIZE_THREAD__
@@ -117,6 +130,26 @@ void os_deadline(struct timespec *out, uint64_t ns)
 
 	out->tv_sec = (time_t)(then / 1000000000);
 	out->tv_nsec = (long)(then % 1000000000);
+}
+
+void os_wait(const uint32_t *word, uint32_t value)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
+}
+
+void os_wake_all(const uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+uint32_t os_processors(void)
+{
+	cpu_set_t set;
+
+	/* More than the set holds: then there are enough. */
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return CPU_SETSIZE;
+	return (uint32_t)CPU_COUNT(&set);
 }
 
 uint64_t os_random(void)

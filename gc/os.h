@@ -27,6 +27,9 @@ void os_unmap(void *memory, size_t size);
  * and the old mapping is as it was. `memory` may be NULL with an `old_size` of 0. */
 void *os_grow(void *memory, size_t old_size, size_t new_size);
 
+/* Zeroed memory from malloc() on cache lines of its own. NULL: there is none. */
+void *os_alloc_lines(size_t size);
+
 /* Hints: back it with large pages; have all pages ready now, rather than when they are touched;
  * drop the content (it reads as zero afterwards). */
 void os_prefer_huge(void *memory, size_t size);
@@ -42,6 +45,23 @@ uint64_t os_now(void);
 
 /* A time on that clock, so many nanoseconds from now. */
 void os_deadline(struct timespec *out, uint64_t ns);
+
+/* Sleeps until os_wake_all(), if the word has that value; may return before. */
+void os_wait(const uint32_t *word, uint32_t value);
+void os_wake_all(const uint32_t *word);
+
+/* On how many processors the calling thread may run, at least 1. */
+uint32_t os_processors(void);
+
+/* Between two looks at what another processor will write. */
+static inline void os_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory");
+#endif
+}
 
 /* Unpredictable; falls back to the clock when the system has no randomness yet. */
 uint64_t os_random(void);

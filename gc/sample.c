@@ -209,7 +209,7 @@ static void remember(struct gc_thread *thread, void *object, uint64_t id)
 	struct gc_sampled entry = {
 		.object = object,
 		.sample = id,
-		.birth = __atomic_load_n(&heap->allocated, __ATOMIC_RELAXED),
+		.birth = heap_allocated(heap) + thread->uncounted,
 		.minors = heap->stats.minor_collections,
 	};
 

@@ -146,14 +146,14 @@ static uint64_t cost_now(struct gc_heap *heap, uint64_t limit)
 static void open_slice(struct gc_heap *heap, uint64_t ns)
 {
 	struct gc_nursery *nursery = &heap->nursery;
-	size_t left = (size_t)(nursery->end - nursery->next), least = heap->options.large_size;
+	size_t left = heap->options.nursery_size - nursery->taken, least = heap->options.large_size;
 	uint64_t bytes;
 
 	if (__builtin_mul_overflow(ns, SLICE_BYTES_A_NS, &bytes) || bytes > left)
 		bytes = left;
 	else if (bytes < least)
 		bytes = least < left ? least : left;
-	__atomic_store_n(&nursery->slice, nursery->next + bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&nursery->slice, nursery->taken + bytes, __ATOMIC_RELAXED);
 }
 
 /* The nursery is empty. */

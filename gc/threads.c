@@ -7,7 +7,11 @@
  * so it asks again after a while. A blocked thread may go on with whatever it
  * does; when it wants to run again it looks at `stop` first. Both sides write
  * their own word and then read the other's, in one total order: a thread that
- * the collector saw blocked sees the collector [stop].
+ * the collector saw blocked or parked sees the collector [stop].
+ *
+ * Most collections are over sooner than a thread falls asleep and is woken. So
+ * both sides look for a while before they sleep, unless more threads run than
+ * there are processors: then somebody else needs the one that it would look on.
  */
 #include "internal.h"
 
@@ -15,6 +19,13 @@
 
 /* A thread whose limit was overwritten is asked again after so long. */
 enum { ASK_AGAIN_NS = 1000000 };
+
+/* To fall asleep and be woken takes about so long: looking twice as long costs no more than that
+ * again (the ski rental problem). So many looks pass between two at the clock. */
+enum { SPIN_NS = 30000, LOOKS = 32 };
+
+/* In `stop`: threads shall park; there is a processor for each of them; some sleep. */
+enum { STOP_WANTED = 1, STOP_SPIN = 2, STOP_SLEEPERS = 4 };
 
 static uint32_t get_state(const struct gc_thread *thread)
 {
@@ -26,28 +37,79 @@ static void set_state(struct gc_thread *thread, uint32_t state)
 	__atomic_store_n(&thread->state, state, __ATOMIC_SEQ_CST);
 }
 
-/* Waits, out of the way, until nobody collects. With the lock. */
-static void park_locked(struct gc_thread *self)
+/* The collector, if it sleeps, shall look at the states again: ours changed. */
+static void tell_collector(struct gc_heap *heap)
 {
-	struct gc_heap *heap = self->heap;
-
-	if (!heap->collector)
+	if (!__atomic_load_n(&heap->awaiting, __ATOMIC_SEQ_CST))
 		return;
-	set_state(self, THREAD_PARKED);
+	pthread_mutex_lock(&heap->lock);
 	pthread_cond_signal(&heap->stopped);
-	while (heap->collector)
-		pthread_cond_wait(&heap->resumed, &heap->lock);
+	pthread_mutex_unlock(&heap->lock);
+}
+
+static uint32_t get_stop(const struct gc_heap *heap)
+{
+	return __atomic_load_n(&heap->stop, __ATOMIC_SEQ_CST);
+}
+
+/* True when nobody wants a stop any more, false when that took long. */
+static bool spin_resumed(const struct gc_heap *heap)
+{
+	uint64_t until = os_now() + SPIN_NS;
+
+	do
+		for (int i = 0; i < LOOKS; i++, os_relax())
+			if (!get_stop(heap))
+				return true;
+	while (os_now() < until);
+	return false;
+}
+
+static void wait_resumed(struct gc_heap *heap)
+{
+	uint32_t stop = get_stop(heap);
+
+	if (stop & STOP_SPIN && spin_resumed(heap))
+		return;
+	while ((stop = get_stop(heap))) {
+		uint32_t asleep = stop | STOP_SLEEPERS;
+
+		if (__atomic_compare_exchange_n(&heap->stop, &stop, asleep, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
+			os_wait(&heap->stop, asleep);
+	}
+}
+
+/* From being stopped. A collection may be under way: nothing of the thread may be touched before
+ * it ended. */
+void threads_return(struct gc_thread *self)
+{
 	set_state(self, THREAD_RUNNING);
+	while (threads_stop_wanted(self->heap)) {
+		set_state(self, THREAD_PARKED);
+		tell_collector(self->heap);
+		wait_resumed(self->heap);
+		set_state(self, THREAD_RUNNING);
+	}
 }
 
 void threads_park(struct gc_thread *self)
 {
+	batch_flush(self);
+	threads_return(self);
+}
+
+/* Takes the lock when nobody collects. Meanwhile the thread counts as stopped. */
+static void lock_between_collections(struct gc_thread *self)
+{
 	struct gc_heap *heap = self->heap;
 
-	batch_flush(self);
+	set_state(self, THREAD_PARKED);
+	tell_collector(heap);
 	pthread_mutex_lock(&heap->lock);
-	park_locked(self);
-	pthread_mutex_unlock(&heap->lock);
+	while (heap->collector)
+		pthread_cond_wait(&heap->resumed, &heap->lock);
+	set_state(self, THREAD_RUNNING);
 }
 
 /*
@@ -58,8 +120,7 @@ bool threads_begin_collecting(struct gc_thread *self, uint64_t seen)
 {
 	struct gc_heap *heap = self->heap;
 
-	pthread_mutex_lock(&heap->lock);
-	park_locked(self);
+	lock_between_collections(self);
 	if (seen != COLLECT_ALWAYS && seen != heap->cycle) {
 		pthread_mutex_unlock(&heap->lock);
 		return false;
@@ -82,50 +143,76 @@ static void request_all(struct gc_heap *heap)
 		limit_request(thread);
 }
 
-/* True when no other thread runs, false when that took long. With the lock. */
-static bool wait_stopped(struct gc_heap *heap, const struct gc_thread *self)
+static bool has_processor_for_each(const struct gc_heap *heap)
+{
+	uint32_t running = 0;
+
+	for (const struct gc_thread *thread = heap->threads; thread; thread = thread->next)
+		running += get_state(thread) == THREAD_RUNNING;
+	return running <= heap->processors;
+}
+
+static bool spin_stopped(const struct gc_heap *heap, const struct gc_thread *self)
+{
+	uint64_t until = os_now() + SPIN_NS;
+
+	do
+		for (int i = 0; i < LOOKS; i++, os_relax())
+			if (all_stopped(heap, self))
+				return true;
+	while (os_now() < until);
+	return false;
+}
+
+/* The same without a processor of its own; with the lock, which it lets go of. */
+static bool sleep_stopped(struct gc_heap *heap, const struct gc_thread *self)
 {
 	struct timespec until;
+	bool stopped;
 
-	if (all_stopped(heap, self))
-		return true;
 	os_deadline(&until, ASK_AGAIN_NS);
-	while (!all_stopped(heap, self))
+	__atomic_store_n(&heap->awaiting, 1, __ATOMIC_SEQ_CST);
+	while (!(stopped = all_stopped(heap, self)))
 		if (pthread_cond_clockwait(&heap->stopped, &heap->lock, CLOCK_MONOTONIC, &until))
-			return all_stopped(heap, self);
-	return true;
+			break;
+	__atomic_store_n(&heap->awaiting, 0, __ATOMIC_SEQ_CST);
+	return stopped;
 }
 
 /* Returns when no other thread touches the heap. With the lock, as the collector. */
 void threads_stop(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
+	bool spins = has_processor_for_each(heap);
 
-	__atomic_store_n(&heap->stop, 1, __ATOMIC_SEQ_CST);
-	do
+	__atomic_store_n(&heap->stop, spins ? STOP_WANTED | STOP_SPIN : STOP_WANTED,
+			 __ATOMIC_SEQ_CST);
+	request_all(heap);
+	if (spins && spin_stopped(heap, self))
+		return;
+	while (!sleep_stopped(heap, self))
 		request_all(heap);
-	while (!wait_stopped(heap, self));
 }
 
 /* Lets the others go on; releases the lock. */
 void threads_end_collecting(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
+	uint32_t stop = __atomic_exchange_n(&heap->stop, 0, __ATOMIC_SEQ_CST);
 
-	__atomic_store_n(&heap->stop, 0, __ATOMIC_SEQ_CST);
 	heap->collector = NULL;
 	pthread_cond_broadcast(&heap->resumed);
 	pthread_mutex_unlock(&heap->lock);
+	if (stop & STOP_SLEEPERS)
+		os_wake_all(&heap->stop);
 }
 
 static struct gc_thread *create(struct gc_heap *heap)
 {
-	size_t size = (sizeof(struct gc_thread) + 63) & ~(size_t)63;
-	struct gc_thread *thread = aligned_alloc(64, size);
+	struct gc_thread *thread = os_alloc_lines(sizeof(*thread));
 
 	if (!thread)
 		return NULL;
-	memset(thread, 0, size);
 	thread->heap = heap;
 	thread->owner = pthread_self();
 	thread->head.large_size = heap->options.large_size;
@@ -144,6 +231,7 @@ int gc_thread_attach(struct gc_heap *heap, struct gc_thread **out)
 		pthread_cond_wait(&heap->resumed, &heap->lock);
 	set_state(thread, THREAD_RUNNING);
 	thread->next = heap->threads;
+	thread->lane = heap->n_threads;
 	heap->threads = thread;
 	heap->n_threads++;
 	pthread_mutex_unlock(&heap->lock);
@@ -162,8 +250,7 @@ void gc_thread_detach(struct gc_thread *thread)
 	batch_flush(thread);
 	announce_detach(thread);
 	nursery_account(thread);
-	pthread_mutex_lock(&heap->lock);
-	park_locked(thread);
+	lock_between_collections(thread);
 	while (*link != thread)
 		link = &(*link)->next;
 	*link = thread->next;
@@ -183,21 +270,7 @@ void gc_blocking_begin(struct gc_thread *thread)
 	nursery_account(thread);
 	batch_flush(thread);
 	set_state(thread, THREAD_BLOCKED);
-	if (!threads_stop_wanted(heap))
-		return;
-	/* The collector waits for us, perhaps. */
-	pthread_mutex_lock(&heap->lock);
-	pthread_cond_signal(&heap->stopped);
-	pthread_mutex_unlock(&heap->lock);
-}
-
-/* From being blocked. A collection may be under way: nothing of the thread may be touched before
- * it ended. */
-void threads_return(struct gc_thread *self)
-{
-	set_state(self, THREAD_RUNNING);
-	if (threads_stop_wanted(self->heap))
-		threads_park(self);
+	tell_collector(heap);
 }
 
 void gc_blocking_end(struct gc_thread *thread)
@@ -225,6 +298,7 @@ void threads_forked(struct gc_heap *heap)
 	}
 	heap->collector = NULL;
 	heap->stop = 0;
+	heap->awaiting = 0;
 	pthread_mutex_init(&heap->lock, NULL);
 	pthread_cond_init(&heap->stopped, NULL);
 	pthread_cond_init(&heap->resumed, NULL);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_lanes.c: tests of where in the nursery several threads allocate, and of how they wait. */
+#include "gc_test.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum { MOST_THREADS = 20, ALLOCATIONS = 100000, SIZE = 200 };
+
+struct worker {
+	struct fixture *f;
+	pthread_t thread;
+	uint32_t *waiting; /* atomic: threads that are to begin together, and have not attached */
+	bool *go_on;       /* atomic; NULL: it allocates instead of waiting for its end */
+};
+
+static void lanes_cover_the_nursery(const struct gc_heap *heap)
+{
+	const struct gc_nursery *nursery = &heap->nursery;
+	const char *start = nursery->base;
+
+	for (uint32_t i = 0; i < nursery->n_lanes; i++) {
+		CHECK(nursery->lanes[i].next == start);
+		CHECK(nursery->lanes[i].end >= start + 4 * heap->options.buffer_size);
+		start = nursery->lanes[i].end;
+	}
+	CHECK(start == nursery->end);
+	CHECK_EQ(nursery->taken, 0);
+}
+
+TEST(gc_lanes_share_the_nursery_among_running_threads)
+{
+	struct gc_options options = small_options();
+	struct gc_thread *threads[MOST_THREADS];
+	struct gc_nursery *nursery;
+	struct fixture f;
+
+	options.nursery_size = 1 << 20;
+	fixture_open(&f, &options);
+	nursery = &f.heap->nursery;
+	for (uint32_t i = 0; i < MOST_THREADS; i++) {
+		uint32_t running = i + 2;
+
+		CHECK_EQ(gc_thread_attach(f.heap, &threads[i]), 0);
+		lanes_reset(f.heap);
+		CHECK_EQ(nursery->n_lanes, running < LANES_MAX ? running : LANES_MAX);
+		CHECK_EQ(f.thread->lane, 0);
+		CHECK_EQ(threads[i]->lane, i + 1);
+		CHECK(nursery->buffer >= options.buffer_size);
+		CHECK(nursery->buffer <= options.large_size);
+		lanes_cover_the_nursery(f.heap);
+	}
+	for (uint32_t i = 0; i < MOST_THREADS; i++)
+		gc_blocking_begin(threads[i]);
+	lanes_reset(f.heap);
+	CHECK_EQ(nursery->n_lanes, 1);
+	CHECK_EQ(nursery->buffer, options.buffer_size);
+	lanes_cover_the_nursery(f.heap);
+	for (uint32_t i = 0; i < MOST_THREADS; i++)
+		gc_thread_detach(threads[i]);
+	fixture_close(&f);
+}
+
+/* Between two allocations nobody collects: this thread would have to stop for that. */
+static void check_lane(const struct worker *w, const struct gc_thread *thread, const void *object)
+{
+	const struct gc_nursery *nursery = &w->f->heap->nursery;
+	const struct gc_lane *lane = &nursery->lanes[thread->lane % nursery->n_lanes];
+	const char *start = lane == nursery->lanes ? nursery->base : lane[-1].end;
+	const char *next = __atomic_load_n(&lane->next, __ATOMIC_RELAXED);
+
+	if ((uintptr_t)object - (uintptr_t)start < (uintptr_t)(lane->end - start))
+		return;
+	CHECK((size_t)(lane->end - next) < nursery->buffer);
+}
+
+static void *work(void *argument)
+{
+	struct worker *w = argument;
+	struct gc_thread *thread;
+
+	CHECK_EQ(gc_thread_attach(w->f->heap, &thread), 0);
+	__atomic_fetch_sub(w->waiting, 1, __ATOMIC_ACQ_REL);
+	while (__atomic_load_n(w->waiting, __ATOMIC_ACQUIRE))
+		gc_safepoint(thread);
+	for (int i = 0; !w->go_on && i < ALLOCATIONS; i++)
+		check_lane(w, thread, gc_alloc_array(thread, w->f->bytes, SIZE));
+	while (w->go_on && __atomic_load_n(w->go_on, __ATOMIC_ACQUIRE))
+		gc_safepoint(thread);
+	gc_thread_detach(thread);
+	return NULL;
+}
+
+static void run_workers(struct fixture *f, uint32_t n)
+{
+	struct worker workers[MOST_THREADS];
+	uint32_t waiting = n;
+
+	gc_blocking_begin(f->thread);
+	for (uint32_t i = 0; i < n; i++) {
+		workers[i] = (struct worker){.f = f, .waiting = &waiting};
+		CHECK_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		pthread_join(workers[i].thread, NULL);
+	gc_blocking_end(f->thread);
+}
+
+TEST(gc_lanes_of_others_are_used_only_when_ones_own_is_used_up)
+{
+	struct gc_options options = small_options();
+	struct fixture f;
+
+	options.nursery_size = 256 << 10;
+	fixture_open(&f, &options);
+	run_workers(&f, 3);
+	fixture_close(&f);
+}
+
+/* With a lane each, of which all but one lie idle, there are no more collections than without. */
+TEST(gc_lanes_of_idle_threads_are_used_too)
+{
+	struct gc_options options = small_options();
+	struct worker workers[3];
+	uint32_t waiting = 3;
+	bool go_on = true;
+	struct gc_stats stats;
+	struct fixture f;
+
+	options.nursery_size = 256 << 10;
+	fixture_open(&f, &options);
+	for (int i = 0; i < 3; i++) {
+		workers[i] = (struct worker){.f = &f, .waiting = &waiting, .go_on = &go_on};
+		CHECK_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+	}
+	while (f.heap->nursery.n_lanes < 4)
+		gc_collect(f.thread, GC_COLLECT_MINOR);
+	gc_stats(f.heap, &stats);
+	uint64_t minors = stats.minor_collections, bytes = stats.allocated_bytes;
+	for (int i = 0; i < ALLOCATIONS; i++)
+		gc_alloc_array(f.thread, f.bytes, SIZE);
+	gc_stats(f.heap, &stats);
+	minors = stats.minor_collections - minors;
+	bytes = stats.allocated_bytes - bytes;
+	CHECK(minors >= bytes / options.nursery_size - 1);
+	CHECK(minors <= bytes * 10 / 9 / options.nursery_size + 1);
+	__atomic_store_n(&go_on, false, __ATOMIC_RELEASE);
+	gc_blocking_begin(f.thread);
+	for (int i = 0; i < 3; i++)
+		pthread_join(workers[i].thread, NULL);
+	gc_blocking_end(f.thread);
+	fixture_close(&f);
+}
+
+/* Threads that have a processor each look for the end of a collection, others sleep till then:
+ * whichever they believe must only cost time. */
+TEST(gc_threads_wait_on_processors_that_they_have_or_not)
+{
+	struct gc_options options = small_options();
+	struct fixture f;
+
+	for (uint32_t processors = 1; processors <= 16; processors *= 4) {
+		fixture_open(&f, &options);
+		f.heap->processors = processors;
+		run_workers(&f, 6);
+		fixture_close(&f);
+	}
+}
