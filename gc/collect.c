@@ -2,10 +2,11 @@
 /* collect.c: the order of events in a collection, and what is told about it. */
 #include "internal.h"
 
-/* The number of collections so far, steps included. */
+/* How many collections have ended, steps included. One that others have begun, and that has not
+ * stopped this thread yet, does not count: when it has ended there is no need for another. */
 uint64_t heap_cycle(const struct gc_heap *heap)
 {
-	return __atomic_load_n(&heap->cycle, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&heap->ended, __ATOMIC_ACQUIRE);
 }
 
 /* A collection under way: what its end must know of its beginning. */
@@ -21,7 +22,7 @@ static void begin(struct gc_heap *heap, struct collection *c, uint32_t kind, uin
 	c->begin = os_now();
 	c->majors = heap->stats.full_collections;
 	heap->last = (struct gcprof_gc_stats){0};
-	__atomic_store_n(&heap->cycle, heap->cycle + 1, __ATOMIC_RELEASE);
+	heap->cycle++;
 	if (!heap->stop_cycle) {
 		heap->stop_cycle = heap->cycle;
 		heap->stop_begin = c->begin;
@@ -85,6 +86,7 @@ static void end(struct gc_heap *heap, const struct collection *c)
 		.stats = &heap->last,
 	});
 	call_hook(heap, c, pause);
+	__atomic_store_n(&heap->ended, heap->cycle, __ATOMIC_RELEASE);
 }
 
 /* Small heaps are checked at every collection, large ones once in as many bytes as they hold;

@@ -120,7 +120,8 @@ struct gc_heap {
 
 	uint64_t before;      /* bytes allocated but for those in nursery.used, atomic */
 	uint64_t threshold;   /* old and large bytes that start a major collection */
-	uint64_t cycle;       /* collections, atomic */
+	uint64_t cycle;       /* collections begun */
+	uint64_t ended;       /* and ended, atomic */
 	uint64_t stop_cycle;  /* of the first one since the world was stopped, 0: it is not */
 	uint64_t stop_begin;  /* when that was */
 	uint64_t check_after; /* not before so many bytes were allocated, see heap.c */

@@ -166,3 +166,35 @@ TEST(gc_threads_wait_on_processors_that_they_have_or_not)
 		fixture_close(&f);
 	}
 }
+
+struct looker {
+	struct gc_heap *heap;
+	uint64_t cycle; /* as it saw it */
+};
+
+static void look_at_cycle(void *context, const struct gc_hook_event *event)
+{
+	struct looker *looker = context;
+
+	(void)event;
+	looker->cycle = heap_cycle(looker->heap);
+}
+
+/* A thread that finds the nursery full while another has begun to collect, but not stopped it yet,
+ * must know afterwards that this was the collection it wanted. */
+TEST(gc_collections_count_when_they_have_ended)
+{
+	struct gc_options options = small_options();
+	struct looker looker;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	looker.heap = f.heap;
+	gc_hook_set(f.heap, look_at_cycle, &looker);
+	for (uint64_t i = 0; i < 3; i++) {
+		CHECK_EQ(heap_cycle(f.heap), i);
+		gc_collect(f.thread, GC_COLLECT_MINOR);
+		CHECK_EQ(looker.cycle, i);
+	}
+	fixture_close(&f);
+}
