@@ -204,7 +204,8 @@ static void *alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
 	struct gc_heap *heap = thread->heap;
 	struct gc_header *object;
 
-	GC_ASSERT(type && type < heap->n_types, "an object of a type that was not registered");
+	GC_ASSERT(type && type < __atomic_load_n(&heap->n_types, __ATOMIC_RELAXED),
+		  "an object of a type that was not registered");
 	if (size > PTRDIFF_MAX - CHUNK_SIZE)
 		os_out_of_memory(size, "an object");
 	size = GC_ALIGN(size);

@@ -119,6 +119,34 @@ TEST(gc_threads_allocate_and_stop_while_sampling)
 	run_workers(&options);
 }
 
+static void *register_types(void *argument)
+{
+	const struct gc_type_desc desc = {.name = "late", .size = sizeof(struct node)};
+	struct worker *w = argument;
+	gc_type type;
+
+	for (int i = 0; i < 20000; i++)
+		CHECK_EQ(gc_type_register(w->f->heap, &desc, &type), 0);
+	__atomic_store_n(&w->number, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* The thread sanitizer sees whether their number is read as it is written. */
+TEST(gc_types_are_registered_while_others_allocate)
+{
+	struct gc_options options = small_options();
+	struct fixture f;
+	struct worker w = {.f = &f};
+
+	fixture_open(&f, &options);
+	CHECK_EQ(pthread_create(&w.thread, NULL, register_types, &w), 0);
+	while (!__atomic_load_n(&w.number, __ATOMIC_ACQUIRE))
+		for (int i = 0; i < 1000; i++)
+			GC_NEW(f.thread, f.node, struct node);
+	pthread_join(w.thread, NULL);
+	fixture_close(&f);
+}
+
 /* Threads that write into one shared old array: remembered by several at once. */
 static void *write_shared(void *argument)
 {
