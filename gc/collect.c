@@ -264,7 +264,7 @@ int gc_collect_step(struct gc_thread *thread)
 		heap_collect(thread, COLLECT_STEP, GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
 	finalize_run(thread);
 	limit_update(thread);
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	more = heap->major.phase == GCPROF_PHASE_MARKING ||
 	       heap->major.phase == GCPROF_PHASE_SWEEPING;
 	pthread_mutex_unlock(&heap->lock);
@@ -273,7 +273,7 @@ int gc_collect_step(struct gc_thread *thread)
 
 void gc_hook_set(struct gc_heap *heap, gc_hook hook, void *context)
 {
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	heap->hook = hook;
 	heap->hook_context = context;
 	pthread_mutex_unlock(&heap->lock);

@@ -27,12 +27,16 @@ int gc_finalizer_add(struct gc_thread *thread, void *object, enum gc_finalizer_k
 		     gc_finalize function, void *context)
 {
 	struct gc_heap *heap = thread->heap;
-	struct gc_finalizer *entry = malloc(sizeof(*entry));
+	struct gc_finalizer *entry;
 
+	if (!object || !function)
+		return error_set(-EINVAL, "gc_finalizer_add: there is no %s",
+				 object ? "function" : "object");
+	entry = malloc(sizeof(*entry));
 	if (!entry)
 		return error_set(-ENOMEM, "gc_finalizer_add: out of memory");
 	*entry = (struct gc_finalizer){object, function, context, false};
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	stack_push(kind == GC_FINALIZER_LIGHT ? &heap->final.light_young : &heap->final.ordered,
 		   entry);
 	pthread_mutex_unlock(&heap->lock);
@@ -224,7 +228,7 @@ static struct gc_finalizer *take_ready(struct gc_heap *heap)
 	struct gc_final *final = &heap->final;
 	struct gc_finalizer *entry = NULL;
 
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	if (final->next < final->ready.count) {
 		entry = final->ready.base[final->next++];
 		__atomic_fetch_sub(&final->waiting, 1, __ATOMIC_RELAXED);

@@ -106,11 +106,12 @@ int gc_type_register(struct gc_heap *heap, const struct gc_type_desc *desc, gc_t
  * `file` may be NULL. Strings are copied. Returns 0 only when memory is exhausted. */
 uint32_t gc_code(const char *name, const char *file, uint32_t line);
 
-/* Makes the calling thread a mutator. It must be detached before it ends. */
+/* Makes the calling thread a mutator, once. It must be detached before it ends. */
 int gc_thread_attach(struct gc_heap *heap, struct gc_thread **out);
 void gc_thread_detach(struct gc_thread *thread);
 
-/* Between the two the thread touches no object, and no collection waits for it. */
+/* Between the two the thread touches no object, and no collection waits for it. They do not nest.
+ */
 void gc_blocking_begin(struct gc_thread *thread);
 void gc_blocking_end(struct gc_thread *thread);
 
@@ -150,7 +151,8 @@ struct gc_hook_event {
 };
 
 /* Called at the end of each, by the collecting thread, while all others are stopped: it may touch
- * no object and call no function of this file. NULL: none. Any attached thread. */
+ * no object, call no function of this file and not fork, or the program ends. NULL: none. Any
+ * attached thread. */
 typedef void (*gc_hook)(void *context, const struct gc_hook_event *event);
 void gc_hook_set(struct gc_heap *heap, gc_hook hook, void *context);
 
@@ -178,7 +180,7 @@ void gc_weak_destroy(struct gc_thread *thread, struct gc_weak *weak); /* NULL is
  * gc_collect() or another function that may collect. It is an ordinary function
  * with references and frames, may allocate, and may make the object reachable
  * again. An object is finalized before those that it refers to; around a cycle
- * the first that was added is first. -ENOMEM.
+ * the first that was added is first. -ENOMEM; -EINVAL without an object or a function.
  */
 enum gc_finalizer_kind { GC_FINALIZER_LIGHT, GC_FINALIZER_ORDERED };
 typedef void (*gc_finalize)(struct gc_thread *thread, void *object, void *context);

@@ -15,7 +15,7 @@ static void fork_prepare(void)
 {
 	pthread_mutex_lock(&heaps_lock);
 	for (struct gc_heap *heap = heaps; heap; heap = heap->next)
-		pthread_mutex_lock(&heap->lock);
+		heap_lock(heap);
 }
 
 static void fork_parent(void)
@@ -62,6 +62,19 @@ static void delist(struct gc_heap *heap)
 	pthread_mutex_unlock(&heaps_lock);
 }
 
+/* One that notices when its owner wants it again, see heap_lock(). */
+void heap_init_lock(struct gc_heap *heap)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&heap->lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	pthread_cond_init(&heap->stopped, NULL);
+	pthread_cond_init(&heap->resumed, NULL);
+}
+
 int gc_heap_create(const struct gc_options *options, struct gc_heap **out)
 {
 	struct gc_options defaults;
@@ -89,10 +102,8 @@ int gc_heap_create(const struct gc_options *options, struct gc_heap **out)
 			  heap->options.nursery_size);
 		goto fail;
 	}
-	pthread_mutex_init(&heap->lock, NULL);
 	heap->processors = os_processors();
-	pthread_cond_init(&heap->stopped, NULL);
-	pthread_cond_init(&heap->resumed, NULL);
+	heap_init_lock(heap);
 	old_init(&heap->old);
 	major_init(heap);
 	sampler_init(heap);
@@ -144,7 +155,7 @@ static uint64_t own_bytes(const struct gc_heap *heap)
 
 void gc_stats(struct gc_heap *heap, struct gc_stats *out)
 {
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	*out = heap->stats;
 	out->allocated_bytes = heap_allocated(heap) + own_bytes(heap);
 	out->live_bytes = heap->old.bytes + heap->large.bytes;

@@ -132,6 +132,16 @@ struct gc_heap {
 	struct gc_heap *next; /* of all heaps, for fork */
 };
 
+/* heap.c */
+void heap_init_lock(struct gc_heap *heap);
+
+/* A collection holds the lock, and so do the hooks and light finalizers that it calls. */
+static inline void heap_lock(struct gc_heap *heap)
+{
+	if (pthread_mutex_lock(&heap->lock) == EDEADLK)
+		os_fatal("a hook or a light finalizer called the collector, or fork");
+}
+
 /* options.c */
 int options_check(const struct gc_options *given, struct gc_options *out);
 int error_set(int result, const char *format, ...) __attribute__((format(printf, 2, 3)));

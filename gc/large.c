@@ -23,7 +23,7 @@ static struct gc_chunk *take_spare(struct gc_heap *heap, size_t mapped)
 {
 	struct gc_chunk **link = &heap->large.spare, *chunk;
 
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	while ((chunk = *link)) {
 		if (chunk->mapped >= mapped && chunk->mapped - mapped <= mapped / SPARE_FIT)
 			break;
@@ -118,7 +118,7 @@ void *large_alloc(struct gc_heap *heap, const struct gc_type_info *type, size_t 
 	chunk->cards = with_cards ? (unsigned char *)chunk + LARGE_OFFSET + size : NULL;
 	chunk->age = LARGE_YOUNG;
 	set_mark(chunk, true);
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	chunk->next = heap->large.young;
 	heap->large.young = chunk;
 	heap->large.bytes += size;

@@ -214,6 +214,8 @@ static void *alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
 		object->type = type;
 		return object;
 	}
+	GC_ASSERT(__atomic_load_n(&thread->state, __ATOMIC_RELAXED) == THREAD_RUNNING,
+		  "an object was allocated between gc_blocking_begin() and gc_blocking_end()");
 	nursery_account(thread);
 	sampler_poll(thread);
 	object = take_anywhere(thread, type, size);
@@ -239,7 +241,8 @@ void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t lengt
 	size_t size = types_array_size(info, length);
 	char *object = thread->head.free;
 
-	GC_ASSERT(info->size, "an array of a type that was not registered");
+	/* Types of other objects have no length. */
+	GC_ASSERT(info->item_size, "an array of a type that was not registered as one");
 	/* Two compares: a size near the top of the address space must not wrap around. */
 	if (size < thread->head.large_size &&
 	    object + size <= __atomic_load_n(&thread->head.limit, __ATOMIC_RELAXED)) {
@@ -248,7 +251,7 @@ void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t lengt
 	} else {
 		object = alloc_slow(thread, type, size);
 	}
-	if (object && info->item_size)
+	if (object)
 		*(uint64_t *)(object + info->length_offset) = length;
 	return object;
 }

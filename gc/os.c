@@ -2,6 +2,7 @@
 /* os.c: the only file of the collector that makes system calls. */
 #include "internal.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -159,6 +160,11 @@ uint64_t os_random(void)
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) == (ssize_t)sizeof(value))
 		return value;
 	return os_now() ^ ((uint64_t)getpid() << 40);
+}
+
+bool os_thread_lives(pid_t tid)
+{
+	return !tgkill(getpid(), tid, 0) || errno != ESRCH;
 }
 
 /* Where the first thread's stack begins; the C library's own. */

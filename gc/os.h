@@ -7,8 +7,10 @@
 #error "internal header of libgcprof-gc"
 #endif
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 /* Sizes are multiples of OS_PAGE, which is all that the collector knows of pages. */
@@ -65,6 +67,9 @@ static inline void os_relax(void)
 
 /* Unpredictable; falls back to the clock when the system has no randomness yet. */
 uint64_t os_random(void);
+
+/* False if no thread of the process has this id any more. */
+bool os_thread_lives(pid_t tid);
 
 /* The address just behind the calling thread's stack, which begins below it; 0: unknown. */
 uintptr_t os_stack_base(void);

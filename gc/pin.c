@@ -22,7 +22,7 @@ int gc_pin(struct gc_thread *thread, void **slot)
 	if (nursery_has(&heap->nursery, *slot))
 		return error_set(-EINVAL,
 				 "gc_pin: the reference is not in a frame, root or object");
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	stack_push(&heap->pins, *slot);
 	pthread_mutex_unlock(&heap->lock);
 	return 0;
@@ -34,7 +34,7 @@ void gc_unpin(struct gc_thread *thread, void *object)
 	struct gc_heap *heap = thread->heap;
 	struct gc_stack *pins = &heap->pins;
 
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	for (size_t i = pins->count; i--;) {
 		if (pins->base[i] != object)
 			continue;

@@ -7,7 +7,7 @@ enum { PRESSURE_NURSERIES = 8 };
 
 void gc_on_out_of_memory(struct gc_heap *heap, gc_out_of_memory function, void *context)
 {
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	heap->out_of_memory = function;
 	heap->out_of_memory_context = context;
 	pthread_mutex_unlock(&heap->lock);
@@ -18,7 +18,7 @@ static bool fits(struct gc_heap *heap, size_t size)
 {
 	uint64_t bytes;
 
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	bytes = heap->old.bytes + heap->large.bytes + heap->options.nursery_size;
 	pthread_mutex_unlock(&heap->lock);
 	return bytes <= heap->options.max_heap && size <= heap->options.max_heap - bytes;

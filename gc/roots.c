@@ -6,7 +6,7 @@ int gc_root_add(struct gc_heap *heap, void **slot)
 {
 	if (!slot)
 		return error_set(-EINVAL, "gc_root_add: the address of a variable is needed");
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	stack_push(&heap->roots, slot);
 	pthread_mutex_unlock(&heap->lock);
 	return 0;
@@ -17,7 +17,7 @@ void gc_root_remove(struct gc_heap *heap, void **slot)
 {
 	struct gc_stack *roots = &heap->roots;
 
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	for (size_t i = roots->count; i--;) {
 		if (roots->base[i] != slot)
 			continue;

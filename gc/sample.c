@@ -173,7 +173,7 @@ void sampler_settle(struct gc_thread *thread)
 /* Makes every thread look at the sampler's settings at its next allocation. */
 static void notify(struct gc_heap *heap)
 {
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next) {
 		__atomic_store_n(&thread->news, 1, __ATOMIC_SEQ_CST);
 		limit_request(thread);

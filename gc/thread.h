@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "gc.h"
 #include "sample.h"
@@ -38,6 +39,7 @@ struct gc_thread {
 	uint32_t lane;              /* of the nursery, modulo their number */
 	uint32_t news;              /* the sampler's settings changed; atomic */
 	pthread_t owner;
+	pid_t tid; /* of the owner */
 	struct gc_thread *next;
 	struct gc_thread_sampler sampler;
 };

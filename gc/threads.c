@@ -16,6 +16,7 @@
 #include "internal.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* A thread whose limit was overwritten is asked again after so long. */
 enum { ASK_AGAIN_NS = 1000000 };
@@ -42,7 +43,7 @@ static void tell_collector(struct gc_heap *heap)
 {
 	if (!__atomic_load_n(&heap->awaiting, __ATOMIC_SEQ_CST))
 		return;
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	pthread_cond_signal(&heap->stopped);
 	pthread_mutex_unlock(&heap->lock);
 }
@@ -106,7 +107,7 @@ static void lock_between_collections(struct gc_thread *self)
 
 	set_state(self, THREAD_PARKED);
 	tell_collector(heap);
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	while (heap->collector)
 		pthread_cond_wait(&heap->resumed, &heap->lock);
 	set_state(self, THREAD_RUNNING);
@@ -164,6 +165,20 @@ static bool spin_stopped(const struct gc_heap *heap, const struct gc_thread *sel
 	return false;
 }
 
+/* Called when others take long: some would be waited for forever. With the lock. */
+static void check_running(const struct gc_heap *heap, const struct gc_thread *self)
+{
+	const struct gc_thread *thread = heap->threads;
+
+	while (thread && (thread == self || get_state(thread) != THREAD_RUNNING))
+		thread = thread->next;
+	if (!thread)
+		return;
+	GC_ASSERT(os_thread_lives(thread->tid), "a thread ended that was not detached");
+	GC_ASSERT(!pthread_equal(thread->owner, self->owner),
+		  "a collection waits for its own thread, which is attached twice");
+}
+
 /* The same without a processor of its own; with the lock, which it lets go of. */
 static bool sleep_stopped(struct gc_heap *heap, const struct gc_thread *self)
 {
@@ -190,8 +205,10 @@ void threads_stop(struct gc_thread *self)
 	request_all(heap);
 	if (spins && spin_stopped(heap, self))
 		return;
-	while (!sleep_stopped(heap, self))
+	while (!sleep_stopped(heap, self)) {
+		check_running(heap, self);
 		request_all(heap);
+	}
 }
 
 /* Lets the others go on; releases the lock. */
@@ -215,6 +232,7 @@ static struct gc_thread *create(struct gc_heap *heap)
 		return NULL;
 	thread->heap = heap;
 	thread->owner = pthread_self();
+	thread->tid = gettid();
 	thread->head.large_size = heap->options.large_size;
 	limit_drop_buffer(thread);
 	return thread;
@@ -226,7 +244,7 @@ int gc_thread_attach(struct gc_heap *heap, struct gc_thread **out)
 
 	if (!thread)
 		return error_set(-ENOMEM, "gc_thread_attach: out of memory");
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	while (heap->collector)
 		pthread_cond_wait(&heap->resumed, &heap->lock);
 	set_state(thread, THREAD_RUNNING);
@@ -266,6 +284,7 @@ void gc_blocking_begin(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
 
+	GC_ASSERT(get_state(thread) == THREAD_RUNNING, "gc_blocking_begin() without an end before");
 	/* It may be long: others count ages by what all have allocated. */
 	nursery_account(thread);
 	batch_flush(thread);
@@ -286,6 +305,7 @@ void threads_forked(struct gc_heap *heap)
 
 	while ((thread = *link)) {
 		if (pthread_equal(thread->owner, pthread_self())) {
+			thread->tid = gettid();
 			link = &thread->next;
 			continue;
 		}
@@ -299,9 +319,7 @@ void threads_forked(struct gc_heap *heap)
 	heap->collector = NULL;
 	heap->stop = 0;
 	heap->awaiting = 0;
-	pthread_mutex_init(&heap->lock, NULL);
-	pthread_cond_init(&heap->stopped, NULL);
-	pthread_cond_init(&heap->resumed, NULL);
+	heap_init_lock(heap);
 	for (thread = heap->threads; thread; thread = thread->next) {
 		set_state(thread, THREAD_RUNNING);
 		limit_update(thread);

@@ -58,6 +58,23 @@ static int check_offsets(const char *name, const uint32_t *offsets, uint32_t n, 
 	return 0;
 }
 
+/* Of an array's items. */
+static int check_length(const struct gc_type_desc *desc)
+{
+	uint32_t at = desc->length_offset;
+
+	if (at % 8)
+		return error_set(-EINVAL, "type %s: the length at %u is not aligned", desc->name,
+				 at);
+	if (at < sizeof(struct gc_header) || at + UINT64_C(8) > desc->size)
+		return error_set(-EINVAL, "type %s: the length at %u lies outside", desc->name, at);
+	for (uint32_t i = 0; desc->pointers && i < desc->n_pointers; i++)
+		if (desc->pointers[i] == at)
+			return error_set(-EINVAL, "type %s: at %u lies a reference and the length",
+					 desc->name, at);
+	return 0;
+}
+
 static int check(const struct gc_type_desc *desc)
 {
 	int result;
@@ -70,11 +87,9 @@ static int check(const struct gc_type_desc *desc)
 	if (desc->item_size > SIZE_MAX_FIXED)
 		return error_set(-EINVAL, "type %s: %u is no size for an item", desc->name,
 				 desc->item_size);
-	if (desc->item_size &&
-	    (desc->length_offset % 8 || desc->length_offset < sizeof(struct gc_header) ||
-	     desc->length_offset + UINT64_C(8) > desc->size))
-		return error_set(-EINVAL, "type %s: the length at %u lies outside", desc->name,
-				 desc->length_offset);
+	result = desc->item_size ? check_length(desc) : 0;
+	if (result)
+		return result;
 	if (desc->n_item_pointers && (desc->item_size % 8 || desc->size % 8))
 		return error_set(-EINVAL, "type %s: items with references must be aligned",
 				 desc->name);
@@ -133,7 +148,7 @@ int gc_type_register(struct gc_heap *heap, const struct gc_type_desc *desc, gc_t
 
 	if (result)
 		return result;
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	if (heap->n_types == MAX_TYPES) {
 		result = error_set(-ENOSPC, "type %s: there are 65535 types already", desc->name);
 		goto out;

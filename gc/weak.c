@@ -49,7 +49,7 @@ int gc_weak_create(struct gc_thread *thread, void *key, void *value, struct gc_w
 	if (!weak)
 		return error_set(-ENOMEM, "gc_weak_create: out of memory");
 	*weak = (struct gc_weak){.key = key, .value = key ? value : NULL, .heap = heap};
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	stack_push(&heap->weak.all, weak);
 	enlist_young(heap, weak);
 	enlist_pair(heap, weak);
@@ -62,7 +62,7 @@ void gc_weak_destroy(struct gc_thread *thread, struct gc_weak *weak)
 {
 	if (!weak)
 		return;
-	pthread_mutex_lock(&thread->heap->lock);
+	heap_lock(thread->heap);
 	weak->key = NULL;
 	weak->value = NULL;
 	weak->destroyed = true;
@@ -85,7 +85,7 @@ void gc_weak_set_value(struct gc_thread *thread, struct gc_weak *weak, void *val
 
 	if (!gc_weak_get(weak))
 		return;
-	pthread_mutex_lock(&heap->lock);
+	heap_lock(heap);
 	weak->value = value;
 	enlist_young(heap, weak);
 	enlist_pair(heap, weak);

@@ -250,7 +250,7 @@ TEST(gc_global_roots_hold_until_removed)
 
 TEST(gc_types_that_contradict_themselves_are_refused)
 {
-	static const uint32_t outside[] = {32}, header[] = {0}, crooked[] = {12};
+	static const uint32_t outside[] = {32}, header[] = {0}, crooked[] = {12}, length[] = {24};
 	struct gc_type_desc good = {.name = "x", .size = 32};
 	struct gc_options options = small_options();
 	struct gc_type_desc bad;
@@ -279,7 +279,16 @@ TEST(gc_types_that_contradict_themselves_are_refused)
 	bad.item_size = 8;
 	bad.length_offset = 28;
 	CHECK_EQ(gc_type_register(f.heap, &bad, &type), -EINVAL);
+	CHECK_STR(gc_error(), "type x: the length at 28 is not aligned");
+	bad.length_offset = 32;
+	CHECK_EQ(gc_type_register(f.heap, &bad, &type), -EINVAL);
+	CHECK_STR(gc_error(), "type x: the length at 32 lies outside");
 	bad.length_offset = 24;
+	bad.n_pointers = 1;
+	bad.pointers = length;
+	CHECK_EQ(gc_type_register(f.heap, &bad, &type), -EINVAL);
+	CHECK_STR(gc_error(), "type x: at 24 lies a reference and the length");
+	bad.n_pointers = 0;
 	bad.n_item_pointers = 1;
 	bad.item_pointers = outside;
 	CHECK_EQ(gc_type_register(f.heap, &bad, &type), -EINVAL);
