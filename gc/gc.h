@@ -215,12 +215,13 @@ void gc_stats(struct gc_heap *heap, struct gc_stats *out);
 /*
  * Out of memory: with options.max_heap the heap never holds more than that, the
  * nursery included. When an allocation would need more although everything was
- * collected, this function is called, outside the collector, with the bytes of
- * the large object or 0. It may drop references, allocate a little, collect
+ * collected, and when the system refuses memory for a large object, this function
+ * is called, outside the collector, with the bytes of the large object or 0. It may
+ * drop references, allocate a little, collect
  * nothing. If it returns 1 all is tried again; 0 makes the allocation return
  * NULL, which it does in no other case. It may also leave by longjmp, under the
- * rules for frames. Without such a function, and when the system refuses memory,
- * the program ends with a sentence on stderr.
+ * rules for frames. Without such a function, and when the system refuses other
+ * memory, the program ends with a sentence on stderr.
  */
 typedef int (*gc_out_of_memory)(void *context, struct gc_thread *thread, size_t size);
 void gc_on_out_of_memory(struct gc_heap *heap, gc_out_of_memory function, void *context);

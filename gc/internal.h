@@ -217,6 +217,7 @@ void barrier_gather(struct gc_heap *heap);
 
 /* room.c */
 bool room_for(struct gc_thread *thread, size_t size);
+bool room_refused(struct gc_thread *thread, size_t size, bool collected);
 
 /* cards.c: which parts of a large old array were written to. */
 void cards_mark(struct gc_header *array, const void *start, size_t size);

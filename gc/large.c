@@ -72,8 +72,7 @@ static void clear(void *memory, size_t size)
 		os_release(memory, size);
 }
 
-/* Zeroed memory behind a header that says how much of it there is. Ends the program when the system
- * refuses. */
+/* Zeroed memory behind a header that says how much of it there is. NULL: the system refused. */
 static struct gc_chunk *get_chunk(struct gc_heap *heap, size_t mapped)
 {
 	size_t alignment = mapped >= 4 * CHUNK_SIZE ? 4 * CHUNK_SIZE : CHUNK_SIZE;
@@ -88,7 +87,7 @@ static struct gc_chunk *get_chunk(struct gc_heap *heap, size_t mapped)
 	}
 	chunk = os_map_aligned(mapped, alignment);
 	if (!chunk)
-		os_out_of_memory(mapped, "a large object");
+		return NULL;
 	if (mapped >= 4 * CHUNK_SIZE)
 		os_prefer_huge(chunk, mapped);
 	chunk->mapped = mapped;
@@ -107,12 +106,14 @@ static void set_mark(struct gc_chunk *chunk, bool marked)
 	chunk->marks[LARGE_OFFSET / 8 / 64] = marked;
 }
 
-/* A zeroed young object. Ends the program when the system refuses. */
+/* A zeroed young object. NULL: the system refused. */
 void *large_alloc(struct gc_heap *heap, const struct gc_type_info *type, size_t size)
 {
 	bool with_cards = type->n_item_pointers;
 	struct gc_chunk *chunk = get_chunk(heap, mapping_size(size, with_cards));
 
+	if (!chunk)
+		return NULL;
 	chunk->kind = CHUNK_LARGE;
 	chunk->size = size;
 	chunk->cards = with_cards ? (unsigned char *)chunk + LARGE_OFFSET + size : NULL;

@@ -119,16 +119,23 @@ static void *take_from_nursery(struct gc_thread *thread, size_t size)
 static void *take_large(struct gc_thread *thread, gc_type type, size_t size)
 {
 	struct gc_heap *heap = thread->heap;
+	void *object;
 
 	if (large_is_due(heap, size))
 		heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_LARGE, heap_cycle(heap));
 	else if (major_has_work(heap))
 		heap_step(thread, GCPROF_REASON_LARGE, heap_cycle(heap));
 	finalize_run(thread);
-	if (!room_for(thread, size))
-		return NULL;
-	__atomic_fetch_add(&heap->before, size, __ATOMIC_RELAXED);
-	return large_alloc(heap, &heap->types[type], size);
+	for (bool collected = false; room_for(thread, size); collected = true) {
+		object = large_alloc(heap, &heap->types[type], size);
+		if (object) {
+			__atomic_fetch_add(&heap->before, size, __ATOMIC_RELAXED);
+			return object;
+		}
+		if (!room_refused(thread, size, collected))
+			break;
+	}
+	return NULL;
 }
 
 /* The last collection wants memory for the next one, and the nursery is in use again. Before the
@@ -206,9 +213,8 @@ static void *alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
 
 	GC_ASSERT(type && type < __atomic_load_n(&heap->n_types, __ATOMIC_RELAXED),
 		  "an object of a type that was not registered");
-	if (size > PTRDIFF_MAX - CHUNK_SIZE)
-		os_out_of_memory(size, "an object");
-	size = GC_ALIGN(size);
+	/* What no address space holds is refused like other objects that are too large. */
+	size = GC_ALIGN(size < PTRDIFF_MAX ? size : PTRDIFF_MAX);
 	object = take_piece(thread, size);
 	if (object) {
 		object->type = type;

@@ -58,6 +58,22 @@ bool room_for(struct gc_thread *thread, size_t size)
 	return true;
 }
 
+/*
+ * The system has no memory for a large object of `size` bytes. The first time this
+ * collects, so that the heap gives back what it can, then (`collected`) it asks the
+ * program. True: try again. Ends a program that has no function to be asked.
+ */
+bool room_refused(struct gc_thread *thread, size_t size, bool collected)
+{
+	if (!thread->heap->out_of_memory || thread->in_callback)
+		os_out_of_memory(size, "a large object");
+	if (collected)
+		return ask(thread, size);
+	heap_collect(thread, COLLECT_FULL, GCPROF_REASON_PRESSURE, COLLECT_ALWAYS);
+	finalize_run(thread);
+	return true;
+}
+
 void gc_memory_pressure(struct gc_thread *thread, size_t bytes)
 {
 	struct gc_heap *heap = thread->heap;

@@ -392,6 +392,41 @@ TEST(gc_heap_never_holds_more_than_its_maximum)
 	CHECK_EQ(gc_heap_create(&options, &f.heap), -EINVAL);
 }
 
+/* Impossible lengths too are for the program to refuse, with a maximum and without. */
+TEST(gc_objects_that_nothing_can_hold_are_refused)
+{
+	static const uint64_t lengths[] = {UINT64_C(1) << 48, UINT64_C(1) << 60, UINT64_MAX / 8,
+					   UINT64_MAX / 8 - 2, UINT64_MAX - 7, UINT64_MAX};
+	struct gc_options options = small_options();
+	struct refusal refusal = {0};
+	struct gc_stats before, after;
+	struct fixture f;
+
+	for (int limited = 0; limited < 2; limited++) {
+		options.max_heap = limited ? 1 << 20 : 0;
+		fixture_open(&f, &options);
+		GC_FRAME(f.thread, frame, 0, struct node * cache;);
+		refusal = (struct refusal){.cache = (void **)&frame.root.cache};
+		gc_on_out_of_memory(f.heap, give_up, &refusal);
+		gc_stats(f.heap, &before);
+		for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+			frame.root.cache = new_node(&f, 1);
+			CHECK(!gc_alloc_array(f.thread, f.bytes, lengths[i]));
+			/* It was asked again when it had let go of that. */
+			CHECK_EQ(refusal.calls, 4 * i + 2);
+			CHECK(!gc_alloc_array(f.thread, f.cells, lengths[i]));
+			CHECK_EQ(refusal.calls, 4 * i + 3);
+			refusal.calls++;
+		}
+		gc_stats(f.heap, &after);
+		CHECK_EQ(after.allocated_bytes - before.allocated_bytes,
+			 sizeof(lengths) / sizeof(*lengths) * sizeof(struct node));
+		CHECK_EQ(after.large_bytes, 0);
+		GC_FRAME_END(f.thread, frame);
+		fixture_close(&f);
+	}
+}
+
 TEST(gc_heap_without_a_callback_ends_with_a_sentence)
 {
 	struct gc_options options = small_options();
