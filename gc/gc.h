@@ -217,9 +217,9 @@ void gc_stats(struct gc_heap *heap, struct gc_stats *out);
  * nursery included. When an allocation would need more although everything was
  * collected, and when the system refuses memory for a large object, this function
  * is called, outside the collector, with the bytes of the large object or 0. It may
- * drop references, allocate a little, collect
- * nothing. If it returns 1 all is tried again; 0 makes the allocation return
- * NULL, which it does in no other case. It may also leave by longjmp, under the
+ * drop references, allocate a little (a nursery at most), collect nothing. If it
+ * returns 1 all is tried again; 0 makes the allocation return NULL, which it does in
+ * no other case. It may also leave by longjmp, under the
  * rules for frames. Without such a function, and when the system refuses other
  * memory, the program ends with a sentence on stderr.
  */

@@ -24,7 +24,8 @@ static bool fits(struct gc_heap *heap, size_t size)
 	return bytes <= heap->options.max_heap && size <= heap->options.max_heap - bytes;
 }
 
-/* Asks the program, which may let go of something. Allocation inside is not limited. */
+/* Asks the program, which may let go of something, and meanwhile take a nursery more. If it leaves
+ * by longjmp it keeps that, but once only. */
 static bool ask(struct gc_thread *thread, size_t size)
 {
 	struct gc_heap *heap = thread->heap;
@@ -32,11 +33,21 @@ static bool ask(struct gc_thread *thread, size_t size)
 
 	if (!heap->out_of_memory)
 		os_fatal("out of memory: the heap's maximum is %zu bytes", heap->options.max_heap);
-	thread->in_callback = true;
+	thread->allowance = heap->options.nursery_size;
 	again = heap->out_of_memory(heap->out_of_memory_context, thread, size) != 0;
-	thread->in_callback = false;
+	thread->allowance = 0;
 	nursery_account(thread);
 	return again;
+}
+
+static bool is_allowed(struct gc_thread *thread, size_t size)
+{
+	uint64_t bytes = size ? size : thread->heap->options.nursery_size;
+
+	if (bytes > thread->allowance)
+		return false;
+	thread->allowance -= bytes;
+	return true;
 }
 
 /*
@@ -47,7 +58,7 @@ bool room_for(struct gc_thread *thread, size_t size)
 {
 	struct gc_heap *heap = thread->heap;
 
-	if (!heap->options.max_heap || thread->in_callback)
+	if (!heap->options.max_heap || is_allowed(thread, size))
 		return true;
 	while (!fits(heap, size)) {
 		heap_collect(thread, COLLECT_FULL, GCPROF_REASON_PRESSURE, COLLECT_ALWAYS);
@@ -65,7 +76,7 @@ bool room_for(struct gc_thread *thread, size_t size)
  */
 bool room_refused(struct gc_thread *thread, size_t size, bool collected)
 {
-	if (!thread->heap->out_of_memory || thread->in_callback)
+	if (!thread->heap->out_of_memory)
 		os_out_of_memory(size, "a large object");
 	if (collected)
 		return ask(thread, size);

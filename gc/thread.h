@@ -33,7 +33,7 @@ struct gc_thread {
 	struct gc_stack remembered; /* old objects that were written to */
 	struct gc_stack shaded;     /* old objects that it made gray */
 	bool finalizing;            /* runs finalizers */
-	bool in_callback;           /* was told that there is no memory */
+	uint64_t allowance;         /* bytes that who is asked for memory may still take */
 	uint32_t state;             /* enum gc_thread_state, atomic */
 	uint32_t announced;         /* to the profiler of this epoch */
 	uint32_t lane;              /* of the nursery, modulo their number */

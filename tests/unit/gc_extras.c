@@ -4,6 +4,7 @@
 #include "gc_test.h"
 
 #include <errno.h>
+#include <setjmp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -390,6 +391,46 @@ TEST(gc_heap_never_holds_more_than_its_maximum)
 	fixture_close(&f);
 	options.max_heap = options.nursery_size;
 	CHECK_EQ(gc_heap_create(&options, &f.heap), -EINVAL);
+}
+
+static jmp_buf outside;
+
+static int leave(void *context, struct gc_thread *thread, size_t size)
+{
+	int *calls = context;
+
+	(void)size;
+	++*calls;
+	GC_NEW(thread, 1, struct node);
+	longjmp(outside, 1);
+}
+
+TEST(gc_out_of_memory_functions_may_leave)
+{
+	struct gc_options options = small_options();
+	static struct node *volatile list;
+	static int calls;
+	static struct fixture f;
+	struct gc_stats stats;
+
+	options.max_heap = 1 << 20;
+	fixture_open(&f, &options);
+	gc_on_out_of_memory(f.heap, leave, &calls);
+	CHECK_EQ(gc_root_add(f.heap, (void **)(uintptr_t)&list), 0);
+	for (volatile int round = 1; round < 5; round++) {
+		if (!setjmp(outside))
+			for (;;) {
+				struct node *node = new_node(&f, 1);
+
+				node->left = list;
+				list = node;
+			}
+		CHECK_EQ(calls, round);
+		gc_stats(f.heap, &stats);
+		CHECK(stats.live_bytes <= options.max_heap + options.nursery_size);
+		list = NULL;
+	}
+	fixture_close(&f);
 }
 
 /* Impossible lengths too are for the program to refuse, with a maximum and without. */
