@@ -25,7 +25,7 @@ struct gc_weak {
 	void *waits_for;       /* the key, if the pair waits for it to be marked, or NULL */
 	struct gc_weak *next;  /* waits for the same key */
 	struct gc_weak *other; /* the first one of the next key in the bucket */
-	bool destroyed;        /* to be freed when no list names it */
+	bool destroyed;        /* to be used again, or freed when no list names it */
 	bool listed;           /* as one that may be young */
 	bool paired;           /* as one that has, or had, a value */
 };
@@ -34,6 +34,7 @@ struct gc_weak_lists {
 	struct gc_stack all;   /* struct gc_weak * */
 	struct gc_stack pairs; /* of these; they have a value, or had one */
 	struct gc_stack young; /* of these; their key or value may be young */
+	struct gc_stack spare; /* of these; destroyed, to be used again unless they are freed */
 	unsigned rounds;       /* through the young ones, in this minor collection */
 
 	/* While marking is under way: see pairs.c. */

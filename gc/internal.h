@@ -76,12 +76,11 @@ struct gc_major {
 	size_t settled;       /* items of it that had their turn */
 	uint64_t live;        /* object bytes that are marked */
 	uint64_t live_large;  /* of these in large objects */
-	uint64_t promoted; /* by the last minor collection, but for large objects without references
-			    */
-	uint64_t used;     /* of the nursery before it */
-	uint64_t large;    /* bytes allocated in large objects since the last step */
-	size_t interval;   /* bytes of the nursery between two steps of one thread */
-	size_t next_step;  /* a step is due when so much of the nursery is used; atomic */
+	uint64_t promoted;    /* by the last minor collection, but for large leaves */
+	uint64_t used;        /* of the nursery before it */
+	uint64_t large;       /* bytes allocated in large objects since the last step */
+	size_t interval;      /* bytes of the nursery between two steps of one thread */
+	size_t next_step;     /* a step is due when so much of the nursery is used; atomic */
 };
 
 struct gc_heap {

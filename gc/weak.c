@@ -9,6 +9,10 @@
  * keys become gray, and those of others as their keys are marked (pairs.c); then
  * the pairs of unmarked keys are cleared, in steps. Until its turn has come a pair
  * whose key is dead says so.
+ *
+ * One that was destroyed stays in its lists, and is the next to be created: so a
+ * program that makes many, none for long, needs memory for few. When marking has
+ * ended those that are left are freed.
  */
 #include "internal.h"
 
@@ -41,32 +45,56 @@ static bool is_condemned(const struct gc_heap *heap, const void *key)
 	       !nursery_has(&heap->nursery, key) && !old_is_marked_shared(key);
 }
 
+/* One that was destroyed, still in its lists, or a new one. NULL: no memory. With the lock. */
+static struct gc_weak *obtain(struct gc_heap *heap)
+{
+	struct gc_weak_lists *lists = &heap->weak;
+	struct gc_weak *weak = lists->spare.count ? stack_pop(&lists->spare) : NULL;
+
+	if (weak) {
+		weak->destroyed = false;
+		return weak;
+	}
+	weak = calloc(1, sizeof(*weak));
+	if (!weak)
+		return NULL;
+	weak->heap = heap;
+	stack_push(&lists->all, weak);
+	return weak;
+}
+
 int gc_weak_create(struct gc_thread *thread, void *key, void *value, struct gc_weak **out)
 {
 	struct gc_heap *heap = thread->heap;
-	struct gc_weak *weak = malloc(sizeof(*weak));
+	struct gc_weak *weak;
 
-	if (!weak)
-		return error_set(-ENOMEM, "gc_weak_create: out of memory");
-	*weak = (struct gc_weak){.key = key, .value = key ? value : NULL, .heap = heap};
 	heap_lock(heap);
-	stack_push(&heap->weak.all, weak);
-	enlist_young(heap, weak);
-	enlist_pair(heap, weak);
+	weak = obtain(heap);
+	if (weak) {
+		weak->key = key;
+		weak->value = key ? value : NULL;
+		enlist_young(heap, weak);
+		enlist_pair(heap, weak);
+	}
 	pthread_mutex_unlock(&heap->lock);
 	*out = weak;
-	return 0;
+	return weak ? 0 : error_set(-ENOMEM, "gc_weak_create: out of memory");
 }
 
 void gc_weak_destroy(struct gc_thread *thread, struct gc_weak *weak)
 {
+	struct gc_heap *heap = thread->heap;
+
 	if (!weak)
 		return;
-	heap_lock(thread->heap);
+	heap_lock(heap);
 	weak->key = NULL;
 	weak->value = NULL;
 	weak->destroyed = true;
-	pthread_mutex_unlock(&thread->heap->lock);
+	/* Another one must not be found by this one's key. */
+	if (!weak->waits_for)
+		stack_push(&heap->weak.spare, weak);
+	pthread_mutex_unlock(&heap->lock);
 }
 
 void *gc_weak_get(const struct gc_weak *weak)
@@ -160,6 +188,8 @@ bool weak_clear(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t
 {
 	struct gc_stack *all = &heap->weak.all;
 
+	/* Some may be freed now. */
+	heap->weak.spare.count = 0;
 	for (; items && *next < all->count; items--) {
 		struct gc_weak *weak = all->base[*next];
 
@@ -207,5 +237,6 @@ void weak_free(struct gc_heap *heap)
 	stack_free(&heap->weak.all);
 	stack_free(&heap->weak.pairs);
 	stack_free(&heap->weak.young);
+	stack_free(&heap->weak.spare);
 	pairs_free(heap);
 }

@@ -219,6 +219,38 @@ TEST(gc_ephemerons_change_while_others_wait)
 	fixture_close(&f);
 }
 
+/* A pair that waits is destroyed, and the next one made for another key that is unmarked as well.
+ * The heap check knows by which key it must be found. */
+TEST(gc_pairs_that_wait_are_not_used_again)
+{
+	struct gc_options options = small_options();
+	struct gc_weak *first, *second, *other;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * keys[2]; struct node * value;);
+	frame.root.keys[0] = new_node(&f, 1);
+	frame.root.keys[1] = new_node(&f, 2);
+	frame.root.value = new_node(&f, 3);
+	CHECK_EQ(gc_weak_create(f.thread, frame.root.keys[0], frame.root.value, &first), 0);
+	CHECK_EQ(gc_weak_create(f.thread, frame.root.keys[1], NULL, &other), 0);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	memset(&frame.root, 0, sizeof(frame.root));
+	CHECK(gc_collect_step(f.thread));
+	while (pairs_to_walk(f.heap))
+		CHECK(gc_collect_step(f.thread));
+	CHECK(first->waits_for);
+	gc_weak_destroy(f.thread, first);
+	frame.root.value = new_node(&f, 4);
+	CHECK_EQ(gc_weak_create(f.thread, gc_weak_get(other), frame.root.value, &second), 0);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	CHECK(!gc_weak_get(other) && !gc_weak_get(second) && !gc_weak_value(second));
+	gc_weak_destroy(f.thread, second);
+	gc_weak_destroy(f.thread, other);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
 static uint32_t n_finalized[N];
 
 static void finalize(struct gc_thread *thread, void *object, void *context)
@@ -309,4 +341,50 @@ TEST(gc_full_collections_come_at_any_step_of_ordered_finalizers)
 		GC_FRAME_END(f.thread, frame);
 		fixture_close(&f);
 	}
+}
+
+/* Few at a time, first without major collections and then in each of their phases: those that were
+ * destroyed are used again, and what is in use keeps its key and value. */
+TEST(gc_weak_references_that_come_and_go_need_memory_for_few)
+{
+	enum { FEW = 50, TURNS = 40000 };
+	struct gc_options options = small_options();
+	struct gc_weak *weak[FEW] = {NULL};
+	uint64_t random = test_seed(), number[FEW] = {0};
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * keys; struct node * value;);
+	frame.root.keys = gc_alloc_array(f.thread, f.cells, FEW);
+	for (uint64_t turn = 0; turn < TURNS; turn++) {
+		uint64_t at = test_random(&random) % FEW;
+		void *key = weak[at] ? gc_weak_get(weak[at]) : NULL;
+		struct node *value = weak[at] ? gc_weak_value(weak[at]) : NULL;
+
+		CHECK(key == frame.root.keys->items[at]);
+		CHECK_EQ(value ? value->value : 0, number[at]);
+		gc_weak_destroy(f.thread, weak[at]);
+		weak[at] = NULL;
+		number[at] = turn % 3;
+		frame.root.value = turn % 3 ? new_node(&f, turn % 3) : NULL;
+		key = turn % 5 ? new_node(&f, turn) : NULL;
+		gc_array_write(f.thread, frame.root.keys, frame.root.keys->items, at, key);
+		if (key)
+			CHECK_EQ(gc_weak_create(f.thread, key, frame.root.value, &weak[at]), 0);
+		else
+			number[at] = 0;
+		frame.root.value = NULL;
+		if (turn > TURNS / 2 && turn % 64 == 0)
+			gc_collect_step(f.thread);
+		/* A cycle's worth is not yet freed. */
+		CHECK(f.heap->weak.all.count <= 20 * FEW);
+		CHECK(f.heap->weak.pairs.count <= 20 * FEW);
+		CHECK(f.heap->weak.young.count <= 20 * FEW);
+	}
+	destroy_all(&f, weak, FEW);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	CHECK_EQ(f.heap->weak.all.count, 0);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
 }

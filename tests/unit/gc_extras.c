@@ -436,8 +436,8 @@ TEST(gc_out_of_memory_functions_may_leave)
 /* Impossible lengths too are for the program to refuse, with a maximum and without. */
 TEST(gc_objects_that_nothing_can_hold_are_refused)
 {
-	static const uint64_t lengths[] = {UINT64_C(1) << 48, UINT64_C(1) << 60, UINT64_MAX / 8,
-					   UINT64_MAX / 8 - 2, UINT64_MAX - 7, UINT64_MAX};
+	static const uint64_t lengths[] = {UINT64_C(1) << 48,  UINT64_C(1) << 60, UINT64_MAX / 8,
+					   UINT64_MAX / 8 - 2, UINT64_MAX - 7,    UINT64_MAX};
 	struct gc_options options = small_options();
 	struct refusal refusal = {0};
 	struct gc_stats before, after;
