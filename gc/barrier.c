@@ -41,13 +41,6 @@ void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *s
 	__atomic_fetch_and(&object->flags, (uint16_t)~GC_FLAG_TRACK_YOUNG, __ATOMIC_RELAXED);
 }
 
-static bool is_young(struct gc_heap *heap, const void *object)
-{
-	if (nursery_has(&heap->nursery, object))
-		return true;
-	return chunk_is_large(object) && chunk_of(object)->age != LARGE_OLD;
-}
-
 /* A store of `value` into an object that is tracked. */
 void gc_write_slow(struct gc_thread *thread, struct gc_header *object, void *slot,
 		   const void *value)
@@ -56,7 +49,7 @@ void gc_write_slow(struct gc_thread *thread, struct gc_header *object, void *slo
 
 	if (!value)
 		return;
-	if (is_young(heap, value))
+	if (heap_is_young(heap, value))
 		gc_barrier_slow(thread, object, slot, sizeof(value));
 	else if (major_is_marking(heap) && old_mark_shared(value))
 		stack_push(&thread->shaded, (void *)(uintptr_t)value);

@@ -27,6 +27,7 @@ int gc_finalizer_add(struct gc_thread *thread, void *object, enum gc_finalizer_k
 		     gc_finalize function, void *context)
 {
 	struct gc_heap *heap = thread->heap;
+	struct gc_stack *list = &heap->final.light_old;
 	struct gc_finalizer *entry;
 
 	if (!object || !function)
@@ -37,8 +38,13 @@ int gc_finalizer_add(struct gc_thread *thread, void *object, enum gc_finalizer_k
 		return error_set(-ENOMEM, "gc_finalizer_add: out of memory");
 	*entry = (struct gc_finalizer){object, function, context, false};
 	heap_lock(heap);
-	stack_push(kind == GC_FINALIZER_LIGHT ? &heap->final.light_young : &heap->final.ordered,
-		   entry);
+	if (kind == GC_FINALIZER_ORDERED)
+		list = &heap->final.ordered;
+	else if (heap_is_young(heap, object))
+		list = &heap->final.light_young;
+	stack_push(list, entry);
+	if (list != &heap->final.light_old)
+		survey_watch(heap);
 	pthread_mutex_unlock(&heap->lock);
 	return 0;
 }

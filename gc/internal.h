@@ -174,14 +174,6 @@ void mark_undo(struct gc_heap *heap, const void *object);
 void sweep_begin(struct gc_heap *heap);
 bool sweep_some(struct gc_heap *heap, size_t arenas);
 
-/* Counts an object that became black. */
-static inline void mark_count(struct gc_heap *heap, size_t size)
-{
-	heap->major.live += size;
-	if (size >= heap->options.large_size)
-		heap->major.live_large += size;
-}
-
 /* major.c */
 void major_init(struct gc_heap *heap);
 bool major_is_wanted(const struct gc_heap *heap);
@@ -213,6 +205,13 @@ typedef void (*gc_visit_object)(void *context, struct gc_header *object);
 void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context);
 void barrier_reset(struct gc_heap *heap);
 void barrier_gather(struct gc_heap *heap);
+
+/* In the nursery, or a large object that was in no collection yet. NULL is neither. */
+static inline bool heap_is_young(const struct gc_heap *heap, const void *object)
+{
+	return nursery_has(&heap->nursery, object) ||
+	       (chunk_is_large(object) && chunk_of(object)->age != LARGE_OLD);
+}
 
 /* room.c */
 bool room_for(struct gc_thread *thread, size_t size);

@@ -30,6 +30,7 @@ struct gc_nursery {
 	/* What all threads write has a cache line of its own: they read the rest all the time. */
 	_Alignas(64) size_t taken; /* what threads have, in buffers and beside them, atomic */
 	uint64_t used;             /* allocated since it was last emptied, atomic */
+	uint32_t watched; /* weak references and finalizers since it was last emptied, atomic */
 	struct gc_lane lanes[LANES_MAX];
 };
 
@@ -67,5 +68,6 @@ void survey_learn(struct gc_heap *heap, uint64_t objects, uint64_t bytes);
 bool survey_is_worth_it(const struct gc_heap *heap);
 bool survey_goes_on(struct gc_heap *heap);
 bool survey_is_over(const struct gc_thread *thread); /* the thread itself */
+void survey_watch(struct gc_heap *heap);             /* with the heap's lock */
 
 #endif

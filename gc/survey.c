@@ -22,6 +22,9 @@ enum { OBJECT_NS = 8, BYTES_A_NS = 8, REFERENCE_NS = 1 };
 /* To look at a remembered object, which may be anywhere. */
 enum { REMEMBERED_NS = 80 };
 
+/* To go through a weak reference, a pair or a finalizer that is new. */
+enum { WATCHED_NS = 60 };
+
 /* Bytes of a slice that cost a nanosecond if all of it survives. Of smaller objects than usual
  * (32 bytes) there are more. */
 enum { SLICE_BYTES_A_NS = 3 };
@@ -43,12 +46,6 @@ struct survey {
 	uint16_t number;
 };
 
-static bool is_young(const struct gc_heap *heap, const void *object)
-{
-	return nursery_has(&heap->nursery, object) ||
-	       (chunk_is_large(object) && chunk_of(object)->age != LARGE_OLD);
-}
-
 static inline void visit(void *context, void **slot)
 {
 	struct survey *survey = context;
@@ -56,7 +53,7 @@ static inline void visit(void *context, void **slot)
 	struct gc_header *object = *slot;
 
 	survey->cost += REFERENCE_NS;
-	if (object && survey->cost < survey->limit && is_young(heap, object))
+	if (object && survey->cost < survey->limit && heap_is_young(heap, object))
 		stack_push(&heap->work, object);
 }
 
@@ -134,6 +131,7 @@ static uint64_t cost_now(struct gc_heap *heap, uint64_t limit)
 {
 	struct survey survey = {.heap = heap, .limit = limit, .number = heap->nursery.surveys};
 
+	survey.cost = (uint64_t)heap->nursery.watched * WATCHED_NS;
 	roots_visit(heap, visit, &survey);
 	finalize_visit_young(heap, visit, &survey);
 	weak_each_young(heap, visit_pair, &survey);
@@ -160,6 +158,7 @@ static void open_slice(struct gc_heap *heap, uint64_t ns)
 void survey_reset(struct gc_heap *heap)
 {
 	heap->nursery.surveys = 0;
+	__atomic_store_n(&heap->nursery.watched, 0, __ATOMIC_RELAXED);
 	open_slice(heap, goal(heap));
 }
 
@@ -192,8 +191,19 @@ bool survey_goes_on(struct gc_heap *heap)
 	return true;
 }
 
-/* True if the thread wrote to so many old objects that it is time to collect. */
+/* There is a new weak reference or finalizer, or a new value. */
+void survey_watch(struct gc_heap *heap)
+{
+	__atomic_fetch_add(&heap->nursery.watched, 1, __ATOMIC_RELAXED);
+}
+
+/* True if the thread wrote to so many old objects, or all threads made so many weak references and
+ * finalizers, that it is time to collect. */
 bool survey_is_over(const struct gc_thread *thread)
 {
-	return thread->remembered.count > goal(thread->heap) / ENOUGH / REMEMBERED_NS;
+	const struct gc_heap *heap = thread->heap;
+	uint64_t watched = __atomic_load_n(&heap->nursery.watched, __ATOMIC_RELAXED);
+	uint64_t cost = thread->remembered.count * REMEMBERED_NS + watched * WATCHED_NS;
+
+	return cost > goal(heap) / ENOUGH;
 }

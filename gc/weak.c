@@ -22,11 +22,16 @@
  * survived are visited. In the next one all are: chains that long may live a while too long. */
 enum { EXACT_ROUNDS = 16 };
 
+/* Marking may have passed it by: then it must be told of the value behind the next minor
+ * collection. Otherwise that is none of those collections' business if both are old. */
 static void enlist_young(struct gc_heap *heap, struct gc_weak *weak)
 {
-	if (!weak->listed)
-		stack_push(&heap->weak.young, weak);
+	if (weak->listed || (!major_is_marking(heap) && !heap_is_young(heap, weak->key) &&
+			     !heap_is_young(heap, weak->value)))
+		return;
+	stack_push(&heap->weak.young, weak);
 	weak->listed = true;
+	survey_watch(heap);
 }
 
 static void enlist_pair(struct gc_heap *heap, struct gc_weak *weak)

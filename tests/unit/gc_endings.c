@@ -388,3 +388,73 @@ TEST(gc_weak_references_that_come_and_go_need_memory_for_few)
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }
+
+static void watch(struct fixture *f, int kind, struct node *node)
+{
+	struct gc_weak *weak;
+
+	if (kind < 2)
+		CHECK_EQ(gc_weak_create(f->thread, node, kind ? node : NULL, &weak), 0);
+	else
+		CHECK_EQ(gc_finalizer_add(f->thread, node,
+					  kind == 2 ? GC_FINALIZER_LIGHT : GC_FINALIZER_ORDERED,
+					  finalize, n_finalized),
+			 0);
+}
+
+static size_t count_new(const struct gc_heap *heap)
+{
+	return heap->weak.young.count + heap->final.light_young.count + heap->final.ordered.count -
+	       heap->final.settled;
+}
+
+/* A collection goes through those that came since the last one: of many there are several. */
+TEST(gc_collections_come_for_new_weak_references_and_finalizers)
+{
+	enum { MANY = 30000, GOAL_US = 300, NS = 60, A_BUFFER = (4 << 10) / sizeof(struct node) };
+	struct gc_options options = small_options();
+	struct fixture f;
+
+	options.nursery_size = 4 << 20;
+	options.pause_goal = GOAL_US;
+	for (int kind = 0; kind < 4; kind++) {
+		fixture_open(&f, &options);
+		for (int i = 0; i < MANY; i++) {
+			watch(&f, kind, new_node(&f, (uint64_t)i % N));
+			CHECK(count_new(f.heap) <= GOAL_US * 1000 / NS / 3 + 2 * A_BUFFER);
+		}
+		fixture_close(&f);
+	}
+}
+
+TEST(gc_collections_do_not_look_at_weak_references_to_old_objects)
+{
+	struct gc_options options = small_options();
+	struct gc_weak *weak;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * old; struct bytes * large;);
+	frame.root.old = new_node(&f, 1);
+	frame.root.large = gc_alloc_array(f.thread, f.bytes, 100000);
+	CHECK_EQ(gc_weak_create(f.thread, frame.root.large, NULL, &weak), 0);
+	CHECK_EQ(f.heap->weak.young.count, 1);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	CHECK_EQ(f.heap->weak.young.count, 0);
+	gc_weak_set_value(f.thread, weak, frame.root.old);
+	watch(&f, 0, frame.root.old);
+	watch(&f, 1, frame.root.old);
+	watch(&f, 2, frame.root.old);
+	CHECK_EQ(f.heap->weak.young.count, 0);
+	CHECK_EQ(f.heap->final.light_young.count, 0);
+	CHECK_EQ(f.heap->nursery.watched, 0);
+	gc_weak_set_value(f.thread, weak, new_node(&f, 2));
+	CHECK_EQ(f.heap->weak.young.count, 1);
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	CHECK_EQ(((struct node *)gc_weak_value(weak))->value, 2);
+	frame.root.old = NULL;
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	CHECK_EQ(n_finalized[1], 1);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
