@@ -54,12 +54,14 @@ static size_t shrink(uint8_t *data, size_t size, fails_function fails)
 	return size;
 }
 
+/* At once: what comes next may abort, and stdout be a pipe. */
 static void print_actions(const uint8_t *data, size_t size)
 {
 	printf("GCPROF_ACTIONS=");
 	for (size_t i = 0; i < size; i++)
 		printf("%02x", data[i]);
 	printf("\n");
+	fflush(stdout);
 }
 
 static void run_given(const char *text)
@@ -121,6 +123,27 @@ TEST(gc_random_actions_agree_with_shadows)
 		actions_agree(data, size, &limits);
 		test_fail(__FILE__, __LINE__, "it fails in a process of its own only");
 	}
+}
+
+TEST(gc_random_failures_are_printed_even_if_they_abort)
+{
+	static const uint8_t data[] = {1, 2, 0xab};
+	char text[64] = "";
+	int pipes[2];
+	pid_t child;
+
+	CHECK_EQ(pipe(pipes), 0);
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		dup2(pipes[1], STDOUT_FILENO);
+		print_actions(data, sizeof(data));
+		raise(SIGKILL);
+	}
+	close(pipes[1]);
+	CHECK(waitpid(child, NULL, 0) == child);
+	CHECK(read(pipes[0], text, sizeof(text) - 1) > 0);
+	CHECK_STR(text, "GCPROF_ACTIONS=0102ab\n");
 }
 
 static bool contains_7_before_9(const uint8_t *data, size_t size)
