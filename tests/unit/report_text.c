@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_text.c: tests of the report for people: widths, units, names, what it says. */
 #include "model/text.h"
+#include "probe_args.h"
 #include "report/page.h"
 #include "report/report.h"
 #include "report/units.h"
@@ -182,6 +183,40 @@ TEST(hostile_names_are_harmless)
 	free(printed);
 	model_free(model);
 	synthetic_free(&synthetic);
+}
+
+/* A sample with ten times the period, which changed for `reason`. */
+static void check_rarely(uint32_t reason, const char *expected)
+{
+	struct report_options options = {.width = 100};
+	struct synthetic synthetic;
+	struct model *model;
+	char *printed;
+	uint64_t name, frame;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	name = synthetic_string(&synthetic, "node");
+	frame = synthetic_function(&synthetic, "make", 1, "a.c");
+	PUT(&synthetic, type, .process = 1, .type = 1, .name = name);
+	PUT(&synthetic, period, .time = 1500, .thread = 1, .old_period = 1000, .new_period = 10240,
+	    .reason = reason);
+	PUT(&synthetic, alloc, .time = 2000, .thread = 1, .sample = 1, .type = 1, .size = 64,
+	    .period = 10240, .stack = synthetic_stack(&synthetic, (uint64_t[]){frame, 0}));
+	synthetic_end(&synthetic, 3000);
+	model = synthetic_model(&synthetic);
+	printed = print(model, &options);
+	if (!strstr(printed, expected))
+		test_fail(__FILE__, __LINE__, "no \"%s\" in %s", expected, printed);
+	free(printed);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(report_text_says_why_samples_came_less_often)
+{
+	check_rarely(GCPROF_PERIOD_CEILING, ", at times only every 10.0 KiB to bound the cost\n");
+	check_rarely(GCPROF_PERIOD_REQUEST, ", at times only every 10.0 KiB\n");
 }
 
 TEST(units_have_three_digits)

@@ -89,7 +89,7 @@ static void print_when(const struct section *section)
 static void print_sampling(const struct section *section)
 {
 	const struct model_alloc *alloc = &section->model->alloc;
-	char timer[48] = "no timer";
+	char timer[48] = "no timer", rarely[80] = " on average";
 
 	if (section->model->run.frequency)
 		snprintf(timer, sizeof(timer), "timer %" PRIu64 " Hz",
@@ -98,12 +98,12 @@ static void print_sampling(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", timer);
 		return;
 	}
-	page_paragraph(
-		section->page, STYLE_PLAIN, 2, "%s; an allocation sample every %s%s%s%s", timer,
-		unit_bytes((double)alloc->period).text,
-		alloc->period_max > alloc->period ? ", at times only every " : "",
-		alloc->period_max > alloc->period ? unit_bytes((double)alloc->period_max).text : "",
-		alloc->period_max > alloc->period ? " to bound the cost" : " on average");
+	if (alloc->period_max > alloc->period)
+		snprintf(rarely, sizeof(rarely), ", at times only every %s%s",
+			 unit_bytes((double)alloc->period_max).text,
+			 alloc->period_changes ? " to bound the cost" : "");
+	page_paragraph(section->page, STYLE_PLAIN, 2, "%s; an allocation sample every %s%s", timer,
+		       unit_bytes((double)alloc->period).text, rarely);
 }
 
 static bool is_missing(const struct model_stream *stream)
