@@ -63,30 +63,48 @@ static __always_inline const struct pt_regs *wait_regs(const struct task_waits *
 	return calls_seen(calls_epoch) && wait->ended >= calls_opened ? regs : NULL;
 }
 
-/* Tells the wait that is over, of the current thread; `regs` are those of user mode or NULL. */
-static __always_inline void wait_tell(struct task_state *state, const struct pt_regs *regs,
-				      uint64_t now)
+/*
+ * The record of the wait that is over, in a scratch: without its user stack, and as of the
+ * current thread. NULL, and counted, if there is to be none.
+ */
+static __always_inline struct scratch *wait_record(struct task_struct *task,
+						   struct task_state *state, uint64_t now)
 {
 	struct scratch *scratch;
 	struct event_wait *event;
 
 	if (!ceiling_below(CEILING_WAIT, config.wait_rate, now)) {
-		state->waits.ended = 0;
 		loss_count(LOSS_WAIT_CEILING);
-		return;
+		return NULL;
 	}
 	scratch = scratch_take();
-	if (scratch) {
-		event = (struct event_wait *)scratch->data;
-		emit_header(&event->header, EVENT_wait, 0, state, now);
-		wait_fill(event, &state->waits);
-		scratch->size = sizeof(*event);
-		place_put_last(scratch, &event->stack, bpf_get_current_task_btf());
-		if (regs)
-			wait_stack(scratch, regs, state);
-		else
-			stack_count_losses(event->stack.quality);
+	if (!scratch)
+		return NULL;
+	event = (struct event_wait *)scratch->data;
+	emit_header(&event->header, EVENT_wait, 0, state, now);
+	wait_fill(event, &state->waits);
+	scratch->size = sizeof(*event);
+	place_put_last(scratch, &event->stack, task);
+	return scratch;
+}
+
+static __always_inline void wait_emit_bare(struct scratch *scratch)
+{
+	stack_count_losses(stack_counts(scratch)->quality);
+	scratch_emit(scratch, &ring_sched, LOSS_SCHED_RING);
+}
+
+/* Tells the wait that is over, of the current thread; `regs` are those of user mode or NULL. */
+static __always_inline void wait_tell(struct task_state *state, const struct pt_regs *regs,
+				      uint64_t now)
+{
+	struct scratch *scratch = wait_record(bpf_get_current_task_btf(), state, now);
+
+	if (scratch && regs) {
+		wait_stack(scratch, regs, state);
 		stack_emit(scratch, &ring_sched, LOSS_SCHED_RING);
+	} else if (scratch) {
+		wait_emit_bare(scratch);
 	}
 	state->waits.ended = 0;
 }
@@ -95,24 +113,11 @@ static __always_inline void wait_tell(struct task_state *state, const struct pt_
 static __always_inline void wait_tell_of(struct task_struct *task, struct task_state *state,
 					 uint64_t now)
 {
-	struct scratch *scratch;
-	struct event_wait *event;
+	struct scratch *scratch = wait_record(task, state, now);
 
-	if (!ceiling_below(CEILING_WAIT, config.wait_rate, now)) {
-		state->waits.ended = 0;
-		loss_count(LOSS_WAIT_CEILING);
-		return;
-	}
-	scratch = scratch_take();
 	if (scratch) {
-		event = (struct event_wait *)scratch->data;
-		emit_header(&event->header, EVENT_wait, 0, state, now);
-		wait_header_of(&event->header, task);
-		wait_fill(event, &state->waits);
-		scratch->size = sizeof(*event);
-		place_put_last(scratch, &event->stack, task);
-		stack_count_losses(event->stack.quality);
-		scratch_emit(scratch, &ring_sched, LOSS_SCHED_RING);
+		wait_header_of((struct event_header *)scratch->data, task);
+		wait_emit_bare(scratch);
 	}
 	state->waits.ended = 0;
 }
