@@ -6,6 +6,7 @@
 #include "ceiling.h"
 #include "kernel_place.h"
 #include "stack.h"
+#include "syscall_args.h"
 
 #define SYSCALL_COMPAT_BIT (1u << 31)
 #define ERRNO_MAX          4095
@@ -23,21 +24,6 @@ struct syscall_done {
 };
 
 static const struct syscall_total syscall_total_zero;
-
-enum {
-	ARG_NONE,
-	ARG_FD,
-	ARG_DIRFD,
-	ARG_PATH,
-	ARG_ADDRESS,
-	ARG_SIZE,
-	ARG_COUNT,
-	ARG_FLAGS,
-	ARG_MODE,
-	ARG_NUMBER,
-	ARG_SIGNED,
-	ARG_FUTEX
-};
 
 #define SYSCALL_NUMBERS 512 /* a power of two */
 

@@ -5,28 +5,14 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
+#include "../../bpf/syscall_args.h"
 #include "syscalls.h"
-
-enum argument {
-	ARG_NONE,
-	ARG_FD,
-	ARG_DIRFD,
-	ARG_PATH,
-	ARG_ADDRESS,
-	ARG_SIZE,
-	ARG_COUNT,
-	ARG_FLAGS,
-	ARG_MODE,
-	ARG_NUMBER,
-	ARG_SIGNED,
-	ARG_FUTEX,
-};
 
 enum { ARGUMENTS = 3, HERE = -100 /* AT_FDCWD */, FUTEX_COMMAND = 127, ERRNO_MAX = 4095 };
 
 static const struct {
 	bool known;
-	unsigned char kinds[ARGUMENTS];
+	enum syscall_arg kinds[ARGUMENTS];
 } calls[] = {
 #define SYSCALL_ARGS(number, name, a, b, c) [number] = {true, {ARG_##a, ARG_##b, ARG_##c}},
 #include "../../bpf/syscall_args_x86_64.def"
@@ -50,7 +36,7 @@ static int put_futex(char *out, size_t size, uint64_t value)
 	return snprintf(out, size, "0x%" PRIx64, value);
 }
 
-static int put_argument(char *out, size_t size, enum argument kind, uint64_t value,
+static int put_argument(char *out, size_t size, enum syscall_arg kind, uint64_t value,
 			const char *path)
 {
 	switch (kind) {
@@ -87,7 +73,7 @@ static size_t put_arguments(const struct syscall_call *call, char *out, size_t s
 	if (!call->arguments)
 		return used + (size_t)snprintf(out + used, size - used, "...");
 	for (int i = 0; i < ARGUMENTS && used < size; i++) {
-		enum argument kind = known ? (enum argument)calls[number].kinds[i] : ARG_ADDRESS;
+		enum syscall_arg kind = known ? calls[number].kinds[i] : ARG_ADDRESS;
 
 		if (kind == ARG_NONE)
 			break;
