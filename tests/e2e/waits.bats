@@ -162,7 +162,15 @@ needs() {
 @test "page faults in collections are told apart, and can be filtered" {
 	needs
 	record --faults --fault-rate 1000000 -- "$WORKLOADS/churn" --bytes 256M
-	holds '.faults | .told_in_gc == .in_minor_gc + .in_major_gc and .told_in_gc < .told'
+	# A record stands for earlier faults, too, that were counted and not told, so the kernel's own
+	# sum over each collection may differ by a few.
+	holds '.faults | .in_minor_gc + .in_major_gc > 0 and .told_in_gc > 0 and .told_in_gc < .told'
+	same "between begin and end" "$("$GCPROF" dump | jq -s 'sort_by(.time) |
+		reduce .[] as $r ({open: 0, told: 0};
+			if $r.record == "gc_begin" then .open = 1
+			elif $r.record == "gc_end" then .open = 0
+			elif $r.record == "fault" and .open == 1 then .told += $r.minor + $r.major
+			else . end) | .told')" "$(ask .faults.told_in_gc)"
 	same filtered "$("$GCPROF" report --json --filter phase=gc | jq .faults.told)" \
 		"$(ask .faults.told_in_gc)"
 }
