@@ -6,24 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A list of `length` nodes, values counting down to 1. */
-static struct node *make_list(struct fixture *f, uint64_t length)
-{
-	struct node *result;
-
-	GC_FRAME(f->thread, frame, 0, struct node * list;);
-	for (uint64_t i = 1; i <= length; i++) {
-		struct node *node = GC_NEW(f->thread, f->node, struct node);
-
-		node->value = i;
-		gc_write(f->thread, node, &node->left, frame.root.list);
-		frame.root.list = node;
-	}
-	result = frame.root.list;
-	GC_FRAME_END(f->thread, frame);
-	return result;
-}
-
 static void check_list(const struct node *list, uint64_t length)
 {
 	for (; list; list = list->left, length--) {

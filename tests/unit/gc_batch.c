@@ -71,16 +71,10 @@ static void observe(enum probe_number probe, const void *arguments)
 
 static void open_batching(struct fixture *f, uint64_t period)
 {
-	struct gc_options options = small_options();
+	struct gc_options options = batching_options(period);
 
 	memset(&seen, 0, sizeof(seen));
 	probe_observer = observe;
-	options.nursery_size = 1 << 20;
-	options.always_sample = 1;
-	options.unbatched = 0;
-	options.period = period;
-	options.ceiling = UINT64_MAX;
-	options.seed = 5;
 	fixture_open(f, &options);
 }
 

@@ -9,29 +9,10 @@
 
 enum { LENGTH = 20000 };
 
-/* A list of nodes with the values LENGTH - 1 to 0, all of it old and white. */
-static struct node *make_list(struct fixture *f)
-{
-	struct node *list;
-
-	GC_FRAME(f->thread, frame, 0, struct node * list;);
-	for (uint64_t i = 0; i < LENGTH; i++) {
-		struct node *node = GC_NEW(f->thread, f->node, struct node);
-
-		node->value = i;
-		gc_write(f->thread, node, &node->left, frame.root.list);
-		frame.root.list = node;
-	}
-	gc_collect(f->thread, GC_COLLECT_FULL);
-	list = frame.root.list;
-	GC_FRAME_END(f->thread, frame);
-	return list;
-}
-
 /* The node before the last two. */
 static struct node *near_the_end(struct node *list)
 {
-	while (list->value > 2)
+	while (list->value > 3)
 		list = list->left;
 	return list;
 }
@@ -75,7 +56,7 @@ static void check_hidden(struct fixture *f, const struct node *list, const struc
 {
 	while (gc_collect_step(f->thread))
 		;
-	CHECK_EQ(list->right->value, 1);
+	CHECK_EQ(list->right->value, 2);
 	CHECK(gc_weak_get(last) && list->right->left == gc_weak_get(last));
 }
 
@@ -88,7 +69,7 @@ TEST(gc_what_a_thread_made_gray_is_marked_when_it_is_gone)
 
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct node * list;);
-	frame.root.list = make_list(&f);
+	frame.root.list = make_old_list(&f, LENGTH);
 	CHECK_EQ(gc_weak_create(f.thread, near_the_end(frame.root.list)->left->left, NULL, &last),
 		 0);
 	gc_collect_step(f.thread);
@@ -111,7 +92,7 @@ TEST(gc_marking_looks_at_frames_again_before_it_ends)
 
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct node * list; struct node * hidden;);
-	frame.root.list = make_list(&f);
+	frame.root.list = make_old_list(&f, LENGTH);
 	end = near_the_end(frame.root.list);
 	CHECK_EQ(gc_weak_create(f.thread, end->left->left, NULL, &last), 0);
 	gc_collect_step(f.thread);
@@ -120,7 +101,7 @@ TEST(gc_marking_looks_at_frames_again_before_it_ends)
 	gc_write(f.thread, end, &end->left, NULL);
 	while (gc_collect_step(f.thread))
 		;
-	CHECK_EQ(frame.root.hidden->value, 1);
+	CHECK_EQ(frame.root.hidden->value, 2);
 	CHECK(gc_weak_get(last) && frame.root.hidden->left == gc_weak_get(last));
 	gc_weak_destroy(f.thread, last);
 	GC_FRAME_END(f.thread, frame);
@@ -170,7 +151,7 @@ TEST(gc_writes_of_threads_that_a_fork_lost_are_remembered)
 	fixture_open(&f, &options);
 	w.f = &f;
 	GC_FRAME(f.thread, frame, 0, struct node * list;);
-	frame.root.list = w.list = make_list(&f);
+	frame.root.list = w.list = make_old_list(&f, LENGTH);
 	CHECK_EQ(gc_weak_create(f.thread, near_the_end(w.list)->left->left, NULL, &last), 0);
 	gc_collect_step(f.thread);
 	CHECK_EQ(pthread_create(&thread, NULL, write_and_block, &w), 0);
@@ -203,7 +184,7 @@ TEST(gc_large_arrays_that_become_old_are_marked_themselves)
 
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct node * list; struct cells * large;);
-	frame.root.list = make_list(&f);
+	frame.root.list = make_old_list(&f, LENGTH);
 	CHECK_EQ(gc_weak_create(f.thread, near_the_end(frame.root.list)->left->left, NULL, &last),
 		 0);
 	frame.root.large = gc_alloc_array(f.thread, f.cells, options.large_size / sizeof(void *));
@@ -217,7 +198,7 @@ TEST(gc_large_arrays_that_become_old_are_marked_themselves)
 	gc_write(f.thread, end, &end->left, NULL);
 	while (gc_collect_step(f.thread))
 		;
-	CHECK_EQ(((struct node *)frame.root.large->items[7])->value, 1);
+	CHECK_EQ(((struct node *)frame.root.large->items[7])->value, 2);
 	CHECK(((struct node *)frame.root.large->items[7])->left == gc_weak_get(last));
 	CHECK(gc_weak_get(last));
 	gc_weak_destroy(f.thread, last);

@@ -5,14 +5,6 @@
 /* N: many steps' worth, see major.c. */
 enum { N = 6000, A_STEP = 1000, YOUNG = 500 };
 
-static struct node *new_node(struct fixture *f, uint64_t value)
-{
-	struct node *node = GC_NEW(f->thread, f->node, struct node);
-
-	node->value = value;
-	return node;
-}
-
 /* Numbers 0 to n - 1 in an order that is neither up nor down. */
 static uint64_t shuffled(uint64_t i, uint64_t n)
 {

@@ -8,14 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct node *new_node(struct fixture *f, uint64_t value)
-{
-	struct node *node = GC_NEW(f->thread, f->node, struct node);
-
-	node->value = value;
-	return node;
-}
-
 static void collect(struct fixture *f, bool full)
 {
 	gc_collect(f->thread, full ? GC_COLLECT_FULL : GC_COLLECT_MINOR);

@@ -4,25 +4,6 @@
 
 enum { N = 20000 };
 
-/* A list of N nodes, the first has the value N. All of it is old. */
-static struct node *make_list(struct fixture *f)
-{
-	struct node *list;
-
-	GC_FRAME(f->thread, frame, 0, struct node * list;);
-	for (uint64_t i = 1; i <= N; i++) {
-		struct node *node = GC_NEW(f->thread, f->node, struct node);
-
-		node->value = i;
-		gc_write(f->thread, node, &node->left, frame.root.list);
-		frame.root.list = node;
-	}
-	gc_collect(f->thread, GC_COLLECT_FULL);
-	list = frame.root.list;
-	GC_FRAME_END(f->thread, frame);
-	return list;
-}
-
 /* Turns the list round, with nothing but stores of old references into old objects. */
 static struct node *reverse(struct fixture *f, struct node *list)
 {
@@ -51,7 +32,7 @@ TEST(gc_stores_of_old_references_are_not_remembered)
 
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct node * list; struct cells * large;);
-	frame.root.list = make_list(&f);
+	frame.root.list = make_old_list(&f, N);
 	frame.root.list = reverse(&f, frame.root.list);
 	CHECK_EQ(f.thread->remembered.count, 0);
 	/* Young ones are, once an object, be they in the nursery or large. */
@@ -82,7 +63,7 @@ TEST(gc_stores_while_marking_hide_nothing)
 	options.growth = 1.2;
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct node * list;);
-	frame.root.list = make_list(&f);
+	frame.root.list = make_old_list(&f, N);
 	cycles = f.heap->stats.full_collections;
 	for (int i = 1; f.heap->stats.full_collections < cycles + 4; i++) {
 		CHECK(i < 1000000);
@@ -112,7 +93,7 @@ TEST(gc_marking_ends_though_each_minor_collection_finds_a_large_array)
 	options.min_heap = 4 << 20;
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct node * list; struct cells * array;);
-	frame.root.list = make_list(&f);
+	frame.root.list = make_old_list(&f, N);
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		frame.root.array = gc_alloc_array(f.thread, f.cells, LENGTH);
 		for (uint64_t k = 0; k < LENGTH; k++)

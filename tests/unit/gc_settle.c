@@ -29,14 +29,6 @@ static void observe(enum probe_number probe, const void *arguments)
 		n_died_old += entries[i].outcome == GCPROF_DIED_OLD;
 }
 
-static struct node *new_node(struct fixture *f, uint64_t value)
-{
-	struct node *node = GC_NEW(f->thread, f->node, struct node);
-
-	node->value = value;
-	return node;
-}
-
 /* A table of N old nodes, each with its number. */
 static struct cells *make_table(struct fixture *f)
 {

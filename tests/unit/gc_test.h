@@ -55,6 +55,20 @@ static inline struct gc_options small_options(void)
 	return options;
 }
 
+/* Samples by the batch, of exponential distances with the mean `period`, always. */
+static inline struct gc_options batching_options(uint64_t period)
+{
+	struct gc_options options = small_options();
+
+	options.nursery_size = 1 << 20;
+	options.always_sample = 1;
+	options.unbatched = 0;
+	options.period = period;
+	options.ceiling = UINT64_MAX;
+	options.seed = 5;
+	return options;
+}
+
 static inline void fixture_open(struct fixture *f, const struct gc_options *options)
 {
 	static const uint32_t node_pointers[] = {offsetof(struct node, left),
@@ -87,6 +101,44 @@ static inline void fixture_close(struct fixture *f)
 {
 	gc_thread_detach(f->thread);
 	gc_heap_destroy(f->heap);
+}
+
+static inline struct node *new_node(struct fixture *f, uint64_t value)
+{
+	struct node *node = GC_NEW(f->thread, f->node, struct node);
+
+	node->value = value;
+	return node;
+}
+
+/* A list of `length` nodes through `left`, with values from `length` down to 1. */
+static inline struct node *make_list(struct fixture *f, uint64_t length)
+{
+	struct node *list;
+
+	GC_FRAME(f->thread, frame, 0, struct node * list;);
+	for (uint64_t i = 1; i <= length; i++) {
+		struct node *node = new_node(f, i);
+
+		gc_write(f->thread, node, &node->left, frame.root.list);
+		frame.root.list = node;
+	}
+	list = frame.root.list;
+	GC_FRAME_END(f->thread, frame);
+	return list;
+}
+
+/* The same, all of it old and white. */
+static inline struct node *make_old_list(struct fixture *f, uint64_t length)
+{
+	struct node *list;
+
+	GC_FRAME(f->thread, frame, 0, struct node * list;);
+	frame.root.list = make_list(f, length);
+	gc_collect(f->thread, GC_COLLECT_FULL);
+	list = frame.root.list;
+	GC_FRAME_END(f->thread, frame);
+	return list;
 }
 
 #endif
