@@ -5,7 +5,7 @@
 load common
 
 make_in_root() {
-	make -s -C "$ROOT" O="$BUILD" PREFIX=/usr DESTDIR="$PWD/root" "$@"
+	env -u BUILD make -s -C "$ROOT" O="$(realpath --relative-to="$ROOT" "$BUILD")" PREFIX=/usr DESTDIR="$PWD/root" "$@"
 }
 
 @test "install, build a program against it, uninstall" {
