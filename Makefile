@@ -10,13 +10,19 @@ O      ?= build
 BUILD  ?= release
 SAN    ?=
 PREFIX ?= /usr/local
-CC     ?= gcc
 CLANG  ?= clang
 CFLAGS ?=
 
+# make has a compiler of its own in mind, so ?= would leave that.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
 VERSION := 0.1.0
 
-
+ifeq ($(filter release debug,$(BUILD)),)
+$(error BUILD must be release or debug, not $(BUILD))
+endif
 CFLAGS_release := -O2
 CFLAGS_debug   := -O1 -DGC_CHECK=1
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -g $(CFLAGS_$(BUILD)) -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
@@ -51,6 +57,10 @@ Q := @
 say = @printf '  %-5s %s\n' $(1) $(patsubst $(O)/%,%,$@)
 endif
 
+# A file that is new when its text is: what depends on it is built again when flags change, or a
+# source is gone.
+keep = @mkdir -p $(@D) && printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
+
 .DELETE_ON_ERROR:
 .SECONDARY:
 MAKEFLAGS += --no-builtin-rules
@@ -67,7 +77,14 @@ fuzz-targets: $(FUZZ)
 
 # --- objects ----------------------------------------------------------------
 
-$(O)/%.o: %.c
+.PHONY: always
+$(O)/flags: always
+	$(call keep,'$(CC) $(subst ','\'',$(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION))')
+
+$(O)/sources: always
+	$(call keep,$(patsubst $(O)/%,%,$(GC_OBJ) $(USER_OBJ)))
+
+$(O)/%.o: %.c $(O)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $(INCLUDES) -DGCPROF_VERSION='"$(VERSION)"' -c $< -o $@
@@ -96,14 +113,13 @@ $(PB_USERS) $(O)/tests/unit/export_pprof.o $(O)/tests/unit/export_perfetto.o: | 
 
 # --- BPF: one object made of every bpf/*.bpf.c, one skeleton -----------------
 
-$(O)/bpf/gcprof.bpf.c: $(BPF_SRC) Makefile
-	@mkdir -p $(@D)
-	$(Q)printf '#include "%s"\n' $(abspath $(BPF_SRC)) > $@
+$(O)/bpf/gcprof.bpf.c: always
+	$(call keep,$(BPF_SRC:%='#include "%"'))
 
 $(O)/bpf/gcprof.bpf.o: $(O)/bpf/gcprof.bpf.c
 	$(call say,BPF)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH_$(ARCH)) -g -O2 -std=gnu11 -Wall -Werror \
-		-Wno-unused-function -I/usr/include/$(ARCH)-linux-gnu -Ibpf -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.tmp
+		-Wno-unused-function -I/usr/include/$(ARCH)-linux-gnu -I. -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.tmp
 	$(Q)bpftool gen object $@ $@.tmp && rm -f $@.tmp
 
 $(SKEL): $(O)/bpf/gcprof.bpf.o
@@ -112,17 +128,17 @@ $(SKEL): $(O)/bpf/gcprof.bpf.o
 
 # --- libraries and programs ---------------------------------------------------
 
-$(O)/libgcprof-gc.a: $(GC_OBJ)
+$(O)/libgcprof-gc.a: $(GC_OBJ) $(O)/sources
 	$(call say,AR)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $(GC_OBJ)
 
-$(O)/libgcprof-gc.so: $(GC_OBJ)
+$(O)/libgcprof-gc.so: $(GC_OBJ) $(O)/sources
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-gc.so.0 $^ -lpthread -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-gc.so.0 $(GC_OBJ) -lpthread -o $@
 
-$(O)/libgcprof-user.a: $(USER_OBJ)
+$(O)/libgcprof-user.a: $(USER_OBJ) $(O)/sources
 	$(call say,AR)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $(USER_OBJ)
 
 $(O)/gcprof: $(O)/userspace/main.o $(O)/libgcprof-user.a
 	$(call say,LINK)
@@ -252,4 +268,4 @@ uninstall:
 		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof
 	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/gcprof
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -name '*.d' -type f 2>/dev/null)
