@@ -14,7 +14,6 @@
 
 #include <string.h>
 
-#define GC_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define GC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define GC_ALIGN(size) (((size) + 7) & ~(size_t)7)
 

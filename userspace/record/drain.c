@@ -62,7 +62,7 @@ static int drain_output(void *context, const struct event_header *event)
 	return store_event(drain->parts.store, event);
 }
 
-void drain_add(struct drain *drain, const struct event_header *event, size_t size)
+static void drain_add(struct drain *drain, const struct event_header *event, size_t size)
 {
 	int err = merge_add(drain->merge, event, size);
 

@@ -24,9 +24,6 @@ struct drain;
 
 int drain_create(const struct drain_parts *parts, struct drain **out);
 
-/* Adds an event that did not come from a ring. */
-void drain_add(struct drain *drain, const struct event_header *event, size_t size);
-
 /*
  * A process whose beginning no event tells: what it maps is wanted. By its number
  * where the recorder is, and in the initial pid namespace.

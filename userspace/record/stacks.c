@@ -299,8 +299,8 @@ static uint64_t write_steps(struct stacks *stacks, struct process *process, uint
 	return stack;
 }
 
-int stacks_put_above(struct stacks *stacks, struct process *process, uint64_t below,
-		     const struct event_stack *counts, struct bytes bytes, struct stored_stack *out)
+int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
+	       const struct event_stack *counts, struct bytes bytes, struct stored_stack *out)
 {
 	struct tail tail;
 	struct slot *slot;
@@ -327,12 +327,6 @@ int stacks_put_above(struct stacks *stacks, struct process *process, uint64_t be
 		return -ENOMEM;
 	*slot = (struct slot){{hash[0], hash[1]}, out->id};
 	return 0;
-}
-
-int stacks_put(struct stacks *stacks, struct process *process, const struct event_stack *counts,
-	       struct bytes tail, struct stored_stack *out)
-{
-	return stacks_put_above(stacks, process, 0, counts, tail, out);
 }
 
 /* The first step of the innermost function that a shadow frame at `top` can belong to. */

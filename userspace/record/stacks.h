@@ -25,16 +25,13 @@ struct stored_stack {
 
 /*
  * Writes the stack, outermost frame first: user frames, with the managed ones at
- * their places among them, then the kernel's. A stack that was copied is walked
- * first. -EBADMSG if the counts are beyond their bounds or the tail's `size` bytes;
- * -ENOMEM.
+ * their places among them, then the kernel's; `below` is a stack that was written
+ * before, on top of which it is what the thread called since, or 0. A stack that
+ * was copied is walked first. -EBADMSG if the counts are beyond their bounds or the tail's `size`
+ * bytes; -ENOMEM.
  */
-int stacks_put(struct stacks *stacks, struct process *process, const struct event_stack *counts,
-	       struct bytes tail, struct stored_stack *out);
-
-/* The same on top of a stack that was written before: what a thread called since. */
-int stacks_put_above(struct stacks *stacks, struct process *process, uint64_t below,
-		     const struct event_stack *counts, struct bytes tail, struct stored_stack *out);
+int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
+	       const struct event_stack *counts, struct bytes tail, struct stored_stack *out);
 
 /* Receives a piece's key and what it is; its frames are gone afterwards. */
 typedef int stacks_visit(void *context, uint64_t key, const struct stack_piece *piece);

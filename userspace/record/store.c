@@ -84,7 +84,7 @@ uint64_t store_put_string(struct store *store, struct bytes text)
 int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
 			  const struct event_stack *counts, struct stored_stack *out)
 {
-	int err = stacks_put_above(store->stacks, in->process, below, counts, in->tail, out);
+	int err = stacks_put(store->stacks, in->process, below, counts, in->tail, out);
 
 	store->losses[LOSS_COPY_SHORT] += out->copy_short;
 	store->losses[LOSS_GUESSED] += (out->quality & STACK_USER_GUESSED) != 0;

@@ -44,7 +44,7 @@ static json_t *streams(const struct model *model)
 	return object;
 }
 
-json_t *json_types(const struct model *model, size_t top)
+static json_t *json_types(const struct model *model, size_t top)
 {
 	json_t *array = json_array();
 

@@ -15,11 +15,6 @@ void log_set_level(enum log_level level)
 	log_level = level;
 }
 
-enum log_level log_get_level(void)
-{
-	return log_level;
-}
-
 /* One write per message, so that messages of several processes do not mix. */
 static void print_escaped(const char *prefix, const char *text)
 {

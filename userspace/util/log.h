@@ -7,7 +7,6 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_VERBOSE, LOG_DEBUG };
 
 /* What is printed: LOG_INFO unless -q (LOG_WARNING), -v (LOG_VERBOSE) or -vv (LOG_DEBUG). */
 void log_set_level(enum log_level level);
-enum log_level log_get_level(void);
 
 /* One line, "gcprof: error: ..." for errors and so on; no newline in `format`. Control
  * characters in the text are shown escaped: names in it may come from anywhere. */
