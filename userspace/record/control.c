@@ -223,15 +223,7 @@ static int arrival_tell(struct search *search, uint64_t address)
 static void look(void *context, struct event_mmap *event, const char *path)
 {
 	struct search *search = context;
-	struct module_place place = {
-		.path = path,
-		.inode = event->inode,
-		.start = event->address,
-		.end = event->address + event->length,
-		.major = event->major,
-		.minor = event->minor,
-		.pid = event->header.tid,
-	};
+	struct module_place place = module_place_of(event, path);
 	uint64_t address;
 	int fd, err;
 

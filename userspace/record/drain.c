@@ -179,15 +179,7 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
  */
 static int drain_open(const struct event_mmap *event, const char *path, char *seen, size_t size)
 {
-	struct module_place place = {
-		.path = path,
-		.inode = event->inode,
-		.start = event->address,
-		.end = event->address + event->length,
-		.major = event->major,
-		.minor = event->minor,
-		.pid = event->header.tid,
-	};
+	struct module_place place = module_place_of(event, path);
 	int fd = module_open(&place);
 
 	snprintf(seen, size, "%s", path);

@@ -75,6 +75,19 @@ void modules_free(struct modules *modules)
 	free(modules);
 }
 
+struct module_place module_place_of(const struct event_mmap *event, const char *path)
+{
+	return (struct module_place){
+		.path = path,
+		.inode = event->inode,
+		.start = event->address,
+		.end = event->address + event->length,
+		.major = event->major,
+		.minor = event->minor,
+		.pid = event->header.tid,
+	};
+}
+
 /* Opens a regular file if it is the one that was mapped; -1 if not. */
 static int open_same(const char *path, const struct module_place *place)
 {

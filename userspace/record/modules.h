@@ -9,6 +9,7 @@
 
 #include "../profile/writer.h"
 #include "../symbols/symbols.h"
+#include "../../bpf/events.h"
 
 struct modules;
 
@@ -20,6 +21,9 @@ struct module_place {
 	uint32_t major, minor;
 	uint32_t pid; /* as /proc calls it here */
 };
+
+/* What the event tells of; `path` is borrowed. */
+struct module_place module_place_of(const struct event_mmap *event, const char *path);
 
 /* Opens the file that was mapped, by its path or through the process; -1 if neither leads to it. */
 int module_open(const struct module_place *place);

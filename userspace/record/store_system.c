@@ -221,14 +221,7 @@ int store_task(struct store *store, const struct incoming *in)
 static int mmap_module(struct store *store, const struct incoming *in, uint64_t *module)
 {
 	const struct event_mmap *event = (const void *)in->header;
-	struct module_place place = {
-		.inode = event->inode,
-		.start = event->address,
-		.end = event->address + event->length,
-		.major = event->major,
-		.minor = event->minor,
-		.pid = in->header->tid,
-	};
+	struct module_place place;
 	char path[PATH_BYTES_MAX + 1];
 	struct bytes tail = in->tail, text;
 	int err = store_take_text(&tail, event->name_size, PATH_BYTES_MAX, &text);
@@ -238,9 +231,9 @@ static int mmap_module(struct store *store, const struct incoming *in, uint64_t 
 		return err;
 	memcpy(path, text.data, text.size);
 	path[text.size] = 0;
-	place.path = path;
 	if (!(event->protection & PROT_EXEC))
 		return 0;
+	place = module_place_of(event, path);
 	return mapped_module(store->modules, store->names, in->process->id, &place, module);
 }
 
