@@ -17,34 +17,17 @@
 #include <unistd.h>
 
 #include "code_owner.h"
+#include "proc_file.h"
 
-#define SLACK_S 2 /* start times are ticks, and clocks are set */
-
-/* Reads a small file of /proc/PID. */
-static int read_file(uint32_t pid, const char *name, char *out, size_t size)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, out, size - 1);
-	close(fd);
-	if (n <= 0)
-		return -ESRCH;
-	out[n] = 0;
-	return 0;
-}
+#define SLACK_S          2 /* start times are ticks, and clocks are set */
+#define STAT_FIELD_START 22
 
 static int read_status(uint32_t pid, struct code_owner *owner)
 {
 	char text[8192];
 	const char *line;
 	unsigned effective;
-	int err = read_file(pid, "status", text, sizeof(text));
+	int err = proc_file_read(pid, "status", text, sizeof(text));
 
 	if (err)
 		return err;
@@ -72,14 +55,11 @@ static int read_start(uint32_t pid, int64_t *out)
 	unsigned long long ticks;
 	char text[1024];
 	const char *at;
-	int err = read_file(pid, "stat", text, sizeof(text));
+	int err = proc_file_read(pid, "stat", text, sizeof(text));
 
 	if (err)
 		return err;
-	/* Field 22; the second, a name in parentheses, may hold anything. */
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
+	at = proc_file_stat(text, STAT_FIELD_START);
 	if (!at || sscanf(at, "%llu", &ticks) != 1)
 		return -EBADMSG;
 	clock_gettime(CLOCK_REALTIME, &now);

@@ -12,31 +12,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "proc_file.h"
 #include "running.h"
 #include "../util/options.h"
 
 #define COMMAND_MAX      65536      /* bytes of a command line that are kept */
 #define KERNEL_THREAD    0x00200000 /* of the flags in /proc/PID/stat */
 #define STAT_FIELD_FLAGS 9
-
-/* Reads a small file of /proc; 0 or a negative errno. */
-static int read_proc(pid_t pid, const char *name, char *out, size_t size)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, out, size - 1);
-	close(fd);
-	if (n < 0)
-		return -errno;
-	out[n] = '\0';
-	return 0;
-}
 
 /* The number behind a label of /proc/PID/status. */
 static long status_number(const char *status, const char *label)
@@ -59,18 +41,13 @@ static char status_state(const char *status)
 
 static bool is_kernel_thread(pid_t pid)
 {
-	char stat[1024], *at;
-	unsigned long flags = 0;
+	const char *flags;
+	char stat[1024];
 
-	if (read_proc(pid, "stat", stat, sizeof(stat)))
+	if (proc_file_read(pid, "stat", stat, sizeof(stat)))
 		return false;
-	/* The name may hold anything; the third field follows its last parenthesis. */
-	at = strrchr(stat, ')');
-	for (int field = 2; at && field < STAT_FIELD_FLAGS; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		flags = strtoul(at + 1, NULL, 10);
-	return flags & KERNEL_THREAD;
+	flags = proc_file_stat(stat, STAT_FIELD_FLAGS);
+	return flags && strtoul(flags, NULL, 10) & KERNEL_THREAD;
 }
 
 static int refuse_owner(pid_t pid, long uid, struct problem *problem)
@@ -96,7 +73,7 @@ static int check(pid_t pid, struct problem *problem)
 
 	if (pid == getpid())
 		return problem_set(problem, -EINVAL, "process %d is gcprof itself", pid);
-	if (read_proc(pid, "status", status, sizeof(status)))
+	if (proc_file_read(pid, "status", status, sizeof(status)))
 		return problem_set(problem, -ESRCH, "there is no process %d", pid);
 	group = status_number(status, "\nTgid:");
 	owner = status_number(status, "\nUid:");
@@ -116,7 +93,7 @@ static int check(pid_t pid, struct problem *problem)
 				   "%d is a thread of the kernel, not a program (--system records "
 				   "them, too)",
 				   pid);
-	err = read_proc(pid, "maps", status, sizeof(status));
+	err = proc_file_read(pid, "maps", status, sizeof(status));
 	if (err == -ESRCH || err == -ENOENT)
 		return problem_set(problem, -ESRCH, "there is no process %d", pid);
 	return err ? refuse_owner(pid, owner, problem) : 0;
@@ -219,14 +196,14 @@ bool running_is_stopped(pid_t pid)
 {
 	char status[4096];
 
-	if (read_proc(pid, "status", status, sizeof(status)))
+	if (proc_file_read(pid, "status", status, sizeof(status)))
 		return false;
 	return strchr("Tt", status_state(status)) != NULL;
 }
 
 void running_name(pid_t pid, char out[16])
 {
-	if (read_proc(pid, "comm", out, 16))
+	if (proc_file_read(pid, "comm", out, 16))
 		out[0] = '\0';
 	out[strcspn(out, "\n")] = '\0';
 }

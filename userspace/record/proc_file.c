@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* proc_file.c: small files of /proc/PID. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proc_file.h"
+
+int proc_file_read(uint32_t pid, const char *name, char *out, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, out, size - 1);
+	err = n < 0 ? -errno : 0;
+	close(fd);
+	if (!err)
+		out[n] = '\0';
+	return err;
+}
+
+const char *proc_file_stat(const char *stat, int field)
+{
+	/* The second, a name in parentheses, may hold anything. */
+	const char *at = strrchr(stat, ')');
+
+	for (int i = 2; at && i < field; i++)
+		at = strchr(at + 1, ' ');
+	return at ? at + 1 : NULL;
+}

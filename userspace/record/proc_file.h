@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* proc_file.h: small files of /proc/PID. */
+#ifndef GCPROF_PROC_FILE_H
+#define GCPROF_PROC_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Reads /proc/PID/NAME, as much of it as there is room for, and ends it with a
+ * zero. 0 or a negative errno: -ENOENT or -ESRCH when the process is gone.
+ */
+int proc_file_read(uint32_t pid, const char *name, char *out, size_t size);
+
+/* Behind the space before a field of /proc/PID/stat, counted from 1 and at least 3; or NULL. */
+const char *proc_file_stat(const char *stat, int field);
+
+#endif
