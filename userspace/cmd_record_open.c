@@ -16,6 +16,7 @@
 #include "record/priority.h"
 #include "record/watch.h"
 #include "util/log.h"
+#include "util/path_base.h"
 
 #define CEILING_DEFAULT_RATE 2000 /* the collector's own, told in the profile */
 
@@ -144,13 +145,12 @@ static void search_file(void *context, const char *path)
 static void attach_probes(struct recording *recording)
 {
 	struct probe_search search = {.recording = recording};
-	const char *name = strrchr(recording->command, '/');
 	char why_not[256];
 
-	name = name ? name + 1 : recording->command;
 	if (recording->libraries)
 		libraries_visit_all(recording->libraries, search_file, &search);
-	snprintf(why_not, sizeof(why_not), "no gcprof probes in %s or its libraries", name);
+	snprintf(why_not, sizeof(why_not), "no gcprof probes in %s or its libraries",
+		 path_base(recording->command));
 	session_probes_attached(recording->session, why_not);
 	if (!session_stream(recording->session, STREAM_ALLOC)->attached)
 		log_warning("%s: no allocation samples and no collections will be recorded, unless "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "firefox.h"
+#include "../util/path_base.h"
 
 static const struct {
 	const char *name;
@@ -135,9 +136,8 @@ static void put_source_name(struct firefox *firefox, struct output *output, uint
 static void put_resource_name(struct firefox *firefox, struct output *output, uint32_t row)
 {
 	const char *path = row ? firefox->layout.modules[row - 1] : "type";
-	const char *slash = strrchr(path, '/');
 
-	output_number(output, firefox_string(firefox, slash && slash[1] ? slash + 1 : path));
+	output_number(output, firefox_string(firefox, path_base(path)));
 }
 
 typedef void put_cell(struct firefox *firefox, struct output *output, uint32_t row);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "firefox.h"
+#include "../util/path_base.h"
 
 enum { VISIBLE_MAX = 40 }; /* tracks that are shown at first */
 
@@ -205,13 +206,9 @@ static void put_command(struct output *output, const struct model_run *run)
 
 static void put_host(struct output *output, const struct model_run *run)
 {
-	const char *slash = run->n_command ? strrchr(run->command[0], '/') : NULL;
 	uint64_t cpus = run->cpus ? strtoull(run->cpus, NULL, 10) : 0;
 
-	put_text(output, "product",
-		 !run->n_command     ? "gcprof"
-		 : slash && slash[1] ? slash + 1
-				     : run->command[0]);
+	put_text(output, "product", run->n_command ? path_base(run->command[0]) : "gcprof");
 	put_text(output, "oscpu", run->kernel);
 	put_text(output, "CPUName", run->cpu_model);
 	if (cpus && cpus < 1 << 20)

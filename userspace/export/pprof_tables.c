@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pprof_tables.c: strings, functions, locations and mappings of a pprof profile. */
 #include "pprof.h"
+#include "../util/path_base.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -124,8 +125,7 @@ static void put_module(struct pprof *pprof, uint64_t id, const struct module *mo
 static uint64_t main_module(const struct pass *pass)
 {
 	const struct model_run *run = &pass->model->run;
-	const char *slash = run->n_command ? strrchr(run->command[0], '/') : NULL;
-	const char *name = slash ? slash + 1 : run->n_command ? run->command[0] : "";
+	const char *name = run->n_command ? path_base(run->command[0]) : "";
 
 	for (uint64_t id = 1; id < pass->tree.modules.limit; id++) {
 		const struct module *module = dense_get(&pass->tree.modules, id);

@@ -10,6 +10,7 @@
 
 #include "../../bpf/events.h"
 #include "pass.h"
+#include "../util/path_base.h"
 
 static uint16_t bits_of(const struct matches *matches, uint64_t number)
 {
@@ -26,10 +27,8 @@ static int matches_init(struct matches *matches, size_t count)
 /* By the whole path, or its last part. */
 static bool is_module(const char *value, const char *module)
 {
-	const char *slash = module ? strrchr(module, '/') : NULL;
-
-	return module && (filter_matches(value, module) ||
-			  (slash && slash[1] && filter_matches(value, slash + 1)));
+	return module &&
+	       (filter_matches(value, module) || filter_matches(value, path_base(module)));
 }
 
 /*

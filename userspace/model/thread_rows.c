@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pass.h"
+#include "../util/path_base.h"
 
 int thread_rows_comm(struct pass *pass, const struct record_comm *record)
 {
@@ -24,14 +25,11 @@ int thread_rows_exec(struct pass *pass, const struct record_exec *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	const char *path = tree_text(&pass->tree, record->path);
-	const char *slash;
 
 	if (!thread)
 		return -EBADMSG;
-	if (!path)
-		return 0;
-	slash = strrchr(path, '/');
-	thread->name = slash && slash[1] ? slash + 1 : path;
+	if (path)
+		thread->name = path_base(path);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "../util/map.h"
 #include "text.h"
+#include "../util/path_base.h"
 
 /* In tree->marks: the depth, and whether it is known if the stack begins properly, and if so. */
 enum { MARK_DEPTH = 0x3fff, MARK_KNOWN = 0x8000, MARK_PROPER = 0x4000 };
@@ -74,7 +75,6 @@ int tree_module(struct tree *tree, const struct record_module *record)
 {
 	struct module *module = dense_define(&tree->modules, record->id);
 	unsigned char *build_id;
-	const char *slash;
 
 	if (!module)
 		return -errno;
@@ -90,8 +90,7 @@ int tree_module(struct tree *tree, const struct record_module *record)
 		module->build_id_size = record->build_id.size;
 	}
 	if (module->path) {
-		slash = strrchr(module->path, '/');
-		module->base = slash && slash[1] ? slash + 1 : module->path;
+		module->base = path_base(module->path);
 		module->starts_threads = strncmp(module->base, "libc.so", 7) == 0 ||
 					 strncmp(module->base, "libc-", 5) == 0 ||
 					 strncmp(module->base, "ld-linux", 8) == 0;

@@ -18,6 +18,7 @@
 
 #include "code_owner.h"
 #include "proc_file.h"
+#include "../util/path_base.h"
 
 #define SLACK_S          2 /* start times are ticks, and clocks are set */
 #define STAT_FIELD_START 22
@@ -133,8 +134,7 @@ int code_owner_open_map(const struct code_owner *owner)
 
 bool code_owner_is_dump(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_base(path);
 	size_t digits;
 
 	if (strncmp(name, "jit-", 4) != 0)

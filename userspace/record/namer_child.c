@@ -27,6 +27,7 @@
 #include "namer_protocol.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
+#include "../util/path_base.h"
 
 #define NOBODY           65534
 #define MEMORY_BYTES_MAX (UINT64_C(6) << 30) /* of address space */
@@ -116,7 +117,6 @@ static int confine(void)
 static int add_module(struct child *child, const struct namer_module *module, size_t size, int fd)
 {
 	const size_t head = offsetof(struct namer_module, path);
-	const char *slash;
 	uint64_t *slot;
 	struct file *file;
 
@@ -126,8 +126,7 @@ static int add_module(struct child *child, const struct namer_module *module, si
 	file = slot ? calloc(1, sizeof(*file) + sizeof(module->path)) : NULL;
 	if (!file)
 		return -ENOMEM;
-	slash = strrchr(module->path, '/');
-	snprintf(file->base, sizeof(file->base), "%.255s", slash ? slash + 1 : module->path);
+	snprintf(file->base, sizeof(file->base), "%.255s", path_base(module->path));
 	if (fd >= 0)
 		snprintf(file->path, sizeof(module->path), "/proc/self/fd/%d", fd);
 	else

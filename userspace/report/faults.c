@@ -6,6 +6,7 @@
 
 #include "sections.h"
 #include "units.h"
+#include "../util/path_base.h"
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 
@@ -23,14 +24,12 @@ static int by_faults(const void *a, const void *b)
 static void fault_row(const struct section *section, struct table *table,
 		      const struct model_function *row)
 {
-	const char *slash = row->module ? strrchr(row->module, '/') : NULL;
-
 	cell_count(table, row->faults_self);
 	cell_share(table, (double)row->faults_self, (double)section->model->faults.told);
 	cell_count(table, row->gc_faults_self);
 	cell_count(table, row->faults);
 	table_cell(table, row->name);
-	table_cell(table, slash && slash[1] ? slash + 1 : row->module ? row->module : "");
+	table_cell(table, row->module ? path_base(row->module) : "");
 }
 
 /* Of the functions those that take faults, most first; `count` of them. */

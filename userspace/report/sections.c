@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "units.h"
+#include "../util/path_base.h"
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 
@@ -16,7 +17,6 @@ static void function_row(const struct section *section, struct table *table,
 {
 	double wall = (double)section->model->run.wall / 1e9;
 	double cpu = (double)section->model->cpu.on_cpu_ns;
-	const char *slash = row->module ? strrchr(row->module, '/') : NULL;
 	char place[512];
 
 	cell_time(table, row->cpu_self_ns);
@@ -32,13 +32,11 @@ static void function_row(const struct section *section, struct table *table,
 	cell_time(table, row->off_cpu_ns);
 	table_cell(table, row->name);
 	if (row->file && row->line) {
-		slash = strrchr(row->file, '/');
-		snprintf(place, sizeof(place), "%.480s:%" PRIu64, slash ? slash + 1 : row->file,
-			 row->line);
+		snprintf(place, sizeof(place), "%.480s:%" PRIu64, path_base(row->file), row->line);
 		table_cell(table, place);
 		return;
 	}
-	table_cell(table, slash && slash[1] ? slash + 1 : row->module ? row->module : "");
+	table_cell(table, row->module ? path_base(row->module) : "");
 }
 
 enum { FUNCTION_GC = 7, FUNCTION_SYSCALLS = 9 };

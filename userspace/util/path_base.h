@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* path_base.h: the last part of a path. */
+#ifndef GCPROF_PATH_BASE_H
+#define GCPROF_PATH_BASE_H
+
+#include <string.h>
+
+/* What people call a file by; a path that ends in a slash is left whole. */
+static inline const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+#endif
