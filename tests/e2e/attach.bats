@@ -101,6 +101,7 @@ latency() {
 
 @test "the recorder's priority is its own, and over when it samples" {
 	need_root
+	own=$(nice -n 3 nice)
 	start "$WORKLOADS/churn" --seconds 100
 	nice -n 3 "$GCPROF" record -v -o one.data -p "$pid" 2>record.log 3>&- &
 	recorder=$!
@@ -109,16 +110,16 @@ latency() {
 	# Read after the message: it is the last thing done before the rounds begin.
 	for _ in $(seq 100); do
 		nices=$(cat /proc/"$recorder"/task/*/stat | sed 's/.*) //' | awk '{print $17}' | sort -u)
-		[ "$nices" != 3 ] || break
+		[ "$nices" != "$own" ] || break
 		sleep 0.02
 	done
-	same 'niceness of the recorder' "$nices" 3
+	same 'niceness of the recorder' "$nices" "$own"
 	kill -INT "$recorder"
 	wait "$recorder"
 
 	nice -n 3 "$GCPROF" record -o two.data -- sh -c 'nice; exec cat /proc/$PPID/stat' >out 2>record.log
 	same 'niceness of the program and the recorder' \
-		"$(sed -n 1p out) $(sed -n '2{s/.*) //;p}' out | awk '{print $17}')" '3 3'
+		"$(sed -n 1p out) $(sed -n '2{s/.*) //;p}' out | awk '{print $17}')" "$own $own"
 
 	nice -n 3 "$GCPROF" record -v --system -o three.data 2>record.log 3>&- &
 	recorder=$!
@@ -127,7 +128,7 @@ latency() {
 	same 'the recorder of the whole machine, its thread and its process' "$(
 		cat /proc/"$recorder"/task/*/stat "/proc/$(pgrep -P "$recorder")/stat" |
 			sed 's/.*) //' | awk '{print $17}' | sort -n | tr '\n' ' '
-	)" '-20 3 3 '
+	)" "-20 $own $own "
 	kill -INT "$recorder"
 	wait "$recorder"
 }
@@ -136,7 +137,7 @@ latency() {
 	need_root
 	start "$WORKLOADS/churn" --seconds 100
 	wait_busy "$pid"
-	programs=$(bpftool -j prog show | jq length)
+	programs=$(orphans)
 	semaphore=$(address "$pid" gcprof_sample_semaphore)
 	control=$(address "$pid" gcprof_control)
 	before=$(memory "$pid" "$control" 32)
@@ -154,7 +155,7 @@ latency() {
 	same 'control block' "$(memory "$pid" "$control" 32)" "$before"
 	holds '.alloc.period == 65536 and .alloc.samples > 20'
 	for _ in $(seq 50); do
-		after=$(bpftool -j prog show | jq length)
+		after=$(orphans)
 		[ "$after" -gt "$programs" ] || break
 		sleep 0.1
 	done

@@ -49,6 +49,13 @@ holds() { # CONDITION [FILE]
 	return 1
 }
 
+# How many BPF programs are there that no process has open: others may record meanwhile.
+orphans() {
+	bpftool -j prog show | jq -r '.[].id' | grep -cvxFf <(
+		cat /proc/[0-9]*/fdinfo/* 2>/dev/null | sed -n 's/^prog_id:[[:space:]]*//p'
+	) || true
+}
+
 # Address of a symbol of the program in a process.
 address() { # PID SYMBOL
 	local program base offset

@@ -36,7 +36,7 @@ verdict() { # CHECK
 
 @test "root: everything works, each stream was tried, nothing is left" {
 	need_root
-	before=$(bpftool -j prog show | jq length)
+	before=$(orphans)
 	"$GCPROF" doctor --json >doctor.json
 	cat doctor.json
 	jq -e '.possible and .trial.loaded and .trial.processes and .trial.mappings' doctor.json
@@ -48,7 +48,7 @@ verdict() { # CHECK
 	"$GCPROF" doctor >text
 	grep -q 'Recording works here' text
 	for _ in $(seq 50); do
-		after=$(bpftool -j prog show | jq length)
+		after=$(orphans)
 		[ "$after" -gt "$before" ] || return 0
 		sleep 0.1
 	done

@@ -197,11 +197,11 @@ $(pwd)"
 
 @test "nothing is left behind" {
 	needs
-	before=$(bpftool -j prog show | jq length)
+	before=$(orphans)
 	record -- "$WORKLOADS/churn" --bytes 16M
 	# The kernel frees them a moment later.
 	for _ in $(seq 50); do
-		after=$(bpftool -j prog show | jq length)
+		after=$(orphans)
 		[ "$after" -gt "$before" ] || return 0
 		sleep 0.1
 	done
