@@ -26,13 +26,13 @@ static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, u
 	return 1;
 }
 
-/* So many a second and CPU of what no program does as often in earnest. */
-#define CEILING_SANE 50000
-
-/* The same for those that are lost above it, which is counted. */
+/*
+ * The same for what no program does as often in earnest as config.rare_rate says (50,000), and
+ * what is lost above that, which is counted.
+ */
 static __always_inline bool ceiling_keeps(enum ceiling ceiling, uint64_t now, uint32_t loss)
 {
-	if (ceiling_below(ceiling, CEILING_SANE, now))
+	if (ceiling_below(ceiling, config.rare_rate, now))
 		return 1;
 	loss_count(loss);
 	return 0;

@@ -34,11 +34,15 @@ static __always_inline void process_emit_fork(const struct task_state *parent,
 {
 	/* Before: Linux 6.1 forgets over a call that the room was found. */
 	struct task_struct *leader = BPF_CORE_READ(child, group_leader);
-	struct event_fork *event = EMIT_RESERVE(ring_process, event_fork, LOSS_PROCESS_RING);
+	uint64_t now = bpf_ktime_get_ns();
+	struct event_fork *event;
 
+	if (!ceiling_keeps(CEILING_FORK, now, LOSS_PROCESS_CEILING))
+		return;
+	event = EMIT_RESERVE(ring_process, event_fork, LOSS_PROCESS_RING);
 	if (!event)
 		return;
-	emit_header(&event->header, EVENT_fork, sizeof(*event), parent, bpf_ktime_get_ns());
+	emit_header(&event->header, EVENT_fork, sizeof(*event), parent, now);
 	event->child_pid = child->tgid;
 	event->child_tid = child->pid;
 	event->child_process = state->process;
@@ -129,6 +133,27 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 		process_gc_set(process, 0, now);
 }
 
+static __always_inline void process_emit_exec(const struct task_state *state, int old_tid,
+					      const struct linux_binprm *binary, uint64_t now)
+{
+	struct scratch *scratch;
+	struct event_exec *event;
+	int bytes;
+
+	if (!ceiling_keeps(CEILING_EXEC, now, LOSS_PROCESS_CEILING))
+		return;
+	scratch = scratch_take();
+	if (!scratch)
+		return;
+	event = (struct event_exec *)scratch->data;
+	emit_header(&event->header, EVENT_exec, 0, state, now);
+	event->old_tid = old_tid;
+	scratch->size = sizeof(*event);
+	bytes = scratch_string(scratch, binary->filename, 0);
+	event->name_size = bytes < 0 ? 0 : bytes;
+	scratch_emit(scratch, &ring_process, LOSS_PROCESS_RING);
+}
+
 /*
  * The kernel tells of an exec when all is done, but has mapped the new program
  * before. The record bears the time at which the thread was renamed, which it
@@ -140,9 +165,6 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_tid, struct linux_b
 {
 	struct task_state *state = filter_followed();
 	uint64_t now = bpf_ktime_get_ns();
-	struct scratch *scratch;
-	struct event_exec *event;
-	int bytes;
 	bool first;
 
 	if (!state)
@@ -156,26 +178,33 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_tid, struct linux_b
 	}
 	if (state->renamed)
 		now = state->renamed;
-	scratch = scratch_take();
-	if (!scratch)
-		return 0;
-	event = (struct event_exec *)scratch->data;
-	emit_header(&event->header, EVENT_exec, 0, state, now);
-	event->old_tid = old_tid;
-	scratch->size = sizeof(*event);
-	bytes = scratch_string(scratch, binary->filename, 0);
-	event->name_size = bytes < 0 ? 0 : bytes;
-	scratch_emit(scratch, &ring_process, LOSS_PROCESS_RING);
+	process_emit_exec(state, old_tid, binary, now);
 	if (first)
 		process_emit_comm(state, now, task->comm);
 	return 0;
+}
+
+static __always_inline void process_emit_exit(struct task_struct *task,
+					      const struct task_state *state, uint32_t last,
+					      uint64_t now)
+{
+	struct event_exit *event;
+
+	if (!ceiling_keeps(CEILING_EXIT, now, LOSS_PROCESS_CEILING))
+		return;
+	event = EMIT_RESERVE(ring_process, event_exit, LOSS_PROCESS_RING);
+	if (!event)
+		return;
+	emit_header(&event->header, EVENT_exit, sizeof(*event), state, now);
+	event->status = task->exit_code;
+	event->last = last;
+	emit_submit(event, &ring_process);
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exit, struct task_struct *task)
 {
 	struct task_state *state = filter_active();
-	struct event_exit *event;
 	uint64_t now;
 	uint32_t last;
 
@@ -186,20 +215,15 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	if (config.waits && state->waits.ended)
 		wait_tell(state, NULL, now);
-	usage_emit(task, state, now);
+	if (ceiling_keeps(CEILING_USAGE, now, LOSS_PROCESS_CEILING))
+		usage_emit(task, state, now);
 	UNROLL
 	for (int depth = 0; depth < 4 && state->collecting; depth++)
 		process_gc_leave(state, now);
 	last = process_remove_thread(state->process);
 	if (last)
 		process_forget_rows(task->tgid);
-	event = EMIT_RESERVE(ring_process, event_exit, LOSS_PROCESS_RING);
-	if (!event)
-		return 0;
-	emit_header(&event->header, EVENT_exit, sizeof(*event), state, now);
-	event->status = task->exit_code;
-	event->last = last;
-	emit_submit(event, &ring_process);
+	process_emit_exit(task, state, last, now);
 	return 0;
 }
 

@@ -232,7 +232,7 @@ static int record(struct recording *recording, char **words)
 /* What options must not say, alone or together. */
 static int check_options(struct record_options *options, char **words)
 {
-	const char *ring = getenv("GCPROF_TEST_RING");
+	const char *ring = getenv("GCPROF_TEST_RING"), *rare = getenv("GCPROF_TEST_CEILING");
 	int attach = (options->pids != NULL) + (options->system != 0) + (options->cgroup != NULL);
 
 	if (stack_mode_parse(options->stack, &options->stack_mode)) {
@@ -250,6 +250,10 @@ static int check_options(struct record_options *options, char **words)
 	}
 	if (ring && ring_size_parse(ring, &options->ring_stream, &options->ring_bytes)) {
 		log_error("GCPROF_TEST_RING=%s: STREAM=BYTES, a power of two from 4096 on", ring);
+		return -EINVAL;
+	}
+	if (rare && rare_rate_parse(rare, &options->rare_rate)) {
+		log_error("GCPROF_TEST_CEILING=%s: events a second and CPU, from 1 on", rare);
 		return -EINVAL;
 	}
 	options->follow_children = strcmp(options->follow, "children") == 0;

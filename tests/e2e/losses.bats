@@ -97,16 +97,24 @@ allocate() {
 
 @test "processes: records and losses add up to what was started" {
 	needs
+	# However prompt the recorder is, it is kept from emptying the ring meanwhile.
 	start() {
-		record -F 0 --syscalls off -- /bin/sh -c 'for i in $(seq 300); do /bin/true & done; wait'
+		# shellcheck disable=SC2016 # the inner shell's variables
+		record -F 0 --syscalls off -- /bin/sh -c \
+			'kill -STOP $PPID; for i in $(seq 300); do /bin/true & done; wait; kill -CONT $PPID'
 	}
 	start
 	local kinds='fork exec exit comm usage' all
 	all=$(stored $kinds)
 	[ "$all" -gt 1500 ]
+	holds '[.streams[].lost] | add == 0'
 	GCPROF_TEST_RING=process=4K start
 	[ "$(lost PROCESS_RING)" -gt 0 ]
 	same sent "$(($(stored $kinds) + $(lost PROCESS_RING)))" "$all"
+	GCPROF_TEST_CEILING=100 start
+	[ "$(lost PROCESS_CEILING)" -gt 0 ]
+	same sent "$(($(stored $kinds) + $(lost PROCESS_CEILING) + $(lost NAME_CEILING)))" "$all"
+	same 'lost of the stream' "$(ask .streams.process.lost)" "$(($(lost PROCESS_CEILING) + $(lost NAME_CEILING)))"
 }
 
 @test "a recorder that is stopped for a while loses, counts and goes on" {

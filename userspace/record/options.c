@@ -85,6 +85,16 @@ int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes)
 	return -EINVAL;
 }
 
+int rare_rate_parse(const char *text, uint32_t *out)
+{
+	uint64_t rate;
+
+	if (parse_number(text, &rate) || !rate || rate > UINT32_MAX)
+		return -EINVAL;
+	*out = (uint32_t)rate;
+	return 0;
+}
+
 const struct stack_ways *stack_mode_ways(enum stack_mode mode)
 {
 	return &modes[mode];

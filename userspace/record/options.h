@@ -30,6 +30,9 @@ int overhead_parse(const char *text, double *out);
 /* NAME=BYTES: a stream and a power of two from 4096 on. -EINVAL. */
 int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes);
 
+/* A number from 1 on. -EINVAL. */
+int rare_rate_parse(const char *text, uint32_t *out);
+
 /* What a mode does in the kernel. */
 struct stack_ways {
 	const char *name;
@@ -71,12 +74,14 @@ struct record_options {
 	int verbose;
 	uint32_t ring_stream; /* whose ring has another size, for tests; 0: none */
 	uint32_t ring_bytes;
+	uint32_t rare_rate; /* another ceiling on rare events, for tests; 0: none */
 };
 
 #define SYSCALL_SLOW_NS  100000 /* from here on a call is always recorded */
 #define SYSCALL_STACK_NS 10000  /* from here on it carries a stack */
 #define OFF_CPU_MIN_NS   100000 /* from here on a wait is recorded one by one */
 #define OFF_CPU_RATE     5000   /* of them a second and CPU */
+#define RARE_RATE        50000  /* of what no program does as often in earnest */
 #define FAULT_RATE       2000   /* page faults recorded one by one, a second and CPU */
 
 #endif
