@@ -348,6 +348,47 @@ latency() {
 	done
 }
 
+# One begin a second and CPU is told: those of most of these are not.
+@test "processes whose begin was lost: names, mappings and numbers are read from /proc" {
+	need_root
+	# shellcheck disable=SC2016 # the inner shell's variables
+	GCPROF_TEST_CEILING=1 "$GCPROF" record -F 199 -- sh -c '
+		for i in 1 2 3 4 5; do "$0" --seconds 100 & echo $! >>pids; done
+		: >made; wait' "$WORKLOADS/churn" >out 2>record.log 3>&- &
+	recorder=$!
+	for _ in $(seq 500); do
+		[ ! -e made ] || break
+		sleep 0.02
+	done
+	mapfile -t pids <pids
+	started+=("${pids[@]}" "$recorder")
+	# Attached when what they mapped was read; then some CPU time of each.
+	for _ in $(seq 500); do
+		[ "$(memory "${pids[4]}" "$(address "${pids[4]}" gcprof_sample_semaphore)" 2)" = 0000 ] || break
+		sleep 0.02
+	done
+	for pid in "${pids[@]}"; do
+		wait_ran "$pid" $(($(ticks "$pid") + 10))
+	done
+	kill "${pids[@]}"
+	wait "$recorder" || true
+	cat record.log
+	grep -qE '[0-9]+ begins, programs or ends of processes and threads were lost' record.log
+	"$GCPROF" dump >dump
+	"$GCPROF" report --json >report.json
+	lost=$(jq -s -c '[.[] | select(.record == "process" and .parent == 0).pid] | .[1:]' dump)
+	echo "begin lost: $lost"
+	[ "$lost" != '[]' ]
+	jq -e --argjson lost "$lost" '[.threads[] | select(.pid as $pid | $lost | index($pid))] |
+		length >= ($lost | length) and all(.name != null and .alloc_bytes > 0)' report.json
+	jq -e -s '[.[] | select(.record == "process")] | all(.pid == .ns_pid)' dump
+	# With mappings every function has its name, and the types are those of each process.
+	jq -c '[.functions[] | select(.alloc_self_bytes > 0) | {name, alloc_self_bytes}]' report.json
+	jq -e '[.functions[] | select(.alloc_self_bytes > 0).name] | length > 0 and all(. == "churn_round")' report.json
+	jq -e '.alloc.types | all(.name != null)' report.json
+	jq -e '[.losses[].name] | index("UNKNOWN_PROCESS") == null' report.json
+}
+
 @test "--system records every process but the recorder" {
 	need_root
 	start "$WORKLOADS/churn" --seconds 100

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../util/buffer.h"
 #include "batches.h"
@@ -29,6 +30,7 @@
 #include "modules.h"
 #include "rings.h"
 #include "snapshot.h"
+#include "untold.h"
 
 #define SLACK_NS    UINT64_C(20000000)
 #define SECOND_NS   UINT64_C(1000000000)
@@ -46,6 +48,8 @@ struct drain {
 	struct rings *rings;
 	struct merge *merge;
 	struct followed *followed;
+	struct untold
+		*untold; /* NULL: numbers of processes are others here, so none is looked for */
 	struct buffer waiting; /* mappings of unknown processes: struct event_mmap, path, zeroes */
 	struct buffer newcomers; /* struct newcomer[] */
 	uint64_t next_second;
@@ -146,7 +150,19 @@ static void drain_event(void *context, const struct event_header *event, size_t 
 		drain_exit(drain, (const void *)event);
 	else if (event->code == EVENT_exec)
 		unwinder_exec(drain->parts.unwinder, event->pid, event->time);
+	if (drain->untold && untold_met(drain->untold, event))
+		drain_memory_lost(drain);
 	drain_add(drain, event, size);
+}
+
+/* Are processes called here what the kernel side calls them? The initial pid namespace has a
+ * number of its own, always the same. */
+static bool numbers_are_the_kernels(void)
+{
+	const ino_t initial = 0xEFFFFFFC;
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino == initial;
 }
 
 int drain_create(const struct drain_parts *parts, struct drain **out)
@@ -158,6 +174,8 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 		return err;
 	drain->parts = *parts;
 	err = merge_create(drain_output, drain, &drain->merge);
+	if (!err && numbers_are_the_kernels())
+		err = untold_create(&drain->untold);
 	if (!err)
 		err = followed_create(&drain->followed);
 	if (!err)
@@ -265,6 +283,19 @@ static void drain_newcomers(struct drain *drain)
 	drain->newcomers.size = 0;
 }
 
+/* A process that is there, but was not told of, is met as those are that were there before. */
+static void drain_untold(void *context, uint32_t process, uint32_t pid, uint64_t time)
+{
+	struct drain *drain = context;
+	struct event_task task;
+
+	if (followed_has(drain->followed, pid, time) ||
+	    snapshot_task(process, pid, time - 1, &task))
+		return;
+	drain_task(drain, &task);
+	drain_add(drain, &task.header, sizeof(task));
+}
+
 /* Mappings that the perf rings tell of. */
 static void drain_mappings(struct drain *drain)
 {
@@ -282,11 +313,14 @@ static void drain_mappings(struct drain *drain)
 /* Everything that there is to be read: 1 if the rings are empty, 0 if not yet. */
 static int drain_rings(struct drain *drain)
 {
+	uint64_t now = clock_now();
 	int emptied;
 
 	/* Mappings first: what is mapped should be attached before it runs far. */
 	drain_mappings(drain);
 	emptied = rings_drain(drain->rings);
+	if (emptied > 0 && drain->untold)
+		untold_judge(drain->untold, now, drain_untold, drain);
 	drain_newcomers(drain);
 	drain_waiting(drain);
 	unwinder_flush(drain->parts.unwinder);
@@ -375,6 +409,7 @@ void drain_free(struct drain *drain)
 	rings_free(drain->rings);
 	merge_free(drain->merge);
 	followed_free(drain->followed);
+	untold_free(drain->untold);
 	buffer_free(&drain->waiting);
 	buffer_free(&drain->newcomers);
 	free(drain);

@@ -73,6 +73,13 @@ void followed_end(struct followed *followed, uint32_t pid, uint64_t time)
 		*slot = time;
 }
 
+bool followed_has(const struct followed *followed, uint32_t pid, uint64_t time)
+{
+	const uint64_t *back = map_get(followed->by_pid, &pid);
+
+	return followed_pid(followed, back ? (uint32_t)*back : pid, time) == pid;
+}
+
 uint32_t followed_pid(const struct followed *followed, uint32_t proc_pid, uint64_t time)
 {
 	const uint64_t *pid = map_get(followed->by_proc, &proc_pid);

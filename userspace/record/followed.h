@@ -8,6 +8,7 @@
 #ifndef GCPROF_FOLLOWED_H
 #define GCPROF_FOLLOWED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct followed;
@@ -23,5 +24,8 @@ void followed_end(struct followed *followed, uint32_t pid, uint64_t time);
 
 /* Its number in the initial namespace; 0: none with this proc pid was followed at `time`. */
 uint32_t followed_pid(const struct followed *followed, uint32_t proc_pid, uint64_t time);
+
+/* Was the process with this number in the initial namespace followed at `time`? */
+bool followed_has(const struct followed *followed, uint32_t pid, uint64_t time);
 
 #endif

@@ -2,12 +2,18 @@
 /* snapshot.c: what a running process has mapped executable already, read from /proc. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "clock.h"
+#include "code_owner.h"
 #include "mappings.h"
+#include "running.h"
 #include "snapshot.h"
 
 #define USER_END (UINT64_C(1) << 47) /* the kernel's own page lies above */
@@ -79,4 +85,41 @@ int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, v
 	free(line);
 	fclose(file);
 	return err;
+}
+
+/* Had it begun by then? Its number may be another one's now; begins are known to two seconds. */
+static bool was_there(const struct code_owner *owner, uint64_t time)
+{
+	const int64_t second = 1000000000, slack = 2;
+	int64_t age = (int64_t)(clock_now() - time) / second;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return owner->started <= now.tv_sec - age + slack;
+}
+
+int snapshot_task(uint32_t process, uint32_t pid, uint64_t time, struct event_task *out)
+{
+	struct code_owner owner;
+	int err = code_owner_find(pid, &owner);
+
+	if (err)
+		return -ESRCH;
+	if (owner.temporary >= 0)
+		close(owner.temporary);
+	if (!was_there(&owner, time))
+		return -ESRCH;
+	*out = (struct event_task){
+		.header = {.size = sizeof(*out),
+			   .code = EVENT_task,
+			   .time = time,
+			   .pid = pid,
+			   .tid = pid,
+			   .process = process},
+		.ns_pid = owner.number,
+		.ns_tid = owner.number,
+		.proc_pid = pid,
+	};
+	running_name((pid_t)pid, out->name);
+	return 0;
 }

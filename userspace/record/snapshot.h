@@ -17,4 +17,11 @@ typedef void snapshot_visit(void *context, struct event_mmap *event, const char 
  */
 int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, void *context);
 
+/*
+ * A record of the process as it is now, as the kernel side tells of one that was there before:
+ * its number in its own namespace, the name of its first thread. `pid` is its number here and
+ * in the initial namespace. -ESRCH if it is gone, or was not there at `time`.
+ */
+int snapshot_task(uint32_t process, uint32_t pid, uint64_t time, struct event_task *out);
+
 #endif
