@@ -126,6 +126,19 @@ static void each_process(struct recording *recording, void (*visit)(struct recor
 		closedir(directory);
 }
 
+/* A recorder that was killed could not set back what it had asked for. */
+static void reclaim(struct recording *recording)
+{
+	for (size_t i = 0; i < recording->running.count; i++) {
+		pid_t pid = recording->running.pids[i];
+
+		if (control_reclaim((uint32_t)pid) > 0)
+			log_info("process %d had a sampling period from a gcprof that was killed, "
+				 "and has its own again",
+				 pid);
+	}
+}
+
 /* Before the probes are attached: the first gap is drawn with it. */
 static int set_periods(struct recording *recording)
 {
@@ -138,6 +151,8 @@ static int set_periods(struct recording *recording)
 	err = control_create(&recording->control);
 	if (err)
 		return recording_fail_errno("out of memory", err);
+	if (!others_may_record())
+		reclaim(recording);
 	for (size_t i = 0; i < running->count; i++)
 		set_period(recording, running->pids[i]);
 	if (options->system)
@@ -263,6 +278,8 @@ static int begin(struct recording *recording, const char *targets)
 	recording_step(recording, "probes attached");
 	if (others_may_record())
 		arrive_all(recording);
+	else if (!recording->control && session_stream(recording->session, STREAM_ALLOC)->attached)
+		reclaim(recording);
 	warn_probes(recording, targets);
 	recording_warn_streams(recording);
 	err = watch_start(recording->watch, recording->options.duration);

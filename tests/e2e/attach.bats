@@ -170,6 +170,37 @@ latency() {
 	same period "$(jq -s '[.[] | select(.record == "period" and .reason == 1).new_period][0]' dump)" 524288
 }
 
+# How many recorders there are.
+recorders() {
+	bpftool prog show | grep -c 'name probe_fired' || true
+}
+
+@test "a recorder that was killed leaves its period to the program until the next one comes" {
+	need_root
+	start "$WORKLOADS/churn" --seconds 100
+	churn=$pid
+	wait_busy "$churn"
+	"$GCPROF" record -v -R 64K -p "$churn" 2>record.log 3>&- &
+	recorder=$!
+	wait_attached
+	kill -KILL "$recorder"
+	wait "$recorder" || true
+	for _ in $(seq 100); do
+		[ "$(recorders)" != 0 ] || break
+		sleep 0.05
+	done
+	[ "$(recorders)" = 0 ] || skip 'somebody else records'
+	control=$(address "$churn" gcprof_control)
+	[ "$(memory "$churn" $((control + 12)) 4)" != 00000000 ]
+	"$GCPROF" record --duration 0.2 -p "$churn" 2>record.log
+	cat record.log
+	if ! grep -q "process $churn had a sampling period from a gcprof that was killed" record.log; then
+		[ "$(recorders)" = 0 ] || skip 'somebody else records'
+		return 1
+	fi
+	same 'the whole block' "$(memory "$churn" $((control + 12)) 20)" "$(printf '%040d' 0)"
+}
+
 # As before Linux 6.6: what the kernels of tools/kernels do, and this one can do, too.
 @test "probes that are attached one by one tell the same" {
 	need_root

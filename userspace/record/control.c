@@ -200,6 +200,26 @@ static int block_set(struct search *search, uint64_t address)
 	return 0;
 }
 
+/* As it was before anybody asked. */
+static int block_reclaim(struct search *search, uint64_t address)
+{
+	struct block block = {.address = address};
+	struct gcprof_control own;
+	int err = 0;
+
+	block.memory = memory_open(search);
+	if (block.memory < 0)
+		return block.memory;
+	if (block_read(&block, &own) && own.generation) {
+		own.period = own.ceiling = 0;
+		own.generation = 0;
+		err = block_write(&block, &own) ? 0 : -EIO;
+		search->found += !err;
+	}
+	close(block.memory);
+	return err;
+}
+
 /* Somebody else may add one at the same moment: the count changes all the same. */
 static int arrival_tell(struct search *search, uint64_t address)
 {
@@ -250,6 +270,18 @@ int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uin
 		.proc_pid = proc_pid,
 		.period = period,
 		.ceiling = ceiling,
+	};
+	int err = snapshot_mappings(proc_pid, 0, look, &search);
+
+	return err ? err : search.found;
+}
+
+int control_reclaim(uint32_t proc_pid)
+{
+	struct search search = {
+		.symbol = &control_symbol,
+		.found_at = block_reclaim,
+		.proc_pid = proc_pid,
 	};
 	int err = snapshot_mappings(proc_pid, 0, look, &search);
 

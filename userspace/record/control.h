@@ -18,6 +18,12 @@ int control_create(struct control **out);
 int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uint64_t ceiling);
 
 /*
+ * Nobody records: what a block asks for was left by a recorder that was killed, and is set back
+ * to the program's own. Returns how many blocks that were, or a negative errno.
+ */
+int control_reclaim(uint32_t proc_pid);
+
+/*
  * Tells a program that one more listens, which it cannot see by itself while
  * another one does: so it names its types, functions and threads again. To be
  * called once its probes are attached. Returns how many collectors were told, or
