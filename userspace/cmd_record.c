@@ -88,7 +88,7 @@ int recording_fail(const struct problem *problem)
 
 int recording_fail_errno(const char *what, int err)
 {
-	log_error("%s: %s", what, strerror(-err));
+	log_error("%s: %s%s", what, strerror(-err), problem_advice(err));
 	return EXIT_FAILURE;
 }
 

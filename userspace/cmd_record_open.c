@@ -123,7 +123,7 @@ static int start_child(struct recording *recording, char **words)
 
 struct probe_search {
 	struct recording *recording;
-	unsigned files;
+	unsigned files, failed;
 };
 
 static void search_file(void *context, const char *path)
@@ -137,8 +137,10 @@ static void search_file(void *context, const char *path)
 	unwinder_flush(search->recording->unwinder);
 	if (sites > 0)
 		log_verbose("%s: %d probes attached", path, sites);
-	if (sites < 0)
-		log_warning("%s", problem.text);
+	if (sites >= 0)
+		return;
+	log_warning("%s%s", problem.text, problem_advice(sites));
+	search->failed++;
 }
 
 /* Attaches to the probes of the program and its libraries; says so if there are none. */
@@ -149,7 +151,9 @@ static void attach_probes(struct recording *recording)
 
 	if (recording->libraries)
 		libraries_visit_all(recording->libraries, search_file, &search);
-	snprintf(why_not, sizeof(why_not), "no gcprof probes in %s or its libraries",
+	snprintf(why_not, sizeof(why_not),
+		 search.failed ? "the probes of %s or its libraries could not be attached"
+			       : "no gcprof probes in %s or its libraries",
 		 path_base(recording->command));
 	session_probes_attached(recording->session, why_not);
 	if (!session_stream(recording->session, STREAM_ALLOC)->attached)
@@ -261,6 +265,9 @@ int recording_open_profile(struct recording *recording, char *const *words)
 	err = err ? err : facts_put_loss_kinds(writer);
 	err = err ? err : facts_put_streams(writer, recording->session);
 out:
+	if (err == -EMFILE ||
+	    err == -ENOMEM) /* nothing was written yet: the file is not at fault */
+		return recording_fail_errno("the recorder cannot begin", err);
 	return err ? recording_fail_errno(recording->options.output, err) : 0;
 }
 

@@ -72,8 +72,17 @@ verdict() { # CHECK
 	run bash -c 'ulimit -n 20; "$0" doctor' "$GCPROF"
 	echo "$output"
 	same status "$status" 1
-	grep -qE '^ +limited +limits' <<<"$output"
-	grep -q 'Too many open files' <<<"$output"
+	grep -qE '^ +fails +limits +ulimit -n 20 is too little' <<<"$output"
+	# And by the recorder, which needs what it says and no more.
+	run bash -c 'ulimit -n 20; "$0" record -- /bin/true' "$GCPROF"
+	echo "$output"
+	same status "$status" 1
+	grep -q "^Raise it (ulimit -n 1024)" <<<"$output"
+	least=$(sed -n 's/.*takes up to \([0-9]*\) descriptors.*/\1/p' <<<"$output")
+	run bash -c "ulimit -n $least; "'"$0" record --off-cpu --faults -- "$1"' "$GCPROF" "$WORKLOADS/known"
+	echo "$output"
+	same status "$status" 0
+	absent 'Too many open files' - <<<"$output"
 }
 
 @test "two capabilities are enough to record all streams of one's own program" {

@@ -23,6 +23,9 @@
 
 enum { KERNEL_MAJOR = 6, KERNEL_MINOR = 1 };
 
+/* Descriptors that any recording may need: for each CPU its timer, page faults, mappings. */
+enum { FILES_LEAST = 88, FILES_A_CPU = 6 };
+
 static void conclude(struct finding *out, enum verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -212,6 +215,7 @@ static void look_kernel_names(struct finding *out)
 
 static void look_limits(struct finding *out)
 {
+	const rlim_t least = FILES_LEAST + FILES_A_CPU * (rlim_t)sysconf(_SC_NPROCESSORS_CONF);
 	struct rlimit lock = {0}, files = {0};
 	char text[32] = "unlimited";
 
@@ -222,9 +226,16 @@ static void look_limits(struct finding *out)
 	conclude(out, VERDICT_GOOD,
 		 "ulimit -l %s (BPF maps do not count against it), ulimit -n %llu", text,
 		 (unsigned long long)files.rlim_cur);
-	if (files.rlim_cur >= 256)
+	if (files.rlim_cur >= 256 && files.rlim_cur >= least)
 		return;
-	out->verdict = VERDICT_LIMITED;
+	if (files.rlim_cur < least)
+		conclude(out, VERDICT_IMPOSSIBLE,
+			 "ulimit -n %llu is too little: recording takes up to %llu descriptors "
+			 "here, "
+			 "and more for many files with probes",
+			 (unsigned long long)files.rlim_cur, (unsigned long long)least);
+	else
+		out->verdict = VERDICT_LIMITED;
 	advise(out, "Raise it (ulimit -n 1024): each map, probe and CPU takes a descriptor.");
 }
 
@@ -249,7 +260,7 @@ const struct check check_table[] = {
 	{"BTF", true, look_btf},
 	{"lockdown", true, look_lockdown},
 	{"libbpf", false, look_libbpf},
-	{"limits", false, look_limits},
+	{"limits", true, look_limits},
 	{"kernel names", false, look_kernel_names},
 	{"perf", false, look_paranoid},
 	{"unprivileged BPF", false, look_unprivileged},

@@ -12,4 +12,7 @@ struct problem {
 int problem_set(struct problem *problem, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* What can be done about an error, beginning a line of its own; "" if nothing is known. */
+const char *problem_advice(int err);
+
 #endif

@@ -204,10 +204,11 @@ int session_open(const struct record_options *options, struct session **out,
 				    session->multi, &session->probes);
 out:
 	if (err) {
+		const char *advice = problem_advice(err);
+
 		session_free(session);
-		return problem_set(problem, err,
-				   "the kernel does not load the BPF programs: %s (-vv shows why)",
-				   strerror(-err));
+		return problem_set(problem, err, "the kernel does not load the BPF programs: %s%s",
+				   strerror(-err), *advice ? advice : " (-vv shows why)");
 	}
 	*out = session;
 	return 0;
@@ -311,8 +312,9 @@ static int attach_process(struct session *session, struct problem *problem)
 		int err = bpf_program__autoload(programs[i]) ? attach_program(session, programs[i])
 							     : 0;
 		if (err)
-			return problem_set(problem, err, "processes cannot be followed: %s: %s",
-					   bpf_program__name(programs[i]), strerror(-err));
+			return problem_set(problem, err, "processes cannot be followed: %s: %s%s",
+					   bpf_program__name(programs[i]), strerror(-err),
+					   problem_advice(err));
 	}
 	session->look =
 		bpf_program__attach_iter(bpf_program__autoload(session->skeleton->progs.cgroup_look)
