@@ -24,7 +24,7 @@ struct seen {
 	struct map *times;  /* sequence -> time of its latest packet */
 	struct map *tracks; /* uuid -> 1 + open slices */
 	struct map *functions, *frames, *stacks, *mappings, *strings;
-	uint64_t ticks, allocs, slices, counters, waits, wait_stacks;
+	uint64_t ticks, allocs, slices, counters, waits, wait_stacks, losses;
 	double allocated, freed;
 };
 
@@ -85,7 +85,12 @@ static void see_event(struct seen *seen, const Packet *packet)
 	CHECK(open);
 	if (event->has_callstack_iid)
 		check_defined(seen->stacks, event->callstack_iid);
-	seen->allocs += (int)event->type == INSTANT;
+	if ((int)event->type == INSTANT && !strcmp(event->categories[0], "loss")) {
+		CHECK(event->n_debug_annotations == 1);
+		seen->losses += (uint64_t)event->debug_annotations[0]->int_value;
+	} else if ((int)event->type == INSTANT) {
+		seen->allocs++;
+	}
 	seen->counters += (int)event->type == COUNTER;
 	if ((int)event->type == BEGIN) {
 		CHECK(event->name && *event->name && event->n_categories == 1);
@@ -233,6 +238,26 @@ TEST(slices_that_cross_are_cut)
 	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(exported.data);
 	synthetic_free(&synthetic);
+}
+
+TEST(losses_stand_on_the_timeline)
+{
+	for (int lost = 0; lost < 2; lost++) {
+		struct app app;
+		struct exported exported;
+		struct seen seen;
+		Trace *trace;
+
+		synthetic_app(&app, 10, lost);
+		synthetic_end(&app.synthetic, app.time + 1000);
+		exported = export_as(&app.synthetic, "perfetto", NULL);
+		trace = decode(&exported);
+		seen = check_trace(trace);
+		CHECK_EQ(seen.losses, lost ? 1234 : 0);
+		perfetto__protos__trace__free_unpacked(trace, NULL);
+		free(exported.data);
+		synthetic_free(&app.synthetic);
+	}
 }
 
 TEST(waits_are_slices_with_stacks)

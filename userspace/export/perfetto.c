@@ -182,6 +182,16 @@ static void put_counter_track(struct perfetto *perfetto, sqlite3_stmt *row, void
 	}
 }
 
+static void put_losses_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+
+	(void)row;
+	(void)context;
+	track.name = (char *)(uintptr_t) "gcprof: what was lost";
+	put_track(perfetto, &track, perfetto_uuid(TRACK_LOSSES, 0));
+}
+
 static void put_tracks(struct perfetto *perfetto)
 {
 	perfetto_each(perfetto,
@@ -197,6 +207,8 @@ static void put_tracks(struct perfetto *perfetto)
 	perfetto_each(perfetto, "SELECT min(id), process FROM phases GROUP BY process, heap",
 		      put_phases_track, NULL);
 	perfetto_each(perfetto, "SELECT DISTINCT process FROM heap", put_counter_track, NULL);
+	perfetto_each(perfetto, "SELECT 1 FROM markers WHERE kind = 'loss' AND value > 0 LIMIT 1",
+		      put_losses_track, NULL);
 }
 
 /* --- the exporter ------------------------------------------------------------------------------
@@ -216,6 +228,7 @@ static int finish(struct model_observer *observer, struct pass *pass)
 	perfetto_put_samples(&perfetto);
 	perfetto_put_heap(&perfetto);
 	perfetto_put_counters(&perfetto);
+	perfetto_put_losses(&perfetto);
 	perfetto_put_slices(&perfetto);
 	buffer_free(&perfetto.packed);
 	return perfetto.error;

@@ -25,7 +25,8 @@ enum perfetto_track {
 	TRACK_PROCESS = 1,
 	TRACK_THREAD,
 	TRACK_PHASES,
-	TRACK_WAITS,   /* of a thread */
+	TRACK_WAITS, /* of a thread */
+	TRACK_LOSSES,
 	TRACK_COUNTER, /* and those behind it: one for each column of counters */
 };
 
@@ -34,6 +35,7 @@ enum perfetto_sequence {
 	SEQUENCE_SAMPLES,
 	SEQUENCE_COUNTERS,
 	SEQUENCE_PHASES,
+	SEQUENCE_LOSSES,
 	SEQUENCE_THREADS /* and those behind it: one for each thread */
 };
 
@@ -68,6 +70,7 @@ void perfetto_put_stacks(struct perfetto *perfetto);
 /* perfetto_events.c: timer samples, allocations, waits, page faults, the heap. */
 void perfetto_put_samples(struct perfetto *perfetto);
 void perfetto_put_counters(struct perfetto *perfetto);
+void perfetto_put_losses(struct perfetto *perfetto);
 void perfetto_put_heap(struct perfetto *perfetto);
 
 /* perfetto_slices.c: collections, system calls and phases. */

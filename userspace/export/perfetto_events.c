@@ -195,6 +195,40 @@ void perfetto_put_counters(struct perfetto *perfetto)
 		      put_counters, NULL);
 }
 
+/* --- losses: what, when it was noticed, how many of it so far --------------------------------- */
+
+static void put_loss(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+	Perfetto__Protos__DebugAnnotation note = PERFETTO__PROTOS__DEBUG_ANNOTATION__INIT,
+					  *notes[] = {&note};
+	char *category = (char *)(uintptr_t) "loss";
+
+	(void)context;
+	note.name = (char *)(uintptr_t) "so far";
+	note.has_int_value = true;
+	note.int_value = sqlite3_column_int64(row, 2);
+	event.debug_annotations = notes;
+	event.n_debug_annotations = 1;
+	event.has_type = event.has_track_uuid = true;
+	event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT;
+	event.track_uuid = perfetto_uuid(TRACK_LOSSES, 0);
+	event.categories = &category;
+	event.n_categories = 1;
+	event.name = (char *)(uintptr_t)sqlite3_column_text(row, 1);
+	packet.track_event = &event;
+	perfetto_put(perfetto, &packet, SEQUENCE_LOSSES, number(row, 0));
+}
+
+void perfetto_put_losses(struct perfetto *perfetto)
+{
+	perfetto_each(perfetto,
+		      "SELECT time, coalesce(text, 'unknown'), value FROM markers"
+		      " WHERE kind = 'loss' AND value > 0 ORDER BY time",
+		      put_loss, NULL);
+}
+
 /* --- the heap's profile: what each stack allocated, and what of it is gone ---------------------
  */
 
