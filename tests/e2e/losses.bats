@@ -138,6 +138,12 @@ allocate() {
 	"$GCPROF" dump | jq -es '[.[] | select(.record == "loss_kind" and .name == "SYSCALL_RING")][0].kind as $kind |
 		[.[] | select(.record == "loss" and .kind == $kind)] |
 		length >= 2 and (map(.count) == (map(.count) | sort)) and .[-1].time - .[0].time > 500000000'
+	holds '([.timeline.windows[].lost] | add) == ([.streams[].lost] | add) and ([.timeline.windows[] | select(.lost > 0)] | length >= 2)'
+	"$GCPROF" report --timeline | grep -qE '^  lost .* up to [0-9,]+ events$'
+	"$GCPROF" export -f perfetto -o trace 2>/dev/null
+	# As often as it was told.
+	same 'moments of the trace' "$(strings -n 20 trace | grep -c 'system calls were not recorded one by one: the ring was full')" \
+		"$("$GCPROF" query -f csv "SELECT count(*) FROM markers WHERE kind = 'loss' AND text LIKE 'system calls were not%'" | tail -n 1)"
 }
 
 @test "collections survive a flood of system calls" {

@@ -135,6 +135,7 @@ static const char *const keys[] = {
 	"timeline.step_ns i",
 	"timeline.windows.0.alloc.estimate i",
 	"timeline.windows.0.pause_ns i",
+	"timeline.windows.0.lost i",
 	"warnings.0.name s",
 	"warnings.0.evidence s",
 	"warnings.0.remedy s",

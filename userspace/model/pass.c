@@ -109,6 +109,26 @@ static void take_period(struct pass *pass, const struct record_period *record)
 	alloc->period_changes += record->reason == GCPROF_PERIOD_CEILING;
 }
 
+/* Counts are told so far, as they have grown. */
+static int take_loss(struct pass *pass, const struct record_loss *record)
+{
+	const struct loss_state *state;
+	uint64_t before;
+	int err;
+
+	if (record->kind >= LOSS_MAX)
+		return -EBADMSG;
+	state = &pass->streams.losses[record->kind];
+	before = state->count;
+	err = streams_loss(&pass->streams, record);
+	if (err || state->severity != 1 || record->count <= before)
+		return err;
+	if (!pass->timeline.step_ns)
+		timeline_begin(&pass->timeline, record->time);
+	timeline_at(&pass->timeline, record->time)->lost += record->count - before;
+	return 0;
+}
+
 static int take_end(struct pass *pass, const struct record_end *record)
 {
 	pass->model->run.end_reason = record->reason;
@@ -225,7 +245,7 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_comm:
 		return thread_rows_comm(pass, &record->comm);
 	case RECORD_loss:
-		return streams_loss(&pass->streams, &record->loss);
+		return take_loss(pass, &record->loss);
 	case RECORD_end:
 		return take_end(pass, &record->end);
 	default:

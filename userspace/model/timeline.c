@@ -31,6 +31,7 @@ void window_merge(struct window *into, const struct window *from)
 	into->rss_bytes = later(into->rss_bytes, from->rss_bytes);
 	into->syscalls += from->syscalls;
 	into->syscall_ns += from->syscall_ns;
+	into->lost += from->lost;
 }
 
 static void halve(struct timeline *timeline)

@@ -24,6 +24,7 @@ struct window {
 	uint64_t heap_bytes, live_bytes; /* at the end of the last collection; 0: none */
 	uint64_t rss_bytes;              /* the same, of the process */
 	uint64_t syscalls, syscall_ns;   /* records of calls that ended here */
+	uint64_t lost;                   /* events of any stream, by when it was noticed */
 };
 
 struct timeline {

@@ -76,6 +76,7 @@ static json_t *window(const struct timeline *timeline, size_t i, double tick)
 	json_put(row, "live_bytes",
 		 window->live_bytes ? json_count(window->live_bytes) : json_null());
 	json_put(row, "rss_bytes", window->rss_bytes ? json_count(window->rss_bytes) : json_null());
+	json_put(row, "lost", json_count(window->lost));
 	json_put(row, "syscall_records", json_count(window->syscalls));
 	json_put(row, "syscall_records_ns", json_count(window->syscall_ns));
 	return row;

@@ -99,6 +99,17 @@ STATE(heap_bytes)
 STATE(live_bytes)
 STATE(rss_bytes)
 
+static double losses(const struct window *window, const struct chart *chart)
+{
+	(void)chart;
+	return (double)window->lost;
+}
+
+static void print_losses(double most, char *out, size_t size)
+{
+	snprintf(out, size, "up to %s events", unit_count((uint64_t)most).text);
+}
+
 static void print_rate(double most, char *out, size_t size)
 {
 	snprintf(out, size, "up to %s/s", unit_bytes(most).text);
@@ -128,6 +139,7 @@ static const struct line lines[] = {
 	{"old objects", "gc", live_bytes, print_size, true},
 	{"heap", "gc", heap_bytes, print_size, true},
 	{"process", "gc", rss_bytes, print_size, true},
+	{"lost", "process", losses, print_losses, false},
 };
 
 static void print_line(const struct section *section, const struct chart *chart,
