@@ -28,7 +28,7 @@ static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, u
 
 /*
  * The same for what no program does as often in earnest as config.rare_rate says (50,000), and
- * what is lost above that, which is counted.
+ * what is left out above that, which is counted.
  */
 static __always_inline bool ceiling_keeps(enum ceiling ceiling, uint64_t now, uint32_t loss)
 {

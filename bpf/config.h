@@ -31,6 +31,7 @@ struct bpf_config {
 	uint32_t fault_rate;       /* page faults recorded one by one, a second and CPU */
 	uint32_t kernel_stacks;    /* 1: calls and waits tell where in the kernel they waited */
 	uint32_t governed;         /* 1: our programs measure what they take */
+	uint32_t long_rate;        /* long calls recorded one by one, a second and CPU */
 	uint32_t rare_rate; /* events of kinds that are rare, a second and CPU, see ceiling.h */
 };
 

@@ -108,17 +108,28 @@ __noinline int syscall_count(const struct task_state *state, const struct syscal
 	return 0;
 }
 
-/* Of all, long calls and those that have to do with a collection whatever the rate is. */
+/*
+ * Of all, long calls and those that have to do with a collection: nearly always, since thousands
+ * of threads can make more of them than anybody could read. Others up to the rate.
+ */
 static __always_inline bool syscall_wanted(const struct syscall_done *done)
 {
 	if (config.syscalls < SYSCALLS_SLOW)
 		return 0;
-	if (done->duration >= config.syscall_slow_ns)
-		return 1;
+	if (done->duration >= config.syscall_slow_ns ||
+	    (config.syscalls == SYSCALLS_ALL &&
+	     (done->gc_ns || (done->flags & SYSCALL_COLLECTOR)))) {
+		if (ceiling_below(CEILING_LONG, config.long_rate, done->now))
+			return 1;
+		loss_count(LOSS_LONG_CEILING);
+		return 0;
+	}
 	if (config.syscalls == SYSCALLS_SLOW)
 		return 0;
-	return done->gc_ns || (done->flags & SYSCALL_COLLECTOR) ||
-	       ceiling_below(CEILING_SYSCALL, config.syscall_rate, done->now);
+	if (ceiling_below(CEILING_SYSCALL, config.syscall_rate, done->now))
+		return 1;
+	loss_count(LOSS_SYSCALL_CEILING);
+	return 0;
 }
 
 /* The path that a call was given; the memory may have changed since, but seldom does. */
@@ -260,8 +271,6 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 	syscall_count(state, &done);
 	if (syscall_wanted(&done))
 		syscall_record(state, &done, regs);
-	else if (config.syscalls == SYSCALLS_ALL)
-		loss_count(LOSS_SYSCALL_CEILING);
 }
 
 /* The same for a thread that is not the current one and still in its call. */

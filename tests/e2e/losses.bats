@@ -31,6 +31,15 @@ stored() { # KIND...
 	same sent "$(($(stored syscall) + $(lost SYSCALL_CEILING)))" "$(ask '[.syscalls[].count] | add')"
 }
 
+@test "long system calls have a ceiling, too, and add up" {
+	needs
+	GCPROF_TEST_CEILING=200 record --max-overhead off --syscalls slow=0 -- "$WORKLOADS/waits" pipe 20000
+	[ "$(lost LONG_CEILING)" -gt 1000 ]
+	same sent "$(($(stored syscall) + $(lost LONG_CEILING) + $(lost SYSCALL_RING)))" \
+		"$(ask '[.syscalls[].count] | add')"
+	holds '.streams.syscall.lost == 0 and .streams.syscall.held > 1000'
+}
+
 @test "waits: records, losses and the ceiling add up to what threads waited" {
 	needs
 	GCPROF_TEST_RING=sched=4K record --off-cpu --off-cpu-min 0 -- "$WORKLOADS/waits" pipe 20000

@@ -77,11 +77,12 @@ struct record_options {
 	uint32_t rare_rate; /* another ceiling on rare events, for tests; 0: none */
 };
 
-#define SYSCALL_SLOW_NS  100000 /* from here on a call is always recorded */
-#define SYSCALL_STACK_NS 10000  /* from here on it carries a stack */
-#define OFF_CPU_MIN_NS   100000 /* from here on a wait is recorded one by one */
-#define OFF_CPU_RATE     5000   /* of them a second and CPU */
-#define RARE_RATE        50000  /* of what no program does as often in earnest */
-#define FAULT_RATE       2000   /* page faults recorded one by one, a second and CPU */
+#define SYSCALL_SLOW_NS   100000 /* from here on a call is always recorded */
+#define SYSCALL_LONG_RATE 20000  /* of them a second and CPU */
+#define SYSCALL_STACK_NS  10000  /* from here on it carries a stack */
+#define OFF_CPU_MIN_NS    100000 /* from here on a wait is recorded one by one */
+#define OFF_CPU_RATE      5000   /* of them a second and CPU */
+#define RARE_RATE         50000  /* of what no program does as often in earnest */
+#define FAULT_RATE        2000   /* page faults recorded one by one, a second and CPU */
 
 #endif

@@ -149,6 +149,7 @@ static int configure(struct session *session, const struct record_options *optio
 	config->wait_min_ns = options->off_cpu_min;
 	config->wait_rate = OFF_CPU_RATE;
 	config->governed = options->overhead_max > 0;
+	config->long_rate = options->rare_rate ? options->rare_rate : SYSCALL_LONG_RATE;
 	config->rare_rate = options->rare_rate ? options->rare_rate : RARE_RATE;
 	config->fault_rate = (uint32_t)options->fault_rate;
 	config->follow_children = options->follow_children;
