@@ -68,6 +68,12 @@ struct recording {
 int recording_fail(const struct problem *problem);
 int recording_fail_errno(const char *what, int err);
 
+/*
+ * A pipe that nobody reads and a limit of file sizes are errors of a write, not the end of the
+ * recorder. To be called when no program inherits it any more.
+ */
+void recording_outlive_writes(void);
+
 /* With -v: says that a step is done, and when. */
 void recording_step(const struct recording *recording, const char *what);
 

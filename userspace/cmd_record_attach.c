@@ -293,6 +293,7 @@ int recording_attach(struct recording *recording)
 	char targets[1024];
 	int code = check_targets(recording);
 
+	recording_outlive_writes();
 	if (!code)
 		code = recording_may(recording);
 	if (!code)

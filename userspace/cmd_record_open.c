@@ -73,6 +73,12 @@ int recording_open_output(struct recording *recording)
 	return err ? recording_fail_errno(path, err) : 0;
 }
 
+void recording_outlive_writes(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 int recording_may(struct recording *recording)
 {
 	struct problem problem = {""};
@@ -117,7 +123,7 @@ static int start_child(struct recording *recording, char **words)
 
 	if (target_start(&setup, &recording->target, &problem))
 		return recording_fail(&problem);
-	signal(SIGPIPE, SIG_IGN);
+	recording_outlive_writes();
 	return 0;
 }
 

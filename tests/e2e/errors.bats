@@ -93,6 +93,32 @@ expect() { # STATUS PATTERN ARGUMENTS...
 	[ "$status" = 0 ]
 }
 
+@test "record: a limit of file sizes is told like a full disk, and not inherited" {
+	need_root
+	# shellcheck disable=SC2016 # the inner shell's variables
+	run bash -c 'ulimit -f 8; "$0" record -R 4K -o x -- /bin/sh -c "\"$1\" --seconds 2; touch finished"' \
+		"$GCPROF" "$WORKLOADS/churn"
+	echo "$output"
+	same status "$status" 1
+	grep -qi 'file too large; recording stopped, the program goes on' <<<"$output"
+	[ -e finished ]
+	"$GCPROF" record -o y -- grep SigIgn /proc/self/status >with 2>/dev/null
+	same 'ignored signals' "$(cat with)" "$(grep SigIgn /proc/self/status)"
+}
+
+@test "record -p: the reader of the profile goes away: told, status 1" {
+	need_root
+	"$WORKLOADS/churn" --seconds 100 >/dev/null 2>&1 3>&- &
+	local churn=$!
+	# As a shell would start it: the tests' own may ignore the signal.
+	{ env --default-signal=PIPE timeout 60 "$GCPROF" record -R 16K -p $churn -o - 2>told || echo $? >status; } | head -c 10 >/dev/null
+	kill -0 $churn
+	kill $churn
+	cat told
+	same status "$(cat status)" 1
+	grep -q 'error: -: Broken pipe' told
+}
+
 @test "reading: missing, empty, some other file, a folder" {
 	for verb in report info dump; do
 		expect 1 'no such file' $verb missing.data
