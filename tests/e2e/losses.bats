@@ -114,16 +114,16 @@ allocate() {
 	}
 	start
 	local kinds='fork exec exit comm usage' all
-	all=$(stored $kinds)
+	# The kernel may refuse room in a ring that is not full, if a CPU was taken away from whoever held its lock.
+	all=$(($(stored $kinds) + $(lost PROCESS_RING)))
 	[ "$all" -gt 1500 ]
-	holds '[.streams[].lost] | add == 0'
 	GCPROF_TEST_RING=process=4K start
 	[ "$(lost PROCESS_RING)" -gt 0 ]
 	same sent "$(($(stored $kinds) + $(lost PROCESS_RING)))" "$all"
 	GCPROF_TEST_CEILING=100 start
 	[ "$(lost PROCESS_CEILING)" -gt 0 ]
-	same sent "$(($(stored $kinds) + $(lost PROCESS_CEILING) + $(lost NAME_CEILING)))" "$all"
-	same 'lost of the stream' "$(ask .streams.process.lost)" "$(($(lost PROCESS_CEILING) + $(lost NAME_CEILING)))"
+	same sent "$(($(stored $kinds) + $(lost PROCESS_CEILING) + $(lost NAME_CEILING) + $(lost PROCESS_RING)))" "$all"
+	holds '.streams.process.lost >= ([.losses[] | select(.name == "PROCESS_CEILING").count][0])'
 }
 
 @test "a recorder that is stopped for a while loses, counts and goes on" {
