@@ -253,7 +253,7 @@ static void warn_probes(const struct recording *recording, const char *targets)
 	log_warning(
 		"no gcprof probes in what %s has mapped: no allocation samples and no "
 		"collections will be recorded, unless it loads or starts something that has them",
-		targets);
+		recording->options.system ? "any process" : targets);
 }
 
 /* Threads become known, then the first round reads what is mapped and attaches the probes. */
