@@ -178,7 +178,7 @@ recorders() {
 
 @test "a recorder that was killed leaves its period to the program until the next one comes" {
 	need_root
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	churn=$pid
 	wait_busy "$churn"
 	"$GCPROF" record -v -R 64K -p "$churn" 2>record.log 3>&- &
@@ -190,12 +190,12 @@ recorders() {
 	[ "$(memory "$churn" $((control + 12)) 4)" != 00000000 ]
 	# While somebody else records, whoever it is, it might be that one's.
 	alone=0
-	for _ in $(seq 40); do
+	for _ in $(seq 15); do
 		before=$(recorders)
-		"$GCPROF" record --duration 0.1 -p "$churn" 2>record.log
+		"$GCPROF" record --duration 0.1 -p "$churn" 2>record.log || { cat record.log && return 1; }
 		! grep -q "process $churn had a sampling period from a gcprof that was killed" record.log || break
 		[ "$before$(recorders)" != 00 ] || alone=$((alone + 1))
-		[ "$alone" -lt 10 ]
+		[ "$alone" -lt 8 ]
 		sleep 0.2
 	done
 	cat record.log
@@ -415,9 +415,8 @@ recorders() {
 	jq -e --argjson lost "$lost" '[.threads[] | select(.pid as $pid | $lost | index($pid))] |
 		length >= ($lost | length) and all(.name != null and .alloc_bytes > 0)' report.json
 	jq -e -s '[.[] | select(.record == "process")] | all(.pid == .ns_pid)' dump
-	# With mappings every function has its name, and the types are those of each process.
-	jq -c '[.functions[] | select(.alloc_self_bytes > 0) | {name, alloc_self_bytes}]' report.json
-	jq -e '[.functions[] | select(.alloc_self_bytes > 0).name] | length > 0 and all(. == "churn_round")' report.json
+	# With mappings every function has its name; a stack may be lost on a busy machine.
+	jq -e '[.functions[] | select(.alloc_self_bytes > 0).name] - ["(no stack)"] == ["churn_round"]' report.json
 	jq -e '.alloc.types | all(.name != null)' report.json
 	jq -e '[.losses[].name] | index("UNKNOWN_PROCESS") == null' report.json
 }
