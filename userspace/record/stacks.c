@@ -32,6 +32,15 @@ struct slot {
 	uint64_t stack;
 };
 
+/* The stack that was written last, for the next one: most begin as it does. */
+struct written {
+	uint64_t process, changes; /* id; of its mappings */
+	uint64_t below;
+	size_t n;
+	struct step steps[STEPS_MAX];
+	uint64_t ids[STEPS_MAX]; /* of the stacks that end with each step */
+};
+
 struct stacks {
 	struct profile_writer *writer;
 	struct processes *processes;
@@ -39,6 +48,7 @@ struct stacks {
 	struct slot *slots;
 	struct step steps[STEPS_MAX];
 	size_t n_steps;
+	struct written last;
 	uint64_t reach;   /* address up to which the walks came, UINT64_MAX: to the end */
 	uint32_t quality; /* of what the steps are */
 	const struct modules *modules;
@@ -285,16 +295,41 @@ static uint64_t write_step(struct stacks *stacks, struct process *process, const
 	return 0;
 }
 
+/* How many of the outermost steps are those of the stack that was written last. */
+static size_t count_same(const struct stacks *stacks, const struct process *process, uint64_t below)
+{
+	const struct written *last = &stacks->last;
+	size_t same = 0;
+
+	if (last->process != process->id || last->changes != process->changes ||
+	    last->below != below)
+		return 0;
+	while (same < last->n && same < stacks->n_steps &&
+	       last->steps[same].kind == stacks->steps[same].kind &&
+	       last->steps[same].place == stacks->steps[same].place)
+		same++;
+	return same;
+}
+
 static uint64_t write_steps(struct stacks *stacks, struct process *process, uint64_t below)
 {
-	uint64_t stack = below;
+	struct written *last = &stacks->last;
+	size_t same = count_same(stacks, process, below);
+	uint64_t stack = same ? last->ids[same - 1] : below;
 
-	for (size_t i = 0; i < stacks->n_steps; i++) {
+	last->process = process->id;
+	last->changes = process->changes;
+	last->below = below;
+	last->n = same;
+	for (size_t i = same; i < stacks->n_steps; i++) {
 		uint64_t frame = write_step(stacks, process, &stacks->steps[i]);
 
 		stack = frame ? profile_writer_stack(stacks->writer, stack, frame) : 0;
 		if (!stack)
 			return 0;
+		last->steps[i] = stacks->steps[i];
+		last->ids[i] = stack;
+		last->n = i + 1;
 	}
 	return stack;
 }
