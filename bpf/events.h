@@ -74,30 +74,7 @@ struct event_alloc {
 	uint64_t key;
 };
 
-struct event_samples {
-	struct event_header header;
-	uint64_t since; /* when the program began, and no sample was before; 0: unknown */
-	uint32_t count;
-	uint32_t words; /* of stacks, behind the samples: struct gcprof_stack, keys of its pieces */
-	struct gcprof_sample entries[]; /* `count` of them, as the program wrote them */
-};
-
-struct event_stacks {
-	struct event_header header; /* time: the first sample's */
-	uint64_t words[];           /* up to the event's end */
-};
-
-struct event_pieces {
-	struct event_header header;
-	uint64_t stack; /* key */
-	uint32_t count, reserved;
-	struct gcprof_piece pieces[]; /* `count` of them, as the program wrote them */
-};
-
-struct event_sample {
-	struct event_header header;
-	struct gcprof_sample entry;
-};
+#include "batch_events.h"
 
 struct event_fate {
 	struct event_header header;
@@ -119,7 +96,8 @@ struct event_gc_end {
 	uint64_t heap;
 	uint64_t cycle;
 	uint32_t kind;
-	uint32_t has_stats; /* 0: `stats` could not be read and is zero */
+	uint16_t has_stats; /* 0: `stats` could not be read and is zero */
+	uint16_t batched;   /* 1: told afterwards, with others: page faults are unknown */
 	struct gcprof_gc_stats stats;
 	uint64_t rss_bytes; /* of the process, as the kernel counts it; 0 unknown */
 	uint64_t minor_faults, major_faults; /* page faults of the collecting thread meanwhile */
@@ -298,6 +276,7 @@ _Static_assert(sizeof(struct event_stacks) == 32, "contract 2");
 _Static_assert(sizeof(struct event_pieces) == 48, "contract 2");
 _Static_assert(sizeof(struct event_gc_begin) == 64, "contract 2");
 _Static_assert(sizeof(struct event_gc_end) == 160, "contract 2");
+_Static_assert(sizeof(struct event_collections) == 56, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
 _Static_assert(sizeof(struct event_type) == 48, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");

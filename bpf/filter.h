@@ -47,13 +47,70 @@ static __always_inline bool process_gc_get(volatile struct process_state *state,
 }
 
 /*
+ * How long the current process says that it collected up to `now`, but for what
+ * gc_begin and gc_end tell: gc/frame.h. 0 if it cannot be read; otherwise it may
+ * be any number, and what is made of it is bounded by who uses it.
+ */
+static __always_inline uint64_t pauses_read(uint64_t address, uint64_t now)
+{
+	uint64_t clock;
+
+	if (!address || bpf_probe_read_user(&clock, sizeof(clock), (const void *)address))
+		return 0;
+	return clock & 1 ? (uint64_t)((int64_t)(clock - 1) >> 1) + now : clock >> 1;
+}
+
+/* Some were told: from now on the process is asked. */
+static __always_inline void process_pauses_set(uint32_t process, uint64_t address, uint64_t now)
+{
+	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
+	uint64_t pauses;
+
+	if (!state)
+		return;
+	pauses = pauses_read(address, now);
+	if (state->pauses != address) {
+		state->pauses = address;
+		state->pauses_base = pauses;
+	}
+	state->pauses_seen = pauses - state->pauses_base;
+	collections_seen = 1;
+}
+
+/* Since the process is asked, up to `now`; of one that is not the current one, up to what was told
+ * last. */
+static __always_inline uint64_t process_pauses(const volatile struct process_state *state,
+					       uint64_t now, uint32_t current)
+{
+	uint64_t pauses, base = state->pauses_base;
+
+	if (!current)
+		return state->pauses_seen;
+	pauses = pauses_read(state->pauses, now);
+	return pauses > base ? pauses - base : 0;
+}
+
+/* Does the current thread collect, and nobody told? */
+__noinline int process_pauses_are_of(uint32_t process, uint64_t anchor)
+{
+	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
+	uint64_t collector, at;
+
+	if (!state || !state->pauses || !anchor)
+		return 0;
+	at = state->pauses + offsetof(struct gcprof_pauses, anchor);
+	return !bpf_probe_read_user(&collector, sizeof(collector), (const void *)at) &&
+	       collector == anchor;
+}
+
+/*
  * Collection time of a process up to `now`, the running collection included.
  * After three attempts what there is has to do. Not inlined, as all global
  * functions here: the verifier looks at such a function once and not at every
  * path to it. No loop either: Linux 6.1 refuses some that clang makes
  * ("back-edge from insn").
  */
-__noinline uint64_t process_gc_time_read(uint32_t process, uint64_t now)
+__noinline uint64_t process_gc_time_read(uint32_t process, uint64_t now, uint32_t current)
 {
 	volatile struct process_state *state = bpf_map_lookup_elem(&processes, &process);
 	uint64_t begin = 0, total = 0;
@@ -62,12 +119,14 @@ __noinline uint64_t process_gc_time_read(uint32_t process, uint64_t now)
 		return 0;
 	if (!process_gc_get(state, &begin, &total) && !process_gc_get(state, &begin, &total))
 		process_gc_get(state, &begin, &total);
-	return total + (begin && now > begin ? now - begin : 0);
+	return total + (begin && now > begin ? now - begin : 0) +
+	       process_pauses(state, now, current);
 }
 
-static __always_inline uint64_t process_gc_time(uint32_t process, uint64_t now)
+/* `current`: it is the process that runs here. */
+static __always_inline uint64_t process_gc_time(uint32_t process, uint64_t now, bool current)
 {
-	return collections_seen ? process_gc_time_read(process, now) : 0;
+	return collections_seen ? process_gc_time_read(process, now, current) : 0;
 }
 
 /* Page faults of a thread so far. */

@@ -241,6 +241,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	event->cycle = cycle;
 	event->kind = kind;
 	event->has_stats = 0;
+	event->batched = 0;
 	event->rss_bytes = rss_bytes();
 	event->minor_faults = faults.minor;
 	event->major_faults = faults.major;
@@ -254,6 +255,54 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 		__builtin_memset(&event->stats, 0, sizeof(event->stats));
 	}
 	emit_submit(event, &ring_gc);
+	return 0;
+}
+
+/* As with samples, the recorder takes them apart. */
+static __always_inline int probe_collections(const struct probe_firing *firing)
+{
+	struct task_state *state = firing->state;
+	struct scratch *scratch;
+	struct event_collections *event;
+	uint64_t entries, count, fates, n_fates;
+	uint32_t at;
+
+	entries = firing->values[0];
+	count = firing->values[1];
+	fates = firing->values[2];
+	n_fates = firing->values[3];
+	if (!entries || !count || count > GCPROF_COLLECTIONS_MAX || n_fates > GCPROF_FATE_MAX)
+		return probe_refuse();
+	process_pauses_set(state->process, firing->values[4], firing->now);
+	if (!ceiling_below(CEILING_GC, CEILING_SANE, firing->now)) {
+		loss_add(LOSS_GC_CEILING, 2 * count + n_fates);
+		return 0;
+	}
+	scratch = scratch_take();
+	if (!scratch) {
+		/* That counted one. */
+		loss_add(LOSS_SCRATCH_BUSY, 2 * count + n_fates - 1);
+		return 0;
+	}
+	event = (struct event_collections *)scratch->data;
+	emit_header(&event->header, EVENT_collections, 0, state, firing->now);
+	event->since = state->image;
+	event->rss_bytes = rss_bytes();
+	count = known_count(count, GCPROF_COLLECTIONS_MAX);
+	n_fates = known_count(n_fates, GCPROF_FATE_MAX);
+	event->count = count;
+	event->n_fates = n_fates;
+	at = sizeof(*event) + count * sizeof(event->entries[0]);
+	if (bpf_probe_read_user(event->entries, count * sizeof(event->entries[0]),
+				(const void *)entries) ||
+	    bpf_probe_read_user(scratch->data + at, n_fates * sizeof(struct gcprof_fate),
+				(const void *)fates)) {
+		loss_add(LOSS_COLLECTIONS_MEMORY, 2 * count + n_fates);
+		scratch_drop(scratch);
+		return 0;
+	}
+	scratch->size = at + n_fates * sizeof(struct gcprof_fate);
+	scratch_emit_many(scratch, &ring_gc, LOSS_GC_RING, 2 * count + n_fates);
 	return 0;
 }
 

@@ -129,6 +129,9 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 		return;
 	process->mapped = now;
 	process->depth = 0;
+	process->pauses = 0;
+	process->pauses_base = 0;
+	process->pauses_seen = 0;
 	if (process->gc_begin)
 		process_gc_set(process, 0, now);
 }

@@ -14,7 +14,45 @@ struct collection {
 	uint64_t begin;
 	uint64_t majors; /* major collections so far */
 	uint32_t kind;
+	bool waits; /* to be told with others */
 };
+
+static void tell_begin(const struct gc_heap *heap, struct collection *c, uint32_t reason)
+{
+	c->waits = journal_begin(heap->collector, &(struct gcprof_collection){
+							  .heap = heap->id,
+							  .cycle = heap->cycle,
+							  .begin = c->begin,
+							  .stop = heap->stop_cycle,
+							  .kind = c->kind,
+							  .reason = reason,
+						  });
+	if (c->waits)
+		return;
+	probe_gc_begin(&(struct probe_gc_begin){
+		.heap = heap->id,
+		.cycle = heap->cycle,
+		.kind = c->kind,
+		.reason = reason,
+		.stop = heap->stop_cycle,
+	});
+}
+
+static void tell_end(struct gc_heap *heap, const struct collection *c, uint64_t now)
+{
+	heap->sampler.past.waited = c->waits;
+	heap->sampler.past.took[c->kind] = now - c->begin;
+	if (c->waits) {
+		journal_end(heap->collector, now, &heap->last);
+		return;
+	}
+	probe_gc_end(&(struct probe_gc_end){
+		.heap = heap->id,
+		.cycle = heap->cycle,
+		.kind = c->kind,
+		.stats = &heap->last,
+	});
+}
 
 static void begin(struct gc_heap *heap, struct collection *c, uint32_t kind, uint32_t reason)
 {
@@ -27,13 +65,7 @@ static void begin(struct gc_heap *heap, struct collection *c, uint32_t kind, uin
 		heap->stop_cycle = heap->cycle;
 		heap->stop_begin = c->begin;
 	}
-	probe_gc_begin(&(struct probe_gc_begin){
-		.heap = heap->id,
-		.cycle = heap->cycle,
-		.kind = kind,
-		.reason = reason,
-		.stop = heap->stop_cycle,
-	});
+	tell_begin(heap, c, reason);
 }
 
 static void fill_stats(struct gc_heap *heap)
@@ -79,12 +111,7 @@ static void end(struct gc_heap *heap, const struct collection *c)
 	raise_to(&stats->max_pause_ns, now - heap->stop_begin);
 	if (c->kind == GCPROF_GC_STEP)
 		raise_to(&stats->max_step_ns, pause);
-	probe_gc_end(&(struct probe_gc_end){
-		.heap = heap->id,
-		.cycle = heap->cycle,
-		.kind = c->kind,
-		.stats = &heap->last,
-	});
+	tell_end(heap, c, now);
 	call_hook(heap, c, pause);
 	__atomic_store_n(&heap->ended, heap->cycle, __ATOMIC_RELEASE);
 }
@@ -206,7 +233,6 @@ static void end_stop(struct gc_thread *self)
 void heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason, uint64_t seen)
 {
 	nursery_account(self);
-	batch_flush(self);
 	if (!threads_begin_collecting(self, seen))
 		return;
 	collect(self, kind, reason);
@@ -221,7 +247,6 @@ void heap_survey(struct gc_thread *self, size_t slice, uint64_t seen)
 	bool goes_on;
 
 	nursery_account(self);
-	batch_flush(self);
 	if (!threads_begin_collecting(self, seen))
 		return;
 	goes_on = heap->nursery.slice != slice ||

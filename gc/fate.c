@@ -40,9 +40,9 @@ void fate_move(struct gc_sampled_table *to, struct gc_sampled_table *from)
 	fate_free(from);
 }
 
-static void flush(struct batch *batch)
+static void flush(struct gc_heap *heap, struct batch *batch)
 {
-	if (batch->count)
+	if (batch->count && !journal_fates(heap->collector, batch->entries, batch->count))
 		probe_fate(&(struct probe_fate){batch->entries, batch->count});
 	batch->count = 0;
 }
@@ -61,7 +61,7 @@ static void report(struct gc_heap *heap, struct batch *batch, const struct gc_sa
 	fate->outcome = outcome;
 	fate->collections = survived > UINT32_MAX ? UINT32_MAX : (uint32_t)survived;
 	if (batch->count == GCPROF_FATE_MAX)
-		flush(batch);
+		flush(heap, batch);
 }
 
 static void decide_young(struct gc_heap *heap, struct gc_sampled_table *table, gc_survivor survivor,
@@ -99,7 +99,7 @@ void fate_minor(struct gc_heap *heap, gc_survivor survivor)
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		decide_young(heap, &thread->sampler.young, survivor, &batch);
 	decide_young(heap, &heap->sampler.orphans, survivor, &batch);
-	flush(&batch);
+	flush(heap, &batch);
 }
 
 /* Reports those that died, looking at so many old ones from number *next on; true if there are
@@ -120,7 +120,7 @@ bool fate_old(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t i
 		report(heap, &batch, entry, GCPROF_DIED_OLD);
 		*entry = old->entries[--old->count];
 	}
-	flush(&batch);
+	flush(heap, &batch);
 	return *next < old->count;
 }
 

@@ -61,10 +61,12 @@ struct gc_options {
 	uint64_t period;     /* mean bytes between samples; default 512 KiB, GCPROF_PERIOD */
 	uint64_t ceiling;    /* samples a second before the period rises; default 2000,
 				UINT64_MAX: none; GCPROF_CEILING (there 0: none) */
+	uint64_t gc_ceiling; /* collections a second that are told one by one, if they are short;
+				default 100, UINT64_MAX: all; GCPROF_GC_CEILING (there 0: all) */
 	uint64_t seed;       /* of the sampler; 0: from the system, GCPROF_SEED */
 	uint32_t fixed_stride;   /* 1: a sample every `period` bytes, as in the papers; 2: every
 				     object; GCPROF_STRIDE=fixed, =every */
-	uint32_t unbatched;      /* 1: every sample fires a probe of its own */
+	uint32_t unbatched;      /* 1: every sample and collection fires probes of its own */
 	uint32_t always_sample;  /* 1: sample although no profiler is attached (tests) */
 	uint32_t stop_the_world; /* 1: major collections in one pause, for comparison;
 				   GC_INCREMENTAL=0 */

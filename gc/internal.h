@@ -14,6 +14,7 @@
 #include "gc.h"
 #include "alive.h"
 #include "batch.h"
+#include "journal.h"
 #include "nursery.h"
 #include "os.h"
 #include "old.h"

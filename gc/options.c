@@ -43,6 +43,7 @@ static const struct option options[] = {
 	ROW(pause_goal, "GC_PAUSE", OPTION_RATE, 0, 0, UINT64_MAX),
 	ROW(period, "GCPROF_PERIOD", OPTION_BYTES, 512 * K, 1, K *K *K *K),
 	ROW(ceiling, "GCPROF_CEILING", OPTION_RATE, 2000, 1, UINT64_MAX),
+	ROW(gc_ceiling, "GCPROF_GC_CEILING", OPTION_RATE, 100, 1, UINT64_MAX),
 	ROW(seed, "GCPROF_SEED", OPTION_NUMBER, 0, 0, UINT64_MAX),
 	ROW(fixed_stride, "GCPROF_STRIDE", OPTION_STRIDE, 0, 0, STRIDE_EVERY),
 	ROW(unbatched, "GCPROF_BATCH", OPTION_UNLESS, 0, 0, 1),

@@ -81,6 +81,12 @@ SITE void probe_fire_gc_end(const struct probe_gc_end *a)
 	STAP_PROBE4(gcprof, gc_end, a->heap, a->cycle, a->kind, a->stats);
 }
 
+SITE void probe_fire_collections(const struct probe_collections *a)
+{
+	keep_frame();
+	STAP_PROBE5(gcprof, collections, a->entries, a->count, a->fates, a->n_fates, a->pauses);
+}
+
 SITE void probe_fire_phase(const struct probe_phase *a)
 {
 	keep_frame();

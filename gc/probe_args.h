@@ -121,12 +121,30 @@ struct gcprof_gc_stats {
 	uint32_t threads;        /* mutator threads attached */
 };
 
+/* One entry of the array that `collections` points to: one that gc_begin and gc_end did not tell.
+ */
+struct gcprof_collection {
+	uint64_t heap; /* as gc_begin carries it; so are cycle, stop, kind, reason */
+	uint64_t cycle;
+	uint64_t begin; /* CLOCK_MONOTONIC ns */
+	uint64_t end;   /* the same, not after the next one's begin */
+	uint64_t stop;
+	uint32_t kind;
+	uint32_t reason;
+	uint32_t fates; /* so many of the firing's fates are of this one */
+	uint32_t reserved;
+	struct gcprof_gc_stats stats;
+};
+
+#define GCPROF_COLLECTIONS_MAX 64 /* entries in one firing of `collections` */
+
 #ifndef __bpf__
 _Static_assert(sizeof(struct gcprof_fate) == 24, "read by BPF");
 _Static_assert(sizeof(struct gcprof_sample) == 56, "read by BPF");
 _Static_assert(sizeof(struct gcprof_piece) == 16, "read by BPF");
 _Static_assert(sizeof(struct gcprof_stack) == 16, "read by the recorder");
 _Static_assert(sizeof(struct gcprof_gc_stats) == 80, "read by BPF");
+_Static_assert(sizeof(struct gcprof_collection) == 136, "read by BPF");
 #endif
 
 #endif

@@ -28,6 +28,11 @@ __attribute__((visibility("default"))) struct gcprof_arrivals gcprof_arrivals = 
 	.version = GCPROF_ARRIVALS_VERSION,
 };
 
+__attribute__((visibility("default"))) struct gcprof_singly gcprof_singly = {
+	.magic = GCPROF_SINGLY_MAGIC,
+	.version = GCPROF_SINGLY_VERSION,
+};
+
 #define LOOK_NS   UINT64_C(200000)
 #define POLLS_MAX 32 /* between two looks, should the program go slower: a MiB in buffers */
 
@@ -77,6 +82,7 @@ void sampler_attach(struct gc_thread *thread)
 void sampler_detach(struct gc_thread *thread)
 {
 	batch_free(thread);
+	journal_free(thread);
 	fate_move(&thread->heap->sampler.orphans, &thread->sampler.young);
 }
 
@@ -116,7 +122,7 @@ static void look_at_clock(struct gc_thread *thread)
 	struct gc_thread_sampler *sampler = &thread->sampler;
 	uint64_t now, passed, most;
 
-	if (!batch_waiting(thread) && !rate_is_raised(thread->heap))
+	if (!batch_waiting(thread) && !journal_waiting(thread) && !rate_is_raised(thread->heap))
 		return;
 	if (++sampler->polls < sampler->polls_most)
 		return;
@@ -126,6 +132,7 @@ static void look_at_clock(struct gc_thread *thread)
 	sampler->polls_most = most < POLLS_MAX ? (uint32_t)most : POLLS_MAX;
 	sampler->polls = 0;
 	sampler->looked = now;
+	journal_look(thread, now);
 	batch_look(thread, now);
 	rate_look(thread->heap);
 }
@@ -140,13 +147,13 @@ void sampler_poll(struct gc_thread *thread)
 	if (__atomic_load_n(&thread->news, __ATOMIC_RELAXED))
 		__atomic_store_n(&thread->news, 0, __ATOMIC_SEQ_CST);
 	announce_poll(thread);
+	if (sampler->on || sampler->journal)
+		look_at_clock(thread);
 	if (!is_wanted(heap))
 		return;
 	rate_poll(heap);
-	if (sampler->on) {
-		look_at_clock(thread);
+	if (sampler->on)
 		return;
-	}
 	rate_start(heap);
 	sampler->period = period_in_force(heap);
 	draw(thread, 0);
@@ -294,6 +301,7 @@ void sampler_forked(struct gc_heap *heap)
 		thread->sampler.on = false;
 		thread->sampler.young.count = 0;
 		batch_forked(thread);
+		journal_forked(thread);
 		seed_thread(thread);
 	}
 }

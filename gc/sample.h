@@ -11,6 +11,7 @@
 #error "internal header of libgcprof-gc"
 #endif
 
+#include "journal.h"
 #include "probe.h"
 
 #include <pthread.h>
@@ -49,7 +50,8 @@ struct gc_thread_sampler {
 	uint32_t polls;      /* since then */
 	uint32_t polls_most; /* until the next time */
 	struct gc_sampled_table young;
-	struct gc_batch *batch; /* NULL: none was needed yet */
+	struct gc_batch *batch;     /* NULL: none was needed yet */
+	struct gc_journal *journal; /* the same */
 };
 
 struct gc_heap_sampler {
@@ -64,6 +66,7 @@ struct gc_heap_sampler {
 	uint64_t window_count; /* samples since, atomic */
 	uint64_t samples;      /* all of them, atomic */
 	uint64_t threads;      /* attached so far */
+	struct gc_journal_past past;
 	struct gc_sampled_table old;
 	struct gc_sampled_table orphans; /* young ones of threads that are gone */
 };
@@ -137,6 +140,7 @@ void sampler_forked(struct gc_heap *heap);
 /* sample.c: what a recorder asks for, see frame.h. */
 extern struct gcprof_control gcprof_control;
 extern struct gcprof_arrivals gcprof_arrivals;
+extern struct gcprof_singly gcprof_singly;
 
 /* Listeners who told of themselves, since no semaphore does. */
 static inline uint32_t sampler_arrivals(void)

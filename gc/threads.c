@@ -96,15 +96,22 @@ void threads_return(struct gc_thread *self)
 
 void threads_park(struct gc_thread *self)
 {
-	batch_flush(self);
+	journal_flush(self);
 	threads_return(self);
 }
 
-/* Takes the lock when nobody collects. Meanwhile the thread counts as stopped. */
+/* Takes the lock when nobody collects. While it waits the thread counts as stopped. */
 static void lock_between_collections(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
 
+	/* Otherwise others may collect meanwhile, and tell what became of samples that wait here. */
+	if (!pthread_mutex_trylock(&heap->lock)) {
+		if (!heap->collector)
+			return;
+		pthread_mutex_unlock(&heap->lock);
+	}
+	journal_flush(self);
 	set_state(self, THREAD_PARKED);
 	tell_collector(heap);
 	heap_lock(heap);
@@ -265,7 +272,7 @@ void gc_thread_detach(struct gc_thread *thread)
 	struct gc_heap *heap = thread->heap;
 	struct gc_thread **link = &heap->threads;
 
-	batch_flush(thread);
+	journal_flush(thread);
 	announce_detach(thread);
 	nursery_account(thread);
 	lock_between_collections(thread);
@@ -287,7 +294,7 @@ void gc_blocking_begin(struct gc_thread *thread)
 	GC_ASSERT(get_state(thread) == THREAD_RUNNING, "gc_blocking_begin() without an end before");
 	/* It may be long: others count ages by what all have allocated. */
 	nursery_account(thread);
-	batch_flush(thread);
+	journal_flush(thread);
 	set_state(thread, THREAD_BLOCKED);
 	tell_collector(heap);
 }

@@ -139,24 +139,41 @@ static void reclaim(struct recording *recording)
 	}
 }
 
+/* A program that cannot be asked tells short collections by the batch, or does not know how. */
+static void set_singly(struct recording *recording, pid_t pid)
+{
+	control_singly(recording->control, (uint32_t)pid);
+}
+
+static void each_target(struct recording *recording, void (*visit)(struct recording *, pid_t))
+{
+	const struct running *running = &recording->running;
+
+	for (size_t i = 0; i < running->count; i++)
+		visit(recording, running->pids[i]);
+	if (recording->options.system)
+		each_process(recording, visit);
+}
+
 /* Before the probes are attached: the first gap is drawn with it. */
-static int set_periods(struct recording *recording)
+static int set_controls(struct recording *recording)
 {
 	const struct record_options *options = &recording->options;
-	const struct running *running = &recording->running;
+	bool period = options->period || recording_ceiling(options) != CEILING_DEFAULT;
+	bool singly = recording_singly(options);
 	int err;
 
-	if (!options->period && recording_ceiling(options) == CEILING_DEFAULT)
+	if (!period && !singly)
 		return 0;
 	err = control_create(&recording->control);
 	if (err)
 		return recording_fail_errno("out of memory", err);
 	if (!others_may_record())
 		reclaim(recording);
-	for (size_t i = 0; i < running->count; i++)
-		set_period(recording, running->pids[i]);
-	if (options->system)
-		each_process(recording, set_period);
+	if (period)
+		each_target(recording, set_period);
+	if (singly)
+		each_target(recording, set_singly);
 	return 0;
 }
 
@@ -265,7 +282,7 @@ static int begin(struct recording *recording, const char *targets)
 		err = profile_writer_flush(recording->writer);
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
-	code = set_periods(recording);
+	code = set_controls(recording);
 	if (!code)
 		code = follow(recording);
 	if (code)

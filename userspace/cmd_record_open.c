@@ -109,6 +109,11 @@ uint64_t recording_ceiling(const struct record_options *options)
 	return options->ceiling;
 }
 
+bool recording_singly(const struct record_options *options)
+{
+	return options->faults || options->overhead_max <= 0;
+}
+
 static int start_child(struct recording *recording, char **words)
 {
 	struct target_setup setup = {
@@ -118,6 +123,7 @@ static int start_child(struct recording *recording, char **words)
 		.output_taken = recording->piped,
 		.period = recording->options.period,
 		.ceiling = recording_ceiling(&recording->options),
+		.singly = recording_singly(&recording->options),
 	};
 	struct problem problem;
 

@@ -75,3 +75,73 @@ stacks_of() { # NAME
 		sh -c "'$WORKLOADS/churn' --bytes 64G & sleep 1; kill -9 \$!" || true
 	holds '.alloc.samples > 10000 and .streams.alloc.lost == 0' killed.data
 }
+
+# Records churn, which collects some thousand times a second, into NAME.data; what it says itself of
+# its collections must be in the profile, and each must be whole.
+record_collections() { # NAME OPTION...
+	local name=$1 said
+	shift
+	record -F 0 "$@" -o "$name.data" -- "$WORKLOADS/churn" --bytes 3G --keep 512
+	said=$(<out)
+	"$GCPROF" report --json "$name.data" >"$name.json"
+	same minor "$(jq .gc.minor.count "$name.json")" "$(sed -n 's/.* minor=\([0-9]*\).*/\1/p' <<<"$said")"
+	same promoted "$(jq .gc.promoted_bytes "$name.json")" \
+		"$(sed -n 's/.* promoted=\([0-9]*\).*/\1/p' <<<"$said")"
+	same lost "$(jq .streams.gc.lost "$name.json")" 0
+	"$GCPROF" dump "$name.data" | jq -c 'select(.record == "gc_begin" or .record == "gc_end")' >"$name.gc"
+	same 'not whole' "$(jq -c 'select(.record == "gc_end" and .has_stats != 1)' "$name.gc")" ''
+	same cycles "$(jq 'select(.record == "gc_begin") | .cycle' "$name.gc" | sort -n)" \
+		"$(jq 'select(.record == "gc_end") | .cycle' "$name.gc" | sort -n)"
+	batched=$(jq 'select(.record == "gc_end" and .batched == 1) | .cycle' "$name.gc" | grep -c . || true)
+}
+
+@test "collections by the batch: their number, times and figures are those of each by itself" {
+	need_root
+	GC_NURSERY=1M record_collections batched
+	[ "$batched" -gt 1000 ]
+	same 'of unknown faults' "$(jq .faults.unknown_gcs batched.json)" "$batched"
+	# The resident set is known of each batch, and of each that is told by itself.
+	[ "$(jq 'select(.record == "gc_end" and .rss_bytes > 0) | .cycle' batched.gc | grep -c .)" -gt 100 ]
+	GC_NURSERY=1M GCPROF_GC_CEILING=0 record_collections single
+	[ "$batched" -eq 0 ]
+	# What a program allocates decides when it collects, and how much is alive then.
+	same nursery "$(jq -s 'map(.nursery_used // 0) | max' batched.gc)" \
+		"$(jq -s 'map(.nursery_used // 0) | max' single.gc)"
+	same kinds "$(jq -r 'select(.record == "gc_begin") | "\(.kind) \(.reason)"' batched.gc | sort -u)" \
+		"$(jq -r 'select(.record == "gc_begin") | "\(.kind) \(.reason)"' single.gc | sort -u)"
+}
+
+@test "who wants page faults, or sets no limit of overhead, is told each collection by itself" {
+	need_root
+	GC_NURSERY=1M record_collections faults --faults
+	[ "$batched" -eq 0 ]
+	GC_NURSERY=1M record_collections unlimited --max-overhead off
+	[ "$batched" -eq 0 ]
+}
+
+# Records process $churn until so many collections were told, into NAME.data.
+record_running() { # NAME COUNT OPTION...
+	local name=$1 least=$2
+	shift 2
+	for _ in $(seq 20); do
+		record "$@" -F 0 -p "$churn" --duration 0.5s -o "$name.data"
+		"$GCPROF" dump "$name.data" | jq -r 'select(.record == "gc_end") | .batched' >"$name.gc"
+		[ "$(grep -c . "$name.gc")" -lt "$least" ] || return 0
+	done
+	return 1
+}
+
+@test "a program that runs already is asked to tell each collection by itself, and no longer afterwards" {
+	need_root
+	GC_NURSERY=256K "$WORKLOADS/churn" --seconds 100 >/dev/null 3>&- &
+	churn=$!
+	sleep 0.1
+	count=$(($(address $churn gcprof_singly) + 12))
+	same before "$(memory $churn $count 4)" 00000000
+	record_running asked 300 --faults
+	same after "$(memory $churn $count 4)" 00000000
+	record_running unasked 600
+	kill $churn
+	same batched "$(grep -c 1 asked.gc || true)" 0
+	[ "$(grep -c 1 unasked.gc)" -gt 100 ]
+}

@@ -47,6 +47,7 @@ stays_below() { # MIB
 	told 'probe firings were refused'
 	told 'probe events are not whole'
 	told 'samples were lost: their batch could not be read'
+	told 'collector events were lost: their batch could not be read'
 	told 'managed stacks end early'
 	stays_below 64
 }
@@ -56,6 +57,7 @@ stays_below() { # MIB
 	same status $code 0
 	told 'probe firings were refused'
 	told 'samples of a batch were refused'
+	told 'collections of a batch were refused'
 	stays_below 64
 }
 
@@ -65,6 +67,16 @@ stays_below() { # MIB
 	told 'events from the kernel were not understood'
 	holds '.alloc.samples > 1000 and .stacks.unfinished.untold > 0'
 	stays_below 128
+}
+
+@test "collections in the future, one over the other, with fates of others: refused, each counted, system calls stay within themselves" {
+	record_lie collections
+	same status $code 0
+	told 'collections of a batch were refused'
+	told 'fates of a batch were refused'
+	told 'probe firings were refused'
+	holds '.gc.minor.count > 100 and ([.syscalls[] | select(.in_gc_ns > .total_ns)] | length) == 0'
+	stays_below 64
 }
 
 @test "names without an end, or that would paint on a terminal: cut, and shown escaped" {

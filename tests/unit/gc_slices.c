@@ -27,6 +27,7 @@ static void open_sliced(struct fixture *f, uint64_t goal)
 	CHECK_EQ(gc_options_default(&options), 0);
 	options.nursery_size = 4 << 20;
 	options.pause_goal = goal;
+	options.gc_ceiling = UINT64_MAX; /* each is seen as it happens */
 	fixture_open(f, &options);
 	memset(&seen, 0, sizeof(seen));
 	gc_hook_set(f->heap, watch, NULL);

@@ -194,7 +194,9 @@ static void put_gc_data(struct output *output, const struct gc_mark *gc)
 		      "\"heap\":%" PRIu64 ",\"cycle\":%" PRIu64 ",\"pause\":",
 		      kind_name(end->kind), reason_name(gc->closed.reason), end->heap, end->cycle);
 	output_milliseconds(output, gc->closed.pause_ns);
-	output_format(output, ",\"faults\":%" PRIu64, end->minor_faults + end->major_faults);
+	if (!end->batched)
+		output_format(output, ",\"faults\":%" PRIu64,
+			      end->minor_faults + end->major_faults);
 	if (end->has_stats) {
 		output_text(output, ",\"stopping\":");
 		output_milliseconds(output, end->stop_ns);

@@ -64,7 +64,8 @@ static void add_figures(struct row_collections *row, const struct record_gc_end 
 {
 	if (record->rss_bytes)
 		row->rss_bytes = integer(record->rss_bytes);
-	row->page_faults = integer(record->minor_faults + record->major_faults);
+	if (!record->batched)
+		row->page_faults = integer(record->minor_faults + record->major_faults);
 	if (!record->has_stats)
 		return;
 	row->phase = text(sql_name(phases, record->phase));

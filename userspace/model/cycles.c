@@ -197,6 +197,7 @@ static void note_faults(struct model_faults *faults, const struct record_gc_end 
 {
 	uint64_t all = record->minor_faults + record->major_faults;
 
+	faults->unknown_gcs += record->batched != 0;
 	all = all > nested ? all - nested : 0;
 	if (record->kind == GCPROF_GC_STEP || record->kind == GCPROF_GC_FULL)
 		faults->in_major_gc += all;

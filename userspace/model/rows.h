@@ -111,6 +111,7 @@ struct model_faults {
 	uint64_t minor, major; /* of all threads: without reading, with */
 	uint64_t in_minor_gc;  /* of both kinds */
 	uint64_t in_major_gc;  /* steps and full collections */
+	uint64_t unknown_gcs;  /* collections that were told by the batch: theirs are elsewhere */
 	/* With the fault stream, those with a record or after the last one of their thread. */
 	uint64_t told;
 	uint64_t told_major, told_in_gc; /* of them */

@@ -29,6 +29,7 @@ struct wanted {
 };
 
 static const struct wanted control_symbol = {"gcprof_control", sizeof(struct gcprof_control)};
+static const struct wanted singly_symbol = {"gcprof_singly", sizeof(struct gcprof_singly)};
 static const struct wanted arrivals_symbol = {"gcprof_arrivals", sizeof(struct gcprof_arrivals)};
 
 struct block {
@@ -37,8 +38,15 @@ struct block {
 	struct gcprof_control before, after;
 };
 
+/* A count that was raised. */
+struct raised {
+	int memory;
+	uint64_t address; /* of its block */
+};
+
 struct control {
 	struct buffer blocks; /* struct block[] */
+	struct buffer raised; /* struct raised[] */
 };
 
 /* A search in one process, and what is done where the symbol is. */
@@ -220,24 +228,60 @@ static int block_reclaim(struct search *search, uint64_t address)
 	return err;
 }
 
-/* Somebody else may add one at the same moment: the count changes all the same. */
-static int arrival_tell(struct search *search, uint64_t address)
+/* Blocks with a count have the same layout. */
+_Static_assert(sizeof(struct gcprof_singly) == sizeof(struct gcprof_arrivals) &&
+		       offsetof(struct gcprof_singly, count) ==
+			       offsetof(struct gcprof_arrivals, count),
+	       "gc/frame.h");
+
+/* Adds to the count of a block that begins as it should; 1 if it does. */
+static int count_add(int memory, uint64_t address, const struct gcprof_arrivals *head, int more)
 {
 	const off_t at = (off_t)(address + offsetof(struct gcprof_arrivals, count));
 	struct gcprof_arrivals block;
-	int memory = memory_open(search), err = 0;
+
+	if (pread(memory, &block, sizeof(block), (off_t)address) != (ssize_t)sizeof(block) ||
+	    block.magic != head->magic || block.version != head->version)
+		return 0;
+	block.count += (uint32_t)more;
+	if (pwrite(memory, &block.count, sizeof(block.count), at) != sizeof(block.count))
+		return -EIO;
+	return 1;
+}
+
+/* Somebody else may add one at the same moment: the count changes all the same. */
+static int arrival_tell(struct search *search, uint64_t address)
+{
+	static const struct gcprof_arrivals head = {GCPROF_ARRIVALS_MAGIC, GCPROF_ARRIVALS_VERSION,
+						    0};
+	int memory = memory_open(search), told;
 
 	if (memory < 0)
 		return memory;
-	if (pread(memory, &block, sizeof(block), (off_t)address) == (ssize_t)sizeof(block) &&
-	    block.magic == GCPROF_ARRIVALS_MAGIC && block.version == GCPROF_ARRIVALS_VERSION) {
-		block.count++;
-		if (pwrite(memory, &block.count, sizeof(block.count), at) != sizeof(block.count))
-			err = -EIO;
-		search->found += !err;
-	}
+	told = count_add(memory, address, &head, 1);
 	close(memory);
-	return err;
+	search->found += told > 0;
+	return told < 0 ? told : 0;
+}
+
+static const struct gcprof_arrivals singly_head = {GCPROF_SINGLY_MAGIC, GCPROF_SINGLY_VERSION, 0};
+
+static int singly_raise(struct search *search, uint64_t address)
+{
+	struct raised raised = {memory_open(search), address};
+	int told;
+
+	if (raised.memory < 0)
+		return raised.memory;
+	told = count_add(raised.memory, address, &singly_head, 1);
+	if (told > 0 && buffer_append(&search->control->raised, &raised, sizeof(raised))) {
+		count_add(raised.memory, address, &singly_head, -1);
+		told = -ENOMEM;
+	}
+	if (told <= 0)
+		close(raised.memory);
+	search->found += told > 0;
+	return told < 0 ? told : 0;
 }
 
 static void look(void *context, struct event_mmap *event, const char *path)
@@ -288,6 +332,19 @@ int control_reclaim(uint32_t proc_pid)
 	return err ? err : search.found;
 }
 
+int control_singly(struct control *control, uint32_t proc_pid)
+{
+	struct search search = {
+		.symbol = &singly_symbol,
+		.found_at = singly_raise,
+		.control = control,
+		.proc_pid = proc_pid,
+	};
+	int err = snapshot_mappings(proc_pid, 0, look, &search);
+
+	return err ? err : search.found;
+}
+
 int control_arrive(uint32_t proc_pid)
 {
 	struct search search = {
@@ -303,6 +360,7 @@ int control_arrive(uint32_t proc_pid)
 void control_restore(struct control *control)
 {
 	const struct block *blocks = (const void *)control->blocks.data;
+	const struct raised *raised = (const void *)control->raised.data;
 
 	for (size_t i = 0; i < control->blocks.size / sizeof(*blocks); i++) {
 		struct gcprof_control now;
@@ -312,6 +370,11 @@ void control_restore(struct control *control)
 		close(blocks[i].memory);
 	}
 	control->blocks.size = 0;
+	for (size_t i = 0; i < control->raised.size / sizeof(*raised); i++) {
+		count_add(raised[i].memory, raised[i].address, &singly_head, -1);
+		close(raised[i].memory);
+	}
+	control->raised.size = 0;
 }
 
 void control_free(struct control *control)
@@ -320,5 +383,6 @@ void control_free(struct control *control)
 		return;
 	control_restore(control);
 	buffer_free(&control->blocks);
+	buffer_free(&control->raised);
 	free(control);
 }

@@ -24,6 +24,12 @@ int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uin
 int control_reclaim(uint32_t proc_pid);
 
 /*
+ * Asks a program to tell each of its collections by itself, until control_restore().
+ * Returns how many collectors were asked, or a negative errno.
+ */
+int control_singly(struct control *control, uint32_t proc_pid);
+
+/*
  * Tells a program that one more listens, which it cannot see by itself while
  * another one does: so it names its types, functions and threads again. To be
  * called once its probes are attached. Returns how many collectors were told, or
@@ -31,7 +37,8 @@ int control_reclaim(uint32_t proc_pid);
  */
 int control_arrive(uint32_t proc_pid);
 
-/* Sets every block back to what it was, unless the program or somebody else changed it since. */
+/* Takes back what was asked for: sets every block back to what it was, unless the program or
+ * somebody else changed it since. */
 void control_restore(struct control *control);
 
 /* Restores and frees. NULL is allowed. */

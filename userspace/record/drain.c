@@ -24,6 +24,7 @@
 #include "../util/buffer.h"
 #include "batches.h"
 #include "clock.h"
+#include "collections.h"
 #include "facts.h"
 #include "followed.h"
 #include "merge.h"
@@ -32,7 +33,7 @@
 #include "snapshot.h"
 #include "untold.h"
 
-#define SLACK_NS    UINT64_C(20000000)
+#define SLACK_NS    UINT64_C(200000000)
 #define SECOND_NS   UINT64_C(1000000000)
 #define NAMES_NS    UINT64_C(50000000) /* first names; then after twice the time, up to a second */
 #define WAITING_MAX (4u << 20)         /* bytes */
@@ -75,7 +76,7 @@ static void drain_add(struct drain *drain, const struct event_header *event, siz
 				1);
 }
 
-static void drain_sample(void *context, const struct event_header *event, size_t size)
+static void drain_part(void *context, const struct event_header *event, size_t size)
 {
 	drain_add(context, event, size);
 }
@@ -87,10 +88,22 @@ static void drain_samples(struct drain *drain, const struct event_header *event,
 	struct batches_faults faults = {0};
 
 	if (batches_split((const struct event_samples *)(const void *)event, size, &faults,
-			  drain_sample, drain))
+			  drain_part, drain))
 		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
 	ledger_add_loss(ledger, LOSS_BATCH, faults.refused);
 	ledger_add_loss(ledger, LOSS_BATCH_TIME, faults.misdated);
+}
+
+static void drain_collections(struct drain *drain, const struct event_header *event, size_t size)
+{
+	struct ledger *ledger = drain->parts.ledger;
+	struct collections_faults faults = {0};
+
+	if (collections_split((const struct event_collections *)(const void *)event, size, &faults,
+			      drain_part, drain))
+		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
+	ledger_add_loss(ledger, LOSS_COLLECTIONS, faults.collections);
+	ledger_add_loss(ledger, LOSS_COLLECTIONS_FATES, faults.fates);
 }
 
 int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid)
@@ -140,6 +153,10 @@ static void drain_event(void *context, const struct event_header *event, size_t 
 
 	if (event->code == EVENT_samples) {
 		drain_samples(drain, event, size);
+		return;
+	}
+	if (event->code == EVENT_collections) {
+		drain_collections(drain, event, size);
 		return;
 	}
 	if (event->code == EVENT_fork && size >= sizeof(struct event_fork))

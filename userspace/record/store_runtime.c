@@ -52,6 +52,13 @@ int store_samples(struct store *store, const struct incoming *in)
 	return -EBADMSG;
 }
 
+int store_collections(struct store *store, const struct incoming *in)
+{
+	(void)store;
+	(void)in;
+	return -EBADMSG;
+}
+
 int store_sample(struct store *store, const struct incoming *in)
 {
 	const struct gcprof_sample *sample = &((const struct event_sample *)in->header)->entry;
@@ -143,6 +150,7 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	record.gc_end.rss_bytes = event->rss_bytes;
 	record.gc_end.minor_faults = event->minor_faults;
 	record.gc_end.major_faults = event->major_faults;
+	record.gc_end.batched = event->batched;
 	return profile_writer_put(store->writer, &record);
 }
 

@@ -163,6 +163,8 @@ static int child_prepare(const struct target_setup *setup)
 		err = set_number("GCPROF_PERIOD", setup->period);
 	if (!err && setup->ceiling != UINT64_MAX)
 		err = set_number("GCPROF_CEILING", setup->ceiling);
+	if (!err && setup->singly)
+		err = set_number("GCPROF_GC_CEILING", 0);
 	return err;
 }
 

@@ -59,6 +59,7 @@ json_t *json_faults(const struct model *model, size_t top)
 	json_put(object, "major", faults->known ? json_count(faults->major) : json_null());
 	json_put(object, "in_minor_gc", json_count(faults->in_minor_gc));
 	json_put(object, "in_major_gc", json_count(faults->in_major_gc));
+	json_put(object, "unknown_gcs", json_count(faults->unknown_gcs));
 	json_put(object, "told", json_count(faults->told));
 	json_put(object, "told_major", json_count(faults->told_major));
 	json_put(object, "told_in_gc", json_count(faults->told_in_gc));

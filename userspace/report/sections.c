@@ -172,15 +172,20 @@ static void describe_faults(const struct section *section)
 	const struct model_faults *faults = &section->model->faults;
 	uint64_t all = faults->minor + faults->major,
 		 gc = faults->in_minor_gc + faults->in_major_gc;
+	char batched[96] = "";
 
 	if (!faults->known)
 		return;
-	page_paragraph(section->page, STYLE_PLAIN, 2,
-		       "page faults: %s in minor collections, %s in major ones, %s elsewhere%s%s%s",
-		       unit_count(faults->in_minor_gc).text, unit_count(faults->in_major_gc).text,
-		       unit_count(all > gc ? all - gc : 0).text, faults->major ? "; " : "",
-		       faults->major ? unit_count(faults->major).text : "",
-		       faults->major ? " of all had to read" : "");
+	if (faults->unknown_gcs)
+		snprintf(batched, sizeof(batched), " or in the %s collections told by the batch",
+			 unit_count(faults->unknown_gcs).text);
+	page_paragraph(
+		section->page, STYLE_PLAIN, 2,
+		"page faults: %s in minor collections, %s in major ones, %s elsewhere%s%s%s%s",
+		unit_count(faults->in_minor_gc).text, unit_count(faults->in_major_gc).text,
+		unit_count(all > gc ? all - gc : 0).text, batched, faults->major ? "; " : "",
+		faults->major ? unit_count(faults->major).text : "",
+		faults->major ? " of all had to read" : "");
 }
 
 static void describe_heap(const struct section *section)

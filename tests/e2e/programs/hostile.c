@@ -26,6 +26,7 @@ SEMAPHORE(pieces);
 SEMAPHORE(fate);
 SEMAPHORE(gc_begin);
 SEMAPHORE(gc_end);
+SEMAPHORE(collections);
 SEMAPHORE(phase);
 SEMAPHORE(type);
 SEMAPHORE(code);
@@ -86,6 +87,13 @@ static __attribute__((noinline)) void fire_collection(uint64_t cycle, uint32_t k
 	STAP_PROBE4(gcprof, gc_end, heap, cycle, kind, stats);
 }
 
+static __attribute__((noinline)) void fire_collections(uint64_t entries, uint64_t count,
+						       uint64_t fates, uint64_t n_fates,
+						       uint64_t pauses)
+{
+	STAP_PROBE5(gcprof, collections, entries, count, fates, n_fates, pauses);
+}
+
 static __attribute__((noinline)) void fire_type(uint64_t type, uint64_t name)
 {
 	STAP_PROBE2(gcprof, type, type, name);
@@ -119,6 +127,9 @@ static void lie_pointers(void)
 		fire_pieces(wild[i], wild[i], 16);
 		fire_fate(wild[i], 16);
 		fire_collection(wild[i], (uint32_t)wild[i], wild[i]);
+		fire_collections(wild[i], 16, wild[i], 16, wild[i]);
+		fire_collections((uint64_t)(uintptr_t)wild, wild[i], 0, wild[i], wild[i]);
+		syscall(SYS_getppid);
 		fire_type(wild[i], wild[i]);
 		fire_code(wild[i], wild[i], wild[i]);
 		fire_rest(wild[i]);
@@ -139,6 +150,10 @@ static void lie_counts(void)
 			    counts[i]);
 		fire_pieces(1, (uint64_t)(uintptr_t)samples, counts[i]);
 		fire_fate((uint64_t)(uintptr_t)fates, counts[i]);
+		fire_collections((uint64_t)(uintptr_t)samples, 1, (uint64_t)(uintptr_t)fates,
+				 counts[i], 0);
+		fire_collections((uint64_t)(uintptr_t)samples, counts[i],
+				 (uint64_t)(uintptr_t)fates, 0, 0);
 	}
 }
 
@@ -156,6 +171,44 @@ static void fire_made(const uint64_t *words, uint64_t n)
 	struct gcprof_sample sample = {1, now(), 1, 64, 512, 1, GCPROF_SAMPLE_NURSERY, 0};
 
 	fire_stacks((uint64_t)(uintptr_t)&sample, 1, (uint64_t)(uintptr_t)words, n);
+}
+
+/*
+ * Collections in the future, in the past, of no length, one over the other, with
+ * fates of others; and a process that has collected for as long as it likes.
+ */
+static void lie_collections(void)
+{
+	static struct gcprof_collection batch[GCPROF_COLLECTIONS_MAX];
+	static struct gcprof_fate fates[GCPROF_FATE_MAX];
+	static struct gcprof_pauses pauses;
+	uint64_t seed = 88172645463325252;
+
+	memset(fates, 0xff, sizeof(fates));
+	for (uint64_t i = 0; i < 4000; i++) {
+		const uint64_t time = now();
+
+		for (uint64_t k = 0; k < GCPROF_COLLECTIONS_MAX; k++) {
+			seed ^= seed << 13;
+			seed ^= seed >> 7;
+			seed ^= seed << 17;
+			batch[k] = (struct gcprof_collection){
+				.heap = seed % 3,
+				.cycle = seed >> seed % 64,
+				.begin = time - 64 + k + (seed % 7 ? 0 : seed >> seed % 64),
+				.end = time - 64 + k + (seed % 5 ? 1 : seed >> seed % 63),
+				.kind = seed % 9,
+				.fates = seed % 11 ? (uint32_t)(seed % 4) : UINT32_MAX,
+			};
+		}
+		pauses = (struct gcprof_pauses){seed, seed};
+		fire_collections((uint64_t)(uintptr_t)batch, i % (GCPROF_COLLECTIONS_MAX + 1),
+				 (uint64_t)(uintptr_t)fates, i % (GCPROF_FATE_MAX + 1),
+				 (uint64_t)(uintptr_t)&pauses + i % 4096 * 8);
+		pauses.clock = seed * seed;
+		syscall(SYS_getppid);
+		usleep(100);
+	}
 }
 
 /* Pieces without end, cut at places of the program's choice, and stacks as deep as they can be. */
@@ -292,7 +345,7 @@ static const struct {
 } lies[] = {
 	{"pointers", lie_pointers}, {"counts", lie_counts}, {"names", lie_names},
 	{"frames", lie_frames},     {"types", lie_types},   {"semaphores", lie_semaphores},
-	{"mappings", lie_mappings}, {"pieces", lie_pieces},
+	{"mappings", lie_mappings}, {"pieces", lie_pieces}, {"collections", lie_collections},
 };
 
 /* hostile LIE [ROUNDS] */

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_journal.c: short collections that are told together. */
+#include <string.h>
+#include <unistd.h>
+
+#include "gc_test.h"
+
+enum { MOST = 4096 };
+
+/* What the probes said, in their order. */
+static struct {
+	struct gcprof_collection of[MOST];
+	uint32_t n, n_alone; /* told afterwards; told by gc_begin and gc_end */
+	uint32_t firings;
+	uint64_t n_fates, n_fates_alone, n_samples;
+	uint64_t last_cycle;
+	const struct gcprof_pauses *pauses;
+	bool open;
+} seen;
+
+static void see_collections(const struct probe_collections *a)
+{
+	const struct gcprof_collection *entries = a->entries;
+	uint64_t fates = 0;
+
+	CHECK(a->count >= 1 && a->count <= GCPROF_COLLECTIONS_MAX);
+	CHECK(a->n_fates <= GCPROF_FATE_MAX);
+	CHECK(!seen.pauses || seen.pauses == a->pauses);
+	seen.pauses = a->pauses;
+	seen.firings++;
+	for (uint64_t i = 0; i < a->count; i++) {
+		CHECK(seen.n < MOST);
+		CHECK(entries[i].begin <= entries[i].end && entries[i].end <= os_now());
+		CHECK(!i || entries[i].begin >= entries[i - 1].end);
+		CHECK_EQ(entries[i].cycle, seen.last_cycle + 1);
+		CHECK(entries[i].stats.threads >= 1);
+		seen.last_cycle = entries[i].cycle;
+		fates += entries[i].fates;
+		seen.of[seen.n++] = entries[i];
+	}
+	CHECK_EQ(fates, a->n_fates);
+	seen.n_fates += fates;
+	/* A fate comes behind its sample. */
+	CHECK(seen.n_fates + seen.n_fates_alone <= seen.n_samples);
+}
+
+static void observe(enum probe_number probe, const void *arguments)
+{
+	if (probe == PROBE_collections)
+		see_collections(arguments);
+	if (probe == PROBE_sample)
+		seen.n_samples++;
+	if (probe == PROBE_samples)
+		seen.n_samples += ((const struct probe_samples *)arguments)->count;
+	if (probe == PROBE_fate)
+		seen.n_fates_alone += ((const struct probe_fate *)arguments)->count;
+	if (probe == PROBE_gc_begin) {
+		CHECK_EQ(((const struct probe_gc_begin *)arguments)->cycle, ++seen.last_cycle);
+		CHECK(!seen.open);
+		seen.open = true;
+		seen.n_alone++;
+	}
+	if (probe == PROBE_gc_end) {
+		CHECK(seen.open);
+		seen.open = false;
+	}
+}
+
+static void open_journal(struct fixture *f, uint64_t period)
+{
+	struct gc_options options = small_options();
+
+	memset(&seen, 0, sizeof(seen));
+	options.unbatched = 0;
+	options.gc_ceiling = 1;
+	options.period = period;
+	options.ceiling = UINT64_MAX;
+	probe_observer = observe;
+	fixture_open(f, &options);
+}
+
+static void collect(struct fixture *f, int times)
+{
+	for (int i = 0; i < times; i++)
+		gc_collect(f->thread, GC_COLLECT_MINOR);
+}
+
+/* As many quick ones as it takes for some to wait: a busy machine may make any of them slow. */
+static bool some_wait(struct fixture *f)
+{
+	for (int i = 0; i < 1000 && !journal_waiting(f->thread); i++)
+		collect(f, 1);
+	return journal_waiting(f->thread);
+}
+
+TEST(each_collection_is_told_once_with_its_fates_behind_its_samples)
+{
+	struct fixture f;
+
+	open_journal(&f, 2048);
+	for (int i = 0; i < 200000; i++)
+		gc_alloc(f.thread, f.node, sizeof(struct node));
+	collect(&f, 100);
+	journal_flush(f.thread);
+	printf("%u in %u firings, %u alone, %llu fates and %llu, %llu samples\n", seen.n,
+	       seen.firings, seen.n_alone, (unsigned long long)seen.n_fates,
+	       (unsigned long long)seen.n_fates_alone, (unsigned long long)seen.n_samples);
+	CHECK_EQ(seen.last_cycle, heap_cycle(f.heap));
+	CHECK_EQ(seen.n + seen.n_alone, heap_cycle(f.heap));
+	CHECK(seen.n > seen.firings);
+	CHECK(seen.n_samples > 1000);
+	/* The nursery is empty: nobody's fate is open. */
+	CHECK_EQ(seen.n_fates + seen.n_fates_alone, seen.n_samples);
+	fixture_close(&f);
+}
+
+TEST(the_pauses_are_the_sum_of_what_is_told_afterwards)
+{
+	struct fixture f;
+	uint64_t before, told = 0;
+	uint32_t first;
+
+	open_journal(&f, 1 << 20);
+	CHECK(some_wait(&f));
+	journal_flush(f.thread);
+	before = seen.pauses->clock;
+	first = seen.n;
+	CHECK(some_wait(&f));
+	collect(&f, 500);
+	journal_flush(f.thread);
+	for (uint32_t i = first; i < seen.n; i++)
+		told += seen.of[i].end - seen.of[i].begin;
+	CHECK_EQ(seen.pauses->clock - before, 2 * told);
+	CHECK_EQ(seen.pauses->anchor, 0);
+	fixture_close(&f);
+}
+
+TEST(nothing_waits_where_the_thread_blocks_or_is_detached)
+{
+	struct fixture f;
+
+	open_journal(&f, 1 << 20);
+	CHECK(some_wait(&f));
+	gc_blocking_begin(f.thread);
+	CHECK_EQ(journal_waiting(f.thread), 0);
+	gc_blocking_end(f.thread);
+	CHECK(some_wait(&f));
+	fixture_close(&f);
+	CHECK_EQ(seen.n + seen.n_alone, seen.last_cycle);
+}
+
+TEST(nothing_waits_for_long_where_the_thread_comes_by)
+{
+	struct fixture f;
+
+	open_journal(&f, 1 << 20);
+	CHECK(some_wait(&f));
+	usleep(15000);
+	for (int i = 0; i < 32; i++)
+		gc_safepoint_slow(f.thread);
+	CHECK_EQ(journal_waiting(f.thread), 0);
+	fixture_close(&f);
+}
+
+TEST(full_and_long_collections_are_told_at_once)
+{
+	struct fixture f;
+	uint32_t alone;
+
+	open_journal(&f, 1 << 20);
+	CHECK(some_wait(&f));
+	alone = seen.n_alone;
+	gc_collect(f.thread, GC_COLLECT_FULL);
+	CHECK(seen.n_alone >= alone + 1);
+	CHECK(some_wait(&f));
+	alone = seen.n_alone;
+	f.heap->sampler.past.took[GCPROF_GC_MINOR] = 1000000;
+	collect(&f, 1);
+	CHECK_EQ(seen.n_alone, alone + 1);
+	CHECK_EQ(journal_waiting(f.thread), 0);
+	fixture_close(&f);
+}
+
+/* The tokens of a second and no more: what time brings in addition is little, or much if the
+ * machine is busy. */
+TEST(as_many_as_the_ceiling_allows_are_told_by_themselves)
+{
+	struct fixture f;
+	uint64_t begin;
+	double seconds;
+
+	open_journal(&f, 1 << 20);
+	f.heap->options.gc_ceiling = 50;
+	begin = os_now();
+	collect(&f, 2000);
+	journal_flush(f.thread);
+	seconds = (double)(os_now() - begin) / 1e9;
+	CHECK_EQ(seen.n + seen.n_alone, heap_cycle(f.heap));
+	CHECK(seen.n_alone >= 50);
+	/* One that took long has the next told at once: on a busy machine some do. */
+	printf("%u alone, %u by the batch in %.3f s\n", seen.n_alone, seen.n, seconds);
+	CHECK(seen.n > 0);
+	fixture_close(&f);
+}
+
+static void count_alone(struct fixture *f)
+{
+	collect(f, 300);
+	CHECK_EQ(seen.n, 0);
+	CHECK_EQ(seen.n_alone, heap_cycle(f->heap));
+}
+
+TEST(whoever_asks_for_it_has_each_told_by_itself)
+{
+	struct fixture f;
+
+	open_journal(&f, 1 << 20);
+	f.heap->options.unbatched = 1;
+	count_alone(&f);
+	f.heap->options.unbatched = 0;
+	f.heap->options.gc_ceiling = UINT64_MAX;
+	count_alone(&f);
+	f.heap->options.gc_ceiling = 1;
+	gcprof_singly.count++;
+	count_alone(&f);
+	gcprof_singly.count--;
+	CHECK(some_wait(&f));
+	fixture_close(&f);
+}

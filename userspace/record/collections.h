@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* collections.h: takes batches of collections apart. */
+#ifndef GCPROF_COLLECTIONS_H
+#define GCPROF_COLLECTIONS_H
+
+#include "batches.h"
+
+/* What was wrong; added to. */
+struct collections_faults {
+	uint64_t collections; /* refused: a number was out of range, or a time cannot be */
+	uint64_t fates;       /* refused: of no collection, or of one that was refused */
+};
+
+/*
+ * Hands on the begins, fates and ends of a batch of `size` bytes in their order,
+ * each at its own time, as if probes had told them. The program wrote them, so
+ * nothing is trusted: -EBADMSG if there are not as many as it says.
+ */
+int collections_split(const struct event_collections *batch, size_t size,
+		      struct collections_faults *faults, batches_visit *visit, void *context);
+
+#endif
