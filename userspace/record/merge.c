@@ -15,6 +15,8 @@
 #include "../util/buffer.h"
 
 #define BLOCK_BYTES (256 * 1024)
+#define SPARES_MAX \
+	16 /* blocks that are kept: taking them from the kernel again costs page faults */
 
 struct block {
 	size_t used, size;
@@ -33,9 +35,11 @@ struct item {
 struct merge {
 	merge_output *output;
 	void *context;
-	struct block *block; /* being filled; NULL if there is none */
-	struct block *spare; /* an empty one kept for reuse */
+	struct block *block;              /* being filled; NULL if there is none */
+	struct block *spares[SPARES_MAX]; /* empty ones */
+	size_t n_spares;
 	struct buffer items; /* struct item[] */
+	struct buffer rest;  /* the same, for a moment */
 	uint64_t arrivals;
 	uint64_t watermark;
 	uint64_t late;
@@ -59,9 +63,9 @@ static void block_release(struct merge *merge, struct block *block)
 {
 	if (block->events || block->open)
 		return;
-	if (!merge->spare && block->size == BLOCK_BYTES) {
+	if (merge->n_spares < SPARES_MAX && block->size == BLOCK_BYTES) {
 		block->used = 0;
-		merge->spare = block;
+		merge->spares[merge->n_spares++] = block;
 	} else {
 		free(block);
 	}
@@ -91,8 +95,10 @@ void merge_free(struct merge *merge)
 	for (size_t i = 0; i < item_count(merge); i++)
 		item_drop(merge, &items(merge)[i]);
 	buffer_free(&merge->items);
+	buffer_free(&merge->rest);
 	free(merge->block);
-	free(merge->spare);
+	while (merge->n_spares)
+		free(merge->spares[--merge->n_spares]);
 	free(merge);
 }
 
@@ -104,9 +110,8 @@ static int block_reserve(struct merge *merge, size_t size)
 
 	if (block && block->size - block->used >= size)
 		return 0;
-	if (merge->spare && capacity == BLOCK_BYTES) {
-		merge->block = merge->spare;
-		merge->spare = NULL;
+	if (merge->n_spares && capacity == BLOCK_BYTES) {
+		merge->block = merge->spares[--merge->n_spares];
 	} else {
 		struct block *fresh = malloc(sizeof(*fresh) + capacity);
 
@@ -189,7 +194,6 @@ static bool is_sorted(const struct item *all, size_t n)
 int merge_advance(struct merge *merge, uint64_t watermark)
 {
 	size_t n = item_count(merge), due;
-	struct item *rest;
 	int result = 0;
 
 	if (watermark <= merge->watermark)
@@ -198,12 +202,10 @@ int merge_advance(struct merge *merge, uint64_t watermark)
 		merge->watermark = watermark;
 		return 0;
 	}
-	rest = malloc(n * sizeof(*rest));
-	if (!rest)
+	if (buffer_reserve(&merge->rest, n * sizeof(struct item)))
 		return -ENOMEM;
 	merge->watermark = watermark;
-	due = part(merge, watermark, rest);
-	free(rest);
+	due = part(merge, watermark, (struct item *)(void *)merge->rest.data);
 	if (!is_sorted(items(merge), due))
 		qsort(items(merge), due, sizeof(struct item), item_compare);
 	for (size_t i = 0; i < due; i++) {
