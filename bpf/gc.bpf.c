@@ -274,7 +274,7 @@ static __always_inline int probe_collections(const struct probe_firing *firing)
 	if (!entries || !count || count > GCPROF_COLLECTIONS_MAX || n_fates > GCPROF_FATE_MAX)
 		return probe_refuse();
 	process_pauses_set(state->process, firing->values[4], firing->now);
-	if (!ceiling_below(CEILING_GC, CEILING_SANE, firing->now)) {
+	if (!ceiling_below(CEILING_GC, config.rare_rate, firing->now)) {
 		loss_add(LOSS_GC_CEILING, 2 * count + n_fates);
 		return 0;
 	}

@@ -105,7 +105,8 @@ static void lock_between_collections(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
 
-	/* Otherwise others may collect meanwhile, and tell what became of samples that wait here. */
+	/* Otherwise others may collect meanwhile, and tell what became of samples that wait here.
+	 */
 	if (!pthread_mutex_trylock(&heap->lock)) {
 		if (!heap->collector)
 			return;

@@ -60,7 +60,8 @@ static const struct option_row rows[] = {
 	 "--off-cpu on"},
 	{"max-overhead", 0, OPTION_TEXT, offsetof(struct record_options, overhead), 0, 0, "PERCENT",
 	 "of the CPU time of all CPUs that recording may take: beyond it system calls are looked "
-	 "at in windows and their totals are estimates; off: no limit (default: 1)"},
+	 "at in windows and their totals are estimates, and there are fewer allocation samples; "
+	 "off: no limit (default: 1)"},
 	{"stack", 0, OPTION_TEXT, offsetof(struct record_options, stack), 0, 0, "MODE",
 	 "how native stacks are walked: rows, fp (frame pointers), copy, both, off (default: "
 	 "rows)"},
@@ -182,6 +183,7 @@ static void recording_free(struct recording *recording)
 	watch_free(recording->watch);
 	drain_free(recording->drain);
 	governor_free(recording->governor);
+	sample_gate_free(recording->samples);
 	ledger_free(recording->ledger);
 	store_free(recording->store);
 	perf_maps_free(recording->maps);

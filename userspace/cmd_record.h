@@ -50,7 +50,8 @@ struct recording {
 	struct perf_maps *maps;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	struct ledger *ledger;
-	struct governor *governor; /* NULL: it may take what it takes */
+	struct sample_gate *samples; /* NULL: programs take as many as they are asked for */
+	struct governor *governor;   /* NULL: it may take what it takes */
 	struct drain *drain;
 	struct watch *watch;
 	enum end_reason reason;

@@ -137,6 +137,11 @@ static void tell_overhead(const struct recording *recording)
 		log_info("system calls were looked at for %.2f of %.2f s, to take no more than "
 			 "%g%% of the machine (--max-overhead): their totals are estimates",
 			 (double)cost->seen_ns / 1e9, (double)cost->all_ns / 1e9, cost->allowed);
+	if (recording->samples && sample_gate_least(recording->samples))
+		log_info("programs were asked for at most %" PRIu64 " allocation samples a second, "
+			 "to take no more than %g%% of the machine (--max-overhead): their "
+			 "periods say how many there were",
+			 sample_gate_least(recording->samples), cost->allowed);
 	/* A minute's worth may have been used at once. */
 	if (cost->percent > cost->allowed && cost->all_ns > OVERHEAD_SURE_NS)
 		log_info("recording took %.1f%% of the machine all the same: what takes the most "

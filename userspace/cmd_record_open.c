@@ -18,8 +18,6 @@
 #include "util/log.h"
 #include "util/path_base.h"
 
-#define CEILING_DEFAULT_RATE 2000 /* the collector's own, told in the profile */
-
 /* The inode behind a name, 0 if there is none. */
 static uint64_t file_number(const char *path)
 {
@@ -252,6 +250,12 @@ static int follow_child(struct recording *recording)
 	return 0;
 }
 
+/* Not where the user said how many there are to be. */
+static bool samples_are_governed(const struct record_options *options)
+{
+	return options->overhead_max > 0 && !options->period && options->ceiling == CEILING_DEFAULT;
+}
+
 int recording_open_profile(struct recording *recording, char *const *words)
 {
 	struct profile_writer *writer = recording->writer;
@@ -260,17 +264,22 @@ int recording_open_profile(struct recording *recording, char *const *words)
 
 	if (err)
 		goto out;
+	if (samples_are_governed(&recording->options))
+		err = sample_gate_create(&recording->samples);
+	if (err)
+		goto out;
 	parts = (struct drain_parts){
 		.session = recording->session,
 		.maps = recording->maps,
 		.writer = writer,
 		.store = recording->store,
 		.ledger = recording->ledger,
+		.samples = recording->samples,
 		.unwinder = recording->unwinder,
 	};
 	err = drain_create(&parts, &recording->drain);
 	if (!err && recording->options.overhead_max > 0)
-		err = governor_create(recording->session, recording->ledger,
+		err = governor_create(recording->session, recording->ledger, recording->samples,
 				      recording->options.overhead_max, &recording->governor);
 	err = err ? err : facts_put_machine(writer);
 	err = err ? err : facts_put_arguments(writer, words);

@@ -112,6 +112,30 @@ tracepoints() { # PID
 	absent 'were looked at' record.log
 }
 
+# The control block of process $program; zeroes behind magic and version: nobody asks for anything.
+asked() {
+	memory "$program" "$(address "$program" gcprof_control)" 32
+}
+
+@test "programs are asked for fewer allocation samples where all together take too much, and no longer afterwards" {
+	need_root
+	"$WORKLOADS/churn" --seconds 600 >/dev/null 3>&- &
+	program=$!
+	started+=("$program")
+	sleep 0.2
+	before=$(asked)
+	# A machine that others keep busy may leave it little to take at first.
+	for _ in $(seq 8); do
+		record -F 0 --syscalls off --max-overhead 0.01 -p "$program" --duration 4.5s
+		! grep -q 'asked for at most [0-9]* allocation samples a second' record.log || break
+	done
+	grep -q 'asked for at most [0-9]* allocation samples a second' record.log
+	# Told like any other request, and each sample says what it stands for.
+	same requested "$(records '[.[] | select(.record == "period" and .reason == 4)] | length > 0')" true
+	holds '.alloc.samples > 100 and .streams.alloc.lost == 0'
+	same 'control block' "$(asked)" "$before"
+}
+
 @test "what is no percentage is refused" {
 	need_root
 	local value

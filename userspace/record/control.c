@@ -35,6 +35,7 @@ static const struct wanted arrivals_symbol = {"gcprof_arrivals", sizeof(struct g
 struct block {
 	int memory; /* of the process */
 	uint64_t address;
+	uint32_t proc_pid;
 	struct gcprof_control before, after;
 };
 
@@ -181,9 +182,15 @@ static int memory_open(const struct search *search)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Generation 0 stands for "nobody asked". */
+static void count_change(struct gcprof_control *wanted)
+{
+	wanted->generation += wanted->generation == UINT32_MAX ? 2 : 1;
+}
+
 static int block_set(struct search *search, uint64_t address)
 {
-	struct block block = {.address = address};
+	struct block block = {.address = address, .proc_pid = search->proc_pid};
 	int err = 0;
 
 	block.memory = memory_open(search);
@@ -196,8 +203,7 @@ static int block_set(struct search *search, uint64_t address)
 	block.after = block.before;
 	block.after.period = search->period;
 	block.after.ceiling = search->ceiling;
-	/* Generation 0 stands for "nobody asked". */
-	block.after.generation += block.after.generation == UINT32_MAX ? 2 : 1;
+	count_change(&block.after);
 	if (!block_write(&block, &block.after))
 		err = -EIO;
 	if (err || buffer_append(&search->control->blocks, &block, sizeof(block))) {
@@ -332,6 +338,37 @@ int control_reclaim(uint32_t proc_pid)
 	return err ? err : search.found;
 }
 
+/* Does the block say what was written to it? Not if its program is gone. */
+static bool block_holds(const struct block *block)
+{
+	struct gcprof_control now;
+
+	return block_read(block, &now) && !memcmp(&now, &block->after, sizeof(now));
+}
+
+bool control_has(const struct control *control, uint32_t proc_pid)
+{
+	const struct block *blocks = (const void *)control->blocks.data;
+
+	for (size_t i = 0; i < control->blocks.size / sizeof(*blocks); i++)
+		if (blocks[i].proc_pid == proc_pid && block_holds(&blocks[i]))
+			return true;
+	return false;
+}
+
+void control_change(struct control *control, uint64_t ceiling)
+{
+	struct block *blocks = (void *)control->blocks.data;
+
+	for (size_t i = 0; i < control->blocks.size / sizeof(*blocks); i++) {
+		if (!block_holds(&blocks[i]))
+			continue;
+		blocks[i].after.ceiling = ceiling;
+		count_change(&blocks[i].after);
+		block_write(&blocks[i], &blocks[i].after);
+	}
+}
+
 int control_singly(struct control *control, uint32_t proc_pid)
 {
 	struct search search = {
@@ -363,9 +400,7 @@ void control_restore(struct control *control)
 	const struct raised *raised = (const void *)control->raised.data;
 
 	for (size_t i = 0; i < control->blocks.size / sizeof(*blocks); i++) {
-		struct gcprof_control now;
-
-		if (block_read(&blocks[i], &now) && !memcmp(&now, &blocks[i].after, sizeof(now)))
+		if (block_holds(&blocks[i]))
 			block_write(&blocks[i], &blocks[i].before);
 		close(blocks[i].memory);
 	}

@@ -3,6 +3,7 @@
 #ifndef GCPROF_CONTROL_H
 #define GCPROF_CONTROL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,12 @@ int control_create(struct control **out);
  * second (0: none). Returns how many blocks there were, or a negative errno.
  */
 int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uint64_t ceiling);
+
+/* Does a block of this process still say what it was asked for? */
+bool control_has(const struct control *control, uint32_t proc_pid);
+
+/* Asks for another ceiling where one was asked for. */
+void control_change(struct control *control, uint64_t ceiling);
 
 /*
  * Nobody records: what a block asks for was left by a recorder that was killed, and is set back

@@ -146,6 +146,14 @@ static void drain_exit(struct drain *drain, const struct event_exit *event)
 	followed_end(drain->followed, event->header.pid, event->header.time);
 }
 
+/* Its probes are attached by now, and its control block is where it will be. */
+static void drain_period(struct drain *drain, const struct event_period *event)
+{
+	if (drain->parts.samples && event->reason == GCPROF_PERIOD_START)
+		sample_gate_meet(drain->parts.samples,
+				 followed_proc_pid(drain->followed, event->header.pid));
+}
+
 /* What tells where things are mapped, besides the mappings themselves. */
 static void drain_event(void *context, const struct event_header *event, size_t size)
 {
@@ -165,6 +173,8 @@ static void drain_event(void *context, const struct event_header *event, size_t 
 		drain_task(drain, (const void *)event);
 	else if (event->code == EVENT_exit && size >= sizeof(struct event_exit))
 		drain_exit(drain, (const void *)event);
+	else if (event->code == EVENT_period && size >= sizeof(struct event_period))
+		drain_period(drain, (const void *)event);
 	else if (event->code == EVENT_exec)
 		unwinder_exec(drain->parts.unwinder, event->pid, event->time);
 	if (drain->untold && untold_met(drain->untold, event))

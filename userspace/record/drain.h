@@ -6,6 +6,7 @@
 #include "../profile/writer.h"
 #include "ledger.h"
 #include "perf_maps.h"
+#include "sample_gate.h"
 #include "session.h"
 #include "store.h"
 #include "unwinder.h"
@@ -17,7 +18,8 @@ struct drain_parts {
 	struct profile_writer *writer;
 	struct store *store;
 	struct ledger *ledger;
-	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
+	struct sample_gate *samples; /* NULL: nobody asks who takes samples */
+	struct unwinder *unwinder;   /* NULL: stacks are not walked by rows */
 };
 
 struct drain;

@@ -61,8 +61,7 @@ int followed_add(struct followed *followed, uint32_t proc_pid, uint32_t pid)
 
 void followed_end(struct followed *followed, uint32_t pid, uint64_t time)
 {
-	const uint64_t *back = map_get(followed->by_pid, &pid);
-	uint32_t proc_pid = back ? (uint32_t)*back : pid;
+	uint32_t proc_pid = followed_proc_pid(followed, pid);
 	const uint64_t *known = map_get(followed->by_proc, &proc_pid);
 	uint64_t *slot;
 
@@ -86,4 +85,11 @@ uint32_t followed_pid(const struct followed *followed, uint32_t proc_pid, uint64
 	const uint64_t *ended = map_get(followed->ended, &proc_pid);
 
 	return pid && (!ended || time <= *ended) ? (uint32_t)*pid : 0;
+}
+
+uint32_t followed_proc_pid(const struct followed *followed, uint32_t pid)
+{
+	const uint64_t *back = map_get(followed->by_pid, &pid);
+
+	return back ? (uint32_t)*back : pid;
 }

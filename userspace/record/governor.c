@@ -17,6 +17,7 @@ enum { IDLE_CALLS = 4096 };
 #define SECOND_NS   UINT64_C(1000000000)
 #define IDLE_NS_MAX 100 /* of a run that has nothing to do */
 #define MS_NS       UINT64_C(1000000)
+#define SAMPLES_NS  (2 * SECOND_NS) /* between two looks at what samples take */
 
 /*
  * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an
@@ -43,6 +44,13 @@ struct governor {
 	double idle_ns[2];          /* what runs for calls of those who are not followed take */
 	double edge_ns;             /* what closing took: the first half of an edge */
 	int err;                    /* of the last attempt to open */
+	struct sample_gate *samples;
+	struct {
+		uint64_t time; /* of the last look, ns */
+		uint64_t next;
+		double ns; /* of CPU time that all took until then */
+		uint64_t events;
+	} rate;
 };
 
 static double cpu_time(clockid_t clock)
@@ -125,8 +133,8 @@ static int measure_idle(struct governor *governor)
 	return err;
 }
 
-int governor_create(struct session *session, struct ledger *ledger, double percent,
-		    struct governor **out)
+int governor_create(struct session *session, struct ledger *ledger, struct sample_gate *samples,
+		    double percent, struct governor **out)
 {
 	struct governor *governor = calloc(1, sizeof(*governor));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -136,6 +144,7 @@ int governor_create(struct session *session, struct ledger *ledger, double perce
 		return -ENOMEM;
 	governor->session = session;
 	governor->ledger = ledger;
+	governor->samples = samples;
 	governor->gate = session_calls(session);
 	governor->cpus = cpus > 0 ? (double)cpus : 1;
 	governor->percent = percent;
@@ -147,6 +156,8 @@ int governor_create(struct session *session, struct ledger *ledger, double perce
 		return err;
 	}
 	governor->begin_ns = governor->calls_ns + governor->others_ns;
+	/* What all of them do in the beginning, such as naming, is over by then. */
+	governor->rate.next = governor->begin + SAMPLES_NS;
 	if (!governor->gate->open || !governor->gate->programs[1])
 		governor->next = UINT64_MAX;
 	budget_begin(&governor->budget, percent / 100 * governor->cpus, governor->begin,
@@ -213,6 +224,32 @@ static int move(struct governor *governor, bool open)
 	return err;
 }
 
+/*
+ * There may be fewer allocation samples at once where all together take too much: that makes
+ * estimates less precise, but none wrong. The budget of calls has a burst of a minute instead,
+ * because what it leaves out is not known.
+ */
+static void look_at_samples(struct governor *governor, uint64_t now)
+{
+	double calls, others, elapsed = (double)(now - governor->rate.time);
+	uint64_t events = ledger_allocations(governor->ledger);
+
+	if (!governor->samples || now < governor->rate.next)
+		return;
+	governor->rate.next = now + SAMPLES_NS;
+	if (measure(governor, &calls, &others))
+		return;
+	if (governor->rate.time)
+		sample_gate_judge(governor->samples,
+				  (calls + others - governor->rate.ns) /
+					  (elapsed * governor->cpus * governor->percent / 100),
+				  (double)(events - governor->rate.events) / elapsed *
+					  (double)SECOND_NS);
+	governor->rate.time = now;
+	governor->rate.ns = calls + others;
+	governor->rate.events = events;
+}
+
 int governor_look(struct governor *governor)
 {
 	uint64_t now = clock_now();
@@ -220,7 +257,10 @@ int governor_look(struct governor *governor)
 	struct budget_use use;
 	bool open;
 
-	if (!governor || now < governor->next)
+	if (!governor)
+		return 0;
+	look_at_samples(governor, now);
+	if (now < governor->next)
 		return 0;
 	/* Without figures nothing is decided: they are back soon, or the recording is over. */
 	if (measure(governor, &calls, &others)) {

@@ -10,13 +10,15 @@
 #define GCPROF_GOVERNOR_H
 
 #include "ledger.h"
+#include "sample_gate.h"
 #include "session.h"
 
 struct governor;
 
-/* `percent` of the CPU time of all CPUs, positive. Both are borrowed. */
-int governor_create(struct session *session, struct ledger *ledger, double percent,
-		    struct governor **out);
+/* `percent` of the CPU time of all CPUs, positive. The others are borrowed; `samples` is NULL where
+ * the user said how many there are to be. */
+int governor_create(struct session *session, struct ledger *ledger, struct sample_gate *samples,
+		    double percent, struct governor **out);
 
 /* How long to sleep until the next look, at most `ms`. NULL is allowed: then `ms`. */
 int governor_timeout(const struct governor *governor, int ms);

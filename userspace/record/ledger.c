@@ -284,6 +284,11 @@ uint64_t ledger_syscalls(const struct ledger *ledger)
 	return ledger->syscalls;
 }
 
+uint64_t ledger_allocations(const struct ledger *ledger)
+{
+	return store_count(ledger->store, STREAM_ALLOC);
+}
+
 void ledger_free(struct ledger *ledger)
 {
 	if (!ledger)

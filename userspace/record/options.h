@@ -8,7 +8,8 @@
 
 #include "../../bpf/config.h"
 
-#define CEILING_DEFAULT UINT64_MAX /* not given: depends on whether a period was */
+#define CEILING_DEFAULT_RATE 2000       /* the collector's own */
+#define CEILING_DEFAULT      UINT64_MAX /* not given: depends on whether a period was */
 
 enum stack_mode {
 	STACK_MODE_OFF,  /* no native user stacks */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sample_gate.c: lets programs take fewer allocation samples while a recording takes too much. */
+/*
+ * Samples are not dropped, which would bias estimates: a program is asked for a lower
+ * ceiling (gc/frame.h), and raises its period.
+ */
+#include "sample_gate.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "../util/buffer.h"
+#include "control.h"
+#include "options.h"
+
+enum {
+	CEILING_MIN = 125,
+	EVENTS_MIN = 250, /* a second: fewer are not what it takes */
+	QUIET_MIN = 5,    /* times in a row, before there may be more again */
+	PROCESSES_MAX = 1024,
+};
+
+#define SHARE_LOW 0.4 /* twice the samples would still be less than all */
+
+struct sample_gate {
+	struct control *control;
+	struct buffer processes; /* uint32_t[]: that take samples */
+	uint64_t ceiling, least; /* 0: none */
+	unsigned quiet;
+};
+
+int sample_gate_create(struct sample_gate **out)
+{
+	struct sample_gate *gate = calloc(1, sizeof(*gate));
+	int err = gate ? control_create(&gate->control) : -ENOMEM;
+
+	if (err) {
+		free(gate);
+		return err;
+	}
+	*out = gate;
+	return 0;
+}
+
+static const uint32_t *processes(const struct sample_gate *gate, size_t *n)
+{
+	*n = gate->processes.size / sizeof(uint32_t);
+	return (const void *)gate->processes.data;
+}
+
+static bool is_known(const struct sample_gate *gate, uint32_t proc_pid)
+{
+	size_t n;
+	const uint32_t *all = processes(gate, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (all[i] == proc_pid)
+			return true;
+	return false;
+}
+
+/* Of each program once, though it may have several heaps, or become another program. */
+static void ask(struct sample_gate *gate, uint32_t proc_pid)
+{
+	if (!control_has(gate->control, proc_pid))
+		control_set(gate->control, proc_pid, 0, gate->ceiling);
+}
+
+void sample_gate_meet(struct sample_gate *gate, uint32_t proc_pid)
+{
+	size_t n;
+
+	processes(gate, &n);
+	if (!is_known(gate, proc_pid) &&
+	    (n == PROCESSES_MAX || buffer_append(&gate->processes, &proc_pid, sizeof(proc_pid))))
+		return;
+	if (gate->ceiling)
+		ask(gate, proc_pid);
+}
+
+static void change(struct sample_gate *gate, uint64_t ceiling)
+{
+	size_t n;
+	const uint32_t *all = processes(gate, &n);
+
+	gate->ceiling = ceiling;
+	gate->quiet = 0;
+	if (!ceiling) {
+		control_restore(gate->control);
+		return;
+	}
+	control_change(gate->control, ceiling);
+	for (size_t i = 0; i < n; i++)
+		ask(gate, all[i]);
+	if (!gate->least || ceiling < gate->least)
+		gate->least = ceiling;
+}
+
+void sample_gate_judge(struct sample_gate *gate, double share, double events)
+{
+	const uint64_t now = gate->ceiling ? gate->ceiling : CEILING_DEFAULT_RATE;
+
+	gate->quiet = share < SHARE_LOW ? gate->quiet + 1 : 0;
+	if (share > 1 && events > EVENTS_MIN && now / 2 >= CEILING_MIN)
+		change(gate, now / 2);
+	else if (gate->ceiling && gate->quiet >= QUIET_MIN)
+		change(gate, now * 2 < CEILING_DEFAULT_RATE ? now * 2 : 0);
+}
+
+uint64_t sample_gate_ceiling(const struct sample_gate *gate)
+{
+	return gate->ceiling;
+}
+
+uint64_t sample_gate_least(const struct sample_gate *gate)
+{
+	return gate->least;
+}
+
+void sample_gate_free(struct sample_gate *gate)
+{
+	if (!gate)
+		return;
+	control_free(gate->control);
+	buffer_free(&gate->processes);
+	free(gate);
+}
