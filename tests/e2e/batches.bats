@@ -97,8 +97,12 @@ record_collections() { # NAME OPTION...
 
 @test "collections by the batch: their number, times and figures are those of each by itself" {
 	need_root
-	GC_NURSERY=1M record_collections batched
-	[ "$batched" -gt 1000 ]
+	# Somebody else on this machine may be asking programs to tell each by itself.
+	for _ in $(seq 5); do
+		GC_NURSERY=1M record_collections batched
+		[ "$batched" -lt 1000 ] || break
+	done
+	[ "$batched" -ge 1000 ]
 	same 'of unknown faults' "$(jq .faults.unknown_gcs batched.json)" "$batched"
 	# The resident set is known of each batch, and of each that is told by itself.
 	[ "$(jq 'select(.record == "gc_end" and .rss_bytes > 0) | .cycle' batched.gc | grep -c .)" -gt 100 ]
@@ -119,14 +123,14 @@ record_collections() { # NAME OPTION...
 	[ "$batched" -eq 0 ]
 }
 
-# Records process $churn until so many collections were told, into NAME.data.
-record_running() { # NAME COUNT OPTION...
-	local name=$1 least=$2
-	shift 2
+# Records process $churn until so many collections were told in one way: with `batched` 0 or 1.
+record_running() { # NAME BATCHED COUNT OPTION...
+	local name=$1 way=$2 least=$3
+	shift 3
 	for _ in $(seq 20); do
 		record "$@" -F 0 -p "$churn" --duration 0.5s -o "$name.data"
 		"$GCPROF" dump "$name.data" | jq -r 'select(.record == "gc_end") | .batched' >"$name.gc"
-		[ "$(grep -c . "$name.gc")" -lt "$least" ] || return 0
+		[ "$(grep -c "$way" "$name.gc")" -lt "$least" ] || return 0
 	done
 	return 1
 }
@@ -137,11 +141,10 @@ record_running() { # NAME COUNT OPTION...
 	churn=$!
 	sleep 0.1
 	count=$(($(address $churn gcprof_singly) + 12))
-	same before "$(memory $churn $count 4)" 00000000
-	record_running asked 300 --faults
-	same after "$(memory $churn $count 4)" 00000000
-	record_running unasked 600
+	before=$(memory $churn $count 4)
+	record_running asked 0 300 --faults
+	same after "$(memory $churn $count 4)" "$before"
+	record_running unasked 1 300
 	kill $churn
 	same batched "$(grep -c 1 asked.gc || true)" 0
-	[ "$(grep -c 1 unasked.gc)" -gt 100 ]
 }
