@@ -235,6 +235,7 @@ static inline void actions_open(struct actions *a, enum actions_mode mode)
 	options.seed = settings + 1;
 	options.always_sample = mode != ACTIONS_UNSAMPLED;
 	options.unbatched = mode != ACTIONS_BATCHED;
+	options.gc_ceiling = UINT64_MAX; /* fates are compared with what is alive at that moment */
 	actions_now = a;
 	ledger_open(&a->s);
 	actions_listen(options.always_sample);

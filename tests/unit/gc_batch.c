@@ -341,6 +341,7 @@ TEST(two_heaps_of_one_thread_do_not_meet)
 
 	open_batching(&f, 512);
 	options.unbatched = 0;
+	options.gc_ceiling = UINT64_MAX;
 	options.always_sample = 1;
 	options.period = 512;
 	options.ceiling = UINT64_MAX;

@@ -63,6 +63,7 @@ static inline struct gc_options batching_options(uint64_t period)
 	options.nursery_size = 1 << 20;
 	options.always_sample = 1;
 	options.unbatched = 0;
+	options.gc_ceiling = UINT64_MAX;
 	options.period = period;
 	options.ceiling = UINT64_MAX;
 	options.seed = 5;
