@@ -226,6 +226,7 @@ TEST(stacks_can_show_one_kind_of_frames)
 	put_cpu(&synthetic, 2001, synthetic_stack(&synthetic, (uint64_t[]){outer, managed, 0}));
 	put_cpu(&synthetic, 2002,
 		synthetic_stack(&synthetic, (uint64_t[]){outer, managed, inner, 0}));
+	PUT(&synthetic, fault, .time = 2003, .thread = 1, .stack = bare, .minor = 7);
 	synthetic_end(&synthetic, 4000);
 	for (int i = 0; i < 2; i++) {
 		struct source *source;
@@ -240,9 +241,11 @@ TEST(stacks_can_show_one_kind_of_frames)
 			CHECK(find_function(model, "lambda")->cpu_self_ns == 2.0 * tick);
 			CHECK(find_function(model, "(no managed frames)")->cpu_self_ns ==
 			      1.0 * tick);
+			CHECK_EQ(find_function(model, "(no managed frames)")->faults_self, 7);
 		} else {
 			CHECK_EQ(model->n_functions, 2);
 			CHECK(find_function(model, "eval")->cpu_self_ns == 2.0 * tick);
+			CHECK_EQ(find_function(model, "eval")->faults_self, 7);
 			CHECK(find_function(model, "eval")->cpu_total_ns == 3.0 * tick);
 			CHECK(find_function(model, "memcpy")->cpu_self_ns == 1.0 * tick);
 		}

@@ -73,6 +73,9 @@ TEST(contradictions_are_left_out_and_counted)
 	PUT(&synthetic, string, .id = UINT64_MAX / 2, .text = bytes_of("x"));
 	PUT(&synthetic, stack, .id = stack, .parent = stack, .frame = frame); /* its own parent */
 	PUT(&synthetic, stack, .id = stack + 1, .parent = stack + 2, .frame = frame);
+	PUT(&synthetic, stack, .id = stack + 3, .parent = stack,
+	    .frame = frame); /* nothing wrong */
+	PUT(&synthetic, stack, .id = stack + 2, .parent = stack + 3, .frame = frame);
 	PUT(&synthetic, stack, .id = UINT64_C(1) << 40, .parent = 0, .frame = frame);
 	PUT(&synthetic, cpu, .time = 2000, .thread = 5, .stack = stack);
 	PUT(&synthetic, gc_begin, .time = 2000, .thread = 1, .kind = 99);
@@ -84,7 +87,7 @@ TEST(contradictions_are_left_out_and_counted)
 	PUT(&synthetic, cpu, .time = 2002, .thread = 1, .stack = stack);
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
-	CHECK_EQ(model->refused, 13);
+	CHECK_EQ(model->refused, 14);
 	CHECK_EQ(model->cpu.samples, 2);
 	CHECK_EQ(find_function(model, "f")->cpu_samples, 1);
 	CHECK_EQ(find_function(model, "(no stack)")->cpu_samples, 1);

@@ -41,11 +41,11 @@ static double value_of(const struct tree *tree, const struct cost *cost, enum me
 	case MEASURE_GC:
 		return tree_life_of(tree, cost)->gc_ns;
 	case MEASURE_SYSCALL:
-		return (double)cost->syscall_ns;
+		return (double)tree_rest_of(tree, cost)->syscall_ns;
 	case MEASURE_OFF_CPU:
-		return (double)cost->off_cpu_ns;
+		return (double)tree_rest_of(tree, cost)->off_cpu_ns;
 	case MEASURE_FAULTS:
-		return (double)cost->faults;
+		return (double)tree_rest_of(tree, cost)->faults;
 	}
 	return 0;
 }

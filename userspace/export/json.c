@@ -55,8 +55,9 @@ static void put_time(struct output *output, const struct pass *pass, double tick
 	output_text(output, "\"time\":[");
 	for (size_t i = 0; i < pass->tree.n_costs; i++) {
 		const struct cost *cost = &pass->tree.costs[i];
+		const struct cost_rest *rest = tree_rest_of(&pass->tree, cost);
 
-		if (!cost->cpu_samples && !cost->syscall_ns && !cost->off_cpu_ns && !cost->faults)
+		if (!cost->cpu_samples && !rest->syscall_ns && !rest->off_cpu_ns && !rest->faults)
 			continue;
 		output_text(output, begun ? ",\n" : "\n");
 		begun = true;
@@ -65,11 +66,11 @@ static void put_time(struct output *output, const struct pass *pass, double tick
 		output_number(output, cost->cpu_samples);
 		output_format(output,
 			      ",\"cpu_ns\":%.0f,\"syscall_ns\":", (double)cost->cpu_samples * tick);
-		output_number(output, cost->syscall_ns);
+		output_number(output, rest->syscall_ns);
 		output_text(output, ",\"off_cpu_ns\":");
-		output_number(output, cost->off_cpu_ns);
+		output_number(output, rest->off_cpu_ns);
 		output_text(output, ",\"faults\":");
-		output_number(output, cost->faults);
+		output_number(output, rest->faults);
 		output_text(output, "}");
 	}
 	output_text(output, "],\n");

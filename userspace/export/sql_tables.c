@@ -363,7 +363,7 @@ static int put_stacks(struct sql *sql, const struct pass *pass)
 			.depth = integer(tree_depth(tree, id)),
 			.function = innermost(pass, tree_frame(tree, node->frame)),
 		};
-		if (tree->cost_of[id]) {
+		if (node->cost) {
 			uint32_t site = functions_allocating(pass, (uint32_t)id);
 			const struct stack *allocating = tree_node(tree, site);
 
@@ -382,6 +382,7 @@ static int put_costs(struct sql *sql, const struct pass *pass)
 	for (size_t i = 0; i < pass->tree.n_costs && !error; i++) {
 		const struct cost *cost = &pass->tree.costs[i];
 		const struct stack_life *life = tree_life_of(&pass->tree, cost);
+		const struct cost_rest *rest = tree_rest_of(&pass->tree, cost);
 		struct row_costs row = {
 			.id = integer(i + 1),
 			.stack = reference(cost->stack),
@@ -391,9 +392,9 @@ static int put_costs(struct sql *sql, const struct pass *pass)
 			.known_bytes = real(life->survived.all),
 			.survived_bytes = real(life->survived.some),
 			.gc_ns = real(life->gc_ns),
-			.syscall_ns = integer(cost->syscall_ns),
-			.off_cpu_ns = integer(cost->off_cpu_ns),
-			.faults = integer(cost->faults),
+			.syscall_ns = integer(rest->syscall_ns),
+			.off_cpu_ns = integer(rest->off_cpu_ns),
+			.faults = integer(rest->faults),
 		};
 
 		error = database_put(sql->database, TABLE_costs, &row);

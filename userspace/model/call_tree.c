@@ -139,13 +139,14 @@ static int add_path(struct work *work, uint32_t stack, const struct call_cost *c
 /* Time and allocation end in different functions: the allocator's own are left out. */
 static int add_stack(struct work *work, const struct cost *cost, double tick)
 {
+	const struct cost_rest *rest = tree_rest_of(&work->pass->tree, cost);
 	struct call_cost time = {.cpu_ns = (double)cost->cpu_samples * tick,
-				 .syscall_ns = (double)cost->syscall_ns};
+				 .syscall_ns = (double)rest->syscall_ns};
 	const struct stack_life *life = tree_life_of(&work->pass->tree, cost);
 	struct call_cost memory = {.alloc_bytes = life->bytes.value, .gc_ns = life->gc_ns};
 	int error = 0;
 
-	if (cost->cpu_samples || cost->syscall_ns)
+	if (cost->cpu_samples || rest->syscall_ns)
 		error = add_path(work, cost->stack, &time);
 	if (!error && (memory.alloc_bytes > 0 || memory.gc_ns > 0))
 		error = add_path(work, functions_allocating(work->pass, cost->stack), &memory);

@@ -339,7 +339,7 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	cost = tree_cost(&pass->tree, record->stack);
 	if (cost < 0)
 		return -ENOMEM;
-	pass->tree.costs[cost].cpu_samples++;
+	cost_add_samples(&pass->tree.costs[cost], 1);
 	thread->cpu_samples++;
 	cpu->samples++;
 	cpu->kernel_samples += record->mode == CPU_MODE_KERNEL;

@@ -13,6 +13,7 @@ int faults_record(struct pass *pass, const struct record_fault *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	struct model_faults *faults = &pass->model->faults;
+	struct cost_rest *rest;
 	uint64_t count;
 	int64_t cost;
 
@@ -23,14 +24,15 @@ int faults_record(struct pass *pass, const struct record_fault *record)
 	if (!pass->selected)
 		return 0;
 	cost = tree_cost(&pass->tree, record->stack);
-	if (cost < 0)
+	rest = cost < 0 ? NULL : tree_rest(&pass->tree, (uint32_t)cost);
+	if (!rest)
 		return -ENOMEM;
-	pass->tree.costs[cost].faults += count;
+	rest->faults += count;
 	faults->told += count;
 	faults->told_major += record->major;
 	if (!cycles_kind(pass, record->thread, record->time))
 		return 0;
-	pass->tree.costs[cost].gc_faults += count;
+	rest->gc_faults += count;
 	faults->told_in_gc += count;
 	return 0;
 }
@@ -42,6 +44,6 @@ void faults_rest(struct pass *pass, const struct thread *thread)
 	/* What a filter selects of them is not known. */
 	if (pass->selection || !thread->told_faults || all <= thread->told_faults)
 		return;
-	pass->tree.costs[0].faults += all - thread->told_faults;
+	tree_rest(&pass->tree, 0)->faults += all - thread->told_faults;
 	pass->model->faults.told += all - thread->told_faults;
 }

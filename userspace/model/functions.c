@@ -9,6 +9,7 @@
 
 #include "../util/map.h"
 #include "arena.h"
+#include "function_sums.h"
 #include "text.h"
 #include "pass.h"
 
@@ -19,27 +20,10 @@ enum {
 	KEY_MAX = 2 * NAME_SIZE_MAX + 64,
 };
 
-struct sums {
-	uint64_t cpu_samples, syscall_ns, off_cpu_ns, faults, gc_faults;
-	double gc_ns;
-	struct tally bytes;
-	struct share survived;
-};
-
-/*
- * What a row adds up to. Apart from the rows, and what each function on a stack needs
- * first: walks are long, and this is all that they write to.
- */
-struct function_sums {
-	uint64_t stamp; /* of the walk that was last there */
-	struct sums total, self;
-};
-
 struct builder {
 	struct pass *pass;
 	struct functions *functions; /* of the pass */
 	struct map *index;           /* runtime, module, name -> row */
-	uint64_t stamp;              /* of walks */
 };
 
 /* The row of a function, made if need be; -ENOMEM. */
@@ -220,22 +204,6 @@ uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
 	return result;
 }
 
-static void add_alloc(struct sums *sums, const struct stack_life *life)
-{
-	sums->gc_ns += life->gc_ns;
-	tally_merge(&sums->bytes, &life->bytes);
-	share_merge(&sums->survived, &life->survived);
-}
-
-static void add_time(struct sums *sums, const struct cost *cost)
-{
-	sums->cpu_samples += cost->cpu_samples;
-	sums->syscall_ns += cost->syscall_ns;
-	sums->off_cpu_ns += cost->off_cpu_ns;
-	sums->faults += cost->faults;
-	sums->gc_faults += cost->gc_faults;
-}
-
 /* Of a function that allocates nothing itself, the survival of what it calls is told. */
 static void fill_row(struct model_function *row, const struct function_sums *sums, double tick)
 {
@@ -265,54 +233,6 @@ static void fill_row(struct model_function *row, const struct function_sums *sum
 		share_estimate(row->alloc_self_bytes > 0 ? &self->survived : &total->survived);
 }
 
-static void add_sums(struct sums *sums, const struct cost *time, const struct stack_life *life)
-{
-	if (time)
-		add_time(sums, time);
-	if (life)
-		add_alloc(sums, life);
-}
-
-/* What one path costs; recursion counts once. NULL: no time, or nothing allocated. */
-static void add_path(struct builder *builder, uint32_t stack, const struct cost *time,
-		     const struct stack_life *life)
-{
-	const struct tree *tree = &builder->pass->tree;
-	const struct functions *functions = builder->functions;
-	bool innermost = true;
-
-	builder->stamp++;
-	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent) {
-		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
-
-		for (uint32_t i = frame->n_functions; i--; innermost = false) {
-			uint32_t row = functions->of_frames[frame->first_function + i];
-			struct function_sums *sums = &functions->sums[row];
-
-			if (sums->stamp == builder->stamp)
-				continue;
-			sums->stamp = builder->stamp;
-			add_sums(&sums->total, time, life);
-			if (innermost)
-				add_sums(&sums->self, time, life);
-		}
-	}
-}
-
-/* Time and allocation end in different functions where the allocator's own are left out. */
-static void add_stack(struct builder *builder, const struct cost *cost)
-{
-	bool timed = cost->cpu_samples || cost->syscall_ns || cost->off_cpu_ns || cost->faults;
-	const struct cost *time = timed ? cost : NULL;
-	const struct stack_life *life = tree_life_of(&builder->pass->tree, cost);
-	uint32_t allocating = cost->life ? functions_allocating(builder->pass, cost->stack) : 0;
-
-	if (time && allocating != cost->stack)
-		add_path(builder, cost->stack, time, NULL);
-	if (allocating)
-		add_path(builder, allocating, allocating == cost->stack ? time : NULL, life);
-}
-
 const char *functions_none(const struct model *model)
 {
 	static const char *const names[] = {
@@ -337,11 +257,12 @@ static void add_rest(struct pass *pass, double tick)
 	struct function_sums sums = {0};
 	struct model_function *row;
 
-	if (cost->cpu_samples || life->bytes.value > 0 || cost->faults) {
+	if (cost->cpu_samples || life->bytes.value > 0 || tree_rest_of(&pass->tree, cost)->faults) {
 		row = &model->functions[model->n_functions++];
 		*row = (struct model_function){.name = functions_none(pass->model),
 					       .runtime = RUNTIME_NATIVE};
-		add_sums(&sums.total, cost, life);
+		sums_add_time(&sums.total, &pass->tree, cost);
+		sums_add_life(&sums.total, life);
 		sums.self = sums.total;
 		fill_row(row, &sums, tick);
 	}
@@ -412,15 +333,7 @@ static int add_all(struct builder *builder)
 		if (frame && resolve_frame(builder, frame) < 0)
 			return -ENOMEM;
 	}
-	builder->functions->sums =
-		calloc(builder->functions->n_rows + 1, sizeof(*builder->functions->sums));
-	if (!builder->functions->sums)
-		return -ENOMEM;
-	for (size_t i = 1; i < tree->n_costs; i++) {
-		tree_expect(tree, i);
-		add_stack(builder, &tree->costs[i]);
-	}
-	return 0;
+	return function_sums_make(builder->pass);
 }
 
 static bool is_empty(const struct model_function *row)

@@ -118,29 +118,40 @@ static void sort_places(struct site_list *list, size_t n_functions, size_t *ends
 	}
 }
 
+static int add_place(const struct pass *pass, struct site_list *list, const struct cost *cost)
+{
+	struct place *place;
+
+	if (!cost->life)
+		return 0;
+	if (array_reserve(&list->places, &list->capacity, list->count, sizeof(*place)) < 0)
+		return -ENOMEM;
+	place = &list->places[list->count++];
+	place->life = cost->life;
+	find_functions(pass, cost->stack, place);
+	return 0;
+}
+
 static int gather(const struct pass *pass, struct site_list *list)
 {
 	const struct tree *tree = &pass->tree;
-	size_t n = pass->functions.n_rows;
+	size_t n = pass->functions.n_rows, n_costs = 0;
 	size_t *ends = calloc(2 * (n + 1), sizeof(*ends));
-	int error = ends ? 0 : -ENOMEM;
+	uint32_t *order = tree_order(tree, &n_costs);
+	int error = ends && order ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < tree->n_costs && !error; i++) {
-		tree_expect(tree, i);
-		if (!tree->costs[i].life || (i && i == tree->trash))
-			continue;
-		error = array_reserve(&list->places, &list->capacity, list->count,
-				      sizeof(*list->places));
-		if (error)
-			break;
-		list->places[list->count].life = tree->costs[i].life;
-		find_functions(pass, tree->costs[i].stack, &list->places[list->count++]);
+	for (size_t i = 0; i < n_costs && !error; i++) {
+		tree_expect(tree, order, i, n_costs);
+		error = add_place(pass, list, &tree->costs[order[i]]);
 	}
+	if (!error)
+		error = add_place(pass, list, &tree->costs[0]);
 	if (!error)
 		sort_places(list, n, ends, ends + n + 1);
 	for (size_t i = 0; i < list->count && !error; i++)
 		list->n_sites += !i || compare_sites(&list->places[i - 1], &list->places[i]);
 	free(ends);
+	free(order);
 	return error;
 }
 
@@ -161,6 +172,8 @@ static struct site sum_up(const struct pass *pass, const struct site_list *list,
 	struct site site = {.place = &list->places[at]};
 
 	for (; at < end; at++) {
+		if (at + 8 < list->count)
+			__builtin_prefetch(&lives->items[list->places[at + 8].life]);
 		site.gc_ns += lives->items[list->places[at].life].gc_ns;
 		stack_life_merge(&site.life, lives, list->places[at].life);
 	}

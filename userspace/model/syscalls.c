@@ -100,7 +100,11 @@ int syscalls_record(struct pass *pass, const struct record_syscall *record)
 	if (cost < 0 || !call)
 		return -ENOMEM;
 	if (cost) {
-		pass->tree.costs[cost].syscall_ns += record->duration;
+		struct cost_rest *rest = tree_rest(&pass->tree, (uint32_t)cost);
+
+		if (!rest)
+			return -ENOMEM;
+		rest->syscall_ns += record->duration;
 		pass->model->syscall_stack_ns += record->duration;
 	}
 	window = timeline_at(&pass->timeline, record->time);

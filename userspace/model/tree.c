@@ -29,11 +29,14 @@ int tree_init(struct tree *tree, struct arena *arena)
 	tree->nodes.item_size = sizeof(struct stack);
 	tree->n_symbols = tree->n_costs = tree->n_codes = 1;
 	tree->code_index = map_create(sizeof(struct code_key));
+	tree->n_rests = 1;
 	if (!tree->code_index ||
 	    array_reserve(&tree->costs, &tree->costs_capacity, 0, sizeof(*tree->costs)) < 0 ||
+	    array_reserve(&tree->rests, &tree->rests_capacity, 0, sizeof(*tree->rests)) < 0 ||
 	    stack_lives_init(&tree->lives) < 0)
 		return -ENOMEM;
-	return 0;
+	/* That of no stack is there, so that adding to it cannot fail. */
+	return tree_rest(tree, 0) ? 0 : -ENOMEM;
 }
 
 void tree_free(struct tree *tree)
@@ -45,7 +48,7 @@ void tree_free(struct tree *tree)
 	free(tree->symbols);
 	free(tree->costs);
 	stack_lives_free(&tree->lives);
-	free(tree->cost_of);
+	free(tree->rests);
 	free(tree->marks);
 	free(tree->shown);
 	free(tree->codes);
@@ -164,24 +167,24 @@ unsigned tree_depth(const struct tree *tree, uint64_t stack)
 /* 0: there is no such node. */
 static unsigned marked_depth(const struct tree *tree, uint64_t stack)
 {
-	return tree_node(tree, stack) ? tree->marks[stack] & MARK_DEPTH : 0;
+	return stack && stack < tree->nodes.limit ? tree->marks[stack] & MARK_DEPTH : 0;
 }
 
 int tree_stack(struct tree *tree, const struct record_stack *record)
 {
 	struct stack *node = dense_define(&tree->nodes, record->id);
-	unsigned depth = marked_depth(tree, record->parent);
+	unsigned depth;
 
 	if (!node)
 		return -errno;
-	/* They have a place for each node that has one, be it refused or not. */
-	if (array_reserve(&tree->cost_of, &tree->cost_of_capacity, record->id,
-			  sizeof(*tree->cost_of)) < 0 ||
-	    array_reserve(&tree->marks, &tree->marks_capacity, record->id, sizeof(*tree->marks)) <
-		    0)
+	/* There is a mark for each node that has a place, be it refused or not. */
+	if (array_reserve(&tree->marks, &tree->marks_capacity, record->id, sizeof(*tree->marks)) <
+	    0)
 		return -ENOMEM;
+	depth = marked_depth(tree, record->parent);
+	/* Ids are handed out one after the other: tree_order() relies on it. */
 	if (node->frame || !tree_frame(tree, record->frame) || (record->parent && !depth) ||
-	    depth >= STACK_NODES_MAX)
+	    record->parent >= record->id || depth >= STACK_NODES_MAX)
 		return -EBADMSG;
 	node->parent = (uint32_t)record->parent;
 	node->frame = (uint32_t)record->frame;
@@ -259,19 +262,16 @@ const struct code_name *tree_find_code(const struct tree *tree, uint64_t process
 
 int64_t tree_cost(struct tree *tree, uint64_t stack)
 {
-	uint32_t *cost;
+	struct stack *node = tree_node(tree, stack);
 
-	if (!dense_get(&tree->nodes, stack))
-		return 0;
-	cost = &tree->cost_of[stack];
-	if (*cost || !tree_node(tree, stack))
-		return *cost;
+	if (!node || node->cost)
+		return node ? node->cost : 0;
 	if (array_reserve(&tree->costs, &tree->costs_capacity, tree->n_costs,
 			  sizeof(*tree->costs)) < 0)
 		return -ENOMEM;
-	*cost = (uint32_t)tree->n_costs++;
-	tree->costs[*cost].stack = (uint32_t)stack;
-	return *cost;
+	node->cost = (uint32_t)tree->n_costs++;
+	tree->costs[node->cost].stack = (uint32_t)stack;
+	return node->cost;
 }
 
 int64_t tree_trash(struct tree *tree)
@@ -292,6 +292,20 @@ uint32_t tree_life(struct tree *tree, uint32_t cost)
 	if (!*number)
 		*number = stack_lives_add(&tree->lives);
 	return *number;
+}
+
+struct cost_rest *tree_rest(struct tree *tree, uint32_t cost)
+{
+	uint32_t *number = &tree->costs[cost].rest;
+
+	if (!*number) {
+		if (tree->n_rests >= UINT32_MAX ||
+		    array_reserve(&tree->rests, &tree->rests_capacity, tree->n_rests,
+				  sizeof(*tree->rests)) < 0)
+			return NULL;
+		*number = (uint32_t)tree->n_rests++;
+	}
+	return &tree->rests[*number];
 }
 
 /* At least two native frames, and the outermost one where threads begin. */

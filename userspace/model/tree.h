@@ -48,15 +48,23 @@ struct frame {
 struct stack {
 	uint32_t parent; /* 0: outermost */
 	uint32_t frame;  /* 0: not defined */
+	uint32_t cost;   /* number of its struct cost, 0: none yet */
 };
 
 #define STACK_NODES_MAX 1024 /* on one path; deeper ones are refused */
 
-/* What samples with exactly this stack add up to. Number 0 is that of no stack. */
+/*
+ * What samples with exactly this stack add up to. Number 0 is that of no stack. There may be
+ * millions: what most of them do not have lies apart.
+ */
 struct cost {
 	uint32_t stack;
-	uint32_t life; /* number, 0: nothing was allocated there; see tree_life_of() */
-	uint64_t cpu_samples;
+	uint32_t cpu_samples; /* stays at UINT32_MAX */
+	uint32_t life;        /* number, 0: nothing was allocated there; see tree_life_of() */
+	uint32_t rest;        /* number, 0: all zero; see tree_rest_of() */
+};
+
+struct cost_rest {
 	uint64_t syscall_ns;
 	uint64_t off_cpu_ns;
 	uint64_t faults, gc_faults; /* page faults; of those, in collections of their thread */
@@ -73,9 +81,7 @@ struct tree {
 	struct dense modules; /* struct module */
 	struct dense frames;  /* struct frame */
 	struct dense nodes;   /* struct stack */
-	uint32_t *cost_of;    /* by node: index of its struct cost, 0: none yet */
-	size_t cost_of_capacity;
-	uint16_t *marks; /* by node: its depth, and what tree_begins_properly() found */
+	uint16_t *marks;      /* by node: its depth, and what tree_begins_properly() found */
 	size_t marks_capacity;
 	uint32_t *shown; /* by node: 1 + itself or the next caller that is shown, 0: */
 	/* not settled; NULL: all are shown */
@@ -85,6 +91,8 @@ struct tree {
 	size_t n_costs, costs_capacity;
 	uint32_t trash; /* number of the cost of what is not selected; 0: none yet */
 	struct stack_lives lives;
+	struct cost_rest *rests; /* number 0: none, stays all zero */
+	size_t n_rests, rests_capacity;
 	struct code_name *codes; /* number 0 is none */
 	size_t n_codes, codes_capacity;
 	struct map *code_index; /* {process, code} -> number */
@@ -133,6 +141,13 @@ unsigned tree_depth(const struct tree *tree, uint64_t stack);
  */
 int tree_show(struct tree *tree, enum model_frames frames);
 
+/*
+ * All costs of stacks by their numbers, `count` of them, in an order in which those that have
+ * callers in common stand together. For the caller to free; NULL: no memory. Only after
+ * tree_show().
+ */
+uint32_t *tree_order(const struct tree *tree, size_t *count);
+
 /* What a stack is shown as; 0: nothing of it is. */
 static inline uint32_t tree_shown(const struct tree *tree, uint64_t stack)
 {
@@ -143,13 +158,6 @@ static inline uint32_t tree_shown(const struct tree *tree, uint64_t stack)
 
 /* Number of the cost of a stack, 0 for unknown stacks; -ENOMEM. */
 int64_t tree_cost(struct tree *tree, uint64_t stack);
-
-/* For loops over all costs: has the stack of a later one at hand when it is its turn. */
-static inline void tree_expect(const struct tree *tree, size_t cost)
-{
-	if (cost + 16 < tree->n_costs)
-		__builtin_prefetch(dense_get(&tree->nodes, tree->costs[cost + 16].stack));
-}
 
 /* Number of the cost, of no stack, that nobody looks at; -ENOMEM. */
 int64_t tree_trash(struct tree *tree);
@@ -162,6 +170,34 @@ static inline const struct stack_life *tree_life_of(const struct tree *tree,
 						    const struct cost *cost)
 {
 	return &tree->lives.items[cost->life];
+}
+
+/* For loops over tree_order(): has what they come to soon at hand when it is its turn. */
+static inline void tree_expect(const struct tree *tree, const uint32_t *order, size_t i,
+			       size_t count)
+{
+	if (i + 24 < count)
+		__builtin_prefetch(&tree->costs[order[i + 24]]);
+	if (i + 16 < count)
+		__builtin_prefetch(dense_get(&tree->nodes, tree->costs[order[i + 16]].stack));
+	if (i + 16 < count)
+		__builtin_prefetch(tree_life_of(tree, &tree->costs[order[i + 16]]));
+}
+
+/* Adds timer samples to a cost. */
+static inline void cost_add_samples(struct cost *cost, uint32_t samples)
+{
+	cost->cpu_samples +=
+		samples < UINT32_MAX - cost->cpu_samples ? samples : UINT32_MAX - cost->cpu_samples;
+}
+
+/* What a cost has beside CPU time and allocation, made if need be; NULL: no memory. */
+struct cost_rest *tree_rest(struct tree *tree, uint32_t cost);
+
+/* The same to look at; all zero if there is nothing. */
+static inline const struct cost_rest *tree_rest_of(const struct tree *tree, const struct cost *cost)
+{
+	return &tree->rests[cost->rest];
 }
 
 /* Charges collection time to what a cost's stack, which has a life, allocated. */

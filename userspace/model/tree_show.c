@@ -40,10 +40,16 @@ static void settle_path(struct tree *tree, uint32_t id, enum model_frames frames
 static int move_cost(struct tree *tree, struct cost *from)
 {
 	struct cost *to = &tree->costs[0];
+	struct cost_rest *rest = tree_rest(tree, 0);
+	const struct cost_rest *moved = tree_rest_of(tree, from);
 
-	to->cpu_samples += from->cpu_samples;
-	to->syscall_ns += from->syscall_ns;
-	to->off_cpu_ns += from->off_cpu_ns;
+	if (!rest)
+		return -ENOMEM;
+	cost_add_samples(to, from->cpu_samples);
+	rest->syscall_ns += moved->syscall_ns;
+	rest->off_cpu_ns += moved->off_cpu_ns;
+	rest->faults += moved->faults;
+	rest->gc_faults += moved->gc_faults;
 	if (from->life && !tree_life(tree, 0))
 		return -ENOMEM;
 	if (from->life)

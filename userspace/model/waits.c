@@ -90,7 +90,11 @@ int waits_record(struct pass *pass, const struct record_wait *record)
 	if (record->duration > sum->max_ns)
 		sum->max_ns = record->duration;
 	if (cost) {
-		pass->tree.costs[cost].off_cpu_ns += ns;
+		struct cost_rest *rest = tree_rest(&pass->tree, (uint32_t)cost);
+
+		if (!rest)
+			return -ENOMEM;
+		rest->off_cpu_ns += ns;
 		pass->model->wait_stack_ns += ns;
 	}
 	return 0;
