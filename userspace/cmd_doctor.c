@@ -247,7 +247,7 @@ static const struct option_row rows[] = {
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.usage = "[OPTIONS]",
-	.summary = "Tell what can be recorded here, by whom, and what to change",
+	.summary = "tell what can be recorded here, by whom, and what to change",
 	.options = rows,
 	.run = doctor_run,
 };

@@ -14,6 +14,7 @@
 #include "profile/source.h"
 #include "profile/status.h"
 #include "util/log.h"
+#include "util/suggest.h"
 
 struct export_arguments {
 	const char *format;
@@ -46,13 +47,24 @@ static void list_formats(void)
 		       exporters[i]->summary);
 }
 
+static void complain_format(const char *name)
+{
+	struct suggestion suggestion = {.word = name};
+	char hint[64];
+
+	for (size_t i = 0; exporters[i]; i++)
+		suggestion_offer(&suggestion, exporters[i]->name);
+	suggestion_text(&suggestion, "", hint, sizeof(hint));
+	log_error("%s: no such format%s\n'gcprof export --format list' shows them.", name, hint);
+}
+
 static int choose(const struct export_arguments *arguments, struct export_request *request)
 {
 	const char *name = arguments->format ? arguments->format : "firefox";
 
 	request->exporter = exporter_find(name);
 	if (!request->exporter) {
-		log_error("%s: no such format; 'gcprof export --format list' shows them", name);
+		complain_format(name);
 		return -EINVAL;
 	}
 	if (arguments->by && !exporter_measures(request->exporter, arguments->by)) {
@@ -91,9 +103,8 @@ static void explain(const struct export_request *request, const char *path, int 
 {
 	if (error == -EFBIG)
 		log_error("%s: too large for --max-size even without single events", request->file);
-	else if (error == -ENOENT)
-		log_error("%s: no such file; 'gcprof record -- COMMAND' makes one", request->file);
-	else if (error == -ENODATA || error == -EBADMSG || error == -EPROTO || error == -EISDIR)
+	else if (error == -ENOENT || error == -ENODATA || error == -EBADMSG || error == -EPROTO ||
+		 error == -EISDIR)
 		log_error("%s: %s", request->file, profile_error_text(error));
 	else if (error != -EPIPE)
 		log_error("%s: %s", path, strerror(-error));

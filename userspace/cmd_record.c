@@ -314,7 +314,7 @@ static int record_run(int argc, char **argv)
 const struct command cmd_record = {
 	.name = "record",
 	.usage = "[OPTIONS] -- COMMAND [ARGUMENTS] | -p PID[,PID] | --system | --cgroup PATH",
-	.summary = "Record a program, started or running already, into a profile",
+	.summary = "record a program, started or running already, into a profile",
 	.options = rows,
 	.run = record_run,
 };

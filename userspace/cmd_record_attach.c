@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cmd_record.h"
+#include "commands.h"
 #include "record/cgroup.h"
 #include "record/clock.h"
 #include "record/drain.h"
@@ -36,6 +37,10 @@ static int check_targets(struct recording *recording)
 	else if (options->cgroup)
 		err = recording->cgroup =
 			cgroup_open(options->cgroup, &options->cgroup_id, &problem);
+	if (err == -EINVAL && options->pids) {
+		recording_fail(&problem);
+		return EXIT_USAGE;
+	}
 	if (err < 0)
 		return recording_fail(&problem);
 	if (recording->running.gone)

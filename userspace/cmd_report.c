@@ -11,6 +11,7 @@
 #include "model/filter.h"
 #include "model/model.h"
 #include "profile/source.h"
+#include "profile/status.h"
 #include "report/calls.h"
 #include "report/report.h"
 #include "report/terminal.h"
@@ -73,26 +74,6 @@ static const struct option_row rows[] = {
 	 "show more about the profile itself"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
-
-static void explain(const char *file, int error)
-{
-	switch (error) {
-	case -ENOENT:
-		log_error("%s: no such file; 'gcprof record -- COMMAND' makes one", file);
-		break;
-	case -ENODATA:
-		log_error("%s: the file is empty: nothing was recorded", file);
-		break;
-	case -EBADMSG:
-		log_error("%s: not a profile of gcprof", file);
-		break;
-	case -EPROTO:
-		log_error("%s: made by a newer gcprof, whose format this one does not know", file);
-		break;
-	default:
-		log_error("%s: %s", file, strerror(-error));
-	}
-}
 
 static unsigned parts_of(const struct report_arguments *arguments)
 {
@@ -246,7 +227,7 @@ static int report_run(int argc, char **argv)
 	file = arguments.file ? arguments.file : "gcprof.data";
 	error = load(file, &filter, &view, &model);
 	if (error) {
-		explain(file, error);
+		log_error("%s: %s", file, profile_error_text(error));
 		call_tree_free(&calls);
 		return 1;
 	}

@@ -140,14 +140,6 @@ static int serve(int file, uint16_t wanted)
 	return error;
 }
 
-static void explain(const char *file, int error)
-{
-	if (error == -ENOENT)
-		log_error("%s: no such file; 'gcprof record -- COMMAND' makes one", file);
-	else
-		log_error("%s: %s", file, profile_error_text(error));
-}
-
 static int view(const char *name, enum model_frames frames, uint64_t port)
 {
 	int file = open_nameless(), error;
@@ -158,7 +150,7 @@ static int view(const char *name, enum model_frames frames, uint64_t port)
 	}
 	error = convert(name, frames, file);
 	if (error) {
-		explain(name, error);
+		log_error("%s: %s", name, profile_error_text(error));
 	} else {
 		error = serve(file, (uint16_t)port);
 		if (error)

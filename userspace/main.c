@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "util/log.h"
+#include "util/suggest.h"
 
 static const struct command *const commands[] = {
 	&cmd_record, &cmd_report, &cmd_diff, &cmd_query, &cmd_export,
@@ -27,26 +28,55 @@ static void print_help(FILE *out)
 		     "version.\n");
 }
 
+static const struct command *find(const char *word)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (strcmp(word, commands[i]->name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int complain(const char *word)
+{
+	struct suggestion suggestion = {.word = word};
+	char hint[64];
+
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		suggestion_offer(&suggestion, commands[i]->name);
+	suggestion_text(&suggestion, "", hint, sizeof(hint));
+	log_error("%s: no such command%s\nTry 'gcprof --help'.", word, hint);
+	return EXIT_USAGE;
+}
+
+/* `word`: the command to help with, or NULL. */
+static int help(const char *word)
+{
+	const struct command *command = word ? find(word) : NULL;
+
+	if (word && !command)
+		return complain(word);
+	if (command)
+		options_help(command);
+	else
+		print_help(stdout);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
+	const struct command *command;
 
 	if (!word) {
 		print_help(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-		print_help(stdout);
-		return 0;
-	}
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+		return help(argc > 2 ? argv[2] : NULL);
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
 		printf("gcprof %s\n", GCPROF_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < N_COMMANDS; i++) {
-		if (strcmp(word, commands[i]->name) == 0)
-			return commands[i]->run(argc - 1, argv + 1);
-	}
-	log_error("%s: no such command\nTry 'gcprof --help'.", word);
-	return EXIT_USAGE;
+	command = find(word);
+	return command ? command->run(argc - 1, argv + 1) : complain(word);
 }

@@ -17,7 +17,12 @@ expect() { # STATUS PATTERN ARGUMENTS...
 @test "no verb, an unknown verb, an unknown option" {
 	expect 2 'usage'
 	expect 2 'no such command' what
+	expect 2 'reprot: no such command; did you mean report?' reprot
+	expect 2 'no such command' help what
+	expect 0 'Usage: gcprof report' help report
 	expect 2 'unknown option' report --what
+	expect 2 'fliter=x: unknown option; did you mean --filter?' report --fliter=x
+	expect 2 'perfeto: no such format; did you mean perfetto?' export -f perfeto
 	expect 2 'unknown option' record --what -- /bin/true
 	expect 0 'usage' --help
 	expect 0 'gcprof [0-9]' --version

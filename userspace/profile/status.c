@@ -8,6 +8,8 @@
 const char *profile_error_text(int err)
 {
 	switch (err) {
+	case -ENOENT:
+		return "no such file; 'gcprof record -- COMMAND' makes one";
 	case -ENODATA:
 		return "it is empty: nothing was recorded, or the recorder could not write";
 	case -EBADMSG:

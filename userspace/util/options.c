@@ -2,6 +2,7 @@
 /* options.c: parses command-line options from rows, and prints their help. */
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "suggest.h"
 
 enum { OPTIONS_MAX = 48, FIRST_LONG = 256, CHOICE_HELP = 1000 };
 
@@ -105,8 +107,8 @@ static void options_help(const struct command *command)
 	static const struct option_row help = {
 		.name = "help", .letter = 'h', .help = "show this help and exit"};
 
-	printf("Usage: gcprof %s %s\n%s.\n\nOptions:\n", command->name, command->usage,
-	       command->summary);
+	printf("Usage: gcprof %s %s\n%c%s.\n\nOptions:\n", command->name, command->usage,
+	       toupper((unsigned char)*command->summary), command->summary + 1);
 	for (const struct option_row *row = command->options; row && row->name; row++)
 		print_row(row);
 	print_row(&help);
@@ -117,6 +119,21 @@ static int complain(const struct command *command, const char *word, const char 
 {
 	log_error("%s: %s\nTry 'gcprof %s --help'.", word, fault, command->name);
 	return -EINVAL;
+}
+
+static int complain_unknown(const struct command *command, const char *word)
+{
+	char name[64], hint[64], fault[96];
+	struct suggestion suggestion = {.word = name};
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	if (strncmp(name, "--", 2) == 0)
+		suggestion.word += 2;
+	for (const struct option_row *row = command->options; row && row->name; row++)
+		suggestion_offer(&suggestion, row->name);
+	suggestion_text(&suggestion, "--", hint, sizeof(hint));
+	snprintf(fault, sizeof(fault), "unknown option%s", hint);
+	return complain(command, word, fault);
 }
 
 static int complain_option(const struct command *command, const struct option_row *row,
@@ -247,7 +264,7 @@ int options_parse(const struct command *command, void *values, int argc, char **
 			exit(0);
 		}
 		if (choice == '?')
-			return complain(command, argv[optind - 1], "unknown option");
+			return complain_unknown(command, argv[optind - 1]);
 		if (choice == ':')
 			return complain(command, argv[optind - 1], "needs a value");
 		err = store_option(command, find_row(command, choice), optarg, values);
