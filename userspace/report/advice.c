@@ -313,6 +313,9 @@ static bool find_many_calls(const struct model *model, struct words *words)
 	if (!call || call->count < 10000 || call->p50_ns > 20000 ||
 	    (double)call->total_ns < 0.1 * wall_of(model))
 		return false;
+	/* Where most of the time is that of a few, it would stay as it is. */
+	if ((double)call->total_ns > 4 * (double)call->p50_ns * (double)call->count)
+		return false;
 	fprintf(words->evidence,
 		"%s calls of %s took %s, %s of wall time; half of them %s or less.",
 		figure_of(call, call->count).text, call->name,
