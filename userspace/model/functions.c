@@ -3,6 +3,7 @@
 #include "functions.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,18 +291,20 @@ static int by_rank(const void *a, const void *b)
  * The time that a function costs by itself comes first: on the CPU, and in the
  * collections that it causes. Small additions raise rows that would have none of
  * it: those that allocate, managed functions that an interpreter runs (their own
- * time is the interpreter's), and those that wait in system calls.
+ * time is the interpreter's), and those that wait in system calls, as far as these take
+ * as much time as the CPU does.
  */
 static void rank_rows(struct model *model)
 {
-	double cpu = 0, bytes = 0, gc = 0, calls = (double)model->syscall_stack_ns;
-	double waits = (double)model->wait_stack_ns;
+	double cpu = 0, bytes = 0, gc = 0, calls, waits;
 
 	for (size_t i = 0; i < model->n_functions; i++) {
 		cpu += model->functions[i].cpu_self_ns;
 		bytes += model->functions[i].alloc_self_bytes;
 		gc += model->functions[i].gc_self_ns;
 	}
+	calls = fmax((double)model->syscall_stack_ns, cpu + gc);
+	waits = fmax((double)model->wait_stack_ns, cpu + gc);
 	for (size_t i = 0; i < model->n_functions; i++) {
 		struct model_function *row = &model->functions[i];
 
