@@ -31,6 +31,10 @@ static void print_stacks(const struct section *section)
 
 	if (!stacks->samples)
 		return;
+	if (stacks->samples == 1 && stacks->complete) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "The only stack is whole.");
+		return;
+	}
 	if (stacks->complete == stacks->samples) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "All %s stacks are whole.",
 			       unit_count(stacks->samples).text);

@@ -106,9 +106,34 @@ static void print_sampling(const struct section *section)
 		       unit_bytes((double)alloc->period).text, rarely);
 }
 
+#define UNASKED "not asked for: "
+
+/* Missing for a reason that is told in words; what switches a stream on is no such reason. */
 static bool is_missing(const struct model_stream *stream)
 {
-	return !stream->attached && stream->why_not;
+	return !stream->attached && stream->why_not &&
+	       strncmp(stream->why_not, UNASKED, strlen(UNASKED)) != 0;
+}
+
+static bool is_unasked(const struct model_stream *stream)
+{
+	return !stream->attached && stream->why_not && !is_missing(stream);
+}
+
+/* "not asked for: sched (--off-cpu), fault (--faults)" */
+static void print_unasked_streams(const struct section *section)
+{
+	const struct model_stream *streams = section->model->streams;
+	char text[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < section->model->n_streams; i++)
+		if (is_unasked(&streams[i]) && used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%.40s)",
+						 used ? ", " : "", streams[i].name,
+						 streams[i].why_not + strlen(UNASKED));
+	if (used)
+		page_paragraph(section->page, STYLE_PLAIN, 2, UNASKED "%s", text);
 }
 
 /* Streams that are missing for the same reason stand together. */
@@ -169,6 +194,7 @@ int section_head(const struct section *section)
 			       section->model->filter);
 	print_sampling(section);
 	print_missing_streams(section);
+	print_unasked_streams(section);
 	return 0;
 }
 
