@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
 	{"output", 'o', OPTION_TEXT, offsetof(struct export_arguments, output), 0, 0, "FILE",
 	 "where to write, - for standard output (default FILE with a suffix)"},
 	{"by", 0, OPTION_TEXT, offsetof(struct export_arguments, by), 0, 0, "MEASURE",
-	 "what folded stacks count: cpu, bytes, gc or syscall (default cpu)"},
+	 "what folded stacks count: cpu, bytes, gc, syscall, off-cpu or faults (default cpu)"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct export_arguments, frames), 0, 0, "KIND",
 	 "frames on stacks: all, managed or native, which are the kernel's too (default all)"},
 	{"max-size", 0, OPTION_SIZE, offsetof(struct export_arguments, max_size), 1 << 16,
@@ -58,6 +58,21 @@ static void complain_format(const char *name)
 	log_error("%s: no such format%s\n'gcprof export --format list' shows them.", name, hint);
 }
 
+static void complain_measure(const char *word, const struct exporter *exporter)
+{
+	char known[128] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; exporter->measures && exporter->measures[i] && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 exporter->measures[i]);
+	if (used)
+		log_error("--by %s: %s can count %s", word, exporter->name, known);
+	else
+		log_error("--by %s: the format %s has everything in it, there is no choice", word,
+			  exporter->name);
+}
+
 static int choose(const struct export_arguments *arguments, struct export_request *request)
 {
 	const char *name = arguments->format ? arguments->format : "firefox";
@@ -68,7 +83,7 @@ static int choose(const struct export_arguments *arguments, struct export_reques
 		return -EINVAL;
 	}
 	if (arguments->by && !exporter_measures(request->exporter, arguments->by)) {
-		log_error("--by %s: not a measure of the format %s", arguments->by, name);
+		complain_measure(arguments->by, request->exporter);
 		return -EINVAL;
 	}
 	if (arguments->frames && model_frames_parse(arguments->frames, &request->options.frames)) {

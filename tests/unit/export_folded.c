@@ -49,6 +49,23 @@ TEST(every_measure_adds_up_to_the_report)
 	synthetic_free(&app.synthetic);
 }
 
+TEST(it_says_why_nothing_is_there)
+{
+	struct app app;
+	struct exported exported;
+
+	synthetic_app(&app, 100, false);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	exported = export_as(&app.synthetic, "folded", "off-cpu");
+	CHECK_EQ(exported.size, 0);
+	CHECK(strstr(exported.result.note, "off-cpu: not recorded, not asked for"));
+	free(exported.data);
+	exported = export_as(&app.synthetic, "folded", "cpu");
+	CHECK_EQ(*exported.result.note, 0);
+	free(exported.data);
+	synthetic_free(&app.synthetic);
+}
+
 TEST(a_name_cannot_break_a_line)
 {
 	struct synthetic synthetic;

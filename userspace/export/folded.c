@@ -2,6 +2,7 @@
 /* folded.c: one line a stack, "outermost;...;innermost value": what flame graphs are made of. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct folded {
 	struct folded_lines *lines;
 	uint32_t *names; /* of each row of functions, as it is and when inlined; 0: none yet */
 	struct buffer text;
+	bool filled; /* some stack has a value */
 };
 
 /* Times in ns, sizes in bytes, page faults as they are. */
@@ -121,8 +123,27 @@ static int add_all(struct folded *folded, const struct pass *pass, enum measure 
 		if (measure == MEASURE_BYTES || measure == MEASURE_GC)
 			stack = functions_allocating(pass, stack);
 		err = add_stack(folded, pass, stack, value);
+		folded->filled = true;
 	}
 	return err;
+}
+
+/* An empty flame graph says nothing: that the stream was not recorded, perhaps. */
+static void note_nothing(struct export_job *job, const struct model *model, enum measure measure)
+{
+	static const char *const streams[] = {
+		[MEASURE_CPU] = "cpu",       [MEASURE_BYTES] = "alloc",
+		[MEASURE_GC] = "gc",         [MEASURE_SYSCALL] = "syscall",
+		[MEASURE_OFF_CPU] = "sched", [MEASURE_FAULTS] = "fault",
+	};
+	const char *why_not = NULL;
+
+	for (size_t i = 0; i < model->n_streams; i++)
+		if (strcmp(model->streams[i].name, streams[measure]) == 0 &&
+		    !model->streams[i].attached)
+			why_not = model->streams[i].why_not;
+	snprintf(job->note, sizeof(job->note), "nothing to show by %s%s%.200s", measures[measure],
+		 why_not ? ": not recorded, " : ": no stack has any", why_not ? why_not : "");
 }
 
 static int finish(struct model_observer *observer, struct pass *pass)
@@ -138,6 +159,8 @@ static int finish(struct model_observer *observer, struct pass *pass)
 		err = folded.names ? add_all(&folded, pass, measure) : -ENOMEM;
 	if (!err)
 		folded_lines_write(folded.lines, job->output);
+	if (!err && rest < 0.5 && !folded.filled)
+		note_nothing(job, pass->model, measure);
 	if (!err && rest >= 0.5)
 		output_format(job->output, "(no samples) %.0f\n", rest);
 	folded_lines_free(folded.lines);
