@@ -59,6 +59,8 @@ setup() {
 	same "samples before and after" "$("$GCPROF" report --json slow | jq .alloc.samples)" $((first + rest))
 	run jq -c '[.alloc.types[].name]' <("$GCPROF" report --json --types --filter type=batch slow)
 	same "types" "$output" '["batch"]'
+	"$GCPROF" report --filter function=nosuch slow | grep -q 'Nothing is: names are those'
+	! "$GCPROF" report --filter function=main slow | grep 'Nothing is' || false
 	run "$GCPROF" report --filter colour=red slow
 	[ "$status" = 2 ]
 	[[ "$output" == *"keys are function, module"* ]]

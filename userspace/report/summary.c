@@ -106,6 +106,21 @@ static void print_sampling(const struct section *section)
 		       unit_bytes((double)alloc->period).text, rarely);
 }
 
+static void print_filter(const struct section *section)
+{
+	const struct model *model = section->model;
+
+	page_paragraph(
+		section->page, STYLE_WARNING, 2,
+		"only what is selected: %s (of system calls and waits those recorded singly)",
+		model->filter);
+	if (!model->cpu.samples && !model->alloc.samples && !model_gc_count(&model->gc) &&
+	    !model->syscall_count && !model->wait_ns && !model->faults.told)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "Nothing is: names are those that the whole report shows, and * "
+			       "stands for any characters.");
+}
+
 #define UNASKED "not asked for: "
 
 /* Missing for a reason that is told in words; what switches a stream on is no such reason. */
@@ -188,10 +203,7 @@ int section_head(const struct section *section)
 	warn_of_state(section);
 	print_when(section);
 	if (section->model->filter)
-		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "only what is selected: %s (of system calls and waits those "
-			       "recorded singly)",
-			       section->model->filter);
+		print_filter(section);
 	print_sampling(section);
 	print_missing_streams(section);
 	print_unasked_streams(section);
@@ -239,7 +251,8 @@ static void tell_collections(const struct section *section, FILE *out)
 	if (!is_recorded(section, "gc"))
 		return;
 	if (!count) {
-		fprintf(out, " There was no collection.");
+		fprintf(out, section->model->filter ? " No collection is selected."
+						    : " There was no collection.");
 		return;
 	}
 	fprintf(out, " %s pause%s for collections took %s", unit_count(count).text,
@@ -257,6 +270,10 @@ static void tell_allocation(const struct section *section, FILE *out)
 
 	if (!is_recorded(section, "alloc"))
 		return;
+	if (!alloc->samples && section->model->filter) {
+		fprintf(out, " No sampled allocation is selected.");
+		return;
+	}
 	if (!alloc->samples) {
 		fprintf(out, " No allocation was sampled: it was likely less than %s.",
 			unit_bytes(bytes->high > 0 ? bytes->high : 0).text);
