@@ -102,7 +102,7 @@ static void print_row(const struct option_row *row)
 		printf("  %-24s  %s\n", left, row->help);
 }
 
-static void options_help(const struct command *command)
+void options_help(const struct command *command)
 {
 	static const struct option_row help = {
 		.name = "help", .letter = 'h', .help = "show this help and exit"};

@@ -56,6 +56,9 @@ int options_parse(const struct command *command, void *values, int argc, char **
 int options_parse_words(const struct command *command, void *values, int argc, char **argv,
 			const char **words, int max);
 
+/* Prints what --help of the command prints, on stdout. */
+void options_help(const struct command *command);
+
 /* Parsers of single values, for tests and the environment; -EINVAL or -ERANGE. */
 int parse_number(const char *text, uint64_t *out);
 int parse_size(const char *text, uint64_t *out);
