@@ -96,7 +96,7 @@ struct gc_heap {
 	pthread_cond_t stopped; /* a mutator stopped */
 	pthread_cond_t resumed; /* a collection ended */
 	struct gc_thread *threads;
-	struct gc_thread *collector; /* who is collecting, or NULL */
+	struct gc_thread *collector; /* who is collecting, or NULL; atomic, changed with the lock */
 	uint32_t n_threads;
 	uint32_t processors;
 	uint32_t stop;     /* atomic: mutators shall park, see threads.c */
@@ -136,10 +136,15 @@ struct gc_heap {
 void heap_init_lock(struct gc_heap *heap);
 
 /* A collection holds the lock, and so do the hooks and light finalizers that it calls. */
+static _Noreturn inline void heap_called_within(void)
+{
+	os_fatal("a hook or a light finalizer called the collector, or fork");
+}
+
 static inline void heap_lock(struct gc_heap *heap)
 {
 	if (pthread_mutex_lock(&heap->lock) == EDEADLK)
-		os_fatal("a hook or a light finalizer called the collector, or fork");
+		heap_called_within();
 }
 
 /* options.c */

@@ -114,17 +114,6 @@ uint32_t journal_waiting(const struct gc_thread *thread)
 	return thread->sampler.journal ? thread->sampler.journal->count : 0;
 }
 
-void journal_forked(struct gc_thread *thread)
-{
-	struct gc_journal *journal = thread->sampler.journal;
-
-	if (!journal)
-		return;
-	journal->count = 0;
-	journal->n_fates = 0;
-	journal->known = false;
-}
-
 /* Starts counting a collection; false: there is one of another heap. */
 static bool pauses_begin(const struct gc_thread *self, uint64_t now)
 {
@@ -143,6 +132,20 @@ static void pauses_end(uint64_t now)
 
 	__atomic_store_n(&pauses.anchor, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&pauses.clock, running - 1 + 2 * now, __ATOMIC_RELEASE);
+}
+
+void journal_forked(struct gc_thread *thread)
+{
+	struct gc_journal *journal = thread->sampler.journal;
+
+	/* A thread that is gone had begun to collect. */
+	if (pauses.clock & 1)
+		pauses_end(os_now());
+	if (!journal)
+		return;
+	journal->count = 0;
+	journal->n_fates = 0;
+	journal->known = false;
 }
 
 /* Everybody who listens to collections or fates must understand this, or would miss some. */

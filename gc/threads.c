@@ -87,6 +87,8 @@ void threads_return(struct gc_thread *self)
 {
 	set_state(self, THREAD_RUNNING);
 	while (threads_stop_wanted(self->heap)) {
+		if (__atomic_load_n(&self->heap->collector, __ATOMIC_RELAXED) == self)
+			heap_called_within();
 		set_state(self, THREAD_PARKED);
 		tell_collector(self->heap);
 		wait_resumed(self->heap);
@@ -121,6 +123,11 @@ static void lock_between_collections(struct gc_thread *self)
 	set_state(self, THREAD_RUNNING);
 }
 
+static void set_collector(struct gc_heap *heap, struct gc_thread *thread)
+{
+	__atomic_store_n(&heap->collector, thread, __ATOMIC_RELAXED);
+}
+
 /*
  * Makes the thread the collector and leaves the lock held; false, without it, if
  * there was another collection since number `seen`, so that none is needed.
@@ -130,11 +137,11 @@ bool threads_begin_collecting(struct gc_thread *self, uint64_t seen)
 	struct gc_heap *heap = self->heap;
 
 	lock_between_collections(self);
-	if (seen != COLLECT_ALWAYS && seen != heap->cycle) {
+	if (seen != COLLECT_ALWAYS && seen != heap_cycle(heap)) {
 		pthread_mutex_unlock(&heap->lock);
 		return false;
 	}
-	heap->collector = self;
+	set_collector(heap, self);
 	return true;
 }
 
@@ -225,7 +232,7 @@ void threads_end_collecting(struct gc_thread *self)
 	struct gc_heap *heap = self->heap;
 	uint32_t stop = __atomic_exchange_n(&heap->stop, 0, __ATOMIC_SEQ_CST);
 
-	heap->collector = NULL;
+	set_collector(heap, NULL);
 	pthread_cond_broadcast(&heap->resumed);
 	pthread_mutex_unlock(&heap->lock);
 	if (stop & STOP_SLEEPERS)
@@ -326,6 +333,7 @@ void threads_forked(struct gc_heap *heap)
 	}
 	heap->collector = NULL;
 	heap->stop = 0;
+	heap->stop_cycle = 0;
 	heap->awaiting = 0;
 	heap_init_lock(heap);
 	for (thread = heap->threads; thread; thread = thread->next) {

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST_THREADS = 20, ALLOCATIONS = 100000, SIZE = 200 };
 
@@ -196,5 +198,29 @@ TEST(gc_collections_count_when_they_have_ended)
 		gc_collect(f.thread, GC_COLLECT_MINOR);
 		CHECK_EQ(looker.cycle, i);
 	}
+	fixture_close(&f);
+}
+
+/* Begun, but without having stopped the thread that forks. */
+TEST(gc_child_of_a_fork_collects_when_another_thread_had_begun_to)
+{
+	struct gc_options options = small_options();
+	struct fixture f;
+	int status;
+	pid_t child;
+
+	fixture_open(&f, &options);
+	f.heap->cycle++;
+	child = fork();
+	if (child == 0) {
+		alarm(20);
+		for (int i = 0; i < ALLOCATIONS; i++)
+			gc_alloc_array(f.thread, f.bytes, SIZE);
+		_exit(0);
+	}
+	CHECK(child > 0);
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+	f.heap->cycle--;
 	fixture_close(&f);
 }
