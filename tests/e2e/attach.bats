@@ -579,7 +579,7 @@ recorders() {
 	expect 'either children or none' --follow all -- true
 	# shellcheck disable=SC2016 # the inner shell's variables
 	run sh -c 'exec "$0" record -p $$' "$GCPROF"
-	same status "$status" 1
+	same status "$status" 2
 	grep -q 'is gcprof itself' <<<"$output"
 	start "$WORKLOADS/churn" --threads 2 --seconds 100
 	wait_busy "$pid"
