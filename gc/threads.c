@@ -215,8 +215,9 @@ void threads_stop(struct gc_thread *self)
 	struct gc_heap *heap = self->heap;
 	bool spins = has_processor_for_each(heap);
 
-	__atomic_store_n(&heap->stop, spins ? STOP_WANTED | STOP_SPIN : STOP_WANTED,
-			 __ATOMIC_SEQ_CST);
+	/* Behind a survey the others are stopped already, and some sleep. */
+	__atomic_fetch_or(&heap->stop, spins ? STOP_WANTED | STOP_SPIN : STOP_WANTED,
+			  __ATOMIC_SEQ_CST);
 	request_all(heap);
 	if (spins && spin_stopped(heap, self))
 		return;
