@@ -93,6 +93,7 @@ int gc_heap_create(const struct gc_options *options, struct gc_heap **out)
 	result = options_check(options, &heap->options);
 	if (result)
 		goto fail;
+	heap->processors = os_processors();
 	result = types_init(heap);
 	if (!result)
 		result = nursery_init(heap);
@@ -102,7 +103,6 @@ int gc_heap_create(const struct gc_options *options, struct gc_heap **out)
 			  heap->options.nursery_size);
 		goto fail;
 	}
-	heap->processors = os_processors();
 	heap_init_lock(heap);
 	old_init(&heap->old);
 	major_init(heap);

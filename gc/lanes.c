@@ -17,7 +17,7 @@ enum { LANE_BUFFERS = 4, BUFFERS_SHIFT = 4 };
 
 static uint32_t count_lanes(const struct gc_heap *heap, uint32_t threads)
 {
-	size_t most = heap->options.nursery_size / (LANE_BUFFERS * heap->options.buffer_size);
+	size_t most = heap->nursery.size / (LANE_BUFFERS * heap->options.buffer_size);
 
 	if (most > LANES_MAX)
 		most = LANES_MAX;
@@ -45,7 +45,7 @@ static uint32_t number_threads(const struct gc_heap *heap)
  * rarely. */
 static size_t buffer_size(const struct gc_heap *heap, uint32_t n)
 {
-	size_t size = GC_ALIGN(heap->options.nursery_size / n >> BUFFERS_SHIFT);
+	size_t size = GC_ALIGN(heap->nursery.size / n >> BUFFERS_SHIFT);
 
 	if (size > heap->options.large_size)
 		size = heap->options.large_size;
@@ -56,16 +56,18 @@ static size_t buffer_size(const struct gc_heap *heap, uint32_t n)
 void lanes_reset(struct gc_heap *heap)
 {
 	struct gc_nursery *nursery = &heap->nursery;
-	uint32_t n = count_lanes(heap, number_threads(heap));
-	size_t buffer = buffer_size(heap, n);
-	size_t size = heap->options.nursery_size / n / buffer * buffer;
+	uint32_t running = number_threads(heap), n;
+	size_t size;
 
-	nursery->buffer = buffer;
+	nursery_resize(heap, running);
+	n = count_lanes(heap, running);
+	nursery->buffer = buffer_size(heap, n);
+	size = nursery->size / n / nursery->buffer * nursery->buffer;
 	for (uint32_t i = 0; i < n; i++) {
 		nursery->lanes[i].next = nursery->base + i * size;
 		nursery->lanes[i].end = nursery->lanes[i].next + size;
 	}
-	nursery->lanes[n - 1].end = nursery->end;
+	nursery->lanes[n - 1].end = nursery->base + nursery->size;
 	nursery->n_lanes = n;
 	nursery->taken = 0;
 }

@@ -9,10 +9,24 @@ enum { WASTE_SHIFT = 3 };
  * enough for the C library to use vector stores, which are faster than its string instruction. */
 enum { PIECE = 2 << 10 };
 
+/* It does not grow beyond this: more than that no caches hold. */
+enum { GROWTH_MAX = 64 << 20 };
+
+/* What it may ever have: its size for each processor. */
+static size_t largest_size(const struct gc_heap *heap)
+{
+	size_t one = heap->options.nursery_size;
+	size_t n = heap->processors < LANES_MAX ? heap->processors : LANES_MAX;
+
+	while (n > 1 && n * one > GROWTH_MAX)
+		n--;
+	return n * one;
+}
+
 int nursery_init(struct gc_heap *heap)
 {
 	struct gc_nursery *nursery = &heap->nursery;
-	size_t size = heap->options.nursery_size;
+	size_t size = largest_size(heap);
 
 	/* Aligned to large pages if it can use one; not to the chunks' size in vain: nothing
 	 * ever looks for a chunk header in the nursery. */
@@ -29,7 +43,52 @@ int nursery_init(struct gc_heap *heap)
 
 void nursery_free(struct gc_heap *heap)
 {
-	os_unmap(heap->nursery.base, heap->options.nursery_size);
+	os_unmap(heap->nursery.base, (size_t)(heap->nursery.end - heap->nursery.base));
+}
+
+/* A maximum of the heap leaves room for it, and for it to survive. */
+static bool has_room(const struct gc_heap *heap, size_t size)
+{
+	return !heap->options.max_heap ||
+	       heap->old.bytes + heap->large.bytes + 2 * size <= heap->options.max_heap;
+}
+
+/*
+ * The nursery is empty. Each thread that runs adds its size, so that several do not collect more
+ * often than one would, unless it is to be expected that more than that survives in all: the pause
+ * does not grow with the threads.
+ */
+void nursery_resize(struct gc_heap *heap, uint32_t running)
+{
+	struct gc_nursery *nursery = &heap->nursery;
+	size_t one = heap->options.nursery_size, size = (size_t)(nursery->end - nursery->base);
+	uint64_t used = heap->major.used, promoted = heap->major.promoted;
+
+	if (running < size / one)
+		size = running ? running * one : one;
+	if (promoted && size > used / promoted * one)
+		size = used / promoted * one;
+	if (size < one || !has_room(heap, size))
+		size = one;
+	nursery->size = size;
+	if (nursery->largest < size)
+		nursery->largest = size;
+	if (nursery->touched < size)
+		nursery->touched = size;
+}
+
+/* Threads are gone: gives back what has not been used since the last major collection, a little
+ * each time. */
+void nursery_trim(struct gc_heap *heap)
+{
+	struct gc_nursery *nursery = &heap->nursery;
+	size_t size = heap->options.nursery_size;
+
+	if (nursery->touched > nursery->largest) {
+		nursery->touched -= size;
+		os_release(nursery->base + nursery->touched, size);
+	}
+	nursery->largest = nursery->size;
 }
 
 /* Everything in it was promoted or is dead. The world is stopped. */

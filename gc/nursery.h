@@ -21,7 +21,10 @@ struct gc_lane {
 
 struct gc_nursery {
 	char *base;
-	char *end;
+	char *end;        /* of what it may ever have */
+	size_t size;      /* what it has until it is emptied */
+	size_t largest;   /* that it had since the last major collection */
+	size_t touched;   /* so much may be in memory */
 	size_t slice;     /* threads take so much; written while the world is stopped, atomic */
 	uint16_t surveys; /* since it was last emptied */
 	bool crowded;     /* much of it survived last time */
@@ -38,6 +41,8 @@ struct gc_nursery {
 int nursery_init(struct gc_heap *heap);
 void nursery_free(struct gc_heap *heap);
 void nursery_empty(struct gc_heap *heap);
+void nursery_resize(struct gc_heap *heap, uint32_t running);
+void nursery_trim(struct gc_heap *heap);
 void nursery_account(struct gc_thread *thread);
 
 static inline size_t nursery_taken(const struct gc_nursery *nursery)

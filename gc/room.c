@@ -19,7 +19,7 @@ static bool fits(struct gc_heap *heap, size_t size)
 	uint64_t bytes;
 
 	heap_lock(heap);
-	bytes = heap->old.bytes + heap->large.bytes + heap->options.nursery_size;
+	bytes = heap->old.bytes + heap->large.bytes + heap->nursery.size;
 	pthread_mutex_unlock(&heap->lock);
 	return bytes <= heap->options.max_heap && size <= heap->options.max_heap - bytes;
 }

@@ -95,7 +95,8 @@ static void visit_pair(void *context, void *key, void **value)
 	visit(context, value);
 }
 
-/* By default what it takes to promote a whole nursery: then there is one slice. */
+/* By default what it takes to promote the nursery of one thread, and there is one slice: see
+ * nursery_resize(). */
 static uint64_t goal(const struct gc_heap *heap)
 {
 	uint64_t ns;
@@ -144,7 +145,7 @@ static uint64_t cost_now(struct gc_heap *heap, uint64_t limit)
 static void open_slice(struct gc_heap *heap, uint64_t ns)
 {
 	struct gc_nursery *nursery = &heap->nursery;
-	size_t left = heap->options.nursery_size - nursery->taken, least = heap->options.large_size;
+	size_t left = nursery->size - nursery->taken, least = heap->options.large_size;
 	uint64_t bytes;
 
 	if (__builtin_mul_overflow(ns, SLICE_BYTES_A_NS, &bytes) || bytes > left)
@@ -159,7 +160,7 @@ void survey_reset(struct gc_heap *heap)
 {
 	heap->nursery.surveys = 0;
 	__atomic_store_n(&heap->nursery.watched, 0, __ATOMIC_RELAXED);
-	open_slice(heap, goal(heap));
+	open_slice(heap, heap->options.pause_goal ? goal(heap) : UINT64_MAX);
 }
 
 /* A minor collection promoted so much: the next one will promote as much, until it does not. */

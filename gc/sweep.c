@@ -18,8 +18,7 @@ static void set_threshold(struct gc_heap *heap)
  * collection that passes it may promote a nursery at once. */
 static size_t room_to_keep(const struct gc_heap *heap)
 {
-	return heap->threshold + heap->threshold / BEYOND + heap->options.nursery_size -
-	       heap->major.live;
+	return heap->threshold + heap->threshold / BEYOND + heap->nursery.size - heap->major.live;
 }
 
 /*
@@ -36,6 +35,7 @@ void sweep_begin(struct gc_heap *heap)
 	heap->old.bytes = live;
 	old_begin_sweeping(&heap->old, room_to_keep(heap));
 	large_begin_sweeping(heap);
+	nursery_trim(heap);
 }
 
 /* Sweeps so many arenas and about as many bytes of large objects; true when all is swept. */

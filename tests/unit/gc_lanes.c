@@ -26,7 +26,7 @@ static void lanes_cover_the_nursery(const struct gc_heap *heap)
 		CHECK(nursery->lanes[i].end >= start + 4 * heap->options.buffer_size);
 		start = nursery->lanes[i].end;
 	}
-	CHECK(start == nursery->end);
+	CHECK(start == nursery->base + nursery->size);
 	CHECK_EQ(nursery->taken, 0);
 }
 
@@ -61,6 +61,120 @@ TEST(gc_lanes_share_the_nursery_among_running_threads)
 	for (uint32_t i = 0; i < MOST_THREADS; i++)
 		gc_thread_detach(threads[i]);
 	fixture_close(&f);
+}
+
+enum { NURSERY = 1 << 20, PROCESSORS = 4 };
+
+/* A heap as on a machine with so many processors, and threads that run. */
+static void open_on_processors(struct fixture *f, struct gc_thread *threads[], size_t max_heap)
+{
+	struct gc_options options = small_options();
+
+	options.nursery_size = NURSERY;
+	options.max_heap = max_heap;
+	options.min_heap = 4 * NURSERY;
+	fixture_open(f, &options);
+	nursery_free(f->heap);
+	f->heap->processors = PROCESSORS;
+	CHECK_EQ(nursery_init(f->heap), 0);
+	limit_drop_buffer(f->thread);
+	for (int i = 0; i < MOST_THREADS; i++)
+		CHECK_EQ(gc_thread_attach(f->heap, &threads[i]), 0);
+	for (int i = 0; i < MOST_THREADS; i++)
+		gc_blocking_begin(threads[i]);
+}
+
+/* So many of them run when the nursery is emptied. */
+static size_t size_with(struct fixture *f, struct gc_thread *threads[], int running)
+{
+	for (int i = 0; i < running; i++)
+		gc_blocking_end(threads[i]);
+	nursery_empty(f->heap);
+	for (int i = 0; i < running; i++)
+		gc_blocking_begin(threads[i]);
+	return f->heap->nursery.size;
+}
+
+static void close_threads(struct fixture *f, struct gc_thread *threads[])
+{
+	for (int i = 0; i < MOST_THREADS; i++)
+		gc_thread_detach(threads[i]);
+	fixture_close(f);
+}
+
+TEST(gc_nursery_grows_with_running_threads_up_to_the_processors)
+{
+	struct gc_thread *threads[MOST_THREADS];
+	struct gc_nursery *nursery;
+	struct fixture f;
+
+	open_on_processors(&f, threads, 0);
+	nursery = &f.heap->nursery;
+	CHECK_EQ(nursery->end - nursery->base, PROCESSORS * NURSERY);
+	for (int running = 0; running <= MOST_THREADS; running++) {
+		int n = running + 1 < PROCESSORS ? running + 1 : PROCESSORS;
+
+		CHECK_EQ(size_with(&f, threads, running), n * NURSERY);
+		CHECK_EQ(nursery_slice(nursery), nursery->size);
+		lanes_cover_the_nursery(f.heap);
+	}
+	CHECK_EQ(size_with(&f, threads, 0), NURSERY);
+	close_threads(&f, threads);
+}
+
+TEST(gc_nursery_does_not_grow_beyond_what_survives_of_one)
+{
+	struct gc_thread *threads[MOST_THREADS];
+	struct fixture f;
+
+	open_on_processors(&f, threads, 0);
+	f.heap->major.used = NURSERY;
+	f.heap->major.promoted = NURSERY / 3;
+	CHECK_EQ(size_with(&f, threads, PROCESSORS), 3 * NURSERY);
+	f.heap->major.promoted = NURSERY;
+	CHECK_EQ(size_with(&f, threads, PROCESSORS), NURSERY);
+	/* A large object that survived is no part of it. */
+	f.heap->major.promoted = 2 * NURSERY;
+	CHECK_EQ(size_with(&f, threads, PROCESSORS), NURSERY);
+	close_threads(&f, threads);
+}
+
+TEST(gc_nursery_grows_only_within_the_maximum_of_the_heap)
+{
+	struct gc_thread *threads[MOST_THREADS];
+	struct fixture f;
+
+	open_on_processors(&f, threads, 8 * NURSERY);
+	CHECK_EQ(size_with(&f, threads, PROCESSORS), PROCESSORS * NURSERY);
+	CHECK(gc_alloc_array(f.thread, f.bytes, NURSERY) != NULL);
+	CHECK_EQ(size_with(&f, threads, PROCESSORS), NURSERY);
+	CHECK_EQ(size_with(&f, threads, 1), 2 * NURSERY);
+	close_threads(&f, threads);
+}
+
+/* What threads used that are gone is given back by major collections, a part in each. */
+TEST(gc_nursery_is_given_back_when_threads_are_gone)
+{
+	struct gc_thread *threads[MOST_THREADS];
+	struct gc_nursery *nursery;
+	struct fixture f;
+	size_t whole;
+
+	open_on_processors(&f, threads, 0);
+	nursery = &f.heap->nursery;
+	whole = size_with(&f, threads, PROCESSORS);
+	CHECK_EQ(whole, PROCESSORS * NURSERY);
+	memset(nursery->base, 1, whole);
+	size_with(&f, threads, 0);
+	gc_collect(f.thread, GC_COLLECT_FULL); /* it was used since the last one */
+	CHECK_EQ(os_resident(nursery->base, whole), whole);
+	for (int i = 1; i < PROCESSORS + 2; i++) {
+		int left = i < PROCESSORS ? PROCESSORS - i : 1;
+
+		gc_collect(f.thread, GC_COLLECT_FULL);
+		CHECK_EQ(os_resident(nursery->base, whole), left * NURSERY);
+	}
+	close_threads(&f, threads);
 }
 
 /* Between two allocations nobody collects: this thread would have to stop for that. */
@@ -144,8 +258,8 @@ TEST(gc_lanes_of_idle_threads_are_used_too)
 	gc_stats(f.heap, &stats);
 	minors = stats.minor_collections - minors;
 	bytes = stats.allocated_bytes - bytes;
-	CHECK(minors >= bytes / options.nursery_size - 1);
-	CHECK(minors <= bytes * 10 / 9 / options.nursery_size + 1);
+	CHECK(minors >= bytes / f.heap->nursery.size - 1);
+	CHECK(minors <= bytes * 10 / 9 / f.heap->nursery.size + 1);
 	__atomic_store_n(&go_on, false, __ATOMIC_RELEASE);
 	gc_blocking_begin(f.thread);
 	for (int i = 0; i < 3; i++)
