@@ -77,3 +77,28 @@ TEST(map_keeps_strings_of_any_bytes)
 	CHECK(!map_get_string(map, "a\0c", 3));
 	map_free(map);
 }
+
+static bool is_even(void *context, const void *key, uint64_t *value)
+{
+	++*(size_t *)context;
+	++*value;
+	return *(const uint64_t *)key % 2 == 0;
+}
+
+TEST(map_filters_asking_about_each_once)
+{
+	struct map *map = map_create(sizeof(uint64_t));
+	size_t asked = 0;
+
+	for (uint64_t key = 0; key < 1000; key++)
+		*map_put(map, &key, NULL) = key;
+	map_filter(map, is_even, &asked);
+	CHECK_EQ(asked, 1000);
+	CHECK_EQ(map_count(map), 500);
+	for (uint64_t key = 0; key < 1000; key++) {
+		const uint64_t *value = map_get(map, &key);
+
+		CHECK_EQ(value ? *value : 0, key % 2 ? 0 : key + 1);
+	}
+	map_free(map);
+}

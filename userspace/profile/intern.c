@@ -5,7 +5,6 @@
 
 #include "intern.h"
 
-#define STACKS_MAX     (1u << 18) /* 10 MiB */
 #define STRINGS_BUDGET (8u << 20) /* bytes */
 #define STRING_COST    64         /* of the map, for each */
 
@@ -17,9 +16,8 @@ int intern_init(struct intern *intern)
 	intern->natives = map_create(2 * sizeof(uint64_t));
 	intern->kernels = map_create(sizeof(uint64_t));
 	intern->manageds = map_create(3 * sizeof(uint64_t));
-	intern->stacks = map_create(2 * sizeof(uint64_t));
 	if (intern->strings && intern->modules && intern->natives && intern->kernels &&
-	    intern->manageds && intern->stacks)
+	    intern->manageds && !nodes_create(&intern->stacks))
 		return 0;
 	intern_finish(intern);
 	return -ENOMEM;
@@ -32,7 +30,7 @@ void intern_finish(struct intern *intern)
 	map_free(intern->natives);
 	map_free(intern->kernels);
 	map_free(intern->manageds);
-	map_free(intern->stacks);
+	nodes_free(intern->stacks);
 	buffer_free(&intern->frames);
 	memset(intern, 0, sizeof(*intern));
 }
@@ -142,15 +140,5 @@ uint64_t intern_managed(struct intern *intern, const uint64_t key[3], bool *adde
 
 uint64_t intern_stack(struct intern *intern, uint64_t parent, uint64_t frame, bool *added)
 {
-	uint64_t key[2] = {parent, frame};
-	uint64_t *slot;
-
-	if (map_count(intern->stacks) >= STACKS_MAX)
-		forget(&intern->stacks, 2 * sizeof(uint64_t));
-	slot = map_put(intern->stacks, key, added);
-	if (!slot)
-		return 0;
-	if (*added)
-		*slot = ++intern->last_stack;
-	return *slot;
+	return nodes_put(intern->stacks, parent, frame, added);
 }

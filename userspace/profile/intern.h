@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "nodes.h"
 #include "record.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
@@ -23,11 +24,10 @@ struct intern {
 	struct map *natives;
 	struct map *kernels;
 	struct map *manageds;
-	struct map *stacks;   /* those that are remembered */
+	struct nodes *stacks;
 	struct buffer frames; /* struct intern_frame[], native and kernel */
 	uint64_t last_frame;  /* id */
 	uint64_t last_string; /* id */
-	uint64_t last_stack;  /* id */
 	size_t string_bytes;  /* remembered */
 };
 

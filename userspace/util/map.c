@@ -36,7 +36,7 @@ struct string_key {
 enum { FIRST_SLOTS = 16 };
 
 /* Keys come from programs that nobody vouches for: they must not be able to choose collisions. */
-static uint64_t hash_seed(void)
+uint64_t map_seed(void)
 {
 	static uint64_t seed;
 
@@ -56,7 +56,7 @@ struct map *map_create(size_t key_size)
 	map->stride = sizeof(uint64_t) + (key_size ? key_size : sizeof(struct string_key));
 	map->stride = (map->stride + 7) & ~(size_t)7;
 	map->n_slots = FIRST_SLOTS;
-	map->seed = hash_seed();
+	map->seed = map_seed();
 	map->slots = calloc(map->n_slots, sizeof(*map->slots));
 	if (!map->slots) {
 		free(map);
@@ -287,6 +287,14 @@ bool map_remove(struct map *map, const void *key)
 	}
 	map->count--;
 	return true;
+}
+
+void map_filter(struct map *map, map_keep *keep, void *context)
+{
+	/* From the end: the entry that fills a hole was asked about before. */
+	for (size_t i = map->count; i-- > 0;)
+		if (!keep(context, entry_key(map, i), entry_value(map, i)))
+			map_remove(map, entry_key(map, i));
 }
 
 size_t map_count(const struct map *map)

@@ -11,6 +11,9 @@ struct map;
 
 #define MAP_STRING_KEYS 0 /* as key_size: keys are byte strings of any length */
 
+/* Goes into hashes of what nobody vouches for: the same for the life of the process. */
+uint64_t map_seed(void);
+
 /* Keys are compared as bytes, so their structs must have no padding. NULL: no memory. */
 struct map *map_create(size_t key_size);
 void map_free(struct map *map); /* NULL is allowed */
@@ -28,6 +31,10 @@ uint64_t *map_put_string(struct map *map, const char *key, size_t size, bool *ad
 
 /* Takes `key` out; true if it was there. Not for string keys. */
 bool map_remove(struct map *map, const void *key);
+
+/* Takes out all entries that `keep` does not want; it may change values. Not for string keys. */
+typedef bool map_keep(void *context, const void *key, uint64_t *value);
+void map_filter(struct map *map, map_keep *keep, void *context);
 
 size_t map_count(const struct map *map);
 
