@@ -157,13 +157,9 @@ int merge_add(struct merge *merge, const struct event_header *event, size_t size
 	return buffer_append(&merge->items, &item, sizeof(item));
 }
 
-static int item_compare(const void *left, const void *right)
+static bool is_before(const struct item *a, const struct item *b)
 {
-	const struct item *a = left, *b = right;
-
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
+	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
 /* Moves the items below the watermark to the front, both parts keeping their order; how many. */
@@ -182,13 +178,48 @@ static size_t part(struct merge *merge, uint64_t watermark, struct item *rest)
 	return due;
 }
 
-static bool is_sorted(const struct item *all, size_t n)
+/* Where the rising run that begins at `from` ends. */
+static size_t run_end(const struct item *all, size_t from, size_t n)
 {
-	for (size_t i = 1; i < n; i++) {
-		if (item_compare(&all[i - 1], &all[i]) > 0)
-			return false;
+	size_t end = from + 1;
+
+	while (end < n && is_before(&all[end - 1], &all[end]))
+		end++;
+	return end < n ? end : n;
+}
+
+/* Merges [from, middle) and [middle, end) into the same places of `out`. */
+static void merge_runs(const struct item *all, size_t from, size_t middle, size_t end,
+		       struct item *out)
+{
+	size_t left = from, right = middle;
+
+	for (size_t at = from; at < end; at++) {
+		bool take_left = left < middle &&
+				 (right == end || is_before(&all[left], &all[right]));
+
+		out[at] = all[take_left ? left++ : right++];
 	}
-	return true;
+}
+
+/* Sorts by merging neighbouring runs, until there is but one. `spare` has room for `n`. */
+static void sort(struct item *all, size_t n, struct item *spare)
+{
+	struct item *from = all, *to = spare;
+
+	while (run_end(from, 0, n) < n) {
+		struct item *swap = from;
+
+		for (size_t at = 0, middle, end; at < n; at = end) {
+			middle = run_end(from, at, n);
+			end = middle < n ? run_end(from, middle, n) : n;
+			merge_runs(from, at, middle, end, to);
+		}
+		from = to;
+		to = swap;
+	}
+	if (from != all)
+		memcpy(all, from, n * sizeof(*all));
 }
 
 int merge_advance(struct merge *merge, uint64_t watermark)
@@ -206,8 +237,7 @@ int merge_advance(struct merge *merge, uint64_t watermark)
 		return -ENOMEM;
 	merge->watermark = watermark;
 	due = part(merge, watermark, (struct item *)(void *)merge->rest.data);
-	if (!is_sorted(items(merge), due))
-		qsort(items(merge), due, sizeof(struct item), item_compare);
+	sort(items(merge), due, (struct item *)(void *)merge->rest.data);
 	for (size_t i = 0; i < due; i++) {
 		int err = merge->output(merge->context, items(merge)[i].event);
 
