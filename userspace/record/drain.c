@@ -12,6 +12,7 @@
  */
 #include "drain.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,6 +37,7 @@
 #define SLACK_NS    UINT64_C(200000000)
 #define SECOND_NS   UINT64_C(1000000000)
 #define NAMES_NS    UINT64_C(50000000) /* first names; then after twice the time, up to a second */
+#define SWEEP_NS    (10 * SECOND_NS)   /* after its end nothing of a process is on its way */
 #define WAITING_MAX (4u << 20)         /* bytes */
 
 /* A process that was there before: what it has mapped is still to be read. */
@@ -365,6 +367,37 @@ static int drain_streams(struct drain *drain)
 	return facts_put_streams(drain->parts.writer, drain->parts.session);
 }
 
+/* The kernel side forgets a process when its last thread ended; if it could not keep the state of
+ * some, nobody knows. */
+static bool drain_is_there(void *context, uint32_t process)
+{
+	const struct drain *drain = context;
+	char state[sizeof(struct process_state)];
+
+	return ledger_loss(drain->parts.ledger, LOSS_PROCESS_STATE) ||
+	       bpf_map_lookup_elem(session_processes_fd(drain->parts.session), &process, state) !=
+		       -ENOENT;
+}
+
+/* Its end was lost. */
+static void drain_gone(void *context, uint32_t pid)
+{
+	struct drain *drain = context;
+	uint64_t now = clock_now();
+
+	unwinder_exit(drain->parts.unwinder, pid, now);
+	followed_end(drain->followed, pid, now);
+}
+
+/* After the figures of a second, which may be the last word on those that ended. */
+static void drain_sweep(struct drain *drain, uint64_t now)
+{
+	const struct processes_watch watch = {drain_is_there, drain_gone, drain};
+
+	store_sweep(drain->parts.store, &watch);
+	followed_sweep(drain->followed, now - SWEEP_NS);
+}
+
 /* `put` is ledger_put() or, at the end, ledger_finish(). */
 static int drain_figures(struct drain *drain, int (*put)(struct ledger *))
 {
@@ -405,6 +438,7 @@ int drain_round(struct drain *drain)
 	if (!err && now >= drain->next_second) {
 		drain->next_second = now + SECOND_NS;
 		err = drain_figures(drain, ledger_put);
+		drain_sweep(drain, now);
 	}
 	return err;
 }

@@ -72,6 +72,34 @@ void followed_end(struct followed *followed, uint32_t pid, uint64_t time)
 		*slot = time;
 }
 
+struct sweep {
+	struct followed *followed;
+	uint64_t time;
+};
+
+static bool sweep_ended(void *context, const void *key, uint64_t *ended)
+{
+	const struct sweep *sweep = context;
+	struct followed *followed = sweep->followed;
+	const uint64_t *known = map_get(followed->by_proc, key);
+	uint32_t pid = known ? (uint32_t)*known : 0;
+	const uint64_t *back = map_get(followed->by_pid, &pid);
+
+	if (*ended >= sweep->time)
+		return true;
+	if (back && (uint32_t)*back == *(const uint32_t *)key)
+		map_remove(followed->by_pid, &pid);
+	map_remove(followed->by_proc, key);
+	return false;
+}
+
+void followed_sweep(struct followed *followed, uint64_t time)
+{
+	struct sweep sweep = {followed, time};
+
+	map_filter(followed->ended, sweep_ended, &sweep);
+}
+
 bool followed_has(const struct followed *followed, uint32_t pid, uint64_t time)
 {
 	const uint64_t *back = map_get(followed->by_pid, &pid);

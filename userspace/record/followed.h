@@ -22,6 +22,9 @@ int followed_add(struct followed *followed, uint32_t proc_pid, uint32_t pid);
 /* The process with this number in the initial namespace ended at `time` (CLOCK_MONOTONIC ns). */
 void followed_end(struct followed *followed, uint32_t pid, uint64_t time);
 
+/* Forgets those that ended before `time`: nothing that they did comes any more. */
+void followed_sweep(struct followed *followed, uint64_t time);
+
 /* Its number in the initial namespace; 0: none with this proc pid was followed at `time`. */
 uint32_t followed_pid(const struct followed *followed, uint32_t proc_pid, uint64_t time);
 

@@ -6,16 +6,29 @@
 
 #include "processes.h"
 
-/* Processes that ended and still know their mappings and names: their last records may be late. */
-#define GRACE 64
+/* Sweeps after an end: records may be late, and totals are read each second. */
+enum { SWEEPS_FORGET = 2, SWEEPS_DROP = 5 };
+
+/* A process is looked after in one of so many sweeps; gone is who is missed as often as that. */
+enum { TURNS = 16, MISSED_MAX = 2 };
+
+/* Of those met last, so that most events find theirs without a hash. */
+enum { RECENT = 256 };
 
 #define THREAD_ENDED (UINT64_C(1) << 63)
+#define THREAD_SWEPT (UINT64_C(1) << 62) /* since it ended */
+#define THREAD_ID    (THREAD_SWEPT - 1)
 
 enum { REFERENCED = 1, WRITTEN = 2 };
 
 struct thread_key {
 	uint32_t process;
 	uint32_t tid;
+};
+
+struct recent_thread {
+	struct thread_key key;
+	uint64_t id; /* 0: none; it has not ended */
 };
 
 struct processes {
@@ -25,8 +38,9 @@ struct processes {
 	struct map *threads;  /* struct thread_key to id, with THREAD_ENDED */
 	uint64_t last_thread; /* id */
 	size_t names_used;    /* bytes */
-	struct process *ended[GRACE];
-	size_t n_ended;
+	unsigned turn;
+	struct process *recent[RECENT];              /* by index */
+	struct recent_thread recent_threads[RECENT]; /* by tid */
 };
 
 int processes_create(struct profile_writer *writer, struct processes **out)
@@ -115,12 +129,26 @@ struct process *processes_get(struct processes *processes, uint32_t index,
 
 struct process *processes_by_index(struct processes *processes, uint32_t index)
 {
-	return process_of(map_get(processes->by_index, &index));
+	struct process **recent = &processes->recent[index % RECENT];
+
+	if (!*recent || (*recent)->id != index) {
+		struct process *process = process_of(map_get(processes->by_index, &index));
+
+		if (!process)
+			return NULL;
+		*recent = process;
+	}
+	return *recent;
 }
 
 struct process *processes_by_pid(struct processes *processes, uint32_t pid)
 {
 	return process_of(map_get(processes->by_pid, &pid));
+}
+
+static struct recent_thread *recent_thread(struct processes *processes, uint32_t tid)
+{
+	return &processes->recent_threads[tid % RECENT];
 }
 
 static uint64_t thread_add(struct processes *processes, const struct process *process, uint32_t tid,
@@ -133,7 +161,7 @@ static uint64_t thread_add(struct processes *processes, const struct process *pr
 	if (!slot)
 		return 0;
 	if (*slot && !(begins && (*slot & THREAD_ENDED)))
-		return *slot & ~THREAD_ENDED;
+		return *slot & THREAD_ID;
 	*slot = ++processes->last_thread;
 	record.thread.id = *slot;
 	record.thread.process = process->id;
@@ -145,12 +173,19 @@ static uint64_t thread_add(struct processes *processes, const struct process *pr
 
 uint64_t processes_thread(struct processes *processes, const struct process *process, uint32_t tid)
 {
-	return thread_add(processes, process, tid, 0, false);
+	const struct thread_key key = {(uint32_t)process->id, tid};
+	struct recent_thread *recent = recent_thread(processes, tid);
+
+	if (!recent->id || recent->key.process != key.process || recent->key.tid != tid)
+		*recent =
+			(struct recent_thread){key, thread_add(processes, process, tid, 0, false)};
+	return recent->id;
 }
 
 uint64_t processes_thread_begins(struct processes *processes, const struct process *process,
 				 uint32_t tid, uint32_t ns_tid)
 {
+	recent_thread(processes, tid)->id = 0;
 	return thread_add(processes, process, tid, ns_tid, true);
 }
 
@@ -160,6 +195,7 @@ void processes_thread_ended(struct processes *processes, const struct process *p
 	struct thread_key key = {(uint32_t)process->id, tid};
 	uint64_t *slot = map_get(processes->threads, &key);
 
+	recent_thread(processes, tid)->id = 0;
 	if (slot)
 		*slot |= THREAD_ENDED;
 }
@@ -193,14 +229,74 @@ int process_exec(struct process *process, uint64_t time)
 
 void processes_ended(struct processes *processes, struct process *process)
 {
-	struct process **place = &processes->ended[processes->n_ended++ % GRACE];
-
 	/* The pid may now be given to a process that is none of ours. */
 	if (processes_by_pid(processes, process->pid) == process)
 		map_remove(processes->by_pid, &process->pid);
-	if (*place)
-		forget(*place);
-	*place = process;
+	if (!process->sweeps)
+		process->sweeps = 1;
+}
+
+struct sweep {
+	struct processes *processes;
+	const struct processes_watch *watch;
+};
+
+/* Is it this process's turn to be looked after, and has it been gone for long? */
+static bool is_missed(const struct sweep *sweep, struct process *process)
+{
+	const struct processes_watch *watch = sweep->watch;
+
+	if (!watch || (process->id ^ sweep->processes->turn) % TURNS)
+		return false;
+	process->missed =
+		watch->is_there(watch->context, (uint32_t)process->id) ? 0 : process->missed + 1;
+	return process->missed == MISSED_MAX;
+}
+
+static bool sweep_process(void *context, const void *key, uint64_t *value)
+{
+	const struct sweep *sweep = context;
+	struct process *process = process_of(value);
+
+	(void)key;
+	if (!process->sweeps && is_missed(sweep, process)) {
+		sweep->watch->gone(sweep->watch->context, process->pid);
+		processes_ended(sweep->processes, process);
+	}
+	if (!process->sweeps)
+		return true;
+	if (++process->sweeps == SWEEPS_FORGET + 1)
+		forget(process);
+	if (process->sweeps <= SWEEPS_DROP)
+		return true;
+	forget(process);
+	sweep->processes->recent[process->id % RECENT] = NULL;
+	free(process);
+	return false;
+}
+
+/* Threads of a process that is dropped have ended, even where nothing told that. */
+static bool sweep_thread(void *context, const void *key, uint64_t *value)
+{
+	const struct thread_key *thread = key;
+	struct processes *processes = context;
+
+	if (!processes_by_index(processes, thread->process) || *value & THREAD_SWEPT) {
+		recent_thread(processes, thread->tid)->id = 0;
+		return false;
+	}
+	if (*value & THREAD_ENDED)
+		*value |= THREAD_SWEPT;
+	return true;
+}
+
+void processes_sweep(struct processes *processes, const struct processes_watch *watch)
+{
+	struct sweep sweep = {processes, watch};
+
+	processes->turn++;
+	map_filter(processes->by_index, sweep_process, &sweep);
+	map_filter(processes->threads, sweep_thread, processes);
 }
 
 uint64_t process_number(struct process *process, uint64_t number)

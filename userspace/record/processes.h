@@ -14,6 +14,8 @@
 struct process {
 	uint64_t id; /* in the profile: the index that the kernel side uses */
 	uint32_t pid;
+	unsigned sweeps;           /* since it ended; 0: it did not */
+	unsigned missed;           /* so many times in a row nobody was there */
 	bool numbered;             /* the program has numbered something: types, samples, code */
 	uint64_t programs;         /* that were replaced by exec after they had */
 	uint64_t changes;          /* of mappings or program: what was derived from them is void */
@@ -35,7 +37,8 @@ void processes_free(struct processes *processes); /* NULL is allowed */
 
 /*
  * The process with this index; one that is not known yet is written to the
- * profile with `parent` (0: none known). NULL: no memory. Valid for ever.
+ * profile with `parent` (0: none known). NULL: no memory. Valid until a processes_sweep() after
+ * its end.
  */
 struct process *processes_get(struct processes *processes, uint32_t index,
 			      const struct process_ids *ids, uint64_t parent, uint64_t time);
@@ -64,6 +67,20 @@ int process_exec(struct process *process, uint64_t time);
 
 /* The process is gone; what it knows is kept for a while, for records that come late. */
 void processes_ended(struct processes *processes, struct process *process);
+
+/* Who knows whether a process is still there; whose end no record told is handed to `gone`. */
+struct processes_watch {
+	bool (*is_there)(void *context, uint32_t index);
+	void (*gone)(void *context, uint32_t pid);
+	void *context;
+};
+
+/*
+ * To be called once a second: drops what is known of processes and threads that ended before the
+ * last few calls, so that what is kept is bounded by what runs. Of the others some are looked
+ * after in each call; NULL: none.
+ */
+void processes_sweep(struct processes *processes, const struct processes_watch *watch);
 
 /*
  * Numbers that the program gives (types, samples, code) are unique within one

@@ -234,6 +234,11 @@ int store_symbolize_all(struct store *store)
 	return frame_names_finish(store->names);
 }
 
+void store_sweep(struct store *store, const struct processes_watch *watch)
+{
+	processes_sweep(store->processes, watch);
+}
+
 uint64_t store_loss(const struct store *store, enum loss reason)
 {
 	if (reason == LOSS_NAMES_FILE)

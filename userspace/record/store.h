@@ -10,6 +10,7 @@
 
 #include "../../bpf/events.h"
 #include "../profile/writer.h"
+#include "processes.h"
 
 struct store;
 
@@ -43,6 +44,9 @@ int store_symbolize_all(struct store *store);
 
 /* With --stack both: says how the stacks that were found agree. */
 void store_tell_agreement(const struct store *store);
+
+/* Once a second: drops what is known of processes that are gone (processes.h). */
+void store_sweep(struct store *store, const struct processes_watch *watch);
 
 /* Events refused, by reason (codes of loss.def from LOSS_KERNEL_MAX on). */
 uint64_t store_loss(const struct store *store, enum loss reason);

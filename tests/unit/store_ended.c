@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store_ended.c: tests of what a store drops, and what not, once processes and threads are gone. */
+#include <errno.h>
+
+#include "store_rig.h"
+
+/* Whoever is not in this set is gone; what was told of. */
+struct present {
+	uint32_t indices[4];
+	uint32_t gone;
+	size_t n_gone;
+};
+
+static bool is_present(void *context, uint32_t index)
+{
+	const struct present *present = context;
+
+	for (size_t i = 0; i < 4; i++)
+		if (present->indices[i] == index)
+			return true;
+	return false;
+}
+
+static void note_gone(void *context, uint32_t pid)
+{
+	struct present *present = context;
+
+	present->gone = pid;
+	present->n_gone++;
+}
+
+static void sweep(struct present *present, int times)
+{
+	const struct processes_watch watch = {is_present, note_gone, present};
+
+	for (int i = 0; i < times; i++)
+		store_sweep(rig.store, &watch);
+}
+
+TEST(what_ended_is_dropped_after_a_while_and_not_before)
+{
+	const struct syscall_total total = {.count = 1};
+	const struct syscall_key ended = {.process = 2}, there = {.process = 1};
+	struct present present = {.indices = {1, 2}};
+
+	begin();
+	send_fork(1, 100, 2, 200);
+	send_fork(1, 100, 1, 300);
+	send_ip(1, 300, 0x1010);
+	send_ip(1, 100, 0x1010);
+	send_exit(2, 200, 200, 1);
+	send_exit(1, 100, 300, 0);
+	sweep(&present, 1);
+	send_ip(2, 200, 0x1010);
+	CHECK_EQ(store_syscall_total(rig.store, 5, &ended, &total), 0);
+	sweep(&present, 100);
+	CHECK_EQ(store_syscall_total(rig.store, 5, &ended, &total), -ENOENT);
+	CHECK_EQ(store_syscall_total(rig.store, 5, &there, &total), 0);
+	send_ip(1, 100, 0x1010);
+	send_ip(1, 300, 0x1010);
+	CHECK_EQ(present.n_gone, 0);
+	finish();
+	CHECK_EQ(count(RECORD_process), 2);
+	CHECK_EQ(nth(RECORD_cpu, 1)->cpu.thread, nth(RECORD_cpu, 3)->cpu.thread);
+	/* Nobody remembers the thread that ended. */
+	CHECK(nth(RECORD_cpu, 0)->cpu.thread != nth(RECORD_cpu, 4)->cpu.thread);
+}
+
+TEST(who_is_gone_without_a_word_is_missed)
+{
+	struct present present = {.indices = {1, 2}};
+
+	begin();
+	send_fork(1, 100, 2, 200);
+	send_mmap(200, 0x1000, 0x1000, 0, "/nowhere/a");
+	sweep(&present, 100);
+	CHECK_EQ(present.n_gone, 0);
+	/* Not at once: its last event may be on its way. */
+	present.indices[1] = 0;
+	sweep(&present, 16);
+	CHECK_EQ(present.n_gone, 0);
+	sweep(&present, 16);
+	CHECK_EQ(present.n_gone, 1);
+	CHECK_EQ(present.gone, 200);
+	sweep(&present, 100);
+	CHECK_EQ(present.n_gone, 1);
+	/* Its pid is nobody's by now. */
+	send_mmap(200, 0x1000, 0x1000, 0, "/nowhere/stranger");
+	finish();
+	CHECK_EQ(count(RECORD_mmap), 1);
+}
