@@ -238,6 +238,7 @@ soak: all
 
 accuracy: all
 	@tests/e2e/accuracy $(O) 400
+	@tests/e2e/accuracy $(O) 60 93 arrays
 
 clean:
 	$(Q)rm -rf $(O)

@@ -197,7 +197,9 @@ TEST(sums_are_those_of_the_report)
 		      model->alloc.bytes.value, 1));
 	CHECK(is_near(number(&app.synthetic, "SELECT bytes_low(size, probability) FROM samples"),
 		      model->alloc.bytes.low, 1));
-	CHECK(is_near(number(&app.synthetic, "SELECT bytes_high(1, probability) FROM samples"),
+	CHECK(is_near(number(&app.synthetic, "SELECT objects_low(size, period) FROM samples"),
+		      model->alloc.objects.low, 1));
+	CHECK(is_near(number(&app.synthetic, "SELECT objects_high(size, period) FROM samples"),
 		      model->alloc.objects.high, 1));
 	CHECK(is_near(number(&app.synthetic, live), model->alloc.live_bytes, 1));
 	CHECK(is_near(number(&app.synthetic, "SELECT sum(ns) FROM ticks"),

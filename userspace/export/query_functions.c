@@ -88,6 +88,37 @@ static void high_end(sqlite3_context *context)
 		sqlite3_result_double(context, tally_estimate(tally).high);
 }
 
+/* --- ends of the interval of how many objects samples stand for ------------------------------ */
+
+static void objects_step(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	struct object_tally *objects = sqlite3_aggregate_context(context, sizeof(*objects));
+	int64_t size = sqlite3_value_int64(values[0]), period = sqlite3_value_int64(values[1]);
+
+	(void)count;
+	if (!objects)
+		sqlite3_result_error_nomem(context);
+	else if (size > 0 && period >= 0)
+		object_tally_add(objects, (uint64_t)size, (uint64_t)period,
+				 sample_probability((uint64_t)size, (uint64_t)period));
+}
+
+static void objects_low_end(sqlite3_context *context)
+{
+	const struct object_tally *objects = sqlite3_aggregate_context(context, 0);
+
+	if (objects)
+		sqlite3_result_double(context, object_tally_estimate(objects).low);
+}
+
+static void objects_high_end(sqlite3_context *context)
+{
+	const struct object_tally *objects = sqlite3_aggregate_context(context, 0);
+
+	if (objects)
+		sqlite3_result_double(context, object_tally_estimate(objects).high);
+}
+
 int query_functions(sqlite3 *connection)
 {
 	static const struct {
@@ -98,6 +129,8 @@ int query_functions(sqlite3 *connection)
 		{"percentile", percentile_step, percentile_end},
 		{"bytes_low", interval_step, low_end},
 		{"bytes_high", interval_step, high_end},
+		{"objects_low", objects_step, objects_low_end},
+		{"objects_high", objects_step, objects_high_end},
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)

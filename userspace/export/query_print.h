@@ -14,7 +14,8 @@ int query_print(struct sqlite3_stmt *statement, enum query_format format, struct
 
 /*
  * query_functions.c: what SQLite lacks, as aggregates: percentile(value, percent),
- * bytes_low(size, probability) and bytes_high(size, probability). 0 or -ENOMEM.
+ * bytes_low(size, probability), bytes_high(size, probability), objects_low(size, period) and
+ * objects_high(size, period). 0 or -ENOMEM.
  */
 int query_functions(struct sqlite3 *connection);
 

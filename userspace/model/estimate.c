@@ -7,6 +7,9 @@
 /* Quantile of the normal distribution for a two-sided 95 % interval. */
 static const double z = 1.959963984540054;
 
+/* Objects whose sizes differ have a header and tell their length: none is smaller. */
+enum { LEAST_SIZE = 16 };
+
 double sample_probability(uint64_t size, uint64_t period)
 {
 	if (!size || !period)
@@ -31,23 +34,74 @@ void tally_merge(struct tally *into, const struct tally *other)
 }
 
 /*
- * The score interval of a Poisson count m, scaled: unlike value +- z * deviation
- * it is not symmetric, never below 0, and covers 95 % from a handful of samples
- * on. m is the number of equal samples that would have this relative variance.
+ * The score interval of a Poisson count, for a sum of different weights. The lower end is that of
+ * a count m of equal samples that would be just as uncertain, less half a sample, for the count is
+ * discrete. The upper end U solves (U - value)^2 = z^2 * (variance + (U - value) * weight): what
+ * was missed adds variance of its own, as much a unit as `weight` says. With the mean weight of
+ * what was sampled, U is the upper end for m; without any sample, z^2 * weight.
  */
-struct estimate tally_estimate(const struct tally *tally)
+static struct estimate interval(const struct tally *tally, double weight)
 {
 	struct estimate out = {tally->value, tally->value, tally->value};
-	double m, middle, reach;
+	double mean, m, reach;
 
 	if (tally->variance <= 0 || tally->value <= 0)
 		return out;
-	m = tally->value * tally->value / tally->variance;
-	middle = 1 + z * z / (2 * m);
-	reach = z * sqrt(1 / m + z * z / (4 * m * m));
-	out.low = fmax(tally->value * (middle - reach), tally->observed);
-	out.high = fmax(tally->value * (middle + reach), out.low);
+	mean = tally->variance / tally->value;
+	m = fmax(tally->value / mean - 0.5, 0);
+	out.low = mean * (m + z * z / 2 - z * sqrt(m + z * z / 4));
+	out.low = fmin(fmax(out.low, tally->observed), tally->value);
+	reach = z * fmax(weight, mean) / 2;
+	out.high = tally->value + z * (reach + sqrt(reach * reach + tally->variance));
 	return out;
+}
+
+struct estimate tally_estimate(const struct tally *tally)
+{
+	return interval(tally, 0);
+}
+
+void object_tally_add(struct object_tally *objects, uint64_t size, uint64_t period,
+		      double probability)
+{
+	tally_add(&objects->tally, 1, probability);
+	if (!objects->largest || size < objects->smallest)
+		objects->smallest = size;
+	if (size > objects->largest)
+		objects->largest = size;
+	objects->periods += (double)period / probability;
+}
+
+void object_tally_merge(struct object_tally *into, const struct object_tally *other)
+{
+	tally_merge(&into->tally, &other->tally);
+	if (!into->largest || (other->largest && other->smallest < into->smallest))
+		into->smallest = other->smallest;
+	if (other->largest > into->largest)
+		into->largest = other->largest;
+	into->periods += other->periods;
+}
+
+/*
+ * Small objects weigh most and are sampled least, so the smallest may be missing among the samples.
+ * They are taken to be as much smaller than the smallest sampled one as that is smaller than the
+ * largest: no smaller where all have one size, and as small as objects get where sizes differ much.
+ */
+static uint64_t smallest_missed(const struct object_tally *objects)
+{
+	double ratio = (double)objects->smallest / (double)objects->largest;
+	uint64_t size = (uint64_t)((double)objects->smallest * ratio);
+
+	return size > LEAST_SIZE ? size : LEAST_SIZE;
+}
+
+struct estimate object_tally_estimate(const struct object_tally *objects)
+{
+	double period = objects->periods / objects->tally.value, p = 1;
+
+	if (objects->largest > objects->smallest)
+		p = sample_probability(smallest_missed(objects), (uint64_t)period);
+	return interval(&objects->tally, (1 - p) / p);
 }
 
 /* The same interval for a count of 0 is 0 to z^2 samples, and each stands for a period. */

@@ -30,6 +30,21 @@ void tally_add(struct tally *tally, double value, double probability);
 void tally_merge(struct tally *into, const struct tally *other);
 struct estimate tally_estimate(const struct tally *tally);
 
+/* Running sums over sampled objects that tell how many there are. All zero is none. */
+struct object_tally {
+	struct tally tally;
+	uint64_t smallest, largest; /* sizes that were sampled */
+	double periods;             /* those in force, each times the objects it was in force for */
+};
+
+/* A sampled object; `probability` is sample_probability(size, period). */
+void object_tally_add(struct object_tally *objects, uint64_t size, uint64_t period,
+		      double probability);
+void object_tally_merge(struct object_tally *into, const struct object_tally *other);
+
+/* The number of objects; its upper end reckons with objects smaller than any that was sampled. */
+struct estimate object_tally_estimate(const struct object_tally *objects);
+
 /* What may have been allocated although no sample was taken at this period. */
 struct estimate estimate_of_nothing(uint64_t period);
 

@@ -158,9 +158,9 @@ static void count_sample(struct pass *pass, const struct record_alloc *record,
 	double p = pass->samples.last_probability;
 
 	tally_add(&pass->samples.bytes, (double)record->size, p);
-	tally_add(&pass->samples.objects, 1, p);
+	object_tally_add(&pass->samples.objects, record->size, record->period, p);
 	tally_add(&type->bytes, (double)record->size, p);
-	tally_add(&type->objects, 1, p);
+	object_tally_add(&type->objects, record->size, record->period, p);
 	type->samples++;
 	stack_life_birth(&pass->tree.lives, life_of_stack(pass, sample), sample->type, record->size,
 			 p);
@@ -437,7 +437,7 @@ int samples_finish(struct pass *pass)
 	}
 	show_fit(pass);
 	model->alloc.bytes = tally_estimate(&samples->bytes);
-	model->alloc.objects = tally_estimate(&samples->objects);
+	model->alloc.objects = object_tally_estimate(&samples->objects);
 	if (!model->alloc.samples) {
 		model->alloc.bytes = estimate_of_nothing(model->alloc.period);
 		/* Any number of tiny objects may hide in those bytes. */

@@ -37,7 +37,8 @@ struct samples {
 	uint32_t free;
 	struct id_map *index; /* {process, sample id} -> number */
 	struct account account;
-	struct tally bytes, objects;
+	struct tally bytes;
+	struct object_tally objects;
 	uint64_t last_size, last_period; /* of the latest sample, */
 	double last_probability;         /* as the next one is often alike */
 };

@@ -131,7 +131,7 @@ static void merge_type(struct type *into, const struct type *from)
 	into->samples += from->samples;
 	into->fates += from->fates;
 	tally_merge(&into->bytes, &from->bytes);
-	tally_merge(&into->objects, &from->objects);
+	object_tally_merge(&into->objects, &from->objects);
 	share_merge(&into->survived, &from->survived);
 	life_merge(&into->life, &from->life);
 	into->live_bytes += from->live_bytes;
@@ -146,7 +146,7 @@ static void add_row(struct model *model, const struct type *type)
 	row->samples = type->samples;
 	row->fates = type->fates;
 	row->bytes = tally_estimate(&type->bytes);
-	row->objects = tally_estimate(&type->objects);
+	row->objects = object_tally_estimate(&type->objects);
 	row->survived = share_estimate(&type->survived);
 	row->live_bytes = type->live_bytes > 0 ? type->live_bytes : 0;
 	row->gc_ns = type->gc_ns;

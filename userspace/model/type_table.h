@@ -16,7 +16,8 @@ struct type {
 	uint64_t number;
 	uint32_t process;
 	uint64_t samples, fates;
-	struct tally bytes, objects;
+	struct tally bytes;
+	struct object_tally objects;
 	struct share survived;
 	struct life life;
 	double live_bytes;
