@@ -69,7 +69,8 @@ run_lisp() {
 	# The sizes take turns and are rounded up to 16, 40 and 104 bytes: 160 for three objects.
 	[ "${BASH_REMATCH[2]}" -gt $((BASH_REMATCH[1] * 3 / 160 - 20)) ]
 	[ "${BASH_REMATCH[2]}" -lt $((BASH_REMATCH[1] * 3 / 160 + 20)) ]
-	[ "${BASH_REMATCH[3]}" -ge 40 ]
+	# 192 MiB, of which threads that run on a processor each have 4 MiB at a time.
+	[ "${BASH_REMATCH[3]}" -ge 15 ]
 }
 
 @test "churn keeps objects alive only if it is told to" {
