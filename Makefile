@@ -170,40 +170,43 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 
 # --- for people ---------------------------------------------------------------
 
+# Builds on all processors, unless make was told on how many.
+build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
 .PHONY: setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak
 .PHONY: test-random mutants unwind-images install uninstall clean
 setup:
 	@tools/setup
 
 demo: setup
-	@$(MAKE) --no-print-directory all
+	@+$(build) all
 	@tools/demo $(O)
 
 example: setup
-	@$(MAKE) --no-print-directory all
+	@+$(build) all
 	@tools/example $(O)
 
 test: setup
-	@$(MAKE) --no-print-directory all unit
-	@$(MAKE) --no-print-directory O=$(O)/san BUILD=debug SAN=address,undefined all unit
+	@+$(build) all unit
+	@+$(build) O=$(O)/san BUILD=debug SAN=address,undefined all unit
 	@tests/run $(O)
 
 # Tests with threads, by the thread sanitizer.
 THREADED := gc_threads gc_pauses gc_model gc_random gc_regress_threads gc_batch gc_pieces gc_edges \
 	gc_lanes
 test-long: setup
-	@$(MAKE) --no-print-directory all
+	@+$(build) all
 	@LONG=1 tests/run $(O)
 
 test-threads: setup
-	@$(MAKE) --no-print-directory O=$(O)/tsan BUILD=debug SAN=thread \
+	@+$(build) O=$(O)/tsan BUILD=debug SAN=thread \
 		$(THREADED:%=$(O)/tsan/tests/unit/%)
 	@for test in $(THREADED); do $(O)/tsan/tests/unit/$$test || exit 1; done
 
 # Random programs on the collector under sanitizers, many more than make test has.
 STRINGS ?= 400
 test-random: setup
-	@$(MAKE) --no-print-directory O=$(O)/san BUILD=debug SAN=address,undefined \
+	@+$(build) O=$(O)/san BUILD=debug SAN=address,undefined \
 		$(O)/san/tests/unit/gc_random
 	@GCPROF_STRINGS=$(STRINGS) $(O)/san/tests/unit/gc_random
 
@@ -213,7 +216,7 @@ unwind-images: all $(O)/tests/unwind/take $(O)/tests/unwind/situations
 
 # Faults on purpose, each to be found by its test: see tests/mutants. MUTANTS='name...' for some.
 mutants: setup
-	@$(MAKE) --no-print-directory O=$(O)/san BUILD=debug SAN=address,undefined \
+	@+$(build) O=$(O)/san BUILD=debug SAN=address,undefined \
 		$(patsubst tests/unit/%.c,$(O)/san/tests/unit/%,$(wildcard tests/unit/gc_*.c))
 	@LIBS="$(LIBS)" tools/mutate $(O) $(MUTANTS)
 
