@@ -51,7 +51,7 @@ static const struct option_row rows[] = {
 	{"functions", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[0]), 0, 0, NULL,
 	 "show only functions; this and the next ones may be combined"},
 	{"gc", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[1]), 0, 0, NULL,
-	 "show only collections"},
+	 "show only collections, and the longest pauses one by one"},
 	{"sites", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[2]), 0, 0, NULL,
 	 "show only where objects are allocated"},
 	{"types", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[3]), 0, 0, NULL,

@@ -49,6 +49,39 @@ setup() {
 		([.timeline.windows[].pause_ns] | add) - $pauses | fabs < 1000' slow
 }
 
+@test "the longest pauses have the objects that SQL finds in their cycles" {
+	"$GCPROF" report --json --gc slow >pauses.json
+	jq -e '(.pauses | length == 10 and map(.pause_ns) == (map(.pause_ns) | sort | reverse)) and
+		.pauses[0].pause_ns == ([.gc.minor.max_ns, .gc.major.max_ns] | max)' pauses.json
+	jq -e '[.pauses[] | select(.kind == "minor") | .sites[0].functions[:2]] | any(. == ["read_record", "read_batch"])' pauses.json
+	told=$(jq -r '.pauses[] | select(.kind == "minor") | "\(.start_ns) \(.kept_samples) \(.kept_bytes)"' pauses.json)
+	[ -n "$told" ]
+	while read -r start samples bytes; do
+		same "what the pause at $start kept" "$samples $bytes" "$("$GCPROF" query -f csv "
+			SELECT count(s.id) || ' ' || CAST(round(sum(s.bytes)) AS INTEGER) AS kept
+			FROM collections AS c JOIN samples AS s ON s.process = c.process AND s.cycle = c.cycle
+			WHERE c.start = $start AND c.kind = 'minor' AND s.survived = 1" slow | tail -n 1 | tr -d '\"\r')"
+	done < <(head -n 3 <<<"$told")
+	"$GCPROF" report --gc --width 100 slow >pauses.txt
+	grep -q '^Longest pauses (10 of' pauses.txt
+	grep -q 'Of what it kept (.*record of read_record < read_batch' pauses.txt
+	same "rows that were asked for" 2 "$("$GCPROF" report --gc --json --top 2 slow | jq '.pauses | length')"
+}
+
+@test "a call that a pause held up stands with the pause, and with who caused it" {
+	gcc -O1 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/stalls.c" \
+		"$BUILD/libgcprof-gc.a" -lm -lpthread -o stalls
+	"$GCPROF" record -R 16K -o stalls.data -- ./stalls 6
+	"$GCPROF" report --json --gc stalls.data >stalls.json
+	# The calls last from before the collections until after them.
+	jq -e '[.pauses[] | select(.kind == "full" and .sites[0].functions[0] == "keep_nodes" and
+		(.longest[0] | .text != null and (.text | startswith("read(")) and .in_pause_ns < .duration_ns))] |
+		length > 0' stalls.json
+	jq -e '[.pauses[] | .tid as $tid | .longest[] | select(.tid == $tid)] == []' stalls.json
+	"$GCPROF" report --gc --width 100 stalls.data >stalls.txt
+	grep -q 'Meanwhile: stalls ([0-9]*) in read(' stalls.txt
+}
+
 @test "filters divide what there is" {
 	whole=$("$GCPROF" report --json slow | jq .cpu.samples)
 	gc=$("$GCPROF" report --json --filter phase=gc slow | jq .cpu.samples)

@@ -56,6 +56,7 @@ int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 				 .stop = record->stop,
 				 .inside = thread->n_open > 1,
 				 .begin = record->time};
+	pauses_begin(pass, record);
 	process = tasks_find_process(&pass->tasks, thread->process);
 	process->last_gc = (uint32_t)record->kind;
 	process->markings += record->kind == GCPROF_GC_FULL;
@@ -224,8 +225,10 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	collection.minor = minor;
 	collection.survey = durations_of(&pass->cycles, record->kind) == &pass->cycles.survey;
 	pass->cycles.last = (struct closed_gc){0};
-	if (!close_gc(pass, thread, record, &open))
+	if (!close_gc(pass, thread, record, &open)) {
+		pauses_end(pass, record, 0);
 		return samples_collected(pass, &collection);
+	}
 	whole = record->time > open.begin ? record->time - open.begin : 0;
 	collection.timed = true;
 	collection.pause_ns = whole > open.nested_ns ? whole - open.nested_ns : 0;
@@ -244,7 +247,8 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	thread->next_recent = (thread->next_recent + 1) % RECENT_MAX;
 	thread->gc_samples += open.cpu_samples;
 	pass->model->cpu.gc_samples += open.cpu_samples;
-	if (note_pause(pass, thread, &collection, &open, record->time) < 0)
+	if (note_pause(pass, thread, &collection, &open, record->time) < 0 ||
+	    pauses_end(pass, record, pass->selected ? collection.pause_ns : 0) < 0)
 		return -ENOMEM;
 	gc->major.cycles += pass->selected && record->kind == GCPROF_GC_FULL;
 	return samples_collected(pass, &collection);
@@ -339,6 +343,7 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	cost = tree_cost(&pass->tree, record->stack);
 	if (cost < 0)
 		return -ENOMEM;
+	pauses_cpu(pass, record);
 	cost_add_samples(&pass->tree.costs[cost], 1);
 	thread->cpu_samples++;
 	cpu->samples++;

@@ -194,6 +194,8 @@ struct model {
 	size_t n_waits;
 	uint64_t wait_ns, wait_stack_ns; /* sums: all, those with a stack */
 	struct model_faults faults;
+	struct model_pause *pauses; /* longest first */
+	size_t n_pauses;
 	struct model_thread *threads; /* most CPU time first */
 	size_t n_threads;
 	struct arena *arena; /* private: owns the strings */

@@ -35,6 +35,7 @@ void pass_free(struct pass *pass)
 	cycles_free(&pass->cycles);
 	syscalls_free(&pass->syscalls);
 	waits_free(&pass->waits);
+	pauses_free(&pass->pauses);
 	functions_free(&pass->functions);
 }
 
@@ -370,6 +371,8 @@ int pass_finish(struct pass *pass)
 		error = type_table_finish(&pass->types, &pass->tasks, pass->model);
 	if (!error)
 		error = sites_finish(pass);
+	if (!error)
+		error = pauses_finish(pass);
 	if (!error)
 		error = finish_timeline(pass);
 	if (!error)

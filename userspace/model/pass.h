@@ -7,6 +7,7 @@
 #include "cycles.h"
 #include "functions.h"
 #include "model.h"
+#include "pauses.h"
 #include "samples.h"
 #include "selection.h"
 #include "tree.h"
@@ -26,6 +27,7 @@ struct pass {
 	struct cycles cycles;
 	struct syscalls syscalls;
 	struct waits waits;
+	struct pauses pauses;
 	struct streams streams;
 	struct timeline timeline;
 	const struct selection *selection;        /* NULL: everything */

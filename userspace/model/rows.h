@@ -127,6 +127,55 @@ struct model_slow_call {
 
 enum { SLOW_CALLS = 20 };
 
+enum { LONG_PAUSES = 10, PAUSE_SITES = 5, PAUSE_CALLS = 5 };
+
+/* Who allocated what a collection dealt with: bytes that the samples stand for. */
+struct pause_site {
+	const char *functions[SITE_FUNCTIONS]; /* as of a struct model_site */
+	const char *type;
+	double bytes;      /* allocated since the minor collection before; see walked */
+	double kept_bytes; /* of these, promoted */
+	uint64_t samples;  /* that told so: kept ones, if any */
+};
+
+/* A system call or a wait of another thread that lay in a pause, or part of it did. */
+struct pause_call {
+	uint64_t tid;
+	const char *thread; /* its name, NULL: unknown */
+	uint64_t start;     /* CLOCK_MONOTONIC */
+	uint64_t duration_ns, overlap_ns;
+	bool is_call;     /* else a wait outside of calls */
+	const char *text; /* name(arguments) = result, or the reason of the wait */
+};
+
+/* One of the longest pauses. Of figures of the collection 0 is unknown where has_stats is not. */
+struct model_pause {
+	uint64_t start; /* CLOCK_MONOTONIC */
+	uint64_t pause_ns;
+	unsigned kind, reason; /* as gc_begin numbers them */
+	uint64_t cycle;
+	uint64_t tid, pid;  /* the collecting thread */
+	const char *thread; /* its name, NULL: unknown */
+	bool has_stats;
+	uint64_t promoted_bytes, promoted_objects;
+	uint64_t nursery_bytes, live_bytes;
+	uint64_t stop_ns;
+	/* Of a major collection that walked old objects all of these count, as bytes and kept. */
+	bool walked;
+	double sampled_bytes, kept_bytes;
+	uint64_t samples, kept_samples;
+	struct pause_site sites[PAUSE_SITES]; /* most kept first */
+	size_t n_sites;
+	uint64_t calls, call_ns;        /* of other threads: their parts in the pause */
+	uint64_t futex_calls, futex_ns; /* of these: threads wait there for its end, or for work */
+	uint64_t own_call_ns;           /* of the collecting thread; and off the CPU: */
+	uint64_t wait_ns, own_wait_ns;
+	double cpu_ns, own_cpu_ns; /* by timer samples */
+	double ticks;              /* of the timer in the pause: how much these may be off */
+	struct pause_call longest[PAUSE_CALLS]; /* longest part first, no futex */
+	size_t n_longest;
+};
+
 struct model_thread {
 	const char *name; /* NULL: unknown */
 	uint64_t tid, pid;

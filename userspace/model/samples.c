@@ -9,6 +9,7 @@
 
 #include "../../bpf/events.h"
 #include "../util/id_map.h"
+#include "causes.h"
 #include "pass.h"
 
 int samples_init(struct samples *samples)
@@ -131,6 +132,7 @@ static void pay_old_age(struct pass *pass, const struct sample *sample)
 		&tasks_find_process(&pass->tasks, sample->process)->charging;
 	double ns = sample->bytes * (charging->level - sample->level);
 
+	pauses_old(pass, sample);
 	tree_charge(&pass->tree, sample->cost, ns);
 	pass->types.items[sample->type].gc_ns += ns;
 }
@@ -275,6 +277,21 @@ int samples_fate(struct pass *pass, const struct record_fate *record)
 	sample->dead = 1;
 	if (!sample->pending)
 		drop(samples, number);
+	return 0;
+}
+
+int samples_pending(const struct pass *pass, uint64_t process, struct causes *causes)
+{
+	const struct charging *charging = &tasks_find_process(&pass->tasks, process)->charging;
+	const struct sample *sample;
+
+	for (uint32_t number = charging->first_pending; number; number = sample->next) {
+		sample = &pass->samples.items[number];
+		if (sample->type != TYPE_TRASH &&
+		    causes_add(causes, sample->cost, sample->type, sample->bytes,
+			       sample->promoted ? sample->bytes : 0) < 0)
+			return -ENOMEM;
+	}
 	return 0;
 }
 

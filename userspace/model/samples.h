@@ -9,6 +9,7 @@
 #include "attribute.h"
 #include "estimate.h"
 
+struct causes;
 struct id_map;
 struct pass;
 
@@ -62,6 +63,9 @@ int samples_fate(struct pass *pass, const struct record_fate *record);
 
 /* Charges a collection: a minor one ends the cycle of the samples before it. */
 int samples_collected(struct pass *pass, const struct collection *collection);
+
+/* Adds the samples since the last minor collection of a process. 0 or -ENOMEM. */
+int samples_pending(const struct pass *pass, uint64_t process, struct causes *causes);
 
 /* Settles what is open; pauses without samples go to model->gc.no_samples_ns. */
 int samples_finish(struct pass *pass);

@@ -45,8 +45,7 @@ static void measure(const struct site *site, double values[MEASURES])
 	values[4] = life_live_bytes(&site->life);
 }
 
-/* The innermost functions of the stack that allocated, without direct recursion. */
-static void find_functions(const struct pass *pass, uint32_t stack, struct place *place)
+void sites_functions(const struct pass *pass, uint32_t stack, uint32_t functions[SITE_FUNCTIONS])
 {
 	const struct tree *tree = &pass->tree;
 	size_t used = 0;
@@ -58,11 +57,11 @@ static void find_functions(const struct pass *pass, uint32_t stack, struct place
 		for (uint32_t i = frame->n_functions; i--;) {
 			uint32_t row = pass->functions.of_frames[frame->first_function + i] + 1;
 
-			if (used && place->functions[used - 1] == row)
+			if (used && functions[used - 1] == row)
 				continue;
 			if (used == SITE_FUNCTIONS)
 				return;
-			place->functions[used++] = row;
+			functions[used++] = row;
 		}
 	}
 }
@@ -128,7 +127,7 @@ static int add_place(const struct pass *pass, struct site_list *list, const stru
 		return -ENOMEM;
 	place = &list->places[list->count++];
 	place->life = cost->life;
-	find_functions(pass, cost->stack, place);
+	sites_functions(pass, cost->stack, place->functions);
 	return 0;
 }
 

@@ -3,9 +3,19 @@
 #ifndef GCPROF_SITES_H
 #define GCPROF_SITES_H
 
+#include <stdint.h>
+
+#include "rows.h"
+
 struct pass;
 
 #define SITES_MAX 4096 /* rows by each measure, if there are more sites */
+
+/*
+ * The site of a stack that allocates: rows of the table of functions plus 1, the allocating one
+ * first, without direct recursion; 0: no more.
+ */
+void sites_functions(const struct pass *pass, uint32_t stack, uint32_t functions[SITE_FUNCTIONS]);
 
 /*
  * Rows into model->sites, most collection time first: of all sites, or of those that

@@ -109,6 +109,7 @@ int syscalls_record(struct pass *pass, const struct record_syscall *record)
 	}
 	window = timeline_at(&pass->timeline, record->time);
 	note_slow(pass, record);
+	pauses_call(pass, record);
 	window->syscalls++;
 	window->syscall_ns += record->duration;
 	call->count++;

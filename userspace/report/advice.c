@@ -191,6 +191,7 @@ static bool find_long_pauses(const struct model *model, struct words *words)
 {
 	const struct model_pauses *minor = &model->gc.minor, *major = &model->gc.major;
 	const struct model_pauses *worse = minor->max_ns > major->max_ns ? minor : major;
+	const struct model_pause *longest = model->n_pauses ? &model->pauses[0] : NULL;
 
 	if (worse->max_ns < 100000000)
 		return false;
@@ -199,10 +200,17 @@ static bool find_long_pauses(const struct model *model, struct words *words)
 		"or less.",
 		worse == minor ? "minor" : "major", unit_time((double)worse->max_ns).text,
 		unit_count(worse->count).text, unit_time((double)worse->p99_ns).text);
+	if (longest && longest->own_wait_ns > longest->pause_ns / 2) {
+		fprintf(words->evidence, " For %s of the longest its thread was off the CPU.",
+			unit_time((double)longest->own_wait_ns).text);
+		fprintf(words->remedy, "Look for what else ran then, or what the collector waited "
+				       "for: report --gc and --off-cpu.");
+		return true;
+	}
 	fprintf(words->remedy, "%s",
 		worse == minor
-			? "Minor pauses grow with what they copy: see the sites that promote "
-			  "most."
+			? "Minor pauses grow with what they copy: report --gc tells whose objects "
+			  "those were in the longest ones, and what these held up."
 			: "If the collector can work in steps, see why it did not: a full "
 			  "collection was asked for, or the heap ran full.");
 	return true;

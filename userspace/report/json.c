@@ -362,6 +362,7 @@ static const struct {
 } keys[] = {
 	{"alloc", PART_TYPES | PART_LIVE, alloc},
 	{"gc", PART_GC, gc_part},
+	{"pauses", PART_GC, json_pauses},
 	{"cpu", 0, cpu_part},
 	{"functions", PART_FUNCTIONS | PART_FAULTS, functions},
 	{"sites", PART_SITES | PART_LIVE, json_sites},

@@ -117,10 +117,16 @@ json_t *json_warnings(const struct model *model, size_t top)
 	return NULL;
 }
 
-json_t *json_reasons(const struct model_gc *gc)
+const char *json_reason_name(unsigned reason)
 {
 	static const char *const names[GC_REASONS] = {"unknown",  "nursery",  "large", "threshold",
 						      "explicit", "pressure", "finish"};
+
+	return names[reason < GC_REASONS ? reason : 0];
+}
+
+json_t *json_reasons(const struct model_gc *gc)
+{
 	json_t *object = json_object();
 
 	for (int i = 0; i < GC_REASONS; i++) {
@@ -131,7 +137,7 @@ json_t *json_reasons(const struct model_gc *gc)
 		row = json_object();
 		json_put(row, "count", json_count(gc->reasons[i].count));
 		json_put(row, "total_ns", json_count(gc->reasons[i].total_ns));
-		json_put(object, names[i], row);
+		json_put(object, json_reason_name((unsigned)i), row);
 	}
 	return object;
 }

@@ -11,10 +11,13 @@
 json_t *json_sites(const struct model *model, size_t top);
 json_t *json_waits(const struct model *model, size_t top);
 json_t *json_off_cpu(const struct model *model, size_t top);
+json_t *json_pauses(const struct model *model, size_t top);
 json_t *json_slow_calls(const struct model *model, size_t top);
 json_t *json_faults(const struct model *model, size_t top);
 json_t *json_timeline(const struct model *model, size_t top);
 json_t *json_warnings(const struct model *model, size_t top);
+/* "nursery" ...: why a collection began, below GC_REASONS. */
+const char *json_reason_name(unsigned reason);
 json_t *json_reasons(const struct model_gc *gc);
 json_t *json_utilisation(const struct model_gc *gc);
 

@@ -44,6 +44,9 @@ struct table *table_create(const struct column *columns, size_t n_columns);
  */
 void table_cell(struct table *table, const char *text);
 
+/* A paragraph below the row whose last cell was filled in; the text is copied. */
+void table_note(struct table *table, const char *text);
+
 /* Is there room for a column, and something in it? Once all cells are there. */
 bool table_shows(const struct table *table, const struct page *page, size_t column);
 

@@ -70,6 +70,7 @@ static const struct {
 	{0, true, section_advice},
 	{PART_FUNCTIONS, true, section_functions},
 	{PART_GC, true, section_collections},
+	{PART_GC, false, section_pauses},
 	{PART_SITES, true, section_sites},
 	{PART_TYPES, true, section_types},
 	{PART_LIVE, false, section_live},

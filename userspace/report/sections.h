@@ -22,6 +22,7 @@ int section_advice(const struct section *section);
 int section_timeline(const struct section *section);
 int section_functions(const struct section *section);
 int section_collections(const struct section *section);
+int section_pauses(const struct section *section);
 int section_sites(const struct section *section);
 int section_types(const struct section *section);
 int section_live(const struct section *section);

@@ -8,13 +8,20 @@
 #include "../model/text.h"
 #include "page.h"
 
-enum { COLUMNS_MAX = 24, GAP = 2, INDENT = 2 };
+enum { COLUMNS_MAX = 24, GAP = 2, INDENT = 2, NOTE_INDENT = 6 };
+
+struct note {
+	size_t row;
+	char *text;
+};
 
 struct table {
 	const struct column *columns;
 	size_t n_columns;
 	char **cells; /* row by row */
 	size_t n_cells, capacity;
+	struct note *notes; /* in the order of their rows */
+	size_t n_notes, notes_capacity;
 	bool failed; /* a cell could not be stored */
 };
 
@@ -46,10 +53,27 @@ void table_cell(struct table *table, const char *text)
 	table->cells[table->n_cells++] = copy;
 }
 
+void table_note(struct table *table, const char *text)
+{
+	size_t row = table->n_cells / table->n_columns;
+
+	if (!row || array_reserve(&table->notes, &table->notes_capacity, table->n_notes,
+				  sizeof(*table->notes)) < 0) {
+		table->failed = true;
+		return;
+	}
+	table->notes[table->n_notes].row = row - 1;
+	table->notes[table->n_notes].text = strdup(text);
+	table->failed |= !table->notes[table->n_notes++].text;
+}
+
 void table_free(struct table *table)
 {
 	if (!table)
 		return;
+	for (size_t i = 0; i < table->n_notes; i++)
+		free(table->notes[i].text);
+	free(table->notes);
 	for (size_t i = 0; i < table->n_cells; i++)
 		free(table->cells[i]);
 	free(table->cells);
@@ -240,6 +264,7 @@ bool table_shows(const struct table *table, const struct page *page, size_t colu
 int table_print(const struct table *table, const struct page *page)
 {
 	struct layout layout = {0};
+	size_t note = 0;
 
 	if (table->failed)
 		return -ENOMEM;
@@ -248,6 +273,10 @@ int table_print(const struct table *table, const struct page *page)
 	for (size_t i = 0; i + table->n_columns <= table->n_cells; i += table->n_columns) {
 		print_row(table, &layout, (const char *const *)table->cells + i, page->out);
 		fputc('\n', page->out);
+		for (; note < table->n_notes && table->notes[note].row == i / table->n_columns;
+		     note++)
+			page_paragraph(page, STYLE_PLAIN, NOTE_INDENT, "%s",
+				       table->notes[note].text);
 	}
 	return 0;
 }

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pauses.c: the longest pauses: what they copied or walked, and what lay in them. */
+/*
+ * Which pauses are the longest is known at the end only, and nothing is kept of each event.
+ * So a collection under way notes what comes meanwhile, and when it ends it stays if it is
+ * among the longest so far; what comes later but began before, as a call that the pause held
+ * up, is looked for among these few. What a minor collection copied are the samples of its
+ * cycle. Who pays for a major one is known without a walk over all that lives: a sample that
+ * ceases to be old was walked in all pauses since it became so, which its level tells.
+ */
+#include "pauses.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../../bpf/events.h"
+#include "arena.h"
+#include "causes.h"
+#include "pass.h"
+
+void pauses_free(struct pauses *pauses)
+{
+	for (size_t i = 0; i < pauses->n_longest; i++)
+		causes_free(pauses->longest[i].causes);
+}
+
+static void forget(struct pauses *pauses, size_t i)
+{
+	pauses->n_open--;
+	memmove(&pauses->open[i], &pauses->open[i + 1],
+		(pauses->n_open - i) * sizeof(*pauses->open));
+}
+
+void pauses_begin(struct pass *pass, const struct record_gc_begin *record)
+{
+	struct pauses *pauses = &pass->pauses;
+
+	/* The end of one like it, or of many others, was lost. */
+	for (size_t i = pauses->n_open; i--;)
+		if (pauses->open[i].thread == record->thread &&
+		    pauses->open[i].heap == record->heap && pauses->open[i].kind == record->kind)
+			forget(pauses, i);
+	if (pauses->n_open == PAUSES_OPEN_MAX)
+		forget(pauses, 0);
+	pauses->open[pauses->n_open++] = (struct long_pause){
+		.process = tasks_find_thread(&pass->tasks, record->thread)->process,
+		.thread = record->thread,
+		.heap = record->heap,
+		.cycle = record->cycle,
+		.kind = record->kind,
+		.reason = record->reason,
+		.begin = record->time,
+		.end = UINT64_MAX,
+	};
+}
+
+/* Finds and takes out the collection that ends. */
+static bool take_open(struct pauses *pauses, const struct record_gc_end *record,
+		      struct long_pause *out)
+{
+	for (size_t i = pauses->n_open; i--;) {
+		const struct long_pause *open = &pauses->open[i];
+
+		if (open->thread != record->thread || open->heap != record->heap ||
+		    open->cycle != record->cycle || open->kind != record->kind)
+			continue;
+		*out = *open;
+		forget(pauses, i);
+		return true;
+	}
+	return false;
+}
+
+/* Who allocated what the collection dealt with. */
+static int find_causes(struct pass *pass, struct long_pause *pause)
+{
+	const struct charging *charging =
+		&tasks_find_process(&pass->tasks, pause->process)->charging;
+
+	pause->causes = causes_create();
+	if (!pause->causes)
+		return -ENOMEM;
+	pause->walked = pause->kind != GCPROF_GC_MINOR && pause->kind != GCPROF_GC_SURVEY &&
+			charging->live_count && charging->live_bytes > 0;
+	pause->level = charging->level;
+	return pause->walked ? 0 : samples_pending(pass, pause->process, pause->causes);
+}
+
+/* Puts it where it belongs among the longest; the last of these leaves if there is no room. */
+static void insert(struct pauses *pauses, const struct long_pause *pause)
+{
+	size_t at = pauses->n_longest;
+
+	if (at < LONG_PAUSES)
+		pauses->n_longest++;
+	else
+		causes_free(pauses->longest[--at].causes);
+	for (; at && pauses->longest[at - 1].pause_ns < pause->pause_ns; at--)
+		pauses->longest[at] = pauses->longest[at - 1];
+	pauses->longest[at] = *pause;
+	if (pause->end > pauses->latest_end)
+		pauses->latest_end = pause->end;
+}
+
+int pauses_end(struct pass *pass, const struct record_gc_end *record, uint64_t pause_ns)
+{
+	struct pauses *pauses = &pass->pauses;
+	struct long_pause pause;
+	int error;
+
+	if (!take_open(pauses, record, &pause) || !pause_ns)
+		return 0;
+	pause.end = record->time;
+	pause.pause_ns = pause_ns;
+	pause.figures = *record;
+	if (pauses->n_longest == LONG_PAUSES &&
+	    pauses->longest[LONG_PAUSES - 1].pause_ns >= pause_ns)
+		return 0;
+	error = find_causes(pass, &pause);
+	if (!error)
+		insert(pauses, &pause);
+	else
+		causes_free(pause.causes);
+	return error;
+}
+
+static void note_longest(struct guests *guests, const struct guest *guest)
+{
+	size_t at = guests->n_longest;
+
+	if (at == PAUSE_CALLS && guests->longest[at - 1].overlap_ns >= guest->overlap_ns)
+		return;
+	if (at < PAUSE_CALLS)
+		guests->n_longest++;
+	else
+		at--;
+	for (; at && guests->longest[at - 1].overlap_ns < guest->overlap_ns; at--)
+		guests->longest[at] = guests->longest[at - 1];
+	guests->longest[at] = *guest;
+}
+
+/* Threads wait there for the end of a pause, or for work: one is as good as another. */
+static bool is_futex(const struct pass *pass, const struct guest *guest)
+{
+	const char *name = syscall_name(pass->model->run.machine, guest->number);
+
+	return guest->is_call && name && strcmp(name, "futex") == 0;
+}
+
+static void note_call(const struct pass *pass, struct guests *guests, const struct guest *part)
+{
+	bool futex = is_futex(pass, part);
+
+	guests->calls++;
+	guests->call_ns += part->overlap_ns;
+	guests->futex_calls += futex;
+	guests->futex_ns += futex ? part->overlap_ns : 0;
+	if (!futex)
+		note_longest(guests, part);
+}
+
+static void welcome(const struct pass *pass, struct long_pause *pause, const struct guest *guest)
+{
+	struct guests *guests = &pause->guests;
+	uint64_t end = guest->begin + guest->duration;
+	uint64_t from = guest->begin > pause->begin ? guest->begin : pause->begin;
+	uint64_t to = end < pause->end ? end : pause->end;
+	struct guest part = *guest;
+
+	if (to <= from)
+		return;
+	part.overlap_ns = to - from;
+	if (guest->thread == pause->thread) {
+		*(guest->is_call ? &guests->own_call_ns : &guests->own_wait_ns) += part.overlap_ns;
+	} else if (guest->is_call) {
+		note_call(pass, guests, &part);
+	} else {
+		guests->wait_ns += part.overlap_ns;
+		/* A wait in a call is that call's. */
+		if (guest->reason != WAIT_CALL)
+			note_longest(guests, &part);
+	}
+}
+
+static void welcome_all(struct pass *pass, const struct guest *guest)
+{
+	struct pauses *pauses = &pass->pauses;
+	uint64_t process = tasks_find_thread(&pass->tasks, guest->thread)->process;
+
+	for (size_t i = 0; i < pauses->n_open; i++)
+		if (pauses->open[i].process == process)
+			welcome(pass, &pauses->open[i], guest);
+	for (size_t i = 0; i < pauses->n_longest && guest->begin < pauses->latest_end; i++)
+		if (pauses->longest[i].process == process)
+			welcome(pass, &pauses->longest[i], guest);
+}
+
+/* When what ended at `time` began. */
+static uint64_t begin_of(uint64_t time, uint64_t duration)
+{
+	return time > duration ? time - duration : 0;
+}
+
+void pauses_call(struct pass *pass, const struct record_syscall *record)
+{
+	struct pauses *pauses = &pass->pauses;
+	uint64_t begin = begin_of(record->time, record->duration);
+	struct guest guest;
+
+	if (!pauses->n_open && begin >= pauses->latest_end)
+		return;
+	guest = (struct guest){
+		.thread = record->thread,
+		.begin = begin,
+		.duration = record->time - begin,
+		.is_call = true,
+		.number = record->number & INT32_MAX,
+		.args = {record->arg0, record->arg1, record->arg2},
+		.result = record->result,
+		.unfinished = record->flags & SYSCALL_UNFINISHED,
+		.path = record->path ? tree_text(&pass->tree, record->path) : NULL,
+	};
+	if (record->flags & SYSCALL_COMPAT)
+		guest.number |= SYSCALL_NUMBER_COMPAT;
+	welcome_all(pass, &guest);
+}
+
+void pauses_wait(struct pass *pass, const struct record_wait *record)
+{
+	struct pauses *pauses = &pass->pauses;
+	uint64_t begin = begin_of(record->time, record->duration);
+	const struct guest guest = {
+		.thread = record->thread,
+		.begin = begin,
+		.duration = record->time - begin,
+		.reason = record->reason,
+	};
+
+	if (pauses->n_open || begin < pauses->latest_end)
+		welcome_all(pass, &guest);
+}
+
+void pauses_cpu(struct pass *pass, const struct record_cpu *record)
+{
+	struct pauses *pauses = &pass->pauses;
+	struct long_pause *lists[] = {pauses->open, pauses->longest};
+	size_t counts[] = {pauses->n_open,
+			   record->time < pauses->latest_end ? pauses->n_longest : 0};
+	uint64_t process;
+
+	if (!counts[0] && !counts[1])
+		return;
+	process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	for (int list = 0; list < 2; list++) {
+		for (size_t i = 0; i < counts[list]; i++) {
+			struct long_pause *pause = &lists[list][i];
+			bool own = pause->thread == record->thread;
+
+			if (pause->process == process && record->time >= pause->begin &&
+			    record->time < pause->end)
+				++*(own ? &pause->guests.own_cpu_samples
+					: &pause->guests.cpu_samples);
+		}
+	}
+}
+
+void pauses_old(struct pass *pass, const struct sample *sample)
+{
+	struct pauses *pauses = &pass->pauses;
+
+	if (sample->type == TYPE_TRASH)
+		return;
+	for (size_t i = 0; i < pauses->n_longest; i++) {
+		struct long_pause *pause = &pauses->longest[i];
+
+		if (pause->walked && pause->process == sample->process &&
+		    sample->level <= pause->level &&
+		    causes_add(pause->causes, sample->cost, sample->type, sample->bytes,
+			       sample->bytes) < 0)
+			pauses->failed = true;
+	}
+}
+
+static int fill_call(struct pass *pass, const struct guest *guest, struct pause_call *row)
+{
+	struct model *model = pass->model;
+	const struct thread *thread = tasks_find_thread(&pass->tasks, guest->thread);
+	struct syscall_call call = {
+		.number = guest->number,
+		.path = guest->path,
+		.args = {guest->args[0], guest->args[1], guest->args[2]},
+		.result = guest->result,
+		.unfinished = guest->unfinished,
+		.arguments = pass->syscalls.arguments,
+	};
+	char *text;
+
+	*row = (struct pause_call){
+		.tid = thread->tid,
+		.thread = thread->name,
+		.start = guest->begin,
+		.duration_ns = guest->duration,
+		.overlap_ns = guest->overlap_ns,
+		.is_call = guest->is_call,
+		.text = wait_reason_name((unsigned)guest->reason),
+	};
+	if (!guest->is_call)
+		return 0;
+	call.name = syscall_describe(model, guest->number);
+	text = arena_alloc(model->arena, SYSCALL_TEXT);
+	if (!call.name || !text)
+		return -ENOMEM;
+	syscall_text(&call, text, SYSCALL_TEXT);
+	row->text = text;
+	return 0;
+}
+
+static void fill_figures(const struct pass *pass, const struct long_pause *pause,
+			 struct model_pause *row)
+{
+	const struct record_gc_end *end = &pause->figures;
+	const struct guests *guests = &pause->guests;
+	uint64_t frequency = pass->model->run.frequency;
+	double tick = frequency ? 1e9 / (double)frequency : 0;
+	const struct thread *thread = tasks_find_thread(&pass->tasks, pause->thread);
+
+	*row = (struct model_pause){
+		.start = pause->begin,
+		.pause_ns = pause->pause_ns,
+		.kind = (unsigned)pause->kind,
+		.reason = (unsigned)(pause->reason < GC_REASONS ? pause->reason : 0),
+		.cycle = pause->cycle,
+		.tid = thread->tid,
+		.pid = tasks_find_process(&pass->tasks, pause->process)->pid,
+		.thread = thread->name,
+		.has_stats = end->has_stats,
+		.promoted_bytes = end->promoted_bytes,
+		.promoted_objects = end->promoted_objects,
+		.nursery_bytes = end->nursery_used,
+		.live_bytes = end->live_bytes,
+		.stop_ns = end->stop_ns,
+		.walked = pause->walked,
+		.calls = guests->calls,
+		.call_ns = guests->call_ns,
+		.futex_calls = guests->futex_calls,
+		.futex_ns = guests->futex_ns,
+		.own_call_ns = guests->own_call_ns,
+		.wait_ns = guests->wait_ns,
+		.own_wait_ns = guests->own_wait_ns,
+		.cpu_ns = (double)guests->cpu_samples * tick,
+		.own_cpu_ns = (double)guests->own_cpu_samples * tick,
+		.ticks = frequency ? (double)pause->pause_ns / tick : 0,
+	};
+}
+
+int pauses_finish(struct pass *pass)
+{
+	const struct pauses *pauses = &pass->pauses;
+	struct model *model = pass->model;
+	int error = pauses->failed ? -ENOMEM : 0;
+
+	model->pauses = arena_alloc(model->arena, LONG_PAUSES * sizeof(*model->pauses));
+	if (!model->pauses)
+		return -ENOMEM;
+	for (size_t i = 0; i < pauses->n_longest && !error; i++) {
+		const struct guests *guests = &pauses->longest[i].guests;
+		struct model_pause *row = &model->pauses[model->n_pauses++];
+
+		fill_figures(pass, &pauses->longest[i], row);
+		error = causes_sites(pauses->longest[i].causes, pass, row);
+		row->n_longest = guests->n_longest;
+		for (size_t j = 0; j < guests->n_longest && !error; j++)
+			error = fill_call(pass, &guests->longest[j], &row->longest[j]);
+	}
+	return error;
+}

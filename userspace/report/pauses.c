@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pauses.c: the longest pauses: who caused them, and what they held up. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../bpf/events.h"
+#include "sections.h"
+#include "units.h"
+
+enum { SITES_SHOWN = 3, CALLS_SHOWN = 3, TICKS_LEAST = 8 };
+
+/* A smaller part of what a collection dealt with is not its cause. */
+#define SHARE_SHOWN 0.05
+
+static const char *kind_name(unsigned kind)
+{
+	static const char *const names[] = {
+		[GCPROF_GC_MINOR] = "minor",
+		[GCPROF_GC_STEP] = "major step",
+		[GCPROF_GC_FULL] = "full",
+		[GCPROF_GC_SURVEY] = "survey",
+	};
+
+	return kind < sizeof(names) / sizeof(*names) && names[kind] ? names[kind] : "?";
+}
+
+static const char *reason_name(unsigned reason)
+{
+	static const char *const names[GC_REASONS] = {
+		NULL,        "nursery full", "large objects",         "old generation grew",
+		"asked for", "memory limit", "heap or thread closed",
+	};
+
+	return reason < GC_REASONS ? names[reason] : NULL;
+}
+
+static double weight(const struct model_pause *pause, const struct pause_site *site)
+{
+	return pause->kept_bytes > 0 ? site->kept_bytes / pause->kept_bytes
+				     : site->bytes / pause->sampled_bytes;
+}
+
+static void write_sites(FILE *out, const struct model_pause *pause)
+{
+	for (size_t i = 0; i < pause->n_sites && i < SITES_SHOWN; i++) {
+		const struct pause_site *site = &pause->sites[i];
+
+		if (i && weight(pause, site) < SHARE_SHOWN)
+			return;
+		fprintf(out, "%s %s %.60s of ", i ? ";" : "",
+			unit_percent(weight(pause, site)).text, site->type);
+		for (int j = 0; j < SITE_FUNCTIONS && site->functions[j]; j++)
+			fprintf(out, "%s%.60s", j ? " < " : "", site->functions[j]);
+	}
+}
+
+static void write_cause(FILE *out, const struct model_pause *pause)
+{
+	uint64_t samples = pause->kept_bytes > 0 ? pause->kept_samples : pause->samples;
+
+	if (!samples) {
+		fprintf(out, "No object that it dealt with was sampled.");
+		return;
+	}
+	if (pause->walked)
+		fprintf(out, "Of what was old then");
+	else if (pause->kept_bytes > 0)
+		fprintf(out, "Of what it kept");
+	else
+		fprintf(out, "It kept nothing that was sampled; of what was allocated before it");
+	fprintf(out, " (%s sample%s):", unit_count(samples).text, samples == 1 ? "" : "s");
+	write_sites(out, pause);
+	fputc('.', out);
+}
+
+static void write_thread(FILE *out, const char *name, uint64_t tid)
+{
+	fprintf(out, "%.32s (%" PRIu64 ")", name ? name : "thread", tid);
+}
+
+static void write_call(FILE *out, const struct pause_call *call)
+{
+	write_thread(out, call->thread, call->tid);
+	fprintf(out, " %s %.100s for %s", call->is_call ? "in" : "off the CPU:", call->text,
+		unit_time((double)call->overlap_ns).text);
+	if (call->duration_ns > call->overlap_ns)
+		fprintf(out, " of its %s", unit_time((double)call->duration_ns).text);
+}
+
+/* A list in words: each item begins with this. */
+static const char *item(FILE *out)
+{
+	return ftell(out) > 0 ? "; " : "Meanwhile: ";
+}
+
+/* The calls of which a good part lay in the pause, one by one. Returns how many. */
+static uint64_t write_calls(FILE *out, const struct model_pause *pause)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < pause->n_longest && i < CALLS_SHOWN; i++) {
+		const struct pause_call *call = &pause->longest[i];
+
+		if ((double)call->overlap_ns < SHARE_SHOWN * (double)pause->pause_ns)
+			break;
+		fputs(item(out), out);
+		write_call(out, call);
+		calls += call->is_call;
+	}
+	return calls;
+}
+
+/* What other threads did, or could not go on with. */
+static void write_meanwhile(FILE *out, const struct model_pause *pause)
+{
+	uint64_t rest = pause->calls - pause->futex_calls - write_calls(out, pause);
+
+	if (rest)
+		fprintf(out, "%s%s shorter call%s", item(out), unit_count(rest).text,
+			rest == 1 ? "" : "s");
+	if (pause->futex_calls)
+		fprintf(out, "%sother threads waiting in futex, %s together", item(out),
+			unit_time((double)pause->futex_ns).text);
+	if (pause->cpu_ns > 0)
+		fprintf(out, "%sother threads on CPUs for %s", item(out),
+			unit_time(pause->cpu_ns).text);
+	if (ftell(out) > 0)
+		fputc('.', out);
+}
+
+/* Where a pause is long that was little work. */
+static void write_own(FILE *out, const struct model_pause *pause)
+{
+	double least = SHARE_SHOWN * (double)pause->pause_ns;
+	bool calls = (double)pause->own_call_ns >= least;
+	bool waits = (double)pause->own_wait_ns >= least;
+
+	if (calls)
+		fprintf(out, "The collecting thread was in system calls for %s of it%s",
+			unit_time((double)pause->own_call_ns).text, waits ? ", and" : ".");
+	if (waits)
+		fprintf(out, "%s off the CPU for %s.", calls ? "" : "The collecting thread was",
+			unit_time((double)pause->own_wait_ns).text);
+}
+
+/* A sentence of its own below the row, if there is one. */
+static int note(struct table *table, const struct model_pause *pause,
+		void (*write)(FILE *out, const struct model_pause *pause))
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int error = 0;
+
+	if (!out)
+		return -ENOMEM;
+	write(out, pause);
+	if (fclose(out) != 0)
+		error = -ENOMEM;
+	else if (*text)
+		table_note(table, text);
+	free(text);
+	return error;
+}
+
+static void pause_row(const struct section *section, struct table *table,
+		      const struct model_pause *pause)
+{
+	uint64_t start = section->model->run.start;
+	char thread[64];
+
+	cell_time(table, pause->start > start ? (double)(pause->start - start) : 0);
+	cell_time(table, (double)pause->pause_ns);
+	table_cell(table, kind_name(pause->kind));
+	table_cell(table, reason_name(pause->reason));
+	cell_bytes(table, (double)pause->promoted_bytes);
+	cell_time(table, (double)pause->stop_ns);
+	cell_time(table, pause->own_cpu_ns);
+	snprintf(thread, sizeof(thread), "%.32s (%" PRIu64 ")",
+		 pause->thread ? pause->thread : "thread", pause->tid);
+	table_cell(table, thread);
+}
+
+/* Pauses that were mostly something else than work, as far as the timer tells. */
+static void explain(const struct section *section, size_t rows)
+{
+	size_t idle = 0;
+
+	for (size_t i = 0; i < rows; i++) {
+		const struct model_pause *pause = &section->model->pauses[i];
+
+		idle += pause->ticks >= TICKS_LEAST && !pause->own_wait_ns &&
+			pause->own_cpu_ns < (double)pause->pause_ns / 2;
+	}
+	if (idle)
+		page_paragraph(section->page, STYLE_DIM, 2,
+			       "In %zu of these the collecting thread was on a CPU for less than "
+			       "half of the time: others had the CPUs, or it waited. gcprof record "
+			       "--off-cpu tells.",
+			       idle);
+}
+
+int section_pauses(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "at", false, 0, 0},        {NULL, "took", false, 0, 0},
+		{NULL, "kind", true, 0, 0},       {NULL, "because", true, 2, 0},
+		{NULL, "promoted", false, 0, 0},  {"to stop", "threads", false, 3, 0},
+		{"its CPU", "time", false, 1, 0}, {NULL, "thread", true, 0, 12},
+	};
+	const struct model *model = section->model;
+	size_t rows = section_rows(section, model->n_pauses);
+	struct table *table;
+	char title[96];
+	int error = 0;
+
+	if (!rows)
+		return 0;
+	snprintf(title, sizeof(title), "Longest pauses (%zu of %s)", rows,
+		 unit_count(model_gc_count(&model->gc)).text);
+	page_heading(section->page, title);
+	table = table_create(columns, sizeof(columns) / sizeof(*columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows; i++) {
+		pause_row(section, table, &model->pauses[i]);
+		error |= note(table, &model->pauses[i], write_cause);
+		error |= note(table, &model->pauses[i], write_meanwhile);
+		error |= note(table, &model->pauses[i], write_own);
+	}
+	if (error) {
+		table_free(table);
+		return -ENOMEM;
+	}
+	error = section_table(section, table);
+	explain(section, rows);
+	return error;
+}
