@@ -51,7 +51,7 @@ static void count_stop(enum entry entry, uint64_t begin)
 void __real_heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason,
 			 uint64_t seen);
 void __real_heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen);
-void __real_heap_survey(struct gc_thread *self, const char *slice, uint64_t seen);
+void __real_heap_survey(struct gc_thread *self, size_t slice, uint64_t seen);
 void __real_heap_prepare(struct gc_thread *self);
 void __real_gc_heap_destroy(struct gc_heap *heap);
 
@@ -72,7 +72,7 @@ void __wrap_heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen)
 	count_stop(STEP, begin);
 }
 
-void __wrap_heap_survey(struct gc_thread *self, const char *slice, uint64_t seen)
+void __wrap_heap_survey(struct gc_thread *self, size_t slice, uint64_t seen)
 {
 	uint64_t begin = cpu_ns();
 
