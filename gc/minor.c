@@ -21,7 +21,7 @@ struct minor {
 	uintptr_t base; /* of the nursery */
 	uintptr_t size;
 	uint64_t objects; /* promoted */
-	bool marking;     /* what is promoted is marked */
+	bool marking;     /* what is promoted is marked, by old.c */
 	bool shade;       /* and so is what visited slots refer to */
 	bool watch_old;   /* marking, or there are young large objects to look out for */
 };
@@ -73,23 +73,6 @@ static inline void forward(char *object, const void *copy)
 	uint64_t word = (uint64_t)(uintptr_t)copy << 16;
 
 	memcpy(object, &word, sizeof(word));
-}
-
-/* What is promoted while marking is under way is marked, and its references were looked at. */
-static void blacken(struct minor *minor, const void *copy, size_t size)
-{
-	old_mark(copy);
-	mark_count(minor->heap, size);
-}
-
-/* What remains to be done when the object was copied. */
-static inline void promoted(struct minor *minor, char *object, struct gc_header *copy, size_t size)
-{
-	copy->flags = GC_FLAG_TRACK_YOUNG;
-	forward(object, copy);
-	minor->objects++;
-	if (minor->marking)
-		blacken(minor, copy, size);
 }
 
 /*
@@ -165,6 +148,15 @@ static inline void *untagged(void *word)
 	return (void *)((uintptr_t)word & ~(uintptr_t)LATER);
 }
 
+/* The pointer, or NULL, without a branch: even where one would be shorter. */
+static inline void *if_set(void *pointer, bool set)
+{
+	uintptr_t mask = -(uintptr_t)set;
+
+	__asm__("" : "+r"(mask));
+	return (void *)((uintptr_t)pointer & mask);
+}
+
 /* What the loop asks of every slot, in registers. */
 struct place {
 	uintptr_t base; /* of the nursery */
@@ -194,14 +186,12 @@ promote_simple(struct minor *minor, struct place place, char *object, uint64_t h
 
 		*trail->top = copy + offset;
 		trail->top += young;
-		if (watch && !young && child)
+		if (watch && __builtin_expect(if_set(child, !young) != NULL, 0))
 			visit_old(minor, child, minor->marking);
 	}
 	copy_simple(copy, object, header, size);
 	forward(object, copy);
 	minor->objects++;
-	if (watch && minor->marking)
-		blacken(minor, copy, size);
 	return copy;
 }
 
@@ -215,7 +205,9 @@ static void *promote_other(struct minor *minor, char *object, const struct gc_ty
 		memcpy(copy, object, size);
 	else
 		copy_words((char *)copy, object, size);
-	promoted(minor, object, copy, size);
+	copy->flags = GC_FLAG_TRACK_YOUNG;
+	forward(object, copy);
+	minor->objects++;
 	if (type_has_references(type))
 		stack_push(&minor->heap->work, later(copy));
 	return copy;
@@ -439,7 +431,7 @@ void minor_trace(struct gc_heap *heap)
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		nursery_account(thread);
 	heap->last.nursery_used = heap->nursery.used;
-	old_begin_minor(&heap->old);
+	old_begin_minor(&heap->old, minor.marking);
 	roots_visit(heap, visit, &minor);
 	barrier_visit(heap, trace_remembered, &minor);
 	finalize_visit_young(heap, visit, &minor);
@@ -447,6 +439,8 @@ void minor_trace(struct gc_heap *heap)
 		trace_survivors(&minor);
 	while (weak_visit_young(heap, survivor, visit, &minor));
 	bytes = heap->old.bytes - bytes;
+	if (minor.marking)
+		heap->major.live += bytes;
 	heap->major.promoted = bytes;
 	heap->major.used = heap->nursery.used;
 	survey_learn(heap, minor.objects, bytes);

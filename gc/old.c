@@ -262,6 +262,29 @@ static void use_fresh_page(struct gc_old *old, unsigned class)
 	c->scan = PAGE_SIZE;
 }
 
+/* Marks the cells that are left of a class's run, or takes their marks away: a word at a time,
+ * since one bit after the other would wait for the store of the one before. */
+static void mark_run(const struct gc_class *c, size_t cell, bool marked)
+{
+	uint64_t *marks = c->free < c->end ? chunk_of(c->free)->marks : NULL;
+	size_t bit = chunk_bit(c->free), end = bit + (size_t)(c->end - c->free) / 8;
+
+	while (bit < end) {
+		uint64_t *word = &marks[bit / 64], mask = 0;
+		size_t next = (bit | 63) + 1;
+
+		for (; bit < next && bit < end; bit += cell / 8)
+			mask |= UINT64_C(1) << (bit % 64);
+		*word = marked ? *word | mask : *word & ~mask;
+	}
+}
+
+static void mark_runs(struct gc_old *old, bool marked)
+{
+	for (unsigned i = 0; i < N_CLASSES; i++)
+		mark_run(&old->classes[i], old->cell_size[i], marked);
+}
+
 void *old_alloc_small_slow(struct gc_old *old, unsigned class)
 {
 	struct gc_class *c = &old->classes[class];
@@ -280,6 +303,8 @@ void *old_alloc_small_slow(struct gc_old *old, unsigned class)
 		}
 		c->available = c->page->next;
 	}
+	if (old->marks)
+		mark_run(c, cell, true);
 	result = c->free;
 	c->free += cell;
 	return result;
@@ -297,6 +322,8 @@ void *old_alloc_span(struct gc_old *old, size_t size)
 	page->pages = (uint8_t)n;
 	for (unsigned i = 1; i < n; i++)
 		page[i].kind = PAGE_SPAN_BODY;
+	if (old->marks)
+		old_mark(base);
 	return base;
 }
 
@@ -388,10 +415,13 @@ static void release_arena(struct gc_old *old, size_t i)
 	old->empty--;
 }
 
-void old_begin_minor(struct gc_old *old)
+void old_begin_minor(struct gc_old *old, bool marks)
 {
 	old->ahead = SWEEP_AHEAD;
 	old->mapped = 0;
+	old->marks = marks;
+	if (marks)
+		mark_runs(old, true);
 }
 
 /* Where all survives it is now two, now three. */
@@ -399,6 +429,9 @@ void old_end_minor(struct gc_old *old)
 {
 	uint32_t wanted = old->mapped > 1 ? old->mapped + 1 : old->mapped;
 
+	if (old->marks)
+		mark_runs(old, false);
+	old->marks = false;
 	__atomic_store_n(&old->wanted, wanted < RESERVE_MAX ? wanted : RESERVE_MAX,
 			 __ATOMIC_RELAXED);
 }

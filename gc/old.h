@@ -92,6 +92,7 @@ struct gc_old {
 	size_t release_next; /* arenas from here on were looked at, to give them back */
 	size_t ahead;        /* arenas that may be swept out of turn */
 	bool sweeping;
+	bool marks;     /* what is allocated now is marked at once */
 	uint8_t epoch;  /* of pages that are newer than the marks; 0 or 1 */
 	uint64_t bytes; /* in small and medium objects, the dead ones included */
 };
@@ -203,8 +204,9 @@ static inline bool old_wants_reserve(const struct gc_old *old)
 void old_prepare(struct gc_old *old, pthread_mutex_t *lock);
 void old_drop_reserve(struct gc_old *old);
 
-/* Promotion may sweep some arenas ahead. At its end it is known what the next one may want. */
-void old_begin_minor(struct gc_old *old);
+/* Promotion may sweep some arenas ahead, and, while marking is under way, marks what it allocates.
+ * At its end it is known what the next one may want. */
+void old_begin_minor(struct gc_old *old, bool marks);
 void old_end_minor(struct gc_old *old);
 
 /* Forgets a marking that did not come to its end. Otherwise sweeping clears the marks. */
