@@ -214,7 +214,7 @@ static void collect(struct gc_thread *self, enum collect_kind kind, uint32_t rea
 		collect_step(heap, NULL, reason);
 	else if (major_is_wanted(heap) && heap->options.stop_the_world)
 		collect_full(heap, GCPROF_REASON_THRESHOLD);
-	else if (major_is_wanted(heap))
+	else if (major_is_wanted(heap) && !major_step_can_wait(heap))
 		collect_step(heap, NULL, GCPROF_REASON_THRESHOLD);
 }
 

@@ -183,6 +183,7 @@ bool sweep_some(struct gc_heap *heap, size_t arenas);
 /* major.c */
 void major_init(struct gc_heap *heap);
 bool major_is_wanted(const struct gc_heap *heap);
+bool major_step_can_wait(struct gc_heap *heap);
 void major_step(struct gc_heap *heap, bool behind_minor);
 void major_full(struct gc_heap *heap);
 

@@ -31,6 +31,9 @@ enum { MARK_LARGE = 16 };
 /* At so many times the threshold marking is finished in one step after all. */
 enum { OVERRUN = 2 };
 
+/* A nursery of which so many such parts were used is long enough for steps of its own. */
+enum { LONG_USED = 4 };
+
 /* Bytes swept for each byte allocated. */
 enum { SWEEP_ALLOCATED = 16 };
 
@@ -75,14 +78,22 @@ static size_t step_interval(const struct gc_heap *heap)
 	return heap->n_threads > 1 ? 2 * heap->major.interval : heap->major.interval;
 }
 
+/* There is something to do without a minor collection. */
+static bool has_steps(const struct gc_heap *heap)
+{
+	const struct gc_major *major = &heap->major;
+
+	return major->phase == GCPROF_PHASE_SWEEPING || settle_has_work(heap) ||
+	       (major->phase == GCPROF_PHASE_MARKING && (major->gray.count || pairs_to_walk(heap)));
+}
+
 /* Says when the next step is due: soon, unless only a minor collection brings us further. */
 static void plan(struct gc_heap *heap)
 {
 	struct gc_major *major = &heap->major;
 	size_t used = nursery_taken(&heap->nursery), next = SIZE_MAX;
 
-	if (major->phase == GCPROF_PHASE_SWEEPING || settle_has_work(heap) ||
-	    (major->phase == GCPROF_PHASE_MARKING && (major->gray.count || pairs_to_walk(heap))))
+	if (has_steps(heap))
 		next = used + step_interval(heap);
 	__atomic_store_n(&major->next_step, next, __ATOMIC_RELAXED);
 }
@@ -170,13 +181,31 @@ static void mark_step(struct gc_heap *heap, bool behind_minor)
 	major->drained = done && !behind_minor;
 }
 
+/*
+ * Behind a minor collection that took its time a step can wait for the next
+ * part of the nursery, so that each is a stop of its own: unless only now
+ * marking can end, or nurseries are so short that the next collection comes
+ * before that.
+ */
+bool major_step_can_wait(struct gc_heap *heap)
+{
+	const struct gc_major *major = &heap->major;
+
+	if (major->phase == GCPROF_PHASE_SCANNING || major->phase == GCPROF_PHASE_FINALIZING ||
+	    major->used < LONG_USED * step_interval(heap))
+		return false;
+	if (major->phase == GCPROF_PHASE_MARKING && (major->drained || !has_steps(heap)))
+		return false;
+	plan(heap);
+	return true;
+}
+
 /* One step. The world is stopped. */
 void major_step(struct gc_heap *heap, bool behind_minor)
 {
 	switch (heap->major.phase) {
 	case GCPROF_PHASE_SCANNING:
 		begin_marking(heap);
-		mark_some(heap, mark_budget(heap));
 		break;
 	case GCPROF_PHASE_MARKING:
 		mark_step(heap, behind_minor);
