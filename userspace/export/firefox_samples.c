@@ -29,6 +29,7 @@ struct walk {
 	visit_sample *visit; /* NULL: only count */
 	uint64_t rows, latest;
 	uint64_t ticks, n_ticks; /* seen, and how many there are */
+	uint64_t skipped_ticks;  /* that are left out, since the last one that is not */
 	uint64_t waits, n_waits;
 	uint64_t skipped_ns; /* of waits that are left out, since the last one that is not */
 };
@@ -62,13 +63,15 @@ static void put_cell(struct walk *walk, struct sample_cell cell)
 
 static void walk_tick(struct walk *walk, const struct cpu_row *row)
 {
-	uint64_t keep = walk->firefox->thin.cpu_keep, at = walk->ticks++;
+	uint64_t at = ++walk->ticks;
 	struct sample_cell cell = {.time = row->time};
 
-	if (at % keep)
+	walk->skipped_ticks += row->ticks;
+	if (at % walk->firefox->thin.cpu_keep && at != walk->n_ticks)
 		return;
 	cell.stack = firefox_stack(walk->firefox, row->stack);
-	cell.weight_ns = cell.cpu_ns = ticks_ns(walk->firefox, smaller(keep, walk->n_ticks - at));
+	cell.weight_ns = cell.cpu_ns = ticks_ns(walk->firefox, walk->skipped_ticks);
+	walk->skipped_ticks = 0;
 	put_cell(walk, cell);
 }
 

@@ -50,7 +50,7 @@ static int take_cpu(struct pprof *pprof, const struct pass *pass, const struct r
 
 	if (!sum)
 		return -ENOMEM;
-	sum->values[PPROF_CPU]++;
+	sum->values[PPROF_CPU] += record_cpu_ticks(record);
 	return 0;
 }
 

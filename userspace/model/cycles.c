@@ -332,6 +332,7 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	struct model_cpu *cpu = &pass->model->cpu;
+	const uint32_t ticks = record_cpu_ticks(record);
 	struct window *window;
 	int64_t cost;
 	uint32_t i;
@@ -344,20 +345,21 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	if (cost < 0)
 		return -ENOMEM;
 	pauses_cpu(pass, record);
-	cost_add_samples(&pass->tree.costs[cost], 1);
-	thread->cpu_samples++;
-	cpu->samples++;
-	cpu->kernel_samples += record->mode == CPU_MODE_KERNEL;
+	cost_add_samples(&pass->tree.costs[cost], ticks);
+	thread->cpu_samples += ticks;
+	cpu->records++;
+	cpu->samples += ticks;
+	cpu->kernel_samples += record->mode == CPU_MODE_KERNEL ? ticks : 0;
 	window = timeline_at(&pass->timeline, record->time);
-	window->cpu_samples++;
+	window->cpu_samples += ticks;
 	i = open_at(thread, record->time);
 	if (i) {
-		thread->open[i - 1].cpu_samples++;
-		window->gc_samples++;
+		thread->open[i - 1].cpu_samples += ticks;
+		window->gc_samples += ticks;
 	} else if (find_recent(thread, record->time) >= 0) {
-		thread->gc_samples++;
-		cpu->gc_samples++;
-		window->gc_samples++;
+		thread->gc_samples += ticks;
+		cpu->gc_samples += ticks;
+		window->gc_samples += ticks;
 	}
 	return 0;
 }

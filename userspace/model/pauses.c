@@ -258,8 +258,8 @@ void pauses_cpu(struct pass *pass, const struct record_cpu *record)
 
 			if (pause->process == process && record->time >= pause->begin &&
 			    record->time < pause->end)
-				++*(own ? &pause->guests.own_cpu_samples
-					: &pause->guests.cpu_samples);
+				*(own ? &pause->guests.own_cpu_samples
+				      : &pause->guests.cpu_samples) += record_cpu_ticks(record);
 		}
 	}
 }

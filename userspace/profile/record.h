@@ -57,6 +57,16 @@ struct record_info {
 	size_t n_fields;
 };
 
+/* Ticks of the timer's frequency that a sample stands for: no writer means more than the most. */
+#define CPU_TICKS_MAX 65536
+
+static inline uint32_t record_cpu_ticks(const struct record_cpu *cpu)
+{
+	uint64_t ticks = cpu->ticks < CPU_TICKS_MAX ? cpu->ticks : CPU_TICKS_MAX;
+
+	return ticks ? (uint32_t)ticks : 1;
+}
+
 /* What records.def says of a code; NULL for a code that it does not know. Never freed. */
 const struct record_info *record_info(unsigned code);
 

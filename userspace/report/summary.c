@@ -89,11 +89,13 @@ static void print_when(const struct section *section)
 static void print_sampling(const struct section *section)
 {
 	const struct model_alloc *alloc = &section->model->alloc;
-	char timer[48] = "no timer", rarely[80] = " on average";
+	const struct model_cpu *cpu = &section->model->cpu;
+	char timer[80] = "no timer", rarely[80] = " on average";
 
 	if (section->model->run.frequency)
-		snprintf(timer, sizeof(timer), "timer %" PRIu64 " Hz",
-			 section->model->run.frequency);
+		snprintf(timer, sizeof(timer), "timer %" PRIu64 " Hz%s",
+			 section->model->run.frequency,
+			 cpu->records < cpu->samples ? ", slower at times to bound the cost" : "");
 	if (!alloc->period) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", timer);
 		return;
