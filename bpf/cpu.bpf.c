@@ -21,6 +21,7 @@ static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 	__builtin_memset(event, 0, sizeof(*event));
 	emit_header(&event->header, EVENT_cpu, 0, state, bpf_ktime_get_ns());
 	event->mode = user ? CPU_MODE_USER : CPU_MODE_KERNEL;
+	event->ticks = tick_stands;
 	scratch->size = sizeof(*event);
 	if (!user)
 		stack_kernel(scratch, ctx);

@@ -149,9 +149,9 @@ enum cpu_mode { CPU_MODE_USER = 1, CPU_MODE_KERNEL = 2 };
 struct event_cpu {
 	struct event_header header;
 	struct event_stack stack;
-	uint32_t mode; /* enum cpu_mode: where the tick found the thread */
-	uint32_t reserved;
-	/* tail: the stack */
+	uint32_t mode;  /* enum cpu_mode: where the tick found the thread */
+	uint32_t ticks; /* that would have come at the frequency asked for: it stands for them */
+			/* tail: the stack */
 };
 
 enum syscall_flag {

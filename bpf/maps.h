@@ -17,6 +17,11 @@ const volatile struct bpf_config config;
 /* Cleared by the recorder to stop everything at once, before it detaches in its own time. */
 volatile uint32_t recording = 1;
 
+/* What the recorder changes where all of it takes too much: ticks of the timer that a tick stands
+ * for, and short calls recorded one by one, a second and CPU. */
+volatile uint32_t tick_stands = 1;
+volatile uint32_t short_rate = 5000;
+
 /* The next process index. */
 uint32_t next_process = FIRST_PROCESS;
 

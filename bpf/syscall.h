@@ -126,7 +126,7 @@ static __always_inline bool syscall_wanted(const struct syscall_done *done)
 	}
 	if (config.syscalls == SYSCALLS_SLOW)
 		return 0;
-	if (ceiling_below(CEILING_SYSCALL, config.syscall_rate, done->now))
+	if (config.syscall_rate && ceiling_below(CEILING_SYSCALL, short_rate, done->now))
 		return 1;
 	loss_count(LOSS_SYSCALL_CEILING);
 	return 0;

@@ -24,6 +24,12 @@ enum {
 	SIGNAL_GRACE_MS = 200, /* for a program that got the same SIGINT as we */
 };
 
+#define NOT_GIVEN                                                                               \
+	UINT64_MAX /* a number that nobody can ask for: the default, unless recording takes too \
+		      much */
+
+enum { FREQUENCY_DEFAULT = 999, SYSCALL_RATE_DEFAULT = 5000 };
+
 static const struct option_row rows[] = {
 	{"output", 'o', OPTION_TEXT, offsetof(struct record_options, output), 0, 0, "FILE",
 	 "where the profile goes; -: the standard output (default: " OUTPUT_DEFAULT ")"},
@@ -231,6 +237,14 @@ static int record(struct recording *recording, char **words)
 	return exit_code(recording);
 }
 
+static bool complete_number(uint64_t *number, uint64_t usual)
+{
+	bool given = *number != NOT_GIVEN;
+
+	*number = given ? *number : usual;
+	return given;
+}
+
 /* What options must not say, alone or together. */
 static int check_options(struct record_options *options, char **words)
 {
@@ -258,6 +272,8 @@ static int check_options(struct record_options *options, char **words)
 		log_error("GCPROF_TEST_CEILING=%s: events a second and CPU, from 1 on", rare);
 		return -EINVAL;
 	}
+	options->frequency_given = complete_number(&options->frequency, FREQUENCY_DEFAULT);
+	options->syscall_rate_given = complete_number(&options->syscall_rate, SYSCALL_RATE_DEFAULT);
 	options->follow_children = strcmp(options->follow, "children") == 0;
 	if (!options->follow_children && strcmp(options->follow, "none") != 0) {
 		log_error("--follow %s: either children or none", options->follow);
@@ -283,11 +299,11 @@ static int record_run(int argc, char **argv)
 		.options =
 			{
 				.output = OUTPUT_DEFAULT,
-				.frequency = 999,
+				.frequency = NOT_GIVEN,
 				.ceiling = CEILING_DEFAULT,
 				.syscalls = "all",
 				.syscall_slow = SYSCALL_SLOW_NS,
-				.syscall_rate = 5000,
+				.syscall_rate = NOT_GIVEN,
 				.off_cpu_min = OFF_CPU_MIN_NS,
 				.fault_rate = FAULT_RATE,
 				.overhead = "1",

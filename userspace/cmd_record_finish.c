@@ -142,6 +142,17 @@ static void tell_overhead(const struct recording *recording)
 			 "to take no more than %g%% of the machine (--max-overhead): their "
 			 "periods say how many there were",
 			 sample_gate_least(recording->samples), cost->allowed);
+	if (cost->stands > 1)
+		log_info("the timer was slowed down to as little as %" PRIu64
+			 " Hz, to take no more "
+			 "than %g%% of the machine (--max-overhead): samples say how many ticks "
+			 "they stand for",
+			 recording->options.frequency / cost->stands, cost->allowed);
+	if (cost->short_calls)
+		log_verbose("short system calls were recorded one by one %" PRIu64
+			    " times a second and CPU at least, to take no more than %g%% of the "
+			    "machine (--max-overhead)",
+			    cost->short_calls, cost->allowed);
 	/* A minute's worth may have been used at once. */
 	if (cost->percent > cost->allowed && cost->all_ns > OVERHEAD_SURE_NS)
 		log_info("recording took %.1f%% of the machine all the same: what takes the most "

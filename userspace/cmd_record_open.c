@@ -256,6 +256,20 @@ static bool samples_are_governed(const struct record_options *options)
 	return options->overhead_max > 0 && !options->period && options->ceiling == CEILING_DEFAULT;
 }
 
+/* Whoever says how much of something he wants gets it. */
+static int open_governor(struct recording *recording)
+{
+	const struct record_options *options = &recording->options;
+	const struct governor_means means = {
+		.samples = recording->samples,
+		.short_calls = options->syscall_rate_given ? 0 : options->syscall_rate,
+		.timer = !options->frequency_given,
+	};
+
+	return governor_create(recording->session, recording->ledger, &means, options->overhead_max,
+			       &recording->governor);
+}
+
 int recording_open_profile(struct recording *recording, char *const *words)
 {
 	struct profile_writer *writer = recording->writer;
@@ -279,8 +293,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 	};
 	err = drain_create(&parts, &recording->drain);
 	if (!err && recording->options.overhead_max > 0)
-		err = governor_create(recording->session, recording->ledger, recording->samples,
-				      recording->options.overhead_max, &recording->governor);
+		err = open_governor(recording);
 	err = err ? err : facts_put_machine(writer);
 	err = err ? err : facts_put_arguments(writer, words);
 	err = err ? err : facts_put_loss_kinds(writer);

@@ -17,7 +17,7 @@ need_root() {
 
 # Records quietly into gcprof.data; what gcprof says goes to record.log, the program's output to out.
 record() {
-	"$GCPROF" record "$@" >out 2>record.log
+	"$GCPROF" record -F 999 --syscall-rate 5000 "$@" >out 2>record.log
 }
 
 # Fails if the file has the text. (A mere "! grep" would not fail a test.)

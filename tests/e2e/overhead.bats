@@ -136,6 +136,35 @@ asked() {
 	same 'control block' "$(asked)" "$before"
 }
 
+# CPU time of a program that computes until it is killed, s.
+used() { # PID
+	awk -v hz="$(getconf CLK_TCK)" '{sub(/.*\) /, ""); printf "%.2f\n", ($12 + $13) / hz}' "/proc/$1/stat"
+}
+
+@test "the timer is slowed down where all together take too much, and its samples stand for more" {
+	local before spent
+	need_root
+	sh -c 'while :; do :; done' 3>&- &
+	program=$!
+	started+=("$program")
+	before=$(used "$program")
+	"$GCPROF" record --max-overhead 0.01 -p "$program" --duration 6s 2>record.log
+	spent=$(awk -v a="$before" -v b="$(used "$program")" 'BEGIN {print b - a}')
+	cat record.log
+	grep -q 'the timer was slowed down to as little as [0-9]* Hz' record.log
+	same 'left out' "$(records '[.[] | select(.record == "cpu" and .ticks > 1) | .ticks - 1] | add')" \
+		"$(lost TICKS_HELD)"
+	# Beginning and end of the recording lie within: it never has much more, nor, with ticks that
+	# count as many, much less.
+	holds ".cpu.on_cpu_ns < $spent * 1.5e9 + 2e8 and .cpu.on_cpu_ns > $spent * 0.6e9"
+	"$GCPROF" report >report
+	grep -q 'timer 999 Hz, slower at times to bound the cost' report
+	# Whoever says how many he wants gets them.
+	"$GCPROF" record -F 999 --max-overhead 0.01 -p "$program" --duration 4s 2>record.log
+	absent 'the timer was slowed down' record.log
+	same held "$(lost TICKS_HELD)" 0
+}
+
 @test "what is no percentage is refused" {
 	need_root
 	local value

@@ -71,10 +71,13 @@ static uint64_t time_left(const struct budget *budget)
 static void account(struct budget *budget, double elapsed, const struct budget_use *use)
 {
 	double burst = budget->rate * (double)BUDGET_BURST_NS;
-	double weight = -expm1(-elapsed / (double)BUDGET_BURST_NS);
+	double weight;
 
 	if (elapsed <= 0)
 		return;
+	/* As long as there was no minute yet: the average of all that there was. */
+	budget->told += elapsed;
+	weight = fmax(-expm1(-elapsed / (double)BUDGET_BURST_NS), elapsed / budget->told);
 	budget->others += weight * (use->others / elapsed - budget->others);
 	budget->saved += fill_rate(budget) * elapsed - use->calls;
 	if (budget->saved > burst)

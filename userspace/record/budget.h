@@ -24,6 +24,7 @@ struct budget {
 	double rate;       /* ns of CPU time that may be used in a ns */
 	double saved;      /* ns; negative: debts */
 	double others;     /* ns in a ns: what the rest takes, averaged over a minute */
+	double told;       /* ns: how long that is known */
 	double calls;      /* ns in a ns: what calls took when they were last looked at */
 	double wanted;     /* ns to be saved up for the next window */
 	bool open;         /* calls are looked at */

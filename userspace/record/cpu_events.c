@@ -5,19 +5,26 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+struct cpu_event {
+	const struct bpf_program *program;
+	struct bpf_link *link;
+	int fd; /* of the perf event, the link's */
+};
+
 struct cpu_events {
 	int n_cpus;
-	size_t n_links;
-	struct bpf_link *links[]; /* room for CPU_EVENTS_MAX on each CPU */
+	size_t count;
+	struct cpu_event all[]; /* room for CPU_EVENTS_MAX on each CPU */
 };
 
 struct cpu_events *cpu_events_create(int n_cpus)
 {
 	struct cpu_events *events = calloc(1, sizeof(*events) + (size_t)n_cpus * CPU_EVENTS_MAX *
-									sizeof(events->links[0]));
+									sizeof(events->all[0]));
 
 	if (events)
 		events->n_cpus = n_cpus;
@@ -36,7 +43,7 @@ static int attach_one(struct cpu_events *events, const struct bpf_program *progr
 		return -errno;
 	link = bpf_program__attach_perf_event(program, fd);
 	if (link) {
-		events->links[events->n_links++] = link;
+		events->all[events->count++] = (struct cpu_event){program, link, fd};
 		return 0;
 	}
 	err = -errno;
@@ -47,7 +54,7 @@ static int attach_one(struct cpu_events *events, const struct bpf_program *progr
 int cpu_events_attach(struct cpu_events *events, const struct bpf_program *program,
 		      const struct perf_event_attr *attr)
 {
-	size_t before = events->n_links;
+	size_t before = events->count;
 	int failed = 0;
 
 	if (before + (size_t)events->n_cpus > (size_t)events->n_cpus * CPU_EVENTS_MAX)
@@ -58,14 +65,23 @@ int cpu_events_attach(struct cpu_events *events, const struct bpf_program *progr
 		if (err && err != -ENODEV)
 			failed = err;
 	}
-	return events->n_links == before && !failed ? -ENODEV : failed;
+	return events->count == before && !failed ? -ENODEV : failed;
+}
+
+int cpu_events_period(struct cpu_events *events, const struct bpf_program *program, uint64_t ns)
+{
+	for (size_t i = 0; i < events->count; i++)
+		if (events->all[i].program == program &&
+		    ioctl(events->all[i].fd, PERF_EVENT_IOC_PERIOD, &ns))
+			return -errno;
+	return 0;
 }
 
 void cpu_events_free(struct cpu_events *events)
 {
 	if (!events)
 		return;
-	for (size_t i = 0; i < events->n_links; i++)
-		bpf_link__destroy(events->links[i]);
+	for (size_t i = 0; i < events->count; i++)
+		bpf_link__destroy(events->all[i].link);
 	free(events);
 }

@@ -17,7 +17,15 @@ enum { IDLE_CALLS = 4096 };
 #define SECOND_NS   UINT64_C(1000000000)
 #define IDLE_NS_MAX 100 /* of a run that has nothing to do */
 #define MS_NS       UINT64_C(1000000)
-#define SAMPLES_NS  (2 * SECOND_NS) /* between two looks at what samples take */
+#define JUDGE_NS    SECOND_NS /* between two looks at all of it */
+#define CALLS_SHARE 0.5       /* of what is allowed: more than that calls take is for the budget */
+
+/* Steps of savings (savings.h): a quarter of the short calls for each, half of the timer's ticks.
+ */
+enum { CALLS_STEPS = 3, CALLS_SHIFT = 2, TICKS_STEPS = 3 };
+
+/* What is worth a step, events a second. */
+enum { CALLS_MIN = 500, SAMPLES_MIN = 250, TICKS_MIN = 100 };
 
 /*
  * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an
@@ -44,12 +52,13 @@ struct governor {
 	double idle_ns[2];          /* what runs for calls of those who are not followed take */
 	double edge_ns;             /* what closing took: the first half of an edge */
 	int err;                    /* of the last attempt to open */
-	struct sample_gate *samples;
+	uint64_t short_calls;       /* a second and CPU, that were asked for */
+	struct savings savings;
 	struct {
 		uint64_t time; /* of the last look, ns */
 		uint64_t next;
-		double ns; /* of CPU time that all took until then */
-		uint64_t events;
+		double calls, others; /* ns of CPU time until then */
+		uint64_t events[SAVINGS];
 	} rate;
 };
 
@@ -133,8 +142,36 @@ static int measure_idle(struct governor *governor)
 	return err;
 }
 
-int governor_create(struct session *session, struct ledger *ledger, struct sample_gate *samples,
-		    double percent, struct governor **out)
+static int save_calls(void *context, unsigned step)
+{
+	const struct governor *governor = context;
+
+	return session_short_calls(governor->session,
+				   (uint32_t)(governor->short_calls >> CALLS_SHIFT * step));
+}
+
+static int save_ticks(void *context, unsigned step)
+{
+	const struct governor *governor = context;
+
+	return session_slow_timer(governor->session, UINT32_C(1) << step);
+}
+
+static void set_means(struct governor *governor, const struct governor_means *means)
+{
+	struct saving *kinds = governor->savings.kinds;
+
+	governor->short_calls = means->short_calls;
+	kinds[SAVING_CALLS] = (struct saving){means->short_calls ? CALLS_STEPS : 0, CALLS_MIN,
+					      save_calls, governor};
+	kinds[SAVING_SAMPLES] = (struct saving){means->samples ? SAMPLE_GATE_STEPS : 0, SAMPLES_MIN,
+						sample_gate_set, means->samples};
+	kinds[SAVING_TICKS] =
+		(struct saving){means->timer ? TICKS_STEPS : 0, TICKS_MIN, save_ticks, governor};
+}
+
+int governor_create(struct session *session, struct ledger *ledger,
+		    const struct governor_means *means, double percent, struct governor **out)
 {
 	struct governor *governor = calloc(1, sizeof(*governor));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -144,7 +181,7 @@ int governor_create(struct session *session, struct ledger *ledger, struct sampl
 		return -ENOMEM;
 	governor->session = session;
 	governor->ledger = ledger;
-	governor->samples = samples;
+	set_means(governor, means);
 	governor->gate = session_calls(session);
 	governor->cpus = cpus > 0 ? (double)cpus : 1;
 	governor->percent = percent;
@@ -156,8 +193,8 @@ int governor_create(struct session *session, struct ledger *ledger, struct sampl
 		return err;
 	}
 	governor->begin_ns = governor->calls_ns + governor->others_ns;
-	/* What all of them do in the beginning, such as naming, is over by then. */
-	governor->rate.next = governor->begin + SAMPLES_NS;
+	/* Most of what there is to be done in the beginning, such as naming, is over by then. */
+	governor->rate.next = governor->begin + JUDGE_NS;
 	if (!governor->gate->open || !governor->gate->programs[1])
 		governor->next = UINT64_MAX;
 	budget_begin(&governor->budget, percent / 100 * governor->cpus, governor->begin,
@@ -224,30 +261,44 @@ static int move(struct governor *governor, bool open)
 	return err;
 }
 
+/* Above their share calls are the budget's: to record less of all else would not help. */
+static double share_of(const struct governor *governor, double calls, double others, double elapsed)
+{
+	double allowed = elapsed * governor->cpus * governor->percent / 100;
+
+	return (others + (calls < allowed * CALLS_SHARE ? calls : allowed * CALLS_SHARE)) / allowed;
+}
+
 /*
- * There may be fewer allocation samples at once where all together take too much: that makes
+ * There may be less of some things at once where all together take too much: that makes
  * estimates less precise, but none wrong. The budget of calls has a burst of a minute instead,
  * because what it leaves out is not known.
  */
-static void look_at_samples(struct governor *governor, uint64_t now)
+static void judge(struct governor *governor, uint64_t now)
 {
-	double calls, others, elapsed = (double)(now - governor->rate.time);
-	uint64_t events = ledger_allocations(governor->ledger);
+	static const enum stream streams[SAVINGS] = {STREAM_SYSCALL, STREAM_ALLOC, STREAM_CPU};
+	double calls, others, elapsed = (double)(now - governor->rate.time), rates[SAVINGS];
 
-	if (!governor->samples || now < governor->rate.next)
+	if (now < governor->rate.next)
 		return;
-	governor->rate.next = now + SAMPLES_NS;
+	governor->rate.next = now + JUDGE_NS;
 	if (measure(governor, &calls, &others))
 		return;
+	for (int kind = 0; kind < SAVINGS; kind++) {
+		uint64_t events = ledger_events(governor->ledger, streams[kind]);
+
+		rates[kind] = (double)(events - governor->rate.events[kind]) * (double)SECOND_NS /
+			      elapsed;
+		governor->rate.events[kind] = events;
+	}
 	if (governor->rate.time)
-		sample_gate_judge(governor->samples,
-				  (calls + others - governor->rate.ns) /
-					  (elapsed * governor->cpus * governor->percent / 100),
-				  (double)(events - governor->rate.events) / elapsed *
-					  (double)SECOND_NS);
+		savings_judge(&governor->savings,
+			      share_of(governor, calls - governor->rate.calls,
+				       others - governor->rate.others, elapsed),
+			      rates);
 	governor->rate.time = now;
-	governor->rate.ns = calls + others;
-	governor->rate.events = events;
+	governor->rate.calls = calls;
+	governor->rate.others = others;
 }
 
 int governor_look(struct governor *governor)
@@ -259,7 +310,7 @@ int governor_look(struct governor *governor)
 
 	if (!governor)
 		return 0;
-	look_at_samples(governor, now);
+	judge(governor, now);
 	if (now < governor->next)
 		return 0;
 	/* Without figures nothing is decided: they are back soon, or the recording is over. */
@@ -277,6 +328,13 @@ int governor_look(struct governor *governor)
 	return open == governor->gate->open ? 0 : move(governor, open);
 }
 
+static uint64_t least_calls(const struct governor *governor)
+{
+	unsigned step = governor->savings.most[SAVING_CALLS];
+
+	return step ? governor->short_calls >> CALLS_SHIFT * step : 0;
+}
+
 bool governor_finish(struct governor *governor, struct governor_summary *out)
 {
 	uint64_t now = clock_now();
@@ -291,6 +349,8 @@ bool governor_finish(struct governor *governor, struct governor_summary *out)
 		.all_ns = now - governor->begin,
 		.seen_ns = now - governor->begin - unseen(governor, now),
 		.allowed = governor->percent,
+		.stands = 1u << governor->savings.most[SAVING_TICKS],
+		.short_calls = least_calls(governor),
 		.err = governor->err,
 	};
 	if (!measure(governor, &calls, &others) && all > 0)

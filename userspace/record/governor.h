@@ -11,14 +11,21 @@
 
 #include "ledger.h"
 #include "sample_gate.h"
+#include "savings.h"
 #include "session.h"
 
 struct governor;
 
-/* `percent` of the CPU time of all CPUs, positive. The others are borrowed; `samples` is NULL where
- * the user said how many there are to be. */
-int governor_create(struct session *session, struct ledger *ledger, struct sample_gate *samples,
-		    double percent, struct governor **out);
+/* What it may do besides; where the user said how much he wants he gets it. */
+struct governor_means {
+	struct sample_gate *samples; /* borrowed; NULL: the user said how many there are to be */
+	uint64_t short_calls;        /* recorded one by one a second and CPU; 0: likewise */
+	bool timer;                  /* may be slowed down */
+};
+
+/* `percent` of the CPU time of all CPUs, positive. Session and ledger are borrowed. */
+int governor_create(struct session *session, struct ledger *ledger,
+		    const struct governor_means *means, double percent, struct governor **out);
 
 /* How long to sleep until the next look, at most `ms`. NULL is allowed: then `ms`. */
 int governor_timeout(const struct governor *governor, int ms);
@@ -33,7 +40,9 @@ struct governor_summary {
 	uint64_t all_ns;
 	double percent; /* that all of it took, of the CPU time of all CPUs */
 	double allowed;
-	int err; /* why calls cannot be looked at any more, or 0 */
+	unsigned stands; /* ticks of the timer for one sample, at most so far; 1: always itself */
+	uint64_t short_calls; /* one by one a second and CPU, at least so far; 0: as asked for */
+	int err;              /* why calls cannot be looked at any more, or 0 */
 };
 
 /* For the last time: what was not looked at goes to the ledger. False if NULL. */

@@ -284,9 +284,9 @@ uint64_t ledger_syscalls(const struct ledger *ledger)
 	return ledger->syscalls;
 }
 
-uint64_t ledger_allocations(const struct ledger *ledger)
+uint64_t ledger_events(const struct ledger *ledger, enum stream stream)
 {
-	return store_count(ledger->store, STREAM_ALLOC);
+	return store_count(ledger->store, stream);
 }
 
 void ledger_free(struct ledger *ledger)

@@ -41,8 +41,8 @@ uint64_t ledger_loss(const struct ledger *ledger, enum loss loss);
 /* System calls so far in all totals, as of the last ledger_put(). */
 uint64_t ledger_syscalls(const struct ledger *ledger);
 
-/* Allocation samples, fates and what belongs to them so far. */
-uint64_t ledger_allocations(const struct ledger *ledger);
+/* Events of a stream so far. */
+uint64_t ledger_events(const struct ledger *ledger, enum stream stream);
 
 /* NULL is allowed. */
 void ledger_free(struct ledger *ledger);

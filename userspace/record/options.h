@@ -52,9 +52,10 @@ struct record_options {
 	uint64_t duration;    /* ns; 0: until the program ends */
 	const char *syscalls; /* as given: all, slow=TIME, count or off */
 	enum syscall_mode syscall_mode;
-	uint64_t syscall_slow; /* ns: from here on a call is always recorded */
-	int syscall_stacks;    /* not 0: every recorded call has a stack */
-	int no_args;           /* not 0: without arguments */
+	uint64_t syscall_slow;                    /* ns: from here on a call is always recorded */
+	int syscall_stacks;                       /* not 0: every recorded call has a stack */
+	int no_args;                              /* not 0: without arguments */
+	bool frequency_given, syscall_rate_given; /* not the defaults */
 	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU */
 	int off_cpu;           /* not 0: record time off the CPU */
 	int kernel_stacks;     /* not 0: calls and waits tell where in the kernel they waited */

@@ -14,20 +14,12 @@
 #include "control.h"
 #include "options.h"
 
-enum {
-	CEILING_MIN = 125,
-	EVENTS_MIN = 250, /* a second: fewer are not what it takes */
-	QUIET_MIN = 5,    /* times in a row, before there may be more again */
-	PROCESSES_MAX = 1024,
-};
-
-#define SHARE_LOW 0.4 /* twice the samples would still be less than all */
+enum { PROCESSES_MAX = 1024 };
 
 struct sample_gate {
 	struct control *control;
 	struct buffer processes; /* uint32_t[]: that take samples */
 	uint64_t ceiling, least; /* 0: none */
-	unsigned quiet;
 };
 
 int sample_gate_create(struct sample_gate **out)
@@ -79,33 +71,23 @@ void sample_gate_meet(struct sample_gate *gate, uint32_t proc_pid)
 		ask(gate, proc_pid);
 }
 
-static void change(struct sample_gate *gate, uint64_t ceiling)
+int sample_gate_set(void *context, unsigned step)
 {
+	struct sample_gate *gate = context;
 	size_t n;
 	const uint32_t *all = processes(gate, &n);
 
-	gate->ceiling = ceiling;
-	gate->quiet = 0;
-	if (!ceiling) {
+	gate->ceiling = step ? CEILING_DEFAULT_RATE >> step : 0;
+	if (!step) {
 		control_restore(gate->control);
-		return;
+		return 0;
 	}
-	control_change(gate->control, ceiling);
+	control_change(gate->control, gate->ceiling);
 	for (size_t i = 0; i < n; i++)
 		ask(gate, all[i]);
-	if (!gate->least || ceiling < gate->least)
-		gate->least = ceiling;
-}
-
-void sample_gate_judge(struct sample_gate *gate, double share, double events)
-{
-	const uint64_t now = gate->ceiling ? gate->ceiling : CEILING_DEFAULT_RATE;
-
-	gate->quiet = share < SHARE_LOW ? gate->quiet + 1 : 0;
-	if (share > 1 && events > EVENTS_MIN && now / 2 >= CEILING_MIN)
-		change(gate, now / 2);
-	else if (gate->ceiling && gate->quiet >= QUIET_MIN)
-		change(gate, now * 2 < CEILING_DEFAULT_RATE ? now * 2 : 0);
+	if (!gate->least || gate->ceiling < gate->least)
+		gate->least = gate->ceiling;
+	return 0;
 }
 
 uint64_t sample_gate_ceiling(const struct sample_gate *gate)

@@ -15,13 +15,11 @@ int sample_gate_create(struct sample_gate **out);
  */
 void sample_gate_meet(struct sample_gate *gate, uint32_t proc_pid);
 
-/*
- * What a recording took in the last time, as a multiple of what it may take, and allocation
- * events a second meanwhile. Above 1 programs are asked for half as many samples, by raising
- * their periods; where it stays low for a while for twice as many again. To be called
- * every few seconds.
- */
-void sample_gate_judge(struct sample_gate *gate, double share, double events);
+#define SAMPLE_GATE_STEPS 4
+
+/* Programs are asked for half as many samples at most for each step; 0: for what they do by
+ * themselves. For savings.h: the context is the gate; always 0. */
+int sample_gate_set(void *gate, unsigned step);
 
 /* Samples a second and heap that programs are asked for at most; 0: what they do by themselves. */
 uint64_t sample_gate_ceiling(const struct sample_gate *gate);

@@ -52,6 +52,7 @@ struct session {
 	struct bpf_link *rest; /* the one that tells what is open at the end */
 	uint32_t moved;        /* processes moved into the cgroup, when we last looked */
 	struct cpu_events *cpu_events;
+	uint64_t frequency; /* of the timers; 0: there are none */
 	int n_cpus;
 };
 
@@ -140,6 +141,7 @@ static int configure(struct session *session, const struct record_options *optio
 	config->copy_always = ways->copy;
 	config->managed_stacks = 1;
 	config->syscall_rate = (uint32_t)options->syscall_rate;
+	skeleton->data->short_rate = config->syscall_rate;
 	config->syscalls = options->syscall_mode;
 	config->syscall_args = !options->no_args;
 	config->syscall_slow_ns = options->syscall_slow;
@@ -375,6 +377,7 @@ static void attach_timers(struct session *session, uint64_t frequency)
 	}
 	err = cpu_events_attach(session->cpu_events, session->skeleton->progs.cpu_tick, &timer);
 	session->streams[STREAM_CPU].attached = !err;
+	session->frequency = err ? 0 : frequency;
 	if (err)
 		stream_refuse(session, STREAM_CPU, "timers cannot be started on every CPU: %s",
 			      strerror(-err));
@@ -520,6 +523,27 @@ int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 	}
 	free(cpus);
 	return err;
+}
+
+int session_slow_timer(struct session *session, uint32_t stands)
+{
+	uint64_t tick = session->frequency ? UINT64_C(1000000000) / session->frequency : 0;
+	const struct bpf_program *program = session->skeleton->progs.cpu_tick;
+	volatile uint32_t *now = &session->skeleton->data->tick_stands;
+	int err = tick ? cpu_events_period(session->cpu_events, program, tick * stands) : -ENODEV;
+
+	/* Each timer begins anew: its next tick stands for what passes from now on. */
+	if (!err)
+		*now = stands;
+	else if (tick)
+		cpu_events_period(session->cpu_events, program, tick * *now);
+	return err;
+}
+
+int session_short_calls(struct session *session, uint32_t rate)
+{
+	session->skeleton->data->short_rate = rate;
+	return 0;
 }
 
 struct calls_gate *session_calls(struct session *session)

@@ -86,6 +86,13 @@ int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MA
 /* What our programs took so far, likewise; only if the options have a --max-overhead. */
 int session_costs(const struct session *session, struct cost out[COST_PROGRAMS]);
 
+/*
+ * From now on a timer sample stands for so many at the frequency asked for, which are left out, and
+ * so many short calls are recorded one by one, a second and CPU. A negative errno: not possible.
+ */
+int session_slow_timer(struct session *session, uint32_t stands);
+int session_short_calls(struct session *session, uint32_t rate);
+
 /* Whether system calls are looked at; owned by the session. */
 struct calls_gate *session_calls(struct session *session);
 

@@ -22,6 +22,10 @@ int store_cpu(struct store *store, const struct incoming *in)
 	record.cpu.cpu = in->header->cpu;
 	record.cpu.mode = event->mode;
 	record.cpu.quality = stack.quality;
+	if (event->ticks > 1) {
+		record.cpu.ticks = event->ticks;
+		store->losses[LOSS_TICKS_HELD] += event->ticks - 1;
+	}
 	return profile_writer_put(store->writer, &record);
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* savings.h: what is recorded less of while a recording takes too much, in which order. */
+/*
+ * Three things can be had less of without making a total wrong, and are, in the order of what
+ * that loses: short system calls recorded one by one (all are counted and timed), allocation
+ * samples, and timer samples (fewer of both stand for more each). Nothing here measures or acts:
+ * whoever does tells it, and is asked.
+ */
+#ifndef GCPROF_SAVINGS_H
+#define GCPROF_SAVINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum saving_kind { SAVING_CALLS, SAVING_SAMPLES, SAVING_TICKS, SAVINGS };
+
+struct saving {
+	unsigned steps; /* at most; 0: there is nothing to be saved, or it is not ours to decide */
+	double events_min; /* a second: fewer are not what it takes */
+	/* A negative errno: not possible, and not asked for again. */
+	int (*set)(void *context, unsigned step);
+	void *context;
+};
+
+struct savings {
+	struct saving kinds[SAVINGS];
+	unsigned step[SAVINGS]; /* 0: nothing is saved */
+	unsigned most[SAVINGS]; /* so far */
+	unsigned quiet;         /* looks in a row at which it took little */
+	unsigned patience;      /* so many of them before a step is taken back; 0: as at first */
+	bool tried;             /* the last change was a step back */
+};
+
+/*
+ * What a recording took since the last look, as a multiple of what it may take, and events a
+ * second of each kind meanwhile. Above 1 the first kind that may help takes a step, several
+ * steps far above; where it stays low for a while the last step is taken back.
+ * To be called every second or so.
+ */
+void savings_judge(struct savings *savings, double share, const double events[SAVINGS]);
+
+#endif
