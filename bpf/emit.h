@@ -87,18 +87,22 @@ static __always_inline void scratch_drop(struct scratch *scratch)
 	*(volatile uint32_t *)&scratch->busy = 0;
 }
 
-/* Puts the scratch's record, of `n` events, into a ring and gives the scratch back. */
-static __always_inline void scratch_emit_many(struct scratch *scratch, void *ring, uint32_t loss,
+/* Puts the scratch's record, of `n` events, into a ring and gives the scratch back; false if there
+ * was no room, which is counted. */
+static __always_inline bool scratch_emit_many(struct scratch *scratch, void *ring, uint32_t loss,
 					      uint32_t n)
 {
 	uint32_t size = scratch->size;
+	bool full = 0;
 
 	if (size <= sizeof(scratch->data)) {
 		((struct event_header *)scratch->data)->size = size;
-		if (bpf_ringbuf_output(ring, scratch->data, size, emit_wakeup(ring)))
+		full = bpf_ringbuf_output(ring, scratch->data, size, emit_wakeup(ring)) != 0;
+		if (full)
 			loss_add(loss, n);
 	}
 	scratch_drop(scratch);
+	return !full;
 }
 
 static __always_inline void scratch_emit(struct scratch *scratch, void *ring, uint32_t loss)

@@ -302,7 +302,9 @@ static __always_inline int probe_collections(const struct probe_firing *firing)
 		return 0;
 	}
 	scratch->size = at + n_fates * sizeof(struct gcprof_fate);
-	scratch_emit_many(scratch, &ring_gc, LOSS_GC_RING, 2 * count + n_fates);
+	/* Fates are events of another stream, whichever ring they go through. */
+	if (!scratch_emit_many(scratch, &ring_gc, LOSS_GC_RING, 2 * count))
+		loss_add(LOSS_ALLOC_RING, n_fates);
 	return 0;
 }
 

@@ -59,8 +59,7 @@ stored() { # KIND...
 	same sent "$(($(stored fault) + $(lost FAULT_CEILING)))" "$(ask '.faults.minor + .faults.major')"
 }
 
-# One thread, always the same collections, none of them major. Without samples: what became of them
-# is stored by the collection and lost one by one.
+# One thread, always the same collections, none of them major, and no samples.
 collect() {
 	GCPROF_PERIOD=1024G GC_MIN_HEAP=1G record -F 0 --syscalls off -- "$WORKLOADS/churn" --bytes 4G
 }
@@ -91,6 +90,20 @@ allocate() {
 	GCPROF_TEST_RING=alloc=32K allocate
 	[ "$(lost ALLOC_RING)" -gt 0 ]
 	same sent "$(($(stored $kinds) + $(lost ALLOC_RING)))" "$all"
+}
+
+@test "fates that wait with their collections: records and losses add up, too" {
+	needs
+	allocate
+	holds '.streams.gc.lost == 0 and .streams.alloc.lost == 0'
+	local kinds='alloc fate period type code' both all
+	both=$(stored $kinds gc_begin gc_end)
+	all=$(ask .streams.alloc.events)
+	GCPROF_TEST_RING=gc=8K allocate
+	[ "$(lost GC_RING)" -gt 0 ]
+	[ "$(lost ALLOC_RING)" -gt 0 ]
+	same sent "$(($(stored $kinds gc_begin gc_end) + $(lost GC_RING) + $(lost ALLOC_RING)))" "$both"
+	same 'of the stream' "$(($(ask .streams.alloc.events) + $(lost ALLOC_RING)))" "$all"
 }
 
 # Ticks cannot be known beforehand, but for how much time on the CPU there are. A virtual

@@ -159,6 +159,13 @@ static int store_known(struct store *store, const struct event_header *event)
 	return err ? err : kinds[event->code].store(store, &in);
 }
 
+/* Fates come many at a time, and each is stored by itself. */
+static uint64_t events_in(const struct event_header *event)
+{
+	return event->code == EVENT_fate ? ((const struct event_fate *)(const void *)event)->count
+					 : 1;
+}
+
 int store_event(struct store *store, const struct event_header *event)
 {
 	const size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
@@ -168,7 +175,7 @@ int store_event(struct store *store, const struct event_header *event)
 		err = store_known(store, event);
 	switch (err) {
 	case 0:
-		store->counts[kinds[event->code].stream]++;
+		store->counts[kinds[event->code].stream] += events_in(event);
 		return 0;
 	case -EBADMSG:
 		store->losses[LOSS_BAD_EVENT]++;
