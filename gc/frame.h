@@ -78,7 +78,8 @@ struct gcprof_arrivals {
 /*
  * Exported as the symbol `gcprof_singly`, by programs that tell short collections by
  * the batch where there are many (`collections`): whoever wants gc_begin and gc_end of
- * each adds one to `count`, and subtracts it when it leaves.
+ * each adds one to `count`, and subtracts it when it leaves. A program may set it to 0 when
+ * nobody listens any more, as when whoever asked was killed: look again once you listen.
  */
 struct gcprof_singly {
 	uint64_t magic;   /* GCPROF_SINGLY_MAGIC */

@@ -179,14 +179,31 @@ static bool is_below_ceiling(struct gc_heap *heap, uint64_t now)
 	return true;
 }
 
+/*
+ * Does somebody want each to be told by itself? Whoever asked for that and was killed did not take
+ * it back: it does not count any more once nobody listens. Nobody listens yet, either, between
+ * asking and attaching; so what counted must have been there while somebody did.
+ */
+static bool is_wanted_singly(struct gc_journal_past *past)
+{
+	uint32_t asked = __atomic_load_n(&gcprof_singly.count, __ATOMIC_RELAXED);
+	bool heard = probe_gc_begin_listeners() != 0;
+
+	if (!heard && past->singly && asked == past->singly &&
+	    __atomic_compare_exchange_n(&gcprof_singly.count, &asked, 0, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		asked = 0;
+	past->singly = heard ? asked : 0;
+	return asked != 0;
+}
+
 /* Is the collection one of those that are told later? */
 static bool waits(struct gc_heap *heap, const struct gcprof_collection *collection)
 {
-	const struct gc_journal_past *past = &heap->sampler.past;
+	struct gc_journal_past *past = &heap->sampler.past;
 
-	if (!probe_collections_listeners() || heap->options.unbatched ||
-	    heap->options.gc_ceiling == UINT64_MAX ||
-	    __atomic_load_n(&gcprof_singly.count, __ATOMIC_RELAXED))
+	if (is_wanted_singly(past) || !probe_collections_listeners() || heap->options.unbatched ||
+	    heap->options.gc_ceiling == UINT64_MAX)
 		return false;
 	if (collection->kind == GCPROF_GC_FULL || past->took[collection->kind] >= LONG_NS)
 		return false;

@@ -22,6 +22,7 @@ struct gc_journal_past {
 	uint64_t next;                       /* from then on one may be told by itself, ns */
 	uint64_t took[GCPROF_GC_SURVEY + 1]; /* the last one of each kind, ns */
 	bool waited;                         /* the last one */
+	uint32_t singly;                     /* what gcprof_singly said while somebody listened */
 };
 
 #if GCPROF_NO_SAMPLING

@@ -138,8 +138,8 @@ static void reclaim(struct recording *recording)
 		pid_t pid = recording->running.pids[i];
 
 		if (control_reclaim((uint32_t)pid) > 0)
-			log_info("process %d had a sampling period from a gcprof that was killed, "
-				 "and has its own again",
+			log_info("process %d still did what a gcprof that was killed had asked "
+				 "for, and does as it likes again",
 				 pid);
 	}
 }
@@ -298,6 +298,7 @@ static int begin(struct recording *recording, const char *targets)
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
 	recording_step(recording, "probes attached");
+	control_repeat(recording->control);
 	if (others_may_record())
 		arrive_all(recording);
 	else if (!recording->control && session_stream(recording->session, STREAM_ALLOC)->attached)

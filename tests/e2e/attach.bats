@@ -193,13 +193,13 @@ recorders() {
 	for _ in $(seq 15); do
 		before=$(recorders)
 		"$GCPROF" record --duration 0.1 -p "$churn" 2>record.log || { cat record.log && return 1; }
-		! grep -q "process $churn had a sampling period from a gcprof that was killed" record.log || break
+		! grep -q "process $churn still did what a gcprof that was killed had asked for" record.log || break
 		[ "$before$(recorders)" != 00 ] || alone=$((alone + 1))
 		[ "$alone" -lt 8 ]
 		sleep 0.2
 	done
 	cat record.log
-	grep -q 'from a gcprof that was killed' record.log || skip 'somebody else records'
+	grep -q 'what a gcprof that was killed had asked for' record.log || skip 'somebody else records'
 	same 'the whole block' "$(memory "$churn" $((control + 12)) 20)" "$(printf '%040d' 0)"
 }
 

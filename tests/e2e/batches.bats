@@ -148,3 +148,44 @@ record_running() { # NAME BATCHED COUNT OPTION...
 	kill $churn
 	same batched "$(grep -c 1 asked.gc || true)" 0
 }
+
+# Waits until a recorder of $churn, in the background, has asked for each collection.
+ask_singly() {
+	"$GCPROF" record -v --faults -F 0 -p "$churn" 2>asked.log 3>&- &
+	recorder=$!
+	for _ in $(seq 500); do
+		! grep -q 'probes attached' asked.log || break
+		sleep 0.02
+	done
+	[ "$(memory "$churn" "$count" 4)" != 00000000 ]
+}
+
+@test "what a recorder asked for that was killed is taken back by the program itself, or by the next one" {
+	need_root
+	GC_NURSERY=256K "$WORKLOADS/churn" --seconds 600 >/dev/null 3>&- &
+	churn=$!
+	sleep 0.1
+	count=$(($(address $churn gcprof_singly) + 12))
+	ask_singly
+	sleep 0.2
+	kill -KILL "$recorder"
+	wait "$recorder" || true
+	# While somebody else listens, whoever it is, it might be that one's.
+	for _ in $(seq 600); do
+		[ "$(memory "$churn" "$count" 4)" != 00000000 ] || break
+		sleep 0.1
+	done
+	same 'by itself' "$(memory "$churn" "$count" 4)" 00000000
+	ask_singly
+	kill -STOP "$churn"
+	kill -KILL "$recorder"
+	wait "$recorder" || true
+	[ "$(memory "$churn" "$count" 4)" != 00000000 ]
+	for _ in $(seq 15); do
+		"$GCPROF" record --duration 0.1 -p "$churn" 2>next.log
+		[ "$(memory "$churn" "$count" 4)" != 00000000 ] || break
+		sleep 0.2
+	done
+	kill -KILL "$churn"
+	grep -q 'still did what a gcprof that was killed had asked for' next.log || skip 'somebody else records'
+}

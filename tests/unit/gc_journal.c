@@ -210,6 +210,39 @@ static void count_alone(struct fixture *f)
 	CHECK_EQ(seen.n_alone, heap_cycle(f->heap));
 }
 
+TEST(what_somebody_asked_for_who_is_gone_does_not_count)
+{
+	struct fixture f;
+	probe_observer_function observer;
+
+	open_journal(&f, 1 << 20);
+	observer = probe_observer;
+	/* Asked for before anybody listens: it counts. */
+	probe_observer = NULL;
+	gcprof_singly.count = 2;
+	collect(&f, 10);
+	CHECK_EQ(gcprof_singly.count, 2);
+	seen.last_cycle = heap_cycle(f.heap);
+	probe_observer = observer;
+	collect(&f, 10);
+	CHECK_EQ(gcprof_singly.count, 2);
+	/* Whoever leaves and was not killed takes back what is his. */
+	gcprof_singly.count = 1;
+	collect(&f, 10);
+	probe_observer = NULL;
+	collect(&f, 1);
+	CHECK_EQ(gcprof_singly.count, 0);
+	/* Another one asks. */
+	gcprof_singly.count = 1;
+	collect(&f, 10);
+	CHECK_EQ(gcprof_singly.count, 1);
+	gcprof_singly.count = 0;
+	seen.last_cycle = heap_cycle(f.heap);
+	probe_observer = observer;
+	CHECK(some_wait(&f));
+	fixture_close(&f);
+}
+
 TEST(whoever_asks_for_it_has_each_told_by_itself)
 {
 	struct fixture f;

@@ -240,19 +240,39 @@ _Static_assert(sizeof(struct gcprof_singly) == sizeof(struct gcprof_arrivals) &&
 			       offsetof(struct gcprof_arrivals, count),
 	       "gc/frame.h");
 
-/* Adds to the count of a block that begins as it should; 1 if it does. */
-static int count_add(int memory, uint64_t address, const struct gcprof_arrivals *head, int more)
+/* The count of a block, if it begins as it should. */
+static bool count_read(int memory, uint64_t address, const struct gcprof_arrivals *head,
+		       uint32_t *count)
 {
-	const off_t at = (off_t)(address + offsetof(struct gcprof_arrivals, count));
 	struct gcprof_arrivals block;
 
 	if (pread(memory, &block, sizeof(block), (off_t)address) != (ssize_t)sizeof(block) ||
 	    block.magic != head->magic || block.version != head->version)
+		return false;
+	*count = block.count;
+	return true;
+}
+
+static int count_write(int memory, uint64_t address, uint32_t count)
+{
+	const off_t at = (off_t)(address + offsetof(struct gcprof_arrivals, count));
+
+	return pwrite(memory, &count, sizeof(count), at) == sizeof(count) ? 0 : -EIO;
+}
+
+/* Adds to the count of a block that begins as it should; 1 if it does. */
+static int count_add(int memory, uint64_t address, const struct gcprof_arrivals *head, int more)
+{
+	uint32_t count;
+	int err;
+
+	if (!count_read(memory, address, head, &count))
 		return 0;
-	block.count += (uint32_t)more;
-	if (pwrite(memory, &block.count, sizeof(block.count), at) != sizeof(block.count))
-		return -EIO;
-	return 1;
+	/* It was set to 0 meanwhile: what is to be taken back is gone. */
+	if (more < 0 && !count)
+		return 1;
+	err = count_write(memory, address, count + (uint32_t)more);
+	return err ? err : 1;
 }
 
 /* Somebody else may add one at the same moment: the count changes all the same. */
@@ -288,6 +308,21 @@ static int singly_raise(struct search *search, uint64_t address)
 		close(raised.memory);
 	search->found += told > 0;
 	return told < 0 ? told : 0;
+}
+
+static int singly_reclaim(struct search *search, uint64_t address)
+{
+	int memory = memory_open(search), err = 0;
+	uint32_t count;
+
+	if (memory < 0)
+		return memory;
+	if (count_read(memory, address, &singly_head, &count) && count) {
+		err = count_write(memory, address, 0);
+		search->found += !err;
+	}
+	close(memory);
+	return err;
 }
 
 static void look(void *context, struct event_mmap *event, const char *path)
@@ -333,9 +368,17 @@ int control_reclaim(uint32_t proc_pid)
 		.found_at = block_reclaim,
 		.proc_pid = proc_pid,
 	};
-	int err = snapshot_mappings(proc_pid, 0, look, &search);
+	int err = snapshot_mappings(proc_pid, 0, look, &search), found = search.found;
 
-	return err ? err : search.found;
+	if (err || found < 0)
+		return err ? err : found;
+	search = (struct search){
+		.symbol = &singly_symbol,
+		.found_at = singly_reclaim,
+		.proc_pid = proc_pid,
+	};
+	err = snapshot_mappings(proc_pid, 0, look, &search);
+	return err ? err : search.found < 0 ? search.found : found + search.found;
 }
 
 /* Does the block say what was written to it? Not if its program is gone. */
@@ -380,6 +423,16 @@ int control_singly(struct control *control, uint32_t proc_pid)
 	int err = snapshot_mappings(proc_pid, 0, look, &search);
 
 	return err ? err : search.found;
+}
+
+void control_repeat(struct control *control)
+{
+	const struct raised *raised = control ? (const void *)control->raised.data : NULL;
+	uint32_t count;
+
+	for (size_t i = 0; control && i < control->raised.size / sizeof(*raised); i++)
+		if (count_read(raised[i].memory, raised[i].address, &singly_head, &count) && !count)
+			count_add(raised[i].memory, raised[i].address, &singly_head, 1);
 }
 
 int control_arrive(uint32_t proc_pid)

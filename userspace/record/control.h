@@ -25,8 +25,8 @@ bool control_has(const struct control *control, uint32_t proc_pid);
 void control_change(struct control *control, uint64_t ceiling);
 
 /*
- * Nobody records: what a block asks for was left by a recorder that was killed, and is set back
- * to the program's own. Returns how many blocks that were, or a negative errno.
+ * Nobody records: what a program is still asked for was left by a recorder that was killed, and is
+ * taken back. Returns how many blocks that were, or a negative errno.
  */
 int control_reclaim(uint32_t proc_pid);
 
@@ -35,6 +35,10 @@ int control_reclaim(uint32_t proc_pid);
  * Returns how many collectors were asked, or a negative errno.
  */
 int control_singly(struct control *control, uint32_t proc_pid);
+
+/* To be called once the probes are attached: asks again where a program thought that whoever
+ * asked is gone. NULL is allowed. */
+void control_repeat(struct control *control);
 
 /*
  * Tells a program that one more listens, which it cannot see by itself while
