@@ -285,6 +285,23 @@ static void mark_runs(struct gc_old *old, bool marked)
 		mark_run(&old->classes[i], old->cell_size[i], marked);
 }
 
+/* True if an arena that was swept has a free page. */
+static bool has_free_page(struct gc_old *old)
+{
+	size_t *first = &old->first_fit[1];
+
+	while (*first < old->sweep_next && !free_pages(old, *first))
+		++*first;
+	return *first < old->sweep_next;
+}
+
+/* Rather than take fresh memory, finds what sweeping would find a little later: gaps, or pages. */
+static void sweep_ahead(struct gc_old *old, const struct gc_class *c)
+{
+	for (; !c->available && old->sweeping && old->ahead && !has_free_page(old); old->ahead--)
+		old_sweep_some(old, 1);
+}
+
 void *old_alloc_small_slow(struct gc_old *old, unsigned class)
 {
 	struct gc_class *c = &old->classes[class];
@@ -292,9 +309,7 @@ void *old_alloc_small_slow(struct gc_old *old, unsigned class)
 	char *result;
 
 	while (!next_run(c, cell)) {
-		/* Rather than a fresh page, one that sweeping would find a little later. */
-		for (; !c->available && old->sweeping && old->ahead; old->ahead--)
-			old_sweep_some(old, 1);
+		sweep_ahead(old, c);
 		c->page = c->available;
 		c->scan = 0;
 		if (!c->page) {
