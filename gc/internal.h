@@ -273,6 +273,9 @@ static inline bool type_has_references(const struct gc_type_info *type)
 void codes_announce(void);
 void codes_forked(void);
 
+/* In heap->stop: threads shall park; there is a processor for each of them; some sleep. */
+enum { STOP_WANTED = 1, STOP_SPIN = 2, STOP_SLEEPERS = 4 };
+
 static inline bool threads_stop_wanted(const struct gc_heap *heap)
 {
 	return __atomic_load_n(&heap->stop, __ATOMIC_SEQ_CST);

@@ -28,6 +28,7 @@ struct gc_nursery {
 	size_t slice;     /* threads take so much; written while the world is stopped, atomic */
 	uint16_t surveys; /* since it was last emptied */
 	bool crowded;     /* much of it survived last time */
+	bool last_slice;  /* when it is used up there is a collection, not a survey */
 	uint32_t n_lanes;
 	size_t buffer; /* so much of them do threads take at a time; written likewise */
 	/* What all threads write has a cache line of its own: they read the rest all the time. */

@@ -7,7 +7,8 @@
  * that a minor collection would promote are counted, which is much cheaper than
  * promoting them, and costs nothing where there are none. If they are few the
  * next slice begins, as long as would still meet the goal if all of it were to
- * survive; if they are many there is a minor collection now.
+ * survive; if they are many there is a minor collection a buffer later: two
+ * short pauses are better than a long one.
  *
  * Time is reckoned in what things cost as a rule, not measured: the same program
  * collects at the same moments. An object that was counted has the number of the
@@ -31,7 +32,13 @@ enum { SLICE_BYTES_A_NS = 3 };
 
 /* Collects when so much of the goal would be used, and for the next time does not even look when
  * the last collection used so much. */
-enum { ENOUGH = 3, CROWDED = 2 };
+enum { ENOUGH = 2, CROWDED = 2 };
+
+/* So little of the goal would be used that it is the moment to collect, if there is to be one. */
+enum { LITTLE = 8 };
+
+/* A thread collects when looking at what it alone has written to would use so much. */
+enum { ALONE = 3 };
 
 /* Objects wait this long between being asked for and being counted. */
 enum { AHEAD = 8 };
@@ -141,26 +148,38 @@ static uint64_t cost_now(struct gc_heap *heap, uint64_t limit)
 	return survey.cost;
 }
 
-/* The next slice ends where all of it could survive for so many nanoseconds. */
-static void open_slice(struct gc_heap *heap, uint64_t ns)
+/* How long a slice may be of which all survives in so many nanoseconds. */
+static size_t slice_of(uint64_t ns)
 {
-	struct gc_nursery *nursery = &heap->nursery;
-	size_t left = nursery->size - nursery->taken, least = heap->options.large_size;
 	uint64_t bytes;
 
-	if (__builtin_mul_overflow(ns, SLICE_BYTES_A_NS, &bytes) || bytes > left)
-		bytes = left;
-	else if (bytes < least)
-		bytes = least < left ? least : left;
-	__atomic_store_n(&nursery->slice, nursery->taken + bytes, __ATOMIC_RELAXED);
+	return __builtin_mul_overflow(ns, SLICE_BYTES_A_NS, &bytes) ? SIZE_MAX : bytes;
+}
+
+static size_t left(const struct gc_heap *heap)
+{
+	return heap->nursery.size - nursery_taken(&heap->nursery);
+}
+
+static void open_slice(struct gc_heap *heap, size_t bytes, size_t least)
+{
+	struct gc_nursery *nursery = &heap->nursery;
+
+	if (bytes < least)
+		bytes = least;
+	if (bytes > left(heap))
+		bytes = left(heap);
+	__atomic_store_n(&nursery->slice, nursery_taken(nursery) + bytes, __ATOMIC_RELAXED);
 }
 
 /* The nursery is empty. */
 void survey_reset(struct gc_heap *heap)
 {
 	heap->nursery.surveys = 0;
+	heap->nursery.last_slice = false;
 	__atomic_store_n(&heap->nursery.watched, 0, __ATOMIC_RELAXED);
-	open_slice(heap, heap->options.pause_goal ? goal(heap) : UINT64_MAX);
+	open_slice(heap, heap->options.pause_goal ? slice_of(goal(heap)) : SIZE_MAX,
+		   heap->options.large_size);
 }
 
 /* A minor collection promoted so much: the next one will promote as much, until it does not. */
@@ -174,21 +193,33 @@ void survey_learn(struct gc_heap *heap, uint64_t objects, uint64_t bytes)
 /* A slice is used up. False: it is time to collect, whatever a survey would find. */
 bool survey_is_worth_it(const struct gc_heap *heap)
 {
-	return !heap->nursery.crowded && heap->nursery.surveys < NUMBER_MAX;
+	const struct gc_nursery *nursery = &heap->nursery;
+
+	return !nursery->crowded && !nursery->last_slice && nursery->surveys < NUMBER_MAX;
 }
 
-/* The same, with the world stopped: opens the next slice, or returns false. */
+/*
+ * The same, with the world stopped: opens the next slice, which is one buffer
+ * if it is time to collect. False: collect at once, because next to nothing
+ * survives, and when the rest of the nursery is used up it may be much.
+ */
 bool survey_goes_on(struct gc_heap *heap)
 {
 	struct gc_nursery *nursery = &heap->nursery;
-	uint64_t enough = goal(heap) / ENOUGH, cost;
+	uint64_t most = goal(heap), enough = most / ENOUGH, cost;
+	size_t slice;
 
 	nursery->surveys++;
 	heap->stats.surveys++;
 	cost = cost_now(heap, enough);
-	if (cost >= enough)
+	slice = slice_of(most - cost);
+	if (cost <= most / LITTLE && slice > left(heap))
 		return false;
-	open_slice(heap, goal(heap) - cost);
+	nursery->last_slice = cost >= enough;
+	if (nursery->last_slice)
+		open_slice(heap, 0, nursery->buffer);
+	else
+		open_slice(heap, slice, heap->options.large_size);
 	return true;
 }
 
@@ -206,5 +237,5 @@ bool survey_is_over(const struct gc_thread *thread)
 	uint64_t watched = __atomic_load_n(&heap->nursery.watched, __ATOMIC_RELAXED);
 	uint64_t cost = thread->remembered.count * REMEMBERED_NS + watched * WATCHED_NS;
 
-	return cost > goal(heap) / ENOUGH;
+	return cost > goal(heap) / ALONE;
 }

@@ -25,9 +25,6 @@ enum { ASK_AGAIN_NS = 1000000 };
  * again (the ski rental problem). So many looks pass between two at the clock. */
 enum { SPIN_NS = 30000, LOOKS = 32 };
 
-/* In `stop`: threads shall park; there is a processor for each of them; some sleep. */
-enum { STOP_WANTED = 1, STOP_SPIN = 2, STOP_SLEEPERS = 4 };
-
 static uint32_t get_state(const struct gc_thread *thread)
 {
 	return __atomic_load_n(&thread->state, __ATOMIC_SEQ_CST);
