@@ -218,21 +218,24 @@ TEST(gc_memory_for_the_next_collection_is_ready_before_it)
 
 static struct {
 	struct gc_heap *heap;
-	uint32_t stop; /* as of the last survey */
+	bool asleep; /* the other thread, in the last survey */
 	uint64_t followed, lost;
 } slept;
 
-/* A survey ends when the other thread is asleep. It is woken if the minor collection behind it in
- * the same stop still knows. */
+/* Mostly a survey ends when the other thread is asleep (or waits for the lock, to say that it has
+ * stopped: then the next one will do). It is woken if the minor collection behind the survey in the
+ * same stop still knows. */
 static void watch_sleeper(void *context, const struct gc_hook_event *event)
 {
 	uint32_t *stop = &slept.heap->stop;
 
 	(void)context;
 	if (event->kind == GC_HOOK_SURVEY) {
-		while (!((slept.stop = __atomic_load_n(stop, __ATOMIC_SEQ_CST)) & STOP_SLEEPERS))
-			usleep(20);
-	} else if (event->kind == GC_HOOK_MINOR && slept.heap->stop_cycle != slept.heap->cycle) {
+		slept.asleep = false;
+		for (int i = 0; i < 50 && !slept.asleep; i++, usleep(20))
+			slept.asleep = __atomic_load_n(stop, __ATOMIC_SEQ_CST) & STOP_SLEEPERS;
+	} else if (event->kind == GC_HOOK_MINOR && slept.asleep &&
+		   slept.heap->stop_cycle != slept.heap->cycle) {
 		slept.followed++;
 		slept.lost +=
 			!(__atomic_fetch_or(stop, STOP_SLEEPERS, __ATOMIC_SEQ_CST) & STOP_SLEEPERS);
