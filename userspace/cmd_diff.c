@@ -11,6 +11,7 @@
 #include "profile/status.h"
 #include "report/diff.h"
 #include "report/terminal.h"
+#include "report/progress.h"
 #include "util/log.h"
 
 struct diff_arguments {
@@ -45,7 +46,7 @@ static int parse_arguments(struct diff_arguments *arguments, int argc, char **ar
 static int load(const char *file, struct model **out)
 {
 	struct source *source;
-	int error = source_file_open(file, &source);
+	int error = progress_open(file, false, &source);
 
 	if (!error)
 		error = model_load(source, file, out);

@@ -10,12 +10,13 @@
 #include "profile/reader.h"
 #include "profile/record_json.h"
 #include "profile/status.h"
+#include "report/progress.h"
 #include "util/log.h"
 
 static int open_profile(const char *path, struct profile_reader **out)
 {
 	struct source *source;
-	int err = source_file_open(path, &source);
+	int err = progress_open(path, true, &source);
 
 	return err ? err : profile_reader_open(source, out);
 }

@@ -13,6 +13,7 @@
 #include "profile/sink.h"
 #include "profile/source.h"
 #include "profile/status.h"
+#include "report/progress.h"
 #include "util/log.h"
 #include "util/suggest.h"
 
@@ -165,7 +166,7 @@ static int convert(const struct export_request *request, const char *path)
 	struct export_result result;
 	struct source *source = NULL;
 	struct sink *sink = NULL;
-	int error = source_file_open(request->file, &source);
+	int error = progress_open(request->file, strcmp(path, "-") == 0, &source);
 
 	if (!error) {
 		error = open_output(path, request->exporter, &sink);

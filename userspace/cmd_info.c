@@ -14,6 +14,7 @@
 #include "profile/record_json.h"
 #include "profile/status.h"
 #include "profile/summary.h"
+#include "report/progress.h"
 #include "util/log.h"
 
 struct info_options {
@@ -356,7 +357,7 @@ static void print_json(const char *path, const struct summary *summary)
 static int open_profile(const char *path, struct profile_reader **out)
 {
 	struct source *source;
-	int err = source_file_open(path, &source);
+	int err = progress_open(path, false, &source);
 
 	return err ? err : profile_reader_open(source, out);
 }

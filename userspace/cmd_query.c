@@ -13,6 +13,7 @@
 #include "profile/source.h"
 #include "profile/status.h"
 #include "util/buffer.h"
+#include "report/progress.h"
 #include "util/log.h"
 
 enum { SQL_SIZE_MAX = 1 << 20, SHOWN_BEFORE = 60, SHOWN_BEHIND = 40 };
@@ -123,7 +124,7 @@ static int answer(const struct query_request *request)
 	struct query_result result = {.offset = -1};
 	struct source *source = NULL;
 	struct sink *sink = NULL;
-	int error = source_file_open(request->file, &source);
+	int error = progress_open(request->file, false, &source);
 
 	if (!error) {
 		error = sink_fd_create(STDOUT_FILENO, &sink);

@@ -15,6 +15,7 @@
 #include "report/calls.h"
 #include "report/report.h"
 #include "report/terminal.h"
+#include "report/progress.h"
 #include "util/log.h"
 
 struct report_arguments {
@@ -168,11 +169,11 @@ static int load(const char *file, const struct filter *filter, const struct mode
 		struct model **out)
 {
 	struct source *source = NULL, *second = NULL;
-	int error = source_file_open(file, &source);
+	int error = progress_open(file, false, &source);
 
 	if (error || !filter->count)
 		return error ? error : model_load_view(source, file, view, out);
-	error = source_file_open(file, &second);
+	error = progress_open(file, false, &second);
 	if (error) {
 		source->close(source);
 		return error;

@@ -18,6 +18,7 @@
 #include "profile/sink.h"
 #include "profile/source.h"
 #include "profile/status.h"
+#include "report/progress.h"
 #include "util/log.h"
 
 #define PROFILER "https://profiler.firefox.com"
@@ -55,7 +56,7 @@ static int convert(const char *file, enum model_frames frames, int fd)
 	struct export_result result;
 	struct source *source;
 	struct sink *sink;
-	int error = source_file_open(file, &source);
+	int error = progress_open(file, false, &source);
 
 	if (error)
 		return error;
