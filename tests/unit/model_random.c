@@ -55,7 +55,7 @@ static void put_random(struct synthetic *synthetic, uint64_t *state)
 
 TEST(any_records_make_a_report)
 {
-	struct report_options options = {.width = 100, .verbose = true};
+	struct report_options options = {.width = 100, .verbose = true}, parts = {.parts = ~0U};
 	uint64_t state = test_seed(), taken = 0;
 	FILE *out = fopen("/dev/null", "w");
 
@@ -73,6 +73,7 @@ TEST(any_records_make_a_report)
 		CHECK_EQ(model->state, PROFILE_COMPLETE);
 		taken += model->alloc.samples + model->cpu.samples + model->gc.minor.count;
 		CHECK_EQ(report_text(model, &options, out), 0);
+		CHECK_EQ(report_text(model, &parts, out), 0);
 		CHECK_EQ(report_json(model, &options, out), 0);
 		model_free(model);
 		synthetic_free(&synthetic);
