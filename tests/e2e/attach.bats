@@ -23,31 +23,9 @@ start() {
 	started+=("$pid")
 }
 
-# CPU time of a process so far, in hundredths of a second.
-ticks() { # PID
-	awk '{print $14 + $15}' "/proc/$1/stat"
-}
-
-# Waits until it is as much as that.
-wait_ran() { # PID TICKS
-	for _ in $(seq 1000); do
-		[ "$(ticks "$1")" -lt "$2" ] || return 0
-		sleep 0.02
-	done
-}
-
-# Waits until the program is there and busy.
-wait_busy() {
-	wait_ran "$1" 5
-}
-
 # Waits until a recorder with -v that writes record.log says so.
 wait_said() { # TEXT
-	for _ in $(seq 200); do
-		! grep -qF -- "$1" record.log || return 0
-		sleep 0.02
-	done
-	return 1
+	wait_until grep -qF -- "$1" record.log
 }
 
 # Waits until it has attached everything.
@@ -70,7 +48,7 @@ latency() {
 	started+=("$recorder")
 	wait_attached
 	# However busy the machine is: some CPU time of the program, while it runs.
-	wait_ran "$pid" $(($(ticks "$pid") + 30))
+	wait_on "$pid" 30
 	kill -INT "$recorder"
 	wait "$recorder"
 	cat record.log
@@ -265,7 +243,7 @@ recorders() {
 	env --default-signal=INT "$GCPROF" record -v -p "$pid" 2>record.log 3>&- &
 	recorder=$!
 	wait_attached
-	sleep 0.3
+	wait_on "$pid" 20
 	kill -TERM "$recorder"
 	wait "$recorder" || same status $? 0
 	same reason "$(ask .end_reason)" interrupted
@@ -370,14 +348,15 @@ recorders() {
 @test "the recorder in a pid namespace of its own records what it sees there" {
 	need_root
 	unshare -pm --fork --mount-proc sh -c "
-		'$WORKLOADS/churn' --seconds 100 >/dev/null 2>&1 3>&- & sleep 0.3
+		'$WORKLOADS/churn' --seconds 100 >/dev/null 2>&1 3>&- &
+		until [ x\$(readlink /proc/\$!/exe) = 'x$WORKLOADS/churn' ]; do sleep 0.02; done
 		'$GCPROF' record -R 64K --duration 0.5 -p \$! 2>attached.log; kill \$!
 		'$GCPROF' record -R 64K -o started.data -- '$WORKLOADS/churn' --bytes 64M 2>started.log"
 	cat attached.log started.log
 	for file in gcprof.data started.data; do
 		holds '.alloc.samples > 100 and ([.functions[].name] | index("churn_round") != null)' "$file"
 		"$GCPROF" dump "$file" >dump
-		jq -e -s '[.[] | select(.record == "process")] | length == 1 and .[0].ns_pid < 50 and .[0].pid > 50' dump
+		jq -e -s '[.[] | select(.record == "process")] | length == 1 and .[0].ns_pid < 1000 and .[0].pid > .[0].ns_pid' dump
 	done
 }
 
@@ -401,7 +380,7 @@ recorders() {
 		sleep 0.02
 	done
 	for pid in "${pids[@]}"; do
-		wait_ran "$pid" $(($(ticks "$pid") + 10))
+		wait_on "$pid" 10
 	done
 	kill "${pids[@]}"
 	wait "$recorder" || true
@@ -432,7 +411,8 @@ recorders() {
 	recorder=$!
 	wait_attached
 	"$PROGRAMS/processes" fork 3
-	sleep 0.5
+	wait_on "$churn" 20
+	wait_on "$pid" 20
 	kill -TERM "$recorder"
 	wait "$recorder"
 	cat record.log
@@ -533,7 +513,7 @@ recorders() {
 	wait_attached
 	grep -q "process $pid is stopped" record.log
 	kill -CONT "$pid"
-	sleep 0.5
+	wait_on "$pid" 20
 	kill -INT "$recorder"
 	wait "$recorder"
 	holds '.alloc.samples > 10 and .streams.alloc.attached'

@@ -72,7 +72,12 @@ stacks_of() { # NAME
 @test "a program that was killed loses one batch a thread at most" {
 	need_root
 	record -R 32K -F 0 -o killed.data -- \
-		sh -c "'$WORKLOADS/churn' --bytes 64G & sleep 1; kill -9 \$!" || true
+		sh -c "'$WORKLOADS/churn' --bytes 64G & echo \$! >churn; wait \$!" 3>&- &
+	wait_until test -s churn
+	wait_busy "$(cat churn)"
+	wait_until has_stored alloc 10000 killed.data
+	kill -KILL "$(cat churn)"
+	wait $! || true
 	holds '.alloc.samples > 10000 and .streams.alloc.lost == 0' killed.data
 }
 
@@ -139,7 +144,7 @@ record_running() { # NAME BATCHED COUNT OPTION...
 	need_root
 	GC_NURSERY=256K "$WORKLOADS/churn" --seconds 100 >/dev/null 3>&- &
 	churn=$!
-	sleep 0.1
+	wait_busy $churn
 	count=$(($(address $churn gcprof_singly) + 12))
 	before=$(memory $churn $count 4)
 	record_running asked 0 300 --faults

@@ -8,6 +8,10 @@ WORKLOADS=$BUILD/workloads
 export ROOT BUILD GCPROF WORKLOADS
 
 setup() {
+	[ -x "$GCPROF" ] || {
+		echo "$GCPROF is not built"
+		return 1
+	}
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
@@ -40,13 +44,52 @@ same() { # WHAT LEFT RIGHT
 	return 1
 }
 
-# Fails unless the jq condition holds for the report; shows the report's part if it does not.
+# Fails unless the jq condition holds for the report. If it does not, shows what it looks at: the
+# keys of the report that it names; of long lists the rows that it names, or else the first ten.
 holds() { # CONDITION [FILE]
 	"$GCPROF" report --json "${2:-gcprof.data}" >report.json || return 1
 	jq -e "$1" report.json >/dev/null && return 0
 	echo "does not hold: $1"
-	jq -c '{streams, alloc: (.alloc | del(.types)), gc, cpu, stacks}' report.json
+	jq -c --arg condition "$1" '[$condition | scan("\"([^\"]+)\"")[0]] as $names |
+		to_entries[] | select(.key as $key | $condition | test("\\." + $key + "\\b")) |
+		{(.key): .value | walk(if type == "array" and length > 10 then
+			map(select([.[]?] | any(IN($names[])))) as $named |
+			if $named == [] then .[:10] + ["and so on"] else $named end else . end)}' report.json
 	return 1
+}
+
+# Waits until a command succeeds, for as long as that may take on a busy machine.
+wait_until() { # COMMAND...
+	for _ in $(seq 1500); do
+		! "$@" || return 0
+		sleep 0.02
+	done
+	echo "still not: $*"
+	return 1
+}
+
+# CPU time of a process so far, in hundredths of a second.
+ticks() { # PID
+	awk '{print $14 + $15}' "/proc/$1/stat"
+}
+
+ran() { # PID TICKS
+	[ "$(ticks "$1")" -ge "$2" ]
+}
+
+# Waits until a process is there and busy, and is no shell any more that will execute it.
+wait_busy() { # PID
+	wait_until ran "$1" 5
+}
+
+# Waits until it has used so much more CPU time.
+wait_on() { # PID TICKS
+	wait_until ran "$1" $(($(ticks "$1") + $2))
+}
+
+# Whether so many records of a kind are in a profile, which somebody may still write.
+has_stored() { # RECORD COUNT [FILE]
+	[ "$("$GCPROF" dump "${3:-gcprof.data}" 2>/dev/null | grep -c "^{\"record\":\"$1\"")" -ge "$2" ]
 }
 
 # How many BPF programs are there that no process has open: others may record meanwhile.

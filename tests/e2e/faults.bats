@@ -25,17 +25,25 @@ start_recorder() { # SECONDS OPTIONS...
 	recorder=$!
 	started+=("$recorder")
 	wait_for 'ms  the program runs'
-	# The probes behind the shell are found a moment later.
-	sleep "${settle:-0.7}"
+	[ -n "${full:-}" ] || wait_sampled "$recorder"
 	objects "$recorder" >objects
 	[ -s objects ]
 }
 
+# Whether the churn behind the shell that a recorder started has its probes; it is in $churn.
+sampled() { # RECORDER
+	churn=$(pgrep -P "$(pgrep -P "$1" -x sh)" -x churn) &&
+		[ "$(memory "$churn" "$(address "$churn" gcprof_sample_semaphore)" 2)" != 0000 ]
+}
+
+# They are found a moment after it was started.
+wait_sampled() { # RECORDER
+	wait_until sampled "$1"
+	wait_on "$churn" 5
+}
+
 wait_for() { # TEXT
-	for _ in $(seq 500); do
-		! grep -qF "$1" record.log || return 0
-		sleep 0.02
-	done
+	wait_until grep -qsF "$1" record.log && return 0
 	cat record.log
 	return 1
 }
@@ -102,7 +110,7 @@ whole() { # FILE
 
 @test "recorder gets SIGKILL: the profile is readable up to its last second, the program goes on unprofiled" {
 	start_recorder 4 -R 64K
-	sleep 2
+	wait_until has_stored alloc 100
 	kill -KILL "$recorder"
 	wait_recorder
 	nothing_left
@@ -136,7 +144,7 @@ whole() { # FILE
 	need_root
 	mkdir small
 	mount -t tmpfs -o size=64k none small || skip 'cannot mount a tmpfs'
-	settle=0 start_recorder 3 -R 4K -o small/x || { umount small; return 1; }
+	full=1 start_recorder 3 -R 4K -o small/x || { umount small; return 1; }
 	wait_recorder
 	cp small/x copy
 	umount small
@@ -149,7 +157,7 @@ whole() { # FILE
 
 @test "output file is removed or replaced: told at once, status 1, the program goes on to its end" {
 	for how in 'rm gcprof.data' 'rm gcprof.data; echo other >gcprof.data'; do
-		start_recorder 2
+		start_recorder 5
 		eval "$how"
 		wait_for 'was removed or replaced'
 		[ ! -e finished ]
@@ -205,8 +213,8 @@ whole() { # FILE
 	terminal=$!
 	started+=("$terminal")
 	wait_for 'ms  the program runs'
-	sleep 0.7
 	recorder=$(cat pid)
+	wait_sampled "$recorder"
 	objects "$recorder" >objects
 	[ -s objects ]
 	kill -KILL "$terminal"

@@ -5,10 +5,6 @@
 
 load common
 
-needs() {
-	need_root
-}
-
 # How often a kind of loss was counted.
 lost() { # NAME
 	ask "[.losses[] | select(.name == \"$1\") | .count] | add // 0"
@@ -20,7 +16,7 @@ stored() { # KIND...
 }
 
 @test "system calls: the totals are exact; records, losses and the ceiling add up to them" {
-	needs
+	need_root
 	GCPROF_TEST_RING=syscall=4K record --max-overhead off --syscall-rate 10000000 -- "$WORKLOADS/calls" flood
 	holds '.syscalls[] | select(.name == "write") | .count == 2000000'
 	[ "$(lost SYSCALL_RING)" -gt 0 ]
@@ -32,7 +28,7 @@ stored() { # KIND...
 }
 
 @test "long system calls have a ceiling, too, and add up" {
-	needs
+	need_root
 	GCPROF_TEST_CEILING=200 record --max-overhead off --syscalls slow=0 -- "$WORKLOADS/waits" pipe 20000
 	[ "$(lost LONG_CEILING)" -gt 1000 ]
 	same sent "$(($(stored syscall) + $(lost LONG_CEILING) + $(lost SYSCALL_RING)))" \
@@ -41,7 +37,7 @@ stored() { # KIND...
 }
 
 @test "waits: records, losses and the ceiling add up to what threads waited" {
-	needs
+	need_root
 	GCPROF_TEST_RING=sched=4K record --off-cpu --off-cpu-min 0 -- "$WORKLOADS/waits" pipe 20000
 	[ "$(lost SCHED_RING)" -gt 0 ]
 	same sent "$(($(stored wait) + $(lost SCHED_RING) + $(lost WAIT_CEILING)))" \
@@ -49,7 +45,7 @@ stored() { # KIND...
 }
 
 @test "page faults: records, losses and the ceiling add up to what the kernel counted" {
-	needs
+	need_root
 	GCPROF_TEST_RING=fault=4K record --faults --fault-rate 10000000 -- "$WORKLOADS/waits" touch 40000
 	[ "$(lost FAULT_RING)" -gt 0 ]
 	same sent "$(($(stored fault) + $(lost FAULT_RING) + $(lost FAULT_CEILING)))" \
@@ -65,7 +61,7 @@ collect() {
 }
 
 @test "collections: records and losses add up to what the program did" {
-	needs
+	need_root
 	collect
 	holds '.streams.gc.lost == 0'
 	local all
@@ -81,7 +77,7 @@ allocate() {
 }
 
 @test "allocation: records and losses add up to what the program did" {
-	needs
+	need_root
 	allocate
 	holds '.streams.alloc.lost == 0'
 	local kinds='alloc fate period type code' all
@@ -109,7 +105,7 @@ allocate() {
 # Ticks cannot be known beforehand, but for how much time on the CPU there are. A virtual
 # machine that does not run for a moment misses some.
 @test "timer: records and losses add up to the time on the CPU" {
-	needs
+	need_root
 	GCPROF_TEST_RING=cpu=4K record -F 5000 --syscalls off -- "$WORKLOADS/waits" spin 1500
 	[ "$(lost CPU_RING)" -gt 0 ]
 	local sent=$(($(stored cpu) + $(lost CPU_RING) + $(lost SCRATCH_BUSY)))
@@ -119,7 +115,7 @@ allocate() {
 }
 
 @test "processes: records and losses add up to what was started" {
-	needs
+	need_root
 	# However prompt the recorder is, it is kept from emptying the ring meanwhile.
 	start() {
 		# shellcheck disable=SC2016 # the inner shell's variables
@@ -141,7 +137,7 @@ allocate() {
 }
 
 @test "a recorder that is stopped for a while loses, counts and goes on" {
-	needs
+	need_root
 	GCPROF_TEST_RING=syscall=4K "$GCPROF" record --max-overhead off --syscall-rate 10000000 -- \
 		"$WORKLOADS/calls" flood >out 2>record.log &
 	local pid=$!
@@ -155,7 +151,7 @@ allocate() {
 }
 
 @test "losses are told second by second, with the time" {
-	needs
+	need_root
 	GCPROF_TEST_RING=syscall=4K record --max-overhead off --syscall-rate 10000000 -- \
 		/bin/sh -c "$WORKLOADS/calls flood; sleep 1.2; $WORKLOADS/calls flood"
 	"$GCPROF" dump | jq -es '[.[] | select(.record == "loss_kind" and .name == "SYSCALL_RING")][0].kind as $kind |
@@ -170,7 +166,7 @@ allocate() {
 }
 
 @test "collections survive a flood of system calls" {
-	needs
+	need_root
 	GC_MIN_HEAP=1G record -F 0 --max-overhead off --syscall-rate 10000000 -- \
 		/bin/sh -c "$WORKLOADS/calls flood & $WORKLOADS/churn --bytes 4G; wait"
 	# A program behind a shell gets its probes a moment after it began: from then on none is missing.

@@ -57,10 +57,13 @@ below() { # FUNCTION
 	[ "$line" -gt 0 ]
 }
 
+# Shell code: waits until the process that was started last runs another program than the shell.
+until_runs='until [ "$(readlink /proc/$!/exe)" != "$(readlink /proc/$$/exe)" ]; do :; done'
+
 @test "a program that was deleted while it ran has names" {
 	need_root
 	make_spinner gone -g
-	record -- sh -c './gone 0.7 & sleep 0.3; rm gone; wait'
+	record -- sh -c "./gone 0.7 & $until_runs; rm gone; wait"
 	[ "$(below spin_outer)" -gt 300 ]
 	[ "$(below spin_inner)" -gt 300 ]
 }
@@ -70,7 +73,7 @@ below() { # FUNCTION
 	make_spinner old -g
 	sed 's/spin_/turn_/g' spinner.c >turner.c
 	gcc -O2 -g turner.c -o new
-	record -- sh -c './old 0.7 & sleep 0.3; mv new old; wait'
+	record -- sh -c "./old 0.7 & $until_runs; mv new old; wait"
 	[ "$(below spin_outer)" -gt 300 ]
 	[ "$(below turn_outer)" = 0 ]
 }

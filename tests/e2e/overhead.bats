@@ -122,7 +122,7 @@ asked() {
 	"$WORKLOADS/churn" --seconds 600 >/dev/null 3>&- &
 	program=$!
 	started+=("$program")
-	sleep 0.2
+	wait_busy "$program"
 	before=$(asked)
 	# A machine that others keep busy may leave it little to take at first.
 	for _ in $(seq 8); do

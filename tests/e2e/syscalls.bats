@@ -4,17 +4,13 @@
 
 load common
 
-needs() {
-	need_root
-}
-
 # Calls of a name in the report.
 count() { # NAME
 	ask "[.syscalls[] | select(.name == \"$1\") | .count] | add // 0"
 }
 
 @test "32-bit calls are of another table" {
-	needs
+	need_root
 	record -- "$WORKLOADS/calls" compat
 	same 'getpid by int 0x80' "$(count syscall32_20)" 100
 	same getpid "$(count getpid)" 100
@@ -22,7 +18,7 @@ count() { # NAME
 }
 
 @test "calls that a signal interrupts, and the handler's return" {
-	needs
+	need_root
 	record -- "$WORKLOADS/calls" restart
 	same kill "$(count kill)" 10
 	# Each signal either interrupts the read or comes before it; each handler returns once.
@@ -33,7 +29,7 @@ count() { # NAME
 }
 
 @test "vfork: parent and child each have their own calls" {
-	needs
+	need_root
 	record -- "$WORKLOADS/calls" vfork
 	same vfork "$(count vfork)" 10
 	same 'execve: ours and ten children' "$(count execve)" 11
@@ -42,7 +38,7 @@ count() { # NAME
 }
 
 @test "calls that never return are counted: exit_group, and what other threads were in" {
-	needs
+	need_root
 	record -- "$WORKLOADS/calls" open
 	same pause "$(count pause)" 5
 	same exit_group "$(count exit_group)" 1
@@ -50,7 +46,7 @@ count() { # NAME
 }
 
 @test "paths, descriptors and sizes are recorded; --no-args leaves them out" {
-	needs
+	need_root
 	record --syscall-rate 100000 -- "$WORKLOADS/calls" files
 	"$GCPROF" dump >dump.jsonl
 	jq -es '(map(select(.record == "string" and .text == "/nowhere/at/all"))[0].id) as $id |
@@ -65,7 +61,7 @@ count() { # NAME
 }
 
 @test "--syscalls: all, slow, count, off" {
-	needs
+	need_root
 	for mode in all slow=10ms count; do
 		record --syscalls "$mode" -- "$WORKLOADS/calls" files
 		same "$mode: errors" "$(ask '.syscalls[] | select(.name == "openat") | .errors')" 100
@@ -82,14 +78,14 @@ count() { # NAME
 }
 
 @test "--syscalls off does not keep --off-cpu from working" {
-	needs
+	need_root
 	record --syscalls off --off-cpu -- "$WORKLOADS/waits" sleep 10
 	holds '.waits[] | select(.name == "clock_nanosleep") | .count >= 5 and .count <= 10'
 	holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns > 50000000'
 }
 
 @test "--syscall-stacks: every recorded call has a stack" {
-	needs
+	need_root
 	record --syscall-stacks --syscall-rate 100000 -- "$WORKLOADS/calls" files
 	"$GCPROF" dump >dump.jsonl
 	jq -es '[.[] | select(.record == "syscall" and .number == 0 and .arg2 == 1234)] |
@@ -97,7 +93,7 @@ count() { # NAME
 }
 
 @test "counts are strace's" {
-	needs
+	need_root
 	command -v strace >/dev/null || skip 'strace is not installed'
 	for way in compat vfork files; do
 		strace -f -qq -o trace "$WORKLOADS/calls" "$way"
@@ -109,7 +105,7 @@ count() { # NAME
 }
 
 @test "the longest calls are shown with their arguments" {
-	needs
+	need_root
 	record -- "$WORKLOADS/waits" sleep 3
 	holds '.slow_calls[0] | .duration_ns >= 5000000 and (.text | test("^clock_nanosleep\\(0, 0x0, 0x[0-9a-f]+\\) = 0$"))'
 	record -- "$WORKLOADS/calls" files

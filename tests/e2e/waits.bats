@@ -4,12 +4,8 @@
 
 load common
 
-needs() {
-	need_root
-}
-
 @test "off-CPU recording is off unless asked for, and the report says so" {
-	needs
+	need_root
 	record -- "$WORKLOADS/waits" sleep 3
 	holds '.streams.sched | .attached == false and (.why_not | test("--off-cpu"))'
 	holds '.waits == [] and .threads[0].off_cpu == null'
@@ -17,7 +13,7 @@ needs() {
 }
 
 @test "sleeps: the count, the time, the call, the function" {
-	needs
+	need_root
 	record --off-cpu -- "$WORKLOADS/waits" sleep 20
 	holds '.streams.sched | .attached and .events >= 10 and .lost == 0'
 	# Where the machine is busy, a nap may be over before the thread is off its CPU.
@@ -34,7 +30,7 @@ needs() {
 }
 
 @test "a thread's time on and off the CPU is its wall time" {
-	needs
+	need_root
 	record --off-cpu -- "$WORKLOADS/waits" sleep 20
 	holds '.threads[0] | .wall_ns == .on_cpu_ns + .off_cpu_ns and
 		.off_cpu_ns == ([.off_cpu[].ns] | add) and .off_cpu.call.ns >= 50000000'
@@ -45,7 +41,7 @@ needs() {
 }
 
 @test "short waits are counted exactly, whether they are recorded or not" {
-	needs
+	need_root
 	record --off-cpu --off-cpu-min 1h -- "$WORKLOADS/waits" sleep 20
 	holds '.streams.sched.events == 0'
 	holds '([.syscalls[], .waits[] | select(.name == "clock_nanosleep")] |
@@ -63,7 +59,7 @@ needs() {
 }
 
 @test "threads that share a CPU are preempted, and each waits as long as the other runs" {
-	needs
+	need_root
 	record --off-cpu -- "$WORKLOADS/waits" spin 150
 	holds '[.threads[].off_cpu.preempted.ns] | min > 75000000'
 	holds '.waits[] | select(.reason == "preempted") | .total_ns > 200000000'
@@ -72,7 +68,7 @@ needs() {
 }
 
 @test "kernel stacks: where in the kernel waits and calls waited, on request only" {
-	needs
+	need_root
 	record --kernel-stacks -- "$WORKLOADS/waits" sleep 20
 	holds '[.functions[] | select(.runtime == "kernel" and (.name | test("nanosleep")) and
 		.off_cpu_ns >= 50000000 and .syscall_ns >= 20000000)] | length > 0'
@@ -84,27 +80,27 @@ needs() {
 }
 
 @test "kernel stacks of waits outside of calls stand on the user stack at their begin" {
-	needs
+	need_root
 	record --kernel-stacks -- "$WORKLOADS/waits" spin 150
 	"$GCPROF" export -f folded --by off-cpu -o out.folded
 	grep -q ';burn.*;[^;]*_\[k\] [0-9]*$' out.folded
 }
 
 @test "kernel stacks of what is still waiting when the recording ends" {
-	needs
+	need_root
 	record --kernel-stacks --duration 300ms -- /bin/sleep 3
 	holds '[.functions[] | select(.runtime == "kernel" and (.name | test("nanosleep")) and
 		.off_cpu_ns > 200000000)] | length > 0'
 }
 
 @test "a stopped process waits because it is stopped" {
-	needs
+	need_root
 	record --off-cpu -- "$WORKLOADS/waits" stop 100
 	holds '.waits[] | select(.reason == "stopped") | .count == 1 and .total_ns > 90000000'
 }
 
 @test "what is still waiting when the recording ends is told, and so is the open call" {
-	needs
+	need_root
 	record --off-cpu --duration 300ms -- /bin/sleep 3
 	holds '.waits[] | select(.name == "clock_nanosleep") | .count == 1 and .total_ns > 200000000'
 	holds '.syscalls[] | select(.name == "clock_nanosleep") | .count == 1 and .total_ns > 200000000'
@@ -112,10 +108,10 @@ needs() {
 }
 
 @test "a program that sleeps when it is attached to is off the CPU from then on" {
-	needs
+	need_root
 	/bin/sleep 5 &
 	local pid=$!
-	sleep 0.2
+	wait_until grep -qs '^clock_nanosleep\|hrtimer_nanosleep' "/proc/$pid/wchan"
 	record --off-cpu --duration 300ms -p "$pid"
 	kill "$pid"
 	holds '.threads[0] | .off_cpu.call.count == 1 and .off_cpu_ns > 250000000'
@@ -123,7 +119,7 @@ needs() {
 }
 
 @test "page faults: exact for threads, and those of collections apart" {
-	needs
+	need_root
 	record -- "$WORKLOADS/waits" touch 5000
 	holds '.threads[0].minor_faults >= 5000 and .threads[0].minor_faults < 6000'
 	holds '.faults | .minor >= 5000 and .in_minor_gc == 0'
@@ -133,7 +129,7 @@ needs() {
 }
 
 @test "page faults are recorded one by one on request: who touches memory" {
-	needs
+	need_root
 	record -- "$WORKLOADS/waits" touch 100
 	holds '.streams.fault | .attached == false and (.why_not | test("--faults"))'
 	record --faults -- "$WORKLOADS/waits" touch 5000
@@ -149,7 +145,7 @@ needs() {
 }
 
 @test "page faults above the ceiling: the others stand for them" {
-	needs
+	need_root
 	record --faults --fault-rate 500 -- "$WORKLOADS/waits" touch 40000
 	holds '.streams.fault.held > 10000'
 	holds '.faults | .told == .minor + .major and .told >= 40000'
@@ -160,7 +156,7 @@ needs() {
 }
 
 @test "page faults in collections are told apart, and can be filtered" {
-	needs
+	need_root
 	record --faults --fault-rate 1000000 -- "$WORKLOADS/churn" --bytes 256M
 	# A record stands for earlier faults, too, that were counted and not told, so the kernel's own
 	# sum over each collection may differ by a few.
