@@ -3,18 +3,10 @@
 #ifndef GCPROF_BPF_PROBE_H
 #define GCPROF_BPF_PROBE_H
 
+#include "../gc/probe_numbers.h"
 #include "emit.h"
 
-enum probe {
-	PROBE_NONE = -1, /* nobody who is followed, or refused */
-#define PROBE(name, since, doc) PROBE_##name,
-#define ARG(probe, name, type, unit, doc)
-#define END_PROBE(name, count)
-#include "../gc/probes.def"
-#undef PROBE
-#undef ARG
-#undef END_PROBE
-};
+enum { PROBE_NONE = -1 }; /* nobody who is followed, or refused */
 
 struct probe_firing {
 	struct pt_regs *ctx;

@@ -20,19 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probe_numbers.h"
+
 #ifndef GCPROF_NO_SAMPLING
 #define GCPROF_NO_SAMPLING 0
 #endif
-
-enum probe_number {
-#define PROBE(name, since, when) PROBE_##name,
-#define ARG(probe, name, type, unit, meaning)
-#define END_PROBE(name, n)
-#include "probes.def"
-#undef PROBE
-#undef ARG
-#undef END_PROBE
-};
 
 /* Tests see what the probes carry without a tracer; set before a heap is created. */
 typedef void (*probe_observer_function)(enum probe_number probe, const void *arguments);

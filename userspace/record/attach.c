@@ -223,7 +223,7 @@ int attach_opened(struct attach *attach, int fd, const char *path, struct proble
 	return result;
 }
 
-unsigned attach_sites(const struct attach *attach, enum probe probe)
+unsigned attach_sites(const struct attach *attach, enum probe_number probe)
 {
 	return attach->count[probe];
 }

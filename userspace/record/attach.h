@@ -38,7 +38,7 @@ int attach_file(struct attach *attach, const char *path, struct problem *problem
 int attach_opened(struct attach *attach, int fd, const char *path, struct problem *problem);
 
 /* Places attached so far, of one probe in all files. */
-unsigned attach_sites(const struct attach *attach, enum probe probe);
+unsigned attach_sites(const struct attach *attach, enum probe_number probe);
 
 /* Detaches. NULL is allowed. */
 void attach_free(struct attach *attach);

@@ -7,19 +7,8 @@
 #include <stdint.h>
 
 #include "../../bpf/config.h"
+#include "../../gc/probe_numbers.h"
 #include "problem.h"
-
-/* In the order of the table. */
-enum probe {
-#define PROBE(name, since, doc) PROBE_##name,
-#define ARG(probe, name, type, unit, doc)
-#define END_PROBE(name, count)
-#include "../../gc/probes.def"
-#undef PROBE
-#undef ARG
-#undef END_PROBE
-	PROBES
-};
 
 struct probe_info {
 	const char *name;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* probe_numbers.h: the probes by their place in probes.def; for all who name them by number. */
+#ifndef GCPROF_PROBE_NUMBERS_H
+#define GCPROF_PROBE_NUMBERS_H
+
+enum probe_number {
+#define PROBE(name, since, when) PROBE_##name,
+#define ARG(probe, name, type, unit, meaning)
+#define END_PROBE(name, n)
+#include "probes.def"
+#undef PROBE
+#undef ARG
+#undef END_PROBE
+	PROBES
+};
+
+#endif
