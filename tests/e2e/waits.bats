@@ -99,9 +99,21 @@ load common
 	holds '.waits[] | select(.reason == "stopped") | .count == 1 and .total_ns > 90000000'
 }
 
+asleep() { # PID
+	grep -qs nanosleep "/proc/$1/wchan"
+}
+
 @test "what is still waiting when the recording ends is told, and so is the open call" {
 	need_root
-	record --off-cpu --duration 300ms -- /bin/sleep 3
+	"$GCPROF" record -v --off-cpu -- /bin/sleep 100 2>record.log 3>&- &
+	local recorder=$! pid
+	wait_until grep -qs 'ms  the program runs' record.log
+	pid=$(pgrep -P "$recorder" -x sleep)
+	wait_until asleep "$pid"
+	sleep 0.3
+	kill -TERM "$recorder"
+	wait "$recorder"
+	kill "$pid"
 	holds '.waits[] | select(.name == "clock_nanosleep") | .count == 1 and .total_ns > 200000000'
 	holds '.syscalls[] | select(.name == "clock_nanosleep") | .count == 1 and .total_ns > 200000000'
 	"$GCPROF" dump | jq -es '[.[] | select(.record == "wait" and .flags >= 8)] | length >= 1'
@@ -111,7 +123,7 @@ load common
 	need_root
 	/bin/sleep 5 &
 	local pid=$!
-	wait_until grep -qs '^clock_nanosleep\|hrtimer_nanosleep' "/proc/$pid/wchan"
+	wait_until asleep "$pid"
 	record --off-cpu --duration 300ms -p "$pid"
 	kill "$pid"
 	holds '.threads[0] | .off_cpu.call.count == 1 and .off_cpu_ns > 250000000'
