@@ -33,6 +33,17 @@ wait_attached() {
 	wait_said "ms  probes attached"
 }
 
+# Records process $pid until it has used 0.3 s of CPU time more.
+record_running() { # OPTION...
+	"$GCPROF" record -v "$@" -p "$pid" 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_attached
+	wait_on "$pid" 30
+	kill -TERM "$recorder"
+	wait "$recorder"
+}
+
 # The time from the recorder's first event to when sampling was switched on, in ms.
 latency() {
 	"$GCPROF" dump | jq -s '([.[] | select(.record == "period" and .reason == 1).time] | min) as $on |
@@ -309,7 +320,7 @@ recorders() {
 	start ./static 1000
 	wait_busy "$pid"
 	rm static
-	"$GCPROF" record -R 64K --duration 0.5 -p "$pid" 2>record.log
+	record_running -R 64K
 	cat record.log
 	holds '.alloc.samples > 100 and .alloc.period == 65536 and ([.functions[].name] | index("gc_alloc_slow") != null or length > 3)'
 	holds '[.functions[] | select(.alloc_total_bytes > 0 and (.name | test("make_tree|populate|bench|main")))] | length > 0'
@@ -320,7 +331,7 @@ recorders() {
 	wait_busy "$pid"
 	rm stripped
 	# Without symbols the control block is not found; sampling works all the same.
-	"$GCPROF" record -R 64K --duration 0.5 -p "$pid" 2>record.log
+	record_running -R 64K
 	grep -q 'keeps its own sampling period' record.log
 	holds '.alloc.samples > 10 and .gc.minor.count > 1'
 }
@@ -337,7 +348,8 @@ recorders() {
 	wait_busy "$inner"
 	started+=("$inner")
 	[ ! -e inside/hidden ]
-	record -R 64K --duration 0.5 -p "$inner"
+	pid=$inner
+	record_running -R 64K
 	cat record.log
 	holds '.alloc.samples > 100 and ([.functions[].name] | index("churn_round") != null)'
 	"$GCPROF" dump >dump

@@ -89,7 +89,7 @@ wait_on() { # PID TICKS
 
 # Whether so many records of a kind are in a profile, which somebody may still write.
 has_stored() { # RECORD COUNT [FILE]
-	[ "$("$GCPROF" dump "${3:-gcprof.data}" 2>/dev/null | grep -c "^{\"record\":\"$1\"")" -ge "$2" ]
+	[ "$("$GCPROF" dump "${3:-gcprof.data}" 2>/dev/null | grep -m "$2" -c "^{\"record\":\"$1\"")" = "$2" ]
 }
 
 # How many BPF programs are there that no process has open: others may record meanwhile.
