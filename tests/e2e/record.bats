@@ -144,14 +144,14 @@ $(pwd)"
 		"'$WORKLOADS/churn' --seconds 1000 & echo \$! >churn; wait \$!; echo \$? >finished" >out 2>record.log 3>&- &
 	recorder=$!
 	wait_until has_stored alloc 1000
-	wait_until has_stored gc_end 2
+	wait_until has_stored gc_end 5
 	wait_until has_stored cpu 100
 	kill -KILL $recorder
 	wait $recorder || true
 	"$GCPROF" report >text 2>err
 	cat err
 	cat text err | grep -qi 'end is missing'
-	holds '.alloc.samples > 100 and .gc.minor.count > 1 and .cpu.samples > 100'
+	holds '.alloc.samples >= 1000 and .gc.minor.count >= 2 and .cpu.samples >= 100'
 	[ ! -e finished ]
 	wait_on "$(cat churn)" 20
 	kill -TERM "$(cat churn)"
