@@ -18,9 +18,10 @@ const volatile struct bpf_config config;
 volatile uint32_t recording = 1;
 
 /* What the recorder changes where all of it takes too much: ticks of the timer that a tick stands
- * for, and short calls recorded one by one, a second and CPU. */
+ * for; short calls recorded one by one, a second and CPU; below this length all calls are short. */
 volatile uint32_t tick_stands = 1;
 volatile uint32_t short_rate = 5000;
+volatile uint64_t short_ns = 0;
 
 /* The next process index. */
 uint32_t next_process = FIRST_PROCESS;

@@ -108,6 +108,15 @@ __noinline int syscall_count(const struct task_state *state, const struct syscal
 	return 0;
 }
 
+/* `short_ns` is for those who want all: others said themselves what is long. */
+static __always_inline bool syscall_is_long(const struct syscall_done *done)
+{
+	if (config.syscalls != SYSCALLS_ALL)
+		return done->duration >= config.syscall_slow_ns;
+	return done->duration >= short_ns && (done->duration >= config.syscall_slow_ns ||
+					      done->gc_ns || (done->flags & SYSCALL_COLLECTOR));
+}
+
 /*
  * Of all, long calls and those that have to do with a collection: nearly always, since thousands
  * of threads can make more of them than anybody could read. Others up to the rate.
@@ -116,9 +125,7 @@ static __always_inline bool syscall_wanted(const struct syscall_done *done)
 {
 	if (config.syscalls < SYSCALLS_SLOW)
 		return 0;
-	if (done->duration >= config.syscall_slow_ns ||
-	    (config.syscalls == SYSCALLS_ALL &&
-	     (done->gc_ns || (done->flags & SYSCALL_COLLECTOR)))) {
+	if (syscall_is_long(done)) {
 		if (ceiling_below(CEILING_LONG, config.long_rate, done->now))
 			return 1;
 		loss_count(LOSS_LONG_CEILING);

@@ -149,10 +149,10 @@ static void tell_overhead(const struct recording *recording)
 			 "they stand for",
 			 recording->options.frequency / cost->stands, cost->allowed);
 	if (cost->short_calls)
-		log_verbose("short system calls were recorded one by one %" PRIu64
-			    " times a second and CPU at least, to take no more than %g%% of the "
-			    "machine (--max-overhead)",
-			    cost->short_calls, cost->allowed);
+		log_info("short system calls were recorded one by one %" PRIu64
+			 " times a second and CPU at least, to take no more than %g%% of the "
+			 "machine (--max-overhead)",
+			 cost->short_calls, cost->allowed);
 	/* A minute's worth may have been used at once. */
 	if (cost->percent > cost->allowed && cost->all_ns > OVERHEAD_SURE_NS)
 		log_info("recording took %.1f%% of the machine all the same: what takes the most "

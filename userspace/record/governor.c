@@ -21,8 +21,11 @@ enum { IDLE_CALLS = 4096 };
 #define CALLS_SHARE 0.5       /* of what is allowed: more than that calls take is for the budget */
 
 /* Steps of savings (savings.h): a quarter of the short calls for each, half of the timer's ticks.
- */
-enum { CALLS_STEPS = 3, CALLS_SHIFT = 2, TICKS_STEPS = 3 };
+ * With the last step for calls all below SHORT_NS are short, also those in collections: threads
+ * that wait for each other's collections make thousands. */
+enum { CALLS_STEPS = 4, CALLS_SHIFT = 2, TICKS_STEPS = 3 };
+
+#define SHORT_NS (10 * MS_NS)
 
 /* What is worth a step, events a second. */
 enum { CALLS_MIN = 500, SAMPLES_MIN = 250, TICKS_MIN = 100 };
@@ -142,12 +145,19 @@ static int measure_idle(struct governor *governor)
 	return err;
 }
 
+static uint32_t short_calls(const struct governor *governor, unsigned step)
+{
+	unsigned shift = CALLS_SHIFT * (step < CALLS_STEPS ? step : CALLS_STEPS - 1);
+
+	return (uint32_t)(governor->short_calls >> shift);
+}
+
 static int save_calls(void *context, unsigned step)
 {
 	const struct governor *governor = context;
 
-	return session_short_calls(governor->session,
-				   (uint32_t)(governor->short_calls >> CALLS_SHIFT * step));
+	return session_short_calls(governor->session, short_calls(governor, step),
+				   step == CALLS_STEPS ? SHORT_NS : 0);
 }
 
 static int save_ticks(void *context, unsigned step)
@@ -332,7 +342,7 @@ static uint64_t least_calls(const struct governor *governor)
 {
 	unsigned step = governor->savings.most[SAVING_CALLS];
 
-	return step ? governor->short_calls >> CALLS_SHIFT * step : 0;
+	return step ? short_calls(governor, step) : 0;
 }
 
 bool governor_finish(struct governor *governor, struct governor_summary *out)

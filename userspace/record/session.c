@@ -540,9 +540,10 @@ int session_slow_timer(struct session *session, uint32_t stands)
 	return err;
 }
 
-int session_short_calls(struct session *session, uint32_t rate)
+int session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns)
 {
 	session->skeleton->data->short_rate = rate;
+	session->skeleton->bss->short_ns = below_ns;
 	return 0;
 }
 
