@@ -163,6 +163,20 @@ static bool is_understood(struct gc_journal *journal)
 	       listeners >= probe_gc_end_listeners() && listeners >= probe_fate_listeners();
 }
 
+/* By default a collection may be told by itself for so many samples. */
+enum { SAMPLES_EACH = 20 };
+
+/* So many may a second. A recorder that asks for fewer samples wants to be disturbed less. */
+static uint64_t get_ceiling(const struct gc_heap *heap)
+{
+	uint64_t samples = __atomic_load_n(&heap->sampler.ceiling, __ATOMIC_RELAXED);
+	uint64_t ceiling = heap->options.gc_ceiling;
+
+	if (samples >= heap->options.ceiling || samples / SAMPLES_EACH >= ceiling)
+		return ceiling;
+	return samples / SAMPLES_EACH + 1;
+}
+
 /*
  * May one more be told by itself? A bucket of tokens, kept as the time from which on
  * the next may; that lags behind by what was saved up.
@@ -175,7 +189,7 @@ static bool is_below_ceiling(struct gc_heap *heap, uint64_t now)
 		return false;
 	if (past->next + BURST_NS < now)
 		past->next = now - BURST_NS;
-	past->next += 1000 * MS / heap->options.gc_ceiling;
+	past->next += 1000 * MS / get_ceiling(heap);
 	return true;
 }
 

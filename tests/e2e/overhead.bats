@@ -165,6 +165,31 @@ used() { # PID
 	same held "$(lost TICKS_HELD)" 0
 }
 
+# Calls that were recorded in seconds A to B of the recording.
+recorded() { # A B
+	"$GCPROF" query -f csv "SELECT count(*) FROM syscalls, recording AS r
+		WHERE syscalls.start BETWEEN r.start + $1e9 AND r.start + $2e9" | tail -n 1
+}
+
+@test "calls of up to ten milliseconds are short where all together take too much, and all are counted" {
+	local sleepers=() begin rest
+	need_root
+	for _ in 1 2 3; do
+		perl -e 'select(undef, undef, undef, 0.0002) while 1' 3>&- &
+		sleepers+=("$!")
+		started+=("$!")
+	done
+	"$GCPROF" record --max-overhead 0.1 -p "$(IFS=, && echo "${sleepers[*]}")" --duration 7s 2>record.log
+	cat record.log
+	grep -q 'short system calls were recorded one by one 78 times a second and CPU at least' record.log
+	begin=$(recorded 0 1) rest=$(recorded 5 7)
+	echo "calls recorded in the first second: $begin, in the last two: $rest"
+	[ "$begin" -ge 300 ]
+	# What was saved up comes in addition.
+	[ "$rest" -le $((2 * 2 * 78 * $(nproc))) ]
+	[ "$(lost SYSCALL_CEILING)" -gt 0 ]
+}
+
 @test "what is no percentage is refused" {
 	need_root
 	local value

@@ -203,6 +203,34 @@ TEST(as_many_as_the_ceiling_allows_are_told_by_themselves)
 	fixture_close(&f);
 }
 
+/* What a collection that is told by itself takes from what may be, ns. */
+static uint64_t price(struct fixture *f, uint64_t samples)
+{
+	uint64_t *next = &f->heap->sampler.past.next, before = os_now() - 500000000;
+
+	*next = before;
+	f->heap->sampler.ceiling = samples;
+	/* Behind one that took long the next is told anyway. */
+	for (int i = 0; i < 1000 && *next == before; i++)
+		collect(f, 1);
+	return *next - before;
+}
+
+TEST(who_asks_for_fewer_samples_is_told_of_fewer_collections_by_themselves)
+{
+	struct fixture f;
+
+	open_journal(&f, 1 << 20);
+	f.heap->options.ceiling = 2000;
+	f.heap->options.gc_ceiling = 100;
+	CHECK_EQ(price(&f, 2000), 1000000000 / 100);
+	CHECK_EQ(price(&f, UINT64_MAX), 1000000000 / 100);
+	CHECK_EQ(price(&f, 1999), 1000000000 / 100);
+	CHECK_EQ(price(&f, 1000), 1000000000 / 51);
+	CHECK_EQ(price(&f, 1), 1000000000 / 1);
+	fixture_close(&f);
+}
+
 static void count_alone(struct fixture *f)
 {
 	collect(f, 300);
