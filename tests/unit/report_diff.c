@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_diff.c: tests of what changed between two profiles, and of what may be noise. */
 #include <jansson.h>
+#include <math.h>
 
 #include "report/diff.h"
 #include "synthetic.h"
@@ -90,6 +91,48 @@ TEST(verdicts)
 	row.before = (struct estimate){10, 10, 10};
 	row.after = (struct estimate){11, 11, 11};
 	CHECK_EQ(diff_judge(&row, 1), DIFF_EXACT);
+}
+
+/* 400 samples, of which each record stands for so many. */
+static struct model *make_ticks(unsigned ticks)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t stack;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, recording, .start = 1000, .frequency = 1000);
+	for (uint64_t i = 1; i <= 4; i++)
+		PUT(&synthetic, stream, .stream = i, .name = bytes_of("x"), .attached = 1);
+	PUT(&synthetic, process, .id = 1, .pid = 100, .time = 1000);
+	PUT(&synthetic, thread, .id = 1, .process = 1, .tid = 100);
+	stack = synthetic_stack(
+		&synthetic, (uint64_t[]){synthetic_function(&synthetic, "/bin/app", 1, "f"), 0});
+	for (unsigned i = 0; i < 400 / ticks; i++)
+		PUT(&synthetic, cpu, .time = 1001 + i, .thread = 1, .stack = stack, .mode = 1,
+		    .ticks = ticks);
+	synthetic_end(&synthetic, 2000);
+	model = synthetic_model(&synthetic);
+	synthetic_free(&synthetic);
+	return model;
+}
+
+TEST(samples_that_stand_for_several_tell_less_exactly)
+{
+	struct model *fine = make_ticks(1), *coarse = make_ticks(8);
+	const struct diff_row *row;
+	struct diff diff;
+
+	CHECK_EQ(diff_make(fine, coarse, &diff), 0);
+	row = find_row(&diff.totals, "CPU time");
+	CHECK(is_near(row->before.value, 0.4e9, 1));
+	CHECK(is_near(row->after.value, 0.4e9, 1));
+	/* 400 samples and 50. */
+	CHECK(is_near(row->before.high - 0.4e9, 1.96 * sqrt(400) * 1e6, 3e6));
+	CHECK(is_near(row->after.high - 0.4e9, 1.96 * sqrt(50) * 8e6, 17e6));
+	diff_free(&diff);
+	model_free(fine);
+	model_free(coarse);
 }
 
 /* Same program, other samples: in 300 comparisons hardly a row may claim a change. */

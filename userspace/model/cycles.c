@@ -348,6 +348,7 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	cost_add_samples(&pass->tree.costs[cost], ticks);
 	thread->cpu_samples += ticks;
 	cpu->records++;
+	cpu->squares += (double)ticks * ticks;
 	cpu->samples += ticks;
 	cpu->kernel_samples += record->mode == CPU_MODE_KERNEL ? ticks : 0;
 	window = timeline_at(&pass->timeline, record->time);

@@ -141,6 +141,7 @@ static inline double model_gc_ns(const struct model_gc *gc)
 struct model_cpu {
 	uint64_t records; /* one may stand for several samples */
 	uint64_t samples, gc_samples, kernel_samples;
+	double squares; /* of the samples that each record stands for, added up */
 	uint64_t on_cpu_ns, in_gc_ns;
 	uint64_t user_ns, kernel_ns;
 };

@@ -46,10 +46,12 @@ static struct estimate exactly(double value)
 	return (struct estimate){value, value, value};
 }
 
-/* Timer samples come at random, as far as the program is concerned: a Poisson count. */
-static struct estimate ticks(double ns, uint64_t frequency)
+/* Timer samples come at random, as far as the program is concerned: a Poisson count, where one may
+ * stand for several. */
+static struct estimate ticks(double ns, const struct model *model)
 {
-	double tick = frequency ? 1e9 / (double)frequency : 0;
+	double each = model->cpu.samples ? model->cpu.squares / (double)model->cpu.samples : 1;
+	double tick = model->run.frequency ? 1e9 / (double)model->run.frequency * each : 0;
 	struct tally tally = {.value = ns, .variance = ns * tick};
 
 	return ns > 0 ? tally_estimate(&tally) : estimate_of_nothing((uint64_t)tick);
@@ -134,11 +136,10 @@ static int make_totals(struct diff *diff)
 
 	EXACT("wall time", DIFF_TIME, run.wall);
 	if (recorded(a, "cpu") && recorded(b, "cpu")) {
-		TOTAL("CPU time", DIFF_TIME, ticks((double)a->cpu.on_cpu_ns, a->run.frequency),
-		      ticks((double)b->cpu.on_cpu_ns, b->run.frequency));
-		TOTAL("CPU time in collections", DIFF_TIME,
-		      ticks((double)a->cpu.in_gc_ns, a->run.frequency),
-		      ticks((double)b->cpu.in_gc_ns, b->run.frequency));
+		TOTAL("CPU time", DIFF_TIME, ticks((double)a->cpu.on_cpu_ns, a),
+		      ticks((double)b->cpu.on_cpu_ns, b));
+		TOTAL("CPU time in collections", DIFF_TIME, ticks((double)a->cpu.in_gc_ns, a),
+		      ticks((double)b->cpu.in_gc_ns, b));
 	}
 	if (recorded(a, "gc") && recorded(b, "gc")) {
 		TOTAL("pauses, minor", DIFF_TIME,
@@ -235,7 +236,7 @@ static int gather_functions(const struct model *model, struct diff_table *table,
 	(void)table;
 	for (size_t i = 0; i < model->n_functions && !error; i++) {
 		const struct model_function *row = &model->functions[i];
-		struct estimate cpu = ticks(row->cpu_self_ns, model->run.frequency);
+		struct estimate cpu = ticks(row->cpu_self_ns, model);
 
 		if (row->cpu_self_ns > 0)
 			error = figures_add(figures, row->name, &cpu);
@@ -361,8 +362,7 @@ static int make_table(const struct diff *diff, struct diff_table *table, enum di
 int diff_make(const struct model *before, const struct model *after, struct diff *diff)
 {
 	/* What was not seen may still have happened a little. */
-	struct estimate no_ticks[2] = {ticks(0, before->run.frequency),
-				       ticks(0, after->run.frequency)};
+	struct estimate no_ticks[2] = {ticks(0, before), ticks(0, after)};
 	struct estimate no_bytes[2] = {estimate_of_nothing(before->alloc.period),
 				       estimate_of_nothing(after->alloc.period)};
 	struct estimate nothing[2] = {exactly(0), exactly(0)};
