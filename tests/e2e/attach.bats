@@ -406,9 +406,11 @@ recorders() {
 	jq -e --argjson lost "$lost" '[.threads[] | select(.pid as $pid | $lost | index($pid))] |
 		length >= ($lost | length) and all(.name != null and .alloc_bytes > 0)' report.json
 	jq -e -s '[.[] | select(.record == "process")] | all(.pid == .ns_pid)' dump
-	# With mappings every function has its name; on a busy machine stacks may be lost, even all.
-	jq -c '[.functions[] | select(.alloc_self_bytes > 0).name]' report.json
-	jq -e '[.functions[] | select(.alloc_self_bytes > 0).name] - ["(no stack)", "churn_round"] == []' report.json
+	# With mappings functions have names. On a busy machine a process may be sampled before what it
+	# has mapped was read: that is a part only.
+	jq -c '[.functions[] | select(.alloc_self_bytes > 0) | [.name, .alloc_self_bytes]]' report.json
+	jq -e '[.functions[] | select(.alloc_self_bytes > 0)] | (map(select(.name == "churn_round").alloc_self_bytes) | add) >
+		(map(.alloc_self_bytes) | add) / 2' report.json
 	jq -e '.alloc.types | all(.name != null)' report.json
 	jq -e '[.losses[].name] | index("UNKNOWN_PROCESS") == null' report.json
 }
