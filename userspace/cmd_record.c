@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_record.c: `gcprof record`: records a program, or what runs already, into a profile. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 enum {
 	ROUND_MS = 100,        /* between two looks at the rings */
 	SIGNAL_GRACE_MS = 200, /* for a program that got the same SIGINT as we */
+	LARGE_BYTES = 1 << 20, /* memory that goes back to the system as soon as it is free */
 };
 
 #define NOT_GIVEN                                                                               \
@@ -321,6 +323,10 @@ static int record_run(int argc, char **argv)
 	if (recording.options.verbose)
 		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
 	log_capture_libbpf();
+	/* Else the size grows with each large table, and a long recording keeps what it had once.
+	 */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
 	code = record(&recording, argv + first);
 	recording_free(&recording);
 	recording_step(&recording, "everything is detached");

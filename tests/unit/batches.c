@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* batches.c: batches of samples taken apart, and what keys of stacks mean. */
+/* batches.c: batches of samples taken apart. */
 #include <errno.h>
 
 #include "test.h"
 #include "record/batches.h"
-#include "record/stack_keys.h"
-#include "record/stack_pieces.h"
 
 static struct {
 	struct event_sample of[GCPROF_SAMPLES_MAX];
@@ -153,85 +151,4 @@ TEST(a_time_that_cannot_be_is_the_batchs)
 	CHECK_EQ(seen.of[1].header.time, 500);
 	CHECK_EQ(seen.of[2].header.time, 1000);
 	CHECK_EQ(seen.of[3].header.time, 1000);
-}
-
-TEST(keys_mean_what_was_told_last)
-{
-	const struct stack_told first = {5, 0}, second = {6, 2};
-	struct stack_told told;
-	struct stack_keys *keys;
-
-	CHECK_EQ(stack_keys_create(&keys), 0);
-	CHECK(!stack_keys_get(keys, 1, 10, &told));
-	CHECK_EQ(stack_keys_set(keys, 1, 10, &first), 0);
-	CHECK(!stack_keys_get(keys, 2, 10, &told));
-	CHECK(stack_keys_get(keys, 1, 10, &told) && told.stack == 5 && told.quality == 0);
-	CHECK_EQ(stack_keys_set(keys, 1, 10, &second), 0);
-	CHECK(stack_keys_get(keys, 1, 10, &told) && told.stack == 6 && told.quality == 2);
-	stack_keys_free(keys);
-}
-
-/* However many there are, those in use stay, and memory does not grow. */
-TEST(keys_in_use_stay)
-{
-	struct stack_keys *keys;
-	struct stack_told told;
-
-	CHECK_EQ(stack_keys_create(&keys), 0);
-	for (uint64_t key = 1; key <= 1000000; key++) {
-		told = (struct stack_told){key, 0};
-		CHECK_EQ(stack_keys_set(keys, 1, key, &told), 0);
-		if (key % 50000 == 0)
-			CHECK(stack_keys_get(keys, 1, 50000, &told) && told.stack == 50000);
-		if (key % 50000 == 0 && key > 100000)
-			CHECK(stack_keys_get(keys, 1, key - 100000, &told));
-	}
-	CHECK(!stack_keys_get(keys, 1, 1, &told));
-	stack_keys_free(keys);
-}
-
-TEST(pieces_mean_what_was_told_last)
-{
-	const uint64_t one[] = {5, 6, 7}, two[] = {8};
-	const struct stack_piece first = {one, 3, 0, false}, second = {two, 1, 2, true};
-	struct stack_pieces *pieces;
-	struct stack_piece piece;
-
-	CHECK_EQ(stack_pieces_create(&pieces), 0);
-	CHECK(!stack_pieces_get(pieces, 1, 10, &piece));
-	for (int i = 0; i < 2; i++)
-		CHECK_EQ(stack_pieces_set(pieces, 1, 10, &first), 0);
-	CHECK(!stack_pieces_get(pieces, 2, 10, &piece));
-	CHECK(stack_pieces_get(pieces, 1, 10, &piece));
-	CHECK(piece.n == 3 && !piece.open && !memcmp(piece.frames, one, sizeof(one)));
-	CHECK_EQ(stack_pieces_set(pieces, 1, 10, &second), 0);
-	CHECK(stack_pieces_get(pieces, 1, 10, &piece));
-	CHECK(piece.n == 1 && piece.open && piece.quality == 2 && piece.frames[0] == 8);
-	CHECK_EQ(stack_pieces_set(pieces, 1, 11, &(struct stack_piece){NULL, 0, 0, false}), 0);
-	CHECK(stack_pieces_get(pieces, 1, 11, &piece) && piece.n == 0);
-	stack_pieces_free(pieces);
-	stack_pieces_free(NULL);
-}
-
-/* However many there are and however long, those in use stay, and memory does not grow. */
-TEST(pieces_in_use_stay)
-{
-	uint64_t frames[64];
-	struct stack_pieces *pieces;
-	struct stack_piece piece = {frames, 0, 0, false};
-
-	CHECK_EQ(stack_pieces_create(&pieces), 0);
-	for (uint64_t key = 1; key <= 400000; key++) {
-		piece = (struct stack_piece){frames, key % 64, 0, false};
-		for (size_t i = 0; i < piece.n; i++)
-			frames[i] = key + i;
-		CHECK_EQ(stack_pieces_set(pieces, 1, key, &piece), 0);
-		if (key % 8000 || key < 16007)
-			continue;
-		CHECK(stack_pieces_get(pieces, 1, 16007, &piece));
-		CHECK(piece.n == 16007 % 64 && piece.frames[0] == 16007);
-		CHECK(stack_pieces_get(pieces, 1, key - 8000, &piece));
-	}
-	CHECK(!stack_pieces_get(pieces, 1, 1, &piece));
-	stack_pieces_free(pieces);
 }

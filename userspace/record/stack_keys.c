@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stack_keys.c: which stack a program means by a key. */
 /*
- * Two tables: what is set or used goes to the young one; when that is full it
- * becomes the old one, and the old one, with all that nobody asked for
- * meanwhile, is dropped. The tables are arrays with open addressing: a lookup is
- * made for each sample.
+ * Two tables: what is set or used goes to the young one. When that is full, keys
+ * of processes that have ended are dropped; if that does not help it becomes the
+ * old one, and the old one, with all that nobody asked for meanwhile, is dropped.
+ * So memory does not grow with the processes that come and go. The tables are
+ * arrays with open addressing: a lookup is made for each sample.
  */
 #include "stack_keys.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 18, YOUNG_MAX = SLOTS / 2 };
+enum { SLOTS = 1 << 18, YOUNG_MAX = SLOTS / 2, LIVING_MAX = YOUNG_MAX / 4 * 3 };
 
 struct slot {
 	uint64_t process; /* 0: empty */
@@ -24,6 +25,7 @@ struct slot {
 struct stack_keys {
 	struct slot *young, *old; /* SLOTS each; the memory that is not used is not taken */
 	size_t n_young;
+	struct stack_owners owners;
 };
 
 void stack_keys_free(struct stack_keys *keys)
@@ -35,12 +37,13 @@ void stack_keys_free(struct stack_keys *keys)
 	free(keys);
 }
 
-int stack_keys_create(struct stack_keys **out)
+int stack_keys_create(const struct stack_owners *owners, struct stack_keys **out)
 {
 	struct stack_keys *keys = calloc(1, sizeof(*keys));
 
 	if (!keys)
 		return -ENOMEM;
+	keys->owners = *owners;
 	keys->young = calloc(SLOTS, sizeof(*keys->young));
 	keys->old = calloc(SLOTS, sizeof(*keys->old));
 	if (!keys->young || !keys->old) {
@@ -66,17 +69,48 @@ static struct slot *find(struct slot *slots, uint64_t process, uint64_t key)
 	}
 }
 
+static bool lives(const struct stack_keys *keys, const struct slot *slot)
+{
+	return slot->process && keys->owners.lives(keys->owners.context, slot->process);
+}
+
+static size_t count_living(const struct stack_keys *keys)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SLOTS; i++)
+		n += lives(keys, &keys->young[i]);
+	return n;
+}
+
+static void copy_living(const struct stack_keys *keys, struct slot *to)
+{
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct slot *slot = &keys->young[i];
+
+		if (lives(keys, slot))
+			*find(to, slot->process, slot->key) = *slot;
+	}
+}
+
 /* The young table became full. */
-static int grow_old(struct stack_keys *keys)
+static int make_room(struct stack_keys *keys)
 {
 	struct slot *fresh = calloc(SLOTS, sizeof(*fresh));
+	size_t living = count_living(keys);
 
 	if (!fresh)
 		return -ENOMEM;
-	free(keys->old);
-	keys->old = keys->young;
+	if (living <= LIVING_MAX) {
+		copy_living(keys, fresh);
+		free(keys->young);
+	} else {
+		free(keys->old);
+		keys->old = keys->young;
+		living = 0;
+	}
 	keys->young = fresh;
-	keys->n_young = 0;
+	keys->n_young = living;
 	return 0;
 }
 
@@ -86,7 +120,7 @@ int stack_keys_set(struct stack_keys *keys, uint64_t process, uint64_t key,
 	struct slot *slot = find(keys->young, process, key);
 
 	if (!slot->process && keys->n_young == YOUNG_MAX) {
-		if (grow_old(keys))
+		if (make_room(keys))
 			return -ENOMEM;
 		slot = find(keys->young, process, key);
 	}

@@ -14,7 +14,13 @@ struct stack_told {
 	uint64_t quality; /* enum stack_quality */
 };
 
-int stack_keys_create(struct stack_keys **out);
+/* Which processes there still are: keys of others are the first to be forgotten. */
+struct stack_owners {
+	bool (*lives)(void *context, uint64_t process);
+	void *context;
+};
+
+int stack_keys_create(const struct stack_owners *owners, struct stack_keys **out);
 void stack_keys_free(struct stack_keys *keys); /* NULL is allowed */
 
 /* From now on the key means this stack. Keys that were not used for long are forgotten, so that a

@@ -2,8 +2,9 @@
 /* stack_pieces.c: which frames a program means by the key of a piece of a stack. */
 /*
  * As with the keys of whole stacks (stack_keys.c) there are two tables: what is
- * set or used goes to the young one; when that is full it becomes the old one,
- * and the old one is dropped.
+ * set or used goes to the young one; when that is full, what processes that have
+ * ended told is dropped; if that does not help it becomes the old one, and the old
+ * one is dropped.
  */
 #include "stack_pieces.h"
 
@@ -32,6 +33,7 @@ struct table {
 
 struct stack_pieces {
 	struct table young, old;
+	struct stack_owners owners;
 };
 
 static int table_create(struct table *table)
@@ -55,12 +57,13 @@ void stack_pieces_free(struct stack_pieces *pieces)
 	free(pieces);
 }
 
-int stack_pieces_create(struct stack_pieces **out)
+int stack_pieces_create(const struct stack_owners *owners, struct stack_pieces **out)
 {
 	struct stack_pieces *pieces = calloc(1, sizeof(*pieces));
 
 	if (!pieces)
 		return -ENOMEM;
+	pieces->owners = *owners;
 	if (table_create(&pieces->young) || table_create(&pieces->old)) {
 		stack_pieces_free(pieces);
 		return -ENOMEM;
@@ -84,18 +87,6 @@ static struct slot *find(const struct table *table, uint64_t process, uint64_t k
 	}
 }
 
-static int grow_old(struct stack_pieces *pieces)
-{
-	struct table fresh;
-
-	if (table_create(&fresh))
-		return -ENOMEM;
-	table_free(&pieces->old);
-	pieces->old = pieces->young;
-	pieces->young = fresh;
-	return 0;
-}
-
 static size_t n_frames(const struct table *table)
 {
 	return table->frames.size / sizeof(uint64_t);
@@ -110,32 +101,6 @@ static bool is_same(const struct table *table, const struct slot *slot,
 		       piece->n * sizeof(uint64_t));
 }
 
-/* Pieces are told again and again: only what changed takes new room. */
-int stack_pieces_set(struct stack_pieces *pieces, uint64_t process, uint64_t key,
-		     const struct stack_piece *piece)
-{
-	struct table *young = &pieces->young;
-	struct slot *slot = find(young, process, key);
-
-	if (slot->process && piece->n && is_same(young, slot, piece))
-		return 0;
-	if (young->used == SLOTS_USED_MAX || n_frames(young) + piece->n > FRAMES_USED_MAX) {
-		if (grow_old(pieces))
-			return -ENOMEM;
-		slot = find(young, process, key);
-	}
-	if (buffer_append(&young->frames, piece->frames, piece->n * sizeof(uint64_t)))
-		return -ENOMEM;
-	young->used += !slot->process;
-	*slot = (struct slot){.process = process,
-			      .key = key,
-			      .at = (uint32_t)(n_frames(young) - piece->n),
-			      .n = (uint32_t)piece->n,
-			      .quality = piece->quality,
-			      .open = piece->open};
-	return 0;
-}
-
 static void read_slot(const struct table *table, const struct slot *slot, struct stack_piece *piece)
 {
 	*piece = (struct stack_piece){
@@ -145,6 +110,83 @@ static void read_slot(const struct table *table, const struct slot *slot, struct
 		.quality = slot->quality,
 		.open = slot->open,
 	};
+}
+
+/* There is room for another piece with `frames` frames. */
+static bool has_room(const struct table *table, size_t frames)
+{
+	return table->used < SLOTS_USED_MAX && n_frames(table) + frames <= FRAMES_USED_MAX;
+}
+
+static int put(struct table *table, uint64_t process, uint64_t key, const struct stack_piece *piece)
+{
+	struct slot *slot = find(table, process, key);
+
+	if (buffer_append(&table->frames, piece->frames, piece->n * sizeof(uint64_t)))
+		return -ENOMEM;
+	table->used += !slot->process;
+	*slot = (struct slot){.process = process,
+			      .key = key,
+			      .at = (uint32_t)(n_frames(table) - piece->n),
+			      .n = (uint32_t)piece->n,
+			      .quality = piece->quality,
+			      .open = piece->open};
+	return 0;
+}
+
+/* Copies what is of use of the young table; -ENOSPC if that is more than three quarters of it. */
+static int copy_living(const struct stack_pieces *pieces, struct table *to)
+{
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct slot *slot = &pieces->young.slots[i];
+		struct stack_piece piece;
+
+		if (!slot->process || !pieces->owners.lives(pieces->owners.context, slot->process))
+			continue;
+		read_slot(&pieces->young, slot, &piece);
+		if (put(to, slot->process, slot->key, &piece))
+			return -ENOMEM;
+		if (to->used > SLOTS_USED_MAX / 4 * 3 || n_frames(to) > FRAMES_USED_MAX / 4 * 3)
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+/* The young table became full. */
+static int make_room(struct stack_pieces *pieces)
+{
+	struct table fresh;
+	int err;
+
+	if (table_create(&fresh))
+		return -ENOMEM;
+	err = copy_living(pieces, &fresh);
+	if (!err) {
+		table_free(&pieces->young);
+		pieces->young = fresh;
+		return 0;
+	}
+	table_free(&fresh);
+	if (err == -ENOMEM || table_create(&fresh))
+		return -ENOMEM;
+	table_free(&pieces->old);
+	pieces->old = pieces->young;
+	pieces->young = fresh;
+	return 0;
+}
+
+/* Pieces are told again and again: only what changed takes new room. */
+int stack_pieces_set(struct stack_pieces *pieces, uint64_t process, uint64_t key,
+		     const struct stack_piece *piece)
+{
+	struct table *young = &pieces->young;
+	const struct slot *slot = find(young, process, key);
+
+	if (slot->process && piece->n && is_same(young, slot, piece))
+		return 0;
+	if (!has_room(young, piece->n) && make_room(pieces))
+		return -ENOMEM;
+	return put(young, process, key, piece);
 }
 
 /* Puts a piece of the old table into the young one. */

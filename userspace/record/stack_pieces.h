@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stack_keys.h"
+
 struct stack_pieces;
 
 /* A piece as it was told with a sample. */
@@ -17,7 +19,7 @@ struct stack_piece {
 	bool open;        /* the walk ended in it or before: nothing outside of it is known */
 };
 
-int stack_pieces_create(struct stack_pieces **out);
+int stack_pieces_create(const struct stack_owners *owners, struct stack_pieces **out);
 void stack_pieces_free(struct stack_pieces *pieces); /* NULL is allowed */
 
 /* From now on the key means this piece. Pieces that were not used for long are forgotten, so that a

@@ -7,9 +7,17 @@
 #include "histogram.h"
 #include "store_events.h"
 
+static bool lives(void *context, uint64_t process)
+{
+	struct store *store = context;
+
+	return processes_by_index(store->processes, (uint32_t)process) != NULL;
+}
+
 int store_create(struct profile_writer *writer, struct store **out)
 {
 	struct store *store = calloc(1, sizeof(*store));
+	const struct stack_owners owners = {lives, store};
 	int err = -ENOMEM;
 
 	if (!store)
@@ -21,9 +29,9 @@ int store_create(struct profile_writer *writer, struct store **out)
 	if (!err)
 		err = stacks_create(writer, store->processes, store->modules, &store->stacks);
 	if (!err)
-		err = stack_keys_create(&store->keys);
+		err = stack_keys_create(&owners, &store->keys);
 	if (!err)
-		err = composer_create(&store->composer);
+		err = composer_create(&owners, &store->composer);
 	if (!err)
 		err = places_create(&store->places);
 	if (!err)

@@ -60,7 +60,7 @@ int store_put_stack_above(struct store *store, const struct incoming *in, uint64
 			  const struct event_stack *counts, struct stored_stack *out);
 
 /* store_stacks.c: what is needed to make stacks of pieces. */
-int composer_create(struct composer **out);
+int composer_create(const struct stack_owners *owners, struct composer **out);
 void composer_free(struct composer *composer); /* NULL is allowed */
 
 /* Cuts the stack that was put last, of a sample that names it by this key, if the thread said how.

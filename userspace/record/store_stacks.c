@@ -51,10 +51,10 @@ void composer_free(struct composer *composer)
 	free(composer);
 }
 
-int composer_create(struct composer **out)
+int composer_create(const struct stack_owners *owners, struct composer **out)
 {
 	struct composer *composer = calloc(1, sizeof(*composer));
-	int err = composer ? stack_pieces_create(&composer->pieces) : -ENOMEM;
+	int err = composer ? stack_pieces_create(owners, &composer->pieces) : -ENOMEM;
 
 	if (err) {
 		composer_free(composer);
