@@ -23,6 +23,18 @@ static struct {
 	uint32_t fates, n;
 } seen;
 
+/* All but the fates are there as they were. */
+static void see_whole(const struct event_collections *event, size_t size)
+{
+	size_t entries = event->count * sizeof(event->entries[0]);
+
+	CHECK_EQ(event->count, batch.head.count);
+	CHECK_EQ(event->n_fates, 0);
+	CHECK_EQ(event->rss_bytes, batch.head.rss_bytes);
+	CHECK_EQ(size, sizeof(*event) + entries);
+	CHECK(!memcmp(event->entries, batch.entries, entries));
+}
+
 static void see(void *context, const struct event_header *event, size_t size)
 {
 	const struct event_gc_begin *begin = (const void *)event;
@@ -35,6 +47,11 @@ static void see(void *context, const struct event_header *event, size_t size)
 	CHECK_EQ(event->tid, 7);
 	seen.code[seen.n] = event->code;
 	seen.time[seen.n] = event->time;
+	if (event->code == EVENT_collections) {
+		see_whole((const void *)event, size);
+		seen.n++;
+		return;
+	}
 	if (event->code == EVENT_gc_begin) {
 		seen.cycle[seen.n] = begin->cycle;
 	} else if (event->code == EVENT_gc_end) {
@@ -75,7 +92,7 @@ static void make(void)
 }
 
 /* The entries lie behind the head, the fates right behind these. */
-static int split_sized(size_t less, struct collections_faults *faults)
+static int split_late(size_t less, uint64_t from, struct collections_faults *faults)
 {
 	static union {
 		struct event_collections head;
@@ -91,16 +108,50 @@ static int split_sized(size_t less, struct collections_faults *faults)
 	memcpy(packed.bytes + sizeof(batch.head), batch.entries, entries);
 	memcpy(packed.bytes + sizeof(batch.head) + entries, batch.fates, fates);
 	*faults = (struct collections_faults){0};
-	return collections_split(&packed.head, sizeof(batch.head) + entries + fates - less, faults,
-				 see, NULL);
+	return collections_split(&packed.head, sizeof(batch.head) + entries + fates - less, from,
+				 faults, see, NULL);
 }
 
-TEST(each_becomes_what_probes_would_have_told_at_its_own_time)
+static int split_sized(size_t less, struct collections_faults *faults)
 {
-	static const struct {
-		uint16_t code;
-		uint64_t time, cycle, rss;
-	} expected[] = {
+	return split_late(less, 0, faults);
+}
+
+struct expected {
+	uint16_t code;
+	uint64_t time, cycle, rss;
+};
+
+static void check_seen(const struct expected *expected, size_t n)
+{
+	CHECK_EQ(seen.n, n);
+	CHECK_EQ(seen.fates, 3);
+	for (uint32_t i = 0; i < seen.n; i++) {
+		CHECK_EQ(seen.code[i], expected[i].code);
+		CHECK_EQ(seen.time[i], expected[i].time);
+		CHECK_EQ(seen.cycle[i], expected[i].cycle);
+		CHECK_EQ(seen.rss[i], expected[i].rss);
+	}
+}
+
+TEST(they_stay_together_and_each_fate_has_its_own_time)
+{
+	static const struct expected expected[] = {
+		{EVENT_collections, 100, 0, 0},
+		{EVENT_fate, 1150, 900, 0},
+		{EVENT_fate, 2150, 902, 0},
+	};
+	struct collections_faults faults;
+
+	make();
+	CHECK_EQ(split_late(0, 100, &faults), 0);
+	CHECK_EQ(faults.collections + faults.fates, 0);
+	check_seen(expected, sizeof(expected) / sizeof(*expected));
+}
+
+TEST(late_ones_become_what_probes_would_have_told_each_at_its_own_time)
+{
+	static const struct expected expected[] = {
 		{EVENT_gc_begin, 100, 1, 0},  {EVENT_gc_end, 150, 1, 0},
 		{EVENT_gc_begin, 1100, 2, 0}, {EVENT_fate, 1150, 900, 0},
 		{EVENT_gc_end, 1150, 2, 0},   {EVENT_gc_begin, 2100, 3, 0},
@@ -109,16 +160,9 @@ TEST(each_becomes_what_probes_would_have_told_at_its_own_time)
 	struct collections_faults faults;
 
 	make();
-	CHECK_EQ(split_sized(0, &faults), 0);
+	CHECK_EQ(split_late(0, 101, &faults), 0);
 	CHECK_EQ(faults.collections + faults.fates, 0);
-	CHECK_EQ(seen.n, sizeof(expected) / sizeof(*expected));
-	CHECK_EQ(seen.fates, 3);
-	for (uint32_t i = 0; i < seen.n; i++) {
-		CHECK_EQ(seen.code[i], expected[i].code);
-		CHECK_EQ(seen.time[i], expected[i].time);
-		CHECK_EQ(seen.cycle[i], expected[i].cycle);
-		CHECK_EQ(seen.rss[i], expected[i].rss);
-	}
+	check_seen(expected, sizeof(expected) / sizeof(*expected));
 }
 
 /* What is done to the second collection; it must be refused, the others stay. */

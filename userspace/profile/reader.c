@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "batched.h"
 #include "codec.h"
 #include "reader.h"
 
@@ -37,6 +38,9 @@ struct profile_reader {
 	bool open;             /* the header has been handed out */
 	bool ended;            /* the last record was an end record */
 	bool done;
+	struct batched *batched; /* collections that belong among the next records */
+	struct record held;      /* what comes after some of them */
+	bool holds;
 	struct profile_status status;
 };
 
@@ -211,7 +215,8 @@ static void finish_frame(struct profile_reader *reader)
 	reader->plain.size = 0;
 }
 
-int profile_reader_next(struct profile_reader *reader, struct record *record)
+/* The next record as it is stored. */
+static int next_stored(struct profile_reader *reader, struct record *record)
 {
 	while (!reader->done) {
 		int result;
@@ -234,6 +239,69 @@ int profile_reader_next(struct profile_reader *reader, struct record *record)
 			return result;
 	}
 	return 0;
+}
+
+/* The last time at which something that waits comes before this record; false: it need not. */
+static bool time_before(const struct profile_reader *reader, const struct record *record,
+			uint64_t *last)
+{
+	const struct record_info *info = record_info(record->kind);
+
+	*last = UINT64_MAX;
+	if (record->kind == RECORD_end)
+		return true;
+	if (record->kind == RECORD_collections)
+		return batched_is_full(reader->batched);
+	for (size_t i = 0; i < info->n_fields; i++) {
+		if (info->fields[i].kind == FIELD_TIME) {
+			memcpy(last, (const char *)record + info->fields[i].offset, sizeof(*last));
+			return (*last)-- != 0;
+		}
+	}
+	return false;
+}
+
+/* Does a collection come before this record? */
+static bool is_due(const struct profile_reader *reader, const struct record *record)
+{
+	uint64_t last;
+
+	return !batched_is_empty(reader->batched) && time_before(reader, record, &last) &&
+	       batched_is_due(reader->batched, last);
+}
+
+/* The batch goes to where its collections wait: 1, or a negative errno. */
+static int unpack(struct profile_reader *reader, const struct record_collections *batch)
+{
+	int err = batched_add(reader->batched, batch);
+
+	if (err == -EBADMSG)
+		err = stop(reader, PROFILE_DAMAGED);
+	return err ? err : 1;
+}
+
+int profile_reader_next(struct profile_reader *reader, struct record *record)
+{
+	int result = 1;
+
+	while (result > 0) {
+		if (!reader->holds)
+			result = next_stored(reader, record);
+		if (result > 0 && is_due(reader, reader->holds ? &reader->held : record)) {
+			if (!reader->holds)
+				reader->held = *record;
+			reader->holds = true;
+			return batched_take(reader->batched, record);
+		}
+		if (reader->holds)
+			*record = reader->held;
+		reader->holds = false;
+		if (result > 0 && record->kind != RECORD_collections)
+			return 1;
+		if (result > 0)
+			result = unpack(reader, &record->collections);
+	}
+	return result < 0 ? result : batched_take(reader->batched, record);
 }
 
 /* Reads the first frame, which must begin with the header. */
@@ -267,6 +335,8 @@ static int init(struct profile_reader *reader)
 	reader->zstd = ZSTD_createDCtx();
 	reader->codec = calloc(1, sizeof(*reader->codec));
 	reader->input_data = malloc(INPUT_BYTES);
+	if (batched_create(&reader->batched))
+		return -ENOMEM;
 	if (!reader->zstd || !reader->codec || !reader->input_data)
 		return -ENOMEM;
 	ZSTD_DCtx_setParameter(reader->zstd, ZSTD_d_windowLogMax, WINDOW_LOG);
@@ -302,6 +372,7 @@ void profile_reader_close(struct profile_reader *reader)
 		return;
 	reader->source->close(reader->source);
 	ZSTD_freeDCtx(reader->zstd);
+	batched_free(reader->batched);
 	buffer_free(&reader->plain);
 	free(reader->codec);
 	free(reader->input_data);

@@ -98,27 +98,68 @@ static bool is_whole(const struct event_collections *batch, size_t size)
 		       size - sizeof(*batch);
 }
 
-int collections_split(const struct event_collections *batch, size_t size,
+/* Is nothing wrong with any, and none too late? */
+static bool are_sane(struct split split, uint64_t from)
+{
+	const struct gcprof_collection *collection = split.batch->entries;
+	const struct gcprof_collection *end = collection + split.batch->count;
+
+	if (collection->begin < from)
+		return false;
+	for (; collection < end; collection++) {
+		if (!is_sane(&split, collection))
+			return false;
+		split.ended = collection->end;
+		split.n_fates -= collection->fates;
+	}
+	return true;
+}
+
+/* All of them as one event. */
+static void pass_whole(const struct split *split)
+{
+	struct {
+		struct event_collections event;
+		struct gcprof_collection entries[GCPROF_COLLECTIONS_MAX];
+	} whole;
+	size_t bytes = split->batch->count * sizeof(whole.entries[0]);
+	size_t size = sizeof(whole.event) + bytes;
+
+	whole.event = *split->batch;
+	whole.event.header =
+		header_of(split, EVENT_collections, split->batch->entries[0].begin, size);
+	whole.event.n_fates = 0;
+	memcpy(whole.entries, split->batch->entries, bytes);
+	split->visit(split->context, &whole.event.header, size);
+}
+
+int collections_split(const struct event_collections *batch, size_t size, uint64_t from,
 		      struct collections_faults *faults, batches_visit *visit, void *context)
 {
 	struct split split = {.batch = batch, .visit = visit, .context = context};
+	bool whole;
 
 	if (!is_whole(batch, size))
 		return -EBADMSG;
 	split.fates = (const void *)&batch->entries[batch->count];
 	split.n_fates = batch->n_fates;
 	split.ended = batch->since;
+	whole = are_sane(split, from);
+	if (whole)
+		pass_whole(&split);
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const struct gcprof_collection *collection = &batch->entries[i];
 
-		if (!is_sane(&split, collection)) {
+		if (!whole && !is_sane(&split, collection)) {
 			faults->collections++;
 			continue;
 		}
 		split.ended = collection->end;
-		split_begin(&split, collection);
+		if (!whole)
+			split_begin(&split, collection);
 		split_fates(&split, collection);
-		split_end(&split, collection, i + 1 == batch->count ? batch->rss_bytes : 0);
+		if (!whole)
+			split_end(&split, collection, i + 1 == batch->count ? batch->rss_bytes : 0);
 	}
 	faults->fates += split.n_fates;
 	return 0;

@@ -12,11 +12,14 @@ struct collections_faults {
 };
 
 /*
- * Hands on the begins, fates and ends of a batch of `size` bytes in their order,
- * each at its own time, as if probes had told them. The program wrote them, so
- * nothing is trusted: -EBADMSG if there are not as many as it says.
+ * Hands on the fates of a batch of `size` bytes, each at the end of its collection, and
+ * the collections themselves as one batch without fates at the begin of the first.
+ * If there is something wrong with any of them, or the first began before `from`, they
+ * are handed on one by one: begins, fates and ends in their order, each at its own time,
+ * as if probes had told them. The program wrote them, so nothing is trusted: -EBADMSG
+ * if there are not as many as it says.
  */
-int collections_split(const struct event_collections *batch, size_t size,
+int collections_split(const struct event_collections *batch, size_t size, uint64_t from,
 		      struct collections_faults *faults, batches_visit *visit, void *context);
 
 #endif

@@ -75,7 +75,7 @@ static void drain_add(struct drain *drain, const struct event_header *event, siz
 
 	if (err)
 		ledger_add_loss(drain->parts.ledger, err == -ENOMEM ? LOSS_MEMORY : LOSS_BAD_EVENT,
-				1);
+				err == -ENOMEM ? store_events_in(event) : 1);
 }
 
 static void drain_part(void *context, const struct event_header *event, size_t size)
@@ -101,8 +101,8 @@ static void drain_collections(struct drain *drain, const struct event_header *ev
 	struct ledger *ledger = drain->parts.ledger;
 	struct collections_faults faults = {0};
 
-	if (collections_split((const struct event_collections *)(const void *)event, size, &faults,
-			      drain_part, drain))
+	if (collections_split((const struct event_collections *)(const void *)event, size,
+			      merge_watermark(drain->merge), &faults, drain_part, drain))
 		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
 	ledger_add_loss(ledger, LOSS_COLLECTIONS, faults.collections);
 	ledger_add_loss(ledger, LOSS_COLLECTIONS_FATES, faults.fates);

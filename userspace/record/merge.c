@@ -250,6 +250,11 @@ int merge_advance(struct merge *merge, uint64_t watermark)
 	return result;
 }
 
+uint64_t merge_watermark(const struct merge *merge)
+{
+	return merge->watermark;
+}
+
 uint64_t merge_late(const struct merge *merge)
 {
 	return merge->late;

@@ -26,6 +26,9 @@ int merge_add(struct merge *merge, const struct event_header *event, size_t size
 /* Hands on every event with time < watermark; returns the first error of the output. */
 int merge_advance(struct merge *merge, uint64_t watermark);
 
+/* What comes with an earlier time is late. */
+uint64_t merge_watermark(const struct merge *merge);
+
 /* Events that came with a time before the watermark of an earlier merge_advance. */
 uint64_t merge_late(const struct merge *merge);
 

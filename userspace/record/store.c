@@ -167,11 +167,16 @@ static int store_known(struct store *store, const struct event_header *event)
 	return err ? err : kinds[event->code].store(store, &in);
 }
 
-/* Fates come many at a time, and each is stored by itself. */
-static uint64_t events_in(const struct event_header *event)
+uint64_t store_events_in(const struct event_header *event)
 {
-	return event->code == EVENT_fate ? ((const struct event_fate *)(const void *)event)->count
-					 : 1;
+	switch (event->code) {
+	case EVENT_fate:
+		return ((const struct event_fate *)(const void *)event)->count;
+	case EVENT_collections:
+		return 2 * (uint64_t)((const struct event_collections *)(const void *)event)->count;
+	default:
+		return 1;
+	}
 }
 
 int store_event(struct store *store, const struct event_header *event)
@@ -183,7 +188,7 @@ int store_event(struct store *store, const struct event_header *event)
 		err = store_known(store, event);
 	switch (err) {
 	case 0:
-		store->counts[kinds[event->code].stream] += events_in(event);
+		store->counts[kinds[event->code].stream] += store_events_in(event);
 		return 0;
 	case -EBADMSG:
 		store->losses[LOSS_BAD_EVENT]++;
@@ -195,7 +200,7 @@ int store_event(struct store *store, const struct event_header *event)
 		return 0;
 	case -ENOMEM:
 	case -EOVERFLOW:
-		store->losses[LOSS_MEMORY]++;
+		store->losses[LOSS_MEMORY] += store_events_in(event);
 		return 0;
 	default:
 		return err;

@@ -28,6 +28,9 @@ int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint3
 /* One event, `event->size` bytes of it readable. Anything malformed is counted and dropped. */
 int store_event(struct store *store, const struct event_header *event);
 
+/* For how many an event counts, stored or lost: some come many at a time. Its size is checked. */
+uint64_t store_events_in(const struct event_header *event);
+
 /* The exact totals of one system call in one process; -ENOENT if no event told of it yet. */
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total);

@@ -2,6 +2,7 @@
 /* store_runtime.c: stores what the probes of a program tell: samples, collections, names. */
 #include <errno.h>
 
+#include "../profile/columns.h"
 #include "store_events.h"
 
 #define AGE_BITS 8 /* of an object's age that are kept: 0.4 %, and a third of its sample */
@@ -44,15 +45,8 @@ int store_alloc(struct store *store, const struct incoming *in)
 	return put_alloc(store, in, &record);
 }
 
-/* Batches are taken apart before they come here: what comes is one sample of a batch. */
+/* Batches of samples are taken apart before they come here: what comes is one sample of a batch. */
 int store_samples(struct store *store, const struct incoming *in)
-{
-	(void)store;
-	(void)in;
-	return -EBADMSG;
-}
-
-int store_collections(struct store *store, const struct incoming *in)
 {
 	(void)store;
 	(void)in;
@@ -151,6 +145,56 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	record.gc_end.minor_faults = event->minor_faults;
 	record.gc_end.major_faults = event->major_faults;
 	record.gc_end.batched = event->batched;
+	return profile_writer_put(store->writer, &record);
+}
+
+static struct collection collection_of(const struct gcprof_collection *from)
+{
+	const struct gcprof_gc_stats *stats = &from->stats;
+
+	return (struct collection){
+		.heap = from->heap,
+		.cycle = from->cycle,
+		.begin = from->begin,
+		.end = from->end,
+		.stop = from->stop,
+		.kind = from->kind,
+		.reason = from->reason,
+		.promoted_bytes = stats->promoted_bytes,
+		.promoted_objects = stats->promoted_objects,
+		.nursery_used = stats->nursery_used,
+		.allocated_bytes = stats->allocated_bytes,
+		.arena_bytes = stats->arena_bytes,
+		.large_bytes = stats->large_bytes,
+		.freed_bytes = stats->freed_bytes,
+		.live_bytes = stats->live_bytes,
+		.stop_ns = stats->stop_ns,
+		.phase = stats->phase,
+		.threads = stats->threads,
+	};
+}
+
+/* Fates came by themselves. */
+int store_collections(struct store *store, const struct incoming *in)
+{
+	const struct event_collections *event = (const void *)in->header;
+	struct collection collections[COLUMNS_BATCH_MAX];
+	uint8_t columns[COLUMNS_BYTES_MAX];
+	struct record record = {.kind = RECORD_collections};
+
+	_Static_assert((int)GCPROF_COLLECTIONS_MAX <= (int)COLUMNS_BATCH_MAX, "as they come");
+	if (!event->count || event->count > GCPROF_COLLECTIONS_MAX ||
+	    event->count * sizeof(event->entries[0]) > in->tail.size)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < event->count; i++)
+		collections[i] = collection_of(&event->entries[i]);
+	record.collections.begin = collections[0].begin;
+	record.collections.thread = in->thread;
+	record.collections.count = event->count;
+	record.collections.rss_bytes = event->rss_bytes;
+	record.collections.columns.data = (const char *)columns;
+	record.collections.columns.size =
+		columns_pack(collections, event->count, collections[0].begin, columns);
 	return profile_writer_put(store->writer, &record);
 }
 
