@@ -89,7 +89,7 @@ allocate() {
 }
 
 @test "fates that wait with their collections: records and losses add up, too" {
-	needs
+	need_root
 	allocate
 	holds '.streams.gc.lost == 0 and .streams.alloc.lost == 0'
 	local kinds='alloc fate period type code' both all
