@@ -35,8 +35,7 @@ enum {
 	SKIPPED = 4096, /* samples, if it is not */
 };
 
-#define MS          UINT64_C(1000000)
-#define WAITING_MAX (10 * MS) /* a sample does not wait longer, if the thread comes by */
+#define MS UINT64_C(1000000)
 
 enum { STACK_WORDS = sizeof(struct gcprof_stack) / sizeof(uint64_t) };
 
@@ -142,11 +141,16 @@ uint32_t batch_waiting(const struct gc_thread *thread)
 	return thread->sampler.batch ? thread->sampler.batch->count : 0;
 }
 
+static bool has_waited(const struct gc_batch *batch, uint64_t now)
+{
+	return now - batch->entries[0].time > rate_waiting_max(batch->thread->heap);
+}
+
 void batch_look(struct gc_thread *thread, uint64_t now)
 {
 	const struct gc_batch *batch = thread->sampler.batch;
 
-	if (batch && batch->count && now - batch->entries[0].time > WAITING_MAX)
+	if (batch && batch->count && has_waited(batch, now))
 		batch_flush(thread);
 }
 
@@ -241,8 +245,7 @@ static void append(struct gc_batch *batch, const struct probe_sample *sample, ui
 		.stack = key,
 		.kind = sample->kind,
 	};
-	if (batch->count == GCPROF_SAMPLES_MAX ||
-	    batch->latest - batch->entries[0].time > WAITING_MAX)
+	if (batch->count == GCPROF_SAMPLES_MAX || has_waited(batch, batch->latest))
 		batch_flush(batch->thread);
 }
 
@@ -253,7 +256,7 @@ static bool is_quick(struct gc_batch *batch)
 	uint64_t before = batch->latest;
 
 	batch->latest = os_now();
-	return batch->latest - before <= WAITING_MAX;
+	return batch->latest - before <= rate_waiting_max(batch->thread->heap);
 }
 
 /* Are the pieces from number `from` on known? */

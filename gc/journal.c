@@ -19,10 +19,9 @@
 
 #if !GCPROF_NO_SAMPLING
 
-#define MS          UINT64_C(1000000)
-#define LONG_NS     (1 * MS)    /* one does not wait if the last of its kind took so long */
-#define BURST_NS    (1000 * MS) /* of the ceiling: what may have been saved up */
-#define WAITING_MAX (10 * MS)   /* one does not wait longer, if the thread comes by */
+#define MS       UINT64_C(1000000)
+#define LONG_NS  (1 * MS)    /* one does not wait if the last of its kind took so long */
+#define BURST_NS (1000 * MS) /* of the ceiling: what may have been saved up */
 
 struct gc_journal {
 	struct gc_thread *thread;
@@ -101,12 +100,38 @@ void journal_flush(struct gc_thread *thread)
 		tell(journal);
 }
 
+/* A thread that others want the CPU of takes a millisecond for a short one, too. */
+static bool is_long(const struct gc_heap *heap, uint64_t ns)
+{
+	return ns >= LONG_NS * rate_thrift(heap);
+}
+
+static bool has_waited(const struct gc_journal *journal, uint64_t now)
+{
+	return now - journal->entries[0].begin > rate_waiting_max(journal->thread->heap);
+}
+
 void journal_look(struct gc_thread *thread, uint64_t now)
 {
 	const struct gc_journal *journal = thread->sampler.journal;
 
-	if (journal && journal->count && now - journal->entries[0].begin > WAITING_MAX)
+	if (journal && journal->count && has_waited(journal, now))
 		journal_flush(thread);
+}
+
+uint64_t journal_due(struct gc_thread *thread)
+{
+	const struct gc_journal *journal = thread->sampler.journal;
+	uint64_t now, then;
+
+	if (!journal || !journal->count)
+		return 0;
+	now = os_now();
+	then = journal->entries[0].begin + rate_waiting_max(thread->heap);
+	if (now < then)
+		return then - now;
+	journal_flush(thread);
+	return 0;
 }
 
 uint32_t journal_waiting(const struct gc_thread *thread)
@@ -219,7 +244,7 @@ static bool waits(struct gc_heap *heap, const struct gcprof_collection *collecti
 	if (is_wanted_singly(past) || !probe_collections_listeners() || heap->options.unbatched ||
 	    heap->options.gc_ceiling == UINT64_MAX)
 		return false;
-	if (collection->kind == GCPROF_GC_FULL || past->took[collection->kind] >= LONG_NS)
+	if (collection->kind == GCPROF_GC_FULL || is_long(heap, past->took[collection->kind]))
 		return false;
 	/* What follows another in the same stop goes with it. */
 	if (collection->cycle != collection->stop)
@@ -254,7 +279,7 @@ void journal_end(struct gc_thread *self, uint64_t end, const struct gcprof_gc_st
 	journal->open = false;
 	journal->count++;
 	if (!journal->known || journal->count == GCPROF_COLLECTIONS_MAX ||
-	    end - entry->begin >= LONG_NS || end - journal->entries[0].begin > WAITING_MAX)
+	    is_long(self->heap, end - entry->begin) || has_waited(journal, end))
 		journal_flush(self);
 }
 

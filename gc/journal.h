@@ -47,6 +47,12 @@ static inline void journal_flush(struct gc_thread *thread)
 	(void)thread;
 }
 
+static inline uint64_t journal_due(struct gc_thread *thread)
+{
+	(void)thread;
+	return 0;
+}
+
 #else
 
 /*
@@ -66,6 +72,10 @@ void journal_flush(struct gc_thread *thread);
 
 /* It is `now`, ns: hands over what has waited too long. */
 void journal_look(struct gc_thread *thread, uint64_t now);
+
+/* The same before the thread sleeps. In how many ns that will be so of what still waits, 0: of
+ * nothing. */
+uint64_t journal_due(struct gc_thread *thread);
 
 /* Collections that wait. */
 uint32_t journal_waiting(const struct gc_thread *thread);

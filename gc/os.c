@@ -133,9 +133,11 @@ void os_deadline(struct timespec *out, uint64_t ns)
 	out->tv_nsec = (long)(then % 1000000000);
 }
 
-void os_wait(const uint32_t *word, uint32_t value)
+void os_wait(const uint32_t *word, uint32_t value, uint64_t ns)
 {
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
+	struct timespec most = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &most : NULL);
 }
 
 void os_wake_all(const uint32_t *word)

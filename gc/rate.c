@@ -22,6 +22,11 @@
 #define WINDOWS     50 /* a second: a quota comes to at least 20 ms at the ceiling */
 #define LOWER_MOST  4  /* the period falls to a quarter at most in one window */
 #define NS_A_SECOND 1000000000.0
+#define MS          UINT64_C(1000000)
+#define WAITING_MAX (10 * MS) /* for the batch, by default */
+
+/* A recorder sorts what comes within 200 ms: not all of that may be spent on waiting. */
+enum { THRIFT_MAX = 16, THRIFT_WAITING = 4 };
 
 /* Bytes to the next hit, at least 1. */
 uint64_t rate_draw(struct gc_thread *thread, uint64_t period)
@@ -192,6 +197,23 @@ bool rate_is_raised(const struct gc_heap *heap)
 
 	return __atomic_load_n(&sampler->period, __ATOMIC_RELAXED) !=
 	       __atomic_load_n(&sampler->base_period, __ATOMIC_RELAXED);
+}
+
+uint64_t rate_thrift(const struct gc_heap *heap)
+{
+	uint64_t asked = __atomic_load_n(&heap->sampler.ceiling, __ATOMIC_RELAXED);
+	uint64_t usual = heap->options.ceiling;
+
+	if (usual == NO_CEILING || asked >= usual)
+		return 1;
+	return usual / asked < THRIFT_MAX ? usual / asked : THRIFT_MAX;
+}
+
+uint64_t rate_waiting_max(const struct gc_heap *heap)
+{
+	uint64_t thrift = rate_thrift(heap);
+
+	return WAITING_MAX * (thrift < THRIFT_WAITING ? thrift : THRIFT_WAITING);
 }
 
 /* Now and then: a period that was raised so far that no sample comes must still come down. */

@@ -158,6 +158,13 @@ bool rate_is_raised(const struct gc_heap *heap);
 void rate_request(struct gc_heap *heap, uint64_t period);
 void rate_count(struct gc_heap *heap);
 
+/* A recorder that asks for fewer samples than we would take wants to be disturbed less: by this
+ * factor, 1 to 16. */
+uint64_t rate_thrift(const struct gc_heap *heap);
+
+/* So long may anything wait for the batch, ns, if its thread comes by. */
+uint64_t rate_waiting_max(const struct gc_heap *heap);
+
 /* fate.c: what became of sampled objects. Both in a stop, before dead objects are freed. */
 void fate_minor(struct gc_heap *heap, gc_survivor survivor);
 bool fate_old(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items);

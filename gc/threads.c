@@ -63,8 +63,10 @@ static bool spin_resumed(const struct gc_heap *heap)
 	return false;
 }
 
-static void wait_resumed(struct gc_heap *heap)
+/* Collections that wait here to be told are told in time, however long that takes. */
+static void wait_resumed(struct gc_thread *self)
 {
+	struct gc_heap *heap = self->heap;
 	uint32_t stop = get_stop(heap);
 
 	if (stop & STOP_SPIN && spin_resumed(heap))
@@ -74,7 +76,7 @@ static void wait_resumed(struct gc_heap *heap)
 
 		if (__atomic_compare_exchange_n(&heap->stop, &stop, asleep, false, __ATOMIC_SEQ_CST,
 						__ATOMIC_SEQ_CST))
-			os_wait(&heap->stop, asleep);
+			os_wait(&heap->stop, asleep, journal_due(self));
 	}
 }
 
@@ -88,14 +90,15 @@ void threads_return(struct gc_thread *self)
 			heap_called_within();
 		set_state(self, THREAD_PARKED);
 		tell_collector(self->heap);
-		wait_resumed(self->heap);
+		wait_resumed(self);
 		set_state(self, THREAD_RUNNING);
 	}
 }
 
+/* Whoever collects may tell what became of samples that wait here. */
 void threads_park(struct gc_thread *self)
 {
-	journal_flush(self);
+	batch_flush(self);
 	threads_return(self);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gc_journal.c: short collections that are told together. */
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,9 @@ static struct {
 	const struct gcprof_pauses *pauses;
 	bool open;
 } seen;
+
+static bool told_meanwhile, over;
+static pthread_t stopped;
 
 static void see_collections(const struct probe_collections *a)
 {
@@ -228,6 +232,92 @@ TEST(who_asks_for_fewer_samples_is_told_of_fewer_collections_by_themselves)
 	CHECK_EQ(price(&f, 1999), 1000000000 / 100);
 	CHECK_EQ(price(&f, 1000), 1000000000 / 51);
 	CHECK_EQ(price(&f, 1), 1000000000 / 1);
+	fixture_close(&f);
+}
+
+/* Does one wait behind one of its kind that took so long? Nothing is left of the ceiling. */
+static bool waits_behind(struct fixture *f, uint64_t took)
+{
+	uint32_t alone = seen.n_alone;
+
+	f->heap->sampler.past.next = UINT64_MAX;
+	f->heap->sampler.past.took[GCPROF_GC_MINOR] = took;
+	collect(f, 1);
+	return seen.n_alone == alone;
+}
+
+TEST(who_asks_for_fewer_samples_is_told_of_fewer_long_collections_by_themselves)
+{
+	struct fixture f;
+
+	open_journal(&f, 1 << 20);
+	f.heap->options.ceiling = 2000;
+	f.heap->sampler.ceiling = 2000;
+	CHECK(waits_behind(&f, 999999));
+	CHECK(!waits_behind(&f, 1000000));
+	CHECK_EQ(rate_waiting_max(f.heap), 10000000);
+	f.heap->sampler.ceiling = 1000;
+	CHECK(waits_behind(&f, 1999999));
+	CHECK(!waits_behind(&f, 2000000));
+	CHECK_EQ(rate_waiting_max(f.heap), 20000000);
+	f.heap->sampler.ceiling = 1;
+	CHECK(waits_behind(&f, 15999999));
+	CHECK(!waits_behind(&f, 16000000));
+	CHECK_EQ(rate_waiting_max(f.heap), 40000000);
+	/* Nobody can have asked for less of what has no bound. */
+	f.heap->options.ceiling = UINT64_MAX;
+	CHECK(!waits_behind(&f, 1000000));
+	journal_flush(f.thread);
+	CHECK_EQ(seen.n + seen.n_alone, heap_cycle(f.heap));
+	fixture_close(&f);
+}
+
+/* Somebody else's collection lasts until the stopped thread has told its own. */
+static void last_until_told(void *context, const struct gc_hook_event *event)
+{
+	(void)context;
+	(void)event;
+	while (!__atomic_load_n(&told_meanwhile, __ATOMIC_ACQUIRE))
+		usleep(1000);
+}
+
+static void observe_told(enum probe_number probe, const void *arguments)
+{
+	(void)arguments;
+	if (probe == PROBE_collections && pthread_equal(pthread_self(), stopped))
+		__atomic_store_n(&told_meanwhile, true, __ATOMIC_RELEASE);
+}
+
+static void *collect_for_long(void *argument)
+{
+	struct fixture *f = argument;
+	struct gc_thread *thread;
+
+	CHECK_EQ(gc_thread_attach(f->heap, &thread), 0);
+	gc_hook_set(f->heap, last_until_told, NULL);
+	gc_collect(thread, GC_COLLECT_FULL);
+	gc_hook_set(f->heap, NULL, NULL);
+	gc_thread_detach(thread);
+	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* A thread that is stopped does not tell what waits in it before it has waited long enough. */
+TEST(what_waits_in_a_thread_that_is_stopped_for_long_is_told_meanwhile)
+{
+	struct fixture f;
+	pthread_t other;
+
+	open_journal(&f, 1 << 20);
+	CHECK(some_wait(&f));
+	stopped = pthread_self();
+	probe_observer = observe_told;
+	CHECK_EQ(pthread_create(&other, NULL, collect_for_long, &f), 0);
+	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE))
+		gc_safepoint_slow(f.thread);
+	pthread_join(other, NULL);
+	CHECK_EQ(journal_waiting(f.thread), 0);
+	probe_observer = NULL;
 	fixture_close(&f);
 }
 
