@@ -66,6 +66,25 @@ static __always_inline uint64_t known_count(uint64_t count, uint64_t most)
 	return count < most ? count : most;
 }
 
+/*
+ * Puts the entries of a batch behind the `head` bytes of its event, and behind those the rest that
+ * goes with them; bytes of both are bounded. False if they cannot be read: the scratch is given
+ * back then.
+ */
+static __always_inline bool batch_read(struct scratch *scratch, uint32_t head, uint64_t entries,
+				       uint64_t entry_bytes, uint64_t rest, uint64_t rest_bytes)
+{
+	uint32_t at = head + entry_bytes;
+
+	if (bpf_probe_read_user(scratch->data + head, entry_bytes, (const void *)entries) ||
+	    bpf_probe_read_user(scratch->data + at, rest_bytes, (const void *)rest)) {
+		scratch_drop(scratch);
+		return 0;
+	}
+	scratch->size = at + rest_bytes;
+	return 1;
+}
+
 /* The entries are looked at where there is more time: by the recorder. */
 static __always_inline int probe_samples(const struct probe_firing *firing)
 {
@@ -73,7 +92,6 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 	struct scratch *scratch;
 	struct event_samples *event;
 	uint64_t entries, count, stacks, words;
-	uint32_t at;
 
 	entries = firing->values[0];
 	count = firing->values[1];
@@ -93,17 +111,11 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 	count = known_count(count, GCPROF_SAMPLES_MAX);
 	event->count = count;
 	event->words = words;
-	at = sizeof(*event) + count * sizeof(event->entries[0]);
-	if (bpf_probe_read_user(event->entries, count * sizeof(event->entries[0]),
-				(const void *)entries) ||
-	    bpf_probe_read_user(scratch->data + at, words * sizeof(uint64_t),
-				(const void *)stacks)) {
+	if (batch_read(scratch, sizeof(*event), entries, count * sizeof(event->entries[0]), stacks,
+		       words * sizeof(uint64_t)))
+		scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, count);
+	else
 		loss_add(LOSS_BATCH_MEMORY, count);
-		scratch_drop(scratch);
-		return 0;
-	}
-	scratch->size = at + words * sizeof(uint64_t);
-	scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, count);
 	return 0;
 }
 
@@ -258,14 +270,14 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	return 0;
 }
 
-/* As with samples, the recorder takes them apart. */
+/* As with samples, the recorder takes them apart. Fates are events of another stream, whichever
+ * ring they go through. */
 static __always_inline int probe_collections(const struct probe_firing *firing)
 {
 	struct task_state *state = firing->state;
 	struct scratch *scratch;
 	struct event_collections *event;
 	uint64_t entries, count, fates, n_fates;
-	uint32_t at;
 
 	entries = firing->values[0];
 	count = firing->values[1];
@@ -274,10 +286,8 @@ static __always_inline int probe_collections(const struct probe_firing *firing)
 	if (!entries || !count || count > GCPROF_COLLECTIONS_MAX || n_fates > GCPROF_FATE_MAX)
 		return probe_refuse();
 	process_pauses_set(state->process, firing->values[4], firing->now);
-	if (!ceiling_below(CEILING_GC, config.rare_rate, firing->now)) {
-		loss_add(LOSS_GC_CEILING, 2 * count + n_fates);
-		return 0;
-	}
+	if (!ceiling_below(CEILING_GC, config.rare_rate, firing->now))
+		return loss_two(LOSS_GC_CEILING, 2 * count, LOSS_FATE_CEILING, n_fates);
 	scratch = scratch_take();
 	if (!scratch) {
 		/* That counted one. */
@@ -292,17 +302,9 @@ static __always_inline int probe_collections(const struct probe_firing *firing)
 	n_fates = known_count(n_fates, GCPROF_FATE_MAX);
 	event->count = count;
 	event->n_fates = n_fates;
-	at = sizeof(*event) + count * sizeof(event->entries[0]);
-	if (bpf_probe_read_user(event->entries, count * sizeof(event->entries[0]),
-				(const void *)entries) ||
-	    bpf_probe_read_user(scratch->data + at, n_fates * sizeof(struct gcprof_fate),
-				(const void *)fates)) {
-		loss_add(LOSS_COLLECTIONS_MEMORY, 2 * count + n_fates);
-		scratch_drop(scratch);
-		return 0;
-	}
-	scratch->size = at + n_fates * sizeof(struct gcprof_fate);
-	/* Fates are events of another stream, whichever ring they go through. */
+	if (!batch_read(scratch, sizeof(*event), entries, count * sizeof(event->entries[0]), fates,
+			n_fates * sizeof(struct gcprof_fate)))
+		return loss_two(LOSS_COLLECTIONS_MEMORY, 2 * count, LOSS_BATCH_MEMORY, n_fates);
 	if (!scratch_emit_many(scratch, &ring_gc, LOSS_GC_RING, 2 * count))
 		loss_add(LOSS_ALLOC_RING, n_fates);
 	return 0;

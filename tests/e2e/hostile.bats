@@ -46,7 +46,7 @@ stays_below() { # MIB
 	same status $code 0
 	told 'probe firings were refused'
 	told 'probe events are not whole'
-	told 'samples were lost: their batch could not be read'
+	told 'samples or fates were lost: their batch could not be read'
 	told 'collector events were lost: their batch could not be read'
 	told 'managed stacks end early'
 	stays_below 64

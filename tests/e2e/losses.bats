@@ -102,6 +102,21 @@ allocate() {
 	same 'of the stream' "$(($(ask .streams.alloc.events) + $(lost ALLOC_RING)))" "$all"
 }
 
+@test "fates of collections above the ceiling are lost from their own stream, and all adds up" {
+	need_root
+	allocate
+	holds '.streams.gc.lost == 0 and .streams.alloc.lost == 0'
+	local kinds='alloc fate period type code' gc='gc_begin gc_end phase mutator' alloc all
+	alloc=$(stored $kinds)
+	all=$(stored $gc)
+	GCPROF_TEST_CEILING=10 allocate
+	[ "$(lost GC_CEILING)" -gt 0 ]
+	[ "$(lost FATE_CEILING)" -gt 0 ]
+	same 'of the allocations' "$(($(stored $kinds) + $(lost FATE_CEILING)))" "$alloc"
+	same 'of the collections' "$(($(stored $gc) + $(lost GC_CEILING)))" "$all"
+	holds '.streams.alloc.lost == ([.losses[] | select(.name == "FATE_CEILING").count][0])'
+}
+
 # Ticks cannot be known beforehand, but for how much time on the CPU there are. A virtual
 # machine that does not run for a moment misses some.
 @test "timer: records and losses add up to the time on the CPU" {
