@@ -131,6 +131,7 @@ struct process_state {
 	uint64_t gc_begin; /* ns, 0: no collection under way */
 	uint64_t gc_total; /* ns of all collections that ended */
 	uint64_t mapped;   /* when code was last mapped, ns: its rows may be on their way */
+	uint64_t program;  /* since when it runs its program, as far as is known, ns */
 	/* Collections that are told afterwards: */
 	uint64_t pauses;      /* address of its struct gcprof_pauses, 0: unknown */
 	uint64_t pauses_base; /* what that said when it became known, ns */

@@ -128,6 +128,7 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 	if (!process)
 		return;
 	process->mapped = now;
+	process->program = state->image;
 	process->depth = 0;
 	process->pauses = 0;
 	process->pauses_base = 0;

@@ -7,8 +7,9 @@
  * longer is counted as late.
  *
  * Mappings may be told of every process on the machine. Those of a process that
- * is not known wait until the BPF rings are empty: its beginning is in there if
- * it is followed, since it began before it mapped anything.
+ * is not known wait until all rings were emptied since: its beginning was in
+ * there if it is followed, since it began before it mapped anything, or else what
+ * it did then.
  */
 #include "drain.h"
 
@@ -39,10 +40,11 @@
 #define NAMES_NS    UINT64_C(50000000) /* first names; then after twice the time, up to a second */
 #define SWEEP_NS    (10 * SECOND_NS)   /* after its end nothing of a process is on its way */
 #define WAITING_MAX (4u << 20)         /* bytes */
+#define EXECS_MAX   4                  /* while what is mapped is read */
 
 /* A process that was there before: what it has mapped is still to be read. */
 struct newcomer {
-	uint32_t proc_pid;
+	uint32_t proc_pid, process;
 	uint64_t time;
 };
 
@@ -69,6 +71,11 @@ static int drain_output(void *context, const struct event_header *event)
 	return store_event(drain->parts.store, event);
 }
 
+static void drain_memory_lost(struct drain *drain)
+{
+	ledger_add_loss(drain->parts.ledger, LOSS_MEMORY, 1);
+}
+
 static void drain_add(struct drain *drain, const struct event_header *event, size_t size)
 {
 	int err = merge_add(drain->merge, event, size);
@@ -76,6 +83,8 @@ static void drain_add(struct drain *drain, const struct event_header *event, siz
 	if (err)
 		ledger_add_loss(drain->parts.ledger, err == -ENOMEM ? LOSS_MEMORY : LOSS_BAD_EVENT,
 				err == -ENOMEM ? store_events_in(event) : 1);
+	if (drain->untold && untold_met(drain->untold, event))
+		drain_memory_lost(drain);
 }
 
 static void drain_part(void *context, const struct event_header *event, size_t size)
@@ -115,11 +124,6 @@ int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid)
 	return added < 0 ? added : 0;
 }
 
-static void drain_memory_lost(struct drain *drain)
-{
-	ledger_add_loss(drain->parts.ledger, LOSS_MEMORY, 1);
-}
-
 static void drain_fork(struct drain *drain, const struct event_fork *event)
 {
 	if (event->kind != FORK_PROCESS)
@@ -132,7 +136,7 @@ static void drain_fork(struct drain *drain, const struct event_fork *event)
 
 static void drain_task(struct drain *drain, const struct event_task *event)
 {
-	struct newcomer newcomer = {event->proc_pid, event->header.time};
+	struct newcomer newcomer = {event->proc_pid, event->header.process, event->header.time};
 	int added = followed_add(drain->followed, event->proc_pid, event->header.pid);
 
 	if (added < 0 || (added && !event->kernel &&
@@ -179,8 +183,6 @@ static void drain_event(void *context, const struct event_header *event, size_t 
 		drain_period(drain, (const void *)event);
 	else if (event->code == EVENT_exec)
 		unwinder_exec(drain->parts.unwinder, event->pid, event->time);
-	if (drain->untold && untold_met(drain->untold, event))
-		drain_memory_lost(drain);
 	drain_add(drain, event, size);
 }
 
@@ -288,27 +290,64 @@ static void drain_before(void *context, struct event_mmap *event, const char *pa
 	drain_mapping(context, event, path);
 }
 
-/* Those whose process is not known by now are nobody's that is followed. */
-static void drain_waiting(struct drain *drain)
+/*
+ * Whoever mapped something before `until` and is not known by now is followed by nobody. What is
+ * younger stays: a process whose beginning was lost may not be known before the next round.
+ */
+static void drain_waiting(struct drain *drain, uint64_t until)
 {
-	char *at = drain->waiting.data, *end = at + drain->waiting.size;
+	char *at = drain->waiting.data, *end = at + drain->waiting.size, *kept = at;
 
 	while (at < end) {
 		struct event_mmap *event = (void *)at;
+		size_t size = event->header.size + 8;
 
-		at += event->header.size + 8;
-		drain_mapping(drain, event, (const char *)(event + 1));
+		at += size;
+		if (drain_mapping(drain, event, (const char *)(event + 1)) ||
+		    event->header.time < until)
+			continue;
+		memmove(kept, event, size);
+		kept += size;
 	}
-	drain->waiting.size = 0;
+	drain->waiting.size -= (size_t)(end - kept);
 }
 
-/* A process that is gone by now has nothing to tell. */
+/* Since when a process runs its program; 0 if the kernel side does not know it (any more). */
+static uint64_t drain_program_since(const struct drain *drain, uint32_t process)
+{
+	struct process_state state;
+
+	return bpf_map_lookup_elem(session_processes_fd(drain->parts.session), &process, &state)
+		       ? 0
+		       : state.program;
+}
+
+/*
+ * What it has mapped it has had since it was met, or since it runs another program than then: what
+ * it had before is not known any more. A process that is gone by now has nothing to tell.
+ */
+static void drain_newcomer(struct drain *drain, const struct newcomer *newcomer)
+{
+	uint64_t since = drain_program_since(drain, newcomer->process), before;
+
+	for (int tries = 0; tries < EXECS_MAX; tries++) {
+		before = since;
+		snapshot_mappings(newcomer->proc_pid,
+				  since > newcomer->time ? since : newcomer->time, drain_before,
+				  drain);
+		/* Did it execute a program meanwhile? */
+		since = drain_program_since(drain, newcomer->process);
+		if (since == before)
+			return;
+	}
+}
+
 static void drain_newcomers(struct drain *drain)
 {
 	const struct newcomer *all = (const void *)drain->newcomers.data;
 
 	for (size_t i = 0; i < drain->newcomers.size / sizeof(*all); i++)
-		snapshot_mappings(all[i].proc_pid, all[i].time, drain_before, drain);
+		drain_newcomer(drain, &all[i]);
 	drain->newcomers.size = 0;
 }
 
@@ -351,7 +390,7 @@ static int drain_rings(struct drain *drain)
 	if (emptied > 0 && drain->untold)
 		untold_judge(drain->untold, now, drain_untold, drain);
 	drain_newcomers(drain);
-	drain_waiting(drain);
+	drain_waiting(drain, emptied > 0 ? now : 0);
 	unwinder_flush(drain->parts.unwinder);
 	return emptied;
 }
