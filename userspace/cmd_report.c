@@ -27,7 +27,7 @@ struct report_arguments {
 	struct option_list filter;
 	int tree;
 	const char *callers, *callees;
-	int parts[10]; /* in the order of enum report_part */
+	int parts[11]; /* in the order of enum report_part */
 	const char *frames;
 	const char *file;
 };
@@ -42,15 +42,17 @@ static const struct option_row rows[] = {
 	{"sort", 0, OPTION_TEXT, offsetof(struct report_arguments, sort), 0, 0, "KEY",
 	 "order of rows: cpu, alloc, gc, survived, vain, live, syscalls ... (see the manual)"},
 	{"filter", 0, OPTION_LIST, offsetof(struct report_arguments, filter), 0, 0, "KEY=VALUE",
-	 "count only events of a function, module, type, thread, phase, time, or during a call"},
+	 "count only events of a function, module, type, thread, process, phase, time ..."},
 	{"tree", 0, OPTION_FLAG, offsetof(struct report_arguments, tree), 0, 0, NULL,
 	 "show calls as a tree; --sort cpu, alloc, gc or syscalls chooses what counts"},
 	{"callers", 0, OPTION_TEXT, offsetof(struct report_arguments, callers), 0, 0, "FUNCTION",
 	 "show as a tree who calls a function"},
 	{"callees", 0, OPTION_TEXT, offsetof(struct report_arguments, callees), 0, 0, "FUNCTION",
 	 "show as a tree what a function calls"},
+	{"programs", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[10]), 0, 0, NULL,
+	 "show only processes by program; this and the next ones may be combined"},
 	{"functions", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[0]), 0, 0, NULL,
-	 "show only functions; this and the next ones may be combined"},
+	 "show only functions"},
 	{"gc", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[1]), 0, 0, NULL,
 	 "show only collections, and the longest pauses one by one"},
 	{"sites", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[2]), 0, 0, NULL,

@@ -87,6 +87,19 @@ pprof() { # NAME INDEX
 	done
 }
 
+@test "what programs take adds up to the whole" {
+	for name in $NAMES; do
+		agree "$name: timer samples" "$(jq .cpu.samples "$name.report")" \
+			"$(jq '[.programs[].cpu_samples] | add' "$name.report")"
+		agree "$name: allocated" "$(jq .alloc.bytes.estimate "$name.report")" \
+			"$(jq '[.programs[].alloc.estimate] | add' "$name.report")"
+		agree "$name: pauses" "$(jq '.gc.minor.total_ns + .gc.major.total_ns' "$name.report")" \
+			"$(jq '[.programs[].pause_ns] | add' "$name.report")"
+		agree "$name: system calls" "$(jq '[.syscalls[].count] | add' "$name.report")" \
+			"$(jq '[.programs[].syscalls] | add' "$name.report")"
+	done
+}
+
 @test "pauses" {
 	for name in $NAMES; do
 		agree "$name: total" "$(jq '.gc.minor.total_ns + .gc.major.total_ns' "$name.report")" \

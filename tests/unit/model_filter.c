@@ -194,6 +194,9 @@ TEST(terms_select_what_they_say)
 	expect(&synthetic, "type=B", (struct counts){0, 1, 0, 0, 300, 1500, 0});
 	expect(&synthetic, "thread=one", (struct counts){3, 1, 0, 1, 100, 500, 100});
 	expect(&synthetic, "thread=101", (struct counts){2, 1, 2, 0, 300, 1500, 0});
+	expect(&synthetic, "process=100", (struct counts){5, 2, 2, 1, 400, 2000, 100});
+	expect(&synthetic, "process=one thread=101", (struct counts){2, 1, 2, 0, 300, 1500, 0});
+	expect(&synthetic, "process!=one", (struct counts){0});
 	expect(&synthetic, "phase=minor", (struct counts){1, 0, 1, 1, 0, 0, 0});
 	expect(&synthetic, "phase=gc", (struct counts){1, 0, 1, 1, 0, 0, 0});
 	expect(&synthetic, "phase=mutator", (struct counts){4, 2, 1, 0, 400, 2000, 100});

@@ -194,13 +194,9 @@ static void put_losses_track(struct perfetto *perfetto, sqlite3_stmt *row, void 
 
 static void put_tracks(struct perfetto *perfetto)
 {
+	perfetto_each(perfetto, "SELECT id, pid, name FROM processes", put_process, NULL);
 	perfetto_each(perfetto,
-		      "SELECT processes.id, pid, threads.name FROM processes LEFT JOIN threads"
-		      " ON threads.process = processes.id AND threads.tid = pid"
-		      " GROUP BY processes.id",
-		      put_process, NULL);
-	perfetto_each(perfetto,
-		      "SELECT threads.id, process, pid, tid, name FROM threads"
+		      "SELECT threads.id, process, pid, tid, threads.name FROM threads"
 		      " JOIN processes ON processes.id = process",
 		      put_thread, NULL);
 	perfetto_each(perfetto, "SELECT DISTINCT thread FROM waits", put_waits_track, NULL);

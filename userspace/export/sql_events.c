@@ -394,18 +394,6 @@ static int take_clock(struct sql *sql, const struct record_clock *record)
 	return database_put(sql->database, TABLE_clock, &row);
 }
 
-static int take_process(struct sql *sql, const struct record_process *record)
-{
-	struct row_processes row = {
-		.id = integer(record->id),
-		.pid = integer(record->pid),
-		.parent = reference(record->parent),
-		.time = integer(record->time),
-	};
-
-	return database_put(sql->database, TABLE_processes, &row);
-}
-
 static int take_meta(struct sql *sql, const struct pass *pass, const struct record_meta *record)
 {
 	struct arena *arena = pass->model->arena;
@@ -457,8 +445,6 @@ int sql_event(struct sql *sql, struct pass *pass, const struct record *record)
 		return take_loss(sql, pass, &record->loss);
 	case RECORD_clock:
 		return take_clock(sql, &record->clock);
-	case RECORD_process:
-		return take_process(sql, &record->process);
 	case RECORD_meta:
 		return take_meta(sql, pass, &record->meta);
 	default:

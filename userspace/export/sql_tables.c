@@ -141,6 +141,28 @@ static void add_usage(struct row_threads *row, const struct thread *thread, uint
 	row->major_faults = integer(thread->major_faults);
 }
 
+static int put_processes(struct sql *sql, const struct pass *pass)
+{
+	int error = 0;
+
+	for (uint64_t id = 1; id < pass->tasks.processes.limit && !error; id++) {
+		const struct process *process = tasks_find_process(&pass->tasks, id);
+		struct row_processes row;
+
+		if (!process)
+			continue;
+		row = (struct row_processes){
+			.id = integer(id),
+			.pid = integer(process->pid),
+			.parent = reference(process->parent),
+			.name = text(process->name),
+			.time = integer(process->time),
+		};
+		error = database_put(sql->database, TABLE_processes, &row);
+	}
+	return error;
+}
+
 static int put_threads(struct sql *sql, const struct pass *pass)
 {
 	int error = 0;
@@ -460,9 +482,9 @@ static int put_wait_totals(struct sql *sql, const struct pass *pass)
 int sql_tables(struct sql *sql, const struct pass *pass)
 {
 	static int (*const puts[])(struct sql *, const struct pass *) = {
-		put_recording,   put_streams,        put_losses,      put_threads, put_types,
-		put_type_totals, put_modules,        put_functions,   put_frames,  put_stacks,
-		put_costs,       put_syscall_totals, put_wait_totals,
+		put_recording, put_streams,     put_losses,         put_processes,   put_threads,
+		put_types,     put_type_totals, put_modules,        put_functions,   put_frames,
+		put_stacks,    put_costs,       put_syscall_totals, put_wait_totals,
 	};
 	int error = 0;
 

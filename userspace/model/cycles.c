@@ -176,11 +176,14 @@ static int note_pause(struct pass *pass, struct thread *thread, const struct col
 		      const struct open_gc *open, uint64_t end)
 {
 	struct cycles *cycles = &pass->cycles;
+	struct process *process = tasks_find_process(&pass->tasks, thread->process);
 	struct model_gc *gc = &pass->model->gc;
 	uint64_t reason = open->reason < GC_REASONS ? open->reason : 0;
 
 	if (!pass->selected)
 		return 0;
+	process->pauses++;
+	process->pause_ns += collection->pause_ns;
 	gc->reasons[reason].count++;
 	gc->reasons[reason].total_ns += collection->pause_ns;
 	/* One inside another has its time told already by the other. */

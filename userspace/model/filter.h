@@ -3,9 +3,9 @@
 /*
  *	TERM = KEY "=" VALUE | KEY "!=" VALUE
  *
- *	function, module, type, thread	names; * stands for any characters, | separates
- *					alternatives. A thread may be given by its number,
- *					a module by its path or the end of it
+ *	function, module, type, thread, process	names; * stands for any characters, | separates
+ *					alternatives. Threads and processes may be given by
+ *					number, a module by its path or the end of it
  *	phase				mutator, gc, minor, major (what the event's own thread
  *					or call was held up by), scanning, marking, sweeping,
  *					finalizing (what the major collector was at)
@@ -28,6 +28,7 @@ enum filter_key {
 	FILTER_MODULE,
 	FILTER_TYPE,
 	FILTER_THREAD,
+	FILTER_PROCESS,
 	FILTER_PHASE,
 	FILTER_DURING,
 	FILTER_REASON,

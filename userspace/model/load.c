@@ -226,6 +226,7 @@ void model_free(struct model *model)
 	free(model->sites);
 	free(model->syscalls);
 	free(model->threads);
+	free(model->programs);
 	free(model->waits);
 	arena_free(model->arena);
 	free(model);

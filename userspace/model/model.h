@@ -200,6 +200,8 @@ struct model {
 	size_t n_pauses;
 	struct model_thread *threads; /* most CPU time first */
 	size_t n_threads;
+	struct model_program *programs; /* most CPU time first */
+	size_t n_programs;
 	struct arena *arena; /* private: owns the strings */
 };
 

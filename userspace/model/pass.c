@@ -8,6 +8,7 @@
 #include "../../bpf/events.h"
 #include "faults.h"
 #include "functions.h"
+#include "program_rows.h"
 #include "sites.h"
 #include "text.h"
 #include "thread_rows.h"
@@ -360,6 +361,7 @@ int pass_finish(struct pass *pass)
 	int error;
 
 	finish_run(pass);
+	tasks_name_processes(&pass->tasks);
 	cycles_finish(pass);
 	samples_finish(pass);
 	error = tree_show(&pass->tree, pass->model->frames);
@@ -381,6 +383,8 @@ int pass_finish(struct pass *pass)
 		error = waits_finish(pass);
 	if (!error)
 		error = thread_rows_finish(pass);
+	if (!error)
+		error = program_rows_finish(pass);
 	if (!error)
 		error = streams_finish(&pass->streams, pass->model);
 	return error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rows.h: what a model has many of: functions, types, sites, system calls, waits, threads. */
+/* rows.h: what a model has many of: functions, types, sites, system calls, waits, programs. */
 #ifndef GCPROF_ROWS_H
 #define GCPROF_ROWS_H
 
@@ -174,6 +174,20 @@ struct model_pause {
 	double ticks;              /* of the timer in the pause: how much these may be off */
 	struct pause_call longest[PAUSE_CALLS]; /* longest part first, no futex */
 	size_t n_longest;
+};
+
+/* All processes of one name: what runs beside it, a shell starts, or a system is busy with. */
+struct model_program {
+	const char *name; /* NULL: unknown */
+	uint64_t pid;     /* of one of them */
+	uint64_t processes, threads;
+	uint64_t cpu_samples, gc_samples, alloc_samples;
+	double cpu_ns, gc_cpu_ns;
+	struct tally allocated;
+	struct estimate alloc; /* of it */
+	uint64_t pauses, pause_ns;
+	double calls, call_ns; /* its part of all system calls, as the table of these has them */
+	uint64_t minor_faults, major_faults; /* of threads whose end is known */
 };
 
 struct model_thread {

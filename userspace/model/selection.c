@@ -157,13 +157,26 @@ static int resolve_types(struct selection *selection, const struct pass *pass)
 	return 0;
 }
 
-static bool is_thread(const char *value, const struct thread *thread)
+/* Threads and processes: by number or name. */
+static bool is_task(const char *value, uint64_t id, const char *name)
 {
 	char number[24];
 
-	snprintf(number, sizeof(number), "%" PRIu64, thread->tid);
-	return filter_matches(value, number) ||
-	       (thread->name && filter_matches(value, thread->name));
+	snprintf(number, sizeof(number), "%" PRIu64, id);
+	return filter_matches(value, number) || (name && filter_matches(value, name));
+}
+
+static bool is_thread(const struct filter_term *term, const struct thread *thread,
+		      const struct process *process)
+{
+	switch (term->key) {
+	case FILTER_THREAD:
+		return is_task(term->value, thread->tid, thread->name);
+	case FILTER_PROCESS:
+		return is_task(term->value, process->pid, process->name);
+	default:
+		return false;
+	}
 }
 
 static int resolve_threads(struct selection *selection, const struct pass *pass)
@@ -176,8 +189,8 @@ static int resolve_threads(struct selection *selection, const struct pass *pass)
 		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
 
 		for (size_t i = 0; thread && i < filter->count; i++)
-			if (filter->terms[i].key == FILTER_THREAD &&
-			    is_thread(filter->terms[i].value, thread))
+			if (is_thread(&filter->terms[i], thread,
+				      tasks_find_process(&pass->tasks, thread->process)))
 				selection->threads.bits[id] |= (uint16_t)(1U << i);
 	}
 	return 0;
@@ -310,6 +323,7 @@ static bool holds(const struct selection *selection, size_t i, const struct pass
 	case FILTER_TYPE:
 		return bits_of(&selection->types, event->type) >> i & 1;
 	case FILTER_THREAD:
+	case FILTER_PROCESS:
 		return bits_of(&selection->threads, event->thread) >> i & 1;
 	case FILTER_PHASE:
 		return is_in_phase(term->value, pass, event);

@@ -29,8 +29,8 @@ struct matches {
 
 struct selection {
 	const struct filter *filter;
-	struct matches stacks, types, threads;
-	const char *machine; /* whose system calls; NULL: this one's */
+	struct matches stacks, types, threads; /* threads also by their process */
+	const char *machine;                   /* whose system calls; NULL: this one's */
 	char machine_name[32];
 };
 

@@ -212,28 +212,73 @@ static void merge_call(struct call *into, const struct call *from)
 		into->histogram[i] += from->histogram[i];
 }
 
-/* Adds to `sums` (under process 0) what of `from` counts more calls than `other` has. */
-static int merge_all(struct calls *sums, const struct calls *from, const struct calls *other,
-		     bool even_equal)
+/* A walk over the calls of processes: totals, or records where these count more. */
+struct counted {
+	const struct syscalls *syscalls;
+	bool records; /* those with more than their total; else totals with as many at least */
+	size_t cursor;
+};
+
+/* The next one and its process; NULL at the end. */
+static const struct call *next_counted(struct counted *walk, uint64_t *process)
 {
+	const struct calls *calls = walk->records ? &walk->syscalls->records
+						  : &walk->syscalls->totals;
+	const struct calls *others = walk->records ? &walk->syscalls->totals
+						   : &walk->syscalls->records;
 	const void *key;
 	uint64_t *item;
-	size_t cursor = 0;
 
-	while (map_next(from->index, &cursor, &key, &item)) {
-		const struct call *call = &from->items[*item];
-		const uint64_t *rival = map_get(other->index, key);
-		struct call *sum;
+	while (map_next(calls->index, &walk->cursor, &key, &item)) {
+		const struct call *call = &calls->items[*item];
+		const uint64_t *rival = map_get(others->index, key);
+		uint64_t other = rival ? others->items[*rival].count : 0;
 
-		if (rival && (other->items[*rival].count > call->count ||
-			      (other->items[*rival].count == call->count && !even_equal)))
+		if (rival && (other > call->count || (other == call->count && walk->records)))
 			continue;
-		sum = calls_get(sums, 0, call->number);
+		*process = ((const struct call_key *)key)->process;
+		return call;
+	}
+	return NULL;
+}
+
+/* Adds up in `sums`, under process 0. */
+static int merge_all(struct calls *sums, struct counted walk)
+{
+	const struct call *call;
+	uint64_t process;
+
+	while ((call = next_counted(&walk, &process))) {
+		struct call *sum = calls_get(sums, 0, call->number);
+
 		if (!sum)
 			return -ENOMEM;
 		merge_call(sum, call);
 	}
 	return 0;
+}
+
+/* Each process gets its part of its calls; of what nobody looked at, by what was seen. */
+static void share_out(struct pass *pass, struct calls *sums, struct counted walk)
+{
+	const struct call *call;
+	uint64_t id;
+
+	while ((call = next_counted(&walk, &id))) {
+		const struct look_sum *more = looks_sum(&pass->syscalls.looks, call->number);
+		struct process *process = tasks_find_process(&pass->tasks, id);
+		const struct call *sum = calls_get(sums, 0, call->number);
+		double calls = (double)call->count, ns = (double)call->total_ns;
+
+		if (!process || !sum)
+			continue;
+		process->calls += calls;
+		process->call_ns += ns;
+		if (more && sum->count)
+			process->calls += more->more[LOOK_COUNT] * calls / (double)sum->count;
+		if (more && sum->total_ns)
+			process->call_ns += more->more[LOOK_TOTAL_NS] * ns / (double)sum->total_ns;
+	}
 }
 
 /* The middle of the bucket in which this percentile lies, not above the greatest value. */
@@ -423,14 +468,15 @@ static int add_slow(const struct pass *pass)
 int syscalls_finish(struct pass *pass)
 {
 	struct syscalls *syscalls = &pass->syscalls;
+	const struct counted walks[] = {{syscalls, false, 0}, {syscalls, true, 0}};
 	struct calls sums = {0};
 	int error = calls_init(&sums);
 
 	looks_finish(&syscalls->looks, syscalls->end);
-	if (!error)
-		error = merge_all(&sums, &syscalls->totals, &syscalls->records, true);
-	if (!error)
-		error = merge_all(&sums, &syscalls->records, &syscalls->totals, false);
+	for (int i = 0; i < 2 && !error; i++)
+		error = merge_all(&sums, walks[i]);
+	for (int i = 0; i < 2 && !error; i++)
+		share_out(pass, &sums, walks[i]);
 	if (!error)
 		error = add_rows(&sums, &syscalls->looks, pass->model);
 	if (!error)

@@ -28,6 +28,7 @@ int tasks_process(struct tasks *tasks, const struct record_process *record)
 		return -EBADMSG;
 	process->defined = true;
 	process->pid = record->pid;
+	process->time = record->time;
 	process->parent = record->parent < UINT32_MAX ? (uint32_t)record->parent : 0;
 	return 0;
 }
@@ -56,4 +57,18 @@ void tasks_begin(struct tasks *tasks, const struct record_fork *record)
 	child->begin = record->time;
 	if (maker && !child->name)
 		child->name = maker->name;
+}
+
+void tasks_name_processes(struct tasks *tasks)
+{
+	for (uint64_t id = 1; id < tasks->threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(tasks, id);
+		struct process *process;
+
+		if (!thread || !thread->name)
+			continue;
+		process = tasks_find_process(tasks, thread->process);
+		if (!process->name || thread->tid == process->pid)
+			process->name = thread->name;
+	}
 }

@@ -56,10 +56,14 @@ struct process {
 	bool defined;
 	uint32_t parent;
 	uint64_t pid;
+	uint64_t time; /* when it was first seen */
 	struct charging charging;
 	uint32_t phase;    /* of its major collector, as the phase record numbers it; 0: unknown */
 	uint32_t last_gc;  /* kind of the collection that began last */
 	uint32_t markings; /* major collections that began to mark */
+	const char *name;  /* set by tasks_name_processes(); NULL: unknown */
+	uint64_t pauses, pause_ns; /* of its collections, those that are selected */
+	double calls, call_ns;     /* set by syscalls_finish(): its share of all system calls */
 };
 
 struct tasks {
@@ -89,5 +93,8 @@ static inline struct thread *tasks_find_thread(const struct tasks *tasks, uint64
 
 /* A new thread; it bears the name of its maker until it gets one of its own. */
 void tasks_begin(struct tasks *tasks, const struct record_fork *record);
+
+/* Once all names are known: a process is called as its first thread. */
+void tasks_name_processes(struct tasks *tasks);
 
 #endif

@@ -364,6 +364,7 @@ static const struct {
 	{"gc", PART_GC, gc_part},
 	{"pauses", PART_GC, json_pauses},
 	{"cpu", 0, cpu_part},
+	{"programs", PART_PROGRAMS, json_programs},
 	{"functions", PART_FUNCTIONS | PART_FAULTS, functions},
 	{"sites", PART_SITES | PART_LIVE, json_sites},
 	{"syscalls", PART_SYSCALLS, syscalls},

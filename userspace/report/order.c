@@ -14,6 +14,7 @@ struct order {
 	double (*site)(const struct model_site *row);
 	double (*syscall)(const struct model_syscall *row);
 	double (*thread)(const struct model_thread *row);
+	double (*program)(const struct model_program *row);
 };
 
 #define KEY(table, name, value)                                       \
@@ -50,29 +51,37 @@ KEY(syscall, max, row->max_ns)
 KEY(thread, cpu, row->cpu_ns)
 KEY(thread, alloc, row->alloc_bytes)
 KEY(thread, gc, row->gc_samples)
+KEY(program, cpu, row->cpu_ns)
+KEY(program, alloc, row->alloc.value)
+KEY(program, gc, row->gc_samples)
+KEY(program, count, row->calls)
+KEY(program, faults, row->minor_faults + row->major_faults)
 
 static const struct order orders[] = {
-	{"cpu", "most CPU time by itself first", function_cpu, NULL, NULL, syscall_time,
-	 thread_cpu},
+	{"cpu", "most CPU time by itself first", function_cpu, NULL, NULL, syscall_time, thread_cpu,
+	 program_cpu},
 	{"cpu-total", "most CPU time first", function_cpu_total, NULL, NULL, syscall_time,
-	 thread_cpu},
-	{"alloc", "most bytes first", function_alloc, type_alloc, site_alloc, NULL, thread_alloc},
+	 thread_cpu, program_cpu},
+	{"alloc", "most bytes first", function_alloc, type_alloc, site_alloc, NULL, thread_alloc,
+	 program_alloc},
 	{"alloc-total", "most bytes first", function_alloc_total, type_alloc, site_alloc, NULL,
-	 thread_alloc},
-	{"objects", "most objects first", NULL, type_objects, NULL, NULL, NULL},
-	{"gc", "most collection time first", function_gc, type_gc, site_gc, syscall_gc, thread_gc},
+	 thread_alloc, program_alloc},
+	{"objects", "most objects first", NULL, type_objects, NULL, NULL, NULL, NULL},
+	{"gc", "most collection time first", function_gc, type_gc, site_gc, syscall_gc, thread_gc,
+	 program_gc},
 	{"gc-total", "most collection time first", function_gc_total, type_gc, site_gc, syscall_gc,
-	 thread_gc},
+	 thread_gc, program_gc},
 	{"survived", "most surviving bytes first", function_survived, type_survived, site_survived,
-	 NULL, NULL},
-	{"vain", "most bytes promoted in vain first", NULL, type_vain, site_vain, NULL, NULL},
-	{"live", "most live bytes first", NULL, type_live, site_live, NULL, NULL},
+	 NULL, NULL, NULL},
+	{"vain", "most bytes promoted in vain first", NULL, type_vain, site_vain, NULL, NULL, NULL},
+	{"live", "most live bytes first", NULL, type_live, site_live, NULL, NULL, NULL},
 	{"syscalls", "most time in system calls first", function_syscalls, NULL, NULL, syscall_time,
-	 NULL},
-	{"count", "most calls first", NULL, NULL, NULL, syscall_count, NULL},
-	{"errors", "most errors first", NULL, NULL, NULL, syscall_errors, NULL},
-	{"faults", "most page faults first", function_faults, NULL, NULL, NULL, NULL},
-	{"max", "longest call first", NULL, NULL, NULL, syscall_max, NULL},
+	 NULL, NULL},
+	{"count", "most calls first", NULL, NULL, NULL, syscall_count, NULL, program_count},
+	{"errors", "most errors first", NULL, NULL, NULL, syscall_errors, NULL, NULL},
+	{"faults", "most page faults first", function_faults, NULL, NULL, NULL, NULL,
+	 program_faults},
+	{"max", "longest call first", NULL, NULL, NULL, syscall_max, NULL, NULL},
 };
 
 const char *report_orders(void)
@@ -134,8 +143,8 @@ static int rearrange(void *rows, size_t count, size_t size, struct place *places
 
 static size_t most_rows(const struct model *model)
 {
-	size_t counts[] = {model->n_functions, model->n_types, model->n_sites, model->n_syscalls,
-			   model->n_threads};
+	size_t counts[] = {model->n_functions, model->n_types,   model->n_sites,
+			   model->n_syscalls,  model->n_threads, model->n_programs};
 	size_t most = 0;
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
@@ -159,6 +168,7 @@ int report_sort(struct model *model, const char *name)
 	SORT(model->sites, model->n_sites, order->site);
 	SORT(model->syscalls, model->n_syscalls, order->syscall);
 	SORT(model->threads, model->n_threads, order->thread);
+	SORT(model->programs, model->n_programs, order->program);
 	free(places);
 	return error;
 }
@@ -173,6 +183,7 @@ const char *report_order_title(const char *name, enum report_table table, const 
 		[TABLE_SITES] = order && order->site,
 		[TABLE_SYSCALLS] = order && order->syscall,
 		[TABLE_THREADS] = order && order->thread,
+		[TABLE_PROGRAMS] = order && order->program,
 	};
 
 	return sorts[table] ? order->title : usual;

@@ -68,6 +68,7 @@ static const struct {
 	{0, true, section_summary},
 	{PART_TIMELINE, true, section_timeline},
 	{0, true, section_advice},
+	{PART_PROGRAMS, true, section_programs},
 	{PART_FUNCTIONS, true, section_functions},
 	{PART_GC, true, section_collections},
 	{PART_GC, false, section_pauses},

@@ -21,6 +21,7 @@ enum report_part {
 	PART_TIMELINE = 1 << 7,
 	PART_OFF_CPU = 1 << 8,
 	PART_FAULTS = 1 << 9,
+	PART_PROGRAMS = 1 << 10,
 };
 
 struct report_options {
@@ -44,7 +45,14 @@ int report_sort(struct model *model, const char *name);
 bool report_order_exists(const char *name);
 const char *report_orders(void); /* all of them, as a list in words */
 
-enum report_table { TABLE_FUNCTIONS, TABLE_TYPES, TABLE_SITES, TABLE_SYSCALLS, TABLE_THREADS };
+enum report_table {
+	TABLE_FUNCTIONS,
+	TABLE_TYPES,
+	TABLE_SITES,
+	TABLE_SYSCALLS,
+	TABLE_THREADS,
+	TABLE_PROGRAMS
+};
 const char *report_order_title(const char *name, enum report_table table, const char *usual);
 
 #endif

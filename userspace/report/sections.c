@@ -353,6 +353,17 @@ int section_syscalls(const struct section *section)
 	return section_table(section, table);
 }
 
+/* With a filter, those that something is selected of: whatever the order, they come first. */
+static size_t count_threads(const struct model *model)
+{
+	size_t count = model->n_threads;
+
+	while (model->filter && count && !model->threads[count - 1].cpu_samples &&
+	       !model->threads[count - 1].alloc_samples)
+		count--;
+	return count;
+}
+
 int section_threads(const struct section *section)
 {
 	static const struct column columns[] = {
@@ -362,14 +373,15 @@ int section_threads(const struct section *section)
 		{NULL, "alloc samples", false, 1, 0}, {NULL, "thread", true, 0, 12},
 	};
 	const struct model *model = section->model;
+	size_t count = count_threads(model);
 	struct table *table;
 	char number[24];
 
-	section_title(section, TABLE_THREADS, "Threads", model->n_threads, "most CPU time first");
+	section_title(section, TABLE_THREADS, "Threads", count, "most CPU time first");
 	table = table_create(columns, N_COLUMNS(columns));
 	if (!table)
 		return -ENOMEM;
-	for (size_t i = 0; i < section_rows(section, model->n_threads); i++) {
+	for (size_t i = 0; i < section_rows(section, count); i++) {
 		const struct model_thread *row = &model->threads[i];
 		double tick = row->cpu_samples ? row->cpu_ns / (double)row->cpu_samples : 0;
 

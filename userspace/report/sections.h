@@ -30,6 +30,7 @@ int section_syscalls(const struct section *section);
 int section_off_cpu(const struct section *section);
 int section_faults(const struct section *section);
 int section_slow_calls(const struct section *section);
+int section_programs(const struct section *section);
 int section_threads(const struct section *section);
 int section_losses(const struct section *section);
 

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model_programs.c: tests of the table of programs: who belongs together, and that it adds up. */
+#include "synthetic.h"
+
+static void name_thread(struct synthetic *synthetic, uint64_t thread, const char *name)
+{
+	PUT(synthetic, comm, .time = 1500, .thread = thread,
+	    .name = synthetic_string(synthetic, name));
+}
+
+/*
+ * Process 1 is "shell". Processes 2 and 3 are "tool": the first has a second thread of another
+ * name, which comes before its own. Process 4 has no name.
+ */
+static void write_processes(struct synthetic *synthetic)
+{
+	synthetic_begin(synthetic);
+	synthetic_process(synthetic, 1000);
+	PUT(synthetic, process, .id = 2, .pid = 200, .parent = 1, .time = 1100);
+	PUT(synthetic, thread, .id = 2, .process = 2, .tid = 201);
+	PUT(synthetic, thread, .id = 3, .process = 2, .tid = 200);
+	PUT(synthetic, process, .id = 3, .pid = 300, .parent = 1, .time = 1200);
+	PUT(synthetic, thread, .id = 4, .process = 3, .tid = 300);
+	PUT(synthetic, process, .id = 4, .pid = 400, .parent = 1, .time = 1300);
+	PUT(synthetic, thread, .id = 5, .process = 4, .tid = 400);
+	name_thread(synthetic, 1, "shell");
+	name_thread(synthetic, 2, "worker");
+	name_thread(synthetic, 3, "tool");
+	name_thread(synthetic, 4, "tool");
+	for (uint64_t thread = 1; thread <= 5; thread++)
+		for (uint64_t i = 0; i < thread; i++)
+			PUT(synthetic, cpu, .time = 2000 + i, .thread = thread, .mode = 1);
+	PUT(synthetic, alloc, .time = 2100, .thread = 4, .sample = 1, .type = 1, .size = 100,
+	    .period = 1, .kind = 1);
+	PUT(synthetic, gc_begin, .time = 3000, .thread = 4, .heap = 1, .cycle = 1, .kind = 1,
+	    .reason = 1);
+	PUT(synthetic, gc_end, .time = 3500, .thread = 4, .heap = 1, .cycle = 1, .kind = 1);
+}
+
+TEST(processes_of_a_name_are_one_program)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	write_processes(&synthetic);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->n_programs, 3);
+	CHECK_STR(model->programs[0].name, "tool");
+	CHECK_EQ(model->programs[0].processes, 2);
+	CHECK_EQ(model->programs[0].threads, 3);
+	CHECK_EQ(model->programs[0].cpu_samples, 2 + 3 + 4);
+	CHECK_EQ(model->programs[0].alloc_samples, 1);
+	CHECK(is_near(model->programs[0].alloc.value, 100, 1e-6));
+	CHECK_EQ(model->programs[0].pauses, 1);
+	CHECK_EQ(model->programs[0].pause_ns, 500);
+	CHECK(model->programs[1].name == NULL);
+	CHECK_EQ(model->programs[1].cpu_samples, 5);
+	CHECK_STR(model->programs[2].name, "shell");
+	CHECK_EQ(model->programs[2].pauses, 0);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+static void put_total(struct synthetic *synthetic, uint64_t time, uint64_t process, uint64_t count)
+{
+	PUT(synthetic, syscall_total, .time = time, .process = process, .number = 0, .count = count,
+	    .total_ns = count * 100, .runs = count, .run_ns = count * 100);
+}
+
+static double sum_of_calls(const struct model *model)
+{
+	double calls = 0;
+
+	for (size_t i = 0; i < model->n_programs; i++) {
+		printf("%s: %g calls\n", model->programs[i].name, model->programs[i].calls);
+		calls += model->programs[i].calls;
+	}
+	return calls;
+}
+
+TEST(each_program_has_its_part_of_the_calls)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	write_processes(&synthetic);
+	put_total(&synthetic, 4000, 1, 30);
+	put_total(&synthetic, 4000, 2, 10);
+	/* More records than the total of the third one says. */
+	put_total(&synthetic, 4000, 3, 1);
+	for (uint64_t i = 0; i < 5; i++)
+		PUT(&synthetic, syscall, .time = 4100 + i, .thread = 4, .number = 0,
+		    .duration = 100);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->syscall_count, 45);
+	CHECK(is_near(sum_of_calls(model), 45, 1e-6));
+	CHECK(is_near(model->programs[0].calls, 15, 1e-6));
+	CHECK(is_near(model->programs[2].calls, 30, 1e-6));
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+/* Two windows of a millisecond with two between them: twice as many calls as were seen. */
+TEST(estimated_calls_add_up_as_well)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	write_processes(&synthetic);
+	for (uint64_t i = 0; i < 8; i++) {
+		uint64_t end = 2000000 + i * 3000000;
+
+		put_total(&synthetic, end, 1, 300 * (i + 1));
+		put_total(&synthetic, end, 2, 100 * (i + 1));
+		PUT(&synthetic, look, .begin = end - 1000000, .end = end, .call_ns = 0);
+	}
+	synthetic_end(&synthetic, 30000000);
+	model = synthetic_model(&synthetic);
+	printf("%" PRIu64 " calls\n", model->syscall_count);
+	CHECK(model->looks.gaps);
+	CHECK(model->syscall_count > 6000);
+	CHECK(is_near(sum_of_calls(model), (double)model->syscall_count, 1e-3));
+	CHECK(is_near(model->programs[2].calls, 3 * model->programs[0].calls, 1e-6));
+	model_free(model);
+	synthetic_free(&synthetic);
+}

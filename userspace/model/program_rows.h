@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* program_rows.h: one row for all processes of the same name. */
+#ifndef GCPROF_PROGRAM_ROWS_H
+#define GCPROF_PROGRAM_ROWS_H
+
+struct pass;
+
+/* Rows into model->programs, behind those of system calls and threads. 0 or -ENOMEM. */
+int program_rows_finish(struct pass *pass);
+
+#endif
