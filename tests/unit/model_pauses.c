@@ -192,7 +192,8 @@ TEST(calls_of_other_threads_count_with_their_part_in_the_pause)
 	call(&rig, 2, 1, 1950, 2010);  /* 10 */
 	call(&rig, 2, 2, 2020, 2040);  /* 20 */
 	call(&rig, 3, 0, 2000, 2050);  /* of another process */
-	call(&rig, 1, 11, 2050, 2080); /* the collector's own */
+	call(&rig, 1, 28, 2045, 2055); /* the collector's own: 10 and 20 */
+	call(&rig, 1, 11, 2060, 2080);
 	gc_end(&rig, 2100, MINOR);
 	call(&rig, 2, FUTEX, 1990, 2110); /* 100, but told apart */
 	call(&rig, 2, 0, 1000, 2500);     /* 100 of 1500 */
@@ -205,6 +206,9 @@ TEST(calls_of_other_threads_count_with_their_part_in_the_pause)
 	CHECK_EQ(pause->futex_calls, 1);
 	CHECK_EQ(pause->futex_ns, 100);
 	CHECK_EQ(pause->own_call_ns, 30);
+	CHECK_STR(pause->own_call.text, "munmap(...) = 0");
+	CHECK_EQ(pause->own_call.overlap_ns, 20);
+	CHECK_EQ(pause->looked_ns, 0);
 	CHECK_EQ(pause->n_longest, 3);
 	CHECK_STR(pause->longest[0].text, "read(...) = 0");
 	CHECK_EQ(pause->longest[0].start, 1000);
@@ -245,6 +249,25 @@ TEST(waits_and_timer_samples_in_a_pause_are_the_collecting_threads_or_others)
 	CHECK(!pause->longest[0].is_call);
 	CHECK_STR(pause->longest[0].text, "preempted");
 	CHECK_EQ(pause->longest[0].overlap_ns, 15);
+	rig_free(&rig, model);
+}
+
+/* Windows in which calls are looked at: one is told within a pause, another when it is over. */
+TEST(a_pause_tells_how_much_of_it_calls_were_looked_at)
+{
+	struct rig rig;
+	struct model *model;
+
+	rig_begin(&rig);
+	gc_begin(&rig, 2000, MINOR);
+	PUT(&rig.synthetic, look, .begin = 1900, .end = 2010);
+	gc_end(&rig, 2100, MINOR);
+	PUT(&rig.synthetic, look, .begin = 2080, .end = 2200);
+	PUT(&rig.synthetic, look, .begin = 2300, .end = 2400);
+	model = rig_end(&rig, 5000);
+	CHECK(model->looks.gaps);
+	CHECK_EQ(model->pauses[0].looked_ns, 10 + 20);
+	CHECK(model->pauses[0].own_call.text == NULL);
 	rig_free(&rig, model);
 }
 

@@ -230,6 +230,7 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_syscall_total:
 		return syscalls_total(pass, &record->syscall_total);
 	case RECORD_look:
+		pauses_look(pass, &record->look);
 		return syscalls_look(pass, &record->look);
 	case RECORD_wait:
 		take_quality(pass, record->wait.stack, record->wait.quality);

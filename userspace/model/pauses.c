@@ -159,19 +159,32 @@ static void note_call(const struct pass *pass, struct guests *guests, const stru
 		note_longest(guests, part);
 }
 
+/* How much of a pause lies in this span. */
+static uint64_t overlap(const struct long_pause *pause, uint64_t begin, uint64_t end)
+{
+	uint64_t from = begin > pause->begin ? begin : pause->begin;
+	uint64_t to = end < pause->end ? end : pause->end;
+
+	return to > from ? to - from : 0;
+}
+
+static void note_own(struct guests *guests, const struct guest *part)
+{
+	*(part->is_call ? &guests->own_call_ns : &guests->own_wait_ns) += part->overlap_ns;
+	if (part->is_call && part->overlap_ns > guests->own.overlap_ns)
+		guests->own = *part;
+}
+
 static void welcome(const struct pass *pass, struct long_pause *pause, const struct guest *guest)
 {
 	struct guests *guests = &pause->guests;
-	uint64_t end = guest->begin + guest->duration;
-	uint64_t from = guest->begin > pause->begin ? guest->begin : pause->begin;
-	uint64_t to = end < pause->end ? end : pause->end;
 	struct guest part = *guest;
 
-	if (to <= from)
+	part.overlap_ns = overlap(pause, guest->begin, guest->begin + guest->duration);
+	if (!part.overlap_ns)
 		return;
-	part.overlap_ns = to - from;
 	if (guest->thread == pause->thread) {
-		*(guest->is_call ? &guests->own_call_ns : &guests->own_wait_ns) += part.overlap_ns;
+		note_own(guests, &part);
 	} else if (guest->is_call) {
 		note_call(pass, guests, &part);
 	} else {
@@ -238,6 +251,18 @@ void pauses_wait(struct pass *pass, const struct record_wait *record)
 
 	if (pauses->n_open || begin < pauses->latest_end)
 		welcome_all(pass, &guest);
+}
+
+void pauses_look(struct pass *pass, const struct record_look *record)
+{
+	struct pauses *pauses = &pass->pauses;
+
+	for (size_t i = 0; i < pauses->n_open; i++)
+		pauses->open[i].guests.looked_ns +=
+			overlap(&pauses->open[i], record->begin, record->end);
+	for (size_t i = 0; i < pauses->n_longest && record->begin < pauses->latest_end; i++)
+		pauses->longest[i].guests.looked_ns +=
+			overlap(&pauses->longest[i], record->begin, record->end);
 }
 
 void pauses_cpu(struct pass *pass, const struct record_cpu *record)
@@ -345,6 +370,7 @@ static void fill_figures(const struct pass *pass, const struct long_pause *pause
 		.futex_calls = guests->futex_calls,
 		.futex_ns = guests->futex_ns,
 		.own_call_ns = guests->own_call_ns,
+		.looked_ns = guests->looked_ns,
 		.wait_ns = guests->wait_ns,
 		.own_wait_ns = guests->own_wait_ns,
 		.cpu_ns = (double)guests->cpu_samples * tick,
@@ -371,6 +397,8 @@ int pauses_finish(struct pass *pass)
 		row->n_longest = guests->n_longest;
 		for (size_t j = 0; j < guests->n_longest && !error; j++)
 			error = fill_call(pass, &guests->longest[j], &row->longest[j]);
+		if (!error && guests->own.is_call)
+			error = fill_call(pass, &guests->own, &row->own_call);
 	}
 	return error;
 }

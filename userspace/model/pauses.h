@@ -34,6 +34,8 @@ struct guests {
 	uint64_t calls, call_ns;        /* of other threads; their parts in the pause */
 	uint64_t futex_calls, futex_ns; /* of these */
 	uint64_t own_call_ns;           /* of the collecting thread */
+	struct guest own;               /* its longest, if there is any */
+	uint64_t looked_ns;             /* told by looks, in which calls were seen */
 	uint64_t wait_ns, own_wait_ns;
 	uint64_t cpu_samples, own_cpu_samples;
 };
@@ -73,6 +75,7 @@ int pauses_end(struct pass *pass, const struct record_gc_end *record, uint64_t p
 void pauses_cpu(struct pass *pass, const struct record_cpu *record);
 void pauses_call(struct pass *pass, const struct record_syscall *record);
 void pauses_wait(struct pass *pass, const struct record_wait *record);
+void pauses_look(struct pass *pass, const struct record_look *record);
 
 /* An object that was old is so no longer, or the profile is over: it was walked in these pauses. */
 void pauses_old(struct pass *pass, const struct sample *sample);

@@ -59,7 +59,7 @@ static void put_figures(json_t *row, const struct model_pause *pause)
 			 pause->has_stats ? json_count(figures[i].value) : json_null());
 }
 
-static json_t *pause_json(const struct model_pause *pause)
+static json_t *pause_json(const struct model_pause *pause, bool gaps)
 {
 	json_t *row = json_object(), *sites = json_array(), *calls = json_array();
 
@@ -77,6 +77,9 @@ static json_t *pause_json(const struct model_pause *pause)
 	json_put(row, "futex_calls", json_count(pause->futex_calls));
 	json_put(row, "futex_ns", json_count(pause->futex_ns));
 	json_put(row, "own_syscall_ns", json_count(pause->own_call_ns));
+	json_put(row, "own_longest",
+		 pause->own_call.text ? call_json(&pause->own_call) : json_null());
+	json_put(row, "syscall_seen_ns", json_count(gaps ? pause->looked_ns : pause->pause_ns));
 	json_put(row, "off_cpu_ns", json_count(pause->wait_ns));
 	json_put(row, "own_off_cpu_ns", json_count(pause->own_wait_ns));
 	json_put(row, "cpu_ns", json_whole(pause->cpu_ns));
@@ -92,6 +95,6 @@ json_t *json_pauses(const struct model *model, size_t top)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < model->n_pauses && i < top; i++)
-		json_array_append_new(array, pause_json(&model->pauses[i]));
+		json_array_append_new(array, pause_json(&model->pauses[i], model->looks.gaps));
 	return array;
 }

@@ -138,11 +138,25 @@ static void write_own(FILE *out, const struct model_pause *pause)
 	bool waits = (double)pause->own_wait_ns >= least;
 
 	if (calls)
-		fprintf(out, "The collecting thread was in system calls for %s of it%s",
-			unit_time((double)pause->own_call_ns).text, waits ? ", and" : ".");
+		fprintf(out,
+			"The collecting thread was in system calls for %s of it, longest in "
+			"%.100s for %s%s",
+			unit_time((double)pause->own_call_ns).text, pause->own_call.text,
+			unit_time((double)pause->own_call.overlap_ns).text, waits ? ";" : ".");
 	if (waits)
-		fprintf(out, "%s off the CPU for %s.", calls ? "" : "The collecting thread was",
+		fprintf(out, "%s off the CPU for %s.",
+			calls ? " it was" : "The collecting thread was",
 			unit_time((double)pause->own_wait_ns).text);
+}
+
+/* Where system calls were not looked at all the time, that there are none says little. */
+static void write_unseen(FILE *out, const struct model_pause *pause)
+{
+	double unseen = (double)pause->pause_ns - (double)pause->looked_ns;
+
+	if (unseen >= SHARE_SHOWN * (double)pause->pause_ns)
+		fprintf(out, "For %s of it nobody looked at system calls (--max-overhead).",
+			unit_time(unseen).text);
 }
 
 /* A sentence of its own below the row, if there is one. */
@@ -229,6 +243,8 @@ int section_pauses(const struct section *section)
 		error |= note(table, &model->pauses[i], write_cause);
 		error |= note(table, &model->pauses[i], write_meanwhile);
 		error |= note(table, &model->pauses[i], write_own);
+		if (model->looks.gaps)
+			error |= note(table, &model->pauses[i], write_unseen);
 	}
 	if (error) {
 		table_free(table);
