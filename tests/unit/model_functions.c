@@ -154,6 +154,46 @@ TEST(names_where_there_are_none)
 	synthetic_free(&synthetic);
 }
 
+TEST(code_made_at_run_time_without_names_is_one_row_of_its_process)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t jit, other, named, stack = 0;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, comm, .time = 1000, .thread = 1,
+	    .name = synthetic_string(&synthetic, "java"));
+	PUT(&synthetic, process, .id = 2, .pid = 101, .parent = 1, .time = 1500);
+	jit = profile_writer_generated(synthetic.writer, 1);
+	other = profile_writer_generated(synthetic.writer, 2);
+	for (uint64_t i = 0; i < 4; i++)
+		stack = profile_writer_stack(
+			synthetic.writer, stack,
+			profile_writer_native(synthetic.writer, jit, 0x7000 + i * 16));
+	put_cpu(&synthetic, 2000, stack);
+	put_cpu(&synthetic, 2001,
+		synthetic_stack(&synthetic,
+				(uint64_t[]){profile_writer_native(synthetic.writer, jit, 1), 0}));
+	named = profile_writer_native(synthetic.writer, jit, 2);
+	PUT(&synthetic, symbol, .frame = named, .name = synthetic_string(&synthetic, "loop"));
+	put_cpu(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){named, 0}));
+	put_cpu(&synthetic, 2003,
+		synthetic_stack(
+			&synthetic,
+			(uint64_t[]){profile_writer_native(synthetic.writer, other, 1), 0}));
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->n_functions, 3);
+	CHECK(find_function(model, "[jit] of java")->cpu_self_ns == 2.0 * tick);
+	CHECK(find_function(model, "[jit] of java")->cpu_total_ns == 2.0 * tick);
+	CHECK_EQ(find_function(model, "[jit] of java")->runtime, RUNTIME_MANAGED);
+	CHECK(find_function(model, "loop")->cpu_self_ns == 1.0 * tick);
+	CHECK(find_function(model, "[jit] of ?")->cpu_self_ns == 1.0 * tick);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(children_use_the_names_of_their_parents)
 {
 	struct synthetic synthetic;

@@ -103,7 +103,7 @@ TEST(promotion_in_vain_is_told_with_its_site)
 
 TEST(calls_that_stall_fail_or_abound)
 {
-	struct model_syscall calls[3] = {
+	struct model_syscall calls[4] = {
 		{.name = "madvise",
 		 .count = 90,
 		 .total_ns = second,
@@ -131,10 +131,35 @@ TEST(calls_that_stall_fail_or_abound)
 	/* Half of them take a fraction of that: a few are slow, which fewer would not help. */
 	calls[1].p50_ns = 1500;
 	CHECK(!says(&model, "many_calls", ""));
+	/* Nor do those that wait, for longer in total, hide others. */
+	calls[1].p50_ns = 15000;
+	calls[3] = (struct model_syscall){
+		.name = "futex", .count = 20000, .total_ns = 900 * second, .p50_ns = 5000};
+	model.n_syscalls = 4;
+	CHECK(says(&model, "many_calls", "50,000 calls of read took 2.00 s"));
 	calls[1].in_gc_ns = 1000;
 	calls[2].errors = 20;
 	CHECK(!says(&model, "stalled_calls", ""));
 	CHECK(!says(&model, "failing_calls", ""));
+}
+
+TEST(code_without_names_is_told_with_its_process)
+{
+	struct model_function functions[2] = {
+		{.name = "main", .cpu_samples = 9000, .cpu_total_ns = 9e9},
+		{.name = GENERATED_UNNAMED "java", .cpu_samples = 2000, .cpu_total_ns = 2e9},
+	};
+	struct model model = calm();
+
+	model.functions = functions;
+	model.n_functions = 2;
+	model.cpu.on_cpu_ns = 9 * second;
+	CHECK(says(&model, "unnamed_code", "code that java made at run time"));
+	functions[1].cpu_total_ns = 1e8;
+	CHECK(!says(&model, "unnamed_code", ""));
+	functions[1].cpu_total_ns = 2e9;
+	functions[1].name = "work";
+	CHECK(!says(&model, "unnamed_code", ""));
 }
 
 TEST(doubtful_figures_are_called_so)

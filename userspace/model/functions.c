@@ -58,6 +58,19 @@ static const char *print_name(struct arena *arena, const char *prefix, const cha
 	return name;
 }
 
+/* Code that is made at run time, of the process that makes it. */
+static const char *name_generated(const struct pass *pass, const struct module *module)
+{
+	const struct process *process = tasks_find_process(&pass->tasks, module->generated_by);
+	const char *name = process && process->name ? process->name : "?";
+	size_t size = sizeof(GENERATED_UNNAMED) + strlen(name);
+	char *text = arena_alloc(pass->model->arena, size);
+
+	if (text)
+		snprintf(text, size, "%s%s", GENERATED_UNNAMED, name);
+	return text;
+}
+
 static const char *name_unnamed(const struct pass *pass, const struct frame *frame)
 {
 	const struct module *module = dense_get(&pass->tree.modules, frame->module);
@@ -73,6 +86,8 @@ static const char *name_unnamed(const struct pass *pass, const struct frame *fra
 	if (frame->runtime == RUNTIME_KERNEL)
 		return frame->address ? print_name(arena, "[kernel]", "+0x", frame->address)
 				      : "[kernel]";
+	if (module && module->generated_by)
+		return name_generated(pass, module);
 	if (module && module->base)
 		return print_name(arena, module->base, "+0x", frame->address);
 	return print_name(arena, "[unknown]", "+0x", frame->address);
@@ -157,7 +172,7 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 		function.line = code ? code->line : 0;
 		return add_frame_row(builder, frame, &function);
 	}
-	if (module && module->generated)
+	if (module && module->generated_by)
 		function.runtime = RUNTIME_MANAGED;
 	function.module = frame->runtime == RUNTIME_KERNEL ? "[kernel]"
 			  : module                         ? module->path
@@ -292,11 +307,12 @@ static int by_rank(const void *a, const void *b)
  * collections that it causes. Small additions raise rows that would have none of
  * it: those that allocate, managed functions that an interpreter runs (their own
  * time is the interpreter's), and those that wait in system calls, as far as these take
- * as much time as the CPU does.
+ * as much time as the CPU does. Many threads that wait side by side, as those of a pool
+ * do for work, weigh no more than one.
  */
 static void rank_rows(struct model *model)
 {
-	double cpu = 0, bytes = 0, gc = 0, calls, waits;
+	double cpu = 0, bytes = 0, gc = 0, calls, waits, wall;
 
 	for (size_t i = 0; i < model->n_functions; i++) {
 		cpu += model->functions[i].cpu_self_ns;
@@ -305,6 +321,9 @@ static void rank_rows(struct model *model)
 	}
 	calls = fmax((double)model->syscall_stack_ns, cpu + gc);
 	waits = fmax((double)model->wait_stack_ns, cpu + gc);
+	wall = fmax((double)model->run.wall, cpu + gc);
+	calls *= fmax(calls / wall, 1);
+	waits *= fmax(waits / wall, 1);
 	for (size_t i = 0; i < model->n_functions; i++) {
 		struct model_function *row = &model->functions[i];
 

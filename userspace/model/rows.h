@@ -12,6 +12,9 @@
 
 enum runtime { RUNTIME_NATIVE = 1, RUNTIME_MANAGED, RUNTIME_KERNEL };
 
+/* Code that a process made at run time and gave no name: one row, since addresses say nothing. */
+#define GENERATED_UNNAMED "[jit] of "
+
 struct model_function {
 	const char *name;
 	const char *module; /* path; of a managed function its source file; NULL: none */

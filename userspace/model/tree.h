@@ -19,7 +19,7 @@ struct module {
 	const char *base;    /* behind its last slash */
 	const unsigned char *build_id;
 	size_t build_id_size;
-	bool generated; /* code made at run time */
+	uint64_t generated_by; /* process that made the code at run time; 0: none, it is a file's */
 };
 
 /* A `symbol` record; those of a frame are chained, outermost first. */

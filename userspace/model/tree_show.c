@@ -13,7 +13,7 @@
 static bool is_shown(const struct tree *tree, const struct frame *frame, enum model_frames frames)
 {
 	const struct module *module = dense_get(&tree->modules, frame->module);
-	bool managed = frame->runtime == RUNTIME_MANAGED || (module && module->generated);
+	bool managed = frame->runtime == RUNTIME_MANAGED || (module && module->generated_by);
 
 	return frames == MODEL_FRAMES_ALL || managed == (frames == MODEL_FRAMES_MANAGED);
 }

@@ -310,19 +310,25 @@ static bool find_failing_calls(const struct model *model, struct words *words)
 	return true;
 }
 
+/* What calls take if each were one of the usual, short ones. */
+static double usual_ns(const struct model_syscall *call)
+{
+	return (double)call->p50_ns * (double)call->count;
+}
+
 static bool find_many_calls(const struct model *model, struct words *words)
 {
 	const struct model_syscall *call = NULL;
 
 	for (size_t i = 0; i < model->n_syscalls; i++)
-		if (!call || model->syscalls[i].total_ns > call->total_ns)
+		if (!call || usual_ns(&model->syscalls[i]) > usual_ns(call))
 			call = &model->syscalls[i];
 	/* Long ones wait for something; many short ones work. */
 	if (!call || call->count < 10000 || call->p50_ns > 20000 ||
 	    (double)call->total_ns < 0.1 * wall_of(model))
 		return false;
 	/* Where most of the time is that of a few, it would stay as it is. */
-	if ((double)call->total_ns > 4 * (double)call->p50_ns * (double)call->count)
+	if ((double)call->total_ns > 4 * usual_ns(call))
 		return false;
 	fprintf(words->evidence,
 		"%s calls of %s took %s, %s of wall time; half of them %s or less.",
@@ -331,6 +337,29 @@ static bool find_many_calls(const struct model *model, struct words *words)
 		unit_percent((double)call->total_ns / wall_of(model)).text,
 		unit_time((double)call->p50_ns).text);
 	fprintf(words->remedy, "Fewer, larger ones would cost less.");
+	return true;
+}
+
+/* Code made at run time whose names nobody wrote down: that of the process that has most. */
+static bool find_unnamed(const struct model *model, struct words *words)
+{
+	const size_t prefix = strlen(GENERATED_UNNAMED);
+	const struct model_function *row = NULL;
+
+	for (size_t i = 0; i < model->n_functions && !row; i++)
+		if (strncmp(model->functions[i].name, GENERATED_UNNAMED, prefix) == 0)
+			row = &model->functions[i];
+	if (!row || row->cpu_samples < 100 ||
+	    row->cpu_total_ns < 0.1 * (double)model->cpu.on_cpu_ns)
+		return false;
+	fprintf(words->evidence,
+		"%s of the CPU time is spent in, or below, code that %.60s made at run time and "
+		"that has no names.",
+		unit_percent(row->cpu_total_ns / (double)model->cpu.on_cpu_ns).text,
+		row->name + prefix);
+	fprintf(words->remedy,
+		"Let the runtime write them down while it is recorded: node --perf-basic-prof, "
+		"python3 -X perf (from 3.12 on), or jcmd PID Compiler.perfmap for Java.");
 	return true;
 }
 
@@ -344,6 +373,7 @@ static const struct rule {
 	{"slow_stops", find_slow_stops},   {"stalled_calls", find_stalled_calls},
 	{"many_calls", find_many_calls},   {"failing_calls", find_failing_calls},
 	{"few_samples", find_few_samples}, {"unfinished_stacks", find_unfinished_stacks},
+	{"unnamed_code", find_unnamed},
 };
 
 _Static_assert(sizeof(rules) / sizeof(*rules) <= ADVICE_MAX, "raise ADVICE_MAX");
