@@ -112,6 +112,39 @@ TEST(it_says_what_there_is)
 	synthetic_free(&app.synthetic);
 }
 
+/* One of each program, as in a recording of a system: the name alone says nothing. */
+TEST(functions_of_one_name_are_told_apart)
+{
+	static const char *const modules[] = {"/usr/bin/one", "/usr/bin/two"};
+	struct report_options options = {.width = 80, .parts = PART_FUNCTIONS};
+	struct synthetic synthetic;
+	struct model *model;
+	char *text;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 0; i < 2; i++)
+		PUT(&synthetic, cpu, .time = 2000 + i, .thread = 1, .mode = 1,
+		    .stack = synthetic_stack(
+			    &synthetic,
+			    (uint64_t[]){synthetic_function(&synthetic, modules[i], 1, "work"),
+					 0}));
+	PUT(&synthetic, cpu, .time = 2002, .thread = 1, .mode = 1,
+	    .stack = synthetic_stack(
+		    &synthetic,
+		    (uint64_t[]){synthetic_function(&synthetic, modules[0], 2, "rest"), 0}));
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	text = print(model, &options);
+	printf("%s", text);
+	CHECK(strstr(text, "work (one)") != NULL);
+	CHECK(strstr(text, "work (two)") != NULL);
+	CHECK(strstr(text, "rest (") == NULL);
+	free(text);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(a_missing_end_stands_at_the_top)
 {
 	struct report_options options = {.width = 80};

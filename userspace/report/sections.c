@@ -8,12 +8,47 @@
 #include <string.h>
 
 #include "units.h"
+#include "../util/map.h"
 #include "../util/path_base.h"
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 
+/* How many of the rows that are shown have each name. NULL: no memory. */
+static struct map *count_names(const struct section *section)
+{
+	const struct model *model = section->model;
+	struct map *names = map_create(MAP_STRING_KEYS);
+
+	for (size_t i = 0; names && i < section_rows(section, model->n_functions); i++) {
+		const char *name = model->functions[i].name;
+		uint64_t *count = map_put_string(names, name, strlen(name), NULL);
+
+		if (!count) {
+			map_free(names);
+			return NULL;
+		}
+		++*count;
+	}
+	return names;
+}
+
+/* With its module where the name alone does not say which function that is. */
+static void name_cell(struct table *table, const struct map *names,
+		      const struct model_function *row)
+{
+	const uint64_t *count = map_get_string(names, row->name, strlen(row->name));
+	char name[1024];
+
+	if (row->module && count && *count > 1) {
+		snprintf(name, sizeof(name), "%.760s (%.240s)", row->name, path_base(row->module));
+		table_cell(table, name);
+		return;
+	}
+	table_cell(table, row->name);
+}
+
 static void function_row(const struct section *section, struct table *table,
-			 const struct model_function *row)
+			 const struct map *names, const struct model_function *row)
 {
 	double wall = (double)section->model->run.wall / 1e9;
 	double cpu = (double)section->model->cpu.on_cpu_ns;
@@ -30,7 +65,7 @@ static void function_row(const struct section *section, struct table *table,
 	cell_time(table, row->gc_ns);
 	cell_time(table, row->syscall_ns);
 	cell_time(table, row->off_cpu_ns);
-	table_cell(table, row->name);
+	name_cell(table, names, row);
 	if (row->file && row->line) {
 		snprintf(place, sizeof(place), "%.480s:%" PRIu64, path_base(row->file), row->line);
 		table_cell(table, place);
@@ -81,6 +116,7 @@ int section_functions(const struct section *section)
 	};
 	const struct model *model = section->model;
 	struct table *table;
+	struct map *names;
 
 	section_title(section, TABLE_FUNCTIONS, "Functions", model->n_functions,
 		      "most CPU, allocation and collection time first");
@@ -94,10 +130,15 @@ int section_functions(const struct section *section)
 			       "cost.",
 			       model_frames_name(model->frames));
 	table = table_create(columns, N_COLUMNS(columns));
-	if (!table)
+	names = count_names(section);
+	if (!table || !names) {
+		table_free(table);
+		map_free(names);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < section_rows(section, model->n_functions); i++)
-		function_row(section, table, &model->functions[i]);
+		function_row(section, table, names, &model->functions[i]);
+	map_free(names);
 	return print_functions(section, table);
 }
 
