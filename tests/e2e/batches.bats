@@ -151,7 +151,8 @@ record_running() { # NAME BATCHED COUNT OPTION...
 	same after "$(memory $churn $count 4)" "$before"
 	record_running unasked 1 300
 	kill $churn
-	same batched "$(grep -c 1 asked.gc || true)" 0
+	# What waited for somebody else who records meanwhile comes first.
+	same batched "$(sed '1,/^0$/d' asked.gc | grep -c 1 || true)" 0
 }
 
 # Waits until a recorder of $churn, in the background, has asked for each collection.
