@@ -490,38 +490,59 @@ struct unwind_fds session_unwind_fds(const struct session *session)
 	};
 }
 
+/* All values of a per-CPU array by one system call: `count` of `size` bytes, for each CPU in turn.
+ * To be freed; NULL: `*err` says why. */
+static void *read_array(const struct session *session, const struct bpf_map *map, uint32_t count,
+			size_t size, int *err)
+{
+	uint32_t *keys = calloc(count, sizeof(*keys)), place, got = count;
+	char *values = calloc((size_t)count * (size_t)session->n_cpus, size);
+
+	*err = -ENOMEM;
+	if (keys && values)
+		*err = bpf_map_lookup_batch(bpf_map__fd(map), NULL, &place, keys, values, &got,
+					    NULL);
+	/* -ENOENT: these are all. */
+	if (*err == -ENOENT)
+		*err = 0;
+	free(keys);
+	if (!*err)
+		return values;
+	free(values);
+	return NULL;
+}
+
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
 {
-	int fd = bpf_map__fd(session->skeleton->maps.losses);
-	uint64_t *cpus = calloc((size_t)session->n_cpus, sizeof(*cpus));
-	int err = cpus ? 0 : -ENOMEM;
+	int err;
+	uint64_t *all = read_array(session, session->skeleton->maps.losses, LOSS_KERNEL_MAX,
+				   sizeof(*all), &err);
+	const uint64_t *cpu = all;
 
-	for (uint32_t loss = 0; !err && loss < LOSS_KERNEL_MAX; loss++) {
-		counts[loss] = 0;
-		err = bpf_map_lookup_elem(fd, &loss, cpus);
-		for (int cpu = 0; !err && cpu < session->n_cpus; cpu++)
-			counts[loss] += cpus[cpu];
-	}
-	free(cpus);
+	memset(counts, 0, LOSS_KERNEL_MAX * sizeof(*counts));
+	for (int loss = 0; !err && loss < LOSS_KERNEL_MAX; loss++, cpu += session->n_cpus)
+		for (int i = 0; i < session->n_cpus; i++)
+			counts[loss] += cpu[i];
+	free(all);
 	return err;
 }
 
 int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 {
-	int fd = bpf_map__fd(session->skeleton->maps.costs);
-	struct cost *cpus = calloc((size_t)session->n_cpus, sizeof(*cpus));
-	int err = cpus ? 0 : -ENOMEM;
+	int err;
+	struct cost *all = read_array(session, session->skeleton->maps.costs, COST_PROGRAMS,
+				      sizeof(*all), &err);
+	const struct cost *cpu = all;
 
-	for (uint32_t program = 0; !err && program < COST_PROGRAMS; program++) {
-		out[program] = (struct cost){0};
-		err = bpf_map_lookup_elem(fd, &program, cpus);
-		for (int cpu = 0; !err && cpu < session->n_cpus; cpu++) {
-			out[program].runs += cpus[cpu].runs;
-			out[program].timed += cpus[cpu].timed;
-			out[program].ns += cpus[cpu].ns;
+	memset(out, 0, COST_PROGRAMS * sizeof(*out));
+	for (int program = 0; !err && program < COST_PROGRAMS; program++, cpu += session->n_cpus) {
+		for (int i = 0; i < session->n_cpus; i++) {
+			out[program].runs += cpu[i].runs;
+			out[program].timed += cpu[i].timed;
+			out[program].ns += cpu[i].ns;
 		}
 	}
-	free(cpus);
+	free(all);
 	return err;
 }
 
