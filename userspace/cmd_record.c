@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd_record.h"
@@ -25,6 +26,8 @@ enum {
 	SIGNAL_GRACE_MS = 200, /* for a program that got the same SIGINT as we */
 	LARGE_BYTES = 1 << 20, /* memory that goes back to the system as soon as it is free */
 };
+
+#define ROUND_MIN_NS UINT64_C(1000000) /* from the begin of one to that of the next */
 
 #define NOT_GIVEN                                                                               \
 	UINT64_MAX /* a number that nobody can ask for: the default, unless recording takes too \
@@ -126,15 +129,29 @@ static bool cgroup_ended(const struct recording *recording)
 	return true;
 }
 
+/* A program that starts maps a dozen files at once, each of which wakes us: the first gets a round
+ * at once, the others one together. */
+static void space_rounds(uint64_t *round)
+{
+	uint64_t now = clock_now(), due = *round + ROUND_MIN_NS;
+	struct timespec left = {.tv_nsec = due > now ? (long)(due - now) : 0};
+
+	if (left.tv_nsec)
+		nanosleep(&left, NULL);
+	*round = now + (uint64_t)left.tv_nsec;
+}
+
 static void run(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
+	uint64_t round = 0; /* when the last one began */
 	const char *trouble;
 	int err = 0;
 
 	while (event == WATCH_WORK && !err) {
 		event = watch_wait(recording->watch,
 				   governor_timeout(recording->governor, ROUND_MS));
+		space_rounds(&round);
 		err = governor_look(recording->governor);
 		err = err ? err : drain_round(recording->drain);
 		while ((trouble = drain_trouble(recording->drain)))

@@ -55,12 +55,13 @@ struct recording {
 	struct drain *drain;
 	struct watch *watch;
 	enum end_reason reason;
-	bool ended;    /* the program, with `status`, or all that were attached to */
-	int status;    /* as wait(2) shows it */
-	bool piped;    /* the profile goes to our standard output */
-	bool removed;  /* its file is gone, which was told */
-	uint64_t file; /* its inode */
-	bool failed;   /* the profile could not be written */
+	bool ended;          /* the program, with `status`, or all that were attached to */
+	int status;          /* as wait(2) shows it */
+	bool piped;          /* the profile goes to our standard output */
+	bool removed;        /* its file is gone, which was told */
+	uint64_t next_check; /* of that */
+	uint64_t file;       /* its inode */
+	bool failed;         /* the profile could not be written */
 	struct governor_summary cost;
 	uint64_t bytes; /* of the profile */
 };

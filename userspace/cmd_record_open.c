@@ -18,6 +18,8 @@
 #include "util/log.h"
 #include "util/path_base.h"
 
+#define CHECK_NS UINT64_C(100000000) /* between two looks at whether the profile is still there */
+
 /* The inode behind a name, 0 if there is none. */
 static uint64_t file_number(const char *path)
 {
@@ -29,8 +31,12 @@ static uint64_t file_number(const char *path)
 void recording_check_output(struct recording *recording)
 {
 	const char *path = recording->options.output;
+	uint64_t now = clock_now();
 
-	if (recording->piped || recording->removed || file_number(path) == recording->file)
+	if (recording->piped || recording->removed || now < recording->next_check)
+		return;
+	recording->next_check = now + CHECK_NS;
+	if (file_number(path) == recording->file)
 		return;
 	recording->removed = true;
 	log_error(

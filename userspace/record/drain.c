@@ -37,6 +37,7 @@
 
 #define SLACK_NS    UINT64_C(200000000)
 #define SECOND_NS   UINT64_C(1000000000)
+#define ADVANCE_NS  UINT64_C(50000000) /* what waits is looked through so often at most */
 #define NAMES_NS    UINT64_C(50000000) /* first names; then after twice the time, up to a second */
 #define SWEEP_NS    (10 * SECOND_NS)   /* after its end nothing of a process is on its way */
 #define WAITING_MAX (4u << 20)         /* bytes */
@@ -57,7 +58,7 @@ struct drain {
 		*untold; /* NULL: numbers of processes are others here, so none is looked for */
 	struct buffer waiting; /* mappings of unknown processes: struct event_mmap, path, zeroes */
 	struct buffer newcomers; /* struct newcomer[] */
-	uint64_t next_second;
+	uint64_t next_second, next_advance;
 	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
 	bool attached;                  /* a file was attached in this round */
 	bool trouble;
@@ -461,6 +462,15 @@ static int drain_first_names(struct drain *drain, uint64_t now)
 	return store_symbolize(drain->parts.store);
 }
 
+/* Any mapping on the machine makes a round, and those of programs that start come by the dozen. */
+static int drain_advance(struct drain *drain, uint64_t now)
+{
+	if (now < drain->next_advance)
+		return 0;
+	drain->next_advance = now + ADVANCE_NS;
+	return merge_advance(drain->merge, now - SLACK_NS);
+}
+
 int drain_round(struct drain *drain)
 {
 	uint64_t now = clock_now();
@@ -472,7 +482,7 @@ int drain_round(struct drain *drain)
 	err = session_look_again(drain->parts.session);
 	err = err ? err : drain_streams(drain);
 	if (!err && emptied)
-		err = merge_advance(drain->merge, now - SLACK_NS);
+		err = drain_advance(drain, now);
 	err = err ? err : drain_first_names(drain, now);
 	if (!err && now >= drain->next_second) {
 		drain->next_second = now + SECOND_NS;
