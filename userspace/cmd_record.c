@@ -22,7 +22,7 @@
 #include "util/log.h"
 
 enum {
-	ROUND_MS = 100,        /* between two looks at the rings */
+	ROUND_MS = 200,        /* between two looks at the rings, if nothing wakes us */
 	SIGNAL_GRACE_MS = 200, /* for a program that got the same SIGINT as we */
 	LARGE_BYTES = 1 << 20, /* memory that goes back to the system as soon as it is free */
 };

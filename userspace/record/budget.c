@@ -4,9 +4,12 @@
 
 #include <math.h>
 
-#define NEXT_MIN_NS  UINT64_C(1000000)
-#define NEXT_LOW_NS  UINT64_C(20000000) /* when little is saved up: a flood may begin any time */
-#define LOW_NS       1e9                /* of the rate */
+#define NEXT_MIN_NS UINT64_C(1000000)
+/* When little is saved up, and when it is not plenty: a flood may begin any time. */
+#define NEXT_LOW_NS  UINT64_C(20000000)
+#define NEXT_SOME_NS UINT64_C(100000000)
+#define LOW_NS       1e9 /* of the rate */
+#define SOME_NS      30e9
 #define CYCLE_MIN_NS UINT64_C(200000000)
 #define CYCLE_MAX_NS UINT64_C(5000000000)
 #define EDGES        0.1 /* of the rate: what opening and closing windows may take */
@@ -64,8 +67,11 @@ static uint64_t time_for(double change, double speed)
 static uint64_t time_left(const struct budget *budget)
 {
 	uint64_t ns = time_for(budget->saved, budget->calls - fill_rate(budget));
+	uint64_t most = budget->saved < budget->rate * LOW_NS    ? NEXT_LOW_NS
+			: budget->saved < budget->rate * SOME_NS ? NEXT_SOME_NS
+								 : BUDGET_LOOK_NS;
 
-	return budget->saved < budget->rate * LOW_NS && ns > NEXT_LOW_NS ? NEXT_LOW_NS : ns;
+	return ns < most ? ns : most;
 }
 
 static void account(struct budget *budget, double elapsed, const struct budget_use *use)

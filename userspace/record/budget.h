@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define BUDGET_BURST_NS  (60 * UINT64_C(1000000000)) /* so long of the rate can be saved up */
-#define BUDGET_LOOK_NS   UINT64_C(100000000)         /* it wants to be told at least so often */
+#define BUDGET_LOOK_NS   UINT64_C(200000000)         /* it wants to be told at least so often */
 #define BUDGET_CALLS_MIN 0.25 /* of the rate, for calls, whatever the rest takes */
 
 struct budget {
