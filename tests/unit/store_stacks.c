@@ -133,6 +133,38 @@ TEST(stacks_are_made_of_pieces)
 	CHECK(made[4]->alloc.stack && made[4]->alloc.stack != made[0]->alloc.stack);
 }
 
+/* What the first of these was made of is remembered, but not what its pieces were then. */
+TEST(a_piece_that_is_told_anew_means_something_else_from_then_on)
+{
+	static const uint64_t left[] = {0x30, 0x20, 0x10}, right[] = {0x50, 0x40, 0x10};
+	static const uint64_t keys[] = {1, 2, 3};
+	static const uint64_t words[] = {STACK(100, 0, 3), 1, 2, 3};
+	const struct record *made[4];
+
+	begin();
+	send_cut(70, left, keys, 3);
+	for (uint64_t i = 0; i < 2; i++) {
+		send_stacks(words, 5);
+		send_keyed(1, 100, 200 + i, 100);
+	}
+	send_cut(71, right, keys, 3);
+	send_stacks(words, 5);
+	send_keyed(1, 100, 202, 100);
+	send_cut(70, left, keys, 3);
+	send_stacks(words, 5);
+	send_keyed(1, 100, 203, 100);
+	finish();
+	made[0] = nth(RECORD_alloc, 1);
+	made[1] = nth(RECORD_alloc, 2);
+	made[2] = nth(RECORD_alloc, 4);
+	made[3] = nth(RECORD_alloc, 6);
+	CHECK(made[0]->alloc.stack && made[0]->alloc.stack == made[1]->alloc.stack);
+	CHECK_EQ(made[0]->alloc.stack, nth(RECORD_alloc, 0)->alloc.stack);
+	CHECK_EQ(made[2]->alloc.stack, nth(RECORD_alloc, 3)->alloc.stack);
+	CHECK(made[2]->alloc.stack != made[0]->alloc.stack);
+	CHECK_EQ(made[3]->alloc.stack, made[0]->alloc.stack);
+}
+
 TEST(stacks_that_make_no_sense_are_refused)
 {
 	static const uint64_t ips[] = {0x20, 0x10}, keys[] = {1, 2};

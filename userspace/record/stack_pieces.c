@@ -28,6 +28,7 @@ struct slot {
 struct table {
 	struct slot *slots; /* SLOTS; memory that is not used is not taken */
 	struct buffer frames;
+	uint64_t before; /* frames of all tables before this one */
 	size_t used;
 };
 
@@ -107,6 +108,7 @@ static void read_slot(const struct table *table, const struct slot *slot, struct
 		.frames = slot->n ? (const uint64_t *)(const void *)table->frames.data + slot->at
 				  : NULL,
 		.n = slot->n,
+		.place = table->before + slot->at,
 		.quality = slot->quality,
 		.open = slot->open,
 	};
@@ -152,13 +154,22 @@ static int copy_living(const struct stack_pieces *pieces, struct table *to)
 	return 0;
 }
 
+/* For what comes behind the young one: no frame has a place of another. */
+static int table_create_next(const struct stack_pieces *pieces, struct table *table)
+{
+	int err = table_create(table);
+
+	table->before = pieces->young.before + n_frames(&pieces->young);
+	return err;
+}
+
 /* The young table became full. */
 static int make_room(struct stack_pieces *pieces)
 {
 	struct table fresh;
 	int err;
 
-	if (table_create(&fresh))
+	if (table_create_next(pieces, &fresh))
 		return -ENOMEM;
 	err = copy_living(pieces, &fresh);
 	if (!err) {
@@ -167,7 +178,7 @@ static int make_room(struct stack_pieces *pieces)
 		return 0;
 	}
 	table_free(&fresh);
-	if (err == -ENOMEM || table_create(&fresh))
+	if (err == -ENOMEM || table_create_next(pieces, &fresh))
 		return -ENOMEM;
 	table_free(&pieces->old);
 	pieces->old = pieces->young;

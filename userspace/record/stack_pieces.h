@@ -15,6 +15,7 @@ struct stack_pieces;
 struct stack_piece {
 	const uint64_t *frames; /* of the profile, the outermost first */
 	size_t n;
+	uint64_t place;   /* of the frames: no others ever have it */
 	uint32_t quality; /* enum stack_quality */
 	bool open;        /* the walk ended in it or before: nothing outside of it is known */
 };

@@ -393,7 +393,9 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
 			return -EBADMSG;
 	for (size_t i = 0; i < n; i++, from = end) {
 		bool open = pieces[i].top > stacks->reach;
-		struct stack_piece piece = {frames, 0, open ? stacks->quality : guessed, open};
+		struct stack_piece piece = {.frames = frames,
+					    .quality = open ? stacks->quality : guessed,
+					    .open = open};
 		int err;
 
 		end = i + 1 < n ? step_at(stacks, from, pieces[i + 1].top) : stacks->n_steps;

@@ -18,6 +18,7 @@ enum {
 	WAITING = 64,         /* threads whose next sample is to be cut */
 	DEPTH_MAX = 1024,     /* frames of a stack, as in reports */
 	FRAMES_MAX = 1 << 16, /* of all stacks in one batch */
+	MEMO_BITS = 12,
 };
 
 /* What one thread said of the sample that comes next. */
@@ -35,12 +36,19 @@ struct level {
 	struct stack_told told;
 };
 
+/* What a stack became with a piece: it is looked up once and not for each of the piece's frames. */
+struct memo {
+	uint64_t below, place; /* the stack, the piece */
+	uint64_t stack;        /* 0: empty */
+};
+
 struct composer {
 	struct stack_pieces *pieces;
 	struct waiting waiting[WAITING];
 	struct level levels[GCPROF_PIECES_MAX]; /* of the stack that was made last */
 	size_t n_levels;
 	size_t frames; /* in this batch */
+	struct memo memos[1 << MEMO_BITS];
 };
 
 void composer_free(struct composer *composer)
@@ -110,6 +118,24 @@ int store_learn_pieces(struct store *store, const struct incoming *in, uint64_t 
 	return 0;
 }
 
+/* Writes the frames of a piece on top of a stack; 0: no memory. */
+static uint64_t put_frames(struct store *store, uint64_t below, const struct stack_piece *piece)
+{
+	uint64_t hash = (below ^ piece->place << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	struct memo *memo = &store->composer->memos[hash >> (64 - MEMO_BITS)];
+	uint64_t stack = below;
+
+	if (memo->stack && memo->below == below && memo->place == piece->place)
+		return memo->stack;
+	for (size_t i = 0; i < piece->n; i++) {
+		stack = profile_writer_stack(store->writer, stack, piece->frames[i]);
+		if (!stack)
+			return 0;
+	}
+	*memo = (struct memo){below, piece->place, stack};
+	return stack;
+}
+
 /* What the stack is with one more piece. */
 static int add_piece(struct store *store, const struct incoming *in, uint64_t key,
 		     struct level *level)
@@ -133,13 +159,9 @@ static int add_piece(struct store *store, const struct incoming *in, uint64_t ke
 		return 0;
 	}
 	level->told.quality |= piece.quality;
-	for (size_t i = 0; i < piece.n; i++) {
-		level->told.stack =
-			profile_writer_stack(store->writer, level->told.stack, piece.frames[i]);
-		if (!level->told.stack)
-			return -ENOMEM;
-	}
-	return 0;
+	if (piece.n)
+		level->told.stack = put_frames(store, level->told.stack, &piece);
+	return piece.n && !level->told.stack ? -ENOMEM : 0;
 }
 
 /* Makes one stack, whose further pieces have these keys. */
