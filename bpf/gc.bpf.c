@@ -277,21 +277,23 @@ static __always_inline int probe_collections(const struct probe_firing *firing)
 	struct task_state *state = firing->state;
 	struct scratch *scratch;
 	struct event_collections *event;
-	uint64_t entries, count, fates, n_fates;
+	uint64_t entries, count, fates, n_fates, events;
 
 	entries = firing->values[0];
 	count = firing->values[1];
 	fates = firing->values[2];
 	n_fates = firing->values[3];
-	if (!entries || !count || count > GCPROF_COLLECTIONS_MAX || n_fates > GCPROF_FATE_MAX)
+	if (!entries || !count || count > GCPROF_COLLECTIONS_MAX || n_fates > GCPROF_FATE_MAX ||
+	    firing->values[5] > count * GCPROF_PHASES_MAX)
 		return probe_refuse();
+	events = 2 * count + firing->values[5];
 	process_pauses_set(state->process, firing->values[4], firing->now);
 	if (!ceiling_below(CEILING_GC, config.rare_rate, firing->now))
-		return loss_two(LOSS_GC_CEILING, 2 * count, LOSS_FATE_CEILING, n_fates);
+		return loss_two(LOSS_GC_CEILING, events, LOSS_FATE_CEILING, n_fates);
 	scratch = scratch_take();
 	if (!scratch) {
 		/* That counted one. */
-		loss_add(LOSS_SCRATCH_BUSY, 2 * count + n_fates - 1);
+		loss_add(LOSS_SCRATCH_BUSY, events + n_fates - 1);
 		return 0;
 	}
 	event = (struct event_collections *)scratch->data;
@@ -304,8 +306,8 @@ static __always_inline int probe_collections(const struct probe_firing *firing)
 	event->n_fates = n_fates;
 	if (!batch_read(scratch, sizeof(*event), entries, count * sizeof(event->entries[0]), fates,
 			n_fates * sizeof(struct gcprof_fate)))
-		return loss_two(LOSS_COLLECTIONS_MEMORY, 2 * count, LOSS_BATCH_MEMORY, n_fates);
-	if (!scratch_emit_many(scratch, &ring_gc, LOSS_GC_RING, 2 * count))
+		return loss_two(LOSS_COLLECTIONS_MEMORY, events, LOSS_BATCH_MEMORY, n_fates);
+	if (!scratch_emit_many(scratch, &ring_gc, LOSS_GC_RING, events))
 		loss_add(LOSS_ALLOC_RING, n_fates);
 	return 0;
 }

@@ -5,7 +5,7 @@
  * that allocates gigabytes a second makes thousands of them each second. Firing
  * gc_begin and gc_end takes longer than that. So there is a ceiling: so many a
  * second are told one by one, and all that take long. What goes beyond waits
- * here with its times, figures and fates, and `collections` tells up to 64 of them
+ * here with its times, figures, phases and fates, and `collections` tells up to 64 of them
  * at once. A recorder sees the same as from probes that fire at these times, but
  * for what only the kernel knows: resident set and page faults.
  *
@@ -70,6 +70,25 @@ void journal_free(struct gc_thread *thread)
 	thread->sampler.journal = NULL;
 }
 
+static uint32_t count_phases(uint32_t phases)
+{
+	uint32_t n = 0;
+
+	for (; phases; phases >>= GCPROF_PHASE_BITS)
+		n++;
+	return n;
+}
+
+/* Of all that are over. */
+static uint32_t waiting_phases(const struct gc_journal *journal)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < journal->count; i++)
+		n += count_phases(journal->entries[i].phases);
+	return n;
+}
+
 /* The collection under way, if there is one, stays. */
 static void tell(struct gc_journal *journal)
 {
@@ -82,6 +101,7 @@ static void tell(struct gc_journal *journal)
 		.fates = journal->fates,
 		.n_fates = told,
 		.pauses = &pauses,
+		.phases = waiting_phases(journal),
 	});
 	if (journal->open)
 		journal->entries[0] = *open;
@@ -185,7 +205,8 @@ static bool is_understood(struct gc_journal *journal)
 		journal->arrivals = sampler_arrivals();
 	}
 	return listeners && listeners >= probe_gc_begin_listeners() &&
-	       listeners >= probe_gc_end_listeners() && listeners >= probe_fate_listeners();
+	       listeners >= probe_gc_end_listeners() && listeners >= probe_fate_listeners() &&
+	       listeners >= probe_phase_listeners();
 }
 
 /* By default a collection may be told by itself for so many samples. */
@@ -301,6 +322,22 @@ bool journal_fates(struct gc_thread *self, const struct gcprof_fate *fates, uint
 	memcpy(journal->fates + journal->n_fates, fates, count * sizeof(*fates));
 	journal->n_fates += count;
 	entry->fates += count;
+	return true;
+}
+
+bool journal_phase(struct gc_thread *self, uint32_t phase)
+{
+	struct gc_journal *journal = self->sampler.journal;
+	struct gcprof_collection *entry;
+	uint32_t n;
+
+	if (!journal || !journal->open)
+		return false;
+	entry = &journal->entries[journal->count];
+	n = count_phases(entry->phases);
+	if (n == GCPROF_PHASES_MAX)
+		return false;
+	entry->phases |= phase << n * GCPROF_PHASE_BITS;
 	return true;
 }
 

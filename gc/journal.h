@@ -42,6 +42,13 @@ static inline void journal_end(struct gc_thread *self, uint64_t end,
 	(void)stats;
 }
 
+static inline bool journal_phase(struct gc_thread *self, uint32_t phase)
+{
+	(void)self;
+	(void)phase;
+	return false;
+}
+
 static inline void journal_flush(struct gc_thread *thread)
 {
 	(void)thread;
@@ -65,6 +72,9 @@ void journal_end(struct gc_thread *self, uint64_t end, const struct gcprof_gc_st
 
 /* Fates of the collection under way: they wait with it, or false: to be told now. */
 bool journal_fates(struct gc_thread *self, const struct gcprof_fate *fates, uint32_t count);
+
+/* The collection under way brings the major one into another phase: likewise. */
+bool journal_phase(struct gc_thread *self, uint32_t phase);
 
 /* Hands over the samples that wait, then the collections. Before anything that may keep the thread
  * from doing so soon. */

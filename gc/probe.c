@@ -84,7 +84,8 @@ SITE void probe_fire_gc_end(const struct probe_gc_end *a)
 SITE void probe_fire_collections(const struct probe_collections *a)
 {
 	keep_frame();
-	STAP_PROBE5(gcprof, collections, a->entries, a->count, a->fates, a->n_fates, a->pauses);
+	STAP_PROBE6(gcprof, collections, a->entries, a->count, a->fates, a->n_fates, a->pauses,
+		    a->phases);
 }
 
 SITE void probe_fire_phase(const struct probe_phase *a)

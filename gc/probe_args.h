@@ -131,12 +131,19 @@ struct gcprof_collection {
 	uint64_t stop;
 	uint32_t kind;
 	uint32_t reason;
-	uint32_t fates; /* so many of the firing's fates are of this one */
-	uint32_t reserved;
+	uint32_t fates;  /* so many of the firing's fates are of this one */
+	uint32_t phases; /* enum gcprof_phase that began in it, see below */
 	struct gcprof_gc_stats stats;
 };
 
 #define GCPROF_COLLECTIONS_MAX 64 /* entries in one firing of `collections` */
+
+/*
+ * Phases that began in a collection: four bits each, the first one lowest, 0: no more. Marking, if
+ * it is the first, began with the collection, others with its end.
+ */
+#define GCPROF_PHASE_BITS 4
+#define GCPROF_PHASES_MAX 8
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct gcprof_fate) == 24, "read by BPF");

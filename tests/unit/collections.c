@@ -61,6 +61,9 @@ static void see(void *context, const struct event_header *event, size_t size)
 		CHECK_EQ(end->has_stats, 1);
 		CHECK_EQ(end->stats.promoted_bytes, 10 * end->cycle);
 		CHECK_EQ(end->minor_faults + end->major_faults, 0);
+	} else if (event->code == EVENT_phase) {
+		seen.cycle[seen.n] = ((const struct event_phase *)event)->phase;
+		CHECK_EQ(((const struct event_phase *)event)->heap, 1);
 	} else {
 		CHECK_EQ(event->code, EVENT_fate);
 		seen.cycle[seen.n] = fate->entries[0].sample;
@@ -165,16 +168,55 @@ TEST(late_ones_become_what_probes_would_have_told_each_at_its_own_time)
 	check_seen(expected, sizeof(expected) / sizeof(*expected));
 }
 
+TEST(phases_begin_with_their_collection_or_with_its_end)
+{
+	static const struct {
+		uint16_t code;
+		uint64_t time, cycle;
+	} expected[] = {
+		{EVENT_gc_begin, 100, 1},
+		{EVENT_phase, 100, GCPROF_PHASE_MARKING},
+		{EVENT_phase, 150, GCPROF_PHASE_SWEEPING},
+		{EVENT_phase, 150, GCPROF_PHASE_MARKING},
+		{EVENT_gc_end, 150, 1},
+		{EVENT_gc_begin, 1100, 2},
+		{EVENT_phase, 1150, GCPROF_PHASE_FINALIZING},
+		{EVENT_phase, 1150, GCPROF_PHASE_SCANNING},
+		{EVENT_fate, 1150, 900},
+		{EVENT_gc_end, 1150, 2},
+	};
+	struct collections_faults faults;
+
+	make();
+	batch.entries[0].phases = 0x232;
+	batch.entries[1].phases = 0x14;
+	CHECK_EQ(split_sized(0, &faults), 0);
+	CHECK_EQ(faults.collections + faults.fates, 0);
+	CHECK_EQ(seen.n, sizeof(expected) / sizeof(*expected) + 3);
+	for (uint32_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		CHECK_EQ(seen.code[i], expected[i].code);
+		CHECK_EQ(seen.time[i], expected[i].time);
+		CHECK_EQ(seen.cycle[i], expected[i].cycle);
+	}
+}
+
 /* What is done to the second collection; it must be refused, the others stay. */
 static const struct {
 	uint64_t heap, begin, end;
-	uint32_t kind, fates;
+	uint32_t kind, fates, phases;
 } nonsense[] = {
-	{0, 1100, 1150, GCPROF_GC_MINOR, 0},          {1, 140, 1150, GCPROF_GC_MINOR, 0},
-	{1, 1100, 1099, GCPROF_GC_MINOR, 0},          {1, 1100, NOW + 1, GCPROF_GC_MINOR, 0},
-	{1, 1100, UINT64_MAX, GCPROF_GC_MINOR, 0},    {1, 1100, 1150, 0, 0},
-	{1, 1100, 1150, GCPROF_GC_SURVEY + 1, 0},     {1, 1100, 1150, GCPROF_GC_MINOR, 4},
-	{1, 1100, 1150, GCPROF_GC_MINOR, UINT32_MAX},
+	{0, 1100, 1150, GCPROF_GC_MINOR, 0, 0},
+	{1, 140, 1150, GCPROF_GC_MINOR, 0, 0},
+	{1, 1100, 1099, GCPROF_GC_MINOR, 0, 0},
+	{1, 1100, NOW + 1, GCPROF_GC_MINOR, 0, 0},
+	{1, 1100, UINT64_MAX, GCPROF_GC_MINOR, 0, 0},
+	{1, 1100, 1150, 0, 0, 0},
+	{1, 1100, 1150, GCPROF_GC_SURVEY + 1, 0, 0},
+	{1, 1100, 1150, GCPROF_GC_MINOR, 4, 0},
+	{1, 1100, 1150, GCPROF_GC_MINOR, UINT32_MAX, 0},
+	{1, 1100, 1150, GCPROF_GC_STEP, 0, 0x5},
+	{1, 1100, 1150, GCPROF_GC_STEP, 0, 0x102},
+	{1, 1100, 1150, GCPROF_GC_STEP, 0, UINT32_MAX},
 };
 
 TEST(what_cannot_be_is_refused_and_counted_and_the_rest_stays)
@@ -189,6 +231,7 @@ TEST(what_cannot_be_is_refused_and_counted_and_the_rest_stays)
 		entry->end = nonsense[i].end;
 		entry->kind = nonsense[i].kind;
 		entry->fates = nonsense[i].fates;
+		entry->phases = nonsense[i].phases;
 		CHECK_EQ(split_sized(0, &faults), 0);
 		CHECK_EQ(faults.collections, 1);
 		/* Fates are told apart by their order: the third collection's is the first left. */

@@ -15,9 +15,29 @@ static struct {
 	uint32_t firings;
 	uint64_t n_fates, n_fates_alone, n_samples;
 	uint64_t last_cycle;
+	uint32_t n_phases, n_phases_alone, phase;
+	bool major; /* major collections come one after the other */
 	const struct gcprof_pauses *pauses;
 	bool open;
 } seen;
+
+static void see_phase(uint32_t phase)
+{
+	if (seen.major)
+		CHECK_EQ(phase, seen.phase % GCPROF_PHASE_FINALIZING + 1);
+	seen.phase = phase;
+	seen.n_phases++;
+}
+
+/* Those of one collection; how many. */
+static uint32_t see_phases(uint32_t phases)
+{
+	uint32_t n = 0;
+
+	for (; phases; phases >>= GCPROF_PHASE_BITS, n++)
+		see_phase(phases & ((1u << GCPROF_PHASE_BITS) - 1));
+	return n;
+}
 
 static bool told_meanwhile, over;
 static pthread_t stopped;
@@ -25,7 +45,7 @@ static pthread_t stopped;
 static void see_collections(const struct probe_collections *a)
 {
 	const struct gcprof_collection *entries = a->entries;
-	uint64_t fates = 0;
+	uint64_t fates = 0, phases = 0;
 
 	CHECK(a->count >= 1 && a->count <= GCPROF_COLLECTIONS_MAX);
 	CHECK(a->n_fates <= GCPROF_FATE_MAX);
@@ -40,9 +60,11 @@ static void see_collections(const struct probe_collections *a)
 		CHECK(entries[i].stats.threads >= 1);
 		seen.last_cycle = entries[i].cycle;
 		fates += entries[i].fates;
+		phases += see_phases(entries[i].phases);
 		seen.of[seen.n++] = entries[i];
 	}
 	CHECK_EQ(fates, a->n_fates);
+	CHECK_EQ(phases, a->phases);
 	seen.n_fates += fates;
 	/* A fate comes behind its sample. */
 	CHECK(seen.n_fates + seen.n_fates_alone <= seen.n_samples);
@@ -58,6 +80,10 @@ static void observe(enum probe_number probe, const void *arguments)
 		seen.n_samples += ((const struct probe_samples *)arguments)->count;
 	if (probe == PROBE_fate)
 		seen.n_fates_alone += ((const struct probe_fate *)arguments)->count;
+	if (probe == PROBE_phase) {
+		see_phase(((const struct probe_phase *)arguments)->phase);
+		seen.n_phases_alone++;
+	}
 	if (probe == PROBE_gc_begin) {
 		CHECK_EQ(((const struct probe_gc_begin *)arguments)->cycle, ++seen.last_cycle);
 		CHECK(!seen.open);
@@ -115,6 +141,41 @@ TEST(each_collection_is_told_once_with_its_fates_behind_its_samples)
 	CHECK(seen.n_samples > 1000);
 	/* The nursery is empty: nobody's fate is open. */
 	CHECK_EQ(seen.n_fates + seen.n_fates_alone, seen.n_samples);
+	fixture_close(&f);
+}
+
+/* A list that is thrown away now and then, so that there are major collections, in steps. */
+static void grow_and_drop(struct fixture *f)
+{
+	GC_FRAME(f->thread, frame, 0, struct node * list;);
+	for (int i = 0; i < 200000; i++) {
+		struct node *node = GC_NEW(f->thread, f->node, struct node);
+
+		gc_write(f->thread, node, &node->left, frame.root.list);
+		frame.root.list = i % 15000 ? node : NULL;
+	}
+	GC_FRAME_END(f->thread, frame);
+	while (f->heap->major.phase != GCPROF_PHASE_SCANNING)
+		gc_collect_step(f->thread);
+}
+
+TEST(each_phase_is_told_once_and_in_order_with_its_collection_or_alone)
+{
+	struct gc_stats stats;
+	struct fixture f;
+
+	open_journal(&f, UINT64_C(1) << 40); /* no samples, which have several fates */
+	seen.phase = GCPROF_PHASE_SCANNING;
+	seen.major = true;
+	grow_and_drop(&f);
+	journal_flush(f.thread);
+	gc_stats(f.heap, &stats);
+	printf("%llu major collections, %u phases, %u of them alone\n",
+	       (unsigned long long)stats.full_collections, seen.n_phases, seen.n_phases_alone);
+	CHECK(stats.full_collections > 3);
+	CHECK_EQ(seen.n_phases, stats.full_collections * GCPROF_PHASE_FINALIZING);
+	CHECK(seen.n_phases_alone < seen.n_phases);
+	CHECK_EQ(seen.phase, GCPROF_PHASE_SCANNING);
 	fixture_close(&f);
 }
 

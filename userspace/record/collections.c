@@ -15,13 +15,33 @@ struct split {
 	void *context;
 };
 
+static uint32_t next_phase(uint32_t *phases)
+{
+	uint32_t phase = *phases & ((1u << GCPROF_PHASE_BITS) - 1);
+
+	*phases >>= GCPROF_PHASE_BITS;
+	return phase;
+}
+
+static bool are_phases(uint32_t phases)
+{
+	while (phases) {
+		uint32_t phase = next_phase(&phases);
+
+		if (!phase || phase > GCPROF_PHASE_FINALIZING)
+			return false;
+	}
+	return true;
+}
+
 /* One thread's collections follow each other, and none ended after it was told. */
 static bool is_sane(const struct split *split, const struct gcprof_collection *collection)
 {
 	return collection->heap && collection->kind >= GCPROF_GC_MINOR &&
 	       collection->kind <= GCPROF_GC_SURVEY && collection->begin >= split->ended &&
 	       collection->end >= collection->begin &&
-	       collection->end <= split->batch->header.time && collection->fates <= split->n_fates;
+	       collection->end <= split->batch->header.time &&
+	       collection->fates <= split->n_fates && are_phases(collection->phases);
 }
 
 /* The header of an event that is made of a part of the batch. */
@@ -48,6 +68,24 @@ static void split_begin(const struct split *split, const struct gcprof_collectio
 	};
 
 	split->visit(split->context, &event.header, sizeof(event));
+}
+
+static void split_phases(const struct split *split, const struct gcprof_collection *collection)
+{
+	uint64_t time = collection->begin;
+
+	for (uint32_t phases = collection->phases; phases; time = collection->end) {
+		uint32_t phase = next_phase(&phases);
+		bool begins = phase == GCPROF_PHASE_MARKING;
+		struct event_phase event = {
+			.header = header_of(split, EVENT_phase, begins ? time : collection->end,
+					    sizeof(event)),
+			.heap = collection->heap,
+			.phase = phase,
+		};
+
+		split->visit(split->context, &event.header, sizeof(event));
+	}
 }
 
 static void split_fates(struct split *split, const struct gcprof_collection *collection)
@@ -157,6 +195,7 @@ int collections_split(const struct event_collections *batch, size_t size, uint64
 		split.ended = collection->end;
 		if (!whole)
 			split_begin(&split, collection);
+		split_phases(&split, collection);
 		split_fates(&split, collection);
 		if (!whole)
 			split_end(&split, collection, i + 1 == batch->count ? batch->rss_bytes : 0);

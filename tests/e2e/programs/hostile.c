@@ -89,9 +89,9 @@ static __attribute__((noinline)) void fire_collection(uint64_t cycle, uint32_t k
 
 static __attribute__((noinline)) void fire_collections(uint64_t entries, uint64_t count,
 						       uint64_t fates, uint64_t n_fates,
-						       uint64_t pauses)
+						       uint64_t pauses, uint64_t phases)
 {
-	STAP_PROBE5(gcprof, collections, entries, count, fates, n_fates, pauses);
+	STAP_PROBE6(gcprof, collections, entries, count, fates, n_fates, pauses, phases);
 }
 
 static __attribute__((noinline)) void fire_type(uint64_t type, uint64_t name)
@@ -127,8 +127,8 @@ static void lie_pointers(void)
 		fire_pieces(wild[i], wild[i], 16);
 		fire_fate(wild[i], 16);
 		fire_collection(wild[i], (uint32_t)wild[i], wild[i]);
-		fire_collections(wild[i], 16, wild[i], 16, wild[i]);
-		fire_collections((uint64_t)(uintptr_t)wild, wild[i], 0, wild[i], wild[i]);
+		fire_collections(wild[i], 16, wild[i], 16, wild[i], 16);
+		fire_collections((uint64_t)(uintptr_t)wild, wild[i], 0, wild[i], wild[i], wild[i]);
 		syscall(SYS_getppid);
 		fire_type(wild[i], wild[i]);
 		fire_code(wild[i], wild[i], wild[i]);
@@ -151,9 +151,11 @@ static void lie_counts(void)
 		fire_pieces(1, (uint64_t)(uintptr_t)samples, counts[i]);
 		fire_fate((uint64_t)(uintptr_t)fates, counts[i]);
 		fire_collections((uint64_t)(uintptr_t)samples, 1, (uint64_t)(uintptr_t)fates,
-				 counts[i], 0);
+				 counts[i], 0, 0);
 		fire_collections((uint64_t)(uintptr_t)samples, counts[i],
-				 (uint64_t)(uintptr_t)fates, 0, 0);
+				 (uint64_t)(uintptr_t)fates, 0, 0, 0);
+		fire_collections((uint64_t)(uintptr_t)samples, 1, (uint64_t)(uintptr_t)fates, 0, 0,
+				 counts[i]);
 	}
 }
 
@@ -199,12 +201,13 @@ static void lie_collections(void)
 				.end = time - 64 + k + (seed % 5 ? 1 : seed >> seed % 63),
 				.kind = seed % 9,
 				.fates = seed % 11 ? (uint32_t)(seed % 4) : UINT32_MAX,
+				.phases = seed % 13 ? 0 : (uint32_t)(seed >> seed % 64),
 			};
 		}
 		pauses = (struct gcprof_pauses){seed, seed};
 		fire_collections((uint64_t)(uintptr_t)batch, i % (GCPROF_COLLECTIONS_MAX + 1),
 				 (uint64_t)(uintptr_t)fates, i % (GCPROF_FATE_MAX + 1),
-				 (uint64_t)(uintptr_t)&pauses + i % 4096 * 8);
+				 (uint64_t)(uintptr_t)&pauses + i % 4096 * 8, i % 3);
 		pauses.clock = seed * seed;
 		syscall(SYS_getppid);
 		usleep(100);
