@@ -12,10 +12,20 @@ record_gcbench() { # NAME GCPROF_BATCH
 	"$GCPROF" report --json "$1.data" >"$1.json"
 }
 
+# Whoever records the whole machine meanwhile may ask for fewer samples.
+is_its_own() { # NAME
+	[ "$(jq .alloc.period_changes "$1.json")" = 0 ]
+}
+
 @test "batches change nothing but the cost: totals, types, survival, functions, stacks" {
 	need_root
-	record_gcbench batched 1
-	record_gcbench single 0
+	for _ in $(seq 5); do
+		record_gcbench batched 1
+		record_gcbench single 0
+		! is_its_own batched || ! is_its_own single || break
+	done
+	needs_nobody_else is_its_own batched
+	needs_nobody_else is_its_own single
 	for what in '.alloc | del(.types)' '[.alloc.types[] | {name, samples, bytes, survived}]' \
 		'[.functions[] | {name, alloc_self_bytes, alloc_total_bytes, survived_bytes} |
 			select(.alloc_total_bytes > 0 and (.name | startswith("_") | not))] | sort_by(.name)' \
@@ -151,8 +161,8 @@ record_running() { # NAME BATCHED COUNT OPTION...
 	same after "$(memory $churn $count 4)" "$before"
 	record_running unasked 1 300
 	kill $churn
-	# What waited for somebody else who records meanwhile comes first.
-	same batched "$(sed '1,/^0$/d' asked.gc | grep -c 1 || true)" 0
+	# If somebody else who had recorded it left before it was attached to, it is asked once more then.
+	same batched "$(tail -n 200 asked.gc | grep -c 1 || true)" 0
 }
 
 # Waits until a recorder of $churn, in the background, has asked for each collection.

@@ -99,6 +99,19 @@ orphans() {
 	) || true
 }
 
+# How many recorders of probes there are on this machine.
+recorders() {
+	bpftool prog show | grep -c 'name probe_fired' || true
+}
+
+# For what is only true while nobody else records programs that are not his own (--system): skips
+# if somebody may have.
+needs_nobody_else() { # COMMAND...
+	! "$@" || return 0
+	[ "$(recorders)" = 0 ] || skip 'somebody else records'
+	return 1
+}
+
 # Address of a symbol of the program in a process.
 address() { # PID SYMBOL
 	local program base offset

@@ -61,7 +61,7 @@ tracepoints() { # PID
 	wait "$recorder" || true
 	kill -KILL "$program"
 	cat record.log
-	grep -qE 'system calls were looked at for [0-9.]+ of [0-9.]+ s, to take no more than 0.*%' record.log
+	grep -qE 'system calls were looked at for [0-9.]+ of [0-9.]+ s, to take no more than [0-9.]+% of the machine' record.log
 	records '[.[] | select(.record == "look")] | {windows: length,
 		ordered: ([.[:-1], .[1:]] | transpose | all(.[0].end <= .[1].begin)),
 		whole: all(.begin < .end and .call_ns >= 20),
