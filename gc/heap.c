@@ -129,8 +129,8 @@ void gc_heap_destroy(struct gc_heap *heap)
 	nursery_free(heap);
 	types_free(heap);
 	sampler_free(heap);
-	stack_free(&heap->roots);
-	stack_free(&heap->pins);
+	bag_free(&heap->roots);
+	bag_free(&heap->pins);
 	stack_free(&heap->remembered);
 	stack_free(&heap->work);
 	stack_free(&heap->large.reached);

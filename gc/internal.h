@@ -13,6 +13,7 @@
 
 #include "gc.h"
 #include "alive.h"
+#include "bag.h"
 #include "batch.h"
 #include "journal.h"
 #include "nursery.h"
@@ -104,15 +105,15 @@ struct gc_heap {
 
 	struct gc_old old;
 	struct gc_large large;
-	struct gc_stack roots;      /* void ** */
+	struct gc_bag roots;        /* void ** */
 	struct gc_stack remembered; /* of threads that are gone */
 	struct gc_stack work;       /* promoted but not yet traced */
 	struct gc_major major;
 	struct gc_weak_lists weak;
 	struct gc_final final;
-	struct gc_stack pins; /* objects */
-	uint32_t last_hash;   /* identity hashes given out, atomic */
-	uint64_t pressure;    /* bytes outside the heap since the last marking, atomic */
+	struct gc_bag pins; /* objects */
+	uint32_t last_hash; /* identity hashes given out, atomic */
+	uint64_t pressure;  /* bytes outside the heap since the last marking, atomic */
 	gc_out_of_memory out_of_memory;
 	void *out_of_memory_context;
 	gc_hook hook;

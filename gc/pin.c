@@ -23,24 +23,17 @@ int gc_pin(struct gc_thread *thread, void **slot)
 		return error_set(-EINVAL,
 				 "gc_pin: the reference is not in a frame, root or object");
 	heap_lock(heap);
-	stack_push(&heap->pins, *slot);
+	bag_add(&heap->pins, *slot);
 	pthread_mutex_unlock(&heap->lock);
 	return 0;
 }
 
-/* Searched from the end: what was pinned last goes first, as a rule. */
 void gc_unpin(struct gc_thread *thread, void *object)
 {
 	struct gc_heap *heap = thread->heap;
-	struct gc_stack *pins = &heap->pins;
 
 	heap_lock(heap);
-	for (size_t i = pins->count; i--;) {
-		if (pins->base[i] != object)
-			continue;
-		pins->base[i] = pins->base[--pins->count];
-		break;
-	}
+	bag_remove(&heap->pins, object);
 	pthread_mutex_unlock(&heap->lock);
 }
 

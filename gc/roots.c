@@ -7,23 +7,15 @@ int gc_root_add(struct gc_heap *heap, void **slot)
 	if (!slot)
 		return error_set(-EINVAL, "gc_root_add: the address of a variable is needed");
 	heap_lock(heap);
-	stack_push(&heap->roots, slot);
+	bag_add(&heap->roots, slot);
 	pthread_mutex_unlock(&heap->lock);
 	return 0;
 }
 
-/* Searched from the end: what was added last goes first, as a rule. */
 void gc_root_remove(struct gc_heap *heap, void **slot)
 {
-	struct gc_stack *roots = &heap->roots;
-
 	heap_lock(heap);
-	for (size_t i = roots->count; i--;) {
-		if (roots->base[i] != slot)
-			continue;
-		roots->base[i] = roots->base[--roots->count];
-		break;
-	}
+	bag_remove(&heap->roots, slot);
 	pthread_mutex_unlock(&heap->lock);
 }
 
@@ -46,8 +38,9 @@ void roots_visit(struct gc_heap *heap, gc_visit visit, void *context)
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		visit_frames(thread, visit, context);
 	for (size_t i = 0; i < heap->roots.count; i++)
-		visit(context, heap->roots.base[i]);
+		visit(context, heap->roots.words[i].word);
+	/* These do not move: nothing is written. */
 	for (size_t i = 0; i < heap->pins.count; i++)
-		visit(context, &heap->pins.base[i]);
+		visit(context, &heap->pins.words[i].word);
 	finalize_visit_ready(heap, visit, context);
 }
