@@ -23,15 +23,26 @@ static size_t largest_size(const struct gc_heap *heap)
 	return n * one;
 }
 
+/* Aligned to large pages if it can use one; not to the chunks' size in vain: nothing ever looks for
+ * a chunk header in the nursery. */
+static void *map_nursery(size_t size)
+{
+	const size_t alignment = 4 * CHUNK_SIZE;
+
+	return size >= alignment ? os_map_aligned(size, alignment) : os_map(size);
+}
+
 int nursery_init(struct gc_heap *heap)
 {
 	struct gc_nursery *nursery = &heap->nursery;
 	size_t size = largest_size(heap);
 
-	/* Aligned to large pages if it can use one; not to the chunks' size in vain: nothing
-	 * ever looks for a chunk header in the nursery. */
-	nursery->base = size >= 4 * CHUNK_SIZE ? os_map_aligned(size, 4 * CHUNK_SIZE)
-					       : os_map(size);
+	/* Where memory is limited (RLIMIT_AS) one without room to grow will do. */
+	nursery->base = map_nursery(size);
+	if (!nursery->base) {
+		size = heap->options.nursery_size;
+		nursery->base = map_nursery(size);
+	}
 	if (!nursery->base)
 		return -ENOMEM;
 	os_prefer_huge(nursery->base, size);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -336,5 +337,43 @@ TEST(gc_child_of_a_fork_collects_when_another_thread_had_begun_to)
 	CHECK(waitpid(child, &status, 0) == child);
 	CHECK_EQ(status, 0);
 	f.heap->cycle--;
+	fixture_close(&f);
+}
+
+/* Of a process, in bytes. */
+static size_t mapped_size(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	CHECK(file && fscanf(file, "%lu", &pages) == 1);
+	fclose(file);
+	return pages * OS_PAGE;
+}
+
+/* With room to grow it is mapped once for each processor, which not every limit allows. */
+TEST(gc_nursery_without_room_to_grow_will_do)
+{
+	struct gc_options options = small_options();
+	struct rlimit limit;
+	struct gc_heap *heap = NULL;
+	struct fixture f;
+
+	if (os_processors() < 2)
+		test_skip("one processor: it has no room to grow anyway");
+	options.nursery_size = 32 << 20;
+	CHECK_EQ(getrlimit(RLIMIT_AS, &limit), 0);
+	/* Enough for one and what else there is, too little for two. */
+	limit.rlim_cur = mapped_size() + 2 * options.nursery_size - (4 << 20);
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	fixture_open(&f, &options);
+	CHECK_EQ(f.heap->nursery.end - f.heap->nursery.base, options.nursery_size);
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	for (int i = 0; i < 20; i++)
+		frame.root.list = make_list(&f, 100000);
+	CHECK_EQ(frame.root.list->value, 100000);
+	GC_FRAME_END(f.thread, frame);
+	/* There is none without any nursery at all. */
+	CHECK_EQ(gc_heap_create(&options, &heap), -ENOMEM);
 	fixture_close(&f);
 }
