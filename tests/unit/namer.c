@@ -73,10 +73,11 @@ static pid_t find_child(void)
 TEST(names_come_in_the_order_of_questions)
 {
 	struct namer *namer;
-	uint64_t offset;
+	uint64_t offset, used;
 
 	rig_enter();
 	CHECK_EQ(namer_create(take_names, NULL, &namer), 0);
+	used = namer_cpu_ns(namer);
 	offset = make_modules(namer);
 	for (uint64_t i = 1; i <= FRAMES; i++)
 		ask(namer, i, i % 3, i % 5 ? offset : UINT64_MAX);
@@ -86,6 +87,7 @@ TEST(names_come_in_the_order_of_questions)
 	CHECK_EQ(seen.named, FRAMES * 2 / 3 * 4 / 5);
 	CHECK_STR(seen.last, "find_me");
 	CHECK_EQ(namer_failures(namer), 0);
+	CHECK(namer_cpu_ns(namer) > used);
 	namer_free(namer);
 	rig_leave();
 }
@@ -145,7 +147,7 @@ TEST(the_process_has_no_rights)
 TEST(a_process_that_dies_is_replaced)
 {
 	struct namer *namer;
-	uint64_t offset;
+	uint64_t offset, used;
 	pid_t first;
 
 	rig_enter();
@@ -153,6 +155,8 @@ TEST(a_process_that_dies_is_replaced)
 	offset = make_modules(namer);
 	first = find_child();
 	CHECK(first > 0);
+	used = namer_cpu_ns(namer);
+	CHECK(used > 0);
 	CHECK_EQ(kill(first, SIGKILL), 0);
 	for (uint64_t i = 1; i <= FRAMES; i++)
 		ask(namer, i, i % 2 ? OWN : OTHER, offset);
@@ -161,6 +165,7 @@ TEST(a_process_that_dies_is_replaced)
 	CHECK_EQ(seen.answers, FRAMES);
 	CHECK_EQ(seen.named, FRAMES / 2);
 	CHECK_EQ(namer_failures(namer), 1);
+	CHECK(namer_cpu_ns(namer) > used);
 	namer_free(namer);
 	rig_leave();
 }

@@ -303,3 +303,8 @@ uint64_t frame_names_unread(const struct frame_names *names)
 {
 	return names->lost + (names->namer ? namer_unread(names->namer) : 0);
 }
+
+uint64_t frame_names_cpu_ns(const struct frame_names *names)
+{
+	return names->namer ? namer_cpu_ns(names->namer) : 0;
+}

@@ -45,6 +45,7 @@ static const double way_ns[COST_PROGRAMS] = {
 struct governor {
 	struct ledger *ledger;
 	struct session *session;
+	const struct store *store;
 	struct calls_gate *gate;
 	struct budget budget;
 	double cpus, percent;
@@ -110,7 +111,7 @@ static int measure(const struct governor *governor, double *calls, double *other
 		return err;
 	governor->gate->followed_ns = call_cost(governor, costs);
 	*calls = governor->gate->followed_ns * (double)costs[COST_EXIT].runs;
-	*others = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+	*others = cpu_time(CLOCK_PROCESS_CPUTIME_ID) + (double)store_names_cpu_ns(governor->store);
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
 		*others += program_time(&costs[program]) +
 			   way_ns[program] * (double)costs[program].runs;
@@ -191,6 +192,7 @@ int governor_create(struct session *session, struct ledger *ledger,
 		return -ENOMEM;
 	governor->session = session;
 	governor->ledger = ledger;
+	governor->store = means->store;
 	set_means(governor, means);
 	governor->gate = session_calls(session);
 	governor->cpus = cpus > 0 ? (double)cpus : 1;

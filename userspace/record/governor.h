@@ -2,9 +2,9 @@
 /* governor.h: keeps what a recording takes of the machine within what the user allows. */
 /*
  * What it takes is added up from what is counted and timed anyway: runs of our programs, of
- * which some are timed, the kernel's way to them, and the recorder's own CPU time. When
- * that is too much, system calls are looked at in windows only (budget.h, calls_gate.h);
- * the profile tells when, and that totals are estimates. Not thread-safe.
+ * which some are timed, the kernel's way to them, and the CPU time of the recorder and of its
+ * process that finds names. When that is too much, system calls are looked at in windows only
+ * (budget.h, calls_gate.h); the profile tells when, and that totals are estimates. Not thread-safe.
  */
 #ifndef GCPROF_GOVERNOR_H
 #define GCPROF_GOVERNOR_H
@@ -18,6 +18,7 @@ struct governor;
 
 /* What it may do besides; where the user said how much he wants he gets it. */
 struct governor_means {
+	const struct store *store;   /* borrowed; knows what finding names takes */
 	struct sample_gate *samples; /* borrowed; NULL: the user said how many there are to be */
 	uint64_t short_calls;        /* recorded one by one a second and CPU; 0: likewise */
 	bool timer;                  /* may be slowed down */

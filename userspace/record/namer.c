@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "namer.h"
@@ -38,6 +39,7 @@ struct namer {
 	struct map *bad;    /* modules that a process died of */
 	struct map *unread; /* modules whose file cannot be read */
 	size_t failures;
+	uint64_t ended_ns; /* CPU time of processes that ended */
 	char message[NAMER_MESSAGE_MAX];
 };
 
@@ -97,14 +99,30 @@ static int start(struct namer *namer)
 	return 0;
 }
 
+/* CPU time of the process, which was not waited for yet. */
+static uint64_t time_of(const struct namer *namer)
+{
+	struct timespec time = {0};
+	clockid_t clock;
+
+	if (!clock_getcpuclockid(namer->pid, &clock))
+		clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
 static void stop(struct namer *namer)
 {
+	siginfo_t info;
+
 	if (namer->socket < 0)
 		return;
 	close(namer->socket);
 	namer->socket = -1;
 	/* It may be deep inside of a file. */
 	kill(namer->pid, SIGKILL);
+	while (waitid(P_PID, (id_t)namer->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	namer->ended_ns += time_of(namer);
 	while (waitpid(namer->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
@@ -468,4 +486,9 @@ size_t namer_unread(const struct namer *namer)
 size_t namer_failures(const struct namer *namer)
 {
 	return namer->failures;
+}
+
+uint64_t namer_cpu_ns(const struct namer *namer)
+{
+	return namer->ended_ns + (namer->socket < 0 ? 0 : time_of(namer));
 }

@@ -46,4 +46,7 @@ size_t namer_unread(const struct namer *namer);
 /* How often the process died or hung. */
 size_t namer_failures(const struct namer *namer);
 
+/* CPU time of the process so far, ns, and of those that died before it. Never less than before. */
+uint64_t namer_cpu_ns(const struct namer *namer);
+
 #endif

@@ -254,6 +254,11 @@ int store_symbolize_all(struct store *store)
 	return frame_names_finish(store->names);
 }
 
+uint64_t store_names_cpu_ns(const struct store *store)
+{
+	return frame_names_cpu_ns(store->names);
+}
+
 void store_sweep(struct store *store, const struct processes_watch *watch)
 {
 	processes_sweep(store->processes, watch);

@@ -51,6 +51,9 @@ void store_tell_agreement(const struct store *store);
 /* Once a second: drops what is known of processes that are gone (processes.h). */
 void store_sweep(struct store *store, const struct processes_watch *watch);
 
+/* CPU time so far, ns, of the process that finds names. */
+uint64_t store_names_cpu_ns(const struct store *store);
+
 /* Events refused, by reason (codes of loss.def from LOSS_KERNEL_MAX on). */
 uint64_t store_loss(const struct store *store, enum loss reason);
 
