@@ -13,6 +13,8 @@ teardown() {
 	for pid in "${started[@]}"; do
 		kill "$pid" 2>/dev/null || true
 	done
+	# The first process of a pid namespace takes no other signal from outside.
+	[ -z "${inner:-}" ] || kill -KILL "$inner" 2>/dev/null || true
 	[ -z "${group:-}" ] || rmdir "$group" 2>/dev/null || true
 }
 
