@@ -195,6 +195,53 @@ static json_t *as_json(const struct diff *diff)
 	return object;
 }
 
+/* `count` calls of `ns` each. */
+static struct model *make_calls(uint64_t count, uint64_t ns)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 1; i <= 4; i++)
+		PUT(&synthetic, stream, .stream = i, .name = bytes_of("x"), .attached = 1);
+	for (uint64_t i = 0; i < count; i++)
+		PUT(&synthetic, syscall, .time = 2000 + (i + 1) * ns, .thread = 1, .number = 1,
+		    .duration = ns);
+	synthetic_end(&synthetic, 3000 + (count + 1) * ns);
+	model = synthetic_model(&synthetic);
+	synthetic_free(&synthetic);
+	return model;
+}
+
+/* The sum has the verdict that its only row has. */
+TEST(the_time_in_all_calls_is_judged_as_that_of_each)
+{
+	static const struct {
+		uint64_t counts[2];
+		enum diff_verdict verdict;
+	} cases[] = {
+		{{1000, 100}, DIFF_LESS}, {{100, 1000}, DIFF_MORE}, {{100, 2000}, DIFF_MORE},
+		{{100, 110}, DIFF_NOISE}, {{5, 3}, DIFF_NOISE},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct model *before = make_calls(cases[i].counts[0], 5000);
+		struct model *after = make_calls(cases[i].counts[1], 5000);
+		const struct diff_row *total;
+		struct diff diff;
+
+		CHECK_EQ(diff_make(before, after, &diff), 0);
+		total = find_row(&diff.totals, "time in system calls");
+		CHECK_EQ(total->verdict, cases[i].verdict);
+		CHECK_EQ(diff.syscalls.rows[0].verdict, cases[i].verdict);
+		CHECK_EQ(find_row(&diff.totals, "system calls")->verdict, DIFF_EXACT);
+		diff_free(&diff);
+		model_free(before);
+		model_free(after);
+	}
+}
+
 TEST(it_is_printed_for_people_and_programs)
 {
 	struct model *a = make_model(1, 1), *b = make_model(2, 3);

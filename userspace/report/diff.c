@@ -108,17 +108,29 @@ static struct estimate part_of(double value, const struct model_alloc *alloc)
 	return tally_estimate(&tally);
 }
 
-/* Where system calls were not always looked at, estimates: else to the last one. */
+/* Of two intervals around the same value, the ends that are farther away. */
+static struct estimate widest(const struct estimate *a, const struct estimate *b)
+{
+	return (struct estimate){a->value, fmin(a->low, b->low), fmax(a->high, b->high)};
+}
+
+/* Where system calls were not always looked at, an estimate: else to the last one. */
 static struct estimate calls_of(const struct model *model)
 {
 	return model->looks.gaps && !model->filter ? model->looks.count
 						   : exactly((double)model->syscall_count);
 }
 
+/* What a few more or fewer of them would change, as in the rows that this is the sum of. */
 static struct estimate calls_time_of(const struct model *model)
 {
-	return model->looks.gaps && !model->filter ? model->looks.time
-						   : exactly((double)model->syscall_ns);
+	struct estimate time;
+	double squares = 0;
+
+	for (size_t i = 0; i < model->n_syscalls; i++)
+		squares += model->syscalls[i].squares;
+	time = total_of((double)model->syscall_ns, squares);
+	return model->looks.gaps && !model->filter ? widest(&time, &model->looks.time) : time;
 }
 
 #define TOTAL(name, unit, before, after)                                              \
@@ -275,12 +287,6 @@ static int gather_sites(const struct model *model, struct diff_table *table,
 		error = name ? figures_add(figures, name, &gc) : -ENOMEM;
 	}
 	return error;
-}
-
-/* Of two intervals around the same value, the ends that are farther away. */
-static struct estimate widest(const struct estimate *a, const struct estimate *b)
-{
-	return (struct estimate){a->value, fmin(a->low, b->low), fmax(a->high, b->high)};
 }
 
 static int gather_syscalls(const struct model *model, struct diff_table *table,

@@ -26,6 +26,20 @@ static struct unit_text amount(double value, enum diff_unit unit)
 	}
 }
 
+/* In per cent, or how many times as much: "+1106%" takes longer to understand than "x12". */
+static void cell_relation(struct table *table, const struct diff_row *row)
+{
+	double before = row->before.value, change = row->change.value;
+	char text[48];
+
+	if (change >= 9.95 * before)
+		snprintf(text, sizeof(text), "x%.0f", fmin(row->after.value / before, 1e9));
+	else
+		snprintf(text, sizeof(text), "%+.*f%%", fabs(change) < 0.0995 * before ? 1 : 0,
+			 100 * change / before);
+	table_cell(table, before > 0 && change != 0 ? text : NULL);
+}
+
 static void cell_change(struct table *table, const struct diff_row *row)
 {
 	double change = row->change.value;
@@ -34,9 +48,7 @@ static void cell_change(struct table *table, const struct diff_row *row)
 	snprintf(text, sizeof(text), "%s%s", change > 0 ? "+" : "-",
 		 amount(fabs(change), row->unit).text);
 	table_cell(table, change != 0 ? text : "same");
-	snprintf(text, sizeof(text), "%+.*f%%", fabs(change) < 0.0995 * row->before.value ? 1 : 0,
-		 fmin(100 * change / row->before.value, 99999));
-	table_cell(table, row->before.value > 0 && change != 0 ? text : NULL);
+	cell_relation(table, row);
 }
 
 static const char *verdict_text(const struct diff_row *row)
