@@ -244,6 +244,9 @@ TEST(waits_and_timer_samples_in_a_pause_are_the_collecting_threads_or_others)
 	CHECK_EQ(pause->own_cpu_ns, 2000000);
 	CHECK_EQ(pause->cpu_ns, 2000000);
 	CHECK_EQ(pause->own_wait_ns, 40);
+	CHECK_EQ(pause->own_wait.overlap_ns, 40);
+	CHECK_STR(pause->own_wait.text, "preempted");
+	CHECK_EQ(pause->own_wait.tid, 100);
 	CHECK_EQ(pause->wait_ns, 15 + 20);
 	CHECK_EQ(pause->n_longest, 1);
 	CHECK(!pause->longest[0].is_call);

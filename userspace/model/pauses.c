@@ -170,9 +170,11 @@ static uint64_t overlap(const struct long_pause *pause, uint64_t begin, uint64_t
 
 static void note_own(struct guests *guests, const struct guest *part)
 {
+	struct guest *longest = part->is_call ? &guests->own : &guests->own_wait;
+
 	*(part->is_call ? &guests->own_call_ns : &guests->own_wait_ns) += part->overlap_ns;
-	if (part->is_call && part->overlap_ns > guests->own.overlap_ns)
-		guests->own = *part;
+	if (part->overlap_ns > longest->overlap_ns)
+		*longest = *part;
 }
 
 static void welcome(const struct pass *pass, struct long_pause *pause, const struct guest *guest)
@@ -399,6 +401,8 @@ int pauses_finish(struct pass *pass)
 			error = fill_call(pass, &guests->longest[j], &row->longest[j]);
 		if (!error && guests->own.is_call)
 			error = fill_call(pass, &guests->own, &row->own_call);
+		if (!error && guests->own_wait.overlap_ns)
+			error = fill_call(pass, &guests->own_wait, &row->own_wait);
 	}
 	return error;
 }

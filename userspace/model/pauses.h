@@ -35,6 +35,7 @@ struct guests {
 	uint64_t futex_calls, futex_ns; /* of these */
 	uint64_t own_call_ns;           /* of the collecting thread */
 	struct guest own;               /* its longest, if there is any */
+	struct guest own_wait;          /* its longest wait, in a call or not */
 	uint64_t looked_ns;             /* told by looks, in which calls were seen */
 	uint64_t wait_ns, own_wait_ns;
 	uint64_t cpu_samples, own_cpu_samples;

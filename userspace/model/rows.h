@@ -173,7 +173,7 @@ struct model_pause {
 	uint64_t futex_calls, futex_ns; /* of these: threads wait there for its end, or for work */
 	uint64_t own_call_ns;           /* of the collecting thread; and off the CPU: */
 	uint64_t wait_ns, own_wait_ns;
-	struct pause_call own_call; /* its longest; text NULL: none */
+	struct pause_call own_call, own_wait; /* its longest; text NULL: none */
 	uint64_t looked_ns; /* where calls were not always looked at: they were, of pause_ns */
 	double cpu_ns, own_cpu_ns; /* by timer samples */
 	double ticks;              /* of the timer in the pause: how much these may be off */

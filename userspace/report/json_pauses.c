@@ -79,6 +79,8 @@ static json_t *pause_json(const struct model_pause *pause, bool gaps)
 	json_put(row, "own_syscall_ns", json_count(pause->own_call_ns));
 	json_put(row, "own_longest",
 		 pause->own_call.text ? call_json(&pause->own_call) : json_null());
+	json_put(row, "own_longest_off_cpu",
+		 pause->own_wait.text ? call_json(&pause->own_wait) : json_null());
 	json_put(row, "syscall_seen_ns", json_count(gaps ? pause->looked_ns : pause->pause_ns));
 	json_put(row, "off_cpu_ns", json_count(pause->wait_ns));
 	json_put(row, "own_off_cpu_ns", json_count(pause->own_wait_ns));

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../bpf/events.h"
 #include "sections.h"
@@ -130,6 +131,30 @@ static void write_meanwhile(FILE *out, const struct model_pause *pause)
 		fputc('.', out);
 }
 
+/* The reason of a wait, in words. */
+static const char *why(const struct pause_call *wait)
+{
+	static const char *const words[][2] = {
+		{"call", "it waited in a system call"},
+		{"fault", "it waited for a page"},
+		{"preempted", "others had the CPU"},
+		{"stopped", "it was stopped"},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(words[i][0], wait->text) == 0)
+			return words[i][1];
+	return wait->text;
+}
+
+/* "41.4 ms", or "41.4 ms, at most 8.51 ms at once" where there were several. */
+static void write_span(FILE *out, uint64_t all, uint64_t longest)
+{
+	fprintf(out, "%s", unit_time((double)all).text);
+	if (longest < all - all / 20)
+		fprintf(out, ", at most %s at once", unit_time((double)longest).text);
+}
+
 /* Where a pause is long that was little work. */
 static void write_own(FILE *out, const struct model_pause *pause)
 {
@@ -137,16 +162,16 @@ static void write_own(FILE *out, const struct model_pause *pause)
 	bool calls = (double)pause->own_call_ns >= least;
 	bool waits = (double)pause->own_wait_ns >= least;
 
-	if (calls)
-		fprintf(out,
-			"The collecting thread was in system calls for %s of it, longest in "
-			"%.100s for %s%s",
-			unit_time((double)pause->own_call_ns).text, pause->own_call.text,
-			unit_time((double)pause->own_call.overlap_ns).text, waits ? ";" : ".");
-	if (waits)
-		fprintf(out, "%s off the CPU for %s.",
-			calls ? " it was" : "The collecting thread was",
-			unit_time((double)pause->own_wait_ns).text);
+	if (calls) {
+		fprintf(out, "The collecting thread was in system calls for ");
+		write_span(out, pause->own_call_ns, pause->own_call.overlap_ns);
+		fprintf(out, " in %.100s%s", pause->own_call.text, waits ? "; " : ".");
+	}
+	if (waits) {
+		fprintf(out, "%s off the CPU for ", calls ? "it was" : "The collecting thread was");
+		write_span(out, pause->own_wait_ns, pause->own_wait.overlap_ns);
+		fprintf(out, ": %s.", why(&pause->own_wait));
+	}
 }
 
 /* Where system calls were not looked at all the time, that there are none says little. */
