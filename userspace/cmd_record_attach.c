@@ -74,7 +74,7 @@ static void describe_targets(const struct recording *recording, char *out, size_
 	}
 }
 
-/* The command of a profile is that of the first process, else what was asked for. */
+/* The command of a profile is that of the process, if it is one; else what was asked for. */
 static int open_profile(struct recording *recording, char *targets)
 {
 	char *none[] = {targets, NULL}, *text = NULL;
@@ -83,7 +83,7 @@ static int open_profile(struct recording *recording, char *targets)
 	size_t size = 0;
 	int code;
 
-	if (recording->running.count)
+	if (recording->running.count == 1)
 		running_command(recording->running.pids[0], &text, &size);
 	for (char *word = text; word && word < text + size; word += strlen(word) + 1)
 		if (buffer_append(&words, &word, sizeof(word)))

@@ -54,6 +54,7 @@ TEST(processes_of_a_name_are_one_program)
 	CHECK(is_near(model->programs[0].alloc.value, 100, 1e-6));
 	CHECK_EQ(model->programs[0].pauses, 1);
 	CHECK_EQ(model->programs[0].pause_ns, 500);
+	CHECK_EQ(model->gc.processes, 1);
 	CHECK(model->programs[1].name == NULL);
 	CHECK_EQ(model->programs[1].cpu_samples, 5);
 	CHECK_STR(model->programs[2].name, "shell");

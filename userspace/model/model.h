@@ -109,6 +109,7 @@ struct model_gc {
 	struct model_pauses minor, major; /* major: steps and full collections */
 	struct model_pauses survey;       /* survivors were counted, nothing was collected */
 	struct model_pauses stops;        /* those that follow each other at once are one */
+	uint64_t processes;               /* that had pauses */
 	uint64_t promoted_bytes;
 	uint64_t heap_peak_bytes;      /* of the largest heap */
 	uint64_t rss_peak_bytes;       /* of the largest process, at the end of a collection */

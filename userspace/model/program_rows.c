@@ -58,6 +58,7 @@ static int add_processes(struct builder *builder, const struct tasks *tasks)
 		program = &builder->model->programs[row];
 		program->pid = process->pid;
 		program->processes++;
+		builder->model->gc.processes += process->pauses > 0;
 		program->pauses += process->pauses;
 		program->pause_ns += process->pause_ns;
 		program->calls += process->calls;

@@ -112,6 +112,7 @@ static json_t *gc(const struct model *model)
 	json_put(object, "major", major);
 	json_put(object, "survey", pauses(&gc->survey));
 	json_put(object, "stops", pauses(&gc->stops));
+	json_put(object, "processes", json_count(gc->processes));
 	json_put(object, "promoted_bytes", json_count(gc->promoted_bytes));
 	json_put(object, "heap_peak_bytes", json_count(gc->heap_peak_bytes));
 	json_put(object, "rss_peak_bytes",

@@ -203,8 +203,8 @@ static void describe_utilisation(const struct section *section)
 				row->window_ns < 1000000000 ? "ms" : "s");
 	}
 	if (used)
-		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "at worst, pauses left the program %s", text);
+		page_paragraph(section->page, STYLE_PLAIN, 2, "at worst, pauses left %s %s",
+			       gc->processes > 1 ? "a process" : "the program", text);
 }
 
 /* Page faults: what a nursery that is larger than a cache, or given back, costs. */

@@ -195,13 +195,14 @@ int section_command(const struct page *page, enum style style, int indent,
 
 int section_head(const struct section *section)
 {
-	int error = section_command(section->page, STYLE_HEADING, 0, &section->model->run);
+	const struct model_run *run = &section->model->run;
+	int error = section_command(section->page, STYLE_HEADING, 0, run);
 
 	if (error)
 		return error;
-	if (section->model->run.attached)
-		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s",
-			       section->model->run.attached);
+	/* Of several the names stand in place of a command already. */
+	if (run->attached && !(run->n_command == 1 && strcmp(run->command[0], run->attached) == 0))
+		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s", run->attached);
 	warn_of_state(section);
 	print_when(section);
 	if (section->model->filter)
@@ -219,6 +220,12 @@ static bool is_recorded(const struct section *section, const char *name)
 	return stream && stream->attached;
 }
 
+/* What ran were several programs, or one that is several processes. */
+static bool several(const struct model *model)
+{
+	return model->n_programs > 1 || (model->n_programs && model->programs[0].processes > 1);
+}
+
 static void tell_cpu(const struct section *section, FILE *out)
 {
 	const struct model *model = section->model;
@@ -229,8 +236,11 @@ static void tell_cpu(const struct section *section, FILE *out)
 		fprintf(out, "CPU time was not recorded.");
 		return;
 	}
-	fprintf(out, model->filter ? "%s on a CPU is selected" : "the program was %s on a CPU",
-		unit_time(cpu).text);
+	if (model->filter)
+		fprintf(out, "%s on a CPU is selected", unit_time(cpu).text);
+	else
+		fprintf(out, "the program%s %s on a CPU", several(model) ? "s were" : " was",
+			unit_time(cpu).text);
 	if (wall > 0)
 		fprintf(out, " (%.2f CPUs on average", cpu / wall);
 	if (wall > 0 && model->cpu.kernel_ns)
@@ -257,9 +267,14 @@ static void tell_collections(const struct section *section, FILE *out)
 						    : " There was no collection.");
 		return;
 	}
-	fprintf(out, " %s pause%s for collections took %s", unit_count(count).text,
-		count == 1 ? "" : "s", unit_time(pauses).text);
-	if (wall > 0)
+	fprintf(out, " %s pause%s for collections", unit_count(count).text, count == 1 ? "" : "s");
+	if (gc->processes > 1)
+		fprintf(out, " in %s processes", unit_count(gc->processes).text);
+	fprintf(out, " took %s", unit_time(pauses).text);
+	/* Side by side they may take more than there is. */
+	if (gc->processes > 1)
+		fprintf(out, " together");
+	else if (wall > 0)
 		fprintf(out, ", %s of wall time", unit_percent(pauses / wall).text);
 	fprintf(out, ".");
 }
@@ -281,9 +296,9 @@ static void tell_allocation(const struct section *section, FILE *out)
 			unit_bytes(bytes->high > 0 ? bytes->high : 0).text);
 		return;
 	}
-	fprintf(out, " It allocated %s (%s to %s with 95 %% confidence)",
-		unit_bytes(bytes->value).text, unit_bytes(bytes->low).text,
-		unit_bytes(bytes->high).text);
+	fprintf(out, " %s allocated %s (%s to %s with 95 %% confidence)",
+		several(section->model) ? "They" : "It", unit_bytes(bytes->value).text,
+		unit_bytes(bytes->low).text, unit_bytes(bytes->high).text);
 	if (wall > 0)
 		fprintf(out, ", %s/s", unit_bytes(bytes->value / wall * 1e9).text);
 	fprintf(out, ", in about %s objects.", unit_rough(alloc->objects.value).text);
