@@ -181,14 +181,18 @@ TEST(labels_name_threads_and_types)
 		const Perftools__Profiles__Sample *sample = profile->sample[i];
 
 		if (sample->value[CPU])
-			CHECK_EQ(sample->n_label, 2);
+			CHECK_EQ(sample->n_label, 4);
 		if (!sample->value[ALLOC_SPACE])
 			continue;
-		CHECK_EQ(sample->n_label, 3);
+		CHECK_EQ(sample->n_label, 5);
 		CHECK_STR(profile->string_table[sample->label[0]->key], "thread");
 		CHECK_STR(profile->string_table[sample->label[1]->key], "tid");
 		CHECK(sample->label[1]->num >= 4711);
-		CHECK_STR(profile->string_table[sample->label[2]->key], "type");
+		CHECK_STR(profile->string_table[sample->label[2]->key], "process");
+		CHECK_STR(profile->string_table[sample->label[2]->str], "indexer");
+		CHECK_STR(profile->string_table[sample->label[3]->key], "pid");
+		CHECK_EQ(sample->label[3]->num, 4711);
+		CHECK_STR(profile->string_table[sample->label[4]->key], "type");
 		typed++;
 	}
 	CHECK(typed > 10);

@@ -168,19 +168,29 @@ static void put_sample(struct pprof *pprof, const struct pass *pass, const struc
 static void put_sum(struct pprof *pprof, const struct pass *pass, const struct pprof_sum *sum)
 {
 	const struct thread *thread = tasks_find_thread(&pass->tasks, sum->key.thread);
-	Perftools__Profiles__Label labels[3], *list[] = {&labels[0], &labels[1], &labels[2]};
-	size_t count = 2;
+	const struct process *process = tasks_find_process(&pass->tasks, thread->process);
+	const struct {
+		const char *key, *text; /* text NULL: a number */
+		uint64_t number;
+	} facts[] = {
+		{"thread", thread->name ? thread->name : "(no name)", 0},
+		{"tid", NULL, thread->tid},
+		{"process", process->name ? process->name : "(no name)", 0},
+		{"pid", NULL, process->pid},
+		{"type", sum->key.type ? pass->types.items[sum->key.type].name : NULL, 0},
+	};
+	const size_t count = sizeof(facts) / sizeof(*facts) - !sum->key.type;
+	Perftools__Profiles__Label labels[sizeof(facts) / sizeof(*facts)],
+		*list[sizeof(facts) / sizeof(*facts)];
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < count; i++) {
 		perftools__profiles__label__init(&labels[i]);
-	labels[0].key = pprof_string(pprof, "thread");
-	labels[0].str = pprof_string(pprof, thread->name ? thread->name : "(no name)");
-	labels[1].key = pprof_string(pprof, "tid");
-	labels[1].num = (int64_t)thread->tid;
-	if (sum->key.type) {
-		labels[2].key = pprof_string(pprof, "type");
-		labels[2].str = pprof_string(pprof, pass->types.items[sum->key.type].name);
-		count = 3;
+		labels[i].key = pprof_string(pprof, facts[i].key);
+		if (facts[i].text)
+			labels[i].str = pprof_string(pprof, facts[i].text);
+		else
+			labels[i].num = (int64_t)facts[i].number;
+		list[i] = &labels[i];
 	}
 	put_sample(pprof, pass, sum, list, count);
 }

@@ -310,17 +310,14 @@ void pauses_old(struct pass *pass, const struct sample *sample)
 
 static int fill_call(struct pass *pass, const struct guest *guest, struct pause_call *row)
 {
-	struct model *model = pass->model;
 	const struct thread *thread = tasks_find_thread(&pass->tasks, guest->thread);
-	struct syscall_call call = {
+	const struct syscall_call call = {
 		.number = guest->number,
 		.path = guest->path,
 		.args = {guest->args[0], guest->args[1], guest->args[2]},
 		.result = guest->result,
 		.unfinished = guest->unfinished,
-		.arguments = pass->syscalls.arguments,
 	};
-	char *text;
 
 	*row = (struct pause_call){
 		.tid = thread->tid,
@@ -331,15 +328,9 @@ static int fill_call(struct pass *pass, const struct guest *guest, struct pause_
 		.is_call = guest->is_call,
 		.text = wait_reason_name((unsigned)guest->reason),
 	};
-	if (!guest->is_call)
-		return 0;
-	call.name = syscall_describe(model, guest->number);
-	text = arena_alloc(model->arena, SYSCALL_TEXT);
-	if (!call.name || !text)
-		return -ENOMEM;
-	syscall_text(&call, text, SYSCALL_TEXT);
-	row->text = text;
-	return 0;
+	if (guest->is_call)
+		row->text = syscall_tell(pass, call);
+	return row->text ? 0 : -ENOMEM;
 }
 
 static void fill_figures(const struct pass *pass, const struct long_pause *pause,

@@ -123,7 +123,8 @@ struct model_faults {
 /* One of the longest calls that were recorded. */
 struct model_slow_call {
 	uint64_t tid;
-	uint64_t start; /* CLOCK_MONOTONIC */
+	const char *thread; /* its name, NULL: unknown */
+	uint64_t start;     /* CLOCK_MONOTONIC */
 	uint64_t duration_ns, gc_ns;
 	const char *text; /* name(arguments) = result */
 };

@@ -431,6 +431,18 @@ static void add_looks(const struct looks *looks, struct model *model)
 		looks_estimate(looks, all, LOOK_TOTAL_NS, fmax(time - all->more[LOOK_TOTAL_NS], 0));
 }
 
+const char *syscall_tell(const struct pass *pass, struct syscall_call call)
+{
+	char *text = arena_alloc(pass->model->arena, SYSCALL_TEXT);
+
+	call.name = syscall_describe(pass->model, call.number);
+	call.arguments = pass->syscalls.arguments;
+	if (!text || !call.name)
+		return NULL;
+	syscall_text(&call, text, SYSCALL_TEXT);
+	return text;
+}
+
 static int add_slow(const struct pass *pass)
 {
 	struct model *model = pass->model;
@@ -439,22 +451,21 @@ static int add_slow(const struct pass *pass)
 		const struct slow_call *slow = &pass->syscalls.slow[i];
 		const struct record_syscall *record = &slow->record;
 		uint64_t compat = record->flags & SYSCALL_COMPAT ? SYSCALL_NUMBER_COMPAT : 0;
-		struct syscall_call call = {
+		const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+		const struct syscall_call call = {
 			.number = (record->number & INT32_MAX) | compat,
 			.path = slow->path,
 			.args = {record->arg0, record->arg1, record->arg2},
 			.result = record->result,
-			.arguments = pass->syscalls.arguments,
 			.unfinished = record->flags & SYSCALL_UNFINISHED,
 		};
-		char *text = arena_alloc(model->arena, SYSCALL_TEXT);
+		const char *text = syscall_tell(pass, call);
 
-		call.name = syscall_describe(model, call.number);
-		if (!text || !call.name)
+		if (!text)
 			return -ENOMEM;
-		syscall_text(&call, text, SYSCALL_TEXT);
 		model->slow_calls[model->n_slow_calls++] = (struct model_slow_call){
-			.tid = tasks_find_thread(&pass->tasks, record->thread)->tid,
+			.tid = thread->tid,
+			.thread = thread->name,
 			.start = record->time - (record->duration < record->time ? record->duration
 										 : record->time),
 			.duration_ns = record->duration,

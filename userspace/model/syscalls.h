@@ -77,6 +77,10 @@ enum { SYSCALL_TEXT = 320 };
 /* "openat(AT_FDCWD, \"/etc/passwd\", 0x80000) = 3", cut to `size` with its final zero. */
 void syscall_text(const struct syscall_call *call, char *out, size_t size);
 
+/* That text, which lives as long as the model; name and arguments are filled in. NULL: no memory.
+ */
+const char *syscall_tell(const struct pass *pass, struct syscall_call call);
+
 /* NULL: not known. `machine` as uname -m tells it. */
 const char *syscall_name(const char *machine, uint64_t number);
 

@@ -41,6 +41,7 @@ json_t *json_slow_calls(const struct model *model, size_t top)
 
 		json_put(row, "text", json_name(call->text));
 		json_put(row, "tid", json_count(call->tid));
+		json_put(row, "thread", json_name(call->thread));
 		json_put(row, "start_ns", json_count(call->start));
 		json_put(row, "duration_ns", json_count(call->duration_ns));
 		json_put(row, "gc_ns", json_count(call->gc_ns));

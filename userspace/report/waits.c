@@ -14,7 +14,7 @@ int section_slow_calls(const struct section *section)
 	static const struct column columns[] = {
 		{NULL, "at", false, 2, 0},    {NULL, "took", false, 0, 0},
 		{NULL, "in GC", false, 1, 0}, {NULL, "tid", false, 0, 0},
-		{NULL, "call", true, 0, 24},
+		{NULL, "thread", true, 3, 0}, {NULL, "call", true, 0, 24},
 	};
 	const struct model *model = section->model;
 	struct table *table;
@@ -36,6 +36,7 @@ int section_slow_calls(const struct section *section)
 		cell_time(table, (double)row->gc_ns);
 		snprintf(number, sizeof(number), "%" PRIu64, row->tid);
 		table_cell(table, number);
+		table_cell(table, row->thread);
 		table_cell(table, row->text);
 	}
 	return section_table(section, table);
