@@ -59,7 +59,7 @@ TEST(keys_of_a_living_process_stay_while_others_come_and_go)
 static void set_piece(struct stack_pieces *pieces, uint64_t process, uint64_t key)
 {
 	const uint64_t frames[] = {process, key, process ^ key};
-	const struct stack_piece piece = {frames, 3, 1, key % 2};
+	const struct stack_piece piece = {.frames = frames, .n = 3, .quality = 1, .open = key % 2};
 
 	CHECK_EQ(stack_pieces_set(pieces, process, key, &piece), 0);
 }
@@ -104,7 +104,10 @@ TEST(what_a_piece_was_before_takes_no_room_for_ever)
 	CHECK_EQ(stack_pieces_create(&owners, &pieces), 0);
 	set_piece(pieces, 1, 7);
 	for (uint64_t i = 0; i < CHANGES; i++)
-		CHECK_EQ(stack_pieces_set(pieces, 1, 8, &(struct stack_piece){&i, 1, 1, 0}), 0);
+		CHECK_EQ(
+			stack_pieces_set(pieces, 1, 8,
+					 &(struct stack_piece){.frames = &i, .n = 1, .quality = 1}),
+			0);
 	CHECK(has_piece(pieces, 1, 7));
 	CHECK(stack_pieces_get(pieces, 1, 8, &piece));
 	CHECK_EQ(piece.frames[0], CHANGES - 1);
@@ -149,7 +152,8 @@ TEST(keys_in_use_stay)
 TEST(pieces_mean_what_was_told_last)
 {
 	const uint64_t one[] = {5, 6, 7}, two[] = {8};
-	const struct stack_piece first = {one, 3, 0, false}, second = {two, 1, 2, true};
+	const struct stack_piece first = {.frames = one, .n = 3},
+				 second = {.frames = two, .n = 1, .quality = 2, .open = true};
 	struct stack_pieces *pieces;
 	struct stack_piece piece;
 
@@ -163,7 +167,7 @@ TEST(pieces_mean_what_was_told_last)
 	CHECK_EQ(stack_pieces_set(pieces, 1, 10, &second), 0);
 	CHECK(stack_pieces_get(pieces, 1, 10, &piece));
 	CHECK(piece.n == 1 && piece.open && piece.quality == 2 && piece.frames[0] == 8);
-	CHECK_EQ(stack_pieces_set(pieces, 1, 11, &(struct stack_piece){NULL, 0, 0, false}), 0);
+	CHECK_EQ(stack_pieces_set(pieces, 1, 11, &(struct stack_piece){0}), 0);
 	CHECK(stack_pieces_get(pieces, 1, 11, &piece) && piece.n == 0);
 	stack_pieces_free(pieces);
 	stack_pieces_free(NULL);
@@ -174,11 +178,11 @@ TEST(pieces_in_use_stay)
 {
 	uint64_t frames[64];
 	struct stack_pieces *pieces;
-	struct stack_piece piece = {frames, 0, 0, false};
+	struct stack_piece piece;
 
 	CHECK_EQ(stack_pieces_create(&owners, &pieces), 0);
 	for (uint64_t key = 1; key <= 400000; key++) {
-		piece = (struct stack_piece){frames, key % 64, 0, false};
+		piece = (struct stack_piece){.frames = frames, .n = key % 64};
 		for (size_t i = 0; i < piece.n; i++)
 			frames[i] = key + i;
 		CHECK_EQ(stack_pieces_set(pieces, 1, key, &piece), 0);
