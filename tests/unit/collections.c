@@ -190,7 +190,7 @@ TEST(phases_begin_with_their_collection_or_with_its_end)
 	make();
 	batch.entries[0].phases = 0x232;
 	batch.entries[1].phases = 0x14;
-	CHECK_EQ(split_sized(0, &faults), 0);
+	CHECK_EQ(split_late(0, 101, &faults), 0);
 	CHECK_EQ(faults.collections + faults.fates, 0);
 	CHECK_EQ(seen.n, sizeof(expected) / sizeof(*expected) + 3);
 	for (uint32_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
@@ -198,6 +198,26 @@ TEST(phases_begin_with_their_collection_or_with_its_end)
 		CHECK_EQ(seen.time[i], expected[i].time);
 		CHECK_EQ(seen.cycle[i], expected[i].cycle);
 	}
+}
+
+TEST(phases_of_those_that_stay_together_are_told_all_the_same)
+{
+	static const struct expected expected[] = {
+		{EVENT_collections, 100, 0, 0},
+		{EVENT_phase, 100, GCPROF_PHASE_MARKING, 0},
+		{EVENT_phase, 150, GCPROF_PHASE_SWEEPING, 0},
+		{EVENT_fate, 1150, 900, 0},
+		{EVENT_phase, 2150, GCPROF_PHASE_SCANNING, 0},
+		{EVENT_fate, 2150, 902, 0},
+	};
+	struct collections_faults faults;
+
+	make();
+	batch.entries[0].phases = 0x32;
+	batch.entries[2].phases = 0x1;
+	CHECK_EQ(split_sized(0, &faults), 0);
+	CHECK_EQ(faults.collections + faults.fates, 0);
+	check_seen(expected, sizeof(expected) / sizeof(*expected));
 }
 
 /* What is done to the second collection; it must be refused, the others stay. */
