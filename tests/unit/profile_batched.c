@@ -280,21 +280,22 @@ static void write_two(void)
 	put_collections(two, 1, 2);
 	put_cpu(100);
 	CHECK_EQ(profile_writer_flush(file.writer), 0);
+	put_cpu(300);
 	put_cpu(301);
 	CHECK_EQ(profile_writer_flush(file.writer), 0);
 	put_end(350);
 }
 
-TEST(of_equal_times_what_was_told_singly_comes_first)
+TEST(what_is_told_at_the_ends_of_a_collection_lies_in_it)
 {
 	static const struct {
 		enum record_kind kind;
 		uint64_t time, thread;
 	} expected[] = {
-		{RECORD_cpu, 99, 9},       {RECORD_cpu, 100, 9},    {RECORD_gc_begin, 100, 1},
-		{RECORD_gc_begin, 150, 2}, {RECORD_gc_end, 200, 1}, {RECORD_gc_begin, 300, 1},
-		{RECORD_gc_end, 300, 2},   {RECORD_cpu, 301, 9},    {RECORD_gc_end, 400, 1},
-		{RECORD_end, 350, 1},
+		{RECORD_cpu, 99, 9},       {RECORD_gc_begin, 100, 1}, {RECORD_cpu, 100, 9},
+		{RECORD_gc_begin, 150, 2}, {RECORD_gc_end, 200, 1},   {RECORD_gc_begin, 300, 1},
+		{RECORD_cpu, 300, 9},      {RECORD_gc_end, 300, 2},   {RECORD_cpu, 301, 9},
+		{RECORD_gc_end, 400, 1},   {RECORD_end, 350, 1},
 	};
 	const size_t n = sizeof(expected) / sizeof(*expected);
 
@@ -307,7 +308,7 @@ TEST(of_equal_times_what_was_told_singly_comes_first)
 		/* Of `end` it is the reason. */
 		CHECK_EQ(file.seen[i].cpu.thread, expected[i].thread);
 	}
-	CHECK_EQ(file.seen[8].gc_end.rss_bytes, 4096);
+	CHECK_EQ(file.seen[9].gc_end.rss_bytes, 4096);
 	CHECK_EQ(file.seen[4].gc_end.rss_bytes, 0);
 }
 
@@ -316,8 +317,8 @@ TEST(where_a_file_is_torn_all_of_a_batch_is_there)
 	write_two();
 	end_file(1);
 	CHECK_EQ(file.state, PROFILE_TORN);
-	CHECK_EQ(file.n, 9);
-	CHECK_EQ(file.seen[8].kind, RECORD_gc_end);
+	CHECK_EQ(file.n, 10);
+	CHECK_EQ(file.seen[9].kind, RECORD_gc_end);
 }
 
 /* A batch of `count` collections with these columns, behind a good one. */

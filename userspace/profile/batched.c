@@ -61,9 +61,13 @@ static uint64_t next_time(const struct batch *batch)
 	return batch->next % 2 ? collection->end : collection->begin;
 }
 
-bool batched_is_due(const struct batched *batched, uint64_t last)
+bool batched_is_due(const struct batched *batched, uint64_t time)
 {
-	return batched->count && next_time(batched->heap[0]) <= last;
+	const struct batch *batch = batched->count ? batched->heap[0] : NULL;
+
+	if (!batch)
+		return false;
+	return batch->next % 2 ? next_time(batch) < time : next_time(batch) <= time;
 }
 
 static bool is_before(const struct batch *a, const struct batch *b)

@@ -23,8 +23,9 @@ int batched_add(struct batched *batched, const struct record_collections *record
 bool batched_is_full(const struct batched *batched);
 bool batched_is_empty(const struct batched *batched);
 
-/* Is the earliest gc_begin or gc_end that waits not later than `last`, in ns? */
-bool batched_is_due(const struct batched *batched, uint64_t last);
+/* Does one of those that wait come before a record with this time, in ns? A gc_begin does at the
+ * same time, too, a gc_end does not: so what is told of a collection at its ends lies in it. */
+bool batched_is_due(const struct batched *batched, uint64_t time);
 
 /* Takes it; of equal times, the one that was added first. False: nothing waits. */
 bool batched_take(struct batched *batched, struct record *out);

@@ -241,33 +241,24 @@ static int next_stored(struct profile_reader *reader, struct record *record)
 	return 0;
 }
 
-/* The last time at which something that waits comes before this record; false: it need not. */
-static bool time_before(const struct profile_reader *reader, const struct record *record,
-			uint64_t *last)
+/* Does a collection that waits come before this record? */
+static bool is_due(const struct profile_reader *reader, const struct record *record)
 {
 	const struct record_info *info = record_info(record->kind);
 
-	*last = UINT64_MAX;
-	if (record->kind == RECORD_end)
-		return true;
+	if (batched_is_empty(reader->batched) || record->kind == RECORD_end)
+		return !batched_is_empty(reader->batched);
 	if (record->kind == RECORD_collections)
 		return batched_is_full(reader->batched);
 	for (size_t i = 0; i < info->n_fields; i++) {
-		if (info->fields[i].kind == FIELD_TIME) {
-			memcpy(last, (const char *)record + info->fields[i].offset, sizeof(*last));
-			return (*last)-- != 0;
-		}
+		uint64_t time;
+
+		if (info->fields[i].kind != FIELD_TIME)
+			continue;
+		memcpy(&time, (const char *)record + info->fields[i].offset, sizeof(time));
+		return batched_is_due(reader->batched, time);
 	}
 	return false;
-}
-
-/* Does a collection come before this record? */
-static bool is_due(const struct profile_reader *reader, const struct record *record)
-{
-	uint64_t last;
-
-	return !batched_is_empty(reader->batched) && time_before(reader, record, &last) &&
-	       batched_is_due(reader->batched, last);
 }
 
 /* The batch goes to where its collections wait: 1, or a negative errno. */
