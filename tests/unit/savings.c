@@ -43,13 +43,19 @@ static int set_ticks(void *context, unsigned step)
 	return set(SAVING_TICKS, step);
 }
 
+static int set_looks(void *context, unsigned step)
+{
+	CHECK(context == &fake);
+	return set(SAVING_LOOKS, step);
+}
+
 static struct savings begin(double calls, double samples, double ticks, double rest)
 {
 	fake = (struct fake){.share = {calls, samples, ticks}, .rest = rest, .refuses = -1};
 	return (struct savings){.kinds = {
-					[SAVING_CALLS] = {3, 100, set_calls, &fake},
-					[SAVING_SAMPLES] = {4, 100, set_samples, &fake},
-					[SAVING_TICKS] = {3, 100, set_ticks, &fake},
+					[SAVING_CALLS] = {3, 100, 0, set_calls, &fake},
+					[SAVING_SAMPLES] = {4, 100, 0, set_samples, &fake},
+					[SAVING_TICKS] = {3, 100, 0, set_ticks, &fake},
 				}};
 }
 
@@ -64,7 +70,7 @@ static double share(void)
 
 static void run(struct savings *savings, int looks)
 {
-	const double events[SAVINGS] = {1000, 1000, 1000};
+	const double events[SAVINGS] = {1000, 1000, 1000, 1000};
 
 	for (int look = 0; look < looks; look++)
 		savings_judge(savings, share(), events);
@@ -114,6 +120,57 @@ TEST(where_nothing_helps_all_of_it_is_done_and_no_more)
 	CHECK_EQ(fake.step[SAVING_SAMPLES], 4);
 	CHECK_EQ(fake.step[SAVING_TICKS], 3);
 	CHECK_EQ(fake.changes, 10);
+}
+
+/* A recording that takes so much whatever is saved; all is, but for looks. */
+static struct savings begin_saved(double rest)
+{
+	struct savings savings = begin(0, 0, 0, rest);
+
+	savings.kinds[SAVING_LOOKS] = (struct saving){2, 100, 5, set_looks, &fake};
+	for (int look = 0; look < 10; look++)
+		run(&savings, 1);
+	CHECK_EQ(fake.changes, 10);
+	CHECK_EQ(fake.step[SAVING_LOOKS], 0);
+	return savings;
+}
+
+TEST(what_makes_totals_estimates_is_taken_last_and_only_where_it_lasts)
+{
+	struct savings savings = begin(0.4, 0.4, 0.4, 0);
+
+	/* Something else helps. */
+	savings.kinds[SAVING_LOOKS] = (struct saving){2, 100, 5, set_looks, &fake};
+	run(&savings, 100);
+	CHECK_EQ(fake.step[SAVING_LOOKS], 0);
+	savings = begin_saved(1.2);
+	run(&savings, 4);
+	CHECK_EQ(fake.step[SAVING_LOOKS], 0);
+	run(&savings, 1);
+	CHECK_EQ(fake.step[SAVING_LOOKS], 1);
+	run(&savings, 4);
+	CHECK_EQ(fake.step[SAVING_LOOKS], 1);
+	run(&savings, 100);
+	CHECK_EQ(fake.step[SAVING_LOOKS], 2);
+	/* And comes back first. */
+	fake.rest = 0.1;
+	while (fake.step[SAVING_LOOKS])
+		run(&savings, 1);
+	CHECK_EQ(fake.step[SAVING_TICKS], 3);
+}
+
+TEST(one_look_at_which_it_took_no_more_begins_anew)
+{
+	struct savings savings = begin_saved(1.2);
+
+	run(&savings, 4);
+	fake.rest = 0.9;
+	run(&savings, 1);
+	fake.rest = 1.2;
+	run(&savings, 4);
+	CHECK_EQ(fake.step[SAVING_LOOKS], 0);
+	run(&savings, 1);
+	CHECK_EQ(fake.step[SAVING_LOOKS], 1);
 }
 
 TEST(what_there_is_little_of_is_left_alone)

@@ -13,6 +13,7 @@
 #define CYCLE_MIN_NS UINT64_C(200000000)
 #define CYCLE_MAX_NS UINT64_C(5000000000)
 #define EDGES        0.1 /* of the rate: what opening and closing windows may take */
+#define BURST_LOW_NS UINT64_C(10000000000) /* more than any window is saved up for */
 
 /* From 0 to 1: xorshift64*. */
 static double draw(struct budget *budget)
@@ -37,6 +38,8 @@ void budget_begin(struct budget *budget, double rate, uint64_t now, uint64_t see
 	*budget = (struct budget){
 		.rate = rate,
 		.saved = rate * (double)BUDGET_BURST_NS,
+		.burst = rate * (double)BUDGET_BURST_NS,
+		.least = BUDGET_CALLS_MIN,
 		.open = true,
 		.time = now,
 		.cycle_ns = CYCLE_MIN_NS,
@@ -48,7 +51,7 @@ void budget_begin(struct budget *budget, double rate, uint64_t now, uint64_t see
 /* ns of CPU time that are saved up in a ns while calls are not looked at. */
 static double fill_rate(const struct budget *budget)
 {
-	double left = budget->rate - budget->others, least = budget->rate * BUDGET_CALLS_MIN;
+	double left = budget->rate - budget->others, least = budget->rate * budget->least;
 
 	return left > least ? left : least;
 }
@@ -76,7 +79,6 @@ static uint64_t time_left(const struct budget *budget)
 
 static void account(struct budget *budget, double elapsed, const struct budget_use *use)
 {
-	double burst = budget->rate * (double)BUDGET_BURST_NS;
 	double weight;
 
 	if (elapsed <= 0)
@@ -86,8 +88,8 @@ static void account(struct budget *budget, double elapsed, const struct budget_u
 	weight = fmax(-expm1(-elapsed / (double)BUDGET_BURST_NS), elapsed / budget->told);
 	budget->others += weight * (use->others / elapsed - budget->others);
 	budget->saved += fill_rate(budget) * elapsed - use->calls;
-	if (budget->saved > burst)
-		budget->saved = burst;
+	if (budget->saved > budget->burst)
+		budget->saved = budget->burst;
 	if (budget->open)
 		budget->calls = use->calls / elapsed;
 }
@@ -105,6 +107,14 @@ bool budget_look(struct budget *budget, uint64_t now, const struct budget_use *u
 	*next = now + (budget->open ? time_left(budget)
 				    : time_for(budget->wanted - budget->saved, fill_rate(budget)));
 	return budget->open;
+}
+
+void budget_save(struct budget *budget, unsigned step)
+{
+	budget->burst = budget->rate * (double)(step ? BURST_LOW_NS : BUDGET_BURST_NS);
+	budget->least = BUDGET_CALLS_MIN / (double)(step ? 1u << (step - 1) : 1);
+	if (step && budget->saved > budget->wanted)
+		budget->saved = budget->wanted;
 }
 
 void budget_edge(struct budget *budget, double ns)

@@ -19,10 +19,13 @@
 #define BUDGET_BURST_NS  (60 * UINT64_C(1000000000)) /* so long of the rate can be saved up */
 #define BUDGET_LOOK_NS   UINT64_C(200000000)         /* it wants to be told at least so often */
 #define BUDGET_CALLS_MIN 0.25 /* of the rate, for calls, whatever the rest takes */
+#define BUDGET_STEPS     2    /* of budget_save() */
 
 struct budget {
 	double rate;       /* ns of CPU time that may be used in a ns */
 	double saved;      /* ns; negative: debts */
+	double burst;      /* ns: so much can be saved up */
+	double least;      /* of the rate, for calls */
 	double others;     /* ns in a ns: what the rest takes, averaged over a minute */
 	double told;       /* ns: how long that is known */
 	double calls;      /* ns in a ns: what calls took when they were last looked at */
@@ -47,6 +50,11 @@ void budget_begin(struct budget *budget, double rate, uint64_t now, uint64_t see
  * again at the latest.
  */
 bool budget_look(struct budget *budget, uint64_t now, const struct budget_use *use, uint64_t *next);
+
+/* All together takes too much. From the first step on nothing is kept for bursts, so that calls
+ * have what the rest leaves; the least for them becomes half for each further one. 0: as at first.
+ */
+void budget_save(struct budget *budget, unsigned step);
 
 /* What it takes to open and close a window, ns: they become as rare as that is dear. */
 void budget_edge(struct budget *budget, double ns);

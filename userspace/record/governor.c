@@ -27,8 +27,11 @@ enum { CALLS_STEPS = 4, CALLS_SHIFT = 2, TICKS_STEPS = 3 };
 
 #define SHORT_NS (10 * MS_NS)
 
-/* What is worth a step, events a second. */
-enum { CALLS_MIN = 500, SAMPLES_MIN = 250, TICKS_MIN = 100 };
+/* What is worth a step, events a second; of looks they are calls that were looked at. */
+enum { CALLS_MIN = 500, SAMPLES_MIN = 250, TICKS_MIN = 100, LOOKS_MIN = 1000 };
+
+/* Totals become estimates: only if all else was not enough for so many looks. */
+enum { LOOKS_LASTING = 5 };
 
 /*
  * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an
@@ -62,7 +65,7 @@ struct governor {
 		uint64_t time; /* of the last look, ns */
 		uint64_t next;
 		double calls, others; /* ns of CPU time until then */
-		uint64_t events[SAVINGS];
+		uint64_t events[SAVING_LOOKS];
 	} rate;
 };
 
@@ -168,17 +171,33 @@ static int save_ticks(void *context, unsigned step)
 	return session_slow_timer(governor->session, UINT32_C(1) << step);
 }
 
+/* Are there calls that are looked at now and need not be? */
+static bool may_close(const struct governor *governor)
+{
+	return governor->gate->open && governor->gate->programs[1];
+}
+
+static int save_looks(void *context, unsigned step)
+{
+	struct governor *governor = context;
+
+	budget_save(&governor->budget, step);
+	return 0;
+}
+
 static void set_means(struct governor *governor, const struct governor_means *means)
 {
 	struct saving *kinds = governor->savings.kinds;
 
 	governor->short_calls = means->short_calls;
-	kinds[SAVING_CALLS] = (struct saving){means->short_calls ? CALLS_STEPS : 0, CALLS_MIN,
+	kinds[SAVING_CALLS] = (struct saving){means->short_calls ? CALLS_STEPS : 0, CALLS_MIN, 0,
 					      save_calls, governor};
 	kinds[SAVING_SAMPLES] = (struct saving){means->samples ? SAMPLE_GATE_STEPS : 0, SAMPLES_MIN,
-						sample_gate_set, means->samples};
+						0, sample_gate_set, means->samples};
 	kinds[SAVING_TICKS] =
-		(struct saving){means->timer ? TICKS_STEPS : 0, TICKS_MIN, save_ticks, governor};
+		(struct saving){means->timer ? TICKS_STEPS : 0, TICKS_MIN, 0, save_ticks, governor};
+	kinds[SAVING_LOOKS] = (struct saving){may_close(governor) ? BUDGET_STEPS : 0, LOOKS_MIN,
+					      LOOKS_LASTING, save_looks, governor};
 }
 
 int governor_create(struct session *session, struct ledger *ledger,
@@ -193,8 +212,8 @@ int governor_create(struct session *session, struct ledger *ledger,
 	governor->session = session;
 	governor->ledger = ledger;
 	governor->store = means->store;
-	set_means(governor, means);
 	governor->gate = session_calls(session);
+	set_means(governor, means);
 	governor->cpus = cpus > 0 ? (double)cpus : 1;
 	governor->percent = percent;
 	governor->begin = governor->next = clock_now();
@@ -207,7 +226,7 @@ int governor_create(struct session *session, struct ledger *ledger,
 	governor->begin_ns = governor->calls_ns + governor->others_ns;
 	/* Most of what there is to be done in the beginning, such as naming, is over by then. */
 	governor->rate.next = governor->begin + JUDGE_NS;
-	if (!governor->gate->open || !governor->gate->programs[1])
+	if (!may_close(governor))
 		governor->next = UINT64_MAX;
 	budget_begin(&governor->budget, percent / 100 * governor->cpus, governor->begin,
 		     governor->begin ^ (uint64_t)getpid() << 32);
@@ -281,14 +300,29 @@ static double share_of(const struct governor *governor, double calls, double oth
 	return (others + (calls < allowed * CALLS_SHARE ? calls : allowed * CALLS_SHARE)) / allowed;
 }
 
+/* Events a second of what can be saved; of looks the calls, of which so much is paid for. */
+static void event_rates(struct governor *governor, double calls_ns, double elapsed,
+			double rates[SAVINGS])
+{
+	static const enum stream streams[SAVING_LOOKS] = {STREAM_SYSCALL, STREAM_ALLOC, STREAM_CPU};
+	double seconds = elapsed / (double)SECOND_NS;
+
+	for (int kind = 0; kind < SAVING_LOOKS; kind++) {
+		uint64_t events = ledger_events(governor->ledger, streams[kind]);
+
+		rates[kind] = (double)(events - governor->rate.events[kind]) / seconds;
+		governor->rate.events[kind] = events;
+	}
+	rates[SAVING_LOOKS] = calls_ns > 0 ? calls_ns / governor->gate->followed_ns / seconds : 0;
+}
+
 /*
  * There may be less of some things at once where all together take too much: that makes
  * estimates less precise, but none wrong. The budget of calls has a burst of a minute instead,
- * because what it leaves out is not known.
+ * because what it leaves out is not known; the burst ends where nothing else helps.
  */
 static void judge(struct governor *governor, uint64_t now)
 {
-	static const enum stream streams[SAVINGS] = {STREAM_SYSCALL, STREAM_ALLOC, STREAM_CPU};
 	double calls, others, elapsed = (double)(now - governor->rate.time), rates[SAVINGS];
 
 	if (now < governor->rate.next)
@@ -296,13 +330,7 @@ static void judge(struct governor *governor, uint64_t now)
 	governor->rate.next = now + JUDGE_NS;
 	if (measure(governor, &calls, &others))
 		return;
-	for (int kind = 0; kind < SAVINGS; kind++) {
-		uint64_t events = ledger_events(governor->ledger, streams[kind]);
-
-		rates[kind] = (double)(events - governor->rate.events[kind]) * (double)SECOND_NS /
-			      elapsed;
-		governor->rate.events[kind] = events;
-	}
+	event_rates(governor, calls - governor->rate.calls, elapsed, rates);
 	if (governor->rate.time)
 		savings_judge(&governor->savings,
 			      share_of(governor, calls - governor->rate.calls,

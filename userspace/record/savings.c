@@ -24,13 +24,21 @@ static void set(struct savings *savings, enum saving_kind kind, unsigned step)
 		savings->most[kind] = step;
 }
 
+static bool helps(const struct savings *savings, enum saving_kind kind, double events)
+{
+	const struct saving *saving = &savings->kinds[kind];
+
+	return savings->step[kind] < saving->steps && events > saving->events_min &&
+	       savings->busy >= saving->lasting;
+}
+
 /* False if nothing is left that would help. */
 static bool save(struct savings *savings, const double events[SAVINGS])
 {
 	for (enum saving_kind kind = 0; kind < SAVINGS; kind++) {
-		if (savings->step[kind] < savings->kinds[kind].steps &&
-		    events[kind] > savings->kinds[kind].events_min) {
+		if (helps(savings, kind, events[kind])) {
 			set(savings, kind, savings->step[kind] + 1);
+			savings->busy = 0;
 			return true;
 		}
 	}
@@ -64,6 +72,7 @@ void savings_judge(struct savings *savings, double share, const double events[SA
 	if (!savings->patience)
 		savings->patience = PATIENCE_MIN;
 	savings->quiet = share < SHARE_LOW ? savings->quiet + 1 : 0;
+	savings->busy = share > 1 ? savings->busy + 1 : 0;
 	if (share > 1) {
 		save_more(savings, share, events);
 	} else if (savings->quiet >= savings->patience) {

@@ -3,8 +3,9 @@
 /*
  * Three things can be had less of without making a total wrong, and are, in the order of what
  * that loses: short system calls recorded one by one (all are counted and timed), allocation
- * samples, and timer samples (fewer of both stand for more each). Nothing here measures or acts:
- * whoever does tells it, and is asked.
+ * samples, and timer samples (fewer of both stand for more each). If that is not enough for a
+ * while, system calls are looked at for a part of the time only, which makes their totals
+ * estimates. Nothing here measures or acts: whoever does tells it, and is asked.
  */
 #ifndef GCPROF_SAVINGS_H
 #define GCPROF_SAVINGS_H
@@ -12,11 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum saving_kind { SAVING_CALLS, SAVING_SAMPLES, SAVING_TICKS, SAVINGS };
+enum saving_kind { SAVING_CALLS, SAVING_SAMPLES, SAVING_TICKS, SAVING_LOOKS, SAVINGS };
 
 struct saving {
 	unsigned steps; /* at most; 0: there is nothing to be saved, or it is not ours to decide */
 	double events_min; /* a second: fewer are not what it takes */
+	unsigned lasting;  /* looks in a row at which it took too much and nothing was saved, before
+			      each step */
 	/* A negative errno: not possible, and not asked for again. */
 	int (*set)(void *context, unsigned step);
 	void *context;
@@ -27,6 +30,7 @@ struct savings {
 	unsigned step[SAVINGS]; /* 0: nothing is saved */
 	unsigned most[SAVINGS]; /* so far */
 	unsigned quiet;         /* looks in a row at which it took little */
+	unsigned busy;          /* looks in a row at which it took too much, since a step */
 	unsigned patience;      /* so many of them before a step is taken back; 0: as at first */
 	bool tried;             /* the last change was a step back */
 };
