@@ -78,7 +78,7 @@ latency() {
 
 @test "sampling starts within 100 ms" {
 	need_root
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	wait_busy "$pid"
 	# Others use the machine, too, and keep the recorder or the program waiting: one of many must do.
 	# What made every start slower than that would be seen all the same.
@@ -89,7 +89,8 @@ latency() {
 		echo "${ms:-no} ms"
 		[ -z "$ms" ] || [ "${ms%.*}" -ge 100 ] || return 0
 	done
-	return 1
+	# If somebody else records it has started already.
+	needs_nobody_else false
 }
 
 @test "the recorder's priority is its own, and over when it samples" {
@@ -220,7 +221,8 @@ latency() {
 	kill -INT "$recorder"
 	wait "$recorder"
 	for pid in "${all[@]}"; do
-		same "semaphore of $pid" "$(memory "$pid" "$(address "$pid" gcprof_sample_semaphore)" 2)" 0000
+		needs_nobody_else same "semaphore of $pid" \
+			"$(memory "$pid" "$(address "$pid" gcprof_sample_semaphore)" 2)" 0000
 	done
 }
 
@@ -352,8 +354,10 @@ latency() {
 	cat record.log
 	holds '.alloc.samples > 100 and ([.functions[].name] | index("churn_round") != null)'
 	"$GCPROF" dump >dump
-	same numbers "$(jq -c 'select(.record == "process") | [.pid, .ns_pid]' dump)" "[$inner,1]"
-	same 'numbers of the thread' "$(jq -c 'select(.record == "thread") | [.tid, .ns_tid]' dump)" "[$inner,1]"
+	# If somebody else records, samples that were taken for him come first, and tell no numbers.
+	needs_nobody_else same numbers "$(jq -c 'select(.record == "process") | [.pid, .ns_pid]' dump)" "[$inner,1]"
+	needs_nobody_else same 'numbers of the thread' \
+		"$(jq -c 'select(.record == "thread") | [.tid, .ns_tid]' dump)" "[$inner,1]"
 }
 
 @test "the recorder in a pid namespace of its own records what it sees there" {
@@ -427,8 +431,9 @@ lose_begins() { # COUNT COMMANDS
 	start "$WORKLOADS/gcbench" 1000
 	wait_busy "$churn"
 	wait_busy "$pid"
-	"$GCPROF" record -v --system --duration 60 2>record.log 3>&- &
+	"$GCPROF" record -v --system --max-overhead off --duration 600 2>record.log 3>&- &
 	recorder=$!
+	started+=("$recorder")
 	wait_attached
 	"$PROGRAMS/processes" fork 3
 	wait_on "$churn" 20
@@ -441,7 +446,8 @@ lose_begins() { # COUNT COMMANDS
 	holds '([.functions[] | select(.alloc_total_bytes > 0).name] | index("churn_round") != null)'
 	holds '[.threads[] | select(.name == "gcbench" and .samples > 0)] | length > 0'
 	holds '[.threads[] | select(.name == "kthreadd")] | length == 1 and .[0].alloc_bytes == 0'
-	holds '[.syscalls[] | select(.name == "getsid")][0].count >= 30 and .streams.process.lost == 0'
+	holds '[.syscalls[] | select(.name == "getsid")][0].count >= 30'
+	holds '.streams.process.lost == 0'
 }
 
 @test "--cgroup records who is in a cgroup or joins it, and nobody else" {
