@@ -109,11 +109,11 @@ bool budget_look(struct budget *budget, uint64_t now, const struct budget_use *u
 	return budget->open;
 }
 
-void budget_save(struct budget *budget, unsigned step)
+void budget_save(struct budget *budget, bool on)
 {
-	budget->burst = budget->rate * (double)(step ? BURST_LOW_NS : BUDGET_BURST_NS);
-	budget->least = BUDGET_CALLS_MIN / (double)(step ? 1u << (step - 1) : 1);
-	if (step && budget->saved > budget->wanted)
+	budget->burst = budget->rate * (double)(on ? BURST_LOW_NS : BUDGET_BURST_NS);
+	budget->least = on ? BUDGET_CALLS_MIN / 2 : BUDGET_CALLS_MIN;
+	if (on && budget->saved > budget->wanted)
 		budget->saved = budget->wanted;
 }
 

@@ -19,7 +19,6 @@
 #define BUDGET_BURST_NS  (60 * UINT64_C(1000000000)) /* so long of the rate can be saved up */
 #define BUDGET_LOOK_NS   UINT64_C(200000000)         /* it wants to be told at least so often */
 #define BUDGET_CALLS_MIN 0.25 /* of the rate, for calls, whatever the rest takes */
-#define BUDGET_STEPS     2    /* of budget_save() */
 
 struct budget {
 	double rate;       /* ns of CPU time that may be used in a ns */
@@ -51,10 +50,9 @@ void budget_begin(struct budget *budget, double rate, uint64_t now, uint64_t see
  */
 bool budget_look(struct budget *budget, uint64_t now, const struct budget_use *use, uint64_t *next);
 
-/* All together takes too much. From the first step on nothing is kept for bursts, so that calls
- * have what the rest leaves; the least for them becomes half for each further one. 0: as at first.
- */
-void budget_save(struct budget *budget, unsigned step);
+/* All together takes too much, or no longer: while it does nothing is kept for bursts, so that
+ * calls have what the rest leaves, and the least for them is half of what it was. */
+void budget_save(struct budget *budget, bool on);
 
 /* What it takes to open and close a window, ns: they become as rare as that is dear. */
 void budget_edge(struct budget *budget, double ns);

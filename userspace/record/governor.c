@@ -31,7 +31,7 @@ enum { CALLS_STEPS = 4, CALLS_SHIFT = 2, TICKS_STEPS = 3 };
 enum { CALLS_MIN = 500, SAMPLES_MIN = 250, TICKS_MIN = 100, LOOKS_MIN = 1000 };
 
 /* Totals become estimates: only if all else was not enough for so many looks. */
-enum { LOOKS_LASTING = 5 };
+enum { LOOKS_LASTING = 10 };
 
 /*
  * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an
@@ -181,7 +181,7 @@ static int save_looks(void *context, unsigned step)
 {
 	struct governor *governor = context;
 
-	budget_save(&governor->budget, step);
+	budget_save(&governor->budget, step != 0);
 	return 0;
 }
 
@@ -196,8 +196,8 @@ static void set_means(struct governor *governor, const struct governor_means *me
 						0, sample_gate_set, means->samples};
 	kinds[SAVING_TICKS] =
 		(struct saving){means->timer ? TICKS_STEPS : 0, TICKS_MIN, 0, save_ticks, governor};
-	kinds[SAVING_LOOKS] = (struct saving){may_close(governor) ? BUDGET_STEPS : 0, LOOKS_MIN,
-					      LOOKS_LASTING, save_looks, governor};
+	kinds[SAVING_LOOKS] = (struct saving){may_close(governor) ? 1 : 0, LOOKS_MIN, LOOKS_LASTING,
+					      save_looks, governor};
 }
 
 int governor_create(struct session *session, struct ledger *ledger,
