@@ -9,7 +9,7 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
-	"$build/gcprof" record -o known.data -R 64K -- "$build/workloads/known" >/dev/null 2>known.log
+	"$build/gcprof" record --max-overhead off -o known.data -R 64K -- "$build/workloads/known" >/dev/null 2>known.log
 	"$build/gcprof" record -o lisp.data -- "$build/workloads/lisp" \
 		"$root/tests/workloads/lisp/tree.lisp" >/dev/null 2>lisp.log
 	for name in known lisp; do
