@@ -297,6 +297,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		.ledger = recording->ledger,
 		.samples = recording->samples,
 		.unwinder = recording->unwinder,
+		.began = recording->began,
 	};
 	err = drain_create(&parts, &recording->drain);
 	if (!err && recording->options.overhead_max > 0)

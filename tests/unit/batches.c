@@ -69,7 +69,7 @@ TEST(samples_come_out_at_their_times)
 {
 	struct batches_faults faults = {0};
 
-	CHECK_EQ(batches_split(&room.batch, make(GCPROF_SAMPLES_MAX), &faults, see, &seen), 0);
+	CHECK_EQ(batches_split(&room.batch, make(GCPROF_SAMPLES_MAX), 0, &faults, see, &seen), 0);
 	CHECK_EQ(seen.n, GCPROF_SAMPLES_MAX);
 	for (uint32_t i = 0; i < GCPROF_SAMPLES_MAX; i++) {
 		CHECK_EQ(seen.of[i].header.time, 600 + i);
@@ -84,12 +84,12 @@ TEST(a_batch_is_no_longer_than_it_is)
 	struct batches_faults faults = {0};
 	size_t size = make(3);
 
-	CHECK_EQ(batches_split(&room.batch, size - 1, &faults, see, &seen), -EBADMSG);
-	CHECK_EQ(batches_split(&room.batch, 8, &faults, see, &seen), -EBADMSG);
+	CHECK_EQ(batches_split(&room.batch, size - 1, 0, &faults, see, &seen), -EBADMSG);
+	CHECK_EQ(batches_split(&room.batch, 8, 0, &faults, see, &seen), -EBADMSG);
 	room.batch.count = 0;
-	CHECK_EQ(batches_split(&room.batch, size, &faults, see, &seen), -EBADMSG);
+	CHECK_EQ(batches_split(&room.batch, size, 0, &faults, see, &seen), -EBADMSG);
 	room.batch.count = UINT32_MAX;
-	CHECK_EQ(batches_split(&room.batch, size, &faults, see, &seen), -EBADMSG);
+	CHECK_EQ(batches_split(&room.batch, size, 0, &faults, see, &seen), -EBADMSG);
 	CHECK_EQ(seen.n, 0);
 }
 
@@ -104,7 +104,7 @@ TEST(stacks_come_before_the_first_sample)
 		words[i] = 100 + i;
 	/* Nobody's time but one that can be. */
 	room.batch.entries[0].time = 3;
-	CHECK_EQ(batches_split(&room.batch, size + 40, &faults, see, &seen), 0);
+	CHECK_EQ(batches_split(&room.batch, size + 40, 0, &faults, see, &seen), 0);
 	CHECK(seen.stacks && seen.n == 3);
 	CHECK_EQ(seen.header.time, 601);
 	CHECK_EQ(seen.header.size, sizeof(struct event_stacks) + 40);
@@ -113,11 +113,11 @@ TEST(stacks_come_before_the_first_sample)
 	/* As many as it says must be there, and no more than may be. */
 	make(3);
 	room.batch.words = 6;
-	CHECK_EQ(batches_split(&room.batch, size + 40, &faults, see, &seen), -EBADMSG);
+	CHECK_EQ(batches_split(&room.batch, size + 40, 0, &faults, see, &seen), -EBADMSG);
 	room.batch.words = GCPROF_STACK_WORDS_MAX + 1;
-	CHECK_EQ(batches_split(&room.batch, sizeof(room) + 8, &faults, see, &seen), -EBADMSG);
+	CHECK_EQ(batches_split(&room.batch, sizeof(room) + 8, 0, &faults, see, &seen), -EBADMSG);
 	room.batch.words = UINT32_MAX;
-	CHECK_EQ(batches_split(&room.batch, size + 40, &faults, see, &seen), -EBADMSG);
+	CHECK_EQ(batches_split(&room.batch, size + 40, 0, &faults, see, &seen), -EBADMSG);
 	CHECK(!seen.stacks && !seen.n);
 }
 
@@ -131,7 +131,7 @@ TEST(nonsense_is_refused_alone)
 	room.batch.entries[2].size = UINT64_C(1) << 60;
 	room.batch.entries[3].period = 0;
 	room.batch.entries[4].kind = 77;
-	CHECK_EQ(batches_split(&room.batch, size, &faults, see, &seen), 0);
+	CHECK_EQ(batches_split(&room.batch, size, 0, &faults, see, &seen), 0);
 	CHECK_EQ(faults.refused, 5);
 	CHECK_EQ(seen.n, 3);
 }
@@ -145,10 +145,24 @@ TEST(a_time_that_cannot_be_is_the_batchs)
 	room.batch.entries[1].time = 500;
 	room.batch.entries[2].time = 1000;
 	room.batch.entries[3].time = 1001;
-	CHECK_EQ(batches_split(&room.batch, size, &faults, see, &seen), 0);
+	CHECK_EQ(batches_split(&room.batch, size, 0, &faults, see, &seen), 0);
 	CHECK_EQ(faults.misdated, 2);
 	CHECK_EQ(seen.of[0].header.time, 1000);
 	CHECK_EQ(seen.of[1].header.time, 500);
 	CHECK_EQ(seen.of[2].header.time, 1000);
 	CHECK_EQ(seen.of[3].header.time, 1000);
+}
+
+TEST(samples_from_before_the_recording_are_left_out)
+{
+	struct batches_faults faults = {0};
+	size_t size = make(4);
+
+	room.batch.entries[3].time = 499; /* cannot be: that does not say when it was */
+	CHECK_EQ(batches_split(&room.batch, size, 602, &faults, see, &seen), 0);
+	CHECK_EQ(faults.refused, 0);
+	CHECK_EQ(faults.misdated, 1);
+	CHECK_EQ(seen.n, 2);
+	CHECK_EQ(seen.of[0].header.time, 602);
+	CHECK_EQ(seen.of[1].header.time, 1000);
 }

@@ -95,7 +95,7 @@ static void make(void)
 }
 
 /* The entries lie behind the head, the fates right behind these. */
-static int split_late(size_t less, uint64_t from, struct collections_faults *faults)
+static int split_from(size_t less, uint64_t began, uint64_t from, struct collections_faults *faults)
 {
 	static union {
 		struct event_collections head;
@@ -111,8 +111,13 @@ static int split_late(size_t less, uint64_t from, struct collections_faults *fau
 	memcpy(packed.bytes + sizeof(batch.head), batch.entries, entries);
 	memcpy(packed.bytes + sizeof(batch.head) + entries, batch.fates, fates);
 	*faults = (struct collections_faults){0};
-	return collections_split(&packed.head, sizeof(batch.head) + entries + fates - less, from,
-				 faults, see, NULL);
+	return collections_split(&packed.head, sizeof(batch.head) + entries + fates - less, began,
+				 from, faults, see, NULL);
+}
+
+static int split_late(size_t less, uint64_t from, struct collections_faults *faults)
+{
+	return split_from(less, 0, from, faults);
 }
 
 static int split_sized(size_t less, struct collections_faults *faults)
@@ -150,6 +155,27 @@ TEST(they_stay_together_and_each_fate_has_its_own_time)
 	CHECK_EQ(split_late(0, 100, &faults), 0);
 	CHECK_EQ(faults.collections + faults.fates, 0);
 	check_seen(expected, sizeof(expected) / sizeof(*expected));
+}
+
+TEST(those_before_the_recording_are_left_out_with_their_fates)
+{
+	static const struct expected expected[] = {
+		{EVENT_gc_begin, 2100, 3, 0},
+		{EVENT_fate, 2150, 902, 0},
+		{EVENT_gc_end, 2150, 3, 4096},
+	};
+	struct collections_faults faults;
+
+	make();
+	CHECK_EQ(split_from(0, 1101, 0, &faults), 0);
+	CHECK_EQ(faults.collections + faults.fates, 0);
+	CHECK_EQ(seen.n, sizeof(expected) / sizeof(*expected));
+	CHECK_EQ(seen.fates, 1);
+	for (uint32_t i = 0; i < seen.n; i++) {
+		CHECK_EQ(seen.code[i], expected[i].code);
+		CHECK_EQ(seen.time[i], expected[i].time);
+		CHECK_EQ(seen.cycle[i], expected[i].cycle);
+	}
 }
 
 TEST(late_ones_become_what_probes_would_have_told_each_at_its_own_time)

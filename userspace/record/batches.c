@@ -21,8 +21,15 @@ static bool is_time(const struct event_samples *batch, uint64_t time)
 	return time >= batch->since && time <= batch->header.time;
 }
 
+/* Was it taken before anybody asked for it here? */
+static bool is_before(const struct event_samples *batch, uint64_t time, uint64_t began)
+{
+	return is_time(batch, time) && time < began;
+}
+
 /* The stacks become an event of their own, right before the first sample. */
-static void split_stacks(const struct event_samples *batch, batches_visit *visit, void *context)
+static void split_stacks(const struct event_samples *batch, uint64_t began, batches_visit *visit,
+			 void *context)
 {
 	struct {
 		struct event_stacks event;
@@ -36,7 +43,7 @@ static void split_stacks(const struct event_samples *batch, batches_visit *visit
 	for (uint32_t i = 0; i < batch->count; i++) {
 		uint64_t time = batch->entries[i].time;
 
-		if (is_time(batch, time) && time < stacks.event.header.time)
+		if (is_time(batch, time) && time >= began && time < stacks.event.header.time)
 			stacks.event.header.time = time;
 	}
 	memcpy(stacks.words, &batch->entries[batch->count], size);
@@ -53,15 +60,15 @@ static bool is_whole(const struct event_samples *batch, size_t size)
 	       batch->count * sizeof(batch->entries[0]) + batch->words * sizeof(uint64_t) <= room;
 }
 
-int batches_split(const struct event_samples *batch, size_t size, struct batches_faults *faults,
-		  batches_visit *visit, void *context)
+int batches_split(const struct event_samples *batch, size_t size, uint64_t began,
+		  struct batches_faults *faults, batches_visit *visit, void *context)
 {
 	struct event_sample event;
 
 	if (!is_whole(batch, size))
 		return -EBADMSG;
 	if (batch->words)
-		split_stacks(batch, visit, context);
+		split_stacks(batch, began, visit, context);
 	event.header = batch->header;
 	event.header.size = sizeof(event);
 	event.header.code = EVENT_sample;
@@ -72,6 +79,8 @@ int batches_split(const struct event_samples *batch, size_t size, struct batches
 			faults->refused++;
 			continue;
 		}
+		if (is_before(batch, sample->time, began))
+			continue;
 		event.entry = *sample;
 		event.header.time = sample->time;
 		if (!is_time(batch, sample->time)) {

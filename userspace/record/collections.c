@@ -171,8 +171,16 @@ static void pass_whole(const struct split *split)
 	split->visit(split->context, &whole.event.header, size);
 }
 
-int collections_split(const struct event_collections *batch, size_t size, uint64_t from,
-		      struct collections_faults *faults, batches_visit *visit, void *context)
+/* It is of before the recording: so are its fates. */
+static void leave_out(struct split *split, const struct gcprof_collection *collection)
+{
+	split->fates += collection->fates;
+	split->n_fates -= collection->fates;
+}
+
+int collections_split(const struct event_collections *batch, size_t size, uint64_t began,
+		      uint64_t from, struct collections_faults *faults, batches_visit *visit,
+		      void *context)
 {
 	struct split split = {.batch = batch, .visit = visit, .context = context};
 	bool whole;
@@ -182,7 +190,7 @@ int collections_split(const struct event_collections *batch, size_t size, uint64
 	split.fates = (const void *)&batch->entries[batch->count];
 	split.n_fates = batch->n_fates;
 	split.ended = batch->since;
-	whole = are_sane(split, from);
+	whole = are_sane(split, from > began ? from : began);
 	if (whole)
 		pass_whole(&split);
 	for (uint32_t i = 0; i < batch->count; i++) {
@@ -193,6 +201,10 @@ int collections_split(const struct event_collections *batch, size_t size, uint64
 			continue;
 		}
 		split.ended = collection->end;
+		if (collection->begin < began) {
+			leave_out(&split, collection);
+			continue;
+		}
 		if (!whole)
 			split_begin(&split, collection);
 		split_phases(&split, collection);

@@ -16,10 +16,12 @@ struct collections_faults {
  * the collections themselves as one batch without fates at the begin of the first.
  * If there is something wrong with any of them, or the first began before `from`, they
  * are handed on one by one: begins, fates and ends in their order, each at its own time,
- * as if probes had told them. The program wrote them, so nothing is trusted: -EBADMSG
- * if there are not as many as it says.
+ * as if probes had told them. Those that began before the recording `began` (ns) are left
+ * out: the program kept them for another recorder. It wrote them, so nothing is trusted:
+ * -EBADMSG if there are not as many as it says.
  */
-int collections_split(const struct event_collections *batch, size_t size, uint64_t from,
-		      struct collections_faults *faults, batches_visit *visit, void *context);
+int collections_split(const struct event_collections *batch, size_t size, uint64_t began,
+		      uint64_t from, struct collections_faults *faults, batches_visit *visit,
+		      void *context);
 
 #endif

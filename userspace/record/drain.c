@@ -99,8 +99,8 @@ static void drain_samples(struct drain *drain, const struct event_header *event,
 	struct ledger *ledger = drain->parts.ledger;
 	struct batches_faults faults = {0};
 
-	if (batches_split((const struct event_samples *)(const void *)event, size, &faults,
-			  drain_part, drain))
+	if (batches_split((const struct event_samples *)(const void *)event, size,
+			  drain->parts.began, &faults, drain_part, drain))
 		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
 	ledger_add_loss(ledger, LOSS_BATCH, faults.refused);
 	ledger_add_loss(ledger, LOSS_BATCH_TIME, faults.misdated);
@@ -112,7 +112,8 @@ static void drain_collections(struct drain *drain, const struct event_header *ev
 	struct collections_faults faults = {0};
 
 	if (collections_split((const struct event_collections *)(const void *)event, size,
-			      merge_watermark(drain->merge), &faults, drain_part, drain))
+			      drain->parts.began, merge_watermark(drain->merge), &faults,
+			      drain_part, drain))
 		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
 	ledger_add_loss(ledger, LOSS_COLLECTIONS, faults.collections);
 	ledger_add_loss(ledger, LOSS_COLLECTIONS_FATES, faults.fates);
