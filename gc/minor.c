@@ -378,6 +378,32 @@ static inline void visit_large(void *context, void **slot)
 		visit(minor, slot);
 }
 
+static bool are_null(void *const *slots)
+{
+	return !((uintptr_t)slots[0] | (uintptr_t)slots[1] | (uintptr_t)slots[2] |
+		 (uintptr_t)slots[3] | (uintptr_t)slots[4] | (uintptr_t)slots[5] |
+		 (uintptr_t)slots[6] | (uintptr_t)slots[7]);
+}
+
+/* A table that was just made for a million references has few of them: eight NULLs at once. */
+static void trace_table(struct minor *minor, const struct gc_type_info *type, void *table)
+{
+	void **slot = (void **)((char *)table + type->size);
+	void **end = slot + type_length(type, table);
+
+	trace_fixed(type, table, visit_large, minor);
+	while (end - slot >= 8) {
+		void **next = slot + 8;
+
+		if (!are_null(slot))
+			for (; slot < next; slot++)
+				visit_large(minor, slot);
+		slot = next;
+	}
+	for (; slot < end; slot++)
+		visit_large(minor, slot);
+}
+
 /* Young large objects. While marking is under way they become gray, not black, so that what they
  * refer to in the old generation is looked at in steps. */
 static void trace_large(struct minor *minor)
@@ -387,8 +413,12 @@ static void trace_large(struct minor *minor)
 	minor->shade = false;
 	while (heap->large.reached.count) {
 		void *object = stack_pop(&heap->large.reached);
+		const struct gc_type_info *type = type_of(heap, object);
 
-		trace_object(type_of(heap, object), object, visit_large, minor);
+		if (type->n_item_pointers == 1 && type->item_size == sizeof(void *))
+			trace_table(minor, type, object);
+		else
+			trace_object(type, object, visit_large, minor);
 	}
 	minor->shade = minor->marking;
 }

@@ -149,6 +149,38 @@ TEST(gc_arrays_of_all_sizes_keep_their_content)
 	fixture_close(&f);
 }
 
+/* A reference to a young object among nothing but NULLs. */
+static void keep_one(struct fixture *f, uint64_t length, uint64_t place)
+{
+	struct node *node;
+
+	GC_FRAME(f->thread, frame, 0, struct cells * table;);
+	frame.root.table = gc_alloc_array(f->thread, f->cells, length);
+	node = GC_NEW(f->thread, f->node, struct node);
+	node->value = place + 1;
+	frame.root.table->items[place] = node; /* new: no barrier is needed */
+	gc_collect(f->thread, GC_COLLECT_MINOR);
+	CHECK(frame.root.table->items[place] != node);
+	CHECK_EQ(((struct node *)frame.root.table->items[place])->value, place + 1);
+	GC_FRAME_END(f->thread, frame);
+}
+
+TEST(gc_new_tables_keep_a_reference_anywhere)
+{
+	struct gc_options options = small_options();
+	uint64_t length = options.large_size / sizeof(void *);
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	for (uint64_t more = 0; more < 9; more++) {
+		for (uint64_t place = 0; place < 20; place++)
+			keep_one(&f, length + more, place);
+		for (uint64_t back = 1; back < 20; back++)
+			keep_one(&f, length + more, length + more - back);
+	}
+	fixture_close(&f);
+}
+
 TEST(gc_large_objects_live_and_die)
 {
 	struct gc_options options = small_options();
