@@ -209,12 +209,14 @@ static void *take_large(struct gc_thread *thread, gc_type type, size_t size)
 }
 
 /* The last collection wants memory for the next one, and the nursery is in use again. Before the
- * first one it is to be used by half: many programs have no collection at all. */
-static bool prepare_is_due(const struct gc_heap *heap)
+ * first one it, or what may be used of it until then, is to be used by half: many programs have no
+ * collection at all. */
+static bool prepare_is_due(const struct gc_heap *heap, size_t slice)
 {
+	size_t first = slice < heap->options.nursery_size ? slice : heap->options.nursery_size;
+
 	return old_wants_reserve(&heap->old) &&
-	       nursery_taken(&heap->nursery) >
-		       (heap_cycle(heap) ? 0 : heap->options.nursery_size / 2);
+	       nursery_taken(&heap->nursery) > (heap_cycle(heap) ? 0 : first / 2);
 }
 
 static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
@@ -240,7 +242,7 @@ static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 			heap_step(thread, GCPROF_REASON_THRESHOLD, seen);
 			continue;
 		}
-		if (prepare_is_due(heap)) {
+		if (prepare_is_due(heap, slice)) {
 			heap_prepare(thread);
 			continue;
 		}
