@@ -105,7 +105,7 @@ tracepoints() { # PID
 	record --max-overhead off -- "$WORKLOADS/calls" flood
 	holds '.syscalls[] | select(.name == "write") | .count == 2000000'
 	same looks "$(records '[.[] | select(.record == "look")] | length')" 0
-	record -- "$WORKLOADS/calls" files
+	"$GCPROF" record -- "$WORKLOADS/calls" files 2>record.log
 	records '[.[] | select(.record == "look")] | length > 0 and
 		([.[:-1], .[1:]] | transpose | all(.[0].end == .[1].begin))' | grep -qx true
 	same unseen "$(lost SYSCALLS_UNSEEN)" 0

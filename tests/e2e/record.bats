@@ -4,6 +4,12 @@
 
 load common
 
+teardown() {
+	for pid in "${started[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+}
+
 @test "the program's exit status is gcprof's" {
 	need_root
 	run "$GCPROF" record -- /bin/sh -c 'exit 37'
@@ -43,14 +49,33 @@ $(pwd)"
 	"$GCPROF" report | grep -q 'no gcprof probes'
 }
 
+# Whether a profile, which is still written, has samples and collections.
+has_allocation() {
+	[ "$(ask '.streams.alloc.attached and .alloc.samples > 1000 and .gc.minor.count > 10' 2>/dev/null)" = true ]
+}
+
+# Records until that is so, then ends the churn that is recorded.
+record_churn() { # STATUS COMMAND...
+	rm -f gcprof.data
+	"$GCPROF" record -R 64K -- "${@:2}" >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until has_allocation || { cat record.log; return 1; }
+	churn=$(cat churn 2>/dev/null || pgrep -P "$recorder" -x churn)
+	kill -TERM "$churn"
+	code=0
+	wait "$recorder" || code=$?
+	cat record.log
+	same status "$code" "$1"
+	has_allocation
+}
+
 @test "a program behind a shell or exec is followed and its probes are found" {
 	need_root
 	# Found when it is mapped: what it does in its first milliseconds may be missed.
-	record -R 64K -- /bin/sh -c "'$WORKLOADS/churn' --seconds 1; true"
-	cat record.log
-	holds '.streams.alloc.attached and .alloc.samples > 1000 and .gc.minor.count > 10'
-	record -R 64K -- /usr/bin/env "$WORKLOADS/churn" --seconds 1
-	holds '.alloc.samples > 1000'
+	record_churn 37 /bin/sh -c "'$WORKLOADS/churn' --seconds 300 & echo \$! >churn; wait; exit 37"
+	rm churn
+	record_churn 143 /usr/bin/env "$WORKLOADS/churn" --seconds 300
 }
 
 @test "a program that gets the collector from the shared library is recorded" {
@@ -65,17 +90,17 @@ $(pwd)"
 @test "only the target's events are recorded, however busy the others are" {
 	need_root
 	for _ in 1 2 3 4; do
-		GCPROF_PERIOD=64K "$WORKLOADS/churn" --seconds 30 >/dev/null 2>&1 3>&- &
-		others="$others $!"
+		GCPROF_PERIOD=64K "$WORKLOADS/churn" --seconds 600 >/dev/null 2>&1 3>&- &
+		started+=("$!")
 	done
 	record -R 64K -- "$WORKLOADS/churn" --threads 4 --bytes 128M
-	# shellcheck disable=SC2086 # one word a process
-	kill $others
+	kill "${started[@]}"
 	"$GCPROF" dump >dump
 	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 1
 	same 'mutator threads' "$(jq -s '[.[] | select(.record == "alloc") | .thread] | unique | length' dump)" 4
-	# 512 MiB were allocated; every event of another churn would add to that.
-	holds '.alloc.bytes.low < 550e6 and .alloc.bytes.high > 520e6'
+	# 512 MiB were allocated, which 8192 samples tell to 1.1 %; every event of another churn would add
+	# to that. (Five times and a half of it on both sides, and the interval's 2.2 %.)
+	holds '.alloc.bytes.low < 557e6 and .alloc.bytes.high > 516e6'
 	holds '.streams.alloc.lost == 0 and .streams.gc.lost == 0'
 }
 
@@ -147,6 +172,8 @@ $(pwd)"
 	"$GCPROF" record -R 256K -- /bin/sh -c \
 		"'$WORKLOADS/churn' --seconds 1000 & echo \$! >churn; wait \$!; echo \$? >finished" >out 2>record.log 3>&- &
 	recorder=$!
+	wait_until test -s churn
+	started+=("$recorder" "$(cat churn)")
 	wait_until has_stored alloc 1000
 	wait_until has_stored gc_end 5
 	wait_until has_stored cpu 100
@@ -187,7 +214,9 @@ $(pwd)"
 		WHERE stack_frames.name IN ('collect_minor', 'collect_step', 'collect_full')" | tail -n 1)
 	echo "of $ticks ticks $inside are in pauses, $stacks in the collector's functions"
 	holds "(.cpu.in_gc_ns / .cpu.on_cpu_ns * $ticks - $inside | fabs) < 0.01"
-	[ "$stacks" -gt 0 ] && [ "$stacks" -le "$inside" ] && [ "$stacks" -ge $((inside * 9 / 10)) ]
+	# Probes are fired by these functions, too, before a pause begins and behind its end.
+	[ "$inside" -gt 20 ]
+	[ "$stacks" -le $((inside * 5 / 4)) ] && [ "$stacks" -ge $((inside * 3 / 4)) ]
 	# The kernel's view of its memory: the heap is in it, and little else.
 	holds '.gc.rss_peak_bytes > 0.7 * .gc.heap_peak_bytes and .gc.rss_peak_bytes < 1.5 * .gc.heap_peak_bytes'
 	# Nothing that the program runs outside a collection has the collector below it.
@@ -201,15 +230,14 @@ $(pwd)"
 	holds '.stacks.complete > 0.9'
 }
 
+no_more_orphans() { # THAN
+	[ "$(orphans)" -le "$1" ]
+}
+
 @test "nothing is left behind" {
 	need_root
 	before=$(orphans)
 	record -- "$WORKLOADS/churn" --bytes 16M
 	# The kernel frees them a moment later.
-	for _ in $(seq 50); do
-		after=$(orphans)
-		[ "$after" -gt "$before" ] || return 0
-		sleep 0.1
-	done
-	same programs "$after" "$before"
+	wait_until no_more_orphans "$before"
 }
