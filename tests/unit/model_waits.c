@@ -54,6 +54,30 @@ TEST(threads_know_their_time_off_the_cpu)
 	synthetic_free(&synthetic);
 }
 
+/* To find a process and to attach to it takes time, which the thread did not spend on the CPU. */
+TEST(threads_that_were_there_are_recorded_since_their_process_is)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, recording, .start = 1000, .frequency = 1000, .period = 1000);
+	PUT(&synthetic, process, .id = 1, .pid = 100, .time = 4000);
+	PUT(&synthetic, thread, .id = 1, .process = 1, .tid = 100);
+	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
+	PUT(&synthetic, fork, .time = 6000, .thread = 1, .child = 2);
+	PUT(&synthetic, usage, .time = 9000, .thread = 1, .flags = 1, .call_waits = 1,
+	    .call_ns = 5000);
+	PUT(&synthetic, usage, .time = 9000, .thread = 2, .flags = 1);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->threads[0].wall_ns, 5000);
+	CHECK_EQ(model->threads[0].off_cpu_ns, 5000);
+	CHECK_EQ(model->threads[1].wall_ns, 3000);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 /* How many waits a term leaves, and how long they are together. */
 static void expect(const struct synthetic *synthetic, const char *term, uint64_t count, uint64_t ns)
 {

@@ -44,11 +44,13 @@ static int by_time(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* How long it was recorded, and what of that it was off the CPU. */
-static void add_times(const struct model *model, const struct thread *thread,
+/* How long it was recorded, and what of that it was off the CPU. One that the recording found there
+ * is recorded since its process is: to attach takes time, on a busy machine much. */
+static void add_times(const struct pass *pass, const struct thread *thread,
 		      struct model_thread *row)
 {
-	uint64_t begin = thread->begin ? thread->begin : model->run.start;
+	uint64_t begin = thread->begin ? thread->begin
+				       : tasks_find_process(&pass->tasks, thread->process)->time;
 
 	if (!thread->ended)
 		return;
@@ -91,7 +93,7 @@ int thread_rows_finish(struct pass *pass)
 			.alloc_bytes = thread->alloc_bytes,
 			.alloc = tally_estimate(&thread->alloc),
 		};
-		add_times(model, thread, &model->threads[model->n_threads - 1]);
+		add_times(pass, thread, &model->threads[model->n_threads - 1]);
 	}
 	qsort(model->threads, model->n_threads, sizeof(*model->threads), by_time);
 	return 0;
