@@ -4,6 +4,12 @@
 
 load common
 
+teardown() {
+	for pid in "${started[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+}
+
 @test "off-CPU recording is off unless asked for, and the report says so" {
 	need_root
 	record -- "$WORKLOADS/waits" sleep 3
@@ -60,7 +66,8 @@ load common
 
 @test "threads that share a CPU are preempted, and each waits as long as the other runs" {
 	need_root
-	record --off-cpu -- "$WORKLOADS/waits" spin 150
+	# Whoever takes the CPU from both takes from the first only, until the second has begun.
+	record --off-cpu -- "$WORKLOADS/waits" spin 600
 	holds '[.threads[].off_cpu.preempted.ns] | min > 75000000'
 	holds '.waits[] | select(.reason == "preempted") | .total_ns > 200000000'
 	# Where they were is known, although it is no system call.
@@ -86,34 +93,43 @@ load common
 	grep -q ';burn.*;[^;]*_\[k\] [0-9]*$' out.folded
 }
 
+asleep() { # PID
+	grep -qs nanosleep "/proc/$1/wchan"
+}
+
+# Records a program that has slept for 0.3 s when the recording ends, and sleeps on.
+record_asleep() { # OPTIONS...
+	local recorder pid
+	"$GCPROF" record -v "$@" -- /bin/sleep 600 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until grep -qs 'ms  the program runs' record.log
+	pid=$(pgrep -P "$recorder" -x sleep)
+	started+=("$pid")
+	wait_until asleep "$pid"
+	sleep 0.3
+	kill -TERM "$recorder"
+	wait "$recorder"
+	kill "$pid"
+}
+
 @test "kernel stacks of what is still waiting when the recording ends" {
 	need_root
-	record --kernel-stacks --duration 300ms -- /bin/sleep 3
+	record_asleep --kernel-stacks
 	holds '[.functions[] | select(.runtime == "kernel" and (.name | test("nanosleep")) and
 		.off_cpu_ns > 200000000)] | length > 0'
 }
 
 @test "a stopped process waits because it is stopped" {
 	need_root
-	record --off-cpu -- "$WORKLOADS/waits" stop 100
-	holds '.waits[] | select(.reason == "stopped") | .count == 1 and .total_ns > 90000000'
-}
-
-asleep() { # PID
-	grep -qs nanosleep "/proc/$1/wchan"
+	# It may be kept from stopping for a while behind the signal.
+	record --off-cpu -- "$WORKLOADS/waits" stop 600
+	holds '.waits[] | select(.reason == "stopped") | .count == 1 and .total_ns > 300000000'
 }
 
 @test "what is still waiting when the recording ends is told, and so is the open call" {
 	need_root
-	"$GCPROF" record -v --off-cpu -- /bin/sleep 100 2>record.log 3>&- &
-	local recorder=$! pid
-	wait_until grep -qs 'ms  the program runs' record.log
-	pid=$(pgrep -P "$recorder" -x sleep)
-	wait_until asleep "$pid"
-	sleep 0.3
-	kill -TERM "$recorder"
-	wait "$recorder"
-	kill "$pid"
+	record_asleep --off-cpu
 	holds '.waits[] | select(.name == "clock_nanosleep") | .count == 1 and .total_ns > 200000000'
 	holds '.syscalls[] | select(.name == "clock_nanosleep") | .count == 1 and .total_ns > 200000000'
 	"$GCPROF" dump | jq -es '[.[] | select(.record == "wait" and .flags >= 8)] | length >= 1'
@@ -121,12 +137,13 @@ asleep() { # PID
 
 @test "a program that sleeps when it is attached to is off the CPU from then on" {
 	need_root
-	/bin/sleep 5 &
+	/bin/sleep 600 3>&- &
 	local pid=$!
+	started+=("$pid")
 	wait_until asleep "$pid"
-	record --off-cpu --duration 300ms -p "$pid"
+	record --off-cpu --duration 1s -p "$pid"
 	kill "$pid"
-	holds '.threads[0] | .off_cpu.call.count == 1 and .off_cpu_ns > 250000000'
+	holds '.threads[0] | .off_cpu.call.count == 1 and .off_cpu_ns > 800000000'
 	holds '.threads[0] | .on_cpu_ns < 20000000'
 }
 

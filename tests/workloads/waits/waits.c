@@ -61,15 +61,28 @@ static void *burn(void *argument)
 	return NULL;
 }
 
+/* The first CPU that we may use, in `one`. */
+static int choose_cpu(cpu_set_t *one)
+{
+	cpu_set_t allowed;
+	int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		return 1;
+	while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &allowed))
+		cpu++;
+	CPU_ZERO(one);
+	CPU_SET(cpu, one);
+	return 0;
+}
+
 /* Two threads that want the same CPU, each for so many ms. */
 static int do_spin(long ms)
 {
 	pthread_t thread;
 	cpu_set_t one;
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	if (sched_setaffinity(0, sizeof(one), &one) ||
+	if (choose_cpu(&one) || sched_setaffinity(0, sizeof(one), &one) ||
 	    pthread_create(&thread, NULL, burn, (void *)(intptr_t)ms))
 		return 1;
 	burn((void *)(intptr_t)ms);
