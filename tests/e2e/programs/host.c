@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* The recorder hears of the library when it is mapped, and then needs a moment. */
+static void wait_until_heard(void *library)
+{
+	int (*heard)(void) = (int (*)(void))(uintptr_t)dlsym(library, "plugin_heard");
+
+	for (int i = 0; heard && !heard() && i < 6000; i++)
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
@@ -19,8 +28,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s\n", dlerror());
 			return 1;
 		}
-		/* The recorder hears of the library when it is mapped: give it a moment. */
-		nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+		wait_until_heard(library);
 		if (run(64 << 20))
 			return 1;
 		dlclose(library);

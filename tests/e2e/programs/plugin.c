@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* plugin.c: a library that brings the collector along, and allocates when it is called. */
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -12,7 +13,28 @@ struct item {
 
 static const struct gc_type_desc item_desc = {.name = "plugin_item", .size = sizeof(struct item)};
 
+/* The semaphores of all probes, by the table that makes them. */
+#define PROBE(name, since, when) extern volatile uint16_t gcprof_##name##_semaphore;
+#define ARG(probe, name, type, unit, meaning)
+#define END_PROBE(name, n)
+#include "probes.def"
+#undef PROBE
+static const volatile uint16_t *const semaphores[] = {
+#define PROBE(name, since, when) &gcprof_##name##_semaphore,
+#include "probes.def"
+};
+
+int plugin_heard(void);
 int plugin_run(uint64_t bytes);
+
+/* Whether somebody listens to all of its probes. */
+__attribute__((visibility("default"))) int plugin_heard(void)
+{
+	for (size_t i = 0; i < sizeof(semaphores) / sizeof(semaphores[0]); i++)
+		if (!*semaphores[i])
+			return 0;
+	return 1;
+}
 
 /* Allocates so many bytes; 0 if it could. */
 __attribute__((visibility("default"))) int plugin_run(uint64_t bytes)
