@@ -33,9 +33,10 @@ records() { # EXPRESSION
 	"$GCPROF" dump 2>/dev/null | jq -rs "$1"
 }
 
-# Waits until the profile tells of so many gaps between looks.
+# Waits until the profile tells of so many gaps between looks. A window that closed late, because the
+# recorder was kept waiting, is paid for before the next one opens: that may take a minute.
 wait_for_gaps() { # COUNT
-	for _ in $(seq 200); do
+	for _ in $(seq 1000); do
 		[ "$(records '[.[] | select(.record == "look")] | [.[:-1], .[1:]] | transpose |
 			map(select(.[0].end < .[1].begin)) | length')" -lt "$1" ] || return 0
 		sleep 0.3
@@ -87,7 +88,7 @@ tracepoints() { # PID
 	local most=0 now=0
 	start 0.5
 	# Two programs belong to system calls; the others stay.
-	for _ in $(seq 3000); do
+	for _ in $(seq 10000); do
 		now=$(tracepoints "$recorder")
 		[ "$now" -le "$most" ] || most=$now
 		[ "$most" = 0 ] || [ "$now" != $((most - 2)) ] || break
@@ -147,16 +148,24 @@ used() { # PID
 	sh -c 'while :; do :; done' 3>&- &
 	program=$!
 	started+=("$program")
-	before=$(used "$program")
-	"$GCPROF" record --max-overhead 0.01 -p "$program" --duration 6s 2>record.log
-	spent=$(awk -v a="$before" -v b="$(used "$program")" 'BEGIN {print b - a}')
+	# A machine that others keep busy may leave it little to run: then there are few samples anyway.
+	for _ in $(seq 8); do
+		before=$(used "$program")
+		"$GCPROF" record --max-overhead 0.01 -p "$program" --duration 6s 2>record.log
+		spent=$(awk -v a="$before" -v b="$(used "$program")" 'BEGIN {print b - a}')
+		! grep -q 'the timer was slowed down to as little as [0-9]* Hz' record.log || break
+	done
 	cat record.log
 	grep -q 'the timer was slowed down to as little as [0-9]* Hz' record.log
-	same 'left out' "$(records '[.[] | select(.record == "cpu" and .ticks > 1) | .ticks - 1] | add')" \
-		"$(lost TICKS_HELD)"
+	# Whatever was not taken is told, and what was taken stands for all of it.
+	# (0 ticks: one.)
+	records '[.[] | select(.record == "cpu") | [.ticks, 1] | max] |
+		{all: add, left_out: (map(. - 1) | add)}' >ticks
+	same 'left out' "$(jq .left_out ticks)" "$(lost TICKS_HELD)"
+	holds ".cpu.on_cpu_ns - $(jq .all ticks) * 1e9 / 999 | fabs < 1000"
 	# Beginning and end of the recording lie within: it never has much more, nor, with ticks that
-	# count as many, much less.
-	holds ".cpu.on_cpu_ns < $spent * 1.5e9 + 2e8 and .cpu.on_cpu_ns > $spent * 0.6e9"
+	# count as many, much less. (While the machine itself does not run there are no ticks.)
+	holds ".cpu.on_cpu_ns < $spent * 1.5e9 + 2e8 and .cpu.on_cpu_ns > $spent * 0.3e9"
 	"$GCPROF" report >report
 	grep -q 'timer 999 Hz, slower at times to bound the cost' report
 	# Whoever says how many he wants gets them.
@@ -165,10 +174,12 @@ used() { # PID
 	same held "$(lost TICKS_HELD)" 0
 }
 
-# Calls that were recorded in seconds A to B of the recording.
+# The most and the fewest calls that were recorded in one of the seconds A to B of the recording.
 recorded() { # A B
-	"$GCPROF" query -f csv "SELECT count(*) FROM syscalls, recording AS r
-		WHERE syscalls.start BETWEEN r.start + $1e9 AND r.start + $2e9" | tail -n 1
+	"$GCPROF" query -f csv "WITH calls AS (SELECT (syscalls.start - r.start) / 1000000000 AS second
+			FROM syscalls, recording AS r)
+		SELECT max(n) || ' ' || min(n) FROM (SELECT count(*) AS n FROM calls
+			WHERE second BETWEEN $1 AND $2 GROUP BY second)" | tail -n 1
 }
 
 @test "calls of up to ten milliseconds are short where all together take too much, and all are counted" {
@@ -179,14 +190,15 @@ recorded() { # A B
 		sleepers+=("$!")
 		started+=("$!")
 	done
-	"$GCPROF" record --max-overhead 0.1 -p "$(IFS=, && echo "${sleepers[*]}")" --duration 7s 2>record.log
+	"$GCPROF" record --max-overhead 0.1 -p "$(IFS=, && echo "${sleepers[*]}")" --duration 9s 2>record.log
 	cat record.log
 	grep -q 'short system calls were recorded one by one 78 times a second and CPU at least' record.log
-	begin=$(recorded 0 1) rest=$(recorded 5 7)
-	echo "calls recorded in the first second: $begin, in the last two: $rest"
+	read -r begin _ < <(recorded 0 2)
+	read -r _ rest < <(recorded 4 7)
+	echo "calls recorded: $begin in one of the first seconds, $rest in one of the last"
 	[ "$begin" -ge 300 ]
 	# What was saved up comes in addition.
-	[ "$rest" -le $((2 * 2 * 78 * $(nproc))) ]
+	[ "$rest" -le $((2 * 78 * $(nproc))) ]
 	[ "$(lost SYSCALL_CEILING)" -gt 0 ]
 }
 
