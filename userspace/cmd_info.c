@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "commands.h"
+#include "profile/codes.h"
 #include "profile/record_json.h"
 #include "profile/status.h"
 #include "profile/summary.h"
@@ -21,20 +22,11 @@ struct info_options {
 	int json;
 };
 
-static const char *const end_reasons[] = {"unknown",       "program ended", "interrupted",
-					  "duration over", "error",         "all ended"};
-static const char *const severities[] = {"unknown", "lost", "cut", "held"};
-
 static const char *end_reason(const struct summary *summary)
 {
-	uint64_t reason = summary->end.reason;
+	const char *name = end_reason_name(summary->end.reason);
 
-	return end_reasons[reason < 6 ? reason : 0];
-}
-
-static const char *severity(const struct summary_loss *loss)
-{
-	return severities[loss->severity < 4 ? loss->severity : 0];
+	return name ? name : "unknown";
 }
 
 /* From the release of the program to the end, or as far as the file goes. */
@@ -93,9 +85,9 @@ static void put_end(const struct summary *summary)
 		return;
 	}
 	printf("%s", end_reason(summary));
-	if (summary->end.reason == 1 && WIFSIGNALED(status))
+	if (summary->end.reason == END_EXITED && WIFSIGNALED(status))
 		printf(", killed by signal %d", WTERMSIG(status));
-	else if (summary->end.reason == 1)
+	else if (summary->end.reason == END_EXITED)
 		printf(", exit status %d", WEXITSTATUS(status));
 	putchar('\n');
 }
@@ -334,7 +326,7 @@ static void json_losses(const struct summary *summary)
 		if (!loss->count)
 			continue;
 		printf("%s{\"kind\":%zu,\"count\":%" PRIu64 ",\"severity\":\"%s\",\"name\":", comma,
-		       i, loss->count, severity(loss));
+		       i, loss->count, severity_name(loss->severity));
 		comma = ",";
 		json_string(loss->name);
 		printf(",\"text\":");

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "../bpf/config.h"
+#include "profile/codes.h"
 #include "record/control.h"
 #include "record/governor.h"
 #include "record/options.h"
@@ -21,14 +22,6 @@ enum {
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
 	EXIT_BY_SIGNAL = 128,
-};
-
-enum end_reason {
-	END_EXITED = 1,
-	END_INTERRUPTED = 2,
-	END_DURATION = 3,
-	END_ERROR = 4,
-	END_GONE = 5, /* all programs that were attached to ended */
 };
 
 /* Everything that belongs to one recording, in the order in which it comes to be. */

@@ -71,6 +71,11 @@ static struct profile_bytes make(void)
 		record.cpu.time = 1000 + i;
 		CHECK_EQ(profile_writer_put(writer, &record), 0);
 	}
+	put_stream(writer, 5, "sched", true, "");
+	for (uint64_t i = 0; i < 3; i++) {
+		record = (struct record){.kind = i < 2 ? RECORD_wait : RECORD_fault};
+		CHECK_EQ(profile_writer_put(writer, &record), 0);
+	}
 	put_loss(writer, 5, 10);
 	put_loss(writer, 5, 25);
 	put_loss(writer, UINT64_MAX, 25);
@@ -94,6 +99,7 @@ TEST(summary_tells_what_was_recorded)
 	CHECK_EQ(summary.status.state, PROFILE_UNFINISHED);
 	CHECK(summary.streams[3].known && summary.streams[3].attached);
 	CHECK_EQ(summary.streams[3].events, 7);
+	CHECK_EQ(summary.streams[5].events, 2);
 	CHECK(summary.streams[4].known && !summary.streams[4].attached);
 	CHECK_STR(summary.streams[4].why_not, "no rights");
 	CHECK(!summary.streams[1].known);

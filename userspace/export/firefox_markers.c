@@ -346,9 +346,9 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 		break;
 	}
 	switch (firefox->pass->streams.losses[firefox->marks[marker->index].values[0]].severity) {
-	case 2:
+	case SEVERITY_CUT:
 		return "Cut short";
-	case 3:
+	case SEVERITY_HELD:
 		return "Held back";
 	}
 	return "Lost data";

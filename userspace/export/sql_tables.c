@@ -34,7 +34,6 @@ static int join_command(const struct model_run *run, struct buffer *out)
 
 static int put_recording(struct sql *sql, const struct pass *pass)
 {
-	static const char *const states[] = {"complete", "unfinished", "torn", "damaged"};
 	const struct model *model = pass->model;
 	const struct model_run *run = &model->run;
 	const struct model_alloc *alloc = &model->alloc;
@@ -42,7 +41,7 @@ static int put_recording(struct sql *sql, const struct pass *pass)
 	struct row_recording row = {
 		.id = integer(1),
 		.file = text(model->file),
-		.state = text(sql_name(states, model->state)),
+		.state = text(profile_state_name(model->state)),
 		.start = integer(run->start),
 		.duration_ns = integer(run->duration),
 		.realtime = reference(run->realtime),
@@ -71,8 +70,8 @@ static int put_recording(struct sql *sql, const struct pass *pass)
 	row.command = text(command.data);
 	if (run->frequency)
 		row.tick_ns = real(tick_of(pass));
-	if (run->end_reason == 1)
-		row.exit_status = integer(run->status);
+	if (run->end_reason == END_EXITED)
+		row.exit_status = integer(end_exit_status(run->end_reason, run->status));
 	if (!error)
 		error = database_put(sql->database, TABLE_recording, &row);
 	buffer_free(&command);
@@ -104,7 +103,6 @@ static int put_streams(struct sql *sql, const struct pass *pass)
 
 static int put_losses(struct sql *sql, const struct pass *pass)
 {
-	static const char *const severities[] = {NULL, "lost", "cut", "held back"};
 	const struct model *model = pass->model;
 	int error = 0;
 
@@ -114,7 +112,7 @@ static int put_losses(struct sql *sql, const struct pass *pass)
 			.id = integer(i + 1),
 			.stream = text(loss->stream),
 			.name = text(loss->name),
-			.severity = text(sql_name(severities, loss->severity)),
+			.severity = text(severity_name(loss->severity)),
 			.count = integer(loss->count),
 			.text = text(loss->text),
 		};

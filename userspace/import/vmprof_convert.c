@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
+#include "../profile/codes.h"
 #include "../profile/writer.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
@@ -552,7 +553,7 @@ static void put_end(struct convert *convert)
 		convert->result->log_behind = convert->import->log->n_gcs - convert->log_at;
 	/* VMProf was switched off, which the program outlives. */
 	if (!convert->result->torn)
-		PUT(convert, end, .time = end, .reason = 3);
+		PUT(convert, end, .time = end, .reason = END_DURATION);
 }
 
 int vmprof_convert(const void *data, size_t size, const struct vmprof_import *import,

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../profile/codes.h"
 #include "../profile/reader.h"
 #include "rows.h"
 
@@ -48,7 +49,7 @@ struct model_loss {
 	const char *name;
 	const char *text; /* the count stands before it */
 	uint64_t count;
-	uint32_t severity; /* 1 lost, 2 cut, 3 held back on purpose */
+	uint32_t severity; /* enum severity */
 };
 
 enum stack_reason {
@@ -84,7 +85,7 @@ struct model_run {
 	uint64_t realtime;    /* of the start, ns since 1970; 0: unknown */
 	uint64_t frequency;   /* of the timer; 0: none */
 	uint64_t end_reason;  /* as in the end record; 0: there is none */
-	uint64_t status;      /* wait status, only with end_reason 1 */
+	uint64_t status;      /* wait status, only with END_EXITED */
 };
 
 struct model_alloc {

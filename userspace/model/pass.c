@@ -123,7 +123,7 @@ static int take_loss(struct pass *pass, const struct record_loss *record)
 	state = &pass->streams.losses[record->kind];
 	before = state->count;
 	err = streams_loss(&pass->streams, record);
-	if (err || state->severity != 1 || record->count <= before)
+	if (err || state->severity != SEVERITY_LOST || record->count <= before)
 		return err;
 	if (!pass->timeline.step_ns)
 		timeline_begin(&pass->timeline, record->time);

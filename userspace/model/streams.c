@@ -46,19 +46,7 @@ int streams_loss(struct streams *streams, const struct record_loss *record)
 
 void streams_count(struct streams *streams, enum record_kind kind)
 {
-	static const unsigned char stream_of[RECORD_CODES] = {
-		[RECORD_alloc] = STREAM_ALLOC,     [RECORD_fate] = STREAM_ALLOC,
-		[RECORD_period] = STREAM_ALLOC,    [RECORD_gc_begin] = STREAM_GC,
-		[RECORD_gc_end] = STREAM_GC,       [RECORD_phase] = STREAM_GC,
-		[RECORD_mutator] = STREAM_GC,      [RECORD_cpu] = STREAM_CPU,
-		[RECORD_syscall] = STREAM_SYSCALL, [RECORD_wait] = STREAM_SCHED,
-		[RECORD_usage] = STREAM_PROCESS,   [RECORD_fork] = STREAM_PROCESS,
-		[RECORD_exec] = STREAM_PROCESS,    [RECORD_exit] = STREAM_PROCESS,
-		[RECORD_fault] = STREAM_FAULT,     [RECORD_comm] = STREAM_PROCESS,
-		[RECORD_mmap] = STREAM_PROCESS,
-	};
-
-	streams->streams[stream_of[kind]].events++;
+	streams->streams[record_stream(kind)].events++;
 }
 
 static const char *const stream_names[STREAM_END] = {
@@ -94,9 +82,9 @@ static void add_streams(const struct streams *streams, struct model *model)
 
 			if (!loss->name || loss->stream != code)
 				continue;
-			row->lost += loss->severity == 1 ? loss->count : 0;
-			row->cut += loss->severity == 2 ? loss->count : 0;
-			row->held += loss->severity == 3 ? loss->count : 0;
+			row->lost += loss->severity == SEVERITY_LOST ? loss->count : 0;
+			row->cut += loss->severity == SEVERITY_CUT ? loss->count : 0;
+			row->held += loss->severity == SEVERITY_HELD ? loss->count : 0;
 		}
 	}
 }
@@ -118,7 +106,7 @@ int streams_finish(const struct streams *streams, struct model *model)
 		row->text = loss->name ? loss->text : "events were lost for an unknown reason";
 		row->stream = stream_names[loss->stream] ? stream_names[loss->stream] : "unknown";
 		row->count = loss->count;
-		row->severity = loss->name ? loss->severity : 1;
+		row->severity = loss->name ? loss->severity : SEVERITY_LOST;
 		model->n_losses++;
 	}
 	return 0;

@@ -2,6 +2,29 @@
 /* record.c: the tables that describe every record and field, made from records.def. */
 #include "record.h"
 
+enum stream {
+#define STREAM(code, name, string, doc) STREAM_##name = code,
+#include "../../bpf/streams.def"
+#undef STREAM
+};
+
+static const unsigned char stream_of[RECORD_CODES] = {
+	[RECORD_alloc] = STREAM_ALLOC,     [RECORD_fate] = STREAM_ALLOC,
+	[RECORD_period] = STREAM_ALLOC,    [RECORD_gc_begin] = STREAM_GC,
+	[RECORD_gc_end] = STREAM_GC,       [RECORD_phase] = STREAM_GC,
+	[RECORD_mutator] = STREAM_GC,      [RECORD_cpu] = STREAM_CPU,
+	[RECORD_syscall] = STREAM_SYSCALL, [RECORD_wait] = STREAM_SCHED,
+	[RECORD_usage] = STREAM_PROCESS,   [RECORD_fork] = STREAM_PROCESS,
+	[RECORD_exec] = STREAM_PROCESS,    [RECORD_exit] = STREAM_PROCESS,
+	[RECORD_comm] = STREAM_PROCESS,    [RECORD_mmap] = STREAM_PROCESS,
+	[RECORD_fault] = STREAM_FAULT,
+};
+
+unsigned record_stream(enum record_kind kind)
+{
+	return (unsigned)kind < RECORD_CODES ? stream_of[kind] : 0;
+}
+
 /* fields_alloc[], fields_cpu[] ... */
 #define RECORD(code_, name_, doc_)     static const struct field_info fields_##name_[] = {
 #define FIELD(kind_, in_, name_, doc_) {#name_, kind_, offsetof(struct record, in_.name_), doc_},

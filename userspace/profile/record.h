@@ -67,6 +67,9 @@ static inline uint32_t record_cpu_ticks(const struct record_cpu *cpu)
 	return ticks ? (uint32_t)ticks : 1;
 }
 
+/* The code (bpf/streams.def) of the stream that records of a kind are events of; 0: of none. */
+unsigned record_stream(enum record_kind kind);
+
 /* What records.def says of a code; NULL for a code that it does not know. Never freed. */
 const struct record_info *record_info(unsigned code);
 

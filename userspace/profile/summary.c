@@ -121,7 +121,10 @@ static void add_end(struct summary *summary, const struct record_end *end)
 
 static int add_record(struct summary *summary, const struct record *record)
 {
-	summary->kinds[record->kind]++;
+	unsigned stream = record_stream(record->kind);
+
+	if (stream && stream < SUMMARY_STREAMS)
+		summary->streams[stream].events++;
 	note_time(summary, record);
 	switch (record->kind) {
 	case RECORD_meta:
@@ -155,22 +158,6 @@ static int add_record(struct summary *summary, const struct record *record)
 	}
 }
 
-/* The events of each stream, by its code. */
-static void count_streams(struct summary *summary)
-{
-	static const struct {
-		uint8_t stream, kind;
-	} members[] = {
-		{1, RECORD_alloc},   {1, RECORD_fate},  {1, RECORD_period},  {2, RECORD_gc_begin},
-		{2, RECORD_gc_end},  {2, RECORD_phase}, {2, RECORD_mutator}, {3, RECORD_cpu},
-		{4, RECORD_syscall}, {6, RECORD_fork},  {6, RECORD_exec},    {6, RECORD_exit},
-		{6, RECORD_comm},    {6, RECORD_mmap},
-	};
-
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		summary->streams[members[i].stream].events += summary->kinds[members[i].kind];
-}
-
 int summary_read(struct profile_reader *reader, struct summary *out)
 {
 	struct record record;
@@ -183,7 +170,6 @@ int summary_read(struct profile_reader *reader, struct summary *out)
 		if (err)
 			return err;
 	}
-	count_streams(out);
 	profile_reader_status(reader, &out->status);
 	return more;
 }

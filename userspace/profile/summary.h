@@ -48,7 +48,6 @@ struct summary {
 		uint64_t seen_ns;   /* system calls were looked at */
 		uint64_t unseen_ns; /* and between two looks, or behind the last, they were not */
 	} looks;
-	uint64_t kinds[RECORD_CODES];
 	struct summary_stream streams[SUMMARY_STREAMS];
 	struct summary_loss losses[SUMMARY_LOSSES];
 };

@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum severity { SEVERITY_LOST = 1, SEVERITY_CUT = 2, SEVERITY_HELD = 3 };
+#include "../profile/codes.h"
 
 static const char *const stream_names[STREAM_END] = {
 #define STREAM(code, name, string, doc) [code] = string,

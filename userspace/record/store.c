@@ -179,6 +179,21 @@ uint64_t store_events_in(const struct event_header *event)
 	}
 }
 
+/* Whether an event only serves others: it names what they refer to, or completes their stacks. */
+static bool is_auxiliary(const struct event_header *event)
+{
+	switch (event->code) {
+	case EVENT_type:
+	case EVENT_code:
+	case EVENT_pieces:
+	case EVENT_stacks:
+	case EVENT_leave:
+		return true;
+	default:
+		return false;
+	}
+}
+
 int store_event(struct store *store, const struct event_header *event)
 {
 	const size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
@@ -188,7 +203,8 @@ int store_event(struct store *store, const struct event_header *event)
 		err = store_known(store, event);
 	switch (err) {
 	case 0:
-		store->counts[kinds[event->code].stream] += store_events_in(event);
+		if (!is_auxiliary(event))
+			store->counts[kinds[event->code].stream] += store_events_in(event);
 		return 0;
 	case -EBADMSG:
 		store->losses[LOSS_BAD_EVENT]++;

@@ -4,8 +4,8 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-#include <sys/wait.h>
 
+#include "../profile/status.h"
 #include "json_parts.h"
 #include "json_values.h"
 #include "report.h"
@@ -261,7 +261,6 @@ static json_t *stacks(const struct model *model)
 
 static json_t *losses(const struct model *model)
 {
-	static const char *const severities[] = {"unknown", "lost", "cut", "held"};
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < model->n_losses; i++) {
@@ -270,7 +269,7 @@ static json_t *losses(const struct model *model)
 
 		json_put(row, "name", json_name(loss->name));
 		json_put(row, "stream", json_name(loss->stream));
-		json_put(row, "severity", json_string(severities[loss->severity & 3]));
+		json_put(row, "severity", json_string(severity_name(loss->severity)));
 		json_put(row, "count", json_count(loss->count));
 		json_put(row, "text", json_name(loss->text));
 		json_array_append_new(array, row);
@@ -281,30 +280,20 @@ static json_t *losses(const struct model *model)
 /* As a shell shows it; not known unless the program's end was seen. */
 static json_t *exit_status(const struct model_run *run)
 {
-	int status = (int)run->status;
+	int status = end_exit_status(run->end_reason, run->status);
 
-	if (run->end_reason != 1)
-		return json_null();
-	return json_integer(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	return status < 0 ? json_null() : json_integer(status);
 }
 
 static void put_run(json_t *object, const struct model *model)
 {
-	static const char *const states[] = {
-		[PROFILE_COMPLETE] = "complete",
-		[PROFILE_UNFINISHED] = "unfinished",
-		[PROFILE_TORN] = "torn",
-		[PROFILE_DAMAGED] = "damaged",
-	};
-	static const char *const ends[] = {NULL,    "program ended", "interrupted", "duration over",
-					   "error", "all ended"};
 	const struct model_run *run = &model->run;
 	json_t *command = json_array();
 
 	for (size_t i = 0; i < run->n_command; i++)
 		json_array_append_new(command, json_name(run->command[i]));
 	json_put(object, "file", json_name(model->file));
-	json_put(object, "state", json_string(states[model->state]));
+	json_put(object, "state", json_string(profile_state_name(model->state)));
 	json_put(object, "command", command);
 	json_put(object, "attached", json_name(run->attached));
 	json_put(object, "frames", json_string(model_frames_name(model->frames)));
@@ -316,8 +305,7 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "filter", json_name(model->filter));
 	json_put(object, "selected_ns", json_count(run->wall));
 	json_put(object, "exit_status", exit_status(run));
-	json_put(object, "end_reason",
-		 json_name(run->end_reason < 6 ? ends[run->end_reason] : NULL));
+	json_put(object, "end_reason", json_name(end_reason_name(run->end_reason)));
 	json_put(object, "syscall_coverage", json_real(model_coverage(&model->looks)));
 	json_put(object, "syscall_windows", json_count(model->looks.windows));
 	json_put(object, "syscall_seen_ns",

@@ -87,11 +87,12 @@ int section_losses(const struct section *section)
 	for (size_t i = 0; i < model->n_losses; i++) {
 		const struct model_loss *loss = &model->losses[i];
 
-		lost += loss->severity == 1;
+		lost += loss->severity == SEVERITY_LOST;
 		/* Told below, as a share of all stacks. */
 		if (section->model->stacks.samples && is_about_stacks(loss->name))
 			continue;
-		page_paragraph(section->page, loss->severity == 1 ? STYLE_WARNING : STYLE_PLAIN, 2,
+		page_paragraph(section->page,
+			       loss->severity == SEVERITY_LOST ? STYLE_WARNING : STYLE_PLAIN, 2,
 			       "%s %s", unit_count(loss->count).text, loss->text);
 	}
 	if (!lost)

@@ -36,16 +36,16 @@ static void describe_end(const struct model *model, char *out, size_t size)
 
 	if (model->state != PROFILE_COMPLETE)
 		snprintf(out, size, "the end is missing");
-	else if (run->end_reason == 1 && WIFSIGNALED(status))
+	else if (run->end_reason == END_EXITED && WIFSIGNALED(status))
 		snprintf(out, size, "killed by signal %d (%s)", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)));
-	else if (run->end_reason == 1)
+	else if (run->end_reason == END_EXITED)
 		snprintf(out, size, "exit status %d", WEXITSTATUS(status));
-	else if (run->end_reason == 2)
+	else if (run->end_reason == END_INTERRUPTED)
 		snprintf(out, size, "recording interrupted");
-	else if (run->end_reason == 3)
-		snprintf(out, size, "recorded for the time asked for");
-	else if (run->end_reason == 5)
+	else if (run->end_reason == END_DURATION)
+		snprintf(out, size, "recording stopped as planned");
+	else if (run->end_reason == END_GONE)
 		snprintf(out, size, "recorded until it ended");
 	else
 		snprintf(out, size, "recording ended by an error");

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* codes.c: what numbers in records mean, beyond what records.def says of their fields. */
+#include "codes.h"
+
+#include <stddef.h>
+#include <sys/wait.h>
+
+#define NAME_OF(names, code) ((code) < sizeof(names) / sizeof((names)[0]) ? (names)[code] : NULL)
+
+const char *severity_name(uint64_t severity)
+{
+	static const char *const names[] = {
+		[SEVERITY_LOST] = "lost",
+		[SEVERITY_CUT] = "cut",
+		[SEVERITY_HELD] = "held",
+	};
+	const char *name = NAME_OF(names, severity);
+
+	return name ? name : "unknown";
+}
+
+const char *end_reason_name(uint64_t reason)
+{
+	static const char *const names[] = {
+		[END_EXITED] = "program ended",   [END_INTERRUPTED] = "interrupted",
+		[END_DURATION] = "duration over", [END_ERROR] = "error",
+		[END_GONE] = "all ended",
+	};
+
+	return NAME_OF(names, reason);
+}
+
+int end_exit_status(uint64_t reason, uint64_t status)
+{
+	int wait_status = (int)status;
+
+	if (reason != END_EXITED)
+		return -1;
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
