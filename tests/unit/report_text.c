@@ -302,3 +302,35 @@ TEST(long_names_are_cut_in_the_middle)
 	CHECK(widest_line(text) <= 28);
 	free(text);
 }
+
+TEST(types_of_cplusplus_functions_give_way_before_their_names)
+{
+	static const struct {
+		const char *text, *shown;
+	} names[] = {
+		{"a::copy(int, char)", "a::copy(int, char)"},
+		{"space::a_class::copy(int (*)(char))", "space::a_class::copy"},
+		{"void apply<int, long>(int, long const&)", "apply<int, long>"},
+		{"space::a_class::operator()(int)", "space::a_cla…perator()"},
+		{"of_the_interpreter (file.lisp)", "of_the_inter…ile.lisp)"},
+		{"inner(int) < outer(int) < more", "inner(int) <…t) < more"},
+	};
+	static const struct column column = {NULL, "name", true, 0, 8};
+	struct table *table = table_create(&column, 1);
+	struct page page = {.width = 24};
+	char *text = NULL, *line;
+	size_t size;
+
+	page.out = open_memstream(&text, &size);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		table_cell(table, names[i].text);
+	CHECK_EQ(table_print(table, &page), 0);
+	CHECK_EQ(fclose(page.out), 0);
+	line = strtok(text, "\n");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		line = strtok(NULL, "\n");
+		CHECK_STR(line ? line + 2 : "", names[i].shown);
+	}
+	table_free(table);
+	free(text);
+}

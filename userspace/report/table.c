@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* table.c: tables that fit a width: columns are left out, long texts cut in the middle. */
+/* table.c: tables that fit a width: columns are left out, long texts are shortened. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +188,39 @@ static size_t tail_start(const char *text, int width)
 	return skip;
 }
 
+/* The parenthesis that the last character closes; NULL if that is none. */
+static const char *find_opening(const char *text)
+{
+	int depth = 0;
+
+	for (size_t i = strlen(text); i > 0; i--) {
+		depth += (text[i - 1] == ')') - (text[i - 1] == '(');
+		if (!depth)
+			return text[i - 1] == '(' ? text + i - 1 : NULL;
+	}
+	return NULL;
+}
+
+/*
+ * The name of a C++ function without the types that it takes and, of a template, returns; a copy
+ * of anything else. NULL: no memory.
+ */
+static char *drop_types(const char *text)
+{
+	const char *opening = find_opening(text), *begin = text;
+	int depth = 0;
+
+	/* "main (main.c)" is a name and its file, "inner < outer" is a site. */
+	if (!opening || opening == text || opening[-1] == ' ' || strstr(text, " < "))
+		return strdup(text);
+	for (const char *at = text; at < opening; at++) {
+		depth += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
+		if (*at == ' ' && !depth)
+			begin = at + 1;
+	}
+	return strndup(begin, (size_t)(opening - begin));
+}
+
 /* The beginning of a name says more than its end: it gets three fifths. */
 static void print_cut(FILE *out, const char *text, int width)
 {
@@ -201,8 +234,11 @@ static void print_cut(FILE *out, const char *text, int width)
 
 static void print_cell(FILE *out, const char *text, int width, bool left, bool last)
 {
-	int excess = text_width(text) - width;
+	char *name = text_width(text) > width ? drop_types(text) : NULL;
+	int excess;
 
+	text = name ? name : text;
+	excess = text_width(text) - width;
 	if (!left && excess < 0)
 		fprintf(out, "%*s", -excess, "");
 	if (excess > 0)
@@ -211,6 +247,7 @@ static void print_cell(FILE *out, const char *text, int width, bool left, bool l
 		fputs(text, out);
 	if (left && excess < 0 && !last)
 		fprintf(out, "%*s", -excess, "");
+	free(name);
 }
 
 static void print_row(const struct table *table, const struct layout *layout,
