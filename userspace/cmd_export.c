@@ -44,7 +44,7 @@ static const struct option_row rows[] = {
 static void list_formats(void)
 {
 	for (size_t i = 0; exporters[i]; i++)
-		printf("%-8s  %-9s  %s\n", exporters[i]->name, exporters[i]->suffix,
+		printf("%-8s  %-15s  %s\n", exporters[i]->name, exporters[i]->suffix,
 		       exporters[i]->summary);
 }
 

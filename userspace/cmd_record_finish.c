@@ -134,24 +134,23 @@ static void tell_overhead(const struct recording *recording)
 	if (cost->err)
 		log_warning("system calls could not be looked at again: %s", strerror(-cost->err));
 	if (cost->seen_ns < cost->all_ns)
-		log_info("system calls were looked at for %.2f of %.2f s, to take no more than "
-			 "%g%% of the machine (--max-overhead): their totals are estimates",
+		log_info("system calls were looked at for %.2f of %.2f s to stay within %g%% of "
+			 "the machine (--max-overhead): their totals are estimates",
 			 (double)cost->seen_ns / 1e9, (double)cost->all_ns / 1e9, cost->allowed);
 	if (recording->samples && sample_gate_least(recording->samples))
-		log_info("programs were asked for at most %" PRIu64 " allocation samples a second, "
-			 "to take no more than %g%% of the machine (--max-overhead): their "
-			 "periods say how many there were",
+		log_info("allocation samples were limited to as few as %" PRIu64
+			 " a second to stay within %g%% of the machine (--max-overhead): each "
+			 "tells its own period, so totals stay right",
 			 sample_gate_least(recording->samples), cost->allowed);
 	if (cost->stands > 1)
 		log_info("the timer was slowed down to as little as %" PRIu64
-			 " Hz, to take no more "
-			 "than %g%% of the machine (--max-overhead): samples say how many ticks "
-			 "they stand for",
+			 " Hz to stay within %g%% of the machine (--max-overhead): each sample "
+			 "tells how many ticks it stands for, so CPU times stay right",
 			 recording->options.frequency / cost->stands, cost->allowed);
 	if (cost->short_calls)
-		log_info("short system calls were recorded one by one %" PRIu64
-			 " times a second and CPU at least, to take no more than %g%% of the "
-			 "machine (--max-overhead)",
+		log_info("single records of short system calls were limited to as few as %" PRIu64
+			 " a second and CPU to stay within %g%% of the machine (--max-overhead): "
+			 "totals stay right",
 			 cost->short_calls, cost->allowed);
 	/* A minute's worth may have been used at once. */
 	if (cost->percent > cost->allowed && cost->all_ns > OVERHEAD_SURE_NS)

@@ -199,7 +199,7 @@ static int check_sort(const struct report_arguments *arguments)
 		return -EINVAL;
 	}
 	if (arguments->sort && !report_order_exists(arguments->sort)) {
-		log_error("--sort %s: there are %s", arguments->sort, report_orders());
+		log_error("--sort %s: no such key; there are %s", arguments->sort, report_orders());
 		return -EINVAL;
 	}
 	return 0;

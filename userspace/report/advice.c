@@ -306,7 +306,8 @@ static bool find_failing_calls(const struct model *model, struct words *words)
 	fprintf(words->evidence, "%s of %s calls of %s failed.",
 		figure_of(worst, worst->errors).text, figure_of(worst, worst->count).text,
 		worst->name);
-	fprintf(words->remedy, "If the program asks for what is seldom there, let it remember.");
+	fprintf(words->remedy, "If it keeps asking for something that is rarely there, let it "
+			       "remember the answer.");
 	return true;
 }
 
