@@ -1,10 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Makefile: builds gcprof, its collector library, the workloads and the tests.
 #
-#   V=1                     show the commands
-#   BUILD=release|debug     debug: -O1, collector checks on
-#   SAN=address,undefined   sanitizers, for every target
-#   O=DIR                   where everything is built (default: build)
+# make help prints the lines that begin with #:
+#
+#: Targets:
+#:   all (the default)       the program, the library and the workloads
+#:   setup                   install the Debian packages that building and testing need
+#:   demo, example           record a program and print its report; see README.md
+#:   test                    all tests but the slow ones (7 minutes); as root
+#:   test-long               tests that take minutes each
+#:   test-threads            tests with threads under the thread sanitizer
+#:   test-random             random programs on the collector, under sanitizers
+#:   mutants                 break the collector on purpose: each fault must be found
+#:   fuzz                    fuzz what is not trusted; FUZZ_SECONDS=N, FUZZ_TARGET=NAME
+#:   lint                    formatting, static analysis, limits of size, documents
+#:   bench, bench-peers      measure gcprof; compare the collector with others
+#:   accuracy                how often intervals hold the truth, in hundreds of recordings
+#:   kernels                 record under Debian's 6.1 and 6.12 kernels, in QEMU
+#:   soak                    record for 30 minutes; SOAK=seconds
+#:   unwind-images           take the stored stacks anew
+#:   install, uninstall      below PREFIX (default: /usr/local)
+#:   clean                   remove what was built
+#:
+#: Variables:
+#:   V=1                     show the commands
+#:   BUILD=release|debug     debug: -O1, collector checks on
+#:   SAN=address,undefined   sanitizers, for every target
+#:   O=DIR                   where everything is built (default: build)
 
 O      ?= build
 BUILD  ?= release
@@ -173,8 +195,11 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # Builds on all processors, unless make was told on how many.
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak
+.PHONY: help setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak
 .PHONY: test-random mutants unwind-images install uninstall clean
+help:
+	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+
 setup:
 	@tools/setup
 
