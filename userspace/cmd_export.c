@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
 	{"by", 0, OPTION_TEXT, offsetof(struct export_arguments, by), 0, 0, "MEASURE",
 	 "what folded stacks count: cpu, bytes, gc, syscall, off-cpu or faults (default cpu)"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct export_arguments, frames), 0, 0, "KIND",
-	 "frames on stacks: all, managed or native, which are the kernel's too (default all)"},
+	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
 	{"max-size", 0, OPTION_SIZE, offsetof(struct export_arguments, max_size), 1 << 16,
 	 UINT64_C(4) << 30, "SIZE",
 	 "thin out events beyond so many unpacked bytes of firefox (default 400M)"},

@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
 	{"port", 'p', OPTION_NUMBER, offsetof(struct view_arguments, port), 1, 65535, "N",
 	 "port to serve it on, loopback only (default any free one)"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct view_arguments, frames), 0, 0, "KIND",
-	 "frames on stacks: all, managed or native, which are the kernel's too (default all)"},
+	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 

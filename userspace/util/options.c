@@ -14,6 +14,8 @@
 #include "log.h"
 #include "suggest.h"
 
+enum { HELP_LEFT = 24, HELP_RIGHT = 72 }; /* columns of names, and of what they mean */
+
 enum { OPTIONS_MAX = 48, FIRST_LONG = 256, CHOICE_HELP = 1000 };
 
 struct suffix {
@@ -87,6 +89,22 @@ int parse_time(const char *text, uint64_t *out)
 	return parse_suffixed(text, time_suffixes, out);
 }
 
+/* Behind the column of names; broken between words. */
+static void print_help(const char *text)
+{
+	while (strlen(text) > HELP_RIGHT) {
+		int length = HELP_RIGHT;
+
+		while (length && text[length] != ' ')
+			length--;
+		if (!length)
+			break;
+		printf("%.*s\n  %*s  ", length, text, HELP_LEFT, "");
+		text += length + 1;
+	}
+	puts(text);
+}
+
 static void print_row(const struct option_row *row)
 {
 	char left[64];
@@ -96,10 +114,11 @@ static void print_row(const struct option_row *row)
 	n += snprintf(left + n, sizeof(left) - (size_t)n, "--%s", row->name);
 	if (row->argument)
 		snprintf(left + n, sizeof(left) - (size_t)n, " %s", row->argument);
-	if (strlen(left) > 24)
-		printf("  %s\n  %24s  %s\n", left, "", row->help);
+	if (strlen(left) > HELP_LEFT)
+		printf("  %s\n  %*s  ", left, HELP_LEFT, "");
 	else
-		printf("  %-24s  %s\n", left, row->help);
+		printf("  %-*s  ", HELP_LEFT, left);
+	print_help(row->help);
 }
 
 void options_help(const struct command *command)
