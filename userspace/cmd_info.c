@@ -40,13 +40,34 @@ static uint64_t duration(const struct summary *summary)
 }
 
 /* A text from the profile: it may hold anything, so control characters are shown escaped. */
-static void put_text(const char *text)
+static void put_bytes(const char *text, size_t size)
 {
-	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+	for (const unsigned char *at = (const unsigned char *)text; size; at++, size--) {
 		if (*at < 0x20 || *at == 0x7f)
 			printf("\\x%02x", *at);
 		else
 			putchar(*at);
+	}
+}
+
+static void put_text(const char *text)
+{
+	put_bytes(text, strlen(text));
+}
+
+/* A word of the command: what is on several lines goes on one. */
+static void put_word(const char *text)
+{
+	static const char blanks[] = " \t\n\v\f\r";
+
+	for (text += strspn(text, blanks); *text;) {
+		size_t length = strcspn(text, blanks);
+
+		put_bytes(text, length);
+		text += length;
+		text += strspn(text, blanks);
+		if (*text)
+			putchar(' ');
 	}
 }
 
@@ -64,7 +85,7 @@ static void put_pairs(const struct summary *summary)
 	for (size_t i = 0; i < summary->command.size / sizeof(*words); i++) {
 		if (i)
 			putchar(' ');
-		put_text(words[i].value);
+		put_word(words[i].value);
 	}
 	putchar('\n');
 	for (size_t i = 0; i < summary->facts.size / sizeof(*facts); i++) {

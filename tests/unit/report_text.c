@@ -218,6 +218,44 @@ TEST(hostile_names_are_harmless)
 	synthetic_free(&synthetic);
 }
 
+/* A command over several lines: the head of a report is one, however wide that may be. */
+static void check_head(const char *script, int width, const char *expected)
+{
+	struct report_options options = {.width = width};
+	struct synthetic synthetic;
+	struct model *model;
+	char *printed;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, argument, .text = bytes_of("sh"));
+	PUT(&synthetic, argument, .text = bytes_of("-c"));
+	PUT(&synthetic, argument, .text = bytes_of(script));
+	PUT(&synthetic, argument, .text = bytes_of(""));
+	synthetic_end(&synthetic, 3000);
+	model = synthetic_model(&synthetic);
+	printed = print(model, &options);
+	printed[strcspn(printed, "\n")] = '\0';
+	CHECK_STR(printed, expected);
+	CHECK_EQ(model->run.n_command, 4);
+	free(printed);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(commands_are_on_one_line)
+{
+	check_head("a\nb", 100, "sh -c a b");
+	check_head("\n\tfor x in 1 2;  do\r\n    echo $x\n\tdone\n", 100,
+		   "sh -c for x in 1 2; do echo $x done");
+	check_head(" \n ", 100, "sh -c");
+	/* What stands there in letters is no line end. */
+	check_head("printf 'a\\x0ab\\n' \033[1m", 100, "sh -c printf 'a\\x0ab\\n' \\x1b[1m");
+	check_head("123456789-123456789-123456789-123456789-123456789-1234", 60,
+		   "sh -c 123456789-123456789-123456789-123456789-123456789-1234");
+	check_head("123456789-123456789-123456789-123456789-123456789-12345", 60,
+		   "sh -c 123456789-123456789-123456789-123456789-123456789-123\xe2\x80\xa6");
+}
+
 /* A sample with ten times the period, which changed for `reason`. */
 static void check_rarely(uint32_t reason, const char *expected)
 {

@@ -187,23 +187,6 @@ static void put_text(struct output *output, const char *key, const char *text)
 	output_text(output, ",\n");
 }
 
-/* The command, as one text; too long a one is cut at a word. */
-static void put_command(struct output *output, const struct model_run *run)
-{
-	char text[4096] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; i < run->n_command; i++) {
-		size_t length = strlen(run->command[i]);
-
-		if (used + length + 2 > sizeof(text))
-			break;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
-					 run->command[i]);
-	}
-	put_text(output, "arguments", text);
-}
-
 static void put_host(struct output *output, const struct model_run *run)
 {
 	uint64_t cpus = run->cpus ? strtoull(run->cpus, NULL, 10) : 0;
@@ -213,7 +196,7 @@ static void put_host(struct output *output, const struct model_run *run)
 	put_text(output, "CPUName", run->cpu_model);
 	if (cpus && cpus < 1 << 20)
 		output_format(output, "\"logicalCPUs\":%" PRIu64 ",", cpus);
-	put_command(output, run);
+	put_text(output, "arguments", run->command_line);
 }
 
 void firefox_put_meta(struct firefox *firefox)

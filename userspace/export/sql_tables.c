@@ -19,29 +19,16 @@ static double tick_of(const struct pass *pass)
 
 /* --- the recording ---------------------------------------------------------------------- */
 
-static int join_command(const struct model_run *run, struct buffer *out)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < run->n_command && !error; i++) {
-		if (i)
-			error = buffer_append(out, " ", 1);
-		if (!error)
-			error = buffer_append(out, run->command[i], strlen(run->command[i]));
-	}
-	return error ? error : buffer_append(out, "", 1);
-}
-
 static int put_recording(struct sql *sql, const struct pass *pass)
 {
 	const struct model *model = pass->model;
 	const struct model_run *run = &model->run;
 	const struct model_alloc *alloc = &model->alloc;
-	struct buffer command = {0};
 	struct row_recording row = {
 		.id = integer(1),
 		.file = text(model->file),
 		.state = text(profile_state_name(model->state)),
+		.command = text(run->command_line),
 		.start = integer(run->start),
 		.duration_ns = integer(run->duration),
 		.realtime = reference(run->realtime),
@@ -65,17 +52,12 @@ static int put_recording(struct sql *sql, const struct pass *pass)
 		.gc_fixed_ns = real(model->gc.fixed_ns),
 		.gc_ns_per_byte = real(model->gc.copy_ns_per_byte),
 	};
-	int error = join_command(run, &command);
 
-	row.command = text(command.data);
 	if (run->frequency)
 		row.tick_ns = real(tick_of(pass));
 	if (run->end_reason == END_EXITED)
 		row.exit_status = integer(end_exit_status(run->end_reason, run->status));
-	if (!error)
-		error = database_put(sql->database, TABLE_recording, &row);
-	buffer_free(&command);
-	return error;
+	return database_put(sql->database, TABLE_recording, &row);
 }
 
 static int put_streams(struct sql *sql, const struct pass *pass)

@@ -77,6 +77,7 @@ struct model_stacks {
 struct model_run {
 	const char **command;
 	size_t n_command;
+	char *command_line; /* the same on one line, for people; empty: unknown */
 	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
 	const char *attached; /* the processes that ran already, in words; or NULL */
 	uint64_t start;       /* CLOCK_MONOTONIC */

@@ -38,6 +38,7 @@ void pass_free(struct pass *pass)
 	waits_free(&pass->waits);
 	pauses_free(&pass->pauses);
 	functions_free(&pass->functions);
+	buffer_free(&pass->command_line);
 }
 
 static bool is_key(struct bytes key, const char *name)
@@ -68,6 +69,22 @@ static int take_meta(struct pass *pass, const struct record_meta *record)
 	return 0;
 }
 
+/* Words that are empty or blank do not show. */
+static int extend_command_line(struct pass *pass, struct bytes text)
+{
+	const char *word = line_clean(pass->model->arena, text);
+	struct buffer *line = &pass->command_line;
+	int error = 0;
+
+	if (!word)
+		return -ENOMEM;
+	if (!*word)
+		return 0;
+	if (line->size)
+		error = buffer_append(line, " ", 1);
+	return error ? error : buffer_append(line, word, strlen(word));
+}
+
 static int take_argument(struct pass *pass, const struct record_argument *record)
 {
 	struct model_run *run = &pass->model->run;
@@ -80,7 +97,7 @@ static int take_argument(struct pass *pass, const struct record_argument *record
 				   sizeof(*run->command)) < 0)
 		return -ENOMEM;
 	run->command[run->n_command++] = word;
-	return 0;
+	return extend_command_line(pass, record->text);
 }
 
 static void take_recording(struct pass *pass, const struct record_recording *record)
@@ -346,6 +363,18 @@ static void finish_run(struct pass *pass)
 	}
 }
 
+static int finish_command_line(struct pass *pass)
+{
+	struct buffer *line = &pass->command_line;
+	int error = buffer_append(line, "", 1);
+
+	if (error)
+		return error;
+	pass->model->run.command_line = line->data;
+	*line = (struct buffer){0};
+	return 0;
+}
+
 static int finish_timeline(struct pass *pass)
 {
 	struct timeline *timeline = arena_alloc(pass->model->arena, sizeof(*timeline));
@@ -365,7 +394,9 @@ int pass_finish(struct pass *pass)
 	tasks_name_processes(&pass->tasks);
 	cycles_finish(pass);
 	samples_finish(pass);
-	error = tree_show(&pass->tree, pass->model->frames);
+	error = finish_command_line(pass);
+	if (!error)
+		error = tree_show(&pass->tree, pass->model->frames);
 	if (!error)
 		error = symbolize_missing(pass);
 	if (!error)

@@ -3,6 +3,7 @@
 #ifndef GCPROF_PASS_H
 #define GCPROF_PASS_H
 
+#include "../util/buffer.h"
 #include "attribute.h"
 #include "cycles.h"
 #include "functions.h"
@@ -37,6 +38,7 @@ struct pass {
 	uint64_t first_time, last_time;           /* of any record with a time */
 	uint64_t clock_monotonic, clock_realtime; /* the first pair; 0: none */
 	size_t command_capacity;
+	struct buffer command_line;
 };
 
 int pass_init(struct pass *pass, struct model *model);

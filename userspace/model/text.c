@@ -79,23 +79,53 @@ static size_t clean_one(const char *text, size_t size, char *out)
 	return length;
 }
 
-const char *name_clean(struct arena *arena, struct bytes bytes)
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* How many blanks and line ends follow each other from `at` on. */
+static size_t blanks_at(struct bytes bytes, size_t at)
+{
+	size_t end = at;
+
+	while (end < bytes.size && is_blank(bytes.data[end]))
+		end++;
+	return end - at;
+}
+
+static const char *clean(struct arena *arena, struct bytes bytes, bool one_line)
 {
 	char buffer[NAME_SIZE_MAX + 16];
-	size_t used = 0, length;
+	size_t used = 0, blanks;
 	char *copy;
 
 	for (size_t at = 0; at < bytes.size && used < NAME_SIZE_MAX;) {
+		blanks = one_line ? blanks_at(bytes, at) : 0;
+		at += blanks;
+		if (blanks && used && at < bytes.size)
+			buffer[used++] = ' ';
+		if (blanks)
+			continue;
 		at += clean_one(bytes.data + at, bytes.size - at, buffer + used);
 		used += strlen(buffer + used);
 	}
-	length = used;
-	copy = arena_alloc(arena, length + 1);
+	copy = arena_alloc(arena, used + 1);
 	if (!copy)
 		return NULL;
-	memcpy(copy, buffer, length);
-	copy[length] = 0;
+	memcpy(copy, buffer, used);
+	copy[used] = 0;
 	return copy;
+}
+
+const char *name_clean(struct arena *arena, struct bytes bytes)
+{
+	return clean(arena, bytes, false);
+}
+
+const char *line_clean(struct arena *arena, struct bytes bytes)
+{
+	return clean(arena, bytes, true);
 }
 
 int character_width(uint32_t character)

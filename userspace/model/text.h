@@ -15,6 +15,9 @@ struct arena;
  */
 const char *name_clean(struct arena *arena, struct bytes bytes);
 
+/* The same on one line: runs of blanks and line ends are one blank, those at the ends none. */
+const char *line_clean(struct arena *arena, struct bytes bytes);
+
 #define NAME_SIZE_MAX 4096
 
 /* The character at `text`: its length in bytes, 0 if it is not valid UTF-8. */

@@ -115,10 +115,10 @@ static int print_table(const struct page *page, const struct diff_table *rows, s
 	return 0;
 }
 
-static int print_side(const struct page *page, const char *label, const struct model *model)
+static void print_side(const struct page *page, const char *label, const struct model *model)
 {
 	page_paragraph(page, STYLE_HEADING, 0, "%s: %s", label, model->file);
-	return section_command(page, STYLE_PLAIN, 2, &model->run);
+	section_command(page, STYLE_PLAIN, 2, &model->run);
 }
 
 int diff_text(const struct diff *diff, const struct report_options *options, FILE *out)
@@ -131,11 +131,8 @@ int diff_text(const struct diff *diff, const struct report_options *options, FIL
 		page.width = REPORT_WIDTH_MIN;
 	if (page.width > REPORT_WIDTH_MAX)
 		page.width = REPORT_WIDTH_MAX;
-	error = print_side(&page, "before", diff->before);
-	if (!error)
-		error = print_side(&page, "after", diff->after);
-	if (error)
-		return error;
+	print_side(&page, "before", diff->before);
+	print_side(&page, "after", diff->after);
 	page_heading(&page, "In all");
 	error = print_rows(&page, &diff->totals, SIZE_MAX, "");
 	if (!error)

@@ -134,3 +134,14 @@ void page_paragraph(const struct page *page, enum style style, int indent, const
 	fprintf(page->out, "%s\n", style_end(page, style));
 	free(text);
 }
+
+void page_line(const struct page *page, enum style style, int indent, const char *text)
+{
+	const char *end = text + strlen(text);
+	int room = page->width - indent;
+	bool cut = part_width(text, end) > room;
+
+	fprintf(page->out, "%s%*s", style_begin(page, style), indent, "");
+	print_part(page->out, text, end, cut ? room - 1 : room);
+	fprintf(page->out, "%s%s\n", cut ? "\u2026" : "", style_end(page, style));
+}

@@ -25,6 +25,9 @@ void page_heading(const struct page *page, const char *title);
 void page_paragraph(const struct page *page, enum style style, int indent, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* A text on one line, which ends in … where there is no room for all of it. */
+void page_line(const struct page *page, enum style style, int indent, const char *text);
+
 struct column {
 	const char *top, *title; /* two lines of heading; top may be NULL */
 	bool left;               /* else aligned to the right */

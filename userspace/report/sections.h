@@ -34,9 +34,9 @@ int section_programs(const struct section *section);
 int section_threads(const struct section *section);
 int section_losses(const struct section *section);
 
-/* The recorded command as a paragraph. 0 or -ENOMEM. */
-int section_command(const struct page *page, enum style style, int indent,
-		    const struct model_run *run);
+/* The recorded command, on one line. */
+void section_command(const struct page *page, enum style style, int indent,
+		     const struct model_run *run);
 
 /* The state of a stream, NULL if there is no such stream. */
 const struct model_stream *section_stream(const struct section *section, const char *name);

@@ -12,23 +12,6 @@
 #include "sections.h"
 #include "units.h"
 
-/* The command as one text; NULL: no memory. */
-static char *join_command(const struct model_run *run)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	for (size_t i = 0; i < run->n_command; i++)
-		fprintf(out, "%s%s", i ? " " : "", run->command[i]);
-	if (!run->n_command)
-		fputs("a program that the profile does not name", out);
-	fclose(out);
-	return text;
-}
-
 static void describe_end(const struct model *model, char *out, size_t size)
 {
 	const struct model_run *run = &model->run;
@@ -181,25 +164,19 @@ static void print_missing_streams(const struct section *section)
 	}
 }
 
-int section_command(const struct page *page, enum style style, int indent,
-		    const struct model_run *run)
+void section_command(const struct page *page, enum style style, int indent,
+		     const struct model_run *run)
 {
-	char *command = join_command(run);
-
-	if (!command)
-		return -ENOMEM;
-	page_paragraph(page, style, indent, "%s", command);
-	free(command);
-	return 0;
+	page_line(page, style, indent,
+		  *run->command_line ? run->command_line
+				     : "a program that the profile does not name");
 }
 
 int section_head(const struct section *section)
 {
 	const struct model_run *run = &section->model->run;
-	int error = section_command(section->page, STYLE_HEADING, 0, run);
 
-	if (error)
-		return error;
+	section_command(section->page, STYLE_HEADING, 0, run);
 	/* Of several the names stand in place of a command already. */
 	if (run->attached && !(run->n_command == 1 && strcmp(run->command[0], run->attached) == 0))
 		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s", run->attached);
