@@ -35,15 +35,37 @@ wait_attached() {
 	wait_said "ms  probes attached"
 }
 
-# Records process $pid until it has used 0.3 s of CPU time more.
-record_running() { # OPTION...
-	"$GCPROF" record -v "$@" -p "$pid" 2>record.log 3>&- &
+# Begins to record what runs already, in the background.
+begin_recording() { # OPTION...
+	"$GCPROF" record -v "$@" 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
 	wait_attached
-	wait_on "$pid" 30
+}
+
+end_recording() {
 	kill -TERM "$recorder"
 	wait "$recorder"
+}
+
+# Records process $pid until it has used 0.3 s of CPU time more.
+record_running() { # OPTION...
+	begin_recording "$@" -p "$pid"
+	wait_on "$pid" 30
+	end_recording
+}
+
+exited() { # PID
+	! kill -0 "$1" 2>/dev/null
+}
+
+removed() { # FOLDER
+	rmdir "$1" 2>/dev/null
+}
+
+# Whether a process is in a state, as one letter.
+in_state() { # LETTER PID
+	[ "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$2/status")" = "$1" ]
 }
 
 # The time from the recorder's first event to when sampling was switched on, in ms.
@@ -65,7 +87,9 @@ latency() {
 	kill -INT "$recorder"
 	wait "$recorder"
 	cat record.log
-	holds '.alloc.samples > 50 and .cpu.samples > 5 and .streams.alloc.attached'
+	# Whoever records the whole machine may ask for fewer.
+	needs_nobody_else holds '.alloc.samples > 50'
+	holds '.cpu.samples > 5 and .streams.alloc.attached'
 	holds '.alloc.types | length > 0 and all(.name != null)'
 	holds '[.functions[] | select(.runtime == "managed" and .alloc_total_bytes > 0 and (.file | endswith("tree.lisp")))] | length > 1'
 	holds '[.functions[] | select(.runtime == "native" and (.name | startswith("eval")))] | length > 0'
@@ -93,21 +117,23 @@ latency() {
 	needs_nobody_else false
 }
 
+# Whether processes or threads have these niceness values, in order, each once.
+nices_are() { # VALUES STAT...
+	local values=$1
+	shift
+	[ "$(cat "$@" | sed 's/.*) //' | awk '{print $17}' | sort -nu | tr '\n' ' ')" = "$values" ]
+}
+
 @test "the recorder's priority is its own, and over when it samples" {
 	need_root
 	own=$(nice -n 3 nice)
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	nice -n 3 "$GCPROF" record -v -o one.data -p "$pid" 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
 	wait_attached
-	# Read after the message: it is the last thing done before the rounds begin.
-	for _ in $(seq 100); do
-		nices=$(cat /proc/"$recorder"/task/*/stat | sed 's/.*) //' | awk '{print $17}' | sort -u)
-		[ "$nices" != "$own" ] || break
-		sleep 0.02
-	done
-	same 'niceness of the recorder' "$nices" "$own"
+	# It is the last thing done before the rounds begin.
+	wait_until nices_are "$own " /proc/"$recorder"/task/*/stat
 	kill -INT "$recorder"
 	wait "$recorder"
 
@@ -119,29 +145,28 @@ latency() {
 	recorder=$!
 	started+=("$recorder")
 	wait_attached
-	same 'the recorder of the whole machine, its thread and its process' "$(
-		cat /proc/"$recorder"/task/*/stat "/proc/$(pgrep -P "$recorder")/stat" |
-			sed 's/.*) //' | awk '{print $17}' | sort -n | tr '\n' ' '
-	)" "-20 $own $own "
+	# Its thread and its process set theirs back themselves, when they begin.
+	own_child=$(pgrep -P "$recorder")
+	wait_until nices_are "-20 $own " "/proc/$recorder/stat" "/proc/$own_child/stat"
+	wait_until nices_are "-20 $own " /proc/"$recorder"/task/*/stat
 	kill -INT "$recorder"
 	wait "$recorder"
 }
 
 @test "detaching leaves nothing: no program, no semaphore, the period set back" {
 	need_root
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	wait_busy "$pid"
 	programs=$(orphans)
 	semaphore=$(address "$pid" gcprof_sample_semaphore)
 	control=$(address "$pid" gcprof_control)
 	before=$(memory "$pid" "$control" 32)
 	needs_nobody_else same 'semaphore before' "$(memory "$pid" "$semaphore" 2)" 0000
-	"$GCPROF" record -v -R 64K --duration 0.8 -p "$pid" 2>record.log 3>&- &
-	recorder=$!
-	wait_attached
+	begin_recording -R 64K -p "$pid"
 	during=$(memory "$pid" "$control" 32)
 	attached=$(memory "$pid" "$semaphore" 2)
-	wait "$recorder"
+	wait_on "$pid" 30
+	end_recording
 	kill -0 "$pid"
 	[ "$during" != "$before" ]
 	[ "$attached" != 0000 ]
@@ -156,10 +181,10 @@ latency() {
 	[ "$after" -le "$programs" ]
 	kill "$pid"
 	# A second profiler finds the program's own period again.
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	wait_busy "$pid"
-	record --ceiling 0 -R 64K --duration 0.2 -p "$pid"
-	record --duration 0.2 -p "$pid"
+	record_running --ceiling 0 -R 64K
+	record_running
 	"$GCPROF" dump >dump
 	needs_nobody_else same period \
 		"$(jq -s '[.[] | select(.record == "period" and .reason == 1).new_period][0]' dump)" 524288
@@ -198,7 +223,8 @@ latency() {
 	GCPROF_TEST_PROBES_SINGLY=1 record -v -R 64K -- "$WORKLOADS/known"
 	cat record.log
 	grep -q 'each place is a perf event' record.log
-	holds '.streams.alloc.attached and .alloc.samples > 100'
+	holds '.streams.alloc.attached'
+	needs_nobody_else holds '.alloc.samples > 100'
 	same 'minor collections' "$(ask .gc.minor.count)" "$(jq .minor out)"
 }
 
@@ -207,16 +233,15 @@ latency() {
 	all=()
 	for i in $(seq 12); do
 		cp "$WORKLOADS/churn" "churn$i"
-		start "./churn$i" --seconds 100
+		start "./churn$i" --seconds 1000
 		all+=("$pid")
 	done
-	wait_busy "$pid"
-	"$GCPROF" record -v -p "$(IFS=, && echo "${all[*]}")" 2>record.log 3>&- &
-	recorder=$!
-	started+=("$recorder")
-	wait_attached
 	for pid in "${all[@]}"; do
-		[ "$(memory "$pid" "$(address "$pid" gcprof_sample_semaphore)" 2)" != 0000 ]
+		wait_busy "$pid"
+	done
+	begin_recording -p "$(IFS=, && echo "${all[*]}")"
+	for pid in "${all[@]}"; do
+		raised "$pid"
 	done
 	kill -INT "$recorder"
 	wait "$recorder"
@@ -228,16 +253,15 @@ latency() {
 
 @test "several programs: each named; the recording ends with the last" {
 	need_root
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	first=$pid
 	start "$WORKLOADS/gcbench" 1000
 	wait_busy "$first"
 	wait_busy "$pid"
-	"$GCPROF" record -v -p "$first,$pid,$first" 2>record.log 3>&- &
-	recorder=$!
-	wait_attached
+	begin_recording -p "$first,$pid,$first"
 	kill "$first"
-	sleep 0.5
+	wait_until exited "$first"
+	wait_on "$pid" 50
 	kill -0 "$recorder"
 	kill "$pid"
 	wait "$recorder" || same status $? 0
@@ -250,7 +274,7 @@ latency() {
 
 @test "Ctrl-C ends it, and the program goes on" {
 	need_root
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	wait_busy "$pid"
 	env --default-signal=INT "$GCPROF" record -v -p "$pid" 2>record.log 3>&- &
 	recorder=$!
@@ -263,47 +287,71 @@ latency() {
 	kill -0 "$pid"
 }
 
+has_threads() { # PID COUNT
+	[ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" = "$2" ]
+}
+
 @test "all threads of a program with a thousand are recorded" {
 	need_root
+	# Each waits for a byte, makes three calls and ends; and so does the program, with the last.
 	cat >threads.c <<-'C'
 		#include <pthread.h>
 		#include <unistd.h>
-		static void *run(void *unused) { for (;;) { usleep(100000); getsid(0); } return unused; }
+		static void *run(void *unused)
+		{
+			char byte;
+			if (read(0, &byte, 1) == 1)
+				for (int i = 0; i < 3; i++)
+					getsid(0);
+			return unused;
+		}
 		int main(void)
 		{
+			static pthread_t threads[1000];
 			pthread_attr_t small;
-			pthread_t thread;
 			pthread_attr_init(&small);
 			pthread_attr_setstacksize(&small, 65536);
 			for (int i = 0; i < 1000; i++)
-				if (pthread_create(&thread, &small, run, NULL))
+				if (pthread_create(&threads[i], &small, run, NULL))
 					return 1;
-			pause();
+			for (int i = 0; i < 1000; i++)
+				pthread_join(threads[i], NULL);
+			return 0;
 		}
 	C
 	gcc -O1 -D_GNU_SOURCE threads.c -o threads -lpthread
-	start ./threads
-	for _ in $(seq 100); do
-		[ "$(find "/proc/$pid/task" -maxdepth 1 | wc -l)" -lt 1002 ] || break
-		sleep 0.05
-	done
-	record --duration 0.8 -p "$pid"
+	mkfifo go
+	exec {go}<>go
+	./threads <go >/dev/null 2>&1 3>&- {go}>&- &
+	pid=$!
+	started+=("$pid")
+	wait_until has_threads "$pid" 1001
+	begin_recording -p "$pid"
+	head -c 1000 /dev/zero >&"$go"
+	wait "$recorder"
+	exec {go}>&-
 	"$GCPROF" dump >dump
 	same threads "$(jq -s '[.[] | select(.record == "thread")] | length' dump)" 1001
-	# Each makes a call every 100 ms.
-	holds '[.syscalls[] | select(.name == "getsid")][0].count > 2000'
+	holds '[.syscalls[] | select(.name == "getsid")][0].count == 3000'
 	holds '[.streams[].lost] | add == 0'
+}
+
+has_lines() { # FILE COUNT
+	[ "$(wc -l <"$1")" -ge "$2" ]
 }
 
 @test "children of a program that is attached to are recorded, or not" {
 	need_root
 	# shellcheck disable=SC2016 # the inner shell's variables
-	start sh -c 'while :; do "$0" fork 1; sleep 0.02; done' "$PROGRAMS/processes"
-	record --duration 0.6 -p "$pid"
-	"$GCPROF" dump >dump
-	[ "$(jq -s '[.[] | select(.record == "process")] | length' dump)" -ge 4 ]
+	start sh -c 'while :; do "$0" fork 1; echo >>rounds; sleep 0.02; done' "$PROGRAMS/processes"
+	# Itself, and in each round two that call and one that sleeps.
+	begin_recording -p "$pid"
+	wait_until has_stored process 13
+	end_recording
 	holds '[.syscalls[] | select(.name == "getsid")][0].count >= 20'
-	record --follow none --duration 0.6 -p "$pid"
+	begin_recording --follow none -p "$pid"
+	wait_until has_lines rounds $(($(wc -l <rounds) + 5))
+	end_recording
 	"$GCPROF" dump >dump
 	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 1
 	holds '[.syscalls[] | select(.name == "getsid")] | length == 0'
@@ -323,7 +371,8 @@ latency() {
 	rm static
 	record_running -R 64K
 	cat record.log
-	holds '.alloc.samples > 100 and .alloc.period == 65536 and ([.functions[].name] | index("gc_alloc_slow") != null or length > 3)'
+	needs_nobody_else holds '.alloc.samples > 100'
+	holds '.alloc.period == 65536 and ([.functions[].name] | index("gc_alloc_slow") != null or length > 3)'
 	holds '[.functions[] | select(.alloc_total_bytes > 0 and (.name | test("make_tree|populate|bench|main")))] | length > 0'
 	kill "$pid"
 	gcc -O2 -static -s -D_GNU_SOURCE -fno-omit-frame-pointer -I"$ROOT/gc" -I"$ROOT/tests/workloads" \
@@ -341,18 +390,17 @@ latency() {
 	need_root
 	start unshare -pm --fork --mount-proc sh -c "
 		mkdir inside && mount -t tmpfs none inside && cp '$WORKLOADS/churn' inside/hidden &&
-		exec inside/hidden --seconds 100"
-	for _ in $(seq 100); do
-		inner=$(pgrep -P "$pid" -x hidden) && break
-		sleep 0.05
-	done
+		exec inside/hidden --seconds 1000"
+	wait_until pgrep -P "$pid" -x hidden
+	inner=$(pgrep -P "$pid" -x hidden)
 	wait_busy "$inner"
 	started+=("$inner")
 	[ ! -e inside/hidden ]
 	pid=$inner
 	record_running -R 64K
 	cat record.log
-	holds '.alloc.samples > 100 and ([.functions[].name] | index("churn_round") != null)'
+	needs_nobody_else holds '.alloc.samples > 100'
+	holds '[.functions[].name] | index("churn_round") != null'
 	"$GCPROF" dump >dump
 	# If somebody else records, samples that were taken for him come first, and tell no numbers.
 	needs_nobody_else same numbers "$(jq -c 'select(.record == "process") | [.pid, .ns_pid]' dump)" "[$inner,1]"
@@ -362,12 +410,16 @@ latency() {
 
 @test "the recorder in a pid namespace of its own records what it sees there" {
 	need_root
-	unshare -pm --fork --mount-proc sh -c "
-		'$WORKLOADS/churn' --seconds 100 >/dev/null 2>&1 3>&- &
-		until [ x\$(readlink /proc/\$!/exe) = 'x$WORKLOADS/churn' ]; do sleep 0.02; done
-		'$GCPROF' record -R 64K --duration 0.5 -p \$! 2>attached.log; kill \$!
+	local helpers
+	helpers=$(declare -f start wait_said wait_attached begin_recording end_recording record_running \
+		wait_until wait_busy wait_on ticks ran)
+	unshare -pm --fork --mount-proc bash -e -c "$helpers
+		start '$WORKLOADS/churn' --seconds 1000
+		wait_busy \$pid
+		record_running -R 64K
+		kill \$pid
 		'$GCPROF' record -R 64K -o started.data -- '$WORKLOADS/churn' --bytes 64M 2>started.log"
-	cat attached.log started.log
+	cat record.log started.log
 	# Whoever records the whole machine may ask for fewer.
 	for file in gcprof.data started.data; do
 		holds '.alloc.samples > 10 and ([.functions[].name] | index("churn_round") != null)' "$file"
@@ -376,21 +428,23 @@ latency() {
 	done
 }
 
+# Whether somebody listens to a program's samples.
+raised() { # PID
+	[ "$(memory "$1" "$(address "$1" gcprof_sample_semaphore)" 2)" != 0000 ]
+}
+
 # Records programs that are begun one after the other, each after COMMANDS of the shell, until all
 # have run for a while. One begin a second and CPU is told: those of most of these are not.
 lose_begins() { # COUNT COMMANDS
 	GCPROF_TEST_CEILING=1 GCPROF_BATCH=0 "$GCPROF" record -F 199 --max-overhead off -- sh -c "
-		for i in \$(seq $1); do $2 '$WORKLOADS/churn' --seconds 100 & echo \$! >>pids; done
+		for i in \$(seq $1); do $2 '$WORKLOADS/churn' --seconds 1000 & echo \$! >>pids; done
 		: >made; wait" >out 2>record.log 3>&- &
 	recorder=$!
 	wait_until test -e made
 	mapfile -t pids <pids
 	started+=("${pids[@]}" "$recorder")
 	# Attached when what they mapped was read; then some CPU time of each.
-	for _ in $(seq 500); do
-		[ "$(memory "${pids[-1]}" "$(address "${pids[-1]}" gcprof_sample_semaphore)" 2)" = 0000 ] || break
-		sleep 0.02
-	done
+	wait_until raised "${pids[-1]}"
 	for pid in "${pids[@]}"; do
 		wait_on "$pid" 10
 	done
@@ -427,7 +481,7 @@ lose_begins() { # COUNT COMMANDS
 
 @test "--system records every process but the recorder" {
 	need_root
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	churn=$pid
 	start "$WORKLOADS/gcbench" 1000
 	wait_busy "$churn"
@@ -457,29 +511,28 @@ lose_begins() { # COUNT COMMANDS
 	[ -n "$mount" ] || skip 'no cgroup hierarchy of version 2 is mounted'
 	group=$mount/gcprof-test-$$
 	mkdir "$group" 2>/dev/null || skip 'cannot make a cgroup'
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	inside=$pid
 	echo "$inside" >"$group/cgroup.procs"
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	outside=$pid
-	start "$WORKLOADS/churn" --seconds 100 --threads 3
+	start "$WORKLOADS/churn" --seconds 1000 --threads 3
 	joins=$pid
 	wait_busy "$joins"
-	"$GCPROF" record -v --cgroup "${group#"$mount"/}" --duration 1 2>record.log 3>&- &
-	recorder=$!
-	wait_attached
+	begin_recording --cgroup "${group#"$mount"/}"
 	echo "$joins" >"$group/cgroup.procs"
-	wait "$recorder"
+	wait_until has_stored process 2
+	# All three of its threads among them.
+	wait_on "$inside" 30
+	wait_on "$joins" 90
+	end_recording
 	cat record.log
 	kill "$inside" "$outside" "$joins"
 	"$GCPROF" dump >dump
 	same processes "$(jq -s -c '[.[] | select(.record == "process").pid] | sort' dump)" \
 		"$(printf '%s\n' "$inside" "$joins" | sort -n | paste -sd, | sed 's/.*/[&]/')"
 	holds '[.threads[] | select(.samples > 0)] | length >= 3'
-	for _ in $(seq 50); do
-		rmdir "$group" 2>/dev/null && break
-		sleep 0.1
-	done
+	wait_until removed "$group"
 }
 
 @test "--cgroup: nobody in it yet, and the end of it" {
@@ -494,10 +547,7 @@ lose_begins() { # COUNT COMMANDS
 	start sleep 100
 	echo "$pid" >"$group/cgroup.procs"
 	kill "$pid"
-	for _ in $(seq 100); do
-		rmdir "$group" 2>/dev/null && break
-		sleep 0.1
-	done
+	wait_until removed "$group"
 	status=0
 	wait "$recorder" || status=$?
 	cat record.log
@@ -518,7 +568,7 @@ lose_begins() { # COUNT COMMANDS
 	# One that is gone does not keep the others from being recorded.
 	gone=$pid
 	wait "$gone" || true
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	record --duration 0.3 -p "$gone,$pid"
 	cat record.log
 	grep -q "there is no process $gone .* only the others are recorded" record.log
@@ -527,13 +577,10 @@ lose_begins() { # COUNT COMMANDS
 
 @test "a program that is stopped is told of, and recorded when it goes on" {
 	need_root
-	start "$WORKLOADS/churn" --seconds 100
+	start "$WORKLOADS/churn" --seconds 1000
 	wait_busy "$pid"
 	kill -STOP "$pid"
-	for _ in $(seq 100); do
-		! grep -q '^State:.T' "/proc/$pid/status" || break
-		sleep 0.02
-	done
+	wait_until in_state T "$pid"
 	"$GCPROF" record -v -R 64K -p "$pid" 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
@@ -550,10 +597,7 @@ lose_begins() { # COUNT COMMANDS
 	need_root
 	# shellcheck disable=SC2016 # the inner shell's variables
 	start sh -c 'for i in $(seq 300); do sleep 100 & echo $!; done >pids; touch made; wait'
-	for _ in $(seq 200); do
-		[ ! -e made ] || break
-		sleep 0.05
-	done
+	wait_until test -e made
 	mapfile -t pids <pids
 	started+=("${pids[@]}")
 	same made "${#pids[@]}" 300
@@ -588,17 +632,15 @@ lose_begins() { # COUNT COMMANDS
 	run sh -c 'exec "$0" record -p $$' "$GCPROF"
 	same status "$status" 2
 	grep -q 'is gcprof itself' <<<"$output"
-	start "$WORKLOADS/churn" --threads 2 --seconds 100
+	start "$WORKLOADS/churn" --threads 2 --seconds 1000
 	wait_busy "$pid"
 	for task in "/proc/$pid/task"/*; do
 		[ "${task##*/}" = "$pid" ] || expect "is a thread of process $pid" -p "${task##*/}"
 	done
 	# shellcheck disable=SC2016
 	start sh -c 'sleep 1 & echo $! >zombie; exec sleep 100'
-	for _ in $(seq 100); do
-		! grep -q '^State:.Z' "/proc/$(cat zombie 2>/dev/null || echo 1)/status" || break
-		sleep 0.05
-	done
+	wait_until test -s zombie
+	wait_until in_state Z "$(cat zombie)"
 	expect 'zombie' -p "$(cat zombie)"
 	start sleep 100
 	chmod 777 .

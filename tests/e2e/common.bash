@@ -62,7 +62,7 @@ holds() { # CONDITION [FILE]
 
 # Waits until a command succeeds, for as long as that may take on a busy machine.
 wait_until() { # COMMAND...
-	for _ in $(seq 1500); do
+	for _ in $(seq 6000); do
 		! "$@" || return 0
 		sleep 0.02
 	done
@@ -94,9 +94,10 @@ has_stored() { # RECORD COUNT [FILE]
 	[ "$("$GCPROF" dump "${3:-gcprof.data}" 2>/dev/null | grep -m "$2" -c "^{\"record\":\"$1\"")" = "$2" ]
 }
 
-# How many BPF programs are there that no process has open: others may record meanwhile.
+# How many BPF programs of the kinds that a recorder has are there that no process has open: others
+# may record meanwhile, and services come and go whose programs their cgroup has.
 orphans() {
-	bpftool -j prog show | jq -r '.[].id' | grep -cvxFf <(
+	bpftool -j prog show | jq -r '.[] | select(.type | IN("kprobe", "perf_event", "tracing")).id' | grep -cvxFf <(
 		cat /proc/[0-9]*/fdinfo/* 2>/dev/null | sed -n 's/^prog_id:[[:space:]]*//p'
 	) || true
 }
