@@ -26,6 +26,9 @@ examples() {
 		inside { print > sprintf("example.%02d", n) } on && /^\.nf/ { inside = 1; n++ }' \
 		"$ROOT/userspace/man/gcprof-query.1"
 	sed -i 's/\\-/-/g; s/\\e/\\/g' example.*
+	# On a busy machine the first 100 ms may be over when the program begins.
+	sed -i '/WHERE time </s/ + 100000000/ + 100000000000/' example.*
+	grep -q ' + 100000000000' example.*
 }
 
 @test "every example of the manual has an answer" {
@@ -95,7 +98,7 @@ examples() {
 	run "$GCPROF" query 'SELECT abs(-9223372036854775807 - 1)' known.data
 	same "fails while it runs" "$status" 1
 	[[ $output == *'integer overflow'* ]]
-	head -c 60000 known.data >torn.data
+	head -c $(($(stat -c %s known.data) * 2 / 3)) known.data >torn.data
 	run "$GCPROF" query 'SELECT count(*) FROM ticks' torn.data
 	same torn "$status" 0
 	[[ $output == *'the end is missing'* ]]
