@@ -74,21 +74,44 @@ static int do_vfork(void)
 	return 0;
 }
 
-static void *wait_for_ever(void *argument)
+static void *wait_for_ever(void *thread)
 {
+	__atomic_store_n((pid_t *)thread, gettid(), __ATOMIC_RELEASE);
 	pause();
-	return argument;
+	return NULL;
 }
 
-/* Ends while threads are still in a call. */
+/* Whether a thread has said who it is and sleeps: in its call, there is nothing else to wait for.
+ */
+static int waits(const pid_t *thread)
+{
+	pid_t id = __atomic_load_n(thread, __ATOMIC_ACQUIRE);
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", id);
+	file = id ? fopen(path, "r") : NULL;
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*d (calls) %c", &state) != 1)
+		state = 0;
+	fclose(file);
+	return state == 'S';
+}
+
+/* Ends while threads are still in a call, in which each of them has been for a moment. */
 static int do_open(void)
 {
-	struct timespec moment = {.tv_nsec = 50000000};
+	struct timespec moment = {.tv_nsec = 50000000}, short_while = {.tv_nsec = 1000000};
+	static pid_t threads[5];
 	pthread_t thread;
 
 	for (int i = 0; i < 5; i++)
-		if (pthread_create(&thread, NULL, wait_for_ever, NULL))
+		if (pthread_create(&thread, NULL, wait_for_ever, &threads[i]))
 			return 1;
+	for (int i = 0; i < 5; i++)
+		while (!waits(&threads[i]))
+			nanosleep(&short_while, NULL);
 	nanosleep(&moment, NULL);
 	return 0;
 }
