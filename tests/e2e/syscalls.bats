@@ -42,7 +42,8 @@ count() { # NAME
 	record -- "$WORKLOADS/calls" open
 	same pause "$(count pause)" 5
 	same exit_group "$(count exit_group)" 1
-	holds '.syscalls[] | select(.name == "pause") | .total_ns > 200000000'
+	# 50 ms each.
+	holds '.syscalls[] | select(.name == "pause") | .total_ns >= 250000000'
 }
 
 @test "paths, descriptors and sizes are recorded; --no-args leaves them out" {
@@ -81,7 +82,8 @@ count() { # NAME
 	need_root
 	record --syscalls off --off-cpu -- "$WORKLOADS/waits" sleep 10
 	holds '.waits[] | select(.name == "clock_nanosleep") | .count >= 5 and .count <= 10'
-	holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns > 50000000'
+	# Of 50 ms in all: what takes the CPU from it just before it sleeps makes a wait shorter.
+	holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns > 25000000'
 }
 
 @test "--syscall-stacks: every recorded call has a stack" {
@@ -107,9 +109,13 @@ count() { # NAME
 @test "the longest calls are shown with their arguments" {
 	need_root
 	record -- "$WORKLOADS/waits" sleep 3
-	holds '.slow_calls[0] | .duration_ns >= 5000000 and (.text | test("^clock_nanosleep\\(0, 0x0, 0x[0-9a-f]+\\) = 0$"))'
-	record -- "$WORKLOADS/calls" files
-	"$GCPROF" report --json | jq -r '.slow_calls[].text' | tee texts
-	grep -qE '^openat\(AT_FDCWD, "/(dev/zero|nowhere/at/all)", 0x[0-9a-f]+\) = ([0-9]+|error 2)$' texts
+	# Others may have been longer, where somebody else had the CPU meanwhile; not seventeen.
+	holds '[.slow_calls[].duration_ns] | . == (sort | reverse)'
+	holds '[.slow_calls[] | select(.text | test("^clock_nanosleep\\(0, 0x0, 0x[0-9a-f]+\\) = 0$")) |
+		.duration_ns] | length == 3 and min >= 5000000'
+	# One of these waits for the other to open it.
+	mkfifo fifo
+	record -- sh -c '(sleep 0.1; : >fifo) & exec cat fifo'
+	holds '.slow_calls[] | select(.text | test("^openat\\(AT_FDCWD, \"fifo\", 0x[0-9a-f]+\\) = [0-9]+$"))'
 	"$GCPROF" report --syscalls | grep -q 'Longest system calls'
 }
