@@ -42,11 +42,19 @@ below() { # FUNCTION
 	ask "[.functions[] | select(.name == \"$1\") | .cpu_total_ns] | (add // 0) / 1e6 | floor"
 }
 
+# Fails unless most of a thread's time is below a function. Not so many ms: while a busy host has
+# taken its processor away, a program is charged for time in which no timer ticks.
+mostly() { # FUNCTION THREAD
+	holds '([.threads[] | select(.name == "'"$2"'") | .cpu_ns] | max) as $all |
+		([.functions[] | select(.name == "'"$1"'") | .cpu_total_ns] | add // 0) as $below |
+		$all > 5e7 and $below > 0.6 * $all'
+}
+
 @test "inlined functions are frames with their lines" {
 	need_root
 	make_spinner spinner -g
 	record -- ./spinner
-	[ "$(below spin_inner)" -gt 300 ]
+	mostly spin_inner spinner
 	[ "$(below spin_outer)" -ge "$(below spin_inner)" ]
 	holds '[.functions[] | select(.name == "spin_inner") | .file, .line] ==
 		["'"$PWD"'/spinner.c", 6]'
@@ -64,8 +72,8 @@ until_runs='until [ "$(readlink /proc/$!/exe)" != "$(readlink /proc/$$/exe)" ]; 
 	need_root
 	make_spinner gone -g
 	record -- sh -c "./gone 0.7 & $until_runs; rm gone; wait"
-	[ "$(below spin_outer)" -gt 300 ]
-	[ "$(below spin_inner)" -gt 300 ]
+	mostly spin_outer gone
+	mostly spin_inner gone
 }
 
 @test "a program that was replaced while it ran keeps its own names" {
@@ -74,7 +82,7 @@ until_runs='until [ "$(readlink /proc/$!/exe)" != "$(readlink /proc/$$/exe)" ]; 
 	sed 's/spin_/turn_/g' spinner.c >turner.c
 	gcc -O2 -g turner.c -o new
 	record -- sh -c "./old 0.7 & $until_runs; mv new old; wait"
-	[ "$(below spin_outer)" -gt 300 ]
+	mostly spin_outer old
 	[ "$(below turn_outer)" = 0 ]
 }
 
@@ -91,7 +99,7 @@ exec("/proc/self/fd/$fd", "0.7") or die;
 END
 	sed -i '1i use IO::Handle;' memfd.pl
 	record -- perl memfd.pl
-	[ "$(below spin_outer)" -gt 200 ]
+	[ "$(below spin_outer)" -gt 50 ]
 }
 
 @test "a program in another mount namespace has names" {
@@ -102,8 +110,8 @@ END
 	record -- unshare -m sh -c \
 		'mount -t tmpfs none hidden && cp spinner hidden/elsewhere && hidden/elsewhere 0.7'
 	[ ! -e hidden/elsewhere ]
-	[ "$(below spin_outer)" -gt 300 ]
-	[ "$(below spin_inner)" -gt 300 ]
+	mostly spin_outer elsewhere
+	mostly spin_inner elsewhere
 }
 
 @test "a program in a container has names from the debug file that is in there" {
@@ -121,8 +129,8 @@ END
 	END
 	record -- unshare -m sh enter.sh
 	[ ! -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ]
-	[ "$(below spin_outer)" -gt 300 ]
-	[ "$(below spin_inner)" -gt 300 ]
+	mostly spin_outer spinner
+	mostly spin_inner spinner
 }
 
 @test "time in the kernel shows the kernel's functions" {
@@ -139,7 +147,8 @@ END
 	record -- ./bare
 	holds '[.functions[] | select(.runtime == "native") | .name | select(test("^0x"))] == []'
 	# By where the function begins, so that all its time is one row.
-	holds '[.functions[] | select(.name | test("^bare\\+0x")) | .cpu_self_ns] | max > 300000000'
+	holds '([.threads[] | select(.name == "bare") | .cpu_ns] | max) as $all |
+		[.functions[] | select(.name | test("^bare\\+0x")) | .cpu_self_ns] | max > 0.6 * $all'
 }
 
 # Spins in a JavaScript function for a second.
@@ -200,7 +209,7 @@ END
 	record -- node --perf-basic-prof spin.js
 	holds '[.functions[] | select(.runtime == "managed" and .module == "[jit]"
 		and (.name | test("spinsInScript.*spin.js:1")))
-		| .cpu_self_ns] | add > 300000000'
+		| .cpu_self_ns] | add > 100000000'
 	rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
 }
 
@@ -210,7 +219,7 @@ END
 	make_script
 	record -- node --perf-prof spin.js
 	holds '[.functions[] | select(.runtime == "managed" and (.name | test("spinsInScript")))
-		| .cpu_self_ns] | add > 300000000'
+		| .cpu_self_ns] | add > 100000000'
 }
 
 @test "a perf map of another user is not believed" {
@@ -225,7 +234,7 @@ END
 	record -- sh run.sh
 	rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
 	holds '[.functions[] | select(.name == "forged")] == []'
-	holds '[.functions[] | select(.name == "[jit] of node") | .cpu_self_ns] | add > 300000000'
+	holds '[.functions[] | select(.name == "[jit] of node") | .cpu_self_ns] | add > 100000000'
 }
 
 @test "functions that java compiles are named by its perf map" {
@@ -248,7 +257,7 @@ END
 	record -- java Spin
 	rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
 	holds '[.functions[] | select(.runtime == "managed" and (.name | test("Spin.turn")))
-		| .cpu_self_ns] | add > 300000000'
+		| .cpu_self_ns] | add > 100000000'
 }
 
 @test "memory and descriptors of the recorder stay the same over thousands of programs" {

@@ -366,11 +366,16 @@ long-lived tree of depth 8 nodes 511'
 }
 
 @test "known burns CPU in the proportion 1:2:3" {
-	"$bin/known" --scale 0 --calls 0 --burn-ms 300 > "$dir/known.json"
-	jq -e '.functions |
-		(.burn_a.cpu_ns - 50e6 | . >= 0 and . < 5e6) and
-		(.burn_b.cpu_ns - 100e6 | . >= 0 and . < 5e6) and
-		(.burn_c.cpu_ns - 150e6 | . >= 0 and . < 5e6)' "$dir/known.json"
+	# A busy host that takes the processor away just before the end of a function makes it longer,
+	# but not each time.
+	for _ in 1 2 3 4 5; do
+		"$bin/known" --scale 0 --calls 0 --burn-ms 300 > "$dir/known.json"
+		jq -e '.functions | .burn_a.cpu_ns >= 50e6 and .burn_b.cpu_ns >= 100e6 and
+			.burn_c.cpu_ns >= 150e6' "$dir/known.json"
+		! jq -e '.functions | .burn_a.cpu_ns < 55e6 and .burn_b.cpu_ns < 105e6 and
+			.burn_c.cpu_ns < 155e6' "$dir/known.json" || return 0
+	done
+	return 1
 }
 
 @test "known says the truth about its system calls" {
