@@ -17,10 +17,7 @@ teardown() {
 view() {
 	"$GCPROF" view "$@" >address 2>view.log 3>&- &
 	VIEWER=$!
-	for _ in $(seq 100); do
-		[ -s address ] && break
-		sleep 0.05
-	done
+	wait_until test -s address
 	local url
 	url=$(sed -nE 's|^https://profiler.firefox.com/from-url/http%3A%2F%2F||p' address)
 	url=${url//%3A/:}
