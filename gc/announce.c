@@ -9,8 +9,8 @@
  * The kernel counts a tracer before its breakpoint is in the code, so what is
  * announced at once may be heard by nobody. Whoever takes samples attaches
  * `sample` behind the rest: when that gets a listener, all is told once more.
- * Who comes while another listens already is not counted at all, but may say so
- * (frame.h), to the same effect.
+ * Who comes while another listens already is not counted at all, nor is who comes after
+ * another left, if no thread looked in between; both may say so (frame.h), to the same effect.
  */
 #include "internal.h"
 

@@ -61,10 +61,10 @@ struct gcprof_control {
 
 /*
  * Exported as the symbol `gcprof_arrivals`, by programs that can tell their names
- * again. The kernel raises a semaphore for the first listener only: whoever
- * attaches while another one listens adds one to `count` once it listens itself.
- * The program then announces its types, functions and threads as to a newcomer,
- * and tells stacks again.
+ * again. The kernel raises a semaphore for the first listener only, and a program that
+ * sleeps does not see that it fell and rose again: whoever attaches to a program that
+ * runs already adds one to `count` once it listens itself. The program then announces
+ * its types, functions and threads as to a newcomer, and tells stacks again.
  */
 struct gcprof_arrivals {
 	uint64_t magic;   /* GCPROF_ARRIVALS_MAGIC */

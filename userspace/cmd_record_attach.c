@@ -184,31 +184,20 @@ static int set_controls(struct recording *recording)
 
 /* --- names ------------------------------------------------------------------- */
 
-/*
- * The kernel raises a semaphore for the first recorder only: a program cannot see a
- * second one, and has told its names to the first.
- */
-static void arrive(struct recording *recording, pid_t pid)
-{
-	int told = control_arrive((uint32_t)pid);
-	bool probes = session_stream(recording->session, STREAM_ALLOC)->attached;
-
-	if (told <= 0 && probes && recording->running.count)
-		log_warning("another gcprof may be recording, and process %d cannot be asked for "
-			    "its names again%s%s: types and functions that it told before have "
-			    "numbers here",
-			    pid, told ? ": " : "", told ? strerror(-told) : "");
-}
-
-static void arrive_all(struct recording *recording)
+/* A program that cannot see that one more listens, and has told its names to the first. */
+static void warn_untold(const struct recording *recording)
 {
 	const struct running *running = &recording->running;
 
+	recording_step(recording, "another gcprof may be recording");
+	if (!session_stream(recording->session, STREAM_ALLOC)->attached)
+		return;
 	for (size_t i = 0; i < running->count; i++)
-		arrive(recording, running->pids[i]);
-	if (!running->count)
-		each_process(recording, arrive);
-	recording_step(recording, "another gcprof may be recording: names are asked for again");
+		if (!drain_told(recording->drain, (uint32_t)running->pids[i]))
+			log_warning("another gcprof may be recording, and process %d cannot be "
+				    "asked for its names again: types and functions that it told "
+				    "before have numbers here",
+				    running->pids[i]);
 }
 
 /* --- attaching --------------------------------------------------------------- */
@@ -300,7 +289,7 @@ static int begin(struct recording *recording, const char *targets)
 	recording_step(recording, "probes attached");
 	control_repeat(recording->control);
 	if (others_may_record())
-		arrive_all(recording);
+		warn_untold(recording);
 	else if (!recording->control && session_stream(recording->session, STREAM_ALLOC)->attached)
 		reclaim(recording);
 	warn_probes(recording, targets);

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "../util/map.h"
+#include "clock.h"
 
 /* A bound on the attachments that hostile files can make us hold. */
 enum { LINKS_MAX = PROBE_PLACES_MAX };
@@ -54,7 +55,9 @@ struct attach {
 	bool multi;
 	uint32_t n_places; /* used in the map */
 	unsigned count[PROBES];
-	struct map *seen; /* struct file_key */
+	struct map
+		*seen; /* struct file_key to when it was attached, 0: there is nothing to attach */
+	uint64_t latest;
 	struct bpf_link *links[LINKS_MAX];
 	size_t n_links;
 	int multi_links[LINKS_MAX];
@@ -99,17 +102,26 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
 	return 0;
 }
 
-/* A regular file that was not looked into before? */
-static bool is_unseen(struct attach *attach, int fd)
+/* False: no regular file. */
+static bool file_key_of(int fd, struct file_key *key)
 {
-	struct file_key key;
 	struct stat status;
-	bool added = false;
 
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
 		return false;
-	key = (struct file_key){status.st_dev, status.st_ino};
-	return map_put(attach->seen, &key, &added) && added;
+	*key = (struct file_key){status.st_dev, status.st_ino};
+	return true;
+}
+
+/* When it was attached, still to be filled in, of a regular file that was not looked into before;
+ * or NULL. */
+static uint64_t *first_look(struct attach *attach, int fd)
+{
+	struct file_key key;
+	bool added = false;
+	uint64_t *since = file_key_of(fd, &key) ? map_put(attach->seen, &key, &added) : NULL;
+
+	return added ? since : NULL;
 }
 
 /* Tells the kernel side where the arguments are, under keys from n_places on. */
@@ -195,23 +207,28 @@ static int attach_found(struct attach *attach, const struct probes_found *found,
 
 int attach_file(struct attach *attach, const char *path, struct problem *problem)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), sites;
 
-	return fd < 0 ? 0 : attach_opened(attach, fd, path, problem);
+	if (fd < 0)
+		return 0;
+	sites = attach_opened(attach, fd, path, problem);
+	close(fd);
+	return sites;
 }
 
 int attach_opened(struct attach *attach, int fd, const char *path, struct problem *problem)
 {
 	struct probes_found found;
 	struct problem refused = {""};
+	uint64_t *since = first_look(attach, fd);
 	int err, result;
 
-	if (!is_unseen(attach, fd) || probes_find(fd, &found, &refused)) {
-		close(fd);
+	if (!since || probes_find(fd, &found, &refused))
 		return 0;
-	}
 	result = (int)found.n_sites;
 	err = found.n_sites ? attach_found(attach, &found, fd) : 0;
+	if (found.n_sites && !err)
+		attach->latest = *since = clock_now();
 	if (err)
 		result = problem_set(problem, err, "%s: its probes could not be attached: %s", path,
 				     strerror(-err));
@@ -219,8 +236,20 @@ int attach_opened(struct attach *attach, int fd, const char *path, struct proble
 		result = problem_set(problem, -EINVAL, "%s: refused: %s (%u such)", path,
 				     refused.text, found.refused);
 	probes_free(&found);
-	close(fd);
 	return result;
+}
+
+uint64_t attach_since(const struct attach *attach, int fd)
+{
+	struct file_key key;
+	const uint64_t *since = file_key_of(fd, &key) ? map_get(attach->seen, &key) : NULL;
+
+	return since ? *since : 0;
+}
+
+uint64_t attach_latest(const struct attach *attach)
+{
+	return attach->latest;
 }
 
 unsigned attach_sites(const struct attach *attach, enum probe_number probe)

@@ -34,8 +34,14 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
  */
 int attach_file(struct attach *attach, const char *path, struct problem *problem);
 
-/* The same for a file that is open, and named `path` in messages; closes it. */
+/* The same for a file that is open, and named `path` in messages. */
 int attach_opened(struct attach *attach, int fd, const char *path, struct problem *problem);
+
+/* Since when places of a file that is open are attached, CLOCK_MONOTONIC ns; 0: none are. */
+uint64_t attach_since(const struct attach *attach, int fd);
+
+/* The same of the file that was attached last. */
+uint64_t attach_latest(const struct attach *attach);
 
 /* Places attached so far, of one probe in all files. */
 unsigned attach_sites(const struct attach *attach, enum probe_number probe);

@@ -435,15 +435,15 @@ void control_repeat(struct control *control)
 			count_add(raised[i].memory, raised[i].address, &singly_head, 1);
 }
 
-int control_arrive(uint32_t proc_pid)
+int control_arrive(const struct event_mmap *mapping, int fd)
 {
-	struct search search = {
-		.symbol = &arrivals_symbol,
-		.found_at = arrival_tell,
-		.proc_pid = proc_pid,
-	};
-	int err = snapshot_mappings(proc_pid, 0, look, &search);
+	struct search search = {.proc_pid = mapping->header.tid};
+	uint64_t address;
+	int err;
 
+	if (!block_find(fd, mapping, &arrivals_symbol, &address))
+		return 0;
+	err = arrival_tell(&search, address);
 	return err ? err : search.found;
 }
 

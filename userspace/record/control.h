@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../bpf/events.h"
+
 struct control;
 
 int control_create(struct control **out);
@@ -43,10 +45,10 @@ void control_repeat(struct control *control);
 /*
  * Tells a program that one more listens, which it cannot see by itself while
  * another one does: so it names its types, functions and threads again. To be
- * called once its probes are attached. Returns how many collectors were told, or
- * a negative errno.
+ * called once the probes of the file are attached, which is open and was mapped like this.
+ * 1 if it was told, 0 if there is no collector that can be, or a negative errno.
  */
-int control_arrive(uint32_t proc_pid);
+int control_arrive(const struct event_mmap *mapping, int fd);
 
 /* Takes back what was asked for: sets every block back to what it was, unless the program or
  * somebody else changed it since. */

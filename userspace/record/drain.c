@@ -22,11 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../util/buffer.h"
 #include "batches.h"
 #include "clock.h"
 #include "collections.h"
+#include "control.h"
 #include "facts.h"
 #include "followed.h"
 #include "merge.h"
@@ -58,6 +60,7 @@ struct drain {
 		*untold; /* NULL: numbers of processes are others here, so none is looked for */
 	struct buffer waiting; /* mappings of unknown processes: struct event_mmap, path, zeroes */
 	struct buffer newcomers; /* struct newcomer[] */
+	struct buffer children;  /* the same: of forks since the mappings were read */
 	uint64_t next_second, next_advance;
 	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
 	bool attached;                  /* a file was attached in this round */
@@ -93,6 +96,15 @@ static void drain_part(void *context, const struct event_header *event, size_t s
 	drain_add(context, event, size);
 }
 
+/* Since when a program knows that it is heard here: what it kept from before is for others, and
+ * made of pieces that they were told. */
+static uint64_t drain_heard(const struct drain *drain, const struct event_header *event)
+{
+	uint64_t told = followed_told(drain->followed, event->pid);
+
+	return told > drain->parts.began ? told : drain->parts.began;
+}
+
 /* From here on samples of a batch are like any others. */
 static void drain_samples(struct drain *drain, const struct event_header *event, size_t size)
 {
@@ -100,7 +112,7 @@ static void drain_samples(struct drain *drain, const struct event_header *event,
 	struct batches_faults faults = {0};
 
 	if (batches_split((const struct event_samples *)(const void *)event, size,
-			  drain->parts.began, &faults, drain_part, drain))
+			  drain_heard(drain, event), &faults, drain_part, drain))
 		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
 	ledger_add_loss(ledger, LOSS_BATCH, faults.refused);
 	ledger_add_loss(ledger, LOSS_BATCH_TIME, faults.misdated);
@@ -128,9 +140,12 @@ int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid)
 
 static void drain_fork(struct drain *drain, const struct event_fork *event)
 {
+	struct newcomer child = {event->child_proc_pid, event->child_process, event->header.time};
+
 	if (event->kind != FORK_PROCESS)
 		return;
-	if (drain_follow(drain, event->child_proc_pid, event->child_pid))
+	if (drain_follow(drain, event->child_proc_pid, event->child_pid) ||
+	    buffer_append(&drain->children, &child, sizeof(child)))
 		drain_memory_lost(drain);
 	unwinder_fork(drain->parts.unwinder, event->child_pid, event->header.pid,
 		      event->header.time);
@@ -241,6 +256,22 @@ static int drain_open(const struct event_mmap *event, const char *path, char *se
 	return open(seen, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
+/*
+ * A program that has run with a file for longer than we listen there may have named everything to
+ * another recorder, and does not see by itself that one more came, nor that one came after another
+ * had left while it slept.
+ */
+static void drain_arrive(struct drain *drain, const struct event_mmap *event, int fd)
+{
+	uint64_t since = attach_since(session_probes(drain->parts.session), fd);
+	uint32_t pid = event->header.pid;
+
+	if (event->header.time >= since || followed_told(drain->followed, pid) >= since)
+		return;
+	if (control_arrive(event, fd) > 0 && followed_tell(drain->followed, pid, clock_now()))
+		drain_memory_lost(drain);
+}
+
 static void drain_attach(struct drain *drain, const struct event_mmap *event, const char *path)
 {
 	struct attach *probes = session_probes(drain->parts.session);
@@ -250,13 +281,17 @@ static void drain_attach(struct drain *drain, const struct event_mmap *event, co
 	if (path[0] != '/' || strncmp(path, "//", 2) == 0)
 		return;
 	fd = drain_open(event, path, seen, sizeof(seen));
-	sites = fd < 0 ? 0 : attach_opened(probes, fd, seen, &drain->problem);
+	if (fd < 0)
+		return;
+	sites = attach_opened(probes, fd, seen, &drain->problem);
 	if (sites > 0)
 		drain->attached = true;
 	if (sites < 0) {
 		drain->trouble = true;
 		ledger_add_loss(drain->parts.ledger, LOSS_PROBE_ATTACH, 1);
 	}
+	drain_arrive(drain, event, fd);
+	close(fd);
 }
 
 /* False if the process is not known (yet). */
@@ -353,6 +388,21 @@ static void drain_newcomers(struct drain *drain)
 	drain->newcomers.size = 0;
 }
 
+/*
+ * No record tells what a child has mapped from its parent. What files we attached to after it was
+ * born, which it has to be told, are known once all mappings were read that came before.
+ */
+static void drain_children(struct drain *drain)
+{
+	const struct newcomer *all = (const void *)drain->children.data;
+	uint64_t latest = attach_latest(session_probes(drain->parts.session));
+
+	for (size_t i = 0; i < drain->children.size / sizeof(*all); i++)
+		if (all[i].time < latest)
+			drain_newcomer(drain, &all[i]);
+	drain->children.size = 0;
+}
+
 /* A process that is there, but was not told of, is met as those are that were there before. */
 static void drain_untold(void *context, uint32_t process, uint32_t pid, uint64_t time)
 {
@@ -388,6 +438,7 @@ static int drain_rings(struct drain *drain)
 
 	/* Mappings first: what is mapped should be attached before it runs far. */
 	drain_mappings(drain);
+	drain_children(drain);
 	emptied = rings_drain(drain->rings);
 	if (emptied > 0 && drain->untold)
 		untold_judge(drain->untold, now, drain_untold, drain);
@@ -472,6 +523,11 @@ static int drain_advance(struct drain *drain, uint64_t now)
 	return merge_advance(drain->merge, now - SLACK_NS);
 }
 
+bool drain_told(const struct drain *drain, uint32_t proc_pid)
+{
+	return followed_told(drain->followed, followed_pid(drain->followed, proc_pid, 0)) != 0;
+}
+
 int drain_round(struct drain *drain)
 {
 	uint64_t now = clock_now();
@@ -523,5 +579,6 @@ void drain_free(struct drain *drain)
 	untold_free(drain->untold);
 	buffer_free(&drain->waiting);
 	buffer_free(&drain->newcomers);
+	buffer_free(&drain->children);
 	free(drain);
 }

@@ -40,6 +40,9 @@ int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid);
  */
 int drain_round(struct drain *drain);
 
+/* Was a program that ran before we listened told that we do? Not if it has no way to be told. */
+bool drain_told(const struct drain *drain, uint32_t proc_pid);
+
 /* The last round: everything is handed on, nothing is held back. */
 int drain_finish(struct drain *drain);
 

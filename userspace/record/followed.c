@@ -14,6 +14,7 @@ struct followed {
 	struct map *by_proc; /* proc pid to pid */
 	struct map *by_pid;  /* pid to proc pid, where they differ */
 	struct map *ended;   /* proc pid to the time */
+	struct map *told;    /* pid to the time */
 };
 
 int followed_create(struct followed **out)
@@ -25,7 +26,8 @@ int followed_create(struct followed **out)
 	followed->by_proc = map_create(sizeof(uint32_t));
 	followed->by_pid = map_create(sizeof(uint32_t));
 	followed->ended = map_create(sizeof(uint32_t));
-	if (!followed->by_proc || !followed->by_pid || !followed->ended) {
+	followed->told = map_create(sizeof(uint32_t));
+	if (!followed->by_proc || !followed->by_pid || !followed->ended || !followed->told) {
 		followed_free(followed);
 		return -ENOMEM;
 	}
@@ -40,6 +42,7 @@ void followed_free(struct followed *followed)
 	map_free(followed->by_proc);
 	map_free(followed->by_pid);
 	map_free(followed->ended);
+	map_free(followed->told);
 	free(followed);
 }
 
@@ -56,6 +59,9 @@ int followed_add(struct followed *followed, uint32_t proc_pid, uint32_t pid)
 	if (back)
 		*back = proc_pid;
 	map_remove(followed->ended, &proc_pid);
+	/* Another process of the same number was told. */
+	if (!known)
+		map_remove(followed->told, &pid);
 	return !known;
 }
 
@@ -90,6 +96,7 @@ static bool sweep_ended(void *context, const void *key, uint64_t *ended)
 	if (back && (uint32_t)*back == *(const uint32_t *)key)
 		map_remove(followed->by_pid, &pid);
 	map_remove(followed->by_proc, key);
+	map_remove(followed->told, &pid);
 	return false;
 }
 
@@ -120,4 +127,21 @@ uint32_t followed_proc_pid(const struct followed *followed, uint32_t pid)
 	const uint64_t *back = map_get(followed->by_pid, &pid);
 
 	return back ? (uint32_t)*back : pid;
+}
+
+int followed_tell(struct followed *followed, uint32_t pid, uint64_t time)
+{
+	uint64_t *told = map_put(followed->told, &pid, NULL);
+
+	if (!told)
+		return -ENOMEM;
+	*told = time;
+	return 0;
+}
+
+uint64_t followed_told(const struct followed *followed, uint32_t pid)
+{
+	const uint64_t *told = map_get(followed->told, &pid);
+
+	return told ? *told : 0;
 }

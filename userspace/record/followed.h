@@ -31,6 +31,12 @@ uint32_t followed_pid(const struct followed *followed, uint32_t proc_pid, uint64
 /* Was the process with this number in the initial namespace followed at `time`? */
 bool followed_has(const struct followed *followed, uint32_t pid, uint64_t time);
 
+/* The process with this number in the initial namespace knows since `time` that we listen. */
+int followed_tell(struct followed *followed, uint32_t pid, uint64_t time);
+
+/* Since when; 0: it was not told. */
+uint64_t followed_told(const struct followed *followed, uint32_t pid);
+
 /* The other way round: its number where the recorder is, or `pid` if nothing else is known. */
 uint32_t followed_proc_pid(const struct followed *followed, uint32_t pid);
 
