@@ -166,7 +166,7 @@ TEST(example_of_the_format_reads_as_it_says)
 TEST(format_names_every_column_and_its_example_reads_as_it_says)
 {
 	static const char *const names[] = {
-#define COLUMN(name, guess) "\n| `" #name "` |",
+#define COLUMN(name, source, records, guess) "\n| `" #name "` |",
 #include "profile/columns.def"
 	};
 	static const char columns[] = "\1\2\1\x12\2\0\xc8\1\2\x0a\x0e";

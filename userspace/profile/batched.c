@@ -128,44 +128,39 @@ int batched_add(struct batched *batched, const struct record_collections *record
 	return 0;
 }
 
+/* What a column is worth to a record, by what columns.def says of it. */
+#define OF_BEGIN_BEGIN(take) take
+#define OF_BEGIN_END(take)
+#define OF_BEGIN_BOTH(take) take
+#define OF_BEGIN_NEITHER(take)
+#define OF_END_BEGIN(take)
+#define OF_END_END(take)  take
+#define OF_END_BOTH(take) take
+#define OF_END_NEITHER(take)
+
 static void put_begin(const struct batch *batch, const struct collection *from, struct record *out)
 {
-	*out = (struct record){
-		.kind = RECORD_gc_begin,
-		.gc_begin = {.time = from->begin,
-			     .thread = batch->thread,
-			     .heap = from->heap,
-			     .cycle = from->cycle,
-			     .kind = from->kind,
-			     .reason = from->reason,
-			     .stop = from->stop},
-	};
+	struct record_gc_begin *begin = &out->gc_begin;
+
+	*out = (struct record){.kind = RECORD_gc_begin};
+	begin->time = from->begin;
+	begin->thread = batch->thread;
+#define COLUMN(name, source, records, guess) OF_BEGIN_##records(begin->name = from->name;)
+#include "columns.def"
 }
 
 static void put_end(const struct batch *batch, const struct collection *from, struct record *out)
 {
-	*out = (struct record){
-		.kind = RECORD_gc_end,
-		.gc_end = {.time = from->end,
-			   .thread = batch->thread,
-			   .heap = from->heap,
-			   .cycle = from->cycle,
-			   .kind = from->kind,
-			   .has_stats = 1,
-			   .promoted_bytes = from->promoted_bytes,
-			   .promoted_objects = from->promoted_objects,
-			   .nursery_used = from->nursery_used,
-			   .allocated_bytes = from->allocated_bytes,
-			   .arena_bytes = from->arena_bytes,
-			   .large_bytes = from->large_bytes,
-			   .live_bytes = from->live_bytes,
-			   .freed_bytes = from->freed_bytes,
-			   .stop_ns = from->stop_ns,
-			   .phase = from->phase,
-			   .threads = from->threads,
-			   .rss_bytes = batch->next + 1 == batch->count ? batch->rss_bytes : 0,
-			   .batched = 1},
-	};
+	struct record_gc_end *end = &out->gc_end;
+
+	*out = (struct record){.kind = RECORD_gc_end};
+	end->time = from->end;
+	end->thread = batch->thread;
+	end->has_stats = 1;
+	end->rss_bytes = batch->next + 1 == batch->count ? batch->rss_bytes : 0;
+	end->batched = 1;
+#define COLUMN(name, source, records, guess) OF_END_##records(end->name = from->name;)
+#include "columns.def"
 }
 
 bool batched_take(struct batched *batched, struct record *out)

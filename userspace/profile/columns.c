@@ -34,7 +34,7 @@ size_t columns_pack(const struct collection *collections, size_t count, uint64_t
 	for (size_t i = 0; i < count; i++) {
 		const struct collection *own = &collections[i];
 
-#define COLUMN(name, guess) differences.of[COLUMN_##name][i] = own->name - (guess);
+#define COLUMN(name, source, records, guess) differences.of[COLUMN_##name][i] = own->name - (guess);
 #include "columns.def"
 		before = own;
 	}
@@ -75,7 +75,7 @@ int columns_unpack(struct bytes columns, size_t count, uint64_t begin, struct co
 	for (size_t i = 0; i < count; i++) {
 		struct collection *own = &out[i];
 
-#define COLUMN(name, guess) own->name = differences.of[COLUMN_##name][i] + (guess);
+#define COLUMN(name, source, records, guess) own->name = differences.of[COLUMN_##name][i] + (guess);
 #include "columns.def"
 		before = own;
 	}

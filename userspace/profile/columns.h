@@ -12,12 +12,12 @@
 
 /* One collection: what its gc_begin and gc_end say. */
 struct collection {
-#define COLUMN(name, guess) uint64_t name;
+#define COLUMN(name, source, records, guess) uint64_t name;
 #include "columns.def"
 };
 
 enum {
-#define COLUMN(name, guess) COLUMN_##name,
+#define COLUMN(name, source, records, guess) COLUMN_##name,
 #include "columns.def"
 	COLUMNS,
 	COLUMNS_BATCH_MAX = 64, /* collections in a record */

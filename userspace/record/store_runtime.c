@@ -150,28 +150,11 @@ int store_gc_end(struct store *store, const struct incoming *in)
 
 static struct collection collection_of(const struct gcprof_collection *from)
 {
-	const struct gcprof_gc_stats *stats = &from->stats;
+	struct collection own;
 
-	return (struct collection){
-		.heap = from->heap,
-		.cycle = from->cycle,
-		.begin = from->begin,
-		.end = from->end,
-		.stop = from->stop,
-		.kind = from->kind,
-		.reason = from->reason,
-		.promoted_bytes = stats->promoted_bytes,
-		.promoted_objects = stats->promoted_objects,
-		.nursery_used = stats->nursery_used,
-		.allocated_bytes = stats->allocated_bytes,
-		.arena_bytes = stats->arena_bytes,
-		.large_bytes = stats->large_bytes,
-		.freed_bytes = stats->freed_bytes,
-		.live_bytes = stats->live_bytes,
-		.stop_ns = stats->stop_ns,
-		.phase = stats->phase,
-		.threads = stats->threads,
-	};
+#define COLUMN(name, source, records, guess) own.name = from->source;
+#include "../profile/columns.def"
+	return own;
 }
 
 /* Fates came by themselves. */
