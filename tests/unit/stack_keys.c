@@ -22,78 +22,181 @@ static bool lives(void *context, uint64_t process)
 
 static const struct stack_owners owners = {lives, NULL};
 
-static void set_key(struct stack_keys *keys, uint64_t process, uint64_t key)
+/* What a key may mean. */
+enum meaning { FIRST, SECOND };
+
+/* Keys of stacks, or of pieces. */
+struct table {
+	void *(*create)(void);
+	void (*free)(void *table);
+	void (*set)(void *table, uint64_t process, uint64_t key, enum meaning meaning);
+	/* False: the key is not known. What it means must be that. */
+	bool (*has)(void *table, uint64_t process, uint64_t key, enum meaning meaning);
+	uint64_t keys;  /* many times what it holds */
+	uint64_t asked; /* a key that is asked for once in so many new ones is in use */
+};
+
+static void *keys_create(void)
 {
-	CHECK_EQ(stack_keys_set(keys, process, key, &(struct stack_told){process + key, 3}), 0);
+	struct stack_keys *keys;
+
+	CHECK_EQ(stack_keys_create(&owners, &keys), 0);
+	return keys;
 }
 
-static bool has_key(struct stack_keys *keys, uint64_t process, uint64_t key)
+static void keys_free(void *keys)
+{
+	stack_keys_free(keys);
+}
+
+static void keys_set(void *keys, uint64_t process, uint64_t key, enum meaning meaning)
+{
+	const struct stack_told told = {process + key + meaning, meaning};
+
+	CHECK_EQ(stack_keys_set(keys, process, key, &told), 0);
+}
+
+static bool keys_has(void *keys, uint64_t process, uint64_t key, enum meaning meaning)
 {
 	struct stack_told told;
 
 	if (!stack_keys_get(keys, process, key, &told))
 		return false;
-	CHECK_EQ(told.stack, process + key);
-	CHECK_EQ(told.quality, 3);
+	CHECK_EQ(told.stack, process + key + meaning);
+	CHECK_EQ(told.quality, meaning);
 	return true;
 }
 
-TEST(keys_of_a_living_process_stay_while_others_come_and_go)
-{
-	struct stack_keys *keys;
+static const struct table keys_table = {keys_create, keys_free, keys_set, keys_has, 1000000, 50000};
 
-	CHECK_EQ(stack_keys_create(&owners, &keys), 0);
-	for (uint64_t key = 0; key < LIVING_KEYS; key++)
-		set_key(keys, 1, key);
-	for (newest = 2; newest < ROUNDS; newest++)
-		for (uint64_t key = 0; key < KEYS; key++)
-			set_key(keys, newest, key);
-	/* Nobody asked for them meanwhile. */
-	for (uint64_t key = 0; key < LIVING_KEYS; key++)
-		CHECK(has_key(keys, 1, key));
-	CHECK(has_key(keys, ROUNDS - 1, 0));
-	CHECK(!has_key(keys, 2, 0));
-	stack_keys_free(keys);
+static void *pieces_create(void)
+{
+	struct stack_pieces *pieces;
+
+	CHECK_EQ(stack_pieces_create(&owners, &pieces), 0);
+	return pieces;
 }
 
-static void set_piece(struct stack_pieces *pieces, uint64_t process, uint64_t key)
+static void pieces_free(void *pieces)
 {
-	const uint64_t frames[] = {process, key, process ^ key};
-	const struct stack_piece piece = {.frames = frames, .n = 3, .quality = 1, .open = key % 2};
+	stack_pieces_free(pieces);
+}
 
+/* Some have no frames, and the same key may mean more of them, or fewer. */
+static size_t frames_of(uint64_t key, enum meaning meaning)
+{
+	return (key + 40 * meaning) % 64;
+}
+
+static void pieces_set(void *pieces, uint64_t process, uint64_t key, enum meaning meaning)
+{
+	uint64_t frames[64];
+	const struct stack_piece piece = {.frames = frames,
+					  .n = frames_of(key, meaning),
+					  .quality = meaning,
+					  .open = (key + meaning) % 2};
+
+	for (size_t i = 0; i < piece.n; i++)
+		frames[i] = process + key + meaning + i;
 	CHECK_EQ(stack_pieces_set(pieces, process, key, &piece), 0);
 }
 
-static bool has_piece(struct stack_pieces *pieces, uint64_t process, uint64_t key)
+static bool pieces_has(void *pieces, uint64_t process, uint64_t key, enum meaning meaning)
 {
 	struct stack_piece piece;
 
 	if (!stack_pieces_get(pieces, process, key, &piece))
 		return false;
-	CHECK_EQ(piece.n, 3);
-	CHECK_EQ(piece.frames[0], process);
-	CHECK_EQ(piece.frames[1], key);
-	CHECK_EQ(piece.frames[2], process ^ key);
-	CHECK_EQ(piece.quality, 1);
-	CHECK_EQ(piece.open, key % 2);
+	CHECK_EQ(piece.n, frames_of(key, meaning));
+	for (size_t i = 0; i < piece.n; i++)
+		CHECK_EQ(piece.frames[i], process + key + meaning + i);
+	CHECK_EQ(piece.quality, meaning);
+	CHECK_EQ(piece.open, (key + meaning) % 2);
 	return true;
+}
+
+static const struct table pieces_table = {pieces_create, pieces_free, pieces_set,
+					  pieces_has,    400000,      8000};
+
+static void check_living(const struct table *table)
+{
+	void *keys = table->create();
+
+	for (uint64_t key = 0; key < LIVING_KEYS; key++)
+		table->set(keys, 1, key, FIRST);
+	for (newest = 2; newest < ROUNDS; newest++)
+		for (uint64_t key = 0; key < KEYS; key++)
+			table->set(keys, newest, key, FIRST);
+	/* Nobody asked for them meanwhile. */
+	for (uint64_t key = 0; key < LIVING_KEYS; key++)
+		CHECK(table->has(keys, 1, key, FIRST));
+	CHECK(table->has(keys, ROUNDS - 1, 0, FIRST));
+	CHECK(!table->has(keys, 2, 0, FIRST));
+	table->free(keys);
+}
+
+TEST(keys_of_a_living_process_stay_while_others_come_and_go)
+{
+	check_living(&keys_table);
 }
 
 TEST(pieces_of_a_living_process_stay_while_others_come_and_go)
 {
-	struct stack_pieces *pieces;
+	check_living(&pieces_table);
+}
 
-	CHECK_EQ(stack_pieces_create(&owners, &pieces), 0);
-	for (uint64_t key = 0; key < LIVING_KEYS; key++)
-		set_piece(pieces, 1, key);
-	for (newest = 2; newest < ROUNDS; newest++)
-		for (uint64_t key = 0; key < KEYS; key++)
-			set_piece(pieces, newest, key);
-	for (uint64_t key = 0; key < LIVING_KEYS; key++)
-		CHECK(has_piece(pieces, 1, key));
-	CHECK(has_piece(pieces, ROUNDS - 1, 0));
-	CHECK(!has_piece(pieces, 2, 0));
-	stack_pieces_free(pieces);
+static void check_told_last(const struct table *table)
+{
+	void *keys = table->create();
+
+	CHECK(!table->has(keys, 1, 10, FIRST));
+	for (int i = 0; i < 2; i++)
+		table->set(keys, 1, 10, FIRST);
+	CHECK(!table->has(keys, 2, 10, FIRST));
+	CHECK(table->has(keys, 1, 10, FIRST));
+	table->set(keys, 1, 10, SECOND);
+	CHECK(table->has(keys, 1, 10, SECOND));
+	table->set(keys, 1, 10, FIRST);
+	CHECK(table->has(keys, 1, 10, FIRST));
+	table->free(keys);
+	table->free(NULL);
+}
+
+TEST(keys_mean_what_was_told_last)
+{
+	check_told_last(&keys_table);
+}
+
+TEST(pieces_mean_what_was_told_last)
+{
+	check_told_last(&pieces_table);
+}
+
+/* However many there are and however long, those in use stay, and memory does not grow. */
+static void check_in_use(const struct table *table)
+{
+	const uint64_t kept = 2 * table->asked + 7;
+	void *keys = table->create();
+
+	for (uint64_t key = 1; key <= table->keys; key++) {
+		table->set(keys, 1, key, FIRST);
+		if (key % table->asked || key < kept)
+			continue;
+		CHECK(table->has(keys, 1, kept, FIRST));
+		CHECK(table->has(keys, 1, key - table->asked, FIRST));
+	}
+	CHECK(!table->has(keys, 1, 1, FIRST));
+	table->free(keys);
+}
+
+TEST(keys_in_use_stay)
+{
+	check_in_use(&keys_table);
+}
+
+TEST(pieces_in_use_stay)
+{
+	check_in_use(&pieces_table);
 }
 
 TEST(what_a_piece_was_before_takes_no_room_for_ever)
@@ -102,96 +205,14 @@ TEST(what_a_piece_was_before_takes_no_room_for_ever)
 	struct stack_piece piece;
 
 	CHECK_EQ(stack_pieces_create(&owners, &pieces), 0);
-	set_piece(pieces, 1, 7);
+	pieces_set(pieces, 1, 7, FIRST);
 	for (uint64_t i = 0; i < CHANGES; i++)
 		CHECK_EQ(
 			stack_pieces_set(pieces, 1, 8,
 					 &(struct stack_piece){.frames = &i, .n = 1, .quality = 1}),
 			0);
-	CHECK(has_piece(pieces, 1, 7));
+	CHECK(pieces_has(pieces, 1, 7, FIRST));
 	CHECK(stack_pieces_get(pieces, 1, 8, &piece));
 	CHECK_EQ(piece.frames[0], CHANGES - 1);
-	stack_pieces_free(pieces);
-}
-
-TEST(keys_mean_what_was_told_last)
-{
-	const struct stack_told first = {5, 0}, second = {6, 2};
-	struct stack_told told;
-	struct stack_keys *keys;
-
-	CHECK_EQ(stack_keys_create(&owners, &keys), 0);
-	CHECK(!stack_keys_get(keys, 1, 10, &told));
-	CHECK_EQ(stack_keys_set(keys, 1, 10, &first), 0);
-	CHECK(!stack_keys_get(keys, 2, 10, &told));
-	CHECK(stack_keys_get(keys, 1, 10, &told) && told.stack == 5 && told.quality == 0);
-	CHECK_EQ(stack_keys_set(keys, 1, 10, &second), 0);
-	CHECK(stack_keys_get(keys, 1, 10, &told) && told.stack == 6 && told.quality == 2);
-	stack_keys_free(keys);
-}
-
-/* However many there are, those in use stay, and memory does not grow. */
-TEST(keys_in_use_stay)
-{
-	struct stack_keys *keys;
-	struct stack_told told;
-
-	CHECK_EQ(stack_keys_create(&owners, &keys), 0);
-	for (uint64_t key = 1; key <= 1000000; key++) {
-		told = (struct stack_told){key, 0};
-		CHECK_EQ(stack_keys_set(keys, 1, key, &told), 0);
-		if (key % 50000 == 0)
-			CHECK(stack_keys_get(keys, 1, 50000, &told) && told.stack == 50000);
-		if (key % 50000 == 0 && key > 100000)
-			CHECK(stack_keys_get(keys, 1, key - 100000, &told));
-	}
-	CHECK(!stack_keys_get(keys, 1, 1, &told));
-	stack_keys_free(keys);
-}
-
-TEST(pieces_mean_what_was_told_last)
-{
-	const uint64_t one[] = {5, 6, 7}, two[] = {8};
-	const struct stack_piece first = {.frames = one, .n = 3},
-				 second = {.frames = two, .n = 1, .quality = 2, .open = true};
-	struct stack_pieces *pieces;
-	struct stack_piece piece;
-
-	CHECK_EQ(stack_pieces_create(&owners, &pieces), 0);
-	CHECK(!stack_pieces_get(pieces, 1, 10, &piece));
-	for (int i = 0; i < 2; i++)
-		CHECK_EQ(stack_pieces_set(pieces, 1, 10, &first), 0);
-	CHECK(!stack_pieces_get(pieces, 2, 10, &piece));
-	CHECK(stack_pieces_get(pieces, 1, 10, &piece));
-	CHECK(piece.n == 3 && !piece.open && !memcmp(piece.frames, one, sizeof(one)));
-	CHECK_EQ(stack_pieces_set(pieces, 1, 10, &second), 0);
-	CHECK(stack_pieces_get(pieces, 1, 10, &piece));
-	CHECK(piece.n == 1 && piece.open && piece.quality == 2 && piece.frames[0] == 8);
-	CHECK_EQ(stack_pieces_set(pieces, 1, 11, &(struct stack_piece){0}), 0);
-	CHECK(stack_pieces_get(pieces, 1, 11, &piece) && piece.n == 0);
-	stack_pieces_free(pieces);
-	stack_pieces_free(NULL);
-}
-
-/* However many there are and however long, those in use stay, and memory does not grow. */
-TEST(pieces_in_use_stay)
-{
-	uint64_t frames[64];
-	struct stack_pieces *pieces;
-	struct stack_piece piece;
-
-	CHECK_EQ(stack_pieces_create(&owners, &pieces), 0);
-	for (uint64_t key = 1; key <= 400000; key++) {
-		piece = (struct stack_piece){.frames = frames, .n = key % 64};
-		for (size_t i = 0; i < piece.n; i++)
-			frames[i] = key + i;
-		CHECK_EQ(stack_pieces_set(pieces, 1, key, &piece), 0);
-		if (key % 8000 || key < 16007)
-			continue;
-		CHECK(stack_pieces_get(pieces, 1, 16007, &piece));
-		CHECK(piece.n == 16007 % 64 && piece.frames[0] == 16007);
-		CHECK(stack_pieces_get(pieces, 1, key - 8000, &piece));
-	}
-	CHECK(!stack_pieces_get(pieces, 1, 1, &piece));
 	stack_pieces_free(pieces);
 }
