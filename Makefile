@@ -289,6 +289,7 @@ install: program library
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	$(Q)install -D -m 644 tools/completion.bash $(DESTDIR)$(BASH_COMPLETIONS)/gcprof
+	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || : # the loader finds the library at once
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/gcprof $(DESTDIR)$(PREFIX)/lib/pkgconfig/gcprof-gc.pc \
