@@ -434,9 +434,12 @@ raised() { # PID
 }
 
 # Records programs that are begun one after the other, each after COMMANDS of the shell, until all
-# have run for a while. One begin a second and CPU is told: those of most of these are not.
+# have run for a while. One begin a second and CPU is told, and all are on one CPU: those of most of
+# these are not.
 lose_begins() { # COUNT COMMANDS
-	GCPROF_TEST_CEILING=1 GCPROF_BATCH=0 "$GCPROF" record -F 199 --max-overhead off -- sh -c "
+	local cpu
+	cpu=$(taskset -cp $BASHPID | sed 's/.*: \([0-9]*\).*/\1/')
+	GCPROF_TEST_CEILING=1 GCPROF_BATCH=0 "$GCPROF" record -F 199 --max-overhead off -- taskset -c "$cpu" sh -c "
 		for i in \$(seq $1); do $2 '$WORKLOADS/churn' --seconds 1000 & echo \$! >>pids; done
 		: >made; wait" >out 2>record.log 3>&- &
 	recorder=$!
@@ -569,6 +572,7 @@ lose_begins() { # COUNT COMMANDS
 	gone=$pid
 	wait "$gone" || true
 	start "$WORKLOADS/churn" --seconds 1000
+	wait_busy "$pid"
 	record --duration 0.3 -p "$gone,$pid"
 	cat record.log
 	grep -q "there is no process $gone .* only the others are recorded" record.log
@@ -593,6 +597,10 @@ lose_begins() { # COUNT COMMANDS
 	holds '.alloc.samples > 10 and .streams.alloc.attached'
 }
 
+has_children() { # PID NAME COUNT
+	[ "$(pgrep -c -P "$1" -x "$2")" = "$3" ]
+}
+
 @test "more processes than descriptors are allowed at first" {
 	need_root
 	# shellcheck disable=SC2016 # the inner shell's variables
@@ -601,6 +609,8 @@ lose_begins() { # COUNT COMMANDS
 	mapfile -t pids <pids
 	started+=("${pids[@]}")
 	same made "${#pids[@]}" 300
+	# None is a shell any more that will execute it.
+	wait_until has_children "$pid" sleep 300
 	(
 		ulimit -Sn 200
 		record --duration 0.1 -p "$(paste -sd, pids)"
