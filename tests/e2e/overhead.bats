@@ -113,28 +113,58 @@ tracepoints() { # PID
 	absent 'were looked at' record.log
 }
 
+asked_for_fewer() {
+	grep -q 'asked for at most [0-9]* allocation samples a second' record.log
+}
+
+# Told like any other request, and each sample says what it stands for.
+has_fewer() {
+	records '[.[] | select(.record == "period" and .reason == 4)] | length > 0' | grep -qx true
+}
+
 # The control block of process $program; zeroes behind magic and version: nobody asks for anything.
 asked() {
 	memory "$program" "$(address "$program" gcprof_control)" 32
 }
 
-@test "programs are asked for fewer allocation samples where all together take too much, and no longer afterwards" {
+# A churn that runs for long, in $program.
+start_churn() {
 	need_root
 	"$WORKLOADS/churn" --seconds 600 >/dev/null 3>&- &
 	program=$!
 	started+=("$program")
 	wait_busy "$program"
-	before=$(asked)
-	# A machine that others keep busy may leave it little to take at first.
+}
+
+# Records it with next to nothing allowed. A machine that others keep busy may leave the recording
+# little to take at first; then it is asked for late.
+ask_for_fewer() {
 	for _ in $(seq 8); do
 		record -F 0 --syscalls off --max-overhead 0.01 -p "$program" --duration 4.5s
-		! grep -q 'asked for at most [0-9]* allocation samples a second' record.log || break
+		! { asked_for_fewer && has_fewer; } || break
 	done
-	grep -q 'asked for at most [0-9]* allocation samples a second' record.log
-	# Told like any other request, and each sample says what it stands for.
-	same requested "$(records '[.[] | select(.record == "period" and .reason == 4)] | length > 0')" true
+	cat record.log
+	asked_for_fewer
+	has_fewer
+}
+
+@test "programs are asked for fewer allocation samples where all together take too much, and no longer afterwards" {
+	start_churn
+	before=$(asked)
+	ask_for_fewer
 	holds '.alloc.samples > 100 and .streams.alloc.lost == 0'
 	same 'control block' "$(asked)" "$before"
+}
+
+@test "programs are asked for fewer allocation samples where another recorder had switched sampling on, too" {
+	start_churn
+	"$GCPROF" record -o other.data -F 0 --syscalls off --max-overhead off -p "$program" 2>other.log 3>&- &
+	other=$!
+	started+=("$other")
+	wait_until has_stored alloc 100 other.data
+	ask_for_fewer
+	kill -TERM "$other"
+	wait "$other"
 }
 
 # CPU time of a program that computes until it is killed, s.
@@ -148,6 +178,7 @@ used() { # PID
 	sh -c 'while :; do :; done' 3>&- &
 	program=$!
 	started+=("$program")
+	wait_busy "$program"
 	# A machine that others keep busy may leave it little to run: then there are few samples anyway.
 	for _ in $(seq 8); do
 		before=$(used "$program")

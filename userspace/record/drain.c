@@ -170,11 +170,24 @@ static void drain_exit(struct drain *drain, const struct event_exit *event)
 }
 
 /* Its probes are attached by now, and its control block is where it will be. */
+static void drain_sampling(struct drain *drain, const struct event_header *event)
+{
+	if (drain->parts.samples)
+		sample_gate_meet(drain->parts.samples,
+				 followed_proc_pid(drain->followed, event->pid));
+}
+
 static void drain_period(struct drain *drain, const struct event_period *event)
 {
-	if (drain->parts.samples && event->reason == GCPROF_PERIOD_START)
-		sample_gate_meet(drain->parts.samples,
-				 followed_proc_pid(drain->followed, event->header.pid));
+	if (event->reason != GCPROF_PERIOD_STOP)
+		drain_sampling(drain, &event->header);
+}
+
+/* Where another recorder switched sampling on before, threads are all that is told at first. */
+static void drain_mutator(struct drain *drain, const struct event_mutator *event)
+{
+	if (event->event != GCPROF_THREAD_DETACH)
+		drain_sampling(drain, &event->header);
 }
 
 /* What tells where things are mapped, besides the mappings themselves. */
@@ -198,6 +211,8 @@ static void drain_event(void *context, const struct event_header *event, size_t 
 		drain_exit(drain, (const void *)event);
 	else if (event->code == EVENT_period && size >= sizeof(struct event_period))
 		drain_period(drain, (const void *)event);
+	else if (event->code == EVENT_mutator && size >= sizeof(struct event_mutator))
+		drain_mutator(drain, (const void *)event);
 	else if (event->code == EVENT_exec)
 		unwinder_exec(drain->parts.unwinder, event->pid, event->time);
 	drain_add(drain, event, size);
