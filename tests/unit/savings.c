@@ -49,10 +49,12 @@ static int set_looks(void *context, unsigned step)
 	return set(SAVING_LOOKS, step);
 }
 
+/* One that has had its short spell. */
 static struct savings begin(double calls, double samples, double ticks, double rest)
 {
 	fake = (struct fake){.share = {calls, samples, ticks}, .rest = rest, .refuses = -1};
-	return (struct savings){.kinds = {
+	return (struct savings){.above = SAVINGS_BURST,
+				.kinds = {
 					[SAVING_CALLS] = {3, 100, 0, set_calls, &fake},
 					[SAVING_SAMPLES] = {4, 100, 0, set_samples, &fake},
 					[SAVING_TICKS] = {3, 100, 0, set_ticks, &fake},
@@ -82,6 +84,30 @@ TEST(nothing_changes_while_it_takes_what_it_may)
 
 	run(&savings, 100);
 	CHECK_EQ(fake.changes, 0);
+}
+
+TEST(a_short_spell_above_changes_nothing)
+{
+	struct savings savings = begin(0.5, 0.5, 0.5, 0);
+
+	savings.above = 0;
+	run(&savings, 2 * SAVINGS_BURST);
+	CHECK_EQ(fake.changes, 0);
+	run(&savings, 1);
+	CHECK(fake.changes > 0);
+	/* Another one only after it took less for as long. */
+	savings = begin(0.5, 0.5, 0.5, 0);
+	fake.rest = -1;
+	run(&savings, 2);
+	fake.rest = 0;
+	run(&savings, 2);
+	CHECK_EQ(fake.changes, 0);
+	run(&savings, 1);
+	CHECK(fake.changes > 0);
+	/* Of a spell far above, however long ago, no more than that has to be made up for. */
+	savings = begin(0, 0, 0, 100);
+	run(&savings, 20);
+	CHECK(savings.above <= SAVINGS_BURST + 1);
 }
 
 TEST(what_loses_least_goes_first)

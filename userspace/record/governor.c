@@ -224,7 +224,7 @@ int governor_create(struct session *session, struct ledger *ledger,
 		return err;
 	}
 	governor->begin_ns = governor->calls_ns + governor->others_ns;
-	/* Most of what there is to be done in the beginning, such as naming, is over by then. */
+	/* Much of what there is to be done in the beginning, such as naming, is over by then. */
 	governor->rate.next = governor->begin + JUDGE_NS;
 	if (!may_close(governor))
 		governor->next = UINT64_MAX;

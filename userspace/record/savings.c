@@ -2,6 +2,8 @@
 /* savings.c: what is recorded less of while a recording takes too much, in which order. */
 #include "savings.h"
 
+#include <math.h>
+
 enum {
 	PATIENCE_MIN = 10,  /* looks */
 	PATIENCE_MAX = 160, /* after steps back that were too much */
@@ -67,10 +69,19 @@ static void save_more(struct savings *savings, double share, const double events
 			return;
 }
 
+/* Did it take more than a short spell above what it may take, the one before this look included? */
+static bool is_spent(struct savings *savings, double share)
+{
+	savings->above = fmin(fmax(savings->above + share - 1, 0), SAVINGS_BURST + 1);
+	return savings->above > SAVINGS_BURST;
+}
+
 void savings_judge(struct savings *savings, double share, const double events[SAVINGS])
 {
 	if (!savings->patience)
 		savings->patience = PATIENCE_MIN;
+	if (!is_spent(savings, share) && share > 1)
+		share = 1;
 	savings->quiet = share < SHARE_LOW ? savings->quiet + 1 : 0;
 	savings->busy = share > 1 ? savings->busy + 1 : 0;
 	if (share > 1) {

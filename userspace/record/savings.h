@@ -33,12 +33,18 @@ struct savings {
 	unsigned busy;          /* looks in a row at which it took too much, since a step */
 	unsigned patience;      /* so many of them before a step is taken back; 0: as at first */
 	bool tried;             /* the last change was a step back */
+	double above;           /* looks' worth of what it may take that it took in addition */
 };
+
+/* So much of it changes nothing: the first names of a recording take some tenths of a second,
+ * which on a busy machine are spread over several. */
+#define SAVINGS_BURST 5
 
 /*
  * What a recording took since the last look, as a multiple of what it may take, and events a
  * second of each kind meanwhile. Above 1 the first kind that may help takes a step, several
- * steps far above; where it stays low for a while the last step is taken back.
+ * steps far above, once it took SAVINGS_BURST looks' worth too much, less what it left;
+ * where it stays low for a while the last step is taken back.
  * To be called every second or so.
  */
 void savings_judge(struct savings *savings, double share, const double events[SAVINGS]);
