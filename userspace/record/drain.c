@@ -56,8 +56,8 @@ struct drain {
 	struct rings *rings;
 	struct merge *merge;
 	struct followed *followed;
-	struct untold
-		*untold; /* NULL: numbers of processes are others here, so none is looked for */
+	/* NULL: processes have other numbers here than in the kernel, so none is looked for. */
+	struct untold *untold;
 	struct buffer waiting; /* mappings of unknown processes: struct event_mmap, path, zeroes */
 	struct buffer newcomers; /* struct newcomer[] */
 	struct buffer children;  /* the same: of forks since the mappings were read */

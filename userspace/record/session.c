@@ -15,30 +15,9 @@
 #include "calls_gate.h"
 #include "cpu_events.h"
 #include "gcprof.skel.h"
-
-/* Bytes of the rings, powers of two: what may come between two looks of the recorder. */
-static const uint32_t ring_bytes[RINGS] = {
-	[RING_ALLOC] = 8u << 20,   [RING_GC] = 1u << 20,    [RING_CPU] = 8u << 20,
-	[RING_SYSCALL] = 8u << 20, [RING_SCHED] = 8u << 20, [RING_PROCESS] = 2u << 20,
-	[RING_FAULT] = 8u << 20,
-};
-
-static const enum stream ring_streams[RINGS] = {
-	[RING_ALLOC] = STREAM_ALLOC, [RING_GC] = STREAM_GC,
-	[RING_CPU] = STREAM_CPU,     [RING_SYSCALL] = STREAM_SYSCALL,
-	[RING_SCHED] = STREAM_SCHED, [RING_PROCESS] = STREAM_PROCESS,
-	[RING_FAULT] = STREAM_FAULT,
-};
-
-/* Of those whose records carry copies of stacks: a tenth of a second of 2000 samples has 3 MiB. */
-#define COPIES_BYTES   (32u << 20)
-#define RING_BYTES_MIN 4096 /* what is not used takes a page */
-#define COPY_ROOMS     4    /* for each CPU, as many as there are scratches */
+#include "setup.h"
 
 enum { SYSTEM_LINKS = 8 };
-
-/* For whole machines and cgroups: CPUs that a ring of the size above serves, and limits. */
-enum { CPUS_A_RING = 8, RING_TIMES_MAX = 8, PROCESSES_WHOLE = 1 << 18, TOTALS_WHOLE = 1 << 20 };
 
 struct session {
 	struct gcprof_bpf *skeleton;
@@ -56,28 +35,6 @@ struct session {
 	int n_cpus;
 };
 
-static struct bpf_map *ring_map(const struct session *session, enum session_ring ring)
-{
-	struct gcprof_bpf *skeleton = session->skeleton;
-
-	switch (ring) {
-	case RING_ALLOC:
-		return skeleton->maps.ring_alloc;
-	case RING_GC:
-		return skeleton->maps.ring_gc;
-	case RING_CPU:
-		return skeleton->maps.ring_cpu;
-	case RING_SYSCALL:
-		return skeleton->maps.ring_syscall;
-	case RING_SCHED:
-		return skeleton->maps.ring_sched;
-	case RING_FAULT:
-		return skeleton->maps.ring_fault;
-	default:
-		return skeleton->maps.ring_process;
-	}
-}
-
 static void stream_refuse(struct session *session, enum stream stream, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -93,94 +50,6 @@ static void stream_refuse(struct session *session, enum stream stream, const cha
 }
 
 /* --- loading ----------------------------------------------------------------- */
-
-/* Rings of a power of two bytes; those of the whole machine grow with its CPUs. */
-static int configure_rings(struct session *session, const struct record_options *options,
-			   const struct stack_ways *ways, bool whole)
-{
-	uint32_t times = 1;
-	int err = 0;
-
-	while (whole && times < RING_TIMES_MAX && times * CPUS_A_RING < (uint32_t)session->n_cpus)
-		times *= 2;
-	for (int ring = 0; !err && ring < RINGS; ring++) {
-		bool copies = ways->copy && ring != RING_GC && ring != RING_PROCESS;
-		uint32_t bytes = copies ? COPIES_BYTES : ring_bytes[ring];
-
-		if ((ring == RING_SCHED && !options->off_cpu) ||
-		    (ring == RING_FAULT && !options->faults))
-			bytes = RING_BYTES_MIN;
-
-		bytes = ring_streams[ring] == options->ring_stream ? options->ring_bytes
-								   : bytes * times;
-		err = bpf_map__set_max_entries(ring_map(session, (enum session_ring)ring), bytes);
-	}
-	return err;
-}
-
-/* They take their memory as entries come. */
-static int configure_tables(struct session *session)
-{
-	const struct gcprof_bpf *skeleton = session->skeleton;
-	int err = bpf_map__set_max_entries(skeleton->maps.processes, PROCESSES_WHOLE);
-
-	return err ? err : bpf_map__set_max_entries(skeleton->maps.syscall_totals, TOTALS_WHOLE);
-}
-
-static int configure(struct session *session, const struct record_options *options)
-{
-	const struct stack_ways *ways = stack_mode_ways(options->stack_mode);
-	struct gcprof_bpf *skeleton = session->skeleton;
-	int err;
-	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
-
-	config->user_stacks = ways->walk;
-	config->rows = ways->rows;
-	/* Walks by rows need copies while rows are being made. */
-	config->copy_bytes = ways->copy || ways->rows ? (uint32_t)options->stack_bytes & ~7u : 0;
-	config->copy_always = ways->copy;
-	config->managed_stacks = 1;
-	config->syscall_rate = (uint32_t)options->syscall_rate;
-	skeleton->data->short_rate = config->syscall_rate;
-	config->syscalls = options->syscall_mode;
-	config->syscall_args = !options->no_args;
-	config->syscall_slow_ns = options->syscall_slow;
-	config->syscall_stack_ns = options->syscall_stacks ? 0 : SYSCALL_STACK_NS;
-	config->waits = options->off_cpu != 0;
-	config->kernel_stacks = options->kernel_stacks != 0;
-	config->wait_min_ns = options->off_cpu_min;
-	config->wait_rate = OFF_CPU_RATE;
-	config->governed = options->overhead_max > 0;
-	config->long_rate = options->rare_rate ? options->rare_rate : SYSCALL_LONG_RATE;
-	config->rare_rate = options->rare_rate ? options->rare_rate : RARE_RATE;
-	config->fault_rate = (uint32_t)options->fault_rate;
-	config->follow_children = options->follow_children;
-	config->whole = options->system || options->cgroup_id;
-	config->cgroup = options->cgroup_id;
-	config->recorder = (uint32_t)getpid();
-	bpf_program__set_autoload(skeleton->progs.target_look, !config->cgroup);
-	bpf_program__set_autoload(skeleton->progs.cgroup_look, config->cgroup != 0);
-	bpf_program__set_autoload(skeleton->progs.cgroup_moved, config->cgroup != 0);
-	bpf_program__set_autoload(skeleton->progs.cgroup_born, config->cgroup != 0);
-	bpf_program__set_autoload(skeleton->progs.sched_switch, config->waits);
-	bpf_program__set_autoload(skeleton->progs.syscall_enter, config->syscalls != SYSCALLS_OFF);
-	bpf_program__set_autoload(skeleton->progs.syscall_exit,
-				  config->syscalls != SYSCALLS_OFF || config->waits);
-	bpf_program__set_autoload(skeleton->progs.cpu_tick, options->frequency != 0);
-	bpf_program__set_autoload(skeleton->progs.fault_taken, options->faults != 0);
-	attach_prepare(skeleton->progs.probe_fired, session->multi);
-	/* Arrays take their memory at once: none for what is not used. */
-	if (!config->rows) {
-		bpf_map__set_max_entries(skeleton->maps.unwind_pages, 1);
-		bpf_map__set_max_entries(skeleton->maps.unwind_rules, 1);
-		bpf_map__set_max_entries(skeleton->maps.walk_rules, 1);
-	}
-	if (config->copy_bytes)
-		bpf_map__set_max_entries(skeleton->maps.copy_rooms,
-					 (uint32_t)session->n_cpus * COPY_ROOMS);
-	err = configure_rings(session, options, ways, config->whole);
-	return err || !config->whole ? err : configure_tables(session);
-}
 
 int session_open(const struct record_options *options, struct session **out,
 		 struct problem *problem)
@@ -198,7 +67,7 @@ int session_open(const struct record_options *options, struct session **out,
 	session->skeleton = session->cpu_events ? gcprof_bpf__open() : NULL;
 	if (!session->skeleton)
 		goto out;
-	err = configure(session, options);
+	err = setup_object(session->skeleton, options, session->multi, session->n_cpus);
 	if (!err)
 		err = gcprof_bpf__load(session->skeleton);
 	if (!err)
@@ -463,7 +332,7 @@ const struct stream_state *session_stream(const struct session *session, enum st
 
 int session_ring_fd(const struct session *session, enum session_ring ring)
 {
-	return bpf_map__fd(ring_map(session, ring));
+	return bpf_map__fd(setup_ring_map(session->skeleton, ring));
 }
 
 int session_totals_fd(const struct session *session)

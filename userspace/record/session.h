@@ -15,9 +15,9 @@
 
 struct session;
 
-/* Of the streams that have a ring, in this order. */
 struct calls_gate;
 
+/* Of the streams that have a ring, in this order. */
 enum session_ring {
 	RING_ALLOC,
 	RING_GC,
