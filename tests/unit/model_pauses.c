@@ -201,14 +201,14 @@ TEST(calls_of_other_threads_count_with_their_part_in_the_pause)
 	model = rig_end(&rig, 5000);
 	CHECK_EQ(model->n_pauses, 1);
 	pause = &model->pauses[0];
-	CHECK_EQ(pause->calls, 4);
-	CHECK_EQ(pause->call_ns, 230);
-	CHECK_EQ(pause->futex_calls, 1);
-	CHECK_EQ(pause->futex_ns, 100);
-	CHECK_EQ(pause->own_call_ns, 30);
+	CHECK_EQ(pause->sums.calls, 4);
+	CHECK_EQ(pause->sums.call_ns, 230);
+	CHECK_EQ(pause->sums.futex_calls, 1);
+	CHECK_EQ(pause->sums.futex_ns, 100);
+	CHECK_EQ(pause->sums.own_call_ns, 30);
 	CHECK_STR(pause->own_call.text, "munmap(...) = 0");
 	CHECK_EQ(pause->own_call.overlap_ns, 20);
-	CHECK_EQ(pause->looked_ns, 0);
+	CHECK_EQ(pause->sums.looked_ns, 0);
 	CHECK_EQ(pause->n_longest, 3);
 	CHECK_STR(pause->longest[0].text, "read(...) = 0");
 	CHECK_EQ(pause->longest[0].start, 1000);
@@ -243,11 +243,11 @@ TEST(waits_and_timer_samples_in_a_pause_are_the_collecting_threads_or_others)
 	pause = &model->pauses[0];
 	CHECK_EQ(pause->own_cpu_ns, 2000000);
 	CHECK_EQ(pause->cpu_ns, 2000000);
-	CHECK_EQ(pause->own_wait_ns, 40);
+	CHECK_EQ(pause->sums.own_wait_ns, 40);
 	CHECK_EQ(pause->own_wait.overlap_ns, 40);
 	CHECK_STR(pause->own_wait.text, "preempted");
 	CHECK_EQ(pause->own_wait.tid, 100);
-	CHECK_EQ(pause->wait_ns, 15 + 20);
+	CHECK_EQ(pause->sums.wait_ns, 15 + 20);
 	CHECK_EQ(pause->n_longest, 1);
 	CHECK(!pause->longest[0].is_call);
 	CHECK_STR(pause->longest[0].text, "preempted");
@@ -269,7 +269,7 @@ TEST(a_pause_tells_how_much_of_it_calls_were_looked_at)
 	PUT(&rig.synthetic, look, .begin = 2300, .end = 2400);
 	model = rig_end(&rig, 5000);
 	CHECK(model->looks.gaps);
-	CHECK_EQ(model->pauses[0].looked_ns, 10 + 20);
+	CHECK_EQ(model->pauses[0].sums.looked_ns, 10 + 20);
 	CHECK(model->pauses[0].own_call.text == NULL);
 	rig_free(&rig, model);
 }
@@ -290,8 +290,8 @@ TEST(what_lies_in_an_inner_pause_lies_in_the_outer_one_too)
 	CHECK_EQ(model->n_pauses, 2);
 	CHECK_EQ(model->pauses[0].kind, FULL);
 	CHECK_EQ(model->pauses[0].pause_ns, 70);
-	CHECK_EQ(model->pauses[0].calls, 1);
-	CHECK_EQ(model->pauses[1].calls, 1);
+	CHECK_EQ(model->pauses[0].sums.calls, 1);
+	CHECK_EQ(model->pauses[1].sums.calls, 1);
 	rig_free(&rig, model);
 }
 
@@ -312,7 +312,7 @@ TEST(collections_that_never_end_are_forgotten)
 	model = rig_end(&rig, 5000);
 	CHECK_EQ(model->n_pauses, 1);
 	CHECK_EQ(model->pauses[0].pause_ns, 20);
-	CHECK_EQ(model->pauses[0].calls, 1);
+	CHECK_EQ(model->pauses[0].sums.calls, 1);
 	rig_free(&rig, model);
 }
 

@@ -151,10 +151,10 @@ static void note_call(const struct pass *pass, struct guests *guests, const stru
 {
 	bool futex = is_futex(pass, part);
 
-	guests->calls++;
-	guests->call_ns += part->overlap_ns;
-	guests->futex_calls += futex;
-	guests->futex_ns += futex ? part->overlap_ns : 0;
+	guests->sums.calls++;
+	guests->sums.call_ns += part->overlap_ns;
+	guests->sums.futex_calls += futex;
+	guests->sums.futex_ns += futex ? part->overlap_ns : 0;
 	if (!futex)
 		note_longest(guests, part);
 }
@@ -172,7 +172,8 @@ static void note_own(struct guests *guests, const struct guest *part)
 {
 	struct guest *longest = part->is_call ? &guests->own : &guests->own_wait;
 
-	*(part->is_call ? &guests->own_call_ns : &guests->own_wait_ns) += part->overlap_ns;
+	*(part->is_call ? &guests->sums.own_call_ns : &guests->sums.own_wait_ns) +=
+		part->overlap_ns;
 	if (part->overlap_ns > longest->overlap_ns)
 		*longest = *part;
 }
@@ -190,7 +191,7 @@ static void welcome(const struct pass *pass, struct long_pause *pause, const str
 	} else if (guest->is_call) {
 		note_call(pass, guests, &part);
 	} else {
-		guests->wait_ns += part.overlap_ns;
+		guests->sums.wait_ns += part.overlap_ns;
 		/* A wait in a call is that call's. */
 		if (guest->reason != WAIT_CALL)
 			note_longest(guests, &part);
@@ -260,10 +261,10 @@ void pauses_look(struct pass *pass, const struct record_look *record)
 	struct pauses *pauses = &pass->pauses;
 
 	for (size_t i = 0; i < pauses->n_open; i++)
-		pauses->open[i].guests.looked_ns +=
+		pauses->open[i].guests.sums.looked_ns +=
 			overlap(&pauses->open[i], record->begin, record->end);
 	for (size_t i = 0; i < pauses->n_longest && record->begin < pauses->latest_end; i++)
-		pauses->longest[i].guests.looked_ns +=
+		pauses->longest[i].guests.sums.looked_ns +=
 			overlap(&pauses->longest[i], record->begin, record->end);
 }
 
@@ -358,14 +359,7 @@ static void fill_figures(const struct pass *pass, const struct long_pause *pause
 		.live_bytes = end->live_bytes,
 		.stop_ns = end->stop_ns,
 		.walked = pause->walked,
-		.calls = guests->calls,
-		.call_ns = guests->call_ns,
-		.futex_calls = guests->futex_calls,
-		.futex_ns = guests->futex_ns,
-		.own_call_ns = guests->own_call_ns,
-		.looked_ns = guests->looked_ns,
-		.wait_ns = guests->wait_ns,
-		.own_wait_ns = guests->own_wait_ns,
+		.sums = guests->sums,
 		.cpu_ns = (double)guests->cpu_samples * tick,
 		.own_cpu_ns = (double)guests->own_cpu_samples * tick,
 		.ticks = frequency ? (double)pause->pause_ns / tick : 0,

@@ -31,13 +31,9 @@ struct guest {
 struct guests {
 	struct guest longest[PAUSE_CALLS]; /* parts in the pause */
 	size_t n_longest;
-	uint64_t calls, call_ns;        /* of other threads; their parts in the pause */
-	uint64_t futex_calls, futex_ns; /* of these */
-	uint64_t own_call_ns;           /* of the collecting thread */
-	struct guest own;               /* its longest, if there is any */
-	struct guest own_wait;          /* its longest wait, in a call or not */
-	uint64_t looked_ns;             /* told by looks, in which calls were seen */
-	uint64_t wait_ns, own_wait_ns;
+	struct guest own;      /* longest call of the collecting thread, if there is any */
+	struct guest own_wait; /* its longest wait, in a call or not */
+	struct pause_sums sums;
 	uint64_t cpu_samples, own_cpu_samples;
 };
 

@@ -152,6 +152,15 @@ struct pause_call {
 	const char *text; /* name(arguments) = result, or the reason of the wait */
 };
 
+/* What lay in a pause: parts of it. */
+struct pause_sums {
+	uint64_t calls, call_ns;        /* of other threads */
+	uint64_t futex_calls, futex_ns; /* of these: threads wait there for its end, or for work */
+	uint64_t own_call_ns;           /* of the collecting thread; and off the CPU: */
+	uint64_t wait_ns, own_wait_ns;
+	uint64_t looked_ns; /* where calls were not always looked at: they were */
+};
+
 /* One of the longest pauses. Of figures of the collection 0 is unknown where has_stats is not. */
 struct model_pause {
 	uint64_t start; /* CLOCK_MONOTONIC */
@@ -170,12 +179,9 @@ struct model_pause {
 	uint64_t samples, kept_samples;
 	struct pause_site sites[PAUSE_SITES]; /* most kept first */
 	size_t n_sites;
-	uint64_t calls, call_ns;        /* of other threads: their parts in the pause */
-	uint64_t futex_calls, futex_ns; /* of these: threads wait there for its end, or for work */
-	uint64_t own_call_ns;           /* of the collecting thread; and off the CPU: */
-	uint64_t wait_ns, own_wait_ns;
-	struct pause_call own_call, own_wait; /* its longest; text NULL: none */
-	uint64_t looked_ns; /* where calls were not always looked at: they were, of pause_ns */
+	struct pause_sums sums;
+	struct pause_call own_call,
+		own_wait;          /* longest of the collecting thread; text NULL: none */
 	double cpu_ns, own_cpu_ns; /* by timer samples */
 	double ticks;              /* of the timer in the pause: how much these may be off */
 	struct pause_call longest[PAUSE_CALLS]; /* longest part first, no futex */

@@ -200,9 +200,9 @@ static bool find_long_pauses(const struct model *model, struct words *words)
 		"or less.",
 		worse == minor ? "minor" : "major", unit_time((double)worse->max_ns).text,
 		unit_count(worse->count).text, unit_time((double)worse->p99_ns).text);
-	if (longest && longest->own_wait_ns > longest->pause_ns / 2) {
+	if (longest && longest->sums.own_wait_ns > longest->pause_ns / 2) {
 		fprintf(words->evidence, " For %s of the longest its thread was off the CPU.",
-			unit_time((double)longest->own_wait_ns).text);
+			unit_time((double)longest->sums.own_wait_ns).text);
 		fprintf(words->remedy, "Look for what else ran then, or what the collector waited "
 				       "for: report --gc and --off-cpu.");
 		return true;

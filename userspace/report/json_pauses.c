@@ -72,18 +72,19 @@ static json_t *pause_json(const struct model_pause *pause, bool gaps)
 	for (size_t i = 0; i < pause->n_sites; i++)
 		json_array_append_new(sites, site_json(&pause->sites[i]));
 	json_put(row, "sites", sites);
-	json_put(row, "syscalls", json_count(pause->calls));
-	json_put(row, "syscall_ns", json_count(pause->call_ns));
-	json_put(row, "futex_calls", json_count(pause->futex_calls));
-	json_put(row, "futex_ns", json_count(pause->futex_ns));
-	json_put(row, "own_syscall_ns", json_count(pause->own_call_ns));
+	json_put(row, "syscalls", json_count(pause->sums.calls));
+	json_put(row, "syscall_ns", json_count(pause->sums.call_ns));
+	json_put(row, "futex_calls", json_count(pause->sums.futex_calls));
+	json_put(row, "futex_ns", json_count(pause->sums.futex_ns));
+	json_put(row, "own_syscall_ns", json_count(pause->sums.own_call_ns));
 	json_put(row, "own_longest",
 		 pause->own_call.text ? call_json(&pause->own_call) : json_null());
 	json_put(row, "own_longest_off_cpu",
 		 pause->own_wait.text ? call_json(&pause->own_wait) : json_null());
-	json_put(row, "syscall_seen_ns", json_count(gaps ? pause->looked_ns : pause->pause_ns));
-	json_put(row, "off_cpu_ns", json_count(pause->wait_ns));
-	json_put(row, "own_off_cpu_ns", json_count(pause->own_wait_ns));
+	json_put(row, "syscall_seen_ns",
+		 json_count(gaps ? pause->sums.looked_ns : pause->pause_ns));
+	json_put(row, "off_cpu_ns", json_count(pause->sums.wait_ns));
+	json_put(row, "own_off_cpu_ns", json_count(pause->sums.own_wait_ns));
 	json_put(row, "cpu_ns", json_whole(pause->cpu_ns));
 	json_put(row, "own_cpu_ns", json_whole(pause->own_cpu_ns));
 	for (size_t i = 0; i < pause->n_longest; i++)

@@ -116,14 +116,14 @@ static uint64_t write_calls(FILE *out, const struct model_pause *pause)
 /* What other threads did, or could not go on with. */
 static void write_meanwhile(FILE *out, const struct model_pause *pause)
 {
-	uint64_t rest = pause->calls - pause->futex_calls - write_calls(out, pause);
+	uint64_t rest = pause->sums.calls - pause->sums.futex_calls - write_calls(out, pause);
 
 	if (rest)
 		fprintf(out, "%s%s shorter call%s", item(out), unit_count(rest).text,
 			rest == 1 ? "" : "s");
-	if (pause->futex_calls)
+	if (pause->sums.futex_calls)
 		fprintf(out, "%sother threads waiting in futex, %s together", item(out),
-			unit_time((double)pause->futex_ns).text);
+			unit_time((double)pause->sums.futex_ns).text);
 	if (pause->cpu_ns > 0)
 		fprintf(out, "%sother threads on CPUs for %s", item(out),
 			unit_time(pause->cpu_ns).text);
@@ -159,17 +159,17 @@ static void write_span(FILE *out, uint64_t all, uint64_t longest)
 static void write_own(FILE *out, const struct model_pause *pause)
 {
 	double least = SHARE_SHOWN * (double)pause->pause_ns;
-	bool calls = (double)pause->own_call_ns >= least;
-	bool waits = (double)pause->own_wait_ns >= least;
+	bool calls = (double)pause->sums.own_call_ns >= least;
+	bool waits = (double)pause->sums.own_wait_ns >= least;
 
 	if (calls) {
 		fprintf(out, "The collecting thread was in system calls for ");
-		write_span(out, pause->own_call_ns, pause->own_call.overlap_ns);
+		write_span(out, pause->sums.own_call_ns, pause->own_call.overlap_ns);
 		fprintf(out, " in %.100s%s", pause->own_call.text, waits ? "; " : ".");
 	}
 	if (waits) {
 		fprintf(out, "%s off the CPU for ", calls ? "it was" : "The collecting thread was");
-		write_span(out, pause->own_wait_ns, pause->own_wait.overlap_ns);
+		write_span(out, pause->sums.own_wait_ns, pause->own_wait.overlap_ns);
 		fprintf(out, ": %s.", why(&pause->own_wait));
 	}
 }
@@ -177,7 +177,7 @@ static void write_own(FILE *out, const struct model_pause *pause)
 /* Where system calls were not looked at all the time, that there are none says little. */
 static void write_unseen(FILE *out, const struct model_pause *pause)
 {
-	double unseen = (double)pause->pause_ns - (double)pause->looked_ns;
+	double unseen = (double)pause->pause_ns - (double)pause->sums.looked_ns;
 
 	if (unseen >= SHARE_SHOWN * (double)pause->pause_ns)
 		fprintf(out, "For %s of it nobody looked at system calls (--max-overhead).",
@@ -230,7 +230,7 @@ static void explain(const struct section *section, size_t rows)
 	for (size_t i = 0; i < rows; i++) {
 		const struct model_pause *pause = &section->model->pauses[i];
 
-		idle += pause->ticks >= TICKS_LEAST && !pause->own_wait_ns &&
+		idle += pause->ticks >= TICKS_LEAST && !pause->sums.own_wait_ns &&
 			pause->own_cpu_ns < (double)pause->pause_ns / 2;
 	}
 	if (idle)
