@@ -174,7 +174,9 @@ make_tree() {
 	chmod 000 "$dir/tree/a.txt"
 	chmod a+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/* "$dir"
 	cp "$bin/indexer" "$dir/indexer"
-	run setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/indexer" "$dir/tree"
+	# Where we have our temporary files, others may not write.
+	mkdir -m 777 "$dir/room"
+	TMPDIR=$dir/room run setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/indexer" "$dir/tree"
 	[ "$status" -eq 0 ]
 	[[ $output == *"files=2 "*" skipped=1"* ]]
 }
