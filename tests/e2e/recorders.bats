@@ -61,10 +61,10 @@ start_unheard() { # RECORDER...
 @test "recorders that hear of a program later than another one have its names, also when some are killed" {
 	cp "$WORKLOADS/churn" program
 	# From now on whoever runs this file has a listener from its first instruction on.
-	start_recorder first -- ./program --seconds 100
+	start_recorder first -- ./program --seconds 1000
 	first=$recorder
 	started+=("$(pgrep -P "$first" -x program)")
-	start_shell './program --seconds 100'
+	start_shell './program --seconds 1000'
 	start_recorder second -p "$shell"
 	second=$recorder
 	start_recorder third -p "$shell"
@@ -83,7 +83,7 @@ start_unheard() { # RECORDER...
 }
 
 @test "a program that slept while one recorder left and another one came names everything again" {
-	"$WORKLOADS/churn" --seconds 100 >/dev/null 2>&1 3>&- &
+	"$WORKLOADS/churn" --seconds 1000 >/dev/null 2>&1 3>&- &
 	program=$!
 	started+=("$program")
 	wait_busy "$program"
