@@ -179,8 +179,7 @@ uint64_t store_events_in(const struct event_header *event)
 	}
 }
 
-/* Whether an event only serves others: it names what they refer to, or completes their stacks. */
-static bool is_auxiliary(const struct event_header *event)
+bool store_is_auxiliary(const struct event_header *event)
 {
 	switch (event->code) {
 	case EVENT_type:
@@ -203,7 +202,7 @@ int store_event(struct store *store, const struct event_header *event)
 		err = store_known(store, event);
 	switch (err) {
 	case 0:
-		if (!is_auxiliary(event))
+		if (!store_is_auxiliary(event))
 			store->counts[kinds[event->code].stream] += store_events_in(event);
 		return 0;
 	case -EBADMSG:

@@ -31,6 +31,10 @@ int store_event(struct store *store, const struct event_header *event);
 /* For how many an event counts, stored or lost: some come many at a time. Its size is checked. */
 uint64_t store_events_in(const struct event_header *event);
 
+/* Whether an event only serves others, and is not counted where it is stored: it names what they
+ * refer to, or completes their stacks. */
+bool store_is_auxiliary(const struct event_header *event);
+
 /* The exact totals of one system call in one process; -ENOENT if no event told of it yet. */
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total);
