@@ -114,7 +114,7 @@ tracepoints() { # PID
 }
 
 asked_for_fewer() {
-	grep -q 'asked for at most [0-9]* allocation samples a second' record.log
+	grep -q 'allocation samples were limited to as few as [0-9]* a second' record.log
 }
 
 # Told like any other request, and each sample says what it stands for.
