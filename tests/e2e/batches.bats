@@ -4,12 +4,6 @@
 
 load common
 
-teardown() {
-	for pid in "${started[@]}"; do
-		kill -KILL "$pid" 2>/dev/null || true
-	done
-}
-
 # What calls main is missing from stacks of the first milliseconds, before there are unwind rows.
 # Records gcbench with samples every 16 KiB into NAME.data and what they say into NAME.json.
 record_gcbench() { # NAME GCPROF_BATCH

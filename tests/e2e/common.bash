@@ -15,6 +15,14 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
+# Ends what a test has put into `started`, stopped or not.
+teardown() {
+	local pid
+	for pid in "${started[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || skip 'recording needs root'
 }

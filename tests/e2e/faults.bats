@@ -6,13 +6,6 @@
 
 load common
 
-teardown() {
-	for pid in "${started[@]}"; do
-		kill -CONT "$pid" 2>/dev/null || true
-		kill -KILL "$pid" 2>/dev/null || true
-	done
-}
-
 # Starts a recorder of a program that runs for some seconds and leaves `finished`; it is in $recorder.
 start_recorder() { # SECONDS OPTIONS...
 	need_root

@@ -4,12 +4,6 @@
 
 load common
 
-teardown() {
-	for pid in "${started[@]}"; do
-		kill -KILL "$pid" 2>/dev/null || true
-	done
-}
-
 # Records what makes system calls until it is killed, with so much of one CPU allowed; the
 # recorder is in $recorder, the program in $program.
 start() { # PERCENT

@@ -4,12 +4,6 @@
 
 load common
 
-teardown() {
-	for pid in "${started[@]}"; do
-		kill -KILL "$pid" 2>/dev/null || true
-	done
-}
-
 @test "the program's exit status is gcprof's" {
 	need_root
 	run "$GCPROF" record -- /bin/sh -c 'exit 37'

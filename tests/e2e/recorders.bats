@@ -10,13 +10,6 @@ setup() {
 	mkfifo go
 }
 
-teardown() {
-	for pid in "${started[@]}"; do
-		kill -CONT "$pid" 2>/dev/null || true
-		kill -KILL "$pid" 2>/dev/null || true
-	done
-}
-
 # Starts a recorder that writes NAME.data, and waits until it has attached everything.
 start_recorder() { # NAME OPTIONS...
 	"$GCPROF" record -v -o "$1.data" "${@:2}" >/dev/null 2>"$1.log" 3>&- &

@@ -4,12 +4,6 @@
 
 load common
 
-teardown() {
-	for pid in "${started[@]}"; do
-		kill -KILL "$pid" 2>/dev/null || true
-	done
-}
-
 @test "off-CPU recording is off unless asked for, and the report says so" {
 	need_root
 	record -- "$WORKLOADS/waits" sleep 3

@@ -38,7 +38,7 @@ struct savings {
 
 /* So much of it changes nothing: the first names of a recording take some tenths of a second,
  * which on a busy machine are spread over several. */
-#define SAVINGS_BURST 5
+#define SAVINGS_BURST 3
 
 /*
  * What a recording took since the last look, as a multiple of what it may take, and events a
