@@ -2,11 +2,7 @@
 /* record.c: the tables that describe every record and field, made from records.def. */
 #include "record.h"
 
-enum stream {
-#define STREAM(code, name, string, doc) STREAM_##name = code,
-#include "../../bpf/streams.def"
-#undef STREAM
-};
+#include "../../bpf/events.h"
 
 static const unsigned char stream_of[RECORD_CODES] = {
 	[RECORD_alloc] = STREAM_ALLOC,     [RECORD_fate] = STREAM_ALLOC,
