@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* worker.c: a process that works off one request after the other, and may die or hang. */
+/*
+ * A process that dies may have done so because of what it did before (it was full, or
+ * somebody killed it), so a request that ended one gets another try in a fresh process.
+ * What ends a fresh process, too, is the request's fault.
+ */
+#include "worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "../util/buffer.h"
+
+enum {
+	LEFT_MAX = 8,      /* processes that were killed and do not die */
+	KILLED_TRIES = 64, /* of one request whose process others kill */
+	POLL_MS = 20,      /* between two looks at the limits while somebody waits */
+};
+
+/* A request, kept until it has its answer. */
+struct order {
+	struct worker_request head;
+	char data[WORKER_MESSAGE_MAX];
+	int fds[WORKER_FDS_MAX];
+	size_t n_fds;
+	uint64_t cpu_ns, wall_ns, answer_max;
+	uint64_t began, cpu_began; /* by this process */
+	unsigned tries;            /* processes that ended with it */
+	bool fresh;                /* it is the first one of its process */
+};
+
+struct worker {
+	const char *role;
+	bool wakes;
+	pid_t pid; /* 0: there is no process */
+	int socket;
+	bool used; /* the process has answered something */
+	bool busy;
+	struct order order;
+	struct buffer answer;
+	int fd; /* that came with the answer, or -1 */
+	pid_t left[LEFT_MAX];
+	uint64_t ended_ns, deaths;
+};
+
+/* --- processes ---------------------------------------------------------------------------- */
+
+static int wakeups = -1;
+
+int worker_wakeups(void)
+{
+	if (wakeups < 0)
+		wakeups = epoll_create1(EPOLL_CLOEXEC);
+	return wakeups;
+}
+
+static void watch(const struct worker *worker)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	if (worker->wakes)
+		(void)epoll_ctl(worker_wakeups(), EPOLL_CTL_ADD, worker->socket, &event);
+}
+
+static void order_clear(struct order *order)
+{
+	for (size_t i = 0; i < order->n_fds; i++)
+		close(order->fds[i]);
+	order->n_fds = 0;
+}
+
+/* What the process starts with: its socket and, for the messages of sanitizers, standard error. */
+static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int socket)
+{
+	sigset_t all;
+	int err = posix_spawn_file_actions_adddup2(actions, socket, WORKER_SOCKET);
+
+#ifdef __SANITIZE_ADDRESS__
+	if (!err)
+		err = posix_spawn_file_actions_addclose(actions, STDOUT_FILENO);
+	if (!err)
+		err = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+#else
+	if (!err)
+		err = posix_spawn_file_actions_addclosefrom_np(actions, WORKER_SOCKET + 1);
+#endif
+	/* A signal for the recorder's group (Ctrl-C) is not for it. */
+	sigfillset(&all);
+	if (!err)
+		err = posix_spawnattr_setsigmask(attributes, &all);
+	return err ? err : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK);
+}
+
+/* Not fork(): with the recorder's memory that would take milliseconds. */
+static int spawn(const char *role, int socket, pid_t *pid)
+{
+	char *arguments[] = {(char *)(uintptr_t)role, NULL}, *environment[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int err = posix_spawn_file_actions_init(&actions);
+
+	if (err)
+		return -err;
+	err = posix_spawnattr_init(&attributes);
+	if (!err) {
+		err = set_up(&actions, &attributes, socket);
+		if (!err)
+			err = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, arguments,
+					  environment);
+		posix_spawnattr_destroy(&attributes);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return -err;
+}
+
+/* Takes note of those that died after all; how many are still there. */
+static size_t reap(struct worker *worker)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < LEFT_MAX; i++) {
+		if (worker->left[i] && waitpid(worker->left[i], NULL, WNOHANG) != 0)
+			worker->left[i] = 0;
+		count += worker->left[i] != 0;
+	}
+	return count;
+}
+
+int worker_prepare(struct worker *worker)
+{
+	int pair[2], err;
+
+	if (worker->pid)
+		return 0;
+	if (reap(worker) == LEFT_MAX)
+		return -EMFILE;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	err = spawn(worker->role, pair[1], &worker->pid);
+	close(pair[1]);
+	if (err) {
+		worker->pid = 0;
+		close(pair[0]);
+		return err;
+	}
+	worker->socket = pair[0];
+	worker->used = false;
+	watch(worker);
+	return 0;
+}
+
+/* CPU time of a process that was not waited for yet. */
+static uint64_t cpu_of(pid_t pid)
+{
+	struct timespec time = {0};
+	clockid_t clock;
+
+	if (pid && !clock_getcpuclockid(pid, &clock))
+		clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+/* It may be deep inside of a file, and in the kernel for as long as a file system likes. */
+static void end_process(struct worker *worker)
+{
+	if (!worker->pid)
+		return;
+	close(worker->socket);
+	worker->ended_ns += cpu_of(worker->pid);
+	kill(worker->pid, SIGKILL);
+	for (size_t i = 0; worker->pid && i < LEFT_MAX; i++) {
+		if (worker->left[i])
+			continue;
+		worker->left[i] = worker->pid;
+		worker->pid = 0;
+	}
+	worker->pid = 0;
+	reap(worker);
+}
+
+int worker_create(const char *role, bool wakes, struct worker **out)
+{
+	struct worker *worker = calloc(1, sizeof(*worker));
+
+	if (!worker)
+		return -ENOMEM;
+	worker->role = role;
+	worker->wakes = wakes;
+	worker->fd = -1;
+	*out = worker;
+	return 0;
+}
+
+void worker_free(struct worker *worker)
+{
+	if (!worker)
+		return;
+	end_process(worker);
+	order_clear(&worker->order);
+	if (worker->fd >= 0)
+		close(worker->fd);
+	buffer_free(&worker->answer);
+	free(worker);
+}
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(WORKER_FDS_MAX * sizeof(int))];
+};
+
+static int send_parts(int socket, struct iovec *parts, size_t n_parts, const int *fds, size_t n_fds)
+{
+	union control control = {.header = {.cmsg_level = SOL_SOCKET,
+					    .cmsg_type = SCM_RIGHTS,
+					    .cmsg_len = CMSG_LEN(n_fds * sizeof(int))}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = n_parts};
+
+	if (n_fds) {
+		memcpy(CMSG_DATA(&control.header), fds, n_fds * sizeof(int));
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+	}
+	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* Hands the request to the process, which is idle: its socket has room. */
+static int send_order(struct worker *worker)
+{
+	struct order *order = &worker->order;
+	struct iovec parts[] = {{&order->head, sizeof(order->head)},
+				{order->data, order->head.size}};
+	int err = worker_prepare(worker);
+
+	if (err)
+		return err;
+	order->fresh = !worker->used;
+	order->began = clock_now();
+	order->cpu_began = cpu_of(worker->pid);
+	worker->answer.size = 0;
+	/* A process that is gone shows when its answer is waited for. */
+	(void)send_parts(worker->socket, parts, 2, order->fds, order->n_fds);
+	return 0;
+}
+
+static int order_take(struct order *order, const struct worker_order *from)
+{
+	if (from->size > sizeof(order->data) || from->n_fds > WORKER_FDS_MAX)
+		return -E2BIG;
+	order->head = (struct worker_request){from->kind, (uint32_t)from->size};
+	if (from->size)
+		memcpy(order->data, from->data, from->size);
+	order->cpu_ns = from->cpu_ns;
+	order->wall_ns = from->wall_ns;
+	order->answer_max = from->answer_max;
+	order->tries = 0;
+	for (order->n_fds = 0; order->n_fds < from->n_fds; order->n_fds++) {
+		int fd = dup(from->fds[order->n_fds]);
+
+		if (fd < 0) {
+			order_clear(order);
+			return -EMFILE;
+		}
+		order->fds[order->n_fds] = fd;
+	}
+	return 0;
+}
+
+int worker_start(struct worker *worker, const struct worker_order *order)
+{
+	int err = worker->busy ? -EBUSY : order_take(&worker->order, order);
+
+	if (err)
+		return err;
+	err = send_order(worker);
+	if (err)
+		order_clear(&worker->order);
+	worker->busy = !err;
+	return err;
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+static enum worker_state finish(struct worker *worker, int err, struct worker_answer *out)
+{
+	*out = (struct worker_answer){err, worker->answer.data, worker->answer.size, worker->fd};
+	worker->fd = -1;
+	worker->busy = false;
+	order_clear(&worker->order);
+	return WORKER_ANSWERED;
+}
+
+/* Did somebody else kill it? */
+static bool was_killed(pid_t pid)
+{
+	siginfo_t info = {0};
+	struct timespec moment = {.tv_nsec = 1000000};
+
+	/* Its socket is closed a moment before it has ended. */
+	for (int i = 0; i < 20 && !info.si_pid; i++) {
+		if (i)
+			nanosleep(&moment, NULL);
+		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT))
+			return false;
+	}
+	return info.si_code == CLD_KILLED && info.si_status == SIGKILL;
+}
+
+/* The process is gone, or nonsense came from it: another one gets the request, if that may help. */
+static enum worker_state lost(struct worker *worker, int err, struct worker_answer *out)
+{
+	struct order *order = &worker->order;
+	bool killed = was_killed(worker->pid);
+
+	worker->deaths++;
+	end_process(worker);
+	order->tries++;
+	if (killed ? order->tries >= KILLED_TRIES : order->fresh || order->tries > 1)
+		return finish(worker, err, out);
+	err = send_order(worker);
+	return err ? finish(worker, err, out) : WORKER_WORKING;
+}
+
+static enum worker_state overran(struct worker *worker, struct worker_answer *out)
+{
+	end_process(worker);
+	worker->deaths++;
+	return finish(worker, -ETIME, out);
+}
+
+/* One descriptor at most is taken; others are closed. */
+static void take_fds(struct worker *worker, struct msghdr *message)
+{
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
+		int fds[WORKER_FDS_MAX];
+		size_t size = at->cmsg_len - CMSG_LEN(0);
+
+		if (at->cmsg_type != SCM_RIGHTS || size > sizeof(fds))
+			continue;
+		memcpy(fds, CMSG_DATA(at), size);
+		for (size_t i = 0; i < size / sizeof(int); i++) {
+			if (worker->fd < 0)
+				worker->fd = fds[i];
+			else
+				close(fds[i]);
+		}
+	}
+}
+
+static ssize_t receive(struct worker *worker, struct worker_reply *reply, char *data)
+{
+	struct iovec parts[] = {{reply, sizeof(*reply)}, {data, WORKER_MESSAGE_MAX}};
+	union control control;
+	struct msghdr message = {.msg_iov = parts,
+				 .msg_iovlen = 2,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(worker->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n > 0)
+		take_fds(worker, &message);
+	return n < 0 ? -errno : n;
+}
+
+/* One message; WORKER_IDLE: there is none now. */
+static enum worker_state take(struct worker *worker, struct worker_answer *out)
+{
+	static _Thread_local char data[WORKER_MESSAGE_MAX];
+	struct worker_reply reply;
+	ssize_t n = receive(worker, &reply, data);
+	size_t size = n < (ssize_t)sizeof(reply) ? 0 : (size_t)n - sizeof(reply);
+
+	if (n == -EAGAIN || n == -EINTR)
+		return WORKER_IDLE;
+	if (n <= 0)
+		return lost(worker, -EPIPE, out);
+	if (n < (ssize_t)sizeof(reply) || worker->answer.size + size > worker->order.answer_max)
+		return lost(worker, -EBADMSG, out);
+	if (reply.flags & WORKER_ASKS) {
+		*out = (struct worker_answer){.data = data, .size = size, .fd = -1};
+		return WORKER_QUESTION;
+	}
+	if (buffer_append(&worker->answer, data, size)) {
+		end_process(worker);
+		return finish(worker, -ENOMEM, out);
+	}
+	if (!(reply.flags & WORKER_LAST))
+		return WORKER_WORKING;
+	worker->used = true;
+	return finish(worker, reply.err, out);
+}
+
+static bool is_over_limit(const struct worker *worker)
+{
+	const struct order *order = &worker->order;
+
+	return clock_now() - order->began > order->wall_ns ||
+	       cpu_of(worker->pid) - order->cpu_began > order->cpu_ns;
+}
+
+enum worker_state worker_poll(struct worker *worker, struct worker_answer *out)
+{
+	enum worker_state state = WORKER_WORKING;
+
+	if (!worker->busy)
+		return WORKER_IDLE;
+	while (state == WORKER_WORKING)
+		state = take(worker, out);
+	if (state != WORKER_IDLE)
+		return state;
+	return is_over_limit(worker) ? overran(worker, out) : WORKER_WORKING;
+}
+
+enum worker_state worker_wait(struct worker *worker, struct worker_answer *out)
+{
+	enum worker_state state;
+
+	while ((state = worker_poll(worker, out)) == WORKER_WORKING) {
+		struct pollfd wait = {.fd = worker->socket, .events = POLLIN};
+
+		poll(&wait, 1, POLL_MS);
+	}
+	return state;
+}
+
+void worker_supply(struct worker *worker, int fd)
+{
+	struct iovec part = {&(char){0}, 1};
+
+	if (worker->busy)
+		(void)send_parts(worker->socket, &part, 1, &fd, fd >= 0);
+}
+
+bool worker_is_busy(const struct worker *worker)
+{
+	return worker->busy;
+}
+
+uint64_t worker_deaths(const struct worker *worker)
+{
+	return worker->deaths;
+}
+
+uint64_t worker_cpu_ns(const struct worker *worker)
+{
+	return worker->ended_ns + cpu_of(worker->pid);
+}
