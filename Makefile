@@ -56,7 +56,7 @@ DEPFLAGS = -MMD -MP -MF $(@:.o=.d)
 ARCH := $(shell uname -m)
 BPF_ARCH_x86_64 := x86
 
-LIBS := -lbpf -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -lsqlite3 -lprotobuf-c -ljansson \
+LIBS := -lbpf -lseccomp -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -lsqlite3 -lprotobuf-c -ljansson \
 	-liberty -lpthread -lm
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))

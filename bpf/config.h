@@ -148,7 +148,7 @@ enum probe_operand {
 #define OPERAND_REGISTERS 21 /* 8-byte words of struct pt_regs */
 #define OPERAND_NO_INDEX  255
 #define PROBE_ARGUMENTS   7 /* of the probe that has most */
-#define PROBE_PLACES_MAX  1024
+#define PROBE_PLACES_MAX  4096
 
 struct probe_argument {
 	int64_t value;

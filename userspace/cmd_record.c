@@ -16,6 +16,7 @@
 #include "record/cgroup.h"
 #include "record/clock.h"
 #include "record/drain.h"
+#include "record/files.h"
 #include "record/governor.h"
 #include "record/libraries.h"
 #include "record/watch.h"
@@ -208,6 +209,7 @@ static void recording_free(struct recording *recording)
 	sample_gate_free(recording->samples);
 	ledger_free(recording->ledger);
 	store_free(recording->store);
+	files_free(recording->files);
 	perf_maps_free(recording->maps);
 	control_free(recording->control);
 	unwinder_free(recording->unwinder);

@@ -11,7 +11,7 @@
 #include "record/control.h"
 #include "record/governor.h"
 #include "record/options.h"
-#include "record/problem.h"
+#include "util/problem.h"
 #include "record/rights.h"
 #include "record/running.h"
 #include "record/target.h"
@@ -32,6 +32,7 @@ struct recording {
 	char *command;  /* the file to run; NULL: what runs already is recorded */
 	struct target_user user;
 	struct profile_writer *writer;
+	struct files *files;
 	struct store *store;
 	struct target *target;       /* the program that was started, or NULL */
 	struct libraries *libraries; /* of it; NULL: not known */

@@ -286,6 +286,7 @@ static int begin(struct recording *recording, const char *targets)
 	err = drain_round(recording->drain);
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
+	drain_settle(recording->drain);
 	recording_step(recording, "probes attached");
 	control_repeat(recording->control);
 	if (others_may_record())

@@ -12,6 +12,7 @@
 #include "record/clock.h"
 #include "record/drain.h"
 #include "record/facts.h"
+#include "record/files.h"
 #include "record/libraries.h"
 #include "record/priority.h"
 #include "record/watch.h"
@@ -69,7 +70,7 @@ int recording_open_output(struct recording *recording)
 	if (!err)
 		err = profile_writer_create(sink, &recording->writer);
 	if (!err)
-		err = store_create(recording->writer, &recording->store);
+		err = store_create(recording->writer, recording->files, &recording->store);
 	/* Whoever finds names reads the kernel's while the BPF programs are loaded. */
 	if (!err && recording->options.frequency)
 		store_prepare_symbols(recording->store);
@@ -86,10 +87,15 @@ void recording_outlive_writes(void)
 int recording_may(struct recording *recording)
 {
 	struct problem problem = {""};
+	int err;
 
 	if (rights_check(&problem))
 		return recording_fail(&problem);
 	target_user_find(&recording->user);
+	err = files_create(&recording->files);
+	if (err)
+		return recording_fail_errno("the recorder cannot begin", err);
+	files_prepare(recording->files);
 	return 0;
 }
 
@@ -139,18 +145,21 @@ static int start_child(struct recording *recording, char **words)
 
 struct probe_search {
 	struct recording *recording;
-	unsigned files, failed;
+	unsigned failed;
 };
 
 static void search_file(void *context, const char *path)
 {
 	struct probe_search *search = context;
+	struct recording *recording = search->recording;
+	const struct file *file = files_read(recording->files, path);
 	struct problem problem = {""};
-	int sites = attach_file(session_probes(search->recording->session), path, &problem);
+	int sites = 0;
 
-	search->files++;
-	unwinder_expect(search->recording->unwinder, path);
-	unwinder_flush(search->recording->unwinder);
+	if (file && file->state == FILE_KNOWN)
+		sites = attach_file(session_probes(recording->session), file, &problem);
+	unwinder_expect(recording->unwinder, path);
+	unwinder_flush(recording->unwinder);
 	if (sites > 0)
 		log_verbose("%s: %d probes attached", path, sites);
 	if (sites >= 0)
@@ -238,7 +247,8 @@ static int follow_child(struct recording *recording)
 	int code, err;
 
 	/* Its linker thinks while the kernel looks at the BPF programs. */
-	err = libraries_start(recording->command, &recording->user, &recording->libraries);
+	err = libraries_start(recording->command, &recording->user, recording->files,
+			      &recording->libraries);
 	if (err)
 		log_verbose("%s: its libraries are not known before it runs: %s",
 			    recording->command, strerror(-err));
@@ -295,6 +305,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		.writer = writer,
 		.store = recording->store,
 		.ledger = recording->ledger,
+		.files = recording->files,
 		.samples = recording->samples,
 		.unwinder = recording->unwinder,
 		.began = recording->began,

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "commands.h"
+#include "reader/protocol.h"
+#include "reader/reader.h"
 #include "util/log.h"
 #include "util/suggest.h"
 
@@ -67,6 +69,9 @@ int main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
 
+	/* A process that the recorder has started for work of its own. */
+	if (argc == 1 && strcmp(argv[0], WORKER_READER) == 0)
+		return reader_main();
 	if (!word) {
 		print_help(stderr);
 		return EXIT_USAGE;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "record/probes.h"
+#include "reader/probes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,6 +6,7 @@
 
 #include "profile/writer.h"
 #include "record/merge.h"
+#include "record/files.h"
 #include "record/store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -38,10 +39,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sink sink = {discard_write, discard_close};
 	struct profile_writer *writer;
 	struct merge *merge;
+	struct files *files;
 	struct store *store;
 
-	if (profile_writer_create(&sink, &writer) || store_create(writer, &store) ||
-	    merge_create(hand_on, store, &merge))
+	if (profile_writer_create(&sink, &writer) || files_create(&files) ||
+	    store_create(writer, files, &store) || merge_create(hand_on, store, &merge))
 		abort();
 	store_add_process(store, 1, 100, 100, 1);
 	while (size >= sizeof(struct event_header)) {
@@ -63,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	merge_advance(merge, UINT64_MAX);
 	merge_free(merge);
 	store_free(store);
+	files_free(files);
 	profile_writer_close(writer);
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "record/code_files.h"
+#include "reader/code_files.h"
 #include "record/code_owner.h"
 #include "symbols/code_table.h"
 #include "symbols/jitdump.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "record/operand.h"
+#include "reader/operand.h"
 
 #define WORD(member) (offsetof(struct pt_regs, member) / 8)
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "gc.h"
-#include "record/probes.h"
+#include "reader/probes.h"
 
 /* A file with code at its start, data behind, one section of notes, one for the base. */
 enum {

@@ -8,6 +8,7 @@
 #include "test.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
+#include "record/files.h"
 #include "record/store.h"
 
 /* One recording: a store over a writer to memory, and an event under construction. */
@@ -16,6 +17,7 @@
 
 struct rig {
 	struct profile_writer *writer;
+	struct files *files;
 	struct store *store;
 	char *data;
 	size_t size;
@@ -48,7 +50,8 @@ RIG void begin(void)
 	rig.clock = 1000;
 	CHECK_EQ(sink_memory_create(&rig.data, &rig.size, &sink), 0);
 	CHECK_EQ(profile_writer_create(sink, &rig.writer), 0);
-	CHECK_EQ(store_create(rig.writer, &rig.store), 0);
+	CHECK_EQ(files_create(&rig.files), 0);
+	CHECK_EQ(store_create(rig.writer, rig.files, &rig.store), 0);
 	CHECK_EQ(store_add_process(rig.store, 1, 100, 100, 1000), 0);
 }
 
@@ -105,6 +108,7 @@ RIG void finish(void)
 	struct record record;
 
 	store_free(rig.store);
+	files_free(rig.files);
 	CHECK_EQ(profile_writer_close(rig.writer), 0);
 	memset(&seen, 0, sizeof(seen));
 	CHECK_EQ(source_memory_open(rig.data, rig.size, &source), 0);

@@ -59,7 +59,7 @@ TEST(own_functions_are_found)
 
 	CHECK_EQ(landmark(2), 6);
 	CHECK(size > 0);
-	CHECK_EQ(symbols_create(&symbols), 0);
+	CHECK_EQ(symbols_create(NULL, &symbols), 0);
 	symbol = rig_find(symbols, "/proc/self/exe", id, (size_t)size, offset + 2);
 	CHECK_STR(symbol.name ? symbol.name : "", "landmark");
 	CHECK_EQ(symbol.offset, 2);
@@ -83,7 +83,7 @@ TEST(page_of_the_kernel_has_names)
 
 	if (!getauxval(AT_SYSINFO_EHDR))
 		test_skip("this kernel maps no vdso");
-	CHECK_EQ(symbols_create(&symbols), 0);
+	CHECK_EQ(symbols_create(NULL, &symbols), 0);
 	for (uint64_t offset = 0; offset < 8192; offset += 16) {
 		struct symbol symbol = rig_find(symbols, "[vdso]", NULL, 0, offset);
 
@@ -235,7 +235,7 @@ static void look_at(const char *path)
 
 	close(fd);
 	CHECK(size <= BUILD_ID_MAX);
-	CHECK_EQ(symbols_create(&symbols), 0);
+	CHECK_EQ(symbols_create(NULL, &symbols), 0);
 	for (uint64_t offset = 0; offset < own.size; offset += own.size / 50 + 1) {
 		struct symbol symbol = rig_find(symbols, path, NULL, 0, offset);
 

@@ -166,7 +166,7 @@ static void expect_places(const char *file, uint64_t offset, const struct place 
 	struct symbol found[SYMBOLS_MAX];
 	struct symbols *symbols;
 
-	CHECK_EQ(symbols_create(&symbols), 0);
+	CHECK_EQ(symbols_create(NULL, &symbols), 0);
 	CHECK_EQ(symbols_native(symbols, file, NULL, 0, offset, found), n);
 	for (size_t i = 0; i < n; i++) {
 		CHECK_STR(found[i].name, places[i].name);
@@ -281,7 +281,7 @@ TEST(names_of_cplusplus_are_readable)
 	rig_run("g++ -g -O2 program.cc -o program");
 	rig_expect("program", rig_offset("program", "_ZNK6shapes3boxIiE4areaEi"),
 		   "shapes::box<int>::area(int) const");
-	CHECK_EQ(symbols_create(&symbols), 0);
+	CHECK_EQ(symbols_create(NULL, &symbols), 0);
 	CHECK_EQ(symbols_native(symbols, "program", NULL, 0, rig_offset("program", "mark"), found),
 		 2);
 	CHECK_STR(found[0].name, "main");

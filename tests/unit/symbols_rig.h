@@ -91,7 +91,7 @@ static inline void rig_expect(const char *file, uint64_t offset, const char *nam
 	struct symbols *symbols;
 	struct symbol symbol;
 
-	CHECK_EQ(symbols_create(&symbols), 0);
+	CHECK_EQ(symbols_create(NULL, &symbols), 0);
 	symbol = rig_find(symbols, file, NULL, 0, offset);
 	CHECK_STR(symbol.name ? symbol.name : "(none)", name ? name : "(none)");
 	symbols_free(symbols);

@@ -2,6 +2,9 @@
 /* test.c: runs unit tests, one process each, and prints TAP. */
 #include "test.h"
 
+#include "reader/protocol.h"
+#include "reader/reader.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -140,6 +143,9 @@ int main(int argc, char **argv)
 {
 	int number = 0, failed = 0;
 
+	/* A process that what is tested has started for work of its own. */
+	if (strcmp(argv[0], WORKER_READER) == 0)
+		return reader_main();
 	for (const struct test *test = first_test; test; test = test->next) {
 		if (argc == 2 && strcmp(argv[1], "-l") == 0)
 			printf("%s\n", test->name);

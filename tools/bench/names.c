@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 	uint64_t count, first, last;
 	double began = now();
 
-	if (argc < 5 || symbols_create(&symbols))
+	if (argc < 5 || symbols_create(NULL, &symbols))
 		return 2;
 	count = strtoull(argv[1], NULL, 0);
 	first = strtoull(argv[2], NULL, 0);

@@ -2,10 +2,12 @@
 /* symbolize.c: names frames that a recorder could not name because it was killed. */
 #include "functions.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../symbols/symbols.h"
 #include "pass.h"
@@ -42,14 +44,16 @@ static bool is_this_machine(const struct model_run *run)
 
 /* How many functions of the frame are known, and these. */
 static size_t look_up(const struct pass *pass, struct symbols *symbols, const struct frame *frame,
-		      bool kernel, struct symbol out[SYMBOLS_MAX])
+		      int kernel, struct symbol out[SYMBOLS_MAX])
 {
 	const struct module *module = dense_get(&pass->tree.modules, frame->module);
 
 	if (frame->runtime == RUNTIME_KERNEL) {
 		out[0] = (struct symbol){0};
-		if (kernel && frame->address)
+		if (kernel >= 0 && frame->address) {
+			symbols_kernel_read(symbols, kernel);
 			out[0] = symbols_kernel(symbols, frame->address);
+		}
 		return out[0].name != NULL;
 	}
 	/* Without a build-id nobody knows whether it is still the same file. */
@@ -79,13 +83,14 @@ int symbolize_missing(struct pass *pass)
 {
 	struct tree *tree = &pass->tree;
 	struct symbols *symbols = NULL;
-	bool kernel = is_this_boot(pass);
-	int error = 0;
+	int kernel = -1, error;
 
 	/* A recorder that came to its end has named what can be named. */
 	if (pass->model->state == PROFILE_COMPLETE || !is_this_machine(&pass->model->run))
 		return 0;
-	error = symbols_create(&symbols);
+	error = symbols_create(NULL, &symbols);
+	if (is_this_boot(pass))
+		kernel = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	for (uint64_t id = 1; id < tree->frames.limit && !error; id++) {
 		struct frame *frame = tree_frame(tree, id);
 		struct symbol found[SYMBOLS_MAX];
@@ -97,5 +102,7 @@ int symbolize_missing(struct pass *pass)
 		error = add_names(tree, frame, found, n);
 	}
 	symbols_free(symbols);
+	if (kernel >= 0)
+		close(kernel);
 	return error;
 }

@@ -16,9 +16,13 @@
 
 #include <stdint.h>
 
-#define WORKER_SOCKET      0         /* the worker's descriptor */
+/* What a process is started as: the name by which main() knows what to be. */
+#define WORKER_READER "gcprof-reader"
+#define WORKER_OPENER "gcprof-opener"
+
+#define WORKER_SOCKET      0          /* the worker's descriptor */
 #define WORKER_MESSAGE_MAX (60 << 10) /* bytes of one message */
-#define WORKER_FDS_MAX     8         /* descriptors of one message */
+#define WORKER_FDS_MAX     8          /* descriptors of one message */
 
 enum worker_request_kind {
 	READ_FACTS = 1, /* an ELF file: struct file_facts, then its probe sites */

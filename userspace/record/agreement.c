@@ -91,7 +91,7 @@ static void add_place(struct agreement *agreement, enum agreement_class class,
 }
 
 /* Code that was made at run time may have a name, but no file that says how to go on. */
-static bool lies_in_file(const struct modules *modules, const struct process *process, uint64_t ip)
+static bool lies_in_file(struct modules *modules, const struct process *process, uint64_t ip)
 {
 	const struct mapping *mapping = mappings_find(process->mappings, ip);
 	const struct module *module = mapping ? modules_get(modules, mapping->module) : NULL;
@@ -99,7 +99,7 @@ static bool lies_in_file(const struct modules *modules, const struct process *pr
 	return module && !module->process;
 }
 
-void agreement_add(struct agreement *agreement, const struct modules *modules,
+void agreement_add(struct agreement *agreement, struct modules *modules,
 		   const struct process *process, const struct walked_stack *walked,
 		   const struct stack_walk *copied)
 {
@@ -127,7 +127,7 @@ static const char *const class_names[AGREE_CLASSES] = {
 	[AGREE_DIFFERENT] = "are different",
 };
 
-static void tell_place(const struct place *place, uint64_t count, const struct modules *modules)
+static void tell_place(const struct place *place, uint64_t count, struct modules *modules)
 {
 	const struct module *module = modules_get(modules, place->module);
 
@@ -136,7 +136,7 @@ static void tell_place(const struct place *place, uint64_t count, const struct m
 }
 
 /* The place that has the most below `limit`; places with the same count come in the map's order. */
-static uint64_t tell_most(const struct agreement *agreement, const struct modules *modules,
+static uint64_t tell_most(const struct agreement *agreement, struct modules *modules,
 			  uint64_t limit, unsigned *told)
 {
 	uint64_t most = 0, *value;
@@ -153,7 +153,7 @@ static uint64_t tell_most(const struct agreement *agreement, const struct module
 	return most;
 }
 
-void agreement_tell(const struct agreement *agreement, const struct modules *modules)
+void agreement_tell(const struct agreement *agreement, struct modules *modules)
 {
 	uint64_t total = 0, known, same, most = UINT64_MAX;
 	unsigned told = 0;

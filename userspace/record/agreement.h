@@ -33,7 +33,7 @@ struct walked_stack {
 int agreement_create(struct agreement **out);
 void agreement_free(struct agreement *agreement); /* NULL is allowed */
 
-void agreement_add(struct agreement *agreement, const struct modules *modules,
+void agreement_add(struct agreement *agreement, struct modules *modules,
 		   const struct process *process, const struct walked_stack *walked,
 		   const struct stack_walk *copied);
 
@@ -43,6 +43,6 @@ enum agreement_class agreement_compare(const struct walked_stack *walked,
 
 /* Logs the counts, and the places where walks parted. NULL: nothing was compared, nothing is said.
  */
-void agreement_tell(const struct agreement *agreement, const struct modules *modules);
+void agreement_tell(const struct agreement *agreement, struct modules *modules);
 
 #endif

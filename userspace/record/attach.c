@@ -30,6 +30,8 @@
 /* A bound on the attachments that hostile files can make us hold. */
 enum { LINKS_MAX = PROBE_PLACES_MAX };
 
+enum { NOP = 0x90 };
+
 /* Links that are closed at the same time. */
 enum { CLOSERS = 32 };
 
@@ -55,8 +57,8 @@ struct attach {
 	bool multi;
 	uint32_t n_places; /* used in the map */
 	unsigned count[PROBES];
-	struct map
-		*seen; /* struct file_key to when it was attached, 0: there is nothing to attach */
+	struct map *seen; /* struct file_key to when it was attached, 0: in vain */
+	struct map *used; /* owner of files to the places that they have */
 	uint64_t latest;
 	struct bpf_link *links[LINKS_MAX];
 	size_t n_links;
@@ -94,7 +96,8 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
 	attach->places = places;
 	attach->multi = multi;
 	attach->seen = map_create(sizeof(struct file_key));
-	if (!attach->seen) {
+	attach->used = map_create(sizeof(uint64_t));
+	if (!attach->seen || !attach->used) {
 		attach_free(attach);
 		return -ENOMEM;
 	}
@@ -102,47 +105,22 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
 	return 0;
 }
 
-/* False: no regular file. */
-static bool file_key_of(int fd, struct file_key *key)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
-		return false;
-	*key = (struct file_key){status.st_dev, status.st_ino};
-	return true;
-}
-
-/* When it was attached, still to be filled in, of a regular file that was not looked into before;
- * or NULL. */
-static uint64_t *first_look(struct attach *attach, int fd)
-{
-	struct file_key key;
-	bool added = false;
-	uint64_t *since = file_key_of(fd, &key) ? map_put(attach->seen, &key, &added) : NULL;
-
-	return added ? since : NULL;
-}
-
 /* Tells the kernel side where the arguments are, under keys from n_places on. */
-static int put_places(struct attach *attach, const struct probes_found *found)
+static int put_places(struct attach *attach, const struct probe_site *sites, uint32_t count)
 {
-	if (found->n_sites > PROBE_PLACES_MAX - attach->n_places)
-		return -E2BIG;
-	for (size_t i = 0; i < found->n_sites; i++) {
-		uint32_t key = attach->n_places + (uint32_t)i;
-		int err =
-			bpf_map_update_elem(attach->places, &key, &found->sites[i].place, BPF_ANY);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t key = attach->n_places + i;
+		int err = bpf_map_update_elem(attach->places, &key, &sites[i].place, BPF_ANY);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int attach_together(struct attach *attach, const struct probes_found *found,
+static int attach_together(struct attach *attach, const struct probe_site *sites, uint32_t count,
 			   const char *path)
 {
-	uint64_t lists[3][PROBE_PLACES_MAX]; /* offsets, semaphores, cookies */
+	uint64_t lists[3][PROBE_SITES_MAX]; /* offsets, semaphores, cookies */
 	struct link_create_multi attr = {
 		.program = (uint32_t)bpf_program__fd(attach->program),
 		.type = ATTACH_TYPE_UPROBE_MULTI,
@@ -150,15 +128,15 @@ static int attach_together(struct attach *attach, const struct probes_found *fou
 		.offsets = (uint64_t)(uintptr_t)lists[0],
 		.semaphores = (uint64_t)(uintptr_t)lists[1],
 		.cookies = (uint64_t)(uintptr_t)lists[2],
-		.count = (uint32_t)found->n_sites,
+		.count = count,
 	};
 	int fd;
 
 	if (attach->n_multi_links == LINKS_MAX)
 		return -E2BIG;
-	for (size_t i = 0; i < found->n_sites; i++) {
-		lists[0][i] = found->sites[i].offset;
-		lists[1][i] = found->sites[i].semaphore;
+	for (uint32_t i = 0; i < count; i++) {
+		lists[0][i] = sites[i].offset;
+		lists[1][i] = sites[i].semaphore;
 		lists[2][i] = attach->n_places + i;
 	}
 	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
@@ -168,17 +146,18 @@ static int attach_together(struct attach *attach, const struct probes_found *fou
 	return 0;
 }
 
-static int attach_singly(struct attach *attach, const struct probes_found *found, const char *path)
+static int attach_singly(struct attach *attach, const struct probe_site *sites, uint32_t count,
+			 const char *path)
 {
-	for (size_t i = 0; i < found->n_sites; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = found->sites[i].semaphore,
+	for (uint32_t i = 0; i < count; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = sites[i].semaphore,
 			    .bpf_cookie = attach->n_places + i);
 		struct bpf_link *link;
 
 		if (attach->n_links == LINKS_MAX)
 			return -E2BIG;
-		link = bpf_program__attach_uprobe_opts(attach->program, -1, path,
-						       found->sites[i].offset, &options);
+		link = bpf_program__attach_uprobe_opts(attach->program, -1, path, sites[i].offset,
+						       &options);
 		if (!link)
 			return -errno;
 		attach->links[attach->n_links++] = link;
@@ -186,63 +165,86 @@ static int attach_singly(struct attach *attach, const struct probes_found *found
 	return 0;
 }
 
-/* The file that was checked is attached, whatever its name means by now. */
-static int attach_found(struct attach *attach, const struct probes_found *found, int fd)
+/* Places that the owner of a file may still have: one who is not root gets a quarter at most. */
+static uint32_t places_left(struct attach *attach, const struct file *file, uint64_t **used)
 {
+	uint64_t user = file->user;
+	uint32_t all = PROBE_PLACES_MAX - attach->n_places, share = PROBE_PLACES_MAX / 4;
+
+	*used = map_put(attach->used, &user, NULL);
+	if (!*used || !user)
+		return all;
+	share = **used < share ? share - (uint32_t) * *used : 0;
+	return share < all ? share : all;
+}
+
+/* The file that was read is attached, whatever its name means by now. */
+static int attach_sites_of(struct attach *attach, const struct file *file)
+{
+	const struct probe_site *sites = file->sites;
+	uint32_t count = file->facts.n_sites;
 	char same_file[64];
-	int err = put_places(attach, found);
+	uint64_t *used;
+	int err;
 
+	if (count > places_left(attach, file, &used))
+		return -E2BIG;
+	err = put_places(attach, sites, count);
 	if (err)
 		return err;
-	snprintf(same_file, sizeof(same_file), "/proc/self/fd/%d", fd);
-	err = attach->multi ? attach_together(attach, found, same_file)
-			    : attach_singly(attach, found, same_file);
-	attach->n_places += (uint32_t)found->n_sites;
-	if (err)
-		return err;
-	for (int probe = 0; probe < PROBES; probe++)
-		attach->count[probe] += found->count[probe];
-	return 0;
+	snprintf(same_file, sizeof(same_file), "/proc/self/fd/%d", file->fd);
+	err = attach->multi ? attach_together(attach, sites, count, same_file)
+			    : attach_singly(attach, sites, count, same_file);
+	attach->n_places += count;
+	if (used)
+		*used += count;
+	for (uint32_t i = 0; i < count && !err; i++)
+		attach->count[sites[i].place.probe]++;
+	return err;
 }
 
-int attach_file(struct attach *attach, const char *path, struct problem *problem)
+/* A reader that was taken over by a file must not make us put a breakpoint into the midst of an
+ * instruction of another one. */
+static bool are_nops(const struct file *file)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), sites;
+	for (uint32_t i = 0; i < file->facts.n_sites; i++) {
+		unsigned char instruction;
 
-	if (fd < 0)
-		return 0;
-	sites = attach_opened(attach, fd, path, problem);
-	close(fd);
-	return sites;
+		if (file->sites[i].offset > INT64_MAX ||
+		    pread(file->fd, &instruction, 1, (off_t)file->sites[i].offset) != 1 ||
+		    instruction != NOP)
+			return false;
+	}
+	return true;
 }
 
-int attach_opened(struct attach *attach, int fd, const char *path, struct problem *problem)
+int attach_file(struct attach *attach, const struct file *file, struct problem *problem)
 {
-	struct probes_found found;
-	struct problem refused = {""};
-	uint64_t *since = first_look(attach, fd);
-	int err, result;
+	const struct file_key key = {file->device, file->inode};
+	const struct file_facts *facts = &file->facts;
+	bool added = false;
+	uint64_t *since = facts->n_sites ? map_put(attach->seen, &key, &added) : NULL;
+	int err;
 
-	if (!since || probes_find(fd, &found, &refused))
-		return 0;
-	result = (int)found.n_sites;
-	err = found.n_sites ? attach_found(attach, &found, fd) : 0;
-	if (found.n_sites && !err)
+	if (added) {
+		err = are_nops(file) ? attach_sites_of(attach, file) : -EBADMSG;
+		if (err)
+			return problem_set(problem, err, "%s: its probes could not be attached: %s",
+					   file->path,
+					   err == -E2BIG ? "there is no room for so many"
+							 : strerror(-err));
 		attach->latest = *since = clock_now();
-	if (err)
-		result = problem_set(problem, err, "%s: its probes could not be attached: %s", path,
-				     strerror(-err));
-	else if (found.refused)
-		result = problem_set(problem, -EINVAL, "%s: refused: %s (%u such)", path,
-				     refused.text, found.refused);
-	probes_free(&found);
-	return result;
+	}
+	if (facts->refused)
+		return problem_set(problem, -EINVAL, "%s: refused: %s (%u such)", file->path,
+				   facts->problem, facts->refused);
+	return added ? (int)facts->n_sites : 0;
 }
 
-uint64_t attach_since(const struct attach *attach, int fd)
+uint64_t attach_since(const struct attach *attach, const struct file *file)
 {
-	struct file_key key;
-	const uint64_t *since = file_key_of(fd, &key) ? map_get(attach->seen, &key) : NULL;
+	const struct file_key key = {file->device, file->inode};
+	const uint64_t *since = map_get(attach->seen, &key);
 
 	return since ? *since : 0;
 }
@@ -289,5 +291,6 @@ void attach_free(struct attach *attach)
 		bpf_link__destroy(attach->links[i]);
 	close_multi_links(attach);
 	map_free(attach->seen);
+	map_free(attach->used);
 	free(attach);
 }

@@ -10,7 +10,8 @@
 
 #include <stdbool.h>
 
-#include "probes.h"
+#include "files.h"
+#include "../reader/probes.h"
 
 struct bpf_program;
 struct attach;
@@ -27,18 +28,14 @@ void attach_prepare(struct bpf_program *program, bool multi);
 int attach_create(struct bpf_program *program, int places, bool multi, struct attach **out);
 
 /*
- * Looks into a file, unless it was looked into before, and attaches to its
- * probes. Returns how many places were attached, 0 also for a file without
- * probes or that cannot be opened, or a negative errno if it has probes that
- * could not be attached. A sentence may be in *problem in any case.
+ * Attaches to the probes of a file, unless that was done before. Returns how many places
+ * were attached, or a negative errno with a sentence in *problem if it has probes that
+ * could not be.
  */
-int attach_file(struct attach *attach, const char *path, struct problem *problem);
+int attach_file(struct attach *attach, const struct file *file, struct problem *problem);
 
-/* The same for a file that is open, and named `path` in messages. */
-int attach_opened(struct attach *attach, int fd, const char *path, struct problem *problem);
-
-/* Since when places of a file that is open are attached, CLOCK_MONOTONIC ns; 0: none are. */
-uint64_t attach_since(const struct attach *attach, int fd);
+/* Since when places of a file are attached, CLOCK_MONOTONIC ns; 0: none are. */
+uint64_t attach_since(const struct attach *attach, const struct file *file);
 
 /* The same of the file that was attached last. */
 uint64_t attach_latest(const struct attach *attach);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "problem.h"
+#include "../util/problem.h"
 
 /*
  * The kernel's number of it. `path`: of the folder, or relative to where the hierarchy

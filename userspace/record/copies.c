@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "copies.h"
+#include "files.h"
 #include "../util/log.h"
 #include "../util/map.h"
 
 #define IMAGES_MAX 256 /* files open at a time */
 
 struct copies {
-	const struct modules *modules;
+	struct modules *modules;
 	struct stack_unwinder *unwinder;
 	struct map *images;            /* module id to struct frame_image *, 0: none */
 	const struct process *process; /* whose stack is walked */
@@ -48,34 +49,18 @@ static int open_vdso(struct frame_image **out)
 		data, header.e_shoff + (size_t)header.e_shnum * header.e_shentsize, out);
 }
 
-static bool same_build(int fd, const struct module *module)
+static int open_image(struct modules *modules, const struct module *module,
+		      struct frame_image **out)
 {
-	unsigned char id[BUILD_ID_MAX];
-	int size;
-
-	if (!module->build_id_size)
-		return true;
-	size = build_id_read(fd, id);
-	return size > 0 && (size_t)size == module->build_id_size &&
-	       !memcmp(id, module->build_id, (size_t)size);
-}
-
-static int open_image(const struct module *module, struct frame_image **out)
-{
+	const struct file *file = modules_file(modules, module);
 	int fd;
 
 	if (module->process) /* generated code: in no file */
 		return -ENOENT;
 	if (!strcmp(module->path, "[vdso]"))
 		return open_vdso(out);
-	fd = module->fd >= 0 ? fcntl(module->fd, F_DUPFD_CLOEXEC, 0)
-			     : open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if (same_build(fd, module))
-		return frame_image_open(fd, out);
-	close(fd);
-	return -ESTALE;
+	fd = file && file->fd >= 0 ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	return fd < 0 ? -ESTALE : frame_image_open(fd, out);
 }
 
 static struct frame_image *find_image(struct copies *copies, uint64_t id)
@@ -96,7 +81,7 @@ static struct frame_image *find_image(struct copies *copies, uint64_t id)
 	if (!slot)
 		return NULL;
 	if (added) {
-		err = open_image(module, &image);
+		err = open_image(copies->modules, module, &image);
 		if (err && !module->process)
 			log_verbose("%s: stacks cannot be walked by its frame information: %s",
 				    module->path, strerror(-err));
@@ -118,7 +103,7 @@ static bool find_module(void *context, uint64_t ip, struct stack_module *out)
 	return true;
 }
 
-int copies_create(const struct modules *modules, struct copies **out)
+int copies_create(struct modules *modules, struct copies **out)
 {
 	struct copies *copies = calloc(1, sizeof(*copies));
 	int err = -ENOMEM;

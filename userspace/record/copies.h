@@ -10,7 +10,7 @@
 struct copies;
 
 /* `modules` is borrowed. */
-int copies_create(const struct modules *modules, struct copies **out);
+int copies_create(struct modules *modules, struct copies **out);
 void copies_free(struct copies *copies); /* NULL is allowed */
 
 /* Walks a stack of the process as it is mapped now. The result is valid until the next walk. */

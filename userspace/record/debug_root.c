@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "debug_root.h"
-#include "../symbols/debug_files.h"
+#include "../symbols/debug_open.h"
 #include "../util/regular.h"
 
 /* Has it another mount namespace, or another root in ours? */
@@ -52,10 +52,14 @@ static int open_below(int root, const char *path)
 
 int debug_root_open(uint32_t pid, const unsigned char *build_id, size_t size)
 {
-	char root[64], path[DEBUG_PATH_BYTES];
+	char root[64], path[PATH_MAX];
+	struct debug_wanted wanted = {.id_size = (uint32_t)size};
 	int folder, fd = -1;
 
-	if (!debug_file_path(build_id, size, path))
+	if (size > sizeof(wanted.id))
+		return -1;
+	memcpy(wanted.id, build_id, size);
+	if (!debug_path(&wanted, path))
 		return -1;
 	snprintf(root, sizeof(root), "/proc/%u/root", pid);
 	folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);

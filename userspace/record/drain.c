@@ -30,6 +30,7 @@
 #include "collections.h"
 #include "control.h"
 #include "facts.h"
+#include "files.h"
 #include "followed.h"
 #include "merge.h"
 #include "modules.h"
@@ -40,6 +41,7 @@
 #define SLACK_NS    UINT64_C(200000000)
 #define SECOND_NS   UINT64_C(1000000000)
 #define ADVANCE_NS  UINT64_C(50000000) /* what waits is looked through so often at most */
+#define PENDING_NS  (2 * SECOND_NS)    /* for which events wait until a file is read */
 #define NAMES_NS    UINT64_C(50000000) /* first names; then after twice the time, up to a second */
 #define SWEEP_NS    (10 * SECOND_NS)   /* after its end nothing of a process is on its way */
 #define WAITING_MAX (4u << 20)         /* bytes */
@@ -218,95 +220,34 @@ static void drain_event(void *context, const struct event_header *event, size_t 
 	drain_add(drain, event, size);
 }
 
-/* Are processes called here what the kernel side calls them? The initial pid namespace has a
- * number of its own, always the same. */
-static bool numbers_are_the_kernels(void)
-{
-	const ino_t initial = 0xEFFFFFFC;
-	struct stat st;
-
-	return !stat("/proc/self/ns/pid", &st) && st.st_ino == initial;
-}
-
-int drain_create(const struct drain_parts *parts, struct drain **out)
-{
-	struct drain *drain = calloc(1, sizeof(*drain));
-	int err = -ENOMEM;
-
-	if (!drain)
-		return err;
-	drain->parts = *parts;
-	err = merge_create(drain_output, drain, &drain->merge);
-	if (!err && numbers_are_the_kernels())
-		err = untold_create(&drain->untold);
-	if (!err)
-		err = followed_create(&drain->followed);
-	if (!err)
-		err = rings_open(parts->session, drain_event, drain, &drain->rings);
-	if (err) {
-		drain_free(drain);
-		return err;
-	}
-	drain->next_second = clock_now() + SECOND_NS;
-	drain->names_gap = NAMES_NS;
-	drain->next_names = clock_now() + NAMES_NS;
-	*out = drain;
-	return 0;
-}
-
-/*
- * A file that was mapped may have probes. It is opened as the process sees it:
- * its name may mean another file here, or none.
- */
-static int drain_open(const struct event_mmap *event, const char *path, char *seen, size_t size)
-{
-	struct module_place place = module_place_of(event, path);
-	int fd = module_open(&place);
-
-	snprintf(seen, size, "%s", path);
-	if (fd >= 0)
-		return fd;
-	/* A file system may tell the kernel other numbers than it tells us. */
-	snprintf(seen, size, "/proc/%u/root%s", event->header.tid, path);
-	return open(seen, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 /*
  * A program that has run with a file for longer than we listen there may have named everything to
  * another recorder, and does not see by itself that one more came, nor that one came after another
  * had left while it slept.
  */
-static void drain_arrive(struct drain *drain, const struct event_mmap *event, int fd)
+static void drain_arrive(void *context, const struct file *file, const struct event_mmap *event)
 {
-	uint64_t since = attach_since(session_probes(drain->parts.session), fd);
+	struct drain *drain = context;
+	uint64_t since = attach_since(session_probes(drain->parts.session), file);
 	uint32_t pid = event->header.pid;
 
 	if (event->header.time >= since || followed_told(drain->followed, pid) >= since)
 		return;
-	if (control_arrive(event, fd) > 0 && followed_tell(drain->followed, pid, clock_now()))
+	if (control_arrive(event, file->fd) > 0 && followed_tell(drain->followed, pid, clock_now()))
 		drain_memory_lost(drain);
 }
 
-static void drain_attach(struct drain *drain, const struct event_mmap *event, const char *path)
+static void drain_attach(void *context, const struct file *file)
 {
-	struct attach *probes = session_probes(drain->parts.session);
-	char seen[PATH_MAX + 32];
-	int fd, sites;
+	struct drain *drain = context;
+	int count = attach_file(session_probes(drain->parts.session), file, &drain->problem);
 
-	if (path[0] != '/' || strncmp(path, "//", 2) == 0)
-		return;
-	fd = drain_open(event, path, seen, sizeof(seen));
-	if (fd < 0)
-		return;
-	sites = attach_opened(probes, fd, seen, &drain->problem);
-	if (sites > 0)
+	if (count > 0)
 		drain->attached = true;
-	if (sites < 0) {
+	if (count < 0) {
 		drain->trouble = true;
 		ledger_add_loss(drain->parts.ledger, LOSS_PROBE_ATTACH, 1);
 	}
-	drain_arrive(drain, event, fd);
-	close(fd);
 }
 
 /* False if the process is not known (yet). */
@@ -319,7 +260,8 @@ static bool drain_mapping(struct drain *drain, struct event_mmap *event, const c
 	event->header.pid = pid;
 	drain_add(drain, &event->header, event->header.size);
 	unwinder_mapping(drain->parts.unwinder, event, path);
-	drain_attach(drain, event, path);
+	if (event->inode && files_map(drain->parts.files, event, path))
+		drain_memory_lost(drain);
 	return true;
 }
 
@@ -445,6 +387,45 @@ static void drain_mappings(struct drain *drain)
 	ledger_add_loss(ledger, LOSS_BAD_EVENT, perf_maps_bad(maps));
 }
 
+/* Are processes called here what the kernel side calls them? The initial pid namespace has a
+ * number of its own, always the same. */
+static bool numbers_are_the_kernels(void)
+{
+	const ino_t initial = 0xEFFFFFFC;
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino == initial;
+}
+
+int drain_create(const struct drain_parts *parts, struct drain **out)
+{
+	struct files_visitor visitor = {.known = drain_attach, .mapped = drain_arrive};
+	struct drain *drain = calloc(1, sizeof(*drain));
+	int err = -ENOMEM;
+
+	if (!drain)
+		return err;
+	drain->parts = *parts;
+	visitor.context = drain;
+	files_set_visitor(parts->files, &visitor);
+	err = merge_create(drain_output, drain, &drain->merge);
+	if (!err && numbers_are_the_kernels())
+		err = untold_create(&drain->untold);
+	if (!err)
+		err = followed_create(&drain->followed);
+	if (!err)
+		err = rings_open(parts->session, drain_event, drain, &drain->rings);
+	if (err) {
+		drain_free(drain);
+		return err;
+	}
+	drain->next_second = clock_now() + SECOND_NS;
+	drain->names_gap = NAMES_NS;
+	drain->next_names = clock_now() + NAMES_NS;
+	*out = drain;
+	return 0;
+}
+
 /* Everything that there is to be read: 1 if the rings are empty, 0 if not yet. */
 static int drain_rings(struct drain *drain)
 {
@@ -459,6 +440,7 @@ static int drain_rings(struct drain *drain)
 		untold_judge(drain->untold, now, drain_untold, drain);
 	drain_newcomers(drain);
 	drain_waiting(drain, emptied > 0 ? now : 0);
+	files_turn(drain->parts.files);
 	unwinder_flush(drain->parts.unwinder);
 	return emptied;
 }
@@ -532,9 +514,15 @@ static int drain_first_names(struct drain *drain, uint64_t now)
 /* Any mapping on the machine makes a round, and those of programs that start come by the dozen. */
 static int drain_advance(struct drain *drain, uint64_t now)
 {
+	uint64_t pending;
+
 	if (now < drain->next_advance)
 		return 0;
 	drain->next_advance = now + ADVANCE_NS;
+	/* What happened after a file was mapped waits until it is known, but not for ever. */
+	pending = files_pending(drain->parts.files);
+	if (pending < now)
+		now = now - pending < PENDING_NS ? pending : now - PENDING_NS;
 	return merge_advance(drain->merge, now - SLACK_NS);
 }
 
@@ -556,6 +544,7 @@ int drain_round(struct drain *drain)
 	if (!err && emptied)
 		err = drain_advance(drain, now);
 	err = err ? err : drain_first_names(drain, now);
+	err = err ? err : store_symbolize_turn(drain->parts.store);
 	if (!err && now >= drain->next_second) {
 		drain->next_second = now + SECOND_NS;
 		err = drain_figures(drain, ledger_put);
@@ -571,9 +560,15 @@ int drain_finish(struct drain *drain)
 	do
 		emptied = drain_rings(drain);
 	while (emptied == 0);
+	files_settle(drain->parts.files, PENDING_NS);
 	err = emptied < 0 ? emptied : drain_streams(drain);
 	err = err ? err : merge_advance(drain->merge, UINT64_MAX);
 	return err ? err : drain_figures(drain, ledger_finish);
+}
+
+void drain_settle(struct drain *drain)
+{
+	files_settle(drain->parts.files, PENDING_NS);
 }
 
 const char *drain_trouble(struct drain *drain)
@@ -588,6 +583,7 @@ void drain_free(struct drain *drain)
 {
 	if (!drain)
 		return;
+	files_set_visitor(drain->parts.files, NULL);
 	rings_free(drain->rings);
 	merge_free(drain->merge);
 	followed_free(drain->followed);

@@ -18,6 +18,7 @@ struct drain_parts {
 	struct profile_writer *writer;
 	struct store *store;
 	struct ledger *ledger;
+	struct files *files;
 	struct sample_gate *samples; /* NULL: nobody asks who takes samples */
 	struct unwinder *unwinder;   /* NULL: stacks are not walked by rows */
 	uint64_t began; /* ns: what programs kept from before, for other recorders, is left out */
@@ -39,6 +40,9 @@ int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid);
  * seen before. A negative errno means that the profile cannot be written.
  */
 int drain_round(struct drain *drain);
+
+/* Waits until the files that are mapped so far are read, and their probes attached. */
+void drain_settle(struct drain *drain);
 
 /* Was a program that ran before we listened told that we do? Not if it has no way to be told. */
 bool drain_told(const struct drain *drain, uint32_t proc_pid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* frame_names.c: writes the names of native and kernel frames into a profile. */
 /*
- * Names are found by another process (namer.h) while the recording goes on. Code
+ * Names are found by another process (symbolizer.h) while the recording goes on. Code
  * that is made at run time is described late, or not before its process ends: its
  * frames are asked for again until they have a name or the recording ends.
  */
@@ -14,7 +14,8 @@
 #include "clock.h"
 #include "code_owner.h"
 #include "frame_names.h"
-#include "namer.h"
+#include "files.h"
+#include "symbolizer.h"
 #include "../util/buffer.h"
 #include "../util/log.h"
 #include "../util/map.h"
@@ -23,19 +24,19 @@
 
 struct frame_names {
 	struct profile_writer *writer;
-	const struct modules *modules;
-	struct namer *namer;     /* made when it is first needed */
-	struct map *told;        /* modules that it knows */
-	struct map *owners;      /* process to struct code_owner * */
-	struct buffer generated; /* struct namer_frame[] without a name so far */
-	uint64_t last;           /* frames up to this one have been asked for */
-	uint64_t now;            /* when the present call began: new frames were met just before */
-	uint64_t highest;        /* of those visited in this call */
-	uint64_t lost;           /* modules whose file was not found */
+	struct modules *modules;
+	struct symbolizer *symbolizer; /* made when it is first needed */
+	struct map *told;              /* modules whose file was not found */
+	struct map *owners;            /* process to struct code_owner * */
+	struct buffer generated;       /* struct symbol_frame[] without a name so far */
+	uint64_t last;                 /* frames up to this one have been asked for */
+	uint64_t now;     /* when the present call began: new frames were met just before */
+	uint64_t highest; /* of those visited in this call */
+	uint64_t lost;    /* modules whose file was not found */
 	int err;
 };
 
-int frame_names_create(struct profile_writer *writer, const struct modules *modules,
+int frame_names_create(struct profile_writer *writer, struct modules *modules,
 		       struct frame_names **out)
 {
 	struct frame_names *names = calloc(1, sizeof(*names));
@@ -69,7 +70,7 @@ void frame_names_free(struct frame_names *names)
 			close(owner->temporary);
 		free(owner);
 	}
-	namer_free(names->namer);
+	symbolizer_free(names->symbolizer);
 	map_free(names->told);
 	map_free(names->owners);
 	buffer_free(&names->generated);
@@ -83,13 +84,13 @@ static uint64_t put_text(struct frame_names *names, const char *text)
 	return text ? profile_writer_string(names->writer, text, strlen(text)) : 0;
 }
 
-static int write_names(void *context, const struct namer_frame *frame, const struct symbol *symbols,
-		       size_t n)
+static int write_names(void *context, const struct symbol_frame *frame,
+		       const struct symbol *symbols, size_t n)
 {
 	struct frame_names *names = context;
 	int err = 0;
 
-	if (!n && frame->space == NAMER_GENERATED)
+	if (!n && frame->space == SYMBOL_GENERATED)
 		return buffer_append(&names->generated, frame, sizeof(*frame));
 	for (size_t i = 0; i < n && !err; i++) {
 		struct record record = {.kind = RECORD_symbol};
@@ -104,14 +105,15 @@ static int write_names(void *context, const struct namer_frame *frame, const str
 	return err;
 }
 
-static int need_namer(struct frame_names *names)
+static int need_symbolizer(struct frame_names *names)
 {
-	return names->namer ? 0 : namer_create(write_names, names, &names->namer);
+	return names->symbolizer ? 0 : symbolizer_create(write_names, names, &names->symbolizer);
 }
 
 void frame_names_prepare(struct frame_names *names)
 {
-	need_namer(names);
+	if (!need_symbolizer(names))
+		symbolizer_prepare(names->symbolizer);
 }
 
 /* --- generated code ----------------------------------------------------------------------- */
@@ -151,11 +153,11 @@ int frame_names_dump(struct frame_names *names, uint64_t process, const struct m
 	if (fd < 0)
 		return 0;
 	if (code_owner_has(owner, fd))
-		err = need_namer(names);
+		err = need_symbolizer(names);
 	else
 		err = -EPERM;
 	if (!err)
-		return namer_code(names->namer, NAMER_DUMP, process, fd);
+		return symbolizer_add_dump(names->symbolizer, process, fd);
 	close(fd);
 	return err == -EPERM ? 0 : err;
 }
@@ -167,14 +169,14 @@ static int tell_map(struct frame_names *names, uint64_t process)
 	const struct code_owner *owner = slot ? (const struct code_owner *)(uintptr_t)*slot : NULL;
 	int fd = owner ? code_owner_open_map(owner) : -1;
 
-	return fd < 0 ? 0 : namer_code(names->namer, NAMER_MAP, process, fd);
+	return fd < 0 ? 0 : symbolizer_set_map(names->symbolizer, process, fd);
 }
 
 /* Asks again for those without names. */
 static int ask_generated(struct frame_names *names)
 {
 	struct buffer waiting = names->generated;
-	const struct namer_frame *frames = (const void *)waiting.data;
+	const struct symbol_frame *frames = (const void *)waiting.data;
 	struct map *told = waiting.size ? map_create(sizeof(uint64_t)) : NULL;
 	int err = waiting.size && !told ? -ENOMEM : 0;
 
@@ -189,7 +191,7 @@ static int ask_generated(struct frame_names *names)
 		if (added)
 			err = tell_map(names, frames[i].owner);
 		if (!err)
-			err = namer_ask(names->namer, &frames[i]);
+			err = symbolizer_ask(names->symbolizer, &frames[i], NULL);
 	}
 	map_free(told);
 	buffer_free(&waiting);
@@ -197,24 +199,6 @@ static int ask_generated(struct frame_names *names)
 }
 
 /* --- questions ---------------------------------------------------------------------------- */
-
-static int tell_module(struct frame_names *names, uint64_t id, const struct module *module)
-{
-	bool added = false;
-
-	int err, fd;
-
-	if (!map_put(names->told, &id, &added))
-		return -ENOMEM;
-	if (!added)
-		return 0;
-	err = namer_module(names->namer, id, module->path, module->build_id, module->build_id_size,
-			   module->fd);
-	if (err || module->debug_fd < 0)
-		return err;
-	fd = fcntl(module->debug_fd, F_DUPFD_CLOEXEC, 0);
-	return fd < 0 ? 0 : namer_code(names->namer, NAMER_DEBUG, id, fd);
-}
 
 static int note_lost(struct frame_names *names, uint64_t id, const struct module *module)
 {
@@ -231,15 +215,33 @@ static int note_lost(struct frame_names *names, uint64_t id, const struct module
 	return 0;
 }
 
-static int ask_native(struct frame_names *names, struct namer_frame *frame, uint64_t module_id)
+static int ask_file(struct frame_names *names, const struct symbol_frame *frame,
+		    const struct module *module)
+{
+	const struct file *file = modules_file(names->modules, module);
+	const struct symbol_file symbols = {
+		.path = module->path,
+		.build_id = module->build_id,
+		.build_id_size = module->build_id_size,
+		.fd = file ? file->fd : -1,
+		.debug_fd = file ? file->debug_fd : -1,
+		.user = file ? file->user : 0,
+	};
+
+	/* It was forgotten, because so many came after it. */
+	if (module->inode && !file)
+		return note_lost(names, frame->owner, module);
+	return symbolizer_ask(names->symbolizer, frame, &symbols);
+}
+
+static int ask_native(struct frame_names *names, struct symbol_frame *frame, uint64_t module_id)
 {
 	const struct module *module = modules_get(names->modules, module_id);
-	int err;
 
 	if (!module)
 		return 0;
 	if (module->process) {
-		frame->space = NAMER_GENERATED;
+		frame->space = SYMBOL_GENERATED;
 		frame->owner = module->process;
 		return buffer_append(&names->generated, frame, sizeof(*frame));
 	}
@@ -247,24 +249,23 @@ static int ask_native(struct frame_names *names, struct namer_frame *frame, uint
 	if (module->is_lost)
 		return note_lost(names, module_id, module);
 	frame->owner = module_id;
-	err = tell_module(names, module_id, module);
-	return err ? err : namer_ask(names->namer, frame);
+	return ask_file(names, frame, module);
 }
 
 static void visit_frame(void *context, uint64_t id, const struct record *definition)
 {
 	struct frame_names *names = context;
-	struct namer_frame frame = {.frame = id, .space = NAMER_FILE, .time = names->now};
+	struct symbol_frame frame = {.frame = id, .space = SYMBOL_FILE, .time = names->now};
 
 	if (id > names->highest)
 		names->highest = id;
 	if (id <= names->last || names->err)
 		return;
 	if (definition->kind == RECORD_kernel_frame) {
-		frame.space = NAMER_KERNEL;
+		frame.space = SYMBOL_KERNEL;
 		frame.place = definition->kernel_frame.address;
 		if (frame.place)
-			names->err = namer_ask(names->namer, &frame);
+			names->err = symbolizer_ask(names->symbolizer, &frame, NULL);
 		return;
 	}
 	frame.place = definition->native_frame.offset;
@@ -273,7 +274,7 @@ static void visit_frame(void *context, uint64_t id, const struct record *definit
 
 static int ask_all(struct frame_names *names)
 {
-	int err = need_namer(names);
+	int err = need_symbolizer(names);
 
 	if (err)
 		return err;
@@ -289,22 +290,27 @@ int frame_names_write(struct frame_names *names)
 {
 	int err = ask_all(names);
 
-	return err ? err : namer_turn(names->namer);
+	return err ? err : symbolizer_turn(names->symbolizer);
+}
+
+int frame_names_turn(struct frame_names *names)
+{
+	return names->symbolizer ? symbolizer_turn(names->symbolizer) : 0;
 }
 
 int frame_names_finish(struct frame_names *names)
 {
 	int err = ask_all(names);
 
-	return err ? err : namer_finish(names->namer);
+	return err ? err : symbolizer_finish(names->symbolizer);
 }
 
 uint64_t frame_names_unread(const struct frame_names *names)
 {
-	return names->lost + (names->namer ? namer_unread(names->namer) : 0);
+	return names->lost + (names->symbolizer ? symbolizer_unread(names->symbolizer) : 0);
 }
 
 uint64_t frame_names_cpu_ns(const struct frame_names *names)
 {
-	return names->namer ? namer_cpu_ns(names->namer) : 0;
+	return names->symbolizer ? symbolizer_cpu_ns(names->symbolizer) : 0;
 }

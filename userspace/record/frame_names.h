@@ -9,7 +9,7 @@
 struct frame_names;
 
 /* Both are borrowed. */
-int frame_names_create(struct profile_writer *writer, const struct modules *modules,
+int frame_names_create(struct profile_writer *writer, struct modules *modules,
 		       struct frame_names **out);
 void frame_names_free(struct frame_names *names); /* NULL is allowed */
 
@@ -24,6 +24,9 @@ int frame_names_dump(struct frame_names *names, uint64_t process, const struct m
 
 /* Asks for the names of new frames and writes those that were found meanwhile; does not wait. */
 int frame_names_write(struct frame_names *names);
+
+/* Writes what was found meanwhile. */
+int frame_names_turn(struct frame_names *names);
 
 /* Waits for all that can be found, and writes it. */
 int frame_names_finish(struct frame_names *names);

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -59,31 +58,6 @@ static int script_interpreter(int fd, char path[PATH_MAX])
 		return -ENOEXEC;
 	strcpy(path, start);
 	return 1;
-}
-
-/* The program's PT_INTERP: 1, or 0 if it has none. */
-static int elf_interpreter(int fd, char path[PATH_MAX])
-{
-	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	size_t count = 0;
-	int found = 0;
-
-	if (!elf)
-		return 0;
-	if (elf_kind(elf) == ELF_K_ELF && !elf_getphdrnum(elf, &count)) {
-		for (size_t i = 0; i < count && i < INT_MAX && !found; i++) {
-			GElf_Phdr header;
-			if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_INTERP)
-				continue;
-			if (header.p_filesz < 2 || header.p_filesz > PATH_MAX ||
-			    pread(fd, path, header.p_filesz, (off_t)header.p_offset) !=
-				    (ssize_t)header.p_filesz)
-				break;
-			found = path[header.p_filesz - 1] == '\0' && path[0] == '/';
-		}
-	}
-	elf_end(elf);
-	return found;
 }
 
 static _Noreturn void linker_run(const char *linker, const char *program, int output,
@@ -191,22 +165,26 @@ static int find_program(char path[PATH_MAX])
 	return -ELOOP;
 }
 
-int libraries_start(const char *path, const struct target_user *user, struct libraries **out)
+int libraries_start(const char *path, const struct target_user *user, struct files *files,
+		    struct libraries **out)
 {
 	struct libraries *libraries = calloc(1, sizeof(*libraries));
-	char linker[PATH_MAX];
+	const struct file *file;
 	int fd = -1, err = -ENAMETOOLONG;
 
 	if (!libraries)
 		return -ENOMEM;
 	libraries->output = -1;
-	elf_version(EV_CURRENT);
 	if (strlen(path) >= sizeof(libraries->program))
 		goto out;
 	strcpy(libraries->program, path);
 	err = fd = find_program(libraries->program);
-	if (fd >= 0)
-		err = elf_interpreter(fd, linker) ? start_linker(libraries, linker, user) : 0;
+	if (fd < 0)
+		goto out;
+	file = files_read(files, libraries->program);
+	err = file && file->state == FILE_KNOWN && file->facts.interpreter[0]
+		      ? start_linker(libraries, file->facts.interpreter, user)
+		      : 0;
 out:
 	if (fd >= 0)
 		close(fd);

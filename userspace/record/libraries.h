@@ -3,6 +3,7 @@
 #ifndef GCPROF_LIBRARIES_H
 #define GCPROF_LIBRARIES_H
 
+#include "files.h"
 #include "target.h"
 
 /* One file: the program, a script's interpreter, or a library. */
@@ -12,9 +13,10 @@ struct libraries;
 
 /*
  * Asks the dynamic linker of the program at `path` (for a script: of its interpreter),
- * which works in a child, as `user`, from now on.
+ * which works in a child, as `user`, from now on. `files` reads the program.
  */
-int libraries_start(const char *path, const struct target_user *user, struct libraries **out);
+int libraries_start(const char *path, const struct target_user *user, struct files *files,
+		    struct libraries **out);
 
 /*
  * Once: waits for the linker, but not for long, and calls `visit` for the program and for

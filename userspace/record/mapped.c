@@ -9,7 +9,7 @@
 #include "mapped.h"
 
 /* Files without a name are also used to map generated code twice, writable and executable. */
-static bool is_memory(const struct modules *modules, uint64_t module, const char *path)
+static bool is_memory(struct modules *modules, uint64_t module, const char *path)
 {
 	return strncmp(path, "/memfd:", 7) == 0 && !modules_get(modules, module)->is_program;
 }
@@ -30,8 +30,7 @@ int mapped_module(struct modules *modules, struct frame_names *names, uint64_t p
 	return *module ? frame_names_generated(names, process, place->pid) : -ENOMEM;
 }
 
-uint64_t mapped_offset(const struct modules *modules, uint64_t module,
-		       const struct event_mmap *event)
+uint64_t mapped_offset(struct modules *modules, uint64_t module, const struct event_mmap *event)
 {
 	if (modules_get(modules, module)->process)
 		return event->address;

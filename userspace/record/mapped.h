@@ -16,7 +16,6 @@ int mapped_module(struct modules *modules, struct frame_names *names, uint64_t p
 		  const struct module_place *place, uint64_t *module);
 
 /* What stands for the first address of the mapping in the module. */
-uint64_t mapped_offset(const struct modules *modules, uint64_t module,
-		       const struct event_mmap *event);
+uint64_t mapped_offset(struct modules *modules, uint64_t module, const struct event_mmap *event);
 
 #endif

@@ -12,6 +12,8 @@
 #include "../../bpf/events.h"
 
 struct modules;
+struct files;
+struct file;
 
 /* A file as the kernel names it when it is mapped. */
 struct module_place {
@@ -28,27 +30,31 @@ struct module_place module_place_of(const struct event_mmap *event, const char *
 /* Opens the file that was mapped, by its path or through the process; -1 if neither leads to it. */
 int module_open(const struct module_place *place);
 
-/* `writer` is borrowed. */
-int modules_create(struct profile_writer *writer, struct modules **out);
+/* Both are borrowed. */
+int modules_create(struct profile_writer *writer, struct files *files, struct modules **out);
 void modules_free(struct modules *modules); /* NULL is allowed */
 
-/* The module's id in the profile; 0: no memory. The first time the file is opened and read. */
+/* The module's id in the profile; 0: no memory. Its file was met before (files.h). */
 uint64_t modules_find(struct modules *modules, const struct module_place *place);
 
 /* The module that stands for the code which a process generates; 0: no memory. */
 uint64_t modules_generated(struct modules *modules, uint64_t process);
 
-/* Where the file can still be read, NULL for an id that is not known; valid until modules_free. */
 struct module {
 	const char *path;
 	unsigned char build_id[BUILD_ID_MAX];
 	size_t build_id_size;
-	int fd;           /* -1: the path leads to it */
-	int debug_fd;     /* what may be its debug file, in a container; -1: none is known */
+	uint32_t major, minor;
+	uint64_t inode;   /* 0: no file */
 	bool is_program;  /* an ELF file */
 	bool is_lost;     /* neither its path nor its process led to the file that was mapped */
 	uint64_t process; /* whose generated code it stands for; 0: a file */
 };
-const struct module *modules_get(const struct modules *modules, uint64_t id);
+
+/* NULL for an id that is not known, or forgotten; valid until the next call. */
+const struct module *modules_get(struct modules *modules, uint64_t id);
+
+/* Its file, NULL if there is none (any more); valid until the next call for any file. */
+const struct file *modules_file(struct modules *modules, const struct module *module);
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "../../bpf/events.h"
-#include "problem.h"
+#include "../util/problem.h"
 
 struct perf_maps;
 

@@ -3,7 +3,7 @@
 #ifndef GCPROF_RIGHTS_H
 #define GCPROF_RIGHTS_H
 
-#include "problem.h"
+#include "../util/problem.h"
 
 /*
  * Goes through the vital checks. -EPERM: nothing can be recorded; -EOPNOTSUPP:

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "problem.h"
+#include "../util/problem.h"
 
 #define RUNNING_MAX 1024 /* processes named on the command line */
 

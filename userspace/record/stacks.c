@@ -51,7 +51,7 @@ struct stacks {
 	struct written last;
 	uint64_t reach;   /* address up to which the walks came, UINT64_MAX: to the end */
 	uint32_t quality; /* of what the steps are */
-	const struct modules *modules;
+	struct modules *modules;
 	struct copies *copies; /* NULL until there is one */
 	struct agreement *agreement;
 };
@@ -66,7 +66,7 @@ struct tail {
 };
 
 int stacks_create(struct profile_writer *writer, struct processes *processes,
-		  const struct modules *modules, struct stacks **out)
+		  struct modules *modules, struct stacks **out)
 {
 	struct stacks *stacks = calloc(1, sizeof(*stacks));
 

@@ -13,7 +13,7 @@ struct stacks;
 
 /* All are borrowed. */
 int stacks_create(struct profile_writer *writer, struct processes *processes,
-		  const struct modules *modules, struct stacks **out);
+		  struct modules *modules, struct stacks **out);
 void stacks_free(struct stacks *stacks); /* NULL is allowed */
 
 /* A stack as it is stored. */

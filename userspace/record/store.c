@@ -14,7 +14,7 @@ static bool lives(void *context, uint64_t process)
 	return processes_by_index(store->processes, (uint32_t)process) != NULL;
 }
 
-int store_create(struct profile_writer *writer, struct store **out)
+int store_create(struct profile_writer *writer, struct files *files, struct store **out)
 {
 	struct store *store = calloc(1, sizeof(*store));
 	const struct stack_owners owners = {lives, store};
@@ -25,7 +25,7 @@ int store_create(struct profile_writer *writer, struct store **out)
 	store->writer = writer;
 	err = processes_create(writer, &store->processes);
 	if (!err)
-		err = modules_create(writer, &store->modules);
+		err = modules_create(writer, files, &store->modules);
 	if (!err)
 		err = stacks_create(writer, store->processes, store->modules, &store->stacks);
 	if (!err)
@@ -262,6 +262,11 @@ int store_symbolize(struct store *store)
 void store_tell_agreement(const struct store *store)
 {
 	agreement_tell(stacks_agreement(store->stacks), store->modules);
+}
+
+int store_symbolize_turn(struct store *store)
+{
+	return frame_names_turn(store->names);
 }
 
 int store_symbolize_all(struct store *store)

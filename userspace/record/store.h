@@ -13,9 +13,10 @@
 #include "processes.h"
 
 struct store;
+struct files;
 
-/* `writer` is borrowed. */
-int store_create(struct profile_writer *writer, struct store **out);
+/* Both are borrowed. A file is known to `files` before its mapping comes here. */
+int store_create(struct profile_writer *writer, struct files *files, struct store **out);
 void store_free(struct store *store); /* NULL is allowed */
 
 /*
@@ -45,6 +46,9 @@ void store_prepare_symbols(struct store *store);
 /* Asks for the names of native and kernel frames that came since the last call, and writes those
  * that were found meanwhile (`symbol` records). Does not wait. */
 int store_symbolize(struct store *store);
+
+/* Writes those that were found meanwhile. */
+int store_symbolize_turn(struct store *store);
 
 /* The same for all frames, until everything is found that can be. */
 int store_symbolize_all(struct store *store);

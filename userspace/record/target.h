@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "problem.h"
+#include "../util/problem.h"
 
 /* Who the program runs as: the caller of sudo, or whoever we are. */
 struct target_user {

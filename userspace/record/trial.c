@@ -29,14 +29,20 @@ static void trial_fire(void)
 /* True if the kernel found the probe here, took it, and raised the semaphore. */
 static bool try_probe(struct attach *probes, struct problem *problem)
 {
-	int sites;
+	struct files *files = NULL;
+	const struct file *file = NULL;
+	int sites = 0;
 
 	trial_fire();
 	if (gcprof_period_semaphore) {
 		problem_set(problem, -EBUSY, "somebody else is attached to gcprof's own probe");
 		return true;
 	}
-	sites = attach_file(probes, "/proc/self/exe", problem);
+	if (!files_create(&files))
+		file = files_read(files, "/proc/self/exe");
+	if (file && file->state == FILE_KNOWN)
+		sites = attach_file(probes, file, problem);
+	files_free(files);
 	if (sites < 0)
 		return false;
 	if (sites && gcprof_period_semaphore)

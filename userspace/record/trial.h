@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "../../bpf/events.h"
-#include "problem.h"
+#include "../util/problem.h"
 #include "session.h"
 
 /* What came of it. */

@@ -15,16 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "unwind_modules.h"
+#include "worker.h"
+#include "../reader/rows.h"
 #include "../util/log.h"
 #include "../util/map.h"
 #include "../util/regular.h"
+
+#define CPU_NS  UINT64_C(4000000000) /* to compile the rows of one file */
+#define WALL_NS UINT64_C(12000000000)
 
 struct file_key {
 	uint64_t device, inode, size;
@@ -33,6 +38,7 @@ struct file_key {
 
 struct unwind_modules {
 	struct unwind_maps *maps;
+	struct worker *worker;       /* reads the files; waited for by the unwinder's thread only */
 	struct map *by_file;         /* struct file_key to struct unwind_module * */
 	struct unwind_module *first; /* all of them */
 	struct unwind_module *vdso;
@@ -48,7 +54,8 @@ int unwind_modules_create(struct unwind_maps *maps, struct unwind_modules **out)
 		return -ENOMEM;
 	modules->maps = maps;
 	modules->by_file = map_create(sizeof(struct file_key));
-	if (!modules->by_file) {
+	if (!modules->by_file || worker_create(WORKER_READER, false, &modules->worker)) {
+		map_free(modules->by_file);
 		free(modules);
 		return -ENOMEM;
 	}
@@ -70,6 +77,7 @@ void unwind_modules_free(struct unwind_modules *modules)
 		free(module);
 	}
 	map_free(modules->by_file);
+	worker_free(modules->worker);
 	free(modules);
 }
 
@@ -93,6 +101,32 @@ static int put_rows(struct unwind_modules *modules, const struct unwind_file *fi
 	module->n_segments = file->n_segments;
 	memcpy(module->segments, file->segments, sizeof(module->segments));
 	return 0;
+}
+
+/* The rows of an open file, compiled by the reader. */
+static int read_rows(struct unwind_modules *modules, int fd, const char *path,
+		     struct unwind_file **out)
+{
+	const struct worker_order order = {
+		.kind = READ_ROWS,
+		.fds = &fd,
+		.n_fds = 1,
+		.cpu_ns = CPU_NS,
+		.wall_ns = WALL_NS,
+		.answer_max = ROWS_ANSWER_MAX,
+	};
+	struct worker_answer answer;
+	int err = worker_start(modules->worker, &order);
+
+	if (err)
+		return err;
+	while (worker_wait(modules->worker, &answer) == WORKER_QUESTION)
+		worker_supply(modules->worker, -1); /* there is none about rows */
+	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out);
+	if (err == -ETIME || err == -EPIPE || err == -EBADMSG)
+		log_warning("%s: stacks end in it early: the reader %s", path,
+			    err == -ETIME ? "took too long" : "died of the file");
+	return err;
 }
 
 /* A module with the same rows, NULL if there is none. */
@@ -128,17 +162,8 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 	return module;
 }
 
-/* CPU time of this thread, ns. */
-static uint64_t spent_time(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* Takes over the rows that were read, NULL if `err` says why there are none; a module without rows
- * is one, too. `began`: spent_time() before. */
+ * is one, too. `began`: CPU time of the reader before. */
 static struct unwind_module *add(struct unwind_modules *modules, int err, struct unwind_file *file,
 				 const char *path, uint64_t began)
 {
@@ -157,7 +182,8 @@ static struct unwind_module *add(struct unwind_modules *modules, int err, struct
 		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms of CPU time)%s",
 			    path, file->n_rows, file->functions,
 			    file->n_rows * sizeof(unwind_row) / 1024,
-			    (double)(spent_time() - began) / 1e6, known ? ", as before" : "");
+			    (double)(worker_cpu_ns(modules->worker) - began) / 1e6,
+			    known ? ", as before" : "");
 	unwind_free(file);
 	return module;
 }
@@ -178,7 +204,7 @@ static struct unwind_module *find_file(struct unwind_modules *modules, int fd, c
 {
 	struct unwind_file *file = NULL;
 	struct unwind_module *module;
-	uint64_t began = spent_time(), *slot;
+	uint64_t began = worker_cpu_ns(modules->worker), *slot;
 	struct file_key key;
 	struct stat st;
 	int err;
@@ -189,7 +215,7 @@ static struct unwind_module *find_file(struct unwind_modules *modules, int fd, c
 	slot = map_get(modules->by_file, &key);
 	if (slot)
 		return (struct unwind_module *)(uintptr_t)*slot;
-	err = unwind_read(fd, &file);
+	err = read_rows(modules, fd, path, &file);
 	module = add(modules, err, file, path, began);
 	/* Only now: to make room for it, other files may have been forgotten. */
 	slot = module ? map_put(modules->by_file, &key, NULL) : NULL;
@@ -198,21 +224,39 @@ static struct unwind_module *find_file(struct unwind_modules *modules, int fd, c
 	return slot ? module : NULL;
 }
 
-/* All processes share the kernel's page of code, this one included. */
-static struct unwind_module *find_vdso(struct unwind_modules *modules)
+/* All processes share the kernel's page of code, this one included. A file has the image. */
+static int open_vdso(void)
 {
-	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
-	struct unwind_file *file = NULL;
-	uint64_t began = spent_time();
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	int fd = image ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 	ElfW(Ehdr) header;
-	int err;
+	size_t size;
 
-	if (modules->vdso || !image)
-		return modules->vdso;
+	if (fd < 0)
+		return -1;
 	/* The section headers stand last in it. */
 	memcpy(&header, image, sizeof(header));
-	err = unwind_read_memory(
-		image, header.e_shoff + (size_t)header.e_shnum * header.e_shentsize, &file);
+	size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
+	if (write(fd, image, size) == (ssize_t)size)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static struct unwind_module *find_vdso(struct unwind_modules *modules)
+{
+	struct unwind_file *file = NULL;
+	uint64_t began;
+	int err, fd;
+
+	if (modules->vdso)
+		return modules->vdso;
+	fd = open_vdso();
+	if (fd < 0)
+		return NULL;
+	began = worker_cpu_ns(modules->worker);
+	err = read_rows(modules, fd, "[vdso]", &file);
+	close(fd);
 	modules->vdso = add(modules, err, file, "[vdso]", began);
 	if (modules->vdso)
 		unwind_module_hold(modules->vdso);

@@ -11,6 +11,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "worker.h"
+
 #define NS_PER_S 1000000000
 #define PROGRAM  UINT64_MAX /* in place of a descriptor: one of the programs ended */
 
@@ -59,6 +61,8 @@ static int watch_rings(struct watch *watch, const struct watch_parts *parts)
 
 	for (size_t i = 0; !err && i < count; i++)
 		err = watch_add(watch, fds[i], EPOLLIN | EPOLLET);
+	if (!err && worker_wakeups() >= 0)
+		err = watch_add(watch, worker_wakeups(), EPOLLIN | EPOLLET);
 	for (int ring = 0; !err && ring < RINGS; ring++)
 		err = watch_add(watch, session_ring_fd(parts->session, (enum session_ring)ring),
 				EPOLLIN | EPOLLET);

@@ -65,6 +65,13 @@ int worker_wakeups(void)
 	return wakeups;
 }
 
+void worker_wait_any(int ms)
+{
+	struct epoll_event event;
+
+	(void)epoll_wait(worker_wakeups(), &event, 1, ms);
+}
+
 static void watch(const struct worker *worker)
 {
 	struct epoll_event event = {.events = EPOLLIN};

@@ -21,10 +21,6 @@
 
 struct worker;
 
-/* What a process is started as: the name by which main() knows what to be. */
-#define WORKER_READER "gcprof-reader"
-#define WORKER_OPENER "gcprof-opener"
-
 /* One request. Everything is borrowed until worker_start() returns. */
 struct worker_order {
 	uint32_t kind;
@@ -55,7 +51,8 @@ enum worker_state {
 	WORKER_QUESTION, /* it needs a file: go on with worker_supply() */
 };
 
-/* `role` is WORKER_READER or WORKER_OPENER. If `wakes`, worker_wakeups() shows its answers. -ENOMEM. */
+/* `role` is WORKER_READER or WORKER_OPENER. If `wakes`, worker_wakeups() shows its answers.
+ * -ENOMEM. */
 int worker_create(const char *role, bool wakes, struct worker **out);
 void worker_free(struct worker *worker); /* NULL is allowed */
 
@@ -78,6 +75,9 @@ bool worker_is_busy(const struct worker *worker);
 
 /* A descriptor for poll(): readable while a worker that wakes has sent something. -1: none. */
 int worker_wakeups(void);
+
+/* Waits until a worker that wakes has sent something, for so long at most. */
+void worker_wait_any(int ms);
 
 /* Processes that ended before they were asked to. */
 uint64_t worker_deaths(const struct worker *worker);

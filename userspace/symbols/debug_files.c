@@ -14,37 +14,15 @@
 #include <zlib.h>
 
 #include "debug_files.h"
+#include "elf_open.h"
 #include "elf_section.h"
 #include "symbols.h"
-#include "../util/regular.h"
 
 #define LINKED_BYTES_MAX   (INT64_C(1) << 30) /* of a debug file whose checksum is made */
 #define UNPACKED_BYTES_MAX ((size_t)64 << 20)
 #define UNPACK_MEMORY_MAX  (UINT64_C(128) << 20) /* the unpacker's own */
 #define UNPACK_STEP        ((size_t)256 << 10)
 #define READ_BYTES         (64 << 10)
-
-bool debug_file_path(const unsigned char *id, size_t size, char path[DEBUG_PATH_BYTES])
-{
-	size_t at;
-
-	if (size < 2 || size > BUILD_ID_MAX)
-		return false;
-	at = (size_t)snprintf(path, DEBUG_PATH_BYTES, DEBUG_FOLDER "/.build-id/%02x/", id[0]);
-	for (size_t i = 1; i < size; i++)
-		at += (size_t)snprintf(path + at, DEBUG_PATH_BYTES - at, "%02x", id[i]);
-	snprintf(path + at, DEBUG_PATH_BYTES - at, ".debug");
-	return true;
-}
-
-/* The file that is kept under a build-id, whatever it is. */
-static int open_by_build_id(const unsigned char *id, int size)
-{
-	char path[DEBUG_PATH_BYTES];
-	struct stat st;
-
-	return size > 0 && debug_file_path(id, (size_t)size, path) ? regular_open(path, &st) : -1;
-}
 
 /* Takes over `fd`: it, if that has this build-id; else -1. */
 static int check_build(int fd, const unsigned char *id, int size)
@@ -57,33 +35,29 @@ static int check_build(int fd, const unsigned char *id, int size)
 	return -1;
 }
 
-/* The debug file that has the build-id of a file. */
-static int open_same_build(int file, int given)
+static struct debug_wanted wanted_by_id(enum debug_kind kind, const unsigned char *id, int size)
 {
+	struct debug_wanted wanted = {.kind = kind, .id_size = (uint32_t)size};
+
+	memcpy(wanted.id, id, (size_t)size);
+	return wanted;
+}
+
+/* The debug file that has the build-id of a file. */
+static int open_same_build(int file, const struct debug_access *access)
+{
+	struct debug_wanted wanted;
 	unsigned char id[BUILD_ID_MAX] = {0};
 	int size = build_id_read(file, id), fd;
 
 	if (size <= 0)
 		return -1;
-	fd = check_build(open_by_build_id(id, size), id, size);
-	if (fd >= 0 || given < 0)
+	wanted = wanted_by_id(DEBUG_BY_BUILD_ID, id, size);
+	fd = check_build(access->open(access->context, file, &wanted), id, size);
+	if (fd >= 0)
 		return fd;
-	return check_build(fcntl(given, F_DUPFD_CLOEXEC, 0), id, size);
-}
-
-/* The folder that an open file lies in; false if that has no path. */
-static bool folder_of(int file, char folder[PATH_MAX])
-{
-	char self[32];
-	ssize_t n;
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
-	n = readlink(self, folder, PATH_MAX - 1);
-	if (n <= 0 || folder[0] != '/')
-		return false;
-	folder[n] = 0;
-	*strrchr(folder, '/') = 0;
-	return true;
+	wanted.kind = DEBUG_IN_ROOT;
+	return check_build(access->open(access->context, file, &wanted), id, size);
 }
 
 /* The name and checksum that the file gives; false if it gives none that can be used. */
@@ -116,41 +90,38 @@ static bool has_checksum(int fd, uint32_t expected)
 	return n == 0 && sum == expected;
 }
 
-static int open_linked(const char *path, uint32_t checksum)
+/* Takes over `fd`: it, if that has this checksum; else -1. */
+static int check_linked(int fd, uint32_t checksum)
 {
 	struct stat st;
-	int fd = regular_open(path, &st);
 
-	if (fd >= 0 && (st.st_size > LINKED_BYTES_MAX || !has_checksum(fd, checksum))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (fd < 0 ||
+	    (!fstat(fd, &st) && st.st_size <= LINKED_BYTES_MAX && has_checksum(fd, checksum)))
+		return fd;
+	close(fd);
+	return -1;
 }
 
-/* Looks where gdb looks: beside the file, in .debug below, and in the folder of all debug files. */
-static int open_by_link(int file, Elf *elf)
+static int open_by_link(int file, Elf *elf, const struct debug_access *access)
 {
-	static const char *const formats[] = {"%s/%s", "%s/.debug/%s", DEBUG_FOLDER "%s/%s"};
-	char folder[PATH_MAX], path[2 * PATH_MAX];
+	struct debug_wanted wanted = {.kind = DEBUG_BESIDE};
 	uint32_t checksum;
 	const char *name;
 	int fd = -1;
 
-	if (!read_link(elf, &name, &checksum) || !folder_of(file, folder))
+	if (!read_link(elf, &name, &checksum))
 		return -1;
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && fd < 0; i++) {
-		snprintf(path, sizeof(path), formats[i], folder, name);
-		fd = open_linked(path, checksum);
-	}
+	strcpy(wanted.name, name);
+	for (; wanted.kind <= DEBUG_ELSEWHERE && fd < 0; wanted.kind++)
+		fd = check_linked(access->open(access->context, file, &wanted), checksum);
 	return fd;
 }
 
-int debug_file_open(int fd, int given, Elf *elf)
+int debug_file_open(int fd, const struct debug_access *access, Elf *elf)
 {
-	int found = open_same_build(fd, given);
+	int found = open_same_build(fd, access);
 
-	return found >= 0 ? found : open_by_link(fd, elf);
+	return found >= 0 ? found : open_by_link(fd, elf, access);
 }
 
 /* --- what several debug files share ------------------------------------------------------- */
@@ -170,32 +141,10 @@ static int read_shared_link(Elf *elf, const char **name, const unsigned char **i
 	return size >= 2 && size <= BUILD_ID_MAX ? (int)size : 0;
 }
 
-/*
- * By its name: in the folder that distributions keep them in, or beside the file.
- * Names that lead anywhere else are not followed.
- */
-static int open_shared(int file, const char *name)
-{
-	static const char kept[] = "/.dwz/";
-	char folder[PATH_MAX], path[2 * PATH_MAX];
-	const char *found = strstr(name, kept);
-	struct stat st;
-
-	if (strlen(name) >= PATH_MAX)
-		return -1;
-	if (found && !strstr(found, "/../"))
-		snprintf(path, sizeof(path), DEBUG_FOLDER "%s", found);
-	else if (!strchr(name, '/') && folder_of(file, folder))
-		snprintf(path, sizeof(path), "%s/%s", folder, name);
-	else
-		return -1;
-	return regular_open(path, &st);
-}
-
 /* Takes over `fd`: it, if that has this build-id; else -1. Unlike programs it has no segments. */
 static int check_shared(int fd, const unsigned char *id, int size)
 {
-	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	Elf *elf = fd >= 0 ? elf_open(fd) : NULL;
 	const void *other;
 	bool same = elf && dwelf_elf_gnu_build_id(elf, &other) == size &&
 		    !memcmp(id, other, (size_t)size);
@@ -207,16 +156,22 @@ static int check_shared(int fd, const unsigned char *id, int size)
 	return -1;
 }
 
-int debug_shared_open(int fd, Elf *elf)
+int debug_shared_open(int fd, const struct debug_access *access, Elf *elf)
 {
+	struct debug_wanted wanted;
 	const unsigned char *id = NULL;
 	const char *name;
 	int size = read_shared_link(elf, &name, &id), found;
 
-	if (!size)
+	if (!size || strlen(name) >= sizeof(wanted.name))
 		return -1;
-	found = check_shared(open_by_build_id(id, size), id, size);
-	return found >= 0 || fd < 0 ? found : check_shared(open_shared(fd, name), id, size);
+	wanted = wanted_by_id(DEBUG_BY_BUILD_ID, id, size);
+	found = check_shared(access->open(access->context, fd, &wanted), id, size);
+	if (found >= 0 || fd < 0)
+		return found;
+	wanted = (struct debug_wanted){.kind = DEBUG_SHARED};
+	strcpy(wanted.name, name);
+	return check_shared(access->open(access->context, fd, &wanted), id, size);
 }
 
 /* Runs the unpacker to the end of its input or of what is allowed. */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "debug_files.h"
+#include "elf_open.h"
 #include "elf_section.h"
 #include "elf_symbols.h"
 #include "nameless.h"
@@ -208,18 +209,19 @@ static bool read_tables(struct elf_symbols *symbols, Elf *elf, uint32_t type)
 }
 
 /* Takes lines from the separate debug file, and symbols if wanted; true if there are any. */
-static bool read_debug_file(struct elf_symbols *symbols, int file, int given, bool wanted)
+static bool read_debug_file(struct elf_symbols *symbols, int file,
+			    const struct debug_access *access, bool wanted)
 {
-	int fd = file < 0 ? -1 : debug_file_open(file, given, symbols->elf);
+	int fd = file < 0 ? -1 : debug_file_open(file, access, symbols->elf);
 	bool found = false;
 
 	if (fd < 0)
 		return false;
-	symbols->debug = elf_begin(fd, ELF_C_READ, NULL);
+	symbols->debug = elf_open(fd);
 	if (symbols->debug && elf_kind(symbols->debug) == ELF_K_ELF) {
 		found = wanted && read_tables(symbols, symbols->debug, SHT_SYMTAB);
 		if (!symbols->lines)
-			source_lines_open(symbols->debug, fd, &symbols->lines);
+			source_lines_open(symbols->debug, fd, access, &symbols->lines);
 	}
 	if (symbols->debug)
 		elf_cntl(symbols->debug, ELF_C_FDDONE);
@@ -278,15 +280,15 @@ static void read_stubs(struct elf_symbols *symbols)
 	sort(symbols);
 }
 
-static void read_all(struct elf_symbols *symbols, int fd, int debug)
+static void read_all(struct elf_symbols *symbols, int fd, const struct debug_access *access)
 {
 	bool whole, separate = false;
 
 	read_segments(symbols);
-	source_lines_open(symbols->elf, fd, &symbols->lines);
+	source_lines_open(symbols->elf, fd, access, &symbols->lines);
 	whole = read_tables(symbols, symbols->elf, SHT_SYMTAB);
 	if (!whole || !symbols->lines)
-		separate = read_debug_file(symbols, fd, debug, !whole);
+		separate = read_debug_file(symbols, fd, access, !whole);
 	if (!whole && !separate) {
 		read_tables(symbols, symbols->elf, SHT_DYNSYM);
 		read_packed(symbols);
@@ -297,7 +299,7 @@ static void read_all(struct elf_symbols *symbols, int fd, int debug)
 }
 
 /* Takes over the Elf. `fd` is -1 for an image in memory. */
-static int create(Elf *elf, int fd, int debug, struct elf_symbols **out)
+static int create(Elf *elf, int fd, const struct debug_access *access, struct elf_symbols **out)
 {
 	struct elf_symbols *symbols;
 
@@ -311,27 +313,24 @@ static int create(Elf *elf, int fd, int debug, struct elf_symbols **out)
 		return -ENOMEM;
 	}
 	symbols->elf = elf;
-	read_all(symbols, fd, debug);
+	read_all(symbols, fd, access);
 	if (fd >= 0)
 		elf_cntl(elf, ELF_C_FDDONE);
 	*out = symbols;
 	return 0;
 }
 
-int elf_symbols_read(int fd, int debug, struct elf_symbols **out)
+int elf_symbols_read(int fd, const struct debug_access *access, struct elf_symbols **out)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || elf_version(EV_CURRENT) == EV_NONE)
-		return -ENOEXEC;
-	return create(elf_begin(fd, ELF_C_READ, NULL), fd, debug, out);
+	return create(elf_open(fd), fd, access, out);
 }
 
-int elf_symbols_read_memory(void *image, size_t size, struct elf_symbols **out)
+int elf_symbols_read_memory(void *image, size_t size, const struct debug_access *access,
+			    struct elf_symbols **out)
 {
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOEXEC;
-	return create(elf_memory(image, size), -1, -1, out);
+	return create(elf_memory(image, size), -1, access, out);
 }
 
 void elf_symbols_free(struct elf_symbols *symbols)

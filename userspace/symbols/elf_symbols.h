@@ -6,20 +6,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "debug_files.h"
 #include "symbols.h"
 
 struct elf_symbols;
 
 /*
  * Reads the symbol table of the file behind `fd`: .symtab, else that of its
- * separate debug file, else .dynsym. `debug` is one that may be that file, -1 if none
- * is known but where they are kept. The descriptors may be closed afterwards.
+ * separate debug file, which `access` opens, else .dynsym. The descriptor may be closed
+ * afterwards.
  * -ENOEXEC if it is no ELF file that can be used, -ENOMEM.
  */
-int elf_symbols_read(int fd, int debug, struct elf_symbols **out);
+int elf_symbols_read(int fd, const struct debug_access *access, struct elf_symbols **out);
 
 /* The same for an image in memory, which must stay where it is. */
-int elf_symbols_read_memory(void *image, size_t size, struct elf_symbols **out);
+int elf_symbols_read_memory(void *image, size_t size, const struct debug_access *access,
+			    struct elf_symbols **out);
 
 void elf_symbols_free(struct elf_symbols *symbols); /* NULL is allowed */
 

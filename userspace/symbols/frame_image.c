@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf_open.h"
 #include "frame_image.h"
 
 #define SEGMENTS_MAX 32
@@ -129,6 +130,8 @@ static int read_headers(struct frame_image *image)
 	    elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    elf.e_machine != EM_X86_64 || elf.e_phentsize != sizeof(header) ||
 	    elf.e_phoff > image->size)
+		return -ENOEXEC;
+	if (elf.e_phnum > ELF_SEGMENTS_MAX)
 		return -ENOEXEC;
 	image->table.entry = elf.e_entry;
 	for (uint32_t i = 0; i < elf.e_phnum; i++) {

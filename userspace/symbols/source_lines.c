@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "debug_files.h"
+#include "elf_open.h"
 #include "elf_section.h"
 #include "source_lines.h"
 #include "source_unit.h"
@@ -186,7 +187,8 @@ static Elf_Data *programs_of(Elf *elf)
  * Opens what dwz moved away, if it did. Without that the file cannot be used: where
  * something of it is needed, libdw would look for it by itself.
  */
-static int open_shared(struct source_lines *lines, Elf *elf, int file)
+static int open_shared(struct source_lines *lines, Elf *elf, int file,
+		       const struct debug_access *access)
 {
 	GElf_Shdr header;
 	bool is_good;
@@ -194,10 +196,10 @@ static int open_shared(struct source_lines *lines, Elf *elf, int file)
 
 	if (!elf_section_find(elf, SHARED_LINK, &header))
 		return 0;
-	fd = debug_shared_open(file, elf);
+	fd = debug_shared_open(file, access, elf);
 	if (fd < 0)
 		return -ENODATA;
-	lines->shared_elf = elf_begin(fd, ELF_C_READ, NULL);
+	lines->shared_elf = elf_open(fd);
 	/* Nothing is shared twice. */
 	if (lines->shared_elf && is_readable(lines->shared_elf) &&
 	    !elf_section_find(lines->shared_elf, SHARED_LINK, &header))
@@ -214,7 +216,8 @@ static int open_shared(struct source_lines *lines, Elf *elf, int file)
 	return 0;
 }
 
-int source_lines_open(Elf *elf, int fd, struct source_lines **out)
+int source_lines_open(Elf *elf, int fd, const struct debug_access *access,
+		      struct source_lines **out)
 {
 	struct source_lines *lines;
 
@@ -232,7 +235,7 @@ int source_lines_open(Elf *elf, int fd, struct source_lines **out)
 		return -ENODATA;
 	}
 	/* libdw has unpacked them by now. */
-	if (!texts_end(elf) || open_shared(lines, elf, fd)) {
+	if (!texts_end(elf) || open_shared(lines, elf, fd, access)) {
 		source_lines_free(lines);
 		return -ENODATA;
 	}

@@ -10,16 +10,18 @@
 
 #include <gelf.h>
 
+#include "debug_files.h"
 #include "symbols.h"
 
 struct source_lines;
 
 /*
- * `fd` is the file behind `elf`, -1 for an image in memory. `elf` must live as long; what is needed
- * of it is read now, so its descriptor may be closed. -ENODATA if it has no DWARF that can be used,
- * -ENOMEM.
+ * `fd` is the file behind `elf`, -1 for an image in memory; `access` opens what it shares. `elf`
+ * must live as long; what is needed of it is read now, so its descriptor may be closed. -ENODATA if
+ * it has no DWARF that can be used, -ENOMEM.
  */
-int source_lines_open(Elf *elf, int fd, struct source_lines **out);
+int source_lines_open(Elf *elf, int fd, const struct debug_access *access,
+		      struct source_lines **out);
 void source_lines_free(struct source_lines *lines); /* NULL is allowed */
 
 /*

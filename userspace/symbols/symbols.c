@@ -18,13 +18,12 @@
 #include "../util/regular.h"
 
 struct symbols {
+	struct symbols_access access;
 	struct map
 		*files; /* path, zero, build-id: to struct elf_symbols *, or an errno, see below */
-	struct map *debug; /* the same key: to the descriptor of what may be its debug file */
 	struct map *names; /* mangled name (its address) to the readable one */
 	struct kernel_symbols *kernel;
-	int kernel_fd; /* -1: not open (any more) */
-	bool kernel_opened;
+	bool kernel_read;
 };
 
 /* What is kept of a file: its symbols, or, where no address can be, why it has none. */
@@ -38,17 +37,31 @@ static struct elf_symbols *symbols_of(uint64_t value)
 	return error_of(value) ? NULL : (struct elf_symbols *)(uintptr_t)value;
 }
 
-int symbols_create(struct symbols **out)
+static int open_path(void *context, const char *path)
 {
+	struct stat st;
+
+	(void)context;
+	return regular_open(path, &st);
+}
+
+static int open_debug(void *context, int file, const struct debug_wanted *wanted)
+{
+	(void)context;
+	return debug_open(file, wanted);
+}
+
+int symbols_create(const struct symbols_access *access, struct symbols **out)
+{
+	static const struct symbols_access by_path = {open_path, {open_debug, NULL}};
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
 
 	if (!symbols)
 		return -ENOMEM;
-	symbols->kernel_fd = -1;
+	symbols->access = access ? *access : by_path;
 	symbols->files = map_create(MAP_STRING_KEYS);
-	symbols->debug = map_create(MAP_STRING_KEYS);
 	symbols->names = map_create(sizeof(uint64_t));
-	if (!symbols->files || !symbols->debug || !symbols->names) {
+	if (!symbols->files || !symbols->names) {
 		symbols_free(symbols);
 		return -ENOMEM;
 	}
@@ -70,21 +83,17 @@ void symbols_free(struct symbols *symbols)
 	while (symbols->names && map_next(symbols->names, &cursor, &key, &value))
 		free((char *)(uintptr_t)*value);
 	map_free(symbols->files);
-	map_free(symbols->debug);
 	map_free(symbols->names);
 	kernel_symbols_free(symbols->kernel);
-	if (symbols->kernel_fd >= 0)
-		close(symbols->kernel_fd);
 	free(symbols);
 }
 
 /* Opens the file and reads it if it is the one with this build-id. */
-static int read_file(const char *path, const void *build_id, size_t size, int debug,
-		     struct elf_symbols **out)
+static int read_file(const struct symbols_access *access, const char *path, const void *build_id,
+		     size_t size, struct elf_symbols **out)
 {
 	unsigned char id[BUILD_ID_MAX];
-	struct stat st;
-	int fd = regular_open(path, &st);
+	int fd = access->open(access->debug.context, path);
 	int err;
 
 	if (fd < 0)
@@ -92,13 +101,13 @@ static int read_file(const char *path, const void *build_id, size_t size, int de
 	if (size && (build_id_read(fd, id) != (int)size || memcmp(id, build_id, size)))
 		err = -ESTALE;
 	else
-		err = elf_symbols_read(fd, debug, out);
+		err = elf_symbols_read(fd, &access->debug, out);
 	close(fd);
 	return err;
 }
 
 /* All processes share the kernel's page of code, this one included. */
-static int read_vdso(struct elf_symbols **out)
+static int read_vdso(const struct symbols_access *access, struct elf_symbols **out)
 {
 	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
 	ElfW(Ehdr) header;
@@ -109,7 +118,7 @@ static int read_vdso(struct elf_symbols **out)
 	/* The section headers stand last in it. */
 	memcpy(&header, image, sizeof(header));
 	size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
-	return elf_symbols_read_memory(image, size, out);
+	return elf_symbols_read_memory(image, size, &access->debug, out);
 }
 
 /* Its name, zero, build-id. Free it. */
@@ -129,37 +138,19 @@ static const struct elf_symbols *find_file(struct symbols *symbols, const char *
 	struct elf_symbols *file = NULL;
 	uint64_t *slot = NULL;
 	bool added = false;
-	const uint64_t *debug = NULL;
 	int err;
 
-	if (key.size) {
+	if (key.size)
 		slot = map_put_string(symbols->files, key.data, key.size, &added);
-		debug = map_get_string(symbols->debug, key.data, key.size);
-	}
 	buffer_free(&key);
 	if (!slot || !added)
 		return slot ? symbols_of(*slot) : NULL;
 	if (strcmp(path, "[vdso]"))
-		err = read_file(path, build_id, size, debug ? (int)*debug : -1, &file);
+		err = read_file(&symbols->access, path, build_id, size, &file);
 	else
-		err = read_vdso(&file);
+		err = read_vdso(&symbols->access, &file);
 	*slot = err ? (uint64_t)(int64_t)err : (uintptr_t)file;
 	return symbols_of(*slot);
-}
-
-int symbols_debug_file(struct symbols *symbols, const char *path, const void *build_id,
-		       size_t build_id_size, int fd)
-{
-	struct buffer key = file_key(path, build_id, build_id_size);
-	uint64_t *slot = NULL;
-
-	if (key.size)
-		slot = map_put_string(symbols->debug, key.data, key.size, NULL);
-	buffer_free(&key);
-	if (!slot)
-		return -ENOMEM;
-	*slot = (uint64_t)fd;
-	return 0;
 }
 
 int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,
@@ -227,30 +218,19 @@ size_t symbols_native(struct symbols *symbols, const char *path, const void *bui
 	return n;
 }
 
-void symbols_kernel_open(struct symbols *symbols)
+void symbols_kernel_read(struct symbols *symbols, int fd)
 {
-	if (symbols->kernel_opened)
+	if (symbols->kernel_read)
 		return;
-	symbols->kernel_opened = true;
-	symbols->kernel_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-}
-
-void symbols_kernel_read(struct symbols *symbols)
-{
-	symbols_kernel_open(symbols);
-	if (symbols->kernel_fd < 0)
-		return;
-	if (kernel_symbols_read(symbols->kernel_fd, &symbols->kernel))
+	symbols->kernel_read = true;
+	if (kernel_symbols_read(fd, &symbols->kernel))
 		symbols->kernel = NULL;
-	close(symbols->kernel_fd);
-	symbols->kernel_fd = -1;
 }
 
 struct symbol symbols_kernel(struct symbols *symbols, uint64_t address)
 {
 	struct symbol symbol = {0};
 
-	symbols_kernel_read(symbols);
 	if (symbols->kernel)
 		symbol.name = kernel_symbols_find(symbols->kernel, address, &symbol.offset);
 	return symbol;

@@ -10,9 +10,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "debug_open.h"
+
 struct symbols;
 
-int symbols_create(struct symbols **out);
+/* Who opens debug files. */
+struct debug_access {
+	debug_opener *open;
+	void *context;
+};
+
+/* How files are opened: by themselves, and what may be their debug files. */
+struct symbols_access {
+	int (*open)(void *context, const char *path); /* a descriptor or -1, and errno */
+	struct debug_access debug;                    /* its context is that of `open`, too */
+};
+
+/* `access` NULL: files are opened by their paths. -ENOMEM. */
+int symbols_create(const struct symbols_access *access, struct symbols **out);
 void symbols_free(struct symbols *symbols); /* NULL is allowed */
 
 /* Texts are owned by the struct symbols. */
@@ -36,24 +51,16 @@ struct symbol {
 size_t symbols_native(struct symbols *symbols, const char *path, const void *build_id,
 		      size_t build_id_size, uint64_t offset, struct symbol out[SYMBOLS_MAX]);
 
-/*
- * Makes a file known that may be the separate debug file of another one: before that is asked for.
- * `fd` is borrowed and must stay open. -ENOMEM.
- */
-int symbols_debug_file(struct symbols *symbols, const char *path, const void *build_id,
-		       size_t build_id_size, int fd);
-
 /* Why nothing is known of a file that was asked for: 0, or a negative errno; -ESTALE: it has
  * another build-id. */
 int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,
 		  size_t build_id_size);
 
 /*
- * Opens /proc/kallsyms, of which the kernel shows addresses only to those who have
- * rights when they open it. It is read when it is first needed, or on request.
+ * Reads the kernel's symbols from /proc/kallsyms, which shows addresses only to those who
+ * have rights when they open it. Once. The descriptor is borrowed.
  */
-void symbols_kernel_open(struct symbols *symbols);
-void symbols_kernel_read(struct symbols *symbols);
+void symbols_kernel_read(struct symbols *symbols, int fd);
 
 /* The kernel function at `address` in the running kernel. */
 struct symbol symbols_kernel(struct symbols *symbols, uint64_t address);

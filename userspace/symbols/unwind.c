@@ -10,8 +10,8 @@
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "elf_open.h"
 #include "unwind.h"
 #include "unwind_build.h"
 
@@ -189,11 +189,7 @@ static int create(Elf *elf, struct unwind_file **out)
 
 int unwind_read(int fd, struct unwind_file **out)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || elf_version(EV_CURRENT) == EV_NONE)
-		return -ENOEXEC;
-	return create(elf_begin(fd, ELF_C_READ, NULL), out);
+	return create(elf_open(fd), out);
 }
 
 int unwind_read_memory(void *image, size_t size, struct unwind_file **out)

@@ -5,6 +5,7 @@
 #define GCPROF_CODE_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../symbols/symbols.h"
@@ -22,6 +23,9 @@ void code_files_free(struct code_files *files); /* NULL is allowed */
  * -ENOMEM; what makes no sense in a file is left out.
  */
 int code_files_add(struct code_files *files, uint64_t process, bool dump, int fd);
+
+/* Jitdump files of a process that are being read. */
+size_t code_files_dumps(const struct code_files *files, uint64_t process);
 
 /*
  * The function that was at an address in the process at that time (CLOCK_MONOTONIC

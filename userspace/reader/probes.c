@@ -19,13 +19,14 @@
 #include <unistd.h>
 
 #include "operand.h"
+#include "../symbols/elf_open.h"
 
 #define PROVIDER      "gcprof"
 #define NOTE_SECTION  ".note.stapsdt"
 #define BASE_SECTION  ".stapsdt.base"
 #define NOTE_OWNER    "stapsdt"
 #define NOTE_TYPE     3
-#define NOTES_MAX     (16u << 20) /* bytes of notes looked at */
+#define NOTES_MAX     (4u << 20) /* bytes of notes that are read */
 #define NOP           0x90
 #define SEMAPHORE_LEN 2
 
@@ -183,7 +184,7 @@ static void note_check(struct search *search, const struct note *note)
 		return;
 	site.place.probe = (uint32_t)probe;
 	fault = check_place(search, note, moved, &site);
-	if (!fault && search->found->n_sites == PROBE_PLACES_MAX)
+	if (!fault && search->found->n_sites == PROBE_SITES_MAX)
 		fault = "is one too many for a file";
 	if (fault)
 		refuse(search, probe, fault, note->address + moved);
@@ -254,7 +255,7 @@ static bool machine_is_ours(Elf *elf)
 static void sites_arrange(struct search *search)
 {
 	struct probes_found *found = search->found;
-	struct probe_site *sample = calloc(PROBE_PLACES_MAX, sizeof(*sample));
+	struct probe_site *sample = calloc(PROBE_SITES_MAX, sizeof(*sample));
 	size_t kept = 0, n_sample = 0;
 
 	for (size_t i = 0; sample && i < found->n_sites; i++) {
@@ -297,24 +298,16 @@ static void search_run(struct search *search)
 int probes_find(int fd, struct probes_found *out, struct problem *problem)
 {
 	struct search search = {.fd = fd, .found = out, .problem = problem};
-	int err = 0;
 
 	memset(out, 0, sizeof(*out));
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return -EINVAL;
-	out->sites = calloc(PROBE_PLACES_MAX, sizeof(out->sites[0]));
+	out->sites = calloc(PROBE_SITES_MAX, sizeof(out->sites[0]));
 	if (!out->sites)
 		return -ENOMEM;
-	/* Not mapped into memory: the file may shrink while it is read. */
-	search.elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!search.elf)
-		err = -EIO;
-	else if (elf_kind(search.elf) == ELF_K_ELF && machine_is_ours(search.elf))
+	search.elf = elf_open(fd);
+	if (search.elf && elf_kind(search.elf) == ELF_K_ELF && machine_is_ours(search.elf))
 		search_run(&search);
 	elf_end(search.elf);
-	if (err)
-		probes_free(out);
-	return err;
+	return 0;
 }
 
 void probes_free(struct probes_found *found)

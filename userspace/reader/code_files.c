@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "code_files.h"
 #include "../symbols/code_table.h"
 #include "../symbols/jitdump.h"
@@ -40,6 +40,14 @@ struct code_files {
 	struct map *processes; /* to struct process * */
 	struct buffer block;
 };
+
+static uint64_t clock_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
 
 struct code_files *code_files_create(void)
 {
@@ -141,7 +149,7 @@ static int read_on(struct code_files *files, struct process *process, struct gro
 static int add_map(struct code_files *files, struct process *process, int fd)
 {
 	struct growing *map = &process->map;
-	uint64_t now = clock_now();
+	uint64_t now = clock_ns();
 	struct stat st;
 	int err;
 
@@ -182,6 +190,13 @@ int code_files_add(struct code_files *files, uint64_t id, bool dump, int fd)
 		return fd >= 0 ? -ENOMEM : 0;
 	}
 	return dump ? add_dump(files, process, fd) : add_map(files, process, fd);
+}
+
+size_t code_files_dumps(const struct code_files *files, uint64_t id)
+{
+	const uint64_t *slot = map_get(files->processes, &id);
+
+	return slot && *slot ? ((const struct process *)(uintptr_t)*slot)->n_dumps : 0;
 }
 
 bool code_files_find(struct code_files *files, uint64_t id, uint64_t address, uint64_t time,

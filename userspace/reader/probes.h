@@ -8,7 +8,7 @@
 
 #include "../../bpf/config.h"
 #include "../../gc/probe_numbers.h"
-#include "problem.h"
+#include "../util/problem.h"
 
 struct probe_info {
 	const char *name;
@@ -17,6 +17,8 @@ struct probe_info {
 };
 
 extern const struct probe_info probe_table[PROBES];
+
+#define PROBE_SITES_MAX 256 /* of one file */
 
 /* A place in the code where a probe fires. */
 struct probe_site {
@@ -39,7 +41,7 @@ struct probes_found {
  * its arguments are those of the table and can be read, and if its semaphore
  * lies in the file. One bad place spoils its probe for the file: the sentence
  * about the first is left in *problem. Returns 0, also for a file without
- * probes; a negative errno if the file could not be read.
+ * probes or one that cannot be read; -ENOMEM.
  */
 int probes_find(int fd, struct probes_found *out, struct problem *problem);
 

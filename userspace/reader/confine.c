@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* confine.c: what the process that reads untrusted files gives up before it reads the first one. */
+/*
+ * Libraries that read ELF and DWARF have faults, and whoever writes a program chooses
+ * what they read. So this process can do nothing but read the descriptors that it is
+ * handed, compute, and answer. Namespaces come last among the ways to hold it, because a
+ * machine may allow none: the filter lets no path be opened and no socket be made.
+ */
+#include "confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "protocol.h"
+
+#define NOBODY          65534
+#define DATA_BYTES_MAX  (UINT64_C(512) << 20) /* memory of its own */
+#define SPACE_BYTES_MAX (UINT64_C(8) << 30)   /* of addresses, mapped files included */
+
+/* Becomes nobody, where that is allowed. */
+static int change_user(void)
+{
+	if (geteuid())
+		return 0;
+	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	    setresuid(NOBODY, NOBODY, NOBODY))
+		return errno == EPERM ? 0 : -errno;
+	return 0;
+}
+
+/* A root directory with nothing in it. The new user namespace gives the right to make one. */
+static void leave_files(void)
+{
+	int context = (int)syscall(SYS_fsopen, "tmpfs", 0), root;
+
+	if (context < 0)
+		return;
+	if (!syscall(SYS_fsconfig, context, 6 /* FSCONFIG_CMD_CREATE */, NULL, NULL, 0)) {
+		root = (int)syscall(SYS_fsmount, context, 0, 0);
+		if (root >= 0 && !fchdir(root) && !chroot("."))
+			(void)!chdir("/");
+		if (root >= 0)
+			close(root);
+	}
+	close(context);
+}
+
+static void leave_namespaces(void)
+{
+	if (!unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+		     CLONE_NEWCGROUP))
+		leave_files();
+}
+
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
+
+	for (int i = 0; i <= CAP_LAST_CAP; i++)
+		(void)prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
+	return syscall(SYS_capset, &header, none) ? -errno : 0;
+}
+
+static void limit(int resource, uint64_t value)
+{
+	struct rlimit limit = {value, value};
+
+	setrlimit(resource, &limit);
+}
+
+static void limit_all(void)
+{
+#ifndef __SANITIZE_ADDRESS__ /* which needs more address space than anybody has */
+	limit(RLIMIT_AS, SPACE_BYTES_MAX);
+	limit(RLIMIT_DATA, DATA_BYTES_MAX);
+#endif
+	limit(RLIMIT_FSIZE, 0);
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_NPROC, 0);
+}
+
+/* A system call that is allowed, if the bits of the mask in an argument have this value. */
+static const struct row {
+	int call;
+	int argument; /* -1: whatever the arguments are */
+	uint64_t mask, value;
+	int second; /* another argument, if the mask that follows is not 0 */
+	uint64_t second_mask, second_value;
+} rows[] = {
+	/* Requests and answers. */
+	{SCMP_SYS(recvmsg), 0, UINT32_MAX, WORKER_SOCKET, 0, 0, 0},
+	{SCMP_SYS(sendto), 0, UINT32_MAX, WORKER_SOCKET, 0, 0, 0},
+	/* Files that are open. A path leads nowhere. */
+	{.call = SCMP_SYS(pread64), .argument = -1},
+	{.call = SCMP_SYS(read), .argument = -1},
+	{.call = SCMP_SYS(lseek), .argument = -1},
+	{.call = SCMP_SYS(fstat), .argument = -1},
+	{SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH, 0, 0, 0},
+	{.call = SCMP_SYS(close), .argument = -1},
+	{SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD, 0, 0, 0},
+	{SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFL, 0, 0, 0},
+	{SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC, 0, 0, 0},
+	/* Memory, none of it code and none of it shared. */
+	{SCMP_SYS(mmap), 2, PROT_EXEC, 0, 3, MAP_TYPE, MAP_PRIVATE},
+	{SCMP_SYS(mprotect), 2, PROT_EXEC, 0, 0, 0, 0},
+	{.call = SCMP_SYS(munmap), .argument = -1},
+	{.call = SCMP_SYS(mremap), .argument = -1},
+	{.call = SCMP_SYS(madvise), .argument = -1},
+	{.call = SCMP_SYS(brk), .argument = -1},
+	/* The C library. Sorting asks how much memory there is. */
+	{.call = SCMP_SYS(sysinfo), .argument = -1},
+	{.call = SCMP_SYS(getrandom), .argument = -1},
+	{.call = SCMP_SYS(clock_gettime), .argument = -1},
+	{.call = SCMP_SYS(futex), .argument = -1},
+	{.call = SCMP_SYS(rt_sigprocmask), .argument = -1},
+	{.call = SCMP_SYS(rt_sigreturn), .argument = -1},
+	{.call = SCMP_SYS(exit), .argument = -1},
+	{.call = SCMP_SYS(exit_group), .argument = -1},
+#ifdef __SANITIZE_ADDRESS__ /* its report, which it writes before the process ends */
+	{SCMP_SYS(write), 0, UINT32_MAX, STDERR_FILENO, 0, 0, 0},
+	{.call = SCMP_SYS(sigaltstack), .argument = -1},
+	{.call = SCMP_SYS(gettid), .argument = -1},
+	{.call = SCMP_SYS(getpid), .argument = -1},
+	{.call = SCMP_SYS(sched_yield), .argument = -1},
+#endif
+};
+
+static int add_row(scmp_filter_ctx filter, const struct row *row)
+{
+	const struct scmp_arg_cmp compare[] = {
+		{(unsigned)row->argument, SCMP_CMP_MASKED_EQ, row->mask, row->value},
+		{(unsigned)row->second, SCMP_CMP_MASKED_EQ, row->second_mask, row->second_value},
+	};
+	unsigned count = row->argument < 0 ? 0 : row->second_mask ? 2 : 1;
+
+	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, row->call, count, compare);
+}
+
+/* Other calls fail: a library may try one and get on without it. */
+static int enter_filter(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+	int err = filter ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !err; i++)
+		err = add_row(filter, &rows[i]);
+	if (!err)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
+}
+
+int confine(void)
+{
+	int err = change_user();
+
+	/* With the recorder it ends, also in the midst of a file. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	if (err)
+		return err;
+	leave_namespaces();
+	err = drop_capabilities();
+	if (err)
+		return err;
+	limit_all();
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	return enter_filter();
+}

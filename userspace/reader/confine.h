@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* confine.h: what the process that reads untrusted files gives up before it reads the first one. */
+#ifndef GCPROF_READER_CONFINE_H
+#define GCPROF_READER_CONFINE_H
+
+/*
+ * Becomes nobody without capabilities, in namespaces of its own with an empty root
+ * directory where the kernel allows that, with limits, behind a filter that leaves
+ * the system calls that reading needs. For good. 0, or a negative errno: then nothing
+ * may be read.
+ */
+int confine(void);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* facts.c: what the recorder must know of a mapped file at once: READ_FACTS. */
+#include "facts.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../gc/frame.h"
+#include "../symbols/elf_open.h"
+
+#define SYMBOLS_READ_MAX (1 << 22) /* of one table */
+#define PAGE_MASK        UINT64_C(0xfff)
+
+static const struct {
+	const char *name;
+	uint64_t size;
+} blocks[CONTROL_BLOCKS] = {
+	[BLOCK_CONTROL] = {"gcprof_control", sizeof(struct gcprof_control)},
+	[BLOCK_SINGLY] = {"gcprof_singly", sizeof(struct gcprof_singly)},
+	[BLOCK_ARRIVALS] = {"gcprof_arrivals", sizeof(struct gcprof_arrivals)},
+};
+
+static void read_symbol(Elf *elf, const GElf_Shdr *table, const GElf_Sym *symbol,
+			struct file_facts *facts)
+{
+	const char *name;
+
+	if (GELF_ST_TYPE(symbol->st_info) != STT_OBJECT)
+		return;
+	for (int i = 0; i < CONTROL_BLOCKS; i++) {
+		if (facts->blocks[i] || symbol->st_size != blocks[i].size)
+			continue;
+		name = elf_strptr(elf, table->sh_link, symbol->st_name);
+		if (name && strcmp(name, blocks[i].name) == 0)
+			facts->blocks[i] = symbol->st_value;
+	}
+}
+
+static void read_blocks(Elf *elf, struct file_facts *facts)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data;
+		uint64_t count;
+		GElf_Sym symbol;
+
+		if (!gelf_getshdr(section, &header) || !header.sh_entsize ||
+		    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
+			continue;
+		data = elf_getdata(section, NULL);
+		count = header.sh_size / header.sh_entsize;
+		for (uint64_t i = 0; data && i < count && i < SYMBOLS_READ_MAX; i++) {
+			if (gelf_getsym(data, (int)i, &symbol))
+				read_symbol(elf, &header, &symbol, facts);
+		}
+	}
+}
+
+static void read_interpreter(int fd, const GElf_Phdr *header, struct file_facts *facts)
+{
+	char *text = facts->interpreter;
+	size_t size = header->p_filesz;
+
+	if (size < 2 || size > sizeof(facts->interpreter) ||
+	    pread(fd, text, size, (off_t)header->p_offset) != (ssize_t)size || text[size - 1] ||
+	    text[0] != '/')
+		text[0] = '\0';
+}
+
+static void read_segments(int fd, Elf *elf, struct file_facts *facts)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(elf, &count))
+		return;
+	for (size_t i = 0; i < count && i < ELF_SEGMENTS_MAX; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf, (int)i, &header))
+			return;
+		if (header.p_type == PT_INTERP)
+			read_interpreter(fd, &header, facts);
+		if (header.p_type == PT_LOAD && header.p_flags & PF_X &&
+		    facts->n_segments < UNWIND_SEGMENTS_MAX)
+			facts->segments[facts->n_segments++] = (struct unwind_segment){
+				header.p_offset, header.p_vaddr, header.p_filesz};
+	}
+}
+
+static void read_elf(int fd, struct file_facts *facts)
+{
+	Elf *elf = elf_open(fd);
+
+	if (elf && elf_kind(elf) == ELF_K_ELF) {
+		read_segments(fd, elf, facts);
+		/* Programs that can be asked are programs with probes. */
+		if (facts->n_sites)
+			read_blocks(elf, facts);
+	}
+	elf_end(elf);
+}
+
+int facts_read(int fd, struct file_facts *out, struct probe_site **sites)
+{
+	struct problem problem = {""};
+	struct probes_found found;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	*sites = NULL;
+	out->build_id_size = build_id_read(fd, out->build_id);
+	if (out->build_id_size < 0)
+		return 0;
+	err = probes_find(fd, &found, &problem);
+	if (err)
+		return err;
+	out->n_sites = (uint32_t)found.n_sites;
+	out->refused = found.refused;
+	memcpy(out->problem, problem.text, sizeof(out->problem) - 1);
+	*sites = found.sites;
+	read_elf(fd, out);
+	return 0;
+}
+
+static bool is_operand(const struct probe_argument *argument)
+{
+	return argument->size && argument->size <= 8 && !(argument->size & (argument->size - 1)) &&
+	       argument->is_signed <= 1;
+}
+
+static bool is_site(const struct probe_site *site)
+{
+	if (site->place.probe >= PROBES || site->place.count > PROBE_ARGUMENTS)
+		return false;
+	for (uint32_t i = 0; i < site->place.count; i++)
+		if (!is_operand(&site->place.arguments[i]))
+			return false;
+	return true;
+}
+
+int facts_take(const void *data, size_t size, struct file_facts *out,
+	       const struct probe_site **sites)
+{
+	if (size < sizeof(*out))
+		return -EBADMSG;
+	memcpy(out, data, sizeof(*out));
+	*sites = (const void *)((const char *)data + sizeof(*out));
+	if (out->build_id_size > BUILD_ID_MAX || out->n_segments > UNWIND_SEGMENTS_MAX ||
+	    out->n_sites > PROBE_SITES_MAX ||
+	    size != sizeof(*out) + out->n_sites * sizeof(struct probe_site))
+		return -EBADMSG;
+	for (uint32_t i = 0; i < out->n_sites; i++)
+		if (!is_site(&(*sites)[i]))
+			return -EBADMSG;
+	out->problem[sizeof(out->problem) - 1] = '\0';
+	out->interpreter[sizeof(out->interpreter) - 1] = '\0';
+	return 0;
+}
+
+bool facts_locate(const struct file_facts *facts, uint64_t start, uint64_t offset, uint64_t address,
+		  uint64_t *out)
+{
+	for (uint32_t i = 0; i < facts->n_segments; i++) {
+		const struct unwind_segment *segment = &facts->segments[i];
+		uint64_t first = segment->offset & ~PAGE_MASK, before = segment->offset - first;
+
+		/* Mappings begin at pages, segments anywhere in their first one. */
+		if (offset < first || offset - first >= segment->size + before)
+			continue;
+		*out = address + start - (offset - first) - (segment->address - before);
+		return true;
+	}
+	return false;
+}

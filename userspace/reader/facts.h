@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* facts.h: what the recorder must know of a mapped file at once: READ_FACTS. */
+#ifndef GCPROF_READER_FACTS_H
+#define GCPROF_READER_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probes.h"
+#include "../symbols/symbols.h"
+#include "../symbols/unwind.h"
+
+/* Blocks of memory by which a program is asked for something (gc/frame.h). */
+enum control_block { BLOCK_CONTROL, BLOCK_SINGLY, BLOCK_ARRIVALS, CONTROL_BLOCKS };
+
+#define FACTS_TEXT_BYTES 256
+
+struct file_facts {
+	int32_t build_id_size; /* 0: it has none; a negative errno: it is no ELF file */
+	unsigned char build_id[BUILD_ID_MAX];
+	struct unwind_segment segments[UNWIND_SEGMENTS_MAX]; /* that hold code */
+	uint64_t blocks[CONTROL_BLOCKS]; /* addresses as the linker knows them, 0: there is none */
+	uint32_t n_segments;
+	uint32_t n_sites; /* of probes */
+	uint32_t refused; /* sites that cannot be attached: `problem` says why of the first */
+	char problem[FACTS_TEXT_BYTES];
+	char interpreter[FACTS_TEXT_BYTES]; /* the program's dynamic linker, "" if it names none */
+};
+
+/* The facts of a file, and its probe sites, which the caller frees. -ENOMEM. */
+int facts_read(int fd, struct file_facts *out, struct probe_site **sites);
+
+/*
+ * Takes facts and sites out of an answer, if they make sense. `sites` point into the
+ * answer. -EBADMSG.
+ */
+int facts_take(const void *data, size_t size, struct file_facts *out,
+	       const struct probe_site **sites);
+
+/*
+ * Where an address that the linker knows is in a process that has mapped `offset` of the
+ * file at `start`; false if that mapping holds no code.
+ */
+bool facts_locate(const struct file_facts *facts, uint64_t start, uint64_t offset, uint64_t address,
+		  uint64_t *out);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* names.c: names of functions as answers of the reader: READ_NAMES, READ_KERNEL, READ_CODE. */
+/*
+ * What was read of a file is kept for the next request about it; when memory runs out the
+ * request fails, and the recorder begins again with a fresh process.
+ */
+#include "names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "code_files.h"
+
+#define ANSWER_NAMES_BYTES (32 << 10) /* of one place: the innermost names beyond are left out */
+
+struct names {
+	struct symbols *symbols;
+	struct code_files *code;
+	int file;                  /* of the present request, -1: none */
+	char place[NAME_MAX + 32]; /* the name of a function that has none */
+};
+
+/* --- files ------------------------------------------------------------------------------ */
+
+static int open_file(void *context, const char *path)
+{
+	struct names *names = context;
+	int fd = names->file;
+
+	(void)path;
+	names->file = -1;
+	errno = ENOENT;
+	return fd;
+}
+
+/* Only the recorder may open files: it is asked. The program is the file of the request. */
+static int open_debug(void *context, int file, const struct debug_wanted *wanted)
+{
+	(void)context;
+	(void)file;
+	return wire_ask(wanted, sizeof(*wanted));
+}
+
+int names_create(struct names **out)
+{
+	struct names *names = calloc(1, sizeof(*names));
+	struct symbols_access access = {open_file, {open_debug, names}};
+	int err = -ENOMEM;
+
+	if (!names)
+		return err;
+	names->file = -1;
+	names->code = code_files_create();
+	if (names->code)
+		err = symbols_create(&access, &names->symbols);
+	if (!err)
+		*out = names;
+	return err;
+}
+
+/* --- answers ---------------------------------------------------------------------------- */
+
+static void put_name(const struct symbol *symbol)
+{
+	struct name_head head = {
+		.line = symbol->line,
+		.begin = symbol->begin,
+		.name_size = (uint32_t)strnlen(symbol->name, NAMES_TEXT_MAX),
+		.file_size = symbol->file ? (uint32_t)strnlen(symbol->file, NAMES_TEXT_MAX) : 0,
+	};
+
+	wire_put(&head, sizeof(head));
+	wire_put(symbol->name, head.name_size);
+	wire_put(symbol->file, head.file_size);
+}
+
+static void put_names(const struct symbol *symbols, size_t n)
+{
+	struct name_list list = {0};
+	size_t bytes = 0;
+
+	/* A name must be something. */
+	while (n && (!symbols[n - 1].name || !*symbols[n - 1].name))
+		n--;
+	for (; list.count < n && bytes < ANSWER_NAMES_BYTES; list.count++)
+		bytes += strnlen(symbols[list.count].name, NAMES_TEXT_MAX);
+	wire_put(&list, sizeof(list));
+	for (uint32_t i = 0; i < list.count; i++)
+		put_name(&symbols[i]);
+}
+
+/* A function without a name is known by where it begins in its file. */
+static void name_place(struct names *names, const struct names_request *head, uint64_t offset,
+		       struct symbol *symbol)
+{
+	snprintf(names->place, sizeof(names->place), "%s+0x%" PRIx64, head->base,
+		 offset - symbol->offset);
+	symbol->name = names->place;
+}
+
+static size_t find_native(struct names *names, const struct names_request *head, const char *path,
+			  uint64_t offset, struct symbol out[SYMBOLS_MAX])
+{
+	size_t n = symbols_native(names->symbols, path, head->build_id, head->build_id_size, offset,
+				  out);
+
+	if (n && !out[0].name)
+		name_place(names, head, offset, &out[0]);
+	return n;
+}
+
+static int answer_file(struct names *names, const struct names_request *head,
+		       const struct name_place *places, struct request *request)
+{
+	struct symbol found[SYMBOLS_MAX];
+	char path[32];
+	int err;
+
+	if (strcmp(head->base, "[vdso]") == 0)
+		snprintf(path, sizeof(path), "[vdso]");
+	else
+		snprintf(path, sizeof(path), "%" PRIu64, head->owner);
+	if (request->n_fds) {
+		names->file = request->fds[0];
+		request->n_fds = 0;
+	}
+	for (uint32_t i = 0; i < head->count; i++) {
+		size_t n = find_native(names, head, path, places[i].place, found);
+
+		put_names(found, n);
+	}
+	if (names->file >= 0)
+		close(names->file);
+	names->file = -1;
+	err = symbols_error(names->symbols, path, head->build_id, head->build_id_size);
+	return err;
+}
+
+static int answer_kernel(struct names *names, const struct names_request *head,
+			 const struct name_place *places, const struct request *request)
+{
+	if (request->n_fds)
+		symbols_kernel_read(names->symbols, request->fds[0]);
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct symbol symbol = symbols_kernel(names->symbols, places[i].place);
+
+		put_names(&symbol, symbol.name != NULL);
+	}
+	return 0;
+}
+
+/* What is new in the files: jitdump files stay open, as many as came before are known. */
+static int read_code(struct names *names, const struct names_request *head,
+		     const struct request *request)
+{
+	size_t known = code_files_dumps(names->code, head->owner), dumps = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < request->n_fds; i++) {
+		bool is_map = i == 0 && head->has_map;
+
+		if (err || (!is_map && dumps++ < known))
+			close(request->fds[i]);
+		else
+			err = code_files_add(names->code, head->owner, !is_map, request->fds[i]);
+	}
+	return err;
+}
+
+static int answer_code(struct names *names, const struct names_request *head,
+		       const struct name_place *places, struct request *request)
+{
+	int err = read_code(names, head, request);
+
+	request->n_fds = 0;
+	for (uint32_t i = 0; i < head->count && !err; i++) {
+		struct symbol symbol;
+		bool found = code_files_find(names->code, head->owner, places[i].place,
+					     places[i].time, &symbol);
+
+		put_names(&symbol, found);
+	}
+	return err;
+}
+
+int names_answer(struct names *names, struct request *request)
+{
+	const struct name_place *places;
+	struct names_request head;
+	int err = -EBADMSG;
+
+	if (request->head.size < sizeof(head))
+		goto out;
+	memcpy(&head, request->data, sizeof(head));
+	places = (const void *)(request->data + sizeof(head));
+	if (head.count > NAMES_BATCH || head.build_id_size > BUILD_ID_MAX || head.base[NAME_MAX] ||
+	    request->head.size != sizeof(head) + head.count * sizeof(*places))
+		goto out;
+	if (request->head.kind == READ_NAMES)
+		err = answer_file(names, &head, places, request);
+	else if (request->head.kind == READ_KERNEL)
+		err = answer_kernel(names, &head, places, request);
+	else
+		err = answer_code(names, &head, places, request);
+out:
+	for (size_t i = 0; i < request->n_fds; i++)
+		close(request->fds[i]);
+	return err;
+}
+
+/* --- the recorder's side ---------------------------------------------------------------- */
+
+static bool take(struct names_left *left, void *out, size_t size)
+{
+	if (left->size < size)
+		return false;
+	memcpy(out, left->at, size);
+	left->at += size;
+	left->size -= size;
+	return true;
+}
+
+/* A text becomes one that ends with a zero. */
+static const char *take_text(struct names_left *left, char room[NAMES_TEXT_MAX + 1], uint32_t size)
+{
+	if (size > NAMES_TEXT_MAX || !take(left, room, size))
+		return NULL;
+	room[size] = 0;
+	return room;
+}
+
+int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX])
+{
+	struct name_list list;
+
+	if (!take(left, &list, sizeof(list)) || list.count > SYMBOLS_MAX)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < list.count; i++) {
+		struct name_head head;
+
+		if (!take(left, &head, sizeof(head)))
+			return -EBADMSG;
+		out[i] = (struct symbol){.line = head.line, .begin = head.begin};
+		out[i].name = take_text(left, left->texts[i][0], head.name_size);
+		out[i].file = take_text(left, left->texts[i][1], head.file_size);
+		if (!out[i].name || !out[i].file || !*out[i].name)
+			return -EBADMSG;
+		if (!*out[i].file)
+			out[i].file = NULL;
+	}
+	return (int)list.count;
+}

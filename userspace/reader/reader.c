@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* reader.c: the confined process that parses what others made. */
+/*
+ * ELF headers, notes, symbols, DWARF, call frame information, jitdump files and perf maps
+ * of programs that anybody can have written: all of that is parsed here and nowhere else.
+ * The process gets open files and gives facts, which the recorder checks.
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "facts.h"
+#include "names.h"
+#include "rows.h"
+#include "wire.h"
+
+static int answer_facts(int fd)
+{
+	struct probe_site *sites;
+	struct file_facts facts;
+	int err = facts_read(fd, &facts, &sites);
+
+	if (err)
+		return err;
+	wire_put(&facts, sizeof(facts));
+	wire_put(sites, facts.n_sites * sizeof(*sites));
+	free(sites);
+	return 0;
+}
+
+static int answer_rows(int fd)
+{
+	struct unwind_file *file;
+	int err = unwind_read(fd, &file);
+
+	if (err)
+		return err;
+	rows_put(file);
+	unwind_free(file);
+	return 0;
+}
+
+static int answer_file(const struct request *request)
+{
+	int err = -EBADMSG;
+
+	if (request->n_fds == 1)
+		err = request->head.kind == READ_FACTS ? answer_facts(request->fds[0])
+						       : answer_rows(request->fds[0]);
+	for (size_t i = 0; i < request->n_fds; i++)
+		close(request->fds[i]);
+	return err;
+}
+
+static int answer(struct names *names, struct request *request)
+{
+	switch (request->head.kind) {
+	case READ_FACTS:
+	case READ_ROWS:
+		return answer_file(request);
+	case READ_NAMES:
+	case READ_KERNEL:
+	case READ_CODE:
+		return names_answer(names, request);
+	default:
+		return -EBADMSG;
+	}
+}
+
+static int serve(struct names *names)
+{
+	static struct request request;
+	int state;
+
+	while ((state = wire_receive(&request)) > 0) {
+		int err = answer(names, &request);
+
+		/* What fills the memory may be what was kept of other files: a fresh process has
+		 * more of it. */
+		if (err == -ENOMEM)
+			return EXIT_FAILURE;
+		wire_end(err);
+	}
+	return state ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int reader_main(void)
+{
+	struct names *names;
+
+	prctl(PR_SET_NAME, WORKER_READER, 0, 0, 0);
+	/* The recorder is in a hurry now and then; this can wait. */
+	if (getpriority(PRIO_PROCESS, 0) < 0)
+		(void)setpriority(PRIO_PROCESS, 0, 0);
+	if (names_create(&names) || confine())
+		return EXIT_FAILURE;
+	return serve(names);
+}
