@@ -54,6 +54,9 @@ ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -g $(CFLAGS_$(BUILD)) -fno-omit-frame-point
 ALL_LDFLAGS := $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 DEPFLAGS = -MMD -MP -MF $(@:.o=.d)
 ARCH := $(shell uname -m)
+
+# Under sudo gcprof would write as the user who called it, into what root builds and tests make.
+unexport SUDO_UID SUDO_GID PKEXEC_UID DOAS_USER
 BPF_ARCH_x86_64 := x86
 
 LIBS := -lbpf -lseccomp -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -lsqlite3 -lprotobuf-c -ljansson \

@@ -249,5 +249,6 @@ const struct command cmd_doctor = {
 	.usage = "[OPTIONS]",
 	.summary = "tell what can be recorded here, by whom, and what to change",
 	.options = rows,
+	.needs_root = true, /* it tries what root may, and takes no path */
 	.run = doctor_run,
 };

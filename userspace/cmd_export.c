@@ -15,6 +15,7 @@
 #include "profile/status.h"
 #include "report/progress.h"
 #include "util/log.h"
+#include "util/output_file.h"
 #include "util/suggest.h"
 
 struct export_arguments {
@@ -108,19 +109,12 @@ static char *output_path(const struct export_arguments *arguments,
 	return asprintf(&path, "%s%s", request->file, request->exporter->suffix) < 0 ? NULL : path;
 }
 
-static bool is_regular(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 static void explain(const struct export_request *request, const char *path, int error)
 {
 	if (error == -EFBIG)
 		log_error("%s: too large for --max-size even without single events", request->file);
 	else if (error == -ENOENT || error == -ENODATA || error == -EBADMSG || error == -EPROTO ||
-		 error == -EISDIR)
+		 error == -EISDIR || error == -EACCES)
 		log_error("%s: %s", request->file, profile_error_text(error));
 	else if (error != -EPIPE)
 		log_error("%s: %s", path, strerror(-error));
@@ -153,7 +147,7 @@ static bool is_same_file(const char *a, const char *b)
 static int open_output(const char *path, const struct exporter *exporter, struct sink **out)
 {
 	if (strcmp(path, "-") != 0)
-		return sink_file_create(path, (uid_t)-1, (gid_t)-1, out);
+		return sink_file_create(path, out);
 	if (exporter->packed && isatty(STDOUT_FILENO)) {
 		log_error("not writing packed data to a terminal; name a file with -o");
 		return -ECANCELED;
@@ -173,7 +167,7 @@ static int convert(const struct export_request *request, const char *path)
 		if (error) {
 			source->close(source);
 			if (error != -ECANCELED)
-				log_error("%s: %s", path, strerror(-error));
+				log_error("%s: %s", path, output_file_error(error));
 			return EXIT_FAILURE;
 		}
 		error = export_run(request, source, sink, &result);
@@ -181,8 +175,8 @@ static int convert(const struct export_request *request, const char *path)
 	if (error) {
 		explain(request, path, error);
 		/* Half a file helps nobody. */
-		if (sink && strcmp(path, "-") != 0 && is_regular(path))
-			unlink(path);
+		if (sink && strcmp(path, "-") != 0)
+			output_file_remove(path);
 		return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	if (strcmp(path, "-") != 0)

@@ -18,6 +18,7 @@
 #include "record/clock.h"
 #include "util/buffer.h"
 #include "util/log.h"
+#include "util/output_file.h"
 
 #define FILE_SIZE_MAX (UINT64_C(4) << 30)
 
@@ -189,13 +190,6 @@ static void tell(const struct import_arguments *arguments, const struct vmprof_r
 		 result->time_samples, result->gc_samples, output, output);
 }
 
-static bool is_regular(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 static int import(const struct import_arguments *arguments, const struct buffer *data,
 		  const struct vmprof_import *import, const struct pypylog *log)
 {
@@ -206,9 +200,9 @@ static int import(const struct import_arguments *arguments, const struct buffer 
 	int error = vmprof_open(&reader, data->data, data->size);
 
 	if (!error) {
-		error = sink_file_create(output, (uid_t)-1, (gid_t)-1, &sink);
+		error = sink_file_create(output, &sink);
 		if (error) {
-			log_error("%s: %s", output, strerror(-error));
+			log_error("%s: %s", output, output_file_error(error));
 			return EXIT_FAILURE;
 		}
 		error = vmprof_convert(data->data, data->size, import, sink, &result);
@@ -216,8 +210,8 @@ static int import(const struct import_arguments *arguments, const struct buffer 
 	if (error) {
 		explain(arguments->words[1], error);
 		/* Half a profile helps nobody. */
-		if (sink && is_regular(output))
-			unlink(output);
+		if (sink)
+			output_file_remove(output);
 		return EXIT_FAILURE;
 	}
 	tell(arguments, &result, log, output);

@@ -102,13 +102,10 @@ static void explain(const struct query_request *request, const struct query_resu
 			  "anything else 'gcprof export -f sqlite' makes a database of your own");
 	} else if (error == -EDOM) {
 		log_error("the statement failed: %s", result->message);
-	} else if (error == -ENOENT || error == -ENODATA || error == -EBADMSG || error == -EPROTO ||
-		   error == -EISDIR) {
-		log_error("%s: %s", request->file, profile_error_text(error));
 	} else if (error == -ENOSPC) {
 		log_error("no room for a temporary file; TMPDIR says where it goes");
 	} else if (error != -EPIPE) {
-		log_error("%s: %s", request->file, strerror(-error));
+		log_error("%s: %s", request->file, profile_error_text(error));
 	}
 }
 

@@ -219,6 +219,8 @@ static void recording_free(struct recording *recording)
 	running_close(&recording->running);
 	if (recording->cgroup > 0)
 		close(recording->cgroup);
+	if (recording->file > 0)
+		close(recording->file);
 	profile_writer_close(recording->writer);
 	free(recording->command);
 }
@@ -332,10 +334,14 @@ static int record_run(int argc, char **argv)
 		.began = clock_now(),
 	};
 	int first = options_parse(&cmd_record, &recording.options, argc, argv);
-	int code;
+	const char *variable;
+	int code, err;
 
 	if (first < 0 || check_options(&recording.options, argv + first))
 		return EXIT_USAGE;
+	err = invoker_find(&recording.user, &variable);
+	if (err)
+		return recording_fail_errno(variable, err);
 	if (recording.options.verbose)
 		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
 	log_capture_libbpf();
@@ -354,5 +360,6 @@ const struct command cmd_record = {
 	.usage = "[OPTIONS] -- COMMAND [ARGUMENTS] | -p PID[,PID] | --system | --cgroup PATH",
 	.summary = "record a program, started or running already, into a profile",
 	.options = rows,
+	.needs_root = true,
 	.run = record_run,
 };

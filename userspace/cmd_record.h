@@ -30,7 +30,7 @@ struct recording {
 	uint64_t began; /* when gcprof was called, for the timings of -v */
 	uint64_t start; /* when the program was released, or attached to */
 	char *command;  /* the file to run; NULL: what runs already is recorded */
-	struct target_user user;
+	struct invoker user;
 	struct profile_writer *writer;
 	struct files *files;
 	struct store *store;
@@ -54,7 +54,7 @@ struct recording {
 	bool piped;          /* the profile goes to our standard output */
 	bool removed;        /* its file is gone, which was told */
 	uint64_t next_check; /* of that */
-	uint64_t file;       /* its inode */
+	int file;            /* that file, to see it removed; 0: piped */
 	bool failed;         /* the profile could not be written */
 	struct governor_summary cost;
 	uint64_t bytes; /* of the profile */

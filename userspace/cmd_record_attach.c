@@ -35,8 +35,8 @@ static int check_targets(struct recording *recording)
 	if (options->pids)
 		err = running_open(options->pids, &recording->running, &problem);
 	else if (options->cgroup)
-		err = recording->cgroup =
-			cgroup_open(options->cgroup, &options->cgroup_id, &problem);
+		err = recording->cgroup = cgroup_open(&recording->user, options->cgroup,
+						      &options->cgroup_id, &problem);
 	if (err == -EINVAL && options->pids) {
 		recording_fail(&problem);
 		return EXIT_USAGE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_record_open.c: `gcprof record` before the program runs: checks, loads, attaches, releases. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,27 +18,22 @@
 #include "record/priority.h"
 #include "record/watch.h"
 #include "util/log.h"
+#include "util/output_file.h"
 #include "util/path_base.h"
 
 #define CHECK_NS UINT64_C(100000000) /* between two looks at whether the profile is still there */
-
-/* The inode behind a name, 0 if there is none. */
-static uint64_t file_number(const char *path)
-{
-	struct stat status;
-
-	return lstat(path, &status) ? 0 : status.st_ino;
-}
 
 void recording_check_output(struct recording *recording)
 {
 	const char *path = recording->options.output;
 	uint64_t now = clock_now();
+	struct stat status;
 
 	if (recording->piped || recording->removed || now < recording->next_check)
 		return;
 	recording->next_check = now + CHECK_NS;
-	if (file_number(path) == recording->file)
+	/* Of the file, not of its name: the user's path is not for root to follow. */
+	if (fstat(recording->file, &status) || status.st_nlink)
 		return;
 	recording->removed = true;
 	log_error(
@@ -50,9 +46,8 @@ void recording_check_output(struct recording *recording)
 int recording_open_output(struct recording *recording)
 {
 	const char *path = recording->options.output;
-	bool change = recording->user.change;
 	struct sink *sink;
-	int err;
+	int err, fd;
 
 	recording->piped = strcmp(path, "-") == 0;
 	if (recording->piped && isatty(STDOUT_FILENO)) {
@@ -60,12 +55,16 @@ int recording_open_output(struct recording *recording)
 			"-o -: the standard output is a terminal; send it to a file or a program");
 		return EXIT_FAILURE;
 	}
-	err = recording->piped ? sink_fd_create(STDOUT_FILENO, &sink)
-			       : sink_file_create(path, change ? recording->user.uid : (uid_t)-1,
-						  change ? recording->user.gid : (gid_t)-1, &sink);
-	if (err == -ELOOP) {
-		log_error("%s: is a symbolic link; nothing is written through links", path);
-		return EXIT_FAILURE;
+	if (recording->piped) {
+		err = sink_fd_create(STDOUT_FILENO, &sink);
+	} else {
+		fd = output_file_open_as(&recording->user, path);
+		if (fd < 0) {
+			log_error("%s: %s", path, output_file_error(fd));
+			return EXIT_FAILURE;
+		}
+		recording->file = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		err = sink_file_adopt(fd, &sink);
 	}
 	if (!err)
 		err = profile_writer_create(sink, &recording->writer);
@@ -74,7 +73,6 @@ int recording_open_output(struct recording *recording)
 	/* Whoever finds names reads the kernel's while the BPF programs are loaded. */
 	if (!err && recording->options.frequency)
 		store_prepare_symbols(recording->store);
-	recording->file = err ? 0 : file_number(path);
 	return err ? recording_fail_errno(path, err) : 0;
 }
 
@@ -91,7 +89,6 @@ int recording_may(struct recording *recording)
 
 	if (rights_check(&problem))
 		return recording_fail(&problem);
-	target_user_find(&recording->user);
 	err = files_create(&recording->files);
 	if (err)
 		return recording_fail_errno("the recorder cannot begin", err);
@@ -102,7 +99,7 @@ int recording_may(struct recording *recording)
 static int prepare(struct recording *recording, const char *word)
 {
 	struct problem problem = {""};
-	int err = target_resolve(word, &recording->command, &problem);
+	int err = target_resolve(&recording->user, word, &recording->command, &problem);
 
 	if (err) {
 		recording_fail(&problem);
@@ -168,7 +165,11 @@ static void search_file(void *context, const char *path)
 	search->failed++;
 }
 
-/* Attaches to the probes of the program and its libraries; says so if there are none. */
+/*
+ * Attaches to the probes of the program and its libraries; says so if there are none.
+ * Here and in libraries.c and unwinder.c root opens these files: the user may execute
+ * them and need not be able to read them, and the kernel attaches probes by their paths.
+ */
 static void attach_probes(struct recording *recording)
 {
 	struct probe_search search = {.recording = recording};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_view.c: gcprof view: shows a profile in the Firefox Profiler. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include "profile/status.h"
 #include "report/progress.h"
 #include "util/log.h"
+#include "util/output_file.h"
 
 #define PROFILER "https://profiler.firefox.com"
 
@@ -37,16 +37,6 @@ static const struct option_row rows[] = {
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
-
-/* A file without a name: it is gone when gcprof is. */
-static int open_nameless(void)
-{
-	const char *directory = getenv("TMPDIR");
-	int fd = open(directory && *directory ? directory : "/var/tmp",
-		      O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-
-	return fd < 0 ? -errno : fd;
-}
 
 static int convert(const char *file, enum model_frames frames, int fd)
 {
@@ -143,7 +133,7 @@ static int serve(int file, uint16_t wanted)
 
 static int view(const char *name, enum model_frames frames, uint64_t port)
 {
-	int file = open_nameless(), error;
+	int file = output_file_nameless(), error;
 
 	if (file < 0) {
 		log_error("cannot make a temporary file: %s", strerror(-file));

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* main.c: the gcprof program: finds the verb and runs it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 #include "reader/protocol.h"
 #include "reader/reader.h"
+#include "util/invoker.h"
 #include "util/log.h"
 #include "util/suggest.h"
 
@@ -64,14 +66,40 @@ static int help(const char *word)
 	return 0;
 }
 
+/*
+ * Whatever a verb reads or writes is the business of its caller, under sudo too. One that
+ * needs root acts as the caller where it follows the caller's paths.
+ */
+static int give_up_root(bool needs_root)
+{
+	const char *variable = NULL;
+	struct invoker invoker;
+	int err = invoker_find(&invoker, &variable);
+
+	if (err) {
+		log_error("%s=%s: there is no such user\nTo run as root itself, unset %s.",
+			  variable, getenv(variable), variable);
+		return EXIT_FAILURE;
+	}
+	err = needs_root ? 0 : invoker_become(&invoker);
+	if (err) {
+		log_error("cannot become user %u for good: %s", (unsigned)invoker.uid,
+			  strerror(-err));
+		return EXIT_FAILURE;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
-	const struct command *command;
+	const struct command *command = word ? find(word) : NULL;
 
 	/* A process that the recorder has started for work of its own. */
 	if (argc == 1 && strcmp(argv[0], WORKER_READER) == 0)
 		return reader_main();
+	if (give_up_root(command && command->needs_root))
+		return EXIT_FAILURE;
 	if (!word) {
 		print_help(stderr);
 		return EXIT_USAGE;
@@ -82,6 +110,5 @@ int main(int argc, char **argv)
 		printf("gcprof %s\n", GCPROF_VERSION);
 		return 0;
 	}
-	command = find(word);
 	return command ? command->run(argc - 1, argv + 1) : complain(word);
 }

@@ -6,6 +6,8 @@ BUILD=$(cd "$ROOT" && realpath "${BUILD_DIR:-build}")
 GCPROF=$BUILD/gcprof
 WORKLOADS=$BUILD/workloads
 export ROOT BUILD GCPROF WORKLOADS
+# Root's own tests, also under sudo; those of other users say who calls.
+unset SUDO_UID SUDO_GID PKEXEC_UID DOAS_USER
 
 setup() {
 	[ -x "$GCPROF" ] || {

@@ -23,7 +23,7 @@ static const struct option_row rows[] = {
 	{0},
 };
 
-static const struct command command = {"try", "[OPTIONS] [WORD]", "Tries", rows, NULL};
+static const struct command command = {"try", "[OPTIONS] [WORD]", "Tries", rows, false, NULL};
 
 static int parse(struct values *values, const char *line)
 {

@@ -202,7 +202,7 @@ static void write_golden(void)
 	struct record record;
 	struct sink *sink;
 
-	CHECK_EQ(sink_file_create(GOLDEN_FILE, (uid_t)-1, (gid_t)-1, &sink), 0);
+	CHECK_EQ(sink_file_create(GOLDEN_FILE, &sink), 0);
 	CHECK_EQ(profile_writer_create(sink, &writer), 0);
 	for (int round = 0; round < 3; round++) {
 		for (unsigned kind = RECORD_meta; kind < RECORD_CODES; kind++) {

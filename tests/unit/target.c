@@ -48,7 +48,7 @@ static void remove_folder(void)
 
 static struct target *start(const char *path, char *const *arguments)
 {
-	struct target_user user = {.uid = getuid(), .gid = getgid()};
+	struct invoker user = {.uid = getuid(), .gid = getgid()};
 	struct target_setup setup = {
 		.path = path,
 		.arguments = arguments,
@@ -65,6 +65,7 @@ static struct target *start(const char *path, char *const *arguments)
 
 TEST(resolve_finds_commands_like_a_shell)
 {
+	const struct invoker user = {.uid = getuid(), .gid = getgid()};
 	struct problem problem;
 	char *path;
 
@@ -72,24 +73,46 @@ TEST(resolve_finds_commands_like_a_shell)
 	make_file("run", "#!/bin/sh\n", 0755);
 	make_file("plain", "text\n", 0644);
 	CHECK_EQ(setenv("PATH", folder, 1), 0);
-	CHECK_EQ(target_resolve("run", &path, &problem), 0);
+	CHECK_EQ(target_resolve(&user, "run", &path, &problem), 0);
 	CHECK_STR(path, in_folder("run"));
 	free(path);
-	CHECK_EQ(target_resolve(in_folder("run"), &path, &problem), 0);
+	CHECK_EQ(target_resolve(&user, in_folder("run"), &path, &problem), 0);
 	free(path);
-	CHECK_EQ(target_resolve("plain", &path, &problem), -EACCES);
-	CHECK_EQ(target_resolve("absent", &path, &problem), -ENOENT);
+	CHECK_EQ(target_resolve(&user, "plain", &path, &problem), -EACCES);
+	CHECK_EQ(target_resolve(&user, "absent", &path, &problem), -ENOENT);
 	CHECK_STR(problem.text, "absent: command not found");
-	CHECK_EQ(target_resolve("", &path, &problem), -ENOENT);
-	CHECK_EQ(target_resolve(folder, &path, &problem), -EISDIR);
-	CHECK_EQ(target_resolve("/etc/passwd/x", &path, &problem), -ENOENT);
+	CHECK_EQ(target_resolve(&user, "", &path, &problem), -ENOENT);
+	CHECK_EQ(target_resolve(&user, folder, &path, &problem), -EISDIR);
+	CHECK_EQ(target_resolve(&user, "/etc/passwd/x", &path, &problem), -ENOENT);
 
 	/* An empty part of PATH is the current folder. */
 	CHECK(!chdir(folder) && !setenv("PATH", "/nowhere::/nowhere", 1));
-	CHECK_EQ(target_resolve("run", &path, &problem), 0);
+	CHECK_EQ(target_resolve(&user, "run", &path, &problem), 0);
 	CHECK_STR(path, "./run");
 	free(path);
 	setenv("PATH", "/usr/bin:/bin", 1);
+	remove_folder();
+}
+
+/* What a user cannot see or execute is not there, whatever root can see. */
+TEST(resolve_sees_what_the_user_sees)
+{
+	const struct invoker user = {.uid = 12345, .gid = 12346, .change = true};
+	struct problem problem;
+	char *path;
+
+	if (geteuid() != 0)
+		test_skip("only root can become somebody else");
+	make_folder();
+	make_file("run", "#!/bin/sh\n", 0700);
+	CHECK_EQ(target_resolve(&user, in_folder("run"), &path, &problem), -EACCES);
+	CHECK_EQ(chmod(folder, 0711), 0);
+	CHECK_EQ(target_resolve(&user, in_folder("run"), &path, &problem), -EACCES);
+	CHECK(path == NULL);
+	CHECK_EQ(chmod(in_folder("run"), 0711), 0);
+	CHECK_EQ(target_resolve(&user, in_folder("run"), &path, &problem), 0);
+	CHECK_STR(path, in_folder("run"));
+	free(path);
 	remove_folder();
 }
 
@@ -160,52 +183,6 @@ TEST(killed_before_release)
 	target_free(target);
 }
 
-TEST(user_is_the_caller_of_sudo)
-{
-	struct target_user user;
-
-	if (geteuid() != 0)
-		test_skip("only root runs programs as somebody else");
-	setenv("SUDO_UID", "12345", 1);
-	setenv("SUDO_GID", "12346", 1);
-	target_user_find(&user);
-	CHECK(user.change);
-	CHECK_EQ(user.uid, 12345);
-	CHECK_EQ(user.gid, 12346);
-	/* Neither nonsense nor root changes anything. */
-	const char *bad[] = {"0", "-1", "4294967295", "12x", "", " 5"};
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		setenv("SUDO_UID", bad[i], 1);
-		target_user_find(&user);
-		CHECK(!user.change);
-	}
-}
-
-TEST(user_is_given_up_for_good)
-{
-	struct target_user user = {.uid = 12345, .gid = 12346, .change = true};
-	pid_t pid;
-	int status;
-
-	if (geteuid() != 0)
-		test_skip("only root can become somebody else");
-	pid = fork();
-	if (pid == 0) {
-		uid_t real, effective, saved;
-		gid_t groups[8];
-
-		if (target_user_become(&user) || getresuid(&real, &effective, &saved))
-			_exit(1);
-		if (real != 12345 || effective != 12345 || saved != 12345 || getgid() != 12346)
-			_exit(2);
-		if (getgroups(8, groups) != 1 || groups[0] != 12346 || setuid(0) == 0)
-			_exit(3);
-		_exit(0);
-	}
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	CHECK_EQ(status, 0);
-}
-
 struct seen {
 	unsigned files;
 	bool shell, libc;
@@ -225,7 +202,7 @@ static void see(void *context, const char *path)
 
 static int each_library(const char *path, struct seen *seen)
 {
-	const struct target_user user = {.uid = getuid(), .gid = getgid()};
+	const struct invoker user = {.uid = getuid(), .gid = getgid()};
 	struct libraries *libraries;
 	struct files *files;
 	int err;
@@ -262,7 +239,7 @@ TEST(libraries_of_a_program_and_of_a_script)
 	CHECK(each_library(in_folder("absent"), &seen) < 0);
 	CHECK(each_library(folder, &seen) < 0);
 	/* Nobody waits for a linker that nobody wants an answer of. */
-	const struct target_user user = {.uid = getuid(), .gid = getgid()};
+	const struct invoker user = {.uid = getuid(), .gid = getgid()};
 	struct libraries *libraries;
 	struct files *files;
 	while (waitpid(-1, NULL, 0) > 0)

@@ -178,8 +178,7 @@ int main(int argc, char **argv)
 	maker->stacks = calloc(maker->n_stacks, sizeof(*maker->stacks));
 	if (maker->n_stacks < FREQUENT || !maker->stacks)
 		return 1;
-	if (sink_file_create(argv[1], (uid_t)-1, (gid_t)-1, &sink) ||
-	    profile_writer_create(sink, &maker->writer))
+	if (sink_file_create(argv[1], &sink) || profile_writer_create(sink, &maker->writer))
 		return 1;
 	maker->time = UINT64_C(1000000000);
 	define(maker);

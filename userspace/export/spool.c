@@ -3,12 +3,12 @@
 #include "spool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../model/arena.h"
+#include "../util/output_file.h"
 
 struct spool {
 	int fd; /* -1: not needed yet */
@@ -36,26 +36,10 @@ void spool_free(struct spool *spool)
 	free(spool);
 }
 
-/* /var/tmp rather than /tmp, which may be memory. */
-static int open_nameless(void)
-{
-	const char *places[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
-	int fd = -ENOENT;
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && fd < 0; i++) {
-		if (!places[i] || !*places[i])
-			continue;
-		fd = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-		if (fd < 0)
-			fd = -errno;
-	}
-	return fd;
-}
-
 static int write_block(struct spool *spool, const char *data)
 {
 	if (spool->fd < 0)
-		spool->fd = open_nameless();
+		spool->fd = output_file_nameless();
 	if (spool->fd < 0)
 		return spool->fd;
 	for (size_t done = 0; done < SPOOL_BLOCK;) {

@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct sink {
 	/* Writes all of it or fails with a negative errno, having written any part of it. */
@@ -14,11 +13,11 @@ struct sink {
 	int (*close)(struct sink *sink);
 };
 
-/*
- * Creates `path` for writing (O_NOFOLLOW for the last component, truncated only
- * if it is a regular file) and gives it to `uid` and `gid` (-1: leave).
- */
-int sink_file_create(const char *path, uid_t uid, gid_t gid, struct sink **out);
+/* Writes to `path`, opened as output_file_open() does; its errors. */
+int sink_file_create(const char *path, struct sink **out);
+
+/* Writes to a descriptor and closes it, also when it fails. */
+int sink_file_adopt(int fd, struct sink **out);
 
 /* Writes to a descriptor that stays open after close. */
 int sink_fd_create(int fd, struct sink **out);

@@ -18,6 +18,8 @@ const char *profile_error_text(int err)
 		return "it was written by a newer gcprof, whose format this one does not know";
 	case -EISDIR:
 		return "it is a directory";
+	case -EACCES:
+		return "permission denied: gcprof reads with your rights, also under sudo";
 	default:
 		return strerror(err < 0 ? -err : err);
 	}

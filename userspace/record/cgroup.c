@@ -46,19 +46,29 @@ static int find_folder(const char *path, char *out, size_t size)
 	return n > 0 && (size_t)n < size && !stat(out, &status) ? 0 : -ENOENT;
 }
 
-int cgroup_open(const char *path, uint64_t *id, struct problem *problem)
+static int open_folder(const void *context, char *text, size_t size)
 {
 	char folder[2 * PATH_MAX];
+	int fd;
+
+	(void)text, (void)size;
+	if (find_folder(context, folder, sizeof(folder)))
+		return -ENOENT;
+	fd = open(folder, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int cgroup_open(const struct invoker *user, const char *path, uint64_t *id, struct problem *problem)
+{
+	int fd = invoker_call(user, open_folder, path, NULL, 0), err;
 	struct statfs system;
 	struct stat status;
-	int fd, err;
 
-	if (find_folder(path, folder, sizeof(folder)))
-		return problem_set(problem, -ENOENT, "--cgroup %s: there is no such cgroup", path);
-	fd = open(folder, O_PATH | O_CLOEXEC);
+	if (fd == -ENOENT)
+		return problem_set(problem, fd, "--cgroup %s: there is no such cgroup", path);
 	if (fd < 0 || fstat(fd, &status) || fstatfs(fd, &system)) {
-		err = -errno;
-		problem_set(problem, err, "--cgroup %s: %s", path, strerror(errno));
+		err = fd < 0 ? fd : -errno;
+		problem_set(problem, err, "--cgroup %s: %s", path, strerror(-err));
 		goto out;
 	}
 	*id = status.st_ino;

@@ -6,14 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../util/invoker.h"
 #include "../util/problem.h"
 
 /*
  * The kernel's number of it. `path`: of the folder, or relative to where the hierarchy
- * is mounted. Returns a descriptor of the folder, which does not keep it from being
- * removed, or a negative errno.
+ * is mounted, as the user sees it. Returns a descriptor of the folder, which does not
+ * keep it from being removed, or a negative errno.
  */
-int cgroup_open(const char *path, uint64_t *id, struct problem *problem);
+int cgroup_open(const struct invoker *user, const char *path, uint64_t *id,
+		struct problem *problem);
 
 /* Was the folder removed meanwhile? */
 bool cgroup_is_gone(int fd);

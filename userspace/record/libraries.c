@@ -61,11 +61,11 @@ static int script_interpreter(int fd, char path[PATH_MAX])
 }
 
 static _Noreturn void linker_run(const char *linker, const char *program, int output,
-				 const struct target_user *user)
+				 const struct invoker *user)
 {
 	int null = open("/dev/null", O_RDWR);
 
-	if (target_user_become(user) || null < 0 || dup2(null, 0) < 0 || dup2(null, 2) < 0 ||
+	if (invoker_become(user) || null < 0 || dup2(null, 0) < 0 || dup2(null, 2) < 0 ||
 	    dup2(output, 1) < 0)
 		_exit(127);
 	execl(linker, linker, "--list", program, (char *)NULL);
@@ -102,8 +102,7 @@ struct libraries {
 	int output;             /* of it; -1 */
 };
 
-static int start_linker(struct libraries *libraries, const char *linker,
-			const struct target_user *user)
+static int start_linker(struct libraries *libraries, const char *linker, const struct invoker *user)
 {
 	int output[2], err = 0;
 
@@ -165,7 +164,7 @@ static int find_program(char path[PATH_MAX])
 	return -ELOOP;
 }
 
-int libraries_start(const char *path, const struct target_user *user, struct files *files,
+int libraries_start(const char *path, const struct invoker *user, struct files *files,
 		    struct libraries **out)
 {
 	struct libraries *libraries = calloc(1, sizeof(*libraries));

@@ -15,7 +15,7 @@ struct libraries;
  * Asks the dynamic linker of the program at `path` (for a script: of its interpreter),
  * which works in a child, as `user`, from now on. `files` reads the program.
  */
-int libraries_start(const char *path, const struct target_user *user, struct files *files,
+int libraries_start(const char *path, const struct invoker *user, struct files *files,
 		    struct libraries **out);
 
 /*

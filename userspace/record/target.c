@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +13,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "../util/options.h"
 
 struct target {
 	pid_t pid;
@@ -26,51 +22,6 @@ struct target {
 	bool waited;
 	int status;
 };
-
-/* --- the user ---------------------------------------------------------------- */
-
-static bool environment_id(const char *name, uint32_t *out)
-{
-	const char *text = getenv(name);
-	uint64_t value;
-
-	/* The greatest value means "unchanged" to the kernel. */
-	if (!text || parse_number(text, &value) || value >= UINT32_MAX)
-		return false;
-	*out = (uint32_t)value;
-	return true;
-}
-
-void target_user_find(struct target_user *out)
-{
-	struct passwd *entry;
-	uint32_t uid, gid;
-
-	*out = (struct target_user){.uid = getuid(), .gid = getgid()};
-	if (geteuid() != 0 || !environment_id("SUDO_UID", &uid) ||
-	    !environment_id("SUDO_GID", &gid) || uid == 0)
-		return;
-	out->uid = uid;
-	out->gid = gid;
-	out->change = true;
-	entry = getpwuid(uid);
-	if (entry && strlen(entry->pw_name) < sizeof(out->name))
-		strcpy(out->name, entry->pw_name);
-}
-
-int target_user_become(const struct target_user *user)
-{
-	int err;
-
-	if (!user->change)
-		return 0;
-	err = user->name[0] ? initgroups(user->name, user->gid) : setgroups(1, &user->gid);
-	if (err || setresgid(user->gid, user->gid, user->gid) ||
-	    setresuid(user->uid, user->uid, user->uid))
-		return -errno;
-	/* It must not be possible to get root back. */
-	return setuid(0) == 0 ? -EPERM : 0;
-}
 
 /* --- the command ------------------------------------------------------------- */
 
@@ -123,22 +74,35 @@ static int search_path(const char *command, char *found, size_t size)
 	}
 }
 
-int target_resolve(const char *command, char **path, struct problem *problem)
+/* With the rights of the user, so that nothing is said of files that the user cannot see. */
+static int find_command(const void *context, char *found, size_t size)
+{
+	const char *command = context;
+	int err = -ENAMETOOLONG, fd;
+
+	if (!strchr(command, '/'))
+		err = search_path(command, found, size);
+	else if ((size_t)snprintf(found, size, "%s", command) < size)
+		err = check_executable(found);
+	if (err)
+		return err;
+	fd = open(found, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int target_resolve(const struct invoker *user, const char *command, char **path,
+		   struct problem *problem)
 {
 	char found[PATH_MAX];
-	int err;
+	int fd;
 
 	*path = NULL;
 	if (!*command)
 		return resolve_failed("''", -ENOENT, problem);
-	if (strchr(command, '/')) {
-		err = check_executable(command);
-		snprintf(found, sizeof(found), "%s", command);
-	} else {
-		err = search_path(command, found, sizeof(found));
-	}
-	if (err)
-		return resolve_failed(command, err, problem);
+	fd = invoker_call(user, find_command, command, found, sizeof(found));
+	if (fd < 0)
+		return resolve_failed(command, fd, problem);
+	close(fd);
 	*path = strdup(found);
 	return *path ? 0 : problem_set(problem, -ENOMEM, "out of memory");
 }
@@ -155,7 +119,8 @@ static int set_number(const char *name, uint64_t value)
 
 static int child_prepare(const struct target_setup *setup)
 {
-	int err = target_user_become(setup->user);
+	/* Who is that user already keeps what capabilities there are, as without gcprof. */
+	int err = setup->user->change ? invoker_become(setup->user) : 0;
 
 	if (!err && setup->output_taken && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		err = -errno;

@@ -12,32 +12,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "../util/invoker.h"
 #include "../util/problem.h"
 
-/* Who the program runs as: the caller of sudo, or whoever we are. */
-struct target_user {
-	uid_t uid;
-	gid_t gid;
-	bool change;   /* false: we are that user already */
-	char name[64]; /* for the supplementary groups; empty if the user has no name */
-};
-
-void target_user_find(struct target_user *out);
-
-/* Becomes that user for good; for a child between fork and exec. 0 or a negative errno. */
-int target_user_become(const struct target_user *user);
-
 /*
- * Finds a command as a shell would. *path is the caller's (free). -ENOENT: there
- * is none; -EACCES or -EISDIR: it cannot be executed.
+ * Finds a command as a shell of the user would. *path is the caller's (free). -ENOENT:
+ * there is none; -EACCES or -EISDIR: it cannot be executed.
  */
-int target_resolve(const char *command, char **path, struct problem *problem);
+int target_resolve(const struct invoker *user, const char *command, char **path,
+		   struct problem *problem);
 
 /* What the child becomes. */
 struct target_setup {
 	const char *path;
-	char *const *arguments; /* the first is the command as given */
-	const struct target_user *user;
+	char *const *arguments;     /* the first is the command as given */
+	const struct invoker *user; /* runs as that user */
 	bool output_taken; /* by the profile: what the program prints goes to standard error */
 	uint64_t period;   /* GCPROF_PERIOD, bytes; 0: not set */
 	uint64_t ceiling;  /* GCPROF_CEILING, samples a second; UINT64_MAX: not set */

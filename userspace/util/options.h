@@ -3,6 +3,7 @@
 #ifndef GCPROF_OPTIONS_H
 #define GCPROF_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct command {
 	const char *usage;                /* "[OPTIONS] -- COMMAND [ARGUMENTS]" */
 	const char *summary;              /* one line */
 	const struct option_row *options; /* ended by a row without a name; may be NULL */
+	bool needs_root;                  /* else it runs with the rights of the invoker only */
 	int (*run)(int argc, char **argv);
 };
 

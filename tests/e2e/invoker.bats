@@ -1,0 +1,227 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# invoker.bats: what a user may try who has root run gcprof. Names as in faults.bats: "attack: what happens".
+
+load common
+
+USER_ID=12345
+SECRET='the secret of root'
+
+# A directory of root's with a file in it, one of the user's, and files that the verbs read.
+setup() {
+	need_root
+	[ -x "$GCPROF" ] || return 1
+	cd "$BATS_TEST_TMPDIR" || return 1
+	mkdir roots mine
+	chown $USER_ID:$USER_ID mine
+	chmod 755 . roots
+	(umask 077 && echo "$SECRET" >roots/secret)
+	cp "$BATS_TEST_DIRNAME/../golden/version1.gcprof" profile
+	# The least that VMProf writes: header, interval, version 1, no name, end.
+	{
+		printf '\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\350\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+		printf '\5\0\1\0\3'
+	} >vmprof
+	chmod 644 profile vmprof
+}
+
+teardown() {
+	[ -z "${RUNNING:-}" ] || kill "$RUNNING" 2>/dev/null || true
+}
+
+# As `sudo gcprof`, called by the user.
+sudo_gcprof() {
+	SUDO_UID=$USER_ID SUDO_GID=$USER_ID timeout 60 "$GCPROF" "$@"
+}
+
+# Fails unless a command fails with a sentence that has these words.
+refused() { # WORDS COMMAND...
+	local words=$1
+	shift
+	run "$@"
+	echo "$* says: $output"
+	same status "$status" 1
+	grep -qF -- "$words" <<<"$output"
+}
+
+unharmed() {
+	same 'secret' "$(cat roots/secret)" "$SECRET"
+	same 'what root has' "$(ls -A roots)" secret
+	[ ! -e mine/ran ]
+}
+
+# What there is of root in a process: nothing, or the lines that say so.
+roots_rights() { # PID
+	local id=$USER_ID none=0000000000000000
+	grep -E '^(Uid|Gid|Groups|Cap(Inh|Prm|Eff|Amb)):' "/proc/$1/status" |
+		tr -s ' \t' ' ' | sed 's/ $//' |
+		grep -vxE "[UG]id: $id $id $id $id|Groups: $id|Cap...: $none" || true
+}
+
+becomes_the_user() { # PID
+	[ -z "$(roots_rights "$1")" ]
+}
+
+@test "-o under sudo into a directory that only root may write: refused with a sentence, the program does not run" {
+	refused 'you may not write there' sudo_gcprof record -o roots/ld.so.preload -- /bin/touch mine/ran
+	refused 'belongs to another user' sudo_gcprof record -o roots/secret -- /bin/touch mine/ran
+	unharmed
+	# Where the user may write, the file is the user's.
+	sudo_gcprof record -o mine/data -- /bin/true
+	same owner "$(stat -c %u:%g:%a mine/data)" $USER_ID:$USER_ID:600
+}
+
+@test "-o under sudo through a symbolic link to a directory of root's: refused" {
+	ln -s ../roots mine/way
+	refused 'you may not write there' sudo_gcprof record -o mine/way/ld.so.preload -- /bin/touch mine/ran
+	refused 'belongs to another user' sudo_gcprof record -o mine/way/secret -- /bin/touch mine/ran
+	unharmed
+}
+
+@test "export and import under sudo over a file of root's, or beside it: refused, the file is unchanged" {
+	refused 'belongs to another user' sudo_gcprof export -f folded -o roots/secret profile
+	refused 'belongs to another user' sudo_gcprof import -o roots/secret vmprof vmprof
+	refused 'you may not write there' sudo_gcprof export -f folded -o roots/crontab profile
+	refused 'you may not write there' sudo_gcprof import -o roots/crontab vmprof vmprof
+	unharmed
+	sudo_gcprof import -o mine/data vmprof vmprof
+	same owner "$(stat -c %u mine/data)" $USER_ID
+}
+
+@test "a profile that only root may read, read under sudo: permission denied, by every verb that needs no root" {
+	local verb
+	chmod 600 profile vmprof
+	for verb in report info dump view query diff export; do
+		set -- "$verb" profile
+		[ $verb != query ] || set -- query 'SELECT 1 FROM samples' profile
+		[ $verb != diff ] || set -- diff profile profile
+		refused 'profile: permission denied' sudo_gcprof "$@"
+	done
+	refused 'ermission denied' sudo_gcprof import -o mine/data vmprof vmprof
+	unharmed
+}
+
+@test "view and export under sudo, watched in /proc while they run: user, groups and capabilities are the user's" {
+	SUDO_UID=$USER_ID SUDO_GID=$USER_ID "$GCPROF" view profile >address 2>log 3>&- &
+	RUNNING=$!
+	wait_until test -s address
+	roots_rights $RUNNING
+	becomes_the_user $RUNNING
+	kill $RUNNING
+	wait $RUNNING
+	# One that waits for a reader of its pipe.
+	mkfifo -m 600 mine/pipe
+	chown $USER_ID mine/pipe
+	SUDO_UID=$USER_ID SUDO_GID=$USER_ID "$GCPROF" export -f folded -o mine/pipe profile 2>log 3>&- &
+	RUNNING=$!
+	for _ in $(seq 100); do
+		! becomes_the_user $RUNNING || break
+		sleep 0.05
+	done
+	roots_rights $RUNNING
+	becomes_the_user $RUNNING
+	cat mine/pipe >out
+	wait $RUNNING
+}
+
+@test "called by pkexec or doas: the same as by sudo" {
+	local id
+	id=$(id -u nobody)
+	refused 'you may not write there' env PKEXEC_UID="$id" "$GCPROF" record -o roots/data -- /bin/touch mine/ran
+	refused 'you may not write there' env DOAS_USER=nobody "$GCPROF" export -o roots/data profile
+	same 'runs as' "$(DOAS_USER=nobody "$GCPROF" record -o - -- /usr/bin/id -u 2>&1 >/dev/null | grep -x '[0-9]*')" "$id"
+	unharmed
+}
+
+@test "SUDO_UID names no user: refused before anything is opened" {
+	local wrong
+	for wrong in 54321x -1 '' 4294967295; do
+		refused 'there is no such user' env SUDO_UID="$wrong" SUDO_GID=1 "$GCPROF" record -o roots/data -- /bin/touch mine/ran
+		refused 'there is no such user' env SUDO_UID="$wrong" SUDO_GID=1 "$GCPROF" export -o roots/data profile
+	done
+	unharmed
+}
+
+@test "--cgroup and a command below a directory that the user may not search: as if they were not there" {
+	local mount command code
+	chmod 700 roots
+	printf '#!/bin/sh\ntouch mine/ran\n' >roots/command
+	chmod 755 roots/command
+	for command in missing command; do
+		code=0
+		sudo_gcprof record -o mine/data -- roots/$command 2>log || code=$?
+		cat log
+		same status $code 126
+		grep -q "roots/$command: not executable" log
+	done
+	[ ! -e mine/data ]
+	mount=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/self/mounts)
+	[ -n "$mount" ] || skip 'no cgroup hierarchy of version 2 is mounted'
+	ln -s "$mount" roots/group
+	refused 'there is no such cgroup' sudo_gcprof record --duration 10ms -o mine/data --cgroup roots/group
+}
+
+# A place as /tmp, with what another user has prepared under the usual name of a profile.
+prepare() { # KIND
+	rm -rf common
+	mkdir -m 1777 common
+	echo kept >other
+	case $1 in
+	file) echo kept >common/gcprof.data ;;
+	pipe) mkfifo common/gcprof.data ;;
+	esac
+	[ "$1" = link ] || chown $USER_ID common/gcprof.data
+	[ "$1" != link ] || ln other common/gcprof.data
+	[ "$1" = pipe ] || chmod 666 common/gcprof.data
+}
+
+@test "root itself, where another user has prepared gcprof.data in a sticky directory: refused, nothing is written" {
+	prepare file
+	cd common
+	refused 'belongs to another user; remove it' "$GCPROF" record -- /bin/touch ../mine/ran
+	refused 'belongs to another user; remove it' "$GCPROF" import vmprof ../vmprof
+	refused 'belongs to another user; remove it' "$GCPROF" export -f folded -o gcprof.data ../profile
+	same 'the file' "$(cat gcprof.data)" kept
+	rm gcprof.data
+	# Its own it makes, and overwrites.
+	"$GCPROF" record -- /bin/true
+	"$GCPROF" record -- /bin/true
+	same owner "$(stat -c %u:%a gcprof.data)" 0:600
+	[ ! -e ../mine/ran ]
+}
+
+@test "root itself, where another user has put a FIFO: refused at once, as nobody would ever read it" {
+	prepare pipe
+	cd common
+	refused 'belongs to another user; remove it' timeout 20 "$GCPROF" record -- /bin/touch ../mine/ran
+	refused 'belongs to another user; remove it' timeout 20 "$GCPROF" import vmprof ../vmprof
+	[ ! -e ../mine/ran ]
+}
+
+@test "root itself, where another user has linked a file of root's: refused, the file is unchanged" {
+	prepare link
+	cd common
+	refused 'hard link' "$GCPROF" record -- /bin/touch ../mine/ran
+	refused 'hard link' "$GCPROF" import vmprof ../vmprof
+	same 'the file' "$(cat ../other)" kept
+	[ ! -e ../mine/ran ]
+}
+
+# As the user, with capabilities that a file or an ambient set gives.
+with() { # CAPABILITIES COMMAND...
+	local capabilities=$1
+	shift
+	setpriv --reuid=$USER_ID --regid=$USER_ID --clear-groups --inh-caps "-all,$capabilities" \
+		--ambient-caps "-all,$capabilities" --bounding-set "-all,$capabilities" "$@"
+}
+
+@test "a user with capabilities of gcprof's file writes where root may: refused" {
+	cp "$GCPROF" gcprof
+	chmod 755 gcprof
+	refused 'you may not write there' with +dac_override,+dac_read_search ./gcprof export -o roots/data profile
+	chmod 600 profile
+	refused 'ermission denied' with +dac_override,+dac_read_search ./gcprof report profile
+	refused 'you may not write there' with +bpf,+perfmon,+sys_admin,+dac_override ./gcprof record -o roots/data -- /bin/touch mine/ran
+	with +bpf,+perfmon,+sys_admin,+dac_override ./gcprof record -o mine/data -- /bin/true
+	unharmed
+}
