@@ -95,6 +95,30 @@ request() { # METHOD PATH HOST
 	! cmp -s body all.json.gz || return 1
 }
 
+# Opens connections that say nothing, or begin to, and keeps them.
+connect_idle() { # COUNT
+	local fd i
+	for ((i = 0; i < $1; i++)); do
+		exec {fd}<>"/dev/tcp/127.0.0.1/${HOST_PORT#*:}"
+		((i % 2)) || printf 'GET /' >&$fd
+	done
+}
+
+@test "connections that say nothing: the profile comes within a second, beside one or a hundred" {
+	view "$PROFILE"
+	"$GCPROF" export -o wanted.json.gz "$PROFILE"
+	local more start took
+	for more in 1 19 80; do
+		connect_idle $more
+		start=${EPOCHREALTIME/./}
+		request GET "$FILE_PATH" "$HOST_PORT"
+		took=$((${EPOCHREALTIME/./} - start))
+		cmp body wanted.json.gz
+		echo "beside $more more: $took us"
+		[ $took -lt 1000000 ]
+	done
+}
+
 @test "two viewers keep to themselves" {
 	view "$PROFILE"
 	FIRST=$VIEWER

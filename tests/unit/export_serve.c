@@ -3,6 +3,17 @@
 #include "export/serve.h"
 #include "test.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static const struct served served = {.size = 1234,
 				     .path = "/secret/x.json.gz",
 				     .origin = "https://profiler.example",
@@ -47,4 +58,130 @@ TEST(nobody_else_gets_it)
 	check("POST /secret/x.json.gz HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n",
 	      "405 Method Not Allowed", 0);
 	check("\r\n\r\n", "405 Method Not Allowed", 0);
+}
+
+/* --- connections ------------------------------------------------------------- */
+
+enum {
+	FILE_SIZE = 32 << 20, /* more than sockets hold */
+	IDLE = 200,           /* more than are served at a time */
+	SOON_MS = 5000,       /* less than silence is tolerated for */
+};
+
+static struct served running = {
+	.size = FILE_SIZE, .path = "/secret/x.json.gz", .origin = "https://profiler.example"};
+
+/* Serves zeros in a child until stop_server(). */
+static pid_t start_server(void)
+{
+	int listener, forever[2];
+	pid_t pid;
+
+	running.file = memfd_create("served", MFD_CLOEXEC);
+	CHECK(running.file >= 0 && !ftruncate(running.file, FILE_SIZE) && !pipe(forever));
+	listener = serve_listen(0, &running.port);
+	CHECK(listener >= 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(serve_run(listener, &running, forever[0]) != 0);
+	close(listener);
+	return pid;
+}
+
+static void stop_server(pid_t pid)
+{
+	CHECK_EQ(waitpid(pid, NULL, WNOHANG), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static int join(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons(running.port),
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	CHECK_EQ(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+static void ask(int fd)
+{
+	char text[128];
+	int size = snprintf(text, sizeof(text),
+			    "GET /secret/x.json.gz HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n",
+			    (unsigned)running.port);
+
+	CHECK_EQ(send(fd, text, (size_t)size, 0), size);
+}
+
+/* Reads up to `most` bytes or the end; how many. */
+static size_t take(int fd, size_t most)
+{
+	static char block[64 << 10];
+	size_t all = 0;
+
+	while (all < most) {
+		struct pollfd wait = {.fd = fd, .events = POLLIN};
+		size_t left = most - all;
+		ssize_t n;
+
+		CHECK_EQ(poll(&wait, 1, SOON_MS), 1);
+		n = recv(fd, block, left < sizeof(block) ? left : sizeof(block), 0);
+		CHECK(n >= 0);
+		if (n == 0)
+			break;
+		all += (size_t)n;
+	}
+	return all;
+}
+
+TEST(idle_connections_delay_nobody)
+{
+	pid_t server = start_server();
+	int fds[IDLE], slow = join(), fd;
+	size_t first = 100000;
+
+	/* One that asked and takes its time keeps its place. */
+	ask(slow);
+	CHECK_EQ(take(slow, first), first);
+	for (int i = 0; i < IDLE; i++) {
+		fds[i] = join();
+		if (i % 2)
+			CHECK_EQ(send(fds[i], "GET /", 5, 0), 5);
+	}
+	fd = join();
+	ask(fd);
+	CHECK(take(fd, SIZE_MAX) > FILE_SIZE);
+	CHECK(take(slow, SIZE_MAX) + first > FILE_SIZE);
+	/* The oldest have made room, the last are still there. */
+	CHECK_EQ(take(fds[0], 1), 0);
+	CHECK(recv(fds[IDLE - 1], &first, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+	stop_server(server);
+}
+
+TEST(requests_come_in_pieces_or_are_too_long)
+{
+	static char filler[SERVE_REQUEST_MAX];
+	pid_t server = start_server();
+	const char *start = "GET /secret/x.json.gz HT";
+	char rest[64], head[16] = "";
+	int fd = join(), size, one = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	CHECK_EQ(send(fd, start, strlen(start), 0), (ssize_t)strlen(start));
+	usleep(50000);
+	size = snprintf(rest, sizeof(rest), "TP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n",
+			(unsigned)running.port);
+	CHECK_EQ(send(fd, rest, (size_t)size, 0), size);
+	CHECK_EQ(recv(fd, head, 15, MSG_WAITALL), 15);
+	CHECK_STR(head, "HTTP/1.1 200 OK");
+	close(fd);
+	fd = join();
+	memset(filler, 'x', sizeof(filler));
+	CHECK(send(fd, filler, sizeof(filler), 0) > 0);
+	CHECK(recv(fd, head, 1, 0) <= 0);
+	close(fd);
+	stop_server(server);
 }

@@ -9,15 +9,14 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-enum {
-	BACKLOG = 16,
-	PATIENCE_S = 10, /* a browser that is silent for so long has gone */
-	PIECE = 64 << 10,
-};
+enum { BACKLOG = 64 };
 
 int serve_listen(uint16_t wanted, uint16_t *port)
 {
@@ -25,7 +24,7 @@ int serve_listen(uint16_t wanted, uint16_t *port)
 				      .sin_port = htons(wanted),
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1, error;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), one = 1, error;
 
 	if (fd < 0)
 		return -errno;
@@ -112,91 +111,187 @@ int serve_answer(const struct served *served, const char *request, char answer[S
 	return get;
 }
 
-static int send_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
+/* --- connections ------------------------------------------------------------- */
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
+/*
+ * Any program on this machine may connect and then say nothing, so connections do
+ * not wait for each other. There is room for so many; one more takes the place of
+ * the one that has been waiting longest, and of one that knows the path last.
+ */
+enum {
+	CONNECTIONS_MAX = 64,
+	PATIENCE_MS = 10000, /* one that gets no further for so long has gone */
+	PIECE = 1 << 20,     /* sent before others have their turn */
+};
+
+struct connection {
+	int fd;
+	uint64_t since; /* it came, asked, or took a piece of the answer, ms */
+	size_t used;    /* of the request */
+	size_t size;    /* of the answer's head; 0: the request is not complete */
+	size_t sent;    /* of the head */
+	off_t at;       /* sent of the file */
+	bool follows;   /* the file follows the head */
+	char request[SERVE_REQUEST_MAX];
+	char answer[SERVE_ANSWER_MAX];
+};
+
+struct server {
+	const struct served *served;
+	size_t count;
+	struct connection *connections[CONNECTIONS_MAX];
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static int send_file(int fd, const struct served *served)
+static void hang_up(struct server *server, size_t index)
 {
-	static char piece[PIECE];
-	uint64_t at = 0;
-	int error = 0;
-
-	while (at < served->size && !error) {
-		ssize_t n = pread(served->file, piece, sizeof(piece), (off_t)at);
-
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		error = send_all(fd, piece, (size_t)n);
-		at += (uint64_t)n;
-	}
-	return error;
+	close(server->connections[index]->fd);
+	free(server->connections[index]);
+	server->connections[index] = server->connections[--server->count];
 }
 
-/* Reads up to the empty line behind the headers; false if there is none. */
-static bool read_request(int fd, char request[SERVE_REQUEST_MAX])
+/* Whether the other side has to do something first. */
+static bool must_wait(ssize_t n)
 {
-	size_t used = 0;
-
-	while (used < SERVE_REQUEST_MAX - 1) {
-		ssize_t n = recv(fd, request + used, SERVE_REQUEST_MAX - 1 - used, 0);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		used += (size_t)n;
-		request[used] = 0;
-		if (strstr(request, "\r\n\r\n"))
-			return true;
-	}
-	return false;
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* What goes wrong with one browser is of no interest to the next. */
-static void serve_one(int fd, const struct served *served)
+/* Reads up to the empty line behind the headers, and makes the answer; false: hang up. */
+static bool read_request(struct connection *connection, const struct served *served)
 {
-	struct timeval patience = {.tv_sec = PATIENCE_S};
-	char request[SERVE_REQUEST_MAX], answer[SERVE_ANSWER_MAX];
-	int follows;
+	size_t room = SERVE_REQUEST_MAX - 1 - connection->used;
+	ssize_t n = recv(connection->fd, connection->request + connection->used, room, 0);
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (!read_request(fd, request))
+	if (n <= 0)
+		return must_wait(n);
+	connection->used += (size_t)n;
+	connection->request[connection->used] = '\0';
+	if (!strstr(connection->request, "\r\n\r\n"))
+		return connection->used < SERVE_REQUEST_MAX - 1;
+	connection->follows = serve_answer(served, connection->request, connection->answer);
+	connection->size = strlen(connection->answer);
+	connection->since = now_ms();
+	return true;
+}
+
+/* Sends what the other side takes now; false: hang up, as when all is sent. */
+static bool send_answer(struct connection *connection, const struct served *served)
+{
+	bool head = connection->sent < connection->size;
+	ssize_t n = head ? send(connection->fd, connection->answer + connection->sent,
+				connection->size - connection->sent, MSG_NOSIGNAL)
+			 : sendfile(connection->fd, served->file, &connection->at, PIECE);
+
+	if (n <= 0)
+		return must_wait(n);
+	connection->since = now_ms();
+	if (head)
+		connection->sent += (size_t)n;
+	return connection->sent < connection->size ||
+	       (connection->follows && (uint64_t)connection->at < served->size);
+}
+
+/* Goes as far as it goes without waiting; false: hang up. */
+static bool proceed(struct connection *connection, const struct served *served)
+{
+	if (!connection->size && !read_request(connection, served))
+		return false;
+	return !connection->size || send_answer(connection, served);
+}
+
+/* The connection to give up for another, where there is one. */
+static size_t longest_waiting(const struct server *server)
+{
+	size_t found = 0;
+
+	for (size_t i = 1; i < server->count; i++) {
+		const struct connection *a = server->connections[i];
+		const struct connection *b = server->connections[found];
+
+		if (a->follows != b->follows ? b->follows : a->since < b->since)
+			found = i;
+	}
+	return found;
+}
+
+static void take(struct server *server, int listener)
+{
+	struct connection *connection;
+	int fd;
+
+	if (server->count == CONNECTIONS_MAX)
+		hang_up(server, longest_waiting(server));
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	/* No descriptor is left for it: one of ours is. */
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE) && server->count)
+		hang_up(server, longest_waiting(server));
+	if (fd < 0)
 		return;
-	follows = serve_answer(served, request, answer);
-	if (send_all(fd, answer, strlen(answer)) == 0 && follows)
-		send_file(fd, served);
+	connection = calloc(1, sizeof(*connection));
+	if (!connection) {
+		close(fd);
+		return;
+	}
+	connection->fd = fd;
+	connection->since = now_ms();
+	server->connections[server->count++] = connection;
+	if (!proceed(connection, server->served))
+		hang_up(server, server->count - 1);
+}
+
+/* Hangs up on those that were silent for too long; ms until the next one is, -1: never. */
+static int look_for_silent(struct server *server)
+{
+	uint64_t now = now_ms(), first = UINT64_MAX;
+
+	for (size_t i = server->count; i-- > 0;) {
+		uint64_t end = server->connections[i]->since + PATIENCE_MS;
+
+		if (end <= now)
+			hang_up(server, i);
+		else if (end < first)
+			first = end;
+	}
+	return first == UINT64_MAX ? -1 : (int)(first - now);
 }
 
 int serve_run(int listener, const struct served *served, int stop)
 {
-	struct pollfd waits[] = {{.fd = listener, .events = POLLIN},
-				 {.fd = stop, .events = POLLIN}};
-	int fd;
+	struct pollfd waits[2 + CONNECTIONS_MAX] = {{.fd = listener, .events = POLLIN},
+						    {.fd = stop, .events = POLLIN}};
+	struct server server = {.served = served};
+	int err = 0;
 
 	for (;;) {
-		if (poll(waits, 2, -1) < 0 && errno != EINTR)
-			return -errno;
+		int patience = look_for_silent(&server);
+
+		for (size_t i = 0; i < server.count; i++)
+			waits[2 + i] = (struct pollfd){
+				.fd = server.connections[i]->fd,
+				.events = server.connections[i]->size ? POLLOUT : POLLIN};
+		if (poll(waits, 2 + server.count, patience) < 0) {
+			err = errno == EINTR ? 0 : -errno;
+			if (err)
+				break;
+			continue;
+		}
 		if (waits[1].revents)
-			return 0;
-		if (!waits[0].revents)
-			continue;
-		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0)
-			continue;
-		serve_one(fd, served);
-		close(fd);
+			break;
+		/* From the last on: the last takes the place of one that leaves. */
+		for (size_t i = server.count; i-- > 0;)
+			if (waits[2 + i].revents && !proceed(server.connections[i], served))
+				hang_up(&server, i);
+		if (waits[0].revents)
+			take(&server, listener);
 	}
+	while (server.count)
+		hang_up(&server, 0);
+	return err;
 }

@@ -21,7 +21,10 @@ struct served {
 /* Listens on the loopback address; port 0: any free one. The socket or a negative errno. */
 int serve_listen(uint16_t wanted, uint16_t *port);
 
-/* Answers requests, one after the other, until `stop` is readable. 0 or a negative errno. */
+/*
+ * Answers requests, none of which waits for another, until `stop` is readable. The oldest
+ * idle connection is closed when there are too many. 0 or a negative errno.
+ */
 int serve_run(int listener, const struct served *served, int stop);
 
 /* What a browser asks for, and the answer without the file; for tests. */
