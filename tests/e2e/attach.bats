@@ -145,9 +145,9 @@ nices_are() { # VALUES STAT...
 	recorder=$!
 	started+=("$recorder")
 	wait_attached
-	# Its thread and its process set theirs back themselves, when they begin.
-	own_child=$(pgrep -P "$recorder")
-	wait_until nices_are "-20 $own " "/proc/$recorder/stat" "/proc/$own_child/stat"
+	# Its thread and its processes set theirs back themselves, when they begin.
+	mapfile -t own_children < <(pgrep -P "$recorder" | sed 's|.*|/proc/&/stat|')
+	wait_until nices_are "-20 $own " "/proc/$recorder/stat" "${own_children[@]}"
 	wait_until nices_are "-20 $own " /proc/"$recorder"/task/*/stat
 	kill -INT "$recorder"
 	wait "$recorder"

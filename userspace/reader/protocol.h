@@ -20,6 +20,8 @@
 #define WORKER_READER "gcprof-reader"
 #define WORKER_OPENER "gcprof-opener"
 
+#define WORKER_NICE "GCPROF_NICE" /* its only environment: how nice it is to be */
+
 #define WORKER_SOCKET      0          /* the worker's descriptor */
 #define WORKER_MESSAGE_MAX (60 << 10) /* bytes of one message */
 #define WORKER_FDS_MAX     8          /* descriptors of one message */

@@ -9,8 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "confine.h"
@@ -93,10 +91,7 @@ int reader_main(void)
 {
 	struct names *names;
 
-	prctl(PR_SET_NAME, WORKER_READER, 0, 0, 0);
-	/* The recorder is in a hurry now and then; this can wait. */
-	if (getpriority(PRIO_PROCESS, 0) < 0)
-		(void)setpriority(PRIO_PROCESS, 0, 0);
+	wire_begin(WORKER_READER);
 	if (names_create(&names) || confine())
 		return EXIT_FAILURE;
 	return serve(names);

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +18,16 @@ static struct {
 	char data[WORKER_MESSAGE_MAX];
 } message;
 static size_t filled; /* of message.data */
+
+void wire_begin(const char *role)
+{
+	const char *nice = getenv(WORKER_NICE);
+
+	prctl(PR_SET_NAME, role, 0, 0, 0);
+	/* The recorder is in a hurry now and then; this can wait. */
+	if (nice)
+		(void)setpriority(PRIO_PROCESS, 0, atoi(nice));
+}
 
 static void send_message(uint32_t flags, int err)
 {

@@ -15,6 +15,9 @@ struct request {
 	size_t n_fds;
 };
 
+/* What every worker does first: takes its name, and the niceness that the recorder had at first. */
+void wire_begin(const char *role);
+
 /* Waits for the next request: 1; 0: there will be none; -EBADMSG. */
 int wire_receive(struct request *out);
 

@@ -20,6 +20,11 @@ int priority_raise(void)
 	return 0;
 }
 
+int priority_usual(void)
+{
+	return raised ? usual : getpriority(PRIO_PROCESS, 0);
+}
+
 void priority_restore(void)
 {
 	if (raised)

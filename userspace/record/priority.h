@@ -16,4 +16,7 @@ int priority_raise(void);
  */
 void priority_restore(void);
 
+/* The niceness that the recorder has when it is not raised. */
+int priority_usual(void);
+
 #endif

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "priority.h"
 #include "../util/buffer.h"
 
 enum {
@@ -112,13 +114,15 @@ static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attrib
 /* Not fork(): with the recorder's memory that would take milliseconds. */
 static int spawn(const char *role, int socket, pid_t *pid)
 {
-	char *arguments[] = {(char *)(uintptr_t)role, NULL}, *environment[] = {NULL};
+	char nice[32], *arguments[] = {(char *)(uintptr_t)role, NULL},
+		       *environment[] = {nice, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	int err = posix_spawn_file_actions_init(&actions);
 
 	if (err)
 		return -err;
+	snprintf(nice, sizeof(nice), WORKER_NICE "=%d", priority_usual());
 	err = posix_spawnattr_init(&attributes);
 	if (!err) {
 		err = set_up(&actions, &attributes, socket);
