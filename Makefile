@@ -16,7 +16,7 @@
 #:   lint                    formatting, static analysis, limits of size, documents
 #:   bench, bench-peers      measure gcprof; compare the collector with others
 #:   accuracy                how often intervals hold the truth, in hundreds of recordings
-#:   kernels                 record under Debian's 6.1 and 6.12 kernels, in QEMU
+#:   kernels                 record under Debian's 6.1, 6.12 and newest kernels, in QEMU
 #:   soak                    record for 30 minutes; SOAK=seconds
 #:   unwind-images           take the stored stacks anew
 #:   install, uninstall      below PREFIX (default: /usr/local)

@@ -32,8 +32,13 @@ struct bpf_config {
 	uint32_t kernel_stacks;    /* 1: calls and waits tell where in the kernel they waited */
 	uint32_t governed;         /* 1: our programs measure what they take */
 	uint32_t long_rate;        /* long calls recorded one by one, a second and CPU */
-	uint32_t rare_rate; /* events of kinds that are rare, a second and CPU, see ceiling.h */
+	uint32_t rare_rate;   /* events of kinds that are rare, a second and CPU, see ceiling.h */
+	uint32_t preempt_off; /* 1: programs run with preemption off, see preempt.h */
 };
+
+/* Calls in the programs that the recorder replaces before they are loaded: see preempt.h. */
+#define PREEMPT_DISABLE_CALL 0x70000001
+#define PREEMPT_ENABLE_CALL  0x70000002
 
 enum syscall_mode {
 	SYSCALLS_OFF,

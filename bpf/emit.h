@@ -72,10 +72,11 @@ static __always_inline void emit_submit(void *record, void *ring)
 	bpf_ringbuf_submit(record, emit_wakeup(ring));
 }
 
-/* A free scratch of this CPU, empty; NULL, and counted, if all are in use. */
-static __always_inline struct scratch *scratch_take(void)
+/* A free scratch of this CPU, empty, one of the first `slots`; NULL, and counted, if all of those
+ * are in use. */
+static __always_inline struct scratch *scratch_take_of(const uint32_t slots)
 {
-	for (uint32_t slot = 0; slot < SCRATCH_SLOTS; slot++) {
+	for (uint32_t slot = 0; slot < slots; slot++) {
 		uint32_t key = slot;
 		struct scratch *scratch = bpf_map_lookup_elem(&scratches, &key);
 		if (scratch && __sync_val_compare_and_swap(&scratch->busy, 0, 1) == 0) {
@@ -87,6 +88,11 @@ static __always_inline struct scratch *scratch_take(void)
 	}
 	loss_count(LOSS_SCRATCH_BUSY);
 	return NULL;
+}
+
+static __always_inline struct scratch *scratch_take(void)
+{
+	return scratch_take_of(SCRATCH_SLOTS);
 }
 
 static __always_inline void scratch_drop(struct scratch *scratch)

@@ -11,6 +11,7 @@
  */
 #include "ceiling.h"
 #include "cost.h"
+#include "preempt.h"
 #include "probe.h"
 #include "stack.h"
 
@@ -37,7 +38,7 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 		return probe_refuse();
 	state->anchor = anchor;
 
-	scratch = scratch_take();
+	scratch = probe_scratch();
 	if (!scratch)
 		return 0;
 	event = (struct event_alloc *)scratch->data;
@@ -99,7 +100,7 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 	words = firing->values[3];
 	if (!entries || !count || count > GCPROF_SAMPLES_MAX || words > GCPROF_STACK_WORDS_MAX)
 		return probe_refuse();
-	scratch = scratch_take();
+	scratch = probe_scratch();
 	if (!scratch) {
 		/* That counted one. */
 		loss_add(LOSS_SCRATCH_BUSY, count - 1);
@@ -131,7 +132,7 @@ static __always_inline int probe_pieces(const struct probe_firing *firing)
 	count = firing->values[2];
 	if (!stack || !pieces || !count || count > GCPROF_PIECES_MAX)
 		return probe_refuse();
-	scratch = scratch_take();
+	scratch = probe_scratch();
 	if (!scratch)
 		return 0;
 	event = (struct event_pieces *)scratch->data;
@@ -162,7 +163,7 @@ static __always_inline int probe_fate(const struct probe_firing *firing)
 	count = firing->values[1];
 	if (!entries || !count || count > GCPROF_FATE_MAX)
 		return probe_refuse();
-	scratch = scratch_take();
+	scratch = probe_scratch();
 	if (!scratch) {
 		/* That counted one. */
 		loss_add(LOSS_SCRATCH_BUSY, count - 1);
@@ -290,7 +291,7 @@ static __always_inline int probe_collections(const struct probe_firing *firing)
 	process_pauses_set(state->process, firing->values[4], firing->now);
 	if (!ceiling_below(CEILING_GC, config.rare_rate, firing->now))
 		return loss_two(LOSS_GC_CEILING, events, LOSS_FATE_CEILING, n_fates);
-	scratch = scratch_take();
+	scratch = probe_scratch();
 	if (!scratch) {
 		/* That counted one. */
 		loss_add(LOSS_SCRATCH_BUSY, events + n_fates - 1);
@@ -348,7 +349,7 @@ static __always_inline int probe_type(const struct probe_firing *firing)
 	name = firing->values[1];
 	if (!type || !name)
 		return probe_refuse();
-	scratch = scratch_take();
+	scratch = probe_scratch();
 	if (!scratch)
 		return 0;
 	event = (struct event_type *)scratch->data;
@@ -379,7 +380,7 @@ static __always_inline int probe_code(const struct probe_firing *firing)
 	line = firing->values[3];
 	if (!code || code > 0xffffffff || !name)
 		return probe_refuse();
-	scratch = scratch_take();
+	scratch = probe_scratch();
 	if (!scratch)
 		return 0;
 	event = (struct event_code *)scratch->data;
@@ -470,11 +471,18 @@ static __always_inline int probe_tell(struct pt_regs *ctx)
 	return probe_refuse();
 }
 
-SEC("uprobe")
-int probe_fired(struct pt_regs *ctx)
+static __always_inline void probe_run(struct pt_regs *ctx)
 {
 	if (config.governed)
 		cost_begin(COST_PROBE, COST_SELDOM);
 	probe_tell(ctx);
-	return config.governed ? cost_end(COST_PROBE) : 0;
+	if (config.governed)
+		cost_end(COST_PROBE);
+}
+
+SEC("uprobe")
+int probe_fired(struct pt_regs *ctx)
+{
+	preempt_own_stack(ctx);
+	return PREEMPT_OFF(probe_run(ctx));
 }

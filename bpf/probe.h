@@ -21,6 +21,13 @@ static __always_inline int probe_refuse(void)
 	return 0;
 }
 
+/* Where the kernel has no guard, threads can be preempted with all of the others (preempt.h): the
+ * last one is for programs that are not. */
+static __always_inline struct scratch *probe_scratch(void)
+{
+	return scratch_take_of(SCRATCH_SLOTS - 1);
+}
+
 /* All registers in an array, so that one can be taken by number. */
 struct probe_registers {
 	uint64_t words[OPERAND_REGISTERS];

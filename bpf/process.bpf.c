@@ -7,6 +7,7 @@
  * there it spreads by fork.
  */
 #include "ceiling.h"
+#include "preempt.h"
 #include "syscall.h"
 #include "task.h"
 #include "wait.h"
@@ -89,16 +90,20 @@ static __always_inline void process_follow(const struct task_state *parent,
 	*(volatile uint32_t *)&state->flags = TASK_ACTIVE;
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child)
+static __always_inline void process_forks(struct task_struct *parent, struct task_struct *child)
 {
 	struct task_state *state = filter_active();
 
 	if (!state)
-		return 0;
+		return;
 	if (config.follow_children || child->tgid == parent->tgid)
 		process_follow(state, parent, child);
-	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child)
+{
+	return PREEMPT_OFF(process_forks(parent, child));
 }
 
 static __always_inline void process_emit_comm(const struct task_state *state, uint64_t now,
@@ -164,15 +169,15 @@ static __always_inline void process_emit_exec(const struct task_state *state, in
  * always is, right after the old memory went and before the new was filled: so
  * sorted by time the mappings of the new program follow its exec record.
  */
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(process_exec, struct task_struct *task, int old_tid, struct linux_binprm *binary)
+static __always_inline void process_execs(struct task_struct *task, int old_tid,
+					  const struct linux_binprm *binary)
 {
 	struct task_state *state = filter_followed();
 	uint64_t now = bpf_ktime_get_ns();
 	bool first;
 
 	if (!state)
-		return 0;
+		return;
 	first = !(state->flags & TASK_ACTIVE);
 	state->flags = TASK_ACTIVE;
 	process_new_image(state, now);
@@ -185,7 +190,12 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_tid, struct linux_b
 	process_emit_exec(state, old_tid, binary, now);
 	if (first)
 		process_emit_comm(state, now, task->comm);
-	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(process_exec, struct task_struct *task, int old_tid, struct linux_binprm *binary)
+{
+	return PREEMPT_OFF(process_execs(task, old_tid, binary));
 }
 
 static __always_inline void process_emit_exit(struct task_struct *task,
@@ -205,15 +215,14 @@ static __always_inline void process_emit_exit(struct task_struct *task,
 	emit_submit(event, &ring_process);
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(process_exit, struct task_struct *task)
+static __always_inline void process_exits(struct task_struct *task)
 {
 	struct task_state *state = filter_active();
 	uint64_t now;
 	uint32_t last;
 
 	if (!state || !task_end(state))
-		return 0;
+		return;
 	if (call_is_open(state))
 		syscall_end(state, 0, SYSCALL_UNFINISHED, NULL);
 	now = bpf_ktime_get_ns();
@@ -228,21 +237,30 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	if (last)
 		process_forget_rows(task->tgid);
 	process_emit_exit(task, state, last, now);
-	return 0;
 }
 
-SEC("tp_btf/task_rename")
-int BPF_PROG(process_rename, struct task_struct *task, const char *name)
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(process_exit, struct task_struct *task)
+{
+	return PREEMPT_OFF(process_exits(task));
+}
+
+static __always_inline void process_renames(const struct task_struct *task, const char *name)
 {
 	struct task_state *state = filter_followed();
 	uint64_t now;
 
 	/* A thread may rename its siblings; whoever it is, the record must be about itself. */
 	if (!state || task != bpf_get_current_task_btf())
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	state->renamed = now;
 	if (state->flags & TASK_ACTIVE)
 		process_emit_comm(state, now, name);
-	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(process_rename, struct task_struct *task, const char *name)
+{
+	return PREEMPT_OFF(process_renames(task, name));
 }

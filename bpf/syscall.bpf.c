@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* syscall.bpf.c: pairs the begin and the end of system calls, thread by thread. */
 #include "cost.h"
+#include "preempt.h"
 #include "syscall.h"
 #include "wait.h"
 
@@ -28,7 +29,7 @@ static __always_inline void syscall_begins(const struct pt_regs *regs, long numb
 SEC("tp_btf/sys_enter")
 int BPF_PROG(syscall_enter, struct pt_regs *regs, long number)
 {
-	return COST_OF(COST_ENTER, COST_EACH, syscall_begins(regs, number));
+	return PREEMPT_OFF(COST_OF(COST_ENTER, COST_EACH, syscall_begins(regs, number)));
 }
 
 static __always_inline void syscall_mapped_code(uint32_t index)
@@ -102,5 +103,5 @@ static __always_inline void syscall_ends(const struct pt_regs *regs, long result
 SEC("tp_btf/sys_exit")
 int BPF_PROG(syscall_exit, struct pt_regs *regs, long result)
 {
-	return COST_OF(COST_EXIT, COST_EACH, syscall_ends(regs, result));
+	return PREEMPT_OFF(COST_OF(COST_EXIT, COST_EACH, syscall_ends(regs, result)));
 }

@@ -5,6 +5,7 @@
  * one not yet known made behind the iterator's back is found by the next turn,
  * and those of known threads are told of by process_fork().
  */
+#include "preempt.h"
 #include "task.h"
 
 /* A thread of one of the processes that were named, or of anybody's but the recorder's. */
@@ -48,22 +49,30 @@ int cgroup_look(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+static __always_inline void cgroup_joins(struct task_struct *leader)
+{
+	if (!recording || !task_in_cgroup(leader))
+		return;
+	task_meet(leader, TASK_ACTIVE);
+	__sync_fetch_and_add(&processes_moved, 1);
+}
+
 /* Told of the first thread only; the recorder looks for the others. */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(cgroup_moved, struct cgroup *to, const char *path, struct task_struct *leader)
 {
-	if (!recording || !task_in_cgroup(leader))
-		return 0;
-	task_meet(leader, TASK_ACTIVE);
-	__sync_fetch_and_add(&processes_moved, 1);
-	return 0;
+	return PREEMPT_OFF(cgroup_joins(leader));
+}
+
+static __always_inline void cgroup_gets(struct task_struct *child)
+{
+	if (recording && !filter_active() && task_in_cgroup(child))
+		task_meet(child, TASK_ACTIVE);
 }
 
 /* Somebody outside may put a child right into the cgroup. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(cgroup_born, struct task_struct *parent, struct task_struct *child)
 {
-	if (recording && !filter_active() && task_in_cgroup(child))
-		task_meet(child, TASK_ACTIVE);
-	return 0;
+	return PREEMPT_OFF(cgroup_gets(child));
 }

@@ -196,3 +196,13 @@ allocate() {
 	holds '.streams.gc.lost == 0 and .streams.alloc.lost == 0'
 	holds '.syscalls[] | select(.name == "write") | .count >= 2000000'
 }
+
+@test "more busy threads than CPUs: each sample is of one firing, with its stack, or is counted as lost" {
+	need_root
+	gcc -std=gnu11 -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/storm.c" -o storm
+	record --max-overhead off -- ./storm 16 2
+	"$GCPROF" dump | awk -v fired="$(jq .fired out)" -f "$ROOT/tests/e2e/programs/storm.awk" >checked
+	cat out checked
+	jq -e '.samples > 1000 and .mixed == 0 and .twice == 0 and .wrong == 0 and .missing == 0 and
+		.starved == 0 and .unseen == 0' checked
+}

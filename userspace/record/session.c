@@ -381,6 +381,36 @@ static void *read_array(const struct session *session, const struct bpf_map *map
 	return NULL;
 }
 
+/* Runs of a program that the kernel skipped, since one was under way on the CPU. */
+static uint64_t count_skipped(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd = bpf_program__fd(program);
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) ? info.recursion_misses : 0;
+}
+
+static void add_skipped(const struct gcprof_bpf *skeleton, uint64_t counts[LOSS_KERNEL_MAX])
+{
+	const struct {
+		const struct bpf_program *program;
+		enum loss loss;
+	} programs[] = {
+		{skeleton->progs.syscall_enter, LOSS_SYSCALL_SKIPPED},
+		{skeleton->progs.syscall_exit, LOSS_SYSCALL_SKIPPED},
+		{skeleton->progs.process_fork, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.process_exec, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.process_exit, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.process_rename, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.cgroup_moved, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.cgroup_born, LOSS_PROCESS_SKIPPED},
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		counts[programs[i].loss] += count_skipped(programs[i].program);
+}
+
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
 {
 	int err;
@@ -393,6 +423,7 @@ int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MA
 		for (int i = 0; i < session->n_cpus; i++)
 			counts[loss] += cpu[i];
 	free(all);
+	add_skipped(session->skeleton, counts);
 	return err;
 }
 

@@ -2,7 +2,10 @@
 /* setup.c: the BPF object before it is loaded: settings, programs, sizes of maps. */
 #include "setup.h"
 
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <stdio.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "gcprof.skel.h"
@@ -68,6 +71,71 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 	config->cgroup = options->cgroup_id;
 	config->recorder = (uint32_t)getpid();
 }
+
+/* --- preemption: see bpf/preempt.h ----------------------------------------------- */
+
+struct preempt_functions {
+	int disable, enable; /* numbers of the kernel's functions; not positive: there are none */
+};
+
+/* The functions are there since Linux 6.10, but programs may call global functions between them
+ * only since 6.15. */
+static struct preempt_functions find_preempt_functions(void)
+{
+	struct preempt_functions functions = {0, 0};
+	struct utsname name;
+	unsigned major = 0, minor = 0;
+	struct btf *kernel;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
+	    (major == 6 && minor < 15))
+		return functions;
+	kernel = btf__load_vmlinux_btf();
+	if (!kernel)
+		return functions;
+	functions.disable = btf__find_by_name_kind(kernel, "bpf_preempt_disable", BTF_KIND_FUNC);
+	functions.enable = btf__find_by_name_kind(kernel, "bpf_preempt_enable", BTF_KIND_FUNC);
+	btf__free(kernel);
+	return functions;
+}
+
+/* Makes calls of the kernel's functions from those that stand in for them, or nothing. */
+static void set_preempt_calls(struct bpf_program *program,
+			      const struct preempt_functions *functions, bool guarded)
+{
+	/* libbpf has no other way to change them before they are relocated. */
+	struct bpf_insn *instructions = (struct bpf_insn *)(uintptr_t)bpf_program__insns(program);
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(program); i++) {
+		struct bpf_insn *call = &instructions[i];
+
+		if (call->code != (BPF_JMP | BPF_CALL) || call->src_reg ||
+		    (call->imm != PREEMPT_DISABLE_CALL && call->imm != PREEMPT_ENABLE_CALL))
+			continue;
+		if (guarded)
+			*call = (struct bpf_insn){
+				.code = BPF_JMP | BPF_CALL,
+				.src_reg = BPF_PSEUDO_KFUNC_CALL,
+				.imm = call->imm == PREEMPT_DISABLE_CALL ? functions->disable
+									 : functions->enable,
+			};
+		else
+			*call = (struct bpf_insn){.code = BPF_JMP | BPF_JA};
+	}
+}
+
+static void set_preemption(struct gcprof_bpf *skeleton)
+{
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+	const struct preempt_functions functions = find_preempt_functions();
+	struct bpf_program *program;
+
+	config->preempt_off = functions.disable > 0 && functions.enable > 0;
+	bpf_object__for_each_program(program, skeleton->obj)
+		set_preempt_calls(program, &functions, config->preempt_off);
+}
+
+/* --- programs and maps ----------------------------------------------------------- */
 
 /* What is not asked for is not even loaded, which takes the kernel time. */
 static void choose_programs(struct gcprof_bpf *skeleton, const struct record_options *options)
@@ -145,6 +213,7 @@ int setup_object(struct gcprof_bpf *skeleton, const struct record_options *optio
 	int err;
 
 	set_config(skeleton, options);
+	set_preemption(skeleton);
 	choose_programs(skeleton, options);
 	attach_prepare(skeleton->progs.probe_fired, multi);
 	err = size_rings(skeleton, options, n_cpus);
