@@ -26,6 +26,34 @@ static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, u
 	return 1;
 }
 
+#define SHARE_BYTE_NS 128 /* 7.8 MB a second */
+
+/*
+ * May the process put a record of `bytes` into a ring that it shares with others? It may while
+ * less than half of the ring is in use. Beyond that it has a bucket as above, counted in bytes, so
+ * that one process that floods the ring leaves the other half to the others.
+ */
+static __always_inline bool ceiling_share(void *ring, uint32_t process, uint64_t bytes,
+					  uint64_t now)
+{
+	struct process_state *state;
+	uint64_t until;
+
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) <
+	    bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2)
+		return 1;
+	state = bpf_map_lookup_elem(&processes, &process);
+	if (!state)
+		return 0;
+	until = *(volatile uint64_t *)&state->share;
+	if (until > now)
+		return 0;
+	if (until + CEILING_BURST_NS < now)
+		state->share = now - CEILING_BURST_NS;
+	__sync_fetch_and_add(&state->share, bytes * SHARE_BYTE_NS);
+	return 1;
+}
+
 /*
  * The same for what no program does as often in earnest as config.rare_rate says (50,000), and
  * what is left out above that, which is counted.

@@ -19,6 +19,28 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define SIZE_SANE (UINT64_C(1) << 48) /* no object and no period is as big as that */
 
+/* Has the process a share left for the record, of `n` events? If not they are counted as lost, and
+ * the scratch is given back. */
+static __always_inline bool probe_shares(const struct probe_firing *firing, struct scratch *scratch,
+					 uint32_t n)
+{
+	uint64_t bytes = scratch->size + (stack_is_copied(scratch) ? config.copy_bytes : 0);
+
+	if (ceiling_share(&ring_alloc, firing->state->process, bytes, firing->now))
+		return 1;
+	loss_add(LOSS_ALLOC_SHARE, n);
+	scratch_drop(scratch);
+	return 0;
+}
+
+/* Hands over a record of `n` allocation events. */
+static __always_inline void probe_emit(const struct probe_firing *firing, struct scratch *scratch,
+				       uint32_t n)
+{
+	if (probe_shares(firing, scratch, n))
+		scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, n);
+}
+
 static __always_inline int probe_sample(const struct probe_firing *firing)
 {
 	struct task_state *state = firing->state;
@@ -55,7 +77,8 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	stack_user(scratch, state);
 	if (stack_is_copied(scratch))
 		regs_user_rest(firing->ctx, &scratch->regs);
-	stack_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	if (probe_shares(firing, scratch, 1))
+		stack_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
 	return 0;
 }
 
@@ -114,7 +137,7 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 	event->words = words;
 	if (batch_read(scratch, sizeof(*event), entries, count * sizeof(event->entries[0]), stacks,
 		       words * sizeof(uint64_t)))
-		scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, count);
+		probe_emit(firing, scratch, count);
 	else
 		loss_add(LOSS_BATCH_MEMORY, count);
 	return 0;
@@ -148,7 +171,7 @@ static __always_inline int probe_pieces(const struct probe_firing *firing)
 	}
 	scratch->size = sizeof(*event) + count * sizeof(event->pieces[0]);
 	/* Counts nothing if it is lost: samples that need it are found to have no stack. */
-	scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, 0);
+	probe_emit(firing, scratch, 0);
 	return 0;
 }
 
@@ -180,7 +203,7 @@ static __always_inline int probe_fate(const struct probe_firing *firing)
 		return 0;
 	}
 	scratch->size = sizeof(*event) + count * sizeof(event->entries[0]);
-	scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, count);
+	probe_emit(firing, scratch, count);
 	return 0;
 }
 
@@ -361,7 +384,7 @@ static __always_inline int probe_type(const struct probe_firing *firing)
 	if (bytes < 0)
 		loss_count(LOSS_PROBE_MEMORY);
 	event->name_size = bytes < 0 ? 0 : bytes;
-	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	probe_emit(firing, scratch, 1);
 	return 0;
 }
 
@@ -396,7 +419,7 @@ static __always_inline int probe_code(const struct probe_firing *firing)
 	if (bytes < 0)
 		loss_count(LOSS_PROBE_MEMORY);
 	event->file_size = bytes < 0 ? 0 : bytes;
-	scratch_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	probe_emit(firing, scratch, 1);
 	return 0;
 }
 

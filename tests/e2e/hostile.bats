@@ -110,6 +110,18 @@ stays_below() { # MIB
 	stays_below 64
 }
 
+@test "a program floods the ring of allocation events: what it sends beyond its share is lost and counted, another program loses nothing" {
+	need_root
+	"$GCPROF" record --max-overhead off -- sh -c "
+		'$PROGRAMS/hostile' flood 4 &
+		sleep 0.3
+		'$PROGRAMS/hostile' not 3
+		wait" >out 2>record.log
+	cat record.log
+	same samples "$("$GCPROF" dump | grep -c '"record":"alloc".*"type":77,')" 3000
+	told 'allocation events were lost: their process had filled more than its share of the ring'
+}
+
 @test "program unmaps itself: recorded to its end" {
 	record_lie mappings
 	same status $code 0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* hostile.c: a program whose probes tell lies, one kind of them for each mode. */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -342,6 +343,46 @@ static void lie_mappings(void)
 	__builtin_unreachable();
 }
 
+/* For a second, as fast as can be, batches of `count` samples with `words` of stacks. */
+static void flood(uint64_t count, uint64_t words)
+{
+	struct gcprof_sample samples[GCPROF_SAMPLES_MAX];
+	uint64_t stacks[GCPROF_STACK_WORDS_MAX];
+	const uint64_t end = now() + UINT64_C(1000000000);
+
+	memset(samples, 0xff, sizeof(samples));
+	memset(stacks, 0xff, sizeof(stacks));
+	while (now() < end)
+		fire_stacks((uint64_t)(uintptr_t)samples, count, (uint64_t)(uintptr_t)stacks,
+			    words);
+}
+
+static void *flood_small(void *unused)
+{
+	flood(1, 0);
+	return unused;
+}
+
+/* The greatest batches and the smallest, which fill what the former leave. */
+static void lie_flood(void)
+{
+	pthread_t other;
+
+	if (pthread_create(&other, NULL, flood_small, NULL))
+		exit(1);
+	flood(GCPROF_SAMPLES_MAX, GCPROF_STACK_WORDS_MAX);
+	pthread_join(other, NULL);
+}
+
+/* No lie: a thousand samples a second, of a type of their own. */
+static void lie_not(void)
+{
+	for (uint64_t i = 1; i <= 1000; i++) {
+		usleep(1000);
+		fire_sample(i, 77, 64, 0, 0);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*tell)(void);
@@ -349,6 +390,7 @@ static const struct {
 	{"pointers", lie_pointers}, {"counts", lie_counts}, {"names", lie_names},
 	{"frames", lie_frames},     {"types", lie_types},   {"semaphores", lie_semaphores},
 	{"mappings", lie_mappings}, {"pieces", lie_pieces}, {"collections", lie_collections},
+	{"flood", lie_flood},       {"not", lie_not},
 };
 
 /* hostile LIE [ROUNDS] */

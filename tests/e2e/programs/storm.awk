@@ -56,7 +56,7 @@ END {
 		if (!right(of[1], of[2], of[3])) wrong += count[key]
 	}
 	for (process in calls) called += calls[process]
-	lost_here = fired - samples - loss("ALLOC_RING")
+	lost_here = fired - samples - loss("ALLOC_RING") - loss("ALLOC_SHARE")
 	busy = loss("SCRATCH_BUSY")
 	if (lost_here > busy || lost_here < 0) missing = lost_here - busy
 	else starved = busy - lost_here
