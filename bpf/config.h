@@ -94,6 +94,12 @@ struct task_faults {
 	uint64_t minor, major;
 };
 
+/* A collection that a thread has begun and not ended. */
+struct task_collection {
+	uint64_t heap;
+	struct task_faults faults; /* when it began */
+};
+
 /*
  * How a thread makes calls while they are looked at: without a wait in between, so that what
  * it takes to look makes it slower, or not.
@@ -118,11 +124,11 @@ struct task_state {
 	uint64_t args[3];
 	uint32_t number;
 	uint32_t compat;           /* 1: a 32-bit call */
-	uint32_t collecting;       /* collections that it has begun and not ended */
+	uint32_t collecting;       /* collections that it has begun and not ended: in `open` */
 	uint32_t epoch;            /* calls_epoch when it was last seen to begin or end a call */
 	struct task_faults faults; /* when it began to be recorded */
-	struct task_faults faults_told;               /* when it was last told of one */
-	struct task_faults gc_faults[COLLECTING_MAX]; /* when those collections began */
+	struct task_faults faults_told; /* when it was last told of one */
+	struct task_collection open[COLLECTING_MAX];
 	struct task_run run;
 	struct task_waits waits;
 };

@@ -150,30 +150,67 @@ static __always_inline void process_gc_set(struct process_state *state, uint64_t
 	__sync_fetch_and_add(&state->sequence, 1);
 }
 
-/*
- * A collection of the process begins. Those of several heaps may overlap: the
- * time counts once, from the first begin to the last end.
- */
-static __always_inline void process_gc_enter(struct task_state *task, uint64_t now)
+/* Which of the thread's open collections is of this heap; their number if none is. */
+static __always_inline uint32_t task_gc_find(const struct task_state *task, uint64_t heap)
+{
+	UNROLL
+	for (uint32_t i = 0; i < COLLECTING_MAX; i++)
+		if (i < task->collecting && task->open[i].heap == heap)
+			return i;
+	return task->collecting;
+}
+
+/* The thread's open collections end, but for the first `kept`. */
+static __always_inline void process_gc_leave(struct task_state *task, uint32_t kept, uint64_t now)
 {
 	struct process_state *state = bpf_map_lookup_elem(&processes, &task->process);
+	uint32_t ended = task->collecting - kept;
 
-	task->collecting++;
+	if (!ended)
+		return;
+	task->collecting = kept;
+	if (state && __sync_fetch_and_sub(&state->depth, ended) == ended)
+		process_gc_set(state, 0, now);
+}
+
+/*
+ * A collection of the process begins. Those of several heaps may overlap: the
+ * time counts once, from the first begin to the last end. One of the same heap
+ * cannot be under way: its end was lost, so it ends here.
+ */
+static __always_inline void process_gc_enter(struct task_state *task, uint64_t heap, uint64_t now)
+{
+	struct process_state *state = bpf_map_lookup_elem(&processes, &task->process);
+	uint32_t depth;
+
+	process_gc_leave(task, task_gc_find(task, heap), now);
 	collections_seen = 1;
+	depth = *(volatile uint32_t *)&task->collecting;
+	if (depth >= COLLECTING_MAX)
+		return;
+	task->open[depth].heap = heap;
+	task_faults(bpf_get_current_task_btf(), &task->open[depth].faults);
+	task->collecting = depth + 1;
 	if (state && __sync_fetch_and_add(&state->depth, 1) == 0)
 		process_gc_set(state, now, now);
 }
 
-/* It ends. An end without a begin, which came before the recording did, is none. */
-static __always_inline void process_gc_leave(struct task_state *task, uint64_t now)
+/*
+ * The collection of this heap ends, and what began inside of it. `faults`: those of
+ * the thread meanwhile. An end without a begin, which came before the recording
+ * did, is none.
+ */
+static __always_inline void process_gc_end(struct task_state *task, uint64_t heap,
+					   struct task_faults *faults, uint64_t now)
 {
-	struct process_state *state = bpf_map_lookup_elem(&processes, &task->process);
+	uint32_t at = task_gc_find(task, heap);
 
-	if (!task->collecting)
-		return;
-	task->collecting--;
-	if (state && __sync_fetch_and_sub(&state->depth, 1) == 1)
-		process_gc_set(state, 0, now);
+	if (at < task->collecting && at < COLLECTING_MAX) {
+		task_faults(bpf_get_current_task_btf(), faults);
+		faults->minor -= task->open[at].faults.minor;
+		faults->major -= task->open[at].faults.major;
+	}
+	process_gc_leave(task, at, now);
 }
 
 #endif

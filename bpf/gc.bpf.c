@@ -212,7 +212,7 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	struct task_state *state = firing->state;
 	struct event_gc_begin *event;
 	uint64_t heap, cycle;
-	uint32_t kind, reason, depth;
+	uint32_t kind, reason;
 
 	heap = firing->values[0];
 	cycle = firing->values[1];
@@ -220,10 +220,7 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	reason = firing->values[3];
 	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_SURVEY)
 		return probe_refuse();
-	depth = *(volatile uint32_t *)&state->collecting;
-	if (depth < COLLECTING_MAX)
-		task_faults(bpf_get_current_task_btf(), &state->gc_faults[depth]);
-	process_gc_enter(state, firing->now);
+	process_gc_enter(state, heap, firing->now);
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
 		return 0;
 	event = EMIT_RESERVE(ring_gc, event_gc_begin, LOSS_GC_RING);
@@ -237,18 +234,6 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	event->stop = firing->values[4];
 	emit_submit(event, &ring_gc);
 	return 0;
-}
-
-/* Page faults of the collecting thread since the innermost collection began; none if unknown. */
-static __always_inline void probe_gc_faults(const struct task_state *state, struct task_faults *out)
-{
-	uint32_t depth = *(volatile const uint32_t *)&state->collecting - 1;
-
-	if (depth >= COLLECTING_MAX)
-		return;
-	task_faults(bpf_get_current_task_btf(), out);
-	out->minor -= state->gc_faults[depth].minor;
-	out->major -= state->gc_faults[depth].major;
 }
 
 static __always_inline int probe_gc_end(const struct probe_firing *firing)
@@ -265,8 +250,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	stats = firing->values[3];
 	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_SURVEY)
 		return probe_refuse();
-	probe_gc_faults(state, &faults);
-	process_gc_leave(state, firing->now);
+	process_gc_end(state, heap, &faults, firing->now);
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
 		return 0;
 	event = EMIT_RESERVE(ring_gc, event_gc_end, LOSS_GC_RING);

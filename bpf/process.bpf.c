@@ -230,9 +230,7 @@ static __always_inline void process_exits(struct task_struct *task)
 		wait_tell(state, NULL, now);
 	if (ceiling_keeps(CEILING_USAGE, now, LOSS_PROCESS_CEILING))
 		usage_emit(task, state, now);
-	UNROLL
-	for (int depth = 0; depth < 4 && state->collecting; depth++)
-		process_gc_leave(state, now);
+	process_gc_leave(state, 0, now);
 	last = process_remove_thread(state->process);
 	if (last)
 		process_forget_rows(task->tgid);

@@ -122,6 +122,12 @@ stays_below() { # MIB
 	told 'allocation events were lost: their process had filled more than its share of the ring'
 }
 
+@test "ends of collections never come: the next one of the heap ends them, system calls after it are in no collection" {
+	record_lie endless
+	same status $code 0
+	holds '.syscalls[] | select(.name == "clock_nanosleep") | .count == 1000 and .in_gc_ns < .total_ns / 10'
+}
+
 @test "program unmaps itself: recorded to its end" {
 	record_lie mappings
 	same status $code 0

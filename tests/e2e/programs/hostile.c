@@ -88,6 +88,13 @@ static __attribute__((noinline)) void fire_collection(uint64_t cycle, uint32_t k
 	STAP_PROBE4(gcprof, gc_end, heap, cycle, kind, stats);
 }
 
+static __attribute__((noinline)) void fire_begin(uint64_t heap, uint64_t cycle)
+{
+	uint32_t kind = GCPROF_GC_MINOR;
+
+	STAP_PROBE4(gcprof, gc_begin, heap, cycle, kind, kind);
+}
+
 static __attribute__((noinline)) void fire_collections(uint64_t entries, uint64_t count,
 						       uint64_t fates, uint64_t n_fates,
 						       uint64_t pauses, uint64_t phases)
@@ -374,6 +381,16 @@ static void lie_flood(void)
 	pthread_join(other, NULL);
 }
 
+/* Collections that never end: one before another of its heap, one inside of it. */
+static void lie_endless(void)
+{
+	fire_begin(1, 1);
+	fire_begin(2, 1);
+	fire_collection(2, GCPROF_GC_MINOR, 0);
+	for (int i = 0; i < 1000; i++)
+		usleep(1000);
+}
+
 /* No lie: a thousand samples a second, of a type of their own. */
 static void lie_not(void)
 {
@@ -387,10 +404,10 @@ static const struct {
 	const char *name;
 	void (*tell)(void);
 } lies[] = {
-	{"pointers", lie_pointers}, {"counts", lie_counts}, {"names", lie_names},
-	{"frames", lie_frames},     {"types", lie_types},   {"semaphores", lie_semaphores},
-	{"mappings", lie_mappings}, {"pieces", lie_pieces}, {"collections", lie_collections},
-	{"flood", lie_flood},       {"not", lie_not},
+	{"pointers", lie_pointers}, {"counts", lie_counts},   {"names", lie_names},
+	{"frames", lie_frames},     {"types", lie_types},     {"semaphores", lie_semaphores},
+	{"mappings", lie_mappings}, {"pieces", lie_pieces},   {"collections", lie_collections},
+	{"flood", lie_flood},       {"endless", lie_endless}, {"not", lie_not},
 };
 
 /* hostile LIE [ROUNDS] */
