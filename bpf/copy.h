@@ -64,6 +64,7 @@ static __always_inline void copy_emit(struct scratch *scratch, struct event_stac
 				 (scratch->regs.sp & ~7ull) - COPY_BELOW};
 	uint32_t at = scratch->size, size;
 	struct event_copy *copy;
+	bool full = 1;
 
 	if (!loop.room || at > RECORD_BYTES_MAX || !copy_affordable(ring)) {
 		scratch_emit(scratch, ring, loss);
@@ -85,9 +86,10 @@ static __always_inline void copy_emit(struct scratch *scratch, struct event_stac
 	size = scratch->size + scratch->copy_done;
 	if (size <= sizeof(loop.room->data)) {
 		((struct event_header *)loop.room->data)->size = size;
-		if (bpf_ringbuf_output(ring, loop.room->data, size, emit_wakeup(ring)))
-			loss_count(loss);
+		full = bpf_ringbuf_output(ring, loop.room->data, size, emit_wakeup(ring)) != 0;
 	}
+	if (full)
+		loss_count(loss);
 	scratch_drop(scratch);
 }
 

@@ -101,19 +101,19 @@ static __always_inline void scratch_drop(struct scratch *scratch)
 }
 
 /* Puts the scratch's record, of `n` events, into a ring and gives the scratch back; false if there
- * was no room, which is counted. */
+ * was no room, which is counted. (No record is greater than the scratch: the verifier asks.) */
 static __always_inline bool scratch_emit_many(struct scratch *scratch, void *ring, uint32_t loss,
 					      uint32_t n)
 {
 	uint32_t size = scratch->size;
-	bool full = 0;
+	bool full = 1;
 
 	if (size <= sizeof(scratch->data)) {
 		((struct event_header *)scratch->data)->size = size;
 		full = bpf_ringbuf_output(ring, scratch->data, size, emit_wakeup(ring)) != 0;
-		if (full)
-			loss_add(loss, n);
 	}
+	if (full)
+		loss_add(loss, n);
 	scratch_drop(scratch);
 	return !full;
 }

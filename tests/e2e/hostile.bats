@@ -128,6 +128,16 @@ stays_below() { # MIB
 	holds '.syscalls[] | select(.name == "clock_nanosleep") | .count == 1000 and .in_gc_ns < .total_ns / 10'
 }
 
+@test "both stacks are as deep as can be, and copied as well: each record fits, none is lost" {
+	need_root
+	for way in fp rows both; do
+		"$GCPROF" record --stack $way --stack-bytes 32K -- "$PROGRAMS/hostile" deep >out 2>record.log
+		cat record.log
+		same 'records, stacks by '$way "$(ask .streams.alloc.events)" 100
+		holds '.streams.alloc.lost == 0'
+	done
+}
+
 @test "program unmaps itself: recorded to its end" {
 	record_lie mappings
 	same status $code 0

@@ -391,6 +391,27 @@ static void lie_endless(void)
 		usleep(1000);
 }
 
+static __attribute__((noinline)) void go_down(uint64_t depth, uint64_t prev)
+{
+	struct gc_frame frame = {.prev = prev, .code = (uint32_t)depth + 1};
+	struct gc_anchor anchor = {(uint64_t)(uintptr_t)&frame};
+
+	if (depth)
+		go_down(depth - 1, anchor.top);
+	else
+		fire_sample(1, 1, 64, (uint64_t)(uintptr_t)&anchor, 0);
+	__asm__ volatile("" : : "r"(&frame) : "memory");
+}
+
+/* Stacks as deep as they are walked, and deeper, both kinds of them. */
+static void lie_deep(void)
+{
+	for (uint64_t i = 0; i < 100; i++) {
+		usleep(1000);
+		go_down(500 + i, 0);
+	}
+}
+
 /* No lie: a thousand samples a second, of a type of their own. */
 static void lie_not(void)
 {
@@ -404,10 +425,11 @@ static const struct {
 	const char *name;
 	void (*tell)(void);
 } lies[] = {
-	{"pointers", lie_pointers}, {"counts", lie_counts},   {"names", lie_names},
-	{"frames", lie_frames},     {"types", lie_types},     {"semaphores", lie_semaphores},
-	{"mappings", lie_mappings}, {"pieces", lie_pieces},   {"collections", lie_collections},
-	{"flood", lie_flood},       {"endless", lie_endless}, {"not", lie_not},
+	{"pointers", lie_pointers}, {"counts", lie_counts}, {"names", lie_names},
+	{"frames", lie_frames},     {"types", lie_types},   {"semaphores", lie_semaphores},
+	{"mappings", lie_mappings}, {"pieces", lie_pieces}, {"collections", lie_collections},
+	{"flood", lie_flood},       {"deep", lie_deep},     {"endless", lie_endless},
+	{"not", lie_not},
 };
 
 /* hostile LIE [ROUNDS] */
