@@ -12,6 +12,7 @@
 #include "record/checks.h"
 #include "record/facts.h"
 #include "record/trial.h"
+#include "util/escape.h"
 #include "util/log.h"
 
 struct doctor_options {
@@ -74,7 +75,9 @@ static bool is_tried(const struct trial *trial, int stream)
 
 static void print_row(const char *verdict, const char *name, const char *found, const char *advice)
 {
-	printf("  %-8s %-17s %s\n", verdict, name, found);
+	printf("  %-8s %-17s ", verdict, name);
+	escape_print(stdout, found, strlen(found));
+	putchar('\n');
 	if (advice[0])
 		printf("  %-8s %-17s -> %s\n", "", "", advice);
 }

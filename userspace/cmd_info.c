@@ -16,6 +16,7 @@
 #include "profile/status.h"
 #include "profile/summary.h"
 #include "report/progress.h"
+#include "util/escape.h"
 #include "util/log.h"
 
 struct info_options {
@@ -39,20 +40,10 @@ static uint64_t duration(const struct summary *summary)
 		       : 0;
 }
 
-/* A text from the profile: it may hold anything, so control characters are shown escaped. */
-static void put_bytes(const char *text, size_t size)
-{
-	for (const unsigned char *at = (const unsigned char *)text; size; at++, size--) {
-		if (*at < 0x20 || *at == 0x7f)
-			printf("\\x%02x", *at);
-		else
-			putchar(*at);
-	}
-}
-
+/* A text from the profile: it may hold anything. */
 static void put_text(const char *text)
 {
-	put_bytes(text, strlen(text));
+	escape_print(stdout, text, strlen(text));
 }
 
 /* A word of the command: what is on several lines goes on one. */
@@ -63,7 +54,7 @@ static void put_word(const char *text)
 	for (text += strspn(text, blanks); *text;) {
 		size_t length = strcspn(text, blanks);
 
-		put_bytes(text, length);
+		escape_print(stdout, text, length);
 		text += length;
 		text += strspn(text, blanks);
 		if (*text)

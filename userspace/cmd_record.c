@@ -92,7 +92,7 @@ static const struct option_row rows[] = {
 
 int recording_fail(const struct problem *problem)
 {
-	log_error("%s", problem->text);
+	log_escaped(LOG_ERROR, problem->text);
 	return EXIT_FAILURE;
 }
 

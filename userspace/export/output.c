@@ -176,18 +176,10 @@ void output_string(struct output *output, const char *text)
 	}
 	output_bytes(output, "\"", 1);
 	for (size_t at = 0; at < size;) {
-		uint32_t character = 0;
-		size_t length = utf8_decode(text + at, size - at, &character);
+		char shown[ESCAPE_MAX];
 
-		if (!length)
-			output_text(output, "\xef\xbf\xbd");
-		else if (character == '"' || character == '\\')
-			output_format(output, "\\%c", (int)character);
-		else if (character < 0x20 || character == 0x7f)
-			output_format(output, "\\u%04x", (unsigned)character);
-		else
-			output_bytes(output, text + at, length);
-		at += length ? length : 1;
+		at += escape_json(text + at, size - at, shown);
+		output_text(output, shown);
 	}
 	output_bytes(output, "\"", 1);
 }

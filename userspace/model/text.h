@@ -4,24 +4,17 @@
 #define GCPROF_TEXT_H
 
 #include "../profile/record.h"
+#include "../util/escape.h"
 
 struct arena;
 
-/*
- * A copy in the arena in which everything that could harm a terminal or mislead
- * the eye is written out: \xNN for control characters and for bytes that are no
- * UTF-8, \u{NNNN} for characters that are invisible or change the direction of
- * text. Cut at NAME_SIZE_MAX bytes. NULL: no memory.
- */
+/* A copy in the arena, escaped, see escape.h. Cut at NAME_SIZE_MAX bytes. NULL: no memory. */
 const char *name_clean(struct arena *arena, struct bytes bytes);
 
 /* The same on one line: runs of blanks and line ends are one blank, those at the ends none. */
 const char *line_clean(struct arena *arena, struct bytes bytes);
 
 #define NAME_SIZE_MAX 4096
-
-/* The character at `text`: its length in bytes, 0 if it is not valid UTF-8. */
-size_t utf8_decode(const char *text, size_t size, uint32_t *character);
 
 /* Columns that a character takes on a terminal: 0, 1 or 2. */
 int character_width(uint32_t character);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* log.c: messages for the person at the terminal. */
 #include "log.h"
+#include "escape.h"
 
 #include <bpf/libbpf.h>
 #include <stdarg.h>
@@ -16,42 +17,40 @@ void log_set_level(enum log_level level)
 }
 
 /* One write per message, so that messages of several processes do not mix. */
-static void print_escaped(const char *prefix, const char *text)
+static void print_line(enum log_level level, const char *text)
 {
-	size_t size = strlen(prefix) + 4 * strlen(text) + 2;
-	char *line = malloc(size), *at = line;
+	static const char *const prefix[] = {
+		"gcprof: error: ", "gcprof: warning: ", "gcprof: ", "gcprof: ", "gcprof: debug: "};
+	size_t size = strlen(prefix[level]) + strlen(text) + 2;
+	char *line = malloc(size);
 
 	if (!line)
 		return;
-	at = stpcpy(at, prefix);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if ((c < 0x20 && c != '\n') || c == 0x7f)
-			at += sprintf(at, "\\x%02x", c);
-		else
-			*at++ = *text;
-	}
-	*at++ = '\n';
+	snprintf(line, size, "%s%s\n", prefix[level], text);
 	fflush(stdout);
-	fwrite(line, 1, (size_t)(at - line), stderr);
+	fwrite(line, 1, size - 1, stderr);
 	free(line);
 }
 
 void log_print(enum log_level level, const char *format, ...)
 {
-	static const char *const prefix[] = {
-		"gcprof: error: ", "gcprof: warning: ", "gcprof: ", "gcprof: ", "gcprof: debug: "};
-	char *text = NULL;
 	va_list arguments;
+	char *text;
 
 	if (level > log_level)
 		return;
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) >= 0)
-		print_escaped(prefix[level], text);
+	text = escape_format(format, arguments);
 	va_end(arguments);
+	if (text)
+		print_line(level, text);
 	free(text);
+}
+
+void log_escaped(enum log_level level, const char *text)
+{
+	if (level <= log_level)
+		print_line(level, text);
 }
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)

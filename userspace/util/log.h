@@ -8,9 +8,14 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_VERBOSE, LOG_DEBUG };
 /* What is printed: LOG_INFO unless -q (LOG_WARNING), -v (LOG_VERBOSE) or -vv (LOG_DEBUG). */
 void log_set_level(enum log_level level);
 
-/* One line, "gcprof: error: ..." for errors and so on; no newline in `format`. Control
- * characters in the text are shown escaped: names in it may come from anywhere. */
+/*
+ * "gcprof: error: ..." for errors and so on. Names in the arguments may come from anywhere: they
+ * are escaped (escape.h), and no newline but those of `format` is printed.
+ */
 void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same of a text that escape_format() made, as a struct problem has it. */
+void log_escaped(enum log_level level, const char *text);
 
 #define log_error(...)   log_print(LOG_ERROR, __VA_ARGS__)
 #define log_warning(...) log_print(LOG_WARNING, __VA_ARGS__)

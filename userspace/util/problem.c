@@ -5,14 +5,20 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "../util/escape.h"
 
 int problem_set(struct problem *problem, int error, const char *format, ...)
 {
 	va_list arguments;
+	char *text;
 
 	va_start(arguments, format);
-	vsnprintf(problem->text, sizeof(problem->text), format, arguments);
+	text = escape_format(format, arguments);
 	va_end(arguments);
+	snprintf(problem->text, sizeof(problem->text), "%s", text ? text : "no memory");
+	free(text);
 	return error;
 }
 
@@ -20,11 +26,11 @@ const char *problem_advice(int err)
 {
 	switch (err) {
 	case -EMFILE:
-		return "\nTry 'ulimit -n 1024': each map, probe and CPU takes a descriptor.";
+		return ". Try 'ulimit -n 1024': each map, probe and CPU takes a descriptor.";
 	case -ENFILE:
-		return "\nThe whole machine has no descriptors left: see sysctl fs.file-max.";
+		return ". The whole machine has no descriptors left: see sysctl fs.file-max.";
 	case -ENOMEM:
-		return "\nRings and maps take some 60 MiB: see ulimit -v, and the limit of the "
+		return ". Rings and maps take some 60 MiB: see ulimit -v, and the limit of the "
 		       "cgroup.";
 	default:
 		return "";

@@ -8,11 +8,12 @@ struct problem {
 	char text[512];
 };
 
-/* Sets the sentence (cut if too long) and returns `error`. */
+/* Sets the sentence (cut if too long) and returns `error`. What the arguments bring in is escaped:
+ * log_escaped() prints the text. */
 int problem_set(struct problem *problem, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* What can be done about an error, beginning a line of its own; "" if nothing is known. */
+/* What can be done about an error, to be put behind its name; "" if nothing is known. */
 const char *problem_advice(int err);
 
 #endif

@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# privacy.bats: what reaches a terminal, what a sudo user sees, what a forged profile costs.
+# Names as in faults.bats: "attack: what happens".
+
+load common
+
+# C0 controls, DEL, C1 controls, line separators and marks of direction; bytes that are no UTF-8.
+hostile=$'a\033[2Jb\u009b31mc\u0085d\u2028e\u202ef\u2066g\u200eh\u061ci\177j\xffk'
+
+# Fails if the file has anything that a terminal obeys or that misleads the eye.
+harmless() { # FILE
+	python3 - "$1" <<-'END'
+		import sys, unicodedata
+		data = open(sys.argv[1], 'rb').read().decode('utf-8')
+		bad = {c for c in data if c != '\n' and unicodedata.category(c) in ('Cc', 'Cf', 'Zl', 'Zp')}
+		print(sys.argv[1], 'has', sorted(map(ascii, bad))) if bad else None
+		sys.exit(bool(bad))
+	END
+}
+
+@test "command line that would paint on a terminal or turn text around: info, report, dump, query and diff show it escaped" {
+	need_root
+	record -- /bin/true "$hostile" $'two\nlines'
+	"$GCPROF" info >info
+	"$GCPROF" info --json >info.json
+	"$GCPROF" report >report
+	"$GCPROF" report --json >report.json
+	"$GCPROF" dump >dump
+	"$GCPROF" query 'SELECT command FROM recording' >query
+	"$GCPROF" query -f csv 'SELECT command FROM recording' >query.csv
+	"$GCPROF" diff gcprof.data gcprof.data >compared
+	"$GCPROF" export -f json -o export.json
+	for file in record.log info info.json report report.json dump query query.csv compared export.json; do
+		harmless $file
+	done
+	grep -F 'a\x1b[2Jb\x9b31mc\x85d\u{2028}e\u{202e}f\u{2066}g\u{200e}h\u{061c}i\x7fj\xffk' info report
+	# JSON still says what there was.
+	same 'words of the command' "$(jq -r 'select(.record == "argument").text' dump)" \
+		"/bin/true"$'\n'"${hostile/$'\xff'/$'\ufffd'}"$'\n'$'two\nlines'
+}
+
+@test "file name that would paint or forge a line of its own in messages: shown escaped, on one line" {
+	local code verb name=$'x\ngcprof: error: forged'$hostile
+	for verb in info report dump; do
+		code=0
+		"$GCPROF" $verb "$name" >out 2>log || code=$?
+		same "status of $verb" $code 1
+		harmless log
+		same 'lines of the message' "$(wc -l <log)" 1
+	done
+	code=0
+	"$GCPROF" record -o out.data -- "./$name" >out 2>log || code=$?
+	same 'status of record' $code 127
+	harmless log
+	same 'lines of the message' "$(wc -l <log)" 1
+}
