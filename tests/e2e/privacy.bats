@@ -55,3 +55,32 @@ harmless() { # FILE
 	harmless log
 	same 'lines of the message' "$(wc -l <log)" 1
 }
+
+# Prints what is an address of the kernel in a dump, as a number or in a text, in any base.
+kernel_addresses() { # FILE
+	python3 - "$1" <<-'END'
+		import re, sys
+		text = open(sys.argv[1]).read()
+		numbers = [int(n) for n in re.findall(r'\d{15,}', text)]
+		numbers += [int(n, 16) for n in re.findall(r'(?i)[0-9a-f]{12,}', text)]
+		numbers += [int(n, 8) for n in re.findall(r'[0-7]{20,}', text)]
+		# The last pages are small negative numbers, and a page of calls at the same place everywhere.
+		numbers = [n for n in numbers if n < 1 << 64]
+		print(*(hex(n) for n in numbers if 0xffff800000000000 <= n < 0xffffffffff600000))
+		functions = {int(line.split()[0], 16) for line in open('/proc/kallsyms')} - {0}
+		print(*(hex(n) for n in numbers if n in functions))
+		frames = re.findall(r'"kernel_frame"[^}]*', text)
+		print(*(frame for frame in frames if any(map(int, re.findall(r':(\d+)', frame)[1:]))))
+	END
+}
+
+@test "profile is searched for addresses of the kernel: there are names and no addresses" {
+	need_root
+	record --kernel-stacks --off-cpu --off-cpu-min 0 --faults -- sh -c 'dd if=/dev/zero of=/dev/null bs=1M count=20000; sleep 0.1'
+	"$GCPROF" dump >dump
+	[ "$(grep -c '^{"record":"kernel_frame"' dump)" -gt 20 ]
+	same addresses "$(kernel_addresses dump | xargs | head -c 200)" ''
+	holds '[.functions[] | select(.runtime == "kernel" and .cpu_self_ns > 0).name] | length > 0'
+	same 'addresses in the database' \
+		"$("$GCPROF" query -f csv "SELECT count(*) FROM frames WHERE runtime = 'kernel' AND address != 0" | tail -n 1)" 0
+}

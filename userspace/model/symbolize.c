@@ -2,38 +2,12 @@
 /* symbolize.c: names frames that a recorder could not name because it was killed. */
 #include "functions.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "../symbols/symbols.h"
 #include "pass.h"
-
-/* Clocks drift and are set; a boot takes longer than this. */
-enum { SAME_BOOT_S = 5 };
-
-static double seconds_of(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* Kernel addresses mean something only until the next boot. */
-static bool is_this_boot(const struct pass *pass)
-{
-	double then, now;
-
-	if (!pass->clock_realtime)
-		return false;
-	then = (double)pass->clock_realtime / 1e9 - (double)pass->clock_monotonic / 1e9;
-	now = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_MONOTONIC);
-	return then - now < SAME_BOOT_S && now - then < SAME_BOOT_S;
-}
 
 static bool is_this_machine(const struct model_run *run)
 {
@@ -44,18 +18,10 @@ static bool is_this_machine(const struct model_run *run)
 
 /* How many functions of the frame are known, and these. */
 static size_t look_up(const struct pass *pass, struct symbols *symbols, const struct frame *frame,
-		      int kernel, struct symbol out[SYMBOLS_MAX])
+		      struct symbol out[SYMBOLS_MAX])
 {
 	const struct module *module = dense_get(&pass->tree.modules, frame->module);
 
-	if (frame->runtime == RUNTIME_KERNEL) {
-		out[0] = (struct symbol){0};
-		if (kernel >= 0 && frame->address) {
-			symbols_kernel_read(symbols, kernel);
-			out[0] = symbols_kernel(symbols, frame->address);
-		}
-		return out[0].name != NULL;
-	}
 	/* Without a build-id nobody knows whether it is still the same file. */
 	if (!module || !module->path || *module->path != '/' || !module->build_id_size)
 		return 0;
@@ -83,26 +49,22 @@ int symbolize_missing(struct pass *pass)
 {
 	struct tree *tree = &pass->tree;
 	struct symbols *symbols = NULL;
-	int kernel = -1, error;
+	int error = 0;
 
 	/* A recorder that came to its end has named what can be named. */
 	if (pass->model->state == PROFILE_COMPLETE || !is_this_machine(&pass->model->run))
 		return 0;
 	error = symbols_create(NULL, &symbols);
-	if (is_this_boot(pass))
-		kernel = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	for (uint64_t id = 1; id < tree->frames.limit && !error; id++) {
 		struct frame *frame = tree_frame(tree, id);
 		struct symbol found[SYMBOLS_MAX];
 		size_t n;
 
-		if (!frame || frame->first_symbol || frame->runtime == RUNTIME_MANAGED)
+		if (!frame || frame->first_symbol || frame->runtime != RUNTIME_NATIVE)
 			continue;
-		n = look_up(pass, symbols, frame, kernel, found);
+		n = look_up(pass, symbols, frame, found);
 		error = add_names(tree, frame, found, n);
 	}
 	symbols_free(symbols);
-	if (kernel >= 0)
-		close(kernel);
 	return error;
 }

@@ -34,7 +34,8 @@ struct frame {
 	uint8_t runtime;    /* enum runtime, 0: not defined */
 	uint8_t allocators; /* set by functions.c: its outermost function is the allocator's */
 	uint32_t module;    /* native */
-	uint64_t address;   /* native: offset in the module; kernel: address; managed: code */
+	uint64_t address;   /* native: offset in the module; kernel: 0, or address in old profiles;
+			       managed: code */
 	uint32_t process;   /* managed */
 	uint32_t line;      /* managed: where in the function, 0: unknown */
 	uint32_t first_symbol, last_symbol;   /* indexes, 0: none */

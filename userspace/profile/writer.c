@@ -258,8 +258,8 @@ uint64_t profile_writer_kernel(struct profile_writer *writer, uint64_t address)
 	struct record record = {.kind = RECORD_kernel_frame};
 	bool added = false;
 
+	/* The address itself would tell every reader where the kernel lies. */
 	record.kernel_frame.id = intern_kernel(&writer->intern, address, &added);
-	record.kernel_frame.address = address;
 	return define(writer, record.kernel_frame.id, added, &record);
 }
 

@@ -30,12 +30,14 @@ uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
 /* Code that a process makes at run time. */
 uint64_t profile_writer_generated(struct profile_writer *writer, uint64_t process);
 uint64_t profile_writer_native(struct profile_writer *writer, uint64_t module, uint64_t offset);
+/* Frames are told apart by their address, which the profile does not get. */
 uint64_t profile_writer_kernel(struct profile_writer *writer, uint64_t address);
 uint64_t profile_writer_managed(struct profile_writer *writer, uint64_t process, uint64_t code,
 				uint64_t line);
 uint64_t profile_writer_stack(struct profile_writer *writer, uint64_t parent, uint64_t frame);
 
-/* Calls `visit` for every native and kernel frame so far, with what defined it. */
+/* Calls `visit` for every native and kernel frame so far, with what defined it: of a kernel
+ * frame its address, too. */
 typedef void frame_visit(void *context, uint64_t frame, const struct record *definition);
 void profile_writer_each_frame(struct profile_writer *writer, frame_visit *visit, void *context);
 
