@@ -34,6 +34,8 @@ struct bpf_config {
 	uint32_t long_rate;        /* long calls recorded one by one, a second and CPU */
 	uint32_t rare_rate;   /* events of kinds that are rare, a second and CPU, see ceiling.h */
 	uint32_t preempt_off; /* 1: programs run with preemption off, see preempt.h */
+	uint32_t viewer;      /* user id of who gets the profile; 0: root, see viewer.h */
+	uint32_t shut_out;    /* 1: /proc does not even show the viewer others' commands */
 };
 
 /* Calls in the programs that the recorder replaces before they are loaded: see preempt.h. */

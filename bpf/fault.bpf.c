@@ -8,6 +8,7 @@
 #include "ceiling.h"
 #include "cost.h"
 #include "interrupted.h"
+#include "viewer.h"
 
 /* The faults that a record stands for; they are told from now on. */
 static __always_inline void fault_fill(struct event_fault *event, struct task_state *state)
@@ -39,7 +40,7 @@ static __always_inline int fault_tell(struct bpf_perf_event_data *ctx)
 	event = (struct event_fault *)scratch->data;
 	__builtin_memset(&event->stack, 0, sizeof(event->stack));
 	emit_header(&event->header, EVENT_fault, 0, state, now);
-	event->address = ctx->addr;
+	event->address = viewer_is_denied(bpf_get_current_task_btf()) ? 0 : ctx->addr;
 	fault_fill(event, state);
 	scratch->size = sizeof(*event);
 	if (interrupted_regs(state, &ctx->regs, &scratch->regs))

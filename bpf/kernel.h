@@ -101,6 +101,16 @@ struct css_set {
 	struct cgroup *dfl_cgrp; /* in the hierarchy of version 2 */
 };
 
+typedef struct {
+	uint32_t val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+	kuid_t suid;
+	kuid_t euid;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	uint32_t __state;
@@ -112,6 +122,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
+	const struct cred *real_cred;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	unsigned long min_flt;

@@ -10,6 +10,7 @@
 #include "preempt.h"
 #include "syscall.h"
 #include "task.h"
+#include "viewer.h"
 #include "wait.h"
 
 /* The memory of a forked process is a copy: what is mapped where holds for it, too. */
@@ -158,7 +159,9 @@ static __always_inline void process_emit_exec(const struct task_state *state, in
 	emit_header(&event->header, EVENT_exec, 0, state, now);
 	event->old_tid = old_tid;
 	scratch->size = sizeof(*event);
-	bytes = scratch_string(scratch, binary->filename, 0);
+	bytes = config.shut_out && viewer_is_denied(bpf_get_current_task_btf())
+			? 0
+			: scratch_string(scratch, binary->filename, 0);
 	event->name_size = bytes < 0 ? 0 : bytes;
 	scratch_emit(scratch, &ring_process, LOSS_PROCESS_RING);
 }

@@ -7,6 +7,7 @@
 #include "kernel_place.h"
 #include "stack.h"
 #include "syscall_args.h"
+#include "viewer.h"
 
 #define SYSCALL_COMPAT_BIT (1u << 31)
 #define ERRNO_MAX          4095
@@ -72,6 +73,11 @@ __noinline int syscall_total_raise(struct syscall_total *total, uint64_t duratio
 	return 0;
 }
 
+static __always_inline bool syscall_is_error(int64_t result)
+{
+	return result < 0 && result >= -ERRNO_MAX;
+}
+
 __noinline int syscall_count(const struct task_state *state, const struct syscall_done *done)
 {
 	struct syscall_total *total;
@@ -87,7 +93,7 @@ __noinline int syscall_count(const struct task_state *state, const struct syscal
 	}
 	__sync_fetch_and_add(&total->count, 1);
 	__sync_fetch_and_add(&total->total_ns, done->duration);
-	if (done->result < 0 && done->result >= -ERRNO_MAX)
+	if (syscall_is_error(done->result))
 		__sync_fetch_and_add(&total->errors, 1);
 	if (done->gc_ns) {
 		__sync_fetch_and_add(&total->gc_count, 1);
@@ -154,17 +160,20 @@ static __always_inline uint32_t syscall_path(struct scratch *scratch,
 	return bytes > 0 ? bytes : 0;
 }
 
+/* `denied`: to the viewer, who gets no argument, and of the result only an error. */
 static __always_inline void syscall_fill(struct event_syscall *event,
 					 const struct task_state *state,
-					 const struct syscall_done *done)
+					 const struct syscall_done *done, bool denied)
 {
+	const bool args = config.syscall_args && !denied;
+
 	__builtin_memset(&event->stack, 0, sizeof(event->stack));
 	event->duration = done->duration;
 	event->gc_ns = done->gc_ns;
-	event->result = done->result;
-	event->args[0] = config.syscall_args ? state->args[0] : 0;
-	event->args[1] = config.syscall_args ? state->args[1] : 0;
-	event->args[2] = config.syscall_args ? state->args[2] : 0;
+	event->result = denied && !syscall_is_error(done->result) ? 0 : done->result;
+	event->args[0] = args ? state->args[0] : 0;
+	event->args[1] = args ? state->args[1] : 0;
+	event->args[2] = args ? state->args[2] : 0;
 	event->number = state->number;
 	event->flags = done->flags;
 	event->path_size = 0;
@@ -175,6 +184,7 @@ static __always_inline void syscall_record(const struct task_state *state,
 					   const struct syscall_done *done,
 					   const struct pt_regs *regs)
 {
+	bool denied = viewer_is_denied(bpf_get_current_task_btf());
 	struct scratch *scratch = scratch_take();
 	struct event_syscall *event;
 
@@ -182,9 +192,9 @@ static __always_inline void syscall_record(const struct task_state *state,
 		return;
 	event = (struct event_syscall *)scratch->data;
 	emit_header(&event->header, EVENT_syscall, 0, state, done->now);
-	syscall_fill(event, state, done);
+	syscall_fill(event, state, done, denied);
 	scratch->size = sizeof(*event);
-	if (regs && config.syscall_args)
+	if (regs && config.syscall_args && !denied)
 		event->path_size = syscall_path(scratch, state);
 	if (regs && done->duration >= config.syscall_stack_ns) {
 		event->flags |= SYSCALL_STACK;
@@ -301,7 +311,7 @@ static __always_inline void syscall_end_of(struct task_struct *task, struct task
 	emit_header(&event->header, EVENT_syscall, sizeof(*event), state, done.now);
 	event->header.pid = BPF_CORE_READ(task, tgid);
 	event->header.tid = BPF_CORE_READ(task, pid);
-	syscall_fill(event, state, &done);
+	syscall_fill(event, state, &done, viewer_is_denied(task));
 	emit_submit(event, &ring_syscall);
 }
 

@@ -84,3 +84,70 @@ kernel_addresses() { # FILE
 	same 'addresses in the database' \
 		"$("$GCPROF" query -f csv "SELECT count(*) FROM frames WHERE runtime = 'kernel' AND address != 0" | tail -n 1)" 0
 }
+
+# A process of another user that asks for a path of its own all the time; its number is in $asker.
+start_asker() { # UID
+	setpriv --reuid "$1" --regid "$1" --clear-groups /usr/bin/python3 -c '
+import os, mmap, time
+while True:
+	try: os.stat("/secret/of/'"$1"'")
+	except OSError: pass
+	with mmap.mmap(-1, 8192) as memory: memory[0] = 1
+	os.getcwd()
+	time.sleep(0.002)' "words of $1" &
+	asker=$!
+	started+=("$asker")
+}
+
+# How many numbers other than 0 a process's calls had as arguments or returned, or it touched.
+handed_over() { # PID
+	jq -s --argjson pid "$1" '([.[] | select(.record == "process" and .pid == $pid).id][0]) as $process |
+		[.[] | select(.record == "thread" and .process == $process).id] as $threads |
+		[.[] | select((.record == "syscall" or .record == "fault") and (.thread | IN($threads[]))) |
+			(.arg0, .arg1, .arg2, .result, .path, .address) // 0 | select(. > 0)] | length' dump
+}
+
+@test "sudo user records another user's process: no path, argument, result or address of it is in the profile, counts and times are; root gets all" {
+	need_root
+	local mine other
+	start_asker 1001
+	mine=$asker
+	start_asker 1002
+	other=$asker
+	wait_busy "$mine"
+	wait_busy "$other"
+	chmod 777 .
+	SUDO_UID=1001 SUDO_GID=1001 record --faults --fault-rate 1000 -p "$mine,$other" --duration 1
+	"$GCPROF" dump >dump
+	grep -F /secret/of/1001 dump >found
+	absent /secret/of/1002 dump
+	[ "$(handed_over "$mine")" -gt 100 ]
+	same 'numbers of the other user' "$(handed_over "$other")" 0
+	same 'addresses of mappings' "$(jq -s '[.[] | select(.record == "mmap").address] | unique == [0]' dump)" true
+	[ "$(grep -c '"record":"fault"' dump)" -gt 100 ]
+	"$GCPROF" report --json --filter "process=$other" | jq -e \
+		'[.syscalls[] | select(.name == "stat" or .name == "newfstatat")][0] | .count > 50 and .errors == .count and .total_ns > 0'
+	"$GCPROF" info | grep '^withheld .*other users'
+	record --faults --fault-rate 1000 -p "$mine,$other" --duration 1
+	"$GCPROF" dump >dump
+	grep -F /secret/of/1002 dump >found
+	[ "$(handed_over "$other")" -gt 100 ]
+	[ "$(jq -s '[.[] | select(.record == "mmap" and .address > 0)] | length' dump)" -gt 0 ]
+}
+
+@test "sudo user records another user's process where /proc is mounted with hidepid: its command line is not in the profile, without hidepid it is" {
+	need_root
+	start_asker 1002
+	wait_busy "$asker"
+	chmod 777 .
+	for options in hidepid=0 hidepid=2; do
+		unshare -m bash -c 'mount -t proc -o "$1" proc /proc && shift && exec "$@"' bash $options \
+			env SUDO_UID=1001 SUDO_GID=1001 "$GCPROF" record -o $options -p "$asker" --duration 0.3 2>record.log
+	done
+	"$GCPROF" info hidepid=0 | grep '^command .*words of 1002'
+	"$GCPROF" dump hidepid=2 >dump
+	absent 'words of 1002' dump
+	unshare -m bash -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' bash \
+		"$GCPROF" record -o root -p "$asker" --duration 0.3 2>record.log
+	"$GCPROF" info root | grep '^command .*words of 1002'
+}

@@ -131,7 +131,13 @@ int facts_put_recording(struct profile_writer *writer, const struct record_optio
 			},
 	};
 
-	return profile_writer_put(writer, &record);
+	int err = profile_writer_put(writer, &record);
+
+	if (err || !user)
+		return err;
+	return put_meta(writer, "withheld",
+			"paths, arguments, results and addresses of other users' system calls, "
+			"page faults and mappings");
 }
 
 int facts_put_streams(struct profile_writer *writer, const struct session *session)

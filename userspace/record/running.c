@@ -14,6 +14,7 @@
 
 #include "proc_file.h"
 #include "running.h"
+#include "viewer.h"
 #include "../util/options.h"
 
 #define COMMAND_MAX      65536      /* bytes of a command line that are kept */
@@ -210,22 +211,19 @@ void running_name(pid_t pid, char out[16])
 
 int running_command(pid_t pid, char **text, size_t *size)
 {
-	char path[64];
-	FILE *file;
+	ssize_t n;
 
 	*size = 0;
 	*text = malloc(COMMAND_MAX + 1);
 	if (!*text)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	file = fopen(path, "re");
-	if (!file) {
+	n = viewer_read_command(pid, *text, COMMAND_MAX);
+	if (n < 0) {
 		free(*text);
 		*text = NULL;
 		return -ENOENT;
 	}
-	*size = fread(*text, 1, COMMAND_MAX, file);
+	*size = (size_t)n;
 	(*text)[*size] = '\0';
-	fclose(file);
 	return 0;
 }

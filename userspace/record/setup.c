@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "gcprof.skel.h"
+#include "viewer.h"
 
 /* Bytes are powers of two: what may come between two looks of the recorder. */
 static const struct {
@@ -70,6 +71,8 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 	config->whole = options->system || options->cgroup_id;
 	config->cgroup = options->cgroup_id;
 	config->recorder = (uint32_t)getpid();
+	config->viewer = viewer_find();
+	config->shut_out = config->viewer && viewer_is_shut_out();
 }
 
 /* --- preemption: see bpf/preempt.h ----------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include "histogram.h"
 #include "store_events.h"
+#include "viewer.h"
 
 static bool lives(void *context, uint64_t process)
 {
@@ -23,6 +24,7 @@ int store_create(struct profile_writer *writer, struct files *files, struct stor
 	if (!store)
 		return err;
 	store->writer = writer;
+	store->denied = viewer_find() != 0;
 	err = processes_create(writer, &store->processes);
 	if (!err)
 		err = modules_create(writer, files, &store->modules);

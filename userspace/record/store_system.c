@@ -270,7 +270,7 @@ int store_mmap(struct store *store, const struct incoming *in)
 	record.mmap.time = in->header->time;
 	record.mmap.process = in->process->id;
 	record.mmap.module = mapping.module;
-	record.mmap.address = event->address;
+	record.mmap.address = store->denied ? 0 : event->address;
 	record.mmap.length = event->length;
 	record.mmap.offset = mapping.offset;
 	return profile_writer_put(store->writer, &record);
