@@ -5,91 +5,59 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "target.h"
+#include "../util/invoker.h"
+
+/* A caller whom there is not was refused before anything was recorded. */
+static void find(struct invoker *out)
+{
+	const char *variable;
+
+	(void)invoker_find(out, &variable);
+}
 
 uid_t viewer_find(void)
 {
-	struct target_user user;
+	struct invoker user;
 
-	target_user_find(&user);
+	find(&user);
 	return user.uid;
 }
 
-/* As much of the file as there is room for; a negative errno. */
-static ssize_t read_some(int fd, char *text, size_t size)
-{
-	size_t used = 0;
-
-	while (used < size) {
-		ssize_t n = read(fd, text + used, size - used);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : (ssize_t)used;
-		used += (size_t)n;
-	}
-	return (ssize_t)used;
-}
-
-static ssize_t read_command(pid_t pid, char *text, size_t size)
+/* A task: see invoker.h. */
+static int open_command(const void *context, char *text, size_t size)
 {
 	char path[32];
-	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	(void)text;
+	(void)size;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", *(const pid_t *)context);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read_some(fd, text, size);
-	close(fd);
-	return n;
-}
-
-/* In a child that has become the user: its exit status is the errno, or 0. */
-_Noreturn static void hand_over(const struct target_user *user, pid_t pid, int to, char *text,
-				size_t size)
-{
-	ssize_t n = target_user_become(user);
-
-	if (!n)
-		n = read_command(pid, text, size);
-	if (n > 0 && write(to, text, (size_t)n) != n)
-		n = -EIO;
-	_exit(n < 0 ? (int)-n : 0);
-}
-
-static ssize_t read_as(const struct target_user *user, pid_t pid, char *text, size_t size)
-{
-	int ends[2], status = 0;
-	ssize_t n;
-	pid_t child;
-
-	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
-	child = fork();
-	if (child == 0)
-		hand_over(user, pid, ends[1], text, size);
-	close(ends[1]);
-	n = child < 0 ? -EAGAIN : read_some(ends[0], text, size);
-	close(ends[0]);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	if (n >= 0 && status)
-		n = WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
-	return n;
+	return fd < 0 ? -errno : fd;
 }
 
 ssize_t viewer_read_command(pid_t pid, char *text, size_t size)
 {
-	struct target_user user;
+	struct invoker user;
+	size_t used = 0;
+	ssize_t n = 1;
+	int fd;
 
-	target_user_find(&user);
-	return user.change ? read_as(&user, pid, text, size) : read_command(pid, text, size);
+	find(&user);
+	fd = invoker_call(&user, open_command, &pid, text, size);
+	if (fd < 0)
+		return fd;
+	while (used < size && n) {
+		n = read(fd, text + used, size - used);
+		if (n < 0 && errno != EINTR)
+			break;
+		used += n > 0 ? (size_t)n : 0;
+	}
+	n = n < 0 ? -errno : (ssize_t)used;
+	close(fd);
+	return n;
 }
 
 bool viewer_is_shut_out(void)
