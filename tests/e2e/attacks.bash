@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# attacks.bash: what attacks.bats and tools/siege share: the programs that attack, and how a recorder fares.
+#
+# An attacker is an ordinary user (1001) who can make files and run programs, and no more.
+
+ATTACKER=1001
+GCPROF_MIB=128 # of memory that the recorder and what it starts may have, the reader left out
+READER_MIB=512 # and the reader
+END_S=3        # from SIGINT, or the end of --duration, to the end; on a machine that is busy
+TURN_MS=${TURN_MS:-50}
+export ATTACKER GCPROF_MIB READER_MIB END_S TURN_MS
+
+# Compiles the programs into a folder that the attacker may use.
+build_attacks() { # FOLDER
+	local from=$ROOT/tests/e2e/programs name
+	for name in mapper opens stuck; do
+		gcc -std=gnu11 -O1 -D_GNU_SOURCE "$from/$name.c" -o "$1/$name" || return 1
+	done
+	gcc -std=gnu11 -O1 -D_GNU_SOURCE "$from/elfbomb.c" -o "$1/elfbomb" -lz || return 1
+	gcc -std=gnu11 -O1 -D_GNU_SOURCE -static "$from/linker.c" -o "$1/linker" || return 1
+	gcc -std=gnu11 -O1 -D_GNU_SOURCE -static -no-pie -Wl,--section-start=.block=0x20000000 \
+		"$from/becomes.c" -o "$1/becomes" || return 1
+	cp "$WORKLOADS/churn" "$1/churn"
+}
+
+# Begins a command of the attacker.
+AS_ATTACKER=(setpriv --reuid "$ATTACKER" --regid "$ATTACKER" --clear-groups)
+
+# Seconds since the machine started.
+clock() {
+	cut -d ' ' -f 1 /proc/uptime
+}
+
+# Whether so many seconds have gone by.
+is_past() { # SINCE SECONDS
+	awk -v since="$1" -v limit="$2" '{exit !($1 - since > limit)}' /proc/uptime
+}
+
+# Is it there, and no zombie?
+is_running() { # PID
+	local state
+	state=$(awk '/^State/ {print $2}' "/proc/$1/status" 2>/dev/null)
+	[ -n "$state" ] && [ "$state" != Z ]
+}
+
+# What a recorder has started and is called so.
+started_by() { # PID NAME
+	local child
+	for child in $(cat "/proc/$1/task"/*/children 2>/dev/null); do
+		# shellcheck disable=SC2053 # the name is a pattern
+		[[ $(cat "/proc/$child/comm" 2>/dev/null) == $2 ]] && echo "$child"
+	done
+	return 0
+}
+
+# KiB of memory that belong to a process alone.
+anonymous() { # PID
+	local kib
+	kib=$(awk '/^RssAnon/ {print $2}' "/proc/$1/status" 2>/dev/null)
+	echo "${kib:-0}"
+}
+
+# Raises $peak and $reader_peak (KiB) to what a recorder and its children use now.
+see_memory() { # PID
+	local child kib sum
+	sum=$(anonymous "$1")
+	for child in $(started_by "$1" 'gcprof*'); do
+		kib=$(anonymous "$child")
+		if [ "$(cat "/proc/$child/comm" 2>/dev/null)" = gcprof-reader ]; then
+			[ "$kib" -le "$reader_peak" ] || reader_peak=$kib
+		else
+			sum=$((sum + kib))
+		fi
+	done
+	[ "$sum" -le "$peak" ] || peak=$sum
+}

@@ -1,0 +1,397 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# attacks.bats: files and programs made to hang or fill the recorder. Names as in faults.bats: "attack: what happens".
+
+load common
+load attacks
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	build_attacks "$PROGRAMS"
+	chmod -R a+rX "$BATS_RUN_TMPDIR"
+}
+
+# A folder of the attacker's own.
+setup_folder() {
+	need_root
+	mkdir folder
+	chown "$ATTACKER" folder
+	chmod a+rx "$BATS_TEST_TMPDIR"
+	cd folder || return 1
+}
+
+bomb() { # MODE FILE [NUMBER [BASE]]
+	"${AS_ATTACKER[@]}" "$PROGRAMS/elfbomb" "$@"
+}
+
+# Waits until a recorder ends; its memory meanwhile is in $peak and $reader_peak (KiB). One that
+# takes longer is killed.
+wait_recorder() { # SECONDS
+	local since
+	since=$(clock)
+	while is_running "$recorder"; do
+		see_memory "$recorder"
+		if is_past "$since" "$1"; then
+			kill -KILL "$recorder"
+			echo "the recorder still ran after $1 s; it had $peak KiB"
+			tail -n 5 record.log
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+# Records what a script starts until it is interrupted. The script's processes go on.
+attack() { # SECONDS SCRIPT [OPTION...]
+	local seconds=$1 script=$2 since
+	shift 2
+	peak=0 reader_peak=0 early=0 code=0
+	printf 'echo $$ >driver\ncd "%s"\nPATH=%s:$PATH\n%s\nwait\n' "$PWD" "$PROGRAMS" "$script" >script
+	"$GCPROF" record -v -F 999 --max-overhead 100 "$@" -- setsid --wait bash script >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until test -s driver
+	started+=("-$(cat driver)")
+	since=$(clock)
+	while is_running "$recorder" && ! is_past "$since" "$seconds"; do
+		see_memory "$recorder"
+		[ "$early" != 0 ] || ! is_past "$since" 3 || early=$peak
+		sleep 0.05
+	done
+	kill -INT "$recorder" 2>/dev/null || true
+	wait_recorder "$END_S"
+	wait "$recorder" || code=$?
+	cat record.log
+	echo "status $code, peak $peak KiB, $early KiB of that in three seconds, reader's peak $reader_peak KiB"
+	same status "$code" 0
+}
+
+# The recorder and its helpers stayed small, and its main loop was never kept long.
+bounded() {
+	local turn
+	[ "$peak" -gt 0 ]
+	if [ "$peak" -gt $((GCPROF_MIB * 1024)) ]; then
+		echo "the recorder had $peak KiB"
+		return 1
+	fi
+	if [ "$reader_peak" -gt $((READER_MIB * 1024)) ]; then
+		echo "the reader had $reader_peak KiB"
+		return 1
+	fi
+	turn=$(sed -nE 's/.*main loop: longest turn ([0-9]+)([.][0-9]+)? ms.*/\1/p' record.log)
+	if [ "${turn:-0}" -ge "$TURN_MS" ]; then
+		echo "the main loop took $turn ms for a turn"
+		return 1
+	fi
+}
+
+# Memory did not grow much after the first three seconds.
+flat() { # MIB
+	[ $((peak - early)) -lt $(($1 * 1024)) ] || {
+		echo "the recorder grew by $((peak - early)) KiB"
+		return 1
+	}
+}
+
+# A message says which file was at fault.
+blamed() { # FILE
+	grep -F -- "$1" record.log | grep -qE 'reader|refused|too '
+}
+
+# The profile has what `churn` did.
+honest() {
+	"$GCPROF" info >info
+	absent 'end is missing' info
+	holds '[.programs[] | select(.name == "churn" and .alloc_samples > 100 and .cpu_samples > 100)] | length == 1'
+	holds '.gc.minor.count > 20'
+	holds '[.functions[] | select(.name == "churn_round" and .file != null and .cpu_samples > 20)] | length == 1'
+	holds '[.functions[] | select(.name == "descend" and .runtime == "managed")] | length > 0'
+}
+
+# Maps a file as code, and calls it; two seconds later a program begins that means no harm.
+mapped() { # FILE
+	attack 5 "${AS_ATTACKER[*]} mapper -c '$1' & sleep 1.5; churn --seconds 2 &"
+}
+
+@test "file of 16 KB with millions of section headers: the reader refuses it and names it, others are recorded whole" {
+	setup_folder
+	bomb sections sections.so
+	mapped sections.so
+	bounded
+	blamed sections.so
+	honest
+}
+
+@test "file of 16 KB whose names of sections take a GiB: the reader refuses it and names it, others are recorded whole" {
+	setup_folder
+	bomb strings strings.so
+	mapped strings.so
+	bounded
+	blamed strings.so
+	honest
+}
+
+@test "frame information that expands to a GiB: the reader refuses it and names it, others are recorded whole" {
+	setup_folder
+	bomb inflate inflate.so
+	mapped inflate.so
+	bounded
+	blamed inflate.so
+	honest
+}
+
+@test "200000 notes and a million program headers: the reader refuses it and names it, others are recorded whole" {
+	setup_folder
+	bomb notes notes.so
+	mapped notes.so
+	bounded
+	blamed notes.so
+	honest
+}
+
+@test "43000 functions that share a frame program of a MiB: the reader refuses it and names it, others are recorded whole" {
+	setup_folder
+	bomb cfa cfa.so
+	mapped cfa.so
+	bounded
+	blamed cfa.so
+	honest
+}
+
+@test "a GiB of symbols: the reader refuses it and names it, others are recorded whole" {
+	setup_folder
+	bomb symbols symbols.so
+	mapped symbols.so
+	bounded
+	blamed symbols.so
+	honest
+}
+
+@test "DWARF that expands to a GiB: the reader refuses it and names it, others are recorded whole" {
+	setup_folder
+	bomb dwarf dwarf.so
+	mapped dwarf.so
+	bounded
+	blamed dwarf.so
+	honest
+}
+
+@test "program and its library are such files themselves: they run as they would, --duration ends the recording" {
+	setup_folder
+	local since
+	bomb sections program 4000000 /bin/sleep
+	bomb cfa library.so 43000 "$(ldconfig -p | sed -nE 's/.*libz.so.1 .*=> //p' | head -n 1)"
+	peak=0 reader_peak=0
+	LD_PRELOAD=$PWD/library.so "$GCPROF" record -v --duration 1 -- ./program 30 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_recorder $((4 + END_S))
+	wait "$recorder"
+	cat record.log
+	bounded
+	blamed program
+	blamed library.so
+}
+
+@test "write leases that are not given up: the files are left out, the main loop goes on" {
+	setup_folder
+	for i in 1 2 3; do
+		bomb plain leased-$i.so "$i"
+	done
+	attack 5 "${AS_ATTACKER[*]} mapper -l leased-*.so & sleep 1.5; churn --seconds 2 &"
+	bounded
+	blamed leased-1.so
+	honest
+}
+
+# What only root may open, and takes notice of it. Who opens it is written to `opened`.
+setup_lures() {
+	setup_folder
+	mkfifo -m 600 fifo
+	mknod -m 600 terminal c 5 2
+	"$PROGRAMS/opens" "$PWD/fifo" "$PWD/terminal" >opened 3>&- &
+	started+=("$!")
+	wait_until grep -q ready opened
+}
+
+never_opened() {
+	sleep 0.2
+	absent fifo opened
+	absent terminal opened
+}
+
+@test "mapped file becomes a link to a FIFO or a terminal: neither is opened" {
+	setup_lures
+	bomb plain plain.so
+	attack 2 "${AS_ATTACKER[*]} mapper -n . -k 200 -r fifo plain.so & ${AS_ATTACKER[*]} mapper -n . -k 200 -r terminal plain.so &"
+	bounded
+	never_opened
+}
+
+@test "script names a FIFO as its interpreter: it is not opened" {
+	setup_lures
+	printf '#!%s\n' "$PWD/fifo" >script
+	printf '#!%s\n' "$PWD/terminal" >other
+	chmod +x script other
+	timeout -s KILL 10 "$GCPROF" record -- ./script 2>record.log || true
+	timeout -s KILL 10 "$GCPROF" record -- ./other 2>record.log || true
+	never_opened
+}
+
+@test "dynamic linker of the program's own lists a FIFO and a terminal as libraries: neither is opened" {
+	setup_lures
+	echo 'int main(void) { return 0; }' >program.c
+	gcc program.c -o program -Wl,--dynamic-linker="$PROGRAMS/linker"
+	printf '%s\n' "$PWD/fifo" "$PWD/terminal" >program.list
+	timeout -s KILL 10 "$GCPROF" record -v -- ./program >out 2>record.log || true
+	cat record.log
+	never_opened
+}
+
+@test "control block in a file whose server never answers: that program keeps its period, the others are recorded" {
+	setup_folder
+	mkdir mount
+	bomb control control.so 0x10000000
+	"$PROGRAMS/stuck" mount control.so 0x10000000 >ready 3>&- &
+	stuck=$!
+	started+=("$stuck")
+	wait_until grep -q ready ready
+	"$PROGRAMS/churn" --seconds 30 >churn.out 3>&- &
+	churn=$!
+	started+=("$churn")
+	wait_busy $churn
+	peak=0 reader_peak=0
+	"$GCPROF" record -v -F 999 -R 256K --max-overhead 100 --duration 2 -p $stuck,$churn >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_recorder $((4 + END_S))
+	wait "$recorder"
+	cat record.log
+	bounded
+	honest
+	grep -q "process $stuck keeps its own sampling period" record.log
+}
+
+@test "program executes a setuid program while its control block is looked for: nothing is written into that" {
+	setup_folder
+	bomb slow slow.so 0x10000000
+	cp "$PROGRAMS/becomes" setuid
+	chmod 4755 setuid
+	"${AS_ATTACKER[@]}" "$PROGRAMS/becomes" slow.so ./setuid >block 2>ready 3>&- &
+	target=$!
+	started+=("$target")
+	wait_until grep -q ready ready
+	timeout -s KILL 20 "$GCPROF" record -v -R 1M --duration 1 -p $target 2>record.log || true
+	cat record.log
+	wait_until test -s block
+	same block "$(cat block)" 'generation 1 period 4096'
+}
+
+@test "new files are mapped without end: memory stays bounded" {
+	setup_folder
+	bomb plain plain.so
+	attack 7 "for i in 1 2; do ${AS_ATTACKER[*]} mapper -n . -d 2 plain.so & done; sleep 1.5; churn --seconds 4 &"
+	bounded
+	flat 16
+	honest
+}
+
+@test "files with very long paths are mapped while unwind rows are made: memory stays bounded" {
+	setup_folder
+	bomb cfa cfa.so
+	bomb plain plain.so
+	attack 7 "${AS_ATTACKER[*]} mapper cfa.so & for i in 1 2; do ${AS_ATTACKER[*]} mapper -n . -d 18 plain.so & done; sleep 1.5; churn --seconds 4 &"
+	bounded
+	honest
+}
+
+@test "file has 1024 probes: they take no place from others" {
+	setup_folder
+	bomb sites sites.so
+	mapped sites.so
+	bounded
+	honest
+}
+
+@test "more files stay mapped than the recorder may keep open: later ones are recorded whole" {
+	setup_folder
+	bomb plain plain.so
+	mkdir later
+	attack 6 "${AS_ATTACKER[*]} mapper -n . -k 1200 plain.so & sleep 2
+		cp '$PROGRAMS/churn' later; later/churn --seconds 2 &
+		until grep -q churn /proc/\$!/comm; do :; done; rm later/churn"
+	bounded
+	honest
+}
+
+@test "reader is killed again and again: another one takes its place, names are found" {
+	setup_folder
+	killed=0 peak=0 reader_peak=0 code=0
+	"$GCPROF" record -v -F 999 --max-overhead 100 --duration 7 -- "$PROGRAMS/churn" --seconds 6 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	since=$(clock)
+	while ! is_past "$since" 4; do
+		see_memory "$recorder"
+		for reader in $(started_by "$recorder" gcprof-reader); do
+			kill -KILL "$reader" && killed=$((killed + 1))
+		done
+		sleep 0.02
+	done
+	wait_recorder $((4 + END_S))
+	wait "$recorder"
+	cat record.log
+	echo "killed $killed readers"
+	[ "$killed" -ge 40 ]
+	bounded
+	honest
+}
+
+# The reader of a recorder that has just begun.
+find_reader() { # RECORDER
+	wait_until eval "[ -n \"\$(started_by $1 gcprof-reader)\" ] || ! is_running $1"
+	reader=$(started_by "$1" gcprof-reader | head -n 1)
+	[ -n "$reader" ] || echo 'there is no reader'
+	[ -n "$reader" ]
+}
+
+@test "reader is taken over: it has no rights, no files, no network, and nothing of the recorder" {
+	setup_folder
+	local fd target name
+	"$GCPROF" record --duration 20 -- "$PROGRAMS/churn" --seconds 20 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	find_reader $recorder
+	kill -STOP "$reader"
+	cat "/proc/$reader/status" "/proc/$reader/limits"
+	for set in Inh Prm Eff Bnd Amb; do
+		grep -qE "^Cap$set:[[:space:]]+0+\$" "/proc/$reader/status"
+	done
+	grep -qE '^Seccomp:[[:space:]]+2$' "/proc/$reader/status"
+	grep -qE '^NoNewPrivs:[[:space:]]+1$' "/proc/$reader/status"
+	grep -qE '^Uid:([[:space:]]+65534){4}$' "/proc/$reader/status"
+	grep -qE '^Gid:([[:space:]]+65534){4}$' "/proc/$reader/status"
+	grep -qE '^Groups:[[:space:]]*$' "/proc/$reader/status"
+	same 'tracer and dumpable' "$(stat -c %u "/proc/$reader/environ")" 0
+	grep -E '^Max address space +[0-9]+ ' "/proc/$reader/limits"
+	grep -E '^Max core file size +0 ' "/proc/$reader/limits"
+	echo "writable and shared:"
+	grep -E "^[^ ]+ .w.s" "/proc/$reader/maps" && false
+	for fd in "/proc/$reader/fd"/*; do
+		target=$(readlink "$fd")
+		echo "$(basename "$fd") $target"
+		case $target in
+		socket:* | /dev/null | /memfd:*) continue ;;
+		/*) [ -f "$target" ] ;;
+		*) false ;;
+		esac
+		for name in 0 1 2; do
+			[ "$target" != "$(readlink "/proc/$recorder/fd/$name")" ]
+		done
+	done
+	for name in net ipc uts mnt; do
+		[ "$(readlink "/proc/$reader/ns/$name")" != "$(readlink "/proc/$recorder/ns/$name")" ]
+	done
+	same root "$(ls -A "/proc/$reader/root/")" ''
+	kill -CONT "$reader"
+}
