@@ -18,6 +18,7 @@
 #:   accuracy                how often intervals hold the truth, in hundreds of recordings
 #:   kernels                 record under Debian's 6.1, 6.12 and newest kernels, in QEMU
 #:   soak                    record for 30 minutes; SOAK=seconds
+#:   siege                   record beside programs that attack the recorder; SIEGE=seconds
 #:   unwind-images           take the stored stacks anew
 #:   install, uninstall      below PREFIX (default: /usr/local)
 #:   clean                   remove what was built
@@ -198,7 +199,7 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # Builds on all processors, unless make was told on how many.
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: help setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak
+.PHONY: help setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak siege
 .PHONY: test-random mutants unwind-images install uninstall clean
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -266,6 +267,9 @@ kernels: all
 
 soak: all
 	@tools/soak $(O)
+
+siege: all
+	@tools/siege $(O)
 
 accuracy: all
 	@tests/e2e/accuracy $(O) 400
