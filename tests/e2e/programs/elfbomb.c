@@ -231,6 +231,8 @@ static void put_control(struct bomb *bomb, uint64_t address)
 				 .st_size = 32}};
 	uint32_t table;
 
+	/* Who can be asked for something has probes. */
+	put_probes(bomb, 1, TEXT_OFFSET + 16, 1);
 	table = bomb_section(bomb, ".strtab",
 			     (Elf64_Shdr){.sh_type = SHT_STRTAB,
 					  .sh_offset = bomb_put(bomb, strings, sizeof(strings)),
