@@ -139,10 +139,18 @@ static void space_rounds(uint64_t *round)
 	*round = now + (uint64_t)left.tv_nsec;
 }
 
+static void note_turn(struct recording *recording, uint64_t began)
+{
+	uint64_t ns = clock_now() - began;
+
+	if (ns > recording->longest_turn)
+		recording->longest_turn = ns;
+}
+
 static void run(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
-	uint64_t round = 0; /* when the last one began */
+	uint64_t round = 0, turn; /* when the last one began */
 	const char *trouble;
 	int err = 0;
 
@@ -150,6 +158,7 @@ static void run(struct recording *recording)
 		event = watch_wait(recording->watch,
 				   governor_timeout(recording->governor, ROUND_MS));
 		space_rounds(&round);
+		turn = clock_now();
 		err = governor_look(recording->governor);
 		err = err ? err : drain_round(recording->drain);
 		while ((trouble = drain_trouble(recording->drain)))
@@ -157,6 +166,7 @@ static void run(struct recording *recording)
 		recording_check_output(recording);
 		if (event == WATCH_WORK && !err && cgroup_ended(recording))
 			event = WATCH_EXITED;
+		note_turn(recording, turn);
 	}
 	recording->ended = event == WATCH_EXITED;
 	recording->reason = event == WATCH_EXITED     ? recording->target ? END_EXITED : END_GONE

@@ -33,10 +33,13 @@ static int put_end(struct recording *recording, uint64_t now)
 /* Completes the file. Only what was recorded counts: the kernel side is silent by now. */
 static void finish_profile(struct recording *recording, uint64_t end)
 {
+	/* A recorder of the whole machine ends when it is told to, whatever files others mapped. */
+	uint64_t names_ns = recording->target || recording->running.count ? NAMES_NS
+									  : NAMES_SYSTEM_NS;
 	int closed, err = drain_finish(recording->drain);
 
 	recording_step(recording, "the last events are written");
-	err = err ? err : store_symbolize_all(recording->store);
+	err = err ? err : store_symbolize_all(recording->store, names_ns);
 	err = err ? err : ledger_put_losses(recording->ledger);
 	recording_step(recording, "functions are named");
 	err = err ? err : put_end(recording, end);
@@ -60,6 +63,10 @@ static uint64_t tell_losses(const struct recording *recording)
 	} kinds[] = {
 #define LOSS(code, name, stream, severity, doc) {LOSS_##name, severity, doc},
 #include "../bpf/loss.def"
+
+/* For which the names that are still to be found are waited for in the end. */
+#define NAMES_NS        UINT64_C(10000000000)
+#define NAMES_SYSTEM_NS UINT64_C(600000000)
 #undef LOSS
 	};
 	uint64_t lost = 0;
@@ -130,6 +137,7 @@ static void tell_overhead(const struct recording *recording)
 
 	if (!cost->all_ns)
 		return;
+	log_verbose("main loop: longest turn %.1f ms", (double)recording->longest_turn / 1e6);
 	log_verbose("recording took about %.2f%% of the CPU time of all CPUs", cost->percent);
 	if (cost->err)
 		log_warning("system calls could not be looked at again: %s", strerror(-cost->err));

@@ -91,7 +91,7 @@ TEST(every_question_has_one_answer)
 	for (uint64_t i = 1; i <= FRAMES; i++)
 		ask(symbolizer, i, 1 + i % 2, i % 5 ? offset : UINT64_MAX, &files[1 + i % 2]);
 	CHECK_EQ(symbolizer_turn(symbolizer), 0);
-	CHECK_EQ(symbolizer_finish(symbolizer), 0);
+	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
 	CHECK_EQ(seen.answers, FRAMES);
 	CHECK_EQ(seen.named, FRAMES * 4 / 5);
 	CHECK_STR(seen.last, "find_me");
@@ -124,7 +124,7 @@ TEST(files_that_cannot_be_read_are_counted)
 	}
 	/* Nothing stands there, which is no fault of the file. */
 	ask(symbolizer, 13, OWN, UINT64_MAX, &files[OWN]);
-	CHECK_EQ(symbolizer_finish(symbolizer), 0);
+	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
 	CHECK_EQ(seen.answers, 13);
 	CHECK_EQ(seen.named, 3);
 	CHECK_EQ(symbolizer_unread(symbolizer), 2);
@@ -145,7 +145,7 @@ TEST(debug_files_are_opened_for_the_reader)
 	CHECK_EQ(symbolizer_create(take_names, NULL, &symbolizer), 0);
 	files[OWN] = open_module("program");
 	ask(symbolizer, 1, OWN, offset, &files[OWN]);
-	CHECK_EQ(symbolizer_finish(symbolizer), 0);
+	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
 	CHECK_STR(seen.last, "find_me");
 	symbolizer_free(symbolizer);
 	rig_leave();
@@ -164,7 +164,7 @@ TEST(secret_files_are_not_opened_for_the_reader)
 	CHECK_EQ(symbolizer_create(take_names, NULL, &symbolizer), 0);
 	files[OWN] = open_module("program");
 	ask(symbolizer, 1, OWN, offset, &files[OWN]);
-	CHECK_EQ(symbolizer_finish(symbolizer), 0);
+	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
 	CHECK(strcmp(seen.last, "find_me") != 0);
 	symbolizer_free(symbolizer);
 	rig_leave();
@@ -183,7 +183,7 @@ TEST(the_reader_has_no_rights)
 	CHECK_EQ(symbolizer_create(take_names, NULL, &symbolizer), 0);
 	/* An answer shows that it is past its start. */
 	CHECK_EQ(symbolizer_ask(symbolizer, &frame, &none), 0);
-	CHECK_EQ(symbolizer_finish(symbolizer), 0);
+	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
 	snprintf(command, sizeof(command),
 		 "awk '/^(Uid|Groups|CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):/ "
 		 "{printf \"%%s %%s \", $1, $2}' /proc/%d/status",
@@ -217,7 +217,7 @@ TEST(a_reader_that_is_killed_is_replaced)
 		if (child > 0)
 			kill(child, SIGKILL);
 	}
-	CHECK_EQ(symbolizer_finish(symbolizer), 0);
+	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
 	/* No file is to blame for that. */
 	CHECK_EQ(seen.answers, FRAMES);
 	CHECK_EQ(seen.named, FRAMES);

@@ -41,9 +41,11 @@ static int open_file(void *context, const char *path)
 /* Only the recorder may open files: it is asked. The program is the file of the request. */
 static int open_debug(void *context, int file, const struct debug_wanted *wanted)
 {
+	char nothing;
+
 	(void)context;
 	(void)file;
-	return wire_ask(wanted, sizeof(*wanted));
+	return wire_ask(wanted, sizeof(*wanted), &nothing, 1);
 }
 
 int names_create(struct names **out)

@@ -6,7 +6,7 @@
  * worker_request, then the request's own bytes. The worker answers with any number
  * of messages, each a struct worker_reply and bytes; the one with WORKER_LAST is the
  * end of the answer. A reply with WORKER_ASKS is a question in between: the recorder
- * answers it with a message of one byte and a descriptor, or without one.
+ * answers it with a message and, if it has the file, a descriptor.
  *
  * The recorder trusts no answer of the reader, which has read files that anybody can
  * have made.

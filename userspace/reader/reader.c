@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "confine.h"
+#include "dumps.h"
 #include "facts.h"
 #include "names.h"
 #include "rows.h"
@@ -55,7 +56,7 @@ static int answer_file(const struct request *request)
 	return err;
 }
 
-static int answer(struct names *names, struct request *request)
+static int answer(struct names *names, struct dumps *dumps, struct request *request)
 {
 	switch (request->head.kind) {
 	case READ_FACTS:
@@ -65,18 +66,20 @@ static int answer(struct names *names, struct request *request)
 	case READ_KERNEL:
 	case READ_CODE:
 		return names_answer(names, request);
+	case READ_STACK:
+		return dumps_answer(dumps, request);
 	default:
 		return -EBADMSG;
 	}
 }
 
-static int serve(struct names *names)
+static int serve(struct names *names, struct dumps *dumps)
 {
 	static struct request request;
 	int state;
 
 	while ((state = wire_receive(&request)) > 0) {
-		int err = answer(names, &request);
+		int err = answer(names, dumps, &request);
 
 		/* What fills the memory may be what was kept of other files: a fresh process has
 		 * more of it. */
@@ -90,9 +93,10 @@ static int serve(struct names *names)
 int reader_main(void)
 {
 	struct names *names;
+	struct dumps *dumps;
 
 	wire_begin(WORKER_READER);
-	if (names_create(&names) || confine())
+	if (names_create(&names) || dumps_create(&dumps) || confine())
 		return EXIT_FAILURE;
-	return serve(names);
+	return serve(names, dumps);
 }

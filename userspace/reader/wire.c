@@ -99,12 +99,13 @@ int wire_receive(struct request *out)
 	return (size_t)n == sizeof(out->head) + out->head.size ? 1 : -EBADMSG;
 }
 
-int wire_ask(const void *data, size_t size)
+int wire_ask(const void *data, size_t size, void *out, size_t out_size)
 {
 	int fds[WORKER_FDS_MAX];
-	struct iovec part = {&(char){0}, 1};
+	struct iovec part = {out, out_size};
 	size_t n_fds;
 
+	memset(out, 0, out_size);
 	if (filled)
 		send_message(0, 0);
 	wire_put(data, size);

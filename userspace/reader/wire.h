@@ -27,7 +27,10 @@ void wire_put(const void *data, size_t size);
 /* Sends the rest and the end: 0 or a negative errno. */
 void wire_end(int err);
 
-/* Asks the recorder for a descriptor in the middle of a request; -1 if it has none. */
-int wire_ask(const void *data, size_t size);
+/*
+ * Asks the recorder for a file in the middle of a request: its descriptor, or -1. What it
+ * says about it goes into `out`, `out_size` bytes, not 0, that are zero where it says nothing.
+ */
+int wire_ask(const void *data, size_t size, void *out, size_t out_size);
 
 #endif

@@ -1,121 +1,36 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* copies.c: walks copies of stacks that the kernel side took, with the files that were mapped. */
+/* copies.c: has stack dumps walked by a reader, with the files that were mapped. */
+#include "copies.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
-#include "copies.h"
 #include "files.h"
+#include "worker.h"
+#include "../reader/dumps.h"
 #include "../util/log.h"
-#include "../util/map.h"
 
-#define IMAGES_MAX 256 /* files open at a time */
+#define CPU_NS  UINT64_C(500000000) /* for one stack */
+#define WALL_NS UINT64_C(2000000000)
 
 struct copies {
 	struct modules *modules;
-	struct stack_unwinder *unwinder;
-	struct map *images;            /* module id to struct frame_image *, 0: none */
-	const struct process *process; /* whose stack is walked */
-	uint64_t id, changes;          /* of that process, when it was */
+	struct worker *worker;
 	struct stack_walk walk;
 };
-
-static void images_free(struct copies *copies)
-{
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-
-	while (copies->images && map_next(copies->images, &cursor, &key, &value))
-		frame_image_free((struct frame_image *)(uintptr_t)*value);
-	map_free(copies->images);
-	copies->images = NULL;
-}
-
-/* All processes share the kernel's page of code, this one included. */
-static int open_vdso(struct frame_image **out)
-{
-	const void *data = (const void *)getauxval(AT_SYSINFO_EHDR);
-	ElfW(Ehdr) header;
-
-	if (!data)
-		return -ENOENT;
-	memcpy(&header, data, sizeof(header));
-	return frame_image_open_memory(
-		data, header.e_shoff + (size_t)header.e_shnum * header.e_shentsize, out);
-}
-
-static int open_image(struct modules *modules, const struct module *module,
-		      struct frame_image **out)
-{
-	const struct file *file = modules_file(modules, module);
-	int fd;
-
-	if (module->process) /* generated code: in no file */
-		return -ENOENT;
-	if (!strcmp(module->path, "[vdso]"))
-		return open_vdso(out);
-	fd = file && file->fd >= 0 ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : -1;
-	return fd < 0 ? -ESTALE : frame_image_open(fd, out);
-}
-
-static struct frame_image *find_image(struct copies *copies, uint64_t id)
-{
-	const struct module *module = modules_get(copies->modules, id);
-	struct frame_image *image = NULL;
-	uint64_t *slot;
-	bool added;
-	int err;
-
-	if (copies->images && map_count(copies->images) >= IMAGES_MAX) {
-		stack_unwinder_forget(copies->unwinder);
-		images_free(copies);
-	}
-	if (!copies->images)
-		copies->images = map_create(sizeof(uint64_t));
-	slot = copies->images && module ? map_put(copies->images, &id, &added) : NULL;
-	if (!slot)
-		return NULL;
-	if (added) {
-		err = open_image(copies->modules, module, &image);
-		if (err && !module->process)
-			log_verbose("%s: stacks cannot be walked by its frame information: %s",
-				    module->path, strerror(-err));
-		*slot = (uintptr_t)image;
-	}
-	return (struct frame_image *)(uintptr_t)*slot;
-}
-
-static bool find_module(void *context, uint64_t ip, struct stack_module *out)
-{
-	struct copies *copies = context;
-	const struct mapping *mapping = mappings_find(copies->process->mappings, ip);
-	struct frame_image *image = mapping ? find_image(copies, mapping->module) : NULL;
-	uint64_t address;
-
-	if (!image || !frame_image_address(image, mapping->offset, &address))
-		return false;
-	*out = (struct stack_module){mapping->start, mapping->end, mapping->start - address, image};
-	return true;
-}
 
 int copies_create(struct modules *modules, struct copies **out)
 {
 	struct copies *copies = calloc(1, sizeof(*copies));
-	int err = -ENOMEM;
+	int err = copies ? worker_create(WORKER_READER, true, &copies->worker) : -ENOMEM;
 
-	if (!copies)
-		return err;
-	copies->modules = modules;
-	err = stack_unwinder_create(find_module, copies, &copies->unwinder);
 	if (err) {
 		free(copies);
 		return err;
 	}
+	copies->modules = modules;
 	*out = copies;
 	return 0;
 }
@@ -124,19 +39,86 @@ void copies_free(struct copies *copies)
 {
 	if (!copies)
 		return;
-	stack_unwinder_free(copies->unwinder);
-	images_free(copies);
+	worker_free(copies->worker);
 	free(copies);
 }
 
-const struct stack_walk *copies_walk(struct copies *copies, const struct process *process,
-				     const struct event_copy *copy, const void *bytes)
+static int ask(struct copies *copies, const struct process *process, const struct event_copy *copy,
+	       const void *bytes)
 {
-	if (copies->id != process->id || copies->changes != process->changes)
-		stack_unwinder_forget(copies->unwinder);
-	copies->process = process;
-	copies->id = process->id;
-	copies->changes = process->changes;
-	stack_unwinder_walk(copies->unwinder, copy, bytes, &copies->walk);
-	return &copies->walk;
+	const struct dump_request head = {process->id, process->changes};
+	char data[WORKER_MESSAGE_MAX];
+	struct worker_order order = {
+		.kind = READ_STACK,
+		.data = data,
+		.size = sizeof(head) + sizeof(*copy) + copy->size,
+		.cpu_ns = CPU_NS,
+		.wall_ns = WALL_NS,
+		.answer_max = sizeof(copies->walk),
+	};
+
+	if (order.size > sizeof(data))
+		return -E2BIG;
+	memcpy(data, &head, sizeof(head));
+	memcpy(data + sizeof(head), copy, sizeof(*copy));
+	memcpy(data + sizeof(head) + sizeof(*copy), bytes, copy->size);
+	return worker_start(copies->worker, &order);
+}
+
+/* The reader needs what is mapped at an address. */
+static void supply(struct copies *copies, const struct process *process,
+		   const struct worker_answer *question)
+{
+	struct dump_mapping answer = {0};
+	const struct mapping *mapping = NULL;
+	const struct module *module = NULL;
+	const struct file *file = NULL;
+	uint64_t ip;
+
+	if (question->size == sizeof(ip)) {
+		memcpy(&ip, question->data, sizeof(ip));
+		mapping = mappings_find(process->mappings, ip);
+	}
+	if (mapping)
+		module = modules_get(copies->modules, mapping->module);
+	if (module && !module->process)
+		file = modules_file(copies->modules, module);
+	if (module)
+		answer = (struct dump_mapping){mapping->start, mapping->end, mapping->offset,
+					       mapping->module,
+					       strcmp(module->path, "[vdso]") == 0};
+	worker_supply(copies->worker, &answer, sizeof(answer), file ? file->fd : -1);
+}
+
+/* The walk of an answer, if it makes sense. */
+static void take(struct copies *copies, const struct worker_answer *answer)
+{
+	if (!answer->err && answer->size == sizeof(copies->walk))
+		memcpy(&copies->walk, answer->data, sizeof(copies->walk));
+	if (answer->err || answer->size != sizeof(copies->walk) ||
+	    copies->walk.count > STACK_DEPTH_MAX)
+		copies->walk = (struct stack_walk){.quality = STACK_USER_FAILED};
+	if (answer->err)
+		log_verbose("a stack dump could not be walked: %s", strerror(-answer->err));
+	if (answer->fd >= 0)
+		close(answer->fd);
+}
+
+int copies_walk(struct copies *copies, const struct process *process, const struct event_copy *copy,
+		const void *bytes, const struct stack_walk **out)
+{
+	struct worker_answer answer = {.fd = -1};
+	enum worker_state state = WORKER_ANSWERED;
+
+	if (!worker_is_busy(copies->worker))
+		answer.err = ask(copies, process, copy, bytes);
+	if (!answer.err) {
+		while ((state = worker_poll(copies->worker, &answer)) == WORKER_QUESTION)
+			supply(copies, process, &answer);
+	}
+	if (state != WORKER_ANSWERED)
+		return -EAGAIN;
+	take(copies, &answer);
+	*out = &copies->walk;
+	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* copies.h: walks copies of stacks that the kernel side took, with the files that were mapped. */
+/* copies.h: has stack dumps walked by a reader, with the files that were mapped. */
 #ifndef GCPROF_COPIES_H
 #define GCPROF_COPIES_H
 
@@ -13,8 +13,12 @@ struct copies;
 int copies_create(struct modules *modules, struct copies **out);
 void copies_free(struct copies *copies); /* NULL is allowed */
 
-/* Walks a stack of the process as it is mapped now. The result is valid until the next walk. */
-const struct stack_walk *copies_walk(struct copies *copies, const struct process *process,
-				     const struct event_copy *copy, const void *bytes);
+/*
+ * Walks a stack of the process as it is mapped now. -EAGAIN: the reader is at work; nothing
+ * else may be asked before this, with the same arguments, has returned 0. The result is valid until
+ * the next call. A stack that the reader failed on has no frames, and says so.
+ */
+int copies_walk(struct copies *copies, const struct process *process, const struct event_copy *copy,
+		const void *bytes, const struct stack_walk **out);
 
 #endif

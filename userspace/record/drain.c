@@ -37,15 +37,19 @@
 #include "rings.h"
 #include "snapshot.h"
 #include "untold.h"
+#include "worker.h"
 
-#define SLACK_NS    UINT64_C(200000000)
-#define SECOND_NS   UINT64_C(1000000000)
-#define ADVANCE_NS  UINT64_C(50000000) /* what waits is looked through so often at most */
-#define PENDING_NS  (2 * SECOND_NS)    /* for which events wait until a file is read */
-#define NAMES_NS    UINT64_C(50000000) /* first names; then after twice the time, up to a second */
-#define SWEEP_NS    (10 * SECOND_NS)   /* after its end nothing of a process is on its way */
-#define WAITING_MAX (4u << 20)         /* bytes */
-#define EXECS_MAX   4                  /* while what is mapped is read */
+#define SLACK_NS      UINT64_C(200000000)
+#define SECOND_NS     UINT64_C(1000000000)
+#define ADVANCE_NS    UINT64_C(50000000) /* what waits is looked through so often at most */
+#define PENDING_NS    (2 * SECOND_NS)    /* for which events wait until a file is read */
+#define DELAYED_MAX   ((size_t)64 << 20) /* bytes of events that wait for a walk */
+#define WALKS_NS      UINT64_C(10000000) /* for which a round waits for walks of stack dumps */
+#define WALKS_LAST_NS (10 * SECOND_NS)   /* the last one */
+#define NAMES_NS      UINT64_C(50000000) /* first names; then after twice the time, up to a second */
+#define SWEEP_NS      (10 * SECOND_NS)   /* after its end nothing of a process is on its way */
+#define WAITING_MAX   (4u << 20)         /* bytes */
+#define EXECS_MAX     4                  /* while what is mapped is read */
 
 /* A process that was there before: what it has mapped is still to be read. */
 struct newcomer {
@@ -62,6 +66,8 @@ struct drain {
 	struct untold *untold;
 	struct buffer waiting; /* mappings of unknown processes: struct event_mmap, path, zeroes */
 	struct buffer newcomers; /* struct newcomer[] */
+	struct buffer delayed;   /* events that wait for a walk, see drain_delay() */
+	size_t delayed_from;     /* what lies before is stored */
 	struct buffer children;  /* the same: of forks since the mappings were read */
 	uint64_t next_second, next_advance;
 	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
@@ -70,11 +76,74 @@ struct drain {
 	struct problem problem;
 };
 
+/*
+ * Events that wait for a reader to walk the stack dump of the first of them, in order. Each has
+ * its size before it, both in multiples of 8 bytes.
+ */
+static int drain_delay(struct drain *drain, const struct event_header *event)
+{
+	static const char zeroes[8];
+	struct buffer *delayed = &drain->delayed;
+	uint64_t size = ((uint64_t)event->size + 7) & ~UINT64_C(7);
+
+	if (delayed->size - drain->delayed_from > DELAYED_MAX ||
+	    buffer_reserve(delayed, sizeof(size) + size)) {
+		ledger_add_loss(drain->parts.ledger, LOSS_MEMORY, store_events_in(event));
+		return 0;
+	}
+	buffer_append(delayed, &size, sizeof(size));
+	buffer_append(delayed, event, event->size);
+	return buffer_append(delayed, zeroes, size - event->size);
+}
+
 static int drain_output(void *context, const struct event_header *event)
 {
 	struct drain *drain = context;
+	int err = -EAGAIN;
 
-	return store_event(drain->parts.store, event);
+	if (!drain->delayed.size)
+		err = store_event(drain->parts.store, event);
+	return err == -EAGAIN ? drain_delay(drain, event) : err;
+}
+
+/* Stores what waits for walks, as far as there are walks: 0, -EAGAIN or what store_event() says. */
+static int drain_delayed(struct drain *drain)
+{
+	struct buffer *delayed = &drain->delayed;
+	int err = 0;
+
+	while (drain->delayed_from < delayed->size) {
+		const char *at = delayed->data + drain->delayed_from;
+		uint64_t size;
+
+		memcpy(&size, at, sizeof(size));
+		err = store_event(drain->parts.store, (const void *)(at + sizeof(size)));
+		if (err)
+			break;
+		drain->delayed_from += sizeof(size) + size;
+	}
+	if (drain->delayed_from == delayed->size) {
+		buffer_free(delayed);
+		drain->delayed_from = 0;
+	} else if (drain->delayed_from > DELAYED_MAX / 2) {
+		delayed->size -= drain->delayed_from;
+		memmove(delayed->data, delayed->data + drain->delayed_from, delayed->size);
+		drain->delayed_from = 0;
+	}
+	return err;
+}
+
+/* Walks come one after the other, faster than rounds do: some are waited for. */
+static int drain_walks(struct drain *drain, uint64_t ns)
+{
+	uint64_t end = clock_now() + ns;
+	int err = drain_delayed(drain);
+
+	while (err == -EAGAIN && clock_now() < end) {
+		worker_wait_any(1);
+		err = drain_delayed(drain);
+	}
+	return err == -EAGAIN ? 0 : err;
 }
 
 static void drain_memory_lost(struct drain *drain)
@@ -543,6 +612,7 @@ int drain_round(struct drain *drain)
 	err = err ? err : drain_streams(drain);
 	if (!err && emptied)
 		err = drain_advance(drain, now);
+	err = err ? err : drain_walks(drain, WALKS_NS);
 	err = err ? err : drain_first_names(drain, now);
 	err = err ? err : store_symbolize_turn(drain->parts.store);
 	if (!err && now >= drain->next_second) {
@@ -563,6 +633,7 @@ int drain_finish(struct drain *drain)
 	files_settle(drain->parts.files, PENDING_NS);
 	err = emptied < 0 ? emptied : drain_streams(drain);
 	err = err ? err : merge_advance(drain->merge, UINT64_MAX);
+	err = err ? err : drain_walks(drain, WALKS_LAST_NS);
 	return err ? err : drain_figures(drain, ledger_finish);
 }
 
@@ -589,6 +660,7 @@ void drain_free(struct drain *drain)
 	followed_free(drain->followed);
 	untold_free(drain->untold);
 	buffer_free(&drain->waiting);
+	buffer_free(&drain->delayed);
 	buffer_free(&drain->newcomers);
 	buffer_free(&drain->children);
 	free(drain);

@@ -20,7 +20,7 @@
 
 #define CPU_NS      UINT64_C(1000000000) /* to read the facts of one file */
 #define WALL_NS     UINT64_C(5000000000)
-#define KEPT_MAX    4096 /* files; less where fewer descriptors are allowed */
+#define KEPT_MAX    2048 /* files; less where fewer descriptors are allowed */
 #define WAITING_MAX 4096 /* mappings of one file while it is read */
 #define ANSWER_MAX  (sizeof(struct file_facts) + PROBE_SITES_MAX * sizeof(struct probe_site))
 
@@ -317,7 +317,7 @@ void files_turn(struct files *files)
 			settle(files, &answer);
 			break;
 		case WORKER_QUESTION: /* there is none about facts */
-			worker_supply(files->worker, -1);
+			worker_supply(files->worker, "", 1, -1);
 			break;
 		default:
 			return;

@@ -298,11 +298,11 @@ int frame_names_turn(struct frame_names *names)
 	return names->symbolizer ? symbolizer_turn(names->symbolizer) : 0;
 }
 
-int frame_names_finish(struct frame_names *names)
+int frame_names_finish(struct frame_names *names, uint64_t ns)
 {
 	int err = ask_all(names);
 
-	return err ? err : symbolizer_finish(names->symbolizer);
+	return err ? err : symbolizer_finish(names->symbolizer, ns);
 }
 
 uint64_t frame_names_unread(const struct frame_names *names)

@@ -28,8 +28,8 @@ int frame_names_write(struct frame_names *names);
 /* Writes what was found meanwhile. */
 int frame_names_turn(struct frame_names *names);
 
-/* Waits for all that can be found, and writes it. */
-int frame_names_finish(struct frame_names *names);
+/* Waits for all that can be found, but only so many ns, and writes it. */
+int frame_names_finish(struct frame_names *names, uint64_t ns);
 
 /* Files so far that frames lie in and that could not be opened or read. */
 uint64_t frame_names_unread(const struct frame_names *names);

@@ -21,7 +21,7 @@
 #include "../util/map.h"
 #include "../util/regular.h"
 
-#define GENERATION_MAX 8192 /* modules; as many from before are kept, too */
+#define GENERATION_MAX 4096 /* modules; as many from before are kept, too */
 #define PATH_BYTES     (4096 + 64)
 
 /*

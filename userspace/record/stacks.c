@@ -149,9 +149,10 @@ static int walk_copy(struct stacks *stacks, const struct process *process, struc
 		err = copies_create(stacks->modules, &stacks->copies);
 	if (!err && !stacks->agreement && tail->copy->flags & COPY_COMPARE)
 		err = agreement_create(&stacks->agreement);
+	if (!err)
+		err = copies_walk(stacks->copies, process, tail->copy, tail->copy + 1, &walk);
 	if (err)
 		return err;
-	walk = copies_walk(stacks->copies, process, tail->copy, tail->copy + 1);
 	if (tail->copy->flags & COPY_COMPARE) {
 		struct walked_stack walked = {tail->user, tail->counts.n_user, tail->counts.quality,
 					      tail->copy->flags & COPY_BETTER};

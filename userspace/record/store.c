@@ -271,9 +271,9 @@ int store_symbolize_turn(struct store *store)
 	return frame_names_turn(store->names);
 }
 
-int store_symbolize_all(struct store *store)
+int store_symbolize_all(struct store *store, uint64_t ns)
 {
-	return frame_names_finish(store->names);
+	return frame_names_finish(store->names, ns);
 }
 
 uint64_t store_names_cpu_ns(const struct store *store)

@@ -50,8 +50,8 @@ int store_symbolize(struct store *store);
 /* Writes those that were found meanwhile. */
 int store_symbolize_turn(struct store *store);
 
-/* The same for all frames, until everything is found that can be. */
-int store_symbolize_all(struct store *store);
+/* The same for all frames, until everything is found that can be, or for so many ns. */
+int store_symbolize_all(struct store *store, uint64_t ns);
 
 /* With --stack both: says how the stacks that were found agree. */
 void store_tell_agreement(const struct store *store);

@@ -22,9 +22,8 @@
 #include "../util/path_base.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define CPU_NS    (8 * SECOND_NS)  /* of one request: DWARF alone may take three */
-#define WALL_NS   (24 * SECOND_NS) /* on a machine that has much else to do */
-#define FINISH_NS (30 * SECOND_NS) /* for all that is left in the end */
+#define CPU_NS    (5 * SECOND_NS)  /* of one request: DWARF alone may take three */
+#define WALL_NS   (15 * SECOND_NS) /* on a machine that has much else to do */
 #define CODE_MAX  256              /* processes whose jitdump files are kept open */
 
 /* What frames lie in, with those that wait. */
@@ -438,7 +437,7 @@ static void supply(struct lane *lane, const struct worker_answer *question)
 		else
 			fd = debug_open(subject->fd, &wanted);
 	}
-	worker_supply(lane->worker, fd);
+	worker_supply(lane->worker, "", 1, fd);
 	if (fd >= 0)
 		close(fd);
 }
@@ -499,9 +498,9 @@ static bool is_done(const struct symbolizer *symbolizer)
 	return true;
 }
 
-int symbolizer_finish(struct symbolizer *symbolizer)
+int symbolizer_finish(struct symbolizer *symbolizer, uint64_t ns)
 {
-	uint64_t end = clock_now() + FINISH_NS;
+	uint64_t end = clock_now() + ns;
 	int err = symbolizer_turn(symbolizer);
 
 	while (!err && !is_done(symbolizer) && clock_now() < end) {

@@ -62,8 +62,8 @@ int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd)
 /* Sends what can be sent and takes what has come; what `names` returned if that was not 0. */
 int symbolizer_turn(struct symbolizer *symbolizer);
 
-/* The same until every frame has its answer, or it has taken too long. */
-int symbolizer_finish(struct symbolizer *symbolizer);
+/* The same until every frame has its answer, or for so many ns. */
+int symbolizer_finish(struct symbolizer *symbolizer, uint64_t ns);
 
 /* Files that were asked for and could not be read, for whatever reason. */
 size_t symbolizer_unread(const struct symbolizer *symbolizer);

@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +29,8 @@
 #include "../util/map.h"
 #include "../util/regular.h"
 
-#define CPU_NS  UINT64_C(4000000000) /* to compile the rows of one file */
-#define WALL_NS UINT64_C(12000000000)
+#define CPU_NS  UINT64_C(2000000000) /* to compile the rows of one file */
+#define WALL_NS UINT64_C(6000000000)
 
 struct file_key {
 	uint64_t device, inode, size;
@@ -38,6 +39,7 @@ struct file_key {
 
 struct unwind_modules {
 	struct unwind_maps *maps;
+	atomic_bool abandoned;       /* set by another thread */
 	struct worker *worker;       /* reads the files; waited for by the unwinder's thread only */
 	struct map *by_file;         /* struct file_key to struct unwind_module * */
 	struct unwind_module *first; /* all of them */
@@ -116,12 +118,17 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 		.answer_max = ROWS_ANSWER_MAX,
 	};
 	struct worker_answer answer;
-	int err = worker_start(modules->worker, &order);
+	enum worker_state state;
+	int err = modules->abandoned ? -ECANCELED : worker_start(modules->worker, &order);
 
 	if (err)
 		return err;
-	while (worker_wait(modules->worker, &answer) == WORKER_QUESTION)
-		worker_supply(modules->worker, -1); /* there is none about rows */
+	while ((state = worker_wait(modules->worker, &answer)) != WORKER_ANSWERED) {
+		if (modules->abandoned)
+			return -ECANCELED;
+		if (state == WORKER_QUESTION) /* there is none about rows */
+			worker_supply(modules->worker, "", 1, -1);
+	}
 	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out);
 	if (err == -ETIME || err == -EPIPE || err == -EBADMSG)
 		log_warning("%s: stacks end in it early: the reader %s", path,
@@ -277,6 +284,11 @@ struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
 	module = find_file(modules, fd, place->path);
 	close(fd);
 	return module;
+}
+
+void unwind_modules_abandon(struct unwind_modules *modules)
+{
+	modules->abandoned = true;
 }
 
 void unwind_modules_expect(struct unwind_modules *modules, const char *path)

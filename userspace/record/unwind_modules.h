@@ -34,6 +34,9 @@ void unwind_modules_free(struct unwind_modules *modules); /* NULL is allowed */
 struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
 					  const struct module_place *place);
 
+/* From now on no file is read: for another thread, when the one that reads is to end. */
+void unwind_modules_abandon(struct unwind_modules *modules);
+
 /* The same for a file that will probably be mapped. */
 void unwind_modules_expect(struct unwind_modules *modules, const char *path);
 

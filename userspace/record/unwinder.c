@@ -13,6 +13,7 @@
 #include "unwinder.h"
 #include "../util/buffer.h"
 
+#define NOTES_MAX ((size_t)8 << 20)     /* bytes of mappings that wait for the thread */
 #define UNUSED_NS UINT64_C(10000000000) /* rows that nobody uses are kept so long */
 
 enum note_kind { NOTE_EXPECT, NOTE_MAP, NOTE_EXEC, NOTE_FORK, NOTE_EXIT };
@@ -37,6 +38,7 @@ struct unwinder {
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t wakeup;
 	struct buffer notes; /* struct note[] */
+	size_t notes_bytes;  /* with their paths */
 	bool flush;
 	bool stop;
 	uint64_t lost;
@@ -121,6 +123,7 @@ static void *run(void *context)
 			continue;
 		}
 		unwinder->notes = (struct buffer){0};
+		unwinder->notes_bytes = 0;
 		unwinder->flush = false;
 		pthread_mutex_unlock(&unwinder->lock);
 		lost = act_all(unwinder, &notes);
@@ -187,6 +190,7 @@ void unwinder_free(struct unwinder *unwinder)
 	if (!unwinder)
 		return;
 	if (unwinder->running) {
+		unwind_modules_abandon(unwinder->modules);
 		pthread_mutex_lock(&unwinder->lock);
 		unwinder->stop = true;
 		pthread_cond_signal(&unwinder->wakeup);
@@ -207,8 +211,10 @@ static void put(struct unwinder *unwinder, struct note note, const char *path)
 {
 	if (!unwinder)
 		return;
-	note.path = path ? strdup(path) : NULL;
 	pthread_mutex_lock(&unwinder->lock);
+	/* Files come faster than their rows are made: those beyond get none. */
+	note.path = path && unwinder->notes_bytes < NOTES_MAX ? strdup(path) : NULL;
+	unwinder->notes_bytes += sizeof(note) + (note.path ? strlen(note.path) : 0);
 	if ((path && !note.path) || buffer_append(&unwinder->notes, &note, sizeof(note))) {
 		unwinder->lost++;
 		free(note.path);

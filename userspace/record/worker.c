@@ -436,19 +436,18 @@ enum worker_state worker_poll(struct worker *worker, struct worker_answer *out)
 
 enum worker_state worker_wait(struct worker *worker, struct worker_answer *out)
 {
-	enum worker_state state;
+	enum worker_state state = worker_poll(worker, out);
+	struct pollfd wait = {.fd = worker->socket, .events = POLLIN};
 
-	while ((state = worker_poll(worker, out)) == WORKER_WORKING) {
-		struct pollfd wait = {.fd = worker->socket, .events = POLLIN};
-
-		poll(&wait, 1, POLL_MS);
-	}
-	return state;
+	if (state != WORKER_WORKING)
+		return state;
+	poll(&wait, 1, POLL_MS);
+	return worker_poll(worker, out);
 }
 
-void worker_supply(struct worker *worker, int fd)
+void worker_supply(struct worker *worker, const void *data, size_t size, int fd)
 {
-	struct iovec part = {&(char){0}, 1};
+	struct iovec part = {(void *)(uintptr_t)data, size};
 
 	if (worker->busy)
 		(void)send_parts(worker->socket, &part, 1, &fd, fd >= 0);

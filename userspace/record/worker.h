@@ -65,11 +65,11 @@ int worker_start(struct worker *worker, const struct worker_order *order);
 /* Takes what has come; WORKER_ANSWERED comes once a request. */
 enum worker_state worker_poll(struct worker *worker, struct worker_answer *out);
 
-/* Waits until the request has ended, or for a question. */
+/* The same, and waits for it, but not for long: WORKER_WORKING may come, too. */
 enum worker_state worker_wait(struct worker *worker, struct worker_answer *out);
 
-/* Answers a question with a descriptor, which is borrowed, or -1. */
-void worker_supply(struct worker *worker, int fd);
+/* Answers a question: with at least one byte, and a descriptor, which is borrowed, or -1. */
+void worker_supply(struct worker *worker, const void *data, size_t size, int fd);
 
 bool worker_is_busy(const struct worker *worker);
 

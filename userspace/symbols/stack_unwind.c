@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <libunwind.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,32 +165,6 @@ static int resume(unw_addr_space_t space, unw_cursor_t *cursor, void *context)
 	return -UNW_EINVAL;
 }
 
-/* --- signals --------------------------------------------------------------------------------- */
-
-static _Thread_local bool walking;
-
-/*
- * libunwind blocks all signals while it looks into its cache, lest a handler that
- * unwinds, too, waits for the lock for ever: two system calls for each frame. We have
- * no such handler. It finds this function instead of the C library's, as everybody
- * else does, for whom it does what it always did.
- */
-__attribute__((visibility("default"))) int sigprocmask(int how, const sigset_t *set, sigset_t *old)
-{
-	int err;
-
-	if (walking) {
-		if (old)
-			sigemptyset(old);
-		return 0;
-	}
-	err = pthread_sigmask(how, set, old);
-	if (!err)
-		return 0;
-	errno = err;
-	return -1;
-}
-
 /* --- walking --------------------------------------------------------------------------------- */
 
 int stack_unwinder_create(stack_find_module *find, void *context, struct stack_unwinder **out)
@@ -247,8 +220,8 @@ static void end(const struct stack_unwinder *unwinder, bool failed, struct stack
 		out->quality |= STACK_USER_END;
 }
 
-static void walk(struct stack_unwinder *unwinder, const struct event_copy *copy, const void *bytes,
-		 struct stack_walk *out)
+void stack_unwinder_walk(struct stack_unwinder *unwinder, const struct event_copy *copy,
+			 const void *bytes, struct stack_walk *out)
 {
 	unw_cursor_t cursor;
 	unw_word_t ip, sp;
@@ -289,12 +262,4 @@ static void walk(struct stack_unwinder *unwinder, const struct event_copy *copy,
 		out->quality |= STACK_USER_CUT;
 	if (out->guessed)
 		out->quality |= STACK_USER_GUESSED;
-}
-
-void stack_unwinder_walk(struct stack_unwinder *unwinder, const struct event_copy *copy,
-			 const void *bytes, struct stack_walk *out)
-{
-	walking = true;
-	walk(unwinder, copy, bytes, out);
-	walking = false;
 }

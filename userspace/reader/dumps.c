@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dumps.c: stack dumps walked by libunwind as answers of the reader: READ_STACK. */
+#include "dumps.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "../util/buffer.h"
+#include "../util/map.h"
+
+#define IMAGES_MAX 256 /* files open at a time */
+
+struct dumps {
+	struct stack_unwinder *unwinder;
+	struct dump_request process; /* whose mappings are known */
+	struct buffer mappings;      /* struct dump_mapping[]: also those where nothing is */
+	struct map *images;          /* file to struct frame_image *, 0: none */
+	struct stack_walk walk;
+};
+
+static struct frame_image *image_of(uint64_t value)
+{
+	return (struct frame_image *)(uintptr_t)value;
+}
+
+static void forget_images(struct dumps *dumps)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
+	stack_unwinder_forget(dumps->unwinder);
+	while (map_next(dumps->images, &cursor, &key, &value))
+		frame_image_free(image_of(*value));
+	map_free(dumps->images);
+	dumps->images = map_create(sizeof(uint64_t));
+	if (!dumps->images)
+		_exit(EXIT_FAILURE);
+}
+
+/* All processes share the kernel's page of code, this one included. */
+static int open_vdso(struct frame_image **out)
+{
+	const void *data = (const void *)getauxval(AT_SYSINFO_EHDR);
+	ElfW(Ehdr) header;
+
+	if (!data)
+		return -ENOENT;
+	memcpy(&header, data, sizeof(header));
+	return frame_image_open_memory(
+		data, header.e_shoff + (size_t)header.e_shnum * header.e_shentsize, out);
+}
+
+/* Takes over `fd`. */
+static struct frame_image *find_image(struct dumps *dumps, const struct dump_mapping *mapping,
+				      int fd)
+{
+	struct frame_image *image = NULL;
+	uint64_t *slot;
+	bool added = false;
+
+	if (map_count(dumps->images) >= IMAGES_MAX)
+		forget_images(dumps);
+	slot = map_put(dumps->images, &mapping->file, &added);
+	if (slot && added && mapping->is_vdso)
+		(void)open_vdso(&image);
+	else if (slot && added && fd >= 0 && !frame_image_open(fd, &image))
+		fd = -1;
+	else if (slot && added)
+		fd = -1; /* frame_image_open() has closed it, or there was none */
+	if (fd >= 0)
+		close(fd);
+	if (slot && added)
+		*slot = (uintptr_t)image;
+	return slot ? image_of(*slot) : NULL;
+}
+
+/* What is mapped at an address, known from before or asked for. */
+static const struct dump_mapping *find_mapping(struct dumps *dumps, uint64_t ip)
+{
+	const struct dump_mapping *all = (const void *)dumps->mappings.data;
+	size_t count = dumps->mappings.size / sizeof(*all);
+	struct dump_mapping mapping;
+	int fd;
+
+	for (size_t i = 0; i < count; i++)
+		if (ip >= all[i].start && ip < all[i].end)
+			return &all[i];
+	fd = wire_ask(&ip, sizeof(ip), &mapping, sizeof(mapping));
+	if (mapping.start >= mapping.end) {
+		mapping = (struct dump_mapping){.start = ip, .end = ip + 1};
+		if (fd >= 0)
+			close(fd);
+	} else {
+		find_image(dumps, &mapping, fd);
+	}
+	if (buffer_append(&dumps->mappings, &mapping, sizeof(mapping)))
+		return NULL;
+	return (const struct dump_mapping *)(const void *)dumps->mappings.data + count;
+}
+
+static bool find_module(void *context, uint64_t ip, struct stack_module *out)
+{
+	struct dumps *dumps = context;
+	const struct dump_mapping *mapping = find_mapping(dumps, ip);
+	const uint64_t *slot = mapping ? map_get(dumps->images, &mapping->file) : NULL;
+	struct frame_image *image = slot && mapping->file ? image_of(*slot) : NULL;
+	uint64_t address;
+
+	if (!image || !frame_image_address(image, mapping->offset, &address))
+		return false;
+	*out = (struct stack_module){mapping->start, mapping->end, mapping->start - address, image};
+	return true;
+}
+
+int dumps_create(struct dumps **out)
+{
+	struct dumps *dumps = calloc(1, sizeof(*dumps));
+
+	if (!dumps)
+		return -ENOMEM;
+	dumps->images = map_create(sizeof(uint64_t));
+	if (!dumps->images || stack_unwinder_create(find_module, dumps, &dumps->unwinder)) {
+		map_free(dumps->images);
+		free(dumps);
+		return -ENOMEM;
+	}
+	*out = dumps;
+	return 0;
+}
+
+int dumps_answer(struct dumps *dumps, const struct request *request)
+{
+	const size_t head = sizeof(struct dump_request) + sizeof(struct event_copy);
+	struct dump_request process;
+	struct event_copy copy;
+
+	if (request->head.size < head)
+		return -EBADMSG;
+	memcpy(&process, request->data, sizeof(process));
+	memcpy(&copy, request->data + sizeof(process), sizeof(copy));
+	if (copy.size != request->head.size - head)
+		return -EBADMSG;
+	if (memcmp(&process, &dumps->process, sizeof(process)) != 0) {
+		stack_unwinder_forget(dumps->unwinder);
+		dumps->mappings.size = 0;
+		dumps->process = process;
+	}
+	stack_unwinder_walk(dumps->unwinder, &copy, request->data + head, &dumps->walk);
+	wire_put(&dumps->walk, sizeof(dumps->walk));
+	return 0;
+}
