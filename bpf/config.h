@@ -131,6 +131,7 @@ struct task_state {
 	struct task_faults faults; /* when it began to be recorded */
 	struct task_faults faults_told; /* when it was last told of one */
 	struct task_collection open[COLLECTING_MAX];
+	struct task_faults gc_faults; /* of the one that ended last; 0 if it had not begun */
 	struct task_run run;
 	struct task_waits waits;
 };

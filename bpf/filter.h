@@ -196,19 +196,19 @@ static __always_inline void process_gc_enter(struct task_state *task, uint64_t h
 }
 
 /*
- * The collection of this heap ends, and what began inside of it. `faults`: those of
- * the thread meanwhile. An end without a begin, which came before the recording
- * did, is none.
+ * The collection of this heap ends, and what began inside of it; the faults of the
+ * thread meanwhile go to gc_faults. An end without a begin, which came before the
+ * recording did, is none.
  */
-static __always_inline void process_gc_end(struct task_state *task, uint64_t heap,
-					   struct task_faults *faults, uint64_t now)
+static __always_inline void process_gc_end(struct task_state *task, uint64_t heap, uint64_t now)
 {
 	uint32_t at = task_gc_find(task, heap);
 
+	task->gc_faults.minor = task->gc_faults.major = 0;
 	if (at < task->collecting && at < COLLECTING_MAX) {
-		task_faults(bpf_get_current_task_btf(), faults);
-		faults->minor -= task->open[at].faults.minor;
-		faults->major -= task->open[at].faults.major;
+		task_faults(bpf_get_current_task_btf(), &task->gc_faults);
+		task->gc_faults.minor -= task->open[at].faults.minor;
+		task->gc_faults.major -= task->open[at].faults.major;
 	}
 	process_gc_leave(task, at, now);
 }

@@ -20,13 +20,18 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define SIZE_SANE (UINT64_C(1) << 48) /* no object and no period is as big as that */
 
 /* Has the process a share left for the record, of `n` events? If not they are counted as lost, and
- * the scratch is given back. */
-static __always_inline bool probe_shares(const struct probe_firing *firing, struct scratch *scratch,
-					 uint32_t n)
+ * the scratch is given back. Not inlined, as all global functions here: the verifier looks at it
+ * once. */
+__noinline int probe_shares(struct scratch *scratch, const struct task_state *state, uint32_t n)
 {
-	uint64_t bytes = scratch->size + (stack_is_copied(scratch) ? config.copy_bytes : 0);
+	const struct event_header *header;
+	uint64_t bytes;
 
-	if (ceiling_share(&ring_alloc, firing->state->process, bytes, firing->now))
+	if (!scratch || !state)
+		return 0;
+	header = (const struct event_header *)scratch->data;
+	bytes = scratch->size + (stack_is_copied(scratch) ? config.copy_bytes : 0);
+	if (ceiling_share(&ring_alloc, state->process, bytes, header->time))
 		return 1;
 	loss_add(LOSS_ALLOC_SHARE, n);
 	scratch_drop(scratch);
@@ -37,7 +42,7 @@ static __always_inline bool probe_shares(const struct probe_firing *firing, stru
 static __always_inline void probe_emit(const struct probe_firing *firing, struct scratch *scratch,
 				       uint32_t n)
 {
-	if (probe_shares(firing, scratch, n))
+	if (probe_shares(scratch, firing->state, n))
 		scratch_emit_many(scratch, &ring_alloc, LOSS_ALLOC_RING, n);
 }
 
@@ -77,7 +82,7 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	stack_user(scratch, state);
 	if (stack_is_copied(scratch))
 		regs_user_rest(firing->ctx, &scratch->regs);
-	if (probe_shares(firing, scratch, 1))
+	if (probe_shares(scratch, state, 1))
 		stack_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
 	return 0;
 }
@@ -239,7 +244,6 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 static __always_inline int probe_gc_end(const struct probe_firing *firing)
 {
 	struct task_state *state = firing->state;
-	struct task_faults faults = {};
 	struct event_gc_end *event;
 	uint64_t heap, cycle, stats;
 	uint32_t kind;
@@ -250,7 +254,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	stats = firing->values[3];
 	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_SURVEY)
 		return probe_refuse();
-	process_gc_end(state, heap, &faults, firing->now);
+	process_gc_end(state, heap, firing->now);
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
 		return 0;
 	event = EMIT_RESERVE(ring_gc, event_gc_end, LOSS_GC_RING);
@@ -263,8 +267,8 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	event->has_stats = 0;
 	event->batched = 0;
 	event->rss_bytes = rss_bytes();
-	event->minor_faults = faults.minor;
-	event->major_faults = faults.major;
+	event->minor_faults = state->gc_faults.minor;
+	event->major_faults = state->gc_faults.major;
 	if (stats) {
 		/* A failed read leaves zeroes. */
 		if (bpf_probe_read_user(&event->stats, sizeof(event->stats), (const void *)stats))
