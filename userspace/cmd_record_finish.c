@@ -10,6 +10,10 @@
 #include "record/facts.h"
 #include "util/log.h"
 
+/* For which the names that are still to be found are waited for in the end. */
+#define NAMES_NS        UINT64_C(10000000000)
+#define NAMES_SYSTEM_NS UINT64_C(600000000)
+
 /* A recording that is shorter may have used what it has saved up from the start. */
 #define OVERHEAD_SURE_NS UINT64_C(120000000000)
 
@@ -63,10 +67,6 @@ static uint64_t tell_losses(const struct recording *recording)
 	} kinds[] = {
 #define LOSS(code, name, stream, severity, doc) {LOSS_##name, severity, doc},
 #include "../bpf/loss.def"
-
-/* For which the names that are still to be found are waited for in the end. */
-#define NAMES_NS        UINT64_C(10000000000)
-#define NAMES_SYSTEM_NS UINT64_C(600000000)
 #undef LOSS
 	};
 	uint64_t lost = 0;

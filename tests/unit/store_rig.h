@@ -3,6 +3,7 @@
 #ifndef GCPROF_STORE_RIG_H
 #define GCPROF_STORE_RIG_H
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "test.h"
@@ -10,6 +11,7 @@
 #include "profile/writer.h"
 #include "record/files.h"
 #include "record/store.h"
+#include "record/worker.h"
 
 /* One recording: a store over a writer to memory, and an event under construction. */
 /* A file need not use all of it. */
@@ -193,7 +195,9 @@ static inline int send_event(void)
 	int err;
 
 	memcpy(copy, rig.room, size < sizeof(*header) ? sizeof(*header) : size);
-	err = store_event(rig.store, copy);
+	/* With a stack dump it waits for the reader that walks it. */
+	while ((err = store_event(rig.store, copy)) == -EAGAIN)
+		worker_wait_any(10);
 	free(copy);
 	return err;
 }

@@ -117,7 +117,7 @@ static bool find_module(void *context, uint64_t ip, struct stack_module *out)
 	return true;
 }
 
-int dumps_create(struct dumps **out)
+static int create(struct dumps **out)
 {
 	struct dumps *dumps = calloc(1, sizeof(*dumps));
 
@@ -133,12 +133,15 @@ int dumps_create(struct dumps **out)
 	return 0;
 }
 
-int dumps_answer(struct dumps *dumps, const struct request *request)
+int dumps_answer(const struct request *request)
 {
+	static struct dumps *dumps; /* most readers walk no stacks */
 	const size_t head = sizeof(struct dump_request) + sizeof(struct event_copy);
 	struct dump_request process;
 	struct event_copy copy;
 
+	if (!dumps && create(&dumps))
+		return -ENOMEM;
 	if (request->head.size < head)
 		return -EBADMSG;
 	memcpy(&process, request->data, sizeof(process));

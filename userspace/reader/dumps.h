@@ -23,11 +23,7 @@ struct dump_mapping {
 	uint64_t is_vdso;    /* 1: the kernel's page of code, which has no file */
 };
 
-struct dumps;
-
-int dumps_create(struct dumps **out);
-
 /* Answers one request. A negative errno. */
-int dumps_answer(struct dumps *dumps, const struct request *request);
+int dumps_answer(const struct request *request);
 
 #endif

@@ -56,7 +56,7 @@ static int answer_file(const struct request *request)
 	return err;
 }
 
-static int answer(struct names *names, struct dumps *dumps, struct request *request)
+static int answer(struct names *names, struct request *request)
 {
 	switch (request->head.kind) {
 	case READ_FACTS:
@@ -67,19 +67,19 @@ static int answer(struct names *names, struct dumps *dumps, struct request *requ
 	case READ_CODE:
 		return names_answer(names, request);
 	case READ_STACK:
-		return dumps_answer(dumps, request);
+		return dumps_answer(request);
 	default:
 		return -EBADMSG;
 	}
 }
 
-static int serve(struct names *names, struct dumps *dumps)
+static int serve(struct names *names)
 {
 	static struct request request;
 	int state;
 
 	while ((state = wire_receive(&request)) > 0) {
-		int err = answer(names, dumps, &request);
+		int err = answer(names, &request);
 
 		/* What fills the memory may be what was kept of other files: a fresh process has
 		 * more of it. */
@@ -93,10 +93,9 @@ static int serve(struct names *names, struct dumps *dumps)
 int reader_main(void)
 {
 	struct names *names;
-	struct dumps *dumps;
 
 	wire_begin(WORKER_READER);
-	if (names_create(&names) || dumps_create(&dumps) || confine())
+	if (names_create(&names) || confine())
 		return EXIT_FAILURE;
-	return serve(names, dumps);
+	return serve(names);
 }
