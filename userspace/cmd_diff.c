@@ -43,13 +43,22 @@ static int parse_arguments(struct diff_arguments *arguments, int argc, char **ar
 	return -EINVAL;
 }
 
+/* Of a profile that takes too much memory the half is read, or half of that. */
 static int load(const char *file, struct model **out)
 {
-	struct source *source;
-	int error = progress_open(file, false, &source);
+	struct model_view view = {.frames = MODEL_FRAMES_ALL};
+	uint64_t records = 0;
+	int error;
 
-	if (!error)
-		error = model_load(source, file, out);
+	view.records = &records;
+	do {
+		struct source *source;
+
+		view.records_max = records / 2;
+		error = progress_open(file, false, &source);
+		if (!error)
+			error = model_load_view(source, file, &view, out);
+	} while (error == -ENOMEM && records > 1 && strcmp(file, "-") != 0);
 	if (error == -ENOENT)
 		log_error("%s: no such file", file);
 	else if (error)
@@ -62,7 +71,7 @@ static int judge(const struct model *model)
 {
 	if (model->state == PROFILE_COMPLETE)
 		return 0;
-	if (model->state != PROFILE_DAMAGED) {
+	if (model->state != PROFILE_DAMAGED && model->state != PROFILE_LARGE) {
 		log_warning("%s: %s", model->file, profile_state_text(model->state));
 		return 0;
 	}

@@ -114,7 +114,7 @@ static void explain(const struct export_request *request, const char *path, int 
 	if (error == -EFBIG)
 		log_error("%s: too large for --max-size even without single events", request->file);
 	else if (error == -ENOENT || error == -ENODATA || error == -EBADMSG || error == -EPROTO ||
-		 error == -EISDIR || error == -EACCES)
+		 error == -EISDIR || error == -EACCES || error == -ENOMEM)
 		log_error("%s: %s", request->file, profile_error_text(error));
 	else if (error != -EPIPE)
 		log_error("%s: %s", path, strerror(-error));

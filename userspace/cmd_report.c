@@ -146,6 +146,8 @@ static void warn_of_state(const struct model *model)
 	if (model->state == PROFILE_DAMAGED)
 		log_error("%s: the profile is damaged; it was read up to byte %llu", model->file,
 			  (unsigned long long)model->status.bytes);
+	else if (model->state == PROFILE_LARGE)
+		log_error("%s: %s", model->file, profile_state_text(model->state));
 	else if (model->state != PROFILE_COMPLETE)
 		log_warning("%s: the end of the profile is missing: it was read as far as it goes",
 			    model->file);
@@ -183,6 +185,23 @@ static int load(const char *file, const struct filter *filter, const struct mode
 	return model_load_filtered((struct source *[]){source, second}, file, filter, view, out);
 }
 
+/* Of a profile that takes too much memory the half is read, or half of that. */
+static int load_what_fits(const char *file, const struct filter *filter, struct model_view *view,
+			  struct call_tree *calls, struct model **out)
+{
+	uint64_t records = 0;
+	int error = 0;
+
+	view->records = &records;
+	do {
+		call_tree_free(calls);
+		view->records_max = records / 2;
+		error = load(file, filter, view, out);
+	} while (error == -ENOMEM && records > 1 && strcmp(file, "-") != 0);
+	view->records = NULL;
+	return error;
+}
+
 static int check_sort(const struct report_arguments *arguments)
 {
 	struct call_node root = {.name = NULL};
@@ -208,7 +227,7 @@ static int check_sort(const struct report_arguments *arguments)
 static int report_run(int argc, char **argv)
 {
 	struct report_arguments arguments = {0};
-	struct model_view view = {MODEL_FRAMES_ALL, NULL};
+	struct model_view view = {.frames = MODEL_FRAMES_ALL};
 	struct filter filter = {.count = 0};
 	struct call_tree calls = {.count = 0};
 	struct call_builder builder;
@@ -228,7 +247,7 @@ static int report_run(int argc, char **argv)
 	if (wants_calls(&arguments))
 		view.observer = &builder.observer;
 	file = arguments.file ? arguments.file : "gcprof.data";
-	error = load(file, &filter, &view, &model);
+	error = load_what_fits(file, &filter, &view, &calls, &model);
 	if (error) {
 		log_error("%s: %s", file, profile_error_text(error));
 		call_tree_free(&calls);
@@ -238,7 +257,7 @@ static int report_run(int argc, char **argv)
 	if (error)
 		log_error("standard output: %s", strerror(-error));
 	warn_of_state(model);
-	if (model->state == PROFILE_DAMAGED)
+	if (model->state == PROFILE_DAMAGED || model->state == PROFILE_LARGE)
 		error = -EBADMSG;
 	model_free(model);
 	call_tree_free(&calls);

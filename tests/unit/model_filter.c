@@ -136,7 +136,7 @@ struct counts {
 /* What is left of the profile; terms are separated by spaces. */
 static struct counts count(const struct synthetic *synthetic, const char *terms)
 {
-	const struct model_view view = {MODEL_FRAMES_ALL, NULL};
+	const struct model_view view = {.frames = MODEL_FRAMES_ALL};
 	struct filter filter = {.count = 0};
 	struct source *sources[2];
 	struct model *model = NULL;

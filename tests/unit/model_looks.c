@@ -417,7 +417,7 @@ TEST(calls_without_totals_are_not_estimated)
 TEST(a_selection_is_not_estimated)
 {
 	struct filter filter = {.count = 0};
-	struct model_view view = {MODEL_FRAMES_ALL, NULL};
+	struct model_view view = {.frames = MODEL_FRAMES_ALL};
 	struct source *sources[2];
 	struct looked looked;
 	struct model *model;

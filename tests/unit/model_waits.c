@@ -81,7 +81,7 @@ TEST(threads_that_were_there_are_recorded_since_their_process_is)
 /* How many waits a term leaves, and how long they are together. */
 static void expect(const struct synthetic *synthetic, const char *term, uint64_t count, uint64_t ns)
 {
-	const struct model_view view = {MODEL_FRAMES_ALL, NULL};
+	const struct model_view view = {.frames = MODEL_FRAMES_ALL};
 	struct filter filter = {.count = 0};
 	struct source *sources[2];
 	struct model *model = NULL;
@@ -129,7 +129,7 @@ TEST(filters_select_waits)
 /* Nothing but waits is left of a filter for waits, and no waits of one for calls' samples. */
 TEST(filters_for_waits_select_nothing_else)
 {
-	const struct model_view view = {MODEL_FRAMES_ALL, NULL};
+	const struct model_view view = {.frames = MODEL_FRAMES_ALL};
 	struct filter filter = {.count = 0};
 	struct synthetic synthetic;
 	struct source *sources[2];

@@ -81,7 +81,7 @@ int export_run(const struct export_request *request, struct source *source, stru
 	}
 	job->options = request->options;
 	job->output = output;
-	view = (struct model_view){request->options.frames, &job->observer};
+	view = (struct model_view){.frames = request->options.frames, .observer = &job->observer};
 	error = model_load_view(source, request->file, &view, &model);
 	if (error)
 		goto out;

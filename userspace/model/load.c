@@ -60,13 +60,21 @@ int model_frames_parse(const char *word, enum model_frames *out)
 	return -EINVAL;
 }
 
+/* 0 at the end, 1 if there may be more than the view wants. */
 static int read_records(struct profile_reader *reader, struct pass *pass,
-			struct model_observer *observer)
+			const struct model_view *view)
 {
+	struct model_observer *observer = view->observer;
 	struct record record;
+	uint64_t count = 0;
 	int error;
 
 	while ((error = profile_reader_next(reader, &record)) > 0) {
+		if (view->records_max && count >= view->records_max)
+			return 1;
+		count++;
+		if (view->records)
+			*view->records = count;
 		error = pass_record(pass, &record);
 		if (!error && observer)
 			error = observer->record(observer, pass, &record);
@@ -89,9 +97,11 @@ static int load(struct profile_reader *reader, struct model *model, const struct
 	error = pass_init(pass, model);
 	pass->selection = selection;
 	if (!error)
-		error = read_records(reader, pass, view->observer);
-	if (!error) {
+		error = read_records(reader, pass, view);
+	if (error >= 0) {
 		profile_reader_status(reader, &model->status);
+		if (error)
+			model->status.state = PROFILE_LARGE;
 		model->state = model->status.state;
 		error = pass_finish(pass);
 	}
@@ -139,7 +149,7 @@ int model_load(struct source *source, const char *file, struct model **out)
 int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
 			struct model **out)
 {
-	struct model_view view = {MODEL_FRAMES_ALL, observer};
+	struct model_view view = {.observer = observer};
 
 	return model_load_view(source, file, &view, out);
 }
@@ -196,8 +206,11 @@ int model_load_filtered(struct source *const sources[2], const char *file,
 			struct model **out)
 {
 	struct resolver resolver = {{resolver_record, resolver_finish}, filter, {0}};
+	const struct model_view names = {.observer = &resolver.observer,
+					 .records_max = view->records_max,
+					 .records = view->records};
 	struct model *whole = NULL;
-	int error = model_load_observed(sources[0], file, &resolver.observer, &whole);
+	int error = model_load_view(sources[0], file, &names, &whole);
 
 	model_free(whole);
 	if (error)

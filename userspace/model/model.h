@@ -237,6 +237,8 @@ int model_load_observed(struct source *source, const char *file, struct model_ob
 struct model_view {
 	enum model_frames frames;        /* that are kept on the stacks */
 	struct model_observer *observer; /* or NULL */
+	uint64_t records_max;            /* read no more than these; 0: all */
+	uint64_t *records;               /* how many were read, also on failure; or NULL */
 };
 
 int model_load_view(struct source *source, const char *file, const struct model_view *view,

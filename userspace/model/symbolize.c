@@ -52,7 +52,8 @@ int symbolize_missing(struct pass *pass)
 	int error = 0;
 
 	/* A recorder that came to its end has named what can be named. */
-	if (pass->model->state == PROFILE_COMPLETE || !is_this_machine(&pass->model->run))
+	if (pass->model->state == PROFILE_COMPLETE || pass->model->state == PROFILE_LARGE ||
+	    !is_this_machine(&pass->model->run))
 		return 0;
 	error = symbols_create(NULL, &symbols);
 	for (uint64_t id = 1; id < tree->frames.limit && !error; id++) {

@@ -32,6 +32,7 @@ enum profile_state {
 	PROFILE_UNFINISHED, /* it stops at a chunk boundary without an end record */
 	PROFILE_TORN,       /* the last chunk is cut off */
 	PROFILE_DAMAGED,    /* a chunk fails its checksum or makes no sense */
+	PROFILE_LARGE,      /* what follows would take more memory than is allowed */
 };
 
 struct profile_status {

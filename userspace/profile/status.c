@@ -20,6 +20,9 @@ const char *profile_error_text(int err)
 		return "it is a directory";
 	case -EACCES:
 		return "permission denied: gcprof reads with your rights, also under sudo";
+	case -ENOMEM:
+		return "it takes more memory than is allowed for a file of its size; "
+		       "GCPROF_MEMORY=8G allows more";
 	default:
 		return strerror(err < 0 ? -err : err);
 	}
@@ -36,6 +39,8 @@ const char *profile_state_name(enum profile_state state)
 		return "torn";
 	case PROFILE_DAMAGED:
 		return "damaged";
+	case PROFILE_LARGE:
+		return "large";
 	}
 	return "unknown";
 }
@@ -52,6 +57,9 @@ const char *profile_state_text(enum profile_state state)
 		       "killed or the disk was full";
 	case PROFILE_DAMAGED:
 		return "the file is damaged: what follows the last good chunk was not read";
+	case PROFILE_LARGE:
+		return "only its beginning was read: all of it takes more memory than is allowed "
+		       "for a file of its size; GCPROF_MEMORY=8G allows more";
 	}
 	return NULL;
 }

@@ -8,7 +8,7 @@
 /* Why profile_reader_open() or source_file_open() failed, for a person; never NULL. */
 const char *profile_error_text(int err);
 
-/* One word: complete, unfinished, torn, damaged. */
+/* One word: complete, unfinished, torn, damaged, large. */
 const char *profile_state_name(enum profile_state state);
 
 /* What is wrong and what it means, NULL for a complete profile. */

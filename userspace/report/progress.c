@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* progress.c: how far a profile is read, for a person who waits at a terminal. */
 #include "progress.h"
+#include "../util/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,8 @@ int progress_open(const char *path, bool prints, struct source **out)
 	struct stat status;
 	int error = source_file_open(path, out);
 
+	if (!error && stat(path, &status) == 0)
+		memory_allow(&status);
 	if (error || !is_wanted(prints) || stat(path, &status) < 0 || !S_ISREG(status.st_mode))
 		return error;
 	wrapped = progress_wrap(*out, (uint64_t)status.st_size, STDERR_FILENO, AFTER_MS * MS);

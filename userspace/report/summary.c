@@ -43,6 +43,12 @@ static void warn_of_state(const struct section *section)
 			       "! This profile is damaged after byte %" PRIu64
 			       ": what follows is about the part before.",
 			       model->status.bytes);
+	else if (model->state == PROFILE_LARGE)
+		page_paragraph(
+			section->page, STYLE_WARNING, 2,
+			"! Of this profile only the beginning was read, since all of it takes "
+			"more memory than is allowed. What follows is about the first %s.",
+			unit_time((double)model->run.duration).text);
 	else if (model->state != PROFILE_COMPLETE)
 		page_paragraph(section->page, STYLE_WARNING, 2,
 			       "! The end of this profile is missing: the recorder was killed, or "

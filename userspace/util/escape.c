@@ -63,15 +63,24 @@ static void copy(const char *text, size_t length, char out[ESCAPE_MAX])
 	out[length] = 0;
 }
 
+/* There may be many of them in a forged file: not by snprintf(). */
+static void put_byte(uint32_t byte, char out[ESCAPE_MAX])
+{
+	static const char digits[] = "0123456789abcdef";
+	const char shown[] = {'\\', 'x', digits[byte >> 4 & 15], digits[byte & 15], 0};
+
+	memcpy(out, shown, sizeof(shown));
+}
+
 size_t escape_character(const char *text, size_t size, char out[ESCAPE_MAX])
 {
 	uint32_t character = 0;
 	size_t length = utf8_decode(text, size, &character);
 
 	if (!length)
-		snprintf(out, ESCAPE_MAX, "\\x%02x", (unsigned)(unsigned char)*text);
+		put_byte((unsigned char)*text, out);
 	else if (is_control(character))
-		snprintf(out, ESCAPE_MAX, "\\x%02x", (unsigned)character);
+		put_byte(character, out);
 	else if (escape_needed(character))
 		snprintf(out, ESCAPE_MAX, "\\u{%04x}", (unsigned)character);
 	else
