@@ -13,6 +13,7 @@
 #:   test-random             random programs on the collector, under sanitizers
 #:   mutants                 break the collector on purpose: each fault must be found
 #:   fuzz                    fuzz what is not trusted; FUZZ_SECONDS=N, FUZZ_TARGET=NAME
+#:   fuzz-reader             the same for the reader as a process; FUZZ_SECONDS=N
 #:   lint                    formatting, static analysis, limits of size, documents
 #:   bench, bench-peers      measure gcprof; compare the collector with others
 #:   accuracy                how often intervals hold the truth, in hundreds of recordings
@@ -72,7 +73,7 @@ SKEL     := $(O)/bpf/gcprof.skel.h
 
 WORKLOADS := $(patsubst tests/workloads/%/,$(O)/workloads/%,$(sort $(dir $(wildcard tests/workloads/*/*.c))))
 UNIT      := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(filter-out %/test.c,$(wildcard tests/unit/*.c)))
-FUZZ      := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(filter-out %/driver.c,$(wildcard tests/fuzz/*.c)))
+FUZZ      := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 MAN       := $(wildcard userspace/man/*.1)
 
 ifeq ($(V),1)
@@ -184,6 +185,11 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-use
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 	$(if $(filter gc_%,$(*F)),$(Q)objcopy -R .note.stapsdt $@)
 
+# A reader process that is handed changed files: see tools/fuzz-reader.
+$(O)/tests/fuzz/reader_process: $(O)/tests/fuzz/reader_process.o $(O)/tests/fuzz/driver.o $(O)/libgcprof-user.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=waitpid $^ $(LIBS) -o $@
+
 # What takes stored stacks, and programs to take them from: see tests/unwind/take-all.
 $(O)/tests/unwind/%.o: INCLUDES := -Igc -Iuserspace
 $(O)/tests/unwind/take: $(O)/tests/unwind/take.o $(O)/tests/unwind/live.o $(O)/libgcprof-user.a
@@ -200,7 +206,7 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .PHONY: help setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak siege
-.PHONY: test-random mutants unwind-images install uninstall clean
+.PHONY: test-random mutants unwind-images fuzz-reader install uninstall clean
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
@@ -254,6 +260,11 @@ lint:
 
 fuzz:
 	@LIBS="$(LIBS)" tools/fuzz $(O)
+
+fuzz-reader:
+	@+$(build) $(O)/tests/fuzz/reader_process
+	@+$(build) O=$(O)/san BUILD=debug SAN=address,undefined $(O)/san/tests/fuzz/reader_process
+	@tools/fuzz-reader $(O)
 
 bench: bench-peers
 	@tools/bench/run $(O)
