@@ -168,8 +168,6 @@ int confine(void)
 {
 	int err = change_user();
 
-	/* With the recorder it ends, also in the midst of a file. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
 	if (err)
@@ -178,6 +176,9 @@ int confine(void)
 	err = drop_capabilities();
 	if (err)
 		return err;
+	/* With the recorder it ends, also in the midst of a file. Another user, or more
+	 * capabilities as in a new namespace, would undo this. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	limit_all();
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return enter_filter();
