@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_record.c: `gcprof record`: records a program, or what runs already, into a profile. */
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -139,10 +141,27 @@ static void space_rounds(uint64_t *round)
 	*round = now + (uint64_t)left.tv_nsec;
 }
 
+/* The time now, less what this thread has waited for a CPU: ns. */
+static uint64_t turn_clock(const struct recording *recording)
+{
+	unsigned long long waited = 0;
+	char text[128];
+	ssize_t n = pread(recording->schedule, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	if (sscanf(text, "%*u %llu", &waited) != 1)
+		waited = 0;
+	return clock_now() - waited;
+}
+
+/* With -v: a turn that took long although it had a CPU was kept waiting by something. */
 static void note_turn(struct recording *recording, uint64_t began)
 {
-	uint64_t ns = clock_now() - began;
+	uint64_t ns;
 
+	if (!recording->options.verbose)
+		return;
+	ns = turn_clock(recording) - began;
 	if (ns > recording->longest_turn)
 		recording->longest_turn = ns;
 }
@@ -158,7 +177,7 @@ static void run(struct recording *recording)
 		event = watch_wait(recording->watch,
 				   governor_timeout(recording->governor, ROUND_MS));
 		space_rounds(&round);
-		turn = clock_now();
+		turn = recording->options.verbose ? turn_clock(recording) : 0;
 		err = governor_look(recording->governor);
 		err = err ? err : drain_round(recording->drain);
 		while ((trouble = drain_trouble(recording->drain)))
@@ -352,6 +371,9 @@ static int record_run(int argc, char **argv)
 	err = invoker_find(&recording.user, &variable);
 	if (err)
 		return recording_fail_errno(variable, err);
+	recording.schedule = recording.options.verbose
+				     ? open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
+				     : -1;
 	if (recording.options.verbose)
 		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
 	log_capture_libbpf();

@@ -27,7 +27,8 @@ enum {
 /* Everything that belongs to one recording, in the order in which it comes to be. */
 struct recording {
 	struct record_options options;
-	uint64_t longest_turn; /* of the main loop, ns */
+	uint64_t longest_turn; /* of the main loop, ns, while it had a CPU; with -v */
+	int schedule;          /* how long this thread has waited for a CPU; with -v */
 	uint64_t began;        /* when gcprof was called, for the timings of -v */
 	uint64_t start;        /* when the program was released, or attached to */
 	char *command;         /* the file to run; NULL: what runs already is recorded */
