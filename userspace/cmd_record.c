@@ -157,13 +157,14 @@ static uint64_t turn_clock(const struct recording *recording)
 /* With -v: a turn that took long although it had a CPU was kept waiting by something. */
 static void note_turn(struct recording *recording, uint64_t began)
 {
-	uint64_t ns;
+	uint64_t end;
 
 	if (!recording->options.verbose)
 		return;
-	ns = turn_clock(recording) - began;
-	if (ns > recording->longest_turn)
-		recording->longest_turn = ns;
+	end = turn_clock(recording);
+	/* What it has waited is counted when it gets the CPU: the clock may go back a little. */
+	if (end > began && end - began > recording->longest_turn)
+		recording->longest_turn = end - began;
 }
 
 static void run(struct recording *recording)

@@ -279,6 +279,8 @@ static int open_governor(struct recording *recording)
 	const struct record_options *options = &recording->options;
 	const struct governor_means means = {
 		.store = recording->store,
+		.files = recording->files,
+		.unwinder = recording->unwinder,
 		.samples = recording->samples,
 		.short_calls = options->syscall_rate_given ? 0 : options->syscall_rate,
 		.timer = !options->frequency_given,

@@ -8,7 +8,7 @@ GCPROF_MIB=128 # of memory that the recorder and what it starts may have, the re
 READER_MIB=512 # and the reader
 END_S=${END_S:-3} # from SIGINT, or the end of --duration, to the end; on a machine that is busy
 TURN_MS=${TURN_MS:-50} # of the main loop
-BLAME='reader|refused|too |damaged' # one of these words says what is wrong with a file
+BLAME='reader|refused|too |damaged|no unwind rows|no function names' # one of these words says what is wrong with a file
 export ATTACKER GCPROF_MIB READER_MIB END_S TURN_MS BLAME
 
 # Compiles the programs into a folder that the attacker may use.

@@ -73,8 +73,8 @@ bool capabilities_admin(void)
 /* What stays: CAP_SYS_ADMIN only where it stands for one that is not there. */
 static uint64_t kept(uint64_t have)
 {
-	/* So that what reads untrusted files can become nobody (reader/confine.c). */
-	uint64_t keep = have & (bit(CAP_SETUID) | bit(CAP_SETGID));
+	/* So that a reader can become nobody (reader/confine.c), and be killed all the same. */
+	uint64_t keep = have & (bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_KILL));
 
 	for (size_t i = 0; i < capability_count; i++) {
 		const struct capability *row = &capability_table[i];

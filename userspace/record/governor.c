@@ -11,6 +11,8 @@
 #include "budget.h"
 #include "calls_gate.h"
 #include "clock.h"
+#include "files.h"
+#include "unwinder.h"
 
 enum { IDLE_CALLS = 4096 };
 
@@ -49,6 +51,8 @@ struct governor {
 	struct ledger *ledger;
 	struct session *session;
 	const struct store *store;
+	const struct files *files;
+	struct unwinder *unwinder;
 	struct calls_gate *gate;
 	struct budget budget;
 	double cpus, percent;
@@ -114,7 +118,9 @@ static int measure(const struct governor *governor, double *calls, double *other
 		return err;
 	governor->gate->followed_ns = call_cost(governor, costs);
 	*calls = governor->gate->followed_ns * (double)costs[COST_EXIT].runs;
-	*others = cpu_time(CLOCK_PROCESS_CPUTIME_ID) + (double)store_names_cpu_ns(governor->store);
+	*others = cpu_time(CLOCK_PROCESS_CPUTIME_ID) +
+		  (double)(store_names_cpu_ns(governor->store) + files_cpu_ns(governor->files) +
+			   unwinder_cpu_ns(governor->unwinder));
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
 		*others += program_time(&costs[program]) +
 			   way_ns[program] * (double)costs[program].runs;
@@ -212,6 +218,8 @@ int governor_create(struct session *session, struct ledger *ledger,
 	governor->session = session;
 	governor->ledger = ledger;
 	governor->store = means->store;
+	governor->files = means->files;
+	governor->unwinder = means->unwinder;
 	governor->gate = session_calls(session);
 	set_means(governor, means);
 	governor->cpus = cpus > 0 ? (double)cpus : 1;

@@ -18,7 +18,9 @@ struct governor;
 
 /* What it may do besides; where the user said how much he wants he gets it. */
 struct governor_means {
-	const struct store *store;   /* borrowed; knows what finding names takes */
+	const struct store *store;   /* borrowed; knows what finding names takes, */
+	const struct files *files;   /* and this what reading files takes, */
+	struct unwinder *unwinder;   /* and this unwind rows; NULL: there are none */
 	struct sample_gate *samples; /* borrowed; NULL: the user said how many there are to be */
 	uint64_t short_calls;        /* recorded one by one a second and CPU; 0: likewise */
 	bool timer;                  /* may be slowed down */

@@ -32,6 +32,8 @@
 #define CPU_NS  UINT64_C(2000000000) /* to compile the rows of one file */
 #define WALL_NS UINT64_C(6000000000)
 
+#define FILES_MAX 4096 /* beyond that those that are not used go sooner */
+
 struct file_key {
 	uint64_t device, inode, size;
 	int64_t seconds, nanoseconds; /* of its last change, which nobody can set */
@@ -219,13 +221,15 @@ static struct unwind_module *find_file(struct unwind_modules *modules, int fd, c
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return NULL;
 	key = key_of(&st);
-	slot = map_get(modules->by_file, &key);
+	if (!modules->by_file)
+		modules->by_file = map_create(sizeof(struct file_key));
+	slot = modules->by_file ? map_get(modules->by_file, &key) : NULL;
 	if (slot)
 		return (struct unwind_module *)(uintptr_t)*slot;
 	err = read_rows(modules, fd, path, &file);
 	module = add(modules, err, file, path, began);
 	/* Only now: to make room for it, other files may have been forgotten. */
-	slot = module ? map_put(modules->by_file, &key, NULL) : NULL;
+	slot = module && modules->by_file ? map_put(modules->by_file, &key, NULL) : NULL;
 	if (slot)
 		*slot = (uintptr_t)module;
 	return slot ? module : NULL;
@@ -313,41 +317,66 @@ void unwind_module_release(struct unwind_module *module, uint64_t now)
 		module->unused = now;
 }
 
-/* Files lead to modules: those that lead to this one do so no more. */
-static void forget_files(struct unwind_modules *modules, const struct unwind_module *module)
+/* Files lead to modules: those that lead to one that goes are forgotten, all at once. */
+static void forget_files(struct unwind_modules *modules)
 {
+	struct map *kept = map_create(sizeof(struct file_key));
 	size_t cursor = 0;
 	const void *key;
-	uint64_t *value;
+	uint64_t *value, *slot;
 
-	while (map_next(modules->by_file, &cursor, &key, &value)) {
-		struct file_key copy;
-
-		if (*value != (uintptr_t)module)
+	while (kept && map_next(modules->by_file, &cursor, &key, &value)) {
+		if (((const struct unwind_module *)(uintptr_t)*value)->goes)
 			continue;
-		memcpy(&copy, key, sizeof(copy));
-		map_remove(modules->by_file, &copy);
-		cursor = 0;
+		slot = map_put(kept, key, NULL);
+		if (slot)
+			*slot = *value;
 	}
+	/* Without memory all are: they are read again. */
+	map_free(modules->by_file);
+	modules->by_file = kept;
+}
+
+static size_t mark(struct unwind_modules *modules, uint64_t before)
+{
+	size_t count = 0;
+
+	for (struct unwind_module *module = modules->first; module; module = module->next) {
+		module->goes = !module->references && module->unused < before;
+		count += module->goes;
+	}
+	return count;
 }
 
 void unwind_modules_sweep(struct unwind_modules *modules, uint64_t before)
 {
 	struct unwind_module **place = &modules->first, *module;
 
+	if (!mark(modules, before))
+		return;
+	forget_files(modules);
 	while ((module = *place)) {
-		if (module->references || module->unused >= before) {
+		if (!module->goes) {
 			place = &module->next;
 			continue;
 		}
 		*place = module->next;
-		forget_files(modules, module);
 		unwind_maps_remove(modules->maps, module->first, module->count);
 		free(module);
 	}
 }
 
+bool unwind_modules_crowded(const struct unwind_modules *modules)
+{
+	return modules->by_file && map_count(modules->by_file) > FILES_MAX;
+}
+
 uint64_t unwind_modules_refused(const struct unwind_modules *modules)
 {
 	return modules->refused;
+}
+
+uint64_t unwind_modules_cpu_ns(const struct unwind_modules *modules)
+{
+	return worker_cpu_ns(modules->worker);
 }

@@ -3,6 +3,7 @@
 #ifndef GCPROF_UNWIND_MODULES_H
 #define GCPROF_UNWIND_MODULES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "modules.h"
@@ -17,6 +18,7 @@ struct unwind_module {
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
 	unsigned references;
+	bool goes;               /* it is being swept */
 	uint64_t unused;         /* since when nobody refers to it, ns */
 	uint64_t fingerprint[2]; /* of the rows */
 	struct unwind_module *next;
@@ -46,7 +48,13 @@ void unwind_module_release(struct unwind_module *module, uint64_t now);
 /* Drops what nobody has referred to since `before`. */
 void unwind_modules_sweep(struct unwind_modules *modules, uint64_t before);
 
+/* Are there so many files that those which are not used should go soon? */
+bool unwind_modules_crowded(const struct unwind_modules *modules);
+
 /* Files so far that got no rows. */
 uint64_t unwind_modules_refused(const struct unwind_modules *modules);
+
+/* CPU time of the readers so far, ns. */
+uint64_t unwind_modules_cpu_ns(const struct unwind_modules *modules);
 
 #endif

@@ -13,8 +13,9 @@
 #include "unwinder.h"
 #include "../util/buffer.h"
 
-#define NOTES_MAX ((size_t)8 << 20)     /* bytes of mappings that wait for the thread */
-#define UNUSED_NS UINT64_C(10000000000) /* rows that nobody uses are kept so long */
+#define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings that wait for the thread */
+#define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
+#define UNUSED_NS  UINT64_C(10000000000) /* rows that nobody uses are kept so long */
 
 enum note_kind { NOTE_EXPECT, NOTE_MAP, NOTE_EXEC, NOTE_FORK, NOTE_EXIT };
 
@@ -43,6 +44,7 @@ struct unwinder {
 	bool stop;
 	uint64_t lost;
 	uint64_t refused; /* by the thread */
+	uint64_t cpu_ns;  /* of its readers */
 };
 
 /* --- the thread ------------------------------------------------------------------------ */
@@ -101,7 +103,9 @@ static uint64_t act_all(struct unwinder *unwinder, struct buffer *notes)
 	}
 	unwind_spaces_publish(unwinder->spaces);
 	if (now > UNUSED_NS)
-		unwind_modules_sweep(unwinder->modules, now - UNUSED_NS);
+		unwind_modules_sweep(
+			unwinder->modules,
+			now - (unwind_modules_crowded(unwinder->modules) ? CROWDED_NS : UNUSED_NS));
 	buffer_free(notes);
 	return lost;
 }
@@ -129,6 +133,7 @@ static void *run(void *context)
 		lost = act_all(unwinder, &notes);
 		pthread_mutex_lock(&unwinder->lock);
 		unwinder->lost += lost;
+		unwinder->cpu_ns = unwind_modules_cpu_ns(unwinder->modules);
 		unwinder->refused = unwind_modules_refused(unwinder->modules) +
 				    unwind_spaces_refused(unwinder->spaces);
 	}
@@ -284,4 +289,16 @@ uint64_t unwinder_refused(struct unwinder *unwinder)
 	count = unwinder->refused + unwinder->lost;
 	pthread_mutex_unlock(&unwinder->lock);
 	return count;
+}
+
+uint64_t unwinder_cpu_ns(struct unwinder *unwinder)
+{
+	uint64_t ns;
+
+	if (!unwinder)
+		return 0;
+	pthread_mutex_lock(&unwinder->lock);
+	ns = unwinder->cpu_ns;
+	pthread_mutex_unlock(&unwinder->lock);
+	return ns;
 }
