@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* worker.c: tests of processes that may die or hang, and of answers that make no sense. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "reader/facts.h"
+#include "reader/rows.h"
+#include "record/worker.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+static struct worker *worker;
+static int file;
+
+static void begin(void)
+{
+	CHECK_EQ(worker_create(WORKER_READER, false, &worker), 0);
+	file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK(file >= 0);
+}
+
+static struct worker_answer ask(uint32_t kind, uint64_t cpu_ns, uint64_t wall_ns, size_t answer_max)
+{
+	const struct worker_order order = {
+		.kind = kind,
+		.fds = &file,
+		.n_fds = 1,
+		.cpu_ns = cpu_ns,
+		.wall_ns = wall_ns,
+		.answer_max = answer_max,
+	};
+	struct worker_answer answer = {.fd = -1};
+	enum worker_state state;
+
+	CHECK_EQ(worker_start(worker, &order), 0);
+	CHECK(worker_is_busy(worker));
+	while ((state = worker_wait(worker, &answer)) != WORKER_ANSWERED)
+		CHECK_EQ(state, WORKER_WORKING);
+	CHECK(!worker_is_busy(worker));
+	CHECK_EQ(answer.fd, -1);
+	return answer;
+}
+
+static struct worker_answer ask_rows(void)
+{
+	return ask(READ_ROWS, 60 * SECOND_NS, 120 * SECOND_NS, ROWS_ANSWER_MAX);
+}
+
+static pid_t find_child(void)
+{
+	char path[64], text[64] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	CHECK(read(fd, text, sizeof(text) - 1) >= 0);
+	close(fd);
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+/* A process that does nothing, however long: it is stopped, as by a file system that hangs. */
+TEST(what_hangs_is_left_behind_and_the_next_is_done)
+{
+	pid_t child;
+
+	begin();
+	CHECK_EQ(ask_rows().err, 0);
+	child = find_child();
+	CHECK(child > 0 && !kill(child, SIGSTOP));
+	CHECK_EQ(ask(READ_ROWS, 60 * SECOND_NS, SECOND_NS / 5, ROWS_ANSWER_MAX).err, -ETIME);
+	CHECK_EQ(worker_deaths(worker), 1);
+	CHECK_EQ(ask_rows().err, 0);
+	CHECK(worker_cpu_ns(worker) > 0);
+	worker_free(worker);
+}
+
+TEST(answers_without_end_are_refused)
+{
+	begin();
+	CHECK_EQ(ask(READ_ROWS, 60 * SECOND_NS, 120 * SECOND_NS, 100).err, -EBADMSG);
+	CHECK_EQ(ask_rows().err, 0);
+	worker_free(worker);
+}
+
+TEST(requests_that_make_no_sense_are_refused)
+{
+	begin();
+	CHECK_EQ(ask(77, SECOND_NS, 60 * SECOND_NS, 100).err, -EBADMSG);
+	CHECK_EQ(ask_rows().err, 0);
+	CHECK_EQ(worker_deaths(worker), 0);
+	worker_free(worker);
+}
+
+/* A copy of an answer, with room for nothing else: what reads behind it is caught. */
+static void *copy_of(const struct worker_answer *answer, size_t size)
+{
+	void *copy = malloc(size);
+
+	CHECK(copy && size <= answer->size);
+	memcpy(copy, answer->data, size);
+	return copy;
+}
+
+TEST(rows_that_make_no_sense_are_not_taken)
+{
+	struct worker_answer answer;
+	struct unwind_file *rows;
+	uint64_t seed = test_seed();
+	unsigned taken = 0;
+
+	begin();
+	answer = ask_rows();
+	CHECK_EQ(answer.err, 0);
+	CHECK_EQ(rows_take(answer.data, answer.size, &rows), 0);
+	CHECK(rows->n_rows > 1000);
+	unwind_free(rows);
+	for (int i = 0; i < 300; i++) {
+		size_t size = i % 3 ? answer.size : test_random(&seed) % answer.size;
+		char *copy = copy_of(&answer, size);
+
+		/* Most of what matters stands in the first bytes. */
+		for (int k = 0; k < i % 5 && size; k++)
+			copy[test_random(&seed) % (size < 128 ? size : 128)] =
+				(char)test_random(&seed);
+		if (!rows_take(copy, size, &rows)) {
+			taken++;
+			for (uint64_t at = 0; at < rows->n_pages << UNWIND_PAGE_SHIFT; at += 4099)
+				unwind_find(rows, rows->base + at);
+			unwind_free(rows);
+		}
+		free(copy);
+	}
+	CHECK(taken > 0 && taken < 200);
+	worker_free(worker);
+}
+
+TEST(facts_that_make_no_sense_are_not_taken)
+{
+	const struct probe_site *sites;
+	struct worker_answer answer;
+	struct file_facts facts;
+	struct {
+		struct file_facts facts;
+		struct probe_site site;
+	} made = {.facts = {.n_sites = 1}};
+
+	begin();
+	answer = ask(READ_FACTS, 60 * SECOND_NS, 120 * SECOND_NS, 1 << 20);
+	CHECK_EQ(answer.err, 0);
+	CHECK_EQ(facts_take(answer.data, answer.size, &facts, &sites), 0);
+	CHECK(facts.build_id_size > 0 && facts.n_segments > 0 && facts.interpreter[0] == '/');
+	CHECK_EQ(facts_take(answer.data, answer.size - 1, &facts, &sites), -EBADMSG);
+	CHECK_EQ(facts_take(answer.data, 10, &facts, &sites), -EBADMSG);
+	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), 0);
+	made.site.place.probe = PROBES;
+	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), -EBADMSG);
+	made.site.place.probe = 0;
+	made.site.place.count = PROBE_ARGUMENTS + 1;
+	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), -EBADMSG);
+	made.site.place.count = 1; /* whose argument has no size */
+	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), -EBADMSG);
+	made.site.place.count = 0;
+	made.facts.n_segments = UNWIND_SEGMENTS_MAX + 1;
+	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), -EBADMSG);
+	worker_free(worker);
+}
