@@ -86,7 +86,7 @@ static void supply(struct copies *copies, const struct process *process,
 	if (module)
 		answer = (struct dump_mapping){mapping->start, mapping->end, mapping->offset,
 					       mapping->module,
-					       strcmp(module->path, "[vdso]") == 0};
+					       module->path && strcmp(module->path, "[vdso]") == 0};
 	worker_supply(copies->worker, &answer, sizeof(answer), file ? file->fd : -1);
 }
 
