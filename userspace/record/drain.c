@@ -48,6 +48,7 @@
 #define WALKS_LAST_NS (10 * SECOND_NS)   /* the last one */
 #define NAMES_NS      UINT64_C(50000000) /* first names; then after twice the time, up to a second */
 #define SWEEP_NS      (10 * SECOND_NS)   /* after its end nothing of a process is on its way */
+#define CHILDREN_MAX  ((size_t)1 << 20)  /* bytes, while files are read */
 #define WAITING_MAX   (4u << 20)         /* bytes */
 #define EXECS_MAX     4                  /* while what is mapped is read */
 
@@ -416,13 +417,16 @@ static void drain_newcomers(struct drain *drain)
 
 /*
  * No record tells what a child has mapped from its parent. What files we attached to after it was
- * born, which it has to be told, are known once all mappings were read that came before.
+ * born, which it has to be told, are known once all mappings were read that came before, and their
+ * files.
  */
 static void drain_children(struct drain *drain)
 {
 	const struct newcomer *all = (const void *)drain->children.data;
 	uint64_t latest = attach_latest(session_probes(drain->parts.session));
 
+	if (files_pending(drain->parts.files) != UINT64_MAX && drain->children.size < CHILDREN_MAX)
+		return;
 	for (size_t i = 0; i < drain->children.size / sizeof(*all); i++)
 		if (all[i].time < latest)
 			drain_newcomer(drain, &all[i]);
