@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "reader/protocol.h"
 #include "reader/reader.h"
+#include "record/opener.h"
 #include "util/invoker.h"
 #include "util/log.h"
 #include "util/suggest.h"
@@ -98,6 +99,8 @@ int main(int argc, char **argv)
 	/* A process that the recorder has started for work of its own. */
 	if (argc == 1 && strcmp(argv[0], WORKER_READER) == 0)
 		return reader_main();
+	if (argc == 1 && strcmp(argv[0], WORKER_OPENER) == 0)
+		return opener_main();
 	if (give_up_root(command && command->needs_root))
 		return EXIT_FAILURE;
 	if (!word) {

@@ -12,6 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/opener.h"
+#include "record/worker.h"
+
 enum { EXIT_FAIL = 1, EXIT_SKIP = 77, TIMEOUT_S = 240 };
 
 static struct test *first_test;
@@ -146,6 +149,8 @@ int main(int argc, char **argv)
 	/* A process that what is tested has started for work of its own. */
 	if (strcmp(argv[0], WORKER_READER) == 0)
 		return reader_main();
+	if (argc == 1 && strcmp(argv[0], WORKER_OPENER) == 0)
+		return opener_main();
 	for (const struct test *test = first_test; test; test = test->next) {
 		if (argc == 2 && strcmp(argv[1], "-l") == 0)
 			printf("%s\n", test->name);

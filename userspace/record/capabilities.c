@@ -102,3 +102,19 @@ int capabilities_drop(void)
 		return -errno;
 	return 0;
 }
+
+/* Ambient ones reach a program whose file has none; they must be inheritable. */
+void capabilities_lend(bool lent)
+{
+	struct __user_cap_header_struct header = capability_header;
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	if (syscall(SYS_capget, &header, data))
+		return;
+	for (int i = 0; i < 2; i++)
+		data[i].inheritable = lent ? data[i].permitted : 0;
+	if (syscall(SYS_capset, &header, data) || !lent)
+		return;
+	for (size_t i = 0; i < capability_count; i++)
+		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability_table[i].number, 0, 0);
+}

@@ -37,4 +37,10 @@ bool capabilities_admin(void);
  */
 int capabilities_drop(void);
 
+/*
+ * While `lent`, a program that this thread executes gets what this thread has of the table, and
+ * can tell by its inheritable set that this thread gave it, and not its file.
+ */
+void capabilities_lend(bool lent);
+
 #endif

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capabilities.h"
 #include "clock.h"
 #include "priority.h"
 #include "../util/buffer.h"
@@ -158,7 +159,9 @@ int worker_prepare(struct worker *worker)
 		return -EMFILE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
+	capabilities_lend(strcmp(worker->role, WORKER_OPENER) == 0);
 	err = spawn(worker->role, pair[1], &worker->pid);
+	capabilities_lend(false);
 	close(pair[1]);
 	if (err) {
 		worker->pid = 0;

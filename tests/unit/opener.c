@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* opener.c: tests of the process that opens files which others chose. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fuse_rig.h"
+#include "test.h"
+#include "record/clock.h"
+#include "record/modules.h"
+#include "record/opener.h"
+#include "record/worker.h"
+
+static char folder[] = "/tmp/gcprof-opener-XXXXXX";
+
+static struct opener *begin(void)
+{
+	struct opener *opener;
+
+	CHECK(mkdtemp(folder) && !chdir(folder));
+	CHECK_EQ(opener_create(true, &opener), 0);
+	return opener;
+}
+
+static void end(struct opener *opener)
+{
+	char command[64];
+
+	opener_free(opener);
+	CHECK(!chdir("/"));
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	CHECK_EQ(system(command), 0);
+}
+
+static void make_file(const char *name, const char *text)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !close(fd));
+}
+
+/* The file `name` of the folder as it would be if nobody had it mapped any more. */
+static struct module_place place_of(const char *name)
+{
+	static char path[256];
+	struct module_place place = {.path = path, .start = 0x1000, .end = 0x2000};
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	CHECK_EQ(stat(path, &st), 0);
+	place.inode = st.st_ino;
+	place.major = major(st.st_dev);
+	place.minor = minor(st.st_dev);
+	place.pid = 0x7ffffff0;
+	return place;
+}
+
+static bool has_text(int fd, const char *text)
+{
+	char read[64] = "";
+	bool same = fd >= 0 && pread(fd, read, sizeof(read) - 1, 0) >= 0 && !strcmp(read, text);
+
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+TEST(the_file_that_was_mapped_is_opened)
+{
+	struct opener *opener = begin();
+	struct module_place place;
+	struct opener_file file;
+	int fd;
+
+	make_file("a", "first");
+	place = place_of("a");
+	fd = opener_open_now(opener, &place, 0, &file);
+	CHECK(fd >= 0);
+	CHECK_EQ(file.inode, place.inode);
+	CHECK_EQ(major(file.device), place.major);
+	CHECK_EQ(file.size, 5);
+	CHECK_EQ(file.mode, S_IFREG | 0644);
+	CHECK(file.ctime_s > 1000000000 && file.filesystem);
+	CHECK(write(fd, "x", 1) < 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
+	CHECK(has_text(fd, "first"));
+	/* Another one is in its place, or none, or only a link. */
+	CHECK(!rename("a", "b"));
+	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -ENOENT);
+	make_file("a", "other");
+	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -ESTALE);
+	CHECK(!unlink("a") && !symlink("b", "a"));
+	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -ELOOP);
+	CHECK_EQ(opener_trouble(opener), NULL);
+	end(opener);
+}
+
+/* A process that has a file mapped and waits. */
+static pid_t map_file(const char *name, struct module_place *place)
+{
+	int fd = open(name, O_RDONLY);
+	void *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	pid_t pid;
+
+	CHECK(at != MAP_FAILED);
+	pid = fork();
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	place->start = (uintptr_t)at;
+	place->end = place->start + 4096;
+	place->pid = (uint32_t)pid;
+	munmap(at, 4096);
+	close(fd);
+	return pid;
+}
+
+TEST(a_file_that_was_deleted_is_opened_through_its_process)
+{
+	struct opener *opener = begin();
+	struct module_place place;
+	pid_t pid;
+
+	make_file("a", "first");
+	place = place_of("a");
+	pid = map_file("a", &place);
+	CHECK(!unlink("a"));
+	CHECK(has_text(opener_open_now(opener, &place, 0, NULL), "first"));
+	/* The kernel's number is not the one that stat() shows. */
+	place.inode++;
+	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -ESTALE);
+	CHECK(has_text(opener_open_now(opener, &place, OPENER_ANY_NUMBERS, NULL), "first"));
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	CHECK_EQ(opener_open_now(opener, &place, OPENER_ANY_NUMBERS, NULL), -ENOENT);
+	end(opener);
+}
+
+TEST(pipes_and_devices_are_not_opened)
+{
+	struct opener *opener = begin();
+	struct module_place place;
+	uint64_t began = clock_now();
+
+	CHECK(!mkfifo("fifo", 0666));
+	place = place_of("fifo");
+	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -EINVAL);
+	place = place_of("../../dev/null");
+	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -EINVAL);
+	place = place_of(".");
+	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -EINVAL);
+	CHECK(clock_now() - began < 1000000000);
+	end(opener);
+}
+
+TEST(a_lease_makes_nobody_wait)
+{
+	struct opener *opener = begin();
+	struct module_place place;
+	uint64_t began = clock_now();
+	int fd;
+
+	signal(SIGIO, SIG_IGN);
+	make_file("a", "first");
+	place = place_of("a");
+	fd = open("a", O_RDWR);
+	CHECK(fd >= 0 && !fcntl(fd, F_SETLEASE, F_WRLCK));
+	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -EWOULDBLOCK);
+	CHECK(clock_now() - began < 1000000000);
+	CHECK(!close(fd));
+	CHECK(has_text(opener_open_now(opener, &place, 0, NULL), "first"));
+	end(opener);
+}
+
+TEST(a_user_gets_only_what_the_user_may_read)
+{
+	const struct target_user user = {.uid = 1001, .gid = 1001, .change = true};
+	struct opener *opener = begin();
+	char path[256];
+	int fd;
+
+	CHECK_EQ(geteuid(), 0);
+	make_file("open", "open");
+	make_file("secret", "secret");
+	CHECK(!chmod("secret", 0600) && !symlink("secret", "link") && !mkfifo("fifo", 0666));
+	snprintf(path, sizeof(path), "%s/open", folder);
+	CHECK_EQ(opener_open_user(opener, path, &user, NULL), -EACCES);
+	CHECK(!chmod(".", 0755));
+	CHECK(has_text(opener_open_user(opener, path, &user, NULL), "open"));
+	fd = opener_open_user(opener, "open", &user, NULL);
+	CHECK(has_text(fd, "open"));
+	CHECK_EQ(opener_open_user(opener, "secret", &user, NULL), -EACCES);
+	CHECK_EQ(opener_open_user(opener, "link", &user, NULL), -EACCES);
+	CHECK_EQ(opener_open_user(opener, "fifo", &user, NULL), -EINVAL);
+	CHECK_EQ(opener_open_user(opener, "nothing", &user, NULL), -ENOENT);
+	end(opener);
+}
+
+struct seen {
+	int n, err[8];
+};
+
+static void see(void *context, const struct opener_result *result)
+{
+	struct seen *seen = context;
+
+	seen->err[seen->n++] = result->err;
+	if (result->fd >= 0)
+		close(result->fd);
+}
+
+TEST(requests_end_in_their_order_without_waiting)
+{
+	struct opener *opener = begin();
+	struct module_place place, none;
+	struct seen seen = {0};
+	uint64_t limit = clock_now() + UINT64_C(10000000000);
+
+	make_file("a", "first");
+	place = none = place_of("a");
+	none.inode++;
+	CHECK_EQ(opener_open(opener, &place, 0, see, &seen), 0);
+	CHECK_EQ(opener_open(opener, &none, 0, see, &seen), 0);
+	CHECK_EQ(opener_open(opener, &place, 0, see, &seen), 0);
+	CHECK_EQ(opener_waiting(opener), 3);
+	CHECK_EQ(seen.n, 0);
+	while (opener_waiting(opener) && clock_now() < limit)
+		opener_turn(opener);
+	CHECK_EQ(seen.n, 3);
+	CHECK_EQ(seen.err[0] | seen.err[2], 0);
+	CHECK_EQ(seen.err[1], -ESTALE);
+	/* What still waits at the end ends. */
+	CHECK_EQ(opener_open(opener, &place, 0, see, &seen), 0);
+	end(opener);
+	CHECK_EQ(seen.n, 4);
+	CHECK_EQ(seen.err[3], -ECANCELED);
+}
+
+TEST(no_more_wait_than_there_is_room_for)
+{
+	struct opener *opener = begin();
+	struct module_place place;
+	int err = 0, n = 0;
+
+	make_file("a", "first");
+	place = place_of("a");
+	struct seen *seen = calloc(5000, sizeof(*seen));
+	CHECK(seen);
+	while (n < 5000 && !err)
+		err = opener_open(opener, &place, 0, see, &seen[n++]);
+	CHECK_EQ(err, -ENOBUFS);
+	CHECK(n > 1000);
+	CHECK(opener_settle(opener, UINT64_C(60000000000)));
+	for (int i = 0; i < n - 1; i++)
+		CHECK(seen[i].n == 1 && !seen[i].err[0]);
+	free(seen);
+	end(opener);
+}
+
+/* What it complained of, "" if nothing. */
+static const char *trouble_of(struct opener *opener)
+{
+	const char *text = opener_trouble(opener);
+
+	return text ? text : "";
+}
+
+TEST(a_file_system_that_does_not_answer_holds_up_nobody_else)
+{
+	struct opener *opener = begin();
+	struct module_place silent, file;
+	struct seen seen = {0};
+	struct fuse_rig rig;
+	uint64_t began, turns = 0, longest = 0;
+	char path[256];
+
+	CHECK(!mkdir("fuse", 0755));
+	rig = fuse_rig_begin("fuse");
+	silent = place_of("fuse/silent");
+	snprintf(path, sizeof(path), "%s", silent.path);
+	silent.path = path;
+	silent.pid = 0;
+	make_file("a", "first");
+	file = place_of("a");
+	CHECK_EQ(opener_open(opener, &silent, 0, see, &seen), 0);
+	CHECK_EQ(opener_open(opener, &file, 0, see, &seen), 0);
+	began = clock_now();
+	while (opener_waiting(opener) && clock_now() - began < UINT64_C(20000000000)) {
+		uint64_t before = clock_now();
+
+		opener_turn(opener);
+		longest = clock_now() - before > longest ? clock_now() - before : longest;
+		turns++;
+	}
+	CHECK_EQ(seen.n, 2);
+	CHECK_EQ(seen.err[0], -ETIME);
+	CHECK_EQ(seen.err[1], 0);
+	CHECK(clock_now() - began > UINT64_C(1900000000) && turns > 100);
+	CHECK(longest < UINT64_C(50000000));
+	CHECK(strstr(trouble_of(opener), "fuse/silent: not opened: its file system did not answer "
+					 "within 2 s; its functions have no names"));
+	/* It is not tried again, whatever the file; others are. */
+	began = clock_now();
+	CHECK_EQ(opener_open_now(opener, &silent, 0, NULL), -ETIME);
+	CHECK_EQ(opener_trouble(opener), NULL);
+	CHECK(has_text(opener_open_now(opener, &file, 0, NULL), "first"));
+	CHECK(clock_now() - began < UINT64_C(1000000000));
+	fuse_rig_end(&rig);
+	end(opener);
+}
+
+TEST(a_path_that_nobody_answers_for_is_left_with_its_process)
+{
+	struct opener *opener = begin();
+	struct module_place deep, file;
+	struct fuse_rig rig;
+	char path[256];
+
+	CHECK(!mkdir("fuse", 0755));
+	rig = fuse_rig_begin("fuse");
+	make_file("a", "first");
+	deep = file = place_of("a");
+	snprintf(path, sizeof(path), "%s/fuse/deep/a", folder);
+	deep.path = path;
+	deep.pid = 0x7ffffff1;
+	CHECK_EQ(opener_open_now(opener, &deep, 0, NULL), -ETIME);
+	CHECK(strstr(trouble_of(opener), "fuse/deep/a: not opened"));
+	/* What else that process mapped is not tried; files of others are, on any file system. */
+	deep.path = file.path;
+	CHECK_EQ(opener_open_now(opener, &deep, 0, NULL), -ETIME);
+	CHECK(has_text(opener_open_now(opener, &file, 0, NULL), "first"));
+	fuse_rig_end(&rig);
+	end(opener);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* opener.h: opens files that others chose, in a process that may hang instead of the recorder. */
+/*
+ * Opening a file can block for ever: its file system (FUSE, NFS) may not answer. So the
+ * opener does it, a process with the recorder's rights that reads nothing. Requests wait in
+ * queues and are worked off one after the other; each ends with a call of its `done`, from
+ * opener_turn(), opener_settle(), a function that waits, or opener_free().
+ *
+ * A request that takes too long (2 s; less, while there are many of them) ends with -ETIME,
+ * the process that hangs is left behind, opener_trouble() has a sentence, and the file
+ * system (or, where that is not known, the process whose file it was) is not tried again:
+ * its requests end with -ETIME at once.
+ *
+ * A struct opener belongs to one thread.
+ */
+#ifndef GCPROF_OPENER_H
+#define GCPROF_OPENER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "opener_requests.h"
+
+struct module_place;
+struct opener;
+
+/* What the process does when main() is called as WORKER_OPENER: its exit status. */
+int opener_main(void);
+
+/*
+ * `wakes`: worker_wakeups() is readable when opener_turn() has something to do; for the main
+ * loop. No process is started before the first request. -ENOMEM.
+ */
+int opener_create(bool wakes, struct opener **out);
+
+/* Ends what waits with -ECANCELED. NULL is allowed. */
+void opener_free(struct opener *opener);
+
+/* The end of a request; valid during the call. */
+struct opener_result {
+	/*
+	 * 0; -ENOENT, -EACCES, ...: as open() says; -ESTALE: another file is there; -EINVAL: no
+	 * regular file; -EWOULDBLOCK: somebody has a lease on it; -ETIME: see above; -EPIPE:
+	 * the process died; -EMFILE: too many hang, or there are no descriptors; -ECANCELED.
+	 */
+	int err;
+	int fd; /* for reading, O_CLOEXEC; -1 with an error. Now the callee's. */
+	struct opener_file file;
+};
+
+/* May make new requests. Must not free the opener or wait for it. */
+typedef void opener_done(void *context, const struct opener_result *result);
+
+/*
+ * Opens the file of a mapping (modules.h), if it is the very file: through the process that
+ * mapped it, or by its path. `flags`: enum opener_flags. Nothing but regular files is ever
+ * opened. `place` is borrowed for this call only. A negative errno (-ENOMEM, -ENOBUFS: too
+ * many wait, -ENAMETOOLONG) if `done` will not be called.
+ */
+int opener_open(struct opener *opener, const struct module_place *place, uint32_t flags,
+		opener_done *done, void *context);
+
+/* The same, and waits: the descriptor or a negative errno. `out` may be NULL. */
+int opener_open_now(struct opener *opener, const struct module_place *place, uint32_t flags,
+		    struct opener_file *out);
+
+/*
+ * Opens a regular file as a user would, by a process that is this user and nothing more, and
+ * waits. Always the same user for one opener. The descriptor or a negative errno.
+ */
+int opener_open_user(struct opener *opener, const char *path, const struct target_user *user,
+		     struct opener_file *out);
+
+/* Takes what has come and goes on with the next. At most a few ms. */
+void opener_turn(struct opener *opener);
+
+/* Works off what there is, but not for longer than `ns` and one request's limit. False: some wait.
+ */
+bool opener_settle(struct opener *opener, uint64_t ns);
+
+/* How many requests have not ended. */
+size_t opener_waiting(const struct opener *opener);
+
+/* What the user should know, once each; NULL: nothing. Valid until the next call. */
+const char *opener_trouble(struct opener *opener);
+
+/* CPU time of the processes, ns. */
+uint64_t opener_cpu_ns(const struct opener *opener);
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* opener_files.c: opens the files that processes mapped, in the opener process. */
+/*
+ * First comes a handle (O_PATH), which touches neither devices nor pipes nor leases;
+ * what it stands for is settled then, and is opened if it is a regular file. The way
+ * through the process leads to the very file that it mapped; the path is for
+ * processes that are gone, and it has no links, since the kernel made it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "opener_process.h"
+
+static bool is_hung(uint64_t device, const uint64_t hung[OPENER_HUNG_MAX])
+{
+	for (int i = 0; i < OPENER_HUNG_MAX; i++)
+		if (hung[i] && hung[i] == device)
+			return true;
+	return false;
+}
+
+/* What the kernel knows of the handle without asking the file system. */
+static int describe_handle(int handle, struct statx *out)
+{
+	return statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, out)
+		       ? -errno
+		       : 0;
+}
+
+static int describe(int fd, struct opener_file *out)
+{
+	struct statfs system;
+	struct stat st;
+
+	if (fstat(fd, &st) || fstatfs(fd, &system))
+		return -errno;
+	*out = (struct opener_file){
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.size = (uint64_t)st.st_size,
+		.ctime_s = st.st_ctim.tv_sec,
+		.ctime_ns = (uint32_t)st.st_ctim.tv_nsec,
+		.mtime_s = st.st_mtim.tv_sec,
+		.mtime_ns = (uint32_t)st.st_mtim.tv_nsec,
+		.uid = st.st_uid,
+		.mode = st.st_mode,
+		.links = (uint32_t)st.st_nlink,
+		.filesystem = (uint32_t)system.f_type,
+	};
+	return 0;
+}
+
+int opener_reopen(int handle, const uint64_t hung[OPENER_HUNG_MAX], struct opener_file *out)
+{
+	char path[32];
+	struct statx known;
+	uint64_t device;
+	int err = describe_handle(handle, &known), fd;
+
+	if (err)
+		return err;
+	if (!S_ISREG(known.stx_mode))
+		return -EINVAL;
+	device = makedev(known.stx_dev_major, known.stx_dev_minor);
+	if (is_hung(device, hung))
+		return -EHOSTDOWN;
+	opener_announce(device);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
+	/* O_NONBLOCK: not even for somebody to give up a lease. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	err = describe(fd, out);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* --- mappings ----------------------------------------------------------------------------- */
+
+static bool is_mapped_one(int handle, const struct opener_mapped *wanted)
+{
+	struct statx known;
+
+	if (describe_handle(handle, &known) || known.stx_ino != wanted->inode)
+		return false;
+	/* File systems without a device of their own (major 0) may show another one to stat(). */
+	return wanted->major == 0 ||
+	       (known.stx_dev_major == wanted->major && known.stx_dev_minor == wanted->minor);
+}
+
+/* A handle by the kernel's link to what is mapped there. */
+static int find_mapping(const struct opener_mapped *wanted)
+{
+	char path[96];
+	int handle;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", wanted->pid,
+		 (unsigned long long)wanted->start, (unsigned long long)wanted->end);
+	handle = open(path, O_PATH | O_CLOEXEC);
+	return handle < 0 ? -errno : handle;
+}
+
+static int find_below(int root, const char *path, uint64_t resolve)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
+	};
+	int handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return handle < 0 ? -errno : handle;
+}
+
+/* A handle by the path as the process sees it. */
+static int find_in_root(const struct opener_mapped *wanted, const char *path)
+{
+	char name[64];
+	int root, handle;
+
+	snprintf(name, sizeof(name), "/proc/%u/root", wanted->pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	handle = find_below(root, path, RESOLVE_IN_ROOT);
+	close(root);
+	return handle;
+}
+
+static int find_way(int way, const struct opener_mapped *wanted, const char *path)
+{
+	switch (way) {
+	case 0:
+		return find_mapping(wanted);
+	case 1:
+		return find_in_root(wanted, path);
+	default:
+		return find_below(AT_FDCWD, path, 0);
+	}
+}
+
+enum { WAYS = 3, WAYS_OF_PROCESS = 2 };
+
+/* The first way that leads to the file; `any`: whatever numbers it has. */
+static int find_mapped(const struct opener_mapped *wanted, const char *path, bool any)
+{
+	int err = -ENOENT;
+
+	for (int way = 0; way < (any ? WAYS_OF_PROCESS : WAYS); way++) {
+		int handle = find_way(way, wanted, path);
+
+		if (handle >= 0 && (any || is_mapped_one(handle, wanted)))
+			return handle;
+		if (handle >= 0)
+			close(handle);
+		err = handle >= 0 ? -ESTALE : err == -ESTALE ? err : handle;
+	}
+	return err;
+}
+
+int opener_open_mapped(const struct opener_mapped *wanted, const char *path,
+		       struct opener_file *out)
+{
+	int handle, fd;
+
+	if (!wanted->inode || path[0] != '/')
+		return -EINVAL;
+	handle = find_mapped(wanted, path, false);
+	if (handle < 0 && wanted->flags & OPENER_ANY_NUMBERS)
+		handle = find_mapped(wanted, path, true);
+	if (handle < 0)
+		return handle;
+	fd = opener_reopen(handle, wanted->hung, out);
+	close(handle);
+	return fd;
+}
+
+/* --- users -------------------------------------------------------------------------------- */
+
+int opener_open_theirs(const struct opener_user *wanted, const char *path, struct opener_file *out)
+{
+	int handle = open(path, O_PATH | O_CLOEXEC), fd;
+
+	if (handle < 0)
+		return -errno;
+	fd = opener_reopen(handle, wanted->hung, out);
+	close(handle);
+	return fd;
+}

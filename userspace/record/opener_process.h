@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* opener_process.h: the parts of the opener process. */
+#ifndef GCPROF_OPENER_PROCESS_H
+#define GCPROF_OPENER_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "opener_requests.h"
+
+/* Reports the device of a file that is about to be opened, in case that never ends. */
+void opener_announce(uint64_t device);
+
+/*
+ * Opens what `handle` (O_PATH) stands for, for reading. A negative errno: -EINVAL if it is no
+ * regular file, -EWOULDBLOCK if it has a lease, -EHOSTDOWN if it lies on one of `hung`.
+ */
+int opener_reopen(int handle, const uint64_t hung[OPENER_HUNG_MAX], struct opener_file *out);
+
+/* Each opens the file and says what it is: a descriptor or a negative errno. */
+int opener_open_mapped(const struct opener_mapped *wanted, const char *path,
+		       struct opener_file *out);
+int opener_open_theirs(const struct opener_user *wanted, const char *path, struct opener_file *out);
+
+#endif
