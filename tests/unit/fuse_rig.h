@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fuse_rig.h: a file system whose file "silent" cannot be opened, since it never answers that. */
+/* fuse_rig.h: a file system that does not answer. */
 /*
- * It has the regular files "file" and "silent", and looking up "deep" has no answer
- * either. It runs in a process of its own.
+ * It has the regular files "file", which can be opened, but not read, and "silent", which cannot
+ * even be opened; looking up "deep" has no answer either. It runs in a process of its own.
  */
 #ifndef GCPROF_FUSE_RIG_H
 #define GCPROF_FUSE_RIG_H
@@ -90,6 +90,7 @@ static void fuse_rig_answer(int fd, const struct fuse_in_header *request)
 		if (request->nodeid != FUSE_RIG_SILENT)
 			fuse_rig_reply(fd, request->unique, 0, &opened, sizeof(opened));
 		break;
+	case FUSE_READ:
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:

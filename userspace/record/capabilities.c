@@ -22,7 +22,7 @@ const struct capability capability_table[] = {
 	 "kernel.perf_event_paranoid at most 1"},
 	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", CAPABILITY_SOME, true, true,
 	 "programs deleted on disk while they run have no names and no probes"},
-	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", CAPABILITY_SOME, false, false,
+	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", CAPABILITY_SOME, true, false,
 	 "-R and --ceiling do not reach running programs of other users"},
 	{CAP_IPC_LOCK, "CAP_IPC_LOCK", CAPABILITY_SOME, false, false,
 	 "the rings that tell of mappings count against ulimit -l and "

@@ -19,6 +19,7 @@
 #include "code_owner.h"
 #include "proc_file.h"
 #include "../util/path_base.h"
+#include "../util/regular.h"
 
 #define SLACK_S          2 /* start times are ticks, and clocks are set */
 #define STAT_FIELD_START 22
@@ -98,7 +99,7 @@ int code_owner_find(uint32_t pid, struct code_owner *out)
 {
 	int err;
 
-	*out = (struct code_owner){.temporary = -1};
+	*out = (struct code_owner){.pid = pid, .temporary = -1};
 	err = read_status(pid, out);
 	if (!err)
 		err = read_start(pid, &out->started);
@@ -107,29 +108,43 @@ int code_owner_find(uint32_t pid, struct code_owner *out)
 	return err;
 }
 
+bool code_owner_made(const struct code_owner *owner, uid_t user, int64_t mtime_s)
+{
+	return user == owner->user && mtime_s >= owner->started - SLACK_S;
+}
+
 bool code_owner_has(const struct code_owner *owner, int fd)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == owner->user &&
-	       st.st_mtime >= owner->started - SLACK_S;
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	       code_owner_made(owner, st.st_uid, st.st_mtime);
+}
+
+int code_owner_find_map(const struct code_owner *owner, char path[CODE_OWNER_PATH])
+{
+	int handle;
+
+	snprintf(path, CODE_OWNER_PATH, "%sperf-%u.map", owner->temporary < 0 ? "/tmp/" : "",
+		 owner->number);
+	handle = openat(owner->temporary, path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	return handle < 0 ? -errno : handle;
 }
 
 int code_owner_open_map(const struct code_owner *owner)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
-	char path[64];
+	char path[CODE_OWNER_PATH];
+	int handle = code_owner_find_map(owner, path), fd;
 	struct stat st;
-	int fd;
 
-	snprintf(path, sizeof(path), "%sperf-%u.map", owner->temporary < 0 ? "/tmp/" : "",
-		 owner->number);
-	fd = openat(owner->temporary, path, flags);
-	if (fd >= 0 && (!code_owner_has(owner, fd) || fstat(fd, &st) || st.st_nlink != 1)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (handle < 0)
+		return -1;
+	fd = regular_reopen(handle, &st);
+	close(handle);
+	if (fd < 0 || (st.st_nlink == 1 && code_owner_made(owner, st.st_uid, st.st_mtime)))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 bool code_owner_is_dump(const char *path)

@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define CODE_OWNER_PATH 64
+
 struct code_owner {
+	uint32_t pid;    /* as /proc calls it here */
 	uint32_t number; /* its pid as it knows it itself */
 	uid_t user;
 	int64_t started; /* s since 1970; files older than it are not its own */
@@ -20,8 +23,12 @@ int code_owner_find(uint32_t pid, struct code_owner *out);
 /* Opens its /tmp/perf-PID.map; -1 if there is none that is certainly its own. */
 int code_owner_open_map(const struct code_owner *owner);
 
-/* Does the file behind `fd` belong to it? */
+/* The same, but only a descriptor (O_PATH) of what is there, or a negative errno. */
+int code_owner_find_map(const struct code_owner *owner, char path[CODE_OWNER_PATH]);
+
+/* Does the file behind `fd`, or one of this user that was last written then, belong to it? */
 bool code_owner_has(const struct code_owner *owner, int fd);
+bool code_owner_made(const struct code_owner *owner, uid_t user, int64_t mtime_s);
 
 /* Is this the name of a jitdump file: "jit-NUMBER.dump"? */
 bool code_owner_is_dump(const char *path);

@@ -33,40 +33,40 @@ static bool is_elsewhere(uint32_t pid, int root)
 	       (here.st_dev != there.st_dev || here.st_ino != there.st_ino);
 }
 
-/* A regular file below a folder; -1 if there is none. */
-static int open_below(int root, const char *path)
+int debug_root_find(uint32_t pid, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	int handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how)), fd;
-	struct stat st;
+	char root[64];
+	int folder, handle = -1;
 
-	if (handle < 0)
+	snprintf(root, sizeof(root), "/proc/%u/root", pid);
+	folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
 		return -1;
-	fd = regular_reopen(handle, &st);
-	close(handle);
-	return fd;
+	if (is_elsewhere(pid, folder))
+		handle = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+	close(folder);
+	return handle;
 }
 
 int debug_root_open(uint32_t pid, const unsigned char *build_id, size_t size)
 {
-	char root[64], path[PATH_MAX];
 	struct debug_wanted wanted = {.id_size = (uint32_t)size};
-	int folder, fd = -1;
+	char path[PATH_MAX];
+	struct stat st;
+	int handle, fd;
 
 	if (size > sizeof(wanted.id))
 		return -1;
 	memcpy(wanted.id, build_id, size);
 	if (!debug_path(&wanted, path))
 		return -1;
-	snprintf(root, sizeof(root), "/proc/%u/root", pid);
-	folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
-		return -1;
-	if (is_elsewhere(pid, folder))
-		fd = open_below(folder, path);
-	close(folder);
+	handle = debug_root_find(pid, path);
+	fd = handle < 0 ? -1 : regular_reopen(handle, &st);
+	if (handle >= 0)
+		close(handle);
 	return fd;
 }

@@ -13,4 +13,7 @@
  */
 int debug_root_open(uint32_t pid, const unsigned char *build_id, size_t size);
 
+/* Finds a path there: a descriptor (O_PATH), or -1. */
+int debug_root_find(uint32_t pid, const char *path);
+
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ enum {
 enum lane_kind {
 	LANE_FILES,
 	LANE_USER,
+	LANE_MEMORY,
 	LANES,
 };
 
@@ -43,9 +45,10 @@ struct pending {
 	uint32_t kind, pid;
 	opener_done *done;
 	void *context;
-	const char *path; /* in `data` */
+	int fd;           /* that goes with it; -1: none */
+	const char *name; /* for messages, in `data` */
 	size_t size;
-	_Alignas(8) char data[];
+	_Alignas(8) char data[]; /* struct opener_head, and so on */
 };
 
 struct lane {
@@ -130,10 +133,16 @@ static void note_hang(struct opener *opener, struct lane *lane, const struct pen
 		opener->hung_pids[opener->n_pids++ % HUNG_PIDS] = pending->pid;
 	lane->hang_ns = clock_now();
 	lane->hangs++;
-	complain(opener,
-		 "%s: not opened: its file system did not answer within %g s; its functions have "
-		 "no names",
-		 pending->path, (double)lane->limit / 1e9);
+	if (pending->kind == OPENER_MEMORY)
+		complain(opener,
+			 "process %" PRIu32 ": its memory was not reached within %g s; it goes on "
+			 "as it did",
+			 pending->pid, (double)lane->limit / 1e9);
+	else
+		complain(opener,
+			 "%s: not opened: its file system did not answer within %g s; its "
+			 "functions have no names",
+			 pending->name, (double)lane->limit / 1e9);
 }
 
 /* Somebody who makes many requests hang must not hold up all others for long. */
@@ -152,15 +161,23 @@ static int begin(struct opener *opener, struct lane *lane, struct pending *pendi
 		.kind = pending->kind,
 		.data = pending->data,
 		.size = pending->size,
+		.fds = &pending->fd,
+		.n_fds = pending->fd >= 0,
 		.answer_max = ANSWER_MAX,
 	};
 
 	if (is_hung(opener, pending->pid))
 		return -ETIME;
-	/* Every request begins with them. */
 	memcpy(pending->data, opener->hung_devices, sizeof(opener->hung_devices));
 	order.wall_ns = order.cpu_ns = lane->limit = limit_now(lane);
 	return worker_start(lane->worker, &order);
+}
+
+static void pending_free(struct pending *pending)
+{
+	if (pending->fd >= 0)
+		close(pending->fd);
+	free(pending);
 }
 
 /* Takes the first request off the queue and hands over its result. */
@@ -172,8 +189,9 @@ static void finish(struct opener *opener, struct lane *lane, struct opener_resul
 	if (!lane->first)
 		lane->last = &lane->first;
 	opener->waiting--;
+	result->pid = pending->pid;
 	pending->done(pending->context, result);
-	free(pending);
+	pending_free(pending);
 }
 
 static void fail(struct opener *opener, struct lane *lane, int err)
@@ -183,18 +201,43 @@ static void fail(struct opener *opener, struct lane *lane, int err)
 	if (err == -EMFILE && !lane->is_full) {
 		lane->is_full = true;
 		complain(opener,
-			 "no more files are opened: too many processes wait for file "
-			 "systems that do not answer; functions of other files have no names");
+			 "%s any more: too many processes wait for file systems that do "
+			 "not answer",
+			 lane == &opener->lanes[LANE_MEMORY] ? "programs are not asked for anything"
+							     : "files are not opened");
 	}
 	finish(opener, lane, &result);
 }
 
-/* The file is described at the end of the answer. */
+/* Where the answer to this kind of request goes. */
+static void *part_of(struct opener_result *result, uint32_t kind, size_t *size)
+{
+	switch (kind) {
+	case OPENER_OWNER:
+		*size = sizeof(result->owner);
+		return &result->owner;
+	case OPENER_MEMORY:
+		*size = sizeof(result->block);
+		return &result->block;
+	default:
+		*size = sizeof(result->file);
+		return &result->file;
+	}
+}
+
+static bool wants_fd(uint32_t kind)
+{
+	return kind != OPENER_OWNER && kind != OPENER_MEMORY;
+}
+
 static void take(struct opener *opener, struct lane *lane, const struct worker_answer *answer)
 {
-	struct opener_result result = {.err = answer->err, .fd = -1};
+	struct opener_result result = {.err = answer->err, .fd = answer->fd};
+	uint32_t kind = lane->first->kind;
+	size_t size;
+	void *part = part_of(&result, kind, &size);
 
-	if (!result.err && (answer->fd < 0 || answer->size < sizeof(result.file)))
+	if (!result.err && (answer->size < size || (wants_fd(kind) && answer->fd < 0)))
 		result.err = -EBADMSG;
 	if (answer->err == -ETIME)
 		note_hang(opener, lane, lane->first, answer);
@@ -205,9 +248,7 @@ static void take(struct opener *opener, struct lane *lane, const struct worker_a
 		return;
 	}
 	lane->is_full = false;
-	result.fd = answer->fd;
-	memcpy(&result.file, answer->data + answer->size - sizeof(result.file),
-	       sizeof(result.file));
+	memcpy(part, answer->data + answer->size - size, size);
 	finish(opener, lane, &result);
 }
 
@@ -290,37 +331,72 @@ void opener_free(struct opener *opener)
 	free(opener);
 }
 
+static void drop(void *context, const struct opener_result *result)
+{
+	(void)context;
+	if (result->fd >= 0)
+		close(result->fd);
+}
+
+void opener_cancel(struct opener *opener, const void *context)
+{
+	for (int i = 0; i < LANES; i++)
+		for (struct pending *at = opener->lanes[i].first; at; at = at->next)
+			if (at->context == context)
+				at->done = drop;
+}
+
 /* --- what can be asked -------------------------------------------------------------------- */
 
-/* A request for `path`: `size` bytes, which the caller fills, stand before it. NULL: no memory. */
-static struct pending *create(uint32_t kind, size_t size, const char *path)
+struct order {
+	uint32_t kind, pid;
+	const void *body;
+	size_t size;
+	const char *name; /* of the file; goes with the body */
+	int fd;           /* borrowed; -1: none */
+	opener_done *done;
+	void *context;
+};
+
+static struct pending *create(const struct order *order)
 {
-	size_t length = strlen(path) + 1;
-	struct pending *pending = calloc(1, sizeof(*pending) + size + length);
+	size_t before = sizeof(struct opener_head) + order->size, length = strlen(order->name) + 1;
+	struct pending *pending = calloc(1, sizeof(*pending) + before + length);
 
 	if (!pending)
 		return NULL;
-	pending->kind = kind;
-	pending->size = size + length;
-	memcpy(pending->data + size, path, length);
-	pending->path = pending->data + size;
+	pending->kind = order->kind;
+	pending->pid = order->pid;
+	pending->done = order->done;
+	pending->context = order->context;
+	pending->size = before + length;
+	memcpy(pending->data + sizeof(struct opener_head), order->body, order->size);
+	memcpy(pending->data + before, order->name, length);
+	pending->name = pending->data + before;
+	pending->fd = order->fd < 0 ? -1 : fcntl(order->fd, F_DUPFD_CLOEXEC, 0);
 	return pending;
 }
 
-static void add(struct opener *opener, enum lane_kind kind, struct pending *pending)
+static int add(struct opener *opener, enum lane_kind kind, const struct order *order)
 {
 	struct lane *lane = &opener->lanes[kind];
+	struct pending *pending;
 
+	if (strlen(order->name) >= PATH_BYTES)
+		return -ENAMETOOLONG;
+	if (opener->waiting >= QUEUE_MAX)
+		return -ENOBUFS;
+	pending = create(order);
+	if (!pending)
+		return -ENOMEM;
+	if (order->fd >= 0 && pending->fd < 0) {
+		pending_free(pending);
+		return -EMFILE;
+	}
 	*lane->last = pending;
 	lane->last = &pending->next;
 	opener->waiting++;
-}
-
-static int check(const struct opener *opener, const char *path)
-{
-	if (strlen(path) >= PATH_BYTES)
-		return -ENAMETOOLONG;
-	return opener->waiting >= QUEUE_MAX ? -ENOBUFS : 0;
+	return 0;
 }
 
 int opener_open(struct opener *opener, const struct module_place *place, uint32_t flags,
@@ -335,17 +411,92 @@ int opener_open(struct opener *opener, const struct module_place *place, uint32_
 		.pid = place->pid,
 		.flags = flags,
 	};
-	int err = check(opener, place->path);
-	struct pending *pending = err ? NULL : create(OPENER_MAPPED, sizeof(wanted), place->path);
+	const struct order order = {
+		.kind = OPENER_MAPPED,
+		.pid = place->pid,
+		.body = &wanted,
+		.size = sizeof(wanted),
+		.name = place->path,
+		.fd = -1,
+		.done = done,
+		.context = context,
+	};
 
-	if (!pending)
-		return err ? err : -ENOMEM;
-	memcpy(pending->data, &wanted, sizeof(wanted));
-	pending->pid = place->pid;
-	pending->done = done;
-	pending->context = context;
-	add(opener, LANE_FILES, pending);
-	return 0;
+	return add(opener, LANE_FILES, &order);
+}
+
+int opener_debug(struct opener *opener, uint32_t pid, int program,
+		 const struct debug_wanted *wanted, opener_done *done, void *context)
+{
+	const struct opener_debug debug = {.pid = pid, .wanted = *wanted};
+	char path[PATH_MAX] = "";
+	const struct order order = {
+		.kind = OPENER_DEBUG,
+		.pid = pid,
+		.body = &debug,
+		.size = sizeof(debug),
+		.name = wanted->name[0] || !debug_path(wanted, path) ? debug.wanted.name : path,
+		.fd = program,
+		.done = done,
+		.context = context,
+	};
+
+	return add(opener, LANE_FILES, &order);
+}
+
+int opener_owner(struct opener *opener, uint32_t pid, opener_done *done, void *context)
+{
+	const struct opener_owner wanted = {.pid = pid};
+	char name[CODE_OWNER_PATH];
+	const struct order order = {
+		.kind = OPENER_OWNER,
+		.pid = pid,
+		.body = &wanted,
+		.size = sizeof(wanted),
+		.name = name,
+		.fd = -1,
+		.done = done,
+		.context = context,
+	};
+
+	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/root/tmp", pid);
+	return add(opener, LANE_FILES, &order);
+}
+
+int opener_map(struct opener *opener, const struct code_owner *owner, opener_done *done,
+	       void *context)
+{
+	char name[CODE_OWNER_PATH];
+	const struct order order = {
+		.kind = OPENER_MAP,
+		.pid = owner->pid,
+		.body = owner,
+		.size = sizeof(*owner),
+		.name = name,
+		.fd = owner->temporary,
+		.done = done,
+		.context = context,
+	};
+
+	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", owner->number);
+	return add(opener, LANE_FILES, &order);
+}
+
+int opener_memory(struct opener *opener, const struct opener_memory *wanted, opener_done *done,
+		  void *context)
+{
+	const struct order order = {
+		.kind = OPENER_MEMORY,
+		.pid = wanted->pid,
+		.body = wanted,
+		.size = sizeof(*wanted),
+		.name = "",
+		.fd = -1,
+		.done = done,
+		.context = context,
+	};
+
+	return add(opener, LANE_MEMORY, &order);
 }
 
 /* --- for those who wait ------------------------------------------------------------------- */
@@ -384,19 +535,21 @@ int opener_open_now(struct opener *opener, const struct module_place *place, uin
 	return err ? err : await(opener, LANE_FILES, &outcome, out);
 }
 
-int opener_open_user(struct opener *opener, const char *path, const struct target_user *user,
+int opener_open_user(struct opener *opener, const char *path, const struct invoker *user,
 		     struct opener_file *out)
 {
 	const struct opener_user wanted = {.user = *user};
 	struct outcome outcome = {0};
-	int err = check(opener, path);
-	struct pending *pending = err ? NULL : create(OPENER_USER, sizeof(wanted), path);
+	const struct order order = {
+		.kind = OPENER_USER,
+		.body = &wanted,
+		.size = sizeof(wanted),
+		.name = path,
+		.fd = -1,
+		.done = keep,
+		.context = &outcome,
+	};
+	int err = add(opener, LANE_USER, &order);
 
-	if (!pending)
-		return err ? err : -ENOMEM;
-	memcpy(pending->data, &wanted, sizeof(wanted));
-	pending->done = keep;
-	pending->context = &outcome;
-	add(opener, LANE_USER, pending);
-	return await(opener, LANE_USER, &outcome, out);
+	return err ? err : await(opener, LANE_USER, &outcome, out);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* opener.h: opens files that others chose, in a process that may hang instead of the recorder. */
 /*
- * Opening a file can block for ever: its file system (FUSE, NFS) may not answer. So the
- * opener does it, a process with the recorder's rights that reads nothing. Requests wait in
+ * Opening a file can block for ever: its file system (FUSE, NFS) may not answer. So can
+ * touching the memory of a program (userfaultfd). So openers do it, processes with the
+ * recorder's rights that read nothing else. Requests wait in
  * queues and are worked off one after the other; each ends with a call of its `done`, from
  * opener_turn(), opener_settle(), a function that waits, or opener_free().
  *
@@ -36,6 +37,9 @@ int opener_create(bool wakes, struct opener **out);
 /* Ends what waits with -ECANCELED. NULL is allowed. */
 void opener_free(struct opener *opener);
 
+/* `done` will not be called any more for requests with this context. */
+void opener_cancel(struct opener *opener, const void *context);
+
 /* The end of a request; valid during the call. */
 struct opener_result {
 	/*
@@ -44,8 +48,14 @@ struct opener_result {
 	 * the process died; -EMFILE: too many hang, or there are no descriptors; -ECANCELED.
 	 */
 	int err;
-	int fd; /* for reading, O_CLOEXEC; -1 with an error. Now the callee's. */
-	struct opener_file file;
+	uint32_t pid; /* of the request */
+	int fd; /* for reading, O_CLOEXEC; -1 with an error, or if there is none. Now the callee's.
+		 */
+	union {
+		struct opener_file file;   /* of opener_open(), _debug(), _map(), _open_user() */
+		struct code_owner owner;   /* of opener_owner(); `fd` is its `temporary` */
+		struct opener_block block; /* of opener_memory() */
+	};
 };
 
 /* May make new requests. Must not free the opener or wait for it. */
@@ -65,10 +75,35 @@ int opener_open_now(struct opener *opener, const struct module_place *place, uin
 		    struct opener_file *out);
 
 /*
+ * Opens what may be a separate debug file of the program behind `program`, which is not
+ * needed any more afterwards. `pid`: who has it mapped, for DEBUG_IN_ROOT; 0: unknown. What
+ * the file is was not checked.
+ */
+int opener_debug(struct opener *opener, uint32_t pid, int program,
+		 const struct debug_wanted *wanted, opener_done *done, void *context);
+
+/* Whose code a process makes at run time (code_owner.h), while it is there. */
+int opener_owner(struct opener *opener, uint32_t pid, opener_done *done, void *context);
+
+/* Opens the perf map of a process, if it is certainly its own; `owner` is borrowed for this call.
+ */
+int opener_map(struct opener *opener, const struct code_owner *owner, opener_done *done,
+	       void *context);
+
+/*
+ * Changes a block in the memory of a program, if the file whose block it is is still mapped
+ * there and the block begins as it must. -ESRCH: the process is gone; -ESTALE: it executed
+ * another program, or something else is mapped there; -ENOENT: there is no such block; -EACCES,
+ * -EIO: it cannot be reached.
+ */
+int opener_memory(struct opener *opener, const struct opener_memory *wanted, opener_done *done,
+		  void *context);
+
+/*
  * Opens a regular file as a user would, by a process that is this user and nothing more, and
  * waits. Always the same user for one opener. The descriptor or a negative errno.
  */
-int opener_open_user(struct opener *opener, const char *path, const struct target_user *user,
+int opener_open_user(struct opener *opener, const char *path, const struct invoker *user,
 		     struct opener_file *out);
 
 /* Takes what has come and goes on with the next. At most a few ms. */

@@ -10,18 +10,20 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "debug_root.h"
 #include "opener_process.h"
 
-static bool is_hung(uint64_t device, const uint64_t hung[OPENER_HUNG_MAX])
+static bool is_hung(uint64_t device, const struct opener_head *head)
 {
 	for (int i = 0; i < OPENER_HUNG_MAX; i++)
-		if (hung[i] && hung[i] == device)
+		if (head->hung[i] && head->hung[i] == device)
 			return true;
 	return false;
 }
@@ -57,7 +59,7 @@ static int describe(int fd, struct opener_file *out)
 	return 0;
 }
 
-int opener_reopen(int handle, const uint64_t hung[OPENER_HUNG_MAX], struct opener_file *out)
+int opener_reopen(int handle, const struct opener_head *head, struct opener_file *out)
 {
 	char path[32];
 	struct statx known;
@@ -69,7 +71,7 @@ int opener_reopen(int handle, const uint64_t hung[OPENER_HUNG_MAX], struct opene
 	if (!S_ISREG(known.stx_mode))
 		return -EINVAL;
 	device = makedev(known.stx_dev_major, known.stx_dev_minor);
-	if (is_hung(device, hung))
+	if (is_hung(device, head))
 		return -EHOSTDOWN;
 	opener_announce(device);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
@@ -166,32 +168,75 @@ static int find_mapped(const struct opener_mapped *wanted, const char *path, boo
 	return err;
 }
 
-int opener_open_mapped(const struct opener_mapped *wanted, const char *path,
-		       struct opener_file *out)
+/* Takes over the handle. */
+static int finish(int handle, const struct opener_head *head, struct opener_file *out)
 {
-	int handle, fd;
+	int fd;
+
+	if (handle < 0)
+		return handle;
+	fd = opener_reopen(handle, head, out);
+	close(handle);
+	return fd;
+}
+
+int opener_open_mapped(const struct opener_head *head, const struct opener_mapped *wanted,
+		       const char *path, struct opener_file *out)
+{
+	int handle;
 
 	if (!wanted->inode || path[0] != '/')
 		return -EINVAL;
 	handle = find_mapped(wanted, path, false);
 	if (handle < 0 && wanted->flags & OPENER_ANY_NUMBERS)
 		handle = find_mapped(wanted, path, true);
-	if (handle < 0)
-		return handle;
-	fd = opener_reopen(handle, wanted->hung, out);
-	close(handle);
-	return fd;
+	return finish(handle, head, out);
 }
 
-/* --- users -------------------------------------------------------------------------------- */
+/* --- others ------------------------------------------------------------------------------- */
 
-int opener_open_theirs(const struct opener_user *wanted, const char *path, struct opener_file *out)
+int opener_open_theirs(const struct opener_head *head, const char *path, struct opener_file *out)
 {
-	int handle = open(path, O_PATH | O_CLOEXEC), fd;
+	int handle = open(path, O_PATH | O_CLOEXEC);
 
+	return handle < 0 ? -errno : finish(handle, head, out);
+}
+
+static int find_debug(const struct opener_debug *wanted, int program)
+{
+	char path[PATH_MAX];
+
+	if (wanted->wanted.kind != DEBUG_IN_ROOT)
+		return debug_find(program, &wanted->wanted);
+	return debug_path(&wanted->wanted, path) ? debug_root_find(wanted->pid, path) : -1;
+}
+
+int opener_open_debug(const struct opener_head *head, const struct opener_debug *wanted,
+		      int program, struct opener_file *out)
+{
+	struct statx known;
+	int handle;
+
+	if (!memchr(wanted->wanted.name, '\0', sizeof(wanted->wanted.name)))
+		return -EBADMSG;
+	handle = find_debug(wanted, program);
 	if (handle < 0)
-		return -errno;
-	fd = opener_reopen(handle, wanted->hung, out);
-	close(handle);
-	return fd;
+		return -ENOENT;
+	if (describe_handle(handle, &known) || !debug_is_allowed(&wanted->wanted, known.stx_mode)) {
+		close(handle);
+		return -EACCES;
+	}
+	return finish(handle, head, out);
+}
+
+int opener_open_map(const struct opener_head *head, const struct code_owner *owner,
+		    struct opener_file *out)
+{
+	char path[CODE_OWNER_PATH];
+	int fd = finish(code_owner_find_map(owner, path), head, out);
+
+	if (fd < 0 || (out->links == 1 && code_owner_made(owner, out->uid, out->mtime_s)))
+		return fd;
+	close(fd);
+	return -EPERM;
 }

@@ -19,13 +19,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../reader/protocol.h"
+#include "../reader/wire.h"
 #include "opener_process.h"
 
 #define BIT(number) (UINT64_C(1) << (number))
 
-#define RIGHTS_FILES (BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE))
-#define RIGHTS_USER  (BIT(CAP_SETUID) | BIT(CAP_SETGID))
+#define RIGHTS_FILES  (BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE))
+#define RIGHTS_USER   (BIT(CAP_SETUID) | BIT(CAP_SETGID))
+#define RIGHTS_MEMORY (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_OVERRIDE))
 
 /* `given`: only what the recorder gave, not what this program's file has for everybody. */
 static int keep_rights(uint64_t keep, bool given)
@@ -45,18 +46,19 @@ static int keep_rights(uint64_t keep, bool given)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-/* For good: by the first request. */
-static int settle_rights(uint32_t kind, const struct opener_user *user)
+/* For good, by the first request. */
+static int settle_rights(uint32_t kind, const struct invoker *user)
 {
 	static uint32_t settled;
+	uint32_t group = kind == OPENER_USER || kind == OPENER_MEMORY ? kind : OPENER_MAPPED;
 	int err;
 
 	if (settled)
-		return (settled == OPENER_USER) == (kind == OPENER_USER) ? 0 : -EPERM;
-	settled = kind;
-	if (kind != OPENER_USER)
-		return keep_rights(RIGHTS_FILES, false);
-	err = target_user_become(&user->user);
+		return settled == group ? 0 : -EPERM;
+	settled = group;
+	if (group != OPENER_USER)
+		return keep_rights(group == OPENER_MEMORY ? RIGHTS_MEMORY : RIGHTS_FILES, false);
+	err = invoker_become(user);
 	/* Root needs the right to be allowed all that it is. */
 	return err ? err : keep_rights(geteuid() ? 0 : BIT(CAP_DAC_READ_SEARCH), false);
 }
@@ -71,7 +73,7 @@ static int confine(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
 	    setrlimit(RLIMIT_CORE, &none))
 		return -errno;
-	return keep_rights(RIGHTS_FILES | RIGHTS_USER, getauxval(AT_SECURE));
+	return keep_rights(RIGHTS_FILES | RIGHTS_USER | RIGHTS_MEMORY, getauxval(AT_SECURE));
 }
 
 /* --- messages ----------------------------------------------------------------------------- */
@@ -103,106 +105,114 @@ void opener_announce(uint64_t device)
 	reply((struct worker_reply){0}, &device, sizeof(device), -1);
 }
 
-/* One request, and the descriptor that came with it (-1: none). */
-struct request {
-	struct worker_request head;
-	_Alignas(8) char data[WORKER_MESSAGE_MAX + 1];
-	size_t size;
-	int fd;
-};
-
-static bool receive(struct request *request)
-{
-	struct iovec parts[] = {{&request->head, sizeof(request->head)},
-				{request->data, WORKER_MESSAGE_MAX}};
-	union control control;
-	struct msghdr message = {.msg_iov = parts,
-				 .msg_iovlen = 2,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	ssize_t n = recvmsg(WORKER_SOCKET, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *extra = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-
-	if (n < (ssize_t)sizeof(request->head))
-		return false;
-	request->fd = -1;
-	if (extra && extra->cmsg_type == SCM_RIGHTS)
-		memcpy(&request->fd, CMSG_DATA(extra), sizeof(int));
-	request->size = (size_t)n - sizeof(request->head);
-	request->data[request->size] = '\0';
-	return true;
-}
-
 /* --- requests ----------------------------------------------------------------------------- */
 
-/* A request of `size` bytes at least; NULL: too short. */
-static const void *body(const struct request *request, size_t size)
+static size_t size_of(uint32_t kind)
 {
-	return request->size < size ? NULL : request->data;
+	static const size_t sizes[] = {
+		[OPENER_MAPPED] = sizeof(struct opener_mapped),
+		[OPENER_DEBUG] = sizeof(struct opener_debug),
+		[OPENER_OWNER] = sizeof(struct opener_owner),
+		[OPENER_MAP] = sizeof(struct code_owner),
+		[OPENER_USER] = sizeof(struct opener_user),
+		[OPENER_MEMORY] = sizeof(struct opener_memory),
+	};
+
+	return kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[kind] : 0;
 }
 
-static void answer_file(int fd, const struct opener_file *file)
+static void answer(int err, const void *data, size_t size, int fd)
 {
-	struct worker_reply head = {WORKER_LAST, fd < 0 ? fd : 0};
-
-	reply(head, file, fd < 0 ? 0 : sizeof(*file), fd);
+	reply((struct worker_reply){WORKER_LAST, err}, data, err ? 0 : size, fd);
 	if (fd >= 0)
 		close(fd);
 }
 
-static void open_mapped(const struct request *request)
+/* `fd` may be a negative errno. */
+static void answer_file(int fd, const struct opener_file *file)
 {
-	const struct opener_mapped *wanted = body(request, sizeof(*wanted));
-	struct opener_file file;
-
-	answer_file(wanted ? opener_open_mapped(wanted, (const char *)(wanted + 1), &file)
-			   : -EBADMSG,
-		    &file);
+	answer(fd < 0 ? fd : 0, file, sizeof(*file), fd);
 }
 
-static void open_user(const struct request *request)
+static void find_owner(const struct opener_owner *wanted)
 {
-	const struct opener_user *wanted = body(request, sizeof(*wanted));
+	struct code_owner owner;
+	int err = code_owner_find(wanted->pid, &owner), temporary = owner.temporary;
+
+	owner.temporary = -1;
+	answer(err, &owner, sizeof(owner), temporary);
+}
+
+static void open_map(const struct opener_head *head, const struct code_owner *wanted, int temporary)
+{
+	struct code_owner owner = *wanted;
 	struct opener_file file;
 
-	answer_file(wanted ? opener_open_theirs(wanted, (const char *)(wanted + 1), &file)
-			   : -EBADMSG,
-		    &file);
+	owner.temporary = temporary;
+	answer_file(opener_open_map(head, &owner, &file), &file);
+}
+
+static void change_memory(const struct opener_memory *wanted)
+{
+	struct opener_block block;
+	int err = opener_change_memory(wanted, &block);
+
+	answer(err, &block, sizeof(block), -1);
+}
+
+static void work(const struct request *request, const void *body)
+{
+	const struct opener_head *head = (const void *)request->data;
+	const char *path = (const char *)body + size_of(request->head.kind);
+	int fd = request->n_fds ? request->fds[0] : -1;
+	struct opener_file file;
+
+	switch (request->head.kind) {
+	case OPENER_MAPPED:
+		answer_file(opener_open_mapped(head, body, path, &file), &file);
+		break;
+	case OPENER_DEBUG:
+		answer_file(opener_open_debug(head, body, fd, &file), &file);
+		break;
+	case OPENER_OWNER:
+		find_owner(body);
+		break;
+	case OPENER_MAP:
+		open_map(head, body, fd);
+		break;
+	case OPENER_USER:
+		answer_file(opener_open_theirs(head, path, &file), &file);
+		break;
+	default:
+		change_memory(body);
+	}
 }
 
 static void handle(const struct request *request)
 {
-	const struct opener_user *user = body(request, sizeof(*user));
-	int err = request->head.kind == OPENER_USER && !user
-			  ? -EBADMSG
-			  : settle_rights(request->head.kind, user);
+	const void *body = request->data + sizeof(struct opener_head);
+	size_t size = size_of(request->head.kind);
+	int err = size && request->head.size > sizeof(struct opener_head) + size
+			  ? settle_rights(request->head.kind, body)
+			  : -EBADMSG;
 
-	if (err) {
-		reply((struct worker_reply){WORKER_LAST, err}, NULL, 0, -1);
-		return;
-	}
-	switch (request->head.kind) {
-	case OPENER_MAPPED:
-		open_mapped(request);
-		break;
-	case OPENER_USER:
-		open_user(request);
-		break;
-	default:
-		reply((struct worker_reply){WORKER_LAST, -ENOSYS}, NULL, 0, -1);
-	}
+	if (err)
+		answer(err, NULL, 0, -1);
+	else
+		work(request, body);
 }
 
 int opener_main(void)
 {
-	static struct request request;
+	static _Alignas(8) struct request request;
 
+	wire_begin(WORKER_OPENER);
 	if (confine())
 		return EXIT_FAILURE;
-	while (receive(&request)) {
+	while (wire_receive(&request) > 0) {
 		handle(&request);
-		if (request.fd >= 0)
-			close(request.fd);
+		for (size_t i = 0; i < request.n_fds; i++)
+			close(request.fds[i]);
 	}
 	return EXIT_SUCCESS;
 }

@@ -13,13 +13,20 @@ void opener_announce(uint64_t device);
 
 /*
  * Opens what `handle` (O_PATH) stands for, for reading. A negative errno: -EINVAL if it is no
- * regular file, -EWOULDBLOCK if it has a lease, -EHOSTDOWN if it lies on one of `hung`.
+ * regular file, -EWOULDBLOCK if it has a lease, -EHOSTDOWN if it lies where others hung.
  */
-int opener_reopen(int handle, const uint64_t hung[OPENER_HUNG_MAX], struct opener_file *out);
+int opener_reopen(int handle, const struct opener_head *head, struct opener_file *out);
 
 /* Each opens the file and says what it is: a descriptor or a negative errno. */
-int opener_open_mapped(const struct opener_mapped *wanted, const char *path,
-		       struct opener_file *out);
-int opener_open_theirs(const struct opener_user *wanted, const char *path, struct opener_file *out);
+int opener_open_mapped(const struct opener_head *head, const struct opener_mapped *wanted,
+		       const char *path, struct opener_file *out);
+int opener_open_theirs(const struct opener_head *head, const char *path, struct opener_file *out);
+int opener_open_debug(const struct opener_head *head, const struct opener_debug *wanted,
+		      int program, struct opener_file *out);
+int opener_open_map(const struct opener_head *head, const struct code_owner *owner,
+		    struct opener_file *out);
+
+/* Changes a block in a program's memory: 0 or a negative errno, as opener_memory(). */
+int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out);
 
 #endif

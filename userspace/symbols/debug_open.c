@@ -2,6 +2,7 @@
 /* debug_open.c: opens what may be the separate debug file of a program. */
 #include "debug_open.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,19 +39,13 @@ static bool folder_of(int file, char folder[PATH_MAX])
 	return true;
 }
 
-static int open_if_public(const char *path)
+static int find(const char *path)
 {
-	struct stat st;
-	int fd = regular_open(path, &st);
-
-	if (fd < 0 || st.st_mode & S_IROTH)
-		return fd;
-	close(fd);
-	return -1;
+	return open(path, O_PATH | O_CLOEXEC);
 }
 
 /* gdb looks at the same places. */
-static int open_linked(int file, const struct debug_wanted *wanted)
+static int find_linked(int file, const struct debug_wanted *wanted)
 {
 	static const char *const formats[DEBUG_KINDS] = {
 		[DEBUG_BESIDE] = "%s/%s",
@@ -62,12 +57,12 @@ static int open_linked(int file, const struct debug_wanted *wanted)
 	if (strchr(wanted->name, '/') || !folder_of(file, folder))
 		return -1;
 	snprintf(path, sizeof(path), formats[wanted->kind], folder, wanted->name);
-	return open_if_public(path);
+	return find(path);
 }
 
 /* In the folder that distributions keep them in, or beside the file. Names that lead anywhere else
  * are not followed. */
-static int open_shared(int file, const struct debug_wanted *wanted)
+static int find_shared(int file, const struct debug_wanted *wanted)
 {
 	char folder[PATH_MAX], path[3 * PATH_MAX];
 	const char *found = strstr(wanted->name, "/.dwz/");
@@ -78,24 +73,43 @@ static int open_shared(int file, const struct debug_wanted *wanted)
 		snprintf(path, sizeof(path), "%s/%s", folder, wanted->name);
 	else
 		return -1;
-	return open_if_public(path);
+	return find(path);
+}
+
+int debug_find(int file, const struct debug_wanted *wanted)
+{
+	char path[PATH_MAX];
+
+	switch (wanted->kind) {
+	case DEBUG_BY_BUILD_ID:
+		return debug_path(wanted, path) ? find(path) : -1;
+	case DEBUG_BESIDE:
+	case DEBUG_BELOW:
+	case DEBUG_ELSEWHERE:
+		return wanted->name[0] ? find_linked(file, wanted) : -1;
+	case DEBUG_SHARED:
+		return wanted->name[0] ? find_shared(file, wanted) : -1;
+	default:
+		return -1;
+	}
+}
+
+bool debug_is_allowed(const struct debug_wanted *wanted, mode_t mode)
+{
+	return wanted->kind == DEBUG_BY_BUILD_ID || mode & S_IROTH;
 }
 
 int debug_open(int file, const struct debug_wanted *wanted)
 {
-	char path[PATH_MAX];
+	int handle = debug_find(file, wanted), fd;
 	struct stat st;
 
-	switch (wanted->kind) {
-	case DEBUG_BY_BUILD_ID:
-		return debug_path(wanted, path) ? regular_open(path, &st) : -1;
-	case DEBUG_BESIDE:
-	case DEBUG_BELOW:
-	case DEBUG_ELSEWHERE:
-		return wanted->name[0] ? open_linked(file, wanted) : -1;
-	case DEBUG_SHARED:
-		return wanted->name[0] ? open_shared(file, wanted) : -1;
-	default:
+	if (handle < 0)
 		return -1;
-	}
+	fd = regular_reopen(handle, &st);
+	close(handle);
+	if (fd < 0 || debug_is_allowed(wanted, st.st_mode))
+		return fd;
+	close(fd);
+	return -1;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 
@@ -35,6 +36,11 @@ struct debug_wanted {
  * DEBUG_IN_ROOT leads nowhere here.
  */
 int debug_open(int file, const struct debug_wanted *wanted);
+
+/* The two steps of it: a descriptor (O_PATH) of what is there, or -1; may a file of this mode be
+ * opened? */
+int debug_find(int file, const struct debug_wanted *wanted);
+bool debug_is_allowed(const struct debug_wanted *wanted, mode_t mode);
 
 /* The path of DEBUG_BY_BUILD_ID; false if there is none for this build-id. */
 bool debug_path(const struct debug_wanted *wanted, char path[PATH_MAX]);

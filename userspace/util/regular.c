@@ -19,7 +19,8 @@ int regular_reopen(int handle, struct stat *st)
 	}
 	/* What it stands for is settled: no link can be put in its place any more. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* O_NONBLOCK: not even for somebody to give up a lease. */
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
 int regular_open(const char *path, struct stat *st)

@@ -8,7 +8,7 @@
 /*
  * Opens the file for reading if it is a regular one; what it is goes to *st. Nothing
  * else is ever opened: with devices, even that has effects. -1 if it is none, errno
- * says why. Thread-safe.
+ * says why: EWOULDBLOCK if somebody has a lease on it. Thread-safe.
  */
 int regular_open(const char *path, struct stat *st);
 

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* opener_memory.c: tests of the process that changes blocks in the memory of programs. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "fuse_rig.h"
+#include "opener_rig.h"
+#include "test.h"
+#include "reader/protocol.h"
+#include "record/clock.h"
+#include "record/snapshot.h"
+
+static struct gcprof_control block = {
+	.magic = GCPROF_CONTROL_MAGIC,
+	.version = GCPROF_CONTROL_VERSION,
+	.period = 1,
+	.ceiling = 2,
+};
+
+static const struct gcprof_control constant_block = {
+	.magic = GCPROF_CONTROL_MAGIC,
+	.version = GCPROF_CONTROL_VERSION,
+};
+
+static struct opener_result reach(struct opener *opener, const struct opener_memory *order)
+{
+	struct opener_result result = {.err = 1};
+
+	CHECK_EQ(opener_memory(opener, order, keep_result, &result), 0);
+	CHECK(opener_settle(opener, UINT64_C(10000000000)));
+	return result;
+}
+
+static void note_mapping(void *context, struct event_mmap *event, const char *path)
+{
+	struct opener_memory *order = context;
+	struct stat own;
+
+	(void)path;
+	CHECK(!stat("/proc/self/exe", &own));
+	if (event->inode != own.st_ino)
+		return;
+	order->mapping = (struct opener_mapping){.start = event->address,
+						 .offset = event->offset,
+						 .inode = event->inode,
+						 .major = event->major,
+						 .minor = event->minor};
+}
+
+/* A request for the block of a process that is a copy of this one. */
+static struct opener_memory order_for(pid_t pid, const struct gcprof_control *at)
+{
+	struct opener_memory order = {
+		.pid = (uint32_t)pid,
+		.address = (uintptr_t)at,
+		.magic = GCPROF_CONTROL_MAGIC,
+		.version = GCPROF_CONTROL_VERSION,
+		.size = sizeof(block),
+		.wanted = {.period = 100, .ceiling = 200},
+	};
+
+	CHECK_EQ(snapshot_mappings((uint32_t)pid, 0, note_mapping, &order), 0);
+	CHECK(order.mapping.inode);
+	return order;
+}
+
+TEST(blocks_are_changed_as_asked)
+{
+	struct opener *opener = begin();
+	struct opener_memory order = order_for(getpid(), &block);
+	struct opener_result result;
+
+	result = reach(opener, &order);
+	CHECK(!result.err && !result.block.changed && result.block.started);
+	CHECK_EQ(result.block.before.period, 1);
+	order.started = result.block.started;
+	order.change = OPENER_ASK;
+	result = reach(opener, &order);
+	CHECK(!result.err && result.block.changed);
+	CHECK(block.period == 100 && block.ceiling == 200 && block.generation == 1);
+	CHECK(!memcmp(&block, &result.block.after, sizeof(block)));
+	/* Only what is as expected is set back. */
+	order.change = OPENER_SWAP;
+	order.expected = order.wanted = result.block.before;
+	CHECK(!reach(opener, &order).block.changed && block.period == 100);
+	order.expected = result.block.after;
+	CHECK(reach(opener, &order).block.changed);
+	CHECK(block.period == 1 && block.ceiling == 2 && block.generation == 0);
+	order.change = OPENER_CLEAR;
+	CHECK(!reach(opener, &order).block.changed && block.period == 1);
+	block.generation = 5;
+	CHECK(reach(opener, &order).block.changed);
+	CHECK_EQ(block.period | block.ceiling | block.generation, 0);
+	/* Counts: what lies behind is not theirs. */
+	block.period = 77;
+	order.size = sizeof(struct gcprof_singly);
+	order.change = OPENER_LOWER;
+	CHECK(!reach(opener, &order).block.changed && !block.generation);
+	order.change = OPENER_BEGIN;
+	CHECK(reach(opener, &order).block.changed && block.generation == 1);
+	CHECK(!reach(opener, &order).block.changed && block.generation == 1);
+	order.change = OPENER_RAISE;
+	CHECK(reach(opener, &order).block.changed && block.generation == 2);
+	order.change = OPENER_LOWER;
+	CHECK(reach(opener, &order).block.changed && block.generation == 1);
+	CHECK_EQ(block.period, 77);
+	end(opener);
+}
+
+TEST(only_the_block_that_is_meant_is_written)
+{
+	struct opener *opener = begin();
+	struct opener_memory order = order_for(getpid(), &block), other;
+	struct opener_result result = reach(opener, &order);
+
+	order.change = OPENER_ASK;
+	order.started = result.block.started;
+	/* Another process by that number; another file, or place of it; no data; no block. */
+	other = order;
+	other.started++;
+	CHECK_EQ(reach(opener, &other).err, -ESRCH);
+	other = order;
+	other.mapping.inode++;
+	CHECK_EQ(reach(opener, &other).err, -ESTALE);
+	other = order;
+	other.mapping.offset += 4096;
+	CHECK_EQ(reach(opener, &other).err, -ESTALE);
+	other = order;
+	other.address = (uintptr_t)&constant_block;
+	CHECK_EQ(reach(opener, &other).err, -ESTALE);
+	CHECK_EQ(constant_block.generation, 0);
+	other = order;
+	other.address += 8;
+	CHECK_EQ(reach(opener, &other).err, -ENOENT);
+	other = order;
+	other.pid = 0x7ffffff0;
+	CHECK_EQ(reach(opener, &other).err, -ESRCH);
+	CHECK_EQ(block.generation, 0);
+	CHECK_EQ(reach(opener, &order).err, 0);
+	CHECK_EQ(block.generation, 1);
+	end(opener);
+}
+
+static void copy_self(const char *path)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "cp /proc/%d/exe %s", getpid(), path);
+	CHECK_EQ(system(command), 0);
+}
+
+/* Waits until the process has executed a program (of another inode). */
+static void wait_for_exec(pid_t pid)
+{
+	char path[64];
+	struct stat own, now;
+
+	CHECK(!stat("/proc/self/exe", &own));
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	for (int i = 0; i < 5000 && !stat(path, &now) && now.st_ino == own.st_ino; i++)
+		usleep(1000);
+	CHECK(now.st_ino != own.st_ino);
+}
+
+/* A copy of this program at the same addresses, as a program with other rights could be. */
+TEST(a_program_that_was_executed_since_is_not_written_to)
+{
+	char *arguments[] = {(char *)(uintptr_t)WORKER_OPENER, NULL};
+	struct opener *opener = begin();
+	struct opener_memory order;
+	int go[2], silent[2];
+	pid_t pid;
+	char byte;
+
+	copy_self("copy");
+	CHECK(!pipe(go) && !socketpair(AF_UNIX, SOCK_SEQPACKET, 0, silent));
+	personality(ADDR_NO_RANDOMIZE);
+	pid = fork();
+	if (pid == 0) {
+		/* It waits for requests, of which there are none. */
+		dup2(silent[0], STDIN_FILENO);
+		if (read(go[0], &byte, 1) == 1)
+			execv("copy", arguments);
+		_exit(1);
+	}
+	order = order_for(pid, &block);
+	order.change = OPENER_ASK;
+	CHECK_EQ(reach(opener, &order).err, 0);
+	CHECK_EQ(write(go[1], "", 1), 1);
+	wait_for_exec(pid);
+	CHECK_EQ(reach(opener, &order).err, -ESTALE);
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	CHECK_EQ(reach(opener, &order).err, -ESRCH);
+	end(opener);
+}
+
+/* A child that has a page of a file whose content nobody ever provides. */
+static pid_t start_silent(struct opener_memory *order)
+{
+	int fd = open("fuse/file", O_RDONLY);
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	struct stat st;
+	pid_t pid;
+
+	CHECK(page != MAP_FAILED && !fstat(fd, &st));
+	*order = order_for(getpid(), page);
+	order->mapping = (struct opener_mapping){.start = (uintptr_t)page,
+						 .inode = st.st_ino,
+						 .major = major(st.st_dev),
+						 .minor = minor(st.st_dev)};
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	order->pid = (uint32_t)pid;
+	munmap(page, 4096);
+	close(fd);
+	return pid;
+}
+
+TEST(memory_that_does_not_answer_holds_up_nobody_else)
+{
+	struct opener *opener = begin();
+	struct opener_memory silent, order = order_for(getpid(), &block);
+	struct opener_result first = {.err = 1}, second = {.err = 1}, file = {.err = 1};
+	struct module_place place;
+	struct fuse_rig rig;
+	char expected[128];
+	uint64_t began;
+	pid_t pid;
+
+	make_file("a", "first");
+	place = place_of("a");
+	CHECK(!mkdir("fuse", 0755));
+	rig = fuse_rig_begin("fuse");
+	pid = start_silent(&silent);
+	began = clock_now();
+	order.change = silent.change = OPENER_ASK;
+	CHECK_EQ(opener_memory(opener, &silent, keep_result, &first), 0);
+	CHECK_EQ(opener_memory(opener, &order, keep_result, &second), 0);
+	CHECK_EQ(opener_open(opener, &place, 0, keep_result, &file), 0);
+	/* Files do not wait for memory. */
+	while (file.err && clock_now() - began < UINT64_C(10000000000))
+		opener_turn(opener);
+	CHECK(has_text(file.fd, "first") && first.err == 1);
+	CHECK(opener_settle(opener, UINT64_C(20000000000)));
+	CHECK_EQ(first.err, -ETIME);
+	CHECK_EQ(second.err, 0);
+	CHECK_EQ(block.period, 100);
+	snprintf(expected, sizeof(expected), "process %d: its memory was not reached within 2 s",
+		 pid);
+	CHECK(strstr(trouble_of(opener), expected));
+	/* It is not tried again. */
+	began = clock_now();
+	CHECK_EQ(reach(opener, &silent).err, -ETIME);
+	CHECK_EQ(opener_trouble(opener), NULL);
+	CHECK(clock_now() - began < UINT64_C(1000000000));
+	fuse_rig_end(&rig);
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	end(opener);
+}
