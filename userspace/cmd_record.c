@@ -167,11 +167,20 @@ static void note_turn(struct recording *recording, uint64_t began)
 		recording->longest_turn = end - began;
 }
 
+/* Files and programs that could not be attached or reached. */
+static void warn_troubles(const struct recording *recording)
+{
+	const char *trouble;
+
+	while ((recording->drain && (trouble = drain_trouble(recording->drain))) ||
+	       (recording->opener && (trouble = opener_trouble(recording->opener))))
+		log_warning("%s", trouble);
+}
+
 static void run(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
 	uint64_t round = 0, turn; /* when the last one began */
-	const char *trouble;
 	int err = 0;
 
 	while (event == WATCH_WORK && !err) {
@@ -181,8 +190,7 @@ static void run(struct recording *recording)
 		turn = recording->options.verbose ? turn_clock(recording) : 0;
 		err = governor_look(recording->governor);
 		err = err ? err : drain_round(recording->drain);
-		while ((trouble = drain_trouble(recording->drain)))
-			log_warning("%s", trouble);
+		warn_troubles(recording);
 		recording_check_output(recording);
 		if (event == WATCH_WORK && !err && cgroup_ended(recording))
 			event = WATCH_EXITED;
@@ -235,6 +243,7 @@ static void recording_free(struct recording *recording)
 {
 	watch_free(recording->watch);
 	drain_free(recording->drain);
+	recording->drain = NULL;
 	governor_free(recording->governor);
 	sample_gate_free(recording->samples);
 	ledger_free(recording->ledger);
@@ -246,6 +255,8 @@ static void recording_free(struct recording *recording)
 	session_free(recording->session);
 	target_free(recording->target);
 	libraries_free(recording->libraries);
+	warn_troubles(recording);
+	opener_free(recording->opener);
 	running_close(&recording->running);
 	if (recording->cgroup > 0)
 		close(recording->cgroup);

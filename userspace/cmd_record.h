@@ -33,6 +33,7 @@ struct recording {
 	uint64_t start;        /* when the program was released, or attached to */
 	char *command;         /* the file to run; NULL: what runs already is recorded */
 	struct invoker user;
+	struct opener *opener;
 	struct profile_writer *writer;
 	struct files *files;
 	struct store *store;

@@ -25,6 +25,8 @@
 #include "util/buffer.h"
 #include "util/log.h"
 
+#define SETTLE_NS UINT64_C(3000000000) /* until programs were told that somebody came */
+
 /* Before anything is opened: does what is to be recorded exist? */
 static int check_targets(struct recording *recording)
 {
@@ -98,6 +100,13 @@ static int open_profile(struct recording *recording, char *targets)
 
 /* --- periods ----------------------------------------------------------------- */
 
+static const char *why_unset(int err)
+{
+	return err == -ESTALE  ? "something else is mapped where its control block should be"
+	       : err == -ETIME ? "its memory does not answer"
+			       : strerror(-err);
+}
+
 static void set_period(struct recording *recording, pid_t pid)
 {
 	const struct record_options *options = &recording->options;
@@ -108,7 +117,7 @@ static void set_period(struct recording *recording, pid_t pid)
 	if (found == -ESRCH || found == -ENOENT)
 		return;
 	if (found < 0 && recording->running.count)
-		log_warning("process %d keeps its own sampling period: %s", pid, strerror(-found));
+		log_warning("process %d keeps its own sampling period: %s", pid, why_unset(found));
 	else if (!found && recording->running.count)
 		log_warning("process %d keeps its own sampling period: its control block was not "
 			    "found (no symbol gcprof_control)",
@@ -137,7 +146,7 @@ static void reclaim(struct recording *recording)
 	for (size_t i = 0; i < recording->running.count; i++) {
 		pid_t pid = recording->running.pids[i];
 
-		if (control_reclaim((uint32_t)pid) > 0)
+		if (control_reclaim(recording->opener, (uint32_t)pid) > 0)
 			log_info("process %d still did what a gcprof that was killed had asked "
 				 "for, and does as it likes again",
 				 pid);
@@ -170,7 +179,7 @@ static int set_controls(struct recording *recording)
 
 	if (!period && !singly)
 		return 0;
-	err = control_create(&recording->control);
+	err = control_create(recording->opener, &recording->control);
 	if (err)
 		return recording_fail_errno("out of memory", err);
 	if (!others_may_record())
@@ -287,6 +296,7 @@ static int begin(struct recording *recording, const char *targets)
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
 	drain_settle(recording->drain);
+	opener_settle(recording->opener, SETTLE_NS);
 	recording_step(recording, "probes attached");
 	control_repeat(recording->control);
 	if (others_may_record())

@@ -89,7 +89,9 @@ int recording_may(struct recording *recording)
 
 	if (rights_check(&problem))
 		return recording_fail(&problem);
-	err = files_create(&recording->files);
+	err = opener_create(true, &recording->opener);
+	if (!err)
+		err = files_create(&recording->files);
 	if (err)
 		return recording_fail_errno("the recorder cannot begin", err);
 	files_prepare(recording->files);
@@ -145,11 +147,11 @@ struct probe_search {
 	unsigned failed;
 };
 
-static void search_file(void *context, const char *path)
+static void search_file(void *context, const char *path, int fd)
 {
 	struct probe_search *search = context;
 	struct recording *recording = search->recording;
-	const struct file *file = files_read(recording->files, path);
+	const struct file *file = files_read(recording->files, path, fd);
 	struct problem problem = {""};
 	int sites = 0;
 
@@ -248,8 +250,8 @@ static int follow_child(struct recording *recording)
 	int code, err;
 
 	/* Its linker thinks while the kernel looks at the BPF programs. */
-	err = libraries_start(recording->command, &recording->user, recording->files,
-			      &recording->libraries);
+	err = libraries_start(recording->command, &recording->user, recording->opener,
+			      recording->files, &recording->libraries);
 	if (err)
 		log_verbose("%s: its libraries are not known before it runs: %s",
 			    recording->command, strerror(-err));
@@ -299,7 +301,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 	if (err)
 		goto out;
 	if (samples_are_governed(&recording->options))
-		err = sample_gate_create(&recording->samples);
+		err = sample_gate_create(recording->opener, &recording->samples);
 	if (err)
 		goto out;
 	parts = (struct drain_parts){
@@ -310,6 +312,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		.ledger = recording->ledger,
 		.files = recording->files,
 		.samples = recording->samples,
+		.opener = recording->opener,
 		.unwinder = recording->unwinder,
 		.began = recording->began,
 	};

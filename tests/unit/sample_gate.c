@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "record/opener.h"
 #include "record/sample_gate.h"
 #include "../../gc/frame.h"
 
@@ -18,11 +19,25 @@ static volatile struct gcprof_control *block(void)
 	return &gcprof_control;
 }
 
+static struct opener *opener;
+
+static struct opener *begin(void)
+{
+	CHECK_EQ(opener_create(true, &opener), 0);
+	return opener;
+}
+
+/* What programs are asked for is asked by now. */
+static void settle(void)
+{
+	CHECK(opener_settle(opener, UINT64_C(10000000000)));
+}
+
 TEST(half_as_many_for_each_step)
 {
 	struct sample_gate *gate;
 
-	CHECK_EQ(sample_gate_create(&gate), 0);
+	CHECK_EQ(sample_gate_create(begin(), &gate), 0);
 	CHECK_EQ(sample_gate_ceiling(gate), 0);
 	CHECK_EQ(sample_gate_least(gate), 0);
 	for (unsigned step = 1; step <= SAMPLE_GATE_STEPS; step++) {
@@ -35,25 +50,30 @@ TEST(half_as_many_for_each_step)
 	CHECK_EQ(sample_gate_ceiling(gate), 0);
 	CHECK_EQ(sample_gate_least(gate), 125);
 	sample_gate_free(gate);
+	opener_free(opener);
 }
 
 TEST(programs_are_asked_whether_they_came_before_or_later_and_set_back)
 {
 	struct sample_gate *gate;
 
-	CHECK_EQ(sample_gate_create(&gate), 0);
+	CHECK_EQ(sample_gate_create(begin(), &gate), 0);
 	sample_gate_set(gate, 1);
 	CHECK_EQ(block()->generation, 0);
 	sample_gate_meet(gate, (uint32_t)getpid());
+	settle();
 	CHECK_EQ(block()->ceiling, 1000);
 	CHECK_EQ(block()->generation, 1);
 	/* Another heap begins to sample: nothing new. */
 	sample_gate_meet(gate, (uint32_t)getpid());
+	settle();
 	CHECK_EQ(block()->generation, 1);
 	sample_gate_set(gate, 2);
+	settle();
 	CHECK_EQ(block()->ceiling, 500);
 	CHECK_EQ(block()->generation, 2);
 	sample_gate_free(gate);
+	opener_free(opener);
 	CHECK_EQ(block()->ceiling, 7);
 	CHECK_EQ(block()->period, 0);
 	CHECK_EQ(block()->generation, 0);
@@ -63,13 +83,15 @@ TEST(what_the_program_changed_itself_is_left_alone)
 {
 	struct sample_gate *gate;
 
-	CHECK_EQ(sample_gate_create(&gate), 0);
+	CHECK_EQ(sample_gate_create(begin(), &gate), 0);
 	sample_gate_meet(gate, (uint32_t)getpid());
 	sample_gate_set(gate, 1);
+	settle();
 	CHECK_EQ(block()->ceiling, 1000);
 	block()->ceiling = 33;
 	block()->generation++;
 	sample_gate_free(gate);
+	opener_free(opener);
 	CHECK_EQ(block()->ceiling, 33);
 }
 
@@ -77,11 +99,12 @@ TEST(processes_that_are_gone_or_never_were_do_no_harm)
 {
 	struct sample_gate *gate;
 
-	CHECK_EQ(sample_gate_create(&gate), 0);
+	CHECK_EQ(sample_gate_create(begin(), &gate), 0);
 	for (uint32_t i = 0; i < 3000; i++)
 		sample_gate_meet(gate, UINT32_MAX - i);
 	sample_gate_set(gate, 1);
 	CHECK_EQ(sample_gate_ceiling(gate), 1000);
 	sample_gate_free(gate);
+	opener_free(opener);
 	sample_gate_free(NULL);
 }

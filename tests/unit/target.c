@@ -188,33 +188,42 @@ struct seen {
 	bool shell, libc;
 };
 
-static void see(void *context, const char *path)
+static void see(void *context, const char *path, int fd)
 {
 	struct seen *seen = context;
+	char byte;
 
 	seen->files++;
-	CHECK(path[0] == '/');
+	CHECK(path[0] == '/' && pread(fd, &byte, 1, 0) == 1);
 	if (access(path, R_OK) == 0 && strstr(path, "/libc.so"))
 		seen->libc = true;
 	if (strcmp(path, "/bin/sh") == 0)
 		seen->shell = true;
 }
 
-static int each_library(const char *path, struct seen *seen)
+static int each_library_of(const char *path, const struct invoker *user, struct seen *seen)
 {
-	const struct invoker user = {.uid = getuid(), .gid = getgid()};
 	struct libraries *libraries;
+	struct opener *opener;
 	struct files *files;
 	int err;
 
-	CHECK_EQ(files_create(&files), 0);
-	err = libraries_start(path, &user, files, &libraries);
+	CHECK_EQ(opener_create(false, &opener) | files_create(&files), 0);
+	err = libraries_start(path, user, opener, files, &libraries);
 	if (!err) {
 		err = libraries_visit_all(libraries, see, seen);
 		libraries_free(libraries);
 	}
 	files_free(files);
+	opener_free(opener);
 	return err;
+}
+
+static int each_library(const char *path, struct seen *seen)
+{
+	const struct invoker user = {.uid = getuid(), .gid = getgid()};
+
+	return each_library_of(path, &user, seen);
 }
 
 TEST(libraries_of_a_program_and_of_a_script)
@@ -241,15 +250,68 @@ TEST(libraries_of_a_program_and_of_a_script)
 	/* Nobody waits for a linker that nobody wants an answer of. */
 	const struct invoker user = {.uid = getuid(), .gid = getgid()};
 	struct libraries *libraries;
+	struct opener *opener;
 	struct files *files;
 	while (waitpid(-1, NULL, 0) > 0)
 		;
-	CHECK_EQ(files_create(&files), 0);
-	CHECK_EQ(libraries_start("/bin/sh", &user, files, &libraries), 0);
+	CHECK_EQ(opener_create(false, &opener) | files_create(&files), 0);
+	CHECK_EQ(libraries_start("/bin/sh", &user, opener, files, &libraries), 0);
 	libraries_free(libraries);
 	libraries_free(NULL);
-	/* The reader is there, and no one is who has ended. */
+	/* The reader and the opener are there, and no one is who has ended. */
 	CHECK_EQ(waitpid(-1, NULL, WNOHANG), 0);
 	files_free(files);
+	opener_free(opener);
+	remove_folder();
+}
+
+/* A copy of a program that names another file as its linker: a script of ours. */
+static void make_program(const char *name, const char *linker)
+{
+	static const char usual[] = "/lib64/ld-linux-x86-64.so.2";
+	static char image[1 << 20];
+	int from = open("/bin/true", O_RDONLY),
+	    to = open(in_folder(name), O_WRONLY | O_CREAT, 0755);
+	ssize_t size = read(from, image, sizeof(image));
+	char *at = size > 0 ? memmem(image, (size_t)size, usual, sizeof(usual)) : NULL;
+
+	CHECK(at);
+	if (at)
+		memcpy(at, linker, strnlen(linker, sizeof(usual) - 2) + 1);
+	CHECK(write(to, image, (size_t)size) == size && !close(from) && !close(to));
+	CHECK_EQ(chmod(in_folder(name), 0755), 0);
+}
+
+TEST(what_a_user_may_not_read_is_not_opened_for_the_user)
+{
+	const struct invoker user = {.uid = 1001, .gid = 1001, .change = true};
+	char text[2 * PATH_MAX], linker[32] = "/tmp/ld-gcprof-XXXXXX";
+	struct seen seen = {0};
+	int fd;
+
+	CHECK_EQ(geteuid(), 0);
+	make_folder();
+	CHECK_EQ(chmod(folder, 0755), 0);
+	/* Its own program, and as many as it wants to name. */
+	snprintf(text, sizeof(text),
+		 "#!/bin/sh\necho ' /etc/shadow (0x1)'\necho ' x => %s (0x1)'\n"
+		 "echo ' /dev/null (0x1)'\necho ' /bin/sh (0x1)'\n",
+		 in_folder("fifo"));
+	fd = mkstemp(linker);
+	CHECK(fd >= 0 && write(fd, text, strlen(text)) > 0 && !fchmod(fd, 0755) && !close(fd));
+	CHECK_EQ(mkfifo(in_folder("fifo"), 0666), 0);
+	make_program("program", linker);
+	CHECK_EQ(each_library_of(in_folder("program"), &user, &seen), 0);
+	CHECK_EQ(seen.files, 2);
+	CHECK(seen.shell);
+	/* A script's interpreter, or a program that it may only execute. */
+	make_file("script", "#!/etc/shadow\n", 0755);
+	CHECK_EQ(each_library_of(in_folder("script"), &user, &seen), -EACCES);
+	CHECK_EQ(chmod(in_folder("program"), 0711), 0);
+	CHECK_EQ(each_library_of(in_folder("program"), &user, &seen), -EACCES);
+	make_file("script", "#!/dev/zero\n", 0755);
+	CHECK_EQ(each_library_of(in_folder("script"), &user, &seen), -EINVAL);
+	CHECK_EQ(seen.files, 2);
+	CHECK_EQ(unlink(linker), 0);
 	remove_folder();
 }

@@ -1,476 +1,403 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* control.c: what programs that run already are asked for: a sampling period, their names. */
 /*
- * A block is found by its symbol, and taken for one only if it begins with
- * what it must. It is written through /proc/PID/mem, which stays with the memory
- * that it was opened for: a process that runs another program by now is not hit.
+ * A block is found by its symbol, and the opener takes it for one only if it begins with
+ * what it must. There is one request at a time for a block; what is wanted of it by the
+ * time that has ended comes next (block_step()).
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "clock.h"
 #include "control.h"
-#include "modules.h"
-#include "snapshot.h"
+#include "control_search.h"
 #include "../../gc/frame.h"
-#include "../util/buffer.h"
 
-#define CONTROL_SYMBOLS_MAX (1 << 22) /* of one file that are looked at */
+enum { BLOCKS_MAX = 3000 }; /* of one struct control: the opener's queue has room for that */
 
-/* What is looked for. */
-struct wanted {
-	const char *name;
-	uint64_t size;
-};
+#define WAIT_NS UINT64_C(3000000000)  /* for what one process is asked for */
+#define END_NS  UINT64_C(10000000000) /* for all to be as they were */
 
-static const struct wanted control_symbol = {"gcprof_control", sizeof(struct gcprof_control)};
-static const struct wanted singly_symbol = {"gcprof_singly", sizeof(struct gcprof_singly)};
-static const struct wanted arrivals_symbol = {"gcprof_arrivals", sizeof(struct gcprof_arrivals)};
-
+/* A block of a program, to be made or kept as asked for. */
 struct block {
-	int memory; /* of the process */
-	uint64_t address;
-	uint32_t proc_pid;
+	struct block *next;
+	struct control *control;
+	struct opener_memory order; /* where it is, and the request that is on its way */
+	bool busy;                  /* there is one */
+	bool asked;                 /* `before` is what it was, `after` what it was made */
+	bool leave;                 /* is to be as it was before */
+	bool leaving;               /* the request makes it so */
+	bool counted;               /* gcprof_singly */
+	uint64_t period, ceiling;   /* are to be asked for */
 	struct gcprof_control before, after;
 };
 
-/* A count that was raised. */
-struct raised {
-	int memory;
-	uint64_t address; /* of its block */
-};
-
 struct control {
-	struct buffer blocks; /* struct block[] */
-	struct buffer raised; /* struct raised[] */
+	struct opener *opener;
+	struct block *blocks;
+	size_t n_blocks;
+	int err; /* of the last block that could not be asked */
 };
 
-/* A search in one process, and what is done where the symbol is. */
-struct search {
-	const struct wanted *symbol;
-	int (*found_at)(struct search *search, uint64_t address);
-	struct control *control;
-	uint32_t proc_pid;
-	uint64_t period, ceiling;
-	uint64_t last; /* address: a file may be mapped in several pieces */
-	int found;
-};
-
-int control_create(struct control **out)
+int control_create(struct opener *opener, struct control **out)
 {
 	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : -ENOMEM;
-}
-
-/* --- the symbol -------------------------------------------------------------- */
-
-static bool table_find(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-		       const struct wanted *wanted, uint64_t *value)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	uint64_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
-
-	for (uint64_t i = 0; data && i < count && i < CONTROL_SYMBOLS_MAX; i++) {
-		const char *name;
-		GElf_Sym symbol;
-
-		if (!gelf_getsym(data, (int)i, &symbol) ||
-		    GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_size != wanted->size)
-			continue;
-		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		if (!name || strcmp(name, wanted->name) != 0)
-			continue;
-		*value = symbol.st_value;
-		return true;
-	}
-	return false;
-}
-
-static bool symbol_find(Elf *elf, const struct wanted *wanted, uint64_t *value)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) ||
-		    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
-			continue;
-		if (table_find(elf, section, &header, wanted, value))
-			return true;
-	}
-	return false;
-}
-
-/* What is to be added to the addresses in the file, as one of its mappings shows. */
-static bool bias_find(Elf *elf, const struct event_mmap *mapping, uint64_t *bias)
-{
-	size_t count = 0;
-
-	if (elf_getphdrnum(elf, &count))
-		return false;
-	for (size_t i = 0; i < count && i < 4096; i++) {
-		GElf_Phdr header;
-		uint64_t first;
-
-		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD)
-			continue;
-		first = header.p_offset & ~UINT64_C(0xfff);
-		if (!(header.p_flags & PF_X) || mapping->offset < first ||
-		    mapping->offset - first >= header.p_filesz + (header.p_offset - first))
-			continue;
-		*bias = mapping->address - (mapping->offset - first) -
-			(header.p_vaddr - (header.p_offset - first));
-		return true;
-	}
-	return false;
-}
-
-/* Where the symbol is in the process, if the file has it. */
-static bool block_find(int fd, const struct event_mmap *mapping, const struct wanted *wanted,
-		       uint64_t *address)
-{
-	uint64_t value = 0, bias = 0;
-	bool found = false;
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && symbol_find(elf, wanted, &value))
-		found = bias_find(elf, mapping, &bias);
-	elf_end(elf);
-	*address = value + bias;
-	return found;
-}
-
-/* --- the block --------------------------------------------------------------- */
-
-static bool block_read(const struct block *block, struct gcprof_control *out)
-{
-	return pread(block->memory, out, sizeof(*out), (off_t)block->address) ==
-		       (ssize_t)sizeof(*out) &&
-	       out->magic == GCPROF_CONTROL_MAGIC && out->version == GCPROF_CONTROL_VERSION;
-}
-
-static bool put(const struct block *block, size_t offset, const void *data, size_t size)
-{
-	return pwrite(block->memory, data, size, (off_t)(block->address + offset)) == (ssize_t)size;
-}
-
-/* The generation goes last: it is what the collector looks at. */
-static bool block_write(const struct block *block, const struct gcprof_control *wanted)
-{
-	return put(block, offsetof(struct gcprof_control, period), &wanted->period,
-		   sizeof(wanted->period)) &&
-	       put(block, offsetof(struct gcprof_control, ceiling), &wanted->ceiling,
-		   sizeof(wanted->ceiling)) &&
-	       put(block, offsetof(struct gcprof_control, generation), &wanted->generation,
-		   sizeof(wanted->generation));
-}
-
-static int memory_open(const struct search *search)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/mem", search->proc_pid);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Generation 0 stands for "nobody asked". */
-static void count_change(struct gcprof_control *wanted)
-{
-	wanted->generation += wanted->generation == UINT32_MAX ? 2 : 1;
-}
-
-static int block_set(struct search *search, uint64_t address)
-{
-	struct block block = {.address = address, .proc_pid = search->proc_pid};
-	int err = 0;
-
-	block.memory = memory_open(search);
-	if (block.memory < 0)
-		return block.memory;
-	if (!block_read(&block, &block.before)) {
-		close(block.memory);
-		return 0;
-	}
-	block.after = block.before;
-	block.after.period = search->period;
-	block.after.ceiling = search->ceiling;
-	count_change(&block.after);
-	if (!block_write(&block, &block.after))
-		err = -EIO;
-	if (err || buffer_append(&search->control->blocks, &block, sizeof(block))) {
-		close(block.memory);
-		return err ? err : -ENOMEM;
-	}
-	search->found++;
+	if (!*out)
+		return -ENOMEM;
+	(*out)->opener = opener;
 	return 0;
 }
 
-/* As it was before anybody asked. */
-static int block_reclaim(struct search *search, uint64_t address)
-{
-	struct block block = {.address = address};
-	struct gcprof_control own;
-	int err = 0;
+/* --- a block ------------------------------------------------------------------------------ */
 
-	block.memory = memory_open(search);
-	if (block.memory < 0)
-		return block.memory;
-	if (block_read(&block, &own) && own.generation) {
-		own.period = own.ceiling = 0;
-		own.generation = 0;
-		err = block_write(&block, &own) ? 0 : -EIO;
-		search->found += !err;
-	}
-	close(block.memory);
-	return err;
+static struct opener_memory order_of(const struct event_mmap *mapping, uint64_t address)
+{
+	return (struct opener_memory){
+		.pid = mapping->header.tid,
+		.mapping = {.start = mapping->address,
+			    .offset = mapping->offset,
+			    .inode = mapping->inode,
+			    .major = mapping->major,
+			    .minor = mapping->minor},
+		.address = address,
+	};
 }
 
-/* Blocks with a count have the same layout. */
-_Static_assert(sizeof(struct gcprof_singly) == sizeof(struct gcprof_arrivals) &&
-		       offsetof(struct gcprof_singly, count) ==
-			       offsetof(struct gcprof_arrivals, count),
-	       "gc/frame.h");
-
-/* The count of a block, if it begins as it should. */
-static bool count_read(int memory, uint64_t address, const struct gcprof_arrivals *head,
-		       uint32_t *count)
+static struct opener_memory control_order(const struct event_mmap *mapping, uint64_t address)
 {
-	struct gcprof_arrivals block;
+	struct opener_memory order = order_of(mapping, address);
 
-	if (pread(memory, &block, sizeof(block), (off_t)address) != (ssize_t)sizeof(block) ||
-	    block.magic != head->magic || block.version != head->version)
-		return false;
-	*count = block.count;
+	order.magic = GCPROF_CONTROL_MAGIC;
+	order.version = GCPROF_CONTROL_VERSION;
+	order.size = sizeof(struct gcprof_control);
+	return order;
+}
+
+static struct opener_memory singly_order(const struct event_mmap *mapping, uint64_t address)
+{
+	struct opener_memory order = order_of(mapping, address);
+
+	order.magic = GCPROF_SINGLY_MAGIC;
+	order.version = GCPROF_SINGLY_VERSION;
+	order.size = sizeof(struct gcprof_singly);
+	return order;
+}
+
+static void block_remove(struct block *block)
+{
+	struct control *control = block->control;
+	struct block **at = &control->blocks;
+
+	while (*at != block)
+		at = &(*at)->next;
+	*at = block->next;
+	control->n_blocks--;
+	free(block);
+}
+
+static opener_done block_done;
+
+static void block_send(struct block *block, enum opener_change change)
+{
+	block->order.change = change;
+	block->busy = !opener_memory(block->control->opener, &block->order, block_done, block);
+}
+
+/* Sends the next request for it, if one is needed. False if there is nothing to keep of it. */
+static bool block_step(struct block *block)
+{
+	struct opener_memory *order = &block->order;
+
+	if (block->busy)
+		return true;
+	if (!block->asked) {
+		if (block->leave)
+			return false;
+		order->wanted.period = block->period;
+		order->wanted.ceiling = block->ceiling;
+		block_send(block, block->counted ? OPENER_RAISE : OPENER_ASK);
+		return block->busy;
+	}
+	order->expected = order->wanted = block->after;
+	block->leaving = block->leave;
+	if (block->leave) {
+		order->wanted = block->before;
+		block_send(block, block->counted ? OPENER_LOWER : OPENER_SWAP);
+	} else if (!block->counted && block->after.ceiling != block->ceiling) {
+		order->wanted.ceiling = block->ceiling;
+		opener_count_change(&order->wanted);
+		block_send(block, OPENER_SWAP);
+	}
 	return true;
 }
 
-static int count_write(int memory, uint64_t address, uint32_t count)
+/* Takes over what came of its request; false if it is not as it was asked to be any more. */
+static bool block_take(struct block *block, const struct opener_result *result)
 {
-	const off_t at = (off_t)(address + offsetof(struct gcprof_arrivals, count));
+	const struct opener_memory *order = &block->order;
+	bool changed = !result->err && result->block.changed;
 
-	return pwrite(memory, &count, sizeof(count), at) == sizeof(count) ? 0 : -EIO;
+	if (!block->asked) {
+		block->control->err = result->err;
+		block->asked = changed;
+		block->before = result->block.before;
+		block->order.started = result->block.started;
+	} else if (order->change == OPENER_READ) {
+		return !result->err &&
+		       !memcmp(&result->block.before, &block->after, sizeof(block->after));
+	} else if (block->leaving) {
+		block->asked = block->leaving = false;
+		return true;
+	}
+	if (changed)
+		block->after = result->block.after;
+	return changed;
 }
 
-/* Adds to the count of a block that begins as it should; 1 if it does. */
-static int count_add(int memory, uint64_t address, const struct gcprof_arrivals *head, int more)
+static void search_control(struct control *control, uint32_t proc_pid, uint64_t ceiling);
+
+static bool has_blocks(const struct control *control, uint32_t proc_pid)
 {
-	uint32_t count;
+	for (const struct block *block = control->blocks; block; block = block->next)
+		if (block->order.pid == proc_pid && !block->counted)
+			return true;
+	return false;
+}
+
+static void block_done(void *context, const struct opener_result *result)
+{
+	struct block *block = context;
+	struct control *control = block->control;
+	uint32_t proc_pid = block->order.pid;
+	uint64_t ceiling = block->ceiling;
+	bool again;
+
+	block->busy = false;
+	if (block_take(block, result)) {
+		if (!block_step(block))
+			block_remove(block);
+		return;
+	}
+	/* Another program may run in its place. */
+	again = block->order.change == OPENER_READ && !block->leave && result->err != -ETIME;
+	block_remove(block);
+	if (again && !has_blocks(control, proc_pid))
+		search_control(control, proc_pid, ceiling);
+}
+
+/* --- what is asked for -------------------------------------------------------------------- */
+
+/* A search in one process. */
+struct search {
+	struct control *control;
+	uint64_t period, ceiling;
+	bool counted;
 	int err;
+};
 
-	if (!count_read(memory, address, head, &count))
-		return 0;
-	/* It was set to 0 meanwhile: what is to be taken back is gone. */
-	if (more < 0 && !count)
-		return 1;
-	err = count_write(memory, address, count + (uint32_t)more);
-	return err ? err : 1;
-}
-
-/* Somebody else may add one at the same moment: the count changes all the same. */
-static int arrival_tell(struct search *search, uint64_t address)
-{
-	static const struct gcprof_arrivals head = {GCPROF_ARRIVALS_MAGIC, GCPROF_ARRIVALS_VERSION,
-						    0};
-	int memory = memory_open(search), told;
-
-	if (memory < 0)
-		return memory;
-	told = count_add(memory, address, &head, 1);
-	close(memory);
-	search->found += told > 0;
-	return told < 0 ? told : 0;
-}
-
-static const struct gcprof_arrivals singly_head = {GCPROF_SINGLY_MAGIC, GCPROF_SINGLY_VERSION, 0};
-
-static int singly_raise(struct search *search, uint64_t address)
-{
-	struct raised raised = {memory_open(search), address};
-	int told;
-
-	if (raised.memory < 0)
-		return raised.memory;
-	told = count_add(raised.memory, address, &singly_head, 1);
-	if (told > 0 && buffer_append(&search->control->raised, &raised, sizeof(raised))) {
-		count_add(raised.memory, address, &singly_head, -1);
-		told = -ENOMEM;
-	}
-	if (told <= 0)
-		close(raised.memory);
-	search->found += told > 0;
-	return told < 0 ? told : 0;
-}
-
-static int singly_reclaim(struct search *search, uint64_t address)
-{
-	int memory = memory_open(search), err = 0;
-	uint32_t count;
-
-	if (memory < 0)
-		return memory;
-	if (count_read(memory, address, &singly_head, &count) && count) {
-		err = count_write(memory, address, 0);
-		search->found += !err;
-	}
-	close(memory);
-	return err;
-}
-
-static void look(void *context, struct event_mmap *event, const char *path)
+static void add_block(void *context, const struct event_mmap *mapping, uint64_t address)
 {
 	struct search *search = context;
-	struct module_place place = module_place_of(event, path);
-	uint64_t address;
-	int fd, err;
+	struct control *control = search->control;
+	struct block *block;
 
-	if (search->found < 0)
+	block = control->n_blocks < BLOCKS_MAX ? calloc(1, sizeof(*block)) : NULL;
+	if (!block) {
+		search->err = -ENOMEM;
 		return;
-	fd = module_open(&place);
-	if (fd < 0)
-		return;
-	if (block_find(fd, event, search->symbol, &address) && address != search->last) {
-		search->last = address;
-		err = search->found_at(search, address);
-		if (err)
-			search->found = err;
 	}
-	close(fd);
+	block->control = control;
+	block->counted = search->counted;
+	block->order = search->counted ? singly_order(mapping, address)
+				       : control_order(mapping, address);
+	block->period = search->period;
+	block->ceiling = search->ceiling;
+	block->next = control->blocks;
+	control->blocks = block;
+	control->n_blocks++;
+	if (!block_step(block)) {
+		block_remove(block);
+		search->err = -ENOBUFS;
+	}
+}
+
+static void search_control(struct control *control, uint32_t proc_pid, uint64_t ceiling)
+{
+	struct search search = {.control = control, .ceiling = ceiling};
+
+	control_search(proc_pid, BLOCK_CONTROL, add_block, &search);
+}
+
+/* How many blocks of a process are as asked for. */
+static int count_asked(const struct control *control, uint32_t proc_pid, bool counted)
+{
+	int count = 0;
+
+	for (const struct block *block = control->blocks; block; block = block->next)
+		count += block->order.pid == proc_pid && block->counted == counted && block->asked;
+	return count;
+}
+
+static int set_and_wait(struct search *search, uint32_t proc_pid)
+{
+	struct control *control = search->control;
+	int err, count;
+
+	control->err = 0;
+	err = control_search(proc_pid, search->counted ? BLOCK_SINGLY : BLOCK_CONTROL, add_block,
+			     search);
+	opener_settle(control->opener, WAIT_NS);
+	count = count_asked(control, proc_pid, search->counted);
+	err = err ? err : search->err;
+	/* What has the symbol, but does not begin as it must, is none. */
+	if (!err && control->err != -ENOENT)
+		err = control->err;
+	return count || !err ? count : err;
 }
 
 int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uint64_t ceiling)
 {
-	struct search search = {
-		.symbol = &control_symbol,
-		.found_at = block_set,
-		.control = control,
-		.proc_pid = proc_pid,
-		.period = period,
-		.ceiling = ceiling,
-	};
-	int err = snapshot_mappings(proc_pid, 0, look, &search);
+	struct search search = {.control = control, .period = period, .ceiling = ceiling};
 
-	return err ? err : search.found;
-}
-
-int control_reclaim(uint32_t proc_pid)
-{
-	struct search search = {
-		.symbol = &control_symbol,
-		.found_at = block_reclaim,
-		.proc_pid = proc_pid,
-	};
-	int err = snapshot_mappings(proc_pid, 0, look, &search), found = search.found;
-
-	if (err || found < 0)
-		return err ? err : found;
-	search = (struct search){
-		.symbol = &singly_symbol,
-		.found_at = singly_reclaim,
-		.proc_pid = proc_pid,
-	};
-	err = snapshot_mappings(proc_pid, 0, look, &search);
-	return err ? err : search.found < 0 ? search.found : found + search.found;
-}
-
-/* Does the block say what was written to it? Not if its program is gone. */
-static bool block_holds(const struct block *block)
-{
-	struct gcprof_control now;
-
-	return block_read(block, &now) && !memcmp(&now, &block->after, sizeof(now));
-}
-
-bool control_has(const struct control *control, uint32_t proc_pid)
-{
-	const struct block *blocks = (const void *)control->blocks.data;
-
-	for (size_t i = 0; i < control->blocks.size / sizeof(*blocks); i++)
-		if (blocks[i].proc_pid == proc_pid && block_holds(&blocks[i]))
-			return true;
-	return false;
-}
-
-void control_change(struct control *control, uint64_t ceiling)
-{
-	struct block *blocks = (void *)control->blocks.data;
-
-	for (size_t i = 0; i < control->blocks.size / sizeof(*blocks); i++) {
-		if (!block_holds(&blocks[i]))
-			continue;
-		blocks[i].after.ceiling = ceiling;
-		count_change(&blocks[i].after);
-		block_write(&blocks[i], &blocks[i].after);
-	}
+	return set_and_wait(&search, proc_pid);
 }
 
 int control_singly(struct control *control, uint32_t proc_pid)
 {
-	struct search search = {
-		.symbol = &singly_symbol,
-		.found_at = singly_raise,
-		.control = control,
-		.proc_pid = proc_pid,
-	};
-	int err = snapshot_mappings(proc_pid, 0, look, &search);
+	struct search search = {.control = control, .counted = true};
 
-	return err ? err : search.found;
+	return set_and_wait(&search, proc_pid);
+}
+
+void control_keep(struct control *control, uint32_t proc_pid, uint64_t ceiling)
+{
+	bool known = false;
+
+	for (struct block *block = control->blocks; block; block = block->next) {
+		if (block->order.pid != proc_pid || block->counted)
+			continue;
+		known = true;
+		block->leave = false;
+		block->ceiling = ceiling;
+		if (block->asked && !block->busy && block->after.ceiling == ceiling)
+			block_send(block, OPENER_READ);
+		else
+			block_step(block);
+	}
+	if (!known)
+		search_control(control, proc_pid, ceiling);
+}
+
+void control_change(struct control *control, uint64_t ceiling)
+{
+	for (struct block *block = control->blocks; block; block = block->next) {
+		if (block->counted || block->leave)
+			continue;
+		block->ceiling = ceiling;
+		block_step(block);
+	}
+}
+
+static void ignore(void *context, const struct opener_result *result)
+{
+	(void)context;
+	(void)result;
 }
 
 void control_repeat(struct control *control)
 {
-	const struct raised *raised = control ? (const void *)control->raised.data : NULL;
-	uint32_t count;
+	for (struct block *block = control ? control->blocks : NULL; block; block = block->next) {
+		struct opener_memory order = block->order;
 
-	for (size_t i = 0; control && i < control->raised.size / sizeof(*raised); i++)
-		if (count_read(raised[i].memory, raised[i].address, &singly_head, &count) && !count)
-			count_add(raised[i].memory, raised[i].address, &singly_head, 1);
+		order.change = OPENER_BEGIN;
+		if (block->counted && block->asked)
+			(void)opener_memory(control->opener, &order, ignore, NULL);
+	}
 }
 
-int control_arrive(const struct event_mmap *mapping, int fd)
+int control_arrive(struct opener *opener, const struct event_mmap *mapping, uint64_t address,
+		   opener_done *done, void *context)
 {
-	struct search search = {.proc_pid = mapping->header.tid};
-	uint64_t address;
-	int err;
+	struct opener_memory order = order_of(mapping, address);
 
-	if (!block_find(fd, mapping, &arrivals_symbol, &address))
-		return 0;
-	err = arrival_tell(&search, address);
-	return err ? err : search.found;
+	order.magic = GCPROF_ARRIVALS_MAGIC;
+	order.version = GCPROF_ARRIVALS_VERSION;
+	order.size = sizeof(struct gcprof_arrivals);
+	order.change = OPENER_RAISE;
+	return opener_memory(opener, &order, done, context);
+}
+
+/* --- taking it back ----------------------------------------------------------------------- */
+
+/* What a recorder that was killed left in one process. */
+struct reclaiming {
+	struct opener *opener;
+	bool counted;
+	int found, err;
+};
+
+static void reclaimed(void *context, const struct opener_result *result)
+{
+	struct reclaiming *reclaiming = context;
+
+	reclaiming->found += !result->err && result->block.changed;
+	if (result->err && result->err != -ENOENT)
+		reclaiming->err = result->err;
+}
+
+static void reclaim(void *context, const struct event_mmap *mapping, uint64_t address)
+{
+	struct reclaiming *reclaiming = context;
+	struct opener_memory order = reclaiming->counted ? singly_order(mapping, address)
+							 : control_order(mapping, address);
+
+	order.change = OPENER_CLEAR;
+	(void)opener_memory(reclaiming->opener, &order, reclaimed, reclaiming);
+}
+
+int control_reclaim(struct opener *opener, uint32_t proc_pid)
+{
+	struct reclaiming reclaiming = {.opener = opener};
+	int err = control_search(proc_pid, BLOCK_CONTROL, reclaim, &reclaiming);
+
+	reclaiming.counted = true;
+	if (!err)
+		err = control_search(proc_pid, BLOCK_SINGLY, reclaim, &reclaiming);
+	opener_settle(opener, WAIT_NS);
+	opener_cancel(opener, &reclaiming);
+	err = err ? err : reclaiming.err;
+	return reclaiming.found || !err ? reclaiming.found : err;
 }
 
 void control_restore(struct control *control)
 {
-	const struct block *blocks = (const void *)control->blocks.data;
-	const struct raised *raised = (const void *)control->raised.data;
+	struct block *next;
 
-	for (size_t i = 0; i < control->blocks.size / sizeof(*blocks); i++) {
-		if (block_holds(&blocks[i]))
-			block_write(&blocks[i], &blocks[i].before);
-		close(blocks[i].memory);
+	for (struct block *block = control->blocks; block; block = next) {
+		next = block->next;
+		block->leave = true;
+		if (!block_step(block))
+			block_remove(block);
 	}
-	control->blocks.size = 0;
-	for (size_t i = 0; i < control->raised.size / sizeof(*raised); i++) {
-		count_add(raised[i].memory, raised[i].address, &singly_head, -1);
-		close(raised[i].memory);
-	}
-	control->raised.size = 0;
 }
 
 void control_free(struct control *control)
 {
+	uint64_t end = clock_now() + END_NS;
+
 	if (!control)
 		return;
-	control_restore(control);
-	buffer_free(&control->blocks);
-	buffer_free(&control->raised);
+	while (control->blocks && clock_now() < end) {
+		control_restore(control);
+		if (!opener_waiting(control->opener))
+			break;
+		opener_settle(control->opener, end - clock_now());
+	}
+	while (control->blocks) {
+		opener_cancel(control->opener, control->blocks);
+		block_remove(control->blocks);
+	}
 	free(control);
 }

@@ -295,15 +295,28 @@ static void drain_event(void *context, const struct event_header *event, size_t 
  * another recorder, and does not see by itself that one more came, nor that one came after another
  * had left while it slept.
  */
+static void drain_arrived(void *context, const struct opener_result *result)
+{
+	struct drain *drain = context;
+	uint32_t pid = followed_pid(drain->followed, result->pid, 0);
+
+	if (!result->err && pid && followed_tell(drain->followed, pid, clock_now()))
+		drain_memory_lost(drain);
+}
+
 static void drain_arrive(void *context, const struct file *file, const struct event_mmap *event)
 {
 	struct drain *drain = context;
 	uint64_t since = attach_since(session_probes(drain->parts.session), file);
 	uint32_t pid = event->header.pid;
+	uint64_t address;
 
-	if (event->header.time >= since || followed_told(drain->followed, pid) >= since)
+	if (event->header.time >= since || followed_told(drain->followed, pid) >= since ||
+	    !file->facts.blocks[BLOCK_ARRIVALS])
 		return;
-	if (control_arrive(event, file->fd) > 0 && followed_tell(drain->followed, pid, clock_now()))
+	if (facts_locate(&file->facts, event->address, event->offset,
+			 file->facts.blocks[BLOCK_ARRIVALS], &address) &&
+	    control_arrive(drain->parts.opener, event, address, drain_arrived, drain))
 		drain_memory_lost(drain);
 }
 
@@ -513,6 +526,7 @@ static int drain_rings(struct drain *drain)
 		untold_judge(drain->untold, now, drain_untold, drain);
 	drain_newcomers(drain);
 	drain_waiting(drain, emptied > 0 ? now : 0);
+	opener_turn(drain->parts.opener);
 	files_turn(drain->parts.files);
 	unwinder_flush(drain->parts.unwinder);
 	return emptied;
@@ -659,6 +673,7 @@ void drain_free(struct drain *drain)
 	if (!drain)
 		return;
 	files_set_visitor(drain->parts.files, NULL);
+	opener_cancel(drain->parts.opener, drain);
 	rings_free(drain->rings);
 	merge_free(drain->merge);
 	followed_free(drain->followed);

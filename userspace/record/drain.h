@@ -20,7 +20,8 @@ struct drain_parts {
 	struct ledger *ledger;
 	struct files *files;
 	struct sample_gate *samples; /* NULL: nobody asks who takes samples */
-	struct unwinder *unwinder;   /* NULL: stacks are not walked by rows */
+	struct opener *opener;
+	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	uint64_t began; /* ns: what programs kept from before, for other recorders, is left out */
 };
 

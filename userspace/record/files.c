@@ -3,6 +3,7 @@
 #include "files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,7 +17,6 @@
 #include "../util/buffer.h"
 #include "../util/log.h"
 #include "../util/map.h"
-#include "../util/regular.h"
 
 #define CPU_NS      UINT64_C(1000000000) /* to read the facts of one file */
 #define WALL_NS     UINT64_C(5000000000)
@@ -358,21 +358,18 @@ int files_map(struct files *files, const struct event_mmap *event, const char *p
 	return 0;
 }
 
-const struct file *files_read(struct files *files, const char *path)
+const struct file *files_read(struct files *files, const char *path, int fd)
 {
 	struct stat st;
-	int fd = regular_open(path, &st);
 	struct entry *entry;
 	struct key key;
 
-	if (fd < 0)
+	if (fstat(fd, &st))
 		return NULL;
 	key = key_of(major(st.st_dev), minor(st.st_dev), st.st_ino);
 	entry = find(files, &key);
-	if (entry)
-		close(fd);
-	else
-		entry = add(files, &key, path, fd, 0);
+	if (!entry)
+		entry = add(files, &key, path, fcntl(fd, F_DUPFD_CLOEXEC, 0), 0);
 	if (entry)
 		files_settle(files, WALL_NS);
 	return entry ? &entry->file : NULL;

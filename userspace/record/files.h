@@ -65,10 +65,10 @@ int files_map(struct files *files, const struct event_mmap *event, const char *p
 void files_turn(struct files *files);
 
 /*
- * Opens and reads a file by its path, and waits for that: for the time before the program
- * runs. NULL: there is no such regular file. Valid until the next call.
+ * Reads a file that is open (borrowed), and waits for that: for the time before the program
+ * runs. NULL: there is no memory. Valid until the next call.
  */
-const struct file *files_read(struct files *files, const char *path);
+const struct file *files_read(struct files *files, const char *path, int fd);
 
 /* Waits until all files are known, for so long at most. */
 void files_settle(struct files *files, uint64_t ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* libraries.c: which files will a program load? */
 /*
+ * Files are opened as the user whose program it is: whom the recorder must not help to read more.
  * The dynamic linker decides by rules of its own (rpath, caches, hardware
  * variants, LD_LIBRARY_PATH); the only one who knows them all is the linker the
  * program names, asked with `--list`.
@@ -14,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,20 +27,6 @@ enum {
 	LIST_BYTES_MAX = 1 << 18, /* of the linker's output */
 	LIST_MS_MAX = 3000,
 };
-
-static int open_file(const char *path)
-{
-	struct stat status;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
-		close(fd);
-		return -EINVAL;
-	}
-	return fd;
-}
 
 /* The interpreter that a script names: 1 and `path` replaced; 0 if it is no script. */
 static int script_interpreter(int fd, char path[PATH_MAX])
@@ -97,6 +83,8 @@ static int read_bounded(int fd, struct buffer *text)
 }
 
 struct libraries {
+	struct opener *opener;
+	struct invoker user;
 	char program[PATH_MAX]; /* the file that is run: no script */
 	pid_t linker;           /* at work; 0: there is none */
 	int output;             /* of it; -1 */
@@ -129,8 +117,21 @@ static void end_linker(struct libraries *libraries, bool at_once)
 	libraries->linker = 0;
 }
 
+/* What the linker prints is what a program of the user's makes it print. */
+static void visit_file(struct libraries *libraries, const char *path, libraries_visit *visit,
+		       void *context)
+{
+	int fd = opener_open_user(libraries->opener, path, &libraries->user, NULL);
+
+	if (fd < 0)
+		return;
+	visit(context, path, fd);
+	close(fd);
+}
+
 /* Lines like "\tlibc.so.6 => /lib/libc.so.6 (0x7f...)" or "\t/lib/ld.so (0x7f...)". */
-static void visit_lines(char *text, libraries_visit *visit, void *context)
+static void visit_lines(struct libraries *libraries, char *text, libraries_visit *visit,
+			void *context)
 {
 	char *rest = text, *line;
 
@@ -142,15 +143,17 @@ static void visit_lines(char *text, libraries_visit *visit, void *context)
 		if (!end)
 			continue;
 		*end = '\0';
-		visit(context, arrow && arrow < end ? arrow + 4 : path);
+		visit_file(libraries, arrow && arrow < end ? arrow + 4 : path, visit, context);
 	}
 }
 
 /* Follows interpreters of scripts; a descriptor of what is run in the end. */
-static int find_program(char path[PATH_MAX])
+static int find_program(struct libraries *libraries)
 {
+	char *path = libraries->program;
+
 	for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
-		int fd = open_file(path), found;
+		int fd = opener_open_user(libraries->opener, path, &libraries->user, NULL), found;
 
 		if (fd < 0)
 			return fd;
@@ -164,8 +167,8 @@ static int find_program(char path[PATH_MAX])
 	return -ELOOP;
 }
 
-int libraries_start(const char *path, const struct invoker *user, struct files *files,
-		    struct libraries **out)
+int libraries_start(const char *path, const struct invoker *user, struct opener *opener,
+		    struct files *files, struct libraries **out)
 {
 	struct libraries *libraries = calloc(1, sizeof(*libraries));
 	const struct file *file;
@@ -173,14 +176,16 @@ int libraries_start(const char *path, const struct invoker *user, struct files *
 
 	if (!libraries)
 		return -ENOMEM;
+	libraries->opener = opener;
+	libraries->user = *user;
 	libraries->output = -1;
 	if (strlen(path) >= sizeof(libraries->program))
 		goto out;
 	strcpy(libraries->program, path);
-	err = fd = find_program(libraries->program);
+	err = fd = find_program(libraries);
 	if (fd < 0)
 		goto out;
-	file = files_read(files, libraries->program);
+	file = files_read(files, libraries->program, fd);
 	err = file && file->state == FILE_KNOWN && file->facts.interpreter[0]
 		      ? start_linker(libraries, file->facts.interpreter, user)
 		      : 0;
@@ -200,12 +205,12 @@ int libraries_visit_all(struct libraries *libraries, libraries_visit *visit, voi
 	struct buffer text = {0};
 	int err = 0;
 
-	visit(context, libraries->program);
+	visit_file(libraries, libraries->program, visit, context);
 	if (libraries->output >= 0)
 		err = read_bounded(libraries->output, &text);
 	end_linker(libraries, err != 0);
 	if (buffer_append(&text, "", 1) == 0)
-		visit_lines(text.data, visit, context);
+		visit_lines(libraries, text.data, visit, context);
 	buffer_free(&text);
 	return err;
 }

@@ -4,19 +4,21 @@
 #define GCPROF_LIBRARIES_H
 
 #include "files.h"
+#include "opener.h"
 #include "target.h"
 
-/* One file: the program, a script's interpreter, or a library. */
-typedef void libraries_visit(void *context, const char *path);
+/* One file: the program, a script's interpreter, or a library; `fd` is borrowed. */
+typedef void libraries_visit(void *context, const char *path, int fd);
 
 struct libraries;
 
 /*
  * Asks the dynamic linker of the program at `path` (for a script: of its interpreter),
- * which works in a child, as `user`, from now on. `files` reads the program.
+ * which works in a child, as `user`, from now on. Only regular files that this user may read are
+ * opened, by `opener`; `files` reads the program. Both are borrowed.
  */
-int libraries_start(const char *path, const struct invoker *user, struct files *files,
-		    struct libraries **out);
+int libraries_start(const char *path, const struct invoker *user, struct opener *opener,
+		    struct files *files, struct libraries **out);
 
 /*
  * Once: waits for the linker, but not for long, and calls `visit` for the program and for

@@ -22,10 +22,10 @@ struct sample_gate {
 	uint64_t ceiling, least; /* 0: none */
 };
 
-int sample_gate_create(struct sample_gate **out)
+int sample_gate_create(struct opener *opener, struct sample_gate **out)
 {
 	struct sample_gate *gate = calloc(1, sizeof(*gate));
-	int err = gate ? control_create(&gate->control) : -ENOMEM;
+	int err = gate ? control_create(opener, &gate->control) : -ENOMEM;
 
 	if (err) {
 		free(gate);
@@ -52,13 +52,6 @@ static bool is_known(const struct sample_gate *gate, uint32_t proc_pid)
 	return false;
 }
 
-/* Of each program once, though it may have several heaps, or become another program. */
-static void ask(struct sample_gate *gate, uint32_t proc_pid)
-{
-	if (!control_has(gate->control, proc_pid))
-		control_set(gate->control, proc_pid, 0, gate->ceiling);
-}
-
 void sample_gate_meet(struct sample_gate *gate, uint32_t proc_pid)
 {
 	size_t n;
@@ -68,7 +61,7 @@ void sample_gate_meet(struct sample_gate *gate, uint32_t proc_pid)
 	    (n == PROCESSES_MAX || buffer_append(&gate->processes, &proc_pid, sizeof(proc_pid))))
 		return;
 	if (gate->ceiling)
-		ask(gate, proc_pid);
+		control_keep(gate->control, proc_pid, gate->ceiling);
 }
 
 int sample_gate_set(void *context, unsigned step)
@@ -84,7 +77,7 @@ int sample_gate_set(void *context, unsigned step)
 	}
 	control_change(gate->control, gate->ceiling);
 	for (size_t i = 0; i < n; i++)
-		ask(gate, all[i]);
+		control_keep(gate->control, all[i], gate->ceiling);
 	if (!gate->least || gate->ceiling < gate->least)
 		gate->least = gate->ceiling;
 	return 0;

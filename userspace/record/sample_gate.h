@@ -5,9 +5,11 @@
 
 #include <stdint.h>
 
+struct opener;
 struct sample_gate;
 
-int sample_gate_create(struct sample_gate **out);
+/* `opener` is borrowed. */
+int sample_gate_create(struct opener *opener, struct sample_gate **out);
 
 /*
  * A process, by its number where the recorder is, began to take samples: if fewer are

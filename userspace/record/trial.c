@@ -3,6 +3,7 @@
 #include "trial.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,15 +32,18 @@ static bool try_probe(struct attach *probes, struct problem *problem)
 {
 	struct files *files = NULL;
 	const struct file *file = NULL;
-	int sites = 0;
+	int sites = 0, fd;
 
 	trial_fire();
 	if (gcprof_period_semaphore) {
 		problem_set(problem, -EBUSY, "somebody else is attached to gcprof's own probe");
 		return true;
 	}
-	if (!files_create(&files))
-		file = files_read(files, "/proc/self/exe");
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !files_create(&files))
+		file = files_read(files, "/proc/self/exe", fd);
+	if (fd >= 0)
+		close(fd);
 	if (file && file->state == FILE_KNOWN)
 		sites = attach_file(probes, file, problem);
 	files_free(files);
