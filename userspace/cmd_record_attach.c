@@ -146,7 +146,7 @@ static void reclaim(struct recording *recording)
 	for (size_t i = 0; i < recording->running.count; i++) {
 		pid_t pid = recording->running.pids[i];
 
-		if (control_reclaim(recording->opener, (uint32_t)pid) > 0)
+		if (control_reclaim(recording->files, (uint32_t)pid) > 0)
 			log_info("process %d still did what a gcprof that was killed had asked "
 				 "for, and does as it likes again",
 				 pid);
@@ -179,7 +179,7 @@ static int set_controls(struct recording *recording)
 
 	if (!period && !singly)
 		return 0;
-	err = control_create(recording->opener, &recording->control);
+	err = control_create(recording->files, &recording->control);
 	if (err)
 		return recording_fail_errno("out of memory", err);
 	if (!others_may_record())

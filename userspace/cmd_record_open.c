@@ -91,7 +91,7 @@ int recording_may(struct recording *recording)
 		return recording_fail(&problem);
 	err = opener_create(true, &recording->opener);
 	if (!err)
-		err = files_create(&recording->files);
+		err = files_create(recording->opener, &recording->files);
 	if (err)
 		return recording_fail_errno("the recorder cannot begin", err);
 	files_prepare(recording->files);
@@ -301,7 +301,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 	if (err)
 		goto out;
 	if (samples_are_governed(&recording->options))
-		err = sample_gate_create(recording->opener, &recording->samples);
+		err = sample_gate_create(recording->files, &recording->samples);
 	if (err)
 		goto out;
 	parts = (struct drain_parts){

@@ -39,10 +39,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sink sink = {discard_write, discard_close};
 	struct profile_writer *writer;
 	struct merge *merge;
+	struct opener *opener;
 	struct files *files;
 	struct store *store;
 
-	if (profile_writer_create(&sink, &writer) || files_create(&files) ||
+	if (profile_writer_create(&sink, &writer) || opener_create(true, &opener) || files_create(opener, &files) ||
 	    store_create(writer, files, &store) || merge_create(hand_on, store, &merge))
 		abort();
 	store_add_process(store, 1, 100, 100, 1);
@@ -66,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	merge_free(merge);
 	store_free(store);
 	files_free(files);
+	opener_free(opener);
 	profile_writer_close(writer);
 	return 0;
 }

@@ -171,6 +171,7 @@ TEST(control_blocks_are_set_and_set_back)
 	struct gcprof_control block;
 	struct control *control;
 	struct opener *opener;
+	struct files *files;
 	int to[2], from[2];
 	pid_t child;
 
@@ -181,7 +182,8 @@ TEST(control_blocks_are_set_and_set_back)
 		child_run(to[0], from[1]);
 	}
 	CHECK_EQ(opener_create(true, &opener), 0);
-	CHECK_EQ(control_create(opener, &control), 0);
+	CHECK_EQ(files_create(opener, &files), 0);
+	CHECK_EQ(control_create(files, &control), 0);
 	CHECK_EQ(control_set(control, (uint32_t)child, 12345, 678), 1);
 	block = ask(to[1], from[0]);
 	CHECK_EQ(block.period, 12345);
@@ -195,7 +197,7 @@ TEST(control_blocks_are_set_and_set_back)
 	/* Somebody else asked meanwhile: it stays theirs. */
 	CHECK_EQ(control_set(control, (uint32_t)child, 1000, 0), 1);
 	struct control *other;
-	CHECK_EQ(control_create(opener, &other), 0);
+	CHECK_EQ(control_create(files, &other), 0);
 	CHECK_EQ(control_set(other, (uint32_t)child, 2000, 0), 1);
 	control_restore(control);
 	CHECK(opener_settle(opener, UINT64_C(10000000000)));
@@ -205,6 +207,7 @@ TEST(control_blocks_are_set_and_set_back)
 	CHECK_EQ(control_set(control, 4194303, 1, 0), -ENOENT);
 	control_free(control);
 	control_free(NULL);
+	files_free(files);
 	opener_free(opener);
 	close(to[1]);
 	CHECK_EQ(waitpid(child, NULL, 0), child);

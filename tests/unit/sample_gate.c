@@ -2,7 +2,12 @@
 /* sample_gate.c: tests of what programs are asked for where a recording takes too much. */
 #include <unistd.h>
 
+#define STAP_SDT_ARG_CONSTRAINT nr
+#include <sys/sdt.h>
+
 #include "test.h"
+#include "record/control_search.h"
+#include "record/files.h"
 #include "record/opener.h"
 #include "record/sample_gate.h"
 #include "../../gc/frame.h"
@@ -16,15 +21,29 @@ struct gcprof_control gcprof_control = {
 
 static volatile struct gcprof_control *block(void)
 {
+	/* Blocks are looked for in files that have probes. */
+	STAP_PROBE3(gcprof, period, (uint64_t)0, (uint64_t)0, (uint32_t)0);
 	return &gcprof_control;
 }
 
 static struct opener *opener;
 
-static struct opener *begin(void)
+static struct files *files;
+
+static void ignore(void *context, const struct event_mmap *mapping, uint64_t address)
+{
+	(void)context;
+	(void)mapping;
+	(void)address;
+}
+
+static struct files *begin(void)
 {
 	CHECK_EQ(opener_create(true, &opener), 0);
-	return opener;
+	CHECK_EQ(files_create(opener, &files), 0);
+	/* What a program that takes samples has mapped is known. */
+	CHECK_EQ(control_search(files, (uint32_t)getpid(), true, BLOCK_CONTROL, ignore, NULL), 0);
+	return files;
 }
 
 /* What programs are asked for is asked by now. */
@@ -50,6 +69,7 @@ TEST(half_as_many_for_each_step)
 	CHECK_EQ(sample_gate_ceiling(gate), 0);
 	CHECK_EQ(sample_gate_least(gate), 125);
 	sample_gate_free(gate);
+	files_free(files);
 	opener_free(opener);
 }
 
@@ -73,6 +93,7 @@ TEST(programs_are_asked_whether_they_came_before_or_later_and_set_back)
 	CHECK_EQ(block()->ceiling, 500);
 	CHECK_EQ(block()->generation, 2);
 	sample_gate_free(gate);
+	files_free(files);
 	opener_free(opener);
 	CHECK_EQ(block()->ceiling, 7);
 	CHECK_EQ(block()->period, 0);
@@ -91,6 +112,7 @@ TEST(what_the_program_changed_itself_is_left_alone)
 	block()->ceiling = 33;
 	block()->generation++;
 	sample_gate_free(gate);
+	files_free(files);
 	opener_free(opener);
 	CHECK_EQ(block()->ceiling, 33);
 }
@@ -105,6 +127,7 @@ TEST(processes_that_are_gone_or_never_were_do_no_harm)
 	sample_gate_set(gate, 1);
 	CHECK_EQ(sample_gate_ceiling(gate), 1000);
 	sample_gate_free(gate);
+	files_free(files);
 	opener_free(opener);
 	sample_gate_free(NULL);
 }

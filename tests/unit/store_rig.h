@@ -19,6 +19,7 @@
 
 struct rig {
 	struct profile_writer *writer;
+	struct opener *opener;
 	struct files *files;
 	struct store *store;
 	char *data;
@@ -52,7 +53,8 @@ RIG void begin(void)
 	rig.clock = 1000;
 	CHECK_EQ(sink_memory_create(&rig.data, &rig.size, &sink), 0);
 	CHECK_EQ(profile_writer_create(sink, &rig.writer), 0);
-	CHECK_EQ(files_create(&rig.files), 0);
+	CHECK_EQ(opener_create(true, &rig.opener), 0);
+	CHECK_EQ(files_create(rig.opener, &rig.files), 0);
 	CHECK_EQ(store_create(rig.writer, rig.files, &rig.store), 0);
 	CHECK_EQ(store_add_process(rig.store, 1, 100, 100, 1000), 0);
 }
@@ -111,6 +113,7 @@ RIG void finish(void)
 
 	store_free(rig.store);
 	files_free(rig.files);
+	opener_free(rig.opener);
 	CHECK_EQ(profile_writer_close(rig.writer), 0);
 	memset(&seen, 0, sizeof(seen));
 	CHECK_EQ(source_memory_open(rig.data, rig.size, &source), 0);

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include "symbols_rig.h"
+#include "record/opener.h"
 #include "record/symbolizer.h"
+
+static struct opener *opener;
 
 enum { FRAMES = 600, OWN = 1, OTHER = 2 };
 
@@ -86,7 +89,8 @@ TEST(every_question_has_one_answer)
 	uint64_t offset;
 
 	rig_enter();
-	CHECK_EQ(symbolizer_create(take_names, NULL, &symbolizer), 0);
+	CHECK_EQ(opener_create(true, &opener), 0);
+	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
 	offset = make_modules();
 	for (uint64_t i = 1; i <= FRAMES; i++)
 		ask(symbolizer, i, 1 + i % 2, i % 5 ? offset : UINT64_MAX, &files[1 + i % 2]);
@@ -98,6 +102,7 @@ TEST(every_question_has_one_answer)
 	CHECK_EQ(symbolizer_failures(symbolizer), 0);
 	CHECK(symbolizer_cpu_ns(symbolizer) > 0);
 	symbolizer_free(symbolizer);
+	opener_free(opener);
 	rig_leave();
 }
 
@@ -109,7 +114,8 @@ TEST(files_that_cannot_be_read_are_counted)
 	uint64_t offset;
 
 	rig_enter();
-	CHECK_EQ(symbolizer_create(take_names, NULL, &symbolizer), 0);
+	CHECK_EQ(opener_create(true, &opener), 0);
+	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
 	offset = make_modules();
 	text = open_module("program.c");
 	stale = open_module("other");
@@ -130,6 +136,7 @@ TEST(files_that_cannot_be_read_are_counted)
 	CHECK_EQ(symbolizer_unread(symbolizer), 2);
 	CHECK_EQ(symbolizer_failures(symbolizer), 0);
 	symbolizer_free(symbolizer);
+	opener_free(opener);
 	rig_leave();
 }
 
@@ -142,12 +149,14 @@ TEST(debug_files_are_opened_for_the_reader)
 	offset = make_modules();
 	rig_run("objcopy --only-keep-debug program program.debug && strip program && "
 		"objcopy --add-gnu-debuglink=program.debug program && chmod 644 program.debug");
-	CHECK_EQ(symbolizer_create(take_names, NULL, &symbolizer), 0);
+	CHECK_EQ(opener_create(true, &opener), 0);
+	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
 	files[OWN] = open_module("program");
 	ask(symbolizer, 1, OWN, offset, &files[OWN]);
 	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
 	CHECK_STR(seen.last, "find_me");
 	symbolizer_free(symbolizer);
+	opener_free(opener);
 	rig_leave();
 }
 
@@ -161,12 +170,14 @@ TEST(secret_files_are_not_opened_for_the_reader)
 	offset = make_modules();
 	rig_run("objcopy --only-keep-debug program program.debug && strip program && "
 		"objcopy --add-gnu-debuglink=program.debug program && chmod 600 program.debug");
-	CHECK_EQ(symbolizer_create(take_names, NULL, &symbolizer), 0);
+	CHECK_EQ(opener_create(true, &opener), 0);
+	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
 	files[OWN] = open_module("program");
 	ask(symbolizer, 1, OWN, offset, &files[OWN]);
 	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
 	CHECK(strcmp(seen.last, "find_me") != 0);
 	symbolizer_free(symbolizer);
+	opener_free(opener);
 	rig_leave();
 }
 
@@ -180,7 +191,8 @@ TEST(the_reader_has_no_rights)
 	if (geteuid())
 		test_skip("there is nothing to lose");
 	none.build_id = (const unsigned char *)"";
-	CHECK_EQ(symbolizer_create(take_names, NULL, &symbolizer), 0);
+	CHECK_EQ(opener_create(true, &opener), 0);
+	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
 	/* An answer shows that it is past its start. */
 	CHECK_EQ(symbolizer_ask(symbolizer, &frame, &none), 0);
 	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
@@ -199,6 +211,7 @@ TEST(the_reader_has_no_rights)
 		 "grep -cE '^[^ ]+ .w.s ' /proc/%d/maps || :", find_child());
 	CHECK_STR(rig_output(command), "0");
 	symbolizer_free(symbolizer);
+	opener_free(opener);
 }
 
 TEST(a_reader_that_is_killed_is_replaced)
@@ -208,7 +221,8 @@ TEST(a_reader_that_is_killed_is_replaced)
 	pid_t child;
 
 	rig_enter();
-	CHECK_EQ(symbolizer_create(take_names, NULL, &symbolizer), 0);
+	CHECK_EQ(opener_create(true, &opener), 0);
+	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
 	offset = make_modules();
 	for (uint64_t i = 1; i <= FRAMES; i++) {
 		ask(symbolizer, i, 1 + i % 2, offset, &files[1 + i % 2]);
@@ -223,5 +237,6 @@ TEST(a_reader_that_is_killed_is_replaced)
 	CHECK_EQ(seen.named, FRAMES);
 	CHECK_EQ(symbolizer_failures(symbolizer), 0);
 	symbolizer_free(symbolizer);
+	opener_free(opener);
 	rig_leave();
 }

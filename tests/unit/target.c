@@ -208,7 +208,7 @@ static int each_library_of(const char *path, const struct invoker *user, struct 
 	struct files *files;
 	int err;
 
-	CHECK_EQ(opener_create(false, &opener) | files_create(&files), 0);
+	CHECK_EQ(opener_create(false, &opener) | files_create(opener, &files), 0);
 	err = libraries_start(path, user, opener, files, &libraries);
 	if (!err) {
 		err = libraries_visit_all(libraries, see, seen);
@@ -254,7 +254,7 @@ TEST(libraries_of_a_program_and_of_a_script)
 	struct files *files;
 	while (waitpid(-1, NULL, 0) > 0)
 		;
-	CHECK_EQ(opener_create(false, &opener) | files_create(&files), 0);
+	CHECK_EQ(opener_create(false, &opener) | files_create(opener, &files), 0);
 	CHECK_EQ(libraries_start("/bin/sh", &user, opener, files, &libraries), 0);
 	libraries_free(libraries);
 	libraries_free(NULL);

@@ -52,8 +52,9 @@ static void code_open(struct code *code, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	code->path = path;
-	CHECK(fd >= 0);
+	/* As the kernel names it, through no link. */
+	code->path = realpath(path, NULL);
+	CHECK(fd >= 0 && code->path);
 	CHECK_EQ(fstat(fd, &code->st), 0);
 	CHECK_EQ(unwind_read(fd, &code->file), 0);
 	code->offset = code->file->segments[0].offset & ~UINT64_C(0xfff);
@@ -64,6 +65,7 @@ static void code_open(struct code *code, const char *path)
 static void code_close(struct code *code)
 {
 	unwind_free(code->file);
+	free((char *)(uintptr_t)code->path);
 }
 
 /* Fills the file with the content of another one. */

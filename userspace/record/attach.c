@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -226,6 +227,13 @@ int attach_file(struct attach *attach, const struct file *file, struct problem *
 	uint64_t *since = facts->n_sites ? map_put(attach->seen, &key, &added) : NULL;
 	int err;
 
+	if (added && file->filesystem == FUSE_SUPER_MAGIC) {
+		/* The kernel reads the file once more when it attaches, and waits for that. */
+		return problem_set(problem, -EOPNOTSUPP,
+				   "%s: its probes are not attached: it lies in a file system that "
+				   "a program provides (FUSE), which could keep gcprof waiting",
+				   file->path);
+	}
 	if (added) {
 		err = are_nops(file) ? attach_sites_of(attach, file) : -EBADMSG;
 		if (err)

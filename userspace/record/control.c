@@ -35,18 +35,20 @@ struct block {
 };
 
 struct control {
+	struct files *files;
 	struct opener *opener;
 	struct block *blocks;
 	size_t n_blocks;
 	int err; /* of the last block that could not be asked */
 };
 
-int control_create(struct opener *opener, struct control **out)
+int control_create(struct files *files, struct control **out)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return -ENOMEM;
-	(*out)->opener = opener;
+	(*out)->files = files;
+	(*out)->opener = files_opener(files);
 	return 0;
 }
 
@@ -227,7 +229,7 @@ static void search_control(struct control *control, uint32_t proc_pid, uint64_t 
 {
 	struct search search = {.control = control, .ceiling = ceiling};
 
-	control_search(proc_pid, BLOCK_CONTROL, add_block, &search);
+	control_search(control->files, proc_pid, false, BLOCK_CONTROL, add_block, &search);
 }
 
 /* How many blocks of a process are as asked for. */
@@ -246,8 +248,8 @@ static int set_and_wait(struct search *search, uint32_t proc_pid)
 	int err, count;
 
 	control->err = 0;
-	err = control_search(proc_pid, search->counted ? BLOCK_SINGLY : BLOCK_CONTROL, add_block,
-			     search);
+	err = control_search(control->files, proc_pid, true,
+			     search->counted ? BLOCK_SINGLY : BLOCK_CONTROL, add_block, search);
 	opener_settle(control->opener, WAIT_NS);
 	count = count_asked(control, proc_pid, search->counted);
 	err = err ? err : search->err;
@@ -357,14 +359,15 @@ static void reclaim(void *context, const struct event_mmap *mapping, uint64_t ad
 	(void)opener_memory(reclaiming->opener, &order, reclaimed, reclaiming);
 }
 
-int control_reclaim(struct opener *opener, uint32_t proc_pid)
+int control_reclaim(struct files *files, uint32_t proc_pid)
 {
+	struct opener *opener = files_opener(files);
 	struct reclaiming reclaiming = {.opener = opener};
-	int err = control_search(proc_pid, BLOCK_CONTROL, reclaim, &reclaiming);
+	int err = control_search(files, proc_pid, true, BLOCK_CONTROL, reclaim, &reclaiming);
 
 	reclaiming.counted = true;
 	if (!err)
-		err = control_search(proc_pid, BLOCK_SINGLY, reclaim, &reclaiming);
+		err = control_search(files, proc_pid, false, BLOCK_SINGLY, reclaim, &reclaiming);
 	opener_settle(opener, WAIT_NS);
 	opener_cancel(opener, &reclaiming);
 	err = err ? err : reclaiming.err;

@@ -12,13 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "files.h"
 #include "opener.h"
 #include "../../bpf/events.h"
 
 struct control;
 
-/* `opener` is borrowed. */
-int control_create(struct opener *opener, struct control **out);
+/* `files` is borrowed, with its opener. */
+int control_create(struct files *files, struct control **out);
 
 /*
  * Looks for the control block (gc/frame.h) in what a process has mapped and
@@ -40,7 +41,7 @@ void control_change(struct control *control, uint64_t ceiling);
  * Nobody records: what a program is still asked for was left by a recorder that was killed, and is
  * taken back. Waits. Returns how many blocks that were, or a negative errno.
  */
-int control_reclaim(struct opener *opener, uint32_t proc_pid);
+int control_reclaim(struct files *files, uint32_t proc_pid);
 
 /*
  * Asks a program to tell each of its collections by itself, until control_restore(). Waits.

@@ -5,14 +5,17 @@
 
 #include <stdint.h>
 
-#include "../reader/facts.h"
+#include "files.h"
 #include "../../bpf/events.h"
 
 /* A block is at `address` in the process, whose file is mapped like this. */
 typedef void control_found(void *context, const struct event_mmap *mapping, uint64_t address);
 
-/* Searches all that a process has mapped. 0 or a negative errno: -ENOENT: it is gone. */
-int control_search(uint32_t proc_pid, enum control_block block, control_found *found,
-		   void *context);
+/*
+ * Searches all that a process has mapped, as far as its files are known. `wait`: until they are,
+ * but not for ever. 0 or a negative errno: -ENOENT: it is gone.
+ */
+int control_search(struct files *files, uint32_t proc_pid, bool wait, enum control_block block,
+		   control_found *found, void *context);
 
 #endif

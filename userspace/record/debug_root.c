@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #include "debug_root.h"
-#include "../symbols/debug_open.h"
-#include "../util/regular.h"
 
 /* Has it another mount namespace, or another root in ours? */
 static bool is_elsewhere(uint32_t pid, int root)
@@ -50,23 +48,4 @@ int debug_root_find(uint32_t pid, const char *path)
 		handle = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
 	close(folder);
 	return handle;
-}
-
-int debug_root_open(uint32_t pid, const unsigned char *build_id, size_t size)
-{
-	struct debug_wanted wanted = {.id_size = (uint32_t)size};
-	char path[PATH_MAX];
-	struct stat st;
-	int handle, fd;
-
-	if (size > sizeof(wanted.id))
-		return -1;
-	memcpy(wanted.id, build_id, size);
-	if (!debug_path(&wanted, path))
-		return -1;
-	handle = debug_root_find(pid, path);
-	fd = handle < 0 ? -1 : regular_reopen(handle, &st);
-	if (handle >= 0)
-		close(handle);
-	return fd;
 }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "debug_root.h"
 #include "worker.h"
 #include "../util/buffer.h"
 #include "../util/log.h"
@@ -35,11 +34,15 @@ struct entry {
 	struct entry *older, *newer; /* by when it was needed last */
 	struct entry *next;          /* that is to be read */
 	struct buffer waiting;       /* struct event_mmap[] */
-	uint32_t pid;                /* that mapped it first */
+	struct files *files;
+	bool waits_for_debug; /* the opener has a request */
+	uint32_t pid;         /* that mapped it first */
 	uint64_t met;
 };
 
 struct files {
+	struct opener *opener;
+	size_t opening;
 	struct files_visitor visitor;
 	struct worker *worker;
 	struct map *by_key; /* to struct entry * */
@@ -62,13 +65,14 @@ static size_t descriptors_for_files(void)
 	return limit.rlim_cur / 4 + 1;
 }
 
-int files_create(struct files **out)
+int files_create(struct opener *opener, struct files **out)
 {
 	struct files *files = calloc(1, sizeof(*files));
 	int err = -ENOMEM;
 
 	if (!files)
 		return err;
+	files->opener = opener;
 	files->kept_max = descriptors_for_files();
 	files->reading_end = &files->reading;
 	files->by_key = map_create(sizeof(struct key));
@@ -103,6 +107,7 @@ void files_free(struct files *files)
 	worker_free(files->worker);
 	for (entry = files->oldest; entry; entry = newer) {
 		newer = entry->newer;
+		opener_cancel(files->opener, entry);
 		entry_free(entry);
 	}
 	map_free(files->by_key);
@@ -141,7 +146,7 @@ static void forget_oldest(struct files *files)
 
 	if (map_count(files->by_key) < files->kept_max)
 		return;
-	while (entry && entry->file.state == FILE_READING)
+	while (entry && (entry->file.state == FILE_READING || entry->waits_for_debug))
 		entry = entry->newer;
 	if (!entry)
 		return;
@@ -172,42 +177,30 @@ static void queue_reading(struct files *files, struct entry *entry)
 	files->reading_end = &entry->next;
 }
 
-/* Takes over `fd`, which may be -1. */
-static struct entry *add(struct files *files, const struct key *key, const char *path, int fd,
-			 uint32_t pid)
+/* An entry for a file that is still to be opened. */
+static struct entry *add(struct files *files, const struct key *key, const char *path, uint32_t pid)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 	uint64_t *slot = NULL;
-	struct stat st;
 
 	forget_oldest(files);
 	if (entry)
-		entry->file = (struct file){.state = FILE_FAILED,
-					    .err = -ESTALE,
-					    .fd = fd,
-					    .debug_fd = -1,
-					    .path = strdup(path)};
+		entry->file = (struct file){
+			.state = FILE_READING, .fd = -1, .debug_fd = -1, .path = strdup(path)};
 	if (entry && entry->file.path)
 		slot = map_put(files->by_key, key, NULL);
 	if (!slot) {
-		if (fd >= 0)
-			close(fd);
 		if (entry)
 			free(entry->file.path);
 		free(entry);
 		return NULL;
 	}
 	*slot = (uintptr_t)entry;
+	entry->files = files;
 	entry->key = *key;
 	entry->pid = pid;
 	entry->met = clock_now();
 	link_newest(files, entry);
-	if (fd >= 0 && !fstat(fd, &st)) {
-		entry->file.device = st.st_dev;
-		entry->file.inode = st.st_ino;
-		entry->file.user = st.st_uid;
-		queue_reading(files, entry);
-	}
 	return entry;
 }
 
@@ -245,6 +238,67 @@ static void pass_on(struct files *files, struct entry *entry)
 	buffer_free(&entry->waiting);
 }
 
+static void fail(struct files *files, struct entry *entry, int err)
+{
+	entry->file.state = FILE_FAILED;
+	entry->file.err = err;
+	pass_on(files, entry);
+}
+
+/* Takes over `fd`. */
+static void take_file(struct files *files, struct entry *entry, int fd,
+		      const struct opener_file *opened)
+{
+	entry->file.fd = fd;
+	entry->file.device = (dev_t)opened->device;
+	entry->file.inode = (ino_t)opened->inode;
+	entry->file.user = opened->uid;
+	entry->file.filesystem = opened->filesystem;
+	queue_reading(files, entry);
+}
+
+static void opened(void *context, const struct opener_result *result)
+{
+	struct entry *entry = context;
+	struct files *files = entry->files;
+
+	files->opening--;
+	if (result->err)
+		fail(files, entry, result->err);
+	else
+		take_file(files, entry, result->fd, &result->file);
+}
+
+static void open_file(struct files *files, struct entry *entry, const struct module_place *place)
+{
+	int err = opener_open(files->opener, place, 0, opened, entry);
+
+	if (err)
+		fail(files, entry, err);
+	else
+		files->opening++;
+}
+
+/* A debug file that the process of the file sees, and we do not. */
+static void debug_opened(void *context, const struct opener_result *result)
+{
+	struct entry *entry = context;
+
+	entry->waits_for_debug = false;
+	entry->file.debug_fd = result->err ? -1 : result->fd;
+}
+
+static void open_debug(struct files *files, struct entry *entry)
+{
+	const struct file_facts *facts = &entry->file.facts;
+	struct debug_wanted wanted = {.kind = DEBUG_IN_ROOT,
+				      .id_size = (uint32_t)facts->build_id_size};
+
+	memcpy(wanted.id, facts->build_id, wanted.id_size);
+	entry->waits_for_debug = !opener_debug(files->opener, entry->pid, entry->file.fd, &wanted,
+					       debug_opened, entry);
+}
+
 static int keep_sites(struct file *file, const struct probe_site *sites)
 {
 	size_t size = file->facts.n_sites * sizeof(*sites);
@@ -277,8 +331,7 @@ static void settle(struct files *files, const struct worker_answer *answer)
 		note_failure(entry, err);
 	} else {
 		if (entry->pid && file->facts.build_id_size > 0)
-			file->debug_fd = debug_root_open(entry->pid, file->facts.build_id,
-							 (size_t)file->facts.build_id_size);
+			open_debug(files, entry);
 		if (files->visitor.known)
 			files->visitor.known(files->visitor.context, file);
 	}
@@ -329,23 +382,40 @@ void files_settle(struct files *files, uint64_t ns)
 {
 	uint64_t end = clock_now() + ns;
 
+	opener_turn(files->opener);
 	files_turn(files);
-	while (files->reading && clock_now() < end) {
+	while ((files->opening || files->reading) && clock_now() < end) {
 		worker_wait_any(20);
+		opener_turn(files->opener);
 		files_turn(files);
 	}
 }
 
 /* --- mappings ----------------------------------------------------------------------------- */
 
-int files_map(struct files *files, const struct event_mmap *event, const char *path)
+static struct entry *meet(struct files *files, const struct event_mmap *event, const char *path)
 {
 	struct module_place place = module_place_of(event, path);
 	struct key key = key_of(event->major, event->minor, event->inode);
 	struct entry *entry = find(files, &key);
 
-	if (!entry)
-		entry = add(files, &key, path, module_open(&place), place.pid);
+	if (entry)
+		return entry;
+	entry = add(files, &key, path, place.pid);
+	if (entry)
+		open_file(files, entry, &place);
+	return entry;
+}
+
+int files_meet(struct files *files, const struct event_mmap *event, const char *path)
+{
+	return meet(files, event, path) ? 0 : -ENOMEM;
+}
+
+int files_map(struct files *files, const struct event_mmap *event, const char *path)
+{
+	struct entry *entry = meet(files, event, path);
+
 	if (!entry)
 		return -ENOMEM;
 	if (entry->file.state == FILE_READING) {
@@ -360,16 +430,26 @@ int files_map(struct files *files, const struct event_mmap *event, const char *p
 
 const struct file *files_read(struct files *files, const char *path, int fd)
 {
-	struct stat st;
+	struct opener_file opened = {0};
 	struct entry *entry;
+	struct stat st;
 	struct key key;
 
 	if (fstat(fd, &st))
 		return NULL;
 	key = key_of(major(st.st_dev), minor(st.st_dev), st.st_ino);
 	entry = find(files, &key);
-	if (!entry)
-		entry = add(files, &key, path, fcntl(fd, F_DUPFD_CLOEXEC, 0), 0);
+	if (!entry) {
+		entry = add(files, &key, path, 0);
+		opened.device = st.st_dev;
+		opened.inode = st.st_ino;
+		opened.uid = st.st_uid;
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (entry && fd >= 0)
+			take_file(files, entry, fd, &opened);
+		else if (entry)
+			fail(files, entry, -EMFILE);
+	}
 	if (entry)
 		files_settle(files, WALL_NS);
 	return entry ? &entry->file : NULL;
@@ -385,7 +465,22 @@ const struct file *files_find(struct files *files, uint32_t major, uint32_t mino
 
 uint64_t files_pending(const struct files *files)
 {
-	return files->reading ? files->reading->met : UINT64_MAX;
+	const struct entry *entry = files->oldest;
+	uint64_t pending = files->reading ? files->reading->met : UINT64_MAX;
+
+	/* Those that are being opened are among the newest. */
+	for (entry = files->newest; files->opening && entry; entry = entry->older) {
+		if (entry->file.state == FILE_READING && entry->met < pending)
+			pending = entry->met;
+		if (entry->file.state != FILE_READING && pending != UINT64_MAX)
+			break;
+	}
+	return pending;
+}
+
+struct opener *files_opener(const struct files *files)
+{
+	return files->opener;
 }
 
 uint64_t files_lost(const struct files *files)

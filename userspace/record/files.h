@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "modules.h"
+#include "opener.h"
 #include "../reader/facts.h"
 
 struct files;
@@ -25,12 +26,14 @@ enum file_state {
 
 struct file {
 	enum file_state state;
-	int err; /* -ESTALE: what has its path is another file; -ETIME, -EPIPE: its reader failed */
+	int err; /* -ESTALE: what has its path is another file; opener.h; -ETIME, -EPIPE: its reader
+		    failed */
 	int fd;  /* -1: FILE_FAILED */
 	int debug_fd; /* what may be its debug file, as its process sees it; -1: none is known */
 	dev_t device; /* as stat() calls it */
 	ino_t inode;
 	uid_t user;
+	uint32_t filesystem;      /* as statfs() calls its kind; 0: not known */
 	char *path;               /* as it was mapped first */
 	struct file_facts facts;  /* of FILE_KNOWN */
 	struct probe_site *sites; /* facts.n_sites of them */
@@ -48,8 +51,8 @@ struct files_visitor {
 	files_mapped *mapped;
 };
 
-/* -ENOMEM. */
-int files_create(struct files **out);
+/* `opener` is borrowed: it is freed later. -ENOMEM. */
+int files_create(struct opener *opener, struct files **out);
 void files_free(struct files *files); /* NULL is allowed */
 
 /* What is called from now on; copied. NULL: nothing. */
@@ -60,6 +63,9 @@ void files_prepare(struct files *files);
 
 /* A file was mapped. -ENOMEM. */
 int files_map(struct files *files, const struct event_mmap *event, const char *path);
+
+/* A file was mapped, and is to be known: no mapping of it is passed on. -ENOMEM. */
+int files_meet(struct files *files, const struct event_mmap *event, const char *path);
 
 /* Takes what readers have found. */
 void files_turn(struct files *files);
@@ -81,6 +87,9 @@ uint64_t files_pending(const struct files *files);
 
 /* Mappings that were not passed on because too many waited for one file. */
 uint64_t files_lost(const struct files *files);
+
+/* Who opens the files. */
+struct opener *files_opener(const struct files *files);
 
 /* CPU time of the readers, ns. */
 uint64_t files_cpu_ns(const struct files *files);

@@ -15,6 +15,7 @@
 #include "code_owner.h"
 #include "frame_names.h"
 #include "files.h"
+#include "opener.h"
 #include "symbolizer.h"
 #include "../util/buffer.h"
 #include "../util/log.h"
@@ -107,7 +108,9 @@ static int write_names(void *context, const struct symbol_frame *frame,
 
 static int need_symbolizer(struct frame_names *names)
 {
-	return names->symbolizer ? 0 : symbolizer_create(write_names, names, &names->symbolizer);
+	return names->symbolizer ? 0
+				 : symbolizer_create(files_opener(modules_files(names->modules)),
+						     write_names, names, &names->symbolizer);
 }
 
 void frame_names_prepare(struct frame_names *names)
@@ -147,29 +150,73 @@ int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t 
 int frame_names_dump(struct frame_names *names, uint64_t process, const struct module_place *place)
 {
 	const struct code_owner *owner = find_owner(names, process, place->pid);
-	int fd = owner ? module_open(place) : -1;
-	int err = 0;
+	const struct file *file = owner ? files_find(modules_files(names->modules), place->major,
+						     place->minor, place->inode)
+					: NULL;
+	int fd, err;
 
-	if (fd < 0)
+	if (!file || file->fd < 0 || !code_owner_has(owner, file->fd))
 		return 0;
-	if (code_owner_has(owner, fd))
-		err = need_symbolizer(names);
-	else
-		err = -EPERM;
-	if (!err)
-		return symbolizer_add_dump(names->symbolizer, process, fd);
-	close(fd);
-	return err == -EPERM ? 0 : err;
+	err = need_symbolizer(names);
+	if (err)
+		return err;
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? 0 : symbolizer_add_dump(names->symbolizer, process, fd);
 }
 
-/* Tells what the process wrote about its code so far. */
-static int tell_map(struct frame_names *names, uint64_t process)
-{
-	const uint64_t *slot = map_get(names->owners, &process);
-	const struct code_owner *owner = slot ? (const struct code_owner *)(uintptr_t)*slot : NULL;
-	int fd = owner ? code_owner_open_map(owner) : -1;
+/* Frames of a process whose perf map is being opened. */
+struct mapped_frames {
+	struct frame_names *names;
+	uint64_t process;
+	struct buffer frames; /* struct symbol_frame[] */
+};
 
-	return fd < 0 ? 0 : symbolizer_set_map(names->symbolizer, process, fd);
+static void ask_mapped(struct mapped_frames *mapped)
+{
+	const struct symbol_frame *frames = (const void *)mapped->frames.data;
+	struct frame_names *names = mapped->names;
+
+	for (size_t i = 0; i < mapped->frames.size / sizeof(*frames) && !names->err; i++)
+		names->err = symbolizer_ask(names->symbolizer, &frames[i], NULL);
+	buffer_free(&mapped->frames);
+	free(mapped);
+}
+
+static void map_opened(void *context, const struct opener_result *result)
+{
+	struct mapped_frames *mapped = context;
+
+	if (!result->err)
+		mapped->names->err =
+			symbolizer_set_map(mapped->names->symbolizer, mapped->process, result->fd);
+	ask_mapped(mapped);
+}
+
+/* Opens what the process wrote about its code so far, then asks for its frames. */
+static void ask_process(struct frame_names *names, struct mapped_frames *mapped)
+{
+	const uint64_t *slot = map_get(names->owners, &mapped->process);
+	const struct code_owner *owner = slot ? (const struct code_owner *)(uintptr_t)*slot : NULL;
+
+	if (!owner ||
+	    opener_map(files_opener(modules_files(names->modules)), owner, map_opened, mapped))
+		ask_mapped(mapped);
+}
+
+static struct mapped_frames *frames_of(struct frame_names *names, struct map *all, uint64_t process)
+{
+	uint64_t *slot = map_put(all, &process, NULL);
+	struct mapped_frames *mapped;
+
+	if (!slot || *slot)
+		return slot ? (struct mapped_frames *)(uintptr_t)*slot : NULL;
+	mapped = calloc(1, sizeof(*mapped));
+	if (!mapped)
+		return NULL;
+	mapped->names = names;
+	mapped->process = process;
+	*slot = (uintptr_t)mapped;
+	return mapped;
 }
 
 /* Asks again for those without names. */
@@ -177,25 +224,27 @@ static int ask_generated(struct frame_names *names)
 {
 	struct buffer waiting = names->generated;
 	const struct symbol_frame *frames = (const void *)waiting.data;
-	struct map *told = waiting.size ? map_create(sizeof(uint64_t)) : NULL;
-	int err = waiting.size && !told ? -ENOMEM : 0;
+	struct map *all = waiting.size ? map_create(sizeof(uint64_t)) : NULL;
+	int err = waiting.size && !all ? -ENOMEM : 0;
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
 
-	if (!waiting.size)
-		return 0;
+	if (err || !waiting.size)
+		return err;
 	names->generated = (struct buffer){0};
 	for (size_t i = 0; i < waiting.size / sizeof(*frames) && !err; i++) {
-		bool added = false;
+		struct mapped_frames *mapped = frames_of(names, all, frames[i].owner);
 
-		if (!map_put(told, &frames[i].owner, &added))
-			err = -ENOMEM;
-		if (added)
-			err = tell_map(names, frames[i].owner);
-		if (!err)
-			err = symbolizer_ask(names->symbolizer, &frames[i], NULL);
+		err = mapped ? buffer_append(&mapped->frames, &frames[i], sizeof(frames[i]))
+			     : -ENOMEM;
 	}
-	map_free(told);
+	while (map_next(all, &cursor, &key, &value))
+		if (*value)
+			ask_process(names, (struct mapped_frames *)(uintptr_t)*value);
+	map_free(all);
 	buffer_free(&waiting);
-	return err;
+	return err ? err : names->err;
 }
 
 /* --- questions ---------------------------------------------------------------------------- */
@@ -302,6 +351,9 @@ int frame_names_finish(struct frame_names *names, uint64_t ns)
 {
 	int err = ask_all(names);
 
+	/* Perf maps are opened by then. */
+	opener_settle(files_opener(modules_files(names->modules)), ns);
+	err = err ? err : names->err;
 	return err ? err : symbolizer_finish(names->symbolizer, ns);
 }
 

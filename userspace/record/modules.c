@@ -8,21 +8,15 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "files.h"
 #include "modules.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
-#include "../util/regular.h"
 
 #define GENERATION_MAX 4096 /* modules; as many from before are kept, too */
-#define PATH_BYTES     (4096 + 64)
 
 /*
  * What was not needed while so many others came is forgotten, so that a program which maps one file
@@ -121,44 +115,6 @@ struct module_place module_place_of(const struct event_mmap *event, const char *
 		.minor = event->minor,
 		.pid = event->header.tid,
 	};
-}
-
-/* Opens a regular file if it is the one that was mapped; -1 if not. */
-static int open_same(const char *path, const struct module_place *place)
-{
-	struct stat st;
-	int fd = regular_open(path, &st);
-	bool same;
-
-	if (fd < 0)
-		return -1;
-	/* File systems without a device of their own (major 0) may show another one to stat(). */
-	same = st.st_ino == place->inode &&
-	       (place->major == 0 ||
-		(major(st.st_dev) == place->major && minor(st.st_dev) == place->minor));
-	if (same)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-int module_open(const struct module_place *place)
-{
-	char path[PATH_BYTES];
-	int fd;
-
-	if (!place->inode)
-		return -1;
-	fd = open_same(place->path, place);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", place->pid,
-		 (unsigned long long)place->start, (unsigned long long)place->end);
-	fd = open_same(path, place);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%u/root%s", place->pid, place->path);
-	return open_same(path, place);
 }
 
 static struct module *create(struct modules *modules, const struct module_place *place)
@@ -280,4 +236,9 @@ const struct file *modules_file(struct modules *modules, const struct module *mo
 	return module->inode
 		       ? files_find(modules->files, module->major, module->minor, module->inode)
 		       : NULL;
+}
+
+struct files *modules_files(struct modules *modules)
+{
+	return modules->files;
 }

@@ -27,9 +27,6 @@ struct module_place {
 /* What the event tells of; `path` is borrowed. */
 struct module_place module_place_of(const struct event_mmap *event, const char *path);
 
-/* Opens the file that was mapped, by its path or through the process; -1 if neither leads to it. */
-int module_open(const struct module_place *place);
-
 /* Both are borrowed. */
 int modules_create(struct profile_writer *writer, struct files *files, struct modules **out);
 void modules_free(struct modules *modules); /* NULL is allowed */
@@ -50,6 +47,9 @@ struct module {
 	bool is_lost;     /* neither its path nor its process led to the file that was mapped */
 	uint64_t process; /* whose generated code it stands for; 0: a file */
 };
+
+/* Where files are known. */
+struct files *modules_files(struct modules *modules);
 
 /* NULL for an id that is not known, or forgotten; valid until the next call. */
 const struct module *modules_get(struct modules *modules, uint64_t id);

@@ -22,10 +22,10 @@ struct sample_gate {
 	uint64_t ceiling, least; /* 0: none */
 };
 
-int sample_gate_create(struct opener *opener, struct sample_gate **out)
+int sample_gate_create(struct files *files, struct sample_gate **out)
 {
 	struct sample_gate *gate = calloc(1, sizeof(*gate));
-	int err = gate ? control_create(opener, &gate->control) : -ENOMEM;
+	int err = gate ? control_create(files, &gate->control) : -ENOMEM;
 
 	if (err) {
 		free(gate);

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-struct opener;
+struct files;
 struct sample_gate;
 
-/* `opener` is borrowed. */
-int sample_gate_create(struct opener *opener, struct sample_gate **out);
+/* `files` is borrowed. */
+int sample_gate_create(struct files *files, struct sample_gate **out);
 
 /*
  * A process, by its number where the recorder is, began to take samples: if fewer are

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "opener.h"
 #include "worker.h"
 #include "../reader/names.h"
 #include "../util/buffer.h"
@@ -59,6 +60,7 @@ struct lane {
 enum { LANE_FILES, LANE_KERNEL, LANES };
 
 struct symbolizer {
+	struct opener *opener;
 	symbolizer_names *names;
 	void *context;
 	struct lane lanes[LANES];
@@ -154,13 +156,15 @@ static struct subject *dequeue(struct lane *lane)
 	return subject;
 }
 
-int symbolizer_create(symbolizer_names *names, void *context, struct symbolizer **out)
+int symbolizer_create(struct opener *opener, symbolizer_names *names, void *context,
+		      struct symbolizer **out)
 {
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
 	int err = 0;
 
 	if (!symbolizer)
 		return -ENOMEM;
+	symbolizer->opener = opener;
 	symbolizer->names = names;
 	symbolizer->context = context;
 	symbolizer->subjects = map_create(2 * sizeof(uint64_t));
@@ -187,8 +191,11 @@ void symbolizer_free(struct symbolizer *symbolizer)
 
 	if (!symbolizer)
 		return;
-	for (int i = 0; i < LANES; i++)
+	for (int i = 0; i < LANES; i++) {
+		if (symbolizer->opener)
+			opener_cancel(symbolizer->opener, &symbolizer->lanes[i]);
 		worker_free(symbolizer->lanes[i].worker);
+	}
 	while (symbolizer->subjects && map_next(symbolizer->subjects, &cursor, &key, &value))
 		if (*value)
 			subject_free((struct subject *)(uintptr_t)*value);
@@ -422,24 +429,30 @@ static int finish(struct symbolizer *symbolizer, struct lane *lane,
 	return err;
 }
 
-/* The reader needs a debug file. */
-static void supply(struct lane *lane, const struct worker_answer *question)
+static void supplied(void *context, const struct opener_result *result)
+{
+	struct lane *lane = context;
+
+	worker_supply(lane->worker, "", 1, result->fd);
+	if (result->fd >= 0)
+		close(result->fd);
+}
+
+/* The reader needs a debug file, which it waits for. */
+static void supply(struct symbolizer *symbolizer, struct lane *lane,
+		   const struct worker_answer *question)
 {
 	const struct subject *subject = lane->current;
-	struct debug_wanted wanted;
-	int fd = -1;
+	struct debug_wanted wanted = {.kind = DEBUG_KINDS};
 
-	if (question->size == sizeof(wanted)) {
+	if (question->size == sizeof(wanted))
 		memcpy(&wanted, question->data, sizeof(wanted));
-		wanted.name[sizeof(wanted.name) - 1] = '\0';
-		if (wanted.kind == DEBUG_IN_ROOT)
-			fd = fcntl(subject->debug_fd, F_DUPFD_CLOEXEC, 0);
-		else
-			fd = debug_open(subject->fd, &wanted);
-	}
-	worker_supply(lane->worker, "", 1, fd);
-	if (fd >= 0)
-		close(fd);
+	wanted.name[sizeof(wanted.name) - 1] = '\0';
+	if (wanted.kind == DEBUG_IN_ROOT || wanted.kind >= DEBUG_KINDS)
+		worker_supply(lane->worker, "", 1,
+			      wanted.kind == DEBUG_IN_ROOT ? subject->debug_fd : -1);
+	else if (opener_debug(symbolizer->opener, 0, subject->fd, &wanted, supplied, lane))
+		worker_supply(lane->worker, "", 1, -1);
 }
 
 /* Starts the next request of a lane that has none: false if nothing waits. */
@@ -468,7 +481,7 @@ static bool turn(struct symbolizer *symbolizer, struct lane *lane, int *result)
 		*result = finish(symbolizer, lane, &answer);
 		return true;
 	case WORKER_QUESTION:
-		supply(lane, &answer);
+		supply(symbolizer, lane, &answer);
 		return true;
 	default:
 		return false;
@@ -505,6 +518,7 @@ int symbolizer_finish(struct symbolizer *symbolizer, uint64_t ns)
 
 	while (!err && !is_done(symbolizer) && clock_now() < end) {
 		worker_wait_any(20);
+		opener_turn(symbolizer->opener);
 		err = symbolizer_turn(symbolizer);
 	}
 	if (!err && !is_done(symbolizer))

@@ -37,13 +37,15 @@ struct symbol_file {
 };
 
 struct symbolizer;
+struct opener;
 
 /* Receives the names of a frame, outermost first; none if n is 0. Texts go away afterwards. */
 typedef int symbolizer_names(void *context, const struct symbol_frame *frame,
 			     const struct symbol *symbols, size_t n);
 
-/* -ENOMEM. */
-int symbolizer_create(symbolizer_names *names, void *context, struct symbolizer **out);
+/* `opener` is borrowed. -ENOMEM. */
+int symbolizer_create(struct opener *opener, symbolizer_names *names, void *context,
+		      struct symbolizer **out);
 void symbolizer_free(struct symbolizer *symbolizer); /* NULL is allowed */
 
 /* Reads the kernel's symbols before a frame needs them. */

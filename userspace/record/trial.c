@@ -30,6 +30,7 @@ static void trial_fire(void)
 /* True if the kernel found the probe here, took it, and raised the semaphore. */
 static bool try_probe(struct attach *probes, struct problem *problem)
 {
+	struct opener *opener = NULL;
 	struct files *files = NULL;
 	const struct file *file = NULL;
 	int sites = 0, fd;
@@ -40,13 +41,14 @@ static bool try_probe(struct attach *probes, struct problem *problem)
 		return true;
 	}
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && !files_create(&files))
+	if (fd >= 0 && !opener_create(true, &opener) && !files_create(opener, &files))
 		file = files_read(files, "/proc/self/exe", fd);
 	if (fd >= 0)
 		close(fd);
 	if (file && file->state == FILE_KNOWN)
 		sites = attach_file(probes, file, problem);
 	files_free(files);
+	opener_free(opener);
 	if (sites < 0)
 		return false;
 	if (sites && gcprof_period_semaphore)

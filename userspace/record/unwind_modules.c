@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "opener.h"
 #include "unwind_modules.h"
 #include "worker.h"
 #include "../reader/rows.h"
@@ -41,6 +42,7 @@ struct file_key {
 
 struct unwind_modules {
 	struct unwind_maps *maps;
+	struct opener *opener;       /* likewise */
 	atomic_bool abandoned;       /* set by another thread */
 	struct worker *worker;       /* reads the files; waited for by the unwinder's thread only */
 	struct map *by_file;         /* struct file_key to struct unwind_module * */
@@ -58,7 +60,9 @@ int unwind_modules_create(struct unwind_maps *maps, struct unwind_modules **out)
 		return -ENOMEM;
 	modules->maps = maps;
 	modules->by_file = map_create(sizeof(struct file_key));
-	if (!modules->by_file || worker_create(WORKER_READER, false, &modules->worker)) {
+	if (!modules->by_file || worker_create(WORKER_READER, false, &modules->worker) ||
+	    opener_create(false, &modules->opener)) {
+		worker_free(modules->worker);
 		map_free(modules->by_file);
 		free(modules);
 		return -ENOMEM;
@@ -82,6 +86,7 @@ void unwind_modules_free(struct unwind_modules *modules)
 	}
 	map_free(modules->by_file);
 	worker_free(modules->worker);
+	opener_free(modules->opener);
 	free(modules);
 }
 
@@ -282,7 +287,7 @@ struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
 
 	if (!place->inode)
 		return strcmp(place->path, "[vdso]") ? NULL : find_vdso(modules);
-	fd = module_open(place);
+	fd = opener_open_now(modules->opener, place, 0, NULL);
 	if (fd < 0)
 		return NULL;
 	module = find_file(modules, fd, place->path);
