@@ -95,6 +95,7 @@ int recording_may(struct recording *recording)
 	if (err)
 		return recording_fail_errno("the recorder cannot begin", err);
 	files_prepare(recording->files);
+	opener_prepare(recording->opener);
 	return 0;
 }
 

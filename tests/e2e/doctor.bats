@@ -138,9 +138,9 @@ few_orphans() { # MOST
 	grep -E '^(Pid|Cap|NoNew)' status
 	[ "$(grep -c '^CapPrm' status)" -ge 2 ]
 	# bpf 39, perfmon 38, sys_ptrace 19, dac_read_search 2, dac_override 1, syslog 34,
-	# checkpoint_restore 40; and, to become nobody where symbols are read, setgid 6, setuid 7
+	# checkpoint_restore 40; and, to become nobody where symbols are read and end that, setgid 6, setuid 7, kill 5
 	same kept "$(grep -hE '^Cap(Prm|Eff)' status | awk '{print $2}' | sort -u)" \
-		"$(printf %016x $((1 << 39 | 1 << 38 | 1 << 19 | 1 << 2 | 1 << 1 | 1 << 34 | 1 << 40 | 1 << 6 | 1 << 7)))"
+		"$(printf %016x $((1 << 39 | 1 << 38 | 1 << 19 | 1 << 2 | 1 << 1 | 1 << 5 | 1 << 34 | 1 << 40 | 1 << 6 | 1 << 7)))"
 	same 'no way back' "$(awk '/^NoNewPrivs/ {print $2}' status | sort -u)" 1
 	# The program has what it would have had.
 	same program "$(awk '{print $2}' program)" "$(awk '/^CapEff/ {print $2}' /proc/self/status)"

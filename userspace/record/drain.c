@@ -300,7 +300,7 @@ static void drain_arrived(void *context, const struct opener_result *result)
 	struct drain *drain = context;
 	uint32_t pid = followed_pid(drain->followed, result->pid, 0);
 
-	if (!result->err && pid && followed_tell(drain->followed, pid, clock_now()))
+	if (pid && followed_tell(drain->followed, pid, result->err ? 0 : clock_now()))
 		drain_memory_lost(drain);
 }
 
@@ -314,10 +314,16 @@ static void drain_arrive(void *context, const struct file *file, const struct ev
 	if (event->header.time >= since || followed_told(drain->followed, pid) >= since ||
 	    !file->facts.blocks[BLOCK_ARRIVALS])
 		return;
-	if (facts_locate(&file->facts, event->address, event->offset,
-			 file->facts.blocks[BLOCK_ARRIVALS], &address) &&
-	    control_arrive(drain->parts.opener, event, address, drain_arrived, drain))
+	if (!facts_locate(&file->facts, event->address, event->offset,
+			  file->facts.blocks[BLOCK_ARRIVALS], &address))
+		return;
+	/* What it kept until it is told is left out. */
+	if (followed_tell(drain->followed, pid, UINT64_MAX)) {
 		drain_memory_lost(drain);
+	} else if (control_arrive(drain->parts.opener, event, address, drain_arrived, drain)) {
+		followed_tell(drain->followed, pid, 0);
+		drain_memory_lost(drain);
+	}
 }
 
 static void drain_attach(void *context, const struct file *file)
@@ -526,8 +532,8 @@ static int drain_rings(struct drain *drain)
 		untold_judge(drain->untold, now, drain_untold, drain);
 	drain_newcomers(drain);
 	drain_waiting(drain, emptied > 0 ? now : 0);
-	opener_turn(drain->parts.opener);
 	files_turn(drain->parts.files);
+	opener_turn(drain->parts.opener);
 	unwinder_flush(drain->parts.unwinder);
 	return emptied;
 }

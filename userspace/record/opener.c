@@ -89,6 +89,12 @@ int opener_create(bool wakes, struct opener **out)
 	return 0;
 }
 
+void opener_prepare(struct opener *opener)
+{
+	worker_prepare(opener->lanes[LANE_FILES].worker);
+	worker_prepare(opener->lanes[LANE_MEMORY].worker);
+}
+
 /* --- what hung ---------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void complain(struct opener *opener,
@@ -396,6 +402,9 @@ static int add(struct opener *opener, enum lane_kind kind, const struct order *o
 	*lane->last = pending;
 	lane->last = &pending->next;
 	opener->waiting++;
+	/* At once, if it is its turn; if that fails it is said when there is a turn. */
+	if (lane->first == pending && !worker_is_busy(lane->worker))
+		(void)begin(opener, lane, pending);
 	return 0;
 }
 

@@ -34,6 +34,9 @@ int opener_main(void);
  */
 int opener_create(bool wakes, struct opener **out);
 
+/* Starts the processes before there is a request. */
+void opener_prepare(struct opener *opener);
+
 /* Ends what waits with -ECANCELED. NULL is allowed. */
 void opener_free(struct opener *opener);
 
