@@ -182,7 +182,7 @@ $(foreach w,$(notdir $(WORKLOADS)),$(eval $(call workload_rule,$(w))))
 # Tests of the collector have no probes for others: a recorder of the whole system would be heard.
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,-u,reader_main,-u,opener_main $^ $(LIBS) -o $@
 	$(if $(filter gc_%,$(*F)),$(Q)objcopy -R .note.stapsdt $@)
 
 # A reader process that is handed changed files: see tools/fuzz-reader.

@@ -43,8 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct files *files;
 	struct store *store;
 
-	if (profile_writer_create(&sink, &writer) || opener_create(true, &opener) || files_create(opener, &files) ||
-	    store_create(writer, files, &store) || merge_create(hand_on, store, &merge))
+	if (profile_writer_create(&sink, &writer) || opener_create(true, &opener) ||
+	    files_create(opener, &files) || store_create(writer, files, &store) ||
+	    merge_create(hand_on, store, &merge))
 		abort();
 	store_add_process(store, 1, 100, 100, 1);
 	while (size >= sizeof(struct event_header)) {

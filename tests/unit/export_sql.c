@@ -309,8 +309,7 @@ TEST(results_have_three_forms)
 	expect(&synthetic, sql, QUERY_CSV,
 	       "text,none,real,n,much\n\"a\"\"b,\n\033\",,1.5,7,\nx,2,0.1,-3,");
 	expect(&synthetic, "SELECT 'a\"b' || char(10, 27) AS t, NULL AS n, 0.1 AS r, 1e999 AS m",
-	       QUERY_JSON,
-	       "[\n{\"t\":\"a\\\"b\\n\\u001b\",\"n\":null,\"r\":0.1,\"m\":null}\n]\n");
+	       QUERY_JSON, "[\n{\"t\":\"a\\\"b\\n\\u001b\",\"n\":null,\"r\":0.1,\"m\":null}\n]\n");
 	expect(&synthetic, "SELECT 1 WHERE 0", QUERY_JSON, "[\n]\n");
 	expect(&synthetic,
 	       "SELECT 'a' || char(27) AS text, 12345 AS n, NULL AS none UNION ALL"

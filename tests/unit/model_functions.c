@@ -273,7 +273,8 @@ TEST(stacks_can_show_one_kind_of_frames)
 		struct model *model;
 
 		CHECK_EQ(source_memory_open(synthetic.data, synthetic.size, &source), 0);
-		CHECK_EQ(model_load_view(source, "x", &(struct model_view){.frames = kinds[i]}, &model),
+		CHECK_EQ(model_load_view(source, "x", &(struct model_view){.frames = kinds[i]},
+					 &model),
 			 0);
 		CHECK_EQ(model->cpu.on_cpu_ns, 3 * tick);
 		if (kinds[i] == MODEL_FRAMES_MANAGED) {

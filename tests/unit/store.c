@@ -467,7 +467,8 @@ TEST(frames_of_a_real_file_get_names)
 	CHECK_EQ(send_event(), 0);
 	send_ip(1, 100, (uintptr_t)store_create + 1);
 	CHECK_EQ(store_symbolize_all(rig.store, UINT64_C(60000000000)), 0);
-	CHECK_EQ(store_symbolize_all(rig.store, UINT64_C(60000000000)), 0); /* nothing is named twice */
+	CHECK_EQ(store_symbolize_all(rig.store, UINT64_C(60000000000)),
+		 0); /* nothing is named twice */
 	finish();
 	CHECK_EQ(seen.modules[1].build_id.size, size);
 	CHECK(size <= 0 || !memcmp(seen.build_ids[1], id, (size_t)size));

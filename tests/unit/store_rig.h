@@ -13,7 +13,6 @@
 #include "record/store.h"
 #include "record/worker.h"
 
-/* One recording: a store over a writer to memory, and an event under construction. */
 /* A file need not use all of it. */
 #define RIG static __attribute__((unused))
 
@@ -29,7 +28,6 @@ struct rig {
 };
 
 static struct rig rig;
-
 /* What was read back; all texts are looked up. */
 struct seen {
 	struct record records[4096];

@@ -142,14 +142,23 @@ static bool is_wanted(const struct test *test, int argc, char **argv)
 	return argc < 2;
 }
 
+/* Tests of the collector can be built without the recorder. */
+#pragma weak reader_main
+#pragma weak opener_main
+
+/* Is this a process that what is tested has started for work of its own? */
+static bool is_worker(int argc, char **argv, const char *role, const void *work)
+{
+	return work && argc == 1 && strcmp(argv[0], role) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	int number = 0, failed = 0;
 
-	/* A process that what is tested has started for work of its own. */
-	if (strcmp(argv[0], WORKER_READER) == 0)
+	if (is_worker(argc, argv, WORKER_READER, (const void *)(uintptr_t)reader_main))
 		return reader_main();
-	if (argc == 1 && strcmp(argv[0], WORKER_OPENER) == 0)
+	if (is_worker(argc, argv, WORKER_OPENER, (const void *)(uintptr_t)opener_main))
 		return opener_main();
 	for (const struct test *test = first_test; test; test = test->next) {
 		if (argc == 2 && strcmp(argv[1], "-l") == 0)

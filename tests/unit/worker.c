@@ -100,7 +100,8 @@ static void *copy_of(const struct worker_answer *answer, size_t size)
 {
 	void *copy = malloc(size);
 
-	CHECK(copy && size <= answer->size);
+	if (!copy || size > answer->size)
+		abort();
 	memcpy(copy, answer->data, size);
 	return copy;
 }

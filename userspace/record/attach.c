@@ -224,17 +224,20 @@ int attach_file(struct attach *attach, const struct file *file, struct problem *
 	const struct file_key key = {file->device, file->inode};
 	const struct file_facts *facts = &file->facts;
 	bool added = false;
-	uint64_t *since = facts->n_sites ? map_put(attach->seen, &key, &added) : NULL;
+	bool has_probes = facts->n_sites || facts->refused;
+	uint64_t *since = has_probes ? map_put(attach->seen, &key, &added) : NULL;
 	int err;
 
-	if (added && file->filesystem == FUSE_SUPER_MAGIC) {
+	if (!added)
+		return 0;
+	if (file->filesystem == FUSE_SUPER_MAGIC) {
 		/* The kernel reads the file once more when it attaches, and waits for that. */
 		return problem_set(problem, -EOPNOTSUPP,
 				   "%s: its probes are not attached: it lies in a file system that "
 				   "a program provides (FUSE), which could keep gcprof waiting",
 				   file->path);
 	}
-	if (added) {
+	if (facts->n_sites) {
 		err = are_nops(file) ? attach_sites_of(attach, file) : -EBADMSG;
 		if (err)
 			return problem_set(problem, err, "%s: its probes could not be attached: %s",
@@ -246,7 +249,7 @@ int attach_file(struct attach *attach, const struct file *file, struct problem *
 	if (facts->refused)
 		return problem_set(problem, -EINVAL, "%s: refused: %s (%u such)", file->path,
 				   facts->problem, facts->refused);
-	return added ? (int)facts->n_sites : 0;
+	return (int)facts->n_sites;
 }
 
 uint64_t attach_since(const struct attach *attach, const struct file *file)

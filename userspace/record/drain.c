@@ -15,20 +15,18 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../util/buffer.h"
+#include "arrival.h"
 #include "batches.h"
 #include "clock.h"
 #include "collections.h"
-#include "control.h"
+#include "delayed.h"
 #include "facts.h"
 #include "files.h"
 #include "followed.h"
@@ -37,13 +35,11 @@
 #include "rings.h"
 #include "snapshot.h"
 #include "untold.h"
-#include "worker.h"
 
 #define SLACK_NS      UINT64_C(200000000)
 #define SECOND_NS     UINT64_C(1000000000)
 #define ADVANCE_NS    UINT64_C(50000000) /* what waits is looked through so often at most */
 #define PENDING_NS    (2 * SECOND_NS)    /* for which events wait until a file is read */
-#define DELAYED_MAX   ((size_t)64 << 20) /* bytes of events that wait for a walk */
 #define WALKS_NS      UINT64_C(10000000) /* for which a round waits for walks of stack dumps */
 #define WALKS_LAST_NS (10 * SECOND_NS)   /* the last one */
 #define NAMES_NS      UINT64_C(50000000) /* first names; then after twice the time, up to a second */
@@ -67,84 +63,18 @@ struct drain {
 	struct untold *untold;
 	struct buffer waiting; /* mappings of unknown processes: struct event_mmap, path, zeroes */
 	struct buffer newcomers; /* struct newcomer[] */
-	struct buffer delayed;   /* events that wait for a walk, see drain_delay() */
-	size_t delayed_from;     /* what lies before is stored */
-	struct buffer children;  /* the same: of forks since the mappings were read */
+	struct delayed *delayed;
+	struct buffer children; /* the same: of forks since the mappings were read */
 	uint64_t next_second, next_advance;
 	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
-	bool attached;                  /* a file was attached in this round */
-	bool trouble;
-	struct problem problem;
+	struct arrival arrival;         /* of files and programs */
 };
-
-/*
- * Events that wait for a reader to walk the stack dump of the first of them, in order. Each has
- * its size before it, both in multiples of 8 bytes.
- */
-static int drain_delay(struct drain *drain, const struct event_header *event)
-{
-	static const char zeroes[8];
-	struct buffer *delayed = &drain->delayed;
-	uint64_t size = ((uint64_t)event->size + 7) & ~UINT64_C(7);
-
-	if (delayed->size - drain->delayed_from > DELAYED_MAX ||
-	    buffer_reserve(delayed, sizeof(size) + size)) {
-		ledger_add_loss(drain->parts.ledger, LOSS_MEMORY, store_events_in(event));
-		return 0;
-	}
-	buffer_append(delayed, &size, sizeof(size));
-	buffer_append(delayed, event, event->size);
-	return buffer_append(delayed, zeroes, size - event->size);
-}
 
 static int drain_output(void *context, const struct event_header *event)
 {
 	struct drain *drain = context;
-	int err = -EAGAIN;
 
-	if (!drain->delayed.size)
-		err = store_event(drain->parts.store, event);
-	return err == -EAGAIN ? drain_delay(drain, event) : err;
-}
-
-/* Stores what waits for walks, as far as there are walks: 0, -EAGAIN or what store_event() says. */
-static int drain_delayed(struct drain *drain)
-{
-	struct buffer *delayed = &drain->delayed;
-	int err = 0;
-
-	while (drain->delayed_from < delayed->size) {
-		const char *at = delayed->data + drain->delayed_from;
-		uint64_t size;
-
-		memcpy(&size, at, sizeof(size));
-		err = store_event(drain->parts.store, (const void *)(at + sizeof(size)));
-		if (err)
-			break;
-		drain->delayed_from += sizeof(size) + size;
-	}
-	if (drain->delayed_from == delayed->size) {
-		buffer_free(delayed);
-		drain->delayed_from = 0;
-	} else if (drain->delayed_from > DELAYED_MAX / 2) {
-		delayed->size -= drain->delayed_from;
-		memmove(delayed->data, delayed->data + drain->delayed_from, delayed->size);
-		drain->delayed_from = 0;
-	}
-	return err;
-}
-
-/* Walks come one after the other, faster than rounds do: some are waited for. */
-static int drain_walks(struct drain *drain, uint64_t ns)
-{
-	uint64_t end = clock_now() + ns;
-	int err = drain_delayed(drain);
-
-	while (err == -EAGAIN && clock_now() < end) {
-		worker_wait_any(1);
-		err = drain_delayed(drain);
-	}
-	return err == -EAGAIN ? 0 : err;
+	return delayed_store(drain->delayed, event);
 }
 
 static void drain_memory_lost(struct drain *drain)
@@ -288,55 +218,6 @@ static void drain_event(void *context, const struct event_header *event, size_t 
 	else if (event->code == EVENT_exec)
 		unwinder_exec(drain->parts.unwinder, event->pid, event->time);
 	drain_add(drain, event, size);
-}
-
-/*
- * A program that has run with a file for longer than we listen there may have named everything to
- * another recorder, and does not see by itself that one more came, nor that one came after another
- * had left while it slept.
- */
-static void drain_arrived(void *context, const struct opener_result *result)
-{
-	struct drain *drain = context;
-	uint32_t pid = followed_pid(drain->followed, result->pid, 0);
-
-	if (pid && followed_tell(drain->followed, pid, result->err ? 0 : clock_now()))
-		drain_memory_lost(drain);
-}
-
-static void drain_arrive(void *context, const struct file *file, const struct event_mmap *event)
-{
-	struct drain *drain = context;
-	uint64_t since = attach_since(session_probes(drain->parts.session), file);
-	uint32_t pid = event->header.pid;
-	uint64_t address;
-
-	if (event->header.time >= since || followed_told(drain->followed, pid) >= since ||
-	    !file->facts.blocks[BLOCK_ARRIVALS])
-		return;
-	if (!facts_locate(&file->facts, event->address, event->offset,
-			  file->facts.blocks[BLOCK_ARRIVALS], &address))
-		return;
-	/* What it kept until it is told is left out. */
-	if (followed_tell(drain->followed, pid, UINT64_MAX)) {
-		drain_memory_lost(drain);
-	} else if (control_arrive(drain->parts.opener, event, address, drain_arrived, drain)) {
-		followed_tell(drain->followed, pid, 0);
-		drain_memory_lost(drain);
-	}
-}
-
-static void drain_attach(void *context, const struct file *file)
-{
-	struct drain *drain = context;
-	int count = attach_file(session_probes(drain->parts.session), file, &drain->problem);
-
-	if (count > 0)
-		drain->attached = true;
-	if (count < 0) {
-		drain->trouble = true;
-		ledger_add_loss(drain->parts.ledger, LOSS_PROBE_ATTACH, 1);
-	}
 }
 
 /* False if the process is not known (yet). */
@@ -491,20 +372,28 @@ static bool numbers_are_the_kernels(void)
 
 int drain_create(const struct drain_parts *parts, struct drain **out)
 {
-	struct files_visitor visitor = {.known = drain_attach, .mapped = drain_arrive};
+	struct files_visitor visitor = {.mapped = arrival_mapped};
 	struct drain *drain = calloc(1, sizeof(*drain));
 	int err = -ENOMEM;
 
 	if (!drain)
 		return err;
 	drain->parts = *parts;
-	visitor.context = drain;
+	visitor.context = &drain->arrival;
 	files_set_visitor(parts->files, &visitor);
-	err = merge_create(drain_output, drain, &drain->merge);
+	err = delayed_create(parts->store, parts->ledger, &drain->delayed);
+	if (!err)
+		err = merge_create(drain_output, drain, &drain->merge);
 	if (!err && numbers_are_the_kernels())
 		err = untold_create(&drain->untold);
 	if (!err)
 		err = followed_create(&drain->followed);
+	drain->arrival = (struct arrival){
+		.session = parts->session,
+		.opener = parts->opener,
+		.ledger = parts->ledger,
+		.followed = drain->followed,
+	};
 	if (!err)
 		err = rings_open(parts->session, drain_event, drain, &drain->rings);
 	if (err) {
@@ -541,9 +430,9 @@ static int drain_rings(struct drain *drain)
 /* Files attached meanwhile may have brought a stream to life. */
 static int drain_streams(struct drain *drain)
 {
-	if (!drain->attached)
+	if (!drain->arrival.attached)
 		return 0;
-	drain->attached = false;
+	drain->arrival.attached = false;
 	if (!session_probes_attached(drain->parts.session, "the probes are incomplete"))
 		return 0;
 	return facts_put_streams(drain->parts.writer, drain->parts.session);
@@ -636,7 +525,7 @@ int drain_round(struct drain *drain)
 	err = err ? err : drain_streams(drain);
 	if (!err && emptied)
 		err = drain_advance(drain, now);
-	err = err ? err : drain_walks(drain, WALKS_NS);
+	err = err ? err : delayed_turn(drain->delayed, WALKS_NS);
 	err = err ? err : drain_first_names(drain, now);
 	err = err ? err : store_symbolize_turn(drain->parts.store);
 	if (!err && now >= drain->next_second) {
@@ -657,7 +546,7 @@ int drain_finish(struct drain *drain)
 	files_settle(drain->parts.files, PENDING_NS);
 	err = emptied < 0 ? emptied : drain_streams(drain);
 	err = err ? err : merge_advance(drain->merge, UINT64_MAX);
-	err = err ? err : drain_walks(drain, WALKS_LAST_NS);
+	err = err ? err : delayed_turn(drain->delayed, WALKS_LAST_NS);
 	return err ? err : drain_figures(drain, ledger_finish);
 }
 
@@ -668,10 +557,10 @@ void drain_settle(struct drain *drain)
 
 const char *drain_trouble(struct drain *drain)
 {
-	if (!drain->trouble)
+	if (!drain->arrival.trouble)
 		return NULL;
-	drain->trouble = false;
-	return drain->problem.text;
+	drain->arrival.trouble = false;
+	return drain->arrival.problem.text;
 }
 
 void drain_free(struct drain *drain)
@@ -685,7 +574,7 @@ void drain_free(struct drain *drain)
 	followed_free(drain->followed);
 	untold_free(drain->untold);
 	buffer_free(&drain->waiting);
-	buffer_free(&drain->delayed);
+	delayed_free(drain->delayed);
 	buffer_free(&drain->newcomers);
 	buffer_free(&drain->children);
 	free(drain);

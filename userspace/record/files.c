@@ -240,6 +240,13 @@ static void pass_on(struct files *files, struct entry *entry)
 
 static void fail(struct files *files, struct entry *entry, int err)
 {
+	if (err == -EWOULDBLOCK)
+		log_warning(
+			"%s: its functions have no names and its probes are not found: a program "
+			"holds a lease on it, and is not waited for: reading was refused",
+			entry->file.path);
+	else
+		log_verbose("%s: not opened: %s", entry->file.path, strerror(-err));
 	entry->file.state = FILE_FAILED;
 	entry->file.err = err;
 	pass_on(files, entry);
@@ -327,14 +334,10 @@ static void settle(struct files *files, const struct worker_answer *answer)
 		err = keep_sites(file, sites);
 	file->state = err ? FILE_FAILED : FILE_KNOWN;
 	file->err = err;
-	if (err) {
+	if (err)
 		note_failure(entry, err);
-	} else {
-		if (entry->pid && file->facts.build_id_size > 0)
-			open_debug(files, entry);
-		if (files->visitor.known)
-			files->visitor.known(files->visitor.context, file);
-	}
+	else if (entry->pid && file->facts.build_id_size > 0)
+		open_debug(files, entry);
 	pass_on(files, entry);
 }
 

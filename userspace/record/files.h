@@ -39,15 +39,11 @@ struct file {
 	struct probe_site *sites; /* facts.n_sites of them */
 };
 
-/* Called when a file is known, before its first mapping is passed on. */
-typedef void files_known(void *context, const struct file *file);
-
 /* Called for each mapping of a file that is known by now. */
 typedef void files_mapped(void *context, const struct file *file, const struct event_mmap *event);
 
 struct files_visitor {
 	void *context;
-	files_known *known;
 	files_mapped *mapped;
 };
 
