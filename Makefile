@@ -124,6 +124,8 @@ $(O)/tests/%.o: INCLUDES := -Igc -Iuserspace -Itests/unit -I$(O)/userspace/expor
 
 # --- protobuf formats: C from their descriptions --------------------------------
 
+comma := ,
+
 PB_SRC := $(patsubst %.proto,$(O)/%.pb-c.c,$(wildcard userspace/export/*.proto))
 $(O)/userspace/export/%.pb-c.c: userspace/export/%.proto
 	$(call say,GEN)
@@ -182,7 +184,7 @@ $(foreach w,$(notdir $(WORKLOADS)),$(eval $(call workload_rule,$(w))))
 # Tests of the collector have no probes for others: a recorder of the whole system would be heard.
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,-u,reader_main,-u,opener_main $^ $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(USER_OBJ),-Wl$(comma)-u$(comma)reader_main$(comma)-u$(comma)opener_main) $^ $(LIBS) -o $@
 	$(if $(filter gc_%,$(*F)),$(Q)objcopy -R .note.stapsdt $@)
 
 # A reader process that is handed changed files: see tools/fuzz-reader.

@@ -293,9 +293,9 @@ static int begin(struct recording *recording, const char *targets)
 	recording_step(recording, "threads are known");
 	warn_stopped(&recording->running);
 	err = drain_round(recording->drain);
+	err = err ? err : drain_settle(recording->drain);
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
-	drain_settle(recording->drain);
 	opener_settle(recording->opener, SETTLE_NS);
 	recording_step(recording, "probes attached");
 	control_repeat(recording->control);

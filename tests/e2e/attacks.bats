@@ -292,7 +292,7 @@ never_opened() {
 	bomb plain plain.so
 	attack 7 "for i in 1 2; do ${AS_ATTACKER[*]} mapper -n . -d 2 plain.so & done; sleep 1.5; churn --seconds 4 &"
 	bounded
-	flat 16
+	flat 32
 	honest
 }
 

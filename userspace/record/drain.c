@@ -39,6 +39,7 @@
 #define SLACK_NS      UINT64_C(200000000)
 #define SECOND_NS     UINT64_C(1000000000)
 #define ADVANCE_NS    UINT64_C(50000000) /* what waits is looked through so often at most */
+#define PENDING_BYTES ((size_t)16 << 20)
 #define PENDING_NS    (2 * SECOND_NS)    /* for which events wait until a file is read */
 #define WALKS_NS      UINT64_C(10000000) /* for which a round waits for walks of stack dumps */
 #define WALKS_LAST_NS (10 * SECOND_NS)   /* the last one */
@@ -501,9 +502,10 @@ static int drain_advance(struct drain *drain, uint64_t now)
 	if (now < drain->next_advance)
 		return 0;
 	drain->next_advance = now + ADVANCE_NS;
-	/* What happened after a file was mapped waits until it is known, but not for ever. */
+	/* What happened after a file was mapped waits until it is known, but not for ever, and only
+	 * while that is not much. */
 	pending = files_pending(drain->parts.files);
-	if (pending < now)
+	if (pending < now && merge_held(drain->merge) < PENDING_BYTES)
 		now = now - pending < PENDING_NS ? pending : now - PENDING_NS;
 	return merge_advance(drain->merge, now - SLACK_NS);
 }
@@ -550,9 +552,10 @@ int drain_finish(struct drain *drain)
 	return err ? err : drain_figures(drain, ledger_finish);
 }
 
-void drain_settle(struct drain *drain)
+int drain_settle(struct drain *drain)
 {
 	files_settle(drain->parts.files, PENDING_NS);
+	return drain_streams(drain);
 }
 
 const char *drain_trouble(struct drain *drain)

@@ -43,7 +43,7 @@ int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid);
 int drain_round(struct drain *drain);
 
 /* Waits until the files that are mapped so far are read, and their probes attached. */
-void drain_settle(struct drain *drain);
+int drain_settle(struct drain *drain);
 
 /* Was a program that ran before we listened told that we do? Not if it has no way to be told. */
 bool drain_told(const struct drain *drain, uint32_t proc_pid);

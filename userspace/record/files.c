@@ -43,6 +43,7 @@ struct entry {
 struct files {
 	struct opener *opener;
 	size_t opening;
+	size_t unknown; /* files that are being opened or read */
 	struct files_visitor visitor;
 	struct worker *worker;
 	struct map *by_key; /* to struct entry * */
@@ -200,6 +201,7 @@ static struct entry *add(struct files *files, const struct key *key, const char 
 	entry->key = *key;
 	entry->pid = pid;
 	entry->met = clock_now();
+	files->unknown++;
 	link_newest(files, entry);
 	return entry;
 }
@@ -249,6 +251,7 @@ static void fail(struct files *files, struct entry *entry, int err)
 		log_verbose("%s: not opened: %s", entry->file.path, strerror(-err));
 	entry->file.state = FILE_FAILED;
 	entry->file.err = err;
+	files->unknown--;
 	pass_on(files, entry);
 }
 
@@ -333,6 +336,7 @@ static void settle(struct files *files, const struct worker_answer *answer)
 	if (!err && file->facts.n_sites)
 		err = keep_sites(file, sites);
 	file->state = err ? FILE_FAILED : FILE_KNOWN;
+	files->unknown--;
 	file->err = err;
 	if (err)
 		note_failure(entry, err);
@@ -396,31 +400,41 @@ void files_settle(struct files *files, uint64_t ns)
 
 /* --- mappings ----------------------------------------------------------------------------- */
 
-static struct entry *meet(struct files *files, const struct event_mmap *event, const char *path)
+/* 0 and NULL: it will not be known, because too many came at once. */
+static int meet(struct files *files, const struct event_mmap *event, const char *path,
+		struct entry **out)
 {
 	struct module_place place = module_place_of(event, path);
 	struct key key = key_of(event->major, event->minor, event->inode);
-	struct entry *entry = find(files, &key);
 
-	if (entry)
-		return entry;
-	entry = add(files, &key, path, place.pid);
-	if (entry)
-		open_file(files, entry, &place);
-	return entry;
+	*out = find(files, &key);
+	if (*out)
+		return 0;
+	if (files->unknown > files->kept_max / 2) {
+		files->lost++;
+		return 0;
+	}
+	*out = add(files, &key, path, place.pid);
+	if (!*out)
+		return -ENOMEM;
+	open_file(files, *out, &place);
+	return 0;
 }
 
 int files_meet(struct files *files, const struct event_mmap *event, const char *path)
 {
-	return meet(files, event, path) ? 0 : -ENOMEM;
+	struct entry *entry;
+
+	return meet(files, event, path, &entry);
 }
 
 int files_map(struct files *files, const struct event_mmap *event, const char *path)
 {
-	struct entry *entry = meet(files, event, path);
+	struct entry *entry;
+	int err = meet(files, event, path, &entry);
 
-	if (!entry)
-		return -ENOMEM;
+	if (err || !entry)
+		return err;
 	if (entry->file.state == FILE_READING) {
 		files->lost += entry->waiting.size >= WAITING_MAX * sizeof(*event);
 		if (entry->waiting.size < WAITING_MAX * sizeof(*event))

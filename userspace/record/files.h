@@ -81,7 +81,7 @@ const struct file *files_find(struct files *files, uint32_t major, uint32_t mino
 /* When the first file was met that is not known yet, CLOCK_MONOTONIC ns; UINT64_MAX: all are. */
 uint64_t files_pending(const struct files *files);
 
-/* Mappings that were not passed on because too many waited for one file. */
+/* Files, and mappings of a file, that were left out because too many came at once. */
 uint64_t files_lost(const struct files *files);
 
 /* Who opens the files. */

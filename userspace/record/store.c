@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "histogram.h"
+#include "files.h"
 #include "store_events.h"
 #include "viewer.h"
 
@@ -289,7 +290,7 @@ void store_sweep(struct store *store, const struct processes_watch *watch)
 uint64_t store_loss(const struct store *store, enum loss reason)
 {
 	if (reason == LOSS_NAMES_FILE)
-		return frame_names_unread(store->names);
+		return frame_names_unread(store->names) + files_lost(modules_files(store->modules));
 	return (unsigned)reason < LOSS_MAX ? store->losses[reason] : 0;
 }
 
