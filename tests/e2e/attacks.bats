@@ -421,6 +421,9 @@ has_busy_reader() { # RECORDER TICKS
 	readers=$(started_by $recorder gcprof-reader)
 	echo "readers: $readers"
 	[ -n "$readers" ]
+	for program in $(started_by $recorder mapper); do
+		started+=("$program")
+	done
 	kill -KILL $recorder
 	sleep 0.5
 	for reader in $readers; do

@@ -482,16 +482,13 @@ const struct file *files_find(struct files *files, uint32_t major, uint32_t mino
 
 uint64_t files_pending(const struct files *files)
 {
-	const struct entry *entry = files->oldest;
-	uint64_t pending = files->reading ? files->reading->met : UINT64_MAX;
+	uint64_t pending = UINT64_MAX;
 
-	/* Those that are being opened are among the newest. */
-	for (entry = files->newest; files->opening && entry; entry = entry->older) {
+	if (!files->unknown)
+		return pending;
+	for (const struct entry *entry = files->oldest; entry; entry = entry->newer)
 		if (entry->file.state == FILE_READING && entry->met < pending)
 			pending = entry->met;
-		if (entry->file.state != FILE_READING && pending != UINT64_MAX)
-			break;
-	}
 	return pending;
 }
 
