@@ -35,16 +35,6 @@ void intern_finish(struct intern *intern)
 	memset(intern, 0, sizeof(*intern));
 }
 
-/* The id in a map's slot; a new one is the count of the map, which has just grown. */
-static uint64_t number(const struct map *map, uint64_t *slot, bool added)
-{
-	if (!slot)
-		return 0;
-	if (added)
-		*slot = map_count(map);
-	return *slot;
-}
-
 /* The same for frames, whose ids come from one count. */
 static uint64_t number_frame(struct intern *intern, uint64_t *slot, bool added)
 {
@@ -91,12 +81,18 @@ uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes bu
 	struct buffer key = {0};
 	uint64_t *slot = NULL;
 
+	if (intern->module_bytes > STRINGS_BUDGET && forget(&intern->modules, MAP_STRING_KEYS))
+		intern->module_bytes = 0;
 	/* Paths hold no zero byte: it parts the two. */
 	if (!buffer_append(&key, path.data, path.size) && !buffer_append(&key, "", 1) &&
 	    !buffer_append(&key, build_id.data, build_id.size))
 		slot = map_put_string(intern->modules, key.data, key.size, added);
+	if (slot && *added) {
+		*slot = ++intern->last_module;
+		intern->module_bytes += key.size + STRING_COST;
+	}
 	buffer_free(&key);
-	return number(intern->modules, slot, slot && *added);
+	return slot ? *slot : 0;
 }
 
 /* Room for one more frame is made before the map grows, so that the two never differ. */

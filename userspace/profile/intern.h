@@ -28,7 +28,9 @@ struct intern {
 	struct buffer frames; /* struct intern_frame[], native and kernel */
 	uint64_t last_frame;  /* id */
 	uint64_t last_string; /* id */
+	uint64_t last_module; /* id */
 	size_t string_bytes;  /* remembered */
+	size_t module_bytes;  /* likewise */
 };
 
 int intern_init(struct intern *intern);
