@@ -83,8 +83,9 @@ static int see_rule(void *context, uint64_t address, const struct unwind_rule *r
 static int see_function(void *context, const struct frame_function *function)
 {
 	struct seen *seen = context;
+	uint64_t budget = 64;
 
-	seen->err = frame_program_run(function, see_rule, seen);
+	seen->err = frame_program_run(function, &budget, see_rule, seen);
 	return 0;
 }
 
@@ -232,13 +233,31 @@ TEST(broken_programs_are_refused)
 		struct frame_common common = {.code_align = 1, .data_align = -8};
 		struct frame_function function = {.common = &common, .begin = 1, .end = 2};
 		struct seen seen = {.count = 0};
+		uint64_t budget = 64;
 
 		put_common(&made, "zR");
 		put_function(&made, 0x2000, 32, programs[i].program, programs[i].size);
 		CHECK_EQ(see(&made, NULL).err, -EBADMSG);
 		function.program = cursor_make(cut, sizeof(cut));
-		CHECK_EQ(frame_program_run(&function, see_rule, &seen), -EBADMSG);
+		CHECK_EQ(frame_program_run(&function, &budget, see_rule, &seen), -EBADMSG);
 	}
+}
+
+TEST(instructions_beyond_the_budget_of_a_file_are_not_run)
+{
+	static const uint8_t nops[40];
+	struct frame_common common = {
+		.code_align = 1, .data_align = -8, .program = cursor_make(nops, sizeof(nops))};
+	struct frame_function function = {.common = &common, .begin = 1, .end = 2};
+	struct seen seen = {.count = 0};
+	uint64_t budget = 100;
+
+	CHECK_EQ(frame_program_run(&function, &budget, see_rule, &seen), 0);
+	CHECK_EQ(frame_program_run(&function, &budget, see_rule, &seen), 0);
+	CHECK_EQ(budget, 20);
+	CHECK_EQ(seen.count, 2);
+	CHECK_EQ(frame_program_run(&function, &budget, see_rule, &seen), -E2BIG);
+	CHECK_EQ(seen.count, 2);
 }
 
 TEST(entries_that_make_no_sense_are_skipped)

@@ -465,6 +465,49 @@ TEST(where_there_is_no_room_what_is_unused_goes_first)
 	code_close(&linker);
 }
 
+/* The pages that a user's copy of a library gets where so many are left, and root's. */
+static void share_pages(size_t left, const struct code *libc, uint32_t *user, uint32_t *root)
+{
+	char path[] = "/tmp/gcprof-share-XXXXXX";
+	const struct unwind_module *module;
+	struct module_place place;
+	struct world world;
+	struct code copy;
+
+	world_open(&world);
+	fill_pages(&world, left);
+	code_copy(&copy, libc, path);
+	CHECK_EQ(chown(path, 1001, 1001), 0);
+	place = place_of(&copy, HERE);
+	module = unwind_modules_find(world.modules, &place);
+	CHECK(module);
+	*user = module->count;
+	place = place_of(libc, THERE);
+	module = unwind_modules_find(world.modules, &place);
+	CHECK(module);
+	*root = module->count;
+	unlink(path);
+	code_close(&copy);
+	world_close(&world);
+}
+
+TEST(files_of_one_user_take_no_more_room_than_they_leave)
+{
+	struct code libc;
+	uint32_t user, root;
+	size_t pages;
+
+	code_open(&libc, LIBC);
+	pages = libc.file->n_pages;
+	share_pages(2 * pages, &libc, &user, &root);
+	CHECK_EQ(user, pages);
+	CHECK_EQ(root, pages);
+	share_pages(2 * pages - 1, &libc, &user, &root);
+	CHECK_EQ(user, 0);
+	CHECK_EQ(root, pages);
+	code_close(&libc);
+}
+
 TEST(files_that_cannot_be_read_have_no_rows)
 {
 	struct module_place place;

@@ -10,8 +10,9 @@
 
 #include "../../gc/frame.h"
 #include "../symbols/elf_open.h"
+#include "../symbols/elf_section.h"
 
-#define SYMBOLS_READ_MAX (1 << 22) /* of one table */
+#define SYMBOLS_READ_MAX (1 << 22) /* of one file */
 #define PAGE_MASK        UINT64_C(0xfff)
 
 static const struct {
@@ -23,8 +24,7 @@ static const struct {
 	[BLOCK_ARRIVALS] = {"gcprof_arrivals", sizeof(struct gcprof_arrivals)},
 };
 
-static void read_symbol(Elf *elf, const GElf_Shdr *table, const GElf_Sym *symbol,
-			struct file_facts *facts)
+static void read_symbol(const Elf_Data *strings, const GElf_Sym *symbol, struct file_facts *facts)
 {
 	const char *name;
 
@@ -33,7 +33,7 @@ static void read_symbol(Elf *elf, const GElf_Shdr *table, const GElf_Sym *symbol
 	for (int i = 0; i < CONTROL_BLOCKS; i++) {
 		if (facts->blocks[i] || symbol->st_size != blocks[i].size)
 			continue;
-		name = elf_strptr(elf, table->sh_link, symbol->st_name);
+		name = elf_string(strings, symbol->st_name);
 		if (name && strcmp(name, blocks[i].name) == 0)
 			facts->blocks[i] = symbol->st_value;
 	}
@@ -43,21 +43,19 @@ static void read_blocks(Elf *elf, struct file_facts *facts)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
+	int left = SYMBOLS_READ_MAX;
 
 	while ((section = elf_nextscn(elf, section))) {
-		Elf_Data *data;
-		uint64_t count;
+		Elf_Data *data, *strings;
 		GElf_Sym symbol;
 
-		if (!gelf_getshdr(section, &header) || !header.sh_entsize ||
+		if (!gelf_getshdr(section, &header) ||
 		    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
 			continue;
-		data = elf_getdata(section, NULL);
-		count = header.sh_size / header.sh_entsize;
-		for (uint64_t i = 0; data && i < count && i < SYMBOLS_READ_MAX; i++) {
-			if (gelf_getsym(data, (int)i, &symbol))
-				read_symbol(elf, &header, &symbol, facts);
-		}
+		data = elf_section_data(section);
+		strings = elf_section_data(elf_getscn(elf, header.sh_link));
+		for (int i = 0; data && left && gelf_getsym(data, i, &symbol); i++, left--)
+			read_symbol(strings, &symbol, facts);
 	}
 }
 

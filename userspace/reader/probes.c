@@ -20,6 +20,7 @@
 
 #include "operand.h"
 #include "../symbols/elf_open.h"
+#include "../symbols/elf_section.h"
 
 #define PROVIDER      "gcprof"
 #define NOTE_SECTION  ".note.stapsdt"
@@ -212,26 +213,6 @@ static void notes_read(struct search *search, Elf_Data *data)
 	}
 }
 
-/* The section of that name and type, or NULL. */
-static Elf_Scn *find_section(Elf *elf, const char *name, uint32_t type, GElf_Shdr *header)
-{
-	Elf_Scn *section = NULL;
-	size_t strings;
-
-	if (elf_getshdrstrndx(elf, &strings))
-		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *found;
-
-		if (!gelf_getshdr(section, header) || header->sh_type != type)
-			continue;
-		found = elf_strptr(elf, strings, header->sh_name);
-		if (found && strcmp(found, name) == 0)
-			return section;
-	}
-	return NULL;
-}
-
 /* Can probes in a file of this kind be attached? */
 static bool machine_is_ours(Elf *elf)
 {
@@ -281,14 +262,14 @@ static void search_run(struct search *search)
 	Elf_Scn *notes;
 	Elf_Data *data;
 
-	if (find_section(search->elf, BASE_SECTION, SHT_PROGBITS, &header)) {
+	if (elf_section_find(search->elf, BASE_SECTION, &header)) {
 		search->has_base = true;
 		search->base = header.sh_addr;
 	}
-	notes = find_section(search->elf, NOTE_SECTION, SHT_NOTE, &header);
-	if (!notes || header.sh_size > NOTES_MAX)
+	notes = elf_section_find(search->elf, NOTE_SECTION, &header);
+	if (!notes || header.sh_type != SHT_NOTE || header.sh_size > NOTES_MAX)
 		return;
-	data = elf_getdata(notes, NULL);
+	data = elf_section_data(notes);
 	if (!data || !data->d_buf)
 		return;
 	notes_read(search, data);

@@ -8,6 +8,7 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,25 @@ static void release_rules(struct unwind_maps *maps, struct held *held)
 bool unwind_maps_crowded(const struct unwind_maps *maps, const struct unwind_file *file)
 {
 	return rule_table_room(maps->rules) < file->n_rules;
+}
+
+/* The part of a resource that is free. */
+static double part(size_t free, size_t all)
+{
+	return (double)free / (double)all;
+}
+
+double unwind_maps_room(const struct unwind_maps *maps)
+{
+	double room = part(rule_table_room(maps->rules), UNWIND_RULES_MAX);
+	size_t pages = 0, chunks = 0;
+
+	for (size_t i = 0; i < UNWIND_PAGES_MAX; i++)
+		pages += !maps->taken[i];
+	for (size_t i = 0; i < UNWIND_CHUNKS_MAX; i++)
+		chunks += !maps->chunks[i].pages;
+	room = fmin(room, part(pages, UNWIND_PAGES_MAX));
+	return fmin(room, part(chunks, UNWIND_CHUNKS_MAX));
 }
 
 /* --- chunks ------------------------------------------------------------------------ */

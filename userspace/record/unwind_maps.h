@@ -32,6 +32,10 @@ int unwind_maps_add(struct unwind_maps *maps, const struct unwind_file *file, ui
  * if it is added. */
 bool unwind_maps_crowded(const struct unwind_maps *maps, const struct unwind_file *file);
 
+/* The part of the room for rows that is free, from 0 to 1: of rules, chunks or pages, whatever is
+ * the scarcest. */
+double unwind_maps_room(const struct unwind_maps *maps);
+
 /* Takes all pages of a file away again, and what only they used. */
 void unwind_maps_remove(struct unwind_maps *maps, uint32_t first, size_t count);
 

@@ -7,6 +7,9 @@
  * That is compared, and no build-id is believed: anybody can write one into a
  * file, and would spoil the stacks of everybody who has the file that it belongs
  * to. Hashes of 128 bits from a random seed make a collision no concern.
+ *
+ * The kernel has room for a limited number of rows. The files of a user who is not
+ * root may take as much of it as they leave to others.
  */
 #include <elf.h>
 #include <errno.h>
@@ -90,21 +93,41 @@ void unwind_modules_free(struct unwind_modules *modules)
 	free(modules);
 }
 
+/* What the files of a user have of the kernel's room, as a part of all of it. */
+static double room_of(const struct unwind_modules *modules, uid_t user)
+{
+	double sum = 0;
+
+	for (const struct unwind_module *module = modules->first; module; module = module->next)
+		sum += module->user == user ? module->room : 0;
+	return sum;
+}
+
 /* Puts the rows into the kernel; if there is no room, what is unused goes first. */
 static int put_rows(struct unwind_modules *modules, const struct unwind_file *file,
 		    struct unwind_module *module)
 {
+	double room, left;
 	int err;
 
 	if (unwind_maps_crowded(modules->maps, file))
 		unwind_modules_sweep(modules, UINT64_MAX);
+	room = unwind_maps_room(modules->maps);
 	err = unwind_maps_add(modules->maps, file, &module->first);
 	if (err == -ENOSPC) {
 		unwind_modules_sweep(modules, UINT64_MAX);
+		room = unwind_maps_room(modules->maps);
 		err = unwind_maps_add(modules->maps, file, &module->first);
 	}
 	if (err)
 		return err;
+	left = unwind_maps_room(modules->maps);
+	module->room = room - left;
+	if (module->user && room_of(modules, module->user) + module->room > left) {
+		unwind_maps_remove(modules->maps, module->first, file->n_pages);
+		module->room = 0;
+		return -EDQUOT;
+	}
 	module->count = (uint32_t)file->n_pages;
 	module->base = file->base;
 	module->n_segments = file->n_segments;
@@ -137,11 +160,20 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 			worker_supply(modules->worker, "", 1, -1);
 	}
 	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out);
-	if (err == -ETIME || err == -EPIPE || err == -EBADMSG)
-		log_warning("%s: stacks end in it early: the reader %s", path,
-			    err == -ETIME ? "took too long" : "died of the file");
+	if (err == -ETIME || err == -EPIPE || err == -EBADMSG || err == -E2BIG)
+		log_warning("%s: stacks end in it early: %s", path,
+			    err == -ETIME   ? "the reader took too long"
+			    : err == -E2BIG ? "its frame information is too large"
+					    : "the reader died of the file");
 	return err;
 }
+
+/* Where rows come from. */
+struct origin {
+	const char *path;
+	uid_t user;     /* who owns the file */
+	uint64_t began; /* CPU time of the reader before, ns */
+};
 
 /* A module with the same rows, NULL if there is none. */
 static struct unwind_module *find_rows(const struct unwind_modules *modules,
@@ -158,17 +190,20 @@ static struct unwind_module *find_rows(const struct unwind_modules *modules,
 /* A module of its own for a file; `err` says why it has no rows. */
 static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 					const struct unwind_file *file,
-					const uint64_t fingerprint[2], const char *path)
+					const uint64_t fingerprint[2], const struct origin *origin)
 {
 	struct unwind_module *module = calloc(1, sizeof(*module));
 
 	if (!module)
 		return NULL;
+	module->user = origin->user;
 	if (!err)
 		err = put_rows(modules, file, module);
 	modules->refused += err != 0;
 	if (err)
-		log_verbose("%s: no unwind rows: %s", path, strerror(-err));
+		log_verbose("%s: no unwind rows: %s", origin->path,
+			    err == -EDQUOT ? "its owner's files have taken half of the room"
+					   : strerror(-err));
 	memcpy(module->fingerprint, fingerprint, sizeof(module->fingerprint));
 	module->unused = clock_now();
 	module->next = modules->first;
@@ -177,9 +212,9 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 }
 
 /* Takes over the rows that were read, NULL if `err` says why there are none; a module without rows
- * is one, too. `began`: CPU time of the reader before. */
+ * is one, too. */
 static struct unwind_module *add(struct unwind_modules *modules, int err, struct unwind_file *file,
-				 const char *path, uint64_t began)
+				 const struct origin *origin)
 {
 	uint64_t fingerprint[2] = {0};
 	struct unwind_module *module = NULL;
@@ -191,12 +226,12 @@ static struct unwind_module *add(struct unwind_modules *modules, int err, struct
 	}
 	known = module != NULL;
 	if (!module)
-		module = add_module(modules, err, file, fingerprint, path);
+		module = add_module(modules, err, file, fingerprint, origin);
 	if (module && module->count)
 		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms of CPU time)%s",
-			    path, file->n_rows, file->functions,
+			    origin->path, file->n_rows, file->functions,
 			    file->n_rows * sizeof(unwind_row) / 1024,
-			    (double)(worker_cpu_ns(modules->worker) - began) / 1e6,
+			    (double)(worker_cpu_ns(modules->worker) - origin->began) / 1e6,
 			    known ? ", as before" : "");
 	unwind_free(file);
 	return module;
@@ -217,9 +252,10 @@ static struct file_key key_of(const struct stat *st)
 static struct unwind_module *find_file(struct unwind_modules *modules, int fd, const char *path)
 {
 	struct unwind_file *file = NULL;
+	struct origin origin = {.path = path, .began = worker_cpu_ns(modules->worker)};
 	struct unwind_module *module;
-	uint64_t began = worker_cpu_ns(modules->worker), *slot;
 	struct file_key key;
+	uint64_t *slot;
 	struct stat st;
 	int err;
 
@@ -231,8 +267,9 @@ static struct unwind_module *find_file(struct unwind_modules *modules, int fd, c
 	slot = modules->by_file ? map_get(modules->by_file, &key) : NULL;
 	if (slot)
 		return (struct unwind_module *)(uintptr_t)*slot;
+	origin.user = st.st_uid;
 	err = read_rows(modules, fd, path, &file);
-	module = add(modules, err, file, path, began);
+	module = add(modules, err, file, &origin);
 	/* Only now: to make room for it, other files may have been forgotten. */
 	slot = module && modules->by_file ? map_put(modules->by_file, &key, NULL) : NULL;
 	if (slot)
@@ -261,8 +298,8 @@ static int open_vdso(void)
 
 static struct unwind_module *find_vdso(struct unwind_modules *modules)
 {
+	struct origin origin = {.path = "[vdso]", .began = worker_cpu_ns(modules->worker)};
 	struct unwind_file *file = NULL;
-	uint64_t began;
 	int err, fd;
 
 	if (modules->vdso)
@@ -270,10 +307,9 @@ static struct unwind_module *find_vdso(struct unwind_modules *modules)
 	fd = open_vdso();
 	if (fd < 0)
 		return NULL;
-	began = worker_cpu_ns(modules->worker);
 	err = read_rows(modules, fd, "[vdso]", &file);
 	close(fd);
-	modules->vdso = add(modules, err, file, "[vdso]", began);
+	modules->vdso = add(modules, err, file, &origin);
 	if (modules->vdso)
 		unwind_module_hold(modules->vdso);
 	return modules->vdso;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "modules.h"
 #include "unwind_maps.h"
@@ -17,6 +18,8 @@ struct unwind_module {
 	uint64_t base;         /* as the linker knows the first page */
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
+	uid_t user;  /* who owns the file */
+	double room; /* that its rows take in the kernel, as a part of all */
 	unsigned references;
 	bool goes;               /* it is being swept */
 	uint64_t unused;         /* since when nobody refers to it, ns */

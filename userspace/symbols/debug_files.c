@@ -63,7 +63,8 @@ static int open_same_build(int file, const struct debug_access *access)
 /* The name and checksum that the file gives; false if it gives none that can be used. */
 static bool read_link(Elf *elf, const char **name, uint32_t *checksum)
 {
-	const Elf_Data *data = elf_section_bytes(elf, ".gnu_debuglink");
+	GElf_Shdr header;
+	const Elf_Data *data = elf_section_bytes(elf, ".gnu_debuglink", &header);
 	size_t at;
 
 	*name = elf_string(data, 0);
@@ -129,7 +130,8 @@ int debug_file_open(int fd, const struct debug_access *access, Elf *elf)
 /* The name and build-id of the file that dwz made; the size of the latter, 0: none. */
 static int read_shared_link(Elf *elf, const char **name, const unsigned char **id)
 {
-	const Elf_Data *data = elf_section_bytes(elf, ".gnu_debugaltlink");
+	GElf_Shdr header;
+	const Elf_Data *data = elf_section_bytes(elf, ".gnu_debugaltlink", &header);
 	size_t size, before;
 
 	*name = elf_string(data, 0);
@@ -194,7 +196,8 @@ static int unpack(lzma_stream *stream, struct buffer *out)
 
 int debug_data_unpack(Elf *elf, struct buffer *out)
 {
-	const Elf_Data *packed = elf_section_bytes(elf, ".gnu_debugdata");
+	GElf_Shdr header;
+	const Elf_Data *packed = elf_section_bytes(elf, ".gnu_debugdata", &header);
 	lzma_stream stream = LZMA_STREAM_INIT;
 	int err;
 

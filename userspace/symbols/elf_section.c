@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* elf_section.c: sections of an ELF file by their names. */
+/* elf_section.c: sections of an ELF file by their names, and their bytes within bounds. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "elf_section.h"
@@ -13,6 +14,24 @@ const char *elf_string(const Elf_Data *strings, uint64_t index)
 	return text + index;
 }
 
+static bool is_bounded(Elf_Scn *section)
+{
+	GElf_Shdr header;
+
+	return section && gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS &&
+	       header.sh_size <= ELF_SECTION_MAX;
+}
+
+Elf_Data *elf_section_data(Elf_Scn *section)
+{
+	return is_bounded(section) ? elf_getdata(section, NULL) : NULL;
+}
+
+Elf_Data *elf_section_raw(Elf_Scn *section)
+{
+	return is_bounded(section) ? elf_rawdata(section, NULL) : NULL;
+}
+
 Elf_Scn *elf_section_find(Elf *elf, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL, *names;
@@ -21,7 +40,7 @@ Elf_Scn *elf_section_find(Elf *elf, const char *name, GElf_Shdr *header)
 
 	if (elf_getshdrstrndx(elf, &index) || !(names = elf_getscn(elf, index)))
 		return NULL;
-	strings = elf_getdata(names, NULL);
+	strings = elf_section_data(names);
 	while ((section = elf_nextscn(elf, section))) {
 		const char *found;
 
@@ -34,10 +53,16 @@ Elf_Scn *elf_section_find(Elf *elf, const char *name, GElf_Shdr *header)
 	return NULL;
 }
 
-Elf_Data *elf_section_bytes(Elf *elf, const char *name)
+Elf_Data *elf_section_bytes(Elf *elf, const char *name, GElf_Shdr *header)
 {
-	GElf_Shdr header;
-	Elf_Scn *section = elf_section_find(elf, name, &header);
+	Elf_Scn *section = elf_section_find(elf, name, header);
+	GElf_Chdr packed;
 
-	return section && header.sh_type != SHT_NOBITS ? elf_rawdata(section, NULL) : NULL;
+	if (!is_bounded(section))
+		return NULL;
+	if (header->sh_flags & SHF_COMPRESSED &&
+	    (!gelf_getchdr(section, &packed) || packed.ch_size > ELF_SECTION_MAX ||
+	     elf_compress(section, 0, 0) < 0))
+		return NULL;
+	return elf_rawdata(section, NULL);
 }

@@ -165,9 +165,8 @@ static void sort(struct elf_symbols *symbols)
 static int read_table(struct elf_symbols *symbols, Elf *elf, Elf_Scn *section,
 		      const GElf_Shdr *header)
 {
-	Elf_Scn *string_section = elf_getscn(elf, header->sh_link);
-	Elf_Data *table = elf_getdata(section, NULL);
-	Elf_Data *strings = string_section ? elf_getdata(string_section, NULL) : NULL;
+	Elf_Data *table = elf_section_data(section);
+	Elf_Data *strings = elf_section_data(elf_getscn(elf, header->sh_link));
 	size_t size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT), n;
 
 	if (!table || !strings || !size || table->d_type != ELF_T_SYM)

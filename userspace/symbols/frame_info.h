@@ -50,10 +50,12 @@ typedef int frame_rule_visit(void *context, uint64_t address, const struct unwin
 
 /*
  * Runs the program of a function. -EBADMSG where it makes no sense (what was
- * handed out before is right), or what the visitor returned.
+ * handed out before is right), or what the visitor returned. *budget is the number
+ * of instructions that may still be run, for all functions of a file: they can share
+ * a program. -E2BIG when it is used up.
  */
-int frame_program_run(const struct frame_function *function, frame_rule_visit *visit,
-		      void *context);
+int frame_program_run(const struct frame_function *function, uint64_t *budget,
+		      frame_rule_visit *visit, void *context);
 
 /* Numbers in a program, false at its end. Signed ones wrap as their 64-bit patterns do. */
 bool frame_signed(struct cursor *cursor, int64_t *out);

@@ -81,6 +81,7 @@ struct machine {
 	struct state remembered[REMEMBER_MAX];
 	unsigned depth;
 	uint64_t address;
+	uint64_t *budget; /* of instructions */
 	frame_rule_visit *visit;
 	void *context;
 };
@@ -457,12 +458,17 @@ static int run(struct machine *machine, struct cursor program)
 	uint64_t code;
 	int err = 0;
 
-	while (!err && frame_fixed(&program, 1, &code))
+	while (!err && frame_fixed(&program, 1, &code)) {
+		if (!*machine->budget)
+			return -E2BIG;
+		--*machine->budget;
 		err = run_one(machine, &program, (uint8_t)code);
+	}
 	return err;
 }
 
-int frame_program_run(const struct frame_function *function, frame_rule_visit *visit, void *context)
+int frame_program_run(const struct frame_function *function, uint64_t *budget,
+		      frame_rule_visit *visit, void *context)
 {
 	struct machine machine;
 	int err;
@@ -472,6 +478,7 @@ int frame_program_run(const struct frame_function *function, frame_rule_visit *v
 	machine.initial = machine.state;
 	machine.depth = 0;
 	machine.address = function->begin;
+	machine.budget = budget;
 	machine.visit = NULL;
 	machine.context = context;
 	err = run(&machine, function->common->program);

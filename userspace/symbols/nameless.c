@@ -32,12 +32,12 @@ static int by_begin(const void *left, const void *right)
 
 void nameless_read(Elf *elf, struct buffer *out)
 {
-	const Elf_Data *data = elf_section_bytes(elf, ".eh_frame");
+	GElf_Shdr header;
+	const Elf_Data *data = elf_section_bytes(elf, ".eh_frame", &header);
 	struct frame_section section = {0};
 	size_t refused = 0;
-	GElf_Shdr header;
 
-	if (!data || !data->d_buf || !elf_section_find(elf, ".eh_frame", &header))
+	if (!data || !data->d_buf)
 		return;
 	section.data = data->d_buf;
 	section.size = data->d_size;

@@ -48,9 +48,8 @@ static struct table read_symbols(Elf *elf, size_t index)
 	if (!section || !gelf_getshdr(section, &header) ||
 	    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
 		return table;
-	table.symbols = elf_getdata(section, NULL);
-	section = elf_getscn(elf, header.sh_link);
-	table.strings = section ? elf_getdata(section, NULL) : NULL;
+	table.symbols = elf_section_data(section);
+	table.strings = elf_section_data(elf_getscn(elf, header.sh_link));
 	return table;
 }
 
@@ -80,7 +79,7 @@ static int read_slots(struct search *search, const char *name)
 {
 	GElf_Shdr header;
 	Elf_Scn *section = elf_section_find(search->elf, name, &header);
-	Elf_Data *data = section && header.sh_type == SHT_RELA ? elf_getdata(section, NULL) : NULL;
+	Elf_Data *data = section && header.sh_type == SHT_RELA ? elf_section_data(section) : NULL;
 	size_t size = gelf_fsize(search->elf, ELF_T_RELA, 1, EV_CURRENT);
 	struct table table;
 
@@ -128,7 +127,7 @@ static int read_stubs(struct search *search, const char *name)
 {
 	GElf_Shdr header;
 	Elf_Scn *section = elf_section_find(search->elf, name, &header);
-	Elf_Data *data = section && header.sh_type == SHT_PROGBITS ? elf_rawdata(section, NULL)
+	Elf_Data *data = section && header.sh_type == SHT_PROGBITS ? elf_section_raw(section)
 								   : NULL;
 	size_t size = section && header.sh_entsize == 8 ? 8 : STUB_SIZE;
 	int err = 0;

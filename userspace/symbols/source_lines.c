@@ -25,7 +25,7 @@
 #include "../util/buffer.h"
 #include "../util/map.h"
 
-#define SECTION_BYTES_MAX (UINT64_C(1) << 30) /* of DWARF, all sections, unpacked */
+#define DWARF_BYTES_MAX   (UINT64_C(384) << 20) /* all sections, unpacked: libdw holds them */
 #define UNITS_MAX         (1u << 20)
 #define UNIT_RANGES_MAX   (1u << 16) /* of one unit */
 #define ENTRIES_MAX       (UINT64_C(1) << 25)
@@ -102,9 +102,9 @@ static bool is_readable(Elf *elf)
 							       : 0;
 
 		if (!(header.sh_flags & SHF_ALLOC))
-			total += size < SECTION_BYTES_MAX ? size : SECTION_BYTES_MAX;
+			total += size < DWARF_BYTES_MAX ? size : DWARF_BYTES_MAX;
 	}
-	return total < SECTION_BYTES_MAX;
+	return total < DWARF_BYTES_MAX;
 }
 
 static int add_unit(struct source_lines *lines, Dwarf_Die *entry)
@@ -166,9 +166,11 @@ static bool texts_end(Elf *elf)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		GElf_Shdr header;
 		Elf_Scn *section = elf_section_find(elf, names[i], &header);
-		const Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+		const Elf_Data *data = elf_section_data(section);
 
-		if (data && data->d_buf && data->d_size &&
+		if (!section || header.sh_type == SHT_NOBITS || !header.sh_size)
+			continue;
+		if (!data || !data->d_buf || !data->d_size ||
 		    ((const char *)data->d_buf)[data->d_size - 1])
 			return false;
 	}
@@ -180,7 +182,7 @@ static Elf_Data *programs_of(Elf *elf)
 	GElf_Shdr header;
 	Elf_Scn *section = elf_section_find(elf, ".debug_line", &header);
 
-	return section ? elf_getdata(section, NULL) : NULL;
+	return elf_section_data(section);
 }
 
 /*

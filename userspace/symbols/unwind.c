@@ -12,10 +12,9 @@
 #include <string.h>
 
 #include "elf_open.h"
+#include "elf_section.h"
 #include "unwind.h"
 #include "unwind_build.h"
-
-#define SECTION_BYTES_MAX (256u << 20)
 
 static void read_segments(Elf *elf, struct unwind_file *file)
 {
@@ -37,36 +36,18 @@ static void read_segments(Elf *elf, struct unwind_file *file)
 	}
 }
 
-/* A section's bytes, uncompressed; false if there is none of this name. */
+/* False if there is no section of this name. */
 static bool find_section(Elf *elf, const char *name, struct frame_section *out)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
+	GElf_Shdr header;
+	const Elf_Data *data = elf_section_bytes(elf, name, &header);
 
-	if (elf_getshdrstrndx(elf, &names))
+	if (!data || !data->d_buf || !data->d_size)
 		return false;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *own;
-		Elf_Data *data;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
-		    header.sh_size > SECTION_BYTES_MAX)
-			continue;
-		own = elf_strptr(elf, names, header.sh_name);
-		if (!own || strcmp(own, name))
-			continue;
-		if (header.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
-			return false;
-		data = elf_rawdata(section, NULL);
-		if (!data || !data->d_buf || !data->d_size)
-			return false;
-		out->data = data->d_buf;
-		out->size = data->d_size;
-		out->address = header.sh_addr;
-		return true;
-	}
-	return false;
+	out->data = data->d_buf;
+	out->size = data->d_size;
+	out->address = header.sh_addr;
+	return true;
 }
 
 /* The bytes of the file that are loaded at an address, up to the end of their segment. */
@@ -86,7 +67,7 @@ static bool find_loaded(Elf *elf, uint64_t address, struct frame_section *out)
 		if (header.p_type != PT_LOAD || address - header.p_vaddr >= header.p_filesz)
 			continue;
 		size = header.p_filesz - (address - header.p_vaddr);
-		if (size > SECTION_BYTES_MAX || header.p_offset > INT64_MAX - header.p_filesz)
+		if (size > ELF_SECTION_MAX || header.p_offset > INT64_MAX - header.p_filesz)
 			return false;
 		data = elf_getdata_rawchunk(elf,
 					    (int64_t)(header.p_offset + (address - header.p_vaddr)),

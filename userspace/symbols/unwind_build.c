@@ -13,6 +13,8 @@
 #define PAGE_BYTES (UINT64_C(1) << UNWIND_PAGE_SHIFT)
 #define CACHE      256 /* rules found last; a power of two */
 
+#define INSTRUCTIONS_MAX (UINT64_C(1) << 26) /* of one file: libLLVM has two million */
+
 #define ADDRESS_END (UINT64_C(1) << 56) /* nothing is loaded behind it */
 
 /* A row of a function, before all of them are sorted. */
@@ -33,6 +35,7 @@ struct unwind_builder {
 	struct buffer steps;     /* struct step[] */
 	uint32_t cache[CACHE];   /* rule numbers by hash */
 	uint64_t begin;          /* of the function that is being added */
+	uint64_t budget;         /* of instructions that may still be run */
 	size_t refused;
 };
 
@@ -66,6 +69,7 @@ struct unwind_builder *unwind_builder_create(void)
 
 	if (!builder)
 		return NULL;
+	builder->budget = INSTRUCTIONS_MAX;
 	builder->numbers = map_create(sizeof(struct unwind_rule));
 	if (!builder->numbers || buffer_append(&builder->rules, &empty, sizeof(empty))) {
 		unwind_builder_free(builder);
@@ -141,7 +145,7 @@ static int add_function(void *context, const struct frame_function *from)
 		return 0;
 	}
 	builder->begin = from->begin;
-	err = frame_program_run(from, add_step, builder);
+	err = frame_program_run(from, &builder->budget, add_step, builder);
 	if (err == -EBADMSG) {
 		builder->refused++;
 		builder->steps.size = first;
