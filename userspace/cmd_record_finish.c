@@ -10,9 +10,10 @@
 #include "record/facts.h"
 #include "util/log.h"
 
-/* For which the names that are still to be found are waited for in the end. */
-#define NAMES_NS        UINT64_C(10000000000)
-#define NAMES_SYSTEM_NS UINT64_C(600000000)
+/* A recorder of the whole machine ends when it is asked to, whatever files others mapped. */
+#define SECOND_NS UINT64_C(1000000000)
+static const struct patience for_program = {2 * SECOND_NS, 10 * SECOND_NS, 10 * SECOND_NS};
+static const struct patience for_system = {SECOND_NS / 5, SECOND_NS / 5, SECOND_NS / 5};
 
 /* A recording that is shorter may have used what it has saved up from the start. */
 #define OVERHEAD_SURE_NS UINT64_C(120000000000)
@@ -37,13 +38,12 @@ static int put_end(struct recording *recording, uint64_t now)
 /* Completes the file. Only what was recorded counts: the kernel side is silent by now. */
 static void finish_profile(struct recording *recording, uint64_t end)
 {
-	/* A recorder of the whole machine ends when it is told to, whatever files others mapped. */
-	uint64_t names_ns = recording->target || recording->running.count ? NAMES_NS
-									  : NAMES_SYSTEM_NS;
-	int closed, err = drain_finish(recording->drain);
+	const struct patience *patience =
+		recording->target || recording->running.count ? &for_program : &for_system;
+	int closed, err = drain_finish(recording->drain, patience);
 
 	recording_step(recording, "the last events are written");
-	err = err ? err : store_symbolize_all(recording->store, names_ns);
+	err = err ? err : store_symbolize_all(recording->store, patience->names_ns);
 	err = err ? err : ledger_put_losses(recording->ledger);
 	recording_step(recording, "functions are named");
 	err = err ? err : put_end(recording, end);
@@ -191,6 +191,7 @@ void recording_complete(struct recording *recording)
 	uint64_t end = clock_now();
 
 	session_stop(recording->session);
+	unwinder_abandon(recording->unwinder);
 	governor_finish(recording->governor, &recording->cost);
 	finish_profile(recording, end);
 	recording_check_output(recording);

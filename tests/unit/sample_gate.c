@@ -6,6 +6,7 @@
 #include <sys/sdt.h>
 
 #include "test.h"
+#include "record/clock.h"
 #include "record/control_search.h"
 #include "record/files.h"
 #include "record/opener.h"
@@ -42,7 +43,9 @@ static struct files *begin(void)
 	CHECK_EQ(opener_create(true, &opener), 0);
 	CHECK_EQ(files_create(opener, &files), 0);
 	/* What a program that takes samples has mapped is known. */
-	CHECK_EQ(control_search(files, (uint32_t)getpid(), true, BLOCK_CONTROL, ignore, NULL), 0);
+	CHECK_EQ(control_search(files, (uint32_t)getpid(), clock_now() + 3000000000u, BLOCK_CONTROL,
+				ignore, NULL),
+		 0);
 	return files;
 }
 

@@ -17,7 +17,7 @@
 
 enum { BLOCKS_MAX = 3000 }; /* of one struct control: the opener's queue has room for that */
 
-#define WAIT_NS UINT64_C(3000000000)  /* for what one process is asked for */
+#define WAIT_NS UINT64_C(3000000000)  /* for what processes are asked for, all of them */
 #define END_NS  UINT64_C(10000000000) /* for all to be as they were */
 
 /* A block of a program, to be made or kept as asked for. */
@@ -39,7 +39,8 @@ struct control {
 	struct opener *opener;
 	struct block *blocks;
 	size_t n_blocks;
-	int err; /* of the last block that could not be asked */
+	uint64_t until; /* time up to which files and programs are waited for */
+	int err;        /* of the last block that could not be asked */
 };
 
 int control_create(struct files *files, struct control **out)
@@ -49,6 +50,7 @@ int control_create(struct files *files, struct control **out)
 		return -ENOMEM;
 	(*out)->files = files;
 	(*out)->opener = files_opener(files);
+	(*out)->until = clock_now() + WAIT_NS;
 	return 0;
 }
 
@@ -229,7 +231,7 @@ static void search_control(struct control *control, uint32_t proc_pid, uint64_t 
 {
 	struct search search = {.control = control, .ceiling = ceiling};
 
-	control_search(control->files, proc_pid, false, BLOCK_CONTROL, add_block, &search);
+	control_search(control->files, proc_pid, 0, BLOCK_CONTROL, add_block, &search);
 }
 
 /* How many blocks of a process are as asked for. */
@@ -242,15 +244,22 @@ static int count_asked(const struct control *control, uint32_t proc_pid, bool co
 	return count;
 }
 
+static uint64_t left(uint64_t until)
+{
+	uint64_t now = clock_now();
+
+	return until > now ? until - now : 0;
+}
+
 static int set_and_wait(struct search *search, uint32_t proc_pid)
 {
 	struct control *control = search->control;
 	int err, count;
 
 	control->err = 0;
-	err = control_search(control->files, proc_pid, true,
+	err = control_search(control->files, proc_pid, control->until,
 			     search->counted ? BLOCK_SINGLY : BLOCK_CONTROL, add_block, search);
-	opener_settle(control->opener, WAIT_NS);
+	opener_settle(control->opener, left(control->until));
 	count = count_asked(control, proc_pid, search->counted);
 	err = err ? err : search->err;
 	/* What has the symbol, but does not begin as it must, is none. */
@@ -363,12 +372,13 @@ int control_reclaim(struct files *files, uint32_t proc_pid)
 {
 	struct opener *opener = files_opener(files);
 	struct reclaiming reclaiming = {.opener = opener};
-	int err = control_search(files, proc_pid, true, BLOCK_CONTROL, reclaim, &reclaiming);
+	uint64_t until = clock_now() + WAIT_NS;
+	int err = control_search(files, proc_pid, until, BLOCK_CONTROL, reclaim, &reclaiming);
 
 	reclaiming.counted = true;
 	if (!err)
-		err = control_search(files, proc_pid, false, BLOCK_SINGLY, reclaim, &reclaiming);
-	opener_settle(opener, WAIT_NS);
+		err = control_search(files, proc_pid, 0, BLOCK_SINGLY, reclaim, &reclaiming);
+	opener_settle(opener, left(until));
 	opener_cancel(opener, &reclaiming);
 	err = err ? err : reclaiming.err;
 	return reclaiming.found || !err ? reclaiming.found : err;

@@ -2,9 +2,8 @@
 /* control_search.c: finds the blocks of running programs, by what is known of their files. */
 #include "control_search.h"
 
+#include "clock.h"
 #include "snapshot.h"
-
-#define SETTLE_NS UINT64_C(3000000000) /* for which files are waited for */
 
 /* A search in one process. */
 struct search {
@@ -41,17 +40,18 @@ static void search_mapping(void *context, struct event_mmap *event, const char *
 	search->found(search->context, event, address);
 }
 
-int control_search(struct files *files, uint32_t proc_pid, bool wait, enum control_block block,
+int control_search(struct files *files, uint32_t proc_pid, uint64_t until, enum control_block block,
 		   control_found *found, void *context)
 {
 	struct search search = {files, block, found, context, 0};
+	uint64_t now = clock_now();
 	int err;
 
-	if (wait) {
+	if (until) {
 		err = snapshot_mappings(proc_pid, 0, meet_file, &search);
 		if (err)
 			return err;
-		files_settle(files, SETTLE_NS);
+		files_settle(files, until > now ? until - now : 0);
 	}
 	return snapshot_mappings(proc_pid, 0, search_mapping, &search);
 }

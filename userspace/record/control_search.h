@@ -12,10 +12,11 @@
 typedef void control_found(void *context, const struct event_mmap *mapping, uint64_t address);
 
 /*
- * Searches all that a process has mapped, as far as its files are known. `wait`: until they are,
- * but not for ever. 0 or a negative errno: -ENOENT: it is gone.
+ * Searches all that a process has mapped, as far as its files are known. Those that are not yet
+ * are read, and waited for up to the time `until`; 0: they are not. 0 or a negative errno:
+ * -ENOENT: it is gone.
  */
-int control_search(struct files *files, uint32_t proc_pid, bool wait, enum control_block block,
+int control_search(struct files *files, uint32_t proc_pid, uint64_t until, enum control_block block,
 		   control_found *found, void *context);
 
 #endif

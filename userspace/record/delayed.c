@@ -99,7 +99,7 @@ static int store_some(struct delayed *delayed)
 
 int delayed_turn(struct delayed *delayed, uint64_t ns)
 {
-	uint64_t end = clock_now() + ns;
+	uint64_t now = clock_now(), end = ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
 	int err = store_some(delayed);
 
 	while (err == -EAGAIN && clock_now() < end) {

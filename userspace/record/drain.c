@@ -42,7 +42,6 @@
 #define PENDING_BYTES ((size_t)16 << 20)
 #define PENDING_NS    (2 * SECOND_NS)    /* for which events wait until a file is read */
 #define WALKS_NS      UINT64_C(10000000) /* for which a round waits for walks of stack dumps */
-#define WALKS_LAST_NS (10 * SECOND_NS)   /* the last one */
 #define NAMES_NS      UINT64_C(50000000) /* first names; then after twice the time, up to a second */
 #define SWEEP_NS      (10 * SECOND_NS)   /* after its end nothing of a process is on its way */
 #define CHILDREN_MAX  ((size_t)1 << 20)  /* bytes, while files are read */
@@ -538,17 +537,18 @@ int drain_round(struct drain *drain)
 	return err;
 }
 
-int drain_finish(struct drain *drain)
+int drain_finish(struct drain *drain, const struct patience *patience)
 {
 	int emptied, err;
 
 	do
 		emptied = drain_rings(drain);
 	while (emptied == 0);
-	files_settle(drain->parts.files, PENDING_NS);
+	files_settle(drain->parts.files, patience->files_ns);
+	store_walk_until(drain->parts.store, clock_now() + patience->walks_ns);
 	err = emptied < 0 ? emptied : drain_streams(drain);
 	err = err ? err : merge_advance(drain->merge, UINT64_MAX);
-	err = err ? err : delayed_turn(drain->delayed, WALKS_LAST_NS);
+	err = err ? err : delayed_turn(drain->delayed, UINT64_MAX);
 	return err ? err : drain_figures(drain, ledger_finish);
 }
 

@@ -48,8 +48,15 @@ int drain_settle(struct drain *drain);
 /* Was a program that ran before we listened told that we do? Not if it has no way to be told. */
 bool drain_told(const struct drain *drain, uint32_t proc_pid);
 
+/* For how long the end waits, ns at most. */
+struct patience {
+	uint64_t files_ns; /* for files that are being read */
+	uint64_t walks_ns; /* for stacks that are being walked */
+	uint64_t names_ns; /* for names of functions */
+};
+
 /* The last round: everything is handed on, nothing is held back. */
-int drain_finish(struct drain *drain);
+int drain_finish(struct drain *drain, const struct patience *patience);
 
 /* A sentence about a file that could not be attached since the last call, or NULL. */
 const char *drain_trouble(struct drain *drain);

@@ -19,6 +19,8 @@
 
 enum { SYSTEM_LINKS = 8 };
 
+#define LOOKS_MAX 8 /* else programs that fork without end keep it for ever */
+
 struct session {
 	struct gcprof_bpf *skeleton;
 	bool multi; /* all places of a file are attached at once */
@@ -109,13 +111,13 @@ static int look_once(const struct bpf_link *iterator)
 int session_look(struct session *session)
 {
 	uint32_t before;
-	int err;
+	int err = 0, turns = 0;
 
 	session->moved = session->skeleton->bss->processes_moved;
 	do {
 		before = session->skeleton->bss->threads_met;
 		err = look_once(session->look);
-	} while (!err && session->skeleton->bss->threads_met != before);
+	} while (!err && session->skeleton->bss->threads_met != before && ++turns < LOOKS_MAX);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "clock.h"
 #include "copies.h"
 #include "stacks.h"
 
@@ -53,6 +54,7 @@ struct stacks {
 	uint32_t quality; /* of what the steps are */
 	struct modules *modules;
 	struct copies *copies; /* NULL until there is one */
+	uint64_t walks_end;    /* time after which copies are not walked, 0: there is none */
 	struct agreement *agreement;
 };
 
@@ -95,6 +97,11 @@ void stacks_free(struct stacks *stacks)
 	agreement_free(stacks->agreement);
 	free(stacks->slots);
 	free(stacks);
+}
+
+void stacks_walk_until(struct stacks *stacks, uint64_t time)
+{
+	stacks->walks_end = time;
 }
 
 static int split_tail(const struct event_stack *counts, struct bytes bytes, struct tail *tail)
@@ -142,9 +149,14 @@ static void take_walk(const struct stack_walk *walk, struct tail *tail, struct s
 static int walk_copy(struct stacks *stacks, const struct process *process, struct tail *tail,
 		     struct stored_stack *out)
 {
+	static const struct stack_walk none = {.quality = STACK_USER_FAILED};
 	const struct stack_walk *walk;
 	int err = 0;
 
+	if (stacks->walks_end && clock_now() > stacks->walks_end) {
+		take_walk(&none, tail, out);
+		return 0;
+	}
 	if (!stacks->copies)
 		err = copies_create(stacks->modules, &stacks->copies);
 	if (!err && !stacks->agreement && tail->copy->flags & COPY_COMPARE)

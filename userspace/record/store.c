@@ -272,6 +272,11 @@ int store_symbolize_turn(struct store *store)
 	return frame_names_turn(store->names);
 }
 
+void store_walk_until(struct store *store, uint64_t time)
+{
+	stacks_walk_until(store->stacks, time);
+}
+
 int store_symbolize_all(struct store *store, uint64_t ns)
 {
 	return frame_names_finish(store->names, ns);

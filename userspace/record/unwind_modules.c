@@ -321,6 +321,8 @@ struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
 	struct unwind_module *module;
 	int fd;
 
+	if (modules->abandoned)
+		return NULL;
 	if (!place->inode)
 		return strcmp(place->path, "[vdso]") ? NULL : find_vdso(modules);
 	fd = opener_open_now(modules->opener, place, 0, NULL);
@@ -339,7 +341,7 @@ void unwind_modules_abandon(struct unwind_modules *modules)
 void unwind_modules_expect(struct unwind_modules *modules, const char *path)
 {
 	struct stat st;
-	int fd = regular_open(path, &st);
+	int fd = modules->abandoned ? -1 : regular_open(path, &st);
 
 	if (fd < 0)
 		return;

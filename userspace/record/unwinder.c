@@ -181,6 +181,12 @@ int unwinder_create(const struct unwind_fds *fds, struct unwinder **out)
 	return 0;
 }
 
+void unwinder_abandon(struct unwinder *unwinder)
+{
+	if (unwinder)
+		unwind_modules_abandon(unwinder->modules);
+}
+
 static void notes_free(struct buffer *notes)
 {
 	struct note *all = (struct note *)(void *)notes->data;
@@ -195,7 +201,7 @@ void unwinder_free(struct unwinder *unwinder)
 	if (!unwinder)
 		return;
 	if (unwinder->running) {
-		unwind_modules_abandon(unwinder->modules);
+		unwinder_abandon(unwinder);
 		pthread_mutex_lock(&unwinder->lock);
 		unwinder->stop = true;
 		pthread_cond_signal(&unwinder->wakeup);

@@ -17,6 +17,9 @@ struct unwinder;
 
 int unwinder_create(const struct unwind_fds *fds, struct unwinder **out);
 
+/* No stack will be walked any more: what is left to do is dropped. */
+void unwinder_abandon(struct unwinder *unwinder);
+
 /* Ends the thread, whatever is left to do. NULL is allowed, here and below: nothing happens. */
 void unwinder_free(struct unwinder *unwinder);
 

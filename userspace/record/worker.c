@@ -77,7 +77,8 @@ void worker_wait_any(int ms)
 
 static void watch(const struct worker *worker)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	/* Each message wakes once: who waits may be another than the one whom it is for. */
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
 	if (worker->wakes)
 		(void)epoll_ctl(worker_wakeups(), EPOLL_CTL_ADD, worker->socket, &event);
