@@ -99,7 +99,8 @@ all: program library workloads
 program: $(O)/gcprof
 library: $(O)/libgcprof-gc.a $(O)/libgcprof-gc.so
 workloads: $(WORKLOADS)
-unit: $(UNIT)
+# With the fuzzers, so that they stay true.
+unit: $(UNIT) $(O)/tests/fuzz/reader_process
 fuzz-targets: $(FUZZ)
 
 # --- objects ----------------------------------------------------------------

@@ -83,7 +83,7 @@ static bool ask(uint32_t kind, const void *data, size_t size, int fd, struct wor
 	if (worker_start(worker, &order))
 		abort();
 	while (worker_wait(worker, answer) == WORKER_QUESTION)
-		worker_supply(worker, -1);
+		worker_supply(worker, "", 1, -1);
 	requests++;
 	refused += answer->err != 0;
 	overruns += answer->err == -ETIME;
