@@ -110,7 +110,7 @@ honest() {
 
 # Maps a file as code, and calls it; two seconds later a program begins that means no harm.
 mapped() { # FILE
-	attack 5 "${AS_ATTACKER[*]} mapper -c '$1' & sleep 1.5; churn --seconds 2 &"
+	attack 4 "${AS_ATTACKER[*]} mapper -c '$1' & sleep 1; churn --seconds 2 &"
 }
 
 @test "file of 16 KB with millions of section headers: the reader refuses it and names it, others are recorded whole" {

@@ -80,10 +80,13 @@ static bool ask(uint32_t kind, const void *data, size_t size, int fd, struct wor
 		.answer_max = ROWS_ANSWER_MAX,
 	};
 
+	enum worker_state state;
+
 	if (worker_start(worker, &order))
 		abort();
-	while (worker_wait(worker, answer) == WORKER_QUESTION)
-		worker_supply(worker, "", 1, -1);
+	while ((state = worker_wait(worker, answer)) != WORKER_ANSWERED)
+		if (state == WORKER_QUESTION)
+			worker_supply(worker, "", 1, -1);
 	requests++;
 	refused += answer->err != 0;
 	overruns += answer->err == -ETIME;
