@@ -67,7 +67,7 @@ static bool is_tried(const struct trial *trial, int stream)
 {
 	const struct stream_state *state = &trial->streams[stream];
 
-	return facts_stream_name((enum stream)stream) &&
+	return stream_name((enum stream)stream) &&
 	       (state->attached || strncmp(state->why_not, "not asked for", 13) != 0);
 }
 
@@ -109,7 +109,7 @@ static void print_streams(const struct diagnosis *diagnosis)
 
 		if (is_tried(trial, stream))
 			print_row(state->attached ? "ok" : "fails",
-				  facts_stream_name((enum stream)stream),
+				  stream_name((enum stream)stream),
 				  state->attached ? how : state->why_not, "");
 	}
 }
@@ -185,7 +185,7 @@ static json_t *json_streams(const struct trial *trial)
 		const struct stream_state *state = &trial->streams[stream];
 
 		if (trial->followed && is_tried(trial, stream))
-			json_object_set_new(all, facts_stream_name((enum stream)stream),
+			json_object_set_new(all, stream_name((enum stream)stream),
 					    json_pack("{s:b, s:s?}", "works", state->attached,
 						      "why_not",
 						      state->attached ? NULL : state->why_not));

@@ -198,11 +198,11 @@ void recording_warn_streams(const struct recording *recording)
 			session_stream(recording->session, (enum stream)stream);
 
 		/* What was not asked for is no surprise, missing probes were told of already. */
-		if (!facts_stream_name((enum stream)stream) || state->attached ||
+		if (!stream_name((enum stream)stream) || state->attached ||
 		    stream == STREAM_ALLOC || stream == STREAM_GC ||
 		    strncmp(state->why_not, "not asked for", 13) == 0)
 			continue;
-		log_warning("stream %s is not recorded: %s", facts_stream_name((enum stream)stream),
+		log_warning("stream %s is not recorded: %s", stream_name((enum stream)stream),
 			    state->why_not);
 	}
 }

@@ -11,12 +11,6 @@
 
 #include "../profile/codes.h"
 
-static const char *const stream_names[STREAM_END] = {
-#define STREAM(code, name, string, doc) [code] = string,
-#include "../../bpf/streams.def"
-#undef STREAM
-};
-
 static struct bytes text(const char *string)
 {
 	return (struct bytes){string, strlen(string)};
@@ -148,18 +142,13 @@ int facts_put_streams(struct profile_writer *writer, const struct session *sessi
 		const struct stream_state *state = session_stream(session, (enum stream)stream);
 		struct record record = {.kind = RECORD_stream};
 
-		if (!stream_names[stream])
+		if (!stream_name((enum stream)stream))
 			continue;
 		record.stream.stream = (uint64_t)stream;
-		record.stream.name = text(stream_names[stream]);
+		record.stream.name = text(stream_name((enum stream)stream));
 		record.stream.attached = state->attached;
 		record.stream.why_not = text(state->why_not);
 		err = profile_writer_put(writer, &record);
 	}
 	return err;
-}
-
-const char *facts_stream_name(enum stream stream)
-{
-	return (unsigned)stream < STREAM_END ? stream_names[stream] : NULL;
 }

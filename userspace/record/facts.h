@@ -27,7 +27,4 @@ int facts_put_recording(struct profile_writer *writer, const struct record_optio
 /* The states of all streams. */
 int facts_put_streams(struct profile_writer *writer, const struct session *session);
 
-/* "alloc" ...; NULL for a code that is none. */
-const char *facts_stream_name(enum stream stream);
-
 #endif

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "opener.h"
 #include "../profile/writer.h"
 #include "../symbols/symbols.h"
 #include "../../bpf/events.h"
@@ -14,15 +15,6 @@
 struct modules;
 struct files;
 struct file;
-
-/* A file as the kernel names it when it is mapped. */
-struct module_place {
-	const char *path; /* ended by a zero */
-	uint64_t inode;   /* 0: no file */
-	uint64_t start, end;
-	uint32_t major, minor;
-	uint32_t pid; /* as /proc calls it here */
-};
 
 /* What the event tells of; `path` is borrowed. */
 struct module_place module_place_of(const struct event_mmap *event, const char *path);

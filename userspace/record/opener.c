@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "modules.h"
 #include "worker.h"
 
 #define LIMIT_NS  UINT64_C(2000000000)  /* of a request */

@@ -22,8 +22,16 @@
 
 #include "opener_requests.h"
 
-struct module_place;
 struct opener;
+
+/* A file as the kernel names it when it is mapped. */
+struct module_place {
+	const char *path; /* ended by a zero */
+	uint64_t inode;   /* 0: no file */
+	uint64_t start, end;
+	uint32_t major, minor;
+	uint32_t pid; /* as /proc calls it here */
+};
 
 /* What the process does when main() is called as WORKER_OPENER: its exit status. */
 int opener_main(void);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "../../bpf/config.h"
+#include "../../bpf/events.h"
 
 #define CEILING_DEFAULT_RATE 2000       /* the collector's own */
 #define CEILING_DEFAULT      UINT64_MAX /* not given: depends on whether a period was */
@@ -27,6 +28,9 @@ int syscall_mode_parse(const char *text, enum syscall_mode *out, uint64_t *slow)
 
 /* A percentage of all CPUs from 0.01 to 100, or off: 0. -EINVAL. */
 int overhead_parse(const char *text, double *out);
+
+/* "alloc" ...; NULL for a code that is none. */
+const char *stream_name(enum stream stream);
 
 /* NAME=BYTES: a stream and a power of two from 4096 on. -EINVAL. */
 int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes);
