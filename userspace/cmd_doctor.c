@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "record/libbpf_messages.h"
 #include "record/capabilities.h"
 #include "record/checks.h"
 #include "record/facts.h"
@@ -227,7 +228,7 @@ static int doctor_run(int argc, char **argv)
 	}
 	if (options.verbose > 1)
 		log_set_level(LOG_DEBUG);
-	log_capture_libbpf();
+	libbpf_messages_capture();
 	err = examine(&diagnosis);
 	if (err)
 		log_error("out of memory");

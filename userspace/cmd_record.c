@@ -14,6 +14,7 @@
 
 #include "cmd_record.h"
 #include "commands.h"
+#include "record/libbpf_messages.h"
 #include "record/capabilities.h"
 #include "record/cgroup.h"
 #include "record/clock.h"
@@ -388,7 +389,7 @@ static int record_run(int argc, char **argv)
 				     : -1;
 	if (recording.options.verbose)
 		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
-	log_capture_libbpf();
+	libbpf_messages_capture();
 	/* Else the size grows with each large table, and a long recording keeps what it had once.
 	 */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);

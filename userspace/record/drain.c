@@ -13,7 +13,6 @@
  */
 #include "drain.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -281,9 +280,7 @@ static uint64_t drain_program_since(const struct drain *drain, uint32_t process)
 {
 	struct process_state state;
 
-	return bpf_map_lookup_elem(session_processes_fd(drain->parts.session), &process, &state)
-		       ? 0
-		       : state.program;
+	return session_process(drain->parts.session, process, &state) ? 0 : state.program;
 }
 
 /*
@@ -443,11 +440,10 @@ static int drain_streams(struct drain *drain)
 static bool drain_is_there(void *context, uint32_t process)
 {
 	const struct drain *drain = context;
-	char state[sizeof(struct process_state)];
+	struct process_state state;
 
 	return ledger_loss(drain->parts.ledger, LOSS_PROCESS_STATE) ||
-	       bpf_map_lookup_elem(session_processes_fd(drain->parts.session), &process, state) !=
-		       -ENOENT;
+	       session_process(drain->parts.session, process, &state) != -ENOENT;
 }
 
 /* Its end was lost. */

@@ -2,7 +2,6 @@
 /* ledger.c: the running figures of a recording: losses, system call totals, clocks. */
 #include "ledger.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -121,10 +120,10 @@ static int put_total(struct ledger *ledger, uint64_t now, const struct syscall_k
  */
 static bool is_final(const struct ledger *ledger, uint32_t process)
 {
-	char state[sizeof(struct process_state)];
+	struct process_state state;
 
 	return !ledger->written[LOSS_PROCESS_STATE] &&
-	       bpf_map_lookup_elem(session_processes_fd(ledger->session), &process, state);
+	       session_process(ledger->session, process, &state);
 }
 
 /* The same, asked once for each process where they come by turns. */
@@ -153,16 +152,15 @@ static int tell_total(struct ledger *ledger, uint64_t now, const struct syscall_
  * in the kernel's table. */
 static int move_total(struct ledger *ledger, uint64_t now, const struct syscall_key *key)
 {
-	int fd = session_totals_fd(ledger->session);
 	struct syscall_total total;
 	int err;
 
-	if (bpf_map_lookup_elem(fd, key, &total))
+	if (session_total(ledger->session, key, &total))
 		return 0;
 	err = tell_total(ledger, now, key, &total);
 	if (err)
 		return err;
-	bpf_map_delete_elem(fd, key);
+	session_forget_total(ledger->session, key);
 	map_remove(ledger->calls, key);
 	return 0;
 }
@@ -190,21 +188,18 @@ static int put_batch(struct ledger *ledger, uint64_t now, uint32_t count)
 static int put_totals(struct ledger *ledger, uint64_t now)
 {
 	struct totals_batch *batch = ledger->batch;
-	int fd = session_totals_fd(ledger->session), got = 0, err = 0;
 	uint32_t place = 0;
-	bool first = true;
+	int got = 0, err = 0;
 
 	ledger->unwritten = 0;
 	memset(batch->final, 0, sizeof(batch->final));
 	while (!got && !err) {
 		uint32_t count = TOTALS_BATCH;
 
-		got = bpf_map_lookup_batch(fd, first ? NULL : &place, &place, batch->keys,
-					   batch->totals, &count, NULL);
+		got = session_totals(ledger->session, &place, batch->keys, batch->totals, &count);
 		/* -ENOENT: these are the last. */
 		if (got && got != -ENOENT)
 			return got;
-		first = false;
 		err = put_batch(ledger, now, count);
 	}
 	return err;

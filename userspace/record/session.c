@@ -337,14 +337,32 @@ int session_ring_fd(const struct session *session, enum session_ring ring)
 	return bpf_map__fd(setup_ring_map(session->skeleton, ring));
 }
 
-int session_totals_fd(const struct session *session)
+int session_process(const struct session *session, uint32_t process, struct process_state *out)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(session->skeleton->maps.processes), &process, out);
+}
+
+static int totals_fd(const struct session *session)
 {
 	return bpf_map__fd(session->skeleton->maps.syscall_totals);
 }
 
-int session_processes_fd(const struct session *session)
+int session_totals(const struct session *session, uint32_t *place, struct syscall_key *keys,
+		   struct syscall_total *totals, uint32_t *count)
 {
-	return bpf_map__fd(session->skeleton->maps.processes);
+	return bpf_map_lookup_batch(totals_fd(session), *place ? place : NULL, place, keys, totals,
+				    count, NULL);
+}
+
+int session_total(const struct session *session, const struct syscall_key *key,
+		  struct syscall_total *out)
+{
+	return bpf_map_lookup_elem(totals_fd(session), key, out);
+}
+
+void session_forget_total(const struct session *session, const struct syscall_key *key)
+{
+	bpf_map_delete_elem(totals_fd(session), key);
 }
 
 struct unwind_fds session_unwind_fds(const struct session *session)

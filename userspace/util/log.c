@@ -3,7 +3,6 @@
 #include "log.h"
 #include "escape.h"
 
-#include <bpf/libbpf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,11 @@ static enum log_level log_level = LOG_INFO;
 void log_set_level(enum log_level level)
 {
 	log_level = level;
+}
+
+bool log_shows(enum log_level level)
+{
+	return level <= log_level;
 }
 
 /* One write per message, so that messages of several processes do not mix. */
@@ -51,25 +55,4 @@ void log_escaped(enum log_level level, const char *text)
 {
 	if (level <= log_level)
 		print_line(level, text);
-}
-
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	enum log_level ours = level == LIBBPF_WARN ? LOG_VERBOSE : LOG_DEBUG;
-	char *text = NULL, *line, *rest;
-
-	if (ours > log_level)
-		return 0;
-	/* Why the kernel refuses a program is told in many lines at once. */
-	if (vasprintf(&text, format, arguments) >= 0) {
-		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-			log_print(ours, "%s", line);
-	}
-	free(text);
-	return 0;
-}
-
-void log_capture_libbpf(void)
-{
-	libbpf_set_print(print_libbpf);
 }

@@ -3,10 +3,15 @@
 #ifndef GCPROF_LOG_H
 #define GCPROF_LOG_H
 
+#include <stdbool.h>
+
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_VERBOSE, LOG_DEBUG };
 
 /* What is printed: LOG_INFO unless -q (LOG_WARNING), -v (LOG_VERBOSE) or -vv (LOG_DEBUG). */
 void log_set_level(enum log_level level);
+
+/* Are messages of this level printed? */
+bool log_shows(enum log_level level);
 
 /*
  * "gcprof: error: ..." for errors and so on. Names in the arguments may come from anywhere: they
@@ -22,8 +27,5 @@ void log_escaped(enum log_level level, const char *text);
 #define log_info(...)    log_print(LOG_INFO, __VA_ARGS__)
 #define log_verbose(...) log_print(LOG_VERBOSE, __VA_ARGS__)
 #define log_debug(...)   log_print(LOG_DEBUG, __VA_ARGS__)
-
-/* Routes libbpf's own messages into log_debug, its warnings into log_verbose. */
-void log_capture_libbpf(void);
 
 #endif
