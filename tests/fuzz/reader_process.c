@@ -58,6 +58,12 @@ pid_t __wrap_waitpid(pid_t pid, int *status, int options)
 	return found;
 }
 
+static void fail(const char *what, int err)
+{
+	fprintf(stderr, "%s: %s\n", what, strerror(err));
+	abort();
+}
+
 static void say(void)
 {
 	printf("%" PRIu64 " requests, %" PRIu64 " refused, %" PRIu64 " took too long, %" PRIu64
@@ -79,11 +85,11 @@ static bool ask(uint32_t kind, const void *data, size_t size, int fd, struct wor
 		.wall_ns = 10 * SECOND_NS,
 		.answer_max = ROWS_ANSWER_MAX,
 	};
-
 	enum worker_state state;
+	int err = worker_start(worker, &order);
 
-	if (worker_start(worker, &order))
-		abort();
+	if (err)
+		fail("a request cannot begin", -err);
 	while ((state = worker_wait(worker, answer)) != WORKER_ANSWERED)
 		if (state == WORKER_QUESTION)
 			worker_supply(worker, "", 1, -1);
@@ -92,7 +98,7 @@ static bool ask(uint32_t kind, const void *data, size_t size, int fd, struct wor
 	overruns += answer->err == -ETIME;
 	full += answer->err == -ENOMEM;
 	if (answer->err == -EPIPE || answer->err == -EBADMSG)
-		abort();
+		fail("the reader gave up", -answer->err);
 	return !answer->err;
 }
 
@@ -114,9 +120,9 @@ static void ask_names(uint32_t kind, int fd, bool has_map, uint64_t step)
 	left.size = answer.size;
 	for (size_t i = 0; i < NAMES_BATCH; i++)
 		if (names_take(&left, symbols) < 0)
-			abort();
+			fail("names make no sense", EBADMSG);
 	if (left.size)
-		abort();
+		fail("there is more than names", EBADMSG);
 }
 
 static void ask_elf(int fd, size_t size)
@@ -128,10 +134,10 @@ static void ask_elf(int fd, size_t size)
 
 	if (ask(READ_FACTS, NULL, 0, fd, &answer) &&
 	    facts_take(answer.data, answer.size, &facts, &sites))
-		abort();
+		fail("facts make no sense", EBADMSG);
 	if (ask(READ_ROWS, NULL, 0, fd, &answer)) {
 		if (rows_take(answer.data, answer.size, &rows))
-			abort();
+			fail("rows make no sense", EBADMSG);
 		unwind_free(rows);
 	}
 	ask_names(READ_NAMES, fd, false, size / NAMES_BATCH + 1);
@@ -143,11 +149,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!worker) {
 		if (worker_create(WORKER_READER, false, &worker))
-			abort();
+			fail("no reader", ENOMEM);
 		atexit(say);
 	}
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
+		fail("no file in memory", errno);
 	owner++;
 	if (size > 4 && !memcmp(data, "\177ELF", 4)) {
 		ask_elf(fd, size);

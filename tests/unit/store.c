@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "store_rig.h"
+#include "record/delayed.h"
 #include "symbols/symbols.h"
 
 TEST(frames_are_ordered_and_interleaved)
@@ -495,23 +496,55 @@ static struct event_copy *copied(size_t bytes, uint32_t told)
 	return copy;
 }
 
-TEST(copies_of_stacks_are_walked)
+/* The same of so many bytes, with frame pointers that lead to `outermost`. */
+static void chain(size_t bytes, uint64_t outermost)
 {
-	uint64_t *words;
+	uint64_t *words = (uint64_t *)(copied(bytes, (uint32_t)bytes) + 1);
 
-	begin();
-	/* No file says how to unwind: by frame pointers then, and not without saying so. */
-	words = (uint64_t *)(copied(64, 64) + 1);
 	words[2] = 0x7ffd00000020;
 	words[3] = 0x402001;
 	words[4] = 0;
-	words[5] = 0x403001;
+	words[5] = outermost;
+}
+
+TEST(copies_of_stacks_are_walked)
+{
+	begin();
+	/* No file says how to unwind: by frame pointers then, and not without saying so. */
+	chain(64, 0x403001);
 	CHECK_EQ(send_event(), 0);
 	finish();
 	CHECK_EQ(count(RECORD_cpu), 1);
 	CHECK_STR(stack_text(nth(RECORD_cpu, 0)->cpu.stack), "m0:403000 m0:402000 m0:401000 k4:0");
 	CHECK(nth(RECORD_cpu, 0)->cpu.quality & STACK_USER_GUESSED);
 	CHECK(!(nth(RECORD_cpu, 0)->cpu.quality & STACK_COPIED));
+}
+
+TEST(more_copies_than_can_wait_are_stored_without_being_walked)
+{
+	enum { BYTES = 30 << 10, COUNT = 2400 };
+	struct delayed *delayed;
+
+	begin();
+	CHECK_EQ(delayed_create(rig.store, NULL, &delayed), 0);
+	for (int i = 0; i < COUNT; i++) {
+		chain(BYTES, 0x403001);
+		CHECK_EQ(delayed_store(delayed, (const void *)rig.room), 0);
+	}
+	/* Those that came later are walked again, and none has what another one was asked for. */
+	CHECK_EQ(delayed_turn(delayed, UINT64_MAX), 0);
+	chain(BYTES, 0x404001);
+	CHECK_EQ(delayed_store(delayed, (const void *)rig.room), 0);
+	CHECK_EQ(delayed_turn(delayed, UINT64_MAX), 0);
+	delayed_free(delayed);
+	finish();
+	CHECK_EQ(count(RECORD_cpu), COUNT + 1);
+	CHECK_STR(stack_text(nth(RECORD_cpu, 0)->cpu.stack), "k1:0");
+	CHECK(nth(RECORD_cpu, 0)->cpu.quality & STACK_USER_FAILED);
+	CHECK_STR(stack_text(nth(RECORD_cpu, COUNT - 1)->cpu.stack),
+		  "m0:403000 m0:402000 m0:401000 k1:0");
+	CHECK_STR(stack_text(nth(RECORD_cpu, COUNT)->cpu.stack),
+		  "m0:404000 m0:402000 m0:401000 k1:0");
 }
 
 TEST(copies_that_are_shorter_than_they_say_are_refused)

@@ -24,7 +24,7 @@ struct rig {
 	char *data;
 	size_t size;
 	uint64_t clock;
-	uint64_t room[2048];
+	uint64_t room[4096];
 };
 
 static struct rig rig;

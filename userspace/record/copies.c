@@ -18,6 +18,7 @@
 struct copies {
 	struct modules *modules;
 	struct worker *worker;
+	bool skipped; /* nobody wants the answer that is on its way */
 	struct stack_walk walk;
 };
 
@@ -104,12 +105,39 @@ static void take(struct copies *copies, const struct worker_answer *answer)
 		close(answer->fd);
 }
 
+void copies_skip(struct copies *copies)
+{
+	if (copies)
+		copies->skipped |= worker_is_busy(copies->worker);
+}
+
+/* Drops the answer that nobody wants; false if it has not come yet. */
+static bool is_rid(struct copies *copies)
+{
+	static const struct dump_mapping nothing;
+	struct worker_answer answer;
+	enum worker_state state;
+
+	if (!copies->skipped)
+		return true;
+	while ((state = worker_poll(copies->worker, &answer)) == WORKER_QUESTION)
+		worker_supply(copies->worker, &nothing, sizeof(nothing), -1);
+	if (state != WORKER_ANSWERED)
+		return false;
+	if (answer.fd >= 0)
+		close(answer.fd);
+	copies->skipped = false;
+	return true;
+}
+
 int copies_walk(struct copies *copies, const struct process *process, const struct event_copy *copy,
 		const void *bytes, const struct stack_walk **out)
 {
 	struct worker_answer answer = {.fd = -1};
 	enum worker_state state = WORKER_ANSWERED;
 
+	if (!is_rid(copies))
+		return -EAGAIN;
 	if (!worker_is_busy(copies->worker))
 		answer.err = ask(copies, process, copy, bytes);
 	if (!answer.err) {

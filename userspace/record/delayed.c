@@ -45,23 +45,13 @@ static int keep(struct delayed *delayed, const struct event_header *event)
 	struct buffer *events = &delayed->events;
 	uint64_t size = ((uint64_t)event->size + 7) & ~UINT64_C(7);
 
-	if (events->size - delayed->from > BYTES_MAX ||
-	    buffer_reserve(events, sizeof(size) + size)) {
+	if (buffer_reserve(events, sizeof(size) + size)) {
 		ledger_add_loss(delayed->ledger, LOSS_MEMORY, store_events_in(event));
 		return 0;
 	}
 	buffer_append(events, &size, sizeof(size));
 	buffer_append(events, event, event->size);
 	return buffer_append(events, zeroes, size - event->size);
-}
-
-int delayed_store(struct delayed *delayed, const struct event_header *event)
-{
-	int err = -EAGAIN;
-
-	if (!delayed->events.size)
-		err = store_event(delayed->store, event);
-	return err == -EAGAIN ? keep(delayed, event) : err;
 }
 
 static void drop_stored(struct delayed *delayed)
@@ -95,6 +85,30 @@ static int store_some(struct delayed *delayed)
 	}
 	drop_stored(delayed);
 	return err;
+}
+
+/* Too much waits: all of it is stored with what the kernel walked of its stacks. */
+static int give_up(struct delayed *delayed)
+{
+	uint64_t until = store_walk_until(delayed->store, 1);
+	int err = store_some(delayed);
+
+	store_walk_until(delayed->store, until);
+	return err;
+}
+
+int delayed_store(struct delayed *delayed, const struct event_header *event)
+{
+	int err = -EAGAIN;
+
+	if (delayed->events.size - delayed->from > BYTES_MAX) {
+		err = give_up(delayed);
+		if (err)
+			return err;
+	}
+	if (!delayed->events.size)
+		err = store_event(delayed->store, event);
+	return err == -EAGAIN ? keep(delayed, event) : err;
 }
 
 int delayed_turn(struct delayed *delayed, uint64_t ns)

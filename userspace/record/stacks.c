@@ -99,9 +99,12 @@ void stacks_free(struct stacks *stacks)
 	free(stacks);
 }
 
-void stacks_walk_until(struct stacks *stacks, uint64_t time)
+uint64_t stacks_walk_until(struct stacks *stacks, uint64_t time)
 {
+	uint64_t before = stacks->walks_end;
+
 	stacks->walks_end = time;
+	return before;
 }
 
 static int split_tail(const struct event_stack *counts, struct bytes bytes, struct tail *tail)
@@ -154,6 +157,7 @@ static int walk_copy(struct stacks *stacks, const struct process *process, struc
 	int err = 0;
 
 	if (stacks->walks_end && clock_now() > stacks->walks_end) {
+		copies_skip(stacks->copies);
 		take_walk(&none, tail, out);
 		return 0;
 	}

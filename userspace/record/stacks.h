@@ -16,9 +16,9 @@ int stacks_create(struct profile_writer *writer, struct processes *processes,
 		  struct modules *modules, struct stacks **out);
 void stacks_free(struct stacks *stacks); /* NULL is allowed */
 
-/* Stacks that are put after this time (CLOCK_MONOTONIC, ns) have only what was walked before: their
- * copies wait for no reader. */
-void stacks_walk_until(struct stacks *stacks, uint64_t time);
+/* Stacks that are put after this time (CLOCK_MONOTONIC, ns; 0: never) have only what was walked
+ * before: their copies wait for no reader. Returns the time before. */
+uint64_t stacks_walk_until(struct stacks *stacks, uint64_t time);
 
 /* A stack as it is stored. */
 struct stored_stack {

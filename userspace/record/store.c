@@ -272,9 +272,9 @@ int store_symbolize_turn(struct store *store)
 	return frame_names_turn(store->names);
 }
 
-void store_walk_until(struct store *store, uint64_t time)
+uint64_t store_walk_until(struct store *store, uint64_t time)
 {
-	stacks_walk_until(store->stacks, time);
+	return stacks_walk_until(store->stacks, time);
 }
 
 int store_symbolize_all(struct store *store, uint64_t ns)

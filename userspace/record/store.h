@@ -29,8 +29,9 @@ int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint3
 /* One event, `event->size` bytes of it readable. Anything malformed is counted and dropped. */
 int store_event(struct store *store, const struct event_header *event);
 
-/* Events that are stored after this time wait for no walk of their stack (stacks.h). */
-void store_walk_until(struct store *store, uint64_t time);
+/* Events that are stored after this time, 0: never, wait for no walk of their stack (stacks.h).
+ * Returns the time before. */
+uint64_t store_walk_until(struct store *store, uint64_t time);
 
 /* For how many an event counts, stored or lost: some come many at a time. Its size is checked. */
 uint64_t store_events_in(const struct event_header *event);
