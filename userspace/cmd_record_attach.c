@@ -20,10 +20,10 @@
 #include "record/drain.h"
 #include "record/facts.h"
 #include "record/others.h"
-#include "record/priority.h"
 #include "record/watch.h"
 #include "util/buffer.h"
 #include "util/log.h"
+#include "util/priority.h"
 
 #define SETTLE_NS UINT64_C(3000000000) /* until programs were told that somebody came */
 

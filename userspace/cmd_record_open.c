@@ -15,11 +15,11 @@
 #include "record/facts.h"
 #include "record/files.h"
 #include "record/libraries.h"
-#include "record/priority.h"
 #include "record/watch.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/path_base.h"
+#include "util/priority.h"
 
 #define CHECK_NS UINT64_C(100000000) /* between two looks at whether the profile is still there */
 

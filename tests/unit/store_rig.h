@@ -11,7 +11,7 @@
 #include "profile/writer.h"
 #include "record/files.h"
 #include "record/store.h"
-#include "record/worker.h"
+#include "reader/worker.h"
 
 /* A file need not use all of it. */
 #define RIG static __attribute__((unused))

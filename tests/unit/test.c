@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "record/opener.h"
-#include "record/worker.h"
+#include "reader/worker.h"
 
 enum { EXIT_FAIL = 1, EXIT_SKIP = 77, TIMEOUT_S = 240 };
 

@@ -8,7 +8,7 @@
 #include "test.h"
 #include "reader/facts.h"
 #include "reader/rows.h"
-#include "record/worker.h"
+#include "reader/worker.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 

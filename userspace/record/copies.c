@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "worker.h"
 #include "../reader/dumps.h"
+#include "../reader/worker.h"
 #include "../util/log.h"
 
 #define CPU_NS  UINT64_C(500000000) /* for one stack */

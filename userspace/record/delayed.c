@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "worker.h"
+#include "../reader/worker.h"
 #include "../util/buffer.h"
 
 #define BYTES_MAX ((size_t)64 << 20) /* of events that wait */

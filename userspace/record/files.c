@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "worker.h"
+#include "../reader/worker.h"
 #include "../util/buffer.h"
 #include "../util/log.h"
 #include "../util/map.h"

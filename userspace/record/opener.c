@@ -13,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capabilities.h"
 #include "clock.h"
-#include "worker.h"
+#include "../reader/worker.h"
 
 #define LIMIT_NS  UINT64_C(2000000000)  /* of a request */
 #define RECENT_NS UINT64_C(60000000000) /* hangs younger than this shorten the limit */
@@ -83,6 +84,7 @@ int opener_create(bool wakes, struct opener **out)
 			opener_free(opener);
 			return -ENOMEM;
 		}
+		worker_lend(lane->worker, capabilities_lend);
 	}
 	*out = opener;
 	return 0;

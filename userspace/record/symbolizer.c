@@ -15,8 +15,8 @@
 
 #include "clock.h"
 #include "opener.h"
-#include "worker.h"
 #include "../reader/names.h"
+#include "../reader/worker.h"
 #include "../util/buffer.h"
 #include "../util/log.h"
 #include "../util/map.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "capabilities.h"
-#include "priority.h"
 #include "unwind_spaces.h"
 #include "unwinder.h"
 #include "../util/buffer.h"
+#include "../util/priority.h"
 
 #define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings that wait for the thread */
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */

@@ -11,7 +11,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "worker.h"
+#include "../reader/worker.h"
 
 #define NS_PER_S 1000000000
 #define PROGRAM  UINT64_MAX /* in place of a descriptor: one of the programs ended */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* worker.h: a process that works off one request after the other, and may die or hang. */
 /*
- * A worker is this program, executed afresh: it shares no memory with the recorder and
+ * A worker is this program, executed afresh: it shares no memory with who starts it and
  * gets descriptors only. It starts with its first request. A request has limits of CPU
  * time and of time; a worker that exceeds them is killed, and one that does not even die
  * (it waits for a file system that does not answer) is left behind. The next request
@@ -10,14 +10,14 @@
  * Not thread-safe; each thread has workers of its own. Nothing here waits but
  * worker_wait() and, for the kernel's fork and exec, worker_start().
  */
-#ifndef GCPROF_RECORD_WORKER_H
-#define GCPROF_RECORD_WORKER_H
+#ifndef GCPROF_READER_WORKER_H
+#define GCPROF_READER_WORKER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../reader/protocol.h"
+#include "protocol.h"
 
 struct worker;
 
@@ -55,6 +55,11 @@ enum worker_state {
  * -ENOMEM. */
 int worker_create(const char *role, bool wakes, struct worker **out);
 void worker_free(struct worker *worker); /* NULL is allowed */
+
+/* Called with true before the process is started and with false after it: lends it rights that the
+ * calling thread has. */
+typedef void worker_lends(bool lent);
+void worker_lend(struct worker *worker, worker_lends *lends);
 
 /* Starts the process before there is a request. A negative errno. */
 int worker_prepare(struct worker *worker);

@@ -20,10 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capabilities.h"
-#include "clock.h"
-#include "priority.h"
 #include "../util/buffer.h"
+#include "../util/priority.h"
 
 enum {
 	LEFT_MAX = 8,      /* processes that were killed and do not die */
@@ -46,7 +44,8 @@ struct order {
 struct worker {
 	const char *role;
 	bool wakes;
-	pid_t pid; /* 0: there is no process */
+	worker_lends *lends; /* NULL: it needs no rights */
+	pid_t pid;           /* 0: there is no process */
 	int socket;
 	bool used; /* the process has answered something */
 	bool busy;
@@ -113,7 +112,7 @@ static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attrib
 	return err ? err : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK);
 }
 
-/* Not fork(): with the recorder's memory that would take milliseconds. */
+/* Not fork(): with a recorder's memory that would take milliseconds. */
 static int spawn(const char *role, int socket, pid_t *pid)
 {
 	char nice[32], *arguments[] = {(char *)(uintptr_t)role, NULL},
@@ -160,9 +159,11 @@ int worker_prepare(struct worker *worker)
 		return -EMFILE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	capabilities_lend(strcmp(worker->role, WORKER_OPENER) == 0);
+	if (worker->lends)
+		worker->lends(true);
 	err = spawn(worker->role, pair[1], &worker->pid);
-	capabilities_lend(false);
+	if (worker->lends)
+		worker->lends(false);
 	close(pair[1]);
 	if (err) {
 		worker->pid = 0;
@@ -175,15 +176,20 @@ int worker_prepare(struct worker *worker)
 	return 0;
 }
 
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec time = {0};
+
+	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
 /* CPU time of a process that was not waited for yet. */
 static uint64_t cpu_of(pid_t pid)
 {
-	struct timespec time = {0};
 	clockid_t clock;
 
-	if (pid && !clock_getcpuclockid(pid, &clock))
-		clock_gettime(clock, &time);
-	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+	return pid && !clock_getcpuclockid(pid, &clock) ? read_clock(clock) : 0;
 }
 
 /* It may be deep inside of a file, and in the kernel for as long as a file system likes. */
@@ -215,6 +221,11 @@ int worker_create(const char *role, bool wakes, struct worker **out)
 	worker->fd = -1;
 	*out = worker;
 	return 0;
+}
+
+void worker_lend(struct worker *worker, worker_lends *lends)
+{
+	worker->lends = lends;
 }
 
 void worker_free(struct worker *worker)
@@ -262,7 +273,7 @@ static int send_order(struct worker *worker)
 	if (err)
 		return err;
 	order->fresh = !worker->used;
-	order->began = clock_now();
+	order->began = read_clock(CLOCK_MONOTONIC);
 	order->cpu_began = cpu_of(worker->pid);
 	worker->answer.size = 0;
 	/* A process that is gone shows when its answer is waited for. */
@@ -421,7 +432,7 @@ static bool is_over_limit(const struct worker *worker)
 {
 	const struct order *order = &worker->order;
 
-	return clock_now() - order->began > order->wall_ns ||
+	return read_clock(CLOCK_MONOTONIC) - order->began > order->wall_ns ||
 	       cpu_of(worker->pid) - order->cpu_began > order->cpu_ns;
 }
 
