@@ -22,8 +22,7 @@
 #include "reader/names.h"
 #include "reader/reader.h"
 #include "reader/rows.h"
-#include "record/clock.h"
-#include "record/worker.h"
+#include "reader/worker.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
