@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "reader/client.h"
 #include "reader/facts.h"
-#include "reader/names.h"
 #include "reader/reader.h"
 #include "reader/rows.h"
 #include "reader/worker.h"
@@ -103,10 +103,8 @@ static bool ask(uint32_t kind, const void *data, size_t size, int fd, struct wor
 
 static void ask_names(uint32_t kind, int fd, bool has_map, uint64_t step)
 {
-	struct {
-		struct names_request head;
-		struct name_place places[NAMES_BATCH];
-	} request = {.head = {.owner = owner, .count = NAMES_BATCH, .has_map = has_map}};
+	struct names_message request = {
+		.head = {.owner = owner, .count = NAMES_BATCH, .has_map = has_map}};
 	static struct names_left left;
 	struct symbol symbols[SYMBOLS_MAX];
 	struct worker_answer answer;

@@ -47,28 +47,11 @@ struct name_head {
 	uint32_t name_size, file_size;
 };
 
-/* --- the reader's side --- */
-
 struct names;
 
 int names_create(struct names **out);
 
 /* Answers one request, and takes over its descriptors. A negative errno. */
 int names_answer(struct names *names, struct request *request);
-
-/* --- the recorder's side --- */
-
-/* What was not taken yet of an answer. */
-struct names_left {
-	const char *at;
-	size_t size;
-	char texts[SYMBOLS_MAX][2][NAMES_TEXT_MAX + 1];
-};
-
-/*
- * The names of the next place, outermost first: how many, or -EBADMSG. Texts end with a
- * zero and stay valid until the next call.
- */
-int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX]);
 
 #endif

@@ -15,17 +15,12 @@
 
 #include "clock.h"
 #include "opener.h"
-#include "../reader/names.h"
-#include "../reader/worker.h"
+#include "../reader/client.h"
 #include "../util/buffer.h"
 #include "../util/log.h"
 #include "../util/map.h"
-#include "../util/path_base.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-#define CPU_NS    (5 * SECOND_NS)  /* of one request: DWARF alone may take three */
-#define WALL_NS   (15 * SECOND_NS) /* on a machine that has much else to do */
-#define CODE_MAX  256              /* processes whose jitdump files are kept open */
+#define CODE_MAX 256 /* processes whose jitdump files are kept open */
 
 /* What frames lie in, with those that wait. */
 struct subject {
@@ -292,34 +287,28 @@ static int send_request(struct lane *lane)
 	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_KERNEL, READ_CODE};
 	const struct subject *subject = lane->current;
 	const struct symbol_frame *frames = (const void *)subject->frames.data;
-	struct {
-		struct names_request head;
-		struct name_place places[NAMES_BATCH];
-	} request = {.head = {.owner = subject->key.owner, .has_map = subject->map_fd >= 0}};
+	const struct names_file file = {subject->key.owner, subject->path, subject->build_id,
+					subject->build_id_size};
 	int kernel = subject->key.space == SYMBOL_KERNEL
 			     ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC)
 			     : -1;
+	struct names_message message;
 	int fds[WORKER_FDS_MAX], err;
 	struct worker_order order = {
 		.kind = kinds[subject->key.space],
-		.data = &request,
 		.fds = fds,
-		.cpu_ns = CPU_NS,
-		.wall_ns = WALL_NS,
-		.answer_max = NAMES_ANSWER_MAX,
+		.n_fds = collect_fds(lane, kernel, fds),
+		.cpu_ns = NAMES_CPU_NS,
+		.wall_ns = NAMES_WALL_NS,
 	};
 
 	lane->asked = n_frames(subject) < NAMES_BATCH ? n_frames(subject) : NAMES_BATCH;
-	request.head.count = (uint32_t)lane->asked;
-	request.head.build_id_size = (uint32_t)subject->build_id_size;
-	memcpy(request.head.build_id, subject->build_id, subject->build_id_size);
-	if (subject->path)
-		memccpy(request.head.base, path_base(subject->path), 0, NAME_MAX);
+	names_message_begin(&message, &file);
+	message.head.count = (uint32_t)lane->asked;
+	message.head.has_map = subject->map_fd >= 0;
 	for (size_t i = 0; i < lane->asked; i++)
-		request.places[i] = (struct name_place){frames[i].place, frames[i].time};
-	order.size = sizeof(request.head) + lane->asked * sizeof(request.places[0]);
-	order.n_fds = collect_fds(lane, kernel, fds);
-	err = worker_start(lane->worker, &order);
+		message.places[i] = (struct name_place){frames[i].place, frames[i].time};
+	err = names_start(lane->worker, &order, &message);
 	if (kernel >= 0)
 		close(kernel);
 	return err;
@@ -340,18 +329,6 @@ void symbolizer_prepare(struct symbolizer *symbolizer)
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-static const char *describe(int err)
-{
-	switch (err) {
-	case -ESTALE:
-		return "another file has its name by now";
-	case -ENOEXEC:
-		return "it is no ELF file, or a damaged one";
-	default:
-		return strerror(err < 0 && err > -4096 ? -err : EINVAL);
-	}
-}
-
 static void note_unread(struct symbolizer *symbolizer, const struct subject *subject, int err)
 {
 	bool added = false;
@@ -361,7 +338,7 @@ static void note_unread(struct symbolizer *symbolizer, const struct subject *sub
 		return;
 	map_put(symbolizer->unread, &subject->key.owner, &added);
 	if (added)
-		log_verbose("%s: no function names: %s", subject->path, describe(err));
+		names_explain(subject->path, err);
 }
 
 static void note_failure(struct symbolizer *symbolizer, const struct subject *subject, int err)
@@ -371,8 +348,7 @@ static void note_failure(struct symbolizer *symbolizer, const struct subject *su
 	symbolizer->failures++;
 	if (subject->key.space != SYMBOL_FILE)
 		return;
-	log_warning("%s: its functions have no names: the reader %s", subject->path,
-		    err == -ETIME ? "took too long" : "died of the file");
+	names_explain(subject->path, err);
 	map_put(symbolizer->bad, &subject->key.owner, NULL);
 	map_put(symbolizer->suspects, &user, NULL);
 }
@@ -397,13 +373,6 @@ static int pass_on(struct symbolizer *symbolizer, struct subject *subject, size_
 	return err;
 }
 
-/* Did a reader fail on the request, or did it answer that it cannot? */
-static bool is_failure(int err)
-{
-	return err == -ETIME || err == -EPIPE || err == -EBADMSG || err == -EMFILE ||
-	       err == -ENOMEM;
-}
-
 static int finish(struct symbolizer *symbolizer, struct lane *lane,
 		  const struct worker_answer *answer)
 {
@@ -413,13 +382,13 @@ static int finish(struct symbolizer *symbolizer, struct lane *lane,
 	lane->current = NULL;
 	symbolizer->left.at = answer->data;
 	symbolizer->left.size = answer->size;
-	if (is_failure(answer->err))
+	if (names_is_failure(answer->err))
 		note_failure(symbolizer, subject, answer->err);
 	else if (answer->err && subject->key.space == SYMBOL_FILE)
 		note_unread(symbolizer, subject, answer->err);
 	err = pass_on(symbolizer, subject,
-		      is_failure(answer->err) ? n_frames(subject) : lane->asked,
-		      !is_failure(answer->err));
+		      names_is_failure(answer->err) ? n_frames(subject) : lane->asked,
+		      !names_is_failure(answer->err));
 	if (answer->fd >= 0)
 		close(answer->fd);
 	if (n_frames(subject))
@@ -443,14 +412,11 @@ static void supply(struct symbolizer *symbolizer, struct lane *lane,
 		   const struct worker_answer *question)
 {
 	const struct subject *subject = lane->current;
-	struct debug_wanted wanted = {.kind = DEBUG_KINDS};
+	struct debug_wanted wanted;
+	bool sensible = names_wanted(question, &wanted);
 
-	if (question->size == sizeof(wanted))
-		memcpy(&wanted, question->data, sizeof(wanted));
-	wanted.name[sizeof(wanted.name) - 1] = '\0';
-	if (wanted.kind == DEBUG_IN_ROOT || wanted.kind >= DEBUG_KINDS)
-		worker_supply(lane->worker, "", 1,
-			      wanted.kind == DEBUG_IN_ROOT ? subject->debug_fd : -1);
+	if (!sensible || wanted.kind == DEBUG_IN_ROOT)
+		worker_supply(lane->worker, "", 1, sensible ? subject->debug_fd : -1);
 	else if (opener_debug(symbolizer->opener, 0, subject->fd, &wanted, supplied, lane))
 		worker_supply(lane->worker, "", 1, -1);
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* client.h: asks a reader for names of functions, and takes its answer. */
+#ifndef GCPROF_READER_CLIENT_H
+#define GCPROF_READER_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names.h"
+#include "worker.h"
+
+#define NAMES_CPU_NS  UINT64_C(5000000000)  /* of one request: DWARF alone may take three seconds */
+#define NAMES_WALL_NS UINT64_C(15000000000) /* on a machine that has much else to do */
+
+/* A file that places lie in. Everything is borrowed. */
+struct names_file {
+	uint64_t owner;   /* its number for the reader, see struct names_request */
+	const char *path; /* NULL: it has none */
+	const unsigned char *build_id;
+	size_t build_id_size; /* at most BUILD_ID_MAX */
+};
+
+/* A request. */
+struct names_message {
+	struct names_request head;
+	struct name_place places[NAMES_BATCH];
+};
+
+/* Describes the file; its places are still to be filled in. */
+void names_message_begin(struct names_message *message, const struct names_file *file);
+
+/* Starts the request, of which the caller has filled in the kind, descriptors and limits. A
+ * negative errno, see worker_start(). */
+int names_start(struct worker *worker, struct worker_order *order,
+		const struct names_message *message);
+
+/* The debug file that a reader asks for; false if the question makes no sense. */
+bool names_wanted(const struct worker_answer *question, struct debug_wanted *out);
+
+/* Did the reader fail on the request (not: did it answer that it cannot)? */
+bool names_is_failure(int err);
+
+/* Says why a file's functions have no names: a warning if it is the reader that failed. */
+void names_explain(const char *path, int err);
+
+/* What was not taken yet of an answer. */
+struct names_left {
+	const char *at;
+	size_t size;
+	char texts[SYMBOLS_MAX][2][NAMES_TEXT_MAX + 1];
+};
+
+/*
+ * The names of the next place, outermost first: how many, or -EBADMSG. Texts end with a
+ * zero and stay valid until the next call.
+ */
+int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX]);
+
+#endif
