@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "code_files.h"
@@ -13,6 +12,7 @@
 #include "../symbols/perf_map.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
+#include "../util/monotonic.h"
 
 #define BLOCK          ((size_t)1 << 20)
 #define FILE_BYTES_MAX (INT64_C(1) << 30) /* of one file */
@@ -40,14 +40,6 @@ struct code_files {
 	struct map *processes; /* to struct process * */
 	struct buffer block;
 };
-
-static uint64_t clock_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
 
 struct code_files *code_files_create(void)
 {
@@ -149,7 +141,7 @@ static int read_on(struct code_files *files, struct process *process, struct gro
 static int add_map(struct code_files *files, struct process *process, int fd)
 {
 	struct growing *map = &process->map;
-	uint64_t now = clock_ns();
+	uint64_t now = monotonic_ns();
 	struct stat st;
 	int err;
 

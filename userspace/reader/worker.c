@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "../util/buffer.h"
+#include "../util/monotonic.h"
 #include "../util/priority.h"
 
 enum {
@@ -176,20 +177,15 @@ int worker_prepare(struct worker *worker)
 	return 0;
 }
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec time = {0};
-
-	clock_gettime(clock, &time);
-	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
-
 /* CPU time of a process that was not waited for yet. */
 static uint64_t cpu_of(pid_t pid)
 {
+	struct timespec time = {0};
 	clockid_t clock;
 
-	return pid && !clock_getcpuclockid(pid, &clock) ? read_clock(clock) : 0;
+	if (pid && !clock_getcpuclockid(pid, &clock))
+		clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
 /* It may be deep inside of a file, and in the kernel for as long as a file system likes. */
@@ -273,7 +269,7 @@ static int send_order(struct worker *worker)
 	if (err)
 		return err;
 	order->fresh = !worker->used;
-	order->began = read_clock(CLOCK_MONOTONIC);
+	order->began = monotonic_ns();
 	order->cpu_began = cpu_of(worker->pid);
 	worker->answer.size = 0;
 	/* A process that is gone shows when its answer is waited for. */
@@ -432,7 +428,7 @@ static bool is_over_limit(const struct worker *worker)
 {
 	const struct order *order = &worker->order;
 
-	return read_clock(CLOCK_MONOTONIC) - order->began > order->wall_ns ||
+	return monotonic_ns() - order->began > order->wall_ns ||
 	       cpu_of(worker->pid) - order->cpu_began > order->cpu_ns;
 }
 

@@ -2,12 +2,12 @@
 /* progress.c: how far a profile is read, for a person who waits at a terminal. */
 #include "progress.h"
 #include "../util/memory.h"
+#include "../util/monotonic.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
@@ -22,14 +22,6 @@ struct progress {
 	int fd;
 	bool shown;
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 /* What a terminal refuses is not worth an error. */
 static void say(const struct progress *progress, const char *text)
@@ -54,7 +46,7 @@ static ssize_t progress_read(struct source *source, void *data, size_t size)
 {
 	struct progress *progress = (struct progress *)source;
 	ssize_t n = progress->inner->read(progress->inner, data, size);
-	uint64_t time = now();
+	uint64_t time = monotonic_ns();
 
 	if (n > 0)
 		progress->done += (uint64_t)n;
@@ -85,7 +77,7 @@ struct source *progress_wrap(struct source *inner, uint64_t size, int fd, uint64
 		.source = {progress_read, progress_close},
 		.inner = inner,
 		.size = size ? size : 1,
-		.next = now() + after_ns,
+		.next = monotonic_ns() + after_ns,
 		.fd = fd,
 	};
 	return &progress->source;

@@ -8,10 +8,10 @@
  */
 #include <dwarf.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "source_unit.h"
 #include "../util/buffer.h"
+#include "../util/monotonic.h"
 
 #define DEPTH_MAX   128  /* of entries within each other */
 #define RANGES_MAX  4096 /* of one scope */
@@ -46,14 +46,6 @@ static const struct range *ranges(const struct buffer *buffer)
 	return (const struct range *)(const void *)buffer->data;
 }
 
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* One more entry is looked at; false when that is too many. */
 static bool spend(struct walk *walk)
 {
@@ -64,7 +56,7 @@ static bool spend(struct walk *walk)
 		return false;
 	if (--budget->entries % CLOCK_EVERY)
 		return true;
-	time = now();
+	time = monotonic_ns();
 	spent = time - walk->last;
 	walk->last = time;
 	budget->ns = spent < budget->ns ? budget->ns - spent : 0;
@@ -164,7 +156,7 @@ static int by_address(const void *left, const void *right)
 struct source_unit *source_unit_read(Dwarf_Die *die, struct source_budget *budget)
 {
 	struct source_unit *unit = calloc(1, sizeof(*unit));
-	struct walk walk = {.unit = unit, .budget = budget, .last = now()};
+	struct walk walk = {.unit = unit, .budget = budget, .last = monotonic_ns()};
 
 	if (!unit)
 		return NULL;
