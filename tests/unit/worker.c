@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -12,8 +14,22 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
+#define FLOOD "gcprof-flood"
+
 static struct worker *worker;
 static int file;
+
+/* A process that never stops to ask, as a reader could that its file has taken over. */
+__attribute__((constructor)) static void become_flood(int argc, char **argv)
+{
+	const struct worker_reply question = {.flags = WORKER_ASKS};
+
+	if (argc != 1 || strcmp(argv[0], FLOOD) != 0)
+		return;
+	while (send(WORKER_SOCKET, &question, sizeof(question), MSG_NOSIGNAL) > 0)
+		;
+	_exit(0);
+}
 
 static void begin(void)
 {
@@ -75,6 +91,27 @@ TEST(what_hangs_is_left_behind_and_the_next_is_done)
 	CHECK_EQ(worker_deaths(worker), 1);
 	CHECK_EQ(ask_rows().err, 0);
 	CHECK(worker_cpu_ns(worker) > 0);
+	worker_free(worker);
+}
+
+TEST(questions_without_end_end_with_the_time)
+{
+	const struct worker_order order = {.cpu_ns = 60 * SECOND_NS, .wall_ns = SECOND_NS / 5};
+	struct timespec moment = {.tv_nsec = 1000000};
+	struct worker_answer answer;
+	enum worker_state state;
+	unsigned questions = 0;
+
+	CHECK_EQ(worker_create(FLOOD, false, &worker), 0);
+	CHECK_EQ(worker_start(worker, &order), 0);
+	alarm(60);
+	/* They come faster than they are answered. */
+	while ((state = worker_wait(worker, &answer)) != WORKER_ANSWERED) {
+		questions += state == WORKER_QUESTION;
+		nanosleep(&moment, NULL);
+	}
+	CHECK_EQ(answer.err, -ETIME);
+	CHECK(questions > 0);
 	worker_free(worker);
 }
 

@@ -434,15 +434,19 @@ static bool is_over_limit(const struct worker *worker)
 
 enum worker_state worker_poll(struct worker *worker, struct worker_answer *out)
 {
-	enum worker_state state = WORKER_WORKING;
+	enum worker_state state;
 
 	if (!worker->busy)
 		return WORKER_IDLE;
-	while (state == WORKER_WORKING)
+	do {
 		state = take(worker, out);
-	if (state != WORKER_IDLE)
-		return state;
-	return is_over_limit(worker) ? overran(worker, out) : WORKER_WORKING;
+		if (state == WORKER_ANSWERED)
+			return state;
+		/* Messages without end, questions too, are not taken for longer. */
+		if (is_over_limit(worker))
+			return overran(worker, out);
+	} while (state == WORKER_WORKING);
+	return state == WORKER_IDLE ? WORKER_WORKING : state;
 }
 
 enum worker_state worker_wait(struct worker *worker, struct worker_answer *out)
