@@ -434,3 +434,50 @@ has_busy_reader() { # RECORDER TICKS
 		fi
 	done
 }
+
+# Whether a reader has given up what it could do harm with.
+confined() { # PID USER
+	[ "$(awk '/^(Uid|CapPrm|CapEff|NoNewPrivs|Seccomp):/ {print $2}' "/proc/$1/status" | xargs)" = \
+		"$2 0000000000000000 0000000000000000 1 2" ]
+}
+
+has_confined_reader() { # PID USER
+	local reader
+	for reader in $(started_by "$1" gcprof-reader); do
+		! confined "$reader" "$2" 2>/dev/null || return 0
+	done
+	return 1
+}
+
+@test "recorder gets SIGKILL, and a program's symbols take minutes to read: reports by root and by a user say so within seconds" {
+	setup_folder
+	local user as
+	bomb names program '' "$PROGRAMS/churn"
+	"$GCPROF" record -- ./program --seconds 100 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until has_stored cpu 100
+	for user in $(started_by $recorder program); do
+		started+=("$user")
+	done
+	kill -KILL $recorder
+	cp "$GCPROF" gcprof
+	chmod 644 gcprof.data
+	for user in 65534 $ATTACKER; do
+		as=()
+		[ "$user" != "$ATTACKER" ] || as=("${AS_ATTACKER[@]}")
+		peak=0 reader_peak=0
+		"${as[@]}" ./gcprof report gcprof.data >text 2>record.log 3>&- &
+		recorder=$!
+		started+=("$recorder")
+		wait_until has_confined_reader $recorder "$user"
+		wait_recorder 25
+		wait $recorder
+		cat record.log
+		echo "user $user: peak $peak KiB, reader's peak $reader_peak KiB"
+		grep -q "/program: its functions have no names: the reader took too long" record.log
+		grep -q 'program+0x' text
+		grep -q memset text
+		bounded
+	done
+}

@@ -3,10 +3,18 @@
 #include "client.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../util/log.h"
+#include "../util/monotonic.h"
 #include "../util/path_base.h"
+#include "../util/regular.h"
+
+#define ALL_FILES_NS                                                                \
+	UINT64_C(30000000000) /* of one client: no further file is begun after that \
+			       */
 
 /* --- requests --------------------------------------------------------------------------- */
 
@@ -63,7 +71,9 @@ void names_explain(const char *path, int err)
 {
 	if (names_is_failure(err))
 		log_warning("%s: its functions have no names: the reader %s", path,
-			    err == -ETIME ? "took too long" : "died of the file");
+			    err == -ETIME    ? "took too long"
+			    : err == -EMFILE ? "could not be started"
+					     : "died of the file");
 	else
 		log_verbose("%s: no function names: %s", path, describe(err));
 }
@@ -107,4 +117,139 @@ int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX])
 			out[i].file = NULL;
 	}
 	return (int)list.count;
+}
+
+/* --- for who can wait ------------------------------------------------------------------- */
+
+struct names_client {
+	struct worker *worker;
+	uint64_t files; /* so far */
+	uint64_t end;   /* monotonic_ns() */
+	bool is_over;
+	struct names_left left;
+};
+
+/* The limits of a file, for all of its requests. */
+struct limits {
+	uint64_t cpu_end, wall_end;
+};
+
+int names_client_create(struct names_client **out)
+{
+	struct names_client *client = calloc(1, sizeof(*client));
+
+	if (!client || worker_create(WORKER_READER, false, &client->worker)) {
+		free(client);
+		return -ENOMEM;
+	}
+	client->end = monotonic_ns() + ALL_FILES_NS;
+	*out = client;
+	return 0;
+}
+
+void names_client_free(struct names_client *client)
+{
+	if (client)
+		worker_free(client->worker);
+	free(client);
+}
+
+static void supply(struct worker *worker, int file, const struct worker_answer *question)
+{
+	struct debug_wanted wanted;
+	int fd = names_wanted(question, &wanted) ? debug_open(file, &wanted) : -1;
+
+	worker_supply(worker, "", 1, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+static uint64_t until(uint64_t end, uint64_t now)
+{
+	return end > now ? end - now : 0;
+}
+
+/* One request; its answer goes to client->left. */
+static int ask(struct names_client *client, const struct names_message *message, int fd,
+	       const struct limits *limits)
+{
+	struct worker_order order = {
+		.kind = READ_NAMES,
+		.fds = &fd,
+		.n_fds = 1,
+		.cpu_ns = until(limits->cpu_end, worker_cpu_ns(client->worker)),
+		.wall_ns = until(limits->wall_end, monotonic_ns()),
+	};
+	struct worker_answer answer;
+	enum worker_state state;
+
+	if (names_start(client->worker, &order, message))
+		return -EMFILE;
+	while ((state = worker_wait(client->worker, &answer)) != WORKER_ANSWERED)
+		if (state == WORKER_QUESTION)
+			supply(client->worker, fd, &answer);
+	if (answer.fd >= 0)
+		close(answer.fd);
+	client->left.at = answer.data;
+	client->left.size = answer.size;
+	return answer.err;
+}
+
+/* Hands on what is known of `n` places. */
+static int hand_on(struct names_client *client, size_t first, size_t n, names_found *found,
+		   void *context)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct symbol symbols[SYMBOLS_MAX];
+		int count = names_take(&client->left, symbols);
+
+		if (count < 0)
+			return 0;
+		err = found(context, first + i, symbols, (size_t)count);
+	}
+	return err;
+}
+
+static bool is_over(struct names_client *client)
+{
+	if (!client->is_over && monotonic_ns() > client->end) {
+		client->is_over = true;
+		log_warning("some functions have no names: reading their files took too long");
+	}
+	return client->is_over;
+}
+
+int names_client_ask(struct names_client *client, const struct names_file *file,
+		     const struct name_place *places, size_t n, names_found *found, void *context)
+{
+	struct limits limits = {worker_cpu_ns(client->worker) + NAMES_CPU_NS,
+				monotonic_ns() + NAMES_WALL_NS};
+	struct names_message message;
+	int fd, err = 0, result = 0;
+	struct stat st;
+
+	if (is_over(client))
+		return 0;
+	fd = regular_open(file->path, &st);
+	if (fd < 0) {
+		names_explain(file->path, -errno);
+		return 0;
+	}
+	names_message_begin(&message, file);
+	message.head.owner = ++client->files;
+	for (size_t at = 0, count; at < n && !err && !result; at += count) {
+		count = n - at < NAMES_BATCH ? n - at : NAMES_BATCH;
+		message.head.count = (uint32_t)count;
+		memcpy(message.places, &places[at], count * sizeof(*places));
+		err = ask(client, &message, fd, &limits);
+		if (!err)
+			result = hand_on(client, at, count, found, context);
+	}
+	close(fd);
+	if (err)
+		names_explain(file->path, err);
+	client->is_over |= err == -EMFILE;
+	return result;
 }

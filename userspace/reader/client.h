@@ -57,4 +57,24 @@ struct names_left {
  */
 int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX]);
 
+/* --- for who can wait ------------------------------------------------------------------- */
+
+/* A reader of files, and the time that it may take for all of them. Not thread-safe. */
+struct names_client;
+
+int names_client_create(struct names_client **out);  /* -ENOMEM */
+void names_client_free(struct names_client *client); /* NULL is allowed */
+
+/* Receives the names of places[place], outermost first. Texts go away afterwards. */
+typedef int names_found(void *context, size_t place, const struct symbol *symbols, size_t n);
+
+/*
+ * Opens the file and its debug files with the rights of this process, and waits for the names of
+ * all places in it. A file that cannot be read, is too much for its reader or comes when the time
+ * is over goes without names, with a message. Numbers the file by itself. What `found` returned if
+ * that was not 0.
+ */
+int names_client_ask(struct names_client *client, const struct names_file *file,
+		     const struct name_place *places, size_t n, names_found *found, void *context);
+
 #endif

@@ -219,6 +219,41 @@ static void put_symbols(struct bomb *bomb, uint64_t mib)
 	put_table(bomb, mib);
 }
 
+/* N functions that begin at the same place, all with one name of 16 MiB: it takes a while to find
+ * where a name ends. */
+static void put_names(struct bomb *bomb, uint64_t count)
+{
+	uint64_t address = bomb->header.e_entry ? bomb->header.e_entry : TEXT_OFFSET;
+	Elf64_Sym *symbols = calloc(count, sizeof(*symbols));
+	char *name = malloc(16 * MIB);
+	uint64_t at, strings;
+	uint32_t table;
+
+	must(symbols && name, "memory");
+	memset(name, 'a', 16 * MIB);
+	name[0] = name[16 * MIB - 1] = 0;
+	for (uint64_t i = 1; i < count; i++)
+		symbols[i] = (Elf64_Sym){.st_name = 1,
+					 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+					 .st_shndx = 1,
+					 .st_value = address,
+					 .st_size = 16};
+	strings = bomb_put(bomb, name, 16 * MIB);
+	at = bomb_put(bomb, symbols, count * sizeof(*symbols));
+	table = bomb_section(
+		bomb, ".strtab",
+		(Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = strings, .sh_size = 16 * MIB});
+	bomb_section(bomb, ".symtab",
+		     (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+				  .sh_offset = at,
+				  .sh_size = count * sizeof(*symbols),
+				  .sh_link = table,
+				  .sh_info = 1,
+				  .sh_entsize = sizeof(*symbols)});
+	free(symbols);
+	free(name);
+}
+
 /* A control block at address N. */
 static void put_control(struct bomb *bomb, uint64_t address)
 {
@@ -266,7 +301,7 @@ static const struct {
 	{"dwarf", put_dwarf, 480},      {"notes", put_notes, 200000},
 	{"sites", put_sites, 1024},     {"cfa", put_cfa, 43000},
 	{"symbols", put_symbols, 1024}, {"control", put_control, 0},
-	{"slow", put_slow, 0},
+	{"slow", put_slow, 0},          {"names", put_names, 100000},
 };
 
 int main(int argc, char **argv)
