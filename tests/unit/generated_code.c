@@ -248,63 +248,6 @@ TEST(jitdump_files_are_read_as_they_grow)
 	buffer_free(&file);
 }
 
-static void write_map(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	CHECK(file && fputs(text, file) >= 0);
-	if (file)
-		fclose(file);
-}
-
-static bool is_trusted(const struct code_owner *owner)
-{
-	int fd = code_owner_open_map(owner);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-TEST(only_a_process_own_map_is_trusted)
-{
-	struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
-	struct code_owner owner;
-	char path[64], other[80];
-
-	CHECK_EQ(code_owner_find((uint32_t)getpid(), &owner), 0);
-	CHECK_EQ(owner.number, getpid());
-	CHECK_EQ(owner.user, geteuid());
-	CHECK_EQ(owner.temporary, -1);
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	snprintf(other, sizeof(other), "%s.other", path);
-	CHECK(!is_trusted(&owner));
-	write_map(path, "1000 10 name\n");
-	CHECK(is_trusted(&owner));
-	/* Left over from another process of that number. */
-	CHECK_EQ(utimensat(AT_FDCWD, path, old, 0), 0);
-	CHECK(!is_trusted(&owner));
-	write_map(path, "1000 10 name\n");
-	/* A second name: perhaps another user's link. */
-	CHECK_EQ(link(path, other), 0);
-	CHECK(!is_trusted(&owner));
-	CHECK_EQ(unlink(path), 0);
-	CHECK_EQ(symlink(other, path), 0);
-	CHECK(!is_trusted(&owner));
-	CHECK_EQ(unlink(path), 0);
-	CHECK_EQ(mkfifo(path, 0600), 0);
-	CHECK(!is_trusted(&owner));
-	CHECK_EQ(unlink(path), 0);
-	CHECK_EQ(rename(other, path), 0);
-	CHECK(is_trusted(&owner));
-	if (!geteuid()) {
-		CHECK_EQ(chown(path, 65534, 65534), 0);
-		CHECK(!is_trusted(&owner));
-	}
-	CHECK_EQ(unlink(path), 0);
-	CHECK(code_owner_find(0x7ffffff0, &owner) < 0);
-}
-
 TEST(names_of_dump_files)
 {
 	CHECK(code_owner_is_dump("/home/a/.debug/jit/x/jit-4711.dump"));

@@ -310,10 +310,20 @@ TEST(debug_files_are_found_by_name_if_everybody_may_read_them)
 	end(opener);
 }
 
+static int open_map(struct opener *opener, const struct code_owner *owner)
+{
+	struct opener_result result = {.err = 1};
+
+	CHECK_EQ(opener_map(opener, owner, keep_result, &result), 0);
+	CHECK(opener_settle(opener, UINT64_C(10000000000)));
+	return result.err ? result.err : result.fd;
+}
+
 TEST(a_perf_map_is_opened_for_the_process_that_wrote_it)
 {
+	struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
 	struct opener *opener = begin();
-	struct opener_result owner = {.err = 1}, map = {.err = 1};
+	struct opener_result owner = {.err = 1};
 	char path[64];
 
 	CHECK_EQ(opener_owner(opener, (uint32_t)getpid(), keep_result, &owner), 0);
@@ -324,23 +334,26 @@ TEST(a_perf_map_is_opened_for_the_process_that_wrote_it)
 	CHECK_EQ(owner.fd, -1);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	make_file(path, "1000 10 f\n");
-	CHECK_EQ(opener_map(opener, &owner.owner, keep_result, &map), 0);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	CHECK_EQ(map.err, 0);
-	CHECK(has_text(map.fd, "1000 10 f\n"));
-	/* It has another name, too; it is a pipe; there is none. */
+	CHECK(has_text(open_map(opener, &owner.owner), "1000 10 f\n"));
+	/* Left over from another process of that number. */
+	CHECK(!utimensat(AT_FDCWD, path, old, 0));
+	CHECK_EQ(open_map(opener, &owner.owner), -EPERM);
+	make_file(path, "1000 10 f\n");
+	/* A second name: perhaps another user's link. */
 	CHECK(!link(path, "link"));
-	CHECK_EQ(opener_map(opener, &owner.owner, keep_result, &map), 0);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	CHECK_EQ(map.err, -EPERM);
+	CHECK_EQ(open_map(opener, &owner.owner), -EPERM);
+	CHECK(!unlink(path) && !symlink("link", path));
+	CHECK(open_map(opener, &owner.owner) < 0);
 	CHECK(!unlink(path) && !mkfifo(path, 0666));
-	CHECK_EQ(opener_map(opener, &owner.owner, keep_result, &map), 0);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	CHECK_EQ(map.err, -EINVAL);
+	CHECK_EQ(open_map(opener, &owner.owner), -EINVAL);
 	CHECK(!unlink(path));
-	CHECK_EQ(opener_map(opener, &owner.owner, keep_result, &map), 0);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	CHECK_EQ(map.err, -ENOENT);
+	CHECK_EQ(open_map(opener, &owner.owner), -ENOENT);
+	make_file(path, "1000 10 f\n");
+	if (!geteuid()) {
+		CHECK(!chown(path, 65534, 65534));
+		CHECK_EQ(open_map(opener, &owner.owner), -EPERM);
+	}
+	CHECK(!unlink(path));
 	/* The process is gone. */
 	CHECK_EQ(opener_owner(opener, 0x7ffffff0, keep_result, &owner), 0);
 	CHECK(opener_settle(opener, UINT64_C(10000000000)));

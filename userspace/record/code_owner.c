@@ -19,7 +19,6 @@
 #include "code_owner.h"
 #include "proc_file.h"
 #include "../util/path_base.h"
-#include "../util/regular.h"
 
 #define SLACK_S          2 /* start times are ticks, and clocks are set */
 #define STAT_FIELD_START 22
@@ -129,22 +128,6 @@ int code_owner_find_map(const struct code_owner *owner, char path[CODE_OWNER_PAT
 		 owner->number);
 	handle = openat(owner->temporary, path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	return handle < 0 ? -errno : handle;
-}
-
-int code_owner_open_map(const struct code_owner *owner)
-{
-	char path[CODE_OWNER_PATH];
-	int handle = code_owner_find_map(owner, path), fd;
-	struct stat st;
-
-	if (handle < 0)
-		return -1;
-	fd = regular_reopen(handle, &st);
-	close(handle);
-	if (fd < 0 || (st.st_nlink == 1 && code_owner_made(owner, st.st_uid, st.st_mtime)))
-		return fd;
-	close(fd);
-	return -1;
 }
 
 bool code_owner_is_dump(const char *path)

@@ -20,10 +20,8 @@ struct code_owner {
 /* Looks at a running process; a negative errno if it is gone. Close `temporary` if it is one. */
 int code_owner_find(uint32_t pid, struct code_owner *out);
 
-/* Opens its /tmp/perf-PID.map; -1 if there is none that is certainly its own. */
-int code_owner_open_map(const struct code_owner *owner);
-
-/* The same, but only a descriptor (O_PATH) of what is there, or a negative errno. */
+/* What is at its /tmp/perf-PID.map, which need not be its own: a descriptor (O_PATH), or a negative
+ * errno. */
 int code_owner_find_map(const struct code_owner *owner, char path[CODE_OWNER_PATH]);
 
 /* Does the file behind `fd`, or one of this user that was last written then, belong to it? */
