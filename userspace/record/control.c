@@ -69,23 +69,15 @@ static struct opener_memory order_of(const struct event_mmap *mapping, uint64_t 
 	};
 }
 
-static struct opener_memory control_order(const struct event_mmap *mapping, uint64_t address)
+/* For gcprof_control of a program; `counted`: for its gcprof_singly. */
+static struct opener_memory block_order(const struct event_mmap *mapping, uint64_t address,
+					bool counted)
 {
 	struct opener_memory order = order_of(mapping, address);
 
-	order.magic = GCPROF_CONTROL_MAGIC;
-	order.version = GCPROF_CONTROL_VERSION;
-	order.size = sizeof(struct gcprof_control);
-	return order;
-}
-
-static struct opener_memory singly_order(const struct event_mmap *mapping, uint64_t address)
-{
-	struct opener_memory order = order_of(mapping, address);
-
-	order.magic = GCPROF_SINGLY_MAGIC;
-	order.version = GCPROF_SINGLY_VERSION;
-	order.size = sizeof(struct gcprof_singly);
+	order.magic = counted ? GCPROF_SINGLY_MAGIC : GCPROF_CONTROL_MAGIC;
+	order.version = counted ? GCPROF_SINGLY_VERSION : GCPROF_CONTROL_VERSION;
+	order.size = counted ? sizeof(struct gcprof_singly) : sizeof(struct gcprof_control);
 	return order;
 }
 
@@ -214,8 +206,7 @@ static void add_block(void *context, const struct event_mmap *mapping, uint64_t 
 	}
 	block->control = control;
 	block->counted = search->counted;
-	block->order = search->counted ? singly_order(mapping, address)
-				       : control_order(mapping, address);
+	block->order = block_order(mapping, address, search->counted);
 	block->period = search->period;
 	block->ceiling = search->ceiling;
 	block->next = control->blocks;
@@ -361,8 +352,7 @@ static void reclaimed(void *context, const struct opener_result *result)
 static void reclaim(void *context, const struct event_mmap *mapping, uint64_t address)
 {
 	struct reclaiming *reclaiming = context;
-	struct opener_memory order = reclaiming->counted ? singly_order(mapping, address)
-							 : control_order(mapping, address);
+	struct opener_memory order = block_order(mapping, address, reclaiming->counted);
 
 	order.change = OPENER_CLEAR;
 	(void)opener_memory(reclaiming->opener, &order, reclaimed, reclaiming);
