@@ -19,6 +19,27 @@ struct note {
 	char names[28]; /* provider, probe, arguments */
 } __attribute__((packed));
 
+/* A table of `count` symbols, and that of their names. */
+static void put_symbol_table(struct bomb *bomb, const Elf64_Sym *symbols, uint64_t count,
+			     const char *names, uint64_t names_size)
+{
+	uint64_t size = count * sizeof(*symbols);
+	uint32_t strings;
+
+	strings = bomb_section(bomb, ".strtab",
+			       (Elf64_Shdr){.sh_type = SHT_STRTAB,
+					    .sh_offset = bomb_put(bomb, names, names_size),
+					    .sh_size = names_size});
+	bomb_align(bomb);
+	bomb_section(bomb, ".symtab",
+		     (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+				  .sh_offset = bomb_put(bomb, symbols, size),
+				  .sh_size = size,
+				  .sh_link = strings,
+				  .sh_info = 1,
+				  .sh_entsize = sizeof(*symbols)});
+}
+
 /* An ordinary file: its function has a name. Each has another build-id. */
 static void put_plain(struct bomb *bomb, uint64_t number)
 {
@@ -34,24 +55,13 @@ static void put_plain(struct bomb *bomb, uint64_t number)
 		char owner[4];
 		uint64_t id[2];
 	} id = {{4, 16, NT_GNU_BUILD_ID}, "GNU", {number, ~number}};
-	uint32_t table;
 
 	bomb_section(bomb, ".note.gnu.build-id",
 		     (Elf64_Shdr){.sh_type = SHT_NOTE,
 				  .sh_offset = bomb_put(bomb, &id, sizeof(id)),
 				  .sh_size = sizeof(id),
 				  .sh_addralign = 4});
-	table = bomb_section(bomb, ".strtab",
-			     (Elf64_Shdr){.sh_type = SHT_STRTAB,
-					  .sh_offset = bomb_put(bomb, strings, sizeof(strings)),
-					  .sh_size = sizeof(strings)});
-	bomb_section(bomb, ".symtab",
-		     (Elf64_Shdr){.sh_type = SHT_SYMTAB,
-				  .sh_offset = bomb_put(bomb, symbols, sizeof(symbols)),
-				  .sh_size = sizeof(symbols),
-				  .sh_link = table,
-				  .sh_info = 1,
-				  .sh_entsize = sizeof(symbols[0])});
+	put_symbol_table(bomb, symbols, 2, strings, sizeof(strings));
 }
 
 /* A table of N section headers, nearly all of them a hole. */
@@ -226,8 +236,6 @@ static void put_names(struct bomb *bomb, uint64_t count)
 	uint64_t address = bomb->header.e_entry ? bomb->header.e_entry : TEXT_OFFSET;
 	Elf64_Sym *symbols = calloc(count, sizeof(*symbols));
 	char *name = malloc(16 * MIB);
-	uint64_t at, strings;
-	uint32_t table;
 
 	must(symbols && name, "memory");
 	memset(name, 'a', 16 * MIB);
@@ -238,18 +246,7 @@ static void put_names(struct bomb *bomb, uint64_t count)
 					 .st_shndx = 1,
 					 .st_value = address,
 					 .st_size = 16};
-	strings = bomb_put(bomb, name, 16 * MIB);
-	at = bomb_put(bomb, symbols, count * sizeof(*symbols));
-	table = bomb_section(
-		bomb, ".strtab",
-		(Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = strings, .sh_size = 16 * MIB});
-	bomb_section(bomb, ".symtab",
-		     (Elf64_Shdr){.sh_type = SHT_SYMTAB,
-				  .sh_offset = at,
-				  .sh_size = count * sizeof(*symbols),
-				  .sh_link = table,
-				  .sh_info = 1,
-				  .sh_entsize = sizeof(*symbols)});
+	put_symbol_table(bomb, symbols, count, name, 16 * MIB);
 	free(symbols);
 	free(name);
 }
@@ -264,21 +261,10 @@ static void put_control(struct bomb *bomb, uint64_t address)
 				 .st_shndx = 1,
 				 .st_value = address,
 				 .st_size = 32}};
-	uint32_t table;
 
 	/* Who can be asked for something has probes. */
 	put_probes(bomb, 1, TEXT_OFFSET + 16, 1);
-	table = bomb_section(bomb, ".strtab",
-			     (Elf64_Shdr){.sh_type = SHT_STRTAB,
-					  .sh_offset = bomb_put(bomb, strings, sizeof(strings)),
-					  .sh_size = sizeof(strings)});
-	bomb_section(bomb, ".symtab",
-		     (Elf64_Shdr){.sh_type = SHT_SYMTAB,
-				  .sh_offset = bomb_put(bomb, symbols, sizeof(symbols)),
-				  .sh_size = sizeof(symbols),
-				  .sh_link = table,
-				  .sh_info = 1,
-				  .sh_entsize = sizeof(symbols[0])});
+	put_symbol_table(bomb, symbols, 2, strings, sizeof(strings));
 }
 
 /* The same behind tables that take a second or two to search. */
