@@ -243,10 +243,9 @@ static void pass_on(struct files *files, struct entry *entry)
 static void fail(struct files *files, struct entry *entry, int err)
 {
 	if (err == -EWOULDBLOCK)
-		log_warning(
-			"%s: its functions have no names and its probes are not found: a program "
-			"holds a lease on it, and is not waited for: reading was refused",
-			entry->file.path);
+		log_warning("%s: reading it was refused: a program holds a lease on it\n"
+			    "Its functions have no names, and its probes are not found.",
+			    entry->file.path);
 	else
 		log_verbose("%s: not opened: %s", entry->file.path, strerror(-err));
 	entry->file.state = FILE_FAILED;
