@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "test.h"
 #include "reader/facts.h"
+#include "reader/names.h"
 #include "reader/rows.h"
 #include "reader/worker.h"
 
@@ -79,6 +81,31 @@ static pid_t find_child(void)
 }
 
 /* A process that does nothing, however long: it is stopped, as by a file system that hangs. */
+/* Asks for a name in the code that a process has made, whose jitdump file stays open. */
+static void ask_code(uint64_t process)
+{
+	struct {
+		struct names_request head;
+		struct name_place place;
+	} request = {.head = {.owner = process, .count = 1}};
+	const struct worker_order order = {
+		.kind = READ_CODE,
+		.data = &request,
+		.size = sizeof(request),
+		.fds = &file,
+		.n_fds = 1,
+		.cpu_ns = SECOND_NS,
+		.wall_ns = 10 * SECOND_NS,
+		.answer_max = 4096,
+	};
+	struct worker_answer answer;
+
+	CHECK_EQ(worker_start(worker, &order), 0);
+	while (worker_wait(worker, &answer) != WORKER_ANSWERED)
+		;
+	CHECK_EQ(answer.err, 0);
+}
+
 TEST(what_hangs_is_left_behind_and_the_next_is_done)
 {
 	pid_t child;
@@ -205,4 +232,26 @@ TEST(facts_that_make_no_sense_are_not_taken)
 	made.facts.n_segments = UNWIND_SEGMENTS_MAX + 1;
 	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), -EBADMSG);
 	worker_free(worker);
+}
+
+TEST(a_process_whose_descriptors_are_used_up_is_replaced)
+{
+	struct rlimit before, few;
+	struct worker_answer answer;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = 32;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	begin();
+	CHECK_EQ(worker_prepare(worker), 0);
+	for (uint64_t process = 1; process <= 100; process++)
+		ask_code(process);
+	answer = ask(READ_FACTS, SECOND_NS, 10 * SECOND_NS, 1 << 20);
+	CHECK_EQ(answer.err, 0);
+	CHECK(worker_deaths(worker) >= 3);
+	CHECK(worker_deaths(worker) <= 8);
+	worker_free(worker);
+	close(file);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }

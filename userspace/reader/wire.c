@@ -80,6 +80,9 @@ static ssize_t receive(struct iovec *parts, size_t n_parts, int fds[WORKER_FDS_M
 	do
 		n = recvmsg(WORKER_SOCKET, &head, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
+	/* Files of other requests use up all descriptors: a fresh process has none of them. */
+	if (n > 0 && head.msg_flags & MSG_CTRUNC)
+		_exit(EXIT_FAILURE);
 	*n_fds = 0;
 	extra = n > 0 ? CMSG_FIRSTHDR(&head) : NULL;
 	if (extra && extra->cmsg_type == SCM_RIGHTS) {
