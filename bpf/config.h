@@ -61,11 +61,12 @@ struct task_waits {
 	uint64_t ended;  /* when it came back from a wait that is still to be told; 0: none is */
 	uint64_t length; /* of that one, ns */
 	uint32_t reason;
-	uint32_t number;              /* of the system call */
-	uint32_t flags;               /* enum wait_flag */
-	uint32_t held;                /* the call whose waits the next record stands for, too */
-	uint64_t call_count, call_ns; /* of those in the open system call */
-	uint64_t count[WAIT_REASONS], ns[WAIT_REASONS];           /* all */
+	uint32_t number; /* of the system call */
+	uint32_t flags;  /* enum wait_flag */
+	uint32_t held;   /* the call whose waits the next record stands for, too */
+	uint64_t call_count, call_ns, call_max;         /* of those in the open system call */
+	uint64_t count[WAIT_REASONS], ns[WAIT_REASONS]; /* all */
+	uint64_t max[WAIT_REASONS];                     /* the longest, ns */
 	uint64_t told_count[WAIT_REASONS], told_ns[WAIT_REASONS]; /* in records, or given up */
 };
 

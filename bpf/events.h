@@ -213,6 +213,7 @@ struct event_usage {
 	uint32_t reserved;
 	uint64_t waits[WAIT_REASONS]; /* exact, however many were recorded */
 	uint64_t wait_ns[WAIT_REASONS];
+	uint64_t wait_max[WAIT_REASONS]; /* the longest, ns */
 };
 
 enum fork_kind { FORK_THREAD = 1, FORK_PROCESS = 2 };
@@ -287,7 +288,7 @@ _Static_assert(sizeof(struct event_syscall) == 104, "contract 2");
 _Static_assert(sizeof(struct event_wait) == 80, "contract 2");
 _Static_assert(sizeof(struct event_leave) == 40, "contract 2");
 _Static_assert(sizeof(struct event_fault) == 64, "contract 2");
-_Static_assert(sizeof(struct event_usage) == 120, "contract 2");
+_Static_assert(sizeof(struct event_usage) == 152, "contract 2");
 _Static_assert(sizeof(struct event_fork) == 64, "contract 2");
 _Static_assert(sizeof(struct event_exec) == 40, "contract 2");
 _Static_assert(sizeof(struct event_exit) == 40, "contract 2");

@@ -21,7 +21,7 @@ static __always_inline void syscall_begins(const struct pt_regs *regs, long numb
 	state->gc_ns = process_gc_time(state->process, now, 1);
 	call_args(regs, state->compat, state->args);
 	if (config.waits)
-		state->waits.call_count = state->waits.call_ns = 0;
+		wait_begin_call(&state->waits);
 	place_forget();
 	state->start = now;
 }
@@ -63,7 +63,7 @@ static __always_inline void syscall_ends_unbegun(struct task_state *state,
 	state->compat = call_is_compat(bpf_get_current_task_btf());
 	state->gc_ns = ~0ull; /* unknown: none of it is charged */
 	if (config.waits)
-		state->waits.call_count = state->waits.call_ns = 0;
+		wait_begin_call(&state->waits);
 	syscall_time(state, &done, 1);
 	state->start = 0;
 	if (number < 0 || !(state->flags & TASK_ACTIVE))

@@ -58,16 +58,16 @@ __noinline uint32_t syscall_bucket_unknown(uint64_t ns)
 }
 
 /* Not inlined either: each attempt has three ends. */
-__noinline int syscall_total_raise(struct syscall_total *total, uint64_t duration)
+__noinline int syscall_total_raise(uint64_t *longest, uint64_t duration)
 {
-	if (!total)
+	if (!longest)
 		return 0;
 	UNROLL
 	for (int attempt = 0; attempt < 4; attempt++) {
-		uint64_t max = *(volatile uint64_t *)&total->max_ns;
+		uint64_t max = *(volatile uint64_t *)longest;
 		if (duration <= max)
 			break;
-		if (__sync_val_compare_and_swap(&total->max_ns, max, duration) == max)
+		if (__sync_val_compare_and_swap(longest, max, duration) == max)
 			break;
 	}
 	return 0;
@@ -102,6 +102,8 @@ __noinline int syscall_count(const struct task_state *state, const struct syscal
 	if (config.waits && state->waits.call_count) {
 		__sync_fetch_and_add(&total->waits, state->waits.call_count);
 		__sync_fetch_and_add(&total->wait_ns, state->waits.call_ns);
+		if (state->waits.call_max > total->wait_max)
+			syscall_total_raise(&total->wait_max, state->waits.call_max);
 	}
 	if (config.governed && done->run_ns) {
 		__sync_fetch_and_add(&total->runs, RUN_EACH);
@@ -110,7 +112,7 @@ __noinline int syscall_count(const struct task_state *state, const struct syscal
 	if (bucket < SYSCALL_BUCKETS)
 		__sync_fetch_and_add(&total->histogram[bucket], 1);
 	if (done->duration > total->max_ns)
-		syscall_total_raise(total, done->duration);
+		syscall_total_raise(&total->max_ns, done->duration);
 	return 0;
 }
 

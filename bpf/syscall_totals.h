@@ -25,8 +25,9 @@ struct syscall_total {
 	uint64_t gc_ns;    /* and for so long, together */
 	uint64_t waits;    /* times that its thread was off the CPU, waiting for something */
 	uint64_t wait_ns;
-	uint64_t runs;   /* calls whose thread had not left the CPU since its last one */
-	uint64_t run_ns; /* from that one's end to theirs, together */
+	uint64_t wait_max; /* the longest, ns */
+	uint64_t runs;     /* calls whose thread had not left the CPU since its last one */
+	uint64_t run_ns;   /* from that one's end to theirs, together */
 	uint32_t histogram[SYSCALL_BUCKETS];
 };
 
@@ -59,7 +60,7 @@ static inline uint64_t syscall_bucket_floor(uint32_t bucket)
 }
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct syscall_total) == 80 + 4 * SYSCALL_BUCKETS, "contract 2");
+_Static_assert(sizeof(struct syscall_total) == 88 + 4 * SYSCALL_BUCKETS, "contract 2");
 #endif
 
 #endif

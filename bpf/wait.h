@@ -135,6 +135,14 @@ static __always_inline void wait_count_call(struct task_waits *wait)
 	}
 	wait->call_count++;
 	wait->call_ns += wait->length;
+	if (wait->length > wait->call_max)
+		wait->call_max = wait->length;
+}
+
+/* The thread begins a system call, in which it has not waited yet. */
+static __always_inline void wait_begin_call(struct task_waits *wait)
+{
+	wait->call_count = wait->call_ns = wait->call_max = 0;
 }
 
 /* The wait under way ends: counted, and to be told if it was long enough. */
@@ -149,6 +157,8 @@ static __always_inline void wait_over(struct task_waits *wait, uint64_t now)
 	if (reason < WAIT_REASONS) {
 		wait->count[reason]++;
 		wait->ns[reason] += wait->length;
+		if (wait->length > wait->max[reason])
+			wait->max[reason] = wait->length;
 	}
 	if (wait->length >= config.wait_min_ns)
 		wait->ended = now;
@@ -170,6 +180,7 @@ static __always_inline void usage_emit(struct task_struct *task, struct task_sta
 	event->reserved = 0;
 	__builtin_memcpy(event->waits, state->waits.count, sizeof(event->waits));
 	__builtin_memcpy(event->wait_ns, state->waits.ns, sizeof(event->wait_ns));
+	__builtin_memcpy(event->wait_max, state->waits.max, sizeof(event->wait_max));
 	emit_submit(event, &ring_process);
 }
 

@@ -49,6 +49,11 @@ load common
 	# And the report says that no function has them.
 	holds '.off_cpu.with_stack_ns == 0 and .off_cpu.total_ns == ([.waits[].total_ns] | add)'
 	"$GCPROF" report --off-cpu | tr -s ' \n' ' ' | grep -q '0%, have a stack and are told by function'
+	# The longest wait is known as well: within the longest call, at least as long as the mean.
+	record --off-cpu --off-cpu-min 1h -- sleep 0.8
+	holds '([.waits[], .syscalls[] | select(.name == "clock_nanosleep")] |
+		.[0].max_ns >= 750000000 and .[0].max_ns <= .[1].max_ns)'
+	holds '[.waits[] | select(.max_ns < .total_ns / .count)] == []'
 	record --off-cpu --off-cpu-min 0 -- "$WORKLOADS/waits" pipe 2000
 	holds '.waits[] | select(.name == "read") | .count > 1000'
 	# What the records stand for is never more than the exact totals.

@@ -37,6 +37,39 @@ TEST(waits_add_up_by_what_they_are_for)
 	synthetic_free(&synthetic);
 }
 
+/* The kernel knows the longest wait whether it has a record or not. */
+TEST(the_longest_wait_needs_no_record)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, wait, .time = 3000, .thread = 1, .duration = 500, .number = 0, .flags = 1);
+	PUT(&synthetic, wait, .time = 3100, .thread = 1, .duration = 60, .reason = 2);
+	PUT(&synthetic, syscall_total, .time = 9000, .process = 1, .number = 0, .count = 5,
+	    .total_ns = 5000, .waits = 4, .wait_ns = 1500, .wait_max = 700);
+	PUT(&synthetic, syscall_total, .time = 9000, .process = 1, .number = 1, .count = 5,
+	    .total_ns = 5000, .waits = 2, .wait_ns = 200);
+	PUT(&synthetic, usage, .time = 9000, .thread = 1, .flags = 1, .call_waits = 9,
+	    .call_ns = 2600, .call_max = 800, .fault_waits = 3, .fault_ns = 90, .fault_max = 40,
+	    .preempted_waits = 2, .preempted_ns = 140, .preempted_max = 80, .stopped_waits = 2,
+	    .stopped_ns = 100);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->n_waits, 6);
+	check_row(&model->waits[0], "read", "call", 4, 1500, 700);
+	/* Longer than in any call that has a row. */
+	check_row(&model->waits[1], "(other system calls)", "call", 3, 900, 800);
+	/* Older recorders kept no maximum: it cannot be less than the mean. */
+	check_row(&model->waits[2], "write", "call", 2, 200, 0);
+	check_row(&model->waits[3], "preempted", "preempted", 2, 140, 80);
+	check_row(&model->waits[4], "stopped", "stopped", 2, 100, 0);
+	check_row(&model->waits[5], "page fault", "fault", 3, 90, 40);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(threads_know_their_time_off_the_cpu)
 {
 	struct synthetic synthetic;

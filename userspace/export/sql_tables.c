@@ -451,7 +451,7 @@ static int put_wait_totals(struct sql *sql, const struct pass *pass)
 			.reason = text(wait->reason),
 			.count = integer(wait->count),
 			.total_ns = integer(wait->total_ns),
-			.max_ns = integer(wait->max_ns),
+			.max_ns = reference(wait->max_ns),
 		};
 
 		error = database_put(sql->database, TABLE_wait_totals, &row);

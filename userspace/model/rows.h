@@ -90,7 +90,7 @@ struct model_syscall {
 	 */
 	bool estimated;
 	uint64_t seen; /* of count; all of them unless estimated */
-	uint64_t seen_waits, seen_wait_ns;
+	uint64_t seen_waits, seen_wait_ns, wait_max;
 	struct estimate calls, time; /* count and total_ns with their intervals */
 };
 
@@ -100,7 +100,7 @@ struct model_wait {
 	const char *reason;
 	uint64_t count;
 	uint64_t total_ns;
-	uint64_t max_ns; /* of those that were recorded one by one */
+	uint64_t max_ns; /* 0: unknown */
 };
 
 enum { WAIT_KINDS = 4 };

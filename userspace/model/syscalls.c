@@ -193,6 +193,7 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 	call->gc_ns = record->gc_ns;
 	call->waits = record->waits;
 	call->wait_ns = record->wait_ns;
+	call->wait_max = record->wait_max;
 	read_histogram(record->histogram, call->histogram);
 	return note_growth(&pass->syscalls, call, record);
 }
@@ -208,6 +209,8 @@ static void merge_call(struct call *into, const struct call *from)
 	into->wait_ns += from->wait_ns;
 	if (from->max_ns > into->max_ns)
 		into->max_ns = from->max_ns;
+	if (from->wait_max > into->wait_max)
+		into->wait_max = from->wait_max;
 	for (int i = 0; i < SYSCALL_BUCKETS; i++)
 		into->histogram[i] += from->histogram[i];
 }
@@ -370,6 +373,7 @@ static struct model_syscall make_row(const struct call *call, const struct model
 		.seen = call->count,
 		.seen_waits = call->waits,
 		.seen_wait_ns = call->wait_ns,
+		.wait_max = call->wait_max,
 		.calls = {count, count, count},
 		.time = {time, time, time},
 	};

@@ -15,7 +15,7 @@ struct pass;
 struct call {
 	uint64_t number; /* bit 31: of the 32-bit table */
 	uint64_t count, errors, total_ns, max_ns, gc_count, gc_ns;
-	uint64_t waits, wait_ns; /* off the CPU; only in totals */
+	uint64_t waits, wait_ns, wait_max; /* off the CPU; only in totals */
 	uint64_t histogram[SYSCALL_BUCKETS];
 };
 

@@ -39,7 +39,7 @@ struct thread {
 	uint64_t end;
 	uint64_t minor_faults, major_faults;
 	uint64_t told_faults; /* that fault records stand for, of both kinds */
-	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS];
+	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS], wait_max[WAIT_KINDS];
 	uint32_t n_open;
 	uint32_t next_recent;
 	struct open_gc open[OPEN_MAX]; /* innermost last */

@@ -67,6 +67,12 @@ static struct wait_sum *waits_get(struct waits *waits, uint64_t reason, uint64_t
 	return &waits->items[*item];
 }
 
+static void keep_longest(uint64_t *max, uint64_t ns)
+{
+	if (ns > *max)
+		*max = ns;
+}
+
 int waits_record(struct pass *pass, const struct record_wait *record)
 {
 	uint64_t number = record->number & INT32_MAX, ns = record->duration + record->held_ns;
@@ -88,8 +94,7 @@ int waits_record(struct pass *pass, const struct record_wait *record)
 	pauses_wait(pass, record);
 	sum->count += 1 + record->held;
 	sum->total_ns += ns;
-	if (record->duration > sum->max_ns)
-		sum->max_ns = record->duration;
+	keep_longest(&sum->max_ns, record->duration);
 	if (cost) {
 		struct cost_rest *rest = tree_rest(&pass->tree, (uint32_t)cost);
 
@@ -108,6 +113,8 @@ int waits_usage(struct pass *pass, const struct record_usage *record)
 					    record->preempted_waits, record->stopped_waits};
 	const uint64_t ns[WAIT_KINDS] = {record->call_ns, record->fault_ns, record->preempted_ns,
 					 record->stopped_ns};
+	const uint64_t max[WAIT_KINDS] = {record->call_max, record->fault_max,
+					  record->preempted_max, record->stopped_max};
 
 	if (!thread || thread->ended)
 		return -EBADMSG;
@@ -121,6 +128,7 @@ int waits_usage(struct pass *pass, const struct record_usage *record)
 	thread->major_faults = record->major_faults;
 	memcpy(thread->waits, waits, sizeof(waits));
 	memcpy(thread->wait_ns, ns, sizeof(ns));
+	memcpy(thread->wait_max, max, sizeof(max));
 	faults_rest(pass, thread);
 	pass->model->faults.known = true;
 	pass->model->faults.minor += record->minor_faults;
@@ -142,6 +150,7 @@ static int take_totals(struct pass *pass)
 		sum = waits_get(&pass->waits, WAIT_CALL, call->number);
 		if (!sum)
 			return -ENOMEM;
+		keep_longest(&sum->max_ns, call->wait_max);
 		if (call->seen_waits < sum->count)
 			continue;
 		sum->count = call->seen_waits;
@@ -153,7 +162,8 @@ static int take_totals(struct pass *pass)
 /* What threads waited without a record that tells or stands for it. */
 static int add_untold(struct pass *pass)
 {
-	uint64_t count[WAIT_KINDS] = {0}, ns[WAIT_KINDS] = {0};
+	uint64_t count[WAIT_KINDS] = {0}, ns[WAIT_KINDS] = {0}, max[WAIT_KINDS] = {0};
+	uint64_t call_max = 0;
 
 	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
 		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
@@ -161,6 +171,7 @@ static int add_untold(struct pass *pass)
 		for (int i = 0; thread && i < WAIT_KINDS; i++) {
 			count[i] += thread->waits[i];
 			ns[i] += thread->wait_ns[i];
+			keep_longest(&max[i], thread->wait_max[i]);
 		}
 	}
 	for (size_t i = 1; i < pass->waits.count; i++) {
@@ -169,17 +180,23 @@ static int add_untold(struct pass *pass)
 
 		count[reason] -= sum->count < count[reason] ? sum->count : count[reason];
 		ns[reason] -= sum->total_ns < ns[reason] ? sum->total_ns : ns[reason];
+		if (reason == WAIT_CALL)
+			keep_longest(&call_max, sum->max_ns);
 	}
 	for (int i = 0; i < WAIT_KINDS; i++) {
-		struct wait_sum *sum = count[i] ? waits_get(&pass->waits, (uint64_t)i, NUMBER_NONE)
-						: NULL;
+		struct wait_sum *sum;
 
-		if (count[i] && !sum)
-			return -ENOMEM;
-		if (!sum)
+		/* A call's own row has its longest wait. */
+		if (i == WAIT_CALL && (!count[i] || max[i] <= call_max))
+			max[i] = 0;
+		if (!count[i] && !max[i])
 			continue;
+		sum = waits_get(&pass->waits, (uint64_t)i, NUMBER_NONE);
+		if (!sum)
+			return -ENOMEM;
 		sum->count += count[i];
 		sum->total_ns += ns[i];
+		keep_longest(&sum->max_ns, max[i]);
 	}
 	return 0;
 }
@@ -191,6 +208,15 @@ static int by_total(const void *a, const void *b)
 	if (x->total_ns != y->total_ns)
 		return x->total_ns < y->total_ns ? 1 : -1;
 	return strcmp(x->name, y->name);
+}
+
+/*
+ * What records and the kernel's totals know; 0 if the longest is none of these: older recorders
+ * kept no maximum of the waits without a record, and a filter selects among records only.
+ */
+static uint64_t longest(const struct wait_sum *sum)
+{
+	return (double)sum->max_ns * (double)sum->count < (double)sum->total_ns ? 0 : sum->max_ns;
 }
 
 int waits_finish(struct pass *pass)
@@ -212,7 +238,7 @@ int waits_finish(struct pass *pass)
 		row->reason = reasons[sum->key.reason][0];
 		row->count = sum->count;
 		row->total_ns = sum->total_ns;
-		row->max_ns = sum->max_ns;
+		row->max_ns = longest(sum);
 		model->wait_ns += sum->total_ns;
 		if (!row->name)
 			return -ENOMEM;

@@ -245,6 +245,7 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 	record.syscall_total.gc_ns = total->gc_ns;
 	record.syscall_total.waits = total->waits;
 	record.syscall_total.wait_ns = total->wait_ns;
+	record.syscall_total.wait_max = total->wait_max;
 	record.syscall_total.runs = total->runs;
 	record.syscall_total.run_ns = total->run_ns;
 	record.syscall_total.histogram.data = (const char *)histogram;

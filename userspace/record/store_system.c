@@ -126,12 +126,16 @@ int store_usage(struct store *store, const struct incoming *in)
 	record.usage.flags = event->flags;
 	record.usage.call_waits = event->waits[WAIT_CALL];
 	record.usage.call_ns = event->wait_ns[WAIT_CALL];
+	record.usage.call_max = event->wait_max[WAIT_CALL];
 	record.usage.fault_waits = event->waits[WAIT_FAULT];
 	record.usage.fault_ns = event->wait_ns[WAIT_FAULT];
+	record.usage.fault_max = event->wait_max[WAIT_FAULT];
 	record.usage.preempted_waits = event->waits[WAIT_PREEMPTED];
 	record.usage.preempted_ns = event->wait_ns[WAIT_PREEMPTED];
+	record.usage.preempted_max = event->wait_max[WAIT_PREEMPTED];
 	record.usage.stopped_waits = event->waits[WAIT_STOPPED];
 	record.usage.stopped_ns = event->wait_ns[WAIT_STOPPED];
+	record.usage.stopped_max = event->wait_max[WAIT_STOPPED];
 	return profile_writer_put(store->writer, &record);
 }
 

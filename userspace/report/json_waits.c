@@ -15,7 +15,7 @@ json_t *json_waits(const struct model *model, size_t top)
 		json_put(row, "reason", json_string(wait->reason));
 		json_put(row, "count", json_count(wait->count));
 		json_put(row, "total_ns", json_count(wait->total_ns));
-		json_put(row, "max_ns", json_count(wait->max_ns));
+		json_put(row, "max_ns", wait->max_ns ? json_count(wait->max_ns) : json_null());
 		json_array_append_new(array, row);
 	}
 	return array;
