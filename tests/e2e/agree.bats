@@ -160,8 +160,8 @@ pprof() { # NAME INDEX
 	same checked "$(jq -r -f "$BATS_TEST_DIRNAME/firefox.jq" waits.json)" ""
 }
 
-# Those that a thread takes behind its last record are known by number only: of none in a trace.
-@test "page faults: told by records, and all" {
+# Those that a thread takes behind its last record are known by number only, everywhere.
+@test "page faults: those with a record and those without" {
 	"$GCPROF" record --faults --fault-rate 500 -o faults.data -- "$WORKLOADS/waits" touch 5000 \
 		>/dev/null 2>faults.log
 	"$GCPROF" report --json faults.data >faults.report
@@ -177,17 +177,20 @@ pprof() { # NAME INDEX
 		"$(sql faults 'SELECT sum(faults) FROM costs')" \
 		"$(sql faults 'SELECT sum(minor_faults + major_faults) FROM threads')" \
 		"$(jq '[.time[].faults] | add' faults.stacks)" \
+		"$(sql faults 'SELECT sum(minor + major) FROM faults')" \
+		"$(awk '/int_value: / { value = $2 }
+			/name: "since the last one, with/ { sum += value } END { print sum }' faults.trace)" \
+		"$(jq '[.threads[].samples | select(.weightType == "samples") | .weight[]] | add' faults.json)" \
 		"$("$GCPROF" export -f folded --by faults -o - faults.data 2>/dev/null |
 			awk '{ sum += $NF } END { print sum }')"; do
 		same 'all' "$sum" "$(pprof faults 7)"
 	done
-	told=$(sql faults 'SELECT sum(minor + major) FROM faults')
-	[ "$told" -gt 0 ]
-	same 'told by records: a trace' "$(awk '/int_value: / { value = $2 }
-		/name: "since the last one, with/ { sum += value } END { print sum }' faults.trace)" "$told"
-	same 'told by records: Firefox' "$(jq '[.threads[].samples | select(.weightType == "samples") |
-		.weight[]] | add' faults.json)" "$told"
-	same 'records' "$(grep -c 'name: "page fault"' faults.trace)" "$(sql faults 'SELECT count(*) FROM faults')"
+	same 'with reading' "$(jq .faults.told_major faults.report)" "$(sql faults 'SELECT sum(major) FROM faults')"
+	[ "$(sql faults 'SELECT sum(minor + major) FROM faults WHERE address IS NULL')" -gt 0 ]
+	same 'with a record' "$(grep -c 'name: "page fault"' faults.trace)" "$("$GCPROF" dump faults.data |
+		grep -c '"record":"fault"')"
+	same 'without' "$(grep -c 'name: "page faults without a record"' faults.trace)" \
+		"$(sql faults 'SELECT count(*) FROM faults WHERE address IS NULL')"
 	same checked "$(jq -r -f "$BATS_TEST_DIRNAME/firefox.jq" faults.json)" ""
 }
 

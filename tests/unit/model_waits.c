@@ -87,6 +87,28 @@ TEST(threads_know_their_time_off_the_cpu)
 	synthetic_free(&synthetic);
 }
 
+/* Each thread has faults behind its last record, and may have no record at all. */
+TEST(page_faults_without_a_record_are_counted)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, stream, .stream = 7, .name = bytes_of("fault"), .attached = 1);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
+	PUT(&synthetic, fault, .time = 2000, .thread = 1, .address = 4096, .minor = 5, .major = 1);
+	PUT(&synthetic, usage, .time = 9000, .thread = 1, .minor_faults = 7, .major_faults = 4);
+	PUT(&synthetic, usage, .time = 9000, .thread = 2, .minor_faults = 20, .major_faults = 1);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->faults.told, 32);
+	CHECK_EQ(model->faults.told_major, 5);
+	CHECK_EQ(model->faults.minor + model->faults.major, 32);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 /* To find a process and to attach to it takes time, which the thread did not spend on the CPU. */
 TEST(threads_that_were_there_are_recorded_since_their_process_is)
 {

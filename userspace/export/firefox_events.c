@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/faults.h"
 #include "firefox.h"
 
 enum {
@@ -96,6 +97,15 @@ static int take_fault(struct firefox *firefox, const struct pass *pass,
 		return -ENOMEM;
 	firefox->n_faults++;
 	return spool_append(firefox->spool, &process->faults, &row, sizeof(row));
+}
+
+/* Faults that no record tells of. */
+static int take_usage(struct firefox *firefox, const struct pass *pass,
+		      const struct record_usage *record)
+{
+	struct record_fault rest = faults_untold(pass, record);
+
+	return rest.minor || rest.major ? take_fault(firefox, pass, &rest) : 0;
 }
 
 static int64_t combo_of(struct firefox *firefox, const struct combo *combo)
@@ -377,6 +387,8 @@ int firefox_record(struct model_observer *observer, struct pass *pass, const str
 		return take_alloc(firefox, pass, &record->alloc);
 	case RECORD_fate:
 		return take_fate(firefox, &record->fate);
+	case RECORD_usage:
+		return take_usage(firefox, pass, &record->usage);
 	case RECORD_gc_end:
 		return take_gc_end(firefox, pass, &record->gc_end);
 	case RECORD_phase:

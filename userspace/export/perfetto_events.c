@@ -102,6 +102,7 @@ static void put_fault(struct perfetto *perfetto, sqlite3_stmt *row)
 	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
 	Perfetto__Protos__DebugAnnotation notes[3], *list[] = {&notes[0], &notes[1], &notes[2]};
 	char *category = (char *)(uintptr_t) "fault", address[24];
+	bool known = sqlite3_column_type(row, 6) != SQLITE_NULL;
 
 	for (size_t i = 0; i < 3; i++) {
 		perfetto__protos__debug_annotation__init(&notes[i]);
@@ -112,13 +113,13 @@ static void put_fault(struct perfetto *perfetto, sqlite3_stmt *row)
 	snprintf(address, sizeof(address), "0x%" PRIx64, number(row, 6));
 	notes[2].string_value = address;
 	event.debug_annotations = list;
-	event.n_debug_annotations = 3;
+	event.n_debug_annotations = known ? 3 : 2;
 	event.has_type = event.has_track_uuid = true;
 	event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT;
 	event.track_uuid = perfetto_uuid(TRACK_THREAD, number(row, 2));
 	event.categories = &category;
 	event.n_categories = 1;
-	event.name = (char *)(uintptr_t) "page fault";
+	event.name = (char *)(uintptr_t)(known ? "page fault" : "page faults without a record");
 	event.callstack_iid = number(row, 3);
 	event.has_callstack_iid = event.callstack_iid != 0;
 	packet.track_event = &event;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/faults.h"
+
 static const struct {
 	const char *type, *unit;
 } values[PPROF_VALUES] = {
@@ -74,8 +76,16 @@ static int take_fault(struct pprof *pprof, const struct pass *pass,
 	if (!sum)
 		return -ENOMEM;
 	sum->values[PPROF_FAULTS] += (double)(record->minor + record->major);
-	pprof->faults += record->minor + record->major;
 	return 0;
+}
+
+/* Faults that no record tells of. */
+static int take_usage(struct pprof *pprof, const struct pass *pass,
+		      const struct record_usage *record)
+{
+	struct record_fault rest = faults_untold(pass, record);
+
+	return rest.minor || rest.major ? take_fault(pprof, pass, &rest) : 0;
 }
 
 static int take_alloc(struct pprof *pprof, struct pass *pass, const struct record_alloc *record)
@@ -104,6 +114,8 @@ static int record(struct model_observer *observer, struct pass *pass, const stru
 		return take_wait(pprof, pass, &event->wait);
 	if (event->kind == RECORD_fault)
 		return take_fault(pprof, pass, &event->fault);
+	if (event->kind == RECORD_usage)
+		return take_usage(pprof, pass, &event->usage);
 	if (event->kind == RECORD_alloc)
 		return take_alloc(pprof, pass, &event->alloc);
 	return 0;
@@ -211,16 +223,6 @@ static void put_gc_time(struct pprof *pprof, const struct pass *pass)
 	put_sample(pprof, pass, &rest, NULL, 0);
 }
 
-/* Those behind the last record of a thread are known by number only. */
-static void put_other_faults(struct pprof *pprof, const struct pass *pass)
-{
-	uint64_t all = pass->model->faults.told;
-	struct pprof_sum rest = {.values = {[PPROF_FAULTS] = (double)(all - pprof->faults)}};
-
-	if (all > pprof->faults)
-		put_sample(pprof, pass, &rest, NULL, 0);
-}
-
 static void put_head(struct pprof *pprof, const struct model *model)
 {
 	Perftools__Profiles__ValueType types[PPROF_VALUES], *list[PPROF_VALUES];
@@ -265,7 +267,6 @@ static int finish(struct model_observer *observer, struct pass *pass)
 		put_sum(pprof, pass, &pprof->sums[i]);
 	}
 	put_gc_time(pprof, pass);
-	put_other_faults(pprof, pass);
 	return 0;
 }
 

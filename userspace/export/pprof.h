@@ -49,7 +49,6 @@ struct pprof {
 	struct map *index;     /* struct pprof_key -> sum */
 	struct pprof_sum *sums;
 	size_t n_sums, sums_capacity;
-	uint64_t faults; /* that a record told of */
 	struct map *strings;
 	uint64_t n_strings;
 	struct buffer packed; /* the message being written */

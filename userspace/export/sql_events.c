@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
+#include "../model/faults.h"
 #include "../model/text.h"
 #include "sql.h"
 
@@ -155,7 +156,8 @@ static int take_cpu(struct sql *sql, const struct pass *pass, const struct recor
 	return database_put(sql->database, TABLE_ticks, &row);
 }
 
-static int take_fault(struct sql *sql, const struct pass *pass, const struct record_fault *record)
+static int take_fault(struct sql *sql, const struct pass *pass, const struct record_fault *record,
+		      struct cell address)
 {
 	uint64_t process = process_of(pass, record->thread);
 	const struct sql_process *state = sql_process(sql, process);
@@ -169,7 +171,7 @@ static int take_fault(struct sql *sql, const struct pass *pass, const struct rec
 		.process = integer(process),
 		.thread = integer(record->thread),
 		.stack = stack_of(pass, record->stack),
-		.address = integer(record->address),
+		.address = address,
 		.minor = integer(record->minor),
 		.major = integer(record->major),
 		.collection = reference(sql_collection_of(sql, pass, record->thread, record->time)),
@@ -178,6 +180,14 @@ static int take_fault(struct sql *sql, const struct pass *pass, const struct rec
 		.quality = integer(record->quality),
 	};
 	return database_put(sql->database, TABLE_faults, &row);
+}
+
+/* Faults that no record tells of. */
+static int take_usage(struct sql *sql, const struct pass *pass, const struct record_usage *record)
+{
+	struct record_fault rest = faults_untold(pass, record);
+
+	return rest.minor || rest.major ? take_fault(sql, pass, &rest, nothing()) : 0;
 }
 
 /* Tells those that lie between start and finish which call they are in. */
@@ -428,7 +438,11 @@ int sql_event(struct sql *sql, struct pass *pass, const struct record *record)
 	case RECORD_fault:
 		if (!database_wants(sql->database, TABLE_faults))
 			return 0;
-		return take_fault(sql, pass, &record->fault);
+		return take_fault(sql, pass, &record->fault, integer(record->fault.address));
+	case RECORD_usage:
+		if (!database_wants(sql->database, TABLE_faults))
+			return 0;
+		return take_usage(sql, pass, &record->usage);
 	case RECORD_wait:
 		if (!database_wants(sql->database, TABLE_waits))
 			return 0;

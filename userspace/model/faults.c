@@ -20,7 +20,8 @@ int faults_record(struct pass *pass, const struct record_fault *record)
 	if (!thread || record->minor > FAULTS_MAX || record->major > FAULTS_MAX)
 		return -EBADMSG;
 	count = record->minor + record->major;
-	thread->told_faults += count;
+	thread->told_faults.minor += record->minor;
+	thread->told_faults.major += record->major;
 	if (!pass->selected)
 		return 0;
 	cost = tree_cost(&pass->tree, record->stack);
@@ -37,13 +38,35 @@ int faults_record(struct pass *pass, const struct record_fault *record)
 	return 0;
 }
 
-void faults_rest(struct pass *pass, const struct thread *thread)
+static uint64_t beyond(uint64_t all, uint64_t told)
 {
-	uint64_t all = thread->minor_faults + thread->major_faults;
+	return all > told ? all - told : 0;
+}
+
+struct record_fault faults_untold(const struct pass *pass, const struct record_usage *usage)
+{
+	const struct thread *thread = tasks_find_thread(&pass->tasks, usage->thread);
+	bool recorded = pass->streams.streams[STREAM_FAULT].attached || thread->told_faults.minor ||
+			thread->told_faults.major;
+	struct record_fault rest = {.time = usage->time, .thread = usage->thread};
 
 	/* What a filter selects of them is not known. */
-	if (pass->selection || !thread->told_faults || all <= thread->told_faults)
-		return;
-	tree_rest(&pass->tree, 0)->faults += all - thread->told_faults;
-	pass->model->faults.told += all - thread->told_faults;
+	if (pass->selection || !recorded)
+		return rest;
+	rest.minor = beyond(thread->minor_faults, thread->told_faults.minor);
+	rest.major = beyond(thread->major_faults, thread->told_faults.major);
+	return rest;
+}
+
+void faults_usage(struct pass *pass, const struct record_usage *usage)
+{
+	struct record_fault rest = faults_untold(pass, usage);
+	struct model_faults *faults = &pass->model->faults;
+
+	faults->known = true;
+	faults->minor += usage->minor_faults;
+	faults->major += usage->major_faults;
+	faults->told += rest.minor + rest.major;
+	faults->told_major += rest.major;
+	tree_rest(&pass->tree, 0)->faults += rest.minor + rest.major;
 }

@@ -6,12 +6,18 @@
 #include "../profile/record.h"
 
 struct pass;
-struct thread;
 
 /* 0, -EBADMSG, -ENOMEM. */
 int faults_record(struct pass *pass, const struct record_fault *record);
 
-/* The thread has ended, its counts are known: those that no record told have no stack. */
-void faults_rest(struct pass *pass, const struct thread *thread);
+/*
+ * A thread's faults behind its last one with a record, as a record that has neither stack nor
+ * address. It stands for none where faults were not recorded or a filter selects among them, and
+ * before the thread's usage was taken.
+ */
+struct record_fault faults_untold(const struct pass *pass, const struct record_usage *usage);
+
+/* Adds these to the sums. */
+void faults_usage(struct pass *pass, const struct record_usage *usage);
 
 #endif

@@ -25,6 +25,11 @@ struct open_gc {
 	uint64_t cpu_samples;   /* of its thread, while it was the innermost one */
 };
 
+/* Page faults without reading, and with. */
+struct fault_counts {
+	uint64_t minor, major;
+};
+
 struct thread {
 	bool defined;
 	uint32_t process;
@@ -38,7 +43,7 @@ struct thread {
 	bool waits_known;
 	uint64_t end;
 	uint64_t minor_faults, major_faults;
-	uint64_t told_faults; /* that fault records stand for, of both kinds */
+	struct fault_counts told_faults; /* that fault records stand for */
 	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS], wait_max[WAIT_KINDS];
 	uint32_t n_open;
 	uint32_t next_recent;

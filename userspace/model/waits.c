@@ -129,10 +129,7 @@ int waits_usage(struct pass *pass, const struct record_usage *record)
 	memcpy(thread->waits, waits, sizeof(waits));
 	memcpy(thread->wait_ns, ns, sizeof(ns));
 	memcpy(thread->wait_max, max, sizeof(max));
-	faults_rest(pass, thread);
-	pass->model->faults.known = true;
-	pass->model->faults.minor += record->minor_faults;
-	pass->model->faults.major += record->major_faults;
+	faults_usage(pass, record);
 	return 0;
 }
 
