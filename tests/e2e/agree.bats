@@ -71,7 +71,8 @@ pprof() { # NAME INDEX
 		agree "$name: live" "$(jq '[.alloc.types[].live_bytes] | add' "$name.report")" \
 			"$(sql "$name" "SELECT coalesce(sum(bytes), 0) FROM samples WHERE died IS NULL
 				AND (survived = 1 OR kind = 'born old')")" \
-			"$(pprof "$name" 3)"
+			"$(pprof "$name" 3)" \
+			"$(jq '[.threads[].nativeAllocations // empty | .weight[]] | add' "$name.json")"
 	done
 }
 

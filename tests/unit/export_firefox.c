@@ -242,8 +242,9 @@ TEST(stacks_hold_inlined_functions_types_and_fates)
 	stack_names(shared, json_integer_value(json_at(thread, "samples.stack.0")), names,
 		    sizeof(names));
 	CHECK_STR(names, "gc_alloc_slow,inlined,main");
-	/* Allocated thrice, freed by a minor and by a major collection. */
-	CHECK_EQ(json_integer_value(json_at(thread, "nativeAllocations.length")), 5);
+	/* Allocated thrice, freed by a minor and by a major collection, and not known to be live.
+	 */
+	CHECK_EQ(json_integer_value(json_at(thread, "nativeAllocations.length")), 6);
 	CHECK_EQ(json_integer_value(json_at(thread, "nativeAllocations.weight.0")), 5000);
 	CHECK_EQ(json_integer_value(json_at(thread, "nativeAllocations.weight.3")), -5000);
 	stack_names(shared, json_integer_value(json_at(thread, "nativeAllocations.stack.3")), names,
@@ -252,6 +253,9 @@ TEST(stacks_hold_inlined_functions_types_and_fates)
 	stack_names(shared, json_integer_value(json_at(thread, "nativeAllocations.stack.4")), names,
 		    sizeof(names));
 	CHECK_STR(names, "(freed by a major collection)");
+	stack_names(shared, json_integer_value(json_at(thread, "nativeAllocations.stack.5")), names,
+		    sizeof(names));
+	CHECK_STR(names, "(fate not known)");
 	CHECK(find_string(object, "cons") > 0);
 	json_decref(object);
 	free(exported.data);

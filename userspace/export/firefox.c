@@ -102,7 +102,9 @@ static int finish(struct model_observer *observer, struct pass *pass)
 	int error;
 
 	firefox->pass = pass;
-	error = index_numbers(firefox);
+	error = firefox_end_lives(firefox);
+	if (!error)
+		error = index_numbers(firefox);
 	if (!error)
 		error = firefox_layout(firefox);
 	if (!error)

@@ -53,7 +53,7 @@ struct fault_row {
 	uint64_t count;
 };
 
-enum death { DEATH_NONE, DEATH_YOUNG, DEATH_OLD };
+enum death { DEATH_NONE, DEATH_YOUNG, DEATH_OLD, DEATH_UNKNOWN };
 
 struct call_row {
 	uint64_t end, duration;
@@ -101,7 +101,7 @@ struct ff_heap {
 /* A sampled object that is not known to be dead. */
 struct live_object {
 	double bytes;
-	uint64_t number;
+	uint64_t number; /* of its sample; 0: it is dead */
 	uint32_t thread;
 	uint32_t next_free;
 };
@@ -228,8 +228,9 @@ struct firefox {
 	size_t n_strings, strings_capacity;
 };
 
-/* firefox_events.c: takes records. */
+/* firefox_events.c: takes records, and in the end what became of objects that none tells of. */
 int firefox_record(struct model_observer *observer, struct pass *pass, const struct record *record);
+int firefox_end_lives(struct firefox *firefox);
 
 /* firefox_plan.c: which tracks there are, and what fits. */
 int firefox_plan_tracks(struct firefox *firefox);
@@ -240,8 +241,7 @@ bool firefox_keeps_object(const struct firefox *firefox, uint64_t number);
 
 /* firefox_layout.c: numbers the rows of the tables that all threads share. */
 enum { COMBO_STACKS = 1 + SURVIVALS };
-
-enum { STACK_NONE, STACK_MINOR, STACK_MAJOR, STACKS_FIXED }; /* rows of the stack table */
+enum { STACK_NONE, STACK_MINOR, STACK_MAJOR, STACK_UNKNOWN, STACKS_FIXED };
 
 int firefox_layout(struct firefox *firefox);
 void firefox_layout_free(struct layout *layout);

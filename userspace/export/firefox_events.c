@@ -178,13 +178,26 @@ static int take_alloc(struct firefox *firefox, struct pass *pass, const struct r
 	return error ? error : spool_append(firefox->spool, &process->allocs, &row, sizeof(row));
 }
 
+static int put_death(struct firefox *firefox, const struct live_object *object, uint64_t time,
+		     enum death death)
+{
+	struct ff_thread *thread = thread_of(firefox, object->thread);
+	struct alloc_row row = {
+		.time = time, .bytes = object->bytes, .object = object->number, .death = death};
+
+	if (!thread)
+		return -ENOMEM;
+	firefox->n_deaths++;
+	thread->deaths++;
+	return spool_append(firefox->spool, &thread->allocs, &row, sizeof(row));
+}
+
 static int take_fate(struct firefox *firefox, const struct record_fate *record)
 {
 	uint32_t number = id_map_get(firefox->live, record->process, record->sample);
 	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
-	struct alloc_row row = {.time = record->time};
 	struct live_object *object;
-	struct ff_thread *thread;
+	int error;
 
 	if (!number)
 		return 0;
@@ -194,18 +207,33 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
 		firefox->survivals[object->number] = lives ? SURVIVAL_LIVED : SURVIVAL_DIED;
 	if (lives)
 		return 0;
-	thread = thread_of(firefox, object->thread);
-	if (!thread)
-		return -ENOMEM;
-	row.bytes = object->bytes;
-	row.object = object->number;
-	row.death = record->outcome == GCPROF_DIED_OLD ? DEATH_OLD : DEATH_YOUNG;
+	error = put_death(firefox, object, record->time,
+			  record->outcome == GCPROF_DIED_OLD ? DEATH_OLD : DEATH_YOUNG);
+	if (error)
+		return error;
 	id_map_remove(firefox->live, record->process, record->sample);
-	object->next_free = firefox->free_live;
+	*object = (struct live_object){.next_free = firefox->free_live};
 	firefox->free_live = number;
-	firefox->n_deaths++;
-	thread->deaths++;
-	return spool_append(firefox->spool, &thread->allocs, &row, sizeof(row));
+	return 0;
+}
+
+/*
+ * What is retained at the end is what reports call live: old objects. Of the others nobody knows
+ * whether the program still uses them.
+ */
+int firefox_end_lives(struct firefox *firefox)
+{
+	const struct model_run *run = &firefox->pass->model->run;
+	int error = 0;
+
+	for (size_t i = 1; i < firefox->n_live && !error; i++) {
+		const struct live_object *object = &firefox->live_items[i];
+
+		if (object->number && firefox->survivals[object->number] == SURVIVAL_UNKNOWN)
+			error = put_death(firefox, object, run->start + run->duration,
+					  DEATH_UNKNOWN);
+	}
+	return error;
 }
 
 static int longest_first(const void *a, const void *b)

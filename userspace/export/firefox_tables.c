@@ -74,6 +74,7 @@ static void each_stack(struct firefox *firefox, const char *name, visit_stack *v
 		[STACK_NONE] = PSEUDO_NO_STACK,
 		[STACK_MINOR] = PSEUDO_MINOR,
 		[STACK_MAJOR] = PSEUDO_MAJOR,
+		[STACK_UNKNOWN] = PSEUDO_UNKNOWN,
 	};
 	struct column column = {firefox->job.output, false};
 

@@ -59,7 +59,9 @@ static uint64_t alloc_column(struct firefox *firefox, const struct spool_stream 
 static void put_alloc_stack(struct firefox *firefox, struct output *output,
 			    const struct alloc_cell *cell)
 {
-	static const uint32_t deaths[] = {[DEATH_YOUNG] = STACK_MINOR, [DEATH_OLD] = STACK_MAJOR};
+	static const uint32_t deaths[] = {[DEATH_YOUNG] = STACK_MINOR,
+					  [DEATH_OLD] = STACK_MAJOR,
+					  [DEATH_UNKNOWN] = STACK_UNKNOWN};
 
 	output_number(output, cell->row->death ? deaths[cell->row->death]
 					       : firefox_combo_stack(firefox, cell->row->combo));
