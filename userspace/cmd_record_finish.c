@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd_record.h"
 #include "record/clock.h"
@@ -130,7 +131,26 @@ static void describe_streams(const struct recording *recording, char *out, size_
 	}
 }
 
-/* What it took, if it was more than was allowed, or would have been. */
+/* What recording took. Timer samples say what the BPF programs took of the programs' threads. */
+static void tell_cost(const struct recording *recording, uint64_t end)
+{
+	double own = recorder_cpu_ns(recording->store, recording->files, recording->unwinder);
+	double machine = (double)(end - recording->start) * (double)sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t frequency = recording->options.frequency;
+	double bpf = frequency ? 1e9 / (double)frequency * (double)store_own_ticks(recording->store)
+			       : 0;
+
+	if (frequency)
+		log_info("recording took %.2f s of CPU time, %.1f%% of the machine: %.2f s of the "
+			 "programs' threads (BPF), %.2f s in gcprof",
+			 (own + bpf) / 1e9, (own + bpf) / machine * 100, bpf / 1e9, own / 1e9);
+	else
+		log_info("recording took %.2f s of CPU time in gcprof, and of the programs' "
+			 "threads (BPF) what only timer samples (-F) tell",
+			 own / 1e9);
+}
+
+/* What it did to stay within what was allowed, or that it could not. */
 static void tell_overhead(const struct recording *recording)
 {
 	const struct governor_summary *cost = &recording->cost;
@@ -138,7 +158,6 @@ static void tell_overhead(const struct recording *recording)
 	if (!cost->all_ns)
 		return;
 	log_verbose("main loop: longest turn %.1f ms", (double)recording->longest_turn / 1e6);
-	log_verbose("recording took about %.2f%% of the CPU time of all CPUs", cost->percent);
 	if (cost->err)
 		log_warning("system calls could not be looked at again: %s", strerror(-cost->err));
 	if (cost->seen_ns < cost->all_ns)
@@ -179,6 +198,7 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	if (lost)
 		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
 	tell_overhead(recording);
+	tell_cost(recording, end);
 	log_info("recorded %.2f s%s; %s; %s in %s", (double)(end - recording->start) / 1e9, streams,
 		 losses, size, recording->piped ? "the standard output" : output);
 	if (recording->piped || recording->failed)

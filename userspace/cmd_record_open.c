@@ -305,6 +305,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		err = sample_gate_create(recording->files, &recording->samples);
 	if (err)
 		goto out;
+	store_know_own_code(recording->store, session_own_code(recording->session));
 	parts = (struct drain_parts){
 		.session = recording->session,
 		.maps = recording->maps,

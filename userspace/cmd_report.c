@@ -29,6 +29,7 @@ struct report_arguments {
 	const char *callers, *callees;
 	int parts[11]; /* in the order of enum report_part */
 	const char *frames;
+	int recording;
 	const char *file;
 };
 
@@ -51,6 +52,8 @@ static const struct option_row rows[] = {
 	 "show as a tree what a function calls"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct report_arguments, frames), 0, 0, "KIND",
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
+	{"recording", 0, OPTION_FLAG, offsetof(struct report_arguments, recording), 0, 0, NULL,
+	 "show the time that gcprof's BPF programs took among the functions and programs, too"},
 	{"programs", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[10]), 0, 0, NULL,
 	 "show only processes by program; this and the next options may be combined"},
 	{"functions", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[0]), 0, 0, NULL,
@@ -243,6 +246,7 @@ static int report_run(int argc, char **argv)
 		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
 		return EXIT_USAGE;
 	}
+	view.recording = arguments.recording;
 	make_builder(&arguments, &calls, &builder);
 	if (wants_calls(&arguments))
 		view.observer = &builder.observer;

@@ -6,6 +6,39 @@
 #include "model/text.h"
 #include "synthetic.h"
 
+/* What recording takes of a thread is nobody's, whoever looks on; unless the view wants it so. */
+TEST(ticks_of_recording_are_not_the_programs)
+{
+	struct model_view view = {.recording = true};
+	struct synthetic synthetic;
+	struct source *source;
+	struct model *model;
+	uint64_t stack;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, recording, .start = 1000, .frequency = 1000);
+	synthetic_process(&synthetic, 1000);
+	stack = synthetic_stack(
+		&synthetic, (uint64_t[]){synthetic_function(&synthetic, "/bin/app", 1, "f"), 0});
+	PUT(&synthetic, cpu, .time = 2000, .thread = 1, .stack = stack, .mode = 1);
+	PUT(&synthetic, cpu, .time = 3000, .thread = 1, .stack = stack, .mode = 2, .recording = 1);
+	PUT(&synthetic, cpu, .time = 4000, .thread = 1, .stack = stack, .mode = 2, .ticks = 3,
+	    .recording = 1);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->cpu.on_cpu_ns, 1000000);
+	CHECK_EQ(model->cpu.kernel_ns, 0);
+	CHECK_EQ(model->cpu.recording_ns, 4000000);
+	CHECK(is_near(find_function(model, "f")->cpu_total_ns, 1e6, 1));
+	model_free(model);
+	CHECK_EQ(source_memory_open(synthetic.data, synthetic.size, &source), 0);
+	CHECK_EQ(model_load_view(source, "x", &view, &model), 0);
+	CHECK_EQ(model->cpu.on_cpu_ns, 5000000);
+	CHECK_EQ(model->cpu.recording_ns, 0);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(a_torn_profile_gives_what_there_is)
 {
 	struct synthetic synthetic;

@@ -101,6 +101,7 @@ static const char *const keys[] = {
 	"cpu.frequency_hz i",
 	"cpu.on_cpu_ns i",
 	"cpu.in_gc_ns i",
+	"cpu.recording_ns i",
 	"functions.0.name s",
 	"functions.0.module s?",
 	"functions.0.runtime s",

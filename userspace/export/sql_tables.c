@@ -49,6 +49,7 @@ static int put_recording(struct sql *sql, const struct pass *pass)
 		.cpu_samples = integer(model->cpu.samples),
 		.on_cpu_ns = integer(model->cpu.on_cpu_ns),
 		.in_gc_ns = integer(model->cpu.in_gc_ns),
+		.recording_ns = integer(model->cpu.recording_ns),
 		.gc_fixed_ns = real(model->gc.fixed_ns),
 		.gc_ns_per_byte = real(model->gc.copy_ns_per_byte),
 	};

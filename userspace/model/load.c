@@ -76,6 +76,9 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 		if (view->records)
 			*view->records = count;
 		error = pass_record(pass, &record);
+		/* What recording took is nobody's. */
+		if (error == PASS_LEFT_OUT)
+			continue;
 		if (!error && observer)
 			error = observer->record(observer, pass, &record);
 		if (error == -EBADMSG)
@@ -96,6 +99,7 @@ static int load(struct profile_reader *reader, struct model *model, const struct
 		return -ENOMEM;
 	error = pass_init(pass, model);
 	pass->selection = selection;
+	pass->recording = view->recording;
 	if (!error)
 		error = read_records(reader, pass, view);
 	if (error >= 0) {
@@ -208,6 +212,7 @@ int model_load_filtered(struct source *const sources[2], const char *file,
 	struct resolver resolver = {{resolver_record, resolver_finish}, filter, {0}};
 	const struct model_view names = {.observer = &resolver.observer,
 					 .records_max = view->records_max,
+					 .recording = view->recording,
 					 .records = view->records};
 	struct model *whole = NULL;
 	int error = model_load_view(sources[0], file, &names, &whole);

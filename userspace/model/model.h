@@ -147,6 +147,9 @@ struct model_cpu {
 	double squares; /* of the samples that each record stands for, added up */
 	uint64_t on_cpu_ns, in_gc_ns;
 	uint64_t user_ns, kernel_ns;
+	/* In the recorder's BPF programs and on the way to them: not among the others, unless the
+	 * view wants it so. */
+	uint64_t recording_samples, recording_ns;
 };
 
 /* When system calls were looked at, where that was not always. */
@@ -239,6 +242,7 @@ struct model_view {
 	struct model_observer *observer; /* or NULL */
 	uint64_t records_max;            /* read no more than these; 0: all */
 	uint64_t *records;               /* how many were read, also on failure; or NULL */
+	bool recording;                  /* what recording took counts as the program's */
 };
 
 int model_load_view(struct source *source, const char *file, const struct model_view *view,

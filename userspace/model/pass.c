@@ -217,6 +217,14 @@ static bool select_event(struct pass *pass, const struct record *record)
 	return selection_admits(pass->selection, pass, record);
 }
 
+/* Whatever is asked of the program, this is no part of the answer. */
+static int take_recording_tick(struct pass *pass, const struct record_cpu *record)
+{
+	if (pass->selected)
+		pass->model->cpu.recording_samples += record_cpu_ticks(record);
+	return PASS_LEFT_OUT;
+}
+
 /* The many: samples, collections, system calls. Every one of them begins with its time. */
 static int take_event(struct pass *pass, const struct record *record)
 {
@@ -239,6 +247,8 @@ static int take_event(struct pass *pass, const struct record *record)
 		take_period(pass, &record->period);
 		return 0;
 	case RECORD_cpu:
+		if (record->cpu.recording && !pass->recording)
+			return take_recording_tick(pass, &record->cpu);
 		take_quality(pass, record->cpu.stack, record->cpu.quality);
 		return cycles_cpu(pass, &record->cpu);
 	case RECORD_syscall:
@@ -360,6 +370,7 @@ static void finish_run(struct pass *pass)
 		cpu->in_gc_ns = (uint64_t)((double)cpu->gc_samples * tick);
 		cpu->kernel_ns = (uint64_t)((double)cpu->kernel_samples * tick);
 		cpu->user_ns = cpu->on_cpu_ns - cpu->kernel_ns;
+		cpu->recording_ns = (uint64_t)((double)cpu->recording_samples * tick);
 	}
 }
 

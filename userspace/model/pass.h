@@ -33,6 +33,7 @@ struct pass {
 	struct timeline timeline;
 	const struct selection *selection;        /* NULL: everything */
 	bool selected;                            /* the record at hand */
+	bool recording;                           /* what recording took counts as the program's */
 	uint64_t event_type;                      /* number of the type of the alloc at hand */
 	struct functions functions;               /* once finished */
 	uint64_t first_time, last_time;           /* of any record with a time */
@@ -44,7 +45,10 @@ struct pass {
 int pass_init(struct pass *pass, struct model *model);
 void pass_free(struct pass *pass);
 
-/* One record: 0, -EBADMSG if it contradicts earlier ones and is left out, -ENOMEM. */
+enum { PASS_LEFT_OUT = 1 };
+
+/* One record: 0, PASS_LEFT_OUT if only its time counts, as recording's own, -EBADMSG if it
+ * contradicts earlier ones and is left out, -ENOMEM. */
 int pass_record(struct pass *pass, const struct record *record);
 
 /* Once the last record was seen: settles, names and sorts into the model. */

@@ -108,6 +108,14 @@ static double call_cost(const struct governor *governor, const struct cost costs
 	return ns;
 }
 
+double recorder_cpu_ns(const struct store *store, const struct files *files,
+		       struct unwinder *unwinder)
+{
+	return cpu_time(CLOCK_PROCESS_CPUTIME_ID) +
+	       (double)(store_names_cpu_ns(store) + files_cpu_ns(files) +
+			unwinder_cpu_ns(unwinder));
+}
+
 /* CPU time so far: of looking at calls, and of all else. */
 static int measure(const struct governor *governor, double *calls, double *others)
 {
@@ -118,9 +126,7 @@ static int measure(const struct governor *governor, double *calls, double *other
 		return err;
 	governor->gate->followed_ns = call_cost(governor, costs);
 	*calls = governor->gate->followed_ns * (double)costs[COST_EXIT].runs;
-	*others = cpu_time(CLOCK_PROCESS_CPUTIME_ID) +
-		  (double)(store_names_cpu_ns(governor->store) + files_cpu_ns(governor->files) +
-			   unwinder_cpu_ns(governor->unwinder));
+	*others = recorder_cpu_ns(governor->store, governor->files, governor->unwinder);
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
 		*others += program_time(&costs[program]) +
 			   way_ns[program] * (double)costs[program].runs;

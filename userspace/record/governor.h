@@ -48,6 +48,10 @@ struct governor_summary {
 	int err;              /* why calls cannot be looked at any more, or 0 */
 };
 
+/* CPU time so far of the recorder and of its processes that read files, ns. NULL: not there. */
+double recorder_cpu_ns(const struct store *store, const struct files *files,
+		       struct unwinder *unwinder);
+
 /* For the last time: what was not looked at goes to the ledger. False if NULL. */
 bool governor_finish(struct governor *governor, struct governor_summary *out);
 

@@ -17,7 +17,7 @@
 #include "gcprof.skel.h"
 #include "setup.h"
 
-enum { SYSTEM_LINKS = 8 };
+enum { SYSTEM_LINKS = 8, OWN_FUNCTIONS_MAX = 256 };
 
 #define LOOKS_MAX 8 /* else programs that fork without end keep it for ever */
 
@@ -33,6 +33,7 @@ struct session {
 	struct bpf_link *rest; /* the one that tells what is open at the end */
 	uint32_t moved;        /* processes moved into the cgroup, when we last looked */
 	struct cpu_events *cpu_events;
+	struct own_code *own_code;
 	uint64_t frequency; /* of the timers; 0: there are none */
 	int n_cpus;
 };
@@ -53,6 +54,40 @@ static void stream_refuse(struct session *session, enum stream stream, const cha
 
 /* --- loading ----------------------------------------------------------------- */
 
+/* All functions of one program; one that is not loaded has none. */
+static int add_own_code(const struct bpf_program *program, struct own_code *own)
+{
+	uint64_t begins[OWN_FUNCTIONS_MAX];
+	uint32_t lengths[OWN_FUNCTIONS_MAX], size, count;
+	struct bpf_prog_info info = {
+		.jited_ksyms = (uintptr_t)begins,
+		.nr_jited_ksyms = OWN_FUNCTIONS_MAX,
+		.jited_func_lens = (uintptr_t)lengths,
+		.nr_jited_func_lens = OWN_FUNCTIONS_MAX,
+	};
+	int fd = bpf_program__fd(program), err = 0;
+
+	size = sizeof(info);
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		return 0;
+	count = info.nr_jited_ksyms < info.nr_jited_func_lens ? info.nr_jited_ksyms
+							      : info.nr_jited_func_lens;
+	for (uint32_t i = 0; i < count && i < OWN_FUNCTIONS_MAX && !err; i++)
+		if (begins[i])
+			err = own_code_add(own, begins[i], lengths[i]);
+	return err;
+}
+
+static int find_own_code(struct session *session)
+{
+	struct bpf_program *program;
+	int err = own_code_create(&session->own_code);
+
+	bpf_object__for_each_program(program, session->skeleton->obj)
+		err = err ? err : add_own_code(program, session->own_code);
+	return err;
+}
+
 int session_open(const struct record_options *options, struct session **out,
 		 struct problem *problem)
 {
@@ -72,6 +107,8 @@ int session_open(const struct record_options *options, struct session **out,
 	err = setup_object(session->skeleton, options, session->multi, session->n_cpus);
 	if (!err)
 		err = gcprof_bpf__load(session->skeleton);
+	if (!err)
+		err = find_own_code(session);
 	if (!err)
 		err = attach_create(session->skeleton->progs.probe_fired,
 				    bpf_map__fd(session->skeleton->maps.probe_places),
@@ -332,6 +369,11 @@ const struct stream_state *session_stream(const struct session *session, enum st
 	return &session->streams[stream];
 }
 
+struct own_code *session_own_code(const struct session *session)
+{
+	return session->own_code;
+}
+
 int session_ring_fd(const struct session *session, enum session_ring ring)
 {
 	return bpf_map__fd(setup_ring_map(session->skeleton, ring));
@@ -514,5 +556,6 @@ void session_free(struct session *session)
 	bpf_link__destroy(session->rest);
 	attach_free(session->probes);
 	gcprof_bpf__destroy(session->skeleton);
+	own_code_free(session->own_code);
 	free(session);
 }

@@ -10,6 +10,7 @@
 #include "../../bpf/config.h"
 #include "../../bpf/events.h"
 #include "attach.h"
+#include "own_code.h"
 #include "options.h"
 #include "unwind_maps.h"
 
@@ -92,6 +93,10 @@ void session_forget_total(const struct session *session, const struct syscall_ke
 /* Map descriptors, owned by the session. */
 int session_ring_fd(const struct session *session, enum session_ring ring);
 struct unwind_fds session_unwind_fds(const struct session *session);
+
+/* The machine code of our programs: nothing where we may not know where it lies. Owned by the
+ * session. */
+struct own_code *session_own_code(const struct session *session);
 
 /* Sums the kernel's counters over all CPUs. */
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX]);

@@ -61,6 +61,16 @@ void store_free(struct store *store)
 	free(store);
 }
 
+uint64_t store_own_ticks(const struct store *store)
+{
+	return store->own_ticks;
+}
+
+void store_know_own_code(struct store *store, struct own_code *own)
+{
+	store->own = own;
+}
+
 int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
 		      uint64_t time)
 {

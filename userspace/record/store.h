@@ -14,6 +14,7 @@
 
 struct store;
 struct files;
+struct own_code;
 
 /* Both are borrowed. A file is known to `files` before its mapping comes here. */
 int store_create(struct profile_writer *writer, struct files *files, struct store **out);
@@ -25,6 +26,9 @@ void store_free(struct store *store); /* NULL is allowed */
  */
 int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
 		      uint64_t time);
+
+/* Timer samples in this code are marked as what recording takes. Borrowed. */
+void store_know_own_code(struct store *store, struct own_code *own);
 
 /* One event, `event->size` bytes of it readable. Anything malformed is counted and dropped. */
 int store_event(struct store *store, const struct event_header *event);
@@ -68,6 +72,9 @@ uint64_t store_names_cpu_ns(const struct store *store);
 
 /* Events refused, by reason (codes of loss.def from LOSS_KERNEL_MAX on). */
 uint64_t store_loss(const struct store *store, enum loss reason);
+
+/* Ticks of the timer that were in our own code (store_know_own_code()). */
+uint64_t store_own_ticks(const struct store *store);
 
 /* Events stored of a stream. */
 uint64_t store_count(const struct store *store, enum stream stream);

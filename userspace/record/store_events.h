@@ -22,6 +22,8 @@ struct store {
 	struct composer *composer;
 	struct places *places;
 	struct frame_names *names;
+	struct own_code *own; /* NULL: not known */
+	uint64_t own_ticks;
 	bool denied; /* the viewer may not see where others' memory lies */
 	uint64_t losses[LOSS_MAX];
 	uint64_t counts[STREAM_END];

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "mapped.h"
+#include "own_code.h"
 #include "store_events.h"
 
 #define PATH_BYTES_MAX 4096
@@ -22,6 +23,11 @@ int store_cpu(struct store *store, const struct incoming *in)
 	record.cpu.cpu = in->header->cpu;
 	record.cpu.mode = event->mode;
 	record.cpu.quality = stack.quality;
+	/* The frames lie within the event, or its stack would not have been stored. */
+	record.cpu.recording = store->own && own_code_has(store->own, (const void *)in->tail.data,
+							  event->stack.n_kernel);
+	if (record.cpu.recording)
+		store->own_ticks += event->ticks > 1 ? event->ticks : 1;
 	if (event->ticks > 1) {
 		record.cpu.ticks = event->ticks;
 		store->losses[LOSS_TICKS_HELD] += event->ticks - 1;

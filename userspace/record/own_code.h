@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* own_code.h: tells time that recording takes from the program's own, by the kernel's stack. */
+#ifndef GCPROF_OWN_CODE_H
+#define GCPROF_OWN_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct own_code; /* not thread-safe */
+
+int own_code_create(struct own_code **out); /* -ENOMEM */
+void own_code_free(struct own_code *own);   /* NULL is allowed */
+
+/* Machine code of one of our BPF programs, which lies at `begin` in the kernel. */
+int own_code_add(struct own_code *own, uint64_t begin, uint64_t length); /* -ENOMEM */
+
+/*
+ * Is a thread with these kernel frames, innermost first, in one of our programs, in a function of
+ * the kernel that such a program called, or in one that calls it? Callers are known once a stack
+ * showed them. False for all if nothing was added.
+ */
+bool own_code_has(struct own_code *own, const uint64_t *frames, size_t count);
+
+#endif
