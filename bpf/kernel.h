@@ -119,6 +119,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	struct task_struct *real_parent;
 	struct pid *thread_pid;
 	struct css_set *cgroups;
 	struct mm_struct *mm;

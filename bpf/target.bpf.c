@@ -8,13 +8,13 @@
 #include "preempt.h"
 #include "task.h"
 
-/* A thread of one of the processes that were named, or of anybody's but the recorder's. */
+/* A thread of one of the processes that were named, or of anybody's but the recorder's own. */
 static __always_inline void target_found(struct task_struct *task, uint32_t proc_pid)
 {
 	struct target_entry *entry = bpf_map_lookup_elem(&targets, &proc_pid);
 	uint32_t process;
 
-	if (config.whole ? proc_pid == config.recorder : !entry)
+	if (config.whole ? task_is_recorder(task) : !entry)
 		return;
 	process = task_meet(task, entry ? entry->flags : TASK_ACTIVE);
 	if (!entry || !process)
@@ -51,7 +51,7 @@ int cgroup_look(struct bpf_iter__task *ctx)
 
 static __always_inline void cgroup_joins(struct task_struct *leader)
 {
-	if (!recording || !task_in_cgroup(leader))
+	if (!recording || !task_in_cgroup(leader) || task_is_recorder(leader))
 		return;
 	task_meet(leader, TASK_ACTIVE);
 	__sync_fetch_and_add(&processes_moved, 1);
@@ -66,7 +66,7 @@ int BPF_PROG(cgroup_moved, struct cgroup *to, const char *path, struct task_stru
 
 static __always_inline void cgroup_gets(struct task_struct *child)
 {
-	if (recording && !filter_active() && task_in_cgroup(child))
+	if (recording && !filter_active() && task_in_cgroup(child) && !task_is_recorder(child))
 		task_meet(child, TASK_ACTIVE);
 }
 

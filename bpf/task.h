@@ -56,6 +56,13 @@ static __always_inline void recorder_remember(void)
 	recorder_namespace = (uint64_t)upid.ns;
 }
 
+/* The recorder itself, or one of its processes that read files: never recorded unasked. */
+static __always_inline bool task_is_recorder(struct task_struct *task)
+{
+	return task_proc_id(BPF_CORE_READ(task, group_leader)) == config.recorder ||
+	       task_proc_id(BPF_CORE_READ(task, real_parent, group_leader)) == config.recorder;
+}
+
 /* --- cgroups ----------------------------------------------------------------- */
 
 /*

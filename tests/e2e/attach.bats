@@ -482,7 +482,7 @@ lose_begins() { # COUNT COMMANDS
 	lose_begins 3 'sleep 1.1; for k in 1 2 3 4 5 6 7 8; do (:); done;'
 }
 
-@test "--system records every process but the recorder" {
+@test "--system records every process but the recorder's own" {
 	need_root
 	start "$WORKLOADS/churn" --seconds 1000
 	churn=$pid
@@ -496,10 +496,13 @@ lose_begins() { # COUNT COMMANDS
 	"$PROGRAMS/processes" fork 3
 	wait_on "$churn" 20
 	wait_on "$pid" 20
+	helpers=$(pgrep -P "$recorder" | jq -cs .)
+	same 'readers and openers are there' "$(jq 'length >= 2' <<<"$helpers")" true
 	kill -TERM "$recorder"
 	wait "$recorder"
 	cat record.log
 	"$GCPROF" dump >dump
+	jq -e -s "[.[] | select(.record == \"process\").pid] | . - $helpers == ." dump
 	jq -e -s "[.[] | select(.record == \"process\").pid] | (index($churn) and index($pid) and (index($recorder) | not))" dump
 	holds '([.functions[] | select(.alloc_total_bytes > 0).name] | index("churn_round") != null)'
 	holds '[.threads[] | select(.name == "gcbench" and .samples > 0)] | length > 0'
