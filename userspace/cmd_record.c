@@ -31,7 +31,8 @@ enum {
 	LARGE_BYTES = 1 << 20, /* memory that goes back to the system as soon as it is free */
 };
 
-#define ROUND_MIN_NS UINT64_C(1000000) /* from the begin of one to that of the next */
+#define ROUND_MIN_NS  UINT64_C(1000000)    /* from the begin of one to that of the next */
+#define TYPED_TOLD_NS UINT64_C(1000000000) /* until who typed Ctrl-C hears what is waited for */
 
 #define NOT_GIVEN                                                                               \
 	UINT64_MAX /* a number that nobody can ask for: the default, unless recording takes too \
@@ -178,10 +179,36 @@ static void warn_troubles(const struct recording *recording)
 		log_warning("%s", trouble);
 }
 
+/*
+ * A Ctrl-C is for the program, too, if that is in our process group: it may end by it, end in its
+ * own way, or go on. What it does is recorded, and its status is ours; a second one is for us.
+ */
+static bool leaves_to_program(struct recording *recording)
+{
+	const struct watch *watch = recording->watch;
+
+	if (!recording->target || recording->typed || watch_signal(watch) != SIGINT ||
+	    !watch_signal_is_typed(watch) || getpgid(target_pid(recording->target)) != getpgrp())
+		return false;
+	recording->typed = clock_now();
+	return true;
+}
+
+/* Once, to who types: why nothing happens. */
+static void tell_waiting(const struct recording *recording, bool *told)
+{
+	if (*told || !recording->typed || clock_now() - recording->typed < TYPED_TOLD_NS)
+		return;
+	*told = true;
+	log_info("the program got the Ctrl-C, too, and is recorded until it ends; another one "
+		 "ends the recording");
+}
+
 static void run(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
 	uint64_t round = 0, turn; /* when the last one began */
+	bool told = false;
 	int err = 0;
 
 	while (event == WATCH_WORK && !err) {
@@ -195,6 +222,9 @@ static void run(struct recording *recording)
 		recording_check_output(recording);
 		if (event == WATCH_WORK && !err && cgroup_ended(recording))
 			event = WATCH_EXITED;
+		if (event == WATCH_SIGNAL && !err && leaves_to_program(recording))
+			event = WATCH_WORK;
+		tell_waiting(recording, &told);
 		note_turn(recording, turn);
 	}
 	recording->ended = event == WATCH_EXITED;
@@ -220,6 +250,9 @@ static int exit_code(const struct recording *recording)
 {
 	if (recording->failed)
 		return EXIT_FAILURE;
+	/* By the second Ctrl-C: what the program will end with is not known. */
+	if (!recording->ended && recording->typed && watch_signal(recording->watch) == SIGINT)
+		return EXIT_BY_SIGNAL + SIGINT;
 	if (!recording->ended || !recording->target)
 		return 0;
 	if (WIFSIGNALED(recording->status))

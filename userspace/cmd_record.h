@@ -54,6 +54,7 @@ struct recording {
 	enum end_reason reason;
 	bool ended;          /* the program, with `status`, or all that were attached to */
 	int status;          /* as wait(2) shows it */
+	uint64_t typed;      /* when Ctrl-C was for the program and us, ns; 0: never */
 	bool piped;          /* the profile goes to our standard output */
 	bool removed;        /* its file is gone, which was told */
 	uint64_t next_check; /* of that */

@@ -162,6 +162,43 @@ record_churn() { # STATUS COMMAND...
 	done
 }
 
+# Records a shell script at a terminal and types Ctrl-C when a file is there, for each file.
+# gcprof's exit status goes to code.
+typed() { # SCRIPT FILE...
+	echo "$1" >program
+	shift
+	rm -f code ready "$@"
+	cat >session <<-SH
+		'$GCPROF' record -- /bin/sh ./program 2>record.log
+		echo \$? >code
+	SH
+	{
+		for file; do
+			wait_until test -e "$file"
+			printf '\003'
+		done
+		wait_until test -s code
+	} | script -qec 'bash -i ./session' /dev/null >/dev/null 2>&1 3>&-
+}
+
+@test "Ctrl-C: the program is recorded to its end, and its status is the recorder's" {
+	need_root
+	command -v script >/dev/null || skip 'no script(1)'
+	# By the signal, and in its own time with a status of its own.
+	typed 'echo >ready; exec sleep 600' ready
+	same 'killed by it' "$(cat code)" 130
+	typed 'trap "sleep 1; exit 7" INT; echo >ready; while :; do sleep 0.1; done' ready
+	same 'its own' "$(cat code)" 7
+	holds '.end_reason == "program ended" and .exit_status == 7'
+	# It goes on: a second one is for the recorder.
+	typed 'trap "echo >got" INT; echo >ready; until [ -e go ]; do sleep 0.1; done; echo >finished' ready got
+	same 'second' "$(cat code)" 130
+	[ ! -e finished ]
+	holds '.end_reason != "program ended" and .exit_status == null'
+	touch go
+	wait_until test -e finished
+}
+
 @test "kill -9 of the recorder leaves the program undisturbed and the profile readable" {
 	need_root
 	"$GCPROF" record -R 256K -- /bin/sh -c \

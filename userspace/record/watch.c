@@ -21,6 +21,7 @@ struct watch {
 	int signals;
 	int timer;
 	int signal;
+	bool typed;     /* at a terminal */
 	size_t running; /* programs */
 	bool ended;     /* the last of them */
 };
@@ -122,6 +123,7 @@ static enum watch_event take_signal(struct watch *watch)
 	if (read(watch->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return WATCH_WORK;
 	watch->signal = (int)info.ssi_signo;
+	watch->typed = info.ssi_code == SI_KERNEL;
 	return WATCH_SIGNAL;
 }
 
@@ -150,6 +152,11 @@ enum watch_event watch_wait(struct watch *watch, int timeout_ms)
 int watch_signal(const struct watch *watch)
 {
 	return watch->signal;
+}
+
+bool watch_signal_is_typed(const struct watch *watch)
+{
+	return watch->typed;
 }
 
 void watch_free(struct watch *watch)

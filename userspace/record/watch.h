@@ -3,6 +3,7 @@
 #ifndef GCPROF_WATCH_H
 #define GCPROF_WATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,8 +36,9 @@ int watch_start(struct watch *watch, uint64_t ns);
 /* The programs' end goes before all else that may have happened. */
 enum watch_event watch_wait(struct watch *watch, int timeout_ms);
 
-/* The signal that came last, 0: none. */
+/* The signal that came last, 0: none; did a terminal send it, as at Ctrl-C? */
 int watch_signal(const struct watch *watch);
+bool watch_signal_is_typed(const struct watch *watch);
 
 /* NULL is allowed. */
 void watch_free(struct watch *watch);
