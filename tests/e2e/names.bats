@@ -213,6 +213,24 @@ END
 	rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
 }
 
+# Its events are put in order when it is gone: what is to be known of it was found out before.
+@test "functions of a process that soon ends are named by its perf map" {
+	need_root
+	command -v node >/dev/null || skip 'no node'
+	cat >short.js <<'END'
+function hotLeaf(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0; return s; }
+const used = () => { const { user, system } = process.cpuUsage(); return user + system; };
+const end = used() + 30000;
+while (used() < end) hotLeaf(10000);
+END
+	for _ in 1 2 3 4 5; do
+		record -- node --perf-basic-prof short.js
+		rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
+		holds '[.functions[] | select(.runtime == "managed" and (.name | test("hotLeaf")))
+			| .cpu_self_ns] | add > 0'
+	done
+}
+
 @test "functions that node compiles are named by its jitdump file" {
 	need_root
 	command -v node >/dev/null || skip 'no node'

@@ -227,6 +227,7 @@ static bool drain_mapping(struct drain *drain, struct event_mmap *event, const c
 	if (!pid)
 		return false;
 	event->header.pid = pid;
+	store_meet_mapping(drain->parts.store, event, path);
 	drain_add(drain, &event->header, event->header.size);
 	unwinder_mapping(drain->parts.unwinder, event, path);
 	if (event->inode && files_map(drain->parts.files, event, path))

@@ -29,6 +29,7 @@ struct frame_names {
 	struct symbolizer *symbolizer; /* made when it is first needed */
 	struct map *told;              /* modules whose file was not found */
 	struct map *owners;            /* process to struct code_owner * */
+	struct map *met;               /* number of a process to the same, until that is known */
 	struct buffer generated;       /* struct symbol_frame[] without a name so far */
 	uint64_t last;                 /* frames up to this one have been asked for */
 	uint64_t now;     /* when the present call began: new frames were met just before */
@@ -48,7 +49,8 @@ int frame_names_create(struct profile_writer *writer, struct modules *modules,
 	names->modules = modules;
 	names->told = map_create(sizeof(uint64_t));
 	names->owners = map_create(sizeof(uint64_t));
-	if (!names->told || !names->owners) {
+	names->met = map_create(sizeof(uint32_t));
+	if (!names->told || !names->owners || !names->met) {
 		frame_names_free(names);
 		return -ENOMEM;
 	}
@@ -56,24 +58,32 @@ int frame_names_create(struct profile_writer *writer, struct modules *modules,
 	return 0;
 }
 
-void frame_names_free(struct frame_names *names)
+static void free_owner(struct code_owner *owner)
+{
+	if (owner && owner->temporary >= 0)
+		close(owner->temporary);
+	free(owner);
+}
+
+static void free_owners(struct map *owners)
 {
 	size_t cursor = 0;
 	const void *key;
 	uint64_t *value;
 
+	while (owners && map_next(owners, &cursor, &key, &value))
+		free_owner((struct code_owner *)(uintptr_t)*value);
+	map_free(owners);
+}
+
+void frame_names_free(struct frame_names *names)
+{
 	if (!names)
 		return;
-	while (names->owners && map_next(names->owners, &cursor, &key, &value)) {
-		struct code_owner *owner = (struct code_owner *)(uintptr_t)*value;
-
-		if (owner && owner->temporary >= 0)
-			close(owner->temporary);
-		free(owner);
-	}
+	free_owners(names->owners);
+	free_owners(names->met);
 	symbolizer_free(names->symbolizer);
 	map_free(names->told);
-	map_free(names->owners);
 	buffer_free(&names->generated);
 	free(names);
 }
@@ -121,24 +131,54 @@ void frame_names_prepare(struct frame_names *names)
 
 /* --- generated code ----------------------------------------------------------------------- */
 
+/* NULL if it is gone: whose file that would be is not known any more. */
+static struct code_owner *look_at(uint32_t pid)
+{
+	struct code_owner *owner = malloc(sizeof(*owner));
+
+	if (owner && code_owner_find(pid, owner)) {
+		free(owner);
+		owner = NULL;
+	}
+	return owner;
+}
+
+void frame_names_meet(struct frame_names *names, uint64_t process, uint32_t pid)
+{
+	uint64_t *slot;
+	bool added;
+
+	if ((process && map_get(names->owners, &process)) || map_count(names->met) >= OWNERS_MAX)
+		return;
+	slot = map_put(names->met, &pid, &added);
+	if (slot && added)
+		*slot = (uintptr_t)look_at(pid);
+}
+
+static struct code_owner *take_met(struct frame_names *names, uint32_t pid)
+{
+	uint64_t *slot = map_get(names->met, &pid);
+	struct code_owner *owner = slot ? (struct code_owner *)(uintptr_t)*slot : NULL;
+
+	if (slot)
+		map_remove(names->met, &pid);
+	return owner;
+}
+
 static struct code_owner *find_owner(struct frame_names *names, uint64_t process, uint32_t pid)
 {
 	uint64_t *slot = map_get(names->owners, &process);
-	struct code_owner owner, *copy;
+	struct code_owner *met = take_met(names, pid);
 
-	if (slot || map_count(names->owners) >= OWNERS_MAX)
-		return slot ? (struct code_owner *)(uintptr_t)*slot : NULL;
-	slot = map_put(names->owners, &process, NULL);
-	/* It is gone: whose file that would be is not known any more. */
-	if (!slot || code_owner_find(pid, &owner))
-		return NULL;
-	copy = malloc(sizeof(*copy));
-	if (copy)
-		*copy = owner;
-	else if (owner.temporary >= 0)
-		close(owner.temporary);
-	*slot = (uintptr_t)copy;
-	return copy;
+	if (!slot && map_count(names->owners) < OWNERS_MAX) {
+		slot = map_put(names->owners, &process, NULL);
+		if (slot) {
+			*slot = (uintptr_t)(met ? met : look_at(pid));
+			met = NULL;
+		}
+	}
+	free_owner(met);
+	return slot ? (struct code_owner *)(uintptr_t)*slot : NULL;
 }
 
 int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t pid)

@@ -16,7 +16,13 @@ void frame_names_free(struct frame_names *names); /* NULL is allowed */
 /* Starts the process that finds names: it reads the kernel's while nobody waits yet. */
 void frame_names_prepare(struct frame_names *names);
 
-/* A process makes code at run time: looks at it while it lives. */
+/*
+ * The process that has this number now makes code at run time: looks at it while it lives, which it
+ * may not do any more when its events have been put in order. `process`: 0 if it is not known yet.
+ */
+void frame_names_meet(struct frame_names *names, uint64_t process, uint32_t pid);
+
+/* A process makes code at run time: looks at it, unless that was done. */
 int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t pid);
 
 /* A process mapped a jitdump file. */

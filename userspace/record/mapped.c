@@ -4,14 +4,22 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "code_owner.h"
 #include "mapped.h"
 
 /* Files without a name are also used to map generated code twice, writable and executable. */
-static bool is_memory(struct modules *modules, uint64_t module, const char *path)
+static bool is_memory(const char *path)
 {
-	return strncmp(path, "/memfd:", 7) == 0 && !modules_get(modules, module)->is_program;
+	return strncmp(path, "/memfd:", 7) == 0;
+}
+
+bool mapped_tells_of_code(const struct event_mmap *event, const char *path)
+{
+	if (!(event->protection & PROT_EXEC))
+		return false;
+	return event->inode ? is_memory(path) || code_owner_is_dump(path) : path[0] != '[';
 }
 
 int mapped_module(struct modules *modules, struct frame_names *names, uint64_t process,
@@ -23,7 +31,8 @@ int mapped_module(struct modules *modules, struct frame_names *names, uint64_t p
 		return frame_names_dump(names, process, place);
 	if (place->inode || place->path[0] == '[') {
 		*module = modules_find(modules, place);
-		if (!*module || !is_memory(modules, *module, place->path))
+		if (!*module || !is_memory(place->path) ||
+		    modules_get(modules, *module)->is_program)
 			return *module ? 0 : -ENOMEM;
 	}
 	*module = modules_generated(modules, process);

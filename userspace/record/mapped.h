@@ -4,6 +4,8 @@
 #ifndef GCPROF_MAPPED_H
 #define GCPROF_MAPPED_H
 
+#include <stdbool.h>
+
 #include "frame_names.h"
 #include "modules.h"
 #include "../../bpf/events.h"
@@ -14,6 +16,9 @@
  */
 int mapped_module(struct modules *modules, struct frame_names *names, uint64_t process,
 		  const struct module_place *place, uint64_t *module);
+
+/* Is it a sign of code made at run time, whose maker has to be looked at while it lives? */
+bool mapped_tells_of_code(const struct event_mmap *event, const char *path);
 
 /* What stands for the first address of the mapping in the module. */
 uint64_t mapped_offset(struct modules *modules, uint64_t module, const struct event_mmap *event);

@@ -6,6 +6,7 @@
 
 #include "histogram.h"
 #include "files.h"
+#include "mapped.h"
 #include "store_events.h"
 #include "viewer.h"
 
@@ -69,6 +70,16 @@ uint64_t store_own_ticks(const struct store *store)
 void store_know_own_code(struct store *store, struct own_code *own)
 {
 	store->own = own;
+}
+
+void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path)
+{
+	const struct process *process;
+
+	if (!mapped_tells_of_code(event, path))
+		return;
+	process = processes_by_pid(store->processes, event->header.pid);
+	frame_names_meet(store->names, process ? process->id : 0, event->header.tid);
 }
 
 int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,

@@ -44,6 +44,9 @@ uint64_t store_events_in(const struct event_header *event);
  * refer to, or completes their stacks. */
 bool store_is_auxiliary(const struct event_header *event);
 
+/* A mapping of the process with this number, right when it is heard of and out of order. */
+void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path);
+
 /* The exact totals of one system call in one process; -ENOENT if no event told of it yet. */
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total);
