@@ -10,7 +10,7 @@
 #include "../reader/worker.h"
 #include "../util/buffer.h"
 
-#define BYTES_MAX ((size_t)64 << 20) /* of events that wait */
+#define BYTES_MAX ((size_t)32 << 20) /* of events that wait */
 
 struct delayed {
 	struct store *store;
@@ -68,12 +68,13 @@ static void drop_stored(struct delayed *delayed)
 	}
 }
 
-/* 0, -EAGAIN: the first is being walked, or what store_event() says. */
-static int store_some(struct delayed *delayed)
+/* Until so many bytes are left. 0, -EAGAIN: the first is being walked, or what store_event() says.
+ */
+static int store_some(struct delayed *delayed, size_t left)
 {
 	int err = 0;
 
-	while (delayed->from < delayed->events.size) {
+	while (delayed->events.size - delayed->from > left) {
 		const char *at = delayed->events.data + delayed->from;
 		uint64_t size;
 
@@ -87,11 +88,11 @@ static int store_some(struct delayed *delayed)
 	return err;
 }
 
-/* Too much waits: all of it is stored with what the kernel walked of its stacks. */
+/* Too much waits: the oldest are stored with what the kernel walked of their stacks. */
 static int give_up(struct delayed *delayed)
 {
 	uint64_t until = store_walk_until(delayed->store, 1);
-	int err = store_some(delayed);
+	int err = store_some(delayed, BYTES_MAX / 8 * 7);
 
 	store_walk_until(delayed->store, until);
 	return err;
@@ -99,13 +100,11 @@ static int give_up(struct delayed *delayed)
 
 int delayed_store(struct delayed *delayed, const struct event_header *event)
 {
-	int err = -EAGAIN;
+	int err = delayed->events.size - delayed->from > BYTES_MAX ? give_up(delayed) : 0;
 
-	if (delayed->events.size - delayed->from > BYTES_MAX) {
-		err = give_up(delayed);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
+	err = -EAGAIN;
 	if (!delayed->events.size)
 		err = store_event(delayed->store, event);
 	return err == -EAGAIN ? keep(delayed, event) : err;
@@ -114,11 +113,11 @@ int delayed_store(struct delayed *delayed, const struct event_header *event)
 int delayed_turn(struct delayed *delayed, uint64_t ns)
 {
 	uint64_t now = clock_now(), end = ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
-	int err = store_some(delayed);
+	int err = store_some(delayed, 0);
 
 	while (err == -EAGAIN && clock_now() < end) {
 		worker_wait_any(1);
-		err = store_some(delayed);
+		err = store_some(delayed, 0);
 	}
 	return err == -EAGAIN ? 0 : err;
 }
