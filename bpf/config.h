@@ -36,6 +36,7 @@ struct bpf_config {
 	uint32_t preempt_off; /* 1: programs run with preemption off, see preempt.h */
 	uint32_t viewer;      /* user id of who gets the profile; 0: root, see viewer.h */
 	uint32_t shut_out;    /* 1: /proc does not even show the viewer others' commands */
+	uint32_t timers;      /* 1: there are ticks, and the CPU time of threads is told */
 };
 
 /* Calls in the programs that the recorder replaces before they are loaded: see preempt.h. */
@@ -53,6 +54,7 @@ enum task_flag {
 	TASK_ARMED = 1,   /* the first thread before its exec: followed, nothing recorded */
 	TASK_ACTIVE = 2,  /* recorded */
 	TASK_MEETING = 4, /* is being filled in by whoever set this */
+	TASK_ENDED = 8,   /* but for the CPU time that ending itself takes */
 };
 
 /* The waits of a thread: the present one, and all so far, exact. */
@@ -129,6 +131,7 @@ struct task_state {
 	uint32_t compat;           /* 1: a 32-bit call */
 	uint32_t collecting;       /* collections that it has begun and not ended: in `open` */
 	uint32_t epoch;            /* calls_epoch when it was last seen to begin or end a call */
+	uint64_t ran;              /* CPU time until now that is told, or came before, ns */
 	struct task_faults faults; /* when it began to be recorded */
 	struct task_faults faults_told; /* when it was last told of one */
 	struct task_collection open[COLLECTING_MAX];

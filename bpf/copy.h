@@ -55,8 +55,9 @@ static __always_inline bool copy_affordable(void *ring)
 					     bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4;
 }
 
-/* Puts the record of the scratch, with the stack behind it, into a ring; gives the scratch back. */
-static __always_inline void copy_emit(struct scratch *scratch, struct event_stack *counts,
+/* Puts the record of the scratch, with the stack behind it, into a ring; gives the scratch back.
+ * False if there was no room, which is counted. */
+static __always_inline bool copy_emit(struct scratch *scratch, struct event_stack *counts,
 				      void *ring, uint32_t loss)
 {
 	uint32_t key = bpf_get_smp_processor_id() * SCRATCH_SLOTS + scratch->slot;
@@ -67,8 +68,7 @@ static __always_inline void copy_emit(struct scratch *scratch, struct event_stac
 	bool full = 1;
 
 	if (!loop.room || at > RECORD_BYTES_MAX || !copy_affordable(ring)) {
-		scratch_emit(scratch, ring, loss);
-		return;
+		return scratch_emit(scratch, ring, loss);
 	}
 	counts->quality |= STACK_COPIED;
 	bpf_probe_read_kernel(loop.room->data, at, scratch->data);
@@ -91,6 +91,7 @@ static __always_inline void copy_emit(struct scratch *scratch, struct event_stac
 	if (full)
 		loss_count(loss);
 	scratch_drop(scratch);
+	return !full;
 }
 
 #endif

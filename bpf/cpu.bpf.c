@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* cpu.bpf.c: a timer tick on a CPU: what is the thread there doing? */
+/*
+ * Ticks tell where CPU time goes, and the scheduler's account how much it was: a tick tells what
+ * its thread ran since it was told last. Threads that no tick hits are gone through once a second,
+ * and what a thread takes to end is known when it leaves its CPU for the last time.
+ */
 #include "cost.h"
 #include "interrupted.h"
+#include "ran.h"
 
 static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 {
@@ -9,6 +15,7 @@ static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 	const struct pt_regs *at = &ctx->regs;
 	struct scratch *scratch;
 	struct event_cpu *event;
+	int64_t ran;
 	bool user;
 
 	if (!state)
@@ -22,6 +29,7 @@ static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 	emit_header(&event->header, EVENT_cpu, 0, state, bpf_ktime_get_ns());
 	event->mode = user ? CPU_MODE_USER : CPU_MODE_KERNEL;
 	event->ticks = tick_stands;
+	event->ran = ran = ran_take(bpf_get_current_task_btf(), state);
 	scratch->size = sizeof(*event);
 	if (!user)
 		stack_kernel(scratch, ctx);
@@ -29,7 +37,8 @@ static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 		stack_user(scratch, state);
 	else
 		stack_count_losses(event->stack.quality);
-	stack_emit(scratch, &ring_cpu, LOSS_CPU_RING);
+	if (!stack_emit(scratch, &ring_cpu, LOSS_CPU_RING))
+		ran_give_back(state, ran);
 	return 0;
 }
 
@@ -37,4 +46,40 @@ SEC("perf_event")
 int cpu_tick(struct bpf_perf_event_data *ctx)
 {
 	return COST_OF(COST_TICK, COST_SELDOM, tick_tell(ctx));
+}
+
+SEC("iter/task")
+int ran_look(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *state;
+
+	if (!task || !recording)
+		return 0;
+	state = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (state && (state->flags & TASK_ACTIVE))
+		ran_tell(task, state);
+	return 0;
+}
+
+static __always_inline void thread_gone(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!recording)
+		return;
+	state = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (state && task_is_over(state))
+		ran_tell(task, state);
+}
+
+/* Runs at every switch of the machine: what it does for threads that are not ending is its price.
+ */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_leaves, bool preempted, struct task_struct *from, struct task_struct *to,
+	     unsigned int task_state)
+{
+	if (task_state & TASK_DEAD)
+		thread_gone(from);
+	return 0;
 }

@@ -118,9 +118,9 @@ static __always_inline bool scratch_emit_many(struct scratch *scratch, void *rin
 	return !full;
 }
 
-static __always_inline void scratch_emit(struct scratch *scratch, void *ring, uint32_t loss)
+static __always_inline bool scratch_emit(struct scratch *scratch, void *ring, uint32_t loss)
 {
-	scratch_emit_many(scratch, ring, loss, 1);
+	return scratch_emit_many(scratch, ring, loss, 1);
 }
 
 /*

@@ -151,7 +151,15 @@ struct event_cpu {
 	struct event_stack stack;
 	uint32_t mode;  /* enum cpu_mode: where the tick found the thread */
 	uint32_t ticks; /* that would have come at the frequency asked for: it stands for them */
+	int64_t ran;    /* as in event_ran */
 			/* tail: the stack */
+};
+
+struct event_ran {
+	struct event_header header;
+	/* CPU time of the thread since it was told last, ns. Two may tell it at once: then one of
+	 * them may be negative, and both add up. */
+	int64_t ran;
 };
 
 enum syscall_flag {
@@ -283,7 +291,8 @@ _Static_assert(sizeof(struct event_type) == 48, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");
 _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
-_Static_assert(sizeof(struct event_cpu) == 48, "contract 2");
+_Static_assert(sizeof(struct event_cpu) == 56, "contract 2");
+_Static_assert(sizeof(struct event_ran) == 40, "contract 2");
 _Static_assert(sizeof(struct event_syscall) == 104, "contract 2");
 _Static_assert(sizeof(struct event_wait) == 80, "contract 2");
 _Static_assert(sizeof(struct event_leave) == 40, "contract 2");

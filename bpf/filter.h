@@ -21,6 +21,12 @@ static __always_inline struct task_state *filter_active(void)
 	return state && (state->flags & TASK_ACTIVE) ? state : NULL;
 }
 
+/* Nor is that now, of a thread that has ended; false if it has not, or that was so before. */
+static __always_inline bool task_is_over(struct task_state *state)
+{
+	return __sync_val_compare_and_swap(&state->flags, TASK_ENDED, 0) == TASK_ENDED;
+}
+
 /* Are system calls looked at now? See calls_epoch. */
 static __always_inline bool calls_seen(uint32_t epoch)
 {
@@ -129,11 +135,25 @@ static __always_inline uint64_t process_gc_time(uint32_t process, uint64_t now, 
 	return collections_seen ? process_gc_time_read(process, now, current) : 0;
 }
 
+/* CPU time of a thread so far, ns. */
+static __always_inline uint64_t task_ran(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, se.sum_exec_runtime);
+}
+
 /* Page faults of a thread so far. */
 static __always_inline void task_faults(struct task_struct *task, struct task_faults *out)
 {
 	out->minor = BPF_CORE_READ(task, min_flt);
 	out->major = BPF_CORE_READ(task, maj_flt);
+}
+
+/* A thread begins to be recorded: what it used before is not told. */
+static __always_inline void task_begins(struct task_struct *task, struct task_state *state)
+{
+	task_faults(task, &state->faults);
+	state->faults_told = state->faults;
+	state->ran = task_ran(task);
 }
 
 /* Sets the start of the running collection; what ran until `now` goes to the total. */

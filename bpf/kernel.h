@@ -28,6 +28,7 @@ typedef __u8 bool;
 
 #define PF_EXITING 0x4
 #define PF_KTHREAD 0x200000
+#define TASK_DEAD  0x80 /* in task_struct.__state, ever since */
 #define PROT_EXEC  0x4
 
 /* Before a short loop. Linux 6.1 refuses loops that clang laid out with the entry in the middle. */
@@ -111,10 +112,15 @@ struct cred {
 	kuid_t euid;
 };
 
+struct sched_entity {
+	uint64_t sum_exec_runtime; /* ns; of a thread that has a CPU as of some milliseconds ago */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	uint32_t __state;
 	uint32_t flags;
+	struct sched_entity se;
 	int exit_code;
 	int pid;
 	int tgid;

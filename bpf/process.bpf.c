@@ -184,10 +184,8 @@ static __always_inline void process_execs(struct task_struct *task, int old_tid,
 	first = !(state->flags & TASK_ACTIVE);
 	state->flags = TASK_ACTIVE;
 	process_new_image(state, now);
-	if (first) {
-		task_faults(task, &state->faults);
-		state->faults_told = state->faults;
-	}
+	if (first)
+		task_begins(task, state);
 	if (state->renamed)
 		now = state->renamed;
 	process_emit_exec(state, old_tid, binary, now);

@@ -5,6 +5,7 @@
  * nothing any more. Who ends a thread's state, this or process_exit(), accounts
  * for it.
  */
+#include "ran.h"
 #include "syscall.h"
 #include "task.h"
 #include "wait.h"
@@ -34,13 +35,20 @@ int rest_look(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
-	if (!state || !task_end(state))
+	if (!state)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (!task_end(state)) {
+		if (task_is_over(state))
+			ran_tell(task, state);
+		return 0;
+	}
 	if (config.waits)
 		rest_wait(task, state, now);
 	if (call_is_open(state))
 		syscall_end_of(task, state, now);
 	usage_emit(task, state, now);
+	if (task_is_over(state))
+		ran_tell(task, state);
 	return 0;
 }

@@ -179,13 +179,12 @@ static __always_inline bool stack_is_copied(const struct scratch *scratch)
 	return config.copy_bytes && scratch->copying;
 }
 
-/* Hands over a record with a stack. */
-static __always_inline void stack_emit(struct scratch *scratch, void *ring, uint32_t loss)
+/* Hands over a record with a stack; false if there was no room, which is counted. */
+static __always_inline bool stack_emit(struct scratch *scratch, void *ring, uint32_t loss)
 {
 	if (stack_is_copied(scratch))
-		copy_emit(scratch, stack_counts(scratch), ring, loss);
-	else
-		scratch_emit(scratch, ring, loss);
+		return copy_emit(scratch, stack_counts(scratch), ring, loss);
+	return scratch_emit(scratch, ring, loss);
 }
 
 /* The kernel stack, from the context of the program on. */

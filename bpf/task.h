@@ -146,10 +146,10 @@ static __always_inline bool task_claim(struct task_state *state)
 	return __sync_val_compare_and_swap(&state->flags, 0, TASK_MEETING) == 0;
 }
 
-/* Nothing of the thread is recorded any more; false if that was so before. */
+/* Nothing of the thread is recorded any more but its CPU time; false if that was so before. */
 static __always_inline bool task_end(struct task_state *state)
 {
-	return __sync_val_compare_and_swap(&state->flags, TASK_ACTIVE, 0) == TASK_ACTIVE;
+	return __sync_val_compare_and_swap(&state->flags, TASK_ACTIVE, TASK_ENDED) == TASK_ACTIVE;
 }
 
 /* The process index of a group, kept with its first thread; new if it had none. */
@@ -227,8 +227,7 @@ static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t fla
 		return process;
 	place_make(task);
 	state->process = process;
-	task_faults(task, &state->faults);
-	state->faults_told = state->faults;
+	task_begins(task, state);
 	task_meet_wait(task, &state->waits);
 	process_add_thread(process);
 	__sync_fetch_and_add(&threads_met, 1);

@@ -171,8 +171,8 @@ static void tell_overhead(const struct recording *recording)
 			 sample_gate_least(recording->samples), cost->allowed);
 	if (cost->stands > 1)
 		log_info("the timer was slowed down to as little as %" PRIu64
-			 " Hz to stay within %g%% of the machine (--max-overhead): each sample "
-			 "tells how many ticks it stands for, so CPU times stay right",
+			 " Hz to stay within %g%% of the machine (--max-overhead): how much CPU "
+			 "time there was stays exact, functions have fewer samples",
 			 recording->options.frequency / cost->stands, cost->allowed);
 	if (cost->short_calls)
 		log_info("single records of short system calls were limited to as few as %" PRIu64

@@ -79,9 +79,15 @@ pprof() { # NAME INDEX
 @test "CPU time, in and outside of collections" {
 	for name in $NAMES; do
 		agree "$name: on CPU" "$(jq .cpu.on_cpu_ns "$name.report")" \
-			"$(sql "$name" 'SELECT sum(ns) FROM ticks')" \
+			"$(sql "$name" 'SELECT on_cpu_ns FROM recording')" \
+			"$(sql "$name" 'SELECT (SELECT sum(ns) FROM ticks) + no_samples_ns FROM recording')" \
+			"$(sql "$name" 'SELECT sum(cpu_ns) FROM threads')" \
 			"$(sql "$name" 'SELECT sum(cpu_self_ns) FROM functions')" \
-			"$(pprof "$name" 4)" \
+			"$(jq '[.programs[].cpu_ns] | add' "$name.report")" \
+			"$(pprof "$name" 4)"
+		agree "$name: by timer samples" "$(jq '.cpu.on_cpu_ns - .cpu.no_samples_ns' "$name.report")" \
+			"$(jq '.cpu.user_ns + .cpu.kernel_ns' "$name.report")" \
+			"$(sql "$name" 'SELECT sum(cpu_ns) FROM costs')" \
 			"$(jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' "$name.json")"
 		agree "$name: in collections" "$(jq .cpu.in_gc_ns "$name.report")" \
 			"$(sql "$name" 'SELECT coalesce(sum(ns), 0) FROM ticks WHERE collection IS NOT NULL')"

@@ -187,10 +187,9 @@ used() { # PID
 	records '[.[] | select(.record == "cpu") | [.ticks, 1] | max] |
 		{all: add, left_out: (map(. - 1) | add)}' >ticks
 	same 'left out' "$(jq .left_out ticks)" "$(lost TICKS_HELD)"
-	holds ".cpu.on_cpu_ns - $(jq .all ticks) * 1e9 / 999 | fabs < 1000"
-	# Beginning and end of the recording lie within: it never has much more, nor, with ticks that
-	# count as many, much less. (While the machine itself does not run there are no ticks.)
-	holds ".cpu.on_cpu_ns < $spent * 1.5e9 + 2e8 and .cpu.on_cpu_ns > $spent * 0.3e9"
+	holds ".cpu.samples == $(jq .all ticks)"
+	# Beginning and end of the recording lie within, so it has less, but never more.
+	holds ".cpu.on_cpu_ns < $spent * 1.001e9 + 2e7 and .cpu.on_cpu_ns > $spent * 0.3e9"
 	"$GCPROF" report >report
 	grep -q 'timer 999 Hz, slower at times to bound the cost' report
 	# Whoever says how many he wants gets them.

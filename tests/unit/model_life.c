@@ -203,8 +203,8 @@ TEST(windows_double_and_keep_their_sums)
 	CHECK(is_near(found, (double)allocated, 1e-3));
 	CHECK_EQ(pauses, paused);
 	/* Times without reason do no harm. */
-	timeline_at(&timeline, 0)->cpu_samples++;
-	timeline_at(&timeline, UINT64_MAX)->cpu_samples++;
+	timeline_at(&timeline, 0)->cpu_ns++;
+	timeline_at(&timeline, UINT64_MAX)->cpu_ns++;
 	timeline_pause(&timeline, 0, UINT64_MAX);
 	timeline_pause(&timeline, 10, 5);
 }

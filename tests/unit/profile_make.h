@@ -61,6 +61,9 @@ static inline void extreme_record(struct record *record, unsigned kind, uint64_t
 		else
 			memcpy(at, &number, sizeof(number));
 	}
+	/* Readers fill in what a timer sample does not say itself. */
+	if (kind == RECORD_cpu && !record->cpu.ns)
+		record->cpu.ns = 1;
 }
 
 /* Compares field by field. */

@@ -27,7 +27,7 @@
 /* Rows in the spool. Times are CLOCK_MONOTONIC ns. */
 struct cpu_row {
 	uint64_t time;
-	uint64_t stack, ticks; /* of the profile, 0: none; that it stands for */
+	uint64_t stack, ns; /* of the profile, 0: none; that it stands for */
 };
 
 /* Time off the CPU. */

@@ -36,7 +36,7 @@ static uint64_t process_of(const struct pass *pass, uint64_t thread)
 static int take_cpu(struct firefox *firefox, const struct record_cpu *record)
 {
 	struct ff_thread *thread = thread_of(firefox, record->thread);
-	struct cpu_row row = {record->time, record->stack, record_cpu_ticks(record)};
+	struct cpu_row row = {record->time, record->stack, record->ns};
 
 	if (!thread)
 		return -ENOMEM;

@@ -29,17 +29,17 @@ struct walk {
 	visit_sample *visit; /* NULL: only count */
 	uint64_t rows, latest;
 	uint64_t ticks, n_ticks; /* seen, and how many there are */
-	uint64_t skipped_ticks;  /* that are left out, since the last one that is not */
+	uint64_t skipped_cpu_ns; /* of those that are left out, since the last one that is not */
 	uint64_t waits, n_waits;
 	uint64_t skipped_ns; /* of waits that are left out, since the last one that is not */
 };
 
-/* The time that so many timer samples stand for. */
-static uint64_t ticks_ns(const struct firefox *firefox, uint64_t samples)
+/* The time between two ticks, on average. */
+static uint64_t tick_ns(const struct firefox *firefox)
 {
 	uint64_t frequency = firefox->pass->model->run.frequency;
 
-	return frequency ? (uint64_t)((double)samples * 1e9 / (double)frequency + 0.5) : 0;
+	return frequency ? (uint64_t)(1e9 / (double)frequency + 0.5) : 0;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -66,19 +66,19 @@ static void walk_tick(struct walk *walk, const struct cpu_row *row)
 	uint64_t at = ++walk->ticks;
 	struct sample_cell cell = {.time = row->time};
 
-	walk->skipped_ticks += row->ticks;
+	walk->skipped_cpu_ns += row->ns;
 	if (at % walk->firefox->thin.cpu_keep && at != walk->n_ticks)
 		return;
 	cell.stack = firefox_stack(walk->firefox, row->stack);
-	cell.weight_ns = cell.cpu_ns = ticks_ns(walk->firefox, walk->skipped_ticks);
-	walk->skipped_ticks = 0;
+	cell.weight_ns = cell.cpu_ns = walk->skipped_cpu_ns;
+	walk->skipped_cpu_ns = 0;
 	put_cell(walk, cell);
 }
 
 /* The last wait of a thread stands for those that were left out behind the one before, too. */
 static void walk_wait(struct walk *walk, const struct wait_row *row)
 {
-	uint64_t tick = ticks_ns(walk->firefox, 1), at = ++walk->waits;
+	uint64_t tick = tick_ns(walk->firefox), at = ++walk->waits;
 	struct sample_cell cell = {.time = row->end - row->duration,
 				   .stack = firefox_wait_stack(walk->firefox, row->wait)};
 

@@ -32,12 +32,11 @@ struct folded {
 };
 
 /* Times in ns, sizes in bytes, page faults as they are. */
-static double value_of(const struct tree *tree, const struct cost *cost, enum measure measure,
-		       double tick)
+static double value_of(const struct tree *tree, const struct cost *cost, enum measure measure)
 {
 	switch (measure) {
 	case MEASURE_CPU:
-		return (double)cost->cpu_samples * tick;
+		return (double)cost->cpu_ns;
 	case MEASURE_BYTES:
 		return tree_life_of(tree, cost)->bytes.value;
 	case MEASURE_GC:
@@ -109,13 +108,11 @@ static enum measure find_measure(const char *name)
 
 static int add_all(struct folded *folded, const struct pass *pass, enum measure measure)
 {
-	uint64_t frequency = pass->model->run.frequency;
-	double tick = frequency ? 1e9 / (double)frequency : 0;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < pass->tree.n_costs; i++) {
 		const struct cost *cost = &pass->tree.costs[i];
-		double value = value_of(&pass->tree, cost, measure, tick);
+		double value = value_of(&pass->tree, cost, measure);
 		uint32_t stack = cost->stack;
 
 		if (value <= 0)
@@ -150,7 +147,9 @@ static int finish(struct model_observer *observer, struct pass *pass)
 {
 	struct export_job *job = (struct export_job *)observer;
 	enum measure measure = find_measure(job->options.measure);
-	double rest = measure == MEASURE_GC ? pass->model->gc.no_samples_ns : 0;
+	double rest = measure == MEASURE_GC    ? pass->model->gc.no_samples_ns
+		      : measure == MEASURE_CPU ? (double)pass->model->cpu.no_samples_ns
+					       : 0;
 	struct folded folded = {0};
 	int err = folded_lines_create(&folded.lines);
 

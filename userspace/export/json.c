@@ -48,7 +48,7 @@ static void put_path(struct output *output, const struct pass *pass, uint32_t st
 	output_text(output, "]");
 }
 
-static void put_time(struct output *output, const struct pass *pass, double tick)
+static void put_time(struct output *output, const struct pass *pass)
 {
 	bool begun = false;
 
@@ -64,8 +64,9 @@ static void put_time(struct output *output, const struct pass *pass, double tick
 		put_path(output, pass, cost->stack);
 		output_text(output, ",\"cpu_samples\":");
 		output_number(output, cost->cpu_samples);
-		output_format(output,
-			      ",\"cpu_ns\":%.0f,\"syscall_ns\":", (double)cost->cpu_samples * tick);
+		output_text(output, ",\"cpu_ns\":");
+		output_number(output, cost->cpu_ns);
+		output_text(output, ",\"syscall_ns\":");
 		output_number(output, rest->syscall_ns);
 		output_text(output, ",\"off_cpu_ns\":");
 		output_number(output, rest->off_cpu_ns);
@@ -97,12 +98,13 @@ static void put_allocations(struct output *output, const struct pass *pass)
 			      life->gc_ns);
 	}
 	output_format(output, "],\n\"gc_without_samples_ns\":%.0f", pass->model->gc.no_samples_ns);
+	output_text(output, ",\n\"cpu_without_samples_ns\":");
+	output_number(output, pass->model->cpu.no_samples_ns);
 }
 
 static int finish(struct model_observer *observer, struct pass *pass)
 {
 	struct export_job *job = (struct export_job *)observer;
-	uint64_t frequency = pass->model->run.frequency;
 
 	output_text(job->output, "{\"file\":");
 	output_string(job->output, pass->model->file);
@@ -110,7 +112,7 @@ static int finish(struct model_observer *observer, struct pass *pass)
 	output_number(job->output, pass->model->run.duration);
 	output_text(job->output, ",\n");
 	put_functions(job->output, &pass->functions);
-	put_time(job->output, pass, frequency ? 1e9 / (double)frequency : 0);
+	put_time(job->output, pass);
 	put_allocations(job->output, pass);
 	output_text(job->output, "}\n");
 	return 0;

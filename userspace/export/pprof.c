@@ -52,7 +52,7 @@ static int take_cpu(struct pprof *pprof, const struct pass *pass, const struct r
 
 	if (!sum)
 		return -ENOMEM;
-	sum->values[PPROF_CPU] += record_cpu_ticks(record);
+	sum->values[PPROF_CPU] += (double)record->ns;
 	return 0;
 }
 
@@ -210,7 +210,10 @@ static void put_sum(struct pprof *pprof, const struct pass *pass, const struct p
 /* Collections are charged to stacks; which thread or type paid is not kept. */
 static void put_gc_time(struct pprof *pprof, const struct pass *pass)
 {
-	struct pprof_sum rest = {.values = {[PPROF_GC_TIME] = pass->model->gc.no_samples_ns}};
+	struct pprof_sum rest = {.values = {
+					 [PPROF_GC_TIME] = pass->model->gc.no_samples_ns,
+					 [PPROF_CPU] = (double)pass->model->cpu.no_samples_ns,
+				 }};
 
 	for (size_t i = 0; i < pass->tree.n_costs; i++) {
 		const struct cost *cost = &pass->tree.costs[i];
@@ -254,18 +257,14 @@ static void put_head(struct pprof *pprof, const struct model *model)
 static int finish(struct model_observer *observer, struct pass *pass)
 {
 	struct pprof *pprof = (struct pprof *)observer;
-	uint64_t frequency = pass->model->run.frequency;
-	double tick = frequency ? 1e9 / (double)frequency : 0;
 	int error = add_live(pprof, pass);
 
 	if (error)
 		return error;
 	put_head(pprof, pass->model);
 	pprof_put_tables(pprof, pass);
-	for (size_t i = 0; i < pprof->n_sums; i++) {
-		pprof->sums[i].values[PPROF_CPU] *= tick;
+	for (size_t i = 0; i < pprof->n_sums; i++)
 		put_sum(pprof, pass, &pprof->sums[i]);
-	}
 	put_gc_time(pprof, pass);
 	return 0;
 }

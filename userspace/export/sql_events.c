@@ -149,8 +149,7 @@ static int take_cpu(struct sql *sql, const struct pass *pass, const struct recor
 		.collection = reference(sql_collection_of(sql, pass, record->thread, record->time)),
 		.cycle = integer(state->minors + 1),
 		.phase = text(state->phase),
-		.ns = frequency ? real(record_cpu_ticks(record) * 1e9 / (double)frequency)
-				: nothing(),
+		.ns = frequency ? real((double)record->ns) : nothing(),
 		.quality = integer(record->quality),
 	};
 	return database_put(sql->database, TABLE_ticks, &row);

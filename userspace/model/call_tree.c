@@ -137,10 +137,10 @@ static int add_path(struct work *work, uint32_t stack, const struct call_cost *c
 }
 
 /* Time and allocation end in different functions: the allocator's own are left out. */
-static int add_stack(struct work *work, const struct cost *cost, double tick)
+static int add_stack(struct work *work, const struct cost *cost)
 {
 	const struct cost_rest *rest = tree_rest_of(&work->pass->tree, cost);
-	struct call_cost time = {.cpu_ns = (double)cost->cpu_samples * tick,
+	struct call_cost time = {.cpu_ns = (double)cost->cpu_ns,
 				 .syscall_ns = (double)rest->syscall_ns};
 	const struct stack_life *life = tree_life_of(&work->pass->tree, cost);
 	struct call_cost memory = {.alloc_bytes = life->bytes.value, .gc_ns = life->gc_ns};
@@ -156,8 +156,6 @@ static int add_stack(struct work *work, const struct cost *cost, double tick)
 static int add_all(struct work *work)
 {
 	const struct pass *pass = work->pass;
-	uint64_t frequency = pass->model->run.frequency;
-	double tick = frequency ? 1e9 / (double)frequency : 0;
 	struct call_tree *tree = work->builder->tree;
 	int error = 0;
 
@@ -165,7 +163,7 @@ static int add_all(struct work *work)
 		return -ENOMEM;
 	tree->count = 1;
 	for (size_t i = 1; i < pass->tree.n_costs && !error; i++)
-		error = add_stack(work, &pass->tree.costs[i], tick);
+		error = add_stack(work, &pass->tree.costs[i]);
 	return error;
 }
 

@@ -249,7 +249,9 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	thread->recent[thread->next_recent].kind = record->kind;
 	thread->next_recent = (thread->next_recent + 1) % RECENT_MAX;
 	thread->gc_samples += open.cpu_samples;
+	thread->gc_cpu_ns += open.cpu_ns;
 	pass->model->cpu.gc_samples += open.cpu_samples;
+	pass->model->cpu.in_gc_ns += open.cpu_ns;
 	if (note_pause(pass, thread, &collection, &open, record->time) < 0 ||
 	    pauses_end(pass, record, pass->selected ? collection.pause_ns : 0) < 0)
 		return -ENOMEM;
@@ -331,6 +333,21 @@ uint64_t cycles_last_kind(const struct pass *pass, uint64_t id)
 	return thread ? tasks_find_process(&pass->tasks, thread->process)->last_gc : 0;
 }
 
+/* Sums of all, and of the thread. */
+static void note_cpu(struct pass *pass, struct thread *thread, const struct record_cpu *record)
+{
+	struct model_cpu *cpu = &pass->model->cpu;
+	const uint32_t ticks = record_cpu_ticks(record);
+
+	thread->cpu_samples += ticks;
+	thread->cpu_ns += record->ns;
+	cpu->records++;
+	cpu->squares += (double)record->ns * (double)record->ns;
+	cpu->samples += ticks;
+	cpu->on_cpu_ns += record->ns;
+	*(record->mode == CPU_MODE_KERNEL ? &cpu->kernel_ns : &cpu->user_ns) += record->ns;
+}
+
 int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
@@ -348,22 +365,21 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	if (cost < 0)
 		return -ENOMEM;
 	pauses_cpu(pass, record);
-	cost_add_samples(&pass->tree.costs[cost], ticks);
-	thread->cpu_samples += ticks;
-	cpu->records++;
-	cpu->squares += (double)ticks * ticks;
-	cpu->samples += ticks;
-	cpu->kernel_samples += record->mode == CPU_MODE_KERNEL ? ticks : 0;
+	cost_add_samples(&pass->tree.costs[cost], ticks, record->ns);
+	note_cpu(pass, thread, record);
 	window = timeline_at(&pass->timeline, record->time);
-	window->cpu_samples += ticks;
+	window->cpu_ns += record->ns;
 	i = open_at(thread, record->time);
 	if (i) {
 		thread->open[i - 1].cpu_samples += ticks;
-		window->gc_samples += ticks;
+		thread->open[i - 1].cpu_ns += record->ns;
+		window->gc_cpu_ns += record->ns;
 	} else if (find_recent(thread, record->time) >= 0) {
 		thread->gc_samples += ticks;
+		thread->gc_cpu_ns += record->ns;
 		cpu->gc_samples += ticks;
-		window->gc_samples += ticks;
+		cpu->in_gc_ns += record->ns;
+		window->gc_cpu_ns += record->ns;
 	}
 	return 0;
 }

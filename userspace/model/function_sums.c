@@ -33,6 +33,7 @@ void sums_add_time(struct sums *sums, const struct tree *tree, const struct cost
 	const struct cost_rest *rest = tree_rest_of(tree, cost);
 
 	sums->cpu_samples += cost->cpu_samples;
+	sums->cpu_ns += cost->cpu_ns;
 	sums->syscall_ns += rest->syscall_ns;
 	sums->off_cpu_ns += rest->off_cpu_ns;
 	sums->faults += rest->faults;
@@ -49,6 +50,7 @@ void sums_add_life(struct sums *sums, const struct stack_life *life)
 static void add_sums(struct sums *into, const struct sums *sums)
 {
 	into->cpu_samples += sums->cpu_samples;
+	into->cpu_ns += sums->cpu_ns;
 	into->syscall_ns += sums->syscall_ns;
 	into->off_cpu_ns += sums->off_cpu_ns;
 	into->faults += sums->faults;

@@ -8,7 +8,7 @@
 struct pass;
 
 struct sums {
-	uint64_t cpu_samples, syscall_ns, off_cpu_ns, faults, gc_faults;
+	uint64_t cpu_samples, cpu_ns, syscall_ns, off_cpu_ns, faults, gc_faults;
 	double gc_ns;
 	struct tally bytes;
 	struct share survived;

@@ -221,13 +221,13 @@ uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
 }
 
 /* Of a function that allocates nothing itself, the survival of what it calls is told. */
-static void fill_row(struct model_function *row, const struct function_sums *sums, double tick)
+static void fill_row(struct model_function *row, const struct function_sums *sums)
 {
 	const struct sums *total = &sums->total, *self = &sums->self;
 
 	row->cpu_samples = total->cpu_samples;
-	row->cpu_total_ns = (double)total->cpu_samples * tick;
-	row->cpu_self_ns = (double)self->cpu_samples * tick;
+	row->cpu_total_ns = (double)total->cpu_ns;
+	row->cpu_self_ns = (double)self->cpu_ns;
 	row->alloc_total_bytes = total->bytes.value;
 	row->alloc_self_bytes = self->bytes.value;
 	row->survived_total_bytes = total->survived.some;
@@ -264,12 +264,12 @@ const char *functions_none(const struct model *model)
  * What has no stack still has rows: then every column adds up to the whole. No frame
  * is in these functions.
  */
-static void add_rest(struct pass *pass, double tick)
+static void add_rest(struct pass *pass)
 {
 	struct model *model = pass->model;
 	const struct cost *cost = &pass->tree.costs[0];
 	const struct stack_life *life = tree_life_of(&pass->tree, cost);
-	double no_samples = model->gc.no_samples_ns;
+	double gc_ns = model->gc.no_samples_ns, cpu_ns = (double)model->cpu.no_samples_ns;
 	struct function_sums sums = {0};
 	struct model_function *row;
 
@@ -280,14 +280,16 @@ static void add_rest(struct pass *pass, double tick)
 		sums_add_time(&sums.total, &pass->tree, cost);
 		sums_add_life(&sums.total, life);
 		sums.self = sums.total;
-		fill_row(row, &sums, tick);
+		fill_row(row, &sums);
 	}
-	if (no_samples > 0) {
+	if (gc_ns > 0 || cpu_ns > 0) {
 		row = &model->functions[model->n_functions++];
 		*row = (struct model_function){.name = "(no samples)",
 					       .runtime = RUNTIME_NATIVE,
-					       .gc_ns = no_samples,
-					       .gc_self_ns = no_samples};
+					       .cpu_self_ns = cpu_ns,
+					       .cpu_total_ns = cpu_ns,
+					       .gc_ns = gc_ns,
+					       .gc_self_ns = gc_ns};
 	}
 }
 
@@ -338,13 +340,6 @@ static void rank_rows(struct model *model)
 	qsort(model->functions, model->n_functions, sizeof(*model->functions), by_rank);
 }
 
-static double tick_of(const struct pass *pass)
-{
-	uint64_t frequency = pass->model->run.frequency;
-
-	return frequency ? 1e9 / (double)frequency : 0;
-}
-
 static int add_all(struct builder *builder)
 {
 	struct tree *tree = &builder->pass->tree;
@@ -369,17 +364,16 @@ static int show_rows(struct pass *pass)
 {
 	const struct functions *functions = &pass->functions;
 	struct model *model = pass->model;
-	double tick = tick_of(pass);
 
 	model->functions = calloc(functions->n_rows + 2, sizeof(*model->functions));
 	if (!model->functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < functions->n_rows; i++) {
-		fill_row(&functions->rows[i], &functions->sums[i], tick);
+		fill_row(&functions->rows[i], &functions->sums[i]);
 		if (!is_empty(&functions->rows[i]))
 			model->functions[model->n_functions++] = functions->rows[i];
 	}
-	add_rest(pass, tick);
+	add_rest(pass);
 	rank_rows(model);
 	return 0;
 }

@@ -143,13 +143,16 @@ static inline double model_gc_ns(const struct model_gc *gc)
 
 struct model_cpu {
 	uint64_t records; /* one may stand for several samples */
-	uint64_t samples, gc_samples, kernel_samples;
-	double squares; /* of the samples that each record stands for, added up */
-	uint64_t on_cpu_ns, in_gc_ns;
-	uint64_t user_ns, kernel_ns;
+	uint64_t samples, gc_samples;
+	double squares;              /* of the ns that each record stands for, added up */
+	bool exact;                  /* the profile has the scheduler's account */
+	uint64_t on_cpu_ns;          /* by it, if so */
+	uint64_t in_gc_ns;           /* of it, by timer samples, and */
+	uint64_t user_ns, kernel_ns; /* where they found it */
+	uint64_t no_samples_ns;      /* of it: no sample stands for it */
 	/* In the recorder's BPF programs and on the way to them: not among the others, unless the
 	 * view wants it so. */
-	uint64_t recording_samples, recording_ns;
+	uint64_t recording_ns;
 };
 
 /* When system calls were looked at, where that was not always. */

@@ -220,9 +220,42 @@ static bool select_event(struct pass *pass, const struct record *record)
 /* Whatever is asked of the program, this is no part of the answer. */
 static int take_recording_tick(struct pass *pass, const struct record_cpu *record)
 {
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+
 	if (pass->selected)
-		pass->model->cpu.recording_samples += record_cpu_ticks(record);
+		pass->model->cpu.recording_ns += record->ns;
+	if (thread)
+		thread->used_ns -= record->ns;
 	return PASS_LEFT_OUT;
+}
+
+/* What no timer sample of a chunk stands for lies somewhere in it. */
+static void spread_unsampled(struct pass *pass)
+{
+	int64_t ns = pass->unsampled - pass->unsampled_spread;
+
+	if (ns > 0 && pass->timeline.step_ns) {
+		timeline_cpu(&pass->timeline, pass->chunk_time, pass->last_time, (uint64_t)ns);
+		pass->unsampled_spread = pass->unsampled;
+	}
+	pass->chunk_time = pass->last_time;
+}
+
+/* The scheduler's account of a thread, and what of it the timer samples do not stand for. */
+static int take_cpu_time(struct pass *pass, const struct record_cpu_time *record)
+{
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+
+	if (!thread)
+		return -EBADMSG;
+	if (pass->selection && !selection_admits_thread(pass->selection, record->thread))
+		return 0;
+	pass->model->cpu.exact = true;
+	thread->accounted = true;
+	thread->used_ns += (uint64_t)record->used;
+	pass->unsampled =
+		(int64_t)((uint64_t)pass->unsampled + (uint64_t)record->used - record->ns);
+	return 0;
 }
 
 /* The many: samples, collections, system calls. Every one of them begins with its time. */
@@ -336,8 +369,12 @@ int pass_record(struct pass *pass, const struct record *record)
 		return streams_stream(&pass->streams, arena, &record->stream);
 	case RECORD_loss_kind:
 		return streams_loss_kind(&pass->streams, arena, &record->loss_kind);
-	case RECORD_header:
+	case RECORD_cpu_time:
+		return take_cpu_time(pass, &record->cpu_time);
 	case RECORD_chunk:
+		spread_unsampled(pass);
+		return 0;
+	case RECORD_header:
 		return 0;
 	default:
 		break;
@@ -353,8 +390,8 @@ static void finish_run(struct pass *pass)
 {
 	struct model_run *run = &pass->model->run;
 	struct model_cpu *cpu = &pass->model->cpu;
-	uint64_t frequency = run->frequency;
 
+	spread_unsampled(pass);
 	if (!run->start)
 		run->start = pass->first_time;
 	run->duration = pass->last_time > run->start ? pass->last_time - run->start : 0;
@@ -363,15 +400,10 @@ static void finish_run(struct pass *pass)
 		run->wall = selection_time(pass->selection->filter, run->duration);
 	if (pass->clock_realtime)
 		run->realtime = pass->clock_realtime + (run->start - pass->clock_monotonic);
-	if (frequency) {
-		double tick = 1e9 / (double)frequency;
-
-		cpu->on_cpu_ns = (uint64_t)((double)cpu->samples * tick);
-		cpu->in_gc_ns = (uint64_t)((double)cpu->gc_samples * tick);
-		cpu->kernel_ns = (uint64_t)((double)cpu->kernel_samples * tick);
-		cpu->user_ns = cpu->on_cpu_ns - cpu->kernel_ns;
-		cpu->recording_ns = (uint64_t)((double)cpu->recording_samples * tick);
-	}
+	/* Rounding, and samples of several threads that share their time. */
+	if (pass->unsampled > 0)
+		cpu->no_samples_ns = (uint64_t)pass->unsampled;
+	cpu->on_cpu_ns += cpu->no_samples_ns;
 }
 
 static int finish_command_line(struct pass *pass)

@@ -37,6 +37,8 @@ struct pass {
 	uint64_t event_type;                      /* number of the type of the alloc at hand */
 	struct functions functions;               /* once finished */
 	uint64_t first_time, last_time;           /* of any record with a time */
+	uint64_t chunk_time;                      /* when this chunk began */
+	int64_t unsampled, unsampled_spread;      /* CPU time, ns, and what the timeline has */
 	uint64_t clock_monotonic, clock_realtime; /* the first pair; 0: none */
 	size_t command_capacity;
 	struct buffer command_line;

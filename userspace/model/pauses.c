@@ -286,8 +286,8 @@ void pauses_cpu(struct pass *pass, const struct record_cpu *record)
 
 			if (pause->process == process && record->time >= pause->begin &&
 			    record->time < pause->end)
-				*(own ? &pause->guests.own_cpu_samples
-				      : &pause->guests.cpu_samples) += record_cpu_ticks(record);
+				*(own ? &pause->guests.own_cpu_ns : &pause->guests.cpu_ns) +=
+					record->ns;
 		}
 	}
 }
@@ -360,8 +360,8 @@ static void fill_figures(const struct pass *pass, const struct long_pause *pause
 		.stop_ns = end->stop_ns,
 		.walked = pause->walked,
 		.sums = guests->sums,
-		.cpu_ns = (double)guests->cpu_samples * tick,
-		.own_cpu_ns = (double)guests->own_cpu_samples * tick,
+		.cpu_ns = (double)guests->cpu_ns,
+		.own_cpu_ns = (double)guests->own_cpu_ns,
 		.ticks = frequency ? (double)pause->pause_ns / tick : 0,
 	};
 }

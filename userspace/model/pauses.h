@@ -34,7 +34,7 @@ struct guests {
 	struct guest own;      /* longest call of the collecting thread, if there is any */
 	struct guest own_wait; /* its longest wait, in a call or not */
 	struct pause_sums sums;
-	uint64_t cpu_samples, own_cpu_samples;
+	uint64_t cpu_ns, own_cpu_ns;
 };
 
 /* A collection, under way or over. */

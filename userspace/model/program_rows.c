@@ -79,6 +79,8 @@ static void add_threads(struct builder *builder, const struct tasks *tasks)
 		program->threads++;
 		program->cpu_samples += thread->cpu_samples;
 		program->gc_samples += thread->gc_samples;
+		program->cpu_ns += (double)tasks_cpu_ns(thread);
+		program->gc_cpu_ns += (double)thread->gc_cpu_ns;
 		program->alloc_samples += thread->alloc_samples;
 		program->minor_faults += thread->minor_faults;
 		program->major_faults += thread->major_faults;
@@ -90,8 +92,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct model_program *x = a, *y = b;
 
-	if (x->cpu_samples != y->cpu_samples)
-		return x->cpu_samples < y->cpu_samples ? 1 : -1;
+	if (x->cpu_ns != y->cpu_ns)
+		return x->cpu_ns < y->cpu_ns ? 1 : -1;
 	if (x->alloc.value != y->alloc.value)
 		return x->alloc.value < y->alloc.value ? 1 : -1;
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
@@ -99,7 +101,7 @@ static int by_time(const void *a, const void *b)
 
 static bool is_empty(const struct model_program *program)
 {
-	return !program->cpu_samples && !program->alloc_samples && !program->pauses &&
+	return program->cpu_ns <= 0 && !program->alloc_samples && !program->pauses &&
 	       program->calls <= 0;
 }
 
@@ -116,13 +118,9 @@ static void drop_empty(struct model *model)
 
 static void finish_rows(struct model *model)
 {
-	double tick = model->run.frequency ? 1e9 / (double)model->run.frequency : 0;
-
 	for (size_t i = 0; i < model->n_programs; i++) {
 		struct model_program *program = &model->programs[i];
 
-		program->cpu_ns = (double)program->cpu_samples * tick;
-		program->gc_cpu_ns = (double)program->gc_samples * tick;
 		program->alloc = tally_estimate(&program->allocated);
 	}
 	qsort(model->programs, model->n_programs, sizeof(*model->programs), by_time);

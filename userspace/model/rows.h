@@ -206,7 +206,8 @@ struct model_thread {
 	const char *name; /* NULL: unknown */
 	uint64_t tid, pid;
 	uint64_t cpu_samples, gc_samples, alloc_samples; /* gc: of cpu_samples, in a collection */
-	double cpu_ns;
+	double cpu_ns;    /* by the scheduler's account, if the profile has it */
+	double gc_cpu_ns; /* by timer samples */
 	double alloc_bytes;
 	struct estimate alloc; /* the same with its interval */
 	bool ended;            /* what follows is known */

@@ -351,6 +351,21 @@ bool selection_admits(const struct selection *selection, const struct pass *pass
 	return true;
 }
 
+bool selection_admits_thread(const struct selection *selection, uint64_t thread)
+{
+	uint16_t bits = bits_of(&selection->threads, thread);
+
+	for (size_t i = 0; i < selection->filter->count; i++) {
+		const struct filter_term *term = &selection->filter->terms[i];
+
+		if (term->key != FILTER_THREAD && term->key != FILTER_PROCESS)
+			return false;
+		if ((bits >> i & 1) == term->negated)
+			return false;
+	}
+	return true;
+}
+
 uint64_t selection_time(const struct filter *filter, uint64_t duration)
 {
 	uint64_t from = 0, to = duration;

@@ -45,6 +45,9 @@ void selection_free(struct selection *selection);
 bool selection_admits(const struct selection *selection, const struct pass *pass,
 		      const struct record *record);
 
+/* Is all that the thread did selected, because nothing but threads and processes is asked for? */
+bool selection_admits_thread(const struct selection *selection, uint64_t thread);
+
 /* How much time the terms about time leave of a recording so long. */
 uint64_t selection_time(const struct filter *filter, uint64_t duration);
 

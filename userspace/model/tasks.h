@@ -22,7 +22,8 @@ struct open_gc {
 	uint64_t nested_faults; /* page faults, and time */
 	uint64_t nested_ns;     /* spent in collections inside this one */
 	bool inside;            /* another one of its thread */
-	uint64_t cpu_samples;   /* of its thread, while it was the innermost one */
+	uint64_t cpu_samples;   /* of its thread, while it was the innermost one, */
+	uint64_t cpu_ns;        /* and what they stand for */
 };
 
 /* Page faults without reading, and with. */
@@ -36,6 +37,9 @@ struct thread {
 	uint64_t tid;
 	const char *name; /* NULL: unknown */
 	uint64_t cpu_samples, gc_samples, alloc_samples;
+	uint64_t cpu_ns, gc_cpu_ns; /* that the timer samples stand for */
+	bool accounted;             /* the scheduler's account is known: */
+	uint64_t used_ns;           /* CPU time by it */
 	double alloc_bytes;
 	struct tally alloc; /* the same with its variance */
 	uint64_t begin;     /* when it was made; 0: the recording found it there */
@@ -94,6 +98,14 @@ static inline struct thread *tasks_find_thread(const struct tasks *tasks, uint64
 	struct thread *thread = dense_get(&tasks->threads, id);
 
 	return thread && thread->defined ? thread : NULL;
+}
+
+/* CPU time of the thread: exact, or what its timer samples stand for. */
+static inline uint64_t tasks_cpu_ns(const struct thread *thread)
+{
+	if (!thread->accounted)
+		return thread->cpu_ns;
+	return thread->used_ns <= INT64_MAX ? thread->used_ns : 0;
 }
 
 /* A new thread; it bears the name of its maker until it gets one of its own. */

@@ -37,8 +37,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct model_thread *x = a, *y = b;
 
-	if (x->cpu_samples != y->cpu_samples)
-		return x->cpu_samples < y->cpu_samples ? 1 : -1;
+	if (x->cpu_ns != y->cpu_ns)
+		return x->cpu_ns < y->cpu_ns ? 1 : -1;
 	if (x->alloc_bytes != y->alloc_bytes)
 		return x->alloc_bytes < y->alloc_bytes ? 1 : -1;
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
@@ -71,8 +71,6 @@ static void add_times(const struct pass *pass, const struct thread *thread,
 int thread_rows_finish(struct pass *pass)
 {
 	struct model *model = pass->model;
-	uint64_t frequency = model->run.frequency;
-	double tick = frequency ? 1e9 / (double)frequency : 0;
 
 	model->threads = calloc(pass->tasks.threads.limit + 1, sizeof(*model->threads));
 	if (!model->threads)
@@ -89,7 +87,8 @@ int thread_rows_finish(struct pass *pass)
 			.cpu_samples = thread->cpu_samples,
 			.gc_samples = thread->gc_samples,
 			.alloc_samples = thread->alloc_samples,
-			.cpu_ns = (double)thread->cpu_samples * tick,
+			.cpu_ns = (double)tasks_cpu_ns(thread),
+			.gc_cpu_ns = (double)thread->gc_cpu_ns,
 			.alloc_bytes = thread->alloc_bytes,
 			.alloc = tally_estimate(&thread->alloc),
 		};

@@ -19,8 +19,8 @@ static uint64_t later(uint64_t earlier, uint64_t value)
 
 void window_merge(struct window *into, const struct window *from)
 {
-	into->cpu_samples += from->cpu_samples;
-	into->gc_samples += from->gc_samples;
+	into->cpu_ns += from->cpu_ns;
+	into->gc_cpu_ns += from->gc_cpu_ns;
 	tally_merge(&into->alloc, &from->alloc);
 	into->minor += from->minor;
 	into->major += from->major;
@@ -62,20 +62,44 @@ struct window *timeline_at(struct timeline *timeline, uint64_t time)
 	return &timeline->windows[index];
 }
 
-void timeline_pause(struct timeline *timeline, uint64_t begin, uint64_t end)
+/* Adds what `field` says, which lies evenly between these times, to every window that they touch.
+ */
+static void spread(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns,
+		   size_t field)
 {
+	uint64_t from, done = 0;
+
 	if (begin < timeline->start)
 		begin = timeline->start;
 	if (begin >= end)
 		return;
 	/* The last window first: the step stays the same from here on. */
 	timeline_at(timeline, end);
-	while (begin < end) {
+	from = begin;
+	while (from < end) {
 		uint64_t step = timeline->step_ns;
-		uint64_t left = step - (begin - timeline->start) % step;
-		uint64_t part = end - begin < left ? end - begin : left;
+		uint64_t left = step - (from - timeline->start) % step;
+		char *window = (char *)timeline_at(timeline, from);
+		uint64_t share;
 
-		timeline_at(timeline, begin)->pause_ns += part;
-		begin += part;
+		from += end - from < left ? end - from : left;
+		share = (uint64_t)((unsigned __int128)ns * (from - begin) / (end - begin));
+		*(uint64_t *)(void *)(window + field) += share - done;
+		done = share;
 	}
+}
+
+void timeline_pause(struct timeline *timeline, uint64_t begin, uint64_t end)
+{
+	uint64_t ns = begin < timeline->start ? end - timeline->start : end - begin;
+
+	spread(timeline, begin, end, ns, offsetof(struct window, pause_ns));
+}
+
+void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns)
+{
+	if (begin < end && end > timeline->start)
+		spread(timeline, begin, end, ns, offsetof(struct window, cpu_ns));
+	else
+		timeline_at(timeline, end)->cpu_ns += ns;
 }

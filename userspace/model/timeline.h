@@ -16,10 +16,10 @@
 enum { TIMELINE_WINDOWS = 256 };
 
 struct window {
-	uint64_t cpu_samples, gc_samples; /* of the timer; gc: in a collection */
-	struct tally alloc;               /* bytes */
-	uint64_t minor, major;            /* pauses that ended here */
-	uint64_t pause_ns;                /* the part of all pauses that lies here */
+	uint64_t cpu_ns, gc_cpu_ns; /* gc: in a collection */
+	struct tally alloc;         /* bytes */
+	uint64_t minor, major;      /* pauses that ended here */
+	uint64_t pause_ns;          /* the part of all pauses that lies here */
 	uint64_t promoted_bytes;
 	uint64_t heap_bytes, live_bytes; /* at the end of the last collection; 0: none */
 	uint64_t rss_bytes;              /* the same, of the process */
@@ -41,6 +41,9 @@ struct window *timeline_at(struct timeline *timeline, uint64_t time);
 
 /* Adds a pause to every window that it touches. */
 void timeline_pause(struct timeline *timeline, uint64_t begin, uint64_t end);
+
+/* Adds CPU time of which no more is known than between what times it was. */
+void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns);
 
 /* What `from` holds, added; figures of a moment are those of the later one, `from`. */
 void window_merge(struct window *into, const struct window *from);

@@ -63,6 +63,7 @@ struct cost {
 	uint32_t cpu_samples; /* stays at UINT32_MAX */
 	uint32_t life;        /* number, 0: nothing was allocated there; see tree_life_of() */
 	uint32_t rest;        /* number, 0: all zero; see tree_rest_of() */
+	uint64_t cpu_ns;
 };
 
 struct cost_rest {
@@ -185,9 +186,10 @@ static inline void tree_expect(const struct tree *tree, const uint32_t *order, s
 		__builtin_prefetch(tree_life_of(tree, &tree->costs[order[i + 16]]));
 }
 
-/* Adds timer samples to a cost. */
-static inline void cost_add_samples(struct cost *cost, uint32_t samples)
+/* Adds timer samples to a cost, and the CPU time that they stand for. */
+static inline void cost_add_samples(struct cost *cost, uint32_t samples, uint64_t ns)
 {
+	cost->cpu_ns += ns;
 	cost->cpu_samples +=
 		samples < UINT32_MAX - cost->cpu_samples ? samples : UINT32_MAX - cost->cpu_samples;
 }

@@ -45,7 +45,7 @@ static int move_cost(struct tree *tree, struct cost *from)
 
 	if (!rest)
 		return -ENOMEM;
-	cost_add_samples(to, from->cpu_samples);
+	cost_add_samples(to, from->cpu_samples, from->cpu_ns);
 	rest->syscall_ns += moved->syscall_ns;
 	rest->off_cpu_ns += moved->off_cpu_ns;
 	rest->faults += moved->faults;

@@ -12,6 +12,7 @@
 
 #include "batched.h"
 #include "codec.h"
+#include "cpu_time.h"
 #include "reader.h"
 
 #define INPUT_BYTES   (512 * 1024)
@@ -38,6 +39,8 @@ struct profile_reader {
 	bool open;             /* the header has been handed out */
 	bool ended;            /* the last record was an end record */
 	bool done;
+	uint64_t frequency;      /* of the timer; 0: unknown */
+	struct cpu_shares *cpu;  /* what timer samples of this chunk stand for */
 	struct batched *batched; /* collections that belong among the next records */
 	struct record held;      /* what comes after some of them */
 	bool holds;
@@ -141,6 +144,39 @@ static bool next_payload(struct cursor *records, uint64_t *code, struct cursor *
 	return true;
 }
 
+/* A chunk begins: what its timer samples stand for is at its end. What is wrong with a record is
+ * found when its turn comes. */
+static int look_ahead(struct profile_reader *reader)
+{
+	struct cursor records = reader->records, payload;
+	uint64_t code = 0;
+	int err = 0;
+
+	cpu_shares_begin(reader->cpu);
+	while (!err && records.at < records.end && code != RECORD_chunk) {
+		struct record record;
+
+		if (!next_payload(&records, &code, &payload))
+			return 0;
+		if (code == RECORD_cpu_time &&
+		    !codec_decode(reader->codec, RECORD_cpu_time, payload, &record))
+			err = cpu_shares_add(reader->cpu, &record.cpu_time);
+	}
+	return err;
+}
+
+/* What a record says of those that follow, and they of it. */
+static int relate(struct profile_reader *reader, struct record *record)
+{
+	if (record->kind == RECORD_chunk)
+		return look_ahead(reader);
+	if (record->kind == RECORD_recording)
+		reader->frequency = record->recording.frequency;
+	else if (record->kind == RECORD_cpu)
+		cpu_shares_fill(reader->cpu, reader->frequency, &record->cpu);
+	return 0;
+}
+
 /* The rules between records: one header, chunks in sequence, nothing outside of a chunk. */
 static bool fits(struct profile_reader *reader, const struct record *record)
 {
@@ -155,7 +191,7 @@ static bool fits(struct profile_reader *reader, const struct record *record)
 	return true;
 }
 
-/* The next known record of the frame: 1, 0 at its end, -EBADMSG if it makes no sense. */
+/* The next known record of the frame: 1, 0 at its end, -EBADMSG if it makes no sense, -ENOMEM. */
 static int next_in_frame(struct profile_reader *reader, struct record *record)
 {
 	while (reader->records.at < reader->records.end) {
@@ -175,7 +211,7 @@ static int next_in_frame(struct profile_reader *reader, struct record *record)
 		    !fits(reader, record))
 			return -EBADMSG;
 		reader->ended = record->kind == RECORD_end;
-		return 1;
+		return relate(reader, record) ? -ENOMEM : 1;
 	}
 	return 0;
 }
@@ -232,7 +268,7 @@ static int next_stored(struct profile_reader *reader, struct record *record)
 		if (result > 0)
 			return result;
 		if (result < 0)
-			return stop(reader, PROFILE_DAMAGED);
+			return result == -EBADMSG ? stop(reader, PROFILE_DAMAGED) : result;
 		finish_frame(reader);
 		result = next_frame(reader);
 		if (result < 0)
@@ -326,7 +362,7 @@ static int init(struct profile_reader *reader)
 	reader->zstd = ZSTD_createDCtx();
 	reader->codec = calloc(1, sizeof(*reader->codec));
 	reader->input_data = malloc(INPUT_BYTES);
-	if (batched_create(&reader->batched))
+	if (batched_create(&reader->batched) || cpu_shares_create(&reader->cpu))
 		return -ENOMEM;
 	if (!reader->zstd || !reader->codec || !reader->input_data)
 		return -ENOMEM;
@@ -364,6 +400,7 @@ void profile_reader_close(struct profile_reader *reader)
 	reader->source->close(reader->source);
 	ZSTD_freeDCtx(reader->zstd);
 	batched_free(reader->batched);
+	cpu_shares_free(reader->cpu);
 	buffer_free(&reader->plain);
 	free(reader->codec);
 	free(reader->input_data);

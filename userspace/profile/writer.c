@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include "codec.h"
+#include "cpu_time.h"
 #include "intern.h"
 #include "writer.h"
 
@@ -18,11 +19,15 @@
 #define FORMAT_MAGIC  "gcprof"
 #define FORMAT_NUMBER 1
 
+#define SECOND_NS 1000000000
+
 struct profile_writer {
 	struct sink *sink;
 	struct codec *codec;
 	struct intern intern;
 	ZSTD_CCtx *zstd;
+	struct cpu_sums *cpu;
+	uint64_t tick_ns;    /* between two ticks of the timer */
 	struct buffer plain; /* the open chunk; empty if there is none */
 	struct buffer packed;
 	uint64_t chunks; /* begun so far */
@@ -39,13 +44,28 @@ static int fail(struct profile_writer *writer, int err)
 	return writer->error;
 }
 
+static int put_cpu_time(void *context, const struct record *record)
+{
+	struct profile_writer *writer = context;
+
+	return codec_encode(writer->codec, record, &writer->plain);
+}
+
+/* At the end of a chunk: what its timer samples stand for. */
+static int put_cpu_times(struct profile_writer *writer)
+{
+	return cpu_sums_divide(writer->cpu, writer->tick_ns, put_cpu_time, writer);
+}
+
 /* Compresses what has gathered into one frame and hands it to the sink. */
 static int write_frame(struct profile_writer *writer)
 {
-	size_t bound = ZSTD_compressBound(writer->plain.size);
-	size_t size;
-	int err;
+	int err = put_cpu_times(writer);
+	size_t bound, size;
 
+	if (err)
+		return err;
+	bound = ZSTD_compressBound(writer->plain.size);
 	writer->packed.size = 0;
 	err = buffer_reserve(&writer->packed, bound);
 	if (err)
@@ -77,6 +97,7 @@ static void release(struct profile_writer *writer)
 {
 	intern_finish(&writer->intern);
 	ZSTD_freeCCtx(writer->zstd);
+	cpu_sums_free(writer->cpu);
 	buffer_free(&writer->plain);
 	buffer_free(&writer->packed);
 	free(writer->codec);
@@ -87,6 +108,7 @@ static int init(struct profile_writer *writer)
 {
 	int err = intern_init(&writer->intern);
 
+	err = err ? err : cpu_sums_create(&writer->cpu);
 	if (err)
 		return err;
 	writer->codec = calloc(1, sizeof(*writer->codec));
@@ -154,8 +176,13 @@ int profile_writer_put(struct profile_writer *writer, const struct record *recor
 	    record->kind == RECORD_chunk)
 		return -EINVAL;
 	record_time(record, &writer->last_time);
+	if (record->kind == RECORD_recording && record->recording.frequency)
+		writer->tick_ns = SECOND_NS / record->recording.frequency;
 	if (!writer->plain.size)
 		err = begin_chunk(writer);
+	/* Nothing stands behind the end. */
+	if (!err && record->kind == RECORD_end)
+		err = put_cpu_times(writer);
 	if (!err)
 		err = codec_encode(writer->codec, record, &writer->plain);
 	if (err == -EMSGSIZE)
@@ -163,6 +190,11 @@ int profile_writer_put(struct profile_writer *writer, const struct record *recor
 	if (!err && writer->plain.size >= CHUNK_BYTES)
 		err = write_frame(writer);
 	return fail(writer, err);
+}
+
+int profile_writer_ran(struct profile_writer *writer, uint64_t thread, int64_t ns, uint64_t ticks)
+{
+	return fail(writer, cpu_sums_add(writer->cpu, thread, ns, ticks));
 }
 
 int profile_writer_flush(struct profile_writer *writer)

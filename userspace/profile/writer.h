@@ -20,6 +20,13 @@ int profile_writer_create(struct sink *sink, struct profile_writer **out);
 int profile_writer_put(struct profile_writer *writer, const struct record *record);
 
 /*
+ * The thread used so many ns of CPU time since this was last called for it; negative ones correct
+ * others. With `ticks`, the `cpu` record that is put next says that they were found there. From
+ * this come the `cpu_time` records of the chunk.
+ */
+int profile_writer_ran(struct profile_writer *writer, uint64_t thread, int64_t ns, uint64_t ticks);
+
+/*
  * Interning: each returns the id of the thing, and writes its definition when it
  * meets it for the first time. 0 only when memory is exhausted, which the next
  * flush reports.

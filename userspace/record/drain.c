@@ -519,6 +519,7 @@ int drain_round(struct drain *drain)
 	emptied = drain_rings(drain);
 	if (emptied < 0)
 		return emptied;
+	session_draw_timer(drain->parts.session);
 	err = session_look_again(drain->parts.session);
 	err = err ? err : drain_streams(drain);
 	if (!err && emptied)
@@ -529,6 +530,7 @@ int drain_round(struct drain *drain)
 	if (!err && now >= drain->next_second) {
 		drain->next_second = now + SECOND_NS;
 		err = drain_figures(drain, ledger_put);
+		err = err ? err : session_tell_ran(drain->parts.session);
 		drain_sweep(drain, now);
 	}
 	return err;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "calls_gate.h"
+#include "clock.h"
 #include "cpu_events.h"
 #include "gcprof.skel.h"
 #include "setup.h"
@@ -20,6 +21,8 @@
 enum { SYSTEM_LINKS = 8, OWN_FUNCTIONS_MAX = 256 };
 
 #define LOOKS_MAX 8 /* else programs that fork without end keep it for ever */
+#define SECOND_NS UINT64_C(1000000000)
+#define DRAW_NS   (SECOND_NS / 2) /* between two draws of periods; a timer begins anew at one */
 
 struct session {
 	struct gcprof_bpf *skeleton;
@@ -31,6 +34,8 @@ struct session {
 	struct calls_gate calls;
 	struct bpf_link *look; /* the iterator over all threads */
 	struct bpf_link *rest; /* the one that tells what is open at the end */
+	struct bpf_link *ran;  /* the one that tells CPU time; NULL: there are no timers */
+	uint64_t drawn;        /* when periods of timers were last drawn, ns */
 	uint32_t moved;        /* processes moved into the cgroup, when we last looked */
 	struct cpu_events *cpu_events;
 	struct own_code *own_code;
@@ -268,22 +273,30 @@ static void attach_calls(struct session *session, const struct record_options *o
 		stream_refuse(session, STREAM_SCHED, "not asked for: --off-cpu");
 }
 
+/* Timers, and the account of CPU time that they divide. */
+static int start_timers(struct session *session, uint64_t frequency)
+{
+	const struct gcprof_bpf *skeleton = session->skeleton;
+	int err = attach_program(session, skeleton->progs.thread_leaves);
+
+	if (err)
+		return err;
+	session->ran = bpf_program__attach_iter(skeleton->progs.ran_look, NULL);
+	if (!session->ran)
+		return -errno;
+	return cpu_events_time(session->cpu_events, skeleton->progs.cpu_tick,
+			       SECOND_NS / frequency);
+}
+
 static void attach_timers(struct session *session, uint64_t frequency)
 {
-	const struct perf_event_attr timer = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(timer),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_freq = frequency,
-		.freq = 1,
-	};
 	int err;
 
 	if (!frequency) {
 		stream_refuse(session, STREAM_CPU, "not asked for (-F 0)");
 		return;
 	}
-	err = cpu_events_attach(session->cpu_events, session->skeleton->progs.cpu_tick, &timer);
+	err = start_timers(session, frequency);
 	session->streams[STREAM_CPU].attached = !err;
 	session->frequency = err ? 0 : frequency;
 	if (err)
@@ -510,7 +523,7 @@ int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 
 int session_slow_timer(struct session *session, uint32_t stands)
 {
-	uint64_t tick = session->frequency ? UINT64_C(1000000000) / session->frequency : 0;
+	uint64_t tick = session->frequency ? SECOND_NS / session->frequency : 0;
 	const struct bpf_program *program = session->skeleton->progs.cpu_tick;
 	volatile uint32_t *now = &session->skeleton->data->tick_stands;
 	int err = tick ? cpu_events_period(session->cpu_events, program, tick * stands) : -ENODEV;
@@ -521,6 +534,24 @@ int session_slow_timer(struct session *session, uint32_t stands)
 	else if (tick)
 		cpu_events_period(session->cpu_events, program, tick * *now);
 	return err;
+}
+
+void session_draw_timer(struct session *session)
+{
+	const uint32_t stands = session->skeleton->data->tick_stands;
+	uint64_t now = clock_now();
+
+	if (!session->frequency || now < session->drawn + DRAW_NS * stands)
+		return;
+	session->drawn = now;
+	/* A CPU that went away refuses, and has no ticks. */
+	cpu_events_draw(session->cpu_events, session->skeleton->progs.cpu_tick,
+			SECOND_NS / session->frequency * stands);
+}
+
+int session_tell_ran(struct session *session)
+{
+	return session->ran ? look_once(session->ran) : 0;
 }
 
 int session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns)
@@ -554,6 +585,7 @@ void session_free(struct session *session)
 	cpu_events_free(session->cpu_events);
 	bpf_link__destroy(session->look);
 	bpf_link__destroy(session->rest);
+	bpf_link__destroy(session->ran);
 	attach_free(session->probes);
 	gcprof_bpf__destroy(session->skeleton);
 	own_code_free(session->own_code);

@@ -112,6 +112,12 @@ int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 int session_slow_timer(struct session *session, uint32_t stands);
 int session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns);
 
+/* Now and then: draws new distances between timer samples, at random. */
+void session_draw_timer(struct session *session);
+
+/* Puts what threads ran since the last time into the ring of timer samples. */
+int session_tell_ran(struct session *session);
+
 /* Whether system calls are looked at; owned by the session. */
 struct calls_gate *session_calls(struct session *session);
 

@@ -64,6 +64,7 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 	config->wait_min_ns = options->off_cpu_min;
 	config->wait_rate = OFF_CPU_RATE;
 	config->governed = options->overhead_max > 0;
+	config->timers = options->frequency != 0;
 	config->long_rate = options->rare_rate ? options->rare_rate : SYSCALL_LONG_RATE;
 	config->rare_rate = options->rare_rate ? options->rare_rate : RARE_RATE;
 	config->fault_rate = (uint32_t)options->fault_rate;
@@ -157,6 +158,8 @@ static void choose_programs(struct gcprof_bpf *skeleton, const struct record_opt
 		{skeleton->progs.syscall_enter, calls},
 		{skeleton->progs.syscall_exit, calls || waits},
 		{skeleton->progs.cpu_tick, options->frequency != 0},
+		{skeleton->progs.ran_look, options->frequency != 0},
+		{skeleton->progs.thread_leaves, options->frequency != 0},
 		{skeleton->progs.fault_taken, options->faults},
 	};
 

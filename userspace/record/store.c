@@ -211,6 +211,7 @@ bool store_is_auxiliary(const struct event_header *event)
 	case EVENT_pieces:
 	case EVENT_stacks:
 	case EVENT_leave:
+	case EVENT_ran:
 		return true;
 	default:
 		return false;

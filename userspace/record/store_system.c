@@ -32,7 +32,16 @@ int store_cpu(struct store *store, const struct incoming *in)
 		record.cpu.ticks = event->ticks;
 		store->losses[LOSS_TICKS_HELD] += event->ticks - 1;
 	}
-	return profile_writer_put(store->writer, &record);
+	err = profile_writer_ran(store->writer, in->thread, event->ran,
+				 record_cpu_ticks(&record.cpu));
+	return err ? err : profile_writer_put(store->writer, &record);
+}
+
+int store_ran(struct store *store, const struct incoming *in)
+{
+	const struct event_ran *event = (const void *)in->header;
+
+	return profile_writer_ran(store->writer, in->thread, event->ran, 0);
 }
 
 int store_syscall(struct store *store, const struct incoming *in)

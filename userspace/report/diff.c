@@ -46,15 +46,22 @@ static struct estimate exactly(double value)
 	return (struct estimate){value, value, value};
 }
 
-/* Timer samples come at random, as far as the program is concerned: a Poisson count, where one may
- * stand for several. */
+/* Timer samples come at random: a Poisson count, where one may stand for more than another. */
 static struct estimate ticks(double ns, const struct model *model)
 {
-	double each = model->cpu.samples ? model->cpu.squares / (double)model->cpu.samples : 1;
-	double tick = model->run.frequency ? 1e9 / (double)model->run.frequency * each : 0;
+	double all = (double)(model->cpu.on_cpu_ns - model->cpu.no_samples_ns);
+	double usual = model->run.frequency ? 1e9 / (double)model->run.frequency : 0;
+	double tick = all > 0 ? model->cpu.squares / all : usual;
 	struct tally tally = {.value = ns, .variance = ns * tick};
 
 	return ns > 0 ? tally_estimate(&tally) : estimate_of_nothing((uint64_t)tick);
+}
+
+static struct estimate cpu_time(const struct model *model)
+{
+	double ns = (double)model->cpu.on_cpu_ns;
+
+	return model->cpu.exact ? exactly(ns) : ticks(ns, model);
 }
 
 /* A sum of times of events that come at random: what one more or less of them would change. */
@@ -148,8 +155,7 @@ static int make_totals(struct diff *diff)
 
 	EXACT("wall time", DIFF_TIME, run.wall);
 	if (recorded(a, "cpu") && recorded(b, "cpu")) {
-		TOTAL("CPU time", DIFF_TIME, ticks((double)a->cpu.on_cpu_ns, a),
-		      ticks((double)b->cpu.on_cpu_ns, b));
+		TOTAL("CPU time", DIFF_TIME, cpu_time(a), cpu_time(b));
 		TOTAL("CPU time in collections", DIFF_TIME, ticks((double)a->cpu.in_gc_ns, a),
 		      ticks((double)b->cpu.in_gc_ns, b));
 	}

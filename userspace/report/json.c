@@ -144,6 +144,7 @@ static json_t *cpu(const struct model *model)
 	json_put(object, "recording_ns", known ? json_count(cpu->recording_ns) : json_null());
 	json_put(object, "user_ns", known ? json_count(cpu->user_ns) : json_null());
 	json_put(object, "kernel_ns", known ? json_count(cpu->kernel_ns) : json_null());
+	json_put(object, "no_samples_ns", known ? json_count(cpu->no_samples_ns) : json_null());
 	return object;
 }
 
@@ -225,15 +226,13 @@ static json_t *threads(const struct model *model, size_t top)
 
 	for (size_t i = 0; i < model->n_threads && i < top; i++) {
 		const struct model_thread *thread = &model->threads[i];
-		double tick = thread->cpu_samples ? thread->cpu_ns / (double)thread->cpu_samples
-						  : 0;
 		json_t *row = json_object();
 
 		json_put(row, "tid", json_count(thread->tid));
 		json_put(row, "pid", json_count(thread->pid));
 		json_put(row, "name", json_name(thread->name));
 		json_put(row, "cpu_ns", json_whole(thread->cpu_ns));
-		json_put(row, "gc_cpu_ns", json_whole((double)thread->gc_samples * tick));
+		json_put(row, "gc_cpu_ns", json_whole(thread->gc_cpu_ns));
 		json_put(row, "alloc_bytes", json_whole(thread->alloc_bytes));
 		json_put(row, "alloc", json_estimate(&thread->alloc, true));
 		json_put(row, "samples", json_count(thread->cpu_samples + thread->alloc_samples));

@@ -57,15 +57,15 @@ json_t *json_sites(const struct model *model, size_t top)
 	return array;
 }
 
-static json_t *window(const struct timeline *timeline, size_t i, double tick)
+static json_t *window(const struct timeline *timeline, size_t i)
 {
 	const struct window *window = &timeline->windows[i];
 	struct estimate bytes = tally_estimate(&window->alloc);
 	json_t *row = json_object();
 
 	json_put(row, "time_ns", json_count(timeline->step_ns * i));
-	json_put(row, "cpu_ns", json_whole((double)window->cpu_samples * tick));
-	json_put(row, "gc_cpu_ns", json_whole((double)window->gc_samples * tick));
+	json_put(row, "cpu_ns", json_count(window->cpu_ns));
+	json_put(row, "gc_cpu_ns", json_count(window->gc_cpu_ns));
 	json_put(row, "alloc", json_estimate(&bytes, true));
 	json_put(row, "minor", json_count(window->minor));
 	json_put(row, "major", json_count(window->major));
@@ -86,12 +86,11 @@ json_t *json_timeline(const struct model *model, size_t top)
 {
 	const struct timeline *timeline = model->timeline;
 	json_t *object = json_object(), *rows = json_array();
-	double tick = model->run.frequency ? 1e9 / (double)model->run.frequency : 0;
 
 	(void)top;
 	json_put(object, "step_ns", json_count(timeline->step_ns));
 	for (size_t i = 0; i < timeline->count; i++)
-		json_array_append_new(rows, window(timeline, i, tick));
+		json_array_append_new(rows, window(timeline, i));
 	json_put(object, "windows", rows);
 	return object;
 }

@@ -34,7 +34,6 @@ struct chart {
 	struct window columns[COLUMNS_MAX];
 	size_t count;
 	double step_s;
-	double tick_s; /* of the timer */
 };
 
 static void make_chart(const struct section *section, struct chart *chart)
@@ -52,8 +51,6 @@ static void make_chart(const struct section *section, struct chart *chart)
 		chart->count = i / together + 1;
 	}
 	chart->step_s = (double)timeline->step_ns * (double)together / 1e9;
-	if (section->model->run.frequency)
-		chart->tick_s = 1 / (double)section->model->run.frequency;
 }
 
 /* A line of the chart; `text` says the greatest value. Nothing is printed where there is none. */
@@ -71,12 +68,12 @@ static double alloc_rate(const struct window *window, const struct chart *chart)
 
 static double cpus(const struct window *window, const struct chart *chart)
 {
-	return (double)window->cpu_samples * chart->tick_s / chart->step_s;
+	return (double)window->cpu_ns / 1e9 / chart->step_s;
 }
 
 static double gc_cpus(const struct window *window, const struct chart *chart)
 {
-	return (double)window->gc_samples * chart->tick_s / chart->step_s;
+	return (double)window->gc_cpu_ns / 1e9 / chart->step_s;
 }
 
 static double pause_share(const struct window *window, const struct chart *chart)

@@ -424,14 +424,13 @@ int section_threads(const struct section *section)
 		return -ENOMEM;
 	for (size_t i = 0; i < section_rows(section, count); i++) {
 		const struct model_thread *row = &model->threads[i];
-		double tick = row->cpu_samples ? row->cpu_ns / (double)row->cpu_samples : 0;
 
 		snprintf(number, sizeof(number), "%" PRIu64, row->tid);
 		table_cell(table, number);
 		snprintf(number, sizeof(number), "%" PRIu64, row->pid);
 		table_cell(table, number);
 		cell_time(table, row->cpu_ns);
-		cell_time(table, (double)row->gc_samples * tick);
+		cell_time(table, row->gc_cpu_ns);
 		cell_bytes(table, row->alloc_bytes);
 		cell_count(table, row->cpu_samples);
 		cell_count(table, row->alloc_samples);

@@ -209,6 +209,8 @@ static bool several(const struct model *model)
 	return model->n_programs > 1 || (model->n_programs && model->programs[0].processes > 1);
 }
 
+#define NO_SAMPLES_TOLD 0.02 /* of CPU time: less may be chance */
+
 static void tell_cpu(const struct section *section, FILE *out)
 {
 	const struct model *model = section->model;
@@ -229,6 +231,11 @@ static void tell_cpu(const struct section *section, FILE *out)
 	if (wall > 0 && model->cpu.kernel_ns)
 		fprintf(out, ", %s of it in the kernel",
 			unit_percent((double)model->cpu.kernel_ns / cpu).text);
+	if (wall > 0 && (double)model->cpu.no_samples_ns > NO_SAMPLES_TOLD * cpu)
+		fprintf(out,
+			", %s where no timer sample hit it, mostly in the kernel with "
+			"interrupts off",
+			unit_percent((double)model->cpu.no_samples_ns / cpu).text);
 	fprintf(out, wall > 0 ? ")." : ".");
 	if (model->cpu.in_gc_ns)
 		fprintf(out, " %s of CPU time (%s) went into collecting.",

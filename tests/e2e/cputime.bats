@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# cputime.bats: CPU time is what the kernel's clocks say, and functions get their part of it.
+
+load common
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	gcc -O1 -D_GNU_SOURCE "$BATS_TEST_DIRNAME/programs/clocked.c" -o "$PROGRAMS/clocked" -lpthread
+}
+
+# What the program says of itself: cpu_ns, one_ns or two_ns.
+truth() { # KEY
+	sed -n "s/.*\b$1=\([0-9]*\).*/\1/p" out | tail -n 1
+}
+
+# Fails unless a jq expression on the report is within 1 % of the truth. What is recorded begins with
+# the program: the recorder's child takes a millisecond or two before that.
+exact() { # EXPRESSION [TRUTH]
+	local truth=${2:-$(truth cpu_ns)}
+	echo "$1: $(ask "$1"), by the kernel's clocks $truth"
+	holds "($1) as \$ns | (\$ns - $truth | fabs) < $truth / 100 + 3000000"
+}
+
+# Fails unless all tables of the report add up to the same.
+adds_up() {
+	holds '(.cpu.on_cpu_ns) as $all | [([.functions[].cpu_self_ns] | add), ([.threads[].cpu_ns] | add),
+		([.programs[].cpu_ns] | add), ([.timeline.windows[].cpu_ns] | add)] |
+		all(. - $all | fabs < $all / 1000 + 1000000)'
+}
+
+# Fails unless the functions have their time, but for chance: four standard deviations, at 999 Hz.
+divided() {
+	local name
+	for name in one two; do
+		echo "work_$name: $(ask "[.functions[] | select(.name == \"work_$name\") | .cpu_self_ns] | add"), by the clock $(truth ${name}_ns)"
+		holds "([.functions[] | select(.name == \"work_$name\") | .cpu_self_ns] | add) as \$ns |
+			$(truth ${name}_ns) as \$truth | (\$ns - \$truth | fabs) < 4 * (\$truth * 1001001 | sqrt) + \$truth / 20"
+	done
+}
+
+@test "a program in step with timers: its CPU time is exact, and functions have their due" {
+	need_root
+	record -- "$PROGRAMS/clocked" steps 8
+	exact .cpu.on_cpu_ns
+	exact '.programs[] | select(.name == "clocked").cpu_ns'
+	divided
+	adds_up
+}
+
+@test "a program that works all the time: nearly all of it has a function" {
+	need_root
+	record -- "$PROGRAMS/clocked" busy 4
+	exact .cpu.on_cpu_ns
+	divided
+	adds_up
+	holds '.cpu.no_samples_ns < .cpu.on_cpu_ns / 10'
+}
+
+@test "threads and processes that begin and end: none is missing, however short" {
+	need_root
+	record -- "$PROGRAMS/clocked" threads 300
+	exact .cpu.on_cpu_ns
+	exact '[.threads[].cpu_ns] | add'
+	adds_up
+	holds '[.threads[] | select(.cpu_ns > 0)] | length > 1400'
+}
+
+@test "a timer that was slowed down: CPU time is exact all the same" {
+	need_root
+	"$GCPROF" record --syscalls off --max-overhead 0.01 -- "$PROGRAMS/clocked" busy 14 >out 2>record.log
+	cat record.log
+	grep -q 'the timer was slowed down' record.log
+	exact .cpu.on_cpu_ns
+	adds_up
+	holds '[.functions[] | select(.name == "work_one" or .name == "work_two") | .cpu_self_ns] as [$a, $b] |
+		[$a, $b] | (max / min) | . > 2 and . < 4.5'
+}
+
+# Starts a program that waits for its turn, as $program; what it had used until then is none of ours.
+start_waiting() { # SECONDS
+	need_root
+	"$PROGRAMS/clocked" wait "$1" >out 3>&- &
+	program=$!
+	started+=("$program")
+	wait_until grep -q ready out
+}
+
+# Lets it work while $recorder records, and ends both.
+let_work() {
+	started+=("$recorder")
+	wait_until has_stored process 1
+	kill -USR1 "$program"
+	wait_until grep -q worked out
+	kill -INT "$recorder"
+	wait "$recorder" || true
+	cat record.log
+}
+
+@test "a process that was there before: only what it takes while it is recorded" {
+	start_waiting 3
+	"$GCPROF" record -F 999 --max-overhead 100 -p "$program" 2>record.log &
+	recorder=$!
+	let_work
+	exact .cpu.on_cpu_ns
+	exact '.threads[] | select(.cpu_samples > 0).cpu_ns'
+	adds_up
+}
+
+@test "the whole machine: a program's row is exact" {
+	start_waiting 3
+	"$GCPROF" record -F 999 --max-overhead 100 --system 2>record.log &
+	recorder=$!
+	let_work
+	exact "[.threads[] | select(.pid == $program).cpu_ns] | add"
+	exact "[.programs[] | select(.name == \"clocked\").cpu_ns] | add"
+	"$GCPROF" report --json --filter "process=$program" >filtered
+	jq -e --argjson truth "$(truth cpu_ns)" '(.cpu.on_cpu_ns - $truth | fabs) < $truth / 100 + 3000000' filtered
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cpu_time.c: CPU time by the scheduler's account, divided among the timer samples of a chunk. */
+/*
+ * Ticks come at random, so one of them stands for the time between two, on average. How many there
+ * are depends on chance; as far as chance explains it, they are scaled to the exact time.
+ *
+ * A thread with several samples in a chunk has its own time divided among them. Of threads with
+ * few of them, or none, as short ones have, the time is taken together and divided among all
+ * their samples; what these cannot stand for goes to the next chunk.
+ *
+ * But no timer fires while interrupts are off, and a virtual CPU may be taken away: then there are
+ * fewer ticks than chance explains, all of them of the rest. Scaled, they would charge other code
+ * with that time. So they stand for the time between two ticks, and what is left for no sample.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/buffer.h"
+#include "../util/map.h"
+#include "cpu_time.h"
+
+enum {
+	OWN_SAMPLES = 8,       /* from so many on a thread's time is divided among its own */
+	TICK_TIMES = 2,        /* what a tick stands for at most while others are waited for */
+	BALANCES_MAX = 4096,   /* threads whose ticks are compared with their time over chunks */
+	BALANCE_SAMPLES = 4096 /* over about so many samples */
+};
+
+#define SECOND_NS 1000000000
+#define CHANCE    3.0 /* standard deviations */
+
+struct cpu_sum {
+	uint64_t thread;
+	int64_t used;
+	uint64_t ticks, samples;
+};
+
+/* Ticks that there were, and that there would have been if a timer could always fire. */
+struct balance {
+	double ticks, expected;
+};
+
+struct cpu_sums {
+	struct map *places;     /* thread to its place among the items, from 1 */
+	struct buffer items;    /* struct cpu_sum, of this chunk */
+	struct map *balanced;   /* thread to its place among the balances, from 1 */
+	struct buffer balances; /* struct balance */
+	struct balance others;  /* of those that are taken together */
+	int64_t left;           /* ns of theirs that no sample stands for yet */
+};
+
+/* What of `whole` belongs to the first `some` of `all`. */
+static uint64_t part(uint64_t whole, uint64_t some, uint64_t all)
+{
+	return all ? (uint64_t)((unsigned __int128)whole * some / all) : 0;
+}
+
+int cpu_sums_create(struct cpu_sums **out)
+{
+	struct cpu_sums *sums = calloc(1, sizeof(*sums));
+
+	if (sums) {
+		sums->places = map_create(sizeof(uint64_t));
+		sums->balanced = map_create(sizeof(uint64_t));
+	}
+	if (!sums || !sums->places || !sums->balanced) {
+		cpu_sums_free(sums);
+		return -ENOMEM;
+	}
+	*out = sums;
+	return 0;
+}
+
+void cpu_sums_free(struct cpu_sums *sums)
+{
+	if (!sums)
+		return;
+	map_free(sums->places);
+	map_free(sums->balanced);
+	buffer_free(&sums->items);
+	buffer_free(&sums->balances);
+	free(sums);
+}
+
+/* The item of a thread, all zero if there was none; NULL: no memory. */
+static void *item_of(struct map *places, struct buffer *items, size_t size, uint64_t thread)
+{
+	uint64_t *place = map_put(places, &thread, NULL);
+
+	if (!place)
+		return NULL;
+	if (!*place) {
+		if (buffer_reserve(items, size))
+			return NULL;
+		memset(items->data + items->size, 0, size);
+		items->size += size;
+		*place = items->size / size;
+	}
+	return items->data + (*place - 1) * size;
+}
+
+static bool none(void *context, const void *key, uint64_t *value)
+{
+	(void)context;
+	(void)key;
+	(void)value;
+	return false;
+}
+
+static void forget(struct map *places, struct buffer *items)
+{
+	items->size = 0;
+	map_filter(places, none, NULL);
+}
+
+int cpu_sums_add(struct cpu_sums *sums, uint64_t thread, int64_t used, uint64_t ticks)
+{
+	struct cpu_sum *item = item_of(sums->places, &sums->items, sizeof(*item), thread);
+
+	if (!item)
+		return -ENOMEM;
+	item->thread = thread;
+	item->used += used;
+	item->ticks += ticks;
+	item->samples += ticks != 0;
+	return 0;
+}
+
+static bool has_own(const struct cpu_sum *item)
+{
+	return item->samples >= OWN_SAMPLES && item->used > 0;
+}
+
+/* Are there fewer ticks than chance explains? `item` is what came since the last call. */
+static bool is_short(struct balance *balance, const struct cpu_sum *item, uint64_t tick_ns)
+{
+	double ticks = item->samples ? (double)item->ticks / (double)item->samples : 1;
+
+	balance->ticks += (double)item->ticks;
+	balance->expected += (double)item->used / (double)tick_ns;
+	if (balance->expected > BALANCE_SAMPLES * ticks) {
+		balance->ticks /= 2;
+		balance->expected /= 2;
+	}
+	return balance->expected - balance->ticks >
+	       CHANCE * sqrt(fmax(balance->expected * ticks, 0));
+}
+
+/* What the samples of a thread with several of them stand for: 0 or -ENOMEM. */
+static int divide_own(struct cpu_sums *sums, const struct cpu_sum *item, uint64_t tick_ns,
+		      uint64_t *ns)
+{
+	uint64_t most = item->ticks * tick_ns;
+	struct balance *balance;
+
+	if (map_count(sums->balanced) >= BALANCES_MAX)
+		forget(sums->balanced, &sums->balances);
+	balance = item_of(sums->balanced, &sums->balances, sizeof(*balance), item->thread);
+	if (!balance)
+		return -ENOMEM;
+	*ns = (uint64_t)item->used;
+	if (is_short(balance, item, tick_ns) && *ns > most)
+		*ns = most;
+	return 0;
+}
+
+/* What those of all the others stand for, which have so many ticks. */
+static uint64_t divide_others(struct cpu_sums *sums, uint64_t tick_ns, uint64_t *ticks)
+{
+	const struct cpu_sum *items = (const void *)sums->items.data;
+	struct cpu_sum all = {0};
+	uint64_t most, ns;
+
+	for (size_t i = 0; i < sums->items.size / sizeof(*items); i++) {
+		if (has_own(&items[i]))
+			continue;
+		all.used += items[i].used;
+		all.ticks += items[i].ticks;
+		all.samples += items[i].samples;
+	}
+	*ticks = all.ticks;
+	sums->left += all.used;
+	if (sums->left <= 0)
+		return 0;
+	if (is_short(&sums->others, &all, tick_ns)) {
+		most = all.ticks * tick_ns;
+		ns = (uint64_t)sums->left < most ? (uint64_t)sums->left : most;
+		sums->left = 0;
+	} else {
+		most = all.ticks * tick_ns * TICK_TIMES;
+		ns = (uint64_t)sums->left < most ? (uint64_t)sums->left : most;
+		sums->left -= (int64_t)ns;
+	}
+	return ns;
+}
+
+int cpu_sums_divide(struct cpu_sums *sums, uint64_t tick_ns, cpu_sums_put *put, void *context)
+{
+	const struct cpu_sum *items = (const void *)sums->items.data;
+	size_t count = tick_ns ? sums->items.size / sizeof(*items) : 0;
+	uint64_t ticks = 0, done = 0, ns = count ? divide_others(sums, tick_ns, &ticks) : 0;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct record record = {.kind = RECORD_cpu_time};
+		struct record_cpu_time *time = &record.cpu_time;
+
+		time->thread = items[i].thread;
+		time->used = items[i].used;
+		time->ticks = items[i].ticks;
+		if (has_own(&items[i])) {
+			err = divide_own(sums, &items[i], tick_ns, &time->ns);
+		} else {
+			time->ns = part(ns, done + time->ticks, ticks) - part(ns, done, ticks);
+			done += time->ticks;
+		}
+		err = err ? err : put(context, &record);
+	}
+	forget(sums->places, &sums->items);
+	return err;
+}
+
+/* --- reading ----------------------------------------------------------------- */
+
+struct cpu_share {
+	uint64_t thread, ns, ticks;
+	uint64_t done; /* of the ticks */
+};
+
+struct cpu_shares {
+	struct buffer items; /* struct cpu_share, by thread once they are sorted */
+	bool sorted;
+	uint64_t ticks; /* of samples that no record tells of */
+};
+
+int cpu_shares_create(struct cpu_shares **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+void cpu_shares_free(struct cpu_shares *shares)
+{
+	if (!shares)
+		return;
+	buffer_free(&shares->items);
+	free(shares);
+}
+
+void cpu_shares_begin(struct cpu_shares *shares)
+{
+	shares->items.size = 0;
+	shares->sorted = false;
+}
+
+int cpu_shares_add(struct cpu_shares *shares, const struct record_cpu_time *record)
+{
+	const struct cpu_share item = {record->thread, record->ns, record->ticks, 0};
+
+	return buffer_append(&shares->items, &item, sizeof(item)) ? -ENOMEM : 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct cpu_share *x = a, *y = b;
+
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static struct cpu_share *find(struct cpu_shares *shares, uint64_t thread)
+{
+	size_t count = shares->items.size / sizeof(struct cpu_share);
+	const struct cpu_share key = {.thread = thread};
+
+	if (!count)
+		return NULL;
+	if (!shares->sorted)
+		qsort(shares->items.data, count, sizeof(key), by_thread);
+	shares->sorted = true;
+	return bsearch(&key, shares->items.data, count, sizeof(key), by_thread);
+}
+
+/* What of `ns` the ticks behind the first *done of `all` stand for. */
+static uint64_t take(uint64_t ns, uint64_t ticks, uint64_t all, uint64_t *done)
+{
+	uint64_t before = *done, left = all - before;
+
+	*done = before + (ticks < left ? ticks : left);
+	return part(ns, *done, all) - part(ns, before, all);
+}
+
+void cpu_shares_fill(struct cpu_shares *shares, uint64_t frequency, struct record_cpu *sample)
+{
+	uint32_t ticks = record_cpu_ticks(sample);
+	struct cpu_share *share;
+
+	if (sample->ns)
+		return;
+	share = find(shares, sample->thread);
+	if (share && share->ticks)
+		sample->ns = take(share->ns, ticks, share->ticks, &share->done);
+	else if (frequency)
+		sample->ns = part(SECOND_NS, shares->ticks + ticks, frequency) -
+			     part(SECOND_NS, shares->ticks, frequency);
+	if (!share || !share->ticks)
+		shares->ticks += ticks;
+}
