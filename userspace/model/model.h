@@ -150,8 +150,8 @@ struct model_cpu {
 	uint64_t in_gc_ns;           /* of it, by timer samples, and */
 	uint64_t user_ns, kernel_ns; /* where they found it */
 	uint64_t no_samples_ns;      /* of it: no sample stands for it */
-	/* In the recorder's BPF programs and on the way to them: not among the others, unless the
-	 * view wants it so. */
+	/* Of it: in the recorder's BPF programs and on the way to them; in no function and in
+	 * neither of the above, unless the view wants it so. */
 	uint64_t recording_ns;
 };
 

@@ -217,15 +217,20 @@ static bool select_event(struct pass *pass, const struct record *record)
 	return selection_admits(pass->selection, pass, record);
 }
 
-/* Whatever is asked of the program, this is no part of the answer. */
+/* The scheduler charges the thread with what recording takes of it: so do totals, but no function
+ * has it. */
 static int take_recording_tick(struct pass *pass, const struct record_cpu *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 
-	if (pass->selected)
-		pass->model->cpu.recording_ns += record->ns;
-	if (thread)
-		thread->used_ns -= record->ns;
+	if (!thread)
+		return -EBADMSG;
+	if (!pass->selected)
+		return PASS_LEFT_OUT;
+	pass->model->cpu.recording_ns += record->ns;
+	pass->model->cpu.on_cpu_ns += record->ns;
+	thread->cpu_ns += record->ns;
+	timeline_at(&pass->timeline, record->time)->cpu_ns += record->ns;
 	return PASS_LEFT_OUT;
 }
 

@@ -341,16 +341,16 @@ static void print_bars(const struct section *section)
 	const struct model *model = section->model;
 	double wall = (double)model->run.wall, cpu = (double)model->cpu.on_cpu_ns;
 	double gc = (double)model->cpu.in_gc_ns, own = (double)model->cpu.recording_ns;
-	double whole = fmax(wall, cpu + own);
+	double whole = fmax(wall, cpu);
 
-	if (!is_recorded(section, "cpu") || cpu + own <= 0)
+	if (!is_recorded(section, "cpu") || cpu <= 0)
 		return;
-	print_bar(section, "program, on the CPU", cpu - gc, whole);
+	print_bar(section, "program, on the CPU", cpu - gc - own, whole);
 	print_bar(section, "collector, on the CPU", gc, whole);
 	print_bar(section, "recording it (BPF programs)", own, whole);
 	/* What waited is not selected by any filter but one by time. */
 	if (!model->filter)
-		print_bar(section, "neither: waiting, or kept waiting", wall - cpu - own, whole);
+		print_bar(section, "neither: waiting, or kept waiting", wall - cpu, whole);
 }
 
 int section_summary(const struct section *section)
