@@ -47,15 +47,20 @@ NOINLINE static void work_two(uint64_t n)
 		sink += 2 * i;
 }
 
-/* Works once, on the clocks of both functions. */
+/*
+ * Works once, on the clocks of both functions. To read CPU time takes a system call, which is as
+ * long as the work; so the time that passes counts, unless others had the CPU meanwhile.
+ */
 static void work(uint64_t n)
 {
-	uint64_t begin = now(CLOCK_THREAD_CPUTIME_ID), middle, end;
+	uint64_t begin = now(CLOCK_MONOTONIC), middle, end;
 
 	work_one(n);
-	middle = now(CLOCK_THREAD_CPUTIME_ID);
+	middle = now(CLOCK_MONOTONIC);
 	work_two(3 * n);
-	end = now(CLOCK_THREAD_CPUTIME_ID);
+	end = now(CLOCK_MONOTONIC);
+	if (end - begin > 50 * n)
+		return;
 	one_ns += middle - begin;
 	two_ns += end - middle;
 }
@@ -159,7 +164,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "steps") == 0)
 		work_for(amount, 20, TURN);
 	else if (argc > 1 && strcmp(argv[1], "busy") == 0)
-		work_for(amount, 0, 64 * TURN);
+		work_for(amount, 0, 4 * TURN);
 	else if (argc > 1 && strcmp(argv[1], "threads") == 0)
 		make_threads((long)amount);
 	else if (argc > 1 && strcmp(argv[1], "wait") == 0)
