@@ -9,7 +9,11 @@
 #include "record/clock.h"
 #include "record/drain.h"
 #include "record/facts.h"
+#include "record/left.h"
 #include "util/log.h"
+
+/* Processes that go on when a recording ends and are told by name. */
+enum { LEFT_SHOWN = 8 };
 
 /* A recorder of the whole machine ends when it is asked to, whatever files others mapped. */
 #define SECOND_NS UINT64_C(1000000000)
@@ -132,18 +136,20 @@ static void describe_streams(const struct recording *recording, char *out, size_
 }
 
 /* What recording took. Timer samples say what the BPF programs took of the programs' threads. */
-static void tell_cost(const struct recording *recording, uint64_t end)
+static void tell_cost(const struct recording *recording)
 {
 	double own = recorder_cpu_ns(recording->store, recording->files, recording->unwinder);
-	double machine = (double)(end - recording->start) * (double)sysconf(_SC_NPROCESSORS_ONLN);
+	double machine =
+		(double)(clock_now() - recording->began) * (double)sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t frequency = recording->options.frequency;
 	double bpf = frequency ? 1e9 / (double)frequency * (double)store_own_ticks(recording->store)
 			       : 0;
 
 	if (frequency)
-		log_info("recording took %.2f s of CPU time, %.1f%% of the machine: %.2f s of the "
-			 "programs' threads (BPF), %.2f s in gcprof",
-			 (own + bpf) / 1e9, (own + bpf) / machine * 100, bpf / 1e9, own / 1e9);
+		log_info(
+			"recording took %.2f s of CPU time, %.1f%% of the machine since gcprof was "
+			"called: %.2f s of the programs' threads (BPF), %.2f s in gcprof",
+			(own + bpf) / 1e9, (own + bpf) / machine * 100, bpf / 1e9, own / 1e9);
 	else
 		log_info("recording took %.2f s of CPU time in gcprof, and of the programs' "
 			 "threads (BPF) what only timer samples (-F) tell",
@@ -186,6 +192,29 @@ static void tell_overhead(const struct recording *recording)
 			 cost->percent);
 }
 
+/* What the program leaves behind is not recorded any more, which nobody would see. */
+static void tell_left(const struct recording *recording)
+{
+	struct left left[LEFT_SHOWN];
+	char names[LEFT_SHOWN * 32] = "", pids[LEFT_SHOWN * 12] = "";
+	size_t count, shown, named = 0, numbered = 0;
+
+	if (recording->reason != END_EXITED && recording->reason != END_GONE)
+		return;
+	count = left_find(recording->session, recording->store, recording->drain, left, LEFT_SHOWN);
+	shown = count < LEFT_SHOWN ? count : LEFT_SHOWN;
+	for (size_t i = 0; i < shown; i++) {
+		named += (size_t)snprintf(names + named, sizeof(names) - named, "%s%s (%u)",
+					  i ? ", " : "", left[i].name, left[i].pid);
+		numbered += (size_t)snprintf(pids + numbered, sizeof(pids) - numbered, "%s%u",
+					     i ? "," : "", left[i].pid);
+	}
+	if (count)
+		log_warning("the program ended, but processes that it started still run and are "
+			    "not recorded any more: %s%s; to record them: gcprof record -p %s",
+			    names, count > shown ? " and others" : "", pids);
+}
+
 static void print_summary(const struct recording *recording, uint64_t end)
 {
 	const char *output = recording->options.output;
@@ -198,7 +227,7 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	if (lost)
 		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
 	tell_overhead(recording);
-	tell_cost(recording, end);
+	tell_cost(recording);
 	log_info("recorded %.2f s%s; %s; %s in %s", (double)(end - recording->start) / 1e9, streams,
 		 losses, size, recording->piped ? "the standard output" : output);
 	if (recording->piped || recording->failed)
@@ -218,5 +247,6 @@ void recording_complete(struct recording *recording)
 	recording->failed |= recording->removed;
 	recording_step(recording, "the profile is complete");
 	store_tell_agreement(recording->store);
+	tell_left(recording);
 	print_summary(recording, end);
 }

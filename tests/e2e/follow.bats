@@ -126,3 +126,22 @@ none_missed() {
 	cat record.log
 	holds '.alloc.types[0].name == "plugin_item" and .alloc.samples > 100'
 }
+
+@test "a process that the program leaves behind is named, with the way to record it" {
+	need_root
+	record -- sh -c 'setsid sleep 600 </dev/null >/dev/null 2>&1 3>&- & echo $! >left' 3>&-
+	pid=$(cat left)
+	started+=("$pid")
+	kill -0 "$pid"
+	cat record.log
+	grep -q "not recorded any more: sleep ($pid); to record them: gcprof record -p $pid\$" record.log
+	# Not one that ends before.
+	record -- sh -c 'sleep 0.1 & sleep 0.1; wait' 3>&-
+	absent 'not recorded any more' record.log
+	# Nor where the program itself goes on.
+	record --duration 300ms -- sleep 600 3>&-
+	absent 'not recorded any more' record.log
+	for pid in $("$GCPROF" dump | jq -r 'select(.record == "process").pid'); do
+		started+=("$pid")
+	done
+}

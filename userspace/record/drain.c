@@ -506,6 +506,11 @@ static int drain_advance(struct drain *drain, uint64_t now)
 	return merge_advance(drain->merge, now - SLACK_NS);
 }
 
+uint32_t drain_proc_pid(const struct drain *drain, uint32_t pid)
+{
+	return followed_proc_pid(drain->followed, pid);
+}
+
 bool drain_told(const struct drain *drain, uint32_t proc_pid)
 {
 	return followed_told(drain->followed, followed_pid(drain->followed, proc_pid, 0)) != 0;

@@ -48,6 +48,9 @@ int drain_settle(struct drain *drain);
 /* Was a program that ran before we listened told that we do? Not if it has no way to be told. */
 bool drain_told(const struct drain *drain, uint32_t proc_pid);
 
+/* The number that a process has where the recorder is, by that in the initial pid namespace. */
+uint32_t drain_proc_pid(const struct drain *drain, uint32_t pid);
+
 /* For how long the end waits, ns at most. */
 struct patience {
 	uint64_t files_ns; /* for files that are being read */

@@ -72,6 +72,13 @@ void store_know_own_code(struct store *store, struct own_code *own)
 	store->own = own;
 }
 
+uint32_t store_pid(struct store *store, uint32_t process)
+{
+	const struct process *known = processes_by_index(store->processes, process);
+
+	return known ? known->pid : 0;
+}
+
 void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path)
 {
 	const struct process *process;

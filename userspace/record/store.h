@@ -30,6 +30,9 @@ int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint3
 /* Timer samples in this code are marked as what recording takes. Borrowed. */
 void store_know_own_code(struct store *store, struct own_code *own);
 
+/* The number of the process with this index in the initial pid namespace; 0: not known. */
+uint32_t store_pid(struct store *store, uint32_t process);
+
 /* One event, `event->size` bytes of it readable. Anything malformed is counted and dropped. */
 int store_event(struct store *store, const struct event_header *event);
 
