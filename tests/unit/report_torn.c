@@ -57,6 +57,9 @@ static void check_reports(const struct model *model)
 	CHECK_EQ(report_text(model, &options, out), 0);
 	CHECK_EQ(fclose(out), 0);
 	CHECK((strstr(text, "the end is missing") == NULL) == (model->state == PROFILE_COMPLETE));
+	/* Before the first event there is no time that it could be about. */
+	CHECK(!strstr(text, "first 0 ns") && !strstr(text, "  0 ns "));
+	CHECK((strstr(text, "has no event of the program") == NULL) == (model->run.duration > 0));
 	free(text);
 	out = open_memstream(&json.data, &json.size);
 	CHECK(out);

@@ -34,6 +34,20 @@ static void describe_end(const struct model *model, char *out, size_t size)
 		snprintf(out, size, "recording ended by an error");
 }
 
+/* Of a part of a profile: what there is to be reported. */
+static void tell_part(const struct section *section, const char *why)
+{
+	double duration = (double)section->model->run.duration;
+
+	if (duration > 0)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "! %s What follows is about the first %s.", why,
+			       unit_time(duration).text);
+	else
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "! %s The part that is there has no event of the program.", why);
+}
+
 static void warn_of_state(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -44,16 +58,11 @@ static void warn_of_state(const struct section *section)
 			       ": what follows is about the part before.",
 			       model->status.bytes);
 	else if (model->state == PROFILE_LARGE)
-		page_paragraph(
-			section->page, STYLE_WARNING, 2,
-			"! Of this profile only the beginning was read, since all of it takes "
-			"more memory than is allowed. What follows is about the first %s.",
-			unit_time((double)model->run.duration).text);
+		tell_part(section, "Of this profile only the beginning was read, since all of it "
+				   "takes more memory than is allowed.");
 	else if (model->state != PROFILE_COMPLETE)
-		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "! The end of this profile is missing: the recorder was killed, or "
-			       "the file was cut off. What follows is about the first %s.",
-			       unit_time((double)model->run.duration).text);
+		tell_part(section, "The end of this profile is missing: the recorder was killed, "
+				   "or the file was cut off.");
 }
 
 static void print_when(const struct section *section)
@@ -66,8 +75,9 @@ static void print_when(const struct section *section)
 	if (run->realtime && gmtime_r(&seconds, &tm))
 		strftime(when, sizeof(when), "on %Y-%m-%d at %H:%M:%S UTC", &tm);
 	describe_end(section->model, end, sizeof(end));
-	page_paragraph(section->page, STYLE_PLAIN, 2, "%s %s; %s",
-		       unit_time((double)run->duration).text, when, end);
+	page_paragraph(section->page, STYLE_PLAIN, 2, "%s%s%s; %s",
+		       run->duration ? unit_time((double)run->duration).text : "",
+		       run->duration ? " " : "", when, end);
 	if (run->host)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "host %s%s%s%s%s%s%s", run->host,
 			       run->kernel ? ", kernel " : "", run->kernel ? run->kernel : "",
