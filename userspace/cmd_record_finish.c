@@ -141,7 +141,9 @@ static void tell_cost(const struct recording *recording)
 	double own = recorder_cpu_ns(recording->store, recording->files, recording->unwinder);
 	double machine =
 		(double)(clock_now() - recording->began) * (double)sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t frequency = recording->options.frequency;
+	uint64_t frequency = own_code_is_known(session_own_code(recording->session))
+				     ? recording->options.frequency
+				     : 0;
 	double bpf = frequency ? 1e9 / (double)frequency * (double)store_own_ticks(recording->store)
 			       : 0;
 
@@ -152,7 +154,7 @@ static void tell_cost(const struct recording *recording)
 			(own + bpf) / 1e9, (own + bpf) / machine * 100, bpf / 1e9, own / 1e9);
 	else
 		log_info("recording took %.2f s of CPU time in gcprof, and of the programs' "
-			 "threads (BPF) what only timer samples (-F) tell",
+			 "threads (BPF) what only timer samples tell (-F, and root or CAP_SYSLOG)",
 			 own / 1e9);
 }
 

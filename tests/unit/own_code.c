@@ -20,8 +20,10 @@ TEST(programs_and_what_they_call_are_recording)
 	struct own_code *own;
 
 	CHECK_EQ(own_code_create(&own), 0);
+	CHECK(!own_code_is_known(own));
 	CHECK(!HAS(own, PROGRAM, RUN, TRACE, ENTRY));
 	CHECK_EQ(own_code_add(own, PROGRAM, 16), 0);
+	CHECK(own_code_is_known(own));
 	CHECK(HAS(own, PROGRAM, RUN, TRACE, ENTRY));
 	CHECK(HAS(own, PROGRAM + 15, ENTRY));
 	CHECK(HAS(own, HELPER, HELPER, PROGRAM + 8, RUN, TRACE, ENTRY));

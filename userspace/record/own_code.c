@@ -53,6 +53,11 @@ int own_code_add(struct own_code *own, uint64_t begin, uint64_t length)
 	return buffer_append(&own->ranges, &range, sizeof(range));
 }
 
+bool own_code_is_known(const struct own_code *own)
+{
+	return own->ranges.size > 0;
+}
+
 static bool is_own(const struct own_code *own, uint64_t address)
 {
 	const struct range *ranges = (const void *)own->ranges.data;

@@ -15,10 +15,13 @@ void own_code_free(struct own_code *own);   /* NULL is allowed */
 /* Machine code of one of our BPF programs, which lies at `begin` in the kernel. */
 int own_code_add(struct own_code *own, uint64_t begin, uint64_t length); /* -ENOMEM */
 
+/* False: nothing was added, so all that is asked for seems to be the program's. */
+bool own_code_is_known(const struct own_code *own);
+
 /*
  * Is a thread with these kernel frames, innermost first, in one of our programs, in a function of
  * the kernel that such a program called, or in one that calls it? Callers are known once a stack
- * showed them. False for all if nothing was added.
+ * showed them.
  */
 bool own_code_has(struct own_code *own, const uint64_t *frames, size_t count);
 
