@@ -105,18 +105,6 @@ struct task_collection {
 	struct task_faults faults; /* when it began */
 };
 
-/*
- * How a thread makes calls while they are looked at: without a wait in between, so that what
- * it takes to look makes it slower, or not.
- */
-struct task_run {
-	uint64_t ended;  /* its last call, ns, if the time to the next one is measured; else 0 */
-	uint32_t seen;   /* calls_epoch + 1, for which the rest is true */
-	uint32_t waited; /* times off the CPU of its own will, when that was last looked at */
-	uint32_t left;   /* times off the CPU when that call ended */
-	uint32_t turn;   /* calls until the next is measured */
-};
-
 /* What is kept of every followed thread, in the map `tasks`; 0 is a good start. */
 struct task_state {
 	uint32_t process; /* index, see events.h */
@@ -136,7 +124,7 @@ struct task_state {
 	struct task_faults faults_told; /* when it was last told of one */
 	struct task_collection open[COLLECTING_MAX];
 	struct task_faults gc_faults; /* of the one that ended last; 0 if it had not begun */
-	struct task_run run;
+	uint64_t cpu_ns;              /* its CPU time when it was last added up, see call_cpu.h */
 	struct task_waits waits;
 };
 

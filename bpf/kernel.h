@@ -49,6 +49,12 @@ struct upid {
 };
 
 /* The context of the iterator over threads. */
+struct bpf_iter_meta {
+	void *seq;
+	uint64_t session_id;
+	uint64_t seq_num;
+};
+
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
@@ -112,14 +118,27 @@ struct cred {
 	kuid_t euid;
 };
 
+/* The run queue of a CPU. */
+struct rq {
+	uint64_t clock;      /* the scheduler's, as of when it last looked */
+	uint64_t clock_task; /* the same without what interrupts and the host took */
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
 struct sched_entity {
-	uint64_t sum_exec_runtime; /* ns; of a thread that has a CPU as of some milliseconds ago */
+	uint64_t exec_start;       /* rq.clock_task when the next was last brought up to date */
+	uint64_t sum_exec_runtime; /* CPU time, ns */
+	struct cfs_rq *cfs_rq;     /* in kernels with groups of the scheduler */
 };
 
 struct task_struct {
 	struct thread_info thread_info;
 	uint32_t __state;
 	uint32_t flags;
+	int on_cpu;
 	struct sched_entity se;
 	int exit_code;
 	int pid;

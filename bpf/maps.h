@@ -47,6 +47,10 @@ volatile uint32_t collections_seen = 0;
 volatile uint32_t calls_epoch = 0;
 volatile uint64_t calls_opened = 0;
 
+/* How far the scheduler's clock is ahead of CLOCK_MONOTONIC, ns; 0: not known yet. See call_cpu.h.
+ */
+int64_t scheduler_ahead = 0;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -76,6 +80,15 @@ struct {
 	__type(key, struct syscall_key);
 	__type(value, struct syscall_total);
 } syscall_totals SEC(".maps");
+
+/* By process; the recorder removes those that are gone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 32768);
+	__type(key, uint32_t);
+	__type(value, struct call_cpu);
+} call_cpus SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

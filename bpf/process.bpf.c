@@ -184,8 +184,10 @@ static __always_inline void process_execs(struct task_struct *task, int old_tid,
 	first = !(state->flags & TASK_ACTIVE);
 	state->flags = TASK_ACTIVE;
 	process_new_image(state, now);
-	if (first)
+	if (first) {
 		task_begins(task, state);
+		cpu_begin(task, state);
+	}
 	if (state->renamed)
 		now = state->renamed;
 	process_emit_exec(state, old_tid, binary, now);
@@ -232,6 +234,7 @@ static __always_inline void process_exits(struct task_struct *task)
 	if (ceiling_keeps(CEILING_USAGE, now, LOSS_PROCESS_CEILING))
 		usage_emit(task, state, now);
 	process_gc_leave(state, 0, now);
+	cpu_add(task, state, now);
 	last = process_remove_thread(state->process);
 	if (last)
 		process_forget_rows(task->tgid);

@@ -11,15 +11,12 @@
 
 #define SYSCALL_COMPAT_BIT (1u << 31)
 #define ERRNO_MAX          4095
-#define RUN_EACH           32   /* times between calls: one in so many is measured, for all */
-#define RUN_AGAIN          4096 /* calls until a thread that waited counts as one that runs */
 
 /* A call that ended. */
 struct syscall_done {
 	uint64_t now;
 	uint64_t duration;
 	uint64_t gc_ns;
-	uint64_t run_ns; /* since the thread's last call ended, if it ran all the time; else 0 */
 	int64_t result;
 	uint32_t flags;
 };
@@ -104,10 +101,6 @@ __noinline int syscall_count(const struct task_state *state, const struct syscal
 		__sync_fetch_and_add(&total->wait_ns, state->waits.call_ns);
 		if (state->waits.call_max > total->wait_max)
 			syscall_total_raise(&total->wait_max, state->waits.call_max);
-	}
-	if (config.governed && done->run_ns) {
-		__sync_fetch_and_add(&total->runs, RUN_EACH);
-		__sync_fetch_and_add(&total->run_ns, done->run_ns * RUN_EACH);
 	}
 	if (bucket < SYSCALL_BUCKETS)
 		__sync_fetch_and_add(&total->histogram[bucket], 1);
@@ -229,50 +222,6 @@ __noinline int syscall_time(const struct task_state *state, struct syscall_done 
 	return 0;
 }
 
-/* Most calls of a thread end here: measuring each would take as long as counting it. */
-static __always_inline bool syscall_run_due(struct task_state *state)
-{
-	if (state->run.seen != state->epoch + 1 || !state->run.turn)
-		return 1;
-	state->run.turn--;
-	return 0;
-}
-
-/*
- * The time since the current thread's last call, if it ran all that time and has not waited
- * for many calls: then what it takes to look makes the thread slower. A thread that waits
- * for something to happen now and then does so a bit shorter instead. 0: unknown yet. Turns are
- * as random as times are: they fall on the calls of a loop alike.
- */
-__noinline uint64_t syscall_run_time(struct task_state *state, uint64_t now)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	uint32_t waited = task->nvcsw, left = waited + (uint32_t)task->nivcsw;
-	uint32_t turn = now % (2 * RUN_EACH - 3); /* two calls more, and RUN_EACH on average */
-	uint64_t ns = 0;
-
-	if (!state)
-		return 0;
-	if (state->run.seen != state->epoch + 1) {
-		state->run = (struct task_run){0, state->epoch + 1, waited, left, turn};
-		return 0;
-	}
-	if (state->run.waited != waited) {
-		state->run = (struct task_run){0, state->epoch + 1, waited, left, RUN_AGAIN + turn};
-		return 0;
-	}
-	if (!state->run.ended) {
-		state->run.ended = now;
-		state->run.left = left;
-		return 0;
-	}
-	if (left == state->run.left)
-		ns = now - state->run.ended;
-	state->run.ended = 0;
-	state->run.turn = turn;
-	return ns;
-}
-
 /*
  * Ends the open call of the current thread. `regs` are those of user mode, NULL
  * where they mean nothing (any more).
@@ -287,8 +236,6 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 	};
 
 	syscall_time(state, &done, 1);
-	if (config.governed && syscall_run_due(state))
-		done.run_ns = syscall_run_time(state, done.now);
 	state->start = 0;
 	syscall_count(state, &done);
 	if (syscall_wanted(&done))

@@ -26,9 +26,13 @@ struct syscall_total {
 	uint64_t waits;    /* times that its thread was off the CPU, waiting for something */
 	uint64_t wait_ns;
 	uint64_t wait_max; /* the longest, ns */
-	uint64_t runs;     /* calls whose thread had not left the CPU since its last one */
-	uint64_t run_ns;   /* from that one's end to theirs, together */
 	uint32_t histogram[SYSCALL_BUCKETS];
+};
+
+/* CPU time of a process so far, in the map `call_cpus`: see call_cpu.h. */
+struct call_cpu {
+	uint64_t untraced_ns; /* while system calls were not traced */
+	uint64_t traced_ns;
 };
 
 /* The bucket of a duration; its lower edge is syscall_bucket_floor(bucket). */
@@ -60,7 +64,7 @@ static inline uint64_t syscall_bucket_floor(uint32_t bucket)
 }
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct syscall_total) == 88 + 4 * SYSCALL_BUCKETS, "contract 2");
+_Static_assert(sizeof(struct syscall_total) == 72 + 4 * SYSCALL_BUCKETS, "contract 2");
 #endif
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef GCPROF_TASK_H
 #define GCPROF_TASK_H
 
+#include "call_cpu.h"
 #include "kernel_place.h"
 
 #define LEVELS_MAX                                                                     \
@@ -228,6 +229,7 @@ static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t fla
 	place_make(task);
 	state->process = process;
 	task_begins(task, state);
+	cpu_begin(task, state);
 	task_meet_wait(task, &state->waits);
 	process_add_thread(process);
 	__sync_fetch_and_add(&threads_met, 1);

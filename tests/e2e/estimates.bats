@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# estimates.bats: system calls that nobody looked at are estimated, and it is told.
+# estimates.bats: system calls that were not traced are estimated, and it is told.
 
 load common
 
@@ -48,4 +48,28 @@ is_near() { # BLOCKS
 		grep -qx '1 1000 false'
 	"$GCPROF" diff all.data gcprof.data >changes
 	grep -q 'system calls' changes
+}
+
+# CPU time of all processes in the profile, ms, while system calls were traced or were not.
+cpu_ms() { # traced_ns|untraced_ns
+	"$GCPROF" dump | jq -s --arg which "$1" '[.[] | select(.record == "call_cpu")] |
+		group_by(.process) | map(last[$which]) | add / 1e6 | floor'
+}
+
+@test "the CPU time of windows and gaps is together what the kernel says that the program used" {
+	need_root
+	local used traced untraced
+	record -F 0 --max-overhead "$(awk -v n="$(nproc)" 'BEGIN {p = 0.5 / n; print p < 0.01 ? 0.01 : p}')" \
+		-- bash -c 'TIMEFORMAT="%U %S"; time dd if=/dev/zero of=/dev/null bs=1 count=4000000 status=none'
+	used=$(awk 'NF == 2 && $1 + $2 > 0 {print int(($1 + $2) * 1000)}' record.log)
+	traced=$(cpu_ms traced_ns) untraced=$(cpu_ms untraced_ns)
+	echo "used $used ms; traced $traced ms, untraced $untraced ms"
+	[ "$traced" -gt 0 ]
+	[ "$untraced" -gt 0 ]
+	# The shell has some ms as well.
+	[ "$((traced + untraced))" -ge "$((used * 98 / 100 - 10))" ]
+	[ "$((traced + untraced))" -le "$((used * 102 / 100 + 50))" ]
+	# No window has more than a CPU had time: dd is one thread, the shell waits for it.
+	"$GCPROF" dump | jq -es '[.[] | select(.record == "look") | .end - .begin] | add' >looked
+	[ "$traced" -le "$(awk '{print int($1 / 1e6 * 1.02) + 20}' looked)" ]
 }

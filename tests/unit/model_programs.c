@@ -66,7 +66,7 @@ TEST(processes_of_a_name_are_one_program)
 static void put_total(struct synthetic *synthetic, uint64_t time, uint64_t process, uint64_t count)
 {
 	PUT(synthetic, syscall_total, .time = time, .process = process, .number = 0, .count = count,
-	    .total_ns = count * 100, .runs = count, .run_ns = count * 100);
+	    .total_ns = count * 100);
 }
 
 static double sum_of_calls(const struct model *model)
@@ -115,6 +115,9 @@ TEST(estimated_calls_add_up_as_well)
 
 		put_total(&synthetic, end, 1, 300 * (i + 1));
 		put_total(&synthetic, end, 2, 100 * (i + 1));
+		for (uint64_t process = 1; process <= 2; process++)
+			PUT(&synthetic, call_cpu, .time = end, .process = process,
+			    .traced_ns = (i + 1) * 1000000, .untraced_ns = i * 2000000);
 		PUT(&synthetic, look, .begin = end - 1000000, .end = end, .call_ns = 0);
 	}
 	synthetic_end(&synthetic, 30000000);

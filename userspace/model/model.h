@@ -157,7 +157,8 @@ struct model_cpu {
 
 /* When system calls were looked at, where that was not always. */
 struct model_looks {
-	bool gaps; /* there were times when nobody did; else the rest is 0 */
+	bool gaps;      /* there were times when nobody did; else the rest is 0 */
+	bool estimated; /* totals include estimates of what was not traced */
 	uint64_t windows;
 	uint64_t seen_ns, unseen_ns;
 	struct estimate count, time; /* of all calls, as syscall_count and syscall_ns */

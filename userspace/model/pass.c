@@ -294,6 +294,8 @@ static int take_event(struct pass *pass, const struct record *record)
 		return syscalls_record(pass, &record->syscall);
 	case RECORD_syscall_total:
 		return syscalls_total(pass, &record->syscall_total);
+	case RECORD_call_cpu:
+		return syscalls_cpu(pass, &record->call_cpu);
 	case RECORD_look:
 		pauses_look(pass, &record->look);
 		return syscalls_look(pass, &record->look);

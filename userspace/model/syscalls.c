@@ -160,8 +160,7 @@ static int note_growth(struct syscalls *syscalls, const struct call *call,
 		[LOOK_COUNT] = record->count,     [LOOK_TOTAL_NS] = record->total_ns,
 		[LOOK_ERRORS] = record->errors,   [LOOK_GC_COUNT] = record->gc_count,
 		[LOOK_GC_NS] = record->gc_ns,     [LOOK_WAITS] = record->waits,
-		[LOOK_WAIT_NS] = record->wait_ns, [LOOK_RUNS] = record->runs,
-		[LOOK_RUN_NS] = record->run_ns,
+		[LOOK_WAIT_NS] = record->wait_ns,
 	};
 
 	return looks_total(&syscalls->looks, (size_t)(call - syscalls->totals.items),
@@ -171,6 +170,13 @@ static int note_growth(struct syscalls *syscalls, const struct call *call,
 int syscalls_look(struct pass *pass, const struct record_look *record)
 {
 	return looks_look(&pass->syscalls.looks, record);
+}
+
+int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record)
+{
+	if (!tasks_find_process(&pass->tasks, record->process))
+		return -EBADMSG;
+	return pass->selection ? 0 : looks_cpu(&pass->syscalls.looks, record);
 }
 
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
@@ -261,26 +267,33 @@ static int merge_all(struct calls *sums, struct counted walk)
 	return 0;
 }
 
-/* Each process gets its part of its calls; of what nobody looked at, by what was seen. */
-static void share_out(struct pass *pass, struct calls *sums, struct counted walk)
+/* Each process gets its calls, and what it is estimated to have made while it was not traced. */
+static void share_out(struct pass *pass, struct counted walk)
 {
 	const struct call *call;
 	uint64_t id;
 
 	while ((call = next_counted(&walk, &id))) {
-		const struct look_sum *more = looks_sum(&pass->syscalls.looks, call->number);
 		struct process *process = tasks_find_process(&pass->tasks, id);
-		const struct call *sum = calls_get(sums, 0, call->number);
-		double calls = (double)call->count, ns = (double)call->total_ns;
 
-		if (!process || !sum)
+		if (!process)
 			continue;
-		process->calls += calls;
-		process->call_ns += ns;
-		if (more && sum->count)
-			process->calls += more->more[LOOK_COUNT] * calls / (double)sum->count;
-		if (more && sum->total_ns)
-			process->call_ns += more->more[LOOK_TOTAL_NS] * ns / (double)sum->total_ns;
+		process->calls += (double)call->count;
+		process->call_ns += (double)call->total_ns;
+	}
+}
+
+static void share_out_gaps(struct pass *pass)
+{
+	const struct looks *looks = &pass->syscalls.looks;
+
+	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
+		struct process *process = tasks_find_process(&pass->tasks, id);
+
+		if (!process)
+			continue;
+		process->calls += looks_of_process(looks, id, LOOK_COUNT);
+		process->call_ns += looks_of_process(looks, id, LOOK_TOTAL_NS);
 	}
 }
 
@@ -379,7 +392,7 @@ static struct model_syscall make_row(const struct call *call, const struct model
 	};
 }
 
-/* Adds what nobody looked at. */
+/* Adds what was not traced. */
 static void estimate_row(const struct looks *looks, struct model_syscall *row)
 {
 	const struct look_sum *sum = looks_sum(looks, row->number);
@@ -387,8 +400,8 @@ static void estimate_row(const struct looks *looks, struct model_syscall *row)
 	if (!sum)
 		return;
 	row->estimated = true;
-	row->calls = looks_estimate(looks, sum, LOOK_COUNT, (double)row->count);
-	row->time = looks_estimate(looks, sum, LOOK_TOTAL_NS, (double)row->total_ns);
+	row->calls = looks_estimate(sum, LOOK_COUNT, (double)row->count);
+	row->time = looks_estimate(sum, LOOK_TOTAL_NS, (double)row->total_ns);
 	row->count = plus(row->count, sum->more[LOOK_COUNT]);
 	row->total_ns = plus(row->total_ns, sum->more[LOOK_TOTAL_NS]);
 	row->errors = plus(row->errors, sum->more[LOOK_ERRORS]);
@@ -424,15 +437,19 @@ static void add_looks(const struct looks *looks, struct model *model)
 	struct model_looks *out = &model->looks;
 	double count = (double)model->syscall_count, time = (double)model->syscall_ns;
 
-	if (!all)
+	if (!looks_has_gaps(looks))
 		return;
 	out->gaps = true;
-	out->windows = looks->window;
+	out->windows = looks->windows;
 	out->seen_ns = plus(0, looks->seen_ns);
 	out->unseen_ns = plus(0, looks->gaps_ns);
-	out->count = looks_estimate(looks, all, LOOK_COUNT, fmax(count - all->more[LOOK_COUNT], 0));
-	out->time =
-		looks_estimate(looks, all, LOOK_TOTAL_NS, fmax(time - all->more[LOOK_TOTAL_NS], 0));
+	out->count = (struct estimate){count, count, count};
+	out->time = (struct estimate){time, time, time};
+	if (!all)
+		return;
+	out->estimated = true;
+	out->count = looks_estimate(all, LOOK_COUNT, fmax(count - all->more[LOOK_COUNT], 0));
+	out->time = looks_estimate(all, LOOK_TOTAL_NS, fmax(time - all->more[LOOK_TOTAL_NS], 0));
 }
 
 const char *syscall_tell(const struct pass *pass, struct syscall_call call)
@@ -487,11 +504,12 @@ int syscalls_finish(struct pass *pass)
 	struct calls sums = {0};
 	int error = calls_init(&sums);
 
-	looks_finish(&syscalls->looks, syscalls->end);
+	error = error ? error : looks_finish(&syscalls->looks, syscalls->end);
 	for (int i = 0; i < 2 && !error; i++)
 		error = merge_all(&sums, walks[i]);
 	for (int i = 0; i < 2 && !error; i++)
-		share_out(pass, &sums, walks[i]);
+		share_out(pass, walks[i]);
+	share_out_gaps(pass);
 	if (!error)
 		error = add_rows(&sums, &syscalls->looks, pass->model);
 	if (!error)

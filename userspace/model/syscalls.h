@@ -44,12 +44,13 @@ void syscalls_free(struct syscalls *syscalls);
 
 int syscalls_record(struct pass *pass, const struct record_syscall *record);
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record);
+int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record);
 int syscalls_look(struct pass *pass, const struct record_look *record);
 
 /*
  * Rows into model->syscalls. For each call of each process the kernel's total
  * counts; the records instead where there are more of them, as after the recorder
- * was killed between two totals. What nobody looked at is estimated (looks.h), unless
+ * was killed between two totals. What was not traced is estimated (looks.h), unless
  * only a part of the profile is selected.
  */
 int syscalls_finish(struct pass *pass);

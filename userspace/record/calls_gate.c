@@ -9,6 +9,7 @@
 
 #include "clock.h"
 
+enum { ADD_TURNS = 3, ADD_NS_MAX = 500000 };
 enum { TRIALS = 8, TRIAL_CALLS = 200, CALL_NS_MIN = 20, CALL_NS_MAX = 20000 };
 
 /* What a call takes that does next to nothing: the best of some, because others want the CPU. */
@@ -52,6 +53,19 @@ static int attach(struct calls_gate *gate)
 	return 0;
 }
 
+/* Whoever lost the CPU over it does it again: what follows is to be the same moment. */
+static void add_cpu(const struct calls_gate *gate)
+{
+	uint64_t begin;
+	int turns = 0;
+
+	do {
+		begin = clock_now();
+		if (gate->add_cpu)
+			gate->add_cpu(gate->context);
+	} while (clock_now() - begin > ADD_NS_MAX && ++turns < ADD_TURNS);
+}
+
 static double within(double ns)
 {
 	return ns < CALL_NS_MIN ? CALL_NS_MIN : ns > CALL_NS_MAX ? CALL_NS_MAX : ns;
@@ -65,6 +79,8 @@ int calls_gate_open(struct calls_gate *gate)
 
 	if (err)
 		return err;
+	if (gate->closed)
+		add_cpu(gate);
 	gate->opened = clock_now();
 	if (gate->closed) {
 		*gate->since = gate->opened;
@@ -80,6 +96,7 @@ void calls_gate_close(struct calls_gate *gate)
 {
 	if (!gate->open)
 		return;
+	add_cpu(gate);
 	++*gate->epoch;
 	gate->closed = clock_now();
 	gate->open = false;

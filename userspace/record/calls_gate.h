@@ -23,6 +23,9 @@ struct calls_gate {
 	uint64_t opened, closed; /* ns: when it last was; 0: never */
 	double call_ns;          /* what a call of somebody who is not followed takes longer */
 	double followed_ns;      /* of somebody who is: whoever knows may set it */
+	/* Adds up CPU time so far where tracing begins or ends; NULL: nobody needs it. */
+	void (*add_cpu)(void *context);
+	void *context;
 };
 
 /*

@@ -33,6 +33,7 @@
 #include "modules.h"
 #include "rings.h"
 #include "snapshot.h"
+#include "tables.h"
 #include "untold.h"
 
 #define SLACK_NS      UINT64_C(200000000)
@@ -281,7 +282,9 @@ static uint64_t drain_program_since(const struct drain *drain, uint32_t process)
 {
 	struct process_state state;
 
-	return session_process(drain->parts.session, process, &state) ? 0 : state.program;
+	return table_lookup(drain->parts.session, TABLE_PROCESSES, &process, &state)
+		       ? 0
+		       : state.program;
 }
 
 /*
@@ -444,7 +447,7 @@ static bool drain_is_there(void *context, uint32_t process)
 	struct process_state state;
 
 	return ledger_loss(drain->parts.ledger, LOSS_PROCESS_STATE) ||
-	       session_process(drain->parts.session, process, &state) != -ENOENT;
+	       table_lookup(drain->parts.session, TABLE_PROCESSES, &process, &state) != -ENOENT;
 }
 
 /* Its end was lost. */

@@ -10,6 +10,7 @@
 #include "../../bpf/config.h"
 #include "../util/map.h"
 #include "clock.h"
+#include "tables.h"
 
 enum {
 	TOTALS_BATCH = 256, /* more than ever share a bucket of the kernel's table */
@@ -25,6 +26,8 @@ struct finality {
 struct totals_batch {
 	struct syscall_key keys[TOTALS_BATCH];
 	struct syscall_total totals[TOTALS_BATCH];
+	uint32_t processes[TOTALS_BATCH];
+	struct call_cpu cpus[TOTALS_BATCH];
 	struct finality final[FINALITIES];
 };
 
@@ -37,6 +40,7 @@ struct ledger {
 	uint64_t own[LOSS_MAX];        /* counted by the recorder */
 	uint64_t written[LOSS_MAX];    /* what the profile says so far */
 	struct map *calls;             /* struct syscall_key: the count last written */
+	struct map *cpus;              /* process: the CPU time last written */
 	uint64_t syscalls;
 	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
 	struct totals_batch *batch;
@@ -53,8 +57,9 @@ int ledger_create(struct profile_writer *writer, struct store *store, const stru
 	ledger->store = store;
 	ledger->session = session;
 	ledger->calls = map_create(sizeof(struct syscall_key));
+	ledger->cpus = map_create(sizeof(uint32_t));
 	ledger->batch = calloc(1, sizeof(*ledger->batch));
-	if (!ledger->calls || !ledger->batch) {
+	if (!ledger->calls || !ledger->cpus || !ledger->batch) {
 		ledger_free(ledger);
 		return -ENOMEM;
 	}
@@ -123,7 +128,7 @@ static bool is_final(const struct ledger *ledger, uint32_t process)
 	struct process_state state;
 
 	return !ledger->written[LOSS_PROCESS_STATE] &&
-	       session_process(ledger->session, process, &state);
+	       table_lookup(ledger->session, TABLE_PROCESSES, &process, &state);
 }
 
 /* The same, asked once for each process where they come by turns. */
@@ -155,17 +160,17 @@ static int move_total(struct ledger *ledger, uint64_t now, const struct syscall_
 	struct syscall_total total;
 	int err;
 
-	if (session_total(ledger->session, key, &total))
+	if (table_lookup(ledger->session, TABLE_SYSCALLS, key, &total))
 		return 0;
 	err = tell_total(ledger, now, key, &total);
 	if (err)
 		return err;
-	session_forget_total(ledger->session, key);
+	table_forget(ledger->session, TABLE_SYSCALLS, key);
 	map_remove(ledger->calls, key);
 	return 0;
 }
 
-static int put_batch(struct ledger *ledger, uint64_t now, uint32_t count)
+static int put_totals_batch(struct ledger *ledger, uint64_t now, uint32_t count)
 {
 	const struct totals_batch *batch = ledger->batch;
 	int err = 0;
@@ -181,28 +186,95 @@ static int put_batch(struct ledger *ledger, uint64_t now, uint32_t count)
 	return err;
 }
 
-/*
- * Reads the kernel's table by the batch: asking for each key and each value by itself took a
- * fifth of the recorder's time where many processes make calls of many kinds.
- */
-static int put_totals(struct ledger *ledger, uint64_t now)
+static int put_cpu(struct ledger *ledger, uint64_t now, uint32_t process,
+		   const struct call_cpu *cpu)
 {
-	struct totals_batch *batch = ledger->batch;
+	uint64_t *written = map_put(ledger->cpus, &process, NULL);
+	uint64_t ns = cpu->traced_ns + cpu->untraced_ns;
+	int err;
+
+	if (!written)
+		return -ENOMEM;
+	if (*written == ns)
+		return 0;
+	err = store_call_cpu(ledger->store, now, process, cpu);
+	if (!err)
+		*written = ns;
+	return err;
+}
+
+/* As move_total(). */
+static int move_cpu(struct ledger *ledger, uint64_t now, uint32_t process)
+{
+	struct call_cpu cpu;
+	int err;
+
+	if (table_lookup(ledger->session, TABLE_CALL_CPUS, &process, &cpu))
+		return 0;
+	err = put_cpu(ledger, now, process, &cpu);
+	if (err)
+		return err;
+	table_forget(ledger->session, TABLE_CALL_CPUS, &process);
+	map_remove(ledger->cpus, &process);
+	return 0;
+}
+
+static int put_cpus_batch(struct ledger *ledger, uint64_t now, uint32_t count)
+{
+	const struct totals_batch *batch = ledger->batch;
+	int err = 0;
+
+	for (uint32_t i = 0; i < count && !err; i++) {
+		uint32_t process = batch->processes[i];
+
+		err = is_known_final(ledger, process)
+			      ? move_cpu(ledger, now, process)
+			      : put_cpu(ledger, now, process, &batch->cpus[i]);
+		err = err == -ENOENT ? 0 : err;
+	}
+	return err;
+}
+
+/* A table of the kernel side, and what writes entries that were read of it. */
+struct table {
+	enum session_table table;
+	void *keys, *values; /* rooms for TOTALS_BATCH */
+	int (*put)(struct ledger *ledger, uint64_t now, uint32_t count);
+};
+
+/*
+ * Reads a table by the batch: asking for each key and each value by itself took a fifth of the
+ * recorder's time where many processes make calls of many kinds.
+ */
+static int put_table(struct ledger *ledger, uint64_t now, const struct table *table)
+{
 	uint32_t place = 0;
 	int got = 0, err = 0;
 
-	ledger->unwritten = 0;
-	memset(batch->final, 0, sizeof(batch->final));
 	while (!got && !err) {
 		uint32_t count = TOTALS_BATCH;
 
-		got = session_totals(ledger->session, &place, batch->keys, batch->totals, &count);
+		got = table_lookup_batch(ledger->session, table->table, &place, table->keys,
+					 table->values, &count);
 		/* -ENOENT: these are the last. */
 		if (got && got != -ENOENT)
 			return got;
-		err = put_batch(ledger, now, count);
+		err = table->put(ledger, now, count);
 	}
 	return err;
+}
+
+static int put_totals(struct ledger *ledger, uint64_t now)
+{
+	struct totals_batch *batch = ledger->batch;
+	const struct table totals = {TABLE_SYSCALLS, batch->keys, batch->totals, put_totals_batch};
+	const struct table cpus = {TABLE_CALL_CPUS, batch->processes, batch->cpus, put_cpus_batch};
+	int err;
+
+	ledger->unwritten = 0;
+	memset(batch->final, 0, sizeof(batch->final));
+	err = put_table(ledger, now, &totals);
+	return err || !ledger->gate ? err : put_table(ledger, now, &cpus);
 }
 
 /* What the totals grew by since the last time they did between these two times. */
@@ -289,6 +361,7 @@ void ledger_free(struct ledger *ledger)
 	if (!ledger)
 		return;
 	map_free(ledger->calls);
+	map_free(ledger->cpus);
 	free(ledger->batch);
 	free(ledger);
 }

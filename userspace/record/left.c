@@ -6,7 +6,7 @@
  */
 #include "left.h"
 
-#include <bpf/bpf.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -15,8 +15,12 @@
 #include "proc_file.h"
 #include "session.h"
 #include "store.h"
+#include "tables.h"
 
-enum { STAT_FIELD_STATE = 3 };
+enum {
+	STAT_FIELD_STATE = 3,
+	BATCH = 256, /* more than ever share a bucket of the kernel's table */
+};
 
 static bool is_running(uint32_t pid)
 {
@@ -40,20 +44,25 @@ static bool look_at(uint32_t pid, struct left *out)
 size_t left_find(const struct session *session, struct store *store, const struct drain *drain,
 		 struct left *out, size_t max)
 {
-	int fd = session_processes_fd(session);
-	uint32_t index, *before = NULL;
+	static uint32_t indexes[BATCH];
+	static struct process_state states[BATCH];
+	uint32_t place = 0, n = BATCH;
 	size_t count = 0;
+	int err;
 
-	while (!bpf_map_get_next_key(fd, before, &index)) {
-		uint32_t pid = store_pid(store, index);
-		struct left left;
+	do {
+		n = BATCH;
+		err = table_lookup_batch(session, TABLE_PROCESSES, &place, indexes, states, &n);
+		for (uint32_t i = 0; (!err || err == -ENOENT) && i < n; i++) {
+			uint32_t pid = store_pid(store, indexes[i]);
+			struct left left;
 
-		before = &index;
-		if (!pid || !look_at(drain_proc_pid(drain, pid), &left))
-			continue;
-		if (count < max)
-			out[count] = left;
-		count++;
-	}
+			if (!pid || !look_at(drain_proc_pid(drain, pid), &left))
+				continue;
+			if (count < max)
+				out[count] = left;
+			count++;
+		}
+	} while (!err);
 	return count;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "calls_gate.h"
@@ -17,6 +18,7 @@
 #include "cpu_events.h"
 #include "gcprof.skel.h"
 #include "setup.h"
+#include "tables.h"
 
 enum { SYSTEM_LINKS = 8, OWN_FUNCTIONS_MAX = 256 };
 
@@ -36,6 +38,7 @@ struct session {
 	struct bpf_link *rest; /* the one that tells what is open at the end */
 	struct bpf_link *ran;  /* the one that tells CPU time; NULL: there are no timers */
 	uint64_t drawn;        /* when periods of timers were last drawn, ns */
+	struct bpf_link *cpu;  /* the one that adds up CPU time; NULL: nobody needs it */
 	uint32_t moved;        /* processes moved into the cgroup, when we last looked */
 	struct cpu_events *cpu_events;
 	struct own_code *own_code;
@@ -248,6 +251,28 @@ static int attach_process(struct session *session, struct problem *problem)
 	return 0;
 }
 
+static void add_cpu(void *context)
+{
+	const struct timespec least = {.tv_nsec = 1};
+	const struct session *session = context;
+
+	/* Who slept finds the clock of its CPU's run queue up to date (bpf/call_cpu.bpf.c). */
+	nanosleep(&least, NULL);
+	look_once(session->cpu);
+}
+
+/* Without it what was not traced is not estimated. */
+static void attach_cpu(struct session *session)
+{
+	if (!bpf_program__autoload(session->skeleton->progs.call_cpu_look))
+		return;
+	session->cpu = bpf_program__attach_iter(session->skeleton->progs.call_cpu_look, NULL);
+	if (!session->cpu)
+		return;
+	session->calls.add_cpu = add_cpu;
+	session->calls.context = session;
+}
+
 /* The end of calls is needed for waits, too: those in a call are told when it ends. */
 static void attach_calls(struct session *session, const struct record_options *options)
 {
@@ -258,6 +283,7 @@ static void attach_calls(struct session *session, const struct record_options *o
 	session->calls.programs[0] = session->skeleton->progs.syscall_exit;
 	if (options->syscall_mode != SYSCALLS_OFF)
 		session->calls.programs[1] = session->skeleton->progs.syscall_enter;
+	attach_cpu(session);
 	if (options->syscall_mode != SYSCALLS_OFF || options->off_cpu)
 		err = calls_gate_open(&session->calls);
 	if (!err && options->off_cpu)
@@ -392,32 +418,18 @@ int session_ring_fd(const struct session *session, enum session_ring ring)
 	return bpf_map__fd(setup_ring_map(session->skeleton, ring));
 }
 
-int session_process(const struct session *session, uint32_t process, struct process_state *out)
+int session_table_fd(const struct session *session, enum session_table table)
 {
-	return bpf_map_lookup_elem(bpf_map__fd(session->skeleton->maps.processes), &process, out);
-}
+	const struct gcprof_bpf *skeleton = session->skeleton;
+	const struct bpf_map *const maps[] = {
+		[TABLE_PROCESSES] = skeleton->maps.processes,
+		[TABLE_SYSCALLS] = skeleton->maps.syscall_totals,
+		[TABLE_CALL_CPUS] = skeleton->maps.call_cpus,
+		[TABLE_LOSSES] = skeleton->maps.losses,
+		[TABLE_COSTS] = skeleton->maps.costs,
+	};
 
-static int totals_fd(const struct session *session)
-{
-	return bpf_map__fd(session->skeleton->maps.syscall_totals);
-}
-
-int session_totals(const struct session *session, uint32_t *place, struct syscall_key *keys,
-		   struct syscall_total *totals, uint32_t *count)
-{
-	return bpf_map_lookup_batch(totals_fd(session), *place ? place : NULL, place, keys, totals,
-				    count, NULL);
-}
-
-int session_total(const struct session *session, const struct syscall_key *key,
-		  struct syscall_total *out)
-{
-	return bpf_map_lookup_elem(totals_fd(session), key, out);
-}
-
-void session_forget_total(const struct session *session, const struct syscall_key *key)
-{
-	bpf_map_delete_elem(totals_fd(session), key);
+	return bpf_map__fd(maps[table]);
 }
 
 struct unwind_fds session_unwind_fds(const struct session *session)
@@ -432,28 +444,6 @@ struct unwind_fds session_unwind_fds(const struct session *session)
 		.chunks = bpf_map__fd(skeleton->maps.unwind_chunks),
 		.first_chunk = bpf_map__fd(skeleton->maps.unwind_first_chunk),
 	};
-}
-
-/* All values of a per-CPU array by one system call: `count` of `size` bytes, for each CPU in turn.
- * To be freed; NULL: `*err` says why. */
-static void *read_array(const struct session *session, const struct bpf_map *map, uint32_t count,
-			size_t size, int *err)
-{
-	uint32_t *keys = calloc(count, sizeof(*keys)), place, got = count;
-	char *values = calloc((size_t)count * (size_t)session->n_cpus, size);
-
-	*err = -ENOMEM;
-	if (keys && values)
-		*err = bpf_map_lookup_batch(bpf_map__fd(map), NULL, &place, keys, values, &got,
-					    NULL);
-	/* -ENOENT: these are all. */
-	if (*err == -ENOENT)
-		*err = 0;
-	free(keys);
-	if (!*err)
-		return values;
-	free(values);
-	return NULL;
 }
 
 /* Runs of a program that the kernel skipped, since one was under way on the CPU. */
@@ -489,8 +479,8 @@ static void add_skipped(const struct gcprof_bpf *skeleton, uint64_t counts[LOSS_
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
 {
 	int err;
-	uint64_t *all = read_array(session, session->skeleton->maps.losses, LOSS_KERNEL_MAX,
-				   sizeof(*all), &err);
+	uint64_t *all = table_read(session, TABLE_LOSSES, LOSS_KERNEL_MAX, sizeof(*all),
+				   session->n_cpus, &err);
 	const uint64_t *cpu = all;
 
 	memset(counts, 0, LOSS_KERNEL_MAX * sizeof(*counts));
@@ -505,8 +495,8 @@ int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MA
 int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 {
 	int err;
-	struct cost *all = read_array(session, session->skeleton->maps.costs, COST_PROGRAMS,
-				      sizeof(*all), &err);
+	struct cost *all = table_read(session, TABLE_COSTS, COST_PROGRAMS, sizeof(*all),
+				      session->n_cpus, &err);
 	const struct cost *cpu = all;
 
 	memset(out, 0, COST_PROGRAMS * sizeof(*out));
@@ -571,6 +561,8 @@ struct calls_gate *session_calls(struct session *session)
 void session_stop(struct session *session)
 {
 	session->skeleton->data->recording = 0;
+	if (session->cpu)
+		look_once(session->cpu);
 	if (session->rest)
 		look_once(session->rest);
 }
@@ -586,6 +578,7 @@ void session_free(struct session *session)
 	bpf_link__destroy(session->look);
 	bpf_link__destroy(session->rest);
 	bpf_link__destroy(session->ran);
+	bpf_link__destroy(session->cpu);
 	attach_free(session->probes);
 	gcprof_bpf__destroy(session->skeleton);
 	own_code_free(session->own_code);

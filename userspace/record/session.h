@@ -75,23 +75,19 @@ bool session_probes_attached(struct session *session, const char *why_not);
 
 const struct stream_state *session_stream(const struct session *session, enum stream stream);
 
-/* What the kernel side keeps of a process: 0 or -ENOENT: it has forgotten it, or never knew it. */
-int session_process(const struct session *session, uint32_t process, struct process_state *out);
-
-/*
- * Reads the kernel's totals of system calls, *count of them at most; *count is how many there were.
- * `place` is where to go on, 0 at first. -ENOENT: these were the last.
- */
-int session_totals(const struct session *session, uint32_t *place, struct syscall_key *keys,
-		   struct syscall_total *totals, uint32_t *count);
-
-/* One of them, as it is now: 0, or -ENOENT: there is none. */
-int session_total(const struct session *session, const struct syscall_key *key,
-		  struct syscall_total *out);
-void session_forget_total(const struct session *session, const struct syscall_key *key);
+/* Tables of the kernel side (tables.h), by process, by struct syscall_key, by process, and two
+ * arrays of each CPU. */
+enum session_table {
+	TABLE_PROCESSES,
+	TABLE_SYSCALLS,
+	TABLE_CALL_CPUS,
+	TABLE_LOSSES,
+	TABLE_COSTS,
+};
 
 /* Map descriptors, owned by the session. */
 int session_ring_fd(const struct session *session, enum session_ring ring);
+int session_table_fd(const struct session *session, enum session_table table);
 struct unwind_fds session_unwind_fds(const struct session *session);
 
 /* The machine code of our programs: nothing where we may not know where it lies. Owned by the

@@ -161,6 +161,7 @@ static void choose_programs(struct gcprof_bpf *skeleton, const struct record_opt
 		{skeleton->progs.ran_look, options->frequency != 0},
 		{skeleton->progs.thread_leaves, options->frequency != 0},
 		{skeleton->progs.fault_taken, options->faults},
+		{skeleton->progs.call_cpu_look, calls && options->overhead_max > 0},
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
@@ -207,6 +208,8 @@ static int size_tables(const struct gcprof_bpf *skeleton, int n_cpus)
 		bpf_map__set_max_entries(skeleton->maps.copy_rooms, (uint32_t)n_cpus * COPY_ROOMS);
 	if (config->whole) {
 		err = bpf_map__set_max_entries(skeleton->maps.processes, PROCESSES_WHOLE);
+		err = err ? err
+			  : bpf_map__set_max_entries(skeleton->maps.call_cpus, PROCESSES_WHOLE);
 		err = err ? err
 			  : bpf_map__set_max_entries(skeleton->maps.syscall_totals, TOTALS_WHOLE);
 	}

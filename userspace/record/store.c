@@ -275,10 +275,22 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 	record.syscall_total.waits = total->waits;
 	record.syscall_total.wait_ns = total->wait_ns;
 	record.syscall_total.wait_max = total->wait_max;
-	record.syscall_total.runs = total->runs;
-	record.syscall_total.run_ns = total->run_ns;
 	record.syscall_total.histogram.data = (const char *)histogram;
 	record.syscall_total.histogram.size = histogram_pack(total->histogram, histogram);
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_call_cpu(struct store *store, uint64_t time, uint32_t process, const struct call_cpu *cpu)
+{
+	const struct process *known = processes_by_index(store->processes, process);
+	struct record record = {.kind = RECORD_call_cpu};
+
+	if (!known)
+		return -ENOENT;
+	record.call_cpu.time = time;
+	record.call_cpu.process = known->id;
+	record.call_cpu.traced_ns = cpu->traced_ns;
+	record.call_cpu.untraced_ns = cpu->untraced_ns;
 	return profile_writer_put(store->writer, &record);
 }
 

@@ -54,6 +54,10 @@ void store_meet_mapping(struct store *store, const struct event_mmap *event, con
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total);
 
+/* The same for its CPU time so far. */
+int store_call_cpu(struct store *store, uint64_t time, uint32_t process,
+		   const struct call_cpu *cpu);
+
 /* Begins to read the kernel's symbols in the background, before the first name is needed. */
 void store_prepare_symbols(struct store *store);
 

@@ -310,7 +310,7 @@ static void tell_syscalls(const struct section *section, FILE *out)
 
 	if (!is_recorded(section, "syscall"))
 		return;
-	if (model->looks.gaps && !model->filter)
+	if (model->looks.estimated)
 		fprintf(out,
 			" About %s system calls (%s to %s with 95 %% confidence: they were looked "
 			"at for %s of %s) took about %s, waiting included",
@@ -325,6 +325,13 @@ static void tell_syscalls(const struct section *section, FILE *out)
 		fprintf(out, " %s system calls took %s, waiting included",
 			unit_count(model->syscall_count).text,
 			unit_time((double)model->syscall_ns).text);
+	if (model->looks.gaps && !model->looks.estimated && !model->filter)
+		fprintf(out,
+			" in the %s of %s that they were looked at for (a profile of an older "
+			"version: what there was besides cannot be estimated)",
+			unit_time((double)model->looks.seen_ns).text,
+			unit_time((double)model->looks.seen_ns + (double)model->looks.unseen_ns)
+				.text);
 	if (model->syscall_gc_ns)
 		fprintf(out, "; for %s of that a collection was under way",
 			unit_time((double)model->syscall_gc_ns).text);
