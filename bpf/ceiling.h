@@ -5,7 +5,17 @@
 
 #include "emit.h"
 
-#define CEILING_BURST_NS 134217728 /* what a CPU may have saved up */
+#define CEILING_BURST_NS     134217728 /* what a CPU may have saved up */
+#define CEILING_HALVINGS_MAX 24
+
+/* One more passes, which leaves the bucket less. */
+static __always_inline void ceiling_pass(struct ceiling_state *state, uint32_t rate, uint64_t now)
+{
+	if (state->next + CEILING_BURST_NS < now)
+		state->next = now - CEILING_BURST_NS;
+	state->next += 1000000000 / rate;
+	state->passed = now;
+}
 
 /*
  * May one more be recorded on this CPU? `rate`: so many a second. A bucket of
@@ -16,14 +26,39 @@
 static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, uint64_t now)
 {
 	uint32_t key = ceiling;
-	uint64_t *next = bpf_map_lookup_elem(&ceilings, &key);
+	struct ceiling_state *state = bpf_map_lookup_elem(&ceilings, &key);
 
-	if (!next || !rate || *next > now)
+	if (!state || !rate || state->next > now)
 		return 0;
-	if (*next + CEILING_BURST_NS < now)
-		*next = now - CEILING_BURST_NS;
-	*next += 1000000000 / rate;
+	ceiling_pass(state, rate, now);
 	return 1;
+}
+
+/*
+ * The same where it must be known what each that passes stands for: whether one does is a matter
+ * of chance, not of time, which prefers calls after pauses. Returns for how many it stands, itself
+ * included; 0: it does not pass. Each that passes while the bucket is in debt, and sooner than the
+ * rate allows, halves the chances; as often as half a bucket was saved up they double.
+ */
+static __always_inline uint32_t ceiling_draw(enum ceiling ceiling, uint32_t rate, uint64_t now)
+{
+	uint32_t key = ceiling, stands;
+	struct ceiling_state *state = bpf_map_lookup_elem(&ceilings, &key);
+
+	if (!state || !rate)
+		return 0;
+	if (state->halvings && state->next + CEILING_BURST_NS / 2 < now) {
+		state->halvings--;
+		state->next += CEILING_BURST_NS / 4;
+	}
+	stands = 1u << (state->halvings & 31);
+	if (stands > 1 && (bpf_get_prandom_u32() & (stands - 1)))
+		return 0;
+	if (state->next > now && now - state->passed < 1000000000 / rate &&
+	    state->halvings < CEILING_HALVINGS_MAX)
+		state->halvings++;
+	ceiling_pass(state, rate, now);
+	return stands;
 }
 
 #define SHARE_BYTE_NS 128 /* 7.8 MB a second */

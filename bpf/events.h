@@ -179,8 +179,9 @@ struct event_syscall {
 	uint32_t number;
 	uint32_t flags; /* enum syscall_flag */
 	uint32_t path_size;
-	uint32_t reserved;
-	/* tail: the path that is an argument, padded to 8 bytes; then the stack */
+	uint32_t
+		stands; /* for so many calls, itself included: 1 / the probability to be recorded */
+			/* tail: the path that is an argument, padded to 8 bytes; then the stack */
 };
 
 struct event_wait {

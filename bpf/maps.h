@@ -119,12 +119,20 @@ enum ceiling {
 	CEILINGS
 };
 
-/* Of each CPU and ceiling: from when on the next event may pass, see ceiling.h. */
+/* See ceiling.h. */
+struct ceiling_state {
+	uint64_t next;     /* from when on the next event may pass, ns */
+	uint64_t passed;   /* when the last one did */
+	uint32_t halvings; /* one of 2^halvings passes, at random */
+	uint32_t reserved;
+};
+
+/* Of each CPU and ceiling. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, CEILINGS);
 	__type(key, uint32_t);
-	__type(value, uint64_t);
+	__type(value, struct ceiling_state);
 } ceilings SEC(".maps");
 
 /* See cost.h. */

@@ -19,6 +19,7 @@ struct syscall_done {
 	uint64_t gc_ns;
 	int64_t result;
 	uint32_t flags;
+	uint32_t stands; /* as in event_syscall */
 };
 
 static const struct syscall_total syscall_total_zero;
@@ -120,24 +121,28 @@ static __always_inline bool syscall_is_long(const struct syscall_done *done)
 
 /*
  * Of all, long calls and those that have to do with a collection: nearly always, since thousands
- * of threads can make more of them than anybody could read. Others up to the rate.
+ * of threads can make more of them than anybody could read. Others up to the rate. Returns how
+ * many calls the record stands for; 0: there is to be none.
  */
-static __always_inline bool syscall_wanted(const struct syscall_done *done)
+static __always_inline uint32_t syscall_wanted(const struct syscall_done *done)
 {
+	uint32_t stands = 0;
+
 	if (config.syscalls < SYSCALLS_SLOW)
 		return 0;
 	if (syscall_is_long(done)) {
-		if (ceiling_below(CEILING_LONG, config.long_rate, done->now))
-			return 1;
-		loss_count(LOSS_LONG_CEILING);
-		return 0;
+		stands = ceiling_draw(CEILING_LONG, config.long_rate, done->now);
+		if (!stands)
+			loss_count(LOSS_LONG_CEILING);
+		return stands;
 	}
 	if (config.syscalls == SYSCALLS_SLOW)
 		return 0;
-	if (config.syscall_rate && ceiling_below(CEILING_SYSCALL, short_rate, done->now))
-		return 1;
-	loss_count(LOSS_SYSCALL_CEILING);
-	return 0;
+	if (config.syscall_rate)
+		stands = ceiling_draw(CEILING_SYSCALL, short_rate, done->now);
+	if (!stands)
+		loss_count(LOSS_SYSCALL_CEILING);
+	return stands;
 }
 
 /* The path that a call was given; the memory may have changed since, but seldom does. */
@@ -172,7 +177,7 @@ static __always_inline void syscall_fill(struct event_syscall *event,
 	event->number = state->number;
 	event->flags = done->flags;
 	event->path_size = 0;
-	event->reserved = 0;
+	event->stands = done->stands;
 }
 
 static __always_inline void syscall_record(const struct task_state *state,
@@ -238,7 +243,8 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 	syscall_time(state, &done, 1);
 	state->start = 0;
 	syscall_count(state, &done);
-	if (syscall_wanted(&done))
+	done.stands = syscall_wanted(&done);
+	if (done.stands)
 		syscall_record(state, &done, regs);
 }
 
@@ -246,7 +252,7 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 static __always_inline void syscall_end_of(struct task_struct *task, struct task_state *state,
 					   uint64_t now)
 {
-	struct syscall_done done = {.now = now, .flags = SYSCALL_UNFINISHED};
+	struct syscall_done done = {.now = now, .flags = SYSCALL_UNFINISHED, .stands = 1};
 	struct event_syscall *event;
 
 	syscall_time(state, &done, 0);

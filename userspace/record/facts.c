@@ -115,7 +115,9 @@ int facts_put_recording(struct profile_writer *writer, const struct record_optio
 				.frequency = options->frequency,
 				.period = options->period,
 				.ceiling = options->ceiling,
-				.syscall_rate = options->syscall_rate,
+				.syscall_rate = options->syscall_mode == SYSCALLS_ALL
+							? options->syscall_rate
+							: 0,
 				.syscall_slow = options->syscall_slow,
 				.syscall_stack = options->syscall_stacks ? 0 : SYSCALL_STACK_NS,
 				.user = user,

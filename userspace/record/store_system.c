@@ -69,6 +69,7 @@ int store_syscall(struct store *store, const struct incoming *in)
 	record.syscall.gc_ns = event->gc_ns;
 	record.syscall.flags = event->flags;
 	record.syscall.quality = stack.quality;
+	record.syscall.stands = event->stands;
 	return profile_writer_put(store->writer, &record);
 }
 
