@@ -119,3 +119,46 @@ count() { # NAME
 	holds '.slow_calls[] | select(.text | test("^openat\\(AT_FDCWD, \"fifo\", 0x[0-9a-f]+\\) = [0-9]+$"))'
 	"$GCPROF" report --syscalls | grep -q 'Longest system calls'
 }
+
+# The estimate of one call with a filter: fails if it is taken for exact, or is twice as far from the
+# truth as its interval says (which happens once in 10,000 times).
+selects() { # CALL TRUTH TERM
+	"$GCPROF" report --json --filter "$3" >selected.json
+	jq -c --arg c "$1" '.syscalls[] | select(.name == $c) | {count, count_low, count_high, estimated}' selected.json
+	jq -e --arg c "$1" --argjson truth "$2" '.syscalls[] | select(.name == $c) | .estimated and
+		.count_low <= .count and .count <= .count_high and .count_high - .count_low < $truth and
+		$truth >= .count - 2 * (.count - .count_low) and $truth <= .count + 2 * (.count_high - .count)' selected.json
+}
+
+@test "a selection of calls above the ceiling is an estimate that holds, and all of them are exact" {
+	need_root
+	local border
+	record --syscall-rate 500 -- /bin/sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=300000 status=none
+		sleep 0.2; dd if=/dev/zero of=/dev/null bs=1 count=200000 status=none'
+	# One of the two is in each part of the recording; the second begins when its program is executed.
+	border=$("$GCPROF" dump | jq -s '(map(select(.record == "recording"))[0].start) as $start |
+		(map(select(.record == "exec"))[-1].time - $start) / 1e6 - 50 | floor')
+	selects write 300000 "time=..${border}ms"
+	selects write 200000 "time=${border}ms.."
+	selects write 500000 'thread=dd'
+	"$GCPROF" report --filter "time=..${border}ms" >text
+	grep -qE '^ +~[0-9.]+ k .* write$' text
+	tr -s ' \n' ' ' <text | grep -q 'What has a ~ is an estimate'
+	# All agree: the whole, what a process decides, single records with what they stand for.
+	holds '[.syscalls[] | select(.name == "write") | .count, .estimated] == [500000, false]'
+	"$GCPROF" report --json --filter process=dd |
+		jq -e '[.syscalls[] | select(.name == "write") | .count, .estimated] == [500000, false]'
+	"$GCPROF" query -f csv "SELECT sum(stands), max(stands), count(*) FROM syscalls WHERE name = 'write'" |
+		tail -n 1 | tr -d '\r' >sums
+	cat sums
+	awk -F , '{exit !($1 > 300000 && $1 < 700000 && $2 > 1 && $3 < 100000)}' sums
+}
+
+@test "calls that are not recorded by chance are left out of a selection, which is told" {
+	need_root
+	record --syscalls slow=1s -- dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
+	"$GCPROF" report --json --filter thread=dd |
+		jq -e '.syscalls == [] and .syscalls_left_out > 2000 and .syscalls_left_out_why == "not recorded one by one"'
+	"$GCPROF" report --filter thread=dd | tr -s ' \n' ' ' | grep -q 'nobody knows how many are selected'
+	holds '.syscalls_left_out == 0 and .syscalls_left_out_why == null'
+}

@@ -117,8 +117,9 @@ static void write_profile(struct synthetic *synthetic)
 	PUT(synthetic, fate, .time = 6000, .process = 1, .sample = 2, .outcome = 1);
 	PUT(synthetic, gc_end, .time = 6000, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
 	PUT(synthetic, syscall, .time = 6500, .thread = 2, .number = 0, .duration = 3000,
-	    .gc_ns = 2000);
-	PUT(synthetic, syscall, .time = 6600, .thread = 2, .number = 1, .duration = 50);
+	    .gc_ns = 2000, .stands = 1000);
+	PUT(synthetic, syscall, .time = 6600, .thread = 2, .number = 1, .duration = 50,
+	    .stands = 1);
 	PUT(synthetic, syscall_total, .time = 6700, .process = 1, .number = 0, .count = 1000);
 	PUT(synthetic, phase, .time = 7000, .thread = 1, .heap = 1, .phase = 2);
 	PUT(synthetic, cpu, .time = 7100, .thread = 1, .stack = f, .mode = 1);
@@ -186,23 +187,23 @@ TEST(terms_select_what_they_say)
 
 	write_profile(&synthetic);
 	/* Of the pause of 2000 ns the fixed part, all of it, is split 100 to 300. */
-	expect(&synthetic, "time=..", (struct counts){5, 2, 2, 1, 400, 2000, 100});
+	expect(&synthetic, "time=..", (struct counts){5, 2, 1001, 1, 400, 2000, 100});
 	expect(&synthetic, "function=f", (struct counts){3, 1, 0, 0, 100, 500, 100});
-	expect(&synthetic, "function!=f", (struct counts){2, 1, 2, 1, 300, 1500, 0});
+	expect(&synthetic, "function!=f", (struct counts){2, 1, 1001, 1, 300, 1500, 0});
 	expect(&synthetic, "module=libg.so", (struct counts){2, 1, 0, 0, 300, 1500, 0});
 	expect(&synthetic, "module=/lib/*", (struct counts){2, 1, 0, 0, 300, 1500, 0});
 	expect(&synthetic, "type=B", (struct counts){0, 1, 0, 0, 300, 1500, 0});
 	expect(&synthetic, "thread=one", (struct counts){3, 1, 0, 1, 100, 500, 100});
-	expect(&synthetic, "thread=101", (struct counts){2, 1, 2, 0, 300, 1500, 0});
-	expect(&synthetic, "process=100", (struct counts){5, 2, 2, 1, 400, 2000, 100});
-	expect(&synthetic, "process=one thread=101", (struct counts){2, 1, 2, 0, 300, 1500, 0});
+	expect(&synthetic, "thread=101", (struct counts){2, 1, 1001, 0, 300, 1500, 0});
+	expect(&synthetic, "process=100", (struct counts){5, 2, 1001, 1, 400, 2000, 100});
+	expect(&synthetic, "process=one thread=101", (struct counts){2, 1, 1001, 0, 300, 1500, 0});
 	expect(&synthetic, "process!=one", (struct counts){0});
-	expect(&synthetic, "phase=minor", (struct counts){1, 0, 1, 1, 0, 0, 0});
-	expect(&synthetic, "phase=gc", (struct counts){1, 0, 1, 1, 0, 0, 0});
+	expect(&synthetic, "phase=minor", (struct counts){1, 0, 1000, 1, 0, 0, 0});
+	expect(&synthetic, "phase=gc", (struct counts){1, 0, 1000, 1, 0, 0, 0});
 	expect(&synthetic, "phase=mutator", (struct counts){4, 2, 1, 0, 400, 2000, 100});
 	expect(&synthetic, "phase=marking", (struct counts){1, 0, 0, 0, 0, 0, 0});
-	expect(&synthetic, "during=syscall:read", (struct counts){1, 0, 1, 0, 0, 0, 0});
-	expect(&synthetic, "during=syscall:r*|w*", (struct counts){1, 0, 2, 0, 0, 0, 0});
+	expect(&synthetic, "during=syscall:read", (struct counts){1, 0, 1000, 0, 0, 0, 0});
+	expect(&synthetic, "during=syscall:r*|w*", (struct counts){1, 0, 1001, 0, 0, 0, 0});
 	expect(&synthetic, "during=syscall:write", (struct counts){0, 0, 1, 0, 0, 0, 0});
 	/* From 1000 on: 2000 to 4000. */
 	expect(&synthetic, "time=1us..3us", (struct counts){2, 2, 0, 0, 400, 2000, 100});
@@ -223,7 +224,6 @@ TEST(a_filter_that_selects_all_changes_nothing)
 	CHECK_EQ(all.samples, whole->alloc.samples);
 	CHECK_EQ(all.cpu, whole->cpu.samples);
 	CHECK(is_near(all.bytes, whole->alloc.bytes.value, 1e-6));
-	/* But the kernel's totals: they cannot be divided. */
 	CHECK_EQ(whole->syscall_count, 1001);
 	model_free(whole);
 	synthetic_free(&synthetic);

@@ -498,8 +498,8 @@ TEST(calls_without_totals_are_not_estimated)
 	model_free(model);
 }
 
-/* Who selects a part gets what was seen of it, and is told that this is not all. */
-TEST(a_selection_is_not_estimated)
+/* What a filter selects of a profile with two calls that were recorded, a window and a gap. */
+static struct model *select_of(const char *term)
 {
 	struct filter filter = {.count = 0};
 	struct model_view view = {.frames = MODEL_FRAMES_ALL};
@@ -509,12 +509,14 @@ TEST(a_selection_is_not_estimated)
 	char fault[200];
 
 	looked_begin(&looked, 1);
-	PUT(&looked.synthetic, syscall, .time = looked.time, .thread = 1, .number = GETPID,
-	    .duration = 5);
+	PUT(&looked.synthetic, thread, .id = 2, .process = 1, .tid = 101);
+	for (uint64_t i = 0; i < 50; i++)
+		PUT(&looked.synthetic, syscall, .time = looked.time + i, .thread = i < 40 ? 1 : 2,
+		    .number = GETPID, .duration = 5, .stands = 2);
 	look(&looked, 10 * MS, 100, 0);
-	looked.time += 10 * MS;
+	leave(&looked, 10 * MS);
 	synthetic_end(&looked.synthetic, looked.time);
-	CHECK_EQ(filter_add(&filter, "time=0s..20ms", fault, sizeof(fault)), 0);
+	CHECK_EQ(filter_add(&filter, term, fault, sizeof(fault)), 0);
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(source_memory_open(looked.synthetic.data, looked.synthetic.size,
 					    &sources[i]),
@@ -522,8 +524,33 @@ TEST(a_selection_is_not_estimated)
 	CHECK_EQ(model_load_filtered(sources, "x", &filter, &view, &model), 0);
 	CHECK(model->looks.gaps);
 	CHECK_EQ(model->looks.unseen_ns, 10 * MS);
-	CHECK(!only_call(model)->estimated);
-	CHECK_EQ(only_call(model)->count, 1);
-	model_free(model);
 	synthetic_free(&looked.synthetic);
+	return model;
+}
+
+TEST(a_selection_has_its_part_of_what_was_not_traced)
+{
+	struct model *model = select_of("thread=101");
+
+	CHECK(only_call(model)->estimated);
+	CHECK_EQ(only_call(model)->count, 40);
+	CHECK_EQ(only_call(model)->seen, 10);
+	CHECK(holds(&only_call(model)->calls, 30) && holds(&only_call(model)->calls, 60));
+	CHECK(model->calls_left_out == 0);
+	model_free(model);
+}
+
+/* When in a gap there were calls nobody knows. */
+TEST(time_in_which_no_calls_were_traced_is_left_out)
+{
+	struct model *model = select_of("time=5ms..15ms");
+
+	CHECK_EQ(model->n_syscalls, 0);
+	CHECK_EQ(model->syscall_count, 0);
+	CHECK(model->calls_untraced);
+	model_free(model);
+	model = select_of("time=..5ms");
+	CHECK(!model->calls_untraced);
+	CHECK_EQ(only_call(model)->count, 100);
+	model_free(model);
 }

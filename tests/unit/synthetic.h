@@ -43,7 +43,8 @@ static inline uint64_t synthetic_string(struct synthetic *synthetic, const char 
 /* Process 1 with thread 1, a recording at 1000 Hz that started at time `start`. */
 static inline void synthetic_process(struct synthetic *synthetic, uint64_t start)
 {
-	PUT(synthetic, recording, .start = start, .frequency = 1000, .period = 1000);
+	PUT(synthetic, recording, .start = start, .frequency = 1000, .period = 1000,
+	    .syscall_rate = 5000);
 	PUT(synthetic, process, .id = 1, .pid = 100, .time = start);
 	PUT(synthetic, thread, .id = 1, .process = 1, .tid = 100);
 }

@@ -61,7 +61,7 @@ struct call_row {
 	int64_t result;
 	uint64_t args[3];
 	uint64_t gc_ns;
-	uint32_t stack, flags;
+	uint32_t stack, flags, stands;
 };
 
 /* A collection, and what was known at its end. */

@@ -354,6 +354,7 @@ static uint64_t call_size(const struct call_row *row)
 	size += row->gc_ns ? 30 : 0;
 	size += row->flags & SYSCALL_COLLECTOR ? 23 : 0;
 	size += row->stack ? 60 : 0;
+	size += row->stands > 1 ? 20 : 0;
 	return size;
 }
 
@@ -367,6 +368,7 @@ static int take_syscall(struct firefox *firefox, const struct record_syscall *re
 		.result = record->result,
 		.args = {record->arg0, record->arg1, record->arg2},
 		.gc_ns = record->gc_ns,
+		.stands = (uint32_t)call_stands(record),
 		.stack = record->stack < UINT32_MAX ? (uint32_t)record->stack : 0,
 		.flags = (uint32_t)record->flags,
 	};

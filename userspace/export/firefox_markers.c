@@ -242,6 +242,8 @@ static void put_call_data(struct firefox *firefox, const struct call_row *call)
 		output_text(output, ",\"inGC\":");
 		output_milliseconds(output, call->gc_ns);
 	}
+	if (call->stands > 1)
+		output_format(output, ",\"stands\":%" PRIu32, call->stands);
 	if (call->flags & SYSCALL_COLLECTOR)
 		output_text(output, ",\"by\":\"the collector\"");
 	if (tree_node(&firefox->pass->tree, call->stack)) {

@@ -114,6 +114,7 @@ static const struct schema {
 			{"result", "Result", "string"},
 			{"arguments", "Arguments", "string"},
 			{"inGC", "Of it, while a collection was under way", "duration"},
+			{"stands", "Stands for so many calls", "integer"},
 			{"by", "Made by", "string"},
 		},
 	},

@@ -9,7 +9,7 @@
 
 #include "perfetto.h"
 
-enum { NESTING_MAX = 64, NOTES_MAX = 4 };
+enum { NESTING_MAX = 64, NOTES_MAX = 5 };
 
 /* Slices of one track that have not ended. */
 struct nest {
@@ -90,7 +90,7 @@ static size_t add_notes(sqlite3_stmt *row, int first, const char *const *names,
 	return used;
 }
 
-/* Columns: track's number, start, finish, category, name, up to four notes. */
+/* Columns: track's number, start, finish, category, name, up to five notes. */
 static void put_slice(struct perfetto *perfetto, sqlite3_stmt *row, struct nest *nest,
 		      const char *const *names)
 {
@@ -111,11 +111,12 @@ static void put_slice(struct perfetto *perfetto, sqlite3_stmt *row, struct nest 
 
 static void put_thread_slice(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
-	static const char *const of_gc[] = {"reason", "promoted bytes", "pause ns", "freed bytes"};
+	static const char *const of_gc[] = {"reason", "promoted bytes", "pause ns", "freed bytes",
+					    NULL};
 	static const char *const of_calls[] = {"result", "ns in collections", "first argument",
-					       "second argument"};
+					       "second argument", "stands for calls"};
 	uint64_t thread = (uint64_t)sqlite3_column_int64(row, 0);
-	bool gc = sqlite3_column_int64(row, 9);
+	bool gc = sqlite3_column_int64(row, 10);
 
 	turn_to(perfetto, context, perfetto_uuid(TRACK_THREAD, thread),
 		(uint32_t)(SEQUENCE_THREADS + thread));
@@ -144,10 +145,10 @@ void perfetto_put_slices(struct perfetto *perfetto)
 	turn_to(perfetto, &nest, 0, 0);
 	perfetto_each(perfetto,
 		      "SELECT thread, start, finish, 'gc', kind || ' collection', reason,"
-		      " promoted_bytes, pause_ns, freed_bytes, 1 FROM collections"
+		      " promoted_bytes, pause_ns, freed_bytes, NULL, 1 FROM collections"
 		      " WHERE start IS NOT NULL AND finish IS NOT NULL"
 		      " UNION ALL SELECT thread, start, finish, 'syscall', name, result,"
-		      " nullif(gc_ns, 0), arg0, arg1, 0 FROM syscalls"
+		      " nullif(gc_ns, 0), arg0, arg1, nullif(stands, 1), 0 FROM syscalls"
 		      " ORDER BY thread, start, finish DESC",
 		      put_thread_slice, &nest);
 	turn_to(perfetto, &nest, 0, 0);

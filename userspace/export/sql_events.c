@@ -260,6 +260,7 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 		.cycle = integer(state->minors + 1),
 		.phase = text(state->phase),
 		.quality = integer(record->quality),
+		.stands = record->stands ? integer(call_stands(record)) : nothing(),
 	};
 	if (record->gc_ns)
 		row.collection = reference(sql_collection_during(state, start, record->time));

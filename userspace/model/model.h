@@ -79,14 +79,15 @@ struct model_run {
 	size_t n_command;
 	char *command_line; /* the same on one line, for people; empty: unknown */
 	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
-	const char *attached; /* the processes that ran already, in words; or NULL */
-	uint64_t start;       /* CLOCK_MONOTONIC */
-	uint64_t duration;    /* to the end, or to the last record of a profile without one */
-	uint64_t wall;        /* the part of it that a filter selects by time */
-	uint64_t realtime;    /* of the start, ns since 1970; 0: unknown */
-	uint64_t frequency;   /* of the timer; 0: none */
-	uint64_t end_reason;  /* as in the end record; 0: there is none */
-	uint64_t status;      /* wait status, only with END_EXITED */
+	const char *attached;  /* the processes that ran already, in words; or NULL */
+	uint64_t start;        /* CLOCK_MONOTONIC */
+	uint64_t duration;     /* to the end, or to the last record of a profile without one */
+	uint64_t wall;         /* the part of it that a filter selects by time */
+	uint64_t realtime;     /* of the start, ns since 1970; 0: unknown */
+	uint64_t frequency;    /* of the timer; 0: none */
+	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU; 0: none */
+	uint64_t end_reason;   /* as in the end record; 0: there is none */
+	uint64_t status;       /* wait status, only with END_EXITED */
 };
 
 struct model_alloc {
@@ -202,6 +203,10 @@ struct model {
 	size_t n_slow_calls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */
 	struct model_looks looks;
+	/* Of a selection: calls of which nobody knows how many are selected, in no row; and whether
+	 * it has time in which none were traced, of which none can tell. */
+	double calls_left_out;
+	bool calls_untraced;
 	struct model_wait *waits; /* longest in total first */
 	size_t n_waits;
 	uint64_t wait_ns, wait_stack_ns; /* sums: all, those with a stack */

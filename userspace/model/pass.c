@@ -106,6 +106,7 @@ static void take_recording(struct pass *pass, const struct record_recording *rec
 	if (!pass->timeline.step_ns)
 		timeline_begin(&pass->timeline, record->start);
 	pass->model->run.frequency = record->frequency;
+	pass->model->run.syscall_rate = record->syscall_rate;
 	pass->syscalls.arguments = record->arguments;
 	if (record->period)
 		pass->model->alloc.period = record->period;

@@ -196,6 +196,23 @@ static int resolve_threads(struct selection *selection, const struct pass *pass)
 	return 0;
 }
 
+static int resolve_processes(struct selection *selection, const struct pass *pass)
+{
+	const struct filter *filter = selection->filter;
+
+	if (matches_init(&selection->processes, pass->tasks.processes.limit) < 0)
+		return -ENOMEM;
+	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
+		const struct process *process = tasks_find_process(&pass->tasks, id);
+
+		for (size_t i = 0; process && i < filter->count; i++)
+			if (filter->terms[i].key == FILTER_PROCESS &&
+			    is_task(filter->terms[i].value, process->pid, process->name))
+				selection->processes.bits[id] |= (uint16_t)(1U << i);
+	}
+	return 0;
+}
+
 int selection_resolve(struct selection *selection, const struct filter *filter,
 		      const struct pass *pass)
 {
@@ -207,7 +224,7 @@ int selection_resolve(struct selection *selection, const struct filter *filter,
 		selection->machine = selection->machine_name;
 	}
 	if (resolve_stacks(selection, pass) < 0 || resolve_types(selection, pass) < 0 ||
-	    resolve_threads(selection, pass) < 0)
+	    resolve_threads(selection, pass) < 0 || resolve_processes(selection, pass) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -217,6 +234,7 @@ void selection_free(struct selection *selection)
 	free(selection->stacks.bits);
 	free(selection->types.bits);
 	free(selection->threads.bits);
+	free(selection->processes.bits);
 	*selection = (struct selection){0};
 }
 
@@ -364,6 +382,62 @@ bool selection_admits_thread(const struct selection *selection, uint64_t thread)
 			return false;
 	}
 	return true;
+}
+
+/* Does the term hold for each call of this kind, or for none? False: it depends. */
+static bool is_decided(const struct selection *selection, size_t i, uint64_t process,
+		       const struct event *call, bool *held)
+{
+	const struct filter_term *term = &selection->filter->terms[i];
+
+	*held = false;
+	switch (term->key) {
+	case FILTER_PROCESS:
+		*held = bits_of(&selection->processes, process) >> i & 1;
+		return true;
+	case FILTER_DURING:
+		*held = is_during(term, false, selection, call);
+		return true;
+	case FILTER_TYPE:
+	case FILTER_REASON:
+		return true; /* calls have none */
+	default:
+		return false;
+	}
+}
+
+enum selection_verdict selection_of_calls(const struct selection *selection, uint64_t process,
+					  uint64_t number)
+{
+	const struct event call = {.is_syscall = true,
+				   .number = number & SYSCALL_NUMBER_COMPAT ? UINT64_MAX : number};
+	enum selection_verdict verdict = SELECTION_ALL;
+
+	for (size_t i = 0; i < selection->filter->count; i++) {
+		bool held;
+
+		if (!is_decided(selection, i, process, &call, &held))
+			verdict = SELECTION_SOME;
+		else if (held == selection->filter->terms[i].negated)
+			return SELECTION_NONE;
+	}
+	return verdict;
+}
+
+bool selection_has_time(const struct filter *filter, uint64_t from, uint64_t to)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < filter->count; i++) {
+		const struct filter_term *term = &filter->terms[i];
+
+		if (term->key != FILTER_TIME)
+			continue;
+		any = true;
+		if (!term->negated && (term->from >= to || term->to <= from))
+			return false;
+	}
+	return any;
 }
 
 uint64_t selection_time(const struct filter *filter, uint64_t duration)

@@ -29,8 +29,8 @@ struct matches {
 
 struct selection {
 	const struct filter *filter;
-	struct matches stacks, types, threads; /* threads also by their process */
-	const char *machine;                   /* whose system calls; NULL: this one's */
+	struct matches stacks, types, threads, processes; /* threads also by their process */
+	const char *machine;                              /* whose system calls; NULL: this one's */
 	char machine_name[32];
 };
 
@@ -47,6 +47,16 @@ bool selection_admits(const struct selection *selection, const struct pass *pass
 
 /* Is all that the thread did selected, because nothing but threads and processes is asked for? */
 bool selection_admits_thread(const struct selection *selection, uint64_t thread);
+
+enum selection_verdict { SELECTION_NONE, SELECTION_SOME, SELECTION_ALL };
+
+/* Of calls of this number (bit 31: of the 32-bit table) in this process: some, where it depends on
+ * the single call. */
+enum selection_verdict selection_of_calls(const struct selection *selection, uint64_t process,
+					  uint64_t number);
+
+/* There are terms about time, and they select something of that span; ns since the start. */
+bool selection_has_time(const struct filter *filter, uint64_t from, uint64_t to);
 
 /* How much time the terms about time leave of a recording so long. */
 uint64_t selection_time(const struct filter *filter, uint64_t duration);

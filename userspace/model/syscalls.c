@@ -91,21 +91,24 @@ int syscalls_record(struct pass *pass, const struct record_syscall *record)
 
 	if (!thread)
 		return -EBADMSG;
-	if (!pass->selected)
-		return 0;
-	cost = record->stack ? tree_cost(&pass->tree, record->stack) : 0;
 	if (record->flags & SYSCALL_COMPAT)
 		number |= UINT64_C(1) << COMPAT_BIT;
 	call = calls_get(&pass->syscalls.records, thread->process, number);
-	if (cost < 0 || !call)
+	if (!call)
+		return -ENOMEM;
+	call_part_add(&call->part, record, pass->selected);
+	if (!pass->selected)
+		return 0;
+	cost = record->stack ? tree_cost(&pass->tree, record->stack) : 0;
+	if (cost < 0)
 		return -ENOMEM;
 	if (cost) {
 		struct cost_rest *rest = tree_rest(&pass->tree, (uint32_t)cost);
 
 		if (!rest)
 			return -ENOMEM;
-		rest->syscall_ns += record->duration;
-		pass->model->syscall_stack_ns += record->duration;
+		rest->syscall_ns += call_stands_ns(record);
+		pass->model->syscall_stack_ns += call_stands_ns(record);
 	}
 	window = timeline_at(&pass->timeline, record->time);
 	note_slow(pass, record);
@@ -118,7 +121,7 @@ int syscalls_record(struct pass *pass, const struct record_syscall *record)
 	call->total_ns += record->duration;
 	call->gc_count += record->gc_ns > 0;
 	call->gc_ns += record->gc_ns;
-	call->histogram[syscall_bucket(record->duration)]++;
+	call->histogram[syscall_bucket(record->duration)] += call_stands(record);
 	if (record->duration > call->max_ns)
 		call->max_ns = record->duration;
 	return 0;
@@ -167,8 +170,19 @@ static int note_growth(struct syscalls *syscalls, const struct call *call,
 			   record->process, call->number, figures);
 }
 
+/* Whether something is selected of a gap. */
+static void note_gap(struct pass *pass, uint64_t from, uint64_t to)
+{
+	uint64_t start = pass->model->run.start;
+
+	if (pass->selection && from && to > from && from >= start)
+		pass->model->calls_untraced |=
+			selection_has_time(pass->selection->filter, from - start, to - start);
+}
+
 int syscalls_look(struct pass *pass, const struct record_look *record)
 {
+	note_gap(pass, pass->syscalls.looks.end, record->begin);
 	return looks_look(&pass->syscalls.looks, record);
 }
 
@@ -176,7 +190,7 @@ int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record)
 {
 	if (!tasks_find_process(&pass->tasks, record->process))
 		return -EBADMSG;
-	return pass->selection ? 0 : looks_cpu(&pass->syscalls.looks, record);
+	return looks_cpu(&pass->syscalls.looks, record);
 }
 
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
@@ -185,9 +199,6 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 
 	if (!tasks_find_process(&pass->tasks, record->process))
 		return -EBADMSG;
-	/* A total cannot be divided by what is selected. */
-	if (pass->selection)
-		return 0;
 	call = calls_get(&pass->syscalls.totals, record->process, record->number & UINT32_MAX);
 	if (!call)
 		return -ENOMEM;
@@ -204,7 +215,7 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 	return note_growth(&pass->syscalls, call, record);
 }
 
-static void merge_call(struct call *into, const struct call *from)
+void call_merge(struct call *into, const struct call *from)
 {
 	into->count += from->count;
 	into->errors += from->errors;
@@ -262,7 +273,7 @@ static int merge_all(struct calls *sums, struct counted walk)
 
 		if (!sum)
 			return -ENOMEM;
-		merge_call(sum, call);
+		call_merge(sum, call);
 	}
 	return 0;
 }
@@ -365,7 +376,7 @@ static uint64_t plus(uint64_t seen, double more)
 	return sum < 9e18 ? seen + (uint64_t)(more + 0.5) : INT64_MAX;
 }
 
-static struct model_syscall make_row(const struct call *call, const struct model *model)
+struct model_syscall syscall_row(const struct call *call, const struct model *model)
 {
 	double count = (double)call->count, time = (double)call->total_ns;
 
@@ -419,7 +430,7 @@ static int add_rows(const struct calls *sums, const struct looks *looks, struct 
 	for (size_t i = 1; i < sums->count; i++) {
 		struct model_syscall *row = &model->syscalls[model->n_syscalls++];
 
-		*row = make_row(&sums->items[i], model);
+		*row = syscall_row(&sums->items[i], model);
 		if (!row->name)
 			return -ENOMEM;
 		estimate_row(looks, row);
@@ -427,7 +438,6 @@ static int add_rows(const struct calls *sums, const struct looks *looks, struct 
 		model->syscall_ns += row->total_ns;
 		model->syscall_gc_ns += row->in_gc_ns;
 	}
-	qsort(model->syscalls, model->n_syscalls, sizeof(*model->syscalls), by_total);
 	return 0;
 }
 
@@ -497,14 +507,14 @@ static int add_slow(const struct pass *pass)
 	return 0;
 }
 
-int syscalls_finish(struct pass *pass)
+/* All of them. */
+static int add_all(struct pass *pass)
 {
 	struct syscalls *syscalls = &pass->syscalls;
 	const struct counted walks[] = {{syscalls, false, 0}, {syscalls, true, 0}};
 	struct calls sums = {0};
 	int error = calls_init(&sums);
 
-	error = error ? error : looks_finish(&syscalls->looks, syscalls->end);
 	for (int i = 0; i < 2 && !error; i++)
 		error = merge_all(&sums, walks[i]);
 	for (int i = 0; i < 2 && !error; i++)
@@ -512,10 +522,26 @@ int syscalls_finish(struct pass *pass)
 	share_out_gaps(pass);
 	if (!error)
 		error = add_rows(&sums, &syscalls->looks, pass->model);
-	if (!error)
-		add_looks(&syscalls->looks, pass->model);
-	if (!error)
-		error = add_slow(pass);
 	calls_free(&sums);
 	return error;
+}
+
+int syscalls_finish(struct pass *pass)
+{
+	struct syscalls *syscalls = &pass->syscalls;
+	struct model *model = pass->model;
+	int error;
+
+	note_gap(pass, syscalls->looks.end, syscalls->end);
+	error = looks_finish(&syscalls->looks, syscalls->end);
+	if (!error && !pass->selection)
+		error = add_all(pass);
+	if (!error)
+		add_looks(&syscalls->looks, model);
+	if (!error && pass->selection)
+		error = divide_finish(pass);
+	if (error)
+		return error;
+	qsort(model->syscalls, model->n_syscalls, sizeof(*model->syscalls), by_total);
+	return add_slow(pass);
 }

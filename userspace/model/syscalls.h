@@ -5,6 +5,7 @@
 
 #include "../../bpf/events.h"
 #include "../profile/record.h"
+#include "divide.h"
 #include "looks.h"
 #include "model.h"
 
@@ -15,8 +16,9 @@ struct pass;
 struct call {
 	uint64_t number; /* bit 31: of the 32-bit table */
 	uint64_t count, errors, total_ns, max_ns, gc_count, gc_ns;
-	uint64_t waits, wait_ns, wait_max; /* off the CPU; only in totals */
-	uint64_t histogram[SYSCALL_BUCKETS];
+	uint64_t waits, wait_ns, wait_max;   /* off the CPU; only in totals */
+	uint64_t histogram[SYSCALL_BUCKETS]; /* of records: each as often as it stands for */
+	struct call_part part;               /* of records, where some are selected */
 };
 
 struct calls {
@@ -38,6 +40,12 @@ struct syscalls {
 	struct looks looks;
 	uint64_t end; /* of the recording, when its end record says so; else 0 */
 };
+
+/* Adds figures and histogram. */
+void call_merge(struct call *into, const struct call *from);
+
+/* As it is, without estimates. The name is NULL without memory. */
+struct model_syscall syscall_row(const struct call *call, const struct model *model);
 
 int syscalls_init(struct syscalls *syscalls);
 void syscalls_free(struct syscalls *syscalls);

@@ -311,6 +311,12 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "syscall_seen_ns",
 		 model->looks.gaps ? json_count(model->looks.seen_ns) : json_null());
 	json_put(object, "syscall_unseen_ns", json_count(model->looks.unseen_ns));
+	json_put(object, "syscalls_left_out",
+		 model->calls_left_out > 0 ? json_whole(model->calls_left_out) : json_count(0));
+	json_put(object, "syscalls_left_out_why",
+		 model->calls_left_out <= 0 ? json_null()
+		 : model->calls_untraced    ? json_string("not traced")
+					    : json_string("not recorded one by one"));
 	json_put(object, "tool", json_name(run->tool));
 	json_put(object, "host", json_name(run->host));
 	json_put(object, "kernel", json_name(run->kernel));

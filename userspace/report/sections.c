@@ -301,24 +301,51 @@ int section_collections(const struct section *section)
 	return 0;
 }
 
+/* How those were counted that a filter selects. */
+static void tell_selection(const struct section *section)
+{
+	const struct model *model = section->model;
+
+	if (model->looks.estimated)
+		page_paragraph(
+			section->page, STYLE_PLAIN, 2,
+			"What has a ~ is an estimate: the part of the exact total that those "
+			"have which were recorded one by one. ± tells how far the count may "
+			"be off.");
+	if (model->calls_untraced)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "In a part of the selected time no system calls were traced "
+			       "(--max-overhead): how many there were cannot be told.");
+	else if (model->calls_left_out > 0)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "Of %s more calls nobody knows how many are selected, so they are "
+			       "left out: too few were recorded one by one, or this profile does "
+			       "not say what these stand for.",
+			       unit_count((uint64_t)model->calls_left_out).text);
+}
+
 /* When they were looked at, if that was not always. */
 static void tell_looks(const struct section *section)
 {
 	const struct model_looks *looks = &section->model->looks;
 
-	if (!looks->gaps)
+	if (section->model->filter)
+		tell_selection(section);
+	if (!looks->gaps || section->model->filter)
 		return;
-	page_paragraph(section->page, STYLE_WARNING, 2,
-		       "System calls were looked at for %s of %s (%s), so that recording takes no "
-		       "more than it may (--max-overhead). %s",
-		       unit_time((double)looks->seen_ns).text,
-		       unit_time((double)looks->seen_ns + (double)looks->unseen_ns).text,
-		       unit_percent(model_coverage(looks)).text,
-		       section->model->filter
-			       ? "Only those that were seen then are selected and counted."
-			       : "What has a ~ is an estimate for all of that time, ± tells how "
-				 "far the count may be off; p50, p99 and max are of those that "
-				 "were seen.");
+	page_paragraph(
+		section->page, STYLE_WARNING, 2,
+		"System calls were looked at for %s of %s (%s), so that recording takes no "
+		"more than it may (--max-overhead). %s",
+		unit_time((double)looks->seen_ns).text,
+		unit_time((double)looks->seen_ns + (double)looks->unseen_ns).text,
+		unit_percent(model_coverage(looks)).text,
+		looks->estimated
+			? "What has a ~ is an estimate for all of that time, ± tells how "
+			  "far the count may be off; p50, p99 and max are of those that "
+			  "were seen."
+			: "What there was besides cannot be estimated from a profile of this "
+			  "old version: only those that were seen are counted.");
 }
 
 static void call_count(struct table *table, bool estimated, uint64_t count)
@@ -368,11 +395,12 @@ int section_syscalls(const struct section *section)
 		return 0;
 	section_title(section, TABLE_SYSCALLS, "System calls", model->n_syscalls,
 		      "longest in total first");
+	tell_looks(section);
 	if (!model->n_syscalls) {
-		page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
+		if (model->calls_left_out <= 0)
+			page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
 		return 0;
 	}
-	tell_looks(section);
 	table = table_create(columns, N_COLUMNS(columns));
 	if (!table)
 		return -ENOMEM;

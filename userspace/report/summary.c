@@ -111,10 +111,8 @@ static void print_filter(const struct section *section)
 {
 	const struct model *model = section->model;
 
-	page_paragraph(
-		section->page, STYLE_WARNING, 2,
-		"only what is selected: %s (of system calls and waits those recorded singly)",
-		model->filter);
+	page_paragraph(section->page, STYLE_WARNING, 2,
+		       "only what is selected: %s (of waits those recorded singly)", model->filter);
 	if (!model->cpu.samples && !model->alloc.samples && !model_gc_count(&model->gc) &&
 	    !model->syscall_count && !model->wait_ns && !model->faults.told)
 		page_paragraph(section->page, STYLE_WARNING, 2,
@@ -310,7 +308,17 @@ static void tell_syscalls(const struct section *section, FILE *out)
 
 	if (!is_recorded(section, "syscall"))
 		return;
-	if (model->looks.estimated)
+	if (model->calls_left_out > 0 && !model->syscall_count)
+		fprintf(out, " How many system calls are selected cannot be told");
+	else if (model->looks.estimated && model->filter)
+		fprintf(out,
+			" About %s system calls (%s to %s with 95 %% confidence) took about %s, "
+			"waiting included",
+			unit_rough(model->looks.count.value).text,
+			unit_rough(model->looks.count.low).text,
+			unit_rough(model->looks.count.high).text,
+			unit_time((double)model->syscall_ns).text);
+	else if (model->looks.estimated)
 		fprintf(out,
 			" About %s system calls (%s to %s with 95 %% confidence: they were looked "
 			"at for %s of %s) took about %s, waiting included",
