@@ -84,11 +84,11 @@ pprof() { # NAME INDEX
 			"$(sql "$name" 'SELECT sum(cpu_ns) FROM threads')" \
 			"$(sql "$name" 'SELECT sum(cpu_self_ns) FROM functions')" \
 			"$(jq '[.programs[].cpu_ns] | add' "$name.report")" \
-			"$(pprof "$name" 4)"
+			"$(pprof "$name" 4)" \
+			"$(jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' "$name.json")"
 		agree "$name: by timer samples" "$(jq '.cpu.on_cpu_ns - .cpu.no_samples_ns' "$name.report")" \
 			"$(jq '.cpu.user_ns + .cpu.kernel_ns' "$name.report")" \
-			"$(sql "$name" 'SELECT sum(cpu_ns) FROM costs')" \
-			"$(jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' "$name.json")"
+			"$(sql "$name" 'SELECT sum(cpu_ns) FROM costs')"
 		agree "$name: in collections" "$(jq .cpu.in_gc_ns "$name.report")" \
 			"$(sql "$name" 'SELECT coalesce(sum(ns), 0) FROM ticks WHERE collection IS NOT NULL')"
 	done

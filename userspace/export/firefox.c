@@ -102,7 +102,7 @@ static int finish(struct model_observer *observer, struct pass *pass)
 	int error;
 
 	firefox->pass = pass;
-	error = firefox_end_lives(firefox);
+	error = firefox_end(firefox);
 	if (!error)
 		error = index_numbers(firefox);
 	if (!error)

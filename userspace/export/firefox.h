@@ -228,9 +228,9 @@ struct firefox {
 	size_t n_strings, strings_capacity;
 };
 
-/* firefox_events.c: takes records, and in the end what became of objects that none tells of. */
+/* firefox_events.c: takes records, and in the end what none tells of: lives, and CPU time. */
 int firefox_record(struct model_observer *observer, struct pass *pass, const struct record *record);
-int firefox_end_lives(struct firefox *firefox);
+int firefox_end(struct firefox *firefox);
 
 /* firefox_plan.c: which tracks there are, and what fits. */
 int firefox_plan_tracks(struct firefox *firefox);

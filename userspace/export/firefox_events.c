@@ -44,6 +44,37 @@ static int take_cpu(struct firefox *firefox, const struct record_cpu *record)
 	return spool_append(firefox->spool, &thread->cpu, &row, sizeof(row));
 }
 
+/* What of its CPU time no sample of a thread stands for; 0: none. */
+static uint64_t unsampled(const struct thread *thread)
+{
+	uint64_t all = thread ? tasks_cpu_ns(thread) : 0;
+
+	return thread && all > thread->cpu_ns ? all - thread->cpu_ns : 0;
+}
+
+static int end_cpu(struct firefox *firefox)
+{
+	const struct pass *pass = firefox->pass;
+	const struct tasks *tasks = &pass->tasks;
+	double sum = 0, left = (double)pass->model->cpu.no_samples_ns;
+	int err = 0;
+
+	for (uint64_t id = 1; id < tasks->threads.limit; id++)
+		sum += (double)unsampled(tasks_find_thread(tasks, id));
+	for (uint64_t id = 1; id < tasks->threads.limit && sum > 0 && !err; id++) {
+		uint64_t ns = unsampled(tasks_find_thread(tasks, id));
+		struct record_cpu rest = {
+			.time = pass->last_time,
+			.thread = id,
+			/* Threads may share samples, and some have more of them than they used. */
+			.ns = (uint64_t)((double)ns / sum * left),
+		};
+
+		err = rest.ns ? take_cpu(firefox, &rest) : 0;
+	}
+	return err;
+}
+
 static int64_t wait_of(struct firefox *firefox, const struct wait *wait)
 {
 	bool added;
@@ -221,7 +252,7 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
  * What is retained at the end is what reports call live: old objects. Of the others nobody knows
  * whether the program still uses them.
  */
-int firefox_end_lives(struct firefox *firefox)
+static int end_lives(struct firefox *firefox)
 {
 	const struct model_run *run = &firefox->pass->model->run;
 	int error = 0;
@@ -435,4 +466,11 @@ int firefox_record(struct model_observer *observer, struct pass *pass, const str
 	default:
 		return 0;
 	}
+}
+
+int firefox_end(struct firefox *firefox)
+{
+	int err = end_lives(firefox);
+
+	return err ? err : end_cpu(firefox);
 }
