@@ -66,7 +66,7 @@ LIBS := -lbpf -lseccomp -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -l
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
-	$(wildcard userspace/*.c userspace/*/*.c))) \
+	$(wildcard userspace/*.c userspace/*/*.c userspace/*/*/*.c))) \
 	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*.proto))
 BPF_SRC  := $(wildcard bpf/*.bpf.c)
 SKEL     := $(O)/bpf/gcprof.skel.h

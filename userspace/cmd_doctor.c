@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "record/libbpf_messages.h"
-#include "record/capabilities.h"
-#include "record/checks.h"
-#include "record/facts.h"
-#include "record/trial.h"
+#include "record/kernel/libbpf_messages.h"
+#include "record/machine/capabilities.h"
+#include "record/kernel/checks.h"
+#include "record/store/facts.h"
+#include "record/kernel/trial.h"
 #include "util/escape.h"
 #include "util/log.h"
 

@@ -15,7 +15,7 @@
 #include "import/vmprof.h"
 #include "profile/status.h"
 #include "profile/summary.h"
-#include "record/clock.h"
+#include "record/machine/clock.h"
 #include "util/buffer.h"
 #include "util/log.h"
 #include "util/output_file.h"

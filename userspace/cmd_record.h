@@ -8,13 +8,13 @@
 
 #include "../bpf/config.h"
 #include "profile/codes.h"
-#include "record/control.h"
-#include "record/governor.h"
-#include "record/options.h"
+#include "record/target/control.h"
+#include "record/throttle/governor.h"
+#include "record/machine/options.h"
 #include "util/problem.h"
-#include "record/rights.h"
-#include "record/running.h"
-#include "record/target.h"
+#include "record/kernel/rights.h"
+#include "record/world/running.h"
+#include "record/target/target.h"
 
 #define OUTPUT_DEFAULT "gcprof.data"
 

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "cmd_record.h"
-#include "record/clock.h"
-#include "record/drain.h"
-#include "record/facts.h"
-#include "record/left.h"
+#include "record/machine/clock.h"
+#include "record/ingest/drain.h"
+#include "record/store/facts.h"
+#include "record/ingest/left.h"
 #include "util/log.h"
 
 /* Processes that go on when a recording ends and are told by name. */

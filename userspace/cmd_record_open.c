@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "cmd_record.h"
-#include "record/clock.h"
-#include "record/drain.h"
-#include "record/facts.h"
-#include "record/files.h"
-#include "record/libraries.h"
-#include "record/watch.h"
+#include "record/machine/clock.h"
+#include "record/ingest/drain.h"
+#include "record/store/facts.h"
+#include "record/world/files.h"
+#include "record/target/libraries.h"
+#include "record/ingest/watch.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/path_base.h"

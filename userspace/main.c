@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "reader/protocol.h"
 #include "reader/reader.h"
-#include "record/opener.h"
+#include "record/opener/opener.h"
 #include "util/invoker.h"
 #include "util/log.h"
 #include "util/suggest.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "profile/writer.h"
-#include "record/merge.h"
-#include "record/files.h"
-#include "record/store.h"
+#include "record/ingest/merge.h"
+#include "record/world/files.h"
+#include "record/store/store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* agreement.c: tests of how two walks of one stack are compared. */
 #include "test.h"
 
-#include "record/agreement.h"
+#include "record/store/agreement.h"
 
 static struct event_native walked_frames[8];
 static struct walked_stack walked;

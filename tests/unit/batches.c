@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "test.h"
-#include "record/batches.h"
+#include "record/ingest/batches.h"
 
 static struct {
 	struct event_sample of[GCPROF_SAMPLES_MAX];

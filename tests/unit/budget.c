@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "test.h"
-#include "record/budget.h"
+#include "record/throttle/budget.h"
 
 #define SECOND UINT64_C(1000000000)
 #define RATE   0.02 /* one percent of two CPUs */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "test.h"
-#include "record/collections.h"
+#include "record/ingest/collections.h"
 
 enum { EVENTS_MAX = 256, NOW = 100000 };
 

@@ -9,7 +9,7 @@
 
 #include "test.h"
 #include "reader/code_files.h"
-#include "record/code_owner.h"
+#include "record/opener/code_owner.h"
 #include "symbols/code_table.h"
 #include "symbols/jitdump.h"
 #include "symbols/perf_map.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "test.h"
-#include "record/merge.h"
+#include "record/ingest/merge.h"
 
 #define EVENTS_MAX 20000
 

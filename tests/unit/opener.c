@@ -8,7 +8,7 @@
 #include "fuse_rig.h"
 #include "opener_rig.h"
 #include "test.h"
-#include "record/clock.h"
+#include "record/machine/clock.h"
 
 TEST(the_file_that_was_mapped_is_opened)
 {

@@ -12,8 +12,8 @@
 #include "opener_rig.h"
 #include "test.h"
 #include "reader/protocol.h"
-#include "record/clock.h"
-#include "record/snapshot.h"
+#include "record/machine/clock.h"
+#include "record/world/snapshot.h"
 
 static struct gcprof_control block = {
 	.magic = GCPROF_CONTROL_MAGIC,

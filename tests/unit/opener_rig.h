@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "record/modules.h"
-#include "record/opener.h"
+#include "record/world/modules.h"
+#include "record/opener/opener.h"
 
 /* A file need not use all of it. */
 #define RIG static __attribute__((unused))

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "../../gc/frame.h"
-#include "record/control.h"
-#include "record/followed.h"
-#include "record/mappings.h"
-#include "record/running.h"
-#include "record/snapshot.h"
+#include "record/target/control.h"
+#include "record/world/followed.h"
+#include "record/world/mappings.h"
+#include "record/world/running.h"
+#include "record/world/snapshot.h"
 #include "test.h"
 
 /* As a program that brings the collector along has it. */

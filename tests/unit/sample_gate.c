@@ -6,11 +6,11 @@
 #include <sys/sdt.h>
 
 #include "test.h"
-#include "record/clock.h"
-#include "record/control_search.h"
-#include "record/files.h"
-#include "record/opener.h"
-#include "record/sample_gate.h"
+#include "record/machine/clock.h"
+#include "record/target/control_search.h"
+#include "record/world/files.h"
+#include "record/opener/opener.h"
+#include "record/throttle/sample_gate.h"
 #include "../../gc/frame.h"
 
 /* This program has a control block, as those with a collector have. */

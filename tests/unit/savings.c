@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "test.h"
-#include "record/savings.h"
+#include "record/throttle/savings.h"
 
 /* A recording whose events cost what they cost, and become fewer step by step. */
 struct fake {

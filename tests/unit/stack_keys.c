@@ -2,8 +2,8 @@
 /* stack_keys.c: keys of stacks and of pieces of them, of processes that come and go. */
 #include "test.h"
 
-#include "record/stack_keys.h"
-#include "record/stack_pieces.h"
+#include "record/store/stack_keys.h"
+#include "record/store/stack_pieces.h"
 
 enum {
 	KEYS = 1000,       /* of each process */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "store_rig.h"
-#include "record/delayed.h"
+#include "record/ingest/delayed.h"
 #include "symbols/symbols.h"
 
 TEST(frames_are_ordered_and_interleaved)

@@ -9,8 +9,8 @@
 #include "test.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
-#include "record/files.h"
-#include "record/store.h"
+#include "record/world/files.h"
+#include "record/store/store.h"
 #include "reader/worker.h"
 
 /* A file need not use all of it. */

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "symbols_rig.h"
-#include "record/opener.h"
-#include "record/symbolizer.h"
+#include "record/opener/opener.h"
+#include "record/symbolize/symbolizer.h"
 
 static struct opener *opener;
 

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/libraries.h"
-#include "record/target.h"
+#include "record/target/libraries.h"
+#include "record/target/target.h"
 
 static char folder[] = "/tmp/gcprof-target-XXXXXX";
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/opener.h"
+#include "record/opener/opener.h"
 #include "reader/worker.h"
 
 enum { EXIT_FAIL = 1, EXIT_SKIP = 77, TIMEOUT_S = 240 };

@@ -2,7 +2,7 @@
 /* untold.c: processes that are met by what they do are visited once, with their earliest event. */
 #include "test.h"
 
-#include "record/untold.h"
+#include "record/world/untold.h"
 
 struct visits {
 	unsigned count;

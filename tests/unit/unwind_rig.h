@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "record/unwind_maps.h"
+#include "record/kernel/unwind_maps.h"
 
 #define RIG_CHUNK_BYTES (UNWIND_CHUNK_ROWS * sizeof(unwind_row))
 

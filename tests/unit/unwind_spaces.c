@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "record/clock.h"
-#include "record/unwind_spaces.h"
+#include "record/machine/clock.h"
+#include "record/unwind/unwind_spaces.h"
 
 #define LIBC   "/lib/x86_64-linux-gnu/libc.so.6"
 #define LINKER "/lib64/ld-linux-x86-64.so.2"

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* arrival.c: attaches to the probes of mapped files, and reports the recorder to who ran before. */
+#include "arrival.h"
+
+#include "../machine/clock.h"
+#include "../target/control.h"
+
+/*
+ * A program that has run with a file for longer than we listen there may have named everything to
+ * another recorder, and does not see by itself that one more came, nor that one came after another
+ * had left while it slept.
+ */
+static void arrived(void *context, const struct opener_result *result)
+{
+	struct arrival *arrival = context;
+	uint32_t pid = followed_pid(arrival->followed, result->pid, 0);
+
+	if (pid && followed_tell(arrival->followed, pid, result->err ? 0 : clock_now()))
+		ledger_add_loss(arrival->ledger, LOSS_MEMORY, 1);
+}
+
+static void arrive(struct arrival *arrival, const struct file *file, const struct event_mmap *event)
+{
+	uint64_t since = attach_since(session_probes(arrival->session), file);
+	uint32_t pid = event->header.pid;
+	uint64_t address;
+
+	if (event->header.time >= since || followed_told(arrival->followed, pid) >= since ||
+	    !file->facts.blocks[BLOCK_ARRIVALS])
+		return;
+	if (!facts_locate(&file->facts, event->address, event->offset,
+			  file->facts.blocks[BLOCK_ARRIVALS], &address))
+		return;
+	/* What it kept until it is told is left out. */
+	if (followed_tell(arrival->followed, pid, UINT64_MAX)) {
+		ledger_add_loss(arrival->ledger, LOSS_MEMORY, 1);
+	} else if (control_arrive(arrival->opener, event, address, arrived, arrival)) {
+		followed_tell(arrival->followed, pid, 0);
+		ledger_add_loss(arrival->ledger, LOSS_MEMORY, 1);
+	}
+}
+
+static void attach(struct arrival *arrival, const struct file *file)
+{
+	int count = attach_file(session_probes(arrival->session), file, &arrival->problem);
+
+	if (count > 0)
+		arrival->attached = true;
+	if (count < 0) {
+		arrival->trouble = true;
+		ledger_add_loss(arrival->ledger, LOSS_PROBE_ATTACH, 1);
+	}
+}
+
+void arrival_mapped(void *context, const struct file *file, const struct event_mmap *event)
+{
+	attach(context, file);
+	arrive(context, file, event);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* arrival.h: attaches to the probes of mapped files, and reports the recorder to who ran before. */
+#ifndef GCPROF_ARRIVAL_H
+#define GCPROF_ARRIVAL_H
+
+#include "../world/files.h"
+#include "../world/followed.h"
+#include "../store/ledger.h"
+#include "../opener/opener.h"
+#include "../kernel/session.h"
+#include "../../util/problem.h"
+
+/* Everything is borrowed. */
+struct arrival {
+	struct session *session;
+	struct opener *opener;
+	struct ledger *ledger;
+	struct followed *followed;
+	bool attached; /* a file was attached; reset it */
+	bool trouble;  /* one could not be: `problem` says why; reset it */
+	struct problem problem;
+};
+
+/* A file was mapped by a process: for struct files_visitor, with a struct arrival as context. */
+void arrival_mapped(void *context, const struct file *file, const struct event_mmap *event);
+
+#endif

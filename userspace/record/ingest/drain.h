@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* drain.h: brings events from the rings to the profile while the program runs. */
+#ifndef GCPROF_DRAIN_H
+#define GCPROF_DRAIN_H
+
+#include "../../profile/writer.h"
+#include "../store/ledger.h"
+#include "../kernel/perf_maps.h"
+#include "../throttle/sample_gate.h"
+#include "../kernel/session.h"
+#include "../store/store.h"
+#include "../unwind/unwinder.h"
+
+/* What a drain works with; all borrowed. */
+struct drain_parts {
+	struct session *session;
+	struct perf_maps *maps; /* NULL: mappings are not watched */
+	struct profile_writer *writer;
+	struct store *store;
+	struct ledger *ledger;
+	struct files *files;
+	struct sample_gate *samples; /* NULL: nobody asks who takes samples */
+	struct opener *opener;
+	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
+	uint64_t began; /* ns: what programs kept from before, for other recorders, is left out */
+};
+
+struct drain;
+
+int drain_create(const struct drain_parts *parts, struct drain **out);
+
+/*
+ * A process whose beginning no event tells: what it maps is wanted. By its number
+ * where the recorder is, and in the initial pid namespace.
+ */
+int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid);
+
+/*
+ * One round: empties all rings, hands on what is old enough and, once a second,
+ * writes figures and closes a chunk. Attaches to files that were mapped and not
+ * seen before. A negative errno means that the profile cannot be written.
+ */
+int drain_round(struct drain *drain);
+
+/* Waits until the files that are mapped so far are read, and their probes attached. */
+int drain_settle(struct drain *drain);
+
+/* Was a program that ran before we listened told that we do? Not if it has no way to be told. */
+bool drain_told(const struct drain *drain, uint32_t proc_pid);
+
+/* The number that a process has where the recorder is, by that in the initial pid namespace. */
+uint32_t drain_proc_pid(const struct drain *drain, uint32_t pid);
+
+/* For how long the end waits, ns at most. */
+struct patience {
+	uint64_t files_ns; /* for files that are being read */
+	uint64_t walks_ns; /* for stacks that are being walked */
+	uint64_t names_ns; /* for names of functions */
+};
+
+/* The last round: everything is handed on, nothing is held back. */
+int drain_finish(struct drain *drain, const struct patience *patience);
+
+/* A sentence about a file that could not be attached since the last call, or NULL. */
+const char *drain_trouble(struct drain *drain);
+
+/* NULL is allowed. */
+void drain_free(struct drain *drain);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* left.c: who goes on when a recording ends. */
+/*
+ * The kernel side knows a process from its begin until its last thread has ended. Who has ended
+ * since then, or waits as a zombie for its parent, does not go on.
+ */
+#include "left.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "../../../bpf/config.h"
+#include "drain.h"
+#include "../machine/proc_file.h"
+#include "../kernel/session.h"
+#include "../store/store.h"
+#include "../kernel/tables.h"
+
+enum {
+	STAT_FIELD_STATE = 3,
+	BATCH = 256, /* more than ever share a bucket of the kernel's table */
+};
+
+static bool is_running(uint32_t pid)
+{
+	char text[1024];
+	const char *state = proc_file_read(pid, "stat", text, sizeof(text))
+				    ? NULL
+				    : proc_file_stat(text, STAT_FIELD_STATE);
+
+	return state && *state != 'Z' && *state != 'X';
+}
+
+static bool look_at(uint32_t pid, struct left *out)
+{
+	if (!pid || !is_running(pid) || proc_file_read(pid, "comm", out->name, sizeof(out->name)))
+		return false;
+	out->name[strcspn(out->name, "\n")] = '\0';
+	out->pid = pid;
+	return true;
+}
+
+size_t left_find(const struct session *session, struct store *store, const struct drain *drain,
+		 struct left *out, size_t max)
+{
+	static uint32_t indexes[BATCH];
+	static struct process_state states[BATCH];
+	uint32_t place = 0, n = BATCH;
+	size_t count = 0;
+	int err;
+
+	do {
+		n = BATCH;
+		err = table_lookup_batch(session, TABLE_PROCESSES, &place, indexes, states, &n);
+		for (uint32_t i = 0; (!err || err == -ENOENT) && i < n; i++) {
+			uint32_t pid = store_pid(store, indexes[i]);
+			struct left left;
+
+			if (!pid || !look_at(drain_proc_pid(drain, pid), &left))
+				continue;
+			if (count < max)
+				out[count] = left;
+			count++;
+		}
+	} while (!err);
+	return count;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* checks.c: what a machine and a user need for recording: one table for record and doctor. */
+#include "checks.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "../machine/capabilities.h"
+
+#define BTF_PATH      "/sys/kernel/btf/vmlinux"
+#define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
+#define TRACEFS_PATH  "/sys/kernel/tracing/events"
+
+enum { KERNEL_MAJOR = 6, KERNEL_MINOR = 1 };
+
+/* Descriptors that any recording may need: for each CPU its timer, page faults, mappings. */
+enum { FILES_LEAST = 180, FILES_A_CPU = 6 };
+
+static void conclude(struct finding *out, enum verdict verdict, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void conclude(struct finding *out, enum verdict verdict, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	out->verdict = verdict;
+	out->error = verdict == VERDICT_IMPOSSIBLE ? -EOPNOTSUPP : 0;
+	vsnprintf(out->found, sizeof(out->found), format, arguments);
+	va_end(arguments);
+}
+
+static void advise(struct finding *out, const char *text)
+{
+	snprintf(out->advice, sizeof(out->advice), "%s", text);
+}
+
+/* The first line of a small file; false if there is none. */
+static bool read_line(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	out[n] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return true;
+}
+
+static void look_kernel(struct finding *out)
+{
+	struct utsname name;
+	unsigned major = 0, minor = 0;
+
+	/* An unusual name of a kernel is no reason to give up. */
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
+		conclude(out, VERDICT_NOTE, "a kernel whose version cannot be read");
+		return;
+	}
+	if (major < KERNEL_MAJOR || (major == KERNEL_MAJOR && minor < KERNEL_MINOR)) {
+		conclude(out, VERDICT_IMPOSSIBLE,
+			 "Linux %s is too old: recording needs %d.%d or newer", name.release,
+			 KERNEL_MAJOR, KERNEL_MINOR);
+		advise(out, "Profiles can be recorded on a newer kernel and read here.");
+		return;
+	}
+	conclude(out, VERDICT_GOOD, "Linux %s (%d.%d or newer is needed)", name.release,
+		 KERNEL_MAJOR, KERNEL_MINOR);
+}
+
+static void look_btf(struct finding *out)
+{
+	if (!access(BTF_PATH, R_OK)) {
+		conclude(out, VERDICT_GOOD, BTF_PATH " is there");
+		return;
+	}
+	conclude(out, VERDICT_IMPOSSIBLE,
+		 BTF_PATH ": %s; nothing can be recorded without the kernel's type information",
+		 strerror(errno));
+	advise(out, "A kernel built with CONFIG_DEBUG_INFO_BTF=y has it.");
+}
+
+/* Appends "NAME: what is missing" for each of `need` that is not usable; true if any. */
+static bool list_missing(uint64_t usable, enum capability_need need, char *out, size_t size)
+{
+	size_t used = strlen(out);
+	bool any = false;
+
+	for (size_t i = 0; i < capability_count; i++) {
+		const struct capability *row = &capability_table[i];
+
+		if (row->need != need || usable >> row->number & 1)
+			continue;
+		if (used < size)
+			used += (size_t)snprintf(out + used, size - used, "%s%s",
+						 any ? ", " : "no ", row->name);
+		any = true;
+	}
+	return any;
+}
+
+static void look_rights(struct finding *out)
+{
+	uint64_t usable = capabilities_usable();
+	char missing[256] = "";
+
+	if (list_missing(usable, CAPABILITY_ALL, missing, sizeof(missing))) {
+		conclude(out, VERDICT_IMPOSSIBLE,
+			 "recording needs root: the kernel lets nobody else load BPF programs and "
+			 "attach probes (%s)",
+			 missing);
+		out->error = -EPERM;
+		advise(out, "Try 'sudo gcprof record -- COMMAND'; the program itself runs as you "
+			    "all the same.");
+	} else if (list_missing(usable, CAPABILITY_SOME, missing, sizeof(missing))) {
+		conclude(out, VERDICT_LIMITED, "%s", missing);
+		advise(out, "See gcprof-record(1), PRIVILEGES, for what each is good for.");
+	} else {
+		conclude(out, VERDICT_GOOD, "every capability that recording uses");
+	}
+}
+
+static void look_lockdown(struct finding *out)
+{
+	char line[128] = "";
+
+	if (!read_line(LOCKDOWN_PATH, line, sizeof(line))) {
+		conclude(out, VERDICT_GOOD, "the kernel has none");
+	} else if (strstr(line, "[confidentiality]")) {
+		conclude(out, VERDICT_IMPOSSIBLE,
+			 "the kernel is locked down for confidentiality: BPF programs may not "
+			 "read its memory");
+		advise(out, "Boot without lockdown=confidentiality, or with lockdown=integrity.");
+	} else {
+		conclude(out, VERDICT_GOOD, "%s", line);
+	}
+}
+
+/* A setting in /proc/sys: its number, or `missing`. */
+static int64_t setting(const char *path, int64_t missing)
+{
+	char line[32];
+
+	return read_line(path, line, sizeof(line)) ? strtoll(line, NULL, 10) : missing;
+}
+
+/*
+ * CAP_PERFMON goes before what the setting says; but Debian's kernels know a value
+ * more, which they begin with, and which CAP_SYS_ADMIN only goes before. Probes that
+ * are perf events, as before Linux 6.6, want CAP_SYS_ADMIN whatever it is.
+ */
+static void look_paranoid(struct finding *out)
+{
+	int64_t paranoid = setting("/proc/sys/kernel/perf_event_paranoid", -1);
+
+	if (!capabilities_admin() && paranoid >= 3) {
+		conclude(out, VERDICT_NOTE,
+			 "kernel.perf_event_paranoid is %lld: Debian's kernels then refuse timers "
+			 "and mappings, and before Linux 6.6 probes, without CAP_SYS_ADMIN",
+			 (long long)paranoid);
+		advise(out, "Set kernel.perf_event_paranoid to 2, or record with CAP_SYS_ADMIN.");
+	} else if (!capabilities_admin() && !attach_multi_supported()) {
+		conclude(out, VERDICT_NOTE,
+			 "before Linux 6.6 no probe may be attached without CAP_SYS_ADMIN");
+		advise(out, "Record with CAP_SYS_ADMIN, or without allocation and collections.");
+	} else {
+		conclude(out, VERDICT_GOOD,
+			 "kernel.perf_event_paranoid is %lld, which does not bind who may record",
+			 (long long)paranoid);
+	}
+}
+
+static void look_unprivileged(struct finding *out)
+{
+	conclude(out, VERDICT_GOOD,
+		 "kernel.unprivileged_bpf_disabled is %lld; gcprof never relies on it",
+		 (long long)setting("/proc/sys/kernel/unprivileged_bpf_disabled", 0));
+}
+
+/* Are addresses shown to us? All are 0 otherwise. */
+static void look_kernel_names(struct finding *out)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[256];
+	bool shown = false;
+
+	for (int i = 0; file && i < 64 && !shown && fgets(line, sizeof(line), file); i++)
+		shown = strtoull(line, NULL, 16) != 0;
+	if (file)
+		fclose(file);
+	if (shown) {
+		conclude(out, VERDICT_GOOD, "/proc/kallsyms tells functions of the kernel");
+		return;
+	}
+	conclude(out, VERDICT_NOTE,
+		 "/proc/kallsyms tells no addresses (kernel.kptr_restrict is %lld): functions of "
+		 "the kernel will have no names",
+		 (long long)setting("/proc/sys/kernel/kptr_restrict", -1));
+	advise(out, "Record with CAP_SYSLOG and kernel.kptr_restrict at most 1, or set "
+		    "kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1.");
+}
+
+static void look_limits(struct finding *out)
+{
+	const rlim_t least = FILES_LEAST + FILES_A_CPU * (rlim_t)sysconf(_SC_NPROCESSORS_CONF);
+	struct rlimit lock = {0}, files = {0};
+	char text[32] = "unlimited";
+
+	getrlimit(RLIMIT_MEMLOCK, &lock);
+	getrlimit(RLIMIT_NOFILE, &files);
+	if (lock.rlim_cur != RLIM_INFINITY)
+		snprintf(text, sizeof(text), "%llu KiB", (unsigned long long)lock.rlim_cur / 1024);
+	conclude(out, VERDICT_GOOD,
+		 "ulimit -l %s (BPF maps do not count against it), ulimit -n %llu", text,
+		 (unsigned long long)files.rlim_cur);
+	if (files.rlim_cur >= 256 && files.rlim_cur >= least)
+		return;
+	if (files.rlim_cur < least)
+		conclude(out, VERDICT_IMPOSSIBLE,
+			 "ulimit -n %llu is too little: recording takes up to %llu descriptors "
+			 "here, "
+			 "and more for many files with probes",
+			 (unsigned long long)files.rlim_cur, (unsigned long long)least);
+	else
+		out->verdict = VERDICT_LIMITED;
+	advise(out, "Raise it (ulimit -n 1024): each map, probe and CPU takes a descriptor.");
+}
+
+static void look_tracefs(struct finding *out)
+{
+	conclude(out, VERDICT_GOOD, "%s; gcprof does not need it",
+		 access(TRACEFS_PATH, R_OK) ? "not mounted, or not for you" : "mounted");
+}
+
+static void look_libbpf(struct finding *out)
+{
+	conclude(out, VERDICT_GOOD, "libbpf %u.%u", libbpf_major_version(), libbpf_minor_version());
+	if (libbpf_major_version() >= 1)
+		return;
+	out->verdict = VERDICT_LIMITED;
+	advise(out, "gcprof is built for libbpf 1.1 or newer.");
+}
+
+const struct check check_table[] = {
+	{"rights", true, look_rights},
+	{"kernel", true, look_kernel},
+	{"BTF", true, look_btf},
+	{"lockdown", true, look_lockdown},
+	{"libbpf", false, look_libbpf},
+	{"limits", true, look_limits},
+	{"kernel names", false, look_kernel_names},
+	{"perf", false, look_paranoid},
+	{"unprivileged BPF", false, look_unprivileged},
+	{"tracefs", false, look_tracefs},
+};
+const size_t check_count = sizeof(check_table) / sizeof(check_table[0]);

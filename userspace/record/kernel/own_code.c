@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* own_code.c: tells time that recording takes from the program's own, by the kernel's stack. */
+/*
+ * The kernel says where its machine code of our programs lies. Between a tracepoint or breakpoint
+ * and a program are two functions at least that do nothing but call such programs, for instance
+ *
+ *	bpf_prog_..._syscall_exit <- bpf_trace_run2 <- __bpf_trace_sys_exit <- syscall_exit_work
+ *
+ * A thread that is in the first of them has a return address into the second on its stack, which
+ * stacks with one of our programs show. Programs of other tracers at the same place count as
+ * recording, too: they are not the program's either.
+ */
+#include "own_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../../util/buffer.h"
+
+enum {
+	CALLERS_MAX = 64, /* places that call us are fewer */
+	CALLER_DEPTH = 2, /* frames from our outermost one to the return address */
+};
+
+struct range {
+	uint64_t begin, end;
+};
+
+struct own_code {
+	struct buffer ranges; /* struct range[] */
+	uint64_t callers[CALLERS_MAX];
+	size_t n_callers;
+};
+
+int own_code_create(struct own_code **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+void own_code_free(struct own_code *own)
+{
+	if (!own)
+		return;
+	buffer_free(&own->ranges);
+	free(own);
+}
+
+int own_code_add(struct own_code *own, uint64_t begin, uint64_t length)
+{
+	struct range range = {begin, begin + length};
+
+	return buffer_append(&own->ranges, &range, sizeof(range));
+}
+
+bool own_code_is_known(const struct own_code *own)
+{
+	return own->ranges.size > 0;
+}
+
+static bool is_own(const struct own_code *own, uint64_t address)
+{
+	const struct range *ranges = (const void *)own->ranges.data;
+
+	for (size_t i = 0; i < own->ranges.size / sizeof(*ranges); i++)
+		if (address >= ranges[i].begin && address <= ranges[i].end)
+			return true;
+	return false;
+}
+
+static bool is_caller(const struct own_code *own, uint64_t address)
+{
+	for (size_t i = 0; i < own->n_callers; i++)
+		if (own->callers[i] == address)
+			return true;
+	return false;
+}
+
+bool own_code_has(struct own_code *own, const uint64_t *frames, size_t count)
+{
+	for (size_t i = count; i > 0; i--) {
+		uint64_t frame = frames[i - 1];
+
+		if (is_caller(own, frame))
+			return true;
+		if (!is_own(own, frame))
+			continue;
+		/* Where one of our functions begins it has no frame yet: its caller is not found.
+		 */
+		if (i > 1 && i - 1 + CALLER_DEPTH < count && own->n_callers < CALLERS_MAX)
+			own->callers[own->n_callers++] = frames[i - 1 + CALLER_DEPTH];
+		return true;
+	}
+	return false;
+}

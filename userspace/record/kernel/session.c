@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* session.c: the BPF object: loaded, attached, switched off. */
+#include "session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calls_gate.h"
+#include "../machine/clock.h"
+#include "cpu_events.h"
+#include "gcprof.skel.h"
+#include "setup.h"
+#include "tables.h"
+
+enum { SYSTEM_LINKS = 8, OWN_FUNCTIONS_MAX = 256 };
+
+#define LOOKS_MAX 8 /* else programs that fork without end keep it for ever */
+#define SECOND_NS UINT64_C(1000000000)
+#define DRAW_NS   (SECOND_NS / 2) /* between two draws of periods; a timer begins anew at one */
+
+struct session {
+	struct gcprof_bpf *skeleton;
+	bool multi; /* all places of a file are attached at once */
+	struct attach *probes;
+	struct stream_state streams[STREAM_END];
+	struct bpf_link *links[SYSTEM_LINKS];
+	size_t n_links;
+	struct calls_gate calls;
+	struct bpf_link *look; /* the iterator over all threads */
+	struct bpf_link *rest; /* the one that tells what is open at the end */
+	struct bpf_link *ran;  /* the one that tells CPU time; NULL: there are no timers */
+	uint64_t drawn;        /* when periods of timers were last drawn, ns */
+	struct bpf_link *cpu;  /* the one that adds up CPU time; NULL: nobody needs it */
+	uint32_t moved;        /* processes moved into the cgroup, when we last looked */
+	struct cpu_events *cpu_events;
+	struct own_code *own_code;
+	uint64_t frequency; /* of the timers; 0: there are none */
+	int n_cpus;
+};
+
+static void stream_refuse(struct session *session, enum stream stream, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void stream_refuse(struct session *session, enum stream stream, const char *format, ...)
+{
+	struct stream_state *state = &session->streams[stream];
+	va_list arguments;
+
+	va_start(arguments, format);
+	state->attached = false;
+	vsnprintf(state->why_not, sizeof(state->why_not), format, arguments);
+	va_end(arguments);
+}
+
+/* --- loading ----------------------------------------------------------------- */
+
+/* All functions of one program; one that is not loaded has none. */
+static int add_own_code(const struct bpf_program *program, struct own_code *own)
+{
+	uint64_t begins[OWN_FUNCTIONS_MAX];
+	uint32_t lengths[OWN_FUNCTIONS_MAX], size, count;
+	struct bpf_prog_info info = {
+		.jited_ksyms = (uintptr_t)begins,
+		.nr_jited_ksyms = OWN_FUNCTIONS_MAX,
+		.jited_func_lens = (uintptr_t)lengths,
+		.nr_jited_func_lens = OWN_FUNCTIONS_MAX,
+	};
+	int fd = bpf_program__fd(program), err = 0;
+
+	size = sizeof(info);
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		return 0;
+	count = info.nr_jited_ksyms < info.nr_jited_func_lens ? info.nr_jited_ksyms
+							      : info.nr_jited_func_lens;
+	for (uint32_t i = 0; i < count && i < OWN_FUNCTIONS_MAX && !err; i++)
+		if (begins[i])
+			err = own_code_add(own, begins[i], lengths[i]);
+	return err;
+}
+
+static int find_own_code(struct session *session)
+{
+	struct bpf_program *program;
+	int err = own_code_create(&session->own_code);
+
+	bpf_object__for_each_program(program, session->skeleton->obj)
+		err = err ? err : add_own_code(program, session->own_code);
+	return err;
+}
+
+int session_open(const struct record_options *options, struct session **out,
+		 struct problem *problem)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	int err = -ENOMEM;
+
+	if (!session)
+		goto out;
+	session->n_cpus = libbpf_num_possible_cpus();
+	if (session->n_cpus < 1)
+		session->n_cpus = 1;
+	session->multi = attach_multi_supported();
+	session->cpu_events = cpu_events_create(session->n_cpus);
+	session->skeleton = session->cpu_events ? gcprof_bpf__open() : NULL;
+	if (!session->skeleton)
+		goto out;
+	err = setup_object(session->skeleton, options, session->multi, session->n_cpus);
+	if (!err)
+		err = gcprof_bpf__load(session->skeleton);
+	if (!err)
+		err = find_own_code(session);
+	if (!err)
+		err = attach_create(session->skeleton->progs.probe_fired,
+				    bpf_map__fd(session->skeleton->maps.probe_places),
+				    session->multi, &session->probes);
+out:
+	if (err) {
+		const char *advice = problem_advice(err);
+
+		session_free(session);
+		return problem_set(problem, err, "the kernel does not load the BPF programs: %s%s",
+				   strerror(-err), *advice ? advice : " (-vv shows why)");
+	}
+	*out = session;
+	return 0;
+}
+
+/* --- who is followed --------------------------------------------------------- */
+
+/* One turn of the iterator over all threads of this pid namespace. */
+static int look_once(const struct bpf_link *iterator)
+{
+	char nothing[64];
+	ssize_t n;
+	int fd = bpf_iter_create(bpf_link__fd(iterator));
+
+	if (fd < 0)
+		return fd;
+	/* The program prints nothing; reading runs it. */
+	do
+		n = read(fd, nothing, sizeof(nothing));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	return (int)n;
+}
+
+int session_look(struct session *session)
+{
+	uint32_t before;
+	int err = 0, turns = 0;
+
+	session->moved = session->skeleton->bss->processes_moved;
+	do {
+		before = session->skeleton->bss->threads_met;
+		err = look_once(session->look);
+	} while (!err && session->skeleton->bss->threads_met != before && ++turns < LOOKS_MAX);
+	return err;
+}
+
+int session_look_again(struct session *session)
+{
+	if (session->skeleton->bss->processes_moved == session->moved)
+		return 0;
+	return session_look(session);
+}
+
+int session_follow(struct session *session, const pid_t *pids, size_t count, bool armed)
+{
+	const struct target_entry entry = {.flags = armed ? TASK_ARMED : TASK_ACTIVE};
+	int fd = bpf_map__fd(session->skeleton->maps.targets), err = 0;
+
+	for (size_t i = 0; !err && i < count; i++) {
+		uint32_t key = (uint32_t)pids[i];
+
+		err = bpf_map_update_elem(fd, &key, &entry, BPF_ANY);
+	}
+	return err ? err : session_look(session);
+}
+
+int session_followed(struct session *session, pid_t pid, struct target_entry *out)
+{
+	int fd = bpf_map__fd(session->skeleton->maps.targets);
+	uint32_t key = (uint32_t)pid;
+	int err = bpf_map_lookup_elem(fd, &key, out);
+
+	if (err || out->process)
+		return err;
+	/* Whoever gets its number later is somebody else. */
+	bpf_map_delete_elem(fd, &key);
+	return -ESRCH;
+}
+
+bool session_anybody(const struct session *session)
+{
+	uint32_t first;
+
+	return bpf_map_get_next_key(bpf_map__fd(session->skeleton->maps.processes), NULL, &first) ==
+	       0;
+}
+
+/* --- attaching --------------------------------------------------------------- */
+
+static int attach_program(struct session *session, struct bpf_program *program)
+{
+	struct bpf_link *link = bpf_program__attach(program);
+
+	if (!link)
+		return -errno;
+	session->links[session->n_links++] = link;
+	return 0;
+}
+
+static int attach_process(struct session *session, struct problem *problem)
+{
+	struct bpf_program *programs[] = {
+		session->skeleton->progs.process_fork, session->skeleton->progs.process_exec,
+		session->skeleton->progs.process_exit, session->skeleton->progs.process_rename,
+		session->skeleton->progs.cgroup_moved, session->skeleton->progs.cgroup_born,
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		int err = bpf_program__autoload(programs[i]) ? attach_program(session, programs[i])
+							     : 0;
+		if (err)
+			return problem_set(problem, err, "processes cannot be followed: %s: %s%s",
+					   bpf_program__name(programs[i]), strerror(-err),
+					   problem_advice(err));
+	}
+	session->look =
+		bpf_program__attach_iter(bpf_program__autoload(session->skeleton->progs.cgroup_look)
+						 ? session->skeleton->progs.cgroup_look
+						 : session->skeleton->progs.target_look,
+					 NULL);
+	if (!session->look)
+		return problem_set(problem, -errno, "processes cannot be looked for: %s",
+				   strerror(errno));
+	session->rest = bpf_program__attach_iter(session->skeleton->progs.rest_look, NULL);
+	if (!session->rest)
+		return problem_set(problem, -errno, "what is open at the end cannot be told: %s",
+				   strerror(errno));
+	session->streams[STREAM_PROCESS].attached = true;
+	return 0;
+}
+
+static void add_cpu(void *context)
+{
+	const struct timespec least = {.tv_nsec = 1};
+	const struct session *session = context;
+
+	/* Who slept finds the clock of its CPU's run queue up to date (bpf/call_cpu.bpf.c). */
+	nanosleep(&least, NULL);
+	look_once(session->cpu);
+}
+
+/* Without it what was not traced is not estimated. */
+static void attach_cpu(struct session *session)
+{
+	if (!bpf_program__autoload(session->skeleton->progs.call_cpu_look))
+		return;
+	session->cpu = bpf_program__attach_iter(session->skeleton->progs.call_cpu_look, NULL);
+	if (!session->cpu)
+		return;
+	session->calls.add_cpu = add_cpu;
+	session->calls.context = session;
+}
+
+/* The end of calls is needed for waits, too: those in a call are told when it ends. */
+static void attach_calls(struct session *session, const struct record_options *options)
+{
+	int err = 0;
+
+	session->calls.epoch = &session->skeleton->bss->calls_epoch;
+	session->calls.since = &session->skeleton->bss->calls_opened;
+	session->calls.programs[0] = session->skeleton->progs.syscall_exit;
+	if (options->syscall_mode != SYSCALLS_OFF)
+		session->calls.programs[1] = session->skeleton->progs.syscall_enter;
+	attach_cpu(session);
+	if (options->syscall_mode != SYSCALLS_OFF || options->off_cpu)
+		err = calls_gate_open(&session->calls);
+	if (!err && options->off_cpu)
+		err = attach_program(session, session->skeleton->progs.sched_switch);
+	session->streams[STREAM_SYSCALL].attached = !err;
+	session->streams[STREAM_SCHED].attached = !err;
+	for (int i = 0; err && i < 2; i++)
+		stream_refuse(session, i ? STREAM_SCHED : STREAM_SYSCALL,
+			      "the tracepoints cannot be attached: %s", strerror(-err));
+	if (options->syscall_mode == SYSCALLS_OFF)
+		stream_refuse(session, STREAM_SYSCALL, "not asked for: --syscalls off");
+	if (!options->off_cpu)
+		stream_refuse(session, STREAM_SCHED, "not asked for: --off-cpu");
+}
+
+/* Timers, and the account of CPU time that they divide. */
+static int start_timers(struct session *session, uint64_t frequency)
+{
+	const struct gcprof_bpf *skeleton = session->skeleton;
+	int err = attach_program(session, skeleton->progs.thread_leaves);
+
+	if (err)
+		return err;
+	session->ran = bpf_program__attach_iter(skeleton->progs.ran_look, NULL);
+	if (!session->ran)
+		return -errno;
+	return cpu_events_time(session->cpu_events, skeleton->progs.cpu_tick,
+			       SECOND_NS / frequency);
+}
+
+static void attach_timers(struct session *session, uint64_t frequency)
+{
+	int err;
+
+	if (!frequency) {
+		stream_refuse(session, STREAM_CPU, "not asked for (-F 0)");
+		return;
+	}
+	err = start_timers(session, frequency);
+	session->streams[STREAM_CPU].attached = !err;
+	session->frequency = err ? 0 : frequency;
+	if (err)
+		stream_refuse(session, STREAM_CPU, "timers cannot be started on every CPU: %s",
+			      strerror(-err));
+}
+
+/* Counted by the kernel once they are dealt with, those that had to read and the others. */
+static void attach_faults(struct session *session, bool wanted)
+{
+	static const uint64_t kinds[] = {PERF_COUNT_SW_PAGE_FAULTS_MIN,
+					 PERF_COUNT_SW_PAGE_FAULTS_MAJ};
+	int err = 0;
+
+	if (!wanted) {
+		stream_refuse(session, STREAM_FAULT, "not asked for: --faults");
+		return;
+	}
+	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct perf_event_attr each = {
+			.type = PERF_TYPE_SOFTWARE,
+			.size = sizeof(each),
+			.config = kinds[i],
+			.sample_period = 1,
+		};
+		err = cpu_events_attach(session->cpu_events, session->skeleton->progs.fault_taken,
+					&each);
+	}
+	session->streams[STREAM_FAULT].attached = !err;
+	if (err)
+		stream_refuse(session, STREAM_FAULT,
+			      "page faults cannot be watched on every CPU: %s", strerror(-err));
+}
+
+int session_attach(struct session *session, const struct record_options *options,
+		   struct problem *problem)
+{
+	int err = attach_process(session, problem);
+
+	if (err)
+		return err;
+	attach_calls(session, options);
+	attach_timers(session, options->frequency);
+	attach_faults(session, options->faults);
+	return 0;
+}
+
+struct attach *session_probes(struct session *session)
+{
+	return session->probes;
+}
+
+static bool stream_update(struct session *session, enum stream stream, bool attached,
+			  const char *why_not)
+{
+	struct stream_state before = session->streams[stream];
+
+	if (attached)
+		session->streams[stream] = (struct stream_state){.attached = true};
+	else
+		stream_refuse(session, stream, "%s", why_not);
+	return before.attached != attached;
+}
+
+bool session_probes_attached(struct session *session, const char *why_not)
+{
+	const struct attach *probes = session->probes;
+	bool changed;
+
+	changed = stream_update(session, STREAM_ALLOC, attach_sites(probes, PROBE_sample) > 0,
+				why_not);
+	changed |= stream_update(session, STREAM_GC,
+				 attach_sites(probes, PROBE_gc_begin) > 0 &&
+					 attach_sites(probes, PROBE_gc_end) > 0,
+				 why_not);
+	return changed;
+}
+
+/* --- reading ----------------------------------------------------------------- */
+
+const struct stream_state *session_stream(const struct session *session, enum stream stream)
+{
+	return &session->streams[stream];
+}
+
+struct own_code *session_own_code(const struct session *session)
+{
+	return session->own_code;
+}
+
+int session_ring_fd(const struct session *session, enum session_ring ring)
+{
+	return bpf_map__fd(setup_ring_map(session->skeleton, ring));
+}
+
+int session_table_fd(const struct session *session, enum session_table table)
+{
+	const struct gcprof_bpf *skeleton = session->skeleton;
+	const struct bpf_map *const maps[] = {
+		[TABLE_PROCESSES] = skeleton->maps.processes,
+		[TABLE_SYSCALLS] = skeleton->maps.syscall_totals,
+		[TABLE_CALL_CPUS] = skeleton->maps.call_cpus,
+		[TABLE_LOSSES] = skeleton->maps.losses,
+		[TABLE_COSTS] = skeleton->maps.costs,
+	};
+
+	return bpf_map__fd(maps[table]);
+}
+
+struct unwind_fds session_unwind_fds(const struct session *session)
+{
+	const struct gcprof_bpf *skeleton = session->skeleton;
+
+	return (struct unwind_fds){
+		.of = bpf_map__fd(skeleton->maps.unwind_of),
+		.tables = bpf_map__fd(skeleton->maps.unwind_tables),
+		.pages = bpf_map__fd(skeleton->maps.unwind_pages),
+		.rules = bpf_map__fd(skeleton->maps.unwind_rules),
+		.chunks = bpf_map__fd(skeleton->maps.unwind_chunks),
+		.first_chunk = bpf_map__fd(skeleton->maps.unwind_first_chunk),
+	};
+}
+
+/* Runs of a program that the kernel skipped, since one was under way on the CPU. */
+static uint64_t count_skipped(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd = bpf_program__fd(program);
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) ? info.recursion_misses : 0;
+}
+
+static void add_skipped(const struct gcprof_bpf *skeleton, uint64_t counts[LOSS_KERNEL_MAX])
+{
+	const struct {
+		const struct bpf_program *program;
+		enum loss loss;
+	} programs[] = {
+		{skeleton->progs.syscall_enter, LOSS_SYSCALL_SKIPPED},
+		{skeleton->progs.syscall_exit, LOSS_SYSCALL_SKIPPED},
+		{skeleton->progs.process_fork, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.process_exec, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.process_exit, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.process_rename, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.cgroup_moved, LOSS_PROCESS_SKIPPED},
+		{skeleton->progs.cgroup_born, LOSS_PROCESS_SKIPPED},
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		counts[programs[i].loss] += count_skipped(programs[i].program);
+}
+
+int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
+{
+	int err;
+	uint64_t *all = table_read(session, TABLE_LOSSES, LOSS_KERNEL_MAX, sizeof(*all),
+				   session->n_cpus, &err);
+	const uint64_t *cpu = all;
+
+	memset(counts, 0, LOSS_KERNEL_MAX * sizeof(*counts));
+	for (int loss = 0; !err && loss < LOSS_KERNEL_MAX; loss++, cpu += session->n_cpus)
+		for (int i = 0; i < session->n_cpus; i++)
+			counts[loss] += cpu[i];
+	free(all);
+	add_skipped(session->skeleton, counts);
+	return err;
+}
+
+int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
+{
+	int err;
+	struct cost *all = table_read(session, TABLE_COSTS, COST_PROGRAMS, sizeof(*all),
+				      session->n_cpus, &err);
+	const struct cost *cpu = all;
+
+	memset(out, 0, COST_PROGRAMS * sizeof(*out));
+	for (int program = 0; !err && program < COST_PROGRAMS; program++, cpu += session->n_cpus) {
+		for (int i = 0; i < session->n_cpus; i++) {
+			out[program].runs += cpu[i].runs;
+			out[program].timed += cpu[i].timed;
+			out[program].ns += cpu[i].ns;
+		}
+	}
+	free(all);
+	return err;
+}
+
+int session_slow_timer(struct session *session, uint32_t stands)
+{
+	uint64_t tick = session->frequency ? SECOND_NS / session->frequency : 0;
+	const struct bpf_program *program = session->skeleton->progs.cpu_tick;
+	volatile uint32_t *now = &session->skeleton->data->tick_stands;
+	int err = tick ? cpu_events_period(session->cpu_events, program, tick * stands) : -ENODEV;
+
+	/* Each timer begins anew: its next tick stands for what passes from now on. */
+	if (!err)
+		*now = stands;
+	else if (tick)
+		cpu_events_period(session->cpu_events, program, tick * *now);
+	return err;
+}
+
+void session_draw_timer(struct session *session)
+{
+	const uint32_t stands = session->skeleton->data->tick_stands;
+	uint64_t now = clock_now();
+
+	if (!session->frequency || now < session->drawn + DRAW_NS * stands)
+		return;
+	session->drawn = now;
+	/* A CPU that went away refuses, and has no ticks. */
+	cpu_events_draw(session->cpu_events, session->skeleton->progs.cpu_tick,
+			SECOND_NS / session->frequency * stands);
+}
+
+int session_tell_ran(struct session *session)
+{
+	return session->ran ? look_once(session->ran) : 0;
+}
+
+int session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns)
+{
+	session->skeleton->data->short_rate = rate;
+	session->skeleton->bss->short_ns = below_ns;
+	return 0;
+}
+
+struct calls_gate *session_calls(struct session *session)
+{
+	return &session->calls;
+}
+
+/* --- the end ----------------------------------------------------------------- */
+
+void session_stop(struct session *session)
+{
+	session->skeleton->data->recording = 0;
+	if (session->cpu)
+		look_once(session->cpu);
+	if (session->rest)
+		look_once(session->rest);
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	for (size_t i = 0; i < session->n_links; i++)
+		bpf_link__destroy(session->links[i]);
+	calls_gate_close(&session->calls);
+	cpu_events_free(session->cpu_events);
+	bpf_link__destroy(session->look);
+	bpf_link__destroy(session->rest);
+	bpf_link__destroy(session->ran);
+	bpf_link__destroy(session->cpu);
+	attach_free(session->probes);
+	gcprof_bpf__destroy(session->skeleton);
+	own_code_free(session->own_code);
+	free(session);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* setup.c: the BPF object before it is loaded: settings, programs, sizes of maps. */
+#include "setup.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "gcprof.skel.h"
+#include "../machine/viewer.h"
+
+/* Bytes are powers of two: what may come between two looks of the recorder. */
+static const struct {
+	enum stream stream;
+	uint32_t bytes;
+	size_t map;      /* where the skeleton has its pointer */
+	bool has_copies; /* records may carry copies of stacks */
+} rings[RINGS] = {
+#define RING(name) offsetof(struct gcprof_bpf, maps.ring_##name)
+	[RING_ALLOC] = {STREAM_ALLOC, 8u << 20, RING(alloc), true},
+	[RING_GC] = {STREAM_GC, 1u << 20, RING(gc), false},
+	[RING_CPU] = {STREAM_CPU, 8u << 20, RING(cpu), true},
+	[RING_SYSCALL] = {STREAM_SYSCALL, 8u << 20, RING(syscall), true},
+	[RING_SCHED] = {STREAM_SCHED, 8u << 20, RING(sched), true},
+	[RING_PROCESS] = {STREAM_PROCESS, 2u << 20, RING(process), false},
+	[RING_FAULT] = {STREAM_FAULT, 8u << 20, RING(fault), true},
+#undef RING
+};
+
+/* Of a ring with copies of stacks: a tenth of a second of 2000 samples has 3 MiB. */
+#define COPIES_BYTES   (32u << 20)
+#define RING_BYTES_MIN 4096 /* what is not used takes a page */
+#define COPY_ROOMS     4    /* for each CPU, as many as there are scratches */
+
+/* For whole machines and cgroups: CPUs that a ring of the size above serves, and limits. */
+enum { CPUS_A_RING = 8, RING_TIMES_MAX = 8, PROCESSES_WHOLE = 1 << 18, TOTALS_WHOLE = 1 << 20 };
+
+struct bpf_map *setup_ring_map(const struct gcprof_bpf *skeleton, enum session_ring ring)
+{
+	return *(struct bpf_map *const *)(const void *)((const char *)skeleton + rings[ring].map);
+}
+
+static void set_config(struct gcprof_bpf *skeleton, const struct record_options *options)
+{
+	const struct stack_ways *ways = stack_mode_ways(options->stack_mode);
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+
+	config->user_stacks = ways->walk;
+	config->rows = ways->rows;
+	/* Walks by rows need copies while rows are being made. */
+	config->copy_bytes = ways->copy || ways->rows ? (uint32_t)options->stack_bytes & ~7u : 0;
+	config->copy_always = ways->copy;
+	config->managed_stacks = 1;
+	config->syscall_rate = (uint32_t)options->syscall_rate;
+	skeleton->data->short_rate = config->syscall_rate;
+	config->syscalls = options->syscall_mode;
+	config->syscall_args = !options->no_args;
+	config->syscall_slow_ns = options->syscall_slow;
+	config->syscall_stack_ns = options->syscall_stacks ? 0 : SYSCALL_STACK_NS;
+	config->waits = options->off_cpu != 0;
+	config->kernel_stacks = options->kernel_stacks != 0;
+	config->wait_min_ns = options->off_cpu_min;
+	config->wait_rate = OFF_CPU_RATE;
+	config->governed = options->overhead_max > 0;
+	config->timers = options->frequency != 0;
+	config->long_rate = options->rare_rate ? options->rare_rate : SYSCALL_LONG_RATE;
+	config->rare_rate = options->rare_rate ? options->rare_rate : RARE_RATE;
+	config->fault_rate = (uint32_t)options->fault_rate;
+	config->follow_children = options->follow_children;
+	config->whole = options->system || options->cgroup_id;
+	config->cgroup = options->cgroup_id;
+	config->recorder = (uint32_t)getpid();
+	config->viewer = viewer_find();
+	config->shut_out = config->viewer && viewer_is_shut_out();
+}
+
+/* --- preemption: see bpf/preempt.h ----------------------------------------------- */
+
+struct preempt_functions {
+	int disable, enable; /* numbers of the kernel's functions; not positive: there are none */
+};
+
+/* The functions are there since Linux 6.10, but programs may call global functions between them
+ * only since 6.15. */
+static struct preempt_functions find_preempt_functions(void)
+{
+	struct preempt_functions functions = {0, 0};
+	struct utsname name;
+	unsigned major = 0, minor = 0;
+	struct btf *kernel;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
+	    (major == 6 && minor < 15))
+		return functions;
+	kernel = btf__load_vmlinux_btf();
+	if (!kernel)
+		return functions;
+	functions.disable = btf__find_by_name_kind(kernel, "bpf_preempt_disable", BTF_KIND_FUNC);
+	functions.enable = btf__find_by_name_kind(kernel, "bpf_preempt_enable", BTF_KIND_FUNC);
+	btf__free(kernel);
+	return functions;
+}
+
+/* Makes calls of the kernel's functions from those that stand in for them, or nothing. */
+static void set_preempt_calls(struct bpf_program *program,
+			      const struct preempt_functions *functions, bool guarded)
+{
+	/* libbpf has no other way to change them before they are relocated. */
+	struct bpf_insn *instructions = (struct bpf_insn *)(uintptr_t)bpf_program__insns(program);
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(program); i++) {
+		struct bpf_insn *call = &instructions[i];
+
+		if (call->code != (BPF_JMP | BPF_CALL) || call->src_reg ||
+		    (call->imm != PREEMPT_DISABLE_CALL && call->imm != PREEMPT_ENABLE_CALL))
+			continue;
+		if (guarded)
+			*call = (struct bpf_insn){
+				.code = BPF_JMP | BPF_CALL,
+				.src_reg = BPF_PSEUDO_KFUNC_CALL,
+				.imm = call->imm == PREEMPT_DISABLE_CALL ? functions->disable
+									 : functions->enable,
+			};
+		else
+			*call = (struct bpf_insn){.code = BPF_JMP | BPF_JA};
+	}
+}
+
+static void set_preemption(struct gcprof_bpf *skeleton)
+{
+	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
+	const struct preempt_functions functions = find_preempt_functions();
+	struct bpf_program *program;
+
+	config->preempt_off = functions.disable > 0 && functions.enable > 0;
+	bpf_object__for_each_program(program, skeleton->obj)
+		set_preempt_calls(program, &functions, config->preempt_off);
+}
+
+/* --- programs and maps ----------------------------------------------------------- */
+
+/* What is not asked for is not even loaded, which takes the kernel time. */
+static void choose_programs(struct gcprof_bpf *skeleton, const struct record_options *options)
+{
+	const bool calls = options->syscall_mode != SYSCALLS_OFF, waits = options->off_cpu;
+	const bool cgroup = options->cgroup_id != 0;
+	const struct {
+		struct bpf_program *program;
+		bool wanted;
+	} programs[] = {
+		{skeleton->progs.target_look, !cgroup},
+		{skeleton->progs.cgroup_look, cgroup},
+		{skeleton->progs.cgroup_moved, cgroup},
+		{skeleton->progs.cgroup_born, cgroup},
+		{skeleton->progs.sched_switch, waits},
+		{skeleton->progs.syscall_enter, calls},
+		{skeleton->progs.syscall_exit, calls || waits},
+		{skeleton->progs.cpu_tick, options->frequency != 0},
+		{skeleton->progs.ran_look, options->frequency != 0},
+		{skeleton->progs.thread_leaves, options->frequency != 0},
+		{skeleton->progs.fault_taken, options->faults},
+		{skeleton->progs.call_cpu_look, calls && options->overhead_max > 0},
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		bpf_program__set_autoload(programs[i].program, programs[i].wanted);
+}
+
+/* Those of a whole machine grow with its CPUs. */
+static int size_rings(const struct gcprof_bpf *skeleton, const struct record_options *options,
+		      int n_cpus)
+{
+	const bool copy = stack_mode_ways(options->stack_mode)->copy;
+	const bool whole = options->system || options->cgroup_id;
+	uint32_t times = 1;
+	int err = 0;
+
+	while (whole && times < RING_TIMES_MAX && times * CPUS_A_RING < (uint32_t)n_cpus)
+		times *= 2;
+	for (int ring = 0; !err && ring < RINGS; ring++) {
+		uint32_t bytes = copy && rings[ring].has_copies ? COPIES_BYTES : rings[ring].bytes;
+
+		if ((ring == RING_SCHED && !options->off_cpu) ||
+		    (ring == RING_FAULT && !options->faults))
+			bytes = RING_BYTES_MIN;
+		bytes = rings[ring].stream == options->ring_stream ? options->ring_bytes
+								   : bytes * times;
+		err = bpf_map__set_max_entries(setup_ring_map(skeleton, (enum session_ring)ring),
+					       bytes);
+	}
+	return err;
+}
+
+/* Arrays take their memory at once, so unused ones are small; hashes as entries come. */
+static int size_tables(const struct gcprof_bpf *skeleton, int n_cpus)
+{
+	const volatile struct bpf_config *config = &skeleton->rodata->config;
+	int err = 0;
+
+	if (!config->rows) {
+		bpf_map__set_max_entries(skeleton->maps.unwind_pages, 1);
+		bpf_map__set_max_entries(skeleton->maps.unwind_rules, 1);
+		bpf_map__set_max_entries(skeleton->maps.walk_rules, 1);
+	}
+	if (config->copy_bytes)
+		bpf_map__set_max_entries(skeleton->maps.copy_rooms, (uint32_t)n_cpus * COPY_ROOMS);
+	if (config->whole) {
+		err = bpf_map__set_max_entries(skeleton->maps.processes, PROCESSES_WHOLE);
+		err = err ? err
+			  : bpf_map__set_max_entries(skeleton->maps.call_cpus, PROCESSES_WHOLE);
+		err = err ? err
+			  : bpf_map__set_max_entries(skeleton->maps.syscall_totals, TOTALS_WHOLE);
+	}
+	return err;
+}
+
+int setup_object(struct gcprof_bpf *skeleton, const struct record_options *options, bool multi,
+		 int n_cpus)
+{
+	int err;
+
+	set_config(skeleton, options);
+	set_preemption(skeleton);
+	choose_programs(skeleton, options);
+	attach_prepare(skeleton->progs.probe_fired, multi);
+	err = size_rings(skeleton, options, n_cpus);
+	return err ? err : size_tables(skeleton, n_cpus);
+}

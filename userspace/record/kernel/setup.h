@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* setup.h: the BPF object before it is loaded: settings, programs, sizes of maps. */
+#ifndef GCPROF_SETUP_H
+#define GCPROF_SETUP_H
+
+#include <stdbool.h>
+
+#include "../machine/options.h"
+#include "session.h"
+
+struct bpf_map;
+struct gcprof_bpf;
+
+/*
+ * Prepares the opened object for these options on a machine of so many CPUs. `multi`: all places
+ * of a file are attached at once. 0, or libbpf's error. Not thread-safe.
+ */
+int setup_object(struct gcprof_bpf *skeleton, const struct record_options *options, bool multi,
+		 int n_cpus);
+
+/* The map of a ring, owned by the skeleton. */
+struct bpf_map *setup_ring_map(const struct gcprof_bpf *skeleton, enum session_ring ring);
+
+#endif

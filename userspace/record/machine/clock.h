@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* clock.h: the time, and proof of how the machine's clocks relate. */
+#ifndef GCPROF_CLOCK_H
+#define GCPROF_CLOCK_H
+
+#include <stdint.h>
+
+#include "../../profile/record.h"
+
+/* CLOCK_MONOTONIC, ns: what bpf_ktime_get_ns() gives. */
+uint64_t clock_now(void);
+
+/* Reads all clocks between two readings of CLOCK_MONOTONIC; the tightest of some attempts. */
+struct record_clock clock_read(void);
+
+#endif

@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* opener.c: opens files that others chose, in a process that may hang instead of the recorder. */
+#include "opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../machine/capabilities.h"
+#include "../machine/clock.h"
+#include "../../reader/worker.h"
+
+#define LIMIT_NS  UINT64_C(2000000000)  /* of a request */
+#define RECENT_NS UINT64_C(60000000000) /* hangs younger than this shorten the limit */
+#define TURN_NS   UINT64_C(5000000)     /* of opener_turn() */
+
+enum {
+	PATH_BYTES = 4096,
+	QUEUE_MAX = 4096, /* requests */
+	ANSWER_MAX = 4096,
+	TURN_WAIT_MS = 1,  /* for a file system that answers at once */
+	HUNG_PIDS = 64,    /* that are remembered */
+	TROUBLES_MAX = 16, /* that wait to be read */
+	TROUBLE_BYTES = 512,
+};
+
+/* Requests of different kinds do not wait for each other. */
+enum lane_kind {
+	LANE_FILES,
+	LANE_USER,
+	LANE_MEMORY,
+	LANES,
+};
+
+/* A request that waits. */
+struct pending {
+	struct pending *next;
+	uint32_t kind, pid;
+	opener_done *done;
+	void *context;
+	int fd;           /* that goes with it; -1: none */
+	const char *name; /* for messages, in `data` */
+	size_t size;
+	_Alignas(8) char data[]; /* struct opener_head, and so on */
+};
+
+struct lane {
+	struct worker *worker;
+	struct pending *first, **last;
+	uint64_t hang_ns; /* when one hung last */
+	unsigned hangs;   /* without a RECENT_NS between them */
+	uint64_t limit;   /* of the request at work, ns */
+	bool is_full;     /* that too many hang was said */
+};
+
+struct opener {
+	struct lane lanes[LANES];
+	size_t waiting;
+	uint64_t hung_devices[OPENER_HUNG_MAX];
+	uint32_t hung_pids[HUNG_PIDS];
+	size_t n_devices, n_pids; /* so far: the oldest are forgotten */
+	char troubles[TROUBLES_MAX][TROUBLE_BYTES];
+	size_t n_troubles, troubles_read;
+};
+
+int opener_create(bool wakes, struct opener **out)
+{
+	struct opener *opener = calloc(1, sizeof(*opener));
+
+	if (!opener)
+		return -ENOMEM;
+	for (int i = 0; i < LANES; i++) {
+		struct lane *lane = &opener->lanes[i];
+
+		lane->last = &lane->first;
+		if (worker_create(WORKER_OPENER, wakes, &lane->worker)) {
+			opener_free(opener);
+			return -ENOMEM;
+		}
+		worker_lend(lane->worker, capabilities_lend);
+	}
+	*out = opener;
+	return 0;
+}
+
+void opener_prepare(struct opener *opener)
+{
+	worker_prepare(opener->lanes[LANE_FILES].worker);
+	worker_prepare(opener->lanes[LANE_MEMORY].worker);
+}
+
+/* --- what hung ---------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void complain(struct opener *opener,
+							   const char *format, ...)
+{
+	va_list arguments;
+
+	if (opener->n_troubles - opener->troubles_read == TROUBLES_MAX)
+		return;
+	va_start(arguments, format);
+	vsnprintf(opener->troubles[opener->n_troubles++ % TROUBLES_MAX], TROUBLE_BYTES, format,
+		  arguments);
+	va_end(arguments);
+}
+
+const char *opener_trouble(struct opener *opener)
+{
+	if (opener->troubles_read == opener->n_troubles)
+		return NULL;
+	return opener->troubles[opener->troubles_read++ % TROUBLES_MAX];
+}
+
+static bool is_hung(const struct opener *opener, uint32_t pid)
+{
+	for (size_t i = 0; i < HUNG_PIDS; i++)
+		if (pid && opener->hung_pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* The opener reported a device before it hung, or it does not know where it hangs. */
+static void note_hang(struct opener *opener, struct lane *lane, const struct pending *pending,
+		      const struct worker_answer *answer)
+{
+	uint64_t device = 0;
+
+	if (answer->size >= sizeof(device))
+		memcpy(&device, answer->data + answer->size - sizeof(device), sizeof(device));
+	if (device)
+		opener->hung_devices[opener->n_devices++ % OPENER_HUNG_MAX] = device;
+	else
+		opener->hung_pids[opener->n_pids++ % HUNG_PIDS] = pending->pid;
+	lane->hang_ns = clock_now();
+	lane->hangs++;
+	if (pending->kind == OPENER_MEMORY)
+		complain(opener,
+			 "process %" PRIu32 ": its memory was not reached within %g s; it goes on "
+			 "as it did",
+			 pending->pid, (double)lane->limit / 1e9);
+	else
+		complain(opener,
+			 "%s: not opened: its file system did not answer within %g s; its "
+			 "functions have no names",
+			 pending->name, (double)lane->limit / 1e9);
+}
+
+/* Somebody who makes many requests hang must not hold up all others for long. */
+static uint64_t limit_now(struct lane *lane)
+{
+	if (lane->hangs && clock_now() - lane->hang_ns > RECENT_NS)
+		lane->hangs = 0;
+	return LIMIT_NS / (1 + lane->hangs);
+}
+
+/* --- requests ----------------------------------------------------------------------------- */
+
+static int begin(struct opener *opener, struct lane *lane, struct pending *pending)
+{
+	struct worker_order order = {
+		.kind = pending->kind,
+		.data = pending->data,
+		.size = pending->size,
+		.fds = &pending->fd,
+		.n_fds = pending->fd >= 0,
+		.answer_max = ANSWER_MAX,
+	};
+
+	if (is_hung(opener, pending->pid))
+		return -ETIME;
+	memcpy(pending->data, opener->hung_devices, sizeof(opener->hung_devices));
+	order.wall_ns = order.cpu_ns = lane->limit = limit_now(lane);
+	return worker_start(lane->worker, &order);
+}
+
+static void pending_free(struct pending *pending)
+{
+	if (pending->fd >= 0)
+		close(pending->fd);
+	free(pending);
+}
+
+/* Takes the first request off the queue and hands over its result. */
+static void finish(struct opener *opener, struct lane *lane, struct opener_result *result)
+{
+	struct pending *pending = lane->first;
+
+	lane->first = pending->next;
+	if (!lane->first)
+		lane->last = &lane->first;
+	opener->waiting--;
+	result->pid = pending->pid;
+	pending->done(pending->context, result);
+	pending_free(pending);
+}
+
+static void fail(struct opener *opener, struct lane *lane, int err)
+{
+	struct opener_result result = {.err = err, .fd = -1};
+
+	if (err == -EMFILE && !lane->is_full) {
+		lane->is_full = true;
+		complain(opener,
+			 "%s any more: too many processes wait for file systems that do "
+			 "not answer",
+			 lane == &opener->lanes[LANE_MEMORY] ? "programs are not asked for anything"
+							     : "files are not opened");
+	}
+	finish(opener, lane, &result);
+}
+
+/* Where the answer to this kind of request goes. */
+static void *part_of(struct opener_result *result, uint32_t kind, size_t *size)
+{
+	switch (kind) {
+	case OPENER_OWNER:
+		*size = sizeof(result->owner);
+		return &result->owner;
+	case OPENER_MEMORY:
+		*size = sizeof(result->block);
+		return &result->block;
+	default:
+		*size = sizeof(result->file);
+		return &result->file;
+	}
+}
+
+static bool wants_fd(uint32_t kind)
+{
+	return kind != OPENER_OWNER && kind != OPENER_MEMORY;
+}
+
+static void take(struct opener *opener, struct lane *lane, const struct worker_answer *answer)
+{
+	struct opener_result result = {.err = answer->err, .fd = answer->fd};
+	uint32_t kind = lane->first->kind;
+	size_t size;
+	void *part = part_of(&result, kind, &size);
+
+	if (!result.err && (answer->size < size || (wants_fd(kind) && answer->fd < 0)))
+		result.err = -EBADMSG;
+	if (answer->err == -ETIME)
+		note_hang(opener, lane, lane->first, answer);
+	if (result.err) {
+		if (answer->fd >= 0)
+			close(answer->fd);
+		fail(opener, lane, result.err == -EHOSTDOWN ? -ETIME : result.err);
+		return;
+	}
+	lane->is_full = false;
+	memcpy(part, answer->data + answer->size - size, size);
+	finish(opener, lane, &result);
+}
+
+/* Goes as far as that is possible without waiting; `wait`: waits for one answer. True if one came.
+ */
+static bool advance(struct opener *opener, struct lane *lane, bool wait)
+{
+	struct worker_answer answer;
+	enum worker_state state;
+
+	if (!lane->first)
+		return false;
+	if (!worker_is_busy(lane->worker)) {
+		int err = begin(opener, lane, lane->first);
+
+		if (err) {
+			fail(opener, lane, err);
+			return true;
+		}
+	}
+	state = wait ? worker_wait(lane->worker, &answer) : worker_poll(lane->worker, &answer);
+	if (state == WORKER_ANSWERED)
+		take(opener, lane, &answer);
+	return state == WORKER_ANSWERED;
+}
+
+void opener_turn(struct opener *opener)
+{
+	uint64_t end = clock_now() + TURN_NS;
+	bool waited = false;
+
+	while (opener->waiting && clock_now() < end) {
+		struct pollfd wake = {.fd = worker_wakeups(), .events = POLLIN};
+		bool moved = false;
+
+		for (int i = 0; i < LANES; i++)
+			moved |= advance(opener, &opener->lanes[i], false);
+		/* Others may wake us, too. */
+		if (!moved && (waited || poll(&wake, 1, TURN_WAIT_MS) <= 0))
+			return;
+		waited = !moved;
+	}
+}
+
+bool opener_settle(struct opener *opener, uint64_t ns)
+{
+	uint64_t end = clock_now() + ns;
+
+	while (opener->waiting && clock_now() < end)
+		for (int i = 0; i < LANES; i++)
+			advance(opener, &opener->lanes[i], true);
+	return !opener->waiting;
+}
+
+size_t opener_waiting(const struct opener *opener)
+{
+	return opener->waiting;
+}
+
+uint64_t opener_cpu_ns(const struct opener *opener)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < LANES; i++)
+		sum += worker_cpu_ns(opener->lanes[i].worker);
+	return sum;
+}
+
+void opener_free(struct opener *opener)
+{
+	if (!opener)
+		return;
+	for (int i = 0; i < LANES; i++) {
+		worker_free(opener->lanes[i].worker);
+		opener->lanes[i].worker = NULL;
+	}
+	for (int i = 0; i < LANES; i++)
+		while (opener->lanes[i].first)
+			fail(opener, &opener->lanes[i], -ECANCELED);
+	free(opener);
+}
+
+static void drop(void *context, const struct opener_result *result)
+{
+	(void)context;
+	if (result->fd >= 0)
+		close(result->fd);
+}
+
+void opener_cancel(struct opener *opener, const void *context)
+{
+	for (int i = 0; i < LANES; i++)
+		for (struct pending *at = opener->lanes[i].first; at; at = at->next)
+			if (at->context == context)
+				at->done = drop;
+}
+
+/* --- what can be asked -------------------------------------------------------------------- */
+
+struct order {
+	uint32_t kind, pid;
+	const void *body;
+	size_t size;
+	const char *name; /* of the file; goes with the body */
+	int fd;           /* borrowed; -1: none */
+	opener_done *done;
+	void *context;
+};
+
+static struct pending *create(const struct order *order)
+{
+	size_t before = sizeof(struct opener_head) + order->size, length = strlen(order->name) + 1;
+	struct pending *pending = calloc(1, sizeof(*pending) + before + length);
+
+	if (!pending)
+		return NULL;
+	pending->kind = order->kind;
+	pending->pid = order->pid;
+	pending->done = order->done;
+	pending->context = order->context;
+	pending->size = before + length;
+	memcpy(pending->data + sizeof(struct opener_head), order->body, order->size);
+	memcpy(pending->data + before, order->name, length);
+	pending->name = pending->data + before;
+	pending->fd = order->fd < 0 ? -1 : fcntl(order->fd, F_DUPFD_CLOEXEC, 0);
+	return pending;
+}
+
+static int add(struct opener *opener, enum lane_kind kind, const struct order *order)
+{
+	struct lane *lane = &opener->lanes[kind];
+	struct pending *pending;
+
+	if (strlen(order->name) >= PATH_BYTES)
+		return -ENAMETOOLONG;
+	if (opener->waiting >= QUEUE_MAX)
+		return -ENOBUFS;
+	pending = create(order);
+	if (!pending)
+		return -ENOMEM;
+	if (order->fd >= 0 && pending->fd < 0) {
+		pending_free(pending);
+		return -EMFILE;
+	}
+	*lane->last = pending;
+	lane->last = &pending->next;
+	opener->waiting++;
+	/* At once, if it is its turn; if that fails it is said when there is a turn. */
+	if (lane->first == pending && !worker_is_busy(lane->worker))
+		(void)begin(opener, lane, pending);
+	return 0;
+}
+
+int opener_open(struct opener *opener, const struct module_place *place, uint32_t flags,
+		opener_done *done, void *context)
+{
+	const struct opener_mapped wanted = {
+		.inode = place->inode,
+		.start = place->start,
+		.end = place->end,
+		.major = place->major,
+		.minor = place->minor,
+		.pid = place->pid,
+		.flags = flags,
+	};
+	const struct order order = {
+		.kind = OPENER_MAPPED,
+		.pid = place->pid,
+		.body = &wanted,
+		.size = sizeof(wanted),
+		.name = place->path,
+		.fd = -1,
+		.done = done,
+		.context = context,
+	};
+
+	return add(opener, LANE_FILES, &order);
+}
+
+int opener_debug(struct opener *opener, uint32_t pid, int program,
+		 const struct debug_wanted *wanted, opener_done *done, void *context)
+{
+	const struct opener_debug debug = {.pid = pid, .wanted = *wanted};
+	char path[PATH_MAX] = "";
+	const struct order order = {
+		.kind = OPENER_DEBUG,
+		.pid = pid,
+		.body = &debug,
+		.size = sizeof(debug),
+		.name = wanted->name[0] || !debug_path(wanted, path) ? debug.wanted.name : path,
+		.fd = program,
+		.done = done,
+		.context = context,
+	};
+
+	return add(opener, LANE_FILES, &order);
+}
+
+int opener_owner(struct opener *opener, uint32_t pid, opener_done *done, void *context)
+{
+	const struct opener_owner wanted = {.pid = pid};
+	char name[CODE_OWNER_PATH];
+	const struct order order = {
+		.kind = OPENER_OWNER,
+		.pid = pid,
+		.body = &wanted,
+		.size = sizeof(wanted),
+		.name = name,
+		.fd = -1,
+		.done = done,
+		.context = context,
+	};
+
+	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/root/tmp", pid);
+	return add(opener, LANE_FILES, &order);
+}
+
+int opener_map(struct opener *opener, const struct code_owner *owner, opener_done *done,
+	       void *context)
+{
+	char name[CODE_OWNER_PATH];
+	const struct order order = {
+		.kind = OPENER_MAP,
+		.pid = owner->pid,
+		.body = owner,
+		.size = sizeof(*owner),
+		.name = name,
+		.fd = owner->temporary,
+		.done = done,
+		.context = context,
+	};
+
+	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", owner->number);
+	return add(opener, LANE_FILES, &order);
+}
+
+int opener_memory(struct opener *opener, const struct opener_memory *wanted, opener_done *done,
+		  void *context)
+{
+	const struct order order = {
+		.kind = OPENER_MEMORY,
+		.pid = wanted->pid,
+		.body = wanted,
+		.size = sizeof(*wanted),
+		.name = "",
+		.fd = -1,
+		.done = done,
+		.context = context,
+	};
+
+	return add(opener, LANE_MEMORY, &order);
+}
+
+/* --- for those who wait ------------------------------------------------------------------- */
+
+struct outcome {
+	bool done;
+	struct opener_result result;
+};
+
+static void keep(void *context, const struct opener_result *result)
+{
+	struct outcome *outcome = context;
+
+	outcome->result = *result;
+	outcome->done = true;
+}
+
+static int await(struct opener *opener, enum lane_kind kind, const struct outcome *outcome,
+		 struct opener_file *out)
+{
+	while (!outcome->done)
+		advance(opener, &opener->lanes[kind], true);
+	if (outcome->result.err)
+		return outcome->result.err;
+	if (out)
+		*out = outcome->result.file;
+	return outcome->result.fd;
+}
+
+int opener_open_now(struct opener *opener, const struct module_place *place, uint32_t flags,
+		    struct opener_file *out)
+{
+	struct outcome outcome = {0};
+	int err = opener_open(opener, place, flags, keep, &outcome);
+
+	return err ? err : await(opener, LANE_FILES, &outcome, out);
+}
+
+int opener_open_user(struct opener *opener, const char *path, const struct invoker *user,
+		     struct opener_file *out)
+{
+	const struct opener_user wanted = {.user = *user};
+	struct outcome outcome = {0};
+	const struct order order = {
+		.kind = OPENER_USER,
+		.body = &wanted,
+		.size = sizeof(wanted),
+		.name = path,
+		.fd = -1,
+		.done = keep,
+		.context = &outcome,
+	};
+	int err = add(opener, LANE_USER, &order);
+
+	return err ? err : await(opener, LANE_USER, &outcome, out);
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* opener_main.c: the opener process: opens files that others chose and reaches into programs. */
+/*
+ * It has the recorder's rights to do that, reads nothing of what it opens, and may hang.
+ * What it keeps depends on its first request: the opener of a user's files becomes
+ * that user.
+ */
+#include "opener.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../reader/wire.h"
+#include "opener_process.h"
+
+#define BIT(number) (UINT64_C(1) << (number))
+
+#define RIGHTS_FILES  (BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE))
+#define RIGHTS_USER   (BIT(CAP_SETUID) | BIT(CAP_SETGID))
+#define RIGHTS_MEMORY (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_OVERRIDE))
+
+/* `given`: only what the recorder gave, not what this program's file has for everybody. */
+static int keep_rights(uint64_t keep, bool given)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(keep >> 32 * i);
+		if (given)
+			data[i].permitted &= data[i].inheritable;
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+/* For good, by the first request. */
+static int settle_rights(uint32_t kind, const struct invoker *user)
+{
+	static uint32_t settled;
+	uint32_t group = kind == OPENER_USER || kind == OPENER_MEMORY ? kind : OPENER_MAPPED;
+	int err;
+
+	if (settled)
+		return settled == group ? 0 : -EPERM;
+	settled = group;
+	if (group != OPENER_USER)
+		return keep_rights(group == OPENER_MEMORY ? RIGHTS_MEMORY : RIGHTS_FILES, false);
+	err = invoker_become(user);
+	/* Root needs the right to be allowed all that it is. */
+	return err ? err : keep_rights(geteuid() ? 0 : BIT(CAP_DAC_READ_SEARCH), false);
+}
+
+static int confine(void)
+{
+	struct rlimit none = {0};
+
+	/* Anybody may execute this program by this name. */
+	if (geteuid() != getuid())
+		return -EPERM;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
+	    setrlimit(RLIMIT_CORE, &none))
+		return -errno;
+	return keep_rights(RIGHTS_FILES | RIGHTS_USER | RIGHTS_MEMORY, getauxval(AT_SECURE));
+}
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(WORKER_FDS_MAX * sizeof(int))];
+};
+
+static void reply(struct worker_reply head, const void *data, size_t size, int fd)
+{
+	struct iovec parts[] = {{&head, sizeof(head)}, {(void *)(uintptr_t)data, size}};
+	union control control = {.header = {.cmsg_level = SOL_SOCKET,
+					    .cmsg_type = SCM_RIGHTS,
+					    .cmsg_len = CMSG_LEN(sizeof(int))}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(sizeof(int));
+	}
+	if (sendmsg(WORKER_SOCKET, &message, MSG_NOSIGNAL) < 0)
+		_exit(EXIT_FAILURE);
+}
+
+void opener_announce(uint64_t device)
+{
+	reply((struct worker_reply){0}, &device, sizeof(device), -1);
+}
+
+/* --- requests ----------------------------------------------------------------------------- */
+
+static size_t size_of(uint32_t kind)
+{
+	static const size_t sizes[] = {
+		[OPENER_MAPPED] = sizeof(struct opener_mapped),
+		[OPENER_DEBUG] = sizeof(struct opener_debug),
+		[OPENER_OWNER] = sizeof(struct opener_owner),
+		[OPENER_MAP] = sizeof(struct code_owner),
+		[OPENER_USER] = sizeof(struct opener_user),
+		[OPENER_MEMORY] = sizeof(struct opener_memory),
+	};
+
+	return kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[kind] : 0;
+}
+
+static void answer(int err, const void *data, size_t size, int fd)
+{
+	reply((struct worker_reply){WORKER_LAST, err}, data, err ? 0 : size, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* `fd` may be a negative errno. */
+static void answer_file(int fd, const struct opener_file *file)
+{
+	answer(fd < 0 ? fd : 0, file, sizeof(*file), fd);
+}
+
+static void find_owner(const struct opener_owner *wanted)
+{
+	struct code_owner owner;
+	int err = code_owner_find(wanted->pid, &owner), temporary = owner.temporary;
+
+	owner.temporary = -1;
+	answer(err, &owner, sizeof(owner), temporary);
+}
+
+static void open_map(const struct opener_head *head, const struct code_owner *wanted, int temporary)
+{
+	struct code_owner owner = *wanted;
+	struct opener_file file;
+
+	owner.temporary = temporary;
+	answer_file(opener_open_map(head, &owner, &file), &file);
+}
+
+static void change_memory(const struct opener_memory *wanted)
+{
+	struct opener_block block;
+	int err = opener_change_memory(wanted, &block);
+
+	answer(err, &block, sizeof(block), -1);
+}
+
+static void work(const struct request *request, const void *body)
+{
+	const struct opener_head *head = (const void *)request->data;
+	const char *path = (const char *)body + size_of(request->head.kind);
+	int fd = request->n_fds ? request->fds[0] : -1;
+	struct opener_file file;
+
+	switch (request->head.kind) {
+	case OPENER_MAPPED:
+		answer_file(opener_open_mapped(head, body, path, &file), &file);
+		break;
+	case OPENER_DEBUG:
+		answer_file(opener_open_debug(head, body, fd, &file), &file);
+		break;
+	case OPENER_OWNER:
+		find_owner(body);
+		break;
+	case OPENER_MAP:
+		open_map(head, body, fd);
+		break;
+	case OPENER_USER:
+		answer_file(opener_open_theirs(head, path, &file), &file);
+		break;
+	default:
+		change_memory(body);
+	}
+}
+
+static void handle(const struct request *request)
+{
+	const void *body = request->data + sizeof(struct opener_head);
+	size_t size = size_of(request->head.kind);
+	int err = size && request->head.size > sizeof(struct opener_head) + size
+			  ? settle_rights(request->head.kind, body)
+			  : -EBADMSG;
+
+	if (err)
+		answer(err, NULL, 0, -1);
+	else
+		work(request, body);
+}
+
+int opener_main(void)
+{
+	static _Alignas(8) struct request request;
+
+	wire_begin(WORKER_OPENER);
+	if (confine())
+		return EXIT_FAILURE;
+	while (wire_receive(&request) > 0) {
+		handle(&request);
+		for (size_t i = 0; i < request.n_fds; i++)
+			close(request.fds[i]);
+	}
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* opener_memory.c: changes blocks in the memory of running programs, in the opener process. */
+/*
+ * /proc/PID/mem stays with the memory that it was opened for. What is read about the process
+ * afterwards may be of a program that it executed since, but then nothing is written: its
+ * former memory is gone. So an order that was meant for one program never reaches another.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "opener_process.h"
+#include "../machine/proc_file.h"
+
+#define STAT_FIELD_START 22
+#define LINES_MAX        (1 << 17) /* of a process's mappings */
+
+/* Blocks with a count have the same layout. */
+_Static_assert(offsetof(struct gcprof_singly, count) ==
+			       offsetof(struct gcprof_control, generation) &&
+		       offsetof(struct gcprof_arrivals, count) ==
+			       offsetof(struct gcprof_control, generation) &&
+		       sizeof(struct gcprof_singly) == offsetof(struct gcprof_control, period) &&
+		       sizeof(struct gcprof_arrivals) == offsetof(struct gcprof_control, period),
+	       "gc/frame.h");
+
+/* --- is it there? ------------------------------------------------------------------------- */
+
+static int read_started(int folder, uint64_t *out)
+{
+	int fd = openat(folder, "stat", O_RDONLY | O_CLOEXEC);
+	char text[1024];
+	const char *at;
+	ssize_t n;
+
+	if (fd < 0)
+		return -ESRCH;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	text[n] = '\0';
+	at = proc_file_stat(text, STAT_FIELD_START);
+	*out = at ? strtoull(at, NULL, 10) : 0;
+	return *out ? 0 : -EBADMSG;
+}
+
+/* A line of /proc/PID/maps. */
+struct line {
+	uint64_t start, end, offset, inode;
+	uint32_t major, minor;
+	char rights[5];
+};
+
+static bool parse(const char *text, struct line *out)
+{
+	return sscanf(text,
+		      "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64,
+		      &out->start, &out->end, out->rights, &out->offset, &out->major, &out->minor,
+		      &out->inode) == 7;
+}
+
+/* Part of the mapping may have been unmapped, or be another mapping by now. */
+static bool is_mapping(const struct line *line, const struct opener_mapping *mapping)
+{
+	return line->start <= mapping->start && mapping->start < line->end &&
+	       line->inode == mapping->inode && line->major == mapping->major &&
+	       line->minor == mapping->minor &&
+	       line->offset + (mapping->start - line->start) == mapping->offset;
+}
+
+/* Data of the file, or what it has besides (.bss); the program itself can write there, too. */
+static bool is_data(const struct line *line, const struct opener_memory *wanted)
+{
+	const struct opener_mapping *mapping = &wanted->mapping;
+
+	return line->start <= wanted->address && wanted->address < line->end &&
+	       wanted->size <= line->end - wanted->address && line->rights[1] == 'w' &&
+	       (!line->inode || (line->inode == mapping->inode && line->major == mapping->major &&
+				 line->minor == mapping->minor));
+}
+
+static int check_mappings(int folder, const struct opener_memory *wanted)
+{
+	int fd = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	bool mapped = false, data = false;
+	char *text = NULL;
+	size_t size = 0;
+	struct line line;
+
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return -ESTALE;
+	}
+	for (int i = 0; i < LINES_MAX && !(mapped && data) && getline(&text, &size, file) > 0;
+	     i++) {
+		if (!parse(text, &line))
+			continue;
+		mapped |= is_mapping(&line, &wanted->mapping);
+		data |= is_data(&line, wanted);
+	}
+	free(text);
+	fclose(file);
+	return mapped && data ? 0 : -ESTALE;
+}
+
+static int check_process(int folder, const struct opener_memory *wanted, struct opener_block *out)
+{
+	int err = read_started(folder, &out->started);
+
+	if (!err && wanted->started && wanted->started != out->started)
+		err = -ESRCH;
+	return err ? err : check_mappings(folder, wanted);
+}
+
+/* --- the block ---------------------------------------------------------------------------- */
+
+static bool change(const struct opener_memory *wanted, const struct gcprof_control *before,
+		   struct gcprof_control *after)
+{
+	*after = *before;
+	switch (wanted->change) {
+	case OPENER_ASK:
+		after->period = wanted->wanted.period;
+		after->ceiling = wanted->wanted.ceiling;
+		opener_count_change(after);
+		return true;
+	case OPENER_SWAP:
+		*after = wanted->wanted;
+		return !memcmp(before, &wanted->expected, wanted->size);
+	case OPENER_CLEAR:
+		after->generation = 0;
+		after->period = after->ceiling = 0;
+		return before->generation;
+	case OPENER_RAISE:
+		after->generation++;
+		return true;
+	case OPENER_BEGIN:
+		after->generation = 1;
+		return !before->generation;
+	case OPENER_LOWER:
+		after->generation--;
+		return before->generation;
+	default:
+		return false;
+	}
+}
+
+static bool put(int memory, const struct opener_memory *wanted, size_t offset, const void *data,
+		size_t size)
+{
+	return pwrite(memory, data, size, (off_t)(wanted->address + offset)) == (ssize_t)size;
+}
+
+/* The generation goes last: it is what the collector looks at. */
+static bool write_block(int memory, const struct opener_memory *wanted,
+			const struct gcprof_control *block)
+{
+	const size_t rates = offsetof(struct gcprof_control, period),
+		     count = offsetof(struct gcprof_control, generation);
+
+	return (wanted->size <= rates ||
+		put(memory, wanted, rates, &block->period, wanted->size - rates)) &&
+	       put(memory, wanted, count, &block->generation, sizeof(block->generation));
+}
+
+static int change_block(int memory, const struct opener_memory *wanted, struct opener_block *out)
+{
+	if (pread(memory, &out->before, wanted->size, (off_t)wanted->address) !=
+		    (ssize_t)wanted->size ||
+	    out->before.magic != wanted->magic || out->before.version != wanted->version)
+		return -ENOENT;
+	out->changed = change(wanted, &out->before, &out->after);
+	if (!out->changed) {
+		out->after = out->before;
+		return 0;
+	}
+	return write_block(memory, wanted, &out->after) ? 0 : -EIO;
+}
+
+int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out)
+{
+	int folder, memory, err;
+	char path[32];
+
+	*out = (struct opener_block){0};
+	if (wanted->size != sizeof(struct gcprof_control) &&
+	    wanted->size != offsetof(struct gcprof_control, period))
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/%u", wanted->pid);
+	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -ESRCH;
+	memory = openat(folder, "mem", O_RDWR | O_CLOEXEC);
+	err = memory >= 0 ? check_process(folder, wanted, out) : errno == EACCES ? -EACCES : -ESRCH;
+	if (!err)
+		err = change_block(memory, wanted, out);
+	if (memory >= 0)
+		close(memory);
+	close(folder);
+	return err;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* opener_requests.h: what the recorder asks of the opener, in the messages of a worker. */
+/*
+ * Both are the same program, so structures go as they are. A request is a struct
+ * opener_head, the structure named here and a path or other text, with a zero. An answer
+ * ends with the structure named here; before that, the opener may report a device
+ * (uint64_t) that it is about to wait for.
+ */
+#ifndef GCPROF_OPENER_REQUESTS_H
+#define GCPROF_OPENER_REQUESTS_H
+
+#include <stdint.h>
+
+#include "code_owner.h"
+#include "../../symbols/debug_open.h"
+#include "../../util/invoker.h"
+#include "../../../gc/frame.h"
+
+#define OPENER_HUNG_MAX 16 /* devices that are remembered */
+
+enum opener_request {
+	OPENER_MAPPED = 1, /* opener_mapped, path: opener_file and a descriptor */
+	OPENER_DEBUG,      /* opener_debug, with the program's descriptor: likewise */
+	OPENER_OWNER,      /* opener_owner: code_owner; a descriptor of its /tmp if there is one */
+	OPENER_MAP,    /* code_owner, with a descriptor of its /tmp: opener_file, a descriptor */
+	OPENER_USER,   /* opener_user, path: likewise */
+	OPENER_MEMORY, /* opener_memory: opener_block */
+};
+
+struct opener_head {
+	uint64_t hung[OPENER_HUNG_MAX]; /* devices whose files are not opened; 0: none */
+};
+
+/* A regular file. */
+struct opener_file {
+	uint64_t device, inode, size; /* dev_t; bytes */
+	int64_t ctime_s, mtime_s;     /* since 1970 */
+	uint32_t ctime_ns, mtime_ns;
+	uint32_t uid, mode, links;
+	uint32_t filesystem; /* statfs.f_type */
+};
+
+enum opener_flags {
+	/*
+	 * If no file has the numbers that the kernel named: the one which the process has
+	 * mapped or sees there now. Some file systems show others to stat().
+	 */
+	OPENER_ANY_NUMBERS = 1,
+};
+
+/* The file of a mapping. */
+struct opener_mapped {
+	uint64_t inode, start, end;
+	uint32_t major, minor, pid;
+	uint32_t flags;
+};
+
+/* What may be a separate debug file of a program, which this process has mapped (0: unknown). */
+struct opener_debug {
+	uint32_t pid;
+	struct debug_wanted wanted;
+};
+
+struct opener_owner {
+	uint32_t pid;
+};
+
+/* A file that this user may open. */
+struct opener_user {
+	struct invoker user;
+};
+
+/*
+ * What is done with a block in a program's memory (gc/frame.h). Those with a count are like
+ * the beginning of a control block, with the count in the place of `generation`.
+ */
+enum opener_change {
+	OPENER_READ,  /* nothing */
+	OPENER_ASK,   /* takes over period and ceiling of `wanted`, and counts the change */
+	OPENER_SWAP,  /* makes it `wanted` if it is `expected` */
+	OPENER_CLEAR, /* makes it what it is while nobody asks, if it is not that */
+	OPENER_RAISE, /* adds one to the count */
+	OPENER_BEGIN, /* makes the count one if it is 0 */
+	OPENER_LOWER, /* subtracts one from the count if it is not 0 */
+};
+
+struct opener_memory {
+	uint32_t pid;
+	uint32_t change;        /* enum opener_change */
+	uint64_t started;       /* of the process, as an answer said; 0: whichever it is */
+	struct opener_mapping { /* of the file whose block it is, that must still be there */
+		uint64_t start, offset, inode;
+		uint32_t major, minor;
+	} mapping;
+	uint64_t address; /* of the block */
+	uint64_t magic;   /* with which it begins */
+	uint32_t version;
+	uint32_t size; /* bytes: the whole struct gcprof_control, or up to the count */
+	struct gcprof_control expected, wanted;
+};
+
+struct opener_block {
+	uint64_t started; /* the process, ticks since boot */
+	uint32_t changed; /* bool */
+	struct gcprof_control before, after;
+};
+
+/* The next request of a program: generation 0 stands for "nobody asked". */
+static inline void opener_count_change(struct gcprof_control *block)
+{
+	block->generation += block->generation == UINT32_MAX ? 2 : 1;
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* facts.c: what a profile says about the recording itself: machine, command, streams. */
+#include "facts.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "../../profile/codes.h"
+
+static struct bytes text(const char *string)
+{
+	return (struct bytes){string, strlen(string)};
+}
+
+static int put_meta(struct profile_writer *writer, const char *key, const char *value)
+{
+	struct record record = {.kind = RECORD_meta, .meta = {.key = text(key)}};
+
+	record.meta.value = text(value);
+	return profile_writer_put(writer, &record);
+}
+
+/* The processor's name as the kernel knows it; empty if it does not. */
+static void cpu_model(char *out, size_t size)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	out[0] = '\0';
+	while (file && !out[0] && fgets(line, sizeof(line), file)) {
+		char *value = strchr(line, ':');
+		if (!value || strncmp(line, "model name", 10) != 0)
+			continue;
+		value += 1 + strspn(value + 1, " ");
+		value[strcspn(value, "\n")] = '\0';
+		snprintf(out, size, "%s", value);
+	}
+	if (file)
+		fclose(file);
+}
+
+int facts_put_machine(struct profile_writer *writer)
+{
+	struct utsname name = {0};
+	char cpus[32], model[128], directory[PATH_MAX];
+	int err;
+
+	uname(&name);
+	snprintf(cpus, sizeof(cpus), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	cpu_model(model, sizeof(model));
+	if (!getcwd(directory, sizeof(directory)))
+		directory[0] = '\0';
+	err = put_meta(writer, "tool", "gcprof " GCPROF_VERSION);
+	err = err ? err : put_meta(writer, "host", name.nodename);
+	err = err ? err : put_meta(writer, "kernel", name.release);
+	err = err ? err : put_meta(writer, "machine", name.machine);
+	err = err ? err : put_meta(writer, "cpus", cpus);
+	err = err ? err : put_meta(writer, "cpu_model", model);
+	return err ? err : put_meta(writer, "directory", directory);
+}
+
+int facts_put_loss_kinds(struct profile_writer *writer)
+{
+	static const struct {
+		uint64_t kind, stream, severity;
+		const char *name, *text;
+	} kinds[] = {
+#define LOSS(code, name, stream, severity, doc) \
+	{code, STREAM_##stream, SEVERITY_##severity, #name, doc},
+#include "../../../bpf/loss.def"
+#undef LOSS
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct record record = {
+			.kind = RECORD_loss_kind,
+			.loss_kind = {kinds[i].kind, kinds[i].stream, kinds[i].severity,
+				      text(kinds[i].name), text(kinds[i].text)},
+		};
+		err = profile_writer_put(writer, &record);
+	}
+	return err;
+}
+
+int facts_put_target(struct profile_writer *writer, const char *target)
+{
+	return put_meta(writer, "attached", target);
+}
+
+int facts_put_arguments(struct profile_writer *writer, char *const *arguments)
+{
+	int err = 0;
+
+	for (; !err && *arguments; arguments++) {
+		struct record record = {.kind = RECORD_argument};
+		record.argument.text = text(*arguments);
+		err = profile_writer_put(writer, &record);
+	}
+	return err;
+}
+
+int facts_put_recording(struct profile_writer *writer, const struct record_options *options,
+			uint64_t start, uid_t user)
+{
+	struct record record = {
+		.kind = RECORD_recording,
+		.recording =
+			{
+				.start = start,
+				.frequency = options->frequency,
+				.period = options->period,
+				.ceiling = options->ceiling,
+				.syscall_rate = options->syscall_mode == SYSCALLS_ALL
+							? options->syscall_rate
+							: 0,
+				.syscall_slow = options->syscall_slow,
+				.syscall_stack = options->syscall_stacks ? 0 : SYSCALL_STACK_NS,
+				.user = user,
+				.arguments = !options->no_args,
+				.wait_min = options->off_cpu ? options->off_cpu_min : 0,
+				.fault_rate = options->faults ? options->fault_rate : 0,
+			},
+	};
+
+	int err = profile_writer_put(writer, &record);
+
+	if (err || !user)
+		return err;
+	return put_meta(writer, "withheld",
+			"paths, arguments, results and addresses of other users' system calls, "
+			"page faults and mappings");
+}
+
+int facts_put_streams(struct profile_writer *writer, const struct session *session)
+{
+	int err = 0;
+
+	for (int stream = 0; !err && stream < STREAM_END; stream++) {
+		const struct stream_state *state = session_stream(session, (enum stream)stream);
+		struct record record = {.kind = RECORD_stream};
+
+		if (!stream_name((enum stream)stream))
+			continue;
+		record.stream.stream = (uint64_t)stream;
+		record.stream.name = text(stream_name((enum stream)stream));
+		record.stream.attached = state->attached;
+		record.stream.why_not = text(state->why_not);
+		err = profile_writer_put(writer, &record);
+	}
+	return err;
+}

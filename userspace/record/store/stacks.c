@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* stacks.c: turns the tail of an event into a stack of the profile. */
+/*
+ * First the three lists of the tail are put in order, outermost frame first.
+ * That list of steps is looked up in a cache: programs sample at few places, and
+ * a hit spares some lookups for each frame. What a step means depends on the
+ * process and on its mappings, so both go into the hash. Two hashes of 64 bits
+ * from a random seed make a collision no concern.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "../machine/clock.h"
+#include "copies.h"
+#include "stacks.h"
+
+#define CACHE_SLOTS 16384 /* a power of two */
+#define STEPS_MAX   (2 * STACK_DEPTH_MAX + MANAGED_DEPTH_MAX)
+
+enum step_kind { STEP_NATIVE, STEP_MANAGED, STEP_KERNEL };
+
+/* One frame, before it is known in which file it lies. */
+struct step {
+	uint64_t kind;  /* enum step_kind */
+	uint64_t place; /* address; of a managed frame code and line */
+	uint64_t low;   /* managed frames below this address come after it */
+};
+
+struct slot {
+	uint64_t hash[2]; /* both 0: empty */
+	uint64_t stack;
+};
+
+/* The stack that was written last, for the next one: most begin as it does. */
+struct written {
+	uint64_t process, changes; /* id; of its mappings */
+	uint64_t below;
+	size_t n;
+	struct step steps[STEPS_MAX];
+	uint64_t ids[STEPS_MAX]; /* of the stacks that end with each step */
+};
+
+struct stacks {
+	struct profile_writer *writer;
+	struct processes *processes;
+	uint64_t seed[2];
+	struct slot *slots;
+	struct step steps[STEPS_MAX];
+	size_t n_steps;
+	struct written last;
+	uint64_t reach;   /* address up to which the walks came, UINT64_MAX: to the end */
+	uint32_t quality; /* of what the steps are */
+	struct modules *modules;
+	struct copies *copies; /* NULL until there is one */
+	uint64_t walks_end;    /* time after which copies are not walked, 0: there is none */
+	struct agreement *agreement;
+};
+
+/* The three lists of a tail, and the copy of the stack if there is one. */
+struct tail {
+	struct event_stack counts;
+	const uint64_t *kernel;
+	const struct event_native *user;
+	const struct event_managed *managed;
+	const struct event_copy *copy; /* NULL: none */
+};
+
+int stacks_create(struct profile_writer *writer, struct processes *processes,
+		  struct modules *modules, struct stacks **out)
+{
+	struct stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return -ENOMEM;
+	stacks->writer = writer;
+	stacks->processes = processes;
+	stacks->modules = modules;
+	stacks->slots = calloc(CACHE_SLOTS, sizeof(*stacks->slots));
+	if (!stacks->slots) {
+		free(stacks);
+		return -ENOMEM;
+	}
+	/* If there is no randomness this early in the life of a machine, none is needed either. */
+	if (getrandom(stacks->seed, sizeof(stacks->seed), GRND_NONBLOCK) < 0)
+		stacks->seed[0] = (uintptr_t)stacks;
+	*out = stacks;
+	return 0;
+}
+
+void stacks_free(struct stacks *stacks)
+{
+	if (!stacks)
+		return;
+	copies_free(stacks->copies);
+	agreement_free(stacks->agreement);
+	free(stacks->slots);
+	free(stacks);
+}
+
+uint64_t stacks_walk_until(struct stacks *stacks, uint64_t time)
+{
+	uint64_t before = stacks->walks_end;
+
+	stacks->walks_end = time;
+	return before;
+}
+
+static int split_tail(const struct event_stack *counts, struct bytes bytes, struct tail *tail)
+{
+	size_t size = counts->n_kernel * sizeof(*tail->kernel) +
+		      counts->n_user * sizeof(*tail->user) +
+		      counts->n_managed * sizeof(*tail->managed);
+
+	if (counts->n_kernel > STACK_DEPTH_MAX || counts->n_user > STACK_DEPTH_MAX ||
+	    counts->n_managed > MANAGED_DEPTH_MAX || size > bytes.size)
+		return -EBADMSG;
+	tail->counts = *counts;
+	tail->counts.quality &= ~STACK_COPIED;
+	tail->kernel = (const void *)bytes.data;
+	tail->user = (const void *)(tail->kernel + counts->n_kernel);
+	tail->managed = (const void *)(tail->user + counts->n_user);
+	tail->copy = NULL;
+	if (!(counts->quality & STACK_COPIED))
+		return 0;
+	tail->copy = (const void *)(tail->managed + counts->n_managed);
+	if (bytes.size - size < sizeof(*tail->copy) ||
+	    tail->copy->size > bytes.size - size - sizeof(*tail->copy))
+		return -EBADMSG;
+	return 0;
+}
+
+#define QUALITY_USER (STACK_USER_FAILED | STACK_USER_CUT | STACK_USER_END | STACK_USER_GUESSED)
+
+/* Takes what the walk of a copy has found, unless it is no better than what there was. */
+static void take_walk(const struct stack_walk *walk, struct tail *tail, struct stored_stack *out)
+{
+	const uint32_t worse = STACK_USER_FAILED | STACK_USER_END | STACK_USER_GUESSED;
+
+	if (tail->copy->flags & COPY_WALKED &&
+	    (!(tail->copy->flags & COPY_BETTER) || walk->quality & worse))
+		return;
+	tail->user = walk->frames;
+	tail->counts.n_user = (uint16_t)walk->count;
+	tail->counts.quality &= (uint16_t)~QUALITY_USER;
+	tail->counts.quality |= (uint16_t)walk->quality;
+	out->copy_short = walk->cut_short;
+}
+
+/* Walks the copy of the stack: what is found replaces the frames, or is compared with them. */
+static int walk_copy(struct stacks *stacks, const struct process *process, struct tail *tail,
+		     struct stored_stack *out)
+{
+	static const struct stack_walk none = {.quality = STACK_USER_FAILED};
+	const struct stack_walk *walk;
+	int err = 0;
+
+	if (stacks->walks_end && clock_now() > stacks->walks_end) {
+		copies_skip(stacks->copies);
+		take_walk(&none, tail, out);
+		return 0;
+	}
+	if (!stacks->copies)
+		err = copies_create(stacks->modules, &stacks->copies);
+	if (!err && !stacks->agreement && tail->copy->flags & COPY_COMPARE)
+		err = agreement_create(&stacks->agreement);
+	if (!err)
+		err = copies_walk(stacks->copies, process, tail->copy, tail->copy + 1, &walk);
+	if (err)
+		return err;
+	if (tail->copy->flags & COPY_COMPARE) {
+		struct walked_stack walked = {tail->user, tail->counts.n_user, tail->counts.quality,
+					      tail->copy->flags & COPY_BETTER};
+
+		agreement_add(stacks->agreement, stacks->modules, process, &walked, walk);
+	}
+	take_walk(walk, tail, out);
+	return 0;
+}
+
+static void add_step(struct stacks *stacks, enum step_kind kind, uint64_t place, uint64_t low)
+{
+	stacks->steps[stacks->n_steps++] = (struct step){kind, place, low};
+}
+
+/*
+ * An address to look up. Callers are known by their return address, which may
+ * already belong to the next line or, behind a call that never returns, to the
+ * next function: one byte before it is inside the call.
+ */
+static void add_address(struct stacks *stacks, enum step_kind kind, uint64_t ip, size_t depth,
+			uint64_t low)
+{
+	if (ip)
+		add_step(stacks, kind, depth ? ip - 1 : ip, low);
+	else if (kind == STEP_KERNEL)
+		add_step(stacks, kind, 0, low);
+}
+
+/* Adds the managed frames that lie at or above `limit`, outermost first; how many are left. */
+static size_t add_managed(struct stacks *stacks, const struct tail *tail, size_t left,
+			  uint64_t limit)
+{
+	while (left && tail->managed[left - 1].address >= limit) {
+		const struct event_managed *frame = &tail->managed[--left];
+
+		add_step(stacks, STEP_MANAGED, (uint64_t)frame->code << 32 | frame->pc,
+			 frame->address);
+	}
+	return left;
+}
+
+/* How far up did the walks come? `highest` is the highest native frame. */
+static uint64_t reach_of(const struct tail *tail, uint64_t highest)
+{
+	const uint32_t quality = tail->counts.quality;
+	const size_t managed = tail->counts.n_managed;
+	uint64_t reach = UINT64_MAX, last = managed ? tail->managed[managed - 1].address : 0;
+
+	if (quality & (STACK_USER_FAILED | STACK_USER_CUT | STACK_USER_END))
+		reach = highest;
+	if (quality & (STACK_MANAGED_TORN | STACK_MANAGED_CUT) && last < reach)
+		reach = last;
+	return reach;
+}
+
+/*
+ * Puts user and managed frames in order. A managed frame belongs to the innermost
+ * function whose own frame lies above it, so it comes before all functions whose
+ * frames, like those of everything they called, lie below.
+ */
+static void order_user(struct stacks *stacks, const struct tail *tail)
+{
+	uint64_t limits[STACK_DEPTH_MAX + 1]; /* the highest frame inside of each function */
+	size_t n = tail->counts.n_user, left = tail->counts.n_managed;
+
+	limits[0] = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t frame = tail->user[i].frame;
+
+		limits[i + 1] = frame > limits[i] ? frame : limits[i];
+	}
+	stacks->reach = reach_of(tail, limits[n]);
+	left = add_managed(stacks, tail, left, limits[n]);
+	for (size_t i = n; i-- > 0;) {
+		add_address(stacks, STEP_NATIVE, tail->user[i].ip, i, limits[i]);
+		left = add_managed(stacks, tail, left, limits[i]);
+	}
+}
+
+static void order(struct stacks *stacks, const struct tail *tail)
+{
+	stacks->n_steps = 0;
+	order_user(stacks, tail);
+	for (size_t i = tail->counts.n_kernel; i-- > 0;)
+		add_address(stacks, STEP_KERNEL, tail->kernel[i], i, 0);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+	hash ^= hash >> 32;
+	hash *= UINT64_C(0xc4ceb9fe1a85ec53);
+	return hash ^ hash >> 29;
+}
+
+static void hash_steps(const struct stacks *stacks, const struct process *process, uint64_t below,
+		       uint64_t hash[2])
+{
+	for (int i = 0; i < 2; i++)
+		hash[i] =
+			mix(mix(mix(stacks->seed[i] + (uint64_t)i, process->id), process->changes),
+			    below);
+	for (size_t i = 0; i < stacks->n_steps; i++) {
+		const struct step *step = &stacks->steps[i];
+
+		hash[0] = mix(hash[0] + step->kind, step->place);
+		hash[1] = mix(hash[1] ^ step->kind, step->place + UINT64_C(0x9e3779b97f4a7c15));
+	}
+}
+
+static uint64_t native_frame(struct stacks *stacks, const struct process *process, uint64_t address)
+{
+	const struct mapping *mapping = mappings_find(process->mappings, address);
+
+	if (!mapping)
+		return profile_writer_native(stacks->writer, 0, address);
+	return profile_writer_native(stacks->writer, mapping->module,
+				     address - mapping->start + mapping->offset);
+}
+
+static uint64_t managed_frame(struct stacks *stacks, struct process *process, uint64_t place)
+{
+	uint64_t number = process_number(process, place >> 32);
+
+	if (processes_reference(stacks->processes, process, NAME_CODE, number) == -ENOMEM)
+		return 0;
+	return profile_writer_managed(stacks->writer, process->id, number, (uint32_t)place);
+}
+
+static uint64_t write_step(struct stacks *stacks, struct process *process, const struct step *step)
+{
+	switch ((enum step_kind)step->kind) {
+	case STEP_NATIVE:
+		return native_frame(stacks, process, step->place);
+	case STEP_MANAGED:
+		return managed_frame(stacks, process, step->place);
+	case STEP_KERNEL:
+		return profile_writer_kernel(stacks->writer, step->place);
+	}
+	return 0;
+}
+
+/* How many of the outermost steps are those of the stack that was written last. */
+static size_t count_same(const struct stacks *stacks, const struct process *process, uint64_t below)
+{
+	const struct written *last = &stacks->last;
+	size_t same = 0;
+
+	if (last->process != process->id || last->changes != process->changes ||
+	    last->below != below)
+		return 0;
+	while (same < last->n && same < stacks->n_steps &&
+	       last->steps[same].kind == stacks->steps[same].kind &&
+	       last->steps[same].place == stacks->steps[same].place)
+		same++;
+	return same;
+}
+
+static uint64_t write_steps(struct stacks *stacks, struct process *process, uint64_t below)
+{
+	struct written *last = &stacks->last;
+	size_t same = count_same(stacks, process, below);
+	uint64_t stack = same ? last->ids[same - 1] : below;
+
+	last->process = process->id;
+	last->changes = process->changes;
+	last->below = below;
+	last->n = same;
+	for (size_t i = same; i < stacks->n_steps; i++) {
+		uint64_t frame = write_step(stacks, process, &stacks->steps[i]);
+
+		stack = frame ? profile_writer_stack(stacks->writer, stack, frame) : 0;
+		if (!stack)
+			return 0;
+		last->steps[i] = stacks->steps[i];
+		last->ids[i] = stack;
+		last->n = i + 1;
+	}
+	return stack;
+}
+
+int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
+	       const struct event_stack *counts, struct bytes bytes, struct stored_stack *out)
+{
+	struct tail tail;
+	struct slot *slot;
+	uint64_t hash[2];
+	int err = split_tail(counts, bytes, &tail);
+
+	*out = (struct stored_stack){.id = below};
+	if (!err && tail.copy)
+		err = walk_copy(stacks, process, &tail, out);
+	if (err)
+		return err;
+	out->quality = stacks->quality = tail.counts.quality;
+	order(stacks, &tail);
+	if (!stacks->n_steps)
+		return 0;
+	hash_steps(stacks, process, below, hash);
+	slot = &stacks->slots[hash[0] % CACHE_SLOTS];
+	if (slot->stack && slot->hash[0] == hash[0] && slot->hash[1] == hash[1]) {
+		out->id = slot->stack;
+		return 0;
+	}
+	out->id = write_steps(stacks, process, below);
+	if (!out->id)
+		return -ENOMEM;
+	*slot = (struct slot){{hash[0], hash[1]}, out->id};
+	return 0;
+}
+
+/* The first step of the innermost function that a shadow frame at `top` can belong to. */
+static size_t step_at(const struct stacks *stacks, size_t from, uint64_t top)
+{
+	while (from < stacks->n_steps && stacks->steps[from].low > top)
+		from++;
+	return from;
+}
+
+/* Do managed frames among these steps lie above `above`? */
+static bool has_managed_above(const struct stacks *stacks, size_t from, size_t end, uint64_t above)
+{
+	for (size_t i = from; i < end; i++)
+		if (stacks->steps[i].kind == STEP_MANAGED && stacks->steps[i].low > above)
+			return true;
+	return false;
+}
+
+int stacks_cut(struct stacks *stacks, struct process *process, const struct gcprof_piece *pieces,
+	       size_t n, stacks_visit *visit, void *context)
+{
+	const uint32_t guessed = stacks->quality & STACK_USER_GUESSED;
+	uint64_t frames[STEPS_MAX];
+	size_t from = 0, end;
+
+	for (size_t i = 1; i < n; i++)
+		if (pieces[i].top >= pieces[i - 1].top)
+			return -EBADMSG;
+	for (size_t i = 0; i < n; i++, from = end) {
+		bool open = pieces[i].top > stacks->reach;
+		struct stack_piece piece = {.frames = frames,
+					    .quality = open ? stacks->quality : guessed,
+					    .open = open};
+		int err;
+
+		end = i + 1 < n ? step_at(stacks, from, pieces[i + 1].top) : stacks->n_steps;
+		/* The key of a piece tells of its own managed frames and those right above. */
+		if (i && has_managed_above(stacks, from, end, pieces[i - 1].top))
+			continue;
+		for (size_t k = from; k < end; k++) {
+			frames[piece.n] = write_step(stacks, process, &stacks->steps[k]);
+			if (!frames[piece.n++])
+				return -ENOMEM;
+		}
+		err = visit(context, pieces[i].piece, &piece);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+const struct agreement *stacks_agreement(const struct stacks *stacks)
+{
+	return stacks->agreement;
+}

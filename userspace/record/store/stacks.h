@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stacks.h: turns the tail of an event into a stack of the profile. */
+#ifndef GCPROF_STACKS_H
+#define GCPROF_STACKS_H
+
+#include "agreement.h"
+#include "../world/modules.h"
+#include "../world/processes.h"
+#include "stack_pieces.h"
+#include "../../../bpf/events.h"
+
+struct stacks;
+
+/* All are borrowed. */
+int stacks_create(struct profile_writer *writer, struct processes *processes,
+		  struct modules *modules, struct stacks **out);
+void stacks_free(struct stacks *stacks); /* NULL is allowed */
+
+/* Stacks that are put after this time (CLOCK_MONOTONIC, ns; 0: never) have only what was walked
+ * before: their copies wait for no reader. Returns the time before. */
+uint64_t stacks_walk_until(struct stacks *stacks, uint64_t time);
+
+/* A stack as it is stored. */
+struct stored_stack {
+	uint64_t id;      /* 0: an empty one */
+	uint32_t quality; /* enum stack_quality */
+	bool copy_short;  /* it is cut where the copy of it ends */
+};
+
+/*
+ * Writes the stack, outermost frame first: user frames, with the managed ones at
+ * their places among them, then the kernel's; `below` is a stack that was written
+ * before, on top of which it is what the thread called since, or 0. A stack that
+ * was copied is walked first. -EBADMSG if the counts are beyond their bounds or the tail's `size`
+ * bytes; -ENOMEM.
+ */
+int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
+	       const struct event_stack *counts, struct bytes tail, struct stored_stack *out);
+
+/* Receives a piece's key and what it is; its frames are gone afterwards. */
+typedef int stacks_visit(void *context, uint64_t key, const struct stack_piece *piece);
+
+/*
+ * Cuts the stack that was put last into pieces, given as the program told them,
+ * the outermost first; those that can stand for themselves are visited. -EBADMSG
+ * if the pieces make no sense; -ENOMEM; what a visit returns if it is not 0.
+ */
+int stacks_cut(struct stacks *stacks, struct process *process, const struct gcprof_piece *pieces,
+	       size_t n, stacks_visit *visit, void *context);
+
+/* How stacks that were both walked and copied agree. */
+const struct agreement *stacks_agreement(const struct stacks *stacks);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store.c: turns ring events, in order of time, into records of a profile. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../machine/histogram.h"
+#include "../world/files.h"
+#include "mapped.h"
+#include "store_events.h"
+#include "../machine/viewer.h"
+
+static bool lives(void *context, uint64_t process)
+{
+	struct store *store = context;
+
+	return processes_by_index(store->processes, (uint32_t)process) != NULL;
+}
+
+int store_create(struct profile_writer *writer, struct files *files, struct store **out)
+{
+	struct store *store = calloc(1, sizeof(*store));
+	const struct stack_owners owners = {lives, store};
+	int err = -ENOMEM;
+
+	if (!store)
+		return err;
+	store->writer = writer;
+	store->denied = viewer_find() != 0;
+	err = processes_create(writer, &store->processes);
+	if (!err)
+		err = modules_create(writer, files, &store->modules);
+	if (!err)
+		err = stacks_create(writer, store->processes, store->modules, &store->stacks);
+	if (!err)
+		err = stack_keys_create(&owners, &store->keys);
+	if (!err)
+		err = composer_create(&owners, &store->composer);
+	if (!err)
+		err = places_create(&store->places);
+	if (!err)
+		err = frame_names_create(writer, store->modules, &store->names);
+	if (err) {
+		store_free(store);
+		return err;
+	}
+	*out = store;
+	return 0;
+}
+
+void store_free(struct store *store)
+{
+	if (!store)
+		return;
+	frame_names_free(store->names);
+	composer_free(store->composer);
+	stack_keys_free(store->keys);
+	places_free(store->places);
+	stacks_free(store->stacks);
+	modules_free(store->modules);
+	processes_free(store->processes);
+	free(store);
+}
+
+uint64_t store_own_ticks(const struct store *store)
+{
+	return store->own_ticks;
+}
+
+void store_know_own_code(struct store *store, struct own_code *own)
+{
+	store->own = own;
+}
+
+uint32_t store_pid(struct store *store, uint32_t process)
+{
+	const struct process *known = processes_by_index(store->processes, process);
+
+	return known ? known->pid : 0;
+}
+
+void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path)
+{
+	const struct process *process;
+
+	if (!mapped_tells_of_code(event, path))
+		return;
+	process = processes_by_pid(store->processes, event->header.pid);
+	frame_names_meet(store->names, process ? process->id : 0, event->header.tid);
+}
+
+int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
+		      uint64_t time)
+{
+	struct process_ids ids = {pid, ns_pid};
+	struct process *first = processes_get(store->processes, process, &ids, 0, time);
+
+	if (!first || !processes_thread_begins(store->processes, first, pid, ns_pid))
+		return -ENOMEM;
+	return 0;
+}
+
+/* A text of `size` bytes at the start of *tail, which moves behind it and its padding. */
+int store_take_text(struct bytes *tail, size_t size, size_t max, struct bytes *out)
+{
+	size_t padded = (size + 7) & ~(size_t)7;
+
+	if (size > tail->size)
+		return -EBADMSG;
+	*out = (struct bytes){tail->data, strnlen(tail->data, size < max ? size : max)};
+	if (padded > tail->size)
+		padded = tail->size;
+	tail->data += padded;
+	tail->size -= padded;
+	return 0;
+}
+
+uint64_t store_put_string(struct store *store, struct bytes text)
+{
+	return profile_writer_string(store->writer, text.data, text.size);
+}
+
+int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
+			  const struct event_stack *counts, struct stored_stack *out)
+{
+	int err = stacks_put(store->stacks, in->process, below, counts, in->tail, out);
+
+	store->losses[LOSS_COPY_SHORT] += out->copy_short;
+	store->losses[LOSS_GUESSED] += (out->quality & STACK_USER_GUESSED) != 0;
+	return err;
+}
+
+int store_put_stack(struct store *store, const struct incoming *in,
+		    const struct event_stack *counts, struct stored_stack *out)
+{
+	return store_put_stack_above(store, in, 0, counts, out);
+}
+
+/* How each event is stored. */
+static const struct {
+	store_function *store;
+	size_t size; /* of the fixed part */
+	enum stream stream;
+} kinds[] = {
+#define EVENT(code, name, stream_, doc) \
+	[code] = {store_##name, sizeof(struct event_##name), STREAM_##stream_},
+#include "../../../bpf/events.def"
+#undef EVENT
+};
+
+/* The process that the event names by its index; made known if it is new. */
+static struct process *identify_process(struct store *store, const struct event_header *header)
+{
+	const struct event_task *task = (const void *)header;
+	struct process_ids ids = {header->pid, header->code == EVENT_task ? task->ns_pid : 0};
+
+	return processes_get(store->processes, header->process, &ids, 0, header->time);
+}
+
+/* Finds the process and thread that the event is about. -ENOENT if nobody follows it. */
+static int identify(struct store *store, struct incoming *in)
+{
+	const struct event_header *header = in->header;
+
+	if (header->process) {
+		in->process = identify_process(store, header);
+		if (!in->process)
+			return -ENOMEM;
+	} else {
+		in->process = header->code == EVENT_mmap
+				      ? processes_by_pid(store->processes, header->pid)
+				      : NULL;
+		if (!in->process)
+			return -ENOENT;
+	}
+	/* The others only concern the process: they make no thread known. */
+	if (header->code == EVENT_mmap || header->code == EVENT_fate)
+		return 0;
+	if (header->code == EVENT_task)
+		in->thread = processes_thread_begins(
+			store->processes, in->process, header->tid,
+			((const struct event_task *)(const void *)header)->ns_tid);
+	else
+		in->thread = processes_thread(store->processes, in->process, header->tid);
+	return in->thread ? 0 : -ENOMEM;
+}
+
+static int store_known(struct store *store, const struct event_header *event)
+{
+	struct incoming in = {.header = event};
+	size_t size = kinds[event->code].size;
+	int err;
+
+	if (event->size < size)
+		return -EBADMSG;
+	in.tail = (struct bytes){(const char *)event + size, event->size - size};
+	err = identify(store, &in);
+	return err ? err : kinds[event->code].store(store, &in);
+}
+
+uint64_t store_events_in(const struct event_header *event)
+{
+	switch (event->code) {
+	case EVENT_fate:
+		return ((const struct event_fate *)(const void *)event)->count;
+	case EVENT_collections:
+		return 2 * (uint64_t)((const struct event_collections *)(const void *)event)->count;
+	default:
+		return 1;
+	}
+}
+
+bool store_is_auxiliary(const struct event_header *event)
+{
+	switch (event->code) {
+	case EVENT_type:
+	case EVENT_code:
+	case EVENT_pieces:
+	case EVENT_stacks:
+	case EVENT_leave:
+	case EVENT_ran:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int store_event(struct store *store, const struct event_header *event)
+{
+	const size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
+	int err = -EBADMSG;
+
+	if (event->size >= sizeof(*event) && event->code < n_kinds && kinds[event->code].store)
+		err = store_known(store, event);
+	switch (err) {
+	case 0:
+		if (!store_is_auxiliary(event))
+			store->counts[kinds[event->code].stream] += store_events_in(event);
+		return 0;
+	case -EBADMSG:
+		store->losses[LOSS_BAD_EVENT]++;
+		return 0;
+	case -ENOENT:
+		/* Mappings are told of every process, followed or not. */
+		if (event->code != EVENT_mmap)
+			store->losses[LOSS_UNKNOWN_PROCESS]++;
+		return 0;
+	case -ENOMEM:
+	case -EOVERFLOW:
+		store->losses[LOSS_MEMORY] += store_events_in(event);
+		return 0;
+	default:
+		return err;
+	}
+}
+
+int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
+			const struct syscall_total *total)
+{
+	const struct process *process = processes_by_index(store->processes, key->process);
+	uint8_t histogram[HISTOGRAM_BYTES_MAX];
+	struct record record = {.kind = RECORD_syscall_total};
+
+	if (!process)
+		return -ENOENT;
+	record.syscall_total.time = time;
+	record.syscall_total.process = process->id;
+	record.syscall_total.number = key->number;
+	record.syscall_total.count = total->count;
+	record.syscall_total.errors = total->errors;
+	record.syscall_total.total_ns = total->total_ns;
+	record.syscall_total.max_ns = total->max_ns;
+	record.syscall_total.gc_count = total->gc_count;
+	record.syscall_total.gc_ns = total->gc_ns;
+	record.syscall_total.waits = total->waits;
+	record.syscall_total.wait_ns = total->wait_ns;
+	record.syscall_total.wait_max = total->wait_max;
+	record.syscall_total.histogram.data = (const char *)histogram;
+	record.syscall_total.histogram.size = histogram_pack(total->histogram, histogram);
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_call_cpu(struct store *store, uint64_t time, uint32_t process, const struct call_cpu *cpu)
+{
+	const struct process *known = processes_by_index(store->processes, process);
+	struct record record = {.kind = RECORD_call_cpu};
+
+	if (!known)
+		return -ENOENT;
+	record.call_cpu.time = time;
+	record.call_cpu.process = known->id;
+	record.call_cpu.traced_ns = cpu->traced_ns;
+	record.call_cpu.untraced_ns = cpu->untraced_ns;
+	return profile_writer_put(store->writer, &record);
+}
+
+void store_prepare_symbols(struct store *store)
+{
+	frame_names_prepare(store->names);
+}
+
+int store_symbolize(struct store *store)
+{
+	return frame_names_write(store->names);
+}
+
+void store_tell_agreement(const struct store *store)
+{
+	agreement_tell(stacks_agreement(store->stacks), store->modules);
+}
+
+int store_symbolize_turn(struct store *store)
+{
+	return frame_names_turn(store->names);
+}
+
+uint64_t store_walk_until(struct store *store, uint64_t time)
+{
+	return stacks_walk_until(store->stacks, time);
+}
+
+int store_symbolize_all(struct store *store, uint64_t ns)
+{
+	return frame_names_finish(store->names, ns);
+}
+
+uint64_t store_names_cpu_ns(const struct store *store)
+{
+	return frame_names_cpu_ns(store->names);
+}
+
+void store_sweep(struct store *store, const struct processes_watch *watch)
+{
+	processes_sweep(store->processes, watch);
+}
+
+uint64_t store_loss(const struct store *store, enum loss reason)
+{
+	if (reason == LOSS_NAMES_FILE)
+		return frame_names_unread(store->names) + files_lost(modules_files(store->modules));
+	return (unsigned)reason < LOSS_MAX ? store->losses[reason] : 0;
+}
+
+uint64_t store_count(const struct store *store, enum stream stream)
+{
+	return (unsigned)stream < STREAM_END ? store->counts[stream] : 0;
+}

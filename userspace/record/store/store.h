@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store.h: turns ring events, in order of time, into records of a profile. */
+/*
+ * Knows the processes, threads and mappings of the recording, so that an
+ * address becomes a place in a file, and keeps types and functions until a
+ * record first needs their names.
+ */
+#ifndef GCPROF_STORE_H
+#define GCPROF_STORE_H
+
+#include "../../../bpf/events.h"
+#include "../../profile/writer.h"
+#include "../world/processes.h"
+
+struct store;
+struct files;
+struct own_code;
+
+/* Both are borrowed. A file is known to `files` before its mapping comes here. */
+int store_create(struct profile_writer *writer, struct files *files, struct store **out);
+void store_free(struct store *store); /* NULL is allowed */
+
+/*
+ * Makes the first process known under the index that the kernel side uses for
+ * it, with its numbers in the initial pid namespace and in its own.
+ */
+int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
+		      uint64_t time);
+
+/* Timer samples in this code are marked as what recording takes. Borrowed. */
+void store_know_own_code(struct store *store, struct own_code *own);
+
+/* The number of the process with this index in the initial pid namespace; 0: not known. */
+uint32_t store_pid(struct store *store, uint32_t process);
+
+/* One event, `event->size` bytes of it readable. Anything malformed is counted and dropped. */
+int store_event(struct store *store, const struct event_header *event);
+
+/* Events that are stored after this time, 0: never, wait for no walk of their stack (stacks.h).
+ * Returns the time before. */
+uint64_t store_walk_until(struct store *store, uint64_t time);
+
+/* For how many an event counts, stored or lost: some come many at a time. Its size is checked. */
+uint64_t store_events_in(const struct event_header *event);
+
+/* Whether an event only serves others, and is not counted where it is stored: it names what they
+ * refer to, or completes their stacks. */
+bool store_is_auxiliary(const struct event_header *event);
+
+/* A mapping of the process with this number, right when it is heard of and out of order. */
+void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path);
+
+/* The exact totals of one system call in one process; -ENOENT if no event told of it yet. */
+int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
+			const struct syscall_total *total);
+
+/* The same for its CPU time so far. */
+int store_call_cpu(struct store *store, uint64_t time, uint32_t process,
+		   const struct call_cpu *cpu);
+
+/* Begins to read the kernel's symbols in the background, before the first name is needed. */
+void store_prepare_symbols(struct store *store);
+
+/* Asks for the names of native and kernel frames that came since the last call, and writes those
+ * that were found meanwhile (`symbol` records). Does not wait. */
+int store_symbolize(struct store *store);
+
+/* Writes those that were found meanwhile. */
+int store_symbolize_turn(struct store *store);
+
+/* The same for all frames, until everything is found that can be, or for so many ns. */
+int store_symbolize_all(struct store *store, uint64_t ns);
+
+/* With --stack both: says how the stacks that were found agree. */
+void store_tell_agreement(const struct store *store);
+
+/* Once a second: drops what is known of processes that are gone (processes.h). */
+void store_sweep(struct store *store, const struct processes_watch *watch);
+
+/* CPU time so far, ns, of the process that finds names. */
+uint64_t store_names_cpu_ns(const struct store *store);
+
+/* Events refused, by reason (codes of loss.def from LOSS_KERNEL_MAX on). */
+uint64_t store_loss(const struct store *store, enum loss reason);
+
+/* Ticks of the timer that were in our own code (store_know_own_code()). */
+uint64_t store_own_ticks(const struct store *store);
+
+/* Events stored of a stream. */
+uint64_t store_count(const struct store *store, enum stream stream);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store_events.h: what the files that store events share; see store.c. */
+#ifndef GCPROF_STORE_EVENTS_H
+#define GCPROF_STORE_EVENTS_H
+
+#include "../symbolize/frame_names.h"
+#include "../world/modules.h"
+#include "../kernel/places.h"
+#include "../world/processes.h"
+#include "stack_keys.h"
+#include "stacks.h"
+#include "store.h"
+
+struct composer;
+
+struct store {
+	struct profile_writer *writer;
+	struct processes *processes;
+	struct modules *modules;
+	struct stacks *stacks;
+	struct stack_keys *keys;
+	struct composer *composer;
+	struct places *places;
+	struct frame_names *names;
+	struct own_code *own; /* NULL: not known */
+	uint64_t own_ticks;
+	bool denied; /* the viewer may not see where others' memory lies */
+	uint64_t losses[LOSS_MAX];
+	uint64_t counts[STREAM_END];
+};
+
+/* An event on its way into the profile. */
+struct incoming {
+	const struct event_header *header;
+	struct process *process;
+	uint64_t thread;   /* id */
+	struct bytes tail; /* what follows the fixed part */
+};
+
+/* The record of an event that has a thread: every one begins with these two fields. */
+#define RECORD_OF(name, in)                         \
+	{                                           \
+		.kind = RECORD_##name, .name = {    \
+			.time = (in)->header->time, \
+			.thread = (in)->thread      \
+		}                                   \
+	}
+
+/*
+ * A text of `size` bytes at the start of *tail, which moves behind it and its
+ * padding; of it at most `max` bytes. -EBADMSG if the tail is shorter.
+ */
+int store_take_text(struct bytes *tail, size_t size, size_t max, struct bytes *out);
+
+uint64_t store_put_string(struct store *store, struct bytes text);
+
+/* Writes the stack behind an event; see stacks_put(). */
+int store_put_stack(struct store *store, const struct incoming *in,
+		    const struct event_stack *counts, struct stored_stack *out);
+
+/* The same on top of a stack that was written before; 0: on none. */
+int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
+			  const struct event_stack *counts, struct stored_stack *out);
+
+/* store_stacks.c: what is needed to make stacks of pieces. */
+int composer_create(const struct stack_owners *owners, struct composer **out);
+void composer_free(struct composer *composer); /* NULL is allowed */
+
+/* Cuts the stack that was put last, of a sample that names it by this key, if the thread said how.
+ */
+int store_learn_pieces(struct store *store, const struct incoming *in, uint64_t stack);
+
+typedef int store_function(struct store *store, const struct incoming *in);
+
+/* One for each event: store_NAME(). */
+#define EVENT(code, name, stream, doc) store_function store_##name;
+#include "../../../bpf/events.def"
+#undef EVENT
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store_runtime.c: stores what the probes of a program tell: samples, collections, names. */
+#include <errno.h>
+
+#include "../../profile/columns.h"
+#include "store_events.h"
+
+#define AGE_BITS 8 /* of an object's age that are kept: 0.4 %, and a third of its sample */
+
+/* Completes a sample, whose stack is known, and writes it. */
+static int put_alloc(struct store *store, const struct incoming *in, struct record *record)
+{
+	struct record_alloc *alloc = &record->alloc;
+	int err;
+
+	alloc->sample = process_number(in->process, alloc->sample);
+	alloc->type = process_number(in->process, alloc->type);
+	err = processes_reference(store->processes, in->process, NAME_TYPE, alloc->type);
+	return err ? err : profile_writer_put(store->writer, record);
+}
+
+int store_alloc(struct store *store, const struct incoming *in)
+{
+	const struct event_alloc *event = (const void *)in->header;
+	struct record record = RECORD_OF(alloc, in);
+	struct stack_told told;
+	struct stored_stack stack;
+	int err = store_put_stack(store, in, &event->stack, &stack);
+
+	told = (struct stack_told){stack.id, stack.quality};
+	if (!err && event->key)
+		err = stack_keys_set(store->keys, in->process->id,
+				     process_number(in->process, event->key), &told);
+	if (!err && event->key)
+		err = store_learn_pieces(store, in, event->key);
+	if (err)
+		return err;
+	record.alloc.stack = told.stack;
+	record.alloc.sample = event->sample;
+	record.alloc.type = event->type;
+	record.alloc.size = event->bytes;
+	record.alloc.period = event->period;
+	record.alloc.kind = event->kind;
+	record.alloc.quality = told.quality;
+	return put_alloc(store, in, &record);
+}
+
+/* Batches of samples are taken apart before they come here: what comes is one sample of a batch. */
+int store_samples(struct store *store, const struct incoming *in)
+{
+	(void)store;
+	(void)in;
+	return -EBADMSG;
+}
+
+int store_sample(struct store *store, const struct incoming *in)
+{
+	const struct gcprof_sample *sample = &((const struct event_sample *)in->header)->entry;
+	struct stack_told told = {0, STACK_UNTOLD};
+	struct record record = RECORD_OF(alloc, in);
+
+	if (!stack_keys_get(store->keys, in->process->id,
+			    process_number(in->process, sample->stack), &told))
+		store->losses[LOSS_STACK_UNTOLD]++;
+	record.alloc.stack = told.stack;
+	record.alloc.sample = sample->sample;
+	record.alloc.type = sample->type;
+	record.alloc.size = sample->size;
+	record.alloc.period = sample->period;
+	record.alloc.kind = sample->kind;
+	record.alloc.quality = told.quality;
+	return put_alloc(store, in, &record);
+}
+
+/* The nearest number with AGE_BITS significant bits: the rest would not compress. */
+static uint64_t round_age(uint64_t age)
+{
+	unsigned bits = age ? 64 - (unsigned)__builtin_clzll(age) : 0;
+	unsigned drop = bits > AGE_BITS ? bits - AGE_BITS : 0;
+	uint64_t half = drop ? UINT64_C(1) << (drop - 1) : 0;
+
+	if (age > UINT64_MAX - half)
+		half = 0;
+	return (age + half) >> drop << drop;
+}
+
+int store_fate(struct store *store, const struct incoming *in)
+{
+	const struct event_fate *event = (const void *)in->header;
+	int err = 0;
+
+	if (event->count > GCPROF_FATE_MAX ||
+	    event->count * sizeof(event->entries[0]) > in->tail.size)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < event->count && !err; i++) {
+		const struct gcprof_fate *fate = &event->entries[i];
+		struct record record = {.kind = RECORD_fate};
+
+		record.fate.time = in->header->time;
+		record.fate.process = in->process->id;
+		record.fate.sample = process_number(in->process, fate->sample);
+		record.fate.outcome = fate->outcome;
+		record.fate.age = round_age(fate->age);
+		record.fate.collections = fate->collections;
+		err = profile_writer_put(store->writer, &record);
+	}
+	return err;
+}
+
+int store_gc_begin(struct store *store, const struct incoming *in)
+{
+	const struct event_gc_begin *event = (const void *)in->header;
+	struct record record = RECORD_OF(gc_begin, in);
+
+	record.gc_begin.heap = event->heap;
+	record.gc_begin.cycle = event->cycle;
+	record.gc_begin.kind = event->kind;
+	record.gc_begin.reason = event->reason;
+	record.gc_begin.stop = event->stop;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_gc_end(struct store *store, const struct incoming *in)
+{
+	const struct event_gc_end *event = (const void *)in->header;
+	const struct gcprof_gc_stats *stats = &event->stats;
+	struct record record = RECORD_OF(gc_end, in);
+
+	record.gc_end.heap = event->heap;
+	record.gc_end.cycle = event->cycle;
+	record.gc_end.kind = event->kind;
+	record.gc_end.has_stats = event->has_stats;
+	record.gc_end.promoted_bytes = stats->promoted_bytes;
+	record.gc_end.promoted_objects = stats->promoted_objects;
+	record.gc_end.nursery_used = stats->nursery_used;
+	record.gc_end.allocated_bytes = stats->allocated_bytes;
+	record.gc_end.arena_bytes = stats->arena_bytes;
+	record.gc_end.large_bytes = stats->large_bytes;
+	record.gc_end.live_bytes = stats->live_bytes;
+	record.gc_end.freed_bytes = stats->freed_bytes;
+	record.gc_end.stop_ns = stats->stop_ns;
+	record.gc_end.phase = stats->phase;
+	record.gc_end.threads = stats->threads;
+	record.gc_end.rss_bytes = event->rss_bytes;
+	record.gc_end.minor_faults = event->minor_faults;
+	record.gc_end.major_faults = event->major_faults;
+	record.gc_end.batched = event->batched;
+	return profile_writer_put(store->writer, &record);
+}
+
+static struct collection collection_of(const struct gcprof_collection *from)
+{
+	struct collection own;
+
+#define COLUMN(name, source, records, guess) own.name = from->source;
+#include "../../profile/columns.def"
+	return own;
+}
+
+/* Fates came by themselves. */
+int store_collections(struct store *store, const struct incoming *in)
+{
+	const struct event_collections *event = (const void *)in->header;
+	struct collection collections[COLUMNS_BATCH_MAX];
+	uint8_t columns[COLUMNS_BYTES_MAX];
+	struct record record = {.kind = RECORD_collections};
+
+	_Static_assert((int)GCPROF_COLLECTIONS_MAX <= (int)COLUMNS_BATCH_MAX, "as they come");
+	if (!event->count || event->count > GCPROF_COLLECTIONS_MAX ||
+	    event->count * sizeof(event->entries[0]) > in->tail.size)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < event->count; i++)
+		collections[i] = collection_of(&event->entries[i]);
+	record.collections.begin = collections[0].begin;
+	record.collections.thread = in->thread;
+	record.collections.count = event->count;
+	record.collections.rss_bytes = event->rss_bytes;
+	record.collections.columns.data = (const char *)columns;
+	record.collections.columns.size =
+		columns_pack(collections, event->count, collections[0].begin, columns);
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_phase(struct store *store, const struct incoming *in)
+{
+	const struct event_phase *event = (const void *)in->header;
+	struct record record = RECORD_OF(phase, in);
+
+	record.phase.heap = event->heap;
+	record.phase.phase = event->phase;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_type(struct store *store, const struct incoming *in)
+{
+	const struct event_type *event = (const void *)in->header;
+	struct bytes tail = in->tail, text;
+	struct name name = {0};
+	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &text);
+
+	if (err)
+		return err;
+	name.text = text.data;
+	name.text_size = text.size;
+	return processes_name(store->processes, in->process, NAME_TYPE,
+			      process_number(in->process, event->type), &name);
+}
+
+int store_code(struct store *store, const struct incoming *in)
+{
+	const struct event_code *event = (const void *)in->header;
+	struct bytes tail = in->tail, text, file;
+	struct name name = {0};
+	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &text);
+
+	if (!err)
+		err = store_take_text(&tail, event->file_size, NAME_BYTES_MAX, &file);
+	if (err)
+		return err;
+	name.text = text.data;
+	name.text_size = text.size;
+	name.file = file.data;
+	name.file_size = file.size;
+	name.line = event->line;
+	return processes_name(store->processes, in->process, NAME_CODE,
+			      process_number(in->process, event->code), &name);
+}
+
+int store_period(struct store *store, const struct incoming *in)
+{
+	const struct event_period *event = (const void *)in->header;
+	struct record record = RECORD_OF(period, in);
+
+	record.period.old_period = event->old_period;
+	record.period.new_period = event->new_period;
+	record.period.reason = event->reason;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_mutator(struct store *store, const struct incoming *in)
+{
+	const struct event_mutator *event = (const void *)in->header;
+	struct record record = RECORD_OF(mutator, in);
+
+	record.mutator.heap = event->heap;
+	record.mutator.event = event->event;
+	return profile_writer_put(store->writer, &record);
+}

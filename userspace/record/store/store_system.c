@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store_system.c: stores what the system tells: ticks, system calls, processes, mappings. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "mapped.h"
+#include "../kernel/own_code.h"
+#include "store_events.h"
+
+#define PATH_BYTES_MAX 4096
+
+int store_cpu(struct store *store, const struct incoming *in)
+{
+	const struct event_cpu *event = (const void *)in->header;
+	struct record record = RECORD_OF(cpu, in);
+	struct stored_stack stack;
+	int err = store_put_stack(store, in, &event->stack, &stack);
+
+	if (err)
+		return err;
+	record.cpu.stack = stack.id;
+	record.cpu.cpu = in->header->cpu;
+	record.cpu.mode = event->mode;
+	record.cpu.quality = stack.quality;
+	/* The frames lie within the event, or its stack would not have been stored. */
+	record.cpu.recording = store->own && own_code_has(store->own, (const void *)in->tail.data,
+							  event->stack.n_kernel);
+	if (record.cpu.recording)
+		store->own_ticks += event->ticks > 1 ? event->ticks : 1;
+	if (event->ticks > 1) {
+		record.cpu.ticks = event->ticks;
+		store->losses[LOSS_TICKS_HELD] += event->ticks - 1;
+	}
+	err = profile_writer_ran(store->writer, in->thread, event->ran,
+				 record_cpu_ticks(&record.cpu));
+	return err ? err : profile_writer_put(store->writer, &record);
+}
+
+int store_ran(struct store *store, const struct incoming *in)
+{
+	const struct event_ran *event = (const void *)in->header;
+
+	return profile_writer_ran(store->writer, in->thread, event->ran, 0);
+}
+
+int store_syscall(struct store *store, const struct incoming *in)
+{
+	const struct event_syscall *event = (const void *)in->header;
+	struct record record = RECORD_OF(syscall, in);
+	struct incoming behind = *in;
+	struct stored_stack stack;
+	struct bytes path;
+	int err = store_take_text(&behind.tail, event->path_size, PATH_BYTES_MAX, &path);
+
+	if (!err)
+		err = store_put_stack(store, &behind, &event->stack, &stack);
+	if (err)
+		return err;
+	if (path.size)
+		record.syscall.path = store_put_string(store, path);
+	record.syscall.stack = stack.id;
+	record.syscall.number = event->number;
+	record.syscall.duration = event->duration;
+	record.syscall.result = event->result;
+	record.syscall.arg0 = event->args[0];
+	record.syscall.arg1 = event->args[1];
+	record.syscall.arg2 = event->args[2];
+	record.syscall.gc_ns = event->gc_ns;
+	record.syscall.flags = event->flags;
+	record.syscall.quality = stack.quality;
+	record.syscall.stands = event->stands;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_leave(struct store *store, const struct incoming *in)
+{
+	const struct event_leave *event = (const void *)in->header;
+	struct stored_stack stack;
+	struct place place = {.time = in->header->time};
+	int err = store_put_stack(store, in, &event->stack, &stack);
+
+	if (err)
+		return err;
+	place.stack = stack.id;
+	place.quality = stack.quality;
+	return places_set(store->places, in->thread, &place);
+}
+
+int store_wait(struct store *store, const struct incoming *in)
+{
+	const struct event_wait *event = (const void *)in->header;
+	struct record record = RECORD_OF(wait, in);
+	struct stored_stack stack;
+	struct place place = {0};
+	int err;
+
+	if (event->reason >= WAIT_REASONS || event->duration > event->ended)
+		return -EBADMSG;
+	if (event->flags & WAIT_LEFT &&
+	    !places_get(store->places, in->thread, event->ended - event->duration, &place))
+		place = (struct place){0};
+	err = store_put_stack_above(store, in, place.stack, &event->stack, &stack);
+	if (err)
+		return err;
+	record.wait.time = event->ended;
+	record.wait.duration = event->duration;
+	record.wait.reason = event->reason;
+	record.wait.number = event->number;
+	record.wait.flags = event->flags & (WAIT_IN_CALL | WAIT_COMPAT | WAIT_OPEN);
+	record.wait.held = event->held;
+	record.wait.held_ns = event->held_ns;
+	record.wait.stack = stack.id;
+	record.wait.quality = stack.quality | place.quality;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_fault(struct store *store, const struct incoming *in)
+{
+	const struct event_fault *event = (const void *)in->header;
+	struct record record = RECORD_OF(fault, in);
+	struct stored_stack stack;
+	int err = store_put_stack(store, in, &event->stack, &stack);
+
+	if (err)
+		return err;
+	record.fault.address = event->address;
+	record.fault.minor = event->minor;
+	record.fault.major = event->major;
+	record.fault.stack = stack.id;
+	record.fault.quality = stack.quality;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_usage(struct store *store, const struct incoming *in)
+{
+	const struct event_usage *event = (const void *)in->header;
+	struct record record = RECORD_OF(usage, in);
+
+	record.usage.minor_faults = event->minor_faults;
+	record.usage.major_faults = event->major_faults;
+	record.usage.flags = event->flags;
+	record.usage.call_waits = event->waits[WAIT_CALL];
+	record.usage.call_ns = event->wait_ns[WAIT_CALL];
+	record.usage.call_max = event->wait_max[WAIT_CALL];
+	record.usage.fault_waits = event->waits[WAIT_FAULT];
+	record.usage.fault_ns = event->wait_ns[WAIT_FAULT];
+	record.usage.fault_max = event->wait_max[WAIT_FAULT];
+	record.usage.preempted_waits = event->waits[WAIT_PREEMPTED];
+	record.usage.preempted_ns = event->wait_ns[WAIT_PREEMPTED];
+	record.usage.preempted_max = event->wait_max[WAIT_PREEMPTED];
+	record.usage.stopped_waits = event->waits[WAIT_STOPPED];
+	record.usage.stopped_ns = event->wait_ns[WAIT_STOPPED];
+	record.usage.stopped_max = event->wait_max[WAIT_STOPPED];
+	return profile_writer_put(store->writer, &record);
+}
+
+/* The process of a fork's child; a thread's is its maker's own. */
+static struct process *child_process(struct store *store, const struct incoming *in)
+{
+	const struct event_fork *event = (const void *)in->header;
+	struct process_ids ids = {event->child_pid, event->child_ns_pid};
+	struct process *child;
+
+	if (event->kind == FORK_THREAD)
+		return in->process;
+	child = processes_get(store->processes, event->child_process, &ids, in->process->id,
+			      in->header->time);
+	if (child)
+		process_inherit(child, in->process);
+	return child;
+}
+
+int store_fork(struct store *store, const struct incoming *in)
+{
+	const struct event_fork *event = (const void *)in->header;
+	struct record record = RECORD_OF(fork, in);
+	struct process *child;
+
+	if (!event->child_process || (event->kind != FORK_THREAD && event->kind != FORK_PROCESS))
+		return -EBADMSG;
+	if ((event->child_process == in->header->process) != (event->kind == FORK_THREAD))
+		return -EBADMSG;
+	child = child_process(store, in);
+	if (!child)
+		return -ENOMEM;
+	record.fork.child = processes_thread_begins(store->processes, child, event->child_tid,
+						    event->child_ns_tid);
+	record.fork.kind = event->kind;
+	return record.fork.child ? profile_writer_put(store->writer, &record) : -ENOMEM;
+}
+
+int store_exec(struct store *store, const struct incoming *in)
+{
+	const struct event_exec *event = (const void *)in->header;
+	struct record record = RECORD_OF(exec, in);
+	struct bytes tail = in->tail, path;
+	int err = store_take_text(&tail, event->name_size, PATH_BYTES_MAX, &path);
+
+	if (err)
+		return err;
+	err = process_exec(in->process, in->header->time);
+	if (err)
+		return err;
+	/* The thread that called exec goes on as the leader. */
+	if (event->old_tid != in->header->tid)
+		processes_thread_ended(store->processes, in->process, event->old_tid);
+	record.exec.path = store_put_string(store, path);
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_exit(struct store *store, const struct incoming *in)
+{
+	const struct event_exit *event = (const void *)in->header;
+	struct record record = RECORD_OF(exit, in);
+
+	processes_thread_ended(store->processes, in->process, in->header->tid);
+	if (event->last)
+		processes_ended(store->processes, in->process);
+	record.exit.status = event->status;
+	record.exit.last = event->last;
+	return profile_writer_put(store->writer, &record);
+}
+
+static int put_comm(struct store *store, const struct incoming *in, const char name[16])
+{
+	struct record record = RECORD_OF(comm, in);
+
+	record.comm.name = store_put_string(store, (struct bytes){name, strnlen(name, 16)});
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_comm(struct store *store, const struct incoming *in)
+{
+	return put_comm(store, in, ((const struct event_comm *)(const void *)in->header)->name);
+}
+
+/* A thread that was there before: identify() made it known, with its numbers. */
+int store_task(struct store *store, const struct incoming *in)
+{
+	return put_comm(store, in, ((const struct event_task *)(const void *)in->header)->name);
+}
+
+/* What was mapped: a file, something of the kernel's like [vdso], or code made at run time. */
+static int mmap_module(struct store *store, const struct incoming *in, uint64_t *module)
+{
+	const struct event_mmap *event = (const void *)in->header;
+	struct module_place place;
+	char path[PATH_BYTES_MAX + 1];
+	struct bytes tail = in->tail, text;
+	int err = store_take_text(&tail, event->name_size, PATH_BYTES_MAX, &text);
+
+	*module = 0;
+	if (err)
+		return err;
+	memcpy(path, text.data, text.size);
+	path[text.size] = 0;
+	if (!(event->protection & PROT_EXEC))
+		return 0;
+	place = module_place_of(event, path);
+	return mapped_module(store->modules, store->names, in->process->id, &place, module);
+}
+
+int store_mmap(struct store *store, const struct incoming *in)
+{
+	const struct event_mmap *event = (const void *)in->header;
+	struct record record = {.kind = RECORD_mmap};
+	struct mapping mapping = {
+		.start = event->address,
+		.end = event->address + event->length,
+		.offset = event->offset,
+		.time = in->header->time,
+	};
+	int err = -EBADMSG;
+
+	if (mapping.end <= mapping.start)
+		return err;
+	err = mmap_module(store, in, &mapping.module);
+	/* The code of the vdso is found by its place in its image, generated code by address. */
+	if (!err && mapping.module)
+		mapping.offset = mapped_offset(store->modules, mapping.module, event);
+	/* What was there before may be told twice, by /proc and by the perf ring. */
+	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
+		return 0;
+	if (!err)
+		err = mappings_add(&in->process->mappings, &mapping);
+	in->process->changes++;
+	if (err || !mapping.module)
+		return err;
+	record.mmap.time = in->header->time;
+	record.mmap.process = in->process->id;
+	record.mmap.module = mapping.module;
+	record.mmap.address = store->denied ? 0 : event->address;
+	record.mmap.length = event->length;
+	record.mmap.offset = mapping.offset;
+	return profile_writer_put(store->writer, &record);
+}

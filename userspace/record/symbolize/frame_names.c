@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* frame_names.c: writes the names of native and kernel frames into a profile. */
+/*
+ * Names are found by another process (symbolizer.h) while the recording goes on. Code
+ * that is made at run time is described late, or not before its process ends: its
+ * frames are asked for again until they have a name or the recording ends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../machine/clock.h"
+#include "../opener/code_owner.h"
+#include "frame_names.h"
+#include "../world/files.h"
+#include "../opener/opener.h"
+#include "symbolizer.h"
+#include "../../util/buffer.h"
+#include "../../util/log.h"
+#include "../../util/map.h"
+
+#define OWNERS_MAX 4096 /* processes that make code */
+
+struct frame_names {
+	struct profile_writer *writer;
+	struct modules *modules;
+	struct symbolizer *symbolizer; /* made when it is first needed */
+	struct map *told;              /* modules whose file was not found */
+	struct map *owners;            /* process to struct code_owner * */
+	struct map *met;               /* number of a process to the same, until that is known */
+	struct buffer generated;       /* struct symbol_frame[] without a name so far */
+	uint64_t last;                 /* frames up to this one have been asked for */
+	uint64_t now;     /* when the present call began: new frames were met just before */
+	uint64_t highest; /* of those visited in this call */
+	uint64_t lost;    /* modules whose file was not found */
+	int err;
+};
+
+int frame_names_create(struct profile_writer *writer, struct modules *modules,
+		       struct frame_names **out)
+{
+	struct frame_names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	names->writer = writer;
+	names->modules = modules;
+	names->told = map_create(sizeof(uint64_t));
+	names->owners = map_create(sizeof(uint64_t));
+	names->met = map_create(sizeof(uint32_t));
+	if (!names->told || !names->owners || !names->met) {
+		frame_names_free(names);
+		return -ENOMEM;
+	}
+	*out = names;
+	return 0;
+}
+
+static void free_owner(struct code_owner *owner)
+{
+	if (owner && owner->temporary >= 0)
+		close(owner->temporary);
+	free(owner);
+}
+
+static void free_owners(struct map *owners)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
+	while (owners && map_next(owners, &cursor, &key, &value))
+		free_owner((struct code_owner *)(uintptr_t)*value);
+	map_free(owners);
+}
+
+void frame_names_free(struct frame_names *names)
+{
+	if (!names)
+		return;
+	free_owners(names->owners);
+	free_owners(names->met);
+	symbolizer_free(names->symbolizer);
+	map_free(names->told);
+	buffer_free(&names->generated);
+	free(names);
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+static uint64_t put_text(struct frame_names *names, const char *text)
+{
+	return text ? profile_writer_string(names->writer, text, strlen(text)) : 0;
+}
+
+static int write_names(void *context, const struct symbol_frame *frame,
+		       const struct symbol *symbols, size_t n)
+{
+	struct frame_names *names = context;
+	int err = 0;
+
+	if (!n && frame->space == SYMBOL_GENERATED)
+		return buffer_append(&names->generated, frame, sizeof(*frame));
+	for (size_t i = 0; i < n && !err; i++) {
+		struct record record = {.kind = RECORD_symbol};
+
+		record.symbol.frame = frame->frame;
+		record.symbol.name = put_text(names, symbols[i].name);
+		record.symbol.file = put_text(names, symbols[i].file);
+		record.symbol.line = symbols[i].line;
+		record.symbol.begin = symbols[i].begin;
+		err = profile_writer_put(names->writer, &record);
+	}
+	return err;
+}
+
+static int need_symbolizer(struct frame_names *names)
+{
+	return names->symbolizer ? 0
+				 : symbolizer_create(files_opener(modules_files(names->modules)),
+						     write_names, names, &names->symbolizer);
+}
+
+void frame_names_prepare(struct frame_names *names)
+{
+	if (!need_symbolizer(names))
+		symbolizer_prepare(names->symbolizer);
+}
+
+/* --- generated code ----------------------------------------------------------------------- */
+
+/* NULL if it is gone: whose file that would be is not known any more. */
+static struct code_owner *look_at(uint32_t pid)
+{
+	struct code_owner *owner = malloc(sizeof(*owner));
+
+	if (owner && code_owner_find(pid, owner)) {
+		free(owner);
+		owner = NULL;
+	}
+	return owner;
+}
+
+void frame_names_meet(struct frame_names *names, uint64_t process, uint32_t pid)
+{
+	uint64_t *slot;
+	bool added;
+
+	if ((process && map_get(names->owners, &process)) || map_count(names->met) >= OWNERS_MAX)
+		return;
+	slot = map_put(names->met, &pid, &added);
+	if (slot && added)
+		*slot = (uintptr_t)look_at(pid);
+}
+
+static struct code_owner *take_met(struct frame_names *names, uint32_t pid)
+{
+	uint64_t *slot = map_get(names->met, &pid);
+	struct code_owner *owner = slot ? (struct code_owner *)(uintptr_t)*slot : NULL;
+
+	if (slot)
+		map_remove(names->met, &pid);
+	return owner;
+}
+
+static struct code_owner *find_owner(struct frame_names *names, uint64_t process, uint32_t pid)
+{
+	uint64_t *slot = map_get(names->owners, &process);
+	struct code_owner *met = take_met(names, pid);
+
+	if (!slot && map_count(names->owners) < OWNERS_MAX) {
+		slot = map_put(names->owners, &process, NULL);
+		if (slot) {
+			*slot = (uintptr_t)(met ? met : look_at(pid));
+			met = NULL;
+		}
+	}
+	free_owner(met);
+	return slot ? (struct code_owner *)(uintptr_t)*slot : NULL;
+}
+
+int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t pid)
+{
+	find_owner(names, process, pid);
+	return 0;
+}
+
+int frame_names_dump(struct frame_names *names, uint64_t process, const struct module_place *place)
+{
+	const struct code_owner *owner = find_owner(names, process, place->pid);
+	const struct file *file = owner ? files_find(modules_files(names->modules), place->major,
+						     place->minor, place->inode)
+					: NULL;
+	int fd, err;
+
+	if (!file || file->fd < 0 || !code_owner_has(owner, file->fd))
+		return 0;
+	err = need_symbolizer(names);
+	if (err)
+		return err;
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? 0 : symbolizer_add_dump(names->symbolizer, process, fd);
+}
+
+/* Frames of a process whose perf map is being opened. */
+struct mapped_frames {
+	struct frame_names *names;
+	uint64_t process;
+	struct buffer frames; /* struct symbol_frame[] */
+};
+
+static void ask_mapped(struct mapped_frames *mapped)
+{
+	const struct symbol_frame *frames = (const void *)mapped->frames.data;
+	struct frame_names *names = mapped->names;
+
+	for (size_t i = 0; i < mapped->frames.size / sizeof(*frames) && !names->err; i++)
+		names->err = symbolizer_ask(names->symbolizer, &frames[i], NULL);
+	buffer_free(&mapped->frames);
+	free(mapped);
+}
+
+static void map_opened(void *context, const struct opener_result *result)
+{
+	struct mapped_frames *mapped = context;
+
+	if (!result->err)
+		mapped->names->err =
+			symbolizer_set_map(mapped->names->symbolizer, mapped->process, result->fd);
+	ask_mapped(mapped);
+}
+
+/* Opens what the process wrote about its code so far, then asks for its frames. */
+static void ask_process(struct frame_names *names, struct mapped_frames *mapped)
+{
+	const uint64_t *slot = map_get(names->owners, &mapped->process);
+	const struct code_owner *owner = slot ? (const struct code_owner *)(uintptr_t)*slot : NULL;
+
+	if (!owner ||
+	    opener_map(files_opener(modules_files(names->modules)), owner, map_opened, mapped))
+		ask_mapped(mapped);
+}
+
+static struct mapped_frames *frames_of(struct frame_names *names, struct map *all, uint64_t process)
+{
+	uint64_t *slot = map_put(all, &process, NULL);
+	struct mapped_frames *mapped;
+
+	if (!slot || *slot)
+		return slot ? (struct mapped_frames *)(uintptr_t)*slot : NULL;
+	mapped = calloc(1, sizeof(*mapped));
+	if (!mapped)
+		return NULL;
+	mapped->names = names;
+	mapped->process = process;
+	*slot = (uintptr_t)mapped;
+	return mapped;
+}
+
+/* Asks again for those without names. */
+static int ask_generated(struct frame_names *names)
+{
+	struct buffer waiting = names->generated;
+	const struct symbol_frame *frames = (const void *)waiting.data;
+	struct map *all = waiting.size ? map_create(sizeof(uint64_t)) : NULL;
+	int err = waiting.size && !all ? -ENOMEM : 0;
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
+	if (err || !waiting.size)
+		return err;
+	names->generated = (struct buffer){0};
+	for (size_t i = 0; i < waiting.size / sizeof(*frames) && !err; i++) {
+		struct mapped_frames *mapped = frames_of(names, all, frames[i].owner);
+
+		err = mapped ? buffer_append(&mapped->frames, &frames[i], sizeof(frames[i]))
+			     : -ENOMEM;
+	}
+	while (map_next(all, &cursor, &key, &value))
+		if (*value)
+			ask_process(names, (struct mapped_frames *)(uintptr_t)*value);
+	map_free(all);
+	buffer_free(&waiting);
+	return err ? err : names->err;
+}
+
+/* --- questions ---------------------------------------------------------------------------- */
+
+static int note_lost(struct frame_names *names, uint64_t id, const struct module *module)
+{
+	bool added = false;
+
+	if (!map_put(names->told, &id, &added))
+		return -ENOMEM;
+	if (added) {
+		names->lost++;
+		log_verbose(
+			"%s: no function names: it was gone, or replaced, when it was looked for",
+			module->path);
+	}
+	return 0;
+}
+
+static int ask_file(struct frame_names *names, const struct symbol_frame *frame,
+		    const struct module *module)
+{
+	const struct file *file = modules_file(names->modules, module);
+	const struct symbol_file symbols = {
+		.path = module->path,
+		.build_id = module->build_id,
+		.build_id_size = module->build_id_size,
+		.fd = file ? file->fd : -1,
+		.debug_fd = file ? file->debug_fd : -1,
+		.user = file ? file->user : 0,
+	};
+
+	/* It was forgotten, because so many came after it. */
+	if (module->inode && !file)
+		return note_lost(names, frame->owner, module);
+	return symbolizer_ask(names->symbolizer, frame, &symbols);
+}
+
+static int ask_native(struct frame_names *names, struct symbol_frame *frame, uint64_t module_id)
+{
+	const struct module *module = modules_get(names->modules, module_id);
+
+	if (!module)
+		return 0;
+	if (module->process) {
+		frame->space = SYMBOL_GENERATED;
+		frame->owner = module->process;
+		return buffer_append(&names->generated, frame, sizeof(*frame));
+	}
+	/* What has its path now is another file: no name is better than a wrong one. */
+	if (module->is_lost)
+		return note_lost(names, module_id, module);
+	frame->owner = module_id;
+	return ask_file(names, frame, module);
+}
+
+static void visit_frame(void *context, uint64_t id, const struct record *definition)
+{
+	struct frame_names *names = context;
+	struct symbol_frame frame = {.frame = id, .space = SYMBOL_FILE, .time = names->now};
+
+	if (id > names->highest)
+		names->highest = id;
+	if (id <= names->last || names->err)
+		return;
+	if (definition->kind == RECORD_kernel_frame) {
+		frame.space = SYMBOL_KERNEL;
+		frame.place = definition->kernel_frame.address;
+		if (frame.place)
+			names->err = symbolizer_ask(names->symbolizer, &frame, NULL);
+		return;
+	}
+	frame.place = definition->native_frame.offset;
+	names->err = ask_native(names, &frame, definition->native_frame.module);
+}
+
+static int ask_all(struct frame_names *names)
+{
+	int err = need_symbolizer(names);
+
+	if (err)
+		return err;
+	names->highest = names->last;
+	names->now = clock_now();
+	names->err = 0;
+	profile_writer_each_frame(names->writer, visit_frame, names);
+	names->last = names->highest;
+	return names->err ? names->err : ask_generated(names);
+}
+
+int frame_names_write(struct frame_names *names)
+{
+	int err = ask_all(names);
+
+	return err ? err : symbolizer_turn(names->symbolizer);
+}
+
+int frame_names_turn(struct frame_names *names)
+{
+	return names->symbolizer ? symbolizer_turn(names->symbolizer) : 0;
+}
+
+int frame_names_finish(struct frame_names *names, uint64_t ns)
+{
+	int err = ask_all(names);
+
+	/* Perf maps are opened by then. */
+	opener_settle(files_opener(modules_files(names->modules)), ns);
+	err = err ? err : names->err;
+	return err ? err : symbolizer_finish(names->symbolizer, ns);
+}
+
+uint64_t frame_names_unread(const struct frame_names *names)
+{
+	return names->lost + (names->symbolizer ? symbolizer_unread(names->symbolizer) : 0);
+}
+
+uint64_t frame_names_cpu_ns(const struct frame_names *names)
+{
+	return names->symbolizer ? symbolizer_cpu_ns(names->symbolizer) : 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* frame_names.h: writes the names of native and kernel frames into a profile. */
+#ifndef GCPROF_FRAME_NAMES_H
+#define GCPROF_FRAME_NAMES_H
+
+#include "../world/modules.h"
+#include "../../profile/writer.h"
+
+struct frame_names;
+
+/* Both are borrowed. */
+int frame_names_create(struct profile_writer *writer, struct modules *modules,
+		       struct frame_names **out);
+void frame_names_free(struct frame_names *names); /* NULL is allowed */
+
+/* Starts the process that finds names: it reads the kernel's while nobody waits yet. */
+void frame_names_prepare(struct frame_names *names);
+
+/*
+ * The process that has this number now makes code at run time: looks at it while it lives, which it
+ * may not do any more when its events have been put in order. `process`: 0 if it is not known yet.
+ */
+void frame_names_meet(struct frame_names *names, uint64_t process, uint32_t pid);
+
+/* A process makes code at run time: looks at it, unless that was done. */
+int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t pid);
+
+/* A process mapped a jitdump file. */
+int frame_names_dump(struct frame_names *names, uint64_t process, const struct module_place *place);
+
+/* Asks for the names of new frames and writes those that were found meanwhile; does not wait. */
+int frame_names_write(struct frame_names *names);
+
+/* Writes what was found meanwhile. */
+int frame_names_turn(struct frame_names *names);
+
+/* Waits for all that can be found, but only so many ns, and writes it. */
+int frame_names_finish(struct frame_names *names, uint64_t ns);
+
+/* Files so far that frames lie in and that could not be opened or read. */
+uint64_t frame_names_unread(const struct frame_names *names);
+
+/* CPU time so far, ns, of the process that finds names. */
+uint64_t frame_names_cpu_ns(const struct frame_names *names);
+
+#endif

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* symbolizer.c: finds the names of frames, by reader processes, while the recording goes on. */
+/*
+ * Frames wait by the file that they lie in. A reader gets one file at a time, with up to
+ * NAMES_BATCH of its frames; then it is the next file's turn. The kernel's symbols have a
+ * reader of their own: no file keeps it waiting, none makes it begin anew.
+ */
+#include "symbolizer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../machine/clock.h"
+#include "../opener/opener.h"
+#include "../../reader/client.h"
+#include "../../util/buffer.h"
+#include "../../util/log.h"
+#include "../../util/map.h"
+
+#define CODE_MAX 256 /* processes whose jitdump files are kept open */
+
+/* What frames lie in, with those that wait. */
+struct subject {
+	struct subject *next;
+	struct {
+		uint64_t space, owner;
+	} key;
+	bool queued;
+	char *path;
+	unsigned char build_id[BUILD_ID_MAX];
+	size_t build_id_size;
+	uid_t user;
+	int fd, debug_fd; /* -1: none */
+	int map_fd;
+	int dumps[NAMES_DUMPS_MAX];
+	size_t n_dumps;
+	struct buffer frames; /* struct symbol_frame[] */
+};
+
+struct queue {
+	struct subject *first, **last;
+};
+
+/* A reader and what waits for it. */
+struct lane {
+	struct worker *worker;
+	struct queue queues[2];  /* files of those whose files failed come second */
+	struct subject *current; /* being read, or NULL */
+	size_t asked;            /* of its frames */
+};
+
+enum { LANE_FILES, LANE_KERNEL, LANES };
+
+struct symbolizer {
+	struct opener *opener;
+	symbolizer_names *names;
+	void *context;
+	struct lane lanes[LANES];
+	struct map *subjects; /* by their keys */
+	struct map *bad;      /* files that a reader failed on */
+	struct map *unread;   /* files that are none, or other ones */
+	struct map *suspects; /* users whose files failed */
+	size_t failures, n_dumps;
+	struct names_left left; /* scratch */
+};
+
+/* --- subjects ----------------------------------------------------------------------------- */
+
+static size_t n_frames(const struct subject *subject)
+{
+	return subject->frames.size / sizeof(struct symbol_frame);
+}
+
+static void close_all(struct subject *subject)
+{
+	const int fds[] = {subject->fd, subject->debug_fd, subject->map_fd};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	subject->fd = subject->debug_fd = subject->map_fd = -1;
+}
+
+static void subject_free(struct subject *subject)
+{
+	close_all(subject);
+	for (size_t i = 0; i < subject->n_dumps; i++)
+		close(subject->dumps[i]);
+	buffer_free(&subject->frames);
+	free(subject->path);
+	free(subject);
+}
+
+static struct subject *get(struct symbolizer *symbolizer, uint64_t space, uint64_t owner)
+{
+	uint64_t key[2] = {space, owner};
+	uint64_t *slot = map_put(symbolizer->subjects, key, NULL);
+	struct subject *subject;
+
+	if (!slot || *slot)
+		return slot ? (struct subject *)(uintptr_t)*slot : NULL;
+	subject = calloc(1, sizeof(*subject));
+	if (!subject)
+		return NULL;
+	subject->key.space = space;
+	subject->key.owner = owner;
+	subject->fd = subject->debug_fd = subject->map_fd = -1;
+	*slot = (uintptr_t)subject;
+	return subject;
+}
+
+/* Nothing waits any more: only jitdump files are worth keeping. */
+static void drop(struct symbolizer *symbolizer, struct subject *subject)
+{
+	if (subject->n_dumps) {
+		close_all(subject);
+		return;
+	}
+	map_remove(symbolizer->subjects, &subject->key);
+	subject_free(subject);
+}
+
+static void enqueue(struct symbolizer *symbolizer, struct subject *subject)
+{
+	struct lane *lane = &symbolizer->lanes[subject->key.space == SYMBOL_KERNEL];
+	uint64_t user = subject->user;
+	struct queue *queue = &lane->queues[map_get(symbolizer->suspects, &user) != NULL];
+
+	if (subject->queued)
+		return;
+	subject->queued = true;
+	subject->next = NULL;
+	if (!queue->first)
+		queue->last = &queue->first;
+	*queue->last = subject;
+	queue->last = &subject->next;
+}
+
+static struct subject *dequeue(struct lane *lane)
+{
+	struct queue *queue = &lane->queues[lane->queues[0].first == NULL];
+	struct subject *subject = queue->first;
+
+	if (subject) {
+		queue->first = subject->next;
+		subject->queued = false;
+	}
+	return subject;
+}
+
+int symbolizer_create(struct opener *opener, symbolizer_names *names, void *context,
+		      struct symbolizer **out)
+{
+	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+	int err = 0;
+
+	if (!symbolizer)
+		return -ENOMEM;
+	symbolizer->opener = opener;
+	symbolizer->names = names;
+	symbolizer->context = context;
+	symbolizer->subjects = map_create(2 * sizeof(uint64_t));
+	symbolizer->bad = map_create(sizeof(uint64_t));
+	symbolizer->unread = map_create(sizeof(uint64_t));
+	symbolizer->suspects = map_create(sizeof(uint64_t));
+	if (!symbolizer->subjects || !symbolizer->bad || !symbolizer->unread ||
+	    !symbolizer->suspects)
+		err = -ENOMEM;
+	for (int i = 0; i < LANES && !err; i++)
+		err = worker_create(WORKER_READER, true, &symbolizer->lanes[i].worker);
+	if (err)
+		symbolizer_free(symbolizer);
+	else
+		*out = symbolizer;
+	return err;
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
+	if (!symbolizer)
+		return;
+	for (int i = 0; i < LANES; i++) {
+		if (symbolizer->opener)
+			opener_cancel(symbolizer->opener, &symbolizer->lanes[i]);
+		worker_free(symbolizer->lanes[i].worker);
+	}
+	while (symbolizer->subjects && map_next(symbolizer->subjects, &cursor, &key, &value))
+		if (*value)
+			subject_free((struct subject *)(uintptr_t)*value);
+	map_free(symbolizer->subjects);
+	map_free(symbolizer->bad);
+	map_free(symbolizer->unread);
+	map_free(symbolizer->suspects);
+	free(symbolizer);
+}
+
+/* --- questions ---------------------------------------------------------------------------- */
+
+static int take_file(struct subject *subject, const struct symbol_file *file)
+{
+	if (subject->path)
+		return 0;
+	subject->path = strdup(file->path);
+	if (!subject->path || file->build_id_size > BUILD_ID_MAX)
+		return -ENOMEM;
+	memcpy(subject->build_id, file->build_id, file->build_id_size);
+	subject->build_id_size = file->build_id_size;
+	subject->user = file->user;
+	if (file->fd >= 0)
+		subject->fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	if (file->debug_fd >= 0)
+		subject->debug_fd = fcntl(file->debug_fd, F_DUPFD_CLOEXEC, 0);
+	return 0;
+}
+
+int symbolizer_ask(struct symbolizer *symbolizer, const struct symbol_frame *frame,
+		   const struct symbol_file *file)
+{
+	struct subject *subject;
+	int err = 0;
+
+	if (frame->space == SYMBOL_FILE && map_get(symbolizer->bad, &frame->owner))
+		return symbolizer->names(symbolizer->context, frame, NULL, 0);
+	subject = get(symbolizer, frame->space, frame->space == SYMBOL_KERNEL ? 0 : frame->owner);
+	if (subject && file)
+		err = take_file(subject, file);
+	if (!subject || err || buffer_append(&subject->frames, frame, sizeof(*frame)))
+		return -ENOMEM;
+	enqueue(symbolizer, subject);
+	return 0;
+}
+
+int symbolizer_set_map(struct symbolizer *symbolizer, uint64_t process, int fd)
+{
+	struct subject *subject = get(symbolizer, SYMBOL_GENERATED, process);
+
+	if (!subject) {
+		close(fd);
+		return -ENOMEM;
+	}
+	if (subject->map_fd >= 0)
+		close(subject->map_fd);
+	subject->map_fd = fd;
+	return 0;
+}
+
+int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd)
+{
+	struct subject *subject = get(symbolizer, SYMBOL_GENERATED, process);
+
+	if (!subject || subject->n_dumps == NAMES_DUMPS_MAX ||
+	    (!subject->n_dumps && symbolizer->n_dumps == CODE_MAX)) {
+		close(fd);
+		return subject ? 0 : -ENOMEM;
+	}
+	symbolizer->n_dumps += !subject->n_dumps;
+	subject->dumps[subject->n_dumps++] = fd;
+	return 0;
+}
+
+/* The descriptors of a request; how many. */
+static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FDS_MAX])
+{
+	const struct subject *subject = lane->current;
+	size_t n = 0;
+
+	if (kernel >= 0)
+		fds[n++] = kernel;
+	if (subject->fd >= 0)
+		fds[n++] = subject->fd;
+	if (subject->map_fd >= 0)
+		fds[n++] = subject->map_fd;
+	for (size_t i = 0; i < subject->n_dumps; i++)
+		fds[n++] = subject->dumps[i];
+	return n;
+}
+
+static int send_request(struct lane *lane)
+{
+	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_KERNEL, READ_CODE};
+	const struct subject *subject = lane->current;
+	const struct symbol_frame *frames = (const void *)subject->frames.data;
+	const struct names_file file = {subject->key.owner, subject->path, subject->build_id,
+					subject->build_id_size};
+	int kernel = subject->key.space == SYMBOL_KERNEL
+			     ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC)
+			     : -1;
+	struct names_message message;
+	int fds[WORKER_FDS_MAX], err;
+	struct worker_order order = {
+		.kind = kinds[subject->key.space],
+		.fds = fds,
+		.n_fds = collect_fds(lane, kernel, fds),
+		.cpu_ns = NAMES_CPU_NS,
+		.wall_ns = NAMES_WALL_NS,
+	};
+
+	lane->asked = n_frames(subject) < NAMES_BATCH ? n_frames(subject) : NAMES_BATCH;
+	names_message_begin(&message, &file);
+	message.head.count = (uint32_t)lane->asked;
+	message.head.has_map = subject->map_fd >= 0;
+	for (size_t i = 0; i < lane->asked; i++)
+		message.places[i] = (struct name_place){frames[i].place, frames[i].time};
+	err = names_start(lane->worker, &order, &message);
+	if (kernel >= 0)
+		close(kernel);
+	return err;
+}
+
+void symbolizer_prepare(struct symbolizer *symbolizer)
+{
+	struct lane *lane = &symbolizer->lanes[LANE_KERNEL];
+	struct subject *kernel = get(symbolizer, SYMBOL_KERNEL, 0);
+
+	worker_prepare(symbolizer->lanes[LANE_FILES].worker);
+	if (!kernel || lane->current)
+		return;
+	lane->current = kernel;
+	if (send_request(lane))
+		lane->current = NULL;
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+static void note_unread(struct symbolizer *symbolizer, const struct subject *subject, int err)
+{
+	bool added = false;
+
+	/* The kernel's own mappings have no file. */
+	if (!subject->path || subject->path[0] == '[')
+		return;
+	map_put(symbolizer->unread, &subject->key.owner, &added);
+	if (added)
+		names_explain(subject->path, err);
+}
+
+static void note_failure(struct symbolizer *symbolizer, const struct subject *subject, int err)
+{
+	uint64_t user = subject->user;
+
+	symbolizer->failures++;
+	if (subject->key.space != SYMBOL_FILE)
+		return;
+	names_explain(subject->path, err);
+	map_put(symbolizer->bad, &subject->key.owner, NULL);
+	map_put(symbolizer->suspects, &user, NULL);
+}
+
+/* Passes on what is known of the first frames, and takes them out. */
+static int pass_on(struct symbolizer *symbolizer, struct subject *subject, size_t count, bool known)
+{
+	const struct symbol_frame *frames = (const void *)subject->frames.data;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct symbol symbols[SYMBOLS_MAX];
+		int n = known ? names_take(&symbolizer->left, symbols) : 0;
+
+		known = known && n >= 0;
+		err = symbolizer->names(symbolizer->context, &frames[i], symbols,
+					n < 0 ? 0 : (size_t)n);
+	}
+	subject->frames.size -= count * sizeof(*frames);
+	memmove(subject->frames.data, subject->frames.data + count * sizeof(*frames),
+		subject->frames.size);
+	return err;
+}
+
+static int finish(struct symbolizer *symbolizer, struct lane *lane,
+		  const struct worker_answer *answer)
+{
+	struct subject *subject = lane->current;
+	int err;
+
+	lane->current = NULL;
+	symbolizer->left.at = answer->data;
+	symbolizer->left.size = answer->size;
+	if (names_is_failure(answer->err))
+		note_failure(symbolizer, subject, answer->err);
+	else if (answer->err && subject->key.space == SYMBOL_FILE)
+		note_unread(symbolizer, subject, answer->err);
+	err = pass_on(symbolizer, subject,
+		      names_is_failure(answer->err) ? n_frames(subject) : lane->asked,
+		      !names_is_failure(answer->err));
+	if (answer->fd >= 0)
+		close(answer->fd);
+	if (n_frames(subject))
+		enqueue(symbolizer, subject);
+	else if (!subject->queued)
+		drop(symbolizer, subject);
+	return err;
+}
+
+static void supplied(void *context, const struct opener_result *result)
+{
+	struct lane *lane = context;
+
+	worker_supply(lane->worker, "", 1, result->fd);
+	if (result->fd >= 0)
+		close(result->fd);
+}
+
+/* The reader needs a debug file, which it waits for. */
+static void supply(struct symbolizer *symbolizer, struct lane *lane,
+		   const struct worker_answer *question)
+{
+	const struct subject *subject = lane->current;
+	struct debug_wanted wanted;
+	bool sensible = names_wanted(question, &wanted);
+
+	if (!sensible || wanted.kind == DEBUG_IN_ROOT)
+		worker_supply(lane->worker, "", 1, sensible ? subject->debug_fd : -1);
+	else if (opener_debug(symbolizer->opener, 0, subject->fd, &wanted, supplied, lane))
+		worker_supply(lane->worker, "", 1, -1);
+}
+
+/* Starts the next request of a lane that has none: false if nothing waits. */
+static bool begin(struct symbolizer *symbolizer, struct lane *lane, int *result)
+{
+	struct worker_answer none = {.fd = -1};
+
+	lane->current = dequeue(lane);
+	if (!lane->current)
+		return false;
+	none.err = send_request(lane);
+	if (none.err)
+		*result = finish(symbolizer, lane, &none);
+	return true;
+}
+
+/* False if the lane waits for its reader, or for something to do. */
+static bool turn(struct symbolizer *symbolizer, struct lane *lane, int *result)
+{
+	struct worker_answer answer;
+
+	if (!lane->current)
+		return begin(symbolizer, lane, result);
+	switch (worker_poll(lane->worker, &answer)) {
+	case WORKER_ANSWERED:
+		*result = finish(symbolizer, lane, &answer);
+		return true;
+	case WORKER_QUESTION:
+		supply(symbolizer, lane, &answer);
+		return true;
+	default:
+		return false;
+	}
+}
+
+int symbolizer_turn(struct symbolizer *symbolizer)
+{
+	int result = 0;
+
+	for (int i = 0; i < LANES; i++)
+		while (!result && turn(symbolizer, &symbolizer->lanes[i], &result))
+			;
+	return result;
+}
+
+static bool is_done(const struct symbolizer *symbolizer)
+{
+	for (int i = 0; i < LANES; i++) {
+		const struct lane *lane = &symbolizer->lanes[i];
+
+		/* A kernel reader that nobody has asked for a name is not waited for. */
+		if ((lane->current && lane->asked) || lane->queues[0].first ||
+		    lane->queues[1].first)
+			return false;
+	}
+	return true;
+}
+
+int symbolizer_finish(struct symbolizer *symbolizer, uint64_t ns)
+{
+	uint64_t end = clock_now() + ns;
+	int err = symbolizer_turn(symbolizer);
+
+	while (!err && !is_done(symbolizer) && clock_now() < end) {
+		worker_wait_any(20);
+		opener_turn(symbolizer->opener);
+		err = symbolizer_turn(symbolizer);
+	}
+	if (!err && !is_done(symbolizer))
+		log_warning("some functions have no names: reading their files took too long");
+	return err;
+}
+
+size_t symbolizer_unread(const struct symbolizer *symbolizer)
+{
+	return map_count(symbolizer->bad) + map_count(symbolizer->unread);
+}
+
+size_t symbolizer_failures(const struct symbolizer *symbolizer)
+{
+	return symbolizer->failures;
+}
+
+uint64_t symbolizer_cpu_ns(const struct symbolizer *symbolizer)
+{
+	return worker_cpu_ns(symbolizer->lanes[LANE_FILES].worker) +
+	       worker_cpu_ns(symbolizer->lanes[LANE_KERNEL].worker);
+}

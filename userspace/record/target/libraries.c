@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* libraries.c: which files will a program load? */
+/*
+ * Files are opened as the user whose program it is: whom the recorder must not help to read more.
+ * The dynamic linker decides by rules of its own (rpath, caches, hardware
+ * variants, LD_LIBRARY_PATH); the only one who knows them all is the linker the
+ * program names, asked with `--list`.
+ */
+#include "libraries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../util/buffer.h"
+#include "../machine/clock.h"
+
+enum {
+	SCRIPT_DEPTH = 4,         /* interpreters that are scripts themselves */
+	SCRIPT_LINE = 256,        /* as much as the kernel looks at */
+	LIST_BYTES_MAX = 1 << 18, /* of the linker's output */
+	LIST_MS_MAX = 3000,
+};
+
+/* The interpreter that a script names: 1 and `path` replaced; 0 if it is no script. */
+static int script_interpreter(int fd, char path[PATH_MAX])
+{
+	char line[SCRIPT_LINE + 1];
+	ssize_t n = pread(fd, line, SCRIPT_LINE, 0);
+	char *start;
+
+	if (n < 2 || line[0] != '#' || line[1] != '!')
+		return 0;
+	line[n] = '\0';
+	start = line + 2 + strspn(line + 2, " \t");
+	start[strcspn(start, " \t\r\n")] = '\0';
+	if (!*start)
+		return -ENOEXEC;
+	strcpy(path, start);
+	return 1;
+}
+
+static _Noreturn void linker_run(const char *linker, const char *program, int output,
+				 const struct invoker *user)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (invoker_become(user) || null < 0 || dup2(null, 0) < 0 || dup2(null, 2) < 0 ||
+	    dup2(output, 1) < 0)
+		_exit(127);
+	execl(linker, linker, "--list", program, (char *)NULL);
+	_exit(127);
+}
+
+/* Reads until the end, the limit of bytes or of time. */
+static int read_bounded(int fd, struct buffer *text)
+{
+	uint64_t end = clock_now() + LIST_MS_MAX * UINT64_C(1000000);
+	char block[4096];
+
+	while (text->size < LIST_BYTES_MAX) {
+		uint64_t now = clock_now();
+		struct pollfd wait = {.fd = fd, .events = POLLIN};
+		ssize_t n;
+
+		if (now >= end || poll(&wait, 1, (int)((end - now) / 1000000 + 1)) == 0)
+			return -ETIMEDOUT;
+		n = read(fd, block, sizeof(block));
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0 && buffer_append(text, block, (size_t)n))
+			return -ENOMEM;
+	}
+	return -E2BIG;
+}
+
+struct libraries {
+	struct opener *opener;
+	struct invoker user;
+	char program[PATH_MAX]; /* the file that is run: no script */
+	pid_t linker;           /* at work; 0: there is none */
+	int output;             /* of it; -1 */
+};
+
+static int start_linker(struct libraries *libraries, const char *linker, const struct invoker *user)
+{
+	int output[2], err = 0;
+
+	if (pipe2(output, O_CLOEXEC))
+		return -errno;
+	libraries->linker = fork();
+	if (libraries->linker == 0)
+		linker_run(linker, libraries->program, output[1], user);
+	if (libraries->linker < 0) {
+		err = -errno;
+		libraries->linker = 0;
+	}
+	libraries->output = output[0];
+	close(output[1]);
+	return err;
+}
+
+static void end_linker(struct libraries *libraries, bool at_once)
+{
+	if (libraries->linker && at_once)
+		kill(libraries->linker, SIGKILL);
+	while (libraries->linker && waitpid(libraries->linker, NULL, 0) < 0 && errno == EINTR)
+		;
+	libraries->linker = 0;
+}
+
+/* What the linker prints is what a program of the user's makes it print. */
+static void visit_file(struct libraries *libraries, const char *path, libraries_visit *visit,
+		       void *context)
+{
+	int fd = opener_open_user(libraries->opener, path, &libraries->user, NULL);
+
+	if (fd < 0)
+		return;
+	visit(context, path, fd);
+	close(fd);
+}
+
+/* Lines like "\tlibc.so.6 => /lib/libc.so.6 (0x7f...)" or "\t/lib/ld.so (0x7f...)". */
+static void visit_lines(struct libraries *libraries, char *text, libraries_visit *visit,
+			void *context)
+{
+	char *rest = text, *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		char *path = strchr(line, '/');
+		char *end = path ? strstr(path, " (0x") : NULL;
+		char *arrow = path ? strstr(path, " => /") : NULL;
+
+		if (!end)
+			continue;
+		*end = '\0';
+		visit_file(libraries, arrow && arrow < end ? arrow + 4 : path, visit, context);
+	}
+}
+
+/* Follows interpreters of scripts; a descriptor of what is run in the end. */
+static int find_program(struct libraries *libraries)
+{
+	char *path = libraries->program;
+
+	for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
+		int fd = opener_open_user(libraries->opener, path, &libraries->user, NULL), found;
+
+		if (fd < 0)
+			return fd;
+		found = script_interpreter(fd, path);
+		if (!found)
+			return fd;
+		close(fd);
+		if (found < 0)
+			return found;
+	}
+	return -ELOOP;
+}
+
+int libraries_start(const char *path, const struct invoker *user, struct opener *opener,
+		    struct files *files, struct libraries **out)
+{
+	struct libraries *libraries = calloc(1, sizeof(*libraries));
+	const struct file *file;
+	int fd = -1, err = -ENAMETOOLONG;
+
+	if (!libraries)
+		return -ENOMEM;
+	libraries->opener = opener;
+	libraries->user = *user;
+	libraries->output = -1;
+	if (strlen(path) >= sizeof(libraries->program))
+		goto out;
+	strcpy(libraries->program, path);
+	err = fd = find_program(libraries);
+	if (fd < 0)
+		goto out;
+	file = files_read(files, libraries->program, fd);
+	err = file && file->state == FILE_KNOWN && file->facts.interpreter[0]
+		      ? start_linker(libraries, file->facts.interpreter, user)
+		      : 0;
+out:
+	if (fd >= 0)
+		close(fd);
+	if (err) {
+		libraries_free(libraries);
+		return err;
+	}
+	*out = libraries;
+	return 0;
+}
+
+int libraries_visit_all(struct libraries *libraries, libraries_visit *visit, void *context)
+{
+	struct buffer text = {0};
+	int err = 0;
+
+	visit_file(libraries, libraries->program, visit, context);
+	if (libraries->output >= 0)
+		err = read_bounded(libraries->output, &text);
+	end_linker(libraries, err != 0);
+	if (buffer_append(&text, "", 1) == 0)
+		visit_lines(libraries, text.data, visit, context);
+	buffer_free(&text);
+	return err;
+}
+
+void libraries_free(struct libraries *libraries)
+{
+	if (!libraries)
+		return;
+	end_linker(libraries, true);
+	if (libraries->output >= 0)
+		close(libraries->output);
+	free(libraries);
+}

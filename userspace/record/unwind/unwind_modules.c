@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* unwind_modules.c: the mapped files that have unwind rows in the kernel, each once. */
+/*
+ * A file is known by its device, inode, size and the time of its last change,
+ * so one that was replaced, or whose inode was used again, is another one. Files
+ * whose rows are the same share them: the same library in several containers.
+ * That is compared, and no build-id is believed: anybody can write one into a
+ * file, and would spoil the stacks of everybody who has the file that it belongs
+ * to. Hashes of 128 bits from a random seed make a collision no concern.
+ *
+ * The kernel has room for a limited number of rows. The files of a user who is not
+ * root may take as much of it as they leave to others.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../machine/clock.h"
+#include "../opener/opener.h"
+#include "unwind_modules.h"
+#include "../../reader/rows.h"
+#include "../../reader/worker.h"
+#include "../../util/log.h"
+#include "../../util/map.h"
+#include "../../util/regular.h"
+
+#define CPU_NS  UINT64_C(2000000000) /* to compile the rows of one file */
+#define WALL_NS UINT64_C(6000000000)
+
+#define FILES_MAX 4096 /* beyond that those that are not used go sooner */
+
+struct file_key {
+	uint64_t device, inode, size;
+	int64_t seconds, nanoseconds; /* of its last change, which nobody can set */
+};
+
+struct unwind_modules {
+	struct unwind_maps *maps;
+	struct opener *opener;       /* likewise */
+	atomic_bool abandoned;       /* set by another thread */
+	struct worker *worker;       /* reads the files; waited for by the unwinder's thread only */
+	struct map *by_file;         /* struct file_key to struct unwind_module * */
+	struct unwind_module *first; /* all of them */
+	struct unwind_module *vdso;
+	uint64_t refused;
+	uint64_t seed[2];
+};
+
+int unwind_modules_create(struct unwind_maps *maps, struct unwind_modules **out)
+{
+	struct unwind_modules *modules = calloc(1, sizeof(*modules));
+
+	if (!modules)
+		return -ENOMEM;
+	modules->maps = maps;
+	modules->by_file = map_create(sizeof(struct file_key));
+	if (!modules->by_file || worker_create(WORKER_READER, false, &modules->worker) ||
+	    opener_create(false, &modules->opener)) {
+		worker_free(modules->worker);
+		map_free(modules->by_file);
+		free(modules);
+		return -ENOMEM;
+	}
+	/* If there is no randomness this early in the life of a machine, none is needed either. */
+	if (getrandom(modules->seed, sizeof(modules->seed), GRND_NONBLOCK) < 0)
+		modules->seed[0] = (uintptr_t)modules;
+	*out = modules;
+	return 0;
+}
+
+void unwind_modules_free(struct unwind_modules *modules)
+{
+	struct unwind_module *module, *next;
+
+	if (!modules)
+		return;
+	for (module = modules->first; module; module = next) {
+		next = module->next;
+		free(module);
+	}
+	map_free(modules->by_file);
+	worker_free(modules->worker);
+	opener_free(modules->opener);
+	free(modules);
+}
+
+/* What the files of a user have of the kernel's room, as a part of all of it. */
+static double room_of(const struct unwind_modules *modules, uid_t user)
+{
+	double sum = 0;
+
+	for (const struct unwind_module *module = modules->first; module; module = module->next)
+		sum += module->user == user ? module->room : 0;
+	return sum;
+}
+
+/* Puts the rows into the kernel; if there is no room, what is unused goes first. */
+static int put_rows(struct unwind_modules *modules, const struct unwind_file *file,
+		    struct unwind_module *module)
+{
+	double room, left;
+	int err;
+
+	if (unwind_maps_crowded(modules->maps, file))
+		unwind_modules_sweep(modules, UINT64_MAX);
+	room = unwind_maps_room(modules->maps);
+	err = unwind_maps_add(modules->maps, file, &module->first);
+	if (err == -ENOSPC) {
+		unwind_modules_sweep(modules, UINT64_MAX);
+		room = unwind_maps_room(modules->maps);
+		err = unwind_maps_add(modules->maps, file, &module->first);
+	}
+	if (err)
+		return err;
+	left = unwind_maps_room(modules->maps);
+	module->room = room - left;
+	if (module->user && room_of(modules, module->user) + module->room > left) {
+		unwind_maps_remove(modules->maps, module->first, file->n_pages);
+		module->room = 0;
+		return -EDQUOT;
+	}
+	module->count = (uint32_t)file->n_pages;
+	module->base = file->base;
+	module->n_segments = file->n_segments;
+	memcpy(module->segments, file->segments, sizeof(module->segments));
+	return 0;
+}
+
+/* The rows of an open file, compiled by the reader. */
+static int read_rows(struct unwind_modules *modules, int fd, const char *path,
+		     struct unwind_file **out)
+{
+	const struct worker_order order = {
+		.kind = READ_ROWS,
+		.fds = &fd,
+		.n_fds = 1,
+		.cpu_ns = CPU_NS,
+		.wall_ns = WALL_NS,
+		.answer_max = ROWS_ANSWER_MAX,
+	};
+	struct worker_answer answer;
+	enum worker_state state;
+	int err = modules->abandoned ? -ECANCELED : worker_start(modules->worker, &order);
+
+	if (err)
+		return err;
+	while ((state = worker_wait(modules->worker, &answer)) != WORKER_ANSWERED) {
+		if (modules->abandoned)
+			return -ECANCELED;
+		if (state == WORKER_QUESTION) /* there is none about rows */
+			worker_supply(modules->worker, "", 1, -1);
+	}
+	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out);
+	if (err == -ETIME || err == -EPIPE || err == -EBADMSG || err == -E2BIG)
+		log_warning("%s: stacks end in it early: %s", path,
+			    err == -ETIME   ? "the reader took too long"
+			    : err == -E2BIG ? "its frame information is too large"
+					    : "the reader died of the file");
+	return err;
+}
+
+/* Where rows come from. */
+struct origin {
+	const char *path;
+	uid_t user;     /* who owns the file */
+	uint64_t began; /* CPU time of the reader before, ns */
+};
+
+/* A module with the same rows, NULL if there is none. */
+static struct unwind_module *find_rows(const struct unwind_modules *modules,
+				       const uint64_t fingerprint[2])
+{
+	struct unwind_module *module = modules->first;
+
+	while (module && (!module->count || module->fingerprint[0] != fingerprint[0] ||
+			  module->fingerprint[1] != fingerprint[1]))
+		module = module->next;
+	return module;
+}
+
+/* A module of its own for a file; `err` says why it has no rows. */
+static struct unwind_module *add_module(struct unwind_modules *modules, int err,
+					const struct unwind_file *file,
+					const uint64_t fingerprint[2], const struct origin *origin)
+{
+	struct unwind_module *module = calloc(1, sizeof(*module));
+
+	if (!module)
+		return NULL;
+	module->user = origin->user;
+	if (!err)
+		err = put_rows(modules, file, module);
+	modules->refused += err != 0;
+	if (err)
+		log_verbose("%s: no unwind rows: %s", origin->path,
+			    err == -EDQUOT ? "its owner's files have taken half of the room"
+					   : strerror(-err));
+	memcpy(module->fingerprint, fingerprint, sizeof(module->fingerprint));
+	module->unused = clock_now();
+	module->next = modules->first;
+	modules->first = module;
+	return module;
+}
+
+/* Takes over the rows that were read, NULL if `err` says why there are none; a module without rows
+ * is one, too. */
+static struct unwind_module *add(struct unwind_modules *modules, int err, struct unwind_file *file,
+				 const struct origin *origin)
+{
+	uint64_t fingerprint[2] = {0};
+	struct unwind_module *module = NULL;
+	bool known;
+
+	if (!err) {
+		unwind_fingerprint(file, modules->seed, fingerprint);
+		module = find_rows(modules, fingerprint);
+	}
+	known = module != NULL;
+	if (!module)
+		module = add_module(modules, err, file, fingerprint, origin);
+	if (module && module->count)
+		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms of CPU time)%s",
+			    origin->path, file->n_rows, file->functions,
+			    file->n_rows * sizeof(unwind_row) / 1024,
+			    (double)(worker_cpu_ns(modules->worker) - origin->began) / 1e6,
+			    known ? ", as before" : "");
+	unwind_free(file);
+	return module;
+}
+
+static struct file_key key_of(const struct stat *st)
+{
+	return (struct file_key){
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.seconds = st->st_ctim.tv_sec,
+		.nanoseconds = st->st_ctim.tv_nsec,
+	};
+}
+
+/* The module of an open file; its rows are compiled if it is new. */
+static struct unwind_module *find_file(struct unwind_modules *modules, int fd, const char *path)
+{
+	struct unwind_file *file = NULL;
+	struct origin origin = {.path = path, .began = worker_cpu_ns(modules->worker)};
+	struct unwind_module *module;
+	struct file_key key;
+	uint64_t *slot;
+	struct stat st;
+	int err;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	key = key_of(&st);
+	if (!modules->by_file)
+		modules->by_file = map_create(sizeof(struct file_key));
+	slot = modules->by_file ? map_get(modules->by_file, &key) : NULL;
+	if (slot)
+		return (struct unwind_module *)(uintptr_t)*slot;
+	origin.user = st.st_uid;
+	err = read_rows(modules, fd, path, &file);
+	module = add(modules, err, file, &origin);
+	/* Only now: to make room for it, other files may have been forgotten. */
+	slot = module && modules->by_file ? map_put(modules->by_file, &key, NULL) : NULL;
+	if (slot)
+		*slot = (uintptr_t)module;
+	return slot ? module : NULL;
+}
+
+/* All processes share the kernel's page of code, this one included. A file has the image. */
+static int open_vdso(void)
+{
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	int fd = image ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	ElfW(Ehdr) header;
+	size_t size;
+
+	if (fd < 0)
+		return -1;
+	/* The section headers stand last in it. */
+	memcpy(&header, image, sizeof(header));
+	size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
+	if (write(fd, image, size) == (ssize_t)size)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static struct unwind_module *find_vdso(struct unwind_modules *modules)
+{
+	struct origin origin = {.path = "[vdso]", .began = worker_cpu_ns(modules->worker)};
+	struct unwind_file *file = NULL;
+	int err, fd;
+
+	if (modules->vdso)
+		return modules->vdso;
+	fd = open_vdso();
+	if (fd < 0)
+		return NULL;
+	err = read_rows(modules, fd, "[vdso]", &file);
+	close(fd);
+	modules->vdso = add(modules, err, file, &origin);
+	if (modules->vdso)
+		unwind_module_hold(modules->vdso);
+	return modules->vdso;
+}
+
+struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
+					  const struct module_place *place)
+{
+	struct unwind_module *module;
+	int fd;
+
+	if (modules->abandoned)
+		return NULL;
+	if (!place->inode)
+		return strcmp(place->path, "[vdso]") ? NULL : find_vdso(modules);
+	fd = opener_open_now(modules->opener, place, 0, NULL);
+	if (fd < 0)
+		return NULL;
+	module = find_file(modules, fd, place->path);
+	close(fd);
+	return module;
+}
+
+void unwind_modules_abandon(struct unwind_modules *modules)
+{
+	modules->abandoned = true;
+}
+
+void unwind_modules_expect(struct unwind_modules *modules, const char *path)
+{
+	struct stat st;
+	int fd = modules->abandoned ? -1 : regular_open(path, &st);
+
+	if (fd < 0)
+		return;
+	find_file(modules, fd, path);
+	close(fd);
+}
+
+void unwind_module_hold(struct unwind_module *module)
+{
+	module->references++;
+}
+
+void unwind_module_release(struct unwind_module *module, uint64_t now)
+{
+	if (--module->references == 0)
+		module->unused = now;
+}
+
+/* Files lead to modules: those that lead to one that goes are forgotten, all at once. */
+static void forget_files(struct unwind_modules *modules)
+{
+	struct map *kept = map_create(sizeof(struct file_key));
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value, *slot;
+
+	while (kept && map_next(modules->by_file, &cursor, &key, &value)) {
+		if (((const struct unwind_module *)(uintptr_t)*value)->goes)
+			continue;
+		slot = map_put(kept, key, NULL);
+		if (slot)
+			*slot = *value;
+	}
+	/* Without memory all are: they are read again. */
+	map_free(modules->by_file);
+	modules->by_file = kept;
+}
+
+static size_t mark(struct unwind_modules *modules, uint64_t before)
+{
+	size_t count = 0;
+
+	for (struct unwind_module *module = modules->first; module; module = module->next) {
+		module->goes = !module->references && module->unused < before;
+		count += module->goes;
+	}
+	return count;
+}
+
+void unwind_modules_sweep(struct unwind_modules *modules, uint64_t before)
+{
+	struct unwind_module **place = &modules->first, *module;
+
+	if (!mark(modules, before))
+		return;
+	forget_files(modules);
+	while ((module = *place)) {
+		if (!module->goes) {
+			place = &module->next;
+			continue;
+		}
+		*place = module->next;
+		unwind_maps_remove(modules->maps, module->first, module->count);
+		free(module);
+	}
+}
+
+bool unwind_modules_crowded(const struct unwind_modules *modules)
+{
+	return modules->by_file && map_count(modules->by_file) > FILES_MAX;
+}
+
+uint64_t unwind_modules_refused(const struct unwind_modules *modules)
+{
+	return modules->refused;
+}
+
+uint64_t unwind_modules_cpu_ns(const struct unwind_modules *modules)
+{
+	return worker_cpu_ns(modules->worker);
+}

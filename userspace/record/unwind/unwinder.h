@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* unwinder.h: keeps the kernel's unwind tables in step with what the followed processes map. */
+/*
+ * A thread of its own compiles rows and writes tables, so that neither the
+ * program's start nor the draining of rings waits for it. Notes may come from one
+ * other thread.
+ */
+#ifndef GCPROF_UNWINDER_H
+#define GCPROF_UNWINDER_H
+
+#include <stdint.h>
+
+#include "../kernel/unwind_maps.h"
+#include "../../../bpf/events.h"
+
+struct unwinder;
+
+int unwinder_create(const struct unwind_fds *fds, struct unwinder **out);
+
+/* No stack will be walked any more: what is left to do is dropped. */
+void unwinder_abandon(struct unwinder *unwinder);
+
+/* Ends the thread, whatever is left to do. NULL is allowed, here and below: nothing happens. */
+void unwinder_free(struct unwinder *unwinder);
+
+/* A file that will probably be mapped: its rows are made now. */
+void unwinder_expect(struct unwinder *unwinder, const char *path);
+
+/* Notes are put in order of time and acted upon together, on unwinder_flush(). */
+void unwinder_mapping(struct unwinder *unwinder, const struct event_mmap *event, const char *path);
+void unwinder_exec(struct unwinder *unwinder, uint32_t pid, uint64_t time);
+void unwinder_fork(struct unwinder *unwinder, uint32_t pid, uint32_t parent, uint64_t time);
+void unwinder_exit(struct unwinder *unwinder, uint32_t pid, uint64_t time);
+void unwinder_flush(struct unwinder *unwinder);
+
+/* Files, or mappings beyond what a table holds, that have no rows; notes that were lost. */
+uint64_t unwinder_refused(struct unwinder *unwinder);
+
+/* CPU time of the readers that compile rows so far, ns. NULL is allowed. */
+uint64_t unwinder_cpu_ns(struct unwinder *unwinder);
+
+#endif

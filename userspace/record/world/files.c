@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* files.c: the files that traced processes have mapped, each opened and read once. */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "../machine/clock.h"
+#include "../../reader/worker.h"
+#include "../../util/buffer.h"
+#include "../../util/log.h"
+#include "../../util/map.h"
+
+#define CPU_NS      UINT64_C(1000000000) /* to read the facts of one file */
+#define WALL_NS     UINT64_C(5000000000)
+#define KEPT_MAX    2048 /* files; less where fewer descriptors are allowed */
+#define WAITING_MAX 4096 /* mappings of one file while it is read */
+#define ANSWER_MAX  (sizeof(struct file_facts) + PROBE_SITES_MAX * sizeof(struct probe_site))
+
+/* What the kernel calls a file. */
+struct key {
+	uint64_t device, inode;
+};
+
+struct entry {
+	struct file file;
+	struct key key;
+	struct entry *older, *newer; /* by when it was needed last */
+	struct entry *next;          /* that is to be read */
+	struct buffer waiting;       /* struct event_mmap[] */
+	struct files *files;
+	bool waits_for_debug; /* the opener has a request */
+	uint32_t pid;         /* that mapped it first */
+	uint64_t met;
+};
+
+struct files {
+	struct opener *opener;
+	size_t opening;
+	size_t unknown; /* files that are being opened or read */
+	struct files_visitor visitor;
+	struct worker *worker;
+	struct map *by_key; /* to struct entry * */
+	struct entry *oldest, *newest;
+	size_t kept_max;
+	struct entry *reading; /* the head of those to be read */
+	struct entry **reading_end;
+	bool asked; /* the worker reads the head */
+	uint64_t lost;
+};
+
+/* --- keeping ------------------------------------------------------------------------------ */
+
+static size_t descriptors_for_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 4 > KEPT_MAX)
+		return KEPT_MAX;
+	return limit.rlim_cur / 4 + 1;
+}
+
+int files_create(struct opener *opener, struct files **out)
+{
+	struct files *files = calloc(1, sizeof(*files));
+	int err = -ENOMEM;
+
+	if (!files)
+		return err;
+	files->opener = opener;
+	files->kept_max = descriptors_for_files();
+	files->reading_end = &files->reading;
+	files->by_key = map_create(sizeof(struct key));
+	if (files->by_key)
+		err = worker_create(WORKER_READER, true, &files->worker);
+	if (err) {
+		files_free(files);
+		return err;
+	}
+	*out = files;
+	return 0;
+}
+
+static void entry_free(struct entry *entry)
+{
+	if (entry->file.fd >= 0)
+		close(entry->file.fd);
+	if (entry->file.debug_fd >= 0)
+		close(entry->file.debug_fd);
+	free(entry->file.path);
+	free(entry->file.sites);
+	buffer_free(&entry->waiting);
+	free(entry);
+}
+
+void files_free(struct files *files)
+{
+	struct entry *entry, *newer;
+
+	if (!files)
+		return;
+	worker_free(files->worker);
+	for (entry = files->oldest; entry; entry = newer) {
+		newer = entry->newer;
+		opener_cancel(files->opener, entry);
+		entry_free(entry);
+	}
+	map_free(files->by_key);
+	free(files);
+}
+
+void files_set_visitor(struct files *files, const struct files_visitor *visitor)
+{
+	files->visitor = visitor ? *visitor : (struct files_visitor){0};
+}
+
+void files_prepare(struct files *files)
+{
+	worker_prepare(files->worker);
+}
+
+static void unlink_entry(struct files *files, struct entry *entry)
+{
+	*(entry->older ? &entry->older->newer : &files->oldest) = entry->newer;
+	*(entry->newer ? &entry->newer->older : &files->newest) = entry->older;
+}
+
+static void link_newest(struct files *files, struct entry *entry)
+{
+	entry->newer = NULL;
+	entry->older = files->newest;
+	*(files->newest ? &files->newest->newer : &files->oldest) = entry;
+	files->newest = entry;
+}
+
+/* Makes room for one more: what was not needed for the longest time goes, if it is not being read.
+ */
+static void forget_oldest(struct files *files)
+{
+	struct entry *entry = files->oldest;
+
+	if (map_count(files->by_key) < files->kept_max)
+		return;
+	while (entry && (entry->file.state == FILE_READING || entry->waits_for_debug))
+		entry = entry->newer;
+	if (!entry)
+		return;
+	unlink_entry(files, entry);
+	map_remove(files->by_key, &entry->key);
+	entry_free(entry);
+}
+
+static struct entry *find(struct files *files, const struct key *key)
+{
+	const uint64_t *slot = map_get(files->by_key, key);
+	struct entry *entry = slot ? (struct entry *)(uintptr_t)*slot : NULL;
+
+	if (entry && entry != files->newest) {
+		unlink_entry(files, entry);
+		link_newest(files, entry);
+	}
+	return entry;
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+static void queue_reading(struct files *files, struct entry *entry)
+{
+	entry->file.state = FILE_READING;
+	entry->next = NULL;
+	*files->reading_end = entry;
+	files->reading_end = &entry->next;
+}
+
+/* An entry for a file that is still to be opened. */
+static struct entry *add(struct files *files, const struct key *key, const char *path, uint32_t pid)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+	uint64_t *slot = NULL;
+
+	forget_oldest(files);
+	if (entry)
+		entry->file = (struct file){
+			.state = FILE_READING, .fd = -1, .debug_fd = -1, .path = strdup(path)};
+	if (entry && entry->file.path)
+		slot = map_put(files->by_key, key, NULL);
+	if (!slot) {
+		if (entry)
+			free(entry->file.path);
+		free(entry);
+		return NULL;
+	}
+	*slot = (uintptr_t)entry;
+	entry->files = files;
+	entry->key = *key;
+	entry->pid = pid;
+	entry->met = clock_now();
+	files->unknown++;
+	link_newest(files, entry);
+	return entry;
+}
+
+static struct key key_of(uint32_t major, uint32_t minor, uint64_t inode)
+{
+	return (struct key){(uint64_t)major << 32 | minor, inode};
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+static void note_failure(const struct entry *entry, int err)
+{
+	const char *path = entry->file.path;
+
+	if (err == -ETIME || err == -EPIPE || err == -EBADMSG)
+		log_warning("%s: probes in it are not found: the reader %s", path,
+			    err == -ETIME ? "took too long" : "died of the file");
+	else
+		log_verbose("%s: not read: %s", path, strerror(-err));
+}
+
+static void pass_mapping(struct files *files, const struct entry *entry,
+			 const struct event_mmap *event)
+{
+	if (files->visitor.mapped)
+		files->visitor.mapped(files->visitor.context, &entry->file, event);
+}
+
+static void pass_on(struct files *files, struct entry *entry)
+{
+	const struct event_mmap *events = (const void *)entry->waiting.data;
+
+	for (size_t i = 0; i < entry->waiting.size / sizeof(*events); i++)
+		pass_mapping(files, entry, &events[i]);
+	buffer_free(&entry->waiting);
+}
+
+static void fail(struct files *files, struct entry *entry, int err)
+{
+	if (err == -EWOULDBLOCK)
+		log_warning("%s: reading it was refused: a program holds a lease on it\n"
+			    "Its functions have no names, and its probes are not found.",
+			    entry->file.path);
+	else
+		log_verbose("%s: not opened: %s", entry->file.path, strerror(-err));
+	entry->file.state = FILE_FAILED;
+	entry->file.err = err;
+	files->unknown--;
+	pass_on(files, entry);
+}
+
+/* Takes over `fd`. */
+static void take_file(struct files *files, struct entry *entry, int fd,
+		      const struct opener_file *opened)
+{
+	entry->file.fd = fd;
+	entry->file.device = (dev_t)opened->device;
+	entry->file.inode = (ino_t)opened->inode;
+	entry->file.user = opened->uid;
+	entry->file.filesystem = opened->filesystem;
+	queue_reading(files, entry);
+}
+
+static void opened(void *context, const struct opener_result *result)
+{
+	struct entry *entry = context;
+	struct files *files = entry->files;
+
+	files->opening--;
+	if (result->err)
+		fail(files, entry, result->err);
+	else
+		take_file(files, entry, result->fd, &result->file);
+}
+
+static void open_file(struct files *files, struct entry *entry, const struct module_place *place)
+{
+	int err = opener_open(files->opener, place, 0, opened, entry);
+
+	if (err)
+		fail(files, entry, err);
+	else
+		files->opening++;
+}
+
+/* A debug file that the process of the file sees, and we do not. */
+static void debug_opened(void *context, const struct opener_result *result)
+{
+	struct entry *entry = context;
+
+	entry->waits_for_debug = false;
+	entry->file.debug_fd = result->err ? -1 : result->fd;
+}
+
+static void open_debug(struct files *files, struct entry *entry)
+{
+	const struct file_facts *facts = &entry->file.facts;
+	struct debug_wanted wanted = {.kind = DEBUG_IN_ROOT,
+				      .id_size = (uint32_t)facts->build_id_size};
+
+	memcpy(wanted.id, facts->build_id, wanted.id_size);
+	entry->waits_for_debug = !opener_debug(files->opener, entry->pid, entry->file.fd, &wanted,
+					       debug_opened, entry);
+}
+
+static int keep_sites(struct file *file, const struct probe_site *sites)
+{
+	size_t size = file->facts.n_sites * sizeof(*sites);
+
+	file->sites = malloc(size);
+	if (!file->sites)
+		return -ENOMEM;
+	memcpy(file->sites, sites, size);
+	return 0;
+}
+
+static void settle(struct files *files, const struct worker_answer *answer)
+{
+	struct entry *entry = files->reading;
+	struct file *file = &entry->file;
+	const struct probe_site *sites = NULL;
+	int err = answer->err;
+
+	files->asked = false;
+	files->reading = entry->next;
+	if (!files->reading)
+		files->reading_end = &files->reading;
+	if (!err)
+		err = facts_take(answer->data, answer->size, &file->facts, &sites);
+	if (!err && file->facts.n_sites)
+		err = keep_sites(file, sites);
+	file->state = err ? FILE_FAILED : FILE_KNOWN;
+	files->unknown--;
+	file->err = err;
+	if (err)
+		note_failure(entry, err);
+	else if (entry->pid && file->facts.build_id_size > 0)
+		open_debug(files, entry);
+	pass_on(files, entry);
+}
+
+static void ask(struct files *files)
+{
+	struct worker_answer none = {.fd = -1};
+	const struct worker_order order = {
+		.kind = READ_FACTS,
+		.fds = &files->reading->file.fd,
+		.n_fds = 1,
+		.cpu_ns = CPU_NS,
+		.wall_ns = WALL_NS,
+		.answer_max = ANSWER_MAX,
+	};
+
+	none.err = worker_start(files->worker, &order);
+	files->asked = !none.err;
+	if (none.err)
+		settle(files, &none);
+}
+
+void files_turn(struct files *files)
+{
+	struct worker_answer answer;
+
+	while (files->reading) {
+		if (!files->asked) {
+			ask(files);
+			continue;
+		}
+		switch (worker_poll(files->worker, &answer)) {
+		case WORKER_ANSWERED:
+			settle(files, &answer);
+			break;
+		case WORKER_QUESTION: /* there is none about facts */
+			worker_supply(files->worker, "", 1, -1);
+			break;
+		default:
+			return;
+		}
+	}
+}
+
+void files_settle(struct files *files, uint64_t ns)
+{
+	uint64_t end = clock_now() + ns;
+
+	opener_turn(files->opener);
+	files_turn(files);
+	while ((files->opening || files->reading) && clock_now() < end) {
+		worker_wait_any(20);
+		opener_turn(files->opener);
+		files_turn(files);
+	}
+}
+
+/* --- mappings ----------------------------------------------------------------------------- */
+
+/* 0 and NULL: it will not be known, because too many came at once. */
+static int meet(struct files *files, const struct event_mmap *event, const char *path,
+		struct entry **out)
+{
+	struct module_place place = module_place_of(event, path);
+	struct key key = key_of(event->major, event->minor, event->inode);
+
+	*out = find(files, &key);
+	if (*out)
+		return 0;
+	if (files->unknown > files->kept_max / 2) {
+		files->lost++;
+		return 0;
+	}
+	*out = add(files, &key, path, place.pid);
+	if (!*out)
+		return -ENOMEM;
+	open_file(files, *out, &place);
+	return 0;
+}
+
+int files_meet(struct files *files, const struct event_mmap *event, const char *path)
+{
+	struct entry *entry;
+
+	return meet(files, event, path, &entry);
+}
+
+int files_map(struct files *files, const struct event_mmap *event, const char *path)
+{
+	struct entry *entry;
+	int err = meet(files, event, path, &entry);
+
+	if (err || !entry)
+		return err;
+	if (entry->file.state == FILE_READING) {
+		files->lost += entry->waiting.size >= WAITING_MAX * sizeof(*event);
+		if (entry->waiting.size < WAITING_MAX * sizeof(*event))
+			return buffer_append(&entry->waiting, event, sizeof(*event));
+	} else {
+		pass_mapping(files, entry, event);
+	}
+	return 0;
+}
+
+const struct file *files_read(struct files *files, const char *path, int fd)
+{
+	struct opener_file opened = {0};
+	struct entry *entry;
+	struct stat st;
+	struct key key;
+
+	if (fstat(fd, &st))
+		return NULL;
+	key = key_of(major(st.st_dev), minor(st.st_dev), st.st_ino);
+	entry = find(files, &key);
+	if (!entry) {
+		entry = add(files, &key, path, 0);
+		opened.device = st.st_dev;
+		opened.inode = st.st_ino;
+		opened.uid = st.st_uid;
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (entry && fd >= 0)
+			take_file(files, entry, fd, &opened);
+		else if (entry)
+			fail(files, entry, -EMFILE);
+	}
+	if (entry)
+		files_settle(files, WALL_NS);
+	return entry ? &entry->file : NULL;
+}
+
+const struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode)
+{
+	struct key key = key_of(major, minor, inode);
+	struct entry *entry = find(files, &key);
+
+	return entry ? &entry->file : NULL;
+}
+
+uint64_t files_pending(const struct files *files)
+{
+	uint64_t pending = UINT64_MAX;
+
+	if (!files->unknown)
+		return pending;
+	for (const struct entry *entry = files->oldest; entry; entry = entry->newer)
+		if (entry->file.state == FILE_READING && entry->met < pending)
+			pending = entry->met;
+	return pending;
+}
+
+struct opener *files_opener(const struct files *files)
+{
+	return files->opener;
+}
+
+uint64_t files_lost(const struct files *files)
+{
+	return files->lost;
+}
+
+uint64_t files_cpu_ns(const struct files *files)
+{
+	return worker_cpu_ns(files->worker);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* mappings.c: what is mapped where in a process, as far as code may run there. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mappings.h"
+#include "../../util/buffer.h"
+
+struct mappings {
+	unsigned references;
+	struct buffer table; /* struct mapping[], by address, none overlaps another */
+};
+
+static struct mapping *table(const struct mappings *mappings)
+{
+	return (struct mapping *)(void *)mappings->table.data;
+}
+
+static size_t count(const struct mappings *mappings)
+{
+	return mappings->table.size / sizeof(struct mapping);
+}
+
+struct mappings *mappings_share(struct mappings *mappings)
+{
+	if (mappings)
+		mappings->references++;
+	return mappings;
+}
+
+void mappings_release(struct mappings *mappings)
+{
+	if (!mappings || --mappings->references)
+		return;
+	buffer_free(&mappings->table);
+	free(mappings);
+}
+
+/* Makes *mappings one that nobody else holds, with room for `extra` more. */
+static int make_own(struct mappings **mappings, size_t extra)
+{
+	struct mappings *old = *mappings, *own = old;
+
+	if (!old || old->references > 1) {
+		own = calloc(1, sizeof(*own));
+		if (!own)
+			return -ENOMEM;
+		own->references = 1;
+		if (old && old->table.size &&
+		    buffer_append(&own->table, old->table.data, old->table.size)) {
+			free(own);
+			return -ENOMEM;
+		}
+		mappings_release(old);
+		*mappings = own;
+	}
+	return buffer_reserve(&own->table, extra * sizeof(struct mapping));
+}
+
+/* The first mapping that ends behind `address`. */
+static size_t first_behind(const struct mappings *mappings, uint64_t address)
+{
+	size_t low = 0, high = count(mappings);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table(mappings)[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* What a mapping becomes when [start, end) is taken out of it: up to two pieces. */
+static size_t cut(const struct mapping *mapping, uint64_t start, uint64_t end,
+		  struct mapping pieces[2])
+{
+	size_t n = 0;
+
+	if (mapping->start < start) {
+		pieces[n] = *mapping;
+		pieces[n++].end = start;
+	}
+	if (mapping->end > end) {
+		pieces[n] = *mapping;
+		pieces[n].start = end;
+		pieces[n++].offset += end - mapping->start;
+	}
+	return n;
+}
+
+int mappings_add(struct mappings **mappings, const struct mapping *mapping)
+{
+	struct mapping put[3], pieces[2], *all;
+	size_t low, high, n = 0, n_pieces;
+	int err;
+
+	if (*mappings && count(*mappings) + 2 > MAPPINGS_MAX)
+		return -EOVERFLOW;
+	err = make_own(mappings, 2);
+	if (err)
+		return err;
+	all = table(*mappings);
+	low = first_behind(*mappings, mapping->start);
+	for (high = low; high < count(*mappings) && all[high].start < mapping->end; high++)
+		;
+	/* Only the first of those covered can stick out below, and only the last one above. */
+	n_pieces = low < high ? cut(&all[low], mapping->start, UINT64_MAX, pieces) : 0;
+	if (n_pieces)
+		put[n++] = pieces[0];
+	if (mapping->module)
+		put[n++] = *mapping;
+	n_pieces = low < high ? cut(&all[high - 1], 0, mapping->end, pieces) : 0;
+	if (n_pieces)
+		put[n++] = pieces[0];
+	memmove(all + low + n, all + high, (count(*mappings) - high) * sizeof(*all));
+	memcpy(all + low, put, n * sizeof(*all));
+	(*mappings)->table.size += n * sizeof(*all);
+	(*mappings)->table.size -= (high - low) * sizeof(*all);
+	return 0;
+}
+
+int mappings_forget(struct mappings **mappings, uint64_t time)
+{
+	struct mapping *all;
+	size_t kept = 0;
+	int err;
+
+	if (!*mappings)
+		return 0;
+	err = make_own(mappings, 0);
+	if (err)
+		return err;
+	all = table(*mappings);
+	for (size_t i = 0; i < count(*mappings); i++) {
+		if (all[i].time >= time)
+			all[kept++] = all[i];
+	}
+	(*mappings)->table.size = kept * sizeof(*all);
+	return 0;
+}
+
+const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address)
+{
+	size_t i;
+
+	if (!mappings)
+		return NULL;
+	i = first_behind(mappings, address);
+	if (i == count(mappings) || table(mappings)[i].start > address)
+		return NULL;
+	return &table(mappings)[i];
+}
+
+bool mappings_have(const struct mappings *mappings, const struct mapping *wanted)
+{
+	const struct mapping *known = mappings_find(mappings, wanted->start);
+
+	return known && known->start == wanted->start && known->end == wanted->end &&
+	       known->offset == wanted->offset && known->module == wanted->module;
+}

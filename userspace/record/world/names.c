@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* names.c: the names that a process gave to its types and managed functions. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names.h"
+#include "../../util/map.h"
+
+struct names {
+	unsigned references;
+	size_t *used;    /* the recording's count of bytes */
+	struct map *map; /* struct name_key to struct entry * */
+};
+
+struct entry {
+	size_t text_size, file_size;
+	uint64_t line;
+	char text[]; /* the text, then the file */
+};
+
+static size_t entry_size(const struct entry *entry)
+{
+	/* The key, the value and the slots of the map count as well. */
+	return sizeof(*entry) + entry->text_size + entry->file_size + 64;
+}
+
+static struct entry *entry_of(uint64_t value)
+{
+	return (struct entry *)(uintptr_t)value;
+}
+
+struct names *names_share(struct names *names)
+{
+	if (names)
+		names->references++;
+	return names;
+}
+
+void names_release(struct names *names)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
+	if (!names || --names->references)
+		return;
+	while (map_next(names->map, &cursor, &key, &value)) {
+		if (!*value)
+			continue;
+		*names->used -= entry_size(entry_of(*value));
+		free(entry_of(*value));
+	}
+	map_free(names->map);
+	free(names);
+}
+
+static struct entry *entry_create(const struct name *name)
+{
+	struct entry *entry = malloc(sizeof(*entry) + name->text_size + name->file_size);
+
+	if (!entry)
+		return NULL;
+	entry->text_size = name->text_size;
+	entry->file_size = name->file_size;
+	entry->line = name->line;
+	if (name->text_size)
+		memcpy(entry->text, name->text, name->text_size);
+	if (name->file_size)
+		memcpy(entry->text + name->text_size, name->file, name->file_size);
+	return entry;
+}
+
+static void entry_name(const struct entry *entry, struct name *out)
+{
+	out->text = entry->text;
+	out->text_size = entry->text_size;
+	out->file = entry->text + entry->text_size;
+	out->file_size = entry->file_size;
+	out->line = entry->line;
+}
+
+/* Puts one name into a table that nobody else holds. */
+static int put(struct names *names, const struct name_key *key, const struct name *name)
+{
+	struct entry *entry = entry_create(name);
+	uint64_t *value;
+
+	/* Not even its number is remembered: there may be any number. */
+	if (entry && *names->used + entry_size(entry) > NAMES_BUDGET) {
+		free(entry);
+		return -EOVERFLOW;
+	}
+	value = entry ? map_put(names->map, key, NULL) : NULL;
+	if (!value) {
+		free(entry);
+		return -ENOMEM;
+	}
+	if (*value) {
+		*names->used -= entry_size(entry_of(*value));
+		free(entry_of(*value));
+	}
+	*value = (uintptr_t)entry;
+	*names->used += entry_size(entry);
+	return 0;
+}
+
+static struct names *names_create(size_t *used)
+{
+	struct names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return NULL;
+	names->references = 1;
+	names->used = used;
+	names->map = map_create(sizeof(struct name_key));
+	if (!names->map) {
+		free(names);
+		return NULL;
+	}
+	return names;
+}
+
+/* Makes *names one that nobody else holds. */
+static int make_own(struct names **names, size_t *used)
+{
+	struct names *old = *names, *own;
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+	int err = 0;
+
+	if (old && old->references == 1)
+		return 0;
+	own = names_create(used);
+	if (!own)
+		return -ENOMEM;
+	while (!err && old && map_next(old->map, &cursor, &key, &value)) {
+		struct name name;
+
+		if (!*value)
+			continue;
+		entry_name(entry_of(*value), &name);
+		err = put(own, key, &name);
+	}
+	if (err) {
+		names_release(own);
+		return err;
+	}
+	names_release(old);
+	*names = own;
+	return 0;
+}
+
+int names_set(struct names **names, size_t *used, struct name_key key, const struct name *name)
+{
+	int err = make_own(names, used);
+
+	return err ? err : put(*names, &key, name);
+}
+
+int names_get(const struct names *names, struct name_key key, struct name *out)
+{
+	const uint64_t *value = names ? map_get(names->map, &key) : NULL;
+
+	if (!value || !*value)
+		return 0;
+	entry_name(entry_of(*value), out);
+	return 1;
+}
