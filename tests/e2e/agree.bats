@@ -80,13 +80,14 @@ pprof() { # NAME INDEX
 	for name in $NAMES; do
 		agree "$name: on CPU" "$(jq .cpu.on_cpu_ns "$name.report")" \
 			"$(sql "$name" 'SELECT on_cpu_ns FROM recording')" \
-			"$(sql "$name" 'SELECT (SELECT sum(ns) FROM ticks) + no_samples_ns FROM recording')" \
 			"$(sql "$name" 'SELECT sum(cpu_ns) FROM threads')" \
+			"$(jq '[.programs[].cpu_ns] | add' "$name.report")"
+		agree "$name: of functions" "$(jq '.cpu.on_cpu_ns - .cpu.recording_ns' "$name.report")" \
+			"$(sql "$name" 'SELECT (SELECT sum(ns) FROM ticks) + no_samples_ns FROM recording')" \
 			"$(sql "$name" 'SELECT sum(cpu_self_ns) FROM functions')" \
-			"$(jq '[.programs[].cpu_ns] | add' "$name.report")" \
 			"$(pprof "$name" 4)" \
 			"$(jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' "$name.json")"
-		agree "$name: by timer samples" "$(jq '.cpu.on_cpu_ns - .cpu.no_samples_ns' "$name.report")" \
+		agree "$name: by timer samples" "$(jq '.cpu.on_cpu_ns - .cpu.recording_ns - .cpu.no_samples_ns' "$name.report")" \
 			"$(jq '.cpu.user_ns + .cpu.kernel_ns' "$name.report")" \
 			"$(sql "$name" 'SELECT sum(cpu_ns) FROM costs')"
 		agree "$name: in collections" "$(jq .cpu.in_gc_ns "$name.report")" \

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # attacks.bats: files and programs made to hang or fill the recorder. Names as in faults.bats: "attack: what happens".
+# Long: two minutes.
 
 load common
 load attacks

@@ -44,7 +44,7 @@ divided() {
 
 @test "a program in step with timers: its CPU time is exact, and functions have their due" {
 	need_root
-	record -- "$PROGRAMS/clocked" steps 8
+	record -- "$PROGRAMS/clocked" steps 4
 	exact .cpu.on_cpu_ns
 	exact '.programs[] | select(.name == "clocked").cpu_ns'
 	divided
@@ -53,7 +53,7 @@ divided() {
 
 @test "a program that works all the time: nearly all of it has a function" {
 	need_root
-	record -- "$PROGRAMS/clocked" busy 4
+	record -- "$PROGRAMS/clocked" busy 2
 	exact .cpu.on_cpu_ns
 	divided
 	adds_up

@@ -78,7 +78,7 @@ unnoticed() { # ROWS PROFILE
 
 @test "CPU time is the report's everywhere" {
 	for name in known lisp; do
-		wanted=$(jq .cpu.on_cpu_ns "$name.report")
+		wanted=$(jq '.cpu | .on_cpu_ns - .recording_ns' "$name.report")
 		near "$name firefox" "$(jq '[.threads[].samples | select(.weightType == "tracing-ms") |
 			.weight[]] | add * 1e6' "$name.json")" "$wanted"
 		near "$name pprof" "$(pprof_sum "$name.pprof" 4)" "$wanted"

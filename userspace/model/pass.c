@@ -286,9 +286,9 @@ static int take_event(struct pass *pass, const struct record *record)
 		take_period(pass, &record->period);
 		return 0;
 	case RECORD_cpu:
+		take_quality(pass, record->cpu.stack, record->cpu.quality);
 		if (record->cpu.recording && !pass->recording)
 			return take_recording_tick(pass, &record->cpu);
-		take_quality(pass, record->cpu.stack, record->cpu.quality);
 		return cycles_cpu(pass, &record->cpu);
 	case RECORD_syscall:
 		take_quality(pass, record->syscall.stack, record->syscall.quality);

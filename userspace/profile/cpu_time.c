@@ -122,7 +122,8 @@ int cpu_sums_add(struct cpu_sums *sums, uint64_t thread, int64_t used, uint64_t 
 	if (!item)
 		return -ENOMEM;
 	item->thread = thread;
-	item->used += used;
+	/* What a forged profile says may add up to anything. */
+	item->used = (int64_t)((uint64_t)item->used + (uint64_t)used);
 	item->ticks += ticks;
 	item->samples += ticks != 0;
 	return 0;
@@ -176,12 +177,12 @@ static uint64_t divide_others(struct cpu_sums *sums, uint64_t tick_ns, uint64_t 
 	for (size_t i = 0; i < sums->items.size / sizeof(*items); i++) {
 		if (has_own(&items[i]))
 			continue;
-		all.used += items[i].used;
+		all.used = (int64_t)((uint64_t)all.used + (uint64_t)items[i].used);
 		all.ticks += items[i].ticks;
 		all.samples += items[i].samples;
 	}
 	*ticks = all.ticks;
-	sums->left += all.used;
+	sums->left = (int64_t)((uint64_t)sums->left + (uint64_t)all.used);
 	if (sums->left <= 0)
 		return 0;
 	if (is_short(&sums->others, &all, tick_ns)) {
