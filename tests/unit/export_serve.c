@@ -185,3 +185,24 @@ TEST(requests_come_in_pieces_or_are_too_long)
 	close(fd);
 	stop_server(server);
 }
+
+TEST(who_leaves_in_the_middle_of_the_file_does_no_harm)
+{
+	pid_t server = start_server();
+	char request[128], head[16];
+	int size = snprintf(request, sizeof(request),
+			    "GET /secret/x.json.gz HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n",
+			    (unsigned)running.port);
+
+	for (int i = 0; i < 20; i++) {
+		int fd = join();
+
+		CHECK_EQ(send(fd, request, (size_t)size, 0), size);
+		CHECK_EQ(recv(fd, head, 15, MSG_WAITALL), 15);
+		shutdown(fd, SHUT_WR);
+		usleep(2000);
+		close(fd);
+		CHECK_EQ(waitpid(server, NULL, WNOHANG), 0);
+	}
+	stop_server(server);
+}

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,6 +270,8 @@ int serve_run(int listener, const struct served *served, int stop)
 	struct server server = {.served = served};
 	int err = 0;
 
+	/* sendfile() has no other way to survive who leaves in the middle of it. */
+	signal(SIGPIPE, SIG_IGN);
 	for (;;) {
 		int patience = look_for_silent(&server);
 

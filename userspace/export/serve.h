@@ -23,7 +23,8 @@ int serve_listen(uint16_t wanted, uint16_t *port);
 
 /*
  * Answers requests, none of which waits for another, until `stop` is readable. The oldest
- * idle connection is closed when there are too many. 0 or a negative errno.
+ * idle connection is closed when there are too many. The process ignores SIGPIPE from then on.
+ * 0 or a negative errno.
  */
 int serve_run(int listener, const struct served *served, int stop);
 
