@@ -46,7 +46,7 @@ static __always_inline uint64_t cpu_time(struct task_struct *task, uint64_t now)
 	return BPF_CORE_READ(task, se.sum_exec_runtime) + cpu_uncounted(task, now);
 }
 
-/* What the thread took so far is nobody's. */
+/* The time that the thread took so far belongs to no process. */
 static __always_inline void cpu_begin(struct task_struct *task, struct task_state *state)
 {
 	if (config.governed)

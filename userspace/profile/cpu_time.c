@@ -122,7 +122,7 @@ int cpu_sums_add(struct cpu_sums *sums, uint64_t thread, int64_t used, uint64_t 
 	if (!item)
 		return -ENOMEM;
 	item->thread = thread;
-	/* What a forged profile says may add up to anything. */
+	/* Wraps: a sum that makes no sense is no reason to stop. */
 	item->used = (int64_t)((uint64_t)item->used + (uint64_t)used);
 	item->ticks += ticks;
 	item->samples += ticks != 0;
