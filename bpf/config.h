@@ -142,6 +142,7 @@ struct process_state {
 	uint64_t pauses;      /* address of its struct gcprof_pauses, 0: unknown */
 	uint64_t pauses_base; /* what that said when it became known, ns */
 	uint64_t pauses_seen; /* and since then, when some were last told */
+	uint64_t titled;      /* when its title was read last, ns */
 	uint64_t share;       /* of the ring of allocations: used up until then, ns; ceiling.h */
 };
 

@@ -8,6 +8,7 @@
 #include "cost.h"
 #include "interrupted.h"
 #include "ran.h"
+#include "title.h"
 
 static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 {
@@ -20,6 +21,7 @@ static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 
 	if (!state)
 		return 0;
+	title_renew(state, bpf_ktime_get_ns());
 	scratch = scratch_take();
 	if (!scratch)
 		return 0;

@@ -264,6 +264,13 @@ struct event_comm {
 	char name[16]; /* padded with zeroes */
 };
 
+struct event_title {
+	struct event_header header;
+	uint32_t size;        /* bytes of the command line, as many as `text` holds at most */
+	uint32_t overwritten; /* 1: the process wrote a title over it, which ends with a zero */
+	char text[248];       /* arguments, each ended by a zero; or a title */
+};
+
 struct event_mmap {
 	struct event_header header; /* tid: the process as proc_pid, see above */
 	uint64_t address;
@@ -303,6 +310,7 @@ _Static_assert(sizeof(struct event_fork) == 64, "contract 2");
 _Static_assert(sizeof(struct event_exec) == 40, "contract 2");
 _Static_assert(sizeof(struct event_exit) == 40, "contract 2");
 _Static_assert(sizeof(struct event_comm) == 48, "contract 2");
+_Static_assert(sizeof(struct event_title) == 288, "contract 2");
 _Static_assert(sizeof(struct event_mmap) == 80, "contract 2");
 _Static_assert(sizeof(struct event_task) == 64, "contract 2");
 #endif

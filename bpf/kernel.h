@@ -76,6 +76,8 @@ struct percpu_counter {
 struct mm_struct {
 	struct percpu_counter rss_stat[RSS_KINDS];
 	unsigned long start_stack; /* what the program found there when it began */
+	unsigned long arg_start, arg_end,
+		env_end; /* where it finds its arguments, then its variables */
 };
 
 /* Before. */

@@ -10,7 +10,7 @@
 #include "preempt.h"
 #include "syscall.h"
 #include "task.h"
-#include "viewer.h"
+#include "title.h"
 #include "wait.h"
 
 /* The memory of a forked process is a copy: what is mapped where holds for it, too. */
@@ -164,6 +164,7 @@ static __always_inline void process_emit_exec(const struct task_state *state, in
 			: scratch_string(scratch, binary->filename, 0);
 	event->name_size = bytes < 0 ? 0 : bytes;
 	scratch_emit(scratch, &ring_process, LOSS_PROCESS_RING);
+	title_emit(state, now);
 }
 
 /*

@@ -25,6 +25,18 @@ check_way() { # WAY COUNT EXECS
 	holds '[.streams[].lost] | add == 0'
 }
 
+@test "children that write titles over their command lines are told apart by them" {
+	need_root
+	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/titles.c" -o "$PROGRAMS/titles"
+	record -- "$PROGRAMS/titles" --in the beginning
+	holds '[.threads[].title // ""] | any(endswith("titles --in the beginning"))'
+	holds '[.threads[].title // ""] | any(startswith("server: writer, which has more"))'
+	holds '[.threads[].title // ""] | any(startswith("server: checkpointer, which has more"))'
+	"$GCPROF" report --threads | grep -F '[server: writer'
+	"$GCPROF" report --json --filter 'process=server: w*' >filtered
+	same 'threads of the filter' "$(jq '[.threads[] | select(.cpu_samples > 0)] | length' filtered)" 1
+}
+
 @test "fork" {
 	need_root
 	check_way fork 20 0

@@ -126,6 +126,8 @@ static void write_profile(struct synthetic *synthetic)
 	/* Names come last. */
 	PUT(synthetic, type, .process = 1, .type = 2, .name = synthetic_string(synthetic, "B"));
 	PUT(synthetic, comm, .time = 8000, .thread = 1, .name = synthetic_string(synthetic, "one"));
+	PUT(synthetic, title, .time = 8000, .thread = 1,
+	    .text = synthetic_string(synthetic, "one: idle"));
 	synthetic_end(synthetic, 9000);
 }
 
@@ -197,6 +199,8 @@ TEST(terms_select_what_they_say)
 	expect(&synthetic, "thread=101", (struct counts){2, 1, 1001, 0, 300, 1500, 0});
 	expect(&synthetic, "process=100", (struct counts){5, 2, 1001, 1, 400, 2000, 100});
 	expect(&synthetic, "process=one thread=101", (struct counts){2, 1, 1001, 0, 300, 1500, 0});
+	expect(&synthetic, "process=one:* thread=101",
+	       (struct counts){2, 1, 1001, 0, 300, 1500, 0});
 	expect(&synthetic, "process!=one", (struct counts){0});
 	expect(&synthetic, "phase=minor", (struct counts){1, 0, 1000, 1, 0, 0, 0});
 	expect(&synthetic, "phase=gc", (struct counts){1, 0, 1000, 1, 0, 0, 0});

@@ -340,6 +340,35 @@ TEST(events_become_records)
 	CHECK_STR(seen.strings[nth(RECORD_comm, 0)->comm.name], "xxxxxxxxxxxxxxxx");
 }
 
+static void send_title(const char *text, size_t size, size_t arguments, bool overwritten)
+{
+	struct event_title *title = event(EVENT_title, sizeof(*title), 1, 100);
+
+	memcpy(title->text, text, size);
+	title->size = (uint32_t)arguments;
+	title->overwritten = overwritten;
+	CHECK_EQ(send_event(), 0);
+}
+
+TEST(titles_are_command_lines_or_what_was_written_over_them)
+{
+	static const char command[] = "cc\0-c\0a b.c\0\0\0HOME=/root", title[] = "pg: idle in it";
+	char full[248];
+
+	memset(full, 'x', sizeof(full));
+	begin();
+	send_title(command, sizeof(command), 14, false);
+	send_title(command, sizeof(command), 14, false);
+	send_title(title, sizeof(title), 3, true);
+	send_title(full, sizeof(full), UINT32_MAX, true); /* no zero at the end */
+	send_title("\0\0\0", 3, 3, false);
+	finish();
+	CHECK_EQ(count(RECORD_title), 3);
+	CHECK_STR(seen.strings[nth(RECORD_title, 0)->title.text], "cc -c a b.c");
+	CHECK_STR(seen.strings[nth(RECORD_title, 1)->title.text], "pg: idle in it");
+	CHECK_EQ(strlen(seen.strings[nth(RECORD_title, 2)->title.text]), 63); /* the rig's room */
+}
+
 TEST(syscall_totals_keep_their_histogram)
 {
 	struct syscall_key key = {1, 3}, stranger = {77, 3};

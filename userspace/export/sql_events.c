@@ -367,6 +367,11 @@ static int take_marker(struct sql *sql, const struct pass *pass, const struct re
 			sql, pass,
 			marker("comm", record->comm.time, tree_text(tree, record->comm.name), 0),
 			record->comm.thread);
+	case RECORD_title:
+		return put_marker(
+			sql, pass,
+			marker("title", record->title.time, tree_text(tree, record->title.text), 0),
+			record->title.thread);
 	default:
 		return 0;
 	}

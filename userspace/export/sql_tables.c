@@ -139,6 +139,7 @@ static int put_processes(struct sql *sql, const struct pass *pass)
 			.parent = reference(process->parent),
 			.name = text(process->name),
 			.time = integer(process->time),
+			.title = text(process->title),
 		};
 		error = database_put(sql->database, TABLE_processes, &row);
 	}

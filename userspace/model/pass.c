@@ -315,6 +315,8 @@ static int take_event(struct pass *pass, const struct record *record)
 		return thread_rows_exec(pass, &record->exec);
 	case RECORD_comm:
 		return thread_rows_comm(pass, &record->comm);
+	case RECORD_title:
+		return thread_rows_title(pass, &record->title);
 	case RECORD_loss:
 		return take_loss(pass, &record->loss);
 	case RECORD_end:

@@ -203,7 +203,8 @@ struct model_program {
 };
 
 struct model_thread {
-	const char *name; /* NULL: unknown */
+	const char *name;  /* NULL: unknown */
+	const char *title; /* of its process: command line, or what it wrote over it; likewise */
 	uint64_t tid, pid;
 	uint64_t cpu_samples, gc_samples, alloc_samples; /* gc: of cpu_samples, in a collection */
 	double cpu_ns;    /* by the scheduler's account, if the profile has it */

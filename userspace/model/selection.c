@@ -166,6 +166,12 @@ static bool is_task(const char *value, uint64_t id, const char *name)
 	return filter_matches(value, number) || (name && filter_matches(value, name));
 }
 
+static bool is_process(const char *value, const struct process *process)
+{
+	return is_task(value, process->pid, process->name) ||
+	       (process->title && filter_matches(value, process->title));
+}
+
 static bool is_thread(const struct filter_term *term, const struct thread *thread,
 		      const struct process *process)
 {
@@ -173,7 +179,7 @@ static bool is_thread(const struct filter_term *term, const struct thread *threa
 	case FILTER_THREAD:
 		return is_task(term->value, thread->tid, thread->name);
 	case FILTER_PROCESS:
-		return is_task(term->value, process->pid, process->name);
+		return is_process(term->value, process);
 	default:
 		return false;
 	}
@@ -207,7 +213,7 @@ static int resolve_processes(struct selection *selection, const struct pass *pas
 
 		for (size_t i = 0; process && i < filter->count; i++)
 			if (filter->terms[i].key == FILTER_PROCESS &&
-			    is_task(filter->terms[i].value, process->pid, process->name))
+			    is_process(filter->terms[i].value, process))
 				selection->processes.bits[id] |= (uint16_t)(1U << i);
 	}
 	return 0;

@@ -71,6 +71,7 @@ struct process {
 	uint32_t last_gc;  /* kind of the collection that began last */
 	uint32_t markings; /* major collections that began to mark */
 	const char *name;  /* set by tasks_name_processes(); NULL: unknown */
+	const char *title; /* the last command line, or what it wrote over it; NULL: unknown */
 	uint64_t pauses, pause_ns; /* of its collections, those that are selected */
 	double calls, call_ns;     /* set by syscalls_finish(): its share of all system calls */
 };

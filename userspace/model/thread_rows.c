@@ -20,6 +20,17 @@ int thread_rows_comm(struct pass *pass, const struct record_comm *record)
 	return 0;
 }
 
+int thread_rows_title(struct pass *pass, const struct record_title *record)
+{
+	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	const char *title = tree_text(&pass->tree, record->text);
+
+	if (!thread || !title)
+		return -EBADMSG;
+	tasks_find_process(&pass->tasks, thread->process)->title = title;
+	return 0;
+}
+
 /* The kernel names the thread after the file; a comm record may say so a little later. */
 int thread_rows_exec(struct pass *pass, const struct record_exec *record)
 {
@@ -78,12 +89,16 @@ int thread_rows_finish(struct pass *pass)
 	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
 		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
 
+		const struct process *process;
+
 		if (!thread)
 			continue;
+		process = tasks_find_process(&pass->tasks, thread->process);
 		model->threads[model->n_threads++] = (struct model_thread){
 			.name = thread->name,
+			.title = process->title,
 			.tid = thread->tid,
-			.pid = tasks_find_process(&pass->tasks, thread->process)->pid,
+			.pid = process->pid,
 			.cpu_samples = thread->cpu_samples,
 			.gc_samples = thread->gc_samples,
 			.alloc_samples = thread->alloc_samples,

@@ -8,6 +8,7 @@
 struct pass;
 
 int thread_rows_comm(struct pass *pass, const struct record_comm *record);
+int thread_rows_title(struct pass *pass, const struct record_title *record);
 int thread_rows_exec(struct pass *pass, const struct record_exec *record);
 
 /* Rows into model->threads, most CPU time first. */

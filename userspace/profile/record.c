@@ -13,7 +13,7 @@ static const unsigned char stream_of[RECORD_CODES] = {
 	[RECORD_usage] = STREAM_PROCESS,   [RECORD_fork] = STREAM_PROCESS,
 	[RECORD_exec] = STREAM_PROCESS,    [RECORD_exit] = STREAM_PROCESS,
 	[RECORD_comm] = STREAM_PROCESS,    [RECORD_mmap] = STREAM_PROCESS,
-	[RECORD_fault] = STREAM_FAULT,
+	[RECORD_title] = STREAM_PROCESS,   [RECORD_fault] = STREAM_FAULT,
 };
 
 unsigned record_stream(enum record_kind kind)

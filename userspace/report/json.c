@@ -231,6 +231,7 @@ static json_t *threads(const struct model *model, size_t top)
 		json_put(row, "tid", json_count(thread->tid));
 		json_put(row, "pid", json_count(thread->pid));
 		json_put(row, "name", json_name(thread->name));
+		json_put(row, "title", json_name(thread->title));
 		json_put(row, "cpu_ns", json_whole(thread->cpu_ns));
 		json_put(row, "gc_cpu_ns", json_whole(thread->gc_cpu_ns));
 		json_put(row, "alloc_bytes", json_whole(thread->alloc_bytes));

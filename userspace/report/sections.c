@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "units.h"
@@ -433,6 +434,29 @@ static size_t count_threads(const struct model *model)
 	return count;
 }
 
+static bool is_one_of_several(const struct model *model, const char *program)
+{
+	for (size_t i = 0; i < model->n_programs; i++)
+		if (model->programs[i].name && !strcmp(model->programs[i].name, program))
+			return model->programs[i].processes > 1;
+	return false;
+}
+
+/* Processes of one program are told apart by their command lines or titles. */
+static void thread_name_cell(const struct section *section, struct table *table,
+			     const struct model_thread *row)
+{
+	char text[320];
+
+	if (row->tid == row->pid && row->name && row->title &&
+	    is_one_of_several(section->model, row->name)) {
+		snprintf(text, sizeof(text), "%s [%s]", row->name, row->title);
+		table_cell(table, text);
+	} else {
+		table_cell(table, row->name ? row->name : "?");
+	}
+}
+
 int section_threads(const struct section *section)
 {
 	static const struct column columns[] = {
@@ -462,7 +486,7 @@ int section_threads(const struct section *section)
 		cell_bytes(table, row->alloc_bytes);
 		cell_count(table, row->cpu_samples);
 		cell_count(table, row->alloc_samples);
-		table_cell(table, row->name ? row->name : "?");
+		thread_name_cell(section, table, row);
 	}
 	return section_table(section, table);
 }

@@ -209,6 +209,35 @@ int store_exec(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
+/* The words of a command line in one line, or the title that was written over it; how long. */
+static size_t title_text(const struct event_title *event, char text[sizeof(event->text)])
+{
+	size_t size = event->size < sizeof(event->text) ? event->size : sizeof(event->text);
+
+	memcpy(text, event->text, sizeof(event->text));
+	if (event->overwritten)
+		return strnlen(text, sizeof(event->text));
+	while (size && !text[size - 1])
+		size--;
+	for (size_t i = 0; i < size; i++)
+		text[i] = text[i] ? text[i] : ' ';
+	return size;
+}
+
+int store_title(struct store *store, const struct incoming *in)
+{
+	const struct event_title *event = (const void *)in->header;
+	struct record record = RECORD_OF(title, in);
+	char text[sizeof(event->text)];
+	struct bytes title = {text, title_text(event, text)};
+
+	record.title.text = store_put_string(store, title);
+	if (!title.size || record.title.text == in->process->title)
+		return 0;
+	in->process->title = record.title.text;
+	return profile_writer_put(store->writer, &record);
+}
+
 int store_exit(struct store *store, const struct incoming *in)
 {
 	const struct event_exit *event = (const void *)in->header;

@@ -18,6 +18,7 @@ struct process {
 	unsigned missed;           /* so many times in a row nobody was there */
 	bool numbered;             /* the program has numbered something: types, samples, code */
 	uint64_t programs;         /* that were replaced by exec after they had */
+	uint64_t title;            /* string that was written last; 0: none */
 	uint64_t changes;          /* of mappings or program: what was derived from them is void */
 	struct mappings *mappings; /* NULL: none */
 	struct names *names;       /* NULL: none */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* title.h: the command line of a process, which many servers overwrite with what they are doing. */
+/*
+ * It is read by the process's own threads, whose memory is at hand then: from outside, by
+ * /proc/PID/cmdline, a page that a file system never delivers would keep the reader for ever.
+ */
+#ifndef GCPROF_TITLE_H
+#define GCPROF_TITLE_H
+
+#include "emit.h"
+#include "viewer.h"
+
+#define TITLE_NS 1000000000 /* a process's is read so often at most */
+
+/* Fills a record in; false if there is nothing to be read. */
+static __always_inline bool title_read(struct event_title *event)
+{
+	struct mm_struct *mm = BPF_CORE_READ(bpf_get_current_task_btf(), mm);
+	uint64_t begin, end, size;
+	char last = 0;
+
+	if (!mm)
+		return 0;
+	begin = BPF_CORE_READ(mm, arg_start);
+	end = BPF_CORE_READ(mm, arg_end);
+	size = BPF_CORE_READ(mm, env_end) - begin;
+	if (end <= begin)
+		return 0;
+	if (size > sizeof(event->text))
+		size = sizeof(event->text);
+	/* The verifier of Linux 6.1 believes only the comparison that it sees last. */
+	asm volatile("" : "+r"(size));
+	if (size > sizeof(event->text))
+		return 0;
+	__builtin_memset(event->text, 0, sizeof(event->text));
+	if (bpf_probe_read_user(event->text, size, (const void *)begin) ||
+	    bpf_probe_read_user(&last, sizeof(last), (const void *)(end - 1)))
+		return 0;
+	event->overwritten = last != 0;
+	event->size = end - begin < sizeof(event->text) ? end - begin : sizeof(event->text);
+	return 1;
+}
+
+static __always_inline void title_emit(const struct task_state *state, uint64_t now)
+{
+	struct event_title *event;
+
+	if (config.shut_out && viewer_is_denied(bpf_get_current_task_btf()))
+		return;
+	event = EMIT_RESERVE(ring_process, event_title, LOSS_PROCESS_RING);
+	if (!event)
+		return;
+	emit_header(&event->header, EVENT_title, sizeof(*event), state, now);
+	if (title_read(event))
+		emit_submit(event, &ring_process);
+	else
+		bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
+}
+
+/* The current thread's process may have another title by now. */
+static __always_inline void title_renew(const struct task_state *state, uint64_t now)
+{
+	struct process_state *process = bpf_map_lookup_elem(&processes, &state->process);
+
+	if (!process || now < process->titled + TITLE_NS)
+		return;
+	process->titled = now;
+	title_emit(state, now);
+}
+
+#endif
