@@ -282,6 +282,7 @@ static void recording_free(struct recording *recording)
 	sample_gate_free(recording->samples);
 	ledger_free(recording->ledger);
 	store_free(recording->store);
+	processes_free(recording->processes);
 	files_free(recording->files);
 	perf_maps_free(recording->maps);
 	control_free(recording->control);

@@ -42,6 +42,7 @@ struct recording {
 	struct running running;      /* those that were attached to */
 	int cgroup;                  /* its folder, if the options name one */
 	struct control *control;     /* of their periods; NULL: not asked for */
+	struct processes *processes; /* what exists */
 	struct session *session;
 	struct target_entry first; /* the program that was started, as the kernel side sees it */
 	struct perf_maps *maps;

@@ -202,7 +202,7 @@ static void warn_untold(const struct recording *recording)
 	if (!session_stream(recording->session, STREAM_ALLOC)->attached)
 		return;
 	for (size_t i = 0; i < running->count; i++)
-		if (!drain_told(recording->drain, (uint32_t)running->pids[i]))
+		if (!drain_attached(recording->drain, (uint32_t)running->pids[i]))
 			log_warning("another gcprof may be recording, and process %d cannot be "
 				    "asked for its names again: types and functions that it told "
 				    "before have numbers here",

@@ -203,7 +203,7 @@ static void tell_left(const struct recording *recording)
 
 	if (recording->reason != END_EXITED && recording->reason != END_GONE)
 		return;
-	count = left_find(recording->session, recording->store, recording->drain, left, LEFT_SHOWN);
+	count = left_find(recording->session, recording->processes, left, LEFT_SHOWN);
 	shown = count < LEFT_SHOWN ? count : LEFT_SHOWN;
 	for (size_t i = 0; i < shown; i++) {
 		named += (size_t)snprintf(names + named, sizeof(names) - named, "%s%s (%u)",

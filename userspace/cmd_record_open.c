@@ -69,7 +69,10 @@ int recording_open_output(struct recording *recording)
 	if (!err)
 		err = profile_writer_create(sink, &recording->writer);
 	if (!err)
-		err = store_create(recording->writer, recording->files, &recording->store);
+		err = processes_create(recording->writer, &recording->processes);
+	if (!err)
+		err = store_create(recording->writer, recording->files, recording->processes,
+				   &recording->store);
 	/* Whoever finds names reads the kernel's while the BPF programs are loaded. */
 	if (!err && recording->options.frequency)
 		store_prepare_symbols(recording->store);
@@ -302,7 +305,8 @@ int recording_open_profile(struct recording *recording, char *const *words)
 	if (err)
 		goto out;
 	if (samples_are_governed(&recording->options))
-		err = sample_gate_create(recording->files, &recording->samples);
+		err = sample_gate_create(recording->files, recording->processes,
+					 &recording->samples);
 	if (err)
 		goto out;
 	store_know_own_code(recording->store, session_own_code(recording->session));
@@ -310,6 +314,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		.session = recording->session,
 		.maps = recording->maps,
 		.writer = writer,
+		.processes = recording->processes,
 		.store = recording->store,
 		.ledger = recording->ledger,
 		.files = recording->files,
@@ -368,8 +373,6 @@ static int release(struct recording *recording)
 	if (!err)
 		err = store_add_process(recording->store, first->process, first->pid, pid,
 					recording->start);
-	if (!err)
-		err = drain_follow(recording->drain, pid, first->pid);
 	/* What comes before the program must be in the file before it runs: it may be all there is.
 	 */
 	if (!err)

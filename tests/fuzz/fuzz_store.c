@@ -25,12 +25,17 @@ static int discard_close(struct sink *sink)
 	return 0;
 }
 
-static int hand_on(void *context, const struct event_header *event)
+static void store_until(struct merge *merge, struct store *store, uint64_t watermark)
 {
-	/* Mapped files would be opened: paths of a fuzzer must lead nowhere. */
-	if (event->code == EVENT_mmap && event->size >= sizeof(struct event_mmap))
-		((struct event_mmap *)(uintptr_t)event)->inode = 0;
-	return store_event(context, event);
+	const struct event_header *event;
+
+	merge_advance(merge, watermark);
+	while ((event = merge_next(merge))) {
+		/* Mapped files would be opened: paths of a fuzzer must lead nowhere. */
+		if (event->code == EVENT_mmap && event->size >= sizeof(struct event_mmap))
+			((struct event_mmap *)(uintptr_t)event)->inode = 0;
+		store_event(store, event);
+	}
 }
 
 /* The input is a row of events; the size that each one states is cut to what there is. */
@@ -41,11 +46,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct merge *merge;
 	struct opener *opener;
 	struct files *files;
+	struct processes *processes;
 	struct store *store;
 
 	if (profile_writer_create(&sink, &writer) || opener_create(true, &opener) ||
-	    files_create(opener, &files) || store_create(writer, files, &store) ||
-	    merge_create(hand_on, store, &merge))
+	    files_create(opener, &files) || processes_create(writer, &processes) ||
+	    store_create(writer, files, processes, &store) || merge_create(&merge))
 		abort();
 	store_add_process(store, 1, 100, 100, 1);
 	while (size >= sizeof(struct event_header)) {
@@ -62,11 +68,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(copy);
 		data += header.size;
 		size -= header.size;
-		merge_advance(merge, header.time / 2);
+		store_until(merge, store, header.time / 2);
 	}
-	merge_advance(merge, UINT64_MAX);
+	store_until(merge, store, UINT64_MAX);
 	merge_free(merge);
 	store_free(store);
+	processes_free(processes);
 	files_free(files);
 	opener_free(opener);
 	profile_writer_close(writer);

@@ -11,7 +11,6 @@
 
 #include "../../gc/frame.h"
 #include "record/target/control.h"
-#include "record/world/followed.h"
 #include "record/world/mappings.h"
 #include "record/world/running.h"
 #include "record/world/snapshot.h"
@@ -19,34 +18,6 @@
 
 /* As a program that brings the collector along has it. */
 extern struct gcprof_control gcprof_control;
-
-TEST(followed_processes_have_two_numbers)
-{
-	struct followed *followed;
-
-	CHECK_EQ(followed_create(&followed), 0);
-	CHECK_EQ(followed_pid(followed, 7, 100), 0);
-	CHECK_EQ(followed_add(followed, 7, 1007), 1);
-	CHECK_EQ(followed_add(followed, 7, 1007), 0);
-	CHECK_EQ(followed_add(followed, 8, 8), 1);
-	CHECK_EQ(followed_pid(followed, 7, 100), 1007);
-	CHECK_EQ(followed_pid(followed, 1007, 100), 0);
-	CHECK_EQ(followed_pid(followed, 8, 100), 8);
-	/* Ended: what was told of it before still counts, later it is somebody else's number. */
-	followed_end(followed, 1007, 200);
-	CHECK_EQ(followed_pid(followed, 7, 200), 1007);
-	CHECK_EQ(followed_pid(followed, 7, 201), 0);
-	/* The number is used again, by one that is followed, too. */
-	CHECK_EQ(followed_add(followed, 7, 2000), 1);
-	CHECK_EQ(followed_pid(followed, 7, 300), 2000);
-	followed_end(followed, 1007, 400); /* late: the one before */
-	CHECK_EQ(followed_pid(followed, 7, 500), 2000);
-	followed_end(followed, 2000, 600);
-	CHECK_EQ(followed_add(followed, 7, 2000), 1);
-	CHECK_EQ(followed_pid(followed, 7, 700), 2000);
-	followed_free(followed);
-	followed_free(NULL);
-}
 
 TEST(mappings_that_are_there_are_recognized)
 {

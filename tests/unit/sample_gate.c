@@ -11,6 +11,7 @@
 #include "record/world/files.h"
 #include "record/opener/opener.h"
 #include "record/throttle/sample_gate.h"
+#include "record/world/processes.h"
 #include "../../gc/frame.h"
 
 /* This program has a control block, as those with a collector have. */
@@ -31,6 +32,8 @@ static struct opener *opener;
 
 static struct files *files;
 
+static struct processes *processes;
+
 static void ignore(void *context, const struct event_mmap *mapping, uint64_t address)
 {
 	(void)context;
@@ -38,15 +41,33 @@ static void ignore(void *context, const struct event_mmap *mapping, uint64_t add
 	(void)address;
 }
 
-static struct files *begin(void)
+static void begin(void)
 {
 	CHECK_EQ(opener_create(true, &opener), 0);
 	CHECK_EQ(files_create(opener, &files), 0);
+	CHECK_EQ(processes_create(NULL, &processes), 0);
 	/* What a program that takes samples has mapped is known. */
 	CHECK_EQ(control_search(files, (uint32_t)getpid(), clock_now() + 3000000000u, BLOCK_CONTROL,
 				ignore, NULL),
 		 0);
-	return files;
+}
+
+static void end(struct sample_gate *gate)
+{
+	sample_gate_free(gate);
+	processes_free(processes);
+	files_free(files);
+	opener_free(opener);
+}
+
+/* A process takes samples: the gate is notified, as by the world. */
+static void meet(struct sample_gate *gate, uint32_t pid)
+{
+	const struct process_ids ids = {pid, pid, pid};
+
+	CHECK(processes_begin(processes, pid, &ids, 1) >= 0);
+	processes_find(processes, pid)->samples = true;
+	sample_gate_meet(gate, pid);
 }
 
 /* What programs are asked for is asked by now. */
@@ -59,7 +80,8 @@ TEST(half_as_many_for_each_step)
 {
 	struct sample_gate *gate;
 
-	CHECK_EQ(sample_gate_create(begin(), &gate), 0);
+	begin();
+	CHECK_EQ(sample_gate_create(files, processes, &gate), 0);
 	CHECK_EQ(sample_gate_ceiling(gate), 0);
 	CHECK_EQ(sample_gate_least(gate), 0);
 	for (unsigned step = 1; step <= SAMPLE_GATE_STEPS; step++) {
@@ -71,33 +93,30 @@ TEST(half_as_many_for_each_step)
 	sample_gate_set(gate, 0);
 	CHECK_EQ(sample_gate_ceiling(gate), 0);
 	CHECK_EQ(sample_gate_least(gate), 125);
-	sample_gate_free(gate);
-	files_free(files);
-	opener_free(opener);
+	end(gate);
 }
 
 TEST(programs_are_asked_whether_they_came_before_or_later_and_set_back)
 {
 	struct sample_gate *gate;
 
-	CHECK_EQ(sample_gate_create(begin(), &gate), 0);
+	begin();
+	CHECK_EQ(sample_gate_create(files, processes, &gate), 0);
 	sample_gate_set(gate, 1);
 	CHECK_EQ(block()->generation, 0);
-	sample_gate_meet(gate, (uint32_t)getpid());
+	meet(gate, (uint32_t)getpid());
 	settle();
 	CHECK_EQ(block()->ceiling, 1000);
 	CHECK_EQ(block()->generation, 1);
 	/* Another heap begins to sample: nothing new. */
-	sample_gate_meet(gate, (uint32_t)getpid());
+	meet(gate, (uint32_t)getpid());
 	settle();
 	CHECK_EQ(block()->generation, 1);
 	sample_gate_set(gate, 2);
 	settle();
 	CHECK_EQ(block()->ceiling, 500);
 	CHECK_EQ(block()->generation, 2);
-	sample_gate_free(gate);
-	files_free(files);
-	opener_free(opener);
+	end(gate);
 	CHECK_EQ(block()->ceiling, 7);
 	CHECK_EQ(block()->period, 0);
 	CHECK_EQ(block()->generation, 0);
@@ -107,16 +126,15 @@ TEST(what_the_program_changed_itself_is_left_alone)
 {
 	struct sample_gate *gate;
 
-	CHECK_EQ(sample_gate_create(begin(), &gate), 0);
-	sample_gate_meet(gate, (uint32_t)getpid());
+	begin();
+	CHECK_EQ(sample_gate_create(files, processes, &gate), 0);
+	meet(gate, (uint32_t)getpid());
 	sample_gate_set(gate, 1);
 	settle();
 	CHECK_EQ(block()->ceiling, 1000);
 	block()->ceiling = 33;
 	block()->generation++;
-	sample_gate_free(gate);
-	files_free(files);
-	opener_free(opener);
+	end(gate);
 	CHECK_EQ(block()->ceiling, 33);
 }
 
@@ -124,13 +142,12 @@ TEST(processes_that_are_gone_or_never_were_do_no_harm)
 {
 	struct sample_gate *gate;
 
-	CHECK_EQ(sample_gate_create(begin(), &gate), 0);
+	begin();
+	CHECK_EQ(sample_gate_create(files, processes, &gate), 0);
 	for (uint32_t i = 0; i < 3000; i++)
-		sample_gate_meet(gate, UINT32_MAX - i);
+		meet(gate, UINT32_MAX - i);
 	sample_gate_set(gate, 1);
 	CHECK_EQ(sample_gate_ceiling(gate), 1000);
-	sample_gate_free(gate);
-	files_free(files);
-	opener_free(opener);
+	end(gate);
 	sample_gate_free(NULL);
 }

@@ -26,7 +26,7 @@ TEST(frames_are_ordered_and_interleaved)
 	};
 
 	begin();
-	send_mmap(100, 0x1000, 0x1000, 0x5000, "/nowhere/prog");
+	send_mmap(1, 0x1000, 0x1000, 0x5000, "/nowhere/prog");
 	send_cpu(1, 100, &in);
 	finish();
 	CHECK_EQ(count(RECORD_cpu), 1);
@@ -66,7 +66,7 @@ TEST(same_stack_is_written_once_and_again_when_mappings_change)
 	begin();
 	send_ip(1, 100, 0x1400);
 	send_ip(1, 100, 0x1400);
-	send_mmap(100, 0x1000, 0x1000, 0, "/nowhere/prog");
+	send_mmap(1, 0x1000, 0x1000, 0, "/nowhere/prog");
 	send_ip(1, 100, 0x1400);
 	finish();
 	CHECK_EQ(count(RECORD_stack), 2);
@@ -77,15 +77,15 @@ TEST(same_stack_is_written_once_and_again_when_mappings_change)
 TEST(later_mappings_cut_earlier_ones)
 {
 	begin();
-	send_mmap(100, 0x1000, 0x5000, 0x10000, "/nowhere/a");
-	send_mmap(100, 0x3000, 0x1000, 0x70000, "/nowhere/b");
+	send_mmap(1, 0x1000, 0x5000, 0x10000, "/nowhere/a");
+	send_mmap(1, 0x3000, 0x1000, 0x70000, "/nowhere/b");
 	for (uint64_t ip = 0x0800; ip < 0x7000; ip += 0x1000)
 		send_ip(1, 100, ip);
-	send_mmap(100, 0x2000, 0x8000, 0, "//anon"); /* all but the first page is gone */
+	send_mmap(1, 0x2000, 0x8000, 0, "//anon"); /* all but the first page is gone */
 	send_ip(1, 100, 0x1ff0);
 	send_ip(1, 100, 0x2000);
 	send_ip(1, 100, 0x5ff0);
-	send_mmap(100, 0x8000, 0x1000, 0x8000, "[vdso]");
+	send_mmap(1, 0x8000, 0x1000, 0x8000, "[vdso]");
 	send_ip(1, 100, 0x8010);
 	finish();
 	CHECK_STR(stack_text(nth(RECORD_cpu, 0)->cpu.stack), "m0:800");
@@ -129,7 +129,7 @@ TEST(mappings_behave_like_pages)
 		n = test_random(&random) % 4 ? 1 + n % 5 : n;
 		if (first + n > PAGES)
 			n = PAGES - first;
-		send_mmap(100, (first + 16) * 4096, n * 4096, offset, paths[path]);
+		send_mmap(1, (first + 16) * 4096, n * 4096, offset, paths[path]);
 		for (uint64_t i = first; i < first + n; i++) {
 			pages[i].path = path;
 			pages[i].offset = offset + (i - first) * 4096;
@@ -156,10 +156,10 @@ TEST(mappings_behave_like_pages)
 TEST(forked_child_inherits_and_goes_its_own_way)
 {
 	begin();
-	send_mmap(100, 0x1000, 0x1000, 0, "/nowhere/a");
+	send_mmap(1, 0x1000, 0x1000, 0, "/nowhere/a");
 	send_type(1, 100, 7, "pair");
 	send_fork(1, 100, 2, 200);
-	send_mmap(200, 0x2000, 0x1000, 0, "/nowhere/b");
+	send_mmap(2, 0x2000, 0x1000, 0, "/nowhere/b");
 	send_type(2, 200, 8, "child's");
 	send_ip(2, 200, 0x1010);
 	send_ip(2, 200, 0x2010);
@@ -187,7 +187,7 @@ TEST(exec_forgets_the_old_program)
 		.n_user = 1, .user = {{0x1010, 500}}, .n_managed = 1, .managed = {{400, 5, 1}}};
 
 	begin();
-	send_mmap(100, 0x1000, 0x1000, 0, "/nowhere/a");
+	send_mmap(1, 0x1000, 0x1000, 0, "/nowhere/a");
 	send_type(1, 100, 7, "old type");
 	send_code(1, 100, 5, "old code", "");
 	send_alloc(1, 100, 1, 7);
@@ -217,9 +217,9 @@ TEST(exec_forgets_the_old_program)
 TEST(exec_that_comes_late_keeps_the_new_mappings)
 {
 	begin();
-	send_mmap(100, 0x1000, 0x1000, 0, "/nowhere/old");
+	send_mmap(1, 0x1000, 0x1000, 0, "/nowhere/old");
 	rig.clock += 10;
-	send_mmap(100, 0x2000, 0x1000, 0, "/nowhere/new");
+	send_mmap(1, 0x2000, 0x1000, 0, "/nowhere/new");
 	rig.clock -= 6; /* between the two */
 	send_exec(1, 100, "/nowhere/new");
 	rig.clock += 10;
@@ -234,10 +234,9 @@ TEST(reused_pids_and_tids_are_others)
 {
 	begin();
 	send_fork(1, 100, 2, 200);
-	send_mmap(200, 0x1000, 0x1000, 0, "/nowhere/a");
+	send_mmap(2, 0x1000, 0x1000, 0, "/nowhere/a");
 	send_exit(2, 200, 200, 1);
 	send_ip(2, 200, 0x1010); /* late, but still understood */
-	send_mmap(200, 0x1000, 0x1000, 0, "/nowhere/stranger");
 	send_fork(1, 100, 3, 200);
 	send_ip(3, 200, 0x1010);
 	/* A thread of process 1 ends and another one gets its number. */
@@ -448,7 +447,7 @@ TEST(counts_beyond_the_record_are_refused)
 	type = event(EVENT_type, sizeof(*type) + 8, 1, 100);
 	type->name_size = 9;
 	CHECK_EQ(send_event(), 0);
-	map = event(EVENT_mmap, sizeof(*map), 0, 100);
+	map = event(EVENT_mmap, sizeof(*map), 1, 100);
 	map->address = UINT64_MAX - 10;
 	map->length = 100;
 	CHECK_EQ(send_event(), 0);
@@ -480,7 +479,7 @@ TEST(frames_of_a_real_file_get_names)
 	size = build_id_read(fd, id);
 	close(fd);
 	begin();
-	map = event(EVENT_mmap, sizeof(*map) + (size_t)n, 0, 100);
+	map = event(EVENT_mmap, sizeof(*map) + (size_t)n, 1, 100);
 	map->address = base;
 	map->length = 1 << 30;
 	map->inode = st.st_ino;

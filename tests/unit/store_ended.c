@@ -4,28 +4,29 @@
 
 #include "store_rig.h"
 
-/* Whoever is not in this set is gone; what was told of. */
+/* Whatever is not in this set is gone; what was reported. */
 struct present {
 	uint32_t indices[4];
 	uint32_t gone;
 	size_t n_gone;
 };
 
-static bool is_present(void *context, uint32_t index)
+static bool is_present(void *context, const struct process *process)
 {
 	const struct present *present = context;
 
 	for (size_t i = 0; i < 4; i++)
-		if (present->indices[i] == index)
+		if (present->indices[i] == process->id)
 			return true;
 	return false;
 }
 
-static void note_gone(void *context, uint32_t pid)
+static void note_gone(void *context, struct process *process)
 {
 	struct present *present = context;
 
-	present->gone = pid;
+	processes_end(process, rig.clock);
+	present->gone = process->pid;
 	present->n_gone++;
 }
 
@@ -34,7 +35,7 @@ static void sweep(struct present *present, int times)
 	const struct processes_watch watch = {is_present, note_gone, present};
 
 	for (int i = 0; i < times; i++)
-		store_sweep(rig.store, &watch);
+		processes_sweep(rig.processes, &watch);
 }
 
 TEST(what_ended_is_dropped_after_a_while_and_not_before)
@@ -72,7 +73,7 @@ TEST(who_is_gone_without_a_word_is_missed)
 
 	begin();
 	send_fork(1, 100, 2, 200);
-	send_mmap(200, 0x1000, 0x1000, 0, "/nowhere/a");
+	send_mmap(2, 0x1000, 0x1000, 0, "/nowhere/a");
 	sweep(&present, 100);
 	CHECK_EQ(present.n_gone, 0);
 	/* Not at once: its last event may be on its way. */
@@ -84,8 +85,8 @@ TEST(who_is_gone_without_a_word_is_missed)
 	CHECK_EQ(present.gone, 200);
 	sweep(&present, 100);
 	CHECK_EQ(present.n_gone, 1);
-	/* Its pid is nobody's by now. */
-	send_mmap(200, 0x1000, 0x1000, 0, "/nowhere/stranger");
+	/* Nothing is known of it any more. */
+	send_mmap(2, 0x1000, 0x1000, 0, "/nowhere/stranger");
 	finish();
 	CHECK_EQ(count(RECORD_mmap), 1);
 }

@@ -20,6 +20,7 @@ struct rig {
 	struct profile_writer *writer;
 	struct opener *opener;
 	struct files *files;
+	struct processes *processes;
 	struct store *store;
 	char *data;
 	size_t size;
@@ -53,18 +54,21 @@ RIG void begin(void)
 	CHECK_EQ(profile_writer_create(sink, &rig.writer), 0);
 	CHECK_EQ(opener_create(true, &rig.opener), 0);
 	CHECK_EQ(files_create(rig.opener, &rig.files), 0);
-	CHECK_EQ(store_create(rig.writer, rig.files, &rig.store), 0);
+	CHECK_EQ(processes_create(rig.writer, &rig.processes), 0);
+	CHECK_EQ(store_create(rig.writer, rig.files, rig.processes, &rig.store), 0);
 	CHECK_EQ(store_add_process(rig.store, 1, 100, 100, 1000), 0);
 }
 
 static inline void keep(struct record *record)
 {
+	const uint64_t kept = UINT64_C(1) << RECORD_string | UINT64_C(1) << RECORD_native_frame |
+			      UINT64_C(1) << RECORD_managed_frame |
+			      UINT64_C(1) << RECORD_kernel_frame | UINT64_C(1) << RECORD_stack;
 	uint64_t id = record->string.id; /* the first field of all of these */
 
+	CHECK(!(kept >> record->kind & 1) || id < 512);
 	switch (record->kind) {
 	case RECORD_string:
-		if (id >= 512)
-			abort();
 		snprintf(seen.strings[id], 64, "%.*s", (int)record->string.text.size,
 			 record->string.text.data);
 		break;
@@ -76,23 +80,15 @@ static inline void keep(struct record *record)
 		seen.modules[id] = record->module;
 		break;
 	case RECORD_native_frame:
-		if (id >= 512)
-			abort();
 		seen.natives[id] = record->native_frame;
 		break;
 	case RECORD_managed_frame:
-		if (id >= 512)
-			abort();
 		seen.manageds[id] = record->managed_frame;
 		break;
 	case RECORD_kernel_frame:
-		if (id >= 512)
-			abort();
 		seen.kernels[id] = record->kernel_frame;
 		break;
 	case RECORD_stack:
-		if (id >= 512)
-			abort();
 		seen.stacks[id] = record->stack;
 		break;
 	default:
@@ -110,6 +106,7 @@ RIG void finish(void)
 	struct record record;
 
 	store_free(rig.store);
+	processes_free(rig.processes);
 	files_free(rig.files);
 	opener_free(rig.opener);
 	CHECK_EQ(profile_writer_close(rig.writer), 0);
@@ -136,8 +133,8 @@ RIG size_t count(enum record_kind kind)
 {
 	size_t n = 0;
 
-	while (nth(kind, n))
-		n++;
+	for (size_t at = 0; at < seen.n; at++)
+		n += seen.records[at].kind == kind;
 	return n;
 }
 
@@ -203,10 +200,11 @@ static inline int send_event(void)
 	return err;
 }
 
-RIG void send_mmap(uint32_t pid, uint64_t address, uint64_t length, uint64_t offset,
+RIG void send_mmap(uint32_t process, uint64_t address, uint64_t length, uint64_t offset,
 		   const char *path)
 {
-	struct event_mmap *mmap = event(EVENT_mmap, sizeof(*mmap) + strlen(path), 0, pid);
+	size_t size = sizeof(struct event_mmap) + strlen(path);
+	struct event_mmap *mmap = event(EVENT_mmap, size, process, process * 100);
 
 	mmap->address = address;
 	mmap->length = length;

@@ -31,7 +31,7 @@ TEST(kernel_frames_of_a_wait_stand_on_the_stack_that_was_left)
 	static const uint64_t lefts[] = {0x1100, 0x1200};
 
 	begin();
-	send_mmap(100, 0x1000, 0x1000, 0x5000, "/nowhere/prog");
+	send_mmap(1, 0x1000, 0x1000, 0x5000, "/nowhere/prog");
 	for (int i = 0; i < 2; i++) {
 		send_leave(lefts[i]);
 		rig.clock += 99;

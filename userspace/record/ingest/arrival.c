@@ -6,36 +6,36 @@
 #include "../target/control.h"
 
 /*
- * A program that has run with a file for longer than we listen there may have named everything to
- * another recorder, and does not see by itself that one more came, nor that one came after another
- * had left while it slept.
+ * A program that has run with a file for longer than we are attached there may have announced its
+ * names to another recorder, and does not see by itself that one more came, nor that one came after
+ * another had left while it slept.
  */
 static void arrived(void *context, const struct opener_result *result)
 {
 	struct arrival *arrival = context;
-	uint32_t pid = followed_pid(arrival->followed, result->pid, 0);
+	uint64_t now = clock_now();
+	struct process *process = processes_at(arrival->processes, result->pid, now);
 
-	if (pid && followed_tell(arrival->followed, pid, result->err ? 0 : clock_now()))
-		ledger_add_loss(arrival->ledger, LOSS_MEMORY, 1);
+	if (process)
+		process->attached = result->err ? 0 : now;
 }
 
 static void arrive(struct arrival *arrival, const struct file *file, const struct event_mmap *event)
 {
+	struct process *process = processes_find(arrival->processes, event->header.process);
 	uint64_t since = attach_since(session_probes(arrival->session), file);
-	uint32_t pid = event->header.pid;
 	uint64_t address;
 
-	if (event->header.time >= since || followed_told(arrival->followed, pid) >= since ||
+	if (!process || event->header.time >= since || process->attached >= since ||
 	    !file->facts.blocks[BLOCK_ARRIVALS])
 		return;
 	if (!facts_locate(&file->facts, event->address, event->offset,
 			  file->facts.blocks[BLOCK_ARRIVALS], &address))
 		return;
-	/* What it kept until it is told is left out. */
-	if (followed_tell(arrival->followed, pid, UINT64_MAX)) {
-		ledger_add_loss(arrival->ledger, LOSS_MEMORY, 1);
-	} else if (control_arrive(arrival->opener, event, address, arrived, arrival)) {
-		followed_tell(arrival->followed, pid, 0);
+	/* What it kept until it knows is left out. */
+	process->attached = UINT64_MAX;
+	if (control_arrive(arrival->opener, event, address, arrived, arrival)) {
+		process->attached = 0;
 		ledger_add_loss(arrival->ledger, LOSS_MEMORY, 1);
 	}
 }

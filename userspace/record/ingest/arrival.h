@@ -4,7 +4,7 @@
 #define GCPROF_ARRIVAL_H
 
 #include "../world/files.h"
-#include "../world/followed.h"
+#include "../world/processes.h"
 #include "../store/ledger.h"
 #include "../opener/opener.h"
 #include "../kernel/session.h"
@@ -15,7 +15,7 @@ struct arrival {
 	struct session *session;
 	struct opener *opener;
 	struct ledger *ledger;
-	struct followed *followed;
+	struct processes *processes;
 	bool attached; /* a file was attached; reset it */
 	bool trouble;  /* one could not be: `problem` says why; reset it */
 	struct problem problem;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* drain.h: brings events from the rings to the profile while the program runs. */
+/* drain.h: the rounds of a recording: events go from the rings to the profile while it runs. */
 #ifndef GCPROF_DRAIN_H
 #define GCPROF_DRAIN_H
 
@@ -16,10 +16,11 @@ struct drain_parts {
 	struct session *session;
 	struct perf_maps *maps; /* NULL: mappings are not watched */
 	struct profile_writer *writer;
+	struct processes *processes;
 	struct store *store;
 	struct ledger *ledger;
 	struct files *files;
-	struct sample_gate *samples; /* NULL: nobody asks who takes samples */
+	struct sample_gate *samples; /* NULL: programs are not asked for fewer samples */
 	struct opener *opener;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	uint64_t began; /* ns: what programs kept from before, for other recorders, is left out */
@@ -28,12 +29,6 @@ struct drain_parts {
 struct drain;
 
 int drain_create(const struct drain_parts *parts, struct drain **out);
-
-/*
- * A process whose beginning no event tells: what it maps is wanted. By its number
- * where the recorder is, and in the initial pid namespace.
- */
-int drain_follow(struct drain *drain, uint32_t proc_pid, uint32_t pid);
 
 /*
  * One round: empties all rings, hands on what is old enough and, once a second,
@@ -45,11 +40,8 @@ int drain_round(struct drain *drain);
 /* Waits until the files that are mapped so far are read, and their probes attached. */
 int drain_settle(struct drain *drain);
 
-/* Was a program that ran before we listened told that we do? Not if it has no way to be told. */
-bool drain_told(const struct drain *drain, uint32_t proc_pid);
-
-/* The number that a process has where the recorder is, by that in the initial pid namespace. */
-uint32_t drain_proc_pid(const struct drain *drain, uint32_t pid);
+/* Does a program that ran before know that this recorder attached? Not if nothing in it can. */
+bool drain_attached(const struct drain *drain, uint32_t proc_pid);
 
 /* For how long the end waits, ns at most. */
 struct patience {

@@ -11,11 +11,10 @@
 #include <string.h>
 
 #include "../../../bpf/config.h"
-#include "drain.h"
 #include "../machine/proc_file.h"
 #include "../kernel/session.h"
-#include "../store/store.h"
 #include "../kernel/tables.h"
+#include "../world/processes.h"
 
 enum {
 	STAT_FIELD_STATE = 3,
@@ -32,8 +31,10 @@ static bool is_running(uint32_t pid)
 	return state && *state != 'Z' && *state != 'X';
 }
 
-static bool look_at(uint32_t pid, struct left *out)
+static bool look_at(const struct process *process, struct left *out)
 {
+	uint32_t pid = process ? process->proc_pid : 0;
+
 	if (!pid || !is_running(pid) || proc_file_read(pid, "comm", out->name, sizeof(out->name)))
 		return false;
 	out->name[strcspn(out->name, "\n")] = '\0';
@@ -41,8 +42,8 @@ static bool look_at(uint32_t pid, struct left *out)
 	return true;
 }
 
-size_t left_find(const struct session *session, struct store *store, const struct drain *drain,
-		 struct left *out, size_t max)
+size_t left_find(const struct session *session, struct processes *processes, struct left *out,
+		 size_t max)
 {
 	static uint32_t indexes[BATCH];
 	static struct process_state states[BATCH];
@@ -54,10 +55,9 @@ size_t left_find(const struct session *session, struct store *store, const struc
 		n = BATCH;
 		err = table_lookup_batch(session, TABLE_PROCESSES, &place, indexes, states, &n);
 		for (uint32_t i = 0; (!err || err == -ENOENT) && i < n; i++) {
-			uint32_t pid = store_pid(store, indexes[i]);
 			struct left left;
 
-			if (!pid || !look_at(drain_proc_pid(drain, pid), &left))
+			if (!look_at(processes_written(processes, indexes[i]), &left))
 				continue;
 			if (count < max)
 				out[count] = left;

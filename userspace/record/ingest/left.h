@@ -6,9 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct drain;
+struct processes;
 struct session;
-struct store;
 
 struct left {
 	uint32_t pid;  /* as /proc calls it here */
@@ -19,7 +18,7 @@ struct left {
  * Processes that were recorded to the end and are still running, once all events are stored and
  * before the session is freed. Puts the first `max` into `out` and returns how many there are.
  */
-size_t left_find(const struct session *session, struct store *store, const struct drain *drain,
-		 struct left *out, size_t max);
+size_t left_find(const struct session *session, struct processes *processes, struct left *out,
+		 size_t max);
 
 #endif

@@ -33,12 +33,11 @@ struct item {
 };
 
 struct merge {
-	merge_output *output;
-	void *context;
 	struct block *block;              /* being filled; NULL if there is none */
 	struct block *spares[SPARES_MAX]; /* empty ones */
 	size_t n_spares;
-	struct buffer items; /* struct item[] */
+	struct buffer items; /* struct item[]: taken, then due, in order, then the rest */
+	size_t taken, due;   /* the last one taken is still valid */
 	struct buffer rest;  /* the same, for a moment */
 	uint64_t arrivals;
 	uint64_t watermark;
@@ -46,16 +45,10 @@ struct merge {
 	size_t held;
 };
 
-int merge_create(merge_output *output, void *context, struct merge **out)
+int merge_create(struct merge **out)
 {
-	struct merge *merge = calloc(1, sizeof(*merge));
-
-	if (!merge)
-		return -ENOMEM;
-	merge->output = output;
-	merge->context = context;
-	*out = merge;
-	return 0;
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
 }
 
 /* Gives a block back when nothing in it is needed any more. */
@@ -92,7 +85,7 @@ void merge_free(struct merge *merge)
 {
 	if (!merge)
 		return;
-	for (size_t i = 0; i < item_count(merge); i++)
+	for (size_t i = merge->taken ? merge->taken - 1 : 0; i < item_count(merge); i++)
 		item_drop(merge, &items(merge)[i]);
 	buffer_free(&merge->items);
 	buffer_free(&merge->rest);
@@ -137,10 +130,6 @@ int merge_add(struct merge *merge, const struct event_header *event, size_t size
 
 	if (size < sizeof(*event) || size > UINT32_MAX || event->size != size)
 		return -EBADMSG;
-	if (event->time < merge->watermark) {
-		merge->late++;
-		return merge->output(merge->context, event);
-	}
 	err = buffer_reserve(&merge->items, sizeof(item));
 	if (!err)
 		err = block_reserve(merge, rounded);
@@ -154,6 +143,7 @@ int merge_add(struct merge *merge, const struct event_header *event, size_t size
 	block->used += rounded;
 	block->events++;
 	merge->held += size;
+	merge->late += event->time < merge->watermark;
 	return buffer_append(&merge->items, &item, sizeof(item));
 }
 
@@ -222,32 +212,44 @@ static void sort(struct item *all, size_t n, struct item *spare)
 		memcpy(all, from, n * sizeof(*all));
 }
 
+/* Drops the items that were taken. */
+static void drop_taken(struct merge *merge)
+{
+	if (!merge->taken)
+		return;
+	item_drop(merge, &items(merge)[merge->taken - 1]);
+	merge->items.size -= merge->taken * sizeof(struct item);
+	memmove(items(merge), items(merge) + merge->taken, merge->items.size);
+	merge->due -= merge->taken;
+	merge->taken = 0;
+}
+
 int merge_advance(struct merge *merge, uint64_t watermark)
 {
-	size_t n = item_count(merge), due;
-	int result = 0;
+	size_t n;
 
-	if (watermark <= merge->watermark)
-		return 0;
-	if (!n) {
-		merge->watermark = watermark;
-		return 0;
-	}
-	if (buffer_reserve(&merge->rest, n * sizeof(struct item)))
+	drop_taken(merge);
+	n = item_count(merge);
+	if (n && buffer_reserve(&merge->rest, n * sizeof(struct item)))
 		return -ENOMEM;
-	merge->watermark = watermark;
-	due = part(merge, watermark, (struct item *)(void *)merge->rest.data);
-	sort(items(merge), due, (struct item *)(void *)merge->rest.data);
-	for (size_t i = 0; i < due; i++) {
-		int err = merge->output(merge->context, items(merge)[i].event);
+	if (watermark > merge->watermark)
+		merge->watermark = watermark;
+	if (!n)
+		return 0;
+	merge->due = part(merge, merge->watermark, (struct item *)(void *)merge->rest.data);
+	sort(items(merge), merge->due, (struct item *)(void *)merge->rest.data);
+	return 0;
+}
 
-		if (err && !result)
-			result = err;
-		item_drop(merge, &items(merge)[i]);
+const struct event_header *merge_next(struct merge *merge)
+{
+	if (merge->taken == merge->due) {
+		drop_taken(merge);
+		return NULL;
 	}
-	merge->items.size -= due * sizeof(struct item);
-	memmove(items(merge), items(merge) + due, merge->items.size);
-	return result;
+	if (merge->taken)
+		item_drop(merge, &items(merge)[merge->taken - 1]);
+	return items(merge)[merge->taken++].event;
 }
 
 uint64_t merge_watermark(const struct merge *merge)

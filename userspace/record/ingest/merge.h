@@ -3,8 +3,7 @@
 /*
  * Events of one ring come nearly in order, those of different rings do not. The
  * merger keeps copies until the watermark has passed them: a time before which
- * no more events are expected. What comes later all the same is handed on at
- * once, out of order, and counted.
+ * no more events are expected. What comes later all the same is counted, and next.
  */
 #ifndef GCPROF_MERGE_H
 #define GCPROF_MERGE_H
@@ -13,23 +12,23 @@
 
 struct merge;
 
-/* Receives events in order of time; of equal times in the order in which they came. */
-typedef int merge_output(void *context, const struct event_header *event);
-
-int merge_create(merge_output *output, void *context, struct merge **out);
+int merge_create(struct merge **out);
 void merge_free(struct merge *merge); /* drops what is left; NULL is allowed */
 
-/* Copies an event. -ENOMEM drops it; -EBADMSG if header.size is not `size` or too small. A late
- * event goes to the output at once, whose error is returned. */
+/* Copies an event. -ENOMEM drops it; -EBADMSG if header.size is not `size` or too small. */
 int merge_add(struct merge *merge, const struct event_header *event, size_t size);
 
-/* Hands on every event with time < watermark; returns the first error of the output. */
+/* Every event with a time before the watermark, which never goes back, may be taken. -ENOMEM. */
 int merge_advance(struct merge *merge, uint64_t watermark);
+
+/* Takes the next one in order of time, of equal times in the order in which they came; NULL: there
+ * is none. Valid until the next call. */
+const struct event_header *merge_next(struct merge *merge);
 
 /* What comes with an earlier time is late. */
 uint64_t merge_watermark(const struct merge *merge);
 
-/* Events that came with a time before the watermark of an earlier merge_advance. */
+/* Events that came with a time before the watermark. */
 uint64_t merge_late(const struct merge *merge);
 
 /* Bytes of events held. */

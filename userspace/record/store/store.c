@@ -14,10 +14,11 @@ static bool lives(void *context, uint64_t process)
 {
 	struct store *store = context;
 
-	return processes_by_index(store->processes, (uint32_t)process) != NULL;
+	return processes_written(store->processes, (uint32_t)process) != NULL;
 }
 
-int store_create(struct profile_writer *writer, struct files *files, struct store **out)
+int store_create(struct profile_writer *writer, struct files *files, struct processes *processes,
+		 struct store **out)
 {
 	struct store *store = calloc(1, sizeof(*store));
 	const struct stack_owners owners = {lives, store};
@@ -26,10 +27,9 @@ int store_create(struct profile_writer *writer, struct files *files, struct stor
 	if (!store)
 		return err;
 	store->writer = writer;
+	store->processes = processes;
 	store->denied = viewer_find() != 0;
-	err = processes_create(writer, &store->processes);
-	if (!err)
-		err = modules_create(writer, files, &store->modules);
+	err = modules_create(writer, files, &store->modules);
 	if (!err)
 		err = stacks_create(writer, store->processes, store->modules, &store->stacks);
 	if (!err)
@@ -58,7 +58,6 @@ void store_free(struct store *store)
 	places_free(store->places);
 	stacks_free(store->stacks);
 	modules_free(store->modules);
-	processes_free(store->processes);
 	free(store);
 }
 
@@ -72,29 +71,20 @@ void store_know_own_code(struct store *store, struct own_code *own)
 	store->own = own;
 }
 
-uint32_t store_pid(struct store *store, uint32_t process)
-{
-	const struct process *known = processes_by_index(store->processes, process);
-
-	return known ? known->pid : 0;
-}
-
 void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path)
 {
-	const struct process *process;
-
-	if (!mapped_tells_of_code(event, path))
-		return;
-	process = processes_by_pid(store->processes, event->header.pid);
-	frame_names_meet(store->names, process ? process->id : 0, event->header.tid);
+	if (mapped_tells_of_code(event, path))
+		frame_names_meet(store->names, event->header.process, event->header.tid);
 }
 
 int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
 		      uint64_t time)
 {
-	struct process_ids ids = {pid, ns_pid};
-	struct process *first = processes_get(store->processes, process, &ids, 0, time);
+	const struct process_ids ids = {pid, ns_pid, ns_pid};
+	struct process *first = NULL;
 
+	if (processes_begin(store->processes, process, &ids, time) >= 0)
+		first = processes_write(store->processes, process, &ids, 0, time);
 	if (!first || !processes_thread_begins(store->processes, first, pid, ns_pid))
 		return -ENOMEM;
 	return 0;
@@ -148,33 +138,35 @@ static const struct {
 #undef EVENT
 };
 
-/* The process that the event names by its index; made known if it is new. */
+/* The process that the event names by its index; written if it is new. */
 static struct process *identify_process(struct store *store, const struct event_header *header)
 {
 	const struct event_task *task = (const void *)header;
-	struct process_ids ids = {header->pid, header->code == EVENT_task ? task->ns_pid : 0};
+	const struct process_ids ids = {
+		.pid = header->pid,
+		.ns_pid = header->code == EVENT_task ? task->ns_pid : 0,
+	};
 
-	return processes_get(store->processes, header->process, &ids, 0, header->time);
+	return processes_write(store->processes, header->process, &ids, 0, header->time);
 }
 
-/* Finds the process and thread that the event is about. -ENOENT if nobody follows it. */
+/* Finds the process and thread that the event is about. -ENOENT: it is not traced. */
 static int identify(struct store *store, struct incoming *in)
 {
 	const struct event_header *header = in->header;
 
-	if (header->process) {
-		in->process = identify_process(store, header);
-		if (!in->process)
-			return -ENOMEM;
-	} else {
-		in->process = header->code == EVENT_mmap
-				      ? processes_by_pid(store->processes, header->pid)
-				      : NULL;
-		if (!in->process)
-			return -ENOENT;
+	if (!header->process)
+		return -ENOENT;
+	/* A mapping makes no process known: its time may be before the begin. */
+	if (header->code == EVENT_mmap) {
+		in->process = processes_written(store->processes, header->process);
+		return in->process ? 0 : -ENOENT;
 	}
-	/* The others only concern the process: they make no thread known. */
-	if (header->code == EVENT_mmap || header->code == EVENT_fate)
+	in->process = identify_process(store, header);
+	if (!in->process)
+		return -ENOMEM;
+	/* It only concerns the process: it makes no thread known. */
+	if (header->code == EVENT_fate)
 		return 0;
 	if (header->code == EVENT_task)
 		in->thread = processes_thread_begins(
@@ -183,19 +175,6 @@ static int identify(struct store *store, struct incoming *in)
 	else
 		in->thread = processes_thread(store->processes, in->process, header->tid);
 	return in->thread ? 0 : -ENOMEM;
-}
-
-static int store_known(struct store *store, const struct event_header *event)
-{
-	struct incoming in = {.header = event};
-	size_t size = kinds[event->code].size;
-	int err;
-
-	if (event->size < size)
-		return -EBADMSG;
-	in.tail = (struct bytes){(const char *)event + size, event->size - size};
-	err = identify(store, &in);
-	return err ? err : kinds[event->code].store(store, &in);
 }
 
 uint64_t store_events_in(const struct event_header *event)
@@ -225,13 +204,9 @@ bool store_is_auxiliary(const struct event_header *event)
 	}
 }
 
-int store_event(struct store *store, const struct event_header *event)
+/* Counts the event: stored, or dropped because of `err`. */
+static int count(struct store *store, const struct event_header *event, int err)
 {
-	const size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
-	int err = -EBADMSG;
-
-	if (event->size >= sizeof(*event) && event->code < n_kinds && kinds[event->code].store)
-		err = store_known(store, event);
 	switch (err) {
 	case 0:
 		if (!store_is_auxiliary(event))
@@ -241,7 +216,7 @@ int store_event(struct store *store, const struct event_header *event)
 		store->losses[LOSS_BAD_EVENT]++;
 		return 0;
 	case -ENOENT:
-		/* Mappings are told of every process, followed or not. */
+		/* Of a process that was found later, or has long ended. */
 		if (event->code != EVENT_mmap)
 			store->losses[LOSS_UNKNOWN_PROCESS]++;
 		return 0;
@@ -254,10 +229,26 @@ int store_event(struct store *store, const struct event_header *event)
 	}
 }
 
+int store_event(struct store *store, const struct event_header *event)
+{
+	const size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
+	struct incoming in = {.header = event};
+	size_t size;
+	int err;
+
+	if (event->size < sizeof(*event) || event->code >= n_kinds || !kinds[event->code].store ||
+	    event->size < kinds[event->code].size)
+		return count(store, event, -EBADMSG);
+	size = kinds[event->code].size;
+	in.tail = (struct bytes){(const char *)event + size, event->size - size};
+	err = identify(store, &in);
+	return count(store, event, err ? err : kinds[event->code].store(store, &in));
+}
+
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total)
 {
-	const struct process *process = processes_by_index(store->processes, key->process);
+	const struct process *process = processes_written(store->processes, key->process);
 	uint8_t histogram[HISTOGRAM_BYTES_MAX];
 	struct record record = {.kind = RECORD_syscall_total};
 
@@ -282,7 +273,7 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 
 int store_call_cpu(struct store *store, uint64_t time, uint32_t process, const struct call_cpu *cpu)
 {
-	const struct process *known = processes_by_index(store->processes, process);
+	const struct process *known = processes_written(store->processes, process);
 	struct record record = {.kind = RECORD_call_cpu};
 
 	if (!known)
@@ -327,11 +318,6 @@ int store_symbolize_all(struct store *store, uint64_t ns)
 uint64_t store_names_cpu_ns(const struct store *store)
 {
 	return frame_names_cpu_ns(store->names);
-}
-
-void store_sweep(struct store *store, const struct processes_watch *watch)
-{
-	processes_sweep(store->processes, watch);
 }
 
 uint64_t store_loss(const struct store *store, enum loss reason)

@@ -16,22 +16,20 @@ struct store;
 struct files;
 struct own_code;
 
-/* Both are borrowed. A file is known to `files` before its mapping comes here. */
-int store_create(struct profile_writer *writer, struct files *files, struct store **out);
+/* All three are borrowed. A file is known to `files` before its mapping comes here. */
+int store_create(struct profile_writer *writer, struct files *files, struct processes *processes,
+		 struct store **out);
 void store_free(struct store *store); /* NULL is allowed */
 
 /*
- * Makes the first process known under the index that the kernel side uses for
- * it, with its numbers in the initial pid namespace and in its own.
+ * Makes the program that was started known under the index that the kernel side uses for it, with
+ * its numbers in the initial pid namespace and in its own, which is ours.
  */
 int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
 		      uint64_t time);
 
 /* Timer samples in this code are marked as what recording takes. Borrowed. */
 void store_know_own_code(struct store *store, struct own_code *own);
-
-/* The number of the process with this index in the initial pid namespace; 0: not known. */
-uint32_t store_pid(struct store *store, uint32_t process);
 
 /* One event, `event->size` bytes of it readable. Anything malformed is counted and dropped. */
 int store_event(struct store *store, const struct event_header *event);
@@ -47,7 +45,7 @@ uint64_t store_events_in(const struct event_header *event);
  * refer to, or completes their stacks. */
 bool store_is_auxiliary(const struct event_header *event);
 
-/* A mapping of the process with this number, right when it is heard of and out of order. */
+/* A mapping of a process that is known, at once and out of order. */
 void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path);
 
 /* The exact totals of one system call in one process; -ENOENT if no event told of it yet. */
@@ -73,9 +71,6 @@ int store_symbolize_all(struct store *store, uint64_t ns);
 
 /* With --stack both: says how the stacks that were found agree. */
 void store_tell_agreement(const struct store *store);
-
-/* Once a second: drops what is known of processes that are gone (processes.h). */
-void store_sweep(struct store *store, const struct processes_watch *watch);
 
 /* CPU time so far, ns, of the process that finds names. */
 uint64_t store_names_cpu_ns(const struct store *store);

@@ -159,13 +159,14 @@ int store_usage(struct store *store, const struct incoming *in)
 static struct process *child_process(struct store *store, const struct incoming *in)
 {
 	const struct event_fork *event = (const void *)in->header;
-	struct process_ids ids = {event->child_pid, event->child_ns_pid};
+	const struct process_ids ids = {event->child_pid, event->child_ns_pid,
+					event->child_proc_pid};
 	struct process *child;
 
 	if (event->kind == FORK_THREAD)
 		return in->process;
-	child = processes_get(store->processes, event->child_process, &ids, in->process->id,
-			      in->header->time);
+	child = processes_write(store->processes, event->child_process, &ids, in->process->id,
+				in->header->time);
 	if (child)
 		process_inherit(child, in->process);
 	return child;
@@ -245,7 +246,7 @@ int store_exit(struct store *store, const struct incoming *in)
 
 	processes_thread_ended(store->processes, in->process, in->header->tid);
 	if (event->last)
-		processes_ended(store->processes, in->process);
+		process_over(in->process, in->header->time);
 	record.exit.status = event->status;
 	record.exit.last = event->last;
 	return profile_writer_put(store->writer, &record);
@@ -308,7 +309,7 @@ int store_mmap(struct store *store, const struct incoming *in)
 	/* The code of the vdso is found by its place in its image, generated code by address. */
 	if (!err && mapping.module)
 		mapping.offset = mapped_offset(store->modules, mapping.module, event);
-	/* What was there before may be told twice, by /proc and by the perf ring. */
+	/* What was there before may come twice, from /proc and from the perf ring. */
 	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
 		return 0;
 	if (!err)

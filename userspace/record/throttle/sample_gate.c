@@ -10,19 +10,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "../../util/buffer.h"
 #include "../target/control.h"
 #include "../machine/options.h"
-
-enum { PROCESSES_MAX = 1024 };
+#include "../world/processes.h"
 
 struct sample_gate {
 	struct control *control;
-	struct buffer processes; /* uint32_t[]: that take samples */
+	const struct processes *processes;
 	uint64_t ceiling, least; /* 0: none */
 };
 
-int sample_gate_create(struct files *files, struct sample_gate **out)
+int sample_gate_create(struct files *files, const struct processes *processes,
+		       struct sample_gate **out)
 {
 	struct sample_gate *gate = calloc(1, sizeof(*gate));
 	int err = gate ? control_create(files, &gate->control) : -ENOMEM;
@@ -31,44 +30,25 @@ int sample_gate_create(struct files *files, struct sample_gate **out)
 		free(gate);
 		return err;
 	}
+	gate->processes = processes;
 	*out = gate;
 	return 0;
 }
 
-static const uint32_t *processes(const struct sample_gate *gate, size_t *n)
-{
-	*n = gate->processes.size / sizeof(uint32_t);
-	return (const void *)gate->processes.data;
-}
-
-static bool is_known(const struct sample_gate *gate, uint32_t proc_pid)
-{
-	size_t n;
-	const uint32_t *all = processes(gate, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (all[i] == proc_pid)
-			return true;
-	return false;
-}
-
 void sample_gate_meet(struct sample_gate *gate, uint32_t proc_pid)
 {
-	size_t n;
-
-	processes(gate, &n);
-	if (!is_known(gate, proc_pid) &&
-	    (n == PROCESSES_MAX || buffer_append(&gate->processes, &proc_pid, sizeof(proc_pid))))
-		return;
 	if (gate->ceiling)
 		control_keep(gate->control, proc_pid, gate->ceiling);
+}
+
+static void ask(void *context, const struct process *process)
+{
+	sample_gate_meet(context, process->proc_pid);
 }
 
 int sample_gate_set(void *context, unsigned step)
 {
 	struct sample_gate *gate = context;
-	size_t n;
-	const uint32_t *all = processes(gate, &n);
 
 	gate->ceiling = step ? CEILING_DEFAULT_RATE >> step : 0;
 	if (!step) {
@@ -76,8 +56,7 @@ int sample_gate_set(void *context, unsigned step)
 		return 0;
 	}
 	control_change(gate->control, gate->ceiling);
-	for (size_t i = 0; i < n; i++)
-		control_keep(gate->control, all[i], gate->ceiling);
+	processes_sampling(gate->processes, ask, gate);
 	if (!gate->least || gate->ceiling < gate->least)
 		gate->least = gate->ceiling;
 	return 0;
@@ -98,6 +77,5 @@ void sample_gate_free(struct sample_gate *gate)
 	if (!gate)
 		return;
 	control_free(gate->control);
-	buffer_free(&gate->processes);
 	free(gate);
 }

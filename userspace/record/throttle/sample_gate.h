@@ -6,10 +6,12 @@
 #include <stdint.h>
 
 struct files;
+struct processes;
 struct sample_gate;
 
-/* `files` is borrowed. */
-int sample_gate_create(struct files *files, struct sample_gate **out);
+/* Both are borrowed. */
+int sample_gate_create(struct files *files, const struct processes *processes,
+		       struct sample_gate **out);
 
 /*
  * A process, by its number where the recorder is, began to take samples: if fewer are

@@ -220,8 +220,6 @@ void unwinder_free(struct unwinder *unwinder)
 /* Adds a note, with a path of its own if `path` is given. */
 static void put(struct unwinder *unwinder, struct note note, const char *path)
 {
-	if (!unwinder)
-		return;
 	pthread_mutex_lock(&unwinder->lock);
 	/* Files come faster than their rows are made: those beyond get none. */
 	note.path = path && unwinder->notes_bytes < NOTES_MAX ? strdup(path) : NULL;
@@ -235,10 +233,11 @@ static void put(struct unwinder *unwinder, struct note note, const char *path)
 
 void unwinder_expect(struct unwinder *unwinder, const char *path)
 {
-	put(unwinder, (struct note){.kind = NOTE_EXPECT}, path);
+	if (unwinder)
+		put(unwinder, (struct note){.kind = NOTE_EXPECT}, path);
 }
 
-void unwinder_mapping(struct unwinder *unwinder, const struct event_mmap *event, const char *path)
+static void note_mapping(void *context, const struct event_mmap *event, const char *path)
 {
 	struct note note = {
 		.kind = NOTE_MAP,
@@ -253,24 +252,40 @@ void unwinder_mapping(struct unwinder *unwinder, const struct event_mmap *event,
 		.minor = event->minor,
 	};
 
-	put(unwinder, note, path);
+	put(context, note, path);
 }
 
-void unwinder_exec(struct unwinder *unwinder, uint32_t pid, uint64_t time)
+static void note_exec(void *context, const struct process *process, uint64_t time)
 {
-	put(unwinder, (struct note){.kind = NOTE_EXEC, .pid = pid, .time = time}, NULL);
+	put(context, (struct note){.kind = NOTE_EXEC, .pid = process->pid, .time = time}, NULL);
 }
 
-void unwinder_fork(struct unwinder *unwinder, uint32_t pid, uint32_t parent, uint64_t time)
+static void note_fork(void *context, const struct process *child, uint32_t parent_pid)
 {
-	struct note note = {.kind = NOTE_FORK, .pid = pid, .parent = parent, .time = time};
+	struct note note = {
+		.kind = NOTE_FORK, .pid = child->pid, .parent = parent_pid, .time = child->begin};
 
-	put(unwinder, note, NULL);
+	put(context, note, NULL);
 }
 
-void unwinder_exit(struct unwinder *unwinder, uint32_t pid, uint64_t time)
+static void note_end(void *context, const struct process *process)
 {
-	put(unwinder, (struct note){.kind = NOTE_EXIT, .pid = pid, .time = time}, NULL);
+	put(context, (struct note){.kind = NOTE_EXIT, .pid = process->pid, .time = process->end},
+	    NULL);
+}
+
+void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
+{
+	const struct world_subscriber subscriber = {
+		.context = unwinder,
+		.forks = note_fork,
+		.execs = note_exec,
+		.ends = note_end,
+		.maps = note_mapping,
+	};
+
+	if (unwinder)
+		world_subscribe(world, &subscriber);
 }
 
 void unwinder_flush(struct unwinder *unwinder)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "../kernel/unwind_maps.h"
-#include "../../../bpf/events.h"
+#include "../world/world.h"
 
 struct unwinder;
 
@@ -26,11 +26,9 @@ void unwinder_free(struct unwinder *unwinder);
 /* A file that will probably be mapped: its rows are made now. */
 void unwinder_expect(struct unwinder *unwinder, const char *path);
 
-/* Notes are put in order of time and acted upon together, on unwinder_flush(). */
-void unwinder_mapping(struct unwinder *unwinder, const struct event_mmap *event, const char *path);
-void unwinder_exec(struct unwinder *unwinder, uint32_t pid, uint64_t time);
-void unwinder_fork(struct unwinder *unwinder, uint32_t pid, uint32_t parent, uint64_t time);
-void unwinder_exit(struct unwinder *unwinder, uint32_t pid, uint64_t time);
+/* Takes notes of mappings and processes, which are put in order of time and acted upon together, on
+ * unwinder_flush(). */
+void unwinder_subscribe(struct unwinder *unwinder, struct world *world);
 void unwinder_flush(struct unwinder *unwinder);
 
 /* Files, or mappings beyond what a table holds, that have no rows; notes that were lost. */

@@ -6,10 +6,13 @@
 
 #include "processes.h"
 
-/* Sweeps after an end: records may be late, and totals are read each second. */
-enum { SWEEPS_FORGET = 2, SWEEPS_DROP = 5 };
+/*
+ * Sweeps after an end: records may be late, and totals are read each second. If the last record is
+ * not stored after SWEEPS_LOST, it never will be.
+ */
+enum { SWEEPS_FORGET = 2, SWEEPS_DROP = 5, SWEEPS_LOST = 12 };
 
-/* A process is looked after in one of so many sweeps; gone is who is missed as often as that. */
+/* A process is checked in one of so many sweeps, and gone if it is missed as often as that. */
 enum { TURNS = 16, MISSED_MAX = 2 };
 
 /* Of those met last, so that most events find theirs without a hash. */
@@ -34,7 +37,7 @@ struct recent_thread {
 struct processes {
 	struct profile_writer *writer;
 	struct map *by_index; /* uint32_t to struct process * */
-	struct map *by_pid;   /* the same; the latest that has or had the pid */
+	struct map *by_proc;  /* proc_pid to the latest process that has or had it */
 	struct map *threads;  /* struct thread_key to id, with THREAD_ENDED */
 	uint64_t last_thread; /* id */
 	size_t names_used;    /* bytes */
@@ -51,9 +54,9 @@ int processes_create(struct profile_writer *writer, struct processes **out)
 		return -ENOMEM;
 	processes->writer = writer;
 	processes->by_index = map_create(sizeof(uint32_t));
-	processes->by_pid = map_create(sizeof(uint32_t));
+	processes->by_proc = map_create(sizeof(uint32_t));
 	processes->threads = map_create(sizeof(struct thread_key));
-	if (!processes->by_index || !processes->by_pid || !processes->threads) {
+	if (!processes->by_index || !processes->by_proc || !processes->threads) {
 		processes_free(processes);
 		return -ENOMEM;
 	}
@@ -93,41 +96,14 @@ void processes_free(struct processes *processes)
 		free(process_of(value));
 	}
 	map_free(processes->by_index);
-	map_free(processes->by_pid);
+	map_free(processes->by_proc);
 	map_free(processes->threads);
 	free(processes);
 }
 
-struct process *processes_get(struct processes *processes, uint32_t index,
-			      const struct process_ids *ids, uint64_t parent, uint64_t time)
-{
-	struct process *process = processes_by_index(processes, index);
-	struct record record = {.kind = RECORD_process};
-	uint64_t *slot, *pid_slot;
+/* --- as the rings report them ------------------------------------------------------------ */
 
-	if (process)
-		return process;
-	process = calloc(1, sizeof(*process));
-	pid_slot = process ? map_put(processes->by_pid, &ids->pid, NULL) : NULL;
-	slot = pid_slot ? map_put(processes->by_index, &index, NULL) : NULL;
-	if (!slot) {
-		free(process);
-		return NULL;
-	}
-	process->id = index;
-	process->pid = ids->pid;
-	*slot = (uintptr_t)process;
-	*pid_slot = (uintptr_t)process;
-	record.process.id = index;
-	record.process.pid = ids->pid;
-	record.process.ns_pid = ids->ns_pid;
-	record.process.parent = parent;
-	record.process.time = time;
-	profile_writer_put(processes->writer, &record);
-	return process;
-}
-
-struct process *processes_by_index(struct processes *processes, uint32_t index)
+struct process *processes_find(struct processes *processes, uint32_t index)
 {
 	struct process **recent = &processes->recent[index % RECENT];
 
@@ -141,9 +117,137 @@ struct process *processes_by_index(struct processes *processes, uint32_t index)
 	return *recent;
 }
 
-struct process *processes_by_pid(struct processes *processes, uint32_t pid)
+struct process *processes_meet(struct processes *processes, uint32_t index, uint32_t pid,
+			       uint64_t time)
 {
-	return process_of(map_get(processes->by_pid, &pid));
+	struct process *process = processes_find(processes, index);
+	uint64_t *slot;
+
+	if (process) {
+		if (!process->announced && time < process->begin)
+			process->begin = time;
+		return process;
+	}
+	process = calloc(1, sizeof(*process));
+	slot = process ? map_put(processes->by_index, &index, NULL) : NULL;
+	if (!slot) {
+		free(process);
+		return NULL;
+	}
+	process->id = index;
+	process->pid = pid;
+	process->begin = time;
+	process->end = PROCESS_RUNS;
+	*slot = (uintptr_t)process;
+	return process;
+}
+
+int processes_begin(struct processes *processes, uint32_t index, const struct process_ids *ids,
+		    uint64_t time)
+{
+	struct process *process = processes_meet(processes, index, ids->pid, time);
+	uint64_t *slot = NULL;
+
+	if (process && process->announced)
+		return 0;
+	if (process && ids->proc_pid)
+		slot = map_put(processes->by_proc, &ids->proc_pid, NULL);
+	if (!process || (ids->proc_pid && !slot))
+		return -ENOMEM;
+	process->announced = true;
+	process->begin = time;
+	process->ns_pid = ids->ns_pid;
+	process->proc_pid = ids->proc_pid;
+	if (slot) {
+		process->older = process_of(slot);
+		*slot = (uintptr_t)process;
+	}
+	return 1;
+}
+
+struct process *processes_at(const struct processes *processes, uint32_t proc_pid, uint64_t time)
+{
+	struct process *process = process_of(map_get(processes->by_proc, &proc_pid));
+	struct process *found = NULL;
+
+	/* What it did right before it was found is its own, unless the number was another's then.
+	 */
+	for (; process && process->end >= time; process = process->older) {
+		found = process;
+		if (process->begin <= time)
+			break;
+	}
+	return found;
+}
+
+void processes_end(struct process *process, uint64_t time)
+{
+	if (process->end != PROCESS_RUNS)
+		return;
+	process->end = time;
+	process->samples = false;
+	process->sweeps = 1;
+}
+
+void processes_sampling(const struct processes *processes, processes_visit *visit, void *context)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+
+	while (map_next(processes->by_index, &cursor, &key, &value))
+		if (process_of(value)->samples)
+			visit(context, process_of(value));
+}
+
+size_t processes_count(const struct processes *processes)
+{
+	return map_count(processes->by_index);
+}
+
+/* Its number, where the recorder is, leads to it no more. */
+static void forget_number(struct processes *processes, const struct process *process)
+{
+	uint64_t *slot = map_get(processes->by_proc, &process->proc_pid);
+	struct process *at = process_of(slot);
+
+	if (at == process) {
+		*slot = (uintptr_t)process->older;
+		if (!process->older)
+			map_remove(processes->by_proc, &process->proc_pid);
+		return;
+	}
+	while (at && at->older != process)
+		at = at->older;
+	if (at)
+		at->older = process->older;
+}
+
+/* --- in order of time --------------------------------------------------------------------- */
+
+struct process *processes_write(struct processes *processes, uint32_t index,
+				const struct process_ids *ids, uint64_t parent, uint64_t time)
+{
+	struct process *process = processes_meet(processes, index, ids->pid, time);
+	struct record record = {.kind = RECORD_process};
+
+	if (!process || process->written)
+		return process;
+	process->written = true;
+	record.process.id = index;
+	record.process.pid = ids->pid;
+	record.process.ns_pid = ids->ns_pid;
+	record.process.parent = parent;
+	record.process.time = time;
+	profile_writer_put(processes->writer, &record);
+	return process;
+}
+
+struct process *processes_written(struct processes *processes, uint32_t index)
+{
+	struct process *process = processes_find(processes, index);
+
+	return process && process->written ? process : NULL;
 }
 
 static struct recent_thread *recent_thread(struct processes *processes, uint32_t tid)
@@ -227,13 +331,12 @@ int process_exec(struct process *process, uint64_t time)
 	return mappings_forget(&process->mappings, time);
 }
 
-void processes_ended(struct processes *processes, struct process *process)
+void process_over(struct process *process, uint64_t time)
 {
-	/* The pid may now be given to a process that is none of ours. */
-	if (processes_by_pid(processes, process->pid) == process)
-		map_remove(processes->by_pid, &process->pid);
-	if (!process->sweeps)
+	processes_end(process, time);
+	if (!process->over)
 		process->sweeps = 1;
+	process->over = true;
 }
 
 struct sweep {
@@ -241,15 +344,14 @@ struct sweep {
 	const struct processes_watch *watch;
 };
 
-/* Is it this process's turn to be looked after, and has it been gone for long? */
+/* Is it this process's turn to be checked, and has it been gone for long? */
 static bool is_missed(const struct sweep *sweep, struct process *process)
 {
 	const struct processes_watch *watch = sweep->watch;
 
 	if (!watch || (process->id ^ sweep->processes->turn) % TURNS)
 		return false;
-	process->missed =
-		watch->is_there(watch->context, (uint32_t)process->id) ? 0 : process->missed + 1;
+	process->missed = watch->is_there(watch->context, process) ? 0 : process->missed + 1;
 	return process->missed == MISSED_MAX;
 }
 
@@ -259,17 +361,21 @@ static bool sweep_process(void *context, const void *key, uint64_t *value)
 	struct process *process = process_of(value);
 
 	(void)key;
-	if (!process->sweeps && is_missed(sweep, process)) {
-		sweep->watch->gone(sweep->watch->context, process->pid);
-		processes_ended(sweep->processes, process);
+	if (process->end == PROCESS_RUNS && is_missed(sweep, process)) {
+		sweep->watch->gone(sweep->watch->context, process);
+		process->over = true;
 	}
-	if (!process->sweeps)
+	if (process->end == PROCESS_RUNS)
 		return true;
-	if (++process->sweeps == SWEEPS_FORGET + 1)
+	process->sweeps++;
+	if (!process->over && process->sweeps <= SWEEPS_LOST)
+		return true;
+	if (process->sweeps == SWEEPS_FORGET + 1)
 		forget(process);
 	if (process->sweeps <= SWEEPS_DROP)
 		return true;
 	forget(process);
+	forget_number(sweep->processes, process);
 	sweep->processes->recent[process->id % RECENT] = NULL;
 	free(process);
 	return false;
@@ -281,7 +387,7 @@ static bool sweep_thread(void *context, const void *key, uint64_t *value)
 	const struct thread_key *thread = key;
 	struct processes *processes = context;
 
-	if (!processes_by_index(processes, thread->process) || *value & THREAD_SWEPT) {
+	if (!processes_find(processes, thread->process) || *value & THREAD_SWEPT) {
 		recent_thread(processes, thread->tid)->id = 0;
 		return false;
 	}
@@ -374,7 +480,7 @@ int processes_name(struct processes *processes, struct process *process, enum na
 	uint64_t *state;
 	int err;
 
-	/* Names are told again by each heap and to each profiler that comes. */
+	/* Each heap announces its names again, and to each profiler that attaches. */
 	if (names_get(process->names, key, &known) && same_name(&known, name))
 		return 0;
 	err = names_set(&process->names, &processes->names_used, key, name);

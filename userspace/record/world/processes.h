@@ -11,11 +11,29 @@
 #include "../../profile/writer.h"
 #include "../../util/map.h"
 
+/*
+ * The one table of processes. Each is known twice: at once, as the rings report it (begin, numbers,
+ * end), and later in order of time, as the profile has it (mappings, names, threads). Whatever else
+ * keeps something for a process refers to it by its index. Not thread-safe.
+ */
 struct process {
 	uint64_t id; /* in the profile: the index that the kernel side uses */
-	uint32_t pid;
-	unsigned sweeps;           /* since it ended; 0: it did not */
-	unsigned missed;           /* so many times in a row nobody was there */
+
+	/* What the rings report. */
+	uint32_t pid;        /* in the initial pid namespace */
+	uint32_t ns_pid;     /* in its own; 0: unknown */
+	uint32_t proc_pid;   /* where the recorder is, as in /proc; 0: it is not seen there */
+	bool announced;      /* by the kernel side; else its earliest event made it known */
+	bool samples;        /* its program takes allocation samples */
+	uint64_t begin, end; /* CLOCK_MONOTONIC ns; end: PROCESS_RUNS until then */
+	uint64_t attached; /* since when its provider knows of this recorder, ns; 0: it does not */
+	struct process *older; /* had the same proc_pid before */
+
+	/* What the profile has. */
+	bool written;              /* it is in there */
+	bool over;                 /* its last record is, too */
+	unsigned sweeps;           /* since its end */
+	unsigned missed;           /* checks in a row that did not find it */
 	bool numbered;             /* the program has numbered something: types, samples, code */
 	uint64_t programs;         /* that were replaced by exec after they had */
 	uint64_t title;            /* string that was written last; 0: none */
@@ -25,30 +43,56 @@ struct process {
 	struct map *referenced; /* struct name_key: 1 referenced, 2 its name is written; or NULL */
 };
 
+#define PROCESS_RUNS UINT64_MAX
+
 struct processes;
 
-/* The numbers of a process: in the initial pid namespace and in its own, 0: unknown. */
+/* The numbers of a process, as above. */
 struct process_ids {
-	uint32_t pid, ns_pid;
+	uint32_t pid, ns_pid, proc_pid;
 };
 
 /* `writer` is borrowed. */
 int processes_create(struct profile_writer *writer, struct processes **out);
 void processes_free(struct processes *processes); /* NULL is allowed */
 
+/* --- as the rings report them ------------------------------------------------------------ */
+
+/* A process stays valid until processes_sweep() drops it, seconds after its end. NULL: unknown. */
+struct process *processes_find(struct processes *processes, uint32_t index);
+
+/* The process that had this number where the recorder is at `time` (ns), or NULL. */
+struct process *processes_at(const struct processes *processes, uint32_t proc_pid, uint64_t time);
+
+/* The process of an event at `time`, made known if it is not; NULL: no memory. */
+struct process *processes_meet(struct processes *processes, uint32_t index, uint32_t pid,
+			       uint64_t time);
+
+/* The kernel side announces a process: 1 if it had not before, else 0; -ENOMEM. */
+int processes_begin(struct processes *processes, uint32_t index, const struct process_ids *ids,
+		    uint64_t time);
+
+/* It has ended: its numbers may be others' from now on. */
+void processes_end(struct process *process, uint64_t time);
+
+/* Visits running processes that take allocation samples. */
+typedef void processes_visit(void *context, const struct process *process);
+void processes_sampling(const struct processes *processes, processes_visit *visit, void *context);
+
+/* How many are known. */
+size_t processes_count(const struct processes *processes);
+
+/* --- in order of time --------------------------------------------------------------------- */
+
 /*
- * The process with this index; one that is not known yet is written to the
- * profile with `parent` (0: none known). NULL: no memory. Valid until a processes_sweep() after
- * its end.
+ * The process with this index; one that is not in the profile yet is written there with `parent`
+ * (0: none known). NULL: no memory.
  */
-struct process *processes_get(struct processes *processes, uint32_t index,
-			      const struct process_ids *ids, uint64_t parent, uint64_t time);
+struct process *processes_write(struct processes *processes, uint32_t index,
+				const struct process_ids *ids, uint64_t parent, uint64_t time);
 
-/* The process that has this pid now, NULL if none was followed. */
-struct process *processes_by_pid(struct processes *processes, uint32_t pid);
-
-/* The process if the index is known, else NULL. */
-struct process *processes_by_index(struct processes *processes, uint32_t index);
+/* The process if it is in the profile already, else NULL. */
+struct process *processes_written(struct processes *processes, uint32_t index);
 
 /* The id of a thread, written when it is new; 0: no memory. */
 uint64_t processes_thread(struct processes *processes, const struct process *process, uint32_t tid);
@@ -66,20 +110,20 @@ void process_inherit(struct process *child, const struct process *parent);
 /* Another program runs: forgets what was mapped before `time`, and all names. */
 int process_exec(struct process *process, uint64_t time);
 
-/* The process is gone; what it knows is kept for a while, for records that come late. */
-void processes_ended(struct processes *processes, struct process *process);
+/* Its last record is stored; what it knows is kept for a while, for records that come late. */
+void process_over(struct process *process, uint64_t time);
 
-/* Who knows whether a process is still there; whose end no record told is handed to `gone`. */
+/* Is a process still there? One whose end no record reports is handed to `gone`, to end it. */
 struct processes_watch {
-	bool (*is_there)(void *context, uint32_t index);
-	void (*gone)(void *context, uint32_t pid);
+	bool (*is_there)(void *context, const struct process *process);
+	void (*gone)(void *context, struct process *process);
 	void *context;
 };
 
 /*
  * To be called once a second: drops what is known of processes and threads that ended before the
- * last few calls, so that what is kept is bounded by what runs. Of the others some are looked
- * after in each call; NULL: none.
+ * last few calls, so that what is kept is bounded by what runs. Some of the others are checked in
+ * each call; NULL: none.
  */
 void processes_sweep(struct processes *processes, const struct processes_watch *watch);
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* flow.c: the way of an event: to what exists, into the order of time, to the store. */
+#include "flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "batches.h"
+#include "collections.h"
+#include "delayed.h"
+#include "merge.h"
+
+#define SLACK_NS      UINT64_C(200000000)
+#define ADVANCE_NS    UINT64_C(50000000) /* what waits is sorted so often at most */
+#define PENDING_BYTES ((size_t)16 << 20)
+#define PENDING_NS    UINT64_C(2000000000) /* for which events wait until a file is read */
+
+struct flow {
+	struct flow_parts parts;
+	struct merge *merge;
+	struct delayed *delayed;
+	uint64_t next_advance;
+};
+
+/* From here on parts of batches and mappings are events like any others. */
+static void flow_add(void *context, const struct event_header *event, size_t size)
+{
+	struct flow *flow = context;
+	int err;
+
+	world_event(flow->parts.world, event, size);
+	err = merge_add(flow->merge, event, size);
+	if (err)
+		ledger_add_loss(flow->parts.ledger, err == -ENOMEM ? LOSS_MEMORY : LOSS_BAD_EVENT,
+				err == -ENOMEM ? store_events_in(event) : 1);
+}
+
+/* Since when a program knows of this recorder: what it kept from before is for others, and refers
+ * to stacks that were reported to them. */
+static uint64_t attached_since(const struct flow *flow, const struct event_header *event)
+{
+	const struct process *process = processes_find(flow->parts.processes, event->process);
+	uint64_t since = process ? process->attached : 0;
+
+	return since > flow->parts.began ? since : flow->parts.began;
+}
+
+static void split_samples(struct flow *flow, const struct event_header *event, size_t size)
+{
+	struct ledger *ledger = flow->parts.ledger;
+	struct batches_faults faults = {0};
+
+	if (batches_split((const struct event_samples *)(const void *)event, size,
+			  attached_since(flow, event), &faults, flow_add, flow))
+		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
+	ledger_add_loss(ledger, LOSS_BATCH, faults.refused);
+	ledger_add_loss(ledger, LOSS_BATCH_TIME, faults.misdated);
+}
+
+static void split_collections(struct flow *flow, const struct event_header *event, size_t size)
+{
+	struct ledger *ledger = flow->parts.ledger;
+	struct collections_faults faults = {0};
+
+	if (collections_split((const struct event_collections *)(const void *)event, size,
+			      flow->parts.began, merge_watermark(flow->merge), &faults, flow_add,
+			      flow))
+		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
+	ledger_add_loss(ledger, LOSS_COLLECTIONS, faults.collections);
+	ledger_add_loss(ledger, LOSS_COLLECTIONS_FATES, faults.fates);
+}
+
+void flow_event(void *context, const struct event_header *event, size_t size)
+{
+	if (event->code == EVENT_samples)
+		split_samples(context, event, size);
+	else if (event->code == EVENT_collections)
+		split_collections(context, event, size);
+	else
+		flow_add(context, event, size);
+}
+
+static void flow_mapping(void *context, const struct event_mmap *event, const char *path)
+{
+	(void)path;
+	flow_add(context, &event->header, event->header.size);
+}
+
+int flow_create(const struct flow_parts *parts, struct flow **out)
+{
+	struct flow *flow = calloc(1, sizeof(*flow));
+	struct world_subscriber subscriber = {.context = flow, .maps = flow_mapping};
+	int err = flow ? merge_create(&flow->merge) : -ENOMEM;
+
+	if (!err)
+		err = delayed_create(parts->store, parts->ledger, &flow->delayed);
+	if (err) {
+		flow_free(flow);
+		return err;
+	}
+	flow->parts = *parts;
+	world_subscribe(parts->world, &subscriber);
+	*out = flow;
+	return 0;
+}
+
+void flow_free(struct flow *flow)
+{
+	if (!flow)
+		return;
+	merge_free(flow->merge);
+	delayed_free(flow->delayed);
+	free(flow);
+}
+
+void flow_settle(struct flow *flow, uint64_t now)
+{
+	world_settle(flow->parts.world, now, flow_add, flow);
+	ledger_add_loss(flow->parts.ledger, LOSS_MEMORY, world_lost(flow->parts.world));
+}
+
+/* Stores all from before the watermark; the first error counts. */
+static int store_until(struct flow *flow, uint64_t watermark)
+{
+	const struct event_header *event;
+	int result = merge_advance(flow->merge, watermark);
+
+	while ((event = merge_next(flow->merge))) {
+		int err = delayed_store(flow->delayed, event);
+
+		if (err && !result)
+			result = err;
+	}
+	return result;
+}
+
+/* Any mapping on the machine makes a round, and those of programs that start come by the dozen. */
+int flow_advance(struct flow *flow, uint64_t now, uint64_t pending)
+{
+	if (now < flow->next_advance)
+		return 0;
+	flow->next_advance = now + ADVANCE_NS;
+	if (pending < now && merge_held(flow->merge) < PENDING_BYTES)
+		now = now - pending < PENDING_NS ? pending : now - PENDING_NS;
+	return store_until(flow, now - SLACK_NS);
+}
+
+int flow_finish(struct flow *flow)
+{
+	return store_until(flow, UINT64_MAX);
+}
+
+int flow_turn(struct flow *flow, uint64_t ns)
+{
+	return delayed_turn(flow->delayed, ns);
+}
+
+uint64_t flow_late(const struct flow *flow)
+{
+	return merge_late(flow->merge);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* flow.h: the way of an event: to what exists, into the order of time, to the store. */
+/*
+ * A time T is taken, then all rings are emptied. What happened before T is out by then, but for
+ * programs that were interrupted between reading the clock and filling their record: events wait
+ * for those a little longer. Any that come later still are counted as late. Not thread-safe; no
+ * function reads the clock but flow_turn(), which may wait.
+ */
+#ifndef GCPROF_FLOW_H
+#define GCPROF_FLOW_H
+
+#include "../store/ledger.h"
+#include "../store/store.h"
+#include "../world/world.h"
+
+/* All borrowed. */
+struct flow_parts {
+	struct processes *processes;
+	struct world *world;
+	struct store *store;
+	struct ledger *ledger;
+	uint64_t began; /* ns: what programs kept from before, for other recorders, is left out */
+};
+
+struct flow;
+
+/* Subscribes to the world: mappings come from there. -ENOMEM. */
+int flow_create(const struct flow_parts *parts, struct flow **out);
+void flow_free(struct flow *flow); /* NULL is allowed */
+
+/* An event as it lies in a ring; the context is the flow. */
+void flow_event(void *context, const struct event_header *event, size_t size);
+
+/* All rings were emptied after `now` (ns), 0: not yet. Finds processes whose begin was lost. */
+void flow_settle(struct flow *flow, uint64_t now);
+
+/*
+ * Stores what is old enough at `now`. What happened after `pending`, when a file was mapped that is
+ * still being read (UINT64_MAX: none is), waits for it: not for ever, and only while that is not
+ * much. A negative errno: the profile cannot be written.
+ */
+int flow_advance(struct flow *flow, uint64_t now, uint64_t pending);
+
+/* Stores everything. */
+int flow_finish(struct flow *flow);
+
+/* Stores what waited for walks of stack dumps, for which it waits for `ns` at most. */
+int flow_turn(struct flow *flow, uint64_t ns);
+
+/* Events that came too late to be put in order. */
+uint64_t flow_late(const struct flow *flow);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* world.c: what exists, as the rings report it: keeps the table of processes, notifies subscribers.
+ */
+#include "world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../../util/buffer.h"
+
+struct world {
+	struct processes *processes;
+	struct world_sources sources;
+	struct newcomers *newcomers;
+	struct buffer
+		unannounced; /* uint32_t[]: indices of processes that may have missed starts */
+	struct world_subscriber subscribers[WORLD_SUBSCRIBERS];
+	size_t n_subscribers;
+	uint64_t lost;
+};
+
+/* Calls a function of each subscriber that has it. */
+#define NOTIFY(world, function, ...)                                                    \
+	do {                                                                            \
+		for (size_t i_ = 0; i_ < (world)->n_subscribers; i_++)                  \
+			if ((world)->subscribers[i_].function)                          \
+				(world)->subscribers[i_].function(                      \
+					(world)->subscribers[i_].context, __VA_ARGS__); \
+	} while (0)
+
+/* False if its process is not known (yet). */
+static bool map(void *context, struct event_mmap *event, const char *path)
+{
+	struct world *world = context;
+	const struct process *process =
+		processes_at(world->processes, event->header.tid, event->header.time);
+
+	if (!process)
+		return false;
+	event->header.process = (uint32_t)process->id;
+	event->header.pid = process->pid;
+	NOTIFY(world, maps, event, path);
+	return true;
+}
+
+int world_create(struct processes *processes, const struct world_sources *sources,
+		 struct world **out)
+{
+	struct world *world = calloc(1, sizeof(*world));
+	int err = world ? newcomers_create(sources, map, world, &world->newcomers) : -ENOMEM;
+
+	if (err) {
+		free(world);
+		return err;
+	}
+	world->processes = processes;
+	world->sources = *sources;
+	*out = world;
+	return 0;
+}
+
+void world_free(struct world *world)
+{
+	if (!world)
+		return;
+	newcomers_free(world->newcomers);
+	buffer_free(&world->unannounced);
+	free(world);
+}
+
+void world_subscribe(struct world *world, const struct world_subscriber *subscriber)
+{
+	if (world->n_subscribers < WORLD_SUBSCRIBERS)
+		world->subscribers[world->n_subscribers++] = *subscriber;
+}
+
+uint64_t world_lost(struct world *world)
+{
+	uint64_t lost = world->lost;
+
+	world->lost = 0;
+	return lost;
+}
+
+/* --- changes -------------------------------------------------------------------------- */
+
+static void forks(struct world *world, const struct event_header *header)
+{
+	const struct event_fork *event = (const void *)header;
+	const struct process_ids ids = {event->child_pid, event->child_ns_pid,
+					event->child_proc_pid};
+	const struct process *child;
+
+	if (event->kind != FORK_PROCESS || !event->child_process)
+		return;
+	if (processes_begin(world->processes, event->child_process, &ids, header->time) < 0) {
+		world->lost++;
+		return;
+	}
+	child = processes_find(world->processes, event->child_process);
+	world->lost += newcomers_add_child(world->newcomers, child) != 0;
+	NOTIFY(world, forks, child, header->pid);
+}
+
+/* A thread that was there before, of a process that may be known by another one. */
+static void is_found(struct world *world, const struct event_header *header)
+{
+	const struct event_task *event = (const void *)header;
+	const struct process_ids ids = {header->pid, event->ns_pid, event->proc_pid};
+	int added = header->process
+			    ? processes_begin(world->processes, header->process, &ids, header->time)
+			    : 0;
+
+	if (added < 0 ||
+	    (added && !event->kernel &&
+	     newcomers_add(world->newcomers, processes_find(world->processes, header->process))))
+		world->lost++;
+}
+
+static void execs(struct world *world, const struct event_header *header)
+{
+	struct process *process = processes_find(world->processes, header->process);
+
+	if (!process)
+		return;
+	process->samples = false;
+	NOTIFY(world, execs, process, header->time);
+}
+
+static void exits(struct world *world, const struct event_header *header)
+{
+	struct process *process = processes_find(world->processes, header->process);
+
+	if (!process || !((const struct event_exit *)(const void *)header)->last)
+		return;
+	processes_end(process, header->time);
+	NOTIFY(world, ends, process);
+}
+
+/* Its probes are attached by now, and its control block is where it will be. */
+static void takes_samples(struct world *world, const struct event_header *header)
+{
+	struct process *process = processes_find(world->processes, header->process);
+
+	if (!process || process->end != PROCESS_RUNS)
+		return;
+	process->samples = true;
+	NOTIFY(world, samples, process);
+}
+
+static void changes_period(struct world *world, const struct event_header *header)
+{
+	if (((const struct event_period *)(const void *)header)->reason != GCPROF_PERIOD_STOP)
+		takes_samples(world, header);
+}
+
+/* Where another recorder switched sampling on before, threads are all that is announced at first.
+ */
+static void changes_threads(struct world *world, const struct event_header *header)
+{
+	if (((const struct event_mutator *)(const void *)header)->event != GCPROF_THREAD_DETACH)
+		takes_samples(world, header);
+}
+
+static const struct {
+	void (*take)(struct world *world, const struct event_header *header);
+	size_t size;
+} changes[] = {
+	[EVENT_fork] = {forks, sizeof(struct event_fork)},
+	[EVENT_task] = {is_found, sizeof(struct event_task)},
+	[EVENT_exec] = {execs, sizeof(struct event_exec)},
+	[EVENT_exit] = {exits, sizeof(struct event_exit)},
+	[EVENT_period] = {changes_period, sizeof(struct event_period)},
+	[EVENT_mutator] = {changes_threads, sizeof(struct event_mutator)},
+};
+
+/* The process of an event is known from now on; if it is new, it may have been missed. */
+static void meet(struct world *world, const struct event_header *event)
+{
+	struct process *process = processes_find(world->processes, event->process);
+
+	if (process && process->announced)
+		return;
+	if (!process && buffer_append(&world->unannounced, &event->process, sizeof(event->process)))
+		world->lost++;
+	else if (!processes_meet(world->processes, event->process, event->pid, event->time))
+		world->lost++;
+}
+
+void world_event(struct world *world, const struct event_header *event, size_t size)
+{
+	if (event->process)
+		meet(world, event);
+	if (event->code < sizeof(changes) / sizeof(changes[0]) && changes[event->code].take &&
+	    size >= changes[event->code].size)
+		changes[event->code].take(world, event);
+}
+
+void world_mapping(struct world *world, struct event_mmap *event, const char *path)
+{
+	if (!map(world, event, path))
+		world->lost += newcomers_wait(world->newcomers, event) != 0;
+}
+
+/* --- rounds --------------------------------------------------------------------------- */
+
+void world_children(struct world *world, uint64_t latest, bool settled)
+{
+	if (settled || newcomers_children_crowd(world->newcomers))
+		newcomers_read_children(world->newcomers, latest);
+}
+
+/* A process that exists, but was not announced, is found as those are that ran before. */
+static void find_missed(const struct world *world, const struct process *process,
+			world_found *found, void *context)
+{
+	struct event_task task;
+
+	if (world->sources.task && process->end == PROCESS_RUNS &&
+	    !world->sources.task((uint32_t)process->id, process->pid, process->begin - 1, &task))
+		found(context, &task.header, sizeof(task));
+}
+
+/*
+ * The kernel side announces a process before the process does anything that is recorded. So one
+ * with an event from before a moment after which all rings were emptied is announced by now, or
+ * never.
+ */
+static void settle_missed(struct world *world, uint64_t until, world_found *found, void *context)
+{
+	uint32_t *all = (uint32_t *)(void *)world->unannounced.data;
+	size_t count = world->unannounced.size / sizeof(*all), kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct process *process = processes_find(world->processes, all[i]);
+
+		if (!process || process->announced)
+			continue;
+		if (process->begin >= until)
+			all[kept++] = all[i];
+		else
+			find_missed(world, process, found, context);
+	}
+	world->unannounced.size = kept * sizeof(*all);
+}
+
+void world_settle(struct world *world, uint64_t until, world_found *found, void *context)
+{
+	settle_missed(world, until, found, context);
+	newcomers_settle(world->newcomers, until);
+}
+
+struct sweep {
+	struct world *world;
+	uint64_t now;
+	bool (*is_there)(void *context, const struct process *process);
+	void *context;
+};
+
+static bool is_there(void *context, const struct process *process)
+{
+	const struct sweep *sweep = context;
+
+	return sweep->is_there(sweep->context, process);
+}
+
+/* Its end was lost. Another process may have its number by now, whose end this is not. */
+static void gone(void *context, struct process *process)
+{
+	const struct sweep *sweep = context;
+	struct world *world = sweep->world;
+	bool is_latest = process->announced &&
+			 (!process->proc_pid ||
+			  processes_at(world->processes, process->proc_pid, sweep->now) == process);
+
+	processes_end(process, sweep->now);
+	if (is_latest)
+		NOTIFY(world, ends, process);
+}
+
+void world_sweep(struct world *world, uint64_t now,
+		 bool (*there)(void *context, const struct process *process), void *context)
+{
+	struct sweep sweep = {world, now, there, context};
+	const struct processes_watch watch = {is_there, gone, &sweep};
+
+	processes_sweep(world->processes, &watch);
+}
