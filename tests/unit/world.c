@@ -253,9 +253,7 @@ TEST(a_storm_of_forks_leaves_nothing_behind)
 	CHECK(most < (32 + 6) * 500);
 	sweep(&now, 60);
 	CHECK_EQ(processes_count(rig.processes), 1);
-	flow_free(flow);
-	world_free(world);
-	ledger_free(ledger);
+	free_world();
 }
 
 /* --- mappings that no record tells --------------------------------------------------------- */
@@ -315,6 +313,112 @@ TEST(mappings_of_strangers_wait_within_bounds)
 	put_mapping(3000, 77, 0x1000);
 	close_world();
 	CHECK_EQ(count(RECORD_mmap), 1);
+}
+
+/* --- budgets of processes ------------------------------------------------------------------ */
+
+TEST(tables_of_mappings_share_a_budget_and_small_ones_always_grow)
+{
+	enum { TABLES = 40 };
+	struct mappings *tables[TABLES] = {NULL};
+	size_t used = 0, own[TABLES] = {0};
+
+	for (size_t i = 0; i < TABLES; i++) {
+		struct mapping mapping = {.module = 1};
+		int err = 0;
+
+		while (!err) {
+			mapping.start = mapping.end + 0x1000;
+			mapping.end = mapping.start + 0x1000;
+			err = mappings_add(&tables[i], &used, &mapping);
+			own[i] += !err;
+		}
+		CHECK_EQ(err, -EOVERFLOW);
+		CHECK(own[i] <= MAPPINGS_MAX && own[i] >= MAPPINGS_SHARE - 2);
+	}
+	CHECK(own[0] > MAPPINGS_MAX - 2);
+	CHECK(used <= MAPPINGS_BUDGET + TABLES * MAPPINGS_SHARE);
+	/* A child has its parent's until it changes; for one of its own there is no room. */
+	tables[1] = (mappings_release(tables[1]), mappings_share(tables[0]));
+	CHECK_EQ(mappings_add(&tables[1], &used, &(struct mapping){0, 0x1000, 0, 1, 0}),
+		 -EOVERFLOW);
+	CHECK(tables[1] == tables[0]);
+	for (size_t i = 0; i < TABLES; i++)
+		mappings_release(tables[i]);
+	CHECK_EQ(used, 0);
+}
+
+/* Of a program that maps one file after the other, most go; others have room as ever. */
+TEST(a_program_that_maps_without_end_is_cut_short_and_counted)
+{
+	uint64_t lost, now = 10 * SECOND;
+
+	open_world();
+	put_fork(2000, 2, 200, 200);
+	put_fork(2000, 3, 300, 300);
+	for (unsigned i = 1; i <= MAPPINGS_MAX + 1000; i++) {
+		put_mapping(3000 + i, 200, i * UINT64_C(0x2000));
+		if (i % 10000 == 0)
+			sweep(&now, 1);
+	}
+	sweep(&now, 1);
+	lost = store_loss(rig.store, LOSS_SHARE);
+	CHECK(lost >= 1000 && lost < 1010);
+	for (unsigned i = 1; i <= 1000; i++)
+		put_mapping(now + i, 300, i * UINT64_C(0x2000));
+	sweep(&now, 2);
+	CHECK_EQ(store_loss(rig.store, LOSS_SHARE), lost);
+	put_exit(now, 2, 200);
+	sweep(&now, 10);
+	CHECK_EQ(processes_count(rig.processes), 2);
+	free_world();
+}
+
+TEST(a_program_that_names_without_end_leaves_room_for_the_names_of_others)
+{
+	char name[400];
+	uint64_t lost;
+
+	open_world();
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (uint64_t i = 1; i <= 100000; i++) {
+		send_type(1, 100, i, name);
+		send_alloc(1, 100, i, i + 1000000);
+	}
+	lost = store_loss(rig.store, LOSS_SHARE);
+	CHECK(lost > 100000 && lost < 200000);
+	CHECK_EQ(store_count(rig.store, STREAM_ALLOC), 100000);
+	for (uint64_t i = 1; i <= 1000; i++) {
+		send_type(2, 200, i, name);
+		send_alloc(2, 200, i, i);
+	}
+	CHECK_EQ(store_loss(rig.store, LOSS_SHARE), lost);
+	/* Another program in its place has nothing of that. */
+	send_exec(1, 100, "/nowhere");
+	send_type(1, 100, 7, name);
+	CHECK_EQ(store_loss(rig.store, LOSS_SHARE), lost);
+	free_world();
+}
+
+/* The ends of all are lost. */
+TEST(a_program_that_makes_threads_without_end_keeps_those_that_run)
+{
+	uint64_t now = 10 * SECOND, first;
+	uint32_t tid = 1000;
+
+	open_world();
+	first = processes_thread(rig.processes, processes_find(rig.processes, 1), 100);
+	for (unsigned second = 0; second < 100; second++) {
+		for (unsigned i = 0; i < 5000; i++)
+			put_thread(now + i, 1, 100, ++tid);
+		put_sample(now + 5000, 1, 100, 0x10);
+		sweep(&now, 1);
+		CHECK(processes_threads(rig.processes) < 32768 + 18 * 5000);
+	}
+	CHECK(processes_threads(rig.processes) > 32768);
+	CHECK_EQ(processes_thread(rig.processes, processes_find(rig.processes, 1), 100), first);
+	free_world();
 }
 
 /* --- everything together ------------------------------------------------------------------- */

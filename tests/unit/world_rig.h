@@ -144,12 +144,18 @@ RIG void open_world(void)
 	world_subscribe(world, &subscriber);
 }
 
-RIG void close_world(void)
+/* Where the profile is of no interest. */
+RIG void free_world(void)
 {
-	CHECK_EQ(flow_finish(flow), 0);
 	flow_free(flow);
 	world_free(world);
 	ledger_free(ledger);
+}
+
+RIG void close_world(void)
+{
+	CHECK_EQ(flow_finish(flow), 0);
+	free_world();
 	finish();
 }
 

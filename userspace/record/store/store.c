@@ -222,7 +222,7 @@ static int count(struct store *store, const struct event_header *event, int err)
 		return 0;
 	case -ENOMEM:
 	case -EOVERFLOW:
-		store->losses[LOSS_MEMORY] += store_events_in(event);
+		store->losses[err == -ENOMEM ? LOSS_MEMORY : LOSS_SHARE] += store_events_in(event);
 		return 0;
 	default:
 		return err;
@@ -324,6 +324,8 @@ uint64_t store_loss(const struct store *store, enum loss reason)
 {
 	if (reason == LOSS_NAMES_FILE)
 		return frame_names_unread(store->names) + files_lost(modules_files(store->modules));
+	if (reason == LOSS_SHARE)
+		return store->losses[reason] + processes_unnamed(store->processes);
 	return (unsigned)reason < LOSS_MAX ? store->losses[reason] : 0;
 }
 

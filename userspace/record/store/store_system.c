@@ -200,7 +200,7 @@ int store_exec(struct store *store, const struct incoming *in)
 
 	if (err)
 		return err;
-	err = process_exec(in->process, in->header->time);
+	err = process_exec(store->processes, in->process, in->header->time);
 	if (err)
 		return err;
 	/* The thread that called exec goes on as the leader. */
@@ -313,7 +313,7 @@ int store_mmap(struct store *store, const struct incoming *in)
 	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
 		return 0;
 	if (!err)
-		err = mappings_add(&in->process->mappings, &mapping);
+		err = processes_map(store->processes, in->process, &mapping);
 	in->process->changes++;
 	if (err || !mapping.module)
 		return err;

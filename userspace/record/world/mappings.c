@@ -9,6 +9,7 @@
 
 struct mappings {
 	unsigned references;
+	size_t *used;        /* the recording's count */
 	struct buffer table; /* struct mapping[], by address, none overlaps another */
 };
 
@@ -33,12 +34,13 @@ void mappings_release(struct mappings *mappings)
 {
 	if (!mappings || --mappings->references)
 		return;
+	*mappings->used -= count(mappings);
 	buffer_free(&mappings->table);
 	free(mappings);
 }
 
-/* Makes *mappings one that nobody else holds, with room for `extra` more. */
-static int make_own(struct mappings **mappings, size_t extra)
+/* Makes *mappings one that is held once, with room for `extra` more. */
+static int make_own(struct mappings **mappings, size_t *used, size_t extra)
 {
 	struct mappings *old = *mappings, *own = old;
 
@@ -47,11 +49,13 @@ static int make_own(struct mappings **mappings, size_t extra)
 		if (!own)
 			return -ENOMEM;
 		own->references = 1;
+		own->used = used;
 		if (old && old->table.size &&
 		    buffer_append(&own->table, old->table.data, old->table.size)) {
 			free(own);
 			return -ENOMEM;
 		}
+		*used += count(own);
 		mappings_release(old);
 		*mappings = own;
 	}
@@ -92,15 +96,22 @@ static size_t cut(const struct mapping *mapping, uint64_t start, uint64_t end,
 	return n;
 }
 
-int mappings_add(struct mappings **mappings, const struct mapping *mapping)
+/* Would a table of `n` have more than its share? */
+static bool is_too_much(size_t n, size_t used)
+{
+	return n > MAPPINGS_MAX ||
+	       (n > MAPPINGS_SHARE && (used > MAPPINGS_BUDGET || n > 3 * (MAPPINGS_BUDGET - used)));
+}
+
+int mappings_add(struct mappings **mappings, size_t *used, const struct mapping *mapping)
 {
 	struct mapping put[3], pieces[2], *all;
 	size_t low, high, n = 0, n_pieces;
 	int err;
 
-	if (*mappings && count(*mappings) + 2 > MAPPINGS_MAX)
+	if (*mappings && is_too_much(count(*mappings) + 2, *used))
 		return -EOVERFLOW;
-	err = make_own(mappings, 2);
+	err = make_own(mappings, used, 2);
 	if (err)
 		return err;
 	all = table(*mappings);
@@ -120,6 +131,8 @@ int mappings_add(struct mappings **mappings, const struct mapping *mapping)
 	memcpy(all + low, put, n * sizeof(*all));
 	(*mappings)->table.size += n * sizeof(*all);
 	(*mappings)->table.size -= (high - low) * sizeof(*all);
+	*used += n;
+	*used -= high - low;
 	return 0;
 }
 
@@ -131,7 +144,7 @@ int mappings_forget(struct mappings **mappings, uint64_t time)
 
 	if (!*mappings)
 		return 0;
-	err = make_own(mappings, 0);
+	err = make_own(mappings, (*mappings)->used, 0);
 	if (err)
 		return err;
 	all = table(*mappings);
@@ -139,6 +152,7 @@ int mappings_forget(struct mappings **mappings, uint64_t time)
 		if (all[i].time >= time)
 			all[kept++] = all[i];
 	}
+	*(*mappings)->used -= count(*mappings) - kept;
 	(*mappings)->table.size = kept * sizeof(*all);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #define GCPROF_MAPPINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct mapping {
@@ -20,15 +21,20 @@ struct mapping {
 
 struct mappings;
 
-#define MAPPINGS_MAX 65536 /* in one process: as many as the kernel allows by default */
+#define MAPPINGS_MAX    65536     /* in one process: as many as the kernel allows by default */
+#define MAPPINGS_SHARE  1024      /* any process may have so many */
+#define MAPPINGS_BUDGET (1 << 19) /* all tables of a recording together, beyond those shares */
 
 /* NULL stands for an empty table everywhere. */
 struct mappings *mappings_share(struct mappings *mappings);
 void mappings_release(struct mappings *mappings);
 
-/* Puts a mapping in and cuts away what it covers. -ENOMEM or -EOVERFLOW leave the table as it was.
+/*
+ * Puts a mapping in and cuts away what it covers. *used counts those of all tables. -ENOMEM or,
+ * where a table would have more than its share and three times what is left, -EOVERFLOW leave the
+ * table as it was.
  */
-int mappings_add(struct mappings **mappings, const struct mapping *mapping);
+int mappings_add(struct mappings **mappings, size_t *used, const struct mapping *mapping);
 
 /* Forgets what was mapped before `time`. -ENOMEM if it is shared and cannot be copied. */
 int mappings_forget(struct mappings **mappings, uint64_t time);

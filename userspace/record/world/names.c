@@ -10,6 +10,7 @@
 struct names {
 	unsigned references;
 	size_t *used;    /* the recording's count of bytes */
+	size_t bytes;    /* its own */
 	struct map *map; /* struct name_key to struct entry * */
 };
 
@@ -48,9 +49,9 @@ void names_release(struct names *names)
 	while (map_next(names->map, &cursor, &key, &value)) {
 		if (!*value)
 			continue;
-		*names->used -= entry_size(entry_of(*value));
 		free(entry_of(*value));
 	}
+	*names->used -= names->bytes;
 	map_free(names->map);
 	free(names);
 }
@@ -80,14 +81,30 @@ static void entry_name(const struct entry *entry, struct name *out)
 	out->line = entry->line;
 }
 
-/* Puts one name into a table that nobody else holds. */
+static void hold(struct names *names, size_t more, size_t less)
+{
+	names->bytes += more - less;
+	*names->used += more - less;
+}
+
+bool names_allow(size_t used, size_t own, size_t more)
+{
+	return used + more <= NAMES_BUDGET && own + more <= 3 * (NAMES_BUDGET - used - more);
+}
+
+size_t names_bytes(const struct names *names)
+{
+	return names ? names->bytes : 0;
+}
+
+/* Puts one name into a table that is held once. */
 static int put(struct names *names, const struct name_key *key, const struct name *name)
 {
 	struct entry *entry = entry_create(name);
 	uint64_t *value;
 
 	/* Not even its number is remembered: there may be any number. */
-	if (entry && *names->used + entry_size(entry) > NAMES_BUDGET) {
+	if (entry && !names_allow(*names->used, names->bytes, entry_size(entry))) {
 		free(entry);
 		return -EOVERFLOW;
 	}
@@ -97,11 +114,11 @@ static int put(struct names *names, const struct name_key *key, const struct nam
 		return -ENOMEM;
 	}
 	if (*value) {
-		*names->used -= entry_size(entry_of(*value));
+		hold(names, 0, entry_size(entry_of(*value)));
 		free(entry_of(*value));
 	}
 	*value = (uintptr_t)entry;
-	*names->used += entry_size(entry);
+	hold(names, entry_size(entry), 0);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #ifndef GCPROF_NAMES_H
 #define GCPROF_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,8 +35,16 @@ struct names;
 struct names *names_share(struct names *names);
 void names_release(struct names *names);
 
-/* Copies a name in. *used counts the bytes held; -ENOMEM or, beyond the budget, -EOVERFLOW. */
+/* Copies a name in. *used counts the bytes held; -ENOMEM or, where names_allow() does not,
+ * -EOVERFLOW. */
 int names_set(struct names **names, size_t *used, struct name_key key, const struct name *name);
+
+/* May a process that has `own` bytes have `more`? It may have three times what it leaves to others.
+ */
+bool names_allow(size_t used, size_t own, size_t more);
+
+/* Bytes that a table holds. */
+size_t names_bytes(const struct names *names);
 
 /* True and *out, which points into the table, if the name is known. */
 int names_get(const struct names *names, struct name_key key, struct name *out);

@@ -15,12 +15,24 @@ enum { SWEEPS_FORGET = 2, SWEEPS_DROP = 5, SWEEPS_LOST = 12 };
 /* A process is checked in one of so many sweeps, and gone if it is missed as often as that. */
 enum { TURNS = 16, MISSED_MAX = 2 };
 
+/* Of ended processes and their last records: if there are more, they are dropped at once. */
+enum { ENDED_MAX = 16384 };
+
+/* Of a process with more threads those are forgotten that were not seen for so many sweeps: the
+ * ends of most were lost. */
+enum { THREADS_MAX = 32768, THREAD_AGE_MAX = 16 };
+
 /* Of those met last, so that most events find theirs without a hash. */
 enum { RECENT = 256 };
 
 #define THREAD_ENDED (UINT64_C(1) << 63)
 #define THREAD_SWEPT (UINT64_C(1) << 62) /* since it ended */
-#define THREAD_ID    (THREAD_SWEPT - 1)
+#define THREAD_OLDER (UINT64_C(1) << 56) /* a sweep in which it was not seen */
+#define THREAD_ID    (THREAD_OLDER - 1)
+#define THREAD_AGE   (THREAD_SWEPT - THREAD_OLDER)
+
+/* What a reference to a name takes, bytes. */
+#define REFERENCE_BYTES 48
 
 enum { REFERENCED = 1, WRITTEN = 2 };
 
@@ -41,6 +53,9 @@ struct processes {
 	struct map *threads;  /* struct thread_key to id, with THREAD_ENDED */
 	uint64_t last_thread; /* id */
 	size_t names_used;    /* bytes */
+	size_t mappings_used;
+	uint64_t unnamed;
+	size_t ended; /* processes, in the last sweep */
 	unsigned turn;
 	struct process *recent[RECENT];              /* by index */
 	struct recent_thread recent_threads[RECENT]; /* by tid */
@@ -69,16 +84,28 @@ static struct process *process_of(const uint64_t *value)
 	return value ? (struct process *)(uintptr_t)*value : NULL;
 }
 
-/* Forgets all that the process knew. */
-static void forget(struct process *process)
+/* What its references take of the budget of names, bytes. */
+static size_t references(const struct process *process)
 {
-	mappings_release(process->mappings);
+	return process->referenced ? map_count(process->referenced) * REFERENCE_BYTES : 0;
+}
+
+static void forget_names(struct processes *processes, struct process *process)
+{
+	processes->names_used -= references(process);
 	names_release(process->names);
 	map_free(process->referenced);
-	process->mappings = NULL;
 	process->names = NULL;
 	process->referenced = NULL;
 	process->changes++;
+}
+
+/* Forgets all that the process knew. */
+static void forget(struct processes *processes, struct process *process)
+{
+	mappings_release(process->mappings);
+	process->mappings = NULL;
+	forget_names(processes, process);
 }
 
 void processes_free(struct processes *processes)
@@ -92,7 +119,7 @@ void processes_free(struct processes *processes)
 	while (processes->by_index && map_next(processes->by_index, &cursor, &key, &value)) {
 		if (!*value)
 			continue;
-		forget(process_of(value));
+		forget(processes, process_of(value));
 		free(process_of(value));
 	}
 	map_free(processes->by_index);
@@ -205,6 +232,11 @@ size_t processes_count(const struct processes *processes)
 	return map_count(processes->by_index);
 }
 
+size_t processes_threads(const struct processes *processes)
+{
+	return map_count(processes->threads);
+}
+
 /* Its number, where the recorder is, leads to it no more. */
 static void forget_number(struct processes *processes, const struct process *process)
 {
@@ -255,7 +287,7 @@ static struct recent_thread *recent_thread(struct processes *processes, uint32_t
 	return &processes->recent_threads[tid % RECENT];
 }
 
-static uint64_t thread_add(struct processes *processes, const struct process *process, uint32_t tid,
+static uint64_t thread_add(struct processes *processes, struct process *process, uint32_t tid,
 			   uint32_t ns_tid, bool begins)
 {
 	struct thread_key key = {(uint32_t)process->id, tid};
@@ -264,8 +296,10 @@ static uint64_t thread_add(struct processes *processes, const struct process *pr
 
 	if (!slot)
 		return 0;
+	*slot &= ~THREAD_AGE;
 	if (*slot && !(begins && (*slot & THREAD_ENDED)))
 		return *slot & THREAD_ID;
+	process->threads += !*slot;
 	*slot = ++processes->last_thread;
 	record.thread.id = *slot;
 	record.thread.process = process->id;
@@ -275,7 +309,7 @@ static uint64_t thread_add(struct processes *processes, const struct process *pr
 	return record.thread.id;
 }
 
-uint64_t processes_thread(struct processes *processes, const struct process *process, uint32_t tid)
+uint64_t processes_thread(struct processes *processes, struct process *process, uint32_t tid)
 {
 	const struct thread_key key = {(uint32_t)process->id, tid};
 	struct recent_thread *recent = recent_thread(processes, tid);
@@ -286,8 +320,8 @@ uint64_t processes_thread(struct processes *processes, const struct process *pro
 	return recent->id;
 }
 
-uint64_t processes_thread_begins(struct processes *processes, const struct process *process,
-				 uint32_t tid, uint32_t ns_tid)
+uint64_t processes_thread_begins(struct processes *processes, struct process *process, uint32_t tid,
+				 uint32_t ns_tid)
 {
 	recent_thread(processes, tid)->id = 0;
 	return thread_add(processes, process, tid, ns_tid, true);
@@ -318,16 +352,12 @@ void process_inherit(struct process *child, const struct process *parent)
 	child->changes++;
 }
 
-int process_exec(struct process *process, uint64_t time)
+int process_exec(struct processes *processes, struct process *process, uint64_t time)
 {
 	if (process->numbered)
 		process->programs++;
 	process->numbered = false;
-	names_release(process->names);
-	map_free(process->referenced);
-	process->names = NULL;
-	process->referenced = NULL;
-	process->changes++;
+	forget_names(processes, process);
 	return mappings_forget(&process->mappings, time);
 }
 
@@ -342,6 +372,7 @@ void process_over(struct process *process, uint64_t time)
 struct sweep {
 	struct processes *processes;
 	const struct processes_watch *watch;
+	size_t ended;
 };
 
 /* Is it this process's turn to be checked, and has it been gone for long? */
@@ -357,7 +388,7 @@ static bool is_missed(const struct sweep *sweep, struct process *process)
 
 static bool sweep_process(void *context, const void *key, uint64_t *value)
 {
-	const struct sweep *sweep = context;
+	struct sweep *sweep = context;
 	struct process *process = process_of(value);
 
 	(void)key;
@@ -367,14 +398,15 @@ static bool sweep_process(void *context, const void *key, uint64_t *value)
 	}
 	if (process->end == PROCESS_RUNS)
 		return true;
+	sweep->ended++;
 	process->sweeps++;
 	if (!process->over && process->sweeps <= SWEEPS_LOST)
 		return true;
 	if (process->sweeps == SWEEPS_FORGET + 1)
-		forget(process);
-	if (process->sweeps <= SWEEPS_DROP)
+		forget(sweep->processes, process);
+	if (process->sweeps <= SWEEPS_DROP && sweep->processes->ended <= ENDED_MAX)
 		return true;
-	forget(process);
+	forget(sweep->processes, process);
 	forget_number(sweep->processes, process);
 	sweep->processes->recent[process->id % RECENT] = NULL;
 	free(process);
@@ -386,22 +418,32 @@ static bool sweep_thread(void *context, const void *key, uint64_t *value)
 {
 	const struct thread_key *thread = key;
 	struct processes *processes = context;
+	struct process *process = processes_find(processes, thread->process);
 
-	if (!processes_find(processes, thread->process) || *value & THREAD_SWEPT) {
-		recent_thread(processes, thread->tid)->id = 0;
-		return false;
+	if (process && !(*value & THREAD_SWEPT) &&
+	    (process->threads <= THREADS_MAX ||
+	     (*value & THREAD_AGE) < THREAD_AGE_MAX * THREAD_OLDER)) {
+		if (*value & THREAD_ENDED)
+			*value |= THREAD_SWEPT;
+		else if ((*value & THREAD_AGE) < THREAD_AGE)
+			*value += THREAD_OLDER;
+		return true;
 	}
-	if (*value & THREAD_ENDED)
-		*value |= THREAD_SWEPT;
-	return true;
+	recent_thread(processes, thread->tid)->id = 0;
+	if (process)
+		process->threads--;
+	return false;
 }
 
 void processes_sweep(struct processes *processes, const struct processes_watch *watch)
 {
-	struct sweep sweep = {processes, watch};
+	struct sweep sweep = {processes, watch, 0};
 
 	processes->turn++;
 	map_filter(processes->by_index, sweep_process, &sweep);
+	processes->ended = sweep.ended;
+	/* From now on a thread that is seen is looked up, and so is young. */
+	memset(processes->recent_threads, 0, sizeof(processes->recent_threads));
 	map_filter(processes->threads, sweep_thread, processes);
 }
 
@@ -453,11 +495,23 @@ int processes_reference(struct processes *processes, struct process *process, en
 
 	if (!process->referenced)
 		process->referenced = map_create(sizeof(struct name_key));
-	state = process->referenced ? map_put(process->referenced, &key, NULL) : NULL;
-	if (!state)
+	if (!process->referenced)
 		return -ENOMEM;
-	if (*state == WRITTEN)
+	state = map_get(process->referenced, &key);
+	if (state && *state == WRITTEN)
 		return 0;
+	if (!state &&
+	    !names_allow(processes->names_used, names_bytes(process->names) + references(process),
+			 REFERENCE_BYTES)) {
+		processes->unnamed++;
+		return 0;
+	}
+	if (!state) {
+		state = map_put(process->referenced, &key, NULL);
+		if (!state)
+			return -ENOMEM;
+		processes->names_used += REFERENCE_BYTES;
+	}
 	*state = REFERENCED;
 	if (!names_get(process->names, key, &name))
 		return 0;
@@ -491,4 +545,15 @@ int processes_name(struct processes *processes, struct process *process, enum na
 		return 0;
 	*state = WRITTEN;
 	return write_name(processes, process, key, name);
+}
+
+int processes_map(struct processes *processes, struct process *process,
+		  const struct mapping *mapping)
+{
+	return mappings_add(&process->mappings, &processes->mappings_used, mapping);
+}
+
+uint64_t processes_unnamed(const struct processes *processes)
+{
+	return processes->unnamed;
 }

@@ -41,6 +41,7 @@ struct process {
 	struct mappings *mappings; /* NULL: none */
 	struct names *names;       /* NULL: none */
 	struct map *referenced; /* struct name_key: 1 referenced, 2 its name is written; or NULL */
+	size_t threads;         /* that are known */
 };
 
 #define PROCESS_RUNS UINT64_MAX
@@ -79,8 +80,9 @@ void processes_end(struct process *process, uint64_t time);
 typedef void processes_visit(void *context, const struct process *process);
 void processes_sampling(const struct processes *processes, processes_visit *visit, void *context);
 
-/* How many are known. */
+/* How many are known; and threads of all of them. */
 size_t processes_count(const struct processes *processes);
+size_t processes_threads(const struct processes *processes);
 
 /* --- in order of time --------------------------------------------------------------------- */
 
@@ -95,12 +97,12 @@ struct process *processes_write(struct processes *processes, uint32_t index,
 struct process *processes_written(struct processes *processes, uint32_t index);
 
 /* The id of a thread, written when it is new; 0: no memory. */
-uint64_t processes_thread(struct processes *processes, const struct process *process, uint32_t tid);
+uint64_t processes_thread(struct processes *processes, struct process *process, uint32_t tid);
 
 /* The same for a thread that begins: one of this number that has ended is another one. `ns_tid`:
  * its number in its own pid namespace, 0: unknown. */
-uint64_t processes_thread_begins(struct processes *processes, const struct process *process,
-				 uint32_t tid, uint32_t ns_tid);
+uint64_t processes_thread_begins(struct processes *processes, struct process *process, uint32_t tid,
+				 uint32_t ns_tid);
 void processes_thread_ended(struct processes *processes, const struct process *process,
 			    uint32_t tid);
 
@@ -108,7 +110,7 @@ void processes_thread_ended(struct processes *processes, const struct process *p
 void process_inherit(struct process *child, const struct process *parent);
 
 /* Another program runs: forgets what was mapped before `time`, and all names. */
-int process_exec(struct process *process, uint64_t time);
+int process_exec(struct processes *processes, struct process *process, uint64_t time);
 
 /* Its last record is stored; what it knows is kept for a while, for records that come late. */
 void process_over(struct process *process, uint64_t time);
@@ -134,10 +136,18 @@ void processes_sweep(struct processes *processes, const struct processes_watch *
  */
 uint64_t process_number(struct process *process, uint64_t number);
 
-/* A record uses the name: it is written now if it is known, else as soon as it becomes known. */
+/* Puts a mapping into a process: see mappings_add(). */
+int processes_map(struct processes *processes, struct process *process,
+		  const struct mapping *mapping);
+
+/* A record uses the name: it is written now if it is known, else as soon as it becomes known. A
+ * process that has more names than its share gets no more, which is counted. -ENOMEM. */
 int processes_reference(struct processes *processes, struct process *process, enum name_kind kind,
 			uint64_t number);
 int processes_name(struct processes *processes, struct process *process, enum name_kind kind,
 		   uint64_t number, const struct name *name);
+
+/* Names that were referred to and left out, since their process had too many. */
+uint64_t processes_unnamed(const struct processes *processes);
 
 #endif
