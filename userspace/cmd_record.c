@@ -20,7 +20,7 @@
 #include "record/machine/clock.h"
 #include "record/ingest/drain.h"
 #include "record/world/files.h"
-#include "record/throttle/governor.h"
+#include "record/throttle/throttle.h"
 #include "record/target/libraries.h"
 #include "record/ingest/watch.h"
 #include "util/log.h"
@@ -213,10 +213,10 @@ static void run(struct recording *recording)
 
 	while (event == WATCH_WORK && !err) {
 		event = watch_wait(recording->watch,
-				   governor_timeout(recording->governor, ROUND_MS));
+				   throttle_timeout(recording->throttle, ROUND_MS));
 		space_rounds(&round);
 		turn = recording->options.verbose ? turn_clock(recording) : 0;
-		err = governor_look(recording->governor);
+		err = throttle_step(recording->throttle);
 		err = err ? err : drain_round(recording->drain);
 		warn_troubles(recording);
 		recording_check_output(recording);
@@ -278,8 +278,7 @@ static void recording_free(struct recording *recording)
 	watch_free(recording->watch);
 	drain_free(recording->drain);
 	recording->drain = NULL;
-	governor_free(recording->governor);
-	sample_gate_free(recording->samples);
+	throttle_free(recording->throttle);
 	ledger_free(recording->ledger);
 	store_free(recording->store);
 	processes_free(recording->processes);

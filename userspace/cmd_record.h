@@ -9,7 +9,7 @@
 #include "../bpf/config.h"
 #include "profile/codes.h"
 #include "record/target/control.h"
-#include "record/throttle/governor.h"
+#include "record/throttle/throttle.h"
 #include "record/machine/options.h"
 #include "util/problem.h"
 #include "record/kernel/rights.h"
@@ -48,8 +48,7 @@ struct recording {
 	struct perf_maps *maps;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	struct ledger *ledger;
-	struct sample_gate *samples; /* NULL: programs take as many as they are asked for */
-	struct governor *governor;   /* NULL: it may take what it takes */
+	struct throttle *throttle; /* NULL: recording costs what it costs */
 	struct drain *drain;
 	struct watch *watch;
 	enum end_reason reason;
@@ -61,7 +60,7 @@ struct recording {
 	uint64_t next_check; /* of that */
 	int file;            /* that file, to see it removed; 0: piped */
 	bool failed;         /* the profile could not be written */
-	struct governor_summary cost;
+	struct throttle_summary cost;
 	uint64_t bytes; /* of the profile */
 };
 

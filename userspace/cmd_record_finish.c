@@ -161,27 +161,27 @@ static void tell_cost(const struct recording *recording)
 /* What it did to stay within what was allowed, or that it could not. */
 static void tell_overhead(const struct recording *recording)
 {
-	const struct governor_summary *cost = &recording->cost;
+	const struct throttle_summary *cost = &recording->cost;
 
 	if (!cost->all_ns)
 		return;
 	log_verbose("main loop: longest turn %.1f ms", (double)recording->longest_turn / 1e6);
 	if (cost->err)
-		log_warning("system calls could not be looked at again: %s", strerror(-cost->err));
-	if (cost->seen_ns < cost->all_ns)
-		log_info("system calls were looked at for %.2f of %.2f s to stay within %g%% of "
+		log_warning("system calls could not be traced again: %s", strerror(-cost->err));
+	if (cost->traced_ns < cost->all_ns)
+		log_info("system calls were traced for %.2f of %.2f s to stay within %g%% of "
 			 "the machine (--max-overhead): their totals are estimates",
-			 (double)cost->seen_ns / 1e9, (double)cost->all_ns / 1e9, cost->allowed);
-	if (recording->samples && sample_gate_least(recording->samples))
+			 (double)cost->traced_ns / 1e9, (double)cost->all_ns / 1e9, cost->allowed);
+	if (cost->samples)
 		log_info("allocation samples were limited to as few as %" PRIu64
 			 " a second to stay within %g%% of the machine (--max-overhead): each "
 			 "tells its own period, so totals stay right",
-			 sample_gate_least(recording->samples), cost->allowed);
-	if (cost->stands > 1)
+			 cost->samples, cost->allowed);
+	if (cost->ticks > 1)
 		log_info("the timer was slowed down to as little as %" PRIu64
 			 " Hz to stay within %g%% of the machine (--max-overhead): how much CPU "
 			 "time there was stays exact, functions have fewer samples",
-			 recording->options.frequency / cost->stands, cost->allowed);
+			 recording->options.frequency / cost->ticks, cost->allowed);
 	if (cost->short_calls)
 		log_info("single records of short system calls were limited to as few as %" PRIu64
 			 " a second and CPU to stay within %g%% of the machine (--max-overhead): "
@@ -243,7 +243,7 @@ void recording_complete(struct recording *recording)
 
 	session_stop(recording->session);
 	unwinder_abandon(recording->unwinder);
-	governor_finish(recording->governor, &recording->cost);
+	recording->cost = throttle_finish(recording->throttle);
 	finish_profile(recording, end);
 	recording_check_output(recording);
 	recording->failed |= recording->removed;

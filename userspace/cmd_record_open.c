@@ -273,27 +273,26 @@ static int follow_child(struct recording *recording)
 	return 0;
 }
 
-/* Not where the user said how many there are to be. */
-static bool samples_are_governed(const struct record_options *options)
-{
-	return options->overhead_max > 0 && !options->period && options->ceiling == CEILING_DEFAULT;
-}
-
-/* Whoever says how much of something he wants gets it. */
-static int open_governor(struct recording *recording)
+/* What the user asked for is not throttled. */
+static int open_throttle(struct recording *recording)
 {
 	const struct record_options *options = &recording->options;
-	const struct governor_means means = {
+	const struct throttle_parts parts = {
+		.session = recording->session,
+		.processes = recording->processes,
+		.ledger = recording->ledger,
 		.store = recording->store,
 		.files = recording->files,
 		.unwinder = recording->unwinder,
-		.samples = recording->samples,
-		.short_calls = options->syscall_rate_given ? 0 : options->syscall_rate,
+		.samples = !options->period && options->ceiling == CEILING_DEFAULT,
+		.short_calls = options->syscall_rate_given || options->syscall_mode != SYSCALLS_ALL
+				       ? 0
+				       : options->syscall_rate,
 		.timer = !options->frequency_given,
+		.percent = options->overhead_max,
 	};
 
-	return governor_create(recording->session, recording->ledger, &means, options->overhead_max,
-			       &recording->governor);
+	return options->overhead_max > 0 ? throttle_create(&parts, &recording->throttle) : 0;
 }
 
 int recording_open_profile(struct recording *recording, char *const *words)
@@ -304,9 +303,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 
 	if (err)
 		goto out;
-	if (samples_are_governed(&recording->options))
-		err = sample_gate_create(recording->files, recording->processes,
-					 &recording->samples);
+	err = open_throttle(recording);
 	if (err)
 		goto out;
 	store_know_own_code(recording->store, session_own_code(recording->session));
@@ -318,14 +315,12 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		.store = recording->store,
 		.ledger = recording->ledger,
 		.files = recording->files,
-		.samples = recording->samples,
+		.throttle = recording->throttle,
 		.opener = recording->opener,
 		.unwinder = recording->unwinder,
 		.began = recording->began,
 	};
 	err = drain_create(&parts, &recording->drain);
-	if (!err && recording->options.overhead_max > 0)
-		err = open_governor(recording);
 	err = err ? err : facts_put_machine(writer);
 	err = err ? err : facts_put_arguments(writer, words);
 	err = err ? err : facts_put_loss_kinds(writer);

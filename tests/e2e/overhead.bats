@@ -56,7 +56,7 @@ tracepoints() { # PID
 	wait "$recorder" || true
 	kill -KILL "$program"
 	cat record.log
-	grep -qE 'system calls were looked at for [0-9.]+ of [0-9.]+ s to stay within [0-9.]+% of the machine' record.log
+	grep -qE 'system calls were traced for [0-9.]+ of [0-9.]+ s to stay within [0-9.]+% of the machine' record.log
 	records '[.[] | select(.record == "look")] | {windows: length,
 		ordered: ([.[:-1], .[1:]] | transpose | all(.[0].end <= .[1].begin)),
 		whole: all(.begin < .end and .call_ns >= 20),
@@ -104,7 +104,7 @@ tracepoints() { # PID
 	records '[.[] | select(.record == "look")] | length > 0 and
 		([.[:-1], .[1:]] | transpose | all(.[0].end == .[1].begin))' | grep -qx true
 	same unseen "$(lost SYSCALLS_UNSEEN)" 0
-	absent 'were looked at' record.log
+	absent 'were traced for' record.log
 }
 
 asked_for_fewer() {

@@ -97,7 +97,7 @@ static unsigned count_holding(double share, const char *terms)
 		CHECK(model->syscalls[0].estimated);
 		CHECK(model->syscalls[0].seen <= model->syscalls[0].count);
 		holding += holds(&model->syscalls[0].calls, truth) &&
-			   holds(&model->looks.count, truth) &&
+			   holds(&model->tracing.count, truth) &&
 			   holds(&model->syscalls[0].time, truth_ns);
 		model_free(model);
 		synthetic_free(&divided.synthetic);
@@ -151,7 +151,7 @@ TEST(what_the_process_or_the_call_decides_is_exact)
 		CHECK_EQ(model->n_syscalls, 1);
 		CHECK_EQ(model->syscalls[0].count, all);
 		CHECK_EQ(model->syscalls[0].total_ns, all * 100);
-		CHECK(!model->syscalls[0].estimated && !model->looks.estimated);
+		CHECK(!model->syscalls[0].estimated && !model->tracing.estimated);
 		model_free(model);
 		model = divided_select(&divided, "during=syscall:read");
 		CHECK_EQ(model->n_syscalls, 0);

@@ -268,7 +268,7 @@ TEST(a_pause_tells_how_much_of_it_calls_were_looked_at)
 	PUT(&rig.synthetic, look, .begin = 2080, .end = 2200);
 	PUT(&rig.synthetic, look, .begin = 2300, .end = 2400);
 	model = rig_end(&rig, 5000);
-	CHECK(model->looks.gaps);
+	CHECK(model->tracing.gaps);
 	CHECK_EQ(model->pauses[0].sums.looked_ns, 10 + 20);
 	CHECK(model->pauses[0].own_call.text == NULL);
 	rig_free(&rig, model);

@@ -123,7 +123,7 @@ TEST(estimated_calls_add_up_as_well)
 	synthetic_end(&synthetic, 30000000);
 	model = synthetic_model(&synthetic);
 	printf("%" PRIu64 " calls\n", model->syscall_count);
-	CHECK(model->looks.gaps);
+	CHECK(model->tracing.gaps);
 	CHECK(model->syscall_count > 6000);
 	CHECK(is_near(sum_of_calls(model), (double)model->syscall_count, 1e-3));
 	CHECK(is_near(model->programs[2].calls, 3 * model->programs[0].calls, 1e-6));

@@ -46,8 +46,8 @@ void call_part_add(struct call_part *part, const struct record_syscall *record, 
 /* Of one call over all processes. */
 struct division {
 	struct call sum; /* figures that have no interval, percentiles */
-	double value[LOOK_SPREADS];
-	double below[LOOK_SPREADS], above[LOOK_SPREADS]; /* how far it may be off, squared */
+	double value[CALL_FIGURES];
+	double below[CALL_FIGURES], above[CALL_FIGURES]; /* how far it may be off, squared */
 	struct share count, time;                        /* of all processes whose records decide */
 	double all;                                      /* calls that were seen, selected or not */
 	double left_out; /* calls of which nobody knows how many are selected */
@@ -95,7 +95,7 @@ static bool has_all_records(const struct dividend *dividend)
 	return dividend->records && (double)dividend->records->part.records >= calls_in(dividend);
 }
 
-static void add_value(struct division *division, struct process *process, enum look_figure figure,
+static void add_value(struct division *division, struct process *process, enum call_figure figure,
 		      const struct estimate *estimate)
 {
 	double below = estimate->value - estimate->low, above = estimate->high - estimate->value;
@@ -103,7 +103,7 @@ static void add_value(struct division *division, struct process *process, enum l
 	division->value[figure] += estimate->value;
 	division->below[figure] += below * below;
 	division->above[figure] += above * above;
-	if (process && figure == LOOK_COUNT)
+	if (process && figure == CALL_COUNT)
 		process->calls += estimate->value;
 	else if (process)
 		process->call_ns += estimate->value;
@@ -112,10 +112,10 @@ static void add_value(struct division *division, struct process *process, enum l
 static void add_exactly(struct division *division, struct process *process, const struct call *call,
 			uint64_t seen)
 {
-	const double values[LOOK_SPREADS] = {(double)call->count, (double)call->total_ns};
+	const double values[CALL_FIGURES] = {(double)call->count, (double)call->total_ns};
 
-	for (int figure = 0; figure < LOOK_SPREADS; figure++)
-		add_value(division, process, (enum look_figure)figure,
+	for (int figure = 0; figure < CALL_FIGURES; figure++)
+		add_value(division, process, (enum call_figure)figure,
 			  &(struct estimate){values[figure], values[figure], values[figure]});
 	call_merge(&division->sum, call);
 	division->sum.count -= call->count - seen;
@@ -124,7 +124,7 @@ static void add_exactly(struct division *division, struct process *process, cons
 }
 
 /* `whole` times the share; where none of the calls has a record, as in other processes. */
-static void add_share(struct division *division, struct process *process, enum look_figure figure,
+static void add_share(struct division *division, struct process *process, enum call_figure figure,
 		      double whole, const struct share *share)
 {
 	struct estimate part = share_estimate(share);
@@ -161,9 +161,9 @@ static void add_estimated(struct division *division, struct process *process,
 		division->left_out += whole;
 		return;
 	}
-	add_share(division, process, LOOK_COUNT, whole,
+	add_share(division, process, CALL_COUNT, whole,
 		  any ? &records->part.count : &division->count);
-	add_share(division, process, LOOK_TOTAL_NS,
+	add_share(division, process, CALL_NS,
 		  dividend->total ? (double)dividend->total->total_ns : 0,
 		  any ? &records->part.time : &division->time);
 	if (any)
@@ -244,7 +244,7 @@ static void prepare(struct dividing *dividing, struct division *division,
 	share_merge(&division->time, &records->part.time);
 }
 
-static struct estimate estimate_of(const struct division *division, enum look_figure figure)
+static struct estimate estimate_of(const struct division *division, enum call_figure figure)
 {
 	double value = division->value[figure];
 
@@ -276,18 +276,19 @@ static uint64_t rounded(double value)
 
 static int put_row(struct dividing *dividing, const struct division *division)
 {
-	const struct looks *looks = &dividing->pass->syscalls.looks;
-	const struct look_sum *more = looks_sum(looks, division->sum.number);
+	const struct call_windows *windows = &dividing->pass->syscalls.windows;
+	const struct call_gaps *gaps = call_windows_gaps(windows, division->sum.number);
 	struct model *model = dividing->pass->model;
 	struct model_syscall *row = &model->syscalls[model->n_syscalls];
 
 	*row = syscall_row(&division->sum, model);
 	if (!row->name)
 		return -ENOMEM;
-	row->calls = estimate_of(division, LOOK_COUNT);
-	row->time = estimate_of(division, LOOK_TOTAL_NS);
-	if (more && division->all > 0 && !dividing->timed) {
-		struct estimate whole = looks_estimate(more, LOOK_COUNT, division->all);
+	row->calls = estimate_of(division, CALL_COUNT);
+	row->time = estimate_of(division, CALL_NS);
+	if (gaps && division->all > 0 && !dividing->timed) {
+		struct estimate whole =
+			call_windows_estimate(windows, gaps, CALL_COUNT, division->all);
 
 		scale(&row->calls, &whole, division->all);
 		scale(&row->time, &whole, division->all);
@@ -315,17 +316,17 @@ static void add_up(struct model *model)
 	for (size_t i = 0; i < model->n_syscalls; i++) {
 		const struct model_syscall *row = &model->syscalls[i];
 
-		model->looks.estimated |= row->estimated;
+		model->tracing.estimated |= row->estimated;
 		model->syscall_count += row->count;
 		model->syscall_ns += row->total_ns;
 		model->syscall_gc_ns += row->in_gc_ns;
 		add_to(&count, squares[0], &row->calls);
 		add_to(&time, squares[1], &row->time);
 	}
-	model->looks.count = (struct estimate){count.value, count.value - sqrt(squares[0][0]),
-					       count.value + sqrt(squares[0][1])};
-	model->looks.time = (struct estimate){time.value, time.value - sqrt(squares[1][0]),
-					      time.value + sqrt(squares[1][1])};
+	model->tracing.count = (struct estimate){count.value, count.value - sqrt(squares[0][0]),
+						 count.value + sqrt(squares[0][1])};
+	model->tracing.time = (struct estimate){time.value, time.value - sqrt(squares[1][0]),
+						time.value + sqrt(squares[1][1])};
 }
 
 static int put_rows(struct dividing *dividing)
@@ -333,7 +334,7 @@ static int put_rows(struct dividing *dividing)
 	struct model *model = dividing->pass->model;
 	int error = 0;
 
-	model->looks.estimated = false;
+	model->tracing.estimated = false;
 	model->syscalls = calloc(dividing->count + 1, sizeof(*model->syscalls));
 	if (!model->syscalls)
 		return -ENOMEM;
@@ -343,7 +344,7 @@ static int put_rows(struct dividing *dividing)
 		if (division->left_out > 0)
 			model->calls_left_out += division->left_out;
 		else if (model->calls_untraced)
-			model->calls_left_out += division->value[LOOK_COUNT];
+			model->calls_left_out += division->value[CALL_COUNT];
 		else
 			error = put_row(dividing, division);
 	}

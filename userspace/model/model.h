@@ -156,21 +156,21 @@ struct model_cpu {
 	uint64_t recording_ns;
 };
 
-/* When system calls were looked at, where that was not always. */
-struct model_looks {
-	bool gaps;      /* there were times when nobody did; else the rest is 0 */
+/* For how long system calls were traced, where that was not always. */
+struct model_tracing {
+	bool gaps;      /* there were times when they were not; else the rest is 0 */
 	bool estimated; /* totals include estimates of what was not traced */
 	uint64_t windows;
-	uint64_t seen_ns, unseen_ns;
+	uint64_t traced_ns, untraced_ns;
 	struct estimate count, time; /* of all calls, as syscall_count and syscall_ns */
 };
 
 /* 0..1: of the time of recording that windows and gaps make up; 1 without gaps. */
-static inline double model_coverage(const struct model_looks *looks)
+static inline double model_coverage(const struct model_tracing *tracing)
 {
-	return looks->gaps ? (double)looks->seen_ns /
-				     ((double)looks->seen_ns + (double)looks->unseen_ns)
-			   : 1;
+	return tracing->gaps ? (double)tracing->traced_ns /
+				       ((double)tracing->traced_ns + (double)tracing->untraced_ns)
+			     : 1;
 }
 
 struct model {
@@ -202,7 +202,7 @@ struct model {
 	struct model_slow_call slow_calls[SLOW_CALLS]; /* longest first */
 	size_t n_slow_calls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */
-	struct model_looks looks;
+	struct model_tracing tracing;
 	/* Of a selection: calls of which nobody knows how many are selected, in no row; and whether
 	 * it has time in which none were traced, of which none can tell. */
 	double calls_left_out;

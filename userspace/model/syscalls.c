@@ -35,7 +35,7 @@ int syscalls_init(struct syscalls *syscalls)
 {
 	memset(syscalls, 0, sizeof(*syscalls));
 	if (calls_init(&syscalls->totals) < 0 || calls_init(&syscalls->records) < 0 ||
-	    looks_init(&syscalls->looks) < 0)
+	    call_windows_init(&syscalls->windows) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -44,7 +44,7 @@ void syscalls_free(struct syscalls *syscalls)
 {
 	calls_free(&syscalls->totals);
 	calls_free(&syscalls->records);
-	looks_free(&syscalls->looks);
+	call_windows_free(&syscalls->windows);
 }
 
 /* The item of a call, made if need be; NULL: no memory. Valid until the next one is made. */
@@ -155,19 +155,14 @@ static void read_histogram(struct bytes data, uint64_t *histogram)
 	}
 }
 
-/* Its growth since the last look was in the next one. */
+/* Its growth since the last window was in the next one. */
 static int note_growth(struct syscalls *syscalls, const struct call *call,
 		       const struct record_syscall_total *record)
 {
-	const uint64_t figures[LOOK_FIGURES] = {
-		[LOOK_COUNT] = record->count,     [LOOK_TOTAL_NS] = record->total_ns,
-		[LOOK_ERRORS] = record->errors,   [LOOK_GC_COUNT] = record->gc_count,
-		[LOOK_GC_NS] = record->gc_ns,     [LOOK_WAITS] = record->waits,
-		[LOOK_WAIT_NS] = record->wait_ns,
-	};
+	const uint64_t figures[] = {[CALL_COUNT] = record->count, [CALL_NS] = record->total_ns};
 
-	return looks_total(&syscalls->looks, (size_t)(call - syscalls->totals.items),
-			   record->process, call->number, figures);
+	return call_windows_total(&syscalls->windows, (size_t)(call - syscalls->totals.items),
+				  record->process, call->number, figures);
 }
 
 /* Whether something is selected of a gap. */
@@ -182,15 +177,15 @@ static void note_gap(struct pass *pass, uint64_t from, uint64_t to)
 
 int syscalls_look(struct pass *pass, const struct record_look *record)
 {
-	note_gap(pass, pass->syscalls.looks.end, record->begin);
-	return looks_look(&pass->syscalls.looks, record);
+	note_gap(pass, pass->syscalls.windows.end, record->begin);
+	return call_windows_add(&pass->syscalls.windows, record);
 }
 
 int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record)
 {
 	if (!tasks_find_process(&pass->tasks, record->process))
 		return -EBADMSG;
-	return looks_cpu(&pass->syscalls.looks, record);
+	return call_windows_cpu(&pass->syscalls.windows, record);
 }
 
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
@@ -296,15 +291,15 @@ static void share_out(struct pass *pass, struct counted walk)
 
 static void share_out_gaps(struct pass *pass)
 {
-	const struct looks *looks = &pass->syscalls.looks;
+	const struct call_windows *windows = &pass->syscalls.windows;
 
 	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
 		struct process *process = tasks_find_process(&pass->tasks, id);
 
 		if (!process)
 			continue;
-		process->calls += looks_of_process(looks, id, LOOK_COUNT);
-		process->call_ns += looks_of_process(looks, id, LOOK_TOTAL_NS);
+		process->calls += call_windows_of(windows, id, CALL_COUNT);
+		process->call_ns += call_windows_of(windows, id, CALL_NS);
 	}
 }
 
@@ -403,26 +398,35 @@ struct model_syscall syscall_row(const struct call *call, const struct model *mo
 	};
 }
 
-/* Adds what was not traced. */
-static void estimate_row(const struct looks *looks, struct model_syscall *row)
+static void scale(uint64_t *figure, double times)
 {
-	const struct look_sum *sum = looks_sum(looks, row->number);
-
-	if (!sum)
-		return;
-	row->estimated = true;
-	row->calls = looks_estimate(sum, LOOK_COUNT, (double)row->count);
-	row->time = looks_estimate(sum, LOOK_TOTAL_NS, (double)row->total_ns);
-	row->count = plus(row->count, sum->more[LOOK_COUNT]);
-	row->total_ns = plus(row->total_ns, sum->more[LOOK_TOTAL_NS]);
-	row->errors = plus(row->errors, sum->more[LOOK_ERRORS]);
-	row->in_gc_count = plus(row->in_gc_count, sum->more[LOOK_GC_COUNT]);
-	row->in_gc_ns = plus(row->in_gc_ns, sum->more[LOOK_GC_NS]);
-	row->waits = plus(row->waits, sum->more[LOOK_WAITS]);
-	row->wait_ns = plus(row->wait_ns, sum->more[LOOK_WAIT_NS]);
+	*figure = plus(*figure, (double)*figure * times);
 }
 
-static int add_rows(const struct calls *sums, const struct looks *looks, struct model *model)
+/* Adds what was not traced. All but counts and times is as many times more as these are. */
+static void estimate_row(const struct call_windows *windows, struct model_syscall *row)
+{
+	const struct call_gaps *gaps = call_windows_gaps(windows, row->number);
+	double count = (double)row->count, time = (double)row->total_ns, more, longer;
+
+	if (!gaps)
+		return;
+	row->estimated = true;
+	row->calls = call_windows_estimate(windows, gaps, CALL_COUNT, count);
+	row->time = call_windows_estimate(windows, gaps, CALL_NS, time);
+	more = count > 0 ? call_gaps_more(gaps, CALL_COUNT) / count : 0;
+	longer = time > 0 ? call_gaps_more(gaps, CALL_NS) / time : 0;
+	scale(&row->count, more);
+	scale(&row->errors, more);
+	scale(&row->in_gc_count, more);
+	scale(&row->waits, more);
+	scale(&row->total_ns, longer);
+	scale(&row->in_gc_ns, longer);
+	scale(&row->wait_ns, longer);
+}
+
+static int add_rows(const struct calls *sums, const struct call_windows *windows,
+		    struct model *model)
 {
 	model->syscalls = calloc(sums->count, sizeof(*model->syscalls));
 	if (!model->syscalls)
@@ -433,7 +437,7 @@ static int add_rows(const struct calls *sums, const struct looks *looks, struct 
 		*row = syscall_row(&sums->items[i], model);
 		if (!row->name)
 			return -ENOMEM;
-		estimate_row(looks, row);
+		estimate_row(windows, row);
 		model->syscall_count += row->count;
 		model->syscall_ns += row->total_ns;
 		model->syscall_gc_ns += row->in_gc_ns;
@@ -441,25 +445,27 @@ static int add_rows(const struct calls *sums, const struct looks *looks, struct 
 	return 0;
 }
 
-static void add_looks(const struct looks *looks, struct model *model)
+static void add_tracing(const struct call_windows *windows, struct model *model)
 {
-	const struct look_sum *all = looks_all(looks);
-	struct model_looks *out = &model->looks;
+	const struct call_gaps *all = call_windows_all(windows);
+	struct model_tracing *out = &model->tracing;
 	double count = (double)model->syscall_count, time = (double)model->syscall_ns;
 
-	if (!looks_has_gaps(looks))
+	if (!call_windows_have_gaps(windows))
 		return;
 	out->gaps = true;
-	out->windows = looks->windows;
-	out->seen_ns = plus(0, looks->seen_ns);
-	out->unseen_ns = plus(0, looks->gaps_ns);
+	out->windows = windows->windows;
+	out->traced_ns = plus(0, windows->traced_ns);
+	out->untraced_ns = plus(0, windows->gaps_ns);
 	out->count = (struct estimate){count, count, count};
 	out->time = (struct estimate){time, time, time};
 	if (!all)
 		return;
 	out->estimated = true;
-	out->count = looks_estimate(all, LOOK_COUNT, fmax(count - all->more[LOOK_COUNT], 0));
-	out->time = looks_estimate(all, LOOK_TOTAL_NS, fmax(time - all->more[LOOK_TOTAL_NS], 0));
+	count = fmax(count - call_gaps_more(all, CALL_COUNT), 0);
+	time = fmax(time - call_gaps_more(all, CALL_NS), 0);
+	out->count = call_windows_estimate(windows, all, CALL_COUNT, count);
+	out->time = call_windows_estimate(windows, all, CALL_NS, time);
 }
 
 const char *syscall_tell(const struct pass *pass, struct syscall_call call)
@@ -521,7 +527,7 @@ static int add_all(struct pass *pass)
 		share_out(pass, walks[i]);
 	share_out_gaps(pass);
 	if (!error)
-		error = add_rows(&sums, &syscalls->looks, pass->model);
+		error = add_rows(&sums, &syscalls->windows, pass->model);
 	calls_free(&sums);
 	return error;
 }
@@ -530,14 +536,14 @@ int syscalls_finish(struct pass *pass)
 {
 	struct syscalls *syscalls = &pass->syscalls;
 	struct model *model = pass->model;
-	int error;
+	int error = 0;
 
-	note_gap(pass, syscalls->looks.end, syscalls->end);
-	error = looks_finish(&syscalls->looks, syscalls->end);
-	if (!error && !pass->selection)
+	note_gap(pass, syscalls->windows.end, syscalls->end);
+	call_windows_finish(&syscalls->windows, syscalls->end);
+	if (!pass->selection)
 		error = add_all(pass);
 	if (!error)
-		add_looks(&syscalls->looks, model);
+		add_tracing(&syscalls->windows, model);
 	if (!error && pass->selection)
 		error = divide_finish(pass);
 	if (error)

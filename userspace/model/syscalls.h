@@ -5,8 +5,8 @@
 
 #include "../../bpf/events.h"
 #include "../profile/record.h"
+#include "call_windows.h"
 #include "divide.h"
-#include "looks.h"
 #include "model.h"
 
 struct map;
@@ -37,7 +37,7 @@ struct syscalls {
 	bool arguments; /* are recorded */
 	struct calls totals;
 	struct calls records;
-	struct looks looks;
+	struct call_windows windows;
 	uint64_t end; /* of the recording, when its end record says so; else 0 */
 };
 
@@ -58,7 +58,7 @@ int syscalls_look(struct pass *pass, const struct record_look *record);
 /*
  * Rows into model->syscalls. For each call of each process the kernel's total
  * counts; the records instead where there are more of them, as after the recorder
- * was killed between two totals. What was not traced is estimated (looks.h), unless
+ * was killed between two totals. What was not traced is estimated (call_windows.h), unless
  * only a part of the profile is selected.
  */
 int syscalls_finish(struct pass *pass);

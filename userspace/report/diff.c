@@ -124,7 +124,8 @@ static struct estimate widest(const struct estimate *a, const struct estimate *b
 /* Where system calls were not always looked at, an estimate: else to the last one. */
 static struct estimate calls_of(const struct model *model)
 {
-	return model->looks.estimated ? model->looks.count : exactly((double)model->syscall_count);
+	return model->tracing.estimated ? model->tracing.count
+					: exactly((double)model->syscall_count);
 }
 
 /* What a few more or fewer of them would change, as in the rows that this is the sum of. */
@@ -136,7 +137,7 @@ static struct estimate calls_time_of(const struct model *model)
 	for (size_t i = 0; i < model->n_syscalls; i++)
 		squares += model->syscalls[i].squares;
 	time = total_of((double)model->syscall_ns, squares);
-	return model->looks.estimated ? widest(&time, &model->looks.time) : time;
+	return model->tracing.estimated ? widest(&time, &model->tracing.time) : time;
 }
 
 #define TOTAL(name, unit, before, after)                                              \

@@ -307,11 +307,11 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "selected_ns", json_count(run->wall));
 	json_put(object, "exit_status", exit_status(run));
 	json_put(object, "end_reason", json_name(end_reason_name(run->end_reason)));
-	json_put(object, "syscall_coverage", json_real(model_coverage(&model->looks)));
-	json_put(object, "syscall_windows", json_count(model->looks.windows));
+	json_put(object, "syscall_coverage", json_real(model_coverage(&model->tracing)));
+	json_put(object, "syscall_windows", json_count(model->tracing.windows));
 	json_put(object, "syscall_seen_ns",
-		 model->looks.gaps ? json_count(model->looks.seen_ns) : json_null());
-	json_put(object, "syscall_unseen_ns", json_count(model->looks.unseen_ns));
+		 model->tracing.gaps ? json_count(model->tracing.traced_ns) : json_null());
+	json_put(object, "syscall_unseen_ns", json_count(model->tracing.untraced_ns));
 	json_put(object, "syscalls_left_out",
 		 model->calls_left_out > 0 ? json_whole(model->calls_left_out) : json_count(0));
 	json_put(object, "syscalls_left_out_why",

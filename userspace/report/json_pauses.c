@@ -98,6 +98,6 @@ json_t *json_pauses(const struct model *model, size_t top)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < model->n_pauses && i < top; i++)
-		json_array_append_new(array, pause_json(&model->pauses[i], model->looks.gaps));
+		json_array_append_new(array, pause_json(&model->pauses[i], model->tracing.gaps));
 	return array;
 }

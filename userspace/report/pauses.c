@@ -268,7 +268,7 @@ int section_pauses(const struct section *section)
 		error |= note(table, &model->pauses[i], write_cause);
 		error |= note(table, &model->pauses[i], write_meanwhile);
 		error |= note(table, &model->pauses[i], write_own);
-		if (model->looks.gaps)
+		if (model->tracing.gaps)
 			error |= note(table, &model->pauses[i], write_unseen);
 	}
 	if (error) {

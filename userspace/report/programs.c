@@ -12,7 +12,7 @@
 /* Where calls were not always looked at, the parts of programs are estimates, too. */
 static void calls_cell(const struct section *section, struct table *table, double calls)
 {
-	bool estimated = section->model->looks.estimated;
+	bool estimated = section->model->tracing.estimated;
 	char text[40];
 
 	snprintf(text, sizeof(text), "~%s", unit_rough(calls).text);

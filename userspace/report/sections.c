@@ -307,7 +307,7 @@ static void tell_selection(const struct section *section)
 {
 	const struct model *model = section->model;
 
-	if (model->looks.estimated)
+	if (model->tracing.estimated)
 		page_paragraph(
 			section->page, STYLE_PLAIN, 2,
 			"What has a ~ is an estimate: the part of the exact total that those "
@@ -328,20 +328,20 @@ static void tell_selection(const struct section *section)
 /* When they were looked at, if that was not always. */
 static void tell_looks(const struct section *section)
 {
-	const struct model_looks *looks = &section->model->looks;
+	const struct model_tracing *tracing = &section->model->tracing;
 
 	if (section->model->filter)
 		tell_selection(section);
-	if (!looks->gaps || section->model->filter)
+	if (!tracing->gaps || section->model->filter)
 		return;
 	page_paragraph(
 		section->page, STYLE_WARNING, 2,
 		"System calls were looked at for %s of %s (%s), so that recording takes no "
 		"more than it may (--max-overhead). %s",
-		unit_time((double)looks->seen_ns).text,
-		unit_time((double)looks->seen_ns + (double)looks->unseen_ns).text,
-		unit_percent(model_coverage(looks)).text,
-		looks->estimated
+		unit_time((double)tracing->traced_ns).text,
+		unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text,
+		unit_percent(model_coverage(tracing)).text,
+		tracing->estimated
 			? "What has a ~ is an estimate for all of that time, ± tells how "
 			  "far the count may be off; p50, p99 and max are of those that "
 			  "were seen."

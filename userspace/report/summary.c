@@ -305,15 +305,15 @@ static void tell_allocation(const struct section *section, FILE *out)
 /* An estimate with its interval; without a filter, how long calls were traced. */
 static void tell_estimated_calls(const struct model *model, FILE *out)
 {
-	const struct model_looks *looks = &model->looks;
+	const struct model_tracing *tracing = &model->tracing;
 
 	fprintf(out, " About %s system calls (%s to %s with 95 %% confidence",
-		unit_rough(looks->count.value).text, unit_rough(looks->count.low).text,
-		unit_rough(looks->count.high).text);
+		unit_rough(tracing->count.value).text, unit_rough(tracing->count.low).text,
+		unit_rough(tracing->count.high).text);
 	if (!model->filter)
 		fprintf(out, ": they were looked at for %s of %s",
-			unit_time((double)looks->seen_ns).text,
-			unit_time((double)looks->seen_ns + (double)looks->unseen_ns).text);
+			unit_time((double)tracing->traced_ns).text,
+			unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text);
 	fprintf(out, ") took about %s, waiting included",
 		unit_time((double)model->syscall_ns).text);
 }
@@ -321,24 +321,24 @@ static void tell_estimated_calls(const struct model *model, FILE *out)
 static void tell_syscalls(const struct section *section, FILE *out)
 {
 	const struct model *model = section->model;
-	const struct model_looks *looks = &model->looks;
+	const struct model_tracing *tracing = &model->tracing;
 
 	if (!is_recorded(section, "syscall"))
 		return;
 	if (model->calls_left_out > 0 && !model->syscall_count)
 		fprintf(out, " How many system calls are selected cannot be told");
-	else if (looks->estimated)
+	else if (tracing->estimated)
 		tell_estimated_calls(model, out);
 	else
 		fprintf(out, " %s system calls took %s, waiting included",
 			unit_count(model->syscall_count).text,
 			unit_time((double)model->syscall_ns).text);
-	if (looks->gaps && !looks->estimated && !model->filter)
+	if (tracing->gaps && !tracing->estimated && !model->filter)
 		fprintf(out,
 			" in the %s of %s that they were looked at for (a profile of an older "
 			"version: what there was besides cannot be estimated)",
-			unit_time((double)looks->seen_ns).text,
-			unit_time((double)looks->seen_ns + (double)looks->unseen_ns).text);
+			unit_time((double)tracing->traced_ns).text,
+			unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text);
 	if (model->syscall_gc_ns)
 		fprintf(out, "; for %s of that a collection was under way",
 			unit_time((double)model->syscall_gc_ns).text);

@@ -80,12 +80,11 @@ static void map_file(void *context, const struct event_mmap *event, const char *
 		ledger_add_loss(drain->parts.ledger, LOSS_MEMORY, 1);
 }
 
-static void govern_samples(void *context, const struct process *process)
+static void throttle_samples(void *context, const struct process *process)
 {
 	const struct drain *drain = context;
 
-	if (drain->parts.samples)
-		sample_gate_meet(drain->parts.samples, process->proc_pid);
+	throttle_meet(drain->parts.throttle, process->proc_pid);
 }
 
 static void subscribe(struct drain *drain)
@@ -93,7 +92,7 @@ static void subscribe(struct drain *drain)
 	const struct world_subscriber subscriber = {
 		.context = drain,
 		.maps = map_file,
-		.samples = govern_samples,
+		.samples = throttle_samples,
 	};
 
 	unwinder_subscribe(drain->parts.unwinder, drain->world);

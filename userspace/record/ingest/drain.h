@@ -6,7 +6,7 @@
 #include "../../profile/writer.h"
 #include "../store/ledger.h"
 #include "../kernel/perf_maps.h"
-#include "../throttle/sample_gate.h"
+#include "../throttle/throttle.h"
 #include "../kernel/session.h"
 #include "../store/store.h"
 #include "../unwind/unwinder.h"
@@ -20,7 +20,7 @@ struct drain_parts {
 	struct store *store;
 	struct ledger *ledger;
 	struct files *files;
-	struct sample_gate *samples; /* NULL: programs are not asked for fewer samples */
+	struct throttle *throttle; /* NULL: recording costs what it costs */
 	struct opener *opener;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	uint64_t began; /* ns: what programs kept from before, for other recorders, is left out */

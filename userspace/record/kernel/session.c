@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "calls_gate.h"
+#include "call_tracing.h"
 #include "../machine/clock.h"
 #include "cpu_events.h"
 #include "gcprof.skel.h"
@@ -33,7 +33,7 @@ struct session {
 	struct stream_state streams[STREAM_END];
 	struct bpf_link *links[SYSTEM_LINKS];
 	size_t n_links;
-	struct calls_gate calls;
+	struct call_tracing calls;
 	struct bpf_link *look; /* the iterator over all threads */
 	struct bpf_link *rest; /* the one that tells what is open at the end */
 	struct bpf_link *ran;  /* the one that tells CPU time; NULL: there are no timers */
@@ -285,7 +285,7 @@ static void attach_calls(struct session *session, const struct record_options *o
 		session->calls.programs[1] = session->skeleton->progs.syscall_enter;
 	attach_cpu(session);
 	if (options->syscall_mode != SYSCALLS_OFF || options->off_cpu)
-		err = calls_gate_open(&session->calls);
+		err = call_tracing_begin(&session->calls);
 	if (!err && options->off_cpu)
 		err = attach_program(session, session->skeleton->progs.sched_switch);
 	session->streams[STREAM_SYSCALL].attached = !err;
@@ -551,7 +551,7 @@ int session_short_calls(struct session *session, uint32_t rate, uint64_t below_n
 	return 0;
 }
 
-struct calls_gate *session_calls(struct session *session)
+struct call_tracing *session_calls(struct session *session)
 {
 	return &session->calls;
 }
@@ -573,7 +573,7 @@ void session_free(struct session *session)
 		return;
 	for (size_t i = 0; i < session->n_links; i++)
 		bpf_link__destroy(session->links[i]);
-	calls_gate_close(&session->calls);
+	call_tracing_end(&session->calls);
 	cpu_events_free(session->cpu_events);
 	bpf_link__destroy(session->look);
 	bpf_link__destroy(session->rest);

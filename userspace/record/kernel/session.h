@@ -16,7 +16,7 @@
 
 struct session;
 
-struct calls_gate;
+struct call_tracing;
 
 /* Of the streams that have a ring, in this order. */
 enum session_ring {
@@ -115,7 +115,7 @@ void session_draw_timer(struct session *session);
 int session_tell_ran(struct session *session);
 
 /* Whether system calls are looked at; owned by the session. */
-struct calls_gate *session_calls(struct session *session);
+struct call_tracing *session_calls(struct session *session);
 
 /*
  * From now on the kernel side records nothing, at once and for everybody; what was

@@ -35,12 +35,12 @@ struct ledger {
 	struct profile_writer *writer;
 	struct store *store;
 	const struct session *session;
-	const struct calls_gate *gate; /* NULL: calls are always looked at */
-	uint64_t looked;               /* until when the profile says that they were */
-	uint64_t own[LOSS_MAX];        /* counted by the recorder */
-	uint64_t written[LOSS_MAX];    /* what the profile says so far */
-	struct map *calls;             /* struct syscall_key: the count last written */
-	struct map *cpus;              /* process: the CPU time last written */
+	const struct call_tracing *tracing; /* NULL: calls are always looked at */
+	uint64_t looked;                    /* until when the profile says that they were */
+	uint64_t own[LOSS_MAX];             /* counted by the recorder */
+	uint64_t written[LOSS_MAX];         /* what the profile says so far */
+	struct map *calls;                  /* struct syscall_key: the count last written */
+	struct map *cpus;                   /* process: the CPU time last written */
 	uint64_t syscalls;
 	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
 	struct totals_batch *batch;
@@ -274,26 +274,26 @@ static int put_totals(struct ledger *ledger, uint64_t now)
 	ledger->unwritten = 0;
 	memset(batch->final, 0, sizeof(batch->final));
 	err = put_table(ledger, now, &totals);
-	return err || !ledger->gate ? err : put_table(ledger, now, &cpus);
+	return err || !ledger->tracing ? err : put_table(ledger, now, &cpus);
 }
 
 /* What the totals grew by since the last time they did between these two times. */
 static int put_look(struct ledger *ledger, uint64_t now)
 {
-	const struct calls_gate *gate = ledger->gate;
+	const struct call_tracing *tracing = ledger->tracing;
 	uint64_t begin, end;
 	struct record record = {.kind = RECORD_look};
 	int err;
 
-	if (!gate)
+	if (!tracing)
 		return 0;
-	begin = gate->opened > ledger->looked ? gate->opened : ledger->looked;
-	end = gate->open ? now : gate->closed;
+	begin = tracing->begun > ledger->looked ? tracing->begun : ledger->looked;
+	end = tracing->on ? now : tracing->ended;
 	if (end <= begin)
 		return 0;
 	record.look.begin = begin;
 	record.look.end = end;
-	record.look.call_ns = (uint64_t)gate->followed_ns;
+	record.look.call_ns = (uint64_t)tracing->traced_ns;
 	err = profile_writer_put(ledger->writer, &record);
 	ledger->looked = end;
 	return err;
@@ -306,9 +306,9 @@ static int put_calls(struct ledger *ledger, uint64_t now)
 	return err ? err : put_look(ledger, now);
 }
 
-void ledger_watch_calls(struct ledger *ledger, const struct calls_gate *gate)
+void ledger_watch_calls(struct ledger *ledger, const struct call_tracing *tracing)
 {
-	ledger->gate = gate;
+	ledger->tracing = tracing;
 }
 
 int ledger_put_calls(struct ledger *ledger)

@@ -4,7 +4,7 @@
 #define GCPROF_LEDGER_H
 
 #include "../../profile/writer.h"
-#include "../kernel/calls_gate.h"
+#include "../kernel/call_tracing.h"
 #include "../kernel/session.h"
 #include "store.h"
 
@@ -26,7 +26,7 @@ int ledger_put(struct ledger *ledger);
  * borrowed. ledger_put_calls() must be called each time that it was closed, before it is
  * opened again; it writes totals only.
  */
-void ledger_watch_calls(struct ledger *ledger, const struct calls_gate *gate);
+void ledger_watch_calls(struct ledger *ledger, const struct call_tracing *tracing);
 int ledger_put_calls(struct ledger *ledger);
 
 /* The same for the last time: what cannot be written any more is counted as lost. */

@@ -292,16 +292,6 @@ void control_keep(struct control *control, uint32_t proc_pid, uint64_t ceiling)
 		search_control(control, proc_pid, ceiling);
 }
 
-void control_change(struct control *control, uint64_t ceiling)
-{
-	for (struct block *block = control->blocks; block; block = block->next) {
-		if (block->counted || block->leave)
-			continue;
-		block->ceiling = ceiling;
-		block_step(block);
-	}
-}
-
 static void ignore(void *context, const struct opener_result *result)
 {
 	(void)context;

@@ -34,9 +34,6 @@ int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uin
  */
 void control_keep(struct control *control, uint32_t proc_pid, uint64_t ceiling);
 
-/* Asks for another ceiling where one was asked for. Does not wait. */
-void control_change(struct control *control, uint64_t ceiling);
-
 /*
  * Nobody records: what a program is still asked for was left by a recorder that was killed, and is
  * taken back. Waits. Returns how many blocks that were, or a negative errno.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_looks.c: tests of the estimates of system calls that were not traced. */
+/* model_windows.c: tests of the estimates of system calls that were not traced. */
 #include <math.h>
 
 #include "model/filter.h"
@@ -135,8 +135,8 @@ TEST(totals_without_gaps_are_exact)
 	for (int i = 0; i < 10; i++)
 		look(&looked, 100 * MS, 1000, 200);
 	model = looked_end(&looked);
-	CHECK(!model->looks.gaps);
-	CHECK(model_coverage(&model->looks) == 1);
+	CHECK(!model->tracing.gaps);
+	CHECK(model_coverage(&model->tracing) == 1);
 	CHECK(!only_call(model)->estimated);
 	CHECK_EQ(only_call(model)->count, 10000);
 	CHECK_EQ(only_call(model)->seen, 10000);
@@ -144,27 +144,28 @@ TEST(totals_without_gaps_are_exact)
 	model_free(model);
 }
 
-/* Looks that follow each other are one window; the last gap reaches to the end. */
+/* Looks that follow each other are one window, of which the last is beside the gap; the last gap
+ * reaches to the end. */
 TEST(gaps_are_estimated_from_the_windows_beside_them)
 {
 	struct looked looked;
 	struct model *model;
 
 	looked_begin(&looked, 1);
-	look(&looked, 10 * MS, 600, 0);
-	look(&looked, 10 * MS, 1400, 0);
+	look(&looked, 10 * MS, 1600, 0);
+	look(&looked, 10 * MS, 1000, 0);
 	leave(&looked, 20 * MS);
 	look(&looked, 10 * MS, 3000, 0);
 	leave(&looked, 30 * MS);
 	model = looked_end(&looked);
-	CHECK(model->looks.gaps);
-	CHECK_EQ(model->looks.windows, 2);
-	CHECK_EQ(model->looks.seen_ns, 30 * MS);
-	CHECK_EQ(model->looks.unseen_ns, 50 * MS);
-	CHECK(is_near(model_coverage(&model->looks), 0.375, 1e-9));
+	CHECK(model->tracing.gaps);
+	CHECK_EQ(model->tracing.windows, 2);
+	CHECK_EQ(model->tracing.traced_ns, 30 * MS);
+	CHECK_EQ(model->tracing.untraced_ns, 50 * MS);
+	CHECK(is_near(model_coverage(&model->tracing), 0.375, 1e-9));
 	/* 100 and 300 a ms: 200 in between. */
-	CHECK_EQ(only_call(model)->seen, 5000);
-	CHECK_EQ(only_call(model)->count, 5000 + 20 * 200 + 30 * 300);
+	CHECK_EQ(only_call(model)->seen, 5600);
+	CHECK_EQ(only_call(model)->count, 5600 + 20 * 200 + 30 * 300);
 	CHECK_EQ(only_call(model)->total_ns, 100 * only_call(model)->count);
 	CHECK_EQ(only_call(model)->errors, only_call(model)->count / 2);
 	CHECK_EQ(only_call(model)->in_gc_count, only_call(model)->count / 4);
@@ -203,7 +204,7 @@ static unsigned count_holding(double (*rate)(uint64_t ns), unsigned windows)
 		model = looked_end(&looked);
 		check_sane(only_call(model));
 		holding += holds(&only_call(model)->calls, truth) &&
-			   holds(&model->looks.count, truth) &&
+			   holds(&model->tracing.count, truth) &&
 			   holds(&only_call(model)->time, 100 * truth);
 		model_free(model);
 	}
@@ -283,7 +284,7 @@ TEST(gaps_are_scaled_by_the_cpu_time_that_is_the_programs_own)
 	model = looked_end(&looked);
 	CHECK(is_near((double)only_call(model)->count, truth, truth * 0.12));
 	CHECK(holds(&only_call(model)->calls, truth));
-	CHECK(holds(&model->looks.count, truth));
+	CHECK(holds(&model->tracing.count, truth));
 	check_sane(only_call(model));
 	model_free(model);
 }
@@ -379,7 +380,7 @@ TEST(processes_that_live_in_gaps_are_stood_for_by_those_that_come_and_go)
 		CHECK(holds(&call->calls, truth));
 		check_sane(call);
 	}
-	CHECK(is_near(model->looks.count.value, 110000, 1));
+	CHECK(is_near(model->tracing.count.value, 110000, 1));
 	model_free(model);
 }
 
@@ -394,9 +395,9 @@ TEST(gaps_without_cpu_time_are_not_estimated)
 	looked.time += 90 * MS;
 	look(&looked, 10 * MS, 1000, 200);
 	model = looked_end(&looked);
-	CHECK(model->looks.gaps);
-	CHECK(!model->looks.estimated);
-	CHECK_EQ(model->looks.unseen_ns, 90 * MS);
+	CHECK(model->tracing.gaps);
+	CHECK(!model->tracing.estimated);
+	CHECK_EQ(model->tracing.untraced_ns, 90 * MS);
 	CHECK(!only_call(model)->estimated);
 	CHECK_EQ(only_call(model)->count, 2000);
 	model_free(model);
@@ -455,8 +456,8 @@ TEST(extreme_looks_do_not_upset_the_estimates)
 	look(&looked, UINT64_MAX - 1 - looked.time, 1, UINT64_MAX);
 	model = looked_end(&looked);
 	CHECK_EQ(model->refused, 0);
-	CHECK(model->looks.gaps);
-	CHECK(model_coverage(&model->looks) >= 0 && model_coverage(&model->looks) <= 1);
+	CHECK(model->tracing.gaps);
+	CHECK(model_coverage(&model->tracing) >= 0 && model_coverage(&model->tracing) <= 1);
 	CHECK(only_call(model)->count <= INT64_MAX);
 	CHECK(isfinite(only_call(model)->calls.high) && isfinite(only_call(model)->time.high));
 	CHECK(only_call(model)->calls.low >= 0 && only_call(model)->time.low >= 0);
@@ -474,7 +475,7 @@ TEST(a_million_windows_are_no_burden)
 		leave(&looked, 10);
 	}
 	model = looked_end(&looked);
-	CHECK_EQ(model->looks.windows, 1000000);
+	CHECK_EQ(model->tracing.windows, 1000000);
 	CHECK_EQ(only_call(model)->count, 20000000);
 	check_sane(only_call(model));
 	model_free(model);
@@ -492,7 +493,7 @@ TEST(calls_without_totals_are_not_estimated)
 	PUT(&looked.synthetic, syscall, .time = looked.time, .thread = 1, .number = GETPID,
 	    .duration = 5);
 	model = looked_end(&looked);
-	CHECK(model->looks.gaps);
+	CHECK(model->tracing.gaps);
 	CHECK(!only_call(model)->estimated);
 	CHECK_EQ(only_call(model)->count, 1);
 	model_free(model);
@@ -522,8 +523,8 @@ static struct model *select_of(const char *term)
 					    &sources[i]),
 			 0);
 	CHECK_EQ(model_load_filtered(sources, "x", &filter, &view, &model), 0);
-	CHECK(model->looks.gaps);
-	CHECK_EQ(model->looks.unseen_ns, 10 * MS);
+	CHECK(model->tracing.gaps);
+	CHECK_EQ(model->tracing.untraced_ns, 10 * MS);
 	synthetic_free(&looked.synthetic);
 	return model;
 }

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* throttle.c: measures what a recording costs, and does what the overhead controller decides. */
+#include "throttle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "controller.h"
+#include "../kernel/call_tracing.h"
+#include "../machine/clock.h"
+#include "../target/control.h"
+#include "../unwind/unwinder.h"
+#include "../world/files.h"
+#include "../world/processes.h"
+
+#define MS_NS    UINT64_C(1000000)
+#define RETRY_NS (200 * MS_NS)
+
+/* With the last level all calls below this are short, also those in collections: threads that wait
+ * for each other's collections make thousands. */
+#define SHORT_NS (10 * MS_NS)
+
+/* Each has a quarter of the short calls of the one before, but for the last; half of all else. */
+static const unsigned levels[THROTTLE_KINDS] = {
+	[THROTTLE_CALLS] = 4,
+	[THROTTLE_SAMPLES] = 4,
+	[THROTTLE_TICKS] = 3,
+};
+
+/*
+ * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an exception.
+ * Only of system calls it is measured (call_tracing.h): they alone may be so many that it matters.
+ */
+static const double way_ns[COST_PROGRAMS] = {
+	[COST_SWITCH] = 30,
+	[COST_TICK] = 1000,
+	[COST_FAULT] = 200,
+	[COST_PROBE] = 1500,
+};
+
+struct throttle {
+	struct throttle_parts parts;
+	struct controller controller;
+	struct call_tracing *tracing;
+	struct control *control; /* of allocation samples; NULL: they are not throttled */
+	bool asked;              /* some program was asked for fewer */
+	uint64_t begin, next;    /* ns */
+	double calls_ns, all_ns; /* cost so far: of tracing system calls, and all of it */
+	double begin_ns;         /* all of it when the recording began */
+	unsigned level[THROTTLE_KINDS], most[THROTTLE_KINDS];
+	int err; /* of the last attempt to trace again */
+};
+
+/* --- what it costs ----------------------------------------------------------------- */
+
+double recorder_cpu_ns(const struct store *store, const struct files *files,
+		       struct unwinder *unwinder)
+{
+	struct timespec time = {0};
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec +
+	       (double)(store_names_cpu_ns(store) + files_cpu_ns(files) +
+			unwinder_cpu_ns(unwinder));
+}
+
+/* Of a run, from those that were timed. */
+static double average(const struct cost *cost)
+{
+	return cost->timed ? (double)cost->ns / (double)cost->timed : 0;
+}
+
+static int measure(struct throttle *throttle)
+{
+	const struct throttle_parts *parts = &throttle->parts;
+	struct call_tracing *tracing = throttle->tracing;
+	struct cost costs[COST_PROGRAMS];
+	int err = session_costs(parts->session, costs);
+
+	if (err)
+		return err;
+	tracing->traced_ns =
+		tracing->call_ns + average(&costs[COST_ENTER]) + average(&costs[COST_EXIT]);
+	throttle->calls_ns = tracing->traced_ns * (double)costs[COST_EXIT].runs;
+	throttle->all_ns =
+		throttle->calls_ns + recorder_cpu_ns(parts->store, parts->files, parts->unwinder);
+	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
+		throttle->all_ns +=
+			(average(&costs[program]) + way_ns[program]) * (double)costs[program].runs;
+	return 0;
+}
+
+/* --- levels ------------------------------------------------------------------------- */
+
+static uint64_t short_calls(const struct throttle *throttle, unsigned level)
+{
+	unsigned last = levels[THROTTLE_CALLS] - 1;
+
+	return throttle->parts.short_calls >> 2 * (level < last ? level : last);
+}
+
+static uint64_t ceiling(unsigned level)
+{
+	return CEILING_DEFAULT_RATE >> level;
+}
+
+void throttle_meet(struct throttle *throttle, uint32_t proc_pid)
+{
+	unsigned level = throttle ? throttle->level[THROTTLE_SAMPLES] : 0;
+
+	if (!level)
+		return;
+	throttle->asked = true;
+	control_keep(throttle->control, proc_pid, ceiling(level));
+}
+
+static void meet(void *context, const struct process *process)
+{
+	throttle_meet(context, process->proc_pid);
+}
+
+/* Samples are not dropped, which would bias estimates: programs raise their periods. */
+static void ask_for_fewer(struct throttle *throttle)
+{
+	if (throttle->level[THROTTLE_SAMPLES])
+		processes_sampling(throttle->parts.processes, meet, throttle);
+	else
+		control_restore(throttle->control);
+}
+
+static int set_level(struct throttle *throttle, enum throttle_kind kind, unsigned level)
+{
+	struct session *session = throttle->parts.session;
+
+	if (kind == THROTTLE_CALLS)
+		return session_short_calls(session, (uint32_t)short_calls(throttle, level),
+					   level == levels[kind] ? SHORT_NS : 0);
+	if (kind == THROTTLE_TICKS)
+		return session_slow_timer(session, UINT32_C(1) << level);
+	throttle->level[kind] = level;
+	ask_for_fewer(throttle);
+	return 0;
+}
+
+static void set_levels(struct throttle *throttle)
+{
+	for (enum throttle_kind kind = 0; kind < THROTTLE_KINDS; kind++) {
+		unsigned level = controller_level(&throttle->controller, kind);
+
+		if (level == throttle->level[kind] || set_level(throttle, kind, level))
+			continue;
+		throttle->level[kind] = level;
+		if (throttle->most[kind] < level)
+			throttle->most[kind] = level;
+	}
+}
+
+/* --- tracing windows ------------------------------------------------------------------ */
+
+static uint64_t untraced(const struct throttle *throttle)
+{
+	const struct call_tracing *tracing = throttle->tracing;
+
+	return tracing->untraced_ns +
+	       (tracing->on || !tracing->ended ? 0 : clock_now() - tracing->ended);
+}
+
+static void put_untraced(const struct throttle *throttle)
+{
+	ledger_set_loss(throttle->parts.ledger, LOSS_SYSCALLS_UNSEEN,
+			(untraced(throttle) + MS_NS - 1) / MS_NS);
+}
+
+/* Where tracing cannot begin again the next step tries. */
+static int set_tracing(struct throttle *throttle)
+{
+	struct call_tracing *tracing = throttle->tracing;
+
+	put_untraced(throttle);
+	if (throttle->controller.tracing && !tracing->on)
+		throttle->err = call_tracing_begin(tracing);
+	if (throttle->controller.tracing || !tracing->on)
+		return 0;
+	call_tracing_end(tracing);
+	/* The totals are of this window: they are written before the next begins. */
+	return ledger_put_calls(throttle->parts.ledger);
+}
+
+/* --- steps ---------------------------------------------------------------------------- */
+
+int throttle_step(struct throttle *throttle)
+{
+	uint64_t now = clock_now();
+	double calls, all;
+
+	if (!throttle || now < throttle->next)
+		return 0;
+	throttle->next = now + RETRY_NS;
+	calls = throttle->calls_ns;
+	all = throttle->all_ns;
+	/* Without figures nothing is decided: they are back soon, or the recording is over. */
+	if (measure(throttle))
+		return 0;
+	calls = throttle->calls_ns - calls;
+	throttle->next =
+		controller_step(&throttle->controller, now, calls, throttle->all_ns - all - calls);
+	set_levels(throttle);
+	return throttle->controller.options.windows ? set_tracing(throttle) : 0;
+}
+
+int throttle_timeout(const struct throttle *throttle, int ms)
+{
+	uint64_t now = clock_now(), left;
+
+	if (!throttle)
+		return ms;
+	left = throttle->next > now ? (throttle->next - now + MS_NS - 1) / MS_NS : 0;
+	return left < (uint64_t)ms ? (int)left : ms;
+}
+
+static void begin(struct throttle *throttle)
+{
+	const struct throttle_parts *parts = &throttle->parts;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct controller_options options = {
+		.cpus = cpus > 0 ? (double)cpus : 1,
+		.levels = {parts->short_calls ? levels[THROTTLE_CALLS] : 0,
+			   parts->samples ? levels[THROTTLE_SAMPLES] : 0,
+			   parts->timer ? levels[THROTTLE_TICKS] : 0},
+		.windows = throttle->tracing->on && throttle->tracing->programs[1],
+		.seed = clock_now() ^ (uint64_t)getpid() << 24,
+	};
+
+	options.rate = parts->percent / 100 * options.cpus;
+	throttle->begin_ns = throttle->all_ns;
+	throttle->begin = throttle->next = clock_now();
+	controller_begin(&throttle->controller, &options, throttle->begin);
+	ledger_watch_calls(parts->ledger, throttle->tracing);
+}
+
+int throttle_create(const struct throttle_parts *parts, struct throttle **out)
+{
+	struct throttle *throttle = calloc(1, sizeof(*throttle));
+	int err;
+
+	if (!throttle)
+		return -ENOMEM;
+	throttle->parts = *parts;
+	throttle->tracing = session_calls(parts->session);
+	err = measure(throttle);
+	if (!err && parts->samples)
+		err = control_create(parts->files, &throttle->control);
+	if (err) {
+		throttle_free(throttle);
+		return err;
+	}
+	begin(throttle);
+	*out = throttle;
+	return 0;
+}
+
+struct throttle_summary throttle_finish(struct throttle *throttle)
+{
+	struct throttle_summary out = {0};
+	const unsigned *most;
+
+	if (!throttle)
+		return out;
+	most = throttle->most;
+	put_untraced(throttle);
+	out.all_ns = clock_now() - throttle->begin;
+	out.traced_ns = out.all_ns - untraced(throttle);
+	out.allowed = throttle->parts.percent;
+	out.short_calls = most[THROTTLE_CALLS] ? short_calls(throttle, most[THROTTLE_CALLS]) : 0;
+	if (most[THROTTLE_SAMPLES] && throttle->asked)
+		out.samples = ceiling(most[THROTTLE_SAMPLES]);
+	out.ticks = 1u << most[THROTTLE_TICKS];
+	out.err = throttle->err;
+	if (!measure(throttle))
+		out.percent = (throttle->all_ns - throttle->begin_ns) / (double)out.all_ns /
+			      throttle->controller.options.cpus * 100;
+	return out;
+}
+
+void throttle_free(struct throttle *throttle)
+{
+	if (!throttle)
+		return;
+	control_free(throttle->control);
+	free(throttle);
+}
