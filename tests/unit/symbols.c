@@ -11,6 +11,7 @@
 #include "symbols_rig.h"
 #include "symbols/demangle.h"
 #include "symbols/kernel_symbols.h"
+#include "symbols/elf_file.h"
 #include "symbols/symbols.h"
 
 /* A function with a size that is known to its neighbours only by its own symbol. */
@@ -47,6 +48,19 @@ static int own_build_id(unsigned char id[BUILD_ID_MAX])
 
 	close(fd);
 	return size;
+}
+
+TEST(names_without_a_near_end_are_none)
+{
+	static char text[ELF_STRING_MAX + 1];
+	const Elf_Data strings = {.d_buf = text, .d_size = sizeof(text)};
+
+	memset(text, 'a', ELF_STRING_MAX);
+	CHECK(!elf_string(&strings, 0));
+	CHECK(elf_string(&strings, 1) == text + 1);
+	CHECK(!elf_string(&strings, sizeof(text)));
+	text[ELF_STRING_MAX] = 'a';
+	CHECK(!elf_string(&strings, 1));
 }
 
 TEST(own_functions_are_found)

@@ -142,7 +142,8 @@ static unsigned found(const struct world *world, uint32_t pid, const struct code
 	for (uint64_t i = 0; i < 100; i++) {
 		uint64_t offset = code->file->segments[0].size / 100 * i + 1, at = 0;
 
-		CHECK(unwind_address(code->file, code->file->segments[0].offset + offset, &at));
+		CHECK(unwind_address(code->file->segments, code->file->n_segments,
+				     code->file->segments[0].offset + offset, &at));
 		right += rig_same(
 			rig_rule(&world->rig, pid,
 				 address + offset + code->file->segments[0].offset - code->offset),

@@ -179,7 +179,7 @@ static void read_rows(const struct live *live, struct area *area)
 	}
 	if (!area->file)
 		return;
-	if (unwind_address(area->file, area->offset, &address)) {
+	if (unwind_address(area->file->segments, area->file->n_segments, area->offset, &address)) {
 		area->base = area->start - address + area->file->base;
 		return;
 	}

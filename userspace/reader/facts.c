@@ -9,11 +9,9 @@
 #include <unistd.h>
 
 #include "../../gc/frame.h"
-#include "../symbols/elf_open.h"
-#include "../symbols/elf_section.h"
+#include "../symbols/elf_file.h"
 
 #define SYMBOLS_READ_MAX (1 << 22) /* of one file */
-#define PAGE_MASK        UINT64_C(0xfff)
 
 static const struct {
 	const char *name;
@@ -72,22 +70,12 @@ static void read_interpreter(int fd, const GElf_Phdr *header, struct file_facts 
 
 static void read_segments(int fd, Elf *elf, struct file_facts *facts)
 {
-	size_t count = 0;
+	GElf_Phdr header;
 
-	if (elf_getphdrnum(elf, &count))
-		return;
-	for (size_t i = 0; i < count && i < ELF_SEGMENTS_MAX; i++) {
-		GElf_Phdr header;
-
-		if (!gelf_getphdr(elf, (int)i, &header))
-			return;
+	for (size_t i = 0; elf_segment(elf, i, &header); i++)
 		if (header.p_type == PT_INTERP)
 			read_interpreter(fd, &header, facts);
-		if (header.p_type == PT_LOAD && header.p_flags & PF_X &&
-		    facts->n_segments < UNWIND_SEGMENTS_MAX)
-			facts->segments[facts->n_segments++] = (struct unwind_segment){
-				header.p_offset, header.p_vaddr, header.p_filesz};
-	}
+	facts->n_segments = (uint32_t)elf_code_segments(elf, facts->segments, UNWIND_SEGMENTS_MAX);
 }
 
 static void read_elf(int fd, struct file_facts *facts)
@@ -163,15 +151,5 @@ int facts_take(const void *data, size_t size, struct file_facts *out,
 bool facts_locate(const struct file_facts *facts, uint64_t start, uint64_t offset, uint64_t address,
 		  uint64_t *out)
 {
-	for (uint32_t i = 0; i < facts->n_segments; i++) {
-		const struct unwind_segment *segment = &facts->segments[i];
-		uint64_t first = segment->offset & ~PAGE_MASK, before = segment->offset - first;
-
-		/* Mappings begin at pages, segments anywhere in their first one. */
-		if (offset < first || offset - first >= segment->size + before)
-			continue;
-		*out = address + start - (offset - first) - (segment->address - before);
-		return true;
-	}
-	return false;
+	return unwind_locate(facts->segments, facts->n_segments, start, offset, address, out);
 }

@@ -47,4 +47,12 @@ int probes_find(int fd, struct probes_found *out, struct problem *problem);
 
 void probes_free(struct probes_found *found);
 
+/*
+ * Takes one argument such as "-4@%edi", "8@-16(%rbp)", "8@(%rax,%rcx,8)" or
+ * "4@$7" off the front of *text, which is moved behind it and the blanks that
+ * follow. 1 if there was one, 0 at the end of the text, -EINVAL if it is
+ * nothing that can be read at the probe.
+ */
+int operand_next(const char **text, struct probe_argument *out);
+
 #endif

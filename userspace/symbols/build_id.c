@@ -5,13 +5,13 @@
  * mapped: three short reads instead of a library that looks at everything. The
  * file is hostile until shown otherwise: no size in it is believed.
  */
+#include "build_id.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "symbols.h"
 
 #define HEADERS_MAX 128
 #define NOTES_BYTES 4096 /* looked at in one segment: the id stands among the first */

@@ -7,6 +7,7 @@
 #include "code_table.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
+#include "../util/sorted.h"
 
 #define TABLE_BYTES_MAX ((size_t)96 << 20) /* of texts, functions and lines */
 #define LOOK_BACK       64 /* functions that may begin between an address and its function */
@@ -163,19 +164,8 @@ static void sort(struct code_table *table)
 /* How many functions begin at or before the address. */
 static size_t count_up_to(struct code_table *table, uint64_t address)
 {
-	size_t low = 0, high;
-
 	sort(table);
-	high = count(table);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (codes(table)[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_up_to(table->codes.data, count(table), sizeof(struct code), address);
 }
 
 int code_table_move(struct code_table *table, uint64_t from, uint64_t to, uint64_t size)
@@ -199,17 +189,9 @@ int code_table_move(struct code_table *table, uint64_t from, uint64_t to, uint64
 /* The last line that begins at or before the address. */
 static const struct code_line *find_line(const struct code *code, uint64_t address)
 {
-	size_t low = 0, high = code->n_lines;
+	size_t n = sorted_up_to(code->lines, code->n_lines, sizeof(*code->lines), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code->lines[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &code->lines[low - 1] : NULL;
+	return n ? &code->lines[n - 1] : NULL;
 }
 
 /* Was `code` there at that time, rather than `other`? */

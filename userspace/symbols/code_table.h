@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols.h"
+#include "symbol.h"
 
 #define CODE_NAME_MAX 4096 /* bytes of a name that are kept */
 

@@ -13,10 +13,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "build_id.h"
 #include "debug_files.h"
-#include "elf_open.h"
-#include "elf_section.h"
-#include "symbols.h"
+#include "elf_file.h"
 
 #define LINKED_BYTES_MAX   (INT64_C(1) << 30) /* of a debug file whose checksum is made */
 #define UNPACKED_BYTES_MAX ((size_t)64 << 20)

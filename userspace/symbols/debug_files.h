@@ -7,7 +7,6 @@
 #include <gelf.h>
 
 #include "debug_open.h"
-#include "symbols.h"
 #include "../util/buffer.h"
 
 /*

@@ -48,4 +48,9 @@ bool debug_path(const struct debug_wanted *wanted, char path[PATH_MAX]);
 /* How symbols get at debug files: debug_open(), or another process that has the right to. */
 typedef int debug_opener(void *context, int file, const struct debug_wanted *wanted);
 
+struct debug_access {
+	debug_opener *open;
+	void *context;
+};
+
 #endif

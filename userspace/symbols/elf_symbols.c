@@ -18,23 +18,20 @@
 #include <unistd.h>
 
 #include "debug_files.h"
-#include "elf_open.h"
-#include "elf_section.h"
+#include "elf_file.h"
 #include "elf_symbols.h"
-#include "nameless.h"
+#include "frame_info.h"
 #include "plt_names.h"
 #include "source_lines.h"
-#include "symbols.h"
+#include "unwind_file.h"
 #include "../util/buffer.h"
+#include "../util/sorted.h"
 
 #define SEGMENTS_MAX 64         /* executable ones; compilers make one */
 #define TABLE_MAX    (8 << 20)  /* symbols in one table */
 #define LOOK_BACK    32         /* symbols that may lie before the one that holds an address */
 #define STUBS_BYTES  (16 << 20) /* of names of stubs; all are kept in memory */
-
-struct segment {
-	uint64_t offset, address, size;
-};
+#define NAMELESS_MAX (4u << 20)
 
 struct function {
 	uint64_t address;
@@ -43,17 +40,22 @@ struct function {
 	uint8_t rank; /* of several at one address the highest counts */
 };
 
+/* A function whose name was stripped off. */
+struct nameless {
+	uint64_t begin, end;
+};
+
 struct elf_symbols {
 	Elf *elf;            /* the file */
 	Elf *debug;          /* its separate debug file, or NULL */
 	Elf *mini;           /* the one packed into it, or NULL */
 	struct buffer image; /* of `mini` */
-	struct segment segments[SEGMENTS_MAX];
+	struct unwind_segment segments[SEGMENTS_MAX];
 	size_t n_segments;
 	struct buffer functions;    /* struct function[], by address */
 	struct buffer stubs;        /* struct stub[], while they are read */
 	struct buffer texts;        /* their names */
-	struct buffer nameless;     /* functions without names, where not all have one */
+	struct buffer nameless;     /* struct nameless[], by address, where not all have a name */
 	struct source_lines *lines; /* NULL: none are known */
 };
 
@@ -62,24 +64,6 @@ struct stub {
 	uint64_t address, size;
 	size_t text; /* in `texts` */
 };
-
-static void read_segments(struct elf_symbols *symbols)
-{
-	size_t n;
-
-	if (elf_getphdrnum(symbols->elf, &n))
-		return;
-	for (size_t i = 0; i < n && i <= UINT16_MAX && symbols->n_segments < SEGMENTS_MAX; i++) {
-		GElf_Phdr header;
-
-		if (!gelf_getphdr(symbols->elf, (int)i, &header))
-			return;
-		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X))
-			continue;
-		symbols->segments[symbols->n_segments++] =
-			(struct segment){header.p_offset, header.p_vaddr, header.p_filesz};
-	}
-}
 
 static bool is_executable(const struct elf_symbols *symbols, uint64_t address)
 {
@@ -279,11 +263,49 @@ static void read_stubs(struct elf_symbols *symbols)
 	sort(symbols);
 }
 
+static int add_nameless(void *context, const struct frame_function *function)
+{
+	struct nameless nameless = {function->begin, function->end};
+	struct buffer *all = context;
+
+	if (all->size / sizeof(nameless) >= NAMELESS_MAX)
+		return -E2BIG;
+	return buffer_append(all, &nameless, sizeof(nameless));
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct nameless *a = left, *b = right;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* Functions without names, from the frame information, which programs keep. */
+static void read_nameless(struct elf_symbols *symbols)
+{
+	GElf_Shdr header;
+	const Elf_Data *data = elf_section_bytes(symbols->elf, ".eh_frame", &header);
+	struct frame_section section = {0};
+	struct buffer *all = &symbols->nameless;
+	size_t refused = 0;
+
+	if (!data || !data->d_buf)
+		return;
+	section.data = data->d_buf;
+	section.size = data->d_size;
+	section.address = header.sh_addr;
+	/* What makes no sense ends the reading: what came before is right. */
+	frame_info_each(&section, add_nameless, all, &refused);
+	if (all->size)
+		qsort(all->data, all->size / sizeof(struct nameless), sizeof(struct nameless),
+		      by_begin);
+}
+
 static void read_all(struct elf_symbols *symbols, int fd, const struct debug_access *access)
 {
 	bool whole, separate = false;
 
-	read_segments(symbols);
+	symbols->n_segments = elf_code_segments(symbols->elf, symbols->segments, SEGMENTS_MAX);
 	source_lines_open(symbols->elf, fd, access, &symbols->lines);
 	whole = read_tables(symbols, symbols->elf, SHT_SYMTAB);
 	if (!whole || !symbols->lines)
@@ -291,7 +313,7 @@ static void read_all(struct elf_symbols *symbols, int fd, const struct debug_acc
 	if (!whole && !separate) {
 		read_tables(symbols, symbols->elf, SHT_DYNSYM);
 		read_packed(symbols);
-		nameless_read(symbols->elf, &symbols->nameless);
+		read_nameless(symbols);
 	}
 	sort(symbols);
 	read_stubs(symbols);
@@ -347,36 +369,6 @@ void elf_symbols_free(struct elf_symbols *symbols)
 	free(symbols);
 }
 
-/* The address that an offset of the file is loaded at, before relocation. */
-static bool offset_address(const struct elf_symbols *symbols, uint64_t offset, uint64_t *address)
-{
-	for (size_t i = 0; i < symbols->n_segments; i++) {
-		const struct segment *segment = &symbols->segments[i];
-
-		if (offset - segment->offset < segment->size) {
-			*address = offset - segment->offset + segment->address;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* How many functions begin at or before the address. */
-static size_t count_up_to(const struct elf_symbols *symbols, uint64_t address)
-{
-	size_t low = 0, high = count(symbols);
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions(symbols)[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /*
  * A function with a size ends there; one without, as assembler leaves them, goes
  * on to the next symbol. Labels may lie inside of a function: one that has a size
@@ -384,7 +376,8 @@ static size_t count_up_to(const struct elf_symbols *symbols, uint64_t address)
  */
 static const struct function *find_function(const struct elf_symbols *symbols, uint64_t address)
 {
-	size_t next = count_up_to(symbols, address);
+	size_t next = sorted_up_to(symbols->functions.data, count(symbols), sizeof(struct function),
+				   address);
 	size_t first = next > LOOK_BACK ? next - LOOK_BACK : 0;
 
 	for (size_t i = next; i > first; i--) {
@@ -396,14 +389,23 @@ static const struct function *find_function(const struct elf_symbols *symbols, u
 	return next && !functions(symbols)[next - 1].size ? &functions(symbols)[next - 1] : NULL;
 }
 
+static const struct nameless *find_nameless(const struct elf_symbols *symbols, uint64_t address)
+{
+	const struct nameless *all = (const void *)symbols->nameless.data;
+	size_t n = sorted_up_to(all, symbols->nameless.size / sizeof(*all), sizeof(*all), address);
+
+	return n && address < all[n - 1].end ? &all[n - 1] : NULL;
+}
+
 size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 			struct symbol out[SYMBOLS_MAX])
 {
 	const struct function *function;
-	uint64_t address, begin;
+	const struct nameless *nameless;
+	uint64_t address;
 	size_t n = 0;
 
-	if (!offset_address(symbols, offset, &address))
+	if (!unwind_address(symbols->segments, symbols->n_segments, offset, &address))
 		return 0;
 	function = find_function(symbols, address);
 	if (symbols->lines)
@@ -417,8 +419,9 @@ size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 	}
 	if (n && out[0].name)
 		return n;
-	if (!nameless_find(&symbols->nameless, address, &begin))
+	nameless = find_nameless(symbols, address);
+	if (!nameless)
 		return 0;
-	out[0] = (struct symbol){.offset = address - begin};
+	out[0] = (struct symbol){.offset = address - nameless->begin};
 	return 1;
 }

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "debug_files.h"
-#include "symbols.h"
+#include "debug_open.h"
+#include "symbol.h"
 
 struct elf_symbols;
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf_open.h"
+#include "elf_file.h"
 #include "frame_image.h"
 
 #define SEGMENTS_MAX 32

@@ -13,6 +13,7 @@
 
 #include "kernel_symbols.h"
 #include "../util/buffer.h"
+#include "../util/sorted.h"
 
 #define TEXT_MAX    (256 << 20) /* bytes */
 #define READ_BYTES  (1 << 20)
@@ -149,21 +150,13 @@ const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t a
 				uint64_t *within)
 {
 	const struct function *functions = (const void *)symbols->functions.data;
-	size_t low = 0, high = count(symbols);
+	size_t n = sorted_up_to(functions, count(symbols), sizeof(*functions), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	if (!n)
 		return NULL;
 	/* Of aliases the first. */
-	while (low > 1 && functions[low - 2].address == functions[low - 1].address)
-		low--;
-	*within = address - functions[low - 1].address;
-	return *within < REACH_MAX ? functions[low - 1].name : NULL;
+	while (n > 1 && functions[n - 2].address == functions[n - 1].address)
+		n--;
+	*within = address - functions[n - 1].address;
+	return *within < REACH_MAX ? functions[n - 1].name : NULL;
 }

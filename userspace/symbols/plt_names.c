@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf_section.h"
+#include "elf_file.h"
 #include "plt_names.h"
 #include "../util/buffer.h"
 

@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #include "debug_files.h"
-#include "elf_open.h"
-#include "elf_section.h"
+#include "elf_file.h"
 #include "source_lines.h"
 #include "source_unit.h"
 #include "../util/buffer.h"
@@ -33,16 +32,10 @@
 #define PROGRAM_BYTES_MAX (UINT64_C(8) << 20)  /* of one unit's line program */
 #define LINE_BYTES_MAX    (UINT64_C(64) << 20) /* of all that are read */
 #define SHARED_LINK       ".gnu_debugaltlink"
-#define LOOK_BACK         32 /* ranges that may lie before the one that holds an address */
 
 struct unit {
 	Dwarf_Off entry;
 	struct source_unit *functions; /* NULL: not read yet */
-};
-
-struct range {
-	uint64_t low, high; /* high exclusive */
-	uint32_t unit;
 };
 
 /* A line program. */
@@ -57,7 +50,7 @@ struct source_lines {
 	Dwarf *shared;
 	Elf_Data *programs[2];     /* .debug_line, its own and the shared one */
 	struct buffer units;       /* struct unit[] */
-	struct buffer ranges;      /* struct range[], by address */
+	struct buffer ranges;      /* struct source_range[], by address */
 	struct map *program_state; /* struct program to 1: may be read, or 2 */
 	uint64_t program_bytes;    /* that may still be read */
 	struct source_budget budget;
@@ -111,29 +104,12 @@ static int add_unit(struct source_lines *lines, Dwarf_Die *entry)
 {
 	size_t number = lines->units.size / sizeof(struct unit);
 	struct unit unit = {.entry = dwarf_dieoffset(entry)};
-	struct range range = {.unit = (uint32_t)number};
-	ptrdiff_t offset = 0;
-	Dwarf_Addr base;
+	int err;
 
 	if (number >= UNITS_MAX)
 		return -E2BIG;
-	for (size_t i = 0;
-	     i < UNIT_RANGES_MAX &&
-	     (offset = dwarf_ranges(entry, offset, &base, &range.low, &range.high)) > 0;
-	     i++) {
-		if (range.low < range.high && buffer_append(&lines->ranges, &range, sizeof(range)))
-			return -ENOMEM;
-	}
-	return buffer_append(&lines->units, &unit, sizeof(unit));
-}
-
-static int by_address(const void *left, const void *right)
-{
-	const struct range *a = left, *b = right;
-
-	if (a->low != b->low)
-		return a->low < b->low ? -1 : 1;
-	return a->unit < b->unit ? -1 : a->unit > b->unit;
+	err = source_ranges_add(&lines->ranges, entry, (uint32_t)number, UNIT_RANGES_MAX);
+	return err ? err : buffer_append(&lines->units, &unit, sizeof(unit));
 }
 
 static void read_units(struct source_lines *lines)
@@ -148,9 +124,7 @@ static void read_units(struct source_lines *lines)
 		if (add_unit(lines, &entry))
 			break;
 	}
-	if (lines->ranges.size)
-		qsort(lines->ranges.data, lines->ranges.size / sizeof(struct range),
-		      sizeof(struct range), by_address);
+	source_ranges_sort(&lines->ranges);
 }
 
 /*
@@ -346,27 +320,6 @@ static const char *name_of(Dwarf_Die *entry)
 
 /* --- finding ---------------------------------------------------------------------------- */
 
-static struct unit *find_unit(const struct source_lines *lines, uint64_t address)
-{
-	const struct range *ranges = (const void *)lines->ranges.data;
-	size_t low = 0, high = lines->ranges.size / sizeof(*ranges), first;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	first = low > LOOK_BACK ? low - LOOK_BACK : 0;
-	for (; low > first; low--) {
-		if (address < ranges[low - 1].high)
-			return (struct unit *)(void *)lines->units.data + ranges[low - 1].unit;
-	}
-	return NULL;
-}
-
 /* Where the address itself stands. */
 static void put_line(struct source_lines *lines, Dwarf_Die *unit, uint64_t address,
 		     struct symbol *symbol)
@@ -396,7 +349,8 @@ size_t source_lines_find(struct source_lines *lines, uint64_t address,
 			 struct symbol out[SYMBOLS_MAX])
 {
 	const struct source_scope *scopes[SYMBOLS_MAX];
-	struct unit *unit = find_unit(lines, address);
+	const struct source_range *range = source_ranges_find(&lines->ranges, address);
+	struct unit *unit = range ? (struct unit *)(void *)lines->units.data + range->number : NULL;
 	const char *homes[SYMBOLS_MAX] = {NULL};
 	Dwarf_Die unit_entry, entry;
 	size_t n;

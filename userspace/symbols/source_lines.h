@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* source_lines.h: source files, lines and inlined functions, out of an ELF file's DWARF. */
 /*
- * The file is read through libdw, and nobody vouches for it: the sizes of its
- * sections, the entries looked at, and the time spent on it are bounded. What
+ * The file is read through libdw and not trusted: the sizes of its
+ * sections, the entries that are read, and the time spent on it are bounded. What
  * lies beyond is unknown, never an error. Not thread-safe.
  */
 #ifndef GCPROF_SOURCE_LINES_H
@@ -10,8 +10,8 @@
 
 #include <gelf.h>
 
-#include "debug_files.h"
-#include "symbols.h"
+#include "debug_open.h"
+#include "symbol.h"
 
 struct source_lines;
 

@@ -7,26 +7,22 @@
  * follows it; the functions' ranges, sorted, lead to them.
  */
 #include <dwarf.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "source_unit.h"
-#include "../util/buffer.h"
 #include "../util/monotonic.h"
+#include "../util/sorted.h"
 
 #define DEPTH_MAX   128  /* of entries within each other */
 #define RANGES_MAX  4096 /* of one scope */
 #define CLOCK_EVERY 32
-#define LOOK_BACK   16 /* ranges that may lie before the one that holds an address */
-
-struct range {
-	uint64_t low, high; /* high exclusive */
-	uint32_t scope;
-};
+#define LOOK_BACK   32 /* ranges that may lie before the one that holds an address */
 
 struct source_unit {
 	struct buffer scopes; /* struct source_scope[] */
-	struct buffer ranges; /* struct range[], in the order of the scopes */
-	struct buffer starts; /* struct range[] of the functions, sorted */
+	struct buffer ranges; /* struct source_range[], in the order of the scopes */
+	struct buffer starts; /* struct source_range[] of the functions, sorted */
 };
 
 struct walk {
@@ -41,12 +37,59 @@ static struct source_scope *scopes(const struct source_unit *unit)
 	return (struct source_scope *)(void *)unit->scopes.data;
 }
 
-static const struct range *ranges(const struct buffer *buffer)
+static const struct source_range *ranges(const struct buffer *buffer)
 {
-	return (const struct range *)(const void *)buffer->data;
+	return (const struct source_range *)(const void *)buffer->data;
 }
 
-/* One more entry is looked at; false when that is too many. */
+/* --- ranges ----------------------------------------------------------------------------- */
+
+int source_ranges_add(struct buffer *all, Dwarf_Die *entry, uint32_t number, size_t max)
+{
+	struct source_range range = {.number = number};
+	Dwarf_Addr base;
+	ptrdiff_t offset = 0;
+
+	for (size_t i = 0;
+	     i < max && (offset = dwarf_ranges(entry, offset, &base, &range.low, &range.high)) > 0;
+	     i++) {
+		if (range.low < range.high && buffer_append(all, &range, sizeof(range)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct source_range *a = left, *b = right;
+
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+void source_ranges_sort(struct buffer *all)
+{
+	if (all->size)
+		qsort(all->data, all->size / sizeof(struct source_range),
+		      sizeof(struct source_range), by_address);
+}
+
+const struct source_range *source_ranges_find(const struct buffer *all, uint64_t address)
+{
+	const struct source_range *items = ranges(all);
+	size_t n = sorted_up_to(items, all->size / sizeof(*items), sizeof(*items), address);
+	size_t first = n > LOOK_BACK ? n - LOOK_BACK : 0;
+
+	for (; n > first; n--)
+		if (address < items[n - 1].high)
+			return &items[n - 1];
+	return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+/* One more entry is read; false when that is too many. */
 static bool spend(struct walk *walk)
 {
 	struct source_budget *budget = walk->budget;
@@ -63,25 +106,6 @@ static bool spend(struct walk *walk)
 	return budget->ns != 0;
 }
 
-/* Adds the ranges of a scope; how many. */
-static size_t add_ranges(struct walk *walk, Dwarf_Die *entry, uint32_t scope)
-{
-	struct range range = {.scope = scope};
-	Dwarf_Addr base;
-	ptrdiff_t offset = 0;
-	size_t n = 0;
-
-	while (n < RANGES_MAX &&
-	       (offset = dwarf_ranges(entry, offset, &base, &range.low, &range.high)) > 0) {
-		if (range.low >= range.high)
-			continue;
-		if (buffer_append(&walk->unit->ranges, &range, sizeof(range)))
-			walk->failed = true;
-		n++;
-	}
-	return n;
-}
-
 static void walk_children(struct walk *walk, Dwarf_Die *parent, unsigned depth);
 
 /* Adds a function or an inlined call and, if it has code, what is inside of it. */
@@ -92,16 +116,18 @@ static void add_scope(struct walk *walk, Dwarf_Die *entry, bool inlined, unsigne
 	struct source_scope scope = {
 		.entry = dwarf_dieoffset(entry),
 		.inlined = inlined,
-		.first_range = unit->ranges.size / sizeof(struct range),
+		.first_range = unit->ranges.size / sizeof(struct source_range),
 	};
 
-	scope.n_ranges = add_ranges(walk, entry, (uint32_t)index);
+	if (source_ranges_add(&unit->ranges, entry, (uint32_t)index, RANGES_MAX))
+		walk->failed = true;
+	scope.n_ranges = unit->ranges.size / sizeof(struct source_range) - scope.first_range;
 	/* Without code it only describes what may be inlined elsewhere. */
 	if (!scope.n_ranges || index >= UINT32_MAX - 1)
 		return;
 	if (buffer_append(&unit->scopes, &scope, sizeof(scope)) ||
 	    (!inlined && buffer_append(&unit->starts, ranges(&unit->ranges) + scope.first_range,
-				       scope.n_ranges * sizeof(struct range))))
+				       scope.n_ranges * sizeof(struct source_range))))
 		walk->failed = true;
 	else
 		walk_children(walk, entry, depth);
@@ -144,15 +170,6 @@ static void walk_children(struct walk *walk, Dwarf_Die *parent, unsigned depth)
 	} while (!dwarf_siblingof(&entry, &entry));
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const struct range *a = left, *b = right;
-
-	if (a->low != b->low)
-		return a->low < b->low ? -1 : 1;
-	return a->scope < b->scope ? -1 : a->scope > b->scope;
-}
-
 struct source_unit *source_unit_read(Dwarf_Die *die, struct source_budget *budget)
 {
 	struct source_unit *unit = calloc(1, sizeof(*unit));
@@ -161,9 +178,7 @@ struct source_unit *source_unit_read(Dwarf_Die *die, struct source_budget *budge
 	if (!unit)
 		return NULL;
 	walk_children(&walk, die, 0);
-	if (unit->starts.size)
-		qsort(unit->starts.data, unit->starts.size / sizeof(struct range),
-		      sizeof(struct range), by_address);
+	source_ranges_sort(&unit->starts);
 	return unit;
 }
 
@@ -177,32 +192,10 @@ void source_unit_free(struct source_unit *unit)
 	free(unit);
 }
 
-/* The function that holds the address; -1 if there is none. */
-static int64_t find_function(const struct source_unit *unit, uint64_t address)
-{
-	const struct range *starts = ranges(&unit->starts);
-	size_t low = 0, high = unit->starts.size / sizeof(*starts), first;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (starts[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	first = low > LOOK_BACK ? low - LOOK_BACK : 0;
-	for (; low > first; low--) {
-		if (address < starts[low - 1].high)
-			return starts[low - 1].scope;
-	}
-	return -1;
-}
-
 static bool holds(const struct source_unit *unit, const struct source_scope *scope,
 		  uint64_t address)
 {
-	const struct range *range = ranges(&unit->ranges) + scope->first_range;
+	const struct source_range *range = ranges(&unit->ranges) + scope->first_range;
 
 	for (size_t i = 0; i < scope->n_ranges; i++) {
 		if (address >= range[i].low && address < range[i].high)
@@ -215,15 +208,15 @@ size_t source_unit_find(const struct source_unit *unit, uint64_t address,
 			const struct source_scope **out, size_t max)
 {
 	const struct source_scope *all = scopes(unit);
-	int64_t function = find_function(unit, address);
+	const struct source_range *function = source_ranges_find(&unit->starts, address);
 	uint32_t end;
 	size_t n = 0;
 
-	if (function < 0 || !max)
+	if (!function || !max)
 		return 0;
-	out[n++] = &all[function];
-	end = all[function].end;
-	for (uint32_t i = (uint32_t)function + 1; i < end;) {
+	out[n++] = &all[function->number];
+	end = all[function->number].end;
+	for (uint32_t i = function->number + 1; i < end;) {
 		if (n < max && all[i].inlined && holds(unit, &all[i], address)) {
 			out[n++] = &all[i];
 			end = all[i].end;

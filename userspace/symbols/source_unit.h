@@ -9,6 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../util/buffer.h"
+
+/* Code of a function or a unit. */
+struct source_range {
+	uint64_t low, high; /* high exclusive */
+	uint32_t number;    /* of what it belongs to */
+};
+
+/* Adds the ranges of an entry, `max` at most; -ENOMEM. */
+int source_ranges_add(struct buffer *all, Dwarf_Die *entry, uint32_t number, size_t max);
+void source_ranges_sort(struct buffer *all);
+
+/* The last of the sorted ones that holds the address; NULL if there is none. */
+const struct source_range *source_ranges_find(const struct buffer *all, uint64_t address);
+
 /* What may still be spent on a file. */
 struct source_budget {
 	uint64_t entries; /* of DWARF */

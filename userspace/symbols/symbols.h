@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* symbols.h: names for the frames of a profile. */
 /*
- * Reads ELF files that nobody vouches for, through libelf: every error is an
+ * Reads ELF files that are not trusted, through libelf: every error is an
  * unnamed frame, never a failure. Results are cached by file. Not thread-safe.
  */
 #ifndef GCPROF_SYMBOLS_H
@@ -10,15 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "build_id.h"
 #include "debug_open.h"
+#include "symbol.h"
 
 struct symbols;
-
-/* Who opens debug files. */
-struct debug_access {
-	debug_opener *open;
-	void *context;
-};
 
 /* How files are opened: by themselves, and what may be their debug files. */
 struct symbols_access {
@@ -30,23 +26,11 @@ struct symbols_access {
 int symbols_create(const struct symbols_access *access, struct symbols **out);
 void symbols_free(struct symbols *symbols); /* NULL is allowed */
 
-/* Texts are owned by the struct symbols. */
-struct symbol {
-	const char *name; /* NULL if nothing is known */
-	const char *file; /* of the source, NULL: unknown */
-	uint32_t line; /* in `file`: of the instruction, or of the call that was inlined; 0: unknown
-			*/
-	uint32_t begin;  /* where the function begins in `file`, 0: unknown */
-	uint64_t offset; /* of the instruction in the function; 0 of inlined ones */
-};
-
-#define SYMBOLS_MAX 64 /* at one address: a function, and what was inlined into it */
-
 /*
  * The functions at `offset` of the file `path`: the function, and those inlined
  * into it at this place, outermost first; how many. If `build_id_size` is not 0
  * the file is used only if it has this build-id. Names are demangled; a function
- * whose name was stripped off has none, and stands alone.
+ * whose name was stripped off has none, and stands alone. Texts are owned by `symbols`.
  */
 size_t symbols_native(struct symbols *symbols, const char *path, const void *build_id,
 		      size_t build_id_size, uint64_t offset, struct symbol out[SYMBOLS_MAX]);
@@ -64,10 +48,5 @@ void symbols_kernel_read(struct symbols *symbols, int fd);
 
 /* The kernel function at `address` in the running kernel. */
 struct symbol symbols_kernel(struct symbols *symbols, uint64_t address);
-
-#define BUILD_ID_MAX 64
-
-/* The GNU build-id of an ELF file: its size, 0 if it has none, or a negative errno. */
-int build_id_read(int fd, unsigned char id[BUILD_ID_MAX]);
 
 #endif

@@ -11,30 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf_open.h"
-#include "elf_section.h"
+#include "elf_file.h"
 #include "unwind.h"
 #include "unwind_build.h"
-
-static void read_segments(Elf *elf, struct unwind_file *file)
-{
-	size_t n;
-
-	if (elf_getphdrnum(elf, &n))
-		return;
-	for (size_t i = 0; i < n && i <= UINT16_MAX && file->n_segments < UNWIND_SEGMENTS_MAX;
-	     i++) {
-		GElf_Phdr header;
-
-		if (!gelf_getphdr(elf, (int)i, &header))
-			return;
-		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || !header.p_filesz ||
-		    header.p_vaddr > UINT64_MAX - header.p_filesz)
-			continue;
-		file->segments[file->n_segments++] =
-			(struct unwind_segment){header.p_offset, header.p_vaddr, header.p_filesz};
-	}
-}
 
 /* False if there is no section of this name. */
 static bool find_section(Elf *elf, const char *name, struct frame_section *out)
@@ -53,17 +32,12 @@ static bool find_section(Elf *elf, const char *name, struct frame_section *out)
 /* The bytes of the file that are loaded at an address, up to the end of their segment. */
 static bool find_loaded(Elf *elf, uint64_t address, struct frame_section *out)
 {
-	size_t n;
+	GElf_Phdr header;
 
-	if (elf_getphdrnum(elf, &n))
-		return false;
-	for (size_t i = 0; i < n && i <= UINT16_MAX; i++) {
-		GElf_Phdr header;
+	for (size_t i = 0; elf_segment(elf, i, &header); i++) {
 		Elf_Data *data;
 		uint64_t size;
 
-		if (!gelf_getphdr(elf, (int)i, &header))
-			return false;
 		if (header.p_type != PT_LOAD || address - header.p_vaddr >= header.p_filesz)
 			continue;
 		size = header.p_filesz - (address - header.p_vaddr);
@@ -86,16 +60,11 @@ static bool find_by_segment(Elf *elf, struct frame_section *out)
 {
 	static const uint8_t pc_relative_4 = 0x1b;
 	struct frame_section table;
-	size_t n;
+	GElf_Phdr header;
 
-	if (elf_getphdrnum(elf, &n))
-		return false;
-	for (size_t i = 0; i < n && i <= UINT16_MAX; i++) {
-		GElf_Phdr header;
+	for (size_t i = 0; elf_segment(elf, i, &header); i++) {
 		int32_t distance;
 
-		if (!gelf_getphdr(elf, (int)i, &header))
-			return false;
 		if (header.p_type != PT_GNU_EH_FRAME)
 			continue;
 		if (!find_loaded(elf, header.p_vaddr, &table) || table.size < 8 ||
@@ -156,7 +125,7 @@ static int create(Elf *elf, struct unwind_file **out)
 	if (file && elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
 	    header.e_machine == EM_X86_64 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
 	    header.e_ident[EI_DATA] == ELFDATA2LSB) {
-		read_segments(elf, file);
+		file->n_segments = elf_code_segments(elf, file->segments, UNWIND_SEGMENTS_MAX);
 		err = compile(elf, header.e_entry, file);
 	}
 	elf_end(elf);
@@ -178,49 +147,4 @@ int unwind_read_memory(void *image, size_t size, struct unwind_file **out)
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOEXEC;
 	return create(elf_memory(image, size), out);
-}
-
-void unwind_free(struct unwind_file *file)
-{
-	if (!file)
-		return;
-	free(file->pages);
-	free(file->starts);
-	free(file->rows);
-	free(file->rules);
-	free(file);
-}
-
-const struct unwind_rule *unwind_find(const struct unwind_file *file, uint64_t address)
-{
-	uint64_t page = (address - file->base) >> UNWIND_PAGE_SHIFT;
-	const unwind_row *rows;
-	size_t low = 0, high;
-
-	if (page >= file->n_pages || !file->pages[page].count)
-		return &file->rules[0];
-	rows = file->rows + file->starts[page];
-	high = file->pages[page].count;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if ((rows[middle] & 0xffff) <= (address & 0xffff))
-			low = middle;
-		else
-			high = middle;
-	}
-	return &file->rules[rows[low] >> 16];
-}
-
-bool unwind_address(const struct unwind_file *file, uint64_t offset, uint64_t *address)
-{
-	for (size_t i = 0; i < file->n_segments; i++) {
-		const struct unwind_segment *segment = &file->segments[i];
-
-		if (offset - segment->offset < segment->size) {
-			*address = offset - segment->offset + segment->address;
-			return true;
-		}
-	}
-	return false;
 }

@@ -4,7 +4,7 @@
 #define GCPROF_UNWIND_BUILD_H
 
 #include "frame_info.h"
-#include "unwind.h"
+#include "unwind_file.h"
 
 struct unwind_builder;
 

@@ -222,25 +222,6 @@ static bool region_put(struct space *space, const struct region *region)
 	return true;
 }
 
-/* Where the first page of the module is in this process; false if the offset is no code. */
-static bool region_base(struct region *region, uint64_t offset)
-{
-	const struct unwind_module *module = region->module;
-
-	for (size_t i = 0; i < module->n_segments; i++) {
-		const struct unwind_segment *segment = &module->segments[i];
-		uint64_t first = segment->offset & ~UINT64_C(0xfff);
-		uint64_t address = segment->address - (segment->offset - first);
-
-		/* Mappings begin at pages, segments anywhere in their first one. */
-		if (offset < first || offset - first >= segment->size + (segment->offset - first))
-			continue;
-		region->base = region->start - (offset - first) - address + module->base;
-		return true;
-	}
-	return false;
-}
-
 int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint64_t offset,
 		      const struct module_place *place)
 {
@@ -257,8 +238,10 @@ int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid,
 	region.module = unwind_modules_find(spaces->modules, place);
 	if (!region.module || !region.module->count)
 		return 0;
-	/* The kernel's page is told with an offset that is none of its image. */
-	if (region_base(&region, place->inode ? offset : 0) && !region_put(space, &region))
+	/* The kernel's page is reported with an offset that is none of its image. */
+	if (unwind_locate(region.module->segments, region.module->n_segments, region.start,
+			  place->inode ? offset : 0, region.module->base, &region.base) &&
+	    !region_put(space, &region))
 		spaces->refused++;
 	return 0;
 }

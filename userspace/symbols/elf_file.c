@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* elf_open.c: begins to read an ELF file whose headers claim no more than files have. */
-#include "elf_open.h"
+/* elf_file.c: an ELF file that is not trusted, read within bounds. */
+#include "elf_file.h"
 
 #include <elf.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "unwind_file.h"
 
 /* What the limits are about, of either class. */
 struct counts {
@@ -85,4 +87,94 @@ Elf *elf_open(int fd)
 	if (!read_counts(fd, &counts) || !is_bounded(fd, &counts))
 		return NULL;
 	return elf_begin(fd, ELF_C_READ, NULL);
+}
+
+/* --- segments --------------------------------------------------------------------------- */
+
+bool elf_segment(Elf *elf, size_t index, GElf_Phdr *out)
+{
+	size_t n;
+
+	return index < ELF_SEGMENTS_MAX && !elf_getphdrnum(elf, &n) && index < n &&
+	       gelf_getphdr(elf, (int)index, out);
+}
+
+size_t elf_code_segments(Elf *elf, struct unwind_segment *out, size_t max)
+{
+	GElf_Phdr header;
+	size_t n = 0;
+
+	for (size_t i = 0; n < max && elf_segment(elf, i, &header); i++)
+		if (header.p_type == PT_LOAD && header.p_flags & PF_X && header.p_filesz &&
+		    header.p_vaddr <= UINT64_MAX - header.p_filesz)
+			out[n++] = (struct unwind_segment){header.p_offset, header.p_vaddr,
+							   header.p_filesz};
+	return n;
+}
+
+/* --- sections --------------------------------------------------------------------------- */
+
+const char *elf_string(const Elf_Data *strings, uint64_t index)
+{
+	const char *text = strings ? strings->d_buf : NULL;
+	size_t left;
+
+	if (!text || index >= strings->d_size)
+		return NULL;
+	left = strings->d_size - index;
+	return memchr(text + index, 0, left < ELF_STRING_MAX ? left : ELF_STRING_MAX) ? text + index
+										     : NULL;
+}
+
+static bool is_loadable(Elf_Scn *section)
+{
+	GElf_Shdr header;
+
+	return section && gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS &&
+	       header.sh_size <= ELF_SECTION_MAX;
+}
+
+Elf_Data *elf_section_data(Elf_Scn *section)
+{
+	return is_loadable(section) ? elf_getdata(section, NULL) : NULL;
+}
+
+Elf_Data *elf_section_raw(Elf_Scn *section)
+{
+	return is_loadable(section) ? elf_rawdata(section, NULL) : NULL;
+}
+
+Elf_Scn *elf_section_find(Elf *elf, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL, *names;
+	Elf_Data *strings;
+	size_t index;
+
+	if (elf_getshdrstrndx(elf, &index) || !(names = elf_getscn(elf, index)))
+		return NULL;
+	strings = elf_section_data(names);
+	while ((section = elf_nextscn(elf, section))) {
+		const char *found;
+
+		if (!gelf_getshdr(section, header))
+			continue;
+		found = elf_string(strings, header->sh_name);
+		if (found && !strcmp(found, name))
+			return section;
+	}
+	return NULL;
+}
+
+Elf_Data *elf_section_bytes(Elf *elf, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = elf_section_find(elf, name, header);
+	GElf_Chdr packed;
+
+	if (!is_loadable(section))
+		return NULL;
+	if (header->sh_flags & SHF_COMPRESSED &&
+	    (!gelf_getchdr(section, &packed) || packed.ch_size > ELF_SECTION_MAX ||
+	     elf_compress(section, 0, 0) < 0))
+		return NULL;
+	return elf_rawdata(section, NULL);
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* build_id.h: the GNU build-id of an ELF file. */
+#ifndef GCPROF_BUILD_ID_H
+#define GCPROF_BUILD_ID_H
+
+#define BUILD_ID_MAX 64
+
+/* Its size, 0 if the file has none, or a negative errno. The descriptor is borrowed. */
+int build_id_read(int fd, unsigned char id[BUILD_ID_MAX]);
+
+#endif
