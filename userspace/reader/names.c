@@ -127,9 +127,9 @@ static int answer_file(struct names *names, const struct names_request *head,
 		snprintf(path, sizeof(path), "[vdso]");
 	else
 		snprintf(path, sizeof(path), "%" PRIu64, head->owner);
-	if (request->n_fds) {
-		names->file = request->fds[0];
-		request->n_fds = 0;
+	if (request->files.n) {
+		names->file = request->files.fds[0];
+		request->files.n = 0;
 	}
 	for (uint32_t i = 0; i < head->count; i++) {
 		size_t n = find_native(names, head, path, places[i].place, found);
@@ -146,8 +146,8 @@ static int answer_file(struct names *names, const struct names_request *head,
 static int answer_kernel(struct names *names, const struct names_request *head,
 			 const struct name_place *places, const struct request *request)
 {
-	if (request->n_fds)
-		symbols_kernel_read(names->symbols, request->fds[0]);
+	if (request->files.n)
+		symbols_kernel_read(names->symbols, request->files.fds[0]);
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct symbol symbol = symbols_kernel(names->symbols, places[i].place);
 
@@ -163,13 +163,14 @@ static int read_code(struct names *names, const struct names_request *head,
 	size_t known = code_files_dumps(names->code, head->owner), dumps = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < request->n_fds; i++) {
+	for (size_t i = 0; i < request->files.n; i++) {
 		bool is_map = i == 0 && head->has_map;
 
 		if (err || (!is_map && dumps++ < known))
-			close(request->fds[i]);
+			close(request->files.fds[i]);
 		else
-			err = code_files_add(names->code, head->owner, !is_map, request->fds[i]);
+			err = code_files_add(names->code, head->owner, !is_map,
+					     request->files.fds[i]);
 	}
 	return err;
 }
@@ -179,7 +180,7 @@ static int answer_code(struct names *names, const struct names_request *head,
 {
 	int err = read_code(names, head, request);
 
-	request->n_fds = 0;
+	request->files.n = 0;
 	for (uint32_t i = 0; i < head->count && !err; i++) {
 		struct symbol symbol;
 		bool found = code_files_find(names->code, head->owner, places[i].place,
@@ -210,7 +211,7 @@ int names_answer(struct names *names, struct request *request)
 	else
 		err = answer_code(names, &head, places, request);
 out:
-	for (size_t i = 0; i < request->n_fds; i++)
-		close(request->fds[i]);
+	for (size_t i = 0; i < request->files.n; i++)
+		close(request->files.fds[i]);
 	return err;
 }

@@ -48,11 +48,11 @@ static int answer_file(const struct request *request)
 {
 	int err = -EBADMSG;
 
-	if (request->n_fds == 1)
-		err = request->head.kind == READ_FACTS ? answer_facts(request->fds[0])
-						       : answer_rows(request->fds[0]);
-	for (size_t i = 0; i < request->n_fds; i++)
-		close(request->fds[i]);
+	if (request->files.n == 1)
+		err = request->head.kind == READ_FACTS ? answer_facts(request->files.fds[0])
+						       : answer_rows(request->files.fds[0]);
+	for (size_t i = 0; i < request->files.n; i++)
+		close(request->files.fds[i]);
 	return err;
 }
 
@@ -85,7 +85,7 @@ static int serve(struct names *names)
 		 * more of it. */
 		if (err == -ENOMEM)
 			return EXIT_FAILURE;
-		wire_end(err);
+		wire_end(err, -1);
 	}
 	return state ? EXIT_FAILURE : EXIT_SUCCESS;
 }

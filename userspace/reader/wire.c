@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* wire.c: a worker's end of its socket: requests come, answers go. */
-/* A process has one socket, so what waits to be sent is kept here. When the socket fails, the
- * recorder is gone, and so is the worker. */
+/* wire.c: messages between the recorder and a worker, and the worker's end of them. */
+/* A worker has one socket, so what waits to be sent is kept here. When the socket fails, the
+ * recorder is gone, and the worker ends. */
 #include "wire.h"
 
 #include <errno.h>
@@ -12,6 +12,48 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(WORKER_FDS_MAX * sizeof(int))];
+};
+
+int wire_send(int socket, struct iovec *parts, size_t n_parts, const int *fds, size_t n_fds,
+	      int flags)
+{
+	union control control = {.header = {.cmsg_level = SOL_SOCKET,
+					    .cmsg_type = SCM_RIGHTS,
+					    .cmsg_len = CMSG_LEN(n_fds * sizeof(int))}};
+	struct msghdr head = {.msg_iov = parts, .msg_iovlen = n_parts};
+
+	if (n_fds) {
+		memcpy(CMSG_DATA(&control.header), fds, n_fds * sizeof(int));
+		head.msg_control = &control;
+		head.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+	}
+	return sendmsg(socket, &head, flags | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+ssize_t wire_take(int socket, struct iovec *parts, size_t n_parts, int flags, struct wire_fds *out)
+{
+	union control control;
+	struct msghdr head = {.msg_iov = parts,
+			      .msg_iovlen = n_parts,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control)};
+	struct cmsghdr *extra;
+	ssize_t n = recvmsg(socket, &head, flags | MSG_CMSG_CLOEXEC);
+
+	*out = (struct wire_fds){.cut = n > 0 && head.msg_flags & MSG_CTRUNC};
+	extra = n > 0 ? CMSG_FIRSTHDR(&head) : NULL;
+	if (extra && extra->cmsg_type == SCM_RIGHTS) {
+		out->n = (extra->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(out->fds, CMSG_DATA(extra), out->n * sizeof(int));
+	}
+	return n < 0 ? -errno : n;
+}
+
+/* --- in the worker ----------------------------------------------------------------------- */
 
 static struct {
 	struct worker_reply head;
@@ -29,15 +71,19 @@ void wire_begin(const char *role)
 		(void)setpriority(PRIO_PROCESS, 0, atoi(nice));
 }
 
-static void send_message(uint32_t flags, int err)
+static void send_message(uint32_t flags, int err, int fd)
 {
-	ssize_t n;
+	size_t size = sizeof(message.head) + filled;
+	struct iovec part = {&message, size};
+	bool sent;
 
 	message.head = (struct worker_reply){flags, err};
+	/* Readers have no descriptors to send, and may not call sendmsg(). */
 	do
-		n = send(WORKER_SOCKET, &message, sizeof(message.head) + filled, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
+		sent = fd < 0 ? send(WORKER_SOCKET, &message, size, MSG_NOSIGNAL) >= 0
+			      : !wire_send(WORKER_SOCKET, &part, 1, &fd, 1, 0);
+	while (!sent && errno == EINTR);
+	if (!sent)
 		_exit(EXIT_FAILURE);
 	filled = 0;
 }
@@ -54,66 +100,54 @@ void wire_put(const void *data, size_t size)
 		from += part;
 		size -= part;
 		if (filled == sizeof(message.data))
-			send_message(0, 0);
+			send_message(0, 0, -1);
 	}
 }
 
-void wire_end(int err)
+void wire_flush(void)
 {
-	send_message(WORKER_LAST, err);
+	if (filled)
+		send_message(0, 0, -1);
 }
 
-/* Bytes of one message and the descriptors that came with it. */
-static ssize_t receive(struct iovec *parts, size_t n_parts, int fds[WORKER_FDS_MAX], size_t *n_fds)
+void wire_end(int err, int fd)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(WORKER_FDS_MAX * sizeof(int))];
-	} control;
-	struct msghdr head = {.msg_iov = parts,
-			      .msg_iovlen = n_parts,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control)};
-	struct cmsghdr *extra;
+	send_message(WORKER_LAST, err, fd);
+}
+
+static ssize_t receive(struct iovec *parts, size_t n_parts, struct wire_fds *files)
+{
 	ssize_t n;
 
 	do
-		n = recvmsg(WORKER_SOCKET, &head, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+		n = wire_take(WORKER_SOCKET, parts, n_parts, 0, files);
+	while (n == -EINTR);
 	/* Files of other requests use up all descriptors: a fresh process has none of them. */
-	if (n > 0 && head.msg_flags & MSG_CTRUNC)
+	if (files->cut)
 		_exit(EXIT_FAILURE);
-	*n_fds = 0;
-	extra = n > 0 ? CMSG_FIRSTHDR(&head) : NULL;
-	if (extra && extra->cmsg_type == SCM_RIGHTS) {
-		*n_fds = (extra->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(extra), *n_fds * sizeof(int));
-	}
 	return n;
 }
 
 int wire_receive(struct request *out)
 {
 	struct iovec parts[] = {{&out->head, sizeof(out->head)}, {out->data, sizeof(out->data)}};
-	ssize_t n = receive(parts, 2, out->fds, &out->n_fds);
+	ssize_t n = receive(parts, 2, &out->files);
 
 	if (n <= 0)
-		return n < 0 ? -errno : 0;
+		return (int)n;
 	return (size_t)n == sizeof(out->head) + out->head.size ? 1 : -EBADMSG;
 }
 
 int wire_ask(const void *data, size_t size, void *out, size_t out_size)
 {
-	int fds[WORKER_FDS_MAX];
 	struct iovec part = {out, out_size};
-	size_t n_fds;
+	struct wire_fds files;
 
 	memset(out, 0, out_size);
-	if (filled)
-		send_message(0, 0);
+	wire_flush();
 	wire_put(data, size);
-	send_message(WORKER_ASKS, 0);
-	if (receive(&part, 1, fds, &n_fds) <= 0)
+	send_message(WORKER_ASKS, 0, -1);
+	if (receive(&part, 1, &files) <= 0)
 		_exit(EXIT_FAILURE);
-	return n_fds ? fds[0] : -1;
+	return files.n ? files.fds[0] : -1;
 }

@@ -23,6 +23,7 @@
 #include "../util/buffer.h"
 #include "../util/monotonic.h"
 #include "../util/priority.h"
+#include "wire.h"
 
 enum {
 	LEFT_MAX = 8,      /* processes that were killed and do not die */
@@ -238,26 +239,6 @@ void worker_free(struct worker *worker)
 
 /* --- messages ----------------------------------------------------------------------------- */
 
-union control {
-	struct cmsghdr header;
-	char bytes[CMSG_SPACE(WORKER_FDS_MAX * sizeof(int))];
-};
-
-static int send_parts(int socket, struct iovec *parts, size_t n_parts, const int *fds, size_t n_fds)
-{
-	union control control = {.header = {.cmsg_level = SOL_SOCKET,
-					    .cmsg_type = SCM_RIGHTS,
-					    .cmsg_len = CMSG_LEN(n_fds * sizeof(int))}};
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = n_parts};
-
-	if (n_fds) {
-		memcpy(CMSG_DATA(&control.header), fds, n_fds * sizeof(int));
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
-	}
-	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 /* Hands the request to the process, which is idle: its socket has room. */
 static int send_order(struct worker *worker)
 {
@@ -273,7 +254,7 @@ static int send_order(struct worker *worker)
 	order->cpu_began = cpu_of(worker->pid);
 	worker->answer.size = 0;
 	/* A process that is gone shows when its answer is waited for. */
-	(void)send_parts(worker->socket, parts, 2, order->fds, order->n_fds);
+	(void)wire_send(worker->socket, parts, 2, order->fds, order->n_fds, MSG_DONTWAIT);
 	return 0;
 }
 
@@ -362,38 +343,20 @@ static enum worker_state overran(struct worker *worker, struct worker_answer *ou
 	return finish(worker, -ETIME, out);
 }
 
-/* One descriptor at most is taken; others are closed. */
-static void take_fds(struct worker *worker, struct msghdr *message)
-{
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
-		int fds[WORKER_FDS_MAX];
-		size_t size = at->cmsg_len - CMSG_LEN(0);
-
-		if (at->cmsg_type != SCM_RIGHTS || size > sizeof(fds))
-			continue;
-		memcpy(fds, CMSG_DATA(at), size);
-		for (size_t i = 0; i < size / sizeof(int); i++) {
-			if (worker->fd < 0)
-				worker->fd = fds[i];
-			else
-				close(fds[i]);
-		}
-	}
-}
-
 static ssize_t receive(struct worker *worker, struct worker_reply *reply, char *data)
 {
 	struct iovec parts[] = {{reply, sizeof(*reply)}, {data, WORKER_MESSAGE_MAX}};
-	union control control;
-	struct msghdr message = {.msg_iov = parts,
-				 .msg_iovlen = 2,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	ssize_t n = recvmsg(worker->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct wire_fds files;
+	ssize_t n = wire_take(worker->socket, parts, 2, MSG_DONTWAIT, &files);
 
-	if (n > 0)
-		take_fds(worker, &message);
-	return n < 0 ? -errno : n;
+	/* One descriptor at most is taken. */
+	for (size_t i = 0; i < files.n; i++) {
+		if (worker->fd < 0)
+			worker->fd = files.fds[i];
+		else
+			close(files.fds[i]);
+	}
+	return n;
 }
 
 /* One message; WORKER_IDLE: there is none now. */
@@ -465,7 +428,7 @@ void worker_supply(struct worker *worker, const void *data, size_t size, int fd)
 	struct iovec part = {(void *)(uintptr_t)data, size};
 
 	if (worker->busy)
-		(void)send_parts(worker->socket, &part, 1, &fd, fd >= 0);
+		(void)wire_send(worker->socket, &part, 1, &fd, fd >= 0, MSG_DONTWAIT);
 }
 
 bool worker_is_busy(const struct worker *worker)

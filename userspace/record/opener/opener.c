@@ -70,6 +70,19 @@ struct opener {
 	size_t n_troubles, troubles_read;
 };
 
+struct module_place module_place_of(const struct event_mmap *event, const char *path)
+{
+	return (struct module_place){
+		.path = path,
+		.inode = event->inode,
+		.start = event->address,
+		.end = event->address + event->length,
+		.major = event->major,
+		.minor = event->minor,
+		.pid = event->header.tid,
+	};
+}
+
 int opener_create(bool wakes, struct opener **out)
 {
 	struct opener *opener = calloc(1, sizeof(*opener));
@@ -421,16 +434,8 @@ int opener_open(struct opener *opener, const struct module_place *place, uint32_
 		.pid = place->pid,
 		.flags = flags,
 	};
-	const struct order order = {
-		.kind = OPENER_MAPPED,
-		.pid = place->pid,
-		.body = &wanted,
-		.size = sizeof(wanted),
-		.name = place->path,
-		.fd = -1,
-		.done = done,
-		.context = context,
-	};
+	const struct order order = {OPENER_MAPPED, place->pid, &wanted, sizeof(wanted),
+				    place->path,   -1,         done,    context};
 
 	return add(opener, LANE_FILES, &order);
 }
@@ -440,16 +445,9 @@ int opener_debug(struct opener *opener, uint32_t pid, int program,
 {
 	const struct opener_debug debug = {.pid = pid, .wanted = *wanted};
 	char path[PATH_MAX] = "";
-	const struct order order = {
-		.kind = OPENER_DEBUG,
-		.pid = pid,
-		.body = &debug,
-		.size = sizeof(debug),
-		.name = wanted->name[0] || !debug_path(wanted, path) ? debug.wanted.name : path,
-		.fd = program,
-		.done = done,
-		.context = context,
-	};
+	const char *name = wanted->name[0] || !debug_path(wanted, path) ? debug.wanted.name : path;
+	const struct order order = {OPENER_DEBUG, pid,     &debug, sizeof(debug),
+				    name,         program, done,   context};
 
 	return add(opener, LANE_FILES, &order);
 }
@@ -458,16 +456,8 @@ int opener_owner(struct opener *opener, uint32_t pid, opener_done *done, void *c
 {
 	const struct opener_owner wanted = {.pid = pid};
 	char name[CODE_OWNER_PATH];
-	const struct order order = {
-		.kind = OPENER_OWNER,
-		.pid = pid,
-		.body = &wanted,
-		.size = sizeof(wanted),
-		.name = name,
-		.fd = -1,
-		.done = done,
-		.context = context,
-	};
+	const struct order order = {OPENER_OWNER, pid, &wanted, sizeof(wanted),
+				    name,         -1,  done,    context};
 
 	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/root/tmp", pid);
 	return add(opener, LANE_FILES, &order);
@@ -477,16 +467,8 @@ int opener_map(struct opener *opener, const struct code_owner *owner, opener_don
 	       void *context)
 {
 	char name[CODE_OWNER_PATH];
-	const struct order order = {
-		.kind = OPENER_MAP,
-		.pid = owner->pid,
-		.body = owner,
-		.size = sizeof(*owner),
-		.name = name,
-		.fd = owner->temporary,
-		.done = done,
-		.context = context,
-	};
+	const struct order order = {OPENER_MAP, owner->pid,       owner, sizeof(*owner),
+				    name,       owner->temporary, done,  context};
 
 	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", owner->number);
 	return add(opener, LANE_FILES, &order);
@@ -495,16 +477,8 @@ int opener_map(struct opener *opener, const struct code_owner *owner, opener_don
 int opener_memory(struct opener *opener, const struct opener_memory *wanted, opener_done *done,
 		  void *context)
 {
-	const struct order order = {
-		.kind = OPENER_MEMORY,
-		.pid = wanted->pid,
-		.body = wanted,
-		.size = sizeof(*wanted),
-		.name = "",
-		.fd = -1,
-		.done = done,
-		.context = context,
-	};
+	const struct order order = {OPENER_MEMORY, wanted->pid, wanted, sizeof(*wanted), "", -1,
+				    done,          context};
 
 	return add(opener, LANE_MEMORY, &order);
 }
@@ -550,15 +524,8 @@ int opener_open_user(struct opener *opener, const char *path, const struct invok
 {
 	const struct opener_user wanted = {.user = *user};
 	struct outcome outcome = {0};
-	const struct order order = {
-		.kind = OPENER_USER,
-		.body = &wanted,
-		.size = sizeof(wanted),
-		.name = path,
-		.fd = -1,
-		.done = keep,
-		.context = &outcome,
-	};
+	const struct order order = {OPENER_USER, 0,  &wanted, sizeof(wanted),
+				    path,        -1, keep,    &outcome};
 	int err = add(opener, LANE_USER, &order);
 
 	return err ? err : await(opener, LANE_USER, &outcome, out);

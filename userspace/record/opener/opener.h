@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "opener_requests.h"
+#include "../../../bpf/events.h"
 
 struct opener;
 
@@ -32,6 +33,9 @@ struct module_place {
 	uint32_t major, minor;
 	uint32_t pid; /* as /proc calls it here */
 };
+
+/* The file of the event; `path` is borrowed. */
+struct module_place module_place_of(const struct event_mmap *event, const char *path);
 
 /* What the process does when main() is called as WORKER_OPENER: its exit status. */
 int opener_main(void);

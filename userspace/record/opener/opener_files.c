@@ -17,7 +17,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "debug_root.h"
 #include "opener_process.h"
 
 static bool is_hung(uint64_t device, const struct opener_head *head)
@@ -111,11 +110,19 @@ static int find_mapping(const struct opener_mapped *wanted)
 	return handle < 0 ? -errno : handle;
 }
 
+static int open_root(uint32_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int find_below(int root, const char *path, uint64_t resolve)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
+		.resolve = RESOLVE_NO_MAGICLINKS | resolve,
 	};
 	int handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
@@ -125,14 +132,11 @@ static int find_below(int root, const char *path, uint64_t resolve)
 /* A handle by the path as the process sees it. */
 static int find_in_root(const struct opener_mapped *wanted, const char *path)
 {
-	char name[64];
-	int root, handle;
+	int root = open_root(wanted->pid), handle;
 
-	snprintf(name, sizeof(name), "/proc/%u/root", wanted->pid);
-	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	handle = find_below(root, path, RESOLVE_IN_ROOT);
+	handle = find_below(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 	close(root);
 	return handle;
 }
@@ -145,7 +149,7 @@ static int find_way(int way, const struct opener_mapped *wanted, const char *pat
 	case 1:
 		return find_in_root(wanted, path);
 	default:
-		return find_below(AT_FDCWD, path, 0);
+		return find_below(AT_FDCWD, path, RESOLVE_NO_SYMLINKS);
 	}
 }
 
@@ -202,13 +206,45 @@ int opener_open_theirs(const struct opener_head *head, const char *path, struct 
 	return handle < 0 ? -errno : finish(handle, head, out);
 }
 
+/* Has it another mount namespace, or another root in ours? */
+static bool is_elsewhere(uint32_t pid, int root)
+{
+	char path[64], own[64] = "", other[64] = "";
+	struct stat here, there;
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
+	if (readlink("/proc/self/ns/mnt", own, sizeof(own) - 1) < 0 ||
+	    readlink(path, other, sizeof(other) - 1) < 0)
+		return false;
+	if (strcmp(own, other) != 0)
+		return true;
+	return !stat("/", &here) && !fstat(root, &there) &&
+	       (here.st_dev != there.st_dev || here.st_ino != there.st_ino);
+}
+
+/*
+ * A path as the process sees it: a handle, or -1 if there is nothing, or if the process sees the
+ * same files as the recorder. Links in there lead nowhere outside.
+ */
+static int find_in_other_root(uint32_t pid, const char *path)
+{
+	int root = open_root(pid), handle = -1;
+
+	if (root < 0)
+		return -1;
+	if (is_elsewhere(pid, root))
+		handle = find_below(root, path, RESOLVE_IN_ROOT);
+	close(root);
+	return handle;
+}
+
 static int find_debug(const struct opener_debug *wanted, int program)
 {
 	char path[PATH_MAX];
 
 	if (wanted->wanted.kind != DEBUG_IN_ROOT)
 		return debug_find(program, &wanted->wanted);
-	return debug_path(&wanted->wanted, path) ? debug_root_find(wanted->pid, path) : -1;
+	return debug_path(&wanted->wanted, path) ? find_in_other_root(wanted->pid, path) : -1;
 }
 
 int opener_open_debug(const struct opener_head *head, const struct opener_debug *wanted,

@@ -15,7 +15,6 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -76,35 +75,6 @@ static int confine(void)
 	return keep_rights(RIGHTS_FILES | RIGHTS_USER | RIGHTS_MEMORY, getauxval(AT_SECURE));
 }
 
-/* --- messages ----------------------------------------------------------------------------- */
-
-union control {
-	struct cmsghdr header;
-	char bytes[CMSG_SPACE(WORKER_FDS_MAX * sizeof(int))];
-};
-
-static void reply(struct worker_reply head, const void *data, size_t size, int fd)
-{
-	struct iovec parts[] = {{&head, sizeof(head)}, {(void *)(uintptr_t)data, size}};
-	union control control = {.header = {.cmsg_level = SOL_SOCKET,
-					    .cmsg_type = SCM_RIGHTS,
-					    .cmsg_len = CMSG_LEN(sizeof(int))}};
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-
-	if (fd >= 0) {
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(sizeof(int));
-	}
-	if (sendmsg(WORKER_SOCKET, &message, MSG_NOSIGNAL) < 0)
-		_exit(EXIT_FAILURE);
-}
-
-void opener_announce(uint64_t device)
-{
-	reply((struct worker_reply){0}, &device, sizeof(device), -1);
-}
-
 /* --- requests ----------------------------------------------------------------------------- */
 
 static size_t size_of(uint32_t kind)
@@ -121,9 +91,17 @@ static size_t size_of(uint32_t kind)
 	return kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[kind] : 0;
 }
 
+void opener_announce(uint64_t device)
+{
+	wire_put(&device, sizeof(device));
+	wire_flush();
+}
+
 static void answer(int err, const void *data, size_t size, int fd)
 {
-	reply((struct worker_reply){WORKER_LAST, err}, data, err ? 0 : size, fd);
+	if (!err)
+		wire_put(data, size);
+	wire_end(err, fd);
 	if (fd >= 0)
 		close(fd);
 }
@@ -164,7 +142,7 @@ static void work(const struct request *request, const void *body)
 {
 	const struct opener_head *head = (const void *)request->data;
 	const char *path = (const char *)body + size_of(request->head.kind);
-	int fd = request->n_fds ? request->fds[0] : -1;
+	int fd = request->files.n ? request->files.fds[0] : -1;
 	struct opener_file file;
 
 	switch (request->head.kind) {
@@ -211,8 +189,8 @@ int opener_main(void)
 		return EXIT_FAILURE;
 	while (wire_receive(&request) > 0) {
 		handle(&request);
-		for (size_t i = 0; i < request.n_fds; i++)
-			close(request.fds[i]);
+		for (size_t i = 0; i < request.files.n; i++)
+			close(request.files.fds[i]);
 	}
 	return EXIT_SUCCESS;
 }

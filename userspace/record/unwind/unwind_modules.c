@@ -45,7 +45,7 @@ struct file_key {
 
 struct unwind_modules {
 	struct unwind_maps *maps;
-	struct opener *opener;       /* likewise */
+	struct opener *opener;
 	atomic_bool abandoned;       /* set by another thread */
 	struct worker *worker;       /* reads the files; waited for by the unwinder's thread only */
 	struct map *by_file;         /* struct file_key to struct unwind_module * */
@@ -262,16 +262,14 @@ static struct unwind_module *find_file(struct unwind_modules *modules, int fd, c
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return NULL;
 	key = key_of(&st);
-	if (!modules->by_file)
-		modules->by_file = map_create(sizeof(struct file_key));
-	slot = modules->by_file ? map_get(modules->by_file, &key) : NULL;
+	slot = map_get(modules->by_file, &key);
 	if (slot)
 		return (struct unwind_module *)(uintptr_t)*slot;
 	origin.user = st.st_uid;
 	err = read_rows(modules, fd, path, &file);
 	module = add(modules, err, file, &origin);
 	/* Only now: to make room for it, other files may have been forgotten. */
-	slot = module && modules->by_file ? map_put(modules->by_file, &key, NULL) : NULL;
+	slot = module ? map_put(modules->by_file, &key, NULL) : NULL;
 	if (slot)
 		*slot = (uintptr_t)module;
 	return slot ? module : NULL;
@@ -360,24 +358,12 @@ void unwind_module_release(struct unwind_module *module, uint64_t now)
 		module->unused = now;
 }
 
-/* Files lead to modules: those that lead to one that goes are forgotten, all at once. */
-static void forget_files(struct unwind_modules *modules)
+/* A map_keep: files lead to modules; those that lead to one that goes are forgotten. */
+static bool is_kept(void *context, const void *key, uint64_t *value)
 {
-	struct map *kept = map_create(sizeof(struct file_key));
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value, *slot;
-
-	while (kept && map_next(modules->by_file, &cursor, &key, &value)) {
-		if (((const struct unwind_module *)(uintptr_t)*value)->goes)
-			continue;
-		slot = map_put(kept, key, NULL);
-		if (slot)
-			*slot = *value;
-	}
-	/* Without memory all are: they are read again. */
-	map_free(modules->by_file);
-	modules->by_file = kept;
+	(void)context;
+	(void)key;
+	return !((const struct unwind_module *)(uintptr_t)*value)->goes;
 }
 
 static size_t mark(struct unwind_modules *modules, uint64_t before)
@@ -397,7 +383,7 @@ void unwind_modules_sweep(struct unwind_modules *modules, uint64_t before)
 
 	if (!mark(modules, before))
 		return;
-	forget_files(modules);
+	map_filter(modules->by_file, is_kept, NULL);
 	while ((module = *place)) {
 		if (!module->goes) {
 			place = &module->next;
@@ -411,7 +397,7 @@ void unwind_modules_sweep(struct unwind_modules *modules, uint64_t before)
 
 bool unwind_modules_crowded(const struct unwind_modules *modules)
 {
-	return modules->by_file && map_count(modules->by_file) > FILES_MAX;
+	return map_count(modules->by_file) > FILES_MAX;
 }
 
 uint64_t unwind_modules_refused(const struct unwind_modules *modules)

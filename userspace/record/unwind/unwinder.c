@@ -22,11 +22,9 @@ enum note_kind { NOTE_EXPECT, NOTE_MAP, NOTE_EXEC, NOTE_FORK, NOTE_EXIT };
 struct note {
 	enum note_kind kind;
 	uint32_t pid, parent;
-	uint32_t proc_pid; /* as /proc calls it here */
 	uint64_t time;
-	uint64_t start, end, offset, inode;
-	uint32_t major, minor;
-	char *path; /* owned; of files only */
+	struct event_mmap mapping; /* of NOTE_MAP */
+	char *path;                /* owned; of files only */
 };
 
 struct unwinder {
@@ -58,23 +56,15 @@ static int by_time(const void *left, const void *right)
 
 static int act(struct unwinder *unwinder, const struct note *note)
 {
-	struct module_place place = {
-		.path = note->path,
-		.inode = note->inode,
-		.start = note->start,
-		.end = note->end,
-		.major = note->major,
-		.minor = note->minor,
-		.pid = note->proc_pid,
-	};
+	const struct module_place place = module_place_of(&note->mapping, note->path);
 
 	switch (note->kind) {
 	case NOTE_EXPECT:
 		unwind_modules_expect(unwinder->modules, note->path);
 		return 0;
 	case NOTE_MAP:
-		return unwind_spaces_map(unwinder->spaces, note->time, note->pid, note->offset,
-					 &place);
+		return unwind_spaces_map(unwinder->spaces, note->time, note->pid,
+					 note->mapping.offset, &place);
 	case NOTE_EXEC:
 		return unwind_spaces_exec(unwinder->spaces, note->time, note->pid);
 	case NOTE_FORK:
@@ -239,17 +229,11 @@ void unwinder_expect(struct unwinder *unwinder, const char *path)
 
 static void note_mapping(void *context, const struct event_mmap *event, const char *path)
 {
-	struct note note = {
+	const struct note note = {
 		.kind = NOTE_MAP,
 		.pid = event->header.pid,
-		.proc_pid = event->header.tid,
 		.time = event->header.time,
-		.start = event->address,
-		.end = event->address + event->length,
-		.offset = event->offset,
-		.inode = event->inode,
-		.major = event->major,
-		.minor = event->minor,
+		.mapping = *event,
 	};
 
 	put(context, note, path);

@@ -12,9 +12,9 @@
 
 #include <sys/types.h>
 
-#include "modules.h"
 #include "../opener/opener.h"
 #include "../../reader/facts.h"
+#include "../../../bpf/events.h"
 
 struct files;
 

@@ -104,19 +104,6 @@ static int make_room(struct modules *modules)
 	return 0;
 }
 
-struct module_place module_place_of(const struct event_mmap *event, const char *path)
-{
-	return (struct module_place){
-		.path = path,
-		.inode = event->inode,
-		.start = event->address,
-		.end = event->address + event->length,
-		.major = event->major,
-		.minor = event->minor,
-		.pid = event->header.tid,
-	};
-}
-
 static struct module *create(struct modules *modules, const struct module_place *place)
 {
 	struct module *module = calloc(1, sizeof(*module));

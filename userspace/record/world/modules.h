@@ -16,9 +16,6 @@ struct modules;
 struct files;
 struct file;
 
-/* What the event tells of; `path` is borrowed. */
-struct module_place module_place_of(const struct event_mmap *event, const char *path);
-
 /* Both are borrowed. */
 int modules_create(struct profile_writer *writer, struct files *files, struct modules **out);
 void modules_free(struct modules *modules); /* NULL is allowed */
