@@ -12,7 +12,7 @@
 #include "record/throttle/throttle.h"
 #include "record/machine/options.h"
 #include "util/problem.h"
-#include "record/kernel/rights.h"
+#include "record/kernel/checks.h"
 #include "record/world/running.h"
 #include "record/target/target.h"
 

@@ -19,7 +19,7 @@
 #include "record/machine/clock.h"
 #include "record/ingest/drain.h"
 #include "record/store/facts.h"
-#include "record/kernel/others.h"
+#include "record/kernel/checks.h"
 #include "record/ingest/watch.h"
 #include "util/buffer.h"
 #include "util/log.h"

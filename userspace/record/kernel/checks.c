@@ -2,6 +2,7 @@
 /* checks.c: what a machine and a user need for recording: one table for record and doctor. */
 #include "checks.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -267,3 +268,47 @@ const struct check check_table[] = {
 	{"tracefs", false, look_tracefs},
 };
 const size_t check_count = sizeof(check_table) / sizeof(check_table[0]);
+
+int rights_check(struct problem *problem)
+{
+	for (size_t i = 0; i < check_count; i++) {
+		struct finding finding = {0};
+
+		if (!check_table[i].vital)
+			continue;
+		check_table[i].look(&finding);
+		if (finding.verdict == VERDICT_IMPOSSIBLE)
+			return problem_set(problem, finding.error,
+					   "%s\n%s\n'gcprof doctor' tells more.", finding.found,
+					   finding.advice);
+	}
+	return 0;
+}
+
+/* --- other recorders ---------------------------------------------------------------------- */
+
+/* Every recorder loads the program of this name (bpf/gc.bpf.c). */
+static bool is_recorders(uint32_t id)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(id);
+	bool found;
+
+	if (fd < 0)
+		return false;
+	found = !bpf_obj_get_info_by_fd(fd, &info, &size) && strcmp(info.name, "probe_fired") == 0;
+	close(fd);
+	return found;
+}
+
+bool others_may_record(void)
+{
+	unsigned recorders = 0;
+	uint32_t id = 0;
+
+	while (recorders < 2 && !bpf_prog_get_next_id(id, &id))
+		recorders += is_recorders(id);
+	/* Not even our own: we may not see them. */
+	return recorders != 1;
+}

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../../util/problem.h"
+
 enum verdict {
 	VERDICT_GOOD,
 	VERDICT_NOTE,       /* works, worth knowing */
@@ -28,5 +30,17 @@ struct check {
 
 extern const struct check check_table[];
 extern const size_t check_count;
+
+/*
+ * Goes through the vital checks. -EPERM: nothing can be recorded; -EOPNOTSUPP:
+ * not on this kernel; each with a sentence in *problem.
+ */
+int rights_check(struct problem *problem);
+
+/*
+ * True if another recorder's programs are loaded, or if the kernel does not say (it says so
+ * to CAP_SYS_ADMIN only). To be called once our own are: recorders that start later call it, too.
+ */
+bool others_may_record(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* own_code.c: tells time that recording takes from the program's own, by the kernel's stack. */
+/* own_code.c: sets time that recording takes apart from the program's own, by the kernel's stack.
+ */
 /*
  * The kernel says where its machine code of our programs lies. Between a tracepoint or breakpoint
  * and a program are two functions at least that do nothing but call such programs, for instance
@@ -12,14 +13,17 @@
  */
 #include "own_code.h"
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../../util/buffer.h"
 
 enum {
-	CALLERS_MAX = 64, /* places that call us are fewer */
-	CALLER_DEPTH = 2, /* frames from our outermost one to the return address */
+	CALLERS_MAX = 64,    /* places that call us are fewer */
+	FUNCTIONS_MAX = 256, /* of one program */
+	CALLER_DEPTH = 2,    /* frames from our outermost one to the return address */
 };
 
 struct range {
@@ -51,6 +55,29 @@ int own_code_add(struct own_code *own, uint64_t begin, uint64_t length)
 	struct range range = {begin, begin + length};
 
 	return buffer_append(&own->ranges, &range, sizeof(range));
+}
+
+int own_code_add_program(struct own_code *own, const struct bpf_program *program)
+{
+	uint64_t begins[FUNCTIONS_MAX];
+	uint32_t lengths[FUNCTIONS_MAX], size, count;
+	struct bpf_prog_info info = {
+		.jited_ksyms = (uintptr_t)begins,
+		.nr_jited_ksyms = FUNCTIONS_MAX,
+		.jited_func_lens = (uintptr_t)lengths,
+		.nr_jited_func_lens = FUNCTIONS_MAX,
+	};
+	int fd = bpf_program__fd(program), err = 0;
+
+	size = sizeof(info);
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		return 0;
+	count = info.nr_jited_ksyms < info.nr_jited_func_lens ? info.nr_jited_ksyms
+							      : info.nr_jited_func_lens;
+	for (uint32_t i = 0; i < count && i < FUNCTIONS_MAX && !err; i++)
+		if (begins[i])
+			err = own_code_add(own, begins[i], lengths[i]);
+	return err;
 }
 
 bool own_code_is_known(const struct own_code *own)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* own_code.h: tells time that recording takes from the program's own, by the kernel's stack. */
+/* own_code.h: sets time that recording takes apart from the program's own, by the kernel's stack.
+ */
 #ifndef GCPROF_OWN_CODE_H
 #define GCPROF_OWN_CODE_H
 
@@ -14,6 +15,11 @@ void own_code_free(struct own_code *own);   /* NULL is allowed */
 
 /* Machine code of one of our BPF programs, which lies at `begin` in the kernel. */
 int own_code_add(struct own_code *own, uint64_t begin, uint64_t length); /* -ENOMEM */
+
+struct bpf_program;
+
+/* The same for all functions of a program; one that is not loaded has none. */
+int own_code_add_program(struct own_code *own, const struct bpf_program *program);
 
 /* False: nothing was added, so all that is asked for seems to be the program's. */
 bool own_code_is_known(const struct own_code *own);

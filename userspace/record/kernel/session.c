@@ -17,10 +17,8 @@
 #include "../machine/clock.h"
 #include "cpu_events.h"
 #include "gcprof.skel.h"
-#include "setup.h"
-#include "tables.h"
 
-enum { SYSTEM_LINKS = 8, OWN_FUNCTIONS_MAX = 256 };
+enum { SYSTEM_LINKS = 8 };
 
 #define LOOKS_MAX 8 /* else programs that fork without end keep it for ever */
 #define SECOND_NS UINT64_C(1000000000)
@@ -62,37 +60,13 @@ static void stream_refuse(struct session *session, enum stream stream, const cha
 
 /* --- loading ----------------------------------------------------------------- */
 
-/* All functions of one program; one that is not loaded has none. */
-static int add_own_code(const struct bpf_program *program, struct own_code *own)
-{
-	uint64_t begins[OWN_FUNCTIONS_MAX];
-	uint32_t lengths[OWN_FUNCTIONS_MAX], size, count;
-	struct bpf_prog_info info = {
-		.jited_ksyms = (uintptr_t)begins,
-		.nr_jited_ksyms = OWN_FUNCTIONS_MAX,
-		.jited_func_lens = (uintptr_t)lengths,
-		.nr_jited_func_lens = OWN_FUNCTIONS_MAX,
-	};
-	int fd = bpf_program__fd(program), err = 0;
-
-	size = sizeof(info);
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
-		return 0;
-	count = info.nr_jited_ksyms < info.nr_jited_func_lens ? info.nr_jited_ksyms
-							      : info.nr_jited_func_lens;
-	for (uint32_t i = 0; i < count && i < OWN_FUNCTIONS_MAX && !err; i++)
-		if (begins[i])
-			err = own_code_add(own, begins[i], lengths[i]);
-	return err;
-}
-
 static int find_own_code(struct session *session)
 {
 	struct bpf_program *program;
 	int err = own_code_create(&session->own_code);
 
 	bpf_object__for_each_program(program, session->skeleton->obj)
-		err = err ? err : add_own_code(program, session->own_code);
+		err = err ? err : own_code_add_program(session->own_code, program);
 	return err;
 }
 
@@ -476,11 +450,32 @@ static void add_skipped(const struct gcprof_bpf *skeleton, uint64_t counts[LOSS_
 		counts[programs[i].loss] += count_skipped(programs[i].program);
 }
 
+/* All values of a per-CPU array by one system call: `count` of `size` bytes, for each CPU in turn.
+ * To be freed; NULL: `*err` says why. */
+static void *read_array(const struct session *session, enum session_table table, uint32_t count,
+			size_t size, int *err)
+{
+	uint32_t *keys = calloc(count, sizeof(*keys)), place, got = count;
+	char *values = calloc((size_t)count * (size_t)session->n_cpus, size);
+
+	*err = -ENOMEM;
+	if (keys && values)
+		*err = bpf_map_lookup_batch(session_table_fd(session, table), NULL, &place, keys,
+					    values, &got, NULL);
+	/* -ENOENT: these are all. */
+	if (*err == -ENOENT)
+		*err = 0;
+	free(keys);
+	if (!*err)
+		return values;
+	free(values);
+	return NULL;
+}
+
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
 {
 	int err;
-	uint64_t *all = table_read(session, TABLE_LOSSES, LOSS_KERNEL_MAX, sizeof(*all),
-				   session->n_cpus, &err);
+	uint64_t *all = read_array(session, TABLE_LOSSES, LOSS_KERNEL_MAX, sizeof(*all), &err);
 	const uint64_t *cpu = all;
 
 	memset(counts, 0, LOSS_KERNEL_MAX * sizeof(*counts));
@@ -495,8 +490,7 @@ int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MA
 int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 {
 	int err;
-	struct cost *all = table_read(session, TABLE_COSTS, COST_PROGRAMS, sizeof(*all),
-				      session->n_cpus, &err);
+	struct cost *all = read_array(session, TABLE_COSTS, COST_PROGRAMS, sizeof(*all), &err);
 	const struct cost *cpu = all;
 
 	memset(out, 0, COST_PROGRAMS * sizeof(*out));

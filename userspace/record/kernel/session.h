@@ -12,23 +12,12 @@
 #include "attach.h"
 #include "own_code.h"
 #include "../machine/options.h"
+#include "setup.h"
 #include "unwind_maps.h"
 
 struct session;
 
 struct call_tracing;
-
-/* Of the streams that have a ring, in this order. */
-enum session_ring {
-	RING_ALLOC,
-	RING_GC,
-	RING_CPU,
-	RING_SYSCALL,
-	RING_SCHED,
-	RING_PROCESS,
-	RING_FAULT,
-	RINGS
-};
 
 struct stream_state {
 	bool attached;

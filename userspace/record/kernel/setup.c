@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "gcprof.skel.h"
 #include "../machine/viewer.h"
 

@@ -6,7 +6,18 @@
 #include <stdbool.h>
 
 #include "../machine/options.h"
-#include "session.h"
+
+/* Of the streams that have a ring, in this order. */
+enum session_ring {
+	RING_ALLOC,
+	RING_GC,
+	RING_CPU,
+	RING_SYSCALL,
+	RING_SCHED,
+	RING_PROCESS,
+	RING_FAULT,
+	RINGS
+};
 
 struct bpf_map;
 struct gcprof_bpf;

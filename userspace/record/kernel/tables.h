@@ -4,7 +4,6 @@
 #ifndef GCPROF_TABLES_H
 #define GCPROF_TABLES_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "session.h"
@@ -20,10 +19,5 @@ void table_forget(const struct session *session, enum session_table table, const
  */
 int table_lookup_batch(const struct session *session, enum session_table table, uint32_t *place,
 		       void *keys, void *values, uint32_t *count);
-
-/* All values of a per-CPU array by one system call: `count` of `size` bytes, for each CPU in turn.
- * To be freed; NULL: `*err` says why. */
-void *table_read(const struct session *session, enum session_table table, uint32_t count,
-		 size_t size, int n_cpus, int *err);
 
 #endif

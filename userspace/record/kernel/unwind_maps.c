@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "rule_table.h"
 #include "unwind_maps.h"
+#include "../../util/map.h"
 
 #define CHUNK_BYTES (UNWIND_CHUNK_ROWS * sizeof(unwind_row))
 #define NO_CHUNK    UINT32_MAX
@@ -31,6 +31,12 @@ struct chunk {
 	unwind_row *memory; /* NULL: it is full, or not there */
 };
 
+/* A rule in the kernel's map, each once, for as long as a file has it. */
+struct rule {
+	struct unwind_rule rule;
+	uint32_t holders; /* files */
+};
+
 /* The rules of a file. */
 struct held {
 	uint32_t *numbers; /* of each of them: owned */
@@ -39,7 +45,10 @@ struct held {
 
 struct unwind_maps {
 	struct unwind_fds fds;
-	struct rule_table *rules;
+	struct map *numbers;                        /* struct unwind_rule to its number */
+	uint32_t n_rules;                           /* numbers with holders */
+	uint32_t last_rule;                         /* the number that was given out last */
+	struct rule rules[UNWIND_RULES_MAX];        /* by number */
 	struct held held[UNWIND_PAGES_MAX];         /* by the first page of the file */
 	struct unwind_page pages[UNWIND_PAGES_MAX]; /* as the kernel has them */
 	bool taken[UNWIND_PAGES_MAX];
@@ -52,18 +61,18 @@ struct unwind_maps {
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out)
 {
 	struct unwind_maps *maps = calloc(1, sizeof(*maps));
-	int err;
 
 	if (!maps)
 		return -ENOMEM;
 	maps->fds = *fds;
 	maps->current = NO_CHUNK;
-	err = rule_table_create(fds->rules, &maps->rules);
-	if (err)
+	maps->numbers = map_create(sizeof(struct unwind_rule));
+	if (!maps->numbers) {
 		free(maps);
-	else
-		*out = maps;
-	return err;
+		return -ENOMEM;
+	}
+	*out = maps;
+	return 0;
 }
 
 void unwind_maps_free(struct unwind_maps *maps)
@@ -76,11 +85,81 @@ void unwind_maps_free(struct unwind_maps *maps)
 	}
 	for (uint32_t i = 0; i < UNWIND_PAGES_MAX; i++)
 		free(maps->held[i].numbers);
-	rule_table_free(maps->rules);
+	map_free(maps->numbers);
 	free(maps);
 }
 
 /* --- rules ------------------------------------------------------------------------- */
+
+/* Rules for which there is still room. */
+static uint32_t rule_room(const struct unwind_maps *maps)
+{
+	return UNWIND_RULES_MAX - 1 - maps->n_rules;
+}
+
+/* A number without holders; there is one. 0 is that of the empty rule. */
+static uint32_t find_unused(const struct unwind_maps *maps)
+{
+	uint32_t number = maps->last_rule;
+
+	do
+		number = (number + 1) % UNWIND_RULES_MAX;
+	while (!number || maps->rules[number].holders);
+	return number;
+}
+
+/*
+ * Gives the rule a number. Numbers are used again: the kernel side keeps rules that it found by
+ * content, not by number, so it cannot be misled by that.
+ */
+static uint32_t add_rule(struct unwind_maps *maps, const struct unwind_rule *rule)
+{
+	uint64_t *slot;
+	uint32_t number;
+
+	if (!rule_room(maps))
+		return 0;
+	number = find_unused(maps);
+	slot = map_put(maps->numbers, rule, NULL);
+	if (!slot)
+		return 0;
+	if (bpf_map_update_elem(maps->fds.rules, &number, rule, BPF_ANY)) {
+		map_remove(maps->numbers, rule);
+		return 0;
+	}
+	*slot = number;
+	maps->rules[number].rule = *rule;
+	maps->last_rule = number;
+	maps->n_rules++;
+	return number;
+}
+
+/* The number of a rule, held until it is released; 0 for the empty one, and when there are too
+ * many or there is no memory: nothing is held then. */
+static uint32_t hold_rule(struct unwind_maps *maps, const struct unwind_rule *rule)
+{
+	const uint64_t *slot;
+	uint32_t number;
+
+	if (!rule->cfa)
+		return 0;
+	slot = map_get(maps->numbers, rule);
+	number = slot ? (uint32_t)*slot : add_rule(maps, rule);
+	if (number)
+		maps->rules[number].holders++;
+	return number;
+}
+
+/* Gives a number back; no row that leads to it may be left. */
+static void release_rule(struct unwind_maps *maps, uint32_t number)
+{
+	struct rule *rule = &maps->rules[number];
+
+	if (!number || --rule->holders)
+		return;
+	map_remove(maps->numbers, &rule->rule);
+	maps->n_rules--;
+}
 
 /* The kernel's numbers of all rules of a file, which holds them from now on. */
 static uint32_t *hold_rules(struct unwind_maps *maps, const struct unwind_file *file)
@@ -88,21 +167,21 @@ static uint32_t *hold_rules(struct unwind_maps *maps, const struct unwind_file *
 	uint32_t *numbers = calloc(file->n_rules, sizeof(*numbers));
 
 	for (size_t i = 0; numbers && i < file->n_rules; i++)
-		numbers[i] = rule_table_hold(maps->rules, &file->rules[i]);
+		numbers[i] = hold_rule(maps, &file->rules[i]);
 	return numbers;
 }
 
 static void release_rules(struct unwind_maps *maps, struct held *held)
 {
 	for (size_t i = 0; i < held->count; i++)
-		rule_table_release(maps->rules, held->numbers[i]);
+		release_rule(maps, held->numbers[i]);
 	free(held->numbers);
 	*held = (struct held){0};
 }
 
 bool unwind_maps_crowded(const struct unwind_maps *maps, const struct unwind_file *file)
 {
-	return rule_table_room(maps->rules) < file->n_rules;
+	return rule_room(maps) < file->n_rules;
 }
 
 /* The part of a resource that is free. */
@@ -113,7 +192,7 @@ static double part(size_t free, size_t all)
 
 double unwind_maps_room(const struct unwind_maps *maps)
 {
-	double room = part(rule_table_room(maps->rules), UNWIND_RULES_MAX);
+	double room = part(rule_room(maps), UNWIND_RULES_MAX);
 	size_t pages = 0, chunks = 0;
 
 	for (size_t i = 0; i < UNWIND_PAGES_MAX; i++)
