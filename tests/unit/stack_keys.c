@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stack_keys.c: keys of stacks and of pieces of them, of processes that come and go. */
+/* stack_keys.c: keys of stacks and of segments of them, of processes that come and go. */
 #include "test.h"
 
 #include "record/store/stack_keys.h"
-#include "record/store/stack_pieces.h"
 
 enum {
 	KEYS = 1000,       /* of each process */
 	ROUNDS = 1000,     /* many times what the tables hold */
 	LIVING_KEYS = 500, /* of the process that stays */
-	CHANGES = 1 << 20, /* of one piece: more than the tables hold */
+	CHANGES = 1 << 20, /* of one key: more than the tables hold */
+	MANY = 400000,     /* many times what they hold */
+	EVERY = 8000,      /* a key that is asked for once in so many new ones is in use */
+	KEPT = 2 * EVERY + 7,
 };
 
 static uint64_t newest; /* of the processes that come and go; 1 stays */
@@ -25,61 +27,12 @@ static const struct stack_owners owners = {lives, NULL};
 /* What a key may mean. */
 enum meaning { FIRST, SECOND };
 
-/* Keys of stacks, or of pieces. */
-struct table {
-	void *(*create)(void);
-	void (*free)(void *table);
-	void (*set)(void *table, uint64_t process, uint64_t key, enum meaning meaning);
-	/* False: the key is not known. What it means must be that. */
-	bool (*has)(void *table, uint64_t process, uint64_t key, enum meaning meaning);
-	uint64_t keys;  /* many times what it holds */
-	uint64_t asked; /* a key that is asked for once in so many new ones is in use */
-};
-
-static void *keys_create(void)
+static struct stack_keys *create(void)
 {
 	struct stack_keys *keys;
 
-	CHECK_EQ(stack_keys_create(&owners, &keys), 0);
+	CHECK_EQ(stack_keys_create(&owners, 1 << 16, 1 << 19, &keys), 0);
 	return keys;
-}
-
-static void keys_free(void *keys)
-{
-	stack_keys_free(keys);
-}
-
-static void keys_set(void *keys, uint64_t process, uint64_t key, enum meaning meaning)
-{
-	const struct stack_told told = {process + key + meaning, meaning};
-
-	CHECK_EQ(stack_keys_set(keys, process, key, &told), 0);
-}
-
-static bool keys_has(void *keys, uint64_t process, uint64_t key, enum meaning meaning)
-{
-	struct stack_told told;
-
-	if (!stack_keys_get(keys, process, key, &told))
-		return false;
-	CHECK_EQ(told.stack, process + key + meaning);
-	CHECK_EQ(told.quality, meaning);
-	return true;
-}
-
-static const struct table keys_table = {keys_create, keys_free, keys_set, keys_has, 1000000, 50000};
-
-static void *pieces_create(void)
-{
-	struct stack_pieces *pieces;
-
-	CHECK_EQ(stack_pieces_create(&owners, &pieces), 0);
-	return pieces;
-}
-
-static void pieces_free(void *pieces)
-{
-	stack_pieces_free(pieces);
 }
 
 /* Some have no frames, and the same key may mean more of them, or fewer. */
@@ -88,131 +41,115 @@ static size_t frames_of(uint64_t key, enum meaning meaning)
 	return (key + 40 * meaning) % 64;
 }
 
-static void pieces_set(void *pieces, uint64_t process, uint64_t key, enum meaning meaning)
+static void set(struct stack_keys *keys, uint64_t process, uint64_t key, enum meaning meaning)
 {
 	uint64_t frames[64];
-	const struct stack_piece piece = {.frames = frames,
-					  .n = frames_of(key, meaning),
-					  .quality = meaning,
-					  .open = (key + meaning) % 2};
+	const struct stack_segment segment = {.frames = frames,
+					      .n = frames_of(key, meaning),
+					      .quality = meaning,
+					      .open = (key + meaning) % 2};
 
-	for (size_t i = 0; i < piece.n; i++)
+	for (size_t i = 0; i < segment.n; i++)
 		frames[i] = process + key + meaning + i;
-	CHECK_EQ(stack_pieces_set(pieces, process, key, &piece), 0);
+	CHECK_EQ(stack_keys_set_segment(keys, process, key, &segment), 0);
 }
 
-static bool pieces_has(void *pieces, uint64_t process, uint64_t key, enum meaning meaning)
+/* False: the key is not known. What it means must be that. */
+static bool has(struct stack_keys *keys, uint64_t process, uint64_t key, enum meaning meaning)
 {
-	struct stack_piece piece;
+	struct stack_segment segment;
 
-	if (!stack_pieces_get(pieces, process, key, &piece))
+	if (!stack_keys_get_segment(keys, process, key, &segment))
 		return false;
-	CHECK_EQ(piece.n, frames_of(key, meaning));
-	for (size_t i = 0; i < piece.n; i++)
-		CHECK_EQ(piece.frames[i], process + key + meaning + i);
-	CHECK_EQ(piece.quality, meaning);
-	CHECK_EQ(piece.open, (key + meaning) % 2);
+	CHECK_EQ(segment.n, frames_of(key, meaning));
+	for (size_t i = 0; i < segment.n; i++)
+		CHECK_EQ(segment.frames[i], process + key + meaning + i);
+	CHECK_EQ(segment.quality, meaning);
+	CHECK_EQ(segment.open, (key + meaning) % 2);
 	return true;
-}
-
-static const struct table pieces_table = {pieces_create, pieces_free, pieces_set,
-					  pieces_has,    400000,      8000};
-
-static void check_living(const struct table *table)
-{
-	void *keys = table->create();
-
-	for (uint64_t key = 0; key < LIVING_KEYS; key++)
-		table->set(keys, 1, key, FIRST);
-	for (newest = 2; newest < ROUNDS; newest++)
-		for (uint64_t key = 0; key < KEYS; key++)
-			table->set(keys, newest, key, FIRST);
-	/* Nobody asked for them meanwhile. */
-	for (uint64_t key = 0; key < LIVING_KEYS; key++)
-		CHECK(table->has(keys, 1, key, FIRST));
-	CHECK(table->has(keys, ROUNDS - 1, 0, FIRST));
-	CHECK(!table->has(keys, 2, 0, FIRST));
-	table->free(keys);
 }
 
 TEST(keys_of_a_living_process_stay_while_others_come_and_go)
 {
-	check_living(&keys_table);
+	struct stack_keys *keys = create();
+
+	for (uint64_t key = 0; key < LIVING_KEYS; key++)
+		set(keys, 1, key, FIRST);
+	for (newest = 2; newest < ROUNDS; newest++)
+		for (uint64_t key = 0; key < KEYS; key++)
+			set(keys, newest, key, FIRST);
+	/* They were not used since. */
+	for (uint64_t key = 0; key < LIVING_KEYS; key++)
+		CHECK(has(keys, 1, key, FIRST));
+	CHECK(has(keys, ROUNDS - 1, 0, FIRST));
+	CHECK(!has(keys, 2, 0, FIRST));
+	stack_keys_free(keys);
 }
 
-TEST(pieces_of_a_living_process_stay_while_others_come_and_go)
+TEST(keys_mean_what_was_set_last)
 {
-	check_living(&pieces_table);
-}
+	struct stack_keys *keys = create();
 
-static void check_told_last(const struct table *table)
-{
-	void *keys = table->create();
-
-	CHECK(!table->has(keys, 1, 10, FIRST));
+	CHECK(!has(keys, 1, 10, FIRST));
 	for (int i = 0; i < 2; i++)
-		table->set(keys, 1, 10, FIRST);
-	CHECK(!table->has(keys, 2, 10, FIRST));
-	CHECK(table->has(keys, 1, 10, FIRST));
-	table->set(keys, 1, 10, SECOND);
-	CHECK(table->has(keys, 1, 10, SECOND));
-	table->set(keys, 1, 10, FIRST);
-	CHECK(table->has(keys, 1, 10, FIRST));
-	table->free(keys);
-	table->free(NULL);
-}
-
-TEST(keys_mean_what_was_told_last)
-{
-	check_told_last(&keys_table);
-}
-
-TEST(pieces_mean_what_was_told_last)
-{
-	check_told_last(&pieces_table);
+		set(keys, 1, 10, FIRST);
+	CHECK(!has(keys, 2, 10, FIRST));
+	CHECK(has(keys, 1, 10, FIRST));
+	set(keys, 1, 10, SECOND);
+	CHECK(has(keys, 1, 10, SECOND));
+	set(keys, 1, 10, FIRST);
+	CHECK(has(keys, 1, 10, FIRST));
+	stack_keys_free(keys);
+	stack_keys_free(NULL);
 }
 
 /* However many there are and however long, those in use stay, and memory does not grow. */
-static void check_in_use(const struct table *table)
-{
-	const uint64_t kept = 2 * table->asked + 7;
-	void *keys = table->create();
-
-	for (uint64_t key = 1; key <= table->keys; key++) {
-		table->set(keys, 1, key, FIRST);
-		if (key % table->asked || key < kept)
-			continue;
-		CHECK(table->has(keys, 1, kept, FIRST));
-		CHECK(table->has(keys, 1, key - table->asked, FIRST));
-	}
-	CHECK(!table->has(keys, 1, 1, FIRST));
-	table->free(keys);
-}
-
 TEST(keys_in_use_stay)
 {
-	check_in_use(&keys_table);
+	struct stack_keys *keys = create();
+
+	for (uint64_t key = 1; key <= MANY; key++) {
+		set(keys, 1, key, FIRST);
+		if (key % EVERY || key < KEPT)
+			continue;
+		CHECK(has(keys, 1, KEPT, FIRST));
+		CHECK(has(keys, 1, key - EVERY, FIRST));
+	}
+	CHECK(!has(keys, 1, 1, FIRST));
+	stack_keys_free(keys);
 }
 
-TEST(pieces_in_use_stay)
+TEST(as_many_stacks_have_keys_as_were_asked_for)
 {
-	check_in_use(&pieces_table);
+	const struct stack_told first = {7, 1}, second = {8, 2};
+	struct stack_keys *keys;
+	struct stack_told told;
+
+	CHECK_EQ(stack_keys_create(&owners, 1 << 10, 1 << 11, &keys), 0);
+	for (uint64_t key = 0; key < 1 << 10; key++)
+		CHECK_EQ(stack_keys_set(keys, 1, key, &first), 0);
+	for (uint64_t key = 0; key < 1 << 10; key++)
+		CHECK_EQ(stack_keys_set(keys, 1, key, &second), 0);
+	for (uint64_t key = 0; key < 1 << 10; key++) {
+		CHECK(stack_keys_get(keys, 1, key, &told));
+		CHECK(told.stack == 8 && told.quality == 2);
+	}
+	CHECK(!stack_keys_get(keys, 1, 1 << 10, &told));
+	stack_keys_free(keys);
 }
 
-TEST(what_a_piece_was_before_takes_no_room_for_ever)
+TEST(what_a_key_was_before_takes_no_room_for_ever)
 {
-	struct stack_pieces *pieces;
-	struct stack_piece piece;
+	struct stack_keys *keys = create();
+	struct stack_segment segment;
 
-	CHECK_EQ(stack_pieces_create(&owners, &pieces), 0);
-	pieces_set(pieces, 1, 7, FIRST);
-	for (uint64_t i = 0; i < CHANGES; i++)
-		CHECK_EQ(
-			stack_pieces_set(pieces, 1, 8,
-					 &(struct stack_piece){.frames = &i, .n = 1, .quality = 1}),
-			0);
-	CHECK(pieces_has(pieces, 1, 7, FIRST));
-	CHECK(stack_pieces_get(pieces, 1, 8, &piece));
-	CHECK_EQ(piece.frames[0], CHANGES - 1);
-	stack_pieces_free(pieces);
+	set(keys, 1, 7, FIRST);
+	for (uint64_t i = 0; i < CHANGES; i++) {
+		segment = (struct stack_segment){.frames = &i, .n = 1, .quality = 1};
+		CHECK_EQ(stack_keys_set_segment(keys, 1, 8, &segment), 0);
+	}
+	CHECK(has(keys, 1, 7, FIRST));
+	CHECK(stack_keys_get_segment(keys, 1, 8, &segment));
+	CHECK_EQ(segment.frames[0], CHANGES - 1);
+	stack_keys_free(keys);
 }

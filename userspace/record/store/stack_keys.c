@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stack_keys.c: which stack a program means by a key. */
+/* stack_keys.c: what programs mean by the keys of stacks, and of segments of stacks. */
 /*
- * Two tables: what is set or used goes to the young one. When that is full, keys
- * of processes that have ended are dropped; if that does not help it becomes the
- * old one, and the old one, with all that nobody asked for meanwhile, is dropped.
- * So memory does not grow with the processes that come and go. The tables are
- * arrays with open addressing: a lookup is made for each sample.
+ * Two tables: what is set or used goes to the young one. When that is full, keys of
+ * processes that have ended are dropped; if that does not help it becomes the old one,
+ * and the old one, with all that was not used since, is dropped. So memory does not grow
+ * with the processes that come and go. The tables are arrays with open addressing: a
+ * lookup is made for each sample.
  */
 #include "stack_keys.h"
 
@@ -13,40 +13,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 18, YOUNG_MAX = SLOTS / 2, LIVING_MAX = YOUNG_MAX / 4 * 3 };
+#include "../../util/buffer.h"
 
-struct slot {
+struct entry {
 	uint64_t process; /* 0: empty */
 	uint64_t key;
-	uint64_t stack;
-	uint64_t quality;
+	uint32_t at; /* number of its first frame */
+	uint32_t n;
+	uint32_t quality;
+	uint32_t open;
+};
+
+struct table {
+	struct entry *entries; /* twice `keys_max`; memory that is not used is not taken */
+	struct buffer frames;
+	uint64_t before; /* frames of all tables before this one */
+	size_t mask;     /* entries less one */
+	size_t used;
 };
 
 struct stack_keys {
-	struct slot *young, *old; /* SLOTS each; the memory that is not used is not taken */
-	size_t n_young;
+	struct table young, old;
+	size_t keys_max, frames_max; /* of a table */
 	struct stack_owners owners;
 };
+
+static int table_create(const struct stack_keys *keys, struct table *table)
+{
+	*table = (struct table){.entries = calloc(2 * keys->keys_max, sizeof(*table->entries)),
+				.mask = 2 * keys->keys_max - 1};
+	return table->entries ? 0 : -ENOMEM;
+}
+
+static void table_free(struct table *table)
+{
+	free(table->entries);
+	buffer_free(&table->frames);
+}
 
 void stack_keys_free(struct stack_keys *keys)
 {
 	if (!keys)
 		return;
-	free(keys->young);
-	free(keys->old);
+	table_free(&keys->young);
+	table_free(&keys->old);
 	free(keys);
 }
 
-int stack_keys_create(const struct stack_owners *owners, struct stack_keys **out)
+int stack_keys_create(const struct stack_owners *owners, size_t n_keys, size_t n_frames,
+		      struct stack_keys **out)
 {
 	struct stack_keys *keys = calloc(1, sizeof(*keys));
 
 	if (!keys)
 		return -ENOMEM;
 	keys->owners = *owners;
-	keys->young = calloc(SLOTS, sizeof(*keys->young));
-	keys->old = calloc(SLOTS, sizeof(*keys->old));
-	if (!keys->young || !keys->old) {
+	keys->keys_max = n_keys;
+	keys->frames_max = n_frames;
+	if (table_create(keys, &keys->young) || table_create(keys, &keys->old)) {
 		stack_keys_free(keys);
 		return -ENOMEM;
 	}
@@ -54,94 +78,187 @@ int stack_keys_create(const struct stack_owners *owners, struct stack_keys **out
 	return 0;
 }
 
-/* The slot of the key, or the empty one where it belongs: a table is never full. */
-static struct slot *find(struct slot *slots, uint64_t process, uint64_t key)
+/* The entry of the key, or the empty one where it belongs: a table is never full. */
+static struct entry *find(const struct table *table, uint64_t process, uint64_t key)
 {
 	uint64_t hash =
 		(key ^ process * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
 	size_t at = hash >> 40;
 
 	for (;; at++) {
-		struct slot *slot = &slots[at % SLOTS];
+		struct entry *entry = &table->entries[at & table->mask];
 
-		if (!slot->process || (slot->process == process && slot->key == key))
-			return slot;
+		if (!entry->process || (entry->process == process && entry->key == key))
+			return entry;
 	}
 }
 
-static bool lives(const struct stack_keys *keys, const struct slot *slot)
+static size_t n_frames(const struct table *table)
 {
-	return slot->process && keys->owners.lives(keys->owners.context, slot->process);
+	return table->frames.size / sizeof(uint64_t);
 }
 
-static size_t count_living(const struct stack_keys *keys)
+static bool is_same(const struct table *table, const struct entry *entry,
+		    const struct stack_segment *segment)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < SLOTS; i++)
-		n += lives(keys, &keys->young[i]);
-	return n;
+	return entry->process && entry->n == segment->n && entry->quality == segment->quality &&
+	       entry->open == segment->open &&
+	       !memcmp((const uint64_t *)(const void *)table->frames.data + entry->at,
+		       segment->frames, segment->n * sizeof(uint64_t));
 }
 
-static void copy_living(const struct stack_keys *keys, struct slot *to)
+static void read_entry(const struct table *table, const struct entry *entry,
+		       struct stack_segment *segment)
 {
-	for (size_t i = 0; i < SLOTS; i++) {
-		const struct slot *slot = &keys->young[i];
+	*segment = (struct stack_segment){
+		.frames = entry->n ? (const uint64_t *)(const void *)table->frames.data + entry->at
+				   : NULL,
+		.n = entry->n,
+		.place = table->before + entry->at,
+		.quality = entry->quality,
+		.open = entry->open,
+	};
+}
 
-		if (lives(keys, slot))
-			*find(to, slot->process, slot->key) = *slot;
+/* Is there room for another key with `frames` frames? */
+static bool has_room(const struct stack_keys *keys, size_t frames)
+{
+	return keys->young.used < keys->keys_max &&
+	       n_frames(&keys->young) + frames <= keys->frames_max;
+}
+
+static int put(struct table *table, uint64_t process, uint64_t key,
+	       const struct stack_segment *segment)
+{
+	struct entry *entry = find(table, process, key);
+
+	if (buffer_append(&table->frames, segment->frames, segment->n * sizeof(uint64_t)))
+		return -ENOMEM;
+	table->used += !entry->process;
+	*entry = (struct entry){.process = process,
+				.key = key,
+				.at = (uint32_t)(n_frames(table) - segment->n),
+				.n = (uint32_t)segment->n,
+				.quality = segment->quality,
+				.open = segment->open};
+	return 0;
+}
+
+/* Copies what is of use of the young table; -ENOSPC if that is more than three quarters of it. */
+static int copy_living(const struct stack_keys *keys, struct table *to)
+{
+	for (size_t i = 0; i <= keys->young.mask; i++) {
+		const struct entry *entry = &keys->young.entries[i];
+		struct stack_segment segment;
+
+		if (!entry->process || !keys->owners.lives(keys->owners.context, entry->process))
+			continue;
+		read_entry(&keys->young, entry, &segment);
+		if (put(to, entry->process, entry->key, &segment))
+			return -ENOMEM;
+		if (to->used > keys->keys_max / 4 * 3 || n_frames(to) > keys->frames_max / 4 * 3)
+			return -ENOSPC;
 	}
+	return 0;
+}
+
+/* For what comes behind the young one: no frame has a place of another. */
+static int table_create_next(const struct stack_keys *keys, struct table *table)
+{
+	int err = table_create(keys, table);
+
+	table->before = keys->young.before + n_frames(&keys->young);
+	return err;
 }
 
 /* The young table became full. */
 static int make_room(struct stack_keys *keys)
 {
-	struct slot *fresh = calloc(SLOTS, sizeof(*fresh));
-	size_t living = count_living(keys);
+	struct table fresh;
+	int err;
 
-	if (!fresh)
+	if (table_create_next(keys, &fresh))
 		return -ENOMEM;
-	if (living <= LIVING_MAX) {
-		copy_living(keys, fresh);
-		free(keys->young);
-	} else {
-		free(keys->old);
-		keys->old = keys->young;
-		living = 0;
+	err = copy_living(keys, &fresh);
+	if (!err) {
+		table_free(&keys->young);
+		keys->young = fresh;
+		return 0;
 	}
+	table_free(&fresh);
+	if (err == -ENOMEM || table_create_next(keys, &fresh))
+		return -ENOMEM;
+	table_free(&keys->old);
+	keys->old = keys->young;
 	keys->young = fresh;
-	keys->n_young = living;
 	return 0;
+}
+
+/* Keys are announced again and again: only what changed takes new room. */
+int stack_keys_set_segment(struct stack_keys *keys, uint64_t process, uint64_t key,
+			   const struct stack_segment *segment)
+{
+	struct table *young = &keys->young;
+	const struct entry *entry = find(young, process, key);
+
+	if (entry->process && segment->n && is_same(young, entry, segment))
+		return 0;
+	if (!has_room(keys, segment->n) && make_room(keys))
+		return -ENOMEM;
+	return put(young, process, key, segment);
+}
+
+/* Puts an entry of the old table into the young one. */
+static int make_young(struct stack_keys *keys, struct entry *entry)
+{
+	struct entry found = *entry;
+	struct stack_segment segment;
+	uint64_t *frames = malloc(found.n * sizeof(*frames) + 1);
+	int err;
+
+	if (!frames)
+		return -ENOMEM;
+	read_entry(&keys->old, &found, &segment);
+	if (found.n)
+		memcpy(frames, segment.frames, found.n * sizeof(*frames));
+	segment.frames = frames;
+	/* This may drop the old table. */
+	err = stack_keys_set_segment(keys, found.process, found.key, &segment);
+	free(frames);
+	return err;
+}
+
+bool stack_keys_get_segment(struct stack_keys *keys, uint64_t process, uint64_t key,
+			    struct stack_segment *segment)
+{
+	struct entry *entry = find(&keys->young, process, key);
+
+	if (!entry->process) {
+		entry = find(&keys->old, process, key);
+		if (!entry->process || make_young(keys, entry))
+			return false;
+		entry = find(&keys->young, process, key);
+	}
+	read_entry(&keys->young, entry, segment);
+	return true;
 }
 
 int stack_keys_set(struct stack_keys *keys, uint64_t process, uint64_t key,
 		   const struct stack_told *told)
 {
-	struct slot *slot = find(keys->young, process, key);
+	const struct stack_segment segment = {
+		.frames = &told->stack, .n = 1, .quality = (uint32_t)told->quality};
 
-	if (!slot->process && keys->n_young == YOUNG_MAX) {
-		if (make_room(keys))
-			return -ENOMEM;
-		slot = find(keys->young, process, key);
-	}
-	keys->n_young += !slot->process;
-	*slot = (struct slot){process, key, told->stack, told->quality};
-	return 0;
+	return stack_keys_set_segment(keys, process, key, &segment);
 }
 
 bool stack_keys_get(struct stack_keys *keys, uint64_t process, uint64_t key,
 		    struct stack_told *told)
 {
-	const struct slot *slot = find(keys->young, process, key);
-	bool young = slot->process != 0;
+	struct stack_segment segment;
 
-	if (!young)
-		slot = find(keys->old, process, key);
-	if (!slot->process)
+	if (!stack_keys_get_segment(keys, process, key, &segment))
 		return false;
-	*told = (struct stack_told){slot->stack, slot->quality};
-	/* Without memory it is just not made young. */
-	if (!young)
-		stack_keys_set(keys, process, key, told);
+	*told = (struct stack_told){segment.frames[0], segment.quality};
 	return true;
 }

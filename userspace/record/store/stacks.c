@@ -410,21 +410,21 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
 			return -EBADMSG;
 	for (size_t i = 0; i < n; i++, from = end) {
 		bool open = pieces[i].top > stacks->reach;
-		struct stack_piece piece = {.frames = frames,
-					    .quality = open ? stacks->quality : guessed,
-					    .open = open};
+		struct stack_segment segment = {.frames = frames,
+						.quality = open ? stacks->quality : guessed,
+						.open = open};
 		int err;
 
 		end = i + 1 < n ? step_at(stacks, from, pieces[i + 1].top) : stacks->n_steps;
-		/* The key of a piece tells of its own managed frames and those right above. */
+		/* The key of a segment names its own managed frames and those right above. */
 		if (i && has_managed_above(stacks, from, end, pieces[i - 1].top))
 			continue;
 		for (size_t k = from; k < end; k++) {
-			frames[piece.n] = write_step(stacks, process, &stacks->steps[k]);
-			if (!frames[piece.n++])
+			frames[segment.n] = write_step(stacks, process, &stacks->steps[k]);
+			if (!frames[segment.n++])
 				return -ENOMEM;
 		}
-		err = visit(context, pieces[i].piece, &piece);
+		err = visit(context, pieces[i].piece, &segment);
 		if (err)
 			return err;
 	}

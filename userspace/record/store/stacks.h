@@ -6,7 +6,7 @@
 #include "agreement.h"
 #include "../world/modules.h"
 #include "../world/processes.h"
-#include "stack_pieces.h"
+#include "stack_keys.h"
 #include "../../../bpf/events.h"
 
 struct stacks;
@@ -37,13 +37,13 @@ struct stored_stack {
 int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
 	       const struct event_stack *counts, struct bytes tail, struct stored_stack *out);
 
-/* Receives a piece's key and what it is; its frames are gone afterwards. */
-typedef int stacks_visit(void *context, uint64_t key, const struct stack_piece *piece);
+/* Receives a segment and its key; its frames are gone afterwards. */
+typedef int stacks_visit(void *context, uint64_t key, const struct stack_segment *segment);
 
 /*
- * Cuts the stack that was put last into pieces, given as the program told them,
+ * Cuts the stack that was put last into segments, as the program reported their limits,
  * the outermost first; those that can stand for themselves are visited. -EBADMSG
- * if the pieces make no sense; -ENOMEM; what a visit returns if it is not 0.
+ * if the limits make no sense; -ENOMEM; what a visit returns if it is not 0.
  */
 int stacks_cut(struct stacks *stacks, struct process *process, const struct gcprof_piece *pieces,
 	       size_t n, stacks_visit *visit, void *context);

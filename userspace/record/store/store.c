@@ -4,11 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../machine/histogram.h"
 #include "../world/files.h"
 #include "mapped.h"
+#include "store.h"
 #include "store_events.h"
 #include "../machine/viewer.h"
+#include "../../profile/cursor.h"
+
+enum {
+	STACKS_KEPT = 1 << 17, /* that programs named by keys */
+	HISTOGRAM_BYTES_MAX = SYSCALL_BUCKETS * 2 * VARINT_MAX,
+};
 
 static bool lives(void *context, uint64_t process)
 {
@@ -33,11 +39,12 @@ int store_create(struct profile_writer *writer, struct files *files, struct proc
 	if (!err)
 		err = stacks_create(writer, store->processes, store->modules, &store->stacks);
 	if (!err)
-		err = stack_keys_create(&owners, &store->keys);
+		err = stack_keys_create(&owners, STACKS_KEPT, 2 * STACKS_KEPT, &store->keys);
 	if (!err)
 		err = composer_create(&owners, &store->composer);
-	if (!err)
-		err = places_create(&store->places);
+	store->left = map_create(sizeof(uint64_t));
+	if (!err && !store->left)
+		err = -ENOMEM;
 	if (!err)
 		err = frame_names_create(writer, store->modules, &store->names);
 	if (err) {
@@ -55,7 +62,8 @@ void store_free(struct store *store)
 	frame_names_free(store->names);
 	composer_free(store->composer);
 	stack_keys_free(store->keys);
-	places_free(store->places);
+	map_free(store->left);
+	buffer_free(&store->left_at);
 	stacks_free(store->stacks);
 	modules_free(store->modules);
 	free(store);
@@ -88,42 +96,6 @@ int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint3
 	if (!first || !processes_thread_begins(store->processes, first, pid, ns_pid))
 		return -ENOMEM;
 	return 0;
-}
-
-/* A text of `size` bytes at the start of *tail, which moves behind it and its padding. */
-int store_take_text(struct bytes *tail, size_t size, size_t max, struct bytes *out)
-{
-	size_t padded = (size + 7) & ~(size_t)7;
-
-	if (size > tail->size)
-		return -EBADMSG;
-	*out = (struct bytes){tail->data, strnlen(tail->data, size < max ? size : max)};
-	if (padded > tail->size)
-		padded = tail->size;
-	tail->data += padded;
-	tail->size -= padded;
-	return 0;
-}
-
-uint64_t store_put_string(struct store *store, struct bytes text)
-{
-	return profile_writer_string(store->writer, text.data, text.size);
-}
-
-int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
-			  const struct event_stack *counts, struct stored_stack *out)
-{
-	int err = stacks_put(store->stacks, in->process, below, counts, in->tail, out);
-
-	store->losses[LOSS_COPY_SHORT] += out->copy_short;
-	store->losses[LOSS_GUESSED] += (out->quality & STACK_USER_GUESSED) != 0;
-	return err;
-}
-
-int store_put_stack(struct store *store, const struct incoming *in,
-		    const struct event_stack *counts, struct stored_stack *out)
-{
-	return store_put_stack_above(store, in, 0, counts, out);
 }
 
 /* How each event is stored. */
@@ -245,6 +217,24 @@ int store_event(struct store *store, const struct event_header *event)
 	return count(store, event, err ? err : kinds[event->code].store(store, &in));
 }
 
+/* A histogram of durations as pairs of varints: how much further the bucket is than the previous
+ * one, and the calls in it. Returns the bytes used. */
+static size_t pack_histogram(const uint32_t histogram[SYSCALL_BUCKETS],
+			     uint8_t out[HISTOGRAM_BYTES_MAX])
+{
+	uint8_t *at = out;
+	uint32_t previous = 0;
+
+	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
+		if (!histogram[i])
+			continue;
+		at = varint_put(at, i - previous);
+		at = varint_put(at, histogram[i]);
+		previous = i;
+	}
+	return (size_t)(at - out);
+}
+
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total)
 {
@@ -267,7 +257,7 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 	record.syscall_total.wait_ns = total->wait_ns;
 	record.syscall_total.wait_max = total->wait_max;
 	record.syscall_total.histogram.data = (const char *)histogram;
-	record.syscall_total.histogram.size = histogram_pack(total->histogram, histogram);
+	record.syscall_total.histogram.size = pack_histogram(total->histogram, histogram);
 	return profile_writer_put(store->writer, &record);
 }
 

@@ -5,11 +5,12 @@
 
 #include "../symbolize/frame_names.h"
 #include "../world/modules.h"
-#include "../kernel/places.h"
 #include "../world/processes.h"
 #include "stack_keys.h"
 #include "stacks.h"
-#include "store.h"
+#include "../../profile/writer.h"
+#include "../../util/buffer.h"
+#include "../../util/map.h"
 
 struct composer;
 
@@ -20,7 +21,8 @@ struct store {
 	struct stacks *stacks;
 	struct stack_keys *keys;
 	struct composer *composer;
-	struct places *places;
+	struct map *left;      /* thread to the number, from 1, of where it left its CPU */
+	struct buffer left_at; /* struct departure[]: outside of system calls, until it is back */
 	struct frame_names *names;
 	struct own_code *own; /* NULL: not known */
 	uint64_t own_ticks;
@@ -62,7 +64,7 @@ int store_put_stack(struct store *store, const struct incoming *in,
 int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
 			  const struct event_stack *counts, struct stored_stack *out);
 
-/* store_stacks.c: what is needed to make stacks of pieces. */
+/* store_stacks.c: what is needed to compose stacks of segments. */
 int composer_create(const struct stack_owners *owners, struct composer **out);
 void composer_free(struct composer *composer); /* NULL is allowed */
 

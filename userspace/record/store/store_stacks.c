@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* store_stacks.c: stacks that a program makes of pieces that it told before. */
+/* store_stacks.c: stacks that a program composes of segments that it reported before. */
 /*
  * A sample that is sent by itself has its stack walked, and `pieces`, right
- * before it, says where to cut that: so the recorder learns what pieces are. A
- * batch of samples then says how its stacks are made of them.
+ * before it, says where to cut that: so the recorder learns what the segments are. A
+ * batch of samples then says how its stacks are composed of them.
  *
- * All of this comes from the program. A stack with a piece that is not known, or
+ * All of this comes from the program. A stack with a segment that is not known, or
  * deeper than stacks can be, means nothing; its samples are stored without one.
  */
 #include <errno.h>
@@ -19,6 +19,8 @@ enum {
 	DEPTH_MAX = 1024,     /* frames of a stack, as in reports */
 	FRAMES_MAX = 1 << 16, /* of all stacks in one batch */
 	MEMO_BITS = 12,
+	SEGMENTS_KEPT = 1 << 16,
+	SEGMENT_FRAMES_KEPT = 1 << 19,
 };
 
 /* What one thread said of the sample that comes next. */
@@ -29,21 +31,21 @@ struct waiting {
 	struct gcprof_piece pieces[GCPROF_PIECES_MAX];
 };
 
-/* A stack up to a piece. */
+/* A stack up to a segment. */
 struct level {
 	bool known;
 	uint32_t depth;
 	struct stack_told told;
 };
 
-/* What a stack became with a piece: it is looked up once and not for each of the piece's frames. */
+/* What a stack became with a segment: one lookup instead of one for each frame. */
 struct memo {
-	uint64_t below, place; /* the stack, the piece */
+	uint64_t below, place; /* the stack, the segment */
 	uint64_t stack;        /* 0: empty */
 };
 
 struct composer {
-	struct stack_pieces *pieces;
+	struct stack_keys *segments;
 	struct waiting waiting[WAITING];
 	struct level levels[GCPROF_PIECES_MAX]; /* of the stack that was made last */
 	size_t n_levels;
@@ -55,14 +57,16 @@ void composer_free(struct composer *composer)
 {
 	if (!composer)
 		return;
-	stack_pieces_free(composer->pieces);
+	stack_keys_free(composer->segments);
 	free(composer);
 }
 
 int composer_create(const struct stack_owners *owners, struct composer **out)
 {
 	struct composer *composer = calloc(1, sizeof(*composer));
-	int err = composer ? stack_pieces_create(owners, &composer->pieces) : -ENOMEM;
+	int err = composer ? stack_keys_create(owners, SEGMENTS_KEPT, SEGMENT_FRAMES_KEPT,
+					       &composer->segments)
+			   : -ENOMEM;
 
 	if (err) {
 		composer_free(composer);
@@ -92,13 +96,13 @@ struct learning {
 	const struct incoming *in;
 };
 
-static int learn(void *context, uint64_t key, const struct stack_piece *piece)
+static int learn(void *context, uint64_t key, const struct stack_segment *segment)
 {
 	const struct learning *learning = context;
 	struct process *process = learning->in->process;
 
-	return stack_pieces_set(learning->store->composer->pieces, process->id,
-				process_number(process, key), piece);
+	return stack_keys_set_segment(learning->store->composer->segments, process->id,
+				      process_number(process, key), segment);
 }
 
 int store_learn_pieces(struct store *store, const struct incoming *in, uint64_t stack)
@@ -118,53 +122,53 @@ int store_learn_pieces(struct store *store, const struct incoming *in, uint64_t 
 	return 0;
 }
 
-/* Writes the frames of a piece on top of a stack; 0: no memory. */
-static uint64_t put_frames(struct store *store, uint64_t below, const struct stack_piece *piece)
+/* Writes the frames of a segment on top of a stack; 0: no memory. */
+static uint64_t put_frames(struct store *store, uint64_t below, const struct stack_segment *segment)
 {
-	uint64_t hash = (below ^ piece->place << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = (below ^ segment->place << 20) * UINT64_C(0x9e3779b97f4a7c15);
 	struct memo *memo = &store->composer->memos[hash >> (64 - MEMO_BITS)];
 	uint64_t stack = below;
 
-	if (memo->stack && memo->below == below && memo->place == piece->place)
+	if (memo->stack && memo->below == below && memo->place == segment->place)
 		return memo->stack;
-	for (size_t i = 0; i < piece->n; i++) {
-		stack = profile_writer_stack(store->writer, stack, piece->frames[i]);
+	for (size_t i = 0; i < segment->n; i++) {
+		stack = profile_writer_stack(store->writer, stack, segment->frames[i]);
 		if (!stack)
 			return 0;
 	}
-	*memo = (struct memo){below, piece->place, stack};
+	*memo = (struct memo){below, segment->place, stack};
 	return stack;
 }
 
-/* What the stack is with one more piece. */
-static int add_piece(struct store *store, const struct incoming *in, uint64_t key,
-		     struct level *level)
+/* What the stack is with one more segment. */
+static int add_segment(struct store *store, const struct incoming *in, uint64_t key,
+		       struct level *level)
 {
 	struct composer *composer = store->composer;
-	struct stack_piece piece;
+	struct stack_segment segment;
 
-	if (!stack_pieces_get(composer->pieces, in->process->id, process_number(in->process, key),
-			      &piece))
+	if (!stack_keys_get_segment(composer->segments, in->process->id,
+				    process_number(in->process, key), &segment))
 		level->known = false;
 	if (!level->known)
 		return 0;
-	if (piece.open) {
+	if (segment.open) {
 		level->depth = 0;
 		level->told = (struct stack_told){0, 0};
 	}
-	level->depth += (uint32_t)piece.n;
-	composer->frames += piece.n;
+	level->depth += (uint32_t)segment.n;
+	composer->frames += segment.n;
 	if (level->depth > DEPTH_MAX || composer->frames > FRAMES_MAX) {
 		level->known = false;
 		return 0;
 	}
-	level->told.quality |= piece.quality;
-	if (piece.n)
-		level->told.stack = put_frames(store, level->told.stack, &piece);
-	return piece.n && !level->told.stack ? -ENOMEM : 0;
+	level->told.quality |= segment.quality;
+	if (segment.n)
+		level->told.stack = put_frames(store, level->told.stack, &segment);
+	return segment.n && !level->told.stack ? -ENOMEM : 0;
 }
 
-/* Makes one stack, whose further pieces have these keys. */
+/* Makes one stack, whose further segments have these keys. */
 static int make_stack(struct store *store, const struct incoming *in,
 		      const struct gcprof_stack *stack, const uint64_t *keys)
 {
@@ -177,7 +181,7 @@ static int make_stack(struct store *store, const struct incoming *in,
 	if (stack->kept)
 		level = composer->levels[stack->kept - 1];
 	for (uint32_t i = 0; i < stack->added && !err; i++) {
-		err = add_piece(store, in, keys[i], &level);
+		err = add_segment(store, in, keys[i], &level);
 		composer->levels[stack->kept + i] = level;
 	}
 	composer->n_levels = stack->kept + stack->added;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* store_system.c: stores what the system tells: ticks, system calls, processes, mappings. */
+/* store_system.c: stores what the system reports: ticks, system calls, processes, mappings. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -73,34 +73,76 @@ int store_syscall(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
+/* --- waits ------------------------------------------------------------------------------ */
+
+/* Where a thread left its CPU last, outside of a system call. */
+struct departure {
+	uint64_t time, stack;
+	uint32_t quality;
+};
+
+enum { DEPARTURES_MAX = 1 << 17 }; /* then all are forgotten: most threads have ended by then */
+
+static bool forget(void *context, const void *key, uint64_t *value)
+{
+	(void)context;
+	(void)key;
+	(void)value;
+	return false;
+}
+
+/* The thread's departure, all zero if it had none; NULL: no memory. */
+static struct departure *departure_of(struct store *store, uint64_t thread)
+{
+	static const struct departure none;
+	uint64_t *number;
+
+	if (map_count(store->left) >= DEPARTURES_MAX && !map_get(store->left, &thread)) {
+		map_filter(store->left, forget, NULL);
+		store->left_at.size = 0;
+	}
+	number = map_put(store->left, &thread, NULL);
+	if (!number)
+		return NULL;
+	if (!*number) {
+		if (buffer_append(&store->left_at, &none, sizeof(none)))
+			return NULL;
+		*number = store->left_at.size / sizeof(none);
+	}
+	return (struct departure *)(void *)store->left_at.data + *number - 1;
+}
+
 int store_leave(struct store *store, const struct incoming *in)
 {
 	const struct event_leave *event = (const void *)in->header;
+	struct departure *departure;
 	struct stored_stack stack;
-	struct place place = {.time = in->header->time};
 	int err = store_put_stack(store, in, &event->stack, &stack);
 
 	if (err)
 		return err;
-	place.stack = stack.id;
-	place.quality = stack.quality;
-	return places_set(store->places, in->thread, &place);
+	departure = departure_of(store, in->thread);
+	if (!departure)
+		return -ENOMEM;
+	*departure = (struct departure){in->header->time, stack.id, stack.quality};
+	return 0;
 }
 
 int store_wait(struct store *store, const struct incoming *in)
 {
 	const struct event_wait *event = (const void *)in->header;
 	struct record record = RECORD_OF(wait, in);
+	struct departure left = {0}, *last;
 	struct stored_stack stack;
-	struct place place = {0};
 	int err;
 
 	if (event->reason >= WAIT_REASONS || event->duration > event->ended)
 		return -EBADMSG;
-	if (event->flags & WAIT_LEFT &&
-	    !places_get(store->places, in->thread, event->ended - event->duration, &place))
-		place = (struct place){0};
-	err = store_put_stack_above(store, in, place.stack, &event->stack, &stack);
+	last = event->flags & WAIT_LEFT ? departure_of(store, in->thread) : NULL;
+	/* Else the record of this departure was lost. */
+	if (last && last->time == event->ended - event->duration)
+		left = *last;
+	err = store_put_stack_above(store, in, left.stack, &event->stack, &stack);
 	if (err)
 		return err;
 	record.wait.time = event->ended;
@@ -111,7 +153,7 @@ int store_wait(struct store *store, const struct incoming *in)
 	record.wait.held = event->held;
 	record.wait.held_ns = event->held_ns;
 	record.wait.stack = stack.id;
-	record.wait.quality = stack.quality | place.quality;
+	record.wait.quality = stack.quality | left.quality;
 	return profile_writer_put(store->writer, &record);
 }
 
