@@ -9,6 +9,7 @@
 #include "record/symbolize/symbolizer.h"
 
 static struct opener *opener;
+static struct symbolizer *symbolizer;
 
 enum { FRAMES = 600, OWN = 1, OTHER = 2 };
 
@@ -31,6 +32,23 @@ static int take_names(void *context, const struct symbol_frame *frame, const str
 	if (n)
 		snprintf(seen.last, sizeof(seen.last), "%s", symbols[0].name);
 	return 0;
+}
+
+static void start(void)
+{
+	CHECK_EQ(opener_create(true, &opener), 0);
+	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
+}
+
+static void finish(void)
+{
+	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
+}
+
+static void stop(void)
+{
+	symbolizer_free(symbolizer);
+	opener_free(opener);
 }
 
 static const char *const program[] = {
@@ -60,8 +78,7 @@ static uint64_t make_modules(void)
 	return rig_offset("program", "find_me");
 }
 
-static void ask(struct symbolizer *symbolizer, uint64_t id, uint64_t module, uint64_t offset,
-		const struct symbol_file *file)
+static void ask(uint64_t id, uint64_t module, uint64_t offset, const struct symbol_file *file)
 {
 	struct symbol_frame frame = {
 		.frame = id, .space = SYMBOL_FILE, .owner = module, .place = offset};
@@ -85,24 +102,21 @@ static pid_t find_child(void)
 
 TEST(every_question_has_one_answer)
 {
-	struct symbolizer *symbolizer;
 	uint64_t offset;
 
 	rig_enter();
-	CHECK_EQ(opener_create(true, &opener), 0);
-	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
+	start();
 	offset = make_modules();
 	for (uint64_t i = 1; i <= FRAMES; i++)
-		ask(symbolizer, i, 1 + i % 2, i % 5 ? offset : UINT64_MAX, &files[1 + i % 2]);
+		ask(i, 1 + i % 2, i % 5 ? offset : UINT64_MAX, &files[1 + i % 2]);
 	CHECK_EQ(symbolizer_turn(symbolizer), 0);
-	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
+	finish();
 	CHECK_EQ(seen.answers, FRAMES);
 	CHECK_EQ(seen.named, FRAMES * 4 / 5);
 	CHECK_STR(seen.last, "find_me");
 	CHECK_EQ(symbolizer_failures(symbolizer), 0);
 	CHECK(symbolizer_cpu_ns(symbolizer) > 0);
-	symbolizer_free(symbolizer);
-	opener_free(opener);
+	stop();
 	rig_leave();
 }
 
@@ -110,12 +124,10 @@ TEST(every_question_has_one_answer)
 TEST(files_that_cannot_be_read_are_counted)
 {
 	struct symbol_file text, stale, mapping = {.path = "[uprobes]", .fd = -1, .debug_fd = -1};
-	struct symbolizer *symbolizer;
 	uint64_t offset;
 
 	rig_enter();
-	CHECK_EQ(opener_create(true, &opener), 0);
-	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
+	start();
 	offset = make_modules();
 	text = open_module("program.c");
 	stale = open_module("other");
@@ -123,67 +135,58 @@ TEST(files_that_cannot_be_read_are_counted)
 	stale.build_id = (const unsigned char *)"12345678901234567890";
 	stale.build_id_size = 20;
 	for (uint64_t i = 1; i <= 12; i += 4) {
-		ask(symbolizer, i, OWN, offset, &files[OWN]);
-		ask(symbolizer, i + 1, 3, offset, &text);
-		ask(symbolizer, i + 2, 4, offset, &stale);
-		ask(symbolizer, i + 3, 5, offset, &mapping);
+		ask(i, OWN, offset, &files[OWN]);
+		ask(i + 1, 3, offset, &text);
+		ask(i + 2, 4, offset, &stale);
+		ask(i + 3, 5, offset, &mapping);
 	}
 	/* Nothing stands there, which is no fault of the file. */
-	ask(symbolizer, 13, OWN, UINT64_MAX, &files[OWN]);
-	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
+	ask(13, OWN, UINT64_MAX, &files[OWN]);
+	finish();
 	CHECK_EQ(seen.answers, 13);
 	CHECK_EQ(seen.named, 3);
 	CHECK_EQ(symbolizer_unread(symbolizer), 2);
 	CHECK_EQ(symbolizer_failures(symbolizer), 0);
-	symbolizer_free(symbolizer);
-	opener_free(opener);
+	stop();
+	rig_leave();
+}
+
+/* Asks for a name that only a debug file with these rights has. */
+static void find_in_debug_file(const char *mode)
+{
+	uint64_t offset;
+	char command[256];
+
+	rig_enter();
+	offset = make_modules();
+	snprintf(command, sizeof(command),
+		 "objcopy --only-keep-debug program program.debug && strip program && "
+		 "objcopy --add-gnu-debuglink=program.debug program && chmod %s program.debug",
+		 mode);
+	rig_run(command);
+	start();
+	files[OWN] = open_module("program");
+	ask(1, OWN, offset, &files[OWN]);
+	finish();
+	stop();
 	rig_leave();
 }
 
 TEST(debug_files_are_opened_for_the_reader)
 {
-	struct symbolizer *symbolizer;
-	uint64_t offset;
-
-	rig_enter();
-	offset = make_modules();
-	rig_run("objcopy --only-keep-debug program program.debug && strip program && "
-		"objcopy --add-gnu-debuglink=program.debug program && chmod 644 program.debug");
-	CHECK_EQ(opener_create(true, &opener), 0);
-	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
-	files[OWN] = open_module("program");
-	ask(symbolizer, 1, OWN, offset, &files[OWN]);
-	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
+	find_in_debug_file("644");
 	CHECK_STR(seen.last, "find_me");
-	symbolizer_free(symbolizer);
-	opener_free(opener);
-	rig_leave();
 }
 
 /* What only root may read is not opened because a file names it. */
 TEST(secret_files_are_not_opened_for_the_reader)
 {
-	struct symbolizer *symbolizer;
-	uint64_t offset;
-
-	rig_enter();
-	offset = make_modules();
-	rig_run("objcopy --only-keep-debug program program.debug && strip program && "
-		"objcopy --add-gnu-debuglink=program.debug program && chmod 600 program.debug");
-	CHECK_EQ(opener_create(true, &opener), 0);
-	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
-	files[OWN] = open_module("program");
-	ask(symbolizer, 1, OWN, offset, &files[OWN]);
-	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
+	find_in_debug_file("600");
 	CHECK(strcmp(seen.last, "find_me") != 0);
-	symbolizer_free(symbolizer);
-	opener_free(opener);
-	rig_leave();
 }
 
 TEST(the_reader_has_no_rights)
 {
-	struct symbolizer *symbolizer;
 	struct symbol_frame frame = {.frame = 1, .space = SYMBOL_FILE, .owner = 7};
 	struct symbol_file none = {.path = "[none]", .fd = -1, .debug_fd = -1};
 	char command[512];
@@ -191,11 +194,10 @@ TEST(the_reader_has_no_rights)
 	if (geteuid())
 		test_skip("there is nothing to lose");
 	none.build_id = (const unsigned char *)"";
-	CHECK_EQ(opener_create(true, &opener), 0);
-	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
+	start();
 	/* An answer shows that it is past its start. */
 	CHECK_EQ(symbolizer_ask(symbolizer, &frame, &none), 0);
-	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
+	finish();
 	snprintf(command, sizeof(command),
 		 "awk '/^(Uid|Groups|CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):/ "
 		 "{printf \"%%s %%s \", $1, $2}' /proc/%d/status",
@@ -210,33 +212,29 @@ TEST(the_reader_has_no_rights)
 	snprintf(command, sizeof(command),
 		 "grep -cE '^[^ ]+ .w.s ' /proc/%d/maps || :", find_child());
 	CHECK_STR(rig_output(command), "0");
-	symbolizer_free(symbolizer);
-	opener_free(opener);
+	stop();
 }
 
 TEST(a_reader_that_is_killed_is_replaced)
 {
-	struct symbolizer *symbolizer;
 	uint64_t offset;
 	pid_t child;
 
 	rig_enter();
-	CHECK_EQ(opener_create(true, &opener), 0);
-	CHECK_EQ(symbolizer_create(opener, take_names, NULL, &symbolizer), 0);
+	start();
 	offset = make_modules();
 	for (uint64_t i = 1; i <= FRAMES; i++) {
-		ask(symbolizer, i, 1 + i % 2, offset, &files[1 + i % 2]);
+		ask(i, 1 + i % 2, offset, &files[1 + i % 2]);
 		CHECK_EQ(symbolizer_turn(symbolizer), 0);
 		child = i % 20 ? 0 : find_child();
 		if (child > 0)
 			kill(child, SIGKILL);
 	}
-	CHECK_EQ(symbolizer_finish(symbolizer, UINT64_C(60000000000)), 0);
+	finish();
 	/* No file is to blame for that. */
 	CHECK_EQ(seen.answers, FRAMES);
 	CHECK_EQ(seen.named, FRAMES);
 	CHECK_EQ(symbolizer_failures(symbolizer), 0);
-	symbolizer_free(symbolizer);
-	opener_free(opener);
+	stop();
 	rig_leave();
 }
