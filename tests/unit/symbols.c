@@ -311,14 +311,15 @@ TEST(build_id_of_hostile_notes)
 	} elf;
 	unsigned char id[BUILD_ID_MAX];
 	const char *path = NULL;
+	/* The second segment goes on behind the file, the third note behind its segment. */
 	static const struct {
 		uint32_t name_size, size;
 		uint64_t file_size;
 		int expected;
 	} cases[] = {
 		{4, 20, 36, 20},
-		{4, 60, 1000, 60}, /* the segment goes on behind the file */
-		{4, 21, 36, 0},    /* longer than the segment */
+		{4, 60, 1000, 0},
+		{4, 21, 36, 0},
 		{4, 0, 36, 0},
 		{4, 0xffffffff, 36, 0},
 		{0xffffffff, 20, 36, 0},
@@ -331,6 +332,9 @@ TEST(build_id_of_hostile_notes)
 	memcpy(elf.file.e_ident, ELFMAG, SELFMAG);
 	elf.file.e_ident[EI_CLASS] = ELFCLASS64;
 	elf.file.e_ident[EI_DATA] = ELFDATA2LSB;
+	elf.file.e_ident[EI_VERSION] = EV_CURRENT;
+	elf.file.e_type = ET_DYN;
+	elf.file.e_version = EV_CURRENT;
 	elf.file.e_phoff = sizeof(elf.file);
 	elf.file.e_phentsize = sizeof(elf.segment);
 	elf.file.e_phnum = 1;

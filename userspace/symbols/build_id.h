@@ -5,7 +5,8 @@
 
 #define BUILD_ID_MAX 64
 
-/* Its size, 0 if the file has none, or a negative errno. The descriptor is borrowed. */
+/* Its size, 0 if the file has none that can be read, or -ENOEXEC: it is no ELF file, or one that
+ * elf_open() refuses. */
 int build_id_read(int fd, unsigned char id[BUILD_ID_MAX]);
 
 #endif

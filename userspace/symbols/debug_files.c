@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* debug_files.c: what was taken out of an ELF file and put elsewhere: its debug file,
  * MiniDebugInfo. */
-#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -142,21 +141,6 @@ static int read_shared_link(Elf *elf, const char **name, const unsigned char **i
 	return size >= 2 && size <= BUILD_ID_MAX ? (int)size : 0;
 }
 
-/* Takes over `fd`: it, if that has this build-id; else -1. Unlike programs it has no segments. */
-static int check_shared(int fd, const unsigned char *id, int size)
-{
-	Elf *elf = fd >= 0 ? elf_open(fd) : NULL;
-	const void *other;
-	bool same = elf && dwelf_elf_gnu_build_id(elf, &other) == size &&
-		    !memcmp(id, other, (size_t)size);
-
-	elf_end(elf);
-	if (fd < 0 || same)
-		return fd;
-	close(fd);
-	return -1;
-}
-
 int debug_shared_open(int fd, const struct debug_access *access, Elf *elf)
 {
 	struct debug_wanted wanted;
@@ -167,12 +151,12 @@ int debug_shared_open(int fd, const struct debug_access *access, Elf *elf)
 	if (!size || strlen(name) >= sizeof(wanted.name))
 		return -1;
 	wanted = wanted_by_id(DEBUG_BY_BUILD_ID, id, size);
-	found = check_shared(access->open(access->context, fd, &wanted), id, size);
+	found = check_build(access->open(access->context, fd, &wanted), id, size);
 	if (found >= 0 || fd < 0)
 		return found;
 	wanted = (struct debug_wanted){.kind = DEBUG_SHARED};
 	strcpy(wanted.name, name);
-	return check_shared(access->open(access->context, fd, &wanted), id, size);
+	return check_build(access->open(access->context, fd, &wanted), id, size);
 }
 
 /* Runs the unpacker to the end of its input or of what is allowed. */

@@ -123,7 +123,7 @@ const char *elf_string(const Elf_Data *strings, uint64_t index)
 		return NULL;
 	left = strings->d_size - index;
 	return memchr(text + index, 0, left < ELF_STRING_MAX ? left : ELF_STRING_MAX) ? text + index
-										     : NULL;
+										      : NULL;
 }
 
 static bool is_loadable(Elf_Scn *section)
