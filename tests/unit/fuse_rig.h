@@ -2,7 +2,7 @@
 /* fuse_rig.h: a file system that does not answer. */
 /*
  * It has the regular files "file", which can be opened, but not read, and "silent", which cannot
- * even be opened; looking up "deep" has no answer either. It runs in a process of its own.
+ * even be opened; looking up "deep" or "tmp" has no answer either. It runs in a process of its own.
  */
 #ifndef GCPROF_FUSE_RIG_H
 #define GCPROF_FUSE_RIG_H
@@ -62,7 +62,7 @@ static void fuse_rig_lookup(int fd, uint64_t unique, const char *name)
 				       .attr_valid = 3600,
 				       .attr = fuse_rig_attr(node)};
 
-	if (strcmp(name, "deep") != 0)
+	if (strcmp(name, "deep") != 0 && strcmp(name, "tmp") != 0)
 		fuse_rig_reply(fd, unique, node ? 0 : -ENOENT, &entry, sizeof(entry));
 }
 

@@ -310,6 +310,15 @@ TEST(debug_files_are_found_by_name_if_everybody_may_read_them)
 	end(opener);
 }
 
+static int open_temporary(struct opener *opener, pid_t pid)
+{
+	struct opener_result result = {.err = 1};
+
+	CHECK_EQ(opener_temporary(opener, (uint32_t)pid, keep_result, &result), 0);
+	CHECK(opener_settle(opener, UINT64_C(10000000000)));
+	return result.err ? result.err : result.fd;
+}
+
 static int open_map(struct opener *opener, const struct code_owner *owner)
 {
 	struct opener_result result = {.err = 1};
@@ -323,41 +332,70 @@ TEST(a_perf_map_is_opened_for_the_process_that_wrote_it)
 {
 	struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
 	struct opener *opener = begin();
-	struct opener_result owner = {.err = 1};
+	struct code_owner owner;
 	char path[64];
 
-	CHECK_EQ(opener_owner(opener, (uint32_t)getpid(), keep_result, &owner), 0);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	CHECK_EQ(owner.err, 0);
-	CHECK_EQ(owner.owner.number, getpid());
-	CHECK_EQ(owner.owner.user, geteuid());
-	CHECK_EQ(owner.fd, -1);
+	CHECK_EQ(code_owner_find((uint32_t)getpid(), &owner), 0);
+	CHECK_EQ(owner.number, getpid());
+	CHECK_EQ(owner.user, geteuid());
+	/* It sees the same /tmp. */
+	CHECK_EQ(open_temporary(opener, getpid()), -ENOENT);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	make_file(path, "1000 10 f\n");
-	CHECK(has_text(open_map(opener, &owner.owner), "1000 10 f\n"));
+	CHECK(has_text(open_map(opener, &owner), "1000 10 f\n"));
 	/* Left over from another process of that number. */
 	CHECK(!utimensat(AT_FDCWD, path, old, 0));
-	CHECK_EQ(open_map(opener, &owner.owner), -EPERM);
+	CHECK_EQ(open_map(opener, &owner), -EPERM);
 	make_file(path, "1000 10 f\n");
 	/* A second name: perhaps another user's link. */
 	CHECK(!link(path, "link"));
-	CHECK_EQ(open_map(opener, &owner.owner), -EPERM);
+	CHECK_EQ(open_map(opener, &owner), -EPERM);
 	CHECK(!unlink(path) && !symlink("link", path));
-	CHECK(open_map(opener, &owner.owner) < 0);
+	CHECK(open_map(opener, &owner) < 0);
 	CHECK(!unlink(path) && !mkfifo(path, 0666));
-	CHECK_EQ(open_map(opener, &owner.owner), -EINVAL);
+	CHECK_EQ(open_map(opener, &owner), -EINVAL);
 	CHECK(!unlink(path));
-	CHECK_EQ(open_map(opener, &owner.owner), -ENOENT);
+	CHECK_EQ(open_map(opener, &owner), -ENOENT);
 	make_file(path, "1000 10 f\n");
 	if (!geteuid()) {
 		CHECK(!chown(path, 65534, 65534));
-		CHECK_EQ(open_map(opener, &owner.owner), -EPERM);
+		CHECK_EQ(open_map(opener, &owner), -EPERM);
 	}
 	CHECK(!unlink(path));
 	/* The process is gone. */
-	CHECK_EQ(opener_owner(opener, 0x7ffffff0, keep_result, &owner), 0);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	CHECK(owner.err < 0);
+	CHECK_EQ(open_temporary(opener, 0x7ffffff0), -ENOENT);
+	CHECK(code_owner_find(0x7ffffff0, &owner) < 0);
+	end(opener);
+}
+
+/* A process may see a /tmp of its own making. */
+TEST(a_folder_for_perf_maps_that_does_not_answer_holds_up_the_opener_only)
+{
+	struct opener *opener = begin();
+	struct code_owner owner;
+	struct fuse_rig rig;
+	int ready[2];
+	pid_t child;
+	char byte;
+
+	CHECK(!mkdir("fuse", 0755) && !pipe(ready));
+	rig = fuse_rig_begin("fuse");
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		if (chroot("fuse") || write(ready[1], "", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	CHECK_EQ(code_owner_find((uint32_t)child, &owner), 0);
+	CHECK_EQ(owner.temporary, -1);
+	CHECK_EQ(open_temporary(opener, child), -ETIME);
+	CHECK(strstr(trouble_of(opener), "/root/tmp: not opened"));
+	kill(child, SIGKILL);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	fuse_rig_end(&rig);
 	end(opener);
 }
 

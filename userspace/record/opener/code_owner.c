@@ -69,8 +69,16 @@ static int read_start(uint32_t pid, int64_t *out)
 	return 0;
 }
 
-/* Its /tmp if it sees another one than we do. */
-static int open_temporary(uint32_t pid)
+int code_owner_find(uint32_t pid, struct code_owner *out)
+{
+	int err;
+
+	*out = (struct code_owner){.pid = pid, .temporary = -1};
+	err = read_status(pid, out);
+	return err ? err : read_start(pid, &out->started);
+}
+
+int code_owner_temporary(uint32_t pid)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -78,33 +86,21 @@ static int open_temporary(uint32_t pid)
 	};
 	char path[64];
 	struct stat ours, theirs;
-	int root, fd;
+	int root, fd, err;
 
 	snprintf(path, sizeof(path), "/proc/%u/root", pid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
-		return -1;
+		return -errno;
 	fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+	err = fd < 0 ? -errno : 0;
 	close(root);
 	if (fd >= 0 && !stat("/tmp", &ours) && !fstat(fd, &theirs) &&
 	    ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino) {
 		close(fd);
-		fd = -1;
+		return -ENOENT;
 	}
-	return fd;
-}
-
-int code_owner_find(uint32_t pid, struct code_owner *out)
-{
-	int err;
-
-	*out = (struct code_owner){.pid = pid, .temporary = -1};
-	err = read_status(pid, out);
-	if (!err)
-		err = read_start(pid, &out->started);
-	if (!err)
-		out->temporary = open_temporary(pid);
-	return err;
+	return err ? err : fd;
 }
 
 bool code_owner_made(const struct code_owner *owner, uid_t user, int64_t mtime_s)

@@ -14,11 +14,16 @@ struct code_owner {
 	uint32_t number; /* its pid as it knows it itself */
 	uid_t user;
 	int64_t started; /* s since 1970; files older than it are not its own */
-	int temporary;   /* its /tmp, if that is not ours; else -1 */
+	int temporary;   /* its /tmp, if that is known not to be ours; else -1 */
 };
 
-/* Looks at a running process; a negative errno if it is gone. Close `temporary` if it is one. */
+/* Reads what /proc knows of a running process, all but `temporary`; a negative errno if it is gone.
+ */
 int code_owner_find(uint32_t pid, struct code_owner *out);
+
+/* A descriptor (O_PATH) of its /tmp, -ENOENT if that is ours, or a negative errno. Its file system
+ * may not answer: for the opener. */
+int code_owner_temporary(uint32_t pid);
 
 /* What is at its /tmp/perf-PID.map, which need not be its own: a descriptor (O_PATH), or a negative
  * errno. */

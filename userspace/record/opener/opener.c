@@ -229,35 +229,13 @@ static void fail(struct opener *opener, struct lane *lane, int err)
 	finish(opener, lane, &result);
 }
 
-/* Where the answer to this kind of request goes. */
-static void *part_of(struct opener_result *result, uint32_t kind, size_t *size)
-{
-	switch (kind) {
-	case OPENER_OWNER:
-		*size = sizeof(result->owner);
-		return &result->owner;
-	case OPENER_MEMORY:
-		*size = sizeof(result->block);
-		return &result->block;
-	default:
-		*size = sizeof(result->file);
-		return &result->file;
-	}
-}
-
-static bool wants_fd(uint32_t kind)
-{
-	return kind != OPENER_OWNER && kind != OPENER_MEMORY;
-}
-
 static void take(struct opener *opener, struct lane *lane, const struct worker_answer *answer)
 {
 	struct opener_result result = {.err = answer->err, .fd = answer->fd};
-	uint32_t kind = lane->first->kind;
-	size_t size;
-	void *part = part_of(&result, kind, &size);
+	bool is_block = lane->first->kind == OPENER_MEMORY;
+	size_t size = is_block ? sizeof(result.block) : sizeof(result.file);
 
-	if (!result.err && (answer->size < size || (wants_fd(kind) && answer->fd < 0)))
+	if (!result.err && (answer->size < size || (!is_block && answer->fd < 0)))
 		result.err = -EBADMSG;
 	if (answer->err == -ETIME)
 		note_hang(opener, lane, lane->first, answer);
@@ -268,7 +246,8 @@ static void take(struct opener *opener, struct lane *lane, const struct worker_a
 		return;
 	}
 	lane->is_full = false;
-	memcpy(part, answer->data + answer->size - size, size);
+	memcpy(is_block ? (void *)&result.block : &result.file, answer->data + answer->size - size,
+	       size);
 	finish(opener, lane, &result);
 }
 
@@ -452,12 +431,12 @@ int opener_debug(struct opener *opener, uint32_t pid, int program,
 	return add(opener, LANE_FILES, &order);
 }
 
-int opener_owner(struct opener *opener, uint32_t pid, opener_done *done, void *context)
+int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, void *context)
 {
-	const struct opener_owner wanted = {.pid = pid};
+	const struct opener_temporary wanted = {.pid = pid};
 	char name[CODE_OWNER_PATH];
-	const struct order order = {OPENER_OWNER, pid, &wanted, sizeof(wanted),
-				    name,         -1,  done,    context};
+	const struct order order = {OPENER_TEMPORARY, pid, &wanted, sizeof(wanted), name, -1, done,
+				    context};
 
 	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/root/tmp", pid);
 	return add(opener, LANE_FILES, &order);

@@ -68,7 +68,6 @@ struct opener_result {
 		 */
 	union {
 		struct opener_file file;   /* of opener_open(), _debug(), _map(), _open_user() */
-		struct code_owner owner;   /* of opener_owner(); `fd` is its `temporary` */
 		struct opener_block block; /* of opener_memory() */
 	};
 };
@@ -97,8 +96,8 @@ int opener_open_now(struct opener *opener, const struct module_place *place, uin
 int opener_debug(struct opener *opener, uint32_t pid, int program,
 		 const struct debug_wanted *wanted, opener_done *done, void *context);
 
-/* Whose code a process makes at run time (code_owner.h), while it is there. */
-int opener_owner(struct opener *opener, uint32_t pid, opener_done *done, void *context);
+/* Opens the /tmp of a process that sees another one (code_owner.h), while it is there: O_PATH. */
+int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, void *context);
 
 /* Opens the perf map of a process, if it is certainly its own; `owner` is borrowed for this call.
  */

@@ -82,7 +82,7 @@ static size_t size_of(uint32_t kind)
 	static const size_t sizes[] = {
 		[OPENER_MAPPED] = sizeof(struct opener_mapped),
 		[OPENER_DEBUG] = sizeof(struct opener_debug),
-		[OPENER_OWNER] = sizeof(struct opener_owner),
+		[OPENER_TEMPORARY] = sizeof(struct opener_temporary),
 		[OPENER_MAP] = sizeof(struct code_owner),
 		[OPENER_USER] = sizeof(struct opener_user),
 		[OPENER_MEMORY] = sizeof(struct opener_memory),
@@ -112,13 +112,11 @@ static void answer_file(int fd, const struct opener_file *file)
 	answer(fd < 0 ? fd : 0, file, sizeof(*file), fd);
 }
 
-static void find_owner(const struct opener_owner *wanted)
+static void open_temporary(const struct opener_temporary *wanted)
 {
-	struct code_owner owner;
-	int err = code_owner_find(wanted->pid, &owner), temporary = owner.temporary;
+	const struct opener_file none = {0};
 
-	owner.temporary = -1;
-	answer(err, &owner, sizeof(owner), temporary);
+	answer_file(code_owner_temporary(wanted->pid), &none);
 }
 
 static void open_map(const struct opener_head *head, const struct code_owner *wanted, int temporary)
@@ -152,8 +150,8 @@ static void work(const struct request *request, const void *body)
 	case OPENER_DEBUG:
 		answer_file(opener_open_debug(head, body, fd, &file), &file);
 		break;
-	case OPENER_OWNER:
-		find_owner(body);
+	case OPENER_TEMPORARY:
+		open_temporary(body);
 		break;
 	case OPENER_MAP:
 		open_map(head, body, fd);

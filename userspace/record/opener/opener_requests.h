@@ -21,7 +21,7 @@
 enum opener_request {
 	OPENER_MAPPED = 1, /* opener_mapped, path: opener_file and a descriptor */
 	OPENER_DEBUG,      /* opener_debug, with the program's descriptor: likewise */
-	OPENER_OWNER,      /* opener_owner: code_owner; a descriptor of its /tmp if there is one */
+	OPENER_TEMPORARY,  /* opener_temporary: opener_file, all zero, and a descriptor */
 	OPENER_MAP,    /* code_owner, with a descriptor of its /tmp: opener_file, a descriptor */
 	OPENER_USER,   /* opener_user, path: likewise */
 	OPENER_MEMORY, /* opener_memory: opener_block */
@@ -61,7 +61,8 @@ struct opener_debug {
 	struct debug_wanted wanted;
 };
 
-struct opener_owner {
+/* The /tmp of a process that sees another one than the recorder. */
+struct opener_temporary {
 	uint32_t pid;
 };
 

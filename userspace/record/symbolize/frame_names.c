@@ -58,21 +58,29 @@ int frame_names_create(struct profile_writer *writer, struct modules *modules,
 	return 0;
 }
 
-static void free_owner(struct code_owner *owner)
+static struct opener *opener_of(const struct frame_names *names)
 {
-	if (owner && owner->temporary >= 0)
+	return files_opener(modules_files(names->modules));
+}
+
+static void free_owner(struct frame_names *names, struct code_owner *owner)
+{
+	if (!owner)
+		return;
+	opener_cancel(opener_of(names), owner);
+	if (owner->temporary >= 0)
 		close(owner->temporary);
 	free(owner);
 }
 
-static void free_owners(struct map *owners)
+static void free_owners(struct frame_names *names, struct map *owners)
 {
 	size_t cursor = 0;
 	const void *key;
 	uint64_t *value;
 
 	while (owners && map_next(owners, &cursor, &key, &value))
-		free_owner((struct code_owner *)(uintptr_t)*value);
+		free_owner(names, (struct code_owner *)(uintptr_t)*value);
 	map_free(owners);
 }
 
@@ -80,8 +88,8 @@ void frame_names_free(struct frame_names *names)
 {
 	if (!names)
 		return;
-	free_owners(names->owners);
-	free_owners(names->met);
+	free_owners(names, names->owners);
+	free_owners(names, names->met);
 	symbolizer_free(names->symbolizer);
 	map_free(names->told);
 	buffer_free(&names->generated);
@@ -119,8 +127,8 @@ static int write_names(void *context, const struct symbol_frame *frame,
 static int need_symbolizer(struct frame_names *names)
 {
 	return names->symbolizer ? 0
-				 : symbolizer_create(files_opener(modules_files(names->modules)),
-						     write_names, names, &names->symbolizer);
+				 : symbolizer_create(opener_of(names), write_names, names,
+						     &names->symbolizer);
 }
 
 void frame_names_prepare(struct frame_names *names)
@@ -131,8 +139,13 @@ void frame_names_prepare(struct frame_names *names)
 
 /* --- generated code ----------------------------------------------------------------------- */
 
+static void temporary_opened(void *context, const struct opener_result *result)
+{
+	((struct code_owner *)context)->temporary = result->fd;
+}
+
 /* NULL if it is gone: whose file that would be is not known any more. */
-static struct code_owner *look_at(uint32_t pid)
+static struct code_owner *look_at(struct frame_names *names, uint32_t pid)
 {
 	struct code_owner *owner = malloc(sizeof(*owner));
 
@@ -140,6 +153,8 @@ static struct code_owner *look_at(uint32_t pid)
 		free(owner);
 		owner = NULL;
 	}
+	if (owner)
+		(void)opener_temporary(opener_of(names), pid, temporary_opened, owner);
 	return owner;
 }
 
@@ -152,7 +167,7 @@ void frame_names_meet(struct frame_names *names, uint64_t process, uint32_t pid)
 		return;
 	slot = map_put(names->met, &pid, &added);
 	if (slot && added)
-		*slot = (uintptr_t)look_at(pid);
+		*slot = (uintptr_t)look_at(names, pid);
 }
 
 static struct code_owner *take_met(struct frame_names *names, uint32_t pid)
@@ -173,11 +188,11 @@ static struct code_owner *find_owner(struct frame_names *names, uint64_t process
 	if (!slot && map_count(names->owners) < OWNERS_MAX) {
 		slot = map_put(names->owners, &process, NULL);
 		if (slot) {
-			*slot = (uintptr_t)(met ? met : look_at(pid));
+			*slot = (uintptr_t)(met ? met : look_at(names, pid));
 			met = NULL;
 		}
 	}
-	free_owner(met);
+	free_owner(names, met);
 	return slot ? (struct code_owner *)(uintptr_t)*slot : NULL;
 }
 
@@ -238,8 +253,7 @@ static void ask_process(struct frame_names *names, struct mapped_frames *mapped)
 	const uint64_t *slot = map_get(names->owners, &mapped->process);
 	const struct code_owner *owner = slot ? (const struct code_owner *)(uintptr_t)*slot : NULL;
 
-	if (!owner ||
-	    opener_map(files_opener(modules_files(names->modules)), owner, map_opened, mapped))
+	if (!owner || opener_map(opener_of(names), owner, map_opened, mapped))
 		ask_mapped(mapped);
 }
 
@@ -389,10 +403,12 @@ int frame_names_turn(struct frame_names *names)
 
 int frame_names_finish(struct frame_names *names, uint64_t ns)
 {
-	int err = ask_all(names);
+	int err;
 
-	/* Perf maps are opened by then. */
-	opener_settle(files_opener(modules_files(names->modules)), ns);
+	/* Before and after: folders of perf maps are opened by then, and the maps. */
+	opener_settle(opener_of(names), ns);
+	err = ask_all(names);
+	opener_settle(opener_of(names), ns);
 	err = err ? err : names->err;
 	return err ? err : symbolizer_finish(names->symbolizer, ns);
 }
