@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "record/kernel/libbpf_messages.h"
+#include "record/kernel/setup.h"
 #include "record/machine/capabilities.h"
 #include "record/kernel/checks.h"
 #include "record/store/facts.h"
@@ -228,7 +228,7 @@ static int doctor_run(int argc, char **argv)
 	}
 	if (options.verbose > 1)
 		log_set_level(LOG_DEBUG);
-	libbpf_messages_capture();
+	setup_messages();
 	err = examine(&diagnosis);
 	if (err)
 		log_error("out of memory");

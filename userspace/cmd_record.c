@@ -14,7 +14,7 @@
 
 #include "cmd_record.h"
 #include "commands.h"
-#include "record/kernel/libbpf_messages.h"
+#include "record/kernel/setup.h"
 #include "record/machine/capabilities.h"
 #include "record/machine/cgroup.h"
 #include "record/machine/clock.h"
@@ -422,7 +422,7 @@ static int record_run(int argc, char **argv)
 				     : -1;
 	if (recording.options.verbose)
 		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
-	libbpf_messages_capture();
+	setup_messages();
 	/* Else the size grows with each large table, and a long recording keeps what it had once.
 	 */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);

@@ -55,8 +55,10 @@ struct code_files *code_files_create(void)
 	return files;
 }
 
-static void process_free(struct process *process)
+static void process_free(void *value)
 {
+	struct process *process = value;
+
 	if (!process)
 		return;
 	for (size_t i = 0; i < process->n_dumps; i++) {
@@ -69,15 +71,9 @@ static void process_free(struct process *process)
 
 void code_files_free(struct code_files *files)
 {
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-
 	if (!files)
 		return;
-	while (map_next(files->processes, &cursor, &key, &value))
-		process_free((struct process *)(uintptr_t)*value);
-	map_free(files->processes);
+	map_free_all(files->processes, process_free);
 	buffer_free(&files->block);
 	free(files);
 }

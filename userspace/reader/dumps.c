@@ -27,16 +27,15 @@ static struct frame_image *image_of(uint64_t value)
 	return (struct frame_image *)(uintptr_t)value;
 }
 
+static void free_image(void *image)
+{
+	frame_image_free(image);
+}
+
 static void forget_images(struct dumps *dumps)
 {
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-
 	stack_unwinder_forget(dumps->unwinder);
-	while (map_next(dumps->images, &cursor, &key, &value))
-		frame_image_free(image_of(*value));
-	map_free(dumps->images);
+	map_free_all(dumps->images, free_image);
 	dumps->images = map_create(sizeof(uint64_t));
 	if (!dumps->images)
 		_exit(EXIT_FAILURE);

@@ -56,17 +56,11 @@ struct code_table *code_table_create(void)
 
 void code_table_free(struct code_table *table)
 {
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-
 	if (!table)
 		return;
-	while (map_next(table->texts, &cursor, &key, &value))
-		free((char *)(uintptr_t)*value);
 	for (size_t i = 0; i < count(table); i++)
 		free(codes(table)[i].lines);
-	map_free(table->texts);
+	map_free_all(table->texts, free);
 	buffer_free(&table->codes);
 	free(table);
 }

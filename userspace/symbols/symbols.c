@@ -69,21 +69,17 @@ int symbols_create(const struct symbols_access *access, struct symbols **out)
 	return 0;
 }
 
+static void free_file(void *value)
+{
+	elf_symbols_free(symbols_of((uintptr_t)value));
+}
+
 void symbols_free(struct symbols *symbols)
 {
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-
 	if (!symbols)
 		return;
-	while (symbols->files && map_next(symbols->files, &cursor, &key, &value))
-		elf_symbols_free(symbols_of(*value));
-	cursor = 0;
-	while (symbols->names && map_next(symbols->names, &cursor, &key, &value))
-		free((char *)(uintptr_t)*value);
-	map_free(symbols->files);
-	map_free(symbols->names);
+	map_free_all(symbols->files, free_file);
+	map_free_all(symbols->names, free);
 	kernel_symbols_free(symbols->kernel);
 	free(symbols);
 }

@@ -311,3 +311,14 @@ bool map_next(const struct map *map, size_t *cursor, const void **key, uint64_t 
 	++*cursor;
 	return true;
 }
+
+void map_free_all(struct map *map, void (*release)(void *value))
+{
+	for (size_t i = 0; map && i < map->count; i++) {
+		uint64_t value = *entry_value(map, i);
+
+		if (value)
+			release((void *)(uintptr_t)value);
+	}
+	map_free(map);
+}

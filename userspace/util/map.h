@@ -18,6 +18,9 @@ uint64_t map_seed(void);
 struct map *map_create(size_t key_size);
 void map_free(struct map *map); /* NULL is allowed */
 
+/* The same for a map whose values are pointers: gives each that is not 0 to `release` before. */
+void map_free_all(struct map *map, void (*release)(void *value));
+
 /* The value stored under `key`, or NULL. Valid until the next map_put. */
 uint64_t *map_get(const struct map *map, const void *key);
 

@@ -5,12 +5,15 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "attach.h"
 #include "gcprof.skel.h"
 #include "../machine/viewer.h"
+#include "../../util/log.h"
 
 /* Bytes are powers of two: what may come between two looks of the recorder. */
 static const struct {
@@ -228,4 +231,27 @@ int setup_object(struct gcprof_bpf *skeleton, const struct record_options *optio
 	attach_prepare(skeleton->progs.probe_fired, multi);
 	err = size_rings(skeleton, options, n_cpus);
 	return err ? err : size_tables(skeleton, n_cpus);
+}
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+static int print(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	enum log_level ours = level == LIBBPF_WARN ? LOG_VERBOSE : LOG_DEBUG;
+	char *text = NULL, *line, *rest;
+
+	if (!log_shows(ours))
+		return 0;
+	/* Why the kernel refuses a program comes in many lines at once. */
+	if (vasprintf(&text, format, arguments) >= 0) {
+		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+			log_print(ours, "%s", line);
+	}
+	free(text);
+	return 0;
+}
+
+void setup_messages(void)
+{
+	libbpf_set_print(print);
 }

@@ -32,4 +32,7 @@ int setup_object(struct gcprof_bpf *skeleton, const struct record_options *optio
 /* The map of a ring, owned by the skeleton. */
 struct bpf_map *setup_ring_map(const struct gcprof_bpf *skeleton, enum session_ring ring);
 
+/* From now on warnings of libbpf are LOG_VERBOSE, all else is LOG_DEBUG. */
+void setup_messages(void);
+
 #endif

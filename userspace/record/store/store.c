@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "../world/files.h"
-#include "mapped.h"
 #include "store.h"
 #include "store_events.h"
 #include "../machine/viewer.h"
@@ -81,7 +80,7 @@ void store_know_own_code(struct store *store, struct own_code *own)
 
 void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path)
 {
-	if (mapped_tells_of_code(event, path))
+	if (store_is_generated(event, path))
 		frame_names_meet(store->names, event->header.process, event->header.tid);
 }
 

@@ -64,6 +64,10 @@ int store_put_stack(struct store *store, const struct incoming *in,
 int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
 			  const struct event_stack *counts, struct stored_stack *out);
 
+/* store_system.c: is a mapping a sign of code made at run time, whose maker must be identified
+ * while it lives? */
+bool store_is_generated(const struct event_mmap *event, const char *path);
+
 /* store_stacks.c: what is needed to compose stacks of segments. */
 int composer_create(const struct stack_owners *owners, struct composer **out);
 void composer_free(struct composer *composer); /* NULL is allowed */

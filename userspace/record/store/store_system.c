@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "mapped.h"
+#include "../opener/code_owner.h"
 #include "../kernel/own_code.h"
 #include "store_events.h"
 
@@ -313,6 +313,51 @@ int store_task(struct store *store, const struct incoming *in)
 	return put_comm(store, in, ((const struct event_task *)(const void *)in->header)->name);
 }
 
+/* --- mappings ---------------------------------------------------------------------------- */
+
+/* Files without a name are also used to map generated code twice, writable and executable. */
+static bool is_memory(const char *path)
+{
+	return strncmp(path, "/memfd:", 7) == 0;
+}
+
+bool store_is_generated(const struct event_mmap *event, const char *path)
+{
+	if (!(event->protection & PROT_EXEC))
+		return false;
+	return event->inode ? is_memory(path) || code_owner_is_dump(path) : path[0] != '[';
+}
+
+/*
+ * The module of a mapping; 0 if no code runs there. Looks, while the process lives,
+ * at what will be needed to name its code. -ENOMEM.
+ */
+static int find_module(struct store *store, uint64_t process, const struct module_place *place,
+		       uint64_t *module)
+{
+	*module = 0;
+	/* So JIT compilers tell profilers where they describe their code. */
+	if (place->inode && code_owner_is_dump(place->path))
+		return frame_names_dump(store->names, process, place);
+	if (place->inode || place->path[0] == '[') {
+		*module = modules_find(store->modules, place);
+		if (!*module || !is_memory(place->path) ||
+		    modules_get(store->modules, *module)->is_program)
+			return *module ? 0 : -ENOMEM;
+	}
+	*module = modules_generated(store->modules, process);
+	return *module ? frame_names_generated(store->names, process, place->pid) : -ENOMEM;
+}
+
+/* What stands for the first address of the mapping in the module. */
+static uint64_t offset_in(struct store *store, uint64_t module, const struct event_mmap *event)
+{
+	if (modules_get(store->modules, module)->process)
+		return event->address;
+	/* The code of the vdso is found by its place in its image. */
+	return event->inode ? event->offset : 0;
+}
+
 /* What was mapped: a file, something of the kernel's like [vdso], or code made at run time. */
 static int mmap_module(struct store *store, const struct incoming *in, uint64_t *module)
 {
@@ -330,7 +375,7 @@ static int mmap_module(struct store *store, const struct incoming *in, uint64_t 
 	if (!(event->protection & PROT_EXEC))
 		return 0;
 	place = module_place_of(event, path);
-	return mapped_module(store->modules, store->names, in->process->id, &place, module);
+	return find_module(store, in->process->id, &place, module);
 }
 
 int store_mmap(struct store *store, const struct incoming *in)
@@ -350,7 +395,7 @@ int store_mmap(struct store *store, const struct incoming *in)
 	err = mmap_module(store, in, &mapping.module);
 	/* The code of the vdso is found by its place in its image, generated code by address. */
 	if (!err && mapping.module)
-		mapping.offset = mapped_offset(store->modules, mapping.module, event);
+		mapping.offset = offset_in(store, mapping.module, event);
 	/* What was there before may come twice, from /proc and from the perf ring. */
 	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
 		return 0;

@@ -84,8 +84,10 @@ static void close_all(struct subject *subject)
 	subject->fd = subject->debug_fd = subject->map_fd = -1;
 }
 
-static void subject_free(struct subject *subject)
+static void subject_free(void *value)
 {
+	struct subject *subject = value;
+
 	close_all(subject);
 	for (size_t i = 0; i < subject->n_dumps; i++)
 		close(subject->dumps[i]);
@@ -180,10 +182,6 @@ int symbolizer_create(struct opener *opener, symbolizer_names *names, void *cont
 
 void symbolizer_free(struct symbolizer *symbolizer)
 {
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-
 	if (!symbolizer)
 		return;
 	for (int i = 0; i < LANES; i++) {
@@ -191,10 +189,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 			opener_cancel(symbolizer->opener, &symbolizer->lanes[i]);
 		worker_free(symbolizer->lanes[i].worker);
 	}
-	while (symbolizer->subjects && map_next(symbolizer->subjects, &cursor, &key, &value))
-		if (*value)
-			subject_free((struct subject *)(uintptr_t)*value);
-	map_free(symbolizer->subjects);
+	map_free_all(symbolizer->subjects, subject_free);
 	map_free(symbolizer->bad);
 	map_free(symbolizer->unread);
 	map_free(symbolizer->suspects);

@@ -61,15 +61,9 @@ int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *module
 
 void unwind_spaces_free(struct unwind_spaces *spaces)
 {
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-
 	if (!spaces)
 		return;
-	while (spaces->by_pid && map_next(spaces->by_pid, &cursor, &key, &value))
-		free((void *)(uintptr_t)*value);
-	map_free(spaces->by_pid);
+	map_free_all(spaces->by_pid, free);
 	map_free(spaces->tables);
 	free(spaces);
 }
