@@ -23,11 +23,10 @@ struct finality {
 	bool final;
 };
 
+/* Room for entries of either table. */
 struct totals_batch {
-	struct syscall_key keys[TOTALS_BATCH];
-	struct syscall_total totals[TOTALS_BATCH];
-	uint32_t processes[TOTALS_BATCH];
-	struct call_cpu cpus[TOTALS_BATCH];
+	_Alignas(8) char keys[TOTALS_BATCH * sizeof(struct syscall_key)];
+	_Alignas(8) char values[TOTALS_BATCH * sizeof(struct syscall_total)];
 	struct finality final[FINALITIES];
 };
 
@@ -100,9 +99,9 @@ static int put_losses(struct ledger *ledger, uint64_t now)
 	return err;
 }
 
-static int put_total(struct ledger *ledger, uint64_t now, const struct syscall_key *key,
-		     const struct syscall_total *total)
+static int put_total(struct ledger *ledger, uint64_t now, const void *key, const void *value)
 {
+	const struct syscall_total *total = value;
 	uint64_t *count = map_put(ledger->calls, key, NULL);
 	int err;
 
@@ -111,6 +110,9 @@ static int put_total(struct ledger *ledger, uint64_t now, const struct syscall_k
 	if (*count == total->count)
 		return 0;
 	err = store_syscall_total(ledger->store, now, key, total);
+	/* Its first events are still on their way: next time, if there is one. */
+	if (err == -ENOENT)
+		ledger->unwritten += total->count;
 	if (err)
 		return err;
 	ledger->syscalls += total->count - *count;
@@ -141,55 +143,11 @@ static bool is_known_final(struct ledger *ledger, uint32_t process)
 	return known->final;
 }
 
-static int tell_total(struct ledger *ledger, uint64_t now, const struct syscall_key *key,
-		      const struct syscall_total *total)
+static int put_cpu(struct ledger *ledger, uint64_t now, const void *key, const void *value)
 {
-	int err = put_total(ledger, now, key, total);
-
-	if (err != -ENOENT)
-		return err;
-	/* Its first events are still on their way: next time, if there is one. */
-	ledger->unwritten += total->count;
-	return -ENOENT;
-}
-
-/* The last word: what was read before the process was known to be gone may be outdated. Makes room
- * in the kernel's table. */
-static int move_total(struct ledger *ledger, uint64_t now, const struct syscall_key *key)
-{
-	struct syscall_total total;
-	int err;
-
-	if (table_lookup(ledger->session, TABLE_SYSCALLS, key, &total))
-		return 0;
-	err = tell_total(ledger, now, key, &total);
-	if (err)
-		return err;
-	table_forget(ledger->session, TABLE_SYSCALLS, key);
-	map_remove(ledger->calls, key);
-	return 0;
-}
-
-static int put_totals_batch(struct ledger *ledger, uint64_t now, uint32_t count)
-{
-	const struct totals_batch *batch = ledger->batch;
-	int err = 0;
-
-	for (uint32_t i = 0; i < count && !err; i++) {
-		const struct syscall_key *key = &batch->keys[i];
-
-		err = is_known_final(ledger, key->process)
-			      ? move_total(ledger, now, key)
-			      : tell_total(ledger, now, key, &batch->totals[i]);
-		err = err == -ENOENT ? 0 : err;
-	}
-	return err;
-}
-
-static int put_cpu(struct ledger *ledger, uint64_t now, uint32_t process,
-		   const struct call_cpu *cpu)
-{
-	uint64_t *written = map_put(ledger->cpus, &process, NULL);
+	const struct call_cpu *cpu = value;
+	const uint32_t *process = key;
+	uint64_t *written = map_put(ledger->cpus, process, NULL);
 	uint64_t ns = cpu->traced_ns + cpu->untraced_ns;
 	int err;
 
@@ -197,50 +155,49 @@ static int put_cpu(struct ledger *ledger, uint64_t now, uint32_t process,
 		return -ENOMEM;
 	if (*written == ns)
 		return 0;
-	err = store_call_cpu(ledger->store, now, process, cpu);
+	err = store_call_cpu(ledger->store, now, *process, cpu);
 	if (!err)
 		*written = ns;
 	return err;
 }
 
-/* As move_total(). */
-static int move_cpu(struct ledger *ledger, uint64_t now, uint32_t process)
+/* A table of the kernel side whose keys begin with a process, and what writes an entry of it:
+ * -ENOENT if the store does not know the process. */
+struct table {
+	enum session_table table;
+	size_t key_size, value_size;
+	struct map *written;
+	int (*put)(struct ledger *ledger, uint64_t now, const void *key, const void *value);
+};
+
+/* The last word: what was read before the process was known to be gone may be outdated. Makes room
+ * in the kernel's table. */
+static int move_entry(struct ledger *ledger, uint64_t now, const struct table *table,
+		      const void *key)
 {
-	struct call_cpu cpu;
+	_Alignas(8) char value[sizeof(struct syscall_total)];
 	int err;
 
-	if (table_lookup(ledger->session, TABLE_CALL_CPUS, &process, &cpu))
+	if (table_lookup(ledger->session, table->table, key, value))
 		return 0;
-	err = put_cpu(ledger, now, process, &cpu);
+	err = table->put(ledger, now, key, value);
 	if (err)
 		return err;
-	table_forget(ledger->session, TABLE_CALL_CPUS, &process);
-	map_remove(ledger->cpus, &process);
+	table_forget(ledger->session, table->table, key);
+	map_remove(table->written, key);
 	return 0;
 }
 
-static int put_cpus_batch(struct ledger *ledger, uint64_t now, uint32_t count)
+static int put_entry(struct ledger *ledger, uint64_t now, const struct table *table, uint32_t i)
 {
-	const struct totals_batch *batch = ledger->batch;
-	int err = 0;
+	const void *key = ledger->batch->keys + i * table->key_size;
+	const void *value = ledger->batch->values + i * table->value_size;
+	int err = is_known_final(ledger, *(const uint32_t *)key)
+			  ? move_entry(ledger, now, table, key)
+			  : table->put(ledger, now, key, value);
 
-	for (uint32_t i = 0; i < count && !err; i++) {
-		uint32_t process = batch->processes[i];
-
-		err = is_known_final(ledger, process)
-			      ? move_cpu(ledger, now, process)
-			      : put_cpu(ledger, now, process, &batch->cpus[i]);
-		err = err == -ENOENT ? 0 : err;
-	}
-	return err;
+	return err == -ENOENT ? 0 : err;
 }
-
-/* A table of the kernel side, and what writes entries that were read of it. */
-struct table {
-	enum session_table table;
-	void *keys, *values; /* rooms for TOTALS_BATCH */
-	int (*put)(struct ledger *ledger, uint64_t now, uint32_t count);
-};
 
 /*
  * Reads a table by the batch: asking for each key and each value by itself took a fifth of the
@@ -254,25 +211,27 @@ static int put_table(struct ledger *ledger, uint64_t now, const struct table *ta
 	while (!got && !err) {
 		uint32_t count = TOTALS_BATCH;
 
-		got = table_lookup_batch(ledger->session, table->table, &place, table->keys,
-					 table->values, &count);
+		got = table_lookup_batch(ledger->session, table->table, &place, ledger->batch->keys,
+					 ledger->batch->values, &count);
 		/* -ENOENT: these are the last. */
 		if (got && got != -ENOENT)
 			return got;
-		err = table->put(ledger, now, count);
+		for (uint32_t i = 0; i < count && !err; i++)
+			err = put_entry(ledger, now, table, i);
 	}
 	return err;
 }
 
 static int put_totals(struct ledger *ledger, uint64_t now)
 {
-	struct totals_batch *batch = ledger->batch;
-	const struct table totals = {TABLE_SYSCALLS, batch->keys, batch->totals, put_totals_batch};
-	const struct table cpus = {TABLE_CALL_CPUS, batch->processes, batch->cpus, put_cpus_batch};
+	const struct table totals = {TABLE_SYSCALLS, sizeof(struct syscall_key),
+				     sizeof(struct syscall_total), ledger->calls, put_total};
+	const struct table cpus = {TABLE_CALL_CPUS, sizeof(uint32_t), sizeof(struct call_cpu),
+				   ledger->cpus, put_cpu};
 	int err;
 
 	ledger->unwritten = 0;
-	memset(batch->final, 0, sizeof(batch->final));
+	memset(ledger->batch->final, 0, sizeof(ledger->batch->final));
 	err = put_table(ledger, now, &totals);
 	return err || !ledger->tracing ? err : put_table(ledger, now, &cpus);
 }
