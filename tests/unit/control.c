@@ -9,7 +9,6 @@
 #include "record/machine/clock.h"
 #include "record/opener/opener.h"
 #include "record/target/control.h"
-#include "record/target/control_search.h"
 #include "record/world/files.h"
 #include "../../gc/frame.h"
 

@@ -60,6 +60,17 @@ void control_repeat(struct control *control);
 int control_arrive(struct opener *opener, const struct event_mmap *mapping, uint64_t address,
 		   opener_done *done, void *context);
 
+/* A block is at `address` in the process, whose file is mapped like this. */
+typedef void control_found(void *context, const struct event_mmap *mapping, uint64_t address);
+
+/*
+ * Searches all that a process has mapped, as far as its files are known. Those that are not yet
+ * are read, and waited for up to the time `until`; 0: they are not. 0 or a negative errno:
+ * -ENOENT: it is gone.
+ */
+int control_search(struct files *files, uint32_t proc_pid, uint64_t until, enum control_block block,
+		   control_found *found, void *context);
+
 /* Takes back what was asked for: sets every block back to what it was, unless the program or
  * somebody else changed it since. Does not wait. */
 void control_restore(struct control *control);
