@@ -88,19 +88,29 @@ static uint64_t kept(uint64_t have)
 	return keep;
 }
 
-int capabilities_drop(void)
+int capabilities_keep(uint64_t keep, bool given)
 {
 	struct __user_cap_header_struct header = capability_header;
-	uint64_t keep = kept(effective());
-	struct __user_cap_data_struct data[2] = {
-		{.effective = (uint32_t)keep, .permitted = (uint32_t)keep},
-		{.effective = (uint32_t)(keep >> 32), .permitted = (uint32_t)(keep >> 32)},
-	};
+	struct __user_cap_data_struct data[2] = {{0}};
 
-	/* Root gets everything by executing a program: not any more. */
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &header, data))
+	if (syscall(SYS_capget, &header, data))
 		return -errno;
-	return 0;
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(keep >> 32 * i);
+		if (given)
+			data[i].permitted &= data[i].inheritable;
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+int capabilities_drop(void)
+{
+	/* Root gets everything by executing a program: not any more. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return capabilities_keep(kept(effective()), false);
 }
 
 /* Ambient ones reach a program whose file has none; they must be inheritable. */

@@ -37,6 +37,10 @@ bool capabilities_admin(void);
  */
 int capabilities_drop(void);
 
+/* Keeps only these, bits `number`; `given`: and only what capabilities_lend() gave, not what this
+ * program's file has for everybody. 0 or a negative errno. */
+int capabilities_keep(uint64_t keep, bool given);
+
 /*
  * While `lent`, a program that this thread executes gets what this thread has of the table, and
  * can tell by its inheritable set that this thread gave it, and not its file.

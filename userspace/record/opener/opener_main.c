@@ -15,9 +15,9 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../machine/capabilities.h"
 #include "../../reader/wire.h"
 #include "opener_process.h"
 
@@ -26,24 +26,6 @@
 #define RIGHTS_FILES  (BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE))
 #define RIGHTS_USER   (BIT(CAP_SETUID) | BIT(CAP_SETGID))
 #define RIGHTS_MEMORY (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_OVERRIDE))
-
-/* `given`: only what the recorder gave, not what this program's file has for everybody. */
-static int keep_rights(uint64_t keep, bool given)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}};
-
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		data[i].permitted &= (uint32_t)(keep >> 32 * i);
-		if (given)
-			data[i].permitted &= data[i].inheritable;
-		data[i].effective = data[i].permitted;
-		data[i].inheritable = 0;
-	}
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
-}
 
 /* For good, by the first request. */
 static int settle_rights(uint32_t kind, const struct invoker *user)
@@ -56,10 +38,11 @@ static int settle_rights(uint32_t kind, const struct invoker *user)
 		return settled == group ? 0 : -EPERM;
 	settled = group;
 	if (group != OPENER_USER)
-		return keep_rights(group == OPENER_MEMORY ? RIGHTS_MEMORY : RIGHTS_FILES, false);
+		return capabilities_keep(group == OPENER_MEMORY ? RIGHTS_MEMORY : RIGHTS_FILES,
+					 false);
 	err = invoker_become(user);
 	/* Root needs the right to be allowed all that it is. */
-	return err ? err : keep_rights(geteuid() ? 0 : BIT(CAP_DAC_READ_SEARCH), false);
+	return err ? err : capabilities_keep(geteuid() ? 0 : BIT(CAP_DAC_READ_SEARCH), false);
 }
 
 static int confine(void)
@@ -72,7 +55,7 @@ static int confine(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
 	    setrlimit(RLIMIT_CORE, &none))
 		return -errno;
-	return keep_rights(RIGHTS_FILES | RIGHTS_USER | RIGHTS_MEMORY, getauxval(AT_SECURE));
+	return capabilities_keep(RIGHTS_FILES | RIGHTS_USER | RIGHTS_MEMORY, getauxval(AT_SECURE));
 }
 
 /* --- requests ----------------------------------------------------------------------------- */
