@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/demangle.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/symbols.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "symbols_rig.h"
-#include "symbols/demangle.h"
 #include "symbols/kernel_symbols.h"
 #include "symbols/elf_file.h"
 #include "symbols/symbols.h"

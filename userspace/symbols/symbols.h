@@ -49,4 +49,7 @@ void symbols_kernel_read(struct symbols *symbols, int fd);
 /* The kernel function at `address` in the running kernel. */
 struct symbol symbols_kernel(struct symbols *symbols, uint64_t address);
 
+/* The readable name, to be freed; NULL if it is no mangled name or one better left alone. */
+char *demangle(const char *name);
+
 #endif
