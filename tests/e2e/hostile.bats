@@ -45,10 +45,10 @@ stays_below() { # MIB
 	record_lie pointers
 	same status $code 0
 	told 'probe firings were refused'
-	told 'probe events are not whole'
-	told 'samples or fates were lost: their batch could not be read'
+	told 'probe events are incomplete'
+	told 'samples or outcomes were lost: their batch could not be read'
 	told 'collector events were lost: their batch could not be read'
-	told 'managed stacks end early'
+	told 'managed stacks are truncated'
 	stays_below 64
 }
 
@@ -73,7 +73,7 @@ stays_below() { # MIB
 	record_lie collections
 	same status $code 0
 	told 'collections of a batch were refused'
-	told 'fates of a batch were refused'
+	told 'outcomes of a batch were refused'
 	told 'probe firings were refused'
 	holds '.gc.minor.count > 100 and ([.syscalls[] | select(.in_gc_ns > .total_ns)] | length) == 0'
 	stays_below 64
@@ -90,7 +90,7 @@ stays_below() { # MIB
 @test "shadow stack is a circle: the stack ends there and says so" {
 	record_lie frames
 	same status $code 0
-	told 'managed stacks end early'
+	told 'managed stacks are truncated'
 	holds '.alloc.samples > 4000 and (.stacks.unfinished | length) > 0'
 	stays_below 64
 }

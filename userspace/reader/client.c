@@ -119,7 +119,7 @@ int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX])
 	return (int)list.count;
 }
 
-/* --- for who can wait ------------------------------------------------------------------- */
+/* --- for callers that can wait -------------------------------------------------------------- */
 
 struct names_client {
 	struct worker *worker;

@@ -57,7 +57,7 @@ struct names_left {
  */
 int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX]);
 
-/* --- for who can wait ------------------------------------------------------------------- */
+/* --- for callers that can wait -------------------------------------------------------------- */
 
 /* A reader of files, and the time that it may take for all of them. Not thread-safe. */
 struct names_client;

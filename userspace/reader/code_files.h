@@ -29,7 +29,7 @@ size_t code_files_dumps(const struct code_files *files, uint64_t process);
 
 /*
  * The function that was at an address in the process at that time (CLOCK_MONOTONIC
- * ns). Jitdump files tell when a function came; what is new in a perf map came after
+ * ns). Jitdump files say when a function came; what is new in a perf map came after
  * the map was read before.
  */
 bool code_files_find(struct code_files *files, uint64_t process, uint64_t address, uint64_t time,

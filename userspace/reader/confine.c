@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* confine.c: what the process that reads untrusted files gives up before it reads the first one. */
 /*
- * Libraries that read ELF and DWARF have faults, and whoever writes a program chooses
+ * Libraries that read ELF and DWARF have faults, and the author of a program chooses
  * what they read. So this process can do nothing but read the descriptors that it is
  * handed, compute, and answer. Namespaces come last among the ways to hold it, because a
  * machine may allow none: the filter lets no path be opened and no socket be made.
@@ -30,7 +30,7 @@
 #define DATA_BYTES_MAX  (UINT64_C(512) << 20) /* memory of its own */
 #define SPACE_BYTES_MAX (UINT64_C(8) << 30)   /* of addresses, mapped files included */
 
-/* Becomes nobody, where that is allowed. */
+/* Becomes the user nobody, where that is allowed. */
 static int change_user(void)
 {
 	if (geteuid())
@@ -84,7 +84,7 @@ static void limit(int resource, uint64_t value)
 
 static void limit_all(void)
 {
-#ifndef __SANITIZE_ADDRESS__ /* which needs more address space than anybody has */
+#ifndef __SANITIZE_ADDRESS__ /* which needs more address space than this limit */
 	limit(RLIMIT_AS, SPACE_BYTES_MAX);
 	limit(RLIMIT_DATA, DATA_BYTES_MAX);
 #endif

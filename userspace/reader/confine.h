@@ -4,7 +4,7 @@
 #define GCPROF_READER_CONFINE_H
 
 /*
- * Becomes nobody without capabilities, in namespaces of its own with an empty root
+ * Becomes the user nobody without capabilities, in namespaces of its own with an empty root
  * directory where the kernel allows that, with limits, behind a filter that leaves
  * the system calls that reading needs. For good. 0, or a negative errno: then nothing
  * may be read.

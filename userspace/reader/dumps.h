@@ -3,7 +3,7 @@
 /*
  * A request is a struct dump_request, a struct event_copy and the bytes of the stack; the
  * answer is a struct stack_walk. What is mapped the reader asks for as it needs it: with an
- * address, 8 bytes; it is told a struct dump_mapping, and gets the file.
+ * address, 8 bytes; it receives a struct dump_mapping, and the file.
  */
 #ifndef GCPROF_READER_DUMPS_H
 #define GCPROF_READER_DUMPS_H
@@ -19,7 +19,7 @@ struct dump_request {
 struct dump_mapping {
 	uint64_t start, end; /* 0, 0: nothing is mapped there */
 	uint64_t offset;     /* in the file */
-	uint64_t file;       /* tells files from one another */
+	uint64_t file;       /* a number of its own */
 	uint64_t is_vdso;    /* 1: the kernel's page of code, which has no file */
 };
 

@@ -21,7 +21,7 @@
  * files of the process, always in the same order.
  */
 struct names_request {
-	uint64_t owner; /* tells files, or processes, from one another: never used again */
+	uint64_t owner; /* of the file or process: never used again */
 	uint32_t count; /* of places */
 	uint32_t has_map;
 	uint32_t build_id_size; /* of the file, which is used only if it has this one; 0: any */

@@ -8,8 +8,8 @@
  * end of the answer. A reply with WORKER_ASKS is a question in between: the recorder
  * answers it with a message and, if it has the file, a descriptor.
  *
- * The recorder trusts no answer of the reader, which has read files that anybody can
- * have made.
+ * The recorder trusts no answer of the reader, which has read files that are not
+ * trusted.
  */
 #ifndef GCPROF_READER_PROTOCOL_H
 #define GCPROF_READER_PROTOCOL_H

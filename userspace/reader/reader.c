@@ -2,7 +2,7 @@
 /* reader.c: the confined process that parses what others made. */
 /*
  * ELF headers, notes, symbols, DWARF, call frame information, jitdump files and perf maps
- * of programs that anybody can have written: all of that is parsed here and nowhere else.
+ * of programs that are not trusted: all of that is parsed here and nowhere else.
  * The process gets open files and gives facts, which the recorder checks.
  */
 #include "reader.h"

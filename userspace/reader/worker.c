@@ -2,7 +2,7 @@
 /* worker.c: a process that works off one request after the other, and may die or hang. */
 /*
  * A process that dies may have done so because of what it did before (it was full, or
- * somebody killed it), so a request that ended one gets another try in a fresh process.
+ * another process killed it), so a request that ended one gets another try in a fresh process.
  * What ends a fresh process, too, is the request's fault.
  */
 #include "worker.h"
@@ -28,7 +28,7 @@
 enum {
 	LEFT_MAX = 8,      /* processes that were killed and do not die */
 	KILLED_TRIES = 64, /* of one request whose process others kill */
-	POLL_MS = 20,      /* between two looks at the limits while somebody waits */
+	POLL_MS = 20,      /* between two checks of the limits in worker_wait() */
 };
 
 /* A request, kept until it has its answer. */
@@ -78,7 +78,7 @@ void worker_wait_any(int ms)
 
 static void watch(const struct worker *worker)
 {
-	/* Each message wakes once: who waits may be another than the one whom it is for. */
+	/* Each message wakes once: the waiting caller may not be the one that it is for. */
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
 	if (worker->wakes)
@@ -305,7 +305,7 @@ static enum worker_state finish(struct worker *worker, int err, struct worker_an
 	return WORKER_ANSWERED;
 }
 
-/* Did somebody else kill it? */
+/* Did another process kill it? */
 static bool was_killed(pid_t pid)
 {
 	siginfo_t info = {0};

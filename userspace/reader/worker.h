@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* worker.h: a process that works off one request after the other, and may die or hang. */
 /*
- * A worker is this program, executed afresh: it shares no memory with who starts it and
+ * A worker is this program, executed afresh: it shares no memory with its parent and
  * gets descriptors only. It starts with its first request. A request has limits of CPU
  * time and of time; a worker that exceeds them is killed, and one that does not even die
  * (it waits for a file system that does not answer) is left behind. The next request

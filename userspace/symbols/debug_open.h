@@ -32,7 +32,7 @@ struct debug_wanted {
 /*
  * Opens the file that is wanted for the program behind `file`: a descriptor, or -1. What
  * it is was not checked. Only regular files are opened, and by name only those that
- * everybody may read: the name comes from a file that anybody can have made.
+ * everybody may read: the name comes from a file that is not trusted.
  * DEBUG_IN_ROOT leads nowhere here.
  */
 int debug_open(int file, const struct debug_wanted *wanted);

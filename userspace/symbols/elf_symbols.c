@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* elf_symbols.c: the functions of one ELF file. */
 /*
- * The file is read, not mapped: whoever owns it may cut it short at any moment,
+ * The file is read, not mapped: its owner may cut it short at any moment,
  * and a mapping would then kill the reader. What libelf hands out is checked
  * again here: sizes against the data, names against the end of their table.
  */
@@ -413,7 +413,7 @@ size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 	if (function && !n)
 		out[n++] = (struct symbol){0};
 	if (function) {
-		/* Tells more than the source: of clones, and of parts that were moved away. */
+		/* Says more than the source: of clones, and of parts that were moved away. */
 		out[0].name = function->name;
 		out[0].offset = address - function->address;
 	}

@@ -206,7 +206,7 @@ static struct unwind_rule make_rule(const struct machine *machine)
 	rule.ra_offset = (int16_t)ra->offset;
 	rule.bp = bp->kind;
 	rule.bp_offset = (int16_t)bp->offset;
-	/* Hardly anybody needs rbx: if it is lost, the others are still right. */
+	/* Few functions need rbx: if it is lost, the others are still right. */
 	if (place_fits(bx)) {
 		rule.bx = bx->kind;
 		rule.bx_offset = (int16_t)bx->offset;
@@ -450,7 +450,7 @@ static int run_one(struct machine *machine, struct cursor *program, uint8_t code
 	case CFA_GNU_ARGS_SIZE:
 		return cursor_varint(program, &number) ? 0 : -EBADMSG;
 	}
-	return -EBADMSG; /* CFA_SET_LOC too: nobody makes it */
+	return -EBADMSG; /* CFA_SET_LOC too: no compiler makes it */
 }
 
 static int run(struct machine *machine, struct cursor program)

@@ -193,7 +193,7 @@ static int read_record(struct jitdump *dump, uint32_t id, const uint8_t *data, s
 	}
 }
 
-/* The size of what begins here, or 0 if there are too few bytes to tell. */
+/* The size of what begins here, or 0 if there are too few bytes to know. */
 static int next_size(struct jitdump *dump, const uint8_t *data, size_t left, size_t *size)
 {
 	uint32_t id, total;

@@ -13,7 +13,7 @@ void jitdump_free(struct jitdump *dump); /* NULL is allowed */
 
 /*
  * Reads the whole records among the next bytes of a file, from its beginning on;
- * *used tells how many bytes that were. *wanted is how many are needed to go on.
+ * *used becomes the number of those bytes. *wanted is how many are needed to go on.
  * -EBADMSG if it is no such file, or makes no sense from here on; what
  * code_table_add() returns.
  */

@@ -7,7 +7,7 @@
 
 /*
  * Adds the functions of the whole lines among `size` bytes: "START SIZE name",
- * numbers hexadecimal. Lines that are none are skipped. *used tells how many bytes
+ * numbers hexadecimal. Lines that are none are skipped. *used becomes how many bytes
  * that were; what follows is the beginning of a line. What code_table_add() returns.
  */
 int perf_map_parse(struct code_table *table, const char *text, size_t size, size_t *used);

@@ -2,7 +2,7 @@
 /* plt_names.c: names for the stubs through which code calls other files (the PLT). */
 /*
  * A stub jumps to where a slot points: "ff 25" and the slot's distance. The
- * linker's relocation of that slot tells whom it leads to. Thus no assumption is
+ * linker's relocation of that slot names the function. Thus no assumption is
  * made about the order of stubs, which linkers and options change.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "../util/buffer.h"
 
 #define STUBS_MAX      (1u << 20) /* in one section */
-#define RELOCATION_MAX (4u << 20) /* looked at in one section */
+#define RELOCATION_MAX (4u << 20) /* read in one section */
 #define STUB_SIZE      16
 #define JUMP_SIZE      6
 
@@ -53,7 +53,7 @@ static struct table read_symbols(Elf *elf, size_t index)
 	return table;
 }
 
-/* Whom the slot of a relocation leads to; false if that is no function. */
+/* The function that the slot of a relocation leads to; false if it is none. */
 static bool read_slot(const struct table *table, const GElf_Rela *relocation, struct slot *slot)
 {
 	GElf_Sym symbol;

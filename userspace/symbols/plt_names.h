@@ -5,8 +5,8 @@
 
 #include <gelf.h>
 
-/* Receives a stub: its address and size as the linker knows them, and whom it calls. A negative
- * errno ends the search. */
+/* Receives a stub: its address and size as the linker knows them, and the function that it calls. A
+ * negative errno ends the search. */
 typedef int plt_visit(void *context, uint64_t address, uint64_t size, const char *name);
 
 /* The function at an address of the file itself, or NULL. */

@@ -40,7 +40,7 @@ void stack_unwinder_free(struct stack_unwinder *unwinder); /* NULL is allowed */
 /* What is mapped has changed, or the next stack is of another process. */
 void stack_unwinder_forget(struct stack_unwinder *unwinder);
 
-/* Walks a copy whose `size` bytes are at `bytes`. Never fails: quality tells what is missing. */
+/* Walks a stack dump, `size` bytes at `bytes`. Never fails: quality says what is missing. */
 void stack_unwinder_walk(struct stack_unwinder *unwinder, const struct event_copy *copy,
 			 const void *bytes, struct stack_walk *out);
 

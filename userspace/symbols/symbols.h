@@ -41,8 +41,8 @@ int symbols_error(const struct symbols *symbols, const char *path, const void *b
 		  size_t build_id_size);
 
 /*
- * Reads the kernel's symbols from /proc/kallsyms, which shows addresses only to those who
- * have rights when they open it. Once. The descriptor is borrowed.
+ * Reads the kernel's symbols from /proc/kallsyms, which shows addresses only to
+ * processes with rights when they open it. Once. The descriptor is borrowed.
  */
 void symbols_kernel_read(struct symbols *symbols, int fd);
 

@@ -106,7 +106,7 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
 	return 0;
 }
 
-/* Tells the kernel side where the arguments are, under keys from n_places on. */
+/* Writes where the arguments are for the kernel side, under keys from n_places on. */
 static int put_places(struct attach *attach, const struct probe_site *sites, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -166,7 +166,7 @@ static int attach_singly(struct attach *attach, const struct probe_site *sites, 
 	return 0;
 }
 
-/* Places that the owner of a file may still have: one who is not root gets a quarter at most. */
+/* Places that the owner of a file may still have: a quarter at most if not root. */
 static uint32_t places_left(struct attach *attach, const struct file *file, uint64_t **used)
 {
 	uint64_t user = file->user;

@@ -119,10 +119,11 @@ static void look_rights(struct finding *out)
 	char missing[256] = "";
 
 	if (list_missing(usable, CAPABILITY_ALL, missing, sizeof(missing))) {
-		conclude(out, VERDICT_IMPOSSIBLE,
-			 "recording needs root: the kernel lets nobody else load BPF programs and "
-			 "attach probes (%s)",
-			 missing);
+		conclude(
+			out, VERDICT_IMPOSSIBLE,
+			"recording needs root: the kernel lets no other user load BPF programs and "
+			"attach probes (%s)",
+			missing);
 		out->error = -EPERM;
 		advise(out, "Try 'sudo gcprof record -- COMMAND'; the program itself runs as you "
 			    "all the same.");
@@ -179,7 +180,8 @@ static void look_paranoid(struct finding *out)
 		advise(out, "Record with CAP_SYS_ADMIN, or without allocation and collections.");
 	} else {
 		conclude(out, VERDICT_GOOD,
-			 "kernel.perf_event_paranoid is %lld, which does not bind who may record",
+			 "kernel.perf_event_paranoid is %lld, which does not restrict a user who "
+			 "may record",
 			 (long long)paranoid);
 	}
 }
@@ -203,11 +205,11 @@ static void look_kernel_names(struct finding *out)
 	if (file)
 		fclose(file);
 	if (shown) {
-		conclude(out, VERDICT_GOOD, "/proc/kallsyms tells functions of the kernel");
+		conclude(out, VERDICT_GOOD, "/proc/kallsyms shows functions of the kernel");
 		return;
 	}
 	conclude(out, VERDICT_NOTE,
-		 "/proc/kallsyms tells no addresses (kernel.kptr_restrict is %lld): functions of "
+		 "/proc/kallsyms shows no addresses (kernel.kptr_restrict is %lld): functions of "
 		 "the kernel will have no names",
 		 (long long)setting("/proc/sys/kernel/kptr_restrict", -1));
 	advise(out, "Record with CAP_SYSLOG and kernel.kptr_restrict at most 1, or set "
@@ -279,7 +281,7 @@ int rights_check(struct problem *problem)
 		check_table[i].look(&finding);
 		if (finding.verdict == VERDICT_IMPOSSIBLE)
 			return problem_set(problem, finding.error,
-					   "%s\n%s\n'gcprof doctor' tells more.", finding.found,
+					   "%s\n%s\n'gcprof doctor' shows more.", finding.found,
 					   finding.advice);
 	}
 	return 0;

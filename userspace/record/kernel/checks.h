@@ -24,7 +24,7 @@ struct finding {
 
 struct check {
 	const char *name;
-	bool vital; /* may make recording impossible: looked at before each recording */
+	bool vital; /* may make recording impossible: checked before each recording */
 	void (*look)(struct finding *out); /* *out is all zero */
 };
 

@@ -33,10 +33,10 @@ struct session {
 	size_t n_links;
 	struct call_tracing calls;
 	struct bpf_link *look; /* the iterator over all threads */
-	struct bpf_link *rest; /* the one that tells what is open at the end */
-	struct bpf_link *ran;  /* the one that tells CPU time; NULL: there are no timers */
+	struct bpf_link *rest; /* reports what is open at the end */
+	struct bpf_link *ran;  /* reports CPU time; NULL: there are no timers */
 	uint64_t drawn;        /* when periods of timers were last drawn, ns */
-	struct bpf_link *cpu;  /* the one that adds up CPU time; NULL: nobody needs it */
+	struct bpf_link *cpu;  /* adds up CPU time; NULL: it is not needed */
 	uint32_t moved;        /* processes moved into the cgroup, when we last looked */
 	struct cpu_events *cpu_events;
 	struct own_code *own_code;
@@ -107,7 +107,7 @@ out:
 	return 0;
 }
 
-/* --- who is followed --------------------------------------------------------- */
+/* --- the target set ---------------------------------------------------- */
 
 /* One turn of the iterator over all threads of this pid namespace. */
 static int look_once(const struct bpf_link *iterator)
@@ -168,7 +168,7 @@ int session_followed(struct session *session, pid_t pid, struct target_entry *ou
 
 	if (err || out->process)
 		return err;
-	/* Whoever gets its number later is somebody else. */
+	/* The next process with its number is another one. */
 	bpf_map_delete_elem(fd, &key);
 	return -ESRCH;
 }
@@ -219,7 +219,8 @@ static int attach_process(struct session *session, struct problem *problem)
 				   strerror(errno));
 	session->rest = bpf_program__attach_iter(session->skeleton->progs.rest_look, NULL);
 	if (!session->rest)
-		return problem_set(problem, -errno, "what is open at the end cannot be told: %s",
+		return problem_set(problem, -errno,
+				   "what is open at the end cannot be reported: %s",
 				   strerror(errno));
 	session->streams[STREAM_PROCESS].attached = true;
 	return 0;
@@ -230,7 +231,8 @@ static void add_cpu(void *context)
 	const struct timespec least = {.tv_nsec = 1};
 	const struct session *session = context;
 
-	/* Who slept finds the clock of its CPU's run queue up to date (bpf/call_cpu.bpf.c). */
+	/* A thread that slept finds the clock of its CPU's run queue up to date
+	 * (bpf/call_cpu.bpf.c). */
 	nanosleep(&least, NULL);
 	look_once(session->cpu);
 }
@@ -247,7 +249,7 @@ static void attach_cpu(struct session *session)
 	session->calls.context = session;
 }
 
-/* The end of calls is needed for waits, too: those in a call are told when it ends. */
+/* The end of calls is needed for waits, too: those in a call are reported when it ends. */
 static void attach_calls(struct session *session, const struct record_options *options)
 {
 	int err = 0;

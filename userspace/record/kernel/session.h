@@ -103,12 +103,12 @@ void session_draw_timer(struct session *session);
 /* Puts what threads ran since the last time into the ring of timer samples. */
 int session_tell_ran(struct session *session);
 
-/* Whether system calls are looked at; owned by the session. */
+/* Whether system calls are traced; owned by the session. */
 struct call_tracing *session_calls(struct session *session);
 
 /*
  * From now on the kernel side records nothing, at once and for everybody; what was
- * still open (calls, waits) is told in the rings.
+ * still open (calls, waits) is reported in the rings.
  */
 void session_stop(struct session *session);
 

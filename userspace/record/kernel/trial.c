@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* trial.c: tries each part of a recording for a moment, on nobody but gcprof itself. */
+/* trial.c: tries each part of a recording for a moment, on gcprof itself only. */
 #include "trial.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 static volatile uint16_t gcprof_period_semaphore __attribute__((section(".probes"), used));
 
-/* A probe like any collector's. It fires for whoever attached to it: nobody listens by then. */
+/* A probe like any collector's. It fires before any tracer but ours is attached. */
 static void trial_fire(void)
 {
 	uint64_t none = 0;
@@ -37,7 +37,7 @@ static bool try_probe(struct attach *probes, struct problem *problem)
 
 	trial_fire();
 	if (gcprof_period_semaphore) {
-		problem_set(problem, -EBUSY, "somebody else is attached to gcprof's own probe");
+		problem_set(problem, -EBUSY, "another tracer is attached to gcprof's own probe");
 		return true;
 	}
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* trial.h: tries each part of a recording for a moment, on nobody but gcprof itself. */
+/* trial.h: tries each part of a recording for a moment, on gcprof itself only. */
 #ifndef GCPROF_TRIAL_H
 #define GCPROF_TRIAL_H
 
@@ -15,7 +15,7 @@ struct trial {
 	bool followed;          /* processes: without that there is no recording */
 	bool together;          /* all probes of a file are attached with one link */
 	struct problem problem; /* why not, for either */
-	struct problem maps;    /* why mappings are not told; empty: they are */
+	struct problem maps;    /* why mappings are not reported; empty: they are */
 	struct stream_state streams[STREAM_END];
 };
 

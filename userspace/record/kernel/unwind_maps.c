@@ -342,7 +342,7 @@ size_t unwind_maps_bytes(const struct unwind_maps *maps)
 
 /* --- pages ------------------------------------------------------------------------- */
 
-/* Pages in a row that nobody has. */
+/* Unused pages in a row. */
 static int pages_take(struct unwind_maps *maps, size_t count, uint32_t *first)
 {
 	size_t found = 0;

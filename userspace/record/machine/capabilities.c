@@ -11,7 +11,7 @@
 const struct capability capability_table[] = {
 	{CAP_BPF, "CAP_BPF", CAPABILITY_ALL, true, true, "no BPF program can be loaded"},
 	{CAP_PERFMON, "CAP_PERFMON", CAPABILITY_ALL, true, true,
-	 "no BPF program may look at stacks, no timer and no probe can be attached"},
+	 "no BPF program may read stacks, no timer and no probe can be attached"},
 	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", CAPABILITY_SOME, true, false,
 	 "what other users' processes have mapped cannot be read: with -p, --system and --cgroup "
 	 "their functions have no names and their probes are not found"},
@@ -25,7 +25,7 @@ const struct capability capability_table[] = {
 	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", CAPABILITY_SOME, true, false,
 	 "-R and --ceiling do not reach running programs of other users"},
 	{CAP_IPC_LOCK, "CAP_IPC_LOCK", CAPABILITY_SOME, false, false,
-	 "the rings that tell of mappings count against ulimit -l and "
+	 "the rings that report mappings count against ulimit -l and "
 	 "kernel.perf_event_mlock_kb"},
 	{CAP_SYS_NICE, "CAP_SYS_NICE", CAPABILITY_SOME, false, false,
 	 "the recorder gets no priority: on a busy machine it starts late, and --system may lose "
@@ -73,7 +73,8 @@ bool capabilities_admin(void)
 /* What stays: CAP_SYS_ADMIN only where it stands for one that is not there. */
 static uint64_t kept(uint64_t have)
 {
-	/* So that a reader can become nobody (reader/confine.c), and be killed all the same. */
+	/* So that a reader can become the user nobody (reader/confine.c), and be killed all the
+	 * same. */
 	uint64_t keep = have & (bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_KILL));
 
 	for (size_t i = 0; i < capability_count; i++) {

@@ -24,7 +24,7 @@ struct capability {
 extern const struct capability capability_table[];
 extern const size_t capability_count;
 
-/* What this thread may use of the table, as bits `number`; 0 if it cannot be told. */
+/* What this thread may use of the table, as bits `number`; 0 if it is unknown. */
 uint64_t capabilities_usable(void);
 
 /* Has this thread CAP_SYS_ADMIN? */
@@ -43,7 +43,7 @@ int capabilities_keep(uint64_t keep, bool given);
 
 /*
  * While `lent`, a program that this thread executes gets what this thread has of the table, and
- * can tell by its inheritable set that this thread gave it, and not its file.
+ * can see by its inheritable set that this thread gave it, and not its file.
  */
 void capabilities_lend(bool lent);
 

@@ -17,7 +17,8 @@ enum stack_mode {
 	STACK_MODE_FP,   /* walked by frame pointers */
 	STACK_MODE_ROWS, /* by unwind rows, and by frame pointers where there are none */
 	STACK_MODE_COPY, /* copied, and walked by the recorder */
-	STACK_MODE_BOTH, /* by rows and copied: how they agree is told at the end */
+	STACK_MODE_BOTH, /* by rows and from stack dumps: the unwinder cross-check is printed at the
+			    end */
 };
 
 /* The mode of this name, -EINVAL if there is none. */
@@ -62,7 +63,7 @@ struct record_options {
 	bool frequency_given, syscall_rate_given; /* not the defaults */
 	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU */
 	int off_cpu;           /* not 0: record time off the CPU */
-	int kernel_stacks;     /* not 0: calls and waits tell where in the kernel they waited */
+	int kernel_stacks;     /* not 0: calls and waits carry the kernel stack */
 	uint64_t off_cpu_min;  /* ns: from here on waits are recorded one by one */
 	const char *overhead;  /* as given: a percentage or off */
 	double overhead_max;   /* percent of all CPUs that may be used; 0: any */

@@ -9,7 +9,7 @@
 
 #include "../../util/invoker.h"
 
-/* A caller whom there is not was refused before anything was recorded. */
+/* A caller that does not exist was refused before anything was recorded. */
 static void find(struct invoker *out)
 {
 	const char *variable;

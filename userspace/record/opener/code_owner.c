@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* code_owner.c: a process that makes code at run time, and the file in which it may tell of it. */
+/* code_owner.c: a process that makes code at run time, and the file in which it may describe it. */
 /*
- * Anybody can put a file of that name into /tmp. What is believed is a regular
+ * Any user can put a file of that name into /tmp. What is believed is a regular
  * file without other names, reached without links, owned by the user that the
  * process runs as, and not older than it.
  */

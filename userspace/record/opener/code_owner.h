@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* code_owner.h: a process that makes code at run time, and the file in which it may tell of it. */
+/* code_owner.h: a process that makes code at run time, and the file in which it may describe it. */
 #ifndef GCPROF_CODE_OWNER_H
 #define GCPROF_CODE_OWNER_H
 

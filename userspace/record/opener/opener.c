@@ -165,7 +165,7 @@ static void note_hang(struct opener *opener, struct lane *lane, const struct pen
 			 pending->name, (double)lane->limit / 1e9);
 }
 
-/* Somebody who makes many requests hang must not hold up all others for long. */
+/* A user who makes many requests hang must not hold up all others for long. */
 static uint64_t limit_now(struct lane *lane)
 {
 	if (lane->hangs && clock_now() - lane->hang_ns > RECENT_NS)
@@ -462,7 +462,7 @@ int opener_memory(struct opener *opener, const struct opener_memory *wanted, ope
 	return add(opener, LANE_MEMORY, &order);
 }
 
-/* --- for those who wait ------------------------------------------------------------------- */
+/* --- for callers that wait -------------------------------------------------------------- */
 
 struct outcome {
 	bool done;

@@ -59,7 +59,7 @@ void opener_cancel(struct opener *opener, const void *context);
 struct opener_result {
 	/*
 	 * 0; -ENOENT, -EACCES, ...: as open() says; -ESTALE: another file is there; -EINVAL: no
-	 * regular file; -EWOULDBLOCK: somebody has a lease on it; -ETIME: see above; -EPIPE:
+	 * regular file; -EWOULDBLOCK: a process has a lease on it; -ETIME: see above; -EPIPE:
 	 * the process died; -EMFILE: too many hang, or there are no descriptors; -ECANCELED.
 	 */
 	int err;
@@ -90,8 +90,8 @@ int opener_open_now(struct opener *opener, const struct module_place *place, uin
 
 /*
  * Opens what may be a separate debug file of the program behind `program`, which is not
- * needed any more afterwards. `pid`: who has it mapped, for DEBUG_IN_ROOT; 0: unknown. What
- * the file is was not checked.
+ * needed any more afterwards. `pid`: a process that has it mapped, for DEBUG_IN_ROOT; 0: unknown.
+ * What the file is was not checked.
  */
 int opener_debug(struct opener *opener, uint32_t pid, int program,
 		 const struct debug_wanted *wanted, opener_done *done, void *context);

@@ -74,7 +74,7 @@ int opener_reopen(int handle, const struct opener_head *head, struct opener_file
 		return -EHOSTDOWN;
 	opener_announce(device);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
-	/* O_NONBLOCK: not even for somebody to give up a lease. */
+	/* O_NONBLOCK: not even until a lease is given up. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;

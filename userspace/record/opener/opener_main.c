@@ -49,7 +49,7 @@ static int confine(void)
 {
 	struct rlimit none = {0};
 
-	/* Anybody may execute this program by this name. */
+	/* Any user may execute this program by this name. */
 	if (geteuid() != getuid())
 		return -EPERM;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||

@@ -159,7 +159,7 @@ static bool put(int memory, const struct opener_memory *wanted, size_t offset, c
 	return pwrite(memory, data, size, (off_t)(wanted->address + offset)) == (ssize_t)size;
 }
 
-/* The generation goes last: it is what the collector looks at. */
+/* The generation goes last: the collector compares it. */
 static bool write_block(int memory, const struct opener_memory *wanted,
 			const struct gcprof_control *block)
 {

@@ -79,7 +79,7 @@ enum opener_change {
 	OPENER_READ,  /* nothing */
 	OPENER_ASK,   /* takes over period and ceiling of `wanted`, and counts the change */
 	OPENER_SWAP,  /* makes it `wanted` if it is `expected` */
-	OPENER_CLEAR, /* makes it what it is while nobody asks, if it is not that */
+	OPENER_CLEAR, /* makes it what it is without a recorder, if it is not that */
 	OPENER_RAISE, /* adds one to the count */
 	OPENER_BEGIN, /* makes the count one if it is 0 */
 	OPENER_LOWER, /* subtracts one from the count if it is not 0 */
@@ -106,7 +106,7 @@ struct opener_block {
 	struct gcprof_control before, after;
 };
 
-/* The next request of a program: generation 0 stands for "nobody asked". */
+/* The next request of a program: generation 0 stands for "no recorder". */
 static inline void opener_count_change(struct gcprof_control *block)
 {
 	block->generation += block->generation == UINT32_MAX ? 2 : 1;

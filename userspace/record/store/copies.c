@@ -18,7 +18,7 @@
 struct copies {
 	struct modules *modules;
 	struct worker *worker;
-	bool skipped; /* nobody wants the answer that is on its way */
+	bool skipped; /* the answer on its way is not needed any more */
 	struct stack_walk walk;
 };
 
@@ -111,7 +111,7 @@ void copies_skip(struct copies *copies)
 		copies->skipped |= worker_is_busy(copies->worker);
 }
 
-/* Drops the answer that nobody wants; false if it has not come yet. */
+/* Drops an answer that is not needed any more; false if it has not come yet. */
 static bool is_rid(struct copies *copies)
 {
 	static const struct dump_mapping nothing;

@@ -9,7 +9,7 @@
 #include "../machine/options.h"
 #include "../kernel/session.h"
 
-/* All return what the writer returns; its flush tells of failures anyway. */
+/* All return what the writer returns; its flush reports failures anyway. */
 
 /* The tool, the machine, the folder; and every way to lose data. */
 int facts_put_machine(struct profile_writer *writer);

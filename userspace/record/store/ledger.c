@@ -17,7 +17,7 @@ enum {
 	FINALITIES = 256,
 };
 
-/* Is nothing added any more to the totals of this process? Index 0 is nobody's. */
+/* Is nothing added any more to the totals of this process? Index 0 is of no process. */
 struct finality {
 	uint32_t process;
 	bool final;
@@ -123,7 +123,7 @@ static int put_total(struct ledger *ledger, uint64_t now, const void *key, const
 /*
  * Will nothing be added to the totals of this process any more? The kernel side
  * forgets a process after its last call was counted. If it could not keep the
- * state of some process, nobody knows.
+ * state of some process, that is unknown.
  */
 static bool is_final(const struct ledger *ledger, uint32_t process)
 {

@@ -22,7 +22,7 @@ void ledger_add_loss(struct ledger *ledger, enum loss loss, uint64_t count);
 int ledger_put(struct ledger *ledger);
 
 /*
- * From now on it is told, too, from when to when system calls were looked at: the gate is
+ * From now on the profile also gets the times in which system calls were traced: the gate is
  * borrowed. ledger_put_calls() must be called each time that it was closed, before it is
  * opened again; it writes totals only.
  */

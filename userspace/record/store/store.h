@@ -48,7 +48,7 @@ bool store_is_auxiliary(const struct event_header *event);
 /* A mapping of a process that is known, at once and out of order. */
 void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path);
 
-/* The exact totals of one system call in one process; -ENOENT if no event told of it yet. */
+/* The exact totals of one system call in one process; -ENOENT if no event named it yet. */
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total);
 

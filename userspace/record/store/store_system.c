@@ -336,7 +336,7 @@ static int find_module(struct store *store, uint64_t process, const struct modul
 		       uint64_t *module)
 {
 	*module = 0;
-	/* So JIT compilers tell profilers where they describe their code. */
+	/* So JIT compilers show profilers where they describe their code. */
 	if (place->inode && code_owner_is_dump(place->path))
 		return frame_names_dump(store->names, process, place);
 	if (place->inode || place->path[0] == '[') {

@@ -13,16 +13,17 @@ int frame_names_create(struct profile_writer *writer, struct modules *modules,
 		       struct frame_names **out);
 void frame_names_free(struct frame_names *names); /* NULL is allowed */
 
-/* Starts the process that finds names: it reads the kernel's while nobody waits yet. */
+/* Starts the process that finds names: it reads the kernel's before they are needed. */
 void frame_names_prepare(struct frame_names *names);
 
 /*
- * The process that has this number now makes code at run time: looks at it while it lives, which it
- * may not do any more when its events have been put in order. `process`: 0 if it is not known yet.
+ * The process that has this number now makes code at run time: reads about it while it lives, which
+ * it may not do any more when its events have been put in order. `process`: 0 if it is not known
+ * yet.
  */
 void frame_names_meet(struct frame_names *names, uint64_t process, uint32_t pid);
 
-/* A process makes code at run time: looks at it, unless that was done. */
+/* A process makes code at run time: reads about it, unless that was done. */
 int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t pid);
 
 /* A process mapped a jitdump file. */

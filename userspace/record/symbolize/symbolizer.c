@@ -464,7 +464,7 @@ static bool is_done(const struct symbolizer *symbolizer)
 	for (int i = 0; i < LANES; i++) {
 		const struct lane *lane = &symbolizer->lanes[i];
 
-		/* A kernel reader that nobody has asked for a name is not waited for. */
+		/* A kernel reader without a request for a name is not waited for. */
 		if ((lane->current && lane->asked) || lane->queues[0].first ||
 		    lane->queues[1].first)
 			return false;

@@ -33,7 +33,7 @@ struct symbol_file {
 	size_t build_id_size;
 	int fd;       /* -1: the kernel's page of code, which has no file */
 	int debug_fd; /* what may be its debug file, as its process sees it; -1: none is known */
-	uid_t user;   /* who the file belongs to */
+	uid_t user;   /* the owner of the file */
 };
 
 struct symbolizer;

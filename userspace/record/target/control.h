@@ -3,7 +3,7 @@
 /*
  * Programs are reached through the opener, asynchronously: what is asked for is in their
  * memory a moment later. An order reaches only the program that it was meant for, and
- * what somebody else has changed since is left alone.
+ * what another process has changed since is left alone.
  */
 #ifndef GCPROF_CONTROL_H
 #define GCPROF_CONTROL_H
@@ -35,27 +35,27 @@ int control_set(struct control *control, uint32_t proc_pid, uint64_t period, uin
 void control_keep(struct control *control, uint32_t proc_pid, uint64_t ceiling);
 
 /*
- * Nobody records: what a program is still asked for was left by a recorder that was killed, and is
- * taken back. Waits. Returns how many blocks that were, or a negative errno.
+ * No recorder is there: what a program is still asked for was left by a recorder that was killed,
+ * and is taken back. Waits. Returns how many blocks that were, or a negative errno.
  */
 int control_reclaim(struct files *files, uint32_t proc_pid);
 
 /*
- * Asks a program to tell each of its collections by itself, until control_restore(). Waits.
+ * Asks a program to report each of its collections unbatched, until control_restore(). Waits.
  * Returns how many collectors were asked, or a negative errno.
  */
 int control_singly(struct control *control, uint32_t proc_pid);
 
-/* To be called once the probes are attached: asks again where a program thought that whoever
- * asked is gone. NULL is allowed. */
+/* To be called once the probes are attached: asks again where a program thought that the recorder
+ * is gone. NULL is allowed. */
 void control_repeat(struct control *control);
 
 /*
- * Tells a program that one more listens, which it cannot see by itself while
+ * Announces another consumer to a program, which it cannot see by itself while
  * another one does: so it names its types, functions and threads again. To be
  * called once the probes of the file are attached, which was mapped like this and whose
  * gcprof_arrivals is at `address`. `done` is called as by opener_memory(): without an error if
- * it was told. A negative errno if it will not be called.
+ * it was announced. A negative errno if it will not be called.
  */
 int control_arrive(struct opener *opener, const struct event_mmap *mapping, uint64_t address,
 		   opener_done *done, void *context);
@@ -72,7 +72,7 @@ int control_search(struct files *files, uint32_t proc_pid, uint64_t until, enum 
 		   control_found *found, void *context);
 
 /* Takes back what was asked for: sets every block back to what it was, unless the program or
- * somebody else changed it since. Does not wait. */
+ * another process changed it since. Does not wait. */
 void control_restore(struct control *control);
 
 /* Restores, waits for that, though not for ever, and frees. NULL is allowed. */

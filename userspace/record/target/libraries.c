@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* libraries.c: which files will a program load? */
 /*
- * Files are opened as the user whose program it is: whom the recorder must not help to read more.
+ * Files are opened as the user whose program it is: the recorder must not help that user to read
+ * more.
  * The dynamic linker decides by rules of its own (rpath, caches, hardware
- * variants, LD_LIBRARY_PATH); the only one who knows them all is the linker the
+ * variants, LD_LIBRARY_PATH); only the linker knows them all that the
  * program names, asked with `--list`.
  */
 #include "libraries.h"
@@ -23,7 +24,7 @@
 
 enum {
 	SCRIPT_DEPTH = 4,         /* interpreters that are scripts themselves */
-	SCRIPT_LINE = 256,        /* as much as the kernel looks at */
+	SCRIPT_LINE = 256,        /* as much as the kernel reads */
 	LIST_BYTES_MAX = 1 << 18, /* of the linker's output */
 	LIST_MS_MAX = 3000,
 };

@@ -25,7 +25,7 @@ struct target {
 
 /* --- the command ------------------------------------------------------------- */
 
-/* 0 if `path` is a file that somebody may execute. */
+/* 0 if `path` is an executable file. */
 static int check_executable(const char *path)
 {
 	struct stat status;
@@ -119,7 +119,7 @@ static int set_number(const char *name, uint64_t value)
 
 static int child_prepare(const struct target_setup *setup)
 {
-	/* Who is that user already keeps what capabilities there are, as without gcprof. */
+	/* A recorder that is that user already keeps its capabilities, as without gcprof. */
 	int err = setup->user->change ? invoker_become(setup->user) : 0;
 
 	if (!err && setup->output_taken && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)

@@ -30,7 +30,7 @@ struct target_setup {
 	bool output_taken; /* by the profile: what the program prints goes to standard error */
 	uint64_t period;   /* GCPROF_PERIOD, bytes; 0: not set */
 	uint64_t ceiling;  /* GCPROF_CEILING, samples a second; UINT64_MAX: not set */
-	bool singly;       /* GCPROF_GC_CEILING=0: each collection is told by itself */
+	bool singly;       /* GCPROF_GC_CEILING=0: each collection is reported unbatched */
 };
 
 struct target;

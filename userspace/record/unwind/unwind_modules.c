@@ -4,8 +4,8 @@
  * A file is known by its device, inode, size and the time of its last change,
  * so one that was replaced, or whose inode was used again, is another one. Files
  * whose rows are the same share them: the same library in several containers.
- * That is compared, and no build-id is believed: anybody can write one into a
- * file, and would spoil the stacks of everybody who has the file that it belongs
+ * That is compared, and no build-id is believed: any user can write one into a
+ * file, and would spoil the stacks of all users of the file that it belongs
  * to. Hashes of 128 bits from a random seed make a collision no concern.
  *
  * The kernel has room for a limited number of rows. The files of a user who is not
@@ -40,7 +40,7 @@
 
 struct file_key {
 	uint64_t device, inode, size;
-	int64_t seconds, nanoseconds; /* of its last change, which nobody can set */
+	int64_t seconds, nanoseconds; /* of its last change, which no user can set */
 };
 
 struct unwind_modules {
@@ -171,7 +171,7 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 /* Where rows come from. */
 struct origin {
 	const char *path;
-	uid_t user;     /* who owns the file */
+	uid_t user;     /* the owner of the file */
 	uint64_t began; /* CPU time of the reader before, ns */
 };
 

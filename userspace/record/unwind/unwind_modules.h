@@ -12,17 +12,17 @@
 
 struct unwind_modules;
 
-/* A file with rows. Whoever keeps one holds a reference. */
+/* A file with rows. A user that keeps one holds a reference. */
 struct unwind_module {
 	uint32_t first, count; /* pages; none if it has no rows */
 	uint64_t base;         /* as the linker knows the first page */
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
-	uid_t user;  /* who owns the file */
+	uid_t user;  /* the owner of the file */
 	double room; /* that its rows take in the kernel, as a part of all */
 	unsigned references;
 	bool goes;               /* it is being swept */
-	uint64_t unused;         /* since when nobody refers to it, ns */
+	uint64_t unused;         /* since when it has no reference, ns */
 	uint64_t fingerprint[2]; /* of the rows */
 	struct unwind_module *next;
 };
@@ -48,7 +48,7 @@ void unwind_modules_expect(struct unwind_modules *modules, const char *path);
 void unwind_module_hold(struct unwind_module *module);
 void unwind_module_release(struct unwind_module *module, uint64_t now);
 
-/* Drops what nobody has referred to since `before`. */
+/* Drops what has had no reference since `before`. */
 void unwind_modules_sweep(struct unwind_modules *modules, uint64_t before);
 
 /* Are there so many files that those which are not used should go soon? */

@@ -15,7 +15,7 @@
 
 #define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings that wait for the thread */
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
-#define UNUSED_NS  UINT64_C(10000000000) /* rows that nobody uses are kept so long */
+#define UNUSED_NS  UINT64_C(10000000000) /* unused rows are kept so long */
 
 enum note_kind { NOTE_EXPECT, NOTE_MAP, NOTE_EXEC, NOTE_FORK, NOTE_EXIT };
 
