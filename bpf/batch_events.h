@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* batch_events.h: records of what programs tell by the batch; a part of events.h. */
+/* batch_events.h: batched records of programs; a part of events.h. */
 #ifndef GCPROF_BATCH_EVENTS_H
 #define GCPROF_BATCH_EVENTS_H
 
@@ -31,7 +31,7 @@ struct event_sample {
 struct event_collections {
 	struct event_header header;
 	uint64_t since;     /* as of samples by the batch */
-	uint64_t rss_bytes; /* when they were told */
+	uint64_t rss_bytes; /* at the time of the record */
 	uint32_t count;
 	uint32_t n_fates;                   /* behind the collections: struct gcprof_fate */
 	struct gcprof_collection entries[]; /* `count` of them, as the program wrote them */

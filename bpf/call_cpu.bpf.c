@@ -2,7 +2,7 @@
 /* call_cpu.bpf.c: adds up the CPU time of every thread where a window of tracing begins or ends. */
 #include "call_cpu.h"
 
-/* The recorder has just slept, and the scheduler looked at its clock when it woke. */
+/* The recorder has just slept, and the scheduler read its clock when it woke. */
 static __always_inline void cpu_compare_clocks(uint64_t now)
 {
 	struct rq *rq = cpu_queue(bpf_get_current_task_btf());

@@ -11,32 +11,32 @@
 #include "wait_events.h"
 
 struct bpf_config {
-	uint32_t user_stacks;      /* 1: take user stacks */
-	uint32_t managed_stacks;   /* 1: walk shadow stacks */
-	uint32_t syscall_rate;     /* the same as short_rate begins with; 0: none ever */
-	uint32_t rows;             /* 1: walk user stacks by unwind rows, where there are any */
-	uint32_t follow_children;  /* 1: what a followed process forks is followed */
-	uint32_t whole;            /* 1: every process is a target, or every one in `cgroup` */
-	uint32_t recorder;         /* its process number, where it looks at others: no target */
-	uint32_t copy_bytes;       /* of the user stack that are copied along, 0: none */
-	uint32_t waits;            /* 1: record time off the CPU */
-	uint32_t syscalls;         /* enum syscall_mode */
-	uint32_t syscall_args;     /* 1: arguments are recorded */
-	uint32_t wait_rate;        /* waits recorded one by one, a second and CPU */
-	uint64_t wait_min_ns;      /* from this long on one by one */
-	uint64_t cgroup;           /* id; 0: none */
+	uint32_t user_stacks;     /* 1: take user stacks */
+	uint32_t managed_stacks;  /* 1: walk shadow stacks */
+	uint32_t syscall_rate;    /* the same as short_rate begins with; 0: none ever */
+	uint32_t rows;            /* 1: walk user stacks by unwind rows, where there are any */
+	uint32_t follow_children; /* 1: what a followed process forks is followed */
+	uint32_t whole;           /* 1: every process is a target, or every one in `cgroup` */
+	uint32_t recorder;     /* its process number, where other processes are traced: no target */
+	uint32_t copy_bytes;   /* of the user stack that are copied along, 0: none */
+	uint32_t waits;        /* 1: record time off the CPU */
+	uint32_t syscalls;     /* enum syscall_mode */
+	uint32_t syscall_args; /* 1: arguments are recorded */
+	uint32_t wait_rate;    /* waits recorded one by one, a second and CPU */
+	uint64_t wait_min_ns;  /* from this long on one by one */
+	uint64_t cgroup;       /* id; 0: none */
 	uint64_t syscall_slow_ns;  /* from this long on a call is always recorded */
 	uint64_t syscall_stack_ns; /* from this long on it carries its user stack */
 	uint32_t copy_always;      /* 0: copies only where rows are not there yet */
 	uint32_t fault_rate;       /* page faults recorded one by one, a second and CPU */
-	uint32_t kernel_stacks;    /* 1: calls and waits tell where in the kernel they waited */
+	uint32_t kernel_stacks;    /* 1: calls and waits carry the kernel stack */
 	uint32_t governed;         /* 1: our programs measure what they take */
 	uint32_t long_rate;        /* long calls recorded one by one, a second and CPU */
 	uint32_t rare_rate;   /* events of kinds that are rare, a second and CPU, see ceiling.h */
 	uint32_t preempt_off; /* 1: programs run with preemption off, see preempt.h */
-	uint32_t viewer;      /* user id of who gets the profile; 0: root, see viewer.h */
+	uint32_t viewer;      /* user id of the user who gets the profile; 0: root, see viewer.h */
 	uint32_t shut_out;    /* 1: /proc does not even show the viewer others' commands */
-	uint32_t timers;      /* 1: there are ticks, and the CPU time of threads is told */
+	uint32_t timers;      /* 1: there are ticks, and the CPU time of threads is reported */
 };
 
 /* Calls in the programs that the recorder replaces before they are loaded: see preempt.h. */
@@ -53,14 +53,14 @@ enum syscall_mode {
 enum task_flag {
 	TASK_ARMED = 1,   /* the first thread before its exec: followed, nothing recorded */
 	TASK_ACTIVE = 2,  /* recorded */
-	TASK_MEETING = 4, /* is being filled in by whoever set this */
+	TASK_MEETING = 4, /* is being filled in by the program that set this */
 	TASK_ENDED = 8,   /* but for the CPU time that ending itself takes */
 };
 
 /* The waits of a thread: the present one, and all so far, exact. */
 struct task_waits {
-	uint64_t since;  /* when it left its CPU, ns; 0: it is on one */
-	uint64_t ended;  /* when it came back from a wait that is still to be told; 0: none is */
+	uint64_t since; /* when it left its CPU, ns; 0: it is on one */
+	uint64_t ended; /* when it came back from a wait that is still to be reported; 0: none is */
 	uint64_t length; /* of that one, ns */
 	uint32_t reason;
 	uint32_t number; /* of the system call */
@@ -92,7 +92,7 @@ struct cost {
 	uint64_t began; /* of the last that was timed, ns */
 };
 
-#define COLLECTING_MAX 4 /* collections inside each other that are told apart */
+#define COLLECTING_MAX 4 /* collections inside each other that are kept apart */
 
 /* Page faults, as the kernel counts them for a thread. */
 struct task_faults {
@@ -119,9 +119,9 @@ struct task_state {
 	uint32_t compat;           /* 1: a 32-bit call */
 	uint32_t collecting;       /* collections that it has begun and not ended: in `open` */
 	uint32_t epoch;            /* calls_epoch when it was last seen to begin or end a call */
-	uint64_t ran;              /* CPU time until now that is told, or came before, ns */
+	uint64_t ran;              /* CPU time until now that was reported, or came before, ns */
 	struct task_faults faults; /* when it began to be recorded */
-	struct task_faults faults_told; /* when it was last told of one */
+	struct task_faults faults_reported; /* at its last record of one */
 	struct task_collection open[COLLECTING_MAX];
 	struct task_faults gc_faults; /* of the one that ended last; 0 if it had not begun */
 	uint64_t cpu_ns;              /* its CPU time when it was last added up, see call_cpu.h */
@@ -138,10 +138,10 @@ struct process_state {
 	uint64_t gc_total; /* ns of all collections that ended */
 	uint64_t mapped;   /* when code was last mapped, ns: its rows may be on their way */
 	uint64_t program;  /* since when it runs its program, as far as is known, ns */
-	/* Collections that are told afterwards: */
+	/* Collections that are reported afterwards: */
 	uint64_t pauses;      /* address of its struct gcprof_pauses, 0: unknown */
 	uint64_t pauses_base; /* what that said when it became known, ns */
-	uint64_t pauses_seen; /* and since then, when some were last told */
+	uint64_t pauses_seen; /* and since then, when some were last reported */
 	uint64_t titled;      /* when its title was read last, ns */
 	uint64_t share;       /* of the ring of allocations: used up until then, ns; ceiling.h */
 };

@@ -7,7 +7,7 @@
 
 #define COST_EACH    61 /* of the runs of a frequent program one is timed */
 #define COST_SELDOM  7
-#define COST_RUN_MAX 50000 /* ns: who takes longer was interrupted, or its CPU was taken away */
+#define COST_RUN_MAX 50000 /* ns: a longer run was interrupted, or its CPU was taken away */
 
 /* A run that is timed: returns when it began. */
 __noinline uint64_t cost_turn(uint32_t program, uint32_t every)

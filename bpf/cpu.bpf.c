@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* cpu.bpf.c: a timer tick on a CPU: what is the thread there doing? */
 /*
- * Ticks tell where CPU time goes, and the scheduler's account how much it was: a tick tells what
- * its thread ran since it was told last. Threads that no tick hits are gone through once a second,
+ * Ticks show where CPU time goes, and the scheduler's account how much it was: a tick reports what
+ * its thread ran since its last report. Threads that no tick hits are gone through once a second,
  * and what a thread takes to end is known when it leaves its CPU for the last time.
  */
 #include "cost.h"

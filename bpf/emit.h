@@ -27,7 +27,7 @@ static __always_inline void loss_count(uint32_t loss)
 }
 
 /*
- * The recorder looks at the rings several times a second by itself; it is woken
+ * The recorder empties the rings several times a second by itself; it is woken
  * only when a ring fills so fast that this may be too late.
  */
 static __always_inline uint64_t emit_wakeup(void *ring)

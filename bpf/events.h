@@ -97,7 +97,7 @@ struct event_gc_end {
 	uint64_t cycle;
 	uint32_t kind;
 	uint16_t has_stats; /* 0: `stats` could not be read and is zero */
-	uint16_t batched;   /* 1: told afterwards, with others: page faults are unknown */
+	uint16_t batched;   /* 1: reported afterwards, with others: page faults are unknown */
 	struct gcprof_gc_stats stats;
 	uint64_t rss_bytes; /* of the process, as the kernel counts it; 0 unknown */
 	uint64_t minor_faults, major_faults; /* page faults of the collecting thread meanwhile */
@@ -157,8 +157,8 @@ struct event_cpu {
 
 struct event_ran {
 	struct event_header header;
-	/* CPU time of the thread since it was told last, ns. Two may tell it at once: then one of
-	 * them may be negative, and both add up. */
+	/* CPU time of the thread since its last record, ns. Two programs may report it at once:
+	 * then one of them may be negative, and both add up. */
 	int64_t ran;
 };
 
@@ -185,7 +185,7 @@ struct event_syscall {
 };
 
 struct event_wait {
-	struct event_header header; /* time: when it was told, not before it was over */
+	struct event_header header; /* time: of the report, not before it was over */
 	struct event_stack stack;
 	uint64_t ended;    /* CLOCK_MONOTONIC ns: when the thread was back on a CPU */
 	uint64_t duration; /* ns */

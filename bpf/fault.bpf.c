@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* fault.bpf.c: page faults with their stacks: who touches memory first. */
+/* fault.bpf.c: page faults with their stacks: where memory is touched first. */
 /*
  * The kernel has counted the fault for the thread when this runs. A record stands
  * for all that were counted since the thread's last one, so that their sum is
@@ -10,15 +10,15 @@
 #include "interrupted.h"
 #include "viewer.h"
 
-/* The faults that a record stands for; they are told from now on. */
+/* The faults that a record stands for; they are reported from now on. */
 static __always_inline void fault_fill(struct event_fault *event, struct task_state *state)
 {
 	struct task_faults now;
 
 	task_faults(bpf_get_current_task_btf(), &now);
-	event->minor = now.minor - state->faults_told.minor;
-	event->major = now.major - state->faults_told.major;
-	state->faults_told = now;
+	event->minor = now.minor - state->faults_reported.minor;
+	event->major = now.major - state->faults_reported.major;
+	state->faults_reported = now;
 }
 
 static __always_inline int fault_tell(struct bpf_perf_event_data *ctx)

@@ -27,7 +27,7 @@ static __always_inline bool task_is_over(struct task_state *state)
 	return __sync_val_compare_and_swap(&state->flags, TASK_ENDED, 0) == TASK_ENDED;
 }
 
-/* Are system calls looked at now? See calls_epoch. */
+/* Are system calls traced now? See calls_epoch. */
 static __always_inline bool calls_seen(uint32_t epoch)
 {
 	return !(epoch & 1);
@@ -54,8 +54,8 @@ static __always_inline bool process_gc_get(volatile struct process_state *state,
 
 /*
  * How long the current process says that it collected up to `now`, but for what
- * gc_begin and gc_end tell: gc/frame.h. 0 if it cannot be read; otherwise it may
- * be any number, and what is made of it is bounded by who uses it.
+ * gc_begin and gc_end report: gc/frame.h. 0 if it cannot be read; otherwise it may
+ * be any number, and its users bound what they make of it.
  */
 static __always_inline uint64_t pauses_read(uint64_t address, uint64_t now)
 {
@@ -66,7 +66,7 @@ static __always_inline uint64_t pauses_read(uint64_t address, uint64_t now)
 	return clock & 1 ? (uint64_t)((int64_t)(clock - 1) >> 1) + now : clock >> 1;
 }
 
-/* Some were told: from now on the process is asked. */
+/* Some were reported: from now on the memory of the process is read. */
 static __always_inline void process_pauses_set(uint32_t process, uint64_t address, uint64_t now)
 {
 	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
@@ -96,7 +96,7 @@ static __always_inline uint64_t process_pauses(const volatile struct process_sta
 	return pauses > base ? pauses - base : 0;
 }
 
-/* Does the current thread collect, and nobody told? */
+/* Does the current thread collect, without a report? */
 __noinline int process_pauses_are_of(uint32_t process, uint64_t anchor)
 {
 	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
@@ -112,7 +112,7 @@ __noinline int process_pauses_are_of(uint32_t process, uint64_t anchor)
 /*
  * Collection time of a process up to `now`, the running collection included.
  * After three attempts what there is has to do. Not inlined, as all global
- * functions here: the verifier looks at such a function once and not at every
+ * functions here: the verifier checks such a function once and not at every
  * path to it. No loop either: Linux 6.1 refuses some that clang makes
  * ("back-edge from insn").
  */
@@ -148,11 +148,11 @@ static __always_inline void task_faults(struct task_struct *task, struct task_fa
 	out->major = BPF_CORE_READ(task, maj_flt);
 }
 
-/* A thread begins to be recorded: what it used before is not told. */
+/* A thread begins to be recorded: what it used before is not reported. */
 static __always_inline void task_begins(struct task_struct *task, struct task_state *state)
 {
 	task_faults(task, &state->faults);
-	state->faults_told = state->faults;
+	state->faults_reported = state->faults;
 	state->ran = task_ran(task);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* gc.bpf.c: what the probes of gc/probes.def tell. */
+/* gc.bpf.c: what the probes of gc/probes.def report. */
 /*
  * One program serves all probes: the recorder found out where each place in the
  * code keeps its arguments, and the attachment's cookie leads there.
@@ -20,7 +20,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define SIZE_SANE (UINT64_C(1) << 48) /* no object and no period is as big as that */
 
 /* Has the process a share left for the record, of `n` events? If not they are counted as lost, and
- * the scratch is given back. Not inlined, as all global functions here: the verifier looks at it
+ * the scratch is given back. Not inlined, as all global functions here: the verifier checks it
  * once. */
 __noinline int probe_shares(struct scratch *scratch, const struct task_state *state, uint32_t n)
 {
@@ -114,7 +114,7 @@ static __always_inline bool batch_read(struct scratch *scratch, uint32_t head, u
 	return 1;
 }
 
-/* The entries are looked at where there is more time: by the recorder. */
+/* The recorder checks the entries: it has more time. */
 static __always_inline int probe_samples(const struct probe_firing *firing)
 {
 	struct task_state *state = firing->state;

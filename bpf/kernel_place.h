@@ -4,8 +4,8 @@
 /*
  * The kernel stack of a system call is worth nothing at its begin and at its end:
  * it shows the way in and out. What took the time shows where the thread waited.
- * That is looked at when the thread is about to run again and the wait was long
- * enough to be told: until then its stack lies as it left it, and short waits
+ * That is read when the thread is about to run again and the wait was long
+ * enough to be reported: until then its stack lies as it left it, and short waits
  * cost nothing. The records are made later, by the thread itself.
  */
 #ifndef GCPROF_KERNEL_PLACE_H
@@ -88,7 +88,7 @@ static __always_inline void place_put(struct scratch *scratch, struct event_stac
 	scratch->size = at + bytes;
 }
 
-/* The same of the last wait of a thread that is being told. */
+/* The same of the last wait of a thread that is being reported. */
 static __always_inline void place_put_last(struct scratch *scratch, struct event_stack *counts,
 					   struct task_struct *task)
 {

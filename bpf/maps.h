@@ -32,7 +32,7 @@ uint32_t threads_met = 0;
 /* Processes that were moved into the cgroup, so far: their other threads must be looked for. */
 volatile uint32_t processes_moved = 0;
 
-/* The pid namespace in which the recorder looks at processes: address and depth. */
+/* The pid namespace in which the recorder sees processes: address and depth. */
 uint64_t recorder_namespace = 0;
 uint32_t recorder_level = 0;
 
@@ -40,7 +40,7 @@ uint32_t recorder_level = 0;
 volatile uint32_t collections_seen = 0;
 
 /*
- * System calls are looked at while this is even: the recorder adds 1 when it stops and
+ * System calls are traced while this is even: the recorder adds 1 when it stops and
  * when it begins again, so that the begin of a call is never paired with the end of
  * another. Since when it is as it is: calls_opened, ns.
  */
@@ -179,7 +179,7 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* Rules that were found, one set for each scratch: whoever has the scratch has these. */
+/* Rules that were found, one set for each scratch: the program that has the scratch has these. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SCRATCH_SLOTS);

@@ -6,7 +6,7 @@
 #include "../gc/probe_numbers.h"
 #include "emit.h"
 
-enum { PROBE_NONE = -1 }; /* nobody who is followed, or refused */
+enum { PROBE_NONE = -1 }; /* no traced process, or refused */
 
 struct probe_firing {
 	struct pt_regs *ctx;
@@ -40,7 +40,7 @@ static __always_inline uint64_t probe_register(const struct probe_registers *reg
 	return number < OPERAND_REGISTERS ? registers->words[number] : 0;
 }
 
-/* Not inlined, as all global functions here: the verifier looks at it once. */
+/* Not inlined, as all global functions here: the verifier checks it once. */
 __noinline uint64_t probe_operand(const struct probe_argument *argument,
 				  struct probe_registers *registers)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* process.bpf.c: who is followed: fork, exec, exit and names of threads. */
+/* process.bpf.c: the target set: fork, exec, exit and names of threads. */
 /*
  * The state of a thread lies in its task storage: it is found without a search,
  * needs no pid (they are used again), and the kernel frees it with the thread.
@@ -168,7 +168,7 @@ static __always_inline void process_emit_exec(const struct task_state *state, in
 }
 
 /*
- * The kernel tells of an exec when all is done, but has mapped the new program
+ * The kernel reports an exec when all is done, but has mapped the new program
  * before. The record bears the time at which the thread was renamed, which it
  * always is, right after the old memory went and before the new was filled: so
  * sorted by time the mappings of the new program follow its exec record.
@@ -253,7 +253,7 @@ static __always_inline void process_renames(const struct task_struct *task, cons
 	struct task_state *state = filter_followed();
 	uint64_t now;
 
-	/* A thread may rename its siblings; whoever it is, the record must be about itself. */
+	/* A thread may rename its siblings; whichever it is, the record must be about itself. */
 	if (!state || task != bpf_get_current_task_btf())
 		return;
 	now = bpf_ktime_get_ns();

@@ -5,7 +5,7 @@
 
 #include "emit.h"
 
-/* What the thread ran since it was told last; told from now on. See struct event_ran. */
+/* What the thread ran since its last report; reported from now on. See struct event_ran. */
 static __always_inline int64_t ran_take(struct task_struct *task, struct task_state *state)
 {
 	uint64_t now = task_ran(task);
@@ -13,7 +13,7 @@ static __always_inline int64_t ran_take(struct task_struct *task, struct task_st
 	return (int64_t)(now - __sync_lock_test_and_set(&state->ran, now));
 }
 
-/* It could not be told: it will be with what comes next. */
+/* It could not be reported: it will be with what comes next. */
 static __always_inline void ran_give_back(struct task_state *state, int64_t ran)
 {
 	__sync_fetch_and_add(&state->ran, -ran);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* rest.bpf.c: what is still open when a recording ends: calls, waits, and what threads used. */
 /*
- * The recorder runs the iterator once, after everything else was told to record
- * nothing any more. Who ends a thread's state, this or process_exit(), accounts
+ * The recorder runs the iterator once, after everything else was made to record
+ * nothing any more. The program that ends a thread's state, this or process_exit(), accounts
  * for it.
  */
 #include "ran.h"

@@ -25,7 +25,7 @@ struct stack_loop {
 
 /*
  * Adds the function that the walk is at and goes on to its caller; 1 at the end.
- * Not inlined, as all global functions here: the verifier looks at it once, and not
+ * Not inlined, as all global functions here: the verifier checks it once, and not
  * again for each way in which a rule was found.
  */
 __noinline int stack_native_frame(struct scratch *scratch)

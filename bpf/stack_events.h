@@ -17,12 +17,12 @@ enum stack_quality {
 	STACK_MANAGED_CUT = 32,   /* deeper than MANAGED_DEPTH_MAX */
 	STACK_USER_END = 64,      /* no way to go on to a caller, but no proper end either */
 	STACK_USER_GUESSED = 128, /* in part by frame pointers, for want of unwind rows */
-	STACK_UNTOLD = 256,       /* only a key, and the sample that told its stack was lost */
+	STACK_UNTOLD = 256,       /* only a key, and the sample that reported its stack was lost */
 	STACK_COPIED = 0x8000,    /* not a flaw: a struct event_copy follows; not in profiles */
 };
 
 #define STACK_DEPTH_MAX   512 /* native frames in user mode; in the kernel its own limit, 127 */
-#define MANAGED_DEPTH_MAX 512 /* shadow-stack frames looked at */
+#define MANAGED_DEPTH_MAX 512 /* shadow-stack frames that are read */
 
 /*
  * The tail of a record with a stack, in this order, innermost frame first:

@@ -47,7 +47,7 @@ static __always_inline bool syscall_is_exec(uint32_t number)
 }
 
 /*
- * The call had begun while none were looked at: all that is known is that it ends.
+ * The call had begun while none were traced: all that is known is that it ends.
  * Threads that were made since have begun none: theirs is the end of their maker's.
  */
 static __always_inline void syscall_ends_unbegun(struct task_state *state,

@@ -110,7 +110,7 @@ __noinline int syscall_count(const struct task_state *state, const struct syscal
 	return 0;
 }
 
-/* `short_ns` is for those who want all: others said themselves what is long. */
+/* `short_ns` is for users who want all calls: others gave a threshold themselves. */
 static __always_inline bool syscall_is_long(const struct syscall_done *done)
 {
 	if (config.syscalls != SYSCALLS_ALL)
@@ -121,7 +121,7 @@ static __always_inline bool syscall_is_long(const struct syscall_done *done)
 
 /*
  * Of all, long calls and those that have to do with a collection: nearly always, since thousands
- * of threads can make more of them than anybody could read. Others up to the rate. Returns how
+ * of threads can make more of them than a recorder could read. Others up to the rate. Returns how
  * many calls the record stands for; 0: there is to be none.
  */
 static __always_inline uint32_t syscall_wanted(const struct syscall_done *done)
@@ -160,7 +160,7 @@ static __always_inline uint32_t syscall_path(struct scratch *scratch,
 	return bytes > 0 ? bytes : 0;
 }
 
-/* `denied`: to the viewer, who gets no argument, and of the result only an error. */
+/* `denied`: to the viewer, which gets no argument, and of the result only an error. */
 static __always_inline void syscall_fill(struct event_syscall *event,
 					 const struct task_state *state,
 					 const struct syscall_done *done, bool denied)

@@ -3,12 +3,12 @@
 /*
  * The recorder runs the iterator until a turn finds nothing new: a thread that
  * one not yet known made behind the iterator's back is found by the next turn,
- * and those of known threads are told of by process_fork().
+ * and those of known threads are reported by process_fork().
  */
 #include "preempt.h"
 #include "task.h"
 
-/* A thread of one of the processes that were named, or of anybody's but the recorder's own. */
+/* A thread of one of the processes that were named, or of any but the recorder's own. */
 static __always_inline void target_found(struct task_struct *task, uint32_t proc_pid)
 {
 	struct target_entry *entry = bpf_map_lookup_elem(&targets, &proc_pid);
@@ -57,7 +57,7 @@ static __always_inline void cgroup_joins(struct task_struct *leader)
 	__sync_fetch_and_add(&processes_moved, 1);
 }
 
-/* Told of the first thread only; the recorder looks for the others. */
+/* Set for the first thread only; the recorder finds the others. */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(cgroup_moved, struct cgroup *to, const char *path, struct task_struct *leader)
 {
@@ -70,7 +70,7 @@ static __always_inline void cgroup_gets(struct task_struct *child)
 		task_meet(child, TASK_ACTIVE);
 }
 
-/* Somebody outside may put a child right into the cgroup. */
+/* A process outside may put a child right into the cgroup. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(cgroup_born, struct task_struct *parent, struct task_struct *child)
 {

@@ -6,8 +6,8 @@
 #include "call_cpu.h"
 #include "kernel_place.h"
 
-#define LEVELS_MAX                                                                     \
-	32 /* of pid namespaces: the kernel's own limit; of cgroups that are looked at \
+#define LEVELS_MAX                                                                   \
+	32 /* of pid namespaces: the kernel's own limit; of cgroups that are checked \
 	    */
 
 /* --- numbers in namespaces --------------------------------------------------- */
@@ -44,7 +44,7 @@ static __always_inline uint32_t task_proc_id(struct task_struct *task)
 	return (uint64_t)upid.ns == recorder_namespace ? upid.nr : 0;
 }
 
-/* The current thread is the recorder: where does it look at processes from? */
+/* The current thread is the recorder: in which pid namespace does it see processes? */
 static __always_inline void recorder_remember(void)
 {
 	struct pid *pid = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
@@ -68,7 +68,7 @@ static __always_inline bool task_is_recorder(struct task_struct *task)
 
 /*
  * The step gets offsets with it: what is relocated in a function of its own is relocated
- * whether anybody who calls it is loaded or not, a millisecond for each structure.
+ * whether a program that calls it is loaded or not, a millisecond for each structure.
  */
 struct cgroup_search {
 	uint64_t first; /* address of the cgroup's list of ancestors */
@@ -202,9 +202,9 @@ static __always_inline void task_meet_wait(struct task_struct *task, struct task
 }
 
 /*
- * Follows a thread that nobody made known by forking it. Returns its process's
+ * Follows a thread that no fork made known. Returns its process's
  * index, 0 if it is ending or there is no memory. An ending thread may have
- * passed process_exit() before it had a state: whoever ends the state counts.
+ * passed process_exit() before it had a state: the program that ends the state counts.
  *
  * Pointers are read with BPF_CORE_READ() where their address is enough: for each
  * one that is followed directly the verifier searches all of the kernel's BTF.

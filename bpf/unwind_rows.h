@@ -4,7 +4,7 @@
  * The tables of call frame information that compilers leave in files are a
  * program for each function. The recorder runs them beforehand and keeps what
  * comes out: rows, each saying "from this instruction on, this rule holds". A
- * rule tells where the caller's registers are. Few rules serve all of a file, so
+ * rule says where the caller's registers are. Few rules serve all of a file, so
  * a row is only the low half of an address and the number of a rule.
  *
  * Rows lie in chunks, sorted. A page holds the rows of 64 KiB of code and begins

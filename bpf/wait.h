@@ -4,7 +4,7 @@
  * The end of a wait is seen when another thread still has the CPU and its memory,
  * so the user stack cannot be walked then, and its begin comes too often to walk
  * it each time. But a thread that waits in a system call has the same user stack
- * until it leaves the call: the wait is told when it does, or when it waits
+ * until it leaves the call: the wait is reported when it does, or when it waits
  * again. Waits outside of calls (page faults, others that had the CPU) are rare:
  * the stack is walked at their begin, and goes ahead in a record of its own.
  */
@@ -22,7 +22,7 @@ static __always_inline void wait_header_of(struct event_header *header, struct t
 	header->tid = BPF_CORE_READ(task, pid);
 }
 
-/* What the record says, and what was held back before it; `wait` is told from now on. */
+/* What the record says, and what was held back before it; `wait` is reported from now on. */
 static __always_inline void wait_fill(struct event_wait *event, struct task_waits *wait)
 {
 	uint32_t reason = wait->reason;
@@ -55,7 +55,7 @@ static __always_inline void wait_stack(struct scratch *scratch, const struct pt_
 
 /*
  * Registers of user mode that go with a wait in a system call, or NULL: if calls were not
- * looked at meanwhile, the thread may have left it and be in another.
+ * traced in between, the thread may have left it and be in another.
  */
 static __always_inline const struct pt_regs *wait_regs(const struct task_waits *wait,
 						       const struct pt_regs *regs)
@@ -94,7 +94,7 @@ static __always_inline void wait_emit_bare(struct scratch *scratch)
 	scratch_emit(scratch, &ring_sched, LOSS_SCHED_RING);
 }
 
-/* Tells the wait that is over, of the current thread; `regs` are those of user mode or NULL. */
+/* Reports the wait that is over, of the current thread; `regs` are those of user mode or NULL. */
 static __always_inline void wait_tell(struct task_state *state, const struct pt_regs *regs,
 				      uint64_t now)
 {
@@ -145,7 +145,7 @@ static __always_inline void wait_begin_call(struct task_waits *wait)
 	wait->call_count = wait->call_ns = wait->call_max = 0;
 }
 
-/* The wait under way ends: counted, and to be told if it was long enough. */
+/* The wait under way ends: counted, and to be reported if it was long enough. */
 static __always_inline void wait_over(struct task_waits *wait, uint64_t now)
 {
 	uint32_t reason = wait->reason;

@@ -16,7 +16,7 @@ enum wait_flag {
 	WAIT_IN_CALL = 1,  /* `number` is that of the system call */
 	WAIT_COMPAT = 2,   /* which is a 32-bit one */
 	WAIT_LEFT = 4,     /* its stack is in the `leave` record of its begin */
-	WAIT_AT_ONCE = 16, /* to be told when it is over, not at the end of its call */
+	WAIT_AT_ONCE = 16, /* to be reported when it is over, not at the end of its call */
 	WAIT_OPEN = 8,     /* it was not over when the recording, or the thread, ended */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* walk_native.h: one step of a walk up the native stack of a thread. */
 /*
- * Compiled into the BPF object and into the tests. Whoever includes it first
+ * Compiled into the BPF object and into the tests. A file that includes it first
  * declares
  *
  *	long walk_read(struct walk_window *window, void *to, uint32_t size, uint64_t from);
@@ -11,7 +11,7 @@
  *	int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *rule);
  *
  * which finds the rule for an instruction: 1, or 0 if there is none. Window and
- * rows belong to whoever declares these; both may be NULL.
+ * rows belong to the file that declares these; both may be NULL.
  *
  * Where a rule is known (unwind_rows.h) it says where the caller's registers
  * are. Elsewhere the frame pointer is followed, as if the function kept one:

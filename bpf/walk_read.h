@@ -35,7 +35,7 @@ static __always_inline void walk_window_clear(struct walk_window *window)
 
 /*
  * Reads two words into window->words, or only the first of them (`size` 8). Not
- * inlined: the verifier looks at its ways once, and not again for each caller
+ * inlined: the verifier checks its ways once, and not again for each caller
  * and each way that led there. Returns 0 or an error.
  */
 __noinline int walk_read_words(struct walk_window *window, uint32_t size, uint64_t from)

@@ -139,7 +139,7 @@ static __always_inline int walk_rows_mapping(struct walk_rows *rows, uint64_t ip
 
 /*
  * The number of the rule for byte `low` of a page, 0: none. Not inlined, since
- * the verifier then looks at the search once, and not again for each way out of it.
+ * the verifier then checks the search once, and not again for each way out of it.
  */
 __noinline uint32_t walk_rows_number(uint32_t index, uint32_t low)
 {
