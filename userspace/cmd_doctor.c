@@ -97,7 +97,7 @@ static void print_streams(const struct diagnosis *diagnosis)
 		return;
 	}
 	print_row(trial->maps.text[0] ? "limited" : "ok", "mappings",
-		  trial->maps.text[0] ? trial->maps.text : "told by the kernel",
+		  trial->maps.text[0] ? trial->maps.text : "reported by the kernel",
 		  trial->maps.text[0] ? "Without them native functions have no names." : "");
 	for (int stream = 0; stream < STREAM_END; stream++) {
 		const struct stream_state *state = &trial->streams[stream];
