@@ -28,13 +28,4 @@ struct event_sample {
 	struct gcprof_sample entry;
 };
 
-struct event_collections {
-	struct event_header header;
-	uint64_t since;     /* as of samples by the batch */
-	uint64_t rss_bytes; /* at the time of the record */
-	uint32_t count;
-	uint32_t n_fates;                   /* behind the collections: struct gcprof_fate */
-	struct gcprof_collection entries[]; /* `count` of them, as the program wrote them */
-};
-
 #endif

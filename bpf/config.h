@@ -102,6 +102,7 @@ struct task_faults {
 /* A collection that a thread has begun and not ended. */
 struct task_collection {
 	uint64_t heap;
+	uint64_t late;             /* 1: it was reported when it was over */
 	struct task_faults faults; /* when it began */
 };
 
@@ -124,6 +125,7 @@ struct task_state {
 	struct task_faults faults_reported; /* at its last record of one */
 	struct task_collection open[COLLECTING_MAX];
 	struct task_faults gc_faults; /* of the one that ended last; 0 if it had not begun */
+	uint64_t gc_late;             /* as in struct task_collection */
 	uint64_t cpu_ns;              /* its CPU time when it was last added up, see call_cpu.h */
 	struct task_waits waits;
 };
@@ -138,12 +140,8 @@ struct process_state {
 	uint64_t gc_total; /* ns of all collections that ended */
 	uint64_t mapped;   /* when code was last mapped, ns: its rows may be on their way */
 	uint64_t program;  /* since when it runs its program, as far as is known, ns */
-	/* Collections that are reported afterwards: */
-	uint64_t pauses;      /* address of its struct gcprof_pauses, 0: unknown */
-	uint64_t pauses_base; /* what that said when it became known, ns */
-	uint64_t pauses_seen; /* and since then, when some were last reported */
-	uint64_t titled;      /* when its title was read last, ns */
-	uint64_t share;       /* of the ring of allocations: used up until then, ns; ceiling.h */
+	uint64_t titled;   /* when its title was read last, ns */
+	uint64_t share;    /* of the ring of allocations: used up until then, ns; ceiling.h */
 };
 
 /* Where an argument of a probe is at one of its places in the code. */

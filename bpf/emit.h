@@ -14,13 +14,6 @@ __noinline int loss_add(uint32_t loss, uint32_t n)
 	return 0;
 }
 
-/* What goes together and is of two streams is lost together. */
-static __always_inline int loss_two(uint32_t loss, uint32_t n, uint32_t other, uint32_t m)
-{
-	loss_add(loss, n);
-	return loss_add(other, m);
-}
-
 static __always_inline void loss_count(uint32_t loss)
 {
 	loss_add(loss, 1);

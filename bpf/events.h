@@ -97,10 +97,20 @@ struct event_gc_end {
 	uint64_t cycle;
 	uint32_t kind;
 	uint16_t has_stats; /* 0: `stats` could not be read and is zero */
-	uint16_t batched;   /* 1: reported afterwards, with others: page faults are unknown */
+	uint16_t late;      /* 1: its begin was reported with its end: page faults are unknown */
 	struct gcprof_gc_stats stats;
 	uint64_t rss_bytes; /* of the process, as the kernel counts it; 0 unknown */
 	uint64_t minor_faults, major_faults; /* page faults of the collecting thread meanwhile */
+};
+
+struct event_gc_summary {
+	struct event_header header; /* time: when it was reported */
+	uint64_t heap;
+	uint64_t begin;  /* of the first collection, CLOCK_MONOTONIC ns, not after `time` */
+	uint64_t cycles; /* major collections that began in them */
+	uint32_t count;
+	uint32_t reserved;
+	struct gcprof_gc_sums sums[]; /* `count` of them, as the program wrote them */
 };
 
 struct event_phase {
@@ -293,7 +303,7 @@ _Static_assert(sizeof(struct event_stacks) == 32, "contract 2");
 _Static_assert(sizeof(struct event_pieces) == 48, "contract 2");
 _Static_assert(sizeof(struct event_gc_begin) == 64, "contract 2");
 _Static_assert(sizeof(struct event_gc_end) == 160, "contract 2");
-_Static_assert(sizeof(struct event_collections) == 56, "contract 2");
+_Static_assert(sizeof(struct event_gc_summary) == 64, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
 _Static_assert(sizeof(struct event_type) == 48, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");

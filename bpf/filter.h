@@ -53,70 +53,13 @@ static __always_inline bool process_gc_get(volatile struct process_state *state,
 }
 
 /*
- * How long the current process says that it collected up to `now`, but for what
- * gc_begin and gc_end report: gc/frame.h. 0 if it cannot be read; otherwise it may
- * be any number, and its users bound what they make of it.
- */
-static __always_inline uint64_t pauses_read(uint64_t address, uint64_t now)
-{
-	uint64_t clock;
-
-	if (!address || bpf_probe_read_user(&clock, sizeof(clock), (const void *)address))
-		return 0;
-	return clock & 1 ? (uint64_t)((int64_t)(clock - 1) >> 1) + now : clock >> 1;
-}
-
-/* Some were reported: from now on the memory of the process is read. */
-static __always_inline void process_pauses_set(uint32_t process, uint64_t address, uint64_t now)
-{
-	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
-	uint64_t pauses;
-
-	if (!state)
-		return;
-	pauses = pauses_read(address, now);
-	if (state->pauses != address) {
-		state->pauses = address;
-		state->pauses_base = pauses;
-	}
-	state->pauses_seen = pauses - state->pauses_base;
-	collections_seen = 1;
-}
-
-/* Since the process is asked, up to `now`; of one that is not the current one, up to what was told
- * last. */
-static __always_inline uint64_t process_pauses(const volatile struct process_state *state,
-					       uint64_t now, uint32_t current)
-{
-	uint64_t pauses, base = state->pauses_base;
-
-	if (!current)
-		return state->pauses_seen;
-	pauses = pauses_read(state->pauses, now);
-	return pauses > base ? pauses - base : 0;
-}
-
-/* Does the current thread collect, without a report? */
-__noinline int process_pauses_are_of(uint32_t process, uint64_t anchor)
-{
-	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
-	uint64_t collector, at;
-
-	if (!state || !state->pauses || !anchor)
-		return 0;
-	at = state->pauses + offsetof(struct gcprof_pauses, anchor);
-	return !bpf_probe_read_user(&collector, sizeof(collector), (const void *)at) &&
-	       collector == anchor;
-}
-
-/*
  * Collection time of a process up to `now`, the running collection included.
  * After three attempts what there is has to do. Not inlined, as all global
  * functions here: the verifier checks such a function once and not at every
  * path to it. No loop either: Linux 6.1 refuses some that clang makes
  * ("back-edge from insn").
  */
-__noinline uint64_t process_gc_time_read(uint32_t process, uint64_t now, uint32_t current)
+__noinline uint64_t process_gc_time_read(uint32_t process, uint64_t now)
 {
 	volatile struct process_state *state = bpf_map_lookup_elem(&processes, &process);
 	uint64_t begin = 0, total = 0;
@@ -125,14 +68,12 @@ __noinline uint64_t process_gc_time_read(uint32_t process, uint64_t now, uint32_
 		return 0;
 	if (!process_gc_get(state, &begin, &total) && !process_gc_get(state, &begin, &total))
 		process_gc_get(state, &begin, &total);
-	return total + (begin && now > begin ? now - begin : 0) +
-	       process_pauses(state, now, current);
+	return total + (begin && now > begin ? now - begin : 0);
 }
 
-/* `current`: it is the process that runs here. */
-static __always_inline uint64_t process_gc_time(uint32_t process, uint64_t now, bool current)
+static __always_inline uint64_t process_gc_time(uint32_t process, uint64_t now)
 {
-	return collections_seen ? process_gc_time_read(process, now, current) : 0;
+	return collections_seen ? process_gc_time_read(process, now) : 0;
 }
 
 /* CPU time of a thread so far, ns. */
@@ -194,25 +135,28 @@ static __always_inline void process_gc_leave(struct task_state *task, uint32_t k
 }
 
 /*
- * A collection of the process begins. Those of several heaps may overlap: the
+ * A collection of the process began. Those of several heaps may overlap: the
  * time counts once, from the first begin to the last end. One of the same heap
- * cannot be under way: its end was lost, so it ends here.
+ * cannot be under way: its end was lost, so it ends here. `late`: it began before
+ * now.
  */
-static __always_inline void process_gc_enter(struct task_state *task, uint64_t heap, uint64_t now)
+static __always_inline void process_gc_enter(struct task_state *task, uint64_t heap, uint64_t began,
+					     bool late)
 {
 	struct process_state *state = bpf_map_lookup_elem(&processes, &task->process);
 	uint32_t depth;
 
-	process_gc_leave(task, task_gc_find(task, heap), now);
+	process_gc_leave(task, task_gc_find(task, heap), began);
 	collections_seen = 1;
 	depth = *(volatile uint32_t *)&task->collecting;
 	if (depth >= COLLECTING_MAX)
 		return;
 	task->open[depth].heap = heap;
+	task->open[depth].late = late;
 	task_faults(bpf_get_current_task_btf(), &task->open[depth].faults);
 	task->collecting = depth + 1;
 	if (state && __sync_fetch_and_add(&state->depth, 1) == 0)
-		process_gc_set(state, now, now);
+		process_gc_set(state, began, began);
 }
 
 /*
@@ -225,10 +169,12 @@ static __always_inline void process_gc_end(struct task_state *task, uint64_t hea
 	uint32_t at = task_gc_find(task, heap);
 
 	task->gc_faults.minor = task->gc_faults.major = 0;
+	task->gc_late = 0;
 	if (at < task->collecting && at < COLLECTING_MAX) {
 		task_faults(bpf_get_current_task_btf(), &task->gc_faults);
 		task->gc_faults.minor -= task->open[at].faults.minor;
 		task->gc_faults.major -= task->open[at].faults.major;
+		task->gc_late = task->open[at].late;
 	}
 	process_gc_leave(task, at, now);
 }

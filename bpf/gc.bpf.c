@@ -17,7 +17,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define SIZE_SANE (UINT64_C(1) << 48) /* no object and no period is as big as that */
+#define SIZE_SANE   (UINT64_C(1) << 48) /* no object and no period is as big as that */
+#define LATE_MAX_NS UINT64_C(100000000000) /* no collection that is reported at its end takes longer */
 
 /* Has the process a share left for the record, of `n` events? If not they are counted as lost, and
  * the scratch is given back. Not inlined, as all global functions here: the verifier checks it
@@ -216,7 +217,7 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 {
 	struct task_state *state = firing->state;
 	struct event_gc_begin *event;
-	uint64_t heap, cycle;
+	uint64_t heap, cycle, began;
 	uint32_t kind, reason;
 
 	heap = firing->values[0];
@@ -225,13 +226,17 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	reason = firing->values[3];
 	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_SURVEY)
 		return probe_refuse();
-	process_gc_enter(state, heap, firing->now);
+	began = firing->values[5];
+	if (began > firing->now || firing->now - began > LATE_MAX_NS)
+		began = 0;
+	process_gc_enter(state, heap, began ? began : firing->now, began);
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
 		return 0;
 	event = EMIT_RESERVE(ring_gc, event_gc_begin, LOSS_GC_RING);
 	if (!event)
 		return 0;
-	emit_header(&event->header, EVENT_gc_begin, sizeof(*event), state, firing->now);
+	emit_header(&event->header, EVENT_gc_begin, sizeof(*event), state,
+		    began ? began : firing->now);
 	event->heap = heap;
 	event->cycle = cycle;
 	event->kind = kind;
@@ -265,7 +270,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	event->cycle = cycle;
 	event->kind = kind;
 	event->has_stats = 0;
-	event->batched = 0;
+	event->late = state->gc_late;
 	event->rss_bytes = rss_bytes();
 	event->minor_faults = state->gc_faults.minor;
 	event->major_faults = state->gc_faults.major;
@@ -282,45 +287,40 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	return 0;
 }
 
-/* As with samples, the recorder takes them apart. Fates are events of another stream, whichever
- * ring they go through. */
-static __always_inline int probe_collections(const struct probe_firing *firing)
+/* The sums are checked where there is more time: by the recorder. */
+static __always_inline int probe_gc_summary(const struct probe_firing *firing)
 {
 	struct task_state *state = firing->state;
 	struct scratch *scratch;
-	struct event_collections *event;
-	uint64_t entries, count, fates, n_fates, events;
+	struct event_gc_summary *event;
+	uint64_t heap, sums, count, begin;
 
-	entries = firing->values[0];
-	count = firing->values[1];
-	fates = firing->values[2];
-	n_fates = firing->values[3];
-	if (!entries || !count || count > GCPROF_COLLECTIONS_MAX || n_fates > GCPROF_FATE_MAX ||
-	    firing->values[5] > count * GCPROF_PHASES_MAX)
+	heap = firing->values[0];
+	sums = firing->values[1];
+	count = firing->values[2];
+	begin = firing->values[3];
+	if (!heap || !sums || !count || count > GCPROF_GC_SUMS_MAX || begin > firing->now)
 		return probe_refuse();
-	events = 2 * count + firing->values[5];
-	process_pauses_set(state->process, firing->values[4], firing->now);
-	if (!ceiling_below(CEILING_GC, config.rare_rate, firing->now))
-		return loss_two(LOSS_GC_CEILING, events, LOSS_FATE_CEILING, n_fates);
+	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
+		return 0;
 	scratch = probe_scratch();
-	if (!scratch) {
-		/* That counted one. */
-		loss_add(LOSS_SCRATCH_BUSY, events + n_fates - 1);
+	if (!scratch)
+		return 0;
+	event = (struct event_gc_summary *)scratch->data;
+	emit_header(&event->header, EVENT_gc_summary, 0, state, firing->now);
+	event->heap = heap;
+	event->begin = begin;
+	event->cycles = firing->values[4];
+	event->reserved = 0;
+	count = known_count(count, GCPROF_GC_SUMS_MAX);
+	event->count = count;
+	if (bpf_probe_read_user(event->sums, count * sizeof(event->sums[0]), (const void *)sums)) {
+		loss_count(LOSS_PROBE_MEMORY);
+		scratch_drop(scratch);
 		return 0;
 	}
-	event = (struct event_collections *)scratch->data;
-	emit_header(&event->header, EVENT_collections, 0, state, firing->now);
-	event->since = state->image;
-	event->rss_bytes = rss_bytes();
-	count = known_count(count, GCPROF_COLLECTIONS_MAX);
-	n_fates = known_count(n_fates, GCPROF_FATE_MAX);
-	event->count = count;
-	event->n_fates = n_fates;
-	if (!batch_read(scratch, sizeof(*event), entries, count * sizeof(event->entries[0]), fates,
-			n_fates * sizeof(struct gcprof_fate)))
-		return loss_two(LOSS_COLLECTIONS_MEMORY, events, LOSS_BATCH_MEMORY, n_fates);
-	if (!scratch_emit_many(scratch, &ring_gc, LOSS_GC_RING, events))
-		loss_add(LOSS_ALLOC_RING, n_fates);
+	scratch->size = sizeof(*event) + count * sizeof(event->sums[0]);
+	scratch_emit(scratch, &ring_gc, LOSS_GC_RING);
 	return 0;
 }
 

@@ -136,9 +136,6 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 	process->mapped = now;
 	process->program = state->image;
 	process->depth = 0;
-	process->pauses = 0;
-	process->pauses_base = 0;
-	process->pauses_seen = 0;
 	if (process->gc_begin)
 		process_gc_set(process, 0, now);
 }

@@ -18,7 +18,7 @@ static __always_inline void syscall_begins(const struct pt_regs *regs, long numb
 	state->epoch = epoch;
 	state->number = (uint32_t)number & ~SYSCALL_COMPAT_BIT;
 	state->compat = call_is_compat(bpf_get_current_task_btf());
-	state->gc_ns = process_gc_time(state->process, now, 1);
+	state->gc_ns = process_gc_time(state->process, now);
 	call_args(regs, state->compat, state->args);
 	if (config.waits)
 		wait_begin_call(&state->waits);
@@ -64,7 +64,7 @@ static __always_inline void syscall_ends_unbegun(struct task_state *state,
 	state->gc_ns = ~0ull; /* unknown: none of it is charged */
 	if (config.waits)
 		wait_begin_call(&state->waits);
-	syscall_time(state, &done, 1);
+	syscall_time(state, &done);
 	state->start = 0;
 	if (number < 0 || !(state->flags & TASK_ACTIVE))
 		return;

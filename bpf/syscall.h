@@ -207,20 +207,17 @@ static __always_inline void syscall_record(const struct task_state *state,
 	stack_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
 }
 
-/* How long the open call took, and how much of that its process collected. `current`: it is of the
- * current thread. */
-__noinline int syscall_time(const struct task_state *state, struct syscall_done *done,
-			    uint32_t current)
+/* How long the open call took, and how much of that its process collected. */
+__noinline int syscall_time(const struct task_state *state, struct syscall_done *done)
 {
 	if (!state || !done)
 		return 0;
 	done->duration = done->now > state->start ? done->now - state->start : 0;
-	done->gc_ns = process_gc_time(state->process, done->now, current);
+	done->gc_ns = process_gc_time(state->process, done->now);
 	done->gc_ns = done->gc_ns > state->gc_ns ? done->gc_ns - state->gc_ns : 0;
 	if (done->gc_ns > done->duration)
 		done->gc_ns = done->duration;
-	if (state->collecting ||
-	    (current && done->gc_ns && process_pauses_are_of(state->process, state->anchor)))
+	if (state->collecting)
 		done->flags |= SYSCALL_COLLECTOR;
 	if (state->compat)
 		done->flags |= SYSCALL_COMPAT;
@@ -240,7 +237,7 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 		.flags = flags,
 	};
 
-	syscall_time(state, &done, 1);
+	syscall_time(state, &done);
 	state->start = 0;
 	syscall_count(state, &done);
 	done.stands = syscall_wanted(&done);
@@ -255,7 +252,7 @@ static __always_inline void syscall_end_of(struct task_struct *task, struct task
 	struct syscall_done done = {.now = now, .flags = SYSCALL_UNFINISHED, .stands = 1};
 	struct event_syscall *event;
 
-	syscall_time(state, &done, 0);
+	syscall_time(state, &done);
 	state->start = 0;
 	syscall_count(state, &done);
 	if (config.syscalls == SYSCALLS_COUNT)

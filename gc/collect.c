@@ -9,54 +9,10 @@ uint64_t heap_cycle(const struct gc_heap *heap)
 	return __atomic_load_n(&heap->ended, __ATOMIC_ACQUIRE);
 }
 
-/* A collection under way: what its end must know of its beginning. */
-struct collection {
-	uint64_t begin;
-	uint64_t majors; /* major collections so far */
-	uint32_t kind;
-	bool waits; /* to be told with others */
-};
-
-static void tell_begin(const struct gc_heap *heap, struct collection *c, uint32_t reason)
-{
-	c->waits = journal_begin(heap->collector, &(struct gcprof_collection){
-							  .heap = heap->id,
-							  .cycle = heap->cycle,
-							  .begin = c->begin,
-							  .stop = heap->stop_cycle,
-							  .kind = c->kind,
-							  .reason = reason,
-						  });
-	if (c->waits)
-		return;
-	probe_gc_begin(&(struct probe_gc_begin){
-		.heap = heap->id,
-		.cycle = heap->cycle,
-		.kind = c->kind,
-		.reason = reason,
-		.stop = heap->stop_cycle,
-	});
-}
-
-static void tell_end(struct gc_heap *heap, const struct collection *c, uint64_t now)
-{
-	heap->sampler.past.waited = c->waits;
-	heap->sampler.past.took[c->kind] = now - c->begin;
-	if (c->waits) {
-		journal_end(heap->collector, now, &heap->last);
-		return;
-	}
-	probe_gc_end(&(struct probe_gc_end){
-		.heap = heap->id,
-		.cycle = heap->cycle,
-		.kind = c->kind,
-		.stats = &heap->last,
-	});
-}
-
-static void begin(struct gc_heap *heap, struct collection *c, uint32_t kind, uint32_t reason)
+static void begin(struct gc_heap *heap, struct gc_collection *c, uint32_t kind, uint32_t reason)
 {
 	c->kind = kind;
+	c->reason = reason;
 	c->begin = os_now();
 	c->majors = heap->stats.full_collections;
 	heap->last = (struct gcprof_gc_stats){0};
@@ -65,7 +21,7 @@ static void begin(struct gc_heap *heap, struct collection *c, uint32_t kind, uin
 		heap->stop_cycle = heap->cycle;
 		heap->stop_begin = c->begin;
 	}
-	tell_begin(heap, c, reason);
+	summary_begin(heap, c);
 }
 
 static void fill_stats(struct gc_heap *heap)
@@ -80,13 +36,7 @@ static void fill_stats(struct gc_heap *heap)
 	last->phase = heap->major.phase;
 }
 
-static void raise_to(uint64_t *most, uint64_t value)
-{
-	if (*most < value)
-		*most = value;
-}
-
-static void call_hook(struct gc_heap *heap, const struct collection *c, uint64_t pause)
+static void call_hook(struct gc_heap *heap, const struct gc_collection *c, uint64_t pause)
 {
 	struct gc_hook_event event = {
 		.kind = (enum gc_hook_kind)c->kind,
@@ -100,7 +50,7 @@ static void call_hook(struct gc_heap *heap, const struct collection *c, uint64_t
 		heap->hook(heap->hook_context, &event);
 }
 
-static void end(struct gc_heap *heap, const struct collection *c)
+static void end(struct gc_heap *heap, struct gc_collection *c)
 {
 	struct gc_stats *stats = &heap->stats;
 	uint64_t now = os_now(), pause = now - c->begin;
@@ -111,7 +61,7 @@ static void end(struct gc_heap *heap, const struct collection *c)
 	raise_to(&stats->max_pause_ns, now - heap->stop_begin);
 	if (c->kind == GCPROF_GC_STEP)
 		raise_to(&stats->max_step_ns, pause);
-	tell_end(heap, c, now);
+	summary_end(heap, c, now);
 	call_hook(heap, c, pause);
 	__atomic_store_n(&heap->ended, heap->cycle, __ATOMIC_RELEASE);
 }
@@ -134,7 +84,7 @@ void collect_check(struct gc_heap *heap, enum check_when when)
 static void collect_minor(struct gc_thread *self, uint32_t reason)
 {
 	struct gc_heap *heap = self->heap;
-	struct collection c;
+	struct gc_collection c;
 
 	begin(heap, &c, GCPROF_GC_MINOR, reason);
 	threads_stop(self);
@@ -152,7 +102,7 @@ static void collect_minor(struct gc_thread *self, uint32_t reason)
 static bool collect_survey(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
-	struct collection c;
+	struct gc_collection c;
 	bool goes_on;
 
 	begin(heap, &c, GCPROF_GC_SURVEY, GCPROF_REASON_NURSERY);
@@ -167,7 +117,7 @@ static bool collect_survey(struct gc_thread *self)
 /* Behind a minor collection: the nursery is empty and the world still stopped. */
 static void collect_full(struct gc_heap *heap, uint32_t reason)
 {
-	struct collection c;
+	struct gc_collection c;
 
 	begin(heap, &c, GCPROF_GC_FULL, reason);
 	major_full(heap);
@@ -180,7 +130,7 @@ static void collect_full(struct gc_heap *heap, uint32_t reason)
 /* Behind a minor collection, or, with `self`, when the world is still to be stopped. */
 static void collect_step(struct gc_heap *heap, struct gc_thread *self, uint32_t reason)
 {
-	struct collection c;
+	struct gc_collection c;
 
 	begin(heap, &c, GCPROF_GC_STEP, reason);
 	if (self)
@@ -221,6 +171,7 @@ static void collect(struct gc_thread *self, enum collect_kind kind, uint32_t rea
 /* The threads go on. */
 static void end_stop(struct gc_thread *self)
 {
+	summary_stop(self->heap);
 	self->heap->stop_cycle = 0;
 	threads_end_collecting(self);
 }

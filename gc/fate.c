@@ -42,8 +42,8 @@ void fate_move(struct gc_sampled_table *to, struct gc_sampled_table *from)
 
 static void flush(struct gc_heap *heap, struct batch *batch)
 {
-	if (batch->count && !journal_fates(heap->collector, batch->entries, batch->count))
-		probe_fate(&(struct probe_fate){batch->entries, batch->count});
+	if (batch->count)
+		summary_fates(heap, batch->entries, batch->count);
 	batch->count = 0;
 }
 

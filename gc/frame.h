@@ -76,8 +76,8 @@ struct gcprof_arrivals {
 #define GCPROF_ARRIVALS_VERSION 1
 
 /*
- * Exported as the symbol `gcprof_singly`, by programs that tell short collections by
- * the batch where there are many (`collections`): whoever wants gc_begin and gc_end of
+ * Exported as the symbol `gcprof_singly`, by programs that report sums of short
+ * collections where there are many (`gc_summary`): whoever wants gc_begin and gc_end of
  * each adds one to `count`, and subtracts it when it leaves. A program may set it to 0 when
  * nobody listens any more, as when whoever asked was killed: look again once you listen.
  */
@@ -90,25 +90,12 @@ struct gcprof_singly {
 #define GCPROF_SINGLY_MAGIC   UINT64_C(0x6c677373676c67cb)
 #define GCPROF_SINGLY_VERSION 1
 
-/*
- * How long the process has collected, counting only what is told afterwards, by
- * `collections`, which has this block's address: to be read at any time. Between
- * collections `clock` is twice the sum, in ns. During one it is odd: twice the
- * sum minus the time of its begin, CLOCK_MONOTONIC ns, plus one; so the sum so far is
- * (clock - 1) / 2, signed, plus the time now.
- */
-struct gcprof_pauses {
-	uint64_t clock;
-	uint64_t anchor; /* of the thread that collects, 0: nobody does */
-};
-
 #ifndef __bpf__
 _Static_assert(sizeof(struct gc_frame) == 24, "read by BPF");
 _Static_assert(offsetof(struct gc_frame, code) == 8, "read by BPF");
 _Static_assert(offsetof(struct gc_frame, pc) == 12, "read by BPF");
 _Static_assert(offsetof(struct gc_frame, nslots) == 16, "read by BPF");
 _Static_assert(sizeof(struct gc_anchor) == 8, "read by BPF");
-_Static_assert(sizeof(struct gcprof_pauses) == 16, "read by BPF");
 _Static_assert(sizeof(struct gcprof_control) == 32, "read by the recorder");
 _Static_assert(sizeof(struct gcprof_arrivals) == 16, "read by the recorder");
 _Static_assert(sizeof(struct gcprof_singly) == 16, "read by the recorder");

@@ -36,6 +36,21 @@ static void fork_child(void)
 	}
 }
 
+/* The process ends: a thread that still collects keeps its sums. */
+__attribute__((destructor)) static void flush_all(void)
+{
+	if (pthread_mutex_trylock(&heaps_lock))
+		return;
+	for (struct gc_heap *heap = heaps; heap; heap = heap->next) {
+		if (pthread_mutex_trylock(&heap->lock))
+			continue;
+		if (!heap->collector)
+			summary_flush(heap);
+		pthread_mutex_unlock(&heap->lock);
+	}
+	pthread_mutex_unlock(&heaps_lock);
+}
+
 static void watch_forks(void)
 {
 	pthread_atfork(fork_prepare, fork_parent, fork_child);

@@ -15,7 +15,6 @@
 #include "alive.h"
 #include "bag.h"
 #include "batch.h"
-#include "journal.h"
 #include "nursery.h"
 #include "os.h"
 #include "old.h"
@@ -273,6 +272,12 @@ static inline bool type_has_references(const struct gc_type_info *type)
 /* codes.c */
 void codes_announce(void);
 void codes_forked(void);
+
+static inline void raise_to(uint64_t *most, uint64_t value)
+{
+	if (*most < value)
+		*most = value;
+}
 
 /* In heap->stop: threads shall park; there is a processor for each of them; some sleep. */
 enum { STOP_WANTED = 1, STOP_SPIN = 2, STOP_SLEEPERS = 4 };

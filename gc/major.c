@@ -57,8 +57,7 @@ void major_init(struct gc_heap *heap)
 static void enter_phase(struct gc_heap *heap, uint32_t phase)
 {
 	heap->major.phase = phase;
-	if (!journal_phase(heap->collector, phase))
-		probe_phase(&(struct probe_phase){.heap = heap->id, .phase = phase});
+	summary_phase(heap);
 }
 
 static bool is_over_threshold(const struct gc_heap *heap)

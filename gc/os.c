@@ -133,11 +133,9 @@ void os_deadline(struct timespec *out, uint64_t ns)
 	out->tv_nsec = (long)(then % 1000000000);
 }
 
-void os_wait(const uint32_t *word, uint32_t value, uint64_t ns)
+void os_wait(const uint32_t *word, uint32_t value)
 {
-	struct timespec most = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &most : NULL);
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
 }
 
 void os_wake_all(const uint32_t *word)

@@ -48,9 +48,8 @@ uint64_t os_now(void);
 /* A time on that clock, so many nanoseconds from now. */
 void os_deadline(struct timespec *out, uint64_t ns);
 
-/* Sleeps until os_wake_all(), if the word has that value, or for `ns`, 0: however long; may return
- * before. */
-void os_wait(const uint32_t *word, uint32_t value, uint64_t ns);
+/* Sleeps until os_wake_all(), if the word has that value; may return before. */
+void os_wait(const uint32_t *word, uint32_t value);
 void os_wake_all(const uint32_t *word);
 
 /* On how many processors the calling thread may run, at least 1. */

@@ -72,7 +72,7 @@ SITE void probe_fire_fate(const struct probe_fate *a)
 SITE void probe_fire_gc_begin(const struct probe_gc_begin *a)
 {
 	keep_frame();
-	STAP_PROBE5(gcprof, gc_begin, a->heap, a->cycle, a->kind, a->reason, a->stop);
+	STAP_PROBE6(gcprof, gc_begin, a->heap, a->cycle, a->kind, a->reason, a->stop, a->time);
 }
 
 SITE void probe_fire_gc_end(const struct probe_gc_end *a)
@@ -81,11 +81,10 @@ SITE void probe_fire_gc_end(const struct probe_gc_end *a)
 	STAP_PROBE4(gcprof, gc_end, a->heap, a->cycle, a->kind, a->stats);
 }
 
-SITE void probe_fire_collections(const struct probe_collections *a)
+SITE void probe_fire_gc_summary(const struct probe_gc_summary *a)
 {
 	keep_frame();
-	STAP_PROBE6(gcprof, collections, a->entries, a->count, a->fates, a->n_fates, a->pauses,
-		    a->phases);
+	STAP_PROBE5(gcprof, gc_summary, a->heap, a->sums, a->count, a->begin, a->cycles);
 }
 
 SITE void probe_fire_phase(const struct probe_phase *a)

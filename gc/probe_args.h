@@ -121,29 +121,36 @@ struct gcprof_gc_stats {
 	uint32_t threads;        /* mutator threads attached */
 };
 
-/* One entry of the array that `collections` points to: one that gc_begin and gc_end did not tell.
+/*
+ * Durations: those below 4 ns have a bucket each. Others have four for each power of two:
+ * with 2^e <= ns < 2^(e+1) it is 4 (e - 1) + the two bits below the highest one.
+ * What would lie beyond is in the last.
  */
-struct gcprof_collection {
-	uint64_t heap; /* as gc_begin carries it; so are cycle, stop, kind, reason */
-	uint64_t cycle;
-	uint64_t begin; /* CLOCK_MONOTONIC ns */
-	uint64_t end;   /* the same, not after the next one's begin */
-	uint64_t stop;
-	uint32_t kind;
-	uint32_t reason;
-	uint32_t fates;  /* so many of the firing's fates are of this one */
-	uint32_t phases; /* enum gcprof_phase that began in it, see below */
-	struct gcprof_gc_stats stats;
-};
+#define GCPROF_GC_BUCKETS 104
 
-#define GCPROF_COLLECTIONS_MAX 64 /* entries in one firing of `collections` */
+#define GCPROF_GC_STOPS 0 /* instead of a kind: see below */
 
 /*
- * Phases that began in a collection: four bits each, the first one lowest, 0: no more. Marking, if
- * it is the first, began with the collection, others with its end.
+ * One entry of the array that `gc_summary` points to: collections of one kind and reason. Or
+ * stops, from the begin of their first collection to the end of their last: those whose
+ * collections are all in sums.
  */
-#define GCPROF_PHASE_BITS 4
-#define GCPROF_PHASES_MAX 8
+struct gcprof_gc_sums {
+	uint32_t kind;   /* enum gcprof_gc_kind, or GCPROF_GC_STOPS: the figures of gc_end are 0 */
+	uint32_t reason; /* enum gcprof_gc_reason */
+	uint64_t count;
+	uint64_t total_ns;         /* together */
+	uint64_t max_ns;           /* the longest */
+	uint64_t promoted_bytes;   /* as in gc_end, together */
+	uint64_t promoted_objects; /* the same */
+	uint64_t stop_ns;          /* the same */
+	uint64_t stop_max_ns;      /* and the longest */
+	uint64_t nursery_max;      /* the greatest nursery_used */
+	uint64_t heap_max;         /* the greatest sum of arena_bytes, large_bytes and nursery_used */
+	uint32_t histogram[GCPROF_GC_BUCKETS]; /* how many took so long */
+};
+
+#define GCPROF_GC_SUMS_MAX 16 /* entries in one firing of `gc_summary` */
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct gcprof_fate) == 24, "read by BPF");
@@ -151,7 +158,7 @@ _Static_assert(sizeof(struct gcprof_sample) == 56, "read by BPF");
 _Static_assert(sizeof(struct gcprof_piece) == 16, "read by BPF");
 _Static_assert(sizeof(struct gcprof_stack) == 16, "read by the recorder");
 _Static_assert(sizeof(struct gcprof_gc_stats) == 80, "read by BPF");
-_Static_assert(sizeof(struct gcprof_collection) == 136, "read by BPF");
+_Static_assert(sizeof(struct gcprof_gc_sums) == 496, "read by BPF");
 #endif
 
 #endif

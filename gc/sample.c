@@ -51,6 +51,7 @@ void sampler_init(struct gc_heap *heap)
 	sampler->base_period = heap->options.period;
 	sampler->period = sampler->base_period;
 	sampler->ceiling = heap->options.ceiling;
+	sampler->summary.phase = heap->major.phase;
 }
 
 void sampler_free(struct gc_heap *heap)
@@ -82,7 +83,6 @@ void sampler_attach(struct gc_thread *thread)
 void sampler_detach(struct gc_thread *thread)
 {
 	batch_free(thread);
-	journal_free(thread);
 	fate_move(&thread->heap->sampler.orphans, &thread->sampler.young);
 }
 
@@ -122,7 +122,7 @@ static void look_at_clock(struct gc_thread *thread)
 	struct gc_thread_sampler *sampler = &thread->sampler;
 	uint64_t now, passed, most;
 
-	if (!batch_waiting(thread) && !journal_waiting(thread) && !rate_is_raised(thread->heap))
+	if (!batch_waiting(thread) && !rate_is_raised(thread->heap))
 		return;
 	if (++sampler->polls < sampler->polls_most)
 		return;
@@ -132,7 +132,6 @@ static void look_at_clock(struct gc_thread *thread)
 	sampler->polls_most = most < POLLS_MAX ? (uint32_t)most : POLLS_MAX;
 	sampler->polls = 0;
 	sampler->looked = now;
-	journal_look(thread, now);
 	batch_look(thread, now);
 	rate_look(thread->heap);
 }
@@ -147,7 +146,7 @@ void sampler_poll(struct gc_thread *thread)
 	if (__atomic_load_n(&thread->news, __ATOMIC_RELAXED))
 		__atomic_store_n(&thread->news, 0, __ATOMIC_SEQ_CST);
 	announce_poll(thread);
-	if (sampler->on || sampler->journal)
+	if (sampler->on)
 		look_at_clock(thread);
 	if (!is_wanted(heap))
 		return;
@@ -297,11 +296,11 @@ void sampler_forked(struct gc_heap *heap)
 	sampler->on = false;
 	sampler->old.count = 0;
 	sampler->orphans.count = 0;
+	summary_forked(heap);
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next) {
 		thread->sampler.on = false;
 		thread->sampler.young.count = 0;
 		batch_forked(thread);
-		journal_forked(thread);
 		seed_thread(thread);
 	}
 }

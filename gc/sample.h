@@ -11,8 +11,8 @@
 #error "internal header of libgcprof-gc"
 #endif
 
-#include "journal.h"
 #include "probe.h"
+#include "probe_args.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -50,8 +50,32 @@ struct gc_thread_sampler {
 	uint32_t polls;      /* since then */
 	uint32_t polls_most; /* until the next time */
 	struct gc_sampled_table young;
-	struct gc_batch *batch;     /* NULL: none was needed yet */
-	struct gc_journal *journal; /* the same */
+	struct gc_batch *batch; /* NULL: none was needed yet */
+};
+
+/* A collection under way: what its end must know of its beginning. */
+struct gc_collection {
+	uint64_t begin;
+	uint64_t majors; /* major collections so far */
+	uint32_t kind, reason;
+	bool silent; /* it is added to the sums, if it is short */
+};
+
+/* What a heap's next collection is judged by, and what was not reported yet: see summary.c. */
+struct gc_summary {
+	uint64_t next;                       /* from then on one may be reported by itself, ns */
+	uint64_t took[GCPROF_GC_SURVEY + 1]; /* the last one of each kind, ns */
+	bool silent;                         /* the last one was, or is */
+	bool quiet;                          /* and all since the world was stopped */
+	uint64_t stop_end;                   /* of the last one of these */
+	uint32_t singly;                     /* what gcprof_singly said while somebody listened */
+	uint32_t listeners, arrivals;        /* when we last looked */
+	uint32_t phase;                      /* that was reported last */
+	uint64_t begin;                      /* of the first in the sums */
+	uint64_t cycles;                     /* markings that began, and `phase` did not report */
+	uint32_t count, n_fates;             /* count: atomic */
+	struct gcprof_gc_sums sums[GCPROF_GC_SUMS_MAX];
+	struct gcprof_fate fates[GCPROF_FATE_MAX];
 };
 
 struct gc_heap_sampler {
@@ -66,7 +90,7 @@ struct gc_heap_sampler {
 	uint64_t window_count; /* samples since, atomic */
 	uint64_t samples;      /* all of them, atomic */
 	uint64_t threads;      /* attached so far */
-	struct gc_journal_past past;
+	struct gc_summary summary;
 	struct gc_sampled_table old;
 	struct gc_sampled_table orphans; /* young ones of threads that are gone */
 };
@@ -108,6 +132,13 @@ static inline bool fate_old(UNUSED struct gc_heap *heap, UNUSED gc_survivor surv
 SAMPLER_EMPTY(void announce_attach(UNUSED struct gc_thread *thread))
 SAMPLER_EMPTY(void announce_detach(UNUSED struct gc_thread *thread))
 SAMPLER_EMPTY(void announce_forked(void))
+SAMPLER_EMPTY(void summary_begin(UNUSED struct gc_heap *heap, UNUSED struct gc_collection *c))
+SAMPLER_EMPTY(void summary_end(UNUSED struct gc_heap *heap, UNUSED struct gc_collection *c,
+			       UNUSED uint64_t now))
+SAMPLER_EMPTY(void summary_stop(UNUSED struct gc_heap *heap))
+SAMPLER_EMPTY(void summary_phase(UNUSED struct gc_heap *heap))
+SAMPLER_EMPTY(void summary_flush(UNUSED struct gc_heap *heap))
+SAMPLER_EMPTY(void summary_rest(UNUSED struct gc_thread *thread))
 #undef UNUSED
 #undef SAMPLER_EMPTY
 
@@ -171,6 +202,28 @@ bool fate_old(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t i
 void fate_add(struct gc_sampled_table *table, const struct gc_sampled *entry);
 void fate_move(struct gc_sampled_table *to, struct gc_sampled_table *from);
 void fate_free(struct gc_sampled_table *table);
+
+/* summary.c: reports collections, one by one or as sums. By the collector, but where it says more. */
+void summary_begin(struct gc_heap *heap, struct gc_collection *c);
+void summary_end(struct gc_heap *heap, struct gc_collection *c, uint64_t now);
+
+/* The last collection of a stop ended. */
+void summary_stop(struct gc_heap *heap);
+
+/* The major collection entered another phase. */
+void summary_phase(struct gc_heap *heap);
+
+/* Outcomes that the collection under way found: at once, or with its sums. */
+void summary_fates(struct gc_heap *heap, const struct gcprof_fate *fates, uint32_t count);
+
+/* Reports the sums; with the heap's lock, too, while nobody collects. */
+void summary_flush(struct gc_heap *heap);
+
+/* Before the thread blocks: reports its samples that wait, and the sums. */
+void summary_rest(struct gc_thread *thread);
+
+/* In the child of a fork: the sums are the parent's. */
+void summary_forked(struct gc_heap *heap);
 
 /* announce.c: what a profiler must be told that was there before it. */
 void announce_poll(struct gc_thread *thread);

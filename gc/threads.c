@@ -63,10 +63,8 @@ static bool spin_resumed(const struct gc_heap *heap)
 	return false;
 }
 
-/* Collections that wait here to be told are told in time, however long that takes. */
-static void wait_resumed(struct gc_thread *self)
+static void wait_resumed(struct gc_heap *heap)
 {
-	struct gc_heap *heap = self->heap;
 	uint32_t stop = get_stop(heap);
 
 	if (stop & STOP_SPIN && spin_resumed(heap))
@@ -76,7 +74,7 @@ static void wait_resumed(struct gc_thread *self)
 
 		if (__atomic_compare_exchange_n(&heap->stop, &stop, asleep, false, __ATOMIC_SEQ_CST,
 						__ATOMIC_SEQ_CST))
-			os_wait(&heap->stop, asleep, journal_due(self));
+			os_wait(&heap->stop, asleep);
 	}
 }
 
@@ -90,7 +88,7 @@ void threads_return(struct gc_thread *self)
 			heap_called_within();
 		set_state(self, THREAD_PARKED);
 		tell_collector(self->heap);
-		wait_resumed(self);
+		wait_resumed(self->heap);
 		set_state(self, THREAD_RUNNING);
 	}
 }
@@ -114,7 +112,7 @@ static void lock_between_collections(struct gc_thread *self)
 			return;
 		pthread_mutex_unlock(&heap->lock);
 	}
-	journal_flush(self);
+	batch_flush(self);
 	set_state(self, THREAD_PARKED);
 	tell_collector(heap);
 	heap_lock(heap);
@@ -281,10 +279,12 @@ void gc_thread_detach(struct gc_thread *thread)
 	struct gc_heap *heap = thread->heap;
 	struct gc_thread **link = &heap->threads;
 
-	journal_flush(thread);
+	batch_flush(thread);
 	announce_detach(thread);
 	nursery_account(thread);
 	lock_between_collections(thread);
+	if (heap->n_threads == 1)
+		summary_flush(heap);
 	while (*link != thread)
 		link = &(*link)->next;
 	*link = thread->next;
@@ -303,7 +303,7 @@ void gc_blocking_begin(struct gc_thread *thread)
 	GC_ASSERT(get_state(thread) == THREAD_RUNNING, "gc_blocking_begin() without an end before");
 	/* It may be long: others count ages by what all have allocated. */
 	nursery_account(thread);
-	journal_flush(thread);
+	summary_rest(thread);
 	set_state(thread, THREAD_BLOCKED);
 	tell_collector(heap);
 }

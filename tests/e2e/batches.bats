@@ -106,7 +106,7 @@ stacks_of() { # NAME
 }
 
 # Records churn, which collects some thousand times a second, into NAME.data; what it says itself of
-# its collections must be in the profile, and each must be whole.
+# its collections must be in the profile. Sets `alone` and `summed` to how many have records or not.
 record_collections() { # NAME OPTION...
 	local name=$1 said
 	shift
@@ -114,6 +114,7 @@ record_collections() { # NAME OPTION...
 	said=$(<out)
 	"$GCPROF" report --json "$name.data" >"$name.json"
 	same minor "$(jq .gc.minor.count "$name.json")" "$(sed -n 's/.* minor=\([0-9]*\).*/\1/p' <<<"$said")"
+	same cycles "$(jq .gc.major.cycles "$name.json")" "$(sed -n 's/.* full=\([0-9]*\).*/\1/p' <<<"$said")"
 	same promoted "$(jq .gc.promoted_bytes "$name.json")" \
 		"$(sed -n 's/.* promoted=\([0-9]*\).*/\1/p' <<<"$said")"
 	same lost "$(jq .streams.gc.lost "$name.json")" 0
@@ -121,50 +122,53 @@ record_collections() { # NAME OPTION...
 	same 'not whole' "$(jq -c 'select(.record == "gc_end" and .has_stats != 1)' "$name.gc")" ''
 	same cycles "$(jq 'select(.record == "gc_begin") | .cycle' "$name.gc" | sort -n)" \
 		"$(jq 'select(.record == "gc_end") | .cycle' "$name.gc" | sort -n)"
-	batched=$(jq 'select(.record == "gc_end" and .batched == 1) | .cycle' "$name.gc" | grep -c . || true)
+	alone=$(grep -c gc_end "$name.gc" || true)
+	summed=$(jq '[.gc.minor, .gc.major, .gc.survey | .summed] | add' "$name.json")
+	same all "$((alone + summed))" "$(jq '[.gc.minor, .gc.major, .gc.survey | .count] | add' "$name.json")"
 }
 
-@test "collections by the batch: their number, times and figures are those of each by itself" {
+@test "sums of collections: their number and figures are those of each by itself" {
 	need_root
-	# Somebody else on this machine may be asking programs to tell each by itself.
+	# Somebody else on this machine may be asking programs to report each by itself.
 	for _ in $(seq 5); do
-		GC_NURSERY=1M record_collections batched
-		[ "$batched" -lt 1000 ] || break
+		GC_NURSERY=1M record_collections sums
+		[ "$summed" -lt 1000 ] || break
 	done
-	[ "$batched" -ge 1000 ]
-	same 'of unknown faults' "$(jq .faults.unknown_gcs batched.json)" "$batched"
-	# The resident set is known of each batch, and of each that is told by itself.
-	[ "$(jq 'select(.record == "gc_end" and .rss_bytes > 0) | .cycle' batched.gc | grep -c .)" -gt 100 ]
+	[ "$summed" -ge 1000 ]
+	[ "$alone" -ge 100 ]
+	same 'of unknown faults' "$(jq .faults.unknown_gcs sums.json)" \
+		"$((summed + $(grep -c '"batched":1' sums.gc || true)))"
 	GC_NURSERY=1M GCPROF_GC_CEILING=0 record_collections single
-	[ "$batched" -eq 0 ]
+	same summed "$summed" 0
 	# What a program allocates decides when it collects, and how much is alive then.
-	same nursery "$(jq -s 'map(.nursery_used // 0) | max' batched.gc)" \
-		"$(jq -s 'map(.nursery_used // 0) | max' single.gc)"
-	same kinds "$(jq -r 'select(.record == "gc_begin") | "\(.kind) \(.reason)"' batched.gc | sort -u)" \
-		"$(jq -r 'select(.record == "gc_begin") | "\(.kind) \(.reason)"' single.gc | sort -u)"
+	for what in .gc.promoted_objects .gc.nursery_bytes '[.gc.reasons[].count]'; do
+		same "$what" "$(jq -c "$what" sums.json)" "$(jq -c "$what" single.json)"
+	done
+	# One such record stands for many.
+	[ $(($(stat -c %s sums.data) * 2)) -lt "$(stat -c %s single.data)" ]
 }
 
-@test "who wants page faults, or sets no limit of overhead, is told each collection by itself" {
+@test "who wants page faults, or sets no limit of overhead, gets each collection by itself" {
 	need_root
 	GC_NURSERY=1M record_collections faults --faults
-	[ "$batched" -eq 0 ]
+	same summed "$summed" 0
 	GC_NURSERY=1M record_collections unlimited --max-overhead off
-	[ "$batched" -eq 0 ]
+	same summed "$summed" 0
 }
 
-# Records process $churn until so many collections were told in one way: with `batched` 0 or 1.
-record_running() { # NAME BATCHED COUNT OPTION...
-	local name=$1 way=$2 least=$3
+# Records process $churn until so many RECORDs came.
+record_running() { # NAME RECORD COUNT OPTION...
+	local name=$1 kind=$2 least=$3
 	shift 3
 	for _ in $(seq 20); do
 		record "$@" -F 0 -p "$churn" --duration 0.5s -o "$name.data"
-		"$GCPROF" dump "$name.data" | jq -r 'select(.record == "gc_end") | .batched' >"$name.gc"
-		[ "$(grep -c "$way" "$name.gc")" -lt "$least" ] || return 0
+		"$GCPROF" dump "$name.data" | jq -r 'select(.record | test("^gc_")) | .record' >"$name.gc"
+		[ "$(grep -c "$kind" "$name.gc")" -lt "$least" ] || return 0
 	done
 	return 1
 }
 
-@test "a program that runs already is asked to tell each collection by itself, and no longer afterwards" {
+@test "a program that runs already is asked to report each collection by itself, and no longer afterwards" {
 	need_root
 	GC_NURSERY=256K "$WORKLOADS/churn" --seconds 1000 >/dev/null 3>&- &
 	churn=$!
@@ -172,12 +176,12 @@ record_running() { # NAME BATCHED COUNT OPTION...
 	wait_busy $churn
 	count=$(($(address $churn gcprof_singly) + 12))
 	before=$(memory $churn $count 4)
-	record_running asked 0 300 --faults
+	record_running asked gc_end 1000 --faults
 	same after "$(memory $churn $count 4)" "$before"
-	record_running unasked 1 300
+	record_running unasked gc_summary 10
 	kill $churn
 	# If somebody else who had recorded it left before it was attached to, it is asked once more then.
-	same batched "$(tail -n 200 asked.gc | grep -c 1 || true)" 0
+	same summed "$(tail -n 200 asked.gc | grep -c gc_summary || true)" 0
 }
 
 # Waits until a recorder of $churn, in the background, has asked for each collection.

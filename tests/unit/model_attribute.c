@@ -138,25 +138,25 @@ TEST(the_fit_finds_what_was_put_in)
 	charging_fit(&charging, &fixed, &slope);
 	CHECK(fixed == 0 && slope == 0);
 	for (int i = 1; i <= 20; i++)
-		charging_observe(&charging, i * 1000, 5000 + i * 1000 * 0.25);
+		charging_observe(&charging, 1, i * 1000, 5000 + i * 1000 * 0.25);
 	charging_fit(&charging, &fixed, &slope);
 	CHECK(is_near(fixed, 5000, 1e-3));
 	CHECK(is_near(slope, 0.25, 1e-9));
 	/* Neither part is ever negative. */
 	charging = (struct charging){0};
 	for (int i = 1; i <= 20; i++)
-		charging_observe(&charging, i * 1000, 50000 - i * 1000);
+		charging_observe(&charging, 1, i * 1000, 50000 - i * 1000);
 	charging_fit(&charging, &fixed, &slope);
 	CHECK(slope == 0 && is_near(fixed, 39500, 1e-6));
 	charging = (struct charging){0};
 	for (int i = 10; i <= 20; i++)
-		charging_observe(&charging, i * 1000, i * 1000 - 9000);
+		charging_observe(&charging, 1, i * 1000, i * 1000 - 9000);
 	charging_fit(&charging, &fixed, &slope);
 	CHECK(fixed == 0 && slope > 0);
 	/* Equal collections say nothing about copying. */
 	charging = (struct charging){0};
 	for (int i = 0; i < 20; i++)
-		charging_observe(&charging, 1e9 / 3, 100);
+		charging_observe(&charging, 1, 1e9 / 3, 100);
 	charging_fit(&charging, &fixed, &slope);
 	CHECK(slope == 0 && is_near(fixed, 100, 1e-6));
 }

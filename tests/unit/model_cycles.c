@@ -193,3 +193,127 @@ TEST(percentiles_are_exact)
 	model_free(model);
 	synthetic_free(&synthetic);
 }
+
+/* Ten of 1000 to 1279 ns in `span` ns before `time`, and as many again below 4 ns. */
+static void put_summary(struct synthetic *synthetic, uint64_t time, uint64_t kind, uint64_t span)
+{
+	static const char histogram[] = {1, 10, 35, 10};
+
+	PUT(synthetic, gc_summary, .time = time, .thread = 1, .heap = 1, .span = span, .kind = kind,
+	    .reason = kind ? 1 : 0, .count = 20, .total_ns = 10100, .max_ns = 1050,
+	    .promoted_bytes = 70, .promoted_objects = 7, .stop_ns = 300, .stop_max_ns = 80,
+	    .nursery_max = 4096, .heap_max = 90000, .cycles = kind == 2 ? 3 : 0,
+	    .histogram = {histogram, sizeof(histogram)});
+}
+
+TEST(sums_are_in_all_totals_and_percentiles)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	gc_begin(&synthetic, 2000, 1, 1);
+	gc_end(&synthetic, 4000, 1, 1);
+	put_summary(&synthetic, 50000, 0, 40000);
+	put_summary(&synthetic, 50000, 1, 40000);
+	put_summary(&synthetic, 50000, 2, 40000);
+	synthetic_end(&synthetic, 60000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->refused, 0);
+	CHECK_EQ(model->gc.minor.count, 21);
+	CHECK_EQ(model->gc.minor.summed, 20);
+	CHECK_EQ(model->gc.minor.total_ns, 12100);
+	CHECK_EQ(model->gc.minor.p50_ns, 1050); /* the bucket's middle is more than the longest */
+	CHECK_EQ(model->gc.minor.p99_ns, 2000);
+	CHECK_EQ(model->gc.minor.max_ns, 2000);
+	CHECK_EQ(model->gc.major.count, 20);
+	CHECK_EQ(model->gc.major.p50_ns, 1);
+	CHECK_EQ(model->gc.major.p99_ns, 1050);
+	CHECK_EQ(model->gc.major.max_ns, 1050);
+	CHECK_EQ(model->gc.major.cycles, 3);
+	CHECK_EQ(model->gc.stops.count, 21);
+	CHECK_EQ(model->gc.stops.max_ns, 2000);
+	CHECK_EQ(model->gc.promoted_bytes, 170);
+	CHECK_EQ(model->gc.promoted_objects, 7);
+	CHECK_EQ(model->gc.stop_ns, 600);
+	CHECK_EQ(model->gc.stop_max_ns, 80);
+	CHECK_EQ(model->gc.nursery_bytes, 4096);
+	CHECK_EQ(model->gc.heap_peak_bytes, 90000);
+	CHECK_EQ(model->gc.reasons[1].count, 41);
+	CHECK_EQ(model->gc.reasons[1].total_ns, 22200);
+	CHECK_EQ(model->faults.unknown_gcs, 40);
+	/* A thread takes CPU time for as long as they last. */
+	CHECK_EQ(model->cpu.in_gc_ns, 20200);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+/* What they cost is charged to what was allocated before they were reported, by what was
+ * promoted and by what was allocated. */
+TEST(sums_are_charged_to_the_samples_before_them)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	double charged = 0;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, type, .process = 1, .type = 9,
+	    .name = synthetic_string(&synthetic, "kept"));
+	for (uint64_t i = 1; i <= 10; i++)
+		PUT(&synthetic, alloc, .time = 2000 + i, .thread = 1, .sample = i, .type = 9,
+		    .size = 64, .period = 1024, .kind = 1);
+	PUT(&synthetic, fate, .time = 3000, .process = 1, .sample = 1, .outcome = 2);
+	put_summary(&synthetic, 50000, 1, 40000);
+	synthetic_end(&synthetic, 60000);
+	model = synthetic_model(&synthetic);
+	for (size_t i = 0; i < model->n_types; i++)
+		charged += model->types[i].gc_ns;
+	CHECK(charged > 10099.9 && charged < 10100.1);
+	CHECK(model->gc.no_samples_ns == 0);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(sums_that_cannot_be_are_left_out)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	put_summary(&synthetic, 50000, 5, 40000);
+	put_summary(&synthetic, 50000, 1, 10000); /* they took longer */
+	put_summary(&synthetic, 50000, 1, 50001);
+	PUT(&synthetic, gc_summary, .time = 50000, .thread = 1, .span = 100, .kind = 1, .count = 1);
+	synthetic_end(&synthetic, 60000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->refused, 4);
+	CHECK_EQ(model->gc.minor.count, 0);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(collections_of_an_old_profile_are_counted_as_missing)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	size_t found = 0;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, collections, .begin = 2000, .thread = 1, .count = 40);
+	PUT(&synthetic, collections, .begin = 2500, .thread = 1, .count = 2);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	for (size_t i = 0; i < model->n_losses; i++)
+		if (strstr(model->losses[i].text, "only it reads")) {
+			found++;
+			CHECK_EQ(model->losses[i].count, 42);
+			CHECK_STR(model->losses[i].stream, "gc");
+		}
+	CHECK_EQ(found, 1);
+	model_free(model);
+	synthetic_free(&synthetic);
+}

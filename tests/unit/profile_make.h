@@ -36,12 +36,6 @@ static inline uint64_t extreme_number(uint64_t *random, uint64_t i)
 	return test_random(random) >> (test_random(random) % 64);
 }
 
-/* Does a reader hand out records of this kind as they are stored? */
-static inline bool is_plain(unsigned kind)
-{
-	return record_info(kind) && kind != RECORD_collections;
-}
-
 /* Fills every field of a record of this kind; BYTES point into `text` (TEXT_SIZE bytes). */
 #define EXTREME_TEXT 300
 static inline void extreme_record(struct record *record, unsigned kind, uint64_t *random,

@@ -2,8 +2,6 @@
 /* store_waits.c: tests of the store with waits made by hand: whose stacks stand on which. */
 #include "store_rig.h"
 
-#include "record/kernel/places.h"
-
 /* A wait of 100 ns that ends now, with one kernel frame. */
 static void send_wait(uint64_t kernel)
 {
@@ -47,26 +45,4 @@ TEST(kernel_frames_of_a_wait_stand_on_the_stack_that_was_left)
 	CHECK_STR(stack_text(nth(RECORD_wait, 2)->wait.stack), "k2:0");
 	CHECK_EQ(nth(RECORD_wait, 1)->wait.quality, STACK_USER_END);
 	CHECK_EQ(nth(RECORD_wait, 2)->wait.quality, 0);
-}
-
-TEST(places_are_kept_of_the_threads_that_were_seen_last)
-{
-	enum { KEPT = 65536 };
-	struct places *places;
-	struct place place;
-
-	CHECK_EQ(places_create(&places), 0);
-	for (uint64_t thread = 1; thread <= 3 * KEPT; thread++) {
-		place = (struct place){.time = thread};
-		CHECK_EQ(places_set(places, thread, &place), 0);
-		/* One is seen again and again. */
-		place.time = thread + 1;
-		CHECK_EQ(places_set(places, 7, &place), 0);
-	}
-	CHECK(!places_get(places, 1, 1, &place));
-	CHECK(places_get(places, 7, 3 * KEPT + 1, &place));
-	CHECK(!places_get(places, 7, 7, &place));
-	for (uint64_t thread = 2 * KEPT + 1; thread <= 3 * KEPT; thread++)
-		CHECK(places_get(places, thread, thread, &place) && place.time == thread);
-	places_free(places);
 }

@@ -68,6 +68,8 @@ int sql_event(struct sql *sql, struct pass *pass, const struct record *record);
 
 /* sql_gc.c: collections and phases, and where in them an event lies. */
 int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_gc_begin *record);
+int sql_gc_summary(struct sql *sql, const struct pass *pass,
+		   const struct record_gc_summary *record);
 int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_end *record);
 int sql_phase(struct sql *sql, const struct pass *pass, const struct record_phase *record);
 int sql_gc_finish(struct sql *sql, const struct pass *pass);

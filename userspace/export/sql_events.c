@@ -454,6 +454,8 @@ int sql_event(struct sql *sql, struct pass *pass, const struct record *record)
 		return take_wait(sql, pass, &record->wait);
 	case RECORD_gc_begin:
 		return sql_gc_begin(sql, pass, &record->gc_begin);
+	case RECORD_gc_summary:
+		return sql_gc_summary(sql, pass, &record->gc_summary);
 	case RECORD_gc_end:
 		return sql_gc_end(sql, pass, &record->gc_end);
 	case RECORD_phase:

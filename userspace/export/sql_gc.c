@@ -56,6 +56,7 @@ int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_g
 		.kind = text(sql_name(kinds, record->kind)),
 		.reason = text(sql_name(reasons, record->reason)),
 		.start = integer(record->time),
+		.count = integer(1),
 	};
 	return database_put(sql->database, TABLE_collections, &row);
 }
@@ -108,6 +109,7 @@ int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_
 		.cycle = integer(state->minors + 1),
 		.kind = text(sql_name(kinds, record->kind)),
 		.finish = integer(record->time),
+		.count = integer(1),
 	};
 	if (closed->paired) {
 		row.reason = text(sql_name(reasons, closed->reason));
@@ -120,6 +122,36 @@ int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_
 	state->minors += record->kind == GCPROF_GC_MINOR;
 	if ((uint64_t)row.id.integer == state->collection)
 		state->gc_finish = record->time;
+	return database_put(sql->database, TABLE_collections, &row);
+}
+
+int sql_gc_summary(struct sql *sql, const struct pass *pass, const struct record_gc_summary *record)
+{
+	uint64_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	struct sql_process *state = sql_process(sql, process);
+	struct row_collections row;
+
+	if (!state)
+		return -ENOMEM;
+	if (record->kind == GCPROF_GC_STOPS)
+		return 0;
+	row = (struct row_collections){
+		.id = integer(sql_next(sql, TABLE_collections)),
+		.process = integer(process),
+		.thread = integer(record->thread),
+		.heap = integer(record->heap),
+		.cycle = integer(state->minors + 1),
+		.kind = text(sql_name(kinds, record->kind)),
+		.reason = text(sql_name(reasons, record->reason)),
+		.start = integer(record->time - record->span),
+		.finish = integer(record->time),
+		.pause_ns = integer(record->total_ns),
+		.promoted_bytes = integer(record->promoted_bytes),
+		.promoted_objects = integer(record->promoted_objects),
+		.stop_ns = integer(record->stop_ns),
+		.count = integer(record->count),
+	};
+	state->minors += record->kind == GCPROF_GC_MINOR;
 	return database_put(sql->database, TABLE_collections, &row);
 }
 

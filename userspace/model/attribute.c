@@ -9,13 +9,13 @@
 #include "tree.h"
 #include "type_table.h"
 
-void charging_observe(struct charging *charging, double promoted_bytes, double pause_ns)
+void charging_observe(struct charging *charging, double n, double promoted_bytes, double pause_ns)
 {
-	charging->n++;
+	charging->n += n;
 	charging->x += promoted_bytes;
 	charging->y += pause_ns;
-	charging->xx += promoted_bytes * promoted_bytes;
-	charging->xy += promoted_bytes * pause_ns;
+	charging->xx += promoted_bytes * promoted_bytes / n;
+	charging->xy += promoted_bytes * pause_ns / n;
 }
 
 void charging_fit(const struct charging *charging, double *fixed_ns, double *ns_per_byte)

@@ -27,7 +27,9 @@ struct charging {
 	double level; /* major collection ns per live byte, summed over all such pauses */
 };
 
-void charging_observe(struct charging *charging, double promoted_bytes, double pause_ns);
+/* `n` minor collections, more than 0, that promoted so much and took so long together: as if each
+ * had done alike. */
+void charging_observe(struct charging *charging, double n, double promoted_bytes, double pause_ns);
 
 /* The fitted a and b, neither below 0. Without variation in x all of it is a. */
 void charging_fit(const struct charging *charging, double *fixed_ns, double *ns_per_byte);

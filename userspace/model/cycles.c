@@ -8,6 +8,10 @@
  * A timer sample belongs to a collection if its thread collects and its time is
  * in [begin, end). It is counted only once that collection has ended: if the end
  * was lost, nobody knows how long it was.
+ *
+ * Short collections that come quickly are known as sums only. Their thread is on a CPU
+ * for as long as they take, so that time counts as its CPU time in collections; where
+ * it matters when they were, they lie evenly over the time that the sums are of.
  */
 #include "cycles.h"
 
@@ -17,7 +21,10 @@
 
 #include "../../bpf/events.h"
 #include "pass.h"
+#include "syscalls.h"
 #include "utilisation.h"
+
+enum { PIECES_MAX = 64 }; /* that a summary is spread over its time in */
 
 void cycles_free(struct cycles *cycles)
 {
@@ -91,25 +98,27 @@ static bool close_gc(struct pass *pass, struct thread *thread, const struct reco
 	return true;
 }
 
+static void raise_to(uint64_t *most, uint64_t value)
+{
+	if (*most < value)
+		*most = value;
+}
+
 static void note_figures(struct model_gc *gc, const struct record_gc_end *record)
 {
 	uint64_t heap = record->arena_bytes + record->large_bytes + record->nursery_used;
 
-	if (record->rss_bytes > gc->rss_peak_bytes)
-		gc->rss_peak_bytes = record->rss_bytes;
+	raise_to(&gc->rss_peak_bytes, record->rss_bytes);
 	if (!record->has_stats)
 		return;
 	if (record->kind == GCPROF_GC_MINOR) {
 		gc->promoted_bytes += record->promoted_bytes;
 		gc->promoted_objects += record->promoted_objects;
-		if (record->nursery_used > gc->nursery_bytes)
-			gc->nursery_bytes = record->nursery_used;
+		raise_to(&gc->nursery_bytes, record->nursery_used);
 	}
 	gc->stop_ns += record->stop_ns;
-	if (record->stop_ns > gc->stop_max_ns)
-		gc->stop_max_ns = record->stop_ns;
-	if (heap > gc->heap_peak_bytes)
-		gc->heap_peak_bytes = heap;
+	raise_to(&gc->stop_max_ns, record->stop_ns);
+	raise_to(&gc->heap_peak_bytes, heap);
 }
 
 /* What a collection found, in the window of its end; how long it was, wherever it was. */
@@ -234,6 +243,7 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	}
 	whole = record->time > open.begin ? record->time - open.begin : 0;
 	collection.timed = true;
+	collection.count = 1;
 	collection.pause_ns = whole > open.nested_ns ? whole - open.nested_ns : 0;
 	collection.has_stats = record->has_stats;
 	collection.promoted_bytes = record->promoted_bytes;
@@ -257,6 +267,121 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 		return -ENOMEM;
 	gc->major.cycles += pass->selected && record->kind == GCPROF_GC_FULL;
 	return samples_collected(pass, &collection);
+}
+
+/* All of them at once, as durations. -EBADMSG: the histogram is not theirs. */
+static int sum_durations(struct durations *durations, const struct record_gc_summary *record)
+{
+	uint64_t histogram[SYSCALL_BUCKETS], count = 0;
+
+	histogram_read(record->histogram, histogram);
+	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++)
+		count += histogram[i];
+	if (count != record->count)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++)
+		durations->histogram[i] += histogram[i];
+	durations->summed += record->count;
+	durations->summed_ns += record->total_ns;
+	raise_to(&durations->summed_max, record->max_ns);
+	return 0;
+}
+
+static void sum_figures(struct model_gc *gc, const struct record_gc_summary *record)
+{
+	uint64_t reason = record->reason < GC_REASONS ? record->reason : 0;
+
+	gc->reasons[reason].count += record->count;
+	gc->reasons[reason].total_ns += record->total_ns;
+	gc->stop_ns += record->stop_ns;
+	raise_to(&gc->stop_max_ns, record->stop_max_ns);
+	raise_to(&gc->heap_peak_bytes, record->heap_max);
+	if (record->kind != GCPROF_GC_MINOR)
+		return;
+	gc->promoted_bytes += record->promoted_bytes;
+	gc->promoted_objects += record->promoted_objects;
+	raise_to(&gc->nursery_bytes, record->nursery_max);
+}
+
+static void sum_window(struct pass *pass, const struct record_gc_summary *record)
+{
+	struct window *window = timeline_at(&pass->timeline, record->time);
+	bool minor = record->kind == GCPROF_GC_MINOR;
+
+	window->minor += minor ? record->count : 0;
+	window->major += record->kind == GCPROF_GC_STEP ? record->count : 0;
+	window->promoted_bytes += minor ? record->promoted_bytes : 0;
+	if (pass->model->run.frequency)
+		window->gc_cpu_ns += record->total_ns;
+}
+
+/* Pauses evenly over the time of the sums; those of each kind at another place between the
+ * others. */
+static int spread_pauses(struct pass *pass, uint64_t process,
+			 const struct record_gc_summary *record)
+{
+	uint64_t pieces = record->count < PIECES_MAX ? record->count : PIECES_MAX;
+	uint64_t room = record->span / pieces, ns = record->total_ns / pieces;
+	uint64_t at = record->time - record->span +
+		      (room - ns) / GCPROF_GC_SURVEY * (record->kind - GCPROF_GC_MINOR);
+
+	for (uint64_t i = 0; i < pieces; i++, at += room) {
+		timeline_pause(&pass->timeline, at, at + ns);
+		if (add_pause(&pass->cycles, process, at, at + ns) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int note_sums(struct pass *pass, struct thread *thread,
+		     const struct record_gc_summary *record)
+{
+	struct process *process = tasks_find_process(&pass->tasks, thread->process);
+
+	if (!pass->selected)
+		return 0;
+	process->pauses += record->count;
+	process->pause_ns += record->total_ns;
+	pass->model->faults.unknown_gcs += record->count;
+	if (pass->model->run.frequency) {
+		thread->gc_cpu_ns += record->total_ns;
+		pass->model->cpu.in_gc_ns += record->total_ns;
+	}
+	sum_figures(&pass->model->gc, record);
+	sum_window(pass, record);
+	return spread_pauses(pass, thread->process, record);
+}
+
+int cycles_summary(struct pass *pass, const struct record_gc_summary *record)
+{
+	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct durations none = {0}, *durations = &pass->cycles.stops;
+	struct collection collection = {
+		.pause_ns = record->total_ns,
+		.count = record->count,
+		.timed = true,
+		.minor = record->kind == GCPROF_GC_MINOR,
+		.survey = record->kind == GCPROF_GC_SURVEY,
+		.has_stats = true,
+		.promoted_bytes = record->promoted_bytes,
+	};
+	int err;
+
+	if (!thread || !record->count || record->kind > GCPROF_GC_SURVEY ||
+	    record->total_ns > record->span || record->span > record->time)
+		return -EBADMSG;
+	if (record->kind != GCPROF_GC_STOPS)
+		durations = durations_of(&pass->cycles, record->kind);
+	err = sum_durations(pass->selected ? durations : &none, record);
+	if (err)
+		return err;
+	tasks_find_process(&pass->tasks, thread->process)->markings += (uint32_t)record->cycles;
+	pass->model->gc.major.cycles += record->cycles;
+	if (record->kind == GCPROF_GC_STOPS)
+		return 0;
+	err = note_sums(pass, thread, record);
+	collection.process = thread->process;
+	return err ? err : samples_collected(pass, &collection);
 }
 
 /* A major collection in steps begins with marking; in one pause it is counted at its end. */
@@ -391,27 +516,51 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The smallest value that at least this many per cent of all do not exceed. */
+/* The smallest value that at least this many per cent of all do not exceed; those of which sums
+ * are known have the middle of their bucket, or the greatest of them. */
 static uint64_t percentile(const struct durations *sorted, uint64_t percent)
 {
-	uint64_t rank = (sorted->count * percent + 99) / 100;
+	uint64_t all = sorted->count + sorted->summed;
+	uint64_t rank = all / 100 * percent + (all % 100 * percent + 99) / 100, seen = 0;
+	size_t next = 0;
 
-	return sorted->ns[rank ? rank - 1 : 0];
+	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
+		uint64_t value = histogram_middle(i);
+
+		if (!sorted->histogram[i])
+			continue;
+		value = value < sorted->summed_max ? value : sorted->summed_max;
+		for (; next < sorted->count && sorted->ns[next] <= value; next++)
+			if (++seen >= rank)
+				return sorted->ns[next];
+		seen += sorted->histogram[i];
+		if (seen >= rank)
+			return value;
+	}
+	next += rank - seen;
+	return sorted->ns[next ? next - 1 : 0];
 }
 
 static void summarize(struct durations *durations, struct model_pauses *out)
 {
-	if (!durations->count)
+	if (!durations->count && !durations->summed)
 		return;
-	qsort(durations->ns, durations->count, sizeof(*durations->ns), by_value);
-	out->count = durations->count;
+	if (durations->count)
+		qsort(durations->ns, durations->count, sizeof(*durations->ns), by_value);
+	out->count = durations->count + durations->summed;
+	out->summed = durations->summed;
+	out->total_ns = durations->summed_ns;
+	out->max_ns = durations->summed_max;
 	for (size_t i = 0; i < durations->count; i++) {
 		out->total_ns += durations->ns[i];
 		out->squares += (double)durations->ns[i] * (double)durations->ns[i];
+		raise_to(&out->max_ns, durations->ns[i]);
 	}
+	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++)
+		out->squares += (double)durations->histogram[i] * (double)histogram_middle(i) *
+				(double)histogram_middle(i);
 	out->p50_ns = percentile(durations, 50);
 	out->p99_ns = percentile(durations, 99);
-	out->max_ns = durations->ns[durations->count - 1];
 }
 
 void cycles_finish(struct pass *pass)

@@ -7,15 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../bpf/events.h"
 #include "../profile/record.h"
 #include "utilisation.h"
 
 struct pass;
 struct thread;
 
+/* One by one, and those of which only sums are known. */
 struct durations {
 	uint64_t *ns;
 	size_t count, capacity;
+	uint64_t summed, summed_ns, summed_max;
+	uint64_t histogram[SYSCALL_BUCKETS]; /* of the summed */
 };
 
 /* What a gc_end closed. */
@@ -37,6 +41,7 @@ void cycles_free(struct cycles *cycles);
 
 int cycles_begin(struct pass *pass, const struct record_gc_begin *record);
 int cycles_end(struct pass *pass, const struct record_gc_end *record);
+int cycles_summary(struct pass *pass, const struct record_gc_summary *record);
 int cycles_phase(struct pass *pass, const struct record_phase *record);
 
 /* A timer sample: is its thread collecting? Counts it in thread and model. */

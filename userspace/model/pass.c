@@ -211,6 +211,7 @@ static bool select_event(struct pass *pass, const struct record *record)
 	case RECORD_syscall:
 	case RECORD_wait:
 	case RECORD_gc_end:
+	case RECORD_gc_summary:
 		break;
 	default:
 		return true;
@@ -280,6 +281,11 @@ static int take_event(struct pass *pass, const struct record *record)
 		return cycles_begin(pass, &record->gc_begin);
 	case RECORD_gc_end:
 		return cycles_end(pass, &record->gc_end);
+	case RECORD_gc_summary:
+		return cycles_summary(pass, &record->gc_summary);
+	case RECORD_collections:
+		streams_unread(&pass->streams, record->collections.count);
+		return 0;
 	case RECORD_phase:
 		return cycles_phase(pass, &record->phase);
 	case RECORD_period:

@@ -72,6 +72,7 @@ struct model_site {
 
 struct model_pauses {
 	uint64_t count;
+	uint64_t summed; /* of these: known as sums; percentiles have them to within an eighth */
 	uint64_t total_ns;
 	uint64_t p50_ns, p99_ns, max_ns;
 	double squares;  /* sum of the squares of all pauses: how much one of them weighs */
@@ -114,7 +115,7 @@ struct model_faults {
 	uint64_t minor, major; /* of all threads: without reading, with */
 	uint64_t in_minor_gc;  /* of both kinds */
 	uint64_t in_major_gc;  /* steps and full collections */
-	uint64_t unknown_gcs;  /* collections that were told by the batch: theirs are elsewhere */
+	uint64_t unknown_gcs;  /* collections whose faults are not known: theirs are elsewhere */
 	/* With the fault stream, those with a record or after the last one of their thread. */
 	uint64_t told;
 	uint64_t told_major, told_in_gc; /* of them */

@@ -349,7 +349,7 @@ static int charge_samples(struct pass *pass, const struct collection *collection
 	struct charging *charging =
 		&tasks_find_process(&pass->tasks, collection->process)->charging;
 	struct bill bill = {.process = (uint32_t)collection->process,
-			    .pauses = 1,
+			    .pauses = (uint32_t)collection->count,
 			    .pause_ns = (double)collection->pause_ns};
 
 	/* Below 0: not measured, take what the samples say. Only minor ones copy. */
@@ -363,7 +363,7 @@ static int charge_samples(struct pass *pass, const struct collection *collection
 		return 0;
 	}
 	if (!charging->first_pending) {
-		charging->carried++;
+		charging->carried += bill.pauses;
 		charging->carried_ns += bill.pause_ns;
 		charging->carried_bytes += fmax(bill.promoted_bytes, 0);
 		return 0;
@@ -391,12 +391,13 @@ int samples_collected(struct pass *pass, const struct collection *collection)
 		return -EBADMSG;
 	charging = &process->charging;
 	if (collection->survey) {
-		charging->carried += collection->timed;
+		charging->carried += (uint32_t)collection->count;
 		charging->carried_ns += (double)collection->pause_ns;
 		return 0;
 	}
 	if (collection->timed && collection->minor && collection->has_stats)
-		charging_observe(charging, (double)collection->promoted_bytes,
+		charging_observe(charging, (double)collection->count,
+				 (double)collection->promoted_bytes,
 				 (double)collection->pause_ns);
 	if (collection->timed && !collection->minor && charging->live_count &&
 	    charging->live_bytes > 0) {

@@ -44,10 +44,11 @@ struct samples {
 	double last_probability;         /* as the next one is often alike */
 };
 
-/* A collection that ended, for samples_collected(). */
+/* A collection that ended, or several of which sums are known, for samples_collected(). */
 struct collection {
 	uint64_t process;
 	uint64_t pause_ns; /* without the collections inside it */
+	uint64_t count;    /* more than one: all figures are of them together */
 	bool timed;        /* pause_ns is known: the begin was not lost */
 	bool minor;
 	bool survey; /* before a minor one, which it is paid with */

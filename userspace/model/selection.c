@@ -298,6 +298,10 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 								   : record->wait.number,
 			.is_wait = true,
 			.reason = record->wait.reason};
+	case RECORD_gc_summary:
+		return (struct event){.time = record->gc_summary.time,
+				      .thread = record->gc_summary.thread,
+				      .gc_kind = record->gc_summary.kind};
 	default:
 		return (struct event){.time = record->gc_end.time,
 				      .thread = record->gc_end.thread,

@@ -44,6 +44,21 @@ int streams_loss(struct streams *streams, const struct record_loss *record)
 	return 0;
 }
 
+void streams_unread(struct streams *streams, uint64_t collections)
+{
+	static const struct loss_state known[LOSS_MAX] = {
+#define LOSS(code, name, stream, severity, doc) \
+	[code] = {#name, doc, STREAM_##stream, SEVERITY_##severity, 0},
+#include "../../bpf/loss.def"
+#undef LOSS
+	};
+	struct loss_state *loss = &streams->losses[LOSS_COLLECTIONS_UNREAD];
+
+	collections += loss->count;
+	*loss = known[LOSS_COLLECTIONS_UNREAD];
+	loss->count = collections;
+}
+
 void streams_count(struct streams *streams, enum record_kind kind)
 {
 	streams->streams[record_stream(kind)].events++;

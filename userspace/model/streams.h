@@ -35,6 +35,9 @@ int streams_loss(struct streams *streams, const struct record_loss *record);
 /* Counts a record in its stream. */
 void streams_count(struct streams *streams, enum record_kind kind);
 
+/* Counts collections as lost that only an older gcprof reads. */
+void streams_unread(struct streams *streams, uint64_t collections);
+
 int streams_finish(const struct streams *streams, struct model *model);
 
 #endif

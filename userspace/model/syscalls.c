@@ -141,7 +141,7 @@ static bool take_varint(struct bytes data, size_t *at, uint64_t *out)
 	return false;
 }
 
-static void read_histogram(struct bytes data, uint64_t *histogram)
+void histogram_read(struct bytes data, uint64_t histogram[SYSCALL_BUCKETS])
 {
 	uint64_t bucket = 0, step, calls;
 	size_t at = 0;
@@ -206,7 +206,7 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 	call->waits = record->waits;
 	call->wait_ns = record->wait_ns;
 	call->wait_max = record->wait_max;
-	read_histogram(record->histogram, call->histogram);
+	histogram_read(record->histogram, call->histogram);
 	return note_growth(&pass->syscalls, call, record);
 }
 
@@ -303,6 +303,14 @@ static void share_out_gaps(struct pass *pass)
 	}
 }
 
+uint64_t histogram_middle(uint32_t bucket)
+{
+	uint64_t floor = syscall_bucket_floor(bucket);
+
+	return bucket + 1 < SYSCALL_BUCKETS ? (floor + syscall_bucket_floor(bucket + 1)) / 2
+					    : floor;
+}
+
 /* The middle of the bucket in which this percentile lies, not above the greatest value. */
 static uint64_t percentile(const struct call *call, uint64_t percent)
 {
@@ -312,12 +320,11 @@ static uint64_t percentile(const struct call *call, uint64_t percent)
 		count += call->histogram[i];
 	rank = count / 100 * percent + (count % 100 * percent + 99) / 100;
 	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
-		uint64_t floor = syscall_bucket_floor(i), value;
+		uint64_t value = histogram_middle(i);
 
 		seen += call->histogram[i];
 		if (!call->histogram[i] || seen < rank)
 			continue;
-		value = i + 1 < SYSCALL_BUCKETS ? (floor + syscall_bucket_floor(i + 1)) / 2 : floor;
 		return value < call->max_ns ? value : call->max_ns;
 	}
 	return call->max_ns;
@@ -328,10 +335,8 @@ static double squares(const struct call *call)
 	double sum = 0;
 
 	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
-		double middle = (double)syscall_bucket_floor(i);
+		double middle = (double)histogram_middle(i);
 
-		if (i + 1 < SYSCALL_BUCKETS)
-			middle = (middle + (double)syscall_bucket_floor(i + 1)) / 2;
 		sum += (double)call->histogram[i] * middle * middle;
 	}
 	return sum;

@@ -41,6 +41,10 @@ struct syscalls {
 	uint64_t end; /* of the recording, when its end record says so; else 0 */
 };
 
+/* Histograms as profiles store them: FORMAT.md. What makes no sense ends it. */
+void histogram_read(struct bytes data, uint64_t histogram[SYSCALL_BUCKETS]);
+uint64_t histogram_middle(uint32_t bucket);
+
 /* Adds figures and histogram. */
 void call_merge(struct call *into, const struct call *from);
 

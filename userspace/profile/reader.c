@@ -10,7 +10,6 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "batched.h"
 #include "codec.h"
 #include "cpu_time.h"
 #include "reader.h"
@@ -39,11 +38,8 @@ struct profile_reader {
 	bool open;             /* the header has been handed out */
 	bool ended;            /* the last record was an end record */
 	bool done;
-	uint64_t frequency;      /* of the timer; 0: unknown */
-	struct cpu_shares *cpu;  /* what timer samples of this chunk stand for */
-	struct batched *batched; /* collections that belong among the next records */
-	struct record held;      /* what comes after some of them */
-	bool holds;
+	uint64_t frequency;     /* of the timer; 0: unknown */
+	struct cpu_shares *cpu; /* what timer samples of this chunk stand for */
 	struct profile_status status;
 };
 
@@ -251,8 +247,7 @@ static void finish_frame(struct profile_reader *reader)
 	reader->plain.size = 0;
 }
 
-/* The next record as it is stored. */
-static int next_stored(struct profile_reader *reader, struct record *record)
+int profile_reader_next(struct profile_reader *reader, struct record *record)
 {
 	while (!reader->done) {
 		int result;
@@ -275,60 +270,6 @@ static int next_stored(struct profile_reader *reader, struct record *record)
 			return result;
 	}
 	return 0;
-}
-
-/* Does a collection that waits come before this record? */
-static bool is_due(const struct profile_reader *reader, const struct record *record)
-{
-	const struct record_info *info = record_info(record->kind);
-
-	if (batched_is_empty(reader->batched) || record->kind == RECORD_end)
-		return !batched_is_empty(reader->batched);
-	if (record->kind == RECORD_collections)
-		return batched_is_full(reader->batched);
-	for (size_t i = 0; i < info->n_fields; i++) {
-		uint64_t time;
-
-		if (info->fields[i].kind != FIELD_TIME)
-			continue;
-		memcpy(&time, (const char *)record + info->fields[i].offset, sizeof(time));
-		return batched_is_due(reader->batched, time);
-	}
-	return false;
-}
-
-/* The batch goes to where its collections wait: 1, or a negative errno. */
-static int unpack(struct profile_reader *reader, const struct record_collections *batch)
-{
-	int err = batched_add(reader->batched, batch);
-
-	if (err == -EBADMSG)
-		err = stop(reader, PROFILE_DAMAGED);
-	return err ? err : 1;
-}
-
-int profile_reader_next(struct profile_reader *reader, struct record *record)
-{
-	int result = 1;
-
-	while (result > 0) {
-		if (!reader->holds)
-			result = next_stored(reader, record);
-		if (result > 0 && is_due(reader, reader->holds ? &reader->held : record)) {
-			if (!reader->holds)
-				reader->held = *record;
-			reader->holds = true;
-			return batched_take(reader->batched, record);
-		}
-		if (reader->holds)
-			*record = reader->held;
-		reader->holds = false;
-		if (result > 0 && record->kind != RECORD_collections)
-			return 1;
-		if (result > 0)
-			result = unpack(reader, &record->collections);
-	}
-	return result < 0 ? result : batched_take(reader->batched, record);
 }
 
 /* Reads the first frame, which must begin with the header. */
@@ -362,7 +303,7 @@ static int init(struct profile_reader *reader)
 	reader->zstd = ZSTD_createDCtx();
 	reader->codec = calloc(1, sizeof(*reader->codec));
 	reader->input_data = malloc(INPUT_BYTES);
-	if (batched_create(&reader->batched) || cpu_shares_create(&reader->cpu))
+	if (cpu_shares_create(&reader->cpu))
 		return -ENOMEM;
 	if (!reader->zstd || !reader->codec || !reader->input_data)
 		return -ENOMEM;
@@ -399,7 +340,6 @@ void profile_reader_close(struct profile_reader *reader)
 		return;
 	reader->source->close(reader->source);
 	ZSTD_freeDCtx(reader->zstd);
-	batched_free(reader->batched);
 	cpu_shares_free(reader->cpu);
 	buffer_free(&reader->plain);
 	free(reader->codec);

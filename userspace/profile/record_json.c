@@ -33,7 +33,9 @@ static bool is_binary(const struct record *record, const struct field_info *fiel
 	return (record->kind == RECORD_module &&
 		field->offset == offsetof(struct record, module.build_id)) ||
 	       (record->kind == RECORD_syscall_total &&
-		field->offset == offsetof(struct record, syscall_total.histogram));
+		field->offset == offsetof(struct record, syscall_total.histogram)) ||
+	       (record->kind == RECORD_gc_summary &&
+		field->offset == offsetof(struct record, gc_summary.histogram));
 }
 
 static void put_field(FILE *out, const struct record *record, const struct field_info *field)

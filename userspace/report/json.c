@@ -95,6 +95,7 @@ static json_t *pauses(const struct model_pauses *pauses)
 	bool known = pauses->count > 0;
 
 	json_put(object, "count", json_count(pauses->count));
+	json_put(object, "summed", json_count(pauses->summed));
 	json_put(object, "total_ns", json_count(pauses->total_ns));
 	json_put(object, "p50_ns", known ? json_count(pauses->p50_ns) : json_null());
 	json_put(object, "p99_ns", known ? json_count(pauses->p99_ns) : json_null());

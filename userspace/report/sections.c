@@ -219,7 +219,7 @@ static void describe_faults(const struct section *section)
 	if (!faults->known)
 		return;
 	if (faults->unknown_gcs)
-		snprintf(batched, sizeof(batched), " or in the %s collections told by the batch",
+		snprintf(batched, sizeof(batched), " or in %s short collections",
 			 unit_count(faults->unknown_gcs).text);
 	page_paragraph(
 		section->page, STYLE_PLAIN, 2,
@@ -265,6 +265,20 @@ static void describe_heap(const struct section *section)
 			       gc->unpaired, gc->unpaired == 1 ? "" : "s");
 }
 
+/* What is known of the many short ones. */
+static void describe_summed(const struct section *section)
+{
+	const struct model_gc *gc = &section->model->gc;
+	uint64_t summed = gc->minor.summed + gc->major.summed + gc->survey.summed;
+
+	if (summed)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "%s short ones came too quickly to be recorded one by one: they are in all "
+			       "totals, p50 and p99 have them to within an eighth, and system calls and "
+			       "waits do not count as in a collection because of them",
+			       unit_count(summed).text);
+}
+
 int section_collections(const struct section *section)
 {
 	static const struct column columns[] = {
@@ -296,6 +310,7 @@ int section_collections(const struct section *section)
 		pause_row(section, table, "all, as stops", &gc->stops);
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
+	describe_summed(section);
 	describe_reasons(section);
 	describe_utilisation(section);
 	describe_heap(section);

@@ -27,7 +27,7 @@ SEMAPHORE(pieces);
 SEMAPHORE(fate);
 SEMAPHORE(gc_begin);
 SEMAPHORE(gc_end);
-SEMAPHORE(collections);
+SEMAPHORE(gc_summary);
 SEMAPHORE(phase);
 SEMAPHORE(type);
 SEMAPHORE(code);
@@ -95,11 +95,21 @@ static __attribute__((noinline)) void fire_begin(uint64_t heap, uint64_t cycle)
 	STAP_PROBE4(gcprof, gc_begin, heap, cycle, kind, kind);
 }
 
-static __attribute__((noinline)) void fire_collections(uint64_t entries, uint64_t count,
-						       uint64_t fates, uint64_t n_fates,
-						       uint64_t pauses, uint64_t phases)
+static __attribute__((noinline)) void fire_late(uint64_t cycle, uint64_t time)
 {
-	STAP_PROBE6(gcprof, collections, entries, count, fates, n_fates, pauses, phases);
+	uint64_t heap = 1, stop = cycle, stats = 0;
+	uint32_t kind = GCPROF_GC_MINOR;
+
+	STAP_PROBE6(gcprof, gc_begin, heap, cycle, kind, kind, stop, time);
+	STAP_PROBE4(gcprof, gc_end, heap, cycle, kind, stats);
+}
+
+static __attribute__((noinline)) void fire_summary(uint64_t sums, uint64_t count, uint64_t begin,
+						   uint64_t cycles)
+{
+	uint64_t heap = 1;
+
+	STAP_PROBE5(gcprof, gc_summary, heap, sums, count, begin, cycles);
 }
 
 static __attribute__((noinline)) void fire_type(uint64_t type, uint64_t name)
@@ -135,13 +145,22 @@ static void lie_pointers(void)
 		fire_pieces(wild[i], wild[i], 16);
 		fire_fate(wild[i], 16);
 		fire_collection(wild[i], (uint32_t)wild[i], wild[i]);
-		fire_collections(wild[i], 16, wild[i], 16, wild[i], 16);
-		fire_collections((uint64_t)(uintptr_t)wild, wild[i], 0, wild[i], wild[i], wild[i]);
+		fire_summary(wild[i], 16, 1, wild[i]);
+		fire_summary((uint64_t)(uintptr_t)wild, wild[i], wild[i], wild[i]);
+		fire_late(i, wild[i]);
 		syscall(SYS_getppid);
 		fire_type(wild[i], wild[i]);
 		fire_code(wild[i], wild[i], wild[i]);
 		fire_rest(wild[i]);
 	}
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 static void lie_counts(void)
@@ -158,21 +177,9 @@ static void lie_counts(void)
 			    counts[i]);
 		fire_pieces(1, (uint64_t)(uintptr_t)samples, counts[i]);
 		fire_fate((uint64_t)(uintptr_t)fates, counts[i]);
-		fire_collections((uint64_t)(uintptr_t)samples, 1, (uint64_t)(uintptr_t)fates,
-				 counts[i], 0, 0);
-		fire_collections((uint64_t)(uintptr_t)samples, counts[i],
-				 (uint64_t)(uintptr_t)fates, 0, 0, 0);
-		fire_collections((uint64_t)(uintptr_t)samples, 1, (uint64_t)(uintptr_t)fates, 0, 0,
-				 counts[i]);
+		fire_summary((uint64_t)(uintptr_t)samples, counts[i], now(), counts[i]);
+		fire_summary((uint64_t)(uintptr_t)samples, 1, now(), counts[i]);
 	}
-}
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 /* A batch of one sample, whose stack's key is 1. */
@@ -184,39 +191,34 @@ static void fire_made(const uint64_t *words, uint64_t n)
 }
 
 /*
- * Collections in the future, in the past, of no length, one over the other, with
- * fates of others; and a process that has collected for as long as it likes.
+ * Sums of kinds that there are not, of more than their histogram has, that took longer than
+ * there was time; and collections that began in the future, or before there was anything.
  */
 static void lie_collections(void)
 {
-	static struct gcprof_collection batch[GCPROF_COLLECTIONS_MAX];
-	static struct gcprof_fate fates[GCPROF_FATE_MAX];
-	static struct gcprof_pauses pauses;
+	static struct gcprof_gc_sums sums[GCPROF_GC_SUMS_MAX];
 	uint64_t seed = 88172645463325252;
 
-	memset(fates, 0xff, sizeof(fates));
 	for (uint64_t i = 0; i < 4000; i++) {
 		const uint64_t time = now();
 
-		for (uint64_t k = 0; k < GCPROF_COLLECTIONS_MAX; k++) {
+		for (uint64_t k = 0; k < GCPROF_GC_SUMS_MAX; k++) {
 			seed ^= seed << 13;
 			seed ^= seed >> 7;
 			seed ^= seed << 17;
-			batch[k] = (struct gcprof_collection){
-				.heap = seed % 3,
-				.cycle = seed >> seed % 64,
-				.begin = time - 64 + k + (seed % 7 ? 0 : seed >> seed % 64),
-				.end = time - 64 + k + (seed % 5 ? 1 : seed >> seed % 63),
-				.kind = seed % 9,
-				.fates = seed % 11 ? (uint32_t)(seed % 4) : UINT32_MAX,
-				.phases = seed % 13 ? 0 : (uint32_t)(seed >> seed % 64),
+			sums[k] = (struct gcprof_gc_sums){
+				.kind = seed % 37 ? GCPROF_GC_MINOR : seed % 9,
+				.reason = (uint32_t)seed,
+				.count = 1 + (seed % 41 ? 0 : seed >> seed % 64),
+				.total_ns = seed % 43 ? 100 : seed >> seed % 64,
+				.max_ns = seed % 47 ? 100 : seed >> seed % 64,
+				.promoted_bytes = seed >> 30,
+				.histogram = {[seed % GCPROF_GC_BUCKETS] = 1},
 			};
 		}
-		pauses = (struct gcprof_pauses){seed, seed};
-		fire_collections((uint64_t)(uintptr_t)batch, i % (GCPROF_COLLECTIONS_MAX + 1),
-				 (uint64_t)(uintptr_t)fates, i % (GCPROF_FATE_MAX + 1),
-				 (uint64_t)(uintptr_t)&pauses + i % 4096 * 8, i % 3);
-		pauses.clock = seed * seed;
+		fire_summary((uint64_t)(uintptr_t)sums, i % (GCPROF_GC_SUMS_MAX + 2),
+			     time - 1000 + (seed % 7 ? 0 : seed >> seed % 64), seed % 3);
+		fire_late(i, time - (seed >> seed % 64));
 		syscall(SYS_getppid);
 		usleep(100);
 	}

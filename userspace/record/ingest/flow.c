@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "batches.h"
-#include "collections.h"
 #include "delayed.h"
 #include "merge.h"
 
@@ -57,26 +56,20 @@ static void split_samples(struct flow *flow, const struct event_header *event, s
 	ledger_add_loss(ledger, LOSS_BATCH_TIME, faults.misdated);
 }
 
-static void split_collections(struct flow *flow, const struct event_header *event, size_t size)
+/* Sums that begin before the recording are for another recorder, which has the rest of them. */
+static bool is_before(const struct flow *flow, const struct event_header *event, size_t size)
 {
-	struct ledger *ledger = flow->parts.ledger;
-	struct collections_faults faults = {0};
+	const struct event_gc_summary *summary = (const void *)event;
 
-	if (collections_split((const struct event_collections *)(const void *)event, size,
-			      flow->parts.began, merge_watermark(flow->merge), &faults, flow_add,
-			      flow))
-		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
-	ledger_add_loss(ledger, LOSS_COLLECTIONS, faults.collections);
-	ledger_add_loss(ledger, LOSS_COLLECTIONS_FATES, faults.fates);
+	return event->code == EVENT_gc_summary && size >= sizeof(*summary) &&
+	       summary->begin < flow->parts.began;
 }
 
 void flow_event(void *context, const struct event_header *event, size_t size)
 {
 	if (event->code == EVENT_samples)
 		split_samples(context, event, size);
-	else if (event->code == EVENT_collections)
-		split_collections(context, event, size);
-	else
+	else if (!is_before(context, event, size))
 		flow_add(context, event, size);
 }
 

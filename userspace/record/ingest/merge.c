@@ -252,11 +252,6 @@ const struct event_header *merge_next(struct merge *merge)
 	return items(merge)[merge->taken++].event;
 }
 
-uint64_t merge_watermark(const struct merge *merge)
-{
-	return merge->watermark;
-}
-
 uint64_t merge_late(const struct merge *merge)
 {
 	return merge->late;

@@ -25,9 +25,6 @@ int merge_advance(struct merge *merge, uint64_t watermark);
  * is none. Valid until the next call. */
 const struct event_header *merge_next(struct merge *merge);
 
-/* What comes with an earlier time is late. */
-uint64_t merge_watermark(const struct merge *merge);
-
 /* Events that came with a time before the watermark. */
 uint64_t merge_late(const struct merge *merge);
 

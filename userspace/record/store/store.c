@@ -4,16 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../machine/histogram.h"
 #include "../world/files.h"
 #include "store.h"
 #include "store_events.h"
 #include "../machine/viewer.h"
-#include "../../profile/cursor.h"
 
-enum {
-	STACKS_KEPT = 1 << 17, /* that programs named by keys */
-	HISTOGRAM_BYTES_MAX = SYSCALL_BUCKETS * 2 * VARINT_MAX,
-};
+enum { STACKS_KEPT = 1 << 17 }; /* that programs named by keys */
 
 static bool lives(void *context, uint64_t process)
 {
@@ -153,8 +150,6 @@ uint64_t store_events_in(const struct event_header *event)
 	switch (event->code) {
 	case EVENT_fate:
 		return ((const struct event_fate *)(const void *)event)->count;
-	case EVENT_collections:
-		return 2 * (uint64_t)((const struct event_collections *)(const void *)event)->count;
 	default:
 		return 1;
 	}
@@ -216,24 +211,6 @@ int store_event(struct store *store, const struct event_header *event)
 	return count(store, event, err ? err : kinds[event->code].store(store, &in));
 }
 
-/* A histogram of durations as pairs of varints: how much further the bucket is than the previous
- * one, and the calls in it. Returns the bytes used. */
-static size_t pack_histogram(const uint32_t histogram[SYSCALL_BUCKETS],
-			     uint8_t out[HISTOGRAM_BYTES_MAX])
-{
-	uint8_t *at = out;
-	uint32_t previous = 0;
-
-	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
-		if (!histogram[i])
-			continue;
-		at = varint_put(at, i - previous);
-		at = varint_put(at, histogram[i]);
-		previous = i;
-	}
-	return (size_t)(at - out);
-}
-
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total)
 {
@@ -256,7 +233,8 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 	record.syscall_total.wait_ns = total->wait_ns;
 	record.syscall_total.wait_max = total->wait_max;
 	record.syscall_total.histogram.data = (const char *)histogram;
-	record.syscall_total.histogram.size = pack_histogram(total->histogram, histogram);
+	record.syscall_total.histogram.size =
+		histogram_pack(total->histogram, SYSCALL_BUCKETS, histogram);
 	return profile_writer_put(store->writer, &record);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* store_runtime.c: stores what the probes of a program tell: samples, collections, names. */
 #include <errno.h>
+#include <stdbool.h>
 
-#include "../../profile/columns.h"
+#include "../machine/histogram.h"
 #include "store_events.h"
 
 #define AGE_BITS 8 /* of an object's age that are kept: 0.4 %, and a third of its sample */
@@ -144,41 +145,64 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	record.gc_end.rss_bytes = event->rss_bytes;
 	record.gc_end.minor_faults = event->minor_faults;
 	record.gc_end.major_faults = event->major_faults;
-	record.gc_end.batched = event->batched;
+	record.gc_end.batched = event->late;
 	return profile_writer_put(store->writer, &record);
 }
 
-static struct collection collection_of(const struct gcprof_collection *from)
+/* A program wrote them: as many as the histogram has, in no more time than there was. */
+static bool are_sane(const struct gcprof_gc_sums *sums, uint64_t span)
 {
-	struct collection own;
+	uint64_t count = 0;
 
-#define COLUMN(name, source, records, guess) own.name = from->source;
-#include "../../profile/columns.def"
-	return own;
+	for (size_t i = 0; i < GCPROF_GC_BUCKETS; i++)
+		count += sums->histogram[i];
+	return sums->kind <= GCPROF_GC_SURVEY && sums->kind != GCPROF_GC_FULL && sums->count &&
+	       sums->count == count && sums->max_ns <= sums->total_ns && sums->total_ns <= span;
 }
 
-/* Fates came by themselves. */
-int store_collections(struct store *store, const struct incoming *in)
+static int put_sums(struct store *store, const struct incoming *in,
+		    const struct gcprof_gc_sums *sums, uint64_t cycles)
 {
-	const struct event_collections *event = (const void *)in->header;
-	struct collection collections[COLUMNS_BATCH_MAX];
-	uint8_t columns[COLUMNS_BYTES_MAX];
-	struct record record = {.kind = RECORD_collections};
+	const struct event_gc_summary *event = (const void *)in->header;
+	struct record record = RECORD_OF(gc_summary, in);
+	uint8_t histogram[HISTOGRAM_BYTES_MAX];
 
-	_Static_assert((int)GCPROF_COLLECTIONS_MAX <= (int)COLUMNS_BATCH_MAX, "as they come");
-	if (!event->count || event->count > GCPROF_COLLECTIONS_MAX ||
-	    event->count * sizeof(event->entries[0]) > in->tail.size)
+	_Static_assert(GCPROF_GC_BUCKETS <= SYSCALL_BUCKETS, "the same buckets");
+	record.gc_summary.heap = event->heap;
+	record.gc_summary.span = in->header->time - event->begin;
+	record.gc_summary.kind = sums->kind;
+	record.gc_summary.reason = sums->reason;
+	record.gc_summary.count = sums->count;
+	record.gc_summary.total_ns = sums->total_ns;
+	record.gc_summary.max_ns = sums->max_ns;
+	record.gc_summary.histogram.data = (const char *)histogram;
+	record.gc_summary.histogram.size =
+		histogram_pack(sums->histogram, GCPROF_GC_BUCKETS, histogram);
+	record.gc_summary.promoted_bytes = sums->promoted_bytes;
+	record.gc_summary.promoted_objects = sums->promoted_objects;
+	record.gc_summary.stop_ns = sums->stop_ns;
+	record.gc_summary.stop_max_ns = sums->stop_max_ns;
+	record.gc_summary.nursery_max = sums->nursery_max;
+	record.gc_summary.heap_max = sums->heap_max;
+	record.gc_summary.cycles = cycles;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_gc_summary(struct store *store, const struct incoming *in)
+{
+	const struct event_gc_summary *event = (const void *)in->header;
+	uint64_t cycles = event->cycles;
+	int err = 0;
+
+	if (event->begin > in->header->time || event->count > GCPROF_GC_SUMS_MAX ||
+	    event->count * sizeof(event->sums[0]) > in->tail.size)
 		return -EBADMSG;
 	for (uint32_t i = 0; i < event->count; i++)
-		collections[i] = collection_of(&event->entries[i]);
-	record.collections.begin = collections[0].begin;
-	record.collections.thread = in->thread;
-	record.collections.count = event->count;
-	record.collections.rss_bytes = event->rss_bytes;
-	record.collections.columns.data = (const char *)columns;
-	record.collections.columns.size =
-		columns_pack(collections, event->count, collections[0].begin, columns);
-	return profile_writer_put(store->writer, &record);
+		if (!are_sane(&event->sums[i], in->header->time - event->begin))
+			return -EBADMSG;
+	for (uint32_t i = 0; i < event->count && !err; i++, cycles = 0)
+		err = put_sums(store, in, &event->sums[i], cycles);
+	return err;
 }
 
 int store_phase(struct store *store, const struct incoming *in)
