@@ -17,8 +17,9 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define SIZE_SANE   (UINT64_C(1) << 48) /* no object and no period is as big as that */
-#define LATE_MAX_NS UINT64_C(100000000000) /* no collection that is reported at its end takes longer */
+#define SIZE_SANE (UINT64_C(1) << 48) /* no object and no period is as big as that */
+#define LATE_MAX_NS \
+	UINT64_C(100000000000) /* no collection that is reported at its end takes longer */
 
 /* Has the process a share left for the record, of `n` events? If not they are counted as lost, and
  * the scratch is given back. Not inlined, as all global functions here: the verifier checks it

@@ -146,7 +146,7 @@ struct gcprof_gc_sums {
 	uint64_t stop_ns;          /* the same */
 	uint64_t stop_max_ns;      /* and the longest */
 	uint64_t nursery_max;      /* the greatest nursery_used */
-	uint64_t heap_max;         /* the greatest sum of arena_bytes, large_bytes and nursery_used */
+	uint64_t heap_max; /* the greatest sum of arena_bytes, large_bytes and nursery_used */
 	uint32_t histogram[GCPROF_GC_BUCKETS]; /* how many took so long */
 };
 

@@ -203,7 +203,8 @@ void fate_add(struct gc_sampled_table *table, const struct gc_sampled *entry);
 void fate_move(struct gc_sampled_table *to, struct gc_sampled_table *from);
 void fate_free(struct gc_sampled_table *table);
 
-/* summary.c: reports collections, one by one or as sums. By the collector, but where it says more. */
+/* summary.c: reports collections, one by one or as sums. By the collector, but where it says more.
+ */
 void summary_begin(struct gc_heap *heap, struct gc_collection *c);
 void summary_end(struct gc_heap *heap, struct gc_collection *c, uint64_t now);
 

@@ -231,8 +231,7 @@ static struct gcprof_gc_sums *find_sums(struct gc_heap *heap, uint32_t kind, uin
 	if (summary->count == GCPROF_GC_SUMS_MAX)
 		summary_flush(heap);
 	set_count(summary, summary->count + 1);
-	summary->sums[summary->count - 1] =
-		(struct gcprof_gc_sums){.kind = kind, .reason = reason};
+	summary->sums[summary->count - 1] = (struct gcprof_gc_sums){.kind = kind, .reason = reason};
 	return &summary->sums[summary->count - 1];
 }
 

@@ -164,7 +164,8 @@ static void check_sums(struct fixture *f)
 	struct gc_stats stats;
 
 	gc_stats(f->heap, &stats);
-	printf("%llu alone, %llu of them late, %llu in %llu sums, %llu phases, %llu fates of %llu\n",
+	printf("%llu alone, %llu of them late, %llu in %llu sums, %llu phases, %llu fates of "
+	       "%llu\n",
 	       (unsigned long long)seen.alone, (unsigned long long)seen.late,
 	       (unsigned long long)seen.quiet, (unsigned long long)seen.firings,
 	       (unsigned long long)seen.phases, (unsigned long long)seen.n_fates,

@@ -25,8 +25,9 @@ static struct event_gc_summary *summary(void)
 			.stop_max_ns = 40 + i,
 			.nursery_max = 50 + i,
 			.heap_max = 60 + i,
-			.histogram = {[0] = 1, [GCPROF_GC_BUCKETS - 1] = 4},
 		};
+		event_of->sums[i].histogram[0] = 1;
+		event_of->sums[i].histogram[GCPROF_GC_BUCKETS - 1] = 4;
 	}
 	return event_of;
 }

@@ -56,7 +56,6 @@ int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_g
 		.kind = text(sql_name(kinds, record->kind)),
 		.reason = text(sql_name(reasons, record->reason)),
 		.start = integer(record->time),
-		.count = integer(1),
 	};
 	return database_put(sql->database, TABLE_collections, &row);
 }
@@ -109,7 +108,6 @@ int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_
 		.cycle = integer(state->minors + 1),
 		.kind = text(sql_name(kinds, record->kind)),
 		.finish = integer(record->time),
-		.count = integer(1),
 	};
 	if (closed->paired) {
 		row.reason = text(sql_name(reasons, closed->reason));
@@ -129,14 +127,14 @@ int sql_gc_summary(struct sql *sql, const struct pass *pass, const struct record
 {
 	uint64_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
 	struct sql_process *state = sql_process(sql, process);
-	struct row_collections row;
+	struct row_collection_sums row;
 
 	if (!state)
 		return -ENOMEM;
 	if (record->kind == GCPROF_GC_STOPS)
 		return 0;
-	row = (struct row_collections){
-		.id = integer(sql_next(sql, TABLE_collections)),
+	row = (struct row_collection_sums){
+		.id = integer(sql_next(sql, TABLE_collection_sums)),
 		.process = integer(process),
 		.thread = integer(record->thread),
 		.heap = integer(record->heap),
@@ -145,14 +143,15 @@ int sql_gc_summary(struct sql *sql, const struct pass *pass, const struct record
 		.reason = text(sql_name(reasons, record->reason)),
 		.start = integer(record->time - record->span),
 		.finish = integer(record->time),
+		.count = integer(record->count),
 		.pause_ns = integer(record->total_ns),
+		.max_ns = integer(record->max_ns),
 		.promoted_bytes = integer(record->promoted_bytes),
 		.promoted_objects = integer(record->promoted_objects),
 		.stop_ns = integer(record->stop_ns),
-		.count = integer(record->count),
 	};
 	state->minors += record->kind == GCPROF_GC_MINOR;
-	return database_put(sql->database, TABLE_collections, &row);
+	return database_put(sql->database, TABLE_collection_sums, &row);
 }
 
 static int put_phase(struct sql *sql, const struct sql_phase *phase, uint64_t finish)

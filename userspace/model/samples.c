@@ -397,8 +397,7 @@ int samples_collected(struct pass *pass, const struct collection *collection)
 	}
 	if (collection->timed && collection->minor && collection->has_stats)
 		charging_observe(charging, (double)collection->count,
-				 (double)collection->promoted_bytes,
-				 (double)collection->pause_ns);
+				 (double)collection->promoted_bytes, (double)collection->pause_ns);
 	if (collection->timed && !collection->minor && charging->live_count &&
 	    charging->live_bytes > 0) {
 		charging->level += (double)collection->pause_ns / charging->live_bytes;

@@ -78,7 +78,8 @@ static double gc_cpus(const struct window *window, const struct chart *chart)
 
 static double pause_share(const struct window *window, const struct chart *chart)
 {
-	return (double)window->pause_ns / 1e9 / chart->step_s;
+	/* Where those of which only sums are known lie is not. */
+	return fmin((double)window->pause_ns / 1e9 / chart->step_s, 1);
 }
 
 static double promotion(const struct window *window, const struct chart *chart)

@@ -272,11 +272,12 @@ static void describe_summed(const struct section *section)
 	uint64_t summed = gc->minor.summed + gc->major.summed + gc->survey.summed;
 
 	if (summed)
-		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "%s short ones came too quickly to be recorded one by one: they are in all "
-			       "totals, p50 and p99 have them to within an eighth, and system calls and "
-			       "waits do not count as in a collection because of them",
-			       unit_count(summed).text);
+		page_paragraph(
+			section->page, STYLE_PLAIN, 2,
+			"%s short ones came too quickly to be recorded one by one: they are in all "
+			"totals, p50 and p99 have them to within an eighth, and system calls and "
+			"waits do not count as in a collection because of them",
+			unit_count(summed).text);
 }
 
 int section_collections(const struct section *section)

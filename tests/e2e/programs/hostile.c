@@ -213,8 +213,8 @@ static void lie_collections(void)
 				.total_ns = seed % 43 ? 100 : seed >> seed % 64,
 				.max_ns = seed % 47 ? 100 : seed >> seed % 64,
 				.promoted_bytes = seed >> 30,
-				.histogram = {[seed % GCPROF_GC_BUCKETS] = 1},
 			};
+			sums[k].histogram[seed % GCPROF_GC_BUCKETS] = 1;
 		}
 		fire_summary((uint64_t)(uintptr_t)sums, i % (GCPROF_GC_SUMS_MAX + 2),
 			     time - 1000 + (seed % 7 ? 0 : seed >> seed % 64), seed % 3);

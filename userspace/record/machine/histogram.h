@@ -13,7 +13,8 @@
 
 /*
  * Pairs of varints: how much further the bucket is than the previous one, and how
- * many are in it. At most SYSCALL_BUCKETS; `out` has room for HISTOGRAM_BYTES_MAX; returns the bytes used.
+ * many are in it. At most SYSCALL_BUCKETS; `out` has room for HISTOGRAM_BYTES_MAX; returns the
+ * bytes used.
  */
 size_t histogram_pack(const uint32_t *histogram, uint32_t buckets, uint8_t *out);
 
