@@ -91,7 +91,8 @@ pprof() { # NAME INDEX
 			"$(jq '.cpu.user_ns + .cpu.kernel_ns' "$name.report")" \
 			"$(sql "$name" 'SELECT sum(cpu_ns) FROM costs')"
 		agree "$name: in collections" "$(jq .cpu.in_gc_ns "$name.report")" \
-			"$(sql "$name" 'SELECT coalesce(sum(ns), 0) FROM ticks WHERE collection IS NOT NULL')"
+			"$(sql "$name" 'SELECT (SELECT coalesce(sum(ns), 0) FROM ticks WHERE collection IS NOT NULL)
+				+ (SELECT coalesce(sum(pause_ns), 0) FROM collection_sums)')"
 	done
 }
 
@@ -251,7 +252,7 @@ pprof_off() { # NAME SAMPLE_INDEX UNIT KEY_FLAT KEY_CUM
 			"$(sql "$name" 'SELECT count(*) FROM ticks')"
 		same "balance" "$(grep -c TYPE_SLICE_BEGIN trace.txt)" "$(grep -c TYPE_SLICE_END trace.txt)"
 		same "collections" "$(grep -cE '^    name: "(minor|step|full) collection"' trace.txt)" \
-			"$(jq '.gc.minor.count + .gc.major.count' "$name.report")"
+			"$(jq '.gc | .minor.count + .major.count - .minor.summed - .major.summed' "$name.report")"
 	done
 }
 

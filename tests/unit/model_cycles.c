@@ -215,6 +215,7 @@ TEST(sums_are_in_all_totals_and_percentiles)
 	synthetic_process(&synthetic, 1000);
 	gc_begin(&synthetic, 2000, 1, 1);
 	gc_end(&synthetic, 4000, 1, 1);
+	cpu(&synthetic, 5000, 1);
 	put_summary(&synthetic, 50000, 0, 40000);
 	put_summary(&synthetic, 50000, 1, 40000);
 	put_summary(&synthetic, 50000, 2, 40000);

@@ -311,8 +311,6 @@ static void sum_window(struct pass *pass, const struct record_gc_summary *record
 	window->minor += minor ? record->count : 0;
 	window->major += record->kind == GCPROF_GC_STEP ? record->count : 0;
 	window->promoted_bytes += minor ? record->promoted_bytes : 0;
-	if (pass->model->run.frequency)
-		window->gc_cpu_ns += record->total_ns;
 }
 
 /* Pauses evenly over the time of the sums; those of each kind at another place between the
@@ -327,6 +325,7 @@ static int spread_pauses(struct pass *pass, uint64_t process,
 
 	for (uint64_t i = 0; i < pieces; i++, at += room) {
 		timeline_pause(&pass->timeline, at, at + ns);
+		timeline_at(&pass->timeline, at)->gc_cpu_ns += pass->model->run.frequency ? ns : 0;
 		if (add_pause(&pass->cycles, process, at, at + ns) < 0)
 			return -ENOMEM;
 	}
@@ -566,7 +565,11 @@ static void summarize(struct durations *durations, struct model_pauses *out)
 void cycles_finish(struct pass *pass)
 {
 	struct model_gc *gc = &pass->model->gc;
+	struct model_cpu *cpu = &pass->model->cpu;
 
+	/* Short ones that others kept from a CPU. */
+	if (cpu->in_gc_ns > cpu->on_cpu_ns)
+		cpu->in_gc_ns = cpu->on_cpu_ns;
 	summarize(&pass->cycles.minor, &gc->minor);
 	summarize(&pass->cycles.major, &gc->major);
 	summarize(&pass->cycles.survey, &gc->survey);

@@ -148,8 +148,8 @@ struct model_cpu {
 	double squares;              /* of the ns that each record stands for, added up */
 	bool exact;                  /* the profile has the scheduler's account */
 	uint64_t on_cpu_ns;          /* by it, if so */
-	uint64_t in_gc_ns;           /* of it, by timer samples, and */
-	uint64_t user_ns, kernel_ns; /* where they found it */
+	uint64_t in_gc_ns;           /* of it, by timer samples and sums of collections */
+	uint64_t user_ns, kernel_ns; /* where timer samples found it */
 	uint64_t no_samples_ns;      /* of it: no sample stands for it */
 	/* Of it: in the recorder's BPF programs and on the way to them; in no function and in
 	 * neither of the above, unless the view wants it so. */

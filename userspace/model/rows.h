@@ -209,7 +209,7 @@ struct model_thread {
 	uint64_t tid, pid;
 	uint64_t cpu_samples, gc_samples, alloc_samples; /* gc: of cpu_samples, in a collection */
 	double cpu_ns;    /* by the scheduler's account, if the profile has it */
-	double gc_cpu_ns; /* by timer samples */
+	double gc_cpu_ns; /* by timer samples, and all of the collections known as sums */
 	double alloc_bytes;
 	struct estimate alloc; /* the same with its interval */
 	bool ended;            /* what follows is known */

@@ -301,7 +301,9 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 	case RECORD_gc_summary:
 		return (struct event){.time = record->gc_summary.time,
 				      .thread = record->gc_summary.thread,
-				      .gc_kind = record->gc_summary.kind};
+				      .gc_kind = record->gc_summary.kind == GCPROF_GC_STOPS
+							 ? GCPROF_GC_MINOR
+							 : record->gc_summary.kind};
 	default:
 		return (struct event){.time = record->gc_end.time,
 				      .thread = record->gc_end.thread,

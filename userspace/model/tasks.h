@@ -37,7 +37,7 @@ struct thread {
 	uint64_t tid;
 	const char *name; /* NULL: unknown */
 	uint64_t cpu_samples, gc_samples, alloc_samples;
-	uint64_t cpu_ns, gc_cpu_ns; /* that the timer samples stand for */
+	uint64_t cpu_ns, gc_cpu_ns; /* that the timer samples stand for; gc: and sums tell */
 	bool accounted;             /* the scheduler's account is known: */
 	uint64_t used_ns;           /* CPU time by it */
 	double alloc_bytes;
