@@ -220,7 +220,7 @@ void summary_fates(struct gc_heap *heap, const struct gcprof_fate *fates, uint32
 /* Reports the sums; with the heap's lock, too, while nobody collects. */
 void summary_flush(struct gc_heap *heap);
 
-/* Before the thread blocks: reports its samples that wait, and the sums. */
+/* The thread is blocked, its samples are out: reports the sums if no other runs. */
 void summary_rest(struct gc_thread *thread);
 
 /* In the child of a fork: the sums are the parent's. */

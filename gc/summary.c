@@ -6,8 +6,8 @@
  * gc_begin and gc_end takes longer than that. So there is a ceiling: so many a
  * second are reported one by one, and all that take long. Those beyond are added
  * up by kind and reason. `gc_summary` reports the sums before the next collection
- * that is reported, and when a thread blocks, the last one is detached or the
- * process ends. Outcomes of samples wait for the same moments.
+ * that is reported, and when the last running thread blocks, the last one is
+ * detached or the process ends. Outcomes of samples wait for the same moments.
  *
  * Only its end shows that a collection took long. One that did, and was expected
  * to be short, is reported then: gc_begin carries the time at which it began.
@@ -101,12 +101,11 @@ void summary_rest(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
 
-	batch_flush(thread);
-	/* Where another thread collects, that one goes on with the sums. */
+	/* Where other threads run, one of them goes on with the sums. */
 	if (!__atomic_load_n(&summary_of(heap)->count, __ATOMIC_RELAXED) ||
 	    pthread_mutex_trylock(&heap->lock))
 		return;
-	if (!heap->collector)
+	if (!heap->collector && threads_are_stopped(heap, thread))
 		summary_flush(heap);
 	pthread_mutex_unlock(&heap->lock);
 }

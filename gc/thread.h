@@ -48,6 +48,8 @@ struct gc_thread {
 bool threads_begin_collecting(struct gc_thread *self, uint64_t seen);
 void threads_stop(struct gc_thread *self);
 void threads_end_collecting(struct gc_thread *self);
+/* Does no other thread touch the heap now? With the lock, or as the collector. */
+bool threads_are_stopped(const struct gc_heap *heap, const struct gc_thread *self);
 void threads_park(struct gc_thread *self);
 void threads_return(struct gc_thread *self);
 void threads_forked(struct gc_heap *heap);

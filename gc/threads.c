@@ -143,7 +143,7 @@ bool threads_begin_collecting(struct gc_thread *self, uint64_t seen)
 	return true;
 }
 
-static bool all_stopped(const struct gc_heap *heap, const struct gc_thread *self)
+bool threads_are_stopped(const struct gc_heap *heap, const struct gc_thread *self)
 {
 	for (const struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		if (thread != self && get_state(thread) == THREAD_RUNNING)
@@ -172,7 +172,7 @@ static bool spin_stopped(const struct gc_heap *heap, const struct gc_thread *sel
 
 	do
 		for (int i = 0; i < LOOKS; i++, os_relax())
-			if (all_stopped(heap, self))
+			if (threads_are_stopped(heap, self))
 				return true;
 	while (os_now() < until);
 	return false;
@@ -200,7 +200,7 @@ static bool sleep_stopped(struct gc_heap *heap, const struct gc_thread *self)
 
 	os_deadline(&until, ASK_AGAIN_NS);
 	__atomic_store_n(&heap->awaiting, 1, __ATOMIC_SEQ_CST);
-	while (!(stopped = all_stopped(heap, self)))
+	while (!(stopped = threads_are_stopped(heap, self)))
 		if (pthread_cond_clockwait(&heap->stopped, &heap->lock, CLOCK_MONOTONIC, &until))
 			break;
 	__atomic_store_n(&heap->awaiting, 0, __ATOMIC_SEQ_CST);
@@ -303,9 +303,10 @@ void gc_blocking_begin(struct gc_thread *thread)
 	GC_ASSERT(get_state(thread) == THREAD_RUNNING, "gc_blocking_begin() without an end before");
 	/* It may be long: others count ages by what all have allocated. */
 	nursery_account(thread);
-	summary_rest(thread);
+	batch_flush(thread);
 	set_state(thread, THREAD_BLOCKED);
 	tell_collector(heap);
+	summary_rest(thread);
 }
 
 void gc_blocking_end(struct gc_thread *thread)

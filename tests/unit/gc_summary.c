@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gc_summary.c: short collections that are reported as sums. */
+#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -253,6 +254,43 @@ TEST(nothing_waits_where_the_thread_blocks_or_is_detached)
 	gc_thread_detach(f.thread);
 	check_sums(&f);
 	gc_heap_destroy(f.heap);
+}
+
+static bool ready, over;
+
+static void *run_meanwhile(void *argument)
+{
+	struct fixture *f = argument;
+	struct gc_thread *thread;
+
+	CHECK_EQ(gc_thread_attach(f->heap, &thread), 0);
+	__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE))
+		gc_safepoint_slow(thread);
+	gc_thread_detach(thread);
+	return NULL;
+}
+
+/* It goes on with them: to report them each time that a thread blocks would be dear. */
+TEST(sums_wait_while_another_thread_runs)
+{
+	struct fixture f;
+	pthread_t other;
+
+	open_summary(&f, 1 << 20);
+	CHECK_EQ(pthread_create(&other, NULL, run_meanwhile, &f), 0);
+	while (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+		usleep(100);
+	CHECK(some_wait(&f));
+	gc_blocking_begin(f.thread);
+	CHECK(waiting(&f));
+	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+	pthread_join(other, NULL);
+	gc_blocking_end(f.thread);
+	gc_blocking_begin(f.thread);
+	check_sums(&f);
+	gc_blocking_end(f.thread);
+	fixture_close(&f);
 }
 
 /* The child of a fork has none of its parent's, and has reported its own when it has ended. */
