@@ -24,10 +24,10 @@ TEST(mappings_that_are_there_are_recognized)
 	struct mapping first = {.start = 0x1000, .end = 0x3000, .offset = 0x5000, .module = 3};
 	struct mapping other = first;
 	struct mappings *mappings = NULL;
-	size_t used = 0;
+	struct mappings_pool pool = {0};
 
 	CHECK(!mappings_have(mappings, &first));
-	CHECK_EQ(mappings_add(&mappings, &used, &first), 0);
+	CHECK_EQ(mappings_add(&mappings, &pool, &first), 0);
 	other.time = 99;
 	CHECK(mappings_have(mappings, &other));
 	other.end = 0x2000;
@@ -35,9 +35,9 @@ TEST(mappings_that_are_there_are_recognized)
 	other = first;
 	other.module = 4;
 	CHECK(!mappings_have(mappings, &other));
-	CHECK_EQ(used, 1);
+	CHECK_EQ(pool.used, 1);
 	mappings_release(mappings);
-	CHECK_EQ(used, 0);
+	CHECK_EQ(pool.used, 0);
 }
 
 struct seen {

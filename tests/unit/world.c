@@ -321,7 +321,8 @@ TEST(tables_of_mappings_share_a_budget_and_small_ones_always_grow)
 {
 	enum { TABLES = 40 };
 	struct mappings *tables[TABLES] = {NULL};
-	size_t used = 0, own[TABLES] = {0};
+	struct mappings_pool pool = {0};
+	size_t own[TABLES] = {0};
 
 	for (size_t i = 0; i < TABLES; i++) {
 		struct mapping mapping = {.module = 1};
@@ -330,22 +331,22 @@ TEST(tables_of_mappings_share_a_budget_and_small_ones_always_grow)
 		while (!err) {
 			mapping.start = mapping.end + 0x1000;
 			mapping.end = mapping.start + 0x1000;
-			err = mappings_add(&tables[i], &used, &mapping);
+			err = mappings_add(&tables[i], &pool, &mapping);
 			own[i] += !err;
 		}
 		CHECK_EQ(err, -EOVERFLOW);
 		CHECK(own[i] <= MAPPINGS_MAX && own[i] >= MAPPINGS_SHARE - 2);
 	}
 	CHECK(own[0] > MAPPINGS_MAX - 2);
-	CHECK(used <= MAPPINGS_BUDGET + TABLES * MAPPINGS_SHARE);
+	CHECK(pool.used <= MAPPINGS_BUDGET + TABLES * MAPPINGS_SHARE);
 	/* A child has its parent's until it changes; for one of its own there is no room. */
 	tables[1] = (mappings_release(tables[1]), mappings_share(tables[0]));
-	CHECK_EQ(mappings_add(&tables[1], &used, &(struct mapping){0, 0x1000, 0, 1, 0}),
+	CHECK_EQ(mappings_add(&tables[1], &pool, &(struct mapping){0, 0x1000, 0, 1, 0}),
 		 -EOVERFLOW);
 	CHECK(tables[1] == tables[0]);
 	for (size_t i = 0; i < TABLES; i++)
 		mappings_release(tables[i]);
-	CHECK_EQ(used, 0);
+	CHECK_EQ(pool.used, 0);
 }
 
 /* Of a program that maps one file after the other, most go; others have room as ever. */

@@ -5,29 +5,26 @@
  * runs another program. The kernel side makes a child's entry itself, at once,
  * so a table must not change while others may have it; it keeps what it found in
  * a table, too. So a table never changes: the process that does gets a new one.
+ *
+ * Mappings are those of world/mappings.h, of files with rows only: `module` is a struct
+ * unwind_module, held as long as the mapping is there, and `offset` is counted from the base
+ * (struct unwind_mapping).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "unwind_spaces.h"
+#include "../world/mappings.h"
 #include "../../util/map.h"
-
-struct region {
-	uint64_t start, end;
-	uint64_t base; /* see struct unwind_mapping */
-	uint64_t time; /* when it was mapped */
-	struct unwind_module *module;
-};
 
 struct space {
 	uint32_t pid;
 	uint32_t table; /* 0: none yet */
 	uint64_t since; /* when the program was executed */
-	bool changed;   /* regions are not those of the table */
-	bool untold;    /* the kernel side does not know which table it has */
-	uint32_t count;
-	struct region regions[UNWIND_MAPPINGS]; /* by address, none overlaps another */
+	bool changed;   /* mappings are not those of the table */
+	bool unsent;    /* the kernel side does not know which table it has */
+	struct mappings *mappings;
 };
 
 struct unwind_spaces {
@@ -36,9 +33,24 @@ struct unwind_spaces {
 	struct map *by_pid; /* to struct space * */
 	struct map *tables; /* id to the number of spaces that have it */
 	uint32_t last_table;
+	struct mappings_pool pool;
+	uint64_t now; /* of what is being done */
 	uint64_t refused;
 	struct unwind_table table; /* that is being written */
 };
+
+static void hold(void *context, uint64_t module)
+{
+	(void)context;
+	unwind_module_hold((struct unwind_module *)(uintptr_t)module);
+}
+
+static void release(void *context, uint64_t module)
+{
+	const struct unwind_spaces *spaces = context;
+
+	unwind_module_release((struct unwind_module *)(uintptr_t)module, spaces->now);
+}
 
 int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *modules,
 			 struct unwind_spaces **out)
@@ -49,6 +61,7 @@ int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *module
 		return -ENOMEM;
 	spaces->maps = maps;
 	spaces->modules = modules;
+	spaces->pool = (struct mappings_pool){.hold = hold, .release = release, .context = spaces};
 	spaces->by_pid = map_create(sizeof(uint32_t));
 	spaces->tables = map_create(sizeof(uint32_t));
 	if (!spaces->by_pid || !spaces->tables) {
@@ -59,11 +72,17 @@ int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *module
 	return 0;
 }
 
+static void space_free(void *space)
+{
+	mappings_release(((struct space *)space)->mappings);
+	free(space);
+}
+
 void unwind_spaces_free(struct unwind_spaces *spaces)
 {
 	if (!spaces)
 		return;
-	map_free_all(spaces->by_pid, free);
+	map_free_all(spaces->by_pid, space_free);
 	map_free(spaces->tables);
 	free(spaces);
 }
@@ -111,18 +130,21 @@ static void table_count(struct unwind_spaces *spaces, uint32_t id, int change)
 
 static void table_fill(struct unwind_table *table, const struct space *space)
 {
-	memset(table, 0, sizeof(*table));
-	for (uint32_t i = 0; i < space->count; i++) {
-		const struct region *region = &space->regions[i];
+	size_t n;
+	const struct mapping *all = mappings_all(space->mappings, &n);
 
-		if (!region->module || !region->module->count)
-			continue;
-		table->mappings[table->count++] = (struct unwind_mapping){
-			.start = region->start,
-			.end = region->end,
-			.base = region->base,
-			.first = region->module->first,
-			.count = region->module->count,
+	memset(table, 0, sizeof(*table));
+	for (; table->count < n && table->count < UNWIND_MAPPINGS; table->count++) {
+		const struct mapping *mapping = &all[table->count];
+		const struct unwind_module *module =
+			(const struct unwind_module *)(uintptr_t)mapping->module;
+
+		table->mappings[table->count] = (struct unwind_mapping){
+			.start = mapping->start,
+			.end = mapping->end,
+			.base = mapping->start - mapping->offset,
+			.first = module->first,
+			.count = module->count,
 		};
 	}
 }
@@ -147,7 +169,7 @@ static void publish(struct unwind_spaces *spaces, struct space *space)
 	/* Only now may the old one go. */
 	if (space->changed)
 		table_count(spaces, old, -1);
-	space->changed = space->untold = false;
+	space->changed = space->unsent = false;
 	spaces->refused += err != 0;
 }
 
@@ -160,7 +182,7 @@ void unwind_spaces_publish(struct unwind_spaces *spaces)
 	while (map_next(spaces->by_pid, &cursor, &key, &value)) {
 		struct space *space = (struct space *)(uintptr_t)*value;
 
-		if (space->changed || space->untold)
+		if (space->changed || space->unsent)
 			publish(spaces, space);
 	}
 }
@@ -170,93 +192,61 @@ uint64_t unwind_spaces_refused(const struct unwind_spaces *spaces)
 	return spaces->refused;
 }
 
-/* --- regions ------------------------------------------------------------------------ */
+/* --- mappings ----------------------------------------------------------------------- */
 
-static void region_release(const struct region *region, uint64_t now)
+/* The module of a mapping whose place in it is *offset; 0: it has no rows. */
+static uint64_t find_module(struct unwind_spaces *spaces, const struct module_place *place,
+			    uint64_t *offset)
 {
-	if (region->module)
-		unwind_module_release(region->module, now);
-}
+	const struct unwind_module *module = unwind_modules_find(spaces->modules, place);
+	uint64_t base;
 
-/* Takes out what a new region covers; one that sticks out above is lost above. */
-static void regions_cut(struct space *space, const struct region *by)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < space->count; i++) {
-		struct region region = space->regions[i];
-
-		if (region.start < by->end && region.end > by->start) {
-			if (region.start < by->start)
-				region.end = by->start;
-			else if (region.end > by->end)
-				region.start = by->end;
-			else
-				region.end = region.start;
-		}
-		if (region.start < region.end)
-			space->regions[kept++] = region;
-		else
-			region_release(&region, by->time);
-	}
-	space->count = kept;
-}
-
-static bool region_put(struct space *space, const struct region *region)
-{
-	uint32_t at = space->count;
-
-	if (at == UNWIND_MAPPINGS)
-		return false;
-	for (; at && space->regions[at - 1].start > region->start; at--)
-		space->regions[at] = space->regions[at - 1];
-	space->regions[at] = *region;
-	space->count++;
-	unwind_module_hold(region->module);
-	return true;
+	/* The kernel's page has an offset that is none of its image. */
+	if (!module || !module->count ||
+	    !unwind_locate(module->segments, module->n_segments, 0, place->inode ? *offset : 0,
+			   module->base, &base))
+		return 0;
+	*offset = -base;
+	return (uintptr_t)module;
 }
 
 int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint64_t offset,
 		      const struct module_place *place)
 {
 	struct space *space = get(spaces, pid);
-	struct region region = {.start = place->start, .end = place->end, .time = time};
+	struct mapping mapping = {
+		.start = place->start, .end = place->end, .offset = offset, .time = time};
+	size_t count;
+	int err = 0;
 
 	if (!space)
 		return -ENOMEM;
 	/* What was mapped before the program was executed belongs to the one before. */
-	if (time < space->since || region.start >= region.end)
+	if (time < space->since || mapping.start >= mapping.end)
 		return 0;
-	regions_cut(space, &region);
+	spaces->now = time;
 	space->changed = true;
-	region.module = unwind_modules_find(spaces->modules, place);
-	if (!region.module || !region.module->count)
-		return 0;
-	/* The kernel's page is reported with an offset that is none of its image. */
-	if (unwind_locate(region.module->segments, region.module->n_segments, region.start,
-			  place->inode ? offset : 0, region.module->base, &region.base) &&
-	    !region_put(space, &region))
+	mapping.module = find_module(spaces, place, &mapping.offset);
+	mappings_all(space->mappings, &count);
+	if (mapping.module && count >= UNWIND_MAPPINGS) {
 		spaces->refused++;
-	return 0;
+		mapping.module = 0;
+	}
+	/* Without a module it only covers what was there. */
+	if (mapping.module || count)
+		err = mappings_add(&space->mappings, &spaces->pool, &mapping);
+	return err;
 }
 
 int unwind_spaces_exec(struct unwind_spaces *spaces, uint64_t time, uint32_t pid)
 {
 	struct space *space = get(spaces, pid);
-	uint32_t kept = 0;
 
 	if (!space)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < space->count; i++) {
-		if (space->regions[i].time >= time)
-			space->regions[kept++] = space->regions[i];
-		else
-			region_release(&space->regions[i], time);
-	}
-	space->count = kept;
-	space->since = time;
-	space->changed = space->untold = true;
-	return 0;
+	spaces->now = space->since = time;
+	space->changed = space->unsent = true;
+	return mappings_forget(&space->mappings, time);
 }
 
 int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint32_t parent)
@@ -272,10 +262,9 @@ int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid
 		return -ENOMEM;
 	*space = *from;
 	space->pid = pid;
-	space->untold = true;
+	space->unsent = true;
+	mappings_share(space->mappings);
 	table_count(spaces, space->table, 1);
-	for (uint32_t i = 0; i < space->count; i++)
-		unwind_module_hold(space->regions[i].module);
 	return 0;
 }
 
@@ -287,8 +276,8 @@ void unwind_spaces_exit(struct unwind_spaces *spaces, uint64_t time, uint32_t pi
 		return;
 	unwind_maps_drop_process(spaces->maps, pid);
 	table_count(spaces, space->table, -1);
-	for (uint32_t i = 0; i < space->count; i++)
-		region_release(&space->regions[i], time);
+	spaces->now = time;
+	mappings_release(space->mappings);
 	map_remove(spaces->by_pid, &pid);
 	free(space);
 }

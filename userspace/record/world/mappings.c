@@ -9,7 +9,7 @@
 
 struct mappings {
 	unsigned references;
-	size_t *used;        /* the recording's count */
+	struct mappings_pool *pool;
 	struct buffer table; /* struct mapping[], by address, none overlaps another */
 };
 
@@ -30,17 +30,32 @@ struct mappings *mappings_share(struct mappings *mappings)
 	return mappings;
 }
 
+/* Mappings are in one table more. */
+static void hold(struct mappings_pool *pool, const struct mapping *all, size_t n)
+{
+	for (size_t i = 0; pool->hold && i < n; i++)
+		pool->hold(pool->context, all[i].module);
+	pool->used += n;
+}
+
+static void drop(struct mappings_pool *pool, const struct mapping *all, size_t n)
+{
+	for (size_t i = 0; pool->release && i < n; i++)
+		pool->release(pool->context, all[i].module);
+	pool->used -= n;
+}
+
 void mappings_release(struct mappings *mappings)
 {
 	if (!mappings || --mappings->references)
 		return;
-	*mappings->used -= count(mappings);
+	drop(mappings->pool, table(mappings), count(mappings));
 	buffer_free(&mappings->table);
 	free(mappings);
 }
 
 /* Makes *mappings one that is held once, with room for `extra` more. */
-static int make_own(struct mappings **mappings, size_t *used, size_t extra)
+static int make_own(struct mappings **mappings, struct mappings_pool *pool, size_t extra)
 {
 	struct mappings *old = *mappings, *own = old;
 
@@ -49,13 +64,13 @@ static int make_own(struct mappings **mappings, size_t *used, size_t extra)
 		if (!own)
 			return -ENOMEM;
 		own->references = 1;
-		own->used = used;
+		own->pool = pool;
 		if (old && old->table.size &&
 		    buffer_append(&own->table, old->table.data, old->table.size)) {
 			free(own);
 			return -ENOMEM;
 		}
-		*used += count(own);
+		hold(pool, table(own), count(own));
 		mappings_release(old);
 		*mappings = own;
 	}
@@ -103,15 +118,16 @@ static bool is_too_much(size_t n, size_t used)
 	       (n > MAPPINGS_SHARE && (used > MAPPINGS_BUDGET || n > 3 * (MAPPINGS_BUDGET - used)));
 }
 
-int mappings_add(struct mappings **mappings, size_t *used, const struct mapping *mapping)
+int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
+		 const struct mapping *mapping)
 {
 	struct mapping put[3], pieces[2], *all;
 	size_t low, high, n = 0, n_pieces;
 	int err;
 
-	if (*mappings && is_too_much(count(*mappings) + 2, *used))
+	if (*mappings && is_too_much(count(*mappings) + 2, pool->used))
 		return -EOVERFLOW;
-	err = make_own(mappings, used, 2);
+	err = make_own(mappings, pool, 2);
 	if (err)
 		return err;
 	all = table(*mappings);
@@ -127,12 +143,12 @@ int mappings_add(struct mappings **mappings, size_t *used, const struct mapping 
 	n_pieces = low < high ? cut(&all[high - 1], 0, mapping->end, pieces) : 0;
 	if (n_pieces)
 		put[n++] = pieces[0];
+	hold((*mappings)->pool, put, n);
+	drop((*mappings)->pool, all + low, high - low);
 	memmove(all + low + n, all + high, (count(*mappings) - high) * sizeof(*all));
 	memcpy(all + low, put, n * sizeof(*all));
 	(*mappings)->table.size += n * sizeof(*all);
 	(*mappings)->table.size -= (high - low) * sizeof(*all);
-	*used += n;
-	*used -= high - low;
 	return 0;
 }
 
@@ -144,17 +160,24 @@ int mappings_forget(struct mappings **mappings, uint64_t time)
 
 	if (!*mappings)
 		return 0;
-	err = make_own(mappings, (*mappings)->used, 0);
+	err = make_own(mappings, (*mappings)->pool, 0);
 	if (err)
 		return err;
 	all = table(*mappings);
 	for (size_t i = 0; i < count(*mappings); i++) {
 		if (all[i].time >= time)
 			all[kept++] = all[i];
+		else
+			drop((*mappings)->pool, &all[i], 1);
 	}
-	*(*mappings)->used -= count(*mappings) - kept;
 	(*mappings)->table.size = kept * sizeof(*all);
 	return 0;
+}
+
+const struct mapping *mappings_all(const struct mappings *mappings, size_t *n)
+{
+	*n = mappings ? count(mappings) : 0;
+	return mappings ? table(mappings) : NULL;
 }
 
 const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address)

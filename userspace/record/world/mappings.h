@@ -21,23 +21,37 @@ struct mapping {
 
 struct mappings;
 
+/* What tables have in common that count together; one that is all zero is empty. */
+struct mappings_pool {
+	size_t used; /* mappings in all of them */
+	/* Called for each mapping with a module that a table gets and that goes; NULL: not called.
+	 */
+	void (*hold)(void *context, uint64_t module);
+	void (*release)(void *context, uint64_t module);
+	void *context;
+};
+
 #define MAPPINGS_MAX    65536     /* in one process: as many as the kernel allows by default */
 #define MAPPINGS_SHARE  1024      /* any process may have so many */
-#define MAPPINGS_BUDGET (1 << 19) /* all tables of a recording together, beyond those shares */
+#define MAPPINGS_BUDGET (1 << 19) /* all tables of a pool together, beyond those shares */
 
 /* NULL stands for an empty table everywhere. */
 struct mappings *mappings_share(struct mappings *mappings);
 void mappings_release(struct mappings *mappings);
 
 /*
- * Puts a mapping in and cuts away what it covers. *used counts those of all tables. -ENOMEM or,
- * where a table would have more than its share and three times what is left, -EOVERFLOW leave the
- * table as it was.
+ * Puts a mapping in and cuts away what it covers. A table belongs to the pool of its first mapping.
+ * -ENOMEM or, where a table would have more than its share and three times what is left, -EOVERFLOW
+ * leave the table as it was.
  */
-int mappings_add(struct mappings **mappings, size_t *used, const struct mapping *mapping);
+int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
+		 const struct mapping *mapping);
 
 /* Forgets what was mapped before `time`. -ENOMEM if it is shared and cannot be copied. */
 int mappings_forget(struct mappings **mappings, uint64_t time);
+
+/* All of them, by address; *count is how many there are. Valid until the table changes. */
+const struct mapping *mappings_all(const struct mappings *mappings, size_t *count);
 
 /* The mapping that holds `address`, or NULL; valid until the table changes. */
 const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address);

@@ -53,7 +53,7 @@ struct processes {
 	struct map *threads;  /* struct thread_key to id, with THREAD_ENDED */
 	uint64_t last_thread; /* id */
 	size_t names_used;    /* bytes */
-	size_t mappings_used;
+	struct mappings_pool mappings;
 	uint64_t unnamed;
 	size_t ended; /* processes, in the last sweep */
 	unsigned turn;
@@ -550,7 +550,7 @@ int processes_name(struct processes *processes, struct process *process, enum na
 int processes_map(struct processes *processes, struct process *process,
 		  const struct mapping *mapping)
 {
-	return mappings_add(&process->mappings, &processes->mappings_used, mapping);
+	return mappings_add(&process->mappings, &processes->mappings, mapping);
 }
 
 uint64_t processes_unnamed(const struct processes *processes)
