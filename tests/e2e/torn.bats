@@ -8,7 +8,7 @@ load common
 @test "a profile of 100 MB cut off at forty places: each tells as much as is left" {
 	local events=16000000 places=${PLACES:-40} size seed=${SEED:-$RANDOM} all before samples done=0
 	gcc -O2 -std=c11 -D_GNU_SOURCE -I"$ROOT/userspace" "$ROOT/tools/bench/events.c" \
-		"$BUILD/libgcprof-user.a" -lzstd -o events
+		"$BUILD/libgcprof-user.a" -lzstd -lm -o events
 	./events whole.data "$events" >/dev/null
 	size=$(stat -c %s whole.data)
 	[ "$size" -gt 100000000 ]

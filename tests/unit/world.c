@@ -256,6 +256,42 @@ TEST(a_storm_of_forks_leaves_nothing_behind)
 	free_world();
 }
 
+/* Its last record does not reach the store. */
+TEST(an_end_that_is_never_stored_is_an_end)
+{
+	uint64_t now = 10 * SECOND;
+	struct event_exit exit = {.header = {.size = 8, .code = EVENT_exit, .process = 2},
+				  .last = 1};
+
+	open_world();
+	put_fork(2000, 2, 200, 200);
+	flow_event(flow, &exit.header, sizeof(exit));
+	sweep(&now, 8);
+	CHECK_EQ(processes_count(rig.processes), 2);
+	sweep(&now, 8);
+	CHECK_EQ(processes_count(rig.processes), 1);
+	close_world();
+}
+
+TEST(many_that_ended_are_not_kept_for_late_records)
+{
+	uint64_t now = 10 * SECOND;
+	uint32_t process = 1;
+
+	open_world();
+	for (unsigned n = 10; n <= 20000; n += 19990) {
+		for (unsigned i = 0; i < n; i++) {
+			put_fork(now - SECOND, ++process, 200, 200);
+			put_exit(now - SECOND + 1, process, 200);
+		}
+		sweep(&now, 3);
+		CHECK_EQ(processes_count(rig.processes), n == 10 ? 11 : 1);
+		sweep(&now, 5);
+		CHECK_EQ(processes_count(rig.processes), 1);
+	}
+	free_world();
+}
+
 /* --- mappings that no record tells --------------------------------------------------------- */
 
 TEST(what_ran_before_has_what_it_has_mapped_since_its_program_runs)
@@ -375,6 +411,15 @@ TEST(a_program_that_maps_without_end_is_cut_short_and_counted)
 	free_world();
 }
 
+/* Names that are referred to, and others that never come. */
+static void name_without_end(const char *name)
+{
+	for (uint64_t i = 1; i <= 100000; i++) {
+		send_type(1, 100, i, name);
+		send_alloc(1, 100, i, i + 1000000);
+	}
+}
+
 TEST(a_program_that_names_without_end_leaves_room_for_the_names_of_others)
 {
 	char name[400];
@@ -383,22 +428,19 @@ TEST(a_program_that_names_without_end_leaves_room_for_the_names_of_others)
 	open_world();
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	for (uint64_t i = 1; i <= 100000; i++) {
-		send_type(1, 100, i, name);
-		send_alloc(1, 100, i, i + 1000000);
-	}
+	name_without_end(name);
 	lost = store_loss(rig.store, LOSS_SHARE);
 	CHECK(lost > 100000 && lost < 200000);
 	CHECK_EQ(store_count(rig.store, STREAM_ALLOC), 100000);
+	/* Another program in its place has just as much room. */
+	send_exec(1, 100, "/nowhere");
+	name_without_end(name);
+	CHECK_EQ(store_loss(rig.store, LOSS_SHARE), 2 * lost);
 	for (uint64_t i = 1; i <= 1000; i++) {
 		send_type(2, 200, i, name);
 		send_alloc(2, 200, i, i);
 	}
-	CHECK_EQ(store_loss(rig.store, LOSS_SHARE), lost);
-	/* Another program in its place has nothing of that. */
-	send_exec(1, 100, "/nowhere");
-	send_type(1, 100, 7, name);
-	CHECK_EQ(store_loss(rig.store, LOSS_SHARE), lost);
+	CHECK_EQ(store_loss(rig.store, LOSS_SHARE), 2 * lost);
 	free_world();
 }
 
