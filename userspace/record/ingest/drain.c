@@ -194,7 +194,7 @@ static int drain_rings(struct drain *drain, uint64_t now)
 	return emptied;
 }
 
-/* Files attached meanwhile may have brought a stream to life. */
+/* A file that was attached may have brought a stream to life. */
 static int drain_streams(struct drain *drain)
 {
 	if (!drain->arrival.attached)

@@ -51,7 +51,7 @@ static int watch_signals(struct watch *watch)
 }
 
 /*
- * Rings report on the edge: they are looked at regularly anyway, and as long as
+ * Rings report on the edge: they are emptied regularly anyway, and as long as
  * there is anything in them the level would keep us awake.
  */
 static int watch_rings(struct watch *watch, const struct watch_parts *parts)

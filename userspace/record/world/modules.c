@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* modules.c: the files whose code ran, each identified once by its build-id. */
 /*
- * The path that the kernel tells may by now lead to another file, or to none:
+ * The path that the kernel reports may by now lead to another file, or to none:
  * the program was replaced or deleted, or it runs in a container. A file counts
  * only if it is the inode that was mapped. It is kept open, so that its symbols
  * can be read whatever becomes of its name or of the process.

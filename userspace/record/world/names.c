@@ -138,7 +138,7 @@ static struct names *names_create(size_t *used)
 	return names;
 }
 
-/* Makes *names one that nobody else holds. */
+/* Makes *names one that is held once. */
 static int make_own(struct names **names, size_t *used)
 {
 	struct names *old = *names, *own;

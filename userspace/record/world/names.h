@@ -2,7 +2,7 @@
 /* names.h: the names that a process gave to its types and managed functions. */
 /*
  * Shared by forked processes until one of them changes, as in mappings.h. The
- * text comes from programs that nobody vouches for: all tables together stay
+ * text comes from programs that are not trusted: all tables together stay
  * within a budget.
  */
 #ifndef GCPROF_NAMES_H

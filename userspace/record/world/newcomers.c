@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* newcomers.c: mappings that come before their process, or that no record tells. */
+/* newcomers.c: mappings that come before their process, or that no record reports. */
 #include "newcomers.h"
 
 #include <errno.h>
@@ -94,7 +94,7 @@ static uint64_t program_since(const struct newcomers *newcomers, uint32_t proces
 
 /*
  * What it has mapped it has had since it was found, or since it runs another program than then:
- * what it had before is not known any more. A process that is gone by now has nothing to tell.
+ * what it had before is not known any more. Of a process that is gone by now nothing is read.
  */
 static void read_mappings(struct newcomers *newcomers, const struct newcomer *newcomer)
 {
@@ -105,7 +105,7 @@ static void read_mappings(struct newcomers *newcomers, const struct newcomer *ne
 		newcomers->sources.mappings(newcomer->proc_pid,
 					    since > newcomer->time ? since : newcomer->time, take,
 					    newcomers);
-		/* Did it execute a program meanwhile? */
+		/* Did it execute a program at the same time? */
 		since = program_since(newcomers, newcomer->process);
 		if (since == before)
 			return;

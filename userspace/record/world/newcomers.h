@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* newcomers.h: mappings that come before their process, or that no record tells. */
+/* newcomers.h: mappings that come before their process, or that no record reports. */
 /*
  * A process that ran before the recording has mapped things that /proc knows; a child has what its
  * parent had. The kernel may report mappings of every process on the machine: those of a process

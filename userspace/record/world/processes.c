@@ -340,7 +340,7 @@ void processes_thread_ended(struct processes *processes, const struct process *p
 
 void process_inherit(struct process *child, const struct process *parent)
 {
-	/* If its own events came first, what they told is newer. */
+	/* If its own events came first, what they reported is newer. */
 	if (!child->mappings)
 		child->mappings = mappings_share(parent->mappings);
 	if (!child->names)
@@ -413,7 +413,7 @@ static bool sweep_process(void *context, const void *key, uint64_t *value)
 	return false;
 }
 
-/* Threads of a process that is dropped have ended, even where nothing told that. */
+/* Threads of a process that is dropped have ended, even where no record reported it. */
 static bool sweep_thread(void *context, const void *key, uint64_t *value)
 {
 	const struct thread_key *thread = key;

@@ -20,7 +20,7 @@ struct running {
 
 /*
  * The processes of a list like "12,345", each checked. Those that are gone are left out,
- * unless nobody remains: *problem has a sentence on the last of them. running_close() in
+ * unless none remains: *problem has a sentence on the last of them. running_close() in
  * any case.
  */
 int running_open(const char *list, struct running *out, struct problem *problem);

@@ -38,7 +38,7 @@ static int parse_line(char *line, struct event_mmap *event, const char **path)
 	return 1;
 }
 
-static void tell(struct event_mmap *event, const char *path, snapshot_visit *visit, void *context)
+static void report(struct event_mmap *event, const char *path, snapshot_visit *visit, void *context)
 {
 	struct {
 		struct event_mmap event;
@@ -77,7 +77,7 @@ int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, v
 
 		if (!parse_line(line, &event, &path))
 			continue;
-		tell(&event, path, visit, context);
+		report(&event, path, visit, context);
 		count++;
 	}
 	if (ferror(file))

@@ -11,14 +11,14 @@
 typedef void snapshot_visit(void *context, struct event_mmap *event, const char *path);
 
 /*
- * Tells of each as if it were mapped at `time` (CLOCK_MONOTONIC ns) by process
+ * Reports each as if it were mapped at `time` (CLOCK_MONOTONIC ns) by process
  * `proc_pid`, as /proc calls it. 0, or a negative errno: -ENOENT if the process
- * is gone, -EACCES if it may not be looked at. What was found so far is told.
+ * is gone, -EACCES if it may not be read. What was found so far is reported.
  */
 int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, void *context);
 
 /*
- * A record of the process as it is now, as the kernel side tells of one that was there before:
+ * A record of the process as it is now, as the kernel side reports one that was there before:
  * its number in its own namespace, the name of its first thread. `pid` is its number here and
  * in the initial namespace. -ESRCH if it is gone, or was not there at `time`.
  */
