@@ -144,16 +144,15 @@ TEST(totals_without_gaps_are_exact)
 	model_free(model);
 }
 
-/* Looks that follow each other are one window, of which the last is beside the gap; the last gap
- * reaches to the end. */
-TEST(gaps_are_estimated_from_the_windows_beside_them)
+/* Looks that follow each other are one window; the last gap reaches to the end. */
+TEST(gaps_are_estimated_from_the_windows_behind_them)
 {
 	struct looked looked;
 	struct model *model;
 
 	looked_begin(&looked, 1);
-	look(&looked, 10 * MS, 1600, 0);
 	look(&looked, 10 * MS, 1000, 0);
+	look(&looked, 10 * MS, 2000, 0);
 	leave(&looked, 20 * MS);
 	look(&looked, 10 * MS, 3000, 0);
 	leave(&looked, 30 * MS);
@@ -163,9 +162,9 @@ TEST(gaps_are_estimated_from_the_windows_beside_them)
 	CHECK_EQ(model->tracing.traced_ns, 30 * MS);
 	CHECK_EQ(model->tracing.untraced_ns, 50 * MS);
 	CHECK(is_near(model_coverage(&model->tracing), 0.375, 1e-9));
-	/* 100 and 300 a ms: 200 in between. */
-	CHECK_EQ(only_call(model)->seen, 5600);
-	CHECK_EQ(only_call(model)->count, 5600 + 20 * 200 + 30 * 300);
+	/* The gap as the window behind it, 300 a ms; the last one as all windows. */
+	CHECK_EQ(only_call(model)->seen, 6000);
+	CHECK_EQ(only_call(model)->count, 6000 + 20 * 300 + 30 * 200);
 	CHECK_EQ(only_call(model)->total_ns, 100 * only_call(model)->count);
 	CHECK_EQ(only_call(model)->errors, only_call(model)->count / 2);
 	CHECK_EQ(only_call(model)->in_gc_count, only_call(model)->count / 4);

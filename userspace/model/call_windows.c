@@ -28,10 +28,9 @@ static const double z = 1.959963984540054;
 struct window_total {
 	uint64_t now[CALL_FIGURES];
 	double growth[CALL_FIGURES]; /* since the process's last window was closed */
-	double window[CALL_FIGURES]; /* in that one */
 	uint64_t process;
-	size_t sum, next; /* next: of the process's that have any of both; 0: the last */
-	bool listed;
+	size_t sum, next; /* next: of the process's that grew; 0: the last */
+	bool grown;
 };
 
 struct window_process {
@@ -40,14 +39,10 @@ struct window_process {
 	 */
 	double cpu, gap, calls;
 	double clock_traced, clock_gaps;
-	/* Of that one: CPU time without tracing, half of the gap before, what else tracing may have
-	 * taken, its group. */
-	double own, half, doubt;
-	unsigned group;
-	double all_own; /* in all windows */
-	unsigned windows;
+	double own, doubt; /* in windows: CPU time without tracing; what else it may have taken */
 	double more[CALL_FIGURES]; /* in gaps */
-	size_t first;              /* of its totals */
+	unsigned windows;
+	size_t first; /* of its totals that grew */
 	bool open;
 };
 
@@ -67,6 +62,7 @@ void call_windows_free(struct call_windows *windows)
 	free(windows->processes);
 	free(windows->sums);
 	free(windows->open);
+	free(windows->gaps);
 	map_free(windows->sum_index);
 }
 
@@ -120,9 +116,9 @@ int call_windows_total(struct call_windows *windows, size_t item, uint64_t id, u
 		total->now[i] = figures[i];
 	}
 	total->process = id;
-	if (total->listed)
+	if (total->grown)
 		return 0;
-	total->listed = true;
+	total->grown = true;
 	total->next = process->first;
 	process->first = item;
 	return 0;
@@ -150,100 +146,87 @@ int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu 
 
 /* --- a window is over ------------------------------------------------------------- */
 
-/* `weight` times what there was of a call belongs to gaps. */
-static void add_more(struct call_windows *windows, const struct window_total *total,
-		     const double figures[CALL_FIGURES], double weight)
+/* What a window says of its gap, and what the one before lets expect. */
+static void compare(const struct call_windows *windows, struct call_gaps *sum)
 {
-	struct window_process *process = &windows->processes[total->process];
-	struct call_gaps *sums[] = {&windows->sums[0], &windows->sums[total->sum]};
+	double gap = windows->gaps[sum->window], cpu = fabs(gap);
 
-	for (int i = 0; i < 2; i++) {
-		for (int j = 0; j < CALL_FIGURES; j++)
-			sums[i]->more[j][process->group] += figures[j] * weight;
-		sums[i]->doubt += figures[CALL_COUNT] * weight * process->doubt;
+	for (int i = 0; i < CALL_FIGURES; i++) {
+		double off = sum->now[i] - sum->rate[i] * cpu;
+
+		sum->squares[i] += sum->window && gap > 0 ? off * off : 0;
+		sum->rate[i] = sum->now[i] / cpu;
+		sum->now[i] = 0;
 	}
+	sum->window++;
 }
 
-/* A process's last window stands for so many ns of CPU time in gaps. */
-static void stand_for(struct call_windows *windows, struct window_process *process, double gaps)
+/* Windows that a call was not in are compared, too: the first, to the others they are equal. */
+static void catch_up(const struct call_windows *windows, struct call_gaps *sum)
 {
-	double weight = gaps / process->own;
-
-	for (size_t item = process->first; item; item = windows->totals[item].next) {
-		const struct window_total *total = &windows->totals[item];
-
-		add_more(windows, total, total->window, weight);
-		for (int i = 0; i < CALL_FIGURES; i++)
-			process->more[i] += total->window[i] * weight;
-	}
-	windows->gaps[process->group] += gaps;
-	windows->own += fmin(process->own, gaps);
+	for (int i = 0; i < 2 && sum->window < windows->n_gaps; i++)
+		compare(windows, sum);
+	sum->window = windows->n_gaps;
 }
 
-/* What tracing took is no time of the program's. */
-static void take_own(const struct call_windows *windows, struct window_process *process)
+/* What tracing took is no time of the program's. Returns what is, in the window that is over. */
+static double own_time(const struct call_windows *windows, struct window_process *process)
 {
 	double tracing = process->calls * windows->call_ns;
 	double left = fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
-	double caches = fmin(CACHE_SHARE * left, CACHE_TIMES_MAX * tracing);
+	double caches = fmin(CACHE_SHARE * left, CACHE_TIMES_MAX * tracing), own = left - caches;
 
-	process->own = left - caches;
-	process->doubt = (COST_DOUBT * fmin(tracing, process->cpu) + caches) / process->own;
-	process->all_own += process->own;
+	process->own += own;
+	process->doubt = (COST_DOUBT * fmin(tracing, process->cpu) + caches) / own;
+	return own;
 }
 
-/* Totals without any calls in the window are left out until they have some again. */
-static void close_totals(struct call_windows *windows, struct window_process *process,
-			 double by_clock)
+/* What a call grew by says what there was of it in the gap. */
+static void add_growth(struct call_windows *windows, struct window_process *process,
+		       struct window_total *total, double weight, double by_clock)
 {
-	size_t *link = &process->first;
+	struct call_gaps *sums[] = {&windows->sums[0], &windows->sums[total->sum]};
 
-	while (*link) {
-		struct window_total *total = &windows->totals[*link];
-
-		windows->sums[0].by_clock += total->growth[CALL_NS] * by_clock;
-		windows->sums[total->sum].by_clock += total->growth[CALL_NS] * by_clock;
-		memcpy(total->window, total->growth, sizeof(total->window));
-		memset(total->growth, 0, sizeof(total->growth));
-		total->listed = total->window[CALL_COUNT] > 0;
-		if (total->listed)
-			link = &total->next;
-		else
-			*link = total->next;
+	for (int i = 0; i < 2; i++) {
+		catch_up(windows, sums[i]);
+		for (int j = 0; j < CALL_FIGURES; j++) {
+			sums[i]->more[j] += total->growth[j] * weight;
+			sums[i]->now[j] += total->growth[j] * (windows->behind_gap ? weight : 1);
+		}
+		sums[i]->doubt += total->growth[CALL_COUNT] * weight * process->doubt;
+		sums[i]->by_clock += total->growth[CALL_NS] * by_clock;
 	}
+	for (int j = 0; j < CALL_FIGURES; j++)
+		process->more[j] += total->growth[j] * weight;
+	memset(total->growth, 0, sizeof(total->growth));
+	total->grown = false;
 }
 
-/* Half of a gap is taken to be as the window before it, half as the one behind it. */
 static void close_process(struct call_windows *windows, struct window_process *process)
 {
+	double own = own_time(windows, process), weight = process->gap / own;
 	double clock = windows->traced_ns - process->clock_traced;
 	double gap = windows->gaps_ns - process->clock_gaps;
-	bool first = process->own <= 0;
+	double by_clock = process->gap > 0 && clock > 0 ? gap / clock : 0;
+	size_t item = process->first;
 
-	if (!first)
-		stand_for(windows, process, process->half + process->gap / 2);
-	close_totals(windows, process, process->gap > 0 && clock > 0 ? gap / clock : 0);
-	take_own(windows, process);
-	process->half = first ? process->gap : process->gap / 2;
-	process->group = windows->windows % CALL_GROUPS;
+	for (; item; item = windows->totals[item].next)
+		add_growth(windows, process, &windows->totals[item], weight, by_clock);
+	windows->gap += windows->behind_gap ? process->gap : -own;
+	windows->untraced += process->gap;
+	windows->own += fmin(own, process->gap);
 	process->cpu = process->gap = process->calls = 0;
 	process->clock_traced = windows->traced_ns;
 	process->clock_gaps = windows->gaps_ns;
 	process->windows++;
+	process->first = 0;
 }
 
-int call_windows_add(struct call_windows *windows, const struct record_look *record)
+static int close_window(struct call_windows *windows)
 {
-	if (record->end <= record->begin || record->begin < windows->end)
-		return -EBADMSG;
-	/* Where the first window begins the recording does: there is no gap before it. */
-	if (windows->end)
-		windows->gaps_ns += (double)(record->begin - windows->end);
-	if (record->begin > windows->end)
-		windows->windows++;
-	windows->traced_ns += (double)(record->end - record->begin);
-	windows->end = record->end;
-	windows->call_ns = (double)record->call_ns;
+	if (array_reserve(&windows->gaps, &windows->gaps_capacity, windows->n_gaps,
+			  sizeof(*windows->gaps)) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < windows->n_open; i++) {
 		struct window_process *process = &windows->processes[windows->open[i]];
 
@@ -252,84 +235,114 @@ int call_windows_add(struct call_windows *windows, const struct record_look *rec
 			close_process(windows, process);
 	}
 	windows->n_open = 0;
+	if (windows->gap)
+		windows->gaps[windows->n_gaps++] = windows->gap;
+	windows->gap = 0;
 	return 0;
+}
+
+int call_windows_add(struct call_windows *windows, const struct record_look *record)
+{
+	if (record->end <= record->begin || record->begin < windows->end)
+		return -EBADMSG;
+	/* Where the first window begins the recording does: there is no gap before it. */
+	windows->behind_gap = windows->end && record->begin > windows->end;
+	if (windows->behind_gap)
+		windows->gaps_ns += (double)(record->begin - windows->end);
+	windows->windows += windows->behind_gap || !windows->end;
+	windows->traced_ns += (double)(record->end - record->begin);
+	windows->end = record->end;
+	windows->call_ns = (double)record->call_ns;
+	return close_window(windows);
 }
 
 /* --- the recording is over ---------------------------------------------------------- */
 
-/* Processes that come and go are stood for by those that were seen in one window at most. */
-static bool gives(const struct window_process *process, bool all)
+/* CPU time of processes that no window saw, and of those that stand for them. */
+struct strangers {
+	double gap, own, all[CALL_FIGURES];
+	bool once; /* processes that come and go stand for them: those in one window at most */
+};
+
+static bool stands(const struct strangers *strangers, const struct window_process *process)
 {
-	return process->all_own > 0 && (all || process->windows <= 1);
+	return process->own > 0 && (process->windows <= 1 || !strangers->once);
 }
 
-/* What processes did that no window saw, in `gap` ns of CPU time. */
-static void add_strangers(struct call_windows *windows, double gap, bool all)
+static struct strangers find_strangers(struct call_windows *windows)
 {
-	double cpu = 0, sum[CALL_FIGURES] = {0};
+	struct strangers found = {.once = true};
 
-	for (size_t i = 0; i < windows->n_processes; i++)
-		cpu += gives(&windows->processes[i], all) ? windows->processes[i].all_own : 0;
-	for (size_t i = 1; i < windows->n_totals && cpu > 0; i++) {
-		const struct window_total *total = &windows->totals[i];
-		const double now[] = {(double)total->now[CALL_COUNT], (double)total->now[CALL_NS]};
-
-		if (!gives(&windows->processes[total->process], all))
-			continue;
-		add_more(windows, total, now, gap / cpu);
-		for (int j = 0; j < CALL_FIGURES; j++)
-			sum[j] += now[j];
-	}
-	for (size_t i = 0; i < windows->n_processes && cpu > 0; i++) {
+	for (size_t i = 0; i < windows->n_processes; i++) {
 		struct window_process *process = &windows->processes[i];
 
-		if (gives(process, all)) {
-			windows->gaps[process->group] += process->all_own * gap / cpu;
-			windows->own += process->all_own * fmin(1, gap / cpu);
-		}
-		for (int j = 0; j < CALL_FIGURES && !process->windows; j++)
-			process->more[j] += sum[j] * process->gap / cpu;
+		windows->untraced += process->gap;
+		found.gap += process->windows ? 0 : process->gap;
+		if (!process->windows && process->cpu > 0)
+			own_time(windows, process);
 	}
-	if (cpu <= 0 && !all)
-		add_strangers(windows, gap, true);
+	for (int turn = 0; turn < 2 && found.own <= 0; turn++) {
+		found.once = !turn;
+		for (size_t i = 0; i < windows->n_processes; i++)
+			if (stands(&found, &windows->processes[i]))
+				found.own += windows->processes[i].own;
+	}
+	return found;
+}
+
+/*
+ * What a process did in all windows stands for its last gap: that is off by as much as one of them
+ * may be. And it stands for strangers: each of them may be far from it.
+ */
+static void add_rest(struct call_windows *windows, const struct window_total *total,
+		     struct strangers *strangers)
+{
+	struct window_process *process = &windows->processes[total->process];
+	struct call_gaps *sums[] = {&windows->sums[0], &windows->sums[total->sum]};
+	double last = process->windows ? process->gap / process->own : 0;
+	double others = stands(strangers, process) ? strangers->gap / strangers->own : 0;
+	double square = last * last / fmax(process->windows, 1) + others * (1 + others);
+
+	for (int j = 0; j < CALL_FIGURES; j++) {
+		double now = (double)total->now[j];
+
+		for (int i = 0; i < 2; i++) {
+			sums[i]->more[j] += now * (last + others);
+			sums[i]->squares[j] += 2 * now * now * square;
+		}
+		process->more[j] += now * last;
+		strangers->all[j] += others > 0 ? now : 0;
+	}
+	for (int i = 0; i < 2; i++)
+		sums[i]->doubt += (double)total->now[CALL_COUNT] * (last + others) * process->doubt;
 }
 
 void call_windows_finish(struct call_windows *windows, uint64_t end)
 {
-	double gap = 0;
+	struct strangers strangers;
 
 	if (!windows->end)
 		return;
 	if (end > windows->end)
 		windows->gaps_ns += (double)(end - windows->end);
-	for (size_t i = 0; i < windows->n_processes; i++) {
+	strangers = find_strangers(windows);
+	for (size_t i = 0; i < windows->n_sums; i++)
+		catch_up(windows, &windows->sums[i]);
+	for (size_t i = 1; i < windows->n_totals; i++)
+		add_rest(windows, &windows->totals[i], &strangers);
+	for (size_t i = 0; i < windows->n_processes && strangers.own > 0; i++) {
 		struct window_process *process = &windows->processes[i];
 
-		if (process->own > 0)
-			stand_for(windows, process, process->half + process->gap);
-		else
-			gap += process->gap;
-		if (process->own <= 0 && process->cpu > 0)
-			take_own(windows, process);
+		for (int j = 0; j < CALL_FIGURES && !process->windows; j++)
+			process->more[j] += strangers.all[j] * process->gap / strangers.own;
 	}
-	if (gap > 0)
-		add_strangers(windows, gap, false);
 }
 
 /* --- estimates ------------------------------------------------------------------------ */
 
-static double sum_of(const double groups[CALL_GROUPS])
-{
-	double sum = 0;
-
-	for (int i = 0; i < CALL_GROUPS; i++)
-		sum += groups[i];
-	return sum;
-}
-
 const struct call_gaps *call_windows_all(const struct call_windows *windows)
 {
-	return windows->gaps_ns > 0 && sum_of(windows->gaps) > 0 ? &windows->sums[0] : NULL;
+	return windows->gaps_ns > 0 && windows->untraced > 0 ? &windows->sums[0] : NULL;
 }
 
 const struct call_gaps *call_windows_gaps(const struct call_windows *windows, uint64_t call)
@@ -346,41 +359,37 @@ double call_windows_of(const struct call_windows *windows, uint64_t id, enum cal
 		       : 0;
 }
 
-double call_gaps_more(const struct call_gaps *gaps, enum call_figure figure)
+/*
+ * Variance of what the windows say of their gaps. Two neighbours differ by the chance of both; a
+ * gap differs from its rate by its own. Student's quantile over the normal one makes up for there
+ * being few: differences of neighbours say as much as two thirds of that many windows.
+ */
+static double between(const struct call_windows *windows, double squares)
 {
-	return sum_of(gaps->more[figure]);
-}
+	double gaps = 0, of_gaps = 1, n, wider;
 
-/* How much of the sum of the groups is chance: by how different they are. Student's quantile over
- * the normal one makes up for there being few. */
-static double between(const struct call_windows *windows, const double more[CALL_GROUPS])
-{
-	double value = sum_of(more), gaps = sum_of(windows->gaps), off = 0, squares = 0, n, wider;
-
-	for (int i = 0; i < CALL_GROUPS; i++) {
-		off += pow(more[i] - value / gaps * windows->gaps[i], 2);
-		squares += windows->gaps[i] * windows->gaps[i];
+	for (size_t i = 0; i < windows->n_gaps; i++) {
+		gaps += fmax(windows->gaps[i], 0);
+		of_gaps += windows->gaps[i] > 0 ? windows->gaps[i] * windows->gaps[i] : 0;
 	}
-	n = gaps * gaps / squares - 1; /* degrees of freedom */
-	if (n < 0.5)                   /* one window says nothing of how different they are */
-		return value * value;
-	wider = 1 + 1.21 / fmax(n, 2) + 1.44 / pow(fmax(n, 2), 2);
-	return off * (n + 1) / n * (1 + windows->own / gaps) * wider * wider;
+	n = fmax(gaps * gaps / of_gaps * 2 / 3, 2);
+	wider = 1 + 1.21 / n + 1.44 / (n * n);
+	return squares / 2 * (1 + windows->own / windows->untraced) * wider * wider;
 }
 
 struct estimate call_windows_estimate(const struct call_windows *windows,
 				      const struct call_gaps *gaps, enum call_figure figure,
 				      double traced)
 {
-	struct tally tally = {.value = call_gaps_more(gaps, figure)};
-	double count = call_gaps_more(gaps, CALL_COUNT);
-	double doubt = count > 0 ? gaps->doubt * tally.value / count / z : 0;
+	double more = gaps->more[figure], count = gaps->more[CALL_COUNT];
+	double doubt = count > 0 ? gaps->doubt * more / count / z : 0;
+	struct tally tally = {.value = more};
 	struct estimate out;
 
 	/* While calls wait the clock is the better scale. */
 	if (figure == CALL_NS)
-		doubt += fabs(gaps->by_clock - tally.value) / z;
-	tally.variance = between(windows, gaps->more[figure]) + doubt * doubt;
+		doubt += fabs(gaps->by_clock - more) / z;
+	tally.variance = between(windows, gaps->squares[figure]) + doubt * doubt;
 	out = tally_estimate(&tally);
 	/* Of less than one window's worth the score interval has no useful end. */
 	out.high = fmin(out.high, out.value + 2 * z * sqrt(tally.variance));

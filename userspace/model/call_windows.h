@@ -15,15 +15,15 @@ struct map;
 
 enum call_figure { CALL_COUNT, CALL_NS, CALL_FIGURES };
 
-/* Windows are dealt out to so many groups in turn: how different these are tells how precise the
- * estimates are. */
-enum { CALL_GROUPS = 16 };
-
 /* What is estimated of one call over all processes. */
 struct call_gaps {
-	double more[CALL_FIGURES][CALL_GROUPS]; /* in the gaps, by the group that says so */
-	double doubt;                           /* calls: tracing may have cost more, or less */
-	double by_clock;                        /* ns in the gaps, if the clock were the scale */
+	double more[CALL_FIGURES];    /* in the gaps */
+	double squares[CALL_FIGURES]; /* of what windows differ from the ones before */
+	double doubt;                 /* calls: tracing may have cost more, or less */
+	double by_clock;              /* ns in the gaps, if the clock were the scale */
+	/* Of the gap before the last window that it was in; in the one before, a ns of gap. */
+	double now[CALL_FIGURES], rate[CALL_FIGURES];
+	size_t window;
 };
 
 struct call_windows {
@@ -35,12 +35,14 @@ struct call_windows {
 	size_t n_open, open_capacity;
 	struct call_gaps *sums; /* 0: all calls together */
 	size_t n_sums, sums_capacity;
-	struct map *sum_index;     /* number of the call -> item */
+	struct map *sum_index; /* number of the call -> item */
+	double *gaps; /* ns of CPU time before each window; without a gap that in it, negative */
+	size_t n_gaps, gaps_capacity;
 	uint64_t end, windows;     /* of the last one; so many */
 	double traced_ns, gaps_ns; /* by the clock */
 	double call_ns;            /* what tracing a call took so far */
-	double gaps[CALL_GROUPS];  /* CPU time in gaps, by the group that stands for it, ns */
-	double own;                /* CPU time of the windows that do */
+	bool behind_gap;           /* the window at hand */
+	double gap, untraced, own; /* CPU time: its `gaps`; of all gaps; in windows behind gaps */
 };
 
 /* 0 or -ENOMEM; call_windows_free() in any case. Not thread-safe. */
@@ -71,8 +73,6 @@ static inline bool call_windows_have_gaps(const struct call_windows *windows)
  * versions do not have the CPU time by which to estimate. */
 const struct call_gaps *call_windows_gaps(const struct call_windows *windows, uint64_t call);
 const struct call_gaps *call_windows_all(const struct call_windows *windows);
-
-double call_gaps_more(const struct call_gaps *gaps, enum call_figure figure);
 
 /* What a process did in gaps. */
 double call_windows_of(const struct call_windows *windows, uint64_t process,

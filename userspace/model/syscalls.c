@@ -419,8 +419,8 @@ static void estimate_row(const struct call_windows *windows, struct model_syscal
 	row->estimated = true;
 	row->calls = call_windows_estimate(windows, gaps, CALL_COUNT, count);
 	row->time = call_windows_estimate(windows, gaps, CALL_NS, time);
-	more = count > 0 ? call_gaps_more(gaps, CALL_COUNT) / count : 0;
-	longer = time > 0 ? call_gaps_more(gaps, CALL_NS) / time : 0;
+	more = count > 0 ? gaps->more[CALL_COUNT] / count : 0;
+	longer = time > 0 ? gaps->more[CALL_NS] / time : 0;
 	scale(&row->count, more);
 	scale(&row->errors, more);
 	scale(&row->in_gc_count, more);
@@ -467,8 +467,8 @@ static void add_tracing(const struct call_windows *windows, struct model *model)
 	if (!all)
 		return;
 	out->estimated = true;
-	count = fmax(count - call_gaps_more(all, CALL_COUNT), 0);
-	time = fmax(time - call_gaps_more(all, CALL_NS), 0);
+	count = fmax(count - all->more[CALL_COUNT], 0);
+	time = fmax(time - all->more[CALL_NS], 0);
 	out->count = call_windows_estimate(windows, all, CALL_COUNT, count);
 	out->time = call_windows_estimate(windows, all, CALL_NS, time);
 }

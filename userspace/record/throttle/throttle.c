@@ -3,7 +3,9 @@
 #include "throttle.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +23,8 @@
 /* With the last level all calls below this are short, also those in collections: threads that wait
  * for each other's collections make thousands. */
 #define SHORT_NS (10 * MS_NS)
+
+enum { IDLE_CALLS = 4096, IDLE_NS_MAX = 200 };
 
 /* Each has a quarter of the short calls of the one before, but for the last; half of all else. */
 static const unsigned levels[THROTTLE_KINDS] = {
@@ -49,6 +53,7 @@ struct throttle {
 	uint64_t begin, next;    /* ns */
 	double calls_ns, all_ns; /* cost so far: of tracing system calls, and all of it */
 	double begin_ns;         /* all of it when the recording began */
+	double idle_ns;          /* what our programs take for a call that is not recorded */
 	unsigned level[THROTTLE_KINDS], most[THROTTLE_KINDS];
 	int err; /* of the last attempt to trace again */
 };
@@ -72,6 +77,29 @@ static double average(const struct cost *cost)
 	return cost->timed ? (double)cost->ns / (double)cost->timed : 0;
 }
 
+static double average_call(const struct cost costs[COST_PROGRAMS])
+{
+	return average(&costs[COST_ENTER]) + average(&costs[COST_EXIT]);
+}
+
+/* By our own calls: so many that the programs are in the cache, as they are where it matters. */
+static int measure_idle(struct throttle *throttle)
+{
+	struct cost before[COST_PROGRAMS], after[COST_PROGRAMS];
+	int err = session_costs(throttle->parts.session, before);
+
+	for (int call = 0; call < IDLE_CALLS; call++)
+		syscall(SYS_getppid);
+	err = err ? err : session_costs(throttle->parts.session, after);
+	for (int program = 0; !err && program < COST_PROGRAMS; program++) {
+		after[program].timed -= before[program].timed;
+		after[program].ns -= before[program].ns;
+	}
+	throttle->idle_ns = err ? 0 : fmin(average_call(after), IDLE_NS_MAX);
+	return err;
+}
+
+/* The measured way to our programs has what they take for calls that are not recorded. */
 static int measure(struct throttle *throttle)
 {
 	const struct throttle_parts *parts = &throttle->parts;
@@ -81,8 +109,7 @@ static int measure(struct throttle *throttle)
 
 	if (err)
 		return err;
-	tracing->traced_ns =
-		tracing->call_ns + average(&costs[COST_ENTER]) + average(&costs[COST_EXIT]);
+	tracing->traced_ns = tracing->call_ns + fmax(average_call(costs) - throttle->idle_ns, 0);
 	throttle->calls_ns = tracing->traced_ns * (double)costs[COST_EXIT].runs;
 	throttle->all_ns =
 		throttle->calls_ns + recorder_cpu_ns(parts->store, parts->files, parts->unwinder);
@@ -249,7 +276,8 @@ int throttle_create(const struct throttle_parts *parts, struct throttle **out)
 		return -ENOMEM;
 	throttle->parts = *parts;
 	throttle->tracing = session_calls(parts->session);
-	err = measure(throttle);
+	err = measure_idle(throttle);
+	err = err ? err : measure(throttle);
 	if (!err && parts->samples)
 		err = control_create(parts->files, &throttle->control);
 	if (err) {
