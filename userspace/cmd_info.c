@@ -126,7 +126,7 @@ static void put_recording(const struct summary *summary)
 	       "", recording->syscall_rate, recording->syscall_slow / 1000,
 	       recording->syscall_stack / 1000);
 	if (summary->looks.unseen_ns)
-		printf("%-14ssystem calls looked at for %.3f of %.3f s: their totals are "
+		printf("%-14ssystem calls traced for %.3f of %.3f s: their totals are "
 		       "estimates\n",
 		       "", (double)summary->looks.seen_ns / 1e9,
 		       ((double)summary->looks.seen_ns + (double)summary->looks.unseen_ns) / 1e9);

@@ -4,7 +4,7 @@
 
 load common
 
-# Records so many reads and writes of one byte, and looks at some of them only.
+# Records so many reads and writes of one byte, of which only some are traced.
 record_blocks() { # BLOCKS
 	# Half a percent of one CPU: a third of a second's worth is saved up, these take longer.
 	record -F 0 --max-overhead "$(awk -v n="$(nproc)" 'BEGIN {p = 0.5 / n; print p < 0.01 ? 0.01 : p}')" \
@@ -39,9 +39,9 @@ is_near() { # BLOCKS
 	same 'looks in SQL' "$("$GCPROF" query -f csv 'SELECT sum(finish - start) FROM looks' | tail -n 1 | tr -d '\r')" \
 		"$(jq .syscall_seen_ns estimate.json)"
 	"$GCPROF" report >text
-	tr -s ' \n' ' ' <text | grep -q 'System calls were looked at for .* What has a ~ is an estimate'
+	tr -s ' \n' ' ' <text | grep -q 'System calls were traced for .* What has a ~ is an estimate'
 	grep -qE '^ +~[0-9.]+ [kM]? .* write$' text
-	"$GCPROF" info | grep -q 'system calls looked at for .* their totals are estimates'
+	"$GCPROF" info | grep -q 'system calls traced for .* their totals are estimates'
 	# One of each is exact where all were looked at.
 	record --max-overhead off -F 0 -o all.data -- dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
 	ask '[.syscall_coverage, (.syscalls[] | select(.name == "write") | .count, .estimated)] | join(" ")' all.data |

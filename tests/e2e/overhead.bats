@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# overhead.bats: what a recording may take is held: too many system calls are looked at in windows.
+# overhead.bats: what a recording may take is held: too many system calls are traced in windows.
 
 load common
 
@@ -49,7 +49,7 @@ tracepoints() { # PID
 	cat "/proc/$1"/fdinfo/* 2>/dev/null | grep -c '^link_type:[[:space:]]*\(raw_tracepoint\|tracing\)' || true
 }
 
-@test "a small budget is held by looking at system calls in windows, and the profile tells which" {
+@test "a small budget is held by tracing system calls in windows, and the profile says which" {
 	start 1
 	wait_for_gaps 2
 	kill -TERM "$recorder"
@@ -71,14 +71,14 @@ tracepoints() { # PID
 		lost SYSCALLS_UNSEEN
 		return 1
 	}
-	# What was looked at is recorded, or it is told why not.
+	# What was traced is recorded, or it is told why not.
 	same sent "$(($(records '[.[] | select(.record == "syscall")] | length') + $(lost SYSCALL_RING) +
 		$(lost SYSCALL_CEILING) + $(lost SYSCALL_UNBEGUN)))" \
 		"$(records '[.[] | select(.record == "syscall_total")] | group_by([.process, .number]) |
 			map(max_by(.count).count) | add')"
 }
 
-@test "nothing is attached to system calls while they are not looked at" {
+@test "nothing is attached to system calls while they are not traced" {
 	local most=0 now=0
 	start 0.5
 	# Two programs belong to system calls; the others stay.
@@ -95,7 +95,7 @@ tracepoints() { # PID
 	"$GCPROF" report >report 2>&1
 }
 
-@test "without a limit, and below it, all system calls are looked at" {
+@test "without a limit, and below it, all system calls are traced" {
 	need_root
 	record --max-overhead off -- "$WORKLOADS/calls" flood
 	holds '.syscalls[] | select(.name == "write") | .count == 2000000'

@@ -9,7 +9,7 @@
 #define SECOND UINT64_C(1000000000)
 #define RATE   0.02 /* one percent of two CPUs */
 #define BURST  60.0 /* seconds' worth that may be used at once */
-#define DEBT   3.0 /* and that may be forgiven */
+#define DEBT   3.0  /* and that may be forgiven */
 #define LEAST  0.125
 
 /* A machine on which time passes. Costs are ns of CPU time in a ns. */

@@ -174,14 +174,14 @@ static void write_own(FILE *out, const struct model_pause *pause)
 	}
 }
 
-/* Where system calls were not looked at all the time, that there are none says little. */
-static void write_unseen(FILE *out, const struct model_pause *pause)
+/* Where system calls were not traced all the time, that there are none says little. */
+static void write_untraced(FILE *out, const struct model_pause *pause)
 {
-	double unseen = (double)pause->pause_ns - (double)pause->sums.looked_ns;
+	double untraced = (double)pause->pause_ns - (double)pause->sums.looked_ns;
 
-	if (unseen >= SHARE_SHOWN * (double)pause->pause_ns)
-		fprintf(out, "For %s of it nobody looked at system calls (--max-overhead).",
-			unit_time(unseen).text);
+	if (untraced >= SHARE_SHOWN * (double)pause->pause_ns)
+		fprintf(out, "For %s of it system calls were not traced (--max-overhead).",
+			unit_time(untraced).text);
 }
 
 /* A sentence of its own below the row, if there is one. */
@@ -269,7 +269,7 @@ int section_pauses(const struct section *section)
 		error |= note(table, &model->pauses[i], write_meanwhile);
 		error |= note(table, &model->pauses[i], write_own);
 		if (model->tracing.gaps)
-			error |= note(table, &model->pauses[i], write_unseen);
+			error |= note(table, &model->pauses[i], write_untraced);
 	}
 	if (error) {
 		table_free(table);

@@ -341,8 +341,8 @@ static void tell_selection(const struct section *section)
 			       unit_count((uint64_t)model->calls_left_out).text);
 }
 
-/* When they were looked at, if that was not always. */
-static void tell_looks(const struct section *section)
+/* For how long they were traced, if that was not always. */
+static void tell_tracing(const struct section *section)
 {
 	const struct model_tracing *tracing = &section->model->tracing;
 
@@ -352,7 +352,7 @@ static void tell_looks(const struct section *section)
 		return;
 	page_paragraph(
 		section->page, STYLE_WARNING, 2,
-		"System calls were looked at for %s of %s (%s), so that recording takes no "
+		"System calls were traced for %s of %s (%s), so that recording takes no "
 		"more than it may (--max-overhead). %s",
 		unit_time((double)tracing->traced_ns).text,
 		unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text,
@@ -360,9 +360,9 @@ static void tell_looks(const struct section *section)
 		tracing->estimated
 			? "What has a ~ is an estimate for all of that time, ± tells how "
 			  "far the count may be off; p50, p99 and max are of those that "
-			  "were seen."
+			  "were traced."
 			: "What there was besides cannot be estimated from a profile of this "
-			  "old version: only those that were seen are counted.");
+			  "old version: only those that were traced are counted.");
 }
 
 static void call_count(struct table *table, bool estimated, uint64_t count)
@@ -412,7 +412,7 @@ int section_syscalls(const struct section *section)
 		return 0;
 	section_title(section, TABLE_SYSCALLS, "System calls", model->n_syscalls,
 		      "longest in total first");
-	tell_looks(section);
+	tell_tracing(section);
 	if (!model->n_syscalls) {
 		if (model->calls_left_out <= 0)
 			page_paragraph(section->page, STYLE_PLAIN, 2, "None.");

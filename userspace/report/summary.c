@@ -311,7 +311,7 @@ static void tell_estimated_calls(const struct model *model, FILE *out)
 		unit_rough(tracing->count.value).text, unit_rough(tracing->count.low).text,
 		unit_rough(tracing->count.high).text);
 	if (!model->filter)
-		fprintf(out, ": they were looked at for %s of %s",
+		fprintf(out, ": they were traced for %s of %s",
 			unit_time((double)tracing->traced_ns).text,
 			unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text);
 	fprintf(out, ") took about %s, waiting included",
@@ -335,7 +335,7 @@ static void tell_syscalls(const struct section *section, FILE *out)
 			unit_time((double)model->syscall_ns).text);
 	if (tracing->gaps && !tracing->estimated && !model->filter)
 		fprintf(out,
-			" in the %s of %s that they were looked at for (a profile of an older "
+			" in the %s of %s that they were traced for (a profile of an older "
 			"version: what there was besides cannot be estimated)",
 			unit_time((double)tracing->traced_ns).text,
 			unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text);
