@@ -69,7 +69,8 @@ struct task_waits {
 	uint64_t call_count, call_ns, call_max;         /* of those in the open system call */
 	uint64_t count[WAIT_REASONS], ns[WAIT_REASONS]; /* all */
 	uint64_t max[WAIT_REASONS];                     /* the longest, ns */
-	uint64_t told_count[WAIT_REASONS], told_ns[WAIT_REASONS]; /* in records, or given up */
+	uint64_t reported_count[WAIT_REASONS],
+		reported_ns[WAIT_REASONS]; /* in records, or given up */
 };
 
 /* Our programs as they are paid for, in the map `costs`. */

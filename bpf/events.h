@@ -199,7 +199,8 @@ struct event_wait {
 	struct event_stack stack;
 	uint64_t ended;    /* CLOCK_MONOTONIC ns: when the thread was back on a CPU */
 	uint64_t duration; /* ns */
-	uint64_t held_ns;  /* waits before, of this thread in this call or for this reason, not told
+	uint64_t held_ns;  /* waits before, of this thread in this call or for this reason, not
+			    * reported
 			    */
 	uint32_t held;     /* so many */
 	uint32_t reason;   /* enum wait_reason */

@@ -37,10 +37,10 @@ static __always_inline void wait_fill(struct event_wait *event, struct task_wait
 	event->held_ns = 0;
 	if (reason >= WAIT_REASONS)
 		return;
-	event->held = wait->count[reason] - wait->told_count[reason] - 1;
-	event->held_ns = wait->ns[reason] - wait->told_ns[reason] - wait->length;
-	wait->told_count[reason] = wait->count[reason];
-	wait->told_ns[reason] = wait->ns[reason];
+	event->held = wait->count[reason] - wait->reported_count[reason] - 1;
+	event->held_ns = wait->ns[reason] - wait->reported_ns[reason] - wait->length;
+	wait->reported_count[reason] = wait->count[reason];
+	wait->reported_ns[reason] = wait->ns[reason];
 }
 
 /* The stack of the current thread, which has these registers in user mode. */
@@ -130,8 +130,8 @@ static __always_inline void wait_count_call(struct task_waits *wait)
 {
 	if (wait->held != wait->number) {
 		wait->held = wait->number;
-		wait->told_count[WAIT_CALL] = wait->count[WAIT_CALL];
-		wait->told_ns[WAIT_CALL] = wait->ns[WAIT_CALL];
+		wait->reported_count[WAIT_CALL] = wait->count[WAIT_CALL];
+		wait->reported_ns[WAIT_CALL] = wait->ns[WAIT_CALL];
 	}
 	wait->call_count++;
 	wait->call_ns += wait->length;

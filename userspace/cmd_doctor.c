@@ -46,7 +46,7 @@ static int examine(struct diagnosis *out)
 		return -1;
 	out->possible = true;
 	for (size_t i = 0; i < check_count; i++) {
-		check_table[i].look(&out->findings[i]);
+		check_table[i].run(&out->findings[i]);
 		out->possible &= out->findings[i].verdict != VERDICT_IMPOSSIBLE;
 	}
 	if (out->possible) {

@@ -124,7 +124,7 @@ static void wait_for_signalled(struct recording *recording)
 static bool cgroup_ended(const struct recording *recording)
 {
 	if (!recording->options.cgroup || !cgroup_is_gone(recording->cgroup) ||
-	    session_anybody(recording->session))
+	    session_has_targets(recording->session))
 		return false;
 	log_warning("--cgroup %s: was removed, and everybody who was in it has ended",
 		    recording->options.cgroup);
@@ -279,7 +279,7 @@ static void recording_free(struct recording *recording)
 	drain_free(recording->drain);
 	recording->drain = NULL;
 	throttle_free(recording->throttle);
-	ledger_free(recording->ledger);
+	counters_free(recording->counters);
 	store_free(recording->store);
 	processes_free(recording->processes);
 	files_free(recording->files);

@@ -47,7 +47,7 @@ struct recording {
 	struct target_entry first; /* the program that was started, as the kernel side sees it */
 	struct perf_maps *maps;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
-	struct ledger *ledger;
+	struct counters *counters;
 	struct throttle *throttle; /* NULL: recording costs what it costs */
 	struct drain *drain;
 	struct watch *watch;

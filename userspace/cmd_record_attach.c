@@ -220,7 +220,7 @@ static int check_followed(struct recording *recording)
 	pid_t last = 0;
 
 	for (size_t i = 0; i < running->count; i++) {
-		if (!session_followed(recording->session, running->pids[i], &entry))
+		if (!session_target(recording->session, running->pids[i], &entry))
 			continue;
 		gone++;
 		last = running->pids[i];
@@ -237,9 +237,9 @@ static int check_followed(struct recording *recording)
 static int follow(struct recording *recording)
 {
 	const struct running *running = &recording->running;
-	int err = running->count
-			  ? session_follow(recording->session, running->pids, running->count, false)
-			  : session_look(recording->session);
+	int err = running->count ? session_add_targets(recording->session, running->pids,
+						       running->count, false)
+				 : session_find_threads(recording->session);
 
 	return err ? recording_fail_errno("processes cannot be looked for", err)
 		   : check_followed(recording);
@@ -266,7 +266,7 @@ static void warn_probes(const struct recording *recording, const char *targets)
 {
 	if (session_stream(recording->session, STREAM_ALLOC)->attached)
 		return;
-	if (recording->options.cgroup && !session_anybody(recording->session)) {
+	if (recording->options.cgroup && !session_has_targets(recording->session)) {
 		log_warning("nobody is in %s: who joins it will be recorded", targets);
 		return;
 	}

@@ -49,7 +49,7 @@ static void finish_profile(struct recording *recording, uint64_t end)
 
 	recording_step(recording, "the last events are written");
 	err = err ? err : store_symbolize_all(recording->store, patience->names_ns);
-	err = err ? err : ledger_put_losses(recording->ledger);
+	err = err ? err : counters_put_losses(recording->counters);
 	recording_step(recording, "functions are named");
 	err = err ? err : put_end(recording, end);
 	err = err ? err : profile_writer_flush(recording->writer);
@@ -77,7 +77,7 @@ static uint64_t tell_losses(const struct recording *recording)
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		uint64_t count = ledger_loss(recording->ledger, kinds[i].loss);
+		uint64_t count = counters_loss(recording->counters, kinds[i].loss);
 
 		if (!count)
 			continue;
@@ -103,7 +103,7 @@ static void describe_size(uint64_t bytes, char *out, size_t size)
 static uint64_t count_syscalls(const struct recording *recording)
 {
 	uint64_t stored = store_count(recording->store, STREAM_SYSCALL);
-	uint64_t total = ledger_syscalls(recording->ledger);
+	uint64_t total = counters_syscalls(recording->counters);
 
 	return total > stored ? total : stored;
 }
@@ -248,7 +248,7 @@ void recording_complete(struct recording *recording)
 	recording_check_output(recording);
 	recording->failed |= recording->removed;
 	recording_step(recording, "the profile is complete");
-	store_tell_agreement(recording->store);
+	store_report_cross_check(recording->store);
 	tell_left(recording);
 	print_summary(recording, end);
 }

@@ -262,9 +262,9 @@ static int follow_child(struct recording *recording)
 	code = recording_open_session(recording, pid);
 	if (code)
 		return code;
-	err = session_follow(recording->session, &pid, 1, true);
+	err = session_add_targets(recording->session, &pid, 1, true);
 	if (!err)
-		err = session_followed(recording->session, pid, &recording->first);
+		err = session_target(recording->session, pid, &recording->first);
 	if (err)
 		return recording_fail_errno("the program cannot be followed", err);
 	attach_probes(recording);
@@ -280,7 +280,7 @@ static int open_throttle(struct recording *recording)
 	const struct throttle_parts parts = {
 		.session = recording->session,
 		.processes = recording->processes,
-		.ledger = recording->ledger,
+		.counters = recording->counters,
 		.store = recording->store,
 		.files = recording->files,
 		.unwinder = recording->unwinder,
@@ -299,7 +299,8 @@ int recording_open_profile(struct recording *recording, char *const *words)
 {
 	struct profile_writer *writer = recording->writer;
 	struct drain_parts parts;
-	int err = ledger_create(writer, recording->store, recording->session, &recording->ledger);
+	int err =
+		counters_create(writer, recording->store, recording->session, &recording->counters);
 
 	if (err)
 		goto out;
@@ -313,7 +314,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		.writer = writer,
 		.processes = recording->processes,
 		.store = recording->store,
-		.ledger = recording->ledger,
+		.counters = recording->counters,
 		.files = recording->files,
 		.throttle = recording->throttle,
 		.opener = recording->opener,
@@ -371,7 +372,7 @@ static int release(struct recording *recording)
 	/* What comes before the program must be in the file before it runs: it may be all there is.
 	 */
 	if (!err)
-		err = ledger_put(recording->ledger);
+		err = counters_put(recording->counters);
 	if (!err)
 		err = profile_writer_flush(recording->writer);
 	if (err)

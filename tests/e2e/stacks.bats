@@ -186,12 +186,12 @@ takes() { # FUNCTION PERCENT
 	[ "$("$GCPROF" report | grep -c 'stacks were cut where their dump ends')" -ge 1 ]
 }
 
-@test "stacks walked by rows and from copies are the same" {
+@test "stacks walked by rows and from dumps are the same" {
 	need_root
 	make_callers
 	record --stack both --stack-bytes 32K -- ./callers
 	cat record.log
-	grep -q 'walked by rows and from copies' record.log
+	grep -q 'walked by rows and from dumps' record.log
 	run grep -c 'are different' record.log
 	same differences "$output" 0
 }

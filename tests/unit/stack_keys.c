@@ -121,9 +121,9 @@ TEST(keys_in_use_stay)
 
 TEST(as_many_stacks_have_keys_as_were_asked_for)
 {
-	const struct stack_told first = {7, 1}, second = {8, 2};
+	const struct keyed_stack first = {7, 1}, second = {8, 2};
 	struct stack_keys *keys;
-	struct stack_told told;
+	struct keyed_stack told;
 
 	CHECK_EQ(stack_keys_create(&owners, 1 << 10, 1 << 11, &keys), 0);
 	for (uint64_t key = 0; key < 1 << 10; key++)

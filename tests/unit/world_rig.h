@@ -22,7 +22,7 @@ static struct machine {
 
 static struct world *world;
 static struct flow *flow;
-static struct ledger *ledger;
+static struct counters *counters;
 
 RIG uint64_t program_since(void *context, uint32_t process)
 {
@@ -136,10 +136,12 @@ RIG void open_world(void)
 
 	begin();
 	machine = (struct machine){.alive_to = UINT32_MAX};
-	CHECK_EQ(ledger_create(rig.writer, rig.store, NULL, &ledger), 0);
+	CHECK_EQ(counters_create(rig.writer, rig.store, NULL, &counters), 0);
 	CHECK_EQ(world_create(rig.processes, &sources, &world), 0);
-	parts = (struct flow_parts){
-		.processes = rig.processes, .world = world, .store = rig.store, .ledger = ledger};
+	parts = (struct flow_parts){.processes = rig.processes,
+				    .world = world,
+				    .store = rig.store,
+				    .counters = counters};
 	CHECK_EQ(flow_create(&parts, &flow), 0);
 	world_subscribe(world, &subscriber);
 }
@@ -149,7 +151,7 @@ RIG void free_world(void)
 {
 	flow_free(flow);
 	world_free(world);
-	ledger_free(ledger);
+	counters_free(counters);
 }
 
 RIG void close_world(void)

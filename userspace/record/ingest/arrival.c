@@ -36,7 +36,7 @@ static void arrive(struct arrival *arrival, const struct file *file, const struc
 	process->attached = UINT64_MAX;
 	if (control_arrive(arrival->opener, event, address, arrived, arrival)) {
 		process->attached = 0;
-		ledger_add_loss(arrival->ledger, LOSS_MEMORY, 1);
+		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	}
 }
 
@@ -48,7 +48,7 @@ static void attach(struct arrival *arrival, const struct file *file)
 		arrival->attached = true;
 	if (count < 0) {
 		arrival->trouble = true;
-		ledger_add_loss(arrival->ledger, LOSS_PROBE_ATTACH, 1);
+		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
 	}
 }
 

@@ -5,7 +5,7 @@
 
 #include "../world/files.h"
 #include "../world/processes.h"
-#include "../store/ledger.h"
+#include "../store/counters.h"
 #include "../opener/opener.h"
 #include "../kernel/session.h"
 #include "../../util/problem.h"
@@ -14,7 +14,7 @@
 struct arrival {
 	struct session *session;
 	struct opener *opener;
-	struct ledger *ledger;
+	struct counters *counters;
 	struct processes *processes;
 	bool attached; /* a file was attached; reset it */
 	bool trouble;  /* one could not be: `problem` says why; reset it */

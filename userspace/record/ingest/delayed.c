@@ -14,19 +14,19 @@
 
 struct delayed {
 	struct store *store;
-	struct ledger *ledger;
+	struct counters *counters;
 	struct buffer events; /* each with its size before it, both in multiples of 8 bytes */
 	size_t from;          /* what lies before is stored */
 };
 
-int delayed_create(struct store *store, struct ledger *ledger, struct delayed **out)
+int delayed_create(struct store *store, struct counters *counters, struct delayed **out)
 {
 	struct delayed *delayed = calloc(1, sizeof(*delayed));
 
 	if (!delayed)
 		return -ENOMEM;
 	delayed->store = store;
-	delayed->ledger = ledger;
+	delayed->counters = counters;
 	*out = delayed;
 	return 0;
 }
@@ -46,7 +46,7 @@ static int keep(struct delayed *delayed, const struct event_header *event)
 	uint64_t size = ((uint64_t)event->size + 7) & ~UINT64_C(7);
 
 	if (buffer_reserve(events, sizeof(size) + size)) {
-		ledger_add_loss(delayed->ledger, LOSS_MEMORY, store_events_in(event));
+		counters_add_loss(delayed->counters, LOSS_MEMORY, store_events_in(event));
 		return 0;
 	}
 	buffer_append(events, &size, sizeof(size));

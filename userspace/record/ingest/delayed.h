@@ -3,13 +3,13 @@
 #ifndef GCPROF_DELAYED_H
 #define GCPROF_DELAYED_H
 
-#include "../store/ledger.h"
+#include "../store/counters.h"
 #include "../store/store.h"
 
 struct delayed;
 
 /* Both are borrowed. -ENOMEM. */
-int delayed_create(struct store *store, struct ledger *ledger, struct delayed **out);
+int delayed_create(struct store *store, struct counters *counters, struct delayed **out);
 void delayed_free(struct delayed *delayed); /* NULL is allowed */
 
 /* Stores an event, or keeps a copy until those before it are stored. As store_event(). */

@@ -55,7 +55,7 @@ static bool is_there(void *context, const struct process *process)
 
 	if (table_lookup(drain->parts.session, TABLE_PROCESSES, &index, &state) != -ENOENT)
 		return true;
-	return ledger_loss(drain->parts.ledger, LOSS_PROCESS_STATE) &&
+	return counters_loss(drain->parts.counters, LOSS_PROCESS_STATE) &&
 	       (!pid || !kill((pid_t)pid, 0) || errno != ESRCH);
 }
 
@@ -77,7 +77,7 @@ static void map_file(void *context, const struct event_mmap *event, const char *
 
 	store_meet_mapping(drain->parts.store, event, path);
 	if (event->inode && files_map(drain->parts.files, event, path))
-		ledger_add_loss(drain->parts.ledger, LOSS_MEMORY, 1);
+		counters_add_loss(drain->parts.counters, LOSS_MEMORY, 1);
 }
 
 static void throttle_samples(void *context, const struct process *process)
@@ -113,7 +113,7 @@ static int create_parts(struct drain *drain)
 	struct flow_parts flow = {
 		.processes = parts->processes,
 		.store = parts->store,
-		.ledger = parts->ledger,
+		.counters = parts->counters,
 		.began = parts->began,
 	};
 	int err = world_create(parts->processes, &sources, &drain->world);
@@ -138,7 +138,7 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 	drain->arrival = (struct arrival){
 		.session = parts->session,
 		.opener = parts->opener,
-		.ledger = parts->ledger,
+		.counters = parts->counters,
 		.processes = parts->processes,
 	};
 	visitor.context = &drain->arrival;
@@ -165,15 +165,15 @@ static void take_mapping(void *context, struct event_mmap *event, const char *pa
 /* Mappings that the perf rings report. */
 static void drain_mappings(struct drain *drain)
 {
-	struct ledger *ledger = drain->parts.ledger;
+	struct counters *counters = drain->parts.counters;
 	struct perf_maps *maps = drain->parts.maps;
 	const struct perf_maps_visitor visitor = {.context = drain->world, .mapping = take_mapping};
 
 	if (!maps)
 		return;
 	perf_maps_drain(maps, &visitor);
-	ledger_set_loss(ledger, LOSS_PERF_RING, perf_maps_lost(maps));
-	ledger_add_loss(ledger, LOSS_BAD_EVENT, perf_maps_bad(maps));
+	counters_set_loss(counters, LOSS_PERF_RING, perf_maps_lost(maps));
+	counters_add_loss(counters, LOSS_BAD_EVENT, perf_maps_bad(maps));
 }
 
 /* Everything that there is to be read: 1 if the rings are empty, 0 if not yet. */
@@ -205,15 +205,15 @@ static int drain_streams(struct drain *drain)
 	return facts_put_streams(drain->parts.writer, drain->parts.session);
 }
 
-/* `put` is ledger_put() or, at the end, ledger_finish(). */
-static int drain_figures(struct drain *drain, int (*put)(struct ledger *))
+/* `put` is counters_put() or, at the end, counters_finish(). */
+static int drain_figures(struct drain *drain, int (*put)(struct counters *))
 {
 	int err;
 
-	ledger_set_loss(drain->parts.ledger, LOSS_LATE, flow_late(drain->flow));
-	ledger_set_loss(drain->parts.ledger, LOSS_UNWIND_ROWS,
-			unwinder_refused(drain->parts.unwinder));
-	err = put(drain->parts.ledger);
+	counters_set_loss(drain->parts.counters, LOSS_LATE, flow_late(drain->flow));
+	counters_set_loss(drain->parts.counters, LOSS_UNWIND_ROWS,
+			  unwinder_refused(drain->parts.unwinder));
+	err = put(drain->parts.counters);
 	/* Now and then, so that a profile that is cut off has most of the names. */
 	err = err ? err : store_symbolize(drain->parts.store);
 	return err ? err : profile_writer_flush(drain->parts.writer);
@@ -243,8 +243,8 @@ static int drain_second(struct drain *drain, uint64_t now)
 	if (now < drain->next_second)
 		return 0;
 	drain->next_second = now + SECOND_NS;
-	err = drain_figures(drain, ledger_put);
-	err = err ? err : session_tell_ran(drain->parts.session);
+	err = drain_figures(drain, counters_put);
+	err = err ? err : session_report_ran(drain->parts.session);
 	/* After the figures, which may be the last word on those that ended. */
 	world_sweep(drain->world, now, is_there, drain);
 	return err;
@@ -258,7 +258,7 @@ int drain_round(struct drain *drain)
 	if (emptied < 0)
 		return emptied;
 	session_draw_timer(drain->parts.session);
-	err = session_look_again(drain->parts.session);
+	err = session_find_moved(drain->parts.session);
 	err = err ? err : drain_streams(drain);
 	if (!err && emptied)
 		err = flow_advance(drain->flow, now, files_pending(drain->parts.files));
@@ -280,7 +280,7 @@ int drain_finish(struct drain *drain, const struct patience *patience)
 	err = emptied < 0 ? emptied : drain_streams(drain);
 	err = err ? err : flow_finish(drain->flow);
 	err = err ? err : flow_turn(drain->flow, UINT64_MAX);
-	return err ? err : drain_figures(drain, ledger_finish);
+	return err ? err : drain_figures(drain, counters_finish);
 }
 
 int drain_settle(struct drain *drain)

@@ -4,7 +4,7 @@
 #define GCPROF_DRAIN_H
 
 #include "../../profile/writer.h"
-#include "../store/ledger.h"
+#include "../store/counters.h"
 #include "../kernel/perf_maps.h"
 #include "../throttle/throttle.h"
 #include "../kernel/session.h"
@@ -18,7 +18,7 @@ struct drain_parts {
 	struct profile_writer *writer;
 	struct processes *processes;
 	struct store *store;
-	struct ledger *ledger;
+	struct counters *counters;
 	struct files *files;
 	struct throttle *throttle; /* NULL: recording costs what it costs */
 	struct opener *opener;

@@ -30,8 +30,9 @@ static void flow_add(void *context, const struct event_header *event, size_t siz
 	world_event(flow->parts.world, event, size);
 	err = merge_add(flow->merge, event, size);
 	if (err)
-		ledger_add_loss(flow->parts.ledger, err == -ENOMEM ? LOSS_MEMORY : LOSS_BAD_EVENT,
-				err == -ENOMEM ? store_events_in(event) : 1);
+		counters_add_loss(flow->parts.counters,
+				  err == -ENOMEM ? LOSS_MEMORY : LOSS_BAD_EVENT,
+				  err == -ENOMEM ? store_events_in(event) : 1);
 }
 
 /* Since when a program knows of this recorder: what it kept from before is for others, and refers
@@ -46,14 +47,14 @@ static uint64_t attached_since(const struct flow *flow, const struct event_heade
 
 static void split_samples(struct flow *flow, const struct event_header *event, size_t size)
 {
-	struct ledger *ledger = flow->parts.ledger;
+	struct counters *counters = flow->parts.counters;
 	struct batches_faults faults = {0};
 
 	if (batches_split((const struct event_samples *)(const void *)event, size,
 			  attached_since(flow, event), &faults, flow_add, flow))
-		ledger_add_loss(ledger, LOSS_BAD_EVENT, 1);
-	ledger_add_loss(ledger, LOSS_BATCH, faults.refused);
-	ledger_add_loss(ledger, LOSS_BATCH_TIME, faults.misdated);
+		counters_add_loss(counters, LOSS_BAD_EVENT, 1);
+	counters_add_loss(counters, LOSS_BATCH, faults.refused);
+	counters_add_loss(counters, LOSS_BATCH_TIME, faults.misdated);
 }
 
 /* Sums that begin before the recording are for another recorder, which has the rest of them. */
@@ -86,7 +87,7 @@ int flow_create(const struct flow_parts *parts, struct flow **out)
 	int err = flow ? merge_create(&flow->merge) : -ENOMEM;
 
 	if (!err)
-		err = delayed_create(parts->store, parts->ledger, &flow->delayed);
+		err = delayed_create(parts->store, parts->counters, &flow->delayed);
 	if (err) {
 		flow_free(flow);
 		return err;
@@ -109,7 +110,7 @@ void flow_free(struct flow *flow)
 void flow_settle(struct flow *flow, uint64_t now)
 {
 	world_settle(flow->parts.world, now, flow_add, flow);
-	ledger_add_loss(flow->parts.ledger, LOSS_MEMORY, world_lost(flow->parts.world));
+	counters_add_loss(flow->parts.counters, LOSS_MEMORY, world_lost(flow->parts.world));
 }
 
 /* Stores all from before the watermark; the first error counts. */

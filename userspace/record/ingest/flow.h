@@ -9,7 +9,7 @@
 #ifndef GCPROF_FLOW_H
 #define GCPROF_FLOW_H
 
-#include "../store/ledger.h"
+#include "../store/counters.h"
 #include "../store/store.h"
 #include "../world/world.h"
 
@@ -18,7 +18,7 @@ struct flow_parts {
 	struct processes *processes;
 	struct world *world;
 	struct store *store;
-	struct ledger *ledger;
+	struct counters *counters;
 	uint64_t began; /* ns: what programs kept from before, for other recorders, is left out */
 };
 

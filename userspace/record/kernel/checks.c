@@ -61,7 +61,7 @@ static bool read_line(const char *path, char *out, size_t size)
 	return true;
 }
 
-static void look_kernel(struct finding *out)
+static void check_kernel(struct finding *out)
 {
 	struct utsname name;
 	unsigned major = 0, minor = 0;
@@ -82,7 +82,7 @@ static void look_kernel(struct finding *out)
 		 KERNEL_MAJOR, KERNEL_MINOR);
 }
 
-static void look_btf(struct finding *out)
+static void check_btf(struct finding *out)
 {
 	if (!access(BTF_PATH, R_OK)) {
 		conclude(out, VERDICT_GOOD, BTF_PATH " is there");
@@ -113,7 +113,7 @@ static bool list_missing(uint64_t usable, enum capability_need need, char *out, 
 	return any;
 }
 
-static void look_rights(struct finding *out)
+static void check_rights(struct finding *out)
 {
 	uint64_t usable = capabilities_usable();
 	char missing[256] = "";
@@ -135,7 +135,7 @@ static void look_rights(struct finding *out)
 	}
 }
 
-static void look_lockdown(struct finding *out)
+static void check_lockdown(struct finding *out)
 {
 	char line[128] = "";
 
@@ -164,7 +164,7 @@ static int64_t setting(const char *path, int64_t missing)
  * more, which they begin with, and which CAP_SYS_ADMIN only goes before. Probes that
  * are perf events, as before Linux 6.6, want CAP_SYS_ADMIN whatever it is.
  */
-static void look_paranoid(struct finding *out)
+static void check_paranoid(struct finding *out)
 {
 	int64_t paranoid = setting("/proc/sys/kernel/perf_event_paranoid", -1);
 
@@ -186,7 +186,7 @@ static void look_paranoid(struct finding *out)
 	}
 }
 
-static void look_unprivileged(struct finding *out)
+static void check_unprivileged(struct finding *out)
 {
 	conclude(out, VERDICT_GOOD,
 		 "kernel.unprivileged_bpf_disabled is %lld; gcprof never relies on it",
@@ -194,7 +194,7 @@ static void look_unprivileged(struct finding *out)
 }
 
 /* Are addresses shown to us? All are 0 otherwise. */
-static void look_kernel_names(struct finding *out)
+static void check_kernel_names(struct finding *out)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
 	char line[256];
@@ -216,7 +216,7 @@ static void look_kernel_names(struct finding *out)
 		    "kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1.");
 }
 
-static void look_limits(struct finding *out)
+static void check_limits(struct finding *out)
 {
 	const rlim_t least = FILES_LEAST + FILES_A_CPU * (rlim_t)sysconf(_SC_NPROCESSORS_CONF);
 	struct rlimit lock = {0}, files = {0};
@@ -242,13 +242,13 @@ static void look_limits(struct finding *out)
 	advise(out, "Raise it (ulimit -n 1024): each map, probe and CPU takes a descriptor.");
 }
 
-static void look_tracefs(struct finding *out)
+static void check_tracefs(struct finding *out)
 {
 	conclude(out, VERDICT_GOOD, "%s; gcprof does not need it",
 		 access(TRACEFS_PATH, R_OK) ? "not mounted, or not for you" : "mounted");
 }
 
-static void look_libbpf(struct finding *out)
+static void check_libbpf(struct finding *out)
 {
 	conclude(out, VERDICT_GOOD, "libbpf %u.%u", libbpf_major_version(), libbpf_minor_version());
 	if (libbpf_major_version() >= 1)
@@ -258,16 +258,16 @@ static void look_libbpf(struct finding *out)
 }
 
 const struct check check_table[] = {
-	{"rights", true, look_rights},
-	{"kernel", true, look_kernel},
-	{"BTF", true, look_btf},
-	{"lockdown", true, look_lockdown},
-	{"libbpf", false, look_libbpf},
-	{"limits", true, look_limits},
-	{"kernel names", false, look_kernel_names},
-	{"perf", false, look_paranoid},
-	{"unprivileged BPF", false, look_unprivileged},
-	{"tracefs", false, look_tracefs},
+	{"rights", true, check_rights},
+	{"kernel", true, check_kernel},
+	{"BTF", true, check_btf},
+	{"lockdown", true, check_lockdown},
+	{"libbpf", false, check_libbpf},
+	{"limits", true, check_limits},
+	{"kernel names", false, check_kernel_names},
+	{"perf", false, check_paranoid},
+	{"unprivileged BPF", false, check_unprivileged},
+	{"tracefs", false, check_tracefs},
 };
 const size_t check_count = sizeof(check_table) / sizeof(check_table[0]);
 
@@ -278,7 +278,7 @@ int rights_check(struct problem *problem)
 
 		if (!check_table[i].vital)
 			continue;
-		check_table[i].look(&finding);
+		check_table[i].run(&finding);
 		if (finding.verdict == VERDICT_IMPOSSIBLE)
 			return problem_set(problem, finding.error,
 					   "%s\n%s\n'gcprof doctor' shows more.", finding.found,

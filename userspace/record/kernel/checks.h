@@ -25,7 +25,7 @@ struct finding {
 struct check {
 	const char *name;
 	bool vital; /* may make recording impossible: checked before each recording */
-	void (*look)(struct finding *out); /* *out is all zero */
+	void (*run)(struct finding *out); /* *out is all zero */
 };
 
 extern const struct check check_table[];

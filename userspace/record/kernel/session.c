@@ -127,7 +127,7 @@ static int look_once(const struct bpf_link *iterator)
 	return (int)n;
 }
 
-int session_look(struct session *session)
+int session_find_threads(struct session *session)
 {
 	uint32_t before;
 	int err = 0, turns = 0;
@@ -140,14 +140,14 @@ int session_look(struct session *session)
 	return err;
 }
 
-int session_look_again(struct session *session)
+int session_find_moved(struct session *session)
 {
 	if (session->skeleton->bss->processes_moved == session->moved)
 		return 0;
-	return session_look(session);
+	return session_find_threads(session);
 }
 
-int session_follow(struct session *session, const pid_t *pids, size_t count, bool armed)
+int session_add_targets(struct session *session, const pid_t *pids, size_t count, bool armed)
 {
 	const struct target_entry entry = {.flags = armed ? TASK_ARMED : TASK_ACTIVE};
 	int fd = bpf_map__fd(session->skeleton->maps.targets), err = 0;
@@ -157,10 +157,10 @@ int session_follow(struct session *session, const pid_t *pids, size_t count, boo
 
 		err = bpf_map_update_elem(fd, &key, &entry, BPF_ANY);
 	}
-	return err ? err : session_look(session);
+	return err ? err : session_find_threads(session);
 }
 
-int session_followed(struct session *session, pid_t pid, struct target_entry *out)
+int session_target(struct session *session, pid_t pid, struct target_entry *out)
 {
 	int fd = bpf_map__fd(session->skeleton->maps.targets);
 	uint32_t key = (uint32_t)pid;
@@ -173,7 +173,7 @@ int session_followed(struct session *session, pid_t pid, struct target_entry *ou
 	return -ESRCH;
 }
 
-bool session_anybody(const struct session *session)
+bool session_has_targets(const struct session *session)
 {
 	uint32_t first;
 
@@ -535,7 +535,7 @@ void session_draw_timer(struct session *session)
 			SECOND_NS / session->frequency * stands);
 }
 
-int session_tell_ran(struct session *session)
+int session_report_ran(struct session *session)
 {
 	return session->ran ? look_once(session->ran) : 0;
 }

@@ -32,22 +32,22 @@ int session_open(const struct record_options *options, struct session **out,
  * Follows all threads of processes (as /proc calls them) that are there already: from
  * now on, or, if they are `armed`, from their next exec on.
  */
-int session_follow(struct session *session, const pid_t *pids, size_t count, bool armed);
+int session_add_targets(struct session *session, const pid_t *pids, size_t count, bool armed);
 
 /* What became of one of them: -ESRCH: it is gone. */
-int session_followed(struct session *session, pid_t pid, struct target_entry *out);
+int session_target(struct session *session, pid_t pid, struct target_entry *out);
 
 /*
  * Looks for threads to follow until no more are found: those of the processes
- * named to session_follow(), or, as the options say, everybody's or a cgroup's.
+ * named to session_add_targets(), or, as the options say, everybody's or a cgroup's.
  */
-int session_look(struct session *session);
+int session_find_threads(struct session *session);
 
 /* The same, if a process was moved into the cgroup since the last look. */
-int session_look_again(struct session *session);
+int session_find_moved(struct session *session);
 
 /* Is any process that is followed still there? */
-bool session_anybody(const struct session *session);
+bool session_has_targets(const struct session *session);
 
 /*
  * Attaches everything but probes. A stream that cannot be attached says so in
@@ -101,7 +101,7 @@ int session_short_calls(struct session *session, uint32_t rate, uint64_t below_n
 void session_draw_timer(struct session *session);
 
 /* Puts what threads ran since the last time into the ring of timer samples. */
-int session_tell_ran(struct session *session);
+int session_report_ran(struct session *session);
 
 /* Whether system calls are traced; owned by the session. */
 struct call_tracing *session_calls(struct session *session);

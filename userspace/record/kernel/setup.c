@@ -19,8 +19,8 @@
 static const struct {
 	enum stream stream;
 	uint32_t bytes;
-	size_t map;      /* where the skeleton has its pointer */
-	bool has_copies; /* records may carry copies of stacks */
+	size_t map;     /* where the skeleton has its pointer */
+	bool has_dumps; /* records may carry stack dumps */
 } rings[RINGS] = {
 #define RING(name) offsetof(struct gcprof_bpf, maps.ring_##name)
 	[RING_ALLOC] = {STREAM_ALLOC, 8u << 20, RING(alloc), true},
@@ -33,8 +33,8 @@ static const struct {
 #undef RING
 };
 
-/* Of a ring with copies of stacks: a tenth of a second of 2000 samples has 3 MiB. */
-#define COPIES_BYTES   (32u << 20)
+/* Of a ring with stack dumps: a tenth of a second of 2000 samples has 3 MiB. */
+#define DUMPS_BYTES    (32u << 20)
 #define RING_BYTES_MIN 4096 /* what is not used takes a page */
 #define COPY_ROOMS     4    /* for each CPU, as many as there are scratches */
 
@@ -53,7 +53,7 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 
 	config->user_stacks = ways->walk;
 	config->rows = ways->rows;
-	/* Walks by rows need copies while rows are being made. */
+	/* Walks by rows need dumps while rows are being made. */
 	config->copy_bytes = ways->copy || ways->rows ? (uint32_t)options->stack_bytes & ~7u : 0;
 	config->copy_always = ways->copy;
 	config->managed_stacks = 1;
@@ -184,7 +184,7 @@ static int size_rings(const struct gcprof_bpf *skeleton, const struct record_opt
 	while (whole && times < RING_TIMES_MAX && times * CPUS_A_RING < (uint32_t)n_cpus)
 		times *= 2;
 	for (int ring = 0; !err && ring < RINGS; ring++) {
-		uint32_t bytes = copy && rings[ring].has_copies ? COPIES_BYTES : rings[ring].bytes;
+		uint32_t bytes = copy && rings[ring].has_dumps ? DUMPS_BYTES : rings[ring].bytes;
 
 		if ((ring == RING_SCHED && !options->off_cpu) ||
 		    (ring == RING_FAULT && !options->faults))

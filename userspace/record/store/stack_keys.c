@@ -244,21 +244,21 @@ bool stack_keys_get_segment(struct stack_keys *keys, uint64_t process, uint64_t 
 }
 
 int stack_keys_set(struct stack_keys *keys, uint64_t process, uint64_t key,
-		   const struct stack_told *told)
+		   const struct keyed_stack *keyed)
 {
 	const struct stack_segment segment = {
-		.frames = &told->stack, .n = 1, .quality = (uint32_t)told->quality};
+		.frames = &keyed->stack, .n = 1, .quality = (uint32_t)keyed->quality};
 
 	return stack_keys_set_segment(keys, process, key, &segment);
 }
 
 bool stack_keys_get(struct stack_keys *keys, uint64_t process, uint64_t key,
-		    struct stack_told *told)
+		    struct keyed_stack *keyed)
 {
 	struct stack_segment segment;
 
 	if (!stack_keys_get_segment(keys, process, key, &segment))
 		return false;
-	*told = (struct stack_told){segment.frames[0], segment.quality};
+	*keyed = (struct keyed_stack){segment.frames[0], segment.quality};
 	return true;
 }

@@ -40,15 +40,15 @@ bool stack_keys_get_segment(struct stack_keys *keys, uint64_t process, uint64_t 
 			    struct stack_segment *segment);
 
 /* A whole stack as it was reported with a sample. */
-struct stack_told {
+struct keyed_stack {
 	uint64_t stack;   /* of the profile */
 	uint64_t quality; /* enum stack_quality */
 };
 
 /* The same for keys of stacks, which one struct stack_keys must have to itself. */
 int stack_keys_set(struct stack_keys *keys, uint64_t process, uint64_t key,
-		   const struct stack_told *told);
+		   const struct keyed_stack *keyed);
 bool stack_keys_get(struct stack_keys *keys, uint64_t process, uint64_t key,
-		    struct stack_told *told);
+		    struct keyed_stack *keyed);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/random.h>
 
 #include "../machine/clock.h"
-#include "copies.h"
+#include "stack_dumps.h"
 #include "stacks.h"
 
 #define CACHE_SLOTS 16384 /* a power of two */
@@ -53,12 +53,12 @@ struct stacks {
 	uint64_t reach;   /* address up to which the walks came, UINT64_MAX: to the end */
 	uint32_t quality; /* of what the steps are */
 	struct modules *modules;
-	struct copies *copies; /* NULL until there is one */
-	uint64_t walks_end;    /* time after which copies are not walked, 0: there is none */
-	struct agreement *agreement;
+	struct stack_dumps *dumps; /* NULL until there is one */
+	uint64_t walks_end;        /* time after which dumps are not walked, 0: there is none */
+	struct cross_check *cross_check;
 };
 
-/* The three lists of a tail, and the copy of the stack if there is one. */
+/* The three lists of a tail, and the stack dump if there is one. */
 struct tail {
 	struct event_stack counts;
 	const uint64_t *kernel;
@@ -93,8 +93,8 @@ void stacks_free(struct stacks *stacks)
 {
 	if (!stacks)
 		return;
-	copies_free(stacks->copies);
-	agreement_free(stacks->agreement);
+	stack_dumps_free(stacks->dumps);
+	cross_check_free(stacks->cross_check);
 	free(stacks->slots);
 	free(stacks);
 }
@@ -133,7 +133,7 @@ static int split_tail(const struct event_stack *counts, struct bytes bytes, stru
 
 #define QUALITY_USER (STACK_USER_FAILED | STACK_USER_CUT | STACK_USER_END | STACK_USER_GUESSED)
 
-/* Takes what the walk of a copy has found, unless it is no better than what there was. */
+/* Takes what the walk of a dump has found, unless it is no better than what there was. */
 static void take_walk(const struct stack_walk *walk, struct tail *tail, struct stored_stack *out)
 {
 	const uint32_t worse = STACK_USER_FAILED | STACK_USER_END | STACK_USER_GUESSED;
@@ -145,11 +145,11 @@ static void take_walk(const struct stack_walk *walk, struct tail *tail, struct s
 	tail->counts.n_user = (uint16_t)walk->count;
 	tail->counts.quality &= (uint16_t)~QUALITY_USER;
 	tail->counts.quality |= (uint16_t)walk->quality;
-	out->copy_short = walk->cut_short;
+	out->dump_short = walk->cut_short;
 }
 
-/* Walks the copy of the stack: what is found replaces the frames, or is compared with them. */
-static int walk_copy(struct stacks *stacks, const struct process *process, struct tail *tail,
+/* Walks the stack dump: what is found replaces the frames, or is compared with them. */
+static int walk_dump(struct stacks *stacks, const struct process *process, struct tail *tail,
 		     struct stored_stack *out)
 {
 	static const struct stack_walk none = {.quality = STACK_USER_FAILED};
@@ -157,23 +157,23 @@ static int walk_copy(struct stacks *stacks, const struct process *process, struc
 	int err = 0;
 
 	if (stacks->walks_end && clock_now() > stacks->walks_end) {
-		copies_skip(stacks->copies);
+		stack_dumps_skip(stacks->dumps);
 		take_walk(&none, tail, out);
 		return 0;
 	}
-	if (!stacks->copies)
-		err = copies_create(stacks->modules, &stacks->copies);
-	if (!err && !stacks->agreement && tail->copy->flags & COPY_COMPARE)
-		err = agreement_create(&stacks->agreement);
+	if (!stacks->dumps)
+		err = stack_dumps_create(stacks->modules, &stacks->dumps);
+	if (!err && !stacks->cross_check && tail->copy->flags & COPY_COMPARE)
+		err = cross_check_create(&stacks->cross_check);
 	if (!err)
-		err = copies_walk(stacks->copies, process, tail->copy, tail->copy + 1, &walk);
+		err = stack_dumps_walk(stacks->dumps, process, tail->copy, tail->copy + 1, &walk);
 	if (err)
 		return err;
 	if (tail->copy->flags & COPY_COMPARE) {
 		struct walked_stack walked = {tail->user, tail->counts.n_user, tail->counts.quality,
 					      tail->copy->flags & COPY_BETTER};
 
-		agreement_add(stacks->agreement, stacks->modules, process, &walked, walk);
+		cross_check_add(stacks->cross_check, stacks->modules, process, &walked, walk);
 	}
 	take_walk(walk, tail, out);
 	return 0;
@@ -361,7 +361,7 @@ int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
 
 	*out = (struct stored_stack){.id = below};
 	if (!err && tail.copy)
-		err = walk_copy(stacks, process, &tail, out);
+		err = walk_dump(stacks, process, &tail, out);
 	if (err)
 		return err;
 	out->quality = stacks->quality = tail.counts.quality;
@@ -431,7 +431,7 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
 	return 0;
 }
 
-const struct agreement *stacks_agreement(const struct stacks *stacks)
+const struct cross_check *stacks_cross_check(const struct stacks *stacks)
 {
-	return stacks->agreement;
+	return stacks->cross_check;
 }

@@ -3,7 +3,7 @@
 #ifndef GCPROF_STACKS_H
 #define GCPROF_STACKS_H
 
-#include "agreement.h"
+#include "cross_check.h"
 #include "../world/modules.h"
 #include "../world/processes.h"
 #include "stack_keys.h"
@@ -17,14 +17,14 @@ int stacks_create(struct profile_writer *writer, struct processes *processes,
 void stacks_free(struct stacks *stacks); /* NULL is allowed */
 
 /* Stacks that are put after this time (CLOCK_MONOTONIC, ns; 0: never) have only what was walked
- * before: their copies wait for no reader. Returns the time before. */
+ * before: their dumps wait for no reader. Returns the time before. */
 uint64_t stacks_walk_until(struct stacks *stacks, uint64_t time);
 
 /* A stack as it is stored. */
 struct stored_stack {
 	uint64_t id;      /* 0: an empty one */
 	uint32_t quality; /* enum stack_quality */
-	bool copy_short;  /* it is cut where the copy of it ends */
+	bool dump_short;  /* it is cut where the dump of it ends */
 };
 
 /*
@@ -49,6 +49,6 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
 	       size_t n, stacks_visit *visit, void *context);
 
 /* How stacks that were both walked and copied agree. */
-const struct agreement *stacks_agreement(const struct stacks *stacks);
+const struct cross_check *stacks_cross_check(const struct stacks *stacks);
 
 #endif

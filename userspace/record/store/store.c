@@ -262,9 +262,9 @@ int store_symbolize(struct store *store)
 	return frame_names_write(store->names);
 }
 
-void store_tell_agreement(const struct store *store)
+void store_report_cross_check(const struct store *store)
 {
-	agreement_tell(stacks_agreement(store->stacks), store->modules);
+	cross_check_report(stacks_cross_check(store->stacks), store->modules);
 }
 
 int store_symbolize_turn(struct store *store)

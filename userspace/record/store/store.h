@@ -70,7 +70,7 @@ int store_symbolize_turn(struct store *store);
 int store_symbolize_all(struct store *store, uint64_t ns);
 
 /* With --stack both: says how the stacks that were found agree. */
-void store_tell_agreement(const struct store *store);
+void store_report_cross_check(const struct store *store);
 
 /* CPU time so far, ns, of the process that finds names. */
 uint64_t store_names_cpu_ns(const struct store *store);

@@ -29,7 +29,7 @@ int store_put_stack_above(struct store *store, const struct incoming *in, uint64
 {
 	int err = stacks_put(store->stacks, in->process, below, counts, in->tail, out);
 
-	store->losses[LOSS_COPY_SHORT] += out->copy_short;
+	store->losses[LOSS_COPY_SHORT] += out->dump_short;
 	store->losses[LOSS_GUESSED] += (out->quality & STACK_USER_GUESSED) != 0;
 	return err;
 }

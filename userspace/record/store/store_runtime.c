@@ -24,11 +24,11 @@ int store_alloc(struct store *store, const struct incoming *in)
 {
 	const struct event_alloc *event = (const void *)in->header;
 	struct record record = RECORD_OF(alloc, in);
-	struct stack_told told;
+	struct keyed_stack told;
 	struct stored_stack stack;
 	int err = store_put_stack(store, in, &event->stack, &stack);
 
-	told = (struct stack_told){stack.id, stack.quality};
+	told = (struct keyed_stack){stack.id, stack.quality};
 	if (!err && event->key)
 		err = stack_keys_set(store->keys, in->process->id,
 				     process_number(in->process, event->key), &told);
@@ -57,7 +57,7 @@ int store_samples(struct store *store, const struct incoming *in)
 int store_sample(struct store *store, const struct incoming *in)
 {
 	const struct gcprof_sample *sample = &((const struct event_sample *)in->header)->entry;
-	struct stack_told told = {0, STACK_UNTOLD};
+	struct keyed_stack told = {0, STACK_UNTOLD};
 	struct record record = RECORD_OF(alloc, in);
 
 	if (!stack_keys_get(store->keys, in->process->id,

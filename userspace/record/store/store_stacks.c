@@ -35,7 +35,7 @@ struct waiting {
 struct level {
 	bool known;
 	uint32_t depth;
-	struct stack_told told;
+	struct keyed_stack so_far;
 };
 
 /* What a stack became with a segment: one lookup instead of one for each frame. */
@@ -154,7 +154,7 @@ static int add_segment(struct store *store, const struct incoming *in, uint64_t 
 		return 0;
 	if (segment.open) {
 		level->depth = 0;
-		level->told = (struct stack_told){0, 0};
+		level->so_far = (struct keyed_stack){0, 0};
 	}
 	level->depth += (uint32_t)segment.n;
 	composer->frames += segment.n;
@@ -162,10 +162,10 @@ static int add_segment(struct store *store, const struct incoming *in, uint64_t 
 		level->known = false;
 		return 0;
 	}
-	level->told.quality |= segment.quality;
+	level->so_far.quality |= segment.quality;
 	if (segment.n)
-		level->told.stack = put_frames(store, level->told.stack, &segment);
-	return segment.n && !level->told.stack ? -ENOMEM : 0;
+		level->so_far.stack = put_frames(store, level->so_far.stack, &segment);
+	return segment.n && !level->so_far.stack ? -ENOMEM : 0;
 }
 
 /* Makes one stack, whose further segments have these keys. */
@@ -188,7 +188,7 @@ static int make_stack(struct store *store, const struct incoming *in,
 	if (err || !level.known)
 		return err;
 	return stack_keys_set(store->keys, in->process->id,
-			      process_number(in->process, stack->stack), &level.told);
+			      process_number(in->process, stack->stack), &level.so_far);
 }
 
 int store_stacks(struct store *store, const struct incoming *in)

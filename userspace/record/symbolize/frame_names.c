@@ -27,7 +27,7 @@ struct frame_names {
 	struct profile_writer *writer;
 	struct modules *modules;
 	struct symbolizer *symbolizer; /* made when it is first needed */
-	struct map *told;              /* modules whose file was not found */
+	struct map *noted;             /* modules whose file was not found */
 	struct map *owners;            /* process to struct code_owner * */
 	struct map *met;               /* number of a process to the same, until that is known */
 	struct buffer generated;       /* struct symbol_frame[] without a name so far */
@@ -47,10 +47,10 @@ int frame_names_create(struct profile_writer *writer, struct modules *modules,
 		return -ENOMEM;
 	names->writer = writer;
 	names->modules = modules;
-	names->told = map_create(sizeof(uint64_t));
+	names->noted = map_create(sizeof(uint64_t));
 	names->owners = map_create(sizeof(uint64_t));
 	names->met = map_create(sizeof(uint32_t));
-	if (!names->told || !names->owners || !names->met) {
+	if (!names->noted || !names->owners || !names->met) {
 		frame_names_free(names);
 		return -ENOMEM;
 	}
@@ -91,7 +91,7 @@ void frame_names_free(struct frame_names *names)
 	free_owners(names, names->owners);
 	free_owners(names, names->met);
 	symbolizer_free(names->symbolizer);
-	map_free(names->told);
+	map_free(names->noted);
 	buffer_free(&names->generated);
 	free(names);
 }
@@ -145,7 +145,7 @@ static void temporary_opened(void *context, const struct opener_result *result)
 }
 
 /* NULL if it is gone: whose file that would be is not known any more. */
-static struct code_owner *look_at(struct frame_names *names, uint32_t pid)
+static struct code_owner *read_owner(struct frame_names *names, uint32_t pid)
 {
 	struct code_owner *owner = malloc(sizeof(*owner));
 
@@ -167,7 +167,7 @@ void frame_names_meet(struct frame_names *names, uint64_t process, uint32_t pid)
 		return;
 	slot = map_put(names->met, &pid, &added);
 	if (slot && added)
-		*slot = (uintptr_t)look_at(names, pid);
+		*slot = (uintptr_t)read_owner(names, pid);
 }
 
 static struct code_owner *take_met(struct frame_names *names, uint32_t pid)
@@ -188,7 +188,7 @@ static struct code_owner *find_owner(struct frame_names *names, uint64_t process
 	if (!slot && map_count(names->owners) < OWNERS_MAX) {
 		slot = map_put(names->owners, &process, NULL);
 		if (slot) {
-			*slot = (uintptr_t)(met ? met : look_at(names, pid));
+			*slot = (uintptr_t)(met ? met : read_owner(names, pid));
 			met = NULL;
 		}
 	}
@@ -307,7 +307,7 @@ static int note_lost(struct frame_names *names, uint64_t id, const struct module
 {
 	bool added = false;
 
-	if (!map_put(names->told, &id, &added))
+	if (!map_put(names->noted, &id, &added))
 		return -ENOMEM;
 	if (added) {
 		names->lost++;

@@ -196,8 +196,8 @@ static uint64_t untraced(const struct throttle *throttle)
 
 static void put_untraced(const struct throttle *throttle)
 {
-	ledger_set_loss(throttle->parts.ledger, LOSS_SYSCALLS_UNSEEN,
-			(untraced(throttle) + MS_NS - 1) / MS_NS);
+	counters_set_loss(throttle->parts.counters, LOSS_SYSCALLS_UNSEEN,
+			  (untraced(throttle) + MS_NS - 1) / MS_NS);
 }
 
 /* Where tracing cannot begin again the next step tries. */
@@ -212,7 +212,7 @@ static int set_tracing(struct throttle *throttle)
 		return 0;
 	call_tracing_end(tracing);
 	/* The totals are of this window: they are written before the next begins. */
-	return ledger_put_calls(throttle->parts.ledger);
+	return counters_put_calls(throttle->parts.counters);
 }
 
 /* --- steps ---------------------------------------------------------------------------- */
@@ -264,7 +264,7 @@ static void begin(struct throttle *throttle)
 	throttle->begin_ns = throttle->all_ns;
 	throttle->begin = throttle->next = clock_now();
 	controller_begin(&throttle->controller, &options, throttle->begin);
-	ledger_watch_calls(parts->ledger, throttle->tracing);
+	counters_watch_calls(parts->counters, throttle->tracing);
 }
 
 int throttle_create(const struct throttle_parts *parts, struct throttle **out)

@@ -8,7 +8,7 @@
 #define GCPROF_THROTTLE_H
 
 #include "../kernel/session.h"
-#include "../store/ledger.h"
+#include "../store/counters.h"
 
 struct throttle;
 
@@ -16,7 +16,7 @@ struct throttle;
 struct throttle_parts {
 	struct session *session;
 	const struct processes *processes;
-	struct ledger *ledger;
+	struct counters *counters;
 	const struct store *store;
 	struct files *files;
 	struct unwinder *unwinder; /* NULL: there is none */

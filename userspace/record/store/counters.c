@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* counters.c: the running figures of a recording: losses, system call totals, clocks. */
+#include "counters.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../bpf/config.h"
+#include "../../util/map.h"
+#include "../machine/clock.h"
+#include "../kernel/tables.h"
+
+enum {
+	TOTALS_BATCH = 256, /* more than ever share a bucket of the kernel's table */
+	FINALITIES = 256,
+};
+
+/* Is nothing added any more to the totals of this process? Index 0 is of no process. */
+struct finality {
+	uint32_t process;
+	bool final;
+};
+
+/* Room for entries of either table. */
+struct totals_batch {
+	_Alignas(8) char keys[TOTALS_BATCH * sizeof(struct syscall_key)];
+	_Alignas(8) char values[TOTALS_BATCH * sizeof(struct syscall_total)];
+	struct finality final[FINALITIES];
+};
+
+struct counters {
+	struct profile_writer *writer;
+	struct store *store;
+	const struct session *session;
+	const struct call_tracing *tracing; /* NULL: calls are always looked at */
+	uint64_t looked;                    /* until when the profile says that they were */
+	uint64_t own[LOSS_MAX];             /* counted by the recorder */
+	uint64_t written[LOSS_MAX];         /* what the profile says so far */
+	struct map *calls;                  /* struct syscall_key: the count last written */
+	struct map *cpus;                   /* process: the CPU time last written */
+	uint64_t syscalls;
+	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
+	struct totals_batch *batch;
+};
+
+int counters_create(struct profile_writer *writer, struct store *store,
+		    const struct session *session, struct counters **out)
+{
+	struct counters *counters = calloc(1, sizeof(*counters));
+
+	if (!counters)
+		return -ENOMEM;
+	counters->writer = writer;
+	counters->store = store;
+	counters->session = session;
+	counters->calls = map_create(sizeof(struct syscall_key));
+	counters->cpus = map_create(sizeof(uint32_t));
+	counters->batch = calloc(1, sizeof(*counters->batch));
+	if (!counters->calls || !counters->cpus || !counters->batch) {
+		counters_free(counters);
+		return -ENOMEM;
+	}
+	*out = counters;
+	return 0;
+}
+
+void counters_set_loss(struct counters *counters, enum loss loss, uint64_t count)
+{
+	counters->own[loss] = count;
+}
+
+void counters_add_loss(struct counters *counters, enum loss loss, uint64_t count)
+{
+	counters->own[loss] += count;
+}
+
+static int put_losses(struct counters *counters, uint64_t now)
+{
+	uint64_t kernel[LOSS_KERNEL_MAX] = {0};
+	int err = session_losses(counters->session, kernel);
+
+	for (int loss = 0; !err && loss < LOSS_MAX; loss++) {
+		uint64_t count = loss < LOSS_KERNEL_MAX
+					 ? kernel[loss]
+					 : counters->own[loss] +
+						   store_loss(counters->store, (enum loss)loss);
+		struct record record = {
+			.kind = RECORD_loss,
+			.loss = {.time = now, .kind = (uint64_t)loss, .count = count},
+		};
+
+		if (count == counters->written[loss])
+			continue;
+		err = profile_writer_put(counters->writer, &record);
+		counters->written[loss] = count;
+	}
+	return err;
+}
+
+static int put_total(struct counters *counters, uint64_t now, const void *key, const void *value)
+{
+	const struct syscall_total *total = value;
+	uint64_t *count = map_put(counters->calls, key, NULL);
+	int err;
+
+	if (!count)
+		return -ENOMEM;
+	if (*count == total->count)
+		return 0;
+	err = store_syscall_total(counters->store, now, key, total);
+	/* Its first events are still on their way: next time, if there is one. */
+	if (err == -ENOENT)
+		counters->unwritten += total->count;
+	if (err)
+		return err;
+	counters->syscalls += total->count - *count;
+	*count = total->count;
+	return 0;
+}
+
+/*
+ * Will nothing be added to the totals of this process any more? The kernel side
+ * forgets a process after its last call was counted. If it could not keep the
+ * state of some process, that is unknown.
+ */
+static bool is_final(const struct counters *counters, uint32_t process)
+{
+	struct process_state state;
+
+	return !counters->written[LOSS_PROCESS_STATE] &&
+	       table_lookup(counters->session, TABLE_PROCESSES, &process, &state);
+}
+
+/* The same, asked once for each process where they come by turns. */
+static bool is_known_final(struct counters *counters, uint32_t process)
+{
+	struct finality *known = &counters->batch->final[process % FINALITIES];
+
+	if (known->process != process)
+		*known = (struct finality){process, is_final(counters, process)};
+	return known->final;
+}
+
+static int put_cpu(struct counters *counters, uint64_t now, const void *key, const void *value)
+{
+	const struct call_cpu *cpu = value;
+	const uint32_t *process = key;
+	uint64_t *written = map_put(counters->cpus, process, NULL);
+	uint64_t ns = cpu->traced_ns + cpu->untraced_ns;
+	int err;
+
+	if (!written)
+		return -ENOMEM;
+	if (*written == ns)
+		return 0;
+	err = store_call_cpu(counters->store, now, *process, cpu);
+	if (!err)
+		*written = ns;
+	return err;
+}
+
+/* A table of the kernel side whose keys begin with a process, and what writes an entry of it:
+ * -ENOENT if the store does not know the process. */
+struct table {
+	enum session_table table;
+	size_t key_size, value_size;
+	struct map *written;
+	int (*put)(struct counters *counters, uint64_t now, const void *key, const void *value);
+};
+
+/* The last word: what was read before the process was known to be gone may be outdated. Makes room
+ * in the kernel's table. */
+static int move_entry(struct counters *counters, uint64_t now, const struct table *table,
+		      const void *key)
+{
+	_Alignas(8) char value[sizeof(struct syscall_total)];
+	int err;
+
+	if (table_lookup(counters->session, table->table, key, value))
+		return 0;
+	err = table->put(counters, now, key, value);
+	if (err)
+		return err;
+	table_forget(counters->session, table->table, key);
+	map_remove(table->written, key);
+	return 0;
+}
+
+static int put_entry(struct counters *counters, uint64_t now, const struct table *table, uint32_t i)
+{
+	const void *key = counters->batch->keys + i * table->key_size;
+	const void *value = counters->batch->values + i * table->value_size;
+	int err = is_known_final(counters, *(const uint32_t *)key)
+			  ? move_entry(counters, now, table, key)
+			  : table->put(counters, now, key, value);
+
+	return err == -ENOENT ? 0 : err;
+}
+
+/*
+ * Reads a table by the batch: asking for each key and each value by itself took a fifth of the
+ * recorder's time where many processes make calls of many kinds.
+ */
+static int put_table(struct counters *counters, uint64_t now, const struct table *table)
+{
+	uint32_t place = 0;
+	int got = 0, err = 0;
+
+	while (!got && !err) {
+		uint32_t count = TOTALS_BATCH;
+
+		got = table_lookup_batch(counters->session, table->table, &place,
+					 counters->batch->keys, counters->batch->values, &count);
+		/* -ENOENT: these are the last. */
+		if (got && got != -ENOENT)
+			return got;
+		for (uint32_t i = 0; i < count && !err; i++)
+			err = put_entry(counters, now, table, i);
+	}
+	return err;
+}
+
+static int put_totals(struct counters *counters, uint64_t now)
+{
+	const struct table totals = {TABLE_SYSCALLS, sizeof(struct syscall_key),
+				     sizeof(struct syscall_total), counters->calls, put_total};
+	const struct table cpus = {TABLE_CALL_CPUS, sizeof(uint32_t), sizeof(struct call_cpu),
+				   counters->cpus, put_cpu};
+	int err;
+
+	counters->unwritten = 0;
+	memset(counters->batch->final, 0, sizeof(counters->batch->final));
+	err = put_table(counters, now, &totals);
+	return err || !counters->tracing ? err : put_table(counters, now, &cpus);
+}
+
+/* What the totals grew by since the last time they did between these two times. */
+static int put_look(struct counters *counters, uint64_t now)
+{
+	const struct call_tracing *tracing = counters->tracing;
+	uint64_t begin, end;
+	struct record record = {.kind = RECORD_look};
+	int err;
+
+	if (!tracing)
+		return 0;
+	begin = tracing->begun > counters->looked ? tracing->begun : counters->looked;
+	end = tracing->on ? now : tracing->ended;
+	if (end <= begin)
+		return 0;
+	record.look.begin = begin;
+	record.look.end = end;
+	record.look.call_ns = (uint64_t)tracing->traced_ns;
+	err = profile_writer_put(counters->writer, &record);
+	counters->looked = end;
+	return err;
+}
+
+static int put_calls(struct counters *counters, uint64_t now)
+{
+	int err = put_totals(counters, now);
+
+	return err ? err : put_look(counters, now);
+}
+
+void counters_watch_calls(struct counters *counters, const struct call_tracing *tracing)
+{
+	counters->tracing = tracing;
+}
+
+int counters_put_calls(struct counters *counters)
+{
+	return put_calls(counters, clock_now());
+}
+
+int counters_put(struct counters *counters)
+{
+	struct record record = {.kind = RECORD_clock, .clock = clock_read()};
+	uint64_t now = clock_now();
+	int err = profile_writer_put(counters->writer, &record);
+
+	err = err ? err : put_losses(counters, now);
+	return err ? err : put_calls(counters, now);
+}
+
+int counters_finish(struct counters *counters)
+{
+	int err = counters_put(counters);
+
+	if (err || !counters->unwritten)
+		return err;
+	counters_add_loss(counters, LOSS_UNKNOWN_PROCESS, counters->unwritten);
+	return put_losses(counters, clock_now());
+}
+
+int counters_put_losses(struct counters *counters)
+{
+	return put_losses(counters, clock_now());
+}
+
+uint64_t counters_loss(const struct counters *counters, enum loss loss)
+{
+	return counters->written[loss];
+}
+
+uint64_t counters_syscalls(const struct counters *counters)
+{
+	return counters->syscalls;
+}
+
+uint64_t counters_events(const struct counters *counters, enum stream stream)
+{
+	return store_count(counters->store, stream);
+}
+
+void counters_free(struct counters *counters)
+{
+	if (!counters)
+		return;
+	map_free(counters->calls);
+	map_free(counters->cpus);
+	free(counters->batch);
+	free(counters);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cross_check.c: compares stacks walked in the kernel with the same stacks walked from dumps. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cross_check.h"
+#include "../../util/log.h"
+#include "../../util/map.h"
+
+#define PLACES_MAX   4096 /* kept */
+#define PLACES_SHOWN 20
+
+/* The function at which walks parted: the last that both have found. */
+struct place {
+	uint64_t class;
+	uint64_t module; /* id; 0: no file, `offset` is an address */
+	uint64_t offset;
+};
+
+struct cross_check {
+	uint64_t counts[CROSS_CLASSES];
+	struct map *places; /* struct place to how often */
+};
+
+int cross_check_create(struct cross_check **out)
+{
+	struct cross_check *cross_check = calloc(1, sizeof(*cross_check));
+
+	if (!cross_check)
+		return -ENOMEM;
+	cross_check->places = map_create(sizeof(struct place));
+	if (!cross_check->places) {
+		free(cross_check);
+		return -ENOMEM;
+	}
+	*out = cross_check;
+	return 0;
+}
+
+void cross_check_free(struct cross_check *cross_check)
+{
+	if (!cross_check)
+		return;
+	map_free(cross_check->places);
+	free(cross_check);
+}
+
+enum cross_check_class cross_check_compare(const struct walked_stack *walked,
+					   const struct stack_walk *copied, size_t *at)
+{
+	size_t n = 0;
+
+	while (n < walked->count && n < copied->count &&
+	       walked->frames[n].ip == copied->frames[n].ip)
+		n++;
+	*at = n;
+	if (n == walked->count && n == copied->count)
+		return CROSS_SAME;
+	if (n == copied->count && copied->quality & STACK_USER_CUT)
+		return CROSS_CUT;
+	if (n == walked->count && walked->quality & STACK_USER_CUT)
+		return CROSS_CUT;
+	if (walked->early)
+		return CROSS_EARLY;
+	if (walked->quality & STACK_USER_GUESSED)
+		return CROSS_GUESSED;
+	if (n == copied->count)
+		return CROSS_FURTHER;
+	if (n == walked->count)
+		return CROSS_SHORTER;
+	return CROSS_DIFFERENT;
+}
+
+static void add_place(struct cross_check *cross_check, enum cross_check_class class,
+		      const struct process *process, uint64_t ip)
+{
+	const struct mapping *mapping = mappings_find(process->mappings, ip);
+	struct place place = {class, 0, ip};
+	uint64_t *count;
+
+	if (mapping) {
+		place.module = mapping->module;
+		place.offset = ip - mapping->start + mapping->offset;
+	}
+	count = map_get(cross_check->places, &place);
+	if (!count && map_count(cross_check->places) < PLACES_MAX)
+		count = map_put(cross_check->places, &place, NULL);
+	if (count)
+		++*count;
+}
+
+/* Code that was made at run time may have a name, but no file that says how to go on. */
+static bool lies_in_file(struct modules *modules, const struct process *process, uint64_t ip)
+{
+	const struct mapping *mapping = mappings_find(process->mappings, ip);
+	const struct module *module = mapping ? modules_get(modules, mapping->module) : NULL;
+
+	return module && !module->process;
+}
+
+void cross_check_add(struct cross_check *cross_check, struct modules *modules,
+		     const struct process *process, const struct walked_stack *walked,
+		     const struct stack_walk *copied)
+{
+	size_t at;
+	enum cross_check_class class = cross_check_compare(walked, copied, &at);
+
+	if (class == CROSS_GUESSED && at &&
+	    !lies_in_file(modules, process, copied->frames[at - 1].ip))
+		class = CROSS_NO_FILE;
+	cross_check->counts[class]++;
+	if (class > CROSS_EARLY && class != CROSS_NO_FILE && at)
+		add_place(cross_check, class, process, copied->frames[at - 1].ip);
+}
+
+/* --- reporting -------------------------------------------------------------------------------- */
+
+static const char *const class_names[CROSS_CLASSES] = {
+	[CROSS_SAME] = "are the same",
+	[CROSS_CUT] = "are the same as far as the dump reaches",
+	[CROSS_FURTHER] = "go on where the walk of the dump ends",
+	[CROSS_SHORTER] = "end where the walk of the dump goes on",
+	[CROSS_EARLY] = "were taken from the dump, since rows were not there (yet)",
+	[CROSS_GUESSED] = "part where frame pointers were followed for want of rows",
+	[CROSS_NO_FILE] = "part behind code that was made at run time",
+	[CROSS_DIFFERENT] = "are different",
+};
+
+static void report_place(const struct place *place, uint64_t count, struct modules *modules)
+{
+	const struct module *module = modules_get(modules, place->module);
+
+	log_info("stacks: %8" PRIu64 " %s behind %s+%#" PRIx64, count, class_names[place->class],
+		 module ? module->path : "(no file)", place->offset);
+}
+
+/* The place that has the most below `limit`; places with the same count come in the map's order. */
+static uint64_t report_most(const struct cross_check *cross_check, struct modules *modules,
+			    uint64_t limit, unsigned *shown)
+{
+	uint64_t most = 0, *value;
+	const void *key;
+
+	for (size_t cursor = 0; map_next(cross_check->places, &cursor, &key, &value);) {
+		if (*value<limit && * value> most)
+			most = *value;
+	}
+	for (size_t cursor = 0; most && map_next(cross_check->places, &cursor, &key, &value);) {
+		if (*value == most && (*shown)++ < PLACES_SHOWN)
+			report_place(key, *value, modules);
+	}
+	return most;
+}
+
+void cross_check_report(const struct cross_check *cross_check, struct modules *modules)
+{
+	uint64_t total = 0, known, same, most = UINT64_MAX;
+	unsigned shown = 0;
+
+	if (!cross_check)
+		return;
+	for (int i = 0; i < CROSS_CLASSES; i++)
+		total += cross_check->counts[i];
+	same = cross_check->counts[CROSS_SAME] + cross_check->counts[CROSS_CUT];
+	known = total - cross_check->counts[CROSS_NO_FILE] - cross_check->counts[CROSS_EARLY];
+	log_info("stacks: %" PRIu64 " walked by rows and from dumps; of %" PRIu64
+		 " that rows describe %.3f %% agree",
+		 total, known, known ? 100.0 * (double)same / (double)known : 0.0);
+	for (int i = 0; i < CROSS_CLASSES; i++) {
+		if (cross_check->counts[i])
+			log_info("stacks: %8" PRIu64 " %s", cross_check->counts[i], class_names[i]);
+	}
+	while (most && shown < PLACES_SHOWN)
+		most = report_most(cross_check, modules, most, &shown);
+}
