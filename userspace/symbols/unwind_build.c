@@ -18,21 +18,21 @@
 #define ADDRESS_END (UINT64_C(1) << 56) /* nothing is loaded behind it */
 
 /* A row of a function, before all of them are sorted. */
-struct step {
+struct raw_row {
 	uint32_t offset; /* from the function's begin */
 	uint32_t rule;
 };
 
 struct function {
 	uint64_t begin, end;
-	uint32_t first, count; /* steps */
+	uint32_t first, count; /* raw_rows */
 };
 
 struct unwind_builder {
 	struct map *numbers;     /* struct unwind_rule to its number + 1 */
 	struct buffer rules;     /* struct unwind_rule[] */
 	struct buffer functions; /* struct function[] */
-	struct buffer steps;     /* struct step[] */
+	struct buffer raw_rows;  /* struct raw_row[] */
 	uint32_t cache[CACHE];   /* rule numbers by hash */
 	uint64_t begin;          /* of the function that is being added */
 	uint64_t budget;         /* of instructions that may still be run */
@@ -85,7 +85,7 @@ void unwind_builder_free(struct unwind_builder *builder)
 	map_free(builder->numbers);
 	buffer_free(&builder->rules);
 	buffer_free(&builder->functions);
-	buffer_free(&builder->steps);
+	buffer_free(&builder->raw_rows);
 	free(builder);
 }
 
@@ -121,23 +121,23 @@ static int rule_number(struct unwind_builder *builder, const struct unwind_rule 
 	return 0;
 }
 
-static int add_step(void *context, uint64_t address, const struct unwind_rule *rule)
+static int add_raw_row(void *context, uint64_t address, const struct unwind_rule *rule)
 {
 	struct unwind_builder *builder = context;
-	struct step step = {.offset = (uint32_t)(address - builder->begin)};
+	struct raw_row row = {.offset = (uint32_t)(address - builder->begin)};
 	int err;
 
-	if (builder->steps.size >= UNWIND_FILE_ROWS_MAX * sizeof(step))
+	if (builder->raw_rows.size >= UNWIND_FILE_ROWS_MAX * sizeof(row))
 		return -E2BIG;
-	err = rule->cfa ? rule_number(builder, rule, &step.rule) : 0;
-	return err ? err : buffer_append(&builder->steps, &step, sizeof(step));
+	err = rule->cfa ? rule_number(builder, rule, &row.rule) : 0;
+	return err ? err : buffer_append(&builder->raw_rows, &row, sizeof(row));
 }
 
 static int add_function(void *context, const struct frame_function *from)
 {
 	struct unwind_builder *builder = context;
 	struct function function = {.begin = from->begin, .end = from->end};
-	size_t first = builder->steps.size;
+	size_t first = builder->raw_rows.size;
 	int err;
 
 	if (from->end - from->begin > UINT32_MAX) {
@@ -145,16 +145,16 @@ static int add_function(void *context, const struct frame_function *from)
 		return 0;
 	}
 	builder->begin = from->begin;
-	err = frame_program_run(from, &builder->budget, add_step, builder);
+	err = frame_program_run(from, &builder->budget, add_raw_row, builder);
 	if (err == -EBADMSG) {
 		builder->refused++;
-		builder->steps.size = first;
+		builder->raw_rows.size = first;
 		return 0;
 	}
 	if (err)
 		return err;
-	function.first = (uint32_t)(first / sizeof(struct step));
-	function.count = (uint32_t)((builder->steps.size - first) / sizeof(struct step));
+	function.first = (uint32_t)(first / sizeof(struct raw_row));
+	function.count = (uint32_t)((builder->raw_rows.size - first) / sizeof(struct raw_row));
 	return buffer_append(&builder->functions, &function, sizeof(function));
 }
 
@@ -172,7 +172,7 @@ int unwind_builder_add_entry(struct unwind_builder *builder, uint64_t address)
 	struct function entry = {
 		.begin = address,
 		.end = address + ENTRY,
-		.first = (uint32_t)(builder->steps.size / sizeof(struct step)),
+		.first = (uint32_t)(builder->raw_rows.size / sizeof(struct raw_row)),
 		.count = 1,
 	};
 	int err;
@@ -186,7 +186,7 @@ int unwind_builder_add_entry(struct unwind_builder *builder, uint64_t address)
 			entry.end = function->begin;
 	}
 	builder->begin = address;
-	err = add_step(builder, address, &stop);
+	err = add_raw_row(builder, address, &stop);
 	return err ? err : buffer_append(&builder->functions, &entry, sizeof(entry));
 }
 
@@ -234,14 +234,14 @@ static int switch_rule(struct output *out, uint64_t address, uint32_t rule)
 }
 
 static int put_function(struct output *out, const struct function *function,
-			const struct step *steps, uint64_t high)
+			const struct raw_row *raw_rows, uint64_t high)
 {
 	int err = 0;
 
 	if (function->begin < out->address || function->end > high)
 		return 0; /* overlaps another one, or is no code */
 	for (uint32_t i = 0; !err && i < function->count; i++)
-		err = switch_rule(out, function->begin + steps[i].offset, steps[i].rule);
+		err = switch_rule(out, function->begin + raw_rows[i].offset, raw_rows[i].rule);
 	return err;
 }
 
@@ -255,7 +255,7 @@ static int put_functions(struct unwind_builder *builder, uint64_t high, size_t r
 			 struct unwind_file *file)
 {
 	const struct function *functions = functions_of(builder);
-	const struct step *steps = (const void *)builder->steps.data;
+	const struct raw_row *raw_rows = (const void *)builder->raw_rows.data;
 	struct output out = {.file = file, .rows_max = rows_max, .address = file->base};
 	uint64_t end = file->base;
 	int err = put_row(&out, file->base, 0);
@@ -267,7 +267,7 @@ static int put_functions(struct unwind_builder *builder, uint64_t high, size_t r
 			continue;
 		err = put_gap(&out, end, function->begin);
 		if (!err)
-			err = put_function(&out, function, steps + function->first, high);
+			err = put_function(&out, function, raw_rows + function->first, high);
 		end = function->end;
 		file->functions++;
 	}
@@ -292,8 +292,8 @@ int unwind_builder_finish(struct unwind_builder *builder, uint64_t low, uint64_t
 	if (pages > UNWIND_FILE_PAGES_MAX)
 		return -E2BIG;
 	qsort(builder->functions.data, n, sizeof(struct function), by_begin);
-	/* A page has one row more than the steps in it, a function's end is another one. */
-	rows = builder->steps.size / sizeof(struct step) + n + pages + 2;
+	/* A page has one row more than the raw rows in it, a function's end is another one. */
+	rows = builder->raw_rows.size / sizeof(struct raw_row) + n + pages + 2;
 	file->rows = malloc(rows * sizeof(*file->rows));
 	file->pages = calloc(pages, sizeof(*file->pages));
 	file->starts = calloc(pages, sizeof(*file->starts));

@@ -307,15 +307,6 @@ size_t opener_waiting(const struct opener *opener)
 	return opener->waiting;
 }
 
-uint64_t opener_cpu_ns(const struct opener *opener)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < LANES; i++)
-		sum += worker_cpu_ns(opener->lanes[i].worker);
-	return sum;
-}
-
 void opener_free(struct opener *opener)
 {
 	if (!opener)

@@ -133,7 +133,4 @@ size_t opener_waiting(const struct opener *opener);
 /* What the user should know, once each; NULL: nothing. Valid until the next call. */
 const char *opener_trouble(struct opener *opener);
 
-/* CPU time of the processes, ns. */
-uint64_t opener_cpu_ns(const struct opener *opener);
-
 #endif

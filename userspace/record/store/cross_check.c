@@ -8,11 +8,11 @@
 #include "../../util/log.h"
 #include "../../util/map.h"
 
-#define PLACES_MAX   4096 /* kept */
-#define PLACES_SHOWN 20
+#define PARTINGS_MAX   4096 /* kept */
+#define PARTINGS_SHOWN 20
 
 /* The function at which walks parted: the last that both have found. */
-struct place {
+struct parting {
 	uint64_t class;
 	uint64_t module; /* id; 0: no file, `offset` is an address */
 	uint64_t offset;
@@ -20,7 +20,7 @@ struct place {
 
 struct cross_check {
 	uint64_t counts[CROSS_CLASSES];
-	struct map *places; /* struct place to how often */
+	struct map *partings; /* struct parting to how often */
 };
 
 int cross_check_create(struct cross_check **out)
@@ -29,8 +29,8 @@ int cross_check_create(struct cross_check **out)
 
 	if (!cross_check)
 		return -ENOMEM;
-	cross_check->places = map_create(sizeof(struct place));
-	if (!cross_check->places) {
+	cross_check->partings = map_create(sizeof(struct parting));
+	if (!cross_check->partings) {
 		free(cross_check);
 		return -ENOMEM;
 	}
@@ -42,7 +42,7 @@ void cross_check_free(struct cross_check *cross_check)
 {
 	if (!cross_check)
 		return;
-	map_free(cross_check->places);
+	map_free(cross_check->partings);
 	free(cross_check);
 }
 
@@ -72,20 +72,20 @@ enum cross_check_class cross_check_compare(const struct walked_stack *walked,
 	return CROSS_DIFFERENT;
 }
 
-static void add_place(struct cross_check *cross_check, enum cross_check_class class,
-		      const struct process *process, uint64_t ip)
+static void add_parting(struct cross_check *cross_check, enum cross_check_class class,
+			const struct process *process, uint64_t ip)
 {
 	const struct mapping *mapping = mappings_find(process->mappings, ip);
-	struct place place = {class, 0, ip};
+	struct parting parting = {class, 0, ip};
 	uint64_t *count;
 
 	if (mapping) {
-		place.module = mapping->module;
-		place.offset = ip - mapping->start + mapping->offset;
+		parting.module = mapping->module;
+		parting.offset = ip - mapping->start + mapping->offset;
 	}
-	count = map_get(cross_check->places, &place);
-	if (!count && map_count(cross_check->places) < PLACES_MAX)
-		count = map_put(cross_check->places, &place, NULL);
+	count = map_get(cross_check->partings, &parting);
+	if (!count && map_count(cross_check->partings) < PARTINGS_MAX)
+		count = map_put(cross_check->partings, &parting, NULL);
 	if (count)
 		++*count;
 }
@@ -111,7 +111,7 @@ void cross_check_add(struct cross_check *cross_check, struct modules *modules,
 		class = CROSS_NO_FILE;
 	cross_check->counts[class]++;
 	if (class > CROSS_EARLY && class != CROSS_NO_FILE && at)
-		add_place(cross_check, class, process, copied->frames[at - 1].ip);
+		add_parting(cross_check, class, process, copied->frames[at - 1].ip);
 }
 
 /* --- reporting -------------------------------------------------------------------------------- */
@@ -127,28 +127,29 @@ static const char *const class_names[CROSS_CLASSES] = {
 	[CROSS_DIFFERENT] = "are different",
 };
 
-static void report_place(const struct place *place, uint64_t count, struct modules *modules)
+static void report_parting(const struct parting *parting, uint64_t count, struct modules *modules)
 {
-	const struct module *module = modules_get(modules, place->module);
+	const struct module *module = modules_get(modules, parting->module);
 
-	log_info("stacks: %8" PRIu64 " %s behind %s+%#" PRIx64, count, class_names[place->class],
-		 module ? module->path : "(no file)", place->offset);
+	log_info("stacks: %8" PRIu64 " %s behind %s+%#" PRIx64, count, class_names[parting->class],
+		 module ? module->path : "(no file)", parting->offset);
 }
 
-/* The place that has the most below `limit`; places with the same count come in the map's order. */
+/* The parting that has the most below `limit`; partings with the same count come in the map's
+ * order. */
 static uint64_t report_most(const struct cross_check *cross_check, struct modules *modules,
 			    uint64_t limit, unsigned *shown)
 {
 	uint64_t most = 0, *value;
 	const void *key;
 
-	for (size_t cursor = 0; map_next(cross_check->places, &cursor, &key, &value);) {
+	for (size_t cursor = 0; map_next(cross_check->partings, &cursor, &key, &value);) {
 		if (*value<limit && * value> most)
 			most = *value;
 	}
-	for (size_t cursor = 0; most && map_next(cross_check->places, &cursor, &key, &value);) {
-		if (*value == most && (*shown)++ < PLACES_SHOWN)
-			report_place(key, *value, modules);
+	for (size_t cursor = 0; most && map_next(cross_check->partings, &cursor, &key, &value);) {
+		if (*value == most && (*shown)++ < PARTINGS_SHOWN)
+			report_parting(key, *value, modules);
 	}
 	return most;
 }
@@ -171,6 +172,6 @@ void cross_check_report(const struct cross_check *cross_check, struct modules *m
 		if (cross_check->counts[i])
 			log_info("stacks: %8" PRIu64 " %s", cross_check->counts[i], class_names[i]);
 	}
-	while (most && shown < PLACES_SHOWN)
+	while (most && shown < PARTINGS_SHOWN)
 		most = report_most(cross_check, modules, most, &shown);
 }

@@ -2,8 +2,8 @@
 /* stacks.c: turns the tail of an event into a stack of the profile. */
 /*
  * First the three lists of the tail are put in order, outermost frame first.
- * That list of steps is looked up in a cache: programs sample at few places, and
- * a hit spares some lookups for each frame. What a step means depends on the
+ * That list of frames is looked up in a cache: programs sample at few places, and
+ * a hit spares some lookups for each frame. What a frame means depends on the
  * process and on its mappings, so both go into the hash. Two hashes of 64 bits
  * from a random seed make a collision no concern.
  */
@@ -16,19 +16,19 @@
 #include "stack_dumps.h"
 #include "stacks.h"
 
-#define CACHE_SLOTS 16384 /* a power of two */
-#define STEPS_MAX   (2 * STACK_DEPTH_MAX + MANAGED_DEPTH_MAX)
+#define CACHED_STACKS 16384 /* a power of two */
+#define FRAMES_MAX    (2 * STACK_DEPTH_MAX + MANAGED_DEPTH_MAX)
 
-enum step_kind { STEP_NATIVE, STEP_MANAGED, STEP_KERNEL };
+enum frame_kind { FRAME_NATIVE, FRAME_MANAGED, FRAME_KERNEL };
 
 /* One frame, before it is known in which file it lies. */
-struct step {
-	uint64_t kind;  /* enum step_kind */
+struct raw_frame {
+	uint64_t kind;  /* enum frame_kind */
 	uint64_t place; /* address; of a managed frame code and line */
 	uint64_t low;   /* managed frames below this address come after it */
 };
 
-struct slot {
+struct cached_stack {
 	uint64_t hash[2]; /* both 0: empty */
 	uint64_t stack;
 };
@@ -38,20 +38,20 @@ struct written {
 	uint64_t process, changes; /* id; of its mappings */
 	uint64_t below;
 	size_t n;
-	struct step steps[STEPS_MAX];
-	uint64_t ids[STEPS_MAX]; /* of the stacks that end with each step */
+	struct raw_frame frames[FRAMES_MAX];
+	uint64_t ids[FRAMES_MAX]; /* of the stacks that end with each frame */
 };
 
 struct stacks {
 	struct profile_writer *writer;
 	struct processes *processes;
 	uint64_t seed[2];
-	struct slot *slots;
-	struct step steps[STEPS_MAX];
-	size_t n_steps;
+	struct cached_stack *cache;
+	struct raw_frame frames[FRAMES_MAX];
+	size_t n_frames;
 	struct written last;
 	uint64_t reach;   /* address up to which the walks came, UINT64_MAX: to the end */
-	uint32_t quality; /* of what the steps are */
+	uint32_t quality; /* of what the frames are */
 	struct modules *modules;
 	struct stack_dumps *dumps; /* NULL until there is one */
 	uint64_t walks_end;        /* time after which dumps are not walked, 0: there is none */
@@ -77,8 +77,8 @@ int stacks_create(struct profile_writer *writer, struct processes *processes,
 	stacks->writer = writer;
 	stacks->processes = processes;
 	stacks->modules = modules;
-	stacks->slots = calloc(CACHE_SLOTS, sizeof(*stacks->slots));
-	if (!stacks->slots) {
+	stacks->cache = calloc(CACHED_STACKS, sizeof(*stacks->cache));
+	if (!stacks->cache) {
 		free(stacks);
 		return -ENOMEM;
 	}
@@ -95,7 +95,7 @@ void stacks_free(struct stacks *stacks)
 		return;
 	stack_dumps_free(stacks->dumps);
 	cross_check_free(stacks->cross_check);
-	free(stacks->slots);
+	free(stacks->cache);
 	free(stacks);
 }
 
@@ -179,9 +179,9 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 	return 0;
 }
 
-static void add_step(struct stacks *stacks, enum step_kind kind, uint64_t place, uint64_t low)
+static void add_frame(struct stacks *stacks, enum frame_kind kind, uint64_t place, uint64_t low)
 {
-	stacks->steps[stacks->n_steps++] = (struct step){kind, place, low};
+	stacks->frames[stacks->n_frames++] = (struct raw_frame){kind, place, low};
 }
 
 /*
@@ -189,13 +189,13 @@ static void add_step(struct stacks *stacks, enum step_kind kind, uint64_t place,
  * already belong to the next line or, behind a call that never returns, to the
  * next function: one byte before it is inside the call.
  */
-static void add_address(struct stacks *stacks, enum step_kind kind, uint64_t ip, size_t depth,
+static void add_address(struct stacks *stacks, enum frame_kind kind, uint64_t ip, size_t depth,
 			uint64_t low)
 {
 	if (ip)
-		add_step(stacks, kind, depth ? ip - 1 : ip, low);
-	else if (kind == STEP_KERNEL)
-		add_step(stacks, kind, 0, low);
+		add_frame(stacks, kind, depth ? ip - 1 : ip, low);
+	else if (kind == FRAME_KERNEL)
+		add_frame(stacks, kind, 0, low);
 }
 
 /* Adds the managed frames that lie at or above `limit`, outermost first; how many are left. */
@@ -205,8 +205,8 @@ static size_t add_managed(struct stacks *stacks, const struct tail *tail, size_t
 	while (left && tail->managed[left - 1].address >= limit) {
 		const struct event_managed *frame = &tail->managed[--left];
 
-		add_step(stacks, STEP_MANAGED, (uint64_t)frame->code << 32 | frame->pc,
-			 frame->address);
+		add_frame(stacks, FRAME_MANAGED, (uint64_t)frame->code << 32 | frame->pc,
+			  frame->address);
 	}
 	return left;
 }
@@ -244,17 +244,17 @@ static void order_user(struct stacks *stacks, const struct tail *tail)
 	stacks->reach = reach_of(tail, limits[n]);
 	left = add_managed(stacks, tail, left, limits[n]);
 	for (size_t i = n; i-- > 0;) {
-		add_address(stacks, STEP_NATIVE, tail->user[i].ip, i, limits[i]);
+		add_address(stacks, FRAME_NATIVE, tail->user[i].ip, i, limits[i]);
 		left = add_managed(stacks, tail, left, limits[i]);
 	}
 }
 
 static void order(struct stacks *stacks, const struct tail *tail)
 {
-	stacks->n_steps = 0;
+	stacks->n_frames = 0;
 	order_user(stacks, tail);
 	for (size_t i = tail->counts.n_kernel; i-- > 0;)
-		add_address(stacks, STEP_KERNEL, tail->kernel[i], i, 0);
+		add_address(stacks, FRAME_KERNEL, tail->kernel[i], i, 0);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -265,18 +265,18 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-static void hash_steps(const struct stacks *stacks, const struct process *process, uint64_t below,
-		       uint64_t hash[2])
+static void hash_frames(const struct stacks *stacks, const struct process *process, uint64_t below,
+			uint64_t hash[2])
 {
 	for (int i = 0; i < 2; i++)
 		hash[i] =
 			mix(mix(mix(stacks->seed[i] + (uint64_t)i, process->id), process->changes),
 			    below);
-	for (size_t i = 0; i < stacks->n_steps; i++) {
-		const struct step *step = &stacks->steps[i];
+	for (size_t i = 0; i < stacks->n_frames; i++) {
+		const struct raw_frame *frame = &stacks->frames[i];
 
-		hash[0] = mix(hash[0] + step->kind, step->place);
-		hash[1] = mix(hash[1] ^ step->kind, step->place + UINT64_C(0x9e3779b97f4a7c15));
+		hash[0] = mix(hash[0] + frame->kind, frame->place);
+		hash[1] = mix(hash[1] ^ frame->kind, frame->place + UINT64_C(0x9e3779b97f4a7c15));
 	}
 }
 
@@ -299,20 +299,21 @@ static uint64_t managed_frame(struct stacks *stacks, struct process *process, ui
 	return profile_writer_managed(stacks->writer, process->id, number, (uint32_t)place);
 }
 
-static uint64_t write_step(struct stacks *stacks, struct process *process, const struct step *step)
+static uint64_t write_frame(struct stacks *stacks, struct process *process,
+			    const struct raw_frame *frame)
 {
-	switch ((enum step_kind)step->kind) {
-	case STEP_NATIVE:
-		return native_frame(stacks, process, step->place);
-	case STEP_MANAGED:
-		return managed_frame(stacks, process, step->place);
-	case STEP_KERNEL:
-		return profile_writer_kernel(stacks->writer, step->place);
+	switch ((enum frame_kind)frame->kind) {
+	case FRAME_NATIVE:
+		return native_frame(stacks, process, frame->place);
+	case FRAME_MANAGED:
+		return managed_frame(stacks, process, frame->place);
+	case FRAME_KERNEL:
+		return profile_writer_kernel(stacks->writer, frame->place);
 	}
 	return 0;
 }
 
-/* How many of the outermost steps are those of the stack that was written last. */
+/* How many of the outermost frames are those of the stack that was written last. */
 static size_t count_same(const struct stacks *stacks, const struct process *process, uint64_t below)
 {
 	const struct written *last = &stacks->last;
@@ -321,14 +322,14 @@ static size_t count_same(const struct stacks *stacks, const struct process *proc
 	if (last->process != process->id || last->changes != process->changes ||
 	    last->below != below)
 		return 0;
-	while (same < last->n && same < stacks->n_steps &&
-	       last->steps[same].kind == stacks->steps[same].kind &&
-	       last->steps[same].place == stacks->steps[same].place)
+	while (same < last->n && same < stacks->n_frames &&
+	       last->frames[same].kind == stacks->frames[same].kind &&
+	       last->frames[same].place == stacks->frames[same].place)
 		same++;
 	return same;
 }
 
-static uint64_t write_steps(struct stacks *stacks, struct process *process, uint64_t below)
+static uint64_t write_frames(struct stacks *stacks, struct process *process, uint64_t below)
 {
 	struct written *last = &stacks->last;
 	size_t same = count_same(stacks, process, below);
@@ -338,13 +339,13 @@ static uint64_t write_steps(struct stacks *stacks, struct process *process, uint
 	last->changes = process->changes;
 	last->below = below;
 	last->n = same;
-	for (size_t i = same; i < stacks->n_steps; i++) {
-		uint64_t frame = write_step(stacks, process, &stacks->steps[i]);
+	for (size_t i = same; i < stacks->n_frames; i++) {
+		uint64_t frame = write_frame(stacks, process, &stacks->frames[i]);
 
 		stack = frame ? profile_writer_stack(stacks->writer, stack, frame) : 0;
 		if (!stack)
 			return 0;
-		last->steps[i] = stacks->steps[i];
+		last->frames[i] = stacks->frames[i];
 		last->ids[i] = stack;
 		last->n = i + 1;
 	}
@@ -355,7 +356,7 @@ int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
 	       const struct event_stack *counts, struct bytes bytes, struct stored_stack *out)
 {
 	struct tail tail;
-	struct slot *slot;
+	struct cached_stack *cached;
 	uint64_t hash[2];
 	int err = split_tail(counts, bytes, &tail);
 
@@ -366,34 +367,34 @@ int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
 		return err;
 	out->quality = stacks->quality = tail.counts.quality;
 	order(stacks, &tail);
-	if (!stacks->n_steps)
+	if (!stacks->n_frames)
 		return 0;
-	hash_steps(stacks, process, below, hash);
-	slot = &stacks->slots[hash[0] % CACHE_SLOTS];
-	if (slot->stack && slot->hash[0] == hash[0] && slot->hash[1] == hash[1]) {
-		out->id = slot->stack;
+	hash_frames(stacks, process, below, hash);
+	cached = &stacks->cache[hash[0] % CACHED_STACKS];
+	if (cached->stack && cached->hash[0] == hash[0] && cached->hash[1] == hash[1]) {
+		out->id = cached->stack;
 		return 0;
 	}
-	out->id = write_steps(stacks, process, below);
+	out->id = write_frames(stacks, process, below);
 	if (!out->id)
 		return -ENOMEM;
-	*slot = (struct slot){{hash[0], hash[1]}, out->id};
+	*cached = (struct cached_stack){{hash[0], hash[1]}, out->id};
 	return 0;
 }
 
-/* The first step of the innermost function that a shadow frame at `top` can belong to. */
-static size_t step_at(const struct stacks *stacks, size_t from, uint64_t top)
+/* The first frame of the innermost function that a shadow frame at `top` can belong to. */
+static size_t frame_at(const struct stacks *stacks, size_t from, uint64_t top)
 {
-	while (from < stacks->n_steps && stacks->steps[from].low > top)
+	while (from < stacks->n_frames && stacks->frames[from].low > top)
 		from++;
 	return from;
 }
 
-/* Do managed frames among these steps lie above `above`? */
+/* Do managed frames among these frames lie above `above`? */
 static bool has_managed_above(const struct stacks *stacks, size_t from, size_t end, uint64_t above)
 {
 	for (size_t i = from; i < end; i++)
-		if (stacks->steps[i].kind == STEP_MANAGED && stacks->steps[i].low > above)
+		if (stacks->frames[i].kind == FRAME_MANAGED && stacks->frames[i].low > above)
 			return true;
 	return false;
 }
@@ -402,7 +403,7 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
 	       size_t n, stacks_visit *visit, void *context)
 {
 	const uint32_t guessed = stacks->quality & STACK_USER_GUESSED;
-	uint64_t frames[STEPS_MAX];
+	uint64_t frames[FRAMES_MAX];
 	size_t from = 0, end;
 
 	for (size_t i = 1; i < n; i++)
@@ -415,12 +416,12 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
 						.open = open};
 		int err;
 
-		end = i + 1 < n ? step_at(stacks, from, pieces[i + 1].top) : stacks->n_steps;
+		end = i + 1 < n ? frame_at(stacks, from, pieces[i + 1].top) : stacks->n_frames;
 		/* The key of a segment names its own managed frames and those right above. */
 		if (i && has_managed_above(stacks, from, end, pieces[i - 1].top))
 			continue;
 		for (size_t k = from; k < end; k++) {
-			frames[segment.n] = write_step(stacks, process, &stacks->steps[k]);
+			frames[segment.n] = write_frame(stacks, process, &stacks->frames[k]);
 			if (!frames[segment.n++])
 				return -ENOMEM;
 		}
