@@ -60,8 +60,15 @@ static void look(const struct elf_symbols *symbols, size_t size)
 	}
 }
 
+static int open_debug(void *context, int file, const struct debug_wanted *wanted)
+{
+	(void)context;
+	return debug_open(file, wanted);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct debug_access access = {open_debug, NULL};
 	unsigned char id[BUILD_ID_MAX];
 	struct elf_symbols *symbols = NULL;
 	uint32_t first = (uint32_t)size;
@@ -79,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = put_file("file", data, first);
 	if (build_id_read(fd, id) > BUILD_ID_MAX)
 		abort();
-	if (!elf_symbols_read(fd, fd, &symbols))
+	if (!elf_symbols_read(fd, &access, &symbols))
 		look(symbols, first);
 	elf_symbols_free(symbols);
 	close(fd);
