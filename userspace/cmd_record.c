@@ -209,11 +209,12 @@ static void run(struct recording *recording)
 	enum watch_event event = WATCH_WORK;
 	uint64_t round = 0, turn; /* when the last one began */
 	bool told = false;
-	int err = 0;
+	int err = 0, timeout;
 
 	while (event == WATCH_WORK && !err) {
+		timeout = drain_timeout(recording->drain, ROUND_MS);
 		event = watch_wait(recording->watch,
-				   throttle_timeout(recording->throttle, ROUND_MS));
+				   throttle_timeout(recording->throttle, timeout));
 		space_rounds(&round);
 		turn = recording->options.verbose ? turn_clock(recording) : 0;
 		err = throttle_step(recording->throttle);

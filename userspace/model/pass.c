@@ -265,6 +265,24 @@ static int take_cpu_time(struct pass *pass, const struct record_cpu_time *record
 	return 0;
 }
 
+/* What names processes and threads. */
+static int take_task(struct pass *pass, const struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_fork:
+		tasks_begin(&pass->tasks, &record->fork);
+		return 0;
+	case RECORD_exec:
+		return thread_rows_exec(pass, &record->exec);
+	case RECORD_comm:
+		return thread_rows_comm(pass, &record->comm);
+	case RECORD_title:
+		return thread_rows_title(pass, &record->title);
+	default:
+		return 0;
+	}
+}
+
 /* The many: samples, collections, system calls. Every one of them begins with its time. */
 static int take_event(struct pass *pass, const struct record *record)
 {
@@ -314,21 +332,12 @@ static int take_event(struct pass *pass, const struct record *record)
 		return faults_record(pass, &record->fault);
 	case RECORD_usage:
 		return waits_usage(pass, &record->usage);
-	case RECORD_fork:
-		tasks_begin(&pass->tasks, &record->fork);
-		return 0;
-	case RECORD_exec:
-		return thread_rows_exec(pass, &record->exec);
-	case RECORD_comm:
-		return thread_rows_comm(pass, &record->comm);
-	case RECORD_title:
-		return thread_rows_title(pass, &record->title);
 	case RECORD_loss:
 		return take_loss(pass, &record->loss);
 	case RECORD_end:
 		return take_end(pass, &record->end);
 	default:
-		return 0;
+		return take_task(pass, record);
 	}
 }
 

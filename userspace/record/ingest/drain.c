@@ -27,6 +27,7 @@ struct drain {
 	struct rings *rings;
 	struct world *world;
 	struct flow *flow;
+	bool left; /* the last round did not empty all rings */
 	uint64_t next_second;
 	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
 	struct arrival arrival;         /* of files and programs */
@@ -162,31 +163,38 @@ static void take_mapping(void *context, struct event_mmap *event, const char *pa
 	world_mapping(context, event, path);
 }
 
-/* Mappings that the perf rings report. */
-static void drain_mappings(struct drain *drain)
+/* Mappings that the perf rings report; false if some are left there. */
+static bool drain_mappings(struct drain *drain)
 {
 	struct counters *counters = drain->parts.counters;
 	struct perf_maps *maps = drain->parts.maps;
 	const struct perf_maps_visitor visitor = {.context = drain->world, .mapping = take_mapping};
 
+	bool emptied;
+
 	if (!maps)
-		return;
-	perf_maps_drain(maps, &visitor);
+		return true;
+	emptied = perf_maps_drain(maps, &visitor);
 	counters_set_loss(counters, LOSS_PERF_RING, perf_maps_lost(maps));
 	counters_add_loss(counters, LOSS_BAD_EVENT, perf_maps_bad(maps));
+	return emptied;
 }
 
 /* Everything that there is to be read: 1 if the rings are empty, 0 if not yet. */
 static int drain_rings(struct drain *drain, uint64_t now)
 {
 	struct files *files = drain->parts.files;
+	bool mapped;
 	int emptied;
 
 	/* Mappings first: what is mapped should be attached before it runs far. */
-	drain_mappings(drain);
+	mapped = drain_mappings(drain);
 	world_children(drain->world, attach_latest(session_probes(drain->parts.session)),
 		       files_pending(files) == UINT64_MAX);
 	emptied = rings_drain(drain->rings);
+	if (emptied > 0 && !mapped)
+		emptied = 0;
+	drain->left = emptied == 0;
 	flow_settle(drain->flow, emptied > 0 ? now : 0);
 	files_turn(files);
 	opener_turn(drain->parts.opener);
@@ -266,6 +274,11 @@ int drain_round(struct drain *drain)
 	err = err ? err : drain_first_names(drain, now);
 	err = err ? err : store_symbolize_turn(drain->parts.store);
 	return err ? err : drain_second(drain, now);
+}
+
+int drain_timeout(const struct drain *drain, int ms)
+{
+	return drain->left ? 0 : ms;
 }
 
 int drain_finish(struct drain *drain, const struct patience *patience)

@@ -37,6 +37,9 @@ int drain_create(const struct drain_parts *parts, struct drain **out);
  */
 int drain_round(struct drain *drain);
 
+/* How long to sleep until the next round, at most `ms`. */
+int drain_timeout(const struct drain *drain, int ms);
+
 /* Waits until the files that are mapped so far are read, and their probes attached. */
 int drain_settle(struct drain *drain);
 

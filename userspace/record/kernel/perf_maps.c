@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 enum { RING_PAGES = 256 };
+enum { RECORDS_MAX = 512 }; /* of a ring in one call: some 7 ms */
 
 struct ring {
 	struct perf_event_mmap_page *control;
@@ -196,12 +197,14 @@ static void ring_copy(struct perf_maps *maps, const struct ring *ring, uint64_t 
 	memcpy(maps->record.bytes + first, ring->data, size - first);
 }
 
-static void ring_drain(struct perf_maps *maps, struct ring *ring)
+/* False if something is left. */
+static bool ring_drain(struct perf_maps *maps, struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->control->data_tail;
+	int budget = RECORDS_MAX;
 
-	while (head - tail >= sizeof(struct perf_event_header)) {
+	while (head - tail >= sizeof(struct perf_event_header) && budget-- > 0) {
 		size_t size;
 
 		ring_copy(maps, ring, tail, sizeof(struct perf_event_header));
@@ -216,13 +219,17 @@ static void ring_drain(struct perf_maps *maps, struct ring *ring)
 		tail += size;
 	}
 	__atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);
+	return head - tail < sizeof(struct perf_event_header);
 }
 
-void perf_maps_drain(struct perf_maps *maps, const struct perf_maps_visitor *visitor)
+bool perf_maps_drain(struct perf_maps *maps, const struct perf_maps_visitor *visitor)
 {
+	bool emptied = true;
+
 	maps->visitor = visitor;
 	for (size_t i = 0; i < maps->count; i++)
-		ring_drain(maps, &maps->rings[i]);
+		emptied &= ring_drain(maps, &maps->rings[i]);
+	return emptied;
 }
 
 uint64_t perf_maps_lost(const struct perf_maps *maps)

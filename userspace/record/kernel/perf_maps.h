@@ -4,6 +4,7 @@
 #define GCPROF_PERF_MAPS_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -25,8 +26,9 @@ struct perf_maps_visitor {
 /* Begins to watch `pid` and all that it will fork or exec, or everybody. */
 int perf_maps_open(pid_t pid, struct perf_maps **out, struct problem *problem);
 
-/* Hands out what is in the rings, ring by ring: hardly in order. */
-void perf_maps_drain(struct perf_maps *maps, const struct perf_maps_visitor *visitor);
+/* Hands out what is in the rings, ring by ring, hardly in order, and not for long: false if some is
+ * left for the next call. */
+bool perf_maps_drain(struct perf_maps *maps, const struct perf_maps_visitor *visitor);
 
 /* Mappings that the kernel could not put into a ring, so far. */
 uint64_t perf_maps_lost(const struct perf_maps *maps);
