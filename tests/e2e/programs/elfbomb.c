@@ -235,18 +235,19 @@ static void put_names(struct bomb *bomb, uint64_t count)
 {
 	uint64_t address = bomb->header.e_entry ? bomb->header.e_entry : TEXT_OFFSET;
 	Elf64_Sym *symbols = calloc(count, sizeof(*symbols));
-	char *name = malloc(16 * MIB);
+	const size_t bytes = 60 << 10; /* of one name, which all have */
+	char *name = malloc(bytes);
 
 	must(symbols && name, "memory");
-	memset(name, 'a', 16 * MIB);
-	name[0] = name[16 * MIB - 1] = 0;
+	memset(name, 'a', bytes);
+	name[0] = name[bytes - 1] = 0;
 	for (uint64_t i = 1; i < count; i++)
 		symbols[i] = (Elf64_Sym){.st_name = 1,
 					 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
 					 .st_shndx = 1,
 					 .st_value = address,
 					 .st_size = 16};
-	put_symbol_table(bomb, symbols, count, name, 16 * MIB);
+	put_symbol_table(bomb, symbols, count, name, bytes);
 	free(symbols);
 	free(name);
 }
@@ -287,7 +288,7 @@ static const struct {
 	{"dwarf", put_dwarf, 480},      {"notes", put_notes, 200000},
 	{"sites", put_sites, 1024},     {"cfa", put_cfa, 43000},
 	{"symbols", put_symbols, 1024}, {"control", put_control, 0},
-	{"slow", put_slow, 0},          {"names", put_names, 100000},
+	{"slow", put_slow, 0},          {"names", put_names, 1000000},
 };
 
 int main(int argc, char **argv)
