@@ -47,7 +47,7 @@ static __always_inline void title_emit(const struct task_state *state, uint64_t 
 
 	if (config.shut_out && viewer_is_denied(bpf_get_current_task_btf()))
 		return;
-	event = EMIT_RESERVE(ring_process, event_title, LOSS_PROCESS_RING);
+	event = EMIT_RESERVE(ring_process, event_title, LOSS_TITLE);
 	if (!event)
 		return;
 	emit_header(&event->header, EVENT_title, sizeof(*event), state, now);

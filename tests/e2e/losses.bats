@@ -105,10 +105,10 @@ allocate() {
 	[ "$(lost GC_CEILING)" -gt 0 ]
 	needs_nobody_else same 'of the allocations' "$(stored $kinds)" "$alloc"
 	same 'of the collections' "$(($(stored $gc) + $(lost GC_CEILING)))" "$all"
-	# Those that wait for the next collection that is reported are told as well.
+	# Those that wait for the next collection that is reported are reported as well.
 	unset GCPROF_GC_CEILING
-	GCPROF_TEST_RING=gc=4K allocate
-	[ "$(lost GC_RING)" -gt 0 ]
+	GCPROF_TEST_CEILING=10 allocate
+	[ "$(lost GC_CEILING)" -gt 0 ]
 	needs_nobody_else same 'of the allocations' "$(stored $kinds)" "$alloc"
 }
 

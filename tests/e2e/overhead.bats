@@ -214,7 +214,7 @@ recorded() { # A B
 		sleepers+=("$!")
 		started+=("$!")
 	done
-	"$GCPROF" record --max-overhead 0.5 -p "$(IFS=, && echo "${sleepers[*]}")" --duration 20s 2>record.log
+	"$GCPROF" record --max-overhead 0.3 -p "$(IFS=, && echo "${sleepers[*]}")" --duration 20s 2>record.log
 	cat record.log
 	grep -q 'single records of short system calls were limited to as few as 78 a second and CPU' record.log
 	read -r begin _ < <(recorded 0 2)
