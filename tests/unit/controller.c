@@ -125,7 +125,7 @@ TEST(a_short_recording_is_complete)
 	machine_begin(&machine, RATE, all, 2);
 	machine.calls = 0.5 * RATE;
 	machine.rest = 1.2 * RATE;
-	run(&machine, 60);
+	run(&machine, 40);
 	CHECK_EQ(machine.changes, 0);
 	CHECK_EQ(machine.traced, machine.now - machine.begin);
 	/* The first names that are found cost some tenths of a second of CPU time. */

@@ -282,6 +282,9 @@ TEST(sums_wait_while_another_thread_runs)
 	while (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
 		usleep(100);
 	CHECK(some_wait(&f));
+	/* It is still on its way back from being stopped. */
+	while (threads_are_stopped(f.heap, f.thread))
+		usleep(100);
 	gc_blocking_begin(f.thread);
 	CHECK(waiting(&f));
 	__atomic_store_n(&over, true, __ATOMIC_RELEASE);

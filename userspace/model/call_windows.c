@@ -313,8 +313,10 @@ static void add_rest(struct call_windows *windows, const struct window_total *to
 		process->more[j] += now * last;
 		strangers->all[j] += others > 0 ? now : 0;
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		sums[i]->doubt += (double)total->now[CALL_COUNT] * (last + others) * process->doubt;
+		sums[i]->by_clock += (double)total->now[CALL_NS] * (last + others);
+	}
 }
 
 void call_windows_finish(struct call_windows *windows, uint64_t end)

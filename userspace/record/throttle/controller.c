@@ -11,8 +11,8 @@
 
 /* Of the bucket: seconds' worth of the rate. */
 #define BURST_S 60.0 /* it holds so much at most */
-#define HIGH_S  30.0 /* above, levels are taken back */
-#define LOW_S   15.0 /* below, they are taken: the rest is for bursts of system calls */
+#define HIGH_S  45.0 /* above, levels are taken back */
+#define LOW_S   30.0 /* below, they are taken: the rest is for bursts of system calls */
 #define DEBT_S  -3.0 /* what is not system calls makes no greater debts */
 
 /* Of the rate, what recording takes in a second. */
