@@ -93,7 +93,7 @@ stays_below() { # MIB
 	stays_below 64
 }
 
-@test "a million types and a million stacks: names beyond the budget are dropped and counted, memory stays bounded" {
+@test "half a million types and as many stacks: names beyond the budget are dropped and counted, memory stays bounded" {
 	# So many names are more than a report takes of a file of this size, unless it is allowed.
 	export GCPROF_MEMORY=8G
 	record_lie types

@@ -45,7 +45,8 @@ ssize_t wire_take(int socket, struct iovec *parts, size_t n_parts, int flags, st
 	ssize_t n = recvmsg(socket, &head, flags | MSG_CMSG_CLOEXEC);
 
 	*out = (struct wire_fds){.cut = n > 0 && head.msg_flags & MSG_CTRUNC};
-	extra = n > 0 ? CMSG_FIRSTHDR(&head) : NULL;
+	/* An empty message may bring some, too. */
+	extra = n >= 0 ? CMSG_FIRSTHDR(&head) : NULL;
 	if (extra && extra->cmsg_type == SCM_RIGHTS) {
 		out->n = (extra->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		memcpy(out->fds, CMSG_DATA(extra), out->n * sizeof(int));

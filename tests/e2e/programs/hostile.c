@@ -294,12 +294,12 @@ static void lie_frames(void)
 	}
 }
 
-/* A million types, each with a name, and a million names of stacks. */
+/* Half a million types, each with a name, and as many names of stacks. */
 static void lie_types(void)
 {
 	char name[64];
 
-	for (uint64_t i = 0; i < 1000000; i++) {
+	for (uint64_t i = 0; i < 500000; i++) {
 		snprintf(name, sizeof(name), "type number %llu of very many",
 			 (unsigned long long)i);
 		fire_type(i, (uint64_t)(uintptr_t)name);
