@@ -363,8 +363,9 @@ static int pass_on(struct symbolizer *symbolizer, struct subject *subject, size_
 					n < 0 ? 0 : (size_t)n);
 	}
 	subject->frames.size -= count * sizeof(*frames);
-	memmove(subject->frames.data, subject->frames.data + count * sizeof(*frames),
-		subject->frames.size);
+	if (subject->frames.size)
+		memmove(subject->frames.data, subject->frames.data + count * sizeof(*frames),
+			subject->frames.size);
 	return err;
 }
 
