@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* title.h: the command line of a process, which many servers overwrite with what they are doing. */
 /*
- * It is read by the process's own threads, whose memory is at hand then: from outside, by
+ * It is read by the process's own threads, whose memory is present then: from outside, by
  * /proc/PID/cmdline, a page that a file system never delivers would keep the reader for ever.
  */
 #ifndef GCPROF_TITLE_H
