@@ -175,9 +175,9 @@ static bool is_below_ceiling(struct gc_heap *heap, uint64_t now)
 }
 
 /*
- * Does somebody want each to be reported by itself? Whoever asked for that and was killed did not
- * take it back: it does not count any more once nobody listens. Nobody listens yet, either, between
- * asking and attaching; so what counted must have been there while somebody did.
+ * Does a recorder want each to be reported by itself? A recorder that asked for it and was killed
+ * did not take it back: the request is void once no consumer is attached. None is attached yet,
+ * either, between asking and attaching; so a request is void only if it stood while one was.
  */
 static bool is_wanted_singly(struct gc_summary *summary)
 {
@@ -241,9 +241,9 @@ static struct gcprof_gc_sums *add(struct gc_heap *heap, uint32_t kind, uint32_t 
 	struct gc_summary *summary = summary_of(heap);
 	struct gcprof_gc_sums *sums;
 
-	if (!summary->count)
-		summary->begin = begin;
 	sums = find_sums(heap, kind, reason);
+	if (summary->count == 1 && !sums->count)
+		summary->begin = begin;
 	sums->count++;
 	sums->total_ns += ns;
 	raise_to(&sums->max_ns, ns);
