@@ -154,8 +154,25 @@ enum probe_operand {
 
 #define OPERAND_REGISTERS 21 /* 8-byte words of struct pt_regs */
 #define OPERAND_NO_INDEX  255
-#define PROBE_ARGUMENTS   7 /* of the probe that has most */
+#define PROBE_ARGUMENTS   8 /* of the probe or place that has most */
+#define PROBE_STEPS       4 /* from an operand to an argument */
 #define PROBE_PLACES_MAX  4096
+
+/* What is done with a value that was read at a place, one step after the other. */
+enum probe_step_kind {
+	STEP_END = 0,
+	STEP_READ = 1,  /* value = the `size` bytes (1, 2, 4, 8) at value + offset, unsigned */
+	STEP_ADD = 2,   /* value += argument number `other`, which comes before */
+	STEP_SHIFT = 3, /* value <<= argument number `other` */
+};
+
+struct probe_step {
+	int32_t offset;
+	uint8_t kind; /* enum probe_step_kind */
+	uint8_t size;
+	uint8_t other;
+	uint8_t reserved;
+};
 
 struct probe_argument {
 	int64_t value;
@@ -166,14 +183,38 @@ struct probe_argument {
 	uint8_t size;    /* bytes: 1, 2, 4, 8 */
 	uint8_t is_signed;
 	uint8_t reserved[2];
+	struct probe_step steps[PROBE_STEPS];
+};
+
+enum place_flag {
+	PLACE_COLLECTOR = 1, /* reported in the ring of collections, else in that of samples */
+	PLACE_STACK = 2,
+	PLACE_PAUSES = 4,  /* a pause of the process's heap begins; argument 0 is the heap */
+	PLACE_RESUMES = 8, /* it ends */
+};
+
+#define PLACE_NO_TEXT 255
+
+/* A text in the memory of the program: numbers of arguments. */
+struct place_text {
+	uint8_t address; /* PLACE_NO_TEXT: there is none; address 0 is no text either */
+	uint8_t length;  /* bytes; PLACE_NO_TEXT: up to a zero */
+	uint8_t once;    /* reported when this argument has a value that the process had not had
+			    before; PLACE_NO_TEXT: always */
+	uint8_t reserved;
 };
 
 /* What is known of a place, in the map `probe_places`; the attachment's cookie is the key. */
 struct probe_place {
-	uint32_t probe; /* row of probes.def, from 0 */
-	uint32_t count; /* arguments used */
+	uint32_t probe;          /* row of probes.def, from 0; PROBE_PLACE: one of a runtime's */
+	uint32_t count;          /* arguments used */
+	uint16_t runtime, place; /* of a runtime's: as in struct event_place */
+	uint32_t flags;          /* enum place_flag */
+	struct place_text texts[2];
 	struct probe_argument arguments[PROBE_ARGUMENTS];
 };
+
+#define PROBE_PLACE 255
 
 /* A process that was there before the recording, in the map `targets`, by its number as the
  * recorder sees it; the kernel side fills in what it finds. */

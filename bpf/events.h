@@ -70,11 +70,14 @@ struct event_alloc {
 	uint64_t period;
 	uint32_t kind; /* enum gcprof_sample_kind */
 	uint32_t reserved;
+	uint64_t address; /* of the object, whose end `freed` will report; 0: its id is in `sample`
+			   */
 	/* Of the stack, for samples by the batch; 0: none. Behind it, as the tail, the stack. */
 	uint64_t key;
 };
 
 #include "batch_events.h"
+#include "runtime_events.h"
 
 struct event_fate {
 	struct event_header header;
@@ -89,6 +92,7 @@ struct event_gc_begin {
 	uint32_t kind;   /* enum gcprof_gc_kind */
 	uint32_t reason; /* enum gcprof_gc_reason */
 	uint64_t stop;   /* `cycle` of the first one in this stop; 0: unknown */
+	uint64_t name;   /* of gc_name: what the runtime calls the kind; 0: as it is */
 };
 
 struct event_gc_end {
@@ -101,6 +105,9 @@ struct event_gc_end {
 	struct gcprof_gc_stats stats;
 	uint64_t rss_bytes; /* of the process, as the kernel counts it; 0 unknown */
 	uint64_t minor_faults, major_faults; /* page faults of the collecting thread meanwhile */
+	/* Bytes of the heap in use before and after, and its size; 0: unknown. */
+	uint64_t heap_before, heap_after, heap_size;
+	uint64_t reason; /* of gc_name, where it is known at the end only; 0: as it began */
 };
 
 struct event_gc_summary {
@@ -230,20 +237,25 @@ enum usage_flag { USAGE_WAITS = 1 /* the waits are counted */ };
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct event_header) == 32, "contract 2");
-_Static_assert(sizeof(struct event_alloc) == 88, "contract 2");
+_Static_assert(sizeof(struct event_alloc) == 96, "contract 2");
 _Static_assert(sizeof(struct event_fate) == 40, "contract 2");
 _Static_assert(sizeof(struct event_samples) == 48, "contract 2");
 _Static_assert(sizeof(struct event_sample) == 88, "contract 2");
 _Static_assert(sizeof(struct event_stacks) == 32, "contract 2");
 _Static_assert(sizeof(struct event_pieces) == 48, "contract 2");
-_Static_assert(sizeof(struct event_gc_begin) == 64, "contract 2");
-_Static_assert(sizeof(struct event_gc_end) == 160, "contract 2");
+_Static_assert(sizeof(struct event_gc_begin) == 72, "contract 2");
+_Static_assert(sizeof(struct event_gc_end) == 192, "contract 2");
 _Static_assert(sizeof(struct event_gc_summary) == 64, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
 _Static_assert(sizeof(struct event_type) == 48, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");
 _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
+_Static_assert(sizeof(struct event_place) == 120, "contract 2");
+_Static_assert(sizeof(struct event_freed) == 40, "contract 2");
+_Static_assert(sizeof(struct event_gc_cycle) == 104, "contract 2");
+_Static_assert(sizeof(struct event_runtime) == 40, "contract 2");
+_Static_assert(sizeof(struct event_gc_name) == 48, "contract 2");
 _Static_assert(sizeof(struct event_cpu) == 56, "contract 2");
 _Static_assert(sizeof(struct event_ran) == 40, "contract 2");
 _Static_assert(sizeof(struct event_syscall) == 104, "contract 2");

@@ -12,33 +12,13 @@
 #include "ceiling.h"
 #include "cost.h"
 #include "preempt.h"
-#include "probe.h"
-#include "stack.h"
+#include "place.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define SIZE_SANE (UINT64_C(1) << 48) /* no object and no period is as big as that */
 #define LATE_MAX_NS \
 	UINT64_C(100000000000) /* no collection that is reported at its end takes longer */
-
-/* Has the process a share left for the record, of `n` events? If not they are counted as lost, and
- * the scratch is given back. Not inlined, as all global functions here: the verifier checks it
- * once. */
-__noinline int probe_shares(struct scratch *scratch, const struct task_state *state, uint32_t n)
-{
-	const struct event_header *header;
-	uint64_t bytes;
-
-	if (!scratch || !state)
-		return 0;
-	header = (const struct event_header *)scratch->data;
-	bytes = scratch->size + (stack_is_copied(scratch) ? config.copy_bytes : 0);
-	if (ceiling_share(&ring_alloc, state->process, bytes, header->time))
-		return 1;
-	loss_add(LOSS_ALLOC_SHARE, n);
-	scratch_drop(scratch);
-	return 0;
-}
 
 /* Hands over a record of `n` allocation events. */
 static __always_inline void probe_emit(const struct probe_firing *firing, struct scratch *scratch,
@@ -243,6 +223,7 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	event->kind = kind;
 	event->reason = reason;
 	event->stop = firing->values[4];
+	event->name = 0;
 	emit_submit(event, &ring_gc);
 	return 0;
 }
@@ -275,6 +256,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	event->rss_bytes = rss_bytes();
 	event->minor_faults = state->gc_faults.minor;
 	event->major_faults = state->gc_faults.major;
+	event->heap_before = event->heap_after = event->heap_size = event->reason = 0;
 	if (stats) {
 		/* A failed read leaves zeroes. */
 		if (bpf_probe_read_user(&event->stats, sizeof(event->stats), (const void *)stats))
@@ -470,6 +452,8 @@ static __always_inline int probe_tell(struct pt_regs *ctx)
 	switch (probe) {
 	case PROBE_NONE:
 		return 0;
+	case PROBE_PLACE:
+		return place_fired(&firing);
 #define PROBE(name, since, doc) \
 	case PROBE_##name:      \
 		return probe_##name(&firing);

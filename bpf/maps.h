@@ -104,6 +104,19 @@ struct {
 	__type(value, struct probe_place);
 } probe_places SEC(".maps");
 
+/* Values whose text was reported: those of a process that come seldom are forgotten first. */
+struct place_seen {
+	uint64_t value;
+	uint32_t process, place;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct place_seen);
+	__type(value, uint64_t);
+} places_seen SEC(".maps");
+
 enum ceiling {
 	CEILING_SYSCALL,
 	CEILING_LONG,

@@ -13,6 +13,7 @@ struct probe_firing {
 	struct task_state *state;
 	uint64_t now;
 	uint64_t values[PROBE_ARGUMENTS];
+	struct probe_place *place;
 };
 
 static __always_inline int probe_refuse(void)
@@ -81,7 +82,9 @@ static __always_inline int probe_read(struct probe_firing *firing, struct pt_reg
 		return PROBE_NONE;
 	firing->now = bpf_ktime_get_ns();
 	firing->ctx = ctx;
-	place = bpf_map_lookup_elem(&probe_places, &key);
+	firing->place = place = bpf_map_lookup_elem(&probe_places, &key);
+	if (place && place->probe == PROBE_PLACE)
+		return PROBE_PLACE;
 	if (!place || bpf_probe_read_kernel(registers.words, sizeof(registers.words), ctx)) {
 		probe_refuse();
 		return PROBE_NONE;

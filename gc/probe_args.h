@@ -29,6 +29,7 @@ enum gcprof_gc_kind {
 	GCPROF_GC_STEP = 2,   /* one step of an incremental major collection */
 	GCPROF_GC_FULL = 3,   /* a whole major collection in one pause */
 	GCPROF_GC_SURVEY = 4, /* nothing is collected: the survivors so far are counted */
+	GCPROF_GC_STOP = 5,   /* threads are stopped, and nothing is collected */
 };
 
 enum gcprof_gc_reason {

@@ -7,7 +7,7 @@
 #include "record.h"
 #include "../util/buffer.h"
 
-#define CODEC_FIELDS_MAX 24        /* fields in one record */
+#define CODEC_FIELDS_MAX 32        /* fields in one record */
 #define CODEC_BYTES_MAX  (1 << 20) /* bytes in one BYTES field, as far as a writer makes them */
 
 /* What fields that are stored as differences refer to. Reset at the start of a chunk. */

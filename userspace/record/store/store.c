@@ -39,7 +39,8 @@ int store_create(struct profile_writer *writer, struct files *files, struct proc
 	if (!err)
 		err = composer_create(&owners, &store->composer);
 	store->left = map_create(sizeof(uint64_t));
-	if (!err && !store->left)
+	store->live = live_objects_create();
+	if (!err && (!store->left || !store->live))
 		err = -ENOMEM;
 	if (!err)
 		err = frame_names_create(writer, store->modules, &store->names);
@@ -59,6 +60,7 @@ void store_free(struct store *store)
 	composer_free(store->composer);
 	stack_keys_free(store->keys);
 	map_free(store->left);
+	live_objects_free(store->live);
 	buffer_free(&store->left_at);
 	stacks_free(store->stacks);
 	modules_free(store->modules);
@@ -134,7 +136,9 @@ static int identify(struct store *store, struct incoming *in)
 	if (!in->process)
 		return -ENOMEM;
 	/* It only concerns the process: it makes no thread known. */
-	if (header->code == EVENT_fate)
+	if (header->code == EVENT_fate || header->code == EVENT_freed ||
+	    header->code == EVENT_gc_cycle || header->code == EVENT_runtime ||
+	    header->code == EVENT_gc_name)
 		return 0;
 	if (header->code == EVENT_task)
 		in->thread = processes_thread_begins(
@@ -164,6 +168,8 @@ bool store_is_auxiliary(const struct event_header *event)
 	case EVENT_stacks:
 	case EVENT_leave:
 	case EVENT_ran:
+	case EVENT_runtime:
+	case EVENT_gc_name:
 		return true;
 	default:
 		return false;

@@ -6,6 +6,7 @@
 #include "../symbolize/frame_names.h"
 #include "../world/modules.h"
 #include "../world/processes.h"
+#include "live_objects.h"
 #include "stack_keys.h"
 #include "stacks.h"
 #include "../../profile/writer.h"
@@ -21,6 +22,8 @@ struct store {
 	struct stacks *stacks;
 	struct stack_keys *keys;
 	struct composer *composer;
+	struct live_objects *live;
+	uint64_t samples;      /* that got their ids here */
 	struct map *left;      /* thread to the number, from 1, of where it left its CPU */
 	struct buffer left_at; /* struct departure[]: outside of system calls, until it is back */
 	struct frame_names *names;

@@ -20,6 +20,20 @@ static int put_alloc(struct store *store, const struct incoming *in, struct reco
 	return err ? err : profile_writer_put(store->writer, record);
 }
 
+/* A sample whose end its runtime will report by address gets its id here. */
+static int number_object(struct store *store, const struct incoming *in, uint64_t address,
+			 uint64_t *sample)
+{
+	int err;
+
+	*sample = ++store->samples;
+	err = live_objects_add(store->live, in->process->id, address, *sample);
+	if (err != -ENOSPC)
+		return err;
+	store->losses[LOSS_LIVE_OBJECTS]++;
+	return 0;
+}
+
 int store_alloc(struct store *store, const struct incoming *in)
 {
 	const struct event_alloc *event = (const void *)in->header;
@@ -38,6 +52,10 @@ int store_alloc(struct store *store, const struct incoming *in)
 		return err;
 	record.alloc.stack = told.stack;
 	record.alloc.sample = event->sample;
+	if (event->address)
+		err = number_object(store, in, event->address, &record.alloc.sample);
+	if (err)
+		return err;
 	record.alloc.type = event->type;
 	record.alloc.size = event->bytes;
 	record.alloc.period = event->period;
@@ -118,6 +136,7 @@ int store_gc_begin(struct store *store, const struct incoming *in)
 	record.gc_begin.kind = event->kind;
 	record.gc_begin.reason = event->reason;
 	record.gc_begin.stop = event->stop;
+	record.gc_begin.name = event->name;
 	return profile_writer_put(store->writer, &record);
 }
 
@@ -146,6 +165,10 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	record.gc_end.minor_faults = event->minor_faults;
 	record.gc_end.major_faults = event->major_faults;
 	record.gc_end.batched = event->late;
+	record.gc_end.heap_before = event->heap_before;
+	record.gc_end.heap_after = event->heap_after;
+	record.gc_end.heap_size = event->heap_size;
+	record.gc_end.reason = event->reason;
 	return profile_writer_put(store->writer, &record);
 }
 

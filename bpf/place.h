@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* place.h: reports what was found at a place in a runtime's code, which its table describes. */
+#ifndef GCPROF_BPF_PLACE_H
+#define GCPROF_BPF_PLACE_H
+
+#include "ceiling.h"
+#include "probe.h"
+#include "stack.h"
+
+/* Has the process a share left for the record, of `n` events? If not they are counted as lost, and
+ * the scratch is given back. Not inlined, as all global functions here: the verifier checks it
+ * once. */
+__noinline int probe_shares(struct scratch *scratch, const struct task_state *state, uint32_t n)
+{
+	const struct event_header *header;
+	uint64_t bytes;
+
+	if (!scratch || !state)
+		return 0;
+	header = (const struct event_header *)scratch->data;
+	bytes = scratch->size + (stack_is_copied(scratch) ? config.copy_bytes : 0);
+	if (ceiling_share(&ring_alloc, state->process, bytes, header->time))
+		return 1;
+	loss_add(LOSS_ALLOC_SHARE, n);
+	scratch_drop(scratch);
+	return 0;
+}
+
+/* What a place's arguments are put together in: behind the record, where its tail will be. */
+struct place_room {
+	struct event_place event;
+	struct probe_registers registers;
+};
+
+/* One step from an operand to an argument; see enum probe_step_kind. */
+static __always_inline uint64_t probe_step(const struct probe_step *step, uint64_t value,
+					   struct place_room *room)
+{
+	uint64_t word = 0,
+		 other = step->other < PROBE_ARGUMENTS ? room->event.values[step->other] : 0;
+	uint32_t size = step->size;
+
+	switch (step->kind) {
+	case STEP_READ:
+		if (size > sizeof(word) ||
+		    bpf_probe_read_user(&word, size, (const void *)(value + step->offset)))
+			room->registers.bad++;
+		return word;
+	case STEP_ADD:
+		return value + other;
+	case STEP_SHIFT:
+		return value << (other & 63);
+	default:
+		return value;
+	}
+}
+
+/* Not inlined, as all global functions here: the verifier checks it once. */
+__noinline uint64_t probe_steps(const struct probe_argument *argument, uint64_t value,
+				struct place_room *room)
+{
+	if (!argument || !room)
+		return 0;
+	for (uint32_t i = 0; i < PROBE_STEPS; i++) {
+		if (argument->steps[i].kind == STEP_END || room->registers.bad)
+			break;
+		value = probe_step(&argument->steps[i], value, room);
+	}
+	return value;
+}
+
+/* The arguments; those that cannot be read are 0. Not inlined, as above. */
+__noinline int place_read(struct place_room *room, const struct probe_place *place)
+{
+	if (!room || !place)
+		return 0;
+	for (uint32_t i = 0; i < PROBE_ARGUMENTS; i++) {
+		const struct probe_argument *argument = &place->arguments[i];
+		uint64_t value;
+
+		if (i >= place->count)
+			break;
+		room->registers.bad = 0;
+		value = probe_steps(argument, probe_operand(argument, &room->registers), room);
+		if (room->registers.bad) {
+			room->event.failed |= 1u << i;
+			value = 0;
+		}
+		room->event.values[i] = value;
+	}
+	return 0;
+}
+
+static __always_inline uint64_t place_value(const struct scratch *scratch, uint32_t argument)
+{
+	const struct event_place *event = (const struct event_place *)scratch->data;
+
+	return argument < PLACE_VALUES ? event->values[argument] : 0;
+}
+
+/* Was a text reported for this value? From now on it was. */
+static __always_inline bool place_is_new(const struct scratch *scratch,
+					 const struct probe_firing *firing,
+					 const struct place_text *text)
+{
+	struct place_seen key = {
+		.value = place_value(scratch, text->once),
+		.process = firing->state->process,
+		.place = firing->place->runtime << 16 | firing->place->place,
+	};
+	uint64_t once = 1;
+
+	return text->once == PLACE_NO_TEXT ||
+	       !bpf_map_update_elem(&places_seen, &key, &once, BPF_NOEXIST);
+}
+
+/* Appends `bytes` of a text that has no end mark, padded to 8 bytes; its bytes, or -1. */
+static __always_inline int place_counted_text(struct scratch *scratch, uint64_t from,
+					      uint64_t bytes)
+{
+	uint32_t at = scratch->size, length = bytes < NAME_BYTES_MAX ? bytes : NAME_BYTES_MAX - 1;
+
+	if (at > sizeof(scratch->data) - NAME_BYTES_MAX - 8 || !length)
+		return -1;
+	length &= NAME_BYTES_MAX - 1;
+	if (bpf_probe_read_user(scratch->data + at, length, (const void *)from))
+		return -1;
+	at += length;
+	if (at > sizeof(scratch->data) - 8)
+		return -1;
+	__builtin_memset(scratch->data + at, 0, 8);
+	scratch->size = (at + 7) & ~7u;
+	return (int)length;
+}
+
+static __always_inline uint16_t place_text(struct scratch *scratch,
+					   const struct probe_firing *firing, uint32_t number)
+{
+	const struct place_text *text = &firing->place->texts[number];
+	uint64_t from = place_value(scratch, text->address);
+	int bytes;
+
+	if (text->address == PLACE_NO_TEXT || !from || !place_is_new(scratch, firing, text))
+		return 0;
+	bytes = text->length == PLACE_NO_TEXT
+			? scratch_string(scratch, (const void *)from, 1)
+			: place_counted_text(scratch, from, place_value(scratch, text->length));
+	if (bytes < 0)
+		loss_count(LOSS_PROBE_MEMORY);
+	return bytes < 0 ? 0 : bytes;
+}
+
+static __always_inline void place_fill(struct event_place *event, const struct probe_firing *firing)
+{
+	__builtin_memset(event, 0, sizeof(*event));
+	emit_header(&event->header, EVENT_place, 0, firing->state, firing->now);
+	event->runtime = firing->place->runtime;
+	event->place = firing->place->place;
+	_Static_assert(PLACE_VALUES == PROBE_ARGUMENTS, "all are reported");
+}
+
+/* A pause of the process begins or ends. */
+static __always_inline void place_pause(const struct probe_firing *firing, uint32_t flags,
+					uint64_t heap)
+{
+	if (flags & PLACE_PAUSES)
+		process_gc_enter(firing->state, heap, firing->now, 0);
+	if (flags & PLACE_RESUMES)
+		process_gc_end(firing->state, heap, firing->now);
+}
+
+/* With a stack: into the ring of samples. */
+static __always_inline int place_emit_sample(const struct probe_firing *firing,
+					     struct scratch *scratch, uint32_t flags)
+{
+	if (flags & PLACE_STACK) {
+		regs_user(firing->ctx, &scratch->regs);
+		stack_user(scratch, firing->state);
+		if (stack_is_copied(scratch))
+			regs_user_rest(firing->ctx, &scratch->regs);
+	}
+	if (probe_shares(scratch, firing->state, 1))
+		stack_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
+	return 0;
+}
+
+static __always_inline int place_fired(const struct probe_firing *firing)
+{
+	uint32_t flags = firing->place->flags;
+	struct scratch *scratch;
+	struct event_place *event;
+
+	scratch = probe_scratch();
+	if (!scratch)
+		return 0;
+	event = (struct event_place *)scratch->data;
+	place_fill(event, firing);
+	if (bpf_probe_read_kernel(((struct place_room *)scratch->data)->registers.words,
+				  sizeof(((struct probe_registers *)0)->words), firing->ctx)) {
+		scratch_drop(scratch);
+		return probe_refuse();
+	}
+	place_read((struct place_room *)scratch->data, firing->place);
+	place_pause(firing, flags, event->values[0]);
+	if ((flags & PLACE_COLLECTOR) && !ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING)) {
+		scratch_drop(scratch);
+		return 0;
+	}
+	scratch->size = sizeof(*event);
+	event->text_size[0] = place_text(scratch, firing, 0);
+	event->text_size[1] = place_text(scratch, firing, 1);
+	if (!(flags & PLACE_COLLECTOR))
+		return place_emit_sample(firing, scratch, flags);
+	scratch_emit(scratch, &ring_gc, LOSS_GC_RING);
+	return 0;
+}
+
+#endif

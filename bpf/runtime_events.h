@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* runtime_events.h: contract 2, what is reported of runtimes without probes of ours; part of
+ * events.h. */
+#ifndef GCPROF_RUNTIME_EVENTS_H
+#define GCPROF_RUNTIME_EVENTS_H
+
+#define PLACE_VALUES 8
+#define PLACE_TEXTS  2
+
+/* The kernel side knows nothing but how to read these: what they mean says the runtime's table. */
+struct event_place {
+	struct event_header header;
+	struct event_stack stack; /* all zero, where the place wants none */
+	uint16_t runtime;         /* enum runtime_number */
+	uint16_t place;           /* row of its table of places */
+	uint16_t text_size[PLACE_TEXTS];
+	uint32_t failed; /* bits: values that could not be read, and are 0 */
+	uint32_t reserved;
+	uint64_t values[PLACE_VALUES];
+	/* tail: the texts, each padded with zeroes to 8 bytes; then the stack */
+};
+
+struct event_freed {
+	struct event_header header;
+	uint64_t address;
+};
+
+/* From the begin of a concurrent collector's work to its end, pauses and all. */
+struct event_gc_cycle {
+	struct event_header header; /* time: its end, or now if it is not over */
+	uint64_t heap, cycle;
+	uint64_t began;  /* CLOCK_MONOTONIC ns */
+	uint64_t name;   /* of gc_name */
+	uint64_t reason; /* as in event_gc_begin */
+	/* Bytes of the heap in use at the begin, and at the end, and what of it was found alive;
+	 * 0: unknown. */
+	uint64_t heap_before, heap_after, live;
+	uint64_t unfinished; /* 1: the recording ended before it */
+};
+
+struct event_runtime {
+	struct event_header header;
+	uint16_t name_size, version_size;
+	uint32_t note_size;
+	/* tail: its name ("go"), its version ("1.19.8"), and a sentence on what its sampler does
+	 * not see, each padded with zeroes to 8 bytes */
+};
+
+#define GC_NAMES_FIRST 16 /* smaller numbers are those of gc/probe_args.h */
+
+struct event_gc_name {
+	struct event_header header;
+	uint64_t number; /* from GC_NAMES_FIRST on, unique in the process */
+	uint32_t name_size;
+	uint32_t reserved;
+	/* tail: the text, padded with zeroes to 8 bytes */
+};
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* store_outside.c: stores what is found out of runtimes that have no probes of ours. */
+#include <errno.h>
+
+#include "store_events.h"
+
+/* Places become other events before they come here. */
+int store_place(struct store *store, const struct incoming *in)
+{
+	(void)store;
+	(void)in;
+	return -EBADMSG;
+}
+
+static int put_fate(struct store *store, uint64_t time, uint64_t process, uint64_t sample,
+		    enum gcprof_outcome outcome, uint64_t collections)
+{
+	struct record record = {.kind = RECORD_fate};
+
+	record.fate.time = time;
+	record.fate.process = process;
+	record.fate.sample = sample;
+	record.fate.outcome = outcome;
+	record.fate.collections = collections;
+	return profile_writer_put(store->writer, &record);
+}
+
+int store_freed(struct store *store, const struct incoming *in)
+{
+	const struct event_freed *event = (const void *)in->header;
+	struct live_object object;
+
+	if (!live_objects_take(store->live, in->process->id, event->address, &object))
+		return 0;
+	return put_fate(store, in->header->time, in->process->id, object.sample,
+			object.outlasted ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG,
+			object.cycles ? object.cycles - 1 : 0);
+}
+
+struct outlasting {
+	struct store *store;
+	const struct incoming *in;
+	int err;
+};
+
+static void put_outlasted(void *context, uint64_t sample)
+{
+	struct outlasting *outlasting = context;
+
+	if (!outlasting->err)
+		outlasting->err = put_fate(outlasting->store, outlasting->in->header->time,
+					   outlasting->in->process->id, sample, GCPROF_PROMOTED, 1);
+}
+
+int store_gc_cycle(struct store *store, const struct incoming *in)
+{
+	const struct event_gc_cycle *event = (const void *)in->header;
+	struct outlasting outlasting = {store, in, 0};
+	struct record record = {.kind = RECORD_gc_cycle};
+
+	if (event->began > in->header->time)
+		return -EBADMSG;
+	if (!event->unfinished)
+		live_objects_cycle(store->live, in->process->id, put_outlasted, &outlasting);
+	record.gc_cycle.time = in->header->time;
+	record.gc_cycle.process = in->process->id;
+	record.gc_cycle.heap = event->heap;
+	record.gc_cycle.cycle = event->cycle;
+	record.gc_cycle.span = in->header->time - event->began;
+	record.gc_cycle.name = event->name;
+	record.gc_cycle.reason = event->reason;
+	record.gc_cycle.heap_before = event->heap_before;
+	record.gc_cycle.heap_after = event->heap_after;
+	record.gc_cycle.live = event->live;
+	record.gc_cycle.unfinished = event->unfinished;
+	return outlasting.err ? outlasting.err : profile_writer_put(store->writer, &record);
+}
+
+/* Writes the text at the start of the tail; 0: there is none. */
+static int take_string(struct store *store, struct bytes *tail, size_t size, uint64_t *out)
+{
+	struct bytes text;
+	int err = store_take_text(tail, size, NAME_BYTES_MAX, &text);
+
+	if (!err)
+		*out = text.size ? store_put_string(store, text) : 0;
+	return err;
+}
+
+int store_runtime(struct store *store, const struct incoming *in)
+{
+	const struct event_runtime *event = (const void *)in->header;
+	struct record record = {.kind = RECORD_runtime};
+	struct bytes tail = in->tail;
+	int err;
+
+	record.runtime.process = in->process->id;
+	err = take_string(store, &tail, event->name_size, &record.runtime.name);
+	if (!err)
+		err = take_string(store, &tail, event->version_size, &record.runtime.version);
+	if (!err)
+		err = take_string(store, &tail, event->note_size, &record.runtime.note);
+	return err ? err : profile_writer_put(store->writer, &record);
+}
+
+int store_gc_name(struct store *store, const struct incoming *in)
+{
+	const struct event_gc_name *event = (const void *)in->header;
+	struct record record = {.kind = RECORD_gc_name};
+	struct bytes tail = in->tail;
+	int err = take_string(store, &tail, event->name_size, &record.gc_name.name);
+
+	if (err || event->number < GC_NAMES_FIRST)
+		return err ? err : -EBADMSG;
+	record.gc_name.process = in->process->id;
+	record.gc_name.number = event->number;
+	return profile_writer_put(store->writer, &record);
+}
