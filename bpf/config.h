@@ -150,9 +150,11 @@ enum probe_operand {
 	OPERAND_CONSTANT = 0, /* `value` itself */
 	OPERAND_REGISTER = 1, /* in `base` */
 	OPERAND_MEMORY = 2,   /* at base + index * scale + value */
+	OPERAND_ADDRESS = 3,  /* base + value */
 };
 
 #define OPERAND_REGISTERS 21 /* 8-byte words of struct pt_regs */
+#define OPERAND_RIP       16 /* of these: at a place its address */
 #define OPERAND_NO_INDEX  255
 #define PROBE_ARGUMENTS   8 /* of the probe or place that has most */
 #define PROBE_STEPS       4 /* from an operand to an argument */

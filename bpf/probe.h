@@ -55,6 +55,8 @@ __noinline uint64_t probe_operand(const struct probe_argument *argument,
 	unused = 64 - 8 * size;
 	if (argument->operand == OPERAND_REGISTER)
 		value = probe_register(registers, argument->base);
+	if (argument->operand == OPERAND_ADDRESS)
+		value += probe_register(registers, argument->base);
 	if (argument->operand == OPERAND_MEMORY) {
 		address = value + probe_register(registers, argument->base);
 		if (argument->index != OPERAND_NO_INDEX)

@@ -156,7 +156,7 @@ RIG void free_world(void)
 
 RIG void close_world(void)
 {
-	CHECK_EQ(flow_finish(flow), 0);
+	CHECK_EQ(flow_finish(flow, UINT64_MAX), 0);
 	free_world();
 	finish();
 }

@@ -107,6 +107,7 @@ int facts_read(int fd, struct file_facts *out, struct probe_site **sites)
 		return err;
 	out->n_sites = (uint32_t)found.n_sites;
 	out->refused = found.refused;
+	out->runtime = found.runtime;
 	memcpy(out->problem, problem.text, sizeof(out->problem) - 1);
 	*sites = found.sites;
 	read_elf(fd, out);
@@ -119,9 +120,20 @@ static bool is_operand(const struct probe_argument *argument)
 	       argument->is_signed <= 1;
 }
 
-static bool is_site(const struct probe_site *site)
+/* A place of the file's own runtime, which has it. */
+static bool is_place(const struct file_facts *facts, const struct probe_place *place)
 {
-	if (site->place.probe >= PROBES || site->place.count > PROBE_ARGUMENTS)
+	const struct runtime *runtime = runtime_get(facts->runtime.runtime);
+
+	return place->probe == PROBE_PLACE && runtime && place->runtime == facts->runtime.runtime &&
+	       place->place < runtime->n_places &&
+	       place->flags == runtime->places[place->place].flags;
+}
+
+static bool is_site(const struct file_facts *facts, const struct probe_site *site)
+{
+	if ((site->place.probe >= PROBES && !is_place(facts, &site->place)) ||
+	    site->place.count > PROBE_ARGUMENTS)
 		return false;
 	for (uint32_t i = 0; i < site->place.count; i++)
 		if (!is_operand(&site->place.arguments[i]))
@@ -141,9 +153,11 @@ int facts_take(const void *data, size_t size, struct file_facts *out,
 	    size != sizeof(*out) + out->n_sites * sizeof(struct probe_site))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < out->n_sites; i++)
-		if (!is_site(&(*sites)[i]))
+		if (!is_site(out, &(*sites)[i]))
 			return -EBADMSG;
 	out->problem[sizeof(out->problem) - 1] = '\0';
+	out->runtime.version[sizeof(out->runtime.version) - 1] = '\0';
+	out->runtime.missing[sizeof(out->runtime.missing) - 1] = '\0';
 	out->interpreter[sizeof(out->interpreter) - 1] = '\0';
 	return 0;
 }

@@ -23,6 +23,7 @@ struct file_facts {
 	uint64_t blocks[CONTROL_BLOCKS]; /* addresses as the linker knows them, 0: there is none */
 	uint32_t n_segments;
 	uint32_t n_sites; /* of probes */
+	struct runtime_facts runtime;
 	uint32_t refused; /* sites that cannot be attached: `problem` says why of the first */
 	char problem[FACTS_TEXT_BYTES];
 	char interpreter[FACTS_TEXT_BYTES]; /* the program's dynamic linker, "" if it names none */

@@ -8,6 +8,7 @@
 
 #include "../../bpf/config.h"
 #include "../../gc/probe_numbers.h"
+#include "../runtimes/runtime.h"
 #include "../util/problem.h"
 
 struct probe_info {
@@ -18,12 +19,14 @@ struct probe_info {
 
 extern const struct probe_info probe_table[PROBES];
 
-#define PROBE_SITES_MAX 256 /* of one file */
+#define PROBE_SITES_MAX  256 /* of one file */
+#define PROBE_CODE_BYTES 8
 
-/* A place in the code where a probe fires. */
+/* A place in the code where a probe fires, or something is reported of a runtime. */
 struct probe_site {
-	uint64_t offset;    /* of the instruction in the file */
-	uint64_t semaphore; /* offset in the file, 0: there is none */
+	uint64_t offset;                      /* of the instruction in the file */
+	uint64_t semaphore;                   /* offset in the file, 0: there is none */
+	unsigned char code[PROBE_CODE_BYTES]; /* that must be there, of a runtime's place */
 	struct probe_place place;
 };
 
@@ -31,8 +34,9 @@ struct probe_site {
 struct probes_found {
 	struct probe_site *sites; /* in the order of the file's notes, but `sample` last */
 	size_t n_sites;
-	unsigned count[PROBES]; /* of each probe; 0: none, or one was refused */
-	unsigned refused;       /* places that cannot be attached, see *problem */
+	unsigned count[PROBES];       /* of each probe; 0: none, or one was refused */
+	unsigned refused;             /* places that cannot be attached, see *problem */
+	struct runtime_facts runtime; /* whose places are among them */
 };
 
 /*

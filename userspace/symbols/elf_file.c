@@ -99,6 +99,24 @@ bool elf_segment(Elf *elf, size_t index, GElf_Phdr *out)
 	       gelf_getphdr(elf, (int)index, out);
 }
 
+bool elf_offset(Elf *elf, uint64_t address, uint64_t length, uint32_t flags, uint64_t *offset)
+{
+	GElf_Phdr header;
+
+	for (size_t i = 0; elf_segment(elf, i, &header); i++) {
+		if (header.p_type != PT_LOAD || (header.p_flags & flags) != flags ||
+		    address < header.p_vaddr)
+			continue;
+		if (header.p_filesz < length || address - header.p_vaddr > header.p_filesz - length)
+			continue;
+		if (header.p_offset > INT64_MAX - (address - header.p_vaddr))
+			continue;
+		*offset = header.p_offset + (address - header.p_vaddr);
+		return true;
+	}
+	return false;
+}
+
 size_t elf_code_segments(Elf *elf, struct unwind_segment *out, size_t max)
 {
 	GElf_Phdr header;

@@ -24,6 +24,10 @@ Elf *elf_open(int fd);
 /* The program header of this number; false if there is none. */
 bool elf_segment(Elf *elf, size_t index, GElf_Phdr *out);
 
+/* Where `length` bytes at `address`, as the linker knows it, are in the file: in a segment with all
+ * of these flags (PF_X). False: nowhere. */
+bool elf_offset(Elf *elf, uint64_t address, uint64_t length, uint32_t flags, uint64_t *offset);
+
 /* Segments that are loaded as code, `max` at most; how many. */
 size_t elf_code_segments(Elf *elf, struct unwind_segment *out, size_t max);
 

@@ -54,6 +54,11 @@ static void attach(struct arrival *arrival, const struct file *file)
 
 void arrival_mapped(void *context, const struct file *file, const struct event_mmap *event)
 {
-	attach(context, file);
-	arrive(context, file, event);
+	struct arrival *arrival = context;
+
+	attach(arrival, file);
+	arrive(arrival, file, event);
+	if (file->facts.runtime.runtime && arrival->flow &&
+	    flow_runtime(arrival->flow, event, &file->facts.runtime))
+		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }

@@ -9,6 +9,7 @@
 #include "../opener/opener.h"
 #include "../kernel/session.h"
 #include "../../util/problem.h"
+#include "flow.h"
 
 /* Everything is borrowed. */
 struct arrival {
@@ -16,8 +17,9 @@ struct arrival {
 	struct opener *opener;
 	struct counters *counters;
 	struct processes *processes;
-	bool attached; /* a file was attached; reset it */
-	bool trouble;  /* one could not be: `problem` says why; reset it */
+	struct flow *flow; /* NULL: not there yet */
+	bool attached;     /* a file was attached; reset it */
+	bool trouble;      /* one could not be: `problem` says why; reset it */
 	struct problem problem;
 };
 

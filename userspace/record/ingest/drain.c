@@ -122,6 +122,7 @@ static int create_parts(struct drain *drain)
 	flow.world = drain->world;
 	if (!err)
 		err = flow_create(&flow, &drain->flow);
+	drain->arrival.flow = drain->flow;
 	if (!err)
 		subscribe(drain);
 	return err ? err : rings_open(parts->session, flow_event, drain->flow, &drain->rings);
@@ -291,7 +292,7 @@ int drain_finish(struct drain *drain, const struct patience *patience)
 	files_settle(drain->parts.files, patience->files_ns);
 	store_walk_until(drain->parts.store, clock_now() + patience->walks_ns);
 	err = emptied < 0 ? emptied : drain_streams(drain);
-	err = err ? err : flow_finish(drain->flow);
+	err = err ? err : flow_finish(drain->flow, clock_now());
 	err = err ? err : flow_turn(drain->flow, UINT64_MAX);
 	return err ? err : drain_figures(drain, counters_finish);
 }

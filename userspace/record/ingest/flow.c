@@ -8,6 +8,7 @@
 #include "batches.h"
 #include "delayed.h"
 #include "merge.h"
+#include "places.h"
 
 #define SLACK_NS      UINT64_C(200000000)
 #define ADVANCE_NS    UINT64_C(50000000) /* what waits is sorted so often at most */
@@ -18,6 +19,7 @@ struct flow {
 	struct flow_parts parts;
 	struct merge *merge;
 	struct delayed *delayed;
+	struct places *places;
 	uint64_t next_advance;
 };
 
@@ -57,6 +59,21 @@ static void split_samples(struct flow *flow, const struct event_header *event, s
 	counters_add_loss(counters, LOSS_BATCH_TIME, faults.misdated);
 }
 
+static void split_place(struct flow *flow, const struct event_header *event, size_t size)
+{
+	int err = places_event(flow->places, (const struct event_place *)(const void *)event, size);
+
+	if (err)
+		counters_add_loss(flow->parts.counters,
+				  err == -ENOMEM ? LOSS_MEMORY : LOSS_BAD_EVENT, 1);
+}
+
+int flow_runtime(struct flow *flow, const struct event_mmap *event,
+		 const struct runtime_facts *facts)
+{
+	return places_runtime(flow->places, &event->header, facts);
+}
+
 /* Sums that begin before the recording are for another recorder, which has the rest of them. */
 static bool is_before(const struct flow *flow, const struct event_header *event, size_t size)
 {
@@ -70,6 +87,8 @@ void flow_event(void *context, const struct event_header *event, size_t size)
 {
 	if (event->code == EVENT_samples)
 		split_samples(context, event, size);
+	else if (event->code == EVENT_place)
+		split_place(context, event, size);
 	else if (!is_before(context, event, size))
 		flow_add(context, event, size);
 }
@@ -80,12 +99,25 @@ static void flow_mapping(void *context, const struct event_mmap *event, const ch
 	flow_add(context, &event->header, event->header.size);
 }
 
+static void flow_execs(void *context, const struct process *process, uint64_t time)
+{
+	places_forget(((struct flow *)context)->places, (uint32_t)process->id, time);
+}
+
+static void flow_ends(void *context, const struct process *process)
+{
+	places_forget(((struct flow *)context)->places, (uint32_t)process->id, UINT64_MAX);
+}
+
 int flow_create(const struct flow_parts *parts, struct flow **out)
 {
 	struct flow *flow = calloc(1, sizeof(*flow));
-	struct world_subscriber subscriber = {.context = flow, .maps = flow_mapping};
+	struct world_subscriber subscriber = {
+		.context = flow, .maps = flow_mapping, .execs = flow_execs, .ends = flow_ends};
 	int err = flow ? merge_create(&flow->merge) : -ENOMEM;
 
+	if (!err)
+		err = places_create(flow_add, flow, &flow->places);
 	if (!err)
 		err = delayed_create(parts->store, parts->counters, &flow->delayed);
 	if (err) {
@@ -104,6 +136,7 @@ void flow_free(struct flow *flow)
 		return;
 	merge_free(flow->merge);
 	delayed_free(flow->delayed);
+	places_free(flow->places);
 	free(flow);
 }
 
@@ -139,8 +172,9 @@ int flow_advance(struct flow *flow, uint64_t now, uint64_t pending)
 	return store_until(flow, now - SLACK_NS);
 }
 
-int flow_finish(struct flow *flow)
+int flow_finish(struct flow *flow, uint64_t now)
 {
+	places_finish(flow->places, now);
 	return store_until(flow, UINT64_MAX);
 }
 

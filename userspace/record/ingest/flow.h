@@ -23,6 +23,7 @@ struct flow_parts {
 };
 
 struct flow;
+struct runtime_facts;
 
 /* Subscribes to the world: mappings come from there. -ENOMEM. */
 int flow_create(const struct flow_parts *parts, struct flow **out);
@@ -30,6 +31,10 @@ void flow_free(struct flow *flow); /* NULL is allowed */
 
 /* An event as it lies in a ring; the context is the flow. */
 void flow_event(void *context, const struct event_header *event, size_t size);
+
+/* A process has mapped a file with a runtime. -ENOMEM. */
+int flow_runtime(struct flow *flow, const struct event_mmap *event,
+		 const struct runtime_facts *facts);
 
 /* All rings were emptied after `now` (ns), 0: not yet. Finds processes whose begin was lost. */
 void flow_settle(struct flow *flow, uint64_t now);
@@ -41,8 +46,8 @@ void flow_settle(struct flow *flow, uint64_t now);
  */
 int flow_advance(struct flow *flow, uint64_t now, uint64_t pending);
 
-/* Stores everything. */
-int flow_finish(struct flow *flow);
+/* Stores everything; cycles of collectors that are not over end `now`. */
+int flow_finish(struct flow *flow, uint64_t now);
 
 /* Stores what waited for walks of stack dumps, for which it waits for `ns` at most. */
 int flow_turn(struct flow *flow, uint64_t ns);

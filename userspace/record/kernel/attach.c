@@ -179,6 +179,21 @@ static uint32_t places_left(struct attach *attach, const struct file *file, uint
 	return share < all ? share : all;
 }
 
+/* What a runtime's place reports is as good as a probe of ours. */
+static void count_site(struct attach *attach, const struct probe_place *place)
+{
+	const struct runtime *runtime;
+
+	if (place->probe != PROBE_PLACE) {
+		attach->count[place->probe]++;
+		return;
+	}
+	runtime = runtime_get(place->runtime);
+	attach->count[PROBE_sample] += runtime->places[place->place].report == PLACE_SAMPLE;
+	attach->count[PROBE_gc_begin] += runtime->places[place->place].report == PLACE_PAUSE_BEGIN;
+	attach->count[PROBE_gc_end] += runtime->places[place->place].report == PLACE_PAUSE_END;
+}
+
 /* The file that was read is attached, whatever its name means by now. */
 static int attach_sites_of(struct attach *attach, const struct file *file)
 {
@@ -200,22 +215,28 @@ static int attach_sites_of(struct attach *attach, const struct file *file)
 	if (used)
 		*used += count;
 	for (uint32_t i = 0; i < count && !err; i++)
-		attach->count[sites[i].place.probe]++;
+		count_site(attach, &sites[i].place);
 	return err;
 }
 
 /* A reader that was taken over by a file must not make us put a breakpoint into the midst of an
- * instruction of another one. */
-static bool are_nops(const struct file *file)
+ * instruction of another one: probes are nops, and a runtime's file is read by a new reader. */
+static bool is_code(const struct file *file, const struct probe_site *site)
 {
-	for (uint32_t i = 0; i < file->facts.n_sites; i++) {
-		unsigned char instruction;
+	size_t size = site->place.probe == PROBE_PLACE ? sizeof(site->code) : 1;
+	unsigned char code[sizeof(site->code)];
 
-		if (file->sites[i].offset > INT64_MAX ||
-		    pread(file->fd, &instruction, 1, (off_t)file->sites[i].offset) != 1 ||
-		    instruction != NOP)
+	return site->offset <= INT64_MAX &&
+	       pread(file->fd, code, size, (off_t)site->offset) == (ssize_t)size &&
+	       (site->place.probe == PROBE_PLACE ? !memcmp(code, site->code, size)
+						 : code[0] == NOP);
+}
+
+static bool are_code(const struct file *file)
+{
+	for (uint32_t i = 0; i < file->facts.n_sites; i++)
+		if (!is_code(file, &file->sites[i]))
 			return false;
-	}
 	return true;
 }
 
@@ -238,7 +259,7 @@ int attach_file(struct attach *attach, const struct file *file, struct problem *
 				   file->path);
 	}
 	if (facts->n_sites) {
-		err = are_nops(file) ? attach_sites_of(attach, file) : -EBADMSG;
+		err = are_code(file) ? attach_sites_of(attach, file) : -EBADMSG;
 		if (err)
 			return problem_set(problem, err, "%s: its probes could not be attached: %s",
 					   file->path,

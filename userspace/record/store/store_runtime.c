@@ -20,13 +20,15 @@ static int put_alloc(struct store *store, const struct incoming *in, struct reco
 	return err ? err : profile_writer_put(store->writer, record);
 }
 
-/* A sample whose end its runtime will report by address gets its id here. */
+/* A sample that has no id gets one; `address`: where its runtime will report its end, or 0. */
 static int number_object(struct store *store, const struct incoming *in, uint64_t address,
 			 uint64_t *sample)
 {
 	int err;
 
 	*sample = ++store->samples;
+	if (!address)
+		return 0;
 	err = live_objects_add(store->live, in->process->id, address, *sample);
 	if (err != -ENOSPC)
 		return err;
@@ -52,7 +54,7 @@ int store_alloc(struct store *store, const struct incoming *in)
 		return err;
 	record.alloc.stack = told.stack;
 	record.alloc.sample = event->sample;
-	if (event->address)
+	if (!event->sample)
 		err = number_object(store, in, event->address, &record.alloc.sample);
 	if (err)
 		return err;

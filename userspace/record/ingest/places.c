@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* places.c: makes events of what was reported at places in runtimes' code. */
+#include "places.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtimes/runtime.h"
+#include "../../util/map.h"
+
+#define SIZE_SANE (UINT64_C(1) << 48) /* as for samples of our own probes */
+#define HEAPS_MAX 8192                /* of all processes together */
+#define NAMES_MAX 64                  /* of kinds and reasons of a process */
+
+struct heap_key {
+	uint64_t process, heap;
+};
+
+/* What is under way in a heap. */
+struct heap {
+	struct event_header begin; /* of the pause; size 0: there is none */
+	bool reported;             /* its begin is, as of this kind */
+	uint32_t kind;
+	uint64_t full; /* as its begin reported it */
+	uint64_t reason;
+	uint64_t pauses;                   /* so far */
+	uint64_t before, after, committed; /* bytes of the parts, together */
+	struct event_gc_cycle cycle;       /* cycle.began 0: there is none */
+	uint64_t cycles;                   /* so far */
+};
+
+/* What kinds and reasons of a process are called. */
+struct names {
+	char own[NAMES_MAX][64]; /* number - GC_NAMES_FIRST */
+	size_t count;
+};
+
+/* The runtime of a process. */
+struct known {
+	struct runtime_facts facts;
+	uint64_t since; /* when it was mapped, ns */
+};
+
+struct places {
+	places_emit *emit;
+	void *context;
+	struct map *heaps;                     /* struct heap_key to struct heap * */
+	struct map *names;                     /* process to struct names * */
+	struct map *runtimes;                  /* process to struct known * */
+	struct runtime_facts latest[RUNTIMES]; /* for children that inherited their mappings */
+};
+
+/* A place event as it is read. */
+struct firing {
+	const struct event_place *event;
+	const struct runtime *runtime;
+	const struct runtime_place *place;
+	const struct runtime_facts *facts;
+	struct place_values values;
+	const char *texts[PLACE_TEXTS]; /* without a final zero */
+	const char *rest;               /* behind the texts: the stack */
+	size_t rest_size;
+};
+
+int places_create(places_emit *emit, void *context, struct places **out)
+{
+	struct places *places = calloc(1, sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	places->emit = emit;
+	places->context = context;
+	places->heaps = map_create(sizeof(struct heap_key));
+	places->names = map_create(sizeof(uint64_t));
+	places->runtimes = map_create(sizeof(uint64_t));
+	if (!places->heaps || !places->names || !places->runtimes) {
+		places_free(places);
+		return -ENOMEM;
+	}
+	*out = places;
+	return 0;
+}
+
+void places_free(struct places *places)
+{
+	if (!places)
+		return;
+	map_free_all(places->heaps, free);
+	map_free_all(places->names, free);
+	map_free_all(places->runtimes, free);
+	free(places);
+}
+
+static void emit_event(struct places *places, struct event_header *event, uint16_t code,
+		       size_t size)
+{
+	event->code = code;
+	event->size = (uint32_t)size;
+	places->emit(places->context, event, size);
+}
+
+/* --- names -------------------------------------------------------------------------------- */
+
+static struct names *names_of(struct places *places, uint64_t process)
+{
+	uint64_t *value = map_put(places->names, &process, NULL);
+
+	if (value && !*value)
+		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct names));
+	return value ? (struct names *)(uintptr_t)*value : NULL;
+}
+
+static void emit_name(struct places *places, const struct event_header *like, uint64_t number,
+		      const char *text)
+{
+	struct {
+		struct event_gc_name event;
+		char text[sizeof(((struct names *)NULL)->own[0])];
+	} name = {.event = {.header = *like, .number = number}};
+
+	name.event.name_size = (uint32_t)strnlen(text, sizeof(name.text));
+	memcpy(name.text, text, name.event.name_size);
+	emit_event(places, &name.event.header, EVENT_gc_name,
+		   sizeof(name.event) + ((name.event.name_size + 7) & ~7u));
+}
+
+/* The number by which events name this text, which is made known if it is new; 0: it has none.
+ * `text` is copied, for it may lie in an event. */
+static uint64_t name_number(struct places *places, const struct event_header *like,
+			    const char *text)
+{
+	struct names *names = text && *text ? names_of(places, like->process) : NULL;
+	char *own;
+
+	for (size_t i = 0; names && i < names->count; i++)
+		if (!strncmp(names->own[i], text, sizeof(names->own[i]) - 1))
+			return GC_NAMES_FIRST + i;
+	if (!names || names->count == NAMES_MAX)
+		return 0;
+	own = names->own[names->count];
+	snprintf(own, sizeof(names->own[0]), "%s", text);
+	emit_name(places, like, GC_NAMES_FIRST + names->count, own);
+	return GC_NAMES_FIRST + names->count++;
+}
+
+/* --- samples ------------------------------------------------------------------------------ */
+
+static void emit_type(struct places *places, const struct firing *firing)
+{
+	size_t size = firing->event->text_size[0];
+	struct {
+		struct event_type event;
+		char text[NAME_BYTES_MAX + 8];
+	} type = {.event = {.header = firing->event->header,
+			    .type = firing->values.of[VALUE_TYPE],
+			    .name_size = (uint32_t)size}};
+
+	memcpy(type.text, firing->texts[0], size);
+	emit_event(places, &type.event.header, EVENT_type,
+		   sizeof(type.event) + ((size + 7) & ~(size_t)7));
+}
+
+static int sample(struct places *places, const struct firing *firing)
+{
+	const struct place_values *values = &firing->values;
+	size_t size = sizeof(struct event_alloc) + firing->rest_size;
+	struct event_alloc *event;
+
+	if (!values->of[VALUE_BYTES] || values->of[VALUE_BYTES] >= SIZE_SANE ||
+	    !values->of[VALUE_PERIOD] || values->of[VALUE_PERIOD] >= SIZE_SANE)
+		return -EBADMSG;
+	event = calloc(1, size);
+	if (!event)
+		return -ENOMEM;
+	if (firing->event->text_size[0])
+		emit_type(places, firing);
+	event->header = firing->event->header;
+	event->stack = firing->event->stack;
+	event->type = values->of[VALUE_TYPE];
+	event->bytes = values->of[VALUE_BYTES];
+	event->period = values->of[VALUE_PERIOD];
+	event->address = values->of[VALUE_ADDRESS];
+	event->kind = GCPROF_SAMPLE_FOREIGN;
+	memcpy(event + 1, firing->rest, firing->rest_size);
+	emit_event(places, &event->header, EVENT_alloc, size);
+	free(event);
+	return 0;
+}
+
+static int freed(struct places *places, const struct firing *firing)
+{
+	struct event_freed event = {.header = firing->event->header,
+				    .address = firing->values.of[VALUE_ADDRESS]};
+	bool is_wanted = true;
+
+	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
+		if (firing->place->arguments[i].value == VALUE_WANTED)
+			is_wanted = firing->values.of[VALUE_WANTED];
+	if (is_wanted)
+		emit_event(places, &event.header, EVENT_freed, sizeof(event));
+	return 0;
+}
+
+/* --- pauses ------------------------------------------------------------------------------- */
+
+/* The heap that the firing is about. NULL: no memory, or there are too many. */
+static struct heap *heap_of(struct places *places, const struct firing *firing)
+{
+	const struct heap_key key = {firing->event->header.process, firing->values.of[VALUE_HEAP]};
+	uint64_t *value = map_get(places->heaps, &key);
+
+	if (!value && map_count(places->heaps) < HEAPS_MAX)
+		value = map_put(places->heaps, &key, NULL);
+	if (value && !*value)
+		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct heap));
+	return value ? (struct heap *)(uintptr_t)*value : NULL;
+}
+
+/* The begin of a pause is reported once it is known who collects, or when it ends. */
+static void report_begin(struct places *places, const struct firing *firing, struct heap *heap,
+			 const char *collector)
+{
+	struct event_gc_begin event = {.header = heap->begin};
+	const char *name = NULL;
+
+	if (heap->reported)
+		return;
+	if (firing->runtime->kind_name)
+		name = firing->runtime->kind_name(firing->facts, heap->full, collector,
+						  &heap->kind);
+	event.heap = firing->values.of[VALUE_HEAP];
+	event.cycle = heap->pauses;
+	event.kind = heap->kind;
+	event.name = name_number(places, &heap->begin, name);
+	emit_event(places, &event.header, EVENT_gc_begin, sizeof(event));
+	heap->reported = true;
+}
+
+/* A begin without an end was of a pause whose end is lost: the new one ends it (bpf/filter.h). */
+static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	(void)places;
+	heap->begin = firing->event->header;
+	heap->reported = false;
+	heap->kind = GCPROF_GC_STOP;
+	heap->full = firing->values.of[VALUE_KIND];
+	heap->reason = heap->before = heap->after = heap->committed = 0;
+	heap->pauses++;
+	return 0;
+}
+
+static int pause_end(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	struct event_gc_end event = {.header = firing->event->header};
+
+	if (!heap->begin.size)
+		return 0;
+	report_begin(places, firing, heap, NULL);
+	event.heap = firing->values.of[VALUE_HEAP];
+	event.cycle = heap->pauses;
+	event.kind = heap->kind;
+	event.heap_before = heap->before;
+	event.heap_after = heap->after;
+	event.heap_size = heap->committed;
+	if (heap->reason && firing->runtime->reason_name)
+		event.reason =
+			name_number(places, &event.header,
+				    firing->runtime->reason_name(firing->facts, heap->reason - 1));
+	emit_event(places, &event.header, EVENT_gc_end, sizeof(event));
+	heap->begin.size = 0;
+	return 0;
+}
+
+/* A text of the firing as a string. */
+static const char *text_of(const struct firing *firing, size_t number, char *out, size_t room)
+{
+	size_t size = firing->event->text_size[number];
+
+	snprintf(out, room, "%.*s", (int)size, size ? firing->texts[number] : "");
+	return out;
+}
+
+static int pool(struct places *places, const struct firing *firing, struct heap *heap, bool after)
+{
+	char collector[64], part[64];
+
+	text_of(firing, 0, collector, sizeof(collector));
+	text_of(firing, 1, part, sizeof(part));
+	if (firing->runtime->is_heap && !firing->runtime->is_heap(part))
+		return 0;
+	if (heap->begin.size)
+		report_begin(places, firing, heap, collector);
+	*(after ? &heap->after : &heap->before) += firing->values.of[VALUE_USED];
+	heap->committed += after ? firing->values.of[VALUE_SIZE] : 0;
+	return 0;
+}
+
+/* --- cycles ------------------------------------------------------------------------------- */
+
+static void cycle_emit(struct places *places, struct heap *heap, uint64_t time, bool unfinished)
+{
+	struct event_gc_cycle event = heap->cycle;
+
+	if (!event.began)
+		return;
+	event.header.time = time;
+	event.unfinished = unfinished;
+	heap->cycle.began = 0;
+	emit_event(places, &event.header, EVENT_gc_cycle, sizeof(event));
+}
+
+static int cycle_begin(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	const struct event_header *header = &firing->event->header;
+
+	/* Where nothing reports its end, the next one does. */
+	cycle_emit(places, heap, header->time, false);
+	heap->cycle = (struct event_gc_cycle){.header = *header,
+					      .heap = firing->values.of[VALUE_HEAP],
+					      .cycle = ++heap->cycles,
+					      .began = header->time,
+					      .heap_before = firing->values.of[VALUE_USED]};
+	if (firing->runtime->reason_name)
+		heap->cycle.reason =
+			name_number(places, header,
+				    firing->runtime->reason_name(firing->facts,
+								 firing->values.of[VALUE_REASON]));
+	return 0;
+}
+
+static int cycle_end(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	heap->cycle.heap_after = firing->values.of[VALUE_USED];
+	heap->cycle.live = firing->values.of[VALUE_LIVE];
+	cycle_emit(places, heap, firing->event->header.time, false);
+	return 0;
+}
+
+/* --- firings ------------------------------------------------------------------------------ */
+
+/* The texts and what follows them; false if they are not all there. */
+static bool take_tail(struct firing *firing, size_t size)
+{
+	const char *at = (const char *)(firing->event + 1);
+	size_t left = size - sizeof(*firing->event);
+
+	for (size_t i = 0; i < PLACE_TEXTS; i++) {
+		size_t bytes = firing->event->text_size[i], padded = (bytes + 7) & ~(size_t)7;
+
+		if (bytes > NAME_BYTES_MAX || padded > left)
+			return false;
+		firing->texts[i] = at;
+		at += padded;
+		left -= padded;
+	}
+	firing->rest = at;
+	firing->rest_size = left;
+	return true;
+}
+
+static void take_values(struct firing *firing)
+{
+	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
+		firing->values.of[firing->place->arguments[i].value] = firing->event->values[i];
+	if (firing->runtime->convert)
+		firing->runtime->convert(firing->facts, firing->place, firing->event->values,
+					 &firing->values);
+}
+
+static int act(struct places *places, const struct firing *firing)
+{
+	struct heap *heap = NULL;
+
+	if (firing->place->report == PLACE_SAMPLE)
+		return sample(places, firing);
+	if (firing->place->report == PLACE_FREED)
+		return freed(places, firing);
+	heap = heap_of(places, firing);
+	if (!heap)
+		return -ENOMEM;
+	switch (firing->place->report) {
+	case PLACE_PAUSE_BEGIN:
+		return pause_begin(places, firing, heap);
+	case PLACE_PAUSE_END:
+		return pause_end(places, firing, heap);
+	case PLACE_POOL_BEFORE:
+		return pool(places, firing, heap, false);
+	case PLACE_POOL_AFTER:
+		return pool(places, firing, heap, true);
+	case PLACE_REASON:
+		heap->reason = firing->values.of[VALUE_REASON] + 1;
+		return 0;
+	case PLACE_CYCLE_BEGIN:
+		return cycle_begin(places, firing, heap);
+	case PLACE_CYCLE_END:
+		return cycle_end(places, firing, heap);
+	default:
+		return -EBADMSG;
+	}
+}
+
+static const struct runtime_facts *facts_of(const struct places *places,
+					    const struct event_place *event)
+{
+	uint64_t process = event->header.process;
+	const uint64_t *value = map_get(places->runtimes, &process);
+	const struct known *known = value ? (const struct known *)(uintptr_t)*value : NULL;
+
+	return known && known->facts.runtime == event->runtime ? &known->facts
+							       : &places->latest[event->runtime];
+}
+
+/* Puts a text behind an event; its bytes, padded. */
+static size_t put_text(char *at, const char *text, size_t size)
+{
+	memcpy(at, text, size);
+	return (size + 7) & ~(size_t)7;
+}
+
+static void emit_runtime(struct places *places, const struct event_header *header,
+			 const struct runtime_facts *facts)
+{
+	const struct runtime *runtime = runtime_get(facts->runtime);
+	const char *note = runtime->note ? runtime->note : "";
+	struct {
+		struct event_runtime event;
+		char text[3 * NAME_BYTES_MAX];
+	} known = {.event = {.header = *header}};
+	char *at = known.text;
+
+	known.event.name_size = (uint16_t)strnlen(runtime->name, NAME_BYTES_MAX - 8);
+	known.event.version_size = (uint16_t)strnlen(facts->version, sizeof(facts->version));
+	known.event.note_size = (uint32_t)strnlen(note, NAME_BYTES_MAX - 8);
+	at += put_text(at, runtime->name, known.event.name_size);
+	at += put_text(at, facts->version, known.event.version_size);
+	at += put_text(at, note, known.event.note_size);
+	emit_event(places, &known.event.header, EVENT_runtime,
+		   sizeof(known.event) + (size_t)(at - known.text));
+}
+
+int places_runtime(struct places *places, const struct event_header *header,
+		   const struct runtime_facts *facts)
+{
+	uint64_t process = header->process, *value = map_put(places->runtimes, &process, NULL);
+	struct known *known;
+	bool is_new;
+
+	if (value && !*value)
+		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(*known));
+	if (!value || !*value)
+		return -ENOMEM;
+	known = (struct known *)(uintptr_t)*value;
+	is_new = memcmp(&known->facts, facts, sizeof(*facts)) != 0;
+	*known = (struct known){*facts, header->time};
+	places->latest[facts->runtime] = *facts;
+	if (is_new)
+		emit_runtime(places, header, facts);
+	return 0;
+}
+
+int places_event(struct places *places, const struct event_place *event, size_t size)
+{
+	struct firing firing = {.event = event};
+
+	if (size < sizeof(*event))
+		return -EBADMSG;
+	firing.runtime = runtime_get(event->runtime);
+	if (!firing.runtime || event->place >= firing.runtime->n_places ||
+	    !take_tail(&firing, size))
+		return -EBADMSG;
+	firing.place = &firing.runtime->places[event->place];
+	firing.facts = facts_of(places, event);
+	take_values(&firing);
+	return act(places, &firing);
+}
+
+static bool is_other_heap(void *context, const void *key, uint64_t *value)
+{
+	if (((const struct heap_key *)key)->process != *(const uint64_t *)context)
+		return true;
+	free((void *)(uintptr_t)*value);
+	return false;
+}
+
+static void forget(struct map *map, uint64_t process)
+{
+	uint64_t *value = map_get(map, &process);
+
+	if (!value)
+		return;
+	free((void *)(uintptr_t)*value);
+	map_remove(map, &process);
+}
+
+void places_forget(struct places *places, uint32_t process, uint64_t before)
+{
+	uint64_t key = process, *value = map_get(places->runtimes, &key);
+
+	if (value && *value && ((const struct known *)(uintptr_t)*value)->since >= before)
+		return;
+	forget(places->names, process);
+	forget(places->runtimes, process);
+	if (map_count(places->heaps))
+		map_filter(places->heaps, is_other_heap, &key);
+}
+
+struct finish {
+	struct places *places;
+	uint64_t now;
+};
+
+static bool finish_heap(void *context, const void *key, uint64_t *value)
+{
+	struct finish *finish = context;
+
+	(void)key;
+	if (*value)
+		cycle_emit(finish->places, (struct heap *)(uintptr_t)*value, finish->now, true);
+	return true;
+}
+
+void places_finish(struct places *places, uint64_t now)
+{
+	struct finish finish = {places, now};
+
+	map_filter(places->heaps, finish_heap, &finish);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* places.h: makes events of what was reported at places in runtimes' code. */
+/*
+ * What the tables of runtimes (runtimes/runtime.h) say of a place decides which event it becomes.
+ * Pauses and cycles take several places; what is known of those under way is kept by process and
+ * heap, for a bounded number of them. Not thread-safe.
+ */
+#ifndef GCPROF_PLACES_H
+#define GCPROF_PLACES_H
+
+#include <stddef.h>
+
+#include "../../../bpf/events.h"
+
+struct places;
+struct runtime_facts;
+
+typedef void places_emit(void *context, const struct event_header *event, size_t size);
+
+int places_create(places_emit *emit, void *context, struct places **out); /* -ENOMEM */
+void places_free(struct places *places);                                  /* NULL is allowed */
+
+/* A process has mapped a file with this runtime; the header is of any event of it. -ENOMEM. */
+int places_runtime(struct places *places, const struct event_header *header,
+		   const struct runtime_facts *facts);
+
+/* Emits what the place stands for. -EBADMSG: nothing; -ENOMEM. */
+int places_event(struct places *places, const struct event_place *event, size_t size);
+
+/* The process has ended, or runs another program: forgets its runtime, unless it was mapped since
+ * then (ns). */
+void places_forget(struct places *places, uint32_t process, uint64_t before);
+
+/* The recording ends now: cycles that are not over are emitted. */
+void places_finish(struct places *places, uint64_t now);
+
+#endif

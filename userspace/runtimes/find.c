@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* find.c: recognises a runtime in an ELF file, and finds its places; in the confined reader. */
+#include "find.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../reader/notes.h"
+#include "../symbols/elf_file.h"
+#include "../util/map.h"
+
+#define SYMBOLS_READ_MAX (1 << 20) /* of one file */
+
+/* --- the file ----------------------------------------------------------------------------- */
+
+bool runtime_offset(struct runtime_file *file, uint64_t address, size_t size, uint32_t flags,
+		    uint64_t *offset)
+{
+	return elf_offset(file->elf, address, size, flags, offset);
+}
+
+bool runtime_read(struct runtime_file *file, uint64_t address, void *out, size_t size)
+{
+	uint64_t offset;
+
+	return runtime_offset(file, address, size, 0, &offset) &&
+	       pread(file->fd, out, size, (off_t)offset) == (ssize_t)size;
+}
+
+static void read_table(struct runtime_file *file, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_section_data(section);
+	Elf_Data *strings = elf_section_data(elf_getscn(file->elf, header->sh_link));
+	GElf_Sym symbol;
+
+	for (int i = 0; data && i < SYMBOLS_READ_MAX && gelf_getsym(data, i, &symbol); i++) {
+		const char *name = symbol.st_value ? elf_string(strings, symbol.st_name) : NULL;
+		uint64_t *value;
+		bool added;
+
+		if (!name || !*name)
+			continue;
+		value = map_put_string(file->symbols, name, strlen(name), &added);
+		if (value && added)
+			*value = symbol.st_value;
+	}
+}
+
+static void read_symbols(struct runtime_file *file)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	file->symbols = map_create(MAP_STRING_KEYS);
+	while (file->symbols && (section = elf_nextscn(file->elf, section)))
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
+			read_table(file, section, &header);
+}
+
+bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *address)
+{
+	const uint64_t *found;
+
+	if (!file->symbols)
+		read_symbols(file);
+	found = file->symbols ? map_get_string(file->symbols, name, strlen(name)) : NULL;
+	if (found)
+		*address = *found;
+	return found;
+}
+
+/* --- places ------------------------------------------------------------------------------- */
+
+struct search {
+	struct runtime_file file;
+	const struct runtime *runtime;
+	struct runtime_facts *facts;
+	struct probe_site *sites;
+	size_t count;
+};
+
+static bool locate(struct search *search, const char *name, uint64_t *address)
+{
+	return runtime_symbol(&search->file, name, address) ||
+	       (search->runtime->locate && search->runtime->locate(&search->file, name, address));
+}
+
+static bool set_step(struct search *search, const struct argument_step *step,
+		     struct probe_step *out)
+{
+	int32_t field = 0;
+
+	if (step->field && (!search->runtime->field ||
+			    !search->runtime->field(&search->file, step->field, &field)))
+		return false;
+	*out = (struct probe_step){.kind = step->kind,
+				   .size = step->size,
+				   .other = step->other,
+				   .offset = field + step->offset};
+	return true;
+}
+
+/* An argument as it is before its steps. `at`: the address of the place. */
+static bool set_operand(struct search *search, const struct place_argument *argument,
+			const char *note, uint64_t at, struct probe_argument *out)
+{
+	uint64_t global;
+	int found = 1;
+
+	*out = (struct probe_argument){.operand = OPERAND_CONSTANT,
+				       .index = OPERAND_NO_INDEX,
+				       .size = 8,
+				       .value = argument->number};
+	switch (argument->from) {
+	case FROM_REGISTER:
+		out->operand = OPERAND_REGISTER;
+		out->base = (uint8_t)argument->number;
+		out->size = argument->size ? argument->size : 8;
+		out->value = 0;
+		return true;
+	case FROM_NOTE:
+		for (int64_t i = 0; note && i <= argument->number && found > 0; i++)
+			found = operand_next(&note, out);
+		return note && found > 0;
+	case FROM_GLOBAL:
+		if (!locate(search, argument->global, &global))
+			return false;
+		out->operand = OPERAND_ADDRESS;
+		out->base = OPERAND_RIP;
+		out->value = (int64_t)(global - at);
+		return true;
+	case FROM_NUMBER:
+		return true;
+	}
+	return false;
+}
+
+static bool set_arguments(struct search *search, const struct runtime_place *place,
+			  const char *note, uint64_t at, struct probe_place *out)
+{
+	for (out->count = 0; out->count < PROBE_ARGUMENTS; out->count++) {
+		const struct place_argument *argument = &place->arguments[out->count];
+		struct probe_argument *to = &out->arguments[out->count];
+
+		if (!argument->from)
+			break;
+		if (!set_operand(search, argument, note, at, to))
+			return false;
+		for (size_t i = 0; i < PROBE_STEPS; i++)
+			if (!set_step(search, &argument->steps[i], &to->steps[i]))
+				return false;
+	}
+	return true;
+}
+
+static void set_texts(const struct runtime_place *place, struct probe_place *out)
+{
+	static const struct place_text none = {PLACE_NO_TEXT, PLACE_NO_TEXT, PLACE_NO_TEXT, 0};
+
+	for (size_t i = 0; i < 2; i++) {
+		bool used = place->texts[i].address || place->texts[i].length ||
+			    place->texts[i].once;
+		out->texts[i] = used ? place->texts[i] : none;
+	}
+}
+
+/* A place at this address; false if it cannot be one. `note`: its arguments, of a note. */
+static bool add_site(struct search *search, const struct runtime_place *place, const char *note,
+		     uint64_t at)
+{
+	struct probe_site site = {.place = {.probe = PROBE_PLACE,
+					    .runtime = (uint16_t)search->facts->runtime,
+					    .place = (uint16_t)(place - search->runtime->places),
+					    .flags = place->flags}};
+
+	if (search->count == PROBE_SITES_MAX ||
+	    !runtime_offset(&search->file, at, sizeof(site.code), PF_X, &site.offset) ||
+	    pread(search->file.fd, site.code, sizeof(site.code), (off_t)site.offset) !=
+		    sizeof(site.code) ||
+	    !set_arguments(search, place, note, at, &site.place))
+		return false;
+	set_texts(place, &site.place);
+	search->sites[search->count++] = site;
+	return true;
+}
+
+struct note_search {
+	struct search *search;
+	const struct runtime_place *place;
+	bool found, failed;
+};
+
+static void meet_note(void *context, const struct probe_note *note)
+{
+	struct note_search *wanted = context;
+	size_t length = strlen(note->provider);
+
+	if (strncmp(wanted->place->name, note->provider, length) ||
+	    wanted->place->name[length] != ':' ||
+	    strcmp(wanted->place->name + length + 1, note->name) || note->semaphore)
+		return;
+	wanted->found = true;
+	wanted->failed |= !add_site(wanted->search, wanted->place, note->arguments, note->address);
+}
+
+static bool add_notes(struct search *search, const struct runtime_place *place)
+{
+	struct note_search wanted = {search, place, false, false};
+
+	notes_visit(search->file.elf, meet_note, &wanted);
+	return wanted.found && !wanted.failed;
+}
+
+static bool add_code(struct search *search, const struct runtime_place *place)
+{
+	const struct runtime *runtime = search->runtime;
+	uint64_t at;
+
+	if (!locate(search, place->name, &at))
+		return false;
+	if (place->where == PLACE_BEHIND_CHECK &&
+	    (!runtime->behind_check || !runtime->behind_check(&search->file, at, &at)))
+		return false;
+	return add_site(search, place, NULL, at);
+}
+
+static void add_place(struct search *search, const struct runtime_place *place)
+{
+	struct runtime_facts *facts = search->facts;
+	bool found;
+
+	if (facts->number < place->since || (place->until && facts->number >= place->until))
+		return;
+	found = place->where == PLACE_AT_NOTE ? add_notes(search, place) : add_code(search, place);
+	if (!found && !place->optional && !facts->missing[0])
+		snprintf(facts->missing, sizeof(facts->missing), "%s was not found", place->name);
+}
+
+static void add_writes(struct search *search)
+{
+	const struct runtime *runtime = search->runtime;
+	uint64_t address;
+
+	for (size_t i = 0; i < runtime->n_writes && i < RUNTIME_WRITES_MAX; i++)
+		if (locate(search, runtime->writes[i].global, &address))
+			search->facts->writes[i] = address;
+}
+
+static void search_file(struct search *search)
+{
+	const struct runtime *runtime = search->runtime;
+
+	for (size_t i = 0; i < runtime->n_places; i++)
+		add_place(search, &runtime->places[i]);
+	add_writes(search);
+	if (runtime->constants)
+		runtime->constants(&search->file, search->facts);
+}
+
+static void file_end(struct runtime_file *file)
+{
+	map_free(file->symbols);
+	if (file->own_free)
+		file->own_free(file->own);
+	else
+		free(file->own);
+}
+
+size_t runtime_search(int fd, Elf *elf, struct runtime_facts *facts, struct probe_site *sites,
+		      size_t count)
+{
+	struct search search = {
+		.file = {.fd = fd, .elf = elf}, .facts = facts, .sites = sites, .count = count};
+
+	memset(facts, 0, sizeof(*facts));
+	for (uint32_t i = 1; i < RUNTIMES && !facts->runtime; i++) {
+		search.runtime = runtime_get(i);
+		if (!search.runtime || !search.runtime->recognise(&search.file, facts))
+			continue;
+		facts->runtime = i;
+		search_file(&search);
+	}
+	if (!facts->runtime)
+		memset(facts, 0, sizeof(*facts));
+	file_end(&search.file);
+	return search.count;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* find.h: recognises a runtime in an ELF file, and finds its places; in the confined reader. */
+#ifndef GCPROF_RUNTIMES_FIND_H
+#define GCPROF_RUNTIMES_FIND_H
+
+#include <gelf.h>
+
+#include "runtime.h"
+#include "../reader/probes.h"
+
+/*
+ * Recognises the runtime of a file, which is not trusted, and appends its places to *sites, of
+ * which `count` are used and PROBE_SITES_MAX fit. Returns how many are used then. *facts: all zero
+ * if there is none.
+ */
+size_t runtime_search(int fd, Elf *elf, struct runtime_facts *facts, struct probe_site *sites,
+		      size_t count);
+
+/* --- for the runtimes --------------------------------------------------------------------- */
+
+struct runtime_file {
+	int fd;
+	Elf *elf;
+	struct map *symbols; /* names to addresses; NULL: not read yet */
+	void *own; /* of the runtime that recognised the file, by malloc(): freed at the end */
+	void (*own_free)(void *own); /* NULL: free() */
+};
+
+/* The address of a function or variable by its symbol. */
+bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *address);
+
+/* Bytes of the file at an address that the linker knows; false if it does not have them all. */
+bool runtime_read(struct runtime_file *file, uint64_t address, void *out, size_t size);
+
+/* Where these bytes are in the file, in a segment with these flags (PF_X); false: nowhere. */
+bool runtime_offset(struct runtime_file *file, uint64_t address, size_t size, uint32_t flags,
+		    uint64_t *offset);
+
+#endif

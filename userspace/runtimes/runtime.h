@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* runtime.h: what is known of runtimes that have no probes of ours: a table for each. */
+/*
+ * A runtime is recognised in an ELF file, by the confined reader. Its table names places in that
+ * file's code, and for each place where its arguments are: the kernel side reads them, whatever
+ * the runtime is (bpf/place.h), and the recorder makes events of them (record/ingest/places.c).
+ * So a runtime that needs no stack walker of its own is one file here, and a test.
+ *
+ * All tables are constant; what differs from one file to another is in struct runtime_facts.
+ */
+#ifndef GCPROF_RUNTIME_H
+#define GCPROF_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../bpf/config.h"
+
+struct runtime_file;
+
+/* Numbers of runtimes travel in events; they are not stored. */
+enum runtime_number {
+	RUNTIME_NONE,
+#define RUNTIME(number, NAME, name) RUNTIME_##NAME = number,
+#include "runtimes.def"
+#undef RUNTIME
+	RUNTIMES
+};
+
+/* What is reported at a place. */
+enum place_report {
+	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD */
+	PLACE_FREED,       /* an object was freed: ADDRESS; not if WANTED is there and 0 */
+	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND */
+	PLACE_PAUSE_END,   /* and go on */
+	PLACE_CYCLE_BEGIN, /* a collector begins its work: HEAP, REASON, USED */
+	PLACE_CYCLE_END,   /* and has done it: HEAP, USED, LIVE */
+	PLACE_POOL_BEFORE, /* in a pause: a part of the heap before: USED, SIZE; its texts name the
+			      collector and the part */
+	PLACE_POOL_AFTER,  /* and after */
+	PLACE_REASON,      /* in a pause: why: REASON */
+	PLACE_REPORTS
+};
+
+/* What an argument of a place is. */
+enum place_value {
+	VALUE_NONE, /* only needed for others */
+	VALUE_HEAP,
+	VALUE_ADDRESS,
+	VALUE_TYPE,
+	VALUE_BYTES,
+	VALUE_PERIOD,
+	VALUE_KIND,
+	VALUE_REASON,
+	VALUE_USED,
+	VALUE_SIZE,
+	VALUE_LIVE,
+	VALUE_WANTED,
+	VALUE_MORE, /* for convert() */
+	PLACE_VALUE_KINDS
+};
+
+/* How the code address of a place is found. */
+enum place_where {
+	PLACE_AT_ENTRY,     /* of the function `name` */
+	PLACE_AT_NOTE,      /* each SystemTap note with the name "provider:probe" */
+	PLACE_BEHIND_CHECK, /* of a Go function */
+	PLACE_AT_RETURN,    /* each ret of a function */
+};
+
+enum argument_from {
+	FROM_REGISTER = 1, /* a word of struct pt_regs */
+	FROM_NOTE,         /* an argument of the note, from 0 */
+	FROM_GLOBAL,       /* the address of a variable of the same file */
+	FROM_NUMBER,
+};
+
+/* A step as in struct probe_step; `field`, if there is one, names an offset that the runtime's
+ * field() finds, to which `offset` is added. */
+struct argument_step {
+	uint8_t kind, size, other;
+	int32_t offset;
+	const char *field;
+};
+
+struct place_argument {
+	enum place_value value;
+	enum argument_from from;
+	uint8_t size;       /* bytes of a register that count; 0: 8 */
+	int64_t number;     /* register, argument, or the number */
+	const char *global; /* FROM_GLOBAL */
+	struct argument_step steps[PROBE_STEPS];
+};
+
+struct runtime_place {
+	enum place_report report;
+	enum place_where where;
+	const char *name;
+	uint32_t flags;             /* enum place_flag */
+	uint32_t since, until;      /* versions, as recognise() numbers them; until 0: all later */
+	bool optional;              /* without it nothing is missing */
+	struct place_text texts[2]; /* as bpf/config.h has them, but for 0, which is no text */
+	struct place_argument arguments[PROBE_ARGUMENTS];
+};
+
+/* A variable in a program's memory that switches its sampler on. */
+struct runtime_write {
+	const char *global;
+	uint8_t size;
+	uint8_t at_start;  /* 1: before a program of ours runs; else in running programs */
+	uint64_t expected; /* it is written only if it is this */
+	uint64_t wanted;
+};
+
+#define RUNTIME_WRITES_MAX    4
+#define RUNTIME_CONSTANTS_MAX 64
+#define RUNTIME_VERSION_MAX   32
+
+/* What was found in a file, passed from the reader to the recorder. */
+struct runtime_facts {
+	uint32_t runtime; /* enum runtime_number; RUNTIME_NONE: none, and the rest is 0 */
+	uint32_t number;  /* of the version, for comparisons */
+	char version[RUNTIME_VERSION_MAX];
+	uint64_t writes[RUNTIME_WRITES_MAX]; /* addresses as the linker knows them; 0: not found */
+	int32_t constants[RUNTIME_CONSTANTS_MAX]; /* as the runtime's constants() found them */
+	char missing[128]; /* a sentence about the first place that was not found; "": all were */
+};
+
+/* A reported value that convert() may change. */
+struct place_values {
+	uint64_t of[PLACE_VALUE_KINDS];
+};
+
+struct runtime {
+	const char *name; /* for --runtime, reports and exports */
+	const char *note; /* a sentence: where its own sampler is biased or blind; NULL: nowhere */
+	const struct runtime_place *places;
+	size_t n_places;
+	const struct runtime_write *writes;
+	size_t n_writes;
+
+	/* In the reader. Is it this runtime? Sets `number` and `version` of *out. */
+	bool (*recognise)(struct runtime_file *file, struct runtime_facts *out);
+	/* The address of a function or variable that has no symbol; NULL: it always has one. */
+	bool (*locate)(struct runtime_file *file, const char *name, uint64_t *address);
+	/* The offset behind the stack check of the function at an address. */
+	bool (*behind_check)(struct runtime_file *file, uint64_t address, uint64_t *behind);
+	bool (*field)(struct runtime_file *file, const char *name, int32_t *offset);
+	void (*constants)(struct runtime_file *file, struct runtime_facts *out);
+
+	/* In the recorder. */
+	/* Makes of what was read (PROBE_ARGUMENTS words) what the place reports; NULL: it is that.
+	 */
+	void (*convert)(const struct runtime_facts *facts, const struct runtime_place *place,
+			const uint64_t *read, struct place_values *values);
+	/* What a kind or reason is called; NULL: it has no name. Of a kind also enum gcprof_gc_kind
+	 * in *kind. */
+	const char *(*kind_name)(const struct runtime_facts *facts, uint64_t number,
+				 const char *collector, uint32_t *kind);
+	const char *(*reason_name)(const struct runtime_facts *facts, uint64_t number);
+	/* Does a part of what the collector reports belong to the heap? NULL: all do. */
+	bool (*is_heap)(const char *part);
+};
+
+/* The table of a runtime; NULL: there is none with that number or name. */
+const struct runtime *runtime_get(uint32_t number);
+const struct runtime *runtime_find(const char *name);
+
+#endif

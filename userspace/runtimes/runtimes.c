@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* runtimes.c: the list of runtimes. */
+#include <string.h>
+
+#include "runtime.h"
+
+#define RUNTIME(number, NAME, name) extern const struct runtime runtime_##name;
+#include "runtimes.def"
+#undef RUNTIME
+
+static const struct runtime *const all[RUNTIMES] = {
+#define RUNTIME(number, NAME, name) [number] = &runtime_##name,
+#include "runtimes.def"
+#undef RUNTIME
+};
+
+const struct runtime *runtime_get(uint32_t number)
+{
+	return number < RUNTIMES ? all[number] : NULL;
+}
+
+const struct runtime *runtime_find(const char *name)
+{
+	for (size_t i = 1; i < RUNTIMES; i++)
+		if (all[i] && !strcmp(all[i]->name, name))
+			return all[i];
+	return NULL;
+}
