@@ -166,6 +166,7 @@ enum probe_step_kind {
 	STEP_READ = 1,  /* value = the `size` bytes (1, 2, 4, 8) at value + offset, unsigned */
 	STEP_ADD = 2,   /* value += argument number `other`, which comes before */
 	STEP_SHIFT = 3, /* value <<= argument number `other` */
+	STEP_PLUS = 4,  /* value += offset */
 };
 
 struct probe_step {

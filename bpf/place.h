@@ -48,6 +48,8 @@ static __always_inline uint64_t probe_step(const struct probe_step *step, uint64
 		return word;
 	case STEP_ADD:
 		return value + other;
+	case STEP_PLUS:
+		return value + step->offset;
 	case STEP_SHIFT:
 		return value << (other & 63);
 	default:

@@ -29,6 +29,16 @@ bool runtime_read(struct runtime_file *file, uint64_t address, void *out, size_t
 	       pread(file->fd, out, size, (off_t)offset) == (ssize_t)size;
 }
 
+bool runtime_text(struct runtime_file *file, uint64_t address, char *out, size_t room)
+{
+	for (size_t used = 0; used < room && runtime_read(file, address + used, out + used, 1);
+	     used++)
+		if (!out[used])
+			return true;
+	out[0] = '\0';
+	return false;
+}
+
 static void read_table(struct runtime_file *file, Elf_Scn *section, const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_section_data(section);

@@ -32,6 +32,10 @@ bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *addre
 /* Bytes of the file at an address that the linker knows; false if it does not have them all. */
 bool runtime_read(struct runtime_file *file, uint64_t address, void *out, size_t size);
 
+/* The text at such an address, up to a zero and at most `room` - 1 bytes; false, and "": there is
+ * none. */
+bool runtime_text(struct runtime_file *file, uint64_t address, char *out, size_t room);
+
 /* Where these bytes are in the file, in a segment with these flags (PF_X); false: nowhere. */
 bool runtime_offset(struct runtime_file *file, uint64_t address, size_t size, uint32_t flags,
 		    uint64_t *offset);

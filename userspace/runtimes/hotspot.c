@@ -7,10 +7,12 @@
  * cause of a collection is in no note, but an argument of GCMemoryManager::gc_end().
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../gc/probe_args.h"
 #include "find.h"
+#include "hotspot_tables.h"
 #include "../reader/notes.h"
 #include "../symbols/elf_file.h"
 
@@ -36,6 +38,16 @@ enum { R9 = 8, RSI = 13, RDI = 14 };
 		value, FROM_REGISTER, .size = 4, .number = (n) \
 	}
 
+#define GLOBAL(value, name, ...)                                                     \
+	{                                                                            \
+		value, FROM_GLOBAL, .global = (name), .steps = {__VA_ARGS__}         \
+	}
+/* What argument number `n` is, and then these steps. */
+#define ARGUMENT(value, n, ...)                                                               \
+	{                                                                                     \
+		value, FROM_NUMBER, .number = 0, .steps = {{STEP_ADD, .other = (n)}, __VA_ARGS__} \
+	}
+
 /* The collector's name and length, the part's, then its bytes at first, used, committed, at most.
  */
 #define POOL_ARGUMENTS                                                                 \
@@ -52,22 +64,69 @@ enum { R9 = 8, RSI = 13, RDI = 14 };
 		}                              \
 	}
 
-static const struct runtime_place places[] = {
-	{PLACE_PAUSE_BEGIN, PLACE_AT_NOTE, "hotspot:gc__begin", PLACE_COLLECTOR | PLACE_PAUSES,
-	 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS), NOTE(VALUE_KIND, 0)}},
-	{PLACE_PAUSE_END, PLACE_AT_NOTE, "hotspot:gc__end", PLACE_COLLECTOR | PLACE_RESUMES,
-	 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
-	{PLACE_POOL_BEFORE, PLACE_AT_NOTE, "hotspot:mem__pool__gc__begin", PLACE_COLLECTOR,
-	 .texts = POOL_TEXTS, .arguments = POOL_ARGUMENTS},
-	{PLACE_POOL_AFTER, PLACE_AT_NOTE, "hotspot:mem__pool__gc__end", PLACE_COLLECTOR,
-	 .texts = POOL_TEXTS, .arguments = POOL_ARGUMENTS},
-	{PLACE_REASON, PLACE_AT_ENTRY, "_ZN15GCMemoryManager6gc_endEbbbbN7GCCause5CauseEbPKc",
-	 PLACE_COLLECTOR, .optional = true,
-	 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS), REGISTER_32(VALUE_REASON, R9)}},
-	{PLACE_PAUSE_BEGIN, PLACE_AT_NOTE, "hs_private:safepoint__begin", PLACE_COLLECTOR,
-	 .optional = true, .arguments = {NUMBER(VALUE_HEAP, HEAP_THREADS)}},
-	{PLACE_PAUSE_END, PLACE_AT_NOTE, "hs_private:safepoint__end", PLACE_COLLECTOR,
-	 .optional = true, .arguments = {NUMBER(VALUE_HEAP, HEAP_THREADS)}},
+/* What an object of a class is: see convert(). */
+enum { KLASS = 2, LAYOUT = 3, LENGTH = 4, NAME = 6, NAME_LENGTH = 7 };
+
+static const struct runtime_place
+	places[] =
+		{
+			{PLACE_SAMPLE, PLACE_AT_ENTRY,
+			 "_ZN11JvmtiExport25post_sampled_object_allocEP10JavaThreadP7oopDesc",
+			 PLACE_STACK, .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
+			 .arguments =
+				 {
+					 GLOBAL(VALUE_NONE, "CompressedKlassPointers._shift", {STEP_READ, 4}),
+					 GLOBAL(VALUE_NONE, "CompressedKlassPointers._base", {STEP_READ, 8}),
+					 [KLASS] = {VALUE_TYPE, FROM_REGISTER, .number = RSI,
+						    .steps = {{STEP_READ, 4,
+							       .field = "oopDesc._metadata._"
+									"compressed_klass"},
+							      {STEP_SHIFT, .other = 0},
+							      {STEP_ADD, .other = 1}}},
+					 [LAYOUT] = ARGUMENT(VALUE_MORE, KLASS,
+							     {STEP_READ, 4,
+							      .field = "Klass._layout_helper"}),
+					 [LENGTH] =
+						 {VALUE_MORE, FROM_REGISTER, .number = RSI,
+						  .steps = {{STEP_READ, 4,
+							     .offset = 4, .field = "oopDesc._metadata._compressed_klass"}}},
+					 GLOBAL(VALUE_PERIOD,
+						"_ZN17ThreadHeapSampler18_sampling_intervalE",
+						{STEP_READ, 4}),
+					 [NAME] = ARGUMENT(VALUE_NONE, KLASS,
+							   {STEP_READ, 8, .field = "Klass._name"},
+							   {STEP_PLUS, .field = "Symbol._body"}),
+					 [NAME_LENGTH] = ARGUMENT(
+						 VALUE_NONE,
+						 KLASS, {STEP_READ, 8, .field = "Klass._name"},
+						 {STEP_READ, 2, .field = "Symbol._length"}),
+				 }},
+			{PLACE_PAUSE_BEGIN, PLACE_AT_NOTE, "hotspot:gc__begin",
+			 PLACE_COLLECTOR | PLACE_PAUSES,
+			 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS), NOTE(VALUE_KIND, 0)}},
+			{PLACE_PAUSE_END, PLACE_AT_NOTE, "hotspot:gc__end",
+			 PLACE_COLLECTOR | PLACE_RESUMES,
+			 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
+			{PLACE_POOL_BEFORE, PLACE_AT_NOTE, "hotspot:mem__pool__gc__begin",
+			 PLACE_COLLECTOR, .texts = POOL_TEXTS, .arguments = POOL_ARGUMENTS},
+			{PLACE_POOL_AFTER, PLACE_AT_NOTE, "hotspot:mem__pool__gc__end",
+			 PLACE_COLLECTOR, .texts = POOL_TEXTS, .arguments = POOL_ARGUMENTS},
+			{PLACE_REASON, PLACE_AT_ENTRY,
+			 "_ZN15GCMemoryManager6gc_endEbbbbN7GCCause5CauseEbPKc", PLACE_COLLECTOR,
+			 .optional = true,
+			 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS),
+				       REGISTER_32(VALUE_REASON, R9)}},
+			{PLACE_PAUSE_BEGIN, PLACE_AT_NOTE, "hs_private:safepoint__begin",
+			 PLACE_COLLECTOR, .optional = true,
+			 .arguments = {NUMBER(VALUE_HEAP, HEAP_THREADS)}},
+			{PLACE_PAUSE_END, PLACE_AT_NOTE, "hs_private:safepoint__end",
+			 PLACE_COLLECTOR, .optional = true,
+			 .arguments = {NUMBER(VALUE_HEAP, HEAP_THREADS)}},
+};
+
+/* Switches on the sampler, which then calls post_sampled_object_alloc(). */
+static const struct runtime_write writes[] = {
+	{"_ZN11JvmtiExport33_should_post_sampled_object_allocE", 1, 0, 0, 1},
 };
 
 static void meet_note(void *context, const struct probe_note *note)
@@ -76,13 +135,118 @@ static void meet_note(void *context, const struct probe_note *note)
 		*(bool *)context = true;
 }
 
+/* Where `lea distance(%rip), register` at `at` points to; its bytes are 48 8d `register` 4. */
+static bool takes_address(const unsigned char *code, uint64_t at, unsigned char operand,
+			  uint64_t *target)
+{
+	int32_t distance;
+
+	if (code[0] != 0x48 || code[1] != 0x8d || code[2] != operand)
+		return false;
+	memcpy(&distance, code + 3, sizeof(distance));
+	*target = at + 7 + (uint64_t)(int64_t)distance;
+	return true;
+}
+
+/* This function returns a text and does nothing else; what stands before the sign of a build is the
+ * version: "17.0.15+6-Debian" is 17.0.15. */
+#define VM_RELEASE "_ZN19Abstract_VM_Version10vm_releaseEv"
+
 static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 {
+	unsigned char code[7];
+	uint64_t at, text;
 	bool found = false;
 
-	(void)out;
 	notes_visit(file->elf, meet_note, &found);
-	return found;
+	if (!found)
+		return false;
+	if (runtime_symbol(file, VM_RELEASE, &at) && runtime_read(file, at, code, sizeof(code)) &&
+	    takes_address(code, at, 0x05, &text) &&
+	    runtime_text(file, text, out->version, sizeof(out->version)))
+		out->version[strcspn(out->version, "+- ")] = '\0';
+	out->number = (uint32_t)strtoul(out->version, NULL, 10);
+	return true;
+}
+
+/* Variables without symbols, by their names in the tables: of today, and before. */
+static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+{
+	static const char *const before[][2] = {
+		{"CompressedKlassPointers._base", "CompressedKlassPointers._narrow_klass._base"},
+		{"CompressedKlassPointers._shift", "CompressedKlassPointers._narrow_klass._shift"},
+	};
+
+	if (hotspot_static(file, name, address))
+		return true;
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+		if (!strcmp(name, before[i][0]))
+			return hotspot_static(file, before[i][1], address);
+	return false;
+}
+
+/* --- causes of collections ---------------------------------------------------------------- */
+
+/*
+ * GCCause::to_string() is a switch: a table of distances, from its own begin to pieces of code that
+ * load the address of a text each. The numbers differ from version to version, so the texts are
+ * taken from there. What does not look like that has no text.
+ */
+#define TO_STRING    "_ZN7GCCause9to_stringENS_5CauseE"
+#define SWITCH_BYTES 64
+
+static bool reads_table(const unsigned char *code)
+{
+	static const unsigned char movslq[] = {0x48, 0x63, 0x04, 0xba}; /* (%rdx,%rdi,4),%rax */
+
+	for (size_t i = 7; i + sizeof(movslq) <= SWITCH_BYTES; i++)
+		if (!memcmp(code + i, movslq, sizeof(movslq)))
+			return true;
+	return false;
+}
+
+static bool find_table(struct runtime_file *file, uint64_t *table)
+{
+	unsigned char code[SWITCH_BYTES];
+	uint64_t at;
+
+	if (!runtime_symbol(file, TO_STRING, &at) || !runtime_read(file, at, code, sizeof(code)) ||
+	    !reads_table(code))
+		return false;
+	for (size_t i = 0; i + 7 <= sizeof(code); i++)
+		if (takes_address(code + i, at + i, 0x15, table))
+			return true;
+	return false;
+}
+
+static void read_reason(struct runtime_file *file, uint64_t table, size_t number, char *out)
+{
+	unsigned char code[8];
+	int32_t distance;
+	uint64_t piece, text;
+
+	if (!runtime_read(file, table + 4 * number, &distance, sizeof(distance)))
+		return;
+	piece = table + (uint64_t)(int64_t)distance;
+	if (!runtime_read(file, piece, code, sizeof(code)) ||
+	    !takes_address(code, piece, 0x05, &text) || code[7] != 0xc3)
+		return;
+	runtime_text(file, text, out, RUNTIME_REASON_BYTES);
+}
+
+static void constants(struct runtime_file *file, struct runtime_facts *out)
+{
+	uint64_t table;
+
+	for (size_t i = 0; i < RUNTIME_REASONS_MAX && find_table(file, &table); i++)
+		read_reason(file, table, i, out->reasons[i]);
+}
+
+/* --- what was read ------------------------------------------------------------------------ */
+
+static const char *reason_name(const struct runtime_facts *facts, uint64_t number)
+{
+	return number < RUNTIME_REASONS_MAX ? facts->reasons[number] : NULL;
 }
 
 static const char *kind_name(const struct runtime_facts *facts, uint64_t full,
@@ -93,6 +257,54 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t full,
 	if (!collector)
 		*kind = GCPROF_GC_STOP;
 	return collector ? collector : "safepoint";
+}
+
+/* Bytes of an object, from its class's layout helper: of an instance they stand there; of an array
+ * the bytes before its elements, and the logarithm of the size of one. */
+static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
+		    const uint64_t *read, struct place_values *values)
+{
+	int32_t layout = (int32_t)read[LAYOUT];
+
+	(void)facts;
+	if (place->report != PLACE_SAMPLE)
+		return;
+	if (layout > 0)
+		values->of[VALUE_BYTES] = (uint64_t)layout & ~UINT64_C(7);
+	else
+		values->of[VALUE_BYTES] =
+			(((uint64_t)layout >> 16 & 0xff) + (read[LENGTH] << (layout & 63)) + 7) &
+			~UINT64_C(7);
+}
+
+/* "[[Ljava/lang/String;" is java.lang.String[][]. */
+static void type_name(const char *text, char *out, size_t room)
+{
+	static const struct {
+		char letter;
+		const char *name;
+	} basic[] = {{'Z', "boolean"}, {'B', "byte"}, {'C', "char"},  {'S', "short"},
+		     {'I', "int"},     {'J', "long"}, {'F', "float"}, {'D', "double"}};
+	size_t arrays = strspn(text, "["), length = strlen(text) - arrays;
+	const char *element = text + arrays;
+
+	if (arrays && length > 1 && *element == 'L') {
+		element++;
+		length -= 2;
+	}
+	for (size_t i = 0; arrays && length == 1 && i < sizeof(basic) / sizeof(basic[0]); i++) {
+		if (*element != basic[i].letter)
+			continue;
+		element = basic[i].name;
+		length = strlen(element);
+		break;
+	}
+	snprintf(out, room, "%.*s", (int)length, element);
+	for (char *at = out; *at; at++)
+		if (*at == '/')
+			*at = '.';
+	for (size_t used = strlen(out); arrays && used + 2 < room; arrays--, used += 2)
+		memcpy(out + used, "[]", 3);
 }
 
 static bool is_heap(const char *part)
@@ -113,7 +325,15 @@ const struct runtime runtime_hotspot = {
 		"collector is G1 or Serial",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
+	.writes = writes,
+	.n_writes = sizeof(writes) / sizeof(writes[0]),
 	.recognise = recognise,
+	.locate = locate,
+	.field = hotspot_field,
+	.constants = constants,
+	.convert = convert,
+	.reason_name = reason_name,
 	.kind_name = kind_name,
+	.type_name = type_name,
 	.is_heap = is_heap,
 };

@@ -116,6 +116,8 @@ struct runtime_write {
 #define RUNTIME_WRITES_MAX    4
 #define RUNTIME_CONSTANTS_MAX 64
 #define RUNTIME_VERSION_MAX   32
+#define RUNTIME_REASONS_MAX   40
+#define RUNTIME_REASON_BYTES  40
 
 /* What was found in a file, passed from the reader to the recorder. */
 struct runtime_facts {
@@ -124,6 +126,8 @@ struct runtime_facts {
 	char version[RUNTIME_VERSION_MAX];
 	uint64_t writes[RUNTIME_WRITES_MAX]; /* addresses as the linker knows them; 0: not found */
 	int32_t constants[RUNTIME_CONSTANTS_MAX]; /* as the runtime's constants() found them */
+	/* What reasons are called, by number, where the file says so. */
+	char reasons[RUNTIME_REASONS_MAX][RUNTIME_REASON_BYTES];
 	char missing[128]; /* a sentence about the first place that was not found; "": all were */
 };
 
@@ -159,6 +163,9 @@ struct runtime {
 	const char *(*kind_name)(const struct runtime_facts *facts, uint64_t number,
 				 const char *collector, uint32_t *kind);
 	const char *(*reason_name)(const struct runtime_facts *facts, uint64_t number);
+	/* A type's name as people write it, from the text that came with its first sample; NULL: as
+	 * it is. */
+	void (*type_name)(const char *text, char *out, size_t room);
 	/* Does a part of what the collector reports belong to the heap? NULL: all do. */
 	bool (*is_heap)(const char *part);
 };

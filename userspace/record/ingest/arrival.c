@@ -4,6 +4,7 @@
 
 #include "../machine/clock.h"
 #include "../target/control.h"
+#include "../../util/log.h"
 
 /*
  * A program that has run with a file for longer than we are attached there may have announced its
@@ -46,6 +47,11 @@ static void attach(struct arrival *arrival, const struct file *file)
 
 	if (count > 0)
 		arrival->attached = true;
+	if (count > 0 && file->facts.runtime.runtime)
+		log_info("%s: %s %s%s%s", file->path,
+			 runtime_get(file->facts.runtime.runtime)->name,
+			 file->facts.runtime.version, file->facts.runtime.missing[0] ? ": " : "",
+			 file->facts.runtime.missing);
 	if (count < 0) {
 		arrival->trouble = true;
 		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);

@@ -148,19 +148,32 @@ static uint64_t name_number(struct places *places, const struct event_header *li
 
 /* --- samples ------------------------------------------------------------------------------ */
 
+/* A text of the firing as a string. */
+static const char *text_of(const struct firing *firing, size_t number, char *out, size_t room)
+{
+	size_t size = firing->event->text_size[number];
+
+	snprintf(out, room, "%.*s", (int)size, size ? firing->texts[number] : "");
+	return out;
+}
+
 static void emit_type(struct places *places, const struct firing *firing)
 {
-	size_t size = firing->event->text_size[0];
 	struct {
 		struct event_type event;
 		char text[NAME_BYTES_MAX + 8];
-	} type = {.event = {.header = firing->event->header,
-			    .type = firing->values.of[VALUE_TYPE],
-			    .name_size = (uint32_t)size}};
+	} type = {
+		.event = {.header = firing->event->header, .type = firing->values.of[VALUE_TYPE]}};
+	char text[NAME_BYTES_MAX];
 
-	memcpy(type.text, firing->texts[0], size);
+	text_of(firing, 0, text, sizeof(text));
+	if (firing->runtime->type_name)
+		firing->runtime->type_name(text, type.text, NAME_BYTES_MAX);
+	else
+		memcpy(type.text, text, sizeof(text));
+	type.event.name_size = (uint32_t)strlen(type.text);
 	emit_event(places, &type.event.header, EVENT_type,
-		   sizeof(type.event) + ((size + 7) & ~(size_t)7));
+		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
 }
 
 static int sample(struct places *places, const struct firing *firing)
@@ -272,15 +285,6 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	emit_event(places, &event.header, EVENT_gc_end, sizeof(event));
 	heap->begin.size = 0;
 	return 0;
-}
-
-/* A text of the firing as a string. */
-static const char *text_of(const struct firing *firing, size_t number, char *out, size_t room)
-{
-	size_t size = firing->event->text_size[number];
-
-	snprintf(out, room, "%.*s", (int)size, size ? firing->texts[number] : "");
-	return out;
 }
 
 static int pool(struct places *places, const struct firing *firing, struct heap *heap, bool after)
