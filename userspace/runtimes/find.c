@@ -9,7 +9,6 @@
 
 #include "../reader/notes.h"
 #include "../symbols/elf_file.h"
-#include "../util/map.h"
 
 #define SYMBOLS_READ_MAX (1 << 20) /* of one file */
 
@@ -21,12 +20,46 @@ bool runtime_offset(struct runtime_file *file, uint64_t address, size_t size, ui
 	return elf_offset(file->elf, address, size, flags, offset);
 }
 
+/* The block with this offset, filled with zeroes behind the file's end; NULL: no memory. */
+static const struct runtime_block *block_at(struct runtime_file *file, uint64_t offset)
+{
+	uint64_t number = offset / RUNTIME_BLOCK_BYTES + 1;
+	struct runtime_block *block;
+	ssize_t got;
+
+	if (!file->blocks)
+		file->blocks = calloc(RUNTIME_BLOCKS, sizeof(*file->blocks));
+	if (!file->blocks)
+		return NULL;
+	block = &file->blocks[number % RUNTIME_BLOCKS];
+	if (block->number == number)
+		return block;
+	got = pread(file->fd, block->data, sizeof(block->data),
+		    (off_t)((number - 1) * RUNTIME_BLOCK_BYTES));
+	if (got < 0)
+		got = 0;
+	memset(block->data + got, 0, sizeof(block->data) - (size_t)got);
+	block->number = number;
+	return block;
+}
+
 bool runtime_read(struct runtime_file *file, uint64_t address, void *out, size_t size)
 {
 	uint64_t offset;
 
-	return runtime_offset(file, address, size, 0, &offset) &&
-	       pread(file->fd, out, size, (off_t)offset) == (ssize_t)size;
+	if (!runtime_offset(file, address, size, 0, &offset))
+		return false;
+	for (size_t done = 0, part; done < size; done += part, offset += part) {
+		const struct runtime_block *block = block_at(file, offset);
+		size_t at = offset % RUNTIME_BLOCK_BYTES;
+
+		if (!block)
+			return false;
+		part = RUNTIME_BLOCK_BYTES - at < size - done ? RUNTIME_BLOCK_BYTES - at
+							      : size - done;
+		memcpy((char *)out + done, block->data + at, part);
+	}
+	return true;
 }
 
 bool runtime_text(struct runtime_file *file, uint64_t address, char *out, size_t room)
@@ -39,6 +72,21 @@ bool runtime_text(struct runtime_file *file, uint64_t address, char *out, size_t
 	return false;
 }
 
+struct runtime_symbol {
+	const char *name; /* the file's */
+	uint64_t address;
+	uint64_t hash; /* of the name */
+};
+
+static uint64_t hash_of(const char *name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	while (*name)
+		hash = (hash ^ (unsigned char)*name++) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
 static void read_table(struct runtime_file *file, Elf_Scn *section, const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_section_data(section);
@@ -46,15 +94,14 @@ static void read_table(struct runtime_file *file, Elf_Scn *section, const GElf_S
 	GElf_Sym symbol;
 
 	for (int i = 0; data && i < SYMBOLS_READ_MAX && gelf_getsym(data, i, &symbol); i++) {
-		const char *name = symbol.st_value ? elf_string(strings, symbol.st_name) : NULL;
-		uint64_t *value;
-		bool added;
+		struct runtime_symbol found = {.address = symbol.st_value};
 
-		if (!name || !*name)
+		found.name = symbol.st_value ? elf_string(strings, symbol.st_name) : NULL;
+		if (!found.name || !*found.name)
 			continue;
-		value = map_put_string(file->symbols, name, strlen(name), &added);
-		if (value && added)
-			*value = symbol.st_value;
+		found.hash = hash_of(found.name);
+		if (buffer_append(&file->symbols, &found, sizeof(found)))
+			return;
 	}
 }
 
@@ -63,23 +110,29 @@ static void read_symbols(struct runtime_file *file)
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
-	file->symbols = map_create(MAP_STRING_KEYS);
-	while (file->symbols && (section = elf_nextscn(file->elf, section)))
+	file->symbols_read = true;
+	while ((section = elf_nextscn(file->elf, section)))
 		if (gelf_getshdr(section, &header) &&
 		    (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
 			read_table(file, section, &header);
 }
 
+/* Some dozens of names are asked for, so one pass over the hashes for each does. */
 bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *address)
 {
-	const uint64_t *found;
+	const struct runtime_symbol *symbols;
+	uint64_t hash = hash_of(name);
 
-	if (!file->symbols)
+	if (!file->symbols_read)
 		read_symbols(file);
-	found = file->symbols ? map_get_string(file->symbols, name, strlen(name)) : NULL;
-	if (found)
-		*address = *found;
-	return found;
+	symbols = (const struct runtime_symbol *)(const void *)file->symbols.data;
+	for (size_t i = 0; i < file->symbols.size / sizeof(*symbols); i++) {
+		if (symbols[i].hash != hash || strcmp(symbols[i].name, name) != 0)
+			continue;
+		*address = symbols[i].address;
+		return true;
+	}
+	return false;
 }
 
 /* --- places ------------------------------------------------------------------------------- */
@@ -272,7 +325,8 @@ static void search_file(struct search *search)
 
 static void file_end(struct runtime_file *file)
 {
-	map_free(file->symbols);
+	buffer_free(&file->symbols);
+	free(file->blocks);
 	if (file->own_free)
 		file->own_free(file->own);
 	else

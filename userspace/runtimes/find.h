@@ -7,6 +7,7 @@
 
 #include "runtime.h"
 #include "../reader/probes.h"
+#include "../util/buffer.h"
 
 /*
  * Recognises the runtime of a file, which is not trusted, and appends its places to *sites, of
@@ -18,11 +19,19 @@ size_t runtime_search(int fd, Elf *elf, struct runtime_facts *facts, struct prob
 
 /* --- for the runtimes --------------------------------------------------------------------- */
 
+#define RUNTIME_BLOCKS      32
+#define RUNTIME_BLOCK_BYTES 4096
+
 struct runtime_file {
 	int fd;
 	Elf *elf;
-	struct map *symbols; /* names to addresses; NULL: not read yet */
-	void *own; /* of the runtime that recognised the file, by malloc(): freed at the end */
+	struct buffer symbols; /* struct runtime_symbol[], in no order */
+	bool symbols_read;
+	struct runtime_block { /* of the file; its number modulo RUNTIME_BLOCKS is its place here */
+		uint64_t number; /* from 1; 0: there is none */
+		char data[RUNTIME_BLOCK_BYTES];
+	} * blocks; /* NULL: none was read yet */
+	void *own;  /* of the runtime that recognised the file, by malloc(): freed at the end */
 	void (*own_free)(void *own); /* NULL: free() */
 };
 

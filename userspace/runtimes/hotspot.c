@@ -38,14 +38,17 @@ enum { R9 = 8, RSI = 13, RDI = 14 };
 		value, FROM_REGISTER, .size = 4, .number = (n) \
 	}
 
-#define GLOBAL(value, name, ...)                                                     \
-	{                                                                            \
-		value, FROM_GLOBAL, .global = (name), .steps = {__VA_ARGS__}         \
+#define GLOBAL(value, name, ...)                                               \
+	{                                                                      \
+		value, FROM_GLOBAL, .global = (name), .steps = { __VA_ARGS__ } \
 	}
 /* What argument number `n` is, and then these steps. */
-#define ARGUMENT(value, n, ...)                                                               \
-	{                                                                                     \
-		value, FROM_NUMBER, .number = 0, .steps = {{STEP_ADD, .other = (n)}, __VA_ARGS__} \
+#define ARGUMENT(value, n, ...)                             \
+	{                                                   \
+		value, FROM_NUMBER, .number = 0, .steps = { \
+			{STEP_ADD, .other = (n)},           \
+			__VA_ARGS__                         \
+		}                                           \
 	}
 
 /* The collector's name and length, the part's, then its bytes at first, used, committed, at most.
@@ -75,8 +78,10 @@ static const struct runtime_place
 			 PLACE_STACK, .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
 			 .arguments =
 				 {
-					 GLOBAL(VALUE_NONE, "CompressedKlassPointers._shift", {STEP_READ, 4}),
-					 GLOBAL(VALUE_NONE, "CompressedKlassPointers._base", {STEP_READ, 8}),
+					 GLOBAL(VALUE_NONE, "CompressedKlassPointers._shift",
+						{STEP_READ, 4}),
+					 GLOBAL(VALUE_NONE, "CompressedKlassPointers._base",
+						{STEP_READ, 8}),
 					 [KLASS] = {VALUE_TYPE, FROM_REGISTER, .number = RSI,
 						    .steps = {{STEP_READ, 4,
 							       .field = "oopDesc._metadata._"
@@ -238,7 +243,9 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	uint64_t table;
 
-	for (size_t i = 0; i < RUNTIME_REASONS_MAX && find_table(file, &table); i++)
+	if (!find_table(file, &table))
+		return;
+	for (size_t i = 0; i < RUNTIME_REASONS_MAX; i++)
 		read_reason(file, table, i, out->reasons[i]);
 }
 

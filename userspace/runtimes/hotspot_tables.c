@@ -57,29 +57,39 @@ static void read_relocations(struct tables *tables, Elf_Scn *section)
 }
 
 /* movq $constant, distance(%rip): 48 c7 05, the distance from its end, the constant. */
+#define STORE_BYTES 11
+
+static bool is_store(const unsigned char *code, uint64_t at, struct relocation *out)
+{
+	int32_t distance, constant;
+
+	if (code[0] != 0x48 || code[1] != 0xc7 || code[2] != 0x05)
+		return false;
+	memcpy(&distance, code + 3, sizeof(distance));
+	memcpy(&constant, code + 7, sizeof(constant));
+	out->at = at + STORE_BYTES + (uint64_t)(int64_t)distance;
+	out->value = (uint64_t)(int64_t)constant;
+	return true;
+}
+
 static void read_stores(struct runtime_file *file, struct tables *tables)
 {
-	enum { LENGTH = 11 };
 	unsigned char *code = malloc(INITIALISER_MAX);
+	struct relocation store;
 	uint64_t begin;
+	size_t i = 0;
 
-	for (size_t i = 0; code && runtime_symbol(file, INITIALISER, &begin) &&
-			   runtime_read(file, begin, code, INITIALISER_MAX) &&
-			   i + LENGTH <= INITIALISER_MAX;
-	     i++) {
-		struct relocation store;
-		int32_t distance, constant;
-
-		if (code[i] != 0x48 || code[i + 1] != 0xc7 || code[i + 2] != 0x05)
-			continue;
-		memcpy(&distance, code + i + 3, sizeof(distance));
-		memcpy(&constant, code + i + 7, sizeof(constant));
-		i += LENGTH - 1;
-		store.at = begin + i + 1 + (uint64_t)(int64_t)distance;
-		store.value = (uint64_t)(int64_t)constant;
-		if (buffer_append(&tables->relocations, &store, sizeof(store)))
-			break;
-	}
+	if (code && runtime_symbol(file, INITIALISER, &begin) &&
+	    runtime_read(file, begin, code, INITIALISER_MAX))
+		while (i + STORE_BYTES <= INITIALISER_MAX) {
+			if (!is_store(code + i, begin + i, &store)) {
+				i++;
+				continue;
+			}
+			i += STORE_BYTES;
+			if (buffer_append(&tables->relocations, &store, sizeof(store)))
+				break;
+		}
 	free(code);
 }
 
@@ -175,7 +185,8 @@ static void read_field(const struct walk *walk, const char *type)
 		return;
 	snprintf(name, sizeof(name), "%s.%s", type, field);
 	if (is_static) {
-		if (read_word(walk->file, walk->tables, walk->at + walk->layout->parts[ADDRESS], &value))
+		if (read_word(walk->file, walk->tables, walk->at + walk->layout->parts[ADDRESS],
+			      &value))
 			put(walk->tables->statics, name, value);
 	} else if (read_word(walk->file, walk->tables, walk->at + walk->layout->parts[OFFSET],
 			     &value)) {
@@ -208,10 +219,12 @@ static void read_values(struct walk *walk, const struct layout *layout, size_t b
 		int32_t half = 0;
 
 		if (bytes == sizeof(half)) {
-			runtime_read(walk->file, walk->at + walk->layout->parts[VALUE], &half, bytes);
+			runtime_read(walk->file, walk->at + walk->layout->parts[VALUE], &half,
+				     bytes);
 			value = half;
 		} else {
-			runtime_read(walk->file, walk->at + walk->layout->parts[VALUE], &value, bytes);
+			runtime_read(walk->file, walk->at + walk->layout->parts[VALUE], &value,
+				     bytes);
 		}
 		put(map, name, (uint64_t)value);
 		walk->at += walk->layout->stride;
