@@ -327,6 +327,7 @@ static bool is_heap(const char *part)
 
 const struct runtime runtime_hotspot = {
 	.name = "hotspot",
+	.library = "../lib/server/libjvm.so",
 	.note = "HotSpot's own sampler sees too few of the objects between 20 KB and 1 MB where "
 		"the "
 		"collector is G1 or Serial",

@@ -138,6 +138,7 @@ struct place_values {
 
 struct runtime {
 	const char *name; /* for --runtime, reports and exports */
+	const char *library; /* that a program loads itself, as seen from its directory; or NULL */
 	const char *note; /* a sentence: where its own sampler is biased or blind; NULL: nowhere */
 	const struct runtime_place *places;
 	size_t n_places;

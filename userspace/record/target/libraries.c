@@ -14,12 +14,14 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../util/buffer.h"
+#include "../../runtimes/runtime.h"
 #include "../machine/clock.h"
 
 enum {
@@ -201,12 +203,42 @@ out:
 	return 0;
 }
 
+/* Libraries that no linker knows of, because the program opens them: of runtimes, where the file
+ * that is run really lies. */
+static void visit_runtimes(struct libraries *libraries, libraries_visit *visit, void *context)
+{
+	int fd = opener_open_user(libraries->opener, libraries->program, &libraries->user, NULL);
+	char link[32], path[PATH_MAX];
+	ssize_t size;
+
+	if (fd < 0)
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, path, sizeof(path) - 1);
+	close(fd);
+	if (size <= 0)
+		return;
+	path[size] = '\0';
+	for (uint32_t i = 1; i < RUNTIMES; i++) {
+		const struct runtime *runtime = runtime_get(i);
+		char *slash = strrchr(path, '/');
+
+		if (!runtime || !runtime->library || !slash)
+			continue;
+		snprintf(slash + 1, sizeof(path) - (size_t)(slash + 1 - path), "%s",
+			 runtime->library);
+		visit_file(libraries, path, visit, context);
+		slash[1] = '\0';
+	}
+}
+
 int libraries_visit_all(struct libraries *libraries, libraries_visit *visit, void *context)
 {
 	struct buffer text = {0};
 	int err = 0;
 
 	visit_file(libraries, libraries->program, visit, context);
+	visit_runtimes(libraries, visit, context);
 	if (libraries->output >= 0)
 		err = read_bounded(libraries->output, &text);
 	end_linker(libraries, err != 0);
