@@ -100,6 +100,7 @@ struct runtime_place {
 	uint32_t flags;             /* enum place_flag */
 	uint32_t since, until;      /* versions, as recognise() numbers them; until 0: all later */
 	bool optional;              /* without it nothing is missing */
+	const char *title;          /* what a cycle is called */
 	struct place_text texts[2]; /* as bpf/config.h has them, but for 0, which is no text */
 	struct place_argument arguments[PROBE_ARGUMENTS];
 };
@@ -137,7 +138,7 @@ struct place_values {
 };
 
 struct runtime {
-	const char *name; /* for --runtime, reports and exports */
+	const char *name;    /* for --runtime, reports and exports */
 	const char *library; /* that a program loads itself, as seen from its directory; or NULL */
 	const char *note; /* a sentence: where its own sampler is biased or blind; NULL: nowhere */
 	const struct runtime_place *places;

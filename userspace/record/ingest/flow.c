@@ -167,6 +167,7 @@ int flow_advance(struct flow *flow, uint64_t now, uint64_t pending)
 	if (now < flow->next_advance)
 		return 0;
 	flow->next_advance = now + ADVANCE_NS;
+	places_advance(flow->places, now);
 	if (pending < now && merge_held(flow->merge) < PENDING_BYTES)
 		now = now - pending < PENDING_NS ? pending : now - PENDING_NS;
 	return store_until(flow, now - SLACK_NS);

@@ -29,6 +29,8 @@ struct heap {
 	uint64_t pauses;                   /* so far */
 	uint64_t before, after, committed; /* bytes of the parts, together */
 	struct event_gc_cycle cycle;       /* cycle.began 0: there is none */
+	uint64_t coming;                   /* bytes in use before the next one */
+	uint64_t cycle_ended;              /* ns; 0: it is under way */
 	uint64_t cycles;                   /* so far */
 };
 
@@ -287,6 +289,15 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	return 0;
 }
 
+/* Where the bytes of a part belong that is reported outside of pauses: before a cycle begins, or
+ * while it is under way, or right after its end. */
+static uint64_t *cycle_sum(struct heap *heap, bool after)
+{
+	if (after)
+		return &heap->cycle.heap_after;
+	return heap->cycle.began && !heap->cycle_ended ? &heap->cycle.heap_before : &heap->coming;
+}
+
 static int pool(struct places *places, const struct firing *firing, struct heap *heap, bool after)
 {
 	char collector[64], part[64];
@@ -297,6 +308,8 @@ static int pool(struct places *places, const struct firing *firing, struct heap 
 		return 0;
 	if (heap->begin.size)
 		report_begin(places, firing, heap, collector);
+	else
+		*cycle_sum(heap, after) += firing->values.of[VALUE_USED];
 	*(after ? &heap->after : &heap->before) += firing->values.of[VALUE_USED];
 	heap->committed += after ? firing->values.of[VALUE_SIZE] : 0;
 	return 0;
@@ -304,16 +317,30 @@ static int pool(struct places *places, const struct firing *firing, struct heap 
 
 /* --- cycles ------------------------------------------------------------------------------- */
 
-static void cycle_emit(struct places *places, struct heap *heap, uint64_t time, bool unfinished)
+/* A cycle that has ended, or `now` ends because nothing reports its end. */
+static void cycle_emit(struct places *places, struct heap *heap, uint64_t now, bool unfinished)
 {
 	struct event_gc_cycle event = heap->cycle;
 
 	if (!event.began)
 		return;
-	event.header.time = time;
-	event.unfinished = unfinished;
-	heap->cycle.began = 0;
+	event.header.time = heap->cycle_ended ? heap->cycle_ended : now;
+	event.unfinished = unfinished && !heap->cycle_ended;
+	heap->cycle.began = heap->cycle_ended = 0;
 	emit_event(places, &event.header, EVENT_gc_cycle, sizeof(event));
+}
+
+/* Why, where the place reports it; 0: it does not. */
+static uint64_t reason_number(struct places *places, const struct firing *firing)
+{
+	const char *name = NULL;
+
+	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
+		if (firing->place->arguments[i].value == VALUE_REASON &&
+		    firing->runtime->reason_name)
+			name = firing->runtime->reason_name(firing->facts,
+							    firing->values.of[VALUE_REASON]);
+	return name_number(places, &firing->event->header, name);
 }
 
 static int cycle_begin(struct places *places, const struct firing *firing, struct heap *heap)
@@ -326,20 +353,23 @@ static int cycle_begin(struct places *places, const struct firing *firing, struc
 					      .heap = firing->values.of[VALUE_HEAP],
 					      .cycle = ++heap->cycles,
 					      .began = header->time,
-					      .heap_before = firing->values.of[VALUE_USED]};
-	if (firing->runtime->reason_name)
-		heap->cycle.reason =
-			name_number(places, header,
-				    firing->runtime->reason_name(firing->facts,
-								 firing->values.of[VALUE_REASON]));
+					      .heap_before =
+						      firing->values.of[VALUE_USED] + heap->coming};
+	heap->coming = 0;
+	heap->cycle.name = name_number(places, header, firing->place->title);
+	heap->cycle.reason = reason_number(places, firing);
 	return 0;
 }
 
 static int cycle_end(struct places *places, const struct firing *firing, struct heap *heap)
 {
+	if (!heap->cycle.began)
+		return 0;
 	heap->cycle.heap_after = firing->values.of[VALUE_USED];
 	heap->cycle.live = firing->values.of[VALUE_LIVE];
-	cycle_emit(places, heap, firing->event->header.time, false);
+	if (!heap->cycle.reason)
+		heap->cycle.reason = reason_number(places, firing);
+	heap->cycle_ended = firing->event->header.time;
 	return 0;
 }
 
@@ -372,6 +402,32 @@ static void take_values(struct firing *firing)
 	if (firing->runtime->convert)
 		firing->runtime->convert(firing->facts, firing->place, firing->event->values,
 					 &firing->values);
+}
+
+struct finish {
+	struct places *places;
+	uint64_t now;
+};
+
+/* What is reported right after the end of a cycle belongs to it. */
+#define CYCLE_TAIL_NS UINT64_C(20000000)
+
+static bool flush_heap(void *context, const void *key, uint64_t *value)
+{
+	struct heap *heap = (struct heap *)(uintptr_t)*value;
+	const struct finish *finish = context;
+
+	(void)key;
+	if (heap && heap->cycle_ended && heap->cycle_ended + CYCLE_TAIL_NS < finish->now)
+		cycle_emit(finish->places, heap, finish->now, false);
+	return true;
+}
+
+void places_advance(struct places *places, uint64_t now)
+{
+	struct finish finish = {places, now};
+
+	map_filter(places->heaps, flush_heap, &finish);
 }
 
 static int act(struct places *places, const struct firing *firing)
@@ -510,11 +566,6 @@ void places_forget(struct places *places, uint32_t process, uint64_t before)
 	if (map_count(places->heaps))
 		map_filter(places->heaps, is_other_heap, &key);
 }
-
-struct finish {
-	struct places *places;
-	uint64_t now;
-};
 
 static bool finish_heap(void *context, const void *key, uint64_t *value)
 {

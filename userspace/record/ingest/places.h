@@ -31,6 +31,9 @@ int places_event(struct places *places, const struct event_place *event, size_t 
  * then (ns). */
 void places_forget(struct places *places, uint32_t process, uint64_t before);
 
+/* To be called every now and then: emits cycles that have ended. `now`: ns. */
+void places_advance(struct places *places, uint64_t now);
+
 /* The recording ends now: cycles that are not over are emitted. */
 void places_finish(struct places *places, uint64_t now);
 
