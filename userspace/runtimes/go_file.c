@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* go_file.c: finds what is needed of a Go program's runtime by decoding its code. */
+#include "go_file.h"
+
+#include <capstone/capstone.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FUNCTION_MAX (64u << 10) /* bytes that are decoded of a function */
+
+struct go_file {
+	struct go_table *table;
+	csh decoder;
+	cs_insn *scratch;
+};
+
+int go_file_open(Elf *elf, struct go_file **out, struct problem *problem)
+{
+	struct go_file *file = calloc(1, sizeof(*file));
+	int err = file ? go_table_open(elf, &file->table, problem) : -ENOMEM;
+
+	if (!err && (cs_open(CS_ARCH_X86, CS_MODE_64, &file->decoder) ||
+		     cs_option(file->decoder, CS_OPT_DETAIL, CS_OPT_ON) ||
+		     !(file->scratch = cs_malloc(file->decoder))))
+		err = -ENOMEM;
+	if (err)
+		go_file_free(file);
+	else
+		*out = file;
+	return err;
+}
+
+void go_file_free(struct go_file *file)
+{
+	if (!file)
+		return;
+	if (file->scratch)
+		cs_free(file->scratch, 1);
+	if (file->decoder)
+		cs_close(&file->decoder);
+	go_table_free(file->table);
+	free(file);
+}
+
+const struct go_table *go_file_table(const struct go_file *file)
+{
+	return file->table;
+}
+
+static int not_found(struct problem *problem, const struct go_file *file, const char *what)
+{
+	const char *version = go_table_version(file->table);
+
+	return problem_set(problem, -ENOENT, "Go %s: %s", *version ? version : "of unknown version",
+			   what);
+}
+
+/* --- instructions ------------------------------------------------------------------------- */
+
+/* One function's code, instruction by instruction. */
+struct code {
+	struct go_file *file;
+	const uint8_t *at;
+	size_t left;
+	uint64_t next;       /* address */
+	const cs_insn *insn; /* the present one */
+	const cs_x86_op *operands;
+	unsigned n_operands;
+};
+
+static bool code_of(struct go_file *file, const struct go_function *function, struct code *out)
+{
+	uint64_t left;
+
+	*out = (struct code){.file = file, .next = function->address};
+	out->at = go_table_bytes(file->table, function->address, &left);
+	if (!out->at)
+		return false;
+	out->left = function->size < left ? function->size : left;
+	return out->left && out->left <= FUNCTION_MAX;
+}
+
+static bool code_named(struct go_file *file, const char *name, struct code *out)
+{
+	struct go_function function;
+
+	return go_table_named(file->table, name, &function) && code_of(file, &function, out);
+}
+
+/* The next instruction; false at the end, and where there is none. */
+static bool code_step(struct code *code)
+{
+	cs_insn *insn = code->file->scratch;
+
+	if (!cs_disasm_iter(code->file->decoder, &code->at, &code->left, &code->next, insn))
+		return false;
+	code->insn = insn;
+	code->operands = insn->detail->x86.operands;
+	code->n_operands = insn->detail->x86.op_count;
+	return true;
+}
+
+static bool is_register(const struct code *code, unsigned operand, x86_reg wanted)
+{
+	return operand < code->n_operands && code->operands[operand].type == X86_OP_REG &&
+	       code->operands[operand].reg == wanted;
+}
+
+static bool is_memory(const struct code *code, unsigned operand, x86_reg base)
+{
+	return operand < code->n_operands && code->operands[operand].type == X86_OP_MEM &&
+	       code->operands[operand].mem.base == base &&
+	       code->operands[operand].mem.index == X86_REG_INVALID;
+}
+
+/* The address of a variable that is an operand; 0: it is none. */
+static uint64_t variable(const struct code *code, unsigned operand, unsigned size)
+{
+	if (!is_memory(code, operand, X86_REG_RIP) || code->operands[operand].size != size)
+		return 0;
+	return code->insn->address + code->insn->size +
+	       (uint64_t)code->operands[operand].mem.disp;
+}
+
+static uint64_t jump_target(const struct code *code)
+{
+	return code->n_operands == 1 && code->operands[0].type == X86_OP_IMM
+		       ? (uint64_t)code->operands[0].imm
+		       : 0;
+}
+
+static bool calls(const struct code *code, uint64_t address)
+{
+	return code->insn->id == X86_INS_CALL && jump_target(code) == address;
+}
+
+/* --- places ------------------------------------------------------------------------------- */
+
+enum { STACK_LIMIT = 0x10, STACK_LIMIT_SYSTEM = 0x18 }; /* in the goroutine, at r14 */
+
+/*
+ * cmp 0x10(%r14),%rsp; jbe. Larger frames compare lea -x(%rsp),%r12, and very large ones
+ * mov %rsp,%r12; sub $x,%r12; jb. True if `code` stands at the jbe.
+ */
+static bool stands_behind_check(struct code *code)
+{
+	bool large = false;
+
+	while (code_step(code)) {
+		switch (code->insn->id) {
+		case X86_INS_LEA:
+		case X86_INS_MOV:
+			if (large || !is_register(code, 0, X86_REG_R12))
+				return false;
+			large = true;
+			break;
+		case X86_INS_SUB:
+			if (!large || !is_register(code, 0, X86_REG_R12) || !code_step(code) ||
+			    code->insn->id != X86_INS_JB)
+				return false;
+			break;
+		case X86_INS_CMP:
+			return is_register(code, 0, large ? X86_REG_R12 : X86_REG_RSP) &&
+			       is_memory(code, 1, X86_REG_R14) &&
+			       (code->operands[1].mem.disp == STACK_LIMIT ||
+				code->operands[1].mem.disp == STACK_LIMIT_SYSTEM) &&
+			       code_step(code) && code->insn->id == X86_INS_JBE;
+		default:
+			return false;
+		}
+	}
+	return false;
+}
+
+/* Does nothing in the function compare the stack's end, and nothing jump to the address? */
+static bool is_place(const struct code *begin, uint64_t address, bool checked)
+{
+	struct code code = *begin;
+
+	while (code_step(&code)) {
+		if (jump_target(&code) == address && code.insn->id != X86_INS_CALL)
+			return false;
+		if (!checked && code.insn->id == X86_INS_CMP && is_memory(&code, 1, X86_REG_R14) &&
+		    (uint64_t)code.operands[1].mem.disp <= STACK_LIMIT_SYSTEM)
+			return false;
+	}
+	return true;
+}
+
+int go_file_behind_check(struct go_file *file, const char *function, uint64_t *out,
+			 struct problem *problem)
+{
+	struct code begin, code;
+	bool checked;
+
+	if (!code_named(file, function, &begin))
+		return not_found(problem, file, function);
+	code = begin;
+	checked = stands_behind_check(&code);
+	*out = checked ? code.next : begin.next;
+	if (is_place(&begin, *out, checked))
+		return 0;
+	return not_found(problem, file, function);
+}
+
+int go_file_returns(struct go_file *file, const char *function, uint64_t *out, size_t max,
+		    struct problem *problem)
+{
+	struct code code;
+	size_t n = 0;
+
+	if (!code_named(file, function, &code))
+		return not_found(problem, file, function);
+	while (code_step(&code)) {
+		if (code.insn->id != X86_INS_RET)
+			continue;
+		if (n == max)
+			return not_found(problem, file, function);
+		out[n++] = code.insn->address;
+	}
+	return n ? (int)n : not_found(problem, file, function);
+}
+
+/* --- the sampler -------------------------------------------------------------------------- */
+
+/* A function that calls profilealloc, found by a walk through mallocgc and its parts. */
+struct caller {
+	struct go_function function;
+	uint64_t rate; /* the variable that it reads last before the call */
+};
+
+static bool read_caller(struct go_file *file, uint64_t profilealloc, struct caller *caller)
+{
+	struct code code;
+
+	caller->rate = 0;
+	if (!code_of(file, &caller->function, &code))
+		return false;
+	while (code_step(&code)) {
+		if (calls(&code, profilealloc))
+			return true;
+		if (code.insn->id == X86_INS_MOV && variable(&code, 1, 8) &&
+		    code.operands[0].type == X86_OP_REG)
+			caller->rate = variable(&code, 1, 8);
+	}
+	return false;
+}
+
+/* The next caller from *index on. */
+static bool next_caller(struct go_file *file, uint64_t profilealloc, size_t *index,
+			struct caller *out)
+{
+	static const char prefix[] = "runtime.mallocgc";
+
+	while (go_table_function(file->table, (*index)++, &out->function))
+		if (out->function.name &&
+		    strncmp(out->function.name, prefix, sizeof(prefix) - 1) == 0 &&
+		    read_caller(file, profilealloc, out))
+			return true;
+	return false;
+}
+
+/* The byte that is looked at last before `rate` is stored; 0: it is not stored. */
+static uint64_t switch_before(struct go_file *file, const char *function, uint64_t rate)
+{
+	uint64_t found = 0;
+	struct code code;
+
+	if (!code_named(file, function, &code))
+		return 0;
+	while (code_step(&code)) {
+		if (code.insn->id == X86_INS_CMP && variable(&code, 0, 1))
+			found = variable(&code, 0, 1);
+		else if (code.insn->id == X86_INS_MOVZX && variable(&code, 1, 1))
+			found = variable(&code, 1, 1);
+		else if (code.insn->id == X86_INS_MOV && variable(&code, 0, 8) == rate)
+			return found;
+	}
+	return 0;
+}
+
+int go_file_sampler(struct go_file *file, struct go_sampler *out, struct problem *problem)
+{
+	struct go_function profilealloc;
+	struct caller caller;
+	size_t index = 0;
+
+	*out = (struct go_sampler){0};
+	if (!go_table_named(file->table, "runtime.profilealloc", &profilealloc))
+		return not_found(problem, file, "it has no sampler of allocations");
+	while (next_caller(file, profilealloc.address, &index, &caller)) {
+		if (out->rate && caller.rate != out->rate)
+			return not_found(problem, file, "its sampling rate was not found");
+		out->rate = caller.rate;
+	}
+	/* 1.19 sets the rate with the package's variables, later ones clear it as they start. */
+	if (out->rate)
+		out->off = switch_before(file, "runtime.schedinit", out->rate);
+	if (out->rate && !out->off)
+		out->off = switch_before(file, "runtime.init", out->rate);
+	return out->off ? 0 : not_found(problem, file, "its sampling rate was not found");
+}
+
+/* --- types -------------------------------------------------------------------------------- */
+
+enum { RBX_SLOT = 0x18 }; /* from where rbp points: saved rbp, return address, first argument */
+
+/*
+ * Does mallocgc keep its second argument, the type, in the slot that its caller has for it? The
+ * frame is made by sub $x,%rsp, and rbp then points at its end: to where it was pushed, or by lea.
+ */
+static bool keeps_type(struct code *code)
+{
+	int64_t frame = -1;
+
+	while (code_step(code)) {
+		if (code->insn->id == X86_INS_SUB && is_register(code, 0, X86_REG_RSP) && frame < 0)
+			frame = code->operands[1].imm;
+		else if (code->insn->id == X86_INS_LEA && is_register(code, 0, X86_REG_RBP))
+			frame = code->operands[1].mem.disp;
+		else if (code->insn->id == X86_INS_MOV && is_memory(code, 0, X86_REG_RSP) &&
+			 is_register(code, 1, X86_REG_RBX) && frame >= 0 &&
+			 code->operands[0].mem.disp == frame + RBX_SLOT)
+			return true;
+	}
+	return false;
+}
+
+/* Parts of mallocgc that nothing but mallocgc calls. */
+static bool is_part(const char *name)
+{
+	static const char *const parts[] = {
+		"runtime.mallocgcTiny",
+		"runtime.mallocgcSmallNoscan",
+		"runtime.mallocgcSmallScanNoHeader",
+		"runtime.mallocgcSmallScanHeader",
+		"runtime.mallocgcLarge",
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strcmp(name, parts[i]) == 0)
+			return true;
+	return false;
+}
+
+int go_file_type_place(struct go_file *file, enum go_type_place *out, struct problem *problem)
+{
+	struct go_function profilealloc, mallocgc;
+	size_t index = 0, direct = 0, parts = 0;
+	struct caller caller;
+	struct code code;
+
+	if (!go_table_named(file->table, "runtime.profilealloc", &profilealloc) ||
+	    !go_table_named(file->table, "runtime.mallocgc", &mallocgc))
+		return not_found(problem, file, "it has no sampler of allocations");
+	while (next_caller(file, profilealloc.address, &index, &caller)) {
+		direct += caller.function.address == mallocgc.address;
+		parts += is_part(caller.function.name);
+		if (caller.function.address != mallocgc.address && !is_part(caller.function.name))
+			return not_found(problem, file, "types of objects were not found");
+	}
+	if (!code_of(file, &mallocgc, &code) || !keeps_type(&code) || !direct == !parts)
+		return not_found(problem, file, "types of objects were not found");
+	*out = direct ? GO_TYPE_OF_CALLER : GO_TYPE_ABOVE;
+	return 0;
+}
+
+/* --- the collector ------------------------------------------------------------------------ */
+
+/* setprofilebucket stores the kind into the special that it made: its only byte. */
+int go_file_special(struct go_file *file, struct go_special *out, struct problem *problem)
+{
+	struct code code;
+	int found = 0;
+
+	if (!code_named(file, "runtime.setprofilebucket", &code))
+		return not_found(problem, file, "the end of objects was not found");
+	while (code_step(&code)) {
+		const cs_x86_op *to = code.operands;
+
+		if (code.insn->id != X86_INS_MOV || code.n_operands != 2 || to[0].size != 1 ||
+		    to[0].type != X86_OP_MEM || to[1].type != X86_OP_IMM ||
+		    to[0].mem.base == X86_REG_RIP || to[0].mem.base == X86_REG_RSP)
+			continue;
+		*out = (struct go_special){(uint32_t)to[0].mem.disp, (uint8_t)to[1].imm};
+		found++;
+	}
+	return found == 1 ? 0 : not_found(problem, file, "the end of objects was not found");
+}
+
+/* The variable whose address is the first argument of a method where `caller` calls it. */
+static uint64_t receiver(struct go_file *file, const char *caller, const char *method)
+{
+	struct go_function function;
+	uint64_t found = 0;
+	struct code code;
+
+	if (!go_table_named(file->table, method, &function) || !code_named(file, caller, &code))
+		return 0;
+	while (code_step(&code)) {
+		if (calls(&code, function.address))
+			return found;
+		if (code.insn->id == X86_INS_LEA && is_register(&code, 0, X86_REG_RAX))
+			found = is_memory(&code, 1, X86_REG_RIP)
+					? code.insn->address + code.insn->size +
+						  (uint64_t)code.operands[1].mem.disp
+					: 0;
+	}
+	return 0;
+}
+
+/*
+ * startCycle first clears what the last cycle scanned, by exchanges with the first field behind
+ * the sizes: reachable is the word before it, and the bytes in use are seven words before it, in
+ * all versions from 1.19 to 1.26.
+ */
+int go_file_heap(struct go_file *file, struct go_heap *out, struct problem *problem)
+{
+	static const char method[] = "runtime.(*gcControllerState).startCycle";
+	struct code code;
+	int64_t cleared[2];
+	int n = 0;
+
+	out->controller = receiver(file, "runtime.gcStart", method);
+	if (!out->controller || !code_named(file, method, &code))
+		return not_found(problem, file, "heap sizes were not found");
+	while (n < 2 && code_step(&code))
+		if (code.insn->id == X86_INS_XCHG && is_memory(&code, 0, X86_REG_RAX) &&
+		    code.operands[0].size == 8)
+			cleared[n++] = code.operands[0].mem.disp;
+	if (n < 2 || cleared[1] != cleared[0] + 8 || cleared[0] < 56 || cleared[0] > 4096)
+		return not_found(problem, file, "heap sizes were not found");
+	out->in_use = (uint32_t)cleared[0] - 56;
+	out->reachable = (uint32_t)cleared[0] - 8;
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* go_file.h: where a Go program's runtime does what is recorded, and where it keeps its settings.
+ */
+/*
+ * All of it is found by decoding the code of functions that have names in .gopclntab, so it works
+ * for stripped programs, and what has another shape than expected is not found: nothing is guessed.
+ * The file is not trusted. Addresses are as the linker knows them. Not thread-safe.
+ *
+ * Functions that find something return 0 or, with a sentence in *problem, -ENOENT.
+ */
+#ifndef GCPROF_GO_FILE_H
+#define GCPROF_GO_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../symbols/go_table.h"
+
+struct go_file;
+
+/* As go_table_open(). */
+int go_file_open(Elf *elf, struct go_file **out, struct problem *problem);
+void go_file_free(struct go_file *file); /* NULL is allowed */
+
+const struct go_table *go_file_table(const struct go_file *file);
+
+/*
+ * The instruction behind the stack check with which a function begins; its arguments are still in
+ * registers there. What makes a stack larger jumps back to the function's begin, which therefore
+ * runs twice. The begin, if there is no check. Nothing in the function jumps to the place.
+ */
+int go_file_behind_check(struct go_file *file, const char *function, uint64_t *out,
+			 struct problem *problem);
+
+/* The instructions that return from a function, `max` at most; how many, or -ENOENT. */
+int go_file_returns(struct go_file *file, const char *function, uint64_t *out, size_t max,
+		    struct problem *problem);
+
+/* What the sampler is switched by. */
+struct go_sampler {
+	uint64_t rate; /* address of runtime.MemProfileRate, 8 bytes */
+	uint64_t off;  /* address of runtime.disableMemoryProfiling, 1 byte, read at the start */
+};
+
+int go_file_sampler(struct go_file *file, struct go_sampler *out, struct problem *problem);
+
+/* Where the type of an object is when runtime.profilealloc begins. */
+enum go_type_place {
+	GO_TYPE_OF_CALLER, /* in the argument slots of its caller, mallocgc: rbp + 0x18 */
+	GO_TYPE_ABOVE,     /* mallocgc is the caller's caller: *rbp + 0x18 */
+};
+
+int go_file_type_place(struct go_file *file, enum go_type_place *out, struct problem *problem);
+
+/* How runtime.special says that it belongs to a sampled object. */
+struct go_special {
+	uint32_t offset; /* of a byte */
+	uint32_t value;
+};
+
+int go_file_special(struct go_file *file, struct go_special *out, struct problem *problem);
+
+/* Where the collector keeps the heap's sizes. */
+struct go_heap {
+	uint64_t controller;        /* address of runtime.gcController */
+	uint32_t in_use, reachable; /* offsets: bytes in use, and found reachable by the last cycle */
+};
+
+int go_file_heap(struct go_file *file, struct go_heap *out, struct problem *problem);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* go_lines.h: the parts of .gopclntab; for go_table.c only. */
+#ifndef GCPROF_GO_LINES_H
+#define GCPROF_GO_LINES_H
+
+#include "go_table.h"
+#include "../profile/cursor.h"
+
+struct go_lines {
+	bool is_118;   /* written by 1.18 or 1.19 */
+	uint64_t text; /* address that the functions' are relative to */
+	uint64_t n_functions;
+	uint64_t names_at; /* of `names`, behind the begin of the section */
+	/* Parts; each goes on to the end of the section, whatever the next one's offset is. */
+	struct cursor names, units, files, values, functions;
+	struct cursor inlined; /* trees of inlined calls, elsewhere in the file */
+};
+
+/* Finds the parts of a section, which must stay; what it is that is not understood, or NULL. */
+const char *go_lines_open(struct go_lines *lines, const void *data, size_t size);
+
+bool go_lines_function(const struct go_lines *lines, size_t index, struct go_function *out);
+size_t go_lines_find(const struct go_lines *lines, uint64_t address,
+		     struct symbol out[SYMBOLS_MAX]);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* go_table.h: what a Go program's file says about itself: functions, lines, inlining, types. */
+/*
+ * Go programs keep the table of their functions (.gopclntab) when they are stripped: the runtime
+ * needs it. Versions 1.18 and later, of x86-64. The file is not trusted: each length and each
+ * offset is checked against the section that it lies in. Addresses are as the linker knows them.
+ * Not thread-safe.
+ */
+#ifndef GCPROF_GO_TABLE_H
+#define GCPROF_GO_TABLE_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol.h"
+#include "../util/problem.h"
+
+struct go_table;
+
+struct go_function {
+	uint64_t address, size;
+	const char *name; /* owned by the table */
+};
+
+/*
+ * `elf` must live as long as the table; what is needed of its file is read now, so its descriptor
+ * may be closed. -ENOENT: this is no Go program, and *problem is left alone; -ENOEXEC: it is one
+ * that is not understood, and *problem says why; -ENOMEM.
+ */
+int go_table_open(Elf *elf, struct go_table **out, struct problem *problem);
+void go_table_free(struct go_table *table); /* NULL is allowed */
+
+/* Its version, "1.19.8"; "" if the file does not say. */
+const char *go_table_version(const struct go_table *table);
+
+/* The functions in the order of their addresses; false behind the last one. */
+bool go_table_function(const struct go_table *table, size_t index, struct go_function *out);
+
+/* The first of this name: a second one is a wrapper for assembler. False: there is none. */
+bool go_table_named(const struct go_table *table, const char *name, struct go_function *out);
+
+/*
+ * The function at an address and those inlined into it there, outermost first; how many. Texts
+ * are owned by the table.
+ */
+size_t go_table_find(const struct go_table *table, uint64_t address,
+		     struct symbol out[SYMBOLS_MAX]);
+
+/* Where the addresses of the first and behind the last description of a type are kept in the
+ * program: two words, one behind the other. */
+uint64_t go_table_types(const struct go_table *table);
+
+/* The name of the type whose description is `offset` bytes behind the first one: its length, cut
+ * to fit into `size` with a zero; 0: there is none. */
+size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size);
+
+/* The bytes of the file that are loaded at an address, up to the end of their section in *size;
+ * NULL: none are. A loader may change them. */
+const uint8_t *go_table_bytes(const struct go_table *table, uint64_t address, uint64_t *size);
+
+#endif
