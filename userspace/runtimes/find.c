@@ -11,6 +11,7 @@
 #include "../symbols/elf_file.h"
 
 #define SYMBOLS_READ_MAX (1 << 20) /* of one file */
+#define RETURNS_MAX      16        /* of a function */
 
 /* --- the file ----------------------------------------------------------------------------- */
 
@@ -277,6 +278,18 @@ static bool add_notes(struct search *search, const struct runtime_place *place)
 	return wanted.found && !wanted.failed;
 }
 
+static bool add_returns(struct search *search, const struct runtime_place *place, uint64_t at)
+{
+	const struct runtime *runtime = search->runtime;
+	uint64_t returns[RETURNS_MAX];
+	int n = runtime->returns ? runtime->returns(&search->file, at, returns, RETURNS_MAX) : 0;
+
+	for (int i = 0; i < n; i++)
+		if (!add_site(search, place, NULL, returns[i]))
+			return false;
+	return n > 0;
+}
+
 static bool add_code(struct search *search, const struct runtime_place *place)
 {
 	const struct runtime *runtime = search->runtime;
@@ -287,6 +300,8 @@ static bool add_code(struct search *search, const struct runtime_place *place)
 	if (place->where == PLACE_BEHIND_CHECK &&
 	    (!runtime->behind_check || !runtime->behind_check(&search->file, at, &at)))
 		return false;
+	if (place->where == PLACE_AT_RETURN)
+		return add_returns(search, place, at);
 	return add_site(search, place, NULL, at);
 }
 

@@ -48,14 +48,6 @@ const struct go_table *go_file_table(const struct go_file *file)
 	return file->table;
 }
 
-static int not_found(struct problem *problem, const struct go_file *file, const char *what)
-{
-	const char *version = go_table_version(file->table);
-
-	return problem_set(problem, -ENOENT, "Go %s: %s", *version ? version : "of unknown version",
-			   what);
-}
-
 /* --- instructions ------------------------------------------------------------------------- */
 
 /* One function's code, instruction by instruction. */
@@ -79,6 +71,14 @@ static bool code_of(struct go_file *file, const struct go_function *function, st
 		return false;
 	out->left = function->size < left ? function->size : left;
 	return out->left && out->left <= FUNCTION_MAX;
+}
+
+static bool code_at(struct go_file *file, uint64_t address, struct code *out)
+{
+	struct go_function function;
+
+	return go_table_at(file->table, address, &function) && function.address == address &&
+	       code_of(file, &function, out);
 }
 
 static bool code_named(struct go_file *file, const char *name, struct code *out)
@@ -188,38 +188,34 @@ static bool is_place(const struct code *begin, uint64_t address, bool checked)
 	return true;
 }
 
-int go_file_behind_check(struct go_file *file, const char *function, uint64_t *out,
-			 struct problem *problem)
+int go_file_behind_check(struct go_file *file, uint64_t function, uint64_t *out)
 {
 	struct code begin, code;
 	bool checked;
 
-	if (!code_named(file, function, &begin))
-		return not_found(problem, file, function);
+	if (!code_at(file, function, &begin))
+		return -ENOENT;
 	code = begin;
 	checked = stands_behind_check(&code);
 	*out = checked ? code.next : begin.next;
-	if (is_place(&begin, *out, checked))
-		return 0;
-	return not_found(problem, file, function);
+	return is_place(&begin, *out, checked) ? 0 : -ENOENT;
 }
 
-int go_file_returns(struct go_file *file, const char *function, uint64_t *out, size_t max,
-		    struct problem *problem)
+int go_file_returns(struct go_file *file, uint64_t function, uint64_t *out, size_t max)
 {
 	struct code code;
 	size_t n = 0;
 
-	if (!code_named(file, function, &code))
-		return not_found(problem, file, function);
+	if (!code_at(file, function, &code))
+		return -ENOENT;
 	while (code_step(&code)) {
 		if (code.insn->id != X86_INS_RET)
 			continue;
 		if (n == max)
-			return not_found(problem, file, function);
+			return -ENOENT;
 		out[n++] = code.insn->address;
 	}
-	return n ? (int)n : not_found(problem, file, function);
+	return n ? (int)n : -ENOENT;
 }
 
 /* --- the sampler -------------------------------------------------------------------------- */
@@ -280,7 +276,7 @@ static uint64_t switch_before(struct go_file *file, const char *function, uint64
 	return 0;
 }
 
-int go_file_sampler(struct go_file *file, struct go_sampler *out, struct problem *problem)
+int go_file_sampler(struct go_file *file, struct go_sampler *out)
 {
 	struct go_function profilealloc;
 	struct caller caller;
@@ -288,10 +284,10 @@ int go_file_sampler(struct go_file *file, struct go_sampler *out, struct problem
 
 	*out = (struct go_sampler){0};
 	if (!go_table_named(file->table, "runtime.profilealloc", &profilealloc))
-		return not_found(problem, file, "it has no sampler of allocations");
+		return -ENOENT;
 	while (next_caller(file, profilealloc.address, &index, &caller)) {
 		if (out->rate && caller.rate != out->rate)
-			return not_found(problem, file, "its sampling rate was not found");
+			return -ENOENT;
 		out->rate = caller.rate;
 	}
 	/* 1.19 sets the rate with the package's variables, later ones clear it as they start. */
@@ -299,7 +295,7 @@ int go_file_sampler(struct go_file *file, struct go_sampler *out, struct problem
 		out->off = switch_before(file, "runtime.schedinit", out->rate);
 	if (out->rate && !out->off)
 		out->off = switch_before(file, "runtime.init", out->rate);
-	return out->off ? 0 : not_found(problem, file, "its sampling rate was not found");
+	return out->off ? 0 : -ENOENT;
 }
 
 /* --- types -------------------------------------------------------------------------------- */
@@ -344,7 +340,7 @@ static bool is_part(const char *name)
 	return false;
 }
 
-int go_file_type_place(struct go_file *file, enum go_type_place *out, struct problem *problem)
+int go_file_type_place(struct go_file *file, enum go_type_place *out)
 {
 	struct go_function profilealloc, mallocgc;
 	size_t index = 0, direct = 0, parts = 0;
@@ -353,15 +349,15 @@ int go_file_type_place(struct go_file *file, enum go_type_place *out, struct pro
 
 	if (!go_table_named(file->table, "runtime.profilealloc", &profilealloc) ||
 	    !go_table_named(file->table, "runtime.mallocgc", &mallocgc))
-		return not_found(problem, file, "it has no sampler of allocations");
+		return -ENOENT;
 	while (next_caller(file, profilealloc.address, &index, &caller)) {
 		direct += caller.function.address == mallocgc.address;
 		parts += is_part(caller.function.name);
 		if (caller.function.address != mallocgc.address && !is_part(caller.function.name))
-			return not_found(problem, file, "types of objects were not found");
+			return -ENOENT;
 	}
 	if (!code_of(file, &mallocgc, &code) || !keeps_type(&code) || !direct == !parts)
-		return not_found(problem, file, "types of objects were not found");
+		return -ENOENT;
 	*out = direct ? GO_TYPE_OF_CALLER : GO_TYPE_ABOVE;
 	return 0;
 }
@@ -369,13 +365,13 @@ int go_file_type_place(struct go_file *file, enum go_type_place *out, struct pro
 /* --- the collector ------------------------------------------------------------------------ */
 
 /* setprofilebucket stores the kind into the special that it made: its only byte. */
-int go_file_special(struct go_file *file, struct go_special *out, struct problem *problem)
+int go_file_special(struct go_file *file, struct go_special *out)
 {
 	struct code code;
 	int found = 0;
 
 	if (!code_named(file, "runtime.setprofilebucket", &code))
-		return not_found(problem, file, "the end of objects was not found");
+		return -ENOENT;
 	while (code_step(&code)) {
 		const cs_x86_op *to = code.operands;
 
@@ -386,7 +382,7 @@ int go_file_special(struct go_file *file, struct go_special *out, struct problem
 		*out = (struct go_special){(uint32_t)to[0].mem.disp, (uint8_t)to[1].imm};
 		found++;
 	}
-	return found == 1 ? 0 : not_found(problem, file, "the end of objects was not found");
+	return found == 1 ? 0 : -ENOENT;
 }
 
 /* The variable whose address is the first argument of a method where `caller` calls it. */
@@ -415,7 +411,7 @@ static uint64_t receiver(struct go_file *file, const char *caller, const char *m
  * the sizes: reachable is the word before it, and the bytes in use are seven words before it, in
  * all versions from 1.19 to 1.26.
  */
-int go_file_heap(struct go_file *file, struct go_heap *out, struct problem *problem)
+int go_file_heap(struct go_file *file, struct go_heap *out)
 {
 	static const char method[] = "runtime.(*gcControllerState).startCycle";
 	struct code code;
@@ -424,13 +420,13 @@ int go_file_heap(struct go_file *file, struct go_heap *out, struct problem *prob
 
 	out->controller = receiver(file, "runtime.gcStart", method);
 	if (!out->controller || !code_named(file, method, &code))
-		return not_found(problem, file, "heap sizes were not found");
+		return -ENOENT;
 	while (n < 2 && code_step(&code))
 		if (code.insn->id == X86_INS_XCHG && is_memory(&code, 0, X86_REG_RAX) &&
 		    code.operands[0].size == 8)
 			cleared[n++] = code.operands[0].mem.disp;
 	if (n < 2 || cleared[1] != cleared[0] + 8 || cleared[0] < 56 || cleared[0] > 4096)
-		return not_found(problem, file, "heap sizes were not found");
+		return -ENOENT;
 	out->in_use = (uint32_t)cleared[0] - 56;
 	out->reachable = (uint32_t)cleared[0] - 8;
 	return 0;

@@ -6,7 +6,7 @@
  * for stripped programs, and what has another shape than expected is not found: nothing is guessed.
  * The file is not trusted. Addresses are as the linker knows them. Not thread-safe.
  *
- * Functions that find something return 0 or, with a sentence in *problem, -ENOENT.
+ * Functions that find something return 0 or -ENOENT. Functions are named by addresses.
  */
 #ifndef GCPROF_GO_FILE_H
 #define GCPROF_GO_FILE_H
@@ -29,12 +29,10 @@ const struct go_table *go_file_table(const struct go_file *file);
  * registers there. What makes a stack larger jumps back to the function's begin, which therefore
  * runs twice. The begin, if there is no check. Nothing in the function jumps to the place.
  */
-int go_file_behind_check(struct go_file *file, const char *function, uint64_t *out,
-			 struct problem *problem);
+int go_file_behind_check(struct go_file *file, uint64_t function, uint64_t *out);
 
-/* The instructions that return from a function, `max` at most; how many, or -ENOENT. */
-int go_file_returns(struct go_file *file, const char *function, uint64_t *out, size_t max,
-		    struct problem *problem);
+/* The instructions that return from a function; how many, -ENOENT for none or more than `max`. */
+int go_file_returns(struct go_file *file, uint64_t function, uint64_t *out, size_t max);
 
 /* What the sampler is switched by. */
 struct go_sampler {
@@ -42,7 +40,7 @@ struct go_sampler {
 	uint64_t off;  /* address of runtime.disableMemoryProfiling, 1 byte, read at the start */
 };
 
-int go_file_sampler(struct go_file *file, struct go_sampler *out, struct problem *problem);
+int go_file_sampler(struct go_file *file, struct go_sampler *out);
 
 /* Where the type of an object is when runtime.profilealloc begins. */
 enum go_type_place {
@@ -50,7 +48,7 @@ enum go_type_place {
 	GO_TYPE_ABOVE,     /* mallocgc is the caller's caller: *rbp + 0x18 */
 };
 
-int go_file_type_place(struct go_file *file, enum go_type_place *out, struct problem *problem);
+int go_file_type_place(struct go_file *file, enum go_type_place *out);
 
 /* How runtime.special says that it belongs to a sampled object. */
 struct go_special {
@@ -58,7 +56,7 @@ struct go_special {
 	uint32_t value;
 };
 
-int go_file_special(struct go_file *file, struct go_special *out, struct problem *problem);
+int go_file_special(struct go_file *file, struct go_special *out);
 
 /* Where the collector keeps the heap's sizes. */
 struct go_heap {
@@ -66,6 +64,6 @@ struct go_heap {
 	uint32_t in_use, reachable; /* offsets: bytes in use, and found reachable by the last cycle */
 };
 
-int go_file_heap(struct go_file *file, struct go_heap *out, struct problem *problem);
+int go_file_heap(struct go_file *file, struct go_heap *out);
 
 #endif

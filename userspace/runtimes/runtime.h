@@ -30,7 +30,8 @@ enum runtime_number {
 
 /* What is reported at a place. */
 enum place_report {
-	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD */
+	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD; the first with
+			      this FIRST, if that is not 0, is none */
 	PLACE_FREED,       /* an object was freed: ADDRESS; not if WANTED is there and 0 */
 	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND */
 	PLACE_PAUSE_END,   /* and go on */
@@ -57,6 +58,7 @@ enum place_value {
 	VALUE_SIZE,
 	VALUE_LIVE,
 	VALUE_WANTED,
+	VALUE_FIRST,
 	VALUE_MORE, /* for convert() */
 	PLACE_VALUE_KINDS
 };
@@ -152,6 +154,8 @@ struct runtime {
 	bool (*locate)(struct runtime_file *file, const char *name, uint64_t *address);
 	/* The offset behind the stack check of the function at an address. */
 	bool (*behind_check)(struct runtime_file *file, uint64_t address, uint64_t *behind);
+	/* Where it returns: how many, or a negative number if that is more than `max`. */
+	int (*returns)(struct runtime_file *file, uint64_t address, uint64_t *out, size_t max);
 	bool (*field)(struct runtime_file *file, const char *name, int32_t *offset);
 	void (*constants)(struct runtime_file *file, struct runtime_facts *out);
 

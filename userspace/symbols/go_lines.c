@@ -152,8 +152,7 @@ bool go_lines_function(const struct go_lines *lines, size_t index, struct go_fun
 	return true;
 }
 
-/* The last function that begins at or before the address; n_functions: there is none. */
-static size_t function_at(const struct go_lines *lines, uint64_t address)
+size_t go_lines_index(const struct go_lines *lines, uint64_t address)
 {
 	size_t low = 0, high = lines->n_functions;
 
@@ -275,7 +274,7 @@ static void reverse(struct symbol *symbols, size_t n)
 size_t go_lines_find(const struct go_lines *lines, uint64_t address,
 		     struct symbol out[SYMBOLS_MAX])
 {
-	size_t index = function_at(lines, address), n = 0;
+	size_t index = go_lines_index(lines, address), n = 0;
 	struct spot spot = {lines, record_at(lines, index), 0};
 	struct go_function function;
 

@@ -19,6 +19,9 @@ struct go_lines {
 /* Finds the parts of a section, which must stay; what it is that is not understood, or NULL. */
 const char *go_lines_open(struct go_lines *lines, const void *data, size_t size);
 
+/* The last function that begins at or before the address; n_functions: there is none. */
+size_t go_lines_index(const struct go_lines *lines, uint64_t address);
+
 bool go_lines_function(const struct go_lines *lines, size_t index, struct go_function *out);
 size_t go_lines_find(const struct go_lines *lines, uint64_t address,
 		     struct symbol out[SYMBOLS_MAX]);

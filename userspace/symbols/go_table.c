@@ -38,7 +38,7 @@ struct go_table {
 	struct go_lines lines;
 	uint64_t address; /* of .gopclntab */
 	uint64_t module;  /* of moduledata */
-	uint64_t types, types_end, types_word;
+	uint64_t types, types_end;
 	char version[VERSION_MAX];
 };
 
@@ -184,7 +184,6 @@ static const char *read_module(struct go_table *table)
 	if (!find_module(table))
 		return "the record of its parts (moduledata) was not found";
 	word = table->module + 8 * (table->lines.is_118 ? WORD_TYPES_118 : WORD_TYPES_120);
-	table->types_word = word;
 	table->types = read_word(table, word);
 	table->types_end = read_word(table, word + 8 * AFTER_TYPES_END);
 	table->lines.text = read_word(table, table->module + 8 * WORD_TEXT);
@@ -293,6 +292,12 @@ bool go_table_named(const struct go_table *table, const char *name, struct go_fu
 	return false;
 }
 
+bool go_table_at(const struct go_table *table, uint64_t address, struct go_function *out)
+{
+	return go_lines_function(&table->lines, go_lines_index(&table->lines, address), out) &&
+	       address - out->address < out->size;
+}
+
 size_t go_table_find(const struct go_table *table, uint64_t address,
 		     struct symbol out[SYMBOLS_MAX])
 {
@@ -301,9 +306,10 @@ size_t go_table_find(const struct go_table *table, uint64_t address,
 
 /* --- types -------------------------------------------------------------------------------- */
 
-uint64_t go_table_types(const struct go_table *table)
+void go_table_types(const struct go_table *table, uint64_t *begin, uint64_t *end)
 {
-	return table->types_word;
+	*begin = table->types;
+	*end = table->types_end;
 }
 
 /* A name: flags, its length as a varint, its text. */
@@ -318,9 +324,9 @@ static size_t take_name(const uint8_t *at, uint64_t left, const uint8_t **out)
 	return length;
 }
 
-size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size)
+size_t go_table_type_name(const struct go_table *table, uint64_t address, char *out, size_t size)
 {
-	uint64_t all = table->types_end - table->types, left;
+	uint64_t all = table->types_end - table->types, offset = address - table->types, left;
 	const uint8_t *types = go_table_bytes(table, table->types, &left), *text = types;
 	size_t length;
 	int32_t name;

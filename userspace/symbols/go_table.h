@@ -41,6 +41,9 @@ bool go_table_function(const struct go_table *table, size_t index, struct go_fun
 /* The first of this name: a second one is a wrapper for assembler. False: there is none. */
 bool go_table_named(const struct go_table *table, const char *name, struct go_function *out);
 
+/* The one that holds an address. */
+bool go_table_at(const struct go_table *table, uint64_t address, struct go_function *out);
+
 /*
  * The function at an address and those inlined into it there, outermost first; how many. Texts
  * are owned by the table.
@@ -48,13 +51,12 @@ bool go_table_named(const struct go_table *table, const char *name, struct go_fu
 size_t go_table_find(const struct go_table *table, uint64_t address,
 		     struct symbol out[SYMBOLS_MAX]);
 
-/* Where the addresses of the first and behind the last description of a type are kept in the
- * program: two words, one behind the other. */
-uint64_t go_table_types(const struct go_table *table);
+/* Where the descriptions of types begin and end. */
+void go_table_types(const struct go_table *table, uint64_t *begin, uint64_t *end);
 
-/* The name of the type whose description is `offset` bytes behind the first one: its length, cut
- * to fit into `size` with a zero; 0: there is none. */
-size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size);
+/* The name of the type whose description is at an address: its length, cut to fit into `size` with
+ * a zero; 0: there is none. */
+size_t go_table_type_name(const struct go_table *table, uint64_t address, char *out, size_t size);
 
 /* The bytes of the file that are loaded at an address, up to the end of their section in *size;
  * NULL: none are. A loader may change them. */

@@ -50,6 +50,7 @@ struct places {
 	places_emit *emit;
 	void *context;
 	struct map *heaps;                     /* struct heap_key to struct heap * */
+	struct map *begun;                     /* struct heap_key: processors that took a sample */
 	struct map *names;                     /* process to struct names * */
 	struct map *runtimes;                  /* process to struct known * */
 	struct runtime_facts latest[RUNTIMES]; /* for children that inherited their mappings */
@@ -76,9 +77,10 @@ int places_create(places_emit *emit, void *context, struct places **out)
 	places->emit = emit;
 	places->context = context;
 	places->heaps = map_create(sizeof(struct heap_key));
+	places->begun = map_create(sizeof(struct heap_key));
 	places->names = map_create(sizeof(uint64_t));
 	places->runtimes = map_create(sizeof(uint64_t));
-	if (!places->heaps || !places->names || !places->runtimes) {
+	if (!places->heaps || !places->begun || !places->names || !places->runtimes) {
 		places_free(places);
 		return -ENOMEM;
 	}
@@ -91,6 +93,7 @@ void places_free(struct places *places)
 	if (!places)
 		return;
 	map_free_all(places->heaps, free);
+	map_free(places->begun);
 	map_free_all(places->names, free);
 	map_free_all(places->runtimes, free);
 	free(places);
@@ -178,12 +181,27 @@ static void emit_type(struct places *places, const struct firing *firing)
 		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
 }
 
+/* Is it one that its runtime takes of each of its processors whatever it allocates? */
+static bool is_first(struct places *places, const struct firing *firing)
+{
+	const struct heap_key key = {firing->event->header.process,
+				     firing->values.of[VALUE_FIRST]};
+	uint64_t *value = key.heap ? map_get(places->begun, &key) : NULL;
+
+	if (!key.heap || value || map_count(places->begun) >= HEAPS_MAX)
+		return false;
+	map_put(places->begun, &key, NULL);
+	return true;
+}
+
 static int sample(struct places *places, const struct firing *firing)
 {
 	const struct place_values *values = &firing->values;
 	size_t size = sizeof(struct event_alloc) + firing->rest_size;
 	struct event_alloc *event;
 
+	if (is_first(places, firing))
+		return 0;
 	if (!values->of[VALUE_BYTES] || values->of[VALUE_BYTES] >= SIZE_SANE ||
 	    !values->of[VALUE_PERIOD] || values->of[VALUE_PERIOD] >= SIZE_SANE)
 		return -EBADMSG;
@@ -565,6 +583,8 @@ void places_forget(struct places *places, uint32_t process, uint64_t before)
 	forget(places->runtimes, process);
 	if (map_count(places->heaps))
 		map_filter(places->heaps, is_other_heap, &key);
+	if (map_count(places->begun))
+		map_filter(places->begun, is_other_heap, &key);
 }
 
 static bool finish_heap(void *context, const void *key, uint64_t *value)

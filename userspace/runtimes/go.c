@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* go.c: programs made by the Go compiler, 1.19 and later, stripped or not. */
+/*
+ * All of a Go program is in its file, with a table of all functions. Arguments are in registers
+ * (rax, rbx, rcx, rdi, rsi), the goroutine in r14. Functions begin with a check of the stack that
+ * may run them twice, so places lie behind it.
+ *
+ * The sampler is Go's own: distances between samples are exponential, with the mean MemProfileRate;
+ * linkers switch it off where the program does not read the profile. Each processor (P) counts the
+ * bytes down to its next sample; where the rate was 0 when that was set, its first allocation is a
+ * sample whatever its size, and is dropped here. Objects that are freed are reported by the sweep,
+ * which ends before the next cycle begins.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../gc/probe_args.h"
+#include "find.h"
+#include "go_file.h"
+
+/* Words of struct pt_regs. */
+enum { RBP = 4, RBX = 5, RAX = 10, RCX = 11, RDI = 14, RSP = 19 };
+
+enum { HEAP = 1 };
+enum { RATE = 512 << 10 }; /* of programs that do not set one; ours is one more, to know it again */
+
+/* runtime_facts.number: what is where. */
+enum {
+	LAYOUT_119 = 1,     /* stops have no reasons */
+	LAYOUT_121 = 2,     /* they have */
+	LAYOUT_124 = 3,     /* and types are where GO_TYPE_ABOVE says */
+	LAYOUT_UNKNOWN = 4, /* as the last, but types were not found */
+};
+
+enum { CONSTANT_SPECIAL, CONSTANT_SYSTEMSTACK }; /* runtime_facts.constants */
+
+#define READ(bytes, at)                                          \
+	{                                                        \
+		.kind = STEP_READ, .size = (bytes), .offset = (at) \
+	}
+#define READ_FIELD(bytes, name)                                     \
+	{                                                           \
+		.kind = STEP_READ, .size = (bytes), .field = (name) \
+	}
+#define SAMPLE_ARGUMENTS                                                                        \
+	{VALUE_ADDRESS, FROM_REGISTER, .number = RBX},                                          \
+		{VALUE_BYTES, FROM_REGISTER, .number = RCX},                                    \
+		{VALUE_PERIOD, FROM_GLOBAL, .global = "runtime.MemProfileRate",                 \
+		 .steps = {READ(8, 0)}},                                                        \
+		{VALUE_FIRST, FROM_REGISTER, .number = RAX, .steps = {READ(8, PROCESSOR)}},     \
+		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.types"},                           \
+	{                                                                                       \
+		VALUE_MORE, FROM_GLOBAL, .global = "runtime.etypes"                             \
+	}
+#define SAMPLE PLACE_SAMPLE, PLACE_BEHIND_CHECK, "runtime.profilealloc", PLACE_STACK
+
+enum { PROCESSOR = 0xd0 }; /* in runtime.m: the P it runs on */
+enum { SECOND_SLOT = 0x18 }; /* behind saved rbp, return address and the first argument */
+enum { SAMPLE_TYPES = 4, SAMPLE_TYPES_END = 5 }; /* arguments */
+enum { STOP_CALLER = 1, STOP_SYSTEMSTACK = 2 };
+
+static const struct runtime_place places[] = {
+	{SAMPLE, .since = LAYOUT_119, .until = LAYOUT_124,
+	 .arguments = {SAMPLE_ARGUMENTS,
+		       {VALUE_TYPE, FROM_REGISTER, .number = RBP, .steps = {READ(8, SECOND_SLOT)}}}},
+	{SAMPLE, .since = LAYOUT_124, .until = LAYOUT_UNKNOWN,
+	 .arguments = {SAMPLE_ARGUMENTS,
+		       {VALUE_TYPE, FROM_REGISTER, .number = RBP,
+			.steps = {READ(8, 0), READ(8, SECOND_SLOT)}}}},
+	{SAMPLE, .since = LAYOUT_UNKNOWN, .arguments = {SAMPLE_ARGUMENTS}},
+	{PLACE_FREED, PLACE_BEHIND_CHECK, "runtime.freeSpecial", 0,
+	 .arguments = {{VALUE_ADDRESS, FROM_REGISTER, .number = RBX},
+		       {VALUE_WANTED, FROM_REGISTER, .number = RAX,
+			.steps = {READ_FIELD(1, "special.kind")}}}},
+	{PLACE_CYCLE_BEGIN, PLACE_BEHIND_CHECK, "runtime.(*gcControllerState).startCycle",
+	 PLACE_COLLECTOR,
+	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
+		       {VALUE_REASON, FROM_REGISTER, .size = 4, .number = RDI},
+		       {VALUE_USED, FROM_REGISTER, .number = RAX,
+			.steps = {READ_FIELD(8, "heap.used")}}}},
+	{PLACE_CYCLE_END, PLACE_BEHIND_CHECK, "runtime.gcSweep", PLACE_COLLECTOR,
+	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
+		       {VALUE_USED, FROM_GLOBAL, .global = "runtime.gcController",
+			.steps = {READ_FIELD(8, "heap.used")}},
+		       {VALUE_LIVE, FROM_GLOBAL, .global = "runtime.gcController",
+			.steps = {READ_FIELD(8, "heap.live")}}}},
+	{PLACE_PAUSE_BEGIN, PLACE_BEHIND_CHECK, "runtime.stopTheWorldWithSema",
+	 PLACE_COLLECTOR | PLACE_PAUSES, .since = LAYOUT_119, .until = LAYOUT_121,
+	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
+		       {VALUE_KIND, FROM_REGISTER, .number = RSP, .steps = {READ(8, 0)}},
+		       {VALUE_MORE, FROM_GLOBAL, .global = "runtime.systemstack"}}},
+	{PLACE_PAUSE_BEGIN, PLACE_BEHIND_CHECK, "runtime.stopTheWorldWithSema",
+	 PLACE_COLLECTOR | PLACE_PAUSES, .since = LAYOUT_121,
+	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
+		       {VALUE_KIND, FROM_REGISTER, .size = 1, .number = RAX}}},
+	{PLACE_PAUSE_END, PLACE_AT_RETURN, "runtime.startTheWorldWithSema",
+	 PLACE_COLLECTOR | PLACE_RESUMES, .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP}}},
+};
+
+static const struct runtime_write writes[] = {
+	{"runtime.disableMemoryProfiling", 1, .at_start = 1, .expected = 1, .wanted = 0},
+	{"runtime.MemProfileRate", 8, .at_start = 0, .expected = 0, .wanted = RATE + 1},
+};
+
+/* --- in the reader ------------------------------------------------------------------------ */
+
+/* What was found in a file by decoding it. */
+struct found {
+	struct go_file *file;
+	struct go_sampler sampler;
+	struct go_special special;
+	struct go_heap heap;
+	bool has_sampler, has_special, has_heap;
+};
+
+static void found_free(void *own)
+{
+	struct found *found = own;
+
+	go_file_free(found->file);
+	free(found);
+}
+
+static bool has_function(const struct found *found, const char *name)
+{
+	struct go_function function;
+
+	return go_table_named(go_file_table(found->file), name, &function);
+}
+
+/* Stops have reasons since tracing reports them. */
+static uint32_t layout_of(const struct found *found)
+{
+	enum go_type_place types;
+
+	if (go_file_type_place(found->file, &types))
+		return LAYOUT_UNKNOWN;
+	if (types == GO_TYPE_ABOVE)
+		return LAYOUT_124;
+	return has_function(found, "runtime.traceLocker.STWStart") ||
+			       has_function(found, "runtime.traceSTWStart")
+		       ? LAYOUT_121
+		       : LAYOUT_119;
+}
+
+static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+{
+	struct problem problem = {""};
+	struct found *found = calloc(1, sizeof(*found));
+
+	if (!found || go_file_open(file->elf, &found->file, &problem)) {
+		free(found);
+		return false;
+	}
+	found->has_sampler = !go_file_sampler(found->file, &found->sampler);
+	found->has_special = !go_file_special(found->file, &found->special);
+	found->has_heap = !go_file_heap(found->file, &found->heap);
+	out->number = layout_of(found);
+	snprintf(out->version, sizeof(out->version), "%s",
+		 go_table_version(go_file_table(found->file)));
+	file->own = found;
+	file->own_free = found_free;
+	return true;
+}
+
+static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+{
+	const struct found *found = file->own;
+	struct go_function function;
+	struct {
+		const char *name;
+		bool found;
+		uint64_t address;
+	} globals[] = {
+		{"runtime.MemProfileRate", found->has_sampler, found->sampler.rate},
+		{"runtime.disableMemoryProfiling", found->has_sampler, found->sampler.off},
+		{"runtime.gcController", found->has_heap, found->heap.controller},
+		{"runtime.types", true, 0},
+		{"runtime.etypes", true, 0},
+	};
+
+	go_table_types(go_file_table(found->file), &globals[3].address, &globals[4].address);
+	for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++) {
+		if (strcmp(globals[i].name, name) != 0)
+			continue;
+		*address = globals[i].address;
+		return globals[i].found;
+	}
+	*address = 0;
+	if (go_table_named(go_file_table(found->file), name, &function))
+		*address = function.address;
+	return *address;
+}
+
+static bool behind_check(struct runtime_file *file, uint64_t address, uint64_t *behind)
+{
+	const struct found *found = file->own;
+
+	return !go_file_behind_check(found->file, address, behind);
+}
+
+static int returns(struct runtime_file *file, uint64_t address, uint64_t *out, size_t max)
+{
+	const struct found *found = file->own;
+
+	return go_file_returns(found->file, address, out, max);
+}
+
+static bool field(struct runtime_file *file, const char *name, int32_t *offset)
+{
+	const struct found *found = file->own;
+
+	if (!strcmp(name, "special.kind") && found->has_special)
+		*offset = (int32_t)found->special.offset;
+	else if (!strcmp(name, "heap.used") && found->has_heap)
+		*offset = (int32_t)found->heap.in_use;
+	else if (!strcmp(name, "heap.live") && found->has_heap)
+		*offset = (int32_t)found->heap.reachable;
+	else
+		return false;
+	return true;
+}
+
+static void constants(struct runtime_file *file, struct runtime_facts *out)
+{
+	const struct found *found = file->own;
+	struct go_function function = {0};
+
+	out->constants[CONSTANT_SPECIAL] = (int32_t)found->special.value;
+	if (go_table_named(go_file_table(found->file), "runtime.systemstack", &function))
+		out->constants[CONSTANT_SYSTEMSTACK] = (int32_t)function.size;
+}
+
+/* --- in the recorder ---------------------------------------------------------------------- */
+
+/* Why the world is stopped: numbers of 1.21 and later. */
+static const char *const reasons[] = {
+	NULL,
+	"mark termination",
+	"sweep termination",
+	"heap dump",
+	"goroutine profile",
+	"goroutine profile cleanup",
+	"all goroutines' stacks",
+	"ReadMemStats",
+	"AllThreadsSyscall",
+	"GOMAXPROCS",
+	"start of a trace",
+	"stop of a trace",
+};
+
+enum { STOP_MARK = 1, STOP_SWEEP = 2, STOP_COLLECTION = 254, STOP_OTHER = 255 };
+
+/* Before 1.21: the collector has the function itself called by systemstack, all others call it. */
+static uint64_t old_stop(const struct runtime_facts *facts, const uint64_t *read)
+{
+	uint64_t size = (uint64_t)facts->constants[CONSTANT_SYSTEMSTACK];
+
+	return read[STOP_CALLER] - read[STOP_SYSTEMSTACK] < size ? STOP_COLLECTION : STOP_OTHER;
+}
+
+static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
+		    const uint64_t *read, struct place_values *values)
+{
+	uint64_t *of = values->of;
+
+	switch (place->report) {
+	case PLACE_SAMPLE:
+		if (of[VALUE_TYPE] - read[SAMPLE_TYPES] >=
+		    read[SAMPLE_TYPES_END] - read[SAMPLE_TYPES])
+			of[VALUE_TYPE] = 0;
+		/* 1.19 sets its rate when its processors are there already. */
+		if (of[VALUE_PERIOD] != RATE + 1 && facts->number != LAYOUT_119)
+			of[VALUE_FIRST] = 0;
+		break;
+	case PLACE_FREED:
+		of[VALUE_WANTED] =
+			of[VALUE_WANTED] == (uint64_t)facts->constants[CONSTANT_SPECIAL];
+		break;
+	case PLACE_PAUSE_BEGIN:
+		if (facts->number == LAYOUT_119)
+			of[VALUE_KIND] = old_stop(facts, read);
+		break;
+	default:
+		break;
+	}
+}
+
+static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
+			     const char *collector, uint32_t *kind)
+{
+	bool collects = number == STOP_MARK || number == STOP_SWEEP || number == STOP_COLLECTION;
+
+	(void)facts;
+	(void)collector;
+	*kind = collects ? GCPROF_GC_STEP : GCPROF_GC_STOP;
+	if (number == STOP_COLLECTION)
+		return "stop for a collection";
+	return number < sizeof(reasons) / sizeof(reasons[0]) ? reasons[number] : NULL;
+}
+
+static const char *reason_name(const struct runtime_facts *facts, uint64_t number)
+{
+	static const char *const triggers[] = {"heap size", "time", "runtime.GC()"};
+
+	(void)facts;
+	return number < sizeof(triggers) / sizeof(triggers[0]) ? triggers[number] : NULL;
+}
+
+const struct runtime runtime_go = {
+	.name = "go",
+	.places = places,
+	.n_places = sizeof(places) / sizeof(places[0]),
+	.writes = writes,
+	.n_writes = sizeof(writes) / sizeof(writes[0]),
+	.recognise = recognise,
+	.locate = locate,
+	.behind_check = behind_check,
+	.returns = returns,
+	.field = field,
+	.constants = constants,
+	.convert = convert,
+	.kind_name = kind_name,
+	.reason_name = reason_name,
+};
