@@ -21,6 +21,7 @@
 #include "elf_file.h"
 #include "elf_symbols.h"
 #include "frame_info.h"
+#include "go_table.h"
 #include "plt_names.h"
 #include "source_lines.h"
 #include "unwind_file.h"
@@ -57,6 +58,7 @@ struct elf_symbols {
 	struct buffer texts;        /* their names */
 	struct buffer nameless;     /* struct nameless[], by address, where not all have a name */
 	struct source_lines *lines; /* NULL: none are known */
+	struct go_table *go;        /* NULL: it is no Go program, or `lines` and names are there */
 };
 
 /* A function whose name is not where it stays yet. */
@@ -303,11 +305,14 @@ static void read_nameless(struct elf_symbols *symbols)
 
 static void read_all(struct elf_symbols *symbols, int fd, const struct debug_access *access)
 {
+	struct problem problem = {""};
 	bool whole, separate = false;
 
 	symbols->n_segments = elf_code_segments(symbols->elf, symbols->segments, SEGMENTS_MAX);
 	source_lines_open(symbols->elf, fd, access, &symbols->lines);
 	whole = read_tables(symbols, symbols->elf, SHT_SYMTAB);
+	if (!whole || !symbols->lines)
+		go_table_open(symbols->elf, &symbols->go, &problem);
 	if (!whole || !symbols->lines)
 		separate = read_debug_file(symbols, fd, access, !whole);
 	if (!whole && !separate) {
@@ -359,6 +364,7 @@ void elf_symbols_free(struct elf_symbols *symbols)
 	if (!symbols)
 		return;
 	source_lines_free(symbols->lines);
+	go_table_free(symbols->go);
 	elf_end(symbols->elf);
 	elf_end(symbols->debug);
 	elf_end(symbols->mini);
@@ -410,6 +416,8 @@ size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 	function = find_function(symbols, address);
 	if (symbols->lines)
 		n = source_lines_find(symbols->lines, address, out);
+	if (!n && symbols->go)
+		n = go_table_find(symbols->go, address, out);
 	if (function && !n)
 		out[n++] = (struct symbol){0};
 	if (function) {
