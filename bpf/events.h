@@ -132,6 +132,7 @@ struct event_phase {
 struct event_type {
 	struct event_header header;
 	uint64_t type;
+	uint64_t code; /* an address in the file that has the name, where it is not here; else 0 */
 	uint32_t name_size; /* bytes without a final zero */
 	uint32_t reserved;
 	/* tail: the name, padded with zeroes to 8 bytes */
@@ -247,7 +248,7 @@ _Static_assert(sizeof(struct event_gc_begin) == 72, "contract 2");
 _Static_assert(sizeof(struct event_gc_end) == 192, "contract 2");
 _Static_assert(sizeof(struct event_gc_summary) == 64, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
-_Static_assert(sizeof(struct event_type) == 48, "contract 2");
+_Static_assert(sizeof(struct event_type) == 56, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");
 _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");

@@ -349,6 +349,7 @@ static __always_inline int probe_type(const struct probe_firing *firing)
 	event = (struct event_type *)scratch->data;
 	emit_header(&event->header, EVENT_type, 0, state, firing->now);
 	event->type = type;
+	event->code = 0;
 	event->reserved = 0;
 	scratch->size = sizeof(*event);
 	bytes = scratch_string(scratch, (const void *)name, 1);

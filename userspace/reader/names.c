@@ -23,6 +23,7 @@ struct names {
 	struct code_files *code;
 	int file;                  /* of the present request, -1: none */
 	char place[NAME_MAX + 32]; /* the name of a function that has none */
+	char type[NAMES_TEXT_MAX];
 };
 
 /* --- files ------------------------------------------------------------------------------ */
@@ -116,6 +117,14 @@ static size_t find_native(struct names *names, const struct names_request *head,
 	return n;
 }
 
+static size_t find_type(struct names *names, const struct names_request *head, const char *path,
+			uint64_t number, struct symbol *out)
+{
+	*out = (struct symbol){.name = names->type};
+	return symbols_type(names->symbols, path, head->build_id, head->build_id_size, number,
+			    names->type, sizeof(names->type)) > 0;
+}
+
 static int answer_file(struct names *names, const struct names_request *head,
 		       const struct name_place *places, struct request *request)
 {
@@ -132,7 +141,9 @@ static int answer_file(struct names *names, const struct names_request *head,
 		request->files.n = 0;
 	}
 	for (uint32_t i = 0; i < head->count; i++) {
-		size_t n = find_native(names, head, path, places[i].place, found);
+		size_t n = request->head.kind == READ_TYPES
+				   ? find_type(names, head, path, places[i].place, found)
+				   : find_native(names, head, path, places[i].place, found);
 
 		put_names(found, n);
 	}
@@ -204,7 +215,7 @@ int names_answer(struct names *names, struct request *request)
 	if (head.count > NAMES_BATCH || head.build_id_size > BUILD_ID_MAX || head.base[NAME_MAX] ||
 	    request->head.size != sizeof(head) + head.count * sizeof(*places))
 		goto out;
-	if (request->head.kind == READ_NAMES)
+	if (request->head.kind == READ_NAMES || request->head.kind == READ_TYPES)
 		err = answer_file(names, &head, places, request);
 	else if (request->head.kind == READ_KERNEL)
 		err = answer_kernel(names, &head, places, request);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.h: names of functions as answers of the reader: READ_NAMES, READ_KERNEL, READ_CODE. */
+/* names.h: names of functions and types as answers of the reader: READ_NAMES, READ_KERNEL,
+ * READ_CODE, READ_TYPES. */
 #ifndef GCPROF_READER_NAMES_H
 #define GCPROF_READER_NAMES_H
 
@@ -16,7 +17,7 @@
 #define NAMES_DUMPS_MAX  4          /* jitdump files of a process */
 
 /*
- * A request is this head and places. With it come descriptors: READ_NAMES: the file;
+ * A request is this head and places. With it come descriptors: READ_NAMES, READ_TYPES: the file;
  * READ_KERNEL: /proc/kallsyms; READ_CODE: a perf map if there is one, then all jitdump
  * files of the process, always in the same order.
  */
@@ -30,7 +31,7 @@ struct names_request {
 };
 
 struct name_place {
-	uint64_t place; /* offset in the file, or address */
+	uint64_t place; /* offset in the file, address, or number of a type */
 	uint64_t time;  /* when it was there, CLOCK_MONOTONIC ns: addresses are used again */
 };
 

@@ -65,6 +65,7 @@ static int answer(struct names *names, struct request *request)
 	case READ_NAMES:
 	case READ_KERNEL:
 	case READ_CODE:
+	case READ_TYPES:
 		return names_answer(names, request);
 	case READ_STACK:
 		return dumps_answer(request);

@@ -20,7 +20,7 @@
 #include "go_file.h"
 
 /* Words of struct pt_regs. */
-enum { RBP = 4, RBX = 5, RAX = 10, RCX = 11, RDI = 14, RSP = 19 };
+enum { RBP = 4, RBX = 5, RAX = 10, RCX = 11, RDI = 14, RIP = 16, RSP = 19 };
 
 enum { HEAP = 1 };
 enum { RATE = 512 << 10 }; /* of programs that do not set one; ours is one more, to know it again */
@@ -50,8 +50,9 @@ enum { CONSTANT_SPECIAL, CONSTANT_SYSTEMSTACK }; /* runtime_facts.constants */
 		 .steps = {READ(8, 0)}},                                                        \
 		{VALUE_FIRST, FROM_REGISTER, .number = RAX, .steps = {READ(8, PROCESSOR)}},     \
 		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.types"},                           \
+		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.etypes"},                          \
 	{                                                                                       \
-		VALUE_MORE, FROM_GLOBAL, .global = "runtime.etypes"                             \
+		VALUE_CODE, FROM_REGISTER, .number = RIP                                        \
 	}
 #define SAMPLE PLACE_SAMPLE, PLACE_BEHIND_CHECK, "runtime.profilealloc", PLACE_STACK
 
@@ -267,8 +268,8 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 
 	switch (place->report) {
 	case PLACE_SAMPLE:
-		if (of[VALUE_TYPE] - read[SAMPLE_TYPES] >=
-		    read[SAMPLE_TYPES_END] - read[SAMPLE_TYPES])
+		of[VALUE_TYPE] -= read[SAMPLE_TYPES];
+		if (of[VALUE_TYPE] >= read[SAMPLE_TYPES_END] - read[SAMPLE_TYPES])
 			of[VALUE_TYPE] = 0;
 		/* 1.19 sets its rate when its processors are there already. */
 		if (of[VALUE_PERIOD] != RATE + 1 && facts->number != LAYOUT_119)

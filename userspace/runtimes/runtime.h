@@ -50,6 +50,7 @@ enum place_value {
 	VALUE_HEAP,
 	VALUE_ADDRESS,
 	VALUE_TYPE,
+	VALUE_CODE, /* of a type that has no text: an address in the file that has its name */
 	VALUE_BYTES,
 	VALUE_PERIOD,
 	VALUE_KIND,

@@ -58,7 +58,7 @@ struct elf_symbols {
 	struct buffer texts;        /* their names */
 	struct buffer nameless;     /* struct nameless[], by address, where not all have a name */
 	struct source_lines *lines; /* NULL: none are known */
-	struct go_table *go;        /* NULL: it is no Go program, or `lines` and names are there */
+	struct go_table *go;        /* NULL: it is no Go program */
 };
 
 /* A function whose name is not where it stays yet. */
@@ -311,8 +311,7 @@ static void read_all(struct elf_symbols *symbols, int fd, const struct debug_acc
 	symbols->n_segments = elf_code_segments(symbols->elf, symbols->segments, SEGMENTS_MAX);
 	source_lines_open(symbols->elf, fd, access, &symbols->lines);
 	whole = read_tables(symbols, symbols->elf, SHT_SYMTAB);
-	if (!whole || !symbols->lines)
-		go_table_open(symbols->elf, &symbols->go, &problem);
+	go_table_open(symbols->elf, &symbols->go, &problem);
 	if (!whole || !symbols->lines)
 		separate = read_debug_file(symbols, fd, access, !whole);
 	if (!whole && !separate) {
@@ -432,4 +431,9 @@ size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 		return 0;
 	out[0] = (struct symbol){.offset = address - nameless->begin};
 	return 1;
+}
+
+size_t elf_symbols_type(const struct elf_symbols *symbols, uint64_t number, char *out, size_t size)
+{
+	return symbols->go ? go_table_type_name(symbols->go, number, out, size) : 0;
 }

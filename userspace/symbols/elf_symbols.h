@@ -33,4 +33,8 @@ void elf_symbols_free(struct elf_symbols *symbols); /* NULL is allowed */
 size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 			struct symbol out[SYMBOLS_MAX]);
 
+/* The name of a type of a Go program, by the distance of its description from the first one: as
+ * go_table_type_name(). */
+size_t elf_symbols_type(const struct elf_symbols *symbols, uint64_t number, char *out, size_t size);
+
 #endif

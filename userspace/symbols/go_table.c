@@ -324,9 +324,9 @@ static size_t take_name(const uint8_t *at, uint64_t left, const uint8_t **out)
 	return length;
 }
 
-size_t go_table_type_name(const struct go_table *table, uint64_t address, char *out, size_t size)
+size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size)
 {
-	uint64_t all = table->types_end - table->types, offset = address - table->types, left;
+	uint64_t all = table->types_end - table->types, left;
 	const uint8_t *types = go_table_bytes(table, table->types, &left), *text = types;
 	size_t length;
 	int32_t name;

@@ -54,9 +54,9 @@ size_t go_table_find(const struct go_table *table, uint64_t address,
 /* Where the descriptions of types begin and end. */
 void go_table_types(const struct go_table *table, uint64_t *begin, uint64_t *end);
 
-/* The name of the type whose description is at an address: its length, cut to fit into `size` with
- * a zero; 0: there is none. */
-size_t go_table_type_name(const struct go_table *table, uint64_t address, char *out, size_t size);
+/* The name of the type whose description is `offset` bytes behind the first one: its length, cut to
+ * fit into `size` with a zero; 0: there is none. */
+size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size);
 
 /* The bytes of the file that are loaded at an address, up to the end of their section in *size;
  * NULL: none are. A loader may change them. */

@@ -258,6 +258,14 @@ size_t symbols_native(struct symbols *symbols, const char *path, const void *bui
 	return n;
 }
 
+size_t symbols_type(struct symbols *symbols, const char *path, const void *build_id,
+		    size_t build_id_size, uint64_t number, char *out, size_t size)
+{
+	const struct elf_symbols *file = find_file(symbols, path, build_id, build_id_size);
+
+	return file ? elf_symbols_type(file, number, out, size) : 0;
+}
+
 void symbols_kernel_read(struct symbols *symbols, int fd)
 {
 	if (symbols->kernel_read)

@@ -35,6 +35,10 @@ void symbols_free(struct symbols *symbols); /* NULL is allowed */
 size_t symbols_native(struct symbols *symbols, const char *path, const void *build_id,
 		      size_t build_id_size, uint64_t offset, struct symbol out[SYMBOLS_MAX]);
 
+/* The name of the type with this number in a file of a Go program: as elf_symbols_type(). */
+size_t symbols_type(struct symbols *symbols, const char *path, const void *build_id,
+		    size_t build_id_size, uint64_t number, char *out, size_t size);
+
 /* Why nothing is known of a file that was asked for: 0, or a negative errno; -ESTALE: it has
  * another build-id. */
 int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,

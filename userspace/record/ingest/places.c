@@ -51,6 +51,7 @@ struct places {
 	void *context;
 	struct map *heaps;                     /* struct heap_key to struct heap * */
 	struct map *begun;                     /* struct heap_key: processors that took a sample */
+	struct map *types;                     /* struct heap_key: types that were announced */
 	struct map *names;                     /* process to struct names * */
 	struct map *runtimes;                  /* process to struct known * */
 	struct runtime_facts latest[RUNTIMES]; /* for children that inherited their mappings */
@@ -78,9 +79,10 @@ int places_create(places_emit *emit, void *context, struct places **out)
 	places->context = context;
 	places->heaps = map_create(sizeof(struct heap_key));
 	places->begun = map_create(sizeof(struct heap_key));
+	places->types = map_create(sizeof(struct heap_key));
 	places->names = map_create(sizeof(uint64_t));
 	places->runtimes = map_create(sizeof(uint64_t));
-	if (!places->heaps || !places->begun || !places->names || !places->runtimes) {
+	if (!places->heaps || !places->begun || !places->types || !places->names || !places->runtimes) {
 		places_free(places);
 		return -ENOMEM;
 	}
@@ -94,6 +96,7 @@ void places_free(struct places *places)
 		return;
 	map_free_all(places->heaps, free);
 	map_free(places->begun);
+	map_free(places->types);
 	map_free_all(places->names, free);
 	map_free_all(places->runtimes, free);
 	free(places);
@@ -162,13 +165,25 @@ static const char *text_of(const struct firing *firing, size_t number, char *out
 	return out;
 }
 
+/* Has the process none of these yet? */
+static bool is_new(struct map *map, const struct firing *firing, uint64_t number)
+{
+	const struct heap_key key = {firing->event->header.process, number};
+
+	if (!number || map_get(map, &key) || map_count(map) >= HEAPS_MAX)
+		return false;
+	return map_put(map, &key, NULL);
+}
+
 static void emit_type(struct places *places, const struct firing *firing)
 {
 	struct {
 		struct event_type event;
 		char text[NAME_BYTES_MAX + 8];
-	} type = {
-		.event = {.header = firing->event->header, .type = firing->values.of[VALUE_TYPE]}};
+	} type = {.event = {.header = firing->event->header,
+			    .type = firing->values.of[VALUE_TYPE],
+			    .code = firing->event->text_size[0] ? 0
+								: firing->values.of[VALUE_CODE]}};
 	char text[NAME_BYTES_MAX];
 
 	text_of(firing, 0, text, sizeof(text));
@@ -181,26 +196,14 @@ static void emit_type(struct places *places, const struct firing *firing)
 		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
 }
 
-/* Is it one that its runtime takes of each of its processors whatever it allocates? */
-static bool is_first(struct places *places, const struct firing *firing)
-{
-	const struct heap_key key = {firing->event->header.process,
-				     firing->values.of[VALUE_FIRST]};
-	uint64_t *value = key.heap ? map_get(places->begun, &key) : NULL;
-
-	if (!key.heap || value || map_count(places->begun) >= HEAPS_MAX)
-		return false;
-	map_put(places->begun, &key, NULL);
-	return true;
-}
-
 static int sample(struct places *places, const struct firing *firing)
 {
 	const struct place_values *values = &firing->values;
 	size_t size = sizeof(struct event_alloc) + firing->rest_size;
 	struct event_alloc *event;
 
-	if (is_first(places, firing))
+	/* Its runtime takes one of each of its processors, whatever is allocated. */
+	if (is_new(places->begun, firing, values->of[VALUE_FIRST]))
 		return 0;
 	if (!values->of[VALUE_BYTES] || values->of[VALUE_BYTES] >= SIZE_SANE ||
 	    !values->of[VALUE_PERIOD] || values->of[VALUE_PERIOD] >= SIZE_SANE)
@@ -208,7 +211,8 @@ static int sample(struct places *places, const struct firing *firing)
 	event = calloc(1, size);
 	if (!event)
 		return -ENOMEM;
-	if (firing->event->text_size[0])
+	if (firing->event->text_size[0] ||
+	    (values->of[VALUE_CODE] && is_new(places->types, firing, values->of[VALUE_TYPE])))
 		emit_type(places, firing);
 	event->header = firing->event->header;
 	event->stack = firing->event->stack;
@@ -583,8 +587,8 @@ void places_forget(struct places *places, uint32_t process, uint64_t before)
 	forget(places->runtimes, process);
 	if (map_count(places->heaps))
 		map_filter(places->heaps, is_other_heap, &key);
-	if (map_count(places->begun))
-		map_filter(places->begun, is_other_heap, &key);
+	map_filter(places->begun, is_other_heap, &key);
+	map_filter(places->types, is_other_heap, &key);
 }
 
 static bool finish_heap(void *context, const void *key, uint64_t *value)

@@ -240,6 +240,17 @@ int store_phase(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
+/* Its name is in the file that has this code. */
+static int ask_type(struct store *store, struct process *process, const struct event_type *event)
+{
+	const struct mapping *mapping = mappings_find(process->mappings, event->code);
+
+	return mapping ? frame_names_type(store->names, process->id,
+					  process_number(process, event->type), mapping->module,
+					  event->type)
+		       : 0;
+}
+
 int store_type(struct store *store, const struct incoming *in)
 {
 	const struct event_type *event = (const void *)in->header;
@@ -249,6 +260,8 @@ int store_type(struct store *store, const struct incoming *in)
 
 	if (err)
 		return err;
+	if (event->code)
+		return ask_type(store, in->process, event);
 	name.text = text.data;
 	name.text_size = text.size;
 	return processes_name(store->processes, in->process, NAME_TYPE,

@@ -103,12 +103,25 @@ static uint64_t put_text(struct frame_names *names, const char *text)
 	return text ? profile_writer_string(names->writer, text, strlen(text)) : 0;
 }
 
+static int write_type(struct frame_names *names, const struct symbol_frame *frame,
+		      const struct symbol *symbol)
+{
+	struct record record = {.kind = RECORD_type};
+
+	record.type.process = frame->process;
+	record.type.type = frame->frame;
+	record.type.name = put_text(names, symbol->name);
+	return profile_writer_put(names->writer, &record);
+}
+
 static int write_names(void *context, const struct symbol_frame *frame,
 		       const struct symbol *symbols, size_t n)
 {
 	struct frame_names *names = context;
 	int err = 0;
 
+	if (frame->space == SYMBOL_TYPE)
+		return n ? write_type(names, frame, symbols) : 0;
 	if (!n && frame->space == SYMBOL_GENERATED)
 		return buffer_append(&names->generated, frame, sizeof(*frame));
 	for (size_t i = 0; i < n && !err; i++) {
@@ -353,6 +366,20 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 		return note_lost(names, module_id, module);
 	frame->owner = module_id;
 	return ask_file(names, frame, module);
+}
+
+int frame_names_type(struct frame_names *names, uint64_t process, uint64_t number, uint64_t module,
+		     uint64_t place)
+{
+	const struct symbol_frame type = {.frame = number,
+					  .process = process,
+					  .space = SYMBOL_TYPE,
+					  .owner = module,
+					  .place = place};
+	const struct module *file = modules_get(names->modules, module);
+	int err = need_symbolizer(names);
+
+	return err || !file || file->is_lost ? err : ask_file(names, &type, file);
 }
 
 static void visit_frame(void *context, uint64_t id, const struct record *definition)

@@ -29,6 +29,13 @@ int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t 
 /* A process mapped a jitdump file. */
 int frame_names_dump(struct frame_names *names, uint64_t process, const struct module_place *place);
 
+/*
+ * Asks for the name of a type, which is in a file of this module under the number `place`, and will
+ * be written for the type `number` of `process`. -ENOMEM.
+ */
+int frame_names_type(struct frame_names *names, uint64_t process, uint64_t number, uint64_t module,
+		     uint64_t place);
+
 /* Asks for the names of new frames and writes those that were found meanwhile; does not wait. */
 int frame_names_write(struct frame_names *names);
 

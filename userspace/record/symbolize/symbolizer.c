@@ -196,6 +196,11 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
+static bool is_of_file(uint64_t space)
+{
+	return space == SYMBOL_FILE || space == SYMBOL_TYPE;
+}
+
 /* --- questions ---------------------------------------------------------------------------- */
 
 static int take_file(struct subject *subject, const struct symbol_file *file)
@@ -221,7 +226,7 @@ int symbolizer_ask(struct symbolizer *symbolizer, const struct symbol_frame *fra
 	struct subject *subject;
 	int err = 0;
 
-	if (frame->space == SYMBOL_FILE && map_get(symbolizer->bad, &frame->owner))
+	if (is_of_file(frame->space) && map_get(symbolizer->bad, &frame->owner))
 		return symbolizer->names(symbolizer->context, frame, NULL, 0);
 	subject = get(symbolizer, frame->space, frame->space == SYMBOL_KERNEL ? 0 : frame->owner);
 	if (subject && file)
@@ -279,7 +284,7 @@ static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FD
 
 static int send_request(struct lane *lane)
 {
-	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_KERNEL, READ_CODE};
+	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_KERNEL, READ_CODE, READ_TYPES};
 	const struct subject *subject = lane->current;
 	const struct symbol_frame *frames = (const void *)subject->frames.data;
 	const struct names_file file = {subject->key.owner, subject->path, subject->build_id,
@@ -341,7 +346,7 @@ static void note_failure(struct symbolizer *symbolizer, const struct subject *su
 	uint64_t user = subject->user;
 
 	symbolizer->failures++;
-	if (subject->key.space != SYMBOL_FILE)
+	if (!is_of_file(subject->key.space))
 		return;
 	names_explain(subject->path, err);
 	map_put(symbolizer->bad, &subject->key.owner, NULL);
