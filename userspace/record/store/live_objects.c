@@ -47,7 +47,7 @@ static uint64_t *cycles_of(const struct live_objects *objects, uint64_t process)
 }
 
 int live_objects_add(struct live_objects *objects, uint64_t process, uint64_t address,
-		     uint64_t sample)
+		     uint64_t sample, uint64_t time)
 {
 	const struct object_key key = {process, address};
 	uint64_t *value = map_get(objects->objects, &key), *cycles;
@@ -63,7 +63,7 @@ int live_objects_add(struct live_objects *objects, uint64_t process, uint64_t ad
 	if (!value || !*value || !cycles)
 		return -ENOMEM;
 	object = (struct live_object *)(uintptr_t)*value;
-	*object = (struct live_object){.sample = sample, .cycles = *cycles};
+	*object = (struct live_object){.sample = sample, .cycles = *cycles, .time = time};
 	return 0;
 }
 
@@ -87,7 +87,7 @@ bool live_objects_take(struct live_objects *objects, uint64_t process, uint64_t 
 }
 
 struct cycle_end {
-	uint64_t process, cycles;
+	uint64_t process, cycles, began;
 	live_object_outlasted *outlasted;
 	void *context;
 };
@@ -98,18 +98,22 @@ static bool outlasts(void *context, const void *key, uint64_t *value)
 	const struct cycle_end *end = context;
 
 	if (((const struct object_key *)key)->process != end->process || !object ||
-	    object->outlasted || object->cycles >= end->cycles)
+	    object->outlasted)
+		return true;
+	if (object->cycles == end->cycles && object->time >= end->began)
+		object->cycles++;
+	if (object->cycles >= end->cycles)
 		return true;
 	object->outlasted = true;
 	end->outlasted(end->context, object->sample);
 	return true;
 }
 
-void live_objects_cycle(struct live_objects *objects, uint64_t process,
+void live_objects_cycle(struct live_objects *objects, uint64_t process, uint64_t began,
 			live_object_outlasted *outlasted, void *context)
 {
 	uint64_t *cycles = cycles_of(objects, process);
-	struct cycle_end end = {.process = process, .outlasted = outlasted, .context = context};
+	struct cycle_end end = {.process = process, .began = began, .outlasted = outlasted, .context = context};
 
 	if (!cycles)
 		return;

@@ -29,7 +29,7 @@ static int number_object(struct store *store, const struct incoming *in, uint64_
 	*sample = ++store->samples;
 	if (!address)
 		return 0;
-	err = live_objects_add(store->live, in->process->id, address, *sample);
+	err = live_objects_add(store->live, in->process->id, address, *sample, in->header->time);
 	if (err != -ENOSPC)
 		return err;
 	store->losses[LOSS_LIVE_OBJECTS]++;
