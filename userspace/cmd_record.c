@@ -89,6 +89,8 @@ static const struct option_row rows[] = {
 	 "record every process in this cgroup (version 2) and those below it"},
 	{"follow", 0, OPTION_TEXT, offsetof(struct record_options, follow), 0, 0, "WHOM",
 	 "whether to record what recorded processes start: children, none (default: children)"},
+	{"no-writes", 0, OPTION_FLAG, offsetof(struct record_options, no_writes), 0, 0, NULL,
+	 "do not write to programs' variables that switch their runtimes' samplers on"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct record_options, verbose), 0, 0, NULL,
 	 "say what is done at each step, and when; twice: the kernel's messages too"},
 	{0},
@@ -279,6 +281,7 @@ static void recording_free(struct recording *recording)
 	watch_free(recording->watch);
 	drain_free(recording->drain);
 	recording->drain = NULL;
+	switches_free(recording->switches);
 	throttle_free(recording->throttle);
 	counters_free(recording->counters);
 	store_free(recording->store);

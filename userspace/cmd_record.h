@@ -9,6 +9,7 @@
 #include "../bpf/config.h"
 #include "profile/codes.h"
 #include "record/target/control.h"
+#include "record/target/switches.h"
 #include "record/throttle/throttle.h"
 #include "record/machine/options.h"
 #include "util/problem.h"
@@ -41,6 +42,8 @@ struct recording {
 	struct libraries *libraries; /* of it; NULL: not known */
 	struct running running;      /* those that were attached to */
 	int cgroup;                  /* its folder, if the options name one */
+	struct switches *switches;   /* of runtimes' samplers */
+	bool stops_at_exec;          /* the program: it has some that are set before it runs */
 	struct control *control;     /* of their periods; NULL: not asked for */
 	struct processes *processes; /* what exists */
 	struct session *session;

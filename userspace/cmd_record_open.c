@@ -94,6 +94,9 @@ int recording_may(struct recording *recording)
 		return recording_fail(&problem);
 	err = opener_create(true, &recording->opener);
 	if (!err)
+		err = switches_create(recording->opener, !recording->options.no_writes,
+				      &recording->switches);
+	if (!err)
 		err = files_create(recording->opener, &recording->files);
 	if (err)
 		return recording_fail_errno("the recorder cannot begin", err);
@@ -161,6 +164,7 @@ static void search_file(void *context, const char *path, int fd)
 
 	if (file && file->state == FILE_KNOWN)
 		sites = attach_file(session_probes(recording->session), file, &problem);
+	recording->stops_at_exec |= sites > 0 && switches_at_start(file);
 	unwinder_expect(recording->unwinder, path);
 	unwinder_flush(recording->unwinder);
 	if (sites > 0)
@@ -318,6 +322,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		.files = recording->files,
 		.throttle = recording->throttle,
 		.opener = recording->opener,
+		.switches = recording->switches,
 		.unwinder = recording->unwinder,
 		.began = recording->began,
 	};
@@ -357,6 +362,15 @@ int recording_put_start(struct recording *recording)
 	return facts_put_recording(recording->writer, &told, recording->start, recording->user.uid);
 }
 
+/* The program has been executed and has not run yet. */
+static void stopped(void *context)
+{
+	struct recording *recording = context;
+
+	switches_start(recording->switches, recording->files,
+		       (uint32_t)target_pid(recording->target));
+}
+
 /* Lets the program run. Its exit code if it cannot be executed, 0 if it runs. */
 static int release(struct recording *recording)
 {
@@ -378,7 +392,8 @@ static int release(struct recording *recording)
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
 	priority_restore();
-	err = target_release(recording->target, &problem);
+	err = target_release(recording->target, recording->stops_at_exec ? stopped : NULL,
+			     recording, &problem);
 	if (err) {
 		log_error("%s: %s", recording->command, problem.text);
 		return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;

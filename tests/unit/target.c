@@ -125,7 +125,7 @@ TEST(status_and_environment)
 	int status;
 
 	CHECK_EQ(target_wait(target, false, &status), -EAGAIN);
-	CHECK_EQ(target_release(target, &problem), 0);
+	CHECK_EQ(target_release(target, NULL, NULL, &problem), 0);
 	CHECK_EQ(target_wait(target, true, &status), 0);
 	CHECK(WIFEXITED(status));
 	CHECK_EQ(WEXITSTATUS(status), 7);
@@ -142,10 +142,10 @@ TEST(failed_exec_is_told)
 	make_folder();
 	make_file("noformat", "neither binary nor script\n", 0755);
 	target = start(in_folder("noformat"), words);
-	CHECK_EQ(target_release(target, &problem), -ENOEXEC);
+	CHECK_EQ(target_release(target, NULL, NULL, &problem), -ENOEXEC);
 	target_free(target);
 	target = start(in_folder("absent"), words);
-	CHECK_EQ(target_release(target, &problem), -ENOENT);
+	CHECK_EQ(target_release(target, NULL, NULL, &problem), -ENOENT);
 	target_free(target);
 	remove_folder();
 }
@@ -179,7 +179,7 @@ TEST(killed_before_release)
 	signal(SIGPIPE, SIG_IGN);
 	kill(target_pid(target), SIGKILL);
 	CHECK_EQ(target_wait(target, true, &status), 0);
-	CHECK_EQ(target_release(target, &problem), -ECHILD);
+	CHECK_EQ(target_release(target, NULL, NULL, &problem), -ECHILD);
 	target_free(target);
 }
 

@@ -101,7 +101,8 @@ static const struct runtime_place places[] = {
 
 static const struct runtime_write writes[] = {
 	{"runtime.disableMemoryProfiling", 1, .at_start = 1, .expected = 1, .wanted = 0},
-	{"runtime.MemProfileRate", 8, .at_start = 0, .expected = 0, .wanted = RATE + 1},
+	{"runtime.MemProfileRate", 8, .at_start = 0, .expected = 0, .wanted = RATE + 1,
+	 .started = RATE},
 };
 
 /* --- in the reader ------------------------------------------------------------------------ */

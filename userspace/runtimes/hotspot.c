@@ -154,7 +154,7 @@ static const struct runtime_place
 
 /* Switches on the sampler, which then calls post_sampled_object_alloc(). */
 static const struct runtime_write writes[] = {
-	{"_ZN11JvmtiExport33_should_post_sampled_object_allocE", 1, 0, 0, 1},
+	{"_ZN11JvmtiExport33_should_post_sampled_object_allocE", 1, .expected = 0, .wanted = 1},
 };
 
 static void meet_note(void *context, const struct probe_note *note)

@@ -115,6 +115,8 @@ struct runtime_write {
 	uint8_t at_start;  /* 1: before a program of ours runs; else in running programs */
 	uint64_t expected; /* it is written only if it is this */
 	uint64_t wanted;
+	uint64_t started; /* what the program itself makes it if it was written to at its start; 0:
+			     it does not */
 };
 
 #define RUNTIME_WRITES_MAX    4

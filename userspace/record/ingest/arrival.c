@@ -4,6 +4,7 @@
 
 #include "../machine/clock.h"
 #include "../target/control.h"
+#include "../target/switches.h"
 #include "../../util/log.h"
 
 /*
@@ -64,6 +65,7 @@ void arrival_mapped(void *context, const struct file *file, const struct event_m
 
 	attach(arrival, file);
 	arrive(arrival, file, event);
+	switches_mapped(arrival->switches, file, event);
 	if (file->facts.runtime.runtime && arrival->flow &&
 	    flow_runtime(arrival->flow, event, &file->facts.runtime))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);

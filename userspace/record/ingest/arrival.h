@@ -17,6 +17,7 @@ struct arrival {
 	struct opener *opener;
 	struct counters *counters;
 	struct processes *processes;
+	struct switches *switches;
 	struct flow *flow; /* NULL: not there yet */
 	bool attached;     /* a file was attached; reset it */
 	bool trouble;      /* one could not be: `problem` says why; reset it */

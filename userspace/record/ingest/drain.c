@@ -15,6 +15,7 @@
 #include "../store/facts.h"
 #include "../world/files.h"
 #include "arrival.h"
+#include "../target/switches.h"
 #include "flow.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -140,6 +141,7 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 	drain->arrival = (struct arrival){
 		.session = parts->session,
 		.opener = parts->opener,
+		.switches = parts->switches,
 		.counters = parts->counters,
 		.processes = parts->processes,
 	};
@@ -199,6 +201,7 @@ static int drain_rings(struct drain *drain, uint64_t now)
 	flow_settle(drain->flow, emptied > 0 ? now : 0);
 	files_turn(files);
 	opener_turn(drain->parts.opener);
+	switches_turn(drain->parts.switches);
 	unwinder_flush(drain->parts.unwinder);
 	return emptied;
 }

@@ -22,6 +22,7 @@ struct drain_parts {
 	struct files *files;
 	struct throttle *throttle; /* NULL: recording costs what it costs */
 	struct opener *opener;
+	struct switches *switches;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	uint64_t began; /* ns: what programs kept from before, for other recorders, is left out */
 };

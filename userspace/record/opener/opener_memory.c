@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* opener_memory.c: changes blocks in the memory of running programs, in the opener process. */
+/* opener_memory.c: changes blocks and variables in the memory of programs, in the opener process. */
 /*
  * /proc/PID/mem stays with the memory that it was opened for. What is read about the process
  * afterwards may be of a program that it executed since, but then nothing is written: its
@@ -185,14 +185,38 @@ static int change_block(int memory, const struct opener_memory *wanted, struct o
 	return write_block(memory, wanted, &out->after) ? 0 : -EIO;
 }
 
+static bool is_variable(const struct opener_memory *wanted)
+{
+	return wanted->change == OPENER_WRITE || wanted->change == OPENER_LOOK;
+}
+
+static int change_variable(int memory, const struct opener_memory *wanted, struct opener_block *out)
+{
+	size_t size = wanted->size;
+
+	if (pread(memory, &out->before, size, (off_t)wanted->address) != (ssize_t)size)
+		return -EIO;
+	out->changed = wanted->change == OPENER_WRITE &&
+		       !memcmp(&out->before, &wanted->expected, size);
+	out->after = out->changed ? wanted->wanted : out->before;
+	return !out->changed || put(memory, wanted, 0, &out->after, size) ? 0 : -EIO;
+}
+
+static bool has_size(const struct opener_memory *wanted)
+{
+	if (is_variable(wanted))
+		return wanted->size && wanted->size <= sizeof(uint64_t);
+	return wanted->size == sizeof(struct gcprof_control) ||
+	       wanted->size == offsetof(struct gcprof_control, period);
+}
+
 int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out)
 {
 	int folder, memory, err;
 	char path[32];
 
 	*out = (struct opener_block){0};
-	if (wanted->size != sizeof(struct gcprof_control) &&
-	    wanted->size != offsetof(struct gcprof_control, period))
+	if (!has_size(wanted))
 		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/%u", wanted->pid);
 	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -201,7 +225,8 @@ int opener_change_memory(const struct opener_memory *wanted, struct opener_block
 	memory = openat(folder, "mem", O_RDWR | O_CLOEXEC);
 	err = memory >= 0 ? check_process(folder, wanted, out) : errno == EACCES ? -EACCES : -ESRCH;
 	if (!err)
-		err = change_block(memory, wanted, out);
+		err = is_variable(wanted) ? change_variable(memory, wanted, out)
+					  : change_block(memory, wanted, out);
 	if (memory >= 0)
 		close(memory);
 	close(folder);

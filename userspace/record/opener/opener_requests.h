@@ -83,6 +83,10 @@ enum opener_change {
 	OPENER_RAISE, /* adds one to the count */
 	OPENER_BEGIN, /* makes the count one if it is 0 */
 	OPENER_LOWER, /* subtracts one from the count if it is not 0 */
+	/* These are of a variable without any block: `size` up to 8 bytes, of which `expected`,
+	 * `wanted`, `before` and `after` begin with the value. */
+	OPENER_WRITE, /* makes it `wanted` if it is `expected` */
+	OPENER_LOOK,  /* nothing */
 };
 
 struct opener_memory {

@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -218,8 +220,43 @@ int target_pidfd(const struct target *target)
 	return target->pidfd;
 }
 
-int target_release(struct target *target, struct problem *problem)
+/* Until the exec; what else would stop the child goes on to it. False: it has ended. */
+static bool wait_for_exec(struct target *target)
 {
+	int status, signal;
+
+	for (;;) {
+		pid_t pid = waitpid(target->pid, &status, __WALL);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			return false;
+		if (!WIFSTOPPED(status)) {
+			target->waited = true;
+			target->status = status;
+			return false;
+		}
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			return true;
+		signal = status >> 16 ? 0 : WSTOPSIG(status);
+		ptrace(PTRACE_CONT, target->pid, NULL, (void *)(intptr_t)signal);
+	}
+}
+
+static void stop_at_exec(struct target *target, target_stopped *stopped, void *context)
+{
+	if (!wait_for_exec(target))
+		return;
+	stopped(context);
+	ptrace(PTRACE_DETACH, target->pid, NULL, NULL);
+}
+
+int target_release(struct target *target, target_stopped *stopped, void *context,
+		   struct problem *problem)
+{
+	bool traced = stopped && !ptrace(PTRACE_SEIZE, target->pid, NULL,
+					 (void *)(intptr_t)PTRACE_O_TRACEEXEC);
 	ssize_t n;
 	int err = 0;
 
@@ -228,6 +265,8 @@ int target_release(struct target *target, struct problem *problem)
 	while (n < 0 && errno == EINTR);
 	if (n != 1)
 		return problem_set(problem, -ECHILD, "the program was killed before it began");
+	if (traced)
+		stop_at_exec(target, stopped, context);
 	do
 		n = read(target->failure, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target.h: the program that is recorded: found, started stopped, released, waited for. */
 /*
- * The child is a plain fork: no ptrace, no parent-death signal. Until it is
- * released it waits on a pipe, and if the recorder dies before, it ends without
- * having run anything; afterwards nothing ties it to the recorder.
+ * The child is a plain fork, without a parent-death signal. Until it is released it waits on a pipe,
+ * and if the recorder dies before, it ends without having run anything; afterwards nothing ties it
+ * to the recorder. Only a program that is to be stopped at its exec is traced until then.
  */
 #ifndef GCPROF_TARGET_H
 #define GCPROF_TARGET_H
@@ -41,8 +41,14 @@ int target_start(const struct target_setup *setup, struct target **out, struct p
 pid_t target_pid(const struct target *target);
 int target_pidfd(const struct target *target); /* owned by the target */
 
-/* Lets it run; 0 once exec succeeded, else the negative errno of what failed in the child. */
-int target_release(struct target *target, struct problem *problem);
+/*
+ * Lets it run; 0 once exec succeeded, else the negative errno of what failed in the child. Calls
+ * `stopped`, if it is not NULL, when the program has been executed and none of its instructions
+ * has run, if the kernel lets us stop it there.
+ */
+typedef void target_stopped(void *context);
+int target_release(struct target *target, target_stopped *stopped, void *context,
+		   struct problem *problem);
 
 /*
  * Its status as wait(2) shows it. -EAGAIN: still running and `block` is false.
