@@ -10,6 +10,7 @@
 #include "../../gc/probe_numbers.h"
 #include "../runtimes/runtime.h"
 #include "../util/problem.h"
+#include "site.h"
 
 struct probe_info {
 	const char *name;
@@ -18,17 +19,6 @@ struct probe_info {
 };
 
 extern const struct probe_info probe_table[PROBES];
-
-#define PROBE_SITES_MAX  256 /* of one file */
-#define PROBE_CODE_BYTES 8
-
-/* A place in the code where a probe fires, or something is reported of a runtime. */
-struct probe_site {
-	uint64_t offset;                      /* of the instruction in the file */
-	uint64_t semaphore;                   /* offset in the file, 0: there is none */
-	unsigned char code[PROBE_CODE_BYTES]; /* that must be there, of a runtime's place */
-	struct probe_place place;
-};
 
 /* All zero to begin with; probes_free() gives back what probes_find() made. */
 struct probes_found {
@@ -50,13 +40,5 @@ struct probes_found {
 int probes_find(int fd, struct probes_found *out, struct problem *problem);
 
 void probes_free(struct probes_found *found);
-
-/*
- * Takes one argument such as "-4@%edi", "8@-16(%rbp)", "8@(%rax,%rcx,8)" or
- * "4@$7" off the front of *text, which is moved behind it and the blanks that
- * follow. 1 if there was one, 0 at the end of the text, -EINVAL if it is
- * nothing that can be read at the probe.
- */
-int operand_next(const char **text, struct probe_argument *out);
 
 #endif

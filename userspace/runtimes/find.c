@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../reader/notes.h"
+#include "../reader/operands.h"
 #include "../symbols/elf_file.h"
 
 #define SYMBOLS_READ_MAX (1 << 20) /* of one file */
@@ -136,6 +137,16 @@ bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *addre
 	return false;
 }
 
+void runtime_own_code(struct runtime_facts *facts, uint64_t begin, uint64_t end)
+{
+	struct runtime_code *last = facts->n_own ? &facts->own[facts->n_own - 1] : NULL;
+
+	if (last && begin >= last->end && begin - last->end < RUNTIME_GAP_MAX)
+		last->end = end;
+	else if (facts->n_own < RUNTIME_OWN_MAX)
+		facts->own[facts->n_own++] = (struct runtime_code){begin, end};
+}
+
 /* --- places ------------------------------------------------------------------------------- */
 
 struct search {
@@ -247,6 +258,8 @@ static bool add_site(struct search *search, const struct runtime_place *place, c
 	    !set_arguments(search, place, note, at, &site.place))
 		return false;
 	set_texts(place, &site.place);
+	if (place->report == PLACE_SAMPLE)
+		search->facts->sampled = at;
 	search->sites[search->count++] = site;
 	return true;
 }

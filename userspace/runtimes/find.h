@@ -6,7 +6,7 @@
 #include <gelf.h>
 
 #include "runtime.h"
-#include "../reader/probes.h"
+#include "../reader/site.h"
 #include "../util/buffer.h"
 
 /*
@@ -44,6 +44,10 @@ bool runtime_read(struct runtime_file *file, uint64_t address, void *out, size_t
 /* The text at such an address, up to a zero and at most `room` - 1 bytes; false, and "": there is
  * none. */
 bool runtime_text(struct runtime_file *file, uint64_t address, char *out, size_t room);
+
+/* Adds code of the runtime's own, in the order of addresses; padding in between belongs to it. */
+#define RUNTIME_GAP_MAX 64
+void runtime_own_code(struct runtime_facts *facts, uint64_t begin, uint64_t end);
 
 /* Where these bytes are in the file, in a segment with these flags (PF_X); false: nowhere. */
 bool runtime_offset(struct runtime_file *file, uint64_t address, size_t size, uint32_t flags,

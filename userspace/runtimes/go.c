@@ -35,28 +35,28 @@ enum {
 
 enum { CONSTANT_SPECIAL, CONSTANT_SYSTEMSTACK }; /* runtime_facts.constants */
 
-#define READ(bytes, at)                                          \
-	{                                                        \
+#define READ(bytes, at)                                            \
+	{                                                          \
 		.kind = STEP_READ, .size = (bytes), .offset = (at) \
 	}
 #define READ_FIELD(bytes, name)                                     \
 	{                                                           \
 		.kind = STEP_READ, .size = (bytes), .field = (name) \
 	}
-#define SAMPLE_ARGUMENTS                                                                        \
-	{VALUE_ADDRESS, FROM_REGISTER, .number = RBX},                                          \
-		{VALUE_BYTES, FROM_REGISTER, .number = RCX},                                    \
-		{VALUE_PERIOD, FROM_GLOBAL, .global = "runtime.MemProfileRate",                 \
-		 .steps = {READ(8, 0)}},                                                        \
-		{VALUE_FIRST, FROM_REGISTER, .number = RAX, .steps = {READ(8, PROCESSOR)}},     \
-		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.types"},                           \
-		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.etypes"},                          \
-	{                                                                                       \
-		VALUE_CODE, FROM_REGISTER, .number = RIP                                        \
+#define SAMPLE_ARGUMENTS                                                                    \
+	{VALUE_ADDRESS, FROM_REGISTER, .number = RBX},                                      \
+		{VALUE_BYTES, FROM_REGISTER, .number = RCX},                                \
+		{VALUE_PERIOD, FROM_GLOBAL, .global = "runtime.MemProfileRate",             \
+		 .steps = {READ(8, 0)}},                                                    \
+		{VALUE_FIRST, FROM_REGISTER, .number = RAX, .steps = {READ(8, PROCESSOR)}}, \
+		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.types"},                       \
+		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.etypes"},                      \
+	{                                                                                   \
+		VALUE_CODE, FROM_REGISTER, .number = RIP                                    \
 	}
 #define SAMPLE PLACE_SAMPLE, PLACE_BEHIND_CHECK, "runtime.profilealloc", PLACE_STACK
 
-enum { PROCESSOR = 0xd0 }; /* in runtime.m: the P it runs on */
+enum { PROCESSOR = 0xd0 };   /* in runtime.m: the P it runs on */
 enum { SECOND_SLOT = 0x18 }; /* behind saved rbp, return address and the first argument */
 enum { SAMPLE_TYPES = 4, SAMPLE_TYPES_END = 5 }; /* arguments */
 enum { STOP_CALLER = 1, STOP_SYSTEMSTACK = 2 };
@@ -64,7 +64,8 @@ enum { STOP_CALLER = 1, STOP_SYSTEMSTACK = 2 };
 static const struct runtime_place places[] = {
 	{SAMPLE, .since = LAYOUT_119, .until = LAYOUT_124,
 	 .arguments = {SAMPLE_ARGUMENTS,
-		       {VALUE_TYPE, FROM_REGISTER, .number = RBP, .steps = {READ(8, SECOND_SLOT)}}}},
+		       {VALUE_TYPE, FROM_REGISTER, .number = RBP,
+			.steps = {READ(8, SECOND_SLOT)}}}},
 	{SAMPLE, .since = LAYOUT_124, .until = LAYOUT_UNKNOWN,
 	 .arguments = {SAMPLE_ARGUMENTS,
 		       {VALUE_TYPE, FROM_REGISTER, .number = RBP,
@@ -224,11 +225,21 @@ static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 	return true;
 }
 
+static void add_own_code(const struct found *found, struct runtime_facts *out)
+{
+	struct go_function function;
+
+	for (size_t i = 0; go_table_function(go_file_table(found->file), i, &function); i++)
+		if (!strncmp(function.name, "runtime.", 8) && strcmp(function.name, "runtime.main"))
+			runtime_own_code(out, function.address, function.address + function.size);
+}
+
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	const struct found *found = file->own;
 	struct go_function function = {0};
 
+	add_own_code(found, out);
 	out->constants[CONSTANT_SPECIAL] = (int32_t)found->special.value;
 	if (go_table_named(go_file_table(found->file), "runtime.systemstack", &function))
 		out->constants[CONSTANT_SYSTEMSTACK] = (int32_t)function.size;
@@ -277,8 +288,7 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 			of[VALUE_FIRST] = 0;
 		break;
 	case PLACE_FREED:
-		of[VALUE_WANTED] =
-			of[VALUE_WANTED] == (uint64_t)facts->constants[CONSTANT_SPECIAL];
+		of[VALUE_WANTED] = of[VALUE_WANTED] == (uint64_t)facts->constants[CONSTANT_SPECIAL];
 		break;
 	case PLACE_PAUSE_BEGIN:
 		if (facts->number == LAYOUT_119)

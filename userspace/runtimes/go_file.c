@@ -119,8 +119,7 @@ static uint64_t variable(const struct code *code, unsigned operand, unsigned siz
 {
 	if (!is_memory(code, operand, X86_REG_RIP) || code->operands[operand].size != size)
 		return 0;
-	return code->insn->address + code->insn->size +
-	       (uint64_t)code->operands[operand].mem.disp;
+	return code->insn->address + code->insn->size + (uint64_t)code->operands[operand].mem.disp;
 }
 
 static uint64_t jump_target(const struct code *code)

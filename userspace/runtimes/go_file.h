@@ -60,8 +60,9 @@ int go_file_special(struct go_file *file, struct go_special *out);
 
 /* Where the collector keeps the heap's sizes. */
 struct go_heap {
-	uint64_t controller;        /* address of runtime.gcController */
-	uint32_t in_use, reachable; /* offsets: bytes in use, and found reachable by the last cycle */
+	uint64_t controller; /* address of runtime.gcController */
+	uint32_t in_use,
+		reachable; /* offsets: bytes in use, and found reachable by the last cycle */
 };
 
 int go_file_heap(struct go_file *file, struct go_heap *out);

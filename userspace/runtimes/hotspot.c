@@ -265,7 +265,11 @@ static void read_reason(struct runtime_file *file, uint64_t table, size_t number
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	uint64_t table;
+	GElf_Phdr header;
 
+	for (size_t i = 0; elf_segment(file->elf, i, &header); i++)
+		if (header.p_type == PT_LOAD && header.p_flags & PF_X)
+			runtime_own_code(out, header.p_vaddr, header.p_vaddr + header.p_memsz);
 	if (!find_table(file, &table))
 		return;
 	for (size_t i = 0; i < RUNTIME_REASONS_MAX; i++)

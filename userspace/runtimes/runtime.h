@@ -23,7 +23,7 @@ struct runtime_file;
 enum runtime_number {
 	RUNTIME_NONE,
 #define RUNTIME(number, NAME, name) RUNTIME_##NAME = number,
-#include "runtimes.def"
+#include "list.def"
 #undef RUNTIME
 	RUNTIMES
 };
@@ -122,8 +122,14 @@ struct runtime_write {
 #define RUNTIME_WRITES_MAX    4
 #define RUNTIME_CONSTANTS_MAX 64
 #define RUNTIME_VERSION_MAX   32
+#define RUNTIME_OWN_MAX       16
 #define RUNTIME_REASONS_MAX   40
 #define RUNTIME_REASON_BYTES  40
+
+/* Code of the runtime's own, from `begin` to `end`. */
+struct runtime_code {
+	uint64_t begin, end;
+};
 
 /* What was found in a file, passed from the reader to the recorder. */
 struct runtime_facts {
@@ -132,6 +138,11 @@ struct runtime_facts {
 	char version[RUNTIME_VERSION_MAX];
 	uint64_t writes[RUNTIME_WRITES_MAX]; /* addresses as the linker knows them; 0: not found */
 	int32_t constants[RUNTIME_CONSTANTS_MAX]; /* as the runtime's constants() found them */
+	/* Functions in which an allocation is the work of their caller: they are left out where a
+	 * sample's stack begins. `sampled` is the address of the place that reports samples. */
+	struct runtime_code own[RUNTIME_OWN_MAX];
+	uint32_t n_own, reserved;
+	uint64_t sampled;
 	/* What reasons are called, by number, where the file says so. */
 	char reasons[RUNTIME_REASONS_MAX][RUNTIME_REASON_BYTES];
 	char missing[128]; /* a sentence about the first place that was not found; "": all were */

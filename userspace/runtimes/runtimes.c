@@ -5,12 +5,12 @@
 #include "runtime.h"
 
 #define RUNTIME(number, NAME, name) extern const struct runtime runtime_##name;
-#include "runtimes.def"
+#include "list.def"
 #undef RUNTIME
 
 static const struct runtime *const all[RUNTIMES] = {
 #define RUNTIME(number, NAME, name) [number] = &runtime_##name,
-#include "runtimes.def"
+#include "list.def"
 #undef RUNTIME
 };
 

@@ -82,7 +82,8 @@ int places_create(places_emit *emit, void *context, struct places **out)
 	places->types = map_create(sizeof(struct heap_key));
 	places->names = map_create(sizeof(uint64_t));
 	places->runtimes = map_create(sizeof(uint64_t));
-	if (!places->heaps || !places->begun || !places->types || !places->names || !places->runtimes) {
+	if (!places->heaps || !places->begun || !places->types || !places->names ||
+	    !places->runtimes) {
 		places_free(places);
 		return -ENOMEM;
 	}
@@ -180,10 +181,10 @@ static void emit_type(struct places *places, const struct firing *firing)
 	struct {
 		struct event_type event;
 		char text[NAME_BYTES_MAX + 8];
-	} type = {.event = {.header = firing->event->header,
-			    .type = firing->values.of[VALUE_TYPE],
-			    .code = firing->event->text_size[0] ? 0
-								: firing->values.of[VALUE_CODE]}};
+	} type = {
+		.event = {.header = firing->event->header,
+			  .type = firing->values.of[VALUE_TYPE],
+			  .code = firing->event->text_size[0] ? 0 : firing->values.of[VALUE_CODE]}};
 	char text[NAME_BYTES_MAX];
 
 	text_of(firing, 0, text, sizeof(text));
@@ -196,10 +197,36 @@ static void emit_type(struct places *places, const struct firing *firing)
 		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
 }
 
+static bool is_own(const struct runtime_facts *facts, uint64_t address)
+{
+	for (uint32_t i = 0; i < facts->n_own; i++)
+		if (address >= facts->own[i].begin && address < facts->own[i].end)
+			return true;
+	return false;
+}
+
+/* How many frames at the begin of the stack are the runtime's own. The first is the place itself,
+ * which says where the file is mapped. A stack that is nothing else stays as it is. */
+static uint16_t own_frames(const struct firing *firing)
+{
+	const struct event_native *frames = (const void *)firing->rest;
+	uint16_t count = firing->event->stack.n_user, own = 0;
+	uint64_t moved;
+
+	if (firing->event->stack.n_kernel || count * sizeof(*frames) > firing->rest_size || !count)
+		return 0;
+	moved = frames[0].ip - firing->facts->sampled;
+	while (own < count && is_own(firing->facts, frames[own].ip - moved - (own > 0)))
+		own++;
+	return own < count ? own : 0;
+}
+
 static int sample(struct places *places, const struct firing *firing)
 {
 	const struct place_values *values = &firing->values;
-	size_t size = sizeof(struct event_alloc) + firing->rest_size;
+	uint16_t own = own_frames(firing);
+	size_t left_out = own * sizeof(struct event_native);
+	size_t size = sizeof(struct event_alloc) + firing->rest_size - left_out;
 	struct event_alloc *event;
 
 	/* Its runtime takes one of each of its processors, whatever is allocated. */
@@ -221,7 +248,8 @@ static int sample(struct places *places, const struct firing *firing)
 	event->period = values->of[VALUE_PERIOD];
 	event->address = values->of[VALUE_ADDRESS];
 	event->kind = GCPROF_SAMPLE_FOREIGN;
-	memcpy(event + 1, firing->rest, firing->rest_size);
+	event->stack.n_user = (uint16_t)(event->stack.n_user - own);
+	memcpy(event + 1, firing->rest + left_out, firing->rest_size - left_out);
 	emit_event(places, &event->header, EVENT_alloc, size);
 	free(event);
 	return 0;
