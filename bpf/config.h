@@ -93,18 +93,19 @@ struct cost {
 	uint64_t began; /* of the last that was timed, ns */
 };
 
-#define COLLECTING_MAX 4 /* collections inside each other that are kept apart */
-
 /* Page faults, as the kernel counts them for a thread. */
 struct task_faults {
 	uint64_t minor, major;
 };
 
-/* A collection that a thread has begun and not ended. */
-struct task_collection {
-	uint64_t heap;
-	uint64_t late;             /* 1: it was reported when it was over */
-	struct task_faults faults; /* when it began */
+#define COLLECTING_MAX 8 /* collections of a process under way that are known */
+
+/* One of them. */
+struct collection {
+	uint64_t heap;             /* 0: none; the rest is then of one that is over */
+	uint32_t thread;           /* that began it */
+	uint32_t late;             /* 1: it was reported when it was over */
+	struct task_faults faults; /* of that thread when it began */
 };
 
 /* What is kept of every followed thread, in the map `tasks`; 0 is a good start. */
@@ -118,31 +119,27 @@ struct task_state {
 	uint64_t gc_ns;   /* collection time of the process when that call began */
 	uint64_t args[3];
 	uint32_t number;
-	uint32_t compat;           /* 1: a 32-bit call */
-	uint32_t collecting;       /* collections that it has begun and not ended: in `open` */
-	uint32_t epoch;            /* calls_epoch when it was last seen to begin or end a call */
-	uint64_t ran;              /* CPU time until now that was reported, or came before, ns */
-	struct task_faults faults; /* when it began to be recorded */
+	uint32_t compat;  /* 1: a 32-bit call */
+	uint32_t epoch;   /* calls_epoch when it was last seen to begin or end a call */
+	uint32_t gc_late; /* 1: page faults of the collection that it ended last are unknown */
+	uint64_t ran;     /* CPU time until now that was reported, or came before, ns */
+	struct task_faults faults;          /* when it began to be recorded */
 	struct task_faults faults_reported; /* at its last record of one */
-	struct task_collection open[COLLECTING_MAX];
-	struct task_faults gc_faults; /* of the one that ended last; 0 if it had not begun */
-	uint64_t gc_late;             /* as in struct task_collection */
-	uint64_t cpu_ns;              /* its CPU time when it was last added up, see call_cpu.h */
+	struct task_faults gc_faults;       /* of that collection */
+	uint64_t cpu_ns; /* its CPU time when it was last added up, see call_cpu.h */
 	struct task_waits waits;
 };
 
 /* What is kept of every followed process, in the map `processes`. */
 struct process_state {
-	uint32_t threads;  /* alive */
-	uint32_t depth;    /* collections under way */
-	uint32_t sequence; /* odd while the two below change */
-	uint32_t reserved;
-	uint64_t gc_begin; /* ns, 0: no collection under way */
-	uint64_t gc_total; /* ns of all collections that ended */
-	uint64_t mapped;   /* when code was last mapped, ns: its rows may be on their way */
-	uint64_t program;  /* since when it runs its program, as far as is known, ns */
-	uint64_t titled;   /* when its title was read last, ns */
-	uint64_t share;    /* of the ring of allocations: used up until then, ns; ceiling.h */
+	uint32_t threads; /* alive */
+	uint32_t turn;    /* whose place in `open` is taken next where none is free */
+	uint64_t pauses;  /* collections under way and collection time, see pauses.h */
+	struct collection open[COLLECTING_MAX];
+	uint64_t mapped;  /* when code was last mapped, ns: its rows may be on their way */
+	uint64_t program; /* since when it runs its program, as far as is known, ns */
+	uint64_t titled;  /* when its title was read last, ns */
+	uint64_t share;   /* of the ring of allocations: used up until then, ns; ceiling.h */
 };
 
 /* Where an argument of a probe is at one of its places in the code. */

@@ -46,6 +46,9 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	    kind < GCPROF_SAMPLE_NURSERY || kind > GCPROF_SAMPLE_FOREIGN)
 		return probe_refuse();
 	state->anchor = anchor;
+	/* A collector may call malloc(), which has samples of its own. */
+	if (kind != GCPROF_SAMPLE_FOREIGN)
+		process_gc_is_over(state, firing->now);
 
 	scratch = probe_scratch();
 	if (!scratch)
@@ -210,7 +213,7 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	began = firing->values[5];
 	if (began > firing->now || firing->now - began > LATE_MAX_NS)
 		began = 0;
-	process_gc_enter(state, heap, began ? began : firing->now, began);
+	process_gc_begin(state, heap, began ? began : firing->now, began != 0);
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
 		return 0;
 	event = EMIT_RESERVE(ring_gc, event_gc_begin, LOSS_GC_RING);

@@ -166,7 +166,7 @@ static __always_inline void place_pause(const struct probe_firing *firing, uint3
 					uint64_t heap)
 {
 	if (flags & PLACE_PAUSES)
-		process_gc_enter(firing->state, heap, firing->now, 0);
+		process_gc_begin(firing->state, heap, firing->now, 0);
 	if (flags & PLACE_RESUMES)
 		process_gc_end(firing->state, heap, firing->now);
 }
@@ -176,6 +176,7 @@ static __always_inline int place_emit_sample(const struct probe_firing *firing,
 					     struct scratch *scratch, uint32_t flags)
 {
 	if (flags & PLACE_STACK) {
+		process_gc_is_over(firing->state, firing->now);
 		regs_user(firing->ctx, &scratch->regs);
 		stack_user(scratch, firing->state);
 		if (stack_is_copied(scratch))

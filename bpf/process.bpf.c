@@ -129,15 +129,12 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 	struct process_state *process = bpf_map_lookup_elem(&processes, &state->process);
 
 	state->anchor = 0;
-	state->collecting = 0;
 	state->image = state->renamed ? state->renamed : now;
 	if (!process)
 		return;
 	process->mapped = now;
 	process->program = state->image;
-	process->depth = 0;
-	if (process->gc_begin)
-		process_gc_set(process, 0, now);
+	process_gc_leave(state->process, 0, now);
 }
 
 static __always_inline void process_emit_exec(const struct task_state *state, int old_tid,
@@ -231,7 +228,7 @@ static __always_inline void process_exits(struct task_struct *task)
 		wait_tell(state, NULL, now);
 	if (ceiling_keeps(CEILING_USAGE, now, LOSS_PROCESS_CEILING))
 		usage_emit(task, state, now);
-	process_gc_leave(state, 0, now);
+	process_gc_leave(state->process, task->pid, now);
 	cpu_add(task, state, now);
 	last = process_remove_thread(state->process);
 	if (last)

@@ -54,7 +54,11 @@ static __always_inline void syscall_ends_unbegun(struct task_state *state,
 						 const struct pt_regs *regs, int64_t result,
 						 uint32_t epoch)
 {
-	struct syscall_done done = {.now = bpf_ktime_get_ns(), .result = result};
+	struct syscall_done done = {
+		.now = bpf_ktime_get_ns(),
+		.result = result,
+		.thread = (uint32_t)bpf_get_current_pid_tgid(),
+	};
 	int64_t number = call_number(regs);
 
 	state->start = calls_opened;

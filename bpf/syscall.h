@@ -20,6 +20,8 @@ struct syscall_done {
 	int64_t result;
 	uint32_t flags;
 	uint32_t stands; /* as in event_syscall */
+	uint32_t thread; /* tid of the caller */
+	uint32_t reserved;
 };
 
 static const struct syscall_total syscall_total_zero;
@@ -217,7 +219,7 @@ __noinline int syscall_time(const struct task_state *state, struct syscall_done 
 	done->gc_ns = done->gc_ns > state->gc_ns ? done->gc_ns - state->gc_ns : 0;
 	if (done->gc_ns > done->duration)
 		done->gc_ns = done->duration;
-	if (state->collecting)
+	if (done->gc_ns && process_gc_is_of(state->process, done->thread))
 		done->flags |= SYSCALL_COLLECTOR;
 	if (state->compat)
 		done->flags |= SYSCALL_COMPAT;
@@ -235,6 +237,7 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 		.now = bpf_ktime_get_ns(),
 		.result = result,
 		.flags = flags,
+		.thread = (uint32_t)bpf_get_current_pid_tgid(),
 	};
 
 	syscall_time(state, &done);
@@ -249,7 +252,12 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 static __always_inline void syscall_end_of(struct task_struct *task, struct task_state *state,
 					   uint64_t now)
 {
-	struct syscall_done done = {.now = now, .flags = SYSCALL_UNFINISHED, .stands = 1};
+	struct syscall_done done = {
+		.now = now,
+		.flags = SYSCALL_UNFINISHED,
+		.stands = 1,
+		.thread = BPF_CORE_READ(task, pid),
+	};
 	struct event_syscall *event;
 
 	syscall_time(state, &done);

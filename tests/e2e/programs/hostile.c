@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* hostile.c: a program whose probes tell lies, one kind of them for each mode. */
+#include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -383,14 +384,91 @@ static void lie_flood(void)
 	pthread_join(other, NULL);
 }
 
-/* Collections that never end: one before another of its heap, one inside of it. */
-static void lie_endless(void)
+static __attribute__((noinline)) void fire_end(uint64_t heap, uint64_t cycle)
+{
+	uint32_t kind = GCPROF_GC_MINOR;
+	uint64_t stats = 0;
+
+	STAP_PROBE4(gcprof, gc_end, heap, cycle, kind, stats);
+}
+
+/* Calls of this length, of which the report knows the sum: in collections, and outside of them. */
+static void in_collections(int calls)
+{
+	while (calls--)
+		poll(NULL, 0, 1);
+}
+
+static void outside(int calls)
+{
+	while (calls--)
+		usleep(1000);
+}
+
+static void *begin_only(void *unused)
 {
 	fire_begin(1, 1);
-	fire_begin(2, 1);
-	fire_collection(2, GCPROF_GC_MINOR, 0);
-	for (int i = 0; i < 1000; i++)
-		usleep(1000);
+	in_collections(20);
+	return unused;
+}
+
+static void *end_only(void *unused)
+{
+	fire_end(1, 2);
+	return unused;
+}
+
+static void *collect_other(void *unused)
+{
+	fire_begin(2, 3);
+	in_collections(50);
+	fire_end(2, 3);
+	return unused;
+}
+
+static void run_thread(void *(*run)(void *), pthread_t *thread)
+{
+	if (pthread_create(thread, NULL, run, NULL))
+		exit(1);
+}
+
+/* Begins and ends of which one is missing, or comes from another thread. */
+static void lie_endless(void)
+{
+	pthread_t thread;
+
+	/* As after attaching in mid-collection. */
+	fire_end(1, 0);
+	outside(100);
+	/* The thread that began it has ended. */
+	run_thread(begin_only, &thread);
+	pthread_join(thread, NULL);
+	outside(100);
+	/* Another one ends it. */
+	fire_begin(1, 2);
+	in_collections(50);
+	run_thread(end_only, &thread);
+	pthread_join(thread, NULL);
+	outside(100);
+	/* Two heaps at the same time: each thread is in the other's collection, too. */
+	fire_begin(1, 3);
+	run_thread(collect_other, &thread);
+	in_collections(50);
+	fire_end(1, 3);
+	pthread_join(thread, NULL);
+	outside(100);
+	/* One inside of it, and before another of its heap. */
+	fire_begin(1, 4);
+	fire_begin(2, 4);
+	fire_end(2, 4);
+	fire_begin(1, 5);
+	fire_end(1, 5);
+	outside(100);
+	/* Its thread allocates. */
+	fire_begin(1, 6);
+	in_collections(10);
+	fire_sample(1, 1, 64, 0, 0);
+	outside(1000);
 }
 
 static __attribute__((noinline)) void go_down(uint64_t depth, uint64_t prev)
