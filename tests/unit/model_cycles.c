@@ -122,6 +122,202 @@ TEST(collections_nest_and_times_add_up)
 	synthetic_free(&synthetic);
 }
 
+static void begin_on(struct synthetic *synthetic, uint64_t time, uint64_t thread, uint64_t heap,
+		     uint64_t cycle)
+{
+	PUT(synthetic, gc_begin, .time = time, .thread = thread, .heap = heap, .cycle = cycle,
+	    .kind = 1, .reason = 1);
+}
+
+static void end_on(struct synthetic *synthetic, uint64_t time, uint64_t thread, uint64_t heap,
+		   uint64_t cycle)
+{
+	PUT(synthetic, gc_end, .time = time, .thread = thread, .heap = heap, .cycle = cycle,
+	    .kind = 1);
+}
+
+TEST(any_thread_of_the_process_may_end_a_collection)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
+	PUT(&synthetic, process, .id = 2, .pid = 200, .time = 1000);
+	PUT(&synthetic, thread, .id = 3, .process = 2, .tid = 200);
+	begin_on(&synthetic, 2000, 1, 1, 1);
+	begin_on(&synthetic, 2010, 2, 2, 1); /* of another heap, at the same time */
+	cpu(&synthetic, 2050, 1);
+	end_on(&synthetic, 2060, 3, 1, 1); /* another process's */
+	end_on(&synthetic, 2100, 2, 1, 1);
+	cpu(&synthetic, 2150, 1);
+	cpu(&synthetic, 2150, 2);
+	end_on(&synthetic, 2210, 1, 2, 1);
+	cpu(&synthetic, 2090, 1); /* late */
+	/* The cycle is known at one side only. */
+	begin_on(&synthetic, 3000, 1, 1, 0);
+	end_on(&synthetic, 3030, 2, 1, 7);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.minor.count, 3);
+	CHECK_EQ(model->gc.minor.total_ns, 100 + 200 + 30);
+	CHECK_EQ(model->gc.stops.count, 3);
+	CHECK_EQ(model->gc.unpaired, 1);
+	CHECK_EQ(model->cpu.gc_samples, 3);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(a_lost_end_heals_when_its_thread_allocates_or_ends)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
+	gc_begin(&synthetic, 2000, 1, 3);
+	PUT(&synthetic, alloc, .time = 2000, .thread = 2, .sample = 1, .type = 9, .size = 64,
+	    .period = 1000, .kind = 1); /* another thread's */
+	gc_begin(&synthetic, 2100, 2, 1);
+	PUT(&synthetic, alloc, .time = 2150, .thread = 1, .sample = 2, .type = 9, .size = 64,
+	    .period = 1000, .kind = 4); /* by malloc(): the collector's own */
+	gc_end(&synthetic, 2200, 2, 1);
+	PUT(&synthetic, alloc, .time = 2300, .thread = 1, .sample = 3, .type = 9, .size = 64,
+	    .period = 1000, .kind = 1);
+	cpu(&synthetic, 2400, 1);
+	gc_begin(&synthetic, 2500, 3, 1); /* inside of nothing */
+	gc_end(&synthetic, 2600, 3, 1);
+	begin_on(&synthetic, 2700, 2, 2, 1);
+	PUT(&synthetic, exit, .time = 2800, .thread = 2);
+	end_on(&synthetic, 2900, 1, 2, 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.minor.count, 2);
+	CHECK_EQ(model->gc.minor.total_ns, 200);
+	CHECK_EQ(model->gc.stops.count, 1);
+	CHECK_EQ(model->cpu.gc_samples, 0);
+	CHECK_EQ(model->gc.unpaired, 3);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(an_end_of_a_later_cycle_ends_the_one_before)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	gc_begin(&synthetic, 2000, 1, 1);
+	gc_end(&synthetic, 3000, 2, 1);
+	cpu(&synthetic, 3500, 1);
+	gc_begin(&synthetic, 3600, 3, 1);
+	gc_end(&synthetic, 3700, 3, 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.minor.count, 1);
+	CHECK_EQ(model->gc.stops.count, 1);
+	CHECK_EQ(model->gc.unpaired, 2);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+static void name_gc(struct synthetic *synthetic, uint64_t process, uint64_t number,
+		    const char *name)
+{
+	PUT(synthetic, gc_name, .process = process, .number = number,
+	    .name = synthetic_string(synthetic, name));
+}
+
+static void named_pause(struct synthetic *synthetic, uint64_t time, uint64_t kind, uint64_t name,
+			uint64_t reason)
+{
+	PUT(synthetic, gc_begin, .time = time, .thread = 1, .heap = 1, .kind = kind, .name = name);
+	PUT(synthetic, gc_end, .time = time + 100, .thread = 1, .heap = 1, .kind = kind,
+	    .reason = reason, .heap_before = 5000, .heap_after = 3000, .heap_size = 8000);
+}
+
+TEST(pauses_and_reasons_have_the_names_that_their_runtime_gives_them)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	name_gc(&synthetic, 1, 16, "young");
+	name_gc(&synthetic, 1, 17, "nursery is full");
+	name_gc(&synthetic, 2, 17, "another process's");
+	named_pause(&synthetic, 2000, 1, 16, 17);
+	named_pause(&synthetic, 3000, 5, 18, 0);
+	named_pause(&synthetic, 3500, 1, 16, 17);
+	name_gc(&synthetic, 1, 18, "safepoint"); /* comes later */
+	gc_begin(&synthetic, 3700, 9, 3);
+	gc_end(&synthetic, 3710, 9, 3);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->refused, 0);
+	CHECK_EQ(model->gc.n_named, 2);
+	CHECK_STR(model->gc.named[0].name, "young");
+	CHECK_EQ(model->gc.named[0].kind, 1);
+	CHECK_EQ(model->gc.named[0].pauses.count, 2);
+	CHECK_EQ(model->gc.named[0].pauses.p99_ns, 100);
+	CHECK_STR(model->gc.named[1].name, "safepoint");
+	CHECK_EQ(model->gc.named[1].kind, 5);
+	CHECK_EQ(model->gc.n_named_reasons, 1);
+	CHECK_STR(model->gc.named_reasons[0].name, "nursery is full");
+	CHECK_EQ(model->gc.named_reasons[0].total_ns, 200);
+	CHECK_EQ(model->gc.reasons[0].count, 0);
+	CHECK_EQ(model->gc.others.count, 1);
+	CHECK_EQ(model->gc.stops.count, 4);
+	CHECK_EQ(model->gc.heap_peak_bytes, 45000);
+	CHECK_EQ(model_gc_count(&model->gc), 4);
+	CHECK_STR(model->pauses[0].name, "young");
+	CHECK_STR(model->pauses[0].named_reason, "nursery is full");
+	CHECK_EQ(model->pauses[0].heap_before, 5000);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(cycles_of_a_concurrent_collector_have_their_pauses)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, process, .id = 2, .pid = 200, .time = 1000);
+	PUT(&synthetic, thread, .id = 3, .process = 2, .tid = 200);
+	name_gc(&synthetic, 1, 16, "heap has grown");
+	named_pause(&synthetic, 1900, 5, 0, 0);
+	named_pause(&synthetic, 2000, 5, 0, 0);
+	begin_on(&synthetic, 2150, 3, 1, 1);
+	end_on(&synthetic, 2160, 3, 1, 1);
+	named_pause(&synthetic, 2900, 5, 0, 0);
+	PUT(&synthetic, gc_cycle, .time = 3000, .process = 1, .heap = 1, .cycle = 1, .span = 1000,
+	    .reason = 16, .heap_before = 9000, .heap_after = 7000, .live = 4000);
+	PUT(&synthetic, gc_cycle, .time = 4000, .process = 1, .heap = 1, .cycle = 2, .span = 500,
+	    .unfinished = 1);
+	PUT(&synthetic, gc_cycle, .time = 4000, .process = 9, .span = 500);
+	PUT(&synthetic, gc_cycle, .time = 4000, .process = 1, .span = 5000);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->refused, 2);
+	CHECK_EQ(model->n_gc_cycles, 2);
+	CHECK_EQ(model->gc_cycles[0].start, 2000);
+	CHECK_EQ(model->gc_cycles[0].pauses, 2);
+	CHECK_EQ(model->gc_cycles[0].pause_ns, 200);
+	CHECK_STR(model->gc_cycles[0].named_reason, "heap has grown");
+	CHECK_EQ(model->gc_cycles[1].pauses, 0);
+	CHECK(model->gc_cycles[1].unfinished);
+	CHECK_EQ(model->gc.concurrent.count, 1);
+	CHECK_EQ(model->gc.concurrent.max_ns, 1000);
+	CHECK_EQ(model->gc.heap_peak_bytes, 9000);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(a_lost_end_takes_no_samples_with_it)
 {
 	struct synthetic synthetic;

@@ -16,7 +16,8 @@ struct heap_key {
 static const char *const kinds[] = {[GCPROF_GC_MINOR] = "minor",
 				    [GCPROF_GC_STEP] = "step",
 				    [GCPROF_GC_FULL] = "full",
-				    [GCPROF_GC_SURVEY] = "survey"};
+				    [GCPROF_GC_SURVEY] = "survey",
+				    [GCPROF_GC_STOP] = "stop"};
 
 static const char *const reasons[] = {
 	[GCPROF_REASON_NURSERY] = "nursery",     [GCPROF_REASON_LARGE] = "large",
@@ -30,6 +31,13 @@ static const char *const phases[] = {
 	[GCPROF_PHASE_SWEEPING] = "sweeping",
 	[GCPROF_PHASE_FINALIZING] = "finalizing",
 };
+
+/* The name of a reason: one of ours, or what the runtime calls it. */
+static const char *reason_of(const struct pass *pass, uint64_t process, uint64_t reason)
+{
+	return reason < GC_NAMES_FIRST ? sql_name(reasons, reason)
+				       : gc_names_text(&pass->gc_names, process, reason);
+}
 
 /* The row is stored at once, without its end, and again when that is known. */
 int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_gc_begin *record)
@@ -54,8 +62,9 @@ int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_g
 		.number = integer(record->cycle),
 		.cycle = integer(state->minors + 1),
 		.kind = text(sql_name(kinds, record->kind)),
-		.reason = text(sql_name(reasons, record->reason)),
+		.reason = text(reason_of(pass, process, record->reason)),
 		.start = integer(record->time),
+		.name = text(gc_names_text(&pass->gc_names, process, record->name)),
 	};
 	return database_put(sql->database, TABLE_collections, &row);
 }
@@ -66,6 +75,9 @@ static void add_figures(struct row_collections *row, const struct record_gc_end 
 		row->rss_bytes = integer(record->rss_bytes);
 	if (!record->batched)
 		row->page_faults = integer(record->minor_faults + record->major_faults);
+	row->heap_before = reference(record->heap_before);
+	row->heap_after = reference(record->heap_after);
+	row->heap_size = reference(record->heap_size);
 	if (!record->has_stats)
 		return;
 	row->phase = text(sql_name(phases, record->phase));
@@ -82,9 +94,9 @@ static void add_figures(struct row_collections *row, const struct record_gc_end 
 }
 
 /* The row that the beginning made; a new one if the beginning was lost. */
-static uint64_t row_of(struct sql *sql, const struct closed_gc *closed, uint64_t thread)
+static uint64_t row_of(struct sql *sql, const struct closed_gc *closed)
 {
-	struct start_key key = {thread, closed->begin};
+	struct start_key key = {closed->thread, closed->begin};
 	const uint64_t *id = closed->paired ? map_get(sql->collections, &key) : NULL;
 
 	return id ? *id : sql_next(sql, TABLE_collections);
@@ -100,9 +112,9 @@ int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_
 	if (!state)
 		return -ENOMEM;
 	row = (struct row_collections){
-		.id = integer(row_of(sql, closed, record->thread)),
+		.id = integer(row_of(sql, closed)),
 		.process = integer(process),
-		.thread = integer(record->thread),
+		.thread = integer(closed->paired ? closed->thread : record->thread),
 		.heap = integer(record->heap),
 		.number = integer(record->cycle),
 		.cycle = integer(state->minors + 1),
@@ -110,7 +122,8 @@ int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_
 		.finish = integer(record->time),
 	};
 	if (closed->paired) {
-		row.reason = text(sql_name(reasons, closed->reason));
+		row.reason = text(reason_of(pass, process, closed->reason));
+		row.name = text(gc_names_text(&pass->gc_names, process, closed->name));
 		row.start = integer(closed->begin);
 		row.duration_ns =
 			integer(record->time > closed->begin ? record->time - closed->begin : 0);
@@ -197,7 +210,7 @@ uint64_t sql_collection_of(const struct sql *sql, const struct pass *pass, uint6
 	struct start_key key = {thread, 0};
 	uint64_t *id = NULL;
 
-	if (cycles_find(tasks_find_thread(&pass->tasks, thread), time, &key.start))
+	if (cycles_find(pass, thread, time, &key.start))
 		id = map_get(sql->collections, &key);
 	return id ? *id : 0;
 }
@@ -236,9 +249,39 @@ static int forget_unended(struct sql *sql)
 	return error;
 }
 
+static int put_cycles(struct sql *sql, const struct pass *pass)
+{
+	const struct model *model = pass->model;
+	int error = 0;
+
+	for (size_t i = 0; i < model->n_gc_cycles && !error; i++) {
+		const struct model_gc_cycle *cycle = &model->gc_cycles[i];
+		const struct row_gc_cycles row = {
+			.id = integer(i + 1),
+			.process = integer(cycle->process),
+			.heap = integer(cycle->heap),
+			.number = integer(cycle->cycle),
+			.name = text(cycle->name),
+			.reason = text(reason_of(pass, cycle->process, cycle->reason)),
+			.start = integer(cycle->start),
+			.finish = cycle->unfinished ? nothing()
+						    : integer(cycle->start + cycle->duration_ns),
+			.duration_ns = integer(cycle->duration_ns),
+			.heap_before = reference(cycle->heap_before),
+			.heap_after = reference(cycle->heap_after),
+			.live_bytes = reference(cycle->live),
+			.pauses = integer(cycle->pauses),
+			.pause_ns = integer(cycle->pause_ns),
+		};
+
+		error = database_put(sql->database, TABLE_gc_cycles, &row);
+	}
+	return error;
+}
+
 int sql_gc_finish(struct sql *sql, const struct pass *pass)
 {
-	int error = 0;
+	int error = put_cycles(sql, pass);
 
 	for (size_t i = 0; i < sql->n_phases && !error; i++)
 		error = put_phase(sql, &sql->phases[i], 0);

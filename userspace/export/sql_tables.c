@@ -462,12 +462,32 @@ static int put_wait_totals(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
+static int put_runtimes(struct sql *sql, const struct pass *pass)
+{
+	const struct model *model = pass->model;
+	int error = 0;
+
+	for (size_t i = 0; i < model->n_runtimes && !error; i++) {
+		const struct model_runtime *runtime = &model->runtimes[i];
+		struct row_runtimes row = {
+			.id = integer(i + 1),
+			.process = integer(runtime->process),
+			.name = text(runtime->name),
+			.version = text(runtime->version),
+			.note = text(runtime->note),
+		};
+
+		error = database_put(sql->database, TABLE_runtimes, &row);
+	}
+	return error;
+}
+
 int sql_tables(struct sql *sql, const struct pass *pass)
 {
 	static int (*const puts[])(struct sql *, const struct pass *) = {
 		put_recording, put_streams,     put_losses,         put_processes,   put_threads,
 		put_types,     put_type_totals, put_modules,        put_functions,   put_frames,
-		put_stacks,    put_costs,       put_syscall_totals, put_wait_totals,
+		put_stacks,    put_costs,       put_syscall_totals, put_wait_totals, put_runtimes,
 	};
 	int error = 0;
 

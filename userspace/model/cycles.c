@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cycles.c: collections: their pauses, and which timer samples lie inside. */
 /*
- * Collections are kept per thread: the thread that begins one ends it. A full
- * collection may contain a minor one, so they nest; the time of the inner one is
+ * A full collection may contain a minor one, so they nest; the time of the inner one is
  * counted there and not in the outer one, so that times can be added up.
  *
  * A timer sample belongs to a collection if its thread collects and its time is
@@ -28,80 +27,42 @@ enum { PIECES_MAX = 64 }; /* that a summary is spread over its time in */
 
 void cycles_free(struct cycles *cycles)
 {
-	free(cycles->minor.ns);
-	free(cycles->major.ns);
-	free(cycles->survey.ns);
-	free(cycles->stops.ns);
+	durations_free(&cycles->minor);
+	durations_free(&cycles->major);
+	durations_free(&cycles->survey);
+	durations_free(&cycles->others);
+	durations_free(&cycles->stops);
 	free(cycles->pauses);
 }
 
 int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-	uint64_t *unpaired = &pass->model->gc.unpaired;
 	struct process *process;
-	struct open_gc *open;
+	struct open_gc begun;
 
-	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_SURVEY)
+	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_STOP)
 		return -EBADMSG;
-	/* The same kind cannot nest in itself: the end of the earlier one was lost. */
-	for (uint32_t i = 0; i < thread->n_open; i++) {
-		if (thread->open[i].heap == record->heap && thread->open[i].kind == record->kind) {
-			*unpaired += thread->n_open - i;
-			thread->n_open = i;
-		}
-	}
-	if (thread->n_open == OPEN_MAX) {
-		*unpaired += OPEN_MAX;
-		thread->n_open = 0;
-	}
-	open = &thread->open[thread->n_open++];
-	*open = (struct open_gc){.heap = record->heap,
-				 .cycle = record->cycle,
-				 .kind = record->kind,
-				 .reason = record->reason,
-				 .stop = record->stop,
-				 .inside = thread->n_open > 1,
-				 .begin = record->time};
-	pauses_begin(pass, record);
+	begun = (struct open_gc){.pause = {.process = thread->process,
+					   .thread = record->thread,
+					   .heap = record->heap,
+					   .cycle = record->cycle,
+					   .kind = record->kind,
+					   .reason = record->reason,
+					   .name = record->name,
+					   .begin = record->time,
+					   .end = UINT64_MAX},
+				 .stop = record->stop};
+	pass->model->gc.unpaired += open_gcs_begin(&pass->cycles.open, &begun);
 	process = tasks_find_process(&pass->tasks, thread->process);
 	process->last_gc = (uint32_t)record->kind;
 	process->markings += record->kind == GCPROF_GC_FULL;
 	return 0;
 }
 
-static int add_duration(struct durations *durations, uint64_t ns)
+void cycles_leave(struct pass *pass, uint64_t thread, uint64_t time)
 {
-	if (array_reserve(&durations->ns, &durations->capacity, durations->count, sizeof(ns)) < 0)
-		return -ENOMEM;
-	durations->ns[durations->count++] = ns;
-	return 0;
-}
-
-/* Takes the collection that `record` ends off the thread's list; false: its begin is not there. */
-static bool close_gc(struct pass *pass, struct thread *thread, const struct record_gc_end *record,
-		     struct open_gc *out)
-{
-	uint32_t i = thread->n_open;
-
-	while (i && (thread->open[i - 1].heap != record->heap ||
-		     thread->open[i - 1].cycle != record->cycle ||
-		     thread->open[i - 1].kind != record->kind))
-		i--;
-	if (!i) {
-		pass->model->gc.unpaired++;
-		return false;
-	}
-	*out = thread->open[i - 1];
-	pass->model->gc.unpaired += thread->n_open - i;
-	thread->n_open = i - 1;
-	return true;
-}
-
-static void raise_to(uint64_t *most, uint64_t value)
-{
-	if (*most < value)
-		*most = value;
+	pass->model->gc.unpaired += open_gcs_leave(&pass->cycles.open, thread, time);
 }
 
 static void note_figures(struct model_gc *gc, const struct record_gc_end *record)
@@ -109,6 +70,8 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 	uint64_t heap = record->arena_bytes + record->large_bytes + record->nursery_used;
 
 	raise_to(&gc->rss_peak_bytes, record->rss_bytes);
+	raise_to(&gc->heap_peak_bytes, record->heap_before);
+	raise_to(&gc->heap_peak_bytes, record->heap_after);
 	if (!record->has_stats)
 		return;
 	if (record->kind == GCPROF_GC_MINOR) {
@@ -131,6 +94,8 @@ static void note_window(struct pass *pass, const struct record_gc_end *record)
 	window->major += record->kind == GCPROF_GC_STEP || record->kind == GCPROF_GC_FULL;
 	if (record->rss_bytes)
 		window->rss_bytes = record->rss_bytes;
+	if (record->heap_after)
+		window->heap_bytes = record->heap_after;
 	if (!record->has_stats)
 		return;
 	window->promoted_bytes += minor ? record->promoted_bytes : 0;
@@ -151,8 +116,9 @@ static int add_pause(struct cycles *cycles, uint64_t process, uint64_t begin, ui
 static int note_stop(struct cycles *cycles, struct thread *thread, const struct open_gc *open,
 		     uint64_t end)
 {
+	const struct long_pause *pause = &open->pause;
 	bool same = open->stop && open->stop == thread->stop.number &&
-		    open->heap == thread->stop.heap && thread->stop.index < cycles->stops.count;
+		    pause->heap == thread->stop.heap && thread->stop.index < cycles->stops.count;
 
 	if (open->inside)
 		return 0;
@@ -160,11 +126,11 @@ static int note_stop(struct cycles *cycles, struct thread *thread, const struct 
 		cycles->stops.ns[thread->stop.index] = end - thread->stop.begin;
 		return 0;
 	}
-	thread->stop.heap = open->heap;
+	thread->stop.heap = pause->heap;
 	thread->stop.number = open->stop;
-	thread->stop.begin = open->begin;
+	thread->stop.begin = pause->begin;
 	thread->stop.index = cycles->stops.count;
-	return add_duration(&cycles->stops, end > open->begin ? end - open->begin : 0);
+	return durations_add(&cycles->stops, end > pause->begin ? end - pause->begin : 0);
 }
 
 static struct durations *durations_of(struct cycles *cycles, uint64_t kind)
@@ -175,8 +141,10 @@ static struct durations *durations_of(struct cycles *cycles, uint64_t kind)
 	case GCPROF_GC_STEP:
 	case GCPROF_GC_FULL:
 		return &cycles->major;
-	default:
+	case GCPROF_GC_SURVEY:
 		return &cycles->survey;
+	default:
+		return &cycles->others;
 	}
 }
 
@@ -185,23 +153,27 @@ static int note_pause(struct pass *pass, struct thread *thread, const struct col
 		      const struct open_gc *open, uint64_t end)
 {
 	struct cycles *cycles = &pass->cycles;
-	struct process *process = tasks_find_process(&pass->tasks, thread->process);
+	const struct long_pause *pause = &open->pause;
+	struct process *process = tasks_find_process(&pass->tasks, pause->process);
 	struct model_gc *gc = &pass->model->gc;
-	uint64_t reason = open->reason < GC_REASONS ? open->reason : 0;
+	uint64_t reason = pause->reason < GC_REASONS ? pause->reason : 0;
 
 	if (!pass->selected)
 		return 0;
 	process->pauses++;
 	process->pause_ns += collection->pause_ns;
-	gc->reasons[reason].count++;
-	gc->reasons[reason].total_ns += collection->pause_ns;
+	if (pause->reason < GC_NAMES_FIRST && (reason || pause->kind != GCPROF_GC_STOP)) {
+		gc->reasons[reason].count++;
+		gc->reasons[reason].total_ns += collection->pause_ns;
+	}
 	/* One inside another has its time told already by the other. */
 	if (!open->inside)
-		timeline_pause(&pass->timeline, open->begin, end);
-	if (add_duration(durations_of(cycles, open->kind), collection->pause_ns) < 0 ||
+		timeline_pause(&pass->timeline, pause->begin, end);
+	if (durations_add(durations_of(cycles, pause->kind), collection->pause_ns) < 0 ||
+	    gc_names_pause(&pass->gc_names, pause, collection->pause_ns) < 0 ||
 	    note_stop(cycles, thread, open, end) < 0)
 		return -ENOMEM;
-	return add_pause(cycles, collection->process, open->begin, end);
+	return add_pause(cycles, collection->process, pause->begin, end);
 }
 
 /* Those of collections inside this one are not its own. */
@@ -218,73 +190,88 @@ static void note_faults(struct model_faults *faults, const struct record_gc_end 
 		faults->in_minor_gc += all;
 }
 
+/* What is kept of the thread that began it. */
+static void note_thread(struct pass *pass, struct thread *thread, const struct open_gc *open,
+			uint64_t end)
+{
+	thread->recent[thread->next_recent].begin = open->pause.begin;
+	thread->recent[thread->next_recent].end = end;
+	thread->recent[thread->next_recent].kind = open->pause.kind;
+	thread->next_recent = (thread->next_recent + 1) % RECENT_MAX;
+	thread->gc_samples += open->cpu_samples;
+	thread->gc_cpu_ns += open->cpu_ns;
+	pass->model->cpu.gc_samples += open->cpu_samples;
+	pass->model->cpu.in_gc_ns += open->cpu_ns;
+}
+
+/* Its time is not that of the one that it is inside of. */
+static void note_nested(struct pass *pass, const struct open_gc *open, uint64_t whole,
+			const struct record_gc_end *record)
+{
+	struct open_gcs *others = &pass->cycles.open;
+	int outer = open_gcs_find(others, open->pause.thread, UINT64_MAX);
+
+	if (outer < 0)
+		return;
+	others->items[outer].nested_ns += whole;
+	others->items[outer].nested_faults += record->minor_faults + record->major_faults;
+}
+
+static int end_paired(struct pass *pass, const struct record_gc_end *record, struct open_gc *open,
+		      struct collection *collection)
+{
+	struct thread *thread = tasks_find_thread(&pass->tasks, open->pause.thread);
+	uint64_t begin = open->pause.begin;
+	uint64_t whole = record->time > begin ? record->time - begin : 0;
+
+	if (record->reason)
+		open->pause.reason = record->reason;
+	collection->timed = true;
+	collection->count = 1;
+	collection->pause_ns = whole > open->nested_ns ? whole - open->nested_ns : 0;
+	collection->has_stats = record->has_stats;
+	collection->promoted_bytes = record->promoted_bytes;
+	pass->cycles.last = (struct closed_gc){true,
+					       open->pause.thread,
+					       begin,
+					       collection->pause_ns,
+					       open->pause.reason,
+					       open->pause.name};
+	note_faults(&pass->model->faults, record, open->nested_faults);
+	note_nested(pass, open, whole, record);
+	note_thread(pass, thread, open, record->time);
+	if (note_pause(pass, thread, collection, open, record->time) < 0)
+		return -ENOMEM;
+	return pauses_end(pass, record, &open->pause, pass->selected ? collection->pause_ns : 0);
+}
+
 int cycles_end(struct pass *pass, const struct record_gc_end *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	struct model_gc *gc = &pass->model->gc;
-	struct collection collection = {0};
+	struct collection collection = {.minor = record->kind == GCPROF_GC_MINOR,
+					.survey = record->kind == GCPROF_GC_SURVEY};
 	struct open_gc open;
-	uint64_t whole;
-	bool minor = record->kind == GCPROF_GC_MINOR;
+	size_t lost;
+	bool paired;
+	int err;
 
-	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_SURVEY)
+	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_STOP)
 		return -EBADMSG;
 	if (pass->selected) {
 		note_figures(gc, record);
 		note_window(pass, record);
 	}
 	collection.process = thread->process;
-	collection.minor = minor;
-	collection.survey = durations_of(&pass->cycles, record->kind) == &pass->cycles.survey;
 	pass->cycles.last = (struct closed_gc){0};
-	if (!close_gc(pass, thread, record, &open)) {
-		pauses_end(pass, record, 0);
-		return samples_collected(pass, &collection);
-	}
-	whole = record->time > open.begin ? record->time - open.begin : 0;
-	collection.timed = true;
-	collection.count = 1;
-	collection.pause_ns = whole > open.nested_ns ? whole - open.nested_ns : 0;
-	collection.has_stats = record->has_stats;
-	collection.promoted_bytes = record->promoted_bytes;
-	pass->cycles.last = (struct closed_gc){true, open.begin, collection.pause_ns, open.reason};
-	note_faults(&pass->model->faults, record, open.nested_faults);
-	if (thread->n_open) {
-		thread->open[thread->n_open - 1].nested_ns += whole;
-		thread->open[thread->n_open - 1].nested_faults +=
-			record->minor_faults + record->major_faults;
-	}
-	thread->recent[thread->next_recent].begin = open.begin;
-	thread->recent[thread->next_recent].end = record->time;
-	thread->recent[thread->next_recent].kind = record->kind;
-	thread->next_recent = (thread->next_recent + 1) % RECENT_MAX;
-	thread->gc_samples += open.cpu_samples;
-	thread->gc_cpu_ns += open.cpu_ns;
-	pass->model->cpu.gc_samples += open.cpu_samples;
-	pass->model->cpu.in_gc_ns += open.cpu_ns;
-	if (note_pause(pass, thread, &collection, &open, record->time) < 0 ||
-	    pauses_end(pass, record, pass->selected ? collection.pause_ns : 0) < 0)
-		return -ENOMEM;
-	gc->major.cycles += pass->selected && record->kind == GCPROF_GC_FULL;
+	paired = open_gcs_end(&pass->cycles.open, thread->process, record, &open, &lost);
+	gc->unpaired += lost + !paired;
+	err = paired ? end_paired(pass, record, &open, &collection) : 0;
+	/* A stop that collects nothing is not the doing of any object. */
+	if (err || record->kind == GCPROF_GC_STOP)
+		return err;
+	gc->major.cycles += paired && pass->selected && record->kind == GCPROF_GC_FULL;
 	return samples_collected(pass, &collection);
-}
-
-/* All of them at once, as durations. -EBADMSG: the histogram is not theirs. */
-static int sum_durations(struct durations *durations, const struct record_gc_summary *record)
-{
-	uint64_t histogram[SYSCALL_BUCKETS], count = 0;
-
-	histogram_read(record->histogram, histogram);
-	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++)
-		count += histogram[i];
-	if (count != record->count)
-		return -EBADMSG;
-	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++)
-		durations->histogram[i] += histogram[i];
-	durations->summed += record->count;
-	durations->summed_ns += record->total_ns;
-	raise_to(&durations->summed_max, record->max_ns);
-	return 0;
 }
 
 static void sum_figures(struct model_gc *gc, const struct record_gc_summary *record)
@@ -371,7 +358,7 @@ int cycles_summary(struct pass *pass, const struct record_gc_summary *record)
 		return -EBADMSG;
 	if (record->kind != GCPROF_GC_STOPS)
 		durations = durations_of(&pass->cycles, record->kind);
-	err = sum_durations(pass->selected ? durations : &none, record);
+	err = durations_add_sums(pass->selected ? durations : &none, record);
 	if (err)
 		return err;
 	tasks_find_process(&pass->tasks, thread->process)->markings += (uint32_t)record->cycles;
@@ -381,6 +368,17 @@ int cycles_summary(struct pass *pass, const struct record_gc_summary *record)
 	err = note_sums(pass, thread, record);
 	collection.process = thread->process;
 	return err ? err : samples_collected(pass, &collection);
+}
+
+static bool is_in_full(const struct pass *pass, uint64_t process, uint64_t heap)
+{
+	const struct open_gcs *open = &pass->cycles.open;
+
+	for (size_t i = 0; i < open->count; i++)
+		if (open->items[i].pause.kind == GCPROF_GC_FULL &&
+		    open->items[i].pause.process == process && open->items[i].pause.heap == heap)
+			return true;
+	return false;
 }
 
 /* A major collection in steps begins with marking; in one pause it is counted at its end. */
@@ -395,9 +393,8 @@ int cycles_phase(struct pass *pass, const struct record_phase *record)
 	process->phase = record->phase <= GCPROF_PHASE_FINALIZING ? (uint32_t)record->phase : 0;
 	if (record->phase != GCPROF_PHASE_MARKING)
 		return 0;
-	for (uint32_t i = 0; i < thread->n_open; i++)
-		if (thread->open[i].kind == GCPROF_GC_FULL)
-			return 0;
+	if (is_in_full(pass, thread->process, record->heap))
+		return 0;
 	pass->model->gc.major.cycles++;
 	process->markings++;
 	return 0;
@@ -417,35 +414,27 @@ static int find_recent(const struct thread *thread, uint64_t time)
 	return found;
 }
 
-/* Number of collections that the thread had under way; those that began later do not count. */
-static uint32_t open_at(const struct thread *thread, uint64_t time)
+bool cycles_find(const struct pass *pass, uint64_t id, uint64_t time, uint64_t *begin)
 {
-	uint32_t i = thread->n_open;
+	const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+	int open = open_gcs_find(&pass->cycles.open, id, time);
+	int recent = open >= 0 || !thread ? -1 : find_recent(thread, time);
 
-	while (i && time < thread->open[i - 1].begin)
-		i--;
-	return i;
-}
-
-bool cycles_find(const struct thread *thread, uint64_t time, uint64_t *begin)
-{
-	uint32_t open = open_at(thread, time);
-	int recent = open ? -1 : find_recent(thread, time);
-
-	if (!open && recent < 0)
+	if (open < 0 && recent < 0)
 		return false;
-	*begin = open ? thread->open[open - 1].begin : thread->recent[recent].begin;
+	*begin = open >= 0 ? pass->cycles.open.items[open].pause.begin
+			   : thread->recent[recent].begin;
 	return true;
 }
 
 uint64_t cycles_kind(const struct pass *pass, uint64_t id, uint64_t time)
 {
 	const struct thread *thread = tasks_find_thread(&pass->tasks, id);
-	uint32_t open = thread ? open_at(thread, time) : 0;
+	int open = open_gcs_find(&pass->cycles.open, id, time);
 	int recent;
 
-	if (open)
-		return thread->open[open - 1].kind;
+	if (open >= 0)
+		return pass->cycles.open.items[open].pause.kind;
 	recent = thread ? find_recent(thread, time) : -1;
 	return recent < 0 ? 0 : thread->recent[recent].kind;
 }
@@ -479,7 +468,7 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	const uint32_t ticks = record_cpu_ticks(record);
 	struct window *window;
 	int64_t cost;
-	uint32_t i;
+	int open;
 
 	if (!thread)
 		return -EBADMSG;
@@ -493,10 +482,10 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	note_cpu(pass, thread, record);
 	window = timeline_at(&pass->timeline, record->time);
 	window->cpu_ns += record->ns;
-	i = open_at(thread, record->time);
-	if (i) {
-		thread->open[i - 1].cpu_samples += ticks;
-		thread->open[i - 1].cpu_ns += record->ns;
+	open = open_gcs_find(&pass->cycles.open, record->thread, record->time);
+	if (open >= 0) {
+		pass->cycles.open.items[open].cpu_samples += ticks;
+		pass->cycles.open.items[open].cpu_ns += record->ns;
 		window->gc_cpu_ns += record->ns;
 	} else if (find_recent(thread, record->time) >= 0) {
 		thread->gc_samples += ticks;
@@ -508,60 +497,6 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The smallest value that at least this many per cent of all do not exceed; those of which sums
- * are known have the middle of their bucket, or the greatest of them. */
-static uint64_t percentile(const struct durations *sorted, uint64_t percent)
-{
-	uint64_t all = sorted->count + sorted->summed;
-	uint64_t rank = all / 100 * percent + (all % 100 * percent + 99) / 100, seen = 0;
-	size_t next = 0;
-
-	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++) {
-		uint64_t value = histogram_middle(i);
-
-		if (!sorted->histogram[i])
-			continue;
-		value = value < sorted->summed_max ? value : sorted->summed_max;
-		for (; next < sorted->count && sorted->ns[next] <= value; next++)
-			if (++seen >= rank)
-				return sorted->ns[next];
-		seen += sorted->histogram[i];
-		if (seen >= rank)
-			return value;
-	}
-	next += rank - seen;
-	return sorted->ns[next ? next - 1 : 0];
-}
-
-static void summarize(struct durations *durations, struct model_pauses *out)
-{
-	if (!durations->count && !durations->summed)
-		return;
-	if (durations->count)
-		qsort(durations->ns, durations->count, sizeof(*durations->ns), by_value);
-	out->count = durations->count + durations->summed;
-	out->summed = durations->summed;
-	out->total_ns = durations->summed_ns;
-	out->max_ns = durations->summed_max;
-	for (size_t i = 0; i < durations->count; i++) {
-		out->total_ns += durations->ns[i];
-		out->squares += (double)durations->ns[i] * (double)durations->ns[i];
-		raise_to(&out->max_ns, durations->ns[i]);
-	}
-	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++)
-		out->squares += (double)durations->histogram[i] * (double)histogram_middle(i) *
-				(double)histogram_middle(i);
-	out->p50_ns = percentile(durations, 50);
-	out->p99_ns = percentile(durations, 99);
-}
-
 void cycles_finish(struct pass *pass)
 {
 	struct model_gc *gc = &pass->model->gc;
@@ -570,15 +505,11 @@ void cycles_finish(struct pass *pass)
 	/* Short ones that others kept from a CPU. */
 	if (cpu->in_gc_ns > cpu->on_cpu_ns)
 		cpu->in_gc_ns = cpu->on_cpu_ns;
-	summarize(&pass->cycles.minor, &gc->minor);
-	summarize(&pass->cycles.major, &gc->major);
-	summarize(&pass->cycles.survey, &gc->survey);
-	summarize(&pass->cycles.stops, &gc->stops);
+	durations_summarize(&pass->cycles.minor, &gc->minor);
+	durations_summarize(&pass->cycles.major, &gc->major);
+	durations_summarize(&pass->cycles.survey, &gc->survey);
+	durations_summarize(&pass->cycles.others, &gc->others);
+	durations_summarize(&pass->cycles.stops, &gc->stops);
 	utilisation_fill(pass->cycles.pauses, pass->cycles.n_pauses, pass->model->run.duration, gc);
-	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
-		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
-
-		if (thread)
-			gc->unpaired += thread->n_open;
-	}
+	gc->unpaired += pass->cycles.open.count;
 }

@@ -111,6 +111,8 @@ enum { UTILISATIONS_MAX = 16, GC_REASONS = 7 };
 struct model_gc {
 	struct model_pauses minor, major; /* major: steps and full collections */
 	struct model_pauses survey;       /* survivors were counted, nothing was collected */
+	struct model_pauses others;       /* stops in which nothing was collected */
+	struct model_pauses concurrent;   /* no pauses: cycles of concurrent collectors */
 	struct model_pauses stops;        /* those that follow each other at once are one */
 	uint64_t processes;               /* that had pauses */
 	uint64_t promoted_bytes;
@@ -125,7 +127,11 @@ struct model_gc {
 	uint64_t nursery_bytes; /* the fullest that a minor collection found */
 	struct {
 		uint64_t count, total_ns;
-	} reasons[GC_REASONS]; /* why collections began, as gc_begin numbers it */
+	} reasons[GC_REASONS];            /* why collections began, as gc_begin numbers it */
+	struct model_named_pauses *named; /* of the above, those to which a runtime gave names */
+	size_t n_named;
+	struct model_named_reason *named_reasons; /* most time first; besides `reasons` */
+	size_t n_named_reasons;
 	struct model_utilisation utilisation[UTILISATIONS_MAX]; /* of the process with least */
 	size_t n_utilisation;
 };
@@ -133,13 +139,13 @@ struct model_gc {
 /* All that is told as a pause, and how long it took together. */
 static inline uint64_t model_gc_count(const struct model_gc *gc)
 {
-	return gc->minor.count + gc->major.count + gc->survey.count;
+	return gc->minor.count + gc->major.count + gc->survey.count + gc->others.count;
 }
 
 static inline double model_gc_ns(const struct model_gc *gc)
 {
 	return (double)gc->minor.total_ns + (double)gc->major.total_ns +
-	       (double)gc->survey.total_ns;
+	       (double)gc->survey.total_ns + (double)gc->others.total_ns;
 }
 
 struct model_cpu {
@@ -211,6 +217,10 @@ struct model {
 	size_t n_waits;
 	uint64_t wait_ns, wait_stack_ns; /* sums: all, those with a stack */
 	struct model_faults faults;
+	struct model_gc_cycle *gc_cycles; /* in the order of their ends */
+	size_t n_gc_cycles;
+	struct model_runtime *runtimes; /* that were recorded without probes of ours */
+	size_t n_runtimes;
 	struct model_pause *pauses; /* longest first */
 	size_t n_pauses;
 	struct model_thread *threads; /* most CPU time first */

@@ -21,8 +21,8 @@ int pass_init(struct pass *pass, struct model *model)
 	pass->model = model;
 	tasks_init(&pass->tasks);
 	if (tree_init(&pass->tree, model->arena) < 0 || type_table_init(&pass->types) < 0 ||
-	    samples_init(&pass->samples) < 0 || syscalls_init(&pass->syscalls) < 0 ||
-	    waits_init(&pass->waits) < 0)
+	    samples_init(&pass->samples) < 0 || gc_names_init(&pass->gc_names) < 0 ||
+	    syscalls_init(&pass->syscalls) < 0 || waits_init(&pass->waits) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -34,6 +34,9 @@ void pass_free(struct pass *pass)
 	type_table_free(&pass->types);
 	samples_free(&pass->samples);
 	cycles_free(&pass->cycles);
+	gc_names_free(&pass->gc_names);
+	gc_cycles_free(&pass->gc_cycles);
+	runtimes_free(&pass->runtimes);
 	syscalls_free(&pass->syscalls);
 	waits_free(&pass->waits);
 	pauses_free(&pass->pauses);
@@ -211,6 +214,7 @@ static bool select_event(struct pass *pass, const struct record *record)
 	case RECORD_syscall:
 	case RECORD_wait:
 	case RECORD_gc_end:
+	case RECORD_gc_cycle:
 	case RECORD_gc_summary:
 		break;
 	default:
@@ -272,6 +276,9 @@ static int take_task(struct pass *pass, const struct record *record)
 	case RECORD_fork:
 		tasks_begin(&pass->tasks, &record->fork);
 		return 0;
+	case RECORD_exit:
+		cycles_leave(pass, record->exit.thread, UINT64_MAX);
+		return 0;
 	case RECORD_exec:
 		return thread_rows_exec(pass, &record->exec);
 	case RECORD_comm:
@@ -292,6 +299,9 @@ static int take_event(struct pass *pass, const struct record *record)
 	switch (record->kind) {
 	case RECORD_alloc:
 		take_quality(pass, record->alloc.stack, record->alloc.quality);
+		/* A collector may call malloc(), which has samples of its own. */
+		if (record->alloc.kind != GCPROF_SAMPLE_FOREIGN)
+			cycles_leave(pass, record->alloc.thread, record->alloc.time);
 		return samples_alloc(pass, &record->alloc);
 	case RECORD_fate:
 		return samples_fate(pass, &record->fate);
@@ -304,6 +314,8 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_collections:
 		streams_unread(&pass->streams, record->collections.count);
 		return 0;
+	case RECORD_gc_cycle:
+		return gc_cycles_record(pass, &record->gc_cycle);
 	case RECORD_phase:
 		return cycles_phase(pass, &record->phase);
 	case RECORD_period:
@@ -370,6 +382,11 @@ static int take_definition(struct pass *pass, const struct record *record)
 		return tree_code(&pass->tree, &record->code);
 	case RECORD_symbol:
 		return tree_symbol(&pass->tree, &record->symbol);
+	case RECORD_runtime:
+		return runtimes_record(pass, &record->runtime);
+	case RECORD_gc_name:
+		name = tree_text(&pass->tree, record->gc_name.name);
+		return gc_names_define(&pass->gc_names, &record->gc_name, name);
 	default:
 		return 0;
 	}
@@ -404,9 +421,9 @@ int pass_record(struct pass *pass, const struct record *record)
 	default:
 		break;
 	}
-	if (record->kind >= RECORD_string && record->kind <= RECORD_symbol)
+	if (record->kind >= RECORD_string && record->kind <= RECORD_gc_name)
 		return take_definition(pass, record);
-	return record->kind == RECORD_loss || record->kind > RECORD_symbol
+	return record->kind == RECORD_loss || record->kind > RECORD_gc_name
 		       ? take_event(pass, record)
 		       : 0;
 }
@@ -460,9 +477,16 @@ int pass_finish(struct pass *pass)
 
 	finish_run(pass);
 	tasks_name_processes(&pass->tasks);
+	/* Before pauses that overlap are merged. */
+	error = gc_cycles_finish(pass);
 	cycles_finish(pass);
 	samples_finish(pass);
-	error = finish_command_line(pass);
+	if (!error)
+		error = finish_command_line(pass);
+	if (!error)
+		error = runtimes_finish(pass);
+	if (!error)
+		error = gc_names_finish(pass);
 	if (!error)
 		error = tree_show(&pass->tree, pass->model->frames);
 	if (!error)

@@ -7,8 +7,11 @@
 #include "attribute.h"
 #include "cycles.h"
 #include "functions.h"
+#include "gc_cycles.h"
+#include "gc_names.h"
 #include "model.h"
 #include "pauses.h"
+#include "runtimes.h"
 #include "samples.h"
 #include "selection.h"
 #include "tree.h"
@@ -26,6 +29,9 @@ struct pass {
 	struct types types;
 	struct samples samples;
 	struct cycles cycles;
+	struct gc_names gc_names;
+	struct gc_cycles gc_cycles;
+	struct runtimes runtimes;
 	struct syscalls syscalls;
 	struct waits waits;
 	struct pauses pauses;

@@ -24,53 +24,6 @@ void pauses_free(struct pauses *pauses)
 		causes_free(pauses->longest[i].causes);
 }
 
-static void forget(struct pauses *pauses, size_t i)
-{
-	pauses->n_open--;
-	memmove(&pauses->open[i], &pauses->open[i + 1],
-		(pauses->n_open - i) * sizeof(*pauses->open));
-}
-
-void pauses_begin(struct pass *pass, const struct record_gc_begin *record)
-{
-	struct pauses *pauses = &pass->pauses;
-
-	/* The end of one like it, or of many others, was lost. */
-	for (size_t i = pauses->n_open; i--;)
-		if (pauses->open[i].thread == record->thread &&
-		    pauses->open[i].heap == record->heap && pauses->open[i].kind == record->kind)
-			forget(pauses, i);
-	if (pauses->n_open == PAUSES_OPEN_MAX)
-		forget(pauses, 0);
-	pauses->open[pauses->n_open++] = (struct long_pause){
-		.process = tasks_find_thread(&pass->tasks, record->thread)->process,
-		.thread = record->thread,
-		.heap = record->heap,
-		.cycle = record->cycle,
-		.kind = record->kind,
-		.reason = record->reason,
-		.begin = record->time,
-		.end = UINT64_MAX,
-	};
-}
-
-/* Finds and takes out the collection that ends. */
-static bool take_open(struct pauses *pauses, const struct record_gc_end *record,
-		      struct long_pause *out)
-{
-	for (size_t i = pauses->n_open; i--;) {
-		const struct long_pause *open = &pauses->open[i];
-
-		if (open->thread != record->thread || open->heap != record->heap ||
-		    open->cycle != record->cycle || open->kind != record->kind)
-			continue;
-		*out = *open;
-		forget(pauses, i);
-		return true;
-	}
-	return false;
-}
-
 /* Who allocated what the collection dealt with. */
 static int find_causes(struct pass *pass, struct long_pause *pause)
 {
@@ -80,9 +33,11 @@ static int find_causes(struct pass *pass, struct long_pause *pause)
 	pause->causes = causes_create();
 	if (!pause->causes)
 		return -ENOMEM;
-	pause->walked = pause->kind != GCPROF_GC_MINOR && pause->kind != GCPROF_GC_SURVEY &&
+	pause->walked = (pause->kind == GCPROF_GC_STEP || pause->kind == GCPROF_GC_FULL) &&
 			charging->live_count && charging->live_bytes > 0;
 	pause->level = charging->level;
+	if (pause->kind == GCPROF_GC_STOP)
+		return 0;
 	return pause->walked ? 0 : samples_pending(pass, pause->process, pause->causes);
 }
 
@@ -102,19 +57,18 @@ static void insert(struct pauses *pauses, const struct long_pause *pause)
 		pauses->latest_end = pause->end;
 }
 
-int pauses_end(struct pass *pass, const struct record_gc_end *record, uint64_t pause_ns)
+int pauses_end(struct pass *pass, const struct record_gc_end *record,
+	       const struct long_pause *ended, uint64_t pause_ns)
 {
 	struct pauses *pauses = &pass->pauses;
-	struct long_pause pause;
+	struct long_pause pause = *ended;
 	int error;
 
-	if (!take_open(pauses, record, &pause) || !pause_ns)
-		return 0;
 	pause.end = record->time;
 	pause.pause_ns = pause_ns;
 	pause.figures = *record;
-	if (pauses->n_longest == LONG_PAUSES &&
-	    pauses->longest[LONG_PAUSES - 1].pause_ns >= pause_ns)
+	if (!pause_ns || (pauses->n_longest == LONG_PAUSES &&
+			  pauses->longest[LONG_PAUSES - 1].pause_ns >= pause_ns))
 		return 0;
 	error = find_causes(pass, &pause);
 	if (!error)
@@ -200,12 +154,13 @@ static void welcome(const struct pass *pass, struct long_pause *pause, const str
 
 static void welcome_all(struct pass *pass, const struct guest *guest)
 {
+	struct open_gcs *open = &pass->cycles.open;
 	struct pauses *pauses = &pass->pauses;
 	uint64_t process = tasks_find_thread(&pass->tasks, guest->thread)->process;
 
-	for (size_t i = 0; i < pauses->n_open; i++)
-		if (pauses->open[i].process == process)
-			welcome(pass, &pauses->open[i], guest);
+	for (size_t i = 0; i < open->count; i++)
+		if (open->items[i].pause.process == process)
+			welcome(pass, &open->items[i].pause, guest);
 	for (size_t i = 0; i < pauses->n_longest && guest->begin < pauses->latest_end; i++)
 		if (pauses->longest[i].process == process)
 			welcome(pass, &pauses->longest[i], guest);
@@ -223,7 +178,7 @@ void pauses_call(struct pass *pass, const struct record_syscall *record)
 	uint64_t begin = begin_of(record->time, record->duration);
 	struct guest guest;
 
-	if (!pauses->n_open && begin >= pauses->latest_end)
+	if (!pass->cycles.open.count && begin >= pauses->latest_end)
 		return;
 	guest = (struct guest){
 		.thread = record->thread,
@@ -252,44 +207,46 @@ void pauses_wait(struct pass *pass, const struct record_wait *record)
 		.reason = record->reason,
 	};
 
-	if (pauses->n_open || begin < pauses->latest_end)
+	if (pass->cycles.open.count || begin < pauses->latest_end)
 		welcome_all(pass, &guest);
 }
 
 void pauses_look(struct pass *pass, const struct record_look *record)
 {
+	struct open_gcs *open = &pass->cycles.open;
 	struct pauses *pauses = &pass->pauses;
 
-	for (size_t i = 0; i < pauses->n_open; i++)
-		pauses->open[i].guests.sums.looked_ns +=
-			overlap(&pauses->open[i], record->begin, record->end);
+	for (size_t i = 0; i < open->count; i++)
+		open->items[i].pause.guests.sums.looked_ns +=
+			overlap(&open->items[i].pause, record->begin, record->end);
 	for (size_t i = 0; i < pauses->n_longest && record->begin < pauses->latest_end; i++)
 		pauses->longest[i].guests.sums.looked_ns +=
 			overlap(&pauses->longest[i], record->begin, record->end);
 }
 
+static void note_tick(struct long_pause *pause, uint64_t process, const struct record_cpu *record)
+{
+	struct guests *guests = &pause->guests;
+	bool own = pause->thread == record->thread;
+
+	if (pause->process == process && record->time >= pause->begin && record->time < pause->end)
+		*(own ? &guests->own_cpu_ns : &guests->cpu_ns) += record->ns;
+}
+
 void pauses_cpu(struct pass *pass, const struct record_cpu *record)
 {
+	struct open_gcs *open = &pass->cycles.open;
 	struct pauses *pauses = &pass->pauses;
-	struct long_pause *lists[] = {pauses->open, pauses->longest};
-	size_t counts[] = {pauses->n_open,
-			   record->time < pauses->latest_end ? pauses->n_longest : 0};
+	size_t late = record->time < pauses->latest_end ? pauses->n_longest : 0;
 	uint64_t process;
 
-	if (!counts[0] && !counts[1])
+	if (!open->count && !late)
 		return;
 	process = tasks_find_thread(&pass->tasks, record->thread)->process;
-	for (int list = 0; list < 2; list++) {
-		for (size_t i = 0; i < counts[list]; i++) {
-			struct long_pause *pause = &lists[list][i];
-			bool own = pause->thread == record->thread;
-
-			if (pause->process == process && record->time >= pause->begin &&
-			    record->time < pause->end)
-				*(own ? &pause->guests.own_cpu_ns : &pause->guests.cpu_ns) +=
-					record->ns;
-		}
-	}
+	for (size_t i = 0; i < open->count; i++)
+		note_tick(&open->items[i].pause, process, record);
+	for (size_t i = 0; i < late; i++)
+		note_tick(&pauses->longest[i], process, record);
 }
 
 void pauses_old(struct pass *pass, const struct sample *sample)
@@ -348,6 +305,11 @@ static void fill_figures(const struct pass *pass, const struct long_pause *pause
 		.pause_ns = pause->pause_ns,
 		.kind = (unsigned)pause->kind,
 		.reason = (unsigned)(pause->reason < GC_REASONS ? pause->reason : 0),
+		.name = gc_names_text(&pass->gc_names, pause->process, pause->name),
+		.named_reason = gc_names_text(&pass->gc_names, pause->process, pause->reason),
+		.heap_before = end->heap_before,
+		.heap_after = end->heap_after,
+		.heap_size = end->heap_size,
 		.cycle = pause->cycle,
 		.tid = thread->tid,
 		.pid = tasks_find_process(&pass->tasks, pause->process)->pid,

@@ -39,7 +39,7 @@ struct guests {
 
 /* A collection, under way or over. */
 struct long_pause {
-	uint64_t process, thread, heap, cycle, kind, reason;
+	uint64_t process, thread, heap, cycle, kind, reason, name;
 	uint64_t begin, end; /* end: UINT64_MAX while it is under way */
 	uint64_t pause_ns;   /* without the collections inside it */
 	struct record_gc_end figures;
@@ -49,11 +49,7 @@ struct long_pause {
 	struct guests guests;
 };
 
-enum { PAUSES_OPEN_MAX = 64 };
-
 struct pauses {
-	struct long_pause open[PAUSES_OPEN_MAX];
-	size_t n_open;
 	struct long_pause longest[LONG_PAUSES]; /* longest first */
 	size_t n_longest;
 	uint64_t latest_end; /* of these */
@@ -62,11 +58,9 @@ struct pauses {
 
 void pauses_free(struct pauses *pauses);
 
-/* A collection begins. */
-void pauses_begin(struct pass *pass, const struct record_gc_begin *record);
-
-/* It ends, before its samples are charged; with 0 ns nobody asks for it. 0 or -ENOMEM. */
-int pauses_end(struct pass *pass, const struct record_gc_end *record, uint64_t pause_ns);
+/* A collection ends, before its samples are charged; with 0 ns nobody asks for it. 0 or -ENOMEM. */
+int pauses_end(struct pass *pass, const struct record_gc_end *record,
+	       const struct long_pause *ended, uint64_t pause_ns);
 
 /* What may lie in a pause. Threads must be known. */
 void pauses_cpu(struct pass *pass, const struct record_cpu *record);

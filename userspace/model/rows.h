@@ -79,6 +79,39 @@ struct model_pauses {
 	uint64_t cycles; /* major only: collections, however many steps each took */
 };
 
+/* Pauses that a runtime calls by this name. */
+struct model_named_pauses {
+	const char *name;
+	unsigned kind; /* as gc_begin numbers it */
+	struct model_pauses pauses;
+};
+
+/* A reason that only a runtime knows, by its name. */
+struct model_named_reason {
+	const char *name;
+	uint64_t count, total_ns;
+};
+
+/* A cycle of a concurrent collector, pauses and all. Of figures 0 is unknown. */
+struct model_gc_cycle {
+	uint64_t start; /* CLOCK_MONOTONIC */
+	uint64_t duration_ns;
+	uint64_t process, pid;
+	uint64_t heap, cycle;
+	uint64_t name_number, reason;    /* as in the record */
+	const char *name, *named_reason; /* NULL: none */
+	uint64_t heap_before, heap_after, live;
+	uint64_t pauses, pause_ns; /* that began in it */
+	bool unfinished;           /* when the recording ended */
+};
+
+/* A runtime that was recorded without probes of ours. */
+struct model_runtime {
+	uint64_t process, pid;
+	const char *name, *version; /* not NULL */
+	const char *note;           /* what its sampler does not see; NULL: nothing */
+};
+
 struct model_syscall {
 	const char *name;
 	uint64_t number; /* bit 31: of the 32-bit table */
@@ -166,7 +199,9 @@ struct pause_sums {
 struct model_pause {
 	uint64_t start; /* CLOCK_MONOTONIC */
 	uint64_t pause_ns;
-	unsigned kind, reason; /* as gc_begin numbers them */
+	unsigned kind, reason;           /* as gc_begin numbers them */
+	const char *name, *named_reason; /* as the runtime calls them; NULL: it does not */
+	uint64_t heap_before, heap_after, heap_size; /* 0: unknown */
 	uint64_t cycle;
 	uint64_t tid, pid;  /* the collecting thread */
 	const char *thread; /* its name, NULL: unknown */

@@ -247,6 +247,7 @@ void selection_free(struct selection *selection)
 /* What terms ask of an event. */
 struct event {
 	uint64_t time, thread, stack, type;
+	uint64_t process; /* of one without a thread */
 	uint64_t gc_kind; /* of the collection that it lies in; 0: none */
 	bool is_syscall;  /* or a wait in one: with this number */
 	uint64_t number;
@@ -304,6 +305,10 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 				      .gc_kind = record->gc_summary.kind == GCPROF_GC_STOPS
 							 ? GCPROF_GC_MINOR
 							 : record->gc_summary.kind};
+	case RECORD_gc_cycle:
+		return (struct event){.time = record->gc_cycle.time,
+				      .process = record->gc_cycle.process,
+				      .gc_kind = GCPROF_GC_STOP};
 	default:
 		return (struct event){.time = record->gc_end.time,
 				      .thread = record->gc_end.thread,
@@ -313,13 +318,13 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 
 static bool is_in_phase(const char *value, const struct pass *pass, const struct event *event)
 {
-	static const char *const kinds[] = {"mutator", "minor", "major", "major", "minor"};
+	static const char *const kinds[] = {"mutator", "minor", "major", "major", "minor", "gc"};
 	static const char *const phases[] = {"", "scanning", "marking", "sweeping", "finalizing"};
 	const struct thread *thread = tasks_find_thread(&pass->tasks, event->thread);
 	const struct process *process = thread ? tasks_find_process(&pass->tasks, thread->process)
 					       : NULL;
 
-	if (event->gc_kind < 5 && filter_matches(value, kinds[event->gc_kind]))
+	if (event->gc_kind <= GCPROF_GC_STOP && filter_matches(value, kinds[event->gc_kind]))
 		return true;
 	if (event->gc_kind && filter_matches(value, "gc"))
 		return true;
@@ -354,6 +359,8 @@ static bool holds(const struct selection *selection, size_t i, const struct pass
 		return bits_of(&selection->types, event->type) >> i & 1;
 	case FILTER_THREAD:
 	case FILTER_PROCESS:
+		if (event->process && term->key == FILTER_PROCESS)
+			return bits_of(&selection->processes, event->process) >> i & 1;
 		return bits_of(&selection->threads, event->thread) >> i & 1;
 	case FILTER_PHASE:
 		return is_in_phase(term->value, pass, event);

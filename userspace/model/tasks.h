@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tasks.h: processes and threads, and the collections that each has under way. */
+/* tasks.h: processes and threads, and the latest collections of each. */
 #ifndef GCPROF_TASKS_H
 #define GCPROF_TASKS_H
 
@@ -11,20 +11,7 @@
 #include "estimate.h"
 #include "model.h"
 
-enum { OPEN_MAX = 4, RECENT_MAX = 4 };
-
-/* A collection between its gc_begin and its gc_end. */
-struct open_gc {
-	uint64_t heap, cycle, kind;
-	uint64_t reason;
-	uint64_t stop; /* its first cycle, 0: unknown */
-	uint64_t begin;
-	uint64_t nested_faults; /* page faults, and time */
-	uint64_t nested_ns;     /* spent in collections inside this one */
-	bool inside;            /* another one of its thread */
-	uint64_t cpu_samples;   /* of its thread, while it was the innermost one, */
-	uint64_t cpu_ns;        /* and what they stand for */
-};
+enum { RECENT_MAX = 4 };
 
 /* Page faults without reading, and with. */
 struct fault_counts {
@@ -49,9 +36,7 @@ struct thread {
 	uint64_t minor_faults, major_faults;
 	struct fault_counts told_faults; /* that fault records stand for */
 	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS], wait_max[WAIT_KINDS];
-	uint32_t n_open;
 	uint32_t next_recent;
-	struct open_gc open[OPEN_MAX]; /* innermost last */
 	struct {
 		uint64_t begin, end, kind;
 	} recent[RECENT_MAX]; /* collections that ended: for samples that come late */

@@ -14,7 +14,7 @@ static const unsigned char stream_of[RECORD_CODES] = {
 	[RECORD_exec] = STREAM_PROCESS,    [RECORD_exit] = STREAM_PROCESS,
 	[RECORD_comm] = STREAM_PROCESS,    [RECORD_mmap] = STREAM_PROCESS,
 	[RECORD_title] = STREAM_PROCESS,   [RECORD_fault] = STREAM_FAULT,
-	[RECORD_gc_summary] = STREAM_GC,
+	[RECORD_gc_summary] = STREAM_GC,   [RECORD_gc_cycle] = STREAM_GC,
 };
 
 unsigned record_stream(enum record_kind kind)

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* open_gcs.c: collections that have begun and not ended yet. */
+#include "open_gcs.h"
+
+#include <string.h>
+
+static void forget(struct open_gcs *open, size_t i)
+{
+	open->count--;
+	memmove(&open->items[i], &open->items[i + 1], (open->count - i) * sizeof(*open->items));
+}
+
+/* With those that its thread began later: they were inside of it. Returns how many. */
+static size_t drop(struct open_gcs *open, size_t at)
+{
+	uint64_t thread = open->items[at].pause.thread;
+	size_t before = open->count;
+
+	for (size_t i = open->count; i-- > at;)
+		if (open->items[i].pause.thread == thread)
+			forget(open, i);
+	return before - open->count;
+}
+
+static bool is_of(const struct open_gc *gc, uint64_t process, uint64_t heap, uint64_t kind)
+{
+	return gc->pause.process == process && gc->pause.heap == heap && gc->pause.kind == kind;
+}
+
+size_t open_gcs_begin(struct open_gcs *open, const struct open_gc *begun)
+{
+	const struct long_pause *pause = &begun->pause;
+	size_t lost = 0;
+
+	for (size_t i = 0; i < open->count; i++)
+		if (is_of(&open->items[i], pause->process, pause->heap, pause->kind))
+			lost += drop(open, i--);
+	if (open->count == OPEN_GCS_MAX)
+		lost += drop(open, 0);
+	open->items[open->count] = *begun;
+	open->items[open->count].inside = open_gcs_find(open, pause->thread, UINT64_MAX) >= 0;
+	open->count++;
+	return lost;
+}
+
+bool open_gcs_end(struct open_gcs *open, uint64_t process, const struct record_gc_end *record,
+		  struct open_gc *out, size_t *lost)
+{
+	*lost = 0;
+	for (size_t i = open->count; i--;) {
+		uint64_t cycle = open->items[i].pause.cycle;
+
+		if (!is_of(&open->items[i], process, record->heap, record->kind))
+			continue;
+		*out = open->items[i];
+		*lost = drop(open, i);
+		/* Else it was an earlier one: neither's other half is there. */
+		if (cycle != record->cycle && cycle && record->cycle)
+			return false;
+		--*lost;
+		return true;
+	}
+	return false;
+}
+
+size_t open_gcs_leave(struct open_gcs *open, uint64_t thread, uint64_t time)
+{
+	size_t lost = 0;
+
+	for (size_t i = open->count; i--;) {
+		if (open->items[i].pause.thread != thread || open->items[i].pause.begin >= time)
+			continue;
+		forget(open, i);
+		lost++;
+	}
+	return lost;
+}
+
+int open_gcs_find(const struct open_gcs *open, uint64_t thread, uint64_t time)
+{
+	for (size_t i = open->count; i--;)
+		if (open->items[i].pause.thread == thread && open->items[i].pause.begin <= time)
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* runtimes.c: runtimes that were recorded without probes of ours. */
+#include "runtimes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "pass.h"
+
+void runtimes_free(struct runtimes *runtimes)
+{
+	free(runtimes->rows);
+}
+
+int runtimes_record(struct pass *pass, const struct record_runtime *record)
+{
+	const struct process *process = tasks_find_process(&pass->tasks, record->process);
+	const char *name = tree_text(&pass->tree, record->name);
+	const char *version = tree_text(&pass->tree, record->version);
+	struct runtimes *runtimes = &pass->runtimes;
+
+	if (!process || !name)
+		return -EBADMSG;
+	if (array_reserve(&runtimes->rows, &runtimes->capacity, runtimes->count,
+			  sizeof(*runtimes->rows)) < 0)
+		return -ENOMEM;
+	runtimes->rows[runtimes->count++] = (struct model_runtime){
+		.process = record->process,
+		.pid = process->pid,
+		.name = name,
+		.version = version ? version : "",
+		.note = tree_text(&pass->tree, record->note),
+	};
+	return 0;
+}
+
+int runtimes_finish(struct pass *pass)
+{
+	const struct runtimes *runtimes = &pass->runtimes;
+	struct model *model = pass->model;
+	size_t size = runtimes->count * sizeof(*runtimes->rows);
+
+	model->runtimes = arena_alloc(model->arena, size + 1);
+	if (!model->runtimes)
+		return -ENOMEM;
+	if (size)
+		memcpy(model->runtimes, runtimes->rows, size);
+	model->n_runtimes = runtimes->count;
+	return 0;
+}

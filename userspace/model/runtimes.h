@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* runtimes.h: runtimes that were recorded without probes of ours. */
+#ifndef GCPROF_MODEL_RUNTIMES_H
+#define GCPROF_MODEL_RUNTIMES_H
+
+#include <stddef.h>
+
+#include "../profile/record.h"
+
+struct model_runtime;
+struct pass;
+
+struct runtimes {
+	struct model_runtime *rows;
+	size_t count, capacity;
+};
+
+void runtimes_free(struct runtimes *runtimes);
+
+/* 0, -EBADMSG, -ENOMEM. */
+int runtimes_record(struct pass *pass, const struct record_runtime *record);
+
+/* Rows into the model. 0 or -ENOMEM. */
+int runtimes_finish(struct pass *pass);
+
+#endif
