@@ -12,7 +12,7 @@
 
 #include "../../gc/probe_args.h"
 #include "find.h"
-#include "hotspot_tables.h"
+#include "hotspot_fields.h"
 #include "../reader/notes.h"
 #include "../symbols/elf_file.h"
 

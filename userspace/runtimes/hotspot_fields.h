@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hotspot_tables.h: what libjvm.so exports about itself for debuggers: fields, variables, sizes,
+/* hotspot_fields.h: what libjvm.so exports about itself for debuggers: fields, variables, sizes,
  * constants. */
 /*
  * The tables (vmStructs.cpp) are read from the file; what is a pointer there is filled in by
  * relocations when it is loaded. Addresses are those that the linker knows.
  */
-#ifndef GCPROF_HOTSPOT_TABLES_H
-#define GCPROF_HOTSPOT_TABLES_H
+#ifndef GCPROF_HOTSPOT_FIELDS_H
+#define GCPROF_HOTSPOT_FIELDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hotspot_tables.c: what libjvm.so exports about itself for debuggers. */
+/* hotspot_fields.c: what libjvm.so exports about itself for debuggers. */
 /*
  * The tables are made by initialisers that run when the library is loaded. Pointers in them are
  * relocations; offsets of fields are constants in the initialiser's code, which does little else
  * than to store them: movq $constant, distance(%rip). That is read like a table here.
  */
-#include "hotspot_tables.h"
+#include "hotspot_fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>
