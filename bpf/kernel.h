@@ -212,12 +212,13 @@ static __always_inline void regs_user(const struct pt_regs *regs, struct user_re
 	out->sp = regs->rsp;
 	out->bp = regs->rbp;
 	out->bx = regs->rbx;
+	out->ax = regs->rax;
+	out->r13 = regs->r13;
 }
 
 /* The others, which go along with a copy of the stack. */
 static __always_inline void regs_user_rest(const struct pt_regs *regs, struct user_regs *out)
 {
-	out->ax = regs->rax;
 	out->dx = regs->rdx;
 	out->cx = regs->rcx;
 	out->si = regs->rsi;
@@ -227,7 +228,6 @@ static __always_inline void regs_user_rest(const struct pt_regs *regs, struct us
 	out->r10 = regs->r10;
 	out->r11 = regs->r11;
 	out->r12 = regs->r12;
-	out->r13 = regs->r13;
 	out->r14 = regs->r14;
 	out->r15 = regs->r15;
 }

@@ -10,6 +10,7 @@
 #include "walk_managed.h"
 #include "walk_rows.h"
 #include "walk_native.h"
+#include "walk_hotspot.h"
 
 /* Set before loading and constant afterwards: the verifier removes what is switched off. */
 const volatile struct bpf_config config;
@@ -175,6 +176,7 @@ struct scratch {
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;
+	struct walk_hotspot hotspot;
 	struct user_regs regs; /* of the stack */
 	uint32_t copying;      /* 1: a copy of the stack goes along */
 	uint32_t copy_flags;   /* enum copy_flag */

@@ -40,13 +40,67 @@ __noinline int stack_native_frame(struct scratch *scratch)
 	return !walk_native_up(&scratch->native, &scratch->window);
 }
 
+/* The same for a frame of a Java virtual machine; -1 if it is none. */
+__noinline int stack_java_frame(struct scratch *scratch)
+{
+	uint32_t at = scratch ? scratch->size : RECORD_BYTES_MAX;
+	int found;
+
+	if (!scratch || at > sizeof(scratch->data) - sizeof(struct event_native))
+		return 1;
+	if (!hotspot_find(&scratch->hotspot, &scratch->window, scratch->native.ip))
+		return -1;
+	hotspot_take(&scratch->hotspot, &scratch->native);
+	found = hotspot_caller(&scratch->hotspot, &scratch->window);
+	scratch->size = at + sizeof(struct event_native);
+	return !hotspot_up(&scratch->hotspot, &scratch->native, found,
+			   (struct event_native *)(scratch->data + at));
+}
+
+/* Reads what must be known of the Java virtual machine of the process, which has this table. */
+__noinline int stack_java_learn(struct scratch *scratch, const struct unwind_table *table,
+				uint32_t id)
+{
+	struct hotspot_cells *cells;
+	uint32_t number;
+
+	if (!scratch || !table || !table->hotspot)
+		return 0;
+	number = table->hotspot - 1;
+	cells = bpf_map_lookup_elem(&hotspot_files, &number);
+	if (!cells || !hotspot_learn(&scratch->hotspot, &scratch->window, cells, table->bias))
+		return 0;
+	bpf_map_update_elem(&hotspot_spaces, &id, &scratch->hotspot.space, BPF_ANY);
+	return 1;
+}
+
+/* What is known of it goes to the scratch; false if the process has none. */
+static __always_inline bool stack_java_begin(struct scratch *scratch, struct walk_rows *rows)
+{
+	struct hotspot_space *space;
+
+	if (!rows->table || !rows->table->hotspot)
+		return 0;
+	scratch->hotspot.ax = scratch->regs.ax;
+	scratch->hotspot.r13 = scratch->regs.r13;
+	space = bpf_map_lookup_elem(&hotspot_spaces, &rows->id);
+	if (!space)
+		return stack_java_learn(scratch, rows->table, rows->id) != 0;
+	scratch->hotspot.space = *space;
+	return 1;
+}
+
 static long stack_native_step(uint32_t index, struct stack_loop *loop)
 {
 	int end;
 
 	if (!walk_native_find(&loop->scratch->native, loop->rows))
 		return 1;
-	end = stack_native_frame(loop->scratch);
+	end = -1;
+	if (loop->rows->java && loop->scratch->native.rule.cfa == UNWIND_CFA_NONE)
+		end = stack_java_frame(loop->scratch);
+	if (end < 0)
+		end = stack_native_frame(loop->scratch);
 	/* Known to the compiler, but not to the verifier, to be 0 or 1. */
 	asm volatile("" : "+r"(end));
 	return end != 0;
@@ -155,6 +209,7 @@ __noinline int stack_user(struct scratch *scratch, const struct task_state *stat
 		if (config.rows)
 			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &slot),
 					state->image);
+		rows.java = stack_java_begin(scratch, &rows);
 		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp, regs->bx);
 		bpf_loop(STACK_DEPTH_MAX, stack_native_step, &loop, 0);
 	}

@@ -18,6 +18,7 @@ enum stack_quality {
 	STACK_USER_END = 64,      /* no way to go on to a caller, but no proper end either */
 	STACK_USER_GUESSED = 128, /* in part by frame pointers, for want of unwind rows */
 	STACK_UNTOLD = 256,       /* only a key, and the sample that reported its stack was lost */
+	STACK_JAVA_END = 512,     /* with STACK_USER_END: the last frame is a Java virtual machine's */
 	STACK_COPIED = 0x8000,    /* not a flaw: a struct event_copy follows; not in profiles */
 };
 
@@ -42,7 +43,7 @@ struct event_stack {
 };
 
 struct event_native {
-	uint64_t ip;    /* innermost: the instruction; others: the return address */
+	uint64_t ip;    /* innermost: the instruction; others: the return address; or hotspot.h */
 	uint64_t frame; /* two words below the caller's stack, where a frame pointer would be saved;
 			   the function's locals are below; 0 unknown */
 };

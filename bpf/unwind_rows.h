@@ -79,7 +79,8 @@ struct unwind_mapping {
 /* What is mapped in a process, in the map `unwind_tables`. */
 struct unwind_table {
 	uint32_t count;
-	uint32_t reserved;
+	uint32_t hotspot; /* key in `hotspot_files`, from 1; 0: no Java virtual machine */
+	uint64_t bias;    /* of its library */
 	struct unwind_mapping mappings[UNWIND_MAPPINGS]; /* by address */
 };
 
@@ -94,7 +95,7 @@ struct unwind_of {
 _Static_assert(sizeof(struct unwind_rule) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct unwind_page) == 8, "shared with the kernel side");
 _Static_assert(sizeof(struct unwind_mapping) == 32, "shared with the kernel side");
-_Static_assert(sizeof(struct unwind_table) == 8 + 32 * UNWIND_MAPPINGS, "shared");
+_Static_assert(sizeof(struct unwind_table) == 16 + 32 * UNWIND_MAPPINGS, "shared");
 _Static_assert(sizeof(struct unwind_of) == 16, "shared with the kernel side");
 #endif
 

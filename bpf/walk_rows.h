@@ -4,6 +4,7 @@
 #define GCPROF_WALK_ROWS_H
 
 #include "kernel.h"
+#include "hotspot.h"
 #include "unwind_rows.h"
 
 /* Which table a process (thread group) has. Entries of a fork are made here, see process.bpf.c. */
@@ -69,6 +70,22 @@ struct {
 	__type(value, struct unwind_chunk);
 } unwind_first_chunk SEC(".maps");
 
+/* Libraries of Java virtual machines, by the number in struct unwind_table, less one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HOTSPOT_FILES_MAX);
+	__type(key, uint32_t);
+	__type(value, struct hotspot_cells);
+} hotspot_files SEC(".maps");
+
+/* What was read of processes, by their tables: a table never changes, and neither do code heaps. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, uint32_t);
+	__type(value, struct hotspot_space);
+} hotspot_spaces SEC(".maps");
+
 /*
  * Samples meet the same few instructions again and again, so the rules that were
  * found are kept. They stay right: a table never changes, its number is never
@@ -92,6 +109,7 @@ struct walk_rows {
 	const struct unwind_table *table; /* NULL: no rows for this process */
 	struct walk_rules *rules;
 	uint32_t id;   /* of the table */
+	uint32_t java; /* 1: it has a Java virtual machine, known to the scratch */
 	uint32_t bare; /* 1: code of a file was met that no rule covers */
 	uint64_t start, end, base;
 	uint32_t first, count;
@@ -105,6 +123,7 @@ static __always_inline void walk_rows_begin(struct walk_rows *rows, struct walk_
 	struct unwind_of *of = bpf_map_lookup_elem(&unwind_of, &process);
 
 	rows->table = NULL;
+	rows->java = 0;
 	rows->rules = rules;
 	rows->start = rows->end = 0;
 	rows->bare = 0;

@@ -17,6 +17,7 @@
 #include "names.h"
 #include "rows.h"
 #include "wire.h"
+#include "../runtimes/hotspot_tables.h"
 
 static int answer_facts(int fd)
 {
@@ -32,25 +33,31 @@ static int answer_facts(int fd)
 	return 0;
 }
 
+/* Takes over the descriptor. */
 static int answer_rows(int fd)
 {
+	struct hotspot_cells hotspot;
 	struct unwind_file *file;
 	int err = unwind_read(fd, &file);
 
+	hotspot_tables_read(fd, &hotspot);
 	if (err)
 		return err;
-	rows_put(file);
+	rows_put(file, &hotspot);
 	unwind_free(file);
 	return 0;
 }
 
-static int answer_file(const struct request *request)
+static int answer_file(struct request *request)
 {
 	int err = -EBADMSG;
 
+	if (request->files.n == 1 && request->head.kind == READ_ROWS) {
+		request->files.n = 0;
+		return answer_rows(request->files.fds[0]);
+	}
 	if (request->files.n == 1)
-		err = request->head.kind == READ_FACTS ? answer_facts(request->files.fds[0])
-						       : answer_rows(request->files.fds[0]);
+		err = answer_facts(request->files.fds[0]);
 	for (size_t i = 0; i < request->files.n; i++)
 		close(request->files.fds[i]);
 	return err;

@@ -15,9 +15,10 @@ struct head {
 	uint64_t n_pages, n_rows, n_rules, n_segments;
 	uint64_t functions, refused;
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
+	struct hotspot_cells hotspot;
 };
 
-void rows_put(const struct unwind_file *file)
+void rows_put(const struct unwind_file *file, const struct hotspot_cells *hotspot)
 {
 	struct head head = {
 		.base = file->base,
@@ -27,6 +28,7 @@ void rows_put(const struct unwind_file *file)
 		.n_segments = file->n_segments,
 		.functions = file->functions,
 		.refused = file->refused,
+		.hotspot = *hotspot,
 	};
 
 	memcpy(head.segments, file->segments, sizeof(head.segments));
@@ -62,7 +64,8 @@ static bool is_consistent(struct unwind_file *file)
 	return at == file->n_rows;
 }
 
-int rows_take(const void *data, size_t size, struct unwind_file **out)
+int rows_take(const void *data, size_t size, struct unwind_file **out,
+	      struct hotspot_cells *hotspot)
 {
 	const char *at = (const char *)data + sizeof(struct head);
 	struct unwind_file *file;
@@ -101,5 +104,6 @@ int rows_take(const void *data, size_t size, struct unwind_file **out)
 		return err;
 	}
 	*out = file;
+	*hotspot = head.hotspot;
 	return 0;
 }

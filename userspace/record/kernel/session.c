@@ -418,6 +418,7 @@ struct unwind_fds session_unwind_fds(const struct session *session)
 		.pages = bpf_map__fd(skeleton->maps.unwind_pages),
 		.rules = bpf_map__fd(skeleton->maps.unwind_rules),
 		.chunks = bpf_map__fd(skeleton->maps.unwind_chunks),
+		.hotspot_files = bpf_map__fd(skeleton->maps.hotspot_files),
 		.first_chunk = bpf_map__fd(skeleton->maps.unwind_first_chunk),
 	};
 }

@@ -56,6 +56,8 @@ struct unwind_maps {
 	size_t n_chunks;
 	uint32_t current; /* chunk that is being filled, or NO_CHUNK */
 	uint32_t used;    /* rows in it */
+	struct hotspot_cells hotspot[HOTSPOT_FILES_MAX];
+	uint32_t n_hotspot;
 };
 
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out)
@@ -449,4 +451,21 @@ void unwind_maps_drop_table(struct unwind_maps *maps, uint32_t id)
 void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid)
 {
 	bpf_map_delete_elem(maps->fds.of, &pid);
+}
+
+uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_cells *cells)
+{
+	uint32_t at = 0;
+
+	if (!cells->cell[HOTSPOT_HEAPS])
+		return 0;
+	while (at < maps->n_hotspot && memcmp(&maps->hotspot[at], cells, sizeof(*cells)))
+		at++;
+	if (at < maps->n_hotspot)
+		return at + 1;
+	if (at == HOTSPOT_FILES_MAX ||
+	    bpf_map_update_elem(maps->fds.hotspot_files, &at, cells, BPF_ANY))
+		return 0;
+	maps->hotspot[maps->n_hotspot++] = *cells;
+	return maps->n_hotspot;
 }

@@ -13,13 +13,14 @@
 #include <stdint.h>
 
 #include "../../symbols/unwind.h"
+#include "../../../bpf/hotspot.h"
 #include "../../../bpf/unwind_rows.h"
 
 struct unwind_maps;
 
 /* Descriptors of the maps, borrowed. */
 struct unwind_fds {
-	int of, tables, pages, rules, chunks, first_chunk;
+	int of, tables, pages, rules, chunks, first_chunk, hotspot_files;
 };
 
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out);
@@ -44,6 +45,10 @@ int unwind_maps_put_table(struct unwind_maps *maps, uint32_t id, const struct un
 int unwind_maps_put_process(struct unwind_maps *maps, uint32_t pid, const struct unwind_of *of);
 void unwind_maps_drop_table(struct unwind_maps *maps, uint32_t id);
 void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid);
+
+/* The number for struct unwind_table of these cells, put in if they are new; 0: they are no Java
+ * virtual machine's, or too many. */
+uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_cells *cells);
 
 /* Bytes of kernel memory that rows take now. */
 size_t unwind_maps_bytes(const struct unwind_maps *maps);

@@ -15,6 +15,7 @@
 #include "../machine/clock.h"
 #include "stack_dumps.h"
 #include "stacks.h"
+#include "../../../bpf/hotspot.h"
 
 #define CACHED_STACKS 16384 /* a power of two */
 #define FRAMES_MAX    (2 * STACK_DEPTH_MAX + MANAGED_DEPTH_MAX)
@@ -192,7 +193,9 @@ static void add_frame(struct stacks *stacks, enum frame_kind kind, uint64_t plac
 static void add_address(struct stacks *stacks, enum frame_kind kind, uint64_t ip, size_t depth,
 			uint64_t low)
 {
-	if (ip)
+	if (ip >= HOTSPOT_INTERPRETED && kind == FRAME_NATIVE)
+		add_frame(stacks, kind, ip, low);
+	else if (ip)
 		add_frame(stacks, kind, depth ? ip - 1 : ip, low);
 	else if (kind == FRAME_KERNEL)
 		add_frame(stacks, kind, 0, low);
@@ -284,6 +287,9 @@ static uint64_t native_frame(struct stacks *stacks, const struct process *proces
 {
 	const struct mapping *mapping = mappings_find(process->mappings, address);
 
+	if (hotspot_is_frame(address))
+		return profile_writer_native(
+			stacks->writer, modules_generated(stacks->modules, process->id), address);
 	if (!mapping)
 		return profile_writer_native(stacks->writer, 0, address);
 	return profile_writer_native(stacks->writer, mapping->module,

@@ -137,7 +137,7 @@ static int put_rows(struct unwind_modules *modules, const struct unwind_file *fi
 
 /* The rows of an open file, compiled by the reader. */
 static int read_rows(struct unwind_modules *modules, int fd, const char *path,
-		     struct unwind_file **out)
+		     struct unwind_file **out, struct hotspot_cells *hotspot)
 {
 	const struct worker_order order = {
 		.kind = READ_ROWS,
@@ -159,7 +159,7 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 		if (state == WORKER_QUESTION) /* there is none about rows */
 			worker_supply(modules->worker, "", 1, -1);
 	}
-	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out);
+	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out, hotspot);
 	if (err == -ETIME || err == -EPIPE || err == -EBADMSG || err == -E2BIG)
 		log_warning("%s: stacks end in it early: %s", path,
 			    err == -ETIME   ? "the reader took too long"
@@ -253,6 +253,7 @@ static struct unwind_module *find_file(struct unwind_modules *modules, int fd, c
 {
 	struct unwind_file *file = NULL;
 	struct origin origin = {.path = path, .began = worker_cpu_ns(modules->worker)};
+	struct hotspot_cells hotspot;
 	struct unwind_module *module;
 	struct file_key key;
 	uint64_t *slot;
@@ -266,8 +267,10 @@ static struct unwind_module *find_file(struct unwind_modules *modules, int fd, c
 	if (slot)
 		return (struct unwind_module *)(uintptr_t)*slot;
 	origin.user = st.st_uid;
-	err = read_rows(modules, fd, path, &file);
+	err = read_rows(modules, fd, path, &file, &hotspot);
 	module = add(modules, err, file, &origin);
+	if (module && !err)
+		module->hotspot = unwind_maps_hotspot(modules->maps, &hotspot);
 	/* Only now: to make room for it, other files may have been forgotten. */
 	slot = module ? map_put(modules->by_file, &key, NULL) : NULL;
 	if (slot)
@@ -298,6 +301,7 @@ static struct unwind_module *find_vdso(struct unwind_modules *modules)
 {
 	struct origin origin = {.path = "[vdso]", .began = worker_cpu_ns(modules->worker)};
 	struct unwind_file *file = NULL;
+	struct hotspot_cells none;
 	int err, fd;
 
 	if (modules->vdso)
@@ -305,7 +309,7 @@ static struct unwind_module *find_vdso(struct unwind_modules *modules)
 	fd = open_vdso();
 	if (fd < 0)
 		return NULL;
-	err = read_rows(modules, fd, "[vdso]", &file);
+	err = read_rows(modules, fd, "[vdso]", &file, &none);
 	close(fd);
 	modules->vdso = add(modules, err, file, &origin);
 	if (modules->vdso)

@@ -146,6 +146,10 @@ static void table_fill(struct unwind_table *table, const struct space *space)
 			.first = module->first,
 			.count = module->count,
 		};
+		if (module->hotspot) {
+			table->hotspot = module->hotspot;
+			table->bias = mapping->start - mapping->offset - module->base;
+		}
 	}
 }
 
