@@ -13,13 +13,11 @@
 #define BURST_S 60.0 /* it holds so much at most */
 #define HIGH_S  45.0 /* above, levels are taken back */
 #define LOW_S   30.0 /* below, they are taken: the rest is for bursts of system calls */
-#define DEBT_S  -3.0 /* what is not system calls makes no greater debts */
+#define OWED_S  3.0  /* what is not system calls owes no more */
 
 /* Of the rate, what recording takes in a second. */
 #define SHARE_QUIET 0.4 /* a level less makes it twice as much as a rule */
-#define SHARE_FAR   2.0 /* above, several levels are taken at once */
 #define SHARE_CALLS 0.5 /* calls count for no more: beyond that windows hold them down */
-enum { LEVELS_FAR = 4 };
 
 /* Of the rate, what system calls have in any case. */
 #define LEAST 0.125
@@ -54,7 +52,6 @@ void controller_begin(struct controller *controller, const struct controller_opt
 		.random = {(unsigned short)options->seed, (unsigned short)(options->seed >> 16),
 			   (unsigned short)(options->seed >> 32)},
 	};
-	controller->least = controller->saved;
 	draw_window(controller);
 }
 
@@ -68,96 +65,74 @@ unsigned controller_level(const struct controller *controller, enum throttle_kin
 	return level < levels[kind] ? level : levels[kind];
 }
 
+/* System calls pay at once, all else from what they leave: it never takes the last window's worth,
+ * nor all that flows in. */
 static void account(struct controller *controller, double elapsed, double calls_ns, double rest_ns)
 {
 	double worth = controller->options.rate * SECOND_NS;
-	double left = controller->saved + controller->options.rate * elapsed - rest_ns;
+	double income = controller->options.rate * elapsed, owed = controller->owed + rest_ns;
+	double paid =
+		fmin(owed, fmax(controller->saved - controller->window, 0) + income * (1 - LEAST));
 
-	left = fmax(left, fmin(controller->saved, DEBT_S * worth));
-	controller->saved = fmin(left, BURST_S * worth) - calls_ns;
-	controller->least += controller->options.rate * LEAST * elapsed - calls_ns;
-	if (controller->tracing) {
-		/* No more than a window's worth is saved of it. */
-		controller->least =
-			fmax(controller->saved, fmin(controller->least, controller->window));
+	controller->owed = fmin(owed - paid, OWED_S * worth);
+	controller->saved = fmin(controller->saved + income - paid, BURST_S * worth) - calls_ns;
+	if (controller->tracing)
 		controller->speed = calls_ns / elapsed;
-	}
 	controller->calls_ns += calls_ns;
 	controller->rest_ns += rest_ns;
-}
-
-static void change_level(struct controller *controller, double share)
-{
-	double worth = controller->options.rate * SECOND_NS;
-	unsigned most = 0;
-
-	for (enum throttle_kind kind = 0; kind < THROTTLE_KINDS; kind++)
-		most += controller->options.levels[kind];
-	if (share > 1 && controller->saved < LOW_S * worth)
-		controller->level += share > SHARE_FAR ? LEVELS_FAR : 1;
-	else if (share < SHARE_QUIET && controller->saved > HIGH_S * worth && controller->level)
-		controller->level--;
-	if (controller->level > most)
-		controller->level = most;
 }
 
 /* Once a second: so soon what a level changes can be seen. */
 static void judge(struct controller *controller, uint64_t now)
 {
+	double worth = controller->options.rate * SECOND_NS;
 	double allowed = controller->options.rate * (double)(now - controller->second);
+	double used = controller->rest_ns + fmin(controller->calls_ns, allowed * SHARE_CALLS);
+	unsigned most = 0;
 
 	if (now - controller->second < SECOND_NS)
 		return;
-	change_level(controller,
-		     (controller->rest_ns + fmin(controller->calls_ns, allowed * SHARE_CALLS)) /
-			     allowed);
+	for (enum throttle_kind kind = 0; kind < THROTTLE_KINDS; kind++)
+		most += controller->options.levels[kind];
+	if (used > allowed && controller->saved < LOW_S * worth)
+		controller->level = (unsigned)fmin(controller->level + used / allowed, most);
+	else if (used < allowed * SHARE_QUIET && controller->saved > HIGH_S * worth)
+		controller->level -= controller->level > 0;
 	controller->second = now;
 	controller->calls_ns = controller->rest_ns = 0;
 }
 
 static void open_or_close(struct controller *controller)
 {
-	double most = fmax(controller->saved, controller->least);
-
-	if (controller->tracing && most < 0 && controller->options.windows) {
+	if (controller->tracing && controller->saved < 0 && controller->options.windows) {
 		controller->tracing = false;
 		draw_window(controller);
-	} else if (!controller->tracing && most >= controller->window) {
+	} else if (controller->saved >= controller->window) {
 		controller->tracing = true;
-		controller->least = most;
 	}
 }
 
-/* Until calls have used what is left if they go on as they do; a flood may begin any time. */
-static double time_open(const struct controller *controller)
+/* Until calls may have used what is left, or there may be enough for a window. While calls are few
+ * they are not expected to use all CPUs the next moment. */
+static double time_left(const struct controller *controller)
 {
-	double left = fmax(controller->saved, controller->least);
-	double soon = fmax(left / controller->options.cpus, STEP_NS_LOW);
+	double left = controller->saved;
 
+	if (!controller->tracing)
+		return (controller->window - left) / controller->options.rate;
 	if (!controller->options.windows)
 		return STEP_NS_MAX;
-	return controller->speed > 0 ? fmin(soon, left / controller->speed) : soon;
-}
-
-/* Until there is enough for a window, at the soonest. */
-static double time_closed(const struct controller *controller)
-{
-	return fmin(controller->window - controller->saved,
-		    (controller->window - controller->least) / LEAST) /
-	       controller->options.rate;
+	return fmin(fmax(left / controller->options.cpus, STEP_NS_LOW), left / controller->speed);
 }
 
 uint64_t controller_step(struct controller *controller, uint64_t now, double calls_ns,
 			 double rest_ns)
 {
-	double ns;
-
 	if (now > controller->time) {
 		account(controller, (double)(now - controller->time), calls_ns, rest_ns);
 		controller->time = now;
 	}
 	judge(controller, now);
 	open_or_close(controller);
-	ns = controller->tracing ? time_open(controller) : time_closed(controller);
-	return now + (uint64_t)fmin(fmax(ns, STEP_NS_MIN), STEP_NS_MAX);
+	return now + (uint64_t)fmin(fmax(time_left(controller), STEP_NS_MIN), STEP_NS_MAX);
 }

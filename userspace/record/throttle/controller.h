@@ -2,12 +2,8 @@
 /* controller.h: the overhead controller: keeps what recording costs within a share of the machine.
  */
 /*
- * One bucket of CPU time fills at the rate that the user allows, and all that recording costs is
- * taken out of it. It begins full, with a minute's worth. While it is half empty and recording
- * costs more than allowed, less is recorded one by one, level by level. Once it is empty system
- * calls are traced in windows. ../README.md, "What a whole machine pays", has the rules.
- *
- * The controller reads no clock and measures nothing: its caller does, and acts on it.
+ * ../README.md, "What a whole machine pays", has the rules. The controller reads no clock and
+ * measures nothing: its caller does, and acts on it.
  */
 #ifndef GCPROF_CONTROLLER_H
 #define GCPROF_CONTROLLER_H
@@ -35,8 +31,8 @@ struct controller {
 	struct controller_options options;
 	bool tracing;             /* system calls are to be traced now */
 	unsigned level;           /* over all kinds */
-	double saved;             /* ns of CPU time; negative: debts */
-	double least;             /* the same of what system calls have in any case */
+	double saved;             /* ns of CPU time; negative: system calls owe it */
+	double owed;              /* by all else */
 	double window;            /* ns to be saved for the next window */
 	double speed;             /* what tracing took when it last was on, ns in a ns */
 	uint64_t time;            /* of the last step, ns */
