@@ -86,7 +86,7 @@ static void throttle_samples(void *context, const struct process *process)
 {
 	const struct drain *drain = context;
 
-	throttle_meet(drain->parts.throttle, process->proc_pid);
+	throttle_meet(drain->parts.throttle, process);
 }
 
 static void subscribe(struct drain *drain)

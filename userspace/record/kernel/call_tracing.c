@@ -4,6 +4,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <math.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,16 +15,14 @@ enum { TRIALS = 8, TRIAL_CALLS = 200, CALL_NS_MIN = 20, CALL_NS_MAX = 20000 };
 /* What a call takes that does next to nothing: the best of some, because others want the CPU. */
 static double call_time(void)
 {
-	double best = 0;
+	double best = INFINITY;
 
 	for (int trial = 0; trial < TRIALS; trial++) {
 		uint64_t begin = clock_now();
-		double ns;
 
 		for (int call = 0; call < TRIAL_CALLS; call++)
 			syscall(SYS_getppid);
-		ns = (double)(clock_now() - begin) / TRIAL_CALLS;
-		best = trial && best < ns ? best : ns;
+		best = fmin(best, (double)(clock_now() - begin) / TRIAL_CALLS);
 	}
 	return best;
 }
@@ -38,29 +37,22 @@ static void detach(struct call_tracing *tracing)
 
 static int attach(struct call_tracing *tracing)
 {
-	for (int i = 0; i < 2; i++) {
+	int err = 0;
+
+	for (int i = 0; i < 2 && !err; i++) {
 		if (!tracing->programs[i])
 			continue;
 		tracing->links[i] = bpf_program__attach(tracing->programs[i]);
-		if (!tracing->links[i]) {
-			int err = -errno;
-
-			detach(tracing);
-			return err;
-		}
+		err = tracing->links[i] ? 0 : -errno;
 	}
-	return 0;
-}
-
-static double within(double ns)
-{
-	return ns < CALL_NS_MIN ? CALL_NS_MIN : ns > CALL_NS_MAX ? CALL_NS_MAX : ns;
+	if (err)
+		detach(tracing);
+	return err;
 }
 
 int call_tracing_begin(struct call_tracing *tracing)
 {
-	bool first = !tracing->call_ns;
-	double before = first ? call_time() : 0;
+	double before = tracing->ended ? 0 : call_time();
 	int err = attach(tracing);
 
 	if (err)
@@ -68,14 +60,14 @@ int call_tracing_begin(struct call_tracing *tracing)
 	if (tracing->ended && tracing->add_cpu)
 		tracing->add_cpu(tracing->context);
 	tracing->begun = clock_now();
-	if (tracing->ended) {
-		tracing->untraced_ns += tracing->begun - tracing->ended;
-		*tracing->since = tracing->begun;
-		++*tracing->epoch;
-	}
 	tracing->on = true;
-	if (first)
-		tracing->call_ns = within(call_time() - before);
+	if (!tracing->ended) {
+		tracing->call_ns = fmin(fmax(call_time() - before, CALL_NS_MIN), CALL_NS_MAX);
+		return 0;
+	}
+	tracing->gaps_ns += tracing->begun - tracing->ended;
+	*tracing->since = tracing->begun;
+	++*tracing->epoch;
 	return 0;
 }
 
@@ -89,4 +81,11 @@ void call_tracing_end(struct call_tracing *tracing)
 	tracing->ended = clock_now();
 	tracing->on = false;
 	detach(tracing);
+}
+
+uint64_t call_tracing_gaps(const struct call_tracing *tracing)
+{
+	bool gap = !tracing->on && tracing->ended;
+
+	return tracing->gaps_ns + (gap ? clock_now() - tracing->ended : 0);
 }

@@ -21,7 +21,7 @@ struct call_tracing {
 	volatile uint64_t *since;
 	bool on;
 	uint64_t begun, ended; /* ns: when it last did; 0: never */
-	uint64_t untraced_ns;  /* in gaps between tracing that are over */
+	uint64_t gaps_ns;      /* in which tracing was off, those that are over */
 	double call_ns;        /* what a call that is not recorded takes longer */
 	double traced_ns;      /* and one that is: whoever knows may set it */
 	/* Adds up CPU time so far where a tracing window begins or ends; NULL: not needed. */
@@ -38,5 +38,8 @@ int call_tracing_begin(struct call_tracing *tracing);
 
 /* If it is on: calls are traced until `ended`. */
 void call_tracing_end(struct call_tracing *tracing);
+
+/* For how long tracing was off so far since it first began, ns. */
+uint64_t call_tracing_gaps(const struct call_tracing *tracing);
 
 #endif

@@ -25,13 +25,7 @@
 #define SHORT_NS (10 * MS_NS)
 
 enum { IDLE_CALLS = 4096, IDLE_NS_MAX = 200 };
-
-/* Each has a quarter of the short calls of the one before, but for the last; half of all else. */
-static const unsigned levels[THROTTLE_KINDS] = {
-	[THROTTLE_CALLS] = 4,
-	[THROTTLE_SAMPLES] = 4,
-	[THROTTLE_TICKS] = 3,
-};
+enum { LEVELS_CALLS = 4, LEVELS_SAMPLES = 4, LEVELS_TICKS = 3 };
 
 /*
  * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an exception.
@@ -71,15 +65,19 @@ double recorder_cpu_ns(const struct store *store, const struct files *files,
 			unwinder_cpu_ns(unwinder));
 }
 
-/* Of a run, from those that were timed. */
-static double average(const struct cost *cost)
+/* Of a run since then, from those that were timed. */
+static double average(const struct cost *now, const struct cost *then)
 {
-	return cost->timed ? (double)cost->ns / (double)cost->timed : 0;
+	uint64_t timed = now->timed - then->timed;
+
+	return timed ? (double)(now->ns - then->ns) / (double)timed : 0;
 }
 
-static double average_call(const struct cost costs[COST_PROGRAMS])
+static double average_call(const struct cost now[COST_PROGRAMS],
+			   const struct cost then[COST_PROGRAMS])
 {
-	return average(&costs[COST_ENTER]) + average(&costs[COST_EXIT]);
+	return average(&now[COST_ENTER], &then[COST_ENTER]) +
+	       average(&now[COST_EXIT], &then[COST_EXIT]);
 }
 
 /* By our own calls: so many that the programs are in the cache, as they are where it matters. */
@@ -91,11 +89,7 @@ static int measure_idle(struct throttle *throttle)
 	for (int call = 0; call < IDLE_CALLS; call++)
 		syscall(SYS_getppid);
 	err = err ? err : session_costs(throttle->parts.session, after);
-	for (int program = 0; !err && program < COST_PROGRAMS; program++) {
-		after[program].timed -= before[program].timed;
-		after[program].ns -= before[program].ns;
-	}
-	throttle->idle_ns = err ? 0 : fmin(average_call(after), IDLE_NS_MAX);
+	throttle->idle_ns = err ? 0 : fmin(average_call(after, before), IDLE_NS_MAX);
 	return err;
 }
 
@@ -104,18 +98,20 @@ static int measure(struct throttle *throttle)
 {
 	const struct throttle_parts *parts = &throttle->parts;
 	struct call_tracing *tracing = throttle->tracing;
+	static const struct cost none[COST_PROGRAMS];
 	struct cost costs[COST_PROGRAMS];
 	int err = session_costs(parts->session, costs);
 
 	if (err)
 		return err;
-	tracing->traced_ns = tracing->call_ns + fmax(average_call(costs) - throttle->idle_ns, 0);
+	tracing->traced_ns =
+		tracing->call_ns + fmax(average_call(costs, none) - throttle->idle_ns, 0);
 	throttle->calls_ns = tracing->traced_ns * (double)costs[COST_EXIT].runs;
 	throttle->all_ns =
 		throttle->calls_ns + recorder_cpu_ns(parts->store, parts->files, parts->unwinder);
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
-		throttle->all_ns +=
-			(average(&costs[program]) + way_ns[program]) * (double)costs[program].runs;
+		throttle->all_ns += (average(&costs[program], &none[0]) + way_ns[program]) *
+				    (double)costs[program].runs;
 	return 0;
 }
 
@@ -123,9 +119,7 @@ static int measure(struct throttle *throttle)
 
 static uint64_t short_calls(const struct throttle *throttle, unsigned level)
 {
-	unsigned last = levels[THROTTLE_CALLS] - 1;
-
-	return throttle->parts.short_calls >> 2 * (level < last ? level : last);
+	return throttle->parts.short_calls >> 2 * (level < LEVELS_CALLS ? level : LEVELS_CALLS - 1);
 }
 
 static uint64_t ceiling(unsigned level)
@@ -133,28 +127,16 @@ static uint64_t ceiling(unsigned level)
 	return CEILING_DEFAULT_RATE >> level;
 }
 
-void throttle_meet(struct throttle *throttle, uint32_t proc_pid)
+/* Samples are not dropped, which would bias estimates: programs raise their periods. */
+void throttle_meet(void *context, const struct process *process)
 {
+	struct throttle *throttle = context;
 	unsigned level = throttle ? throttle->level[THROTTLE_SAMPLES] : 0;
 
 	if (!level)
 		return;
 	throttle->asked = true;
-	control_keep(throttle->control, proc_pid, ceiling(level));
-}
-
-static void meet(void *context, const struct process *process)
-{
-	throttle_meet(context, process->proc_pid);
-}
-
-/* Samples are not dropped, which would bias estimates: programs raise their periods. */
-static void ask_for_fewer(struct throttle *throttle)
-{
-	if (throttle->level[THROTTLE_SAMPLES])
-		processes_sampling(throttle->parts.processes, meet, throttle);
-	else
-		control_restore(throttle->control);
+	control_keep(throttle->control, process->proc_pid, ceiling(level));
 }
 
 static int set_level(struct throttle *throttle, enum throttle_kind kind, unsigned level)
@@ -163,11 +145,14 @@ static int set_level(struct throttle *throttle, enum throttle_kind kind, unsigne
 
 	if (kind == THROTTLE_CALLS)
 		return session_short_calls(session, (uint32_t)short_calls(throttle, level),
-					   level == levels[kind] ? SHORT_NS : 0);
+					   level == LEVELS_CALLS ? SHORT_NS : 0);
 	if (kind == THROTTLE_TICKS)
 		return session_slow_timer(session, UINT32_C(1) << level);
 	throttle->level[kind] = level;
-	ask_for_fewer(throttle);
+	if (level)
+		processes_sampling(throttle->parts.processes, throttle_meet, throttle);
+	else
+		control_restore(throttle->control);
 	return 0;
 }
 
@@ -186,18 +171,12 @@ static void set_levels(struct throttle *throttle)
 
 /* --- tracing windows ------------------------------------------------------------------ */
 
-static uint64_t untraced(const struct throttle *throttle)
+static uint64_t count_untraced(const struct throttle *throttle)
 {
-	const struct call_tracing *tracing = throttle->tracing;
+	uint64_t ns = call_tracing_gaps(throttle->tracing);
 
-	return tracing->untraced_ns +
-	       (tracing->on || !tracing->ended ? 0 : clock_now() - tracing->ended);
-}
-
-static void put_untraced(const struct throttle *throttle)
-{
-	counters_set_loss(throttle->parts.counters, LOSS_SYSCALLS_UNSEEN,
-			  (untraced(throttle) + MS_NS - 1) / MS_NS);
+	counters_set_loss(throttle->parts.counters, LOSS_SYSCALLS_UNSEEN, (ns + MS_NS - 1) / MS_NS);
+	return ns;
 }
 
 /* Where tracing cannot begin again the next step tries. */
@@ -205,7 +184,7 @@ static int set_tracing(struct throttle *throttle)
 {
 	struct call_tracing *tracing = throttle->tracing;
 
-	put_untraced(throttle);
+	count_untraced(throttle);
 	if (throttle->controller.tracing && !tracing->on)
 		throttle->err = call_tracing_begin(tracing);
 	if (throttle->controller.tracing || !tracing->on)
@@ -253,9 +232,8 @@ static void begin(struct throttle *throttle)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct controller_options options = {
 		.cpus = cpus > 0 ? (double)cpus : 1,
-		.levels = {parts->short_calls ? levels[THROTTLE_CALLS] : 0,
-			   parts->samples ? levels[THROTTLE_SAMPLES] : 0,
-			   parts->timer ? levels[THROTTLE_TICKS] : 0},
+		.levels = {parts->short_calls ? LEVELS_CALLS : 0,
+			   parts->samples ? LEVELS_SAMPLES : 0, parts->timer ? LEVELS_TICKS : 0},
 		.windows = throttle->tracing->on && throttle->tracing->programs[1],
 		.seed = clock_now() ^ (uint64_t)getpid() << 24,
 	};
@@ -291,24 +269,20 @@ int throttle_create(const struct throttle_parts *parts, struct throttle **out)
 
 struct throttle_summary throttle_finish(struct throttle *throttle)
 {
+	const unsigned *most = throttle ? throttle->most : NULL;
 	struct throttle_summary out = {0};
-	const unsigned *most;
 
-	if (!throttle)
+	if (!throttle || measure(throttle))
 		return out;
-	most = throttle->most;
-	put_untraced(throttle);
 	out.all_ns = clock_now() - throttle->begin;
-	out.traced_ns = out.all_ns - untraced(throttle);
+	out.traced_ns = out.all_ns - count_untraced(throttle);
 	out.allowed = throttle->parts.percent;
 	out.short_calls = most[THROTTLE_CALLS] ? short_calls(throttle, most[THROTTLE_CALLS]) : 0;
-	if (most[THROTTLE_SAMPLES] && throttle->asked)
-		out.samples = ceiling(most[THROTTLE_SAMPLES]);
+	out.samples = throttle->asked ? ceiling(most[THROTTLE_SAMPLES]) : 0;
 	out.ticks = 1u << most[THROTTLE_TICKS];
 	out.err = throttle->err;
-	if (!measure(throttle))
-		out.percent = (throttle->all_ns - throttle->begin_ns) / (double)out.all_ns /
-			      throttle->controller.options.cpus * 100;
+	out.percent = (throttle->all_ns - throttle->begin_ns) / (double)out.all_ns /
+		      throttle->controller.options.cpus * 100;
 	return out;
 }
 

@@ -35,10 +35,10 @@ int throttle_timeout(const struct throttle *throttle, int ms);
 int throttle_step(struct throttle *throttle);
 
 /*
- * A process, by its number where the recorder is, began to take allocation samples: if they are
- * throttled it is asked for fewer. A process that cannot be asked is passed over. NULL is allowed.
+ * A process began to take allocation samples: if they are throttled it is asked for fewer. One that
+ * cannot be asked is passed over. `throttle` may be NULL. A visitor of processes_sampling().
  */
-void throttle_meet(struct throttle *throttle, uint32_t proc_pid);
+void throttle_meet(void *throttle, const struct process *process);
 
 struct throttle_summary {
 	uint64_t all_ns;    /* of the recording; 0: nothing was throttled, there was no limit */
