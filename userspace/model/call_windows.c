@@ -26,24 +26,11 @@ static const double z = 1.959963984540054;
 
 /* One call in one process. */
 struct window_total {
-	uint64_t now[CALL_FIGURES];
-	double growth[CALL_FIGURES]; /* since the process's last window was closed */
+	/* So far, and when the process's last window was closed. */
+	uint64_t now[CALL_FIGURES], before[CALL_FIGURES];
 	uint64_t process;
 	size_t sum, next; /* next: of the process's that grew; 0: the last */
-	bool grown;
-};
-
-struct window_process {
-	uint64_t traced, untraced; /* CPU time so far, ns */
-	/* Since its last window was closed: CPU time in windows and in gaps, calls; the clock then.
-	 */
-	double cpu, gap, calls;
-	double clock_traced, clock_gaps;
-	double own, doubt; /* in windows: CPU time without tracing; what else it may have taken */
-	double more[CALL_FIGURES]; /* in gaps */
-	unsigned windows;
-	size_t first; /* of its totals that grew */
-	bool open;
+	bool listed;      /* among these */
 };
 
 int call_windows_init(struct call_windows *windows)
@@ -61,8 +48,6 @@ void call_windows_free(struct call_windows *windows)
 	free(windows->totals);
 	free(windows->processes);
 	free(windows->sums);
-	free(windows->open);
-	free(windows->gaps);
 	map_free(windows->sum_index);
 }
 
@@ -97,7 +82,7 @@ static struct window_total *total_get(struct call_windows *windows, size_t item,
 }
 
 /* Totals do not shrink. */
-static double growth(uint64_t now, uint64_t before)
+static double grown(uint64_t now, uint64_t before)
 {
 	return now > before ? (double)(now - before) : 0;
 }
@@ -110,15 +95,12 @@ int call_windows_total(struct call_windows *windows, size_t item, uint64_t id, u
 
 	if (!total)
 		return -ENOMEM;
-	process->calls += growth(figures[CALL_COUNT], total->now[CALL_COUNT]);
-	for (int i = 0; i < CALL_FIGURES; i++) {
-		total->growth[i] += growth(figures[i], total->now[i]);
-		total->now[i] = figures[i];
-	}
+	process->calls += grown(figures[CALL_COUNT], total->now[CALL_COUNT]);
+	memcpy(total->now, figures, sizeof(total->now));
 	total->process = id;
-	if (total->grown)
+	if (total->listed)
 		return 0;
-	total->grown = true;
+	total->listed = true;
 	total->next = process->first;
 	process->first = item;
 	return 0;
@@ -130,47 +112,22 @@ int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu 
 
 	if (!process)
 		return -ENOMEM;
-	process->cpu += growth(record->traced_ns, process->traced);
-	process->gap += growth(record->untraced_ns, process->untraced);
+	process->cpu += grown(record->traced_ns, process->traced);
+	process->gap += grown(record->untraced_ns, process->untraced);
 	process->traced = record->traced_ns;
 	process->untraced = record->untraced_ns;
 	if (process->open)
 		return 0;
 	process->open = true;
-	if (array_reserve(&windows->open, &windows->open_capacity, windows->n_open,
-			  sizeof(*windows->open)) < 0)
-		return -ENOMEM;
-	windows->open[windows->n_open++] = record->process;
+	process->next = windows->open;
+	windows->open = record->process;
 	return 0;
 }
 
 /* --- a window is over ------------------------------------------------------------- */
 
-/* What a window says of its gap, and what the one before lets expect. */
-static void compare(const struct call_windows *windows, struct call_gaps *sum)
-{
-	double gap = windows->gaps[sum->window], cpu = fabs(gap);
-
-	for (int i = 0; i < CALL_FIGURES; i++) {
-		double off = sum->now[i] - sum->rate[i] * cpu;
-
-		sum->squares[i] += sum->window && gap > 0 ? off * off : 0;
-		sum->rate[i] = sum->now[i] / cpu;
-		sum->now[i] = 0;
-	}
-	sum->window++;
-}
-
-/* Windows that a call was not in are compared, too: the first, to the others they are equal. */
-static void catch_up(const struct call_windows *windows, struct call_gaps *sum)
-{
-	for (int i = 0; i < 2 && sum->window < windows->n_gaps; i++)
-		compare(windows, sum);
-	sum->window = windows->n_gaps;
-}
-
-/* What tracing took is no time of the program's. Returns what is, in the window that is over. */
-static double own_time(const struct call_windows *windows, struct window_process *process)
+/* What tracing took is no time of the program's. Returns what is, since the last window. */
+static double find_own(const struct call_windows *windows, struct window_process *process)
 {
 	double tracing = process->calls * windows->call_ns;
 	double left = fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
@@ -181,163 +138,138 @@ static double own_time(const struct call_windows *windows, struct window_process
 	return own;
 }
 
-/* What a call grew by says what there was of it in the gap. */
-static void add_growth(struct call_windows *windows, struct window_process *process,
-		       struct window_total *total, double weight, double by_clock)
+/*
+ * So many calls stand for `weight` times as many in a gap of a process: they are one sample of it.
+ * What is seen of a call in several processes at the same time is one sample, too.
+ */
+static void add_sample(struct call_windows *windows, struct window_process *process,
+		       const struct window_total *total, const double calls[CALL_FIGURES],
+		       double weight)
 {
 	struct call_gaps *sums[] = {&windows->sums[0], &windows->sums[total->sum]};
 
 	for (int i = 0; i < 2; i++) {
-		catch_up(windows, sums[i]);
+		bool same = sums[i]->number == windows->sample;
+
 		for (int j = 0; j < CALL_FIGURES; j++) {
-			sums[i]->more[j] += total->growth[j] * weight;
-			sums[i]->now[j] += total->growth[j] * (windows->behind_gap ? weight : 1);
+			double more = calls[j] * weight, before = same ? sums[i]->sample[j] : 0;
+
+			sums[i]->more[j] += more;
+			sums[i]->squares[j] += more * (2 * before + more);
+			sums[i]->sample[j] = before + more;
 		}
-		sums[i]->doubt += total->growth[CALL_COUNT] * weight * process->doubt;
-		sums[i]->by_clock += total->growth[CALL_NS] * by_clock;
+		sums[i]->number = windows->sample;
+		sums[i]->doubt += calls[CALL_COUNT] * weight * process->doubt;
+		sums[i]->by_clock += weight > 0 ? calls[CALL_NS] * windows->by_clock : 0;
 	}
 	for (int j = 0; j < CALL_FIGURES; j++)
-		process->more[j] += total->growth[j] * weight;
-	memset(total->growth, 0, sizeof(total->growth));
-	total->grown = false;
+		process->more[j] += calls[j] * weight;
 }
 
 static void close_process(struct call_windows *windows, struct window_process *process)
 {
-	double own = own_time(windows, process), weight = process->gap / own;
-	double clock = windows->traced_ns - process->clock_traced;
-	double gap = windows->gaps_ns - process->clock_gaps;
-	double by_clock = process->gap > 0 && clock > 0 ? gap / clock : 0;
-	size_t item = process->first;
+	double own = find_own(windows, process);
 
-	for (; item; item = windows->totals[item].next)
-		add_growth(windows, process, &windows->totals[item], weight, by_clock);
-	windows->gap += windows->behind_gap ? process->gap : -own;
+	while (process->first) {
+		struct window_total *total = &windows->totals[process->first];
+		const double calls[] = {grown(total->now[0], total->before[0]),
+					grown(total->now[1], total->before[1])};
+
+		add_sample(windows, process, total, calls, process->gap / own);
+		memcpy(total->before, total->now, sizeof(total->now));
+		total->listed = false;
+		process->first = total->next;
+	}
 	windows->untraced += process->gap;
 	windows->own += fmin(own, process->gap);
 	process->cpu = process->gap = process->calls = 0;
-	process->clock_traced = windows->traced_ns;
-	process->clock_gaps = windows->gaps_ns;
 	process->windows++;
-	process->first = 0;
-}
-
-static int close_window(struct call_windows *windows)
-{
-	if (array_reserve(&windows->gaps, &windows->gaps_capacity, windows->n_gaps,
-			  sizeof(*windows->gaps)) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < windows->n_open; i++) {
-		struct window_process *process = &windows->processes[windows->open[i]];
-
-		process->open = false;
-		if (process->cpu >= CPU_MIN)
-			close_process(windows, process);
-	}
-	windows->n_open = 0;
-	if (windows->gap)
-		windows->gaps[windows->n_gaps++] = windows->gap;
-	windows->gap = 0;
-	return 0;
 }
 
 int call_windows_add(struct call_windows *windows, const struct record_look *record)
 {
+	double gap, traced = (double)(record->end - record->begin);
+
 	if (record->end <= record->begin || record->begin < windows->end)
 		return -EBADMSG;
 	/* Where the first window begins the recording does: there is no gap before it. */
-	windows->behind_gap = windows->end && record->begin > windows->end;
-	if (windows->behind_gap)
-		windows->gaps_ns += (double)(record->begin - windows->end);
-	windows->windows += windows->behind_gap || !windows->end;
-	windows->traced_ns += (double)(record->end - record->begin);
+	gap = windows->end ? (double)(record->begin - windows->end) : 0;
+	windows->windows += record->begin > windows->end;
+	windows->sample++;
+	windows->gaps_ns += gap;
+	windows->traced_ns += traced;
+	windows->by_clock = gap / traced;
 	windows->end = record->end;
 	windows->call_ns = (double)record->call_ns;
-	return close_window(windows);
+	while (windows->open) {
+		struct window_process *process = &windows->processes[windows->open];
+
+		windows->open = process->next;
+		process->open = false;
+		if (process->cpu >= CPU_MIN)
+			close_process(windows, process);
+	}
+	return 0;
 }
 
 /* --- the recording is over ---------------------------------------------------------- */
 
-/* CPU time of processes that no window saw, and of those that stand for them. */
-struct strangers {
-	double gap, own, all[CALL_FIGURES];
-	bool once; /* processes that come and go stand for them: those in one window at most */
-};
-
-static bool stands(const struct strangers *strangers, const struct window_process *process)
+/* For processes that no window saw stand those that come and go as well: in one window at most. */
+static bool stands(const struct call_windows *windows, const struct window_process *process)
 {
-	return process->own > 0 && (process->windows <= 1 || !strangers->once);
+	return process->own > 0 && process->windows <= windows->stands_most;
 }
 
-static struct strangers find_strangers(struct call_windows *windows)
+static void find_strangers(struct call_windows *windows)
 {
-	struct strangers found = {.once = true};
+	struct window_process *strangers = &windows->strangers;
+	double all = 0;
 
+	windows->stands_most = 1;
 	for (size_t i = 0; i < windows->n_processes; i++) {
 		struct window_process *process = &windows->processes[i];
 
 		windows->untraced += process->gap;
-		found.gap += process->windows ? 0 : process->gap;
+		strangers->gap += process->windows ? 0 : process->gap;
 		if (!process->windows && process->cpu > 0)
-			own_time(windows, process);
+			find_own(windows, process);
+		strangers->own += stands(windows, process) ? process->own : 0;
+		all += process->own;
 	}
-	for (int turn = 0; turn < 2 && found.own <= 0; turn++) {
-		found.once = !turn;
-		for (size_t i = 0; i < windows->n_processes; i++)
-			if (stands(&found, &windows->processes[i]))
-				found.own += windows->processes[i].own;
-	}
-	return found;
+	if (strangers->own > 0)
+		return;
+	windows->stands_most = UINT_MAX;
+	strangers->own = all;
 }
 
-/*
- * What a process did in all windows stands for its last gap: that is off by as much as one of them
- * may be. And it stands for strangers: each of them may be far from it.
- */
-static void add_rest(struct call_windows *windows, const struct window_total *total,
-		     struct strangers *strangers)
+/* What a process did in all windows stands for its last gap, and for strangers: one sample each. */
+static void add_rest(struct call_windows *windows, const struct window_total *total)
 {
 	struct window_process *process = &windows->processes[total->process];
-	struct call_gaps *sums[] = {&windows->sums[0], &windows->sums[total->sum]};
-	double last = process->windows ? process->gap / process->own : 0;
-	double others = stands(strangers, process) ? strangers->gap / strangers->own : 0;
-	double square = last * last / fmax(process->windows, 1) + others * (1 + others);
+	struct window_process *strangers = &windows->strangers;
+	const double calls[] = {(double)total->now[0], (double)total->now[1]};
 
-	for (int j = 0; j < CALL_FIGURES; j++) {
-		double now = (double)total->now[j];
-
-		for (int i = 0; i < 2; i++) {
-			sums[i]->more[j] += now * (last + others);
-			sums[i]->squares[j] += 2 * now * now * square;
-		}
-		process->more[j] += now * last;
-		strangers->all[j] += others > 0 ? now : 0;
+	windows->sample = UINT64_MAX - total->process;
+	if (process->windows) {
+		windows->by_clock = process->gap / process->own;
+		add_sample(windows, process, total, calls, windows->by_clock);
 	}
-	for (int i = 0; i < 2; i++) {
-		sums[i]->doubt += (double)total->now[CALL_COUNT] * (last + others) * process->doubt;
-		sums[i]->by_clock += (double)total->now[CALL_NS] * (last + others);
+	if (stands(windows, process)) {
+		windows->by_clock = strangers->gap / strangers->own;
+		strangers->doubt = process->doubt;
+		add_sample(windows, strangers, total, calls, windows->by_clock);
 	}
 }
 
 void call_windows_finish(struct call_windows *windows, uint64_t end)
 {
-	struct strangers strangers;
-
 	if (!windows->end)
 		return;
 	if (end > windows->end)
 		windows->gaps_ns += (double)(end - windows->end);
-	strangers = find_strangers(windows);
-	for (size_t i = 0; i < windows->n_sums; i++)
-		catch_up(windows, &windows->sums[i]);
+	find_strangers(windows);
 	for (size_t i = 1; i < windows->n_totals; i++)
-		add_rest(windows, &windows->totals[i], &strangers);
-	for (size_t i = 0; i < windows->n_processes && strangers.own > 0; i++) {
-		struct window_process *process = &windows->processes[i];
-
-		for (int j = 0; j < CALL_FIGURES && !process->windows; j++)
-			process->more[j] += strangers.all[j] * process->gap / strangers.own;
-	}
+		add_rest(windows, &windows->totals[i]);
 }
 
 /* --- estimates ------------------------------------------------------------------------ */
@@ -356,27 +288,13 @@ const struct call_gaps *call_windows_gaps(const struct call_windows *windows, ui
 
 double call_windows_of(const struct call_windows *windows, uint64_t id, enum call_figure figure)
 {
-	return id < windows->n_processes && call_windows_all(windows)
-		       ? windows->processes[id].more[figure]
-		       : 0;
-}
+	const struct window_process *process = &windows->processes[id];
 
-/*
- * Variance of what the windows say of their gaps. Two neighbours differ by the chance of both; a
- * gap differs from its rate by its own. Student's quantile over the normal one makes up for there
- * being few: differences of neighbours say as much as two thirds of that many windows.
- */
-static double between(const struct call_windows *windows, double squares)
-{
-	double gaps = 0, of_gaps = 1, n, wider;
-
-	for (size_t i = 0; i < windows->n_gaps; i++) {
-		gaps += fmax(windows->gaps[i], 0);
-		of_gaps += windows->gaps[i] > 0 ? windows->gaps[i] * windows->gaps[i] : 0;
-	}
-	n = fmax(gaps * gaps / of_gaps * 2 / 3, 2);
-	wider = 1 + 1.21 / n + 1.44 / (n * n);
-	return squares / 2 * (1 + windows->own / windows->untraced) * wider * wider;
+	if (id >= windows->n_processes || !call_windows_all(windows))
+		return 0;
+	return process->windows || !process->gap
+		       ? process->more[figure]
+		       : windows->strangers.more[figure] * process->gap / windows->strangers.gap;
 }
 
 struct estimate call_windows_estimate(const struct call_windows *windows,
@@ -391,7 +309,8 @@ struct estimate call_windows_estimate(const struct call_windows *windows,
 	/* While calls wait the clock is the better scale. */
 	if (figure == CALL_NS)
 		doubt += fabs(gaps->by_clock - more) / z;
-	tally.variance = between(windows, gaps->squares[figure]) + doubt * doubt;
+	tally.variance =
+		gaps->squares[figure] * (1 + windows->own / windows->untraced) + doubt * doubt;
 	out = tally_estimate(&tally);
 	/* Of less than one window's worth the score interval has no useful end. */
 	out.high = fmin(out.high, out.value + 2 * z * sqrt(tally.variance));

@@ -18,12 +18,22 @@ enum call_figure { CALL_COUNT, CALL_NS, CALL_FIGURES };
 /* What is estimated of one call over all processes. */
 struct call_gaps {
 	double more[CALL_FIGURES];    /* in the gaps */
-	double squares[CALL_FIGURES]; /* of what windows differ from the ones before */
-	double doubt;                 /* calls: tracing may have cost more, or less */
-	double by_clock;              /* ns in the gaps, if the clock were the scale */
-	/* Of the gap before the last window that it was in; in the one before, a ns of gap. */
-	double now[CALL_FIGURES], rate[CALL_FIGURES];
-	size_t window;
+	double squares[CALL_FIGURES]; /* of the samples that it is estimated from */
+	double sample[CALL_FIGURES];  /* the last of them, and its number */
+	uint64_t number;
+	double doubt;    /* calls: tracing may have cost more, or less */
+	double by_clock; /* ns in the gaps, if the clock were the scale */
+};
+
+struct window_process {
+	uint64_t traced, untraced; /* CPU time so far, ns */
+	double cpu, gap, calls;    /* since its last window: CPU time in that and the gap, calls */
+	double own; /* CPU time in windows without what tracing took; which may be off by a part */
+	double doubt;
+	double more[CALL_FIGURES]; /* in gaps */
+	unsigned windows;
+	size_t first, next; /* of its totals that grew; the next process with CPU time */
+	bool open;          /* is such a process */
 };
 
 struct call_windows {
@@ -31,18 +41,19 @@ struct call_windows {
 	size_t n_totals, totals_capacity;
 	struct window_process *processes; /* by id */
 	size_t n_processes, processes_capacity;
-	size_t *open; /* those with CPU time in the window at hand */
-	size_t n_open, open_capacity;
+	size_t open;            /* first of those with CPU time since the last window */
 	struct call_gaps *sums; /* 0: all calls together */
 	size_t n_sums, sums_capacity;
-	struct map *sum_index; /* number of the call -> item */
-	double *gaps; /* ns of CPU time before each window; without a gap that in it, negative */
-	size_t n_gaps, gaps_capacity;
-	uint64_t end, windows;     /* of the last one; so many */
+	struct map *sum_index;     /* number of the call -> item */
+	uint64_t end, windows;     /* of the last one; so many, with gaps between */
+	uint64_t sample;           /* number of the one that is taken */
 	double traced_ns, gaps_ns; /* by the clock */
+	double by_clock;           /* the last gap by its window */
 	double call_ns;            /* what tracing a call took so far */
-	bool behind_gap;           /* the window at hand */
-	double gap, untraced, own; /* CPU time: its `gaps`; of all gaps; in windows behind gaps */
+	double untraced, own;      /* CPU time: of all gaps; in windows behind gaps */
+	struct window_process
+		strangers;    /* that no window saw; `own` is of those that stand for them */
+	unsigned stands_most; /* which were in no more windows */
 };
 
 /* 0 or -ENOMEM; call_windows_free() in any case. Not thread-safe. */
@@ -63,14 +74,9 @@ int call_windows_add(struct call_windows *windows, const struct record_look *rec
 /* The recording ended at `end`; 0: not known, there is no gap after the last window. */
 void call_windows_finish(struct call_windows *windows, uint64_t end);
 
-/* There were gaps: totals are not all. Only after call_windows_finish(), as what follows. */
-static inline bool call_windows_have_gaps(const struct call_windows *windows)
-{
-	return windows->gaps_ns > 0;
-}
-
-/* The gaps of a call, or of all together; NULL: nothing is known to be missing. Profiles of old
- * versions do not have the CPU time by which to estimate. */
+/* The gaps of a call, or of all together, only after call_windows_finish(), as what follows. NULL:
+ * nothing is known to be missing. Profiles of old versions do not have the CPU time to estimate by.
+ */
 const struct call_gaps *call_windows_gaps(const struct call_windows *windows, uint64_t call);
 const struct call_gaps *call_windows_all(const struct call_windows *windows);
 

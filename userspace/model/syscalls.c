@@ -456,7 +456,7 @@ static void add_tracing(const struct call_windows *windows, struct model *model)
 	struct model_tracing *out = &model->tracing;
 	double count = (double)model->syscall_count, time = (double)model->syscall_ns;
 
-	if (!call_windows_have_gaps(windows))
+	if (windows->gaps_ns <= 0)
 		return;
 	out->gaps = true;
 	out->windows = windows->windows;
