@@ -65,19 +65,15 @@ double recorder_cpu_ns(const struct store *store, const struct files *files,
 			unwinder_cpu_ns(unwinder));
 }
 
-/* Of a run since then, from those that were timed. */
-static double average(const struct cost *now, const struct cost *then)
+/* Of a run, from those that were timed. */
+static double average(const struct cost *cost)
 {
-	uint64_t timed = now->timed - then->timed;
-
-	return timed ? (double)(now->ns - then->ns) / (double)timed : 0;
+	return cost->timed ? (double)cost->ns / (double)cost->timed : 0;
 }
 
-static double average_call(const struct cost now[COST_PROGRAMS],
-			   const struct cost then[COST_PROGRAMS])
+static double average_call(const struct cost costs[COST_PROGRAMS])
 {
-	return average(&now[COST_ENTER], &then[COST_ENTER]) +
-	       average(&now[COST_EXIT], &then[COST_EXIT]);
+	return average(&costs[COST_ENTER]) + average(&costs[COST_EXIT]);
 }
 
 /* By our own calls: so many that the programs are in the cache, as they are where it matters. */
@@ -89,7 +85,11 @@ static int measure_idle(struct throttle *throttle)
 	for (int call = 0; call < IDLE_CALLS; call++)
 		syscall(SYS_getppid);
 	err = err ? err : session_costs(throttle->parts.session, after);
-	throttle->idle_ns = err ? 0 : fmin(average_call(after, before), IDLE_NS_MAX);
+	for (int program = 0; !err && program < COST_PROGRAMS; program++) {
+		after[program].timed -= before[program].timed;
+		after[program].ns -= before[program].ns;
+	}
+	throttle->idle_ns = err ? 0 : fmin(average_call(after), IDLE_NS_MAX);
 	return err;
 }
 
@@ -98,20 +98,18 @@ static int measure(struct throttle *throttle)
 {
 	const struct throttle_parts *parts = &throttle->parts;
 	struct call_tracing *tracing = throttle->tracing;
-	static const struct cost none[COST_PROGRAMS];
 	struct cost costs[COST_PROGRAMS];
 	int err = session_costs(parts->session, costs);
 
 	if (err)
 		return err;
-	tracing->traced_ns =
-		tracing->call_ns + fmax(average_call(costs, none) - throttle->idle_ns, 0);
+	tracing->traced_ns = tracing->call_ns + fmax(average_call(costs) - throttle->idle_ns, 0);
 	throttle->calls_ns = tracing->traced_ns * (double)costs[COST_EXIT].runs;
 	throttle->all_ns =
 		throttle->calls_ns + recorder_cpu_ns(parts->store, parts->files, parts->unwinder);
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
-		throttle->all_ns += (average(&costs[program], &none[0]) + way_ns[program]) *
-				    (double)costs[program].runs;
+		throttle->all_ns +=
+			(average(&costs[program]) + way_ns[program]) * (double)costs[program].runs;
 	return 0;
 }
 
