@@ -12,7 +12,7 @@ static __always_inline void cpu_compare_clocks(uint64_t now)
 }
 
 SEC("iter/task")
-int call_cpu_look(struct bpf_iter__task *ctx)
+int call_cpu_iterate(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	uint64_t now = bpf_ktime_get_ns();

@@ -76,7 +76,8 @@ static __always_inline void cpu_add(struct task_struct *task, struct task_state 
 	if (!cpu)
 		loss_count(LOSS_PROCESS_STATE);
 	else if (ns > before)
-		__sync_fetch_and_add(calls_seen(calls_epoch) ? &cpu->traced_ns : &cpu->untraced_ns,
+		__sync_fetch_and_add(calls_traced(calls_epoch) ? &cpu->traced_ns
+							       : &cpu->untraced_ns,
 				     ns - before);
 }
 

@@ -51,7 +51,7 @@ int cpu_tick(struct bpf_perf_event_data *ctx)
 }
 
 SEC("iter/task")
-int ran_look(struct bpf_iter__task *ctx)
+int ran_iterate(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_state *state;

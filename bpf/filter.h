@@ -29,7 +29,7 @@ static __always_inline bool task_is_over(struct task_state *state)
 }
 
 /* Are system calls traced now? See calls_epoch. */
-static __always_inline bool calls_seen(uint32_t epoch)
+static __always_inline bool calls_traced(uint32_t epoch)
 {
 	return !(epoch & 1);
 }
@@ -39,7 +39,7 @@ static __always_inline bool call_is_open(const struct task_state *state)
 {
 	uint32_t epoch = calls_epoch;
 
-	return state->start && state->epoch == epoch && calls_seen(epoch);
+	return state->start && state->epoch == epoch && calls_traced(epoch);
 }
 
 /*

@@ -3,7 +3,7 @@
 /*
  * The state of a thread lies in its task storage: it is found without a search,
  * needs no pid (they are used again), and the kernel frees it with the thread.
- * The threads that a recording begins with get theirs from target_look(); from
+ * The threads that a recording begins with get theirs from target_iterate(); from
  * there it spreads by fork.
  */
 #include "ceiling.h"

@@ -26,7 +26,7 @@ static __always_inline void rest_wait(struct task_struct *task, struct task_stat
 }
 
 SEC("iter/task")
-int rest_look(struct bpf_iter__task *ctx)
+int rest_iterate(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_state *state;

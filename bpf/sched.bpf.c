@@ -52,7 +52,7 @@ static __always_inline void wait_begins(struct task_struct *task, struct task_st
 		wait->flags = WAIT_IN_CALL | (call_is_compat(task) ? WAIT_COMPAT : 0);
 	/* Where ends of calls are not traced the wait is reported when it is over, as all others.
 	 */
-	if (number >= 0 && calls_seen(calls_epoch)) {
+	if (number >= 0 && calls_traced(calls_epoch)) {
 		wait->since = now;
 		return;
 	}

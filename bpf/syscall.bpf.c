@@ -12,7 +12,7 @@ static __always_inline void syscall_begins(const struct pt_regs *regs, long numb
 	uint32_t epoch = calls_epoch;
 	uint64_t now;
 
-	if (!state || number < 0 || !calls_seen(epoch))
+	if (!state || number < 0 || !calls_traced(epoch))
 		return;
 	now = bpf_ktime_get_ns();
 	state->epoch = epoch;
@@ -82,7 +82,7 @@ static __always_inline void syscall_ends(const struct pt_regs *regs, long result
 	struct task_state *state = filter_followed();
 	uint32_t epoch = calls_epoch;
 
-	if (!state || !calls_seen(epoch))
+	if (!state || !calls_traced(epoch))
 		return;
 	if (config.waits && state->waits.ended)
 		wait_tell(state,

@@ -25,7 +25,7 @@ static __always_inline void target_found(struct task_struct *task, uint32_t proc
 }
 
 SEC("iter/task")
-int target_look(struct bpf_iter__task *ctx)
+int target_iterate(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
@@ -37,7 +37,7 @@ int target_look(struct bpf_iter__task *ctx)
 }
 
 SEC("iter/task")
-int cgroup_look(struct bpf_iter__task *ctx)
+int cgroup_iterate(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 

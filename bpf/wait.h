@@ -60,7 +60,7 @@ static __always_inline void wait_stack(struct scratch *scratch, const struct pt_
 static __always_inline const struct pt_regs *wait_regs(const struct task_waits *wait,
 						       const struct pt_regs *regs)
 {
-	return calls_seen(calls_epoch) && wait->ended >= calls_opened ? regs : NULL;
+	return calls_traced(calls_epoch) && wait->ended >= calls_opened ? regs : NULL;
 }
 
 /*

@@ -125,11 +125,12 @@ static void put_recording(const struct summary *summary)
 	       " us on; with stack from %" PRIu64 " us on\n",
 	       "", recording->syscall_rate, recording->syscall_slow / 1000,
 	       recording->syscall_stack / 1000);
-	if (summary->looks.unseen_ns)
+	if (summary->tracing.untraced_ns)
 		printf("%-14ssystem calls traced for %.3f of %.3f s: their totals are "
 		       "estimates\n",
-		       "", (double)summary->looks.seen_ns / 1e9,
-		       ((double)summary->looks.seen_ns + (double)summary->looks.unseen_ns) / 1e9);
+		       "", (double)summary->tracing.traced_ns / 1e9,
+		       ((double)summary->tracing.traced_ns + (double)summary->tracing.untraced_ns) /
+			       1e9);
 }
 
 static void put_clock(const struct summary *summary)
@@ -294,8 +295,8 @@ static void json_recording(const struct summary *summary)
 	       summary->recording.ceiling, summary->recording.syscall_rate,
 	       summary->recording.syscall_slow, summary->recording.syscall_stack,
 	       summary->recording.user);
-	printf(",\"syscall_looks\":{\"seen_ns\":%" PRIu64 ",\"unseen_ns\":%" PRIu64 "}",
-	       summary->looks.seen_ns, summary->looks.unseen_ns);
+	printf(",\"syscall_tracing\":{\"traced_ns\":%" PRIu64 ",\"untraced_ns\":%" PRIu64 "}",
+	       summary->tracing.traced_ns, summary->tracing.untraced_ns);
 	printf(",\"clock\":{\"name\":\"CLOCK_MONOTONIC\",\"pairs\":%zu,\"bracket_ns\":%" PRIu64
 	       ",\"realtime_offset_ns\":%" PRId64 ",\"realtime_step_ns\":%" PRId64
 	       ",\"realtime_ppm\":%.6f,\"tsc_mhz\":%.6f,\"tsc_stray_ns\":%.1f,"

@@ -45,7 +45,7 @@ record_alone() { # NAME ARGUMENT...
 		same "$what" "$(jq -c "$what" batched.json)" "$(jq -c "$what" single.json)"
 	done
 	same lost "$(jq .streams.alloc.lost batched.json)" 0
-	holds '.stacks.complete > 0.98 and .stacks.unfinished.untold == null' batched.data
+	holds '.stacks.complete > 0.98 and .stacks.unfinished.lost == null' batched.data
 }
 
 # The stack of each sample of NAME.data, by the sample's number: files, offsets and functions.

@@ -10,7 +10,7 @@ record_blocks() { # BLOCKS
 	record -F 0 --max-overhead "$(awk -v n="$(nproc)" 'BEGIN {p = 0.5 / n; print p < 0.01 ? 0.01 : p}')" \
 		-- dd if=/dev/zero of=/dev/null bs=1 count="$1" status=none
 	"$GCPROF" report --json >estimate.json
-	jq -c '{syscall_coverage, syscall_windows, syscall_seen_ns, syscall_unseen_ns}, .syscalls[0, 1]' estimate.json
+	jq -c '{syscall_coverage, syscall_windows, syscall_traced_ns, syscall_untraced_ns}, .syscalls[0, 1]' estimate.json
 }
 
 # The machine may do other things in windows than in gaps: three times as far is near enough.
@@ -29,20 +29,20 @@ is_near() { # BLOCKS
 		! is_near $blocks || break
 	done
 	is_near $blocks
-	jq -e --argjson truth $blocks '.syscall_coverage < 1 and .syscall_coverage > 0 and .syscall_unseen_ns > 0 and
+	jq -e --argjson truth $blocks '.syscall_coverage < 1 and .syscall_coverage > 0 and .syscall_untraced_ns > 0 and
 		([.syscalls[] | select(.name == "read" or .name == "write")] | length == 2 and
-		all(.estimated and .seen_count > 0 and .seen_count < $truth and .seen_count <= .count_low and
+		all(.estimated and .traced_count > 0 and .traced_count < $truth and .traced_count <= .count_low and
 			.count_low <= .count and .count <= .count_high))' estimate.json
 	same 'SQL' "$("$GCPROF" query -f csv \
-		"SELECT count, seen, estimated FROM syscall_totals WHERE name = 'write'" | tail -n 1 | tr -d '\r')" \
-		"$(jq -r '.syscalls[] | select(.name == "write") | "\(.count),\(.seen_count),1"' estimate.json)"
-	same 'looks in SQL' "$("$GCPROF" query -f csv 'SELECT sum(finish - start) FROM looks' | tail -n 1 | tr -d '\r')" \
-		"$(jq .syscall_seen_ns estimate.json)"
+		"SELECT count, traced, estimated FROM syscall_totals WHERE name = 'write'" | tail -n 1 | tr -d '\r')" \
+		"$(jq -r '.syscalls[] | select(.name == "write") | "\(.count),\(.traced_count),1"' estimate.json)"
+	same 'windows in SQL' "$("$GCPROF" query -f csv 'SELECT sum(finish - start) FROM call_windows' | tail -n 1 | tr -d '\r')" \
+		"$(jq .syscall_traced_ns estimate.json)"
 	"$GCPROF" report >text
 	tr -s ' \n' ' ' <text | grep -q 'System calls were traced for .* What has a ~ is an estimate'
 	grep -qE '^ +~[0-9.]+ [kM]? .* write$' text
 	"$GCPROF" info | grep -q 'system calls traced for .* their totals are estimates'
-	# One of each is exact where all were looked at.
+	# One of each is exact where all were traced.
 	record --max-overhead off -F 0 -o all.data -- dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
 	ask '[.syscall_coverage, (.syscalls[] | select(.name == "write") | .count, .estimated)] | join(" ")' all.data |
 		grep -qx '1 1000 false'
@@ -70,6 +70,6 @@ cpu_ms() { # traced_ns|untraced_ns
 	[ "$((traced + untraced))" -ge "$((used * 98 / 100 - 10))" ]
 	[ "$((traced + untraced))" -le "$((used * 102 / 100 + 50))" ]
 	# No window has more than a CPU had time: dd is one thread, the shell waits for it.
-	"$GCPROF" dump | jq -es '[.[] | select(.record == "look") | .end - .begin] | add' >looked
-	[ "$traced" -le "$(awk '{print int($1 / 1e6 * 1.02) + 20}' looked)" ]
+	"$GCPROF" dump | jq -es '[.[] | select(.record == "call_window") | .end - .begin] | add' >traced_windows
+	[ "$traced" -le "$(awk '{print int($1 / 1e6 * 1.02) + 20}' traced_windows)" ]
 }

@@ -306,7 +306,7 @@ whole() { # FILE
 		holds '.alloc.samples > 10 and ([.alloc.types[].name] | length > 0 and all(startswith("type") | not))' $profile
 		holds '.alloc.types[0].name | startswith("object")' $profile
 		# But for one that was under way when the program was told.
-		holds '(.stacks.unfinished.untold // 0) <= 4' $profile
+		holds '(.stacks.unfinished.lost // 0) <= 4' $profile
 	done
 	# The first went on after the second had left.
 	"$GCPROF" dump second.data | jq -s '[.[] | select(.record == "end").time][0]' >left

@@ -64,7 +64,7 @@ stays_below() { # MIB
 	record_lie pieces
 	same status $code 0
 	told 'events from the kernel were not understood'
-	holds '.alloc.samples > 900 and .stacks.unfinished.untold > 0'
+	holds '.alloc.samples > 900 and .stacks.unfinished.lost > 0'
 	stays_below 128
 }
 

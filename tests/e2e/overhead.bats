@@ -27,11 +27,11 @@ records() { # EXPRESSION
 	"$GCPROF" dump 2>/dev/null | jq -rs "$1"
 }
 
-# Waits until the profile tells of so many gaps between looks. A window that closed late, because the
+# Waits until the profile tells of so many gaps between windows. A window that closed late, because the
 # recorder was kept waiting, is paid for before the next one opens: that may take a minute.
 wait_for_gaps() { # COUNT
 	for _ in $(seq 1000); do
-		[ "$(records '[.[] | select(.record == "look")] | [.[:-1], .[1:]] | transpose |
+		[ "$(records '[.[] | select(.record == "call_window")] | [.[:-1], .[1:]] | transpose |
 			map(select(.[0].end < .[1].begin)) | length')" -lt "$1" ] || return 0
 		sleep 0.3
 	done
@@ -57,18 +57,18 @@ tracepoints() { # PID
 	kill -KILL "$program"
 	cat record.log
 	grep -qE 'system calls were traced for [0-9.]+ of [0-9.]+ s to stay within [0-9.]+% of the machine' record.log
-	records '[.[] | select(.record == "look")] | {windows: length,
+	records '[.[] | select(.record == "call_window")] | {windows: length,
 		ordered: ([.[:-1], .[1:]] | transpose | all(.[0].end <= .[1].begin)),
 		whole: all(.begin < .end and .call_ns >= 20),
 		seen: (map(.end - .begin) | add),
 		gaps: ([.[:-1], .[1:]] | transpose | map(.[1].begin - .[0].end) | add),
-		begin: .[0].begin}' >looks
+		begin: .[0].begin}' >windows
 	records '[.[] | select(.record == "end") | .time][0]' >stop
-	jq -e --argjson unseen "$(lost SYSCALLS_UNSEEN)" --argjson stop "$(cat stop)" \
-		'.windows > 2 and .ordered and .whole and $unseen * 1000000 >= .gaps and
-		$unseen * 1000000 <= $stop - .begin - .seen + 2000000' looks || {
-		cat looks stop
-		lost SYSCALLS_UNSEEN
+	jq -e --argjson untraced "$(lost SYSCALLS_UNTRACED)" --argjson stop "$(cat stop)" \
+		'.windows > 2 and .ordered and .whole and $untraced * 1000000 >= .gaps and
+		$untraced * 1000000 <= $stop - .begin - .seen + 2000000' windows || {
+		cat windows stop
+		lost SYSCALLS_UNTRACED
 		return 1
 	}
 	# What was traced is recorded, or it is told why not.
@@ -99,11 +99,11 @@ tracepoints() { # PID
 	need_root
 	record --max-overhead off -- "$WORKLOADS/calls" flood
 	holds '.syscalls[] | select(.name == "write") | .count == 2000000'
-	same looks "$(records '[.[] | select(.record == "look")] | length')" 0
+	same windows "$(records '[.[] | select(.record == "call_window")] | length')" 0
 	"$GCPROF" record -- "$WORKLOADS/calls" files 2>record.log
-	records '[.[] | select(.record == "look")] | length > 0 and
+	records '[.[] | select(.record == "call_window")] | length > 0 and
 		([.[:-1], .[1:]] | transpose | all(.[0].end == .[1].begin))' | grep -qx true
-	same unseen "$(lost SYSCALLS_UNSEEN)" 0
+	same untraced "$(lost SYSCALLS_UNTRACED)" 0
 	absent 'were traced for' record.log
 }
 

@@ -36,7 +36,7 @@ end_recorders() { # PID...
 has_names() { # FILE
 	holds '.alloc.samples > 20 and ([.alloc.types[].name] | length > 0 and all(startswith("type ") | not))' "$1"
 	holds '[.functions[] | select(.runtime == "managed").name] | length > 0 and all(startswith("code ") | not)' "$1"
-	holds '(.stacks.unfinished.untold // 0) <= 4' "$1"
+	holds '(.stacks.unfinished.lost // 0) <= 4' "$1"
 }
 
 # Makes the shell execute `program` while these recorders are kept from hearing of it, until it has

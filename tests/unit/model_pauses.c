@@ -208,7 +208,7 @@ TEST(calls_of_other_threads_count_with_their_part_in_the_pause)
 	CHECK_EQ(pause->sums.own_call_ns, 30);
 	CHECK_STR(pause->own_call.text, "munmap(...) = 0");
 	CHECK_EQ(pause->own_call.overlap_ns, 20);
-	CHECK_EQ(pause->sums.looked_ns, 0);
+	CHECK_EQ(pause->sums.traced_ns, 0);
 	CHECK_EQ(pause->n_longest, 3);
 	CHECK_STR(pause->longest[0].text, "read(...) = 0");
 	CHECK_EQ(pause->longest[0].start, 1000);
@@ -255,21 +255,21 @@ TEST(waits_and_timer_samples_in_a_pause_are_the_collecting_threads_or_others)
 	rig_free(&rig, model);
 }
 
-/* Windows in which calls are looked at: one is told within a pause, another when it is over. */
-TEST(a_pause_tells_how_much_of_it_calls_were_looked_at)
+/* Windows in which calls are traced: one ends within a pause, another when it is over. */
+TEST(a_pause_tells_how_much_of_it_calls_were_traced)
 {
 	struct rig rig;
 	struct model *model;
 
 	rig_begin(&rig);
 	gc_begin(&rig, 2000, MINOR);
-	PUT(&rig.synthetic, look, .begin = 1900, .end = 2010);
+	PUT(&rig.synthetic, call_window, .begin = 1900, .end = 2010);
 	gc_end(&rig, 2100, MINOR);
-	PUT(&rig.synthetic, look, .begin = 2080, .end = 2200);
-	PUT(&rig.synthetic, look, .begin = 2300, .end = 2400);
+	PUT(&rig.synthetic, call_window, .begin = 2080, .end = 2200);
+	PUT(&rig.synthetic, call_window, .begin = 2300, .end = 2400);
 	model = rig_end(&rig, 5000);
 	CHECK(model->tracing.gaps);
-	CHECK_EQ(model->pauses[0].sums.looked_ns, 10 + 20);
+	CHECK_EQ(model->pauses[0].sums.traced_ns, 10 + 20);
 	CHECK(model->pauses[0].own_call.text == NULL);
 	rig_free(&rig, model);
 }

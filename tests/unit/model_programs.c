@@ -118,7 +118,7 @@ TEST(estimated_calls_add_up_as_well)
 		for (uint64_t process = 1; process <= 2; process++)
 			PUT(&synthetic, call_cpu, .time = end, .process = process,
 			    .traced_ns = (i + 1) * 1000000, .untraced_ns = i * 2000000);
-		PUT(&synthetic, look, .begin = end - 1000000, .end = end, .call_ns = 0);
+		PUT(&synthetic, call_window, .begin = end - 1000000, .end = end, .call_ns = 0);
 	}
 	synthetic_end(&synthetic, 30000000);
 	model = synthetic_model(&synthetic);

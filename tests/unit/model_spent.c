@@ -62,7 +62,7 @@ static uint64_t run_program(struct program *program, double ns, double cost)
 /* Tracing begins or ends, or a second is over: so much is in the profile. */
 static void put(struct spent *spent, bool traced)
 {
-	const struct record_look window = {
+	const struct record_call_window window = {
 		.begin = spent->since, .end = spent->now, .call_ns = COST_NS};
 	const uint64_t figures[CALL_FIGURES] = {spent->traced, 100 * spent->traced};
 

@@ -9,8 +9,8 @@
 
 enum { GETPID = 39, READ = 0, SEEDS = 200 };
 
-/* A recording of looks, from time 0 ms on. */
-struct looked {
+/* A recording with windows, from time 0 ms on. */
+struct recorded {
 	struct synthetic synthetic;
 	uint64_t state; /* of the random numbers */
 	uint64_t time;  /* ns: until when the recording was made */
@@ -18,67 +18,67 @@ struct looked {
 	struct record_call_cpu cpu;
 };
 
-static void looked_begin(struct looked *looked, uint64_t seed)
+static void recorded_begin(struct recorded *recorded, uint64_t seed)
 {
-	*looked = (struct looked){.state = seed, .time = 1000 * MS};
-	synthetic_begin(&looked->synthetic);
-	PUT(&looked->synthetic, stream, .stream = 4, .name = bytes_of("syscall"), .attached = 1);
-	synthetic_process(&looked->synthetic, looked->time);
-	looked->total = (struct record_syscall_total){.process = 1, .number = GETPID};
-	looked->cpu = (struct record_call_cpu){.process = 1};
+	*recorded = (struct recorded){.state = seed, .time = 1000 * MS};
+	synthetic_begin(&recorded->synthetic);
+	PUT(&recorded->synthetic, stream, .stream = 4, .name = bytes_of("syscall"), .attached = 1);
+	synthetic_process(&recorded->synthetic, recorded->time);
+	recorded->total = (struct record_syscall_total){.process = 1, .number = GETPID};
+	recorded->cpu = (struct record_call_cpu){.process = 1};
 }
 
 /* Until now the program used that much CPU time in windows, and that much in gaps. */
-static void put_cpu(struct looked *looked, uint64_t traced, uint64_t untraced)
+static void put_cpu(struct recorded *recorded, uint64_t traced, uint64_t untraced)
 {
 	struct record record = {.kind = RECORD_call_cpu};
 
-	looked->cpu.time = looked->time;
-	looked->cpu.traced_ns += traced;
-	looked->cpu.untraced_ns += untraced;
-	record.call_cpu = looked->cpu;
-	CHECK_EQ(profile_writer_put(looked->synthetic.writer, &record), 0);
+	recorded->cpu.time = recorded->time;
+	recorded->cpu.traced_ns += traced;
+	recorded->cpu.untraced_ns += untraced;
+	record.call_cpu = recorded->cpu;
+	CHECK_EQ(profile_writer_put(recorded->synthetic.writer, &record), 0);
 }
 
-/* Nobody looked for that long; the program had the CPU. */
-static void leave(struct looked *looked, uint64_t ns)
+/* System calls were not traced for that long; the program had the CPU. */
+static void leave(struct recorded *recorded, uint64_t ns)
 {
-	looked->time += ns;
-	put_cpu(looked, 0, ns);
+	recorded->time += ns;
+	put_cpu(recorded, 0, ns);
 }
 
-/* `calls` more were seen in the `ns` that follow; the program had that much CPU time in them. */
-static void look_on(struct looked *looked, uint64_t ns, uint64_t cpu, uint64_t calls,
-		    uint64_t call_ns)
+/* `calls` more were traced in the `ns` that follow; the program had that much CPU time in them. */
+static void trace_on(struct recorded *recorded, uint64_t ns, uint64_t cpu, uint64_t calls,
+		     uint64_t call_ns)
 {
 	struct record record = {.kind = RECORD_syscall_total};
 
-	looked->total.time = looked->time + ns;
-	looked->total.count += calls;
-	looked->total.total_ns += 100 * calls;
-	looked->total.errors += calls / 2;
-	looked->total.gc_count += calls / 4;
-	record.syscall_total = looked->total;
+	recorded->total.time = recorded->time + ns;
+	recorded->total.count += calls;
+	recorded->total.total_ns += 100 * calls;
+	recorded->total.errors += calls / 2;
+	recorded->total.gc_count += calls / 4;
+	record.syscall_total = recorded->total;
 	if (calls)
-		CHECK_EQ(profile_writer_put(looked->synthetic.writer, &record), 0);
-	put_cpu(looked, cpu, 0);
-	PUT(&looked->synthetic, look, .begin = looked->time, .end = looked->time + ns,
+		CHECK_EQ(profile_writer_put(recorded->synthetic.writer, &record), 0);
+	put_cpu(recorded, cpu, 0);
+	PUT(&recorded->synthetic, call_window, .begin = recorded->time, .end = recorded->time + ns,
 	    .call_ns = call_ns);
-	looked->time += ns;
+	recorded->time += ns;
 }
 
-static void look(struct looked *looked, uint64_t ns, uint64_t calls, uint64_t call_ns)
+static void trace(struct recorded *recorded, uint64_t ns, uint64_t calls, uint64_t call_ns)
 {
-	look_on(looked, ns, ns, calls, call_ns);
+	trace_on(recorded, ns, ns, calls, call_ns);
 }
 
-static struct model *looked_end(struct looked *looked)
+static struct model *recorded_end(struct recorded *recorded)
 {
 	struct model *model;
 
-	synthetic_end(&looked->synthetic, looked->time);
-	model = synthetic_model(&looked->synthetic);
-	synthetic_free(&looked->synthetic);
+	synthetic_end(&recorded->synthetic, recorded->time);
+	model = synthetic_model(&recorded->synthetic);
+	synthetic_free(&recorded->synthetic);
 	return model;
 }
 
@@ -88,24 +88,23 @@ static const struct model_syscall *only_call(const struct model *model)
 	return &model->syscalls[0];
 }
 
-/* From 0 to 1. */
-static double draw(struct looked *looked)
+static double draw(struct recorded *recorded)
 {
-	return (double)(test_random(&looked->state) >> 11) / 9007199254740992.0;
+	return (double)(test_random(&recorded->state) >> 11) / 9007199254740992.0;
 }
 
 /* Calls that come at random, `mean` on average: by the normal distribution where that is near. */
-static uint64_t draw_calls(struct looked *looked, double mean)
+static uint64_t draw_calls(struct recorded *recorded, double mean)
 {
 	double calls = 0, time = 0;
 
 	if (mean > 100) {
-		double normal =
-			sqrt(-2 * log(1 - draw(looked))) * cos(6.283185307179586 * draw(looked));
+		double normal = sqrt(-2 * log(1 - draw(recorded))) *
+				cos(6.283185307179586 * draw(recorded));
 
 		return (uint64_t)fmax(mean + sqrt(mean) * normal + 0.5, 0);
 	}
-	while ((time -= log(1 - draw(looked))) < mean)
+	while ((time -= log(1 - draw(recorded))) < mean)
 		calls++;
 	return (uint64_t)calls;
 }
@@ -123,47 +122,47 @@ static void check_sane(const struct model_syscall *call)
 	CHECK(call->calls.value <= call->calls.high);
 	CHECK(call->time.low >= 0 && call->time.low <= call->time.value);
 	CHECK(call->time.value <= call->time.high);
-	CHECK(call->count >= call->seen && call->count <= INT64_MAX);
+	CHECK(call->count >= call->traced && call->count <= INT64_MAX);
 }
 
 TEST(totals_without_gaps_are_exact)
 {
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
+	recorded_begin(&recorded, 1);
 	for (int i = 0; i < 10; i++)
-		look(&looked, 100 * MS, 1000, 200);
-	model = looked_end(&looked);
+		trace(&recorded, 100 * MS, 1000, 200);
+	model = recorded_end(&recorded);
 	CHECK(!model->tracing.gaps);
 	CHECK(model_coverage(&model->tracing) == 1);
 	CHECK(!only_call(model)->estimated);
 	CHECK_EQ(only_call(model)->count, 10000);
-	CHECK_EQ(only_call(model)->seen, 10000);
+	CHECK_EQ(only_call(model)->traced, 10000);
 	CHECK(only_call(model)->calls.low == 10000 && only_call(model)->calls.high == 10000);
 	model_free(model);
 }
 
-/* Looks that follow each other are one window; the last gap reaches to the end. */
+/* Windows that follow each other count as one; the last gap reaches to the end. */
 TEST(gaps_are_estimated_from_the_windows_behind_them)
 {
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
-	look(&looked, 10 * MS, 1000, 0);
-	look(&looked, 10 * MS, 2000, 0);
-	leave(&looked, 20 * MS);
-	look(&looked, 10 * MS, 3000, 0);
-	leave(&looked, 30 * MS);
-	model = looked_end(&looked);
+	recorded_begin(&recorded, 1);
+	trace(&recorded, 10 * MS, 1000, 0);
+	trace(&recorded, 10 * MS, 2000, 0);
+	leave(&recorded, 20 * MS);
+	trace(&recorded, 10 * MS, 3000, 0);
+	leave(&recorded, 30 * MS);
+	model = recorded_end(&recorded);
 	CHECK(model->tracing.gaps);
 	CHECK_EQ(model->tracing.windows, 2);
 	CHECK_EQ(model->tracing.traced_ns, 30 * MS);
 	CHECK_EQ(model->tracing.untraced_ns, 50 * MS);
 	CHECK(is_near(model_coverage(&model->tracing), 0.375, 1e-9));
 	/* The gap as the window behind it, 300 a ms; the last one as all windows. */
-	CHECK_EQ(only_call(model)->seen, 6000);
+	CHECK_EQ(only_call(model)->traced, 6000);
 	CHECK_EQ(only_call(model)->count, 6000 + 20 * 300 + 30 * 200);
 	CHECK_EQ(only_call(model)->total_ns, 100 * only_call(model)->count);
 	CHECK_EQ(only_call(model)->errors, only_call(model)->count / 2);
@@ -179,28 +178,28 @@ static unsigned count_holding(double (*rate)(uint64_t ns), unsigned windows)
 	unsigned holding = 0;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		struct looked looked;
+		struct recorded recorded;
 		struct model *model;
 		double truth = 0;
 
-		looked_begin(&looked, seed);
+		recorded_begin(&recorded, seed);
 		for (unsigned i = 0; i < 2 * windows; i++) {
 			/* By slices, so that the rate may change within. */
-			uint64_t slices = (i % 2 ? 50 : 5) + (uint64_t)(draw(&looked) * 50);
+			uint64_t slices = (i % 2 ? 50 : 5) + (uint64_t)(draw(&recorded) * 50);
 			uint64_t calls = 0;
 
 			for (uint64_t slice = 0; slice < slices; slice++) {
-				uint64_t when = looked.time - 1000 * MS + slice * MS / 10;
+				uint64_t when = recorded.time - 1000 * MS + slice * MS / 10;
 
-				calls += draw_calls(&looked, rate(when) / 10);
+				calls += draw_calls(&recorded, rate(when) / 10);
 			}
 			truth += (double)calls;
 			if (i % 2)
-				leave(&looked, slices * MS / 10);
+				leave(&recorded, slices * MS / 10);
 			else
-				look(&looked, slices * MS / 10, calls, 0);
+				trace(&recorded, slices * MS / 10, calls, 0);
 		}
-		model = looked_end(&looked);
+		model = recorded_end(&recorded);
 		check_sane(only_call(model));
 		holding += holds(&only_call(model)->calls, truth) &&
 			   holds(&model->tracing.count, truth) &&
@@ -254,15 +253,15 @@ TEST(intervals_of_a_changing_rate_hold_the_truth)
 TEST(gaps_are_scaled_by_the_cpu_time_that_is_the_programs_own)
 {
 	const double truth = 50 * 10000 + 50 * 90e6 / 300;
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
+	recorded_begin(&recorded, 1);
 	for (int i = 0; i < 50; i++) {
-		look_on(&looked, 10 * MS, 5 * MS, 10000, 200);
-		leave(&looked, 90 * MS);
+		trace_on(&recorded, 10 * MS, 5 * MS, 10000, 200);
+		leave(&recorded, 90 * MS);
 	}
-	model = looked_end(&looked);
+	model = recorded_end(&recorded);
 	CHECK(is_near((double)only_call(model)->count, truth, truth * 0.12));
 	CHECK(holds(&only_call(model)->calls, truth));
 	CHECK(holds(&model->tracing.count, truth));
@@ -276,23 +275,23 @@ TEST(intervals_of_a_program_that_is_slowed_down_hold_the_truth)
 	unsigned holding = 0;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		struct looked looked;
+		struct recorded recorded;
 		struct model *model;
 		double truth = 0, own, cost;
 
-		looked_begin(&looked, seed);
-		own = 500 + 5000 * draw(&looked);
-		cost = 200 * (0.7 + 0.6 * draw(&looked)) + 0.15 * draw(&looked) * own;
+		recorded_begin(&recorded, seed);
+		own = 500 + 5000 * draw(&recorded);
+		cost = 200 * (0.7 + 0.6 * draw(&recorded)) + 0.15 * draw(&recorded) * own;
 		for (int i = 0; i < 30; i++) {
-			uint64_t cpu = (uint64_t)((5 + 10 * draw(&looked)) * 1e6);
-			uint64_t gap = (uint64_t)((50 + 100 * draw(&looked)) * 1e6);
-			uint64_t seen = draw_calls(&looked, (double)cpu / (own + cost));
+			uint64_t cpu = (uint64_t)((5 + 10 * draw(&recorded)) * 1e6);
+			uint64_t gap = (uint64_t)((50 + 100 * draw(&recorded)) * 1e6);
+			uint64_t traced = draw_calls(&recorded, (double)cpu / (own + cost));
 
-			look_on(&looked, 15 * MS, cpu, seen, 200);
-			truth += (double)(seen + draw_calls(&looked, (double)gap / own));
-			leave(&looked, gap);
+			trace_on(&recorded, 15 * MS, cpu, traced, 200);
+			truth += (double)(traced + draw_calls(&recorded, (double)gap / own));
+			leave(&recorded, gap);
 		}
-		model = looked_end(&looked);
+		model = recorded_end(&recorded);
 		check_sane(only_call(model));
 		holding += holds(&only_call(model)->calls, truth);
 		model_free(model);
@@ -301,14 +300,14 @@ TEST(intervals_of_a_program_that_is_slowed_down_hold_the_truth)
 	CHECK(holding >= SEEDS * 93 / 100);
 }
 
-/* Another process, of which a look tells calls of one kind and CPU time so far. */
-static void put_other(struct looked *looked, uint64_t process, uint64_t calls, uint64_t traced,
+/* Another process, of which a window has calls of one kind and CPU time so far. */
+static void put_other(struct recorded *recorded, uint64_t process, uint64_t calls, uint64_t traced,
 		      uint64_t untraced)
 {
 	if (calls)
-		PUT(&looked->synthetic, syscall_total, .time = looked->time, .process = process,
+		PUT(&recorded->synthetic, syscall_total, .time = recorded->time, .process = process,
 		    .number = READ, .count = calls);
-	PUT(&looked->synthetic, call_cpu, .time = looked->time, .process = process,
+	PUT(&recorded->synthetic, call_cpu, .time = recorded->time, .process = process,
 	    .traced_ns = traced, .untraced_ns = untraced);
 }
 
@@ -316,18 +315,18 @@ static void put_other(struct looked *looked, uint64_t process, uint64_t calls, u
 TEST(processes_are_scaled_apart)
 {
 	const double truth = 51 * 20000 + 50 * 90e6 / 300;
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
-	PUT(&looked.synthetic, process, .id = 2, .pid = 101, .time = looked.time);
-	look(&looked, 10 * MS, 20000, 200);
+	recorded_begin(&recorded, 1);
+	PUT(&recorded.synthetic, process, .id = 2, .pid = 101, .time = recorded.time);
+	trace(&recorded, 10 * MS, 20000, 200);
 	for (uint64_t i = 1; i <= 50; i++) {
-		leave(&looked, 90 * MS);
-		put_other(&looked, 2, 0, i * 10 * MS, i * 90 * MS);
-		look(&looked, 10 * MS, 20000, 200);
+		leave(&recorded, 90 * MS);
+		put_other(&recorded, 2, 0, i * 10 * MS, i * 90 * MS);
+		trace(&recorded, 10 * MS, 20000, 200);
 	}
-	model = looked_end(&looked);
+	model = recorded_end(&recorded);
 	CHECK(is_near((double)only_call(model)->count, truth, truth * 0.12));
 	CHECK(holds(&only_call(model)->calls, truth));
 	model_free(model);
@@ -337,21 +336,21 @@ TEST(processes_are_scaled_apart)
  * and the one that is always there does not. */
 TEST(processes_that_live_in_gaps_are_stood_for_by_those_that_come_and_go)
 {
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 	uint64_t id = 2;
 
-	looked_begin(&looked, 1);
+	recorded_begin(&recorded, 1);
 	for (uint64_t i = 2; i <= 101; i++)
-		PUT(&looked.synthetic, process, .id = i, .pid = 100 + i, .time = looked.time);
+		PUT(&recorded.synthetic, process, .id = i, .pid = 100 + i, .time = recorded.time);
 	for (int i = 0; i < 10; i++) {
-		put_other(&looked, id++, 1000, 2 * MS, 0);
-		look(&looked, 10 * MS, 100, 0);
+		put_other(&recorded, id++, 1000, 2 * MS, 0);
+		trace(&recorded, 10 * MS, 100, 0);
 		for (int j = 0; j < 9; j++)
-			put_other(&looked, id++, 0, 0, 2 * MS);
-		leave(&looked, 90 * MS);
+			put_other(&recorded, id++, 0, 0, 2 * MS);
+		leave(&recorded, 90 * MS);
 	}
-	model = looked_end(&looked);
+	model = recorded_end(&recorded);
 	CHECK_EQ(model->n_syscalls, 2);
 	for (int i = 0; i < 2; i++) {
 		const struct model_syscall *call = &model->syscalls[i];
@@ -371,24 +370,24 @@ struct short_life {
 	double left, rate; /* ns of CPU time; calls in one */
 };
 
-static void live(struct looked *looked, struct short_life *life, double ns, bool traced,
+static void live(struct recorded *recorded, struct short_life *life, double ns, bool traced,
 		 double *truth)
 {
 	while (ns > 0) {
 		double part = fmin(life->left, ns);
-		uint64_t calls = draw_calls(looked, life->rate * part);
+		uint64_t calls = draw_calls(recorded, life->rate * part);
 
 		*truth += (double)calls;
 		life->calls += traced ? calls : 0;
 		life->traced += traced ? (uint64_t)part : 0;
 		life->untraced += traced ? 0 : (uint64_t)part;
-		put_other(looked, life->id, life->calls, life->traced, life->untraced);
+		put_other(recorded, life->id, life->calls, life->traced, life->untraced);
 		ns -= part;
 		life->left -= part;
 		if (life->left <= 0)
 			*life = (struct short_life){.id = life->id + 1,
-						    .left = (2 + 6 * draw(looked)) * 1e6,
-						    .rate = (20 + 200 * draw(looked)) / 1e6};
+						    .left = (2 + 6 * draw(recorded)) * 1e6,
+						    .rate = (20 + 200 * draw(recorded)) / 1e6};
 	}
 }
 
@@ -399,26 +398,26 @@ TEST(intervals_of_processes_that_come_and_go_hold_the_truth)
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct short_life life = {.id = 1};
-		struct looked looked;
+		struct recorded recorded;
 		struct model *model;
 		double truth = 0;
 
-		looked_begin(&looked, seed);
+		recorded_begin(&recorded, seed);
 		for (uint64_t i = 2; i <= 2000; i++)
-			PUT(&looked.synthetic, process, .id = i, .pid = 100 + i,
-			    .time = looked.time);
+			PUT(&recorded.synthetic, process, .id = i, .pid = 100 + i,
+			    .time = recorded.time);
 		for (int i = 0; i < 60; i++) {
-			double gap = (50 + 100 * draw(&looked)) * 1e6;
-			double window = (5 + 5 * draw(&looked)) * 1e6;
+			double gap = (50 + 100 * draw(&recorded)) * 1e6;
+			double window = (5 + 5 * draw(&recorded)) * 1e6;
 
-			live(&looked, &life, gap, false, &truth);
-			looked.time += (uint64_t)gap;
-			live(&looked, &life, window, true, &truth);
-			PUT(&looked.synthetic, look, .begin = looked.time,
-			    .end = looked.time + (uint64_t)window);
-			looked.time += (uint64_t)window;
+			live(&recorded, &life, gap, false, &truth);
+			recorded.time += (uint64_t)gap;
+			live(&recorded, &life, window, true, &truth);
+			PUT(&recorded.synthetic, call_window, .begin = recorded.time,
+			    .end = recorded.time + (uint64_t)window);
+			recorded.time += (uint64_t)window;
 		}
-		model = looked_end(&looked);
+		model = recorded_end(&recorded);
 		check_sane(only_call(model));
 		holding += holds(&only_call(model)->calls, truth);
 		model_free(model);
@@ -430,14 +429,14 @@ TEST(intervals_of_processes_that_come_and_go_hold_the_truth)
 /* As recorders of old versions wrote it: what CPU time there was in gaps is not known. */
 TEST(gaps_without_cpu_time_are_not_estimated)
 {
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
-	look(&looked, 10 * MS, 1000, 200);
-	looked.time += 90 * MS;
-	look(&looked, 10 * MS, 1000, 200);
-	model = looked_end(&looked);
+	recorded_begin(&recorded, 1);
+	trace(&recorded, 10 * MS, 1000, 200);
+	recorded.time += 90 * MS;
+	trace(&recorded, 10 * MS, 1000, 200);
+	model = recorded_end(&recorded);
 	CHECK(model->tracing.gaps);
 	CHECK(!model->tracing.estimated);
 	CHECK_EQ(model->tracing.untraced_ns, 90 * MS);
@@ -449,55 +448,56 @@ TEST(gaps_without_cpu_time_are_not_estimated)
 /* One window tells nothing about how different windows are. */
 TEST(one_window_leaves_much_open)
 {
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
-	look(&looked, 10 * MS, 1000, 0);
-	leave(&looked, 90 * MS);
-	model = looked_end(&looked);
+	recorded_begin(&recorded, 1);
+	trace(&recorded, 10 * MS, 1000, 0);
+	leave(&recorded, 90 * MS);
+	model = recorded_end(&recorded);
 	CHECK_EQ(only_call(model)->count, 10000);
 	CHECK(only_call(model)->calls.low < 4000 && only_call(model)->calls.low >= 1000);
 	CHECK(only_call(model)->calls.high > 30000);
 	model_free(model);
 }
 
-TEST(looks_that_cannot_be_are_refused)
+TEST(windows_that_cannot_be_are_refused)
 {
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
-	look(&looked, 10 * MS, 1000, 0);
-	PUT(&looked.synthetic, look, .begin = 1005 * MS, .end = 1020 * MS); /* overlaps */
-	PUT(&looked.synthetic, look, .begin = 1, .end = 2);                 /* goes back */
-	PUT(&looked.synthetic, look, .begin = 1020 * MS, .end = 1020 * MS); /* no time */
-	PUT(&looked.synthetic, look, .begin = 1030 * MS, .end = 1020 * MS); /* the wrong way */
-	leave(&looked, 10 * MS);
-	look(&looked, 10 * MS, 1000, 0);
-	model = looked_end(&looked);
+	recorded_begin(&recorded, 1);
+	trace(&recorded, 10 * MS, 1000, 0);
+	PUT(&recorded.synthetic, call_window, .begin = 1005 * MS, .end = 1020 * MS); /* overlaps */
+	PUT(&recorded.synthetic, call_window, .begin = 1, .end = 2);                 /* goes back */
+	PUT(&recorded.synthetic, call_window, .begin = 1020 * MS, .end = 1020 * MS); /* no time */
+	PUT(&recorded.synthetic, call_window, .begin = 1030 * MS,
+	    .end = 1020 * MS); /* the wrong way */
+	leave(&recorded, 10 * MS);
+	trace(&recorded, 10 * MS, 1000, 0);
+	model = recorded_end(&recorded);
 	CHECK_EQ(model->refused, 4);
 	CHECK_EQ(only_call(model)->count, 3000);
 	check_sane(only_call(model));
 	model_free(model);
 }
 
-TEST(extreme_looks_do_not_upset_the_estimates)
+TEST(extreme_windows_do_not_upset_the_estimates)
 {
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
-	look(&looked, 1, UINT64_MAX / 8, UINT64_MAX);
-	looked.total.runs = looked.total.run_ns = UINT64_MAX;
-	leave(&looked, UINT64_MAX / 2);
-	look(&looked, 1, 1, UINT64_MAX);
-	looked.total.wait_ns = looked.total.gc_ns = UINT64_MAX;
-	looked.total.count = looked.total.total_ns = 3; /* shrinks */
-	look(&looked, 1, UINT64_MAX / 2, UINT64_MAX);
-	leave(&looked, UINT64_MAX / 4);
-	look(&looked, UINT64_MAX - 1 - looked.time, 1, UINT64_MAX);
-	model = looked_end(&looked);
+	recorded_begin(&recorded, 1);
+	trace(&recorded, 1, UINT64_MAX / 8, UINT64_MAX);
+	recorded.total.runs = recorded.total.run_ns = UINT64_MAX;
+	leave(&recorded, UINT64_MAX / 2);
+	trace(&recorded, 1, 1, UINT64_MAX);
+	recorded.total.wait_ns = recorded.total.gc_ns = UINT64_MAX;
+	recorded.total.count = recorded.total.total_ns = 3; /* shrinks */
+	trace(&recorded, 1, UINT64_MAX / 2, UINT64_MAX);
+	leave(&recorded, UINT64_MAX / 4);
+	trace(&recorded, UINT64_MAX - 1 - recorded.time, 1, UINT64_MAX);
+	model = recorded_end(&recorded);
 	CHECK_EQ(model->refused, 0);
 	CHECK(model->tracing.gaps);
 	CHECK(model_coverage(&model->tracing) >= 0 && model_coverage(&model->tracing) <= 1);
@@ -509,15 +509,15 @@ TEST(extreme_looks_do_not_upset_the_estimates)
 
 TEST(a_million_windows_are_no_burden)
 {
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
+	recorded_begin(&recorded, 1);
 	for (int i = 0; i < 1000000; i++) {
-		look(&looked, 10, 10, 0);
-		leave(&looked, 10);
+		trace(&recorded, 10, 10, 0);
+		leave(&recorded, 10);
 	}
-	model = looked_end(&looked);
+	model = recorded_end(&recorded);
 	CHECK_EQ(model->tracing.windows, 1000000);
 	CHECK_EQ(only_call(model)->count, 20000000);
 	check_sane(only_call(model));
@@ -527,15 +527,15 @@ TEST(a_million_windows_are_no_burden)
 /* A call of which no total tells: there is nothing to estimate from. */
 TEST(calls_without_totals_are_not_estimated)
 {
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 
-	looked_begin(&looked, 1);
-	look(&looked, 10 * MS, 0, 0);
-	looked.time += 10 * MS;
-	PUT(&looked.synthetic, syscall, .time = looked.time, .thread = 1, .number = GETPID,
+	recorded_begin(&recorded, 1);
+	trace(&recorded, 10 * MS, 0, 0);
+	recorded.time += 10 * MS;
+	PUT(&recorded.synthetic, syscall, .time = recorded.time, .thread = 1, .number = GETPID,
 	    .duration = 5);
-	model = looked_end(&looked);
+	model = recorded_end(&recorded);
 	CHECK(model->tracing.gaps);
 	CHECK(!only_call(model)->estimated);
 	CHECK_EQ(only_call(model)->count, 1);
@@ -548,27 +548,27 @@ static struct model *select_of(const char *term)
 	struct filter filter = {.count = 0};
 	struct model_view view = {.frames = MODEL_FRAMES_ALL};
 	struct source *sources[2];
-	struct looked looked;
+	struct recorded recorded;
 	struct model *model;
 	char fault[200];
 
-	looked_begin(&looked, 1);
-	PUT(&looked.synthetic, thread, .id = 2, .process = 1, .tid = 101);
+	recorded_begin(&recorded, 1);
+	PUT(&recorded.synthetic, thread, .id = 2, .process = 1, .tid = 101);
 	for (uint64_t i = 0; i < 50; i++)
-		PUT(&looked.synthetic, syscall, .time = looked.time + i, .thread = i < 40 ? 1 : 2,
-		    .number = GETPID, .duration = 5, .stands = 2);
-	look(&looked, 10 * MS, 100, 0);
-	leave(&looked, 10 * MS);
-	synthetic_end(&looked.synthetic, looked.time);
+		PUT(&recorded.synthetic, syscall, .time = recorded.time + i,
+		    .thread = i < 40 ? 1 : 2, .number = GETPID, .duration = 5, .stands = 2);
+	trace(&recorded, 10 * MS, 100, 0);
+	leave(&recorded, 10 * MS);
+	synthetic_end(&recorded.synthetic, recorded.time);
 	CHECK_EQ(filter_add(&filter, term, fault, sizeof(fault)), 0);
 	for (int i = 0; i < 2; i++)
-		CHECK_EQ(source_memory_open(looked.synthetic.data, looked.synthetic.size,
+		CHECK_EQ(source_memory_open(recorded.synthetic.data, recorded.synthetic.size,
 					    &sources[i]),
 			 0);
 	CHECK_EQ(model_load_filtered(sources, "x", &filter, &view, &model), 0);
 	CHECK(model->tracing.gaps);
 	CHECK_EQ(model->tracing.untraced_ns, 10 * MS);
-	synthetic_free(&looked.synthetic);
+	synthetic_free(&recorded.synthetic);
 	return model;
 }
 
@@ -578,13 +578,13 @@ TEST(a_selection_has_its_part_of_what_was_not_traced)
 
 	CHECK(only_call(model)->estimated);
 	CHECK_EQ(only_call(model)->count, 40);
-	CHECK_EQ(only_call(model)->seen, 10);
+	CHECK_EQ(only_call(model)->traced, 10);
 	CHECK(holds(&only_call(model)->calls, 30) && holds(&only_call(model)->calls, 60));
 	CHECK(model->calls_left_out == 0);
 	model_free(model);
 }
 
-/* When in a gap there were calls nobody knows. */
+/* When in a gap there were calls is not known. */
 TEST(time_in_which_no_calls_were_traced_is_left_out)
 {
 	struct model *model = select_of("time=5ms..15ms");

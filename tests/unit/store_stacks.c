@@ -35,7 +35,7 @@ TEST(samples_of_a_batch_have_the_stack_of_their_key)
 	send_keyed(2, 200, 1, 77);
 	send_exec(1, 100, "/bin/other");
 	send_keyed(1, 100, 2, 77);
-	CHECK_EQ(store_loss(rig.store, LOSS_STACK_UNTOLD), 3);
+	CHECK_EQ(store_loss(rig.store, LOSS_STACK_LOST), 3);
 	CHECK_EQ(store_count(rig.store, STREAM_ALLOC), 5);
 	finish();
 	told = nth(RECORD_alloc, 0);
@@ -47,7 +47,7 @@ TEST(samples_of_a_batch_have_the_stack_of_their_key)
 	CHECK_EQ(keyed->alloc.size, 48);
 	CHECK_EQ(keyed->alloc.kind, GCPROF_SAMPLE_NURSERY);
 	CHECK_EQ(unknown->alloc.stack, 0);
-	CHECK_EQ(unknown->alloc.quality, STACK_UNTOLD);
+	CHECK_EQ(unknown->alloc.quality, STACK_LOST);
 	CHECK_EQ(other->alloc.stack, 0);
 	CHECK_EQ(nth(RECORD_alloc, 4)->alloc.stack, 0);
 }
@@ -116,7 +116,7 @@ TEST(stacks_are_made_of_pieces)
 	send_exec(1, 100, "/bin/other");
 	send_stacks(words, 5);
 	send_keyed(1, 100, 300, 100);
-	CHECK_EQ(store_loss(rig.store, LOSS_STACK_UNTOLD), 3);
+	CHECK_EQ(store_loss(rig.store, LOSS_STACK_LOST), 3);
 	CHECK_EQ(store_loss(rig.store, LOSS_BAD_EVENT), 0);
 	finish();
 	for (size_t i = 0; i < 5; i++)
@@ -128,7 +128,7 @@ TEST(stacks_are_made_of_pieces)
 	CHECK(made[1]->alloc.stack && made[1]->alloc.stack != made[0]->alloc.stack);
 	CHECK(made[1]->alloc.stack != nth(RECORD_alloc, 1)->alloc.stack);
 	CHECK_EQ(made[2]->alloc.stack, 0);
-	CHECK_EQ(made[2]->alloc.quality, STACK_UNTOLD);
+	CHECK_EQ(made[2]->alloc.quality, STACK_LOST);
 	CHECK_EQ(made[3]->alloc.stack, 0);
 	CHECK(made[4]->alloc.stack && made[4]->alloc.stack != made[0]->alloc.stack);
 }
@@ -203,7 +203,7 @@ TEST(stacks_that_make_no_sense_are_refused)
 		deep[2 + i] = 2;
 	send_stacks(deep, sizeof(deep) / sizeof(deep[0]));
 	send_keyed(1, 100, 6, 100);
-	CHECK_EQ(store_loss(rig.store, LOSS_STACK_UNTOLD), 0);
+	CHECK_EQ(store_loss(rig.store, LOSS_STACK_LOST), 0);
 	finish();
 	CHECK(nth(RECORD_alloc, 1)->alloc.stack);
 	CHECK(nth(RECORD_alloc, 2)->alloc.stack);

@@ -384,16 +384,16 @@ static int take_loss(struct sql *sql, const struct pass *pass, const struct reco
 	return put_marker(sql, pass, marker("loss", record->time, name, record->count), 0);
 }
 
-static int take_look(struct sql *sql, const struct record_look *record)
+static int take_window(struct sql *sql, const struct record_call_window *record)
 {
-	struct row_looks row = {
-		.id = integer(sql_next(sql, TABLE_looks)),
+	struct row_call_windows row = {
+		.id = integer(sql_next(sql, TABLE_call_windows)),
 		.start = integer(record->begin),
 		.finish = integer(record->end),
 		.call_ns = integer(record->call_ns),
 	};
 
-	return database_put(sql->database, TABLE_looks, &row);
+	return database_put(sql->database, TABLE_call_windows, &row);
 }
 
 static int take_clock(struct sql *sql, const struct record_clock *record)
@@ -460,8 +460,8 @@ int sql_event(struct sql *sql, struct pass *pass, const struct record *record)
 		return sql_gc_end(sql, pass, &record->gc_end);
 	case RECORD_phase:
 		return sql_phase(sql, pass, &record->phase);
-	case RECORD_look:
-		return take_look(sql, &record->look);
+	case RECORD_call_window:
+		return take_window(sql, &record->call_window);
 	case RECORD_loss:
 		return take_loss(sql, pass, &record->loss);
 	case RECORD_clock:

@@ -429,7 +429,7 @@ static int put_syscall_totals(struct sql *sql, const struct pass *pass)
 			.waits = integer(call->waits),
 			.wait_ns = integer(call->wait_ns),
 			.estimated = integer(call->estimated),
-			.seen = integer(call->seen),
+			.traced = integer(call->traced),
 			.count_low = real(call->calls.low),
 			.count_high = real(call->calls.high),
 			.total_low_ns = real(call->time.low),

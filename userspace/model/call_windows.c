@@ -186,7 +186,7 @@ static void close_process(struct call_windows *windows, struct window_process *p
 	process->windows++;
 }
 
-int call_windows_add(struct call_windows *windows, const struct record_look *record)
+int call_windows_add(struct call_windows *windows, const struct record_call_window *record)
 {
 	double gap, traced = (double)(record->end - record->begin);
 

@@ -69,7 +69,7 @@ int call_windows_total(struct call_windows *windows, size_t item, uint64_t proce
 int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu *record);
 
 /* What totals and CPU time grew by was in this window and the gap before. 0, -EBADMSG, -ENOMEM. */
-int call_windows_add(struct call_windows *windows, const struct record_look *record);
+int call_windows_add(struct call_windows *windows, const struct record_call_window *record);
 
 /* The recording ended at `end`; 0: not known, there is no gap after the last window. */
 void call_windows_finish(struct call_windows *windows, uint64_t end);

@@ -32,7 +32,7 @@ const char *stack_reason_name(enum stack_reason reason)
 		[REASON_MANAGED_CUT] = "managed_cut",
 		[REASON_USER_END] = "user_end",
 		[REASON_USER_GUESSED] = "user_guessed",
-		[REASON_UNTOLD] = "untold",
+		[REASON_LOST] = "lost",
 	};
 
 	return names[reason];

@@ -172,7 +172,7 @@ static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 		[REASON_MANAGED_CUT] = STACK_MANAGED_CUT,
 		[REASON_USER_END] = STACK_USER_END,
 		[REASON_USER_GUESSED] = STACK_USER_GUESSED,
-		[REASON_UNTOLD] = STACK_UNTOLD,
+		[REASON_LOST] = STACK_LOST,
 	};
 	struct model_stacks *stacks = &pass->model->stacks;
 
@@ -333,9 +333,9 @@ static int take_event(struct pass *pass, const struct record *record)
 		return syscalls_total(pass, &record->syscall_total);
 	case RECORD_call_cpu:
 		return syscalls_cpu(pass, &record->call_cpu);
-	case RECORD_look:
-		pauses_look(pass, &record->look);
-		return syscalls_look(pass, &record->look);
+	case RECORD_call_window:
+		pauses_window(pass, &record->call_window);
+		return syscalls_window(pass, &record->call_window);
 	case RECORD_wait:
 		take_quality(pass, record->wait.stack, record->wait.quality);
 		return waits_record(pass, &record->wait);

@@ -211,16 +211,16 @@ void pauses_wait(struct pass *pass, const struct record_wait *record)
 		welcome_all(pass, &guest);
 }
 
-void pauses_look(struct pass *pass, const struct record_look *record)
+void pauses_window(struct pass *pass, const struct record_call_window *record)
 {
 	struct open_gcs *open = &pass->cycles.open;
 	struct pauses *pauses = &pass->pauses;
 
 	for (size_t i = 0; i < open->count; i++)
-		open->items[i].pause.guests.sums.looked_ns +=
+		open->items[i].pause.guests.sums.traced_ns +=
 			overlap(&open->items[i].pause, record->begin, record->end);
 	for (size_t i = 0; i < pauses->n_longest && record->begin < pauses->latest_end; i++)
-		pauses->longest[i].guests.sums.looked_ns +=
+		pauses->longest[i].guests.sums.traced_ns +=
 			overlap(&pauses->longest[i], record->begin, record->end);
 }
 

@@ -66,7 +66,7 @@ int pauses_end(struct pass *pass, const struct record_gc_end *record,
 void pauses_cpu(struct pass *pass, const struct record_cpu *record);
 void pauses_call(struct pass *pass, const struct record_syscall *record);
 void pauses_wait(struct pass *pass, const struct record_wait *record);
-void pauses_look(struct pass *pass, const struct record_look *record);
+void pauses_window(struct pass *pass, const struct record_call_window *record);
 
 /* An object that was old is so no longer, or the profile is over: it was walked in these pauses. */
 void pauses_old(struct pass *pass, const struct sample *sample);

@@ -120,11 +120,11 @@ struct model_syscall {
 	uint64_t in_gc_count, in_gc_ns;
 	double squares;          /* sum of the squares of all durations, from the histogram */
 	uint64_t waits, wait_ns; /* of total_ns: off the CPU until something happened */
-	/* Of estimated ones percentiles, the longest and squares are of the calls that were seen.
+	/* Of estimated ones percentiles, the longest and squares are of the calls that were traced.
 	 */
 	bool estimated;
-	uint64_t seen; /* of count; all of them unless estimated */
-	uint64_t seen_waits, seen_wait_ns, wait_max;
+	uint64_t traced; /* of count; all of them unless estimated */
+	uint64_t traced_waits, traced_wait_ns, wait_max;
 	struct estimate calls, time; /* count and total_ns with their intervals */
 };
 
@@ -192,7 +192,7 @@ struct pause_sums {
 	uint64_t futex_calls, futex_ns; /* of these: threads wait there for its end, or for work */
 	uint64_t own_call_ns;           /* of the collecting thread; and off the CPU: */
 	uint64_t wait_ns, own_wait_ns;
-	uint64_t looked_ns; /* where calls were not always looked at: they were */
+	uint64_t traced_ns; /* where calls were not always looked at: they were */
 };
 
 /* One of the longest pauses. Of figures of the collection 0 is unknown where has_stats is not. */

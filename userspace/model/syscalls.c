@@ -175,7 +175,7 @@ static void note_gap(struct pass *pass, uint64_t from, uint64_t to)
 			selection_has_time(pass->selection->filter, from - start, to - start);
 }
 
-int syscalls_look(struct pass *pass, const struct record_look *record)
+int syscalls_window(struct pass *pass, const struct record_call_window *record)
 {
 	note_gap(pass, pass->syscalls.windows.end, record->begin);
 	return call_windows_add(&pass->syscalls.windows, record);
@@ -394,9 +394,9 @@ struct model_syscall syscall_row(const struct call *call, const struct model *mo
 		.squares = squares(call),
 		.waits = call->waits,
 		.wait_ns = call->wait_ns,
-		.seen = call->count,
-		.seen_waits = call->waits,
-		.seen_wait_ns = call->wait_ns,
+		.traced = call->count,
+		.traced_waits = call->waits,
+		.traced_wait_ns = call->wait_ns,
 		.wait_max = call->wait_max,
 		.calls = {count, count, count},
 		.time = {time, time, time},

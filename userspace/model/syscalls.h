@@ -57,7 +57,7 @@ void syscalls_free(struct syscalls *syscalls);
 int syscalls_record(struct pass *pass, const struct record_syscall *record);
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record);
 int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record);
-int syscalls_look(struct pass *pass, const struct record_look *record);
+int syscalls_window(struct pass *pass, const struct record_call_window *record);
 
 /*
  * Rows into model->syscalls. For each call of each process the kernel's total

@@ -142,16 +142,16 @@ static int take_totals(struct pass *pass)
 		const struct model_syscall *call = &model->syscalls[i];
 		struct wait_sum *sum;
 
-		if (!call->seen_waits)
+		if (!call->traced_waits)
 			continue;
 		sum = waits_get(&pass->waits, WAIT_CALL, call->number);
 		if (!sum)
 			return -ENOMEM;
 		keep_longest(&sum->max_ns, call->wait_max);
-		if (call->seen_waits < sum->count)
+		if (call->traced_waits < sum->count)
 			continue;
-		sum->count = call->seen_waits;
-		sum->total_ns = call->seen_wait_ns;
+		sum->count = call->traced_waits;
+		sum->total_ns = call->traced_wait_ns;
 	}
 	return 0;
 }

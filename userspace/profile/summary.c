@@ -101,22 +101,22 @@ static void note_time(struct summary *summary, const struct record *record)
 }
 
 /* Looks that cannot be are left out. */
-static void add_look(struct summary *summary, const struct record_look *look)
+static void add_window(struct summary *summary, const struct record_call_window *window)
 {
-	if (look->end <= look->begin || look->begin < summary->looks.end)
+	if (window->end <= window->begin || window->begin < summary->tracing.end)
 		return;
-	if (summary->looks.end)
-		summary->looks.unseen_ns += look->begin - summary->looks.end;
-	summary->looks.seen_ns += look->end - look->begin;
-	summary->looks.end = look->end;
+	if (summary->tracing.end)
+		summary->tracing.untraced_ns += window->begin - summary->tracing.end;
+	summary->tracing.traced_ns += window->end - window->begin;
+	summary->tracing.end = window->end;
 }
 
 static void add_end(struct summary *summary, const struct record_end *end)
 {
 	summary->end = *end;
 	summary->has_end = true;
-	if (summary->looks.end && end->time > summary->looks.end)
-		summary->looks.unseen_ns += end->time - summary->looks.end;
+	if (summary->tracing.end && end->time > summary->tracing.end)
+		summary->tracing.untraced_ns += end->time - summary->tracing.end;
 }
 
 static int add_record(struct summary *summary, const struct record *record)
@@ -150,8 +150,8 @@ static int add_record(struct summary *summary, const struct record *record)
 	case RECORD_end:
 		add_end(summary, &record->end);
 		return 0;
-	case RECORD_look:
-		add_look(summary, &record->look);
+	case RECORD_call_window:
+		add_window(summary, &record->call_window);
 		return 0;
 	default:
 		return 0;

@@ -45,9 +45,10 @@ struct summary {
 	uint64_t last_time; /* of any record */
 	struct {
 		uint64_t end;       /* of the last one; 0: none */
-		uint64_t seen_ns;   /* system calls were looked at */
-		uint64_t unseen_ns; /* and between two looks, or behind the last, they were not */
-	} looks;
+		uint64_t traced_ns; /* system calls were traced */
+		uint64_t
+			untraced_ns; /* and between two windows, or after the last, they were not */
+	} tracing;
 	struct summary_stream streams[SUMMARY_STREAMS];
 	struct summary_loss losses[SUMMARY_LOSSES];
 };

@@ -211,7 +211,7 @@ static json_t *syscalls(const struct model *model, size_t top)
 		json_put(row, "off_cpu_count", json_count(call->waits));
 		json_put(row, "off_cpu_ns", json_count(call->wait_ns));
 		json_put(row, "estimated", json_boolean(call->estimated));
-		json_put(row, "seen_count", json_count(call->seen));
+		json_put(row, "traced_count", json_count(call->traced));
 		json_put(row, "count_low", json_whole(call->calls.low));
 		json_put(row, "count_high", json_whole(call->calls.high));
 		json_put(row, "total_low_ns", json_whole(call->time.low));
@@ -310,9 +310,9 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "end_reason", json_name(end_reason_name(run->end_reason)));
 	json_put(object, "syscall_coverage", json_real(model_coverage(&model->tracing)));
 	json_put(object, "syscall_windows", json_count(model->tracing.windows));
-	json_put(object, "syscall_seen_ns",
+	json_put(object, "syscall_traced_ns",
 		 model->tracing.gaps ? json_count(model->tracing.traced_ns) : json_null());
-	json_put(object, "syscall_unseen_ns", json_count(model->tracing.untraced_ns));
+	json_put(object, "syscall_untraced_ns", json_count(model->tracing.untraced_ns));
 	json_put(object, "syscalls_left_out",
 		 model->calls_left_out > 0 ? json_whole(model->calls_left_out) : json_count(0));
 	json_put(object, "syscalls_left_out_why",

@@ -81,8 +81,8 @@ static json_t *pause_json(const struct model_pause *pause, bool gaps)
 		 pause->own_call.text ? call_json(&pause->own_call) : json_null());
 	json_put(row, "own_longest_off_cpu",
 		 pause->own_wait.text ? call_json(&pause->own_wait) : json_null());
-	json_put(row, "syscall_seen_ns",
-		 json_count(gaps ? pause->sums.looked_ns : pause->pause_ns));
+	json_put(row, "syscall_traced_ns",
+		 json_count(gaps ? pause->sums.traced_ns : pause->pause_ns));
 	json_put(row, "off_cpu_ns", json_count(pause->sums.wait_ns));
 	json_put(row, "own_off_cpu_ns", json_count(pause->sums.own_wait_ns));
 	json_put(row, "cpu_ns", json_whole(pause->cpu_ns));

@@ -19,7 +19,7 @@ static const char *reason_text(enum stack_reason reason)
 			"the user stack ends early (nothing says how to unwind some function)",
 		[REASON_USER_GUESSED] = "frame pointers were followed where unwind rows are "
 					"missing: callers may be missing",
-		[REASON_UNTOLD] = "the sample that told the stack was lost",
+		[REASON_LOST] = "the sample that reported the stack was lost",
 	};
 
 	return texts[reason];

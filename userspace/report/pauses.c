@@ -177,7 +177,7 @@ static void write_own(FILE *out, const struct model_pause *pause)
 /* Where system calls were not traced all the time, that there are none says little. */
 static void write_untraced(FILE *out, const struct model_pause *pause)
 {
-	double untraced = (double)pause->pause_ns - (double)pause->sums.looked_ns;
+	double untraced = (double)pause->pause_ns - (double)pause->sums.traced_ns;
 
 	if (untraced >= SHARE_SHOWN * (double)pause->pause_ns)
 		fprintf(out, "For %s of it system calls were not traced (--max-overhead).",

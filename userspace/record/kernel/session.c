@@ -32,12 +32,12 @@ struct session {
 	struct bpf_link *links[SYSTEM_LINKS];
 	size_t n_links;
 	struct call_tracing calls;
-	struct bpf_link *look; /* the iterator over all threads */
-	struct bpf_link *rest; /* reports what is open at the end */
-	struct bpf_link *ran;  /* reports CPU time; NULL: there are no timers */
-	uint64_t drawn;        /* when periods of timers were last drawn, ns */
-	struct bpf_link *cpu;  /* adds up CPU time; NULL: it is not needed */
-	uint32_t moved;        /* processes moved into the cgroup, when we last looked */
+	struct bpf_link *threads; /* an iterator: makes known those that exist */
+	struct bpf_link *rest;    /* reports what is open at the end */
+	struct bpf_link *ran;     /* reports CPU time; NULL: there are no timers */
+	uint64_t drawn;           /* when periods of timers were last drawn, ns */
+	struct bpf_link *cpu;     /* adds up CPU time; NULL: it is not needed */
+	uint32_t moved;           /* processes moved into the cgroup, as of the last search */
 	struct cpu_events *cpu_events;
 	struct own_code *own_code;
 	uint64_t frequency; /* of the timers; 0: there are none */
@@ -109,8 +109,8 @@ out:
 
 /* --- the target set ---------------------------------------------------- */
 
-/* One turn of the iterator over all threads of this pid namespace. */
-static int look_once(const struct bpf_link *iterator)
+/* One turn of an iterator over all threads of this pid namespace. */
+static int iterate_once(const struct bpf_link *iterator)
 {
 	char nothing[64];
 	ssize_t n;
@@ -135,7 +135,7 @@ int session_find_threads(struct session *session)
 	session->moved = session->skeleton->bss->processes_moved;
 	do {
 		before = session->skeleton->bss->threads_met;
-		err = look_once(session->look);
+		err = iterate_once(session->threads);
 	} while (!err && session->skeleton->bss->threads_met != before && ++turns < LOOKS_MAX);
 	return err;
 }
@@ -209,15 +209,15 @@ static int attach_process(struct session *session, struct problem *problem)
 					   bpf_program__name(programs[i]), strerror(-err),
 					   problem_advice(err));
 	}
-	session->look =
-		bpf_program__attach_iter(bpf_program__autoload(session->skeleton->progs.cgroup_look)
-						 ? session->skeleton->progs.cgroup_look
-						 : session->skeleton->progs.target_look,
-					 NULL);
-	if (!session->look)
+	session->threads = bpf_program__attach_iter(
+		bpf_program__autoload(session->skeleton->progs.cgroup_iterate)
+			? session->skeleton->progs.cgroup_iterate
+			: session->skeleton->progs.target_iterate,
+		NULL);
+	if (!session->threads)
 		return problem_set(problem, -errno, "processes cannot be looked for: %s",
 				   strerror(errno));
-	session->rest = bpf_program__attach_iter(session->skeleton->progs.rest_look, NULL);
+	session->rest = bpf_program__attach_iter(session->skeleton->progs.rest_iterate, NULL);
 	if (!session->rest)
 		return problem_set(problem, -errno,
 				   "what is open at the end cannot be reported: %s",
@@ -234,15 +234,15 @@ static void add_cpu(void *context)
 	/* A thread that slept finds the clock of its CPU's run queue up to date
 	 * (bpf/call_cpu.bpf.c). */
 	nanosleep(&least, NULL);
-	look_once(session->cpu);
+	iterate_once(session->cpu);
 }
 
 /* Without it what was not traced is not estimated. */
 static void attach_cpu(struct session *session)
 {
-	if (!bpf_program__autoload(session->skeleton->progs.call_cpu_look))
+	if (!bpf_program__autoload(session->skeleton->progs.call_cpu_iterate))
 		return;
-	session->cpu = bpf_program__attach_iter(session->skeleton->progs.call_cpu_look, NULL);
+	session->cpu = bpf_program__attach_iter(session->skeleton->progs.call_cpu_iterate, NULL);
 	if (!session->cpu)
 		return;
 	session->calls.add_cpu = add_cpu;
@@ -283,7 +283,7 @@ static int start_timers(struct session *session, uint64_t frequency)
 
 	if (err)
 		return err;
-	session->ran = bpf_program__attach_iter(skeleton->progs.ran_look, NULL);
+	session->ran = bpf_program__attach_iter(skeleton->progs.ran_iterate, NULL);
 	if (!session->ran)
 		return -errno;
 	return cpu_events_time(session->cpu_events, skeleton->progs.cpu_tick,
@@ -538,7 +538,7 @@ void session_draw_timer(struct session *session)
 
 int session_report_ran(struct session *session)
 {
-	return session->ran ? look_once(session->ran) : 0;
+	return session->ran ? iterate_once(session->ran) : 0;
 }
 
 int session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns)
@@ -559,9 +559,9 @@ void session_stop(struct session *session)
 {
 	session->skeleton->data->recording = 0;
 	if (session->cpu)
-		look_once(session->cpu);
+		iterate_once(session->cpu);
 	if (session->rest)
-		look_once(session->rest);
+		iterate_once(session->rest);
 }
 
 void session_free(struct session *session)
@@ -572,7 +572,7 @@ void session_free(struct session *session)
 		bpf_link__destroy(session->links[i]);
 	call_tracing_end(&session->calls);
 	cpu_events_free(session->cpu_events);
-	bpf_link__destroy(session->look);
+	bpf_link__destroy(session->threads);
 	bpf_link__destroy(session->rest);
 	bpf_link__destroy(session->ran);
 	bpf_link__destroy(session->cpu);

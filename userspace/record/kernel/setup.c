@@ -154,18 +154,18 @@ static void choose_programs(struct gcprof_bpf *skeleton, const struct record_opt
 		struct bpf_program *program;
 		bool wanted;
 	} programs[] = {
-		{skeleton->progs.target_look, !cgroup},
-		{skeleton->progs.cgroup_look, cgroup},
+		{skeleton->progs.target_iterate, !cgroup},
+		{skeleton->progs.cgroup_iterate, cgroup},
 		{skeleton->progs.cgroup_moved, cgroup},
 		{skeleton->progs.cgroup_born, cgroup},
 		{skeleton->progs.sched_switch, waits},
 		{skeleton->progs.syscall_enter, calls},
 		{skeleton->progs.syscall_exit, calls || waits},
 		{skeleton->progs.cpu_tick, options->frequency != 0},
-		{skeleton->progs.ran_look, options->frequency != 0},
+		{skeleton->progs.ran_iterate, options->frequency != 0},
 		{skeleton->progs.thread_leaves, options->frequency != 0},
 		{skeleton->progs.fault_taken, options->faults},
-		{skeleton->progs.call_cpu_look, calls && options->overhead_max > 0},
+		{skeleton->progs.call_cpu_iterate, calls && options->overhead_max > 0},
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)

@@ -34,8 +34,8 @@ struct counters {
 	struct profile_writer *writer;
 	struct store *store;
 	const struct session *session;
-	const struct call_tracing *tracing; /* NULL: calls are always looked at */
-	uint64_t looked;                    /* until when the profile says that they were */
+	const struct call_tracing *tracing; /* NULL: calls are always traced */
+	uint64_t windows_end;               /* until when the profile has them */
 	uint64_t own[LOSS_MAX];             /* counted by the recorder */
 	uint64_t written[LOSS_MAX];         /* what the profile says so far */
 	struct map *calls;                  /* struct syscall_key: the count last written */
@@ -237,24 +237,24 @@ static int put_totals(struct counters *counters, uint64_t now)
 }
 
 /* What the totals grew by since the last time they did between these two times. */
-static int put_look(struct counters *counters, uint64_t now)
+static int put_window(struct counters *counters, uint64_t now)
 {
 	const struct call_tracing *tracing = counters->tracing;
 	uint64_t begin, end;
-	struct record record = {.kind = RECORD_look};
+	struct record record = {.kind = RECORD_call_window};
 	int err;
 
 	if (!tracing)
 		return 0;
-	begin = tracing->begun > counters->looked ? tracing->begun : counters->looked;
+	begin = tracing->begun > counters->windows_end ? tracing->begun : counters->windows_end;
 	end = tracing->on ? now : tracing->ended;
 	if (end <= begin)
 		return 0;
-	record.look.begin = begin;
-	record.look.end = end;
-	record.look.call_ns = (uint64_t)tracing->traced_ns;
+	record.call_window.begin = begin;
+	record.call_window.end = end;
+	record.call_window.call_ns = (uint64_t)tracing->traced_ns;
 	err = profile_writer_put(counters->writer, &record);
-	counters->looked = end;
+	counters->windows_end = end;
 	return err;
 }
 
@@ -262,7 +262,7 @@ static int put_calls(struct counters *counters, uint64_t now)
 {
 	int err = put_totals(counters, now);
 
-	return err ? err : put_look(counters, now);
+	return err ? err : put_window(counters, now);
 }
 
 void counters_watch_calls(struct counters *counters, const struct call_tracing *tracing)

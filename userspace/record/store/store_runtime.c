@@ -77,12 +77,12 @@ int store_samples(struct store *store, const struct incoming *in)
 int store_sample(struct store *store, const struct incoming *in)
 {
 	const struct gcprof_sample *sample = &((const struct event_sample *)in->header)->entry;
-	struct keyed_stack told = {0, STACK_UNTOLD};
+	struct keyed_stack told = {0, STACK_LOST};
 	struct record record = RECORD_OF(alloc, in);
 
 	if (!stack_keys_get(store->keys, in->process->id,
 			    process_number(in->process, sample->stack), &told))
-		store->losses[LOSS_STACK_UNTOLD]++;
+		store->losses[LOSS_STACK_LOST]++;
 	record.alloc.stack = told.stack;
 	record.alloc.sample = sample->sample;
 	record.alloc.type = sample->type;

@@ -173,7 +173,8 @@ static uint64_t count_untraced(const struct throttle *throttle)
 {
 	uint64_t ns = call_tracing_gaps(throttle->tracing);
 
-	counters_set_loss(throttle->parts.counters, LOSS_SYSCALLS_UNSEEN, (ns + MS_NS - 1) / MS_NS);
+	counters_set_loss(throttle->parts.counters, LOSS_SYSCALLS_UNTRACED,
+			  (ns + MS_NS - 1) / MS_NS);
 	return ns;
 }
 
