@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "record/world/modules.h"
+#include "record/world/files.h"
 #include "record/opener/opener.h"
 
 /* A file need not use all of it. */

@@ -25,7 +25,7 @@ static void arrived(void *context, const struct opener_result *result)
 static void arrive(struct arrival *arrival, const struct file *file, const struct event_mmap *event)
 {
 	struct process *process = processes_find(arrival->processes, event->header.process);
-	uint64_t since = attach_since(session_probes(arrival->session), file);
+	uint64_t since = file->attached;
 	uint64_t address;
 
 	if (!process || event->header.time >= since || process->attached >= since ||
@@ -42,7 +42,7 @@ static void arrive(struct arrival *arrival, const struct file *file, const struc
 	}
 }
 
-static void attach(struct arrival *arrival, const struct file *file)
+static void attach(struct arrival *arrival, struct file *file)
 {
 	int count = attach_file(session_probes(arrival->session), file, &arrival->problem);
 
@@ -59,7 +59,7 @@ static void attach(struct arrival *arrival, const struct file *file)
 	}
 }
 
-void arrival_mapped(void *context, const struct file *file, const struct event_mmap *event)
+void arrival_mapped(void *context, struct file *file, const struct event_mmap *event)
 {
 	struct arrival *arrival = context;
 

@@ -25,6 +25,6 @@ struct arrival {
 };
 
 /* A file was mapped by a process: for struct files_visitor, with a struct arrival as context. */
-void arrival_mapped(void *context, const struct file *file, const struct event_mmap *event);
+void arrival_mapped(void *context, struct file *file, const struct event_mmap *event);
 
 #endif

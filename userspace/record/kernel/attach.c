@@ -48,17 +48,12 @@ struct link_create_multi {
 
 _Static_assert(sizeof(struct link_create_multi) == 64, "defined by the kernel");
 
-struct file_key {
-	uint64_t device, inode;
-};
-
 struct attach {
 	struct bpf_program *program;
 	int places; /* map */
 	bool multi;
 	uint32_t n_places; /* used in the map */
 	unsigned count[PROBES];
-	struct map *seen; /* struct file_key to when it was attached, 0: in vain */
 	struct map *used; /* owner of files to the places that they have */
 	uint64_t latest;
 	struct bpf_link *links[LINKS_MAX];
@@ -96,9 +91,8 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
 	attach->program = program;
 	attach->places = places;
 	attach->multi = multi;
-	attach->seen = map_create(sizeof(struct file_key));
 	attach->used = map_create(sizeof(uint64_t));
-	if (!attach->seen || !attach->used) {
+	if (!attach->used) {
 		attach_free(attach);
 		return -ENOMEM;
 	}
@@ -150,20 +144,29 @@ static int attach_together(struct attach *attach, const struct probe_site *sites
 static int attach_singly(struct attach *attach, const struct probe_site *sites, uint32_t count,
 			 const char *path)
 {
-	for (uint32_t i = 0; i < count; i++) {
+	size_t before = attach->n_links;
+	int err = 0;
+
+	for (uint32_t i = 0; i < count && !err; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = sites[i].semaphore,
 			    .bpf_cookie = attach->n_places + i);
 		struct bpf_link *link;
 
-		if (attach->n_links == LINKS_MAX)
-			return -E2BIG;
+		if (attach->n_links == LINKS_MAX) {
+			err = -E2BIG;
+			break;
+		}
 		link = bpf_program__attach_uprobe_opts(attach->program, -1, path, sites[i].offset,
 						       &options);
-		if (!link)
-			return -errno;
-		attach->links[attach->n_links++] = link;
+		if (link)
+			attach->links[attach->n_links++] = link;
+		else
+			err = -errno;
 	}
-	return 0;
+	/* A file whose probes are in part attached would get them twice when it is met again. */
+	while (err && attach->n_links > before)
+		bpf_link__destroy(attach->links[--attach->n_links]);
+	return err;
 }
 
 /* Places that the owner of a file may still have: a quarter at most if not root. */
@@ -240,17 +243,14 @@ static bool are_code(const struct file *file)
 	return true;
 }
 
-int attach_file(struct attach *attach, const struct file *file, struct problem *problem)
+int attach_file(struct attach *attach, struct file *file, struct problem *problem)
 {
-	const struct file_key key = {file->device, file->inode};
 	const struct file_facts *facts = &file->facts;
-	bool added = false;
-	bool has_probes = facts->n_sites || facts->refused;
-	uint64_t *since = has_probes ? map_put(attach->seen, &key, &added) : NULL;
 	int err;
 
-	if (!added)
+	if (file->tried || (!facts->n_sites && !facts->refused))
 		return 0;
+	file->tried = true;
 	if (file->filesystem == FUSE_SUPER_MAGIC) {
 		/* The kernel reads the file once more when it attaches, and waits for that. */
 		return problem_set(problem, -EOPNOTSUPP,
@@ -265,20 +265,12 @@ int attach_file(struct attach *attach, const struct file *file, struct problem *
 					   file->path,
 					   err == -E2BIG ? "there is no room for so many"
 							 : strerror(-err));
-		attach->latest = *since = clock_now();
+		attach->latest = file->attached = clock_now();
 	}
 	if (facts->refused)
 		return problem_set(problem, -EINVAL, "%s: refused: %s (%u such)", file->path,
 				   facts->problem, facts->refused);
 	return (int)facts->n_sites;
-}
-
-uint64_t attach_since(const struct attach *attach, const struct file *file)
-{
-	const struct file_key key = {file->device, file->inode};
-	const uint64_t *since = map_get(attach->seen, &key);
-
-	return since ? *since : 0;
 }
 
 uint64_t attach_latest(const struct attach *attach)
@@ -322,7 +314,6 @@ void attach_free(struct attach *attach)
 	for (size_t i = 0; i < attach->n_links; i++)
 		bpf_link__destroy(attach->links[i]);
 	close_multi_links(attach);
-	map_free(attach->seen);
 	map_free(attach->used);
 	free(attach);
 }

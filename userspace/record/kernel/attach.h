@@ -32,12 +32,9 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
  * were attached, or a negative errno with a sentence in *problem if it has probes that
  * could not be.
  */
-int attach_file(struct attach *attach, const struct file *file, struct problem *problem);
+int attach_file(struct attach *attach, struct file *file, struct problem *problem);
 
-/* Since when places of a file are attached, CLOCK_MONOTONIC ns; 0: none are. */
-uint64_t attach_since(const struct attach *attach, const struct file *file);
-
-/* The same of the file that was attached last. */
+/* Since when the file is attached that was attached last, CLOCK_MONOTONIC ns; 0: none is. */
 uint64_t attach_latest(const struct attach *attach);
 
 /* Places attached so far, of one probe in all files. */

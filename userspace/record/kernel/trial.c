@@ -32,7 +32,7 @@ static bool try_probe(struct attach *probes, struct problem *problem)
 {
 	struct opener *opener = NULL;
 	struct files *files = NULL;
-	const struct file *file = NULL;
+	struct file *file = NULL;
 	int sites = 0, fd;
 
 	trial_fire();

@@ -91,15 +91,15 @@ static void add_parting(struct cross_check *cross_check, enum cross_check_class 
 }
 
 /* Code that was made at run time may have a name, but no file that says how to go on. */
-static bool lies_in_file(struct modules *modules, const struct process *process, uint64_t ip)
+static bool lies_in_file(struct files *files, const struct process *process, uint64_t ip)
 {
 	const struct mapping *mapping = mappings_find(process->mappings, ip);
-	const struct module *module = mapping ? modules_get(modules, mapping->module) : NULL;
+	const struct file *file = mapping ? files_by_module(files, mapping->module) : NULL;
 
-	return module && !module->process;
+	return file && !file->process;
 }
 
-void cross_check_add(struct cross_check *cross_check, struct modules *modules,
+void cross_check_add(struct cross_check *cross_check, struct files *files,
 		     const struct process *process, const struct walked_stack *walked,
 		     const struct stack_walk *copied)
 {
@@ -107,7 +107,7 @@ void cross_check_add(struct cross_check *cross_check, struct modules *modules,
 	enum cross_check_class class = cross_check_compare(walked, copied, &at);
 
 	if (class == CROSS_GUESSED && at &&
-	    !lies_in_file(modules, process, copied->frames[at - 1].ip))
+	    !lies_in_file(files, process, copied->frames[at - 1].ip))
 		class = CROSS_NO_FILE;
 	cross_check->counts[class]++;
 	if (class > CROSS_EARLY && class != CROSS_NO_FILE && at)
@@ -127,17 +127,17 @@ static const char *const class_names[CROSS_CLASSES] = {
 	[CROSS_DIFFERENT] = "are different",
 };
 
-static void report_parting(const struct parting *parting, uint64_t count, struct modules *modules)
+static void report_parting(const struct parting *parting, uint64_t count, struct files *files)
 {
-	const struct module *module = modules_get(modules, parting->module);
+	const struct file *file = files_by_module(files, parting->module);
 
 	log_info("stacks: %8" PRIu64 " %s behind %s+%#" PRIx64, count, class_names[parting->class],
-		 module ? module->path : "(no file)", parting->offset);
+		 file ? file->path : "(no file)", parting->offset);
 }
 
 /* The parting that has the most below `limit`; partings with the same count come in the map's
  * order. */
-static uint64_t report_most(const struct cross_check *cross_check, struct modules *modules,
+static uint64_t report_most(const struct cross_check *cross_check, struct files *files,
 			    uint64_t limit, unsigned *shown)
 {
 	uint64_t most = 0, *value;
@@ -149,12 +149,12 @@ static uint64_t report_most(const struct cross_check *cross_check, struct module
 	}
 	for (size_t cursor = 0; most && map_next(cross_check->partings, &cursor, &key, &value);) {
 		if (*value == most && (*shown)++ < PARTINGS_SHOWN)
-			report_parting(key, *value, modules);
+			report_parting(key, *value, files);
 	}
 	return most;
 }
 
-void cross_check_report(const struct cross_check *cross_check, struct modules *modules)
+void cross_check_report(const struct cross_check *cross_check, struct files *files)
 {
 	uint64_t total = 0, known, same, most = UINT64_MAX;
 	unsigned shown = 0;
@@ -173,5 +173,5 @@ void cross_check_report(const struct cross_check *cross_check, struct modules *m
 			log_info("stacks: %8" PRIu64 " %s", cross_check->counts[i], class_names[i]);
 	}
 	while (most && shown < PARTINGS_SHOWN)
-		most = report_most(cross_check, modules, most, &shown);
+		most = report_most(cross_check, files, most, &shown);
 }

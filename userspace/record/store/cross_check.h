@@ -3,7 +3,7 @@
 #ifndef GCPROF_CROSS_CHECK_H
 #define GCPROF_CROSS_CHECK_H
 
-#include "../world/modules.h"
+#include "../world/files.h"
 #include "../world/processes.h"
 #include "../../symbols/stack_unwind.h"
 
@@ -33,7 +33,7 @@ struct walked_stack {
 int cross_check_create(struct cross_check **out);
 void cross_check_free(struct cross_check *cross_check); /* NULL is allowed */
 
-void cross_check_add(struct cross_check *cross_check, struct modules *modules,
+void cross_check_add(struct cross_check *cross_check, struct files *files,
 		     const struct process *process, const struct walked_stack *walked,
 		     const struct stack_walk *copied);
 
@@ -43,6 +43,6 @@ enum cross_check_class cross_check_compare(const struct walked_stack *walked,
 
 /* Logs the counts, and the places where walks parted. NULL: nothing was compared, nothing is said.
  */
-void cross_check_report(const struct cross_check *cross_check, struct modules *modules);
+void cross_check_report(const struct cross_check *cross_check, struct files *files);
 
 #endif

@@ -16,13 +16,13 @@
 #define WALL_NS UINT64_C(2000000000)
 
 struct stack_dumps {
-	struct modules *modules;
+	struct files *files;
 	struct worker *worker;
 	bool skipped; /* the answer on its way is not needed any more */
 	struct stack_walk walk;
 };
 
-int stack_dumps_create(struct modules *modules, struct stack_dumps **out)
+int stack_dumps_create(struct files *files, struct stack_dumps **out)
 {
 	struct stack_dumps *dumps = calloc(1, sizeof(*dumps));
 	int err = dumps ? worker_create(WORKER_READER, true, &dumps->worker) : -ENOMEM;
@@ -31,7 +31,7 @@ int stack_dumps_create(struct modules *modules, struct stack_dumps **out)
 		free(dumps);
 		return err;
 	}
-	dumps->modules = modules;
+	dumps->files = files;
 	*out = dumps;
 	return 0;
 }
@@ -72,7 +72,6 @@ static void supply(struct stack_dumps *dumps, const struct process *process,
 {
 	struct dump_mapping answer = {0};
 	const struct mapping *mapping = NULL;
-	const struct module *module = NULL;
 	const struct file *file = NULL;
 	uint64_t ip;
 
@@ -81,13 +80,10 @@ static void supply(struct stack_dumps *dumps, const struct process *process,
 		mapping = mappings_find(process->mappings, ip);
 	}
 	if (mapping)
-		module = modules_get(dumps->modules, mapping->module);
-	if (module && !module->process)
-		file = modules_file(dumps->modules, module);
-	if (module)
+		file = files_by_module(dumps->files, mapping->module);
+	if (file)
 		answer = (struct dump_mapping){mapping->start, mapping->end, mapping->offset,
-					       mapping->module,
-					       module->path && strcmp(module->path, "[vdso]") == 0};
+					       mapping->module, strcmp(file->path, "[vdso]") == 0};
 	worker_supply(dumps->worker, &answer, sizeof(answer), file ? file->fd : -1);
 }
 

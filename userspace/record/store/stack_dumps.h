@@ -3,14 +3,14 @@
 #ifndef GCPROF_STACK_DUMPS_H
 #define GCPROF_STACK_DUMPS_H
 
-#include "../world/modules.h"
+#include "../world/files.h"
 #include "../world/processes.h"
 #include "../../symbols/stack_unwind.h"
 
 struct stack_dumps;
 
-/* `modules` is borrowed. */
-int stack_dumps_create(struct modules *modules, struct stack_dumps **out);
+/* `files` is borrowed. */
+int stack_dumps_create(struct files *files, struct stack_dumps **out);
 void stack_dumps_free(struct stack_dumps *dumps); /* NULL is allowed */
 
 /*

@@ -53,7 +53,7 @@ struct stacks {
 	struct written last;
 	uint64_t reach;   /* address up to which the walks came, UINT64_MAX: to the end */
 	uint32_t quality; /* of what the frames are */
-	struct modules *modules;
+	struct files *files;
 	struct stack_dumps *dumps; /* NULL until there is one */
 	uint64_t walks_end;        /* time after which dumps are not walked, 0: there is none */
 	struct cross_check *cross_check;
@@ -68,8 +68,8 @@ struct tail {
 	const struct event_copy *copy; /* NULL: none */
 };
 
-int stacks_create(struct profile_writer *writer, struct processes *processes,
-		  struct modules *modules, struct stacks **out)
+int stacks_create(struct profile_writer *writer, struct processes *processes, struct files *files,
+		  struct stacks **out)
 {
 	struct stacks *stacks = calloc(1, sizeof(*stacks));
 
@@ -77,7 +77,7 @@ int stacks_create(struct profile_writer *writer, struct processes *processes,
 		return -ENOMEM;
 	stacks->writer = writer;
 	stacks->processes = processes;
-	stacks->modules = modules;
+	stacks->files = files;
 	stacks->cache = calloc(CACHED_STACKS, sizeof(*stacks->cache));
 	if (!stacks->cache) {
 		free(stacks);
@@ -163,7 +163,7 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 		return 0;
 	}
 	if (!stacks->dumps)
-		err = stack_dumps_create(stacks->modules, &stacks->dumps);
+		err = stack_dumps_create(stacks->files, &stacks->dumps);
 	if (!err && !stacks->cross_check && tail->copy->flags & COPY_COMPARE)
 		err = cross_check_create(&stacks->cross_check);
 	if (!err)
@@ -174,7 +174,7 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 		struct walked_stack walked = {tail->user, tail->counts.n_user, tail->counts.quality,
 					      tail->copy->flags & COPY_BETTER};
 
-		cross_check_add(stacks->cross_check, stacks->modules, process, &walked, walk);
+		cross_check_add(stacks->cross_check, stacks->files, process, &walked, walk);
 	}
 	take_walk(walk, tail, out);
 	return 0;

@@ -4,7 +4,7 @@
 #define GCPROF_STACKS_H
 
 #include "cross_check.h"
-#include "../world/modules.h"
+#include "../world/files.h"
 #include "../world/processes.h"
 #include "stack_keys.h"
 #include "../../../bpf/events.h"
@@ -12,8 +12,8 @@
 struct stacks;
 
 /* All are borrowed. */
-int stacks_create(struct profile_writer *writer, struct processes *processes,
-		  struct modules *modules, struct stacks **out);
+int stacks_create(struct profile_writer *writer, struct processes *processes, struct files *files,
+		  struct stacks **out);
 void stacks_free(struct stacks *stacks); /* NULL is allowed */
 
 /* Stacks that are put after this time (CLOCK_MONOTONIC, ns; 0: never) have only what was walked

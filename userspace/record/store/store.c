@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "../machine/histogram.h"
-#include "../world/files.h"
 #include "store.h"
 #include "store_events.h"
 #include "../machine/viewer.h"
@@ -24,16 +23,15 @@ int store_create(struct profile_writer *writer, struct files *files, struct proc
 {
 	struct store *store = calloc(1, sizeof(*store));
 	const struct stack_owners owners = {lives, store};
-	int err = -ENOMEM;
+	int err;
 
 	if (!store)
-		return err;
+		return -ENOMEM;
 	store->writer = writer;
 	store->processes = processes;
 	store->denied = viewer_find() != 0;
-	err = modules_create(writer, files, &store->modules);
-	if (!err)
-		err = stacks_create(writer, store->processes, store->modules, &store->stacks);
+	store->files = files;
+	err = stacks_create(writer, store->processes, files, &store->stacks);
 	if (!err)
 		err = stack_keys_create(&owners, STACKS_KEPT, 2 * STACKS_KEPT, &store->keys);
 	if (!err)
@@ -43,7 +41,7 @@ int store_create(struct profile_writer *writer, struct files *files, struct proc
 	if (!err && (!store->left || !store->live))
 		err = -ENOMEM;
 	if (!err)
-		err = frame_names_create(writer, store->modules, &store->names);
+		err = frame_names_create(writer, files, &store->names);
 	if (err) {
 		store_free(store);
 		return err;
@@ -63,7 +61,6 @@ void store_free(struct store *store)
 	live_objects_free(store->live);
 	buffer_free(&store->left_at);
 	stacks_free(store->stacks);
-	modules_free(store->modules);
 	free(store);
 }
 
@@ -270,7 +267,7 @@ int store_symbolize(struct store *store)
 
 void store_report_cross_check(const struct store *store)
 {
-	cross_check_report(stacks_cross_check(store->stacks), store->modules);
+	cross_check_report(stacks_cross_check(store->stacks), store->files);
 }
 
 int store_symbolize_turn(struct store *store)
@@ -296,7 +293,7 @@ uint64_t store_names_cpu_ns(const struct store *store)
 uint64_t store_loss(const struct store *store, enum loss reason)
 {
 	if (reason == LOSS_NAMES_FILE)
-		return frame_names_unread(store->names) + files_lost(modules_files(store->modules));
+		return frame_names_unread(store->names) + files_lost(store->files);
 	if (reason == LOSS_SHARE)
 		return store->losses[reason] + processes_unnamed(store->processes);
 	return (unsigned)reason < LOSS_MAX ? store->losses[reason] : 0;

@@ -4,7 +4,7 @@
 #define GCPROF_STORE_EVENTS_H
 
 #include "../symbolize/frame_names.h"
-#include "../world/modules.h"
+#include "../world/files.h"
 #include "../world/processes.h"
 #include "live_objects.h"
 #include "stack_keys.h"
@@ -18,7 +18,7 @@ struct composer;
 struct store {
 	struct profile_writer *writer;
 	struct processes *processes;
-	struct modules *modules;
+	struct files *files;
 	struct stacks *stacks;
 	struct stack_keys *keys;
 	struct composer *composer;

@@ -338,24 +338,28 @@ bool store_is_generated(const struct event_mmap *event, const char *path)
 static int find_module(struct store *store, uint64_t process, const struct module_place *place,
 		       uint64_t *module)
 {
+	const struct file *file;
+
 	*module = 0;
 	/* So JIT compilers show profilers where they describe their code. */
 	if (place->inode && code_owner_is_dump(place->path))
 		return frame_names_dump(store->names, process, place);
 	if (place->inode || place->path[0] == '[') {
-		*module = modules_find(store->modules, place);
-		if (!*module || !is_memory(place->path) ||
-		    modules_get(store->modules, *module)->is_program)
+		*module = files_module(store->files, store->writer, place);
+		file = files_by_module(store->files, *module);
+		if (!*module || !is_memory(place->path) || (file && file_is_program(file)))
 			return *module ? 0 : -ENOMEM;
 	}
-	*module = modules_generated(store->modules, process);
+	*module = files_generated(store->files, store->writer, process);
 	return *module ? frame_names_generated(store->names, process, place->pid) : -ENOMEM;
 }
 
 /* What stands for the first address of the mapping in the module. */
 static uint64_t offset_in(struct store *store, uint64_t module, const struct event_mmap *event)
 {
-	if (modules_get(store->modules, module)->process)
+	const struct file *file = files_by_module(store->files, module);
+
+	if (file && file->process)
 		return event->address;
 	/* The code of the vdso is found by its place in its image. */
 	return event->inode ? event->offset : 0;

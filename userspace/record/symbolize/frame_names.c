@@ -25,7 +25,7 @@
 
 struct frame_names {
 	struct profile_writer *writer;
-	struct modules *modules;
+	struct files *files;
 	struct symbolizer *symbolizer; /* made when it is first needed */
 	struct map *noted;             /* modules whose file was not found */
 	struct map *owners;            /* process to struct code_owner * */
@@ -38,15 +38,14 @@ struct frame_names {
 	int err;
 };
 
-int frame_names_create(struct profile_writer *writer, struct modules *modules,
-		       struct frame_names **out)
+int frame_names_create(struct profile_writer *writer, struct files *files, struct frame_names **out)
 {
 	struct frame_names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return -ENOMEM;
 	names->writer = writer;
-	names->modules = modules;
+	names->files = files;
 	names->noted = map_create(sizeof(uint64_t));
 	names->owners = map_create(sizeof(uint64_t));
 	names->met = map_create(sizeof(uint32_t));
@@ -60,7 +59,7 @@ int frame_names_create(struct profile_writer *writer, struct modules *modules,
 
 static struct opener *opener_of(const struct frame_names *names)
 {
-	return files_opener(modules_files(names->modules));
+	return files_opener(names->files);
 }
 
 static void free_owner(struct frame_names *names, struct code_owner *owner)
@@ -218,9 +217,8 @@ int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t 
 int frame_names_dump(struct frame_names *names, uint64_t process, const struct module_place *place)
 {
 	const struct code_owner *owner = find_owner(names, process, place->pid);
-	const struct file *file = owner ? files_find(modules_files(names->modules), place->major,
-						     place->minor, place->inode)
-					: NULL;
+	const struct file *file =
+		owner ? files_find(names->files, place->major, place->minor, place->inode) : NULL;
 	int fd, err;
 
 	if (!file || file->fd < 0 || !code_owner_has(owner, file->fd))
@@ -316,56 +314,46 @@ static int ask_generated(struct frame_names *names)
 
 /* --- questions ---------------------------------------------------------------------------- */
 
-static int note_lost(struct frame_names *names, uint64_t id, const struct module *module)
+static int note_lost(struct frame_names *names, uint64_t id, const struct file *file)
 {
 	bool added = false;
 
 	if (!map_put(names->noted, &id, &added))
 		return -ENOMEM;
-	if (added) {
-		names->lost++;
+	names->lost += added;
+	if (added && file)
 		log_verbose(
 			"%s: no function names: it was gone, or replaced, when it was looked for",
-			module->path);
-	}
+			file->path);
 	return 0;
 }
 
-static int ask_file(struct frame_names *names, const struct symbol_frame *frame,
-		    const struct module *module)
+/* Of a file that was forgotten, because so many came after it, nothing is known. */
+static int ask_native(struct frame_names *names, struct symbol_frame *frame, uint64_t module)
 {
-	const struct file *file = modules_file(names->modules, module);
-	const struct symbol_file symbols = {
-		.path = module->path,
-		.build_id = module->build_id,
-		.build_id_size = module->build_id_size,
-		.fd = file ? file->fd : -1,
-		.debug_fd = file ? file->debug_fd : -1,
-		.user = file ? file->user : 0,
-	};
+	const struct file *file = files_by_module(names->files, module);
+	struct symbol_file symbols;
 
-	/* It was forgotten, because so many came after it. */
-	if (module->inode && !file)
-		return note_lost(names, frame->owner, module);
-	return symbolizer_ask(names->symbolizer, frame, &symbols);
-}
-
-static int ask_native(struct frame_names *names, struct symbol_frame *frame, uint64_t module_id)
-{
-	const struct module *module = modules_get(names->modules, module_id);
-
+	frame->owner = module;
 	if (!module)
 		return 0;
-	if (module->process) {
+	if (file && file->process) {
 		frame->space = SYMBOL_GENERATED;
-		frame->owner = module->process;
+		frame->owner = file->process;
 		return buffer_append(&names->generated, frame, sizeof(*frame));
 	}
 	/* What has its path now is another file: no name is better than a wrong one. */
-	if (module->is_lost)
-		return note_lost(names, module_id, module);
-	frame->owner = module_id;
-	return ask_file(names, frame, module);
+	if (!file || (file->fd < 0 && file->path[0] != '['))
+		return note_lost(names, module, file);
+	symbols = (struct symbol_file){
+		.path = file->path,
+		.build_id = file->facts.build_id,
+		.build_id_size = file_is_program(file) ? (size_t)file->facts.build_id_size : 0,
+		.fd = file->fd,
+		.debug_fd = file->debug_fd,
+		.user = file->user,
+	};
+	return symbolizer_ask(names->symbolizer, frame, &symbols);
 }
 
 int frame_names_type(struct frame_names *names, uint64_t process, uint64_t number, uint64_t module,

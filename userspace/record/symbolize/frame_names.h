@@ -3,13 +3,13 @@
 #ifndef GCPROF_FRAME_NAMES_H
 #define GCPROF_FRAME_NAMES_H
 
-#include "../world/modules.h"
+#include "../world/files.h"
 #include "../../profile/writer.h"
 
 struct frame_names;
 
 /* Both are borrowed. */
-int frame_names_create(struct profile_writer *writer, struct modules *modules,
+int frame_names_create(struct profile_writer *writer, struct files *files,
 		       struct frame_names **out);
 void frame_names_free(struct frame_names *names); /* NULL is allowed */
 

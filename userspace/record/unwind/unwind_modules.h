@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../world/modules.h"
+#include "../world/files.h"
 #include "../kernel/unwind_maps.h"
 
 struct unwind_modules;

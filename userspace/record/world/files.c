@@ -11,11 +11,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "file_table.h"
 #include "../machine/clock.h"
 #include "../../reader/worker.h"
-#include "../../util/buffer.h"
 #include "../../util/log.h"
-#include "../../util/map.h"
 
 #define CPU_NS      UINT64_C(1000000000) /* to read the facts of one file */
 #define WALL_NS     UINT64_C(5000000000)
@@ -23,32 +22,13 @@
 #define WAITING_MAX 4096 /* mappings of one file while it is read */
 #define ANSWER_MAX  (sizeof(struct file_facts) + PROBE_SITES_MAX * sizeof(struct probe_site))
 
-/* What the kernel calls a file. */
-struct key {
-	uint64_t device, inode;
-};
-
-struct entry {
-	struct file file;
-	struct key key;
-	struct entry *older, *newer; /* by when it was needed last */
-	struct entry *next;          /* that is to be read */
-	struct buffer waiting;       /* struct event_mmap[] */
-	struct files *files;
-	bool waits_for_debug; /* the opener has a request */
-	uint32_t pid;         /* that mapped it first */
-	uint64_t met;
-};
-
 struct files {
 	struct opener *opener;
 	size_t opening;
 	size_t unknown; /* files that are being opened or read */
 	struct files_visitor visitor;
 	struct worker *worker;
-	struct map *by_key; /* to struct entry * */
-	struct entry *oldest, *newest;
-	size_t kept_max;
+	struct file_table table;
 	struct entry *reading; /* the head of those to be read */
 	struct entry **reading_end;
 	bool asked; /* the worker reads the head */
@@ -69,15 +49,14 @@ static size_t descriptors_for_files(void)
 int files_create(struct opener *opener, struct files **out)
 {
 	struct files *files = calloc(1, sizeof(*files));
-	int err = -ENOMEM;
+	int err;
 
 	if (!files)
-		return err;
+		return -ENOMEM;
 	files->opener = opener;
-	files->kept_max = descriptors_for_files();
 	files->reading_end = &files->reading;
-	files->by_key = map_create(sizeof(struct key));
-	if (files->by_key)
+	err = file_table_init(&files->table, descriptors_for_files());
+	if (!err)
 		err = worker_create(WORKER_READER, true, &files->worker);
 	if (err) {
 		files_free(files);
@@ -87,31 +66,14 @@ int files_create(struct opener *opener, struct files **out)
 	return 0;
 }
 
-static void entry_free(struct entry *entry)
-{
-	if (entry->file.fd >= 0)
-		close(entry->file.fd);
-	if (entry->file.debug_fd >= 0)
-		close(entry->file.debug_fd);
-	free(entry->file.path);
-	free(entry->file.sites);
-	buffer_free(&entry->waiting);
-	free(entry);
-}
-
 void files_free(struct files *files)
 {
-	struct entry *entry, *newer;
-
 	if (!files)
 		return;
 	worker_free(files->worker);
-	for (entry = files->oldest; entry; entry = newer) {
-		newer = entry->newer;
+	for (const struct entry *entry = files->table.oldest; entry; entry = entry->newer)
 		opener_cancel(files->opener, entry);
-		entry_free(entry);
-	}
-	map_free(files->by_key);
+	file_table_free(&files->table);
 	free(files);
 }
 
@@ -125,90 +87,40 @@ void files_prepare(struct files *files)
 	worker_prepare(files->worker);
 }
 
-static void unlink_entry(struct files *files, struct entry *entry)
-{
-	*(entry->older ? &entry->older->newer : &files->oldest) = entry->newer;
-	*(entry->newer ? &entry->newer->older : &files->newest) = entry->older;
-}
-
-static void link_newest(struct files *files, struct entry *entry)
-{
-	entry->newer = NULL;
-	entry->older = files->newest;
-	*(files->newest ? &files->newest->newer : &files->oldest) = entry;
-	files->newest = entry;
-}
-
-/* Makes room for one more: what was not needed for the longest time goes, if it is not being read.
- */
-static void forget_oldest(struct files *files)
-{
-	struct entry *entry = files->oldest;
-
-	if (map_count(files->by_key) < files->kept_max)
-		return;
-	while (entry && (entry->file.state == FILE_READING || entry->waits_for_debug))
-		entry = entry->newer;
-	if (!entry)
-		return;
-	unlink_entry(files, entry);
-	map_remove(files->by_key, &entry->key);
-	entry_free(entry);
-}
-
-static struct entry *find(struct files *files, const struct key *key)
-{
-	const uint64_t *slot = map_get(files->by_key, key);
-	struct entry *entry = slot ? (struct entry *)(uintptr_t)*slot : NULL;
-
-	if (entry && entry != files->newest) {
-		unlink_entry(files, entry);
-		link_newest(files, entry);
-	}
-	return entry;
-}
-
 /* --- opening ------------------------------------------------------------------------------ */
 
-static void queue_reading(struct files *files, struct entry *entry)
+static struct file_key key_of(uint32_t major, uint32_t minor, uint64_t inode)
 {
-	entry->file.state = FILE_READING;
-	entry->next = NULL;
-	*files->reading_end = entry;
-	files->reading_end = &entry->next;
+	return (struct file_key){(uint64_t)major << 32 | minor, inode};
+}
+
+/* Asks no file system, which might not answer. */
+static bool has_changed(const struct entry *entry)
+{
+	const struct file_stamp *stamp = &entry->stamp;
+	struct statx now;
+
+	if (entry->file.fd < 0 ||
+	    statx(entry->file.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &now))
+		return false;
+	return now.stx_size != stamp->size || now.stx_ctime.tv_sec != stamp->seconds ||
+	       now.stx_ctime.tv_nsec != stamp->nanoseconds;
 }
 
 /* An entry for a file that is still to be opened. */
-static struct entry *add(struct files *files, const struct key *key, const char *path, uint32_t pid)
+static struct entry *add(struct files *files, const struct file_key *key, const char *path,
+			 uint32_t pid)
 {
-	struct entry *entry = calloc(1, sizeof(*entry));
-	uint64_t *slot = NULL;
+	struct entry *entry = file_table_add(&files->table, key, path);
 
-	forget_oldest(files);
-	if (entry)
-		entry->file = (struct file){
-			.state = FILE_READING, .fd = -1, .debug_fd = -1, .path = strdup(path)};
-	if (entry && entry->file.path)
-		slot = map_put(files->by_key, key, NULL);
-	if (!slot) {
-		if (entry)
-			free(entry->file.path);
-		free(entry);
+	if (!entry)
 		return NULL;
-	}
-	*slot = (uintptr_t)entry;
 	entry->files = files;
-	entry->key = *key;
+	entry->file.state = FILE_READING;
 	entry->pid = pid;
 	entry->met = clock_now();
 	files->unknown++;
-	link_newest(files, entry);
 	return entry;
-}
-
-static struct key key_of(uint32_t major, uint32_t minor, uint64_t inode)
-{
-	return (struct key){(uint64_t)major << 32 | minor, inode};
 }
 
 /* --- reading ------------------------------------------------------------------------------ */
@@ -224,8 +136,7 @@ static void note_failure(const struct entry *entry, int err)
 		log_verbose("%s: not read: %s", path, strerror(-err));
 }
 
-static void pass_mapping(struct files *files, const struct entry *entry,
-			 const struct event_mmap *event)
+static void pass_mapping(struct files *files, struct entry *entry, const struct event_mmap *event)
 {
 	if (files->visitor.mapped)
 		files->visitor.mapped(files->visitor.context, &entry->file, event);
@@ -263,7 +174,9 @@ static void take_file(struct files *files, struct entry *entry, int fd,
 	entry->file.inode = (ino_t)opened->inode;
 	entry->file.user = opened->uid;
 	entry->file.filesystem = opened->filesystem;
-	queue_reading(files, entry);
+	entry->stamp = (struct file_stamp){opened->size, opened->ctime_s, opened->ctime_ns};
+	*files->reading_end = entry;
+	files->reading_end = &entry->next;
 }
 
 static void opened(void *context, const struct opener_result *result)
@@ -404,12 +317,13 @@ static int meet(struct files *files, const struct event_mmap *event, const char 
 		struct entry **out)
 {
 	struct module_place place = module_place_of(event, path);
-	struct key key = key_of(event->major, event->minor, event->inode);
+	struct file_key key = key_of(event->major, event->minor, event->inode);
 
-	*out = find(files, &key);
-	if (*out)
+	*out = file_table_find(&files->table, &key);
+	if (*out && !has_changed(*out))
 		return 0;
-	if (files->unknown > files->kept_max / 2) {
+	*out = NULL;
+	if (files->unknown > files->table.files_max / 2) {
 		files->lost++;
 		return 0;
 	}
@@ -444,24 +358,29 @@ int files_map(struct files *files, const struct event_mmap *event, const char *p
 	return 0;
 }
 
-const struct file *files_read(struct files *files, const char *path, int fd)
+struct file *files_read(struct files *files, const char *path, int fd)
 {
-	struct opener_file opened = {0};
+	struct opener_file opened;
 	struct entry *entry;
 	struct stat st;
-	struct key key;
+	struct file_key key;
 
 	if (fstat(fd, &st))
 		return NULL;
 	key = key_of(major(st.st_dev), minor(st.st_dev), st.st_ino);
-	entry = find(files, &key);
-	if (!entry) {
+	entry = file_table_find(&files->table, &key);
+	if (!entry || has_changed(entry)) {
 		entry = add(files, &key, path, 0);
-		opened.device = st.st_dev;
-		opened.inode = st.st_ino;
-		opened.uid = st.st_uid;
-		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-		if (entry && fd >= 0)
+		opened = (struct opener_file){
+			.device = st.st_dev,
+			.inode = st.st_ino,
+			.size = (uint64_t)st.st_size,
+			.ctime_s = st.st_ctim.tv_sec,
+			.ctime_ns = (uint32_t)st.st_ctim.tv_nsec,
+			.uid = st.st_uid,
+		};
+		fd = entry ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+		if (fd >= 0)
 			take_file(files, entry, fd, &opened);
 		else if (entry)
 			fail(files, entry, -EMFILE);
@@ -473,11 +392,78 @@ const struct file *files_read(struct files *files, const char *path, int fd)
 
 const struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode)
 {
-	struct key key = key_of(major, minor, inode);
-	struct entry *entry = find(files, &key);
+	struct file_key key = key_of(major, minor, inode);
+	struct entry *entry = file_table_find(&files->table, &key);
 
 	return entry ? &entry->file : NULL;
 }
+
+/* --- modules ------------------------------------------------------------------------------ */
+
+static uint64_t add_module(struct files *files, struct profile_writer *writer, struct entry *entry,
+			   const char *path)
+{
+	const struct file_facts *facts = &entry->file.facts;
+	size_t size = file_is_program(&entry->file) ? (size_t)facts->build_id_size : 0;
+	char *copy = strdup(path);
+
+	if (!copy)
+		return 0;
+	/* A file that was read before the program ran has the path that the user gave. */
+	free(entry->file.path);
+	entry->file.path = copy;
+	return file_table_set_module(&files->table, entry,
+				     profile_writer_module(writer, path, facts->build_id, size));
+}
+
+/* The entry of code in no file. */
+static struct entry *find_special(struct files *files, uint64_t kind, uint64_t number,
+				  const char *name)
+{
+	const struct file_key key = {kind, number};
+	struct entry *entry = file_table_find(&files->table, &key);
+
+	return entry ? entry : file_table_add(&files->table, &key, name);
+}
+
+uint64_t files_module(struct files *files, struct profile_writer *writer,
+		      const struct module_place *place)
+{
+	const char *path = place->path;
+	struct file_key key = key_of(place->major, place->minor, place->inode);
+	struct entry *entry;
+
+	if (place->inode)
+		entry = file_table_find(&files->table, &key);
+	else
+		entry = find_special(files, KEY_SPECIAL,
+				     profile_writer_string(writer, path, strlen(path)), path);
+	if (!entry)
+		return profile_writer_module(writer, path, NULL, 0);
+	if (!entry->file.module)
+		return add_module(files, writer, entry, path);
+	return file_table_set_module(&files->table, entry, entry->file.module);
+}
+
+uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process)
+{
+	struct entry *entry = find_special(files, KEY_GENERATED, process, "");
+
+	if (!entry)
+		return 0;
+	entry->file.process = process;
+	return file_table_set_module(&files->table, entry,
+				     profile_writer_generated(writer, process));
+}
+
+const struct file *files_by_module(struct files *files, uint64_t module)
+{
+	const struct entry *entry = file_table_by_module(&files->table, module);
+
+	return entry ? &entry->file : NULL;
+}
+
+/* --- figures ------------------------------------------------------------------------------ */
 
 uint64_t files_pending(const struct files *files)
 {
@@ -485,7 +471,7 @@ uint64_t files_pending(const struct files *files)
 
 	if (!files->unknown)
 		return pending;
-	for (const struct entry *entry = files->oldest; entry; entry = entry->newer)
+	for (const struct entry *entry = files->table.oldest; entry; entry = entry->newer)
 		if (entry->file.state == FILE_READING && entry->met < pending)
 			pending = entry->met;
 	return pending;

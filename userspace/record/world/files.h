@@ -1,46 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* files.h: the files that traced processes have mapped, each opened and read once. */
+/* files.h: the one registry of files that traced processes have mapped. */
 /*
- * A file is known by its device and inode, as the kernel gives them with a mapping. It stays
- * open as long as it is kept, so that its inode cannot become another file's. Its facts
- * come from a reader process, a moment after it was met.
+ * A file is known by its device and inode, as the kernel gives them with a mapping; one whose
+ * content has changed is another file. It is opened once and stays open as long as it is kept, so
+ * that its inode cannot become another file's. Its facts come from a reader process, a moment
+ * after it was met. Everything else refers to it by its id, or by that of its module in the
+ * profile. Code in no file has an entry, too: the kernel's page, and what a process generates.
  *
- * Not thread-safe. Nothing here waits but files_read() and files_settle().
+ * Files that were not needed for the longest time are forgotten, all but that their probes are
+ * attached: the kernel keeps the inodes of those.
+ *
+ * Not thread-safe but for files_open(). Nothing here waits but files_read() and files_settle().
  */
 #ifndef GCPROF_FILES_H
 #define GCPROF_FILES_H
 
-#include <sys/types.h>
-
+#include "file.h"
 #include "../opener/opener.h"
-#include "../../reader/facts.h"
+#include "../../profile/writer.h"
 #include "../../../bpf/events.h"
 
 struct files;
 
-enum file_state {
-	FILE_READING, /* its facts are on their way */
-	FILE_KNOWN,
-	FILE_FAILED, /* it was read in vain, or could not be opened: `err` */
-};
-
-struct file {
-	enum file_state state;
-	int err; /* -ESTALE: what has its path is another file; opener.h; -ETIME, -EPIPE: its reader
-		    failed */
-	int fd;  /* -1: FILE_FAILED */
-	int debug_fd; /* what may be its debug file, as its process sees it; -1: none is known */
-	dev_t device; /* as stat() calls it */
-	ino_t inode;
-	uid_t user;
-	uint32_t filesystem;      /* as statfs() calls its kind; 0: not known */
-	char *path;               /* as it was mapped first */
-	struct file_facts facts;  /* of FILE_KNOWN */
-	struct probe_site *sites; /* facts.n_sites of them */
-};
-
 /* Called for each mapping of a file that is known by now. */
-typedef void files_mapped(void *context, const struct file *file, const struct event_mmap *event);
+typedef void files_mapped(void *context, struct file *file, const struct event_mmap *event);
 
 struct files_visitor {
 	void *context;
@@ -70,13 +53,26 @@ void files_turn(struct files *files);
  * Reads a file that is open (borrowed), and waits for that: for the time before the program
  * runs. NULL: there is no memory. Valid until the next call.
  */
-const struct file *files_read(struct files *files, const char *path, int fd);
+struct file *files_read(struct files *files, const char *path, int fd);
 
 /* Waits until all files are known, for so long at most. */
 void files_settle(struct files *files, uint64_t ns);
 
 /* The file of a mapping, NULL if it was not met, or forgotten. Valid until the next call. */
 const struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode);
+
+/*
+ * The id in the profile of the module that a place belongs to; 0: no memory. Its file was met
+ * before, or is none. If it is not known (any more), the module leads to no file.
+ */
+uint64_t files_module(struct files *files, struct profile_writer *writer,
+		      const struct module_place *place);
+
+/* The same for the code that a process generates. */
+uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process);
+
+/* What has this module, NULL if it is not known, or forgotten. Valid until the next call. */
+const struct file *files_by_module(struct files *files, uint64_t module);
 
 /* When the first file was met that is not known yet, CLOCK_MONOTONIC ns; UINT64_MAX: all are. */
 uint64_t files_pending(const struct files *files);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* files.c: tests of the registry of files: what is known again, what is forgotten, modules. */
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "profile/writer.h"
+#include "reader/worker.h"
+#include "record/world/files.h"
+
+struct rig {
+	struct opener *opener;
+	struct files *files;
+	struct profile_writer *writer;
+	char *data;
+	size_t size;
+	char path[64];
+};
+
+static void begin(struct rig *rig)
+{
+	struct sink *sink;
+
+	*rig = (struct rig){.path = "/tmp/gcprof-files-XXXXXX"};
+	CHECK(mkdtemp(rig->path));
+	CHECK_EQ(opener_create(false, &rig->opener), 0);
+	CHECK_EQ(files_create(rig->opener, &rig->files), 0);
+	CHECK_EQ(sink_memory_create(&rig->data, &rig->size, &sink), 0);
+	CHECK_EQ(profile_writer_create(sink, &rig->writer), 0);
+}
+
+static void finish(struct rig *rig)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -r %s", rig->path);
+	CHECK_EQ(system(command), 0);
+	files_free(rig->files);
+	opener_free(rig->opener);
+	CHECK_EQ(profile_writer_close(rig->writer), 0);
+	free(rig->data);
+}
+
+/* A file of this number, with another content each time it is written. */
+static struct file *read_number(struct rig *rig, unsigned number, const char *content)
+{
+	struct file *file;
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%u", rig->path, number);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CHECK(fd >= 0);
+	if (content)
+		CHECK_EQ(write(fd, content, strlen(content)), (ssize_t)strlen(content));
+	file = files_read(rig->files, path, fd);
+	close(fd);
+	CHECK(file && file->state == FILE_KNOWN && !strcmp(file->path, path));
+	return file;
+}
+
+static struct module_place place_of(const struct file *file, const char *path)
+{
+	return (struct module_place){
+		.path = path,
+		.inode = file->inode,
+		.major = major(file->device),
+		.minor = minor(file->device),
+	};
+}
+
+static const struct file *find(struct rig *rig, const struct module_place *place)
+{
+	return files_find(rig->files, place->major, place->minor, place->inode);
+}
+
+TEST(a_file_is_the_same_until_its_content_changes)
+{
+	struct file *file;
+	struct rig rig;
+	uint32_t id;
+
+	begin(&rig);
+	file = read_number(&rig, 1, "one");
+	id = file->id;
+	CHECK(read_number(&rig, 1, NULL) == file);
+	/* Its probes are where they were: they belong to the inode. */
+	file->attached = 77;
+	file = read_number(&rig, 1, "other");
+	CHECK(file->id != id);
+	CHECK_EQ(file->attached, 77);
+	finish(&rig);
+}
+
+/* With so few descriptors some 16 files are kept. */
+TEST(what_was_not_needed_for_long_is_forgotten_but_for_its_probes)
+{
+	struct rlimit limit, few = {60, 60};
+	struct module_place attached, other, used;
+	struct rig rig;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few.rlim_max = limit.rlim_max;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	begin(&rig);
+	attached = place_of(read_number(&rig, 1, "1"), "");
+	read_number(&rig, 1, NULL)->attached = 77;
+	other = place_of(read_number(&rig, 2, "2"), "");
+	read_number(&rig, 2, NULL)->tried = true;
+	used = place_of(read_number(&rig, 3, "3"), "");
+	for (unsigned i = 4; i < 40; i++) {
+		read_number(&rig, i, "more");
+		CHECK(find(&rig, &used));
+	}
+	CHECK(!find(&rig, &attached));
+	CHECK(!find(&rig, &other));
+	/* Nothing but that is known again. */
+	CHECK_EQ(read_number(&rig, 1, NULL)->attached, 77);
+	CHECK(!read_number(&rig, 2, NULL)->tried);
+	finish(&rig);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+TEST(a_module_leads_to_its_file_while_that_is_known)
+{
+	struct module_place place, vdso = {.path = "[vdso]"};
+	uint64_t module, generated;
+	const struct file *file;
+	struct rig rig;
+
+	begin(&rig);
+	file = read_number(&rig, 1, "one");
+	place = place_of(file, "/seen/by/the/kernel");
+	module = files_module(rig.files, rig.writer, &place);
+	CHECK(module && files_by_module(rig.files, module) == file);
+	CHECK_STR(file->path, "/seen/by/the/kernel");
+	/* Another name of the same file. */
+	place.path = "/linked";
+	CHECK_EQ(files_module(rig.files, rig.writer, &place), module);
+	generated = files_generated(rig.files, rig.writer, 5);
+	CHECK_EQ(files_by_module(rig.files, generated)->process, 5);
+	CHECK_EQ(files_generated(rig.files, rig.writer, 5), generated);
+	CHECK(files_generated(rig.files, rig.writer, 6) != generated);
+	module = files_module(rig.files, rig.writer, &vdso);
+	CHECK_STR(files_by_module(rig.files, module)->path, "[vdso]");
+	CHECK_EQ(files_module(rig.files, rig.writer, &vdso), module);
+	/* A file that was never met has a module all the same. */
+	place.inode = 1;
+	module = files_module(rig.files, rig.writer, &place);
+	CHECK(module && !files_by_module(rig.files, module));
+	finish(&rig);
+}

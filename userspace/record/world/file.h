@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* file.h: what is known of a file that traced processes have mapped (files.h). */
+#ifndef GCPROF_FILE_H
+#define GCPROF_FILE_H
+
+#include <sys/types.h>
+
+#include "../../reader/facts.h"
+
+enum file_state {
+	FILE_READING, /* its facts are on their way */
+	FILE_KNOWN,
+	FILE_FAILED, /* it was read in vain, or could not be opened: `err` */
+};
+
+struct file {
+	uint32_t id; /* never used again */
+	enum file_state state;
+	int err; /* -ESTALE: what has its path is another file; opener.h; -ETIME, -EPIPE: its reader
+		    failed */
+	int fd;  /* -1: FILE_FAILED */
+	int debug_fd; /* what may be its debug file, as its process sees it; -1: none is known */
+	dev_t device; /* as stat() calls it */
+	ino_t inode;
+	uid_t user;
+	uint32_t filesystem;      /* as statfs() calls its kind; 0: not known */
+	char *path;               /* as it was mapped first */
+	struct file_facts facts;  /* of FILE_KNOWN */
+	struct probe_site *sites; /* facts.n_sites of them */
+	uint64_t module;          /* its id in the profile; 0: none yet */
+	uint64_t process;         /* whose generated code it stands for; 0: it does not */
+	bool tried;               /* to attach its probes */
+	uint64_t attached;        /* since when they are, CLOCK_MONOTONIC ns; 0: they are not */
+};
+
+/* Is it an ELF file? */
+static inline bool file_is_program(const struct file *file)
+{
+	return file->state == FILE_KNOWN && file->facts.build_id_size >= 0;
+}
+
+#endif

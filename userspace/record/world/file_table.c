@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* file_table.c: the entries of files.c, found by their inode or module, the oldest forgotten. */
+#include "file_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENTRIES_MAX 8192 /* with code that is in no file */
+
+int file_table_init(struct file_table *table, size_t files_max)
+{
+	table->files_max = files_max;
+	table->by_key = map_create(sizeof(struct file_key));
+	table->by_module = map_create(sizeof(uint64_t));
+	return table->by_key && table->by_module ? 0 : -ENOMEM;
+}
+
+static struct entry *entry_at(const struct map *map, const void *key)
+{
+	const uint64_t *slot = map_get(map, key);
+
+	return slot ? (struct entry *)(uintptr_t)*slot : NULL;
+}
+
+static bool is_file(const struct entry *entry)
+{
+	return entry->key.device < KEY_GENERATED;
+}
+
+static void unlink_entry(struct file_table *table, struct entry *entry)
+{
+	*(entry->older ? &entry->older->newer : &table->oldest) = entry->newer;
+	*(entry->newer ? &entry->newer->older : &table->newest) = entry->older;
+}
+
+static void link_newest(struct file_table *table, struct entry *entry)
+{
+	entry->newer = NULL;
+	entry->older = table->newest;
+	*(table->newest ? &table->newest->newer : &table->oldest) = entry;
+	table->newest = entry;
+}
+
+static struct entry *touch(struct file_table *table, struct entry *entry)
+{
+	if (entry && entry != table->newest) {
+		unlink_entry(table, entry);
+		link_newest(table, entry);
+	}
+	return entry;
+}
+
+struct entry *file_table_find(struct file_table *table, const struct file_key *key)
+{
+	struct entry *entry = entry_at(table->by_key, key);
+
+	return touch(table, entry && entry->forgotten ? NULL : entry);
+}
+
+struct entry *file_table_by_module(struct file_table *table, uint64_t module)
+{
+	return touch(table, entry_at(table->by_module, &module));
+}
+
+static void drop_content(struct entry *entry)
+{
+	if (entry->file.fd >= 0)
+		close(entry->file.fd);
+	if (entry->file.debug_fd >= 0)
+		close(entry->file.debug_fd);
+	free(entry->file.path);
+	free(entry->file.sites);
+	buffer_free(&entry->waiting);
+}
+
+static void forget(struct file_table *table, struct entry *entry)
+{
+	bool is_latest = entry_at(table->by_key, &entry->key) == entry;
+
+	unlink_entry(table, entry);
+	table->entries--;
+	table->files -= is_file(entry);
+	if (entry_at(table->by_module, &entry->file.module) == entry)
+		map_remove(table->by_module, &entry->file.module);
+	drop_content(entry);
+	entry->forgotten = is_latest && entry->file.attached;
+	if (entry->forgotten)
+		return;
+	if (is_latest)
+		map_remove(table->by_key, &entry->key);
+	free(entry);
+}
+
+void file_table_free(struct file_table *table)
+{
+	while (table->oldest)
+		forget(table, table->oldest);
+	map_free_all(table->by_key, free);
+	map_free(table->by_module);
+}
+
+/* What was not needed for the longest time goes, if it is not being read. */
+static bool forget_oldest(struct file_table *table)
+{
+	struct entry *entry = table->oldest;
+
+	while (entry && (entry->file.state == FILE_READING || entry->waits_for_debug))
+		entry = entry->newer;
+	if (entry)
+		forget(table, entry);
+	return entry != NULL;
+}
+
+/* It takes the place of the one that has its key: the same inode, as far as probes go. */
+static int put(struct file_table *table, struct entry *entry)
+{
+	struct entry *former = entry_at(table->by_key, &entry->key);
+	uint64_t *slot = map_put(table->by_key, &entry->key, NULL);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = (uintptr_t)entry;
+	if (former) {
+		entry->file.tried = former->file.tried;
+		entry->file.attached = former->file.attached;
+	}
+	if (former && former->forgotten)
+		free(former);
+	link_newest(table, entry);
+	table->entries++;
+	table->files += is_file(entry);
+	return 0;
+}
+
+struct entry *file_table_add(struct file_table *table, const struct file_key *key, const char *path)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return NULL;
+	while ((table->files >= table->files_max || table->entries >= ENTRIES_MAX) &&
+	       forget_oldest(table))
+		;
+	entry->key = *key;
+	entry->file = (struct file){
+		.id = ++table->last_id,
+		.state = FILE_FAILED,
+		.fd = -1,
+		.debug_fd = -1,
+		.path = strdup(path),
+	};
+	if (entry->file.path && !put(table, entry))
+		return entry;
+	free(entry->file.path);
+	free(entry);
+	return NULL;
+}
+
+uint64_t file_table_set_module(struct file_table *table, struct entry *entry, uint64_t id)
+{
+	uint64_t *slot = id ? map_put(table->by_module, &id, NULL) : NULL;
+
+	if (!slot)
+		return 0;
+	*slot = (uintptr_t)entry;
+	entry->file.module = id;
+	return id;
+}
