@@ -231,7 +231,7 @@ test: setup
 
 # Tests with threads, by the thread sanitizer.
 THREADED := gc_threads gc_pauses gc_model gc_random gc_regress_threads gc_batch gc_pieces gc_edges \
-	gc_lanes
+	gc_lanes unwinder
 test-long: setup
 	@+$(build) all
 	@LONG=1 tests/run $(O)

@@ -285,11 +285,11 @@ static void recording_free(struct recording *recording)
 	throttle_free(recording->throttle);
 	counters_free(recording->counters);
 	store_free(recording->store);
+	unwinder_free(recording->unwinder);
 	processes_free(recording->processes);
 	files_free(recording->files);
 	perf_maps_free(recording->maps);
 	control_free(recording->control);
-	unwinder_free(recording->unwinder);
 	session_free(recording->session);
 	target_free(recording->target);
 	libraries_free(recording->libraries);

@@ -165,7 +165,8 @@ static void search_file(void *context, const char *path, int fd)
 	if (file && file->state == FILE_KNOWN)
 		sites = attach_file(session_probes(recording->session), file, &problem);
 	recording->stops_at_exec |= sites > 0 && switches_at_start(file);
-	unwinder_expect(recording->unwinder, path);
+	if (file)
+		unwinder_expect(recording->unwinder, file->id);
 	unwinder_flush(recording->unwinder);
 	if (sites > 0)
 		log_verbose("%s: %d probes attached", path, sites);
@@ -222,7 +223,7 @@ static void start_unwinder(struct recording *recording)
 
 	if (!stack_mode_ways(recording->options.stack_mode)->rows || !recording->maps)
 		return;
-	err = unwinder_create(&fds, &recording->unwinder);
+	err = unwinder_create(&fds, recording->files, recording->processes, &recording->unwinder);
 	if (err)
 		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
 }

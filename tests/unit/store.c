@@ -488,7 +488,7 @@ TEST(frames_of_a_real_file_get_names)
 	map->protection = PROT_READ | PROT_EXEC;
 	map->name_size = (uint32_t)n;
 	memcpy(map + 1, path, (size_t)n);
-	CHECK_EQ(files_map(rig.files, map, path), 0);
+	CHECK(files_map(rig.files, map, path));
 	files_settle(rig.files, UINT64_C(10000000000));
 	CHECK_EQ(send_event(), 0);
 	send_ip(1, 100, (uintptr_t)store_create + 1);

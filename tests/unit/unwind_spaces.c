@@ -9,12 +9,17 @@
 
 #include "record/machine/clock.h"
 #include "record/unwind/unwind_spaces.h"
+#include "record/world/ahead.h"
+#include "record/world/files.h"
 
 #define LIBC   "/lib/x86_64-linux-gnu/libc.so.6"
 #define LINKER "/lib64/ld-linux-x86-64.so.2"
 
 struct world {
 	struct rig rig;
+	struct opener *opener;
+	struct files *files;
+	struct processes *processes;
 	struct unwind_modules *modules;
 	struct unwind_spaces *spaces;
 };
@@ -22,7 +27,10 @@ struct world {
 static void world_open(struct world *world)
 {
 	rig_open(&world->rig);
-	CHECK_EQ(unwind_modules_create(world->rig.maps, &world->modules), 0);
+	CHECK_EQ(opener_create(false, &world->opener), 0);
+	CHECK_EQ(files_create(world->opener, &world->files), 0);
+	CHECK_EQ(processes_create(NULL, &world->processes), 0);
+	CHECK_EQ(unwind_modules_create(world->rig.maps, world->files, &world->modules), 0);
 	CHECK_EQ(unwind_spaces_create(world->rig.maps, world->modules, &world->spaces), 0);
 }
 
@@ -30,6 +38,9 @@ static void world_close(struct world *world)
 {
 	unwind_spaces_free(world->spaces);
 	unwind_modules_free(world->modules);
+	processes_free(world->processes);
+	files_free(world->files);
+	opener_free(world->opener);
 	rig_close(&world->rig);
 }
 
@@ -112,25 +123,69 @@ static void code_copy(struct code *copy, const struct code *code, char *path)
 	code_open(copy, path);
 }
 
-static struct module_place place_of(const struct code *code, uint64_t address)
+static uint32_t file_of(struct world *world, const struct code *code)
 {
-	return (struct module_place){
-		.path = code->path,
-		.inode = code->st.st_ino,
-		.start = address,
-		.end = address + code->size,
-		.major = major(code->st.st_dev),
-		.minor = minor(code->st.st_dev),
-		.pid = (uint32_t)getpid(),
-	};
+	int fd = open(code->path, O_RDONLY | O_CLOEXEC);
+	const struct file *file = files_read(world->files, code->path, fd);
+
+	CHECK(file);
+	close(fd);
+	return file->id;
+}
+
+static struct unwind_module *module_of(struct world *world, const struct code *code)
+{
+	return unwind_modules_find(world->modules, file_of(world, code));
+}
+
+/* A process has the same number everywhere. */
+static struct process *process_of(struct world *world, uint32_t pid)
+{
+	return processes_meet(world->processes, pid, pid, 1);
 }
 
 static void map_code(struct world *world, uint64_t time, uint32_t pid, const struct code *code,
 		     uint64_t address)
 {
-	struct module_place place = place_of(code, address);
+	struct process *process = process_of(world, pid);
+	const struct mapping mapping = {.start = address,
+					.end = address + code->size,
+					.offset = code->offset,
+					.time = time,
+					.file = file_of(world, code)};
 
-	CHECK_EQ(unwind_spaces_map(world->spaces, time, pid, code->offset, &place), 0);
+	CHECK_EQ(ahead_map(world->processes, process, &mapping), 0);
+	process->remapped = true;
+}
+
+static void exec_program(struct world *world, uint64_t time, uint32_t pid)
+{
+	process_of(world, pid)->program = time;
+	process_of(world, pid)->remapped = true;
+}
+
+/* Tables of processes that changed, as the unwinder writes them. */
+static void publish(struct world *world)
+{
+	for (uint32_t pid = 1; pid < 10; pid++) {
+		struct process *process = processes_find(world->processes, pid);
+		static struct mapping copy[UNWIND_MAPPINGS + 100];
+		struct mappings *view;
+		const struct mapping *all;
+		size_t n;
+
+		if (!process || !process->remapped)
+			continue;
+		process->remapped = false;
+		CHECK_EQ(ahead_view(world->processes, process, &view), 0);
+		all = mappings_all(view, &n);
+		for (size_t i = 0; i < n; i++)
+			copy[i] = all[i];
+		mappings_release(view);
+		CHECK_EQ(unwind_spaces_map(world->spaces, clock_now(), pid, process->program, copy,
+					   n),
+			 0);
+	}
 }
 
 /* How many of some places have the rules that the file says; all if it is mapped there. */
@@ -176,7 +231,7 @@ TEST(a_process_has_the_rows_of_what_it_maps)
 	map_code(&world, 11, 1, &linker, HERE);
 	map_code(&world, 12, 2, &libc, HERE);
 	CHECK_EQ(table_of(&world, 1), 0);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK_EQ(found(&world, 1, &libc, THERE), 100);
 	CHECK_EQ(found(&world, 1, &linker, HERE), 100);
 	CHECK_EQ(found(&world, 2, &libc, HERE), 100);
@@ -198,13 +253,13 @@ TEST(a_mapping_takes_the_place_of_those_below_it)
 	code_open(&linker, LINKER);
 	map_code(&world, 10, 1, &libc, HERE);
 	map_code(&world, 11, 1, &linker, HERE + 0x4000);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK_EQ(found(&world, 1, &linker, HERE + 0x4000), 100);
 	CHECK(found(&world, 1, &libc, HERE) < 100);
 	/* Below it the library is still there. */
 	CHECK(rig_rule(&world.rig, 1, HERE + 0x3ff0).cfa != UNWIND_CFA_NONE);
 	map_code(&world, 12, 1, &libc, HERE);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK_EQ(found(&world, 1, &libc, HERE), 100);
 	CHECK_EQ(rig_count(world.rig.fds.tables), 1);
 	world_close(&world);
@@ -222,13 +277,13 @@ TEST(a_child_has_its_parents_table_until_one_of_them_maps)
 	code_open(&libc, LIBC);
 	code_open(&linker, LINKER);
 	map_code(&world, 10, 1, &libc, HERE);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	shared = table_of(&world, 1);
 	CHECK_EQ(unwind_spaces_fork(world.spaces, 20, 2, 1), 0);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK_EQ(table_of(&world, 2), shared);
 	map_code(&world, 30, 1, &linker, THERE);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK(table_of(&world, 1) != shared);
 	CHECK_EQ(table_of(&world, 2), shared);
 	CHECK_EQ(found(&world, 1, &linker, THERE), 100);
@@ -256,15 +311,15 @@ TEST(another_program_has_none_of_the_old_ones_mappings)
 	map_code(&world, 10, pid, &libc, HERE);
 	/* Notes of the new program's mappings may come before that of its begin. */
 	map_code(&world, 21, pid, &linker, THERE);
-	CHECK_EQ(unwind_spaces_exec(world.spaces, 20, pid), 0);
-	unwind_spaces_publish(world.spaces);
+	exec_program(&world, 20, pid);
+	publish(&world);
 	CHECK(found(&world, pid, &libc, HERE) < 50);
 	CHECK_EQ(found(&world, pid, &linker, THERE), 100);
 	CHECK_EQ(bpf_map_lookup_elem(world.rig.fds.of, &pid, &of), 0);
 	CHECK_EQ(of.since, 20);
 	/* A mapping of the old program that is told late. */
 	map_code(&world, 19, pid, &libc, HERE);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK(found(&world, pid, &libc, HERE) < 50);
 	/* So is the end of one that had the number before. */
 	unwind_spaces_exit(world.spaces, 15, pid);
@@ -283,7 +338,7 @@ TEST(more_mappings_than_a_table_holds_are_counted)
 	code_open(&linker, LINKER);
 	for (uint64_t i = 0; i < UNWIND_MAPPINGS + 3; i++)
 		map_code(&world, 10 + i, 1, &linker, HERE + i * 0x100000);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK_EQ(unwind_spaces_refused(world.spaces), 3);
 	CHECK_EQ(found(&world, 1, &linker, HERE + (UNWIND_MAPPINGS - 1) * 0x100000), 100);
 	CHECK(found(&world, 1, &linker, HERE + UNWIND_MAPPINGS * 0x100000) < 50);
@@ -302,8 +357,8 @@ TEST(rows_are_dropped_when_nobody_has_them_mapped)
 	world_open(&world);
 	code_open(&libc, LIBC);
 	map_code(&world, now, 1, &libc, HERE);
+	publish(&world);
 	CHECK_EQ(unwind_spaces_fork(world.spaces, now + 1, 2, 1), 0);
-	unwind_spaces_publish(world.spaces);
 	CHECK_EQ(bytes(&world), RIG_CHUNK_BYTES);
 	unwind_spaces_exit(world.spaces, now + 2, 1);
 	unwind_modules_sweep(world.modules, UINT64_MAX);
@@ -318,7 +373,7 @@ TEST(rows_are_dropped_when_nobody_has_them_mapped)
 	CHECK_EQ(rig_count(world.rig.fds.of), 0);
 	/* And are made again. */
 	map_code(&world, now + 2000, 3, &libc, THERE);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK_EQ(found(&world, 3, &libc, THERE), 100);
 	world_close(&world);
 	code_close(&libc);
@@ -327,7 +382,6 @@ TEST(rows_are_dropped_when_nobody_has_them_mapped)
 TEST(files_with_the_same_rows_share_them)
 {
 	char path[] = "/tmp/gcprof-unwind-XXXXXX";
-	struct module_place place;
 	struct code libc, copy;
 	struct world world;
 	struct unwind_module *module;
@@ -338,13 +392,11 @@ TEST(files_with_the_same_rows_share_them)
 	CHECK(copy.st.st_ino != libc.st.st_ino || copy.st.st_dev != libc.st.st_dev);
 	map_code(&world, 10, 1, &libc, HERE);
 	map_code(&world, 11, 2, &copy, THERE);
-	place = place_of(&libc, HERE);
-	module = unwind_modules_find(world.modules, &place);
-	place = place_of(&copy, THERE);
+	module = module_of(&world, &libc);
 	CHECK(module && module->count);
-	CHECK(unwind_modules_find(world.modules, &place) == module);
+	CHECK(module_of(&world, &copy) == module);
 	unlink(path);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK_EQ(bytes(&world), RIG_CHUNK_BYTES);
 	CHECK_EQ(found(&world, 1, &libc, HERE), 100);
 	/* They stay as long as one of both is mapped. */
@@ -363,7 +415,6 @@ TEST(files_with_the_same_rows_share_them)
 TEST(a_build_id_is_no_proof_of_what_a_file_is)
 {
 	char path[] = "/tmp/gcprof-unwind-XXXXXX";
-	struct module_place place;
 	const struct unwind_module *real, *liar;
 	struct code libc, linker, copy;
 	struct world world;
@@ -373,11 +424,9 @@ TEST(a_build_id_is_no_proof_of_what_a_file_is)
 	code_open(&linker, LINKER);
 	code_copy(&copy, &linker, path);
 	code_claim(path, &libc);
-	place = place_of(&copy, HERE);
-	liar = unwind_modules_find(world.modules, &place);
+	liar = module_of(&world, &copy);
 	CHECK(liar && liar->count);
-	place = place_of(&libc, HERE);
-	real = unwind_modules_find(world.modules, &place);
+	real = module_of(&world, &libc);
 	CHECK(real && real->count == libc.file->n_pages && real != liar);
 	unlink(path);
 	world_close(&world);
@@ -390,7 +439,6 @@ TEST(a_build_id_is_no_proof_of_what_a_file_is)
 TEST(a_file_that_was_written_anew_is_another_one)
 {
 	char path[] = "/tmp/gcprof-unwind-XXXXXX";
-	struct module_place place;
 	const struct unwind_module *module;
 	struct code libc, linker, copy;
 	struct world world;
@@ -399,11 +447,10 @@ TEST(a_file_that_was_written_anew_is_another_one)
 	code_open(&libc, LIBC);
 	code_open(&linker, LINKER);
 	code_copy(&copy, &linker, path);
-	place = place_of(&copy, HERE);
-	module = unwind_modules_find(world.modules, &place);
+	module = module_of(&world, &copy);
 	CHECK(module && module->count == linker.file->n_pages);
 	code_write(path, &libc);
-	module = unwind_modules_find(world.modules, &place);
+	module = module_of(&world, &copy);
 	CHECK(module && module->count == libc.file->n_pages);
 	unlink(path);
 	world_close(&world);
@@ -437,7 +484,6 @@ static void fill_pages(struct world *world, size_t but)
 
 TEST(where_there_is_no_room_what_is_unused_goes_first)
 {
-	struct module_place place;
 	struct unwind_module *module;
 	struct code libc, linker;
 	struct world world;
@@ -446,18 +492,16 @@ TEST(where_there_is_no_room_what_is_unused_goes_first)
 	code_open(&libc, LIBC);
 	code_open(&linker, LINKER);
 	fill_pages(&world, libc.file->n_pages);
-	place = place_of(&linker, HERE);
-	module = unwind_modules_find(world.modules, &place);
+	module = module_of(&world, &linker);
 	CHECK(module && module->count);
-	place = place_of(&libc, THERE);
-	module = unwind_modules_find(world.modules, &place);
+	module = module_of(&world, &libc);
 	CHECK(module && module->count);
 	/* It is known from now on. */
-	CHECK(unwind_modules_find(world.modules, &place) == module);
+	CHECK(module_of(&world, &libc) == module);
 	map_code(&world, 10, 1, &libc, THERE);
 	/* What is in use stays: there is no room for another one. */
 	map_code(&world, 11, 1, &linker, HERE);
-	unwind_spaces_publish(world.spaces);
+	publish(&world);
 	CHECK_EQ(found(&world, 1, &libc, THERE), 100);
 	CHECK(found(&world, 1, &linker, HERE) < 50);
 	CHECK_EQ(unwind_modules_refused(world.modules), 1);
@@ -471,7 +515,6 @@ static void share_pages(size_t left, const struct code *libc, uint32_t *user, ui
 {
 	char path[] = "/tmp/gcprof-share-XXXXXX";
 	const struct unwind_module *module;
-	struct module_place place;
 	struct world world;
 	struct code copy;
 
@@ -479,12 +522,10 @@ static void share_pages(size_t left, const struct code *libc, uint32_t *user, ui
 	fill_pages(&world, left);
 	code_copy(&copy, libc, path);
 	CHECK_EQ(chown(path, 1001, 1001), 0);
-	place = place_of(&copy, HERE);
-	module = unwind_modules_find(world.modules, &place);
+	module = module_of(&world, &copy);
 	CHECK(module);
 	*user = module->count;
-	place = place_of(libc, THERE);
-	module = unwind_modules_find(world.modules, &place);
+	module = module_of(&world, libc);
 	CHECK(module);
 	*root = module->count;
 	unlink(path);
@@ -509,20 +550,16 @@ TEST(files_of_one_user_take_no_more_room_than_they_leave)
 	code_close(&libc);
 }
 
-TEST(files_that_cannot_be_read_have_no_rows)
+TEST(files_that_are_not_known_have_no_rows)
 {
-	struct module_place place;
 	struct code linker;
 	struct world world;
+	struct mapping mapping = {.start = HERE, .end = HERE + 0x100000, .file = 77};
 
 	world_open(&world);
 	code_open(&linker, LINKER);
-	place = place_of(&linker, HERE);
-	/* Another file has that name by now. */
-	place.inode++;
-	CHECK(!unwind_modules_find(world.modules, &place));
-	CHECK_EQ(unwind_spaces_map(world.spaces, 10, 1, linker.offset, &place), 0);
-	unwind_spaces_publish(world.spaces);
+	CHECK(!unwind_modules_find(world.modules, mapping.file));
+	CHECK_EQ(unwind_spaces_map(world.spaces, 10, 1, 0, &mapping, 1), 0);
 	CHECK(found(&world, 1, &linker, HERE) < 50);
 	world_close(&world);
 	code_close(&linker);

@@ -377,7 +377,7 @@ TEST(tables_of_mappings_share_a_budget_and_small_ones_always_grow)
 	CHECK(pool.used <= MAPPINGS_BUDGET + TABLES * MAPPINGS_SHARE);
 	/* A child has its parent's until it changes; for one of its own there is no room. */
 	tables[1] = (mappings_release(tables[1]), mappings_share(tables[0]));
-	CHECK_EQ(mappings_add(&tables[1], &pool, &(struct mapping){0, 0x1000, 0, 1, 0}),
+	CHECK_EQ(mappings_add(&tables[1], &pool, &(struct mapping){.end = 0x1000, .module = 1}),
 		 -EOVERFLOW);
 	CHECK(tables[1] == tables[0]);
 	for (size_t i = 0; i < TABLES; i++)

@@ -88,13 +88,13 @@ RIG void note(const char *what, uint64_t process, uint64_t more)
 		 "%s %" PRIu64 "/%" PRIu64 " ", what, process, more);
 }
 
-RIG void note_fork(void *context, const struct process *child, uint32_t parent_pid)
+RIG void note_fork(void *context, struct process *child, uint32_t parent_pid)
 {
 	(void)context;
 	note("fork", child->id, parent_pid);
 }
 
-RIG void note_exec(void *context, const struct process *process, uint64_t time)
+RIG void note_exec(void *context, struct process *process, uint64_t time)
 {
 	(void)context;
 	(void)time;

@@ -84,7 +84,7 @@ static void limit(int resource, uint64_t value)
 
 static void limit_all(void)
 {
-#ifndef __SANITIZE_ADDRESS__ /* which needs more address space than this limit */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* need more address space */
 	limit(RLIMIT_AS, SPACE_BYTES_MAX);
 	limit(RLIMIT_DATA, DATA_BYTES_MAX);
 #endif

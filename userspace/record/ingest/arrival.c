@@ -22,13 +22,13 @@ static void arrived(void *context, const struct opener_result *result)
 		process->attached = result->err ? 0 : now;
 }
 
-static void arrive(struct arrival *arrival, const struct file *file, const struct event_mmap *event)
+static void arrive(struct arrival *arrival, struct process *process, const struct file *file,
+		   const struct event_mmap *event)
 {
-	struct process *process = processes_find(arrival->processes, event->header.process);
 	uint64_t since = file->attached;
 	uint64_t address;
 
-	if (!process || event->header.time >= since || process->attached >= since ||
+	if (event->header.time >= since || process->attached >= since ||
 	    !file->facts.blocks[BLOCK_ARRIVALS])
 		return;
 	if (!facts_locate(&file->facts, event->address, event->offset,
@@ -62,11 +62,15 @@ static void attach(struct arrival *arrival, struct file *file)
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event)
 {
 	struct arrival *arrival = context;
+	struct process *process = processes_find(arrival->processes, event->header.process);
 
 	attach(arrival, file);
-	arrive(arrival, file, event);
 	switches_mapped(arrival->switches, file, event);
 	if (file->facts.runtime.runtime && arrival->flow &&
 	    flow_runtime(arrival->flow, event, &file->facts.runtime))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
+	if (!process)
+		return;
+	arrive(arrival, process, file, event);
+	unwinder_remap(arrival->unwinder, process);
 }

@@ -8,6 +8,7 @@
 #include "../store/counters.h"
 #include "../opener/opener.h"
 #include "../kernel/session.h"
+#include "../unwind/unwinder.h"
 #include "../../util/problem.h"
 #include "flow.h"
 
@@ -17,6 +18,7 @@ struct arrival {
 	struct opener *opener;
 	struct counters *counters;
 	struct processes *processes;
+	struct unwinder *unwinder;
 	struct switches *switches;
 	struct flow *flow; /* NULL: not there yet */
 	bool attached;     /* a file was attached; reset it */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "../kernel/tables.h"
 #include "../machine/clock.h"
 #include "../store/facts.h"
+#include "../world/ahead.h"
 #include "../world/files.h"
 #include "arrival.h"
 #include "../target/switches.h"
@@ -73,13 +75,29 @@ static bool numbers_are_the_kernels(void)
 
 /* --- who is notified at once ---------------------------------------------------------------- */
 
+/* A mapping of a file is mapped for the unwinder when the file is known: arrival_mapped(). */
 static void map_file(void *context, const struct event_mmap *event, const char *path)
 {
 	struct drain *drain = context;
+	struct process *process = processes_find(drain->parts.processes, event->header.process);
+	struct mapping mapping = {
+		.start = event->address,
+		.end = event->address + event->length,
+		.offset = event->offset,
+		.time = event->header.time,
+	};
 
 	store_meet_mapping(drain->parts.store, event, path);
-	if (event->inode && files_map(drain->parts.files, event, path))
+	if (event->inode)
+		mapping.file = files_map(drain->parts.files, event, path);
+	else if (!strcmp(path, "[vdso]"))
+		mapping.file = FILE_VDSO;
+	if (!process)
+		return;
+	if (ahead_map(drain->parts.processes, process, &mapping) == -ENOMEM)
 		counters_add_loss(drain->parts.counters, LOSS_MEMORY, 1);
+	if (!mapping.file || mapping.file == FILE_VDSO)
+		unwinder_remap(drain->parts.unwinder, process);
 }
 
 static void throttle_samples(void *context, const struct process *process)
@@ -144,6 +162,7 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 		.switches = parts->switches,
 		.counters = parts->counters,
 		.processes = parts->processes,
+		.unwinder = parts->unwinder,
 	};
 	visitor.context = &drain->arrival;
 	files_set_visitor(parts->files, &visitor);

@@ -6,6 +6,7 @@
 
 #include "../opener/code_owner.h"
 #include "../kernel/own_code.h"
+#include "../world/ahead.h"
 #include "store_events.h"
 
 #define PATH_BYTES_MAX 4096
@@ -399,10 +400,13 @@ int store_mmap(struct store *store, const struct incoming *in)
 
 	if (mapping.end <= mapping.start)
 		return err;
+	mapping.file = ahead_reach(store->processes, in->process, &mapping);
 	err = mmap_module(store, in, &mapping.module);
 	/* The code of the vdso is found by its place in its image, generated code by address. */
 	if (!err && mapping.module)
 		mapping.offset = offset_in(store, mapping.module, event);
+	if (!mapping.module)
+		mapping.file = 0;
 	/* What was there before may come twice, from /proc and from the perf ring. */
 	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
 		return 0;

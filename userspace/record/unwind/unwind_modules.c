@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* unwind_modules.c: the mapped files that have unwind rows in the kernel, each once. */
+/* unwind_modules.c: the unwind rows that files have in the kernel. */
 /*
- * A file is known by its device, inode, size and the time of its last change,
- * so one that was replaced, or whose inode was used again, is another one. Files
- * whose rows are the same share them: the same library in several containers.
+ * Files whose rows are the same share them: the same library in several containers.
  * That is compared, and no build-id is believed: any user can write one into a
  * file, and would spoil the stacks of all users of the file that it belongs
  * to. Hashes of 128 bits from a random seed make a collision no concern.
@@ -21,51 +19,43 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../machine/clock.h"
-#include "../opener/opener.h"
 #include "unwind_modules.h"
 #include "../../reader/rows.h"
 #include "../../reader/worker.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
-#include "../../util/regular.h"
 
 #define CPU_NS  UINT64_C(2000000000) /* to compile the rows of one file */
 #define WALL_NS UINT64_C(6000000000)
 
 #define FILES_MAX 4096 /* beyond that those that are not used go sooner */
 
-struct file_key {
-	uint64_t device, inode, size;
-	int64_t seconds, nanoseconds; /* of its last change, which no user can set */
-};
-
 struct unwind_modules {
 	struct unwind_maps *maps;
-	struct opener *opener;
+	struct files *files;
 	atomic_bool abandoned;       /* set by another thread */
 	struct worker *worker;       /* reads the files; waited for by the unwinder's thread only */
-	struct map *by_file;         /* struct file_key to struct unwind_module * */
+	struct map *by_file;         /* id to struct unwind_module * */
 	struct unwind_module *first; /* all of them */
 	struct unwind_module *vdso;
 	uint64_t refused;
 	uint64_t seed[2];
 };
 
-int unwind_modules_create(struct unwind_maps *maps, struct unwind_modules **out)
+int unwind_modules_create(struct unwind_maps *maps, struct files *files,
+			  struct unwind_modules **out)
 {
 	struct unwind_modules *modules = calloc(1, sizeof(*modules));
 
 	if (!modules)
 		return -ENOMEM;
 	modules->maps = maps;
-	modules->by_file = map_create(sizeof(struct file_key));
-	if (!modules->by_file || worker_create(WORKER_READER, false, &modules->worker) ||
-	    opener_create(false, &modules->opener)) {
-		worker_free(modules->worker);
+	modules->files = files;
+	modules->by_file = map_create(sizeof(uint32_t));
+	if (!modules->by_file || worker_create(WORKER_READER, false, &modules->worker)) {
 		map_free(modules->by_file);
 		free(modules);
 		return -ENOMEM;
@@ -89,7 +79,6 @@ void unwind_modules_free(struct unwind_modules *modules)
 	}
 	map_free(modules->by_file);
 	worker_free(modules->worker);
-	opener_free(modules->opener);
 	free(modules);
 }
 
@@ -237,47 +226,6 @@ static struct unwind_module *add(struct unwind_modules *modules, int err, struct
 	return module;
 }
 
-static struct file_key key_of(const struct stat *st)
-{
-	return (struct file_key){
-		.device = st->st_dev,
-		.inode = st->st_ino,
-		.size = (uint64_t)st->st_size,
-		.seconds = st->st_ctim.tv_sec,
-		.nanoseconds = st->st_ctim.tv_nsec,
-	};
-}
-
-/* The module of an open file; its rows are compiled if it is new. */
-static struct unwind_module *find_file(struct unwind_modules *modules, int fd, const char *path)
-{
-	struct unwind_file *file = NULL;
-	struct origin origin = {.path = path, .began = worker_cpu_ns(modules->worker)};
-	struct hotspot_cells hotspot;
-	struct unwind_module *module;
-	struct file_key key;
-	uint64_t *slot;
-	struct stat st;
-	int err;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return NULL;
-	key = key_of(&st);
-	slot = map_get(modules->by_file, &key);
-	if (slot)
-		return (struct unwind_module *)(uintptr_t)*slot;
-	origin.user = st.st_uid;
-	err = read_rows(modules, fd, path, &file, &hotspot);
-	module = add(modules, err, file, &origin);
-	if (module && !err)
-		module->hotspot = unwind_maps_hotspot(modules->maps, &hotspot);
-	/* Only now: to make room for it, other files may have been forgotten. */
-	slot = module ? map_put(modules->by_file, &key, NULL) : NULL;
-	if (slot)
-		*slot = (uintptr_t)module;
-	return slot ? module : NULL;
-}
-
 /* All processes share the kernel's page of code, this one included. A file has the image. */
 static int open_vdso(void)
 {
@@ -317,38 +265,42 @@ static struct unwind_module *find_vdso(struct unwind_modules *modules)
 	return modules->vdso;
 }
 
-struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
-					  const struct module_place *place)
+struct unwind_module *unwind_modules_find(struct unwind_modules *modules, uint32_t id)
 {
+	struct origin origin = {.began = worker_cpu_ns(modules->worker)};
+	struct unwind_file *file = NULL;
+	struct hotspot_cells hotspot;
 	struct unwind_module *module;
-	int fd;
+	struct file_opened opened;
+	uint64_t *slot = map_get(modules->by_file, &id);
+	int err;
 
+	if (slot)
+		return (struct unwind_module *)(uintptr_t)*slot;
 	if (modules->abandoned)
 		return NULL;
-	if (!place->inode)
-		return strcmp(place->path, "[vdso]") ? NULL : find_vdso(modules);
-	fd = opener_open_now(modules->opener, place, 0, NULL);
-	if (fd < 0)
+	if (id == FILE_VDSO)
+		return find_vdso(modules);
+	if (files_open(modules->files, id, &opened))
 		return NULL;
-	module = find_file(modules, fd, place->path);
-	close(fd);
-	return module;
+	origin.path = opened.path;
+	origin.user = opened.user;
+	err = read_rows(modules, opened.fd, opened.path, &file, &hotspot);
+	module = add(modules, err, file, &origin);
+	if (module && !err)
+		module->hotspot = unwind_maps_hotspot(modules->maps, &hotspot);
+	close(opened.fd);
+	free(opened.path);
+	/* Only now: to make room for it, other files may have been forgotten. */
+	slot = module ? map_put(modules->by_file, &id, NULL) : NULL;
+	if (slot)
+		*slot = (uintptr_t)module;
+	return slot ? module : NULL;
 }
 
 void unwind_modules_abandon(struct unwind_modules *modules)
 {
 	modules->abandoned = true;
-}
-
-void unwind_modules_expect(struct unwind_modules *modules, const char *path)
-{
-	struct stat st;
-	int fd = modules->abandoned ? -1 : regular_open(path, &st);
-
-	if (fd < 0)
-		return;
-	find_file(modules, fd, path);
-	close(fd);
 }
 
 void unwind_module_hold(struct unwind_module *module)

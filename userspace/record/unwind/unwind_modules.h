@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* unwind_modules.h: the mapped files that have unwind rows in the kernel, each once. */
+/* unwind_modules.h: the unwind rows that files have in the kernel. */
 #ifndef GCPROF_UNWIND_MODULES_H
 #define GCPROF_UNWIND_MODULES_H
 
@@ -28,23 +28,20 @@ struct unwind_module {
 	struct unwind_module *next;
 };
 
-/* `maps` is borrowed. */
-int unwind_modules_create(struct unwind_maps *maps, struct unwind_modules **out);
+/* Both are borrowed; of `files` only files_open() is called. */
+int unwind_modules_create(struct unwind_maps *maps, struct files *files,
+			  struct unwind_modules **out);
 void unwind_modules_free(struct unwind_modules *modules); /* NULL is allowed */
 
 /*
- * The module of a mapping; its rows are compiled if it is new. NULL if it is no
- * file, cannot be opened, or there is no memory. Without a reference it stays
- * until the next unwind_modules_sweep().
+ * The module of a file (its id); its rows are compiled if it is new. NULL if it is not open (yet),
+ * was forgotten, or there is no memory. Without a reference it stays until the next
+ * unwind_modules_sweep().
  */
-struct unwind_module *unwind_modules_find(struct unwind_modules *modules,
-					  const struct module_place *place);
+struct unwind_module *unwind_modules_find(struct unwind_modules *modules, uint32_t file);
 
 /* From now on no file is read: for another thread, when the one that reads is to end. */
 void unwind_modules_abandon(struct unwind_modules *modules);
-
-/* The same for a file that will probably be mapped. */
-void unwind_modules_expect(struct unwind_modules *modules, const char *path);
 
 void unwind_module_hold(struct unwind_module *module);
 void unwind_module_release(struct unwind_module *module, uint64_t now);

@@ -3,9 +3,11 @@
 #ifndef GCPROF_UNWIND_SPACES_H
 #define GCPROF_UNWIND_SPACES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "unwind_modules.h"
+#include "../world/mappings.h"
 
 struct unwind_spaces;
 
@@ -14,15 +16,16 @@ int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *module
 			 struct unwind_spaces **out);
 void unwind_spaces_free(struct unwind_spaces *spaces); /* NULL is allowed */
 
-/* What happened, in order of time. -ENOMEM. */
-int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint64_t offset,
-		      const struct module_place *place);
-int unwind_spaces_exec(struct unwind_spaces *spaces, uint64_t time, uint32_t pid);
+/*
+ * All files that a process has mapped by `time`, and since when it runs its program.
+ * Changes the mappings. -ENOMEM.
+ */
+int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint64_t since,
+		      struct mapping *all, size_t n);
+
+/* A child has its parent's table. -ENOMEM. */
 int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint32_t parent);
 void unwind_spaces_exit(struct unwind_spaces *spaces, uint64_t time, uint32_t pid);
-
-/* Writes the tables that changed. */
-void unwind_spaces_publish(struct unwind_spaces *spaces);
 
 /* Mappings that found no place in a table, tables that could not be written. */
 uint64_t unwind_spaces_refused(const struct unwind_spaces *spaces);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "../machine/capabilities.h"
+#include "../machine/clock.h"
+#include "../world/ahead.h"
 #include "unwind_spaces.h"
 #include "unwinder.h"
 #include "../../util/buffer.h"
@@ -17,27 +19,31 @@
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
 #define UNUSED_NS  UINT64_C(10000000000) /* unused rows are kept so long */
 
-enum note_kind { NOTE_EXPECT, NOTE_MAP, NOTE_EXEC, NOTE_FORK, NOTE_EXIT };
+enum note_kind { NOTE_EXPECT, NOTE_MAP, NOTE_FORK, NOTE_EXIT };
 
 struct note {
 	enum note_kind kind;
 	uint32_t pid, parent;
+	uint32_t file; /* of NOTE_EXPECT */
 	uint64_t time;
-	struct event_mmap mapping; /* of NOTE_MAP */
-	char *path;                /* owned; of files only */
+	uint64_t since;      /* of NOTE_MAP, as are the next: when the program was executed */
+	struct mapping *all; /* of files that the process has mapped; owned */
+	size_t n;
 };
 
 struct unwinder {
 	struct unwind_maps *maps;
 	struct unwind_modules *modules;
 	struct unwind_spaces *spaces;
+	struct processes *processes;
+	struct buffer changed; /* uint32_t[]: processes whose mappings did */
 	pthread_t thread;
 	bool running;
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t wakeup;
 	struct buffer notes; /* struct note[] */
-	size_t notes_bytes;  /* with their paths */
+	size_t notes_bytes;  /* with their mappings */
 	bool flush;
 	bool stop;
 	uint64_t lost;
@@ -47,26 +53,24 @@ struct unwinder {
 
 /* --- the thread ------------------------------------------------------------------------ */
 
-static int by_time(const void *left, const void *right)
+static void notes_free(struct buffer *notes)
 {
-	const struct note *a = left, *b = right;
+	struct note *all = (struct note *)(void *)notes->data;
 
-	return a->time < b->time ? -1 : a->time > b->time;
+	for (size_t i = 0; i < notes->size / sizeof(*all); i++)
+		free(all[i].all);
+	buffer_free(notes);
 }
 
 static int act(struct unwinder *unwinder, const struct note *note)
 {
-	const struct module_place place = module_place_of(&note->mapping, note->path);
-
 	switch (note->kind) {
 	case NOTE_EXPECT:
-		unwind_modules_expect(unwinder->modules, note->path);
+		unwind_modules_find(unwinder->modules, note->file);
 		return 0;
 	case NOTE_MAP:
-		return unwind_spaces_map(unwinder->spaces, note->time, note->pid,
-					 note->mapping.offset, &place);
-	case NOTE_EXEC:
-		return unwind_spaces_exec(unwinder->spaces, note->time, note->pid);
+		return unwind_spaces_map(unwinder->spaces, note->time, note->pid, note->since,
+					 note->all, note->n);
 	case NOTE_FORK:
 		return unwind_spaces_fork(unwinder->spaces, note->time, note->pid, note->parent);
 	case NOTE_EXIT:
@@ -76,27 +80,18 @@ static int act(struct unwinder *unwinder, const struct note *note)
 	return 0;
 }
 
-/* Acts upon notes in order of time and frees them; how many could not be. */
+/* Acts upon notes and frees them; how many could not be. */
 static uint64_t act_all(struct unwinder *unwinder, struct buffer *notes)
 {
 	struct note *all = (struct note *)(void *)notes->data;
-	size_t count = notes->size / sizeof(*all);
-	uint64_t now = 0, lost = 0;
+	uint64_t lost = 0;
 
-	if (count)
-		qsort(all, count, sizeof(*all), by_time);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < notes->size / sizeof(*all); i++)
 		lost += act(unwinder, &all[i]) != 0;
-		if (all[i].time > now)
-			now = all[i].time;
-		free(all[i].path);
-	}
-	unwind_spaces_publish(unwinder->spaces);
-	if (now > UNUSED_NS)
-		unwind_modules_sweep(
-			unwinder->modules,
-			now - (unwind_modules_crowded(unwinder->modules) ? CROWDED_NS : UNUSED_NS));
-	buffer_free(notes);
+	unwind_modules_sweep(
+		unwinder->modules,
+		clock_now() - (unwind_modules_crowded(unwinder->modules) ? CROWDED_NS : UNUSED_NS));
+	notes_free(notes);
 	return lost;
 }
 
@@ -146,18 +141,20 @@ static int start(struct unwinder *unwinder)
 	return err;
 }
 
-int unwinder_create(const struct unwind_fds *fds, struct unwinder **out)
+int unwinder_create(const struct unwind_fds *fds, struct files *files, struct processes *processes,
+		    struct unwinder **out)
 {
 	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
 	int err;
 
 	if (!unwinder)
 		return -ENOMEM;
+	unwinder->processes = processes;
 	pthread_mutex_init(&unwinder->lock, NULL);
 	pthread_cond_init(&unwinder->wakeup, NULL);
 	err = unwind_maps_create(fds, &unwinder->maps);
 	if (!err)
-		err = unwind_modules_create(unwinder->maps, &unwinder->modules);
+		err = unwind_modules_create(unwinder->maps, files, &unwinder->modules);
 	if (!err)
 		err = unwind_spaces_create(unwinder->maps, unwinder->modules, &unwinder->spaces);
 	if (!err)
@@ -177,15 +174,6 @@ void unwinder_abandon(struct unwinder *unwinder)
 		unwind_modules_abandon(unwinder->modules);
 }
 
-static void notes_free(struct buffer *notes)
-{
-	struct note *all = (struct note *)(void *)notes->data;
-
-	for (size_t i = 0; i < notes->size / sizeof(*all); i++)
-		free(all[i].path);
-	buffer_free(notes);
-}
-
 void unwinder_free(struct unwinder *unwinder)
 {
 	if (!unwinder)
@@ -199,6 +187,7 @@ void unwinder_free(struct unwinder *unwinder)
 		pthread_join(unwinder->thread, NULL);
 	}
 	notes_free(&unwinder->notes);
+	buffer_free(&unwinder->changed);
 	unwind_spaces_free(unwinder->spaces);
 	unwind_modules_free(unwinder->modules);
 	unwind_maps_free(unwinder->maps);
@@ -207,55 +196,73 @@ void unwinder_free(struct unwinder *unwinder)
 	free(unwinder);
 }
 
-/* Adds a note, with a path of its own if `path` is given. */
-static void put(struct unwinder *unwinder, struct note note, const char *path)
+/* --- notes --------------------------------------------------------------------------------- */
+
+static void note_lost(struct unwinder *unwinder)
 {
 	pthread_mutex_lock(&unwinder->lock);
-	/* Files come faster than their rows are made: those beyond get none. */
-	note.path = path && unwinder->notes_bytes < NOTES_MAX ? strdup(path) : NULL;
-	unwinder->notes_bytes += sizeof(note) + (note.path ? strlen(note.path) : 0);
-	if ((path && !note.path) || buffer_append(&unwinder->notes, &note, sizeof(note))) {
-		unwinder->lost++;
-		free(note.path);
-	}
+	unwinder->lost++;
 	pthread_mutex_unlock(&unwinder->lock);
 }
 
-void unwinder_expect(struct unwinder *unwinder, const char *path)
+/* Takes over its mappings. False: enough waits for the thread. */
+static bool put(struct unwinder *unwinder, const struct note *note)
+{
+	bool room;
+
+	pthread_mutex_lock(&unwinder->lock);
+	if (buffer_append(&unwinder->notes, note, sizeof(*note))) {
+		unwinder->lost++;
+		free(note->all);
+	} else {
+		unwinder->notes_bytes += sizeof(*note) + note->n * sizeof(*note->all);
+	}
+	room = unwinder->notes_bytes < NOTES_MAX;
+	pthread_mutex_unlock(&unwinder->lock);
+	return room;
+}
+
+void unwinder_expect(struct unwinder *unwinder, uint32_t file)
 {
 	if (unwinder)
-		put(unwinder, (struct note){.kind = NOTE_EXPECT}, path);
+		put(unwinder, &(struct note){.kind = NOTE_EXPECT, .file = file});
 }
 
-static void note_mapping(void *context, const struct event_mmap *event, const char *path)
+void unwinder_remap(struct unwinder *unwinder, struct process *process)
 {
-	const struct note note = {
-		.kind = NOTE_MAP,
-		.pid = event->header.pid,
-		.time = event->header.time,
-		.mapping = *event,
-	};
+	uint32_t index = (uint32_t)process->id;
 
-	put(context, note, path);
+	if (!unwinder || process->remapped)
+		return;
+	process->remapped = !buffer_append(&unwinder->changed, &index, sizeof(index));
+	if (!process->remapped)
+		note_lost(unwinder);
 }
 
-static void note_exec(void *context, const struct process *process, uint64_t time)
+static void note_exec(void *context, struct process *process, uint64_t time)
 {
-	put(context, (struct note){.kind = NOTE_EXEC, .pid = process->pid, .time = time}, NULL);
+	(void)time;
+	unwinder_remap(context, process);
 }
 
-static void note_fork(void *context, const struct process *child, uint32_t parent_pid)
+/* The kernel side gave it the table that its parent had, which may not be that of what it had
+ * mapped. */
+static void note_fork(void *context, struct process *child, uint32_t parent_pid)
 {
-	struct note note = {
-		.kind = NOTE_FORK, .pid = child->pid, .parent = parent_pid, .time = child->begin};
+	struct unwinder *unwinder = context;
+	const struct process *parent = processes_find(unwinder->processes, child->parent);
 
-	put(context, note, NULL);
+	put(unwinder, &(struct note){.kind = NOTE_FORK,
+				     .pid = child->pid,
+				     .parent = parent_pid,
+				     .time = child->begin});
+	if (parent && parent->remapped)
+		unwinder_remap(unwinder, child);
 }
 
 static void note_end(void *context, const struct process *process)
 {
-	put(context, (struct note){.kind = NOTE_EXIT, .pid = process->pid, .time = process->end},
-	    NULL);
+	put(context, &(struct note){.kind = NOTE_EXIT, .pid = process->pid, .time = process->end});
 }
 
 void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
@@ -265,17 +272,61 @@ void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
 		.forks = note_fork,
 		.execs = note_exec,
 		.ends = note_end,
-		.maps = note_mapping,
 	};
 
 	if (unwinder)
 		world_subscribe(world, &subscriber);
 }
 
+/* The files that a process has mapped; false: enough waits for the thread. */
+static bool note_mappings(struct unwinder *unwinder, struct process *process)
+{
+	struct note note = {.kind = NOTE_MAP,
+			    .pid = process->pid,
+			    .time = clock_now(),
+			    .since = process->program};
+	struct mappings *view;
+	const struct mapping *all;
+	size_t n;
+
+	process->remapped = false;
+	if (ahead_view(unwinder->processes, process, &view))
+		note_lost(unwinder);
+	all = mappings_all(view, &n);
+	note.all = malloc((n + 1) * sizeof(*all));
+	for (size_t i = 0; i < n && note.all; i++)
+		if (all[i].file)
+			note.all[note.n++] = all[i];
+	mappings_release(view);
+	if (note.all)
+		return put(unwinder, &note);
+	note_lost(unwinder);
+	return true;
+}
+
+/* What does not fit waits until the thread has taken some. */
+static void note_changed(struct unwinder *unwinder)
+{
+	const uint32_t *all = (const void *)unwinder->changed.data;
+	size_t n = unwinder->changed.size / sizeof(*all), done = 0;
+	bool room = true;
+
+	while (done < n && room) {
+		struct process *process = processes_find(unwinder->processes, all[done++]);
+
+		if (process && process->end == PROCESS_RUNS)
+			room = note_mappings(unwinder, process);
+	}
+	unwinder->changed.size -= done * sizeof(*all);
+	if (done < n)
+		memmove(unwinder->changed.data, all + done, unwinder->changed.size);
+}
+
 void unwinder_flush(struct unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
+	note_changed(unwinder);
 	pthread_mutex_lock(&unwinder->lock);
 	if (unwinder->notes.size) {
 		unwinder->flush = true;

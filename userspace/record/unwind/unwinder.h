@@ -11,11 +11,14 @@
 #include <stdint.h>
 
 #include "../kernel/unwind_maps.h"
+#include "../world/files.h"
 #include "../world/world.h"
 
 struct unwinder;
 
-int unwinder_create(const struct unwind_fds *fds, struct unwinder **out);
+/* All are borrowed. */
+int unwinder_create(const struct unwind_fds *fds, struct files *files, struct processes *processes,
+		    struct unwinder **out);
 
 /* No stack will be walked any more: what is left to do is dropped. */
 void unwinder_abandon(struct unwinder *unwinder);
@@ -23,13 +26,15 @@ void unwinder_abandon(struct unwinder *unwinder);
 /* Ends the thread, whatever is left to do. NULL is allowed, here and below: nothing happens. */
 void unwinder_free(struct unwinder *unwinder);
 
-/* A file that will probably be mapped: its rows are made now. */
-void unwinder_expect(struct unwinder *unwinder, const char *path);
+/* A file that will probably be mapped (its id): its rows are made now. */
+void unwinder_expect(struct unwinder *unwinder, uint32_t file);
 
-/* Takes notes of mappings and processes, which are put in order of time and acted upon together, on
- * unwinder_flush(). */
+/* Takes notes of processes, which are acted upon together, on unwinder_flush(). */
 void unwinder_subscribe(struct unwinder *unwinder, struct world *world);
 void unwinder_flush(struct unwinder *unwinder);
+
+/* What a process has mapped has changed, or a file of it is known now (ahead.h). */
+void unwinder_remap(struct unwinder *unwinder, struct process *process);
 
 /* Files, or mappings beyond what a table holds, that have no rows; notes that were lost. */
 uint64_t unwinder_refused(struct unwinder *unwinder);

@@ -7,6 +7,9 @@
 
 #include "../../reader/facts.h"
 
+/* The id of the kernel's page of code, [vdso], which has no file. */
+#define FILE_VDSO 1
+
 enum file_state {
 	FILE_READING, /* its facts are on their way */
 	FILE_KNOWN,
@@ -31,6 +34,13 @@ struct file {
 	uint64_t process;         /* whose generated code it stands for; 0: it does not */
 	bool tried;               /* to attach its probes */
 	uint64_t attached;        /* since when they are, CLOCK_MONOTONIC ns; 0: they are not */
+};
+
+/* What another thread gets of a file. */
+struct file_opened {
+	int fd;
+	uid_t user;
+	char *path;
 };
 
 /* Is it an ELF file? */

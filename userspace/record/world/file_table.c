@@ -3,6 +3,7 @@
 #include "file_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,10 @@ int file_table_init(struct file_table *table, size_t files_max)
 	table->files_max = files_max;
 	table->by_key = map_create(sizeof(struct file_key));
 	table->by_module = map_create(sizeof(uint64_t));
-	return table->by_key && table->by_module ? 0 : -ENOMEM;
+	table->by_id = map_create(sizeof(uint32_t));
+	table->last_id = FILE_VDSO;
+	pthread_mutex_init(&table->lock, NULL);
+	return table->by_key && table->by_module && table->by_id ? 0 : -ENOMEM;
 }
 
 static struct entry *entry_at(const struct map *map, const void *key)
@@ -79,9 +83,13 @@ static void forget(struct file_table *table, struct entry *entry)
 {
 	bool is_latest = entry_at(table->by_key, &entry->key) == entry;
 
+	pthread_mutex_lock(&table->lock);
+	map_remove(table->by_id, &entry->file.id);
+	pthread_mutex_unlock(&table->lock);
 	unlink_entry(table, entry);
 	table->entries--;
 	table->files -= is_file(entry);
+	table->users -= entry->file.user != 0;
 	if (entry_at(table->by_module, &entry->file.module) == entry)
 		map_remove(table->by_module, &entry->file.module);
 	drop_content(entry);
@@ -99,18 +107,34 @@ void file_table_free(struct file_table *table)
 		forget(table, table->oldest);
 	map_free_all(table->by_key, free);
 	map_free(table->by_module);
+	map_free(table->by_id);
+	pthread_mutex_destroy(&table->lock);
 }
 
 /* What was not needed for the longest time goes, if it is not being read. */
 static bool forget_oldest(struct file_table *table)
 {
+	bool users = table->users > table->files_max / 2;
 	struct entry *entry = table->oldest;
 
-	while (entry && (entry->file.state == FILE_READING || entry->waits_for_debug))
+	while (entry && (entry->file.state == FILE_READING || entry->waits_for_debug ||
+			 (users && !entry->file.user)))
 		entry = entry->newer;
 	if (entry)
 		forget(table, entry);
 	return entry != NULL;
+}
+
+static int put_id(struct file_table *table, struct entry *entry)
+{
+	uint64_t *slot;
+
+	pthread_mutex_lock(&table->lock);
+	slot = map_put(table->by_id, &entry->file.id, NULL);
+	if (slot)
+		*slot = (uintptr_t)entry;
+	pthread_mutex_unlock(&table->lock);
+	return slot ? 0 : -ENOMEM;
 }
 
 /* It takes the place of the one that has its key: the same inode, as far as probes go. */
@@ -119,8 +143,11 @@ static int put(struct file_table *table, struct entry *entry)
 	struct entry *former = entry_at(table->by_key, &entry->key);
 	uint64_t *slot = map_put(table->by_key, &entry->key, NULL);
 
-	if (!slot)
+	if (!slot || put_id(table, entry)) {
+		if (slot && !former)
+			map_remove(table->by_key, &entry->key);
 		return -ENOMEM;
+	}
 	*slot = (uintptr_t)entry;
 	if (former) {
 		entry->file.tried = former->file.tried;
@@ -167,4 +194,54 @@ uint64_t file_table_set_module(struct file_table *table, struct entry *entry, ui
 	*slot = (uintptr_t)entry;
 	entry->file.module = id;
 	return id;
+}
+
+void file_table_opened(struct file_table *table, struct entry *entry, int fd, uid_t user)
+{
+	pthread_mutex_lock(&table->lock);
+	entry->file.fd = fd;
+	entry->file.user = user;
+	pthread_mutex_unlock(&table->lock);
+	table->users += user != 0;
+}
+
+int file_table_rename(struct file_table *table, struct entry *entry, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	pthread_mutex_lock(&table->lock);
+	free(entry->file.path);
+	entry->file.path = copy;
+	pthread_mutex_unlock(&table->lock);
+	return 0;
+}
+
+/* The entry stays while the lock is held, so its descriptor is open. */
+static int open_locked(struct file_table *table, uint32_t id, struct file_opened *out)
+{
+	const struct entry *entry = entry_at(table->by_id, &id);
+
+	if (!entry || entry->file.fd < 0)
+		return -ENOENT;
+	out->user = entry->file.user;
+	out->path = strdup(entry->file.path);
+	if (!out->path)
+		return -ENOMEM;
+	out->fd = fcntl(entry->file.fd, F_DUPFD_CLOEXEC, 0);
+	if (out->fd >= 0)
+		return 0;
+	free(out->path);
+	return -EMFILE;
+}
+
+int file_table_open(struct file_table *table, uint32_t id, struct file_opened *out)
+{
+	int err;
+
+	pthread_mutex_lock(&table->lock);
+	err = open_locked(table, id, out);
+	pthread_mutex_unlock(&table->lock);
+	return err;
 }

@@ -3,10 +3,13 @@
 /*
  * Code in no file has an entry, too: the kernel's page, and what a process generates. What was not
  * needed for the longest time is forgotten, all but that the probes of a file are attached: the
- * kernel keeps the inodes of those, and there are at most as many as places of probes.
+ * kernel keeps the inodes of those, and there are at most as many as places of probes. If files of
+ * users other than root take more than half of the room, one of theirs goes.
  */
 #ifndef GCPROF_FILE_TABLE_H
 #define GCPROF_FILE_TABLE_H
+
+#include <pthread.h>
 
 #include "file.h"
 #include "../../util/buffer.h"
@@ -46,8 +49,11 @@ struct file_table {
 	struct map *by_key, *by_module; /* to struct entry * */
 	struct entry *oldest, *newest;
 	size_t files, files_max;
+	size_t users; /* files that do not belong to root */
 	size_t entries;
 	uint32_t last_id;
+	pthread_mutex_t lock; /* of by_id, and of each fd, user and path */
+	struct map *by_id;
 };
 
 /* -ENOMEM: to be freed all the same. */
@@ -62,6 +68,14 @@ struct entry *file_table_by_module(struct file_table *table, uint64_t module);
  * no memory. */
 struct entry *file_table_add(struct file_table *table, const struct file_key *key,
 			     const char *path);
+
+/* It is open now. Takes over `fd`. */
+void file_table_opened(struct file_table *table, struct entry *entry, int fd, uid_t user);
+
+int file_table_rename(struct file_table *table, struct entry *entry, const char *path);
+
+/* As files_open(). */
+int file_table_open(struct file_table *table, uint32_t id, struct file_opened *out);
 
 /* The entry has this module from now on: its id, or 0 if there is no memory. */
 uint64_t file_table_set_module(struct file_table *table, struct entry *entry, uint64_t id);

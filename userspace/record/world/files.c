@@ -169,10 +169,9 @@ static void fail(struct files *files, struct entry *entry, int err)
 static void take_file(struct files *files, struct entry *entry, int fd,
 		      const struct opener_file *opened)
 {
-	entry->file.fd = fd;
+	file_table_opened(&files->table, entry, fd, opened->uid);
 	entry->file.device = (dev_t)opened->device;
 	entry->file.inode = (ino_t)opened->inode;
-	entry->file.user = opened->uid;
 	entry->file.filesystem = opened->filesystem;
 	entry->stamp = (struct file_stamp){opened->size, opened->ctime_s, opened->ctime_ns};
 	*files->reading_end = entry;
@@ -312,50 +311,41 @@ void files_settle(struct files *files, uint64_t ns)
 
 /* --- mappings ----------------------------------------------------------------------------- */
 
-/* 0 and NULL: it will not be known, because too many came at once. */
-static int meet(struct files *files, const struct event_mmap *event, const char *path,
-		struct entry **out)
+/* NULL: it will not be known, because too many came at once, or there is no memory. */
+static struct entry *meet(struct files *files, const struct event_mmap *event, const char *path)
 {
 	struct module_place place = module_place_of(event, path);
 	struct file_key key = key_of(event->major, event->minor, event->inode);
+	struct entry *entry = file_table_find(&files->table, &key);
 
-	*out = file_table_find(&files->table, &key);
-	if (*out && !has_changed(*out))
-		return 0;
-	*out = NULL;
-	if (files->unknown > files->table.files_max / 2) {
+	if (entry && !has_changed(entry))
+		return entry;
+	entry = files->unknown <= files->table.files_max / 2 ? add(files, &key, path, place.pid)
+							     : NULL;
+	if (entry)
+		open_file(files, entry, &place);
+	else
 		files->lost++;
+	return entry;
+}
+
+void files_meet(struct files *files, const struct event_mmap *event, const char *path)
+{
+	(void)meet(files, event, path);
+}
+
+uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path)
+{
+	struct entry *entry = meet(files, event, path);
+
+	if (!entry)
 		return 0;
-	}
-	*out = add(files, &key, path, place.pid);
-	if (!*out)
-		return -ENOMEM;
-	open_file(files, *out, &place);
-	return 0;
-}
-
-int files_meet(struct files *files, const struct event_mmap *event, const char *path)
-{
-	struct entry *entry;
-
-	return meet(files, event, path, &entry);
-}
-
-int files_map(struct files *files, const struct event_mmap *event, const char *path)
-{
-	struct entry *entry;
-	int err = meet(files, event, path, &entry);
-
-	if (err || !entry)
-		return err;
-	if (entry->file.state == FILE_READING) {
-		files->lost += entry->waiting.size >= WAITING_MAX * sizeof(*event);
-		if (entry->waiting.size < WAITING_MAX * sizeof(*event))
-			return buffer_append(&entry->waiting, event, sizeof(*event));
-	} else {
+	if (entry->file.state != FILE_READING)
 		pass_mapping(files, entry, event);
-	}
-	return 0;
+	else if (entry->waiting.size >= WAITING_MAX * sizeof(*event) ||
+		 buffer_append(&entry->waiting, event, sizeof(*event)))
+		files->lost++;
+	return entry->file.id;
 }
 
 struct file *files_read(struct files *files, const char *path, int fd)
@@ -405,13 +395,10 @@ static uint64_t add_module(struct files *files, struct profile_writer *writer, s
 {
 	const struct file_facts *facts = &entry->file.facts;
 	size_t size = file_is_program(&entry->file) ? (size_t)facts->build_id_size : 0;
-	char *copy = strdup(path);
 
-	if (!copy)
-		return 0;
 	/* A file that was read before the program ran has the path that the user gave. */
-	free(entry->file.path);
-	entry->file.path = copy;
+	if (file_table_rename(&files->table, entry, path))
+		return 0;
 	return file_table_set_module(&files->table, entry,
 				     profile_writer_module(writer, path, facts->build_id, size));
 }
@@ -464,6 +451,11 @@ const struct file *files_by_module(struct files *files, uint64_t module)
 }
 
 /* --- figures ------------------------------------------------------------------------------ */
+
+int files_open(struct files *files, uint32_t id, struct file_opened *out)
+{
+	return file_table_open(&files->table, id, out);
+}
 
 uint64_t files_pending(const struct files *files)
 {

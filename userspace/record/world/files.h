@@ -40,11 +40,11 @@ void files_set_visitor(struct files *files, const struct files_visitor *visitor)
 /* Starts the reader before there is a file. */
 void files_prepare(struct files *files);
 
-/* A file was mapped. -ENOMEM. */
-int files_map(struct files *files, const struct event_mmap *event, const char *path);
+/* A file was mapped. Its id, 0: it will not be known. */
+uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path);
 
-/* A file was mapped, and is to be known: no mapping of it is passed on. -ENOMEM. */
-int files_meet(struct files *files, const struct event_mmap *event, const char *path);
+/* A file was mapped, and is to be known: no mapping of it is passed on. */
+void files_meet(struct files *files, const struct event_mmap *event, const char *path);
 
 /* Takes what readers have found. */
 void files_turn(struct files *files);
@@ -73,6 +73,10 @@ uint64_t files_generated(struct files *files, struct profile_writer *writer, uin
 
 /* What has this module, NULL if it is not known, or forgotten. Valid until the next call. */
 const struct file *files_by_module(struct files *files, uint64_t module);
+
+/* For any thread, which gives back what it gets. -ENOENT: it is not open (yet), or was forgotten;
+ * -ENOMEM, -EMFILE. */
+int files_open(struct files *files, uint32_t id, struct file_opened *out);
 
 /* When the first file was met that is not known yet, CLOCK_MONOTONIC ns; UINT64_MAX: all are. */
 uint64_t files_pending(const struct files *files);

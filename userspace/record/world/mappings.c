@@ -30,26 +30,11 @@ struct mappings *mappings_share(struct mappings *mappings)
 	return mappings;
 }
 
-/* Mappings are in one table more. */
-static void hold(struct mappings_pool *pool, const struct mapping *all, size_t n)
-{
-	for (size_t i = 0; pool->hold && i < n; i++)
-		pool->hold(pool->context, all[i].module);
-	pool->used += n;
-}
-
-static void drop(struct mappings_pool *pool, const struct mapping *all, size_t n)
-{
-	for (size_t i = 0; pool->release && i < n; i++)
-		pool->release(pool->context, all[i].module);
-	pool->used -= n;
-}
-
 void mappings_release(struct mappings *mappings)
 {
 	if (!mappings || --mappings->references)
 		return;
-	drop(mappings->pool, table(mappings), count(mappings));
+	mappings->pool->used -= count(mappings);
 	buffer_free(&mappings->table);
 	free(mappings);
 }
@@ -70,7 +55,7 @@ static int make_own(struct mappings **mappings, struct mappings_pool *pool, size
 			free(own);
 			return -ENOMEM;
 		}
-		hold(pool, table(own), count(own));
+		pool->used += count(own);
 		mappings_release(old);
 		*mappings = own;
 	}
@@ -111,11 +96,10 @@ static size_t cut(const struct mapping *mapping, uint64_t start, uint64_t end,
 	return n;
 }
 
-/* Would a table of `n` have more than its share? */
-static bool is_too_much(size_t n, size_t used)
+bool mappings_allow(const struct mappings_pool *pool, size_t n)
 {
-	return n > MAPPINGS_MAX ||
-	       (n > MAPPINGS_SHARE && (used > MAPPINGS_BUDGET || n > 3 * (MAPPINGS_BUDGET - used)));
+	return n <= MAPPINGS_SHARE || (n <= MAPPINGS_MAX && pool->used <= MAPPINGS_BUDGET &&
+				       n <= 3 * (MAPPINGS_BUDGET - pool->used));
 }
 
 int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
@@ -125,7 +109,7 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 	size_t low, high, n = 0, n_pieces;
 	int err;
 
-	if (*mappings && is_too_much(count(*mappings) + 2, pool->used))
+	if (*mappings && !mappings_allow(pool, count(*mappings) + 2))
 		return -EOVERFLOW;
 	err = make_own(mappings, pool, 2);
 	if (err)
@@ -138,13 +122,13 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 	n_pieces = low < high ? cut(&all[low], mapping->start, UINT64_MAX, pieces) : 0;
 	if (n_pieces)
 		put[n++] = pieces[0];
-	if (mapping->module)
+	if (mapping->module || mapping->file)
 		put[n++] = *mapping;
 	n_pieces = low < high ? cut(&all[high - 1], 0, mapping->end, pieces) : 0;
 	if (n_pieces)
 		put[n++] = pieces[0];
-	hold((*mappings)->pool, put, n);
-	drop((*mappings)->pool, all + low, high - low);
+	(*mappings)->pool->used += n;
+	(*mappings)->pool->used -= high - low;
 	memmove(all + low + n, all + high, (count(*mappings) - high) * sizeof(*all));
 	memcpy(all + low, put, n * sizeof(*all));
 	(*mappings)->table.size += n * sizeof(*all);
@@ -154,22 +138,23 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 
 int mappings_forget(struct mappings **mappings, uint64_t time)
 {
+	size_t n = *mappings ? count(*mappings) : 0, kept = 0;
 	struct mapping *all;
-	size_t kept = 0;
 	int err;
 
-	if (!*mappings)
+	for (size_t i = 0; i < n; i++)
+		kept += table(*mappings)[i].time >= time;
+	if (kept == n)
 		return 0;
 	err = make_own(mappings, (*mappings)->pool, 0);
 	if (err)
 		return err;
 	all = table(*mappings);
-	for (size_t i = 0; i < count(*mappings); i++) {
+	kept = 0;
+	for (size_t i = 0; i < n; i++)
 		if (all[i].time >= time)
 			all[kept++] = all[i];
-		else
-			drop((*mappings)->pool, &all[i], 1);
-	}
+	(*mappings)->pool->used -= n - kept;
 	(*mappings)->table.size = kept * sizeof(*all);
 	return 0;
 }

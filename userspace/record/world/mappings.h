@@ -15,8 +15,9 @@
 struct mapping {
 	uint64_t start, end; /* addresses, end exclusive */
 	uint64_t offset;     /* of `start` in the file */
-	uint64_t module;     /* id; 0 only for mappings_add: nothing known is there any more */
+	uint64_t module;     /* id in the profile */
 	uint64_t time;       /* when it was mapped */
+	uint32_t file;       /* id (file.h); 0: none that is known */
 };
 
 struct mappings;
@@ -24,23 +25,22 @@ struct mappings;
 /* What tables have in common that count together; one that is all zero is empty. */
 struct mappings_pool {
 	size_t used; /* mappings in all of them */
-	/* Called for each mapping with a module that a table gets and that goes; NULL: not called.
-	 */
-	void (*hold)(void *context, uint64_t module);
-	void (*release)(void *context, uint64_t module);
-	void *context;
 };
 
 #define MAPPINGS_MAX    65536     /* in one process: as many as the kernel allows by default */
 #define MAPPINGS_SHARE  1024      /* any process may have so many */
 #define MAPPINGS_BUDGET (1 << 19) /* all tables of a pool together, beyond those shares */
 
+/* May a table have so many? */
+bool mappings_allow(const struct mappings_pool *pool, size_t n);
+
 /* NULL stands for an empty table everywhere. */
 struct mappings *mappings_share(struct mappings *mappings);
 void mappings_release(struct mappings *mappings);
 
 /*
- * Puts a mapping in and cuts away what it covers. A table belongs to the pool of its first mapping.
+ * Puts a mapping in and cuts away what it covers; if it has neither a module nor a file, nothing
+ * known is there any more. A table belongs to the pool of its first mapping.
  * -ENOMEM or, where a table would have more than its share and three times what is left, -EOVERFLOW
  * leave the table as it was.
  */

@@ -105,6 +105,9 @@ static void forget(struct processes *processes, struct process *process)
 {
 	mappings_release(process->mappings);
 	process->mappings = NULL;
+	processes->mappings.used -= process->ahead.size / sizeof(struct mapping);
+	buffer_free(&process->ahead);
+	process->reached = 0;
 	forget_names(processes, process);
 }
 
@@ -225,6 +228,11 @@ void processes_sampling(const struct processes *processes, processes_visit *visi
 	while (map_next(processes->by_index, &cursor, &key, &value))
 		if (process_of(value)->samples)
 			visit(context, process_of(value));
+}
+
+struct mappings_pool *processes_pool(struct processes *processes)
+{
+	return &processes->mappings;
 }
 
 size_t processes_count(const struct processes *processes)

@@ -9,6 +9,7 @@
 #include "mappings.h"
 #include "names.h"
 #include "../../profile/writer.h"
+#include "../../util/buffer.h"
 #include "../../util/map.h"
 
 /*
@@ -28,6 +29,11 @@ struct process {
 	uint64_t begin, end; /* CLOCK_MONOTONIC ns; end: PROCESS_RUNS until then */
 	uint64_t attached; /* since when its provider knows of this recorder, ns; 0: it does not */
 	struct process *older; /* had the same proc_pid before */
+	uint32_t parent;       /* index; 0: it is not known, or none */
+	uint64_t program;      /* since when it runs its program; 0: before that was reported */
+	struct buffer ahead;   /* struct mapping[], by time: more than the profile has (ahead.h) */
+	size_t reached;        /* so many of them it has all the same */
+	bool remapped;         /* its unwind rows are not those of what it has mapped */
 
 	/* What the profile has. */
 	bool written;              /* it is in there */
@@ -75,6 +81,9 @@ int processes_begin(struct processes *processes, uint32_t index, const struct pr
 
 /* It has ended: its numbers may be others' from now on. */
 void processes_end(struct process *process, uint64_t time);
+
+/* What mappings of all processes count in. */
+struct mappings_pool *processes_pool(struct processes *processes);
 
 /* Visits running processes that take allocation samples. */
 typedef void processes_visit(void *context, const struct process *process);

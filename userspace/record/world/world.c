@@ -89,7 +89,8 @@ static void forks(struct world *world, const struct event_header *header)
 	const struct event_fork *event = (const void *)header;
 	const struct process_ids ids = {event->child_pid, event->child_ns_pid,
 					event->child_proc_pid};
-	const struct process *child;
+	const struct process *parent = processes_find(world->processes, header->process);
+	struct process *child;
 
 	if (event->kind != FORK_PROCESS || !event->child_process)
 		return;
@@ -98,6 +99,9 @@ static void forks(struct world *world, const struct event_header *header)
 		return;
 	}
 	child = processes_find(world->processes, event->child_process);
+	child->parent = header->process;
+	if (parent && child->program < parent->program)
+		child->program = parent->program;
 	world->lost += newcomers_add_child(world->newcomers, child) != 0;
 	NOTIFY(world, forks, child, header->pid);
 }
@@ -124,6 +128,7 @@ static void execs(struct world *world, const struct event_header *header)
 	if (!process)
 		return;
 	process->samples = false;
+	process->program = header->time;
 	NOTIFY(world, execs, process, header->time);
 }
 

@@ -19,8 +19,8 @@ struct world;
 struct world_subscriber {
 	void *context;
 	/* A child has been forked; `parent_pid` as in the initial pid namespace. */
-	void (*forks)(void *context, const struct process *child, uint32_t parent_pid);
-	void (*execs)(void *context, const struct process *process, uint64_t time);
+	void (*forks)(void *context, struct process *child, uint32_t parent_pid);
+	void (*execs)(void *context, struct process *process, uint64_t time);
 	void (*ends)(void *context, const struct process *process);
 	/* A known process mapped something; the header has its index and pid, and proc_pid as tid.
 	 */

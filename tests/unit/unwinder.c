@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* unwinder.c: tests of the thread that makes unwind rows, beside the one that knows the files. */
+#include "unwind_rig.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "record/machine/clock.h"
+#include "record/unwind/unwinder.h"
+#include "record/world/ahead.h"
+
+#define LIBC   "/lib/x86_64-linux-gnu/libc.so.6"
+#define LINKER "/lib64/ld-linux-x86-64.so.2"
+
+#define HERE UINT64_C(0x7f1200000000)
+#define SIZE UINT64_C(0x1000000)
+
+struct all {
+	struct rig rig;
+	struct opener *opener;
+	struct files *files;
+	struct processes *processes;
+	struct unwinder *unwinder;
+};
+
+static void all_open(struct all *all)
+{
+	rig_open(&all->rig);
+	CHECK_EQ(opener_create(false, &all->opener), 0);
+	CHECK_EQ(files_create(all->opener, &all->files), 0);
+	CHECK_EQ(processes_create(NULL, &all->processes), 0);
+	CHECK_EQ(unwinder_create(&all->rig.fds, all->files, all->processes, &all->unwinder), 0);
+}
+
+static void all_close(struct all *all)
+{
+	unwinder_free(all->unwinder);
+	processes_free(all->processes);
+	files_free(all->files);
+	opener_free(all->opener);
+	rig_close(&all->rig);
+}
+
+static const struct file *read_file(struct all *all, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const struct file *file = files_read(all->files, path, fd);
+
+	CHECK(file && file->state == FILE_KNOWN);
+	close(fd);
+	return file;
+}
+
+/* A process maps all code of a file. */
+static void map(struct all *all, uint32_t pid, const struct file *file, uint64_t address)
+{
+	struct process *process = processes_meet(all->processes, pid, pid, 1);
+	const struct mapping mapping = {
+		.start = address,
+		.end = address + SIZE,
+		.offset = file->facts.segments[0].offset & ~UINT64_C(0xfff),
+		.time = clock_now(),
+		.file = file->id,
+	};
+
+	CHECK_EQ(ahead_map(all->processes, process, &mapping), 0);
+	unwinder_remap(all->unwinder, process);
+}
+
+/* Waits until the kernel side has so many mappings of a process. */
+static void wait_for(struct all *all, uint32_t pid, uint32_t count)
+{
+	static struct unwind_table table;
+	uint64_t end = clock_now() + UINT64_C(60000000000);
+
+	table.count = 0;
+	while ((!rig_table(&all->rig, pid, &table) || table.count != count) && clock_now() < end)
+		sched_yield();
+	CHECK_EQ(table.count, count);
+}
+
+TEST(rows_come_when_a_process_has_mapped_files)
+{
+	const struct file *libc, *linker;
+	struct all all;
+
+	all_open(&all);
+	libc = read_file(&all, LIBC);
+	linker = read_file(&all, LINKER);
+	unwinder_expect(all.unwinder, libc->id);
+	map(&all, 1, libc, HERE);
+	map(&all, 2, linker, HERE);
+	unwinder_flush(all.unwinder);
+	wait_for(&all, 1, 1);
+	wait_for(&all, 2, 1);
+	map(&all, 1, linker, HERE + SIZE);
+	unwinder_flush(all.unwinder);
+	wait_for(&all, 1, 2);
+	CHECK_EQ(unwinder_refused(all.unwinder), 0);
+	all_close(&all);
+}
+
+/* Files come and go while the thread opens them. */
+TEST(files_may_be_forgotten_before_their_rows_are_made)
+{
+	struct rlimit limit, few = {100, 100};
+	char path[64], name[] = "/tmp/gcprof-unwinder-XXXXXX";
+	const struct file *file;
+	struct all all;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few.rlim_max = limit.rlim_max;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	all_open(&all);
+	CHECK(mkdtemp(name));
+	for (uint32_t i = 0; i < 200; i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%u", name, i);
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		CHECK(fd >= 0);
+		map(&all, 1, files_read(all.files, path, fd), HERE + i * SIZE);
+		close(fd);
+		unlink(path);
+		unwinder_flush(all.unwinder);
+	}
+	rmdir(name);
+	file = read_file(&all, LIBC);
+	map(&all, 1, file, HERE + 300 * SIZE);
+	unwinder_flush(all.unwinder);
+	wait_for(&all, 1, 1);
+	all_close(&all);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* ahead.c: what processes have mapped by now, where the order of time has not come that far. */
+#include "ahead.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FORKS_MAX 64 /* of which the profile has none yet, one the parent of the next */
+
+static struct mapping *all_of(const struct process *process, size_t *n)
+{
+	*n = process->ahead.size / sizeof(struct mapping);
+	return (struct mapping *)(void *)process->ahead.data;
+}
+
+/* Rings are nearly in order: the new one stands near the end. */
+int ahead_map(struct processes *processes, struct process *process, const struct mapping *mapping)
+{
+	struct mappings_pool *pool = processes_pool(processes);
+	struct mapping *all;
+	size_t n;
+
+	all_of(process, &n);
+	if (mapping->start >= mapping->end)
+		return 0;
+	if (!mappings_allow(pool, n + 1))
+		return -EOVERFLOW;
+	if (buffer_append(&process->ahead, mapping, sizeof(*mapping)))
+		return -ENOMEM;
+	pool->used++;
+	all = all_of(process, &n);
+	for (size_t i = n - 1; i > process->reached && all[i - 1].time > mapping->time; i--) {
+		all[i] = all[i - 1];
+		all[i - 1] = *mapping;
+	}
+	return 0;
+}
+
+/* Drops what was reached, once that is all or half of it. */
+static void shrink(struct processes *processes, struct process *process)
+{
+	size_t n, reached = process->reached;
+	struct mapping *all = all_of(process, &n);
+
+	if (reached * 2 < n)
+		return;
+	processes_pool(processes)->used -= reached;
+	process->reached = 0;
+	process->ahead.size -= reached * sizeof(*all);
+	if (process->ahead.size)
+		memmove(all, all + reached, process->ahead.size);
+	else
+		buffer_free(&process->ahead);
+}
+
+uint32_t ahead_reach(struct processes *processes, struct process *process,
+		     const struct mapping *mapping)
+{
+	uint32_t file = 0;
+	size_t n, *next = &process->reached;
+	struct mapping *all = all_of(process, &n);
+
+	while (*next < n && all[*next].time < mapping->time)
+		++*next;
+	/* What was there before the recording has one time. */
+	for (size_t i = *next; i < n && all[i].time == mapping->time; i++) {
+		if (all[i].start == mapping->start) {
+			file = all[i].file;
+			all[i] = all[*next];
+			++*next;
+			break;
+		}
+	}
+	if (n)
+		shrink(processes, process);
+	return file;
+}
+
+/* The same as it was at a time, if the profile has not come there. */
+static int view_at(struct processes *processes, const struct process *process, uint64_t until,
+		   unsigned forks, struct mappings **out)
+{
+	const struct process *parent = NULL;
+	const struct mapping *all;
+	size_t n;
+	int err = 0;
+
+	if (!process->written && process->parent && forks)
+		parent = processes_find(processes, process->parent);
+	if (parent)
+		err = view_at(processes, parent, process->begin, forks - 1, out);
+	else
+		*out = mappings_share(process->mappings);
+	if (!err && process->program <= until)
+		err = mappings_forget(out, process->program);
+	all = all_of(process, &n);
+	for (size_t i = process->reached; i < n && all[i].time <= until && !err; i++)
+		if (all[i].time >= process->program)
+			err = mappings_add(out, processes_pool(processes), &all[i]);
+	return err;
+}
+
+int ahead_view(struct processes *processes, const struct process *process, struct mappings **out)
+{
+	*out = NULL;
+	return view_at(processes, process, UINT64_MAX, FORKS_MAX, out);
+}
