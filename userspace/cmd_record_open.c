@@ -158,7 +158,7 @@ static void search_file(void *context, const char *path, int fd)
 {
 	struct probe_search *search = context;
 	struct recording *recording = search->recording;
-	struct file *file = files_read(recording->files, path, fd);
+	struct file *file = files_read(recording->files, fd);
 	struct problem problem = {""};
 	int sites = 0;
 

@@ -19,7 +19,7 @@ TEST(the_file_that_was_mapped_is_opened)
 
 	make_file("a", "first");
 	place = place_of("a");
-	fd = opener_open_now(opener, &place, 0, &file);
+	fd = open_now(opener, &place, &file);
 	CHECK(fd >= 0);
 	CHECK_EQ(file.inode, place.inode);
 	CHECK_EQ(major(file.device), place.major);
@@ -30,11 +30,11 @@ TEST(the_file_that_was_mapped_is_opened)
 	CHECK(has_text(fd, "first"));
 	/* Another one is in its place, or none, or only a link. */
 	CHECK(!rename("a", "b"));
-	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -ENOENT);
+	CHECK_EQ(open_now(opener, &place, NULL), -ENOENT);
 	make_file("a", "other");
-	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -ESTALE);
+	CHECK_EQ(open_now(opener, &place, NULL), -ESTALE);
 	CHECK(!unlink("a") && !symlink("b", "a"));
-	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -ELOOP);
+	CHECK_EQ(open_now(opener, &place, NULL), -ELOOP);
 	CHECK_EQ(opener_trouble(opener), NULL);
 	end(opener);
 }
@@ -70,14 +70,13 @@ TEST(a_file_that_was_deleted_is_opened_through_its_process)
 	place = place_of("a");
 	pid = map_file("a", &place);
 	CHECK(!unlink("a"));
-	CHECK(has_text(opener_open_now(opener, &place, 0, NULL), "first"));
+	CHECK(has_text(open_now(opener, &place, NULL), "first"));
 	/* The kernel's number is not the one that stat() shows. */
 	place.inode++;
-	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -ESTALE);
-	CHECK(has_text(opener_open_now(opener, &place, OPENER_ANY_NUMBERS, NULL), "first"));
+	CHECK_EQ(open_now(opener, &place, NULL), -ESTALE);
 	kill(pid, SIGKILL);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
-	CHECK_EQ(opener_open_now(opener, &place, OPENER_ANY_NUMBERS, NULL), -ENOENT);
+	CHECK_EQ(open_now(opener, &place, NULL), -ENOENT);
 	end(opener);
 }
 
@@ -89,11 +88,11 @@ TEST(pipes_and_devices_are_not_opened)
 
 	CHECK(!mkfifo("fifo", 0666));
 	place = place_of("fifo");
-	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -EINVAL);
+	CHECK_EQ(open_now(opener, &place, NULL), -EINVAL);
 	place = place_of("../../dev/null");
-	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -EINVAL);
+	CHECK_EQ(open_now(opener, &place, NULL), -EINVAL);
 	place = place_of(".");
-	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -EINVAL);
+	CHECK_EQ(open_now(opener, &place, NULL), -EINVAL);
 	CHECK(clock_now() - began < 1000000000);
 	end(opener);
 }
@@ -110,10 +109,10 @@ TEST(a_lease_makes_nobody_wait)
 	place = place_of("a");
 	fd = open("a", O_RDWR);
 	CHECK(fd >= 0 && !fcntl(fd, F_SETLEASE, F_WRLCK));
-	CHECK_EQ(opener_open_now(opener, &place, 0, NULL), -EWOULDBLOCK);
+	CHECK_EQ(open_now(opener, &place, NULL), -EWOULDBLOCK);
 	CHECK(clock_now() - began < 1000000000);
 	CHECK(!close(fd));
-	CHECK(has_text(opener_open_now(opener, &place, 0, NULL), "first"));
+	CHECK(has_text(open_now(opener, &place, NULL), "first"));
 	end(opener);
 }
 
@@ -164,9 +163,9 @@ TEST(requests_end_in_their_order_without_waiting)
 	make_file("a", "first");
 	place = none = place_of("a");
 	none.inode++;
-	CHECK_EQ(opener_open(opener, &place, 0, see, &seen), 0);
-	CHECK_EQ(opener_open(opener, &none, 0, see, &seen), 0);
-	CHECK_EQ(opener_open(opener, &place, 0, see, &seen), 0);
+	CHECK_EQ(opener_open(opener, &place, see, &seen), 0);
+	CHECK_EQ(opener_open(opener, &none, see, &seen), 0);
+	CHECK_EQ(opener_open(opener, &place, see, &seen), 0);
 	CHECK_EQ(opener_waiting(opener), 3);
 	CHECK_EQ(seen.n, 0);
 	while (opener_waiting(opener) && clock_now() < limit)
@@ -175,7 +174,7 @@ TEST(requests_end_in_their_order_without_waiting)
 	CHECK_EQ(seen.err[0] | seen.err[2], 0);
 	CHECK_EQ(seen.err[1], -ESTALE);
 	/* What still waits at the end ends. */
-	CHECK_EQ(opener_open(opener, &place, 0, see, &seen), 0);
+	CHECK_EQ(opener_open(opener, &place, see, &seen), 0);
 	end(opener);
 	CHECK_EQ(seen.n, 4);
 	CHECK_EQ(seen.err[3], -ECANCELED);
@@ -192,7 +191,7 @@ TEST(no_more_wait_than_there_is_room_for)
 	struct seen *seen = calloc(5000, sizeof(*seen));
 	CHECK(seen);
 	while (n < 5000 && !err)
-		err = opener_open(opener, &place, 0, see, &seen[n++]);
+		err = opener_open(opener, &place, see, &seen[n++]);
 	CHECK_EQ(err, -ENOBUFS);
 	CHECK(n > 1000);
 	CHECK(opener_settle(opener, UINT64_C(60000000000)));
@@ -219,8 +218,8 @@ TEST(a_file_system_that_does_not_answer_holds_up_nobody_else)
 	silent.pid = 0;
 	make_file("a", "first");
 	file = place_of("a");
-	CHECK_EQ(opener_open(opener, &silent, 0, see, &seen), 0);
-	CHECK_EQ(opener_open(opener, &file, 0, see, &seen), 0);
+	CHECK_EQ(opener_open(opener, &silent, see, &seen), 0);
+	CHECK_EQ(opener_open(opener, &file, see, &seen), 0);
 	began = clock_now();
 	while (opener_waiting(opener) && clock_now() - began < UINT64_C(20000000000)) {
 		uint64_t before = clock_now();
@@ -239,9 +238,9 @@ TEST(a_file_system_that_does_not_answer_holds_up_nobody_else)
 					 "within 2 s; its functions have no names"));
 	/* It is not tried again, whatever the file; others are. */
 	began = clock_now();
-	CHECK_EQ(opener_open_now(opener, &silent, 0, NULL), -ETIME);
+	CHECK_EQ(open_now(opener, &silent, NULL), -ETIME);
 	CHECK_EQ(opener_trouble(opener), NULL);
-	CHECK(has_text(opener_open_now(opener, &file, 0, NULL), "first"));
+	CHECK(has_text(open_now(opener, &file, NULL), "first"));
 	CHECK(clock_now() - began < UINT64_C(1000000000));
 	fuse_rig_end(&rig);
 	end(opener);
@@ -261,12 +260,12 @@ TEST(a_path_that_nobody_answers_for_is_left_with_its_process)
 	snprintf(path, sizeof(path), "%s/fuse/deep/a", folder);
 	deep.path = path;
 	deep.pid = 0x7ffffff1;
-	CHECK_EQ(opener_open_now(opener, &deep, 0, NULL), -ETIME);
+	CHECK_EQ(open_now(opener, &deep, NULL), -ETIME);
 	CHECK(strstr(trouble_of(opener), "fuse/deep/a: not opened"));
 	/* What else that process mapped is not tried; files of others are, on any file system. */
 	deep.path = file.path;
-	CHECK_EQ(opener_open_now(opener, &deep, 0, NULL), -ETIME);
-	CHECK(has_text(opener_open_now(opener, &file, 0, NULL), "first"));
+	CHECK_EQ(open_now(opener, &deep, NULL), -ETIME);
+	CHECK(has_text(open_now(opener, &file, NULL), "first"));
 	fuse_rig_end(&rig);
 	end(opener);
 }
@@ -407,8 +406,8 @@ TEST(what_nobody_waits_for_any_more_is_not_reported)
 
 	make_file("a", "first");
 	place = place_of("a");
-	CHECK_EQ(opener_open(opener, &place, 0, see, &left), 0);
-	CHECK_EQ(opener_open(opener, &place, 0, see, &kept), 0);
+	CHECK_EQ(opener_open(opener, &place, see, &left), 0);
+	CHECK_EQ(opener_open(opener, &place, see, &kept), 0);
 	opener_cancel(opener, &left);
 	CHECK(opener_settle(opener, UINT64_C(10000000000)));
 	CHECK(left.n == 0 && kept.n == 1);

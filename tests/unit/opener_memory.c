@@ -246,7 +246,7 @@ TEST(memory_that_does_not_answer_holds_up_nobody_else)
 	order.change = silent.change = OPENER_ASK;
 	CHECK_EQ(opener_memory(opener, &silent, keep_result, &first), 0);
 	CHECK_EQ(opener_memory(opener, &order, keep_result, &second), 0);
-	CHECK_EQ(opener_open(opener, &place, 0, keep_result, &file), 0);
+	CHECK_EQ(opener_open(opener, &place, keep_result, &file), 0);
 	/* Files do not wait for memory. */
 	while (file.err && clock_now() - began < UINT64_C(10000000000))
 		opener_turn(opener);

@@ -3,6 +3,7 @@
 #ifndef GCPROF_OPENER_RIG_H
 #define GCPROF_OPENER_RIG_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -80,6 +81,19 @@ RIG const char *trouble_of(struct opener *opener)
 RIG void keep_result(void *context, const struct opener_result *result)
 {
 	*(struct opener_result *)context = *result;
+}
+
+/* Opens a file and waits: the descriptor or a negative errno. `out` may be NULL. */
+RIG int open_now(struct opener *opener, const struct module_place *place, struct opener_file *out)
+{
+	struct opener_result result = {.err = -EINPROGRESS};
+	int err = opener_open(opener, place, keep_result, &result);
+
+	if (!err)
+		opener_settle(opener, UINT64_C(60000000000));
+	if (out)
+		*out = result.file;
+	return err ? err : result.err ? result.err : result.fd;
 }
 
 #endif

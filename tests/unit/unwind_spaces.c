@@ -126,7 +126,7 @@ static void code_copy(struct code *copy, const struct code *code, char *path)
 static uint32_t file_of(struct world *world, const struct code *code)
 {
 	int fd = open(code->path, O_RDONLY | O_CLOEXEC);
-	const struct file *file = files_read(world->files, code->path, fd);
+	const struct file *file = files_read(world->files, fd);
 
 	CHECK(file);
 	close(fd);

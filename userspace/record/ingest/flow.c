@@ -99,7 +99,7 @@ static void flow_mapping(void *context, const struct event_mmap *event, const ch
 	flow_add(context, &event->header, event->header.size);
 }
 
-static void flow_execs(void *context, const struct process *process, uint64_t time)
+static void flow_execs(void *context, struct process *process, uint64_t time)
 {
 	places_forget(((struct flow *)context)->places, (uint32_t)process->id, time);
 }

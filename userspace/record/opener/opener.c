@@ -392,8 +392,8 @@ static int add(struct opener *opener, enum lane_kind kind, const struct order *o
 	return 0;
 }
 
-int opener_open(struct opener *opener, const struct module_place *place, uint32_t flags,
-		opener_done *done, void *context)
+int opener_open(struct opener *opener, const struct module_place *place, opener_done *done,
+		void *context)
 {
 	const struct opener_mapped wanted = {
 		.inode = place->inode,
@@ -402,7 +402,6 @@ int opener_open(struct opener *opener, const struct module_place *place, uint32_
 		.major = place->major,
 		.minor = place->minor,
 		.pid = place->pid,
-		.flags = flags,
 	};
 	const struct order order = {OPENER_MAPPED, place->pid, &wanted, sizeof(wanted),
 				    place->path,   -1,         done,    context};
@@ -453,7 +452,7 @@ int opener_memory(struct opener *opener, const struct opener_memory *wanted, ope
 	return add(opener, LANE_MEMORY, &order);
 }
 
-/* --- for callers that wait -------------------------------------------------------------- */
+/* --- for a caller that waits ------------------------------------------------------------ */
 
 struct outcome {
 	bool done;
@@ -468,27 +467,6 @@ static void keep(void *context, const struct opener_result *result)
 	outcome->done = true;
 }
 
-static int await(struct opener *opener, enum lane_kind kind, const struct outcome *outcome,
-		 struct opener_file *out)
-{
-	while (!outcome->done)
-		advance(opener, &opener->lanes[kind], true);
-	if (outcome->result.err)
-		return outcome->result.err;
-	if (out)
-		*out = outcome->result.file;
-	return outcome->result.fd;
-}
-
-int opener_open_now(struct opener *opener, const struct module_place *place, uint32_t flags,
-		    struct opener_file *out)
-{
-	struct outcome outcome = {0};
-	int err = opener_open(opener, place, flags, keep, &outcome);
-
-	return err ? err : await(opener, LANE_FILES, &outcome, out);
-}
-
 int opener_open_user(struct opener *opener, const char *path, const struct invoker *user,
 		     struct opener_file *out)
 {
@@ -498,5 +476,11 @@ int opener_open_user(struct opener *opener, const char *path, const struct invok
 				    path,        -1, keep,    &outcome};
 	int err = add(opener, LANE_USER, &order);
 
-	return err ? err : await(opener, LANE_USER, &outcome, out);
+	while (!err && !outcome.done)
+		advance(opener, &opener->lanes[LANE_USER], true);
+	if (!err)
+		err = outcome.result.err;
+	if (!err && out)
+		*out = outcome.result.file;
+	return err ? err : outcome.result.fd;
 }

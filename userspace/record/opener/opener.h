@@ -77,16 +77,12 @@ typedef void opener_done(void *context, const struct opener_result *result);
 
 /*
  * Opens the file of a mapping (modules.h), if it is the very file: through the process that
- * mapped it, or by its path. `flags`: enum opener_flags. Nothing but regular files is ever
+ * mapped it, or by its path. Nothing but regular files is ever
  * opened. `place` is borrowed for this call only. A negative errno (-ENOMEM, -ENOBUFS: too
  * many wait, -ENAMETOOLONG) if `done` will not be called.
  */
-int opener_open(struct opener *opener, const struct module_place *place, uint32_t flags,
-		opener_done *done, void *context);
-
-/* The same, and waits: the descriptor or a negative errno. `out` may be NULL. */
-int opener_open_now(struct opener *opener, const struct module_place *place, uint32_t flags,
-		    struct opener_file *out);
+int opener_open(struct opener *opener, const struct module_place *place, opener_done *done,
+		void *context);
 
 /*
  * Opens what may be a separate debug file of the program behind `program`, which is not

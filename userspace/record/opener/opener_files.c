@@ -153,17 +153,17 @@ static int find_way(int way, const struct opener_mapped *wanted, const char *pat
 	}
 }
 
-enum { WAYS = 3, WAYS_OF_PROCESS = 2 };
+enum { WAYS = 3 };
 
-/* The first way that leads to the file; `any`: whatever numbers it has. */
-static int find_mapped(const struct opener_mapped *wanted, const char *path, bool any)
+/* The first way that leads to the file. */
+static int find_mapped(const struct opener_mapped *wanted, const char *path)
 {
 	int err = -ENOENT;
 
-	for (int way = 0; way < (any ? WAYS_OF_PROCESS : WAYS); way++) {
+	for (int way = 0; way < WAYS; way++) {
 		int handle = find_way(way, wanted, path);
 
-		if (handle >= 0 && (any || is_mapped_one(handle, wanted)))
+		if (handle >= 0 && is_mapped_one(handle, wanted))
 			return handle;
 		if (handle >= 0)
 			close(handle);
@@ -187,14 +187,9 @@ static int finish(int handle, const struct opener_head *head, struct opener_file
 int opener_open_mapped(const struct opener_head *head, const struct opener_mapped *wanted,
 		       const char *path, struct opener_file *out)
 {
-	int handle;
-
 	if (!wanted->inode || path[0] != '/')
 		return -EINVAL;
-	handle = find_mapped(wanted, path, false);
-	if (handle < 0 && wanted->flags & OPENER_ANY_NUMBERS)
-		handle = find_mapped(wanted, path, true);
-	return finish(handle, head, out);
+	return finish(find_mapped(wanted, path), head, out);
 }
 
 /* --- others ------------------------------------------------------------------------------- */

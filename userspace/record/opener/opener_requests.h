@@ -40,19 +40,11 @@ struct opener_file {
 	uint32_t filesystem; /* statfs.f_type */
 };
 
-enum opener_flags {
-	/*
-	 * If no file has the numbers that the kernel named: the one which the process has
-	 * mapped or sees there now. Some file systems show others to stat().
-	 */
-	OPENER_ANY_NUMBERS = 1,
-};
-
 /* The file of a mapping. */
 struct opener_mapped {
 	uint64_t inode, start, end;
 	uint32_t major, minor, pid;
-	uint32_t flags;
+	uint32_t reserved;
 };
 
 /* What may be a separate debug file of a program, which this process has mapped (0: unknown). */

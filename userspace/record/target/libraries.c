@@ -188,7 +188,7 @@ int libraries_start(const char *path, const struct invoker *user, struct opener 
 	err = fd = find_program(libraries);
 	if (fd < 0)
 		goto out;
-	file = files_read(files, libraries->program, fd);
+	file = files_read(files, fd);
 	err = file && file->state == FILE_KNOWN && file->facts.interpreter[0]
 		      ? start_linker(libraries, file->facts.interpreter, user)
 		      : 0;

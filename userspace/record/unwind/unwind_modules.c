@@ -40,7 +40,6 @@ struct unwind_modules {
 	struct worker *worker;       /* reads the files; waited for by the unwinder's thread only */
 	struct map *by_file;         /* id to struct unwind_module * */
 	struct unwind_module *first; /* all of them */
-	struct unwind_module *vdso;
 	uint64_t refused;
 	uint64_t seed[2];
 };
@@ -157,13 +156,6 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 	return err;
 }
 
-/* Where rows come from. */
-struct origin {
-	const char *path;
-	uid_t user;     /* the owner of the file */
-	uint64_t began; /* CPU time of the reader before, ns */
-};
-
 /* A module with the same rows, NULL if there is none. */
 static struct unwind_module *find_rows(const struct unwind_modules *modules,
 				       const uint64_t fingerprint[2])
@@ -179,18 +171,19 @@ static struct unwind_module *find_rows(const struct unwind_modules *modules,
 /* A module of its own for a file; `err` says why it has no rows. */
 static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 					const struct unwind_file *file,
-					const uint64_t fingerprint[2], const struct origin *origin)
+					const uint64_t fingerprint[2],
+					const struct file_opened *from)
 {
 	struct unwind_module *module = calloc(1, sizeof(*module));
 
 	if (!module)
 		return NULL;
-	module->user = origin->user;
+	module->user = from->user;
 	if (!err)
 		err = put_rows(modules, file, module);
 	modules->refused += err != 0;
 	if (err)
-		log_verbose("%s: no unwind rows: %s", origin->path,
+		log_verbose("%s: no unwind rows: %s", from->path,
 			    err == -EDQUOT ? "its owner's files have taken half of the room"
 					   : strerror(-err));
 	memcpy(module->fingerprint, fingerprint, sizeof(module->fingerprint));
@@ -200,96 +193,65 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 	return module;
 }
 
-/* Takes over the rows that were read, NULL if `err` says why there are none; a module without rows
- * is one, too. */
-static struct unwind_module *add(struct unwind_modules *modules, int err, struct unwind_file *file,
-				 const struct origin *origin)
+/* Reads the rows of a file; a module without rows is one, too. */
+static struct unwind_module *add(struct unwind_modules *modules, const struct file_opened *from)
 {
-	uint64_t fingerprint[2] = {0};
-	struct unwind_module *module = NULL;
-	bool known;
+	uint64_t began = worker_cpu_ns(modules->worker), fingerprint[2] = {0};
+	struct unwind_file *file = NULL;
+	struct hotspot_cells hotspot;
+	int err = read_rows(modules, from->fd, from->path, &file, &hotspot);
+	struct unwind_module *known = NULL, *module;
 
 	if (!err) {
 		unwind_fingerprint(file, modules->seed, fingerprint);
-		module = find_rows(modules, fingerprint);
+		known = find_rows(modules, fingerprint);
 	}
-	known = module != NULL;
-	if (!module)
-		module = add_module(modules, err, file, fingerprint, origin);
+	module = known ? known : add_module(modules, err, file, fingerprint, from);
 	if (module && module->count)
 		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms of CPU time)%s",
-			    origin->path, file->n_rows, file->functions,
+			    from->path, file->n_rows, file->functions,
 			    file->n_rows * sizeof(unwind_row) / 1024,
-			    (double)(worker_cpu_ns(modules->worker) - origin->began) / 1e6,
+			    (double)(worker_cpu_ns(modules->worker) - began) / 1e6,
 			    known ? ", as before" : "");
+	if (module && !err)
+		module->hotspot = unwind_maps_hotspot(modules->maps, &hotspot);
 	unwind_free(file);
 	return module;
 }
 
 /* All processes share the kernel's page of code, this one included. A file has the image. */
-static int open_vdso(void)
+static int open_vdso(struct file_opened *out)
 {
 	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
-	int fd = image ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 	ElfW(Ehdr) header;
 	size_t size;
 
-	if (fd < 0)
-		return -1;
+	*out = (struct file_opened){.fd = image ? memfd_create("vdso", MFD_CLOEXEC) : -1,
+				    .path = strdup("[vdso]")};
+	if (out->fd < 0 || !out->path)
+		return -ENOENT;
 	/* The section headers stand last in it. */
 	memcpy(&header, image, sizeof(header));
 	size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
-	if (write(fd, image, size) == (ssize_t)size)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static struct unwind_module *find_vdso(struct unwind_modules *modules)
-{
-	struct origin origin = {.path = "[vdso]", .began = worker_cpu_ns(modules->worker)};
-	struct unwind_file *file = NULL;
-	struct hotspot_cells none;
-	int err, fd;
-
-	if (modules->vdso)
-		return modules->vdso;
-	fd = open_vdso();
-	if (fd < 0)
-		return NULL;
-	err = read_rows(modules, fd, "[vdso]", &file, &none);
-	close(fd);
-	modules->vdso = add(modules, err, file, &origin);
-	if (modules->vdso)
-		unwind_module_hold(modules->vdso);
-	return modules->vdso;
+	return write(out->fd, image, size) == (ssize_t)size ? 0 : -EIO;
 }
 
 struct unwind_module *unwind_modules_find(struct unwind_modules *modules, uint32_t id)
 {
-	struct origin origin = {.began = worker_cpu_ns(modules->worker)};
-	struct unwind_file *file = NULL;
-	struct hotspot_cells hotspot;
-	struct unwind_module *module;
-	struct file_opened opened;
+	struct unwind_module *module = NULL;
 	uint64_t *slot = map_get(modules->by_file, &id);
+	struct file_opened opened = {.fd = -1};
 	int err;
 
 	if (slot)
 		return (struct unwind_module *)(uintptr_t)*slot;
 	if (modules->abandoned)
 		return NULL;
-	if (id == FILE_VDSO)
-		return find_vdso(modules);
-	if (files_open(modules->files, id, &opened))
-		return NULL;
-	origin.path = opened.path;
-	origin.user = opened.user;
-	err = read_rows(modules, opened.fd, opened.path, &file, &hotspot);
-	module = add(modules, err, file, &origin);
-	if (module && !err)
-		module->hotspot = unwind_maps_hotspot(modules->maps, &hotspot);
-	close(opened.fd);
+	err = id == FILE_VDSO ? open_vdso(&opened) : files_open(modules->files, id, &opened);
+	if (!err)
+		module = add(modules, &opened);
+	if (opened.fd >= 0)
+		close(opened.fd);
 	free(opened.path);
 	/* Only now: to make room for it, other files may have been forgotten. */
 	slot = module ? map_put(modules->by_file, &id, NULL) : NULL;

@@ -15,7 +15,6 @@
 #include "../../util/buffer.h"
 #include "../../util/priority.h"
 
-#define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings that wait for the thread */
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
 #define UNUSED_NS  UINT64_C(10000000000) /* unused rows are kept so long */
 
@@ -37,13 +36,13 @@ struct unwinder {
 	struct unwind_spaces *spaces;
 	struct processes *processes;
 	struct buffer changed; /* uint32_t[]: processes whose mappings did */
+	uint64_t missed;       /* changes, for lack of memory */
 	pthread_t thread;
 	bool running;
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t wakeup;
 	struct buffer notes; /* struct note[] */
-	size_t notes_bytes;  /* with their mappings */
 	bool flush;
 	bool stop;
 	uint64_t lost;
@@ -112,7 +111,6 @@ static void *run(void *context)
 			continue;
 		}
 		unwinder->notes = (struct buffer){0};
-		unwinder->notes_bytes = 0;
 		unwinder->flush = false;
 		pthread_mutex_unlock(&unwinder->lock);
 		lost = act_all(unwinder, &notes);
@@ -198,28 +196,15 @@ void unwinder_free(struct unwinder *unwinder)
 
 /* --- notes --------------------------------------------------------------------------------- */
 
-static void note_lost(struct unwinder *unwinder)
+/* Takes over its mappings. */
+static void put(struct unwinder *unwinder, const struct note *note)
 {
-	pthread_mutex_lock(&unwinder->lock);
-	unwinder->lost++;
-	pthread_mutex_unlock(&unwinder->lock);
-}
-
-/* Takes over its mappings. False: enough waits for the thread. */
-static bool put(struct unwinder *unwinder, const struct note *note)
-{
-	bool room;
-
 	pthread_mutex_lock(&unwinder->lock);
 	if (buffer_append(&unwinder->notes, note, sizeof(*note))) {
 		unwinder->lost++;
 		free(note->all);
-	} else {
-		unwinder->notes_bytes += sizeof(*note) + note->n * sizeof(*note->all);
 	}
-	room = unwinder->notes_bytes < NOTES_MAX;
 	pthread_mutex_unlock(&unwinder->lock);
-	return room;
 }
 
 void unwinder_expect(struct unwinder *unwinder, uint32_t file)
@@ -235,8 +220,7 @@ void unwinder_remap(struct unwinder *unwinder, struct process *process)
 	if (!unwinder || process->remapped)
 		return;
 	process->remapped = !buffer_append(&unwinder->changed, &index, sizeof(index));
-	if (!process->remapped)
-		note_lost(unwinder);
+	unwinder->missed += !process->remapped;
 }
 
 static void note_exec(void *context, struct process *process, uint64_t time)
@@ -278,8 +262,8 @@ void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
 		world_subscribe(world, &subscriber);
 }
 
-/* The files that a process has mapped; false: enough waits for the thread. */
-static bool note_mappings(struct unwinder *unwinder, struct process *process)
+/* The files that a process has mapped. */
+static void note_mappings(struct unwinder *unwinder, struct process *process)
 {
 	struct note note = {.kind = NOTE_MAP,
 			    .pid = process->pid,
@@ -290,8 +274,7 @@ static bool note_mappings(struct unwinder *unwinder, struct process *process)
 	size_t n;
 
 	process->remapped = false;
-	if (ahead_view(unwinder->processes, process, &view))
-		note_lost(unwinder);
+	unwinder->missed += ahead_view(unwinder->processes, process, &view) != 0;
 	all = mappings_all(view, &n);
 	note.all = malloc((n + 1) * sizeof(*all));
 	for (size_t i = 0; i < n && note.all; i++)
@@ -299,39 +282,40 @@ static bool note_mappings(struct unwinder *unwinder, struct process *process)
 			note.all[note.n++] = all[i];
 	mappings_release(view);
 	if (note.all)
-		return put(unwinder, &note);
-	note_lost(unwinder);
-	return true;
+		put(unwinder, &note);
+	else
+		unwinder->missed++;
 }
 
-/* What does not fit waits until the thread has taken some. */
-static void note_changed(struct unwinder *unwinder)
+static bool is_behind(struct unwinder *unwinder)
 {
-	const uint32_t *all = (const void *)unwinder->changed.data;
-	size_t n = unwinder->changed.size / sizeof(*all), done = 0;
-	bool room = true;
+	bool is;
 
-	while (done < n && room) {
-		struct process *process = processes_find(unwinder->processes, all[done++]);
-
-		if (process && process->end == PROCESS_RUNS)
-			room = note_mappings(unwinder, process);
-	}
-	unwinder->changed.size -= done * sizeof(*all);
-	if (done < n)
-		memmove(unwinder->changed.data, all + done, unwinder->changed.size);
+	pthread_mutex_lock(&unwinder->lock);
+	is = unwinder->flush;
+	pthread_mutex_unlock(&unwinder->lock);
+	return is;
 }
 
+/* While the thread has not taken the last notes, changes wait: so each process has one there. */
 void unwinder_flush(struct unwinder *unwinder)
 {
-	if (!unwinder)
+	const uint32_t *all;
+
+	if (!unwinder || is_behind(unwinder))
 		return;
-	note_changed(unwinder);
-	pthread_mutex_lock(&unwinder->lock);
-	if (unwinder->notes.size) {
-		unwinder->flush = true;
-		pthread_cond_signal(&unwinder->wakeup);
+	all = (const void *)unwinder->changed.data;
+	for (size_t i = 0; i < unwinder->changed.size / sizeof(*all); i++) {
+		struct process *process = processes_find(unwinder->processes, all[i]);
+
+		if (process && process->end == PROCESS_RUNS)
+			note_mappings(unwinder, process);
 	}
+	unwinder->changed.size = 0;
+	pthread_mutex_lock(&unwinder->lock);
+	unwinder->flush = unwinder->notes.size > 0;
+	if (unwinder->flush)
+		pthread_cond_signal(&unwinder->wakeup);
 	pthread_mutex_unlock(&unwinder->lock);
 }
 
@@ -342,7 +326,7 @@ uint64_t unwinder_refused(struct unwinder *unwinder)
 	if (!unwinder)
 		return 0;
 	pthread_mutex_lock(&unwinder->lock);
-	count = unwinder->refused + unwinder->lost;
+	count = unwinder->refused + unwinder->lost + unwinder->missed;
 	pthread_mutex_unlock(&unwinder->lock);
 	return count;
 }

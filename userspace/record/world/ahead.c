@@ -3,7 +3,6 @@
 #include "ahead.h"
 
 #include <errno.h>
-#include <string.h>
 
 #define FORKS_MAX 64 /* of which the profile has none yet, one the parent of the next */
 
@@ -29,50 +28,33 @@ int ahead_map(struct processes *processes, struct process *process, const struct
 		return -ENOMEM;
 	pool->used++;
 	all = all_of(process, &n);
-	for (size_t i = n - 1; i > process->reached && all[i - 1].time > mapping->time; i--) {
+	for (size_t i = n - 1; i > 0 && all[i - 1].time > mapping->time; i--) {
 		all[i] = all[i - 1];
 		all[i - 1] = *mapping;
 	}
 	return 0;
 }
 
-/* Drops what was reached, once that is all or half of it. */
-static void shrink(struct processes *processes, struct process *process)
-{
-	size_t n, reached = process->reached;
-	struct mapping *all = all_of(process, &n);
-
-	if (reached * 2 < n)
-		return;
-	processes_pool(processes)->used -= reached;
-	process->reached = 0;
-	process->ahead.size -= reached * sizeof(*all);
-	if (process->ahead.size)
-		memmove(all, all + reached, process->ahead.size);
-	else
-		buffer_free(&process->ahead);
-}
-
+/* What was there before the recording has one time. */
 uint32_t ahead_reach(struct processes *processes, struct process *process,
 		     const struct mapping *mapping)
 {
 	uint32_t file = 0;
-	size_t n, *next = &process->reached;
+	size_t n, kept = 0;
 	struct mapping *all = all_of(process, &n);
 
-	while (*next < n && all[*next].time < mapping->time)
-		++*next;
-	/* What was there before the recording has one time. */
-	for (size_t i = *next; i < n && all[i].time == mapping->time; i++) {
-		if (all[i].start == mapping->start) {
+	for (size_t i = 0; i < n; i++) {
+		bool is_it = all[i].time == mapping->time && all[i].start == mapping->start;
+
+		if (is_it)
 			file = all[i].file;
-			all[i] = all[*next];
-			++*next;
-			break;
-		}
+		else if (all[i].time >= mapping->time)
+			all[kept++] = all[i];
 	}
-	if (n)
-		shrink(processes, process);
+	processes_pool(processes)->used -= n - kept;
+	process->ahead.size = kept * sizeof(*all);
+	if (!kept)
+		buffer_free(&process->ahead);
 	return file;
 }
 
@@ -94,7 +76,7 @@ static int view_at(struct processes *processes, const struct process *process, u
 	if (!err && process->program <= until)
 		err = mappings_forget(out, process->program);
 	all = all_of(process, &n);
-	for (size_t i = process->reached; i < n && all[i].time <= until && !err; i++)
+	for (size_t i = 0; i < n && all[i].time <= until && !err; i++)
 		if (all[i].time >= process->program)
 			err = mappings_add(out, processes_pool(processes), &all[i]);
 	return err;

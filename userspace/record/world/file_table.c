@@ -205,43 +205,19 @@ void file_table_opened(struct file_table *table, struct entry *entry, int fd, ui
 	table->users += user != 0;
 }
 
-int file_table_rename(struct file_table *table, struct entry *entry, const char *path)
-{
-	char *copy = strdup(path);
-
-	if (!copy)
-		return -ENOMEM;
-	pthread_mutex_lock(&table->lock);
-	free(entry->file.path);
-	entry->file.path = copy;
-	pthread_mutex_unlock(&table->lock);
-	return 0;
-}
-
 /* The entry stays while the lock is held, so its descriptor is open. */
-static int open_locked(struct file_table *table, uint32_t id, struct file_opened *out)
-{
-	const struct entry *entry = entry_at(table->by_id, &id);
-
-	if (!entry || entry->file.fd < 0)
-		return -ENOENT;
-	out->user = entry->file.user;
-	out->path = strdup(entry->file.path);
-	if (!out->path)
-		return -ENOMEM;
-	out->fd = fcntl(entry->file.fd, F_DUPFD_CLOEXEC, 0);
-	if (out->fd >= 0)
-		return 0;
-	free(out->path);
-	return -EMFILE;
-}
-
 int file_table_open(struct file_table *table, uint32_t id, struct file_opened *out)
 {
-	int err;
+	const struct entry *entry;
 
+	*out = (struct file_opened){.fd = -1};
 	pthread_mutex_lock(&table->lock);
-	err = open_locked(table, id, out);
+	entry = entry_at(table->by_id, &id);
+	if (entry && entry->file.fd >= 0) {
+		out->user = entry->file.user;
+		out->path = strdup(entry->file.path);
+		out->fd = fcntl(entry->file.fd, F_DUPFD_CLOEXEC, 0);
+	}
 	pthread_mutex_unlock(&table->lock);
-	return err;
+	return out->fd >= 0 && out->path ? 0 : -ENOENT;
 }

@@ -52,7 +52,7 @@ struct file_table {
 	size_t users; /* files that do not belong to root */
 	size_t entries;
 	uint32_t last_id;
-	pthread_mutex_t lock; /* of by_id, and of each fd, user and path */
+	pthread_mutex_t lock; /* of by_id, and of each fd and user */
 	struct map *by_id;
 };
 
@@ -71,8 +71,6 @@ struct entry *file_table_add(struct file_table *table, const struct file_key *ke
 
 /* It is open now. Takes over `fd`. */
 void file_table_opened(struct file_table *table, struct entry *entry, int fd, uid_t user);
-
-int file_table_rename(struct file_table *table, struct entry *entry, const char *path);
 
 /* As files_open(). */
 int file_table_open(struct file_table *table, uint32_t id, struct file_opened *out);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -192,7 +194,7 @@ static void opened(void *context, const struct opener_result *result)
 
 static void open_file(struct files *files, struct entry *entry, const struct module_place *place)
 {
-	int err = opener_open(files->opener, place, 0, opened, entry);
+	int err = opener_open(files->opener, place, opened, entry);
 
 	if (err)
 		fail(files, entry, err);
@@ -329,11 +331,6 @@ static struct entry *meet(struct files *files, const struct event_mmap *event, c
 	return entry;
 }
 
-void files_meet(struct files *files, const struct event_mmap *event, const char *path)
-{
-	(void)meet(files, event, path);
-}
-
 uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path)
 {
 	struct entry *entry = meet(files, event, path);
@@ -348,9 +345,35 @@ uint32_t files_map(struct files *files, const struct event_mmap *event, const ch
 	return entry->file.id;
 }
 
-struct file *files_read(struct files *files, const char *path, int fd)
+/* The path as the kernel has it, which a mapping will have, too. */
+static struct entry *add_open(struct files *files, const struct file_key *key,
+			      const struct stat *st, int fd)
 {
-	struct opener_file opened;
+	const struct opener_file opened = {
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.ctime_s = st->st_ctim.tv_sec,
+		.ctime_ns = (uint32_t)st->st_ctim.tv_nsec,
+		.uid = st->st_uid,
+	};
+	char link[32], path[PATH_MAX] = "";
+	struct entry *entry;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (readlink(link, path, sizeof(path) - 1) < 0)
+		return NULL;
+	entry = add(files, key, path, 0);
+	fd = entry ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (fd >= 0)
+		take_file(files, entry, fd, &opened);
+	else if (entry)
+		fail(files, entry, -EMFILE);
+	return entry;
+}
+
+struct file *files_read(struct files *files, int fd)
+{
 	struct entry *entry;
 	struct stat st;
 	struct file_key key;
@@ -359,22 +382,8 @@ struct file *files_read(struct files *files, const char *path, int fd)
 		return NULL;
 	key = key_of(major(st.st_dev), minor(st.st_dev), st.st_ino);
 	entry = file_table_find(&files->table, &key);
-	if (!entry || has_changed(entry)) {
-		entry = add(files, &key, path, 0);
-		opened = (struct opener_file){
-			.device = st.st_dev,
-			.inode = st.st_ino,
-			.size = (uint64_t)st.st_size,
-			.ctime_s = st.st_ctim.tv_sec,
-			.ctime_ns = (uint32_t)st.st_ctim.tv_nsec,
-			.uid = st.st_uid,
-		};
-		fd = entry ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-		if (fd >= 0)
-			take_file(files, entry, fd, &opened);
-		else if (entry)
-			fail(files, entry, -EMFILE);
-	}
+	if (!entry || has_changed(entry))
+		entry = add_open(files, &key, &st, fd);
 	if (entry)
 		files_settle(files, WALL_NS);
 	return entry ? &entry->file : NULL;
@@ -390,51 +399,40 @@ const struct file *files_find(struct files *files, uint32_t major, uint32_t mino
 
 /* --- modules ------------------------------------------------------------------------------ */
 
-static uint64_t add_module(struct files *files, struct profile_writer *writer, struct entry *entry,
-			   const char *path)
-{
-	const struct file_facts *facts = &entry->file.facts;
-	size_t size = file_is_program(&entry->file) ? (size_t)facts->build_id_size : 0;
-
-	/* A file that was read before the program ran has the path that the user gave. */
-	if (file_table_rename(&files->table, entry, path))
-		return 0;
-	return file_table_set_module(&files->table, entry,
-				     profile_writer_module(writer, path, facts->build_id, size));
-}
-
 /* The entry of code in no file. */
-static struct entry *find_special(struct files *files, uint64_t kind, uint64_t number,
-				  const char *name)
+static struct entry *find_special(struct files *files, const struct file_key *key, const char *name)
 {
-	const struct file_key key = {kind, number};
-	struct entry *entry = file_table_find(&files->table, &key);
+	struct entry *entry = file_table_find(&files->table, key);
 
-	return entry ? entry : file_table_add(&files->table, &key, name);
+	return entry ? entry : file_table_add(&files->table, key, name);
 }
 
 uint64_t files_module(struct files *files, struct profile_writer *writer,
 		      const struct module_place *place)
 {
-	const char *path = place->path;
 	struct file_key key = key_of(place->major, place->minor, place->inode);
+	const char *path = place->path;
+	const struct file *file;
 	struct entry *entry;
+	uint64_t id;
 
-	if (place->inode)
-		entry = file_table_find(&files->table, &key);
-	else
-		entry = find_special(files, KEY_SPECIAL,
-				     profile_writer_string(writer, path, strlen(path)), path);
-	if (!entry)
-		return profile_writer_module(writer, path, NULL, 0);
-	if (!entry->file.module)
-		return add_module(files, writer, entry, path);
-	return file_table_set_module(&files->table, entry, entry->file.module);
+	if (!place->inode)
+		key = (struct file_key){KEY_SPECIAL,
+					profile_writer_string(writer, path, strlen(path))};
+	entry = place->inode ? file_table_find(&files->table, &key)
+			     : find_special(files, &key, path);
+	file = entry ? &entry->file : NULL;
+	id = file ? file->module : 0;
+	if (!id)
+		id = profile_writer_module(
+			writer, file ? file->path : path, file ? file->facts.build_id : NULL,
+			file && file_is_program(file) ? (size_t)file->facts.build_id_size : 0);
+	return entry ? file_table_set_module(&files->table, entry, id) : id;
 }
 
 uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process)
 {
-	struct entry *entry = find_special(files, KEY_GENERATED, process, "");
+	struct entry *entry = find_special(files, &(struct file_key){KEY_GENERATED, process}, "");
 
 	if (!entry)
 		return 0;

@@ -43,9 +43,6 @@ void files_prepare(struct files *files);
 /* A file was mapped. Its id, 0: it will not be known. */
 uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path);
 
-/* A file was mapped, and is to be known: no mapping of it is passed on. */
-void files_meet(struct files *files, const struct event_mmap *event, const char *path);
-
 /* Takes what readers have found. */
 void files_turn(struct files *files);
 
@@ -53,7 +50,7 @@ void files_turn(struct files *files);
  * Reads a file that is open (borrowed), and waits for that: for the time before the program
  * runs. NULL: there is no memory. Valid until the next call.
  */
-struct file *files_read(struct files *files, const char *path, int fd);
+struct file *files_read(struct files *files, int fd);
 
 /* Waits until all files are known, for so long at most. */
 void files_settle(struct files *files, uint64_t ns);
@@ -74,8 +71,8 @@ uint64_t files_generated(struct files *files, struct profile_writer *writer, uin
 /* What has this module, NULL if it is not known, or forgotten. Valid until the next call. */
 const struct file *files_by_module(struct files *files, uint64_t module);
 
-/* For any thread, which gives back what it gets. -ENOENT: it is not open (yet), or was forgotten;
- * -ENOMEM, -EMFILE. */
+/* For any thread, which gives back what it gets. Also with
+ * -ENOENT: the file is not open (yet), or was forgotten. */
 int files_open(struct files *files, uint32_t id, struct file_opened *out);
 
 /* When the first file was met that is not known yet, CLOCK_MONOTONIC ns; UINT64_MAX: all are. */

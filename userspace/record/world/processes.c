@@ -107,7 +107,6 @@ static void forget(struct processes *processes, struct process *process)
 	process->mappings = NULL;
 	processes->mappings.used -= process->ahead.size / sizeof(struct mapping);
 	buffer_free(&process->ahead);
-	process->reached = 0;
 	forget_names(processes, process);
 }
 

@@ -32,7 +32,6 @@ struct process {
 	uint32_t parent;       /* index; 0: it is not known, or none */
 	uint64_t program;      /* since when it runs its program; 0: before that was reported */
 	struct buffer ahead;   /* struct mapping[], by time: more than the profile has (ahead.h) */
-	size_t reached;        /* so many of them it has all the same */
 	bool remapped;         /* its unwind rows are not those of what it has mapped */
 
 	/* What the profile has. */
