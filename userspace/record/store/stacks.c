@@ -289,7 +289,8 @@ static uint64_t native_frame(struct stacks *stacks, const struct process *proces
 
 	if (hotspot_is_frame(address))
 		return profile_writer_native(
-			stacks->writer, modules_generated(stacks->modules, process->id), address);
+			stacks->writer, files_generated(stacks->files, stacks->writer, process->id),
+			address);
 	if (!mapping)
 		return profile_writer_native(stacks->writer, 0, address);
 	return profile_writer_native(stacks->writer, mapping->module,
