@@ -65,12 +65,12 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	struct process *process = processes_find(arrival->processes, event->header.process);
 
 	attach(arrival, file);
+	if (!process)
+		return;
 	switches_mapped(arrival->switches, file, event);
 	if (file->facts.runtime.runtime && arrival->flow &&
 	    flow_runtime(arrival->flow, event, &file->facts.runtime))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
-	if (!process)
-		return;
 	arrive(arrival, process, file, event);
 	unwinder_remap(arrival->unwinder, process);
 }

@@ -328,11 +328,25 @@ static int note_lost(struct frame_names *names, uint64_t id, const struct file *
 	return 0;
 }
 
+static int ask_file(struct frame_names *names, const struct symbol_frame *frame,
+		    const struct file *file)
+{
+	const struct symbol_file symbols = {
+		.path = file->path,
+		.build_id = file->facts.build_id,
+		.build_id_size = file_is_program(file) ? (size_t)file->facts.build_id_size : 0,
+		.fd = file->fd,
+		.debug_fd = file->debug_fd,
+		.user = file->user,
+	};
+
+	return symbolizer_ask(names->symbolizer, frame, &symbols);
+}
+
 /* Of a file that was forgotten, because so many came after it, nothing is known. */
 static int ask_native(struct frame_names *names, struct symbol_frame *frame, uint64_t module)
 {
 	const struct file *file = files_by_module(names->files, module);
-	struct symbol_file symbols;
 
 	frame->owner = module;
 	if (!module)
@@ -345,15 +359,7 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 	/* What has its path now is another file: no name is better than a wrong one. */
 	if (!file || (file->fd < 0 && file->path[0] != '['))
 		return note_lost(names, module, file);
-	symbols = (struct symbol_file){
-		.path = file->path,
-		.build_id = file->facts.build_id,
-		.build_id_size = file_is_program(file) ? (size_t)file->facts.build_id_size : 0,
-		.fd = file->fd,
-		.debug_fd = file->debug_fd,
-		.user = file->user,
-	};
-	return symbolizer_ask(names->symbolizer, frame, &symbols);
+	return ask_file(names, frame, file);
 }
 
 int frame_names_type(struct frame_names *names, uint64_t process, uint64_t number, uint64_t module,
@@ -364,10 +370,10 @@ int frame_names_type(struct frame_names *names, uint64_t process, uint64_t numbe
 					  .space = SYMBOL_TYPE,
 					  .owner = module,
 					  .place = place};
-	const struct module *file = modules_get(names->modules, module);
+	const struct file *file = files_by_module(names->files, module);
 	int err = need_symbolizer(names);
 
-	return err || !file || file->is_lost ? err : ask_file(names, &type, file);
+	return err || !file || file->fd < 0 ? err : ask_file(names, &type, file);
 }
 
 static void visit_frame(void *context, uint64_t id, const struct record *definition)

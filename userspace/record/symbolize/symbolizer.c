@@ -284,7 +284,8 @@ static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FD
 
 static int send_request(struct lane *lane)
 {
-	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_KERNEL, READ_CODE, READ_TYPES};
+	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_KERNEL, READ_CODE,
+						      READ_TYPES};
 	const struct subject *subject = lane->current;
 	const struct symbol_frame *frames = (const void *)subject->frames.data;
 	const struct names_file file = {subject->key.owner, subject->path, subject->build_id,

@@ -240,7 +240,7 @@ static void start_mapping(void *context, struct event_mmap *event, const char *p
 static void meet_mapping(void *context, struct event_mmap *event, const char *path)
 {
 	if (event->inode)
-		files_meet(((const struct start *)context)->files, event, path);
+		files_map(((const struct start *)context)->files, event, path);
 }
 
 void switches_start(struct switches *switches, struct files *files, uint32_t proc_pid)
