@@ -281,8 +281,10 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 	switch (place->report) {
 	case PLACE_SAMPLE:
 		of[VALUE_TYPE] -= read[SAMPLE_TYPES];
-		if (of[VALUE_TYPE] >= read[SAMPLE_TYPES_END] - read[SAMPLE_TYPES])
+		if (facts->number == LAYOUT_UNKNOWN)
 			of[VALUE_TYPE] = 0;
+		else if (of[VALUE_TYPE] >= read[SAMPLE_TYPES_END] - read[SAMPLE_TYPES])
+			of[VALUE_TYPE] = GO_TYPE_NONE;
 		/* 1.19 sets its rate when its processors are there already. */
 		if (of[VALUE_PERIOD] != RATE + 1 && facts->number != LAYOUT_119)
 			of[VALUE_FIRST] = 0;

@@ -125,7 +125,8 @@ struct entry {
 
 static bool read_entry(const struct go_lines *lines, size_t index, struct entry *out)
 {
-	return index < lines->n_functions && read_at(lines->functions, index * 8, out, sizeof(*out));
+	return index < lines->n_functions &&
+	       read_at(lines->functions, index * 8, out, sizeof(*out));
 }
 
 static struct cursor record_at(const struct go_lines *lines, size_t index)
@@ -147,8 +148,8 @@ bool go_lines_function(const struct go_lines *lines, size_t index, struct go_fun
 	end = read_32(lines->functions, (index + 1) * 8); /* the last one has an end, too */
 	out->address = lines->text + entry.begin;
 	out->size = end > entry.begin ? end - entry.begin : 0;
-	out->name = read_text(lines->names,
-			      read_32(skip(lines->functions, entry.record), RECORD_NAME));
+	out->name =
+		read_text(lines->names, read_32(skip(lines->functions, entry.record), RECORD_NAME));
 	return true;
 }
 
@@ -252,8 +253,8 @@ static bool leave_inlined(struct spot *spot, struct symbol *out)
 		return false;
 	call = skip(call, (uint64_t)(uint32_t)index * (old ? CALL_SIZE_118 : CALL_SIZE_120));
 	parent = read_32(call, old ? CALL_PARENT_118 : CALL_PARENT_120);
-	out->name = read_text(spot->lines->names,
-			      read_32(call, old ? CALL_NAME_118 : CALL_NAME_120));
+	out->name =
+		read_text(spot->lines->names, read_32(call, old ? CALL_NAME_118 : CALL_NAME_120));
 	out->begin = old ? 0 : read_32(call, CALL_BEGIN_120);
 	if (!out->name || cursor_left(&call) < (old ? CALL_SIZE_118 : CALL_SIZE_120))
 		return false;
@@ -271,8 +272,7 @@ static void reverse(struct symbol *symbols, size_t n)
 	}
 }
 
-size_t go_lines_find(const struct go_lines *lines, uint64_t address,
-		     struct symbol out[SYMBOLS_MAX])
+size_t go_lines_find(const struct go_lines *lines, uint64_t address, struct symbol out[SYMBOLS_MAX])
 {
 	size_t index = go_lines_index(lines, address), n = 0;
 	struct spot spot = {lines, record_at(lines, index), 0};

@@ -8,6 +8,7 @@
 #include "go_table.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@
 #include "go_lines.h"
 #include "../profile/cursor.h"
 
-#define VERSION_MAX   64
-#define SECTIONS_MAX  64 /* that are loaded and have bytes */
+#define VERSION_MAX  64
+#define SECTIONS_MAX 64 /* that are loaded and have bytes */
 
 /* Words of moduledata. */
 enum { WORD_TABLE, WORD_NAMES, WORD_TEXT = 22, WORD_TYPES_118 = 35, WORD_TYPES_120 = 37 };
@@ -140,8 +141,7 @@ static uint64_t read_word(const struct go_table *table, uint64_t address)
 static bool is_module(const struct go_table *table, uint64_t address)
 {
 	return read_word(table, address) == table->address &&
-	       read_word(table, address + WORD_NAMES * 8) ==
-		       table->address + table->lines.names_at;
+	       read_word(table, address + WORD_NAMES * 8) == table->address + table->lines.names_at;
 }
 
 static bool is_of_module(void *context, const GElf_Rela *relocation)
@@ -221,7 +221,8 @@ static void read_version(struct go_table *table)
 	const uint8_t *text;
 	struct cursor cursor;
 	GElf_Shdr header;
-	const Elf_Data *data = elf_section_raw(elf_section_find(table->elf, ".go.buildinfo", &header));
+	const Elf_Data *data =
+		elf_section_raw(elf_section_find(table->elf, ".go.buildinfo", &header));
 	uint64_t length;
 
 	if (!data || !data->d_buf || data->d_size <= TEXT ||
@@ -229,8 +230,8 @@ static void read_version(struct go_table *table)
 	    !(((const uint8_t *)data->d_buf)[FLAGS] & TEXT_INLINE))
 		return;
 	cursor = cursor_make((const uint8_t *)data->d_buf + TEXT, data->d_size - TEXT);
-	if (!cursor_varint(&cursor, &length) || !cursor_take(&cursor, length, &text) || length < 3 ||
-	    length - 2 >= sizeof(table->version) || memcmp(text, "go", 2) != 0)
+	if (!cursor_varint(&cursor, &length) || !cursor_take(&cursor, length, &text) ||
+	    length < 3 || length - 2 >= sizeof(table->version) || memcmp(text, "go", 2) != 0)
 		return;
 	memcpy(table->version, text + 2, length - 2);
 	for (char *at = table->version; *at; at++)
@@ -298,8 +299,7 @@ bool go_table_at(const struct go_table *table, uint64_t address, struct go_funct
 	       address - out->address < out->size;
 }
 
-size_t go_table_find(const struct go_table *table, uint64_t address,
-		     struct symbol out[SYMBOLS_MAX])
+size_t go_table_find(const struct go_table *table, uint64_t address, struct symbol out[SYMBOLS_MAX])
 {
 	return go_lines_find(&table->lines, address, out);
 }
@@ -331,6 +331,8 @@ size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *o
 	size_t length;
 	int32_t name;
 
+	if (offset == GO_TYPE_NONE)
+		return (size_t)snprintf(out, size, "(no pointers)");
 	if (!types || all < TYPE_SIZE || offset > all - TYPE_SIZE || !size)
 		return 0;
 	memcpy(&name, types + offset + TYPE_NAME, sizeof(name));

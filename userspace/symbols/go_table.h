@@ -19,6 +19,8 @@
 
 struct go_table;
 
+#define GO_TYPE_NONE 1 /* a number of a type: of what is allocated without one */
+
 struct go_function {
 	uint64_t address, size;
 	const char *name; /* owned by the table */
@@ -55,7 +57,7 @@ size_t go_table_find(const struct go_table *table, uint64_t address,
 void go_table_types(const struct go_table *table, uint64_t *begin, uint64_t *end);
 
 /* The name of the type whose description is `offset` bytes behind the first one: its length, cut to
- * fit into `size` with a zero; 0: there is none. */
+ * fit into `size` with a zero; 0: there is none. GO_TYPE_NONE is another such number. */
 size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size);
 
 /* The bytes of the file that are loaded at an address, up to the end of their section in *size;

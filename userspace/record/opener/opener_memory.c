@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* opener_memory.c: changes blocks and variables in the memory of programs, in the opener process. */
+/* opener_memory.c: changes blocks and variables in the memory of programs, in the opener process.
+ */
 /*
  * /proc/PID/mem stays with the memory that it was opened for. What is read about the process
  * afterwards may be of a program that it executed since, but then nothing is written: its

@@ -61,7 +61,8 @@ int store_gc_cycle(struct store *store, const struct incoming *in)
 	if (event->began > in->header->time)
 		return -EBADMSG;
 	if (!event->unfinished)
-		live_objects_cycle(store->live, in->process->id, event->began, put_outlasted, &outlasting);
+		live_objects_cycle(store->live, in->process->id, event->began, put_outlasted,
+				   &outlasting);
 	record.gc_cycle.time = in->header->time;
 	record.gc_cycle.process = in->process->id;
 	record.gc_cycle.heap = event->heap;

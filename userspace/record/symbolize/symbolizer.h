@@ -21,10 +21,10 @@ enum symbol_space { SYMBOL_FILE, SYMBOL_KERNEL, SYMBOL_GENERATED, SYMBOL_TYPE, S
 struct symbol_frame {
 	uint64_t frame;   /* of a type its number in the process */
 	uint64_t process; /* of a type */
-	uint64_t space; /* enum symbol_space */
-	uint64_t owner; /* module; of generated code its process */
-	uint64_t place; /* offset in the file, address, or number of a type in its file */
-	uint64_t time;  /* when it was there, CLOCK_MONOTONIC ns: addresses are used again */
+	uint64_t space;   /* enum symbol_space */
+	uint64_t owner;   /* module; of generated code its process */
+	uint64_t place;   /* offset in the file, address, or number of a type in its file */
+	uint64_t time;    /* when it was there, CLOCK_MONOTONIC ns: addresses are used again */
 };
 
 /* A file that frames lie in. Everything is borrowed. */

@@ -88,8 +88,7 @@ static void variable_send(struct variable *variable, uint64_t expected, uint64_t
 	order->size = variable->write->size;
 	memcpy(&order->expected, &expected, sizeof(expected));
 	memcpy(&order->wanted, &wanted, sizeof(wanted));
-	variable->busy =
-		!opener_memory(variable->switches->opener, order, variable_done, variable);
+	variable->busy = !opener_memory(variable->switches->opener, order, variable_done, variable);
 }
 
 static void variable_set(struct variable *variable)
@@ -228,8 +227,8 @@ static void start_mapping(void *context, struct event_mmap *event, const char *p
 
 	(void)path;
 	for (size_t i = 0; runtime && i < writes_of(file); i++) {
-		struct variable *variable =
-			runtime->writes[i].at_start ? variable_of(start->switches, file, event, i)
+		struct variable *variable = runtime->writes[i].at_start
+						    ? variable_of(start->switches, file, event, i)
 						    : NULL;
 
 		if (variable)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target.h: the program that is recorded: found, started stopped, released, waited for. */
 /*
- * The child is a plain fork, without a parent-death signal. Until it is released it waits on a pipe,
- * and if the recorder dies before, it ends without having run anything; afterwards nothing ties it
- * to the recorder. Only a program that is to be stopped at its exec is traced until then.
+ * The child is a plain fork, without a parent-death signal. Until it is released it waits on a
+ * pipe, and if the recorder dies before, it ends without having run anything; afterwards nothing
+ * ties it to the recorder. Only a program that is to be stopped at its exec is traced until then.
  */
 #ifndef GCPROF_TARGET_H
 #define GCPROF_TARGET_H
