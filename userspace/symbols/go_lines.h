@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* go_lines.h: the parts of .gopclntab; for go_table.c only. */
+/* go_lines.h: the parts of .gopclntab, the table of a Go program's functions and lines. */
+/*
+ * Read through go_table.h, which finds what this needs in a file.
+ */
 #ifndef GCPROF_GO_LINES_H
 #define GCPROF_GO_LINES_H
 
-#include "go_table.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol.h"
 #include "../profile/cursor.h"
+
+struct go_function {
+	uint64_t address, size;
+	const char *name; /* in the section; NULL: it is damaged */
+};
 
 struct go_lines {
 	bool is_118;   /* written by 1.18 or 1.19 */

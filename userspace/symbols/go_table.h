@@ -14,17 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "go_lines.h"
 #include "symbol.h"
 #include "../util/problem.h"
 
 struct go_table;
 
 #define GO_TYPE_NONE 1 /* a number of a type: of what is allocated without one */
-
-struct go_function {
-	uint64_t address, size;
-	const char *name; /* owned by the table */
-};
 
 /*
  * `elf` must live as long as the table; what is needed of its file is read now, so its descriptor
