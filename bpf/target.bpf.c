@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* target.bpf.c: looks for the threads that a recording begins with, and for what joins a cgroup. */
+/* target.bpf.c: finds the threads that a recording begins with, and for what joins a cgroup. */
 /*
  * The recorder runs the iterator until a turn finds nothing new: a thread that
  * one not yet known made behind the iterator's back is found by the next turn,

@@ -127,7 +127,7 @@ static inline uint32_t unwind_search(const unwind_row *rows, uint32_t first, uin
 	return rows[first & (UNWIND_CHUNK_ROWS - 1)] >> 16;
 }
 
-/* The last mapping that begins at or before `address`; the caller looks whether it holds it. */
+/* The last mapping that begins at or before `address`; the caller checks that it holds it. */
 static inline uint32_t unwind_find_mapping(const struct unwind_table *table, uint64_t address)
 {
 	uint32_t first = 0, count = table->count;

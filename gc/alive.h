@@ -41,7 +41,7 @@ struct gc_weak_lists {
 	struct gc_weak **buckets; /* pairs that wait, by their keys */
 	size_t n_buckets;         /* a power of 2 */
 	size_t walked;            /* pairs that had their turn; SIZE_MAX: all */
-	uint64_t looks;           /* at pairs, so far: for tests */
+	uint64_t visits;          /* of pairs, so far: for tests */
 };
 
 /* All of struct gc_finalizer *. */

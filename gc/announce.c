@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* announce.c: tells a profiler what was there before it: types, managed functions, threads. */
 /*
- * A profiler has arrived when more listen to a probe than when we last looked.
+ * A profiler has arrived when a probe has more consumers than at the last check.
  * Each arrival begins an epoch; whatever was announced in an earlier one is
  * announced again when it is next used. Each probe has epochs of its own: a
  * tracer attaches them one after another, and may want few of them.
  *
  * The kernel counts a tracer before its breakpoint is in the code, so what is
- * announced at once may be heard by nobody. Whoever takes samples attaches
- * `sample` behind the rest: when that gets a listener, all is told once more.
- * Who comes while another listens already is not counted at all, nor is who comes after
- * another left, if no thread looked in between; both may say so (frame.h), to the same effect.
+ * announced at once may reach no consumer. A profiler that takes samples attaches
+ * `sample` behind the rest: when that gets a consumer, all is announced once more.
+ * A consumer that comes while another is attached is not counted at all, nor is one that comes
+ * after another left, if no thread checked in between; both may say so (frame.h), to the same
+ * effect.
  */
 #include "internal.h"
 
@@ -35,7 +36,7 @@ static void begin_epoch(struct audience *audience)
 	__atomic_add_fetch(&audience->epoch, 1, __ATOMIC_RELEASE);
 }
 
-/* Somebody came or went: notes how many listen now; true if somebody came. */
+/* A consumer came or went: notes how many are attached now; true if one came. */
 static __attribute__((noinline)) bool count(struct audience *audience, uint32_t now)
 {
 	bool came;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bag.c: words, and how often each was put in: found at once, however many there are. */
 /*
- * The words lie in a row, so that who looks at all of them need not look at free
+ * The words lie in a row, so that a loop over all of them need not visit free
  * places, and does so in the same order wherever they lie in memory. Their
  * places in that row are found by hash; places that collide follow each other.
  */

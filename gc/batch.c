@@ -6,12 +6,12 @@
  * which it was taken, until its batch is full or something comes between.
  *
  * A stack is known if all pieces of it are (pieces.c), in whatever stacks they
- * were told. A batch begins with how its stacks are made of them; most stacks
+ * were reported. A batch begins with how its stacks are made of them; most stacks
  * share most of their pieces with the one before. A stack with a piece that is
  * not known fires `pieces` and `sample`, which has it walked. What waits goes
- * ahead, so that a batch has pieces only that were told before its first sample.
+ * ahead, so that a batch has pieces only that were reported before its first sample.
  *
- * A piece is told again after a while and after many uses, so whoever lost a
+ * A piece is reported again after a while and after many uses, so a consumer that lost a
  * sample comes right by itself; and often in the beginning, when a profiler may
  * not know yet how to walk stacks.
  *
@@ -25,9 +25,9 @@
 enum {
 	WAYS = 4, /* keys in a cache line */
 	SETS = 16384,
-	USES_MAX = 8192,  /* of a key before its piece is told again */
-	SETTLED_MS = 250, /* the beginning, of listening or of a library */
-	AGAIN_EARLY = 16, /* ms until a piece is told again: in the beginning */
+	USES_MAX = 8192,  /* of a key before its piece is reported again */
+	SETTLED_MS = 250, /* the beginning, of sampling or of a library */
+	AGAIN_EARLY = 16, /* ms until a piece is reported again: in the beginning */
 	AGAIN_LATE = 16384,
 	CREDIT_HIT = 8, /* less than one known stack in nine is not worth the search */
 	CREDIT_START = 256,
@@ -39,7 +39,7 @@ enum {
 
 enum { STACK_WORDS = sizeof(struct gcprof_stack) / sizeof(uint64_t) };
 
-/* A piece that was told. */
+/* A piece that was reported. */
 struct known {
 	uint64_t key;  /* 0: none */
 	uint32_t due;  /* when to tell it again, ms */
@@ -53,7 +53,7 @@ struct gc_batch {
 	uint32_t listeners;    /* when we last looked */
 	uint32_t arrivals;     /* the same */
 	uint32_t count;
-	uint32_t began;   /* ms: no piece had been told before */
+	uint32_t began;   /* ms: no piece had been reported before */
 	int32_t credit;   /* grows with stacks that are known, falls with others */
 	uint32_t skipped; /* samples that are not looked at, since the credit was used up */
 	size_t same;      /* outermost pieces that are those of the batch's last stack */
@@ -171,7 +171,7 @@ void batch_forked(struct gc_thread *thread)
 	forget(batch);
 }
 
-/* Everybody who listens to `sample` must understand batches, or would miss samples. */
+/* All consumers of `sample` must understand batches, or would miss samples. */
 static bool is_understood(struct gc_batch *batch)
 {
 	uint32_t listeners = probe_samples_listeners();

@@ -36,7 +36,7 @@ void batch_flush(struct gc_thread *thread);
 /* It is `now`, ns: hands over what has waited too long. */
 void batch_look(struct gc_thread *thread, uint64_t now);
 
-/* Sampling ended: hands over what waits and forgets the stacks that were told. */
+/* Sampling ended: hands over what waits and forgets the stacks that were reported. */
 void batch_end(struct gc_thread *thread);
 
 /* In the child of a fork, for the thread that is left: what waits is the parent's. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* collect.c: the order of events in a collection, and what is told about it. */
+/* collect.c: the order of events in a collection, and what is reported of it. */
 #include "internal.h"
 
 /* How many collections have ended, steps included. One that others have begun, and that has not

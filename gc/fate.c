@@ -78,7 +78,7 @@ static void decide_young(struct gc_heap *heap, struct gc_sampled_table *table, g
 	table->count = 0;
 }
 
-/* Nobody listens any more: forget all. */
+/* No consumer is attached any more: forget all. */
 static void forget(struct gc_heap *heap)
 {
 	heap->sampler.old.count = 0;

@@ -9,7 +9,7 @@
  * end of marking each that is unmarked makes gray what it refers to: then none
  * that is still unmarked can be reached from another, except around a cycle, and
  * these are ready to be finalized. The others wait for the next cycle. All of it
- * goes in steps: nobody else can reach what is dead. Ready ones are roots until a
+ * goes in steps: nothing else can reach what is dead. Ready ones are roots until a
  * thread has called their functions, outside the collector.
  */
 #include "internal.h"

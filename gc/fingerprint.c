@@ -70,7 +70,7 @@ READS_STACK static bool block_update(struct fingerprint *state, size_t block,
 	return ((code | state->code[block]) & differ) != 0;
 }
 
-/* Looks at the stack from its base down to `low`: below which address did code addresses change? */
+/* Reads the stack from its base down to `low`: below which address did code addresses change? */
 static uintptr_t look(struct fingerprint *state, uintptr_t low)
 {
 	size_t words = (state->stack_base - low) / sizeof(uintptr_t);
@@ -159,7 +159,7 @@ static int add_file(struct dl_phdr_info *file, size_t size, void *context)
 	struct fingerprint *state = context;
 
 	(void)size;
-	/* The kernel's own code calls nobody, and lies close to the stack: words that lead to the
+	/* The kernel's own code calls nothing, and lies close to the stack: words that lead to the
 	 * stack are many. */
 	if (file->dlpi_addr && file->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
 		return 0;

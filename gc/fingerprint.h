@@ -38,7 +38,7 @@ struct fingerprint {
 };
 
 /*
- * Looks at the calling thread's stack above `low`. Code addresses did not change
+ * Reads the calling thread's stack above `low`. Code addresses did not change
  * at and above *changed since the last time, nor did the places where they are.
  * False: it is too deep, or not the one that the thread was made with. `state`
  * belongs to the thread.
@@ -52,7 +52,7 @@ uintptr_t fingerprint_code_below(const struct fingerprint *state, uintptr_t addr
 /* The word at a place. */
 uintptr_t fingerprint_word(const struct fingerprint *state, uintptr_t address);
 
-/* Looks whether files were loaded or unloaded; true if so: what was found before means nothing. */
+/* Checks whether files were loaded or unloaded; true if so: what was found before means nothing. */
 bool fingerprint_refresh(struct fingerprint *state);
 
 #endif

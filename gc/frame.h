@@ -45,7 +45,7 @@ struct gc_anchor {
  * The control block: exported by the program as the symbol `gcprof_control`.
  * A recorder that attaches to a running program writes `period` and `ceiling`
  * and then adds one to `generation`; the collector reads them in its slow path.
- * When it leaves, it puts back what was there before. Generation 0: nobody asked,
+ * When it leaves, it puts back what was there before. Generation 0: not asked yet,
  * period and ceiling are the program's own.
  */
 struct gcprof_control {
@@ -62,9 +62,9 @@ struct gcprof_control {
 /*
  * Exported as the symbol `gcprof_arrivals`, by programs that can tell their names
  * again. The kernel raises a semaphore for the first listener only, and a program that
- * sleeps does not see that it fell and rose again: whoever attaches to a program that
- * runs already adds one to `count` once it listens itself. The program then announces
- * its types, functions and threads as to a newcomer, and tells stacks again.
+ * sleeps does not see that it fell and rose again: a profiler that attaches to a program that
+ * runs already adds one to `count` once it is attached itself. The program then announces
+ * its types, functions and threads as to a newcomer, and reports stacks again.
  */
 struct gcprof_arrivals {
 	uint64_t magic;   /* GCPROF_ARRIVALS_MAGIC */
@@ -79,7 +79,8 @@ struct gcprof_arrivals {
  * Exported as the symbol `gcprof_singly`, by programs that report sums of short
  * collections where there are many (`gc_summary`): whoever wants gc_begin and gc_end of
  * each adds one to `count`, and subtracts it when it leaves. A program may set it to 0 when
- * nobody listens any more, as when whoever asked was killed: look again once you listen.
+ * no consumer is attached any more, as when the one that asked was killed: check it again once
+ * you are.
  */
 struct gcprof_singly {
 	uint64_t magic;   /* GCPROF_SINGLY_MAGIC */

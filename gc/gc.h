@@ -35,12 +35,12 @@ typedef uint16_t gc_type; /* a registered type of one heap; 0 is no type */
 
 /* What the collector must know of a type. Borrowed during the call only. */
 struct gc_type_desc {
-	const char *name;         /* shown in profiles; must be unique to be told apart there */
-	uint32_t size;            /* sizeof the struct; for arrays, up to the first item */
-	uint32_t item_size;       /* bytes of one item, 0: not an array */
-	uint32_t length_offset;   /* arrays: where the uint64_t number of items lies */
-	const uint32_t *pointers; /* offsets of references in the fixed part */
-	uint32_t n_pointers;      /* how many */
+	const char *name;              /* shown in profiles; must be unique there */
+	uint32_t size;                 /* sizeof the struct; for arrays, up to the first item */
+	uint32_t item_size;            /* bytes of one item, 0: not an array */
+	uint32_t length_offset;        /* arrays: where the uint64_t number of items lies */
+	const uint32_t *pointers;      /* offsets of references in the fixed part */
+	uint32_t n_pointers;           /* how many */
 	const uint32_t *item_pointers; /* offsets of references in every item */
 	uint32_t n_item_pointers;      /* how many */
 };
@@ -62,7 +62,7 @@ struct gc_options {
 	uint64_t period;     /* mean bytes between samples; default 512 KiB, GCPROF_PERIOD */
 	uint64_t ceiling;    /* samples a second before the period rises; default 2000,
 				UINT64_MAX: none; GCPROF_CEILING (there 0: none) */
-	uint64_t gc_ceiling; /* collections a second that are told one by one, if they are short;
+	uint64_t gc_ceiling; /* collections a second that are reported alone, if they are short;
 				default 100, UINT64_MAX: all; GCPROF_GC_CEILING (there 0: all) */
 	uint64_t seed;       /* of the sampler; 0: from the system, GCPROF_SEED */
 	uint32_t fixed_stride;   /* 1: a sample every `period` bytes, as in the papers; 2: every
@@ -86,7 +86,7 @@ struct gc_stats {
 	uint64_t max_pause_ns; /* the longest stop: what follows each other at once is one */
 	uint64_t steps;        /* of major collections */
 	uint64_t max_step_ns;  /* the longest of these */
-	uint64_t surveys;      /* looks at the nursery between two minor collections */
+	uint64_t surveys;      /* censuses of the nursery between two minor collections */
 };
 
 /* Fills in the defaults, then what the environment says (GC_NURSERY=8M ...).
@@ -144,7 +144,7 @@ enum gc_hook_kind {
 	GC_HOOK_SURVEY = 4, /* with a goal for pauses: survivors were counted, nothing collected */
 };
 
-/* What a hook is told, of the collection, step or survey that ends. */
+/* What a hook gets, of the collection, step or survey that ends. */
 struct gc_hook_event {
 	enum gc_hook_kind kind;
 	int cycle_done; /* 1: a major collection ended with it */
@@ -205,14 +205,14 @@ uint32_t gc_identity_hash(struct gc_thread *thread, void *object);
 /*
  * The sampler, from any attached thread and at any moment, in the middle of a
  * nursery too; nothing is collected. Other threads follow at their next
- * allocation. While paused no samples are taken whoever listens. The period is
+ * allocation. While paused no samples are taken, whatever is attached. The period is
  * clamped to 1 byte to 1 TiB.
  */
 void gc_sampling_pause(struct gc_heap *heap);
 void gc_sampling_resume(struct gc_heap *heap);
 void gc_sampling_set_period(struct gc_heap *heap, uint64_t period);
 
-/* A consistent copy; may stop nobody and be called by any thread. */
+/* A consistent copy; stops no thread, and may be called by any. */
 void gc_stats(struct gc_heap *heap, struct gc_stats *out);
 
 /*

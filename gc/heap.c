@@ -156,7 +156,7 @@ void gc_heap_destroy(struct gc_heap *heap)
 	free(heap);
 }
 
-/* What the calling thread allocated since it was last accounted. Nobody else can know. */
+/* What the calling thread allocated since it was last accounted. No other thread can know. */
 static uint64_t own_bytes(const struct gc_heap *heap)
 {
 	uint64_t bytes = 0;

@@ -125,7 +125,7 @@ bool lanes_have(const struct gc_nursery *nursery, size_t size)
 	return false;
 }
 
-/* Overwrites what was taken, so that nobody can use it unnoticed. */
+/* Overwrites what was taken, so that no use of it goes unnoticed. */
 void lanes_poison(struct gc_nursery *nursery)
 {
 	char *start = nursery->base;

@@ -63,7 +63,7 @@ void large_free_spare(struct gc_heap *heap)
 }
 
 /* Where most pages were touched, clearing them is faster than having the system do it page by page;
- * where few were, it can be told to forget these, and will not be asked for the others. */
+ * where few were, it can forget these, and will not be asked for the others. */
 static void clear(void *memory, size_t size)
 {
 	if (os_resident(memory, size) > size / RESIDENT)
@@ -204,7 +204,7 @@ static bool release_some(struct gc_heap *heap, struct gc_chunk *chunk, size_t *b
 	return false;
 }
 
-/* Looks at large objects until as much as `chunks` chunks was given back; true when all are done.
+/* Visits large objects until as much as `chunks` chunks was given back; true when all are done.
  */
 bool large_sweep_some(struct gc_heap *heap, size_t chunks)
 {

@@ -4,12 +4,12 @@
  * The limit is the tightest of three reasons to leave the fast path: the zeroed
  * part of the buffer ends, the next sample is due, or somebody wants the thread
  * to stop, or to look at the sampler's settings [limit].
- * Nobody else writes it, so whatever changes one of the reasons calls
+ * Nothing else writes it, so whatever changes one of the reasons calls
  * limit_update() and need not know of the others.
  */
 #include "internal.h"
 
-/* Where the limit belongs when nobody wants the thread to stop. */
+/* Where the limit belongs when the thread need not stop. */
 char *limit_wanted(const struct gc_thread *thread)
 {
 	int64_t left = sampler_bytes_left(&thread->sampler);

@@ -9,7 +9,7 @@
  * minor.c). So after a minor collection no black object refers to a white one
  * [no-black-to-white], and neither does a root.
  *
- * Young objects are nobody's business here: the minor collection will mark them
+ * Young objects do not count here: the minor collection will mark them
  * as it promotes them.
  */
 #include "internal.h"

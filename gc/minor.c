@@ -272,7 +272,7 @@ static void prefetch_references(const struct gc_heap *heap, const char *object)
 		__builtin_prefetch(*(void **)(object + type->pointers[i]), 1);
 }
 
-/* Looks at an object's slots, or at a slot whose object is not simple. */
+/* Visits an object's slots, or at a slot whose object is not simple. */
 __attribute__((noinline)) static void follow_other(struct minor *minor, void *word)
 {
 	if (is_later(word))
@@ -368,8 +368,8 @@ static void trace_all(struct minor *minor)
 		trace_young(minor);
 }
 
-/* In a hash table nobody can predict which references are NULL, and most others are to what is old:
- * so the only branch is for the rest. */
+/* In a hash table no processor can predict which references are NULL, and most others are to what
+ * is old: so the only branch is for the rest. */
 static inline void visit_large(void *context, void **slot)
 {
 	struct minor *minor = context;

@@ -23,7 +23,7 @@ static size_t largest_size(const struct gc_heap *heap)
 	return n * one;
 }
 
-/* Aligned to large pages if it can use one; not to the chunks' size in vain: nothing ever looks for
+/* Aligned to large pages if it can use one; not to the chunks' size in vain: nothing ever searches
  * a chunk header in the nursery. */
 static void *map_nursery(size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nursery.h: where new objects go, and how much of it may be used before somebody looks. */
+/* nursery.h: where new objects go, and how much of it may be used before it is checked. */
 #ifndef GCPROF_NURSERY_H
 #define GCPROF_NURSERY_H
 

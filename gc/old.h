@@ -133,7 +133,7 @@ static inline bool old_mark(const void *object)
 	return true;
 }
 
-/* The same for mutators: several at once, while nobody collects. */
+/* The same for mutators: several at once, while no thread collects. */
 static inline bool old_mark_shared(const void *object)
 {
 	size_t bit = chunk_bit(object);

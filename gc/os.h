@@ -55,7 +55,7 @@ void os_wake_all(const uint32_t *word);
 /* On how many processors the calling thread may run, at least 1. */
 uint32_t os_processors(void);
 
-/* Between two looks at what another processor will write. */
+/* Between two readings of what another processor will write. */
 static inline void os_relax(void)
 {
 #if defined(__x86_64__)

@@ -122,7 +122,7 @@ unsigned pairs_resolve(struct gc_heap *heap, void *key, unsigned most)
 		if (pair->value && !pair->listed)
 			mark_object(heap, pair->value);
 	}
-	heap->weak.looks += n;
+	heap->weak.visits += n;
 	return n;
 }
 
@@ -146,7 +146,7 @@ void pairs_walk(struct gc_heap *heap, size_t items)
 	for (; items && pairs_to_walk(heap); items--) {
 		struct gc_weak *pair = weak->pairs.base[weak->walked];
 
-		weak->looks++;
+		weak->visits++;
 		if (pair->destroyed) {
 			pair->paired = false;
 			weak->pairs.base[weak->walked] = stack_pop(&weak->pairs);
@@ -161,7 +161,7 @@ void pairs_walk(struct gc_heap *heap, size_t items)
 }
 
 /* Marking is over, and the key dead or the pair destroyed: with it all in its bucket is forgotten,
- * which nobody will ask for any more. */
+ * which will not be asked for any more. */
 void pairs_forget(struct gc_heap *heap, struct gc_weak *pair)
 {
 	if (!pair->waits_for)

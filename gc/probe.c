@@ -3,7 +3,7 @@
 /*
  * Every site stands in a function of its own without a branch, so that its
  * frame is set up when the probe fires: a tracer that walks frame pointers from
- * the site finds the caller. Where nobody listens these functions are not called.
+ * the site finds the caller. Without a consumer these functions are not called.
  */
 #include "internal.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* probe.h: the probes of probes.def as functions: arguments, who listens, firing. */
+/* probe.h: the probes of probes.def as functions: arguments, consumers, firing. */
 /*
  * For every row NAME of the table there are
  *
  *	struct probe_NAME       its arguments, by name
- *	probe_NAME_listeners()  how many listen: ask before computing arguments
- *	probe_NAME(&arguments)  fires it if somebody listens
+ *	probe_NAME_listeners()  how many consumers: ask before computing arguments
+ *	probe_NAME(&arguments)  fires it if it has a consumer
  *
  * The kernel counts the tracers of a probe in its semaphore, so a probe that
- * nobody listens to costs one load. Each has exactly one site, in probe.c.
+ * has no consumer costs one load. Each has exactly one site, in probe.c.
  */
 #ifndef GCPROF_PROBE_H
 #define GCPROF_PROBE_H

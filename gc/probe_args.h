@@ -97,7 +97,7 @@ struct gcprof_piece {
 
 #define GCPROF_PIECES_MAX 512 /* of a stack */
 
-/* A stack, made of pieces that were told before. Their keys follow, the outermost first. */
+/* A stack, made of pieces that were reported before. Their keys follow, the outermost first. */
 struct gcprof_stack {
 	uint64_t stack; /* its key, for samples of the same firing; not 0 */
 	uint32_t kept;  /* so many outermost pieces are those of the stack before, in this firing */

@@ -54,7 +54,7 @@ static void start_window(struct gc_heap_sampler *sampler)
 	__atomic_store_n(&sampler->window_start, os_now(), __ATOMIC_RELAXED);
 }
 
-/* The probe fires first: no sample may carry a period that was not told. */
+/* The probe fires first: no sample may carry a period that was not reported. */
 static void set_period(struct gc_heap_sampler *sampler, uint64_t period, uint32_t reason)
 {
 	probe_period(&(struct probe_period){

@@ -34,7 +34,7 @@ __attribute__((visibility("default"))) struct gcprof_singly gcprof_singly = {
 };
 
 #define LOOK_NS   UINT64_C(200000)
-#define POLLS_MAX 32 /* between two looks, should the program go slower: a MiB in buffers */
+#define POLLS_MAX 32 /* between two readings, should the program go slower: a MiB in buffers */
 
 /* Ids are of the process: two heaps must not give the same one. */
 static uint64_t last_sample;

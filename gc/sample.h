@@ -68,8 +68,8 @@ struct gc_summary {
 	bool silent;                         /* the last one was, or is */
 	bool quiet;                          /* and all since the world was stopped */
 	uint64_t stop_end;                   /* of the last one of these */
-	uint32_t singly;                     /* what gcprof_singly said while somebody listened */
-	uint32_t listeners, arrivals;        /* when we last looked */
+	uint32_t singly;                     /* gcprof_singly, while there were consumers */
+	uint32_t listeners, arrivals;        /* at the last check */
 	uint32_t phase;                      /* that was reported last */
 	uint64_t begin;                      /* of the first in the sums */
 	uint64_t cycles;                     /* markings that began, and `phase` did not report */
@@ -173,7 +173,7 @@ extern struct gcprof_control gcprof_control;
 extern struct gcprof_arrivals gcprof_arrivals;
 extern struct gcprof_singly gcprof_singly;
 
-/* Listeners who told of themselves, since no semaphore does. */
+/* Consumers that announced themselves, since no semaphore does. */
 static inline uint32_t sampler_arrivals(void)
 {
 	return __atomic_load_n(&gcprof_arrivals.count, __ATOMIC_RELAXED);
@@ -217,7 +217,7 @@ void summary_phase(struct gc_heap *heap);
 /* Outcomes that the collection under way found: at once, or with its sums. */
 void summary_fates(struct gc_heap *heap, const struct gcprof_fate *fates, uint32_t count);
 
-/* Reports the sums; with the heap's lock, too, while nobody collects. */
+/* Reports the sums; with the heap's lock, too, while no thread collects. */
 void summary_flush(struct gc_heap *heap);
 
 /* The thread is blocked, its samples are out: reports the sums if no other runs. */
@@ -226,7 +226,7 @@ void summary_rest(struct gc_thread *thread);
 /* In the child of a fork: the sums are the parent's. */
 void summary_forked(struct gc_heap *heap);
 
-/* announce.c: what a profiler must be told that was there before it. */
+/* announce.c: what a profiler must learn that was there before it. */
 void announce_poll(struct gc_thread *thread);
 void announce_type(struct gc_heap *heap, uint32_t type);
 void announce_attach(struct gc_thread *thread);

@@ -2,7 +2,7 @@
 /* settle.c: between marking and sweeping: tells those who want to know who died, a part at a time.
  */
 /*
- * When marking is done what is white is dead, and nobody can reach it any more,
+ * When marking is done what is white is dead, and nothing can reach it any more,
  * but for weak references. The program goes on while these, finalizers and
  * samples are gone through in steps, so the marks must stay true: objects are
  * promoted black as before, and all that is reachable remains marked

@@ -128,7 +128,7 @@ static bool is_long(const struct gc_heap *heap, uint64_t ns)
 	return ns >= LONG_NS * rate_thrift(heap);
 }
 
-/* Everybody who listens to collections must understand sums, or would miss some. */
+/* All consumers of collections must understand sums, or would miss some. */
 static bool is_understood(struct gc_heap *heap)
 {
 	struct gc_summary *summary = summary_of(heap);

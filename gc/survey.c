@@ -49,7 +49,7 @@ enum { NUMBER_SHIFT = 8, NUMBER_MAX = 255 };
 struct survey {
 	struct gc_heap *heap;
 	uint64_t cost;  /* of a minor collection, in nanoseconds */
-	uint64_t limit; /* nobody cares how much more it is */
+	uint64_t limit; /* how much more it is does not matter */
 	uint16_t number;
 };
 

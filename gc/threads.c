@@ -5,7 +5,7 @@
  * heap->stop and makes every limit 0, so that each thread leaves its fast path
  * at its next allocation or safepoint and parks; rarely a limit is overwritten,
  * so it asks again after a while. A blocked thread may go on with whatever it
- * does; when it wants to run again it looks at `stop` first. Both sides write
+ * does; when it wants to run again it reads `stop` first. Both sides write
  * their own word and then read the other's, in one total order: a thread that
  * the collector saw blocked or parked sees the collector [stop].
  *
@@ -22,8 +22,8 @@
 enum { ASK_AGAIN_NS = 1000000 };
 
 /* To fall asleep and be woken takes about so long: looking twice as long costs no more than that
- * again (the ski rental problem). So many looks pass between two at the clock. */
-enum { SPIN_NS = 30000, LOOKS = 32 };
+ * again (the ski rental problem). So many turns pass between two readings of the clock. */
+enum { SPIN_NS = 30000, TURNS = 32 };
 
 static uint32_t get_state(const struct gc_thread *thread)
 {
@@ -50,13 +50,13 @@ static uint32_t get_stop(const struct gc_heap *heap)
 	return __atomic_load_n(&heap->stop, __ATOMIC_SEQ_CST);
 }
 
-/* True when nobody wants a stop any more, false when that took long. */
+/* True when no stop is wanted any more, false when that took long. */
 static bool spin_resumed(const struct gc_heap *heap)
 {
 	uint64_t until = os_now() + SPIN_NS;
 
 	do
-		for (int i = 0; i < LOOKS; i++, os_relax())
+		for (int i = 0; i < TURNS; i++, os_relax())
 			if (!get_stop(heap))
 				return true;
 	while (os_now() < until);
@@ -100,7 +100,7 @@ void threads_park(struct gc_thread *self)
 	threads_return(self);
 }
 
-/* Takes the lock when nobody collects. While it waits the thread counts as stopped. */
+/* Takes the lock when no thread collects. While it waits the thread counts as stopped. */
 static void lock_between_collections(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
@@ -171,7 +171,7 @@ static bool spin_stopped(const struct gc_heap *heap, const struct gc_thread *sel
 	uint64_t until = os_now() + SPIN_NS;
 
 	do
-		for (int i = 0; i < LOOKS; i++, os_relax())
+		for (int i = 0; i < TURNS; i++, os_relax())
 			if (threads_are_stopped(heap, self))
 				return true;
 	while (os_now() < until);

@@ -22,7 +22,7 @@
  * survived are visited. In the next one all are: chains that long may live a while too long. */
 enum { EXACT_ROUNDS = 16 };
 
-/* Marking may have passed it by: then it must be told of the value behind the next minor
+/* Marking may have passed it by: then it must learn of the value after the next minor
  * collection. Otherwise that is none of those collections' business if both are old. */
 static void enlist_young(struct gc_heap *heap, struct gc_weak *weak)
 {
@@ -136,7 +136,7 @@ bool weak_visit_young(struct gc_heap *heap, gc_survivor survivor, gc_visit visit
 	for (size_t i = 0; i < young->count; i++) {
 		struct gc_weak *weak = young->base[round % 2 ? young->count - 1 - i : i];
 
-		heap->weak.looks++;
+		heap->weak.visits++;
 		if (!weak->value || survivor(heap, weak->value))
 			continue;
 		if (round < EXACT_ROUNDS && !survivor(heap, weak->key))
@@ -158,7 +158,7 @@ static void settle(struct gc_heap *heap, struct gc_weak *weak, gc_survivor survi
 		weak->value = survivor(heap, weak->value);
 }
 
-/* Marking must still learn of the value, or be told with the key. */
+/* Marking must still learn of the value, at the latest with the key. */
 static void attend(struct gc_heap *heap, struct gc_weak *weak)
 {
 	if (weak->value && major_is_marking(heap) && heap->major.stage == SETTLE_NOTHING)

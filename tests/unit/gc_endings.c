@@ -52,7 +52,7 @@ static void destroy_all(struct fixture *f, struct gc_weak **pairs, uint64_t n)
  */
 static uint64_t step_through(struct fixture *f, uint64_t *most)
 {
-	const uint64_t *looks = &f->heap->weak.looks;
+	const uint64_t *looks = &f->heap->weak.visits;
 	uint64_t begin = *looks, before;
 	int more = 1;
 
@@ -83,9 +83,9 @@ TEST(gc_chain_of_ephemerons_takes_two_looks_at_each)
 	CHECK(step_through(&f, &most) <= 2 * N);
 	CHECK(most <= 4 * A_STEP);
 	check_chain(pairs, N);
-	begin = f.heap->weak.looks;
+	begin = f.heap->weak.visits;
 	gc_collect(f.thread, GC_COLLECT_FULL);
-	CHECK(f.heap->weak.looks - begin <= 2 * N);
+	CHECK(f.heap->weak.visits - begin <= 2 * N);
 	check_chain(pairs, N);
 	frame.root.first = NULL;
 	CHECK(step_through(&f, &most) <= 2 * N);
@@ -111,9 +111,9 @@ TEST(gc_chain_of_young_ephemerons_takes_a_bounded_number_of_looks)
 	make_chain(&f, frame.root.table, pairs, YOUNG);
 	frame.root.first = frame.root.table->items[0];
 	frame.root.table = NULL;
-	begin = f.heap->weak.looks;
+	begin = f.heap->weak.visits;
 	gc_collect(f.thread, GC_COLLECT_MINOR);
-	CHECK(f.heap->weak.looks - begin <= 20 * YOUNG);
+	CHECK(f.heap->weak.visits - begin <= 20 * YOUNG);
 	check_chain(pairs, YOUNG);
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	check_chain(pairs, YOUNG);
