@@ -249,6 +249,24 @@ TEST(calls_have_what_the_rest_leaves_but_an_eighth_in_any_case)
 	}
 }
 
+TEST(bursts_of_the_rest_are_paid_later)
+{
+	struct machine machine;
+
+	machine_begin(&machine, RATE, NULL, 17);
+	machine.calls = 1.5;
+	run(&machine, 120);
+	count_anew(&machine);
+	for (int i = 0; i < 100; i++) {
+		machine.rest = 10 * RATE;
+		run(&machine, 0.2);
+		machine.rest = 0;
+		run(&machine, 3.8);
+	}
+	CHECK(machine.rest_ns / elapsed(&machine) / RATE > 0.4);
+	CHECK(fabs(share(&machine) - 1) < 0.03);
+}
+
 TEST(a_recorder_that_is_kept_waiting_pays_before_the_next_window)
 {
 	struct machine machine;
