@@ -51,7 +51,7 @@ static uint32_t reach(struct process *process, uint64_t time, uint64_t start)
 
 	mapping.file = ahead_reach(processes, process, &mapping);
 	mapping.module = 1;
-	CHECK_EQ(processes_map(processes, process, &mapping), 0);
+	CHECK_EQ(mappings_add(&process->mappings, processes_pool(processes), &mapping), 0);
 	return mapping.file;
 }
 

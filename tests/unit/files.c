@@ -66,11 +66,14 @@ static struct file *read_number(struct rig *rig, unsigned number, const char *co
 
 static struct module_place place_of(const struct file *file, const char *path)
 {
+	struct stat st;
+
+	CHECK_EQ(fstat(file->fd, &st), 0);
 	return (struct module_place){
 		.path = path,
-		.inode = file->inode,
-		.major = major(file->device),
-		.minor = minor(file->device),
+		.inode = st.st_ino,
+		.major = major(st.st_dev),
+		.minor = minor(st.st_dev),
 	};
 }
 
@@ -122,6 +125,32 @@ TEST(what_was_not_needed_for_long_is_forgotten_but_for_its_probes)
 	/* Nothing but that is known again. */
 	CHECK_EQ(read_number(&rig, 1, NULL)->attached, 77);
 	CHECK(!read_number(&rig, 2, NULL)->tried);
+	finish(&rig);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+TEST(files_of_one_user_leave_half_of_the_room_to_root)
+{
+	struct rlimit limit, few = {60, 60};
+	struct module_place root;
+	struct rig rig;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few.rlim_max = limit.rlim_max;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	if (geteuid())
+		test_skip("only root makes files of others");
+	begin(&rig);
+	root = place_of(read_number(&rig, 1, "1"), "");
+	for (unsigned i = 2; i < 40; i++) {
+		char path[96];
+
+		snprintf(path, sizeof(path), "%s/%u", rig.path, i);
+		close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+		CHECK_EQ(chown(path, 1001, 1001), 0);
+		read_number(&rig, i, NULL);
+	}
+	CHECK(find(&rig, &root));
 	finish(&rig);
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }

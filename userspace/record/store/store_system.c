@@ -411,7 +411,8 @@ int store_mmap(struct store *store, const struct incoming *in)
 	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
 		return 0;
 	if (!err)
-		err = processes_map(store->processes, in->process, &mapping);
+		err = mappings_add(&in->process->mappings, processes_pool(store->processes),
+				   &mapping);
 	in->process->changes++;
 	if (err || !mapping.module)
 		return err;

@@ -70,7 +70,7 @@ static void meet_file(void *context, struct event_mmap *event, const char *path)
 	struct block_search *search = context;
 
 	if (event->inode)
-		(void)files_map(search->files, event, path);
+		files_meet(search->files, event, path);
 }
 
 static void search_mapping(void *context, struct event_mmap *event, const char *path)

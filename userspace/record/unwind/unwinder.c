@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,18 +37,18 @@ struct unwinder {
 	struct unwind_spaces *spaces;
 	struct processes *processes;
 	struct buffer changed; /* uint32_t[]: processes whose mappings did */
-	uint64_t missed;       /* changes, for lack of memory */
 	pthread_t thread;
 	bool running;
 
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* of the next ones */
 	pthread_cond_t wakeup;
 	struct buffer notes; /* struct note[] */
-	bool flush;
 	bool stop;
-	uint64_t lost;
-	uint64_t refused; /* by the thread */
-	uint64_t cpu_ns;  /* of its readers */
+
+	atomic_bool flush; /* set with the lock, as long as the thread has not taken the notes */
+	atomic_uint_least64_t lost;
+	atomic_uint_least64_t refused; /* by the thread */
+	atomic_uint_least64_t cpu_ns;  /* of its readers */
 };
 
 /* --- the thread ------------------------------------------------------------------------ */
@@ -220,7 +221,7 @@ void unwinder_remap(struct unwinder *unwinder, struct process *process)
 	if (!unwinder || process->remapped)
 		return;
 	process->remapped = !buffer_append(&unwinder->changed, &index, sizeof(index));
-	unwinder->missed += !process->remapped;
+	unwinder->lost += !process->remapped;
 }
 
 static void note_exec(void *context, struct process *process, uint64_t time)
@@ -274,7 +275,7 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 	size_t n;
 
 	process->remapped = false;
-	unwinder->missed += ahead_view(unwinder->processes, process, &view) != 0;
+	unwinder->lost += ahead_view(unwinder->processes, process, &view) != 0;
 	all = mappings_all(view, &n);
 	note.all = malloc((n + 1) * sizeof(*all));
 	for (size_t i = 0; i < n && note.all; i++)
@@ -284,17 +285,7 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 	if (note.all)
 		put(unwinder, &note);
 	else
-		unwinder->missed++;
-}
-
-static bool is_behind(struct unwinder *unwinder)
-{
-	bool is;
-
-	pthread_mutex_lock(&unwinder->lock);
-	is = unwinder->flush;
-	pthread_mutex_unlock(&unwinder->lock);
-	return is;
+		unwinder->lost++;
 }
 
 /* While the thread has not taken the last notes, changes wait: so each process has one there. */
@@ -302,7 +293,7 @@ void unwinder_flush(struct unwinder *unwinder)
 {
 	const uint32_t *all;
 
-	if (!unwinder || is_behind(unwinder))
+	if (!unwinder || unwinder->flush)
 		return;
 	all = (const void *)unwinder->changed.data;
 	for (size_t i = 0; i < unwinder->changed.size / sizeof(*all); i++) {
@@ -321,24 +312,10 @@ void unwinder_flush(struct unwinder *unwinder)
 
 uint64_t unwinder_refused(struct unwinder *unwinder)
 {
-	uint64_t count;
-
-	if (!unwinder)
-		return 0;
-	pthread_mutex_lock(&unwinder->lock);
-	count = unwinder->refused + unwinder->lost + unwinder->missed;
-	pthread_mutex_unlock(&unwinder->lock);
-	return count;
+	return unwinder ? unwinder->refused + unwinder->lost : 0;
 }
 
 uint64_t unwinder_cpu_ns(struct unwinder *unwinder)
 {
-	uint64_t ns;
-
-	if (!unwinder)
-		return 0;
-	pthread_mutex_lock(&unwinder->lock);
-	ns = unwinder->cpu_ns;
-	pthread_mutex_unlock(&unwinder->lock);
-	return ns;
+	return unwinder ? unwinder->cpu_ns : 0;
 }

@@ -2,8 +2,8 @@
 /* ahead.h: what processes have mapped by now, where the order of time has not come that far. */
 /*
  * A mapping is needed twice: at once, for unwind rows, and later in order of time, for the profile.
- * It is kept once: ahead, until processes_map() gets it. What is mapped now is what the profile
- * knows with that on top.
+ * It is kept once: ahead, until the process has it for the profile. What is mapped now is what the
+ * profile knows with that on top.
  */
 #ifndef GCPROF_AHEAD_H
 #define GCPROF_AHEAD_H

@@ -13,18 +13,14 @@
 enum file_state {
 	FILE_READING, /* its facts are on their way */
 	FILE_KNOWN,
-	FILE_FAILED, /* it was read in vain, or could not be opened: `err` */
+	FILE_FAILED, /* it was read in vain, or could not be opened */
 };
 
 struct file {
 	uint32_t id; /* never used again */
 	enum file_state state;
-	int err; /* -ESTALE: what has its path is another file; opener.h; -ETIME, -EPIPE: its reader
-		    failed */
-	int fd;  /* -1: FILE_FAILED */
+	int fd;       /* -1: it is not open */
 	int debug_fd; /* what may be its debug file, as its process sees it; -1: none is known */
-	dev_t device; /* as stat() calls it */
-	ino_t inode;
 	uid_t user;
 	uint32_t filesystem;      /* as statfs() calls its kind; 0: not known */
 	char *path;               /* as it was mapped first */

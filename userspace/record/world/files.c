@@ -162,7 +162,6 @@ static void fail(struct files *files, struct entry *entry, int err)
 	else
 		log_verbose("%s: not opened: %s", entry->file.path, strerror(-err));
 	entry->file.state = FILE_FAILED;
-	entry->file.err = err;
 	files->unknown--;
 	pass_on(files, entry);
 }
@@ -172,8 +171,6 @@ static void take_file(struct files *files, struct entry *entry, int fd,
 		      const struct opener_file *opened)
 {
 	file_table_opened(&files->table, entry, fd, opened->uid);
-	entry->file.device = (dev_t)opened->device;
-	entry->file.inode = (ino_t)opened->inode;
 	entry->file.filesystem = opened->filesystem;
 	entry->stamp = (struct file_stamp){opened->size, opened->ctime_s, opened->ctime_ns};
 	*files->reading_end = entry;
@@ -250,7 +247,6 @@ static void settle(struct files *files, const struct worker_answer *answer)
 		err = keep_sites(file, sites);
 	file->state = err ? FILE_FAILED : FILE_KNOWN;
 	files->unknown--;
-	file->err = err;
 	if (err)
 		note_failure(entry, err);
 	else if (entry->pid && file->facts.build_id_size > 0)
@@ -331,6 +327,11 @@ static struct entry *meet(struct files *files, const struct event_mmap *event, c
 	return entry;
 }
 
+void files_meet(struct files *files, const struct event_mmap *event, const char *path)
+{
+	(void)meet(files, event, path);
+}
+
 uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path)
 {
 	struct entry *entry = meet(files, event, path);
@@ -350,8 +351,6 @@ static struct entry *add_open(struct files *files, const struct file_key *key,
 			      const struct stat *st, int fd)
 {
 	const struct opener_file opened = {
-		.device = st->st_dev,
-		.inode = st->st_ino,
 		.size = (uint64_t)st->st_size,
 		.ctime_s = st->st_ctim.tv_sec,
 		.ctime_ns = (uint32_t)st->st_ctim.tv_nsec,

@@ -554,12 +554,6 @@ int processes_name(struct processes *processes, struct process *process, enum na
 	return write_name(processes, process, key, name);
 }
 
-int processes_map(struct processes *processes, struct process *process,
-		  const struct mapping *mapping)
-{
-	return mappings_add(&process->mappings, &processes->mappings, mapping);
-}
-
 uint64_t processes_unnamed(const struct processes *processes)
 {
 	return processes->unnamed;

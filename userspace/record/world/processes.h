@@ -144,10 +144,6 @@ void processes_sweep(struct processes *processes, const struct processes_watch *
  */
 uint64_t process_number(struct process *process, uint64_t number);
 
-/* Puts a mapping into a process: see mappings_add(). */
-int processes_map(struct processes *processes, struct process *process,
-		  const struct mapping *mapping);
-
 /* A record uses the name: it is written now if it is known, else as soon as it becomes known. A
  * process that has more names than its share gets no more, which is counted. -ENOMEM. */
 int processes_reference(struct processes *processes, struct process *process, enum name_kind kind,
