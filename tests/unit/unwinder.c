@@ -76,8 +76,11 @@ static void wait_for(struct all *all, uint32_t pid, uint32_t count)
 	uint64_t end = clock_now() + UINT64_C(60000000000);
 
 	table.count = 0;
-	while ((!rig_table(&all->rig, pid, &table) || table.count != count) && clock_now() < end)
+	while ((!rig_table(&all->rig, pid, &table) || table.count != count) && clock_now() < end) {
+		/* As in each round: what the thread could not take yet it takes now. */
+		unwinder_flush(all->unwinder);
 		sched_yield();
+	}
 	CHECK_EQ(table.count, count);
 }
 

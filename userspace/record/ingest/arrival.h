@@ -26,7 +26,7 @@ struct arrival {
 	struct problem problem;
 };
 
-/* A file was mapped by a process: for struct files_visitor, with a struct arrival as context. */
+/* A file was mapped by a process: a files_mapped, with a struct arrival as context. */
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event);
 
 #endif

@@ -149,7 +149,6 @@ static int create_parts(struct drain *drain)
 
 int drain_create(const struct drain_parts *parts, struct drain **out)
 {
-	struct files_visitor visitor = {.mapped = arrival_mapped};
 	struct drain *drain = calloc(1, sizeof(*drain));
 	int err;
 
@@ -164,8 +163,7 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 		.processes = parts->processes,
 		.unwinder = parts->unwinder,
 	};
-	visitor.context = &drain->arrival;
-	files_set_visitor(parts->files, &visitor);
+	files_set_visitor(parts->files, arrival_mapped, &drain->arrival);
 	err = create_parts(drain);
 	if (err) {
 		drain_free(drain);
@@ -337,7 +335,7 @@ void drain_free(struct drain *drain)
 {
 	if (!drain)
 		return;
-	files_set_visitor(drain->parts.files, NULL);
+	files_set_visitor(drain->parts.files, NULL, NULL);
 	opener_cancel(drain->parts.opener, &drain->arrival);
 	rings_free(drain->rings);
 	flow_free(drain->flow);

@@ -150,14 +150,9 @@ static int attach_singly(struct attach *attach, const struct probe_site *sites, 
 	for (uint32_t i = 0; i < count && !err; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = sites[i].semaphore,
 			    .bpf_cookie = attach->n_places + i);
-		struct bpf_link *link;
+		struct bpf_link *link = bpf_program__attach_uprobe_opts(attach->program, -1, path,
+									sites[i].offset, &options);
 
-		if (attach->n_links == LINKS_MAX) {
-			err = -E2BIG;
-			break;
-		}
-		link = bpf_program__attach_uprobe_opts(attach->program, -1, path, sites[i].offset,
-						       &options);
 		if (link)
 			attach->links[attach->n_links++] = link;
 		else

@@ -310,11 +310,6 @@ uint64_t counters_syscalls(const struct counters *counters)
 	return counters->syscalls;
 }
 
-uint64_t counters_events(const struct counters *counters, enum stream stream)
-{
-	return store_count(counters->store, stream);
-}
-
 void counters_free(struct counters *counters)
 {
 	if (!counters)

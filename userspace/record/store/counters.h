@@ -41,9 +41,6 @@ uint64_t counters_loss(const struct counters *counters, enum loss loss);
 /* System calls so far in all totals, as of the last counters_put(). */
 uint64_t counters_syscalls(const struct counters *counters);
 
-/* Events of a stream so far. */
-uint64_t counters_events(const struct counters *counters, enum stream stream);
-
 /* NULL is allowed. */
 void counters_free(struct counters *counters);
 

@@ -333,41 +333,32 @@ bool store_is_generated(const struct event_mmap *event, const char *path)
 }
 
 /*
- * The module of a mapping; 0 if no code runs there. Looks, while the process lives,
- * at what will be needed to name its code. -ENOMEM.
+ * The module of a mapping; 0 if no code runs there. Looks, while the process lives, at what will be
+ * needed to name its code. The code of the vdso is found by its place in its image, generated code
+ * by address. -ENOMEM.
  */
 static int find_module(struct store *store, uint64_t process, const struct module_place *place,
-		       uint64_t *module)
+		       struct mapping *mapping)
 {
 	const struct file *file;
 
-	*module = 0;
 	/* So JIT compilers show profilers where they describe their code. */
 	if (place->inode && code_owner_is_dump(place->path))
 		return frame_names_dump(store->names, process, place);
 	if (place->inode || place->path[0] == '[') {
-		*module = files_module(store->files, store->writer, place);
-		file = files_by_module(store->files, *module);
-		if (!*module || !is_memory(place->path) || (file && file_is_program(file)))
-			return *module ? 0 : -ENOMEM;
+		mapping->module = files_module(store->files, store->writer, place);
+		file = files_by_module(store->files, mapping->module);
+		mapping->offset = place->inode ? mapping->offset : 0;
+		if (!mapping->module || !is_memory(place->path) || (file && file_is_program(file)))
+			return mapping->module ? 0 : -ENOMEM;
 	}
-	*module = files_generated(store->files, store->writer, process);
-	return *module ? frame_names_generated(store->names, process, place->pid) : -ENOMEM;
-}
-
-/* What stands for the first address of the mapping in the module. */
-static uint64_t offset_in(struct store *store, uint64_t module, const struct event_mmap *event)
-{
-	const struct file *file = files_by_module(store->files, module);
-
-	if (file && file->process)
-		return event->address;
-	/* The code of the vdso is found by its place in its image. */
-	return event->inode ? event->offset : 0;
+	mapping->module = files_generated(store->files, store->writer, process);
+	mapping->offset = mapping->start;
+	return mapping->module ? frame_names_generated(store->names, process, place->pid) : -ENOMEM;
 }
 
 /* What was mapped: a file, something of the kernel's like [vdso], or code made at run time. */
-static int mmap_module(struct store *store, const struct incoming *in, uint64_t *module)
+static int mmap_module(struct store *store, const struct incoming *in, struct mapping *mapping)
 {
 	const struct event_mmap *event = (const void *)in->header;
 	struct module_place place;
@@ -375,7 +366,6 @@ static int mmap_module(struct store *store, const struct incoming *in, uint64_t 
 	struct bytes tail = in->tail, text;
 	int err = store_take_text(&tail, event->name_size, PATH_BYTES_MAX, &text);
 
-	*module = 0;
 	if (err)
 		return err;
 	memcpy(path, text.data, text.size);
@@ -383,7 +373,7 @@ static int mmap_module(struct store *store, const struct incoming *in, uint64_t 
 	if (!(event->protection & PROT_EXEC))
 		return 0;
 	place = module_place_of(event, path);
-	return find_module(store, in->process->id, &place, module);
+	return find_module(store, in->process->id, &place, mapping);
 }
 
 int store_mmap(struct store *store, const struct incoming *in)
@@ -401,10 +391,7 @@ int store_mmap(struct store *store, const struct incoming *in)
 	if (mapping.end <= mapping.start)
 		return err;
 	mapping.file = ahead_reach(store->processes, in->process, &mapping);
-	err = mmap_module(store, in, &mapping.module);
-	/* The code of the vdso is found by its place in its image, generated code by address. */
-	if (!err && mapping.module)
-		mapping.offset = offset_in(store, mapping.module, event);
+	err = mmap_module(store, in, &mapping);
 	if (!mapping.module)
 		mapping.file = 0;
 	/* What was there before may come twice, from /proc and from the perf ring. */

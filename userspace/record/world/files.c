@@ -27,8 +27,9 @@
 struct files {
 	struct opener *opener;
 	size_t opening;
-	size_t unknown; /* files that are being opened or read */
-	struct files_visitor visitor;
+	size_t unknown;       /* files that are being opened or read */
+	files_mapped *mapped; /* NULL: none */
+	void *context;
 	struct worker *worker;
 	struct file_table table;
 	struct entry *reading; /* the head of those to be read */
@@ -79,9 +80,10 @@ void files_free(struct files *files)
 	free(files);
 }
 
-void files_set_visitor(struct files *files, const struct files_visitor *visitor)
+void files_set_visitor(struct files *files, files_mapped *mapped, void *context)
 {
-	files->visitor = visitor ? *visitor : (struct files_visitor){0};
+	files->mapped = mapped;
+	files->context = context;
 }
 
 void files_prepare(struct files *files)
@@ -140,8 +142,8 @@ static void note_failure(const struct entry *entry, int err)
 
 static void pass_mapping(struct files *files, struct entry *entry, const struct event_mmap *event)
 {
-	if (files->visitor.mapped)
-		files->visitor.mapped(files->visitor.context, &entry->file, event);
+	if (files->mapped)
+		files->mapped(files->context, &entry->file, event);
 }
 
 static void pass_on(struct files *files, struct entry *entry)

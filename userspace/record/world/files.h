@@ -25,17 +25,12 @@ struct files;
 /* Called for each mapping of a file that is known by now. */
 typedef void files_mapped(void *context, struct file *file, const struct event_mmap *event);
 
-struct files_visitor {
-	void *context;
-	files_mapped *mapped;
-};
-
 /* `opener` is borrowed: it is freed later. -ENOMEM. */
 int files_create(struct opener *opener, struct files **out);
 void files_free(struct files *files); /* NULL is allowed */
 
-/* What is called from now on; copied. NULL: nothing. */
-void files_set_visitor(struct files *files, const struct files_visitor *visitor);
+/* What is called from now on. NULL: nothing. */
+void files_set_visitor(struct files *files, files_mapped *mapped, void *context);
 
 /* Starts the reader before there is a file. */
 void files_prepare(struct files *files);
