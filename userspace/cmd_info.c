@@ -87,6 +87,20 @@ static void put_pairs(const struct summary *summary)
 	}
 }
 
+static void put_runtimes(const struct summary *summary)
+{
+	const struct summary_pair *runtimes = (const void *)summary->runtimes.data;
+
+	for (size_t i = 0; i < summary->runtimes.size / sizeof(*runtimes); i++) {
+		put_label("runtime");
+		put_text(runtimes[i].key);
+		if (*runtimes[i].value)
+			printf(": ");
+		put_text(runtimes[i].value);
+		putchar('\n');
+	}
+}
+
 static void put_end(const struct summary *summary)
 {
 	int status = (int)summary->end.status;
@@ -224,6 +238,7 @@ static void print_text(const char *path, const struct summary *summary)
 {
 	put_file(path, summary);
 	put_pairs(summary);
+	put_runtimes(summary);
 	put_recording(summary);
 	put_clock(summary);
 	put_streams(summary);
@@ -274,6 +289,21 @@ static void json_pairs(const struct summary *summary)
 		json_string(facts[i].value);
 	}
 	putchar('}');
+}
+
+static void json_runtimes(const struct summary *summary)
+{
+	const struct summary_pair *runtimes = (const void *)summary->runtimes.data;
+
+	printf(",\"runtimes\":[");
+	for (size_t i = 0; i < summary->runtimes.size / sizeof(*runtimes); i++) {
+		printf("%s{\"runtime\":", i ? "," : "");
+		json_string(runtimes[i].key);
+		printf(",\"note\":");
+		json_string(runtimes[i].value);
+		putchar('}');
+	}
+	putchar(']');
 }
 
 static void json_recording(const struct summary *summary)
@@ -353,6 +383,7 @@ static void print_json(const char *path, const struct summary *summary)
 {
 	json_status(path, summary);
 	json_pairs(summary);
+	json_runtimes(summary);
 	json_recording(summary);
 	json_streams(summary);
 	json_losses(summary);

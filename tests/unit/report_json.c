@@ -4,6 +4,7 @@
 
 #include "report/report.h"
 #include "synthetic_app.h"
+#include "synthetic_runtime.h"
 
 static json_t *parse_parts(const struct model *model, uint64_t top, unsigned parts)
 {
@@ -172,9 +173,9 @@ static bool is_of_kind(const json_t *value, const char *kind)
 	       ((kind[0] == '0' || kind[1] == '?') && json_is_null(value));
 }
 
-static void check_keys(json_t *object)
+static void check_keys(json_t *object, const char *const *keys, size_t count)
 {
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+	for (size_t i = 0; i < count; i++) {
 		char path[64], kind[4];
 		const json_t *value;
 
@@ -202,7 +203,7 @@ TEST(every_promised_key_is_there)
 	synthetic_end(&app.synthetic, app.time + 1000);
 	model = synthetic_model(&app.synthetic);
 	object = parse(model, 0);
-	check_keys(object);
+	check_keys(object, keys, sizeof(keys) / sizeof(*keys));
 	CHECK_STR(json_string_value(at(object, "clock")), "CLOCK_MONOTONIC");
 	CHECK_EQ(json_array_size(at(object, "functions")), model->n_functions);
 	json_decref(object);
@@ -212,6 +213,45 @@ TEST(every_promised_key_is_there)
 	json_decref(object);
 	model_free(model);
 	synthetic_free(&app.synthetic);
+}
+
+TEST(a_runtime_has_its_names_and_cycles)
+{
+	static const char *const keys[] = {
+		"runtimes.0.name s",
+		"runtimes.0.version s",
+		"runtimes.0.note s",
+		"gc.stops.count i",
+		"gc.other_stops.p99_ns i",
+		"gc.named.0.name s",
+		"gc.named.0.total_ns i",
+		"gc.named_reasons.0.count i",
+		"gc.cycles.p50_ns i",
+		"gc.cycles.of_wall n",
+		"gc.cycles.rows.0.reason s",
+		"gc.cycles.rows.0.live_bytes i",
+		"gc.cycles.rows.1.pauses i",
+		"pauses.0.name s",
+		"pauses.0.heap_size_bytes i",
+	};
+	struct synthetic_runtime runtime;
+	struct model *model;
+	json_t *object;
+
+	synthetic_runtime(&runtime, "go");
+	synthetic_end(&runtime.synthetic, runtime.time);
+	model = synthetic_model(&runtime.synthetic);
+	object = parse(model, 0);
+	check_keys(object, keys, sizeof(keys) / sizeof(*keys));
+	CHECK_EQ(json_integer_value(at(object, "gc.other_stops.count")), 3);
+	CHECK_EQ(json_integer_value(at(object, "gc.stops.count")), 4);
+	CHECK_EQ(json_integer_value(at(object, "gc.cycles.count")), 2);
+	CHECK_EQ(json_integer_value(at(object, "gc.cycles.rows.0.pauses")), 2);
+	CHECK_STR(json_string_value(at(object, "gc.named.1.kind")), "stop");
+	CHECK_STR(json_string_value(at(object, "pauses.0.reason")), "allocation failure");
+	json_decref(object);
+	model_free(model);
+	synthetic_free(&runtime.synthetic);
 }
 
 TEST(parts_come_alone)

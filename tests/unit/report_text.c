@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/units.h"
 #include "synthetic_app.h"
+#include "synthetic_runtime.h"
 
 static char *print(const struct model *model, const struct report_options *options)
 {
@@ -59,6 +60,45 @@ TEST(no_line_is_wider_than_the_page)
 	}
 	model_free(model);
 	synthetic_free(&app.synthetic);
+}
+
+TEST(it_uses_the_words_of_the_runtime)
+{
+	static const char *const phrases[] = {
+		"runtime go 1.2.3: What is never freed is not seen.",
+		"4 pauses took 8.00 ms",
+		"60.0% of wall time",
+		"pause young ",
+		"other stops ",
+		"mark termination ",
+		"1 for \"allocation failure\"",
+		"\nConcurrent cycles\n",
+		"on average the heap had 48.0 MiB before and 32.0 MiB after them, 24.0 MiB of it "
+		"alive",
+		"heap has doubled",
+		"mark and sweep",
+		"2, 2.00 ms", /* pauses of the first cycle */
+	};
+	struct report_options options = {.width = 160, .parts = PART_GC};
+	struct synthetic_runtime runtime;
+	struct model *model;
+	char *gc, *all;
+
+	synthetic_runtime(&runtime, "go");
+	synthetic_end(&runtime.synthetic, runtime.time);
+	model = synthetic_model(&runtime.synthetic);
+	gc = print(model, &options);
+	options.parts = 0;
+	all = print(model, &options);
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++)
+		if (!strstr(gc, phrases[i]) && !strstr(all, phrases[i]))
+			test_fail(__FILE__, __LINE__, "\"%s\" is not in\n%s\n%s", phrases[i], gc,
+				  all);
+	CHECK(!strstr(gc, "unknown reason"));
+	free(gc);
+	free(all);
+	model_free(model);
+	synthetic_free(&runtime.synthetic);
 }
 
 TEST(it_says_what_there_is)

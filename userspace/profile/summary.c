@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* summary.c: the facts about a recording that a profile tells, without its events. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,10 @@
 #define TEXT_MAX  (64 * 1024)
 #define PAIRS_MAX 4096 /* facts, and words of the command */
 #define CLOCK_MAX (1 << 20)
+
+/* Strings that are kept: what a recording calls its runtimes it says at the start. */
+#define STRINGS_MAX 16384
+#define STRING_MAX  512
 
 /* A copy that ends with a zero; a text that holds one ends there. */
 static char *copy(struct bytes text)
@@ -83,6 +88,43 @@ static int add_loss_kind(struct summary *summary, const struct record_loss_kind 
 	return err ? err : set(&loss->text, record->text);
 }
 
+static int add_string(struct summary *summary, const struct record_string *record)
+{
+	size_t size = record->text.size < STRING_MAX ? record->text.size : STRING_MAX;
+	uint32_t at = (uint32_t)summary->texts.size, none = UINT32_MAX;
+	int err = 0;
+
+	if (record->id > STRINGS_MAX)
+		return 0;
+	while (!err && summary->text_at.size <= record->id * sizeof(at))
+		err = buffer_append(&summary->text_at, &none, sizeof(none));
+	if (err)
+		return err;
+	((uint32_t *)(void *)summary->text_at.data)[record->id] = at;
+	err = buffer_append(&summary->texts, record->text.data, size);
+	return err ? err : buffer_append(&summary->texts, "", 1);
+}
+
+static const char *find_string(const struct summary *summary, uint64_t id)
+{
+	const uint32_t *at = (const void *)summary->text_at.data;
+
+	if (!id || id >= summary->text_at.size / sizeof(*at) || at[id] == UINT32_MAX)
+		return "";
+	return summary->texts.data + at[id];
+}
+
+static int add_runtime(struct summary *summary, const struct record_runtime *record)
+{
+	const char *note = find_string(summary, record->note);
+	char name[2 * STRING_MAX + 2];
+	struct bytes key = {name, 0};
+
+	key.size = (size_t)snprintf(name, sizeof(name), "%s %s", find_string(summary, record->name),
+				    find_string(summary, record->version));
+	return add_pair(&summary->runtimes, &key, (struct bytes){note, strlen(note)});
+}
+
 /* Remembers the latest time of all records. */
 static void note_time(struct summary *summary, const struct record *record)
 {
@@ -150,6 +192,10 @@ static int add_record(struct summary *summary, const struct record *record)
 	case RECORD_end:
 		add_end(summary, &record->end);
 		return 0;
+	case RECORD_string:
+		return add_string(summary, &record->string);
+	case RECORD_runtime:
+		return add_runtime(summary, &record->runtime);
 	case RECORD_call_window:
 		add_window(summary, &record->call_window);
 		return 0;
@@ -178,6 +224,9 @@ void summary_free(struct summary *summary)
 {
 	free_pairs(&summary->facts);
 	free_pairs(&summary->command);
+	free_pairs(&summary->runtimes);
+	buffer_free(&summary->texts);
+	buffer_free(&summary->text_at);
 	buffer_free(&summary->clocks);
 	for (size_t i = 0; i < SUMMARY_STREAMS; i++) {
 		free(summary->streams[i].name);

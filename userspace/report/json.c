@@ -89,7 +89,7 @@ static json_t *alloc(const struct model *model, size_t top)
 	return object;
 }
 
-static json_t *pauses(const struct model_pauses *pauses)
+json_t *json_durations(const struct model_pauses *pauses)
 {
 	json_t *object = json_object();
 	bool known = pauses->count > 0;
@@ -103,16 +103,19 @@ static json_t *pauses(const struct model_pauses *pauses)
 	return object;
 }
 
-static json_t *gc(const struct model *model)
+static json_t *gc(const struct model *model, size_t top)
 {
 	const struct model_gc *gc = &model->gc;
-	json_t *object = json_object(), *major = pauses(&gc->major), *fit = json_object();
+	json_t *object = json_object(), *major = json_durations(&gc->major), *fit = json_object();
 
 	json_put(major, "cycles", json_count(gc->major.cycles));
-	json_put(object, "minor", pauses(&gc->minor));
+	json_put(object, "minor", json_durations(&gc->minor));
 	json_put(object, "major", major);
-	json_put(object, "survey", pauses(&gc->survey));
-	json_put(object, "stops", pauses(&gc->stops));
+	json_put(object, "survey", json_durations(&gc->survey));
+	json_put(object, "stops", json_durations(&gc->stops));
+	json_put(object, "other_stops", json_durations(&gc->others));
+	json_put(object, "cycles", json_cycles(model, top));
+	json_put(object, "named", json_named(gc));
 	json_put(object, "processes", json_count(gc->processes));
 	json_put(object, "promoted_bytes", json_count(gc->promoted_bytes));
 	json_put(object, "heap_peak_bytes", json_count(gc->heap_peak_bytes));
@@ -128,6 +131,7 @@ static json_t *gc(const struct model *model)
 	json_put(object, "promoted_objects", json_count(gc->promoted_objects));
 	json_put(object, "nursery_bytes", json_count(gc->nursery_bytes));
 	json_put(object, "reasons", json_reasons(gc));
+	json_put(object, "named_reasons", json_named_reasons(gc));
 	json_put(object, "utilisation", json_utilisation(gc));
 	return object;
 }
@@ -319,6 +323,7 @@ static void put_run(json_t *object, const struct model *model)
 		 model->calls_left_out <= 0 ? json_null()
 		 : model->calls_untraced    ? json_string("not traced")
 					    : json_string("not recorded one by one"));
+	json_put(object, "runtimes", json_runtimes(model));
 	json_put(object, "tool", json_name(run->tool));
 	json_put(object, "host", json_name(run->host));
 	json_put(object, "kernel", json_name(run->kernel));
@@ -326,12 +331,6 @@ static void put_run(json_t *object, const struct model *model)
 }
 
 typedef json_t *make_part(const struct model *model, size_t top);
-
-static json_t *gc_part(const struct model *model, size_t top)
-{
-	(void)top;
-	return gc(model);
-}
 
 static json_t *cpu_part(const struct model *model, size_t top)
 {
@@ -358,7 +357,7 @@ static const struct {
 	make_part *make;
 } keys[] = {
 	{"alloc", PART_TYPES | PART_LIVE, alloc},
-	{"gc", PART_GC, gc_part},
+	{"gc", PART_GC, gc},
 	{"pauses", PART_GC, json_pauses},
 	{"cpu", 0, cpu_part},
 	{"programs", PART_PROGRAMS, json_programs},

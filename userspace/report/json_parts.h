@@ -21,6 +21,13 @@ json_t *json_warnings(const struct model *model, size_t top);
 const char *json_reason_name(unsigned reason);
 json_t *json_reasons(const struct model_gc *gc);
 json_t *json_utilisation(const struct model_gc *gc);
+const char *json_kind_name(unsigned kind); /* "minor" ... */
+json_t *json_durations(const struct model_pauses *pauses);
+json_t *json_cycles(const struct model *model, size_t top);
+json_t *json_named(const struct model_gc *gc);
+json_t *json_named_reasons(const struct model_gc *gc);
+json_t *json_runtimes(const struct model *model);
+void json_put_heap(json_t *row, uint64_t before, uint64_t after);
 
 /* What a thread used, as keys of `row`. */
 void json_put_usage(json_t *row, const struct model_thread *thread);

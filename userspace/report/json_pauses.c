@@ -34,7 +34,6 @@ static json_t *call_json(const struct pause_call *call)
 
 static void put_figures(json_t *row, const struct model_pause *pause)
 {
-	static const char *const kinds[] = {"unknown", "minor", "step", "full", "survey"};
 	const struct {
 		const char *key;
 		uint64_t value;
@@ -48,8 +47,14 @@ static void put_figures(json_t *row, const struct model_pause *pause)
 
 	json_put(row, "start_ns", json_count(pause->start));
 	json_put(row, "pause_ns", json_count(pause->pause_ns));
-	json_put(row, "kind", json_string(kinds[pause->kind < 5 ? pause->kind : 0]));
-	json_put(row, "reason", json_string(json_reason_name(pause->reason)));
+	json_put(row, "kind", json_string(json_kind_name(pause->kind)));
+	json_put(row, "name", json_name(pause->name));
+	json_put(row, "reason",
+		 pause->named_reason ? json_name(pause->named_reason)
+				     : json_string(json_reason_name(pause->reason)));
+	json_put_heap(row, pause->heap_before, pause->heap_after);
+	json_put(row, "heap_size_bytes",
+		 pause->heap_size ? json_count(pause->heap_size) : json_null());
 	json_put(row, "cycle", json_count(pause->cycle));
 	json_put(row, "tid", json_count(pause->tid));
 	json_put(row, "pid", json_count(pause->pid));

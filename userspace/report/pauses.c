@@ -18,16 +18,15 @@ enum { SITES_SHOWN = 3, CALLS_SHOWN = 3, TICKS_LEAST = 8 };
 static const char *kind_name(unsigned kind)
 {
 	static const char *const names[] = {
-		[GCPROF_GC_MINOR] = "minor",
-		[GCPROF_GC_STEP] = "major step",
-		[GCPROF_GC_FULL] = "full",
-		[GCPROF_GC_SURVEY] = "survey",
+		[GCPROF_GC_MINOR] = "minor", [GCPROF_GC_STEP] = "major step",
+		[GCPROF_GC_FULL] = "full",   [GCPROF_GC_SURVEY] = "survey",
+		[GCPROF_GC_STOP] = "stop",
 	};
 
 	return kind < sizeof(names) / sizeof(*names) && names[kind] ? names[kind] : "?";
 }
 
-static const char *reason_name(unsigned reason)
+const char *section_reason(unsigned reason)
 {
 	static const char *const names[GC_REASONS] = {
 		NULL,        "nursery full", "large objects",         "old generation grew",
@@ -61,6 +60,8 @@ static void write_cause(FILE *out, const struct model_pause *pause)
 {
 	uint64_t samples = pause->kept_bytes > 0 ? pause->kept_samples : pause->samples;
 
+	if (pause->kind == GCPROF_GC_STOP)
+		return;
 	if (!samples) {
 		fprintf(out, "No object that it dealt with was sampled.");
 		return;
@@ -212,8 +213,11 @@ static void pause_row(const struct section *section, struct table *table,
 
 	cell_time(table, pause->start > start ? (double)(pause->start - start) : 0);
 	cell_time(table, (double)pause->pause_ns);
-	table_cell(table, kind_name(pause->kind));
-	table_cell(table, reason_name(pause->reason));
+	table_cell(table, pause->name ? pause->name : kind_name(pause->kind));
+	table_cell(table,
+		   pause->named_reason ? pause->named_reason : section_reason(pause->reason));
+	cell_bytes(table, (double)pause->heap_before);
+	cell_bytes(table, (double)pause->heap_after);
 	cell_bytes(table, (double)pause->promoted_bytes);
 	cell_time(table, (double)pause->stop_ns);
 	cell_time(table, pause->own_cpu_ns);
@@ -245,7 +249,8 @@ int section_pauses(const struct section *section)
 {
 	static const struct column columns[] = {
 		{NULL, "at", false, 0, 0},        {NULL, "took", false, 0, 0},
-		{NULL, "kind", true, 0, 0},       {NULL, "because", true, 2, 0},
+		{NULL, "kind", true, 0, 12},      {NULL, "because", true, 2, 12},
+		{"heap", "before", false, 5, 0},  {"heap", "after", false, 4, 0},
 		{NULL, "promoted", false, 0, 0},  {"to stop", "threads", false, 3, 0},
 		{"its CPU", "time", false, 1, 0}, {NULL, "thread", true, 0, 12},
 	};

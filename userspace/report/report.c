@@ -71,6 +71,7 @@ static const struct {
 	{PART_PROGRAMS, true, section_programs},
 	{PART_FUNCTIONS, true, section_functions},
 	{PART_GC, true, section_collections},
+	{PART_GC, true, section_cycles},
 	{PART_GC, false, section_pauses},
 	{PART_SITES, true, section_sites},
 	{PART_TYPES, true, section_types},

@@ -22,6 +22,7 @@ int section_advice(const struct section *section);
 int section_timeline(const struct section *section);
 int section_functions(const struct section *section);
 int section_collections(const struct section *section);
+int section_cycles(const struct section *section);
 int section_pauses(const struct section *section);
 int section_sites(const struct section *section);
 int section_types(const struct section *section);
@@ -33,6 +34,9 @@ int section_slow_calls(const struct section *section);
 int section_programs(const struct section *section);
 int section_threads(const struct section *section);
 int section_losses(const struct section *section);
+
+/* Why collections begin, by the number of gc_begin; NULL: unknown. */
+const char *section_reason(unsigned reason);
 
 /* The recorded command, on one line. */
 void section_command(const struct page *page, enum style style, int indent,

@@ -12,6 +12,8 @@
 #include "sections.h"
 #include "units.h"
 
+enum { RUNTIMES_SHOWN = 20 };
+
 static void describe_end(const struct model *model, char *out, size_t size)
 {
 	const struct model_run *run = &model->run;
@@ -120,6 +122,32 @@ static void print_filter(const struct section *section)
 			       "stands for any characters.");
 }
 
+/* Each runtime once, though several processes may have it. */
+static bool is_repeated(const struct model *model, size_t i)
+{
+	const struct model_runtime *row = &model->runtimes[i];
+
+	for (size_t j = 0; j < i; j++)
+		if (strcmp(model->runtimes[j].name, row->name) == 0 &&
+		    strcmp(model->runtimes[j].version, row->version) == 0)
+			return true;
+	return false;
+}
+
+static void print_runtimes(const struct section *section)
+{
+	const struct model *model = section->model;
+
+	for (size_t i = 0; i < model->n_runtimes && i < RUNTIMES_SHOWN; i++) {
+		const struct model_runtime *row = &model->runtimes[i];
+
+		if (!is_repeated(model, i))
+			page_paragraph(section->page, STYLE_PLAIN, 2, "runtime %.60s%s%.80s%s%s",
+				       row->name, *row->version ? " " : "", row->version,
+				       row->note ? ": " : "", row->note ? row->note : "");
+	}
+}
+
 #define UNASKED "not asked for: "
 
 /* Missing for a reason that is told in words; what switches a stream on is no such reason. */
@@ -199,6 +227,7 @@ int section_head(const struct section *section)
 	if (section->model->filter)
 		print_filter(section);
 	print_sampling(section);
+	print_runtimes(section);
 	print_missing_streams(section);
 	print_unasked_streams(section);
 	return 0;
@@ -265,7 +294,8 @@ static void tell_collections(const struct section *section, FILE *out)
 						    : " There was no collection.");
 		return;
 	}
-	fprintf(out, " %s pause%s for collections", unit_count(count).text, count == 1 ? "" : "s");
+	fprintf(out, " %s pause%s%s", unit_count(count).text, count == 1 ? "" : "s",
+		gc->others.count ? "" : " for collections");
 	if (gc->processes > 1)
 		fprintf(out, " in %s processes", unit_count(gc->processes).text);
 	fprintf(out, " took %s", unit_time(pauses).text);
@@ -275,6 +305,19 @@ static void tell_collections(const struct section *section, FILE *out)
 	else if (wall > 0)
 		fprintf(out, ", %s of wall time", unit_percent(pauses / wall).text);
 	fprintf(out, ".");
+}
+
+static void tell_cycles(const struct section *section, FILE *out)
+{
+	const struct model_pauses *cycles = &section->model->gc.concurrent;
+	double wall = (double)section->model->run.wall;
+
+	if (!cycles->count || wall <= 0)
+		return;
+	fprintf(out, " %s cycle%s of a concurrent collector took %s, %s of wall time.",
+		unit_count(cycles->count).text, cycles->count == 1 ? "" : "s",
+		unit_time((double)cycles->total_ns).text,
+		unit_percent((double)cycles->total_ns / wall).text);
 }
 
 static void tell_allocation(const struct section *section, FILE *out)
@@ -387,6 +430,7 @@ int section_summary(const struct section *section)
 		return -ENOMEM;
 	tell_cpu(section, out);
 	tell_collections(section, out);
+	tell_cycles(section, out);
 	tell_allocation(section, out);
 	tell_syscalls(section, out);
 	if (fclose(out) != 0) {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* synthetic_runtime.h: a profile of a runtime that has its own names, and collects concurrently. */
+#ifndef GCPROF_SYNTHETIC_RUNTIME_H
+#define GCPROF_SYNTHETIC_RUNTIME_H
+
+#include "synthetic.h"
+
+/*
+ * Two concurrent cycles of 40 and 20 ms, with three stops of 1 ms that one thread begins and
+ * another ends, and a young collection of 5 ms outside of them. Times are ns from 1 s on.
+ */
+struct synthetic_runtime {
+	struct synthetic synthetic;
+	uint64_t time;
+};
+
+enum { RUNTIME_MS = 1000000 };
+
+static inline void name_in_runtime(struct synthetic *synthetic, uint64_t number, const char *name)
+{
+	PUT(synthetic, gc_name, .process = 1, .number = number,
+	    .name = synthetic_string(synthetic, name));
+}
+
+static inline void pause_in_runtime(struct synthetic *synthetic, uint64_t begin, uint64_t end,
+				    uint64_t kind, uint64_t name, uint64_t reason)
+{
+	PUT(synthetic, gc_begin, .time = begin, .thread = 1, .heap = 1, .kind = kind, .name = name);
+	PUT(synthetic, gc_end, .time = end, .thread = 2, .heap = 1, .kind = kind, .batched = 1,
+	    .reason = reason, .heap_before = 64 << 20, .heap_after = 16 << 20,
+	    .heap_size = 256 << 20);
+}
+
+static inline void cycle_in_runtime(struct synthetic *synthetic, uint64_t end, uint64_t number,
+				    uint64_t span)
+{
+	PUT(synthetic, gc_cycle, .time = end, .process = 1, .heap = 1, .cycle = number,
+	    .span = span, .name = 18, .reason = 19, .heap_before = 48 << 20, .heap_after = 32 << 20,
+	    .live = 24 << 20);
+}
+
+static inline void synthetic_runtime(struct synthetic_runtime *runtime, const char *name)
+{
+	const uint64_t start = 1000 * (uint64_t)RUNTIME_MS;
+	struct synthetic *synthetic = &runtime->synthetic;
+
+	synthetic_begin(synthetic);
+	synthetic_process(synthetic, start);
+	PUT(synthetic, stream, .stream = 2, .attached = 1, .name = bytes_of("gc"));
+	PUT(synthetic, thread, .id = 2, .process = 1, .tid = 101);
+	PUT(synthetic, runtime, .process = 1, .name = synthetic_string(synthetic, name),
+	    .version = synthetic_string(synthetic, "1.2.3"),
+	    .note = synthetic_string(synthetic, "What is never freed is not seen."));
+	name_in_runtime(synthetic, 16, "pause young");
+	name_in_runtime(synthetic, 17, "allocation failure");
+	name_in_runtime(synthetic, 18, "mark and sweep");
+	name_in_runtime(synthetic, 19, "heap has doubled");
+	name_in_runtime(synthetic, 20, "mark termination");
+	pause_in_runtime(synthetic, start + 10 * RUNTIME_MS, start + 11 * RUNTIME_MS, 5, 20, 0);
+	pause_in_runtime(synthetic, start + 40 * RUNTIME_MS, start + 41 * RUNTIME_MS, 5, 20, 0);
+	cycle_in_runtime(synthetic, start + 50 * RUNTIME_MS, 1, 40 * RUNTIME_MS);
+	pause_in_runtime(synthetic, start + 60 * RUNTIME_MS, start + 65 * RUNTIME_MS, 1, 16, 17);
+	pause_in_runtime(synthetic, start + 70 * RUNTIME_MS, start + 71 * RUNTIME_MS, 5, 20, 0);
+	cycle_in_runtime(synthetic, start + 90 * RUNTIME_MS, 2, 20 * RUNTIME_MS);
+	runtime->time = start + 100 * RUNTIME_MS;
+}
+
+#endif

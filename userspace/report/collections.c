@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* collections.c: pauses by kind, why they were, and cycles of concurrent collectors. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../bpf/events.h"
+#include "sections.h"
+#include "units.h"
+
+enum { REASONS_SHOWN = 12 };
+
+#define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
+
+static void pause_row(const struct section *section, struct table *table, const char *name,
+		      const struct model_pauses *pauses)
+{
+	double wall = (double)section->model->run.wall;
+
+	table_cell(table, name);
+	cell_count(table, pauses->count);
+	cell_time(table, (double)pauses->total_ns);
+	cell_share(table, (double)pauses->total_ns, wall);
+	cell_time(table, (double)pauses->p50_ns);
+	cell_time(table, (double)pauses->p99_ns);
+	cell_time(table, (double)pauses->max_ns);
+}
+
+/* Why collections began, most time first as far as one can see: there are few. */
+static void describe_reasons(const struct section *section)
+{
+	static const char *const names[GC_REASONS] = {
+		"for an unknown reason",
+		"because the nursery was full",
+		"because of large objects",
+		"because the old generation had grown",
+		"because the program asked",
+		"because of a limit or memory outside the heap",
+		"because a heap or a thread was closed",
+	};
+	const struct model_gc *gc = &section->model->gc;
+	char text[480] = "";
+	size_t used = 0;
+
+	for (size_t i = 1; i <= GC_REASONS; i++) {
+		size_t reason = i % GC_REASONS;
+
+		if (gc->reasons[reason].count && used < sizeof(text))
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, "%s%s %s", used ? ", " : "",
+				unit_count(gc->reasons[reason].count).text, names[reason]);
+	}
+	for (size_t i = 0; i < gc->n_named_reasons && i < REASONS_SHOWN && used < sizeof(text); i++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s%s for \"%.60s\"", used ? ", " : "",
+			unit_count(gc->named_reasons[i].count).text, gc->named_reasons[i].name);
+	if (used)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", text);
+}
+
+/* At 10 ms, 100 ms ...: where it says something. */
+static void describe_utilisation(const struct section *section)
+{
+	const struct model_gc *gc = &section->model->gc;
+	char text[240] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < gc->n_utilisation; i += 3) {
+		const struct model_utilisation *row = &gc->utilisation[i];
+
+		if (used < sizeof(text))
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, "%s%s of any %g %s",
+				used ? ", " : "", unit_percent(row->minimum).text,
+				row->window_ns < 1000000000 ? (double)row->window_ns / 1e6
+							    : (double)row->window_ns / 1e9,
+				row->window_ns < 1000000000 ? "ms" : "s");
+	}
+	if (used)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "at worst, pauses left %s %s",
+			       gc->processes > 1 ? "a process" : "the program", text);
+}
+
+/* Page faults: what a nursery that is larger than a cache, or given back, costs. */
+static void describe_faults(const struct section *section)
+{
+	const struct model_faults *faults = &section->model->faults;
+	uint64_t all = faults->minor + faults->major,
+		 gc = faults->in_minor_gc + faults->in_major_gc;
+	char batched[96] = "";
+
+	if (!faults->known)
+		return;
+	if (faults->unknown_gcs)
+		snprintf(batched, sizeof(batched), " or in %s short collections",
+			 unit_count(faults->unknown_gcs).text);
+	page_paragraph(
+		section->page, STYLE_PLAIN, 2,
+		"page faults: %s in minor collections, %s in major ones, %s elsewhere%s%s%s%s",
+		unit_count(faults->in_minor_gc).text, unit_count(faults->in_major_gc).text,
+		unit_count(all > gc ? all - gc : 0).text, batched, faults->major ? "; " : "",
+		faults->major ? unit_count(faults->major).text : "",
+		faults->major ? " of all had to read" : "");
+}
+
+static void describe_size(const struct section *section)
+{
+	const struct model_gc *gc = &section->model->gc;
+	bool generations = gc->minor.count || gc->major.count;
+	const struct unit_text heap = unit_bytes((double)gc->heap_peak_bytes);
+
+	if (!generations && gc->heap_peak_bytes)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "heap at most %s", heap.text);
+	if (!generations)
+		return;
+	page_paragraph(section->page, STYLE_PLAIN, 2,
+		       "promoted %s; heap at most %s%s%s; %s major collection%s",
+		       unit_bytes((double)gc->promoted_bytes).text, heap.text,
+		       gc->rss_peak_bytes ? ", the process " : "",
+		       gc->rss_peak_bytes ? unit_bytes((double)gc->rss_peak_bytes).text : "",
+		       gc->major.cycles ? unit_count(gc->major.cycles).text : "no",
+		       gc->major.cycles == 1 ? "" : "s");
+}
+
+static void describe_heap(const struct section *section)
+{
+	const struct model_gc *gc = &section->model->gc;
+
+	describe_size(section);
+	if (gc->copy_ns_per_byte > 0)
+		page_paragraph(
+			section->page, STYLE_PLAIN, 2,
+			"a minor collection takes about %s%s%s for each MiB that it promotes",
+			gc->fixed_ns >= 1 ? unit_time(gc->fixed_ns).text : "",
+			gc->fixed_ns >= 1 ? ", and " : "",
+			unit_time(gc->copy_ns_per_byte * 1048576).text);
+	if (gc->stop_max_ns)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "stopping the threads took %s of the pauses, at most %s",
+			       unit_time((double)gc->stop_ns).text,
+			       unit_time((double)gc->stop_max_ns).text);
+	if (gc->no_samples_ns >= 1)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "%s of pauses have no allocation sample that could be charged",
+			       unit_time(gc->no_samples_ns).text);
+	describe_faults(section);
+	if (gc->unpaired)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "of %" PRIu64 " collection%s only the beginning or the end is there",
+			       gc->unpaired, gc->unpaired == 1 ? "" : "s");
+}
+
+/* What is known of the many short ones. */
+static void describe_summed(const struct section *section)
+{
+	const struct model_gc *gc = &section->model->gc;
+	uint64_t summed = gc->minor.summed + gc->major.summed + gc->survey.summed;
+
+	if (summed)
+		page_paragraph(
+			section->page, STYLE_PLAIN, 2,
+			"%s short ones came too quickly to be recorded one by one: they are in all "
+			"totals, p50 and p99 have them to within an eighth, and system calls and "
+			"waits do not count as in a collection because of them",
+			unit_count(summed).text);
+}
+
+/* A kind of pauses, and below it what a runtime calls those of them that it has names for. */
+static void kind_rows(const struct section *section, struct table *table, const char *kind,
+		      const struct model_pauses *pauses, unsigned first, unsigned last)
+{
+	const struct model_gc *gc = &section->model->gc;
+	char name[80];
+
+	if (!pauses->count)
+		return;
+	pause_row(section, table, kind, pauses);
+	for (size_t i = 0; i < gc->n_named; i++) {
+		if (gc->named[i].kind < first || gc->named[i].kind > last)
+			continue;
+		snprintf(name, sizeof(name), "  %.70s", gc->named[i].name);
+		pause_row(section, table, name, &gc->named[i].pauses);
+	}
+}
+
+int section_collections(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "kind", true, 0, 0},   {NULL, "pauses", false, 0, 0},
+		{NULL, "total", false, 0, 0}, {NULL, "of wall", false, 0, 0},
+		{NULL, "p50", false, 0, 0},   {NULL, "p99", false, 0, 0},
+		{NULL, "max", false, 0, 0},
+	};
+	const struct model_gc *gc = &section->model->gc;
+	struct table *table;
+
+	if (!section_recorded(section, "gc", "Collections"))
+		return 0;
+	page_heading(section->page, "Collections");
+	if (!model_gc_count(gc)) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
+		return 0;
+	}
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	kind_rows(section, table, "minor", &gc->minor, GCPROF_GC_MINOR, GCPROF_GC_MINOR);
+	kind_rows(section, table, "major", &gc->major, GCPROF_GC_STEP, GCPROF_GC_FULL);
+	kind_rows(section, table, "survey", &gc->survey, GCPROF_GC_SURVEY, GCPROF_GC_SURVEY);
+	kind_rows(section, table, "other stops", &gc->others, GCPROF_GC_STOP, GCPROF_GC_STOP);
+	if (gc->stops.count && gc->stops.count != model_gc_count(gc))
+		pause_row(section, table, "all, as stops", &gc->stops);
+	if (section_table(section, table) < 0)
+		return -ENOMEM;
+	describe_summed(section);
+	describe_reasons(section);
+	describe_utilisation(section);
+	describe_heap(section);
+	return 0;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct model_gc_cycle *x = *(const struct model_gc_cycle *const *)a;
+	const struct model_gc_cycle *y = *(const struct model_gc_cycle *const *)b;
+
+	if (x->duration_ns != y->duration_ns)
+		return x->duration_ns < y->duration_ns ? 1 : -1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void cycle_row(const struct section *section, struct table *table,
+		      const struct model_gc_cycle *cycle)
+{
+	uint64_t start = section->model->run.start;
+	char pauses[160];
+
+	cell_time(table, cycle->start > start ? (double)(cycle->start - start) : 0);
+	cell_time(table, (double)cycle->duration_ns);
+	cell_count(table, cycle->cycle);
+	table_cell(table, cycle->name);
+	table_cell(table, cycle->named_reason ? cycle->named_reason
+					      : section_reason((unsigned)cycle->reason));
+	cell_bytes(table, (double)cycle->heap_before);
+	cell_bytes(table, (double)cycle->heap_after);
+	cell_bytes(table, (double)cycle->live);
+	snprintf(pauses, sizeof(pauses), "%s, %s", unit_count(cycle->pauses).text,
+		 unit_time((double)cycle->pause_ns).text);
+	table_cell(table, cycle->pauses ? pauses : NULL);
+}
+
+/* The longest, one by one. */
+static int list_cycles(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "at", false, 0, 0},      {NULL, "took", false, 0, 0},
+		{NULL, "cycle", false, 2, 0},   {NULL, "name", true, 0, 12},
+		{NULL, "because", true, 1, 12}, {"heap", "before", false, 0, 0},
+		{"heap", "after", false, 0, 0}, {NULL, "live", false, 0, 0},
+		{NULL, "pauses", false, 0, 0},
+	};
+	const struct model *model = section->model;
+	size_t count = model->n_gc_cycles;
+	const struct model_gc_cycle **order = calloc(count + 1, sizeof(*order));
+	struct table *table = table_create(columns, N_COLUMNS(columns));
+
+	if (!order || !table) {
+		free(order);
+		table_free(table);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++)
+		order[i] = &model->gc_cycles[i];
+	qsort(order, count, sizeof(*order), longest_first);
+	for (size_t i = 0; i < section_rows(section, count); i++)
+		cycle_row(section, table, order[i]);
+	free(order);
+	return section_table(section, table);
+}
+
+/* "on average the heap had 12.0 MiB before and 7.00 MiB after them, 4.00 MiB of it alive" */
+static void describe_cycle_heap(const struct section *section)
+{
+	const struct model *model = section->model;
+	double before = 0, after = 0, live = 0, known = 0, alive = 0;
+
+	for (size_t i = 0; i < model->n_gc_cycles; i++) {
+		const struct model_gc_cycle *cycle = &model->gc_cycles[i];
+
+		if (cycle->unfinished || !cycle->heap_before || !cycle->heap_after)
+			continue;
+		known++;
+		before += (double)cycle->heap_before;
+		after += (double)cycle->heap_after;
+		live += (double)cycle->live;
+		alive += cycle->live != 0;
+	}
+	if (known > 0)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "on average the heap had %s before and %s after them%s%s%s",
+			       unit_bytes(before / known).text, unit_bytes(after / known).text,
+			       alive > 0 ? ", " : "",
+			       alive > 0 ? unit_bytes(live / alive).text : "",
+			       alive > 0 ? " of it alive" : "");
+}
+
+static int print_cycles(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "cycles", false, 0, 0},  {NULL, "total", false, 0, 0},
+		{NULL, "of wall", false, 0, 0}, {NULL, "p50", false, 0, 0},
+		{NULL, "p99", false, 0, 0},     {NULL, "longest", false, 0, 0},
+	};
+	const struct model_pauses *all = &section->model->gc.concurrent;
+	struct table *table = table_create(columns, N_COLUMNS(columns));
+
+	if (!table)
+		return -ENOMEM;
+	cell_count(table, all->count);
+	cell_time(table, (double)all->total_ns);
+	cell_share(table, (double)all->total_ns, (double)section->model->run.wall);
+	cell_time(table, (double)all->p50_ns);
+	cell_time(table, (double)all->p99_ns);
+	cell_time(table, (double)all->max_ns);
+	return section_table(section, table);
+}
+
+int section_cycles(const struct section *section)
+{
+	const struct model *model = section->model;
+	uint64_t open = model->n_gc_cycles - model->gc.concurrent.count;
+
+	if (!model->n_gc_cycles)
+		return 0;
+	page_heading(section->page, "Concurrent cycles");
+	if (model->gc.concurrent.count && print_cycles(section) < 0)
+		return -ENOMEM;
+	if (open)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "%s had not ended when the recording did", unit_count(open).text);
+	describe_cycle_heap(section);
+	page_paragraph(section->page, STYLE_DIM, 2,
+		       "The program runs meanwhile; what stopped it is among the pauses.");
+	return section->parts & PART_GC ? list_cycles(section) : 0;
+}

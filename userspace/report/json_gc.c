@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* json_gc.c: runtimes, their names for kinds and reasons, concurrent cycles, for programs. */
+#include "json_parts.h"
+#include "json_values.h"
+
+static const char *const kinds[] = {"unknown", "minor", "step", "full", "survey", "stop"};
+
+const char *json_kind_name(unsigned kind)
+{
+	return kinds[kind < sizeof(kinds) / sizeof(*kinds) ? kind : 0];
+}
+
+static json_t *known_bytes(uint64_t bytes)
+{
+	return bytes ? json_count(bytes) : json_null();
+}
+
+void json_put_heap(json_t *row, uint64_t before, uint64_t after)
+{
+	json_put(row, "heap_before_bytes", known_bytes(before));
+	json_put(row, "heap_after_bytes", known_bytes(after));
+}
+
+static json_t *cycle_json(const struct model_gc_cycle *cycle)
+{
+	json_t *row = json_object();
+
+	json_put(row, "start_ns", json_count(cycle->start));
+	json_put(row, "duration_ns", json_count(cycle->duration_ns));
+	json_put(row, "pid", json_count(cycle->pid));
+	json_put(row, "cycle", json_count(cycle->cycle));
+	json_put(row, "name", json_name(cycle->name));
+	json_put(row, "reason",
+		 cycle->named_reason ? json_name(cycle->named_reason)
+				     : json_string(json_reason_name((unsigned)cycle->reason)));
+	json_put_heap(row, cycle->heap_before, cycle->heap_after);
+	json_put(row, "live_bytes", known_bytes(cycle->live));
+	json_put(row, "pauses", json_count(cycle->pauses));
+	json_put(row, "pause_ns", json_count(cycle->pause_ns));
+	json_put(row, "unfinished", json_boolean(cycle->unfinished));
+	return row;
+}
+
+json_t *json_cycles(const struct model *model, size_t top)
+{
+	json_t *object = json_durations(&model->gc.concurrent), *rows = json_array();
+	double wall = (double)model->run.wall;
+
+	json_put(object, "of_wall",
+		 wall > 0 ? json_real((double)model->gc.concurrent.total_ns / wall) : json_null());
+	for (size_t i = 0; i < model->n_gc_cycles && i < top; i++)
+		json_array_append_new(rows, cycle_json(&model->gc_cycles[i]));
+	json_put(object, "rows", rows);
+	return object;
+}
+
+json_t *json_named(const struct model_gc *gc)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < gc->n_named; i++) {
+		json_t *row = json_durations(&gc->named[i].pauses);
+
+		json_put(row, "name", json_name(gc->named[i].name));
+		json_put(row, "kind", json_string(json_kind_name(gc->named[i].kind)));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
+json_t *json_named_reasons(const struct model_gc *gc)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < gc->n_named_reasons; i++) {
+		json_t *row = json_object();
+
+		json_put(row, "name", json_name(gc->named_reasons[i].name));
+		json_put(row, "count", json_count(gc->named_reasons[i].count));
+		json_put(row, "total_ns", json_count(gc->named_reasons[i].total_ns));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
+json_t *json_runtimes(const struct model *model)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < model->n_runtimes; i++) {
+		const struct model_runtime *runtime = &model->runtimes[i];
+		json_t *row = json_object();
+
+		json_put(row, "pid", json_count(runtime->pid));
+		json_put(row, "name", json_name(runtime->name));
+		json_put(row, "version", json_name(runtime->version));
+		json_put(row, "note", json_name(runtime->note));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
