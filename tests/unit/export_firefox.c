@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* export_firefox.c: tests of the export for the Firefox Profiler. */
 #include "export_rig.h"
+#include "synthetic_runtime.h"
 #include "synthetic_waits.h"
 
 TEST(a_whole_program_is_valid_and_adds_up)
@@ -40,6 +41,24 @@ TEST(a_whole_program_is_valid_and_adds_up)
 	model_free(model);
 	free(exported.data);
 	synthetic_free(&app.synthetic);
+}
+
+TEST(pauses_and_cycles_bear_the_names_of_the_runtime)
+{
+	static const char cycle[] = "{\"type\":\"GcprofCycle\",\"kind\":\"mark and sweep\","
+				    "\"gcReason\":\"heap has doubled\",\"cycle\":1,";
+	static const char pause[] = "\"kind\":\"mark termination\"";
+	struct synthetic_runtime runtime;
+	struct exported exported;
+
+	synthetic_runtime(&runtime, "go");
+	synthetic_end(&runtime.synthetic, runtime.time);
+	exported = export_as(&runtime.synthetic, "firefox", NULL);
+	check_firefox(&exported);
+	CHECK(memmem(exported.data, exported.size, cycle, strlen(cycle)) != NULL);
+	CHECK(memmem(exported.data, exported.size, pause, strlen(pause)) != NULL);
+	free(exported.data);
+	synthetic_free(&runtime.synthetic);
 }
 
 TEST(hostile_names_stay_valid_json)

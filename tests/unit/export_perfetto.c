@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* export_perfetto.c: tests of the export for Perfetto: that its structure is sound. */
 #include "export_rig.h"
+#include "synthetic_runtime.h"
 #include "perfetto.pb-c.h"
 #include "synthetic_waits.h"
 #include "util/map.h"
@@ -278,6 +279,27 @@ TEST(waits_are_slices_with_stacks)
 	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(exported.data);
 	synthetic_free(&synthetic);
+}
+
+TEST(cycles_of_a_concurrent_collector_have_a_track)
+{
+	struct synthetic_runtime runtime;
+	struct exported exported;
+	struct seen seen;
+	Trace *trace;
+
+	synthetic_runtime(&runtime, "go");
+	synthetic_end(&runtime.synthetic, runtime.time);
+	exported = export_as(&runtime.synthetic, "perfetto", NULL);
+	trace = decode(&exported);
+	seen = check_trace(trace);
+	/* Four pauses, two cycles. */
+	CHECK_EQ(seen.slices, 6);
+	CHECK(memmem(exported.data, exported.size, "concurrent collector", 20) != NULL);
+	CHECK(memmem(exported.data, exported.size, "mark termination", 16) != NULL);
+	perfetto__protos__trace__free_unpacked(trace, NULL);
+	free(exported.data);
+	synthetic_free(&runtime.synthetic);
 }
 
 TEST(hostile_names_stay_valid_protobuf)

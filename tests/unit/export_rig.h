@@ -190,6 +190,13 @@ static inline void hostile_profile(struct synthetic *synthetic)
 		PUT(synthetic, cpu, .time = 3000 + i, .thread = i + 2, .stack = stack, .mode = 1);
 		PUT(synthetic, alloc, .time = 4000 + i, .thread = i + 2, .stack = stack,
 		    .sample = i + 1, .type = i + 1, .size = 64, .period = 1000, .kind = 1);
+		PUT(synthetic, runtime, .process = 1, .name = name, .version = name, .note = name);
+		PUT(synthetic, gc_name, .process = 1, .number = 16 + i, .name = name);
+		PUT(synthetic, gc_begin, .time = 5000 + 10 * i, .thread = 1, .kind = 5,
+		    .name = 16 + i, .reason = 16 + i);
+		PUT(synthetic, gc_end, .time = 5005 + 10 * i, .thread = i + 2, .kind = 5);
+		PUT(synthetic, gc_cycle, .time = 5006 + 10 * i, .process = 1, .span = 3,
+		    .name = 16 + i, .reason = 16 + i);
 	}
 	PUT(synthetic, loss, .time = 9000, .kind = 3, .count = 17);
 	synthetic_end(synthetic, 10000);

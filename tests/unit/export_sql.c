@@ -5,6 +5,7 @@
 #include "export/database.h"
 #include "export/query.h"
 #include "export_rig.h"
+#include "synthetic_runtime.h"
 #include "synthetic_waits.h"
 
 /* The answer to a statement, or what was wrong with it. */
@@ -224,6 +225,35 @@ TEST(sums_are_those_of_the_report)
 	CHECK_EQ(number(&app.synthetic, "SELECT sum(count) FROM losses"), 1234);
 	model_free(model);
 	synthetic_free(&app.synthetic);
+}
+
+TEST(a_runtime_has_its_names_and_cycles)
+{
+	struct synthetic_runtime runtime;
+	struct synthetic *synthetic = &runtime.synthetic;
+
+	synthetic_runtime(&runtime, "go");
+	synthetic_end(synthetic, runtime.time);
+	CHECK_EQ(number(synthetic, "SELECT count(*) FROM collections WHERE kind = 'stop' AND"
+				   " name = 'mark termination' AND reason IS NULL"),
+		 3);
+	/* One row, of the thread that began it. */
+	CHECK_EQ(number(synthetic, "SELECT sum(pause_ns) FROM collections JOIN threads ON"
+				   " threads.id = thread WHERE tid = 100"),
+		 8 * RUNTIME_MS);
+	CHECK_EQ(number(synthetic, "SELECT count(*) FROM collections WHERE name = 'pause young'"
+				   " AND reason = 'allocation failure' AND heap_size = 268435456"),
+		 1);
+	CHECK_EQ(number(synthetic, "SELECT sum(pauses * 1000000) - sum(pause_ns) + sum(finish -"
+				   " start - duration_ns) FROM gc_cycles WHERE"
+				   " name = 'mark and sweep' AND reason = 'heap has doubled'"),
+		 0);
+	CHECK_EQ(number(synthetic, "SELECT max(live_bytes) FROM heap"), 24 << 20);
+	CHECK_EQ(number(synthetic, "SELECT count(*) FROM timeline WHERE what = 'gc cycle'"), 2);
+	CHECK_EQ(number(synthetic, "SELECT count(*) FROM runtimes WHERE name = 'go' AND"
+				   " version = '1.2.3' AND note LIKE 'What%'"),
+		 1);
+	synthetic_free(synthetic);
 }
 
 TEST(stacks_are_flattened)

@@ -173,13 +173,13 @@ static bool is_of_kind(const json_t *value, const char *kind)
 	       ((kind[0] == '0' || kind[1] == '?') && json_is_null(value));
 }
 
-static void check_keys(json_t *object, const char *const *keys, size_t count)
+static void check_keys(json_t *object, const char *const *wanted, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		char path[64], kind[4];
 		const json_t *value;
 
-		CHECK_EQ(sscanf(keys[i], "%63s %3s", path, kind), 2);
+		CHECK_EQ(sscanf(wanted[i], "%63s %3s", path, kind), 2);
 		value = at(object, path);
 		if (!value)
 			test_fail(__FILE__, __LINE__, "there is no %s", path);
@@ -217,7 +217,7 @@ TEST(every_promised_key_is_there)
 
 TEST(a_runtime_has_its_names_and_cycles)
 {
-	static const char *const keys[] = {
+	static const char *const more[] = {
 		"runtimes.0.name s",
 		"runtimes.0.version s",
 		"runtimes.0.note s",
@@ -242,7 +242,7 @@ TEST(a_runtime_has_its_names_and_cycles)
 	synthetic_end(&runtime.synthetic, runtime.time);
 	model = synthetic_model(&runtime.synthetic);
 	object = parse(model, 0);
-	check_keys(object, keys, sizeof(keys) / sizeof(*keys));
+	check_keys(object, more, sizeof(more) / sizeof(*more));
 	CHECK_EQ(json_integer_value(at(object, "gc.other_stops.count")), 3);
 	CHECK_EQ(json_integer_value(at(object, "gc.stops.count")), 4);
 	CHECK_EQ(json_integer_value(at(object, "gc.cycles.count")), 2);

@@ -74,11 +74,11 @@ struct gc_mark {
 
 /* Anything else that is seldom. */
 struct mark {
-	enum { MARK_PHASE = 1, MARK_LOSS, MARK_PERIOD } kind;
+	enum { MARK_PHASE = 1, MARK_LOSS, MARK_PERIOD, MARK_CYCLE } kind;
 	uint32_t next;   /* of the same thread, 0: none */
 	uint64_t thread; /* 0: the first one */
 	uint64_t start, end;
-	uint64_t values[3];
+	uint64_t values[7];
 };
 
 struct ff_thread {

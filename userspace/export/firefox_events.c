@@ -294,6 +294,7 @@ static int take_gc_end(struct firefox *firefox, const struct pass *pass,
 	*mark = (struct gc_mark){.closed = pass->cycles.last,
 				 .end = *record,
 				 .process = process_of(pass, record->thread)};
+	mark->end.thread = mark->closed.thread;
 	return 0;
 }
 
@@ -336,6 +337,21 @@ static int take_phase(struct firefox *firefox, const struct pass *pass,
 	}
 	*heap = (struct ff_heap){record->phase, record->time, record->thread};
 	return error;
+}
+
+/* Beside the last pause, which is likely one of its own. */
+static int take_gc_cycle(struct firefox *firefox, const struct record_gc_cycle *record)
+{
+	const struct gc_mark *last = firefox->n_gcs > 1 ? &firefox->gcs[firefox->n_gcs - 1] : NULL;
+	struct mark mark = {.kind = MARK_CYCLE,
+			    .thread = last && last->process == record->process ? last->end.thread
+									       : 0,
+			    .start = record->time - record->span,
+			    .end = record->time,
+			    .values = {record->process, record->cycle, record->name, record->reason,
+				       record->heap_before, record->heap_after, record->live}};
+
+	return add_mark(firefox, &mark);
 }
 
 static int take_loss(struct firefox *firefox, const struct record_loss *record)
@@ -452,6 +468,8 @@ int firefox_record(struct model_observer *observer, struct pass *pass, const str
 		return take_usage(firefox, pass, &record->usage);
 	case RECORD_gc_end:
 		return take_gc_end(firefox, pass, &record->gc_end);
+	case RECORD_gc_cycle:
+		return take_gc_cycle(firefox, &record->gc_cycle);
 	case RECORD_phase:
 		return take_phase(firefox, pass, &record->phase);
 	case RECORD_loss:

@@ -140,7 +140,8 @@ static const char *kind_name(uint64_t kind)
 	static const char *const names[] = {[GCPROF_GC_MINOR] = "minor",
 					    [GCPROF_GC_STEP] = "major step",
 					    [GCPROF_GC_FULL] = "full",
-					    [GCPROF_GC_SURVEY] = "survey"};
+					    [GCPROF_GC_SURVEY] = "survey",
+					    [GCPROF_GC_STOP] = "stop"};
 
 	return kind && kind < sizeof(names) / sizeof(*names) ? names[kind] : "unknown";
 }
@@ -184,16 +185,37 @@ static const char *period_reason(uint64_t reason)
 	return reason && reason < sizeof(names) / sizeof(*names) ? names[reason] : "unknown";
 }
 
-/* `gcReason`: a field named `cause` would be taken for a stack. */
-static void put_gc_data(struct output *output, const struct gc_mark *gc)
+/* What the runtime calls a kind or reason; if it has no name for it, `otherwise`. */
+static void put_gc_name(struct firefox *firefox, uint64_t process, uint64_t number,
+		     const char *otherwise)
 {
-	const struct record_gc_end *end = &gc->end;
+	const char *name = gc_names_text(&firefox->pass->gc_names, process, number);
 
-	output_format(output,
-		      "{\"type\":\"GcprofCollection\",\"kind\":\"%s\",\"gcReason\":\"%s\","
-		      "\"heap\":%" PRIu64 ",\"cycle\":%" PRIu64 ",\"pause\":",
-		      kind_name(end->kind), reason_name(gc->closed.reason), end->heap, end->cycle);
+	output_string(firefox->job.output, name ? name : otherwise);
+}
+
+static void put_known(struct output *output, const char *key, uint64_t bytes)
+{
+	if (bytes)
+		output_format(output, ",\"%s\":%" PRIu64, key, bytes);
+}
+
+/* `gcReason`: a field named `cause` would be taken for a stack. */
+static void put_gc_data(struct firefox *firefox, const struct gc_mark *gc)
+{
+	struct output *output = firefox->job.output;
+	const struct record_gc_end *end = &gc->end;
+	const struct closed_gc *closed = &gc->closed;
+
+	output_text(output, "{\"type\":\"GcprofCollection\",\"kind\":");
+	put_gc_name(firefox, gc->process, closed->name, kind_name(end->kind));
+	output_text(output, ",\"gcReason\":");
+	put_gc_name(firefox, gc->process, closed->reason, reason_name(closed->reason));
+	output_format(output, ",\"heap\":%" PRIu64 ",\"cycle\":%" PRIu64 ",\"pause\":", end->heap,
+		      end->cycle);
 	output_milliseconds(output, gc->closed.pause_ns);
+	put_known(output, "before", end->heap_before);
+	put_known(output, "after", end->heap_after);
 	if (!end->batched)
 		output_format(output, ",\"faults\":%" PRIu64,
 			      end->minor_faults + end->major_faults);
@@ -255,6 +277,22 @@ static void put_call_data(struct firefox *firefox, const struct call_row *call)
 	output_text(output, "}");
 }
 
+/* As take_gc_cycle() has put them there. */
+static void put_cycle_data(struct firefox *firefox, const uint64_t *values)
+{
+	struct output *output = firefox->job.output;
+
+	output_text(output, "{\"type\":\"GcprofCycle\",\"kind\":");
+	put_gc_name(firefox, values[0], values[2], "cycle");
+	output_text(output, ",\"gcReason\":");
+	put_gc_name(firefox, values[0], values[3], reason_name(values[3]));
+	output_format(output, ",\"cycle\":%" PRIu64, values[1]);
+	put_known(output, "before", values[4]);
+	put_known(output, "after", values[5]);
+	put_known(output, "live", values[6]);
+	output_text(output, "}");
+}
+
 static void put_mark_data(struct firefox *firefox, const struct mark *mark)
 {
 	struct output *output = firefox->job.output;
@@ -264,6 +302,9 @@ static void put_mark_data(struct firefox *firefox, const struct mark *mark)
 	switch (mark->kind) {
 	case MARK_PHASE:
 		output_format(output, "{\"type\":\"GcprofPhase\",\"heap\":%" PRIu64 "}", values[1]);
+		break;
+	case MARK_CYCLE:
+		put_cycle_data(firefox, values);
 		break;
 	case MARK_PERIOD:
 		output_format(output,
@@ -296,7 +337,7 @@ static void put_data(struct firefox *firefox, struct output *output, const struc
 		put_call_data(firefox, &markers->calls[marker->index]);
 		break;
 	case SHOW_GC:
-		put_gc_data(output, &firefox->gcs[marker->index]);
+		put_gc_data(firefox, &firefox->gcs[marker->index]);
 		break;
 	case SHOW_HEAP:
 		put_heap_data(output, &firefox->gcs[marker->index]);
@@ -331,6 +372,7 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 		return kind == GCPROF_GC_MINOR  ? "GCMinor"
 		       : kind == GCPROF_GC_STEP ? "GCSlice"
 		       : kind == GCPROF_GC_FULL ? "GCMajor"
+		       : kind == GCPROF_GC_STOP ? "GC stop"
 						: "GC survey";
 	case SHOW_HEAP:
 		return "Heap after GC";
@@ -342,6 +384,8 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 	switch (firefox->marks[marker->index].kind) {
 	case MARK_PHASE:
 		return phase_name(firefox->marks[marker->index].values[0]);
+	case MARK_CYCLE:
+		return "GC cycle";
 	case MARK_PERIOD:
 		return "Sampling period";
 	case MARK_LOSS:
@@ -369,10 +413,16 @@ static void put_start(struct firefox *firefox, struct output *output, const stru
 	output_milliseconds(output, firefox_time(firefox, marker->start));
 }
 
+/* These take time. */
+static bool is_of_collector(const struct mark *mark)
+{
+	return mark->kind == MARK_PHASE || mark->kind == MARK_CYCLE;
+}
+
 static bool is_instant(const struct firefox *firefox, const struct marker *marker)
 {
 	return marker->kind == SHOW_HEAP ||
-	       (marker->kind == SHOW_MARK && firefox->marks[marker->index].kind != MARK_PHASE);
+	       (marker->kind == SHOW_MARK && !is_of_collector(&firefox->marks[marker->index]));
 }
 
 static void put_end(struct firefox *firefox, struct output *output, const struct markers *markers,
@@ -400,7 +450,7 @@ static void put_category(struct firefox *firefox, struct output *output,
 
 	(void)markers;
 	if (marker->kind == SHOW_MARK)
-		gc = firefox->marks[marker->index].kind == MARK_PHASE;
+		gc = is_of_collector(&firefox->marks[marker->index]);
 	output_number(output, marker->kind == SHOW_CALL ? CATEGORY_KERNEL
 			      : gc                      ? CATEGORY_GC
 							: CATEGORY_OTHER);

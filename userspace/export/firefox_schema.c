@@ -34,7 +34,7 @@ struct field {
 	const char *key, *label, *format;
 };
 
-enum { FIELDS_MAX = 17 };
+enum { FIELDS_MAX = 19 };
 
 /* Types begin with Gcprof: those of Gecko would have to carry what Gecko puts there. */
 static const struct schema {
@@ -65,6 +65,24 @@ static const struct schema {
 			{"phase", "Phase of the major collection", "string"},
 			{"threads", "Mutator threads", "integer"},
 			{"faults", "Page faults meanwhile", "integer"},
+			{"before", "Heap in use before", "bytes"},
+			{"after", "Heap in use after", "bytes"},
+		},
+	},
+	{
+		"GcprofCycle",
+		"\"marker-chart\",\"marker-table\",\"timeline-overview\",\"timeline-memory\"",
+		"{marker.data.kind} {marker.data.cycle}",
+		"{marker.data.kind}: {marker.data.gcReason}",
+		"A cycle of a concurrent collector; the program runs meanwhile.",
+		NULL,
+		{
+			{"kind", "What the runtime calls it", "string"},
+			{"gcReason", "Reason", "string"},
+			{"cycle", "Cycle number", "integer"},
+			{"before", "Heap in use before", "bytes"},
+			{"after", "Heap in use after", "bytes"},
+			{"live", "Found alive", "bytes"},
 		},
 	},
 	{

@@ -149,16 +149,28 @@ static void put_waits_track(struct perfetto *perfetto, sqlite3_stmt *row, void *
 	put_track(perfetto, &track, perfetto_uuid(TRACK_WAITS, thread));
 }
 
-static void put_phases_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+/* Of a heap: the first of its rows gives the number. */
+static void put_heap_track(struct perfetto *perfetto, sqlite3_stmt *row, const char *name,
+			   uint64_t kind)
 {
 	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
 
-	(void)context;
-	track.name = (char *)(uintptr_t) "major collector";
+	track.name = (char *)(uintptr_t)name;
 	track.has_parent_uuid = true;
 	track.parent_uuid = perfetto_uuid(TRACK_PROCESS, (uint64_t)sqlite3_column_int64(row, 1));
-	put_track(perfetto, &track,
-		  perfetto_uuid(TRACK_PHASES, (uint64_t)sqlite3_column_int64(row, 0)));
+	put_track(perfetto, &track, perfetto_uuid(kind, (uint64_t)sqlite3_column_int64(row, 0)));
+}
+
+static void put_phases_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	(void)context;
+	put_heap_track(perfetto, row, "major collector", TRACK_PHASES);
+}
+
+static void put_cycles_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	(void)context;
+	put_heap_track(perfetto, row, "concurrent collector", TRACK_CYCLES);
 }
 
 static void put_counter_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
@@ -202,6 +214,8 @@ static void put_tracks(struct perfetto *perfetto)
 	perfetto_each(perfetto, "SELECT DISTINCT thread FROM waits", put_waits_track, NULL);
 	perfetto_each(perfetto, "SELECT min(id), process FROM phases GROUP BY process, heap",
 		      put_phases_track, NULL);
+	perfetto_each(perfetto, "SELECT min(id), process FROM gc_cycles GROUP BY process, heap",
+		      put_cycles_track, NULL);
 	perfetto_each(perfetto, "SELECT DISTINCT process FROM heap", put_counter_track, NULL);
 	perfetto_each(perfetto, "SELECT 1 FROM markers WHERE kind = 'loss' AND value > 0 LIMIT 1",
 		      put_losses_track, NULL);

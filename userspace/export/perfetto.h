@@ -25,6 +25,7 @@ enum perfetto_track {
 	TRACK_PROCESS = 1,
 	TRACK_THREAD,
 	TRACK_PHASES,
+	TRACK_CYCLES,
 	TRACK_WAITS, /* of a thread */
 	TRACK_LOSSES,
 	TRACK_COUNTER, /* and those behind it: one for each column of counters */
@@ -35,6 +36,7 @@ enum perfetto_sequence {
 	SEQUENCE_SAMPLES,
 	SEQUENCE_COUNTERS,
 	SEQUENCE_PHASES,
+	SEQUENCE_CYCLES,
 	SEQUENCE_LOSSES,
 	SEQUENCE_THREADS /* and those behind it: one for each thread */
 };

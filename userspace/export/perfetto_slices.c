@@ -133,6 +133,17 @@ static void put_phase(struct perfetto *perfetto, sqlite3_stmt *row, void *contex
 	put_slice(perfetto, row, context, none);
 }
 
+static void put_cycle(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	static const char *const names[] = {"reason", "bytes in use before", "bytes in use after",
+					    "live bytes", "ns of pauses"};
+
+	turn_to(perfetto, context,
+		perfetto_uuid(TRACK_CYCLES, (uint64_t)sqlite3_column_int64(row, 0)),
+		SEQUENCE_CYCLES);
+	put_slice(perfetto, row, context, names);
+}
+
 void perfetto_put_slices(struct perfetto *perfetto)
 {
 	struct nest nest = {0};
@@ -144,12 +155,20 @@ void perfetto_put_slices(struct perfetto *perfetto)
 		      put_phase, &nest);
 	turn_to(perfetto, &nest, 0, 0);
 	perfetto_each(perfetto,
-		      "SELECT thread, start, finish, 'gc', kind || ' collection', reason,"
-		      " promoted_bytes, pause_ns, freed_bytes, NULL, 1 FROM collections"
-		      " WHERE start IS NOT NULL AND finish IS NOT NULL"
-		      " UNION ALL SELECT thread, start, finish, 'syscall', name, result,"
-		      " nullif(gc_ns, 0), arg0, arg1, nullif(stands, 1), 0 FROM syscalls"
-		      " ORDER BY thread, start, finish DESC",
-		      put_thread_slice, &nest);
+		      "SELECT min(id) OVER (PARTITION BY process, heap) AS track, start,"
+		      " start + duration_ns, 'gc',"
+		      " coalesce(name, 'cycle'), reason, heap_before, heap_after, live_bytes,"
+		      " pause_ns FROM gc_cycles ORDER BY track, start",
+		      put_cycle, &nest);
+	turn_to(perfetto, &nest, 0, 0);
+	perfetto_each(
+		perfetto,
+		"SELECT thread, start, finish, 'gc', coalesce(name, kind || ' collection'), reason,"
+		" promoted_bytes, pause_ns, freed_bytes, NULL, 1 FROM collections"
+		" WHERE start IS NOT NULL AND finish IS NOT NULL"
+		" UNION ALL SELECT thread, start, finish, 'syscall', name, result,"
+		" nullif(gc_ns, 0), arg0, arg1, nullif(stands, 1), 0 FROM syscalls"
+		" ORDER BY thread, start, finish DESC",
+		put_thread_slice, &nest);
 	turn_to(perfetto, &nest, 0, 0);
 }

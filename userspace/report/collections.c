@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../../bpf/events.h"
+#include "../model/text.h"
 #include "sections.h"
 #include "units.h"
 
@@ -27,8 +28,17 @@ static void pause_row(const struct section *section, struct table *table, const 
 	cell_time(table, (double)pauses->max_ns);
 }
 
+static void write_reason(FILE *out, uint64_t count, const char *name, const char *before)
+{
+	const char *quote = *before ? "\"" : "";
+
+	if (count)
+		fprintf(out, "%s%s %s%s%s%s", ftell(out) > 0 ? ", " : "", unit_count(count).text,
+			before, quote, name, quote);
+}
+
 /* Why collections began, most time first as far as one can see: there are few. */
-static void describe_reasons(const struct section *section)
+static int describe_reasons(const struct section *section)
 {
 	static const char *const names[GC_REASONS] = {
 		"for an unknown reason",
@@ -40,23 +50,24 @@ static void describe_reasons(const struct section *section)
 		"because a heap or a thread was closed",
 	};
 	const struct model_gc *gc = &section->model->gc;
-	char text[480] = "";
-	size_t used = 0;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	for (size_t i = 1; i <= GC_REASONS; i++) {
-		size_t reason = i % GC_REASONS;
-
-		if (gc->reasons[reason].count && used < sizeof(text))
-			used += (size_t)snprintf(
-				text + used, sizeof(text) - used, "%s%s %s", used ? ", " : "",
-				unit_count(gc->reasons[reason].count).text, names[reason]);
+	if (!out)
+		return -ENOMEM;
+	for (size_t i = 1; i <= GC_REASONS; i++)
+		write_reason(out, gc->reasons[i % GC_REASONS].count, names[i % GC_REASONS], "");
+	for (size_t i = 0; i < gc->n_named_reasons && i < REASONS_SHOWN; i++)
+		write_reason(out, gc->named_reasons[i].count, gc->named_reasons[i].name, "for ");
+	if (fclose(out) != 0) {
+		free(text);
+		return -ENOMEM;
 	}
-	for (size_t i = 0; i < gc->n_named_reasons && i < REASONS_SHOWN && used < sizeof(text); i++)
-		used += (size_t)snprintf(
-			text + used, sizeof(text) - used, "%s%s for \"%.60s\"", used ? ", " : "",
-			unit_count(gc->named_reasons[i].count).text, gc->named_reasons[i].name);
-	if (used)
+	if (*text)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", text);
+	free(text);
+	return 0;
 }
 
 /* At 10 ms, 100 ms ...: where it says something. */
@@ -171,7 +182,7 @@ static void kind_rows(const struct section *section, struct table *table, const 
 		      const struct model_pauses *pauses, unsigned first, unsigned last)
 {
 	const struct model_gc *gc = &section->model->gc;
-	char name[80];
+	char name[NAME_SIZE_MAX + 3];
 
 	if (!pauses->count)
 		return;
@@ -179,7 +190,7 @@ static void kind_rows(const struct section *section, struct table *table, const 
 	for (size_t i = 0; i < gc->n_named; i++) {
 		if (gc->named[i].kind < first || gc->named[i].kind > last)
 			continue;
-		snprintf(name, sizeof(name), "  %.70s", gc->named[i].name);
+		snprintf(name, sizeof(name), "  %s", gc->named[i].name);
 		pause_row(section, table, name, &gc->named[i].pauses);
 	}
 }
@@ -187,7 +198,7 @@ static void kind_rows(const struct section *section, struct table *table, const 
 int section_collections(const struct section *section)
 {
 	static const struct column columns[] = {
-		{NULL, "kind", true, 0, 0},   {NULL, "pauses", false, 0, 0},
+		{NULL, "kind", true, 0, 12},  {NULL, "pauses", false, 0, 0},
 		{NULL, "total", false, 0, 0}, {NULL, "of wall", false, 0, 0},
 		{NULL, "p50", false, 0, 0},   {NULL, "p99", false, 0, 0},
 		{NULL, "max", false, 0, 0},
@@ -214,7 +225,8 @@ int section_collections(const struct section *section)
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
 	describe_summed(section);
-	describe_reasons(section);
+	if (describe_reasons(section) < 0)
+		return -ENOMEM;
 	describe_utilisation(section);
 	describe_heap(section);
 	return 0;

@@ -142,7 +142,7 @@ static void print_runtimes(const struct section *section)
 		const struct model_runtime *row = &model->runtimes[i];
 
 		if (!is_repeated(model, i))
-			page_paragraph(section->page, STYLE_PLAIN, 2, "runtime %.60s%s%.80s%s%s",
+			page_paragraph(section->page, STYLE_PLAIN, 2, "runtime %s%s%s%s%s",
 				       row->name, *row->version ? " " : "", row->version,
 				       row->note ? ": " : "", row->note ? row->note : "");
 	}
