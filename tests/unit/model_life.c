@@ -68,6 +68,46 @@ static void put_marking(struct writer_state *state)
 	    .phase = MARKING);
 }
 
+/* What a runtime whose objects do not move reports: no ages, and cycles for collections. */
+TEST(without_generations_what_outlasts_a_cycle_is_old_and_nothing_was_promoted_in_vain)
+{
+	struct writer_state state;
+	const struct model_type *type;
+	const struct life *life;
+	struct model *model;
+	uint64_t samples[4];
+
+	begin(&state);
+	for (int i = 0; i < 4; i++)
+		samples[i] = put_alloc(&state, 1000);
+	state.time += 100;
+	put_fate(&state, samples[0], DIED_YOUNG, 0);
+	for (int i = 1; i < 4; i++)
+		put_fate(&state, samples[i], PROMOTED, 0);
+	PUT(&state.synthetic, gc_cycle, .time = state.time, .process = 1, .heap = 1, .span = 50);
+	put_collection(&state, 5, 10);
+	state.time += 100;
+	put_fate(&state, samples[1], DIED_OLD, 0);
+	PUT(&state.synthetic, gc_cycle, .time = state.time, .process = 1, .heap = 1, .span = 50);
+	put_fate(&state, samples[2], DIED_OLD, 0);
+	model = finish(&state);
+	CHECK_EQ(model->refused, 0);
+	type = find_type(model, "box");
+	life = &type->life;
+	CHECK(is_near(type->survived.value, 0.75, 1e-9));
+	CHECK(is_near(type->live_bytes, 1000, 1e-6));
+	CHECK(is_near(model->alloc.live_bytes, 1000, 1e-6));
+	CHECK(is_near(life->promoted_bytes, 3000, 1e-6));
+	CHECK(is_near(life->old_bytes, 2000, 1e-6));
+	CHECK(life->vain_bytes == 0);
+	CHECK_EQ(life_median_age(life), 0);
+	/* A stop is nobody's doing. */
+	CHECK(type->gc_ns == 0);
+	CHECK(model->gc.no_samples_ns == 0);
+	CHECK_EQ(model->gc.others.total_ns, 10);
+	model_free(model);
+}
+
 TEST(deaths_are_told_apart)
 {
 	struct writer_state state;

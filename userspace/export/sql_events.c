@@ -83,11 +83,11 @@ static int take_fate(struct sql *sql, const struct record_fate *record)
 	struct cell first[] = {text(sql_name(outcomes, record->outcome)),
 			       integer(lives),
 			       integer(record->time),
-			       integer(record->age),
+			       reference(record->age),
 			       integer(record->collections),
 			       {0}};
 	struct cell death[] = {
-		integer(record->time), integer(record->age), integer(record->collections), {0}};
+		integer(record->time), reference(record->age), integer(record->collections), {0}};
 	int error = 0;
 
 	if (!living)

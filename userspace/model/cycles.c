@@ -56,6 +56,7 @@ int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 	pass->model->gc.unpaired += open_gcs_begin(&pass->cycles.open, &begun);
 	process = tasks_find_process(&pass->tasks, thread->process);
 	process->last_gc = (uint32_t)record->kind;
+	process->has_minors |= record->kind == GCPROF_GC_MINOR;
 	process->markings += record->kind == GCPROF_GC_FULL;
 	return 0;
 }

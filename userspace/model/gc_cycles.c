@@ -34,6 +34,8 @@ int gc_cycles_record(struct pass *pass, const struct record_gc_cycle *record)
 
 	if (!process || record->span > record->time)
 		return -EBADMSG;
+	if (!record->unfinished)
+		samples_cycle_over(pass, record->process);
 	if (!pass->selected)
 		return 0;
 	if (array_reserve(&cycles->rows, &cycles->capacity, cycles->count, sizeof(*cycles->rows)) <

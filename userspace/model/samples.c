@@ -77,19 +77,20 @@ static void note_birth(struct life *life, const struct record_alloc *record,
 
 /*
  * In vain became old whatever the first marking that began afterwards found dead: it
- * outlived the nursery, and nothing says that it lived for longer than that.
+ * outlived the nursery, and nothing says that it lived for longer than that. Where no ages
+ * are known (0) the heap has no generations, and old is what outlasted its first cycle.
  */
 static int die(struct pass *pass, const struct sample *sample, uint64_t age)
 {
 	uint32_t markings = tasks_find_process(&pass->tasks, sample->process)->markings;
-	bool in_vain = sample->old && markings <= sample->markings + 1;
+	bool in_vain = sample->old && age && markings <= sample->markings + 1;
 	struct life *life = life_of_type(pass, sample);
 	uint32_t number = life_of_stack(pass, sample);
 	struct stack_old *old;
 
-	if (stack_life_death(&pass->tree.lives, number, age, sample->bytes) < 0)
+	if (age && stack_life_death(&pass->tree.lives, number, age, sample->bytes) < 0)
 		return -ENOMEM;
-	life->ages[age_class(age)] += (float)sample->bytes;
+	life->ages[age_class(age)] += age ? (float)sample->bytes : 0;
 	if (!sample->old)
 		return 0;
 	old = stack_life_old(&pass->tree.lives, number);
@@ -380,6 +381,30 @@ static int charge_samples(struct pass *pass, const struct collection *collection
 	if (account->n_charges > ACCOUNT_CHARGES_MAX || account->n_bills > ACCOUNT_CHARGES_MAX)
 		settle_all(pass);
 	return 0;
+}
+
+/* The samples of the current cycle wait for no collection any more. */
+static void forget_pending(struct pass *pass, struct charging *charging)
+{
+	struct samples *samples = &pass->samples;
+	uint32_t next;
+
+	for (uint32_t number = charging->first_pending; number; number = next) {
+		next = samples->items[number].next;
+		samples->items[number].pending = 0;
+		if (samples->items[number].dead)
+			drop(samples, number);
+	}
+	charging->first_pending = 0;
+}
+
+void samples_cycle_over(struct pass *pass, uint64_t id)
+{
+	struct process *process = tasks_find_process(&pass->tasks, id);
+
+	/* Of a heap with a nursery the next minor collection deals with them. */
+	if (!process->has_minors)
+		forget_pending(pass, &process->charging);
 }
 
 int samples_collected(struct pass *pass, const struct collection *collection)

@@ -65,6 +65,10 @@ int samples_fate(struct pass *pass, const struct record_fate *record);
 /* Charges a collection: a minor one ends the cycle of the samples before it. */
 int samples_collected(struct pass *pass, const struct collection *collection);
 
+/* A cycle of a concurrent collector is over: without a nursery nothing else ends the cycle of the
+ * samples before it. */
+void samples_cycle_over(struct pass *pass, uint64_t process);
+
 /* Adds the samples since the last minor collection of a process. 0 or -ENOMEM. */
 int samples_pending(const struct pass *pass, uint64_t process, struct causes *causes);
 

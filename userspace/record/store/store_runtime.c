@@ -121,7 +121,8 @@ int store_fate(struct store *store, const struct incoming *in)
 		record.fate.process = in->process->id;
 		record.fate.sample = process_number(in->process, fate->sample);
 		record.fate.outcome = fate->outcome;
-		record.fate.age = round_age(fate->age);
+		/* 0 says that it is unknown. */
+		record.fate.age = round_age(fate->age ? fate->age : 1);
 		record.fate.collections = fate->collections;
 		err = profile_writer_put(store->writer, &record);
 	}
