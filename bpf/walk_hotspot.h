@@ -391,7 +391,7 @@ static inline int hotspot_entering(struct walk_hotspot *at, struct walk_window *
 }
 
 /* The frame is being left: it has gone, and the return address is in r13. */
-static inline int hotspot_leaving(struct walk_hotspot *at, struct walk_window *window)
+static inline int hotspot_leaving(struct walk_hotspot *at)
 {
 	if (!hotspot_is_code(at, at->r13))
 		return 0;
@@ -409,7 +409,7 @@ HOTSPOT_PART int hotspot_interpreter(struct walk_hotspot *at, struct walk_window
 	method = hotspot_word(window, at->frame - 24);
 	at->place = hotspot_code(at->here, 0);
 	if (at->r13) {
-		if (hotspot_leaving(at, window))
+		if (hotspot_leaving(at))
 			return 1;
 		bci = hotspot_bci(at, window, method, at->r13);
 		if (bci == HOTSPOT_NONE && hotspot_entering(at, window))

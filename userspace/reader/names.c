@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #include "code_files.h"
+#include "../runtimes/hotspot_names.h"
+#include "../symbols/elf_file.h"
+#include "../symbols/unwind_file.h"
 
 #define ANSWER_NAMES_BYTES (32 << 10) /* of one place: the innermost names beyond are left out */
 
@@ -202,6 +205,43 @@ static int answer_code(struct names *names, const struct names_request *head,
 	return err;
 }
 
+/* How far from its linked addresses the library is mapped. Takes over the descriptor. */
+static bool read_library(int fd, const struct names_request *head, struct hotspot_cells *cells,
+			 uint64_t *bias)
+{
+	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
+	Elf *elf = elf_open(fd);
+	size_t n = elf ? elf_code_segments(elf, segments, UNWIND_SEGMENTS_MAX) : 0;
+
+	elf_end(elf);
+	return hotspot_tables_read(fd, cells) &&
+	       unwind_locate(segments, n, head->start, head->offset, 0, bias);
+}
+
+static int answer_java(const struct names_request *head, const struct name_place *places,
+		       struct request *request)
+{
+	struct hotspot_cells cells;
+	struct hotspot_vm *vm;
+	uint64_t bias;
+	int err;
+
+	if (request->files.n != 2)
+		return -EBADMSG;
+	request->files.n = 1;
+	if (!read_library(request->files.fds[1], head, &cells, &bias))
+		return -ENOEXEC;
+	err = hotspot_vm_open(request->files.fds[0], &cells, bias, &vm);
+	for (uint32_t i = 0; i < head->count && !err; i++) {
+		struct symbol found[SYMBOLS_MAX];
+
+		put_names(found, hotspot_vm_name(vm, places[i].place, found));
+	}
+	if (!err)
+		hotspot_vm_close(vm);
+	return err;
+}
+
 int names_answer(struct names *names, struct request *request)
 {
 	const struct name_place *places;
@@ -219,6 +259,8 @@ int names_answer(struct names *names, struct request *request)
 		err = answer_file(names, &head, places, request);
 	else if (request->head.kind == READ_KERNEL)
 		err = answer_kernel(names, &head, places, request);
+	else if (request->head.kind == READ_JAVA)
+		err = answer_java(&head, places, request);
 	else
 		err = answer_code(names, &head, places, request);
 out:

@@ -19,12 +19,14 @@
 /*
  * A request is this head and places. With it come descriptors: READ_NAMES, READ_TYPES: the file;
  * READ_KERNEL: /proc/kallsyms; READ_CODE: a perf map if there is one, then all jitdump
- * files of the process, always in the same order.
+ * files of the process, always in the same order; READ_JAVA: /proc/PID/mem, and libjvm.so.
  */
 struct names_request {
 	uint64_t owner; /* of the file or process: never used again */
 	uint32_t count; /* of places */
 	uint32_t has_map;
+	uint32_t reserved;
+	uint64_t start, offset; /* READ_JAVA: of a mapping of the library that holds code */
 	uint32_t build_id_size; /* of the file, which is used only if it has this one; 0: any */
 	unsigned char build_id[BUILD_ID_MAX];
 	char base[NAME_MAX + 1]; /* what the file is called; "[vdso]" is the kernel's page */

@@ -33,6 +33,7 @@ enum worker_request_kind {
 	READ_KERNEL,    /* /proc/kallsyms and addresses: likewise */
 	READ_CODE,      /* perf maps or jitdump files and addresses: likewise */
 	READ_TYPES,     /* numbers of types of a file's runtime: likewise */
+	READ_JAVA,      /* memory of a Java virtual machine and frames: likewise */
 	READ_STACK,     /* a stack dump: its frames, see dumps.h */
 };
 

@@ -73,6 +73,7 @@ static int answer(struct names *names, struct request *request)
 	case READ_KERNEL:
 	case READ_CODE:
 	case READ_TYPES:
+	case READ_JAVA:
 		return names_answer(names, request);
 	case READ_STACK:
 		return dumps_answer(request);

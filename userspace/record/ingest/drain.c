@@ -100,6 +100,13 @@ static void map_file(void *context, const struct event_mmap *event, const char *
 		unwinder_remap(drain->parts.unwinder, process);
 }
 
+static void forget_process(void *context, const struct process *process)
+{
+	const struct drain *drain = context;
+
+	store_meet_end(drain->parts.store, process->id);
+}
+
 static void throttle_samples(void *context, const struct process *process)
 {
 	const struct drain *drain = context;
@@ -112,6 +119,7 @@ static void subscribe(struct drain *drain)
 	const struct world_subscriber subscriber = {
 		.context = drain,
 		.maps = map_file,
+		.ends = forget_process,
 		.samples = throttle_samples,
 	};
 

@@ -30,6 +30,7 @@ static void flow_add(void *context, const struct event_header *event, size_t siz
 	int err;
 
 	world_event(flow->parts.world, event, size);
+	store_meet_event(flow->parts.store, event, size);
 	err = merge_add(flow->merge, event, size);
 	if (err)
 		counters_add_loss(flow->parts.counters,

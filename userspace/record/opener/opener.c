@@ -443,6 +443,15 @@ int opener_map(struct opener *opener, const struct code_owner *owner, opener_don
 	return add(opener, LANE_FILES, &order);
 }
 
+int opener_space(struct opener *opener, uint32_t pid, opener_done *done, void *context)
+{
+	const struct opener_temporary wanted = {.pid = pid};
+	const struct order order = {OPENER_SPACE, pid, &wanted, sizeof(wanted), "", -1, done,
+				    context};
+
+	return add(opener, LANE_MEMORY, &order);
+}
+
 int opener_memory(struct opener *opener, const struct opener_memory *wanted, opener_done *done,
 		  void *context)
 {

@@ -95,6 +95,9 @@ int opener_debug(struct opener *opener, uint32_t pid, int program,
 /* Opens the /tmp of a process that sees another one (code_owner.h), while it is there: O_PATH. */
 int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, void *context);
 
+/* Opens the memory of a process for reading. It stays that of the program that runs now. */
+int opener_space(struct opener *opener, uint32_t pid, opener_done *done, void *context);
+
 /* Opens the perf map of a process, if it is certainly its own; `owner` is borrowed for this call.
  */
 int opener_map(struct opener *opener, const struct code_owner *owner, opener_done *done,

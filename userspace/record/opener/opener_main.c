@@ -31,7 +31,9 @@
 static int settle_rights(uint32_t kind, const struct invoker *user)
 {
 	static uint32_t settled;
-	uint32_t group = kind == OPENER_USER || kind == OPENER_MEMORY ? kind : OPENER_MAPPED;
+	uint32_t group = kind == OPENER_SPACE                             ? OPENER_MEMORY
+			 : kind == OPENER_USER || kind == OPENER_MEMORY ? kind
+									 : OPENER_MAPPED;
 	int err;
 
 	if (settled)
@@ -69,6 +71,7 @@ static size_t size_of(uint32_t kind)
 		[OPENER_MAP] = sizeof(struct code_owner),
 		[OPENER_USER] = sizeof(struct opener_user),
 		[OPENER_MEMORY] = sizeof(struct opener_memory),
+		[OPENER_SPACE] = sizeof(struct opener_temporary),
 	};
 
 	return kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[kind] : 0;
@@ -111,6 +114,13 @@ static void open_map(const struct opener_head *head, const struct code_owner *wa
 	answer_file(opener_open_map(head, &owner, &file), &file);
 }
 
+static void open_space(const struct opener_temporary *wanted)
+{
+	const struct opener_file none = {0};
+
+	answer_file(opener_open_space(wanted->pid), &none);
+}
+
 static void change_memory(const struct opener_memory *wanted)
 {
 	struct opener_block block;
@@ -141,6 +151,9 @@ static void work(const struct request *request, const void *body)
 		break;
 	case OPENER_USER:
 		answer_file(opener_open_theirs(head, path, &file), &file);
+		break;
+	case OPENER_SPACE:
+		open_space(body);
 		break;
 	default:
 		change_memory(body);

@@ -233,3 +233,13 @@ int opener_change_memory(const struct opener_memory *wanted, struct opener_block
 	close(folder);
 	return err;
 }
+
+int opener_open_space(uint32_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}

@@ -25,6 +25,7 @@ enum opener_request {
 	OPENER_MAP,    /* code_owner, with a descriptor of its /tmp: opener_file, a descriptor */
 	OPENER_USER,   /* opener_user, path: likewise */
 	OPENER_MEMORY, /* opener_memory: opener_block */
+	OPENER_SPACE,  /* opener_temporary: opener_file, all zero, and a descriptor */
 };
 
 struct opener_head {

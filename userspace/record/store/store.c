@@ -78,6 +78,14 @@ void store_meet_mapping(struct store *store, const struct event_mmap *event, con
 {
 	if (store_is_generated(event, path))
 		frame_names_meet(store->names, event->header.process, event->header.tid);
+	if (event->inode && frame_names_map(store->names, event->header.process, event->header.tid,
+					    event, path))
+		store->losses[LOSS_MEMORY]++;
+}
+
+void store_meet_end(struct store *store, uint64_t process)
+{
+	frame_names_end(store->names, process);
 }
 
 int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
@@ -104,6 +112,29 @@ static const struct {
 #include "../../../bpf/events.def"
 #undef EVENT
 };
+
+/* Has the event a stack? Its counts stand behind the header. */
+static bool has_stack(const struct event_header *event)
+{
+	return event->code == EVENT_alloc || event->code == EVENT_cpu ||
+	       event->code == EVENT_syscall || event->code == EVENT_wait ||
+	       event->code == EVENT_leave || event->code == EVENT_fault;
+}
+
+void store_meet_event(struct store *store, const struct event_header *event, size_t size)
+{
+	const struct event_stack *stack = (const void *)(event + 1);
+	size_t head, frames;
+
+	if (!has_stack(event) || size < kinds[event->code].size)
+		return;
+	head = kinds[event->code].size + stack->n_kernel * sizeof(uint64_t);
+	frames = stack->n_user * sizeof(struct event_native);
+	if (frames && head + frames <= size &&
+	    frame_names_frames(store->names, event->process,
+			       (const void *)((const char *)event + head), stack->n_user))
+		store->losses[LOSS_MEMORY]++;
+}
 
 /* The process that the event names by its index; written if it is new. */
 static struct process *identify_process(struct store *store, const struct event_header *header)

@@ -48,6 +48,10 @@ bool store_is_auxiliary(const struct event_header *event);
 /* A mapping of a process that is known, at once and out of order. */
 void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path);
 
+/* An event out of a ring: what goes away is named at once. The same for a process that ended. */
+void store_meet_event(struct store *store, const struct event_header *event, size_t size);
+void store_meet_end(struct store *store, uint64_t process);
+
 /* The exact totals of one system call in one process; -ENOENT if no event named it yet. */
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total);

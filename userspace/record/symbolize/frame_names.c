@@ -16,10 +16,12 @@
 #include "frame_names.h"
 #include "../world/files.h"
 #include "../opener/opener.h"
+#include "java_names.h"
 #include "symbolizer.h"
 #include "../../util/buffer.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
+#include "../../../bpf/hotspot.h"
 
 #define OWNERS_MAX 4096 /* processes that make code */
 
@@ -31,7 +33,8 @@ struct frame_names {
 	struct map *owners;            /* process to struct code_owner * */
 	struct map *met;               /* number of a process to the same, until that is known */
 	struct buffer generated;       /* struct symbol_frame[] without a name so far */
-	uint64_t last;                 /* frames up to this one have been asked for */
+	struct java_names *java;
+	uint64_t last;    /* frames up to this one have been asked for */
 	uint64_t now;     /* when the present call began: new frames were met just before */
 	uint64_t highest; /* of those visited in this call */
 	uint64_t lost;    /* modules whose file was not found */
@@ -49,7 +52,8 @@ int frame_names_create(struct profile_writer *writer, struct files *files, struc
 	names->noted = map_create(sizeof(uint64_t));
 	names->owners = map_create(sizeof(uint64_t));
 	names->met = map_create(sizeof(uint32_t));
-	if (!names->noted || !names->owners || !names->met) {
+	if (!names->noted || !names->owners || !names->met ||
+	    java_names_create(files, &names->java)) {
 		frame_names_free(names);
 		return -ENOMEM;
 	}
@@ -89,6 +93,7 @@ void frame_names_free(struct frame_names *names)
 		return;
 	free_owners(names, names->owners);
 	free_owners(names, names->met);
+	java_names_free(names->java);
 	symbolizer_free(names->symbolizer);
 	map_free(names->noted);
 	buffer_free(&names->generated);
@@ -113,20 +118,15 @@ static int write_type(struct frame_names *names, const struct symbol_frame *fram
 	return profile_writer_put(names->writer, &record);
 }
 
-static int write_names(void *context, const struct symbol_frame *frame,
-		       const struct symbol *symbols, size_t n)
+static int write_symbols(struct frame_names *names, uint64_t frame, const struct symbol *symbols,
+			 size_t n)
 {
-	struct frame_names *names = context;
 	int err = 0;
 
-	if (frame->space == SYMBOL_TYPE)
-		return n ? write_type(names, frame, symbols) : 0;
-	if (!n && frame->space == SYMBOL_GENERATED)
-		return buffer_append(&names->generated, frame, sizeof(*frame));
 	for (size_t i = 0; i < n && !err; i++) {
 		struct record record = {.kind = RECORD_symbol};
 
-		record.symbol.frame = frame->frame;
+		record.symbol.frame = frame;
 		record.symbol.name = put_text(names, symbols[i].name);
 		record.symbol.file = put_text(names, symbols[i].file);
 		record.symbol.line = symbols[i].line;
@@ -134,6 +134,20 @@ static int write_names(void *context, const struct symbol_frame *frame,
 		err = profile_writer_put(names->writer, &record);
 	}
 	return err;
+}
+
+static int write_names(void *context, const struct symbol_frame *frame,
+		       const struct symbol *symbols, size_t n)
+{
+	struct frame_names *names = context;
+
+	if (frame->space == SYMBOL_TYPE)
+		return n ? write_type(names, frame, symbols) : 0;
+	if (frame->space == SYMBOL_JAVA)
+		return java_names_answer(names->java, frame, symbols, n);
+	if (!n && frame->space == SYMBOL_GENERATED)
+		return buffer_append(&names->generated, frame, sizeof(*frame));
+	return write_symbols(names, frame->frame, symbols, n);
 }
 
 static int need_symbolizer(struct frame_names *names)
@@ -284,6 +298,42 @@ static struct mapped_frames *frames_of(struct frame_names *names, struct map *al
 	return mapped;
 }
 
+/* --- Java ----------------------------------------------------------------------------------- */
+
+int frame_names_map(struct frame_names *names, uint64_t process, uint32_t pid,
+		    const struct event_mmap *event, const char *path)
+{
+	return java_names_is_library(path) ? java_names_map(names->java, process, pid, event) : 0;
+}
+
+void frame_names_end(struct frame_names *names, uint64_t process)
+{
+	java_names_end(names->java, names->symbolizer, process);
+}
+
+int frame_names_frames(struct frame_names *names, uint64_t process,
+		       const struct event_native *frames, size_t n)
+{
+	return java_names_meet(names->java, process, frames, n);
+}
+
+/* Writes the names of a Java frame, if they are there; false if they are still waited for. */
+static bool name_java(struct frame_names *names, const struct symbol_frame *frame)
+{
+	const struct symbol *symbols;
+	size_t n;
+
+	switch (java_names_find(names->java, frame->owner, frame->place, &symbols, &n)) {
+	case JAVA_WAITS:
+		return false;
+	case JAVA_NAMED:
+		names->err = write_symbols(names, frame->frame, symbols, n);
+		return true;
+	default:
+		return true;
+	}
+}
+
 /* Asks again for those without names. */
 static int ask_generated(struct frame_names *names)
 {
@@ -299,8 +349,15 @@ static int ask_generated(struct frame_names *names)
 		return err;
 	names->generated = (struct buffer){0};
 	for (size_t i = 0; i < waiting.size / sizeof(*frames) && !err; i++) {
-		struct mapped_frames *mapped = frames_of(names, all, frames[i].owner);
+		struct mapped_frames *mapped;
 
+		if (hotspot_is_frame(frames[i].place)) {
+			if (!name_java(names, &frames[i]))
+				err = buffer_append(&names->generated, &frames[i],
+						    sizeof(frames[i]));
+			continue;
+		}
+		mapped = frames_of(names, all, frames[i].owner);
 		err = mapped ? buffer_append(&mapped->frames, &frames[i], sizeof(frames[i]))
 			     : -ENOMEM;
 	}
@@ -419,7 +476,9 @@ int frame_names_write(struct frame_names *names)
 
 int frame_names_turn(struct frame_names *names)
 {
-	return names->symbolizer ? symbolizer_turn(names->symbolizer) : 0;
+	int err = names->symbolizer ? java_names_ask(names->java, names->symbolizer) : 0;
+
+	return !err && names->symbolizer ? symbolizer_turn(names->symbolizer) : err;
 }
 
 int frame_names_finish(struct frame_names *names, uint64_t ns)
@@ -431,7 +490,9 @@ int frame_names_finish(struct frame_names *names, uint64_t ns)
 	err = ask_all(names);
 	opener_settle(opener_of(names), ns);
 	err = err ? err : names->err;
-	return err ? err : symbolizer_finish(names->symbolizer, ns);
+	err = err ? err : symbolizer_finish(names->symbolizer, ns);
+	/* Java frames, whose names have come meanwhile. */
+	return err ? err : ask_generated(names);
 }
 
 uint64_t frame_names_unread(const struct frame_names *names)

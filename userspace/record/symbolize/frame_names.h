@@ -36,6 +36,15 @@ int frame_names_dump(struct frame_names *names, uint64_t process, const struct m
 int frame_names_type(struct frame_names *names, uint64_t process, uint64_t number, uint64_t module,
 		     uint64_t place);
 
+/* A mapping of a process, whose number is that of /proc, and its end: for Java virtual machines. */
+int frame_names_map(struct frame_names *names, uint64_t process, uint32_t pid,
+		    const struct event_mmap *event, const char *path);
+void frame_names_end(struct frame_names *names, uint64_t process);
+
+/* Frames that came out of a ring: names of Java frames are found at once. */
+int frame_names_frames(struct frame_names *names, uint64_t process,
+		       const struct event_native *frames, size_t n);
+
 /* Asks for the names of new frames and writes those that were found meanwhile; does not wait. */
 int frame_names_write(struct frame_names *names);
 

@@ -34,7 +34,9 @@ struct subject {
 	size_t build_id_size;
 	uid_t user;
 	int fd, debug_fd; /* -1: none */
-	int map_fd;
+	int map_fd;       /* of a Java virtual machine: its memory */
+	uint64_t start, offset;
+	bool stays; /* it is a Java virtual machine that has not ended */
 	int dumps[NAMES_DUMPS_MAX];
 	size_t n_dumps;
 	struct buffer frames; /* struct symbol_frame[] */
@@ -52,7 +54,7 @@ struct lane {
 	size_t asked;            /* of its frames */
 };
 
-enum { LANE_FILES, LANE_KERNEL, LANES };
+enum { LANE_FILES, LANE_KERNEL, LANE_JAVA, LANES };
 
 struct symbolizer {
 	struct opener *opener;
@@ -117,6 +119,8 @@ static struct subject *get(struct symbolizer *symbolizer, uint64_t space, uint64
 /* Nothing waits any more: only jitdump files are worth keeping. */
 static void drop(struct symbolizer *symbolizer, struct subject *subject)
 {
+	if (subject->stays)
+		return;
 	if (subject->n_dumps) {
 		close_all(subject);
 		return;
@@ -127,7 +131,9 @@ static void drop(struct symbolizer *symbolizer, struct subject *subject)
 
 static void enqueue(struct symbolizer *symbolizer, struct subject *subject)
 {
-	struct lane *lane = &symbolizer->lanes[subject->key.space == SYMBOL_KERNEL];
+	static const int lanes[SYMBOL_SPACES] = {
+		[SYMBOL_KERNEL] = LANE_KERNEL, [SYMBOL_JAVA] = LANE_JAVA};
+	struct lane *lane = &symbolizer->lanes[lanes[subject->key.space]];
 	uint64_t user = subject->user;
 	struct queue *queue = &lane->queues[map_get(symbolizer->suspects, &user) != NULL];
 
@@ -265,6 +271,37 @@ int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd)
 	return 0;
 }
 
+int symbolizer_add_java(struct symbolizer *symbolizer, const struct symbol_java *java)
+{
+	struct subject *subject = get(symbolizer, SYMBOL_JAVA, java->process);
+
+	if (!subject) {
+		close(java->memory);
+		close(java->library);
+		return -ENOMEM;
+	}
+	close_all(subject);
+	subject->map_fd = java->memory;
+	subject->fd = java->library;
+	subject->start = java->start;
+	subject->offset = java->offset;
+	subject->stays = true;
+	return 0;
+}
+
+void symbolizer_end_java(struct symbolizer *symbolizer, uint64_t process)
+{
+	const uint64_t key[2] = {SYMBOL_JAVA, process};
+	const uint64_t *slot = map_get(symbolizer->subjects, key);
+	struct subject *subject = slot ? (struct subject *)(uintptr_t)*slot : NULL;
+
+	if (!subject)
+		return;
+	subject->stays = false;
+	if (!subject->queued && symbolizer->lanes[LANE_JAVA].current != subject)
+		drop(symbolizer, subject);
+}
+
 /* The descriptors of a request; how many. */
 static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FDS_MAX])
 {
@@ -273,10 +310,12 @@ static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FD
 
 	if (kernel >= 0)
 		fds[n++] = kernel;
-	if (subject->fd >= 0)
+	if (subject->fd >= 0 && subject->key.space == SYMBOL_FILE)
 		fds[n++] = subject->fd;
 	if (subject->map_fd >= 0)
 		fds[n++] = subject->map_fd;
+	if (subject->fd >= 0 && subject->key.space == SYMBOL_JAVA)
+		fds[n++] = subject->fd;
 	for (size_t i = 0; i < subject->n_dumps; i++)
 		fds[n++] = subject->dumps[i];
 	return n;
@@ -285,7 +324,7 @@ static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FD
 static int send_request(struct lane *lane)
 {
 	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_KERNEL, READ_CODE,
-						      READ_TYPES};
+						      READ_TYPES, READ_JAVA};
 	const struct subject *subject = lane->current;
 	const struct symbol_frame *frames = (const void *)subject->frames.data;
 	const struct names_file file = {subject->key.owner, subject->path, subject->build_id,
@@ -307,6 +346,8 @@ static int send_request(struct lane *lane)
 	names_message_begin(&message, &file);
 	message.head.count = (uint32_t)lane->asked;
 	message.head.has_map = subject->map_fd >= 0;
+	message.head.start = subject->start;
+	message.head.offset = subject->offset;
 	for (size_t i = 0; i < lane->asked; i++)
 		message.places[i] = (struct name_place){frames[i].place, frames[i].time};
 	err = names_start(lane->worker, &order, &message);

@@ -16,15 +16,24 @@
 #include "../../symbols/symbols.h"
 
 /* Where a frame is. */
-enum symbol_space { SYMBOL_FILE, SYMBOL_KERNEL, SYMBOL_GENERATED, SYMBOL_TYPE, SYMBOL_SPACES };
+enum symbol_space {
+	SYMBOL_FILE,
+	SYMBOL_KERNEL,
+	SYMBOL_GENERATED,
+	SYMBOL_TYPE,
+	SYMBOL_JAVA,
+	SYMBOL_SPACES
+};
 
 struct symbol_frame {
 	uint64_t frame;   /* of a type its number in the process */
 	uint64_t process; /* of a type */
 	uint64_t space;   /* enum symbol_space */
 	uint64_t owner;   /* module; of generated code its process */
-	uint64_t place;   /* offset in the file, address, or number of a type in its file */
-	uint64_t time;    /* when it was there, CLOCK_MONOTONIC ns: addresses are used again */
+	/* Offset in the file, address, or number of a type in its file; of Java frames as in
+	 * bpf/hotspot.h. */
+	uint64_t place;
+	uint64_t time; /* when it was there, CLOCK_MONOTONIC ns: addresses are used again */
 };
 
 /* A file that frames lie in. Everything is borrowed. */
@@ -61,6 +70,18 @@ int symbolizer_set_map(struct symbolizer *symbolizer, uint64_t process, int fd);
 
 /* A jitdump file of a process. Takes over `fd`. */
 int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd);
+
+/* A Java virtual machine, whose frames may be asked for from now on (SYMBOL_JAVA). */
+struct symbol_java {
+	uint64_t process;
+	int memory, library;    /* its /proc/PID/mem and libjvm.so; taken over */
+	uint64_t start, offset; /* of a mapping of the library that holds code */
+};
+
+int symbolizer_add_java(struct symbolizer *symbolizer, const struct symbol_java *java);
+
+/* The process has ended. */
+void symbolizer_end_java(struct symbolizer *symbolizer, uint64_t process);
 
 /* Sends what can be sent and takes what has come; what `names` returned if that was not 0. */
 int symbolizer_turn(struct symbolizer *symbolizer);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hotspot_names.h: names of Java frames, read from the memory of their process. */
+#ifndef GCPROF_HOTSPOT_NAMES_H
+#define GCPROF_HOTSPOT_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hotspot_tables.h"
+#include "../symbols/symbol.h"
+
+/* A Java virtual machine. Not thread-safe. */
+struct hotspot_vm;
+
+/* `memory`: its /proc/PID/mem, borrowed as long as this exists; `bias`: of its library. -ENOMEM. */
+int hotspot_vm_open(int memory, const struct hotspot_cells *cells, uint64_t bias,
+		    struct hotspot_vm **out);
+void hotspot_vm_close(struct hotspot_vm *vm); /* NULL is allowed */
+
+/*
+ * What a frame stands for (bpf/hotspot.h), outermost first; how many, 0: that is not known (any
+ * more). Nothing that is read is trusted. Texts stay valid until the next call.
+ */
+size_t hotspot_vm_name(struct hotspot_vm *vm, uint64_t place, struct symbol out[SYMBOLS_MAX]);
+
+#endif
