@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../bpf/hotspot.h"
 #include "../../gc/probe_args.h"
 #include "find.h"
 #include "hotspot_fields.h"
@@ -341,6 +342,12 @@ static void type_name(const char *text, char *out, size_t room)
 		memcpy(out + used, "[]", 3);
 }
 
+/* A stub, or an adapter: of no method. */
+static bool is_own_frame(uint64_t ip)
+{
+	return hotspot_is_frame(ip) && hotspot_code(ip, 0) == ip;
+}
+
 static bool is_heap(const char *part)
 {
 	static const char *const others[] = {"CodeHeap", "Code Cache", "CodeCache", "Metaspace",
@@ -369,6 +376,7 @@ const struct runtime runtime_hotspot = {
 	.convert = convert,
 	.reason_name = reason_name,
 	.kind_name = kind_name,
+	.is_own_frame = is_own_frame,
 	.type_name = type_name,
 	.is_heap = is_heap,
 };

@@ -166,8 +166,8 @@ static bool add_symbol(struct hotspot_vm *vm, uint64_t symbol, char *out, size_t
 
 	if (length >= TEXT_BYTES)
 		length = TEXT_BYTES - 1;
-	if (!length || read_bytes(vm, symbol + vm->value[HOTSPOT_SYMBOL_BODY], out + *at,
-				  length) != length ||
+	if (!length ||
+	    read_bytes(vm, symbol + vm->value[HOTSPOT_SYMBOL_BODY], out + *at, length) != length ||
 	    memchr(out + *at, '\0', length))
 		return false;
 	*at += length;
@@ -202,8 +202,8 @@ static bool read_method(struct hotspot_vm *vm, uint64_t address, struct method *
 		return false;
 	at = 0;
 	if (has(vm, HOTSPOT_POOL_FILE) &&
-	    !add_symbol(vm, pool_symbol(vm, pool, field16(vm, pool, HOTSPOT_POOL_FILE)),
-			out->file, &at))
+	    !add_symbol(vm, pool_symbol(vm, pool, field16(vm, pool, HOTSPOT_POOL_FILE)), out->file,
+			&at))
 		out->file[0] = '\0';
 	return true;
 }
@@ -235,9 +235,9 @@ static void find_line(struct hotspot_vm *vm, uint64_t address, uint32_t bci, str
 
 	if (!has(vm, HOTSPOT_CONST_FLAGS) || !(field16(vm, constant, HOTSPOT_CONST_FLAGS) & 1))
 		return;
-	stream = stream_of(
-		vm, data,
-		read_bytes(vm, constant + vm->value[HOTSPOT_CONST_SIZE] + code, data, sizeof(data)));
+	stream = stream_of(vm, data,
+			   read_bytes(vm, constant + vm->value[HOTSPOT_CONST_SIZE] + code, data,
+				      sizeof(data)));
 	while (stream.at < stream.end && *stream.at) {
 		uint32_t byte = take_byte(&stream);
 
@@ -257,8 +257,7 @@ static bool name_method(struct hotspot_vm *vm, uint64_t address, uint32_t bci, s
 
 	if (!method)
 		return false;
-	*out = (struct symbol){.name = method->name,
-			       .file = method->file[0] ? method->file : NULL};
+	*out = (struct symbol){.name = method->name, .file = method->file[0] ? method->file : NULL};
 	find_line(vm, address, bci, out);
 	return true;
 }
@@ -278,8 +277,7 @@ static void find_lists(struct hotspot_vm *vm, struct lists *out)
 	if (has(vm, HOTSPOT_IMMUTABLE))
 		base = field(vm, blob, HOTSPOT_IMMUTABLE);
 	out->pcs = base + field32(vm, blob, HOTSPOT_PCS_OFFSET);
-	out->pcs_size =
-		field32(vm, blob, HOTSPOT_PCS_END) - field32(vm, blob, HOTSPOT_PCS_OFFSET);
+	out->pcs_size = field32(vm, blob, HOTSPOT_PCS_END) - field32(vm, blob, HOTSPOT_PCS_OFFSET);
 	out->scopes = has(vm, HOTSPOT_SCOPES_BEGIN)
 			      ? field(vm, blob, HOTSPOT_SCOPES_BEGIN)
 			      : base + field32(vm, blob, HOTSPOT_SCOPES_OFFSET);
@@ -320,8 +318,8 @@ static uint64_t take_scope(struct hotspot_vm *vm, const struct lists *lists, uin
 			   uint32_t *bci)
 {
 	unsigned char data[SCOPE_BYTES];
-	struct packed stream = stream_of(
-		vm, data, read_bytes(vm, lists->scopes + *scope, data, sizeof(data)));
+	struct packed stream =
+		stream_of(vm, data, read_bytes(vm, lists->scopes + *scope, data, sizeof(data)));
 	uint32_t number;
 
 	*scope = take_unsigned(&stream);
@@ -375,8 +373,8 @@ size_t hotspot_vm_name(struct hotspot_vm *vm, uint64_t place, struct symbol out[
 	if (!vm->ready)
 		return 0;
 	if (place >= HOTSPOT_INTERPRETED)
-		return name_method(vm, address,
-				   (uint32_t)(place >> HOTSPOT_ADDRESS_BITS) & 0xffff, &out[0]);
+		return name_method(vm, address, (uint32_t)(place >> HOTSPOT_ADDRESS_BITS) & 0xffff,
+				   &out[0]);
 	if (!hotspot_find(&vm->at, &vm->window, address) ||
 	    (vm->at.compile_id & HOTSPOT_COMPILE_IDS) != number)
 		return 0;

@@ -183,6 +183,9 @@ struct runtime {
 	const char *(*kind_name)(const struct runtime_facts *facts, uint64_t number,
 				 const char *collector, uint32_t *kind);
 	const char *(*reason_name)(const struct runtime_facts *facts, uint64_t number);
+	/* Is a frame of a form of the runtime's own (stack_events.h) of its own code? NULL: none.
+	 */
+	bool (*is_own_frame)(uint64_t ip);
 	/* A type's name as people write it, from the text that came with its first sample; NULL: as
 	 * it is. */
 	void (*type_name)(const char *text, char *out, size_t room);

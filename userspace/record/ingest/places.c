@@ -8,16 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtimes/runtime.h"
-#include "../../util/map.h"
-
-#define SIZE_SANE (UINT64_C(1) << 48) /* as for samples of our own probes */
-#define HEAPS_MAX 8192                /* of all processes together */
-#define NAMES_MAX 64                  /* of kinds and reasons of a process */
-
-struct heap_key {
-	uint64_t process, heap;
-};
+#include "firing.h"
 
 /* What is under way in a heap. */
 struct heap {
@@ -34,39 +25,10 @@ struct heap {
 	uint64_t cycles;                   /* so far */
 };
 
-/* What kinds and reasons of a process are called. */
-struct names {
-	char own[NAMES_MAX][64]; /* number - GC_NAMES_FIRST */
-	size_t count;
-};
-
 /* The runtime of a process. */
 struct known {
 	struct runtime_facts facts;
 	uint64_t since; /* when it was mapped, ns */
-};
-
-struct places {
-	places_emit *emit;
-	void *context;
-	struct map *heaps;                     /* struct heap_key to struct heap * */
-	struct map *begun;                     /* struct heap_key: processors that took a sample */
-	struct map *types;                     /* struct heap_key: types that were announced */
-	struct map *names;                     /* process to struct names * */
-	struct map *runtimes;                  /* process to struct known * */
-	struct runtime_facts latest[RUNTIMES]; /* for children that inherited their mappings */
-};
-
-/* A place event as it is read. */
-struct firing {
-	const struct event_place *event;
-	const struct runtime *runtime;
-	const struct runtime_place *place;
-	const struct runtime_facts *facts;
-	struct place_values values;
-	const char *texts[PLACE_TEXTS]; /* without a final zero */
-	const char *rest;               /* behind the texts: the stack */
-	size_t rest_size;
 };
 
 int places_create(places_emit *emit, void *context, struct places **out)
@@ -77,9 +39,9 @@ int places_create(places_emit *emit, void *context, struct places **out)
 		return -ENOMEM;
 	places->emit = emit;
 	places->context = context;
-	places->heaps = map_create(sizeof(struct heap_key));
-	places->begun = map_create(sizeof(struct heap_key));
-	places->types = map_create(sizeof(struct heap_key));
+	places->heaps = map_create(sizeof(struct place_key));
+	places->begun = map_create(sizeof(struct place_key));
+	places->types = map_create(sizeof(struct place_key));
 	places->names = map_create(sizeof(uint64_t));
 	places->runtimes = map_create(sizeof(uint64_t));
 	if (!places->heaps || !places->begun || !places->types || !places->names ||
@@ -103,62 +65,14 @@ void places_free(struct places *places)
 	free(places);
 }
 
-static void emit_event(struct places *places, struct event_header *event, uint16_t code,
-		       size_t size)
+void places_put(struct places *places, struct event_header *event, uint16_t code, size_t size)
 {
 	event->code = code;
 	event->size = (uint32_t)size;
 	places->emit(places->context, event, size);
 }
 
-/* --- names -------------------------------------------------------------------------------- */
-
-static struct names *names_of(struct places *places, uint64_t process)
-{
-	uint64_t *value = map_put(places->names, &process, NULL);
-
-	if (value && !*value)
-		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct names));
-	return value ? (struct names *)(uintptr_t)*value : NULL;
-}
-
-static void emit_name(struct places *places, const struct event_header *like, uint64_t number,
-		      const char *text)
-{
-	struct {
-		struct event_gc_name event;
-		char text[sizeof(((struct names *)NULL)->own[0])];
-	} name = {.event = {.header = *like, .number = number}};
-
-	name.event.name_size = (uint32_t)strnlen(text, sizeof(name.text));
-	memcpy(name.text, text, name.event.name_size);
-	emit_event(places, &name.event.header, EVENT_gc_name,
-		   sizeof(name.event) + ((name.event.name_size + 7) & ~7u));
-}
-
-/* The number by which events name this text, which is made known if it is new; 0: it has none.
- * `text` is copied, for it may lie in an event. */
-static uint64_t name_number(struct places *places, const struct event_header *like,
-			    const char *text)
-{
-	struct names *names = text && *text ? names_of(places, like->process) : NULL;
-	char *own;
-
-	for (size_t i = 0; names && i < names->count; i++)
-		if (!strncmp(names->own[i], text, sizeof(names->own[i]) - 1))
-			return GC_NAMES_FIRST + i;
-	if (!names || names->count == NAMES_MAX)
-		return 0;
-	own = names->own[names->count];
-	snprintf(own, sizeof(names->own[0]), "%s", text);
-	emit_name(places, like, GC_NAMES_FIRST + names->count, own);
-	return GC_NAMES_FIRST + names->count++;
-}
-
-/* --- samples ------------------------------------------------------------------------------ */
-
-/* A text of the firing as a string. */
-static const char *text_of(const struct firing *firing, size_t number, char *out, size_t room)
+const char *places_text(const struct firing *firing, size_t number, char *out, size_t room)
 {
 	size_t size = firing->event->text_size[number];
 
@@ -166,118 +80,15 @@ static const char *text_of(const struct firing *firing, size_t number, char *out
 	return out;
 }
 
-/* Has the process none of these yet? */
-static bool is_new(struct map *map, const struct firing *firing, uint64_t number)
-{
-	const struct heap_key key = {firing->event->header.process, number};
-
-	if (!number || map_get(map, &key) || map_count(map) >= HEAPS_MAX)
-		return false;
-	return map_put(map, &key, NULL);
-}
-
-static void emit_type(struct places *places, const struct firing *firing)
-{
-	struct {
-		struct event_type event;
-		char text[NAME_BYTES_MAX + 8];
-	} type = {
-		.event = {.header = firing->event->header,
-			  .type = firing->values.of[VALUE_TYPE],
-			  .code = firing->event->text_size[0] ? 0 : firing->values.of[VALUE_CODE]}};
-	char text[NAME_BYTES_MAX];
-
-	text_of(firing, 0, text, sizeof(text));
-	if (firing->runtime->type_name)
-		firing->runtime->type_name(text, type.text, NAME_BYTES_MAX);
-	else
-		memcpy(type.text, text, sizeof(text));
-	type.event.name_size = (uint32_t)strlen(type.text);
-	emit_event(places, &type.event.header, EVENT_type,
-		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
-}
-
-static bool is_own(const struct runtime_facts *facts, uint64_t address)
-{
-	for (uint32_t i = 0; i < facts->n_own; i++)
-		if (address >= facts->own[i].begin && address < facts->own[i].end)
-			return true;
-	return false;
-}
-
-/* How many frames at the begin of the stack are the runtime's own. The first is the place itself,
- * which says where the file is mapped. A stack that is nothing else stays as it is. */
-static uint16_t own_frames(const struct firing *firing)
-{
-	const struct event_native *frames = (const void *)firing->rest;
-	uint16_t count = firing->event->stack.n_user, own = 0;
-	uint64_t moved;
-
-	if (firing->event->stack.n_kernel || count * sizeof(*frames) > firing->rest_size || !count)
-		return 0;
-	moved = frames[0].ip - firing->facts->sampled;
-	while (own < count && is_own(firing->facts, frames[own].ip - moved - (own > 0)))
-		own++;
-	return own < count ? own : 0;
-}
-
-static int sample(struct places *places, const struct firing *firing)
-{
-	const struct place_values *values = &firing->values;
-	uint16_t own = own_frames(firing);
-	size_t left_out = own * sizeof(struct event_native);
-	size_t size = sizeof(struct event_alloc) + firing->rest_size - left_out;
-	struct event_alloc *event;
-
-	/* Its runtime takes one of each of its processors, whatever is allocated. */
-	if (is_new(places->begun, firing, values->of[VALUE_FIRST]))
-		return 0;
-	if (!values->of[VALUE_BYTES] || values->of[VALUE_BYTES] >= SIZE_SANE ||
-	    !values->of[VALUE_PERIOD] || values->of[VALUE_PERIOD] >= SIZE_SANE)
-		return -EBADMSG;
-	event = calloc(1, size);
-	if (!event)
-		return -ENOMEM;
-	if (firing->event->text_size[0] ||
-	    (values->of[VALUE_CODE] && is_new(places->types, firing, values->of[VALUE_TYPE])))
-		emit_type(places, firing);
-	event->header = firing->event->header;
-	event->stack = firing->event->stack;
-	event->type = values->of[VALUE_TYPE];
-	event->bytes = values->of[VALUE_BYTES];
-	event->period = values->of[VALUE_PERIOD];
-	event->address = values->of[VALUE_ADDRESS];
-	event->kind = GCPROF_SAMPLE_FOREIGN;
-	event->stack.n_user = (uint16_t)(event->stack.n_user - own);
-	memcpy(event + 1, firing->rest + left_out, firing->rest_size - left_out);
-	emit_event(places, &event->header, EVENT_alloc, size);
-	free(event);
-	return 0;
-}
-
-static int freed(struct places *places, const struct firing *firing)
-{
-	struct event_freed event = {.header = firing->event->header,
-				    .address = firing->values.of[VALUE_ADDRESS]};
-	bool is_wanted = true;
-
-	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
-		if (firing->place->arguments[i].value == VALUE_WANTED)
-			is_wanted = firing->values.of[VALUE_WANTED];
-	if (is_wanted)
-		emit_event(places, &event.header, EVENT_freed, sizeof(event));
-	return 0;
-}
-
 /* --- pauses ------------------------------------------------------------------------------- */
 
 /* The heap that the firing is about. NULL: no memory, or there are too many. */
 static struct heap *heap_of(struct places *places, const struct firing *firing)
 {
-	const struct heap_key key = {firing->event->header.process, firing->values.of[VALUE_HEAP]};
+	const struct place_key key = {firing->event->header.process, firing->values.of[VALUE_HEAP]};
 	uint64_t *value = map_get(places->heaps, &key);
 
-	if (!value && map_count(places->heaps) < HEAPS_MAX)
+	if (!value && map_count(places->heaps) < PLACES_MAX)
 		value = map_put(places->heaps, &key, NULL);
 	if (value && !*value)
 		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct heap));
@@ -299,8 +110,8 @@ static void report_begin(struct places *places, const struct firing *firing, str
 	event.heap = firing->values.of[VALUE_HEAP];
 	event.cycle = heap->pauses;
 	event.kind = heap->kind;
-	event.name = name_number(places, &heap->begin, name);
-	emit_event(places, &event.header, EVENT_gc_begin, sizeof(event));
+	event.name = places_name(places, &heap->begin, name);
+	places_put(places, &event.header, EVENT_gc_begin, sizeof(event));
 	heap->reported = true;
 }
 
@@ -332,9 +143,9 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	event.heap_size = heap->committed;
 	if (heap->reason && firing->runtime->reason_name)
 		event.reason =
-			name_number(places, &event.header,
+			places_name(places, &event.header,
 				    firing->runtime->reason_name(firing->facts, heap->reason - 1));
-	emit_event(places, &event.header, EVENT_gc_end, sizeof(event));
+	places_put(places, &event.header, EVENT_gc_end, sizeof(event));
 	heap->begin.size = 0;
 	return 0;
 }
@@ -352,8 +163,8 @@ static int pool(struct places *places, const struct firing *firing, struct heap 
 {
 	char collector[64], part[64];
 
-	text_of(firing, 0, collector, sizeof(collector));
-	text_of(firing, 1, part, sizeof(part));
+	places_text(firing, 0, collector, sizeof(collector));
+	places_text(firing, 1, part, sizeof(part));
 	if (firing->runtime->is_heap && !firing->runtime->is_heap(part))
 		return 0;
 	if (heap->begin.size)
@@ -377,7 +188,7 @@ static void cycle_emit(struct places *places, struct heap *heap, uint64_t now, b
 	event.header.time = heap->cycle_ended ? heap->cycle_ended : now;
 	event.unfinished = unfinished && !heap->cycle_ended;
 	heap->cycle.began = heap->cycle_ended = 0;
-	emit_event(places, &event.header, EVENT_gc_cycle, sizeof(event));
+	places_put(places, &event.header, EVENT_gc_cycle, sizeof(event));
 }
 
 /* Why, where the place reports it; 0: it does not. */
@@ -390,7 +201,7 @@ static uint64_t reason_number(struct places *places, const struct firing *firing
 		    firing->runtime->reason_name)
 			name = firing->runtime->reason_name(firing->facts,
 							    firing->values.of[VALUE_REASON]);
-	return name_number(places, &firing->event->header, name);
+	return places_name(places, &firing->event->header, name);
 }
 
 static int cycle_begin(struct places *places, const struct firing *firing, struct heap *heap)
@@ -406,7 +217,7 @@ static int cycle_begin(struct places *places, const struct firing *firing, struc
 					      .heap_before =
 						      firing->values.of[VALUE_USED] + heap->coming};
 	heap->coming = 0;
-	heap->cycle.name = name_number(places, header, firing->place->title);
+	heap->cycle.name = places_name(places, header, firing->place->title);
 	heap->cycle.reason = reason_number(places, firing);
 	return 0;
 }
@@ -485,9 +296,9 @@ static int act(struct places *places, const struct firing *firing)
 	struct heap *heap = NULL;
 
 	if (firing->place->report == PLACE_SAMPLE)
-		return sample(places, firing);
+		return places_sample(places, firing);
 	if (firing->place->report == PLACE_FREED)
-		return freed(places, firing);
+		return places_freed(places, firing);
 	heap = heap_of(places, firing);
 	if (!heap)
 		return -ENOMEM;
@@ -547,7 +358,7 @@ static void emit_runtime(struct places *places, const struct event_header *heade
 	at += put_text(at, runtime->name, known.event.name_size);
 	at += put_text(at, facts->version, known.event.version_size);
 	at += put_text(at, note, known.event.note_size);
-	emit_event(places, &known.event.header, EVENT_runtime,
+	places_put(places, &known.event.header, EVENT_runtime,
 		   sizeof(known.event) + (size_t)(at - known.text));
 }
 
@@ -589,7 +400,7 @@ int places_event(struct places *places, const struct event_place *event, size_t 
 
 static bool is_other_heap(void *context, const void *key, uint64_t *value)
 {
-	if (((const struct heap_key *)key)->process != *(const uint64_t *)context)
+	if (((const struct place_key *)key)->process != *(const uint64_t *)context)
 		return true;
 	free((void *)(uintptr_t)*value);
 	return false;

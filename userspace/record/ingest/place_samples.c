@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* place_samples.c: makes events of sampled and of freed objects. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "firing.h"
+
+#define SIZE_SANE (UINT64_C(1) << 48) /* as for samples of our own probes */
+
+/* Has the process none of these yet? */
+static bool is_new(struct map *map, const struct firing *firing, uint64_t number)
+{
+	const struct place_key key = {firing->event->header.process, number};
+
+	if (!number || map_get(map, &key) || map_count(map) >= PLACES_MAX)
+		return false;
+	return map_put(map, &key, NULL);
+}
+
+static void emit_type(struct places *places, const struct firing *firing)
+{
+	struct {
+		struct event_type event;
+		char text[NAME_BYTES_MAX + 8];
+	} type = {
+		.event = {.header = firing->event->header,
+			  .type = firing->values.of[VALUE_TYPE],
+			  .code = firing->event->text_size[0] ? 0 : firing->values.of[VALUE_CODE]}};
+	char text[NAME_BYTES_MAX];
+
+	places_text(firing, 0, text, sizeof(text));
+	if (firing->runtime->type_name)
+		firing->runtime->type_name(text, type.text, NAME_BYTES_MAX);
+	else
+		memcpy(type.text, text, sizeof(text));
+	type.event.name_size = (uint32_t)strlen(type.text);
+	places_put(places, &type.event.header, EVENT_type,
+		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
+}
+
+/* Is a frame of the runtime's own code? `moved`: where its file is mapped. */
+static bool is_own(const struct firing *firing, uint64_t ip, uint64_t moved)
+{
+	const struct runtime_facts *facts = firing->facts;
+
+	if (firing->runtime->is_own_frame && firing->runtime->is_own_frame(ip))
+		return true;
+	for (uint32_t i = 0; i < facts->n_own; i++)
+		if (ip - moved >= facts->own[i].begin && ip - moved < facts->own[i].end)
+			return true;
+	return false;
+}
+
+/* How many frames at the begin of the stack are the runtime's own. The first is the place itself,
+ * which says where the file is mapped. A stack that is nothing else stays as it is. */
+static uint16_t own_frames(const struct firing *firing)
+{
+	const struct event_native *frames = (const void *)firing->rest;
+	uint16_t count = firing->event->stack.n_user, own = 0;
+	uint64_t moved;
+
+	if (firing->event->stack.n_kernel || count * sizeof(*frames) > firing->rest_size || !count)
+		return 0;
+	moved = frames[0].ip - firing->facts->sampled;
+	while (own < count && is_own(firing, frames[own].ip - (own > 0), moved))
+		own++;
+	return own < count ? own : 0;
+}
+
+int places_sample(struct places *places, const struct firing *firing)
+{
+	const struct place_values *values = &firing->values;
+	uint16_t own = own_frames(firing);
+	size_t left_out = own * sizeof(struct event_native);
+	size_t size = sizeof(struct event_alloc) + firing->rest_size - left_out;
+	struct event_alloc *event;
+
+	/* Its runtime takes one of each of its processors, whatever is allocated. */
+	if (is_new(places->begun, firing, values->of[VALUE_FIRST]))
+		return 0;
+	if (!values->of[VALUE_BYTES] || values->of[VALUE_BYTES] >= SIZE_SANE ||
+	    !values->of[VALUE_PERIOD] || values->of[VALUE_PERIOD] >= SIZE_SANE)
+		return -EBADMSG;
+	event = calloc(1, size);
+	if (!event)
+		return -ENOMEM;
+	if (firing->event->text_size[0] ||
+	    (values->of[VALUE_CODE] && is_new(places->types, firing, values->of[VALUE_TYPE])))
+		emit_type(places, firing);
+	event->header = firing->event->header;
+	event->stack = firing->event->stack;
+	event->type = values->of[VALUE_TYPE];
+	event->bytes = values->of[VALUE_BYTES];
+	event->period = values->of[VALUE_PERIOD];
+	event->address = values->of[VALUE_ADDRESS];
+	event->kind = GCPROF_SAMPLE_FOREIGN;
+	event->stack.n_user = (uint16_t)(event->stack.n_user - own);
+	memcpy(event + 1, firing->rest + left_out, firing->rest_size - left_out);
+	places_put(places, &event->header, EVENT_alloc, size);
+	free(event);
+	return 0;
+}
+
+int places_freed(struct places *places, const struct firing *firing)
+{
+	struct event_freed event = {.header = firing->event->header,
+				    .address = firing->values.of[VALUE_ADDRESS]};
+	bool is_wanted = true;
+
+	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
+		if (firing->place->arguments[i].value == VALUE_WANTED)
+			is_wanted = firing->values.of[VALUE_WANTED];
+	if (is_wanted)
+		places_put(places, &event.header, EVENT_freed, sizeof(event));
+	return 0;
+}
