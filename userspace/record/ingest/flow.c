@@ -102,12 +102,12 @@ static void flow_mapping(void *context, const struct event_mmap *event, const ch
 
 static void flow_execs(void *context, struct process *process, uint64_t time)
 {
-	places_forget(((struct flow *)context)->places, (uint32_t)process->id, time);
+	places_forget(((struct flow *)context)->places, (uint32_t)process->id, time, false);
 }
 
 static void flow_ends(void *context, const struct process *process)
 {
-	places_forget(((struct flow *)context)->places, (uint32_t)process->id, UINT64_MAX);
+	places_forget(((struct flow *)context)->places, (uint32_t)process->id, process->end, true);
 }
 
 int flow_create(const struct flow_parts *parts, struct flow **out)

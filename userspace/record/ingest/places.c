@@ -268,6 +268,7 @@ static void take_values(struct firing *firing)
 struct finish {
 	struct places *places;
 	uint64_t now;
+	uint64_t process; /* that ends; else 0 */
 };
 
 /* What is reported right after the end of a cycle belongs to it. */
@@ -286,7 +287,7 @@ static bool flush_heap(void *context, const void *key, uint64_t *value)
 
 void places_advance(struct places *places, uint64_t now)
 {
-	struct finish finish = {places, now};
+	struct finish finish = {places, now, 0};
 
 	map_filter(places->heaps, flush_heap, &finish);
 }
@@ -398,10 +399,23 @@ int places_event(struct places *places, const struct event_place *event, size_t 
 	return act(places, &firing);
 }
 
+static bool is_other(void *context, const void *key, uint64_t *value)
+{
+	const struct finish *finish = context;
+
+	(void)value;
+	return ((const struct place_key *)key)->process != finish->process;
+}
+
+/* Its cycle ends with the process. */
 static bool is_other_heap(void *context, const void *key, uint64_t *value)
 {
-	if (((const struct place_key *)key)->process != *(const uint64_t *)context)
+	const struct finish *finish = context;
+
+	if (is_other(context, key, value))
 		return true;
+	if (*value)
+		cycle_emit(finish->places, (struct heap *)(uintptr_t)*value, finish->now, true);
 	free((void *)(uintptr_t)*value);
 	return false;
 }
@@ -416,18 +430,19 @@ static void forget(struct map *map, uint64_t process)
 	map_remove(map, &process);
 }
 
-void places_forget(struct places *places, uint32_t process, uint64_t before)
+void places_forget(struct places *places, uint32_t process, uint64_t time, bool ends)
 {
-	uint64_t key = process, *value = map_get(places->runtimes, &key);
+	struct finish finish = {places, time, process};
+	uint64_t *value = map_get(places->runtimes, &finish.process);
 
-	if (value && *value && ((const struct known *)(uintptr_t)*value)->since >= before)
+	if (!ends && value && *value && ((const struct known *)(uintptr_t)*value)->since >= time)
 		return;
+	if (map_count(places->heaps))
+		map_filter(places->heaps, is_other_heap, &finish);
+	map_filter(places->begun, is_other, &finish);
+	map_filter(places->types, is_other, &finish);
 	forget(places->names, process);
 	forget(places->runtimes, process);
-	if (map_count(places->heaps))
-		map_filter(places->heaps, is_other_heap, &key);
-	map_filter(places->begun, is_other_heap, &key);
-	map_filter(places->types, is_other_heap, &key);
 }
 
 static bool finish_heap(void *context, const void *key, uint64_t *value)
@@ -442,7 +457,7 @@ static bool finish_heap(void *context, const void *key, uint64_t *value)
 
 void places_finish(struct places *places, uint64_t now)
 {
-	struct finish finish = {places, now};
+	struct finish finish = {places, now, 0};
 
 	map_filter(places->heaps, finish_heap, &finish);
 }

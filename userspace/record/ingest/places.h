@@ -8,6 +8,7 @@
 #ifndef GCPROF_PLACES_H
 #define GCPROF_PLACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "../../../bpf/events.h"
@@ -27,9 +28,9 @@ int places_runtime(struct places *places, const struct event_header *header,
 /* Emits what the place stands for. -EBADMSG: nothing; -ENOMEM. */
 int places_event(struct places *places, const struct event_place *event, size_t size);
 
-/* The process has ended, or runs another program: forgets its runtime, unless it was mapped since
- * then (ns). */
-void places_forget(struct places *places, uint32_t process, uint64_t before);
+/* The process has ended at `time` (ns), or runs another program since then: forgets its runtime, in
+ * the latter case unless it was mapped since. Cycles that are under way are emitted. */
+void places_forget(struct places *places, uint32_t process, uint64_t time, bool ends);
 
 /* To be called every now and then: emits cycles that have ended. `now`: ns. */
 void places_advance(struct places *places, uint64_t now);

@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# hotspot.bats: allocations and collections of unchanged Java programs, beside the machine's own log.
+
+load common
+
+need_java() {
+	need_root
+	command -v javac >/dev/null || skip 'no javac: default-jdk-headless'
+}
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	! command -v javac >/dev/null || javac -d "$PROGRAMS" "$ROOT/tests/e2e/programs/Allocate.java"
+}
+
+# Records Allocate with one of the collectors; its log goes to gc.log.
+record_java() { # OPTION ARGUMENT...
+	local option=$1
+	shift
+	record -F 0 -- java -Xmx128m "$option" -Xlog:gc,gc+phases,safepoint:file=gc.log -cp "$PROGRAMS" Allocate "$@"
+}
+
+# Pauses for collections that the profile has, and the longest difference to the log's, which rounds
+# to microseconds and begins a bit later.
+check_pauses() { # PATTERN
+	"$GCPROF" dump >dump
+	jq -s '[.[] | select(.record == "gc_begin" and .heap == 1)] as $begins |
+		[.[] | select(.record == "gc_end" and .heap == 1)] as $ends |
+		[range($begins | length) | ($ends[.].time - $begins[.].time) / 1e6]' dump >ours
+	grep -E "$1" gc.log | grep -oE '[0-9.]+ms$' | tr -d ms | jq -s . >log
+	same 'pauses' "$(jq length ours)" "$(jq length log)"
+	[ "$(jq length log)" -ge 10 ]
+	jq -e -n --slurpfile ours ours --slurpfile log log '[range($log[0] | length) |
+		($ours[0][.] - $log[0][.]) as $more | $more >= -0.01 and
+		$more <= ([0.2, $log[0][.] * 0.05] | max)] | map(select(. | not)) | length <= 2' || {
+		jq -c . ours log
+		return 1
+	}
+}
+
+@test "pauses of Serial are those of the log, with its causes" {
+	need_java
+	record_java -XX:+UseSerialGC 10 1000000
+	check_pauses ' Pause '
+	same 'cause' "$(jq -r 'select(.record == "string").text' dump | grep -c '^Allocation Failure$')" 1
+}
+
+@test "pauses of Parallel are those of the log" {
+	need_java
+	record_java -XX:+UseParallelGC 10 1000000
+	check_pauses ' Pause '
+}
+
+@test "pauses of G1 are those of the log, with heap sizes and the runtime's version" {
+	need_java
+	record_java -XX:+UseG1GC 10 1000000
+	check_pauses ' Pause '
+	# "153M->1M(128M)": the log's are rounded down.
+	grep -oE '[0-9]+M->[0-9]+M' gc.log | tr -d M | sed 's/->/ /' >sizes
+	jq -r 'select(.record == "gc_end" and .heap == 1) | "\(.heap_before) \(.heap_after)"' dump |
+		awk '{ printf "%d %d\n", $1 / 1048576, $2 / 1048576 }' >seen
+	same 'sizes' "$(cat seen)" "$(cat sizes)"
+	"$GCPROF" info | grep -F "hotspot $(java -version 2>&1 | grep -oE '"[0-9.]+"' | tr -d '"')"
+}
+
+@test "pauses and cycles of ZGC are those of the log" {
+	need_java
+	java -XX:+UseZGC -version 2>/dev/null || skip 'this java has no ZGC'
+	record_java -XX:+UseZGC 10 1000000
+	check_pauses 'gc,phases.*Pause '
+	same cycles "$(jq -s '[.[] | select(.record == "gc_cycle" and .unfinished == 0)] | length' dump)" \
+		"$(grep -c 'Garbage Collection.*->' gc.log)"
+}
+
+@test "pauses and cycles of Shenandoah are those of the log" {
+	need_java
+	java -XX:+UseShenandoahGC -version 2>/dev/null || skip 'this java has no Shenandoah'
+	record_java -XX:+UseShenandoahGC 10 1000000
+	check_pauses ' Pause '
+}
+
+# Does the estimate of a type, twice its interval wide, hold what was allocated?
+holds_type() { # TYPE BYTES
+	"$GCPROF" report --json | jq -e --arg type "$1" --argjson truth "$2" '.alloc.types[] |
+		select(.name == $type).bytes | (.estimate - $truth | fabs) <= 2 * (.high - .estimate)' || {
+		echo "$1: not $2"
+		ask '.alloc.types'
+		return 1
+	}
+}
+
+@test "samples have the classes and sizes that were allocated" {
+	need_java
+	record_java -XX:+UseG1GC 20 1000000
+	holds_type 'byte[]' $((20 * 250000 * 1016))
+	holds_type 'Allocate$Node' $((20 * 1000000 * 24))
+	# What the program allocates, not what the machine calls to do it.
+	ask '.functions[] | select(.alloc_self_bytes > 1e8).name' | sort >sites
+	same sites "$(paste -sd, sites)" Allocate.makeBytes,Allocate.makeNode
+}
+
+@test "attached: samples from then on, and nothing stays written" {
+	need_java
+	java -Xmx128m -cp "$PROGRAMS" Allocate 100000 1000000 >/dev/null &
+	local pid=$!
+	started=("$pid")
+	wait_busy "$pid"
+	record -F 0 --duration 2 -p "$pid"
+	holds '.alloc.samples > 100 and .gc.minor.count > 5'
+	"$GCPROF" report | grep -F 'byte[]'
+	record -F 0 --no-writes --duration 1 -p "$pid"
+	holds '.alloc.samples == 0 and .gc.minor.count > 2'
+}
+
+@test "--no-writes: collections, and a sentence on what is missing" {
+	need_java
+	record --no-writes -- java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000
+	holds '.alloc.samples == 0 and .gc.minor.count > 2'
+	grep -F -- '--no-writes' record.log
+}

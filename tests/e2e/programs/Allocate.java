@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Allocate.java: allocates known numbers of objects of two classes, in two methods.
+
+import java.util.ArrayList;
+
+public class Allocate {
+	static final class Node {
+		Node left, right;
+		int value;
+
+		Node(int value) {
+			this.value = value;
+		}
+	}
+
+	static final ArrayList<Node> kept = new ArrayList<>();
+	static byte[] last;
+	static Node lastNode;
+
+	static Node makeNode(int value) {
+		return new Node(value);
+	}
+
+	static byte[] makeBytes(int size) {
+		return new byte[size];
+	}
+
+	static void round(int n) {
+		for (int i = 0; i < n; i++) {
+			lastNode = makeNode(i);
+			if (i % 64 == 0)
+				kept.add(lastNode);
+			if (i % 4 == 0)
+				last = makeBytes(1000);
+		}
+	}
+
+	// Arguments: rounds, and of each the objects of class Node: 24 bytes each, and 1016 for every
+	// fourth. Then waits for so many ms, if that is given.
+	public static void main(String[] arguments) throws Exception {
+		int rounds = Integer.parseInt(arguments[0]), n = Integer.parseInt(arguments[1]);
+
+		for (int i = 0; i < rounds; i++) {
+			kept.clear();
+			round(n);
+		}
+		if (arguments.length > 2)
+			Thread.sleep(Integer.parseInt(arguments[2]));
+		System.out.println("kept " + kept.size());
+	}
+}
