@@ -97,7 +97,9 @@ static const struct runtime_place places[] = {
 	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
 		       {VALUE_KIND, FROM_REGISTER, .size = 1, .number = RAX}}},
 	{PLACE_PAUSE_END, PLACE_AT_RETURN, "runtime.startTheWorldWithSema",
-	 PLACE_COLLECTOR | PLACE_RESUMES, .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP}}},
+	 PLACE_COLLECTOR | PLACE_RESUMES,
+	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
+		       {VALUE_TIME, FROM_REGISTER, .number = RAX}}},
 };
 
 static const struct runtime_write writes[] = {

@@ -34,7 +34,7 @@ enum place_report {
 			      this FIRST, if that is not 0, is none */
 	PLACE_FREED,       /* an object was freed: ADDRESS; not if WANTED is there and 0 */
 	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND */
-	PLACE_PAUSE_END,   /* and go on */
+	PLACE_PAUSE_END,   /* and go on: HEAP, and TIME, if it was a little earlier */
 	PLACE_CYCLE_BEGIN, /* a collector begins its work: HEAP, REASON, USED */
 	PLACE_CYCLE_END,   /* and has done it: HEAP, USED, LIVE */
 	PLACE_POOL_BEFORE, /* in a pause: a part of the heap before: USED, SIZE; its texts name the
@@ -60,6 +60,7 @@ enum place_value {
 	VALUE_LIVE,
 	VALUE_WANTED,
 	VALUE_FIRST,
+	VALUE_TIME, /* CLOCK_MONOTONIC ns */
 	VALUE_MORE, /* for convert() */
 	PLACE_VALUE_KINDS
 };

@@ -135,6 +135,9 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	if (!heap->begin.size)
 		return 0;
 	report_begin(places, firing, heap, NULL);
+	if (firing->values.of[VALUE_TIME] >= heap->begin.time &&
+	    firing->values.of[VALUE_TIME] < event.header.time)
+		event.header.time = firing->values.of[VALUE_TIME];
 	event.heap = firing->values.of[VALUE_HEAP];
 	event.cycle = heap->pauses;
 	event.kind = heap->kind;
@@ -231,6 +234,9 @@ static int cycle_end(struct places *places, const struct firing *firing, struct 
 	if (!heap->cycle.reason)
 		heap->cycle.reason = reason_number(places, firing);
 	heap->cycle_ended = firing->event->header.time;
+	/* The parts of the heap, which come later, have nothing to add. */
+	if (heap->cycle.heap_after)
+		cycle_emit(places, heap, heap->cycle_ended, false);
 	return 0;
 }
 
