@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# go.bats: Go programs as they are: what they allocate, their collections, their variables.
+
+load common
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	command -v go >/dev/null || skip 'there is no Go compiler'
+	cd "$BATS_FILE_TMPDIR" || return 1
+	export GO111MODULE=off GOFLAGS=
+	go build -o objects "$BATS_TEST_DIRNAME/programs/objects.go"
+	go build -ldflags='-s -w' -o stripped "$BATS_TEST_DIRNAME/programs/objects.go"
+	go build -buildmode=pie -ldflags='-s -w' -o anywhere "$BATS_TEST_DIRNAME/programs/objects.go"
+}
+
+# The processes of recorders that are still there end, too.
+setup() {
+	need_root
+	command -v go >/dev/null || skip 'there is no Go compiler'
+	PROGRAMS=$BATS_FILE_TMPDIR
+	cd "$BATS_TEST_TMPDIR" || return 1
+	started=()
+}
+
+# 48 and 1024 bytes, so many times: within 1.6 of the intervals' halves; one of 64 nodes is kept.
+right_shares() { # TIMES
+	holds "[.alloc.types[] | select(.name == \"main.node\")] | length == 1 and
+		(.[0].bytes | (.estimate - 192 * $1 | fabs) < 0.8 * (.high - .low)) and
+		.[0].survived < 0.1" &&
+		holds "[.alloc.types[] | select(.name == \"uint8\")] | length == 1 and
+			(.[0].bytes | (.estimate - 1024 * $1 | fabs) < 0.8 * (.high - .low))" &&
+		holds '.sites | any(.functions[0] == "main.makeNode" and .type == "main.node") and
+			any(.functions[0] == "main.makeBytes" and .type == "uint8")'
+}
+
+@test "a program that was started has types, functions and deaths" {
+	record -- "$PROGRAMS/objects" 800000
+	right_shares 800000
+	holds '[.alloc.types[] | select(.name == "uint8")][0] | .fates > 0.9 * .samples'
+}
+
+@test "a stripped one has them" {
+	record -- "$PROGRAMS/stripped" 800000
+	right_shares 800000
+}
+
+@test "one that is loaded anywhere has them" {
+	record -- "$PROGRAMS/anywhere" 800000
+	right_shares 800000
+}
+
+@test "one that a shell starts has them from when its sampler was switched on" {
+	record -- sh -c "$PROGRAMS/stripped 1500000; true"
+	holds '[.alloc.types[] | select(.name == "uint8")] | length == 1 and
+		.[0].bytes.estimate > 100e6 and .[0].bytes.high < 1.8e9'
+}
+
+@test "cycles and stops are those of gctrace" {
+	GODEBUG=gctrace=1 record -- "$PROGRAMS/stripped" 500000
+	traced=$(grep -c '^gc [0-9]' record.log)
+	stopped=$(awk '/^gc [0-9]/ {
+		for (i = 1; $i != "ms"; i++);
+		split($(i - 1), part, "+"); sum += part[1] + part[3]
+	} END { print sum }' record.log)
+	"$GCPROF" dump gcprof.data >records
+	cycles=$(jq -s '[.[] | select(.record == "gc_cycle" and .unfinished == 0)] | length' records)
+	same cycles "$cycles" "$traced"
+	jq -s --argjson stopped "$stopped" --argjson cycles "$cycles" '
+		[.[] | select(.record == "gc_begin")] as $begins |
+		[.[] | select(.record == "gc_end")] as $ends |
+		{begins: ($begins | length), ends: ($ends | length), stopped: $stopped,
+		 seen: ((([$ends[].time] | add) - ([$begins[].time] | add)) / 1e6)}' records >pauses
+	cat pauses
+	# Each cycle has two; a third is of one that was under way at the end. Of each, gctrace drops
+	# a few digits.
+	jq -e --argjson cycles "$cycles" '.begins == .ends and .begins >= 2 * $cycles and
+		.begins <= 2 * $cycles + 2 and .seen > 0.95 * .stopped and
+		.seen < 1.25 * .stopped + 0.02 * .begins' pauses
+	# Of each cycle the heap at its begin and what it left.
+	jq -s -e '[.[] | select(.record == "gc_cycle" and .unfinished == 0)] |
+		all(.heap_before > 1e6 and .live > 0 and .live <= .heap_before)' records
+}
+
+# A variable of a program that is running.
+variable() { # PID SYMBOL BYTES
+	memory "$1" "$((0x$(nm "$PROGRAMS/objects" | awk -v s="$2" '$3 == s {print $1}')))" "$3"
+}
+
+is_rate() { # PID HEXADECIMAL
+	[ "$(variable "$1" runtime.MemProfileRate 8)" = "$2" ]
+}
+
+OFF=0000000000000000
+OURS=0100080000000000 # 512 KiB + 1
+
+start() {
+	"$PROGRAMS/objects" &
+	started=($!)
+	wait_busy "$!"
+	wait_until is_rate "$!" $OFF
+}
+
+@test "a running one takes samples while it is recorded, and no longer" {
+	start
+	record -p "${started[0]}" --duration 1s
+	holds '.sites | any(.functions[0] == "main.makeNode" and .type == "main.node")'
+	is_rate "${started[0]}" $OFF
+}
+
+@test "what a killed recorder left is put back by the next one" {
+	start
+	"$GCPROF" record -p "${started[0]}" 2>record.log &
+	started+=($!)
+	wait_until is_rate "${started[0]}" $OURS
+	kill -KILL "${started[1]}"
+	wait "${started[1]}" || true
+	is_rate "${started[0]}" $OURS
+	record -p "${started[0]}" --duration 1s
+	holds '.alloc.types | any(.name == "main.node")'
+	is_rate "${started[0]}" $OFF
+}
+
+@test "one that outlives its recording is as it was" {
+	record --duration 1s -- "$PROGRAMS/objects" >/dev/null
+	started=("$(pgrep -n -x objects)")
+	holds '.alloc.types | any(.name == "main.node")'
+	is_rate "${started[0]}" $OFF
+	same switch "$(variable "${started[0]}" runtime.disableMemoryProfiling 1)" 01
+}
+
+@test "--no-writes leaves programs as they are, and says what is missing" {
+	record --no-writes -- "$PROGRAMS/objects" 300000
+	grep -F 'no-writes forbids to switch it on: no allocation samples' record.log
+	holds '.alloc.samples == 0'
+	"$GCPROF" dump gcprof.data | grep -F '"record":"gc_cycle"' >/dev/null
+	start
+	"$GCPROF" record --no-writes -p "${started[0]}" 2>record.log &
+	started+=($!)
+	wait_until grep -F 'no-writes forbids' record.log
+	is_rate "${started[0]}" $OFF
+}
