@@ -18,6 +18,7 @@
 
 #define VERSION_MAX  64
 #define SECTIONS_MAX 64 /* that are loaded and have bytes */
+#define TABLE_ALIGN  8
 
 /* Words of moduledata. */
 enum { WORD_TABLE, WORD_NAMES, WORD_TEXT = 22, WORD_TYPES_118 = 35, WORD_TYPES_120 = 37 };
@@ -199,18 +200,42 @@ static const char *read_module(struct go_table *table)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-static const Elf_Data *find_table(Elf *elf, GElf_Shdr *header)
+/* The table's section; a system linker may have put it among others, into .data.rel.ro. */
+static const char *find_table(struct go_table *table)
 {
 	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
 	const Elf_Data *data = NULL;
+	const char *fault = NULL;
+	GElf_Shdr header;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !data; i++)
+		data = elf_section_raw(elf_section_find(table->elf, names[i], &header));
+	if (data && data->d_buf) {
+		table->address = header.sh_addr;
+		return go_lines_open(&table->lines, data->d_buf, data->d_size);
+	}
+	data = elf_section_raw(elf_section_find(table->elf, ".data.rel.ro", &header));
+	for (size_t at = 0; data && data->d_buf && at < data->d_size; at += TABLE_ALIGN) {
+		table->address = header.sh_addr + at;
+		fault = go_lines_open(&table->lines, (const char *)data->d_buf + at,
+				      data->d_size - at);
+		if (!fault)
+			return NULL;
+	}
+	return fault ? fault : "it has no table of functions";
+}
+
+/* Has it what all Go programs have: one of these sections? */
+static bool is_go(Elf *elf)
+{
+	static const char *const names[] = {".gopclntab", ".go.buildinfo"};
+	GElf_Shdr header;
 	GElf_Ehdr file;
 
 	if (!gelf_getehdr(elf, &file) || file.e_machine != EM_X86_64 ||
 	    file.e_ident[EI_CLASS] != ELFCLASS64)
-		return NULL;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !data; i++)
-		data = elf_section_raw(elf_section_find(elf, names[i], header));
-	return data && data->d_buf ? data : NULL;
+		return false;
+	return elf_section_find(elf, names[0], &header) || elf_section_find(elf, names[1], &header);
 }
 
 /* The text of .go.buildinfo: a mark, flags, and from 1.18 on the version with its length. */
@@ -241,20 +266,17 @@ static void read_version(struct go_table *table)
 
 int go_table_open(Elf *elf, struct go_table **out, struct problem *problem)
 {
-	GElf_Shdr header;
-	const Elf_Data *data = find_table(elf, &header);
 	struct go_table *table;
 	const char *fault;
 
-	if (!data)
+	if (!is_go(elf))
 		return -ENOENT;
 	table = calloc(1, sizeof(*table));
 	if (!table)
 		return -ENOMEM;
 	table->elf = elf;
-	table->address = header.sh_addr;
 	read_version(table);
-	fault = go_lines_open(&table->lines, data->d_buf, data->d_size);
+	fault = find_table(table);
 	if (!fault) {
 		read_sections(table);
 		fault = read_module(table);

@@ -78,7 +78,7 @@ struct record_options {
 	const char *stack; /* as given: a name of enum stack_mode */
 	enum stack_mode stack_mode;
 	uint64_t stack_bytes; /* of a stack that are copied at most */
-	int no_writes; /* not 0: runtimes' samplers are not switched on */
+	int no_writes;        /* not 0: runtimes' samplers are not switched on */
 	int verbose;
 	uint32_t ring_stream; /* whose ring has another size, for tests; 0: none */
 	uint32_t ring_bytes;

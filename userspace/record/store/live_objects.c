@@ -113,7 +113,8 @@ void live_objects_cycle(struct live_objects *objects, uint64_t process, uint64_t
 			live_object_outlasted *outlasted, void *context)
 {
 	uint64_t *cycles = cycles_of(objects, process);
-	struct cycle_end end = {.process = process, .began = began, .outlasted = outlasted, .context = context};
+	struct cycle_end end = {
+		.process = process, .began = began, .outlasted = outlasted, .context = context};
 
 	if (!cycles)
 		return;
