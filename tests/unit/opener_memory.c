@@ -112,6 +112,49 @@ TEST(blocks_are_changed_as_asked)
 	end(opener);
 }
 
+/* Of a runtime: no block says what it is, only its value. */
+static uint64_t variable = 7;
+static const uint64_t constant = 7;
+
+static struct opener_memory order_to_write(const void *at, uint64_t expected, uint64_t wanted)
+{
+	struct opener_memory order = order_for(getpid(), at);
+
+	order.change = OPENER_WRITE;
+	order.size = sizeof(expected);
+	memcpy(&order.expected, &expected, sizeof(expected));
+	memcpy(&order.wanted, &wanted, sizeof(wanted));
+	return order;
+}
+
+TEST(variables_are_written_if_they_are_what_is_expected)
+{
+	struct opener *opener = begin();
+	struct opener_memory order = order_to_write(&variable, 7, 0x1122334455667788);
+	struct opener_result result;
+
+	order.change = OPENER_LOOK;
+	result = reach(opener, &order);
+	CHECK(!result.err && !result.block.changed && variable == 7);
+	CHECK(!memcmp(&result.block.before, &variable, sizeof(variable)));
+	order.change = OPENER_WRITE;
+	CHECK(reach(opener, &order).block.changed && variable == 0x1122334455667788);
+	CHECK(!reach(opener, &order).block.changed);
+	/* Only so many bytes. */
+	order = order_to_write(&variable, 0x88, 0);
+	order.size = 1;
+	CHECK(reach(opener, &order).block.changed && variable == 0x1122334455667700);
+	order.size = 9;
+	CHECK_EQ(reach(opener, &order).err, -EINVAL);
+	order.size = 0;
+	CHECK_EQ(reach(opener, &order).err, -EINVAL);
+	/* What the program itself cannot write to is none. */
+	order = order_to_write(&constant, 7, 8);
+	CHECK_EQ(reach(opener, &order).err, -ESTALE);
+	CHECK_EQ(*(const volatile uint64_t *)&constant, 7);
+	end(opener);
+}
+
 TEST(only_the_block_that_is_meant_is_written)
 {
 	struct opener *opener = begin();

@@ -133,6 +133,53 @@ TEST(status_and_environment)
 	target_free(target);
 }
 
+struct stop {
+	struct target *target;
+	char path[64];
+	int calls;
+};
+
+/* It has been executed, and is what it will be. */
+static void note_stop(void *context)
+{
+	struct stop *stop = context;
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", target_pid(stop->target));
+	n = readlink(link, stop->path, sizeof(stop->path) - 1);
+	stop->path[n > 0 ? n : 0] = '\0';
+	stop->calls++;
+}
+
+TEST(stopped_at_exec)
+{
+	char *words[] = {"true", NULL};
+	struct stop stop = {.target = start("/bin/true", words)};
+	struct problem problem;
+	int status;
+
+	/* What is sent to it meanwhile reaches it, and does not keep us waiting. */
+	kill(target_pid(stop.target), SIGCONT);
+	CHECK_EQ(target_release(stop.target, note_stop, &stop, &problem), 0);
+	CHECK_EQ(stop.calls, 1);
+	CHECK_STR(strrchr(stop.path, '/'), "/true");
+	CHECK_EQ(target_wait(stop.target, true, &status), 0);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	target_free(stop.target);
+}
+
+TEST(not_stopped_if_exec_fails)
+{
+	char *words[] = {"x", NULL};
+	struct stop stop = {.target = start("/nonexistent", words)};
+	struct problem problem;
+
+	CHECK_EQ(target_release(stop.target, note_stop, &stop, &problem), -ENOENT);
+	CHECK_EQ(stop.calls, 0);
+	target_free(stop.target);
+}
+
 TEST(failed_exec_is_told)
 {
 	char *words[] = {"x", NULL};
