@@ -310,7 +310,7 @@ static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FD
 
 	if (kernel >= 0)
 		fds[n++] = kernel;
-	if (subject->fd >= 0 && subject->key.space == SYMBOL_FILE)
+	if (subject->fd >= 0 && is_of_file(subject->key.space))
 		fds[n++] = subject->fd;
 	if (subject->map_fd >= 0)
 		fds[n++] = subject->map_fd;
