@@ -217,7 +217,7 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 /* For processes that no window saw stand those that come and go as well: in one window at most. */
 static bool stands(const struct call_windows *windows, const struct window_process *process)
 {
-	return process->own > 0 && process->windows <= windows->stands_most;
+	return process->own > 0 && process->windows <= windows->strangers.windows;
 }
 
 static void find_strangers(struct call_windows *windows)
@@ -225,7 +225,7 @@ static void find_strangers(struct call_windows *windows)
 	struct window_process *strangers = &windows->strangers;
 	double all = 0;
 
-	windows->stands_most = 1;
+	strangers->windows = 1;
 	for (size_t i = 0; i < windows->n_processes; i++) {
 		struct window_process *process = &windows->processes[i];
 
@@ -238,7 +238,7 @@ static void find_strangers(struct call_windows *windows)
 	}
 	if (strangers->own > 0)
 		return;
-	windows->stands_most = UINT_MAX;
+	strangers->windows = UINT_MAX;
 	strangers->own = all;
 }
 

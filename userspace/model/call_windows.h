@@ -51,9 +51,9 @@ struct call_windows {
 	double by_clock;           /* the last gap by its window */
 	double call_ns;            /* what tracing a call took so far */
 	double untraced, own;      /* CPU time: of all gaps; in windows behind gaps */
-	struct window_process
-		strangers;    /* that no window saw; `own` is of those that stand for them */
-	unsigned stands_most; /* which were in no more windows */
+	/* That no window saw; `own` is of those that stand for them, which were in as many
+	 * `windows` at most. */
+	struct window_process strangers;
 };
 
 /* 0 or -ENOMEM; call_windows_free() in any case. Not thread-safe. */
