@@ -10,6 +10,8 @@
 
 #include "test.h"
 #include "record/kernel/unwind_maps.h"
+#include "record/world/files.h"
+#include "record/world/processes.h"
 
 #define RIG_CHUNK_BYTES (UNWIND_CHUNK_ROWS * sizeof(unwind_row))
 
@@ -153,6 +155,27 @@ static inline struct unwind_rule rig_rule(const struct rig *rig, uint32_t pid, u
 static inline bool rig_same(struct unwind_rule left, struct unwind_rule right)
 {
 	return !memcmp(&left, &right, sizeof(left));
+}
+
+/* What files and processes there are. */
+struct rig_known {
+	struct opener *opener;
+	struct files *files;
+	struct processes *processes;
+};
+
+static inline void rig_know(struct rig_known *known)
+{
+	CHECK_EQ(opener_create(false, &known->opener), 0);
+	CHECK_EQ(files_create(known->opener, &known->files), 0);
+	CHECK_EQ(processes_create(NULL, &known->processes), 0);
+}
+
+static inline void rig_forget(struct rig_known *known)
+{
+	processes_free(known->processes);
+	files_free(known->files);
+	opener_free(known->opener);
 }
 
 #endif

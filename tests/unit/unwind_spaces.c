@@ -10,16 +10,13 @@
 #include "record/machine/clock.h"
 #include "record/unwind/unwind_spaces.h"
 #include "record/world/ahead.h"
-#include "record/world/files.h"
 
 #define LIBC   "/lib/x86_64-linux-gnu/libc.so.6"
 #define LINKER "/lib64/ld-linux-x86-64.so.2"
 
 struct world {
 	struct rig rig;
-	struct opener *opener;
-	struct files *files;
-	struct processes *processes;
+	struct rig_known known;
 	struct unwind_modules *modules;
 	struct unwind_spaces *spaces;
 };
@@ -27,10 +24,8 @@ struct world {
 static void world_open(struct world *world)
 {
 	rig_open(&world->rig);
-	CHECK_EQ(opener_create(false, &world->opener), 0);
-	CHECK_EQ(files_create(world->opener, &world->files), 0);
-	CHECK_EQ(processes_create(NULL, &world->processes), 0);
-	CHECK_EQ(unwind_modules_create(world->rig.maps, world->files, &world->modules), 0);
+	rig_know(&world->known);
+	CHECK_EQ(unwind_modules_create(world->rig.maps, world->known.files, &world->modules), 0);
 	CHECK_EQ(unwind_spaces_create(world->rig.maps, world->modules, &world->spaces), 0);
 }
 
@@ -38,9 +33,7 @@ static void world_close(struct world *world)
 {
 	unwind_spaces_free(world->spaces);
 	unwind_modules_free(world->modules);
-	processes_free(world->processes);
-	files_free(world->files);
-	opener_free(world->opener);
+	rig_forget(&world->known);
 	rig_close(&world->rig);
 }
 
@@ -126,7 +119,7 @@ static void code_copy(struct code *copy, const struct code *code, char *path)
 static uint32_t file_of(struct world *world, const struct code *code)
 {
 	int fd = open(code->path, O_RDONLY | O_CLOEXEC);
-	const struct file *file = files_read(world->files, fd);
+	const struct file *file = files_read(world->known.files, fd);
 
 	CHECK(file);
 	close(fd);
@@ -141,7 +134,7 @@ static struct unwind_module *module_of(struct world *world, const struct code *c
 /* A process has the same number everywhere. */
 static struct process *process_of(struct world *world, uint32_t pid)
 {
-	return processes_meet(world->processes, pid, pid, 1);
+	return processes_meet(world->known.processes, pid, pid, 1);
 }
 
 static void map_code(struct world *world, uint64_t time, uint32_t pid, const struct code *code,
@@ -154,7 +147,7 @@ static void map_code(struct world *world, uint64_t time, uint32_t pid, const str
 					.time = time,
 					.file = file_of(world, code)};
 
-	CHECK_EQ(ahead_map(world->processes, process, &mapping), 0);
+	CHECK_EQ(ahead_map(world->known.processes, process, &mapping), 0);
 	process->remapped = true;
 }
 
@@ -168,7 +161,7 @@ static void exec_program(struct world *world, uint64_t time, uint32_t pid)
 static void publish(struct world *world)
 {
 	for (uint32_t pid = 1; pid < 10; pid++) {
-		struct process *process = processes_find(world->processes, pid);
+		struct process *process = processes_find(world->known.processes, pid);
 		static struct mapping copy[UNWIND_MAPPINGS + 100];
 		struct mappings *view;
 		const struct mapping *all;
@@ -177,7 +170,7 @@ static void publish(struct world *world)
 		if (!process || !process->remapped)
 			continue;
 		process->remapped = false;
-		CHECK_EQ(ahead_view(world->processes, process, &view), 0);
+		CHECK_EQ(ahead_view(world->known.processes, process, &view), 0);
 		all = mappings_all(view, &n);
 		for (size_t i = 0; i < n; i++)
 			copy[i] = all[i];

@@ -19,34 +19,30 @@
 
 struct all {
 	struct rig rig;
-	struct opener *opener;
-	struct files *files;
-	struct processes *processes;
+	struct rig_known known;
 	struct unwinder *unwinder;
 };
 
 static void all_open(struct all *all)
 {
 	rig_open(&all->rig);
-	CHECK_EQ(opener_create(false, &all->opener), 0);
-	CHECK_EQ(files_create(all->opener, &all->files), 0);
-	CHECK_EQ(processes_create(NULL, &all->processes), 0);
-	CHECK_EQ(unwinder_create(&all->rig.fds, all->files, all->processes, &all->unwinder), 0);
+	rig_know(&all->known);
+	CHECK_EQ(unwinder_create(&all->rig.fds, all->known.files, all->known.processes,
+				 &all->unwinder),
+		 0);
 }
 
 static void all_close(struct all *all)
 {
 	unwinder_free(all->unwinder);
-	processes_free(all->processes);
-	files_free(all->files);
-	opener_free(all->opener);
+	rig_forget(&all->known);
 	rig_close(&all->rig);
 }
 
 static const struct file *read_file(struct all *all, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const struct file *file = files_read(all->files, fd);
+	const struct file *file = files_read(all->known.files, fd);
 
 	CHECK(file && file->state == FILE_KNOWN);
 	close(fd);
@@ -56,7 +52,7 @@ static const struct file *read_file(struct all *all, const char *path)
 /* A process maps all code of a file. */
 static void map(struct all *all, uint32_t pid, const struct file *file, uint64_t address)
 {
-	struct process *process = processes_meet(all->processes, pid, pid, 1);
+	struct process *process = processes_meet(all->known.processes, pid, pid, 1);
 	const struct mapping mapping = {
 		.start = address,
 		.end = address + SIZE,
@@ -65,7 +61,7 @@ static void map(struct all *all, uint32_t pid, const struct file *file, uint64_t
 		.file = file->id,
 	};
 
-	CHECK_EQ(ahead_map(all->processes, process, &mapping), 0);
+	CHECK_EQ(ahead_map(all->known.processes, process, &mapping), 0);
 	unwinder_remap(all->unwinder, process);
 }
 
@@ -124,7 +120,7 @@ TEST(files_may_be_forgotten_before_their_rows_are_made)
 		snprintf(path, sizeof(path), "%s/%u", name, i);
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 		CHECK(fd >= 0);
-		map(&all, 1, files_read(all.files, fd), HERE + i * SIZE);
+		map(&all, 1, files_read(all.known.files, fd), HERE + i * SIZE);
 		close(fd);
 		unlink(path);
 		unwinder_flush(all.unwinder);
