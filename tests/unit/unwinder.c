@@ -101,6 +101,24 @@ TEST(rows_come_when_a_process_has_mapped_files)
 	all_close(&all);
 }
 
+/* Its end was reported before what it had mapped was sent. */
+TEST(a_process_that_has_ended_gets_no_table)
+{
+	static struct unwind_table table;
+	const struct file *libc;
+	struct all all;
+
+	all_open(&all);
+	libc = read_file(&all, LIBC);
+	map(&all, 1, libc, HERE);
+	map(&all, 2, libc, HERE);
+	processes_end(processes_find(all.known.processes, 1), clock_now());
+	unwinder_flush(all.unwinder);
+	wait_for(&all, 2, 1);
+	CHECK_EQ(rig_table(&all.rig, 1, &table), 0);
+	all_close(&all);
+}
+
 /* Files come and go while the thread opens them. */
 TEST(files_may_be_forgotten_before_their_rows_are_made)
 {

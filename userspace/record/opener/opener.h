@@ -76,7 +76,7 @@ struct opener_result {
 typedef void opener_done(void *context, const struct opener_result *result);
 
 /*
- * Opens the file of a mapping (modules.h), if it is the very file: through the process that
+ * Opens the file of a mapping, if it is the very file: through the process that
  * mapped it, or by its path. Nothing but regular files is ever
  * opened. `place` is borrowed for this call only. A negative errno (-ENOMEM, -ENOBUFS: too
  * many wait, -ENAMETOOLONG) if `done` will not be called.
