@@ -27,7 +27,7 @@ struct report_arguments {
 	struct option_list filter;
 	int tree;
 	const char *callers, *callees;
-	int parts[11]; /* in the order of enum report_part */
+	int parts[12]; /* in the order of enum report_part */
 	const char *frames;
 	int recording;
 	const char *file;
@@ -56,6 +56,8 @@ static const struct option_row rows[] = {
 	 "show the time that gcprof's BPF programs took among the functions and programs, too"},
 	{"programs", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[10]), 0, 0, NULL,
 	 "show only processes by program; this and the next options may be combined"},
+	{"entries", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[11]), 0, 0, NULL,
+	 "show only the functions that threads begin with"},
 	{"functions", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[0]), 0, 0, NULL,
 	 "show only functions"},
 	{"gc", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[1]), 0, 0, NULL,

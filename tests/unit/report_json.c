@@ -231,6 +231,9 @@ TEST(a_runtime_has_its_names_and_cycles)
 		"gc.cycles.rows.0.reason s",
 		"gc.cycles.rows.0.live_bytes i",
 		"gc.cycles.rows.1.pauses i",
+		"entries.0.name s",
+		"entries.0.module s?",
+		"entries.0.syscall_ns i",
 		"pauses.0.name s",
 		"pauses.0.heap_size_bytes i",
 	};
@@ -247,6 +250,11 @@ TEST(a_runtime_has_its_names_and_cycles)
 	CHECK_EQ(json_integer_value(at(object, "gc.stops.count")), 4);
 	CHECK_EQ(json_integer_value(at(object, "gc.cycles.count")), 2);
 	CHECK_EQ(json_integer_value(at(object, "gc.cycles.rows.0.pauses")), 2);
+	CHECK_STR(json_string_value(at(object, "entries.0.name")), "main.serve.func1");
+	CHECK_EQ(json_integer_value(at(object, "entries.0.cpu_ns")), 2000000);
+	CHECK_STR(json_string_value(at(object, "entries.1.name")), "main.work");
+	CHECK_EQ(json_integer_value(at(object, "entries.1.alloc_bytes")), 1000000);
+	CHECK_STR(json_string_value(at(object, "entries.2.name")), "(none)");
 	CHECK_STR(json_string_value(at(object, "gc.named.1.kind")), "stop");
 	CHECK_STR(json_string_value(at(object, "pauses.0.reason")), "allocation failure");
 	json_decref(object);

@@ -78,6 +78,8 @@ TEST(it_uses_the_words_of_the_runtime)
 		"heap has doubled",
 		"mark and sweep",
 		"2, 2.00 ms", /* pauses of the first cycle */
+		"\nEntry functions\n",
+		"main.serve.func1",
 	};
 	struct report_options options = {.width = 160, .parts = PART_GC};
 	struct synthetic_runtime runtime;

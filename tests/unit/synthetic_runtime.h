@@ -39,6 +39,25 @@ static inline void cycle_in_runtime(struct synthetic *synthetic, uint64_t end, u
 	    .live = 24 << 20);
 }
 
+/* Two threads of the runtime's own, one of which the system's threads 1 and 2 have run. */
+static inline void worker_in_runtime(struct synthetic *synthetic, uint64_t time)
+{
+	uint64_t exit = synthetic_function(synthetic, "/bin/app", 1, "runtime.goexit");
+	uint64_t work = synthetic_function(synthetic, "/bin/app", 2, "main.work");
+	uint64_t serve = synthetic_function(synthetic, "/bin/app", 3, "main.serve.func1");
+	uint64_t main = synthetic_function(synthetic, "/bin/app", 4, "runtime.main");
+	uint64_t stacks[] = {synthetic_stack(synthetic, (uint64_t[]){exit, serve, work, 0}),
+			     synthetic_stack(synthetic, (uint64_t[]){exit, main, work, 0}),
+			     synthetic_stack(synthetic, (uint64_t[]){exit, 0})};
+
+	PUT(synthetic, cpu, .time = time, .thread = 1, .stack = stacks[0], .mode = 1);
+	PUT(synthetic, cpu, .time = time + 1, .thread = 2, .stack = stacks[0], .mode = 1);
+	PUT(synthetic, cpu, .time = time + 2, .thread = 2, .stack = stacks[1], .mode = 1);
+	PUT(synthetic, cpu, .time = time + 3, .thread = 2, .stack = stacks[2], .mode = 1);
+	PUT(synthetic, alloc, .time = time + 4, .thread = 2, .stack = stacks[1], .sample = 1,
+	    .type = 1, .size = 1000000, .period = 1, .kind = 1);
+}
+
 static inline void synthetic_runtime(struct synthetic_runtime *runtime, const char *name)
 {
 	const uint64_t start = 1000 * (uint64_t)RUNTIME_MS;
@@ -62,6 +81,7 @@ static inline void synthetic_runtime(struct synthetic_runtime *runtime, const ch
 	pause_in_runtime(synthetic, start + 60 * RUNTIME_MS, start + 65 * RUNTIME_MS, 1, 16, 17);
 	pause_in_runtime(synthetic, start + 70 * RUNTIME_MS, start + 71 * RUNTIME_MS, 5, 20, 0);
 	cycle_in_runtime(synthetic, start + 90 * RUNTIME_MS, 2, 20 * RUNTIME_MS);
+	worker_in_runtime(synthetic, start + 91 * RUNTIME_MS);
 	runtime->time = start + 100 * RUNTIME_MS;
 }
 

@@ -219,6 +219,9 @@ struct model {
 	struct model_faults faults;
 	struct model_gc_cycle *gc_cycles; /* in the order of their ends */
 	size_t n_gc_cycles;
+	struct model_entry *entries; /* most CPU time first */
+	size_t n_entries;
+	bool threads_move;              /* a runtime runs its threads on any of the system's */
 	struct model_runtime *runtimes; /* that were recorded without probes of ours */
 	size_t n_runtimes;
 	struct model_pause *pauses; /* longest first */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
+#include "entries.h"
 #include "faults.h"
 #include "functions.h"
 #include "program_rows.h"
@@ -493,6 +494,8 @@ int pass_finish(struct pass *pass)
 		error = symbolize_missing(pass);
 	if (!error)
 		error = functions_finish(pass);
+	if (!error)
+		error = entries_finish(pass);
 	if (!error)
 		error = type_table_finish(&pass->types, &pass->tasks, pass->model);
 	if (!error)

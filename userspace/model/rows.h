@@ -105,6 +105,15 @@ struct model_gc_cycle {
 	bool unfinished;           /* when the recording ended */
 };
 
+/* What all stacks cost that begin with this function of the program. */
+struct model_entry {
+	const char *name;   /* "(none)": of stacks that have no such function */
+	const char *module; /* as of a struct model_function */
+	uint64_t cpu_samples;
+	double cpu_ns, alloc_bytes, gc_ns;
+	double syscall_ns, off_cpu_ns; /* of calls and waits with a stack */
+};
+
 /* A runtime that was recorded without probes of ours. */
 struct model_runtime {
 	uint64_t process, pid;

@@ -361,6 +361,7 @@ static const struct {
 	{"pauses", PART_GC, json_pauses},
 	{"cpu", 0, cpu_part},
 	{"programs", PART_PROGRAMS, json_programs},
+	{"entries", PART_ENTRIES, json_entries},
 	{"functions", PART_FUNCTIONS | PART_FAULTS, functions},
 	{"sites", PART_SITES | PART_LIVE, json_sites},
 	{"syscalls", PART_SYSCALLS, syscalls},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_gc.c: runtimes, their names for kinds and reasons, concurrent cycles, for programs. */
+/* json_gc.c: runtimes, what their threads begin with, their names, their cycles, for programs. */
 #include "json_parts.h"
 #include "json_values.h"
 
@@ -95,6 +95,27 @@ json_t *json_runtimes(const struct model *model)
 		json_put(row, "name", json_name(runtime->name));
 		json_put(row, "version", json_name(runtime->version));
 		json_put(row, "note", json_name(runtime->note));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
+json_t *json_entries(const struct model *model, size_t top)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < model->n_entries && i < top; i++) {
+		const struct model_entry *entry = &model->entries[i];
+		json_t *row = json_object();
+
+		json_put(row, "name", json_name(entry->name));
+		json_put(row, "module", json_name(entry->module));
+		json_put(row, "cpu_samples", json_count(entry->cpu_samples));
+		json_put(row, "cpu_ns", json_whole(entry->cpu_ns));
+		json_put(row, "alloc_bytes", json_whole(entry->alloc_bytes));
+		json_put(row, "gc_ns", json_whole(entry->gc_ns));
+		json_put(row, "syscall_ns", json_whole(entry->syscall_ns));
+		json_put(row, "off_cpu_ns", json_whole(entry->off_cpu_ns));
 		json_array_append_new(array, row);
 	}
 	return array;

@@ -69,6 +69,7 @@ static const struct {
 	{PART_TIMELINE, true, section_timeline},
 	{0, true, section_advice},
 	{PART_PROGRAMS, true, section_programs},
+	{PART_ENTRIES, true, section_entries},
 	{PART_FUNCTIONS, true, section_functions},
 	{PART_GC, true, section_collections},
 	{PART_GC, true, section_cycles},

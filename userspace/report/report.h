@@ -22,6 +22,7 @@ enum report_part {
 	PART_OFF_CPU = 1 << 8,
 	PART_FAULTS = 1 << 9,
 	PART_PROGRAMS = 1 << 10,
+	PART_ENTRIES = 1 << 11,
 };
 
 struct report_options {

@@ -20,6 +20,7 @@ int section_head(const struct section *section);
 int section_summary(const struct section *section);
 int section_advice(const struct section *section);
 int section_timeline(const struct section *section);
+int section_entries(const struct section *section);
 int section_functions(const struct section *section);
 int section_collections(const struct section *section);
 int section_cycles(const struct section *section);

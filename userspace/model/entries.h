@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* entries.h: what each function costs that threads, or what a runtime has for them, begin with. */
+#ifndef GCPROF_ENTRIES_H
+#define GCPROF_ENTRIES_H
+
+struct pass;
+
+/* Rows into the model, once functions have names. 0 or -ENOMEM. */
+int entries_finish(struct pass *pass);
+
+#endif
