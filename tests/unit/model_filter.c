@@ -137,13 +137,12 @@ struct counts {
 };
 
 /* What is left of the profile; terms are separated by spaces. */
-static struct counts count(const struct synthetic *synthetic, const char *terms)
+static struct model *select_terms(const struct synthetic *synthetic, const char *terms)
 {
 	const struct model_view view = {.frames = MODEL_FRAMES_ALL};
 	struct filter filter = {.count = 0};
 	struct source *sources[2];
 	struct model *model = NULL;
-	struct counts counts;
 	char *copy = strdup(terms), *rest = copy, fault[200];
 
 	for (char *term; (term = strsep(&rest, " "));)
@@ -151,6 +150,15 @@ static struct counts count(const struct synthetic *synthetic, const char *terms)
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(source_memory_open(synthetic->data, synthetic->size, &sources[i]), 0);
 	CHECK_EQ(model_load_filtered(sources, "x", &filter, &view, &model), 0);
+	free(copy);
+	return model;
+}
+
+static struct counts count(const struct synthetic *synthetic, const char *terms)
+{
+	struct model *model = select_terms(synthetic, terms);
+	struct counts counts;
+
 	counts = (struct counts){.cpu = model->cpu.samples,
 				 .samples = model->alloc.samples,
 				 .calls = model->syscall_count,
@@ -162,7 +170,6 @@ static struct counts count(const struct synthetic *synthetic, const char *terms)
 	CHECK_EQ(model->run.duration, 8000);
 	CHECK(model->filter != NULL);
 	model_free(model);
-	free(copy);
 	return counts;
 }
 
@@ -213,6 +220,40 @@ TEST(terms_select_what_they_say)
 	expect(&synthetic, "time=1us..3us", (struct counts){2, 2, 0, 0, 400, 2000, 100});
 	expect(&synthetic, "time=1us..3us thread=one", (struct counts){1, 1, 0, 0, 100, 500, 100});
 	expect(&synthetic, "function=nothing", (struct counts){0});
+	synthetic_free(&synthetic);
+}
+
+/* A stop of 100 ns in which a timer sample lies, and a cycle around it. */
+TEST(stops_and_cycles_are_selected_as_what_they_are)
+{
+	static const struct {
+		const char *term;
+		uint64_t stops, cycles, cpu;
+	} rows[] = {
+		{"phase=gc", 1, 1, 1},          {"phase=mutator", 0, 0, 1},
+		{"phase=minor|major", 0, 0, 0}, {"process=100", 1, 1, 2},
+		{"process=101", 0, 0, 0},       {"thread=100", 1, 0, 2},
+		{"time=1us..2us", 1, 0, 1},     {"time=2us..", 0, 1, 1},
+	};
+	struct synthetic synthetic;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, gc_begin, .time = 2000, .thread = 1, .heap = 1, .kind = 5);
+	PUT(&synthetic, cpu, .time = 2050, .thread = 1, .mode = 1);
+	PUT(&synthetic, gc_end, .time = 2100, .thread = 1, .heap = 1, .kind = 5);
+	PUT(&synthetic, cpu, .time = 3050, .thread = 1, .mode = 1);
+	PUT(&synthetic, gc_cycle, .time = 4000, .process = 1, .heap = 1, .span = 2500);
+	synthetic_end(&synthetic, 9000);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct model *model = select_terms(&synthetic, rows[i].term);
+
+		printf("%s\n", rows[i].term);
+		CHECK_EQ(model->gc.others.count, rows[i].stops);
+		CHECK_EQ(model->gc.concurrent.count, rows[i].cycles);
+		CHECK_EQ(model->cpu.samples, rows[i].cpu);
+		model_free(model);
+	}
 	synthetic_free(&synthetic);
 }
 

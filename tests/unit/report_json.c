@@ -218,24 +218,15 @@ TEST(every_promised_key_is_there)
 TEST(a_runtime_has_its_names_and_cycles)
 {
 	static const char *const more[] = {
-		"runtimes.0.name s",
-		"runtimes.0.version s",
-		"runtimes.0.note s",
-		"gc.stops.count i",
-		"gc.other_stops.p99_ns i",
-		"gc.named.0.name s",
-		"gc.named.0.total_ns i",
-		"gc.named_reasons.0.count i",
-		"gc.cycles.p50_ns i",
-		"gc.cycles.of_wall n",
-		"gc.cycles.rows.0.reason s",
-		"gc.cycles.rows.0.live_bytes i",
-		"gc.cycles.rows.1.pauses i",
-		"entries.0.name s",
-		"entries.0.module s?",
-		"entries.0.syscall_ns i",
-		"pauses.0.name s",
-		"pauses.0.heap_size_bytes i",
+		"runtimes.0.name s",         "runtimes.0.version s",
+		"runtimes.0.note s",         "gc.stops.count i",
+		"gc.other_stops.p99_ns i",   "gc.named.0.name s",
+		"gc.named.0.total_ns i",     "gc.named_reasons.0.count i",
+		"gc.cycles.p50_ns i",        "gc.cycles.of_wall n",
+		"gc.cycles.rows.0.reason s", "gc.cycles.rows.0.live_bytes i",
+		"gc.cycles.rows.1.pauses i", "entries.0.name s",
+		"entries.0.module s?",       "entries.0.syscall_ns i",
+		"pauses.0.name s",           "pauses.0.heap_size_bytes i",
 	};
 	struct synthetic_runtime runtime;
 	struct model *model;

@@ -187,7 +187,7 @@ static const char *period_reason(uint64_t reason)
 
 /* What the runtime calls a kind or reason; if it has no name for it, `otherwise`. */
 static void put_gc_name(struct firefox *firefox, uint64_t process, uint64_t number,
-		     const char *otherwise)
+			const char *otherwise)
 {
 	const char *name = gc_names_text(&firefox->pass->gc_names, process, number);
 
