@@ -130,3 +130,42 @@ TEST(every_state_and_error_has_words)
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
 		CHECK(strlen(profile_error_text(errors[i])) > 10);
 }
+
+TEST(runtimes_are_named)
+{
+	struct record record = {.kind = RECORD_runtime};
+	const struct summary_pair *runtimes;
+	struct profile_writer *writer;
+	struct profile_reader *reader;
+	struct profile_bytes bytes;
+	struct summary summary;
+	struct source *source;
+	struct sink *sink;
+
+	CHECK_EQ(sink_memory_create(&bytes.data, &bytes.size, &sink), 0);
+	CHECK_EQ(profile_writer_create(sink, &writer), 0);
+	record.runtime.process = 1;
+	record.runtime.name = profile_writer_string(writer, "go", 2);
+	record.runtime.version = profile_writer_string(writer, "1.2.3", 5);
+	record.runtime.note = profile_writer_string(writer, "Not all.", 8);
+	CHECK_EQ(profile_writer_put(writer, &record), 0);
+	record.runtime.process = 2;
+	record.runtime.version = record.runtime.note = 0;
+	CHECK_EQ(profile_writer_put(writer, &record), 0);
+	record.runtime.name = 4711; /* a string that there is not */
+	CHECK_EQ(profile_writer_put(writer, &record), 0);
+	CHECK_EQ(profile_writer_close(writer), 0);
+	CHECK_EQ(source_memory_open(bytes.data, bytes.size, &source), 0);
+	CHECK_EQ(profile_reader_open(source, &reader), 0);
+	CHECK_EQ(summary_read(reader, &summary), 0);
+	runtimes = (const void *)summary.runtimes.data;
+	CHECK_EQ(summary.runtimes.size / sizeof(*runtimes), 3);
+	CHECK_STR(runtimes[0].key, "go 1.2.3");
+	CHECK_STR(runtimes[0].value, "Not all.");
+	CHECK_STR(runtimes[1].key, "go ");
+	CHECK_STR(runtimes[1].value, "");
+	CHECK_STR(runtimes[2].key, " ");
+	summary_free(&summary);
+	profile_reader_close(reader);
+	free(bytes.data);
+}
