@@ -11,6 +11,7 @@
  *	interpreted  rbp is the frame pointer: -8 sender's rsp, -24 Method, -64 bytecode
  *	adapters     only the return address
  *	stubs        frame size, or rbp, or the return address alone
+ *	leaves       the return address, below it perhaps some registers
  *
  * An address in a code heap leads to its blob by the heap's map of segments. Nothing that is
  * read is trusted: each step goes up the stack or ends the walk, and searches are bounded.
@@ -27,6 +28,8 @@ enum hotspot_kind {
 	HOTSPOT_NATIVE,
 	HOTSPOT_INTERPRETER,
 	HOTSPOT_ADAPTER,
+	HOTSPOT_FUNCTION, /* the return address of a C function */
+	HOTSPOT_LEAF,     /* rbp is the caller's */
 };
 
 #define HOTSPOT_HOPS       16 /* in the map of segments */
@@ -39,6 +42,9 @@ enum hotspot_kind {
 #define HOTSPOT_NAME_INTERPRETER UINT64_C(0x6572707265746e49) /* "Interpre" */
 #define HOTSPOT_NAME_VTABLE      UINT64_C(0x6320656c62617476) /* "vtable c" */
 #define HOTSPOT_NAME_ADAPTER     UINT64_C(0x204932432f433249) /* "I2C/C2I " */
+#define HOTSPOT_NAME_FLUSH       UINT64_C(0x63695f6873756c66) /* "flush_ic": C++ calls it */
+#define HOTSPOT_NAME_UNWIND      UINT64_C(0x655f646e69776e75) /* "unwind_e" */
+#define HOTSPOT_NAME_SUBTYPE     UINT64_C(0x6275735f776f6c73) /* "slow_sub": pushes registers */
 #define HOTSPOT_NAME_HANDLES     UINT64_C(0x6148646f6874654d) /* "MethodHa" */
 
 #ifdef __bpf__
@@ -174,6 +180,10 @@ static inline uint64_t hotspot_kind_of(uint64_t name)
 	if (name == HOTSPOT_NAME_VTABLE || name == HOTSPOT_NAME_ADAPTER ||
 	    name == HOTSPOT_NAME_HANDLES)
 		return HOTSPOT_ADAPTER;
+	if (name == HOTSPOT_NAME_FLUSH)
+		return HOTSPOT_FUNCTION;
+	if (name == HOTSPOT_NAME_UNWIND || name == HOTSPOT_NAME_SUBTYPE)
+		return HOTSPOT_LEAF;
 	return HOTSPOT_STUB;
 }
 
@@ -393,7 +403,8 @@ static inline int hotspot_entering(struct walk_hotspot *at, struct walk_window *
 /* The frame is being left: it has gone, and the return address is in r13. */
 static inline int hotspot_leaving(struct walk_hotspot *at)
 {
-	if (!hotspot_is_code(at, at->r13))
+	/* The caller has come back already. */
+	if (at->here - at->r13 < 256 || !hotspot_is_code(at, at->r13))
 		return 0;
 	at->place = hotspot_code(at->here, 0);
 	return hotspot_to(at, at->r13,
@@ -452,6 +463,11 @@ static inline int hotspot_caller(struct walk_hotspot *at, struct walk_window *wi
 		return hotspot_interpreter(at, window);
 	case HOTSPOT_ADAPTER:
 		return hotspot_adapter(at, window);
+	case HOTSPOT_FUNCTION:
+		return hotspot_to(at, hotspot_word(window, at->low), at->low + 8, at->frame);
+	case HOTSPOT_LEAF:
+		return hotspot_scan(at, window) &&
+		       hotspot_to(at, at->ip, at->sp, at->frame);
 	default:
 		return hotspot_stub(at, window);
 	}
