@@ -40,6 +40,13 @@ __noinline int stack_native_frame(struct scratch *scratch)
 	return !walk_native_up(&scratch->native, &scratch->window);
 }
 
+static __always_inline uint32_t stack_java_loss(uint64_t kind)
+{
+	if (kind == HOTSPOT_COMPILED || kind == HOTSPOT_NATIVE)
+		return LOSS_JAVA_COMPILED;
+	return kind == HOTSPOT_INTERPRETER ? LOSS_JAVA_INTERPRETED : LOSS_JAVA_STUB;
+}
+
 /* The same for a frame of a Java virtual machine; -1 if it is none. */
 __noinline int stack_java_frame(struct scratch *scratch)
 {
@@ -53,8 +60,12 @@ __noinline int stack_java_frame(struct scratch *scratch)
 	hotspot_take(&scratch->hotspot, &scratch->native);
 	found = hotspot_caller(&scratch->hotspot, &scratch->window);
 	scratch->size = at + sizeof(struct event_native);
-	return !hotspot_up(&scratch->hotspot, &scratch->native, found,
-			   (struct event_native *)(scratch->data + at));
+	if (hotspot_up(&scratch->hotspot, &scratch->native, found,
+		       (struct event_native *)(scratch->data + at)))
+		return 0;
+	if (scratch->native.quality & STACK_JAVA_END)
+		loss_count(stack_java_loss(scratch->hotspot.kind));
+	return 1;
 }
 
 /* Reads what must be known of the Java virtual machine of the process, which has this table. */

@@ -30,6 +30,7 @@ enum hotspot_kind {
 	HOTSPOT_ADAPTER,
 	HOTSPOT_FUNCTION, /* the return address of a C function */
 	HOTSPOT_LEAF,     /* rbp is the caller's */
+	HOTSPOT_CHECK,    /* a leaf with two arguments on the stack */
 };
 
 #define HOTSPOT_HOPS       16 /* in the map of segments */
@@ -182,8 +183,10 @@ static inline uint64_t hotspot_kind_of(uint64_t name)
 		return HOTSPOT_ADAPTER;
 	if (name == HOTSPOT_NAME_FLUSH)
 		return HOTSPOT_FUNCTION;
-	if (name == HOTSPOT_NAME_UNWIND || name == HOTSPOT_NAME_SUBTYPE)
+	if (name == HOTSPOT_NAME_UNWIND)
 		return HOTSPOT_LEAF;
+	if (name == HOTSPOT_NAME_SUBTYPE)
+		return HOTSPOT_CHECK;
 	return HOTSPOT_STUB;
 }
 
@@ -466,8 +469,10 @@ static inline int hotspot_caller(struct walk_hotspot *at, struct walk_window *wi
 	case HOTSPOT_FUNCTION:
 		return hotspot_to(at, hotspot_word(window, at->low), at->low + 8, at->frame);
 	case HOTSPOT_LEAF:
+	case HOTSPOT_CHECK:
 		return hotspot_scan(at, window) &&
-		       hotspot_to(at, at->ip, at->sp, at->frame);
+		       hotspot_to(at, at->ip, at->sp + (at->kind == HOTSPOT_CHECK ? 16 : 0),
+				  at->frame);
 	default:
 		return hotspot_stub(at, window);
 	}

@@ -33,6 +33,7 @@ const char *stack_reason_name(enum stack_reason reason)
 		[REASON_USER_END] = "user_end",
 		[REASON_USER_GUESSED] = "user_guessed",
 		[REASON_LOST] = "lost",
+		[REASON_JAVA_END] = "java_end",
 	};
 
 	return names[reason];

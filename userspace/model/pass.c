@@ -174,6 +174,7 @@ static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 		[REASON_USER_END] = STACK_USER_END,
 		[REASON_USER_GUESSED] = STACK_USER_GUESSED,
 		[REASON_LOST] = STACK_LOST,
+		[REASON_JAVA_END] = STACK_JAVA_END,
 	};
 	struct model_stacks *stacks = &pass->model->stacks;
 

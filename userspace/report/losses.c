@@ -20,6 +20,7 @@ static const char *reason_text(enum stack_reason reason)
 		[REASON_USER_GUESSED] = "frame pointers were followed where unwind rows are "
 					"missing: callers may be missing",
 		[REASON_LOST] = "the sample that reported the stack was lost",
+		[REASON_JAVA_END] = "the caller of a Java frame was not found",
 	};
 
 	return texts[reason];

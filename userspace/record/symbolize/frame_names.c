@@ -34,7 +34,8 @@ struct frame_names {
 	struct map *met;               /* number of a process to the same, until that is known */
 	struct buffer generated;       /* struct symbol_frame[] without a name so far */
 	struct java_names *java;
-	uint64_t last;    /* frames up to this one have been asked for */
+	struct buffer java_frames; /* the same of Java frames */
+	uint64_t last;             /* frames up to this one have been asked for */
 	uint64_t now;     /* when the present call began: new frames were met just before */
 	uint64_t highest; /* of those visited in this call */
 	uint64_t lost;    /* modules whose file was not found */
@@ -97,6 +98,7 @@ void frame_names_free(struct frame_names *names)
 	symbolizer_free(names->symbolizer);
 	map_free(names->noted);
 	buffer_free(&names->generated);
+	buffer_free(&names->java_frames);
 	free(names);
 }
 
@@ -317,21 +319,25 @@ int frame_names_frames(struct frame_names *names, uint64_t process,
 	return java_names_meet(names->java, process, frames, n);
 }
 
-/* Writes the names of a Java frame, if they are there; false if they are still waited for. */
-static bool name_java(struct frame_names *names, const struct symbol_frame *frame)
+/* Writes the names of Java frames that have come; the others go on waiting. */
+static int write_java(struct frame_names *names)
 {
+	struct symbol_frame *frames = (void *)names->java_frames.data;
+	size_t kept = 0, all = names->java_frames.size / sizeof(*frames), n;
 	const struct symbol *symbols;
-	size_t n;
+	int err = 0;
 
-	switch (java_names_find(names->java, frame->owner, frame->place, &symbols, &n)) {
-	case JAVA_WAITS:
-		return false;
-	case JAVA_NAMED:
-		names->err = write_symbols(names, frame->frame, symbols, n);
-		return true;
-	default:
-		return true;
+	for (size_t i = 0; i < all && !err; i++) {
+		enum java_state state = java_names_find(names->java, frames[i].owner,
+							frames[i].place, &symbols, &n);
+
+		if (state == JAVA_WAITS)
+			frames[kept++] = frames[i];
+		if (state == JAVA_NAMED)
+			err = write_symbols(names, frames[i].frame, symbols, n);
 	}
+	names->java_frames.size = kept * sizeof(*frames);
+	return err;
 }
 
 /* Asks again for those without names. */
@@ -349,15 +355,8 @@ static int ask_generated(struct frame_names *names)
 		return err;
 	names->generated = (struct buffer){0};
 	for (size_t i = 0; i < waiting.size / sizeof(*frames) && !err; i++) {
-		struct mapped_frames *mapped;
+		struct mapped_frames *mapped = frames_of(names, all, frames[i].owner);
 
-		if (hotspot_is_frame(frames[i].place)) {
-			if (!name_java(names, &frames[i]))
-				err = buffer_append(&names->generated, &frames[i],
-						    sizeof(frames[i]));
-			continue;
-		}
-		mapped = frames_of(names, all, frames[i].owner);
 		err = mapped ? buffer_append(&mapped->frames, &frames[i], sizeof(frames[i]))
 			     : -ENOMEM;
 	}
@@ -411,6 +410,8 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 	if (file && file->process) {
 		frame->space = SYMBOL_GENERATED;
 		frame->owner = file->process;
+		if (hotspot_is_frame(frame->place))
+			return buffer_append(&names->java_frames, frame, sizeof(*frame));
 		return buffer_append(&names->generated, frame, sizeof(*frame));
 	}
 	/* What has its path now is another file: no name is better than a wrong one. */
@@ -464,7 +465,8 @@ static int ask_all(struct frame_names *names)
 	names->err = 0;
 	profile_writer_each_frame(names->writer, visit_frame, names);
 	names->last = names->highest;
-	return names->err ? names->err : ask_generated(names);
+	err = names->err ? names->err : write_java(names);
+	return err ? err : ask_generated(names);
 }
 
 int frame_names_write(struct frame_names *names)
@@ -491,8 +493,7 @@ int frame_names_finish(struct frame_names *names, uint64_t ns)
 	opener_settle(opener_of(names), ns);
 	err = err ? err : names->err;
 	err = err ? err : symbolizer_finish(names->symbolizer, ns);
-	/* Java frames, whose names have come meanwhile. */
-	return err ? err : ask_generated(names);
+	return err ? err : write_java(names);
 }
 
 uint64_t frame_names_unread(const struct frame_names *names)
