@@ -5,12 +5,12 @@
 
 #include "../../runtimes/runtime.h"
 #include "../../util/map.h"
-#include "places.h"
+#include "../../../bpf/events.h"
 
 #define PLACES_MAX 8192 /* heaps, processors, types: of each, of all processes together */
 
 struct places {
-	places_emit *emit;
+	void (*emit)(void *context, const struct event_header *event, size_t size);
 	void *context;
 	struct map *heaps;                     /* struct place_key to struct heap * */
 	struct map *begun;                     /* struct place_key: processors that took a sample */
