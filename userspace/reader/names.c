@@ -233,7 +233,7 @@ static int answer_java(const struct names_request *head, const struct name_place
 		return -ENOEXEC;
 	err = hotspot_vm_open(request->files.fds[0], &cells, bias, &vm);
 	for (uint32_t i = 0; i < head->count && !err; i++) {
-		struct symbol found[SYMBOLS_MAX];
+		struct symbol found[SYMBOLS_MAX] = {0};
 
 		put_names(found, hotspot_vm_name(vm, places[i].place, found));
 	}

@@ -37,7 +37,7 @@ static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *ru
 	return 0;
 }
 
-#include "../../bpf/walk_hotspot.h"
+#include "../../bpf/hotspot_blob.h"
 
 #define PCS_BYTES    (1u << 20) /* of one method */
 #define SCOPE_BYTES  24
@@ -56,7 +56,7 @@ struct method {
 
 struct hotspot_vm {
 	struct walk_window window;
-	struct walk_hotspot at;
+	struct walk_hotspot at; /* what was found */
 	uint64_t value[HOTSPOT_ITEMS];
 	uint64_t release;
 	bool ready;

@@ -31,9 +31,9 @@
 static int settle_rights(uint32_t kind, const struct invoker *user)
 {
 	static uint32_t settled;
-	uint32_t group = kind == OPENER_SPACE                             ? OPENER_MEMORY
+	uint32_t group = kind == OPENER_SPACE                           ? OPENER_MEMORY
 			 : kind == OPENER_USER || kind == OPENER_MEMORY ? kind
-									 : OPENER_MAPPED;
+									: OPENER_MAPPED;
 	int err;
 
 	if (settled)

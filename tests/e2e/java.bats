@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# java.bats: Java stacks of an unchanged HotSpot: compiled, interpreted and inlined frames, their names.
+
+load common
+
+need_java() {
+	need_root
+	command -v javac >/dev/null || skip 'there is no Java'
+}
+
+# Two methods that do the same work, one three times as often, and say which part of the CPU time
+# each has had.
+make_hot() {
+	cat >Hot.java <<'END'
+import java.lang.management.*;
+
+public class Hot {
+	static final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+	static long sink, in_one, in_two;
+
+	static void spin() {
+		for (int i = 0; i < 200000; i++)
+			sink = sink * 6364136223846793005L + 1442695040888963407L;
+	}
+
+	static void one(int depth) {
+		if (depth > 0)
+			one(depth - 1);
+		else
+			for (int i = 0; i < 3; i++)
+				spin();
+	}
+
+	static void two(int depth) {
+		if (depth > 0)
+			two(depth - 1);
+		else
+			spin();
+	}
+
+	public static void main(String[] args) {
+		long end = System.nanoTime() + Long.parseLong(args[0]) * 1000000L;
+
+		while (System.nanoTime() < end) {
+			long a = threads.getCurrentThreadCpuTime();
+			one(10);
+			long b = threads.getCurrentThreadCpuTime();
+			two(10);
+			in_one += b - a;
+			in_two += threads.getCurrentThreadCpuTime() - b;
+		}
+		System.out.println((double) in_one / (in_one + in_two));
+	}
+}
+END
+	javac Hot.java
+}
+
+# The shares of both methods are what the program says, and all that they did is in main().
+holds_shares() {
+	local said
+	said=$(tail -n 1 out)
+	holds '([.functions[] | select(.name | startswith("Hot.")) | {(.name): .cpu_total_ns}] | add) as $of |
+		($of["Hot.one"] + $of["Hot.two"]) as $both |
+		($of["Hot.one"] / $both - '"$said"' | fabs) < 0.03 and $of["Hot.main"] > 0.98 * $both'
+	holds '(.stacks.unfinished.java_end // 0) < 0.01 * .stacks.samples and
+		([.functions[] | select(.name == "Hot.spin")] | length) == 1'
+}
+
+hot() { # OPTIONS...
+	need_java
+	make_hot
+	record -- java "$@" -cp . Hot 4000
+	holds_shares
+}
+
+@test "interpreted Java methods have their shares of the CPU time" {
+	hot -Xint
+}
+
+@test "Java methods compiled by C1 have their shares of the CPU time" {
+	hot -XX:TieredStopAtLevel=1
+}
+
+@test "Java methods compiled by C2 have their shares of the CPU time" {
+	hot -XX:-TieredCompilation
+}
+
+@test "Java methods have their shares of the CPU time" {
+	hot
+}
+
+@test "another release of Java, by the tables that it exports" {
+	local other
+	need_java
+	for other in /usr/lib/jvm/*/bin/java; do
+		[ "$("$other" -version 2>&1 | head -n 1)" = "$(java -version 2>&1 | head -n 1)" ] || break
+		other=
+	done
+	[ -n "$other" ] || skip 'there is only one'
+	make_hot
+	record -- "$other" -cp . Hot 4000
+	holds_shares
+}
+
+@test "a Java program that runs already is attached to" {
+	need_java
+	make_hot
+	java -cp . Hot 6000 >said &
+	started+=($!)
+	wait_until pgrep -P $$ -x java >/dev/null
+	record -p $! --duration 3
+	holds '[.functions[] | select(.name == "Hot.main" and .cpu_total_ns > 1e9)] | length == 1'
+}
+
+@test "almost all stacks of javac are complete and all Java frames have names" {
+	local i j
+	need_java
+	for i in $(seq 60); do
+		{
+			echo "public class C$i<T extends Comparable<T>> {"
+			for j in $(seq 30); do
+				cat <<END
+	public int m$j(int a, java.util.Map<String, java.util.List<Integer>> x) {
+		for (var e : x.entrySet())
+			for (int k : e.getValue())
+				((Runnable) () -> System.out.println(e.getKey() + k)).run();
+		return a > 0 ? m$j(a - 1, x) : x.values().stream()
+			.flatMap(java.util.Collection::stream).mapToInt(v -> v + a).sum();
+	}
+END
+			done
+			echo '}'
+		} >"C$i.java"
+	done
+	record -- javac -d . C*.java
+	holds '.stacks.samples > 1000 and ((.stacks.unfinished.user_end // 0) +
+		(.stacks.unfinished.java_end // 0)) < 0.01 * .stacks.samples'
+	holds '[.functions[] | select(.name == "com.sun.tools.javac.main.JavaCompiler.compile")] | length == 1'
+	holds '([.functions[] | select(.name | startswith("[jit]")) | .cpu_self_ns] | add // 0) <
+		0.02 * .cpu.on_cpu_ns'
+}
+
+@test "system calls of Java programs have Java stacks" {
+	need_java
+	cat >Waits.java <<'END'
+public class Waits {
+	static int waits() throws java.io.IOException { return System.in.read(); }
+	public static void main(String[] args) throws java.io.IOException {
+		while (waits() >= 0)
+			;
+	}
+}
+END
+	javac Waits.java
+	mkfifo input
+	(for _ in $(seq 20); do
+		sleep 0.05
+		echo
+	done) >input &
+	record -- java -cp . Waits <input
+	holds '[.functions[] | select(.name == "Waits.waits" and .syscall_ns > 500e6)] | length == 1'
+	holds '[.functions[] | select(.name == "Waits.main" and .syscall_ns > 500e6)] | length == 1'
+}
