@@ -30,14 +30,19 @@ enum {
 /* Of a function's record, 4 bytes each; then come the numbers of two lists, and the lists. */
 enum {
 	RECORD_NAME = 4,
+	RECORD_STACK = 16,
 	RECORD_FILE = 20,
 	RECORD_LINE = 24,
 	RECORD_N_VALUES = 28,
 	RECORD_UNIT = 32,
 	RECORD_BEGIN = 36, /* from 1.20 on */
+	RECORD_FLAGS_118 = 37,
 	RECORD_SIZE_118 = 40,
+	RECORD_FLAGS_120 = 41,
 	RECORD_SIZE_120 = 44,
 };
+
+enum { FLAG_TOP = 1, FLAG_SWITCHES = 2 };
 
 enum { VALUES_INLINED = 2, DATA_INLINED = 3 }; /* in the lists */
 
@@ -185,6 +190,30 @@ static int32_t value_at(const struct go_lines *lines, uint32_t sequence, uint64_
 			return (int32_t)value;
 	}
 	return -1;
+}
+
+enum go_frame go_lines_stack(const struct go_lines *lines, size_t index, go_stack_visit *visit,
+			     void *context)
+{
+	struct cursor record = record_at(lines, index);
+	uint32_t sequence = read_32(record, RECORD_STACK);
+	struct cursor cursor = skip(lines->values, sequence);
+	uint64_t change, bytes, at = 0;
+	uint32_t value = UINT32_MAX;
+	uint8_t flags = 0;
+
+	if (!read_at(record, lines->is_118 ? RECORD_FLAGS_118 : RECORD_FLAGS_120, &flags, 1))
+		return GO_FRAME_UNKNOWN;
+	if (flags & (FLAG_TOP | FLAG_SWITCHES))
+		return GO_FRAME_TOP;
+	while (sequence && cursor_varint(&cursor, &change) && (change || !at) &&
+	       cursor_varint(&cursor, &bytes) && bytes) {
+		value += (uint32_t)zigzag_unfold(change);
+		if (visit(context, at, (int32_t)value))
+			return GO_FRAME_UNKNOWN;
+		at += bytes;
+	}
+	return at ? GO_FRAME_KNOWN : GO_FRAME_UNKNOWN;
 }
 
 /* A function's record, and where in it an address is. */

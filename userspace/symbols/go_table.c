@@ -307,6 +307,12 @@ bool go_table_function(const struct go_table *table, size_t index, struct go_fun
 	return go_lines_function(&table->lines, index, out);
 }
 
+enum go_frame go_table_stack(const struct go_table *table, size_t index, go_stack_visit *visit,
+			     void *context)
+{
+	return go_lines_stack(&table->lines, index, visit, context);
+}
+
 bool go_table_named(const struct go_table *table, const char *name, struct go_function *out)
 {
 	for (size_t i = 0; go_table_function(table, i, out); i++)

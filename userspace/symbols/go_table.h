@@ -36,6 +36,10 @@ const char *go_table_version(const struct go_table *table);
 /* The functions in the order of their addresses; false behind the last one. */
 bool go_table_function(const struct go_table *table, size_t index, struct go_function *out);
 
+/* As go_lines_stack(). */
+enum go_frame go_table_stack(const struct go_table *table, size_t index, go_stack_visit *visit,
+			     void *context);
+
 /* The first of this name: a second one is a wrapper for assembler. False: there is none. */
 bool go_table_named(const struct go_table *table, const char *name, struct go_function *out);
 

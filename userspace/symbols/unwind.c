@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "elf_file.h"
+#include "go_unwind.h"
 #include "unwind.h"
 #include "unwind_build.h"
 
@@ -83,6 +84,8 @@ static int add_sections(Elf *elf, struct unwind_builder *builder)
 
 	if (find_section(elf, ".eh_frame", &section) || find_by_segment(elf, &section))
 		err = unwind_builder_add(builder, &section);
+	if (!err)
+		err = go_unwind_add(elf, builder);
 	if (err || unwind_builder_count(builder))
 		return err;
 	section = (struct frame_section){.debug = true};

@@ -163,6 +163,28 @@ int unwind_builder_add(struct unwind_builder *builder, const struct frame_sectio
 	return frame_info_each(section, add_function, builder, &builder->refused);
 }
 
+int unwind_builder_function(struct unwind_builder *builder, uint64_t begin, uint64_t end)
+{
+	const struct function function = {
+		.begin = begin,
+		.end = end,
+		.first = (uint32_t)(builder->raw_rows.size / sizeof(struct raw_row)),
+	};
+
+	builder->begin = begin;
+	return buffer_append(&builder->functions, &function, sizeof(function));
+}
+
+int unwind_builder_row(struct unwind_builder *builder, uint64_t address,
+		       const struct unwind_rule *rule)
+{
+	int err = add_raw_row(builder, address, rule);
+
+	if (!err)
+		functions_of(builder)[unwind_builder_count(builder) - 1].count++;
+	return err;
+}
+
 /* --- writing ------------------------------------------------------------------------ */
 
 int unwind_builder_add_entry(struct unwind_builder *builder, uint64_t address)

@@ -15,6 +15,12 @@ void unwind_builder_free(struct unwind_builder *builder); /* NULL is allowed */
 /* Adds the functions of a section. -E2BIG, -ENOMEM. */
 int unwind_builder_add(struct unwind_builder *builder, const struct frame_section *section);
 
+/* Adds a function whose rows the caller knows, which follow in order of address. -E2BIG, -ENOMEM.
+ */
+int unwind_builder_function(struct unwind_builder *builder, uint64_t begin, uint64_t end);
+int unwind_builder_row(struct unwind_builder *builder, uint64_t address,
+		       const struct unwind_rule *rule);
+
 /*
  * What begins at the entry point of a file has no caller. The linker says so
  * nowhere for its own, where each program begins. After all sections.
