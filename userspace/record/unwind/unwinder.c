@@ -16,6 +16,7 @@
 #include "../../util/buffer.h"
 #include "../../util/priority.h"
 
+#define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings that wait for the thread */
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
 #define UNUSED_NS  UINT64_C(10000000000) /* unused rows are kept so long */
 
@@ -43,9 +44,10 @@ struct unwinder {
 	pthread_mutex_t lock; /* of the next ones */
 	pthread_cond_t wakeup;
 	struct buffer notes; /* struct note[] */
+	bool flush;
 	bool stop;
 
-	atomic_bool flush; /* set with the lock, as long as the thread has not taken the notes */
+	atomic_size_t notes_bytes; /* of mappings */
 	atomic_uint_least64_t lost;
 	atomic_uint_least64_t refused; /* by the thread */
 	atomic_uint_least64_t cpu_ns;  /* of its readers */
@@ -112,6 +114,7 @@ static void *run(void *context)
 			continue;
 		}
 		unwinder->notes = (struct buffer){0};
+		unwinder->notes_bytes = 0;
 		unwinder->flush = false;
 		pthread_mutex_unlock(&unwinder->lock);
 		lost = act_all(unwinder, &notes);
@@ -204,6 +207,8 @@ static void put(struct unwinder *unwinder, const struct note *note)
 	if (buffer_append(&unwinder->notes, note, sizeof(*note))) {
 		unwinder->lost++;
 		free(note->all);
+	} else {
+		unwinder->notes_bytes += note->n * sizeof(*note->all);
 	}
 	pthread_mutex_unlock(&unwinder->lock);
 }
@@ -288,12 +293,12 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 		unwinder->lost++;
 }
 
-/* While the thread has not taken the last notes, changes wait: so each process has one there. */
+/* Where too much waits for the thread, changes wait for it to take some. */
 void unwinder_flush(struct unwinder *unwinder)
 {
 	const uint32_t *all;
 
-	if (!unwinder || unwinder->flush)
+	if (!unwinder || unwinder->notes_bytes > NOTES_MAX)
 		return;
 	all = (const void *)unwinder->changed.data;
 	for (size_t i = 0; i < unwinder->changed.size / sizeof(*all); i++) {
