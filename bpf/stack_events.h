@@ -18,8 +18,8 @@ enum stack_quality {
 	STACK_USER_END = 64,      /* no way to go on to a caller, but no proper end either */
 	STACK_USER_GUESSED = 128, /* in part by frame pointers, for want of unwind rows */
 	STACK_LOST = 256,         /* only a key, and the sample that reported its stack was lost */
-	STACK_JAVA_END = 512,     /* with STACK_USER_END: the last frame is a Java virtual machine's */
-	STACK_COPIED = 0x8000,    /* not a flaw: a struct event_copy follows; not in profiles */
+	STACK_JAVA_END = 512,  /* with STACK_USER_END: the last frame is a Java virtual machine's */
+	STACK_COPIED = 0x8000, /* not a flaw: a struct event_copy follows; not in profiles */
 };
 
 #define STACK_DEPTH_MAX   512 /* native frames in user mode; in the kernel its own limit, 127 */

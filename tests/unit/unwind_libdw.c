@@ -4,9 +4,10 @@
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#include "test.h"
+#include "symbols_rig.h"
 #include "symbols/unwind.h"
 
 /* Registers and memory with values that are nothing but different. */
@@ -266,4 +267,65 @@ TEST(libraries_agree_with_libdw)
 	check_agreement("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", 7);
 	check_agreement("/usr/lib/x86_64-linux-gnu/libelf.so.1", 1);
 	check_agreement("/usr/lib/x86_64-linux-gnu/libm.so.6", 1);
+}
+
+/* What Go's table says of the stack against its .debug_frame, which says nothing of rbp. */
+static void compare_go(Dwarf_CFI *cfi, const struct unwind_file *file, uint64_t address,
+		       struct agreement *count)
+{
+	struct world world = {0x7ffc11223340, 0x7ffc11224450, 0x7ffc11225560, address};
+	const struct unwind_rule *rule = unwind_find(file, address);
+	Dwarf_Frame *frame = NULL;
+	struct values theirs, ours;
+
+	if (dwarf_cfi_addrframe(cfi, address, &frame))
+		return;
+	ours = our_values(rule, &world);
+	if (rule->cfa == UNWIND_CFA_NONE)
+		count->ours_missing++;
+	else if (!ours.stop && dw_values(frame, &world, &theirs) && !theirs.stop) {
+		bool same = ours.cfa == theirs.cfa && ours.ra == theirs.ra;
+
+		count->same += same;
+		count->other += !same;
+	}
+	free(frame);
+}
+
+TEST(go_s_table_agrees_with_its_frame_information)
+{
+	static const char *const source[] = {"package main", "import \"fmt\"",
+					     "func main() { fmt.Println(\"hello\") }", NULL};
+	struct agreement count = {0};
+	struct unwind_file *file;
+	Dwarf_CFI *cfi;
+	Dwarf *dwarf;
+	int fd;
+
+	if (system("command -v go >/dev/null 2>&1") != 0)
+		test_skip("there is no Go compiler");
+	rig_enter();
+	rig_write("hello.go", source);
+	rig_run("GO111MODULE=off GOFLAGS= go build -ldflags=-compressdwarf=false -o whole "
+		"hello.go");
+	rig_run("GO111MODULE=off GOFLAGS= go build -ldflags='-s -w' -o bare hello.go");
+	fd = open("bare", O_RDONLY | O_CLOEXEC);
+	CHECK_EQ(unwind_read(fd, &file), 0);
+	close(fd);
+	fd = open("whole", O_RDONLY | O_CLOEXEC);
+	dwarf = dwarf_begin(fd, DWARF_C_READ);
+	CHECK(dwarf != NULL);
+	cfi = dwarf_getcfi(dwarf);
+	CHECK(cfi != NULL);
+	for (size_t i = 0; i < file->n_segments; i++)
+		for (uint64_t at = 0; at < file->segments[i].size; at++)
+			compare_go(cfi, file, file->segments[i].address + at, &count);
+	printf("%" PRIu64 " same, %" PRIu64 " other, %" PRIu64 " without rule\n", count.same,
+	       count.other, count.ours_missing);
+	CHECK(count.same > 300000);
+	CHECK_EQ(count.other, 0);
+	CHECK(count.ours_missing * 1000 <= count.same);
+	dwarf_end(dwarf);
+	close(fd);
+	unwind_free(file);
 }

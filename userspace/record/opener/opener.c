@@ -446,8 +446,8 @@ int opener_map(struct opener *opener, const struct code_owner *owner, opener_don
 int opener_space(struct opener *opener, uint32_t pid, opener_done *done, void *context)
 {
 	const struct opener_temporary wanted = {.pid = pid};
-	const struct order order = {OPENER_SPACE, pid, &wanted, sizeof(wanted), "", -1, done,
-				    context};
+	const struct order order = {OPENER_SPACE, pid, &wanted, sizeof(wanted),
+				    "",           -1,  done,    context};
 
 	return add(opener, LANE_MEMORY, &order);
 }

@@ -78,8 +78,8 @@ void store_meet_mapping(struct store *store, const struct event_mmap *event, con
 {
 	if (store_is_generated(event, path))
 		frame_names_meet(store->names, event->header.process, event->header.tid);
-	if (event->inode && frame_names_map(store->names, event->header.process, event->header.tid,
-					    event, path))
+	if (event->inode &&
+	    frame_names_map(store->names, event->header.process, event->header.tid, event, path))
 		store->losses[LOSS_MEMORY]++;
 }
 
