@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "code_files.h"
@@ -21,9 +22,22 @@
 
 #define ANSWER_NAMES_BYTES (32 << 10) /* of one place: the innermost names beyond are left out */
 
+/* The library of a Java virtual machine that was asked for last. */
+struct java_library {
+	dev_t device;
+	ino_t inode; /* 0: none */
+	off_t size;
+	struct timespec changed;
+	bool found; /* it is one */
+	struct hotspot_cells cells;
+	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
+	size_t n_segments;
+};
+
 struct names {
 	struct symbols *symbols;
 	struct code_files *code;
+	struct java_library library;
 	int file;                  /* of the present request, -1: none */
 	char place[NAME_MAX + 32]; /* the name of a function that has none */
 	char type[NAMES_TEXT_MAX];
@@ -205,23 +219,37 @@ static int answer_code(struct names *names, const struct names_request *head,
 	return err;
 }
 
-/* How far from its linked addresses the library is mapped. Takes over the descriptor. */
-static bool read_library(int fd, const struct names_request *head, struct hotspot_cells *cells,
-			 uint64_t *bias)
+/* Reads the library of a Java virtual machine, unless it is the last that was read. Takes over the
+ * descriptor. */
+static bool read_library(struct java_library *library, int fd)
 {
-	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
-	Elf *elf = elf_open(fd);
-	size_t n = elf ? elf_code_segments(elf, segments, UNWIND_SEGMENTS_MAX) : 0;
+	struct stat st;
+	Elf *elf;
 
+	if (fstat(fd, &st))
+		memset(&st, 0, sizeof(st));
+	if (st.st_ino && library->inode == st.st_ino && library->device == st.st_dev &&
+	    library->size == st.st_size &&
+	    !memcmp(&library->changed, &st.st_ctim, sizeof(st.st_ctim))) {
+		close(fd);
+		return library->found;
+	}
+	library->device = st.st_dev;
+	library->inode = st.st_ino;
+	library->size = st.st_size;
+	library->changed = st.st_ctim;
+	elf = elf_open(fd);
+	library->n_segments = elf ? elf_code_segments(elf, library->segments, UNWIND_SEGMENTS_MAX)
+				  : 0;
 	elf_end(elf);
-	return hotspot_tables_read(fd, cells) &&
-	       unwind_locate(segments, n, head->start, head->offset, 0, bias);
+	library->found = hotspot_tables_read(fd, &library->cells);
+	return library->found;
 }
 
-static int answer_java(const struct names_request *head, const struct name_place *places,
-		       struct request *request)
+static int answer_java(struct names *names, const struct names_request *head,
+		       const struct name_place *places, struct request *request)
 {
-	struct hotspot_cells cells;
+	struct java_library *library = &names->library;
 	struct hotspot_vm *vm;
 	uint64_t bias;
 	int err;
@@ -229,9 +257,11 @@ static int answer_java(const struct names_request *head, const struct name_place
 	if (request->files.n != 2)
 		return -EBADMSG;
 	request->files.n = 1;
-	if (!read_library(request->files.fds[1], head, &cells, &bias))
+	if (!read_library(library, request->files.fds[1]) ||
+	    !unwind_locate(library->segments, library->n_segments, head->start, head->offset, 0,
+			   &bias))
 		return -ENOEXEC;
-	err = hotspot_vm_open(request->files.fds[0], &cells, bias, &vm);
+	err = hotspot_vm_open(request->files.fds[0], &library->cells, bias, &vm);
 	for (uint32_t i = 0; i < head->count && !err; i++) {
 		struct symbol found[SYMBOLS_MAX] = {0};
 
@@ -260,7 +290,7 @@ int names_answer(struct names *names, struct request *request)
 	else if (request->head.kind == READ_KERNEL)
 		err = answer_kernel(names, &head, places, request);
 	else if (request->head.kind == READ_JAVA)
-		err = answer_java(&head, places, request);
+		err = answer_java(names, &head, places, request);
 	else
 		err = answer_code(names, &head, places, request);
 out:

@@ -14,6 +14,7 @@
 
 #define PROCESSES_MAX 256                /* whose memory is kept open */
 #define NAMES_MAX     ((size_t)64 << 20) /* bytes of all names; beyond that none are asked for */
+#define KNOWN_BYTES   ((size_t)256)      /* that a frame's names take on average, at most */
 
 /* A process with a Java virtual machine. */
 struct machine {
@@ -37,6 +38,7 @@ struct java_names {
 	struct map *machines; /* process to struct machine * */
 	struct map *known;    /* process and place to struct known *; 0: asked for */
 	size_t bytes;
+	bool ended; /* a process has, since `known` was gone through */
 };
 
 int java_names_create(struct files *files, struct java_names **out)
@@ -98,6 +100,7 @@ static void forget(struct java_names *java, uint64_t process)
 		return;
 	map_remove(java->machines, &process);
 	machine_free(machine);
+	java->ended = true;
 }
 
 static void space_opened(void *context, const struct opener_result *result)
@@ -140,6 +143,32 @@ void java_names_end(struct java_names *java, struct symbolizer *symbolizer, uint
 		symbolizer_end_java(symbolizer, process);
 }
 
+/* A map_keep: forgets the names of processes that have ended. */
+static bool is_kept(void *context, const void *key, uint64_t *value)
+{
+	struct java_names *java = context;
+	uint64_t process;
+
+	memcpy(&process, key, sizeof(process));
+	if (find(java, process)) {
+		java->bytes += KNOWN_BYTES;
+		return true;
+	}
+	free((void *)(uintptr_t)*value);
+	return false;
+}
+
+/* Is there room for more names? */
+static bool has_room(struct java_names *java)
+{
+	if (java->bytes >= NAMES_MAX && java->ended) {
+		java->ended = false;
+		java->bytes = 0;
+		map_filter(java->known, is_kept, java);
+	}
+	return java->bytes < NAMES_MAX;
+}
+
 /* --- frames --------------------------------------------------------------------------------- */
 
 /* As the frame will be stored: see add_address() in store/stacks.c. */
@@ -153,7 +182,7 @@ int java_names_meet(struct java_names *java, uint64_t process, const struct even
 {
 	struct machine *machine = find(java, process);
 
-	for (size_t i = 0; machine && i < n && java->bytes < NAMES_MAX; i++) {
+	for (size_t i = 0; machine && i < n && has_room(java); i++) {
 		struct symbol_frame frame = {.space = SYMBOL_JAVA, .owner = process};
 		uint64_t key[2] = {process, place_of(&frames[i], i)};
 		bool added = false;
@@ -164,7 +193,7 @@ int java_names_meet(struct java_names *java, uint64_t process, const struct even
 		if (!map_put(java->known, key, &added) ||
 		    (added && buffer_append(&machine->frames, &frame, sizeof(frame))))
 			return -ENOMEM;
-		java->bytes += added ? sizeof(key) : 0;
+		java->bytes += added ? KNOWN_BYTES : 0;
 	}
 	return 0;
 }
@@ -255,7 +284,6 @@ int java_names_answer(struct java_names *java, const struct symbol_frame *frame,
 		known->symbols[i].name = copy_text(&text, symbols[i].name);
 		known->symbols[i].file = copy_text(&text, symbols[i].file);
 	}
-	java->bytes += size;
 	*slot = (uintptr_t)known;
 	return 0;
 }
