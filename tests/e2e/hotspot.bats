@@ -21,8 +21,8 @@ record_java() { # OPTION ARGUMENT...
 	record -F 0 -- java -Xmx128m "$option" -Xlog:gc,gc+phases,safepoint:file=gc.log -cp "$PROGRAMS" Allocate "$@"
 }
 
-# Pauses for collections that the profile has, and the longest difference to the log's, which rounds
-# to microseconds and begins a bit later.
+# The pauses are those of the log, which begins a bit later, and rounds to microseconds. Of a thread
+# that has to wait for a CPU in between ours is longer.
 check_pauses() { # PATTERN
 	"$GCPROF" dump >dump
 	jq -s '[.[] | select(.record == "gc_begin" and .heap == 1)] as $begins |
@@ -31,9 +31,9 @@ check_pauses() { # PATTERN
 	grep -E "$1" gc.log | grep -oE '[0-9.]+ms$' | tr -d ms | jq -s . >log
 	same 'pauses' "$(jq length ours)" "$(jq length log)"
 	[ "$(jq length log)" -ge 10 ]
-	jq -e -n --slurpfile ours ours --slurpfile log log '[range($log[0] | length) |
-		($ours[0][.] - $log[0][.]) as $more | $more >= -0.01 and
-		$more <= ([0.2, $log[0][.] * 0.05] | max)] | map(select(. | not)) | length <= 2' || {
+	jq -e -n --slurpfile ours ours --slurpfile log log '
+		[range($log[0] | length) | $ours[0][.] - $log[0][.]] | sort |
+		first >= -0.01 and .[length / 2 | floor] <= 0.2' || {
 		jq -c . ours log
 		return 1
 	}
@@ -102,9 +102,10 @@ holds_type() { # TYPE BYTES
 
 @test "attached: samples from then on, and nothing stays written" {
 	need_java
+	local pid
 	java -Xmx128m -cp "$PROGRAMS" Allocate 100000 1000000 >/dev/null &
-	local pid=$!
-	started=("$pid")
+	started=($!)
+	pid=${started[0]}
 	wait_busy "$pid"
 	record -F 0 --duration 2 -p "$pid"
 	holds '.alloc.samples > 100 and .gc.minor.count > 5'
