@@ -24,10 +24,10 @@ record_java() { # OPTION ARGUMENT...
 # The pauses are those of the log, which begins a bit later, and rounds to microseconds. Of a thread
 # that has to wait for a CPU in between ours is longer.
 check_pauses() { # PATTERN
-	"$GCPROF" dump >dump
+	"$GCPROF" dump >all.json
 	jq -s '[.[] | select(.record == "gc_begin" and .heap == 1)] as $begins |
 		[.[] | select(.record == "gc_end" and .heap == 1)] as $ends |
-		[range($begins | length) | ($ends[.].time - $begins[.].time) / 1e6]' dump >ours
+		[range($begins | length) | ($ends[.].time - $begins[.].time) / 1e6]' all.json >ours
 	grep -E "$1" gc.log | grep -oE '[0-9.]+ms$' | tr -d ms | jq -s . >log
 	same 'pauses' "$(jq length ours)" "$(jq length log)"
 	[ "$(jq length log)" -ge 10 ]
@@ -43,7 +43,7 @@ check_pauses() { # PATTERN
 	need_java
 	record_java -XX:+UseSerialGC 10 1000000
 	check_pauses ' Pause '
-	same 'cause' "$(jq -r 'select(.record == "string").text' dump | grep -c '^Allocation Failure$')" 1
+	same 'cause' "$(jq -r 'select(.record == "string").text' all.json | grep -c '^Allocation Failure$')" 1
 }
 
 @test "pauses of Parallel are those of the log" {
@@ -58,7 +58,7 @@ check_pauses() { # PATTERN
 	check_pauses ' Pause '
 	# "153M->1M(128M)": the log's are rounded down.
 	grep -oE '[0-9]+M->[0-9]+M' gc.log | tr -d M | sed 's/->/ /' >sizes
-	jq -r 'select(.record == "gc_end" and .heap == 1) | "\(.heap_before) \(.heap_after)"' dump |
+	jq -r 'select(.record == "gc_end" and .heap == 1) | "\(.heap_before) \(.heap_after)"' all.json |
 		awk '{ printf "%d %d\n", $1 / 1048576, $2 / 1048576 }' >seen
 	same 'sizes' "$(cat seen)" "$(cat sizes)"
 	"$GCPROF" info | grep -F "hotspot $(java -version 2>&1 | grep -oE '"[0-9.]+"' | tr -d '"')"
@@ -69,7 +69,7 @@ check_pauses() { # PATTERN
 	java -XX:+UseZGC -version 2>/dev/null || skip 'this java has no ZGC'
 	record_java -XX:+UseZGC 10 1000000
 	check_pauses 'gc,phases.*Pause '
-	same cycles "$(jq -s '[.[] | select(.record == "gc_cycle" and .unfinished == 0)] | length' dump)" \
+	same cycles "$(jq -s '[.[] | select(.record == "gc_cycle" and .unfinished == 0)] | length' all.json)" \
 		"$(grep -c 'Garbage Collection.*->' gc.log)"
 }
 
@@ -94,7 +94,7 @@ holds_type() { # TYPE BYTES
 	need_java
 	record_java -XX:+UseG1GC 20 1000000
 	holds_type 'byte[]' $((20 * 250000 * 1016))
-	holds_type 'Allocate$Node' $((20 * 1000000 * 24))
+	holds_type "Allocate\$Node" $((20 * 1000000 * 24))
 	# What the program allocates, not what the machine calls to do it.
 	ask '.functions[] | select(.alloc_self_bytes > 1e8).name' | sort >sites
 	same sites "$(paste -sd, sites)" Allocate.makeBytes,Allocate.makeNode
