@@ -72,8 +72,9 @@ __noinline uint64_t probe_operand(const struct probe_argument *argument,
 	return value >> (unused & 63);
 }
 
-/* Reads the arguments if the thread is followed; returns the probe. */
-static __always_inline int probe_read(struct probe_firing *firing, struct pt_regs *ctx)
+/* Reads the arguments if the thread is followed; returns the probe. Not inlined: the walkers need
+ * the stack that the registers take here, and Linux 6.1 gives 512 bytes to all together. */
+static __noinline int probe_read(struct probe_firing *firing, struct pt_regs *ctx)
 {
 	uint32_t key = bpf_get_attach_cookie(ctx);
 	struct probe_registers registers;
