@@ -115,7 +115,7 @@ static void report_begin(struct places *places, const struct firing *firing, str
 	heap->reported = true;
 }
 
-/* A begin without an end was of a pause whose end is lost: the new one ends it (bpf/filter.h). */
+/* A begin without an end was of a pause whose end is lost: the new one ends it (bpf/pauses.h). */
 static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
 {
 	(void)places;
@@ -130,7 +130,8 @@ static int pause_begin(struct places *places, const struct firing *firing, struc
 
 static int pause_end(struct places *places, const struct firing *firing, struct heap *heap)
 {
-	struct event_gc_end event = {.header = firing->event->header};
+	/* Page faults are not known. */
+	struct event_gc_end event = {.header = firing->event->header, .late = 1};
 
 	if (!heap->begin.size)
 		return 0;
