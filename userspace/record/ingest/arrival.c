@@ -68,6 +68,7 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	if (!process)
 		return;
 	switches_mapped(arrival->switches, file, event);
+	process->has_runtime |= file->facts.runtime.runtime != RUNTIME_NONE;
 	if (file->facts.runtime.runtime && arrival->flow &&
 	    flow_runtime(arrival->flow, event, &file->facts.runtime))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);

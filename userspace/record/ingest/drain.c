@@ -270,7 +270,7 @@ bool drain_attached(const struct drain *drain, uint32_t proc_pid)
 {
 	const struct process *process = processes_at(drain->parts.processes, proc_pid, clock_now());
 
-	return process && process->attached;
+	return process && (process->attached || process->has_runtime);
 }
 
 static int drain_second(struct drain *drain, uint64_t now)

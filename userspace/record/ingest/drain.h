@@ -44,7 +44,8 @@ int drain_timeout(const struct drain *drain, int ms);
 /* Waits until the files that are mapped so far are read, and their probes attached. */
 int drain_settle(struct drain *drain);
 
-/* Does a program that ran before know that this recorder attached? Not if nothing in it can. */
+/* Does a program that ran before know that this recorder attached, or need not? Not if nothing in
+ * it can. */
 bool drain_attached(const struct drain *drain, uint32_t proc_pid);
 
 /* For how long the end waits, ns at most. */

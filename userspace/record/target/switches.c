@@ -14,9 +14,11 @@
 
 enum { VARIABLES_MAX = 2000 }; /* the opener's queue has room for that */
 
-#define AGAIN_NS UINT64_C(100000000)  /* until a program that starts has set its variables */
-#define START_NS UINT64_C(1000000000) /* for a program that waits to be started */
-#define END_NS   UINT64_C(10000000000)
+#define AGAIN_NS  UINT64_C(100000000)  /* until a program that starts has set its variables */
+#define KEEP_NS   UINT64_C(1000000000) /* between looks at what is ours, of KEEP_MANY of them */
+#define KEEP_MANY 16
+#define START_NS  UINT64_C(1000000000) /* for a program that waits to be started */
+#define END_NS    UINT64_C(10000000000)
 
 /* A variable of a process. */
 struct variable {
@@ -66,6 +68,7 @@ static void variable_done(void *context, const struct opener_result *result)
 
 	variable->busy = false;
 	memcpy(&before, &result->block.before, sizeof(before));
+	variable->ours &= !result->err;
 	if (result->err || variable->leaves)
 		return;
 	variable->order.started = result->block.started;
@@ -194,7 +197,9 @@ void switches_turn(struct switches *switches)
 
 	for (struct variable *variable = switches->variables; variable; variable = variable->next)
 		if (variable->again && variable->again <= now && !variable->busy) {
-			variable->again = 0;
+			variable->again =
+				variable->ours ? now + KEEP_NS * (1 + switches->count / KEEP_MANY)
+					       : 0;
 			variable_set(variable);
 		}
 }

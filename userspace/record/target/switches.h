@@ -31,7 +31,8 @@ bool switches_at_start(const struct file *file);
 /* Writes those of a process that is stopped before its first instruction. Waits. */
 void switches_start(struct switches *switches, struct files *files, uint32_t proc_pid);
 
-/* Looks again at programs that had not set their variables yet. */
+/* Looks again at programs that had not set their variables yet, and at what another recorder may
+ * have put back. */
 void switches_turn(struct switches *switches);
 
 /* Puts everything back, waits for that, though not for ever, and frees. NULL is allowed. */
