@@ -271,7 +271,7 @@ static void warn_probes(const struct recording *recording, const char *targets)
 		return;
 	}
 	log_warning(
-		"no gcprof probes in what %s has mapped: no allocation samples and no "
+		"no runtime that gcprof knows in what %s has mapped: no allocation samples and no "
 		"collections will be recorded, unless it loads or starts something that has them",
 		recording->options.system ? "any process" : targets);
 }
@@ -326,7 +326,7 @@ int recording_attach(struct recording *recording)
 	if (code)
 		return code;
 	describe_targets(recording, targets, sizeof(targets));
-	session_probes_attached(recording->session, "no gcprof probes in what is recorded");
+	session_probes_attached(recording->session, "no runtime that gcprof knows in what is recorded");
 	code = open_profile(recording, targets);
 	if (!code && recording->running.count && facts_put_target(recording->writer, targets))
 		code = recording_fail_errno(recording->options.output, -EIO);

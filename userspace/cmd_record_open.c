@@ -190,7 +190,7 @@ static void attach_probes(struct recording *recording)
 		libraries_visit_all(recording->libraries, search_file, &search);
 	snprintf(why_not, sizeof(why_not),
 		 search.failed ? "the probes of %s or its libraries could not be attached"
-			       : "no gcprof probes in %s or its libraries",
+			       : "no runtime that gcprof knows in %s or its libraries",
 		 path_base(recording->command));
 	session_probes_attached(recording->session, why_not);
 	if (!session_stream(recording->session, STREAM_ALLOC)->attached)

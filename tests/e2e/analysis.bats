@@ -124,5 +124,5 @@ setup() {
 	grep -q ' function ' true.else
 	absent allocated true.else
 	absent 'GC caused' true.else
-	grep -q 'not recorded: alloc, gc (no gcprof probes' true.txt
+	grep -q 'not recorded: alloc, gc (no runtime that gcprof knows' true.txt
 }

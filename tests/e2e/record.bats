@@ -36,11 +36,11 @@ $(pwd)"
 @test "a program with no gcprof probes is recorded all the same, and told so" {
 	need_root
 	record -- /bin/ls /usr/include
-	grep -q 'no gcprof probes' record.log
+	grep -q 'no runtime that gcprof knows' record.log
 	holds '.streams.syscall.attached and .streams.cpu.attached and .streams.process.attached'
 	holds '(.streams.alloc.attached | not) and (.streams.alloc.why_not | length) > 0'
 	holds '[.syscalls[] | select(.name == "getdents64")] | length == 1'
-	"$GCPROF" report | grep -q 'no gcprof probes'
+	"$GCPROF" report | grep -q 'no runtime that gcprof knows'
 }
 
 # Whether a profile, which is still written, has samples and collections.

@@ -360,7 +360,7 @@ static bool find_unnamed(const struct model *model, struct words *words)
 		row->name + prefix);
 	fprintf(words->remedy,
 		"Let the runtime write them down while it is recorded: node --perf-basic-prof, "
-		"python3 -X perf (from 3.12 on), or jcmd PID Compiler.perfmap for Java.");
+		"python3 -X perf (from 3.12 on).");
 	return true;
 }
 
