@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd_doctor.h"
 #include "commands.h"
 #include "record/kernel/setup.h"
 #include "record/machine/capabilities.h"
@@ -19,6 +20,7 @@
 struct doctor_options {
 	int json;
 	int verbose;
+	const char *pid; /* of a running program; NULL: none */
 };
 
 /* Everything that was found out. */
@@ -221,13 +223,16 @@ static int doctor_run(int argc, char **argv)
 
 	if (first < 0)
 		return EXIT_USAGE;
-	if (argv[first]) {
-		log_error("%s: doctor takes no arguments\nTry 'gcprof doctor --help'.",
-			  argv[first]);
+	if (argv[first] && (argv[first + 1] || options.pid)) {
+		log_error(
+			"%s: doctor takes one program, or one -p PID\nTry 'gcprof doctor --help'.",
+			options.pid ? argv[first] : argv[first + 1]);
 		return EXIT_USAGE;
 	}
 	if (options.verbose > 1)
 		log_set_level(LOG_DEBUG);
+	if (argv[first] || options.pid)
+		return doctor_program(argv[first], options.pid, options.json);
 	setup_messages();
 	err = examine(&diagnosis);
 	if (err)
@@ -241,6 +246,8 @@ static int doctor_run(int argc, char **argv)
 }
 
 static const struct option_row rows[] = {
+	{"pid", 'p', OPTION_TEXT, offsetof(struct doctor_options, pid), 0, 0, "PID",
+	 "tell what would be recorded of this running program"},
 	{"json", 0, OPTION_FLAG, offsetof(struct doctor_options, json), 0, 0, NULL,
 	 "print everything as JSON"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct doctor_options, verbose), 0, 0, NULL,
@@ -250,9 +257,9 @@ static const struct option_row rows[] = {
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.usage = "[OPTIONS]",
-	.summary = "tell what can be recorded here, by whom, and what to change",
+	.usage = "[OPTIONS] [PROGRAM]",
+	.summary = "tell what can be recorded here, or of a program, and what to change",
 	.options = rows,
-	.needs_root = true, /* it tries what root may, and takes no path */
+	.needs_root = true, /* it tries what root may; a program is opened as its caller */
 	.run = doctor_run,
 };

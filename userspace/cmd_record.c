@@ -89,8 +89,12 @@ static const struct option_row rows[] = {
 	 "record every process in this cgroup (version 2) and those below it"},
 	{"follow", 0, OPTION_TEXT, offsetof(struct record_options, follow), 0, 0, "WHOM",
 	 "whether to record what recorded processes start: children, none (default: children)"},
+	{"runtime", 0, OPTION_TEXT, offsetof(struct record_options, runtimes), 0, 0, "NAME[,NAME]",
+	 "runtimes to be recorded: auto (all that are known), none, go, hotspot (default: auto)"},
 	{"no-writes", 0, OPTION_FLAG, offsetof(struct record_options, no_writes), 0, 0, NULL,
 	 "do not write to programs' variables that switch their runtimes' samplers on"},
+	{"writes", 0, OPTION_FLAG, offsetof(struct record_options, writes), 0, 0, NULL,
+	 "write to these with --system and --cgroup, too"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct record_options, verbose), 0, 0, NULL,
 	 "say what is done at each step, and when; twice: the kernel's messages too"},
 	{0},
@@ -345,6 +349,30 @@ static bool complete_number(uint64_t *number, uint64_t usual)
 }
 
 /* What options must not say, alone or together. */
+/* The runtimes of --runtime. A negative errno, told, if there is no such name. */
+static int runtimes_parse(const char *text, uint32_t *mask)
+{
+	char name[32];
+	size_t length;
+
+	*mask = strcmp(text, "auto") == 0 ? UINT32_MAX : 0;
+	if (*mask || strcmp(text, "none") == 0)
+		return 0;
+	for (; *text; text += length + (text[length] == ',')) {
+		const struct runtime *runtime;
+
+		length = strcspn(text, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)length, text);
+		runtime = runtime_find(name);
+		if (!runtime) {
+			log_error("--runtime %s: auto, none, or names of go and hotspot", name);
+			return -EINVAL;
+		}
+		*mask |= UINT32_C(1) << runtime->id;
+	}
+	return 0;
+}
+
 static int check_options(struct record_options *options, char **words)
 {
 	const char *ring = getenv("GCPROF_TEST_RING"), *rare = getenv("GCPROF_TEST_CEILING");
@@ -378,6 +406,8 @@ static int check_options(struct record_options *options, char **words)
 		log_error("--follow %s: either children or none", options->follow);
 		return -EINVAL;
 	}
+	if (runtimes_parse(options->runtimes, &options->runtime_mask))
+		return -EINVAL;
 	if (options->kernel_stacks)
 		options->off_cpu = 1;
 	if (attach > 1 || (attach && *words)) {
@@ -407,6 +437,7 @@ static int record_run(int argc, char **argv)
 				.fault_rate = FAULT_RATE,
 				.overhead = "1",
 				.follow = "children",
+				.runtimes = "auto",
 				.stack = "rows",
 				.stack_bytes = 16384,
 			},

@@ -326,7 +326,8 @@ int recording_attach(struct recording *recording)
 	if (code)
 		return code;
 	describe_targets(recording, targets, sizeof(targets));
-	session_probes_attached(recording->session, "no runtime that gcprof knows in what is recorded");
+	session_probes_attached(recording->session,
+				"no runtime that gcprof knows in what is recorded");
 	code = open_profile(recording, targets);
 	if (!code && recording->running.count && facts_put_target(recording->writer, targets))
 		code = recording_fail_errno(recording->options.output, -EIO);

@@ -85,6 +85,17 @@ void recording_outlive_writes(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
+/* What forbids to switch samplers on; NULL: nothing. Programs that were not named are changed only
+ * if that was asked for. */
+static const char *writes_forbidden(const struct record_options *options)
+{
+	if (options->no_writes)
+		return "--no-writes";
+	if (options->writes || (!options->system && !options->cgroup))
+		return NULL;
+	return options->system ? "--system without --writes" : "--cgroup without --writes";
+}
+
 int recording_may(struct recording *recording)
 {
 	struct problem problem = {""};
@@ -94,12 +105,13 @@ int recording_may(struct recording *recording)
 		return recording_fail(&problem);
 	err = opener_create(true, &recording->opener);
 	if (!err)
-		err = switches_create(recording->opener, !recording->options.no_writes,
+		err = switches_create(recording->opener, writes_forbidden(&recording->options),
 				      &recording->switches);
 	if (!err)
 		err = files_create(recording->opener, &recording->files);
 	if (err)
 		return recording_fail_errno("the recorder cannot begin", err);
+	files_choose_runtimes(recording->files, recording->options.runtime_mask);
 	files_prepare(recording->files);
 	opener_prepare(recording->opener);
 	return 0;

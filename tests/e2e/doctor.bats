@@ -158,8 +158,25 @@ few_orphans() { # MOST
 	run "$GCPROF" doctor --help
 	same status "$status" 0
 	grep -qi 'usage: gcprof doctor' <<<"$output"
-	run "$GCPROF" doctor what
+	run "$GCPROF" doctor what -p 1
 	same status "$status" 2
 	run "$GCPROF" doctor --what
 	same status "$status" 2
+}
+
+@test "of a program: which of its files have probes, and that others have none" {
+	need_root
+	"$GCPROF" doctor --json "$WORKLOADS/churn" >churn.json
+	jq -e 'length == 1 and .[0].probes > 5 and (.[0].path | endswith("churn"))' churn.json
+	"$GCPROF" doctor /bin/true | grep -F 'No runtime that gcprof knows'
+	run "$GCPROF" doctor /bin/true /bin/false
+	[ "$status" = 2 ]
+	run "$GCPROF" doctor /no/such/program
+	[ "$status" = 1 ]
+	run "$GCPROF" doctor -p x
+	[ "$status" = 1 ]
+	"$WORKLOADS/churn" --seconds 1000 >/dev/null &
+	started=($!)
+	wait_busy "${started[0]}"
+	"$GCPROF" doctor -p "${started[0]}" | grep -F "gcprof's own"
 }

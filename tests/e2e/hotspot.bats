@@ -120,3 +120,27 @@ holds_type() { # TYPE BYTES
 	holds '.alloc.samples == 0 and .gc.minor.count > 2'
 	grep -F -- '--no-writes' record.log
 }
+
+@test "with --system programs are written to only on request" {
+	need_java
+	java -Xmx128m -cp "$PROGRAMS" Allocate 100000 1000000 >/dev/null &
+	started=($!)
+	wait_busy "${started[0]}"
+	record -F 0 --syscalls off --system --duration 2
+	holds '[.alloc.types[].name] | any(startswith("Allocate")) | not'
+	grep -F -- '--system without --writes' record.log
+	record -F 0 --syscalls off --system --writes --duration 2
+	holds '[.alloc.types[].name] | any(startswith("Allocate"))'
+}
+
+@test "--runtime leaves runtimes out, doctor says what there is" {
+	need_java
+	run record --runtime go,none -- true
+	[ "$status" = 2 ]
+	grep -F 'names of go and hotspot' record.log
+	record --runtime go -- java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000
+	holds '.streams.gc.attached | not'
+	"$GCPROF" doctor --json java >doctor.json
+	jq -e '.[0] | .runtime == "hotspot" and (.version | test("^[0-9]+[.]")) and
+		.records.samples and .records.pauses and (.writes | length) == 1' doctor.json
+}

@@ -281,6 +281,12 @@ static int order_take(struct order *order, const struct worker_order *from)
 	return 0;
 }
 
+void worker_renew(struct worker *worker)
+{
+	if (worker->used)
+		end_process(worker);
+}
+
 int worker_start(struct worker *worker, const struct worker_order *order)
 {
 	int err = worker->busy ? -EBUSY : order_take(&worker->order, order);

@@ -67,6 +67,9 @@ int worker_prepare(struct worker *worker);
 /* Begins a request; there must be none. A negative errno if no process could be started. */
 int worker_start(struct worker *worker, const struct worker_order *order);
 
+/* The next request gets a new process, which has read nothing before. Not while there is one. */
+void worker_renew(struct worker *worker);
+
 /* Takes what has come; WORKER_ANSWERED comes once a request. */
 enum worker_state worker_poll(struct worker *worker, struct worker_answer *out);
 

@@ -56,7 +56,8 @@ static int describe_reasons(const struct section *section)
 
 	if (!out)
 		return -ENOMEM;
-	for (size_t i = 1; i <= GC_REASONS; i++)
+	/* Where a runtime has named its pauses, that is why it makes them. */
+	for (size_t i = 1; i < GC_REASONS + !gc->n_named; i++)
 		write_reason(out, gc->reasons[i % GC_REASONS].count, names[i % GC_REASONS], "");
 	for (size_t i = 0; i < gc->n_named_reasons && i < REASONS_SHOWN; i++)
 		write_reason(out, gc->named_reasons[i].count, gc->named_reasons[i].name, "for ");
@@ -118,9 +119,11 @@ static void describe_faults(const struct section *section)
 static void describe_size(const struct section *section)
 {
 	const struct model_gc *gc = &section->model->gc;
-	bool generations = gc->minor.count || gc->major.count;
+	bool generations = gc->promoted_bytes ||
+			   (!gc->n_named && (gc->minor.count || gc->major.count));
 	const struct unit_text heap = unit_bytes((double)gc->heap_peak_bytes);
 
+	/* Of a runtime of others what it promotes is not known. */
 	if (!generations && gc->heap_peak_bytes)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "heap at most %s", heap.text);
 	if (!generations)

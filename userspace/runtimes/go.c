@@ -103,8 +103,8 @@ static const struct runtime_place places[] = {
 };
 
 static const struct runtime_write writes[] = {
-	{"runtime.disableMemoryProfiling", 1, .at_start = 1, .expected = 1, .wanted = 0},
-	{"runtime.MemProfileRate", 8, .at_start = 0, .expected = 0, .wanted = RATE + 1,
+	{"runtime.disableMemoryProfiling", NULL, 1, .at_start = 1, .expected = 1, .wanted = 0},
+	{"runtime.MemProfileRate", NULL, 8, .at_start = 0, .expected = 0, .wanted = RATE + 1,
 	 .started = RATE},
 };
 
@@ -325,6 +325,7 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 }
 
 const struct runtime runtime_go = {
+	.id = RUNTIME_GO,
 	.name = "go",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),

@@ -155,7 +155,8 @@ static const struct runtime_place
 
 /* Switches on the sampler, which then calls post_sampled_object_alloc(). */
 static const struct runtime_write writes[] = {
-	{"_ZN11JvmtiExport33_should_post_sampled_object_allocE", 1, .expected = 0, .wanted = 1},
+	{"_ZN11JvmtiExport33_should_post_sampled_object_allocE",
+	 "JvmtiExport::_should_post_sampled_object_alloc", 1, .expected = 0, .wanted = 1},
 };
 
 static void meet_note(void *context, const struct probe_note *note)
@@ -360,6 +361,7 @@ static bool is_heap(const char *part)
 }
 
 const struct runtime runtime_hotspot = {
+	.id = RUNTIME_HOTSPOT,
 	.name = "hotspot",
 	.library = "../lib/server/libjvm.so",
 	.note = "HotSpot's own sampler sees too few of the objects between 20 KB and 1 MB where "

@@ -112,6 +112,7 @@ struct runtime_place {
 /* A variable in a program's memory that switches its sampler on. */
 struct runtime_write {
 	const char *global;
+	const char *title; /* as people write it; NULL: like that */
 	uint8_t size;
 	uint8_t at_start;  /* 1: before a program of ours runs; else in running programs */
 	uint64_t expected; /* it is written only if it is this */
@@ -155,6 +156,7 @@ struct place_values {
 };
 
 struct runtime {
+	uint32_t id;         /* enum runtime_number */
 	const char *name;    /* for --runtime, reports and exports */
 	const char *library; /* that a program loads itself, as seen from its directory; or NULL */
 	const char *note; /* a sentence: where its own sampler is biased or blind; NULL: nowhere */

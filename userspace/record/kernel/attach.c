@@ -218,7 +218,7 @@ static int attach_sites_of(struct attach *attach, const struct file *file)
 }
 
 /* A reader that was taken over by a file must not make us put a breakpoint into the midst of an
- * instruction of another one: probes are nops, and a runtime's file is read by a new reader. */
+ * instruction of another one: probes are nops, and files.c sees to that of runtimes' places. */
 static bool is_code(const struct file *file, const struct probe_site *site)
 {
 	size_t size = site->place.probe == PROBE_PLACE ? sizeof(site->code) : 1;

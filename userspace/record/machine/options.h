@@ -77,8 +77,11 @@ struct record_options {
 	int system;        /* not 0: every process */
 	const char *stack; /* as given: a name of enum stack_mode */
 	enum stack_mode stack_mode;
-	uint64_t stack_bytes; /* of a stack that are copied at most */
-	int no_writes;        /* not 0: runtimes' samplers are not switched on */
+	uint64_t stack_bytes;  /* of a stack that are copied at most */
+	int no_writes;         /* not 0: runtimes' samplers are not switched on */
+	int writes;            /* not 0: they are, in programs that were not named, too */
+	const char *runtimes;  /* as given: auto, none, or names */
+	uint32_t runtime_mask; /* bits: enum runtime_number */
 	int verbose;
 	uint32_t ring_stream; /* whose ring has another size, for tests; 0: none */
 	uint32_t ring_bytes;

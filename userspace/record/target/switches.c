@@ -37,16 +37,17 @@ struct switches {
 	struct opener *opener;
 	struct variable *variables;
 	size_t count;
-	bool allowed, warned;
+	const char *forbidden; /* by this option; NULL: it is allowed */
+	bool warned;
 };
 
-int switches_create(struct opener *opener, bool allowed, struct switches **out)
+int switches_create(struct opener *opener, const char *forbidden, struct switches **out)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return -ENOMEM;
 	(*out)->opener = opener;
-	(*out)->allowed = allowed;
+	(*out)->forbidden = forbidden;
 	return 0;
 }
 
@@ -56,8 +57,8 @@ static void warn_forbidden(struct switches *switches, const struct variable *var
 {
 	if (!switches->warned)
 		log_warning("process %u: the allocation sampler of its runtime (%s) is off, and "
-			    "--no-writes forbids to switch it on: no allocation samples",
-			    variable->order.pid, variable->runtime->name);
+			    "%s forbids to switch it on: no allocation samples",
+			    variable->order.pid, variable->runtime->name, switches->forbidden);
 	switches->warned = true;
 }
 
@@ -72,7 +73,7 @@ static void variable_done(void *context, const struct opener_result *result)
 	if (result->err || variable->leaves)
 		return;
 	variable->order.started = result->block.started;
-	if (!variable->switches->allowed) {
+	if (variable->switches->forbidden) {
 		if (before == variable->write->expected)
 			warn_forbidden(variable->switches, variable);
 		return;
@@ -87,7 +88,7 @@ static void variable_send(struct variable *variable, uint64_t expected, uint64_t
 {
 	struct opener_memory *order = &variable->order;
 
-	order->change = variable->switches->allowed ? OPENER_WRITE : OPENER_LOOK;
+	order->change = variable->switches->forbidden ? OPENER_LOOK : OPENER_WRITE;
 	order->size = variable->write->size;
 	memcpy(&order->expected, &expected, sizeof(expected));
 	memcpy(&order->wanted, &wanted, sizeof(wanted));

@@ -17,9 +17,9 @@
 
 struct switches;
 
-/* `opener` is borrowed. `allowed`: else nothing is written, and warnings say what is missing for
- * that. -ENOMEM. */
-int switches_create(struct opener *opener, bool allowed, struct switches **out);
+/* `opener` is borrowed. `forbidden`: nothing is written, and a warning says what is missing for
+ * that; it names the option that forbids it. NULL: it is allowed. -ENOMEM. */
+int switches_create(struct opener *opener, const char *forbidden, struct switches **out);
 
 /* A process has mapped a file, whose places are attached. Does not wait. */
 void switches_mapped(struct switches *switches, const struct file *file,

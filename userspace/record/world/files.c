@@ -34,7 +34,11 @@ struct files {
 	struct file_table table;
 	struct entry *reading; /* the head of those to be read */
 	struct entry **reading_end;
-	bool asked; /* the worker reads the head */
+	bool asked;        /* the worker reads the head */
+	uid_t read_user;   /* whose files the worker's process has read, besides root's; 0: nobody's
+			    */
+	bool read_users;   /* those of several */
+	uint32_t runtimes; /* that are recorded: bits */
 	uint64_t lost;
 };
 
@@ -58,6 +62,7 @@ int files_create(struct opener *opener, struct files **out)
 		return -ENOMEM;
 	files->opener = opener;
 	files->reading_end = &files->reading;
+	files->runtimes = UINT32_MAX;
 	err = file_table_init(&files->table, descriptors_for_files());
 	if (!err)
 		err = worker_create(WORKER_READER, true, &files->worker);
@@ -84,6 +89,11 @@ void files_set_visitor(struct files *files, files_mapped *mapped, void *context)
 {
 	files->mapped = mapped;
 	files->context = context;
+}
+
+void files_choose_runtimes(struct files *files, uint32_t mask)
+{
+	files->runtimes = mask;
 }
 
 void files_prepare(struct files *files)
@@ -232,6 +242,49 @@ static int keep_sites(struct file *file, const struct probe_site *sites)
 	return 0;
 }
 
+/*
+ * Could the file of another user than this one's owner and root have taken over the process that
+ * has read it? Then that could have us put breakpoints into the midst of instructions. (Probes are
+ * nops, which is checked.)
+ */
+static bool is_suspect(const struct files *files, const struct file *file)
+{
+	return files->read_users || (files->read_user && files->read_user != file->user);
+}
+
+static void note_read(struct files *files, const struct file *file)
+{
+	files->read_users |= file->user && is_suspect(files, file);
+	if (file->user)
+		files->read_user = file->user;
+}
+
+/* Leaves out the places of a runtime that is not to be recorded. */
+static void choose_runtime(const struct files *files, struct file_facts *facts,
+			   struct probe_site *sites)
+{
+	uint32_t kept = 0;
+
+	if (files->runtimes >> facts->runtime.runtime & 1)
+		return;
+	facts->runtime = (struct runtime_facts){0};
+	for (uint32_t i = 0; i < facts->n_sites; i++)
+		if (sites[i].place.probe != PROBE_PLACE)
+			sites[kept++] = sites[i];
+	facts->n_sites = kept;
+}
+
+/* True: it is read again, by a process that has read nothing before. */
+static bool reads_again(struct files *files, const struct file *file)
+{
+	if (!file->facts.runtime.runtime || !is_suspect(files, file))
+		return false;
+	worker_renew(files->worker);
+	files->read_user = 0;
+	files->read_users = files->asked = false;
+	return true;
+}
+
 static void settle(struct files *files, const struct worker_answer *answer)
 {
 	struct entry *entry = files->reading;
@@ -239,14 +292,19 @@ static void settle(struct files *files, const struct worker_answer *answer)
 	const struct probe_site *sites = NULL;
 	int err = answer->err;
 
+	if (!err)
+		err = facts_take(answer->data, answer->size, &file->facts, &sites);
+	if (!err && reads_again(files, file))
+		return;
+	note_read(files, file);
 	files->asked = false;
 	files->reading = entry->next;
 	if (!files->reading)
 		files->reading_end = &files->reading;
-	if (!err)
-		err = facts_take(answer->data, answer->size, &file->facts, &sites);
 	if (!err && file->facts.n_sites)
 		err = keep_sites(file, sites);
+	if (!err)
+		choose_runtime(files, &file->facts, file->sites);
 	file->state = err ? FILE_FAILED : FILE_KNOWN;
 	files->unknown--;
 	if (err)

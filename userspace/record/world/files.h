@@ -32,6 +32,9 @@ void files_free(struct files *files); /* NULL is allowed */
 /* What is called from now on. NULL: nothing. */
 void files_set_visitor(struct files *files, files_mapped *mapped, void *context);
 
+/* Which runtimes are recorded, bits by enum runtime_number: at first all. */
+void files_choose_runtimes(struct files *files, uint32_t mask);
+
 /* Starts the reader before there is a file. */
 void files_prepare(struct files *files);
 

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* places.c: what places in runtimes' code report, and the events that it becomes. */
+#include <errno.h>
+
+#include "test.h"
+#include "../../bpf/hotspot.h"
+#include "record/ingest/places.h"
+#include "runtimes/runtime.h"
+
+#define SEEN_MAX 64
+
+/* The events that were emitted. */
+static struct {
+	union {
+		struct event_header header;
+		struct event_alloc alloc;
+		struct event_type type;
+		struct event_gc_begin begin;
+		struct event_gc_end end;
+		struct event_gc_cycle cycle;
+		struct event_gc_name name;
+		struct event_freed freed;
+		struct event_runtime runtime;
+		char bytes[2048];
+	} of[SEEN_MAX];
+	size_t n;
+} seen;
+
+static struct places *places;
+
+static void see(void *context, const struct event_header *event, size_t size)
+{
+	CHECK(context == &seen);
+	CHECK(seen.n < SEEN_MAX && size <= sizeof(seen.of[0]));
+	CHECK_EQ(event->size, size);
+	memcpy(&seen.of[seen.n++], event, size);
+}
+
+static struct runtime_facts facts_of(uint32_t runtime)
+{
+	struct runtime_facts facts = {.runtime = runtime, .version = "17.0.1", .sampled = 0x1000};
+
+	snprintf(facts.reasons[15], sizeof(facts.reasons[15]), "Allocation Failure");
+	facts.own[0] = (struct runtime_code){0x800, 0x2000};
+	facts.n_own = 1;
+	return facts;
+}
+
+static void begin(void)
+{
+	const struct runtime_facts facts = facts_of(RUNTIME_HOTSPOT);
+	const struct event_header header = {.process = 1, .time = 10};
+
+	memset(&seen, 0, sizeof(seen));
+	CHECK_EQ(places_create(see, &seen, &places), 0);
+	CHECK_EQ(places_runtime(places, &header, &facts), 0);
+	CHECK_EQ(seen.n, 1);
+	CHECK_EQ(seen.of[0].header.code, EVENT_runtime);
+	CHECK(!memcmp(seen.of[0].bytes + sizeof(struct event_runtime), "hotspot", 7));
+	seen.n = 0;
+}
+
+/* The row of the first place that reports this and has the values of this heap. */
+static uint16_t row_of(enum place_report report, int64_t heap)
+{
+	const struct runtime *runtime = runtime_get(RUNTIME_HOTSPOT);
+
+	for (size_t i = 0; i < runtime->n_places; i++) {
+		const struct runtime_place *place = &runtime->places[i];
+
+		if (place->report != report)
+			continue;
+		for (size_t j = 0; j < PROBE_ARGUMENTS; j++)
+			if (!heap || (place->arguments[j].value == VALUE_HEAP &&
+				      place->arguments[j].number == heap))
+				return (uint16_t)i;
+	}
+	CHECK(false);
+	return 0;
+}
+
+struct firing_event {
+	struct event_place place;
+	char tail[512];
+};
+
+static struct firing_event event_of(enum place_report report, int64_t heap, uint64_t time)
+{
+	struct firing_event event = {.place = {.header = {.process = 1, .time = time, .size = 1},
+					       .runtime = RUNTIME_HOTSPOT}};
+	const struct runtime_place *place;
+
+	event.place.place = row_of(report, heap);
+	place = &runtime_get(RUNTIME_HOTSPOT)->places[event.place.place];
+	for (size_t j = 0; j < PROBE_ARGUMENTS; j++)
+		if (place->arguments[j].value == VALUE_HEAP)
+			event.place.values[j] = (uint64_t)heap;
+	return event;
+}
+
+static void set(struct firing_event *event, enum place_value value, uint64_t to)
+{
+	const struct runtime_place *place =
+		&runtime_get(RUNTIME_HOTSPOT)->places[event->place.place];
+
+	for (size_t j = 0; j < PROBE_ARGUMENTS; j++)
+		if (place->arguments[j].value == value)
+			event->place.values[j] = to;
+}
+
+/* Puts the texts at the begin of the tail; bytes that it has then. */
+static size_t put_texts(struct firing_event *event, const char *first, const char *second)
+{
+	size_t a = strlen(first), b = strlen(second), padded = (a + 7) & ~(size_t)7;
+
+	memcpy(event->tail, first, a);
+	memcpy(event->tail + padded, second, b);
+	event->place.text_size[0] = (uint16_t)a;
+	event->place.text_size[1] = (uint16_t)b;
+	return padded + ((b + 7) & ~(size_t)7);
+}
+
+static int fire(const struct firing_event *event, size_t tail)
+{
+	return places_event(places, &event->place, sizeof(event->place) + tail);
+}
+
+static void fire_pool(bool after, uint64_t time, const char *part, uint64_t used, uint64_t size)
+{
+	struct firing_event event = event_of(after ? PLACE_POOL_AFTER : PLACE_POOL_BEFORE, 1, time);
+	size_t tail = put_texts(&event, "G1 Young Generation", part);
+
+	set(&event, VALUE_USED, used);
+	set(&event, VALUE_SIZE, size);
+	CHECK_EQ(fire(&event, tail), 0);
+}
+
+static void fire_plain(enum place_report report, int64_t heap, uint64_t time)
+{
+	struct firing_event event = event_of(report, heap, time);
+
+	CHECK_EQ(fire(&event, 0), 0);
+}
+
+TEST(a_pause_has_its_collector_its_sizes_and_its_reason)
+{
+	struct firing_event reason;
+
+	begin();
+	fire_plain(PLACE_PAUSE_BEGIN, 1, 100);
+	CHECK_EQ(seen.n, 0);
+	fire_pool(false, 101, "G1 Eden Space", 1000, 5000);
+	fire_pool(false, 101, "G1 Old Gen", 30, 7000);
+	fire_pool(false, 101, "Metaspace", 1 << 20, 1 << 20);
+	fire_pool(true, 140, "G1 Eden Space", 0, 5000);
+	fire_pool(true, 140, "G1 Old Gen", 50, 7000);
+	reason = event_of(PLACE_REASON, 1, 141);
+	set(&reason, VALUE_REASON, 15);
+	CHECK_EQ(fire(&reason, 0), 0);
+	fire_plain(PLACE_PAUSE_END, 1, 150);
+	CHECK_EQ(seen.n, 4);
+	CHECK_EQ(seen.of[0].header.code, EVENT_gc_name);
+	CHECK_EQ(seen.of[0].name.name_size, strlen("G1 Young Generation"));
+	CHECK_EQ(seen.of[1].begin.header.time, 100);
+	CHECK_EQ(seen.of[1].begin.kind, GCPROF_GC_MINOR);
+	CHECK_EQ(seen.of[1].begin.name, seen.of[0].name.number);
+	CHECK_EQ(seen.of[2].header.code, EVENT_gc_name);
+	CHECK_EQ(seen.of[3].header.code, EVENT_gc_end);
+	CHECK_EQ(seen.of[3].end.heap_before, 1030);
+	CHECK_EQ(seen.of[3].end.heap_after, 50);
+	CHECK_EQ(seen.of[3].end.heap_size, 12000);
+	CHECK_EQ(seen.of[3].end.reason, seen.of[2].name.number);
+	places_free(places);
+}
+
+TEST(a_stop_without_a_collector_is_one_when_it_ends)
+{
+	begin();
+	fire_plain(PLACE_PAUSE_BEGIN, 2, 100);
+	fire_plain(PLACE_PAUSE_END, 2, 130);
+	CHECK_EQ(seen.n, 3);
+	CHECK_EQ(seen.of[1].begin.kind, GCPROF_GC_STOP);
+	CHECK_EQ(seen.of[1].begin.header.time, 100);
+	CHECK_EQ(seen.of[2].end.kind, GCPROF_GC_STOP);
+	CHECK_EQ(seen.of[2].end.heap_before, 0);
+	places_free(places);
+}
+
+TEST(an_end_without_a_begin_is_none)
+{
+	begin();
+	fire_plain(PLACE_PAUSE_END, 1, 100);
+	CHECK_EQ(seen.n, 0);
+	/* Nor does a pause whose end is lost have the sizes of the next. */
+	fire_plain(PLACE_PAUSE_BEGIN, 1, 110);
+	fire_pool(false, 111, "G1 Old Gen", 77, 100);
+	fire_plain(PLACE_PAUSE_BEGIN, 1, 200);
+	fire_plain(PLACE_PAUSE_END, 1, 210);
+	CHECK_EQ(seen.of[seen.n - 1].header.code, EVENT_gc_end);
+	CHECK_EQ(seen.of[seen.n - 1].end.heap_before, 0);
+	CHECK_EQ(seen.of[seen.n - 1].end.cycle, 2);
+	places_free(places);
+}
+
+TEST(a_cycle_is_emitted_once_it_is_over)
+{
+	begin();
+	fire_pool(false, 90, "ZHeap", 500, 600);
+	fire_plain(PLACE_CYCLE_BEGIN, 1, 100);
+	fire_plain(PLACE_CYCLE_END, 1, 300);
+	fire_pool(true, 310, "ZHeap", 70, 600);
+	fire_pool(false, 320, "ZHeap", 444, 600); /* before the next */
+	seen.n = 0;
+	places_advance(places, 1000000000);
+	CHECK_EQ(seen.n, 1);
+	CHECK_EQ(seen.of[0].cycle.began, 100);
+	CHECK_EQ(seen.of[0].cycle.header.time, 300);
+	CHECK_EQ(seen.of[0].cycle.heap_before, 500);
+	CHECK_EQ(seen.of[0].cycle.heap_after, 70);
+	CHECK_EQ(seen.of[0].cycle.unfinished, 0);
+	places_advance(places, 2000000000);
+	CHECK_EQ(seen.n, 1);
+	fire_plain(PLACE_CYCLE_BEGIN, 1, 400);
+	seen.n = 0;
+	places_finish(places, 500);
+	CHECK_EQ(seen.n, 1);
+	CHECK_EQ(seen.of[0].cycle.heap_before, 444);
+	CHECK_EQ(seen.of[0].cycle.unfinished, 1);
+	CHECK_EQ(seen.of[0].cycle.cycle, 2);
+	places_free(places);
+}
+
+TEST(a_process_that_ends_ends_its_cycle)
+{
+	begin();
+	fire_plain(PLACE_CYCLE_BEGIN, 1, 100);
+	fire_plain(PLACE_CYCLE_END, 1, 300);
+	seen.n = 0;
+	places_forget(places, 1, 305, true);
+	CHECK_EQ(seen.n, 1);
+	CHECK_EQ(seen.of[0].cycle.unfinished, 0);
+	places_forget(places, 1, 306, true);
+	CHECK_EQ(seen.n, 1);
+	places_free(places);
+}
+
+/* A sample of an array: its class, layout helper and length. */
+static struct firing_event sample_of(uint32_t layout, uint64_t length)
+{
+	struct firing_event event = event_of(PLACE_SAMPLE, 0, 50);
+
+	set(&event, VALUE_TYPE, 0x7f00);
+	set(&event, VALUE_PERIOD, 524288);
+	event.place.values[3] = layout;
+	event.place.values[4] = length;
+	return event;
+}
+
+static const struct event_alloc *last_alloc(void)
+{
+	CHECK(seen.n > 0);
+	CHECK_EQ(seen.of[seen.n - 1].header.code, EVENT_alloc);
+	return &seen.of[seen.n - 1].alloc;
+}
+
+TEST(sizes_of_objects_come_from_their_layout)
+{
+	struct firing_event event;
+
+	begin();
+	event = sample_of(24, 999); /* an instance */
+	CHECK_EQ(fire(&event, 0), 0);
+	CHECK_EQ(last_alloc()->bytes, 24);
+	CHECK_EQ(last_alloc()->type, 0x7f00);
+	event = sample_of(0xc0100800, 1000); /* byte[1000]: 16 bytes before the elements */
+	CHECK_EQ(fire(&event, 0), 0);
+	CHECK_EQ(last_alloc()->bytes, 1016);
+	event = sample_of(0xc0100b03, 3); /* long[3] */
+	CHECK_EQ(fire(&event, 0), 0);
+	CHECK_EQ(last_alloc()->bytes, 40);
+	set(&event, VALUE_PERIOD, 0);
+	CHECK_EQ(fire(&event, 0), -EBADMSG);
+	places_free(places);
+}
+
+static void check_type(const char *text, const char *name)
+{
+	struct firing_event event = sample_of(24, 0);
+	size_t tail = put_texts(&event, text, "");
+
+	seen.n = 0;
+	CHECK_EQ(fire(&event, tail), 0);
+	CHECK_EQ(seen.n, 2);
+	CHECK_EQ(seen.of[0].header.code, EVENT_type);
+	CHECK_EQ(seen.of[0].type.type, 0x7f00);
+	CHECK_EQ(seen.of[0].type.name_size, strlen(name));
+	CHECK(!memcmp(seen.of[0].bytes + sizeof(struct event_type), name, strlen(name)));
+}
+
+TEST(classes_are_named_as_in_programs)
+{
+	begin();
+	check_type("java/util/HashMap$Node", "java.util.HashMap$Node");
+	check_type("[B", "byte[]");
+	check_type("[[J", "long[][]");
+	check_type("[[Ljava/lang/String;", "java.lang.String[][]");
+	check_type("B", "B");
+	places_free(places);
+}
+
+TEST(a_stack_begins_where_the_program_allocates)
+{
+	/* The place, two functions of the runtime, a stub, and the program's method. */
+	const struct event_native frames[] = {{0x5000, 8},
+					      {0x5100, 16},
+					      {0x5800, 24},
+					      {hotspot_code(0x900000, 0), 32},
+					      {hotspot_code(0x900100, 7), 40},
+					      {0x5100, 48}};
+	struct firing_event event;
+	const struct event_native *left;
+
+	begin();
+	event = sample_of(24, 0);
+	event.place.stack.n_user = 6;
+	memcpy(event.tail, frames, sizeof(frames));
+	CHECK_EQ(fire(&event, sizeof(frames)), 0);
+	CHECK_EQ(last_alloc()->stack.n_user, 2);
+	left = (const void *)(seen.of[seen.n - 1].bytes + sizeof(struct event_alloc));
+	CHECK_EQ(left[0].ip, hotspot_code(0x900100, 7));
+	CHECK_EQ(left[1].frame, 48);
+	/* A stack that is the runtime's own throughout stays. */
+	event.place.stack.n_user = 3;
+	CHECK_EQ(fire(&event, 3 * sizeof(frames[0])), 0);
+	CHECK_EQ(last_alloc()->stack.n_user, 3);
+	places_free(places);
+}
+
+TEST(what_makes_no_sense_is_refused)
+{
+	struct firing_event event;
+
+	begin();
+	event = sample_of(24, 0);
+	event.place.text_size[0] = 100;
+	CHECK_EQ(fire(&event, 96), -EBADMSG);
+	event = sample_of(24, 0);
+	event.place.place = 1000;
+	CHECK_EQ(fire(&event, 0), -EBADMSG);
+	event = sample_of(24, 0);
+	event.place.runtime = 999;
+	CHECK_EQ(fire(&event, 0), -EBADMSG);
+	CHECK_EQ(places_event(places, &event.place, sizeof(event.place) - 1), -EBADMSG);
+	CHECK_EQ(seen.n, 0);
+	places_free(places);
+}
+
+TEST(names_are_made_known_once)
+{
+	begin();
+	for (uint64_t i = 0; i < 3; i++) {
+		fire_plain(PLACE_PAUSE_BEGIN, 1, 100 * i + 100);
+		fire_pool(false, 100 * i + 101, "G1 Old Gen", 1, 1);
+		fire_plain(PLACE_PAUSE_END, 1, 100 * i + 150);
+	}
+	CHECK_EQ(seen.n, 7); /* one name, three begins and ends */
+	places_free(places);
+}

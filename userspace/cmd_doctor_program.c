@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_doctor_program.c: `gcprof doctor PROGRAM` and `-p PID`: what would be recorded of it, what
+ * not, and why. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd_doctor.h"
+#include "record/opener/opener.h"
+#include "record/target/libraries.h"
+#include "record/target/target.h"
+#include "record/world/files.h"
+#include "record/world/snapshot.h"
+#include "runtimes/runtime.h"
+#include "util/escape.h"
+#include "util/invoker.h"
+#include "util/log.h"
+#include "util/options.h"
+
+#define SETTLE_NS UINT64_C(5000000000) /* for files to be read */
+
+/* What a runtime's places report, and what a collector's probes do, in the order of printing. */
+static const struct {
+	enum place_report report;
+	const char *key, *text;
+} streams[] = {
+	{PLACE_SAMPLE, "samples", "allocation samples with stacks"},
+	{PLACE_FREED, "freed", "the end of sampled objects"},
+	{PLACE_PAUSE_BEGIN, "pauses", "pauses"},
+	{PLACE_REASON, "reasons", "causes of collections"},
+	{PLACE_POOL_AFTER, "sizes", "sizes of the heap before and after"},
+	{PLACE_CYCLE_BEGIN, "cycles", "cycles of concurrent collectors"},
+};
+
+enum { N_STREAMS = sizeof(streams) / sizeof(streams[0]) };
+
+struct preview {
+	struct files *files;
+	struct opener *opener;
+	json_t *found; /* array: path, and probes or runtime, version, streams ... */
+};
+
+static json_t *streams_of(const struct file *file)
+{
+	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < N_STREAMS; i++) {
+		bool has = false, gives = false;
+
+		for (uint32_t j = 0; j < file->facts.n_sites; j++) {
+			const struct probe_place *place = &file->sites[j].place;
+
+			gives |= place->probe == PROBE_PLACE &&
+				 runtime->places[place->place].report == streams[i].report;
+		}
+		for (size_t j = 0; j < runtime->n_places; j++)
+			has |= runtime->places[j].report == streams[i].report;
+		if (has)
+			json_object_set_new(all, streams[i].key, json_boolean(gives));
+	}
+	return all;
+}
+
+static json_t *writes_of(const struct file *file)
+{
+	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < runtime->n_writes; i++)
+		if (file->facts.runtime.writes[i])
+			json_array_append_new(all,
+					      json_string(runtime->writes[i].title
+								  ? runtime->writes[i].title
+								  : runtime->writes[i].global));
+	return all;
+}
+
+static void add(struct preview *preview, const char *path, const struct file *file)
+{
+	const struct runtime *runtime;
+	const struct runtime_facts *facts;
+
+	if (!file || file->state != FILE_KNOWN || !file->facts.n_sites)
+		return;
+	facts = &file->facts.runtime;
+	runtime = runtime_get(facts->runtime);
+	if (!runtime) {
+		json_array_append_new(
+			preview->found,
+			json_pack("{s:s, s:i}", "path", path, "probes", (int)file->facts.n_sites));
+		return;
+	}
+	json_array_append_new(preview->found,
+			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?}", "path", path,
+					"runtime", runtime->name, "version", facts->version,
+					"records", streams_of(file), "writes", writes_of(file),
+					"missing", facts->missing[0] ? facts->missing : NULL,
+					"note", runtime->note));
+}
+
+static void add_library(void *context, const char *path, int fd)
+{
+	struct preview *preview = context;
+
+	add(preview, path, files_read(preview->files, fd));
+}
+
+static int preview_command(struct preview *preview, const char *command)
+{
+	struct problem problem = {""};
+	struct libraries *libraries = NULL;
+	struct invoker user;
+	const char *variable;
+	char *path = NULL;
+	int err = invoker_find(&user, &variable);
+
+	if (!err)
+		err = target_resolve(&user, command, &path, &problem);
+	if (!err)
+		err = libraries_start(path, &user, preview->opener, preview->files, &libraries);
+	if (err)
+		log_error("%s", problem.text[0] ? problem.text : strerror(-err));
+	else
+		libraries_visit_all(libraries, add_library, preview);
+	libraries_free(libraries);
+	free(path);
+	return err;
+}
+
+static void meet(void *context, struct event_mmap *event, const char *path)
+{
+	struct preview *preview = context;
+
+	if (event->inode)
+		files_map(preview->files, event, path);
+}
+
+static bool is_known(const struct preview *preview, const char *path)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(preview->found, i,
+			   row) if (!strcmp(json_string_value(json_object_get(row, "path")),
+					    path)) return true;
+	return false;
+}
+
+static void add_mapping(void *context, struct event_mmap *event, const char *path)
+{
+	struct preview *preview = context;
+
+	if (event->inode && !is_known(preview, path))
+		add(preview, path,
+		    files_find(preview->files, event->major, event->minor, event->inode));
+}
+
+static int preview_process(struct preview *preview, const char *text)
+{
+	char *end;
+	unsigned long pid = strtoul(text, &end, 10);
+	int err = *text && !*end && pid && pid <= INT32_MAX ? 0 : -EINVAL;
+
+	if (!err)
+		err = snapshot_mappings((uint32_t)pid, 0, meet, preview);
+	if (err) {
+		log_error("-p %s: %s", text,
+			  err == -ENOENT   ? "there is no such process"
+			  : err == -EINVAL ? "this is no number of a process"
+					   : strerror(-err));
+		return err;
+	}
+	files_settle(preview->files, SETTLE_NS);
+	return snapshot_mappings((uint32_t)pid, 0, add_mapping, preview);
+}
+
+/* --- printing ----------------------------------------------------------------------------- */
+
+static void print_line(const char *label, const char *text)
+{
+	printf("  %-12s ", label);
+	escape_print(stdout, text, strlen(text));
+	putchar('\n');
+}
+
+static void print_streams(const json_t *records, bool given, const char *label)
+{
+	for (size_t i = 0; i < N_STREAMS; i++) {
+		const json_t *value = json_object_get(records, streams[i].key);
+
+		if (!value || json_is_true(value) != given)
+			continue;
+		print_line(label, streams[i].text);
+		label = "";
+	}
+}
+
+static void print_row(const json_t *row)
+{
+	const char *path = json_string_value(json_object_get(row, "path"));
+	const json_t *runtime = json_object_get(row, "runtime");
+	const json_t *writes = json_object_get(row, "writes");
+	const char *missing = json_string_value(json_object_get(row, "missing"));
+	const char *note = json_string_value(json_object_get(row, "note"));
+	const json_t *name;
+	char text[128];
+	size_t i;
+
+	escape_print(stdout, path, strlen(path));
+	putchar('\n');
+	if (!runtime) {
+		snprintf(text, sizeof(text), "gcprof's own, %d places: everything",
+			 (int)json_integer_value(json_object_get(row, "probes")));
+		print_line("probes", text);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s %s", json_string_value(runtime),
+		 json_string_value(json_object_get(row, "version")));
+	print_line("runtime", text);
+	print_streams(json_object_get(row, "records"), true, "recorded");
+	print_streams(json_object_get(row, "records"), false, "not");
+	if (missing)
+		print_line("why not", missing);
+	if (note)
+		print_line("note", note);
+	json_array_foreach(writes, i, name)
+		print_line(i ? "" : "written to", json_string_value(name));
+}
+
+static void print_found(const json_t *found)
+{
+	size_t i;
+	const json_t *row;
+
+	json_array_foreach(found, i, row) print_row(row);
+	if (!json_array_size(found))
+		printf("No runtime that gcprof knows: CPU time, system calls and waits are "
+		       "recorded, allocations and collections are not, unless it starts a program "
+		       "that has one.\n");
+	else
+		printf("CPU time, system calls and waits are recorded of every program.\n");
+}
+
+int doctor_program(const char *command, const char *pid, bool json)
+{
+	struct preview preview = {.found = json_array()};
+	int err = preview.found ? opener_create(true, &preview.opener) : -ENOMEM;
+
+	if (!err)
+		err = files_create(preview.opener, &preview.files);
+	if (err)
+		log_error("out of memory");
+	else
+		err = command ? preview_command(&preview, command) : preview_process(&preview, pid);
+	if (!err && json)
+		err = json_dumpf(preview.found, stdout, JSON_INDENT(2)) || putchar('\n') == EOF;
+	else if (!err)
+		print_found(preview.found);
+	files_free(preview.files);
+	opener_free(preview.opener);
+	json_decref(preview.found);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
