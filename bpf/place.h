@@ -101,19 +101,18 @@ static __always_inline uint64_t place_value(const struct scratch *scratch, uint3
 }
 
 /* Was a text reported for this value? From now on it was. */
-static __always_inline bool place_is_new(const struct scratch *scratch,
-					 const struct probe_firing *firing,
+static __always_inline bool place_is_new(struct scratch *scratch, const struct probe_firing *firing,
 					 const struct place_text *text)
 {
-	struct place_seen key = {
-		.value = place_value(scratch, text->once),
-		.process = firing->state->process,
-		.place = firing->place->runtime << 16 | firing->place->place,
-	};
-	uint64_t once = 1;
+	/* The stack is short, and the registers come only later. */
+	struct place_seen *key = (struct place_seen *)&scratch->regs;
 
+	_Static_assert(sizeof(*key) <= sizeof(scratch->regs), "it has room there");
+	key->value = place_value(scratch, text->once);
+	key->process = firing->state->process;
+	key->place = firing->place->runtime << 16 | firing->place->place;
 	return text->once == PLACE_NO_TEXT ||
-	       !bpf_map_update_elem(&places_seen, &key, &once, BPF_NOEXIST);
+	       !bpf_map_update_elem(&places_seen, key, &firing->now, BPF_NOEXIST);
 }
 
 /* Appends `bytes` of a text that has no end mark, padded to 8 bytes; its bytes, or -1. */

@@ -6,13 +6,15 @@
 #include "../gc/probe_numbers.h"
 #include "emit.h"
 
+#define PROBE_VALUES 7 /* of the probe of ours that has most: the stack is short */
+
 enum { PROBE_NONE = -1 }; /* no traced process, or refused */
 
 struct probe_firing {
 	struct pt_regs *ctx;
 	struct task_state *state;
 	uint64_t now;
-	uint64_t values[PROBE_ARGUMENTS];
+	uint64_t values[PROBE_VALUES];
 	struct probe_place *place;
 };
 
@@ -93,7 +95,7 @@ static __noinline int probe_read(struct probe_firing *firing, struct pt_regs *ct
 		return PROBE_NONE;
 	}
 	registers.bad = 0;
-	for (uint32_t i = 0; i < PROBE_ARGUMENTS; i++) {
+	for (uint32_t i = 0; i < PROBE_VALUES; i++) {
 		if (i < place->count)
 			firing->values[i] = probe_operand(&place->arguments[i], &registers);
 	}

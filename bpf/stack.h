@@ -50,15 +50,20 @@ static __always_inline uint32_t stack_java_loss(uint64_t kind)
 /* The same for a frame of a Java virtual machine; -1 if it is none. */
 __noinline int stack_java_frame(struct scratch *scratch)
 {
-	uint32_t at = scratch ? scratch->size : RECORD_BYTES_MAX;
+	uint32_t at;
 	int found;
 
-	if (!scratch || at > sizeof(scratch->data) - sizeof(struct event_native))
+	if (!scratch)
 		return 1;
 	if (!hotspot_find(&scratch->hotspot, &scratch->window, scratch->native.ip))
 		return -1;
 	hotspot_take(&scratch->hotspot, &scratch->native);
 	found = hotspot_caller(&scratch->hotspot, &scratch->window);
+	/* Only now: Linux 6.1 forgets what is known of a number while other functions run. */
+	at = scratch->size;
+	asm volatile("" : "+r"(at));
+	if (at > sizeof(scratch->data) - sizeof(struct event_native))
+		return 1;
 	scratch->size = at + sizeof(struct event_native);
 	if (hotspot_up(&scratch->hotspot, &scratch->native, found,
 		       (struct event_native *)(scratch->data + at)))
@@ -73,7 +78,8 @@ __noinline int stack_java_learn(struct scratch *scratch, const struct unwind_tab
 				uint32_t id)
 {
 	struct hotspot_cells *cells;
-	uint32_t number;
+	struct scratch *same;
+	uint32_t number, slot;
 
 	if (!scratch || !table || !table->hotspot)
 		return 0;
@@ -81,7 +87,11 @@ __noinline int stack_java_learn(struct scratch *scratch, const struct unwind_tab
 	cells = bpf_map_lookup_elem(&hotspot_files, &number);
 	if (!cells || !hotspot_learn(&scratch->hotspot, &scratch->window, cells, table->bias))
 		return 0;
-	bpf_map_update_elem(&hotspot_spaces, &id, &scratch->hotspot.space, BPF_ANY);
+	/* Linux 6.1 wants a value that it knows to lie in a map. */
+	slot = scratch->slot;
+	same = bpf_map_lookup_elem(&scratches, &slot);
+	if (same)
+		bpf_map_update_elem(&hotspot_spaces, &id, &same->hotspot.space, BPF_ANY);
 	return 1;
 }
 

@@ -33,12 +33,9 @@ static __always_inline void walk_window_clear(struct walk_window *window)
 		window->blocks[i].base = 0;
 }
 
-/*
- * Reads two words into window->words, or only the first of them (`size` 8). Not
- * inlined: the verifier checks its ways once, and not again for each caller
- * and each way that led there. Returns 0 or an error.
+/* Reads two words into window->words, or only the first of them (`size` 8). Returns 0 or an error.
  */
-__noinline int walk_read_words(struct walk_window *window, uint32_t size, uint64_t from)
+static __always_inline int walk_read_here(struct walk_window *window, uint32_t size, uint64_t from)
 {
 	uint64_t at = from % WALK_BLOCK_BYTES;
 	struct walk_block *block;
@@ -59,6 +56,15 @@ __noinline int walk_read_words(struct walk_window *window, uint32_t size, uint64
 	window->words[0] = block->words[at];
 	window->words[1] = block->words[at + 1];
 	return 0;
+}
+
+/*
+ * The same, not inlined: the verifier checks its ways once, and not again for each
+ * caller and each way that led there.
+ */
+__noinline int walk_read_words(struct walk_window *window, uint32_t size, uint64_t from)
+{
+	return walk_read_here(window, size, from);
 }
 
 /*

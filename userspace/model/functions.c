@@ -110,30 +110,9 @@ static const struct code_name *find_code(const struct pass *pass, const struct f
 	return NULL;
 }
 
-/* Ours, and what Go's compiler calls for what a program allocates. */
 static bool is_allocators_name(const char *name)
 {
-	static const char *const prefixes[] = {
-		"gc_",
-		"runtime.concatstring",
-		"runtime.growslice",
-		"runtime.mallocgc",
-		"runtime.newarray",
-		"runtime.newobject",
-		"runtime.makechan",
-		"runtime.makemap",
-		"runtime.makeslice",
-		"runtime.mapassign",
-		"runtime.profilealloc",
-		"runtime.raw",
-		"runtime.slicebytetostring",
-		"runtime.stringtoslice",
-	};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-			return true;
-	return false;
+	return strncmp(name, "gc_", 3) == 0;
 }
 
 static int add_frame_row(struct builder *builder, struct frame *frame,
