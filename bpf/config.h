@@ -130,6 +130,9 @@ struct task_state {
 	struct task_waits waits;
 };
 
+#define TITLE_NS       1000000000 /* a process's title is read so often at most */
+#define TITLE_FIRST_NS 20000000   /* and not before it is so old: servers write theirs after fork */
+
 /* What is kept of every followed process, in the map `processes`. */
 struct process_state {
 	uint32_t threads; /* alive */

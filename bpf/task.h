@@ -114,7 +114,10 @@ static __always_inline bool task_in_cgroup(struct task_struct *task)
 static __always_inline void process_begin(uint32_t process, uint32_t threads)
 {
 	uint64_t now = bpf_ktime_get_ns();
-	struct process_state state = {.threads = threads, .mapped = now, .program = now};
+	struct process_state state = {.threads = threads,
+				      .mapped = now,
+				      .program = now,
+				      .titled = now - TITLE_NS + TITLE_FIRST_NS};
 
 	if (bpf_map_update_elem(&processes, &process, &state, BPF_NOEXIST))
 		loss_count(LOSS_PROCESS_STATE);

@@ -10,8 +10,6 @@
 #include "emit.h"
 #include "viewer.h"
 
-#define TITLE_NS 1000000000 /* a process's is read so often at most */
-
 /* Fills a record in; false if there is nothing to be read. */
 static __always_inline bool title_read(struct event_title *event)
 {
