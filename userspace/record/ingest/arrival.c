@@ -49,10 +49,10 @@ static void attach(struct arrival *arrival, struct file *file)
 	if (count > 0)
 		arrival->attached = true;
 	if (count > 0 && file->facts.runtime.runtime)
-		log_info("%s: %s %s%s%s", file->path,
-			 runtime_get(file->facts.runtime.runtime)->name,
-			 file->facts.runtime.version, file->facts.runtime.missing[0] ? ": " : "",
-			 file->facts.runtime.missing);
+		log_print(file->facts.runtime.missing[0] ? LOG_INFO : LOG_VERBOSE, "%s: %s %s%s%s",
+			  file->path, runtime_get(file->facts.runtime.runtime)->name,
+			  file->facts.runtime.version, file->facts.runtime.missing[0] ? ": " : "",
+			  file->facts.runtime.missing);
 	if (count < 0) {
 		arrival->trouble = true;
 		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
