@@ -221,6 +221,15 @@ TEST(facts_that_make_no_sense_are_not_taken)
 	CHECK_EQ(facts_take(answer.data, answer.size - 1, &facts, &sites), -EBADMSG);
 	CHECK_EQ(facts_take(answer.data, 10, &facts, &sites), -EBADMSG);
 	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), 0);
+	made.facts.runtime.runtime = RUNTIMES;
+	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), -EBADMSG);
+	made.facts.runtime.runtime = UINT32_MAX;
+	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), -EBADMSG);
+	made.facts.runtime.runtime = RUNTIME_GO;
+	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), 0);
+	made.facts.runtime.n_own = RUNTIME_OWN_MAX + 1;
+	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), -EBADMSG);
+	made.facts.runtime = (struct runtime_facts){0};
 	made.site.place.probe = PROBES;
 	CHECK_EQ(facts_take(&made, sizeof(made), &facts, &sites), -EBADMSG);
 	made.site.place.probe = 0;

@@ -158,7 +158,8 @@ int facts_take(const void *data, size_t size, struct file_facts *out,
 	out->problem[sizeof(out->problem) - 1] = '\0';
 	out->runtime.version[sizeof(out->runtime.version) - 1] = '\0';
 	out->runtime.missing[sizeof(out->runtime.missing) - 1] = '\0';
-	if (out->runtime.n_own > RUNTIME_OWN_MAX)
+	if (out->runtime.n_own > RUNTIME_OWN_MAX ||
+	    (out->runtime.runtime && !runtime_get(out->runtime.runtime)))
 		return -EBADMSG;
 	for (size_t i = 0; i < RUNTIME_REASONS_MAX; i++)
 		out->runtime.reasons[i][RUNTIME_REASON_BYTES - 1] = '\0';
