@@ -202,6 +202,20 @@ END
 	holds '[.losses[] | select(.name == "NAMES_FILE")] == []'
 }
 
+@test "a program whose functions have names too long to take: the recorder says so" {
+	need_root
+	long=$(printf '%070000d' 0 | tr 0 a)
+	make_spinner spinner -fno-inline
+	strip -K spin_outer spinner -o only
+	objcopy --redefine-syms=<(echo "spin_outer $long") only long
+	record -- ./long
+	grep '/long: its functions have no names: those in its symbol table are longer than 64 KiB' record.log
+	holds '[.functions[] | select(.name | test("^long.0x")) | .cpu_self_ns] | add > 100000000'
+	record -- ./only
+	absent 'no names' record.log
+	mostly spin_outer only
+}
+
 @test "functions that node compiles are named by its perf map" {
 	need_root
 	command -v node >/dev/null || skip 'no node'

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* model_load.c: tests of the pass over a profile: torn, hostile and contradictory ones; tables. */
 #include <errno.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "model/arena.h"
 #include "model/text.h"
@@ -37,6 +39,40 @@ TEST(ticks_of_recording_are_no_functions)
 	CHECK_EQ(model->cpu.recording_ns, 0);
 	model_free(model);
 	synthetic_free(&synthetic);
+}
+
+/* Of a recorder that was killed on this machine, or came to its end. */
+static void check_warning(bool killed)
+{
+	char text[512] = {0};
+	struct synthetic synthetic;
+	struct utsname system;
+	FILE *log = tmpfile();
+
+	CHECK(log && dup2(fileno(log), STDERR_FILENO) >= 0 && uname(&system) == 0);
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, meta, .key = bytes_of("host"), .value = bytes_of(system.nodename));
+	synthetic_function(&synthetic, "/bin/without-id", 1, NULL);
+	synthetic_function(&synthetic, "/bin/without-id", 2, NULL);
+	CHECK_EQ(profile_writer_flush(synthetic.writer), 0);
+	if (killed)
+		CHECK_EQ(profile_writer_close(synthetic.writer), 0);
+	else
+		synthetic_end(&synthetic, 2000);
+	model_free(synthetic_load(&synthetic, synthetic.size));
+	CHECK(pread(fileno(log), text, sizeof(text) - 1, 0) >= 0);
+	CHECK_STR(text,
+		  killed ? "gcprof: warning: /bin/without-id: its functions have no names: without "
+			   "a build-id it may be another file than the recorded one\n"
+			 : "");
+	synthetic_free(&synthetic);
+}
+
+TEST(a_file_that_may_be_another_is_not_asked_for_names)
+{
+	check_warning(true);
+	check_warning(false);
 }
 
 TEST(a_torn_profile_gives_what_there_is)

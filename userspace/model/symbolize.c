@@ -95,10 +95,13 @@ static int name_module(struct tree *tree, struct names_client *client,
 	struct name_place *places;
 	int error;
 
-	/* Without a build-id nobody knows whether it is still the same file. */
-	if (!module || !module->path || *module->path != '/' || !module->build_id_size ||
+	if (!module || !module->path || *module->path != '/' ||
 	    module->build_id_size > BUILD_ID_MAX)
 		return 0;
+	if (!module->build_id_size) {
+		names_explain(module->path, -ENODATA);
+		return 0;
+	}
 	file = (struct names_file){0, module->path, module->build_id, module->build_id_size};
 	places = calloc(n, sizeof(*places));
 	if (!places)

@@ -62,6 +62,18 @@ static const char *describe(int err)
 		return "another file has its name by now";
 	case -ENOEXEC:
 		return "it is no ELF file, or a damaged one";
+	case -ETIME:
+		return "the reader took too long";
+	case -EMFILE:
+		return "the reader could not be started";
+	case -EPIPE:
+	case -EBADMSG:
+	case -ENOMEM:
+		return "the reader died of the file";
+	case -ENAMETOOLONG:
+		return "those in its symbol table are longer than 64 KiB";
+	case -ENODATA:
+		return "without a build-id it may be another file than the recorded one";
 	default:
 		return strerror(err < 0 && err > -4096 ? -err : EINVAL);
 	}
@@ -69,11 +81,8 @@ static const char *describe(int err)
 
 void names_explain(const char *path, int err)
 {
-	if (names_is_failure(err))
-		log_warning("%s: its functions have no names: the reader %s", path,
-			    err == -ETIME    ? "took too long"
-			    : err == -EMFILE ? "could not be started"
-					     : "died of the file");
+	if (names_is_failure(err) || err == -ENAMETOOLONG || err == -ENODATA)
+		log_warning("%s: its functions have no names: %s", path, describe(err));
 	else
 		log_verbose("%s: no function names: %s", path, describe(err));
 }

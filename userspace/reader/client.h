@@ -41,7 +41,10 @@ bool names_wanted(const struct worker_answer *question, struct debug_wanted *out
 /* Did the reader fail on the request (not: did it answer that it cannot)? */
 bool names_is_failure(int err);
 
-/* Says why a file's functions have no names: a warning if it is the reader that failed. */
+/*
+ * Says why a file's functions have no names, by a negative errno: a warning if the reader failed
+ * or refuses them (-ENAMETOOLONG), or if nothing says which file was recorded (-ENODATA).
+ */
 void names_explain(const char *path, int err);
 
 /* What was not taken yet of an answer. */

@@ -59,6 +59,7 @@ struct elf_symbols {
 	struct buffer nameless;     /* struct nameless[], by address, where not all have a name */
 	struct source_lines *lines; /* NULL: none are known */
 	struct go_table *go;        /* NULL: it is no Go program */
+	bool refused;               /* a function's name was too long */
 };
 
 /* A function whose name is not where it stays yet. */
@@ -169,6 +170,7 @@ static int read_table(struct elf_symbols *symbols, Elf *elf, Elf_Scn *section,
 		function.address = symbol.st_value;
 		function.size = symbol.st_size;
 		function.name = elf_string(strings, symbol.st_name);
+		symbols->refused |= !function.name && symbol.st_name < strings->d_size;
 		function.rank = function.name ? rank(&symbol, function.name) : 0;
 		if (function.rank &&
 		    buffer_append(&symbols->functions, &function, sizeof(function)))
@@ -303,7 +305,8 @@ static void read_nameless(struct elf_symbols *symbols)
 		      by_begin);
 }
 
-static void read_all(struct elf_symbols *symbols, int fd, const struct debug_access *access)
+/* -ENAMETOOLONG if its functions have names and none could be taken. */
+static int read_all(struct elf_symbols *symbols, int fd, const struct debug_access *access)
 {
 	struct problem problem = {""};
 	bool whole, separate = false;
@@ -319,14 +322,18 @@ static void read_all(struct elf_symbols *symbols, int fd, const struct debug_acc
 		read_packed(symbols);
 		read_nameless(symbols);
 	}
+	if (symbols->refused && !count(symbols) && !symbols->lines && !symbols->go)
+		return -ENAMETOOLONG;
 	sort(symbols);
 	read_stubs(symbols);
+	return 0;
 }
 
 /* Takes over the Elf. `fd` is -1 for an image in memory. */
 static int create(Elf *elf, int fd, const struct debug_access *access, struct elf_symbols **out)
 {
 	struct elf_symbols *symbols;
+	int err;
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
 		elf_end(elf);
@@ -338,11 +345,14 @@ static int create(Elf *elf, int fd, const struct debug_access *access, struct el
 		return -ENOMEM;
 	}
 	symbols->elf = elf;
-	read_all(symbols, fd, access);
+	err = read_all(symbols, fd, access);
 	if (fd >= 0)
 		elf_cntl(elf, ELF_C_FDDONE);
-	*out = symbols;
-	return 0;
+	if (err)
+		elf_symbols_free(symbols);
+	else
+		*out = symbols;
+	return err;
 }
 
 int elf_symbols_read(int fd, const struct debug_access *access, struct elf_symbols **out)

@@ -15,7 +15,8 @@ struct elf_symbols;
  * Reads the symbol table of the file behind `fd`: .symtab, else that of its
  * separate debug file, which `access` opens, else .dynsym. The descriptor may be closed
  * afterwards.
- * -ENOEXEC if it is no ELF file that can be used, -ENOMEM.
+ * -ENOEXEC if it is no ELF file that can be used, -ENAMETOOLONG if it has names of functions and
+ * all are longer than ELF_STRING_MAX, -ENOMEM.
  */
 int elf_symbols_read(int fd, const struct debug_access *access, struct elf_symbols **out);
 

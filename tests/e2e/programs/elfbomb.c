@@ -40,16 +40,9 @@ static void put_symbol_table(struct bomb *bomb, const Elf64_Sym *symbols, uint64
 				  .sh_entsize = sizeof(*symbols)});
 }
 
-/* An ordinary file: its function has a name. Each has another build-id. */
-static void put_plain(struct bomb *bomb, uint64_t number)
+/* A build-id that no other number makes. */
+static void put_build_id(struct bomb *bomb, uint64_t number)
 {
-	static const char strings[] = "\0bomb_spin";
-	Elf64_Sym symbols[2] = {{0},
-				{.st_name = 1,
-				 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-				 .st_shndx = 1,
-				 .st_value = TEXT_OFFSET,
-				 .st_size = 16}};
 	struct {
 		Elf64_Nhdr header;
 		char owner[4];
@@ -61,6 +54,20 @@ static void put_plain(struct bomb *bomb, uint64_t number)
 				  .sh_offset = bomb_put(bomb, &id, sizeof(id)),
 				  .sh_size = sizeof(id),
 				  .sh_addralign = 4});
+}
+
+/* An ordinary file: its function has a name. */
+static void put_plain(struct bomb *bomb, uint64_t number)
+{
+	static const char strings[] = "\0bomb_spin";
+	Elf64_Sym symbols[2] = {{0},
+				{.st_name = 1,
+				 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				 .st_shndx = 1,
+				 .st_value = TEXT_OFFSET,
+				 .st_size = 16}};
+
+	put_build_id(bomb, number);
 	put_symbol_table(bomb, symbols, 2, strings, sizeof(strings));
 }
 
@@ -229,13 +236,13 @@ static void put_symbols(struct bomb *bomb, uint64_t mib)
 	put_table(bomb, mib);
 }
 
-/* N functions that begin at the same place, all with one name of 16 MiB: it takes a while to find
- * where a name ends. */
+/* N functions that begin at the same place, all with one name as long as names may be: it takes
+ * minutes to put them in order. */
 static void put_names(struct bomb *bomb, uint64_t count)
 {
 	uint64_t address = bomb->header.e_entry ? bomb->header.e_entry : TEXT_OFFSET;
 	Elf64_Sym *symbols = calloc(count, sizeof(*symbols));
-	const size_t bytes = 60 << 10; /* of one name, which all have */
+	const size_t bytes = 60 << 10; /* of the name */
 	char *name = malloc(bytes);
 
 	must(symbols && name, "memory");
@@ -247,6 +254,7 @@ static void put_names(struct bomb *bomb, uint64_t count)
 					 .st_shndx = 1,
 					 .st_value = address,
 					 .st_size = 16};
+	put_build_id(bomb, count);
 	put_symbol_table(bomb, symbols, count, name, bytes);
 	free(symbols);
 	free(name);
