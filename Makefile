@@ -65,6 +65,7 @@ LIBS := -lbpf -lseccomp -lcapstone -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -l
 	-liberty -lpthread -lm
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
+PROVIDER_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard gc/provider/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
 	$(wildcard userspace/*.c userspace/*/*.c userspace/*/*/*.c))) \
 	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*.proto))
@@ -97,7 +98,7 @@ all: program library workloads
 
 .PHONY: program library workloads unit fuzz-targets
 program: $(O)/gcprof
-library: $(O)/libgcprof-gc.a $(O)/libgcprof-gc.so
+library: $(foreach l,provider gc,$(O)/libgcprof-$(l).a $(O)/libgcprof-$(l).so)
 workloads: $(WORKLOADS)
 # With the fuzzers, so that they stay true.
 unit: $(UNIT) $(O)/tests/fuzz/reader_process
@@ -110,7 +111,7 @@ $(O)/flags: always
 	$(call keep,'$(CC) $(subst ','\'',$(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION))')
 
 $(O)/sources: always
-	$(call keep,$(patsubst $(O)/%,%,$(GC_OBJ) $(USER_OBJ)))
+	$(call keep,$(patsubst $(O)/%,%,$(PROVIDER_OBJ) $(GC_OBJ) $(USER_OBJ)))
 
 $(O)/%.o: %.c $(O)/flags
 	$(call say,CC)
@@ -162,9 +163,26 @@ $(O)/libgcprof-gc.a: $(GC_OBJ) $(O)/sources
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(GC_OBJ)
 
-$(O)/libgcprof-gc.so: $(GC_OBJ) $(O)/sources
+$(O)/libgcprof-gc.so: $(GC_OBJ) $(O)/libgcprof-provider.so $(O)/sources
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-gc.so.0 $(GC_OBJ) -lpthread -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-gc.so.0 $(GC_OBJ) -L$(O) -lgcprof-provider -lpthread -o $@
+
+# One object with the public names only: others would meet those of the programs that it is linked to.
+$(O)/libgcprof-provider.a: $(PROVIDER_OBJ) $(O)/sources
+	$(call say,AR)
+	$(Q)$(LD) -r $(PROVIDER_OBJ) -o $(O)/gc/provider/whole.o
+	$(Q)objcopy --localize-hidden $(O)/gc/provider/whole.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(O)/gc/provider/whole.o
+
+$(O)/libgcprof-provider.so: $(PROVIDER_OBJ) $(O)/sources
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-provider.so.0 $(PROVIDER_OBJ) -lpthread -o $@
+
+# The same for tests, with all names.
+$(O)/tests/provider.a: $(PROVIDER_OBJ) $(O)/sources
+	$(call say,AR)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(PROVIDER_OBJ)
 
 $(O)/libgcprof-user.a: $(USER_OBJ) $(O)/sources
 	$(call say,AR)
@@ -175,7 +193,7 @@ $(O)/gcprof: $(O)/userspace/main.o $(O)/libgcprof-user.a
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
 define workload_rule
-$(O)/workloads/$(1): $(patsubst %.c,$(O)/%.o,$(wildcard tests/workloads/$(1)/*.c)) $(O)/libgcprof-gc.a
+$(O)/workloads/$(1): $(patsubst %.c,$(O)/%.o,$(wildcard tests/workloads/$(1)/*.c)) $(O)/libgcprof-gc.a $(O)/libgcprof-provider.a
 	$$(call say,LINK)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) $$^ -lpthread -lm -o $$@
@@ -183,7 +201,7 @@ endef
 $(foreach w,$(notdir $(WORKLOADS)),$(eval $(call workload_rule,$(w))))
 
 # Tests of the collector have no probes for others: a recorder of the whole system would be heard.
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a $(O)/tests/provider.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(USER_OBJ),-Wl$(comma)-u$(comma)reader_main$(comma)-u$(comma)opener_main) $^ $(LIBS) -o $@
 	$(if $(filter gc_%,$(*F)),$(Q)objcopy -R .note.stapsdt $@)
@@ -294,7 +312,7 @@ clean:
 
 # --- installing ---------------------------------------------------------------
 
-HEADERS := gc/gc.h gc/gc_inline.h gc/frame.h gc/probe_args.h
+HEADERS := gc/gc.h gc/gc_inline.h gc/provider/frame.h gc/provider/probe_args.h
 BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
 
 install: program library

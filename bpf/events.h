@@ -23,7 +23,7 @@
 #include <stdint.h>
 #endif
 
-#include "../gc/probe_args.h"
+#include "../gc/provider/probe_args.h"
 #include "stack_events.h"
 #include "syscall_totals.h"
 #include "wait_events.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* gc.bpf.c: what the probes of gc/probes.def report. */
+/* gc.bpf.c: what the probes of gc/provider/probes.def report. */
 /*
  * One program serves all probes: the recorder found out where each place in the
  * code keeps its arguments, and the attachment's cookie leads there.
@@ -463,7 +463,7 @@ static __always_inline int probe_tell(struct pt_regs *ctx)
 		return probe_##name(&firing);
 #define ARG(probe, name, type, unit, doc)
 #define END_PROBE(name, count)
-#include "../gc/probes.def"
+#include "../gc/provider/probes.def"
 #undef PROBE
 #undef ARG
 #undef END_PROBE

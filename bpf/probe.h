@@ -3,7 +3,7 @@
 #ifndef GCPROF_BPF_PROBE_H
 #define GCPROF_BPF_PROBE_H
 
-#include "../gc/probe_numbers.h"
+#include "../gc/provider/probe_numbers.h"
 #include "emit.h"
 
 #define PROBE_VALUES 7 /* of the probe of ours that has most: the stack is short */

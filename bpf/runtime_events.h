@@ -46,7 +46,7 @@ struct event_runtime {
 	 * not see, each padded with zeroes to 8 bytes */
 };
 
-#define GC_NAMES_FIRST 16 /* smaller numbers are those of gc/probe_args.h */
+#define GC_NAMES_FIRST 16 /* smaller numbers are those of gc/provider/probe_args.h */
 
 struct event_gc_name {
 	struct event_header header;

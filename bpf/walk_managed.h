@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* walk_managed.h: one step of a walk up the shadow stack of a thread. */
 /*
- * See gc/frame.h for what is read and walk_native.h for walk_read(). Frames
+ * See gc/provider/frame.h for what is read and walk_native.h for walk_read(). Frames
  * must be aligned, must not overlap, and lie above their callees, with one
  * exception: where functions were inlined into each other, the compiler may lay
  * their frames in any order within one native frame. So a few steps back in a
@@ -12,7 +12,7 @@
 #define GCPROF_WALK_MANAGED_H
 
 #include "events.h"
-#include "../gc/frame.h"
+#include "../gc/provider/frame.h"
 
 #define WALK_BACK_BYTES 4096 /* below the highest frame so far */
 #define WALK_BACK_STEPS 8    /* in a row */

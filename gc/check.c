@@ -298,8 +298,7 @@ static void check_totals(const struct checker *checker)
 
 static void check_samples(const struct checker *checker)
 {
-#if !GCPROF_NO_SAMPLING
-	const struct gc_sampled_table *old = &checker->heap->sampler.old;
+	const struct gc_sampled_table *old = &checker->heap->sampled_old;
 
 	for (size_t i = 0; i < old->count; i++) {
 		verify(checker, !in_nursery(checker, old->entries[i].object), "samples-are-old",
@@ -308,9 +307,6 @@ static void check_samples(const struct checker *checker)
 			verify(checker, set_has(&checker->seen, old->entries[i].object),
 			       "samples-are-old", old->entries[i].object);
 	}
-#else
-	(void)checker;
-#endif
 }
 
 /* The world is stopped. */

@@ -2,6 +2,13 @@
 /* collect.c: the order of events in a collection, and what is reported of it. */
 #include "internal.h"
 
+/* A collection under way: what its end must know of its beginning. */
+struct gc_collection {
+	uint64_t begin;
+	uint64_t majors; /* major collections so far */
+	uint32_t kind;
+};
+
 /* How many collections have ended, steps included. One that others have begun, and that has not
  * stopped this thread yet, does not count: when it has ended there is no need for another. */
 uint64_t heap_cycle(const struct gc_heap *heap)
@@ -12,7 +19,6 @@ uint64_t heap_cycle(const struct gc_heap *heap)
 static void begin(struct gc_heap *heap, struct gc_collection *c, uint32_t kind, uint32_t reason)
 {
 	c->kind = kind;
-	c->reason = reason;
 	c->begin = os_now();
 	c->majors = heap->stats.full_collections;
 	heap->last = (struct gcprof_gc_stats){0};
@@ -21,7 +27,7 @@ static void begin(struct gc_heap *heap, struct gc_collection *c, uint32_t kind, 
 		heap->stop_cycle = heap->cycle;
 		heap->stop_begin = c->begin;
 	}
-	summary_begin(heap, c);
+	gcprof_gc_begin(heap->collector->sampler, kind, reason, c->begin);
 }
 
 static void fill_stats(struct gc_heap *heap)
@@ -61,7 +67,7 @@ static void end(struct gc_heap *heap, struct gc_collection *c)
 	raise_to(&stats->max_pause_ns, now - heap->stop_begin);
 	if (c->kind == GCPROF_GC_STEP)
 		raise_to(&stats->max_step_ns, pause);
-	summary_end(heap, c, now);
+	gcprof_gc_end(heap->collector->sampler, &heap->last, now);
 	call_hook(heap, c, pause);
 	__atomic_store_n(&heap->ended, heap->cycle, __ATOMIC_RELEASE);
 }
@@ -171,7 +177,7 @@ static void collect(struct gc_thread *self, enum collect_kind kind, uint32_t rea
 /* The threads go on. */
 static void end_stop(struct gc_thread *self)
 {
-	summary_stop(self->heap);
+	gcprof_stop_end(self->sampler);
 	self->heap->stop_cycle = 0;
 	threads_end_collecting(self);
 }

@@ -2,8 +2,6 @@
 /* fate.c: follows sampled objects until they die, at collections and nowhere else. */
 #include "internal.h"
 
-#if !GCPROF_NO_SAMPLING
-
 enum { FIRST_ENTRIES = 128 };
 
 struct batch {
@@ -12,7 +10,7 @@ struct batch {
 };
 
 /* Without memory the object is followed no further; its sample stays valid. */
-void fate_add(struct gc_sampled_table *table, const struct gc_sampled *entry)
+static void add(struct gc_sampled_table *table, const struct gc_sampled *entry)
 {
 	if (table->count == table->capacity) {
 		size_t capacity = table->capacity ? table->capacity * 2 : FIRST_ENTRIES;
@@ -33,17 +31,32 @@ void fate_free(struct gc_sampled_table *table)
 	*table = (struct gc_sampled_table){0};
 }
 
-void fate_move(struct gc_sampled_table *to, struct gc_sampled_table *from)
+/* A sample was taken of a new object. */
+void fate_remember(struct gc_thread *thread, void *object, uint64_t sample)
 {
-	for (size_t i = 0; i < from->count; i++)
-		fate_add(to, &from->entries[i]);
-	fate_free(from);
+	struct gc_heap *heap = thread->heap;
+	struct gc_sampled entry = {
+		.object = object,
+		.sample = sample,
+		.birth = heap_allocated(heap) + thread->uncounted,
+		.minors = heap->stats.minor_collections,
+	};
+
+	add(&thread->sampled, &entry);
+}
+
+/* The thread goes, its young objects stay. With the heap's lock. */
+void fate_orphan(struct gc_thread *thread)
+{
+	for (size_t i = 0; i < thread->sampled.count; i++)
+		add(&thread->heap->sampled_orphans, &thread->sampled.entries[i]);
+	fate_free(&thread->sampled);
 }
 
 static void flush(struct gc_heap *heap, struct batch *batch)
 {
 	if (batch->count)
-		summary_fates(heap, batch->entries, batch->count);
+		gcprof_outcomes(heap->collector->sampler, batch->entries, batch->count);
 	batch->count = 0;
 }
 
@@ -73,32 +86,32 @@ static void decide_young(struct gc_heap *heap, struct gc_sampled_table *table, g
 		entry->object = survivor(heap, entry->object);
 		report(heap, batch, entry, entry->object ? GCPROF_PROMOTED : GCPROF_DIED_YOUNG);
 		if (entry->object)
-			fate_add(&heap->sampler.old, entry);
+			add(&heap->sampled_old, entry);
 	}
 	table->count = 0;
 }
 
-/* No consumer is attached any more: forget all. */
-static void forget(struct gc_heap *heap)
+/* No consumer is attached any more, or the process is the child of a fork: forgets all. */
+void fate_forget(struct gc_heap *heap)
 {
-	heap->sampler.old.count = 0;
-	heap->sampler.orphans.count = 0;
+	heap->sampled_old.count = 0;
+	heap->sampled_orphans.count = 0;
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
-		thread->sampler.young.count = 0;
+		thread->sampled.count = 0;
 }
 
 void fate_minor(struct gc_heap *heap, gc_survivor survivor)
 {
 	struct batch batch;
 
-	if (!probe_fate_listeners()) {
-		forget(heap);
+	if (!gcprof_wants_outcomes()) {
+		fate_forget(heap);
 		return;
 	}
 	batch.count = 0;
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
-		decide_young(heap, &thread->sampler.young, survivor, &batch);
-	decide_young(heap, &heap->sampler.orphans, survivor, &batch);
+		decide_young(heap, &thread->sampled, survivor, &batch);
+	decide_young(heap, &heap->sampled_orphans, survivor, &batch);
 	flush(heap, &batch);
 }
 
@@ -106,7 +119,7 @@ void fate_minor(struct gc_heap *heap, gc_survivor survivor)
  * more. The last one takes the place of one that is gone. */
 bool fate_old(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items)
 {
-	struct gc_sampled_table *old = &heap->sampler.old;
+	struct gc_sampled_table *old = &heap->sampled_old;
 	struct batch batch;
 
 	batch.count = 0;
@@ -123,5 +136,3 @@ bool fate_old(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t i
 	flush(heap, &batch);
 	return *next < old->count;
 }
-
-#endif

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frame.h"
+#include "provider/frame.h"
 
 #pragma GCC visibility push(default)
 

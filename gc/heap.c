@@ -4,10 +4,9 @@
 
 #include <stdlib.h>
 
-/* All heaps of the process, for fork and for their ids. */
+/* All heaps of the process, for fork. */
 static pthread_mutex_t heaps_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gc_heap *heaps;
-static uint64_t last_heap;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* Locks in one order, so that the child finds no structure half changed. */
@@ -28,8 +27,6 @@ static void fork_parent(void)
 static void fork_child(void)
 {
 	pthread_mutex_init(&heaps_lock, NULL);
-	announce_forked();
-	codes_forked();
 	for (struct gc_heap *heap = heaps; heap; heap = heap->next) {
 		sampler_forked(heap);
 		threads_forked(heap);
@@ -45,7 +42,7 @@ __attribute__((destructor)) static void flush_all(void)
 		if (pthread_mutex_trylock(&heap->lock))
 			continue;
 		if (!heap->collector)
-			summary_flush(heap);
+			gcprof_flush_sums(heap->provider);
 		pthread_mutex_unlock(&heap->lock);
 	}
 	pthread_mutex_unlock(&heaps_lock);
@@ -60,7 +57,6 @@ static void enlist(struct gc_heap *heap)
 {
 	pthread_once(&fork_once, watch_forks);
 	pthread_mutex_lock(&heaps_lock);
-	heap->id = ++last_heap;
 	heap->next = heaps;
 	heaps = heap;
 	pthread_mutex_unlock(&heaps_lock);
@@ -106,6 +102,8 @@ int gc_heap_create(const struct gc_options *options, struct gc_heap **out)
 	if (!heap)
 		return error_set(-ENOMEM, "gc_heap_create: out of memory");
 	result = options_check(options, &heap->options);
+	if (!result)
+		result = sampler_init(heap);
 	if (result)
 		goto fail;
 	heap->processors = os_processors();
@@ -121,11 +119,11 @@ int gc_heap_create(const struct gc_options *options, struct gc_heap **out)
 	heap_init_lock(heap);
 	old_init(&heap->old);
 	major_init(heap);
-	sampler_init(heap);
 	enlist(heap);
 	*out = heap;
 	return 0;
 fail:
+	gcprof_close(heap->provider);
 	types_free(heap);
 	free(heap);
 	return result;
@@ -176,6 +174,6 @@ void gc_stats(struct gc_heap *heap, struct gc_stats *out)
 	out->live_bytes = heap->old.bytes + heap->large.bytes;
 	out->arena_bytes = old_arena_bytes(&heap->old);
 	out->large_bytes = heap->large.bytes;
-	out->samples = __atomic_load_n(&heap->sampler.samples, __ATOMIC_RELAXED);
+	out->samples = gcprof_samples(heap->provider);
 	pthread_mutex_unlock(&heap->lock);
 }

@@ -14,13 +14,9 @@
 #include "gc.h"
 #include "alive.h"
 #include "bag.h"
-#include "batch.h"
 #include "nursery.h"
 #include "os.h"
 #include "old.h"
-#include "pieces.h"
-#include "probe.h"
-#include "probe_args.h"
 #include "sample.h"
 #include "stack.h"
 #include "thread.h"
@@ -40,7 +36,7 @@
 #define FEW_OFFSETS 4
 #define SMALL_COPY  128 /* up to this size objects are copied by words */
 
-/* A registered type. Filled once, under the heap's lock; then only `epoch` changes. */
+/* A registered type. Filled once, under the heap's lock. */
 struct gc_type_info {
 	uint32_t size;
 	uint32_t item_size;
@@ -51,9 +47,8 @@ struct gc_type_info {
 	bool is_simple; /* small, of constant size, and its references are the few */
 	uint8_t class;  /* of the old generation, if it is simple */
 	uint32_t n_item_pointers;
-	uint32_t epoch; /* announced to the profiler of this epoch */
 	const uint32_t *item_pointers;
-	char *name;
+	uint64_t probe; /* its id in the probes */
 };
 
 struct gc_large {
@@ -88,7 +83,6 @@ struct gc_heap {
 	struct gc_type_info *types; /* MAX_TYPES of them, mapped as they are used */
 	struct gc_nursery nursery;
 	struct gc_options options;
-	uint64_t id;
 	uint32_t n_types; /* next to be given out; atomic */
 
 	/* The world: see threads.c. */
@@ -128,8 +122,10 @@ struct gc_heap {
 
 	struct gc_stats stats;
 	struct gcprof_gc_stats last; /* of the collection under way */
-	struct gc_heap_sampler sampler;
-	struct gc_heap *next; /* of all heaps, for fork */
+	struct gcprof_provider *provider;
+	struct gc_sampled_table sampled_old;
+	struct gc_sampled_table sampled_orphans; /* young ones of threads that are gone */
+	struct gc_heap *next;                    /* of all heaps, for fork */
 };
 
 /* heap.c */
@@ -261,17 +257,13 @@ static inline size_t type_object_size(const struct gc_type_info *type, const voi
 /* What the probes call a type: unique in the process. */
 static inline uint64_t type_probe_id(const struct gc_heap *heap, uint32_t type)
 {
-	return (heap->id - 1) << 16 | type;
+	return heap->types[type].probe;
 }
 
 static inline bool type_has_references(const struct gc_type_info *type)
 {
 	return type->n_pointers | type->n_item_pointers;
 }
-
-/* codes.c */
-void codes_announce(void);
-void codes_forked(void);
 
 static inline void raise_to(uint64_t *most, uint64_t value)
 {

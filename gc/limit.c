@@ -12,7 +12,7 @@
 /* Where the limit belongs when the thread need not stop. */
 char *limit_wanted(const struct gc_thread *thread)
 {
-	int64_t left = sampler_bytes_left(&thread->sampler);
+	int64_t left = sampler_bytes_left(thread->sampler);
 
 	/* An allocation that contains the byte number `left` must be seen: it ends at or
 	 * behind that byte, that is, past the one before it. */

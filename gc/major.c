@@ -57,7 +57,7 @@ void major_init(struct gc_heap *heap)
 static void enter_phase(struct gc_heap *heap, uint32_t phase)
 {
 	heap->major.phase = phase;
-	summary_phase(heap);
+	gcprof_phase(heap->provider, phase);
 }
 
 static bool is_over_threshold(const struct gc_heap *heap)

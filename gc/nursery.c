@@ -141,7 +141,8 @@ void nursery_account(struct gc_thread *thread)
 	thread->segment = thread->head.free;
 	thread->uncounted = 0;
 	__atomic_fetch_add(&thread->heap->nursery.used, bytes, __ATOMIC_RELAXED);
-	sampler_consume(thread, consumed);
+	if (!GCPROF_NO_SAMPLING)
+		gcprof_consume(thread->sampler, consumed);
 }
 
 /* Allocates in the thread's buffer, or NULL. */

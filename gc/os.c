@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -153,46 +152,9 @@ uint32_t os_processors(void)
 	return (uint32_t)CPU_COUNT(&set);
 }
 
-uint64_t os_random(void)
-{
-	uint64_t value;
-
-	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) == (ssize_t)sizeof(value))
-		return value;
-	return os_now() ^ ((uint64_t)getpid() << 40);
-}
-
 bool os_thread_lives(pid_t tid)
 {
 	return !tgkill(getpid(), tid, 0) || errno != ESRCH;
-}
-
-/* Where the first thread's stack begins; the C library's own. */
-extern void *__libc_stack_end __attribute__((weak));
-
-/* The first thread's is known without asking: pthread_getattr_np() would read a file for it. */
-static uintptr_t first_stack_base(void)
-{
-	const uintptr_t close = 1 << 20; /* other stacks are further away */
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	uintptr_t base = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
-
-	return here < base && base - here < close ? base : 0;
-}
-
-uintptr_t os_stack_base(void)
-{
-	uintptr_t base = first_stack_base();
-	pthread_attr_t attributes;
-	void *stack;
-	size_t size;
-
-	if (base || getpid() == gettid() || pthread_getattr_np(pthread_self(), &attributes))
-		return base;
-	if (!pthread_attr_getstack(&attributes, &stack, &size))
-		base = (uintptr_t)stack + size;
-	pthread_attr_destroy(&attributes);
-	return base;
 }
 
 void os_fatal(const char *format, ...)

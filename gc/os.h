@@ -65,14 +65,8 @@ static inline void os_relax(void)
 #endif
 }
 
-/* Unpredictable; falls back to the clock when the system has no randomness yet. */
-uint64_t os_random(void);
-
 /* False if no thread of the process has this id any more. */
 bool os_thread_lives(pid_t tid);
-
-/* The address just behind the calling thread's stack, which begins below it; 0: unknown. */
-uintptr_t os_stack_base(void);
 
 /* Says on stderr, as one line, why the program cannot go on, and aborts. */
 _Noreturn void os_fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -35,13 +35,13 @@ struct gc_thread {
 	bool finalizing;            /* runs finalizers */
 	uint64_t allowance;         /* bytes that who is asked for memory may still take */
 	uint32_t state;             /* enum gc_thread_state, atomic */
-	uint32_t announced;         /* to the profiler of this epoch */
 	uint32_t lane;              /* of the nursery, modulo their number */
 	uint32_t news;              /* the sampler's settings changed; atomic */
 	pthread_t owner;
 	pid_t tid; /* of the owner */
 	struct gc_thread *next;
-	struct gc_thread_sampler sampler;
+	struct gcprof_thread *sampler;   /* what the provider knows it as */
+	struct gc_sampled_table sampled; /* its young objects that were sampled */
 };
 
 /* threads.c */

@@ -96,7 +96,7 @@ void threads_return(struct gc_thread *self)
 /* Whoever collects may tell what became of samples that wait here. */
 void threads_park(struct gc_thread *self)
 {
-	batch_flush(self);
+	gcprof_flush(self->sampler);
 	threads_return(self);
 }
 
@@ -112,7 +112,7 @@ static void lock_between_collections(struct gc_thread *self)
 			return;
 		pthread_mutex_unlock(&heap->lock);
 	}
-	batch_flush(self);
+	gcprof_flush(self->sampler);
 	set_state(self, THREAD_PARKED);
 	tell_collector(heap);
 	heap_lock(heap);
@@ -249,6 +249,10 @@ static struct gc_thread *create(struct gc_heap *heap)
 	thread->tid = gettid();
 	thread->head.large_size = heap->options.large_size;
 	limit_drop_buffer(thread);
+	if (sampler_attach(thread)) {
+		free(thread);
+		return NULL;
+	}
 	return thread;
 }
 
@@ -267,8 +271,6 @@ int gc_thread_attach(struct gc_heap *heap, struct gc_thread **out)
 	heap->threads = thread;
 	heap->n_threads++;
 	pthread_mutex_unlock(&heap->lock);
-	announce_attach(thread);
-	sampler_attach(thread);
 	limit_update(thread);
 	*out = thread;
 	return 0;
@@ -279,21 +281,33 @@ void gc_thread_detach(struct gc_thread *thread)
 	struct gc_heap *heap = thread->heap;
 	struct gc_thread **link = &heap->threads;
 
-	batch_flush(thread);
-	announce_detach(thread);
+	gcprof_flush(thread->sampler);
 	nursery_account(thread);
 	lock_between_collections(thread);
+	sampler_detach(thread);
 	if (heap->n_threads == 1)
-		summary_flush(heap);
+		gcprof_flush_sums(heap->provider);
 	while (*link != thread)
 		link = &(*link)->next;
 	*link = thread->next;
 	heap->n_threads--;
 	stack_move(&heap->remembered, &thread->remembered);
 	stack_move(&heap->major.gray, &thread->shaded);
-	sampler_detach(thread);
 	pthread_mutex_unlock(&heap->lock);
 	free(thread);
+}
+
+/* The thread is blocked, its samples are out: reports sums of collections if no other runs, which
+ * would go on with them. */
+static void rest(struct gc_thread *thread)
+{
+	struct gc_heap *heap = thread->heap;
+
+	if (!gcprof_sums_wait(heap->provider) || pthread_mutex_trylock(&heap->lock))
+		return;
+	if (!heap->collector && threads_are_stopped(heap, thread))
+		gcprof_flush_sums(heap->provider);
+	pthread_mutex_unlock(&heap->lock);
 }
 
 void gc_blocking_begin(struct gc_thread *thread)
@@ -303,10 +317,10 @@ void gc_blocking_begin(struct gc_thread *thread)
 	GC_ASSERT(get_state(thread) == THREAD_RUNNING, "gc_blocking_begin() without an end before");
 	/* It may be long: others count ages by what all have allocated. */
 	nursery_account(thread);
-	batch_flush(thread);
+	gcprof_flush(thread->sampler);
 	set_state(thread, THREAD_BLOCKED);
 	tell_collector(heap);
-	summary_rest(thread);
+	rest(thread);
 }
 
 void gc_blocking_end(struct gc_thread *thread)
@@ -330,7 +344,6 @@ void threads_forked(struct gc_heap *heap)
 		heap->n_threads--;
 		stack_move(&heap->remembered, &thread->remembered);
 		stack_move(&heap->major.gray, &thread->shaded);
-		sampler_detach(thread);
 		free(thread);
 	}
 	heap->collector = NULL;

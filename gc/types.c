@@ -24,7 +24,6 @@ void types_free(struct gc_heap *heap)
 		if (type->pointers != type->few)
 			free((void *)(uintptr_t)type->pointers);
 		free((void *)(uintptr_t)type->item_pointers);
-		free(type->name);
 	}
 	os_unmap(heap->types, MAX_TYPES * sizeof(*heap->types));
 }
@@ -115,17 +114,16 @@ static int fill(const struct gc_heap *heap, struct gc_type_info *type,
 {
 	uint32_t *items = copy_offsets(desc->item_pointers, desc->n_item_pointers);
 	uint32_t *fixed = type->few;
-	char *name = strdup(desc->name);
+	uint64_t probe = gcprof_type(heap->provider, desc->name);
 
 	if (desc->n_pointers > FEW_OFFSETS)
 		fixed = copy_offsets(desc->pointers, desc->n_pointers);
 	else if (desc->n_pointers)
 		memcpy(fixed, desc->pointers, desc->n_pointers * sizeof(*fixed));
-	if (!items || !fixed || !name) {
+	if (!items || !fixed || !probe) {
 		if (fixed != type->few)
 			free(fixed);
 		free(items);
-		free(name);
 		return error_set(-ENOMEM, "type %s: out of memory", desc->name);
 	}
 	type->size = desc->item_size ? desc->size : (uint32_t)GC_ALIGN(desc->size);
@@ -138,7 +136,7 @@ static int fill(const struct gc_heap *heap, struct gc_type_info *type,
 	if (type->is_simple)
 		type->class = heap->old.class_of[type->size / 8];
 	type->item_pointers = items;
-	type->name = name;
+	type->probe = probe;
 	return 0;
 }
 

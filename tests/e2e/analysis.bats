@@ -77,7 +77,7 @@ setup() {
 
 @test "a call that a pause held up stands with the pause, and with who caused it" {
 	gcc -O1 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/stalls.c" \
-		"$BUILD/libgcprof-gc.a" -lm -lpthread -o stalls
+		"$BUILD/libgcprof-gc.a" "$BUILD/libgcprof-provider.a" -lm -lpthread -o stalls
 	"$GCPROF" record -R 16K -o stalls.data -- ./stalls 6
 	"$GCPROF" report --json --gc stalls.data >stalls.json
 	# The calls last from before the collections until after them.

@@ -365,7 +365,7 @@ has_lines() { # FILE COUNT
 @test "a program whose file is gone, stripped and linked statically has its functions" {
 	need_root
 	gcc -O2 -static -D_GNU_SOURCE -fno-omit-frame-pointer -I"$ROOT/gc" -I"$ROOT/tests/workloads" \
-		"$ROOT"/tests/workloads/gcbench/*.c "$BUILD/libgcprof-gc.a" -lm -o static
+		"$ROOT"/tests/workloads/gcbench/*.c "$BUILD/libgcprof-gc.a" "$BUILD/libgcprof-provider.a" -lm -o static
 	start ./static 1000
 	wait_busy "$pid"
 	rm static
@@ -376,7 +376,7 @@ has_lines() { # FILE COUNT
 	holds '[.functions[] | select(.alloc_total_bytes > 0 and (.name | test("make_tree|populate|bench|main")))] | length > 0'
 	kill "$pid"
 	gcc -O2 -static -s -D_GNU_SOURCE -fno-omit-frame-pointer -I"$ROOT/gc" -I"$ROOT/tests/workloads" \
-		"$ROOT"/tests/workloads/gcbench/*.c "$BUILD/libgcprof-gc.a" -lm -o stripped
+		"$ROOT"/tests/workloads/gcbench/*.c "$BUILD/libgcprof-gc.a" "$BUILD/libgcprof-provider.a" -lm -o stripped
 	start ./stripped 1000
 	wait_busy "$pid"
 	rm stripped

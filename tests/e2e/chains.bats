@@ -7,7 +7,7 @@ load common
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
 	gcc -O1 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/chains.c" \
-		"$BUILD/libgcprof-gc.a" -lm -lpthread -o "$PROGRAMS/chains"
+		"$BUILD/libgcprof-gc.a" "$BUILD/tests/provider.a" -lm -lpthread -o "$PROGRAMS/chains"
 }
 
 # Nearly all stacks are whole but for what is managed.

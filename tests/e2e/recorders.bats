@@ -94,7 +94,7 @@ start_unheard() { # RECORDER...
 
 @test "children that were born before a recorder heard of their program have names, too" {
 	gcc -O1 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/family.c" \
-		"$BUILD/libgcprof-gc.a" -o program -lpthread
+		"$BUILD/libgcprof-gc.a" "$BUILD/libgcprof-provider.a" -o program -lpthread
 	start_recorder first -- ./program 0
 	first=$recorder
 	started+=("$(pgrep -P "$first" -x program)")

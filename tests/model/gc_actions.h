@@ -288,7 +288,7 @@ static inline void act_sampler(struct actions *a)
 		break;
 	default:
 		gc_sampling_set_period(a->s.f.heap, 1 + what * 20);
-		if (o->stride != STRIDE_EVERY)
+		if (o->stride != GCPROF_STRIDE_EVERY)
 			o->wanted_period = 1 + what * 20;
 	}
 }

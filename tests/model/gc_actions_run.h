@@ -205,8 +205,8 @@ static inline void actions_listen(bool on)
 
 static inline void actions_open(struct actions *a, enum actions_mode mode)
 {
-	static const uint32_t strides[] = {STRIDE_EVERY, STRIDE_FIXED, STRIDE_EXPONENTIAL,
-					   STRIDE_EXPONENTIAL};
+	static const uint32_t strides[] = {GCPROF_STRIDE_EVERY, GCPROF_STRIDE_FIXED,
+					   GCPROF_STRIDE_EXPONENTIAL, GCPROF_STRIDE_EXPONENTIAL};
 	static const uint32_t items[] = {0};
 	struct gc_type_desc block = {.name = "block",
 				     .size = sizeof(struct block),
@@ -242,7 +242,7 @@ static inline void actions_open(struct actions *a, enum actions_mode mode)
 	a->oracle.stride = options.fixed_stride;
 	a->oracle.available = options.always_sample && !GCPROF_NO_SAMPLING;
 	a->oracle.wanted = true;
-	a->oracle.wanted_period = a->oracle.stride == STRIDE_EVERY ? 1 : options.period;
+	a->oracle.wanted_period = a->oracle.stride == GCPROF_STRIDE_EVERY ? 1 : options.period;
 	fixture_open(&a->s.f, &options);
 	oracle_attach(&a->oracle, a->s.f.thread);
 	CHECK_EQ(gc_type_register(a->s.f.heap, &block, &a->s.block), 0);

@@ -222,7 +222,7 @@ static inline uint64_t ledger_close(void)
 
 static inline int64_t oracle_draw(struct oracle *o)
 {
-	if (o->stride != STRIDE_EXPONENTIAL)
+	if (o->stride != GCPROF_STRIDE_EXPONENTIAL)
 		return (int64_t)o->period;
 	return (int64_t)fmax(1, ceil(random_exponential(o->random) * (double)o->period));
 }
@@ -251,7 +251,7 @@ static inline void oracle_settle(struct oracle *o)
 static inline void oracle_reseed(struct oracle *o, const struct gc_thread *thread)
 {
 #if !GCPROF_NO_SAMPLING
-	memcpy(o->random, thread->sampler.random, sizeof(o->random));
+	memcpy(o->random, thread->sampler->random, sizeof(o->random));
 #else
 	(void)o;
 	(void)thread;
@@ -264,10 +264,10 @@ static inline void oracle_attach(struct oracle *o, const struct gc_thread *threa
 	oracle_begin(o);
 	oracle_reseed(o, thread);
 #if !GCPROF_NO_SAMPLING
-	if (o->on && o->stride == STRIDE_EXPONENTIAL)
-		o->budget = thread->sampler.budget;
+	if (o->on && o->stride == GCPROF_STRIDE_EXPONENTIAL)
+		o->budget = thread->sampler->head.budget;
 	if (o->available)
-		CHECK(thread->sampler.on == o->on);
+		CHECK(thread->sampler->head.on == o->on);
 #endif
 }
 
@@ -292,9 +292,9 @@ static inline bool oracle_charge(struct oracle *o, struct gc_heap *heap, gc_type
 		o->period = o->wanted_period;
 		o->budget = (int64_t)size + oracle_draw(o);
 	}
-	if (o->stride == STRIDE_EVERY)
+	if (o->stride == GCPROF_STRIDE_EVERY)
 		o->budget = (int64_t)size + 1;
-	else if (o->stride == STRIDE_EXPONENTIAL && o->budget <= (int64_t)size)
+	else if (o->stride == GCPROF_STRIDE_EXPONENTIAL && o->budget <= (int64_t)size)
 		o->budget = (int64_t)size + oracle_draw(o);
 	while (o->budget <= (int64_t)size)
 		o->budget += (int64_t)o->period;
@@ -308,7 +308,7 @@ static inline void oracle_check(const struct oracle *o, const struct gc_thread *
 {
 #if !GCPROF_NO_SAMPLING
 	if (o->available)
-		CHECK_EQ(ledger.told + batch_waiting(thread), ledger.expected);
+		CHECK_EQ(ledger.told + batch_waiting(thread->sampler), ledger.expected);
 #else
 	(void)o;
 	(void)thread;

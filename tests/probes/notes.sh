@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# notes.sh: compares the probes in built files with the table gc/probes.def.
+# notes.sh: compares the probes in built files with the table gc/provider/probes.def.
 #
 # usage: notes.sh LIBRARY_OR_PROGRAM...
 # For every row: one note, provider gcprof, as many arguments as the table says,

@@ -57,7 +57,7 @@ setup() {
 
 @test "the program in the embedder's guide compiles and runs as printed" {
 	sed -n '/^```c$/,/^```$/p' gc/README.md | sed '1d;/^```$/,$d' > "$BATS_TEST_TMPDIR/guide.c"
-	gcc -std=c11 -Wall -Wextra -Werror -Igc "$BATS_TEST_TMPDIR/guide.c" "$build/libgcprof-gc.a" \
+	gcc -std=c11 -Wall -Wextra -Werror -Igc "$BATS_TEST_TMPDIR/guide.c" "$build/libgcprof-gc.a" "$build/libgcprof-provider.a" \
 		-lpthread -o "$BATS_TEST_TMPDIR/guide"
 	run "$BATS_TEST_TMPDIR/guide"
 	[ "$status" -eq 0 ]

@@ -10,7 +10,7 @@
 #include "record/opener/opener.h"
 #include "record/target/control.h"
 #include "record/world/files.h"
-#include "../../gc/frame.h"
+#include "../../gc/provider/frame.h"
 
 /* This program has a control block, as those with a collector have. */
 struct gcprof_control gcprof_control = {

@@ -417,8 +417,8 @@ TEST(gc_options_out_of_range_are_refused)
 	/* All zero is all defaults. */
 	options = (struct gc_options){0};
 	CHECK_EQ(gc_heap_create(&options, &heap), 0);
-	CHECK_EQ(heap->options.period, 512 << 10);
-	CHECK_EQ(heap->options.ceiling, 2000);
+	CHECK_EQ(heap->provider->options.period, 512 << 10);
+	CHECK_EQ(heap->provider->options.ceiling, 2000);
 	gc_heap_destroy(heap);
 	gc_heap_destroy(NULL);
 }

@@ -86,7 +86,7 @@ static __attribute__((noinline)) void allocate(struct fixture *f, int n)
 
 static uint64_t waiting(const struct fixture *f)
 {
-	return batch_waiting(f->thread);
+	return batch_waiting(f->thread->sampler);
 }
 
 TEST(most_samples_of_one_place_wait)
@@ -118,7 +118,7 @@ TEST(nothing_changes_but_the_way)
 		before[seen.of[i].sample - seen.of[0].sample] = seen.of[i];
 	CHECK(seen.n_batches);
 	open_batching(&f, 2048);
-	f.heap->options.unbatched = 1;
+	f.heap->provider->options.unbatched = 1;
 	allocate(&f, 200000);
 	fixture_close(&f);
 	CHECK_EQ(seen.n_batches, 0);
@@ -192,7 +192,7 @@ TEST(fates_follow_the_samples_of_all_threads)
 	gc_blocking_end(f.thread);
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK_EQ(seen.missing, 0);
-	CHECK_EQ(seen.n, f.heap->sampler.samples);
+	CHECK_EQ(seen.n, f.heap->provider->samples);
 	fixture_close(&f);
 	skip_under_thread_sanitizer();
 	CHECK(seen.n_batches > 3);

@@ -14,7 +14,11 @@
  */
 #include "gc_regress.h"
 
-enum { EXPONENTIAL = STRIDE_EXPONENTIAL, FIXED = STRIDE_FIXED, EVERY = STRIDE_EVERY };
+enum {
+	EXPONENTIAL = GCPROF_STRIDE_EXPONENTIAL,
+	FIXED = GCPROF_STRIDE_FIXED,
+	EVERY = GCPROF_STRIDE_EVERY
+};
 
 /* Bump allocation that was undone half-way gave out memory twice. */
 TEST(p1_objects_never_overlap)
@@ -201,9 +205,9 @@ TEST(b2_the_work_for_a_sample_does_not_grow_with_the_object)
 
 	seen_open(&f, EXPONENTIAL, 1);
 	for (size_t size = 1 << 10; size <= 256 << 20; size <<= 3) {
-		memcpy(before, f.thread->sampler.random, sizeof(before));
+		memcpy(before, f.thread->sampler->random, sizeof(before));
 		CHECK(new_bytes(&f, size));
-		CHECK_EQ(draws_between(before, f.thread->sampler.random, 4), 1);
+		CHECK_EQ(draws_between(before, f.thread->sampler->random, 4), 1);
 	}
 	fixture_close(&f);
 }
@@ -288,7 +292,8 @@ TEST(b4_collections_inside_the_slow_path_do_not_stop_sampling)
 		/* Grows until there are major collections, which begin and end in slow paths. */
 		gc_write(f.thread, node, &node->left, frame.root.list);
 		frame.root.list = i % 15000 > 99 ? node : NULL;
-		CHECK(f.thread->sampler.budget >= 1 && f.thread->sampler.budget <= 1000);
+		CHECK(f.thread->sampler->head.budget >= 1 &&
+		      f.thread->sampler->head.budget <= 1000);
 	}
 	gc_stats(f.heap, &stats);
 	printf("%u finalized, %llu bytes\n", busy.finalized,
@@ -343,7 +348,7 @@ TEST(b6_sampling_resumes_after_every_pause)
 		for (int i = 0; i < 1000; i++)
 			new_bytes(&f, 200);
 		CHECK_EQ(seen.last, before);
-		CHECK_EQ(f.heap->sampler.base_period, 1000);
+		CHECK_EQ(f.heap->provider->base_period, 1000);
 		gc_sampling_resume(f.heap);
 	}
 	fixture_close(&f);
@@ -369,14 +374,14 @@ TEST(b8_periods_are_checked_and_any_number_will_do)
 		for (int k = 0; k < 5000; k++)
 			new_checked(&f, &points, random_size(&random, 50));
 		gc_sampling_set_period(f.heap, 0);
-		CHECK_EQ(f.heap->sampler.period, 1);
+		CHECK_EQ(f.heap->provider->period, 1);
 		gc_sampling_set_period(f.heap, UINT64_MAX);
-		CHECK_EQ(f.heap->sampler.period, UINT64_C(1) << 40);
+		CHECK_EQ(f.heap->provider->period, UINT64_C(1) << 40);
 		gcprof_control.period = UINT64_MAX - 7;
 		gcprof_control.generation++;
 		gc_sampling_set_period(f.heap, 5);
 		gc_collect(f.thread, GC_COLLECT_MINOR);
-		CHECK_EQ(f.heap->sampler.period, UINT64_C(1) << 40);
+		CHECK_EQ(f.heap->provider->period, UINT64_C(1) << 40);
 		gcprof_control = (struct gcprof_control){.period = 0};
 		fixture_close(&f);
 	}
@@ -391,7 +396,7 @@ static int64_t first_gap(uint64_t seed, uint64_t period)
 
 	options.seed = seed;
 	fixture_open(&f, &options);
-	gap = f.thread->sampler.budget;
+	gap = f.thread->sampler->head.budget;
 	fixture_close(&f);
 	seen.n_periods = 0;
 	return gap;

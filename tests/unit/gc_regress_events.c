@@ -14,7 +14,11 @@
 
 #include "model/estimate.h"
 
-enum { EXPONENTIAL = STRIDE_EXPONENTIAL, FIXED = STRIDE_FIXED, EVERY = STRIDE_EVERY };
+enum {
+	EXPONENTIAL = GCPROF_STRIDE_EXPONENTIAL,
+	FIXED = GCPROF_STRIDE_FIXED,
+	EVERY = GCPROF_STRIDE_EVERY
+};
 
 static bool is_told(uint64_t type)
 {
@@ -445,7 +449,7 @@ TEST(b31_any_number_of_live_samples_is_followed)
 		frame.root.list = node;
 	}
 	gc_collect(f.thread, GC_COLLECT_FULL);
-	CHECK_EQ(f.heap->sampler.old.count, LIVE);
+	CHECK_EQ(f.heap->sampled_old.count, LIVE);
 	for (int id = 1; id <= LIVE; id++)
 		CHECK(seen.of[id].promoted == 1 && !seen.of[id].died);
 	frame.root.list = NULL;

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXPONENTIAL = STRIDE_EXPONENTIAL, EVERY = STRIDE_EVERY };
+enum { EXPONENTIAL = GCPROF_STRIDE_EXPONENTIAL, EVERY = GCPROF_STRIDE_EVERY };
 
 enum { N_WORKERS = 4, OBJECTS = 5000 };
 
@@ -85,7 +85,7 @@ TEST(b12_samples_are_of_the_thread_that_allocated)
 		workers[i] = (struct worker){.f = &f};
 		CHECK_EQ(pthread_create(&workers[i].thread, NULL, allocate_some, &workers[i]), 0);
 	}
-	while (__atomic_load_n(&f.heap->sampler.samples, __ATOMIC_RELAXED) < N_WORKERS * OBJECTS)
+	while (__atomic_load_n(&f.heap->provider->samples, __ATOMIC_RELAXED) < N_WORKERS * OBJECTS)
 		sched_yield();
 	stop_all(workers, N_WORKERS);
 	gc_blocking_end(f.thread);
@@ -208,7 +208,7 @@ static int64_t gap_of_child(void)
 
 		options.seed = 0;
 		fixture_open(&f, &options);
-		gap = f.thread->sampler.budget;
+		gap = f.thread->sampler->head.budget;
 		_exit(write(ends[1], &gap, sizeof(gap)) != sizeof(gap));
 	}
 	CHECK_EQ(child_status(child), 0);
@@ -241,15 +241,15 @@ TEST(b31_no_two_threads_draw_the_same)
 
 	fixture_open(&f, &options);
 	CHECK_EQ(gc_thread_attach(f.heap, &second), 0);
-	CHECK(second->sampler.budget != f.thread->sampler.budget);
-	CHECK(memcmp(second->sampler.random, f.thread->sampler.random, sizeof(before)) != 0);
+	CHECK(second->sampler->head.budget != f.thread->sampler->head.budget);
+	CHECK(memcmp(second->sampler->random, f.thread->sampler->random, sizeof(before)) != 0);
 	gc_thread_detach(second);
-	memcpy(before, f.thread->sampler.random, sizeof(before));
+	memcpy(before, f.thread->sampler->random, sizeof(before));
 	child = fork();
 	if (child == 0)
-		_exit(memcmp(before, f.thread->sampler.random, sizeof(before)) == 0);
+		_exit(memcmp(before, f.thread->sampler->random, sizeof(before)) == 0);
 	CHECK_EQ(child_status(child), 0);
-	CHECK(memcmp(before, f.thread->sampler.random, sizeof(before)) == 0);
+	CHECK(memcmp(before, f.thread->sampler->random, sizeof(before)) == 0);
 	fixture_close(&f);
 }
 
@@ -286,9 +286,9 @@ TEST(d13_no_gap_is_infinite_or_empty)
 			uint64_t state[4], gap;
 
 			state_before(state, results[i]);
-			memcpy(f.thread->sampler.random, state, sizeof(state));
+			memcpy(f.thread->sampler->random, state, sizeof(state));
 			CHECK(random_next(state) == results[i]);
-			gap = rate_draw(f.thread, periods[p]);
+			gap = rate_draw(f.thread->sampler, periods[p]);
 			CHECK(gap >= 1 && gap <= 37 * periods[p]);
 			/* The ends of the scale are where they belong. */
 			CHECK(results[i] >= 2048 || gap > 30 * periods[p]);
@@ -342,7 +342,7 @@ static void *change_until_told(void *argument)
 
 static void go_on_in_child(struct fixture *f)
 {
-	uint64_t before = f->heap->sampler.samples;
+	uint64_t before = f->heap->provider->samples;
 
 	/* One that hangs is no success either. */
 	alarm(20);
@@ -353,7 +353,7 @@ static void go_on_in_child(struct fixture *f)
 	for (int i = 0; i < 3000; i++)
 		GC_NEW(f->thread, f->node, struct node);
 	gc_collect(f->thread, GC_COLLECT_FULL);
-	_exit(f->heap->sampler.samples < before + 50);
+	_exit(f->heap->provider->samples < before + 50);
 }
 
 /* The generator had a lock, which another thread held when the process forked. */
@@ -417,6 +417,6 @@ TEST(d13_a_fork_while_the_period_changes_does_not_hang)
 	CHECK_EQ(child_status(child), 0);
 	__atomic_store_n(&hold, HOLD_NOBODY, __ATOMIC_RELEASE);
 	pthread_join(other, NULL);
-	CHECK_EQ(f.heap->sampler.period, 12345);
+	CHECK_EQ(f.heap->provider->period, 12345);
 	fixture_close(&f);
 }

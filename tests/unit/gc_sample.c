@@ -338,12 +338,12 @@ TEST(gc_sample_ceiling_raises_the_period_and_lets_it_fall)
 		for (int i = 0; i < 2000; i++, truth += 64)
 			allocate(&f, 64);
 	printf("%u samples in a second, %u periods, last %llu\n", n_samples, n_periods,
-	       (unsigned long long)f.heap->sampler.period);
+	       (unsigned long long)f.heap->provider->period);
 	/* Without a ceiling there would be millions. */
 	CHECK(n_samples > 500 && n_samples < 9000);
 	CHECK_EQ(periods[0].reason, GCPROF_PERIOD_START);
 	CHECK_EQ(periods[1].reason, GCPROF_PERIOD_CEILING);
-	CHECK(f.heap->sampler.period > 1000);
+	CHECK(f.heap->provider->period > 1000);
 	check_estimate(truth);
 	/* Slowly now: 80 buffers in 0.4 s. */
 	for (int i = 0; i < 800; i++) {
@@ -353,7 +353,7 @@ TEST(gc_sample_ceiling_raises_the_period_and_lets_it_fall)
 		allocate(&f, 4000);
 	}
 	CHECK_EQ(periods[n_periods - 1].reason, GCPROF_PERIOD_RECOVERY);
-	CHECK(f.heap->sampler.period < 10000);
+	CHECK(f.heap->provider->period < 10000);
 	fixture_close(&f);
 }
 
@@ -545,11 +545,11 @@ TEST(gc_sample_estimates_hold_while_sampling_is_paused_now_and_then)
 	fixture_open(&f, &options);
 	for (int i = 0; i < 400000; i++) {
 		size_t size = 16 + 8 * (test_random(&random) % 60);
-		bool was_on = f.thread->sampler.on;
+		bool was_on = f.thread->sampler->head.on;
 
 		allocate(&f, size);
 		/* What was on when the object was allocated counts, and where it came on, too. */
-		if (was_on || f.thread->sampler.on)
+		if (was_on || f.thread->sampler->head.on)
 			truth += (double)size;
 		if (i % 50 == 0) {
 			if (on)

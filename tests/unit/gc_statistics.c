@@ -100,7 +100,7 @@ TEST(b10_two_types_in_turn_are_not_aliased)
 	gc_type types[TYPES];
 	struct fixture f;
 
-	open_types(&f, STRIDE_EXPONENTIAL, 128, sizes, types);
+	open_types(&f, GCPROF_STRIDE_EXPONENTIAL, 128, sizes, types);
 	for (int i = 0; i < 2300000 / SCALE; i++) {
 		new_object(&f, sizes, types, 0);
 		new_object(&f, sizes, types, 1);
@@ -108,7 +108,7 @@ TEST(b10_two_types_in_turn_are_not_aliased)
 	check_all(2);
 	fixture_close(&f);
 	/* That this would show it: the stride does alias. */
-	open_types(&f, STRIDE_FIXED, 128, sizes, types);
+	open_types(&f, GCPROF_STRIDE_FIXED, 128, sizes, types);
 	for (int i = 0; i < 10000; i++) {
 		new_object(&f, sizes, types, 0);
 		new_object(&f, sizes, types, 1);
@@ -124,7 +124,7 @@ TEST(b10_three_sizes_in_turn_are_not_aliased)
 	gc_type types[TYPES];
 	struct fixture f;
 
-	open_types(&f, STRIDE_EXPONENTIAL, 256, sizes, types);
+	open_types(&f, GCPROF_STRIDE_EXPONENTIAL, 256, sizes, types);
 	for (int i = 0; i < 4000000 / SCALE; i++)
 		for (int k = 0; k < TYPES; k++)
 			new_object(&f, sizes, types, k);
@@ -140,7 +140,7 @@ static void check_mixed(uint32_t large, int objects)
 	struct fixture f;
 
 	printf("large objects of %u\n", large);
-	open_types(&f, STRIDE_EXPONENTIAL, 1024, sizes, types);
+	open_types(&f, GCPROF_STRIDE_EXPONENTIAL, 1024, sizes, types);
 	for (int i = 0; i < objects / SCALE; i++)
 		new_object(&f, sizes, types, i % 500 == 123);
 	check_all(2);
@@ -167,7 +167,7 @@ TEST(b31_objects_are_not_rounded_down)
 	gc_type types[TYPES];
 	struct fixture f;
 
-	open_types(&f, STRIDE_EXPONENTIAL, 512, sizes, types);
+	open_types(&f, GCPROF_STRIDE_EXPONENTIAL, 512, sizes, types);
 	for (int i = 0; i < 900000 / SCALE; i++) {
 		new_object(&f, sizes, types, 0);
 		new_object(&f, sizes, types, 1);
@@ -208,7 +208,7 @@ TEST(intervals_of_real_samples_hold_the_truth_in_95_of_100)
 		gc_type types[TYPES];
 		struct fixture f;
 
-		open_types(&f, STRIDE_EXPONENTIAL, 16 << 10, sizes, types);
+		open_types(&f, GCPROF_STRIDE_EXPONENTIAL, 16 << 10, sizes, types);
 		for (int run = 0; run < RUNS; run++) {
 			struct tally all = {0}, count = {0};
 			double truth = 0;

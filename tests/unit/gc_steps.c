@@ -257,7 +257,7 @@ TEST(gc_steps_find_every_dead_sample)
 	CHECK(n_died_old > 100);
 	frame.root.table = NULL;
 	gc_collect(f.thread, GC_COLLECT_FULL);
-	CHECK_EQ(f.heap->sampler.old.count, 0);
+	CHECK_EQ(f.heap->sampled_old.count, 0);
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }

@@ -142,7 +142,7 @@ static void collect(struct fixture *f, int times)
 
 static uint32_t waiting(const struct fixture *f)
 {
-	return f->heap->sampler.summary.count;
+	return f->heap->provider->summary.count;
 }
 
 /* As many quick ones as it takes for some to wait: a busy machine may make any of them slow. */
@@ -155,8 +155,8 @@ static bool some_wait(struct fixture *f)
 
 static void flush(struct fixture *f)
 {
-	batch_flush(f->thread);
-	summary_flush(f->heap);
+	gcprof_flush(f->thread->sampler);
+	gcprof_flush_sums(f->heap->provider);
 }
 
 /* All that has happened is in what was reported, once. */
@@ -218,8 +218,8 @@ TEST(what_is_reported_adds_up_to_what_was_collected)
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	/* Nothing is alive: no fate is open, but second ones of those that were promoted. */
 	CHECK(seen.n_samples > 1000);
-	CHECK_EQ(f.heap->sampler.old.count, 0);
-	CHECK_EQ(f.heap->sampler.summary.n_fates, 0);
+	CHECK_EQ(f.heap->sampled_old.count, 0);
+	CHECK_EQ(f.heap->provider->summary.n_fates, 0);
 	fixture_close(&f);
 }
 
@@ -311,7 +311,7 @@ TEST(a_process_that_ends_has_reported_all)
 	child = fork();
 	if (!child) {
 		CHECK_EQ(waiting(&f), 0);
-		f.heap->sampler.summary.next = UINT64_MAX;
+		f.heap->provider->summary.next = UINT64_MAX;
 		CHECK(some_wait(&f));
 		probe_observer = observe_in_child;
 		exit(0);
@@ -335,7 +335,7 @@ TEST(who_comes_later_gets_sums_that_begin_later)
 	CHECK(some_wait(&f));
 	firings = seen.firings;
 	gcprof_arrivals.count++;
-	f.heap->sampler.summary.next = UINT64_MAX;
+	f.heap->provider->summary.next = UINT64_MAX;
 	collect(&f, 1);
 	CHECK(seen.firings > firings);
 	flush(&f);
@@ -355,7 +355,7 @@ TEST(full_and_long_collections_are_reported_by_themselves)
 	CHECK(seen.alone >= alone + 1);
 	CHECK(some_wait(&f));
 	alone = seen.alone;
-	f.heap->sampler.summary.took[GCPROF_GC_MINOR] = 1000000;
+	f.heap->provider->summary.took[GCPROF_GC_MINOR] = 1000000;
 	collect(&f, 1);
 	CHECK_EQ(seen.alone, alone + 1);
 	check_sums(&f);
@@ -378,8 +378,8 @@ TEST(one_that_takes_long_unexpectedly_is_reported_with_its_begin)
 	CHECK(some_wait(&f));
 	GC_FRAME(f.thread, frame, 0, struct node * list;);
 	frame.root.list = make_list(&f, 500000);
-	f.heap->sampler.summary.next = UINT64_MAX;
-	f.heap->sampler.summary.took[GCPROF_GC_MINOR] = 1000;
+	f.heap->provider->summary.next = UINT64_MAX;
+	f.heap->provider->summary.took[GCPROF_GC_MINOR] = 1000;
 	seen.late = 0;
 	collect(&f, 1);
 	GC_FRAME_END(f.thread, frame);
@@ -396,7 +396,7 @@ TEST(as_many_as_the_ceiling_allows_are_reported_by_themselves)
 	struct fixture f;
 
 	open_summary(&f, 1 << 20);
-	f.heap->options.gc_ceiling = 50;
+	f.heap->provider->options.gc_ceiling = 50;
 	collect(&f, 2000);
 	flush(&f);
 	check_sums(&f);
@@ -407,10 +407,10 @@ TEST(as_many_as_the_ceiling_allows_are_reported_by_themselves)
 /* What a collection that is reported by itself takes from what may be, ns. */
 static uint64_t price(struct fixture *f, uint64_t samples)
 {
-	uint64_t *next = &f->heap->sampler.summary.next, before = os_now() - 500000000;
+	uint64_t *next = &f->heap->provider->summary.next, before = os_now() - 500000000;
 
 	*next = before;
-	f->heap->sampler.ceiling = samples;
+	f->heap->provider->ceiling = samples;
 	/* Behind one that took long the next is reported anyway. */
 	for (int i = 0; i < 1000 && *next == before; i++)
 		collect(f, 1);
@@ -422,8 +422,8 @@ TEST(who_asks_for_fewer_samples_gets_fewer_collections_by_themselves)
 	struct fixture f;
 
 	open_summary(&f, 1 << 20);
-	f.heap->options.ceiling = 2000;
-	f.heap->options.gc_ceiling = 100;
+	f.heap->provider->options.ceiling = 2000;
+	f.heap->provider->options.gc_ceiling = 100;
 	CHECK_EQ(price(&f, 2000), 1000000000 / 100);
 	CHECK_EQ(price(&f, UINT64_MAX), 1000000000 / 100);
 	CHECK_EQ(price(&f, 1999), 1000000000 / 100);
@@ -438,8 +438,8 @@ static bool is_quiet_behind(struct fixture *f, uint64_t took)
 {
 	uint64_t alone = seen.alone;
 
-	f->heap->sampler.summary.next = UINT64_MAX;
-	f->heap->sampler.summary.took[GCPROF_GC_MINOR] = took;
+	f->heap->provider->summary.next = UINT64_MAX;
+	f->heap->provider->summary.took[GCPROF_GC_MINOR] = took;
 	collect(f, 1);
 	return seen.alone == alone;
 }
@@ -449,21 +449,21 @@ TEST(who_asks_for_fewer_samples_gets_fewer_long_collections_by_themselves)
 	struct fixture f;
 
 	open_summary(&f, 1 << 20);
-	f.heap->options.ceiling = 2000;
-	f.heap->sampler.ceiling = 2000;
+	f.heap->provider->options.ceiling = 2000;
+	f.heap->provider->ceiling = 2000;
 	CHECK(is_quiet_behind(&f, 999999));
 	CHECK(!is_quiet_behind(&f, 1000000));
-	CHECK_EQ(rate_waiting_max(f.heap), 10000000);
-	f.heap->sampler.ceiling = 1000;
+	CHECK_EQ(rate_waiting_max(f.heap->provider), 10000000);
+	f.heap->provider->ceiling = 1000;
 	CHECK(is_quiet_behind(&f, 1999999));
 	CHECK(!is_quiet_behind(&f, 2000000));
-	CHECK_EQ(rate_waiting_max(f.heap), 20000000);
-	f.heap->sampler.ceiling = 1;
+	CHECK_EQ(rate_waiting_max(f.heap->provider), 20000000);
+	f.heap->provider->ceiling = 1;
 	CHECK(is_quiet_behind(&f, 15999999));
 	CHECK(!is_quiet_behind(&f, 16000000));
-	CHECK_EQ(rate_waiting_max(f.heap), 40000000);
+	CHECK_EQ(rate_waiting_max(f.heap->provider), 40000000);
 	/* Nobody can have asked for less of what has no bound. */
-	f.heap->options.ceiling = UINT64_MAX;
+	f.heap->provider->options.ceiling = UINT64_MAX;
 	CHECK(!is_quiet_behind(&f, 1000000));
 	flush(&f);
 	check_sums(&f);
@@ -511,12 +511,12 @@ TEST(whoever_asks_for_it_gets_each_by_itself)
 	struct fixture f;
 
 	open_summary(&f, 1 << 20);
-	f.heap->options.unbatched = 1;
+	f.heap->provider->options.unbatched = 1;
 	count_alone(&f);
-	f.heap->options.unbatched = 0;
-	f.heap->options.gc_ceiling = UINT64_MAX;
+	f.heap->provider->options.unbatched = 0;
+	f.heap->provider->options.gc_ceiling = UINT64_MAX;
 	count_alone(&f);
-	f.heap->options.gc_ceiling = 1;
+	f.heap->provider->options.gc_ceiling = 1;
 	gcprof_singly.count++;
 	count_alone(&f);
 	gcprof_singly.count--;

@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include "internal.h"
+#include "provider/internal.h"
 
 struct node {
 	struct gc_header header;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_text.c: tests of the report for people: widths, units, names, what it says. */
 #include "model/text.h"
-#include "probe_args.h"
+#include "provider/probe_args.h"
 #include "report/page.h"
 #include "report/report.h"
 #include "report/units.h"

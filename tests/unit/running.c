@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../gc/frame.h"
+#include "../../gc/provider/frame.h"
 #include "record/target/control.h"
 #include "record/world/mappings.h"
 #include "record/world/running.h"

@@ -96,7 +96,7 @@ static void open_bench(struct bench *bench)
 	if (is_kind(bench, "sample")) {
 		probe_observer = see_nothing;
 		options.always_sample = 1;
-		options.fixed_stride = STRIDE_EVERY;
+		options.fixed_stride = GCPROF_STRIDE_EVERY;
 	}
 	if (gc_heap_create(&options, &bench->heap) ||
 	    gc_type_register(bench->heap, &leaf, &bench->leaf) ||

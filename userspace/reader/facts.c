@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../gc/frame.h"
+#include "../../gc/provider/frame.h"
 #include "../symbols/elf_file.h"
 
 #define SYMBOLS_READ_MAX (1 << 22) /* of one file */

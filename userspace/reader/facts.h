@@ -11,7 +11,7 @@
 #include "../symbols/symbols.h"
 #include "../symbols/unwind.h"
 
-/* Blocks of memory by which a program is asked for something (gc/frame.h). */
+/* Blocks of memory by which a program is asked for something (gc/provider/frame.h). */
 enum control_block { BLOCK_CONTROL, BLOCK_SINGLY, BLOCK_ARRIVALS, CONTROL_BLOCKS };
 
 #define FACTS_TEXT_BYTES 256

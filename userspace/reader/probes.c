@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* probes.c: finds the probes of gc/probes.def in an ELF file. */
+/* probes.c: finds the probes of gc/provider/probes.def in an ELF file. */
 #include "probes.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ const struct probe_info probe_table[PROBES] = {
 	, .arguments = count   \
 	}                      \
 	,
-#include "../../gc/probes.def"
+#include "../../gc/provider/probes.def"
 #undef PROBE
 #undef ARG
 #undef END_PROBE

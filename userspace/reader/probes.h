@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* probes.h: finds the probes of gc/probes.def in an ELF file. */
+/* probes.h: finds the probes of gc/provider/probes.def in an ELF file. */
 #ifndef GCPROF_PROBES_H
 #define GCPROF_PROBES_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "../../bpf/config.h"
-#include "../../gc/probe_numbers.h"
+#include "../../gc/provider/probe_numbers.h"
 #include "../runtimes/runtime.h"
 #include "../util/problem.h"
 #include "site.h"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../gc/probe_args.h"
+#include "../../gc/provider/probe_args.h"
 #include "units.h"
 
 struct words {

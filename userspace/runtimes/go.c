@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../gc/probe_args.h"
+#include "../../gc/provider/probe_args.h"
 #include "find.h"
 #include "go_file.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../../bpf/hotspot.h"
-#include "../../gc/probe_args.h"
+#include "../../gc/provider/probe_args.h"
 #include "find.h"
 #include "hotspot_fields.h"
 #include "../reader/notes.h"

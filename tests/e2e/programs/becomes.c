@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../../gc/frame.h"
+#include "../../../gc/provider/frame.h"
 
 #define BASE ((void *)0x10000000) /* of ELF; the block lies as much behind it: see the linking */
 

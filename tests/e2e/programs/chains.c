@@ -12,10 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GC_INTERNAL
-#include "frame.h"
-#include "probe.h"
-#include "probe_args.h"
+#include "provider/frame.h"
+#include "provider/probe.h"
+#include "provider/probe_args.h"
 
 #define DEEP     100000 /* frames */
 #define SAMPLES  200

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../../gc/probe_args.h"
+#include "../../../gc/provider/probe_args.h"
 
 #define _SDT_HAS_SEMAPHORES     1
 #define STAP_SDT_ARG_CONSTRAINT nr

@@ -28,7 +28,7 @@ _Static_assert(offsetof(struct gcprof_singly, count) ==
 			       offsetof(struct gcprof_control, generation) &&
 		       sizeof(struct gcprof_singly) == offsetof(struct gcprof_control, period) &&
 		       sizeof(struct gcprof_arrivals) == offsetof(struct gcprof_control, period),
-	       "gc/frame.h");
+	       "gc/provider/frame.h");
 
 /* --- is it there? ------------------------------------------------------------------------- */
 

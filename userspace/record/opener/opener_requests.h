@@ -14,7 +14,7 @@
 #include "code_owner.h"
 #include "../../symbols/debug_open.h"
 #include "../../util/invoker.h"
-#include "../../../gc/frame.h"
+#include "../../../gc/provider/frame.h"
 
 #define OPENER_HUNG_MAX 16 /* devices that are remembered */
 
@@ -65,8 +65,8 @@ struct opener_user {
 };
 
 /*
- * What is done with a block in a program's memory (gc/frame.h). Those with a count are like
- * the beginning of a control block, with the count in the place of `generation`.
+ * What is done with a block in a program's memory (gc/provider/frame.h). Those with a count are
+ * like the beginning of a control block, with the count in the place of `generation`.
  */
 enum opener_change {
 	OPENER_READ,  /* nothing */

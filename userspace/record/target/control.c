@@ -13,7 +13,7 @@
 #include "../machine/clock.h"
 #include "control.h"
 #include "../world/snapshot.h"
-#include "../../../gc/frame.h"
+#include "../../../gc/provider/frame.h"
 
 enum { BLOCKS_MAX = 3000 }; /* of one struct control: the opener's queue has room for that */
 

@@ -22,7 +22,7 @@ struct control;
 int control_create(struct files *files, struct control **out);
 
 /*
- * Looks for the control block (gc/frame.h) in what a process has mapped and
+ * Looks for the control block (gc/provider/frame.h) in what a process has mapped and
  * asks for a period in bytes (0: the program's own) and a ceiling in samples a
  * second (0: none). Waits. Returns how many blocks there were, or a negative errno.
  */

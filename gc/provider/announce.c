@@ -15,8 +15,6 @@
  */
 #include "internal.h"
 
-#if !GCPROF_NO_SAMPLING
-
 struct audience {
 	uint32_t listeners; /* when we last looked; atomic */
 	uint32_t epoch;     /* arrivals so far; atomic */
@@ -58,12 +56,12 @@ static inline bool notice(struct audience *audience, uint32_t now)
 	return count(audience, now);
 }
 
-static void fire_thread(struct gc_thread *thread, uint32_t event)
+static void fire_thread(struct gcprof_thread *thread, uint32_t event)
 {
 	thread->announced = epoch_of(&of_threads);
 	probe_thread(&(struct probe_thread){
-		.heap = thread->heap->id,
-		.anchor = &thread->head.anchor,
+		.heap = thread->provider->id,
+		.anchor = thread->anchor,
 		.event = event,
 	});
 }
@@ -77,7 +75,7 @@ static bool notice_arrivals(void)
 	       __atomic_exchange_n(&arrivals, now, __ATOMIC_RELAXED) != now;
 }
 
-void announce_poll(struct gc_thread *thread)
+void announce_poll(struct gcprof_thread *thread)
 {
 	bool came = notice(&of_samples, probe_sample_listeners());
 
@@ -85,7 +83,7 @@ void announce_poll(struct gc_thread *thread)
 	notice(&of_types, probe_type_listeners());
 	notice(&of_threads, probe_thread_listeners());
 	if (notice(&of_codes, probe_code_listeners()) || came)
-		codes_announce();
+		names_announce_codes();
 	if (came) {
 		begin_epoch(&of_types);
 		begin_epoch(&of_threads);
@@ -95,36 +93,44 @@ void announce_poll(struct gc_thread *thread)
 }
 
 /* Before a sample of this type. Two threads may both announce it: no harm. */
-void announce_type(struct gc_heap *heap, uint32_t type)
+void announce_type(struct gcprof_provider *provider, uint64_t type)
 {
-	struct gc_type_info *info = &heap->types[type];
+	struct type_name *known = names_type(provider, type);
 	uint32_t epoch = epoch_of(&of_types);
 
-	if (__atomic_load_n(&info->epoch, __ATOMIC_RELAXED) == epoch)
+	if (!known || __atomic_load_n(&known->epoch, __ATOMIC_RELAXED) == epoch)
 		return;
-	__atomic_store_n(&info->epoch, epoch, __ATOMIC_RELAXED);
-	probe_type(&(struct probe_type){.type = type_probe_id(heap, type), .name = info->name});
+	__atomic_store_n(&known->epoch, epoch, __ATOMIC_RELAXED);
+	probe_type(&(struct probe_type){.type = type, .name = known->name});
 }
 
-void announce_attach(struct gc_thread *thread)
+void announce_attach(struct gcprof_thread *thread)
 {
 	notice(&of_threads, probe_thread_listeners());
 	fire_thread(thread, GCPROF_THREAD_ATTACH);
 }
 
-void announce_detach(struct gc_thread *thread)
+void announce_detach(struct gcprof_thread *thread)
 {
 	fire_thread(thread, GCPROF_THREAD_DETACH);
+}
+
+/* Around a fork: the child finds no count half changed. */
+void announce_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void announce_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
 }
 
 /* The child of a fork is another process to a profiler: it starts over. */
 void announce_forked(void)
 {
-	pthread_mutex_init(&lock, NULL);
 	of_types.listeners = 0;
 	of_codes.listeners = 0;
 	of_threads.listeners = 0;
 	of_samples.listeners = 0;
 }
-
-#endif

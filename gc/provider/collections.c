@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* summary.c: reports collections one by one, and short ones that come quickly as sums. */
+/* collections.c: reports collections one by one, and short ones that come quickly as sums. */
 /*
  * A collection that finds nothing alive takes two microseconds, and a program
  * that allocates gigabytes a second makes thousands of them each second. Firing
@@ -12,58 +12,49 @@
  * Only its end shows that a collection took long. One that did, and was expected
  * to be short, is reported then: gc_begin carries the time at which it began.
  *
- * All of it belongs to the collector, or to whoever holds the heap's lock while
- * there is none.
+ * The caller sees to it that one thread of a provider at a time is here.
  */
 #include "internal.h"
 
-#include <string.h>
-
-#if !GCPROF_NO_SAMPLING
-
-#define MS       UINT64_C(1000000)
 #define LONG_NS  (1 * MS)    /* a collection that takes as long is reported by itself */
 #define BURST_NS (1000 * MS) /* of the ceiling: what may have been saved up */
 
-static struct gc_summary *summary_of(struct gc_heap *heap)
-{
-	return &heap->sampler.summary;
-}
-
 /* --- what is reported ------------------------------------------------------------------ */
 
-static void fire_begin(const struct gc_heap *heap, const struct gc_collection *c, uint64_t time)
+static void fire_begin(const struct gcprof_provider *provider, uint64_t time)
 {
+	const struct collection *c = &provider->collection;
+
 	probe_gc_begin(&(struct probe_gc_begin){
-		.heap = heap->id,
-		.cycle = heap->cycle,
+		.heap = provider->id,
+		.cycle = c->cycle,
 		.kind = c->kind,
 		.reason = c->reason,
-		.stop = heap->stop_cycle,
+		.stop = c->stop_cycle,
 		.time = time,
 	});
 }
 
-static void fire_end(const struct gc_heap *heap, const struct gc_collection *c)
+static void fire_end(const struct gcprof_provider *provider, const struct gcprof_gc_stats *stats)
 {
 	probe_gc_end(&(struct probe_gc_end){
-		.heap = heap->id,
-		.cycle = heap->cycle,
-		.kind = c->kind,
-		.stats = &heap->last,
+		.heap = provider->id,
+		.cycle = provider->collection.cycle,
+		.kind = provider->collection.kind,
+		.stats = stats,
 	});
 }
 
 /* The phase in force. A marking that it reports is none of the sums. */
-static void fire_phase(struct gc_heap *heap)
+static void fire_phase(struct gcprof_provider *provider)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gc_summary *summary = &provider->summary;
 
-	if (summary->phase == heap->major.phase)
+	if (summary->phase == provider->collection.phase)
 		return;
-	summary->phase = heap->major.phase;
+	summary->phase = provider->collection.phase;
 	summary->cycles -= summary->phase == GCPROF_PHASE_MARKING;
-	probe_phase(&(struct probe_phase){.heap = heap->id, .phase = summary->phase});
+	probe_phase(&(struct probe_phase){.heap = provider->id, .phase = summary->phase});
 }
 
 static void fire_fates(struct gc_summary *summary)
@@ -78,16 +69,16 @@ static void set_count(struct gc_summary *summary, uint32_t count)
 	__atomic_store_n(&summary->count, count, __ATOMIC_RELAXED);
 }
 
-void summary_flush(struct gc_heap *heap)
+void gcprof_flush_sums(struct gcprof_provider *provider)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gc_summary *summary = &provider->summary;
 
 	if (!summary->count)
 		return;
 	fire_fates(summary);
-	fire_phase(heap);
+	fire_phase(provider);
 	probe_gc_summary(&(struct probe_gc_summary){
-		.heap = heap->id,
+		.heap = provider->id,
 		.sums = summary->sums,
 		.count = summary->count,
 		.begin = summary->begin,
@@ -97,46 +88,39 @@ void summary_flush(struct gc_heap *heap)
 	set_count(summary, 0);
 }
 
-void summary_rest(struct gc_thread *thread)
+int gcprof_sums_wait(const struct gcprof_provider *provider)
 {
-	struct gc_heap *heap = thread->heap;
-
-	/* Where other threads run, one of them goes on with the sums. */
-	if (!__atomic_load_n(&summary_of(heap)->count, __ATOMIC_RELAXED) ||
-	    pthread_mutex_trylock(&heap->lock))
-		return;
-	if (!heap->collector && threads_are_stopped(heap, thread))
-		summary_flush(heap);
-	pthread_mutex_unlock(&heap->lock);
+	return __atomic_load_n(&provider->summary.count, __ATOMIC_RELAXED) != 0;
 }
 
-void summary_forked(struct gc_heap *heap)
+void collections_forked(struct gcprof_provider *provider)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gc_summary *summary = &provider->summary;
 
 	set_count(summary, 0);
 	summary->n_fates = 0;
 	summary->cycles = 0;
-	summary->phase = heap->major.phase;
+	summary->phase = provider->collection.phase;
+	provider->collection.stop_cycle = 0;
 }
 
 /* --- which are ------------------------------------------------------------------------- */
 
 /* A thread that others want the CPU of takes a millisecond for a short one, too. */
-static bool is_long(const struct gc_heap *heap, uint64_t ns)
+static bool is_long(const struct gcprof_provider *provider, uint64_t ns)
 {
-	return ns >= LONG_NS * rate_thrift(heap);
+	return ns >= LONG_NS * rate_thrift(provider);
 }
 
 /* All consumers of collections must understand sums, or would miss some. */
-static bool is_understood(struct gc_heap *heap)
+static bool is_understood(struct gcprof_provider *provider)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gc_summary *summary = &provider->summary;
 	uint32_t listeners = probe_gc_summary_listeners();
 
 	/* What was added up is for those who were there. */
 	if (listeners != summary->listeners || sampler_arrivals() != summary->arrivals) {
-		summary_flush(heap);
+		gcprof_flush_sums(provider);
 		summary->listeners = listeners;
 		summary->arrivals = sampler_arrivals();
 	}
@@ -148,12 +132,12 @@ static bool is_understood(struct gc_heap *heap)
 enum { SAMPLES_EACH = 20 };
 
 /* So many may a second. A recorder that asks for fewer samples wants to be disturbed less. */
-static uint64_t get_ceiling(const struct gc_heap *heap)
+static uint64_t get_ceiling(const struct gcprof_provider *provider)
 {
-	uint64_t samples = __atomic_load_n(&heap->sampler.ceiling, __ATOMIC_RELAXED);
-	uint64_t ceiling = heap->options.gc_ceiling;
+	uint64_t samples = __atomic_load_n(&provider->ceiling, __ATOMIC_RELAXED);
+	uint64_t ceiling = provider->options.gc_ceiling;
 
-	if (samples >= heap->options.ceiling || samples / SAMPLES_EACH >= ceiling)
+	if (samples >= provider->options.ceiling || samples / SAMPLES_EACH >= ceiling)
 		return ceiling;
 	return samples / SAMPLES_EACH + 1;
 }
@@ -162,15 +146,15 @@ static uint64_t get_ceiling(const struct gc_heap *heap)
  * May one more be reported by itself? A bucket of tokens, kept as the time from which on
  * the next may; that lags behind by what was saved up.
  */
-static bool is_below_ceiling(struct gc_heap *heap, uint64_t now)
+static bool is_below_ceiling(struct gcprof_provider *provider, uint64_t now)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gc_summary *summary = &provider->summary;
 
 	if (summary->next > now)
 		return false;
 	if (summary->next + BURST_NS < now)
 		summary->next = now - BURST_NS;
-	summary->next += 1000 * MS / get_ceiling(heap);
+	summary->next += 1000 * MS / get_ceiling(provider);
 	return true;
 }
 
@@ -193,19 +177,20 @@ static bool is_wanted_singly(struct gc_summary *summary)
 }
 
 /* Is the collection one of those that are added up, if it turns out short? */
-static bool is_silent(struct gc_heap *heap, const struct gc_collection *c)
+static bool is_silent(struct gcprof_provider *provider)
 {
-	struct gc_summary *summary = summary_of(heap);
+	const struct collection *c = &provider->collection;
+	struct gc_summary *summary = &provider->summary;
 
-	if (is_wanted_singly(summary) || !is_understood(heap) || heap->options.unbatched ||
-	    heap->options.gc_ceiling == UINT64_MAX)
+	if (is_wanted_singly(summary) || !is_understood(provider) || provider->options.unbatched ||
+	    provider->options.gc_ceiling == UINT64_MAX)
 		return false;
-	if (c->kind == GCPROF_GC_FULL || is_long(heap, summary->took[c->kind]))
+	if (c->kind == GCPROF_GC_FULL || is_long(provider, summary->took[c->kind]))
 		return false;
 	/* What follows another in the same stop goes with it. */
-	if (heap->cycle != heap->stop_cycle)
+	if (c->cycle != c->stop_cycle)
 		return summary->silent;
-	return !is_below_ceiling(heap, c->begin);
+	return !is_below_ceiling(provider, c->begin);
 }
 
 /* --- sums ------------------------------------------------------------------------------ */
@@ -220,28 +205,35 @@ static uint32_t bucket_of(uint64_t ns)
 	return bucket < GCPROF_GC_BUCKETS ? bucket : GCPROF_GC_BUCKETS - 1;
 }
 
-static struct gcprof_gc_sums *find_sums(struct gc_heap *heap, uint32_t kind, uint32_t reason)
+static struct gcprof_gc_sums *find_sums(struct gcprof_provider *provider, uint32_t kind,
+					uint32_t reason)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gc_summary *summary = &provider->summary;
 
 	for (uint32_t i = 0; i < summary->count; i++)
 		if (summary->sums[i].kind == kind && summary->sums[i].reason == reason)
 			return &summary->sums[i];
 	if (summary->count == GCPROF_GC_SUMS_MAX)
-		summary_flush(heap);
+		gcprof_flush_sums(provider);
 	set_count(summary, summary->count + 1);
 	summary->sums[summary->count - 1] = (struct gcprof_gc_sums){.kind = kind, .reason = reason};
 	return &summary->sums[summary->count - 1];
 }
 
+static void raise_to(uint64_t *most, uint64_t value)
+{
+	if (*most < value)
+		*most = value;
+}
+
 /* One more, of so many ns. */
-static struct gcprof_gc_sums *add(struct gc_heap *heap, uint32_t kind, uint32_t reason,
+static struct gcprof_gc_sums *add(struct gcprof_provider *provider, uint32_t kind, uint32_t reason,
 				  uint64_t begin, uint64_t ns)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gc_summary *summary = &provider->summary;
 	struct gcprof_gc_sums *sums;
 
-	sums = find_sums(heap, kind, reason);
+	sums = find_sums(provider, kind, reason);
 	if (summary->count == 1 && !sums->count)
 		summary->begin = begin;
 	sums->count++;
@@ -251,98 +243,115 @@ static struct gcprof_gc_sums *add(struct gc_heap *heap, uint32_t kind, uint32_t 
 	return sums;
 }
 
-static void add_collection(struct gc_heap *heap, const struct gc_collection *c, uint64_t ns)
+static void add_collection(struct gcprof_provider *provider, const struct gcprof_gc_stats *stats,
+			   uint64_t ns)
 {
-	const struct gcprof_gc_stats *last = &heap->last;
-	struct gcprof_gc_sums *sums = add(heap, c->kind, c->reason, c->begin, ns);
+	const struct collection *c = &provider->collection;
+	struct gcprof_gc_sums *sums = add(provider, c->kind, c->reason, c->begin, ns);
 
-	sums->promoted_bytes += last->promoted_bytes;
-	sums->promoted_objects += last->promoted_objects;
-	sums->stop_ns += last->stop_ns;
-	raise_to(&sums->stop_max_ns, last->stop_ns);
-	raise_to(&sums->nursery_max, last->nursery_used);
-	raise_to(&sums->heap_max, last->arena_bytes + last->large_bytes + last->nursery_used);
+	sums->promoted_bytes += stats->promoted_bytes;
+	sums->promoted_objects += stats->promoted_objects;
+	sums->stop_ns += stats->stop_ns;
+	raise_to(&sums->stop_max_ns, stats->stop_ns);
+	raise_to(&sums->nursery_max, stats->nursery_used);
+	raise_to(&sums->heap_max, stats->arena_bytes + stats->large_bytes + stats->nursery_used);
 }
 
 /* --- a collection ---------------------------------------------------------------------- */
 
-void summary_begin(struct gc_heap *heap, struct gc_collection *c)
+void gcprof_gc_begin(struct gcprof_thread *thread, uint32_t kind, uint32_t reason, uint64_t now)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gcprof_provider *provider = thread->provider;
+	struct gc_summary *summary = &provider->summary;
+	struct collection *c = &provider->collection;
 
-	c->silent = is_silent(heap, c);
-	if (heap->cycle == heap->stop_cycle)
+	c->kind = kind;
+	c->reason = reason;
+	c->begin = now;
+	c->cycle++;
+	if (!c->stop_cycle) {
+		c->stop_cycle = c->cycle;
+		c->stop_begin = now;
 		summary->quiet = true;
-	summary->silent = c->silent;
-	if (c->silent)
+	}
+	summary->silent = is_silent(provider);
+	if (summary->silent)
 		return;
-	batch_flush(heap->collector);
-	summary_flush(heap);
-	fire_begin(heap, c, 0);
+	batch_flush(thread);
+	gcprof_flush_sums(provider);
+	fire_begin(provider, 0);
 }
 
 /* It was not short after all: the sums before it are reported with the next one. */
-static void break_silence(struct gc_heap *heap, struct gc_collection *c)
+static void break_silence(struct gcprof_thread *thread)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gcprof_provider *provider = thread->provider;
 
-	c->silent = summary->silent = false;
-	batch_flush(heap->collector);
-	fire_begin(heap, c, c->begin);
-	fire_fates(summary);
-	fire_phase(heap);
+	provider->summary.silent = false;
+	batch_flush(thread);
+	fire_begin(provider, provider->collection.begin);
+	fire_fates(&provider->summary);
+	fire_phase(provider);
 }
 
-void summary_end(struct gc_heap *heap, struct gc_collection *c, uint64_t now)
+void gcprof_gc_end(struct gcprof_thread *thread, const struct gcprof_gc_stats *stats, uint64_t now)
 {
-	struct gc_summary *summary = summary_of(heap);
-	uint64_t ns = now - c->begin;
+	struct gcprof_provider *provider = thread->provider;
+	struct gc_summary *summary = &provider->summary;
+	uint64_t ns = now - provider->collection.begin;
 
-	summary->took[c->kind] = ns;
-	if (c->silent && is_long(heap, ns))
-		break_silence(heap, c);
-	if (c->silent)
-		add_collection(heap, c, ns);
+	summary->took[provider->collection.kind] = ns;
+	if (summary->silent && is_long(provider, ns))
+		break_silence(thread);
+	if (summary->silent)
+		add_collection(provider, stats, ns);
 	else
-		fire_end(heap, c);
-	summary->quiet &= c->silent;
+		fire_end(provider, stats);
+	summary->quiet &= summary->silent;
 	summary->stop_end = now;
 }
 
 /* Of a stop with a collection that was reported that tells how long it was. */
-void summary_stop(struct gc_heap *heap)
+void gcprof_stop_end(struct gcprof_thread *thread)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gcprof_provider *provider = thread->provider;
+	struct gc_summary *summary = &provider->summary;
+	struct collection *c = &provider->collection;
 
 	if (summary->quiet)
-		add(heap, GCPROF_GC_STOPS, 0, heap->stop_begin,
-		    summary->stop_end - heap->stop_begin);
-	summary->quiet = false;
+		add(provider, GCPROF_GC_STOPS, 0, c->stop_begin, summary->stop_end - c->stop_begin);
+	summary->quiet = summary->silent = false;
+	c->stop_cycle = 0;
 }
 
-void summary_fates(struct gc_heap *heap, const struct gcprof_fate *fates, uint32_t count)
+int gcprof_wants_outcomes(void)
 {
-	struct gc_summary *summary = summary_of(heap);
+	return probe_fate_listeners() != 0;
+}
+
+void gcprof_outcomes(struct gcprof_thread *thread, const struct gcprof_fate *fates, uint32_t count)
+{
+	struct gc_summary *summary = &thread->provider->summary;
 
 	if (!summary->silent) {
+		batch_flush(thread);
 		probe_fate(&(struct probe_fate){fates, count});
 		return;
 	}
 	if (count > GCPROF_FATE_MAX - summary->n_fates) {
-		batch_flush(heap->collector);
+		batch_flush(thread);
 		fire_fates(summary);
 	}
 	memcpy(summary->fates + summary->n_fates, fates, count * sizeof(*fates));
 	summary->n_fates += count;
 }
 
-void summary_phase(struct gc_heap *heap)
+void gcprof_phase(struct gcprof_provider *provider, uint32_t phase)
 {
-	struct gc_summary *summary = summary_of(heap);
+	struct gc_summary *summary = &provider->summary;
 
-	summary->cycles += heap->major.phase == GCPROF_PHASE_MARKING;
+	provider->collection.phase = phase;
+	summary->cycles += phase == GCPROF_PHASE_MARKING;
 	if (!summary->silent)
-		fire_phase(heap);
+		fire_phase(provider);
 }
-
-#endif

@@ -3,10 +3,6 @@
 #ifndef GCPROF_PIECES_H
 #define GCPROF_PIECES_H
 
-#ifndef GC_INTERNAL
-#error "internal header of libgcprof-gc"
-#endif
-
 #include "fingerprint.h"
 #include "frame.h"
 #include "probe_args.h"

@@ -3,10 +3,6 @@
 #ifndef GCPROF_FINGERPRINT_H
 #define GCPROF_FINGERPRINT_H
 
-#ifndef GC_INTERNAL
-#error "internal header of libgcprof-gc"
-#endif
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -13,10 +13,6 @@
 #ifndef GCPROF_PROBE_H
 #define GCPROF_PROBE_H
 
-#ifndef GC_INTERNAL
-#error "internal header of libgcprof-gc"
-#endif
-
 #include <stddef.h>
 #include <stdint.h>
 

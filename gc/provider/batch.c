@@ -20,8 +20,6 @@
  */
 #include "internal.h"
 
-#if !GCPROF_NO_SAMPLING
-
 enum {
 	WAYS = 4, /* keys in a cache line */
 	SETS = 16384,
@@ -35,8 +33,6 @@ enum {
 	SKIPPED = 4096, /* samples, if it is not */
 };
 
-#define MS UINT64_C(1000000)
-
 enum { STACK_WORDS = sizeof(struct gcprof_stack) / sizeof(uint64_t) };
 
 /* A piece that was reported. */
@@ -47,11 +43,10 @@ struct known {
 };
 
 struct gc_batch {
-	struct gc_thread *thread;
-	struct gc_batch *next; /* of the same thread, in other heaps */
-	uint64_t latest;       /* sample's time, whether it waits or not */
-	uint32_t listeners;    /* when we last looked */
-	uint32_t arrivals;     /* the same */
+	struct gcprof_thread *thread;
+	uint64_t latest;    /* sample's time, whether it waits or not */
+	uint32_t listeners; /* when we last looked */
+	uint32_t arrivals;  /* the same */
 	uint32_t count;
 	uint32_t began;   /* ms: no piece had been reported before */
 	int32_t credit;   /* grows with stacks that are known, falls with others */
@@ -62,41 +57,28 @@ struct gc_batch {
 	struct pieces pieces;
 	struct gcprof_sample entries[GCPROF_SAMPLES_MAX];
 	uint64_t words[GCPROF_STACK_WORDS_MAX];
-	struct known known[SETS][WAYS] __attribute__((aligned(4096))); /* OS_PAGE */
+	struct known known[SETS][WAYS] __attribute__((aligned(4096))); /* a page */
 };
 
-/* Those of the calling thread, for exit. */
-static _Thread_local struct gc_batch *mine;
-
-static struct gc_batch *batch_of(struct gc_thread *thread)
+static struct gc_batch *batch_of(struct gcprof_thread *thread)
 {
-	struct gc_batch *batch = thread->sampler.batch;
+	struct gc_batch *batch = thread->batch;
 
 	if (batch)
 		return batch;
 	/* Pages are taken as they are used: most programs have few stacks. */
-	batch = os_map(sizeof(*batch));
+	batch = system_map(sizeof(*batch));
 	if (!batch)
 		return NULL;
 	batch->thread = thread;
-	batch->next = mine;
-	mine = batch;
-	thread->sampler.batch = batch;
+	thread->batch = batch;
 	return batch;
 }
 
-void batch_free(struct gc_thread *thread)
+void batch_free(struct gcprof_thread *thread)
 {
-	struct gc_batch *batch = thread->sampler.batch;
-
-	for (struct gc_batch **link = &mine; *link; link = &(*link)->next) {
-		if (*link == batch) {
-			*link = batch->next;
-			break;
-		}
-	}
-	os_unmap(batch, sizeof(*batch));
-	thread->sampler.batch = NULL;
+	system_unmap(thread->batch, sizeof(*thread->batch));
+	thread->batch = NULL;
 }
 
 /* The clock of keys: it may wrap, after 49 days. */
@@ -107,8 +89,8 @@ static uint32_t milliseconds(uint64_t ns)
 
 static void forget(struct gc_batch *batch)
 {
-	os_release(batch->known, sizeof(batch->known));
-	batch->began = milliseconds(os_now());
+	system_release(batch->known, sizeof(batch->known));
+	batch->began = milliseconds(system_now());
 	batch->credit = CREDIT_START;
 	batch->skipped = 0;
 }
@@ -121,9 +103,9 @@ static void batch_clear(struct gc_batch *batch)
 	batch->same = 0;
 }
 
-void batch_flush(struct gc_thread *thread)
+void batch_flush(struct gcprof_thread *thread)
 {
-	struct gc_batch *batch = thread->sampler.batch;
+	struct gc_batch *batch = thread->batch;
 
 	if (!batch || !batch->count)
 		return;
@@ -136,34 +118,34 @@ void batch_flush(struct gc_thread *thread)
 	batch_clear(batch);
 }
 
-uint32_t batch_waiting(const struct gc_thread *thread)
+uint32_t batch_waiting(const struct gcprof_thread *thread)
 {
-	return thread->sampler.batch ? thread->sampler.batch->count : 0;
+	return thread->batch ? thread->batch->count : 0;
 }
 
 static bool has_waited(const struct gc_batch *batch, uint64_t now)
 {
-	return now - batch->entries[0].time > rate_waiting_max(batch->thread->heap);
+	return now - batch->entries[0].time > rate_waiting_max(batch->thread->provider);
 }
 
-void batch_look(struct gc_thread *thread, uint64_t now)
+void batch_look(struct gcprof_thread *thread, uint64_t now)
 {
-	const struct gc_batch *batch = thread->sampler.batch;
+	const struct gc_batch *batch = thread->batch;
 
 	if (batch && batch->count && has_waited(batch, now))
 		batch_flush(thread);
 }
 
-void batch_end(struct gc_thread *thread)
+void batch_end(struct gcprof_thread *thread)
 {
 	batch_flush(thread);
-	if (thread->sampler.batch)
-		forget(thread->sampler.batch);
+	if (thread->batch)
+		forget(thread->batch);
 }
 
-void batch_forked(struct gc_thread *thread)
+void batch_forked(struct gcprof_thread *thread)
 {
-	struct gc_batch *batch = thread->sampler.batch;
+	struct gc_batch *batch = thread->batch;
 
 	if (!batch)
 		return;
@@ -255,8 +237,8 @@ static bool is_quick(struct gc_batch *batch)
 {
 	uint64_t before = batch->latest;
 
-	batch->latest = os_now();
-	return batch->latest - before <= rate_waiting_max(batch->thread->heap);
+	batch->latest = system_now();
+	return batch->latest - before <= rate_waiting_max(batch->thread->provider);
 }
 
 /* Are the pieces from number `from` on known? */
@@ -326,14 +308,14 @@ static void tell(struct gc_batch *batch, uint64_t key)
 		&(struct probe_pieces){.stack = key, .pieces = pieces->piece, .count = pieces->n});
 }
 
-bool batch_take(struct gc_thread *thread, struct probe_sample *sample)
+bool batch_take(struct gcprof_thread *thread, struct probe_sample *sample)
 {
 	struct gc_batch *batch;
 	size_t kept;
 	uint64_t key;
 	bool known;
 
-	if (thread->heap->options.unbatched)
+	if (thread->provider->options.unbatched)
 		return false;
 	batch = batch_of(thread);
 	if (!batch || !is_understood(batch) || !is_quick(batch) || is_skipped(batch))
@@ -360,13 +342,3 @@ bool batch_take(struct gc_thread *thread, struct probe_sample *sample)
 	sample->stack = key;
 	return false;
 }
-
-/* The process ends: what the last thread has is handed over. Other threads' is lost, unless they
- * were detached or block. */
-__attribute__((destructor)) static void flush_mine(void)
-{
-	for (struct gc_batch *batch = mine; batch; batch = batch->next)
-		batch_flush(batch->thread);
-}
-
-#endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* random.c: xoshiro256** and exponential variates, without libm. */
-#include "internal.h"
+#include "random.h"
+
+#include <string.h>
 
 #define LN2 0x1.62e42fefa39efp-1
 

@@ -24,8 +24,6 @@
  */
 #include "internal.h"
 
-#if !GCPROF_NO_SAMPLING
-
 /* Of what lies `distance` away from something. */
 static inline uint64_t mix(uint64_t hash, uint64_t value, uint64_t distance)
 {
@@ -193,5 +191,3 @@ __attribute__((noinline)) uint64_t pieces_take(struct pieces *pieces,
 	make_pieces(pieces, *kept);
 	return pieces->keys[pieces->n - 1];
 }
-
-#endif

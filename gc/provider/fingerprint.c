@@ -9,11 +9,9 @@
  *
  * Code that the loader does not know (made at run time) is not seen. A runtime
  * that calls the allocator from such code has its samples sent one by one:
- * options.unbatched.
+ * gcprof_options.unbatched.
  */
 #include "internal.h"
-
-#if !GCPROF_NO_SAMPLING
 
 #include <link.h>
 #include <sys/auxv.h>
@@ -124,7 +122,7 @@ bool fingerprint_look(struct fingerprint *state, uintptr_t low, uintptr_t *chang
 	uintptr_t base = state->stack_base;
 
 	if (!base)
-		base = state->stack_base = os_stack_base();
+		base = state->stack_base = system_stack_base();
 	if (!state->n_spans)
 		fingerprint_refresh(state);
 	/* `low` above the base wraps around. */
@@ -219,5 +217,3 @@ bool fingerprint_refresh(struct fingerprint *state)
 	state->unloaded = now.unloaded;
 	return true;
 }
-
-#endif

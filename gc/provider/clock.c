@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* clock.c: the sampling clock: which allocations are sampled, and taking the samples. */
+/*
+ * Imagine the bytes that a thread allocates numbered in their order. Every byte
+ * is a hit with probability 1 - exp(-1/R), independently; an object is sampled if
+ * it contains a hit, so an object of s bytes is with 1 - exp(-s/R), wherever it
+ * lies. The distance to the next hit is therefore an exponential variate of mean
+ * R, rounded up, and it forgets: drawing it anew at any point that was chosen
+ * without looking ahead changes nothing. `budget` is that distance. An allocator
+ * that folds it into its limit leaves the fast path for the object that contains
+ * the hit, and no other object notices.
+ *
+ * Only bytes of objects count: tails of buffers are skipped, and so nothing
+ * depends on where buffers and collections happen to lie.
+ */
+#include "internal.h"
+
+/* Exported: a recorder that attaches to a running program writes here. */
+__attribute__((visibility("default"))) struct gcprof_control gcprof_control = {
+	.magic = GCPROF_CONTROL_MAGIC,
+	.version = GCPROF_CONTROL_VERSION,
+};
+
+__attribute__((visibility("default"))) struct gcprof_arrivals gcprof_arrivals = {
+	.magic = GCPROF_ARRIVALS_MAGIC,
+	.version = GCPROF_ARRIVALS_VERSION,
+};
+
+__attribute__((visibility("default"))) struct gcprof_singly gcprof_singly = {
+	.magic = GCPROF_SINGLY_MAGIC,
+	.version = GCPROF_SINGLY_VERSION,
+};
+
+#define LOOK_NS   UINT64_C(200000)
+#define POLLS_MAX 32 /* between two readings, should the program go slower: a MiB in buffers */
+
+enum { POLL_BYTES = 32 << 10 }; /* gcprof_alloc() polls once in so many bytes */
+
+/* Ids are of the process: two providers must not give the same one. */
+static uint64_t last_sample;
+
+/* In the order in which threads attach. */
+void clock_seed(struct gcprof_thread *thread)
+{
+	struct gcprof_provider *provider = thread->provider;
+	uint64_t number = __atomic_add_fetch(&provider->n_threads, 1, __ATOMIC_RELAXED);
+	uint64_t seed = provider->options.seed;
+
+	if (seed)
+		seed ^= number * UINT64_C(0xd1342543de82ef95);
+	else
+		seed = system_random();
+	random_seed(thread->random, seed);
+}
+
+static void draw(struct gcprof_thread *thread, int64_t offset)
+{
+	thread->head.budget = offset + (int64_t)rate_draw(thread, thread->period);
+}
+
+static bool is_wanted(const struct gcprof_provider *provider)
+{
+	if (__atomic_load_n(&provider->paused, __ATOMIC_RELAXED))
+		return false;
+	return provider->options.always_sample || probe_sample_listeners();
+}
+
+static uint64_t period_in_force(const struct gcprof_provider *provider)
+{
+	return __atomic_load_n(&provider->period, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Does what depends on the clock, if anything does. Looking at it takes longer than the rest of a
+ * slow path, and a program that allocates gigabytes a second comes by every few
+ * hundred nanoseconds: so it is looked at each LOOK_NS or so, counted in polls
+ * at the pace of the last ones.
+ */
+static void look_at_clock(struct gcprof_thread *thread)
+{
+	uint64_t now, passed, most;
+
+	if (!batch_waiting(thread) && !rate_is_raised(thread->provider))
+		return;
+	if (++thread->polls < thread->polls_most)
+		return;
+	now = system_now();
+	passed = now - thread->looked + 1;
+	most = thread->polls * LOOK_NS / passed;
+	thread->polls_most = most < POLLS_MAX ? (uint32_t)most : POLLS_MAX;
+	thread->polls = 0;
+	thread->looked = now;
+	batch_look(thread, now);
+	rate_look(thread->provider);
+}
+
+void gcprof_poll(struct gcprof_thread *thread)
+{
+	struct gcprof_provider *provider = thread->provider;
+
+	announce_poll(thread);
+	if (thread->head.on)
+		look_at_clock(thread);
+	if (!is_wanted(provider))
+		return;
+	rate_poll(provider);
+	if (thread->head.on)
+		return;
+	rate_start(provider);
+	thread->period = period_in_force(provider);
+	draw(thread, 0);
+	thread->head.on = 1;
+}
+
+void gcprof_settle(struct gcprof_thread *thread)
+{
+	uint64_t period = period_in_force(thread->provider);
+
+	if (!thread->head.on)
+		return;
+	if (!is_wanted(thread->provider)) {
+		batch_end(thread);
+		rate_stop(thread->provider);
+		thread->head.on = 0;
+	} else if (period != thread->period) {
+		thread->period = period;
+		draw(thread, 0);
+	}
+}
+
+void gcprof_set_paused(struct gcprof_provider *provider, int paused)
+{
+	__atomic_store_n(&provider->paused, paused != 0, __ATOMIC_RELAXED);
+}
+
+static uint64_t take_sample(struct gcprof_thread *thread, size_t size, uint64_t type, uint32_t kind)
+{
+	struct probe_sample sample = {
+		.sample = __atomic_add_fetch(&last_sample, 1, __ATOMIC_RELAXED),
+		.type = type,
+		.size = size,
+		.period = thread->period,
+		.kind = kind,
+		.anchor = thread->anchor,
+	};
+
+	announce_type(thread->provider, type);
+	if (!batch_take(thread, &sample))
+		probe_sample(&sample);
+	rate_count(thread->provider);
+	return sample.sample;
+}
+
+/*
+ * The first hit behind an object of `size` bytes that contains one. Those within
+ * it are passed by without drawing them, since the distance forgets: a large
+ * object and a short period would make it millions.
+ */
+static void pass_object(struct gcprof_thread *thread, int64_t size)
+{
+	struct gcprof_thread_head *head = &thread->head;
+	int64_t period = (int64_t)thread->period;
+
+	if (thread->provider->options.fixed_stride)
+		head->budget += ((size - head->budget) / period + 1) * period;
+	else
+		draw(thread, size);
+}
+
+/*
+ * One object, one sample, however many hits it contains. A change of the period
+ * takes effect behind the object: applied before it, an object that is here
+ * because it contains a hit would lose it, and estimates would be biased.
+ */
+uint64_t gcprof_allocated(struct gcprof_thread *thread, size_t size, uint64_t type, uint32_t kind)
+{
+	struct gcprof_thread_head *head = &thread->head;
+	uint64_t period, sample = 0;
+
+	if (!head->on)
+		return 0;
+	if (head->budget <= (int64_t)size)
+		sample = take_sample(thread, size, type, kind);
+	period = period_in_force(thread->provider);
+	if (period != thread->period) {
+		thread->period = period;
+		draw(thread, (int64_t)size);
+	}
+	if (thread->provider->options.fixed_stride == GCPROF_STRIDE_EVERY)
+		head->budget = (int64_t)size + 1;
+	if (head->budget <= (int64_t)size)
+		pass_object(thread, (int64_t)size);
+	head->budget -= (int64_t)size;
+	return sample;
+}
+
+/* The countdown ends at the hit, and early enough to poll. */
+static void arm(struct gcprof_thread *thread)
+{
+	int64_t left = gcprof_bytes_left(thread);
+
+	thread->armed = left < POLL_BYTES ? left : POLL_BYTES;
+	thread->head.countdown = thread->armed;
+}
+
+uint64_t gcprof_alloc_slow(struct gcprof_thread *thread, size_t size, uint64_t type, uint32_t kind)
+{
+	int64_t before = thread->armed - thread->head.countdown - (int64_t)size;
+	uint64_t sample;
+
+	gcprof_consume(thread, (size_t)before);
+	gcprof_poll(thread);
+	sample = gcprof_allocated(thread, size, type, kind);
+	gcprof_settle(thread);
+	arm(thread);
+	return sample;
+}
+
+uint64_t gcprof_samples(const struct gcprof_provider *provider)
+{
+	return __atomic_load_n(&provider->samples, __ATOMIC_RELAXED);
+}

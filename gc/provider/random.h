@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* random.h: random numbers of a generator's own, uniform and exponential. */
+#ifndef GCPROF_RANDOM_H
+#define GCPROF_RANDOM_H
+
+#include <stdint.h>
+
+/* Any seed makes a good state. */
+void random_seed(uint64_t state[4], uint64_t seed);
+
+/* 64 uniform bits. */
+uint64_t random_next(uint64_t state[4]);
+
+/* Mean 1; never negative nor infinite. */
+double random_exponential(uint64_t state[4]);
+
+#endif
