@@ -10,7 +10,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-gc="$here/../../gc"
+gc="$here/../../gc/provider"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0

@@ -9,7 +9,7 @@ setup() {
 }
 
 @test "notes of the shared library agree with probes.def" {
-	$notes "$build/libgcprof-gc.so"
+	$notes "$build/libgcprof-provider.so"
 }
 
 @test "notes of programs with the static library agree with probes.def" {
@@ -37,22 +37,40 @@ setup() {
 
 @test "the library builds and works without sampling" {
 	make -s O="$BATS_TEST_TMPDIR/plain" USER_OBJ= CFLAGS=-DGCPROF_NO_SAMPLING=1 \
-		"$BATS_TEST_TMPDIR/plain/libgcprof-gc.so" "$BATS_TEST_TMPDIR/plain/tests/unit/gc_basic" \
+		"$BATS_TEST_TMPDIR/plain/libgcprof-gc.so" "$BATS_TEST_TMPDIR/plain/libgcprof-provider.so" \
+		"$BATS_TEST_TMPDIR/plain/tests/unit/gc_basic" \
 		"$BATS_TEST_TMPDIR/plain/tests/unit/gc_model" \
 		"$BATS_TEST_TMPDIR/plain/tests/unit/gc_random"
 	"$BATS_TEST_TMPDIR/plain/tests/unit/gc_random"
 	"$BATS_TEST_TMPDIR/plain/tests/unit/gc_basic"
 	"$BATS_TEST_TMPDIR/plain/tests/unit/gc_model"
-	run readelf -n "$BATS_TEST_TMPDIR/plain/libgcprof-gc.so"
+	run readelf -n "$BATS_TEST_TMPDIR/plain/libgcprof-gc.so" "$BATS_TEST_TMPDIR/plain/libgcprof-provider.so"
 	[[ "$output" != *stapsdt* ]]
 }
 
-@test "the library exports its interface and nothing else" {
-	nm -D --defined-only "$build/libgcprof-gc.so" | awk '{ print $3 }' > "$BATS_TEST_TMPDIR/exported"
-	run grep -vE '^(gc_[a-z_]+|gcprof_control|gcprof_arrivals|gcprof_singly)$' "$BATS_TEST_TMPDIR/exported"
+exports() { # LIBRARY PATTERN: exactly the names that match
+	nm -D --defined-only "$build/$1" | awk '{ print $3 }' >"$BATS_TEST_TMPDIR/exported"
+	run grep -vE "^($2)\$" "$BATS_TEST_TMPDIR/exported"
 	[ "$status" -eq 1 ]
+}
+
+@test "the libraries export their interfaces and nothing else" {
+	exports libgcprof-gc.so 'gc_[a-z_]+'
 	grep -qx gc_alloc_slow "$BATS_TEST_TMPDIR/exported"
+	exports libgcprof-provider.so 'gcprof_[a-z_]+'
 	grep -qx gcprof_control "$BATS_TEST_TMPDIR/exported"
+	# The static one is linked to programs whose names it must not meet.
+	run bash -c "nm --defined-only --extern-only '$build/libgcprof-provider.a' | awk 'NF == 3 { print \$3 }' |
+		grep -v '^gcprof_'"
+	[ "$status" -eq 1 ]
+}
+
+@test "every function of the provider's header is exported, and no other" {
+	grep -oE '\bgcprof_[a-z_]+\(' gc/provider/provider.h | tr -d '(' | sort -u >"$BATS_TEST_TMPDIR/declared"
+	nm -D --defined-only "$build/libgcprof-provider.so" | awk '$2 == "T" { print $3 }' | sort >"$BATS_TEST_TMPDIR/exported"
+	run comm -13 "$BATS_TEST_TMPDIR/declared" "$BATS_TEST_TMPDIR/exported"
+	[ -z "$output" ]
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/exported")" -le 30 ]
 }
 
 @test "the program in the embedder's guide compiles and runs as printed" {
