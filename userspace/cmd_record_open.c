@@ -96,8 +96,28 @@ static const char *writes_forbidden(const struct record_options *options)
 	return options->system ? "--system without --writes" : "--cgroup without --writes";
 }
 
+uint64_t recording_ceiling(const struct record_options *options)
+{
+	if (options->ceiling == CEILING_DEFAULT && options->period)
+		return 0;
+	return options->ceiling;
+}
+
+/* As a number. */
+static uint64_t ceiling_rate(const struct record_options *options)
+{
+	uint64_t ceiling = recording_ceiling(options);
+
+	return ceiling == CEILING_DEFAULT ? CEILING_DEFAULT_RATE : ceiling;
+}
+
 int recording_may(struct recording *recording)
 {
+	const struct switches_options switches = {
+		.forbidden = writes_forbidden(&recording->options),
+		.period = recording->options.period,
+		.ceiling = ceiling_rate(&recording->options),
+	};
 	struct problem problem = {""};
 	int err;
 
@@ -105,8 +125,7 @@ int recording_may(struct recording *recording)
 		return recording_fail(&problem);
 	err = opener_create(true, &recording->opener);
 	if (!err)
-		err = switches_create(recording->opener, writes_forbidden(&recording->options),
-				      &recording->switches);
+		err = switches_create(recording->opener, &switches, &recording->switches);
 	if (!err)
 		err = files_create(recording->opener, &recording->files);
 	if (err)
@@ -128,13 +147,6 @@ static int prepare(struct recording *recording, const char *word)
 	}
 	err = recording_may(recording);
 	return err ? err : recording_open_output(recording);
-}
-
-uint64_t recording_ceiling(const struct record_options *options)
-{
-	if (options->ceiling == CEILING_DEFAULT && options->period)
-		return 0;
-	return options->ceiling;
 }
 
 bool recording_singly(const struct record_options *options)
@@ -300,6 +312,7 @@ static int open_throttle(struct recording *recording)
 		.counters = recording->counters,
 		.store = recording->store,
 		.files = recording->files,
+		.switches = recording->switches,
 		.unwinder = recording->unwinder,
 		.samples = !options->period && options->ceiling == CEILING_DEFAULT,
 		.short_calls = options->syscall_rate_given || options->syscall_mode != SYSCALLS_ALL
@@ -369,9 +382,7 @@ int recording_put_start(struct recording *recording)
 	struct record_options told = recording->options;
 
 	recording->start = clock_now();
-	told.ceiling = recording_ceiling(&recording->options);
-	if (told.ceiling == CEILING_DEFAULT)
-		told.ceiling = CEILING_DEFAULT_RATE;
+	told.ceiling = ceiling_rate(&recording->options);
 	return facts_put_recording(recording->writer, &told, recording->start, recording->user.uid);
 }
 

@@ -96,6 +96,7 @@ is_rate() { # PID HEXADECIMAL
 
 OFF=0000000000000000
 OURS=0100080000000000 # 512 KiB + 1
+FINE=0100010000000000 # 64 KiB + 1
 
 start() {
 	"$PROGRAMS/objects" &
@@ -122,6 +123,39 @@ start() {
 	record -p "${started[0]}" --duration 1s
 	holds '.alloc.types | any(.name == "main.node")'
 	is_rate "${started[0]}" $OFF
+}
+
+@test "-R changes how many samples there are, and no sum" {
+	record -R 64K -- "$PROGRAMS/objects" 800000
+	right_shares 800000
+	# 1216 bytes each time. A moment passes until the program has set its own rate.
+	holds '.alloc.samples > 0.6 * 1216 * 800000 / 65536 and .alloc.samples < 1.1 * 1216 * 800000 / 65536'
+	record -R 2M -- "$PROGRAMS/objects" 3000000
+	right_shares 3000000
+	holds '.alloc.samples < 0.6 * 1216 * 3000000 / 524288'
+}
+
+@test "-R reaches a running program, and what a killed recorder left of it is put back" {
+	start
+	record -R 64K -p "${started[0]}" --duration 1s
+	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] | unique == [65537]'
+	is_rate "${started[0]}" $OFF
+	"$GCPROF" record -R 64K -p "${started[0]}" 2>record.log &
+	started+=($!)
+	wait_until is_rate "${started[0]}" $FINE
+	kill -KILL "${started[1]}"
+	wait "${started[1]}" || true
+	is_rate "${started[0]}" $FINE
+	record -p "${started[0]}" --duration 1s
+	is_rate "${started[0]}" $OFF
+}
+
+@test "more samples than the ceiling make them rarer, and change no sum" {
+	record --ceiling 200 -- "$PROGRAMS/objects" 3000000
+	right_shares 3000000
+	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] |
+		.[0] == 524288 and .[-1] > 2 * .[0]'
+	holds '.alloc.period_changes > 0 and .alloc.samples < 0.8 * 1216 * 3000000 / 524288'
 }
 
 @test "a recorder that ends takes the samples of another one away for a moment only" {

@@ -18,7 +18,7 @@ setup_file() {
 record_java() { # OPTION ARGUMENT...
 	local option=$1
 	shift
-	record -F 0 -- java -Xmx128m "$option" -Xlog:gc,gc+phases,safepoint:file=gc.log -cp "$PROGRAMS" Allocate "$@"
+	record -F 0 --ceiling 0 -- java -Xmx128m "$option" -Xlog:gc,gc+phases,safepoint:file=gc.log -cp "$PROGRAMS" Allocate "$@"
 }
 
 # The pauses are those of the log, which begins a bit later, and rounds to microseconds. Of a thread
@@ -116,6 +116,71 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	holds '.alloc.samples == 0 and .gc.minor.count > 2'
 }
 
+# The sampling interval of a running machine.
+interval() { # PID
+	local library start
+	library=$(awk '$NF ~ /libjvm.so$/ { print $NF; exit }' "/proc/$1/maps")
+	start=$(awk '$NF ~ /libjvm.so$/ { split($1, part, "-"); print part[1]; exit }' "/proc/$1/maps")
+	memory "$1" "$((0x$start + 0x$(nm "$library" | awk '/ThreadHeapSampler18_sampling_interval/ { print $1 }')))" 4
+}
+
+is_interval() { # PID HEXADECIMAL
+	[ "$(interval "$1")" = "$2" ]
+}
+
+DEFAULT=00000800
+FINE=01000100 # 64 KiB + 1
+
+# Within 1.6 of the intervals' halves; the sampler is switched on before main() runs.
+right_sums() { # NODES
+	holds "[.alloc.types[] | select(.name == \"byte[]\")][0].bytes |
+		(.estimate - 254 * $1 | fabs) < 0.8 * (.high - .low) + 0.01 * .estimate" &&
+		holds "[.alloc.types[] | select(.name == \"Allocate\$Node\")][0].bytes |
+			(.estimate - 24 * $1 | fabs) < 0.8 * (.high - .low) + 0.01 * .estimate"
+}
+
+@test "-R changes how many samples there are, and no sum" {
+	need_java
+	record -R 64K -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 10 1000000
+	right_sums 10000000
+	holds '.alloc.samples | . > 0.93 * 278e7 / 65536 and . < 1.07 * 278e7 / 65536'
+	record -R 2M -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 20 1000000
+	right_sums 20000000
+	holds '.alloc.samples | . > 0.9 * 556e7 / 2097152 and . < 1.1 * 556e7 / 2097152'
+}
+
+@test "more samples than the ceiling make them rarer, and change no sum" {
+	need_java
+	record --ceiling 200 -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 40 1000000
+	right_sums 40000000
+	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] |
+		.[0] == 524288 and .[-1] > 2 * .[0]'
+	holds '.alloc.period_changes > 0 and .alloc.samples < 0.8 * 1112e7 / 524288'
+}
+
+@test "-R reaches a running machine, and what a killed recorder left of it is put back" {
+	need_java
+	local pid
+	java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 100000 1000000 >/dev/null &
+	started=($!)
+	pid=${started[0]}
+	wait_busy "$pid"
+	is_interval "$pid" $DEFAULT
+	record -R 64K -F 0 --duration 1 -p "$pid"
+	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] | unique == [65537]'
+	is_interval "$pid" $DEFAULT
+	"$GCPROF" record -R 64K -F 0 -p "$pid" 2>record.log &
+	started+=($!)
+	wait_until is_interval "$pid" $FINE
+	kill -KILL "${started[1]}"
+	wait "${started[1]}" || true
+	is_interval "$pid" $FINE
+	record -F 0 --duration 1 -p "$pid"
+	is_interval "$pid" $DEFAULT
+	record -R 64K -F 0 --no-writes --duration 1 -p "$pid"
+	holds '.alloc.samples == 0'
+}
+
 @test "--no-writes: collections, and a sentence on what is missing" {
 	need_java
 	record --no-writes -- java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000
@@ -144,5 +209,5 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	holds '.streams.gc.attached | not'
 	"$GCPROF" doctor --json java >doctor.json
 	jq -e '.[0] | .runtime == "hotspot" and (.version | test("^[0-9]+[.]")) and
-		.records.samples and .records.pauses and (.writes | length) == 1' doctor.json
+		.records.samples and .records.pauses and (.writes | length) == 2' doctor.json
 }

@@ -122,7 +122,10 @@ static size_t put_texts(struct firing_event *event, const char *first, const cha
 
 static int fire(const struct firing_event *event, size_t tail)
 {
-	return places_event(places, &event->place, sizeof(event->place) + tail);
+	int err = places_event(places, &event->place, sizeof(event->place) + tail);
+
+	CHECK(err <= 0 || event->place.place == row_of(PLACE_SAMPLE, 0));
+	return err > 0 ? 0 : err;
 }
 
 static void fire_pool(bool after, uint64_t time, const char *part, uint64_t used, uint64_t size)
@@ -251,6 +254,7 @@ static struct firing_event sample_of(uint32_t layout, uint64_t length)
 
 	set(&event, VALUE_TYPE, 0x7f00);
 	set(&event, VALUE_PERIOD, 524288);
+	event.place.values[1] = 0x800000000;
 	event.place.values[3] = layout;
 	event.place.values[4] = length;
 	return event;
@@ -280,6 +284,87 @@ TEST(sizes_of_objects_come_from_their_layout)
 	CHECK_EQ(last_alloc()->bytes, 40);
 	set(&event, VALUE_PERIOD, 0);
 	CHECK_EQ(fire(&event, 0), -EBADMSG);
+	places_free(places);
+}
+
+/* Fires a sample of a thread that has read this period; the period that it gets. */
+static uint64_t period_in_thread(uint32_t tid, uint64_t read)
+{
+	struct firing_event event = sample_of(24, 0);
+
+	event.place.header.tid = tid;
+	set(&event, VALUE_PERIOD, read);
+	CHECK_EQ(fire(&event, 0), 0);
+	return last_alloc()->period;
+}
+
+TEST(a_thread_draws_its_distance_with_the_period_of_its_last_sample)
+{
+	begin();
+	CHECK_EQ(period_in_thread(7, 524288), 524288);
+	CHECK_EQ(period_in_thread(7, 1048577), 524288);
+	CHECK_EQ(seen.of[seen.n - 2].header.code, EVENT_period);
+	CHECK_EQ(period_in_thread(8, 1048577), 1048577);
+	CHECK_EQ(period_in_thread(7, 1048577), 1048577);
+	CHECK_EQ(period_in_thread(8, 524289), 1048577);
+	CHECK_EQ(period_in_thread(7, 524289), 1048577);
+	CHECK_EQ(period_in_thread(7, 524289), 524289);
+	CHECK_EQ(seen.n, 9);
+	places_free(places);
+}
+
+/* Fires a sample of a Go processor, of this version; false if it is none. */
+static bool is_sample_of_go(uint32_t number, uint64_t processor, uint64_t rate, uint64_t period)
+{
+	const struct runtime *runtime = runtime_get(RUNTIME_GO);
+	struct runtime_facts facts = {.runtime = RUNTIME_GO, .number = number};
+	struct firing_event event = {
+		.place = {.header = {.process = 2, .time = 50, .size = 1}, .runtime = RUNTIME_GO}};
+	int err;
+
+	CHECK_EQ(places_runtime(places, &event.place.header, &facts), 0);
+	for (size_t i = 0; i < PROBE_ARGUMENTS; i++) {
+		const enum place_value value = runtime->places[0].arguments[i].value;
+
+		event.place.values[i] = value == VALUE_BYTES	 ? 48
+					: value == VALUE_PERIOD	 ? rate
+					: value == VALUE_COUNTER ? processor
+								 : 0;
+	}
+	err = places_event(places, &event.place, sizeof(event.place));
+	CHECK(err >= 0);
+	CHECK(!err || last_alloc()->period == period);
+	return err;
+}
+
+TEST(a_processor_of_go_has_samples_once_its_rate_is_set)
+{
+	begin();
+	/* What it took because the rate was 0 before is none. */
+	CHECK(!is_sample_of_go(1, 1, 65537, 0));
+	CHECK(is_sample_of_go(1, 1, 65537, 65537));
+	CHECK(is_sample_of_go(1, 1, 131073, 65537));
+	CHECK(is_sample_of_go(1, 1, 131073, 131073));
+	/* Programs that have always had a rate. */
+	CHECK(is_sample_of_go(2, 2, 524288, 524288));
+	CHECK(is_sample_of_go(2, 2, 65537, 524288));
+	CHECK(!is_sample_of_go(2, 3, 65537, 0));
+	/* A new rate forces a sample. */
+	CHECK(is_sample_of_go(3, 4, 524288, 524288));
+	CHECK(!is_sample_of_go(3, 4, 65537, 0));
+	CHECK(is_sample_of_go(3, 4, 65537, 65537));
+	places_free(places);
+}
+
+TEST(objects_whose_class_pointer_is_not_compressed_are_left_out)
+{
+	struct firing_event event;
+
+	begin();
+	event = sample_of(24, 0);
+	event.place.values[1] = 0;
+	CHECK_EQ(fire(&event, 0), 0);
+	CHECK_EQ(seen.n, 0);
 	places_free(places);
 }
 

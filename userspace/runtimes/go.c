@@ -7,8 +7,9 @@
  *
  * The sampler is Go's own: distances between samples are exponential, with the mean MemProfileRate;
  * linkers switch it off where the program does not read the profile. Each processor (P) counts the
- * bytes down to its next sample; where the rate was 0 when that was set, its first allocation is a
- * sample whatever its size, and is dropped here. Objects that are freed are reported by the sweep,
+ * bytes down to its next sample, a distance that is drawn with the rate at its last sample; where
+ * the rate was 0 then, its first allocation is a sample whatever its size, and is none. Since 1.24
+ * a processor takes such a sample whenever the rate has changed, and draws anew. Objects that are freed are reported by the sweep,
  * which ends before the next cycle begins.
  */
 #include <stdio.h>
@@ -23,7 +24,7 @@
 enum { RBP = 4, RBX = 5, RAX = 10, RCX = 11, RDI = 14, RIP = 16, RSP = 19 };
 
 enum { HEAP = 1 };
-enum { RATE = 512 << 10 }; /* of programs that do not set one; ours is one more, to know it again */
+enum { RATE = 512 << 10 }; /* of programs that do not set one */
 
 /* runtime_facts.number: what is where. */
 enum {
@@ -48,7 +49,7 @@ enum { CONSTANT_SPECIAL, CONSTANT_SYSTEMSTACK }; /* runtime_facts.constants */
 		{VALUE_BYTES, FROM_REGISTER, .number = RCX},                                \
 		{VALUE_PERIOD, FROM_GLOBAL, .global = "runtime.MemProfileRate",             \
 		 .steps = {READ(8, 0)}},                                                    \
-		{VALUE_FIRST, FROM_REGISTER, .number = RAX, .steps = {READ(8, PROCESSOR)}}, \
+		{VALUE_COUNTER, FROM_REGISTER, .number = RAX, .steps = {READ(8, PROCESSOR)}}, \
 		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.types"},                       \
 		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.etypes"},                      \
 	{                                                                                   \
@@ -104,8 +105,8 @@ static const struct runtime_place places[] = {
 
 static const struct runtime_write writes[] = {
 	{"runtime.disableMemoryProfiling", NULL, 1, .at_start = 1, .expected = 1, .wanted = 0},
-	{"runtime.MemProfileRate", NULL, 8, .at_start = 0, .expected = 0, .wanted = RATE + 1,
-	 .started = RATE},
+	{"runtime.MemProfileRate", NULL, 8, .at_start = 0, .expected = 0, .wanted = RATE,
+	 .is_period = true, .started = RATE},
 };
 
 /* --- in the reader ------------------------------------------------------------------------ */
@@ -288,8 +289,9 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 		else if (of[VALUE_TYPE] >= read[SAMPLE_TYPES_END] - read[SAMPLE_TYPES])
 			of[VALUE_TYPE] = GO_TYPE_NONE;
 		/* 1.19 sets its rate when its processors are there already. */
-		if (of[VALUE_PERIOD] != RATE + 1 && facts->number != LAYOUT_119)
-			of[VALUE_FIRST] = 0;
+		if (!runtime_is_marked(of[VALUE_PERIOD]) && facts->number != LAYOUT_119)
+			of[VALUE_DRAWN] = of[VALUE_PERIOD];
+		of[VALUE_FORCES] = facts->number >= LAYOUT_124;
 		break;
 	case PLACE_FREED:
 		of[VALUE_WANTED] = of[VALUE_WANTED] == (uint64_t)facts->constants[CONSTANT_SPECIAL];

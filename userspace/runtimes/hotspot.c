@@ -68,8 +68,11 @@ enum { R9 = 8, RSI = 13, RDI = 14 };
 		}                              \
 	}
 
+#define INTERVAL "_ZN17ThreadHeapSampler18_sampling_intervalE"
+enum { INTERVAL_DEFAULT = 512 << 10 }; /* of programs whose agents do not set one */
+
 /* What an object of a class is: see convert(). */
-enum { KLASS = 2, LAYOUT = 3, LENGTH = 4, NAME = 6, NAME_LENGTH = 7 };
+enum { SHIFT = 0, BASE = 1, KLASS = 2, LAYOUT = 3, LENGTH = 4, NAME = 6, NAME_LENGTH = 7 };
 
 static const struct runtime_place
 	places[] =
@@ -97,7 +100,7 @@ static const struct runtime_place
 						  .steps = {{STEP_READ, 4,
 							     .offset = 4, .field = "oopDesc._metadata._compressed_klass"}}},
 					 GLOBAL(VALUE_PERIOD,
-						"_ZN17ThreadHeapSampler18_sampling_intervalE",
+						INTERVAL,
 						{STEP_READ, 4}),
 					 [NAME] = ARGUMENT(VALUE_NONE, KLASS,
 							   {STEP_READ, 8, .field = "Klass._name"},
@@ -153,8 +156,11 @@ static const struct runtime_place
 			 .optional = true, .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
 };
 
-/* Switches on the sampler, which then calls post_sampled_object_alloc(). */
+/* The interval that get_sampling_interval() reads when a thread draws its next distance, and the
+ * switch of the sampler, which then calls post_sampled_object_alloc(). */
 static const struct runtime_write writes[] = {
+	{INTERVAL, "ThreadHeapSampler::_sampling_interval", 4, .expected = INTERVAL_DEFAULT,
+	 .is_period = true},
 	{"_ZN11JvmtiExport33_should_post_sampled_object_allocE",
 	 "JvmtiExport::_should_post_sampled_object_alloc", 1, .expected = 0, .wanted = 1},
 };
@@ -313,6 +319,19 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 			~UINT64_C(7);
 }
 
+/*
+ * Without compressed class pointers an object begins with two words, not with one and a half, and
+ * the base and shift of the compressed ones stay 0. They are both 0 with compressed ones, too, if all
+ * classes lie below 4 GiB, which the machine's choice of addresses does not lead to.
+ */
+static const char *unreadable(const uint64_t *read)
+{
+	return read[SHIFT] || read[BASE] ? NULL
+					 : "its class pointers are not compressed "
+					   "(-XX:-UseCompressedClassPointers), so no types and no "
+					   "sizes of objects are known";
+}
+
 /* "[[Ljava/lang/String;" is java.lang.String[][]. */
 static void type_name(const char *text, char *out, size_t room)
 {
@@ -376,9 +395,11 @@ const struct runtime runtime_hotspot = {
 	.field = hotspot_field,
 	.constants = constants,
 	.convert = convert,
+	.unreadable = unreadable,
 	.reason_name = reason_name,
 	.kind_name = kind_name,
 	.is_own_frame = is_own_frame,
 	.type_name = type_name,
 	.is_heap = is_heap,
+	.threads_count = true,
 };

@@ -30,8 +30,8 @@ enum runtime_number {
 
 /* What is reported at a place. */
 enum place_report {
-	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD; the first with
-			      this FIRST, if that is not 0, is none */
+	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD, COUNTER, DRAWN,
+			      FORCES */
 	PLACE_FREED,       /* an object was freed: ADDRESS; not if WANTED is there and 0 */
 	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND */
 	PLACE_PAUSE_END,   /* and go on: HEAP, and TIME, if it was a little earlier */
@@ -52,14 +52,19 @@ enum place_value {
 	VALUE_TYPE,
 	VALUE_CODE, /* of a type that has no text: an address in the file that has its name */
 	VALUE_BYTES,
-	VALUE_PERIOD,
+	VALUE_PERIOD, /* mean bytes between samples, with which the next distance is drawn */
 	VALUE_KIND,
 	VALUE_REASON,
 	VALUE_USED,
 	VALUE_SIZE,
 	VALUE_LIVE,
 	VALUE_WANTED,
-	VALUE_FIRST,
+	/* What counts down the distance to its next sample, for which PERIOD is kept; 0: PERIOD is
+	 * that of the sample itself. */
+	VALUE_COUNTER,
+	VALUE_DRAWN,  /* the period of a counter's first distance; 0: there was none, and its first
+			 sample is none */
+	VALUE_FORCES, /* 1: a counter takes a sample, which is none, when PERIOD has changed */
 	VALUE_TIME, /* CLOCK_MONOTONIC ns */
 	VALUE_MORE, /* for convert() */
 	PLACE_VALUE_KINDS
@@ -109,14 +114,15 @@ struct runtime_place {
 	struct place_argument arguments[PROBE_ARGUMENTS];
 };
 
-/* A variable in a program's memory that switches its sampler on. */
+/* A variable in a program's memory that switches its sampler on, or says how often it takes one. */
 struct runtime_write {
 	const char *global;
 	const char *title; /* as people write it; NULL: like that */
 	uint8_t size;
 	uint8_t at_start;  /* 1: before a program of ours runs; else in running programs */
 	uint64_t expected; /* it is written only if it is this */
-	uint64_t wanted;
+	uint64_t wanted;   /* 0: it is only written if other samples are asked for */
+	bool is_period;    /* mean bytes between samples: what is written is runtime_mark()ed */
 	uint64_t started; /* what the program itself makes it if it was written to at its start; 0:
 			     it does not */
 };
@@ -181,6 +187,8 @@ struct runtime {
 	 */
 	void (*convert)(const struct runtime_facts *facts, const struct runtime_place *place,
 			const uint64_t *read, struct place_values *values);
+	/* Why nothing can be known of the sampled object, for a warning; NULL: it can. */
+	const char *(*unreadable)(const uint64_t *read);
 	/* What a kind or reason is called; NULL: it has no name. Of a kind also enum gcprof_gc_kind
 	 * in *kind. */
 	const char *(*kind_name)(const struct runtime_facts *facts, uint64_t number,
@@ -194,7 +202,21 @@ struct runtime {
 	void (*type_name)(const char *text, char *out, size_t room);
 	/* Does a part of what the collector reports belong to the heap? NULL: all do. */
 	bool (*is_heap)(const char *part);
+	bool threads_count; /* COUNTER is the thread, whose first distance is drawn as it begins */
 };
+
+/* Periods that gcprof writes into programs: the next one takes over what a killed one left. */
+#define RUNTIME_MARK_STEP 64
+
+static inline uint64_t runtime_mark(uint64_t period)
+{
+	return period / RUNTIME_MARK_STEP * RUNTIME_MARK_STEP + 1;
+}
+
+static inline bool runtime_is_marked(uint64_t period)
+{
+	return period > RUNTIME_MARK_STEP && period % RUNTIME_MARK_STEP == 1;
+}
 
 /* The table of a runtime; NULL: there is none with that number or name. */
 const struct runtime *runtime_get(uint32_t number);

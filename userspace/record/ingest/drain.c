@@ -226,7 +226,7 @@ static int drain_rings(struct drain *drain, uint64_t now)
 	flow_settle(drain->flow, emptied > 0 ? now : 0);
 	files_turn(files);
 	opener_turn(drain->parts.opener);
-	switches_turn(drain->parts.switches);
+	switches_turn(drain->parts.switches, drain->parts.processes);
 	unwinder_flush(drain->parts.unwinder);
 	return emptied;
 }

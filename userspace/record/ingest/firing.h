@@ -13,7 +13,7 @@ struct places {
 	void (*emit)(void *context, const struct event_header *event, size_t size);
 	void *context;
 	struct map *heaps;                     /* struct place_key to struct heap * */
-	struct map *begun;                     /* struct place_key: processors that took a sample */
+	struct map *counters;                  /* struct place_key: COUNTER to its last PERIOD */
 	struct map *types;                     /* struct place_key: types that were announced */
 	struct map *names;                     /* process to struct names * */
 	struct map *runtimes;                  /* process to struct known * */
@@ -49,7 +49,7 @@ const char *places_text(const struct firing *firing, size_t number, char *out, s
  */
 uint64_t places_name(struct places *places, const struct event_header *like, const char *text);
 
-/* place_samples.c: what they report. -EBADMSG, -ENOMEM. */
+/* place_samples.c: what they report. -EBADMSG, -ENOMEM; places_sample(): 1 if it is a sample. */
 int places_sample(struct places *places, const struct firing *firing);
 int places_freed(struct places *places, const struct firing *firing);
 

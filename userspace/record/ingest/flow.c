@@ -62,9 +62,12 @@ static void split_samples(struct flow *flow, const struct event_header *event, s
 
 static void split_place(struct flow *flow, const struct event_header *event, size_t size)
 {
+	struct process *process = processes_find(flow->parts.processes, event->process);
 	int err = places_event(flow->places, (const struct event_place *)(const void *)event, size);
 
-	if (err)
+	if (err > 0 && process)
+		process->sampled++;
+	if (err < 0)
 		counters_add_loss(flow->parts.counters,
 				  err == -ENOMEM ? LOSS_MEMORY : LOSS_BAD_EVENT, 1);
 }

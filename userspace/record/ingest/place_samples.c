@@ -6,8 +6,53 @@
 #include <string.h>
 
 #include "firing.h"
+#include "../../util/log.h"
 
 #define SIZE_SANE (UINT64_C(1) << 48) /* as for samples of our own probes */
+
+/*
+ * The period with which the distance to this sample was drawn: the one that its counter had read at
+ * its last sample, since a period that changes in between changes nothing about a distance that is
+ * drawn. 0: it is no sample. Of counters beyond PLACES_MAX it is what is read now.
+ */
+static uint64_t period_of(struct places *places, const struct firing *firing)
+{
+	const uint64_t *of = firing->values.of;
+	const struct place_key key = {firing->event->header.process,
+				      firing->runtime->threads_count ? firing->event->header.tid
+								     : of[VALUE_COUNTER]};
+	uint64_t *last = map_get(places->counters, &key);
+	uint64_t drawn = firing->runtime->threads_count ? of[VALUE_PERIOD] : of[VALUE_DRAWN];
+
+	if (!key.number)
+		return of[VALUE_PERIOD];
+	if (last)
+		drawn = *last;
+	else if (map_count(places->counters) < PLACES_MAX)
+		last = map_put(places->counters, &key, NULL);
+	else
+		drawn = of[VALUE_PERIOD];
+	if (last)
+		*last = of[VALUE_PERIOD];
+	return of[VALUE_FORCES] && drawn != of[VALUE_PERIOD] ? 0 : drawn;
+}
+
+/* Reports the first sample that is taken after the period of its process has changed. */
+static void emit_period(struct places *places, const struct firing *firing)
+{
+	const struct place_key key = {firing->event->header.process, 0};
+	struct event_period event = {.header = firing->event->header,
+				     .new_period = firing->values.of[VALUE_PERIOD]};
+	uint64_t *last = map_put(places->counters, &key, NULL);
+
+	if (!last || *last == event.new_period)
+		return;
+	event.old_period = *last;
+	event.reason = event.new_period > *last ? GCPROF_PERIOD_CEILING : GCPROF_PERIOD_RECOVERY;
+	*last = event.new_period;
+	if (event.old_period)
+		places_put(places, &event.header, EVENT_period, sizeof(event));
+}
 
 /* Has the process none of these yet? */
 static bool is_new(struct map *map, const struct firing *firing, uint64_t number)
@@ -69,6 +114,19 @@ static uint16_t own_frames(const struct firing *firing)
 	return own < count ? own : 0;
 }
 
+/* Samples of the process cannot be read: says so once. */
+static bool is_unreadable(struct places *places, const struct firing *firing)
+{
+	const char *why = firing->runtime->unreadable
+				  ? firing->runtime->unreadable(firing->event->values)
+				  : NULL;
+
+	if (why && is_new(places->types, firing, UINT64_MAX))
+		log_warning("process %u (%s): %s: no allocation samples", firing->event->header.pid,
+			    firing->runtime->name, why);
+	return why;
+}
+
 int places_sample(struct places *places, const struct firing *firing)
 {
 	const struct place_values *values = &firing->values;
@@ -76,13 +134,17 @@ int places_sample(struct places *places, const struct firing *firing)
 	size_t left_out = own * sizeof(struct event_native);
 	size_t size = sizeof(struct event_alloc) + firing->rest_size - left_out;
 	struct event_alloc *event;
+	uint64_t period;
 
-	/* Its runtime takes one of each of its processors, whatever is allocated. */
-	if (is_new(places->begun, firing, values->of[VALUE_FIRST]))
+	if (is_unreadable(places, firing))
 		return 0;
 	if (!values->of[VALUE_BYTES] || values->of[VALUE_BYTES] >= SIZE_SANE ||
 	    !values->of[VALUE_PERIOD] || values->of[VALUE_PERIOD] >= SIZE_SANE)
 		return -EBADMSG;
+	emit_period(places, firing);
+	period = period_of(places, firing);
+	if (!period)
+		return 0;
 	event = calloc(1, size);
 	if (!event)
 		return -ENOMEM;
@@ -93,14 +155,14 @@ int places_sample(struct places *places, const struct firing *firing)
 	event->stack = firing->event->stack;
 	event->type = values->of[VALUE_TYPE];
 	event->bytes = values->of[VALUE_BYTES];
-	event->period = values->of[VALUE_PERIOD];
+	event->period = period;
 	event->address = values->of[VALUE_ADDRESS];
 	event->kind = GCPROF_SAMPLE_FOREIGN;
 	event->stack.n_user = (uint16_t)(event->stack.n_user - own);
 	memcpy(event + 1, firing->rest + left_out, firing->rest_size - left_out);
 	places_put(places, &event->header, EVENT_alloc, size);
 	free(event);
-	return 0;
+	return 1;
 }
 
 int places_freed(struct places *places, const struct firing *firing)

@@ -40,11 +40,11 @@ int places_create(places_emit *emit, void *context, struct places **out)
 	places->emit = emit;
 	places->context = context;
 	places->heaps = map_create(sizeof(struct place_key));
-	places->begun = map_create(sizeof(struct place_key));
+	places->counters = map_create(sizeof(struct place_key));
 	places->types = map_create(sizeof(struct place_key));
 	places->names = map_create(sizeof(uint64_t));
 	places->runtimes = map_create(sizeof(uint64_t));
-	if (!places->heaps || !places->begun || !places->types || !places->names ||
+	if (!places->heaps || !places->counters || !places->types || !places->names ||
 	    !places->runtimes) {
 		places_free(places);
 		return -ENOMEM;
@@ -58,7 +58,7 @@ void places_free(struct places *places)
 	if (!places)
 		return;
 	map_free_all(places->heaps, free);
-	map_free(places->begun);
+	map_free(places->counters);
 	map_free(places->types);
 	map_free_all(places->names, free);
 	map_free_all(places->runtimes, free);
@@ -446,7 +446,7 @@ void places_forget(struct places *places, uint32_t process, uint64_t time, bool 
 		return;
 	if (map_count(places->heaps))
 		map_filter(places->heaps, is_other_heap, &finish);
-	map_filter(places->begun, is_other, &finish);
+	map_filter(places->counters, is_other, &finish);
 	map_filter(places->types, is_other, &finish);
 	forget(places->names, process);
 	forget(places->runtimes, process);

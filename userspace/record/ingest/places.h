@@ -25,7 +25,7 @@ void places_free(struct places *places);                                  /* NUL
 int places_runtime(struct places *places, const struct event_header *header,
 		   const struct runtime_facts *facts);
 
-/* Emits what the place stands for. -EBADMSG: nothing; -ENOMEM. */
+/* Emits what the place stands for: 1 if that is a sample. -EBADMSG: nothing; -ENOMEM. */
 int places_event(struct places *places, const struct event_place *event, size_t size);
 
 /* The process has ended at `time` (ns), or runs another program since then: forgets its runtime, in

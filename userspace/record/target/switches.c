@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* switches.c: switches on the samplers of runtimes, by writing to variables of their programs. */
+/*
+ * Periods that are written are marked (runtime_mark()). A marked one that is not ours is of another
+ * recorder, which may have been killed. It is taken over as it is or, if the user asks for a period,
+ * changed to that once; it is put back at the end. One without a mark is the program's own.
+ */
 #include "switches.h"
 
 #include <errno.h>
@@ -14,11 +19,19 @@
 
 enum { VARIABLES_MAX = 2000 }; /* the opener's queue has room for that */
 
-#define AGAIN_NS  UINT64_C(100000000)  /* until a program that starts has set its variables */
+#define AGAIN_NS  UINT64_C(20000000)   /* until a program that starts has set its variables */
+#define AGAIN_MAX 6                    /* times */
 #define KEEP_NS   UINT64_C(1000000000) /* between looks at what is ours, of KEEP_MANY of them */
 #define KEEP_MANY 16
 #define START_NS  UINT64_C(1000000000) /* for a program that waits to be started */
 #define END_NS    UINT64_C(10000000000)
+#define WINDOW_NS UINT64_C(250000000) /* in which samples are counted */
+
+/* Above the ceiling the period is doubled, and halved far enough below it: what varies by chance
+ * changes nothing. HotSpot's is an int, Go draws no distances with more than 112 MiB. */
+#define RAISE      1.1
+#define LOWER      0.4
+#define PERIOD_MAX (UINT64_C(32) << 20)
 
 /* A variable of a process. */
 struct variable {
@@ -28,7 +41,12 @@ struct variable {
 	const struct runtime *runtime;
 	struct opener_memory order;
 	uint64_t again;    /* when to look again, ns; 0: not */
-	uint64_t own;      /* what we made it, or have the program make it */
+	unsigned looks;    /* that found that it is not ours */
+	uint64_t own;      /* what we make it, or have the program make it */
+	uint64_t started;  /* what the program makes it itself; 0: nothing */
+	uint64_t value;    /* what it was when it was looked at last */
+	uint64_t window;   /* since when samples are counted, ns; 0: they are not */
+	uint64_t sampled;  /* before that */
 	bool busy;         /* a request is on its way */
 	bool ours, leaves; /* it is what we made it; the request puts it back */
 };
@@ -37,18 +55,24 @@ struct switches {
 	struct opener *opener;
 	struct variable *variables;
 	size_t count;
-	const char *forbidden; /* by this option; NULL: it is allowed */
+	struct switches_options options;
 	bool warned;
 };
 
-int switches_create(struct opener *opener, const char *forbidden, struct switches **out)
+int switches_create(struct opener *opener, const struct switches_options *options,
+		    struct switches **out)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return -ENOMEM;
 	(*out)->opener = opener;
-	(*out)->forbidden = forbidden;
+	(*out)->options = *options;
 	return 0;
+}
+
+void switches_ceiling(struct switches *switches, uint64_t ceiling)
+{
+	switches->options.ceiling = ceiling;
 }
 
 /* --- a variable --------------------------------------------------------------------------- */
@@ -58,37 +82,75 @@ static void warn_forbidden(struct switches *switches, const struct variable *var
 	if (!switches->warned)
 		log_warning("process %u: the allocation sampler of its runtime (%s) is off, and "
 			    "%s forbids to switch it on: no allocation samples",
-			    variable->order.pid, variable->runtime->name, switches->forbidden);
+			    variable->order.pid, variable->runtime->name,
+			    switches->options.forbidden);
 	switches->warned = true;
+}
+
+/* A program that reads its samples itself makes figures of them with the period that it has set. */
+static void warn_kept(const struct variable *variable)
+{
+	if (variable->switches->options.period && variable->write->started && variable->value)
+		log_warning("process %u samples its allocations for itself, every %" PRIu64
+			    " bytes: -R does not change that",
+			    variable->order.pid, variable->value);
+}
+
+static void variable_send(struct variable *variable, uint64_t expected, uint64_t wanted);
+
+/* A period that is not as it was expected: is it ours all the same? */
+static bool take_over(struct variable *variable)
+{
+	bool is_first = !variable->looks++;
+	bool is_started = variable->value && variable->value == variable->started;
+
+	if (!is_started && !runtime_is_marked(variable->value)) {
+		if (is_first)
+			warn_kept(variable);
+		return false;
+	}
+	if (is_started || (is_first && variable->switches->options.period))
+		variable_send(variable, variable->value, variable->own);
+	else
+		variable->own = variable->value;
+	return true;
 }
 
 static void variable_done(void *context, const struct opener_result *result)
 {
 	struct variable *variable = context;
-	uint64_t before;
+	const struct runtime_write *write = variable->write;
 
 	variable->busy = false;
-	memcpy(&before, &result->block.before, sizeof(before));
 	variable->ours &= !result->err;
 	if (result->err || variable->leaves)
 		return;
 	variable->order.started = result->block.started;
-	if (variable->switches->forbidden) {
-		if (before == variable->write->expected)
+	variable->value = 0;
+	memcpy(&variable->value, result->block.changed ? &result->block.after : &result->block.before,
+	       write->size);
+	if (variable->switches->options.forbidden) {
+		if (variable->value == write->expected && variable->own != write->expected)
 			warn_forbidden(variable->switches, variable);
 		return;
 	}
-	variable->ours = result->block.changed || before == variable->own;
+	/* A program that has not run yet has nothing of another recorder's. */
+	variable->ours = result->block.changed ||
+			 (variable->value == variable->own && variable->own != write->expected &&
+			  !write->at_start);
 	if (result->block.changed)
-		log_verbose("process %u: %s is %" PRIu64 " now", variable->order.pid,
-			    variable->write->global, variable->own);
+		log_verbose("process %u: %s is %" PRIu64 " now", variable->order.pid, write->global,
+			    variable->own);
+	else if (!variable->ours && write->is_period && variable->value != write->expected)
+		variable->ours = take_over(variable);
 }
 
 static void variable_send(struct variable *variable, uint64_t expected, uint64_t wanted)
 {
 	struct opener_memory *order = &variable->order;
+	bool looks = variable->switches->options.forbidden || expected == wanted;
 
-	order->change = variable->switches->forbidden ? OPENER_LOOK : OPENER_WRITE;
+	order->change = looks ? OPENER_LOOK : OPENER_WRITE;
 	order->size = variable->write->size;
 	memcpy(&order->expected, &expected, sizeof(expected));
 	memcpy(&order->wanted, &wanted, sizeof(wanted));
@@ -139,6 +201,30 @@ static bool was_started(const struct switches *switches, uint32_t pid)
 	return false;
 }
 
+/* The period while there is no need for fewer samples. */
+static uint64_t base_period(const struct variable *variable)
+{
+	const struct runtime_write *write = variable->write;
+
+	if (variable->switches->options.period)
+		return variable->switches->options.period;
+	return write->wanted ? write->wanted : write->expected;
+}
+
+/* What is to be in the variable at first. */
+static uint64_t own_value(const struct variable *variable)
+{
+	const struct runtime_write *write = variable->write;
+
+	if (!write->is_period)
+		return write->wanted;
+	if (variable->switches->options.period)
+		return runtime_mark(base_period(variable));
+	if (variable->started)
+		return variable->started;
+	return write->wanted ? runtime_mark(write->wanted) : write->expected;
+}
+
 /* Number `i` of the variables of a process's file; NULL: it has none, or is being changed. */
 static struct variable *variable_of(struct switches *switches, const struct file *file,
 				    const struct event_mmap *event, size_t i)
@@ -156,9 +242,9 @@ static struct variable *variable_of(struct switches *switches, const struct file
 		return NULL;
 	variable->runtime = runtime;
 	variable->write = &runtime->writes[i];
-	variable->own = variable->write->started && was_started(switches, event->header.tid)
-				? variable->write->started
-				: variable->write->wanted;
+	variable->started =
+		was_started(switches, event->header.tid) ? variable->write->started : 0;
+	variable->own = own_value(variable);
 	variable->order = (struct opener_memory){
 		.pid = event->header.tid,
 		.mapping = {event->address, event->offset, event->inode, event->major,
@@ -192,17 +278,70 @@ void switches_mapped(struct switches *switches, const struct file *file,
 	}
 }
 
-void switches_turn(struct switches *switches)
+static void keep(struct variable *variable, uint64_t now)
 {
+	size_t count = variable->switches->count;
+
+	variable->again = variable->ours ? now + KEEP_NS * (1 + count / KEEP_MANY) : now + AGAIN_NS;
+	if (!variable->ours && variable->looks > AGAIN_MAX)
+		variable->again = 0;
+	else
+		variable_set(variable);
+	variable->looks += !variable->ours;
+}
+
+/* --- the ceiling -------------------------------------------------------------------------- */
+
+uint64_t switches_period(uint64_t period, uint64_t base, double rate, double ceiling)
+{
+	for (; rate > RAISE * ceiling && period < PERIOD_MAX; rate /= 2)
+		period *= 2;
+	if (rate < LOWER * ceiling && period > base)
+		period /= 2;
+	return period < base ? base : period;
+}
+
+/* Another period in a variable that has ours, or the runtime's default. */
+static void adapt(struct variable *variable, uint64_t samples, uint64_t ns)
+{
+	const struct switches_options *options = &variable->switches->options;
+	uint64_t period;
+
+	if (!variable->ours && variable->value != variable->write->expected)
+		return;
+	period = switches_period(variable->value, base_period(variable),
+				 (double)samples * 1e9 / (double)ns, (double)options->ceiling);
+	if (runtime_mark(period) == runtime_mark(variable->value))
+		return;
+	variable->own = runtime_mark(period);
+	variable_send(variable, variable->value, variable->own);
+}
+
+static void count_samples(struct variable *variable, const struct process *process, uint64_t now)
+{
+	uint64_t passed = now - variable->window;
+
+	if (!process || !variable->value || passed < WINDOW_NS)
+		return;
+	if (variable->window)
+		adapt(variable, process->sampled - variable->sampled, passed);
+	variable->window = now;
+	variable->sampled = process->sampled;
+}
+
+void switches_turn(struct switches *switches, const struct processes *processes)
+{
+	const struct switches_options *options = &switches->options;
 	uint64_t now = clock_now();
 
-	for (struct variable *variable = switches->variables; variable; variable = variable->next)
-		if (variable->again && variable->again <= now && !variable->busy) {
-			variable->again =
-				variable->ours ? now + KEEP_NS * (1 + switches->count / KEEP_MANY)
-					       : 0;
-			variable_set(variable);
-		}
+	for (struct variable *variable = switches->variables; variable; variable = variable->next) {
+		if (variable->again && variable->again <= now && !variable->busy)
+			keep(variable, now);
+		if (variable->write->is_period && options->ceiling && !options->forbidden &&
+		    !variable->busy)
+			count_samples(variable,
+				      processes_at(processes, variable->order.pid, now), now);
+	}
 }
 
 /* --- programs that start ------------------------------------------------------------------ */

@@ -147,6 +147,7 @@ static int set_level(struct throttle *throttle, enum throttle_kind kind, unsigne
 	if (kind == THROTTLE_TICKS)
 		return session_slow_timer(session, UINT32_C(1) << level);
 	throttle->level[kind] = level;
+	switches_ceiling(throttle->parts.switches, ceiling(level));
 	if (level)
 		processes_sampling(throttle->parts.processes, throttle_meet, throttle);
 	else

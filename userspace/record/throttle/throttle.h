@@ -8,6 +8,7 @@
 #define GCPROF_THROTTLE_H
 
 #include "../kernel/session.h"
+#include "../target/switches.h"
 #include "../store/counters.h"
 
 struct throttle;
@@ -19,6 +20,7 @@ struct throttle_parts {
 	struct counters *counters;
 	const struct store *store;
 	struct files *files;
+	struct switches *switches;
 	struct unwinder *unwinder; /* NULL: there is none */
 	bool samples;              /* of allocations: their number was not asked for */
 	bool timer;                /* nor its frequency */
