@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "gc.h"
 #include "profile/writer.h"
 #include "reader/worker.h"
 #include "record/world/files.h"
@@ -127,6 +128,76 @@ TEST(what_was_not_needed_for_long_is_forgotten_but_for_its_probes)
 	CHECK(!read_number(&rig, 2, NULL)->tried);
 	finish(&rig);
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* The number of the process that has read the files. */
+static pid_t reader_of(void)
+{
+	char path[64], command[32] = "";
+	pid_t pid, found = 0;
+	FILE *children;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	children = fopen(path, "re");
+	CHECK(children);
+	while (fscanf(children, "%d", &pid) == 1) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		file = fopen(path, "re");
+		if (file && fscanf(file, "%31s", command) == 1 && !strcmp(command, WORKER_READER))
+			found = pid;
+		if (file)
+			fclose(file);
+	}
+	fclose(children);
+	return found;
+}
+
+/* A copy of this program, which has probes, or of nothing. The process that has read it. */
+static pid_t read_copy(struct rig *rig, const char *name, bool probes, uid_t user, mode_t mode)
+{
+	char path[96], command[256];
+	struct file *file;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", rig->path, name);
+	snprintf(command, sizeof(command), "cp %s %s", probes ? "/proc/$PPID/exe" : "/bin/true",
+		 path);
+	CHECK_EQ(system(command), 0);
+	CHECK(!chown(path, user, 0) && !chmod(path, mode));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	file = files_read(rig->files, fd);
+	close(fd);
+	CHECK(file && file->state == FILE_KNOWN && !probes == !file->facts.n_sites);
+	return reader_of();
+}
+
+/* Another user's file may have taken the reader over. */
+TEST(places_in_programs_are_believed_from_a_process_that_has_read_no_others_files)
+{
+	struct gc_heap *heap;
+	struct rig rig;
+	pid_t first;
+
+	if (geteuid())
+		test_skip("only root makes files of others");
+	CHECK_EQ(gc_heap_create(NULL, &heap), 0); /* so that this program has probes */
+	gc_heap_destroy(heap);
+	begin(&rig);
+	first = read_copy(&rig, "root", true, 0, 0755);
+	CHECK(first);
+	CHECK_EQ(read_copy(&rig, "one", true, 1001, 0755), first);
+	CHECK_EQ(read_copy(&rig, "same", true, 1001, 0755), first);
+	CHECK_EQ(read_copy(&rig, "plain", false, 0, 0755), first);
+	CHECK(read_copy(&rig, "two", true, 1002, 0755) != first);
+	first = reader_of();
+	CHECK(read_copy(&rig, "again", true, 0, 0755) != first);
+	first = reader_of();
+	/* What others may write is theirs. */
+	CHECK_EQ(read_copy(&rig, "writable", false, 0, 0777), first);
+	CHECK(read_copy(&rig, "last", true, 0, 0755) != first);
+	finish(&rig);
 }
 
 TEST(files_of_one_user_leave_half_of_the_room_to_root)

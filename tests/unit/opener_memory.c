@@ -45,11 +45,7 @@ static void note_mapping(void *context, struct event_mmap *event, const char *pa
 	CHECK(!stat("/proc/self/exe", &own));
 	if (event->inode != own.st_ino)
 		return;
-	order->mapping = (struct opener_mapping){.start = event->address,
-						 .offset = event->offset,
-						 .inode = event->inode,
-						 .major = event->major,
-						 .minor = event->minor};
+	order->mapping = opener_mapping_of(event);
 }
 
 /* A request for the block of a process that is a copy of this one. */
@@ -152,6 +148,53 @@ TEST(variables_are_written_if_they_are_what_is_expected)
 	order = order_to_write(&constant, 7, 8);
 	CHECK_EQ(reach(opener, &order).err, -ESTALE);
 	CHECK_EQ(*(const volatile uint64_t *)&constant, 7);
+	end(opener);
+}
+
+/* The file says where they are, and need not tell the truth. */
+TEST(heaps_and_stacks_are_no_variables)
+{
+	struct opener *opener = begin();
+	static uint64_t behind[4096]; /* .bss */
+	uint64_t *heap = calloc(1, 8), on_stack = 0;
+	uint64_t *mapped =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const uint64_t *wrong[] = {heap, &on_stack, mapped};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct opener_memory order = order_to_write(wrong[i], 0, 1);
+
+		CHECK_EQ(reach(opener, &order).err, -ESTALE);
+		CHECK_EQ(*(const volatile uint64_t *)wrong[i], 0);
+	}
+	for (size_t i = 0; i < 4096; i += 512) {
+		struct opener_memory order = order_to_write(&behind[i], 0, 1);
+
+		CHECK(reach(opener, &order).block.changed && behind[i] == 1);
+	}
+	munmap(mapped, 4096);
+	free(heap);
+	end(opener);
+}
+
+TEST(memory_is_read_while_the_file_is_mapped)
+{
+	struct opener *opener = begin();
+	struct opener_memory order = order_for(getpid(), &block);
+	struct opener_space space = {.pid = (uint32_t)getpid(), .mapping = order.mapping};
+	struct opener_result result = {.err = 1};
+	uint64_t word = 0;
+
+	CHECK_EQ(opener_space(opener, &space, keep_result, &result), 0);
+	CHECK(opener_settle(opener, UINT64_C(10000000000)));
+	CHECK(!result.err && pread(result.fd, &word, 8, (off_t)(uintptr_t)&constant) == 8);
+	CHECK_EQ(word, constant);
+	CHECK(pwrite(result.fd, &word, 8, (off_t)(uintptr_t)&variable) < 0);
+	close(result.fd);
+	space.mapping.inode++;
+	CHECK_EQ(opener_space(opener, &space, keep_result, &result), 0);
+	CHECK(opener_settle(opener, UINT64_C(10000000000)));
+	CHECK_EQ(result.err, -ESTALE);
 	end(opener);
 }
 

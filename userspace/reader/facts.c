@@ -161,6 +161,8 @@ int facts_take(const void *data, size_t size, struct file_facts *out,
 	if (out->runtime.n_own > RUNTIME_OWN_MAX ||
 	    (out->runtime.runtime && !runtime_get(out->runtime.runtime)))
 		return -EBADMSG;
+	if (!out->n_sites)
+		memset(out->blocks, 0, sizeof(out->blocks));
 	for (size_t i = 0; i < RUNTIME_REASONS_MAX; i++)
 		out->runtime.reasons[i][RUNTIME_REASON_BYTES - 1] = '\0';
 	out->interpreter[sizeof(out->interpreter) - 1] = '\0';

@@ -217,8 +217,8 @@ static int attach_sites_of(struct attach *attach, const struct file *file)
 	return err;
 }
 
-/* A reader that was taken over by a file must not make us put a breakpoint into the midst of an
- * instruction of another one: probes are nops, and files.c sees to that of runtimes' places. */
+/* Is what the reader has seen there in the file? What a reader says that was taken over by another
+ * file is left out before (world/files.c). */
 static bool is_code(const struct file *file, const struct probe_site *site)
 {
 	size_t size = site->place.probe == PROBE_PLACE ? sizeof(site->code) : 1;

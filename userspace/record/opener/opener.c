@@ -443,11 +443,20 @@ int opener_map(struct opener *opener, const struct code_owner *owner, opener_don
 	return add(opener, LANE_FILES, &order);
 }
 
-int opener_space(struct opener *opener, uint32_t pid, opener_done *done, void *context)
+struct opener_mapping opener_mapping_of(const struct event_mmap *event)
 {
-	const struct opener_temporary wanted = {.pid = pid};
-	const struct order order = {OPENER_SPACE, pid, &wanted, sizeof(wanted),
-				    "",           -1,  done,    context};
+	return (struct opener_mapping){.start = event->address,
+				       .offset = event->offset,
+				       .inode = event->inode,
+				       .major = event->major,
+				       .minor = event->minor};
+}
+
+int opener_space(struct opener *opener, const struct opener_space *wanted, opener_done *done,
+		 void *context)
+{
+	const struct order order = {OPENER_SPACE, wanted->pid, wanted, sizeof(*wanted),
+				    "",           -1,          done,   context};
 
 	return add(opener, LANE_MEMORY, &order);
 }

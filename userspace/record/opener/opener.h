@@ -35,6 +35,7 @@ struct module_place {
 };
 
 /* The file of the event; `path` is borrowed. */
+struct opener_mapping opener_mapping_of(const struct event_mmap *event);
 struct module_place module_place_of(const struct event_mmap *event, const char *path);
 
 /* What the process does when main() is called as WORKER_OPENER: its exit status. */
@@ -95,8 +96,10 @@ int opener_debug(struct opener *opener, uint32_t pid, int program,
 /* Opens the /tmp of a process that sees another one (code_owner.h), while it is there: O_PATH. */
 int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, void *context);
 
-/* Opens the memory of a process for reading. It stays that of the program that runs now. */
-int opener_space(struct opener *opener, uint32_t pid, opener_done *done, void *context);
+/* Opens the memory of a process for reading, if the file is still mapped there; -ESTALE: it is not.
+ * It stays that of the program that runs now. */
+int opener_space(struct opener *opener, const struct opener_space *wanted, opener_done *done,
+		 void *context);
 
 /* Opens the perf map of a process, if it is certainly its own; `owner` is borrowed for this call.
  */

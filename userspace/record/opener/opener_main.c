@@ -71,7 +71,7 @@ static size_t size_of(uint32_t kind)
 		[OPENER_MAP] = sizeof(struct code_owner),
 		[OPENER_USER] = sizeof(struct opener_user),
 		[OPENER_MEMORY] = sizeof(struct opener_memory),
-		[OPENER_SPACE] = sizeof(struct opener_temporary),
+		[OPENER_SPACE] = sizeof(struct opener_space),
 	};
 
 	return kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[kind] : 0;
@@ -114,11 +114,11 @@ static void open_map(const struct opener_head *head, const struct code_owner *wa
 	answer_file(opener_open_map(head, &owner, &file), &file);
 }
 
-static void open_space(const struct opener_temporary *wanted)
+static void open_space(const struct opener_space *wanted)
 {
 	const struct opener_file none = {0};
 
-	answer_file(opener_open_space(wanted->pid), &none);
+	answer_file(opener_open_space(wanted), &none);
 }
 
 static void change_memory(const struct opener_memory *wanted)

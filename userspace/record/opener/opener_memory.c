@@ -56,44 +56,60 @@ struct line {
 	uint64_t start, end, offset, inode;
 	uint32_t major, minor;
 	char rights[5];
+	char name;    /* that its name begins with: '[' of [heap]; 0: it has none */
+	bool is_ours; /* belongs to the file: see belongs() */
 };
 
 static bool parse(const char *text, struct line *out)
 {
+	out->name = '\0';
 	return sscanf(text,
-		      "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64,
+		      "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64
+		      " %c",
 		      &out->start, &out->end, out->rights, &out->offset, &out->major, &out->minor,
-		      &out->inode) == 7;
+		      &out->inode, &out->name) >= 7;
+}
+
+static bool is_file(const struct line *line, const struct opener_mapping *mapping)
+{
+	return line->inode == mapping->inode && line->major == mapping->major &&
+	       line->minor == mapping->minor;
 }
 
 /* Part of the mapping may have been unmapped, or be another mapping by now. */
 static bool is_mapping(const struct line *line, const struct opener_mapping *mapping)
 {
 	return line->start <= mapping->start && mapping->start < line->end &&
-	       line->inode == mapping->inode && line->major == mapping->major &&
-	       line->minor == mapping->minor &&
+	       is_file(line, mapping) &&
 	       line->offset + (mapping->start - line->start) == mapping->offset;
 }
 
-/* Data of the file, or what it has besides (.bss); the program itself can write there, too. */
-static bool is_data(const struct line *line, const struct opener_memory *wanted)
+/* Of the file, or what it has besides (.bss), which lies right behind it. Whatever a file says of
+ * its variables, heaps and stacks are none. */
+static bool belongs(const struct line *line, const struct line *before,
+		    const struct opener_mapping *mapping)
 {
-	const struct opener_mapping *mapping = &wanted->mapping;
-
-	return line->start <= wanted->address && wanted->address < line->end &&
-	       wanted->size <= line->end - wanted->address && line->rights[1] == 'w' &&
-	       (!line->inode || (line->inode == mapping->inode && line->major == mapping->major &&
-				 line->minor == mapping->minor));
+	if (line->inode)
+		return is_file(line, mapping);
+	return !line->name && before->is_ours && line->start == before->end;
 }
 
+/* The program itself can write there, too. */
+static bool is_data(const struct line *line, const struct opener_memory *wanted)
+{
+	return line->is_ours && line->start <= wanted->address && wanted->address < line->end &&
+	       wanted->size <= line->end - wanted->address && line->rights[1] == 'w';
+}
+
+/* Without a size only the mapping counts. */
 static int check_mappings(int folder, const struct opener_memory *wanted)
 {
 	int fd = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	bool mapped = false, data = false;
+	bool mapped = false, data = !wanted->size;
+	struct line line, before = {0};
 	char *text = NULL;
 	size_t size = 0;
-	struct line line;
 
 	if (!file) {
 		if (fd >= 0)
@@ -104,8 +120,10 @@ static int check_mappings(int folder, const struct opener_memory *wanted)
 	     i++) {
 		if (!parse(text, &line))
 			continue;
+		line.is_ours = belongs(&line, &before, &wanted->mapping);
 		mapped |= is_mapping(&line, &wanted->mapping);
 		data |= is_data(&line, wanted);
+		before = line;
 	}
 	free(text);
 	fclose(file);
@@ -211,35 +229,44 @@ static bool has_size(const struct opener_memory *wanted)
 	       wanted->size == offsetof(struct gcprof_control, period);
 }
 
-int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out)
+/* The memory of the process that is meant, opened with `flags`; a negative errno. */
+static int open_memory(const struct opener_memory *wanted, int flags, struct opener_block *out)
 {
 	int folder, memory, err;
 	char path[32];
 
-	*out = (struct opener_block){0};
-	if (!has_size(wanted))
-		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/%u", wanted->pid);
 	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return -ESRCH;
-	memory = openat(folder, "mem", O_RDWR | O_CLOEXEC);
+	memory = openat(folder, "mem", flags | O_CLOEXEC);
 	err = memory >= 0 ? check_process(folder, wanted, out) : errno == EACCES ? -EACCES : -ESRCH;
-	if (!err)
-		err = is_variable(wanted) ? change_variable(memory, wanted, out)
-					  : change_block(memory, wanted, out);
-	if (memory >= 0)
-		close(memory);
 	close(folder);
+	if (err && memory >= 0)
+		close(memory);
+	return err ? err : memory;
+}
+
+int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out)
+{
+	int memory, err;
+
+	*out = (struct opener_block){0};
+	if (!has_size(wanted))
+		return -EINVAL;
+	memory = open_memory(wanted, O_RDWR, out);
+	if (memory < 0)
+		return memory;
+	err = is_variable(wanted) ? change_variable(memory, wanted, out)
+				  : change_block(memory, wanted, out);
+	close(memory);
 	return err;
 }
 
-int opener_open_space(uint32_t pid)
+int opener_open_space(const struct opener_space *wanted)
 {
-	char path[32];
-	int fd;
+	const struct opener_memory memory = {.pid = wanted->pid, .mapping = wanted->mapping};
+	struct opener_block out;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return open_memory(&memory, O_RDONLY, &out);
 }

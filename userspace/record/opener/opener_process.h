@@ -26,8 +26,8 @@ int opener_open_debug(const struct opener_head *head, const struct opener_debug 
 int opener_open_map(const struct opener_head *head, const struct code_owner *owner,
 		    struct opener_file *out);
 
-/* The memory of a program, for reading: a descriptor or a negative errno. */
-int opener_open_space(uint32_t pid);
+/* The memory of a program, for reading: a descriptor or a negative errno, as opener_space(). */
+int opener_open_space(const struct opener_space *wanted);
 
 /* Changes a block in a program's memory: 0 or a negative errno, as opener_memory(). */
 int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out);

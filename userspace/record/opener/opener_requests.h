@@ -25,7 +25,7 @@ enum opener_request {
 	OPENER_MAP,    /* code_owner, with a descriptor of its /tmp: opener_file, a descriptor */
 	OPENER_USER,   /* opener_user, path: likewise */
 	OPENER_MEMORY, /* opener_memory: opener_block */
-	OPENER_SPACE,  /* opener_temporary: opener_file, all zero, and a descriptor */
+	OPENER_SPACE,  /* opener_space: opener_file, all zero, and a descriptor */
 };
 
 struct opener_head {
@@ -95,6 +95,13 @@ struct opener_memory {
 	uint32_t version;
 	uint32_t size; /* bytes: the whole struct gcprof_control, or up to the count */
 	struct gcprof_control expected, wanted;
+};
+
+/* The memory of a process, to be read while it has this file mapped: it may have executed another
+ * program, with other rights. */
+struct opener_space {
+	uint32_t pid, reserved;
+	struct opener_mapping mapping;
 };
 
 struct opener_block {

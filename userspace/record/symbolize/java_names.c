@@ -114,6 +114,7 @@ static void space_opened(void *context, const struct opener_result *result)
 int java_names_map(struct java_names *java, uint64_t process, uint32_t pid,
 		   const struct event_mmap *event)
 {
+	const struct opener_space space = {.pid = pid, .mapping = opener_mapping_of(event)};
 	struct machine *machine;
 	uint64_t *slot;
 
@@ -132,7 +133,7 @@ int java_names_map(struct java_names *java, uint64_t process, uint32_t pid,
 	machine->process = process;
 	machine->memory = -1;
 	machine->mapping = *event;
-	(void)opener_space(files_opener(java->files), pid, space_opened, machine);
+	(void)opener_space(files_opener(java->files), &space, space_opened, machine);
 	return 0;
 }
 

@@ -113,11 +113,7 @@ static struct opener_memory order_of(const struct event_mmap *mapping, uint64_t 
 {
 	return (struct opener_memory){
 		.pid = mapping->header.tid,
-		.mapping = {.start = mapping->address,
-			    .offset = mapping->offset,
-			    .inode = mapping->inode,
-			    .major = mapping->major,
-			    .minor = mapping->minor},
+		.mapping = opener_mapping_of(mapping),
 		.address = address,
 	};
 }

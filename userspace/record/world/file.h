@@ -3,6 +3,7 @@
 #ifndef GCPROF_FILE_H
 #define GCPROF_FILE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "../../reader/facts.h"
@@ -22,6 +23,7 @@ struct file {
 	int fd;       /* -1: it is not open */
 	int debug_fd; /* what may be its debug file, as its process sees it; -1: none is known */
 	uid_t user;
+	bool is_shared;           /* what it holds may be of other users than its owner */
 	uint32_t filesystem;      /* as statfs() calls its kind; 0: not known */
 	char *path;               /* as it was mapped first */
 	struct file_facts facts;  /* of FILE_KNOWN */

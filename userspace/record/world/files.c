@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,8 @@ static void take_file(struct files *files, struct entry *entry, int fd,
 {
 	file_table_opened(&files->table, entry, fd, opened->uid);
 	entry->file.filesystem = opened->filesystem;
+	entry->file.is_shared = opened->filesystem == FUSE_SUPER_MAGIC ||
+				(opened->mode & (S_IWGRP | S_IWOTH));
 	entry->stamp = (struct file_stamp){opened->size, opened->ctime_s, opened->ctime_ns};
 	*files->reading_end = entry;
 	files->reading_end = &entry->next;
@@ -244,8 +247,8 @@ static int keep_sites(struct file *file, const struct probe_site *sites)
 
 /*
  * Could the file of another user than this one's owner and root have taken over the process that
- * has read it? Then that could have us put breakpoints into the midst of instructions. (Probes are
- * nops, which is checked.)
+ * has read it? Then that could have us put breakpoints into the midst of instructions, count up
+ * what is no semaphore, and write to what is no variable of a runtime.
  */
 static bool is_suspect(const struct files *files, const struct file *file)
 {
@@ -254,7 +257,7 @@ static bool is_suspect(const struct files *files, const struct file *file)
 
 static void note_read(struct files *files, const struct file *file)
 {
-	files->read_users |= file->user && is_suspect(files, file);
+	files->read_users |= file->is_shared || (file->user && is_suspect(files, file));
 	if (file->user)
 		files->read_user = file->user;
 }
@@ -274,10 +277,11 @@ static void choose_runtime(const struct files *files, struct file_facts *facts,
 	facts->n_sites = kept;
 }
 
-/* True: it is read again, by a process that has read nothing before. */
+/* True: it is read again, by a process that has read nothing before. Most files change nothing in
+ * programs, whatever is said of them. */
 static bool reads_again(struct files *files, const struct file *file)
 {
-	if (!file->facts.runtime.runtime || !is_suspect(files, file))
+	if ((!file->facts.n_sites && !file->facts.runtime.runtime) || !is_suspect(files, file))
 		return false;
 	worker_renew(files->worker);
 	files->read_user = 0;
@@ -415,6 +419,7 @@ static struct entry *add_open(struct files *files, const struct file_key *key,
 		.ctime_s = st->st_ctim.tv_sec,
 		.ctime_ns = (uint32_t)st->st_ctim.tv_nsec,
 		.uid = st->st_uid,
+		.mode = st->st_mode,
 	};
 	char link[32], path[PATH_MAX] = "";
 	struct entry *entry;
