@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hotspot.h: what the walker of Java stacks knows of a HotSpot virtual machine. */
 /*
- * libjvm.so exports tables of its own structures (gHotSpotVMStructs). Their names lie in the
- * file, the offsets are filled in when the library is loaded. So the reader finds where in the
- * file each entry that is needed lies (a cell), and the walker reads the cells in the memory of
- * the program.
+ * libjvm.so exports tables of its own structures (gHotSpotVMStructs), which the reader reads from
+ * the file.
  *
  * Frames that HotSpot has made look like native ones, in a form that no address has:
  *
@@ -72,9 +70,10 @@ enum hotspot_item {
 	HOTSPOT_ITEMS
 };
 
-/* Addresses of the cells as the linker knows them; 0: this release has no such entry. */
-struct hotspot_cells {
-	uint64_t cell[HOTSPOT_ITEMS];
+/* Offsets, sizes, and addresses of variables as the linker knows them, or HOTSPOT_NONE. All 0: the
+ * file is no such library. */
+struct hotspot_layout {
+	uint64_t value[HOTSPOT_ITEMS];
 };
 
 #define HOTSPOT_FILES_MAX 64 /* different ones in a recording */

@@ -117,19 +117,16 @@ HOTSPOT_PART int hotspot_learn_heap(struct walk_hotspot *at, struct walk_window 
 
 /* Fills the space in from the memory of the process; 0 if its virtual machine is not ready. */
 static inline int hotspot_learn(struct walk_hotspot *at, struct walk_window *window,
-				const struct hotspot_cells *cells, uint64_t bias)
+				const struct hotspot_layout *layout, uint64_t bias)
 {
 	uint64_t *value = at->space.value;
 	uint64_t heaps, data, length;
 
-	for (int i = 0; i < HOTSPOT_WALK_ITEMS; i++) {
-		uint64_t cell = cells->cell[i];
-
-		value[i] = cell ? hotspot_word(window, bias + cell) : HOTSPOT_NONE;
-	}
+	for (int i = 0; i < HOTSPOT_WALK_ITEMS; i++)
+		value[i] = layout->value[i];
 	/* It is made after the heaps. */
-	at->space.call_stub = hotspot_word(window, value[HOTSPOT_CALL_STUB]);
-	heaps = hotspot_word(window, value[HOTSPOT_HEAPS]);
+	at->space.call_stub = hotspot_word(window, bias + value[HOTSPOT_CALL_STUB]);
+	heaps = hotspot_word(window, bias + value[HOTSPOT_HEAPS]);
 	if (!at->space.call_stub || !heaps)
 		return 0;
 	length = hotspot_part(window, heaps + value[HOTSPOT_ARRAY_LENGTH], 32);

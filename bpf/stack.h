@@ -77,15 +77,15 @@ __noinline int stack_java_frame(struct scratch *scratch)
 __noinline int stack_java_learn(struct scratch *scratch, const struct unwind_table *table,
 				uint32_t id)
 {
-	struct hotspot_cells *cells;
+	struct hotspot_layout *layout;
 	struct scratch *same;
 	uint32_t number, slot;
 
 	if (!scratch || !table || !table->hotspot)
 		return 0;
 	number = table->hotspot - 1;
-	cells = bpf_map_lookup_elem(&hotspot_files, &number);
-	if (!cells || !hotspot_learn(&scratch->hotspot, &scratch->window, cells, table->bias))
+	layout = bpf_map_lookup_elem(&hotspot_files, &number);
+	if (!layout || !hotspot_learn(&scratch->hotspot, &scratch->window, layout, table->bias))
 		return 0;
 	/* Linux 6.1 wants a value that it knows to lie in a map. */
 	slot = scratch->slot;

@@ -75,7 +75,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, HOTSPOT_FILES_MAX);
 	__type(key, uint32_t);
-	__type(value, struct hotspot_cells);
+	__type(value, struct hotspot_layout);
 } hotspot_files SEC(".maps");
 
 /* What was read of processes, by their tables: a table never changes, and neither do code heaps. */

@@ -35,7 +35,6 @@ static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *ru
 
 /* Where things lie, as distances from MEMORY. */
 enum {
-	CELLS = 0x1000,
 	HEAP = 0x2000, /* a CodeHeap, the array that leads to it, names */
 	SEGMENTS = 0x3000,
 	CODE = 0x8000, /* the heap: segments of 128 bytes */
@@ -68,12 +67,6 @@ static uint64_t *word(uint64_t distance)
 	return &words[distance / 8];
 }
 
-static void put_value(struct hotspot_cells *cells, enum hotspot_item item, uint64_t value)
-{
-	cells->cell[item] = (uint64_t)CELLS + 8 * (uint64_t)item;
-	*word(cells->cell[item]) = value;
-}
-
 /* A blob of 0x400 bytes, whose code begins at 0x80. */
 static void put_blob(uint64_t block, const char *name, uint32_t frame_words, uint32_t complete)
 {
@@ -90,14 +83,14 @@ static void put_blob(uint64_t block, const char *name, uint32_t frame_words, uin
 		((char *)words)[SEGMENTS + (block - CODE) / 128 + i] = (char)i;
 }
 
-static void make_machine(struct hotspot_cells *cells)
+static void make_machine(struct hotspot_layout *layout)
 {
 	static const struct {
 		enum hotspot_item item;
 		uint64_t value;
 	} values[] = {
-		{HOTSPOT_HEAPS, MEMORY + HEAP},
-		{HOTSPOT_CALL_STUB, MEMORY + HEAP + 8},
+		{HOTSPOT_HEAPS, HEAP},
+		{HOTSPOT_CALL_STUB, HEAP + 8},
 		{HOTSPOT_ARRAY_LENGTH, 0},
 		{HOTSPOT_ARRAY_DATA, 8},
 		{HOTSPOT_HEAP_MEMORY, 0},
@@ -120,11 +113,12 @@ static void make_machine(struct hotspot_cells *cells)
 	};
 
 	memset(words, 0, sizeof(words));
-	memset(cells, 0, sizeof(*cells));
+	for (int i = 0; i < HOTSPOT_ITEMS; i++)
+		layout->value[i] = HOTSPOT_NONE;
 	memset(&at, 0, sizeof(at));
 	memset((char *)words + SEGMENTS, 255, CODE_BYTES / 128);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		put_value(cells, values[i].item, values[i].value);
+		layout->value[values[i].item] = values[i].value;
 	*word(HEAP) = MEMORY + HEAP + 16;      /* CodeCache::_heaps */
 	*word(HEAP + 8) = MEMORY + CALL_STUB;  /* StubRoutines::_call_stub_return_address */
 	*word(HEAP + 16) = 1;                  /* the array: length, */
@@ -144,10 +138,10 @@ static void make_machine(struct hotspot_cells *cells)
 
 static void learn(void)
 {
-	struct hotspot_cells cells;
+	struct hotspot_layout layout;
 
-	make_machine(&cells);
-	CHECK_EQ(hotspot_learn(&at, NULL, &cells, MEMORY), 1);
+	make_machine(&layout);
+	CHECK_EQ(hotspot_learn(&at, NULL, &layout, MEMORY), 1);
 }
 
 /* One step of a walk: 1 if it went on. */
@@ -172,11 +166,11 @@ static struct walk_native begin(uint64_t ip, uint64_t sp, uint64_t bp)
 
 TEST(a_machine_that_is_not_ready_is_not_learned)
 {
-	struct hotspot_cells cells;
+	struct hotspot_layout layout;
 
-	make_machine(&cells);
+	make_machine(&layout);
 	*word(HEAP + 8) = 0;
-	CHECK_EQ(hotspot_learn(&at, NULL, &cells, MEMORY), 0);
+	CHECK_EQ(hotspot_learn(&at, NULL, &layout, MEMORY), 0);
 }
 
 TEST(compiled_frames_have_their_caller_at_their_end)

@@ -29,7 +29,7 @@ struct java_library {
 	off_t size;
 	struct timespec changed;
 	bool found; /* it is one */
-	struct hotspot_cells cells;
+	struct hotspot_layout layout;
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
 };
@@ -242,7 +242,8 @@ static bool read_library(struct java_library *library, int fd)
 	library->n_segments = elf ? elf_code_segments(elf, library->segments, UNWIND_SEGMENTS_MAX)
 				  : 0;
 	elf_end(elf);
-	library->found = hotspot_tables_read(fd, &library->cells);
+	library->found = hotspot_layout_read(fd, &library->layout);
+	close(fd);
 	return library->found;
 }
 
@@ -261,7 +262,7 @@ static int answer_java(struct names *names, const struct names_request *head,
 	    !unwind_locate(library->segments, library->n_segments, head->start, head->offset, 0,
 			   &bias))
 		return -ENOEXEC;
-	err = hotspot_vm_open(request->files.fds[0], &library->cells, bias, &vm);
+	err = hotspot_vm_open(request->files.fds[0], &library->layout, bias, &vm);
 	for (uint32_t i = 0; i < head->count && !err; i++) {
 		struct symbol found[SYMBOLS_MAX] = {0};
 

@@ -36,11 +36,13 @@ static int answer_facts(int fd)
 /* Takes over the descriptor. */
 static int answer_rows(int fd)
 {
-	struct hotspot_cells hotspot;
+	struct hotspot_layout hotspot;
 	struct unwind_file *file;
-	int err = unwind_read(fd, &file);
+	int err;
 
-	hotspot_tables_read(fd, &hotspot);
+	hotspot_layout_read(fd, &hotspot);
+	err = unwind_read(fd, &file);
+	close(fd);
 	if (err)
 		return err;
 	rows_put(file, &hotspot);

@@ -15,10 +15,10 @@ struct head {
 	uint64_t n_pages, n_rows, n_rules, n_segments;
 	uint64_t functions, refused;
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
-	struct hotspot_cells hotspot;
+	struct hotspot_layout hotspot;
 };
 
-void rows_put(const struct unwind_file *file, const struct hotspot_cells *hotspot)
+void rows_put(const struct unwind_file *file, const struct hotspot_layout *hotspot)
 {
 	struct head head = {
 		.base = file->base,
@@ -65,7 +65,7 @@ static bool is_consistent(struct unwind_file *file)
 }
 
 int rows_take(const void *data, size_t size, struct unwind_file **out,
-	      struct hotspot_cells *hotspot)
+	      struct hotspot_layout *hotspot)
 {
 	const char *at = (const char *)data + sizeof(struct head);
 	struct unwind_file *file;

@@ -10,12 +10,12 @@
 
 #define ROWS_ANSWER_MAX ((size_t)32 << 20)
 
-/* Sends the parts of the file one after the other; with the cells of a Java virtual machine, zeroes
+/* Sends the parts of the file one after the other; with the layout of a Java virtual machine, zeroes
  * if it is none. */
-void rows_put(const struct unwind_file *file, const struct hotspot_cells *hotspot);
+void rows_put(const struct unwind_file *file, const struct hotspot_layout *hotspot);
 
 /* Makes a file of an answer, if it makes sense. -EBADMSG, -ENOMEM. */
 int rows_take(const void *data, size_t size, struct unwind_file **out,
-	      struct hotspot_cells *hotspot);
+	      struct hotspot_layout *hotspot);
 
 #endif

@@ -12,6 +12,7 @@
 #include "../symbols/elf_file.h"
 
 #define SYMBOLS_READ_MAX (1 << 20) /* of one file */
+#define TEXT_PART_BYTES  32
 #define RETURNS_MAX      16        /* of a function */
 
 /* --- the file ----------------------------------------------------------------------------- */
@@ -66,10 +67,16 @@ bool runtime_read(struct runtime_file *file, uint64_t address, void *out, size_t
 
 bool runtime_text(struct runtime_file *file, uint64_t address, char *out, size_t room)
 {
-	for (size_t used = 0; used < room && runtime_read(file, address + used, out + used, 1);
-	     used++)
-		if (!out[used])
+	size_t part;
+
+	for (size_t used = 0; used < room; used += part) {
+		part = room - used < TEXT_PART_BYTES ? room - used : TEXT_PART_BYTES;
+		if (!runtime_read(file, address + used, out + used, part) &&
+		    !runtime_read(file, address + used, out + used, part = 1))
+			break;
+		if (memchr(out + used, '\0', part))
 			return true;
+	}
 	out[0] = '\0';
 	return false;
 }
@@ -89,7 +96,8 @@ static uint64_t hash_of(const char *name)
 	return hash;
 }
 
-static void read_table(struct runtime_file *file, Elf_Scn *section, const GElf_Shdr *header)
+static void read_table(struct runtime_file *file, Elf_Scn *section, const GElf_Shdr *header,
+		       struct buffer *out)
 {
 	Elf_Data *data = elf_section_data(section);
 	Elf_Data *strings = elf_section_data(elf_getscn(file->elf, header->sh_link));
@@ -102,39 +110,50 @@ static void read_table(struct runtime_file *file, Elf_Scn *section, const GElf_S
 		if (!found.name || !*found.name)
 			continue;
 		found.hash = hash_of(found.name);
-		if (buffer_append(&file->symbols, &found, sizeof(found)))
+		if (buffer_append(out, &found, sizeof(found)))
 			return;
 	}
 }
 
-static void read_symbols(struct runtime_file *file)
+static void read_symbols(struct runtime_file *file, struct runtime_symbols *out, uint32_t type)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
-	file->symbols_read = true;
+	out->is_read = true;
 	while ((section = elf_nextscn(file->elf, section)))
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
-			read_table(file, section, &header);
+		if (gelf_getshdr(section, &header) && header.sh_type == type)
+			read_table(file, section, &header, &out->list);
 }
 
 /* Some dozens of names are asked for, so one pass over the hashes for each does. */
-bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *address)
+static bool find_symbol(struct runtime_file *file, struct runtime_symbols *table, uint32_t type,
+			const char *name, uint64_t *address)
 {
 	const struct runtime_symbol *symbols;
 	uint64_t hash = hash_of(name);
 
-	if (!file->symbols_read)
-		read_symbols(file);
-	symbols = (const struct runtime_symbol *)(const void *)file->symbols.data;
-	for (size_t i = 0; i < file->symbols.size / sizeof(*symbols); i++) {
+	if (!table->is_read)
+		read_symbols(file, table, type);
+	symbols = (const struct runtime_symbol *)(const void *)table->list.data;
+	for (size_t i = 0; i < table->list.size / sizeof(*symbols); i++) {
 		if (symbols[i].hash != hash || strcmp(symbols[i].name, name) != 0)
 			continue;
 		*address = symbols[i].address;
 		return true;
 	}
 	return false;
+}
+
+bool runtime_exported(struct runtime_file *file, const char *name, uint64_t *address)
+{
+	return find_symbol(file, &file->exported, SHT_DYNSYM, name, address);
+}
+
+bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *address)
+{
+	return runtime_exported(file, name, address) ||
+	       find_symbol(file, &file->symbols, SHT_SYMTAB, name, address);
 }
 
 void runtime_own_code(struct runtime_facts *facts, uint64_t begin, uint64_t end)
@@ -351,9 +370,10 @@ static void search_file(struct search *search)
 		runtime->constants(&search->file, search->facts);
 }
 
-static void file_end(struct runtime_file *file)
+void runtime_file_end(struct runtime_file *file)
 {
-	buffer_free(&file->symbols);
+	buffer_free(&file->exported.list);
+	buffer_free(&file->symbols.list);
 	free(file->blocks);
 	if (file->own_free)
 		file->own_free(file->own);
@@ -377,6 +397,6 @@ size_t runtime_search(int fd, Elf *elf, struct runtime_facts *facts, struct prob
 	}
 	if (!facts->runtime)
 		memset(facts, 0, sizeof(*facts));
-	file_end(&search.file);
+	runtime_file_end(&search.file);
 	return search.count;
 }

@@ -25,8 +25,10 @@ size_t runtime_search(int fd, Elf *elf, struct runtime_facts *facts, struct prob
 struct runtime_file {
 	int fd;
 	Elf *elf;
-	struct buffer symbols; /* struct runtime_symbol[], in no order */
-	bool symbols_read;
+	struct runtime_symbols {
+		struct buffer list; /* struct runtime_symbol[], in no order */
+		bool is_read;
+	} exported, symbols;
 	struct runtime_block { /* of the file; its number modulo RUNTIME_BLOCKS is its place here */
 		uint64_t number; /* from 1; 0: there is none */
 		char data[RUNTIME_BLOCK_BYTES];
@@ -35,7 +37,12 @@ struct runtime_file {
 	void (*own_free)(void *own); /* NULL: free() */
 };
 
-/* The address of a function or variable by its symbol. */
+/* Frees what was read of a file; its descriptor and Elf stay. */
+void runtime_file_end(struct runtime_file *file);
+
+/* The address of a function or variable by its symbol; by one that other files may use, which are
+ * few. */
+bool runtime_exported(struct runtime_file *file, const char *name, uint64_t *address);
 bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *address);
 
 /* Bytes of the file at an address that the linker knows; false if it does not have them all. */

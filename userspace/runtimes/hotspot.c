@@ -13,7 +13,7 @@
 #include "../../bpf/hotspot.h"
 #include "../../gc/provider/probe_args.h"
 #include "find.h"
-#include "hotspot_fields.h"
+#include "hotspot_tables.h"
 #include "../reader/notes.h"
 #include "../symbols/elf_file.h"
 
@@ -213,12 +213,22 @@ static bool locate(struct runtime_file *file, const char *name, uint64_t *addres
 		{"CompressedKlassPointers._shift", "CompressedKlassPointers._narrow_klass._shift"},
 	};
 
-	if (hotspot_static(file, name, address))
+	if (hotspot_entry(file, name, address))
 		return true;
 	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
 		if (!strcmp(name, before[i][0]))
-			return hotspot_static(file, before[i][1], address);
+			return hotspot_entry(file, before[i][1], address);
 	return false;
+}
+
+static bool field(struct runtime_file *file, const char *name, int32_t *offset)
+{
+	uint64_t value;
+
+	if (!hotspot_entry(file, name, &value) || value > INT32_MAX)
+		return false;
+	*offset = (int32_t)value;
+	return true;
 }
 
 /* --- causes of collections ---------------------------------------------------------------- */
@@ -392,7 +402,7 @@ const struct runtime runtime_hotspot = {
 	.n_writes = sizeof(writes) / sizeof(writes[0]),
 	.recognise = recognise,
 	.locate = locate,
-	.field = hotspot_field,
+	.field = field,
 	.constants = constants,
 	.convert = convert,
 	.unreadable = unreadable,

@@ -65,7 +65,7 @@ struct hotspot_vm {
 	char pcs[PCS_BYTES];
 };
 
-int hotspot_vm_open(int memory, const struct hotspot_cells *cells, uint64_t bias,
+int hotspot_vm_open(int memory, const struct hotspot_layout *layout, uint64_t bias,
 		    struct hotspot_vm **out)
 {
 	struct hotspot_vm *vm = calloc(1, sizeof(*vm));
@@ -73,11 +73,9 @@ int hotspot_vm_open(int memory, const struct hotspot_cells *cells, uint64_t bias
 	if (!vm)
 		return -ENOMEM;
 	vm->window.memory = memory;
-	vm->ready = hotspot_learn(&vm->at, &vm->window, cells, bias);
-	for (int i = 0; i < HOTSPOT_ITEMS; i++)
-		vm->value[i] = cells->cell[i] ? hotspot_word(&vm->window, bias + cells->cell[i])
-					      : HOTSPOT_NONE;
-	vm->release = hotspot_part(&vm->window, vm->value[HOTSPOT_VERSION], 32);
+	vm->ready = hotspot_learn(&vm->at, &vm->window, layout, bias);
+	memcpy(vm->value, layout->value, sizeof(vm->value));
+	vm->release = hotspot_part(&vm->window, bias + vm->value[HOTSPOT_VERSION], 32);
 	*out = vm;
 	return 0;
 }

@@ -13,7 +13,7 @@
 struct hotspot_vm;
 
 /* `memory`: its /proc/PID/mem, borrowed as long as this exists; `bias`: of its library. -ENOMEM. */
-int hotspot_vm_open(int memory, const struct hotspot_cells *cells, uint64_t bias,
+int hotspot_vm_open(int memory, const struct hotspot_layout *layout, uint64_t bias,
 		    struct hotspot_vm **out);
 void hotspot_vm_close(struct hotspot_vm *vm); /* NULL is allowed */
 

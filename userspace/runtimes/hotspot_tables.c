@@ -1,89 +1,316 @@
-// SPDX-License-Identifier: BSD-2-Clause
-/* hotspot_tables.c: where libjvm.so keeps the offsets in its own structures. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hotspot_tables.c: what libjvm.so exports about its own structures, for debuggers. */
 /*
- * Names of types and fields are in the file; offsets and the sizes of the entries are filled in by
- * constructors when it is loaded. The layout of an entry has been the same in all releases:
+ * Two tables: fields with their offsets, or addresses if they are static, and types with their
+ * sizes. They are made when the library is loaded. Pointers in them are relocations; offsets and
+ * sizes are constants in the code of an initialiser, which does little else than to store them:
+ * movq $constant, distance(%rip). That is read like a table here. So all comes from the file, and
+ * nothing from the memory of a process; and no symbol is needed but those that are exported.
+ *
+ * The layout of an entry has been the same in all releases:
  *
  *	structs  type name, field name, type of the field; is it static; offset; address
  *	types    type name, its base; three flags; size
  */
 #include "hotspot_tables.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../symbols/elf_file.h"
-#include "../symbols/frame_image.h"
+#include "../util/map.h"
+#include "find.h"
 
-#define ENTRIES_MAX 8192
-#define NAME_BYTES  64
-#define SYMBOLS_MAX (1 << 16)
+#define RELOCATIONS_MAX  (1 << 20) /* of a section */
+#define ENTRIES_MAX      4096       /* of one table */
+#define INITIALISERS_MAX (4u << 20) /* bytes of their code that are read */
+#define INITIALISER_MAX  (64u << 10)
+#define NAME_BYTES       160
 
-#define STRUCT_BYTES   48
-#define STRUCT_STATIC  24
-#define STRUCT_OFFSET  32
-#define STRUCT_ADDRESS 40
-#define TYPE_BYTES     40
-#define TYPE_SIZE      32
-
-/* What is looked for; of several rows for an item, the first that the release has. */
-static const struct row {
-	enum hotspot_item item;
-	const char *type, *field; /* no field: the size of the type */
-} rows[] = {
-	{HOTSPOT_HEAPS, "CodeCache", "_heaps"},
-	{HOTSPOT_CALL_STUB, "StubRoutines", "_call_stub_return_address"},
-	{HOTSPOT_ARRAY_LENGTH, "GrowableArrayBase", "_len"},
-	{HOTSPOT_ARRAY_LENGTH, "GenericGrowableArray", "_len"},
-	{HOTSPOT_ARRAY_DATA, "GrowableArray<int>", "_data"},
-	{HOTSPOT_HEAP_MEMORY, "CodeHeap", "_memory"},
-	{HOTSPOT_HEAP_MAP, "CodeHeap", "_segmap"},
-	{HOTSPOT_HEAP_SHIFT, "CodeHeap", "_log2_segment_size"},
-	{HOTSPOT_SPACE_LOW, "VirtualSpace", "_low_boundary"},
-	{HOTSPOT_SPACE_HIGH, "VirtualSpace", "_high_boundary"},
-	{HOTSPOT_SPACE_BEGIN, "VirtualSpace", "_low"},
-	{HOTSPOT_BLOCK_SIZE, "HeapBlock", NULL},
-	{HOTSPOT_BLOB_NAME, "CodeBlob", "_name"},
-	{HOTSPOT_BLOB_FRAME_SIZE, "CodeBlob", "_frame_size"},
-	{HOTSPOT_BLOB_COMPLETE, "CodeBlob", "_frame_complete_offset"},
-	{HOTSPOT_BLOB_BEGIN, "CodeBlob", "_code_begin"},
-	{HOTSPOT_BLOB_OFFSET, "CodeBlob", "_code_offset"},
-	{HOTSPOT_COMPILE_ID, "nmethod", "_compile_id"},
-	{HOTSPOT_ORIGINAL_PC, "nmethod", "_orig_pc_offset"},
-	{HOTSPOT_DEOPT_HANDLER, "CompiledMethod", "_deopt_handler_begin"},
-	{HOTSPOT_DEOPT_HANDLER, "nmethod", "_deopt_handler_begin"},
-	{HOTSPOT_DEOPT_OFFSET, "nmethod", "_deopt_handler_offset"},
-	{HOTSPOT_METHOD_CONST, "Method", "_constMethod"},
-	{HOTSPOT_CONST_CODE_SIZE, "ConstMethod", "_code_size"},
-	{HOTSPOT_CONST_SIZE, "ConstMethod", NULL},
-	{HOTSPOT_VERSION, "Abstract_VM_Version", "_vm_major_version"},
-	{HOTSPOT_CONST_POOL, "ConstMethod", "_constants"},
-	{HOTSPOT_CONST_NAME, "ConstMethod", "_name_index"},
-	{HOTSPOT_CONST_FLAGS, "ConstMethod", "_flags"},
-	{HOTSPOT_CONST_FLAGS, "ConstMethod", "_flags._flags"},
-	{HOTSPOT_POOL_HOLDER, "ConstantPool", "_pool_holder"},
-	{HOTSPOT_POOL_SIZE, "ConstantPool", NULL},
-	{HOTSPOT_POOL_FILE, "ConstantPool", "_source_file_name_index"},
-	{HOTSPOT_KLASS_NAME, "Klass", "_name"},
-	{HOTSPOT_SYMBOL_LENGTH, "Symbol", "_length"},
-	{HOTSPOT_SYMBOL_BODY, "Symbol", "_body"},
-	{HOTSPOT_NMETHOD_METHOD, "CompiledMethod", "_method"},
-	{HOTSPOT_NMETHOD_METHOD, "nmethod", "_method"},
-	{HOTSPOT_PCS_OFFSET, "nmethod", "_scopes_pcs_offset"},
-	{HOTSPOT_PCS_END, "nmethod", "_dependencies_offset"},
-	{HOTSPOT_PCS_END, "nmethod", "_scopes_data_offset"},
-	{HOTSPOT_SCOPES_BEGIN, "CompiledMethod", "_scopes_data_begin"},
-	{HOTSPOT_SCOPES_OFFSET, "nmethod", "_scopes_data_offset"},
-	{HOTSPOT_METADATA_OFFSET, "nmethod", "_metadata_offset"},
-	{HOTSPOT_IMMUTABLE, "nmethod", "_immutable_data"},
-	{HOTSPOT_MUTABLE, "CodeBlob", "_mutable_data"},
-	{HOTSPOT_RELOCATION_SIZE, "CodeBlob", "_relocation_size"},
-	{HOTSPOT_PC_SIZE, "PcDesc", NULL},
-	{HOTSPOT_PC_OFFSET, "PcDesc", "_pc_offset"},
-	{HOTSPOT_PC_SCOPE, "PcDesc", "_scope_decode_offset"},
+/* A table, how long an entry is, and which part of an entry is its value. The library has
+ * variables that say so, which are 0 in the file. */
+struct form {
+	const char *table;
+	uint64_t stride;
+	bool has_fields;
+	uint64_t value;
 };
 
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
+#define FORMS          2
+#define STRUCT_FIELD   8
+#define STRUCT_STATIC  24
+#define STRUCT_ADDRESS 40
+
+static const struct form forms[FORMS] = {{"gHotSpotVMStructs", 48, true, 32},
+					 {"gHotSpotVMTypes", 40, false, 32}};
+
+struct tables {
+	struct runtime_file *file;
+	uint64_t variables[FORMS], begins[FORMS]; /* addresses: what points to a table; tables */
+	GElf_Shdr initialisers;                   /* the list of them, and where the first */
+	uint64_t low, high;                       /* begins, and the last */
+	struct map *words;   /* address in a table to what the loader or an initialiser writes */
+	struct map *entries; /* "Type.field" to its offset or address, "Type" to its size */
+};
+
+/* --- words of the loaded library ---------------------------------------------------------- */
+
+static void put_word(struct tables *tables, uint64_t at, uint64_t value)
+{
+	bool inside = false;
+	uint64_t *slot;
+
+	for (size_t i = 0; i < FORMS; i++)
+		inside |= at - tables->begins[i] < ENTRIES_MAX * forms[i].stride;
+	slot = inside ? map_put(tables->words, &at, NULL) : NULL;
+	if (slot)
+		*slot = value;
+}
+
+/* The word at an address once the library is loaded. */
+static bool read_word(const struct tables *tables, uint64_t at, uint64_t *out)
+{
+	const uint64_t *word = map_get(tables->words, &at);
+
+	if (word)
+		*out = *word;
+	return word || runtime_read(tables->file, at, out, sizeof(*out));
+}
+
+typedef void relocation_visitor(struct tables *tables, uint64_t at, uint64_t value);
+
+static void visit_relocations(struct tables *tables, relocation_visitor *visit)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Rela rela;
+
+	while ((section = elf_nextscn(tables->file->elf, section))) {
+		Elf_Data *data = NULL;
+
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA)
+			data = elf_section_data(section);
+		for (int i = 0; data && i < RELOCATIONS_MAX && gelf_getrela(data, i, &rela); i++)
+			if (GELF_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
+				visit(tables, rela.r_offset, (uint64_t)rela.r_addend);
+	}
+}
+
+/* Where the tables begin, and the code of the initialisers, which lies together. */
+static void meet_begin(struct tables *tables, uint64_t at, uint64_t value)
+{
+	for (size_t i = 0; i < FORMS; i++)
+		if (at == tables->variables[i])
+			tables->begins[i] = value;
+	if (at - tables->initialisers.sh_addr >= tables->initialisers.sh_size)
+		return;
+	if (value < tables->low)
+		tables->low = value;
+	if (value > tables->high)
+		tables->high = value;
+}
+
+static void read_relocations(struct tables *tables)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(tables->file->elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_INIT_ARRAY)
+			tables->initialisers = header;
+	visit_relocations(tables, meet_begin);
+	visit_relocations(tables, put_word);
+}
+
+/* movq $constant, distance(%rip): 48 c7 05, the distance from its end, the constant. */
+#define STORE_BYTES 11
+
+static bool take_store(struct tables *tables, const unsigned char *code, uint64_t end)
+{
+	int32_t distance, constant;
+
+	if (code[0] != 0x48 || code[1] != 0xc7 || code[2] != 0x05)
+		return false;
+	memcpy(&distance, code + 3, sizeof(distance));
+	memcpy(&constant, code + 7, sizeof(constant));
+	put_word(tables, end + (uint64_t)(int64_t)distance, (uint64_t)(int64_t)constant);
+	return true;
+}
+
+static void read_stores(struct tables *tables)
+{
+	size_t size = tables->high - tables->low + INITIALISER_MAX;
+	unsigned char *code;
+
+	if (tables->low > tables->high || size > INITIALISERS_MAX)
+		return;
+	code = malloc(size);
+	if (code && runtime_read(tables->file, tables->low, code, size))
+		for (size_t i = 0; i + STORE_BYTES <= size; i++)
+			if (take_store(tables, code + i, tables->low + i + STORE_BYTES))
+				i += STORE_BYTES - 1;
+	free(code);
+}
+
+/* --- tables ------------------------------------------------------------------------------- */
+
+/* Appends the text that the word at `at` points to; false if there is none. */
+static bool add_name(const struct tables *tables, uint64_t at, char out[2 * NAME_BYTES])
+{
+	size_t used = strlen(out);
+	uint64_t name;
+
+	return read_word(tables, at, &name) && name &&
+	       runtime_text(tables->file, name, out + used, NAME_BYTES);
+}
+
+/* False at the table's end. */
+static bool read_entry(const struct tables *tables, const struct form *form, uint64_t at)
+{
+	char name[2 * NAME_BYTES] = "";
+	uint64_t part = at + form->value, is_static = 0, value, *slot;
+
+	if (!add_name(tables, at, name))
+		return false;
+	if (form->has_fields) {
+		strcat(name, ".");
+		if (!add_name(tables, at + STRUCT_FIELD, name) ||
+		    !read_word(tables, at + STRUCT_STATIC, &is_static))
+			return true;
+		if (is_static & 1)
+			part = at + STRUCT_ADDRESS;
+	}
+	slot = read_word(tables, part, &value)
+		       ? map_put_string(tables->entries, name, strlen(name), NULL)
+		       : NULL;
+	if (slot)
+		*slot = value;
+	return true;
+}
+
+static void read_table(const struct tables *tables, size_t number)
+{
+	uint64_t at = tables->begins[number];
+
+	for (int i = 0; at && i < ENTRIES_MAX && read_entry(tables, &forms[number], at); i++)
+		at += forms[number].stride;
+}
+
+static void free_entries(void *entries)
+{
+	map_free(entries);
+}
+
+static bool find(const struct map *entries, const char *name, uint64_t *value)
+{
+	const uint64_t *found = entries ? map_get_string(entries, name, strlen(name)) : NULL;
+
+	if (found)
+		*value = *found;
+	return found;
+}
+
+/* An initialiser of another form leaves all sizes at 0: then nothing can be believed. */
+static bool is_complete(const struct map *entries)
+{
+	uint64_t block, frame;
+
+	return find(entries, "HeapBlock", &block) && block &&
+	       find(entries, "CodeBlob._frame_size", &frame) && frame;
+}
+
+/* Read when they are first needed, and kept with the file; NULL: it has none. */
+static struct map *entries_of(struct runtime_file *file)
+{
+	struct tables tables = {.file = file, .low = UINT64_MAX};
+
+	if (file->own)
+		return file->own;
+	for (size_t i = 0; i < FORMS; i++)
+		if (!runtime_exported(file, forms[i].table, &tables.variables[i]))
+			return NULL;
+	tables.words = map_create(sizeof(uint64_t));
+	tables.entries = map_create(MAP_STRING_KEYS);
+	if (tables.words && tables.entries) {
+		read_relocations(&tables);
+		read_stores(&tables);
+		for (size_t i = 0; i < FORMS; i++)
+			read_table(&tables, i);
+	}
+	map_free(tables.words);
+	if (tables.entries && !is_complete(tables.entries)) {
+		map_free(tables.entries);
+		tables.entries = map_create(MAP_STRING_KEYS);
+	}
+	file->own = tables.entries;
+	file->own_free = free_entries;
+	return file->own;
+}
+
+bool hotspot_entry(struct runtime_file *file, const char *name, uint64_t *value)
+{
+	return find(entries_of(file), name, value);
+}
+
+/* --- what the walker needs ---------------------------------------------------------------- */
+
+/* Of several rows for an item, the first that the release has. */
+static const struct row {
+	enum hotspot_item item;
+	const char *name;
+} rows[] = {
+	{HOTSPOT_HEAPS, "CodeCache._heaps"},
+	{HOTSPOT_CALL_STUB, "StubRoutines._call_stub_return_address"},
+	{HOTSPOT_ARRAY_LENGTH, "GrowableArrayBase._len"},
+	{HOTSPOT_ARRAY_LENGTH, "GenericGrowableArray._len"},
+	{HOTSPOT_ARRAY_DATA, "GrowableArray<int>._data"},
+	{HOTSPOT_HEAP_MEMORY, "CodeHeap._memory"},
+	{HOTSPOT_HEAP_MAP, "CodeHeap._segmap"},
+	{HOTSPOT_HEAP_SHIFT, "CodeHeap._log2_segment_size"},
+	{HOTSPOT_SPACE_LOW, "VirtualSpace._low_boundary"},
+	{HOTSPOT_SPACE_HIGH, "VirtualSpace._high_boundary"},
+	{HOTSPOT_SPACE_BEGIN, "VirtualSpace._low"},
+	{HOTSPOT_BLOCK_SIZE, "HeapBlock"},
+	{HOTSPOT_BLOB_NAME, "CodeBlob._name"},
+	{HOTSPOT_BLOB_FRAME_SIZE, "CodeBlob._frame_size"},
+	{HOTSPOT_BLOB_COMPLETE, "CodeBlob._frame_complete_offset"},
+	{HOTSPOT_BLOB_BEGIN, "CodeBlob._code_begin"},
+	{HOTSPOT_BLOB_OFFSET, "CodeBlob._code_offset"},
+	{HOTSPOT_COMPILE_ID, "nmethod._compile_id"},
+	{HOTSPOT_ORIGINAL_PC, "nmethod._orig_pc_offset"},
+	{HOTSPOT_DEOPT_HANDLER, "CompiledMethod._deopt_handler_begin"},
+	{HOTSPOT_DEOPT_HANDLER, "nmethod._deopt_handler_begin"},
+	{HOTSPOT_DEOPT_OFFSET, "nmethod._deopt_handler_offset"},
+	{HOTSPOT_METHOD_CONST, "Method._constMethod"},
+	{HOTSPOT_CONST_CODE_SIZE, "ConstMethod._code_size"},
+	{HOTSPOT_CONST_SIZE, "ConstMethod"},
+	{HOTSPOT_VERSION, "Abstract_VM_Version._vm_major_version"},
+	{HOTSPOT_CONST_POOL, "ConstMethod._constants"},
+	{HOTSPOT_CONST_NAME, "ConstMethod._name_index"},
+	{HOTSPOT_CONST_FLAGS, "ConstMethod._flags"},
+	{HOTSPOT_CONST_FLAGS, "ConstMethod._flags._flags"},
+	{HOTSPOT_POOL_HOLDER, "ConstantPool._pool_holder"},
+	{HOTSPOT_POOL_SIZE, "ConstantPool"},
+	{HOTSPOT_POOL_FILE, "ConstantPool._source_file_name_index"},
+	{HOTSPOT_KLASS_NAME, "Klass._name"},
+	{HOTSPOT_SYMBOL_LENGTH, "Symbol._length"},
+	{HOTSPOT_SYMBOL_BODY, "Symbol._body"},
+	{HOTSPOT_NMETHOD_METHOD, "CompiledMethod._method"},
+	{HOTSPOT_NMETHOD_METHOD, "nmethod._method"},
+	{HOTSPOT_PCS_OFFSET, "nmethod._scopes_pcs_offset"},
+	{HOTSPOT_PCS_END, "nmethod._dependencies_offset"},
+	{HOTSPOT_PCS_END, "nmethod._scopes_data_offset"},
+	{HOTSPOT_SCOPES_BEGIN, "CompiledMethod._scopes_data_begin"},
+	{HOTSPOT_SCOPES_OFFSET, "nmethod._scopes_data_offset"},
+	{HOTSPOT_METADATA_OFFSET, "nmethod._metadata_offset"},
+	{HOTSPOT_IMMUTABLE, "nmethod._immutable_data"},
+	{HOTSPOT_MUTABLE, "CodeBlob._mutable_data"},
+	{HOTSPOT_RELOCATION_SIZE, "CodeBlob._relocation_size"},
+	{HOTSPOT_PC_SIZE, "PcDesc"},
+	{HOTSPOT_PC_OFFSET, "PcDesc._pc_offset"},
+	{HOTSPOT_PC_SCOPE, "PcDesc._scope_decode_offset"},
+};
 
 /* Items that some releases do not have. */
 static bool is_optional(enum hotspot_item item)
@@ -93,120 +320,23 @@ static bool is_optional(enum hotspot_item item)
 	       item >= HOTSPOT_WALK_ITEMS;
 }
 
-static uint64_t word_at(struct frame_image *image, uint64_t address)
+bool hotspot_layout_read(int fd, struct hotspot_layout *out)
 {
-	uint64_t word;
+	struct runtime_file file = {.fd = fd, .elf = elf_open(fd)};
+	const struct map *entries =
+		file.elf && elf_kind(file.elf) == ELF_K_ELF ? entries_of(&file) : NULL;
+	bool found = entries;
 
-	return address && frame_image_word(image, address, &word) ? word : 0;
-}
-
-/* A name; "" if there is none, or one that is too long. */
-static void read_name(struct frame_image *image, uint64_t address, char out[NAME_BYTES])
-{
-	for (size_t i = 0; i < NAME_BYTES; i += sizeof(uint64_t)) {
-		uint64_t word = word_at(image, address ? address + i : 0);
-
-		memcpy(out + i, &word, sizeof(word));
-		if (memchr(out + i, '\0', sizeof(word)))
-			return;
-	}
-	out[0] = '\0';
-}
-
-static void take_row(struct hotspot_cells *cells, const char *type, const char *field,
-		     uint64_t cell, size_t ranks[HOTSPOT_ITEMS])
-{
-	for (size_t i = 0; i < ROWS; i++) {
-		const struct row *row = &rows[i];
-
-		if (strcmp(row->type, type) || !row->field != !field ||
-		    (field && strcmp(row->field, field)) ||
-		    (cells->cell[row->item] && ranks[row->item] <= i))
-			continue;
-		cells->cell[row->item] = cell;
-		ranks[row->item] = i;
-	}
-}
-
-static void read_structs(struct frame_image *image, uint64_t table, struct hotspot_cells *cells)
-{
-	char type[NAME_BYTES], field[NAME_BYTES];
-	size_t ranks[HOTSPOT_ITEMS] = {0};
-
-	for (size_t i = 0; i < ENTRIES_MAX; i++) {
-		uint64_t entry = table + i * STRUCT_BYTES, name = word_at(image, entry);
-		bool is_static = word_at(image, entry + STRUCT_STATIC) & 1;
-
-		if (!name)
-			return;
-		read_name(image, name, type);
-		read_name(image, word_at(image, entry + sizeof(name)), field);
-		take_row(cells, type, field, entry + (is_static ? STRUCT_ADDRESS : STRUCT_OFFSET),
-			 ranks);
-	}
-}
-
-static void read_types(struct frame_image *image, uint64_t table, struct hotspot_cells *cells)
-{
-	size_t ranks[HOTSPOT_ITEMS] = {0};
-	char type[NAME_BYTES];
-
-	for (size_t i = 0; i < ENTRIES_MAX; i++) {
-		uint64_t entry = table + i * TYPE_BYTES, name = word_at(image, entry);
-
-		if (!name)
-			return;
-		read_name(image, name, type);
-		take_row(cells, type, NULL, entry + TYPE_SIZE, ranks);
-	}
-}
-
-/* The addresses of the two tables' variables. */
-static bool find_tables(Elf *elf, uint64_t *structs, uint64_t *types)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-
-	*structs = *types = 0;
-	while ((section = elf_nextscn(elf, section))) {
-		Elf_Data *data, *strings;
-		GElf_Sym symbol;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM)
-			continue;
-		data = elf_section_data(section);
-		strings = elf_section_data(elf_getscn(elf, header.sh_link));
-		for (int i = 0; data && i < SYMBOLS_MAX && gelf_getsym(data, i, &symbol); i++) {
-			const char *name = elf_string(strings, symbol.st_name);
-
-			if (name && !strcmp(name, "gHotSpotVMStructs"))
-				*structs = symbol.st_value;
-			if (name && !strcmp(name, "gHotSpotVMTypes"))
-				*types = symbol.st_value;
-		}
-	}
-	return *structs && *types;
-}
-
-bool hotspot_tables_read(int fd, struct hotspot_cells *out)
-{
-	Elf *elf = elf_open(fd);
-	struct frame_image *image = NULL;
-	uint64_t structs, types;
-	bool found = elf && elf_kind(elf) == ELF_K_ELF && find_tables(elf, &structs, &types);
-
-	memset(out, 0, sizeof(*out));
-	elf_end(elf);
-	if (!found)
-		close(fd);
-	if (!found || frame_image_open(fd, &image))
-		return false;
-	read_structs(image, word_at(image, structs), out);
-	read_types(image, word_at(image, types), out);
-	frame_image_free(image);
 	for (int i = 0; i < HOTSPOT_ITEMS; i++)
-		found &= out->cell[i] || is_optional((enum hotspot_item)i);
+		out->value[i] = HOTSPOT_NONE;
+	for (size_t i = 0; entries && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (out->value[rows[i].item] == HOTSPOT_NONE)
+			find(entries, rows[i].name, &out->value[rows[i].item]);
+	for (int i = 0; i < HOTSPOT_ITEMS; i++)
+		found &= out->value[i] != HOTSPOT_NONE || is_optional((enum hotspot_item)i);
 	if (!found)
 		memset(out, 0, sizeof(*out));
+	runtime_file_end(&file);
+	elf_end(file.elf);
 	return found;
 }

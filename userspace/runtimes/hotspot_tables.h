@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hotspot_tables.h: where libjvm.so keeps the offsets in its own structures. */
+/* hotspot_tables.h: what libjvm.so exports about its own structures, for debuggers. */
+/*
+ * All is read from the file, which is not trusted: what makes no sense counts as absent.
+ */
 #ifndef GCPROF_HOTSPOT_TABLES_H
 #define GCPROF_HOTSPOT_TABLES_H
 
@@ -7,11 +10,15 @@
 
 #include "../../bpf/hotspot.h"
 
-/*
- * Finds the cells of the tables that a HotSpot virtual machine exports, in the file behind `fd`,
- * which is closed. The file is not trusted: what makes no sense counts as absent. False, and no
- * cells, if the file is none, or lacks what the walker needs.
- */
-bool hotspot_tables_read(int fd, struct hotspot_cells *out);
+struct runtime_file;
+
+/* The offset of a field, "Klass._name"; the address of a static one as the linker knows it,
+ * "CodeCache._heaps"; the bytes of a type, "ConstantPool". False: there is none, or the file has
+ * no such tables. */
+bool hotspot_entry(struct runtime_file *file, const char *name, uint64_t *value);
+
+/* What the walker must know of the library behind `fd`, which is borrowed. False, and all 0, if the
+ * file is none, or lacks some of it. */
+bool hotspot_layout_read(int fd, struct hotspot_layout *out);
 
 #endif

@@ -56,7 +56,7 @@ struct unwind_maps {
 	size_t n_chunks;
 	uint32_t current; /* chunk that is being filled, or NO_CHUNK */
 	uint32_t used;    /* rows in it */
-	struct hotspot_cells hotspot[HOTSPOT_FILES_MAX];
+	struct hotspot_layout hotspot[HOTSPOT_FILES_MAX];
 	uint32_t n_hotspot;
 };
 
@@ -453,19 +453,19 @@ void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid)
 	bpf_map_delete_elem(maps->fds.of, &pid);
 }
 
-uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_cells *cells)
+uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout)
 {
 	uint32_t at = 0;
 
-	if (!cells->cell[HOTSPOT_HEAPS])
+	if (!layout->value[HOTSPOT_HEAPS])
 		return 0;
-	while (at < maps->n_hotspot && memcmp(&maps->hotspot[at], cells, sizeof(*cells)))
+	while (at < maps->n_hotspot && memcmp(&maps->hotspot[at], layout, sizeof(*layout)))
 		at++;
 	if (at < maps->n_hotspot)
 		return at + 1;
 	if (at == HOTSPOT_FILES_MAX ||
-	    bpf_map_update_elem(maps->fds.hotspot_files, &at, cells, BPF_ANY))
+	    bpf_map_update_elem(maps->fds.hotspot_files, &at, layout, BPF_ANY))
 		return 0;
-	maps->hotspot[maps->n_hotspot++] = *cells;
+	maps->hotspot[maps->n_hotspot++] = *layout;
 	return maps->n_hotspot;
 }

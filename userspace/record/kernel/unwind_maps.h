@@ -46,9 +46,9 @@ int unwind_maps_put_process(struct unwind_maps *maps, uint32_t pid, const struct
 void unwind_maps_drop_table(struct unwind_maps *maps, uint32_t id);
 void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid);
 
-/* The number for struct unwind_table of these cells, put in if they are new; 0: they are no Java
- * virtual machine's, or too many. */
-uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_cells *cells);
+/* The number for struct unwind_table of this layout, put in if it is new; 0: it is no Java virtual
+ * machine's, or there are too many. */
+uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout);
 
 /* Bytes of kernel memory that rows take now. */
 size_t unwind_maps_bytes(const struct unwind_maps *maps);

@@ -125,7 +125,7 @@ static int put_rows(struct unwind_modules *modules, const struct unwind_file *fi
 
 /* The rows of an open file, compiled by the reader. */
 static int read_rows(struct unwind_modules *modules, int fd, const char *path,
-		     struct unwind_file **out, struct hotspot_cells *hotspot)
+		     struct unwind_file **out, struct hotspot_layout *hotspot)
 {
 	const struct worker_order order = {
 		.kind = READ_ROWS,
@@ -198,7 +198,7 @@ static struct unwind_module *add(struct unwind_modules *modules, const struct fi
 {
 	uint64_t began = worker_cpu_ns(modules->worker), fingerprint[2] = {0};
 	struct unwind_file *file = NULL;
-	struct hotspot_cells hotspot;
+	struct hotspot_layout hotspot;
 	int err = read_rows(modules, from->fd, from->path, &file, &hotspot);
 	struct unwind_module *known = NULL, *module;
 
