@@ -3,9 +3,7 @@
 #include "call_windows.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../util/map.h"
@@ -20,6 +18,8 @@
 #define CACHE_TIMES_MAX 2
 /* ns of CPU time of a process: what it did in less says little, and waits for its next window. */
 #define CPU_MIN 1e6
+/* Of few samples, the variance between them is taken to be larger by this, divided by as many. */
+#define FEW 3
 
 /* Quantile of the normal distribution for a two-sided 95 % interval. */
 static const double z = 1.959963984540054;
@@ -28,81 +28,92 @@ static const double z = 1.959963984540054;
 struct window_total {
 	/* So far, and when the process's last window was closed. */
 	uint64_t now[CALL_FIGURES], before[CALL_FIGURES];
-	uint64_t process;
-	size_t sum, next; /* next: of the process's that grew; 0: the last */
-	bool listed;      /* among these */
+	struct call_gaps *sum;
+	struct window_total *next; /* of the process */
+};
+
+struct window_process {
+	uint64_t traced, untraced; /* CPU time so far, ns */
+	double cpu, gap, calls;    /* since its last window: CPU time in that and the gap, calls */
+	double own;   /* CPU time in windows without what tracing took; which may be off */
+	double doubt; /* by this part */
+	double more[CALL_FIGURES]; /* in gaps */
+	double windows;
+	struct window_total *totals;
+	struct window_process *next, *next_open; /* of all; of those with CPU time of late */
+	bool open;                               /* is one of these */
 };
 
 int call_windows_init(struct call_windows *windows)
 {
 	memset(windows, 0, sizeof(*windows));
-	windows->sum_index = map_create(sizeof(uint64_t));
-	windows->n_sums = 1;
-	return windows->sum_index ? array_reserve(&windows->sums, &windows->sums_capacity, 0,
-						  sizeof(*windows->sums))
-				  : -ENOMEM;
+	windows->items = map_create(2 * sizeof(uint64_t));
+	return windows->items ? arena_create(&windows->arena) : -ENOMEM;
 }
 
 void call_windows_free(struct call_windows *windows)
 {
-	free(windows->totals);
-	free(windows->processes);
-	free(windows->sums);
-	map_free(windows->sum_index);
+	map_free(windows->items);
+	arena_free(windows->arena);
+}
+
+/* A call in a process, one in all (process 0), or a process (CALL_ALL). NULL: no memory. */
+static void *item_get(struct call_windows *windows, uint64_t process, uint64_t call, size_t size)
+{
+	const uint64_t key[] = {process, call};
+	uint64_t *item = map_put(windows->items, key, NULL);
+
+	if (item && !*item)
+		*item = (uintptr_t)arena_alloc(windows->arena, size);
+	return item ? (void *)(uintptr_t)*item : NULL;
+}
+
+static void *item_find(const struct call_windows *windows, uint64_t process, uint64_t call)
+{
+	const uint64_t key[] = {process, call}, *item = map_get(windows->items, key);
+
+	return item ? (void *)(uintptr_t)*item : NULL;
 }
 
 /* --- what the profile says ------------------------------------------------------ */
 
 static struct window_process *process_get(struct call_windows *windows, uint64_t id)
 {
-	if (array_reserve(&windows->processes, &windows->processes_capacity, id,
-			  sizeof(*windows->processes)) < 0)
-		return NULL;
-	if (id >= windows->n_processes)
-		windows->n_processes = id + 1;
-	return &windows->processes[id];
+	bool known = item_find(windows, id, CALL_ALL);
+	struct window_process *process = item_get(windows, id, CALL_ALL, sizeof(*process));
+
+	if (process && !known) {
+		process->next = windows->processes;
+		windows->processes = process;
+	}
+	return process;
 }
 
-static struct window_total *total_get(struct call_windows *windows, size_t item, uint64_t call)
+/* Totals do not shrink: returns by how much this one grew. */
+static double grow(uint64_t *total, uint64_t now)
 {
-	uint64_t *sum = map_put(windows->sum_index, &call, NULL);
+	uint64_t before = *total;
 
-	if (!sum ||
-	    array_reserve(&windows->totals, &windows->totals_capacity, item,
-			  sizeof(*windows->totals)) < 0 ||
-	    array_reserve(&windows->sums, &windows->sums_capacity, windows->n_sums,
-			  sizeof(*windows->sums)) < 0)
-		return NULL;
-	if (!*sum)
-		*sum = windows->n_sums++;
-	if (item >= windows->n_totals)
-		windows->n_totals = item + 1;
-	windows->totals[item].sum = *sum;
-	return &windows->totals[item];
+	*total = now > before ? now : before;
+	return (double)(*total - before);
 }
 
-/* Totals do not shrink. */
-static double grown(uint64_t now, uint64_t before)
-{
-	return now > before ? (double)(now - before) : 0;
-}
-
-int call_windows_total(struct call_windows *windows, size_t item, uint64_t id, uint64_t call,
+int call_windows_total(struct call_windows *windows, uint64_t id, uint64_t call,
 		       const uint64_t figures[CALL_FIGURES])
 {
 	struct window_process *process = process_get(windows, id);
-	struct window_total *total = process ? total_get(windows, item, call) : NULL;
+	struct window_total *total = item_get(windows, id, call, sizeof(*total));
+	struct call_gaps *sum = item_get(windows, 0, call, sizeof(*sum));
 
-	if (!total)
+	if (!process || !total || !sum)
 		return -ENOMEM;
-	process->calls += grown(figures[CALL_COUNT], total->now[CALL_COUNT]);
-	memcpy(total->now, figures, sizeof(total->now));
-	total->process = id;
-	if (total->listed)
-		return 0;
-	total->listed = true;
-	total->next = process->first;
-	process->first = item;
+	if (!total->sum) {
+		total->sum = sum;
+		total->next = process->totals;
+		process->totals = total;
+	}
+	process->calls += grow(&total->now[CALL_COUNT], figures[CALL_COUNT]);
+	grow(&total->now[CALL_NS], figures[CALL_NS]);
 	return 0;
 }
 
@@ -112,15 +123,13 @@ int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu 
 
 	if (!process)
 		return -ENOMEM;
-	process->cpu += grown(record->traced_ns, process->traced);
-	process->gap += grown(record->untraced_ns, process->untraced);
-	process->traced = record->traced_ns;
-	process->untraced = record->untraced_ns;
+	process->cpu += grow(&process->traced, record->traced_ns);
+	process->gap += grow(&process->untraced, record->untraced_ns);
 	if (process->open)
 		return 0;
 	process->open = true;
-	process->next = windows->open;
-	windows->open = record->process;
+	process->next_open = windows->open;
+	windows->open = process;
 	return 0;
 }
 
@@ -138,49 +147,50 @@ static double find_own(const struct call_windows *windows, struct window_process
 	return own;
 }
 
-/*
- * So many calls stand for `weight` times as many in a gap of a process: they are one sample of it.
- * What is seen of a call in several processes at the same time is one sample, too.
- */
-static void add_sample(struct call_windows *windows, struct window_process *process,
-		       const struct window_total *total, const double calls[CALL_FIGURES],
-		       double weight)
+/* Begins a sample, which stands for so much CPU time in gaps. */
+static void begin_sample(struct call_windows *windows, double gap)
 {
-	struct call_gaps *sums[] = {&windows->sums[0], &windows->sums[total->sum]};
+	windows->sample++;
+	windows->gap = gap;
+	windows->gaps += gap;
+	windows->gap_squares += gap * gap;
+}
 
-	for (int i = 0; i < 2; i++) {
-		bool same = sums[i]->number == windows->sample;
+/* What a sample has of a call in several processes is one figure. */
+static void add_figure(const struct call_windows *windows, struct call_gaps *sum, int figure,
+		       double more, double doubt)
+{
+	double sample = sum->number[figure] == windows->sample ? sum->sample[figure] : 0;
 
-		for (int j = 0; j < CALL_FIGURES; j++) {
-			double more = calls[j] * weight, before = same ? sums[i]->sample[j] : 0;
+	sum->number[figure] = windows->sample;
+	sum->sample[figure] = sample + more;
+	sum->more[figure] += more;
+	sum->squares[figure] += more * (2 * sample + more);
+	sum->products[figure] += more * windows->gap;
+	sum->doubt[figure] += more * doubt;
+}
 
-			sums[i]->more[j] += more;
-			sums[i]->squares[j] += more * (2 * before + more);
-			sums[i]->sample[j] = before + more;
+/* What a process did since `before` stands for `weight` times as much in the gaps of `gaps`. */
+static void add_calls(struct call_windows *windows, struct window_process *process,
+		      struct window_process *gaps, double weight)
+{
+	for (struct window_total *total = process->totals; total; total = total->next) {
+		for (int i = 0; i < CALL_FIGURES; i++) {
+			double more = (double)(total->now[i] - total->before[i]) * weight;
+
+			add_figure(windows, &windows->all, i, more, process->doubt);
+			add_figure(windows, total->sum, i, more, process->doubt);
+			gaps->more[i] += more;
+			total->before[i] = total->now[i];
 		}
-		sums[i]->number = windows->sample;
-		sums[i]->doubt += calls[CALL_COUNT] * weight * process->doubt;
-		sums[i]->by_clock += weight > 0 ? calls[CALL_NS] * windows->by_clock : 0;
 	}
-	for (int j = 0; j < CALL_FIGURES; j++)
-		process->more[j] += calls[j] * weight;
 }
 
 static void close_process(struct call_windows *windows, struct window_process *process)
 {
 	double own = find_own(windows, process);
 
-	while (process->first) {
-		struct window_total *total = &windows->totals[process->first];
-		const double calls[] = {grown(total->now[0], total->before[0]),
-					grown(total->now[1], total->before[1])};
-
-		add_sample(windows, process, total, calls, process->gap / own);
-		memcpy(total->before, total->now, sizeof(total->now));
-		total->listed = false;
-		process->first = total->next;
-	}
-	windows->untraced += process->gap;
+	add_calls(windows, process, process, process->gap / own);
 	windows->own += fmin(own, process->gap);
 	process->cpu = process->gap = process->calls = 0;
 	process->windows++;
@@ -188,23 +198,22 @@ static void close_process(struct call_windows *windows, struct window_process *p
 
 int call_windows_add(struct call_windows *windows, const struct record_call_window *record)
 {
-	double gap, traced = (double)(record->end - record->begin);
+	struct window_process *process;
+	double gap = 0;
 
 	if (record->end <= record->begin || record->begin < windows->end)
 		return -EBADMSG;
 	/* Where the first window begins the recording does: there is no gap before it. */
-	gap = windows->end ? (double)(record->begin - windows->end) : 0;
+	windows->gaps_ns += windows->end ? (double)(record->begin - windows->end) : 0;
 	windows->windows += record->begin > windows->end;
-	windows->sample++;
-	windows->gaps_ns += gap;
-	windows->traced_ns += traced;
-	windows->by_clock = gap / traced;
+	windows->traced_ns += (double)(record->end - record->begin);
 	windows->end = record->end;
 	windows->call_ns = (double)record->call_ns;
-	while (windows->open) {
-		struct window_process *process = &windows->processes[windows->open];
-
-		windows->open = process->next;
+	for (process = windows->open; process; process = process->next_open)
+		gap += process->cpu >= CPU_MIN ? process->gap : 0;
+	begin_sample(windows, gap);
+	for (; windows->open; windows->open = process->next_open) {
+		process = windows->open;
 		process->open = false;
 		if (process->cpu >= CPU_MIN)
 			close_process(windows, process);
@@ -214,103 +223,91 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 
 /* --- the recording is over ---------------------------------------------------------- */
 
-/* For processes that no window saw stand those that come and go as well: in one window at most. */
-static bool stands(const struct call_windows *windows, const struct window_process *process)
+/* For processes that no window saw stand those that come and go as well, in few windows. */
+static double stand_in(const struct window_process *process)
 {
-	return process->own > 0 && process->windows <= windows->strangers.windows;
+	return process->own / pow(fmax(process->windows, 1), 3);
 }
 
-static void find_strangers(struct call_windows *windows)
+/* What a process did in all windows stands for its last gap, and for others. */
+static void add_rest(struct call_windows *windows, struct window_process *process,
+		     struct window_process *gaps, double gap)
 {
-	struct window_process *strangers = &windows->strangers;
-	double all = 0;
-
-	strangers->windows = 1;
-	for (size_t i = 0; i < windows->n_processes; i++) {
-		struct window_process *process = &windows->processes[i];
-
-		windows->untraced += process->gap;
-		strangers->gap += process->windows ? 0 : process->gap;
-		if (!process->windows && process->cpu > 0)
-			find_own(windows, process);
-		strangers->own += stands(windows, process) ? process->own : 0;
-		all += process->own;
-	}
-	if (strangers->own > 0)
+	if (process->own <= 0 || gap <= 0)
 		return;
-	strangers->windows = UINT_MAX;
-	strangers->own = all;
-}
-
-/* What a process did in all windows stands for its last gap, and for strangers: one sample each. */
-static void add_rest(struct call_windows *windows, const struct window_total *total)
-{
-	struct window_process *process = &windows->processes[total->process];
-	struct window_process *strangers = &windows->strangers;
-	const double calls[] = {(double)total->now[0], (double)total->now[1]};
-
-	windows->sample = UINT64_MAX - total->process;
-	if (process->windows) {
-		windows->by_clock = process->gap / process->own;
-		add_sample(windows, process, total, calls, windows->by_clock);
-	}
-	if (stands(windows, process)) {
-		windows->by_clock = strangers->gap / strangers->own;
-		strangers->doubt = process->doubt;
-		add_sample(windows, strangers, total, calls, windows->by_clock);
-	}
+	for (struct window_total *total = process->totals; total; total = total->next)
+		memset(total->before, 0, sizeof(total->before));
+	begin_sample(windows, gap);
+	add_calls(windows, process, gaps, gap / process->own);
 }
 
 void call_windows_finish(struct call_windows *windows, uint64_t end)
 {
-	if (!windows->end)
+	double stand_ins = 0;
+
+	windows->gaps_ns += windows->end && end > windows->end ? (double)(end - windows->end) : 0;
+	windows->strangers = arena_alloc(windows->arena, sizeof(*windows->strangers));
+	if (!windows->strangers)
 		return;
-	if (end > windows->end)
-		windows->gaps_ns += (double)(end - windows->end);
-	find_strangers(windows);
-	for (size_t i = 1; i < windows->n_totals; i++)
-		add_rest(windows, &windows->totals[i]);
+	for (struct window_process *process = windows->processes; process;
+	     process = process->next) {
+		if (!process->windows && process->cpu > 0)
+			find_own(windows, process);
+		windows->strangers->gap += process->windows ? 0 : process->gap;
+		stand_ins += stand_in(process);
+	}
+	for (struct window_process *process = windows->processes; process;
+	     process = process->next) {
+		add_rest(windows, process, process, process->windows ? process->gap : 0);
+		add_rest(windows, process, windows->strangers,
+			 windows->strangers->gap * stand_in(process) / stand_ins);
+	}
 }
 
 /* --- estimates ------------------------------------------------------------------------ */
 
-const struct call_gaps *call_windows_all(const struct call_windows *windows)
-{
-	return windows->gaps_ns > 0 && windows->untraced > 0 ? &windows->sums[0] : NULL;
-}
-
 const struct call_gaps *call_windows_gaps(const struct call_windows *windows, uint64_t call)
 {
-	const uint64_t *item = map_get(windows->sum_index, &call);
-
-	return item && call_windows_all(windows) ? &windows->sums[*item] : NULL;
+	if (windows->gaps_ns <= 0 || windows->gaps <= 0)
+		return NULL;
+	return call == CALL_ALL ? &windows->all : item_find(windows, 0, call);
 }
 
 double call_windows_of(const struct call_windows *windows, uint64_t id, enum call_figure figure)
 {
-	const struct window_process *process = &windows->processes[id];
+	const struct window_process *process = item_find(windows, id, CALL_ALL);
+	const struct window_process *strangers = windows->strangers;
 
-	if (id >= windows->n_processes || !call_windows_all(windows))
+	if (!process || !strangers)
 		return 0;
-	return process->windows || !process->gap
+	return process->windows || strangers->gap <= 0
 		       ? process->more[figure]
-		       : windows->strangers.more[figure] * process->gap / windows->strangers.gap;
+		       : strangers->more[figure] * process->gap / strangers->gap;
+}
+
+/* By how far samples are from the rate of all, and by what each is itself where they are few. */
+static double variance(const struct call_windows *windows, const struct call_gaps *sum, int figure)
+{
+	double rate = sum->more[figure] / windows->gaps, squares = sum->squares[figure];
+	double samples = windows->gaps * windows->gaps / windows->gap_squares;
+	double differ = squares + rate * (rate * windows->gap_squares - 2 * sum->products[figure]);
+
+	return (fmax(differ, 0) * (1 + FEW / samples) + squares / samples) *
+	       (1 + windows->own / windows->gaps);
 }
 
 struct estimate call_windows_estimate(const struct call_windows *windows,
 				      const struct call_gaps *gaps, enum call_figure figure,
 				      double traced)
 {
-	double more = gaps->more[figure], count = gaps->more[CALL_COUNT];
-	double doubt = count > 0 ? gaps->doubt * more / count / z : 0;
+	double more = gaps->more[figure], doubt = gaps->doubt[figure] / z;
 	struct tally tally = {.value = more};
 	struct estimate out;
 
 	/* While calls wait the clock is the better scale. */
 	if (figure == CALL_NS)
-		doubt += fabs(gaps->by_clock - more) / z;
-	tally.variance =
-		gaps->squares[figure] * (1 + windows->own / windows->untraced) + doubt * doubt;
+		doubt += fabs(traced * windows->gaps_ns / windows->traced_ns - more) / z;
+	tally.variance = variance(windows, gaps, figure) + doubt * doubt;
 	out = tally_estimate(&tally);
 	/* Of less than one window's worth the score interval has no useful end. */
 	out.high = fmin(out.high, out.value + 2 * z * sqrt(tally.variance));

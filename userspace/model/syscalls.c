@@ -161,8 +161,7 @@ static int note_growth(struct syscalls *syscalls, const struct call *call,
 {
 	const uint64_t figures[] = {[CALL_COUNT] = record->count, [CALL_NS] = record->total_ns};
 
-	return call_windows_total(&syscalls->windows, (size_t)(call - syscalls->totals.items),
-				  record->process, call->number, figures);
+	return call_windows_total(&syscalls->windows, record->process, call->number, figures);
 }
 
 /* Whether something is selected of a gap. */
@@ -452,7 +451,7 @@ static int add_rows(const struct calls *sums, const struct call_windows *windows
 
 static void add_tracing(const struct call_windows *windows, struct model *model)
 {
-	const struct call_gaps *all = call_windows_all(windows);
+	const struct call_gaps *all = call_windows_gaps(windows, CALL_ALL);
 	struct model_tracing *out = &model->tracing;
 	double count = (double)model->syscall_count, time = (double)model->syscall_ns;
 

@@ -25,7 +25,9 @@
 #define SHORT_NS (10 * MS_NS)
 
 enum { IDLE_CALLS = 4096, IDLE_NS_MAX = 200 };
+/* What is throttled, in this order; each has some levels. */
 enum { LEVELS_CALLS = 4, LEVELS_SAMPLES = 4, LEVELS_TICKS = 3 };
+enum { LEVELS = LEVELS_CALLS + LEVELS_SAMPLES + LEVELS_TICKS };
 
 /*
  * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an exception.
@@ -48,8 +50,8 @@ struct throttle {
 	double calls_ns, all_ns; /* cost so far: of tracing system calls, and all of it */
 	double begin_ns;         /* all of it when the recording began */
 	double idle_ns;          /* what our programs take for a call that is not recorded */
-	unsigned level[THROTTLE_KINDS], most[THROTTLE_KINDS];
-	int err; /* of the last attempt to trace again */
+	unsigned level, most;    /* that is in force, that was at most */
+	int err;                 /* of the last attempt to trace again */
 };
 
 /* --- what it costs ----------------------------------------------------------------- */
@@ -115,57 +117,63 @@ static int measure(struct throttle *throttle)
 
 /* --- levels ------------------------------------------------------------------------- */
 
+/* Of `count` levels that come after `before` others, those that are taken. */
+static unsigned part(unsigned level, unsigned before, unsigned count)
+{
+	if (level < before)
+		return 0;
+	return level - before < count ? level - before : count;
+}
+
+/* All shorter calls are no less short with the last level; they are no fewer. */
 static uint64_t short_calls(const struct throttle *throttle, unsigned level)
 {
-	return throttle->parts.short_calls >> 2 * (level < LEVELS_CALLS ? level : LEVELS_CALLS - 1);
+	return throttle->parts.short_calls >> 2 * part(level, 0, LEVELS_CALLS - 1);
 }
 
 static uint64_t ceiling(unsigned level)
 {
-	return CEILING_DEFAULT_RATE >> level;
+	return CEILING_DEFAULT_RATE >> part(level, LEVELS_CALLS, LEVELS_SAMPLES);
+}
+
+static unsigned ticks(const struct throttle *throttle, unsigned level)
+{
+	return throttle->parts.timer
+		       ? 1u << part(level, LEVELS_CALLS + LEVELS_SAMPLES, LEVELS_TICKS)
+		       : 1;
 }
 
 /* Samples are not dropped, which would bias estimates: programs raise their periods. */
 void throttle_meet(void *context, const struct process *process)
 {
 	struct throttle *throttle = context;
-	unsigned level = throttle ? throttle->level[THROTTLE_SAMPLES] : 0;
 
-	if (!level)
+	if (!throttle || !throttle->control || throttle->level <= LEVELS_CALLS)
 		return;
 	throttle->asked = true;
-	control_keep(throttle->control, process->proc_pid, ceiling(level));
+	control_keep(throttle->control, process->proc_pid, ceiling(throttle->level));
 }
 
-static int set_level(struct throttle *throttle, enum throttle_kind kind, unsigned level)
+/* What cannot be done is tried again by the next step. */
+static void set_level(struct throttle *throttle, unsigned level)
 {
-	struct session *session = throttle->parts.session;
+	const struct throttle_parts *parts = &throttle->parts;
+	bool samples = ceiling(level) != ceiling(throttle->level);
 
-	if (kind == THROTTLE_CALLS)
-		return session_short_calls(session, (uint32_t)short_calls(throttle, level),
-					   level == LEVELS_CALLS ? SHORT_NS : 0);
-	if (kind == THROTTLE_TICKS)
-		return session_slow_timer(session, UINT32_C(1) << level);
-	throttle->level[kind] = level;
-	switches_ceiling(throttle->parts.switches, ceiling(level));
-	if (level)
-		processes_sampling(throttle->parts.processes, throttle_meet, throttle);
-	else
+	if (level == throttle->level)
+		return;
+	if (parts->short_calls)
+		session_short_calls(parts->session, (uint32_t)short_calls(throttle, level),
+				    level >= LEVELS_CALLS ? SHORT_NS : 0);
+	if (session_slow_timer(parts->session, ticks(throttle, level)))
+		return;
+	throttle->level = level;
+	if (level > throttle->most)
+		throttle->most = level;
+	if (samples && level > LEVELS_CALLS)
+		processes_sampling(parts->processes, throttle_meet, throttle);
+	else if (samples)
 		control_restore(throttle->control);
-	return 0;
-}
-
-static void set_levels(struct throttle *throttle)
-{
-	for (enum throttle_kind kind = 0; kind < THROTTLE_KINDS; kind++) {
-		unsigned level = controller_level(&throttle->controller, kind);
-
-		if (level == throttle->level[kind] || set_level(throttle, kind, level))
-			continue;
-		throttle->level[kind] = level;
-		if (throttle->most[kind] < level)
-			throttle->most[kind] = level;
-	}
 }
 
 /* --- tracing windows ------------------------------------------------------------------ */
@@ -212,7 +220,7 @@ int throttle_step(struct throttle *throttle)
 	calls = throttle->calls_ns - calls;
 	throttle->next =
 		controller_step(&throttle->controller, now, calls, throttle->all_ns - all - calls);
-	set_levels(throttle);
+	set_level(throttle, throttle->controller.level);
 	return throttle->controller.options.windows ? set_tracing(throttle) : 0;
 }
 
@@ -232,8 +240,7 @@ static void begin(struct throttle *throttle)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct controller_options options = {
 		.cpus = cpus > 0 ? (double)cpus : 1,
-		.levels = {parts->short_calls ? LEVELS_CALLS : 0,
-			   parts->samples ? LEVELS_SAMPLES : 0, parts->timer ? LEVELS_TICKS : 0},
+		.levels = LEVELS,
 		.windows = throttle->tracing->on && throttle->tracing->programs[1],
 		.seed = clock_now() ^ (uint64_t)getpid() << 24,
 	};
@@ -269,7 +276,7 @@ int throttle_create(const struct throttle_parts *parts, struct throttle **out)
 
 struct throttle_summary throttle_finish(struct throttle *throttle)
 {
-	const unsigned *most = throttle ? throttle->most : NULL;
+	unsigned most = throttle ? throttle->most : 0;
 	struct throttle_summary out = {0};
 
 	if (!throttle || measure(throttle))
@@ -277,9 +284,9 @@ struct throttle_summary throttle_finish(struct throttle *throttle)
 	out.all_ns = clock_now() - throttle->begin;
 	out.traced_ns = out.all_ns - count_untraced(throttle);
 	out.allowed = throttle->parts.percent;
-	out.short_calls = most[THROTTLE_CALLS] ? short_calls(throttle, most[THROTTLE_CALLS]) : 0;
-	out.samples = throttle->asked ? ceiling(most[THROTTLE_SAMPLES]) : 0;
-	out.ticks = 1u << most[THROTTLE_TICKS];
+	out.short_calls = most ? short_calls(throttle, most) : 0;
+	out.samples = throttle->asked ? ceiling(most) : 0;
+	out.ticks = ticks(throttle, most);
 	out.err = throttle->err;
 	out.percent = (throttle->all_ns - throttle->begin_ns) / (double)out.all_ns /
 		      throttle->controller.options.cpus * 100;
