@@ -161,9 +161,9 @@ TEST(gaps_are_estimated_from_the_windows_behind_them)
 	CHECK_EQ(model->tracing.traced_ns, 30 * MS);
 	CHECK_EQ(model->tracing.untraced_ns, 50 * MS);
 	CHECK(is_near(model_coverage(&model->tracing), 0.375, 1e-9));
-	/* The gap as the window behind it, 300 a ms; the last one as all windows. */
+	/* Gaps as the window behind them, 300 a ms; the last one as all that are behind gaps. */
 	CHECK_EQ(only_call(model)->traced, 6000);
-	CHECK_EQ(only_call(model)->count, 6000 + 20 * 300 + 30 * 200);
+	CHECK_EQ(only_call(model)->count, 6000 + 20 * 300 + 30 * 300);
 	CHECK_EQ(only_call(model)->total_ns, 100 * only_call(model)->count);
 	CHECK_EQ(only_call(model)->errors, only_call(model)->count / 2);
 	CHECK_EQ(only_call(model)->in_gc_count, only_call(model)->count / 4);

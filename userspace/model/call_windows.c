@@ -26,8 +26,8 @@ static const double z = 1.959963984540054;
 
 /* One call in one process. */
 struct window_total {
-	/* So far, and when the process's last window was closed. */
-	uint64_t now[CALL_FIGURES], before[CALL_FIGURES];
+	/* So far, when the process's last window was closed, and when the first gap began. */
+	uint64_t now[CALL_FIGURES], before[CALL_FIGURES], first[CALL_FIGURES];
 	struct call_gaps *sum;
 	struct window_total *next; /* of the process */
 };
@@ -196,6 +196,18 @@ static void close_process(struct call_windows *windows, struct window_process *p
 	process->windows++;
 }
 
+/* The first gap is over: what was traced all the time before, and under the load of a recording
+ * that begins, says less about gaps than windows do. */
+static void forget(struct call_windows *windows)
+{
+	for (struct window_process *process = windows->processes; process;
+	     process = process->next) {
+		process->own = process->windows = 0;
+		for (struct window_total *total = process->totals; total; total = total->next)
+			memcpy(total->first, total->before, sizeof(total->first));
+	}
+}
+
 int call_windows_add(struct call_windows *windows, const struct record_call_window *record)
 {
 	struct window_process *process;
@@ -204,7 +216,11 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 	if (record->end <= record->begin || record->begin < windows->end)
 		return -EBADMSG;
 	/* Where the first window begins the recording does: there is no gap before it. */
-	windows->gaps_ns += windows->end ? (double)(record->begin - windows->end) : 0;
+	if (windows->end && record->begin > windows->end) {
+		if (windows->gaps_ns <= 0)
+			forget(windows);
+		windows->gaps_ns += (double)(record->begin - windows->end);
+	}
 	windows->windows += record->begin > windows->end;
 	windows->traced_ns += (double)(record->end - record->begin);
 	windows->end = record->end;
@@ -236,7 +252,7 @@ static void add_rest(struct call_windows *windows, struct window_process *proces
 	if (process->own <= 0 || gap <= 0)
 		return;
 	for (struct window_total *total = process->totals; total; total = total->next)
-		memset(total->before, 0, sizeof(total->before));
+		memcpy(total->before, total->first, sizeof(total->before));
 	begin_sample(windows, gap);
 	add_calls(windows, process, gaps, gap / process->own);
 }

@@ -25,9 +25,10 @@
 #define LEAST 0.125
 
 /* A window costs so much of the rate on average, and no less than some times what opening and
- * closing it takes. */
+ * closing it takes. Where a flood begins in it, it costs at most so many times as much. */
 #define WINDOW_S      0.5
 #define WINDOW_NS_MIN 2e6
+#define FLOOD_TIMES   8
 
 #define SPEED_WINDOWS 32             /* that the cost of tracing is averaged over */
 #define GAP_NS_MIN    (50.0 * MS_NS) /* the kernel makes windows wait that open sooner */
@@ -98,8 +99,9 @@ static void open_or_close(struct controller *controller, uint64_t now)
 {
 	double rate = controller->options.rate, worth = rate * SECOND_NS;
 	double seconds = controller->saved / worth;
-	double most = fmax(seconds, AIM_S) * worth / 2 / controller->options.cpus;
-	double length = fmin(fmax(worth * WINDOW_S, WINDOW_NS_MIN) / controller->speed, most);
+	double mean = fmax(worth * WINDOW_S, WINDOW_NS_MIN);
+	double most = fmax(seconds * worth / 2, FLOOD_TIMES * mean) / controller->options.cpus;
+	double length = fmin(mean / controller->speed, most);
 	double gap = length * controller->speed / rate * (0.5 + erand48(controller->random)) *
 		     exp2((AIM_S - seconds) / HALF_S);
 

@@ -20,14 +20,18 @@
 #define MS_NS    UINT64_C(1000000)
 #define RETRY_NS (200 * MS_NS)
 
-/* With the last level all calls below this are short, also those in collections: threads that wait
- * for each other's collections make thousands. */
-#define SHORT_NS (10 * MS_NS)
-
 enum { IDLE_CALLS = 4096, IDLE_NS_MAX = 200 };
-/* What is throttled, in this order; each has some levels. */
-enum { LEVELS_CALLS = 4, LEVELS_SAMPLES = 4, LEVELS_TICKS = 3 };
-enum { LEVELS = LEVELS_CALLS + LEVELS_SAMPLES + LEVELS_TICKS };
+
+/* Powers of two by which there are fewer: records of short calls, allocation samples, ticks. */
+static const struct level {
+	uint8_t calls, samples, ticks;
+} levels[] = {{0, 0, 0}, {2, 0, 0}, {4, 0, 0}, {6, 0, 0}, {6, 2, 0},
+	      {6, 4, 0}, {6, 4, 1}, {6, 4, 2}, {6, 4, 3}};
+
+/* With so few of them all calls below this are short, also those in collections: threads that wait
+ * for each other's collections make thousands. */
+enum { CALLS_FEWEST = 6 };
+#define SHORT_NS (10 * MS_NS)
 
 /*
  * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an exception.
@@ -50,7 +54,7 @@ struct throttle {
 	double calls_ns, all_ns; /* cost so far: of tracing system calls, and all of it */
 	double begin_ns;         /* all of it when the recording began */
 	double idle_ns;          /* what our programs take for a call that is not recorded */
-	unsigned level, most;    /* that is in force, that was at most */
+	unsigned level, most;    /* in force; the most so far */
 	int err;                 /* of the last attempt to trace again */
 };
 
@@ -79,20 +83,21 @@ static double average_call(const struct cost costs[COST_PROGRAMS])
 }
 
 /* By our own calls: so many that the programs are in the cache, as they are where it matters. */
-static int measure_idle(struct throttle *throttle)
+static double measure_idle(const struct session *session)
 {
 	struct cost before[COST_PROGRAMS], after[COST_PROGRAMS];
-	int err = session_costs(throttle->parts.session, before);
 
+	if (session_costs(session, before))
+		return 0;
 	for (int call = 0; call < IDLE_CALLS; call++)
 		syscall(SYS_getppid);
-	err = err ? err : session_costs(throttle->parts.session, after);
-	for (int program = 0; !err && program < COST_PROGRAMS; program++) {
+	if (session_costs(session, after))
+		return 0;
+	for (int program = 0; program < COST_PROGRAMS; program++) {
 		after[program].timed -= before[program].timed;
 		after[program].ns -= before[program].ns;
 	}
-	throttle->idle_ns = err ? 0 : fmin(average_call(after), IDLE_NS_MAX);
-	return err;
+	return fmin(average_call(after), IDLE_NS_MAX);
 }
 
 /* The measured way to our programs has what they take for calls that are not recorded. */
@@ -115,32 +120,11 @@ static int measure(struct throttle *throttle)
 	return 0;
 }
 
-/* --- levels ------------------------------------------------------------------------- */
-
-/* Of `count` levels that come after `before` others, those that are taken. */
-static unsigned part(unsigned level, unsigned before, unsigned count)
-{
-	if (level < before)
-		return 0;
-	return level - before < count ? level - before : count;
-}
-
-/* All shorter calls are no less short with the last level; they are no fewer. */
-static uint64_t short_calls(const struct throttle *throttle, unsigned level)
-{
-	return throttle->parts.short_calls >> 2 * part(level, 0, LEVELS_CALLS - 1);
-}
+/* --- what is decided ------------------------------------------------------------------ */
 
 static uint64_t ceiling(unsigned level)
 {
-	return CEILING_DEFAULT_RATE >> part(level, LEVELS_CALLS, LEVELS_SAMPLES);
-}
-
-static unsigned ticks(const struct throttle *throttle, unsigned level)
-{
-	return throttle->parts.timer
-		       ? 1u << part(level, LEVELS_CALLS + LEVELS_SAMPLES, LEVELS_TICKS)
-		       : 1;
+	return CEILING_DEFAULT_RATE >> levels[level].samples;
 }
 
 /* Samples are not dropped, which would bias estimates: programs raise their periods. */
@@ -148,7 +132,7 @@ void throttle_meet(void *context, const struct process *process)
 {
 	struct throttle *throttle = context;
 
-	if (!throttle || !throttle->control || throttle->level <= LEVELS_CALLS)
+	if (!throttle || !throttle->control || !levels[throttle->level].samples)
 		return;
 	throttle->asked = true;
 	control_keep(throttle->control, process->proc_pid, ceiling(throttle->level));
@@ -158,25 +142,21 @@ void throttle_meet(void *context, const struct process *process)
 static void set_level(struct throttle *throttle, unsigned level)
 {
 	const struct throttle_parts *parts = &throttle->parts;
-	bool samples = ceiling(level) != ceiling(throttle->level);
+	const struct level *to = &levels[level], *from = &levels[throttle->level];
 
-	if (level == throttle->level)
+	if (level == throttle->level ||
+	    (parts->timer && session_slow_timer(parts->session, 1u << to->ticks)))
 		return;
 	if (parts->short_calls)
-		session_short_calls(parts->session, (uint32_t)short_calls(throttle, level),
-				    level >= LEVELS_CALLS ? SHORT_NS : 0);
-	if (session_slow_timer(parts->session, ticks(throttle, level)))
-		return;
+		session_short_calls(parts->session, (uint32_t)(parts->short_calls >> to->calls),
+				    to->calls == CALLS_FEWEST ? SHORT_NS : 0);
 	throttle->level = level;
-	if (level > throttle->most)
-		throttle->most = level;
-	if (samples && level > LEVELS_CALLS)
+	throttle->most = level > throttle->most ? level : throttle->most;
+	if (to->samples && to->samples != from->samples)
 		processes_sampling(parts->processes, throttle_meet, throttle);
-	else if (samples)
+	else if (from->samples && !to->samples)
 		control_restore(throttle->control);
 }
-
-/* --- tracing windows ------------------------------------------------------------------ */
 
 static uint64_t count_untraced(const struct throttle *throttle)
 {
@@ -234,49 +214,40 @@ int throttle_timeout(const struct throttle *throttle, int ms)
 	return left < (uint64_t)ms ? (int)left : ms;
 }
 
-static void begin(struct throttle *throttle)
-{
-	const struct throttle_parts *parts = &throttle->parts;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct controller_options options = {
-		.cpus = cpus > 0 ? (double)cpus : 1,
-		.levels = LEVELS,
-		.windows = throttle->tracing->on && throttle->tracing->programs[1],
-		.seed = clock_now() ^ (uint64_t)getpid() << 24,
-	};
-
-	options.rate = parts->percent / 100 * options.cpus;
-	throttle->begin_ns = throttle->all_ns;
-	throttle->begin = throttle->next = clock_now();
-	controller_begin(&throttle->controller, &options, throttle->begin);
-	counters_watch_calls(parts->counters, throttle->tracing);
-}
-
 int throttle_create(const struct throttle_parts *parts, struct throttle **out)
 {
 	struct throttle *throttle = calloc(1, sizeof(*throttle));
+	struct controller_options options = {
+		.cpus = fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1),
+		.levels = sizeof(levels) / sizeof(*levels) - 1,
+		.seed = clock_now() ^ (uint64_t)getpid() << 24,
+	};
 	int err;
 
 	if (!throttle)
 		return -ENOMEM;
 	throttle->parts = *parts;
 	throttle->tracing = session_calls(parts->session);
-	err = measure_idle(throttle);
-	err = err ? err : measure(throttle);
+	throttle->idle_ns = measure_idle(parts->session);
+	err = measure(throttle);
 	if (!err && parts->samples)
 		err = control_create(parts->files, &throttle->control);
 	if (err) {
 		throttle_free(throttle);
 		return err;
 	}
-	begin(throttle);
+	options.rate = parts->percent / 100 * options.cpus;
+	options.windows = throttle->tracing->on && throttle->tracing->programs[1];
+	throttle->begin_ns = throttle->all_ns;
+	throttle->begin = throttle->next = clock_now();
+	controller_begin(&throttle->controller, &options, throttle->begin);
+	counters_watch_calls(parts->counters, throttle->tracing);
 	*out = throttle;
 	return 0;
 }
 
 struct throttle_summary throttle_finish(struct throttle *throttle)
 {
-	unsigned most = throttle ? throttle->most : 0;
 	struct throttle_summary out = {0};
 
 	if (!throttle || measure(throttle))
@@ -284,9 +255,10 @@ struct throttle_summary throttle_finish(struct throttle *throttle)
 	out.all_ns = clock_now() - throttle->begin;
 	out.traced_ns = out.all_ns - count_untraced(throttle);
 	out.allowed = throttle->parts.percent;
-	out.short_calls = most ? short_calls(throttle, most) : 0;
-	out.samples = throttle->asked ? ceiling(most) : 0;
-	out.ticks = ticks(throttle, most);
+	out.short_calls =
+		throttle->most ? throttle->parts.short_calls >> levels[throttle->most].calls : 0;
+	out.samples = throttle->asked ? ceiling(throttle->most) : 0;
+	out.ticks = throttle->parts.timer ? 1u << levels[throttle->most].ticks : 1;
 	out.err = throttle->err;
 	out.percent = (throttle->all_ns - throttle->begin_ns) / (double)out.all_ns /
 		      throttle->controller.options.cpus * 100;
