@@ -152,6 +152,8 @@ static void set_level(struct throttle *throttle, unsigned level)
 				    to->calls == CALLS_FEWEST ? SHORT_NS : 0);
 	throttle->level = level;
 	throttle->most = level > throttle->most ? level : throttle->most;
+	if (parts->samples && to->samples != from->samples)
+		switches_ceiling(parts->switches, ceiling(level));
 	if (to->samples && to->samples != from->samples)
 		processes_sampling(parts->processes, throttle_meet, throttle);
 	else if (from->samples && !to->samples)
