@@ -122,6 +122,27 @@ TEST(collections_nest_and_times_add_up)
 	synthetic_free(&synthetic);
 }
 
+/* As of a safepoint that is known when it ends, long after the collection in it has begun. */
+TEST(a_begin_that_comes_late_is_around_what_began_after_it)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	gc_begin(&synthetic, 2020, 1, 1);
+	gc_begin(&synthetic, 2000, 1, 5);
+	gc_end(&synthetic, 2100, 1, 1);
+	gc_end(&synthetic, 2110, 1, 5);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.unpaired, 0);
+	CHECK_EQ(model->gc.minor.total_ns, 80);
+	CHECK_EQ(model->gc.others.count, 1);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 static void begin_on(struct synthetic *synthetic, uint64_t time, uint64_t thread, uint64_t heap,
 		     uint64_t cycle)
 {

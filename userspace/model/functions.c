@@ -308,18 +308,22 @@ static int by_rank(const void *a, const void *b)
  * The time that a function costs by itself comes first: on the CPU, and in the
  * collections that it causes. Small additions raise rows that would have none of
  * it: those that allocate, managed functions that an interpreter runs (their own
- * time is the interpreter's), and those that wait in system calls, as far as these take
+ * time is the interpreter's; where code of such functions is compiled, as Java's, they have their
+ * own), and those that wait in system calls, as far as these take
  * as much time as the CPU does. Many threads that wait side by side, as those of a pool
  * do for work, weigh no more than one.
  */
 static void rank_rows(struct model *model)
 {
-	double cpu = 0, bytes = 0, gc = 0, calls, waits, wall;
+	double cpu = 0, bytes = 0, gc = 0, managed = 0, calls, waits, wall;
 
 	for (size_t i = 0; i < model->n_functions; i++) {
 		cpu += model->functions[i].cpu_self_ns;
 		bytes += model->functions[i].alloc_self_bytes;
 		gc += model->functions[i].gc_self_ns;
+		managed += model->functions[i].runtime == RUNTIME_MANAGED
+				   ? model->functions[i].cpu_self_ns
+				   : 0;
 	}
 	calls = fmax((double)model->syscall_stack_ns, cpu + gc);
 	waits = fmax((double)model->wait_stack_ns, cpu + gc);
@@ -334,7 +338,7 @@ static void rank_rows(struct model *model)
 		row->rank += calls > 0 ? row->syscall_self_ns / calls / 8 : 0;
 		row->rank += calls > 0 ? row->syscall_ns / calls / 64 : 0;
 		row->rank += waits > 0 ? row->off_cpu_self_ns / waits / 8 : 0;
-		if (row->runtime == RUNTIME_MANAGED && cpu > 0)
+		if (row->runtime == RUNTIME_MANAGED && cpu > 0 && managed <= 0)
 			row->rank += row->cpu_total_ns / cpu / 4;
 	}
 	qsort(model->functions, model->n_functions, sizeof(*model->functions), by_rank);

@@ -10,14 +10,15 @@ static void forget(struct open_gcs *open, size_t i)
 	memmove(&open->items[i], &open->items[i + 1], (open->count - i) * sizeof(*open->items));
 }
 
-/* With those that its thread began later: they were inside of it. Returns how many. */
+/* With those that its thread began later: they were inside of it. (One around it may be behind it:
+ * a begin that was known late.) Returns how many. */
 static size_t drop(struct open_gcs *open, size_t at)
 {
-	uint64_t thread = open->items[at].pause.thread;
+	uint64_t thread = open->items[at].pause.thread, begin = open->items[at].pause.begin;
 	size_t before = open->count;
 
 	for (size_t i = open->count; i-- > at;)
-		if (open->items[i].pause.thread == thread)
+		if (open->items[i].pause.thread == thread && open->items[i].pause.begin >= begin)
 			forget(open, i);
 	return before - open->count;
 }
