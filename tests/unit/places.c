@@ -176,10 +176,11 @@ TEST(a_pause_has_its_collector_its_sizes_and_its_reason)
 	places_free(places);
 }
 
-TEST(a_stop_without_a_collector_is_one_when_it_ends)
+TEST(a_stop_without_a_collector_is_reported_as_it_begins)
 {
 	begin();
 	fire_plain(PLACE_PAUSE_BEGIN, 2, 100);
+	CHECK_EQ(seen.n, 2);
 	fire_plain(PLACE_PAUSE_END, 2, 130);
 	CHECK_EQ(seen.n, 3);
 	CHECK_EQ(seen.of[1].begin.kind, GCPROF_GC_STOP);

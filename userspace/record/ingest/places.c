@@ -95,7 +95,7 @@ static struct heap *heap_of(struct places *places, const struct firing *firing)
 	return value ? (struct heap *)(uintptr_t)*value : NULL;
 }
 
-/* The begin of a pause is reported once it is known who collects, or when it ends. */
+/* The begin of a pause is reported at once, or when it is known who collects, or when it ends. */
 static void report_begin(struct places *places, const struct firing *firing, struct heap *heap,
 			 const char *collector)
 {
@@ -115,16 +115,26 @@ static void report_begin(struct places *places, const struct firing *firing, str
 	heap->reported = true;
 }
 
+/* Do parts of the heap follow, with which it is known who collects? */
+static bool waits_for_parts(const struct firing *firing)
+{
+	for (size_t i = 0; i < firing->runtime->n_places; i++)
+		if (firing->runtime->places[i].report == PLACE_POOL_BEFORE)
+			return firing->place->flags & PLACE_PAUSES;
+	return false;
+}
+
 /* A begin without an end was of a pause whose end is lost: the new one ends it (bpf/pauses.h). */
 static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
 {
-	(void)places;
 	heap->begin = firing->event->header;
 	heap->reported = false;
 	heap->kind = GCPROF_GC_STOP;
 	heap->full = firing->values.of[VALUE_KIND];
 	heap->reason = heap->before = heap->after = heap->committed = 0;
 	heap->pauses++;
+	if (!waits_for_parts(firing))
+		report_begin(places, firing, heap, NULL);
 	return 0;
 }
 
