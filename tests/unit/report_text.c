@@ -394,6 +394,12 @@ TEST(types_of_cplusplus_functions_give_way_before_their_names)
 		{"space::a_class::operator()(int)", "space::a_cla…perator()"},
 		{"of_the_interpreter (file.lisp)", "of_the_inter…ile.lisp)"},
 		{"inner(int) < outer(int) < more", "inner(int) <…t) < more"},
+		/* Packages, from the left, in names with a class. */
+		{"com.sun.Main.compile", "com.sun.Main.compile"},
+		{"com.sun.tools.javac.Main.run", "c.s.t.javac.Main.run"},
+		{"java.util.Map.put < com.x.A.b", "j.u.Map.put < c.x.A.b"},
+		{"net/http.serverHandler.ServeHTTP", "net/http.ser…ServeHTTP"},
+		{"a_variable.of_a_long_name.here", "a_variable.o…name.here"},
 	};
 	static const struct column column = {NULL, "name", true, 0, 8};
 	struct table *table = table_create(&column, 1);

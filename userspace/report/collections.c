@@ -94,6 +94,18 @@ static void describe_utilisation(const struct section *section)
 			       gc->processes > 1 ? "a process" : "the program", text);
 }
 
+/* Of pauses that runtimes of others make, and of short ones, page faults are not known. */
+static void describe_unknown_faults(const struct section *section, uint64_t all)
+{
+	const struct model_faults *faults = &section->model->faults;
+	const char *major = unit_count(faults->major).text;
+
+	page_paragraph(section->page, STYLE_PLAIN, 2,
+		       "page faults: %s%s%s; how many of them were in pauses is not known",
+		       unit_count(all).text, faults->major ? ", of which had to read: " : "",
+		       faults->major ? major : "");
+}
+
 /* Page faults: what a nursery that is larger than a cache, or given back, costs. */
 static void describe_faults(const struct section *section)
 {
@@ -104,8 +116,12 @@ static void describe_faults(const struct section *section)
 
 	if (!faults->known)
 		return;
+	if (faults->unknown_gcs && !gc) {
+		describe_unknown_faults(section, all);
+		return;
+	}
 	if (faults->unknown_gcs)
-		snprintf(batched, sizeof(batched), " or in %s short collections",
+		snprintf(batched, sizeof(batched), ", or in %s pauses whose own are not known",
 			 unit_count(faults->unknown_gcs).text);
 	page_paragraph(
 		section->page, STYLE_PLAIN, 2,
@@ -161,7 +177,7 @@ static void describe_heap(const struct section *section)
 	describe_faults(section);
 	if (gc->unpaired)
 		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "of %" PRIu64 " collection%s only the beginning or the end is there",
+			       "of %" PRIu64 " pause%s only the beginning or the end is there",
 			       gc->unpaired, gc->unpaired == 1 ? "" : "s");
 }
 

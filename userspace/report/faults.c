@@ -55,6 +55,12 @@ static void print_sums(const struct section *section)
 	const struct model_faults *faults = &section->model->faults;
 	uint64_t gc = faults->told_in_gc;
 
+	if (faults->unknown_gcs && !gc) {
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "%s page faults; %s of all had to read.",
+			       unit_count(faults->told).text, unit_count(faults->told_major).text);
+		return;
+	}
 	page_paragraph(section->page, STYLE_PLAIN, 2,
 		       "%s page faults: %s in collections, %s elsewhere; %s of all had to read.",
 		       unit_count(faults->told).text, unit_count(gc).text,

@@ -22,14 +22,14 @@ static void site_cells(struct table *table, const struct model_site *row)
 	table_cell(table, text);
 }
 
-enum { SITE_VAIN = 5, SITE_AGE };
+enum { SITE_SURVIVED = 4, SITE_VAIN, SITE_AGE };
 
 static const struct column site_columns[] = {
 	{NULL, "GC caused", false, 0, 0},
 	{NULL, "%", false, 3, 0},
 	{NULL, "allocated", false, 0, 0},
 	{NULL, "", false, 4, 0},
-	{NULL, "survived", false, 0, 0},
+	[SITE_SURVIVED] = {NULL, "survived", false, 0, 0},
 	[SITE_VAIN] = {"promoted", "in vain", false, 1, 0},
 	[SITE_AGE] = {"median age", "at death", false, 5, 0},
 	{NULL, "type", true, 2, 10},
@@ -42,8 +42,12 @@ static int print_sites(const struct section *section, struct table *table)
 	bool vain = table_shows(table, section->page, SITE_VAIN);
 	bool age = table_shows(table, section->page, SITE_AGE);
 
+	bool survived = table_shows(table, section->page, SITE_SURVIVED);
+
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
+	if (!survived)
+		return 0;
 	page_paragraph(section->page, STYLE_DIM, 2,
 		       "survived: share of the bytes that outlived their first collection.%s%s",
 		       vain ? " promoted in vain: made old, but dead by the next major collection."
@@ -106,6 +110,8 @@ static void type_row(struct table *table, const struct model_type *row)
 	table_cell(table, row->name);
 }
 
+enum { TYPE_SURVIVED = 4, TYPE_LIVE = 8 };
+
 int section_types(const struct section *section)
 {
 	static const struct column columns[] = {
@@ -117,6 +123,7 @@ int section_types(const struct section *section)
 		{NULL, "samples", false, 8, 0},       {NULL, "type", true, 0, 16},
 	};
 	const struct model *model = section->model;
+	bool survived, live;
 	struct table *table;
 
 	if (!section_recorded(section, "alloc", "Types"))
@@ -131,13 +138,15 @@ int section_types(const struct section *section)
 		return -ENOMEM;
 	for (size_t i = 0; i < section_rows(section, model->n_types); i++)
 		type_row(table, &model->types[i]);
+	survived = table_shows(table, section->page, TYPE_SURVIVED);
+	live = table_shows(table, section->page, TYPE_LIVE);
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
-	page_paragraph(
-		section->page, STYLE_DIM, 2,
-		"estimated from samples; \u00b1 with 95 %% confidence. survived: share of "
-		"the objects, \u00b1 in percentage points. live: old and not known dead at the "
-		"end.");
+	page_paragraph(section->page, STYLE_DIM, 2,
+		       "estimated from samples; \u00b1 with 95 %% confidence.%s%s",
+		       survived ? " survived: share of the objects, \u00b1 in percentage points."
+				: "",
+		       live ? " live: old and not known dead at the end." : "");
 	return 0;
 }
 

@@ -75,13 +75,14 @@ static void function_row(const struct section *section, struct table *table,
 	table_cell(table, row->module ? path_base(row->module) : "");
 }
 
-enum { FUNCTION_GC = 7, FUNCTION_SYSCALLS = 9 };
+enum { FUNCTION_SURVIVED = 6, FUNCTION_GC_SELF, FUNCTION_GC, FUNCTION_SYSCALLS };
 
 /* Explains the columns that are there. */
 static int print_functions(const struct section *section, struct table *table)
 {
-	bool survival = section->model->alloc.samples != 0;
-	bool gc = survival && table_shows(table, section->page, FUNCTION_GC);
+	bool survival = table_shows(table, section->page, FUNCTION_SURVIVED);
+	bool gc = table_shows(table, section->page, FUNCTION_GC_SELF) ||
+		  table_shows(table, section->page, FUNCTION_GC);
 	bool calls = section->model->syscall_stack_ns &&
 		     table_shows(table, section->page, FUNCTION_SYSCALLS);
 
@@ -108,7 +109,7 @@ int section_functions(const struct section *section)
 		{"allocated", "total", false, 3, 0},
 		{"", "per s", false, 6, 0},
 		{"", "surv", false, 0, 0},
-		[FUNCTION_GC] = {"GC caused", "self", false, 1, 0},
+		[FUNCTION_GC_SELF] = {"GC caused", "self", false, 1, 0},
 		{"GC caused", "total", false, 4, 0},
 		[FUNCTION_SYSCALLS] = {"system", "calls", false, 2, 0},
 		{"off", "CPU", false, 0, 0},

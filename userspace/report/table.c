@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* table.c: tables that fit a width: columns are left out, long texts are shortened. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +222,44 @@ static char *drop_types(const char *text)
 	return strndup(begin, (size_t)(opening - begin));
 }
 
+static bool is_part(char c)
+{
+	return islower((unsigned char)c) || isdigit((unsigned char)c) || c == '_';
+}
+
+/* Is this the begin of a package's part of a name with a class, as java in java.util.Map.put? */
+static size_t package_part(const char *text, const char *at)
+{
+	size_t size = 0, rest;
+
+	if (at > text && at[-1] != '.' && at[-1] != ' ')
+		return 0;
+	while (is_part(at[size]))
+		size++;
+	if (size < 2 || at[size] != '.')
+		return 0;
+	for (rest = size; at[rest] && at[rest] != ' '; rest++)
+		if (at[rest] == '.' && isupper((unsigned char)at[rest + 1]))
+			return size;
+	return 0;
+}
+
+/* Packages become their first letters, from the left, until the text fits: what a class and a
+ * method are called says more. */
+static void shorten_packages(char *text, int width)
+{
+	int excess = text_width(text) - width;
+
+	for (char *at = text; *at && excess > 0; at++) {
+		size_t size = package_part(text, at);
+
+		if (!size)
+			continue;
+		memmove(at + 1, at + size, strlen(at + size) + 1);
+		excess -= (int)size - 1;
+	}
+}
+
 /* The beginning of a name says more than its end: it gets three fifths. */
 static void print_cut(FILE *out, const char *text, int width)
 {
@@ -237,6 +276,8 @@ static void print_cell(FILE *out, const char *text, int width, bool left, bool l
 	char *name = text_width(text) > width ? drop_types(text) : NULL;
 	int excess;
 
+	if (name)
+		shorten_packages(name, width);
 	text = name ? name : text;
 	excess = text_width(text) - width;
 	if (!left && excess < 0)
