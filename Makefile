@@ -6,6 +6,7 @@
 #: Targets:
 #:   all (the default)       the program, the library and the workloads
 #:   setup                   install the Debian packages that building and testing need
+#:   setup-runtimes          install Go, Java, Node.js, PyPy and dwz, which some tests use
 #:   demo, example           record a program and print its report; see README.md
 #:   test                    all tests but the slow ones (7 minutes); as root
 #:   test-long               tests that take minutes each
@@ -19,6 +20,7 @@
 #:   accuracy                how often intervals hold the truth, in hundreds of recordings
 #:   kernels                 record under Debian's 6.1, 6.12 and newest kernels, in QEMU
 #:   soak                    record for 30 minutes; SOAK=seconds
+#:   soak-runtimes           Go and Java programs under recorders that come and go; SOAK=seconds
 #:   siege                   record beside programs that attack the recorder; SIEGE=seconds
 #:   unwind-images           take the stored stacks anew
 #:   install, uninstall      below PREFIX (default: /usr/local)
@@ -226,13 +228,16 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # Builds on all processors, unless make was told on how many.
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: help setup demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak siege
+.PHONY: help setup setup-runtimes demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak soak-runtimes siege
 .PHONY: test-random mutants unwind-images fuzz-reader install uninstall clean
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 setup:
 	@tools/setup
+
+setup-runtimes:
+	@tools/setup runtimes
 
 demo: setup
 	@+$(build) all
@@ -299,6 +304,9 @@ kernels: all
 
 soak: all
 	@tools/soak $(O)
+
+soak-runtimes: all setup-runtimes
+	@tools/soak-runtimes $(O)
 
 siege: all
 	@tools/siege $(O)
