@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Makefile: builds gcprof, its collector library, the workloads and the tests.
+# Makefile: builds gcprof, its libraries, the workloads and the tests.
 #
 # make help prints the lines that begin with #:
 #
 #: Targets:
-#:   all (the default)       the program, the library and the workloads
+#:   all (the default)       the program, the libraries and the workloads
 #:   setup                   install the Debian packages that building and testing need
 #:   setup-runtimes          install Go, Java, Node.js, PyPy and dwz, which some tests use
 #:   demo, example           record a program and print its report; see README.md
@@ -314,33 +314,43 @@ siege: all
 accuracy: all
 	@tests/e2e/accuracy $(O) 400
 	@tests/e2e/accuracy $(O) 60 93 arrays
+	@tests/e2e/accuracy $(O) 100 93 toy
 
 clean:
 	$(Q)rm -rf $(O)
 
 # --- installing ---------------------------------------------------------------
 
-HEADERS := gc/gc.h gc/gc_inline.h gc/provider/frame.h gc/provider/probe_args.h
+HEADERS := gc/gc.h gc/gc_inline.h
+PROVIDER_HEADERS := $(addprefix gc/provider/,provider.h frame.h probe_args.h probes.def)
 BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
+
+# NAME DESCRIPTION REQUIRES: a library, static and shared, and what pkg-config says of it
+define install_library
+	$(Q)install -D -m 644 $(O)/libgcprof-$(1).a $(DESTDIR)$(PREFIX)/lib/libgcprof-$(1).a
+	$(Q)install -D -m 755 $(O)/libgcprof-$(1).so $(DESTDIR)$(PREFIX)/lib/libgcprof-$(1).so.0
+	$(Q)ln -sf libgcprof-$(1).so.0 $(DESTDIR)$(PREFIX)/lib/libgcprof-$(1).so
+	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+		'Name: gcprof-$(1)' 'Description: $(2)' 'Version: $(VERSION)' 'Requires: $(3)' \
+		'Libs: -L$${libdir} -lgcprof-$(1)' 'Libs.private: -lpthread -lm' \
+		'Cflags: -I$${includedir}/gcprof' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/gcprof-$(1).pc
+endef
 
 install: program library
 	$(Q)install -D -m 755 $(O)/gcprof $(DESTDIR)$(PREFIX)/bin/gcprof
-	$(Q)install -D -m 644 $(O)/libgcprof-gc.a $(DESTDIR)$(PREFIX)/lib/libgcprof-gc.a
-	$(Q)install -D -m 755 $(O)/libgcprof-gc.so $(DESTDIR)$(PREFIX)/lib/libgcprof-gc.so.0
-	$(Q)ln -sf libgcprof-gc.so.0 $(DESTDIR)$(PREFIX)/lib/libgcprof-gc.so
-	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
-		'Name: gcprof-gc' 'Description: generational garbage collector with a built-in allocation sampler' \
-		'Version: $(VERSION)' 'Libs: -L$${libdir} -lgcprof-gc' 'Libs.private: -lpthread -lm' \
-		'Cflags: -I$${includedir}/gcprof' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/gcprof-gc.pc
+	$(call install_library,provider,how a runtime or an allocator reports to gcprof,)
+	$(call install_library,gc,generational garbage collector with a built-in allocation sampler,gcprof-provider)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof/provider $(PROVIDER_HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	$(Q)install -D -m 644 tools/completion.bash $(DESTDIR)$(BASH_COMPLETIONS)/gcprof
-	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || : # the loader finds the library at once
+	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || : # the loader finds the libraries at once
 
 uninstall:
-	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/gcprof $(DESTDIR)$(PREFIX)/lib/pkgconfig/gcprof-gc.pc \
-		$(addprefix $(DESTDIR)$(PREFIX)/lib/,libgcprof-gc.a libgcprof-gc.so libgcprof-gc.so.0) \
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/gcprof \
+		$(foreach l,provider gc,$(addprefix $(DESTDIR)$(PREFIX)/lib/,pkgconfig/gcprof-$(l).pc \
+			libgcprof-$(l).a libgcprof-$(l).so libgcprof-$(l).so.0)) \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \
 		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof
 	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/gcprof

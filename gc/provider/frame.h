@@ -91,7 +91,7 @@ struct gcprof_singly {
 #define GCPROF_SINGLY_MAGIC   UINT64_C(0x6c677373676c67cb)
 #define GCPROF_SINGLY_VERSION 1
 
-#ifndef __bpf__
+#if !defined(__bpf__) && !defined(__cplusplus)
 _Static_assert(sizeof(struct gc_frame) == 24, "read by BPF");
 _Static_assert(offsetof(struct gc_frame, code) == 8, "read by BPF");
 _Static_assert(offsetof(struct gc_frame, pc) == 12, "read by BPF");

@@ -153,7 +153,7 @@ struct gcprof_gc_sums {
 
 #define GCPROF_GC_SUMS_MAX 16 /* entries in one firing of `gc_summary` */
 
-#ifndef __bpf__
+#if !defined(__bpf__) && !defined(__cplusplus)
 _Static_assert(sizeof(struct gcprof_fate) == 24, "read by BPF");
 _Static_assert(sizeof(struct gcprof_sample) == 56, "read by BPF");
 _Static_assert(sizeof(struct gcprof_piece) == 16, "read by BPF");

@@ -36,6 +36,33 @@ make_in_root() {
 	# shellcheck disable=SC2046
 	gcc -std=gnu11 -static tree.c $(pkg-config --cflags --libs --static gcprof-gc) -o tree-static
 	./tree-static
+	# The provider alone, from C and C++.
+	cat >reports.c <<-'C'
+		#include <provider/provider.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			struct gcprof_provider *provider;
+			struct gcprof_thread *thread;
+			uint64_t type;
+			if (gcprof_open(NULL, &provider) || gcprof_thread_attach(provider, NULL, &thread))
+				return puts(gcprof_error()) != 0;
+			type = gcprof_type(provider, "thing");
+			for (int i = 0; i < 1000000; i++)
+				gcprof_alloc(thread, 32, type, GCPROF_SAMPLE_FOREIGN);
+			gcprof_thread_detach(thread);
+			gcprof_close(provider);
+			return 0;
+		}
+	C
+	for compiler in 'gcc -std=c11' 'g++ -std=c++11 -x c++' 'gcc -static' 'g++ -static'; do
+		# shellcheck disable=SC2046,SC2086 # words
+		$compiler -Wall -Wextra -pedantic -Werror reports.c -x none \
+			$(pkg-config --cflags --libs --static gcprof-provider) -o reports
+		LD_LIBRARY_PATH=root/usr/lib ./reports
+	done
+	same 'probes in the table' "$(grep -c '^PROBE(' root/usr/include/gcprof/provider/probes.def)" \
+		"$(grep -c '^PROBE(' "$ROOT/gc/provider/probes.def")"
 	for page in gcprof gcprof-record gcprof-report gcprof-info gcprof-dump; do
 		man -l "root/usr/share/man/man1/$page.1" >page || [ ! -x "$(command -v man)" ]
 	done

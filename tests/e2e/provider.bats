@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# provider.bats: an allocator that is not our collector reports by the provider's library alone.
+
+load common
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	cd "$BATS_FILE_TMPDIR" || return 1
+	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
+	gcc -O1 -g -std=c11 -D_GNU_SOURCE -I"$root/gc" "$root/gc/provider/example/toy.c" \
+		"$build/libgcprof-provider.a" -lpthread -o toy
+	GCPROF_SEED=1 "$build/gcprof" record --max-overhead off -R 64K -- ./toy 8000000 >truth 2>record.log
+	"$build/gcprof" report --json >report.json
+}
+
+setup() {
+	need_root
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+@test "an allocator of its own is recorded: nothing is lost, its collections are exact" {
+	same lost "$(jq '[.streams[].lost] | add' report.json)" 0
+	same minor "$(jq .gc.minor.count report.json)" "$(jq .minor truth)"
+}
+
+# The interval and half of its width on both sides: one in ten thousand is outside.
+outside() { # AMOUNT
+	jq -n -c --slurpfile truth truth --slurpfile report report.json --arg amount "$1" '
+		[$truth[0].types | to_entries[] | .key as $name | .value[$amount] as $wanted |
+		 [$report[0].alloc.types[] | select(.name == $name)][0] |
+		 (if $amount == "survive" then {low: .survived_low, high: .survived_high} else .[$amount] end) |
+		 {name: $name, wanted: $wanted, low: (.low - (.high - .low) / 2), high: (.high + (.high - .low) / 2)} |
+		 select($wanted < .low or $wanted > .high)]'
+}
+
+@test "intervals of its types hold bytes, objects and survival" {
+	for amount in bytes objects survive; do
+		same "types whose $amount are outside" "$(outside $amount)" "[]"
+	done
+	same 'types with outcomes' "$(jq '[.alloc.types[] | select(.fates > .samples * 0.98)] | length' report.json)" 2
+}
+
+@test "its functions have the bytes that they allocated" {
+	run jq -n -c --slurpfile truth truth --slurpfile report report.json '
+		[(["make_node", "node"], ["make_text", "text"]) as [$name, $type] | $truth[0].types[$type].bytes as $bytes |
+		 {name: $name, truth: $bytes, seen: ([$report[0].functions[] | select(.name == $name) | .alloc_total_bytes] | add // 0)} |
+		 select((.seen - .truth | fabs) > 0.1 * .truth)]'
+	same "functions far off" "$output" "[]"
+}
