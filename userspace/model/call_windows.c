@@ -186,18 +186,8 @@ static void add_calls(struct call_windows *windows, struct window_process *proce
 	}
 }
 
-static void close_process(struct call_windows *windows, struct window_process *process)
-{
-	double own = find_own(windows, process);
-
-	add_calls(windows, process, process, process->gap / own);
-	windows->own += fmin(own, process->gap);
-	process->cpu = process->gap = process->calls = 0;
-	process->windows++;
-}
-
-/* The first gap is over: what was traced all the time before, and under the load of a recording
- * that begins, says less about gaps than windows do. */
+/* A first gap is to be estimated: what was traced all the time before, and under the load of a
+ * recording that begins, says less about gaps than windows do. */
 static void forget(struct call_windows *windows)
 {
 	for (struct window_process *process = windows->processes; process;
@@ -208,6 +198,19 @@ static void forget(struct call_windows *windows)
 	}
 }
 
+static void close_process(struct call_windows *windows, struct window_process *process)
+{
+	double own;
+
+	if (process->gap > 0 && windows->own <= 0)
+		forget(windows);
+	own = find_own(windows, process);
+	add_calls(windows, process, process, process->gap / own);
+	windows->own += fmin(own, process->gap);
+	process->cpu = process->gap = process->calls = 0;
+	process->windows++;
+}
+
 int call_windows_add(struct call_windows *windows, const struct record_call_window *record)
 {
 	struct window_process *process;
@@ -216,11 +219,7 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 	if (record->end <= record->begin || record->begin < windows->end)
 		return -EBADMSG;
 	/* Where the first window begins the recording does: there is no gap before it. */
-	if (windows->end && record->begin > windows->end) {
-		if (windows->gaps_ns <= 0)
-			forget(windows);
-		windows->gaps_ns += (double)(record->begin - windows->end);
-	}
+	windows->gaps_ns += windows->end ? (double)(record->begin - windows->end) : 0;
 	windows->windows += record->begin > windows->end;
 	windows->traced_ns += (double)(record->end - record->begin);
 	windows->end = record->end;

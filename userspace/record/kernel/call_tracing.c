@@ -4,28 +4,8 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <math.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "../machine/clock.h"
-
-enum { TRIALS = 8, TRIAL_CALLS = 200, CALL_NS_MIN = 20, CALL_NS_MAX = 20000 };
-
-/* What a call takes that does next to nothing: the best of some, because others want the CPU. */
-static double call_time(void)
-{
-	double best = INFINITY;
-
-	for (int trial = 0; trial < TRIALS; trial++) {
-		uint64_t begin = clock_now();
-
-		for (int call = 0; call < TRIAL_CALLS; call++)
-			syscall(SYS_getppid);
-		best = fmin(best, (double)(clock_now() - begin) / TRIAL_CALLS);
-	}
-	return best;
-}
 
 static void detach(struct call_tracing *tracing)
 {
@@ -52,7 +32,6 @@ static int attach(struct call_tracing *tracing)
 
 int call_tracing_begin(struct call_tracing *tracing)
 {
-	double before = tracing->ended ? 0 : call_time();
 	int err = attach(tracing);
 
 	if (err)
@@ -61,10 +40,8 @@ int call_tracing_begin(struct call_tracing *tracing)
 		tracing->add_cpu(tracing->context);
 	tracing->begun = clock_now();
 	tracing->on = true;
-	if (!tracing->ended) {
-		tracing->call_ns = fmin(fmax(call_time() - before, CALL_NS_MIN), CALL_NS_MAX);
+	if (!tracing->ended)
 		return 0;
-	}
 	tracing->gaps_ns += tracing->begun - tracing->ended;
 	*tracing->since = tracing->begun;
 	++*tracing->epoch;

@@ -22,18 +22,14 @@ struct call_tracing {
 	bool on;
 	uint64_t begun, ended; /* ns: when it last did; 0: never */
 	uint64_t gaps_ns;      /* in which tracing was off, those that are over */
-	double call_ns;        /* what a call that is not recorded takes longer */
-	double traced_ns;      /* and one that is: whoever knows may set it */
+	double call_ns;        /* what a call takes longer while it is traced; set by others */
 	/* Adds up CPU time so far where a tracing window begins or ends; NULL: not needed. */
 	void (*add_cpu)(void *context);
 	void *context;
 };
 
-/*
- * Calls are traced from `begun` on; the first time, what that costs is measured with calls of our
- * own (less than 2 ms). Takes 0.3 ms as a rule, and up to 20 ms if tracing ended within the last
- * 50. A negative errno leaves it off.
- */
+/* Calls are traced from `begun` on. Takes 0.3 ms as a rule, and up to 20 ms if tracing ended within
+ * the last 50. A negative errno leaves it off. */
 int call_tracing_begin(struct call_tracing *tracing);
 
 /* If it is on: calls are traced until `ended`. */

@@ -252,7 +252,7 @@ static int put_window(struct counters *counters, uint64_t now)
 		return 0;
 	record.call_window.begin = begin;
 	record.call_window.end = end;
-	record.call_window.call_ns = (uint64_t)tracing->traced_ns;
+	record.call_window.call_ns = (uint64_t)tracing->call_ns;
 	err = profile_writer_put(counters->writer, &record);
 	counters->windows_end = end;
 	return err;

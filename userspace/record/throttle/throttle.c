@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,8 +19,6 @@
 #define MS_NS    UINT64_C(1000000)
 #define RETRY_NS (200 * MS_NS)
 
-enum { IDLE_CALLS = 4096, IDLE_NS_MAX = 200 };
-
 /* Powers of two by which there are fewer: records of short calls, allocation samples, ticks. */
 static const struct level {
 	uint8_t calls, samples, ticks;
@@ -33,15 +30,11 @@ static const struct level {
 enum { CALLS_FEWEST = 6 };
 #define SHORT_NS (10 * MS_NS)
 
-/*
- * The kernel's way to a program and back, ns of a run: a tracepoint, an interrupt, an exception.
- * Only of system calls it is measured (call_tracing.h): they alone may be so many that it matters.
- */
+/* The kernel's way to a program and back, ns of a run: a tracepoint (system calls then go a slower
+ * way), an interrupt, an exception. README.md says how far that may be off. */
 static const double way_ns[COST_PROGRAMS] = {
-	[COST_SWITCH] = 30,
-	[COST_TICK] = 1000,
-	[COST_FAULT] = 200,
-	[COST_PROBE] = 1500,
+	[COST_ENTER] = 12,  [COST_EXIT] = 12,   [COST_SWITCH] = 30,
+	[COST_TICK] = 1000, [COST_FAULT] = 200, [COST_PROBE] = 1500,
 };
 
 struct throttle {
@@ -53,7 +46,6 @@ struct throttle {
 	uint64_t begin, next;    /* ns */
 	double calls_ns, all_ns; /* cost so far: of tracing system calls, and all of it */
 	double begin_ns;         /* all of it when the recording began */
-	double idle_ns;          /* what our programs take for a call that is not recorded */
 	unsigned level, most;    /* in force; the most so far */
 	int err;                 /* of the last attempt to trace again */
 };
@@ -71,52 +63,28 @@ double recorder_cpu_ns(const struct store *store, const struct files *files,
 			unwinder_cpu_ns(unwinder));
 }
 
-/* Of a run, from those that were timed. */
-static double average(const struct cost *cost)
+/* Of a run, by those that were timed. */
+static double run_ns(const struct cost costs[COST_PROGRAMS], int program)
 {
-	return cost->timed ? (double)cost->ns / (double)cost->timed : 0;
+	const struct cost *cost = &costs[program];
+
+	return cost->timed ? way_ns[program] + (double)cost->ns / (double)cost->timed : 0;
 }
 
-static double average_call(const struct cost costs[COST_PROGRAMS])
-{
-	return average(&costs[COST_ENTER]) + average(&costs[COST_EXIT]);
-}
-
-/* By our own calls: so many that the programs are in the cache, as they are where it matters. */
-static double measure_idle(const struct session *session)
-{
-	struct cost before[COST_PROGRAMS], after[COST_PROGRAMS];
-
-	if (session_costs(session, before))
-		return 0;
-	for (int call = 0; call < IDLE_CALLS; call++)
-		syscall(SYS_getppid);
-	if (session_costs(session, after))
-		return 0;
-	for (int program = 0; program < COST_PROGRAMS; program++) {
-		after[program].timed -= before[program].timed;
-		after[program].ns -= before[program].ns;
-	}
-	return fmin(average_call(after), IDLE_NS_MAX);
-}
-
-/* The measured way to our programs has what they take for calls that are not recorded. */
 static int measure(struct throttle *throttle)
 {
 	const struct throttle_parts *parts = &throttle->parts;
-	struct call_tracing *tracing = throttle->tracing;
 	struct cost costs[COST_PROGRAMS];
 	int err = session_costs(parts->session, costs);
 
 	if (err)
 		return err;
-	tracing->traced_ns = tracing->call_ns + fmax(average_call(costs) - throttle->idle_ns, 0);
-	throttle->calls_ns = tracing->traced_ns * (double)costs[COST_EXIT].runs;
+	throttle->tracing->call_ns = run_ns(costs, COST_ENTER) + run_ns(costs, COST_EXIT);
+	throttle->calls_ns = throttle->tracing->call_ns * (double)costs[COST_EXIT].runs;
 	throttle->all_ns =
 		throttle->calls_ns + recorder_cpu_ns(parts->store, parts->files, parts->unwinder);
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
-		throttle->all_ns +=
-			(average(&costs[program]) + way_ns[program]) * (double)costs[program].runs;
+		throttle->all_ns += run_ns(costs, program) * (double)costs[program].runs;
 	return 0;
 }
 
@@ -230,7 +198,6 @@ int throttle_create(const struct throttle_parts *parts, struct throttle **out)
 		return -ENOMEM;
 	throttle->parts = *parts;
 	throttle->tracing = session_calls(parts->session);
-	throttle->idle_ns = measure_idle(parts->session);
 	err = measure(throttle);
 	if (!err && parts->samples)
 		err = control_create(parts->files, &throttle->control);
