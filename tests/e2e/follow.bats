@@ -9,7 +9,7 @@ setup_file() {
 	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/processes.c" -o "$PROGRAMS/processes" -lpthread
 	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/host.c" -o "$PROGRAMS/host" -ldl
 	gcc -O1 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -fno-omit-frame-pointer -I"$ROOT/gc" \
-		"$ROOT/tests/e2e/programs/plugin.c" "$BUILD/libgcprof-gc.a" "$BUILD/libgcprof-provider.a" -lm -lpthread \
+		"$ROOT/tests/e2e/programs/plugin.c" "$BUILD/libgcprof-gc.a" "$BUILD/tests/provider.a" -lm -lpthread \
 		-o "$PROGRAMS/plugin.so"
 }
 

@@ -42,6 +42,11 @@ outside() { # AMOUNT
 	same 'types with outcomes' "$(jq '[.alloc.types[] | select(.fates > .samples * 0.98)] | length' report.json)" 2
 }
 
+@test "its sites begin with its own functions, not with the library's" {
+	same sites "$(jq -c '[.sites[].functions[:2] | join(" < ")] | unique' report.json)" \
+		'["new_object < make_node","new_object < make_text"]'
+}
+
 @test "its functions have the bytes that they allocated" {
 	run jq -n -c --slurpfile truth truth --slurpfile report report.json '
 		[(["make_node", "node"], ["make_text", "text"]) as [$name, $type] | $truth[0].types[$type].bytes as $bytes |

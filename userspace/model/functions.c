@@ -110,9 +110,10 @@ static const struct code_name *find_code(const struct pass *pass, const struct f
 	return NULL;
 }
 
+/* Of our collector, or of the provider's library. */
 static bool is_allocators_name(const char *name)
 {
-	return strncmp(name, "gc_", 3) == 0;
+	return strncmp(name, "gc_", 3) == 0 || strncmp(name, "gcprof_", 7) == 0;
 }
 
 static int add_frame_row(struct builder *builder, struct frame *frame,
@@ -193,8 +194,8 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 /*
  * An allocation sample is taken inside the allocator's slow path, which nobody
  * wants to see as the one who allocated. The innermost native frames up to the
- * outermost one named gc_* are the allocator's; a few functions of other names
- * may lie between. The next frame, managed or native, is the one that allocated.
+ * outermost one named gc_* or gcprof_* are the allocator's; a few functions of
+ * other names may lie between. The next frame, managed or native, is the one that allocated.
  * If all frames are the allocator's, the outermost one is taken.
  */
 uint32_t functions_allocating(const struct pass *pass, uint32_t stack)

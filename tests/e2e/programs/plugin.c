@@ -17,11 +17,11 @@ static const struct gc_type_desc item_desc = {.name = "plugin_item", .size = siz
 #define PROBE(name, since, when) extern volatile uint16_t gcprof_##name##_semaphore;
 #define ARG(probe, name, type, unit, meaning)
 #define END_PROBE(name, n)
-#include "probes.def"
+#include "provider/probes.def"
 #undef PROBE
 static const volatile uint16_t *const semaphores[] = {
 #define PROBE(name, since, when) &gcprof_##name##_semaphore,
-#include "probes.def"
+#include "provider/probes.def"
 };
 
 int plugin_heard(void);
