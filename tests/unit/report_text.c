@@ -398,6 +398,7 @@ TEST(types_of_cplusplus_functions_give_way_before_their_names)
 		{"com.sun.Main.compile", "com.sun.Main.compile"},
 		{"com.sun.tools.javac.Main.run", "c.s.t.javac.Main.run"},
 		{"java.util.Map.put < com.x.A.b", "j.u.Map.put < c.x.A.b"},
+		{"bufio.NewWriter < main.Handler", "bufio.NewWri…n.Handler"},
 		{"net/http.serverHandler.ServeHTTP", "net/http.ser…ServeHTTP"},
 		{"a_variable.of_a_long_name.here", "a_variable.o…name.here"},
 	};

@@ -216,11 +216,14 @@ static bool find_long_pauses(const struct model *model, struct words *words)
 	return true;
 }
 
-/* The collector makes these itself, or its threads wait in them for its end. */
-static bool is_collectors(const char *call)
+/* The collector makes these itself, or its threads wait in them for its end; or a thread waits in
+ * them for a time, or for something to do. */
+static bool is_no_stall(const char *call)
 {
-	static const char *const names[] = {"mmap", "munmap",   "madvise", "mremap",
-					    "brk",  "mprotect", "futex",   "membarrier"};
+	static const char *const names[] = {
+		"mmap",       "munmap",      "madvise",    "mremap",          "brk",
+		"mprotect",   "futex",       "membarrier", "sched_yield",     "nanosleep",
+		"epoll_wait", "epoll_pwait", "poll",       "clock_nanosleep", "ppoll"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(call, names[i]) == 0)
@@ -246,7 +249,7 @@ static bool find_stalled_calls(const struct model *model, struct words *words)
 	for (size_t i = 0; i < model->n_syscalls; i++) {
 		const struct model_syscall *call = &model->syscalls[i];
 
-		if (!is_collectors(call->name) && (!worst || call->in_gc_ns > worst->in_gc_ns))
+		if (!is_no_stall(call->name) && (!worst || call->in_gc_ns > worst->in_gc_ns))
 			worst = call;
 	}
 	if (!worst || (double)worst->in_gc_ns < 0.01 * wall_of(model))

@@ -275,9 +275,12 @@ static void tell_cpu(const struct section *section, FILE *out)
 			unit_percent((double)model->cpu.no_samples_ns / cpu).text);
 	fprintf(out, wall > 0 ? ")." : ".");
 	if (model->cpu.in_gc_ns)
-		fprintf(out, " %s of CPU time (%s) went into collecting.",
+		fprintf(out, " %s of CPU time (%s) went into %s.",
 			unit_time((double)model->cpu.in_gc_ns).text,
-			unit_percent((double)model->cpu.in_gc_ns / cpu).text);
+			unit_percent((double)model->cpu.in_gc_ns / cpu).text,
+			model->gc.n_named ? "pauses, on the threads that made them; what others "
+					    "collect is the program's here"
+					  : "collecting");
 }
 
 static void tell_collections(const struct section *section, FILE *out)
@@ -413,7 +416,10 @@ static void print_bars(const struct section *section)
 	if (!is_recorded(section, "cpu") || cpu <= 0)
 		return;
 	print_bar(section, "program, on the CPU", cpu - gc - own, whole);
-	print_bar(section, "collector, on the CPU", gc, whole);
+	/* Runtimes have threads that collect besides, which are not known as such. */
+	print_bar(section,
+		  model->gc.n_named ? "pauses, their thread on the CPU" : "collector, on the CPU",
+		  gc, whole);
 	print_bar(section, "recording it (BPF programs)", own, whole);
 	/* What waited is not selected by any filter but one by time. */
 	if (!model->filter)

@@ -227,16 +227,18 @@ static bool is_part(char c)
 	return islower((unsigned char)c) || isdigit((unsigned char)c) || c == '_';
 }
 
-/* Is this the begin of a package's part of a name with a class, as java in java.util.Map.put? */
+/* Is this the begin of a package's part of a name with a class, as java in java.util.Map.put? A
+ * package that is one word, as those of Go, stays. */
 static size_t package_part(const char *text, const char *at)
 {
+	bool first = at == text || at[-1] == ' ';
 	size_t size = 0, rest;
 
-	if (at > text && at[-1] != '.' && at[-1] != ' ')
+	if (!first && at[-1] != '.')
 		return 0;
 	while (is_part(at[size]))
 		size++;
-	if (size < 2 || at[size] != '.')
+	if (size < 2 || at[size] != '.' || (first && !is_part(at[size + 1])))
 		return 0;
 	for (rest = size; at[rest] && at[rest] != ' '; rest++)
 		if (at[rest] == '.' && isupper((unsigned char)at[rest + 1]))
