@@ -290,7 +290,8 @@ static void add_rest(struct pass *pass)
 					       .cpu_self_ns = cpu_ns,
 					       .cpu_total_ns = cpu_ns,
 					       .gc_ns = gc_ns,
-					       .gc_self_ns = gc_ns};
+					       .gc_self_ns = gc_ns,
+					       .survived.value = -1};
 	}
 }
 

@@ -118,6 +118,23 @@ static int least_width(const struct table *table, const int *natural, size_t col
 	return flexible ? smaller(flexible, natural[column]) : natural[column];
 }
 
+/* Shares what is left among the columns that would take more. */
+static void widen(struct layout *layout, const int *natural, size_t n, int room)
+{
+	bool wanted = true;
+
+	while (room > 0 && wanted) {
+		wanted = false;
+		for (size_t i = 0; i < n && room > 0; i++) {
+			if (!layout->widths[i] || layout->widths[i] >= natural[i])
+				continue;
+			layout->widths[i]++;
+			room--;
+			wanted = true;
+		}
+	}
+}
+
 static void lay_out(const struct table *table, int width, struct layout *layout)
 {
 	int natural[COLUMNS_MAX], room = width + GAP - INDENT, grow;
@@ -142,13 +159,7 @@ static void lay_out(const struct table *table, int width, struct layout *layout)
 		room += layout->widths[victim] + GAP;
 		layout->widths[victim] = 0;
 	}
-	for (size_t i = 0; i < table->n_columns && room > 0; i++) {
-		if (!layout->widths[i])
-			continue;
-		grow = smaller(room, natural[i] - layout->widths[i]);
-		layout->widths[i] += grow;
-		room -= grow;
-	}
+	widen(layout, natural, table->n_columns, room);
 	/* Still too wide although nothing may be left out: the flexible ones give way. */
 	for (size_t i = 0; i < table->n_columns && room < 0; i++) {
 		grow = table->columns[i].flexible
