@@ -219,6 +219,20 @@ struct probe_place {
 
 #define PROBE_PLACE 255
 
+/* Fibers are what a runtime runs on the system's threads as it likes: goroutines, say. */
+#define FIBER_STEPS 4 /* pointers on the way to a fiber's id */
+
+/* How the id of the fiber is found that a thread of a process runs, in the map `fiber_paths`. */
+struct fiber_path {
+	uint64_t since; /* ns: it says nothing about a program that was executed later */
+	int64_t base;   /* from where thread-local storage is found to the first pointer */
+	/* Where in what a pointer leads to the next is, and at last the id; a pointer that is 0:
+	 * there is no fiber. */
+	int32_t steps[FIBER_STEPS];
+	uint32_t count; /* of steps; 0: there is no such path */
+	uint32_t reserved;
+};
+
 /* A process that was there before the recording, in the map `targets`, by its number as the
  * recorder sees it; the kernel side fills in what it finds. */
 struct target_entry {

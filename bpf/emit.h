@@ -43,7 +43,7 @@ static __always_inline void emit_header(struct event_header *header, uint16_t co
 	header->pid = id >> 32;
 	header->tid = (uint32_t)id;
 	header->process = state->process;
-	header->reserved = 0;
+	header->fiber = 0;
 }
 
 /* Room for a record of fixed size in a ring, or NULL, which is counted as `loss`. */

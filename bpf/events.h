@@ -58,7 +58,7 @@ struct event_header {
 	uint32_t pid;  /* thread group id */
 	uint32_t tid;
 	uint32_t process; /* index, see above; 0: unknown (only in mmap records) */
-	uint32_t reserved;
+	uint32_t fiber; /* low half of the id of the one that the thread ran; 0: none, or unknown */
 };
 
 struct event_alloc {

@@ -66,6 +66,10 @@ struct thread_info {
 	uint32_t status;
 };
 
+struct thread_struct {
+	unsigned long fsbase; /* of thread-local storage */
+};
+
 enum { RSS_FILE, RSS_ANONYMOUS, RSS_SWAP, RSS_SHARED, RSS_KINDS };
 
 /* Since Linux 6.2; counts in pages, off by what the CPUs have not added up yet. */
@@ -156,6 +160,7 @@ struct task_struct {
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	char comm[16];
+	struct thread_struct thread;
 };
 
 struct linux_binprm {
@@ -230,6 +235,11 @@ static __always_inline void regs_user_rest(const struct pt_regs *regs, struct us
 	out->r12 = regs->r12;
 	out->r14 = regs->r14;
 	out->r15 = regs->r15;
+}
+
+static __always_inline uint64_t thread_storage(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.fsbase);
 }
 
 static __always_inline bool call_is_compat(struct task_struct *task)

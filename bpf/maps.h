@@ -67,6 +67,18 @@ struct {
 	__type(value, struct process_state);
 } processes SEC(".maps");
 
+/* 1 once the runtime of any process has fibers: until then none are looked for. */
+volatile uint32_t fibers_known = 0;
+
+/* By process; the recorder removes those that are gone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 32768);
+	__type(key, uint32_t);
+	__type(value, struct fiber_path);
+} fiber_paths SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TARGETS_MAX);

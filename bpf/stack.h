@@ -4,6 +4,7 @@
 #define GCPROF_STACK_H
 
 #include "copy.h"
+#include "fiber.h"
 
 /* The kernel hands out no more frames than this of its own (kernel.perf_event_max_stack). */
 #define KERNEL_STACK_BYTES (127 * sizeof(uint64_t))
@@ -205,8 +206,8 @@ static __always_inline void stack_wants_copy(struct scratch *scratch,
 
 /*
  * The user and the managed stack of the current thread, whose registers in user
- * mode are in the scratch. Completes struct event_stack; n_kernel and its
- * quality bits were set before.
+ * mode are in the scratch, and its fiber. Completes struct event_stack; n_kernel
+ * and its quality bits were set before.
  */
 __noinline int stack_user(struct scratch *scratch, const struct task_state *state)
 {
@@ -221,6 +222,7 @@ __noinline int stack_user(struct scratch *scratch, const struct task_state *stat
 		return 0;
 	regs = &scratch->regs;
 	counts = stack_counts(scratch);
+	((struct event_header *)scratch->data)->fiber = fiber_now(state);
 	anchor = state->anchor;
 	slot = scratch->slot;
 	walk_window_clear(&scratch->window);

@@ -205,6 +205,8 @@ static __always_inline void syscall_record(const struct task_state *state,
 		stack_user(scratch, state);
 		if (stack_is_copied(scratch))
 			regs_user_rest(regs, &scratch->regs);
+	} else if (regs) {
+		event->header.fiber = fiber_now(state);
 	}
 	stack_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
 }

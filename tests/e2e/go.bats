@@ -11,6 +11,9 @@ setup_file() {
 	export GO111MODULE=off GOFLAGS=
 	go build -o objects "$BATS_TEST_DIRNAME/programs/objects.go"
 	go build -ldflags='-s -w' -o stripped "$BATS_TEST_DIRNAME/programs/objects.go"
+	go build -o goroutines "$BATS_TEST_DIRNAME/programs/goroutines.go"
+	go build -buildmode=pie -ldflags='-s -w' -o goroutines-anywhere \
+		"$BATS_TEST_DIRNAME/programs/goroutines.go"
 	go build -buildmode=pie -ldflags='-s -w' -o anywhere "$BATS_TEST_DIRNAME/programs/objects.go"
 }
 
@@ -83,6 +86,71 @@ right_shares() { # TIMES
 	grep '^gc [0-9]' record.log | grep -oE -- '->[0-9]+ MB,' | tr -dc '0-9\n' >traced
 	head -n "$traced" live | diff traced -
 	jq -s -e '[.[] | select(.record == "gc_cycle")] | all(.heap_before > 1e6)' records
+}
+
+# Rows of what was recorded, without a heading.
+rows() { # SQL
+	"$GCPROF" query --format csv "$1" | tail -n +2
+}
+
+# The goroutines that were seen with a function on their stacks.
+seen_in() { # TABLE FUNCTION
+	rows "WITH RECURSIVE found(id) AS (SELECT s.id FROM stacks s JOIN functions f
+		ON f.id = s.function WHERE f.name = '$2'
+		UNION SELECT s.id FROM stacks s JOIN found ON s.parent = found.id)
+		SELECT DISTINCT fiber FROM $1 WHERE fiber IS NOT NULL AND stack IN found
+		ORDER BY fiber"
+}
+
+printed() { # FUNCTION
+	awk -v name="$1" '$1 == name {print $2}' printed | sort -n
+}
+
+right_goroutines() {
+	for name in compute allocate write; do
+		echo "$name"
+		[ "$(printed "$name" | wc -l)" = 3 ]
+	done
+	diff <(printed compute) <(seen_in ticks main.compute | grep -xFf <(printed compute))
+	[ -z "$(seen_in ticks main.compute | grep -vxFf <(printed compute; printed write))" ]
+	diff <(printed allocate) <(seen_in samples main.allocate)
+	diff <(printed write) <(rows "SELECT fiber FROM syscalls
+		WHERE name = 'write' AND fiber GROUP BY fiber HAVING count(*) > 9 ORDER BY fiber")
+	holds '[.entries[] | select(.name == "main.main.func1")] | length == 1 and .[0].fibers == 9'
+}
+
+@test "goroutines are those that the program knows" {
+	record -- "$PROGRAMS/goroutines" 1
+	mv out printed
+	right_goroutines
+}
+
+@test "goroutines of a stripped program that is loaded anywhere and was there before" {
+	"$PROGRAMS/goroutines-anywhere" 8 >printed &
+	started=($!)
+	wait_busy "$!"
+	record -p "${started[0]}" --duration 1s
+	right_goroutines
+}
+
+@test "goroutines of a program with C code are those that it knows" {
+	command -v gcc >/dev/null || skip 'there is no C compiler'
+	(cd "$BATS_TEST_TMPDIR" && mkdir c && cp "$BATS_TEST_DIRNAME/programs/goroutines.go" c &&
+		printf '%s\n' 'package main' '// static __thread int many[100];' \
+			'// int count(int i) { return many[i]++; }' 'import "C"' \
+			'func init() { C.count(1) }' >c/thread.go && cd c && go build -o ../mixed .)
+	record -- ./mixed 1
+	mv out printed
+	right_goroutines
+}
+
+@test "one goroutine can be selected" {
+	record -- "$PROGRAMS/goroutines" 1
+	mv out printed
+	one=$(printed allocate | head -n 1)
+	"$GCPROF" report --json --filter "fiber=$one" >one.json
+	jq -e '.entries | all(.fibers <= 1)' one.json
+	jq -e "$(rows "SELECT count(*) FROM samples WHERE fiber = $one") == .alloc.samples" one.json
 }
 
 # A variable of a program that is running.

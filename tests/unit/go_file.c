@@ -79,6 +79,7 @@ static void check_settings(void)
 	uint64_t types, types_end;
 	struct go_special special;
 	struct go_sampler sampler;
+	struct fiber_path fiber;
 	struct go_heap heap;
 	struct opened bare;
 
@@ -91,6 +92,9 @@ static void check_settings(void)
 	CHECK_EQ(heap.reachable, heap.in_use + 48);
 	CHECK_EQ(go_file_special(bare.file, &special), 0);
 	CHECK(special.value >= 2 && special.value <= 4);
+	CHECK_EQ(go_file_fiber(bare.file, &fiber), 0);
+	CHECK_EQ(fiber.count, 3);
+	CHECK_EQ(fiber.base, -8);
 	go_table_types(go_file_table(bare.file), &types, &types_end);
 	CHECK_EQ(types, symbol("runtime.types"));
 	CHECK_EQ(types_end, symbol("runtime.etypes"));

@@ -24,7 +24,8 @@ TEST(terms_are_understood_or_refused_with_a_reason)
 		"phase!=minor|major", "during=syscall",      "during=syscall:read",
 		"time=1s..2s",        "time=..300ms",        "time=1.5s..",
 		"function=a=b",       "function=operator!=", "time=..",
-		"during=wait",        "reason=call|fault",   "reason!=stopped"};
+		"during=wait",        "reason=call|fault",   "reason!=stopped",
+		"fiber=17|18"};
 	static const char *const bad[] = {"",
 					  "function",
 					  "function=",

@@ -243,7 +243,9 @@ TEST(a_runtime_has_its_names_and_cycles)
 	CHECK_EQ(json_integer_value(at(object, "gc.cycles.rows.0.pauses")), 2);
 	CHECK_STR(json_string_value(at(object, "entries.0.name")), "main.serve.func1");
 	CHECK_EQ(json_integer_value(at(object, "entries.0.cpu_ns")), 2000000);
+	CHECK_EQ(json_integer_value(at(object, "entries.0.fibers")), 1);
 	CHECK_STR(json_string_value(at(object, "entries.1.name")), "main.work");
+	CHECK_EQ(json_integer_value(at(object, "entries.1.fibers")), 2);
 	CHECK_EQ(json_integer_value(at(object, "entries.1.alloc_bytes")), 1000000);
 	CHECK_STR(json_string_value(at(object, "entries.2.name")), "(none)");
 	CHECK_STR(json_string_value(at(object, "gc.named.1.kind")), "stop");

@@ -50,12 +50,15 @@ static inline void worker_in_runtime(struct synthetic *synthetic, uint64_t time)
 			     synthetic_stack(synthetic, (uint64_t[]){exit, main, work, 0}),
 			     synthetic_stack(synthetic, (uint64_t[]){exit, 0})};
 
-	PUT(synthetic, cpu, .time = time, .thread = 1, .stack = stacks[0], .mode = 1);
-	PUT(synthetic, cpu, .time = time + 1, .thread = 2, .stack = stacks[0], .mode = 1);
-	PUT(synthetic, cpu, .time = time + 2, .thread = 2, .stack = stacks[1], .mode = 1);
-	PUT(synthetic, cpu, .time = time + 3, .thread = 2, .stack = stacks[2], .mode = 1);
+	PUT(synthetic, cpu, .time = time, .thread = 1, .stack = stacks[0], .mode = 1, .fiber = 7);
+	PUT(synthetic, cpu, .time = time + 1, .thread = 2, .stack = stacks[0], .mode = 1,
+	    .fiber = 7);
+	PUT(synthetic, cpu, .time = time + 2, .thread = 2, .stack = stacks[1], .mode = 1,
+	    .fiber = 9);
+	PUT(synthetic, cpu, .time = time + 3, .thread = 2, .stack = stacks[2], .mode = 1,
+	    .fiber = 7);
 	PUT(synthetic, alloc, .time = time + 4, .thread = 2, .stack = stacks[1], .sample = 1,
-	    .type = 1, .size = 1000000, .period = 1, .kind = 1);
+	    .type = 1, .size = 1000000, .period = 1, .kind = 1, .fiber = 11);
 }
 
 static inline void synthetic_runtime(struct synthetic_runtime *runtime, const char *name)

@@ -66,6 +66,7 @@ static int take_alloc(struct sql *sql, struct pass *pass, const struct record_al
 		.cycle = integer(state->minors + 1),
 		.phase = text(state->phase),
 		.quality = integer(record->quality),
+		.fiber = reference(record->fiber),
 	};
 	return database_put(sql->database, TABLE_samples, &row);
 }
@@ -151,6 +152,7 @@ static int take_cpu(struct sql *sql, const struct pass *pass, const struct recor
 		.phase = text(state->phase),
 		.ns = frequency ? real((double)record->ns) : nothing(),
 		.quality = integer(record->quality),
+		.fiber = reference(record->fiber),
 	};
 	return database_put(sql->database, TABLE_ticks, &row);
 }
@@ -261,6 +263,7 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 		.phase = text(state->phase),
 		.quality = integer(record->quality),
 		.stands = record->stands ? integer(call_stands(record)) : nothing(),
+		.fiber = reference(record->fiber),
 	};
 	if (record->gc_ns)
 		row.collection = reference(sql_collection_during(state, start, record->time));
@@ -295,6 +298,7 @@ static int take_wait(struct sql *sql, const struct pass *pass, const struct reco
 		.cycle = integer(state->minors + 1),
 		.phase = text(state->phase),
 		.quality = integer(record->quality),
+		.fiber = reference(record->fiber),
 	};
 	if (in_call) {
 		row.number = integer(record->number);

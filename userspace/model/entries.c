@@ -58,13 +58,15 @@ static bool is_starter(const char *name)
 		       by_text);
 }
 
-/* Row of the function that the stack began with, from 1 on; 0: it has none. */
-static uint32_t entry_of(const struct pass *pass, const bool *starts, uint32_t stack)
+/* Row of the function that the stack began with, from 1 on; 0: it has none. *begun: it is called
+ * by one that begins all threads. */
+static uint32_t entry_of(const struct pass *pass, const bool *starts, uint32_t stack, bool *begun)
 {
 	const struct functions *functions = &pass->functions;
 	const struct tree *tree = &pass->tree;
 	uint32_t entry = 0;
 
+	*begun = false;
 	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent) {
 		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
 
@@ -74,7 +76,8 @@ static uint32_t entry_of(const struct pass *pass, const bool *starts, uint32_t s
 		for (uint32_t i = frame->n_functions; i--;) {
 			uint32_t row = functions->of_frames[frame->first_function + i];
 
-			entry = starts[row] ? entry : row + 1;
+			*begun = starts[row];
+			entry = *begun ? entry : row + 1;
 		}
 	}
 	return entry;
@@ -95,8 +98,24 @@ static void add_cost(const struct pass *pass, const struct cost *cost, struct mo
 
 static bool costs_something(const struct model_entry *entry)
 {
-	return entry->cpu_ns > 0 || entry->alloc_bytes > 0 || entry->gc_ns > 0 ||
+	return entry->fibers || entry->cpu_ns > 0 || entry->alloc_bytes > 0 || entry->gc_ns > 0 ||
 	       entry->syscall_ns > 0 || entry->off_cpu_ns > 0;
+}
+
+/* A stack that was switched on its way, by the runtime itself, does not show what began it. */
+static void count_fiber(const struct pass *pass, const bool *starts,
+			const struct fiber_stacks *fiber, struct model_entry *all)
+{
+	uint32_t entry = 0;
+	bool begun = false;
+
+	for (uint32_t i = 0; i < fiber->count && !begun; i++) {
+		uint32_t found =
+			entry_of(pass, starts, tree_shown(&pass->tree, fiber->stacks[i]), &begun);
+
+		entry = begun || !entry ? found : entry;
+	}
+	all[entry].fibers++;
 }
 
 static int most_first(const void *a, const void *b)
@@ -142,7 +161,7 @@ int entries_finish(struct pass *pass)
 	const struct functions *functions = &pass->functions;
 	const struct tree *tree = &pass->tree;
 	struct model_entry *all = calloc(functions->n_rows + 1, sizeof(*all));
-	bool *starts = calloc(functions->n_rows + 1, sizeof(*starts));
+	bool *starts = calloc(functions->n_rows + 1, sizeof(*starts)), begun = false;
 	int err = -ENOMEM;
 
 	if (all && starts) {
@@ -154,8 +173,11 @@ int entries_finish(struct pass *pass)
 		}
 		for (size_t i = 0; i < tree->n_costs; i++)
 			if (!tree->trash || i != tree->trash)
-				add_cost(pass, &tree->costs[i],
-					 &all[entry_of(pass, starts, tree->costs[i].stack)]);
+				add_cost(
+					pass, &tree->costs[i],
+					&all[entry_of(pass, starts, tree->costs[i].stack, &begun)]);
+		for (size_t i = 0; i < fibers_count(&pass->fibers); i++)
+			count_fiber(pass, starts, fibers_get(&pass->fibers, i), all);
 		err = show(pass->model, all, functions->n_rows + 1);
 		pass->model->threads_move = threads_move(pass->model);
 	}

@@ -11,7 +11,8 @@
 static const char *const keys[FILTER_KEYS] = {
 	[FILTER_FUNCTION] = "function", [FILTER_MODULE] = "module",   [FILTER_TYPE] = "type",
 	[FILTER_THREAD] = "thread",     [FILTER_PROCESS] = "process", [FILTER_PHASE] = "phase",
-	[FILTER_DURING] = "during",     [FILTER_REASON] = "reason",   [FILTER_TIME] = "time",
+	[FILTER_FIBER] = "fiber",       [FILTER_DURING] = "during",   [FILTER_REASON] = "reason",
+	[FILTER_TIME] = "time",
 };
 
 /* Matches pattern[size] with * for any characters: one pass, going back to the last star. */
@@ -160,7 +161,7 @@ int filter_add(struct filter *filter, const char *text, char *fault, size_t size
 	if (term.key == FILTER_KEYS || text[length + term.negated] != '=') {
 		snprintf(fault, size,
 			 "a term is KEY=VALUE or KEY!=VALUE; keys are function, module, type, "
-			 "thread, process, phase, during, reason and time");
+			 "thread, process, fiber, phase, during, reason and time");
 		return -EINVAL;
 	}
 	term.value = text + length + term.negated + 1;

@@ -6,6 +6,7 @@
  *	function, module, type, thread, process	names; * stands for any characters, | separates
  *					alternatives. Threads and processes may be given by
  *					number, a module by its path or the end of it
+ *	fiber				the id of a goroutine or the like, alternatives as above
  *	phase				mutator, gc, minor, major (what the event's own thread
  *					or call was held up by), scanning, marking, sweeping,
  *					finalizing (what the major collector was at)
@@ -29,6 +30,7 @@ enum filter_key {
 	FILTER_TYPE,
 	FILTER_THREAD,
 	FILTER_PROCESS,
+	FILTER_FIBER,
 	FILTER_PHASE,
 	FILTER_DURING,
 	FILTER_REASON,

@@ -38,6 +38,7 @@ void pass_free(struct pass *pass)
 	gc_names_free(&pass->gc_names);
 	gc_cycles_free(&pass->gc_cycles);
 	runtimes_free(&pass->runtimes);
+	fibers_free(&pass->fibers);
 	syscalls_free(&pass->syscalls);
 	waits_free(&pass->waits);
 	pauses_free(&pass->pauses);
@@ -298,6 +299,8 @@ static int take_event(struct pass *pass, const struct record *record)
 	streams_count(&pass->streams, record->kind);
 	note_time(pass, record->cpu.time);
 	pass->selected = !pass->selection || select_event(pass, record);
+	if (pass->selected && fibers_record(pass, record))
+		return -ENOMEM;
 	switch (record->kind) {
 	case RECORD_alloc:
 		take_quality(pass, record->alloc.stack, record->alloc.quality);

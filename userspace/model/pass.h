@@ -6,6 +6,7 @@
 #include "../util/buffer.h"
 #include "attribute.h"
 #include "cycles.h"
+#include "fibers.h"
 #include "functions.h"
 #include "gc_cycles.h"
 #include "gc_names.h"
@@ -32,6 +33,7 @@ struct pass {
 	struct gc_names gc_names;
 	struct gc_cycles gc_cycles;
 	struct runtimes runtimes;
+	struct fibers fibers;
 	struct syscalls syscalls;
 	struct waits waits;
 	struct pauses pauses;

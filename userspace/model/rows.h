@@ -110,6 +110,7 @@ struct model_entry {
 	const char *name;   /* "(none)": of stacks that have no such function */
 	const char *module; /* as of a struct model_function */
 	uint64_t cpu_samples;
+	uint64_t fibers; /* goroutines, say: different ones that events show */
 	double cpu_ns, alloc_bytes, gc_ns;
 	double syscall_ns, off_cpu_ns; /* of calls and waits with a stack */
 };

@@ -248,6 +248,7 @@ void selection_free(struct selection *selection)
 struct event {
 	uint64_t time, thread, stack, type;
 	uint64_t process; /* of one without a thread */
+	uint64_t fiber;   /* 0: none */
 	uint64_t gc_kind; /* of the collection that it lies in; 0: none */
 	bool is_syscall;  /* or a wait in one: with this number */
 	uint64_t number;
@@ -262,12 +263,14 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 	case RECORD_alloc:
 		return (struct event){.time = record->alloc.time,
 				      .thread = record->alloc.thread,
+				      .fiber = record->alloc.fiber,
 				      .stack = record->alloc.stack,
 				      .type = pass->event_type};
 	case RECORD_cpu:
 		return (struct event){
 			.time = record->cpu.time,
 			.thread = record->cpu.thread,
+			.fiber = record->cpu.fiber,
 			.stack = record->cpu.stack,
 			.gc_kind = cycles_kind(pass, record->cpu.thread, record->cpu.time),
 			.in_kernel_call = true};
@@ -281,6 +284,7 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 		return (struct event){
 			.time = record->syscall.time,
 			.thread = record->syscall.thread,
+			.fiber = record->syscall.fiber,
 			.stack = record->syscall.stack,
 			.gc_kind = record->syscall.gc_ns
 					   ? cycles_last_kind(pass, record->syscall.thread)
@@ -292,6 +296,7 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 		return (struct event){
 			.time = record->wait.time,
 			.thread = record->wait.thread,
+			.fiber = record->wait.fiber,
 			.stack = record->wait.stack,
 			.gc_kind = cycles_kind(pass, record->wait.thread, record->wait.time),
 			.is_syscall = record->wait.flags & WAIT_IN_CALL,
@@ -362,6 +367,8 @@ static bool holds(const struct selection *selection, size_t i, const struct pass
 		if (event->process && term->key == FILTER_PROCESS)
 			return bits_of(&selection->processes, event->process) >> i & 1;
 		return bits_of(&selection->threads, event->thread) >> i & 1;
+	case FILTER_FIBER:
+		return event->fiber && is_task(term->value, event->fiber, NULL);
 	case FILTER_PHASE:
 		return is_in_phase(term->value, pass, event);
 	case FILTER_DURING:

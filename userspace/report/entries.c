@@ -9,6 +9,7 @@
 static void entry_row(const struct section *section, struct table *table,
 		      const struct model_entry *row)
 {
+	cell_count(table, row->fibers);
 	cell_time(table, row->cpu_ns);
 	cell_share(table, row->cpu_ns, (double)section->model->cpu.on_cpu_ns);
 	cell_bytes(table, row->alloc_bytes);
@@ -23,10 +24,15 @@ static void entry_row(const struct section *section, struct table *table,
 int section_entries(const struct section *section)
 {
 	static const struct column columns[] = {
-		{NULL, "CPU", false, 0, 0},         {"", "%", false, 5, 0},
-		{NULL, "allocated", false, 0, 0},   {"GC", "caused", false, 3, 0},
-		{"system", "calls", false, 2, 0},   {"off", "CPU", false, 0, 0},
-		{NULL, "begins with", true, 0, 22}, {NULL, "module or source", true, 4, 16},
+		{NULL, "fibers", false, 1, 0},
+		{NULL, "CPU", false, 0, 0},
+		{"", "%", false, 5, 0},
+		{NULL, "allocated", false, 0, 0},
+		{"GC", "caused", false, 3, 0},
+		{"system", "calls", false, 2, 0},
+		{"off", "CPU", false, 0, 0},
+		{NULL, "begins with", true, 0, 22},
+		{NULL, "module or source", true, 4, 16},
 	};
 	const struct model *model = section->model;
 	size_t rows = section_rows(section, model->n_entries);

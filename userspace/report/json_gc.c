@@ -110,6 +110,7 @@ json_t *json_entries(const struct model *model, size_t top)
 
 		json_put(row, "name", json_name(entry->name));
 		json_put(row, "module", json_name(entry->module));
+		json_put(row, "fibers", json_count(entry->fibers));
 		json_put(row, "cpu_samples", json_count(entry->cpu_samples));
 		json_put(row, "cpu_ns", json_whole(entry->cpu_ns));
 		json_put(row, "alloc_bytes", json_whole(entry->alloc_bytes));

@@ -243,6 +243,8 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 	struct go_function function = {0};
 
 	add_own_code(found, out);
+	if (go_file_fiber(found->file, &out->fiber))
+		out->fiber = (struct fiber_path){0};
 	out->constants[CONSTANT_SPECIAL] = (int32_t)found->special.value;
 	if (go_table_named(go_file_table(found->file), "runtime.systemstack", &function))
 		out->constants[CONSTANT_SYSTEMSTACK] = (int32_t)function.size;

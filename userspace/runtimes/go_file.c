@@ -430,3 +430,117 @@ int go_file_heap(struct go_file *file, struct go_heap *out)
 	out->reachable = (uint32_t)cleared[0] - 8;
 	return 0;
 }
+
+/* --- goroutines --------------------------------------------------------------------------- */
+
+/* A register is loaded from this memory. */
+static bool is_load(const struct code *code, x86_reg *to)
+{
+	if (code->insn->id != X86_INS_MOV || code->n_operands != 2 ||
+	    code->operands[0].type != X86_OP_REG || code->operands[1].type != X86_OP_MEM ||
+	    code->operands[1].size != 8)
+		return false;
+	*to = code->operands[0].reg;
+	return true;
+}
+
+/* mov %fs:x,%reg; in code that is loaded anywhere mov $x,%base; mov %fs:(%base),%reg. */
+static bool loads_local(struct code *code, int64_t *distance, x86_reg *to)
+{
+	x86_reg base = X86_REG_INVALID;
+
+	if (code->insn->id == X86_INS_MOV && code->n_operands == 2 &&
+	    code->operands[0].type == X86_OP_REG && code->operands[1].type == X86_OP_IMM) {
+		base = code->operands[0].reg;
+		*distance = code->operands[1].imm;
+		if (!code_step(code))
+			return false;
+	}
+	if (!is_load(code, to) || code->operands[1].mem.segment != X86_REG_FS ||
+	    code->operands[1].mem.base != base || code->operands[1].mem.index != X86_REG_INVALID)
+		return false;
+	if (base == X86_REG_INVALID)
+		*distance = code->operands[1].mem.disp;
+	return base == X86_REG_INVALID || !code->operands[1].mem.disp;
+}
+
+/* Another word of what the register `of` points to is loaded. */
+static bool loads_word(struct code *code, x86_reg *of, int32_t *offset)
+{
+	x86_reg to;
+
+	if (!code_step(code) || !is_load(code, &to) || !is_memory(code, 1, *of) ||
+	    code->operands[1].mem.segment != X86_REG_INVALID)
+		return false;
+	*of = to;
+	*offset = (int32_t)code->operands[1].mem.disp;
+	return true;
+}
+
+/*
+ * Where systemstack returns to the goroutine: g is loaded, its m, that one's curg, and that becomes
+ * g again.
+ */
+static bool find_current(struct go_file *file, struct fiber_path *out)
+{
+	struct code code, ahead;
+	x86_reg at;
+
+	if (!code_named(file, "runtime.systemstack", &code))
+		return false;
+	while (code_step(&code)) {
+		ahead = code;
+		if (!loads_local(&ahead, &out->base, &at) ||
+		    !loads_word(&ahead, &at, &out->steps[0]) ||
+		    !loads_word(&ahead, &at, &out->steps[1]) || !code_step(&ahead))
+			continue;
+		while (ahead.insn->id == X86_INS_MOV && is_register(&ahead, 0, X86_REG_RCX) &&
+		       code_step(&ahead))
+			;
+		if (ahead.insn->id == X86_INS_MOV && is_register(&ahead, 1, at) &&
+		    ahead.operands[0].type == X86_OP_MEM &&
+		    ahead.operands[0].mem.segment == X86_REG_FS)
+			return true;
+	}
+	return false;
+}
+
+/* newproc1 takes the next id from its processor, stores it and adds 1 to what it was taken from. */
+static bool find_id(struct go_file *file, int32_t *offset)
+{
+	int64_t loaded = 0, taken = 0, stored = 0, found = 0;
+	x86_reg loaded_to = X86_REG_INVALID, to;
+	struct code code;
+
+	if (!code_named(file, "runtime.newproc1", &code))
+		return false;
+	while (code_step(&code)) {
+		const cs_x86_op *operands = code.operands;
+
+		if (is_load(&code, &to) && operands[1].mem.base != X86_REG_RSP) {
+			loaded_to = to;
+			loaded = operands[1].mem.disp;
+		} else if (code.insn->id == X86_INS_MOV && operands[0].type == X86_OP_MEM &&
+			   operands[0].mem.base != X86_REG_RSP &&
+			   is_register(&code, 1, loaded_to)) {
+			taken = loaded;
+			stored = operands[0].mem.disp;
+		} else if (code.insn->id == X86_INS_INC && operands[0].type == X86_OP_MEM &&
+			   operands[0].size == 8 && taken && operands[0].mem.disp == taken) {
+			if (found && found != stored)
+				return false;
+			found = stored;
+		}
+	}
+	*offset = (int32_t)found;
+	return found > 0;
+}
+
+int go_file_fiber(struct go_file *file, struct fiber_path *out)
+{
+	*out = (struct fiber_path){0};
+	if (!find_current(file, out) || !find_id(file, &out->steps[2]))
+		return -ENOENT;
+	out->count = 3;
+	return 0;
+}

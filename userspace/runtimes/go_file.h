@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../bpf/config.h"
 #include "../symbols/go_table.h"
 
 struct go_file;
@@ -57,6 +58,13 @@ struct go_special {
 };
 
 int go_file_special(struct go_file *file, struct go_special *out);
+
+/*
+ * How the id of the goroutine is found that a thread runs: as the runtime itself goes back to it
+ * from the thread's own stack. So what it does there for a goroutine counts as that one's, as in
+ * Go's own profiles, and a thread that looks for work has none.
+ */
+int go_file_fiber(struct go_file *file, struct fiber_path *out);
 
 /* Where the collector keeps the heap's sizes. */
 struct go_heap {

@@ -150,6 +150,7 @@ struct runtime_facts {
 	 * sample's stack begins. `sampled` is the address of the place that reports samples. */
 	struct runtime_code own[RUNTIME_OWN_MAX];
 	uint32_t n_own, reserved;
+	struct fiber_path fiber; /* as bpf/config.h has it, but for `since`; no steps: unknown */
 	uint64_t sampled;
 	/* What reasons are called, by number, where the file says so. */
 	char reasons[RUNTIME_REASONS_MAX][RUNTIME_REASON_BYTES];

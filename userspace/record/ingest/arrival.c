@@ -59,6 +59,19 @@ static void attach(struct arrival *arrival, struct file *file)
 	}
 }
 
+/* Those of a process that has ended would stay in the kernel side's table. */
+static void add_fibers(struct arrival *arrival, const struct process *process,
+		       const struct file *file, const struct event_mmap *event)
+{
+	struct fiber_path path = file->facts.runtime.fiber;
+
+	if (!path.count || path.count > FIBER_STEPS || process->end != PROCESS_RUNS)
+		return;
+	path.since = event->header.time;
+	if (session_add_fibers(arrival->session, (uint32_t)process->id, &path))
+		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
+}
+
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event)
 {
 	struct arrival *arrival = context;
@@ -72,6 +85,7 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	if (file->facts.runtime.runtime && arrival->flow &&
 	    flow_runtime(arrival->flow, event, &file->facts.runtime))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
+	add_fibers(arrival, process, file, event);
 	arrive(arrival, process, file, event);
 	unwinder_remap(arrival->unwinder, process);
 }

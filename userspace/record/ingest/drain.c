@@ -104,7 +104,11 @@ static void forget_process(void *context, const struct process *process)
 {
 	const struct drain *drain = context;
 
+	const uint32_t index = (uint32_t)process->id;
+
 	store_meet_end(drain->parts.store, process->id);
+	if (process->has_runtime)
+		table_forget(drain->parts.session, TABLE_FIBERS, &index);
 }
 
 static void throttle_samples(void *context, const struct process *process)

@@ -403,6 +403,7 @@ int session_table_fd(const struct session *session, enum session_table table)
 		[TABLE_CALL_CPUS] = skeleton->maps.call_cpus,
 		[TABLE_LOSSES] = skeleton->maps.losses,
 		[TABLE_COSTS] = skeleton->maps.costs,
+		[TABLE_FIBERS] = skeleton->maps.fiber_paths,
 	};
 
 	return bpf_map__fd(maps[table]);
@@ -546,6 +547,13 @@ int session_short_calls(struct session *session, uint32_t rate, uint64_t below_n
 	session->skeleton->data->short_rate = rate;
 	session->skeleton->bss->short_ns = below_ns;
 	return 0;
+}
+
+int session_add_fibers(struct session *session, uint32_t process, const struct fiber_path *path)
+{
+	session->skeleton->bss->fibers_known = 1;
+	return bpf_map_update_elem(session_table_fd(session, TABLE_FIBERS), &process, path,
+				   BPF_ANY);
 }
 
 struct call_tracing *session_calls(struct session *session)

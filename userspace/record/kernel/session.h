@@ -65,14 +65,18 @@ bool session_probes_attached(struct session *session, const char *why_not);
 const struct stream_state *session_stream(const struct session *session, enum stream stream);
 
 /* Tables of the kernel side (tables.h), by process, by struct syscall_key, by process, and two
- * arrays of each CPU. */
+ * arrays of each CPU, and paths to fibers by process. */
 enum session_table {
 	TABLE_PROCESSES,
 	TABLE_SYSCALLS,
 	TABLE_CALL_CPUS,
 	TABLE_LOSSES,
 	TABLE_COSTS,
+	TABLE_FIBERS,
 };
+
+/* From now on events of a process carry its fibers, until TABLE_FIBERS forgets it. */
+int session_add_fibers(struct session *session, uint32_t process, const struct fiber_path *path);
 
 /* Map descriptors, owned by the session. */
 int session_ring_fd(const struct session *session, enum session_ring ring);

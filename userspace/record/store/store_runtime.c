@@ -63,6 +63,7 @@ int store_alloc(struct store *store, const struct incoming *in)
 	record.alloc.period = event->period;
 	record.alloc.kind = event->kind;
 	record.alloc.quality = told.quality;
+	record.alloc.fiber = in->header->fiber;
 	return put_alloc(store, in, &record);
 }
 

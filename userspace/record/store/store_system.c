@@ -24,6 +24,7 @@ int store_cpu(struct store *store, const struct incoming *in)
 	record.cpu.cpu = in->header->cpu;
 	record.cpu.mode = event->mode;
 	record.cpu.quality = stack.quality;
+	record.cpu.fiber = in->header->fiber;
 	/* The frames lie within the event, or its stack would not have been stored. */
 	record.cpu.recording = store->own && own_code_has(store->own, (const void *)in->tail.data,
 							  event->stack.n_kernel);
@@ -71,6 +72,7 @@ int store_syscall(struct store *store, const struct incoming *in)
 	record.syscall.flags = event->flags;
 	record.syscall.quality = stack.quality;
 	record.syscall.stands = event->stands;
+	record.syscall.fiber = in->header->fiber;
 	return profile_writer_put(store->writer, &record);
 }
 
@@ -79,7 +81,7 @@ int store_syscall(struct store *store, const struct incoming *in)
 /* Where a thread left its CPU last, outside of a system call. */
 struct departure {
 	uint64_t time, stack;
-	uint32_t quality;
+	uint32_t quality, fiber;
 };
 
 enum { DEPARTURES_MAX = 1 << 17 }; /* then all are forgotten: most threads have ended by then */
@@ -125,7 +127,8 @@ int store_leave(struct store *store, const struct incoming *in)
 	departure = departure_of(store, in->thread);
 	if (!departure)
 		return -ENOMEM;
-	*departure = (struct departure){in->header->time, stack.id, stack.quality};
+	*departure =
+		(struct departure){in->header->time, stack.id, stack.quality, in->header->fiber};
 	return 0;
 }
 
@@ -155,6 +158,7 @@ int store_wait(struct store *store, const struct incoming *in)
 	record.wait.held_ns = event->held_ns;
 	record.wait.stack = stack.id;
 	record.wait.quality = stack.quality | left.quality;
+	record.wait.fiber = left.time ? left.fiber : in->header->fiber;
 	return profile_writer_put(store->writer, &record);
 }
 
