@@ -282,6 +282,7 @@ static void wait_unprofiled(struct recording *recording)
 
 static void recording_free(struct recording *recording)
 {
+	recording_await_session(recording);
 	watch_free(recording->watch);
 	drain_free(recording->drain);
 	recording->drain = NULL;

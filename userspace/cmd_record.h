@@ -3,6 +3,7 @@
 #ifndef GCPROF_CMD_RECORD_H
 #define GCPROF_CMD_RECORD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +24,14 @@ enum {
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
 	EXIT_BY_SIGNAL = 128,
+};
+
+/* The BPF object is loaded by a thread, while files are opened and the program is started. */
+struct loading {
+	pthread_t thread;
+	bool runs;
+	int err;
+	struct problem problem;
 };
 
 /* Everything that belongs to one recording, in the order in which it comes to be. */
@@ -46,6 +55,7 @@ struct recording {
 	bool stops_at_exec;          /* the program: it has some that are set before it runs */
 	struct control *control;     /* of their periods; NULL: not asked for */
 	struct processes *processes; /* what exists */
+	struct loading loading;      /* of the session: until it ends, only its thread has that */
 	struct session *session;
 	struct target_entry first; /* the program that was started, as the kernel side sees it */
 	struct perf_maps *maps;
@@ -89,9 +99,13 @@ int recording_open(struct recording *recording, char **words);
 /* The same for programs that run already, as the options name them. */
 int recording_attach(struct recording *recording);
 
-/* Steps that both take; 0 or an exit code, with the error printed. */
+/* Steps that both take; 0 or an exit code, with the error printed. From the first on the BPF object
+ * is being loaded: the options stay as they are. */
 int recording_may(struct recording *recording);
 int recording_open_output(struct recording *recording);
+
+/* Waits until it is loaded, or cannot be: the result is in `loading`. */
+void recording_await_session(struct recording *recording);
 
 /* Says so, once, if the profile's file was removed or replaced while it is written. */
 void recording_check_output(struct recording *recording);

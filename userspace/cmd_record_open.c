@@ -111,6 +111,23 @@ static uint64_t ceiling_rate(const struct record_options *options)
 	return ceiling == CEILING_DEFAULT ? CEILING_DEFAULT_RATE : ceiling;
 }
 
+static void *load(void *context)
+{
+	struct recording *recording = context;
+	struct loading *loading = &recording->loading;
+
+	loading->err = session_open(&recording->options, &recording->session, &loading->problem);
+	recording_step(recording, "BPF programs loaded");
+	return NULL;
+}
+
+void recording_await_session(struct recording *recording)
+{
+	if (recording->loading.runs)
+		pthread_join(recording->loading.thread, NULL);
+	recording->loading.runs = false;
+}
+
 int recording_may(struct recording *recording)
 {
 	const struct switches_options switches = {
@@ -123,7 +140,13 @@ int recording_may(struct recording *recording)
 
 	if (rights_check(&problem))
 		return recording_fail(&problem);
-	err = opener_create(true, &recording->opener);
+	/* Short, and whoever called waits for it. */
+	err = priority_raise();
+	if (err)
+		log_verbose("no priority for the recorder: %s", strerror(-err));
+	err = -pthread_create(&recording->loading.thread, NULL, load, recording);
+	recording->loading.runs = !err;
+	err = err ? err : opener_create(true, &recording->opener);
 	if (!err)
 		err = switches_create(recording->opener, &switches, &recording->switches);
 	if (!err)
@@ -255,19 +278,14 @@ static void start_unwinder(struct recording *recording)
 int recording_open_session(struct recording *recording, pid_t maps_of)
 {
 	struct problem problem = {""};
-	int err = priority_raise();
 
-	/* Short, and whoever called waits for it. */
-	if (err)
-		log_verbose("no priority for the recorder: %s", strerror(-err));
-	err = session_open(&recording->options, &recording->session, &problem);
-	recording_step(recording, "BPF programs loaded");
+	recording_await_session(recording);
+	if (recording->loading.err)
+		return recording_fail(&recording->loading.problem);
 	log_verbose("probes: %s", attach_multi_supported()
 					  ? "all places of a file have one link"
 					  : "each place is a perf event (before Linux 6.6)");
-	if (!err)
-		err = session_attach(recording->session, &recording->options, &problem);
-	if (err)
+	if (session_attach(recording->session, &recording->options, &problem))
 		return recording_fail(&problem);
 	recording_step(recording, "tracepoints and timers attached");
 	if (perf_maps_open(maps_of, &recording->maps, &problem))

@@ -2,7 +2,6 @@
 /* setup.c: the BPF object before it is loaded: settings, programs, sizes of maps. */
 #include "setup.h"
 
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "attach.h"
 #include "gcprof.skel.h"
+#include "kernel_btf.h"
 #include "../machine/viewer.h"
 #include "../../util/log.h"
 
@@ -93,17 +93,13 @@ static struct preempt_functions find_preempt_functions(void)
 	struct preempt_functions functions = {0, 0};
 	struct utsname name;
 	unsigned major = 0, minor = 0;
-	struct btf *kernel;
 
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
 	    (major == 6 && minor < 15))
 		return functions;
-	kernel = btf__load_vmlinux_btf();
-	if (!kernel)
-		return functions;
-	functions.disable = btf__find_by_name_kind(kernel, "bpf_preempt_disable", BTF_KIND_FUNC);
-	functions.enable = btf__find_by_name_kind(kernel, "bpf_preempt_enable", BTF_KIND_FUNC);
-	btf__free(kernel);
+	kernel_btf_functions(
+		(const char *const[]){"bpf_preempt_disable", "bpf_preempt_enable", NULL},
+		(int *const[]){&functions.disable, &functions.enable});
 	return functions;
 }
 

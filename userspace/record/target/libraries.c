@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "../../util/buffer.h"
+#include "../../util/priority.h"
 #include "../../runtimes/runtime.h"
 #include "../machine/clock.h"
 
@@ -54,6 +55,7 @@ static _Noreturn void linker_run(const char *linker, const char *program, int ou
 {
 	int null = open("/dev/null", O_RDWR);
 
+	priority_restore();
 	if (invoker_become(user) || null < 0 || dup2(null, 0) < 0 || dup2(null, 2) < 0 ||
 	    dup2(output, 1) < 0)
 		_exit(127);

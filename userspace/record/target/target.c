@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../util/priority.h"
+
 struct target {
 	pid_t pid;
 	int pidfd;
@@ -142,6 +144,7 @@ static _Noreturn void child_run(const struct target_setup *setup, int release, i
 	char go;
 	int err;
 
+	priority_restore();
 	do
 		n = read(release, &go, 1);
 	while (n < 0 && errno == EINTR);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kernel_btf.c: finds kernel functions in the type information that the kernel shows of itself. */
+#include "kernel_btf.h"
+
+#include <bpf/btf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What follows the description of a type: as many as it says, or one, of these bytes. */
+static size_t bytes_behind(const struct btf_type *type)
+{
+	const size_t n = btf_vlen(type);
+
+	switch (btf_kind(type)) {
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DECL_TAG:
+		return sizeof(uint32_t);
+	case BTF_KIND_ARRAY:
+		return sizeof(struct btf_array);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		return n * sizeof(struct btf_member);
+	case BTF_KIND_ENUM:
+		return n * sizeof(struct btf_enum);
+	case BTF_KIND_ENUM64:
+		return n * sizeof(struct btf_enum64);
+	case BTF_KIND_FUNC_PROTO:
+		return n * sizeof(struct btf_param);
+	case BTF_KIND_DATASEC:
+		return n * sizeof(struct btf_var_secinfo);
+	default:
+		return 0;
+	}
+}
+
+static void search(const struct btf_header *header, const char *const *names, int *const *numbers)
+{
+	const char *at = (const char *)header + header->hdr_len + header->type_off;
+	const char *end = at + header->type_len;
+	const char *strings = (const char *)header + header->hdr_len + header->str_off;
+
+	for (int number = 1; at < end; number++) {
+		const struct btf_type *type = (const void *)at;
+
+		for (size_t i = 0; btf_is_func(type) && names[i]; i++)
+			if (!strcmp(strings + type->name_off, names[i]))
+				*numbers[i] = number;
+		at += sizeof(*type) + bytes_behind(type);
+	}
+}
+
+void kernel_btf_functions(const char *const *names, int *const *numbers)
+{
+	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+	void *map = MAP_FAILED;
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map != MAP_FAILED) {
+		search(map, names, numbers);
+		munmap(map, (size_t)st.st_size);
+	}
+	if (fd >= 0)
+		close(fd);
+}
