@@ -194,6 +194,7 @@ enum place_flag {
 	PLACE_STACK = 2,
 	PLACE_PAUSES = 4,  /* a pause of the process's heap begins; argument 0 is the heap */
 	PLACE_RESUMES = 8, /* it ends */
+	PLACE_JUMP = 16,   /* at a jbe (jump if below or equal); is reached if that does not jump */
 };
 
 #define PLACE_NO_TEXT 255

@@ -186,6 +186,14 @@ static __always_inline int place_emit_sample(const struct probe_firing *firing,
 	return 0;
 }
 
+/* Does a jbe jump? */
+static __always_inline bool place_jumps(const struct place_room *room)
+{
+	enum { FLAGS = 18, CARRY = 1, ZERO = 64 };
+
+	return room->registers.words[FLAGS] & (CARRY | ZERO);
+}
+
 static __always_inline int place_fired(const struct probe_firing *firing)
 {
 	uint32_t flags = firing->place->flags;
@@ -201,6 +209,10 @@ static __always_inline int place_fired(const struct probe_firing *firing)
 				  sizeof(((struct probe_registers *)0)->words), firing->ctx)) {
 		scratch_drop(scratch);
 		return probe_refuse();
+	}
+	if ((flags & PLACE_JUMP) && place_jumps((struct place_room *)scratch->data)) {
+		scratch_drop(scratch);
+		return 0;
 	}
 	place_read((struct place_room *)scratch->data, firing->place);
 	place_pause(firing, flags, event->values[0]);

@@ -95,11 +95,11 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 @test "samples have the classes and sizes that were allocated" {
 	need_java
 	record_java -XX:+UseG1GC 20 1000000
-	holds_type 'byte[]' $((20 * 250000 * 1016)) 15
+	holds_type 'long[]' $((20 * 250000 * 1016)) 15
 	holds_type "Allocate\$Node" $((20 * 1000000 * 24)) 25
 	# What the program allocates, not what the machine calls to do it.
 	ask '.functions[] | select(.alloc_self_bytes > 1e8).name' | sort >sites
-	same sites "$(paste -sd, sites)" Allocate.makeBytes,Allocate.makeNode
+	same sites "$(paste -sd, sites)" Allocate.makeArray,Allocate.makeNode
 }
 
 @test "attached: samples from then on, and nothing stays written" {
@@ -111,7 +111,7 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	wait_busy "$pid"
 	record -F 0 --duration 2 -p "$pid"
 	holds '.alloc.samples > 100 and .gc.minor.count > 5'
-	"$GCPROF" report | grep -F 'byte[]'
+	"$GCPROF" report | grep -F 'long[]'
 	record -F 0 --no-writes --duration 1 -p "$pid"
 	holds '.alloc.samples == 0 and .gc.minor.count > 2'
 }
@@ -133,7 +133,7 @@ FINE=01000100 # 64 KiB + 1
 
 # Within 1.6 of the intervals' halves; the sampler is switched on before main() runs.
 right_sums() { # NODES
-	holds "[.alloc.types[] | select(.name == \"byte[]\")][0].bytes |
+	holds "[.alloc.types[] | select(.name == \"long[]\")][0].bytes |
 		(.estimate - 254 * $1 | fabs) < 0.8 * (.high - .low) + 0.01 * .estimate" &&
 		holds "[.alloc.types[] | select(.name == \"Allocate\$Node\")][0].bytes |
 			(.estimate - 24 * $1 | fabs) < 0.8 * (.high - .low) + 0.01 * .estimate"

@@ -261,6 +261,12 @@ static void set_texts(const struct runtime_place *place, struct probe_place *out
 	}
 }
 
+/* A jbe, of both forms. */
+static bool is_jump(const uint8_t *code)
+{
+	return code[0] == 0x76 || (code[0] == 0x0f && code[1] == 0x86);
+}
+
 /* A place at this address; false if it cannot be one. `note`: its arguments, of a note. */
 static bool add_site(struct search *search, const struct runtime_place *place, const char *note,
 		     uint64_t at)
@@ -277,6 +283,8 @@ static bool add_site(struct search *search, const struct runtime_place *place, c
 	    !set_arguments(search, place, note, at, &site.place))
 		return false;
 	set_texts(place, &site.place);
+	if (place->where == PLACE_BEHIND_CHECK && is_jump(site.code))
+		site.place.flags |= PLACE_JUMP;
 	if (place->report == PLACE_SAMPLE)
 		search->facts->sampled = at;
 	search->sites[search->count++] = site;

@@ -191,12 +191,16 @@ int go_file_behind_check(struct go_file *file, uint64_t function, uint64_t *out)
 {
 	struct code begin, code;
 	bool checked;
+	uint64_t jump;
 
 	if (!code_at(file, function, &begin))
 		return -ENOENT;
 	code = begin;
 	checked = stands_behind_check(&code);
 	*out = checked ? code.next : begin.next;
+	jump = checked ? code.insn->address : 0;
+	if (checked && code_step(&code) && code.insn->id != X86_INS_PUSH)
+		*out = jump;
 	return is_place(&begin, *out, checked) ? 0 : -ENOENT;
 }
 

@@ -176,7 +176,7 @@ struct runtime {
 	bool (*recognise)(struct runtime_file *file, struct runtime_facts *out);
 	/* The address of a function or variable that has no symbol; NULL: it always has one. */
 	bool (*locate)(struct runtime_file *file, const char *name, uint64_t *address);
-	/* The offset behind the stack check of the function at an address. */
+	/* The place behind the stack check of the function at an address, or that check's jump. */
 	bool (*behind_check)(struct runtime_file *file, uint64_t address, uint64_t *behind);
 	/* Where it returns: how many, or a negative number if that is more than `max`. */
 	int (*returns)(struct runtime_file *file, uint64_t address, uint64_t *out, size_t max);

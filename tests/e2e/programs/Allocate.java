@@ -14,15 +14,15 @@ public class Allocate {
 	}
 
 	static final ArrayList<Node> kept = new ArrayList<>();
-	static byte[] last;
+	static long[] last;
 	static Node lastNode;
 
 	static Node makeNode(int value) {
 		return new Node(value);
 	}
 
-	static byte[] makeBytes(int size) {
-		return new byte[size];
+	static long[] makeArray(int length) {
+		return new long[length];
 	}
 
 	static void round(int n) {
@@ -31,7 +31,7 @@ public class Allocate {
 			if (i % 64 == 0)
 				kept.add(lastNode);
 			if (i % 4 == 0)
-				last = makeBytes(1000);
+				last = makeArray(125);
 		}
 	}
 

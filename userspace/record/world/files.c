@@ -309,6 +309,8 @@ static void settle(struct files *files, const struct worker_answer *answer)
 		err = keep_sites(file, sites);
 	if (!err)
 		choose_runtime(files, &file->facts, file->sites);
+	else
+		file->facts = (struct file_facts){0};
 	file->state = err ? FILE_FAILED : FILE_KNOWN;
 	files->unknown--;
 	if (err)
