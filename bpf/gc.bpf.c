@@ -458,8 +458,8 @@ static __always_inline int probe_tell(struct pt_regs *ctx)
 		return 0;
 	case PROBE_PLACE:
 		return place_fired(&firing);
-#define PROBE(name, since, doc) \
-	case PROBE_##name:      \
+#define PROBE(name, tier, since, doc) \
+	case PROBE_##name:            \
 		return probe_##name(&firing);
 #define ARG(probe, name, type, unit, doc)
 #define END_PROBE(name, count)

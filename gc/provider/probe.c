@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) void keep_frame(void)
 	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
 }
 
-#define PROBE(name, since, when) \
+#define PROBE(name, tier, since, when) \
 	volatile uint16_t gcprof_##name##_semaphore __attribute__((section(".probes"), used));
 #define ARG(probe, name, type, unit, meaning)
 #define END_PROBE(name, n)

@@ -27,7 +27,7 @@ typedef void (*probe_observer_function)(enum probe_number probe, const void *arg
 
 #if GCPROF_NO_SAMPLING
 
-#define PROBE(name, since, when)              struct probe_##name {
+#define PROBE(name, tier, since, when)        struct probe_##name {
 #define ARG(probe, name, type, unit, meaning) type name;
 #define END_PROBE(name, n)                                                    \
 	}                                                                     \
@@ -45,7 +45,7 @@ typedef void (*probe_observer_function)(enum probe_number probe, const void *arg
 
 extern probe_observer_function probe_observer;
 
-#define PROBE(name, since, when)                            \
+#define PROBE(name, tier, since, when)                      \
 	extern volatile uint16_t gcprof_##name##_semaphore; \
 	struct probe_##name {
 #define ARG(probe, name, type, unit, meaning) type name;

@@ -4,7 +4,7 @@
 #define GCPROF_PROBE_NUMBERS_H
 
 enum probe_number {
-#define PROBE(name, since, when) PROBE_##name,
+#define PROBE(name, tier, since, when) PROBE_##name,
 #define ARG(probe, name, type, unit, meaning)
 #define END_PROBE(name, n)
 #include "probes.def"

@@ -87,7 +87,7 @@ uint64_t gcprof_samples(const struct gcprof_provider *provider);
 /* --- names ----------------------------------------------------------------------------- */
 
 /* A type's id: never 0 but when memory is exhausted or the provider has 2^20 types; unique in the
- * process. Profiles show types of the same name as one. */
+ * process. */
 uint64_t gcprof_type(struct gcprof_provider *provider, const char *name);
 
 /* A managed function's id, for struct gc_frame: of the process, not of a provider. `file` may be

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# provider.bats: an allocator that is not our collector reports by the provider's library alone.
+# provider.bats: allocators that are not our collector: on the provider's library, and without it.
 
 load common
 
@@ -11,6 +11,10 @@ setup_file() {
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
 	gcc -O1 -g -std=c11 -D_GNU_SOURCE -I"$root/gc" "$root/gc/provider/example/toy.c" \
 		"$build/libgcprof-provider.a" -lpthread -o toy
+	sed -n '/^```c$/,/^```$/p' "$root/gc/provider/PROBES.md" | sed '1d;/^```$/,$d' >emitter.c
+	gcc -O1 -g -Wall -Wextra -Werror emitter.c -lm -o emitter
+	"$build/gcprof" record --max-overhead off -o emitter.data -- ./emitter >emitter.truth 2>emitter.log
+	"$build/gcprof" report --json emitter.data >emitter.json
 	GCPROF_SEED=1 "$build/gcprof" record --max-overhead off -R 64K -- ./toy 8000000 >truth 2>record.log
 	"$build/gcprof" report --json >report.json
 }
@@ -53,4 +57,15 @@ outside() { # AMOUNT
 		 {name: $name, truth: $bytes, seen: ([$report[0].functions[] | select(.name == $name) | .alloc_total_bytes] | add // 0)} |
 		 select((.seen - .truth | fabs) > 0.1 * .truth)]'
 	same "functions far off" "$output" "[]"
+}
+
+@test "the emitter of PROBES.md is recorded: types, intervals and functions" {
+	[ "$(wc -l <emitter.c)" -le 65 ]
+	same lost "$(jq '[.streams[].lost] | add' emitter.json)" 0
+	run jq -n -c --slurpfile truth emitter.truth --slurpfile report emitter.json '
+		[$truth[0] | to_entries[] | .key as $name | .value as $wanted |
+		 [$report[0].alloc.types[] | select(.name == $name) | .bytes][0] | (.high - .low) as $width |
+		 select($wanted < .low - $width / 2 or $wanted > .high + $width / 2 or $width > 0.5 * $wanted)]'
+	same "types outside" "$output" "[]"
+	same function "$(jq -r '[.functions[] | select(.name == "main" and .alloc_total_bytes > 0)] | length' emitter.json)" 1
 }

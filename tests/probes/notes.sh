@@ -25,7 +25,7 @@ cat > "$work/table.c" <<'EOF'
 #include <stdint.h>
 #include <stdio.h>
 
-#define PROBE(name, since, when) printf("%s", #name);
+#define PROBE(name, tier, since, when) printf("%s", #name);
 #define ARG(probe, name, type, unit, meaning) \
 	printf(" %d", (int)sizeof(type) * (_Generic((type)0, int8_t: -1, int16_t: -1, \
 		int32_t: -1, int64_t: -1, default: 1)));

@@ -81,3 +81,8 @@ exports() { # LIBRARY PATTERN: exactly the names that match
 	[ "$status" -eq 0 ]
 	[[ "$output" == "sum 500000500000, "*" minor collections" ]]
 }
+
+@test "the program in the provider's guide compiles" {
+	sed -n '/^```c$/,/^```$/p' gc/provider/README.md | sed '1d;/^```$/,$d' |
+		gcc -std=c11 -Wall -Wextra -Werror -Igc -fsyntax-only -x c -
+}

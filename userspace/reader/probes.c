@@ -21,7 +21,8 @@
 #define SEMAPHORE_LEN 2
 
 const struct probe_info probe_table[PROBES] = {
-#define PROBE(probe_name, since, doc)                  [PROBE_##probe_name] = {.name = #probe_name, .required = 0
+#define PROBE(probe_name, tier, since, doc) \
+	[PROBE_##probe_name] = {.name = #probe_name, .required = 0
 #define ARG(probe, name, type, unit, doc)              +1
 #define ARG_SINCE(probe, since, name, type, unit, doc) +0
 #define END_PROBE(name, count) \

@@ -14,13 +14,13 @@ struct item {
 static const struct gc_type_desc item_desc = {.name = "plugin_item", .size = sizeof(struct item)};
 
 /* The semaphores of all probes, by the table that makes them. */
-#define PROBE(name, since, when) extern volatile uint16_t gcprof_##name##_semaphore;
+#define PROBE(name, tier, since, when) extern volatile uint16_t gcprof_##name##_semaphore;
 #define ARG(probe, name, type, unit, meaning)
 #define END_PROBE(name, n)
 #include "provider/probes.def"
 #undef PROBE
 static const volatile uint16_t *const semaphores[] = {
-#define PROBE(name, since, when) &gcprof_##name##_semaphore,
+#define PROBE(name, tier, since, when) &gcprof_##name##_semaphore,
 #include "provider/probes.def"
 };
 
