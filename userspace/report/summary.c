@@ -336,8 +336,11 @@ static void tell_allocation(const struct section *section, FILE *out)
 		return;
 	}
 	if (!alloc->samples) {
-		fprintf(out, " No allocation was sampled: it was likely less than %s.",
-			unit_bytes(bytes->high > 0 ? bytes->high : 0).text);
+		fprintf(out, " No allocation was sampled");
+		/* Without a sample the period of a runtime's own sampler is not known. */
+		if (bytes->high > 0)
+			fprintf(out, ": it was likely less than %s", unit_bytes(bytes->high).text);
+		fputc('.', out);
 		return;
 	}
 	fprintf(out, " %s allocated %s (%s to %s with 95 %% confidence)",
