@@ -327,8 +327,8 @@ static bool is_sample_of_go(uint32_t number, uint64_t processor, uint64_t rate, 
 	for (size_t i = 0; i < PROBE_ARGUMENTS; i++) {
 		const enum place_value value = runtime->places[0].arguments[i].value;
 
-		event.place.values[i] = value == VALUE_BYTES	 ? 48
-					: value == VALUE_PERIOD	 ? rate
+		event.place.values[i] = value == VALUE_BYTES     ? 48
+					: value == VALUE_PERIOD  ? rate
 					: value == VALUE_COUNTER ? processor
 								 : 0;
 	}

@@ -126,12 +126,12 @@ static bool is_place(const struct file_facts *facts, const struct probe_place *p
 	const struct runtime *runtime = runtime_get(facts->runtime.runtime);
 	const struct runtime_place *row;
 
-	if (place->probe != PROBE_PLACE || !runtime ||
-	    place->runtime != facts->runtime.runtime || place->place >= runtime->n_places)
+	if (place->probe != PROBE_PLACE || !runtime || place->runtime != facts->runtime.runtime ||
+	    place->place >= runtime->n_places)
 		return false;
 	row = &runtime->places[place->place];
-	return place->flags == row->flags || (row->where == PLACE_BEHIND_CHECK &&
-					      place->flags == (row->flags | PLACE_JUMP));
+	return place->flags == row->flags ||
+	       (row->where == PLACE_BEHIND_CHECK && place->flags == (row->flags | PLACE_JUMP));
 }
 
 static bool is_site(const struct file_facts *facts, const struct probe_site *site)

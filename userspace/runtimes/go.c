@@ -9,8 +9,8 @@
  * linkers switch it off where the program does not read the profile. Each processor (P) counts the
  * bytes down to its next sample, a distance that is drawn with the rate at its last sample; where
  * the rate was 0 then, its first allocation is a sample whatever its size, and is none. Since 1.24
- * a processor takes such a sample whenever the rate has changed, and draws anew. Objects that are freed are reported by the sweep,
- * which ends before the next cycle begins.
+ * a processor takes such a sample whenever the rate has changed, and draws anew. Objects that are
+ * freed are reported by the sweep, which ends before the next cycle begins.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,16 +44,16 @@ enum { CONSTANT_SPECIAL, CONSTANT_SYSTEMSTACK }; /* runtime_facts.constants */
 	{                                                           \
 		.kind = STEP_READ, .size = (bytes), .field = (name) \
 	}
-#define SAMPLE_ARGUMENTS                                                                    \
-	{VALUE_ADDRESS, FROM_REGISTER, .number = RBX},                                      \
-		{VALUE_BYTES, FROM_REGISTER, .number = RCX},                                \
-		{VALUE_PERIOD, FROM_GLOBAL, .global = "runtime.MemProfileRate",             \
-		 .steps = {READ(8, 0)}},                                                    \
+#define SAMPLE_ARGUMENTS                                                                      \
+	{VALUE_ADDRESS, FROM_REGISTER, .number = RBX},                                        \
+		{VALUE_BYTES, FROM_REGISTER, .number = RCX},                                  \
+		{VALUE_PERIOD, FROM_GLOBAL, .global = "runtime.MemProfileRate",               \
+		 .steps = {READ(8, 0)}},                                                      \
 		{VALUE_COUNTER, FROM_REGISTER, .number = RAX, .steps = {READ(8, PROCESSOR)}}, \
-		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.types"},                       \
-		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.etypes"},                      \
-	{                                                                                   \
-		VALUE_CODE, FROM_REGISTER, .number = RIP                                    \
+		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.types"},                         \
+		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.etypes"},                        \
+	{                                                                                     \
+		VALUE_CODE, FROM_REGISTER, .number = RIP                                      \
 	}
 #define SAMPLE PLACE_SAMPLE, PLACE_BEHIND_CHECK, "runtime.profilealloc", PLACE_STACK
 

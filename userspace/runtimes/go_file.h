@@ -30,8 +30,9 @@ const struct go_table *go_file_table(const struct go_file *file);
  * registers there. What makes a stack larger jumps back to the function's begin, which therefore
  * runs twice. The begin, if there is no check. Nothing in the function jumps to the place.
  *
- * Where that instruction is not a push, it is the jump of the check, a jbe, which the kernel emulates
- * as it does a push: it runs others in steps, which takes tens of microseconds on virtual machines.
+ * Where that instruction is not a push, it is the jump of the check, a jbe, which the kernel
+ * emulates as it does a push: it runs others in steps, which takes tens of microseconds on virtual
+ * machines.
  */
 int go_file_behind_check(struct go_file *file, uint64_t function, uint64_t *out);
 

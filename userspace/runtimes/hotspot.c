@@ -99,9 +99,7 @@ static const struct runtime_place
 						 {VALUE_MORE, FROM_REGISTER, .number = RSI,
 						  .steps = {{STEP_READ, 4,
 							     .offset = 4, .field = "oopDesc._metadata._compressed_klass"}}},
-					 GLOBAL(VALUE_PERIOD,
-						INTERVAL,
-						{STEP_READ, 4}),
+					 GLOBAL(VALUE_PERIOD, INTERVAL, {STEP_READ, 4}),
 					 [NAME] = ARGUMENT(VALUE_NONE, KLASS,
 							   {STEP_READ, 8, .field = "Klass._name"},
 							   {STEP_PLUS, .field = "Symbol._body"}),
@@ -331,8 +329,8 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 
 /*
  * Without compressed class pointers an object begins with two words, not with one and a half, and
- * the base and shift of the compressed ones stay 0. They are both 0 with compressed ones, too, if all
- * classes lie below 4 GiB, which the machine's choice of addresses does not lead to.
+ * the base and shift of the compressed ones stay 0. They are both 0 with compressed ones, too, if
+ * all classes lie below 4 GiB, which the machine's choice of addresses does not lead to.
  */
 static const char *unreadable(const uint64_t *read)
 {

@@ -65,8 +65,8 @@ enum place_value {
 	VALUE_DRAWN,  /* the period of a counter's first distance; 0: there was none, and its first
 			 sample is none */
 	VALUE_FORCES, /* 1: a counter takes a sample, which is none, when PERIOD has changed */
-	VALUE_TIME, /* CLOCK_MONOTONIC ns */
-	VALUE_MORE, /* for convert() */
+	VALUE_TIME,   /* CLOCK_MONOTONIC ns */
+	VALUE_MORE,   /* for convert() */
 	PLACE_VALUE_KINDS
 };
 
@@ -123,8 +123,8 @@ struct runtime_write {
 	uint64_t expected; /* it is written only if it is this */
 	uint64_t wanted;   /* 0: it is only written if other samples are asked for */
 	bool is_period;    /* mean bytes between samples: what is written is runtime_mark()ed */
-	uint64_t started; /* what the program itself makes it if it was written to at its start; 0:
-			     it does not */
+	uint64_t started;  /* what the program itself makes it if it was written to at its start; 0:
+			      it does not */
 };
 
 #define RUNTIME_WRITES_MAX    4

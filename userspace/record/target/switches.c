@@ -2,8 +2,8 @@
 /* switches.c: switches on the samplers of runtimes, by writing to variables of their programs. */
 /*
  * Periods that are written are marked (runtime_mark()). A marked one that is not ours is of another
- * recorder, which may have been killed. It is taken over as it is or, if the user asks for a period,
- * changed to that once; it is put back at the end. One without a mark is the program's own.
+ * recorder, which may have been killed. It is taken over as it is or, if the user asks for a
+ * period, changed to that once; it is put back at the end. One without a mark is the program's own.
  */
 #include "switches.h"
 
@@ -127,8 +127,8 @@ static void variable_done(void *context, const struct opener_result *result)
 		return;
 	variable->order.started = result->block.started;
 	variable->value = 0;
-	memcpy(&variable->value, result->block.changed ? &result->block.after : &result->block.before,
-	       write->size);
+	memcpy(&variable->value,
+	       result->block.changed ? &result->block.after : &result->block.before, write->size);
 	if (variable->switches->options.forbidden) {
 		if (variable->value == write->expected && variable->own != write->expected)
 			warn_forbidden(variable->switches, variable);
@@ -242,8 +242,7 @@ static struct variable *variable_of(struct switches *switches, const struct file
 		return NULL;
 	variable->runtime = runtime;
 	variable->write = &runtime->writes[i];
-	variable->started =
-		was_started(switches, event->header.tid) ? variable->write->started : 0;
+	variable->started = was_started(switches, event->header.tid) ? variable->write->started : 0;
 	variable->own = own_value(variable);
 	variable->order = (struct opener_memory){
 		.pid = event->header.tid,
@@ -339,8 +338,8 @@ void switches_turn(struct switches *switches, const struct processes *processes)
 			keep(variable, now);
 		if (variable->write->is_period && options->ceiling && !options->forbidden &&
 		    !variable->busy)
-			count_samples(variable,
-				      processes_at(processes, variable->order.pid, now), now);
+			count_samples(variable, processes_at(processes, variable->order.pid, now),
+				      now);
 	}
 }
 
