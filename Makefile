@@ -253,7 +253,7 @@ test: setup
 	@tests/run $(O)
 
 # Tests with threads, by the thread sanitizer.
-THREADED := gc_threads gc_pauses gc_model gc_random gc_regress_threads gc_batch gc_pieces gc_edges \
+THREADED := gc_threads gc_provider gc_pauses gc_model gc_random gc_regress_threads gc_batch gc_pieces gc_edges \
 	gc_lanes unwinder
 test-long: setup
 	@+$(build) all

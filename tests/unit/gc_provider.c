@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_provider.c: the provider's library by its public header, as an allocator of its own uses it.
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "provider/internal.h"
+
+enum { PERIOD = 1000, TYPES_MANY = 9000 };
+
+static struct {
+	uint64_t samples, fates, types, last_sample, last_type;
+	bool has_anchor, fate_first;
+	char name[32];
+} seen;
+
+static void observe(enum probe_number probe, const void *arguments)
+{
+	if (probe == PROBE_sample) {
+		const struct probe_sample *sample = arguments;
+
+		seen.samples++;
+		seen.last_sample = sample->sample;
+		seen.last_type = sample->type;
+		seen.has_anchor = sample->anchor &&
+				  !((const struct gc_anchor *)sample->anchor)->top;
+	} else if (probe == PROBE_type) {
+		const struct probe_type *type = arguments;
+
+		seen.types++;
+		snprintf(seen.name, sizeof(seen.name), "%s", type->name);
+	} else if (probe == PROBE_fate) {
+		const struct probe_fate *fate = arguments;
+
+		seen.fates += fate->count;
+		seen.fate_first |= ((const struct gcprof_fate *)fate->entries)->sample >
+				   seen.last_sample;
+	}
+}
+
+static struct gcprof_thread *open_provider(struct gcprof_provider **provider)
+{
+	struct gcprof_options options = {.period = PERIOD,
+					 .ceiling = UINT64_MAX,
+					 .fixed_stride = GCPROF_STRIDE_FIXED,
+					 .unbatched = 1,
+					 .always_sample = 1};
+	struct gcprof_thread *thread;
+
+	memset(&seen, 0, sizeof(seen));
+	probe_observer = observe;
+	CHECK_EQ(gcprof_open(&options, provider), 0);
+	CHECK_EQ(gcprof_thread_attach(*provider, NULL, &thread), 0);
+	return thread;
+}
+
+static void close_provider(struct gcprof_provider *provider, struct gcprof_thread *thread)
+{
+	gcprof_thread_detach(thread);
+	gcprof_close(provider);
+}
+
+/* With a fixed stride the object with each thousandth byte is a sample, large ones only once. */
+TEST(an_allocation_is_sampled_if_it_has_a_hit)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	uint64_t type = gcprof_type(provider, "thing"), before = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		size_t size = i % 500 ? 8 + (size_t)i % 13 * 8 : 40000;
+		bool hit = before / PERIOD != (before + size) / PERIOD;
+		uint64_t sample = gcprof_alloc(thread, size, type, GCPROF_SAMPLE_FOREIGN);
+
+		CHECK_EQ(sample != 0, hit);
+		before += size;
+	}
+	CHECK(seen.samples > 1000);
+	CHECK_EQ(seen.samples, gcprof_samples(provider));
+	CHECK_EQ(seen.last_type, type);
+	CHECK_EQ(seen.types, 1);
+	CHECK_STR(seen.name, "thing");
+	CHECK(seen.has_anchor);
+	close_provider(provider, thread);
+}
+
+TEST(there_may_be_many_types_and_each_keeps_its_name)
+{
+	struct gcprof_provider *provider, *other;
+	struct gcprof_thread *thread = open_provider(&provider);
+	uint64_t types[TYPES_MANY];
+	char name[32];
+
+	CHECK_EQ(gcprof_open(NULL, &other), 0);
+	for (int i = 0; i < TYPES_MANY; i++) {
+		snprintf(name, sizeof(name), "type%d", i);
+		types[i] = gcprof_type(provider, name);
+		CHECK(types[i] && (!i || types[i] != types[i - 1]));
+	}
+	CHECK(gcprof_type(other, "thing") != types[0]);
+	for (int i = 0; i < TYPES_MANY; i += 997) {
+		CHECK(gcprof_alloc(thread, PERIOD, types[i], GCPROF_SAMPLE_FOREIGN));
+		snprintf(name, sizeof(name), "type%d", i);
+		CHECK_STR(seen.name, name);
+		CHECK_EQ(seen.last_type, types[i]);
+	}
+	gcprof_close(other);
+	close_provider(provider, thread);
+}
+
+/* Outside of collections, too; and a sample that waits comes first. */
+TEST(an_outcome_is_reported_behind_its_sample)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	uint64_t type = gcprof_type(provider, "thing");
+
+	for (int i = 0; i < 100; i++) {
+		struct gcprof_fate fate = {.outcome = GCPROF_DIED_YOUNG};
+
+		fate.sample = gcprof_alloc(thread, PERIOD, type, GCPROF_SAMPLE_FOREIGN);
+		CHECK(fate.sample);
+		gcprof_outcomes(thread, &fate, 1);
+	}
+	CHECK_EQ(seen.fates, 100);
+	CHECK(!seen.fate_first);
+	close_provider(provider, thread);
+}
+
+static uint32_t over; /* atomic */
+
+static void *name_things(void *context)
+{
+	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+		gcprof_type(context, "thing");
+		gcprof_code("function", "file", 1);
+	}
+	return NULL;
+}
+
+/* A child that finds a lock held by a thread that it does not have would wait for ever. */
+TEST(a_child_may_name_things_whatever_other_threads_did_at_the_fork)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	pthread_t other;
+	int status;
+
+	probe_observer = NULL;
+	CHECK_EQ(pthread_create(&other, NULL, name_things, provider), 0);
+	for (int i = 0; i < 50; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			alarm(20);
+			_exit(!gcprof_type(provider, "child") || !gcprof_code("child", NULL, 0));
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+	}
+	__atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+	pthread_join(other, NULL);
+	close_provider(provider, thread);
+}
+
+/* Their threads are not there; it goes on with its own. */
+TEST(the_other_threads_are_detached_in_a_child)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	int status;
+	pid_t child;
+
+	/* As one of another thread would be. */
+	CHECK_EQ(gcprof_thread_attach(provider, NULL, &thread), 0);
+	thread->owner = 0;
+	child = fork();
+	if (!child) {
+		const struct gcprof_thread *left = provider->threads;
+
+		_exit(!left || left->next || !pthread_equal(left->owner, pthread_self()) ||
+		      left->head.on);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
