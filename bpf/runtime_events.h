@@ -38,6 +38,16 @@ struct event_gc_cycle {
 	uint64_t unfinished; /* 1: the recording ended before it */
 };
 
+/* A place that allocates as a runtime's own heap profile has it: sampled objects, not scaled. */
+struct event_heap_site {
+	struct event_header header; /* time: when it was read */
+	struct event_stack stack;
+	uint64_t objects, bytes;         /* not freed */
+	uint64_t all_objects, all_bytes; /* since the program began */
+	uint64_t rate;                   /* mean bytes between samples */
+					 /* tail: the stack */
+};
+
 struct event_runtime {
 	struct event_header header;
 	uint16_t name_size, version_size;

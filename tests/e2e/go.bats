@@ -12,6 +12,7 @@ setup_file() {
 	go build -o objects "$BATS_TEST_DIRNAME/programs/objects.go"
 	go build -ldflags='-s -w' -o stripped "$BATS_TEST_DIRNAME/programs/objects.go"
 	go build -o goroutines "$BATS_TEST_DIRNAME/programs/goroutines.go"
+	go build -buildmode=pie -ldflags='-s -w' -o heap "$BATS_TEST_DIRNAME/programs/heap.go"
 	go build -buildmode=pie -ldflags='-s -w' -o goroutines-anywhere \
 		"$BATS_TEST_DIRNAME/programs/goroutines.go"
 	go build -buildmode=pie -ldflags='-s -w' -o anywhere "$BATS_TEST_DIRNAME/programs/objects.go"
@@ -258,4 +259,31 @@ start() {
 	started+=($!)
 	wait_until grep -F 'no-writes forbids' record.log
 	is_rate "${started[0]}" $OFF
+}
+
+# Bytes of a function in the heap profile that the program has written itself, or of all.
+pprof_bytes() { # PATTERN
+	go tool pprof -unit=bytes -sample_index=inuse_space -nodefraction=0 -top "$PROGRAMS/heap" \
+		heap.pb.done 2>/dev/null | awk -v pattern="$1" '$NF ~ pattern {sub(/B$/, "", $1); sum += $1}
+		END {print sum + 0}'
+}
+
+@test "what is alive is what the program's own heap profile says, without writing to it" {
+	"$PROGRAMS/heap" heap.pb &
+	started=($!)
+	wait_until test -e heap.pb.done
+	record --no-writes -p "${started[0]}" --duration 1s
+	holds '.live_heap | length >= 2'
+	for name in keepSmall keepLarge; do
+		bytes=$(pprof_bytes "main.$name\$")
+		[ "$bytes" -gt 10000000 ]
+		holds ".live_heap[] | select(.name == \"main.$name\") |
+			(.bytes - $bytes | fabs) < 10 and .before_bytes == .bytes"
+	done
+	holds '.live_heap | all(.name != "main.drop")'
+	# Half of a byte for each place is rounded away.
+	sum=$(pprof_bytes .)
+	[ "$(rows 'SELECT count(DISTINCT time) FROM heap_sites')" = 2 ]
+	same "bytes alive" "$(rows 'SELECT CAST(sum(bytes) AS INTEGER) / 1000 FROM heap_sites
+		WHERE time = (SELECT max(time) FROM heap_sites)')" $((sum / 1000))
 }

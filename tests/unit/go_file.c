@@ -76,7 +76,7 @@ static uint64_t symbol(const char *name)
 /* Where symbols say that it is, of a file that has none. */
 static void check_settings(void)
 {
-	uint64_t types, types_end;
+	uint64_t types, types_end, list;
 	struct go_special special;
 	struct go_sampler sampler;
 	struct fiber_path fiber;
@@ -94,6 +94,8 @@ static void check_settings(void)
 	CHECK(special.value >= 2 && special.value <= 4);
 	CHECK_EQ(go_file_fiber(bare.file, &fiber), 0);
 	CHECK_EQ(fiber.count, 3);
+	CHECK_EQ(go_file_buckets(bare.file, &list), 0);
+	CHECK_EQ(list, symbol("runtime.mbuckets"));
 	CHECK_EQ(fiber.base, -8);
 	go_table_types(go_file_table(bare.file), &types, &types_end);
 	CHECK_EQ(types, symbol("runtime.types"));

@@ -400,6 +400,27 @@ static int take_window(struct sql *sql, const struct record_call_window *record)
 	return database_put(sql->database, TABLE_call_windows, &row);
 }
 
+static int take_heap_site(struct sql *sql, const struct pass *pass,
+			  const struct record_heap_site *record)
+{
+	const struct heap_estimate live =
+		heap_sites_estimate(record->objects, record->bytes, record->rate);
+	const struct heap_estimate all =
+		heap_sites_estimate(record->all_objects, record->all_bytes, record->rate);
+	struct row_heap_sites row = {
+		.id = integer(sql_next(sql, TABLE_heap_sites)),
+		.time = integer(record->time),
+		.process = integer(record->process),
+		.stack = stack_of(pass, record->stack),
+		.objects = real(live.objects),
+		.bytes = real(live.bytes),
+		.all_objects = real(all.objects),
+		.all_bytes = real(all.bytes),
+	};
+
+	return database_put(sql->database, TABLE_heap_sites, &row);
+}
+
 static int take_clock(struct sql *sql, const struct record_clock *record)
 {
 	struct row_clock row = {
@@ -466,6 +487,10 @@ int sql_event(struct sql *sql, struct pass *pass, const struct record *record)
 		return sql_phase(sql, pass, &record->phase);
 	case RECORD_call_window:
 		return take_window(sql, &record->call_window);
+	case RECORD_heap_site:
+		if (!database_wants(sql->database, TABLE_heap_sites))
+			return 0;
+		return take_heap_site(sql, pass, &record->heap_site);
 	case RECORD_loss:
 		return take_loss(sql, pass, &record->loss);
 	case RECORD_clock:

@@ -222,6 +222,12 @@ struct model {
 	size_t n_gc_cycles;
 	struct model_entry *entries; /* most CPU time first */
 	size_t n_entries;
+	struct model_heap {
+		bool known;
+		double objects, bytes, before;
+		struct model_heap_row *rows; /* most bytes first */
+		size_t n_rows;
+	} heap;                         /* by the heap profiles that runtimes keep themselves */
 	bool threads_move;              /* a runtime runs its threads on any of the system's */
 	struct model_runtime *runtimes; /* that were recorded without probes of ours */
 	size_t n_runtimes;

@@ -39,6 +39,7 @@ void pass_free(struct pass *pass)
 	gc_cycles_free(&pass->gc_cycles);
 	runtimes_free(&pass->runtimes);
 	fibers_free(&pass->fibers);
+	heap_sites_free(&pass->heap_sites);
 	syscalls_free(&pass->syscalls);
 	waits_free(&pass->waits);
 	pauses_free(&pass->pauses);
@@ -319,6 +320,8 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_collections:
 		streams_unread(&pass->streams, record->collections.count);
 		return 0;
+	case RECORD_heap_site:
+		return pass->selection ? 0 : heap_sites_record(pass, &record->heap_site);
 	case RECORD_gc_cycle:
 		return gc_cycles_record(pass, &record->gc_cycle);
 	case RECORD_phase:
@@ -500,6 +503,8 @@ int pass_finish(struct pass *pass)
 		error = functions_finish(pass);
 	if (!error)
 		error = entries_finish(pass);
+	if (!error)
+		error = heap_sites_finish(pass);
 	if (!error)
 		error = type_table_finish(&pass->types, &pass->tasks, pass->model);
 	if (!error)

@@ -10,6 +10,7 @@
 #include "functions.h"
 #include "gc_cycles.h"
 #include "gc_names.h"
+#include "heap_sites.h"
 #include "model.h"
 #include "pauses.h"
 #include "runtimes.h"
@@ -34,6 +35,7 @@ struct pass {
 	struct gc_cycles gc_cycles;
 	struct runtimes runtimes;
 	struct fibers fibers;
+	struct heap_sites heap_sites;
 	struct syscalls syscalls;
 	struct waits waits;
 	struct pauses pauses;

@@ -115,6 +115,14 @@ struct model_entry {
 	double syscall_ns, off_cpu_ns; /* of calls and waits with a stack */
 };
 
+/* What is alive that a function allocated, by the runtime's own heap profile. */
+struct model_heap_row {
+	const char *name;   /* "(none)": it has none */
+	const char *module; /* as of a struct model_function */
+	double objects, bytes;
+	double before; /* bytes when the recorder came to programs that ran already */
+};
+
 /* A runtime that was recorded without probes of ours. */
 struct model_runtime {
 	uint64_t process, pid;

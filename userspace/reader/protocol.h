@@ -35,6 +35,7 @@ enum worker_request_kind {
 	READ_TYPES,     /* numbers of types of a file's runtime: likewise */
 	READ_JAVA,      /* memory of a Java virtual machine and frames: likewise */
 	READ_STACK,     /* a stack dump: its frames, see dumps.h */
+	READ_HEAP,      /* memory of a program: its own heap profile, see heap_profile.h */
 };
 
 struct worker_request {

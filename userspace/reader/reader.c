@@ -13,6 +13,7 @@
 
 #include "confine.h"
 #include "dumps.h"
+#include "heap_profile.h"
 #include "facts.h"
 #include "names.h"
 #include "rows.h"
@@ -79,6 +80,8 @@ static int answer(struct names *names, struct request *request)
 		return names_answer(names, request);
 	case READ_STACK:
 		return dumps_answer(request);
+	case READ_HEAP:
+		return heap_answer(request);
 	default:
 		return -EBADMSG;
 	}

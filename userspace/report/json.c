@@ -362,6 +362,7 @@ static const struct {
 	{"cpu", 0, cpu_part},
 	{"programs", PART_PROGRAMS, json_programs},
 	{"entries", PART_ENTRIES, json_entries},
+	{"live_heap", PART_LIVE, json_live_heap},
 	{"functions", PART_FUNCTIONS | PART_FAULTS, functions},
 	{"sites", PART_SITES | PART_LIVE, json_sites},
 	{"syscalls", PART_SYSCALLS, syscalls},

@@ -9,6 +9,7 @@
 
 /* Each makes a new value, `top` rows at most; NULL without memory. */
 json_t *json_programs(const struct model *model, size_t top);
+json_t *json_live_heap(const struct model *model, size_t top);
 json_t *json_entries(const struct model *model, size_t top);
 json_t *json_sites(const struct model *model, size_t top);
 json_t *json_waits(const struct model *model, size_t top);

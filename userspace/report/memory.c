@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/path_base.h"
 #include "advice.h"
 #include "sections.h"
 #include "units.h"
@@ -220,5 +221,39 @@ int section_live(const struct section *section)
 		"about %s in all: objects that became old and are not known to have died. What "
 		"the last collections have not looked at may be dead.",
 		unit_bytes(model->alloc.live_bytes).text);
+	return error;
+}
+
+int section_live_heap(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "alive", false, 0, 0},        {"", "%", false, 3, 0},
+		{NULL, "at first", false, 1, 0},     {NULL, "objects", false, 2, 0},
+		{NULL, "allocated by", true, 0, 22}, {NULL, "module or source", true, 4, 16},
+	};
+	const struct model_heap *heap = &section->model->heap;
+	size_t rows = section_rows(section, heap->n_rows);
+	struct table *table;
+	int error;
+
+	if (!rows)
+		return 0;
+	page_heading(section->page, "Alive by the runtime's own heap profile");
+	table = table_create(columns, sizeof(columns) / sizeof(*columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows; i++) {
+		cell_bytes(table, heap->rows[i].bytes);
+		cell_share(table, heap->rows[i].bytes, heap->bytes);
+		cell_bytes(table, heap->rows[i].before);
+		cell_count(table, (uint64_t)heap->rows[i].objects);
+		table_cell(table, heap->rows[i].name);
+		table_cell(table, heap->rows[i].module ? path_base(heap->rows[i].module) : "");
+	}
+	error = section_table(section, table);
+	page_paragraph(section->page, STYLE_DIM, 2,
+		       "about %s in all, whenever they were allocated, as of the last collection "
+		       "but one. at first: when the recorder came to a program that ran already.",
+		       unit_bytes(heap->bytes).text);
 	return error;
 }

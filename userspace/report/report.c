@@ -77,6 +77,7 @@ static const struct {
 	{PART_SITES, true, section_sites},
 	{PART_TYPES, true, section_types},
 	{PART_LIVE, false, section_live},
+	{PART_LIVE, false, section_live_heap},
 	{PART_SYSCALLS, true, section_syscalls},
 	{PART_SYSCALLS, false, section_slow_calls},
 	{PART_OFF_CPU, true, section_off_cpu},

@@ -27,6 +27,7 @@ int section_cycles(const struct section *section);
 int section_pauses(const struct section *section);
 int section_sites(const struct section *section);
 int section_types(const struct section *section);
+int section_live_heap(const struct section *section);
 int section_live(const struct section *section);
 int section_syscalls(const struct section *section);
 int section_off_cpu(const struct section *section);

@@ -245,6 +245,8 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 	add_own_code(found, out);
 	if (go_file_fiber(found->file, &out->fiber))
 		out->fiber = (struct fiber_path){0};
+	if (found->has_sampler && !go_file_buckets(found->file, &out->heap_list))
+		out->heap_rate = found->sampler.rate;
 	out->constants[CONSTANT_SPECIAL] = (int32_t)found->special.value;
 	if (go_table_named(go_file_table(found->file), "runtime.systemstack", &function))
 		out->constants[CONSTANT_SYSTEMSTACK] = (int32_t)function.size;

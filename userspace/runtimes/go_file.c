@@ -548,3 +548,50 @@ int go_file_fiber(struct go_file *file, struct fiber_path *out)
 	out->count = 3;
 	return 0;
 }
+
+/* --- the heap profile --------------------------------------------------------------------- */
+
+/* Where what go_buckets.c reads is in a bucket. */
+enum { BUCKET_NEXT = 8, BUCKET_KIND = 16, BUCKET_DEPTH = 40, BUCKET_STACK = 48 };
+
+/* A bucket's counts: it must be of kind 1, and they lie behind the stack. */
+static bool has_layout(struct go_file *file)
+{
+	bool kind = false, depth = false, stack = false;
+	struct code code;
+
+	if (!code_named(file, "runtime.(*bucket).mp", &code))
+		return false;
+	while (code_step(&code)) {
+		if (code.insn->id == X86_INS_CMP && is_memory(&code, 0, X86_REG_RAX))
+			kind = code.operands[0].mem.disp == BUCKET_KIND &&
+			       code.operands[1].type == X86_OP_IMM && code.operands[1].imm == 1;
+		else if (code.insn->id == X86_INS_MOV && is_memory(&code, 1, X86_REG_RAX))
+			depth = code.operands[1].mem.disp == BUCKET_DEPTH;
+		else if (code.insn->id == X86_INS_LEA && depth && is_memory(&code, 1, X86_REG_RAX))
+			stack = code.operands[1].mem.disp == BUCKET_STACK;
+	}
+	return kind && depth && stack;
+}
+
+/* The first variable that mProf_FlushLocked reads; a step of its loop takes the next bucket. */
+int go_file_buckets(struct go_file *file, uint64_t *list)
+{
+	uint64_t found = 0;
+	bool steps = false;
+	struct code code;
+	x86_reg to;
+
+	if (!has_layout(file) || !code_named(file, "runtime.mProf_FlushLocked", &code))
+		return -ENOENT;
+	while (code_step(&code)) {
+		if (!is_load(&code, &to))
+			continue;
+		if (!found)
+			found = variable(&code, 1, 8);
+		steps |= found && is_memory(&code, 1, to) &&
+			 code.operands[1].mem.disp == BUCKET_NEXT;
+	}
+	*list = found;
+	return found && steps ? 0 : -ENOENT;
+}

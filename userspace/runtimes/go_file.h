@@ -63,6 +63,10 @@ struct go_special {
 
 int go_file_special(struct go_file *file, struct go_special *out);
 
+/* The address of runtime.mbuckets, the heap profile's places, if they are as go_buckets.c has them.
+ */
+int go_file_buckets(struct go_file *file, uint64_t *list);
+
 /*
  * How the id of the goroutine is found that a thread runs: as the runtime itself goes back to it
  * from the thread's own stack. So what it does there for a goroutine counts as that one's, as in

@@ -152,6 +152,9 @@ struct runtime_facts {
 	uint32_t n_own, reserved;
 	struct fiber_path fiber; /* as bpf/config.h has it, but for `since`; no steps: unknown */
 	uint64_t sampled;
+	/* Variables: the first place of a heap profile that the runtime keeps itself, and the mean
+	 * distance of its samples in bytes; 0: it has none that is known. */
+	uint64_t heap_list, heap_rate;
 	/* What reasons are called, by number, where the file says so. */
 	char reasons[RUNTIME_REASONS_MAX][RUNTIME_REASON_BYTES];
 	char missing[128]; /* a sentence about the first place that was not found; "": all were */

@@ -4,6 +4,7 @@
 
 #include "../machine/clock.h"
 #include "../target/control.h"
+#include "../target/heap_profiles.h"
 #include "../target/switches.h"
 #include "../../util/log.h"
 
@@ -86,6 +87,9 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	    flow_runtime(arrival->flow, event, &file->facts.runtime))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	add_fibers(arrival, process, file, event);
+	if (arrival->heaps &&
+	    heap_profiles_mapped(arrival->heaps, file, event, event->header.time <= process->begin))
+		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	arrive(arrival, process, file, event);
 	unwinder_remap(arrival->unwinder, process);
 }

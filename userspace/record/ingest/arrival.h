@@ -20,6 +20,7 @@ struct arrival {
 	struct processes *processes;
 	struct unwinder *unwinder;
 	struct switches *switches;
+	struct heap_profiles *heaps;
 	struct flow *flow; /* NULL: not there yet */
 	bool attached;     /* a file was attached; reset it */
 	bool trouble;      /* one could not be: `problem` says why; reset it */

@@ -17,6 +17,7 @@
 #include "../world/ahead.h"
 #include "../world/files.h"
 #include "arrival.h"
+#include "../target/heap_profiles.h"
 #include "../target/switches.h"
 #include "flow.h"
 
@@ -33,7 +34,8 @@ struct drain {
 	bool left; /* the last round did not empty all rings */
 	uint64_t next_second;
 	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
-	struct arrival arrival;         /* of files and programs */
+	struct heap_profiles *heaps;
+	struct arrival arrival; /* of files and programs */
 };
 
 /* --- what the world asks ------------------------------------------------------------------ */
@@ -109,6 +111,8 @@ static void forget_process(void *context, const struct process *process)
 	store_meet_end(drain->parts.store, process->id);
 	if (process->has_runtime)
 		table_forget(drain->parts.session, TABLE_FIBERS, &index);
+	if (process->has_runtime)
+		heap_profiles_forget(drain->heaps, index);
 }
 
 static void throttle_samples(void *context, const struct process *process)
@@ -154,6 +158,9 @@ static int create_parts(struct drain *drain)
 	if (!err)
 		err = flow_create(&flow, &drain->flow);
 	drain->arrival.flow = drain->flow;
+	if (!err)
+		err = heap_profiles_create(parts->opener, flow_event, drain->flow, &drain->heaps);
+	drain->arrival.heaps = drain->heaps;
 	if (!err)
 		subscribe(drain);
 	return err ? err : rings_open(parts->session, flow_event, drain->flow, &drain->rings);
@@ -231,6 +238,7 @@ static int drain_rings(struct drain *drain, uint64_t now)
 	files_turn(files);
 	opener_turn(drain->parts.opener);
 	switches_turn(drain->parts.switches, drain->parts.processes);
+	heap_profiles_turn(drain->heaps);
 	unwinder_flush(drain->parts.unwinder);
 	return emptied;
 }
@@ -322,6 +330,7 @@ int drain_finish(struct drain *drain, const struct patience *patience)
 		emptied = drain_rings(drain, clock_now());
 	while (emptied == 0);
 	files_settle(drain->parts.files, patience->files_ns);
+	heap_profiles_finish(drain->heaps, patience->files_ns);
 	store_walk_until(drain->parts.store, clock_now() + patience->walks_ns);
 	err = emptied < 0 ? emptied : drain_streams(drain);
 	err = err ? err : flow_finish(drain->flow, clock_now());
@@ -349,6 +358,7 @@ void drain_free(struct drain *drain)
 		return;
 	files_set_visitor(drain->parts.files, NULL, NULL);
 	opener_cancel(drain->parts.opener, &drain->arrival);
+	heap_profiles_free(drain->heaps);
 	rings_free(drain->rings);
 	flow_free(drain->flow);
 	world_free(drain->world);

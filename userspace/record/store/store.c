@@ -166,7 +166,7 @@ static int identify(struct store *store, struct incoming *in)
 	/* It only concerns the process: it makes no thread known. */
 	if (header->code == EVENT_fate || header->code == EVENT_freed ||
 	    header->code == EVENT_gc_cycle || header->code == EVENT_runtime ||
-	    header->code == EVENT_gc_name)
+	    header->code == EVENT_gc_name || header->code == EVENT_heap_site)
 		return 0;
 	if (header->code == EVENT_task)
 		in->thread = processes_thread_begins(
@@ -198,6 +198,7 @@ bool store_is_auxiliary(const struct event_header *event)
 	case EVENT_ran:
 	case EVENT_runtime:
 	case EVENT_gc_name:
+	case EVENT_heap_site:
 		return true;
 	default:
 		return false;

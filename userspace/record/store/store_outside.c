@@ -117,3 +117,23 @@ int store_gc_name(struct store *store, const struct incoming *in)
 	record.gc_name.number = event->number;
 	return profile_writer_put(store->writer, &record);
 }
+
+int store_heap_site(struct store *store, const struct incoming *in)
+{
+	const struct event_heap_site *event = (const void *)in->header;
+	struct record record = {.kind = RECORD_heap_site};
+	struct stored_stack stack;
+	int err = store_put_stack(store, in, &event->stack, &stack);
+
+	if (err)
+		return err;
+	record.heap_site.time = in->header->time;
+	record.heap_site.process = in->process->id;
+	record.heap_site.stack = stack.id;
+	record.heap_site.objects = event->objects;
+	record.heap_site.bytes = event->bytes;
+	record.heap_site.all_objects = event->all_objects;
+	record.heap_site.all_bytes = event->all_bytes;
+	record.heap_site.rate = event->rate;
+	return profile_writer_put(store->writer, &record);
+}

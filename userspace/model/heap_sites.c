@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* heap_sites.c: what is alive by the heap profiles that runtimes keep themselves. */
+/*
+ * A profile is read at most twice of a process. The last one says what is alive, and the first one,
+ * if there are two, what was when the recorder came.
+ */
+#include "heap_sites.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "pass.h"
+
+#define SITES_MAX (1 << 20)
+
+struct heap_site {
+	uint64_t process, time;
+	uint32_t stack;
+	struct heap_estimate live;
+};
+
+void heap_sites_free(struct heap_sites *sites)
+{
+	free(sites->items);
+}
+
+struct heap_estimate heap_sites_estimate(uint64_t objects, uint64_t bytes, uint64_t rate)
+{
+	double scale = 1;
+
+	if (!objects || !bytes)
+		return (struct heap_estimate){0, 0};
+	if (rate > 1)
+		scale = 1 / -expm1(-((double)bytes / (double)objects) / (double)rate);
+	return (struct heap_estimate){(double)objects * scale, (double)bytes * scale};
+}
+
+int heap_sites_record(struct pass *pass, const struct record_heap_site *record)
+{
+	struct heap_sites *sites = &pass->heap_sites;
+
+	if (!tasks_find_process(&pass->tasks, record->process) || sites->count >= SITES_MAX ||
+	    (record->stack && !tree_node(&pass->tree, record->stack)))
+		return -EBADMSG;
+	if (array_reserve(&sites->items, &sites->capacity, sites->count, sizeof(*sites->items)) < 0)
+		return -ENOMEM;
+	sites->items[sites->count++] = (struct heap_site){
+		.process = record->process,
+		.time = record->time,
+		.stack = (uint32_t)record->stack,
+		.live = heap_sites_estimate(record->objects, record->bytes, record->rate),
+	};
+	return 0;
+}
+
+/* By process, the last profile first. */
+static int by_profile(const void *a, const void *b)
+{
+	const struct heap_site *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->time < y->time ? 1 : x->time > y->time ? -1 : 0;
+}
+
+/* Row of the innermost function, from 1 on; 0: there is none. */
+static uint32_t function_of(const struct pass *pass, uint32_t stack)
+{
+	uint32_t shown = tree_shown(&pass->tree, stack);
+	const struct frame *frame;
+
+	if (!shown)
+		return 0;
+	frame = tree_frame(&pass->tree, tree_node(&pass->tree, shown)->frame);
+	if (!frame->n_functions)
+		return 0;
+	return pass->functions.of_frames[frame->first_function + frame->n_functions - 1] + 1;
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct model_heap_row *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void add_sites(struct pass *pass, struct model_heap_row *rows)
+{
+	const struct heap_sites *sites = &pass->heap_sites;
+	struct model_heap *heap = &pass->model->heap;
+	const struct heap_site *last = NULL;
+
+	for (size_t i = 0; i < sites->count; i++) {
+		const struct heap_site *site = &sites->items[i];
+		struct model_heap_row *row = &rows[function_of(pass, site->stack)];
+
+		if (!last || last->process != site->process)
+			last = site;
+		if (site->time == last->time) {
+			row->objects += site->live.objects;
+			row->bytes += site->live.bytes;
+			heap->objects += site->live.objects;
+			heap->bytes += site->live.bytes;
+		} else {
+			row->before += site->live.bytes;
+			heap->before += site->live.bytes;
+		}
+	}
+}
+
+int heap_sites_finish(struct pass *pass)
+{
+	const struct functions *functions = &pass->functions;
+	struct heap_sites *sites = &pass->heap_sites;
+	struct model_heap *heap = &pass->model->heap;
+	size_t count = functions->n_rows + 1, kept = 0;
+	struct model_heap_row *rows;
+
+	if (!sites->count)
+		return 0;
+	rows = arena_alloc(pass->model->arena, count * sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	memset(rows, 0, count * sizeof(*rows));
+	qsort(sites->items, sites->count, sizeof(*sites->items), by_profile);
+	add_sites(pass, rows);
+	rows[0].name = "(none)";
+	for (size_t i = 1; i < count; i++) {
+		rows[i].name = functions->rows[i - 1].name;
+		rows[i].module = functions->rows[i - 1].module;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].bytes > 0 || rows[i].before > 0)
+			rows[kept++] = rows[i];
+	qsort(rows, kept, sizeof(*rows), most_first);
+	heap->known = true;
+	heap->rows = rows;
+	heap->n_rows = kept;
+	return 0;
+}
