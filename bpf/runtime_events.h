@@ -50,10 +50,11 @@ struct event_heap_site {
 
 struct event_runtime {
 	struct event_header header;
-	uint16_t name_size, version_size;
-	uint32_t note_size;
-	/* tail: its name ("go"), its version ("1.19.8"), and a sentence on what its sampler does
-	 * not see, each padded with zeroes to 8 bytes */
+	uint16_t name_size, version_size, note_size, collector_size, compiler_size;
+	uint16_t reserved[3];
+	/* tail: its name ("go"), its version ("1.19.8"), a sentence on what its sampler does not
+	 * see, and functions of its collector and its compiler, as struct runtime has them; each
+	 * padded with zeroes to 8 bytes */
 };
 
 #define GC_NAMES_FIRST 16 /* smaller numbers are those of gc/provider/probe_args.h */

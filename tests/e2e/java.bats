@@ -138,6 +138,10 @@ END
 	holds '.stacks.samples > 1000 and ((.stacks.unfinished.user_end // 0) +
 		(.stacks.unfinished.java_end // 0)) < 0.01 * .stacks.samples'
 	holds '[.functions[] | select(.name == "com.sun.tools.javac.main.JavaCompiler.compile")] | length == 1'
+	# By their stacks the compilers have what the scheduler says their threads had.
+	holds '([.threads[] | select(.name | test("^C[12] Compiler")).cpu_ns] | add) as $truth |
+		$truth > 0.1 * .cpu.on_cpu_ns and (.cpu.compiler_ns / $truth - 1 | fabs) < 0.1'
+	holds '.cpu.collector_ns > .cpu.in_gc_ns'
 	holds '([.functions[] | select(.name | startswith("[jit]")) | .cpu_self_ns] | add // 0) <
 		0.02 * .cpu.on_cpu_ns'
 }

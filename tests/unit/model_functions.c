@@ -51,6 +51,48 @@ TEST(recursion_counts_once_a_stack)
 	synthetic_free(&synthetic);
 }
 
+TEST(work_of_a_runtime_is_apart_from_that_of_the_program)
+{
+	struct synthetic synthetic;
+	uint64_t start, collect, compile, common;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, runtime, .process = 1, .name = synthetic_string(&synthetic, "hotspot"),
+	    .collector = synthetic_string(&synthetic, "Gang::run rt.mark"),
+	    .compiler = synthetic_string(&synthetic, "Compiler::loop"));
+	start = synthetic_function(&synthetic, "/bin/app", 0x10, "start");
+	collect = synthetic_function(&synthetic, "/bin/app", 0x20, "Gang::run()");
+	compile = synthetic_function(&synthetic, "/bin/app", 0x30, "Compiler::loop.part");
+	common = synthetic_function(&synthetic, "/bin/app", 0x40, "memcpy");
+	put_cpu(&synthetic, 2000, synthetic_stack(&synthetic, (uint64_t[]){start, common, 0}));
+	for (uint64_t i = 0; i < 3; i++)
+		put_cpu(&synthetic, 2001 + i,
+			synthetic_stack(&synthetic, (uint64_t[]){start, collect, common, 0}));
+	put_cpu(&synthetic, 2010, synthetic_stack(&synthetic, (uint64_t[]){start, compile, 0}));
+	put_cpu(&synthetic, 2011,
+		synthetic_stack(&synthetic, (uint64_t[]){start,
+							 synthetic_function(&synthetic, "/bin/app",
+									    0x50, "Gang::running"),
+							 0}));
+	/* In a pause it counts as that, and only once. */
+	PUT(&synthetic, gc_begin, .time = 2020, .thread = 1, .heap = 1, .kind = 1);
+	put_cpu(&synthetic, 2021, synthetic_stack(&synthetic, (uint64_t[]){start, collect, 0}));
+	PUT(&synthetic, gc_end, .time = 2022, .thread = 1, .heap = 1, .kind = 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->cpu.in_gc_ns, tick);
+	CHECK_EQ(model->cpu.work_ns[WORK_COLLECTOR], 3 * tick);
+	CHECK_EQ(model->cpu.work_ns[WORK_COMPILER], tick);
+	CHECK_EQ(model->cpu.work_ns[WORK_PROGRAM], 2 * tick);
+	CHECK_EQ(find_function(model, "Gang::run()")->work, WORK_COLLECTOR);
+	CHECK_EQ(find_function(model, "memcpy")->work, WORK_PROGRAM);
+	CHECK_EQ(find_function(model, "Compiler::loop.part")->work, WORK_COMPILER);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(the_allocators_own_frames_are_not_the_allocating_ones)
 {
 	struct synthetic synthetic;

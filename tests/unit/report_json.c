@@ -102,6 +102,8 @@ static const char *const keys[] = {
 	"cpu.frequency_hz i",
 	"cpu.on_cpu_ns i",
 	"cpu.in_gc_ns i",
+	"cpu.collector_ns i",
+	"cpu.compiler_ns i",
 	"cpu.recording_ns i",
 	"functions.0.name s",
 	"functions.0.module s?",

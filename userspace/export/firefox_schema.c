@@ -12,6 +12,7 @@ static const struct {
 	[CATEGORY_NATIVE] = {"Native code", "blue"},
 	[CATEGORY_KERNEL] = {"Kernel", "orange"},
 	[CATEGORY_GC] = {"Collector", "purple"},
+	[CATEGORY_COMPILER] = {"Compiler", "magenta"},
 	[CATEGORY_TYPE] = {"Type", "lightblue"},
 	[CATEGORY_UNKNOWN] = {"Fate not known", "brown"},
 	[CATEGORY_DIED] = {"Died young", "green"},

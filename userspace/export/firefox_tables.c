@@ -114,6 +114,8 @@ typedef void visit_frame(struct column *column, const struct frame_row *row);
 
 static enum category category_of(const struct model_function *function)
 {
+	if (function->work != WORK_PROGRAM)
+		return function->work == WORK_COMPILER ? CATEGORY_COMPILER : CATEGORY_GC;
 	if (function->runtime == RUNTIME_KERNEL)
 		return CATEGORY_KERNEL;
 	if (function->runtime == RUNTIME_MANAGED)

@@ -49,6 +49,8 @@ static int put_recording(struct sql *sql, const struct pass *pass)
 		.cpu_samples = integer(model->cpu.samples),
 		.on_cpu_ns = integer(model->cpu.on_cpu_ns),
 		.in_gc_ns = integer(model->cpu.in_gc_ns),
+		.collector_ns = integer((uint64_t)model_collector_ns(&model->cpu)),
+		.compiler_ns = integer(model->cpu.work_ns[WORK_COMPILER]),
 		.recording_ns = integer(model->cpu.recording_ns),
 		.no_samples_ns = integer(model->cpu.no_samples_ns),
 		.gc_fixed_ns = real(model->gc.fixed_ns),

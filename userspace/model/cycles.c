@@ -469,6 +469,7 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	const uint32_t ticks = record_cpu_ticks(record);
 	struct window *window;
 	int64_t cost;
+	bool recent;
 	int open;
 
 	if (!thread)
@@ -484,11 +485,19 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	window = timeline_at(&pass->timeline, record->time);
 	window->cpu_ns += record->ns;
 	open = open_gcs_find(&pass->cycles.open, record->thread, record->time);
+	recent = open < 0 && find_recent(thread, record->time) >= 0;
+	if (open >= 0 || recent) {
+		struct cost_rest *rest = tree_rest(&pass->tree, (uint32_t)cost);
+
+		if (!rest)
+			return -ENOMEM;
+		rest->gc_cpu_ns += record->ns;
+	}
 	if (open >= 0) {
 		pass->cycles.open.items[open].cpu_samples += ticks;
 		pass->cycles.open.items[open].cpu_ns += record->ns;
 		window->gc_cpu_ns += record->ns;
-	} else if (find_recent(thread, record->time) >= 0) {
+	} else if (recent) {
 		thread->gc_samples += ticks;
 		thread->gc_cpu_ns += record->ns;
 		cpu->gc_samples += ticks;

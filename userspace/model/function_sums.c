@@ -24,6 +24,8 @@ struct step {
 struct walk {
 	const struct pass *pass;
 	size_t depth;
+	enum work_kind work;                /* that the path has come to, */
+	size_t work_depth;                  /* in this step */
 	struct step steps[STACK_NODES_MAX]; /* the outermost first */
 	uint32_t path[STACK_NODES_MAX];     /* the next one, the innermost first */
 };
@@ -80,8 +82,16 @@ static void enter(struct walk *walk, uint32_t node)
 	const struct frame *frame = frame_of(walk, node);
 
 	walk->steps[walk->depth++] = (struct step){.node = node};
-	for (uint32_t i = 0; i < frame->n_functions; i++)
-		sums_of(walk, frame, i)->on_path++;
+	for (uint32_t i = 0; i < frame->n_functions; i++) {
+		struct function_sums *sums = sums_of(walk, frame, i);
+
+		sums->on_path++;
+		if (!walk->work && sums->work) {
+			walk->work = (enum work_kind)sums->work;
+			walk->work_depth = walk->depth;
+		}
+		sums->works |= (uint8_t)(1 << walk->work);
+	}
 }
 
 static void leave(struct walk *walk)
@@ -89,6 +99,10 @@ static void leave(struct walk *walk)
 	const struct step *step = &walk->steps[--walk->depth];
 	const struct frame *frame = frame_of(walk, step->node);
 
+	if (walk->depth < walk->work_depth) {
+		walk->work = WORK_PROGRAM;
+		walk->work_depth = 0;
+	}
 	for (uint32_t i = 0; i < frame->n_functions; i++) {
 		struct function_sums *sums = sums_of(walk, frame, i);
 
@@ -132,6 +146,8 @@ static void add_cost(struct walk *walk, const struct cost *cost)
 	struct step *step = &walk->steps[walk->depth - 1];
 	uint32_t allocating;
 
+	walk->pass->model->cpu.work_ns[walk->work] +=
+		cost->cpu_ns - tree_rest_of(tree, cost)->gc_cpu_ns;
 	sums_add_time(&step->sums, tree, cost);
 	sums_add_time(self_of(walk, step), tree, cost);
 	if (!cost->life)
@@ -155,6 +171,9 @@ int function_sums_make(struct pass *pass)
 	if (!order || !walk || !pass->functions.sums)
 		goto out;
 	walk->pass = pass;
+	for (size_t i = 0; i < pass->functions.n_rows; i++)
+		pass->functions.sums[i].work =
+			(uint8_t)runtimes_work(&pass->runtimes, pass->functions.rows[i].name);
 	for (size_t i = 0; i < n; i++) {
 		tree_expect(tree, order, i, n);
 		go_to(walk, tree->costs[order[i]].stack);

@@ -17,6 +17,8 @@ struct sums {
 /* What a row adds up to. Apart from the rows, since this is all that walks write to. */
 struct function_sums {
 	uint32_t on_path; /* how often it is on the path that the walk is at */
+	uint8_t work;     /* enum work_kind that begins with it */
+	uint8_t works;    /* in which it was met: a bit each */
 	struct sums total, self;
 };
 

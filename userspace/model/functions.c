@@ -226,6 +226,9 @@ static void fill_row(struct model_function *row, const struct function_sums *sum
 {
 	const struct sums *total = &sums->total, *self = &sums->self;
 
+	for (int work = 0; work < WORKS; work++)
+		if (sums->works == 1 << work)
+			row->work = (enum work_kind)work;
 	row->cpu_samples = total->cpu_samples;
 	row->cpu_total_ns = (double)total->cpu_ns;
 	row->cpu_self_ns = (double)self->cpu_ns;

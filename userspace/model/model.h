@@ -156,12 +156,19 @@ struct model_cpu {
 	bool exact;                  /* the profile has the scheduler's account */
 	uint64_t on_cpu_ns;          /* by it, if so */
 	uint64_t in_gc_ns;           /* of it, by timer samples and sums of collections */
+	uint64_t work_ns[WORKS];     /* of the rest, by timer samples, whose work it was */
 	uint64_t user_ns, kernel_ns; /* where timer samples found it */
 	uint64_t no_samples_ns;      /* of it: no sample stands for it */
 	/* Of it: in the recorder's BPF programs and on the way to them; in no function and in
 	 * neither of the above, unless the view wants it so. */
 	uint64_t recording_ns;
 };
+
+/* CPU time of collectors: in pauses, on the thread that reports them, and outside. */
+static inline double model_collector_ns(const struct model_cpu *cpu)
+{
+	return (double)cpu->in_gc_ns + (double)cpu->work_ns[WORK_COLLECTOR];
+}
 
 /* For how long system calls were traced, where that was not always. */
 struct model_tracing {

@@ -15,12 +15,16 @@ enum runtime { RUNTIME_NATIVE = 1, RUNTIME_MANAGED, RUNTIME_KERNEL };
 /* Code that a process made at run time and gave no name: one row, since addresses say nothing. */
 #define GENERATED_UNNAMED "[jit] of "
 
+/* Of what a thread does. */
+enum work_kind { WORK_PROGRAM, WORK_COLLECTOR, WORK_COMPILER, WORKS };
+
 struct model_function {
 	const char *name;
 	const char *module; /* path; of a managed function its source file; NULL: none */
 	const char *file;   /* source, NULL: unknown */
 	uint64_t line;      /* where it begins there, 0: unknown */
 	enum runtime runtime;
+	enum work_kind work;  /* it was met in no other */
 	uint64_t cpu_samples; /* timer samples with the function anywhere on the stack */
 	double cpu_self_ns;
 	double cpu_total_ns;
@@ -128,6 +132,7 @@ struct model_runtime {
 	uint64_t process, pid;
 	const char *name, *version; /* not NULL */
 	const char *note;           /* what its sampler does not see; NULL: nothing */
+	const char *work[WORKS];    /* functions in which it is done; NULL: none */
 };
 
 struct model_syscall {

@@ -32,8 +32,32 @@ int runtimes_record(struct pass *pass, const struct record_runtime *record)
 		.name = name,
 		.version = version ? version : "",
 		.note = tree_text(&pass->tree, record->note),
+		.work = {[WORK_COLLECTOR] = tree_text(&pass->tree, record->collector),
+			 [WORK_COMPILER] = tree_text(&pass->tree, record->compiler)},
 	};
 	return 0;
+}
+
+/* Is the function, up to its arguments or a function in it, one of those? */
+static bool is_listed(const char *list, const char *function)
+{
+	while (list && *list) {
+		size_t size = strcspn(list, " ");
+
+		if (!strncmp(list, function, size) && strchr("(.", function[size]))
+			return true;
+		list += size + (list[size] == ' ');
+	}
+	return false;
+}
+
+enum work_kind runtimes_work(const struct runtimes *runtimes, const char *function)
+{
+	for (size_t i = 0; i < runtimes->count; i++)
+		for (int work = 0; work < WORKS; work++)
+			if (is_listed(runtimes->rows[i].work[work], function))
+				return (enum work_kind)work;
+	return WORK_PROGRAM;
 }
 
 int runtimes_finish(struct pass *pass)

@@ -20,6 +20,9 @@ void runtimes_free(struct runtimes *runtimes);
 /* 0, -EBADMSG, -ENOMEM. */
 int runtimes_record(struct pass *pass, const struct record_runtime *record);
 
+/* Whose work a thread does in this function, and in all that it calls. */
+enum work_kind runtimes_work(const struct runtimes *runtimes, const char *function);
+
 /* Rows into the model. 0 or -ENOMEM. */
 int runtimes_finish(struct pass *pass);
 

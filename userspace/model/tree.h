@@ -69,6 +69,7 @@ struct cost {
 struct cost_rest {
 	uint64_t syscall_ns;
 	uint64_t off_cpu_ns;
+	uint64_t gc_cpu_ns;         /* of cpu_ns, in pauses of collections */
 	uint64_t faults, gc_faults; /* page faults; of those, in collections of their thread */
 };
 

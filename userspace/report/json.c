@@ -146,6 +146,9 @@ static json_t *cpu(const struct model *model)
 	json_put(object, "frequency_hz", json_count(model->run.frequency));
 	json_put(object, "on_cpu_ns", known ? json_count(cpu->on_cpu_ns) : json_null());
 	json_put(object, "in_gc_ns", known ? json_count(cpu->in_gc_ns) : json_null());
+	json_put(object, "collector_ns", known ? json_whole(model_collector_ns(cpu)) : json_null());
+	json_put(object, "compiler_ns",
+		 known ? json_count(cpu->work_ns[WORK_COMPILER]) : json_null());
 	json_put(object, "recording_ns", known ? json_count(cpu->recording_ns) : json_null());
 	json_put(object, "user_ns", known ? json_count(cpu->user_ns) : json_null());
 	json_put(object, "kernel_ns", known ? json_count(cpu->kernel_ns) : json_null());

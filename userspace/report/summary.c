@@ -248,6 +248,22 @@ static bool several(const struct model *model)
 
 #define NO_SAMPLES_TOLD 0.02 /* of CPU time: less may be chance */
 
+/* What of the CPU time the runtime had. */
+static void tell_work(const struct model_cpu *cpu, FILE *out)
+{
+	double all = (double)cpu->on_cpu_ns, beside = (double)cpu->work_ns[WORK_COLLECTOR];
+	double collector = model_collector_ns(cpu), compiler = (double)cpu->work_ns[WORK_COMPILER];
+
+	if (collector > 0)
+		fprintf(out, " %s of CPU time (%s) went into collecting%s%s%s.",
+			unit_time(collector).text, unit_percent(collector / all).text,
+			beside > 0 ? ", " : "", beside > 0 ? unit_time(beside).text : "",
+			beside > 0 ? " of it on other threads or between pauses" : "");
+	if (compiler > 0)
+		fprintf(out, " %s (%s) went into compiling.", unit_time(compiler).text,
+			unit_percent(compiler / all).text);
+}
+
 static void tell_cpu(const struct section *section, FILE *out)
 {
 	const struct model *model = section->model;
@@ -274,13 +290,7 @@ static void tell_cpu(const struct section *section, FILE *out)
 			"interrupts off",
 			unit_percent((double)model->cpu.no_samples_ns / cpu).text);
 	fprintf(out, wall > 0 ? ")." : ".");
-	if (model->cpu.in_gc_ns)
-		fprintf(out, " %s of CPU time (%s) went into %s.",
-			unit_time((double)model->cpu.in_gc_ns).text,
-			unit_percent((double)model->cpu.in_gc_ns / cpu).text,
-			model->gc.n_named ? "pauses, on the threads that made them; what others "
-					    "collect is the program's here"
-					  : "collecting");
+	tell_work(&model->cpu, out);
 }
 
 static void tell_collections(const struct section *section, FILE *out)
@@ -413,16 +423,15 @@ static void print_bars(const struct section *section)
 {
 	const struct model *model = section->model;
 	double wall = (double)model->run.wall, cpu = (double)model->cpu.on_cpu_ns;
-	double gc = (double)model->cpu.in_gc_ns, own = (double)model->cpu.recording_ns;
+	double gc = model_collector_ns(&model->cpu), own = (double)model->cpu.recording_ns;
+	double compiler = (double)model->cpu.work_ns[WORK_COMPILER];
 	double whole = fmax(wall, cpu);
 
 	if (!is_recorded(section, "cpu") || cpu <= 0)
 		return;
-	print_bar(section, "program, on the CPU", cpu - gc - own, whole);
-	/* Runtimes have threads that collect besides, which are not known as such. */
-	print_bar(section,
-		  model->gc.n_named ? "pauses, their thread on the CPU" : "collector, on the CPU",
-		  gc, whole);
+	print_bar(section, "program, on the CPU", cpu - gc - compiler - own, whole);
+	print_bar(section, "collector, on the CPU", gc, whole);
+	print_bar(section, "compiler, on the CPU", compiler, whole);
 	print_bar(section, "recording it (BPF programs)", own, whole);
 	/* What waited is not selected by any filter but one by time. */
 	if (!model->filter)

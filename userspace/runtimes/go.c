@@ -333,6 +333,8 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 const struct runtime runtime_go = {
 	.id = RUNTIME_GO,
 	.name = "go",
+	.collector = "runtime.gcBgMarkWorker runtime.gcAssistAlloc runtime.gcDrain "
+		     "runtime.gcDrainN runtime.bgsweep runtime.bgscavenge",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
 	.writes = writes,

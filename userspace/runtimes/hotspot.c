@@ -394,6 +394,9 @@ const struct runtime runtime_hotspot = {
 	.note = "HotSpot's own sampler sees too few of the objects between 20 KB and 1 MB where "
 		"the "
 		"collector is G1 or Serial",
+	.collector = "AbstractGangWorker::run GangWorker::run WorkerThread::run "
+		     "GCTaskThread::run ConcurrentGCThread::run",
+	.compiler = "CompileBroker::compiler_thread_loop",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
 	.writes = writes,

@@ -170,6 +170,9 @@ struct runtime {
 	const char *name;    /* for --runtime, reports and exports */
 	const char *library; /* that a program loads itself, as seen from its directory; or NULL */
 	const char *note; /* a sentence: where its own sampler is biased or blind; NULL: nowhere */
+	/* Functions, with blanks between them, in which a thread collects or compiles beside the
+	 * program, with all that they call; NULL: there are none. Names go up to a '(' or '.'. */
+	const char *collector, *compiler;
 	const struct runtime_place *places;
 	size_t n_places;
 	const struct runtime_write *writes;

@@ -352,30 +352,32 @@ static const struct runtime_facts *facts_of(const struct places *places,
 							       : &places->latest[event->runtime];
 }
 
-/* Puts a text behind an event; its bytes, padded. */
-static size_t put_text(char *at, const char *text, size_t size)
+/* Puts a text, or NULL, behind what an event has at *at, padded; its bytes. */
+static uint16_t put_text(char **at, const char *text)
 {
-	memcpy(at, text, size);
-	return (size + 7) & ~(size_t)7;
+	size_t size = text ? strnlen(text, NAME_BYTES_MAX - 8) : 0;
+
+	if (size)
+		memcpy(*at, text, size);
+	*at += (size + 7) & ~(size_t)7;
+	return (uint16_t)size;
 }
 
 static void emit_runtime(struct places *places, const struct event_header *header,
 			 const struct runtime_facts *facts)
 {
 	const struct runtime *runtime = runtime_get(facts->runtime);
-	const char *note = runtime->note ? runtime->note : "";
 	struct {
 		struct event_runtime event;
-		char text[3 * NAME_BYTES_MAX];
+		char text[5 * NAME_BYTES_MAX];
 	} known = {.event = {.header = *header}};
 	char *at = known.text;
 
-	known.event.name_size = (uint16_t)strnlen(runtime->name, NAME_BYTES_MAX - 8);
-	known.event.version_size = (uint16_t)strnlen(facts->version, sizeof(facts->version));
-	known.event.note_size = (uint32_t)strnlen(note, NAME_BYTES_MAX - 8);
-	at += put_text(at, runtime->name, known.event.name_size);
-	at += put_text(at, facts->version, known.event.version_size);
-	at += put_text(at, note, known.event.note_size);
+	known.event.name_size = put_text(&at, runtime->name);
+	known.event.version_size = put_text(&at, facts->version);
+	known.event.note_size = put_text(&at, runtime->note);
+	known.event.collector_size = put_text(&at, runtime->collector);
+	known.event.compiler_size = put_text(&at, runtime->compiler);
 	places_put(places, &known.event.header, EVENT_runtime,
 		   sizeof(known.event) + (size_t)(at - known.text));
 }

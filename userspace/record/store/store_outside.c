@@ -101,6 +101,10 @@ int store_runtime(struct store *store, const struct incoming *in)
 		err = take_string(store, &tail, event->version_size, &record.runtime.version);
 	if (!err)
 		err = take_string(store, &tail, event->note_size, &record.runtime.note);
+	if (!err)
+		err = take_string(store, &tail, event->collector_size, &record.runtime.collector);
+	if (!err)
+		err = take_string(store, &tail, event->compiler_size, &record.runtime.compiler);
 	return err ? err : profile_writer_put(store->writer, &record);
 }
 
