@@ -111,6 +111,8 @@ static void memory_opened(void *context, const struct opener_result *result)
 int heap_profiles_mapped(struct heap_profiles *profiles, const struct file *file,
 			 const struct event_mmap *event, bool ran)
 {
+	const struct opener_space memory = {.pid = event->header.tid,
+					    .mapping = opener_mapping_of(event)};
 	const struct runtime_facts *facts = &file->facts.runtime;
 	struct heap_request wanted;
 	struct space *space;
@@ -137,8 +139,7 @@ int heap_profiles_mapped(struct heap_profiles *profiles, const struct file *file
 	memcpy(space->own, facts->own, sizeof(space->own));
 	profiles->spaces = space;
 	profiles->count++;
-	space->is_opening =
-		!opener_space(profiles->opener, event->header.tid, memory_opened, space);
+	space->is_opening = !opener_space(profiles->opener, &memory, memory_opened, space);
 	return 0;
 }
 
