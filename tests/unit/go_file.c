@@ -126,14 +126,16 @@ TEST(a_system_linker_hides_the_table)
 
 TEST(versions_and_types_are_known)
 {
-	enum go_type_place place;
+	struct go_caller callers[4];
 	struct opened bare;
 
 	build("");
 	CHECK_EQ(open_go("bare", &bare), 0);
 	CHECK_STR(go_table_version(go_file_table(bare.file)),
 		  rig_output("go env GOVERSION") + strlen("go"));
-	CHECK_EQ(go_file_type_place(bare.file, &place), 0);
+	CHECK_EQ(go_file_callers(bare.file, callers, 4), 1);
+	CHECK(callers[0].place != GO_TYPE_NOWHERE && callers[0].end > callers[0].begin);
+	CHECK_EQ(go_file_callers(bare.file, callers, 0), -ENOENT);
 	close_go(&bare);
 	rig_leave();
 }
@@ -288,7 +290,9 @@ static void use(const char *path)
 {
 	struct symbol found[SYMBOLS_MAX];
 	struct go_function function;
-	enum go_type_place place;
+	struct go_caller callers[4];
+	struct fiber_path fiber;
+	uint64_t list;
 	struct go_special special;
 	struct go_sampler sampler;
 	struct opened opened;
@@ -300,7 +304,9 @@ static void use(const char *path)
 		const struct go_table *table = go_file_table(opened.file);
 
 		(void)go_file_sampler(opened.file, &sampler);
-		(void)go_file_type_place(opened.file, &place);
+		(void)go_file_callers(opened.file, callers, 4);
+		(void)go_file_fiber(opened.file, &fiber);
+		(void)go_file_buckets(opened.file, &list);
 		(void)go_file_special(opened.file, &special);
 		(void)go_file_heap(opened.file, &heap);
 		for (size_t i = 0; i < 4000 && go_table_function(table, i, &function); i += 7) {

@@ -126,13 +126,14 @@ static void take_clock(struct pass *pass, const struct record_clock *record)
 	pass->clock_realtime = record->realtime;
 }
 
-static void take_period(struct pass *pass, const struct record_period *record)
+static int take_period(struct pass *pass, const struct record_period *record)
 {
 	struct model_alloc *alloc = &pass->model->alloc;
 
 	if (!alloc->period)
 		alloc->period = record->new_period;
 	alloc->period_changes += record->reason == GCPROF_PERIOD_CEILING;
+	return 0;
 }
 
 /* Counts are told so far, as they have grown. */
@@ -294,13 +295,19 @@ static int take_task(struct pass *pass, const struct record *record)
 	}
 }
 
+/* 0 or -ENOMEM. */
+static int take_selection(struct pass *pass, const struct record *record)
+{
+	pass->selected = !pass->selection || select_event(pass, record);
+	return pass->selected ? fibers_record(pass, record) : 0;
+}
+
 /* The many: samples, collections, system calls. Every one of them begins with its time. */
 static int take_event(struct pass *pass, const struct record *record)
 {
 	streams_count(&pass->streams, record->kind);
 	note_time(pass, record->cpu.time);
-	pass->selected = !pass->selection || select_event(pass, record);
-	if (pass->selected && fibers_record(pass, record))
+	if (take_selection(pass, record))
 		return -ENOMEM;
 	switch (record->kind) {
 	case RECORD_alloc:
@@ -327,8 +334,7 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_phase:
 		return cycles_phase(pass, &record->phase);
 	case RECORD_period:
-		take_period(pass, &record->period);
-		return 0;
+		return take_period(pass, &record->period);
 	case RECORD_cpu:
 		take_quality(pass, record->cpu.stack, record->cpu.quality);
 		if (record->cpu.recording && !pass->recording)

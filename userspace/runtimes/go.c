@@ -28,13 +28,23 @@ enum { RATE = 512 << 10 }; /* of programs that do not set one */
 
 /* runtime_facts.number: what is where. */
 enum {
-	LAYOUT_119 = 1,     /* stops have no reasons */
-	LAYOUT_121 = 2,     /* they have */
-	LAYOUT_124 = 3,     /* and types are where GO_TYPE_ABOVE says */
-	LAYOUT_UNKNOWN = 4, /* as the last, but types were not found */
+	LAYOUT_119 = 1, /* stops have no reasons */
+	LAYOUT_121 = 2, /* they have */
+	LAYOUT_124 = 3, /* and mallocgc has parts; a rate that changes forces a sample */
 };
 
-enum { CONSTANT_SPECIAL, CONSTANT_SYSTEMSTACK }; /* runtime_facts.constants */
+/* runtime_facts.constants */
+enum {
+	CONSTANT_SPECIAL,
+	CONSTANT_SYSTEMSTACK,
+	CONSTANT_TYPES,      /* from the place that reports samples to the first type */
+	CONSTANT_TYPES_SIZE, /* to the last; 0: not known */
+	CONSTANT_CALLERS,    /* how many there are of struct go_caller, ... */
+	CONSTANT_CALLER,     /* from there on: begin, end, from the place on, and `place` */
+};
+
+#define CALLER_WORDS 3
+#define CALLERS_MAX  ((RUNTIME_CONSTANTS_MAX - CONSTANT_CALLER) / CALLER_WORDS)
 
 #define READ(bytes, at)                                            \
 	{                                                          \
@@ -44,34 +54,23 @@ enum { CONSTANT_SPECIAL, CONSTANT_SYSTEMSTACK }; /* runtime_facts.constants */
 	{                                                           \
 		.kind = STEP_READ, .size = (bytes), .field = (name) \
 	}
-#define SAMPLE_ARGUMENTS                                                                      \
-	{VALUE_ADDRESS, FROM_REGISTER, .number = RBX},                                        \
-		{VALUE_BYTES, FROM_REGISTER, .number = RCX},                                  \
-		{VALUE_PERIOD, FROM_GLOBAL, .global = "runtime.MemProfileRate",               \
-		 .steps = {READ(8, 0)}},                                                      \
-		{VALUE_COUNTER, FROM_REGISTER, .number = RAX, .steps = {READ(8, PROCESSOR)}}, \
-		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.types"},                         \
-		{VALUE_MORE, FROM_GLOBAL, .global = "runtime.etypes"},                        \
-	{                                                                                     \
-		VALUE_CODE, FROM_REGISTER, .number = RIP                                      \
-	}
-#define SAMPLE PLACE_SAMPLE, PLACE_BEHIND_CHECK, "runtime.profilealloc", PLACE_STACK
-
 enum { PROCESSOR = 0xd0 };   /* in runtime.m: the P it runs on */
 enum { SECOND_SLOT = 0x18 }; /* behind saved rbp, return address and the first argument */
-enum { SAMPLE_TYPES = 4, SAMPLE_TYPES_END = 5 }; /* arguments */
+enum { SAMPLE_CODE = 4, SAMPLE_CALLER = 5, SAMPLE_NEAR = 6, SAMPLE_FAR = 7 }; /* arguments */
 enum { STOP_CALLER = 1, STOP_SYSTEMSTACK = 2 };
 
 static const struct runtime_place places[] = {
-	{SAMPLE, .since = LAYOUT_119, .until = LAYOUT_124,
-	 .arguments = {SAMPLE_ARGUMENTS,
-		       {VALUE_TYPE, FROM_REGISTER, .number = RBP,
-			.steps = {READ(8, SECOND_SLOT)}}}},
-	{SAMPLE, .since = LAYOUT_124, .until = LAYOUT_UNKNOWN,
-	 .arguments = {SAMPLE_ARGUMENTS,
-		       {VALUE_TYPE, FROM_REGISTER, .number = RBP,
+	{PLACE_SAMPLE, PLACE_BEHIND_CHECK, "runtime.profilealloc", PLACE_STACK,
+	 .arguments = {{VALUE_ADDRESS, FROM_REGISTER, .number = RBX},
+		       {VALUE_BYTES, FROM_REGISTER, .number = RCX},
+		       {VALUE_PERIOD, FROM_GLOBAL, .global = "runtime.MemProfileRate",
+			.steps = {READ(8, 0)}},
+		       {VALUE_COUNTER, FROM_REGISTER, .number = RAX, .steps = {READ(8, PROCESSOR)}},
+		       {VALUE_CODE, FROM_REGISTER, .number = RIP},
+		       {VALUE_MORE, FROM_REGISTER, .number = RSP, .steps = {READ(8, 0)}},
+		       {VALUE_TYPE, FROM_REGISTER, .number = RBP, .steps = {READ(8, SECOND_SLOT)}},
+		       {VALUE_MORE, FROM_REGISTER, .number = RBP,
 			.steps = {READ(8, 0), READ(8, SECOND_SLOT)}}}},
-	{SAMPLE, .since = LAYOUT_UNKNOWN, .arguments = {SAMPLE_ARGUMENTS}},
 	{PLACE_FREED, PLACE_BEHIND_CHECK, "runtime.freeSpecial", 0,
 	 .arguments = {{VALUE_ADDRESS, FROM_REGISTER, .number = RBX},
 		       {VALUE_WANTED, FROM_REGISTER, .number = RAX,
@@ -135,14 +134,13 @@ static bool has_function(const struct found *found, const char *name)
 	return go_table_named(go_file_table(found->file), name, &function);
 }
 
-/* Stops have reasons since tracing reports them. */
+/* Stops have reasons since tracing reports them; that mallocgc has parts came later. */
 static uint32_t layout_of(const struct found *found)
 {
-	enum go_type_place types;
+	struct go_caller callers[CALLERS_MAX];
+	int n = go_file_callers(found->file, callers, CALLERS_MAX);
 
-	if (go_file_type_place(found->file, &types))
-		return LAYOUT_UNKNOWN;
-	if (types == GO_TYPE_ABOVE)
+	if (n != 1 || callers[0].place != GO_TYPE_OF_CALLER)
 		return LAYOUT_124;
 	return has_function(found, "runtime.traceLocker.STWStart") ||
 			       has_function(found, "runtime.traceSTWStart")
@@ -182,11 +180,8 @@ static bool locate(struct runtime_file *file, const char *name, uint64_t *addres
 		{"runtime.MemProfileRate", found->has_sampler, found->sampler.rate},
 		{"runtime.disableMemoryProfiling", found->has_sampler, found->sampler.off},
 		{"runtime.gcController", found->has_heap, found->heap.controller},
-		{"runtime.types", true, 0},
-		{"runtime.etypes", true, 0},
 	};
 
-	go_table_types(go_file_table(found->file), &globals[3].address, &globals[4].address);
 	for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++) {
 		if (strcmp(globals[i].name, name) != 0)
 			continue;
@@ -237,12 +232,35 @@ static void add_own_code(const struct found *found, struct runtime_facts *out)
 			runtime_own_code(out, function.address, function.address + function.size);
 }
 
+/* What convert() needs to find the type of a sample. */
+static void add_types(const struct found *found, struct runtime_facts *out)
+{
+	int32_t *to = &out->constants[CONSTANT_CALLER];
+	struct go_caller callers[CALLERS_MAX];
+	int n = go_file_callers(found->file, callers, CALLERS_MAX);
+	uint64_t begin, end;
+
+	go_table_types(go_file_table(found->file), &begin, &end);
+	if (!out->sampled || end - begin > INT32_MAX ||
+	    (int64_t)(begin - out->sampled) != (int32_t)(begin - out->sampled))
+		return;
+	out->constants[CONSTANT_TYPES] = (int32_t)(begin - out->sampled);
+	out->constants[CONSTANT_TYPES_SIZE] = (int32_t)(end - begin);
+	out->constants[CONSTANT_CALLERS] = n > 0 ? n : 0;
+	for (int i = 0; i < n; i++, to += CALLER_WORDS) {
+		to[0] = (int32_t)(callers[i].begin - out->sampled);
+		to[1] = (int32_t)(callers[i].end - out->sampled);
+		to[2] = (int32_t)callers[i].place;
+	}
+}
+
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	const struct found *found = file->own;
 	struct go_function function = {0};
 
 	add_own_code(found, out);
+	add_types(found, out);
 	if (go_file_fiber(found->file, &out->fiber))
 		out->fiber = (struct fiber_path){0};
 	if (found->has_sampler && !go_file_buckets(found->file, &out->heap_list))
@@ -280,6 +298,31 @@ static uint64_t old_stop(const struct runtime_facts *facts, const uint64_t *read
 	return read[STOP_CALLER] - read[STOP_SYSTEMSTACK] < size ? STOP_COLLECTION : STOP_OTHER;
 }
 
+/* Where the type is that a sample was reported with. */
+static enum go_type_place place_of(const struct runtime_facts *facts, const uint64_t *read)
+{
+	const int32_t *caller = &facts->constants[CONSTANT_CALLER];
+	int64_t at = (int64_t)(read[SAMPLE_CALLER] - 1 - read[SAMPLE_CODE]);
+
+	for (int i = 0; i < facts->constants[CONSTANT_CALLERS] && i < CALLERS_MAX;
+	     i++, caller += CALLER_WORDS)
+		if (at >= caller[0] && at < caller[1])
+			return (enum go_type_place)caller[2];
+	return GO_TYPE_NOWHERE;
+}
+
+/* The offset of the type behind the first one; GO_TYPE_NONE; 0: unknown. */
+static uint64_t type_of(const struct runtime_facts *facts, const uint64_t *read)
+{
+	enum go_type_place place = place_of(facts, read);
+	uint64_t first = read[SAMPLE_CODE] + (uint64_t)(int64_t)facts->constants[CONSTANT_TYPES];
+	uint64_t type = read[place == GO_TYPE_ABOVE ? SAMPLE_FAR : SAMPLE_NEAR] - first;
+
+	if (place == GO_TYPE_NOWHERE || facts->constants[CONSTANT_TYPES_SIZE] <= 0)
+		return 0;
+	return type < (uint64_t)facts->constants[CONSTANT_TYPES_SIZE] ? type : GO_TYPE_NONE;
+}
+
 static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
 		    const uint64_t *read, struct place_values *values)
 {
@@ -287,11 +330,7 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 
 	switch (place->report) {
 	case PLACE_SAMPLE:
-		of[VALUE_TYPE] -= read[SAMPLE_TYPES];
-		if (facts->number == LAYOUT_UNKNOWN)
-			of[VALUE_TYPE] = 0;
-		else if (of[VALUE_TYPE] >= read[SAMPLE_TYPES_END] - read[SAMPLE_TYPES])
-			of[VALUE_TYPE] = GO_TYPE_NONE;
+		of[VALUE_TYPE] = type_of(facts, read);
 		/* 1.19 sets its rate when its processors are there already. */
 		if (!runtime_is_marked(of[VALUE_PERIOD]) && facts->number != LAYOUT_119)
 			of[VALUE_DRAWN] = of[VALUE_PERIOD];

@@ -329,13 +329,10 @@ static bool keeps_type(struct code *code)
 /* Parts of mallocgc that nothing but mallocgc calls. */
 static bool is_part(const char *name)
 {
-	static const char *const parts[] = {
-		"runtime.mallocgcTiny",
-		"runtime.mallocgcSmallNoscan",
-		"runtime.mallocgcSmallScanNoHeader",
-		"runtime.mallocgcSmallScanHeader",
-		"runtime.mallocgcLarge",
-	};
+	static const char *const parts[] = {"runtime.mallocgcTiny", "runtime.mallocgcSmallNoscan",
+					    "runtime.mallocgcSmallScanNoHeader",
+					    "runtime.mallocgcSmallScanHeader",
+					    "runtime.mallocgcLarge"};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (strcmp(name, parts[i]) == 0)
@@ -343,26 +340,42 @@ static bool is_part(const char *name)
 	return false;
 }
 
-int go_file_type_place(struct go_file *file, enum go_type_place *out)
+/* All that allocate have the type as their second argument, also those that are made for a size. */
+static enum go_type_place type_place(struct go_file *file, const struct caller *caller,
+				     bool mallocgc_keeps)
 {
-	struct go_function profilealloc, mallocgc;
-	size_t index = 0, direct = 0, parts = 0;
-	struct caller caller;
 	struct code code;
 
-	if (!go_table_named(file->table, "runtime.profilealloc", &profilealloc) ||
-	    !go_table_named(file->table, "runtime.mallocgc", &mallocgc))
+	if (is_part(caller->function.name))
+		return mallocgc_keeps ? GO_TYPE_ABOVE : GO_TYPE_NOWHERE;
+	return code_of(file, &caller->function, &code) && keeps_type(&code) ? GO_TYPE_OF_CALLER
+									    : GO_TYPE_NOWHERE;
+}
+
+int go_file_callers(struct go_file *file, struct go_caller *out, size_t max)
+{
+	struct go_function profilealloc;
+	struct caller caller;
+	size_t index = 0, count = 0;
+	struct code mallocgc;
+	bool keeps;
+
+	if (!go_table_named(file->table, "runtime.profilealloc", &profilealloc))
 		return -ENOENT;
+	keeps = code_named(file, "runtime.mallocgc", &mallocgc) && keeps_type(&mallocgc);
 	while (next_caller(file, profilealloc.address, &index, &caller)) {
-		direct += caller.function.address == mallocgc.address;
-		parts += is_part(caller.function.name);
-		if (caller.function.address != mallocgc.address && !is_part(caller.function.name))
-			return -ENOENT;
+		const struct go_function *function = &caller.function;
+		enum go_type_place place = type_place(file, &caller, keeps);
+
+		if (!count || out[count - 1].place != place) {
+			if (count == max)
+				return -ENOENT;
+			out[count++] =
+				(struct go_caller){.begin = function->address, .place = place};
+		}
+		out[count - 1].end = function->address + function->size;
 	}
-	if (!code_of(file, &mallocgc, &code) || !keeps_type(&code) || !direct == !parts)
-		return -ENOENT;
-	*out = direct ? GO_TYPE_OF_CALLER : GO_TYPE_ABOVE;
-	return 0;
+	return count ? (int)count : -ENOENT;
 }
 
 /* --- the collector ------------------------------------------------------------------------ */
@@ -435,7 +448,7 @@ int go_file_heap(struct go_file *file, struct go_heap *out)
 	return 0;
 }
 
-/* --- goroutines --------------------------------------------------------------------------- */
+/* --- goroutines, and the heap profile ----------------------------------------------------- */
 
 /* A register is loaded from this memory. */
 static bool is_load(const struct code *code, x86_reg *to)
@@ -496,15 +509,13 @@ static bool find_current(struct go_file *file, struct fiber_path *out)
 		ahead = code;
 		if (!loads_local(&ahead, &out->base, &at) ||
 		    !loads_word(&ahead, &at, &out->steps[0]) ||
-		    !loads_word(&ahead, &at, &out->steps[1]) || !code_step(&ahead))
+		    !loads_word(&ahead, &at, &out->steps[1]))
 			continue;
-		while (ahead.insn->id == X86_INS_MOV && is_register(&ahead, 0, X86_REG_RCX) &&
-		       code_step(&ahead))
-			;
-		if (ahead.insn->id == X86_INS_MOV && is_register(&ahead, 1, at) &&
-		    ahead.operands[0].type == X86_OP_MEM &&
-		    ahead.operands[0].mem.segment == X86_REG_FS)
-			return true;
+		for (int i = 0; i < 2 && code_step(&ahead); i++)
+			if (ahead.insn->id == X86_INS_MOV && is_register(&ahead, 1, at) &&
+			    ahead.operands[0].type == X86_OP_MEM &&
+			    ahead.operands[0].mem.segment == X86_REG_FS)
+				return true;
 	}
 	return false;
 }
@@ -549,8 +560,6 @@ int go_file_fiber(struct go_file *file, struct fiber_path *out)
 	return 0;
 }
 
-/* --- the heap profile --------------------------------------------------------------------- */
-
 /* Where what go_buckets.c reads is in a bucket. */
 enum { BUCKET_NEXT = 8, BUCKET_KIND = 16, BUCKET_DEPTH = 40, BUCKET_STACK = 48 };
 
@@ -585,11 +594,9 @@ int go_file_buckets(struct go_file *file, uint64_t *list)
 	if (!has_layout(file) || !code_named(file, "runtime.mProf_FlushLocked", &code))
 		return -ENOENT;
 	while (code_step(&code)) {
-		if (!is_load(&code, &to))
-			continue;
-		if (!found)
+		if (is_load(&code, &to) && !found)
 			found = variable(&code, 1, 8);
-		steps |= found && is_memory(&code, 1, to) &&
+		steps |= found && is_load(&code, &to) && is_memory(&code, 1, to) &&
 			 code.operands[1].mem.disp == BUCKET_NEXT;
 	}
 	*list = found;

@@ -47,13 +47,21 @@ struct go_sampler {
 
 int go_file_sampler(struct go_file *file, struct go_sampler *out);
 
-/* Where the type of an object is when runtime.profilealloc begins. */
+/* Where the type of an object is when runtime.profilealloc begins, which this code has called. */
 enum go_type_place {
-	GO_TYPE_OF_CALLER, /* in the argument slots of its caller, mallocgc: rbp + 0x18 */
-	GO_TYPE_ABOVE,     /* mallocgc is the caller's caller: *rbp + 0x18 */
+	GO_TYPE_NOWHERE,
+	GO_TYPE_OF_CALLER, /* in its argument slots: rbp + 0x18 */
+	GO_TYPE_ABOVE,     /* in those of its caller: *rbp + 0x18 */
 };
 
-int go_file_type_place(struct go_file *file, enum go_type_place *out);
+struct go_caller {
+	uint64_t begin, end;
+	enum go_type_place place;
+};
+
+/* The functions that call it, in the order of addresses; neighbours that are alike are one. How
+ * many, -ENOENT for none or more than `max`. */
+int go_file_callers(struct go_file *file, struct go_caller *out, size_t max);
 
 /* How runtime.special says that it belongs to a sampled object. */
 struct go_special {
