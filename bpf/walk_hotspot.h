@@ -6,7 +6,7 @@
  * calls Java by. HotSpot keeps no frame pointers:
  *
  *	compiled     frame size, return address and rbp on top of it; in the prologue and
- *	             behind the epilogue what the stack has so far
+ *	             behind the epilogue what the stack has so far; saved registers below it
  *	native       the same for the wrapper of a native method, with rbp as frame pointer
  *	interpreted  rbp is the frame pointer: -8 sender's rsp, -24 Method, -64 bytecode
  *	adapters     only the return address
@@ -130,7 +130,11 @@ HOTSPOT_PART int hotspot_compiled(struct walk_hotspot *at, struct walk_window *w
 		return 1;
 	if (at->kind == HOTSPOT_NATIVE && hotspot_try_frame(at, window, at->frame_size + 48))
 		return 1;
-	return hotspot_by_end(at, window, at->low + at->frame_size);
+	if (hotspot_try_end(at, window, at->low + at->frame_size))
+		return 1;
+	/* Barriers of concurrent collectors save registers below the frame. */
+	at->low += at->frame_size - 8;
+	return hotspot_scan(at, window) || hotspot_by_end(at, window, at->low + 8);
 }
 
 HOTSPOT_PART int hotspot_stub(struct walk_hotspot *at, struct walk_window *window)

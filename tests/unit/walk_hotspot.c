@@ -190,6 +190,23 @@ TEST(compiled_frames_have_their_caller_at_their_end)
 	CHECK_EQ(walk.called, 1);
 }
 
+TEST(barriers_save_registers_below_a_compiled_frame)
+{
+	struct walk_native walk;
+	struct event_native out;
+
+	learn();
+	walk = begin(COMPILED + 0x180, STACK, 0x40);
+	walk.called = 1;
+	*word(STACK + 6 * 8 - 8) = 999999;
+	*word(STACK + (6 + 5) * 8 - 16) = 4711;
+	*word(STACK + (6 + 5) * 8 - 8) = MEMORY + COMPILED + 0x200;
+	CHECK_EQ(step(&walk, &out), 1);
+	CHECK_EQ(walk.ip, MEMORY + COMPILED + 0x200);
+	CHECK_EQ(walk.sp, MEMORY + STACK + (6 + 5) * 8);
+	CHECK_EQ(walk.bp, 4711);
+}
+
 TEST(in_the_prologue_and_at_the_return_only_some_of_the_frame_is_there)
 {
 	static const struct {
