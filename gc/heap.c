@@ -28,7 +28,7 @@ static void fork_child(void)
 {
 	pthread_mutex_init(&heaps_lock, NULL);
 	for (struct gc_heap *heap = heaps; heap; heap = heap->next) {
-		sampler_forked(heap);
+		fate_forget(heap);
 		threads_forked(heap);
 	}
 }

@@ -68,11 +68,6 @@ void sampler_allocated(struct gc_thread *thread, void *object, size_t size)
 		fate_remember(thread, object, sample);
 }
 
-void sampler_forked(struct gc_heap *heap)
-{
-	fate_forget(heap);
-}
-
 /* Makes every thread look at the sampler's settings at its next allocation. */
 static void notify(struct gc_heap *heap)
 {

@@ -61,9 +61,6 @@ void sampler_settle(struct gc_thread *thread);
  * Its type is set, its memory is zero otherwise. */
 void sampler_allocated(struct gc_thread *thread, void *object, size_t size);
 
-/* In the child of a fork, for every heap: its samples so far are the parent's. */
-void sampler_forked(struct gc_heap *heap);
-
 /* fate.c: what became of sampled objects. Both in a stop, before dead objects are freed. */
 void fate_minor(struct gc_heap *heap, gc_survivor survivor);
 bool fate_old(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items);

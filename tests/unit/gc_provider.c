@@ -13,7 +13,7 @@
 enum { PERIOD = 1000, TYPES_MANY = 9000 };
 
 static struct {
-	uint64_t samples, fates, types, last_sample, last_type;
+	uint64_t samples, batched, fates, types, last_sample, last_type;
 	bool has_anchor, fate_first;
 	char name[32];
 } seen;
@@ -28,6 +28,12 @@ static void observe(enum probe_number probe, const void *arguments)
 		seen.last_type = sample->type;
 		seen.has_anchor = sample->anchor &&
 				  !((const struct gc_anchor *)sample->anchor)->top;
+	} else if (probe == PROBE_samples) {
+		const struct probe_samples *batch = arguments;
+		const struct gcprof_sample *entries = batch->entries;
+
+		seen.batched += batch->count;
+		seen.last_sample = entries[batch->count - 1].sample;
 	} else if (probe == PROBE_type) {
 		const struct probe_type *type = arguments;
 
@@ -119,6 +125,7 @@ TEST(an_outcome_is_reported_behind_its_sample)
 	struct gcprof_thread *thread = open_provider(&provider);
 	uint64_t type = gcprof_type(provider, "thing");
 
+	provider->options.unbatched = 0;
 	for (int i = 0; i < 100; i++) {
 		struct gcprof_fate fate = {.outcome = GCPROF_DIED_YOUNG};
 
@@ -127,6 +134,8 @@ TEST(an_outcome_is_reported_behind_its_sample)
 		gcprof_outcomes(thread, &fate, 1);
 	}
 	CHECK_EQ(seen.fates, 100);
+	CHECK_EQ(seen.samples + seen.batched, 100);
+	CHECK(seen.batched > 50);
 	CHECK(!seen.fate_first);
 	close_provider(provider, thread);
 }
