@@ -159,6 +159,9 @@ TEST(a_child_may_name_things_whatever_other_threads_did_at_the_fork)
 	pthread_t other;
 	int status;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	test_skip("malloc() of the sanitizers is not safe around a fork");
+#endif
 	probe_observer = NULL;
 	CHECK_EQ(pthread_create(&other, NULL, name_things, provider), 0);
 	for (int i = 0; i < 50; i++) {
