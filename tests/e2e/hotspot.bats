@@ -116,16 +116,19 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	holds '.alloc.samples == 0 and .gc.minor.count > 2'
 }
 
-# The sampling interval of a running machine.
-interval() { # PID
+# A variable of a running machine, by the symbols of its library.
+is_variable() { # PID SYMBOL BYTES HEXADECIMAL
 	local library start
-	library=$(awk '$NF ~ /libjvm.so$/ { print $NF; exit }' "/proc/$1/maps")
-	start=$(awk '$NF ~ /libjvm.so$/ { split($1, part, "-"); print part[1]; exit }' "/proc/$1/maps")
-	memory "$1" "$((0x$start + 0x$(nm "$library" | awk '/ThreadHeapSampler18_sampling_interval/ { print $1 }')))" 4
+	read -r start library < <(awk '/libjvm.so/ { split($1, a, "-"); print a[1], $6; exit }' "/proc/$1/maps")
+	[ "$(memory "$1" "$((0x$start + 0x$(nm "$library" | awk "/$2/ { print \$1 }")))" "$3")" = "$4" ]
 }
 
 is_interval() { # PID HEXADECIMAL
-	[ "$(interval "$1")" = "$2" ]
+	is_variable "$1" ThreadHeapSampler18_sampling_interval 4 "$2"
+}
+
+is_switch() { # PID HEXADECIMAL
+	is_variable "$1" JvmtiExport33_should_post_sampled_object_allocE 1 "$2"
 }
 
 DEFAULT=00000800
@@ -158,7 +161,7 @@ right_sums() { # NODES
 	holds '.alloc.period_changes > 0 and .alloc.samples < 0.8 * 1112e7 / 524288'
 }
 
-@test "-R reaches a running machine, and what a killed recorder left of it is put back" {
+@test "-R reaches a running machine, and what a killed recorder left is put back" {
 	need_java
 	local pid
 	java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 100000 1000000 >/dev/null &
@@ -175,8 +178,10 @@ right_sums() { # NODES
 	kill -KILL "${started[1]}"
 	wait "${started[1]}" || true
 	is_interval "$pid" $FINE
+	is_switch "$pid" 01
 	record -F 0 --duration 1 -p "$pid"
 	is_interval "$pid" $DEFAULT
+	is_switch "$pid" 00
 	record -R 64K -F 0 --no-writes --duration 1 -p "$pid"
 	holds '.alloc.samples == 0'
 }
