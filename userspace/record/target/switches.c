@@ -123,10 +123,10 @@ static void variable_done(void *context, const struct opener_result *result)
 
 	variable->busy = false;
 	variable->ours &= !result->err;
+	variable->value = 0;
 	if (result->err || variable->leaves)
 		return;
 	variable->order.started = result->block.started;
-	variable->value = 0;
 	memcpy(&variable->value,
 	       result->block.changed ? &result->block.after : &result->block.before, write->size);
 	if (variable->switches->options.forbidden) {
@@ -316,28 +316,33 @@ static void adapt(struct variable *variable, uint64_t samples, uint64_t ns)
 	variable_send(variable, variable->value, variable->own);
 }
 
+/* A window is over, if there was one. */
 static void count_samples(struct variable *variable, const struct process *process, uint64_t now)
 {
-	uint64_t passed = now - variable->window;
-
-	if (!process || !variable->value || passed < WINDOW_NS)
+	if (!process)
 		return;
 	if (variable->window)
-		adapt(variable, process->sampled - variable->sampled, passed);
+		adapt(variable, process->sampled - variable->sampled, now - variable->window);
 	variable->window = now;
 	variable->sampled = process->sampled;
 }
 
+static bool counts(const struct variable *variable, uint64_t now)
+{
+	const struct switches_options *options = &variable->switches->options;
+
+	return variable->write->is_period && options->ceiling && !options->forbidden &&
+	       variable->value && !variable->busy && now - variable->window >= WINDOW_NS;
+}
+
 void switches_turn(struct switches *switches, const struct processes *processes)
 {
-	const struct switches_options *options = &switches->options;
 	uint64_t now = clock_now();
 
 	for (struct variable *variable = switches->variables; variable; variable = variable->next) {
 		if (variable->again && variable->again <= now && !variable->busy)
 			keep(variable, now);
-		if (variable->write->is_period && options->ceiling && !options->forbidden &&
-		    !variable->busy)
+		if (counts(variable, now))
 			count_samples(variable, processes_at(processes, variable->order.pid, now),
 				      now);
 	}
