@@ -11,6 +11,11 @@
  * the rate was 0 then, its first allocation is a sample whatever its size, and is none. Since 1.24
  * a processor takes such a sample whenever the rate has changed, and draws anew. Objects that are
  * freed are reported by the sweep, which ends before the next cycle begins.
+ *
+ * An object's type is the second argument of the function that allocates it, which keeps it in its
+ * argument slots. There may be many such functions, for sizes and kinds, and newer versions make
+ * more of them: which one has called decides, for each sample, where the type is read. Of one that
+ * keeps it elsewhere the type is unknown, and not guessed.
  */
 #include <stdio.h>
 #include <stdlib.h>
