@@ -138,6 +138,7 @@ static void ask_elf(int fd, size_t size)
 		unwind_free(rows);
 	}
 	ask_names(READ_NAMES, fd, false, size / NAMES_BATCH + 1);
+	ask_names(READ_TYPES, fd, false, size / NAMES_BATCH + 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

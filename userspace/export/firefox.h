@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* firefox.h: private to firefox*.c: an export for the Firefox Profiler under way. */
 /*
- * The processed profile format, version 66: tables are structs of columns, so every
- * table is walked once a column. Rows wait in a spool meanwhile; collections, which
- * are few, in memory.
+ * The processed profile format, version 66: tables are structs of columns, so every table is walked
+ * once a column. Rows wait in a spool meanwhile; collections, which are few, in memory.
  *
  * What the profiler's front end does not check, and we must get right:
  * [columns]  all columns of a table have `length` entries;

@@ -10,8 +10,8 @@
 
 #define ROWS_ANSWER_MAX ((size_t)32 << 20)
 
-/* Sends the parts of the file one after the other; with the layout of a Java virtual machine, zeroes
- * if it is none. */
+/* Sends the parts of the file one after the other; with the layout of a Java virtual machine,
+ * zeroes if it is none. */
 void rows_put(const struct unwind_file *file, const struct hotspot_layout *hotspot);
 
 /* Makes a file of an answer, if it makes sense. -EBADMSG, -ENOMEM. */

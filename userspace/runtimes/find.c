@@ -13,7 +13,7 @@
 
 #define SYMBOLS_READ_MAX (1 << 20) /* of one file */
 #define TEXT_PART_BYTES  32
-#define RETURNS_MAX      16        /* of a function */
+#define RETURNS_MAX      16 /* of a function */
 
 /* --- the file ----------------------------------------------------------------------------- */
 

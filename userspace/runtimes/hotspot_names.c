@@ -51,6 +51,7 @@ static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *ru
 /* What is called by its name again and again. */
 struct method {
 	uint64_t address; /* 0: none */
+	uint64_t answer;  /* that it was last a part of */
 	char name[NAME_BYTES], file[TEXT_BYTES];
 };
 
@@ -58,7 +59,7 @@ struct hotspot_vm {
 	struct walk_window window;
 	struct walk_hotspot at; /* what was found */
 	uint64_t value[HOTSPOT_ITEMS];
-	uint64_t release;
+	uint64_t release, answer;
 	bool ready;
 	char stub[STUB_BYTES + sizeof(uint64_t)];
 	struct method methods[METHODS];
@@ -211,15 +212,20 @@ static bool read_method(struct hotspot_vm *vm, uint64_t address, struct method *
  * than the name does, so it is read anew when another batch begins (hotspot_vm_open()). */
 static const struct method *find_method(struct hotspot_vm *vm, uint64_t address)
 {
-	struct method *method = &vm->methods[address / 8 * UINT64_C(0x9e3779b97f4a7c15) >> 55];
+	size_t at = address / 8 * UINT64_C(0x9e3779b97f4a7c15) >> 55;
+	struct method *method = &vm->methods[at];
 
 	_Static_assert(METHODS == 1 << (64 - 55), "the hash is a number of one");
-	if (method->address == address)
-		return method;
-	method->address = 0;
-	if (!address || !read_method(vm, address, method))
+	_Static_assert(SYMBOLS_MAX < METHODS, "an answer leaves others free");
+	/* The names of this answer must stay. */
+	while (method->answer == vm->answer && method->address != address)
+		method = &vm->methods[++at % METHODS];
+	if (!address || (method->address != address && !read_method(vm, address, method))) {
+		method->address = 0;
 		return NULL;
+	}
 	method->address = address;
+	method->answer = vm->answer;
 	return method;
 }
 
@@ -368,6 +374,7 @@ size_t hotspot_vm_name(struct hotspot_vm *vm, uint64_t place, struct symbol out[
 	uint64_t address = place & HOTSPOT_ADDRESS,
 		 number = place >> HOTSPOT_ADDRESS_BITS & HOTSPOT_COMPILE_IDS;
 
+	vm->answer++;
 	if (!vm->ready)
 		return 0;
 	if (place >= HOTSPOT_INTERPRETED)

@@ -22,7 +22,7 @@
 #include "../util/map.h"
 #include "find.h"
 
-#define RELOCATIONS_MAX  (1 << 20) /* of a section */
+#define RELOCATIONS_MAX  (1 << 20)  /* of a section */
 #define ENTRIES_MAX      4096       /* of one table */
 #define INITIALISERS_MAX (4u << 20) /* bytes of their code that are read */
 #define INITIALISER_MAX  (64u << 10)
@@ -323,8 +323,8 @@ static bool is_optional(enum hotspot_item item)
 bool hotspot_layout_read(int fd, struct hotspot_layout *out)
 {
 	struct runtime_file file = {.fd = fd, .elf = elf_open(fd)};
-	const struct map *entries =
-		file.elf && elf_kind(file.elf) == ELF_K_ELF ? entries_of(&file) : NULL;
+	const struct map *entries = file.elf && elf_kind(file.elf) == ELF_K_ELF ? entries_of(&file)
+										: NULL;
 	bool found = entries;
 
 	for (int i = 0; i < HOTSPOT_ITEMS; i++)
