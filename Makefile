@@ -249,7 +249,7 @@ example: setup
 
 test: setup
 	@+$(build) all unit
-	@+$(build) O=$(O)/san BUILD=debug SAN=address,undefined all unit
+	@+$(build) O=$(O)/san BUILD=debug SAN=address,undefined unit
 	@tests/run $(O)
 
 # Tests with threads, by the thread sanitizer.
