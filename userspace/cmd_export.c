@@ -174,7 +174,7 @@ static int convert(const struct export_request *request, const char *path)
 	}
 	if (error) {
 		explain(request, path, error);
-		/* Half a file helps nobody. */
+		/* Half a file is of no use. */
 		if (sink && strcmp(path, "-") != 0)
 			output_file_remove(path);
 		return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;

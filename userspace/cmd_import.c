@@ -209,7 +209,7 @@ static int import(const struct import_arguments *arguments, const struct buffer 
 	}
 	if (error) {
 		explain(arguments->words[1], error);
-		/* Half a profile helps nobody. */
+		/* Half a profile is of no use. */
 		if (sink)
 			output_file_remove(output);
 		return EXIT_FAILURE;

@@ -350,7 +350,7 @@ static bool complete_number(uint64_t *number, uint64_t usual)
 }
 
 /* What options must not say, alone or together. */
-/* The runtimes of --runtime. A negative errno, told, if there is no such name. */
+/* The runtimes of --runtime. A negative errno, reported, if there is no such name. */
 static int runtimes_parse(const char *text, uint32_t *mask)
 {
 	char name[32];

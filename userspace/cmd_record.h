@@ -69,7 +69,7 @@ struct recording {
 	int status;          /* as wait(2) shows it */
 	uint64_t typed;      /* when Ctrl-C was for the program and us, ns; 0: never */
 	bool piped;          /* the profile goes to our standard output */
-	bool removed;        /* its file is gone, which was told */
+	bool removed;        /* its file is gone, which was reported */
 	uint64_t next_check; /* of that */
 	int file;            /* that file, to see it removed; 0: piped */
 	bool failed;         /* the profile could not be written */
@@ -82,7 +82,7 @@ int recording_fail(const struct problem *problem);
 int recording_fail_errno(const char *what, int err);
 
 /*
- * A pipe that nobody reads and a limit of file sizes are errors of a write, not the end of the
+ * A pipe without a reader and a limit of file sizes are errors of a write, not the end of the
  * recorder. To be called when no program inherits it any more.
  */
 void recording_outlive_writes(void);
@@ -119,7 +119,7 @@ void recording_warn_streams(const struct recording *recording);
 /* Samples a second that were asked for; 0: none, UINT64_MAX: the program's own. */
 uint64_t recording_ceiling(const struct record_options *options);
 
-/* Is each collection to be told by itself, with page faults and resident set, whatever it costs? */
+/* Is each collection to be reported by itself, with page faults and resident set, whatever it costs? */
 bool recording_singly(const struct record_options *options);
 
 /* Detaches, completes the file, prints the summary. The kernel side is silent afterwards. */

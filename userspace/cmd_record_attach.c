@@ -3,7 +3,7 @@
 /*
  * Order: the kernel side and the perf rings listen first, then threads are made
  * known, then what they have mapped is read and its probes are attached. Nothing
- * falls between, and what is told twice is stored once. Attaching the probes is
+ * falls between, and what is reported twice is stored once. Attaching the probes is
  * what switches sampling on in the programs.
  */
 #include <dirent.h>
@@ -25,7 +25,7 @@
 #include "util/log.h"
 #include "util/priority.h"
 
-#define SETTLE_NS UINT64_C(3000000000) /* until programs were told that somebody came */
+#define SETTLE_NS UINT64_C(3000000000) /* until programs have seen that a consumer attached */
 
 /* Before anything is opened: does what is to be recorded exist? */
 static int check_targets(struct recording *recording)
@@ -113,7 +113,7 @@ static void set_period(struct recording *recording, pid_t pid)
 	int found = control_set(recording->control, (uint32_t)pid, options->period,
 				recording_ceiling(options));
 
-	/* That it ended is told elsewhere. */
+	/* That it ended is reported elsewhere. */
 	if (found == -ESRCH || found == -ENOENT)
 		return;
 	if (found < 0 && recording->running.count)
@@ -193,7 +193,7 @@ static int set_controls(struct recording *recording)
 
 /* --- names ------------------------------------------------------------------- */
 
-/* A program that cannot see that one more listens, and has told its names to the first. */
+/* A program that cannot see that one more consumer attached, and has announced its names to the first. */
 static void warn_untold(const struct recording *recording)
 {
 	const struct running *running = &recording->running;

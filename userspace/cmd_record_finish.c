@@ -12,7 +12,7 @@
 #include "record/ingest/left.h"
 #include "util/log.h"
 
-/* Processes that go on when a recording ends and are told by name. */
+/* Processes that go on when a recording ends and are listed by name. */
 enum { LEFT_SHOWN = 8 };
 
 /* A recorder of the whole machine ends when it is asked to, whatever files others mapped. */
@@ -194,7 +194,7 @@ static void tell_overhead(const struct recording *recording)
 			 cost->percent);
 }
 
-/* What the program leaves behind is not recorded any more, which nobody would see. */
+/* What the program leaves behind is not recorded any more, which would not be noticed. */
 static void tell_left(const struct recording *recording)
 {
 	struct left left[LEFT_SHOWN];

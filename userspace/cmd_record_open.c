@@ -252,7 +252,7 @@ void recording_warn_streams(const struct recording *recording)
 		const struct stream_state *state =
 			session_stream(recording->session, (enum stream)stream);
 
-		/* What was not asked for is no surprise, missing probes were told of already. */
+		/* What was not asked for is no surprise, missing probes were reported already. */
 		if (!stream_name((enum stream)stream) || state->attached ||
 		    stream == STREAM_ALLOC || stream == STREAM_GC ||
 		    strncmp(state->why_not, "not asked for", 13) == 0)
@@ -262,7 +262,7 @@ void recording_warn_streams(const struct recording *recording)
 	}
 }
 
-/* Without mappings nobody knows which rows to use. */
+/* Without mappings it is not known which rows to use. */
 static void start_unwinder(struct recording *recording)
 {
 	struct unwind_fds fds = session_unwind_fds(recording->session);

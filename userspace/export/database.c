@@ -160,7 +160,7 @@ static int execute(void *context, const char *sql)
 	return error_of(sqlite3_exec(context, sql, NULL, NULL, NULL));
 }
 
-/* In a folder of its own: nobody else can put a journal beside it. */
+/* In a folder of its own: no other user can put a journal beside it. */
 static int open_in(struct database *database, const char *place)
 {
 	char folder[4096], path[sizeof(folder) + 16];

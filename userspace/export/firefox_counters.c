@@ -7,7 +7,7 @@
 
 #include "firefox.h"
 
-enum { HEAPS_MAX = 32 }; /* nobody looks at more tracks */
+enum { HEAPS_MAX = 32 }; /* more tracks cannot be read */
 
 struct counter {
 	const char *name, *description, *colour;
@@ -85,7 +85,7 @@ static void put_display(struct output *output, const struct counter *counter, un
 	output_text(output, "]}");
 }
 
-/* [counters] The first count is not looked at: a zero at the start of the recording. */
+/* [counters] The viewer leaves out the first count: a zero at the start of the recording. */
 static void put_samples(struct firefox *firefox, const struct counter *counter,
 			const struct heap_gcs *heap)
 {

@@ -249,7 +249,7 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
 }
 
 /*
- * What is retained at the end is what reports call live: old objects. Of the others nobody knows
+ * What is retained at the end is what reports call live: old objects. Of the others it is not known
  * whether the program still uses them.
  */
 static int end_lives(struct firefox *firefox)

@@ -20,7 +20,7 @@ enum {
 	MEMORY_LEVEL = 8,
 };
 
-/* Names repeated in a thousand stacks could fill any disk: nobody can use such a file. */
+/* Names repeated in a thousand stacks could fill any disk: such a file is of no use. */
 #define SIZE_MAX_BYTES (UINT64_C(8) << 30)
 
 struct output {

@@ -24,7 +24,7 @@ struct query_result {
 };
 
 /*
- * The statement is looked at first, and only the tables that it reads are made. Takes
+ * The statement is compiled first, and only the tables that it reads are made. Takes
  * over the source and the sink, also when it fails. Errors: -EINVAL for a statement
  * that makes no sense (with its message), -EPERM for one that does not only read, -EDOM
  * if it fails while it runs (with its message), those of model_load() and of the sink.

@@ -56,7 +56,7 @@ static bool take_text(struct vmprof_reader *reader, struct bytes *out)
 	return take_word(reader, &size) && take_bytes(reader, size, out);
 }
 
-/* Seconds, microseconds and a zone that nobody needs. */
+/* Seconds, microseconds and a zone that is not needed. */
 static bool take_realtime(struct vmprof_reader *reader, uint64_t *out)
 {
 	struct bytes zone;

@@ -6,7 +6,7 @@
  *
  * A timer sample belongs to a collection if its thread collects and its time is
  * in [begin, end). It is counted only once that collection has ended: if the end
- * was lost, nobody knows how long it was.
+ * was lost, how long it was is not known.
  *
  * Short collections that come quickly are known as sums only. Their thread is on a CPU
  * for as long as they take, so that time counts as its CPU time in collections; where
@@ -167,7 +167,7 @@ static int note_pause(struct pass *pass, struct thread *thread, const struct col
 		gc->reasons[reason].count++;
 		gc->reasons[reason].total_ns += collection->pause_ns;
 	}
-	/* One inside another has its time told already by the other. */
+	/* One inside another has its time counted already by the other. */
 	if (!open->inside)
 		timeline_pause(&pass->timeline, pause->begin, end);
 	if (durations_add(durations_of(cycles, pause->kind), collection->pause_ns) < 0 ||

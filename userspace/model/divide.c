@@ -50,7 +50,7 @@ struct division {
 	double below[CALL_FIGURES], above[CALL_FIGURES]; /* how far it may be off, squared */
 	struct share count, time;                        /* of all processes whose records decide */
 	double all;                                      /* calls that were seen, selected or not */
-	double left_out; /* calls of which nobody knows how many are selected */
+	double left_out; /* calls of which it is not known how many are selected */
 };
 
 struct dividing {

@@ -192,8 +192,8 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 }
 
 /*
- * An allocation sample is taken inside the allocator's slow path, which nobody
- * wants to see as the one who allocated. The innermost native frames up to the
+ * An allocation sample is taken inside the allocator's slow path, which is not
+ * the function that a reader looks for. The innermost native frames up to the
  * outermost one named gc_* or gcprof_* are the allocator's; a few functions of
  * other names may lie between. The next frame, managed or native, is the one that allocated.
  * If all frames are the allocator's, the outermost one is taken.
@@ -221,7 +221,7 @@ uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
 	return result;
 }
 
-/* Of a function that allocates nothing itself, the survival of what it calls is told. */
+/* Of a function that allocates nothing itself, the survival of what it calls is shown. */
 static void fill_row(struct model_function *row, const struct function_sums *sums)
 {
 	const struct sums *total = &sums->total, *self = &sums->self;

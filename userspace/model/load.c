@@ -77,7 +77,7 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 		if (view->records)
 			*view->records = count;
 		error = pass_record(pass, &record);
-		/* What recording took is nobody's. */
+		/* What recording took belongs to no function. */
 		if (error == PASS_LEFT_OUT)
 			continue;
 		if (!error && observer)

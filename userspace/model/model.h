@@ -137,7 +137,7 @@ struct model_gc {
 	size_t n_utilisation;
 };
 
-/* All that is told as a pause, and how long it took together. */
+/* All that is reported as a pause, and how long it took together. */
 static inline uint64_t model_gc_count(const struct model_gc *gc)
 {
 	return gc->minor.count + gc->major.count + gc->survey.count + gc->others.count;
@@ -217,7 +217,7 @@ struct model {
 	size_t n_slow_calls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */
 	struct model_tracing tracing;
-	/* Of a selection: calls of which nobody knows how many are selected, in no row; and whether
+	/* Of a selection: calls of which it is not known how many are selected, in no row; and whether
 	 * it has time in which none were traced, of which none can tell. */
 	double calls_left_out;
 	bool calls_untraced;
@@ -272,7 +272,7 @@ struct model_observer {
 int model_load_observed(struct source *source, const char *file, struct model_observer *observer,
 			struct model **out);
 
-/* How a profile is looked at. */
+/* What part of a profile is shown, and how. */
 struct model_view {
 	enum model_frames frames;        /* that are kept on the stacks */
 	struct model_observer *observer; /* or NULL */
@@ -290,7 +290,7 @@ struct filter;
  * The model of what `filter` selects: see filter.h. Takes over two sources of the same
  * profile, because it is read twice. Of system calls and waits only single records count: the
  * kernel's totals cannot be divided. Pauses are charged as in the whole profile.
- * The observer (may be NULL) looks on when what is selected is counted; it is told of
+ * The observer (may be NULL) looks on when what is selected is counted; it gets
  * every record.
  */
 int model_load_filtered(struct source *const sources[2], const char *file,

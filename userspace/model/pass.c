@@ -136,7 +136,7 @@ static int take_period(struct pass *pass, const struct record_period *record)
 	return 0;
 }
 
-/* Counts are told so far, as they have grown. */
+/* Counts are running totals. */
 static int take_loss(struct pass *pass, const struct record_loss *record)
 {
 	const struct loss_state *state;

@@ -58,7 +58,7 @@ struct pauses {
 
 void pauses_free(struct pauses *pauses);
 
-/* A collection ends, before its samples are charged; with 0 ns nobody asks for it. 0 or -ENOMEM. */
+/* A collection ends, before its samples are charged; one of 0 ns is left out. 0 or -ENOMEM. */
 int pauses_end(struct pass *pass, const struct record_gc_end *record,
 	       const struct long_pause *ended, uint64_t pause_ns);
 

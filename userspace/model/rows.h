@@ -215,7 +215,7 @@ struct pause_sums {
 	uint64_t futex_calls, futex_ns; /* of these: threads wait there for its end, or for work */
 	uint64_t own_call_ns;           /* of the collecting thread; and off the CPU: */
 	uint64_t wait_ns, own_wait_ns;
-	uint64_t traced_ns; /* where calls were not always looked at: they were */
+	uint64_t traced_ns; /* where calls were not always traced: they were */
 };
 
 /* One of the longest pauses. Of figures of the collection 0 is unknown where has_stats is not. */

@@ -207,7 +207,7 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 	process = tasks_find_process(&pass->tasks, thread->process);
 	cost = tree_cost(&pass->tree, record->stack);
 	type = type_table_number(&pass->types, thread->process, record->type);
-	/* It lives, dies and pays like the others, but into a book that nobody reads. */
+	/* It lives, dies and pays like the others, but into a book that is not read. */
 	if (!pass->selected) {
 		cost = tree_trash(&pass->tree);
 		type = TYPE_TRASH;

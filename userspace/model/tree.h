@@ -162,7 +162,7 @@ static inline uint32_t tree_shown(const struct tree *tree, uint64_t stack)
 /* Number of the cost of a stack, 0 for unknown stacks; -ENOMEM. */
 int64_t tree_cost(struct tree *tree, uint64_t stack);
 
-/* Number of the cost, of no stack, that nobody looks at; -ENOMEM. */
+/* Number of the cost, of no stack, that is not shown; -ENOMEM. */
 int64_t tree_trash(struct tree *tree);
 
 /* Number of the life of what the cost's stack allocates, made if need be; 0: no memory. */

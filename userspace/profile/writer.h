@@ -37,7 +37,7 @@ uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
 /* Code that a process makes at run time. */
 uint64_t profile_writer_generated(struct profile_writer *writer, uint64_t process);
 uint64_t profile_writer_native(struct profile_writer *writer, uint64_t module, uint64_t offset);
-/* Frames are told apart by their address, which the profile does not get. */
+/* Frames are distinguished by their address, which the profile does not get. */
 uint64_t profile_writer_kernel(struct profile_writer *writer, uint64_t address);
 uint64_t profile_writer_managed(struct profile_writer *writer, uint64_t process, uint64_t code,
 				uint64_t line);

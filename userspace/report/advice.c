@@ -344,7 +344,7 @@ static bool find_many_calls(const struct model *model, struct words *words)
 	return true;
 }
 
-/* Code made at run time whose names nobody wrote down: that of the process that has most. */
+/* Code made at run time whose names were not written down: that of the process that has most. */
 static bool find_unnamed(const struct model *model, struct words *words)
 {
 	const size_t prefix = strlen(GENERATED_UNNAMED);

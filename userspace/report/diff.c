@@ -121,7 +121,7 @@ static struct estimate widest(const struct estimate *a, const struct estimate *b
 	return (struct estimate){a->value, fmin(a->low, b->low), fmax(a->high, b->high)};
 }
 
-/* Where system calls were not always looked at, an estimate: else to the last one. */
+/* Where system calls were not always traced, an estimate: else to the last one. */
 static struct estimate calls_of(const struct model *model)
 {
 	return model->tracing.estimated ? model->tracing.count

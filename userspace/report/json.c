@@ -353,7 +353,7 @@ static json_t *losses_part(const struct model *model, size_t top)
 	return losses(model);
 }
 
-/* Keys in their order. `part`: told also where only that is asked for; 0: with all only. */
+/* Keys in their order. `part`: written also where only that is asked for; 0: with all only. */
 static const struct {
 	const char *key;
 	unsigned part;

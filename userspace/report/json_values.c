@@ -28,7 +28,7 @@ json_t *json_whole_if(bool known, double value)
 	return known ? json_whole(value) : json_null();
 }
 
-/* Every value is handed over; a NULL among them, from lack of memory, is told by the result. */
+/* Every value is handed over; a NULL among them, from lack of memory, shows in the result. */
 int json_put(json_t *object, const char *key, json_t *value)
 {
 	return json_object_set_new(object, key, value);

@@ -43,7 +43,7 @@ struct table *table_create(const struct column *columns, size_t n_columns);
 /*
  * Fills in the next cell, row by row. Text is copied and cut in the middle if too
  * long; NULL is shown as "-". A column of nothing else is left out. Memory that
- * runs out is told by table_print.
+ * runs out is reported by table_print.
  */
 void table_cell(struct table *table, const char *text);
 

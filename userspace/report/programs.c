@@ -9,7 +9,7 @@
 #include "sections.h"
 #include "units.h"
 
-/* Where calls were not always looked at, the parts of programs are estimates, too. */
+/* Where calls were not always traced, the parts of programs are estimates, too. */
 static void calls_cell(const struct section *section, struct table *table, double calls)
 {
 	bool estimated = section->model->tracing.estimated;

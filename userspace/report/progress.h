@@ -11,7 +11,7 @@
 /*
  * Opens a profile as source_file_open() does. If standard error is a terminal, a line there
  * tells how much is read once it takes longer than half a second; it is gone when the source
- * is closed. `prints`: standard output is written to meanwhile, so that nothing is told if that
+ * is closed. `prints`: standard output is written to meanwhile, so that nothing is printed if that
  * is a terminal, too.
  */
 int progress_open(const char *path, bool prints, struct source **out);

@@ -284,7 +284,7 @@ static bool is_one_of_several(const struct model *model, const char *program)
 	return false;
 }
 
-/* Processes of one program are told apart by their command lines or titles. */
+/* Processes of one program are distinguished by their command lines or titles. */
 static void thread_name_cell(const struct section *section, struct table *table,
 			     const struct model_thread *row)
 {

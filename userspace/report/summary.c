@@ -150,7 +150,7 @@ static void print_runtimes(const struct section *section)
 
 #define UNASKED "not asked for: "
 
-/* Missing for a reason that is told in words; what switches a stream on is no such reason. */
+/* Missing for a reason that is given in words; what switches a stream on is no such reason. */
 static bool is_missing(const struct model_stream *stream)
 {
 	return !stream->attached && stream->why_not &&

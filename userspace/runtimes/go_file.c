@@ -260,7 +260,7 @@ static bool next_caller(struct go_file *file, uint64_t profilealloc, size_t *ind
 	return false;
 }
 
-/* The byte that is looked at last before `rate` is stored; 0: it is not stored. */
+/* The byte that is tested last before `rate` is stored; 0: it is not stored. */
 static uint64_t switch_before(struct go_file *file, const char *function, uint64_t rate)
 {
 	uint64_t found = 0;

@@ -88,7 +88,7 @@ static struct page *find_page(struct id_map *map, const struct page_key *key)
 	return &map->pages[*recent];
 }
 
-/* The number of a page that nobody uses; 0: no memory. */
+/* The number of an unused page; 0: no memory. */
 static uint32_t take_page(struct id_map *map)
 {
 	uint32_t number = map->free;

@@ -35,7 +35,7 @@ struct string_key {
 
 enum { FIRST_SLOTS = 16 };
 
-/* Keys come from programs that nobody vouches for: they must not be able to choose collisions. */
+/* Keys come from programs that are not trusted: they must not be able to choose collisions. */
 uint64_t map_seed(void)
 {
 	static uint64_t seed;

@@ -11,7 +11,7 @@ struct map;
 
 #define MAP_STRING_KEYS 0 /* as key_size: keys are byte strings of any length */
 
-/* Goes into hashes of what nobody vouches for: the same for the life of the process. */
+/* Goes into hashes of what is not trusted: the same for the life of the process. */
 uint64_t map_seed(void);
 
 /* Keys are compared as bytes, so their structs must have no padding. NULL: no memory. */

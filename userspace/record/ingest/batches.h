@@ -22,7 +22,7 @@ struct batches_faults {
  * Hands on the samples of a batch of `size` bytes in their order. The program
  * wrote them, so nothing is trusted: -EBADMSG if there are not as many as it says.
  * Samples from before the recording `began` (ns), which the program kept for
- * another recorder, are left out; their stacks are told.
+ * another recorder, are left out; their stacks are reported.
  */
 int batches_split(const struct event_samples *batch, size_t size, uint64_t began,
 		  struct batches_faults *faults, batches_visit *visit, void *context);

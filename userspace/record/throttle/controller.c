@@ -48,7 +48,6 @@ void controller_begin(struct controller *controller, const struct controller_opt
 		.options = *options,
 		.tracing = true,
 		.saved = options->rate * FULL_S * SECOND_NS,
-		.speed = options->cpus,
 		.time = now,
 		.second = now,
 		.until = now,
@@ -66,7 +65,8 @@ static void account(struct controller *controller, double elapsed, double calls_
 				  fmin(saved + LEAST * income, -OWED_S * worth), FULL_S * worth);
 	controller->saved -= calls_ns;
 	if (controller->tracing)
-		controller->speed += (calls_ns / elapsed - controller->speed) / SPEED_WINDOWS;
+		controller->speed += (calls_ns / elapsed - controller->speed) /
+				     fmin(++controller->windows, SPEED_WINDOWS);
 	controller->calls_ns += calls_ns;
 	controller->rest_ns += rest_ns;
 }

@@ -25,6 +25,7 @@ struct controller {
 	unsigned level;           /* that is taken, 0 to levels */
 	double saved;             /* ns of CPU time; negative: system calls owe it */
 	double speed;             /* what tracing took of late when it was on, ns in a ns */
+	double windows;           /* since the beginning, or steps in them */
 	uint64_t until;           /* when the window or the gap is over, ns */
 	uint64_t time;            /* of the last step, ns */
 	uint64_t second;          /* when the second began that is judged next, ns */
