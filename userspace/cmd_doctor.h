@@ -7,7 +7,8 @@
 
 /*
  * Prints what would be recorded of a program and its libraries: of a command (NULL: none), or of
- * the running process with this number, as given. The exit status of gcprof; what fails is reported.
+ * the running process with this number, as given. The exit status of gcprof; what fails is
+ * reported.
  */
 int doctor_program(const char *command, const char *pid, bool json);
 

@@ -119,7 +119,8 @@ void recording_warn_streams(const struct recording *recording);
 /* Samples a second that were asked for; 0: none, UINT64_MAX: the program's own. */
 uint64_t recording_ceiling(const struct record_options *options);
 
-/* Is each collection to be reported by itself, with page faults and resident set, whatever it costs? */
+/* Is each collection to be reported by itself, with page faults and resident set, whatever it
+ * costs? */
 bool recording_singly(const struct record_options *options);
 
 /* Detaches, completes the file, prints the summary. The kernel side is silent afterwards. */

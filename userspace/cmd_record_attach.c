@@ -193,7 +193,8 @@ static int set_controls(struct recording *recording)
 
 /* --- names ------------------------------------------------------------------- */
 
-/* A program that cannot see that one more consumer attached, and has announced its names to the first. */
+/* A program that cannot see that one more consumer attached, and has announced its names to the
+ * first. */
 static void warn_untold(const struct recording *recording)
 {
 	const struct running *running = &recording->running;

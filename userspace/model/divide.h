@@ -4,7 +4,8 @@
  * The kernel side keeps exact totals of each call in each process, and records some calls one by
  * one, each with how many it stands for. A selection gets the part of a total that the records
  * have in it, with an interval; all or nothing where the process or the call decides alone; and
- * nothing where there is no way to tell, which is reported. README.md, "System calls of a selection".
+ * nothing where there is no way to tell, which is reported. README.md, "System calls of a
+ * selection".
  */
 #ifndef GCPROF_DIVIDE_H
 #define GCPROF_DIVIDE_H

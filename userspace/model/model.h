@@ -217,8 +217,8 @@ struct model {
 	size_t n_slow_calls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */
 	struct model_tracing tracing;
-	/* Of a selection: calls of which it is not known how many are selected, in no row; and whether
-	 * it has time in which none were traced, of which none can tell. */
+	/* Of a selection: calls of which it is not known how many are selected, in no row; and
+	 * whether it has time in which none were traced, of which none can tell. */
 	double calls_left_out;
 	bool calls_untraced;
 	struct model_wait *waits; /* longest in total first */
