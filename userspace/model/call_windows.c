@@ -11,7 +11,7 @@
 
 #define SLOWER_MAX 16.0 /* tracing does not slow down more: then the figures are wrong */
 /* How well the cost of tracing a call is known, relative to it. */
-#define COST_DOUBT 0.4
+#define COST_DOUBT 0.6
 /* What tracing pushes out of the caches makes the program itself slower: by this part of its own
  * time, at most by so many times the cost of tracing. It may be nothing, or twice as much. */
 #define CACHE_SHARE     0.1
