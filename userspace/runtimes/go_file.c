@@ -2,18 +2,11 @@
 /* go_file.c: finds what is needed of a Go program's runtime by decoding its code. */
 #include "go_file.h"
 
-#include <capstone/capstone.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FUNCTION_MAX (64u << 10) /* bytes that are decoded of a function */
-
-struct go_file {
-	struct go_table *table;
-	csh decoder;
-	cs_insn *scratch;
-};
+#include "go_code.h"
 
 int go_file_open(Elf *elf, struct go_file **out, struct problem *problem)
 {
@@ -48,92 +41,6 @@ const struct go_table *go_file_table(const struct go_file *file)
 	return file->table;
 }
 
-/* --- instructions ------------------------------------------------------------------------- */
-
-/* One function's code, instruction by instruction. */
-struct code {
-	struct go_file *file;
-	const uint8_t *at;
-	size_t left;
-	uint64_t next;       /* address */
-	const cs_insn *insn; /* the present one */
-	const cs_x86_op *operands;
-	unsigned n_operands;
-};
-
-static bool code_of(struct go_file *file, const struct go_function *function, struct code *out)
-{
-	uint64_t left;
-
-	*out = (struct code){.file = file, .next = function->address};
-	out->at = go_table_bytes(file->table, function->address, &left);
-	if (!out->at)
-		return false;
-	out->left = function->size < left ? function->size : left;
-	return out->left && out->left <= FUNCTION_MAX;
-}
-
-static bool code_at(struct go_file *file, uint64_t address, struct code *out)
-{
-	struct go_function function;
-
-	return go_table_at(file->table, address, &function) && function.address == address &&
-	       code_of(file, &function, out);
-}
-
-static bool code_named(struct go_file *file, const char *name, struct code *out)
-{
-	struct go_function function;
-
-	return go_table_named(file->table, name, &function) && code_of(file, &function, out);
-}
-
-/* The next instruction; false at the end, and where there is none. */
-static bool code_step(struct code *code)
-{
-	cs_insn *insn = code->file->scratch;
-
-	if (!cs_disasm_iter(code->file->decoder, &code->at, &code->left, &code->next, insn))
-		return false;
-	code->insn = insn;
-	code->operands = insn->detail->x86.operands;
-	code->n_operands = insn->detail->x86.op_count;
-	return true;
-}
-
-static bool is_register(const struct code *code, unsigned operand, x86_reg wanted)
-{
-	return operand < code->n_operands && code->operands[operand].type == X86_OP_REG &&
-	       code->operands[operand].reg == wanted;
-}
-
-static bool is_memory(const struct code *code, unsigned operand, x86_reg base)
-{
-	return operand < code->n_operands && code->operands[operand].type == X86_OP_MEM &&
-	       code->operands[operand].mem.base == base &&
-	       code->operands[operand].mem.index == X86_REG_INVALID;
-}
-
-/* The address of a variable that is an operand; 0: it is none. */
-static uint64_t variable(const struct code *code, unsigned operand, unsigned size)
-{
-	if (!is_memory(code, operand, X86_REG_RIP) || code->operands[operand].size != size)
-		return 0;
-	return code->insn->address + code->insn->size + (uint64_t)code->operands[operand].mem.disp;
-}
-
-static uint64_t jump_target(const struct code *code)
-{
-	return code->n_operands == 1 && code->operands[0].type == X86_OP_IMM
-		       ? (uint64_t)code->operands[0].imm
-		       : 0;
-}
-
-static bool calls(const struct code *code, uint64_t address)
-{
-	return code->insn->id == X86_INS_CALL && jump_target(code) == address;
-}
-
 /* --- places ------------------------------------------------------------------------------- */
 
 enum { STACK_LIMIT = 0x10, STACK_LIMIT_SYSTEM = 0x18 }; /* in the goroutine, at r14 */
@@ -150,18 +57,18 @@ static bool stands_behind_check(struct code *code)
 		switch (code->insn->id) {
 		case X86_INS_LEA:
 		case X86_INS_MOV:
-			if (large || !is_register(code, 0, X86_REG_R12))
+			if (large || !code_is_register(code, 0, X86_REG_R12))
 				return false;
 			large = true;
 			break;
 		case X86_INS_SUB:
-			if (!large || !is_register(code, 0, X86_REG_R12) || !code_step(code) ||
+			if (!large || !code_is_register(code, 0, X86_REG_R12) || !code_step(code) ||
 			    code->insn->id != X86_INS_JB)
 				return false;
 			break;
 		case X86_INS_CMP:
-			return is_register(code, 0, large ? X86_REG_R12 : X86_REG_RSP) &&
-			       is_memory(code, 1, X86_REG_R14) &&
+			return code_is_register(code, 0, large ? X86_REG_R12 : X86_REG_RSP) &&
+			       code_is_memory(code, 1, X86_REG_R14) &&
 			       (code->operands[1].mem.disp == STACK_LIMIT ||
 				code->operands[1].mem.disp == STACK_LIMIT_SYSTEM) &&
 			       code_step(code) && code->insn->id == X86_INS_JBE;
@@ -178,9 +85,10 @@ static bool is_place(const struct code *begin, uint64_t address, bool checked)
 	struct code code = *begin;
 
 	while (code_step(&code)) {
-		if (jump_target(&code) == address && code.insn->id != X86_INS_CALL)
+		if (code_target(&code) == address && code.insn->id != X86_INS_CALL)
 			return false;
-		if (!checked && code.insn->id == X86_INS_CMP && is_memory(&code, 1, X86_REG_R14) &&
+		if (!checked && code.insn->id == X86_INS_CMP &&
+		    code_is_memory(&code, 1, X86_REG_R14) &&
 		    (uint64_t)code.operands[1].mem.disp <= STACK_LIMIT_SYSTEM)
 			return false;
 	}
@@ -237,11 +145,11 @@ static bool read_caller(struct go_file *file, uint64_t profilealloc, struct call
 	if (!code_of(file, &caller->function, &code))
 		return false;
 	while (code_step(&code)) {
-		if (calls(&code, profilealloc))
+		if (code_calls(&code, profilealloc))
 			return true;
-		if (code.insn->id == X86_INS_MOV && variable(&code, 1, 8) &&
+		if (code.insn->id == X86_INS_MOV && code_variable(&code, 1, 8) &&
 		    code.operands[0].type == X86_OP_REG)
-			caller->rate = variable(&code, 1, 8);
+			caller->rate = code_variable(&code, 1, 8);
 	}
 	return false;
 }
@@ -269,11 +177,11 @@ static uint64_t switch_before(struct go_file *file, const char *function, uint64
 	if (!code_named(file, function, &code))
 		return 0;
 	while (code_step(&code)) {
-		if (code.insn->id == X86_INS_CMP && variable(&code, 0, 1))
-			found = variable(&code, 0, 1);
-		else if (code.insn->id == X86_INS_MOVZX && variable(&code, 1, 1))
-			found = variable(&code, 1, 1);
-		else if (code.insn->id == X86_INS_MOV && variable(&code, 0, 8) == rate)
+		if (code.insn->id == X86_INS_CMP && code_variable(&code, 0, 1))
+			found = code_variable(&code, 0, 1);
+		else if (code.insn->id == X86_INS_MOVZX && code_variable(&code, 1, 1))
+			found = code_variable(&code, 1, 1);
+		else if (code.insn->id == X86_INS_MOV && code_variable(&code, 0, 8) == rate)
 			return found;
 	}
 	return 0;
@@ -314,12 +222,13 @@ static bool keeps_type(struct code *code)
 	int64_t frame = -1;
 
 	while (code_step(code)) {
-		if (code->insn->id == X86_INS_SUB && is_register(code, 0, X86_REG_RSP) && frame < 0)
+		if (code->insn->id == X86_INS_SUB && code_is_register(code, 0, X86_REG_RSP) &&
+		    frame < 0)
 			frame = code->operands[1].imm;
-		else if (code->insn->id == X86_INS_LEA && is_register(code, 0, X86_REG_RBP))
+		else if (code->insn->id == X86_INS_LEA && code_is_register(code, 0, X86_REG_RBP))
 			frame = code->operands[1].mem.disp;
-		else if (code->insn->id == X86_INS_MOV && is_memory(code, 0, X86_REG_RSP) &&
-			 is_register(code, 1, X86_REG_RBX) && frame >= 0 &&
+		else if (code->insn->id == X86_INS_MOV && code_is_memory(code, 0, X86_REG_RSP) &&
+			 code_is_register(code, 1, X86_REG_RBX) && frame >= 0 &&
 			 code->operands[0].mem.disp == frame + RBX_SLOT)
 			return true;
 	}
@@ -411,10 +320,10 @@ static uint64_t receiver(struct go_file *file, const char *caller, const char *m
 	if (!go_table_named(file->table, method, &function) || !code_named(file, caller, &code))
 		return 0;
 	while (code_step(&code)) {
-		if (calls(&code, function.address))
+		if (code_calls(&code, function.address))
 			return found;
-		if (code.insn->id == X86_INS_LEA && is_register(&code, 0, X86_REG_RAX))
-			found = is_memory(&code, 1, X86_REG_RIP)
+		if (code.insn->id == X86_INS_LEA && code_is_register(&code, 0, X86_REG_RAX))
+			found = code_is_memory(&code, 1, X86_REG_RIP)
 					? code.insn->address + code.insn->size +
 						  (uint64_t)code.operands[1].mem.disp
 					: 0;
@@ -438,7 +347,7 @@ int go_file_heap(struct go_file *file, struct go_heap *out)
 	if (!out->controller || !code_named(file, method, &code))
 		return -ENOENT;
 	while (n < 2 && code_step(&code))
-		if (code.insn->id == X86_INS_XCHG && is_memory(&code, 0, X86_REG_RAX) &&
+		if (code.insn->id == X86_INS_XCHG && code_is_memory(&code, 0, X86_REG_RAX) &&
 		    code.operands[0].size == 8)
 			cleared[n++] = code.operands[0].mem.disp;
 	if (n < 2 || cleared[1] != cleared[0] + 8 || cleared[0] < 56 || cleared[0] > 4096)
@@ -486,7 +395,7 @@ static bool loads_word(struct code *code, x86_reg *of, int32_t *offset)
 {
 	x86_reg to;
 
-	if (!code_step(code) || !is_load(code, &to) || !is_memory(code, 1, *of) ||
+	if (!code_step(code) || !is_load(code, &to) || !code_is_memory(code, 1, *of) ||
 	    code->operands[1].mem.segment != X86_REG_INVALID)
 		return false;
 	*of = to;
@@ -512,7 +421,7 @@ static bool find_current(struct go_file *file, struct fiber_path *out)
 		    !loads_word(&ahead, &at, &out->steps[1]))
 			continue;
 		for (int i = 0; i < 2 && code_step(&ahead); i++)
-			if (ahead.insn->id == X86_INS_MOV && is_register(&ahead, 1, at) &&
+			if (ahead.insn->id == X86_INS_MOV && code_is_register(&ahead, 1, at) &&
 			    ahead.operands[0].type == X86_OP_MEM &&
 			    ahead.operands[0].mem.segment == X86_REG_FS)
 				return true;
@@ -537,7 +446,7 @@ static bool find_id(struct go_file *file, int32_t *offset)
 			loaded = operands[1].mem.disp;
 		} else if (code.insn->id == X86_INS_MOV && operands[0].type == X86_OP_MEM &&
 			   operands[0].mem.base != X86_REG_RSP &&
-			   is_register(&code, 1, loaded_to)) {
+			   code_is_register(&code, 1, loaded_to)) {
 			taken = loaded;
 			stored = operands[0].mem.disp;
 		} else if (code.insn->id == X86_INS_INC && operands[0].type == X86_OP_MEM &&
@@ -572,12 +481,13 @@ static bool has_layout(struct go_file *file)
 	if (!code_named(file, "runtime.(*bucket).mp", &code))
 		return false;
 	while (code_step(&code)) {
-		if (code.insn->id == X86_INS_CMP && is_memory(&code, 0, X86_REG_RAX))
+		if (code.insn->id == X86_INS_CMP && code_is_memory(&code, 0, X86_REG_RAX))
 			kind = code.operands[0].mem.disp == BUCKET_KIND &&
 			       code.operands[1].type == X86_OP_IMM && code.operands[1].imm == 1;
-		else if (code.insn->id == X86_INS_MOV && is_memory(&code, 1, X86_REG_RAX))
+		else if (code.insn->id == X86_INS_MOV && code_is_memory(&code, 1, X86_REG_RAX))
 			depth = code.operands[1].mem.disp == BUCKET_DEPTH;
-		else if (code.insn->id == X86_INS_LEA && depth && is_memory(&code, 1, X86_REG_RAX))
+		else if (code.insn->id == X86_INS_LEA && depth &&
+			 code_is_memory(&code, 1, X86_REG_RAX))
 			stack = code.operands[1].mem.disp == BUCKET_STACK;
 	}
 	return kind && depth && stack;
@@ -595,8 +505,8 @@ int go_file_buckets(struct go_file *file, uint64_t *list)
 		return -ENOENT;
 	while (code_step(&code)) {
 		if (is_load(&code, &to) && !found)
-			found = variable(&code, 1, 8);
-		steps |= found && is_load(&code, &to) && is_memory(&code, 1, to) &&
+			found = code_variable(&code, 1, 8);
+		steps |= found && is_load(&code, &to) && code_is_memory(&code, 1, to) &&
 			 code.operands[1].mem.disp == BUCKET_NEXT;
 	}
 	*list = found;

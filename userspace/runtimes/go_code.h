@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* go_code.h: goes through a function of a Go program, instruction by instruction (capstone). */
+#ifndef GCPROF_GO_CODE_H
+#define GCPROF_GO_CODE_H
+
+#include <capstone/capstone.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../symbols/go_table.h"
+
+struct go_file {
+	struct go_table *table;
+	csh decoder;
+	cs_insn *scratch;
+};
+
+/* One function's code, instruction by instruction. */
+struct code {
+	struct go_file *file;
+	const uint8_t *at;
+	size_t left;
+	uint64_t next;       /* address */
+	const cs_insn *insn; /* the present one */
+	const cs_x86_op *operands;
+	unsigned n_operands;
+};
+
+/* The code of a function, of the one that begins at an address, or of this name; false if there is
+ * none, or too much. The first code_step() is to its first instruction. */
+bool code_of(struct go_file *file, const struct go_function *function, struct code *out);
+bool code_at(struct go_file *file, uint64_t address, struct code *out);
+bool code_named(struct go_file *file, const char *name, struct code *out);
+
+/* The next instruction; false at the end, and where there is none. */
+bool code_step(struct code *code);
+
+/* Is an operand of the present instruction this register, or memory at it? Without an index. */
+bool code_is_register(const struct code *code, unsigned operand, x86_reg wanted);
+bool code_is_memory(const struct code *code, unsigned operand, x86_reg base);
+
+/* The address of a variable that is an operand; 0: it is none. */
+uint64_t code_variable(const struct code *code, unsigned operand, unsigned size);
+
+/* Where it jumps to or what it calls, 0: neither; and does it call this? */
+uint64_t code_target(const struct code *code);
+bool code_calls(const struct code *code, uint64_t address);
+
+#endif
