@@ -109,6 +109,11 @@ until_told='"$1" --seconds 300 & i=0
 	[ "$status" = 0 ]
 }
 
+# Without 32 and 33, which belong to the C library.
+ignored() {
+	echo $((0x$(awk '/SigIgn/ {print $2}') & ~0x180000000))
+}
+
 @test "record: a limit of file sizes is told like a full disk, and not inherited" {
 	need_root
 	local code=0
@@ -120,7 +125,7 @@ until_told='"$1" --seconds 300 & i=0
 	grep -qi 'file too large; recording stopped, the program goes on' told
 	[ -e finished ]
 	"$GCPROF" record -o y -- grep SigIgn /proc/self/status >with 2>/dev/null
-	same 'ignored signals' "$(cat with)" "$(grep SigIgn /proc/self/status)"
+	same 'ignored signals' "$(ignored <with)" "$(ignored </proc/self/status)"
 }
 
 @test "record -p: the reader of the profile goes away: told, status 1" {

@@ -68,13 +68,19 @@ static struct fiber_stacks *stacks_of(struct fibers *fibers, const struct fiber_
 	return (struct fiber_stacks *)(void *)fibers->stacks.data + *number - 1;
 }
 
-static void add_stack(struct fiber_stacks *stacks, uint32_t stack)
+static void add_stack(const struct tree *tree, struct fiber_stacks *stacks, uint32_t stack)
 {
-	for (uint32_t i = 0; i < stacks->count; i++)
-		if (stacks->stacks[i] == stack)
-			return;
-	if (stacks->count < FIBER_STACKS)
-		stacks->stacks[stacks->count++] = stack;
+	uint32_t outermost = stack, i = 0;
+
+	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent)
+		outermost = id;
+	while (i < stacks->count && stacks->outermost[i] != outermost)
+		i++;
+	if (i < stacks->count || i == FIBER_STACKS)
+		return;
+	stacks->stacks[i] = stack;
+	stacks->outermost[i] = outermost;
+	stacks->count++;
 }
 
 int fibers_record(struct pass *pass, const struct record *record)
@@ -92,7 +98,7 @@ int fibers_record(struct pass *pass, const struct record *record)
 	stacks = stacks_of(&pass->fibers, &key, &err);
 	/* A stack that is not defined is none: the record that has it is refused. */
 	if (stacks && seen.stack && tree_node(&pass->tree, seen.stack))
-		add_stack(stacks, (uint32_t)seen.stack);
+		add_stack(&pass->tree, stacks, (uint32_t)seen.stack);
 	return err;
 }
 

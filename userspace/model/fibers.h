@@ -12,11 +12,11 @@ struct map;
 struct pass;
 struct record;
 
-/* Some stacks of a fiber: not each of them shows what it began with. */
 #define FIBER_STACKS 7
 
+/* Stacks of a fiber, one for each outermost frame: not all of these are what it began with. */
 struct fiber_stacks {
-	uint32_t count, stacks[FIBER_STACKS];
+	uint32_t count, stacks[FIBER_STACKS], outermost[FIBER_STACKS];
 };
 
 struct fibers {
