@@ -48,6 +48,7 @@ struct variable {
 	uint64_t window;   /* since when samples are counted, ns; 0: they are not */
 	uint64_t sampled;  /* before that */
 	bool busy;         /* a request is on its way */
+	bool met;          /* its process is one that the recording knows */
 	bool ours, leaves; /* it is what we made it; the request puts it back */
 };
 
@@ -56,6 +57,7 @@ struct switches {
 	struct variable *variables;
 	size_t count;
 	struct switches_options options;
+	uint64_t sweep; /* when those of ended processes are forgotten next, ns */
 	bool warned;
 };
 
@@ -335,10 +337,33 @@ static bool counts(const struct variable *variable, uint64_t now)
 	       variable->value && !variable->busy && now - variable->window >= WINDOW_NS;
 }
 
+/* Forgets variables of processes that have ended. */
+static void sweep(struct switches *switches, const struct processes *processes, uint64_t now)
+{
+	struct variable **at = &switches->variables;
+
+	while (*at) {
+		struct variable *variable = *at;
+		bool runs = processes_at(processes, variable->order.pid, now);
+
+		variable->met |= runs;
+		if (variable->busy || runs || !variable->met) {
+			at = &variable->next;
+			continue;
+		}
+		*at = variable->next;
+		switches->count--;
+		free(variable);
+	}
+	switches->sweep = now + KEEP_NS;
+}
+
 void switches_turn(struct switches *switches, const struct processes *processes)
 {
 	uint64_t now = clock_now();
 
+	if (now >= switches->sweep)
+		sweep(switches, processes, now);
 	for (struct variable *variable = switches->variables; variable; variable = variable->next) {
 		if (variable->again && variable->again <= now && !variable->busy)
 			keep(variable, now);
