@@ -223,18 +223,64 @@ static void search_file(void *context, const char *path, int fd)
 	search->failed++;
 }
 
+/* A file that the program will load. */
+struct library {
+	char *path;
+	int fd;
+};
+
+struct library_search {
+	struct files *files;
+	struct buffer found; /* struct library[] */
+};
+
+static void read_library(void *context, const char *path, int fd)
+{
+	struct library_search *search = context;
+	const struct library library = {strdup(path), fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+
+	files_read(search->files, fd);
+	if (library.path && library.fd >= 0 &&
+	    !buffer_append(&search->found, &library, sizeof(library)))
+		return;
+	free(library.path);
+	if (library.fd >= 0)
+		close(library.fd);
+}
+
+/* What the reader says of the files is there when the session is: both work at the same time. */
+static void read_libraries(struct recording *recording, struct library_search *search)
+{
+	*search = (struct library_search){.files = recording->files};
+	if (recording->libraries)
+		libraries_visit_all(recording->libraries, read_library, search);
+}
+
+/* Visits the files, if there is a visitor, and lets go of them. */
+static void leave_libraries(struct library_search *search, struct probe_search *visitor)
+{
+	const struct library *all = (const struct library *)(const void *)search->found.data;
+
+	for (size_t i = 0; i < search->found.size / sizeof(*all); i++) {
+		if (visitor)
+			search_file(visitor, all[i].path, all[i].fd);
+		free(all[i].path);
+		close(all[i].fd);
+	}
+	buffer_free(&search->found);
+}
+
 /*
  * Attaches to the probes of the program and its libraries; says so if there are none.
  * Here and in libraries.c and unwinder.c root opens these files: the user may execute
  * them and need not be able to read them, and the kernel attaches probes by their paths.
  */
-static void attach_probes(struct recording *recording)
+static void attach_probes(struct recording *recording, struct library_search *libraries)
 {
 	struct probe_search search = {.recording = recording};
 	char why_not[256];
 
-	if (recording->libraries)
-		libraries_visit_all(recording->libraries, search_file, &search);
+	leave_libraries(libraries, &search);
 	snprintf(why_not, sizeof(why_not),
 		 search.failed ? "the probes of %s or its libraries could not be attached"
 			       : "no runtime that gcprof knows in %s or its libraries",
@@ -298,6 +344,7 @@ int recording_open_session(struct recording *recording, pid_t maps_of)
 static int follow_child(struct recording *recording)
 {
 	pid_t pid = target_pid(recording->target);
+	struct library_search libraries;
 	int code, err;
 
 	/* Its linker thinks while the kernel looks at the BPF programs. */
@@ -306,15 +353,18 @@ static int follow_child(struct recording *recording)
 	if (err)
 		log_verbose("%s: its libraries are not known before it runs: %s",
 			    recording->command, strerror(-err));
+	read_libraries(recording, &libraries);
 	code = recording_open_session(recording, pid);
-	if (code)
-		return code;
-	err = session_add_targets(recording->session, &pid, 1, true);
+	err = code ? code : session_add_targets(recording->session, &pid, 1, true);
 	if (!err)
 		err = session_target(recording->session, pid, &recording->first);
 	if (err)
+		leave_libraries(&libraries, NULL);
+	if (code)
+		return code;
+	if (err)
 		return recording_fail_errno("the program cannot be followed", err);
-	attach_probes(recording);
+	attach_probes(recording, &libraries);
 	recording_warn_streams(recording);
 	recording_step(recording, "probes attached");
 	return 0;
