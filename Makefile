@@ -68,6 +68,7 @@ LIBS := -lbpf -lseccomp -lcapstone -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -l
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 PROVIDER_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard gc/provider/*.c))
+MALLOC_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard gc/agents/malloc/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
 	$(wildcard userspace/*.c userspace/*/*.c userspace/*/*/*.c))) \
 	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*.proto))
@@ -100,7 +101,7 @@ all: program library workloads
 
 .PHONY: program library workloads unit fuzz-targets
 program: $(O)/gcprof
-library: $(foreach l,provider gc,$(O)/libgcprof-$(l).a $(O)/libgcprof-$(l).so)
+library: $(foreach l,provider gc,$(O)/libgcprof-$(l).a $(O)/libgcprof-$(l).so) $(O)/libgcprof-malloc.so
 workloads: $(WORKLOADS)
 # With the fuzzers, so that they stay true.
 unit: $(UNIT) $(O)/tests/fuzz/reader_process
@@ -113,7 +114,7 @@ $(O)/flags: always
 	$(call keep,'$(CC) $(subst ','\'',$(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION))')
 
 $(O)/sources: always
-	$(call keep,$(patsubst $(O)/%,%,$(PROVIDER_OBJ) $(GC_OBJ) $(USER_OBJ)))
+	$(call keep,$(patsubst $(O)/%,%,$(PROVIDER_OBJ) $(GC_OBJ) $(MALLOC_OBJ) $(USER_OBJ)))
 
 $(O)/%.o: %.c $(O)/flags
 	$(call say,CC)
@@ -170,15 +171,25 @@ $(O)/libgcprof-gc.so: $(GC_OBJ) $(O)/libgcprof-provider.so $(O)/sources
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-gc.so.0 $(GC_OBJ) -L$(O) -lgcprof-provider -lpthread -o $@
 
 # One object with the public names only: others would meet those of the programs that it is linked to.
+# But for what all notes of a file share: a program may have probes of its own.
 $(O)/libgcprof-provider.a: $(PROVIDER_OBJ) $(O)/sources
 	$(call say,AR)
 	$(Q)$(LD) -r $(PROVIDER_OBJ) -o $(O)/gc/provider/whole.o
 	$(Q)objcopy --localize-hidden $(O)/gc/provider/whole.o
+	$(Q)objcopy --globalize-symbol=_.stapsdt.base $(O)/gc/provider/whole.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(O)/gc/provider/whole.o
 
 $(O)/libgcprof-provider.so: $(PROVIDER_OBJ) $(O)/sources
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-provider.so.0 $(PROVIDER_OBJ) -lpthread -o $@
+
+# Its functions end with jumps to those of the allocator.
+$(O)/gc/agents/malloc/agent.o: ALL_CFLAGS += -fomit-frame-pointer -foptimize-sibling-calls
+# Has a provider of its own, whose names are not for the program; all are bound before it runs.
+$(O)/libgcprof-malloc.so: $(MALLOC_OBJ) $(O)/libgcprof-provider.a $(O)/sources
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-z,now -Wl,-z,defs -Wl,--exclude-libs,ALL $(MALLOC_OBJ) \
+		$(O)/libgcprof-provider.a -lpthread -o $@
 
 # The same for tests, with all names.
 $(O)/tests/provider.a: $(PROVIDER_OBJ) $(O)/sources
@@ -201,6 +212,8 @@ $(O)/workloads/$(1): $(patsubst %.c,$(O)/%.o,$(wildcard tests/workloads/$(1)/*.c
 	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) $$^ -lpthread -lm -o $$@
 endef
 $(foreach w,$(notdir $(WORKLOADS)),$(eval $(call workload_rule,$(w))))
+
+$(O)/tests/unit/malloc_region: $(O)/gc/agents/malloc/region.o
 
 # Tests of the collector have no probes for others: a recorder of the whole system would be heard.
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a $(O)/tests/provider.a
@@ -254,7 +267,7 @@ test: setup
 
 # Tests with threads, by the thread sanitizer.
 THREADED := gc_threads gc_provider gc_pauses gc_model gc_random gc_regress_threads gc_batch gc_pieces gc_edges \
-	gc_lanes unwinder
+	gc_shares unwinder
 test-long: setup
 	@+$(build) all
 	@LONG=1 tests/run $(O)
@@ -315,6 +328,8 @@ accuracy: all
 	@tests/e2e/accuracy $(O) 400
 	@tests/e2e/accuracy $(O) 60 93 arrays
 	@tests/e2e/accuracy $(O) 100 90 toy
+	@tests/e2e/accuracy $(O) 100 90 emitter
+	@tests/e2e/accuracy $(O) 100 93 malloc
 	@for program in go java-Serial java-Parallel java-G1; do tests/e2e/accuracy $(O) 100 90 $$program || exit 1; done
 
 clean:
@@ -342,6 +357,7 @@ install: program library
 	$(Q)install -D -m 755 $(O)/gcprof $(DESTDIR)$(PREFIX)/bin/gcprof
 	$(call install_library,provider,how a runtime or an allocator reports to gcprof,)
 	$(call install_library,gc,generational garbage collector with a built-in allocation sampler,gcprof-provider)
+	$(Q)install -D -m 755 $(O)/libgcprof-malloc.so $(DESTDIR)$(PREFIX)/lib/libgcprof-malloc.so
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof/provider $(PROVIDER_HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
@@ -350,6 +366,7 @@ install: program library
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/gcprof \
+		$(DESTDIR)$(PREFIX)/lib/libgcprof-malloc.so \
 		$(foreach l,provider gc,$(addprefix $(DESTDIR)$(PREFIX)/lib/,pkgconfig/gcprof-$(l).pc \
 			libgcprof-$(l).a libgcprof-$(l).so libgcprof-$(l).so.0)) \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \

@@ -23,6 +23,14 @@ struct event_pieces {
 	struct gcprof_piece pieces[]; /* `count` of them, as the program wrote them */
 };
 
+struct event_frames {
+	struct event_header header;
+	uint64_t stack; /* key */
+	uint32_t count;
+	uint32_t how;                 /* enum gcprof_stack_how */
+	struct gcprof_frame frames[]; /* `count` of them, the innermost first */
+};
+
 struct event_sample {
 	struct event_header header;
 	struct gcprof_sample entry;

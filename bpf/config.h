@@ -110,9 +110,12 @@ struct collection {
 
 /* What is kept of every followed thread, in the map `tasks`; 0 is a good start. */
 struct task_state {
-	uint32_t process; /* index, see events.h */
-	uint32_t flags;   /* enum task_flag */
-	uint64_t anchor;  /* address of its struct gc_anchor, 0: none */
+	uint32_t process;  /* index, see events.h */
+	uint32_t flags;    /* enum task_flag */
+	uint64_t anchor;   /* address of its struct gc_anchor, 0: none */
+	uint32_t provider; /* whose that is: struct probe_place */
+	uint32_t reserved;
+	uint64_t whole; /* key of the stack that it reported last, without native frames; 0: none */
 	uint64_t renamed; /* when it last changed its name: begins a new image, see process.bpf.c */
 	uint64_t image;   /* when the program that it runs was executed, 0: before all */
 	uint64_t start;   /* of the open system call, ns; 0: none is open */
@@ -126,7 +129,10 @@ struct task_state {
 	struct task_faults faults;          /* when it began to be recorded */
 	struct task_faults faults_reported; /* at its last record of one */
 	struct task_faults gc_faults;       /* of that collection */
-	uint64_t cpu_ns; /* its CPU time when it was last added up, see call_cpu.h */
+	uint64_t cpu_ns;        /* its CPU time when it was last added up, see call_cpu.h */
+	uint64_t python;        /* its PyThreadState, if it still is; 0: none was found */
+	uint64_t python_search; /* not before then, ns, one is searched for again */
+	uint64_t python_wait;   /* ns, for which it was put off */
 	struct task_waits waits;
 };
 
@@ -156,8 +162,8 @@ enum probe_operand {
 #define OPERAND_REGISTERS 21 /* 8-byte words of struct pt_regs */
 #define OPERAND_RIP       16 /* of these: at a place its address */
 #define OPERAND_NO_INDEX  255
-#define PROBE_ARGUMENTS   8 /* of the probe or place that has most */
-#define PROBE_STEPS       4 /* from an operand to an argument */
+#define PROBE_ARGUMENTS   13 /* of the probe or place that has most */
+#define PROBE_STEPS       4  /* from an operand to an argument */
 #define PROBE_PLACES_MAX  4096
 
 /* What is done with a value that was read at a place, one step after the other. */
@@ -213,12 +219,15 @@ struct probe_place {
 	uint32_t probe;          /* row of probes.def, from 0; PROBE_PLACE: one of a runtime's */
 	uint32_t count;          /* arguments used */
 	uint16_t runtime, place; /* of a runtime's: as in struct event_place */
-	uint32_t flags;          /* enum place_flag */
+	uint16_t flags;          /* enum place_flag */
+	uint16_t provider;       /* of a probe: the file that has it, 1 to PROVIDERS_MAX */
 	struct place_text texts[2];
 	struct probe_argument arguments[PROBE_ARGUMENTS];
 };
 
 #define PROBE_PLACE 255
+#define PROVIDERS_MAX \
+	255 /* files with probes; those that come later share numbers with earlier ones */
 
 /* Fibers are what a runtime runs on the system's threads as it likes: goroutines, say. */
 #define FIBER_STEPS 4 /* pointers on the way to a fiber's id */

@@ -31,13 +31,14 @@ static __always_inline uint64_t emit_wakeup(void *ring)
 								     : BPF_RB_NO_WAKEUP;
 }
 
-static __always_inline void emit_header(struct event_header *header, uint16_t code, uint32_t size,
+static __always_inline void emit_header(struct event_header *header, uint8_t code, uint32_t size,
 					const struct task_state *state, uint64_t now)
 {
 	uint64_t id = bpf_get_current_pid_tgid();
 
 	header->size = size;
 	header->code = code;
+	header->provider = state->provider;
 	header->cpu = bpf_get_smp_processor_id();
 	header->time = now;
 	header->pid = id >> 32;

@@ -51,8 +51,9 @@ enum event_kind {
 };
 
 struct event_header {
-	uint32_t size; /* bytes, this header and the tail included; a multiple of 8 */
-	uint16_t code; /* enum event_kind */
+	uint32_t size;    /* bytes, this header and the tail included; a multiple of 8 */
+	uint8_t code;     /* enum event_kind */
+	uint8_t provider; /* of the process: whose numbers these are, and managed frames; 0: none */
 	uint16_t cpu;
 	uint64_t time; /* CLOCK_MONOTONIC ns */
 	uint32_t pid;  /* thread group id */
@@ -68,10 +69,10 @@ struct event_alloc {
 	uint64_t type;
 	uint64_t bytes;
 	uint64_t period;
-	uint32_t kind; /* enum gcprof_sample_kind */
-	uint32_t reserved;
-	uint64_t address; /* of the object, whose end `freed` will report; 0: its id is in `sample`
-			   */
+	uint32_t kind;     /* enum gcprof_sample_kind */
+	uint32_t provider; /* that took it; the header's has the managed frames */
+	uint64_t address;  /* of the object, whose end `freed` will report; 0: its id is in `sample`
+			    */
 	/* Of the stack, for samples by the batch; 0: none. Behind it, as the tail, the stack. */
 	uint64_t key;
 };
@@ -107,7 +108,8 @@ struct event_gc_end {
 	uint64_t minor_faults, major_faults; /* page faults of the collecting thread meanwhile */
 	/* Bytes of the heap in use before and after, and its size; 0: unknown. */
 	uint64_t heap_before, heap_after, heap_size;
-	uint64_t reason; /* of gc_name, where it is known at the end only; 0: as it began */
+	uint64_t reason;      /* of gc_name, where it is known at the end only; 0: as it began */
+	uint64_t unreachable; /* objects that it found; 0: none, or unknown */
 };
 
 struct event_gc_summary {
@@ -145,6 +147,11 @@ struct event_code {
 	uint16_t name_size;
 	uint16_t file_size;
 	/* tail: the name padded to 8 bytes, then the file padded to 8 bytes */
+};
+
+struct event_typed {
+	struct event_header header;
+	uint64_t sample, type;
 };
 
 struct event_period {
@@ -244,20 +251,23 @@ _Static_assert(sizeof(struct event_samples) == 48, "contract 2");
 _Static_assert(sizeof(struct event_sample) == 88, "contract 2");
 _Static_assert(sizeof(struct event_stacks) == 32, "contract 2");
 _Static_assert(sizeof(struct event_pieces) == 48, "contract 2");
+_Static_assert(sizeof(struct event_frames) == 48, "contract 2");
 _Static_assert(sizeof(struct event_gc_begin) == 72, "contract 2");
-_Static_assert(sizeof(struct event_gc_end) == 192, "contract 2");
+_Static_assert(sizeof(struct event_gc_end) == 200, "contract 2");
 _Static_assert(sizeof(struct event_gc_summary) == 64, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
 _Static_assert(sizeof(struct event_type) == 56, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");
+_Static_assert(sizeof(struct event_typed) == 48, "contract 2");
 _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
-_Static_assert(sizeof(struct event_place) == 120, "contract 2");
-_Static_assert(sizeof(struct event_freed) == 40, "contract 2");
+_Static_assert(sizeof(struct event_place) == 160, "contract 2");
+_Static_assert(sizeof(struct event_freed) == 56, "contract 2");
 _Static_assert(sizeof(struct event_gc_cycle) == 104, "contract 2");
 _Static_assert(sizeof(struct event_heap_site) == 80, "contract 2");
 _Static_assert(sizeof(struct event_runtime) == 48, "contract 2");
 _Static_assert(sizeof(struct event_gc_name) == 48, "contract 2");
+_Static_assert(sizeof(struct event_bytecode) == 56, "contract 2");
 _Static_assert(sizeof(struct event_cpu) == 56, "contract 2");
 _Static_assert(sizeof(struct event_ran) == 40, "contract 2");
 _Static_assert(sizeof(struct event_syscall) == 104, "contract 2");

@@ -5,14 +5,17 @@
 
 #include "filter.h"
 
-/* Not inlined, as all global functions here: the verifier checks it once. */
-__noinline uint32_t fiber_find(const struct task_state *state)
+#define FIBER_IDLE 1 /* in place of an address: the runtime has none for the thread to run now */
+
+/* Its id, and where it is in memory. Not inlined, as all global functions here: the verifier checks
+ * it once. */
+__noinline uint32_t fiber_find(const struct task_state *state, uint64_t *fiber)
 {
 	const struct fiber_path *path;
 	uint64_t at, value;
 	uint32_t process;
 
-	if (!state)
+	if (!state || !fiber)
 		return 0;
 	process = state->process;
 	path = bpf_map_lookup_elem(&fiber_paths, &process);
@@ -21,20 +24,19 @@ __noinline uint32_t fiber_find(const struct task_state *state)
 	at = thread_storage(bpf_get_current_task_btf()) + path->base;
 	UNROLL
 	for (uint32_t i = 0; i <= FIBER_STEPS; i++) {
-		if (bpf_probe_read_user(&value, sizeof(value), (const void *)at) || !value)
+		if (bpf_probe_read_user(&value, sizeof(value), (const void *)at))
 			return 0;
+		if (!value) {
+			*fiber = i && i + 1 == path->count ? FIBER_IDLE : 0;
+			return 0;
+		}
 		if (i == path->count)
 			return (uint32_t)value;
+		*fiber = value;
 		if (i < FIBER_STEPS)
 			at = value + path->steps[i];
 	}
 	return 0;
-}
-
-/* The fiber of the current thread, 0: it runs none, or its runtime has none that are known. */
-static __always_inline uint32_t fiber_now(const struct task_state *state)
-{
-	return fibers_known ? fiber_find(state) : 0;
 }
 
 #endif

@@ -42,12 +42,16 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	period = firing->values[3];
 	kind = firing->values[4];
 	anchor = firing->values[5];
-	if (!sample || !type || !bytes || bytes >= SIZE_SANE || !period || period >= SIZE_SANE ||
-	    kind < GCPROF_SAMPLE_NURSERY || kind > GCPROF_SAMPLE_FOREIGN)
+	if (!sample || !bytes || bytes >= SIZE_SANE || !period || period >= SIZE_SANE ||
+	    kind < GCPROF_SAMPLE_NURSERY || kind > GCPROF_SAMPLE_MANUAL)
 		return probe_refuse();
-	state->anchor = anchor;
+	/* An allocator beside the one that pushes frames has none. */
+	if (anchor) {
+		state->anchor = anchor;
+		state->provider = firing->place->provider;
+	}
 	/* A collector may call malloc(), which has samples of its own. */
-	if (kind != GCPROF_SAMPLE_FOREIGN)
+	if (kind < GCPROF_SAMPLE_FOREIGN)
 		process_gc_is_over(state, firing->now);
 
 	scratch = probe_scratch();
@@ -61,12 +65,16 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	event->bytes = bytes;
 	event->period = period;
 	event->kind = kind;
+	event->provider = firing->place->provider;
 	event->key = firing->values[6];
+	event->address = firing->values[7];
 	scratch->size = sizeof(*event);
-	regs_user(firing->ctx, &scratch->regs);
-	stack_user(scratch, state);
-	if (stack_is_copied(scratch))
-		regs_user_rest(firing->ctx, &scratch->regs);
+	if (!event->key || event->key != state->whole) {
+		regs_user(firing->ctx, &scratch->regs);
+		stack_user(scratch, state);
+		if (stack_is_copied(scratch))
+			regs_user_rest(firing->ctx, &scratch->regs);
+	}
 	if (probe_shares(scratch, state, 1))
 		stack_emit(scratch, &ring_alloc, LOSS_ALLOC_RING);
 	return 0;
@@ -120,7 +128,7 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 		return 0;
 	}
 	event = (struct event_samples *)scratch->data;
-	emit_header(&event->header, EVENT_samples, 0, state, firing->now);
+	probe_header(firing, &event->header, EVENT_samples, 0);
 	event->since = state->image;
 	count = known_count(count, GCPROF_SAMPLES_MAX);
 	event->count = count;
@@ -135,7 +143,6 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 
 static __always_inline int probe_pieces(const struct probe_firing *firing)
 {
-	struct task_state *state = firing->state;
 	struct scratch *scratch;
 	struct event_pieces *event;
 	uint64_t stack, pieces, count;
@@ -149,7 +156,7 @@ static __always_inline int probe_pieces(const struct probe_firing *firing)
 	if (!scratch)
 		return 0;
 	event = (struct event_pieces *)scratch->data;
-	emit_header(&event->header, EVENT_pieces, 0, state, firing->now);
+	probe_header(firing, &event->header, EVENT_pieces, 0);
 	event->stack = stack;
 	event->count = count;
 	event->reserved = 0;
@@ -165,9 +172,44 @@ static __always_inline int probe_pieces(const struct probe_firing *firing)
 	return 0;
 }
 
+static __always_inline int probe_stack(const struct probe_firing *firing)
+{
+	struct scratch *scratch;
+	struct event_frames *event;
+	uint64_t stack, frames, count;
+	uint32_t how;
+
+	stack = firing->values[0];
+	frames = firing->values[1];
+	count = firing->values[2];
+	how = firing->values[3];
+	if (!stack || !frames || !count || count > GCPROF_FRAMES_MAX || how < GCPROF_STACK_WHOLE ||
+	    how > GCPROF_STACK_MANAGED)
+		return probe_refuse();
+	scratch = probe_scratch();
+	if (!scratch)
+		return 0;
+	event = (struct event_frames *)scratch->data;
+	probe_header(firing, &event->header, EVENT_frames, 0);
+	event->stack = stack;
+	event->how = how;
+	count = known_count(count, GCPROF_FRAMES_MAX);
+	event->count = count;
+	if (bpf_probe_read_user(event->frames, count * sizeof(event->frames[0]),
+				(const void *)frames)) {
+		loss_count(LOSS_PROBE_MEMORY);
+		scratch_drop(scratch);
+		return 0;
+	}
+	scratch->size = sizeof(*event) + count * sizeof(event->frames[0]);
+	firing->state->whole = how == GCPROF_STACK_WHOLE ? stack : 0;
+	/* Counts nothing if it is lost: samples that need it are found to have no stack. */
+	probe_emit(firing, scratch, 0);
+	return 0;
+}
+
 static __always_inline int probe_fate(const struct probe_firing *firing)
 {
-	struct task_state *state = firing->state;
 	struct scratch *scratch;
 	struct event_fate *event;
 	uint64_t entries, count;
@@ -183,7 +225,7 @@ static __always_inline int probe_fate(const struct probe_firing *firing)
 		return 0;
 	}
 	event = (struct event_fate *)scratch->data;
-	emit_header(&event->header, EVENT_fate, 0, state, firing->now);
+	probe_header(firing, &event->header, EVENT_fate, 0);
 	event->count = count;
 	event->reserved = 0;
 	if (bpf_probe_read_user(event->entries, count * sizeof(event->entries[0]),
@@ -208,19 +250,20 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	cycle = firing->values[1];
 	kind = firing->values[2];
 	reason = firing->values[3];
-	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_SURVEY)
+	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
 		return probe_refuse();
 	began = firing->values[5];
 	if (began > firing->now || firing->now - began > LATE_MAX_NS)
 		began = 0;
-	process_gc_begin(state, heap, began ? began : firing->now, began != 0);
+	process_gc_begin(state, probe_heap(firing, heap), began ? began : firing->now, began != 0);
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
 		return 0;
 	event = EMIT_RESERVE(ring_gc, event_gc_begin, LOSS_GC_RING);
 	if (!event)
 		return 0;
-	emit_header(&event->header, EVENT_gc_begin, sizeof(*event), state,
-		    began ? began : firing->now);
+	probe_header(firing, &event->header, EVENT_gc_begin, sizeof(*event));
+	if (began)
+		event->header.time = began;
 	event->heap = heap;
 	event->cycle = cycle;
 	event->kind = kind;
@@ -242,15 +285,15 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	cycle = firing->values[1];
 	kind = firing->values[2];
 	stats = firing->values[3];
-	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_SURVEY)
+	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
 		return probe_refuse();
-	process_gc_end(state, heap, firing->now);
+	process_gc_end(state, probe_heap(firing, heap), firing->now);
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
 		return 0;
 	event = EMIT_RESERVE(ring_gc, event_gc_end, LOSS_GC_RING);
 	if (!event)
 		return 0;
-	emit_header(&event->header, EVENT_gc_end, sizeof(*event), state, firing->now);
+	probe_header(firing, &event->header, EVENT_gc_end, sizeof(*event));
 	event->heap = heap;
 	event->cycle = cycle;
 	event->kind = kind;
@@ -260,6 +303,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	event->minor_faults = state->gc_faults.minor;
 	event->major_faults = state->gc_faults.major;
 	event->heap_before = event->heap_after = event->heap_size = event->reason = 0;
+	event->unreachable = 0;
 	if (stats) {
 		/* A failed read leaves zeroes. */
 		if (bpf_probe_read_user(&event->stats, sizeof(event->stats), (const void *)stats))
@@ -276,7 +320,6 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 /* The sums are checked where there is more time: by the recorder. */
 static __always_inline int probe_gc_summary(const struct probe_firing *firing)
 {
-	struct task_state *state = firing->state;
 	struct scratch *scratch;
 	struct event_gc_summary *event;
 	uint64_t heap, sums, count, begin;
@@ -293,7 +336,7 @@ static __always_inline int probe_gc_summary(const struct probe_firing *firing)
 	if (!scratch)
 		return 0;
 	event = (struct event_gc_summary *)scratch->data;
-	emit_header(&event->header, EVENT_gc_summary, 0, state, firing->now);
+	probe_header(firing, &event->header, EVENT_gc_summary, 0);
 	event->heap = heap;
 	event->begin = begin;
 	event->cycles = firing->values[4];
@@ -312,7 +355,6 @@ static __always_inline int probe_gc_summary(const struct probe_firing *firing)
 
 static __always_inline int probe_phase(const struct probe_firing *firing)
 {
-	struct task_state *state = firing->state;
 	struct event_phase *event;
 	uint64_t heap;
 	uint32_t phase;
@@ -326,7 +368,7 @@ static __always_inline int probe_phase(const struct probe_firing *firing)
 	event = EMIT_RESERVE(ring_gc, event_phase, LOSS_GC_RING);
 	if (!event)
 		return 0;
-	emit_header(&event->header, EVENT_phase, sizeof(*event), state, firing->now);
+	probe_header(firing, &event->header, EVENT_phase, sizeof(*event));
 	event->heap = heap;
 	event->phase = phase;
 	event->reserved = 0;
@@ -336,7 +378,6 @@ static __always_inline int probe_phase(const struct probe_firing *firing)
 
 static __always_inline int probe_type(const struct probe_firing *firing)
 {
-	struct task_state *state = firing->state;
 	struct scratch *scratch;
 	struct event_type *event;
 	uint64_t type, name;
@@ -350,7 +391,7 @@ static __always_inline int probe_type(const struct probe_firing *firing)
 	if (!scratch)
 		return 0;
 	event = (struct event_type *)scratch->data;
-	emit_header(&event->header, EVENT_type, 0, state, firing->now);
+	probe_header(firing, &event->header, EVENT_type, 0);
 	event->type = type;
 	event->code = 0;
 	event->reserved = 0;
@@ -365,7 +406,6 @@ static __always_inline int probe_type(const struct probe_firing *firing)
 
 static __always_inline int probe_code(const struct probe_firing *firing)
 {
-	struct task_state *state = firing->state;
 	struct scratch *scratch;
 	struct event_code *event;
 	uint64_t code, name, file;
@@ -382,7 +422,7 @@ static __always_inline int probe_code(const struct probe_firing *firing)
 	if (!scratch)
 		return 0;
 	event = (struct event_code *)scratch->data;
-	emit_header(&event->header, EVENT_code, 0, state, firing->now);
+	probe_header(firing, &event->header, EVENT_code, 0);
 	event->code = code;
 	event->line = line;
 	scratch->size = sizeof(*event);
@@ -398,9 +438,54 @@ static __always_inline int probe_code(const struct probe_firing *firing)
 	return 0;
 }
 
+/* Room for a small record among the allocation events, or NULL, which is counted. */
+static __always_inline void *alloc_reserve(const struct probe_firing *firing, const uint64_t size)
+{
+	if (ceiling_share(&ring_alloc, firing->state->process, size, firing->now))
+		return emit_reserve(&ring_alloc, size, LOSS_ALLOC_RING);
+	loss_count(LOSS_ALLOC_SHARE);
+	return NULL;
+}
+
+static __always_inline int probe_typed(const struct probe_firing *firing)
+{
+	struct event_typed *event;
+	uint64_t sample, type;
+
+	sample = firing->values[0];
+	type = firing->values[1];
+	if (!sample || !type)
+		return probe_refuse();
+	event = alloc_reserve(firing, sizeof(*event));
+	if (!event)
+		return 0;
+	probe_header(firing, &event->header, EVENT_typed, sizeof(*event));
+	event->sample = sample;
+	event->type = type;
+	emit_submit(event, &ring_alloc);
+	return 0;
+}
+
+static __always_inline int probe_freed(const struct probe_firing *firing)
+{
+	struct event_freed *event;
+
+	if (!firing->values[0])
+		return probe_refuse();
+	event = alloc_reserve(firing, sizeof(*event));
+	if (!event)
+		return 0;
+	probe_header(firing, &event->header, EVENT_freed, sizeof(*event));
+	event->address = firing->values[0];
+	event->age = firing->values[1];
+	event->outcome = GCPROF_FREED;
+	event->reserved = 0;
+	emit_submit(event, &ring_alloc);
+	return 0;
+}
+
 static __always_inline int probe_period(const struct probe_firing *firing)
 {
-	struct task_state *state = firing->state;
 	struct event_period *event;
 	uint64_t old_period, new_period;
 	uint32_t reason;
@@ -410,10 +495,10 @@ static __always_inline int probe_period(const struct probe_firing *firing)
 	reason = firing->values[2];
 	if (old_period >= SIZE_SANE || new_period >= SIZE_SANE)
 		return probe_refuse();
-	event = EMIT_RESERVE(ring_alloc, event_period, LOSS_ALLOC_RING);
+	event = alloc_reserve(firing, sizeof(*event));
 	if (!event)
 		return 0;
-	emit_header(&event->header, EVENT_period, sizeof(*event), state, firing->now);
+	probe_header(firing, &event->header, EVENT_period, sizeof(*event));
 	event->old_period = old_period;
 	event->new_period = new_period;
 	event->reason = reason;
@@ -434,13 +519,18 @@ static __always_inline int probe_thread(const struct probe_firing *firing)
 	event = firing->values[2];
 	if (!heap || event < GCPROF_THREAD_ATTACH || event > GCPROF_THREAD_ANNOUNCE)
 		return probe_refuse();
-	state->anchor = event == GCPROF_THREAD_DETACH ? 0 : anchor;
+	if (event != GCPROF_THREAD_DETACH && anchor) {
+		state->anchor = anchor;
+		state->provider = firing->place->provider;
+	} else if (state->provider == firing->place->provider) {
+		state->anchor = 0;
+	}
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
 		return 0;
 	record = EMIT_RESERVE(ring_gc, event_mutator, LOSS_GC_RING);
 	if (!record)
 		return 0;
-	emit_header(&record->header, EVENT_mutator, sizeof(*record), state, firing->now);
+	probe_header(firing, &record->header, EVENT_mutator, sizeof(*record));
 	record->heap = heap;
 	record->event = event;
 	record->reserved = 0;

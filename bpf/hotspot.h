@@ -21,6 +21,7 @@ enum hotspot_item {
 	/* Variables of libjvm: their addresses. */
 	HOTSPOT_HEAPS,     /* array of code heaps */
 	HOTSPOT_CALL_STUB, /* where Java methods that C++ calls return to */
+	HOTSPOT_BARRIER,   /* where methods return to whose callers are in the heap; since 19 */
 	/* Offsets and sizes that the walker needs. */
 	HOTSPOT_ARRAY_LENGTH,
 	HOTSPOT_ARRAY_DATA,
@@ -89,7 +90,7 @@ struct hotspot_heap {
 /* A process as the walker knows it. */
 struct hotspot_space {
 	uint64_t value[HOTSPOT_WALK_ITEMS];
-	uint64_t call_stub;
+	uint64_t call_stub, barrier; /* barrier 0: there is none */
 	struct hotspot_heap heaps[HOTSPOT_HEAPS_MAX];
 };
 

@@ -127,7 +127,11 @@ static inline int hotspot_learn(struct walk_hotspot *at, struct walk_window *win
 	/* It is made after the heaps. */
 	at->space.call_stub = hotspot_word(window, bias + value[HOTSPOT_CALL_STUB]);
 	heaps = hotspot_word(window, bias + value[HOTSPOT_HEAPS]);
-	if (!at->space.call_stub || !heaps)
+	at->space.barrier = 0;
+	if (value[HOTSPOT_BARRIER] != HOTSPOT_NONE)
+		at->space.barrier = hotspot_word(window, bias + value[HOTSPOT_BARRIER]);
+	if (!at->space.call_stub || !heaps ||
+	    (value[HOTSPOT_BARRIER] != HOTSPOT_NONE && !at->space.barrier))
 		return 0;
 	length = hotspot_part(window, heaps + value[HOTSPOT_ARRAY_LENGTH], 32);
 	data = hotspot_word(window, heaps + value[HOTSPOT_ARRAY_DATA]);

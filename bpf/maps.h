@@ -11,6 +11,14 @@
 #include "walk_rows.h"
 #include "walk_native.h"
 #include "walk_hotspot.h"
+#include "frame_place.h"
+
+static __always_inline long cpython_read(void *to, const uint32_t size, uint64_t from)
+{
+	return bpf_probe_read_user(to, size, (const void *)from);
+}
+
+#include "walk_cpython.h"
 
 /* Set before loading and constant afterwards: the verifier removes what is switched off. */
 const volatile struct bpf_config config;
@@ -26,6 +34,9 @@ volatile uint64_t short_ns = 0;
 
 /* The next process index. */
 uint32_t next_process = FIRST_PROCESS;
+
+/* The next number of an interpreted function, see bytecode.h. */
+uint32_t next_bytecode = 1;
 
 /* Threads that were made known by looking for them, so far. */
 uint32_t threads_met = 0;
@@ -142,6 +153,7 @@ enum ceiling {
 	CEILING_EXEC,
 	CEILING_EXIT,
 	CEILING_USAGE,
+	CEILING_BYTECODE,
 	CEILINGS
 };
 
@@ -189,6 +201,7 @@ struct scratch {
 	struct walk_native native;
 	struct walk_managed managed;
 	struct walk_hotspot hotspot;
+	struct walk_cpython cpython;
 	struct user_regs regs; /* of the stack */
 	uint32_t copying;      /* 1: a copy of the stack goes along */
 	uint32_t copy_flags;   /* enum copy_flag */
@@ -213,6 +226,40 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct walk_rules);
 } walk_rules SEC(".maps");
+
+/* Interpreted functions that were reported; those that come seldom are forgotten first. */
+struct bytecode_key {
+	uint64_t address;
+	uint32_t process, reserved;
+};
+
+struct bytecode_known {
+	uint64_t print;
+	uint32_t number, reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct bytecode_key);
+	__type(value, struct bytecode_known);
+} bytecodes SEC(".maps");
+
+/* Where such a report is put together, one for each scratch. */
+struct bytecode_room {
+	uint32_t used;    /* bytes of `data` */
+	uint32_t width;   /* of the characters of the text that was read last */
+	uint64_t head[3]; /* of an object */
+	struct event_bytecode event;
+	uint8_t data[2 * BYTECODE_TEXT_MAX + BYTECODE_TABLE_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCH_SLOTS);
+	__type(key, uint32_t);
+	__type(value, struct bytecode_room);
+} bytecode_rooms SEC(".maps");
 
 /* A record with a copy of a stack, for each scratch of each CPU: too big to be per-CPU itself. */
 struct copy_room {

@@ -155,6 +155,7 @@ static __always_inline void place_fill(struct event_place *event, const struct p
 {
 	__builtin_memset(event, 0, sizeof(*event));
 	emit_header(&event->header, EVENT_place, 0, firing->state, firing->now);
+	event->header.provider = 0;
 	event->runtime = firing->place->runtime;
 	event->place = firing->place->place;
 	_Static_assert(PLACE_VALUES == PROBE_ARGUMENTS, "all are reported");

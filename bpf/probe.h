@@ -6,7 +6,7 @@
 #include "../gc/provider/probe_numbers.h"
 #include "emit.h"
 
-#define PROBE_VALUES 7 /* of the probe of ours that has most: the stack is short */
+#define PROBE_VALUES 8 /* of the probe of ours that has most: the stack is short */
 
 enum { PROBE_NONE = -1 }; /* no traced process, or refused */
 
@@ -17,6 +17,20 @@ struct probe_firing {
 	uint64_t values[PROBE_VALUES];
 	struct probe_place *place;
 };
+
+/* The header of an event whose numbers are those of the file that fired. */
+static __always_inline void probe_header(const struct probe_firing *firing,
+					 struct event_header *header, uint8_t code, uint32_t size)
+{
+	emit_header(header, code, size, firing->state, firing->now);
+	header->provider = firing->place->provider;
+}
+
+/* The same for a heap, which must be another's than one of the same number. */
+static __always_inline uint64_t probe_heap(const struct probe_firing *firing, uint64_t heap)
+{
+	return heap ^ (uint64_t)firing->place->provider << 56;
+}
 
 static __always_inline int probe_refuse(void)
 {

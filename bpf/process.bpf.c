@@ -76,6 +76,7 @@ static __always_inline void process_follow(const struct task_state *parent,
 	/* A copy of the memory has the shadow stack where it was; a thread begins without one. */
 	if (BPF_CORE_READ(child, mm) != BPF_CORE_READ(maker, mm))
 		state->anchor = parent->anchor;
+	state->provider = parent->provider;
 	if (thread) {
 		process_add_thread(state->process);
 	} else {
@@ -128,7 +129,7 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 {
 	struct process_state *process = bpf_map_lookup_elem(&processes, &state->process);
 
-	state->anchor = 0;
+	state->anchor = state->whole = 0;
 	state->image = state->renamed ? state->renamed : now;
 	if (!process)
 		return;

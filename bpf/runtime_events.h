@@ -4,7 +4,7 @@
 #ifndef GCPROF_RUNTIME_EVENTS_H
 #define GCPROF_RUNTIME_EVENTS_H
 
-#define PLACE_VALUES 8
+#define PLACE_VALUES 13
 #define PLACE_TEXTS  2
 
 /* The kernel side knows nothing but how to read these: what they mean says the runtime's table. */
@@ -23,6 +23,9 @@ struct event_place {
 struct event_freed {
 	struct event_header header;
 	uint64_t address;
+	uint64_t age;     /* bytes allocated since; 0: unknown */
+	uint32_t outcome; /* enum gcprof_outcome; 0: by the cycles that it outlasted */
+	uint32_t reserved;
 };
 
 /* From the begin of a concurrent collector's work to its end, pauses and all. */
@@ -55,6 +58,22 @@ struct event_runtime {
 	/* tail: its name ("go"), its version ("1.19.8"), a sentence on what its sampler does not
 	 * see, and functions of its collector and its compiler, as struct runtime has them; each
 	 * padded with zeroes to 8 bytes */
+};
+
+#define BYTECODE_TEXT_MAX  512   /* bytes of a name or file; longer ones are cut */
+#define BYTECODE_TABLE_MAX 16384 /* bytes of a table; instructions beyond have no lines */
+
+/* A function on an interpreter's stack, as it was when it was first met there. */
+struct event_bytecode {
+	struct event_header header;
+	uint32_t number;     /* never used again; frames have it, see frame_place.h */
+	uint32_t line;       /* where it begins */
+	uint32_t table_size; /* bytes, as are the next; 0: it could not be read */
+	uint16_t name_size, file_size;
+	uint8_t name_width, file_width; /* bytes of a character: 1, 2 or 4 */
+	uint16_t reserved[3];
+	/* tail: the characters of its name and of its file, and its table of lines, each padded to
+	 * 8 bytes */
 };
 
 #define GC_NAMES_FIRST 16 /* smaller numbers are those of gc/provider/probe_args.h */

@@ -5,6 +5,7 @@
 
 #include "copy.h"
 #include "fiber.h"
+#include "stack_python.h"
 
 /* The kernel hands out no more frames than this of its own (kernel.perf_event_max_stack). */
 #define KERNEL_STACK_BYTES (127 * sizeof(uint64_t))
@@ -123,9 +124,7 @@ static long stack_native_step(uint32_t index, struct stack_loop *loop)
 		end = stack_java_frame(loop->scratch);
 	if (end < 0)
 		end = stack_native_frame(loop->scratch);
-	/* Known to the compiler, but not to the verifier, to be 0 or 1. */
-	asm volatile("" : "+r"(end));
-	return end != 0;
+	return stack_ends(end);
 }
 
 __noinline int stack_managed_frame(struct scratch *scratch)
@@ -209,20 +208,22 @@ static __always_inline void stack_wants_copy(struct scratch *scratch,
  * mode are in the scratch, and its fiber. Completes struct event_stack; n_kernel
  * and its quality bits were set before.
  */
-__noinline int stack_user(struct scratch *scratch, const struct task_state *state)
+__noinline int stack_user(struct scratch *scratch, struct task_state *state)
 {
 	const struct user_regs *regs;
 	struct event_stack *counts;
 	struct walk_rows rows = {};
 	struct stack_loop loop = {scratch, &rows};
-	uint64_t anchor;
+	uint64_t anchor, fiber = 0;
+	uint32_t id;
 	uint32_t slot; /* Linux 6.1 wants keys on the stack */
 
 	if (!scratch || !state)
 		return 0;
 	regs = &scratch->regs;
 	counts = stack_counts(scratch);
-	((struct event_header *)scratch->data)->fiber = fiber_now(state);
+	id = fibers_known ? fiber_find(state, &fiber) : 0;
+	((struct event_header *)scratch->data)->fiber = id;
 	anchor = state->anchor;
 	slot = scratch->slot;
 	walk_window_clear(&scratch->window);
@@ -234,12 +235,15 @@ __noinline int stack_user(struct scratch *scratch, const struct task_state *stat
 					state->image);
 		rows.java = stack_java_begin(scratch, &rows);
 		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp, regs->bx);
+		scratch->native.fiber = id ? fiber : 0;
 		bpf_loop(STACK_DEPTH_MAX, stack_native_step, &loop, 0);
 	}
 	if (config.managed_stacks && anchor) {
 		walk_managed_begin(&scratch->managed, anchor);
 		/* One step more than frames: the last one finds the end, or that it is too deep. */
 		bpf_loop(MANAGED_DEPTH_MAX / STACK_STEP + 1, stack_managed_step, &loop, 0);
+	} else if (config.managed_stacks && rows.table && rows.table->cpython) {
+		stack_python(scratch, state, rows.table);
 	}
 	counts->n_user = scratch->native.count;
 	counts->n_managed = scratch->managed.count;

@@ -18,8 +18,10 @@ enum stack_quality {
 	STACK_USER_END = 64,      /* no way to go on to a caller, but no proper end either */
 	STACK_USER_GUESSED = 128, /* in part by frame pointers, for want of unwind rows */
 	STACK_LOST = 256,         /* only a key, and the sample that reported its stack was lost */
-	STACK_JAVA_END = 512,  /* with STACK_USER_END: the last frame is a Java virtual machine's */
-	STACK_COPIED = 0x8000, /* not a flaw: a struct event_copy follows; not in profiles */
+	STACK_JAVA_END = 512, /* with STACK_USER_END: the last frame is a Java virtual machine's */
+	STACK_JAVA_FROZEN = 1024, /* a virtual thread's outer frames were in the heap */
+	STACK_FLAWS = 2047,       /* all of these */
+	STACK_COPIED = 0x8000,    /* not a flaw: a struct event_copy follows; not in profiles */
 };
 
 #define STACK_DEPTH_MAX   512 /* native frames in user mode; in the kernel its own limit, 127 */
@@ -31,7 +33,8 @@ enum stack_quality {
  *	struct event_native user[n_user];
  *	struct event_managed managed[n_managed];
  *	struct event_copy copy;	with its bytes, if `quality` has STACK_COPIED
- * Frames with code 0 (roots only) are not among the managed ones. A managed
+ * Frames with code 0 (roots only) are not among the managed ones, but activations of an
+ * interpreter are. A managed
  * frame was pushed by the innermost native function whose `frame` lies above its
  * address; it stands between that function and the native functions it calls.
  */
@@ -49,10 +52,14 @@ struct event_native {
 };
 
 struct event_managed {
-	uint64_t address; /* of the struct gc_frame: where it lies among the native frames */
-	uint32_t code;
-	uint32_t pc;
+	/* Of the struct gc_frame: where it lies among the native frames. With MANAGED_PLACE: of
+	 * what its interpreter's activation has on the stack; 0: as the next one that is not 0. */
+	uint64_t address;
+	uint32_t code; /* with MANAGED_PLACE the high half of its place (frame_place.h); 0: none */
+	uint32_t pc;   /* and the low half */
 };
+
+#define MANAGED_PLACE 1 /* in `address` */
 
 enum copy_flag {
 	COPY_WALKED = 1,  /* the stack was walked as well: user[] is what was found */

@@ -182,37 +182,39 @@ static __always_inline void syscall_fill(struct event_syscall *event,
 	event->stands = done->stands;
 }
 
-static __always_inline void syscall_record(const struct task_state *state,
+static __always_inline void syscall_record(struct task_state *state,
 					   const struct syscall_done *done,
 					   const struct pt_regs *regs)
 {
 	bool denied = viewer_is_denied(bpf_get_current_task_btf());
 	struct scratch *scratch = scratch_take();
 	struct event_syscall *event;
+	uint64_t fiber = 0;
 
 	if (!scratch)
 		return;
 	event = (struct event_syscall *)scratch->data;
 	emit_header(&event->header, EVENT_syscall, 0, state, done->now);
+	if (regs && fibers_known)
+		event->header.fiber = fiber_find(state, &fiber);
 	syscall_fill(event, state, done, denied);
 	scratch->size = sizeof(*event);
 	if (regs && config.syscall_args && !denied)
 		event->path_size = syscall_path(scratch, state);
-	if (regs && done->duration >= config.syscall_stack_ns) {
+	if (regs && done->duration >= config.syscall_stack_ns &&
+	    (fiber != FIBER_IDLE || !config.syscall_stack_ns)) {
 		event->flags |= SYSCALL_STACK;
 		place_put_longest(scratch, &event->stack);
 		regs_user(regs, &scratch->regs);
 		stack_user(scratch, state);
 		if (stack_is_copied(scratch))
 			regs_user_rest(regs, &scratch->regs);
-	} else if (regs) {
-		event->header.fiber = fiber_now(state);
 	}
 	stack_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
 }
 
 /* How long the open call took, and how much of that its process collected. */
-__noinline int syscall_time(const struct task_state *state, struct syscall_done *done)
+__noinline int syscall_time(struct task_state *state, struct syscall_done *done)
 {
 	if (!state || !done)
 		return 0;

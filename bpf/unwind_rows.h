@@ -40,8 +40,11 @@ enum unwind_place {
 	UNWIND_AT_SP = 2,  /* word at rsp + offset */
 	UNWIND_AT_BP = 3,  /* word at rbp + offset */
 	UNWIND_STOP = 4,   /* of the return address: there is no caller */
+	UNWIND_FIBER = 5, /* of the return address: where the fiber has left its stack, see below */
 };
 
+/* With UNWIND_FIBER the three offsets, and cfa_add for the stack pointer, are of what the fiber
+ * that the thread runs has saved, from the fiber on (bpf/fiber.h); without a fiber it is a stop. */
 struct unwind_rule {
 	uint8_t cfa;        /* enum unwind_cfa */
 	uint8_t ra, bp, bx; /* enum unwind_place: return address, rbp, rbx */
@@ -81,6 +84,9 @@ struct unwind_table {
 	uint32_t count;
 	uint32_t hotspot; /* key in `hotspot_files`, from 1; 0: no Java virtual machine */
 	uint64_t bias;    /* of its library */
+	uint32_t cpython; /* key in `cpython_files`, from 1; 0: no Python interpreter */
+	uint32_t reserved;
+	uint64_t cpython_bias;                           /* of the file that has it */
 	struct unwind_mapping mappings[UNWIND_MAPPINGS]; /* by address */
 };
 
@@ -95,7 +101,7 @@ struct unwind_of {
 _Static_assert(sizeof(struct unwind_rule) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct unwind_page) == 8, "shared with the kernel side");
 _Static_assert(sizeof(struct unwind_mapping) == 32, "shared with the kernel side");
-_Static_assert(sizeof(struct unwind_table) == 16 + 32 * UNWIND_MAPPINGS, "shared");
+_Static_assert(sizeof(struct unwind_table) == 32 + 32 * UNWIND_MAPPINGS, "shared");
 _Static_assert(sizeof(struct unwind_of) == 16, "shared with the kernel side");
 #endif
 

@@ -45,7 +45,7 @@ static __always_inline void wait_fill(struct event_wait *event, struct task_wait
 
 /* The stack of the current thread, which has these registers in user mode. */
 static __always_inline void wait_stack(struct scratch *scratch, const struct pt_regs *regs,
-				       const struct task_state *state)
+				       struct task_state *state)
 {
 	regs_user(regs, &scratch->regs);
 	stack_user(scratch, state);

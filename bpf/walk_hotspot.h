@@ -12,6 +12,8 @@
  *	adapters     only the return address
  *	stubs        frame size, or rbp, or the return address alone
  *	leaves       the return address, below it perhaps some registers
+ *	barrier      by the nearest word that leads to Java code: the method that runs the virtual
+ *	             thread. The frames between are in the heap
  *
  * Nothing that is read is trusted: each step goes up the stack or ends the walk, and searches
  * are bounded.
@@ -284,6 +286,8 @@ static inline int hotspot_up(const struct walk_hotspot *at, struct walk_native *
 	out->ip = at->place;
 	out->frame = walk->sp;
 	walk->count++;
+	if (at->here == at->space.barrier)
+		walk->quality |= STACK_JAVA_FROZEN;
 	if (!found || at->sp <= walk->sp || at->sp & 7 || at->ip < WALK_ADDRESS_MIN ||
 	    at->ip >= WALK_ADDRESS_END) {
 		walk->quality |= STACK_USER_END | STACK_JAVA_END;

@@ -37,6 +37,7 @@
 
 struct walk_native {
 	uint64_t ip, sp, bp, bx; /* of the function that the walk is at */
+	uint64_t fiber;          /* that the thread runs; 0: none, or the walk is on its stack */
 	uint64_t cfa;            /* its CFA; 0: not known, its frame pointer is followed */
 	uint32_t called;         /* 1: `ip` is a return address */
 	uint32_t count;          /* functions handed out */
@@ -53,6 +54,7 @@ static inline void walk_native_begin(struct walk_native *walk, uint64_t ip, uint
 	walk->sp = sp;
 	walk->bp = bp;
 	walk->bx = bx;
+	walk->fiber = 0;
 	walk->called = 0;
 	walk->count = 0;
 	walk->quality = 0;
@@ -150,6 +152,25 @@ static inline long walk_native_pair(const struct walk_native *walk, struct walk_
 	return err ? err : walk_native_place(walk, window, rule->bp, rule->bp_offset, bp);
 }
 
+/* Goes on where the fiber has left its stack: 0 if it has not. */
+static inline int walk_native_to_fiber(struct walk_native *walk, struct walk_window *window)
+{
+	uint64_t fiber = walk->fiber, sp = 0, ip = 0, bp = 0;
+
+	walk->fiber = 0;
+	if (fiber < WALK_ADDRESS_MIN || fiber >= WALK_ADDRESS_END ||
+	    walk_read(window, &sp, sizeof(sp), fiber + (int64_t)walk->rule.cfa_add) ||
+	    walk_read(window, &ip, sizeof(ip), fiber + (int64_t)walk->rule.ra_offset) || !sp)
+		return 0;
+	if (walk->rule.bp_offset)
+		walk_read(window, &bp, sizeof(bp), fiber + (int64_t)walk->rule.bp_offset);
+	walk->called = 0;
+	walk->sp = sp;
+	walk->bp = bp;
+	walk->ip = ip;
+	return 1;
+}
+
 /* Goes on by the rule. As walk_native_up(), but for the depth. */
 static inline int walk_native_by_rule(struct walk_native *walk, struct walk_window *window)
 {
@@ -157,6 +178,8 @@ static inline int walk_native_by_rule(struct walk_native *walk, struct walk_wind
 
 	if (walk->rule.ra == UNWIND_STOP)
 		return 0;
+	if (walk->rule.ra == UNWIND_FIBER)
+		return walk_native_to_fiber(walk, window);
 	if (walk_native_pair(walk, window, &ip, &bp) ||
 	    walk_native_place(walk, window, walk->rule.bx, walk->rule.bx_offset, &bx)) {
 		walk->quality |= STACK_USER_END;

@@ -4,7 +4,7 @@
 #define GCPROF_WALK_ROWS_H
 
 #include "kernel.h"
-#include "hotspot.h"
+#include "layouts.h"
 #include "unwind_rows.h"
 
 /* Which table a process (thread group) has. Entries of a fork are made here, see process.bpf.c. */
@@ -77,6 +77,14 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct hotspot_layout);
 } hotspot_files SEC(".maps");
+
+/* Files with Python interpreters, likewise. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CPYTHON_FILES_MAX);
+	__type(key, uint32_t);
+	__type(value, struct cpython_layout);
+} cpython_files SEC(".maps");
 
 /* What was read of processes, by their tables: a table never changes, and neither do code heaps. */
 struct {

@@ -7,29 +7,28 @@
  * marking is under way the value becomes gray, at once and by the thread that
  * stores it, so the store cannot hide it [no-black-to-white].
  */
-#include "internal.h"
+#include "barrier.h"
+#include "cards.h"
 
-/* Remembered objects are anywhere: each is asked for so many places before it is looked at. */
+/* Remembered objects lie anywhere: each is prefetched so many places before it is traced. */
 enum { AHEAD = 12 };
 
 /* A large array is remembered once, too, but each store must mark its card. */
 static void remember_part(struct gc_thread *thread, struct gc_header *array, const void *start,
 			  size_t size)
 {
-	uint16_t before;
-
 	cards_mark(array, start, size);
 	if (__atomic_load_n(&array->flags, __ATOMIC_RELAXED) & GC_FLAG_REMEMBERED)
 		return;
-	before = __atomic_fetch_or(&array->flags, GC_FLAG_REMEMBERED, __ATOMIC_RELAXED);
-	if (!(before & GC_FLAG_REMEMBERED))
-		stack_push(&thread->remembered, array);
+	worklist_push(&thread->remembered, array);
+	__atomic_fetch_or(&array->flags, GC_FLAG_REMEMBERED, __ATOMIC_RELEASE);
 }
 
 /*
  * The first store into an old object since the last collection. Two threads may
  * come here with the same object at once: it is then remembered twice, which
- * does no harm.
+ * does no harm. An object is pushed before its flag says so: a fork by another
+ * thread may cut this one off anywhere (barrier_adopt).
  */
 void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *start, size_t size)
 {
@@ -37,8 +36,19 @@ void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *s
 		remember_part(thread, object, start, size);
 		return;
 	}
-	stack_push(&thread->remembered, object);
-	__atomic_fetch_and(&object->flags, (uint16_t)~GC_FLAG_TRACK_YOUNG, __ATOMIC_RELAXED);
+	worklist_push(&thread->remembered, object);
+	__atomic_fetch_and(&object->flags, (uint16_t)~GC_FLAG_TRACK_YOUNG, __ATOMIC_RELEASE);
+}
+
+/* Makes an old object gray. Between mark and push only `shading` knows that it is not yet traced.
+ */
+static void shade(struct gc_thread *thread, void *object)
+{
+	__atomic_store_n(&thread->shading, object, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (chunk_mark_shared(object))
+		worklist_push(&thread->shaded, object);
+	__atomic_store_n(&thread->shading, NULL, __ATOMIC_RELEASE);
 }
 
 /* A store of `value` into an object that is tracked. */
@@ -51,21 +61,38 @@ void gc_write_slow(struct gc_thread *thread, struct gc_header *object, void *slo
 		return;
 	if (heap_is_young(heap, value))
 		gc_barrier_slow(thread, object, slot, sizeof(value));
-	else if (major_is_marking(heap) && old_mark_shared(value))
-		stack_push(&thread->shaded, (void *)(uintptr_t)value);
+	else if (major_is_marking(heap))
+		shade(thread, (void *)(uintptr_t)value);
 }
 
-/* What mutators made gray becomes known to the marking. The world is stopped. */
+/* What was pushed and not yet flagged is flagged here. Unless this is the child of a fork other
+ * threads run, and write to the same objects. */
+void barrier_adopt(struct gc_heap *heap, struct gc_thread *thread)
+{
+	for (size_t i = 0; i < thread->remembered.count; i++) {
+		uint16_t *flags = &((struct gc_header *)thread->remembered.base[i])->flags;
+
+		if (__atomic_load_n(flags, __ATOMIC_RELAXED) & GC_FLAG_CARDS)
+			__atomic_fetch_or(flags, GC_FLAG_REMEMBERED, __ATOMIC_RELEASE);
+		else
+			__atomic_fetch_and(flags, (uint16_t)~GC_FLAG_TRACK_YOUNG, __ATOMIC_RELEASE);
+	}
+	worklist_move(&heap->remembered, &thread->remembered);
+	if (thread->shading && chunk_is_marked(thread->shading))
+		worklist_push(&heap->major.gray, thread->shading);
+	worklist_move(&heap->major.gray, &thread->shaded);
+}
+
 void barrier_gather(struct gc_heap *heap)
 {
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next) {
 		for (size_t i = 0; i < thread->shaded.count; i++)
-			stack_push(&heap->major.gray, thread->shaded.base[i]);
+			worklist_push(&heap->major.gray, thread->shaded.base[i]);
 		thread->shaded.count = 0;
 	}
 }
 
-static void visit_stack(const struct gc_stack *stack, gc_visit_object visit, void *context)
+static void visit_stack(const struct gc_worklist *stack, gc_visit_object visit, void *context)
 {
 	for (size_t i = 0; i < stack->count; i++) {
 		if (i + AHEAD < stack->count)
@@ -74,7 +101,6 @@ static void visit_stack(const struct gc_stack *stack, gc_visit_object visit, voi
 	}
 }
 
-/* Calls visit for every remembered object of every thread. The world is stopped. */
 void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context)
 {
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
@@ -82,8 +108,8 @@ void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context)
 	visit_stack(&heap->remembered, visit, context);
 }
 
-/* After a minor collection no object is young: nothing need be remembered. Who looked at the
- * objects has made them tracked again, while they were at hand. */
+/* After a minor collection no object is young: nothing need be remembered. The
+ * objects are tracked again since they were traced. */
 void barrier_reset(struct gc_heap *heap)
 {
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)

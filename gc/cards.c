@@ -2,11 +2,11 @@
 /* cards.c: which parts of a large old array were written to since the last minor collection. */
 /*
  * A table of a million references into which a few are stored must not be
- * looked at as a whole in each minor collection. Behind such an array lies one
+ * traced as a whole in each minor collection. Behind such an array lies one
  * byte, a card, for each 512 bytes of it, which the barrier makes dirty
  * (1) and the minor collection clean (0).
  */
-#include "internal.h"
+#include "cards.h"
 #include "trace.h"
 
 static size_t card_of(const struct gc_header *array, const void *place)
@@ -14,7 +14,6 @@ static size_t card_of(const struct gc_header *array, const void *place)
 	return (size_t)((const char *)place - (const char *)array) >> CARD_SHIFT;
 }
 
-/* Something was stored into the `size` bytes at `start`. Any thread. */
 void cards_mark(struct gc_header *array, const void *start, size_t size)
 {
 	const struct gc_chunk *chunk = chunk_of(array);
@@ -48,7 +47,6 @@ static void visit_card(const struct gc_type_info *type, struct gc_header *array,
 	trace_items(type, array, from, to < length ? to : length, visit, context);
 }
 
-/* Visits all references that may be new. The world is stopped. */
 void cards_visit(struct gc_heap *heap, struct gc_header *array, gc_visit visit, void *context)
 {
 	const struct gc_type_info *type = type_of(heap, array);

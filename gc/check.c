@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* check.c: walks the whole heap and verifies the named invariants; slow, for debug builds. */
-#include "internal.h"
+#include "check.h"
+#include "barrier.h"
+#include "cards.h"
+#include "limit.h"
+#include "old.h"
+#include "pairs.h"
+#include "roots.h"
 #include "trace.h"
+#include "weak.h"
 
 /* Most heaps that are checked at every collection are small: they take no memory of the system. */
 enum { FIRST_SLOTS = 512 };
@@ -80,8 +87,8 @@ static bool set_has(const struct object_set *set, const void *object)
 struct checker {
 	struct gc_heap *heap;
 	enum check_when when;
-	const void *object; /* whose references are being looked at, NULL: a root */
-	struct gc_stack work;
+	const void *object; /* whose references are being checked, NULL: a root */
+	struct gc_worklist work;
 	struct object_set seen; /* reachable */
 	struct object_set gray; /* of the marking under way */
 	uint64_t old_bytes;     /* in reachable old and large objects */
@@ -152,9 +159,9 @@ static void check_old(struct checker *checker, const void *object, size_t size)
 	if (checker->when == CHECK_MINOR_DONE || checker->when == CHECK_FULL_DONE)
 		verify(checker, !is_remembered(object), "old-is-tracked", object);
 	if (checker->when == CHECK_MARKED)
-		verify(checker, old_is_marked(object), "reachable-is-marked", object);
-	if (!young && checker->heap->major.stage != SETTLE_NOTHING)
-		verify(checker, old_is_marked(object), "settling-is-marked", object);
+		verify(checker, chunk_is_marked(object), "reachable-is-marked", object);
+	if (!young && checker->heap->major.stage != AFTER_MARK_NOTHING)
+		verify(checker, chunk_is_marked(object), "dead-stay-dead", object);
 	if (!young)
 		checker->old_bytes += size;
 }
@@ -170,15 +177,15 @@ static void check_color(const struct checker *checker, const void *object)
 	/* A root, a young or a remembered object may hide white ones until the minor collection. */
 	if (!settled && (!from || is_young(checker, from) || is_remembered(from)))
 		return;
-	if (from && (!old_is_marked(from) || set_has(&checker->gray, from)))
+	if (from && (!chunk_is_marked(from) || set_has(&checker->gray, from)))
 		return;
-	verify(checker, old_is_marked(object), "no-black-to-white", object);
+	verify(checker, chunk_is_marked(object), "no-black-to-white", object);
 }
 
 /* An array in pieces is gray until its last one; below it lies a number. */
 static void collect_gray(struct checker *checker)
 {
-	const struct gc_stack *gray = &checker->heap->major.gray;
+	const struct gc_worklist *gray = &checker->heap->major.gray;
 
 	for (size_t i = gray->count; i--;) {
 		uintptr_t word = (uintptr_t)gray->base[i];
@@ -212,7 +219,7 @@ static void visit(void *context, void **slot)
 	if (checker->object && is_young(checker, object) && !is_young(checker, checker->object))
 		check_remembered_for(checker, slot, object);
 	if (set_add(&checker->seen, object))
-		stack_push(&checker->work, object);
+		worklist_push(&checker->work, object);
 }
 
 static void check_object(struct checker *checker, void *object)
@@ -233,17 +240,17 @@ static void check_pairs(const struct checker *checker)
 {
 	const struct gc_heap *heap = checker->heap;
 
-	if (!major_is_marking(heap) || heap->major.stage != SETTLE_NOTHING)
+	if (!major_is_marking(heap) || heap->major.stage != AFTER_MARK_NOTHING)
 		return;
 	for (size_t i = 0; i < heap->weak.pairs.count && i < heap->weak.walked; i++) {
 		const struct gc_weak *pair = heap->weak.pairs.base[i];
 
 		if (!pair->value || pair->listed)
 			continue;
-		if (!old_is_marked(pair->key))
+		if (!chunk_is_marked(pair->key))
 			verify(checker, pairs_finds(heap, pair), "waits-for-key", pair->key);
 		else if (!set_has(&checker->gray, pair->key))
-			verify(checker, old_is_marked(pair->value), "no-black-to-white",
+			verify(checker, chunk_is_marked(pair->value), "no-black-to-white",
 			       pair->value);
 	}
 }
@@ -254,7 +261,7 @@ static void visit_pair(void *context, void *key, void **value)
 	struct checker *checker = context;
 
 	if (set_has(&checker->seen, key) && set_add(&checker->seen, *value))
-		stack_push(&checker->work, *value);
+		worklist_push(&checker->work, *value);
 }
 
 static void check_thread(struct checker *checker, const struct gc_thread *thread)
@@ -317,7 +324,7 @@ void check_heap(struct gc_heap *heap, enum check_when when)
 	checker.heap = heap;
 	checker.when = when;
 	checker.object = NULL;
-	checker.work = (struct gc_stack){0};
+	checker.work = (struct gc_worklist){0};
 	checker.old_bytes = 0;
 	set_init(&checker.seen);
 	set_init(&checker.gray);
@@ -329,13 +336,28 @@ void check_heap(struct gc_heap *heap, enum check_when when)
 	roots_visit(heap, visit, &checker);
 	do {
 		while (checker.work.count)
-			check_object(&checker, stack_pop(&checker.work));
+			check_object(&checker, worklist_pop(&checker.work));
 		weak_each(heap, visit_pair, &checker);
 	} while (checker.work.count);
 	check_totals(&checker);
 	check_pairs(&checker);
 	check_samples(&checker);
-	stack_free(&checker.work);
+	worklist_free(&checker.work);
 	set_free(&checker.seen);
 	set_free(&checker.gray);
+}
+
+/* Small heaps are checked at every collection, large ones once in as many bytes as they hold;
+ * of the many steps only a few. */
+void check_if_due(struct gc_heap *heap, enum check_when when)
+{
+	const uint64_t small = 1 << 20, steps = 7;
+
+	if (!GC_CHECK || heap_allocated(heap) < heap->check_after)
+		return;
+	if (when == CHECK_STEP_DONE && heap->cycle % steps)
+		return;
+	check_heap(heap, when);
+	if (heap->old.bytes > small && when != CHECK_BEFORE)
+		heap->check_after = heap_allocated(heap) + 2 * heap->old.bytes;
 }

@@ -6,65 +6,66 @@
  *
  * Ordered ones may do anything: allocate, and store the object somewhere so that
  * it lives again. So a minor collection takes these objects for roots. At the
- * end of marking each that is unmarked makes gray what it refers to: then none
- * that is still unmarked can be reached from another, except around a cycle, and
- * these are ready to be finalized. The others wait for the next cycle. All of it
- * goes in steps: nothing else can reach what is dead. Ready ones are roots until a
- * thread has called their functions, outside the collector.
+ * end of marking one pass goes through the list, the newest first: an object that
+ * is unmarked in its turn is raised. When what it refers to is marked it becomes ready,
+ * and the next one has its turn. So what a dead object refers to waits for a later collection,
+ * unless it was added after it. Ready ones are roots until a thread has called their
+ * functions, outside the collector.
+ *
+ * Each list has the newest first. Only the pass under way takes entries out of the
+ * lists of old objects, so the place where it goes on stays valid between steps.
  */
-#include "internal.h"
+#include "finalize.h"
+#include "gray.h"
+#include "nursery.h"
 
 #include <stdlib.h>
 
 struct gc_finalizer {
+	struct gc_finalizer *next;
 	void *object;
 	gc_finalize function;
 	void *context;
-	bool dying; /* ordered: to be made ready */
 };
 
 int gc_finalizer_add(struct gc_thread *thread, void *object, enum gc_finalizer_kind kind,
 		     gc_finalize function, void *context)
 {
 	struct gc_heap *heap = thread->heap;
-	struct gc_stack *list = &heap->final.light_old;
-	struct gc_finalizer *entry;
+	struct gc_finalizer *entry, **list;
+	bool young;
 
 	if (!object || !function)
-		return error_set(-EINVAL, "gc_finalizer_add: there is no %s",
-				 object ? "function" : "object");
+		return gcprof_error_set(-EINVAL, "gc_finalizer_add: there is no %s",
+					object ? "function" : "object");
 	entry = malloc(sizeof(*entry));
 	if (!entry)
-		return error_set(-ENOMEM, "gc_finalizer_add: out of memory");
-	*entry = (struct gc_finalizer){object, function, context, false};
+		return gcprof_error_set(-ENOMEM, "gc_finalizer_add: out of memory");
 	heap_lock(heap);
-	if (kind == GC_FINALIZER_ORDERED)
-		list = &heap->final.ordered;
-	else if (heap_is_young(heap, object))
-		list = &heap->final.light_young;
-	stack_push(list, entry);
-	if (list != &heap->final.light_old)
-		survey_watch(heap);
+	young = heap_is_young(heap, object);
+	list = young ? &heap->final.young[kind] : &heap->final.old[kind];
+	*entry = (struct gc_finalizer){*list, object, function, context};
+	*list = entry;
+	if (young)
+		nursery_watch(heap);
 	pthread_mutex_unlock(&heap->lock);
 	return 0;
 }
 
-/* Objects with ordered finalizers that came since the last minor collection. */
-void finalize_visit_young(struct gc_heap *heap, gc_visit visit, void *context)
+static void visit_list(struct gc_finalizer *entry, gc_visit visit, void *context)
 {
-	struct gc_final *final = &heap->final;
-
-	for (size_t i = final->settled; i < final->ordered.count; i++)
-		visit(context, &((struct gc_finalizer *) final->ordered.base[i])->object);
+	for (; entry; entry = entry->next)
+		visit(context, &entry->object);
 }
 
-/* Objects whose finalizers are to be run. */
+void finalize_visit_young(struct gc_heap *heap, gc_visit visit, void *context)
+{
+	visit_list(heap->final.young[GC_FINALIZER_ORDERED], visit, context);
+}
+
 void finalize_visit_ready(struct gc_heap *heap, gc_visit visit, void *context)
 {
-	struct gc_final *final = &heap->final;
-
-	for (size_t i = final->next; i < final->ready.count; i++)
-		visit(context, &((struct gc_finalizer *) final->ready.base[i])->object);
+	visit_list(heap->final.ready, visit, context);
 }
 
 static void run_and_free(struct gc_finalizer *entry, struct gc_thread *thread)
@@ -73,155 +74,102 @@ static void run_and_free(struct gc_finalizer *entry, struct gc_thread *thread)
 	free(entry);
 }
 
-/* Of those that came since the last minor collection. */
-static void settle_light(struct gc_heap *heap, gc_survivor survivor)
+/* Young objects that survived are old, light finalizers of the others run. */
+static void finish_minor(struct gc_heap *heap, enum gc_finalizer_kind kind, gc_survivor survivor)
 {
-	struct gc_stack *young = &heap->final.light_young;
-	size_t count = young->count;
+	struct gc_final *final = &heap->final;
+	struct gc_finalizer **link = &final->young[kind], *entry;
 
-	young->count = 0;
-	for (size_t i = 0; i < count; i++) {
-		struct gc_finalizer *entry = young->base[i];
+	while ((entry = *link)) {
 		void *object = survivor(heap, entry->object);
 
 		if (object) {
 			entry->object = object;
-			stack_push(&heap->final.light_old, entry);
+			link = &entry->next;
 		} else {
+			*link = entry->next;
 			run_and_free(entry, NULL);
 		}
 	}
-}
-
-/* Runs those of dead old objects, looking at so many from number *next on; true if there are more.
- * The last one takes the place of one that is gone. */
-bool finalize_run_light(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items)
-{
-	struct gc_stack *old = &heap->final.light_old;
-
-	for (; items && *next < old->count; items--) {
-		struct gc_finalizer *entry = old->base[*next];
-
-		if (survivor(heap, entry->object)) {
-			++*next;
-			continue;
-		}
-		old->base[*next] = stack_pop(old);
-		run_and_free(entry, NULL);
-	}
-	return *next < old->count;
+	*link = final->old[kind];
+	final->old[kind] = final->young[kind];
+	final->young[kind] = NULL;
 }
 
 void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor)
 {
-	settle_light(heap, survivor);
-	heap->final.settled = heap->final.ordered.count;
+	finish_minor(heap, GC_FINALIZER_LIGHT, survivor);
+	finish_minor(heap, GC_FINALIZER_ORDERED, survivor);
 }
 
-/* What may be marked for each object that is looked at, see mark.c. */
-static uint64_t marking_for(size_t items)
+/* Where the pass under way goes on, or a new one begins. */
+static struct gc_finalizer **place(struct gc_final *final, enum gc_finalizer_kind kind)
 {
-	const uint64_t each = 256;
-
-	return items < UINT64_MAX / each ? items * each : UINT64_MAX;
+	return final->at ? final->at : &final->old[kind];
 }
 
-static struct gc_finalizer *ordered_at(const struct gc_final *final, size_t i)
-{
-	return final->ordered.base[i];
-}
-
-/*
- * First: marks what dead objects with ordered finalizers refer to, looking at so
- * many from number *next on; true if there is more to do. An object that is
- * unmarked in its turn and marked by its own references lies on a cycle: it is
- * unmarked again, so that what counts is only whether another one reaches it.
- */
-bool finalize_hold(struct gc_heap *heap, size_t *next, size_t items)
+void finalize_make_ready(struct gc_heap *heap)
 {
 	struct gc_final *final = &heap->final;
-	uint64_t budget = marking_for(items);
+	struct gc_finalizer *entry = final->raised;
 
-	for (; items && *next < final->settled; items--, ++*next) {
-		void *object = ordered_at(final, *next)->object;
-
-		if (!final->holding) {
-			if (old_is_marked(object))
-				continue;
-			mark_children(heap, object);
-		}
-		final->holding = !mark_spend(heap, &budget);
-		if (final->holding)
-			return true;
-		if (old_is_marked(object))
-			mark_undo(heap, object);
-	}
-	return *next < final->settled;
-}
-
-/* Second: decides who is finalized. */
-bool finalize_choose(struct gc_heap *heap, size_t *next, size_t items)
-{
-	struct gc_final *final = &heap->final;
-
-	for (; items && *next < final->settled; items--, ++*next) {
-		struct gc_finalizer *entry = ordered_at(final, *next);
-
-		entry->dying = !old_is_marked(entry->object);
-	}
-	final->kept = 0;
-	return *next < final->settled;
-}
-
-static void make_ready(struct gc_heap *heap, struct gc_finalizer *entry)
-{
-	struct gc_final *final = &heap->final;
-
-	stack_push(&final->ready, entry);
+	if (!entry)
+		return;
+	if (!final->ready)
+		final->ready_end = &final->ready;
+	entry->next = NULL;
+	*final->ready_end = entry;
+	final->ready_end = &entry->next;
+	final->raised = NULL;
 	__atomic_fetch_add(&final->waiting, 1, __ATOMIC_RELAXED);
-	mark_object(heap, entry->object);
 }
 
-/* Those from number *next on move down to where the others were taken out. */
-static void close_gap(struct gc_final *final, size_t *next)
+bool finalize_next_ordered(struct gc_heap *heap, size_t *items)
 {
-	size_t gap = *next - final->kept;
+	struct gc_finalizer **at = place(&heap->final, GC_FINALIZER_ORDERED), *entry;
 
-	for (size_t i = *next; i < final->ordered.count; i++)
-		final->ordered.base[i - gap] = final->ordered.base[i];
-	final->ordered.count -= gap;
-	final->settled -= gap;
-	*next -= gap;
+	for (entry = *at; *items && entry && chunk_is_marked(entry->object); --*items) {
+		at = &entry->next;
+		entry = *at;
+	}
+	if (*items && entry) {
+		--*items;
+		*at = entry->next;
+		heap->final.raised = entry;
+		heap->final.at = at;
+		gray_add(heap, entry->object);
+		return true;
+	}
+	heap->final.at = *at ? at : NULL;
+	return *at;
 }
 
-/* Third: makes them ready. Until all had their turn there is a gap of NULLs before *next. */
-bool finalize_release(struct gc_heap *heap, size_t *next, size_t items)
+bool finalize_light(struct gc_heap *heap, gc_survivor survivor, size_t items)
+{
+	struct gc_finalizer **at = place(&heap->final, GC_FINALIZER_LIGHT), *entry;
+
+	for (; items && (entry = *at); items--) {
+		if (survivor(heap, entry->object)) {
+			at = &entry->next;
+			continue;
+		}
+		*at = entry->next;
+		run_and_free(entry, NULL);
+	}
+	heap->final.at = *at ? at : NULL;
+	return heap->final.at;
+}
+
+void finalize_abandon(struct gc_heap *heap)
 {
 	struct gc_final *final = &heap->final;
-	uint64_t budget = marking_for(items);
-	bool more;
 
-	for (; items && *next < final->settled; items--, ++*next) {
-		struct gc_finalizer *entry = ordered_at(final, *next);
-
-		final->ordered.base[*next] = NULL;
-		if (entry->dying)
-			make_ready(heap, entry);
-		else
-			final->ordered.base[final->kept++] = entry;
+	if (final->raised) {
+		final->raised->next = *final->at;
+		*final->at = final->raised;
+		final->raised = NULL;
 	}
-	more = *next < final->settled;
-	if (!more)
-		close_gap(final, next);
-	return !mark_spend(heap, &budget) || more;
-}
-
-/* The marks are about to be forgotten. `next` is that of the stage under way. */
-void finalize_abandon(struct gc_heap *heap, size_t next)
-{
-	heap->final.holding = false;
-	if (heap->major.stage == SETTLE_RELEASE)
-		close_gap(&heap->final, &next);
+	final->at = NULL;
 }
 
 bool finalize_is_due(const struct gc_heap *heap)
@@ -231,22 +179,20 @@ bool finalize_is_due(const struct gc_heap *heap)
 
 static struct gc_finalizer *take_ready(struct gc_heap *heap)
 {
-	struct gc_final *final = &heap->final;
-	struct gc_finalizer *entry = NULL;
+	struct gc_finalizer *entry;
 
 	heap_lock(heap);
-	if (final->next < final->ready.count) {
-		entry = final->ready.base[final->next++];
-		__atomic_fetch_sub(&final->waiting, 1, __ATOMIC_RELAXED);
-	} else {
-		final->next = 0;
-		final->ready.count = 0;
+	entry = heap->final.ready;
+	if (entry) {
+		heap->final.ready = entry->next;
+		__atomic_fetch_sub(&heap->final.waiting, 1, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&heap->lock);
 	return entry;
 }
 
-/* Runs what is ready, oldest first. Finalizers do not interrupt each other in one thread. */
+/* Runs what is ready, the first that became so first. Finalizers do not interrupt each other in one
+ * thread. */
 void finalize_run(struct gc_thread *thread)
 {
 	struct gc_finalizer *entry;
@@ -260,27 +206,27 @@ void finalize_run(struct gc_thread *thread)
 	nursery_account(thread);
 }
 
-static void drop(struct gc_stack *stack, size_t from)
+static void close_list(struct gc_finalizer *entry, bool runs)
 {
-	for (size_t i = from; i < stack->count; i++)
-		free(stack->base[i]);
-	stack_free(stack);
+	struct gc_finalizer *next;
+
+	for (; entry; entry = next) {
+		next = entry->next;
+		if (runs)
+			run_and_free(entry, NULL);
+		else
+			free(entry);
+	}
 }
 
-static void run_rest(struct gc_stack *light)
-{
-	for (size_t i = 0; i < light->count; i++)
-		run_and_free(light->base[i], NULL);
-	stack_free(light);
-}
-
-/* The heap is closed, its objects are still there: light ones run, ordered ones do not. */
 void finalize_free(struct gc_heap *heap)
 {
 	struct gc_final *final = &heap->final;
 
-	run_rest(&final->light_young);
-	run_rest(&final->light_old);
-	drop(&final->ordered, 0);
-	drop(&final->ready, final->next);
+	close_list(final->young[GC_FINALIZER_LIGHT], true);
+	close_list(final->old[GC_FINALIZER_LIGHT], true);
+	close_list(final->young[GC_FINALIZER_ORDERED], false);
+	close_list(final->old[GC_FINALIZER_ORDERED], false);
+	close_list(final->ready, false);
+	free(final->raised);
 }

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "provider/frame.h"
+#include "provider/provider.h"
 
 #pragma GCC visibility push(default)
 
@@ -55,22 +55,10 @@ struct gc_options {
 	size_t min_heap; /* no major collection below this much; default 7 nurseries, GC_MIN_HEAP */
 	size_t max_heap; /* never hold more than this, see below; default 0: no limit, GC_MAX_HEAP
 			  */
-	uint64_t pause_goal; /* microseconds that a minor collection should take at most; default:
-				what promoting a whole nursery takes; UINT64_MAX: any;
-				GC_PAUSE (there 0: any) */
-	double growth;       /* next major collection at this times the live bytes; default 1.82 */
-	uint64_t period;     /* mean bytes between samples; default 512 KiB, GCPROF_PERIOD */
-	uint64_t ceiling;    /* samples a second before the period rises; default 2000,
-				UINT64_MAX: none; GCPROF_CEILING (there 0: none) */
-	uint64_t gc_ceiling; /* collections a second that are reported alone, if they are short;
-				default 100, UINT64_MAX: all; GCPROF_GC_CEILING (there 0: all) */
-	uint64_t seed;       /* of the sampler; 0: from the system, GCPROF_SEED */
-	uint32_t fixed_stride;   /* 1: a sample every `period` bytes, as in the papers; 2: every
-				     object; GCPROF_STRIDE=fixed, =every */
-	uint32_t unbatched;      /* 1: every sample and collection fires probes of its own */
-	uint32_t always_sample;  /* 1: sample although no profiler is attached (tests) */
-	uint32_t stop_the_world; /* 1: major collections in one pause, for comparison;
-				   GC_INCREMENTAL=0 */
+	double growth;   /* next major collection at this times the live bytes; default 1.82 */
+	uint32_t stop_the_world;        /* 1: major collections in one pause, for comparison;
+					  GC_INCREMENTAL=0 */
+	struct gcprof_options sampling; /* and what is reported: see provider/provider.h */
 };
 
 struct gc_stats {
@@ -82,11 +70,10 @@ struct gc_stats {
 	uint64_t arena_bytes;
 	uint64_t large_bytes;
 	uint64_t samples;      /* taken so far */
-	uint64_t pause_ns;     /* all collections and surveys together */
+	uint64_t pause_ns;     /* all collections together */
 	uint64_t max_pause_ns; /* the longest stop: what follows each other at once is one */
 	uint64_t steps;        /* of major collections */
 	uint64_t max_step_ns;  /* the longest of these */
-	uint64_t surveys;      /* censuses of the nursery between two minor collections */
 };
 
 /* Fills in the defaults, then what the environment says (GC_NURSERY=8M ...).
@@ -141,10 +128,9 @@ enum gc_hook_kind {
 	GC_HOOK_MINOR = 1,
 	GC_HOOK_STEP = 2,
 	GC_HOOK_FULL = 3,
-	GC_HOOK_SURVEY = 4, /* with a goal for pauses: survivors were counted, nothing collected */
 };
 
-/* What a hook gets, of the collection, step or survey that ends. */
+/* What a hook gets, of the collection or step that ends. */
 struct gc_hook_event {
 	enum gc_hook_kind kind;
 	int cycle_done; /* 1: a major collection ended with it */
@@ -182,8 +168,9 @@ void gc_weak_destroy(struct gc_thread *thread, struct gc_weak *weak); /* NULL is
  * GC_FINALIZER_ORDERED: called once, outside the collector, in an allocation,
  * gc_collect() or another function that may collect. It is an ordinary function
  * with references and frames, may allocate, and may make the object reachable
- * again. An object is finalized before those that it refers to; around a cycle
- * the first that was added is first. -ENOMEM; -EINVAL without an object or a function.
+ * again. Of dead objects the one that was added last is finalized first; what it refers
+ * to is kept for it, and finalized after a later collection. -ENOMEM; -EINVAL without an
+ * object or a function.
  */
 enum gc_finalizer_kind { GC_FINALIZER_LIGHT, GC_FINALIZER_ORDERED };
 typedef void (*gc_finalize)(struct gc_thread *thread, void *object, void *context);

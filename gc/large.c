@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* large.c: objects too large to copy: each in a mapping of its own, young until a collection. */
-#include "internal.h"
+#include "large.h"
+#include "cards.h"
 
 /* Young large objects start a collection when they outgrow this many nurseries. */
 enum { YOUNG_NURSERIES = 4 };
@@ -106,7 +107,6 @@ static void set_mark(struct gc_chunk *chunk, bool marked)
 	chunk->marks[LARGE_OFFSET / 8 / 64] = marked;
 }
 
-/* A zeroed young object. NULL: the system refused. */
 void *large_alloc(struct gc_heap *heap, const struct gc_type_info *type, size_t size)
 {
 	bool with_cards = type->n_item_pointers;
@@ -146,7 +146,7 @@ static void make_old(struct gc_heap *heap, struct gc_chunk *chunk)
 	/* Marking passed it by while it was young; now it is gray. */
 	set_mark(chunk, major_is_marking(heap));
 	if (major_is_marking(heap)) {
-		stack_push(&heap->major.gray, object);
+		worklist_push(&heap->major.gray, object);
 		if (chunk->cards)
 			heap->major.promoted += chunk->size;
 	}
@@ -156,7 +156,6 @@ static void make_old(struct gc_heap *heap, struct gc_chunk *chunk)
 	heap->last.promoted_objects++;
 }
 
-/* Young objects that were reached become old, the others are given back. */
 void large_finish_minor(struct gc_heap *heap)
 {
 	struct gc_chunk *chunk = heap->large.young, *next;
@@ -183,7 +182,6 @@ void large_clear_marks(struct gc_heap *heap)
 	clear_marks(heap->large.old);
 }
 
-/* Objects that become old from now on are not looked at. */
 void large_begin_sweeping(struct gc_heap *heap)
 {
 	heap->large.unswept = heap->large.old;
@@ -204,8 +202,6 @@ static bool release_some(struct gc_heap *heap, struct gc_chunk *chunk, size_t *b
 	return false;
 }
 
-/* Visits large objects until as much as `chunks` chunks was given back; true when all are done.
- */
 bool large_sweep_some(struct gc_heap *heap, size_t chunks)
 {
 	size_t budget;
@@ -215,7 +211,7 @@ bool large_sweep_some(struct gc_heap *heap, size_t chunks)
 	while (heap->large.unswept && budget) {
 		struct gc_chunk *chunk = heap->large.unswept, *next = chunk->next;
 
-		if (old_is_marked((char *)chunk + LARGE_OFFSET)) {
+		if (chunk_is_marked((char *)chunk + LARGE_OFFSET)) {
 			set_mark(chunk, false);
 			chunk->next = heap->large.old;
 			heap->large.old = chunk;
@@ -228,7 +224,6 @@ bool large_sweep_some(struct gc_heap *heap, size_t chunks)
 	return !heap->large.unswept;
 }
 
-/* All of them; the heap is closed. */
 void large_free(struct gc_heap *heap)
 {
 	large_finish_minor(heap);

@@ -2,17 +2,22 @@
 /* limit.c: the only writer of a thread's allocation limit. */
 /*
  * The limit is the tightest of three reasons to leave the fast path: the zeroed
- * part of the buffer ends, the next sample is due, or somebody wants the thread
- * to stop, or to look at the sampler's settings [limit].
+ * part of the buffer ends, the next sample is due, or the thread is to
+ * stop, or to read the sampler's settings [limit].
  * Nothing else writes it, so whatever changes one of the reasons calls
  * limit_update() and need not know of the others.
  */
-#include "internal.h"
+#include "limit.h"
 
-/* Where the limit belongs when the thread need not stop. */
+/* How far allocation may go before it hits a sample. */
+static int64_t bytes_left(const struct gc_thread *thread)
+{
+	return GCPROF_NO_SAMPLING ? INT64_MAX : gcprof_bytes_left(thread->sampler);
+}
+
 char *limit_wanted(const struct gc_thread *thread)
 {
-	int64_t left = sampler_bytes_left(thread->sampler);
+	int64_t left = bytes_left(thread);
 
 	/* An allocation that contains the byte number `left` must be seen: it ends at or
 	 * behind that byte, that is, past the one before it. */
@@ -23,7 +28,7 @@ char *limit_wanted(const struct gc_thread *thread)
 
 /*
  * Called by the thread itself. A request sets `stop` (or `news`) and then the limit;
- * we set the limit and then look at `stop`. If the processor does our two in the
+ * we set the limit and then read `stop`. If the processor does our two in the
  * other order, which only a barrier could prevent, and the request falls between
  * them, then it is lost until the next update. A barrier would have to wait for the
  * stores that zero the buffer, at each piece of it. So who waits for a stop asks
@@ -39,8 +44,6 @@ void limit_update(struct gc_thread *thread)
 		__atomic_store_n(limit, NULL, __ATOMIC_RELEASE);
 }
 
-/* Makes the thread leave its fast path at the next allocation or safepoint, almost always: see
- * limit_update(). Any thread. */
 void limit_request(struct gc_thread *thread)
 {
 	__atomic_store_n(&thread->head.limit, NULL, __ATOMIC_SEQ_CST);

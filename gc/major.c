@@ -13,7 +13,14 @@
  * heap, and is counted in bytes, never in time: the same program makes the same
  * steps.
  */
-#include "internal.h"
+#include "major.h"
+#include "after_mark.h"
+#include "check.h"
+#include "finalize.h"
+#include "mark.h"
+#include "nursery.h"
+#include "pairs.h"
+#include "sweep.h"
 
 /* A nursery is used up in so many steps, or fewer if it has fewer buffers. */
 enum { STEPS = 64 };
@@ -38,7 +45,7 @@ enum { LONG_USED = 4 };
 enum { SWEEP_ALLOCATED = 16 };
 
 /* Ephemerons, weak references, finalizers or samples gone through in a step. */
-enum { SETTLE_ITEMS = 1000 };
+enum { AFTER_MARK_ITEMS = 1000 };
 
 /* Each time that marking nearly ended the next try may do twice as much, up to this power of 2. */
 enum { TRIES_MAX = 20 };
@@ -83,7 +90,7 @@ static bool has_steps(const struct gc_heap *heap)
 {
 	const struct gc_major *major = &heap->major;
 
-	return major->phase == GCPROF_PHASE_SWEEPING || settle_has_work(heap) ||
+	return major->phase == GCPROF_PHASE_SWEEPING || after_mark_has_work(heap) ||
 	       (major->phase == GCPROF_PHASE_MARKING && (major->gray.count || pairs_to_walk(heap)));
 }
 
@@ -149,20 +156,20 @@ static uint64_t mark_budget(const struct gc_heap *heap)
 /* What large arrays that were promoted since made gray is marked again: it was before. */
 static void settle_step(struct gc_heap *heap)
 {
-	if (settle_some(heap, is_overrun(heap) ? SIZE_MAX : SETTLE_ITEMS))
+	if (after_mark_some(heap, is_overrun(heap) ? SIZE_MAX : AFTER_MARK_ITEMS))
 		end_marking(heap);
 }
 
 /* Nothing is gray; true if that is still so and all ephemerons had their turn. */
 static bool walk_pairs(struct gc_heap *heap)
 {
-	pairs_walk(heap, is_overrun(heap) ? SIZE_MAX : SETTLE_ITEMS);
+	pairs_walk(heap, is_overrun(heap) ? SIZE_MAX : AFTER_MARK_ITEMS);
 	return !pairs_to_walk(heap) && !heap->major.gray.count;
 }
 
 /*
- * Marking can only end when the nursery is empty and the roots were just looked
- * at, which is so behind a minor collection. That may have made gray what one
+ * Marking can only end when the nursery is empty and the roots were just
+ * traced, which is so behind a minor collection. That may have made gray what one
  * step cannot mark, a large array for instance, and the next one again.
  */
 static void mark_step(struct gc_heap *heap, bool behind_minor)
@@ -170,11 +177,11 @@ static void mark_step(struct gc_heap *heap, bool behind_minor)
 	struct gc_major *major = &heap->major;
 	bool done = mark_some(heap, mark_budget(heap));
 
-	if (done && major->stage == SETTLE_NOTHING)
+	if (done && major->stage == AFTER_MARK_NOTHING)
 		done = walk_pairs(heap);
-	if (done && behind_minor && major->stage == SETTLE_NOTHING)
-		settle_begin(heap);
-	if (done && major->stage != SETTLE_NOTHING)
+	if (done && behind_minor && major->stage == AFTER_MARK_NOTHING)
+		after_mark_begin(heap);
+	if (done && major->stage != AFTER_MARK_NOTHING)
 		settle_step(heap);
 	else if (behind_minor && major->drained && major->tries < TRIES_MAX)
 		major->tries++;
@@ -229,7 +236,7 @@ void major_step(struct gc_heap *heap, bool behind_minor)
 void major_full(struct gc_heap *heap)
 {
 	if (heap->major.phase == GCPROF_PHASE_MARKING) {
-		settle_abandon(heap);
+		after_mark_abandon(heap);
 		mark_abandon(heap);
 	}
 	if (heap->major.phase == GCPROF_PHASE_SWEEPING)
@@ -238,9 +245,9 @@ void major_full(struct gc_heap *heap)
 	mark_some(heap, UINT64_MAX);
 	pairs_walk(heap, SIZE_MAX);
 	mark_some(heap, UINT64_MAX);
-	collect_check(heap, CHECK_MARKED);
-	settle_begin(heap);
-	settle_some(heap, SIZE_MAX);
+	check_if_due(heap, CHECK_MARKED);
+	after_mark_begin(heap);
+	after_mark_some(heap, SIZE_MAX);
 	end_marking(heap);
 	sweep_some(heap, SIZE_MAX);
 	end_sweeping(heap);

@@ -2,7 +2,7 @@
 /* mark.c: marks what is reachable in the old generation, all at once or in steps. */
 /*
  * Old objects are white (no mark), gray (marked, and waiting on the gray stack)
- * or black (marked, and their references were looked at). Marking is done when
+ * or black (marked, and their references were traced). Marking is done when
  * nothing is gray. Between two steps the program runs on and may store a white
  * object into a black one; the barrier remembers the black one, as it does for
  * young objects, and the next minor collection makes the white one gray (see
@@ -12,20 +12,25 @@
  * Young objects do not count here: the minor collection will mark them
  * as it promotes them.
  */
-#include "internal.h"
+#include "mark.h"
+#include "gray.h"
+#include "large.h"
+#include "old.h"
+#include "pairs.h"
+#include "roots.h"
 #include "trace.h"
 
 /* Objects wait this long between being prefetched and being traced. */
 enum { AHEAD = 16 };
 
-/* Items of an array that are looked at at once; the rest waits on the gray stack. */
+/* Items of an array that are traced at once; the rest waits on the gray stack. */
 enum { PIECE = 512 };
 
 /* What an object and a reference in it cost, so that a node of two and 32 bytes costs 64. Most of
  * the time goes into waiting for the marks of what is referred to. */
 enum { OBJECT_COST = 16, REFERENCE_COST = 24 };
 
-/* Ephemerons of one key that are looked at at once; what each costs. */
+/* Ephemerons of one key that are visited at once; what each costs. */
 enum { PAIRS = 64, PAIR_COST = 64 };
 
 /* A word on the gray stack may have one of these: it is an array whose next item's number lies
@@ -36,11 +41,7 @@ enum { PAIRS = 64, PAIR_COST = 64 };
 
 static inline void visit(void *context, void **slot)
 {
-	struct gc_heap *heap = context;
-	void *object = *slot;
-
-	if (object && !nursery_has(&heap->nursery, object) && old_mark(object))
-		stack_push(&heap->major.gray, object);
+	gray_add(context, *slot);
 }
 
 static void *tagged(void *object, uintptr_t tag)
@@ -50,8 +51,8 @@ static void *tagged(void *object, uintptr_t tag)
 
 static void push_rest(struct gc_heap *heap, void *array, uint64_t from)
 {
-	stack_push(&heap->major.gray, (void *)(uintptr_t)from);
-	stack_push(&heap->major.gray, tagged(array, IN_PIECES));
+	worklist_push(&heap->major.gray, (void *)(uintptr_t)from);
+	worklist_push(&heap->major.gray, tagged(array, IN_PIECES));
 }
 
 /* The mark of what the slot refers to: in a large heap it is in no cache. */
@@ -69,7 +70,7 @@ static uint64_t at_most(uint64_t number, uint64_t limit)
 	return number < limit ? number : limit;
 }
 
-/* Each few items are asked for while those before them are looked at. */
+/* Each few items are prefetched while those before them are traced. */
 static void trace_ahead(struct gc_heap *heap, const struct gc_type_info *type, void *array,
 			uint64_t from, uint64_t to)
 {
@@ -83,7 +84,7 @@ static void trace_ahead(struct gc_heap *heap, const struct gc_type_info *type, v
 static uint64_t trace_piece(struct gc_heap *heap, void *array)
 {
 	const struct gc_type_info *type = type_of(heap, array);
-	uint64_t from = (uint64_t)(uintptr_t)stack_pop(&heap->major.gray);
+	uint64_t from = (uint64_t)(uintptr_t)worklist_pop(&heap->major.gray);
 	uint64_t to = type_length(type, array);
 
 	if (to - from > PIECE) {
@@ -99,16 +100,27 @@ static uint64_t trace_pairs(struct gc_heap *heap, void *key)
 	unsigned n = pairs_resolve(heap, key, PAIRS);
 
 	if (n == PAIRS)
-		stack_push(&heap->major.gray, tagged(key, IS_KEY));
+		worklist_push(&heap->major.gray, tagged(key, IS_KEY));
 	return n * PAIR_COST;
 }
 
-/* Returns what it cost. */
-static inline uint64_t trace_slots(struct gc_heap *heap, void *object)
+/* Counts an object that became black. */
+static inline void count(struct gc_heap *heap, size_t size)
+{
+	heap->major.live += size;
+	if (size >= heap->options.large_size)
+		heap->major.live_large += size;
+}
+
+/* A gray object becomes black; returns what it cost. */
+static inline uint64_t trace(struct gc_heap *heap, void *object)
 {
 	const struct gc_type_info *type = type_of(heap, object);
 	uint64_t references = type->n_pointers, length;
 
+	count(heap, type_object_size(type, object));
+	if (((const struct gc_header *)object)->flags & GC_FLAG_KEY)
+		worklist_push(&heap->major.gray, tagged(object, IS_KEY));
 	trace_fixed(type, object, visit, heap);
 	if (type->n_item_pointers) {
 		length = type_length(type, object);
@@ -122,15 +134,6 @@ static inline uint64_t trace_slots(struct gc_heap *heap, void *object)
 	return OBJECT_COST + references * REFERENCE_COST;
 }
 
-/* The same for a gray object, which becomes black. */
-static inline uint64_t trace(struct gc_heap *heap, void *object)
-{
-	mark_count(heap, type_object_size(type_of(heap, object), object));
-	if (((const struct gc_header *)object)->flags & GC_FLAG_KEY)
-		stack_push(&heap->major.gray, tagged(object, IS_KEY));
-	return trace_slots(heap, object);
-}
-
 static uint64_t trace_tagged(struct gc_heap *heap, void *word)
 {
 	void *object = (void *)((uintptr_t)word & ~TAGS);
@@ -141,10 +144,10 @@ static uint64_t trace_tagged(struct gc_heap *heap, void *word)
 /* The next gray object, NULL if the budget is used up; what is tagged is traced here and now. */
 static inline void *pop(struct gc_heap *heap, uint64_t *cost, uint64_t budget)
 {
-	struct gc_stack *gray = &heap->major.gray;
+	struct gc_worklist *gray = &heap->major.gray;
 
 	while (gray->count && *cost < budget) {
-		void *object = stack_pop(gray);
+		void *object = worklist_pop(gray);
 
 		if (!((uintptr_t)object & TAGS)) {
 			__builtin_prefetch(object);
@@ -185,7 +188,6 @@ bool mark_some(struct gc_heap *heap, uint64_t budget)
 	return mark_spend(heap, &budget);
 }
 
-/* Makes gray what roots refer to. The nursery is empty, the marks are clear. */
 void mark_begin(struct gc_heap *heap)
 {
 	heap->major.live = 0;
@@ -194,34 +196,10 @@ void mark_begin(struct gc_heap *heap)
 	roots_visit(heap, visit, heap);
 }
 
-/* Forgets what was marked so far. */
 void mark_abandon(struct gc_heap *heap)
 {
 	heap->major.gray.count = 0;
 	pairs_abandon(heap);
 	old_clear_marks(&heap->old);
 	large_clear_marks(heap);
-}
-
-/* Makes the object gray if it is not marked. */
-void mark_object(struct gc_heap *heap, void *object)
-{
-	visit(heap, &object);
-}
-
-/* Makes gray what the object refers to, not the object. */
-void mark_children(struct gc_heap *heap, void *object)
-{
-	trace_slots(heap, object);
-}
-
-/* Takes the mark of a black object away again. */
-void mark_undo(struct gc_heap *heap, const void *object)
-{
-	size_t size = type_object_size(type_of(heap, object), object);
-
-	old_unmark(object);
-	heap->major.live -= size;
-	if (size >= heap->options.large_size)
-		heap->major.live_large -= size;
 }

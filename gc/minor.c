@@ -7,8 +7,18 @@
  * in the lowest 16 of a valid header is never 0, so one word holds either, and
  * objects of 8 bytes can move too.
  */
-#include "internal.h"
+#include "minor.h"
+#include "barrier.h"
+#include "cards.h"
+#include "finalize.h"
+#include "large.h"
+#include "limit.h"
+#include "nursery.h"
+#include "old.h"
+#include "outcomes.h"
+#include "roots.h"
 #include "trace.h"
+#include "weak.h"
 
 /* A reference waits this long between asking for the object and copying it. */
 enum { AHEAD = 8 };
@@ -23,7 +33,7 @@ struct minor {
 	uint64_t objects; /* promoted */
 	bool marking;     /* what is promoted is marked, by old.c */
 	bool shade;       /* and so is what visited slots refer to */
-	bool watch_old;   /* marking, or there are young large objects to look out for */
+	bool watch_old;   /* marking, or there are young large objects */
 };
 
 _Static_assert(sizeof(struct gc_header) == 8, "a forwarding address fits into it");
@@ -56,7 +66,7 @@ static inline void copy_words(char *to, const char *from, size_t size)
 	}
 }
 
-/* The copy of a small object is written as a whole: whoever reads its header reads one word. */
+/* The copy of a small object is written as a whole: its header is read as one word. */
 static inline void copy_simple(char *copy, const char *object, uint64_t header, size_t size)
 {
 	const uint64_t flags = UINT64_C(0xffff) << (8 * offsetof(struct gc_header, flags));
@@ -87,12 +97,12 @@ static void visit_old(struct minor *minor, void *object, bool shade)
 
 	if (chunk_is_large(object) && chunk->age != LARGE_OLD) {
 		if (chunk->age == LARGE_YOUNG)
-			stack_push(&minor->heap->large.reached, object);
+			worklist_push(&minor->heap->large.reached, object);
 		chunk->age = LARGE_YOUNG_VISITED;
 		return;
 	}
-	if (shade && old_mark(object))
-		stack_push(&minor->heap->major.gray, object);
+	if (shade && chunk_mark(object))
+		worklist_push(&minor->heap->major.gray, object);
 }
 
 static inline bool is_young(const struct minor *minor, const void *object)
@@ -103,7 +113,7 @@ static inline bool is_young(const struct minor *minor, const void *object)
 /*
  * The work stack with its top in a register. A word on it is the address of a
  * slot that refers to a young object, or an object with LATER set whose slots
- * were not looked at: objects with many references would fill the stack.
+ * were not traced: objects with many references would fill the stack.
  */
 struct trail {
 	void **base;
@@ -111,7 +121,7 @@ struct trail {
 	void **end;
 };
 
-static inline struct trail trail_open(const struct gc_stack *stack)
+static inline struct trail trail_open(const struct gc_worklist *stack)
 {
 	/* C knows no sum of NULL and 0. */
 	if (!stack->base)
@@ -120,19 +130,20 @@ static inline struct trail trail_open(const struct gc_stack *stack)
 			      stack->base + stack->capacity};
 }
 
-static inline void trail_close(struct gc_stack *stack, struct trail trail)
+static inline void trail_close(struct gc_worklist *stack, struct trail trail)
 {
 	stack->count = (size_t)(trail.top - trail.base);
 }
 
-__attribute__((noinline)) static struct trail trail_grow(struct gc_stack *stack, struct trail trail)
+__attribute__((noinline)) static struct trail trail_grow(struct gc_worklist *stack,
+							 struct trail trail)
 {
 	trail_close(stack, trail);
-	stack_grow(stack);
+	worklist_grow(stack);
 	return trail_open(stack);
 }
 
-/* An object whose slots are to be looked at later, as a word on the work stack. */
+/* An object whose slots are to be traced later, as a word on the work stack. */
 static inline void *later(void *object)
 {
 	return (char *)object + LATER;
@@ -168,7 +179,7 @@ struct place {
  * Copies an object with few references, and pushes its slots that refer to young
  * ones: without a branch, because which do is what no processor can predict. They
  * are read in the original, not behind the stores that made the copy. With `watch`
- * references to old objects are looked at, too.
+ * references to old objects are visited, too.
  */
 __attribute__((always_inline)) static inline void *
 promote_simple(struct minor *minor, struct place place, char *object, uint64_t header,
@@ -195,7 +206,7 @@ promote_simple(struct minor *minor, struct place place, char *object, uint64_t h
 	return copy;
 }
 
-/* The same for any other object: its slots are looked at later. */
+/* The same for any other object: its slots are traced later. */
 static void *promote_other(struct minor *minor, char *object, const struct gc_type_info *type)
 {
 	size_t size = type_object_size(type, object);
@@ -209,7 +220,7 @@ static void *promote_other(struct minor *minor, char *object, const struct gc_ty
 	forward(object, copy);
 	minor->objects++;
 	if (type_has_references(type))
-		stack_push(&minor->heap->work, later(copy));
+		worklist_push(&minor->heap->work, later(copy));
 	return copy;
 }
 
@@ -285,7 +296,7 @@ __attribute__((noinline)) static void follow_other(struct minor *minor, void *wo
 __attribute__((always_inline)) static inline void
 follow(struct minor *minor, struct place place, void *word, struct trail *trail, bool watch)
 {
-	struct gc_stack *work = &minor->heap->work;
+	struct gc_worklist *work = &minor->heap->work;
 	const struct gc_type_info *type;
 	void **slot = word;
 	uint64_t header;
@@ -405,14 +416,14 @@ static void trace_table(struct minor *minor, const struct gc_type_info *type, vo
 }
 
 /* Young large objects. While marking is under way they become gray, not black, so that what they
- * refer to in the old generation is looked at in steps. */
+ * refer to in the old generation is traced in steps. */
 static void trace_large(struct minor *minor)
 {
 	struct gc_heap *heap = minor->heap;
 
 	minor->shade = false;
 	while (heap->large.reached.count) {
-		void *object = stack_pop(&heap->large.reached);
+		void *object = worklist_pop(&heap->large.reached);
 		const struct gc_type_info *type = type_of(heap, object);
 
 		if (type->n_item_pointers == 1 && type->item_size == sizeof(void *))
@@ -445,7 +456,6 @@ static void *survivor(struct gc_heap *heap, void *object)
 	return chunk_is_large(object) && chunk_of(object)->age == LARGE_YOUNG ? NULL : object;
 }
 
-/* Finds and copies all that is reachable and young. The world is stopped. */
 void minor_trace(struct gc_heap *heap)
 {
 	struct minor minor = {
@@ -473,17 +483,16 @@ void minor_trace(struct gc_heap *heap)
 		heap->major.live += bytes;
 	heap->major.promoted = bytes;
 	heap->major.used = heap->nursery.used;
-	survey_learn(heap, minor.objects, bytes);
 	heap->last.promoted_bytes += bytes;
 	heap->last.promoted_objects += minor.objects;
 }
 
-/* Tells what became of samples and gets the nursery ready for new objects. */
+/* Reports what became of samples and gets the nursery ready for new objects. */
 void minor_finish(struct gc_heap *heap)
 {
 	weak_finish_minor(heap, survivor);
 	finalize_finish_minor(heap, survivor);
-	fate_minor(heap, survivor);
+	outcomes_minor(heap, survivor);
 	large_finish_minor(heap);
 	old_end_minor(&heap->old);
 	barrier_reset(heap);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* old.c: arenas and pages of the old generation, and memory for promoted objects. */
-#include "internal.h"
+#include "old.h"
 
 /* Arenas are mapped four at a time, so that the system can back them with one large page. */
 enum { ARENA_GROUP = 4 };
@@ -34,16 +34,14 @@ void old_init(struct gc_old *old)
 		old->class_of[size / 8] = (uint8_t) class;
 	}
 	memcpy(old->cell_size, cell_sizes, sizeof(cell_sizes));
-	old->wanted = 1;
 }
 
 void old_free(struct gc_old *old)
 {
 	for (size_t i = 0; i < old->arenas.count; i += ARENA_GROUP)
 		os_unmap(old->arenas.base[i], GROUP_SIZE);
-	old_drop_reserve(old);
-	stack_free(&old->arenas);
-	stack_free(&old->free_pages);
+	worklist_free(&old->arenas);
+	worklist_free(&old->free_pages);
 }
 
 uint64_t old_arena_bytes(const struct gc_old *old)
@@ -67,92 +65,20 @@ static void arena_init(struct gc_old *old, struct gc_chunk *arena)
 	arena->index = (uint32_t)old->arenas.count;
 	for (size_t i = 0; i < META_PAGES; i++)
 		arena->pages[i].kind = PAGE_META;
-	stack_push(&old->arenas, arena);
-	stack_push(&old->free_pages, (void *)(uintptr_t)ALL_PAGES);
+	worklist_push(&old->arenas, arena);
+	worklist_push(&old->free_pages, (void *)(uintptr_t)ALL_PAGES);
 	old->empty++;
-}
-
-static char *map_group(void)
-{
-	char *group = os_map_aligned(GROUP_SIZE, GROUP_SIZE);
-
-	if (group)
-		os_prefer_huge(group, GROUP_SIZE);
-	return group;
-}
-
-static void set_reserved(struct gc_old *old, uint32_t n)
-{
-	__atomic_store_n(&old->reserved, n, __ATOMIC_RELAXED);
-}
-
-/* From the reserve, NULL if there is none. Under the heap's lock, and so is the next. */
-static char *take_reserve(struct gc_old *old)
-{
-	if (!old->reserved)
-		return NULL;
-	set_reserved(old, old->reserved - 1);
-	return old->reserve[old->reserved];
-}
-
-static bool keep_reserve(struct gc_old *old, char *group)
-{
-	if (old->reserved >= old->wanted)
-		return false;
-	old->reserve[old->reserved] = group;
-	set_reserved(old, old->reserved + 1);
-	return true;
 }
 
 static void map_arenas(struct gc_old *old)
 {
-	char *group = take_reserve(old);
+	char *group = os_map_aligned(GROUP_SIZE, GROUP_SIZE);
 
-	if (!group)
-		group = map_group();
 	if (!group)
 		os_out_of_memory(GROUP_SIZE, "the old generation");
-	old->mapped++;
+	os_prefer_huge(group, GROUP_SIZE);
 	for (size_t i = 0; i < ARENA_GROUP; i++)
 		arena_init(old, (struct gc_chunk *)(group + i * CHUNK_SIZE));
-}
-
-/* To clear a large page takes longer than most collections: so it is done here, for arenas that the
- * next collection will take if it is like the last one, while the world goes on. */
-static void fill_reserve(struct gc_old *old, pthread_mutex_t *lock)
-{
-	char *group = map_group();
-
-	if (group)
-		os_populate(group, GROUP_SIZE);
-	pthread_mutex_lock(lock);
-	if (!group)
-		__atomic_store_n(&old->wanted, 0, __ATOMIC_RELAXED);
-	else if (keep_reserve(old, group))
-		group = NULL;
-	pthread_mutex_unlock(lock);
-	os_unmap(group, GROUP_SIZE);
-}
-
-void old_prepare(struct gc_old *old, pthread_mutex_t *lock)
-{
-	char *group;
-
-	if (__atomic_load_n(&old->reserved, __ATOMIC_RELAXED) <
-	    __atomic_load_n(&old->wanted, __ATOMIC_RELAXED)) {
-		fill_reserve(old, lock);
-		return;
-	}
-	pthread_mutex_lock(lock);
-	group = old->reserved > old->wanted ? take_reserve(old) : NULL;
-	pthread_mutex_unlock(lock);
-	os_unmap(group, GROUP_SIZE);
-}
-
-void old_drop_reserve(struct gc_old *old)
-{
-	while (old->reserved)
-		os_unmap(take_reserve(old), GROUP_SIZE);
 }
 
 /* An object comes into an arena that had none. */
@@ -338,7 +264,7 @@ void *old_alloc_span(struct gc_old *old, size_t size)
 	for (unsigned i = 1; i < n; i++)
 		page[i].kind = PAGE_SPAN_BODY;
 	if (old->marks)
-		old_mark(base);
+		chunk_mark(base);
 	return base;
 }
 
@@ -433,22 +359,16 @@ static void release_arena(struct gc_old *old, size_t i)
 void old_begin_minor(struct gc_old *old, bool marks)
 {
 	old->ahead = SWEEP_AHEAD;
-	old->mapped = 0;
 	old->marks = marks;
 	if (marks)
 		mark_runs(old, true);
 }
 
-/* Where all survives it is now two, now three. */
 void old_end_minor(struct gc_old *old)
 {
-	uint32_t wanted = old->mapped > 1 ? old->mapped + 1 : old->mapped;
-
 	if (old->marks)
 		mark_runs(old, false);
 	old->marks = false;
-	__atomic_store_n(&old->wanted, wanted < RESERVE_MAX ? wanted : RESERVE_MAX,
-			 __ATOMIC_RELAXED);
 }
 
 void old_begin_sweeping(struct gc_old *old, size_t keep)

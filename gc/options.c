@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* options.c: a heap's options as rows: defaults, ranges, environment, and error sentences. */
-#include "internal.h"
+/* options.c: a heap's options as rows: defaults, ranges and environment. */
+#include "options.h"
+#include "os.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <errno.h>
 
 #define K UINT64_C(1024)
 #define ROW(name, variable, kind, standard, min, max)                                        \
@@ -18,7 +18,6 @@ static const struct gcprof_option options[] = {
 	ROW(large_size, NULL, GCPROF_OPTION_SIZE, 128 * K, K, 256 * K),
 	ROW(min_heap, "GC_MIN_HEAP", GCPROF_OPTION_SIZE, 0, 0, INT64_MAX),
 	ROW(max_heap, "GC_MAX_HEAP", GCPROF_OPTION_SIZE, 0, 0, INT64_MAX),
-	ROW(pause_goal, "GC_PAUSE", GCPROF_OPTION_RATE, 0, 0, UINT64_MAX),
 	ROW(stop_the_world, "GC_INCREMENTAL", GCPROF_OPTION_UNLESS, 0, 0, 1),
 };
 
@@ -28,36 +27,9 @@ enum { N_OPTIONS = sizeof(options) / sizeof(*options), MIN_HEAP_NURSERIES = 7 };
 #define GROWTH_MIN     1.05
 #define GROWTH_MAX     100.0
 
-static _Thread_local char last_error[256] = "no error";
-
 const char *gc_error(void)
 {
-	return last_error;
-}
-
-/* Keeps the sentence for gc_error() and returns `result`. */
-int error_set(int result, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(last_error, sizeof(last_error), format, arguments);
-	va_end(arguments);
-	return result;
-}
-
-static int read_provider(struct gc_options *out)
-{
-	struct gcprof_options given;
-	int result = gcprof_options_default(&given);
-
-	out->period = given.period;
-	out->ceiling = given.ceiling;
-	out->gc_ceiling = given.gc_ceiling;
-	out->seed = given.seed;
-	out->fixed_stride = given.fixed_stride;
-	out->unbatched = given.unbatched;
-	return result;
+	return gcprof_error();
 }
 
 int gc_options_default(struct gc_options *out)
@@ -68,20 +40,10 @@ int gc_options_default(struct gc_options *out)
 	out->growth = GROWTH_DEFAULT;
 	result = gcprof_options_read(options, N_OPTIONS, out);
 	if (!result)
-		result = read_provider(out);
-	if (result)
-		return error_set(result, "%s", gcprof_error());
-	if (!out->min_heap)
+		result = gcprof_options_default(&out->sampling);
+	if (!result && !out->min_heap)
 		out->min_heap = MIN_HEAP_NURSERIES * out->nursery_size;
-	return 0;
-}
-
-static int check_growth(double growth)
-{
-	if (growth >= GROWTH_MIN && growth <= GROWTH_MAX)
-		return 0;
-	return error_set(-EINVAL, "growth: %g is out of range, from %g to %g", growth, GROWTH_MIN,
-			 GROWTH_MAX);
+	return result;
 }
 
 static size_t round_to(size_t size, size_t unit)
@@ -104,8 +66,6 @@ static void fit(struct gc_options *out)
 	out->buffer_size = GC_ALIGN(out->buffer_size);
 }
 
-/* Replaces zero fields by defaults, checks the rest, and makes sizes fit each other. What is the
- * provider's it checks itself. */
 int options_check(const struct gc_options *given, struct gc_options *out)
 {
 	int result;
@@ -115,13 +75,15 @@ int options_check(const struct gc_options *given, struct gc_options *out)
 		out->growth = GROWTH_DEFAULT;
 	result = gcprof_options_check(options, N_OPTIONS, out);
 	if (result)
-		return error_set(result, "%s", gcprof_error());
-	result = check_growth(out->growth);
+		return result;
+	if (!(out->growth >= GROWTH_MIN && out->growth <= GROWTH_MAX))
+		return gcprof_error_set(-EINVAL, "growth: %g is out of range, from %g to %g",
+					out->growth, GROWTH_MIN, GROWTH_MAX);
 	fit(out);
-	if (!result && out->max_heap && out->max_heap / 2 < out->nursery_size)
-		result = error_set(-EINVAL, "max_heap: %zu is less than two nurseries",
-				   out->max_heap);
+	if (out->max_heap && out->max_heap / 2 < out->nursery_size)
+		return gcprof_error_set(-EINVAL, "max_heap: %zu is less than two nurseries",
+					out->max_heap);
 	if (!out->min_heap)
 		out->min_heap = MIN_HEAP_NURSERIES * out->nursery_size;
-	return result;
+	return 0;
 }

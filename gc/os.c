@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* os.c: the only file of the collector that makes system calls. */
-#include "internal.h"
+#include "os.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -48,16 +50,15 @@ void os_unmap(void *memory, size_t size)
 
 void *os_alloc_lines(size_t size)
 {
-	const size_t line = 64;
-	size_t whole = (size + line - 1) / line * line;
-	void *memory = aligned_alloc(line, whole);
+	size_t whole = (size + OS_CACHE_LINE - 1) / OS_CACHE_LINE * OS_CACHE_LINE;
+	void *memory = aligned_alloc(OS_CACHE_LINE, whole);
 
 	return memory ? memset(memory, 0, whole) : NULL;
 }
 
 #ifdef __SANITIZE_THREAD__
 
-/* It does not see mremap(): whoever is given the old place next seems to race with us. */
+/* It does not see mremap(): the next thread that gets the old place seems to race with us. */
 void *os_grow(void *memory, size_t old_size, size_t new_size)
 {
 	void *larger = os_map(new_size);
@@ -84,16 +85,6 @@ void *os_grow(void *memory, size_t old_size, size_t new_size)
 void os_prefer_huge(void *memory, size_t size)
 {
 	madvise(memory, size, MADV_HUGEPAGE);
-}
-
-void os_populate(void *memory, size_t size)
-{
-#ifdef MADV_POPULATE_WRITE
-	madvise(memory, size, MADV_POPULATE_WRITE);
-#else
-	(void)memory;
-	(void)size;
-#endif
 }
 
 size_t os_resident(const void *memory, size_t size)

@@ -3,10 +3,6 @@
 #ifndef GCPROF_OS_H
 #define GCPROF_OS_H
 
-#ifndef GC_INTERNAL
-#error "internal header of libgcprof-gc"
-#endif
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +11,9 @@
 
 /* Sizes are multiples of OS_PAGE, which is all that the collector knows of pages. */
 #define OS_PAGE ((size_t)4096)
+
+/* What a cache fetches at once. */
+#define OS_CACHE_LINE ((size_t)64)
 
 /* Fresh zeroed memory, given by the system page by page as it is touched. NULL: refused. */
 void *os_map(size_t size);
@@ -32,10 +31,8 @@ void *os_grow(void *memory, size_t old_size, size_t new_size);
 /* Zeroed memory from malloc() on cache lines of its own. NULL: there is none. */
 void *os_alloc_lines(size_t size);
 
-/* Hints: back it with large pages; have all pages ready now, rather than when they are touched;
- * drop the content (it reads as zero afterwards). */
+/* Hints: back it with large pages; drop the content (it reads as zero afterwards). */
 void os_prefer_huge(void *memory, size_t size);
-void os_populate(void *memory, size_t size);
 void os_release(void *memory, size_t size);
 
 /* How many bytes of whole pages are in memory now: a hint, other pages may have been swapped out.
@@ -73,5 +70,16 @@ _Noreturn void os_fatal(const char *format, ...) __attribute__((format(printf, 1
 
 /* os_fatal() for memory that the system refused. */
 _Noreturn void os_out_of_memory(size_t size, const char *purpose);
+
+#ifndef GC_CHECK
+#define GC_CHECK 0
+#endif
+
+/* Cheap enough to stay in every build: the collector stops rather than corrupt the heap. */
+#define GC_ASSERT(condition, sentence)                             \
+	do {                                                       \
+		if (__builtin_expect(!(condition), 0))             \
+			os_fatal("%s (%s)", sentence, #condition); \
+	} while (0)
 
 #endif

@@ -5,16 +5,17 @@
  * many in a step. If the key of one is marked its value becomes gray. If not the
  * pair waits here, and the key has a flag: who traces an object with that flag
  * asks here for the pairs that wait for it [waits-for-key]. So each pair is
- * looked at twice at most, however they refer to each other.
+ * visited twice at most, however they refer to each other.
  *
  * Pairs that may be young, because they are new or have a new value, are passed
  * by: they have their turn at the end of the next minor collection.
  */
-#include "internal.h"
+#include "pairs.h"
+#include "gray.h"
 
 enum { FIRST_BUCKETS = 512, GROWTH = 4 };
 
-/* Keys within such a part of memory have neighbouring buckets, as they are looked at one after the
+/* Keys within such a part of memory have neighbouring buckets, as they are visited one after the
  * other: buckets anywhere would be a page fault for most of them. */
 enum { PART_SHIFT = 12, KEY_SHIFT = 5, BUCKETS_A_PART = 1 << (PART_SHIFT - KEY_SHIFT) };
 
@@ -83,8 +84,8 @@ static void wait_for_key(struct gc_heap *heap, struct gc_weak *pair)
 /* A pair with a value, both old. Marking is under way, no pair was cleared yet. */
 void pairs_attend(struct gc_heap *heap, struct gc_weak *pair)
 {
-	if (old_is_marked(pair->key))
-		mark_object(heap, pair->value);
+	if (chunk_is_marked(pair->key))
+		gray_add(heap, pair->value);
 	else if (!pair->waits_for)
 		wait_for_key(heap, pair);
 }
@@ -108,8 +109,6 @@ static struct gc_weak *take(struct gc_heap *heap, struct gc_header *key)
 	return pair;
 }
 
-/* The key was marked: makes gray the values of so many pairs at most that waited for it; returns
- * how many there were. */
 unsigned pairs_resolve(struct gc_heap *heap, void *key, unsigned most)
 {
 	unsigned n;
@@ -120,13 +119,12 @@ unsigned pairs_resolve(struct gc_heap *heap, void *key, unsigned most)
 		if (!pair)
 			break;
 		if (pair->value && !pair->listed)
-			mark_object(heap, pair->value);
+			gray_add(heap, pair->value);
 	}
 	heap->weak.visits += n;
 	return n;
 }
 
-/* Marking begins. */
 void pairs_begin(struct gc_heap *heap)
 {
 	heap->weak.walked = 0;
@@ -149,7 +147,7 @@ void pairs_walk(struct gc_heap *heap, size_t items)
 		weak->visits++;
 		if (pair->destroyed) {
 			pair->paired = false;
-			weak->pairs.base[weak->walked] = stack_pop(&weak->pairs);
+			weak->pairs.base[weak->walked] = worklist_pop(&weak->pairs);
 			continue;
 		}
 		if (pair->value && !pair->listed)
@@ -171,14 +169,12 @@ void pairs_forget(struct gc_heap *heap, struct gc_weak *pair)
 	pair->waits_for = NULL;
 }
 
-/* The marks are about to be forgotten. */
 void pairs_abandon(struct gc_heap *heap)
 {
 	for (size_t i = 0; i < heap->weak.all.count; i++)
 		pairs_forget(heap, heap->weak.all.base[i]);
 }
 
-/* For the checker: true if the pair is found by its key. */
 bool pairs_finds(const struct gc_heap *heap, const struct gc_weak *pair)
 {
 	const struct gc_weak *at;

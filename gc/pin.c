@@ -6,24 +6,26 @@
  * keep it alive. The nursery has no gaps, so pins change nothing for allocation
  * and for the sampler.
  */
-#include "internal.h"
+#include "collect.h"
+#include "limit.h"
+#include "nursery.h"
 
 int gc_pin(struct gc_thread *thread, void **slot)
 {
 	struct gc_heap *heap = thread->heap;
 
 	if (!*slot)
-		return error_set(-EINVAL, "gc_pin: there is no object");
+		return gcprof_error_set(-EINVAL, "gc_pin: there is no object");
 	if (nursery_has(&heap->nursery, *slot)) {
 		nursery_account(thread);
-		heap_collect(thread, COLLECT_MINOR, GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
+		collect_run(thread, COLLECT_MINOR, GCPROF_REASON_EXPLICIT, COLLECT_ALWAYS);
 		limit_update(thread);
 	}
 	if (nursery_has(&heap->nursery, *slot))
-		return error_set(-EINVAL,
-				 "gc_pin: the reference is not in a frame, root or object");
+		return gcprof_error_set(-EINVAL,
+					"gc_pin: the reference is not in a frame, root or object");
 	heap_lock(heap);
-	bag_add(&heap->pins, *slot);
+	worklist_push(&heap->pins, *slot);
 	pthread_mutex_unlock(&heap->lock);
 	return 0;
 }
@@ -33,7 +35,7 @@ void gc_unpin(struct gc_thread *thread, void *object)
 	struct gc_heap *heap = thread->heap;
 
 	heap_lock(heap);
-	bag_remove(&heap->pins, object);
+	worklist_remove(&heap->pins, object);
 	pthread_mutex_unlock(&heap->lock);
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* roots.c: where tracing begins: shadow-stack frames and registered variables. */
-#include "internal.h"
+#include "roots.h"
+#include "finalize.h"
 
 int gc_root_add(struct gc_heap *heap, void **slot)
 {
 	if (!slot)
-		return error_set(-EINVAL, "gc_root_add: the address of a variable is needed");
+		return gcprof_error_set(-EINVAL,
+					"gc_root_add: the address of a variable is needed");
 	heap_lock(heap);
-	bag_add(&heap->roots, slot);
+	worklist_push(&heap->roots, slot);
 	pthread_mutex_unlock(&heap->lock);
 	return 0;
 }
@@ -15,7 +17,7 @@ int gc_root_add(struct gc_heap *heap, void **slot)
 void gc_root_remove(struct gc_heap *heap, void **slot)
 {
 	heap_lock(heap);
-	bag_remove(&heap->roots, slot);
+	worklist_remove(&heap->roots, slot);
 	pthread_mutex_unlock(&heap->lock);
 }
 
@@ -38,9 +40,9 @@ void roots_visit(struct gc_heap *heap, gc_visit visit, void *context)
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)
 		visit_frames(thread, visit, context);
 	for (size_t i = 0; i < heap->roots.count; i++)
-		visit(context, heap->roots.words[i].word);
+		visit(context, heap->roots.base[i]);
 	/* These do not move: nothing is written. */
 	for (size_t i = 0; i < heap->pins.count; i++)
-		visit(context, &heap->pins.words[i].word);
+		visit(context, &heap->pins.base[i]);
 	finalize_visit_ready(heap, visit, context);
 }

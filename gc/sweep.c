@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sweep.c: gives back what marking did not reach, and sets the next threshold. */
-#include "internal.h"
+#include "sweep.h"
+#include "large.h"
+#include "nursery.h"
+#include "old.h"
 
 /* A major collection is over when the heap has grown by about this part of the threshold. */
 enum { BEYOND = 4 };
@@ -38,7 +41,6 @@ void sweep_begin(struct gc_heap *heap)
 	nursery_trim(heap);
 }
 
-/* Sweeps so many arenas and about as many bytes of large objects; true when all is swept. */
 bool sweep_some(struct gc_heap *heap, size_t arenas)
 {
 	bool large_done = large_sweep_some(heap, arenas);

@@ -10,10 +10,14 @@
  * the collector saw blocked or parked sees the collector [stop].
  *
  * Most collections are over sooner than a thread falls asleep and is woken. So
- * both sides look for a while before they sleep, unless more threads run than
- * there are processors: then somebody else needs the one that it would look on.
+ * both sides spin for a while before they sleep, unless more threads run than
+ * there are processors: then another thread needs the processor.
  */
-#include "internal.h"
+#include "threads.h"
+#include "barrier.h"
+#include "limit.h"
+#include "nursery.h"
+#include "sampler.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,9 +25,22 @@
 /* A thread whose limit was overwritten is asked again after so long. */
 enum { ASK_AGAIN_NS = 1000000 };
 
-/* To fall asleep and be woken takes about so long: looking twice as long costs no more than that
+/* To fall asleep and be woken takes about so long: spinning twice as long costs no more than that
  * again (the ski rental problem). So many turns pass between two readings of the clock. */
 enum { SPIN_NS = 30000, TURNS = 32 };
+
+/* One that notices when its owner wants it again, see heap_lock(). */
+void threads_init_lock(struct gc_heap *heap)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&heap->lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	pthread_cond_init(&heap->stopped, NULL);
+	pthread_cond_init(&heap->resumed, NULL);
+}
 
 static uint32_t get_state(const struct gc_thread *thread)
 {
@@ -35,7 +52,7 @@ static void set_state(struct gc_thread *thread, uint32_t state)
 	__atomic_store_n(&thread->state, state, __ATOMIC_SEQ_CST);
 }
 
-/* The collector, if it sleeps, shall look at the states again: ours changed. */
+/* The collector, if it sleeps, shall read the states again: ours changed. */
 static void tell_collector(struct gc_heap *heap)
 {
 	if (!__atomic_load_n(&heap->awaiting, __ATOMIC_SEQ_CST))
@@ -80,7 +97,7 @@ static void wait_resumed(struct gc_heap *heap)
 
 /* From being stopped. A collection may be under way: nothing of the thread may be touched before
  * it ended. */
-void threads_return(struct gc_thread *self)
+static void go_on(struct gc_thread *self)
 {
 	set_state(self, THREAD_RUNNING);
 	while (threads_stop_wanted(self->heap)) {
@@ -93,11 +110,11 @@ void threads_return(struct gc_thread *self)
 	}
 }
 
-/* Whoever collects may tell what became of samples that wait here. */
+/* The collecting thread may report what became of samples that wait here. */
 void threads_park(struct gc_thread *self)
 {
 	gcprof_flush(self->sampler);
-	threads_return(self);
+	go_on(self);
 }
 
 /* Takes the lock when no thread collects. While it waits the thread counts as stopped. */
@@ -105,7 +122,7 @@ static void lock_between_collections(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
 
-	/* Otherwise others may collect meanwhile, and tell what became of samples that wait here.
+	/* Otherwise others may collect meanwhile, and report what became of samples that wait here.
 	 */
 	if (!pthread_mutex_trylock(&heap->lock)) {
 		if (!heap->collector)
@@ -126,10 +143,6 @@ static void set_collector(struct gc_heap *heap, struct gc_thread *thread)
 	__atomic_store_n(&heap->collector, thread, __ATOMIC_RELAXED);
 }
 
-/*
- * Makes the thread the collector and leaves the lock held; false, without it, if
- * there was another collection since number `seen`, so that none is needed.
- */
 bool threads_begin_collecting(struct gc_thread *self, uint64_t seen)
 {
 	struct gc_heap *heap = self->heap;
@@ -207,15 +220,13 @@ static bool sleep_stopped(struct gc_heap *heap, const struct gc_thread *self)
 	return stopped;
 }
 
-/* Returns when no other thread touches the heap. With the lock, as the collector. */
 void threads_stop(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
 	bool spins = has_processor_for_each(heap);
 
-	/* Behind a survey the others are stopped already, and some sleep. */
-	__atomic_fetch_or(&heap->stop, spins ? STOP_WANTED | STOP_SPIN : STOP_WANTED,
-			  __ATOMIC_SEQ_CST);
+	__atomic_store_n(&heap->stop, spins ? STOP_WANTED | STOP_SPIN : STOP_WANTED,
+			 __ATOMIC_SEQ_CST);
 	request_all(heap);
 	if (spins && spin_stopped(heap, self))
 		return;
@@ -225,7 +236,6 @@ void threads_stop(struct gc_thread *self)
 	}
 }
 
-/* Lets the others go on; releases the lock. */
 void threads_end_collecting(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
@@ -261,13 +271,13 @@ int gc_thread_attach(struct gc_heap *heap, struct gc_thread **out)
 	struct gc_thread *thread = create(heap);
 
 	if (!thread)
-		return error_set(-ENOMEM, "gc_thread_attach: out of memory");
+		return gcprof_error_set(-ENOMEM, "gc_thread_attach: out of memory");
 	heap_lock(heap);
 	while (heap->collector)
 		pthread_cond_wait(&heap->resumed, &heap->lock);
 	set_state(thread, THREAD_RUNNING);
 	thread->next = heap->threads;
-	thread->lane = heap->n_threads;
+	thread->share = heap->n_threads;
 	heap->threads = thread;
 	heap->n_threads++;
 	pthread_mutex_unlock(&heap->lock);
@@ -291,8 +301,7 @@ void gc_thread_detach(struct gc_thread *thread)
 		link = &(*link)->next;
 	*link = thread->next;
 	heap->n_threads--;
-	stack_move(&heap->remembered, &thread->remembered);
-	stack_move(&heap->major.gray, &thread->shaded);
+	barrier_adopt(heap, thread);
 	pthread_mutex_unlock(&heap->lock);
 	free(thread);
 }
@@ -323,13 +332,22 @@ void gc_blocking_begin(struct gc_thread *thread)
 	rest(thread);
 }
 
+void gc_safepoint_slow(struct gc_thread *thread)
+{
+	nursery_account(thread);
+	sampler_poll(thread);
+	sampler_settle(thread);
+	if (threads_stop_wanted(thread->heap))
+		threads_park(thread);
+	limit_update(thread);
+}
+
 void gc_blocking_end(struct gc_thread *thread)
 {
-	threads_return(thread);
+	go_on(thread);
 	gc_safepoint_slow(thread);
 }
 
-/* In the child of a fork only the calling thread is left; the others' objects stay. */
 void threads_forked(struct gc_heap *heap)
 {
 	struct gc_thread **link = &heap->threads, *thread;
@@ -342,17 +360,17 @@ void threads_forked(struct gc_heap *heap)
 		}
 		*link = thread->next;
 		heap->n_threads--;
-		stack_move(&heap->remembered, &thread->remembered);
-		stack_move(&heap->major.gray, &thread->shaded);
+		barrier_adopt(heap, thread);
 		free(thread);
 	}
 	heap->collector = NULL;
 	heap->stop = 0;
 	heap->stop_cycle = 0;
 	heap->awaiting = 0;
-	heap_init_lock(heap);
+	threads_init_lock(heap);
 	for (thread = heap->threads; thread; thread = thread->next) {
-		set_state(thread, THREAD_RUNNING);
+		if (!thread_is_blocked(thread))
+			set_state(thread, THREAD_RUNNING);
 		limit_update(thread);
 	}
 }

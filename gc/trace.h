@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* trace.h: what tracing consists of: visiting every reference in an object, counting marked ones.
- */
+/* trace.h: what tracing consists of: visiting every reference in an object. */
 #ifndef GCPROF_TRACE_H
 #define GCPROF_TRACE_H
 
-#ifndef GC_INTERNAL
-#error "internal header of libgcprof-gc"
-#endif
-
-/* Counts an object that became black. */
-static inline void mark_count(struct gc_heap *heap, size_t size)
-{
-	heap->major.live += size;
-	if (size >= heap->options.large_size)
-		heap->major.live_large += size;
-}
+#include "types.h"
 
 /* Always inlined, so that `visit` becomes part of the loop and no indirect call remains. */
 __attribute__((always_inline)) static inline void

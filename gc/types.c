@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* types.c: registered types: checked once, so that tracing need not check. */
-#include "internal.h"
+#include "types.h"
 
 #include <stdlib.h>
 
@@ -28,7 +28,6 @@ void types_free(struct gc_heap *heap)
 	os_unmap(heap->types, MAX_TYPES * sizeof(*heap->types));
 }
 
-/* The size of an array, PTRDIFF_MAX if that would not fit the address space. */
 size_t types_array_size(const struct gc_type_info *type, uint64_t length)
 {
 	size_t size;
@@ -45,14 +44,16 @@ static int check_offsets(const char *name, const uint32_t *offsets, uint32_t n, 
 			 uint32_t size)
 {
 	if (n && !offsets)
-		return error_set(-EINVAL, "type %s: %u references but no offsets", name, n);
+		return gcprof_error_set(-EINVAL, "type %s: %u references but no offsets", name, n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (offsets[i] % 8)
-			return error_set(-EINVAL, "type %s: the reference at %u is not aligned",
-					 name, offsets[i]);
+			return gcprof_error_set(-EINVAL,
+						"type %s: the reference at %u is not aligned", name,
+						offsets[i]);
 		if (offsets[i] < from || size < 8 || offsets[i] > size - 8)
-			return error_set(-EINVAL, "type %s: the reference at %u lies outside", name,
-					 offsets[i]);
+			return gcprof_error_set(-EINVAL,
+						"type %s: the reference at %u lies outside", name,
+						offsets[i]);
 	}
 	return 0;
 }
@@ -63,14 +64,16 @@ static int check_length(const struct gc_type_desc *desc)
 	uint32_t at = desc->length_offset;
 
 	if (at % 8)
-		return error_set(-EINVAL, "type %s: the length at %u is not aligned", desc->name,
-				 at);
+		return gcprof_error_set(-EINVAL, "type %s: the length at %u is not aligned",
+					desc->name, at);
 	if (at < sizeof(struct gc_header) || at + UINT64_C(8) > desc->size)
-		return error_set(-EINVAL, "type %s: the length at %u lies outside", desc->name, at);
+		return gcprof_error_set(-EINVAL, "type %s: the length at %u lies outside",
+					desc->name, at);
 	for (uint32_t i = 0; desc->pointers && i < desc->n_pointers; i++)
 		if (desc->pointers[i] == at)
-			return error_set(-EINVAL, "type %s: at %u lies a reference and the length",
-					 desc->name, at);
+			return gcprof_error_set(-EINVAL,
+						"type %s: at %u lies a reference and the length",
+						desc->name, at);
 	return 0;
 }
 
@@ -79,19 +82,19 @@ static int check(const struct gc_type_desc *desc)
 	int result;
 
 	if (!desc->name || !*desc->name)
-		return error_set(-EINVAL, "a type needs a name");
+		return gcprof_error_set(-EINVAL, "a type needs a name");
 	if (desc->size < sizeof(struct gc_header) || desc->size > SIZE_MAX_FIXED)
-		return error_set(-EINVAL, "type %s: %u is no size for an object", desc->name,
-				 desc->size);
+		return gcprof_error_set(-EINVAL, "type %s: %u is no size for an object", desc->name,
+					desc->size);
 	if (desc->item_size > SIZE_MAX_FIXED)
-		return error_set(-EINVAL, "type %s: %u is no size for an item", desc->name,
-				 desc->item_size);
+		return gcprof_error_set(-EINVAL, "type %s: %u is no size for an item", desc->name,
+					desc->item_size);
 	result = desc->item_size ? check_length(desc) : 0;
 	if (result)
 		return result;
 	if (desc->n_item_pointers && (desc->item_size % 8 || desc->size % 8))
-		return error_set(-EINVAL, "type %s: items with references must be aligned",
-				 desc->name);
+		return gcprof_error_set(-EINVAL, "type %s: items with references must be aligned",
+					desc->name);
 	result = check_offsets(desc->name, desc->pointers, desc->n_pointers,
 			       sizeof(struct gc_header), desc->size);
 	if (result)
@@ -124,7 +127,7 @@ static int fill(const struct gc_heap *heap, struct gc_type_info *type,
 		if (fixed != type->few)
 			free(fixed);
 		free(items);
-		return error_set(-ENOMEM, "type %s: out of memory", desc->name);
+		return gcprof_error_set(-ENOMEM, "type %s: out of memory", desc->name);
 	}
 	type->size = desc->item_size ? desc->size : (uint32_t)GC_ALIGN(desc->size);
 	type->item_size = desc->item_size;
@@ -148,7 +151,8 @@ int gc_type_register(struct gc_heap *heap, const struct gc_type_desc *desc, gc_t
 		return result;
 	heap_lock(heap);
 	if (heap->n_types == MAX_TYPES) {
-		result = error_set(-ENOSPC, "type %s: there are 65535 types already", desc->name);
+		result = gcprof_error_set(-ENOSPC, "type %s: there are 65535 types already",
+					  desc->name);
 		goto out;
 	}
 	result = fill(heap, &heap->types[heap->n_types], desc);

@@ -14,7 +14,9 @@
  * program that makes many, none for long, needs memory for few. When marking has
  * ended those that are left are freed.
  */
-#include "internal.h"
+#include "weak.h"
+#include "nursery.h"
+#include "pairs.h"
 
 #include <stdlib.h>
 
@@ -29,15 +31,15 @@ static void enlist_young(struct gc_heap *heap, struct gc_weak *weak)
 	if (weak->listed || (!major_is_marking(heap) && !heap_is_young(heap, weak->key) &&
 			     !heap_is_young(heap, weak->value)))
 		return;
-	stack_push(&heap->weak.young, weak);
+	worklist_push(&heap->weak.young, weak);
 	weak->listed = true;
-	survey_watch(heap);
+	nursery_watch(heap);
 }
 
 static void enlist_pair(struct gc_heap *heap, struct gc_weak *weak)
 {
 	if (weak->value && !weak->paired) {
-		stack_push(&heap->weak.pairs, weak);
+		worklist_push(&heap->weak.pairs, weak);
 		weak->paired = true;
 		pairs_make_room(heap);
 	}
@@ -46,15 +48,15 @@ static void enlist_pair(struct gc_heap *heap, struct gc_weak *weak)
 /* Marking found it dead, and clearing is not there yet. What is young was not marked. */
 static bool is_condemned(const struct gc_heap *heap, const void *key)
 {
-	return key && __atomic_load_n(&heap->major.stage, __ATOMIC_RELAXED) == SETTLE_WEAK &&
-	       !nursery_has(&heap->nursery, key) && !old_is_marked_shared(key);
+	return key && __atomic_load_n(&heap->major.stage, __ATOMIC_RELAXED) == AFTER_MARK_WEAK &&
+	       !nursery_has(&heap->nursery, key) && !chunk_is_marked_shared(key);
 }
 
 /* One that was destroyed, still in its lists, or a new one. NULL: no memory. With the lock. */
 static struct gc_weak *obtain(struct gc_heap *heap)
 {
 	struct gc_weak_lists *lists = &heap->weak;
-	struct gc_weak *weak = lists->spare.count ? stack_pop(&lists->spare) : NULL;
+	struct gc_weak *weak = lists->spare.count ? worklist_pop(&lists->spare) : NULL;
 
 	if (weak) {
 		weak->destroyed = false;
@@ -64,7 +66,7 @@ static struct gc_weak *obtain(struct gc_heap *heap)
 	if (!weak)
 		return NULL;
 	weak->heap = heap;
-	stack_push(&lists->all, weak);
+	worklist_push(&lists->all, weak);
 	return weak;
 }
 
@@ -83,7 +85,7 @@ int gc_weak_create(struct gc_thread *thread, void *key, void *value, struct gc_w
 	}
 	pthread_mutex_unlock(&heap->lock);
 	*out = weak;
-	return weak ? 0 : error_set(-ENOMEM, "gc_weak_create: out of memory");
+	return weak ? 0 : gcprof_error_set(-ENOMEM, "gc_weak_create: out of memory");
 }
 
 void gc_weak_destroy(struct gc_thread *thread, struct gc_weak *weak)
@@ -98,7 +100,7 @@ void gc_weak_destroy(struct gc_thread *thread, struct gc_weak *weak)
 	weak->destroyed = true;
 	/* Another one must not be found by this one's key. */
 	if (!weak->waits_for)
-		stack_push(&heap->weak.spare, weak);
+		worklist_push(&heap->weak.spare, weak);
 	pthread_mutex_unlock(&heap->lock);
 }
 
@@ -125,11 +127,9 @@ void gc_weak_set_value(struct gc_thread *thread, struct gc_weak *weak, void *val
 	pthread_mutex_unlock(&heap->lock);
 }
 
-/* One round: visits young values of keys that survive; true if there were any. `survivor` as in
- * minor.c. */
 bool weak_visit_young(struct gc_heap *heap, gc_survivor survivor, gc_visit visit, void *context)
 {
-	const struct gc_stack *young = &heap->weak.young;
+	const struct gc_worklist *young = &heap->weak.young;
 	unsigned round = heap->weak.rounds++;
 	bool found = false;
 
@@ -161,11 +161,10 @@ static void settle(struct gc_heap *heap, struct gc_weak *weak, gc_survivor survi
 /* Marking must still learn of the value, at the latest with the key. */
 static void attend(struct gc_heap *heap, struct gc_weak *weak)
 {
-	if (weak->value && major_is_marking(heap) && heap->major.stage == SETTLE_NOTHING)
+	if (weak->value && major_is_marking(heap) && heap->major.stage == AFTER_MARK_NOTHING)
 		pairs_attend(heap, weak);
 }
 
-/* The end of a minor collection: what died is cleared, what moved is followed. */
 void weak_finish_minor(struct gc_heap *heap, gc_survivor survivor)
 {
 	for (size_t i = 0; i < heap->weak.young.count; i++) {
@@ -187,11 +186,9 @@ static void clear(struct gc_heap *heap, struct gc_weak *weak, gc_survivor surviv
 		settle(heap, weak, survivor);
 }
 
-/* Clears the pairs of dead keys and frees what was destroyed, for so many pairs from number *next
- * on; true if there are more. The last one takes the place of one that is freed. */
 bool weak_clear(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t items)
 {
-	struct gc_stack *all = &heap->weak.all;
+	struct gc_worklist *all = &heap->weak.all;
 
 	/* Some may be freed now. */
 	heap->weak.spare.count = 0;
@@ -200,7 +197,7 @@ bool weak_clear(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t
 
 		pairs_forget(heap, weak);
 		if (weak->destroyed && !weak->listed && !weak->paired) {
-			all->base[*next] = stack_pop(all);
+			all->base[*next] = worklist_pop(all);
 			free(weak);
 			continue;
 		}
@@ -210,38 +207,24 @@ bool weak_clear(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t
 	return *next < all->count;
 }
 
-static void each(const struct gc_stack *list, void (*visit)(void *context, void *key, void **value),
-		 void *context)
+void weak_each(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
+	       void *context)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		struct gc_weak *weak = list->base[i];
+	for (size_t i = 0; i < heap->weak.pairs.count; i++) {
+		struct gc_weak *weak = heap->weak.pairs.base[i];
 
 		if (weak->value)
 			visit(context, weak->key, &weak->value);
 	}
 }
 
-/* Calls visit for every pair with a value. */
-void weak_each(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
-	       void *context)
-{
-	each(&heap->weak.pairs, visit, context);
-}
-
-/* The same for those that may be young. */
-void weak_each_young(struct gc_heap *heap, void (*visit)(void *context, void *key, void **value),
-		     void *context)
-{
-	each(&heap->weak.young, visit, context);
-}
-
 void weak_free(struct gc_heap *heap)
 {
 	for (size_t i = 0; i < heap->weak.all.count; i++)
 		free(heap->weak.all.base[i]);
-	stack_free(&heap->weak.all);
-	stack_free(&heap->weak.pairs);
-	stack_free(&heap->weak.young);
-	stack_free(&heap->weak.spare);
+	worklist_free(&heap->weak.all);
+	worklist_free(&heap->weak.pairs);
+	worklist_free(&heap->weak.young);
+	worklist_free(&heap->weak.spare);
 	pairs_free(heap);
 }

@@ -35,6 +35,9 @@ static const struct {
 	{PLACE_CYCLE_BEGIN, "cycles", "cycles of concurrent collectors"},
 };
 
+/* Of a runtime that needs a walker of its own. */
+#define STACKS_KEY "stacks"
+
 enum { N_STREAMS = sizeof(streams) / sizeof(streams[0]) };
 
 struct preview {
@@ -62,6 +65,8 @@ static json_t *streams_of(const struct file *file)
 		if (has)
 			json_object_set_new(all, streams[i].key, json_boolean(gives));
 	}
+	if (runtime->walks)
+		json_object_set_new(all, STACKS_KEY, json_boolean(file->facts.runtime.has_frames));
 	return all;
 }
 
@@ -84,10 +89,12 @@ static void add(struct preview *preview, const char *path, const struct file *fi
 	const struct runtime *runtime;
 	const struct runtime_facts *facts;
 
-	if (!file || file->state != FILE_KNOWN || !file->facts.n_sites)
+	if (!file || file->state != FILE_KNOWN)
 		return;
 	facts = &file->facts.runtime;
 	runtime = runtime_get(facts->runtime);
+	if (!runtime && !file->facts.n_sites)
+		return;
 	if (!runtime) {
 		json_array_append_new(
 			preview->found,
@@ -99,7 +106,7 @@ static void add(struct preview *preview, const char *path, const struct file *fi
 					"runtime", runtime->name, "version", facts->version,
 					"records", streams_of(file), "writes", writes_of(file),
 					"missing", facts->missing[0] ? facts->missing : NULL,
-					"note", runtime->note));
+					"note", runtime->note ? runtime->note(facts) : NULL));
 }
 
 static void add_library(void *context, const char *path, int fd)
@@ -187,16 +194,25 @@ static void print_line(const char *label, const char *text)
 	putchar('\n');
 }
 
+/* True if the stream is printed. */
+static bool print_stream(const json_t *records, const char *key, const char *text, bool given,
+			 const char *label)
+{
+	const json_t *value = json_object_get(records, key);
+
+	if (!value || json_is_true(value) != given)
+		return false;
+	print_line(label, text);
+	return true;
+}
+
 static void print_streams(const json_t *records, bool given, const char *label)
 {
-	for (size_t i = 0; i < N_STREAMS; i++) {
-		const json_t *value = json_object_get(records, streams[i].key);
-
-		if (!value || json_is_true(value) != given)
-			continue;
-		print_line(label, streams[i].text);
+	if (print_stream(records, STACKS_KEY, "its functions on stacks", given, label))
 		label = "";
-	}
+	for (size_t i = 0; i < N_STREAMS; i++)
+		if (print_stream(records, streams[i].key, streams[i].text, given, label))
+			label = "";
 }
 
 static void print_row(const json_t *row)

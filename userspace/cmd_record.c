@@ -90,9 +90,12 @@ static const struct option_row rows[] = {
 	{"follow", 0, OPTION_TEXT, offsetof(struct record_options, follow), 0, 0, "WHOM",
 	 "whether to record what recorded processes start: children, none (default: children)"},
 	{"runtime", 0, OPTION_TEXT, offsetof(struct record_options, runtimes), 0, 0, "NAME[,NAME]",
-	 "runtimes to be recorded: auto (all that are known), none, go, hotspot (default: auto)"},
+	 "runtimes to be recorded: auto (all that are known), none, go, hotspot, cpython (default: "
+	 "auto)"},
+	{"malloc", 0, OPTION_FLAG, offsetof(struct record_options, malloc), 0, 0, NULL,
+	 "sample what COMMAND takes from malloc(), and what it frees, by a library in LD_PRELOAD"},
 	{"no-writes", 0, OPTION_FLAG, offsetof(struct record_options, no_writes), 0, 0, NULL,
-	 "do not write to programs' variables that switch their runtimes' samplers on"},
+	 "do not write to programs' memory: samplers are not switched on"},
 	{"writes", 0, OPTION_FLAG, offsetof(struct record_options, writes), 0, 0, NULL,
 	 "write to these with --system and --cgroup, too"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct record_options, verbose), 0, 0, NULL,
@@ -220,10 +223,10 @@ static void run(struct recording *recording)
 	while (event == WATCH_WORK && !err) {
 		timeout = drain_timeout(recording->drain, ROUND_MS);
 		event = watch_wait(recording->watch,
-				   throttle_timeout(recording->throttle, timeout));
+				   throttle_timeout(&recording->throttle, timeout));
 		space_rounds(&round);
 		turn = recording->options.verbose ? turn_clock(recording) : 0;
-		err = throttle_step(recording->throttle);
+		err = throttle_step(&recording->throttle);
 		err = err ? err : drain_round(recording->drain);
 		warn_troubles(recording);
 		recording_check_output(recording);
@@ -287,7 +290,6 @@ static void recording_free(struct recording *recording)
 	drain_free(recording->drain);
 	recording->drain = NULL;
 	switches_free(recording->switches);
-	throttle_free(recording->throttle);
 	counters_free(recording->counters);
 	store_free(recording->store);
 	unwinder_free(recording->unwinder);
@@ -298,6 +300,7 @@ static void recording_free(struct recording *recording)
 	session_free(recording->session);
 	target_free(recording->target);
 	libraries_free(recording->libraries);
+	malloc_agent_close(&recording->agent);
 	warn_troubles(recording);
 	opener_free(recording->opener);
 	running_close(&recording->running);
@@ -366,7 +369,8 @@ static int runtimes_parse(const char *text, uint32_t *mask)
 		snprintf(name, sizeof(name), "%.*s", (int)length, text);
 		runtime = runtime_find(name);
 		if (!runtime) {
-			log_error("--runtime %s: auto, none, or names of go and hotspot", name);
+			log_error("--runtime %s: auto, none, or names of go, hotspot and cpython",
+				  name);
 			return -EINVAL;
 		}
 		*mask |= UINT32_C(1) << runtime->id;
@@ -413,6 +417,12 @@ static int check_options(struct record_options *options, char **words)
 		options->off_cpu = 1;
 	if (attach > 1 || (attach && *words)) {
 		log_error("a command, -p, --system and --cgroup: only one of them at a time");
+		return -EINVAL;
+	}
+	if (attach && options->malloc) {
+		log_error("--malloc: only for a COMMAND that gcprof starts; a program that runs "
+			  "already "
+			  "has its malloc() for good");
 		return -EINVAL;
 	}
 	if (!attach && !*words) {

@@ -10,6 +10,7 @@
 #include "../bpf/config.h"
 #include "profile/codes.h"
 #include "record/target/control.h"
+#include "record/target/malloc_agent.h"
 #include "record/target/switches.h"
 #include "record/throttle/throttle.h"
 #include "record/machine/options.h"
@@ -49,11 +50,12 @@ struct recording {
 	struct store *store;
 	struct target *target;       /* the program that was started, or NULL */
 	struct libraries *libraries; /* of it; NULL: not known */
+	struct malloc_agent agent;   /* that it loads; closed: none */
 	struct running running;      /* those that were attached to */
 	int cgroup;                  /* its folder, if the options name one */
 	struct switches *switches;   /* of runtimes' samplers */
 	bool stops_at_exec;          /* the program: it has some that are set before it runs */
-	struct control *control;     /* of their periods; NULL: not asked for */
+	struct control *control;     /* of programs that have probes */
 	struct processes *processes; /* what exists */
 	struct loading loading;      /* of the session: until it ends, only its thread has that */
 	struct session *session;
@@ -61,7 +63,7 @@ struct recording {
 	struct perf_maps *maps;
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	struct counters *counters;
-	struct throttle *throttle; /* NULL: recording costs what it costs */
+	struct throttle throttle;
 	struct drain *drain;
 	struct watch *watch;
 	enum end_reason reason;
@@ -73,8 +75,7 @@ struct recording {
 	uint64_t next_check; /* of that */
 	int file;            /* that file, to see it removed; 0: piped */
 	bool failed;         /* the profile could not be written */
-	struct throttle_summary cost;
-	uint64_t bytes; /* of the profile */
+	uint64_t bytes;      /* of the profile */
 };
 
 /* Print what failed and return the exit code for it. */
@@ -114,6 +115,9 @@ int recording_open_session(struct recording *recording, pid_t maps_of);
 int recording_open_profile(struct recording *recording, char *const *words);
 int recording_open_watch(struct recording *recording, const int *pidfds, size_t count);
 int recording_put_start(struct recording *recording);
+/* Says that there are neither samples nor collections, if no place that reports them is attached.
+ */
+void recording_warn_none(const struct recording *recording, const char *why, const char *unless);
 void recording_warn_streams(const struct recording *recording);
 
 /* Samples a second that were asked for; 0: none, UINT64_MAX: the program's own. */
@@ -121,7 +125,7 @@ uint64_t recording_ceiling(const struct record_options *options);
 
 /* Is each collection to be reported by itself, with page faults and resident set, whatever it
  * costs? */
-bool recording_singly(const struct record_options *options);
+bool recording_each_collection(const struct record_options *options);
 
 /* Detaches, completes the file, prints the summary. The kernel side is silent afterwards. */
 void recording_complete(struct recording *recording);

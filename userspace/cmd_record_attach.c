@@ -6,7 +6,6 @@
  * falls between, and what is reported twice is stored once. Attaching the probes is
  * what switches sampling on in the programs.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,104 +97,44 @@ static int open_profile(struct recording *recording, char *targets)
 	return code;
 }
 
-/* --- periods ----------------------------------------------------------------- */
+/* --- control blocks ---------------------------------------------------------- */
 
 static const char *why_unset(int err)
 {
 	return err == -ESTALE  ? "something else is mapped where its control block should be"
 	       : err == -ETIME ? "its memory does not answer"
+	       : err == -EPERM ? "--no-writes forbids to write to its memory"
 			       : strerror(-err);
 }
 
-static void set_period(struct recording *recording, pid_t pid)
-{
-	const struct record_options *options = &recording->options;
-	int found = control_set(recording->control, (uint32_t)pid, options->period,
-				recording_ceiling(options));
-
-	/* That it ended is reported elsewhere. */
-	if (found == -ESRCH || found == -ENOENT)
-		return;
-	if (found < 0 && recording->running.count)
-		log_warning("process %d keeps its own sampling period: %s", pid, why_unset(found));
-	else if (!found && recording->running.count)
-		log_warning("process %d keeps its own sampling period: its control block was not "
-			    "found (no symbol gcprof_control)",
-			    pid);
-}
-
-/* Every process but ourselves. */
-static void each_process(struct recording *recording, void (*visit)(struct recording *, pid_t))
-{
-	DIR *directory = opendir("/proc");
-	const struct dirent *entry;
-
-	while (directory && (entry = readdir(directory))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (pid > 0 && pid != getpid())
-			visit(recording, pid);
-	}
-	if (directory)
-		closedir(directory);
-}
-
-/* A recorder that was killed could not set back what it had asked for. */
-static void reclaim(struct recording *recording)
-{
-	for (size_t i = 0; i < recording->running.count; i++) {
-		pid_t pid = recording->running.pids[i];
-
-		if (control_reclaim(recording->files, (uint32_t)pid) > 0)
-			log_info("process %d still did what a gcprof that was killed had asked "
-				 "for, and does as it likes again",
-				 pid);
-	}
-}
-
-/* A program that cannot be asked tells short collections by the batch, or does not know how. */
-static void set_singly(struct recording *recording, pid_t pid)
-{
-	control_singly(recording->control, (uint32_t)pid);
-}
-
-static void each_target(struct recording *recording, void (*visit)(struct recording *, pid_t))
+/* A program that cannot be written to takes no samples, and one without a control block has its own
+ * period. */
+static void warn_unreached(const struct recording *recording)
 {
 	const struct running *running = &recording->running;
+	bool asked = recording->options.period ||
+		     recording_ceiling(&recording->options) != CEILING_DEFAULT;
 
-	for (size_t i = 0; i < running->count; i++)
-		visit(recording, running->pids[i]);
-	if (recording->options.system)
-		each_process(recording, visit);
-}
+	for (size_t i = 0; i < running->count; i++) {
+		int state = control_state(recording->control, (uint32_t)running->pids[i]);
 
-/* Before the probes are attached: the first gap is drawn with it. */
-static int set_controls(struct recording *recording)
-{
-	const struct record_options *options = &recording->options;
-	bool period = options->period || recording_ceiling(options) != CEILING_DEFAULT;
-	bool singly = recording_singly(options);
-	int err;
-
-	if (!period && !singly)
-		return 0;
-	err = control_create(recording->files, &recording->control);
-	if (err)
-		return recording_fail_errno("out of memory", err);
-	if (!others_may_record())
-		reclaim(recording);
-	if (period)
-		each_target(recording, set_period);
-	if (singly)
-		each_target(recording, set_singly);
-	return 0;
+		if (state < 0 && state != -ESRCH)
+			log_warning("process %d does not know that it is recorded, and takes no "
+				    "allocation samples: %s",
+				    running->pids[i], why_unset(state));
+		else if (!state && asked &&
+			 session_stream(recording->session, STREAM_ALLOC)->attached)
+			log_warning("process %d keeps its own sampling period: its control block "
+				    "was not found in its file",
+				    running->pids[i]);
+	}
 }
 
 /* --- names ------------------------------------------------------------------- */
 
-/* A program that cannot see that one more consumer attached, and has announced its names to the
- * first. */
-static void warn_untold(const struct recording *recording)
+/* A program without a control block cannot see that one more consumer attached, and has announced
+ * its names to the first. */
+static void warn_without_names(const struct recording *recording)
 {
 	const struct running *running = &recording->running;
 
@@ -204,9 +143,9 @@ static void warn_untold(const struct recording *recording)
 		return;
 	for (size_t i = 0; i < running->count; i++)
 		if (!drain_attached(recording->drain, (uint32_t)running->pids[i]))
-			log_warning("another gcprof may be recording, and process %d cannot be "
-				    "asked for its names again: types and functions that it told "
-				    "before have numbers here",
+			log_warning("another gcprof may be recording, and process %d has no table "
+				    "of its names: types and functions that it announced before "
+				    "have numbers here",
 				    running->pids[i]);
 }
 
@@ -263,18 +202,26 @@ static void warn_stopped(const struct running *running)
 			    last, stopped);
 }
 
+static const char no_runtime[] = "no runtime that gcprof knows in what is recorded";
+
 static void warn_probes(const struct recording *recording, const char *targets)
 {
+	const char *why_not = session_stream(recording->session, STREAM_ALLOC)->why_not;
+	char text[1200];
+
 	if (session_stream(recording->session, STREAM_ALLOC)->attached)
 		return;
 	if (recording->options.cgroup && !session_has_targets(recording->session)) {
 		log_warning("nobody is in %s: who joins it will be recorded", targets);
 		return;
 	}
-	log_warning(
-		"no runtime that gcprof knows in what %s has mapped: no allocation samples and no "
-		"collections will be recorded, unless it loads or starts something that has them",
-		recording->options.system ? "any process" : targets);
+	snprintf(text, sizeof(text),
+		 strcmp(why_not, no_runtime) ? "%s"
+					     : "no runtime that gcprof knows in what %s has mapped",
+		 strcmp(why_not, no_runtime) ? why_not
+		 : recording->options.system ? "any process"
+					     : targets);
+	recording_warn_none(recording, text, "something that has them is loaded or started");
 }
 
 /* Threads become known, then the first round reads what is mapped and attaches the probes. */
@@ -286,9 +233,7 @@ static int begin(struct recording *recording, const char *targets)
 		err = profile_writer_flush(recording->writer);
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
-	code = set_controls(recording);
-	if (!code)
-		code = follow(recording);
+	code = follow(recording);
 	if (code)
 		return code;
 	recording_step(recording, "threads are known");
@@ -299,11 +244,9 @@ static int begin(struct recording *recording, const char *targets)
 		return recording_fail_errno(recording->options.output, err);
 	opener_settle(recording->opener, SETTLE_NS);
 	recording_step(recording, "probes attached");
-	control_repeat(recording->control);
+	warn_unreached(recording);
 	if (others_may_record())
-		warn_untold(recording);
-	else if (!recording->control && session_stream(recording->session, STREAM_ALLOC)->attached)
-		reclaim(recording);
+		warn_without_names(recording);
 	warn_probes(recording, targets);
 	recording_warn_streams(recording);
 	err = watch_start(recording->watch, recording->options.duration);
@@ -327,8 +270,7 @@ int recording_attach(struct recording *recording)
 	if (code)
 		return code;
 	describe_targets(recording, targets, sizeof(targets));
-	session_probes_attached(recording->session,
-				"no runtime that gcprof knows in what is recorded");
+	session_probes_attached(recording->session, no_runtime);
 	code = open_profile(recording, targets);
 	if (!code && recording->running.count && facts_put_target(recording->writer, targets))
 		code = recording_fail_errno(recording->options.output, -EIO);

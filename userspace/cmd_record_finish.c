@@ -138,7 +138,7 @@ static void describe_streams(const struct recording *recording, char *out, size_
 /* What recording took. Timer samples say what the BPF programs took of the programs' threads. */
 static void tell_cost(const struct recording *recording)
 {
-	double own = recorder_cpu_ns(recording->store, recording->files, recording->unwinder);
+	double own = recorder_cpu_ns(&recording->throttle);
 	double machine =
 		(double)(clock_now() - recording->began) * (double)sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t frequency = own_code_is_known(session_own_code(recording->session))
@@ -159,39 +159,44 @@ static void tell_cost(const struct recording *recording)
 }
 
 /* What it did to stay within what was allowed, or that it could not. */
-static void tell_overhead(const struct recording *recording)
+static void tell_overhead(const struct recording *recording, uint64_t end)
 {
-	const struct throttle_summary *cost = &recording->cost;
+	const struct throttle *throttle = &recording->throttle;
+	const struct throttle_level most = throttle_level(throttle, throttle->most);
+	const struct record_options *options = &recording->options;
+	uint64_t untraced = counters_loss(recording->counters, LOSS_SYSCALLS_UNTRACED) * 1000000;
+	uint64_t all = end - recording->start;
+	double allowed = throttle->percent;
 
-	if (!cost->all_ns)
+	if (allowed <= 0)
 		return;
 	log_verbose("main loop: longest turn %.1f ms", (double)recording->longest_turn / 1e6);
-	if (cost->err)
-		log_warning("system calls could not be traced again: %s", strerror(-cost->err));
-	if (cost->traced_ns < cost->all_ns)
+	if (throttle->err)
+		log_warning("system calls could not be traced again: %s", strerror(-throttle->err));
+	if (untraced)
 		log_info("system calls were traced for %.2f of %.2f s to stay within %g%% of "
 			 "the machine (--max-overhead): their totals are estimates",
-			 (double)cost->traced_ns / 1e9, (double)cost->all_ns / 1e9, cost->allowed);
-	if (cost->samples)
+			 ((double)all - (double)untraced) / 1e9, (double)all / 1e9, allowed);
+	if (most.samples && store_count(recording->store, STREAM_ALLOC))
 		log_info("allocation samples were limited to as few as %" PRIu64
 			 " a second to stay within %g%% of the machine (--max-overhead): each "
 			 "tells its own period, so totals stay right",
-			 cost->samples, cost->allowed);
-	if (cost->ticks > 1)
+			 (uint64_t)CEILING_DEFAULT_RATE >> most.samples, allowed);
+	if (most.ticks)
 		log_info("the timer was slowed down to as little as %" PRIu64
 			 " Hz to stay within %g%% of the machine (--max-overhead): how much CPU "
 			 "time there was stays exact, functions have fewer samples",
-			 recording->options.frequency / cost->ticks, cost->allowed);
-	if (cost->short_calls)
+			 options->frequency >> most.ticks, allowed);
+	if (most.calls)
 		log_info("single records of short system calls were limited to as few as %" PRIu64
 			 " a second and CPU to stay within %g%% of the machine (--max-overhead): "
 			 "totals stay right",
-			 cost->short_calls, cost->allowed);
+			 options->syscall_rate >> most.calls, allowed);
 	/* A minute's worth may have been used at once. */
-	if (cost->percent > cost->allowed && cost->all_ns > OVERHEAD_SURE_NS)
-		log_info("recording took %.1f%% of the machine all the same: what takes the most "
-			 "can be left out (-F, --off-cpu, --faults, --system)",
-			 cost->percent);
+	if (throttle->controller.saved < 0 && all > OVERHEAD_SURE_NS)
+		log_info("recording took more than %g%% of the machine all the same: what takes "
+			 "the most can be left out (-F, --off-cpu, --faults, --system)",
+			 allowed);
 }
 
 /* What the program leaves behind is not recorded any more, which would not be noticed. */
@@ -228,7 +233,7 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	describe_size(recording->bytes, size, sizeof(size));
 	if (lost)
 		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
-	tell_overhead(recording);
+	tell_overhead(recording, end);
 	tell_cost(recording);
 	log_info("recorded %.2f s%s; %s; %s in %s", (double)(end - recording->start) / 1e9, streams,
 		 losses, size, recording->piped ? "the standard output" : output);
@@ -243,7 +248,6 @@ void recording_complete(struct recording *recording)
 
 	session_stop(recording->session);
 	unwinder_abandon(recording->unwinder);
-	recording->cost = throttle_finish(recording->throttle);
 	finish_profile(recording, end);
 	recording_check_output(recording);
 	recording->failed |= recording->removed;

@@ -103,6 +103,21 @@ uint64_t recording_ceiling(const struct record_options *options)
 	return options->ceiling;
 }
 
+/* What programs are asked for, in their control blocks. */
+static struct control_options control_wanted(const struct record_options *options)
+{
+	uint64_t ceiling = recording_ceiling(options);
+
+	return (struct control_options){
+		.forbidden = options->no_writes,
+		.period = options->period,
+		.ceiling = ceiling == CEILING_DEFAULT ? 0
+			   : ceiling                  ? ceiling
+						      : UINT64_MAX,
+		.flags = recording_each_collection(options) ? GCPROF_EACH_COLLECTION : 0,
+	};
+}
+
 /* As a number. */
 static uint64_t ceiling_rate(const struct record_options *options)
 {
@@ -135,6 +150,7 @@ int recording_may(struct recording *recording)
 		.period = recording->options.period,
 		.ceiling = ceiling_rate(&recording->options),
 	};
+	const struct control_options control = control_wanted(&recording->options);
 	struct problem problem = {""};
 	int err;
 
@@ -149,6 +165,8 @@ int recording_may(struct recording *recording)
 	err = err ? err : opener_create(true, &recording->opener);
 	if (!err)
 		err = switches_create(recording->opener, &switches, &recording->switches);
+	if (!err)
+		err = control_create(recording->opener, &control, &recording->control);
 	if (!err)
 		err = files_create(recording->opener, &recording->files);
 	if (err)
@@ -172,7 +190,7 @@ static int prepare(struct recording *recording, const char *word)
 	return err ? err : recording_open_output(recording);
 }
 
-bool recording_singly(const struct record_options *options)
+bool recording_each_collection(const struct record_options *options)
 {
 	return options->faults || options->overhead_max <= 0;
 }
@@ -184,9 +202,10 @@ static int start_child(struct recording *recording, char **words)
 		.arguments = words,
 		.user = &recording->user,
 		.output_taken = recording->piped,
+		.preload = recording->agent.fd > 0 ? recording->agent.path : NULL,
 		.period = recording->options.period,
 		.ceiling = recording_ceiling(&recording->options),
-		.singly = recording_singly(&recording->options),
+		.each_collection = recording_each_collection(&recording->options),
 	};
 	struct problem problem;
 
@@ -199,6 +218,7 @@ static int start_child(struct recording *recording, char **words)
 struct probe_search {
 	struct recording *recording;
 	unsigned failed;
+	char runtime[RUNTIME_TEXT_MAX]; /* the first, with its version */
 };
 
 static void search_file(void *context, const char *path, int fd)
@@ -211,6 +231,8 @@ static void search_file(void *context, const char *path, int fd)
 
 	if (file && file->state == FILE_KNOWN)
 		sites = attach_file(session_probes(recording->session), file, &problem);
+	if (file && !search->runtime[0])
+		runtime_describe(&file->facts.runtime, search->runtime);
 	recording->stops_at_exec |= sites > 0 && switches_at_start(file);
 	if (file)
 		unwinder_expect(recording->unwinder, file->id);
@@ -231,15 +253,19 @@ struct library {
 
 struct library_search {
 	struct files *files;
-	struct buffer found; /* struct library[] */
+	struct buffer found;           /* struct library[] */
+	struct malloc_verdict verdict; /* of the program and all of them */
 };
 
 static void read_library(void *context, const char *path, int fd)
 {
 	struct library_search *search = context;
 	const struct library library = {strdup(path), fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+	const struct file *file = files_read(search->files, fd);
 
-	files_read(search->files, fd);
+	/* The program comes first. */
+	if (file && file->state == FILE_KNOWN)
+		malloc_agent_judge(file, path, !search->found.size, &search->verdict);
 	if (library.path && library.fd >= 0 &&
 	    !buffer_append(&search->found, &library, sizeof(library)))
 		return;
@@ -248,12 +274,41 @@ static void read_library(void *context, const char *path, int fd)
 		close(library.fd);
 }
 
-/* What the reader says of the files is there when the session is: both work at the same time. */
-static void read_libraries(struct recording *recording, struct library_search *search)
+/* What the reader says of the files is there when the session is: both work at the same time, and
+ * so does the program's linker. */
+static void find_libraries(struct recording *recording, struct library_search *search)
 {
+	int err = libraries_start(recording->command, &recording->user, recording->opener,
+				  recording->files, &recording->libraries);
+
 	*search = (struct library_search){.files = recording->files};
-	if (recording->libraries)
+	if (err)
+		log_verbose("%s: its libraries are not known before it runs: %s",
+			    recording->command, strerror(-err));
+	else
 		libraries_visit_all(recording->libraries, read_library, search);
+}
+
+/* What cannot be sampled is said before the program runs. */
+static int choose_agent(struct recording *recording, const struct malloc_verdict *verdict)
+{
+	struct problem problem;
+
+	if (!recording->options.malloc)
+		return 0;
+	if (verdict->harmful) {
+		log_warning("--malloc: %s, with which the agent would not run: the program is "
+			    "started without it",
+			    verdict->why);
+		return 0;
+	}
+	if (verdict->useless)
+		log_warning("--malloc: %s, so its own allocations are not sampled; those of "
+			    "programs that it starts may be",
+			    verdict->why);
+	return malloc_agent_open(&recording->user, &recording->agent, &problem)
+		       ? recording_fail(&problem)
+		       : 0;
 }
 
 /* Visits the files, if there is a visitor, and lets go of them. */
@@ -270,6 +325,15 @@ static void leave_libraries(struct library_search *search, struct probe_search *
 	buffer_free(&search->found);
 }
 
+void recording_warn_none(const struct recording *recording, const char *why, const char *unless)
+{
+	if (!session_stream(recording->session, STREAM_ALLOC)->attached &&
+	    !session_stream(recording->session, STREAM_GC)->attached)
+		log_warning("%s: no allocation samples and no collections will be recorded, unless "
+			    "%s",
+			    why, unless);
+}
+
 /*
  * Attaches to the probes of the program and its libraries; says so if there are none.
  * Here and in libraries.c and unwinder.c root opens these files: the user may execute
@@ -281,15 +345,16 @@ static void attach_probes(struct recording *recording, struct library_search *li
 	char why_not[256];
 
 	leave_libraries(libraries, &search);
+	if (recording->agent.fd > 0)
+		search_file(&search, recording->agent.path, recording->agent.fd);
 	snprintf(why_not, sizeof(why_not),
-		 search.failed ? "the probes of %s or its libraries could not be attached"
-			       : "no runtime that gcprof knows in %s or its libraries",
-		 path_base(recording->command));
+		 search.failed       ? "the probes of %s or its libraries could not be attached"
+		 : search.runtime[0] ? "%s reports none"
+				     : "no runtime that gcprof knows in %s or its libraries",
+		 search.failed || !search.runtime[0] ? path_base(recording->command)
+						     : search.runtime);
 	session_probes_attached(recording->session, why_not);
-	if (!session_stream(recording->session, STREAM_ALLOC)->attached)
-		log_warning("%s: no allocation samples and no collections will be recorded, unless "
-			    "it starts a program that has them",
-			    why_not);
+	recording_warn_none(recording, why_not, "it starts a program that has them");
 }
 
 void recording_warn_streams(const struct recording *recording)
@@ -341,46 +406,35 @@ int recording_open_session(struct recording *recording, pid_t maps_of)
 }
 
 /* The child waits; what it does is recorded from its exec on. */
-static int follow_child(struct recording *recording)
+static int follow_child(struct recording *recording, struct library_search *libraries)
 {
 	pid_t pid = target_pid(recording->target);
-	struct library_search libraries;
-	int code, err;
+	int code = recording_open_session(recording, pid);
+	int err = code ? code : session_add_targets(recording->session, &pid, 1, true);
 
-	/* Its linker thinks while the kernel looks at the BPF programs. */
-	err = libraries_start(recording->command, &recording->user, recording->opener,
-			      recording->files, &recording->libraries);
-	if (err)
-		log_verbose("%s: its libraries are not known before it runs: %s",
-			    recording->command, strerror(-err));
-	read_libraries(recording, &libraries);
-	code = recording_open_session(recording, pid);
-	err = code ? code : session_add_targets(recording->session, &pid, 1, true);
 	if (!err)
 		err = session_target(recording->session, pid, &recording->first);
-	if (err)
-		leave_libraries(&libraries, NULL);
 	if (code)
 		return code;
 	if (err)
 		return recording_fail_errno("the program cannot be followed", err);
-	attach_probes(recording, &libraries);
+	attach_probes(recording, libraries);
 	recording_warn_streams(recording);
 	recording_step(recording, "probes attached");
 	return 0;
 }
 
-/* What the user asked for is not throttled. */
 static int open_throttle(struct recording *recording)
 {
 	const struct record_options *options = &recording->options;
-	const struct throttle_parts parts = {
+
+	recording->throttle = (struct throttle){
 		.session = recording->session,
-		.processes = recording->processes,
 		.counters = recording->counters,
 		.store = recording->store,
 		.files = recording->files,
 		.switches = recording->switches,
+		.control = recording->control,
 		.unwinder = recording->unwinder,
 		.samples = !options->period && options->ceiling == CEILING_DEFAULT,
 		.short_calls = options->syscall_rate_given || options->syscall_mode != SYSCALLS_ALL
@@ -390,7 +444,7 @@ static int open_throttle(struct recording *recording)
 		.percent = options->overhead_max,
 	};
 
-	return options->overhead_max > 0 ? throttle_create(&parts, &recording->throttle) : 0;
+	return throttle_begin(&recording->throttle);
 }
 
 int recording_open_profile(struct recording *recording, char *const *words)
@@ -414,9 +468,9 @@ int recording_open_profile(struct recording *recording, char *const *words)
 		.store = recording->store,
 		.counters = recording->counters,
 		.files = recording->files,
-		.throttle = recording->throttle,
 		.opener = recording->opener,
 		.switches = recording->switches,
+		.control = recording->control,
 		.unwinder = recording->unwinder,
 		.began = recording->began,
 	};
@@ -499,12 +553,18 @@ static int release(struct recording *recording)
 
 int recording_open(struct recording *recording, char **words)
 {
+	struct library_search libraries = {.files = NULL};
 	int code = prepare(recording, words[0]), pidfd;
 
+	if (!code) {
+		find_libraries(recording, &libraries);
+		code = choose_agent(recording, &libraries.verdict);
+	}
 	if (!code)
 		code = start_child(recording, words);
 	if (!code)
-		code = follow_child(recording);
+		code = follow_child(recording, &libraries);
+	leave_libraries(&libraries, NULL);
 	if (!code)
 		code = recording_open_profile(recording, words);
 	if (!code) {

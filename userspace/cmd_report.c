@@ -41,7 +41,7 @@ static const struct option_row rows[] = {
 	{"width", 0, OPTION_NUMBER, offsetof(struct report_arguments, width), REPORT_WIDTH_MIN,
 	 REPORT_WIDTH_MAX, "N", "columns of the text (default the terminal's, $COLUMNS, or 100)"},
 	{"sort", 0, OPTION_TEXT, offsetof(struct report_arguments, sort), 0, 0, "KEY",
-	 "order of rows: cpu, alloc, gc, survived, vain, live, syscalls ... (see the manual)"},
+	 "order of rows: cpu, alloc, gc, survived, premature, live, syscalls ... (see the manual)"},
 	{"filter", 0, OPTION_LIST, offsetof(struct report_arguments, filter), 0, 0, "KEY=VALUE",
 	 "count only events of a function, module, type, thread, process, phase, time ..."},
 	{"tree", 0, OPTION_FLAG, offsetof(struct report_arguments, tree), 0, 0, NULL,

@@ -15,10 +15,13 @@
  * sample comes right by itself; and often in the beginning, when a profiler may
  * not know yet how to walk stacks.
  *
- * Where hardly any stack is known all this is in vain, so it is left off for
- * some time.
+ * Where hardly any stack is known all this gains nothing, so it is left off
+ * for some time.
  */
+#include "batch.h"
 #include "internal.h"
+#include "pieces.h"
+#include "system.h"
 
 enum {
 	WAYS = 4, /* keys in a cache line */
@@ -38,19 +41,19 @@ enum { STACK_WORDS = sizeof(struct gcprof_stack) / sizeof(uint64_t) };
 /* A piece that was reported. */
 struct known {
 	uint64_t key;  /* 0: none */
-	uint32_t due;  /* when to tell it again, ms */
+	uint32_t due;  /* when to report it again, ms */
 	uint32_t uses; /* left until then */
 };
 
 struct gc_batch {
 	struct gcprof_thread *thread;
-	uint64_t latest;    /* sample's time, whether it waits or not */
-	uint32_t listeners; /* when we last looked */
-	uint32_t arrivals;  /* the same */
+	uint64_t latest;     /* sample's time, whether it waits or not */
+	uint32_t consumers;  /* at the last check */
+	uint64_t generation; /* of the control block: the same */
 	uint32_t count;
 	uint32_t began;   /* ms: no piece had been reported before */
 	int32_t credit;   /* grows with stacks that are known, falls with others */
-	uint32_t skipped; /* samples that are not looked at, since the credit was used up */
+	uint32_t skipped; /* samples that are not searched, since the credit was used up */
 	size_t same;      /* outermost pieces that are those of the batch's last stack */
 	uint64_t last;    /* key of that, 0: the batch has none yet */
 	size_t n_words;
@@ -123,12 +126,25 @@ uint32_t batch_waiting(const struct gcprof_thread *thread)
 	return thread->batch ? thread->batch->count : 0;
 }
 
+bool batch_typed(struct gcprof_thread *thread, uint64_t sample, uint64_t type)
+{
+	struct gc_batch *batch = thread->batch;
+
+	for (uint32_t i = batch ? batch->count : 0; i--;) {
+		if (batch->entries[i].sample != sample)
+			continue;
+		batch->entries[i].type = type;
+		return true;
+	}
+	return false;
+}
+
 static bool has_waited(const struct gc_batch *batch, uint64_t now)
 {
 	return now - batch->entries[0].time > rate_waiting_max(batch->thread->provider);
 }
 
-void batch_look(struct gcprof_thread *thread, uint64_t now)
+void batch_check(struct gcprof_thread *thread, uint64_t now)
 {
 	const struct gc_batch *batch = thread->batch;
 
@@ -156,17 +172,17 @@ void batch_forked(struct gcprof_thread *thread)
 /* All consumers of `sample` must understand batches, or would miss samples. */
 static bool is_understood(struct gc_batch *batch)
 {
-	uint32_t listeners = probe_samples_listeners();
+	uint32_t consumers = probe_samples_consumers();
 
-	if (listeners > probe_pieces_listeners())
-		listeners = probe_pieces_listeners();
-	if (listeners != batch->listeners || sampler_arrivals() != batch->arrivals) {
+	if (consumers > probe_pieces_consumers())
+		consumers = probe_pieces_consumers();
+	if (consumers != batch->consumers || control_generation() != batch->generation) {
 		batch_flush(batch->thread);
 		forget(batch);
-		batch->listeners = listeners;
-		batch->arrivals = sampler_arrivals();
+		batch->consumers = consumers;
+		batch->generation = control_generation();
 	}
-	return listeners && listeners >= probe_sample_listeners();
+	return consumers && consumers >= probe_sample_consumers();
 }
 
 /* Where the key is, or should be: instead of the one that is due first. */
@@ -183,7 +199,7 @@ static struct known *find(struct gc_batch *batch, uint64_t key)
 	return place;
 }
 
-static bool is_told(struct known *known, uint64_t key, uint32_t now)
+static bool is_known_key(struct known *known, uint64_t key, uint32_t now)
 {
 	if (known->key != key || !known->uses || (int32_t)(now - known->due) >= 0)
 		return false;
@@ -192,9 +208,9 @@ static bool is_told(struct known *known, uint64_t key, uint32_t now)
 }
 
 /* Counts one more stack that is known or is not. */
-static void settle_credit(struct gc_batch *batch, bool told)
+static void settle_credit(struct gc_batch *batch, bool known)
 {
-	batch->credit += told ? CREDIT_HIT : -1;
+	batch->credit += known ? CREDIT_HIT : -1;
 	if (batch->credit > CREDIT_MAX)
 		batch->credit = CREDIT_MAX;
 	if (batch->credit > 0)
@@ -211,7 +227,7 @@ static bool is_skipped(struct gc_batch *batch)
 	return true;
 }
 
-static uint32_t told_until(const struct gc_batch *batch, uint32_t now)
+static uint32_t known_until(const struct gc_batch *batch, uint32_t now)
 {
 	return now + (now - batch->began < SETTLED_MS ? AGAIN_EARLY : AGAIN_LATE);
 }
@@ -242,12 +258,12 @@ static bool is_quick(struct gc_batch *batch)
 }
 
 /* Are the pieces from number `from` on known? */
-static bool are_told(struct gc_batch *batch, size_t from, uint32_t now)
+static bool are_known(struct gc_batch *batch, size_t from, uint32_t now)
 {
 	for (size_t i = from; i < batch->pieces.n; i++) {
 		uint64_t key = batch->pieces.piece[i].piece;
 
-		if (!is_told(find(batch, key), key, now))
+		if (!is_known_key(find(batch, key), key, now))
 			return false;
 	}
 	return true;
@@ -280,23 +296,23 @@ static bool is_known(struct gc_batch *batch, uint64_t key, size_t kept)
 		batch->same = kept;
 	if (batch->last && batch->same == pieces->n && key == batch->last)
 		return true;
-	if (!are_told(batch, batch->same, now))
+	if (!are_known(batch, batch->same, now))
 		return false;
 	if (batch->n_words + STACK_WORDS + pieces->n - batch->same > GCPROF_STACK_WORDS_MAX) {
 		/* The next batch is on its own: it needs the outer pieces as well. */
 		batch_flush(batch->thread);
-		if (!are_told(batch, 0, now))
+		if (!are_known(batch, 0, now))
 			return false;
 	}
 	define(batch, key);
 	return true;
 }
 
-/* The sample that comes next tells the stack, and thereby its pieces. */
-static void tell(struct gc_batch *batch, uint64_t key)
+/* The sample that comes next reports the stack, and thereby its pieces. */
+static void announce(struct gc_batch *batch, uint64_t key)
 {
 	const struct pieces *pieces = &batch->pieces;
-	uint32_t until = told_until(batch, milliseconds(batch->latest));
+	uint32_t until = known_until(batch, milliseconds(batch->latest));
 
 	batch_flush(batch->thread);
 	for (size_t i = 0; i < pieces->n; i++) {
@@ -308,19 +324,76 @@ static void tell(struct gc_batch *batch, uint64_t key)
 		&(struct probe_pieces){.stack = key, .pieces = pieces->piece, .count = pieces->n});
 }
 
+static uint64_t hash_frames(const struct gcprof_frame *frames, uint32_t n, uint32_t how)
+{
+	uint64_t hash = how;
+
+	for (uint32_t i = 0; i < n; i++) {
+		hash ^= (uint64_t)frames[i].code << 32 | frames[i].line;
+		hash *= UINT64_C(0xff51afd7ed558ccd);
+		hash ^= hash >> 29;
+	}
+	return hash ? hash : 1;
+}
+
+/*
+ * The thread knows its frames: they are reported once, as the pieces of a stack are. `batch` is
+ * NULL where the sample cannot wait. False: it must be sent by itself.
+ */
+static bool take_walked(struct gcprof_thread *thread, struct gc_batch *batch,
+			struct probe_sample *sample)
+{
+	struct gcprof_frame frames[GCPROF_FRAMES_MAX];
+	uint32_t n = thread->walk(thread->walk_context, frames, GCPROF_FRAMES_MAX);
+	uint32_t now = batch ? milliseconds(batch->latest) : 0;
+	uint64_t key;
+
+	if (!n || n > GCPROF_FRAMES_MAX)
+		return false;
+	sample->stack = key = hash_frames(frames, n, thread->walk_how);
+	if (!batch || !is_known_key(find(batch, key), key, now)) {
+		batch_flush(thread);
+		probe_stack(&(struct probe_stack){key, frames, n, thread->walk_how});
+		if (batch) {
+			*find(batch, key) = (struct known){key, known_until(batch, now), USES_MAX};
+			/* The sample is not older than what it refers to. */
+			batch->latest = system_now();
+		}
+	}
+	if (!batch || thread->walk_how != GCPROF_STACK_WHOLE)
+		return false;
+	append(batch, sample, key);
+	return true;
+}
+
+void gcprof_thread_walk(struct gcprof_thread *thread, gcprof_walk *walk, void *context,
+			uint32_t how)
+{
+	thread->walk = walk;
+	thread->walk_context = context;
+	thread->walk_how = how;
+}
+
+/* The batch, if the sample may wait in it. */
+static struct gc_batch *ready_batch(struct gcprof_thread *thread)
+{
+	struct gc_batch *batch = thread->provider->options.no_batching ? NULL : batch_of(thread);
+
+	return batch && is_understood(batch) && is_quick(batch) ? batch : NULL;
+}
+
 bool batch_take(struct gcprof_thread *thread, struct probe_sample *sample)
 {
-	struct gc_batch *batch;
+	struct gc_batch *batch = ready_batch(thread);
 	size_t kept;
 	uint64_t key;
 	bool known;
 
-	if (thread->provider->options.unbatched)
+	if (thread->walk)
+		return take_walked(thread, batch, sample);
+	if (!batch || is_skipped(batch))
 		return false;
-	batch = batch_of(thread);
-	if (!batch || !is_understood(batch) || !is_quick(batch) || is_skipped(batch))
-		return false;
-	key = pieces_take(&batch->pieces, sample->anchor, &kept);
+	key = pieces_take(&batch->pieces, thread->anchor, &kept);
 	if (!key) {
 		batch->same = 0;
 		return false;
@@ -331,14 +404,14 @@ bool batch_take(struct gcprof_thread *thread, struct probe_sample *sample)
 		append(batch, sample, key);
 		return true;
 	}
-	/* Stacks that were looked at before a file was loaded may have code in it: only pieces
+	/* Stacks that were read before a file was loaded may have code in it: only pieces
 	 * that are of all files may become known. */
 	if (fingerprint_refresh(&batch->pieces.fingerprint)) {
 		batch_flush(thread);
 		forget(batch);
 		return false;
 	}
-	tell(batch, key);
+	announce(batch, key);
 	sample->stack = key;
 	return false;
 }

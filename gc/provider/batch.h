@@ -20,8 +20,11 @@ bool batch_take(struct gcprof_thread *thread, struct probe_sample *sample);
 /* gcprof_flush(). */
 void batch_flush(struct gcprof_thread *thread);
 
+/* Gives the sample its type, if it waits. */
+bool batch_typed(struct gcprof_thread *thread, uint64_t sample, uint64_t type);
+
 /* It is `now`, ns: hands over what has waited too long. */
-void batch_look(struct gcprof_thread *thread, uint64_t now);
+void batch_check(struct gcprof_thread *thread, uint64_t now);
 
 /* Sampling ended: hands over what waits and forgets the stacks that were reported. */
 void batch_end(struct gcprof_thread *thread);

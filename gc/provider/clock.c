@@ -6,7 +6,7 @@
  * it contains a hit, so an object of s bytes is with 1 - exp(-s/R), wherever it
  * lies. The distance to the next hit is therefore an exponential variate of mean
  * R, rounded up, and it forgets: drawing it anew at any point that was chosen
- * without looking ahead changes nothing. `budget` is that distance. An allocator
+ * without knowing what comes changes nothing. `budget` is that distance. An allocator
  * that folds it into its limit leaves the fast path for the object that contains
  * the hit, and no other object notices.
  *
@@ -14,24 +14,11 @@
  * depends on where buffers and collections happen to lie.
  */
 #include "internal.h"
+#include "batch.h"
+#include "random.h"
+#include "system.h"
 
-/* Exported: a recorder that attaches to a running program writes here. */
-__attribute__((visibility("default"))) struct gcprof_control gcprof_control = {
-	.magic = GCPROF_CONTROL_MAGIC,
-	.version = GCPROF_CONTROL_VERSION,
-};
-
-__attribute__((visibility("default"))) struct gcprof_arrivals gcprof_arrivals = {
-	.magic = GCPROF_ARRIVALS_MAGIC,
-	.version = GCPROF_ARRIVALS_VERSION,
-};
-
-__attribute__((visibility("default"))) struct gcprof_singly gcprof_singly = {
-	.magic = GCPROF_SINGLY_MAGIC,
-	.version = GCPROF_SINGLY_VERSION,
-};
-
-#define LOOK_NS   UINT64_C(200000)
+#define CHECK_NS  UINT64_C(200000)
 #define POLLS_MAX 32 /* between two readings, should the program go slower: a MiB in buffers */
 
 enum { POLL_BYTES = 32 << 10 }; /* gcprof_alloc() polls once in so many bytes */
@@ -62,7 +49,7 @@ static bool is_wanted(const struct gcprof_provider *provider)
 {
 	if (__atomic_load_n(&provider->paused, __ATOMIC_RELAXED))
 		return false;
-	return provider->options.always_sample || probe_sample_listeners();
+	return provider->options.always_sample || probe_sample_consumers();
 }
 
 static uint64_t period_in_force(const struct gcprof_provider *provider)
@@ -71,12 +58,12 @@ static uint64_t period_in_force(const struct gcprof_provider *provider)
 }
 
 /*
- * Does what depends on the clock, if anything does. Looking at it takes longer than the rest of a
+ * Does what depends on the clock, if anything does. Reading it takes longer than the rest of a
  * slow path, and a program that allocates gigabytes a second comes by every few
- * hundred nanoseconds: so it is looked at each LOOK_NS or so, counted in polls
+ * hundred nanoseconds: so it is read each CHECK_NS or so, counted in polls
  * at the pace of the last ones.
  */
-static void look_at_clock(struct gcprof_thread *thread)
+static void check_clock(struct gcprof_thread *thread)
 {
 	uint64_t now, passed, most;
 
@@ -85,22 +72,34 @@ static void look_at_clock(struct gcprof_thread *thread)
 	if (++thread->polls < thread->polls_most)
 		return;
 	now = system_now();
-	passed = now - thread->looked + 1;
-	most = thread->polls * LOOK_NS / passed;
+	passed = now - thread->checked + 1;
+	most = thread->polls * CHECK_NS / passed;
 	thread->polls_most = most < POLLS_MAX ? (uint32_t)most : POLLS_MAX;
 	thread->polls = 0;
-	thread->looked = now;
-	batch_look(thread, now);
-	rate_look(thread->provider);
+	thread->checked = now;
+	batch_check(thread, now);
+	rate_check(thread->provider);
+}
+
+/* `event` is an enum gcprof_thread_event. */
+void clock_announce(struct gcprof_thread *thread, uint32_t event)
+{
+	thread->generation = control_generation();
+	probe_thread(&(struct probe_thread){
+		.heap = thread->provider->id,
+		.anchor = thread_anchor(thread),
+		.event = event,
+	});
 }
 
 void gcprof_poll(struct gcprof_thread *thread)
 {
 	struct gcprof_provider *provider = thread->provider;
 
-	announce_poll(thread);
+	if (__builtin_expect(thread->generation != control_generation(), 0))
+		clock_announce(thread, GCPROF_THREAD_ANNOUNCE);
 	if (thread->head.on)
-		look_at_clock(thread);
+		check_clock(thread);
 	if (!is_wanted(provider))
 		return;
 	rate_poll(provider);
@@ -141,10 +140,9 @@ static uint64_t take_sample(struct gcprof_thread *thread, size_t size, uint64_t 
 		.size = size,
 		.period = thread->period,
 		.kind = kind,
-		.anchor = thread->anchor,
+		.anchor = thread_anchor(thread),
 	};
 
-	announce_type(thread->provider, type);
 	if (!batch_take(thread, &sample))
 		probe_sample(&sample);
 	rate_count(thread->provider);
@@ -192,6 +190,12 @@ uint64_t gcprof_allocated(struct gcprof_thread *thread, size_t size, uint64_t ty
 		pass_object(thread, (int64_t)size);
 	head->budget -= (int64_t)size;
 	return sample;
+}
+
+void gcprof_typed(struct gcprof_thread *thread, uint64_t sample, uint64_t type)
+{
+	if (!batch_typed(thread, sample, type))
+		probe_typed(&(struct probe_typed){.sample = sample, .type = type});
 }
 
 /* The countdown ends at the hit, and early enough to poll. */

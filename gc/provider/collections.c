@@ -15,6 +15,7 @@
  * The caller sees to it that one thread of a provider at a time is here.
  */
 #include "internal.h"
+#include "batch.h"
 
 #define LONG_NS  (1 * MS)    /* a collection that takes as long is reported by itself */
 #define BURST_NS (1000 * MS) /* of the ceiling: what may have been saved up */
@@ -116,30 +117,16 @@ static bool is_long(const struct gcprof_provider *provider, uint64_t ns)
 static bool is_understood(struct gcprof_provider *provider)
 {
 	struct gc_summary *summary = &provider->summary;
-	uint32_t listeners = probe_gc_summary_listeners();
+	uint32_t consumers = probe_gc_summary_consumers();
 
 	/* What was added up is for those who were there. */
-	if (listeners != summary->listeners || sampler_arrivals() != summary->arrivals) {
+	if (consumers != summary->consumers || control_generation() != summary->generation) {
 		gcprof_flush_sums(provider);
-		summary->listeners = listeners;
-		summary->arrivals = sampler_arrivals();
+		summary->consumers = consumers;
+		summary->generation = control_generation();
 	}
-	return listeners && listeners >= probe_gc_begin_listeners() &&
-	       listeners >= probe_gc_end_listeners();
-}
-
-/* By default a collection may be reported by itself for so many samples. */
-enum { SAMPLES_EACH = 20 };
-
-/* So many may a second. A recorder that asks for fewer samples wants to be disturbed less. */
-static uint64_t get_ceiling(const struct gcprof_provider *provider)
-{
-	uint64_t samples = __atomic_load_n(&provider->ceiling, __ATOMIC_RELAXED);
-	uint64_t ceiling = provider->options.gc_ceiling;
-
-	if (samples >= provider->options.ceiling || samples / SAMPLES_EACH >= ceiling)
-		return ceiling;
-	return samples / SAMPLES_EACH + 1;
+	return consumers && consumers >= probe_gc_begin_consumers() &&
+	       consumers >= probe_gc_end_consumers();
 }
 
 /*
@@ -154,42 +141,24 @@ static bool is_below_ceiling(struct gcprof_provider *provider, uint64_t now)
 		return false;
 	if (summary->next + BURST_NS < now)
 		summary->next = now - BURST_NS;
-	summary->next += 1000 * MS / get_ceiling(provider);
+	summary->next += 1000 * MS / provider->options.gc_ceiling * rate_thrift(provider);
 	return true;
 }
 
-/*
- * Does a recorder want each to be reported by itself? A recorder that asked for it and was killed
- * did not take it back: the request is void once no consumer is attached. None is attached yet,
- * either, between asking and attaching; so a request is void only if it stood while one was.
- */
-static bool is_wanted_singly(struct gc_summary *summary)
-{
-	uint32_t asked = __atomic_load_n(&gcprof_singly.count, __ATOMIC_RELAXED);
-	bool heard = probe_gc_begin_listeners() != 0;
-
-	if (!heard && summary->singly && asked == summary->singly &&
-	    __atomic_compare_exchange_n(&gcprof_singly.count, &asked, 0, false, __ATOMIC_RELAXED,
-					__ATOMIC_RELAXED))
-		asked = 0;
-	summary->singly = heard ? asked : 0;
-	return asked != 0;
-}
-
 /* Is the collection one of those that are added up, if it turns out short? */
-static bool is_silent(struct gcprof_provider *provider)
+static bool is_summed(struct gcprof_provider *provider)
 {
 	const struct collection *c = &provider->collection;
 	struct gc_summary *summary = &provider->summary;
 
-	if (is_wanted_singly(summary) || !is_understood(provider) || provider->options.unbatched ||
-	    provider->options.gc_ceiling == UINT64_MAX)
+	if ((control_asked().flags & GCPROF_EACH_COLLECTION) || !is_understood(provider) ||
+	    provider->options.no_batching || provider->options.gc_ceiling == UINT64_MAX)
 		return false;
 	if (c->kind == GCPROF_GC_FULL || is_long(provider, summary->took[c->kind]))
 		return false;
 	/* What follows another in the same stop goes with it. */
 	if (c->cycle != c->stop_cycle)
-		return summary->silent;
+		return summary->summed;
 	return !is_below_ceiling(provider, c->begin);
 }
 
@@ -272,10 +241,10 @@ void gcprof_gc_begin(struct gcprof_thread *thread, uint32_t kind, uint32_t reaso
 	if (!c->stop_cycle) {
 		c->stop_cycle = c->cycle;
 		c->stop_begin = now;
-		summary->quiet = true;
+		summary->stop_summed = true;
 	}
-	summary->silent = is_silent(provider);
-	if (summary->silent)
+	summary->summed = is_summed(provider);
+	if (summary->summed)
 		return;
 	batch_flush(thread);
 	gcprof_flush_sums(provider);
@@ -283,11 +252,11 @@ void gcprof_gc_begin(struct gcprof_thread *thread, uint32_t kind, uint32_t reaso
 }
 
 /* It was not short after all: the sums before it are reported with the next one. */
-static void break_silence(struct gcprof_thread *thread)
+static void report_late(struct gcprof_thread *thread)
 {
 	struct gcprof_provider *provider = thread->provider;
 
-	provider->summary.silent = false;
+	provider->summary.summed = false;
 	batch_flush(thread);
 	fire_begin(provider, provider->collection.begin);
 	fire_fates(&provider->summary);
@@ -301,39 +270,39 @@ void gcprof_gc_end(struct gcprof_thread *thread, const struct gcprof_gc_stats *s
 	uint64_t ns = now - provider->collection.begin;
 
 	summary->took[provider->collection.kind] = ns;
-	if (summary->silent && is_long(provider, ns))
-		break_silence(thread);
-	if (summary->silent)
+	if (summary->summed && is_long(provider, ns))
+		report_late(thread);
+	if (summary->summed)
 		add_collection(provider, stats, ns);
 	else
 		fire_end(provider, stats);
-	summary->quiet &= summary->silent;
+	summary->stop_summed &= summary->summed;
 	summary->stop_end = now;
 }
 
-/* Of a stop with a collection that was reported that tells how long it was. */
+/* A stop with a collection that was reported is known by that. */
 void gcprof_stop_end(struct gcprof_thread *thread)
 {
 	struct gcprof_provider *provider = thread->provider;
 	struct gc_summary *summary = &provider->summary;
 	struct collection *c = &provider->collection;
 
-	if (summary->quiet)
+	if (summary->stop_summed)
 		add(provider, GCPROF_GC_STOPS, 0, c->stop_begin, summary->stop_end - c->stop_begin);
-	summary->quiet = summary->silent = false;
+	summary->stop_summed = summary->summed = false;
 	c->stop_cycle = 0;
 }
 
 int gcprof_wants_outcomes(void)
 {
-	return probe_fate_listeners() != 0;
+	return probe_fate_consumers() != 0;
 }
 
 void gcprof_outcomes(struct gcprof_thread *thread, const struct gcprof_fate *fates, uint32_t count)
 {
 	struct gc_summary *summary = &thread->provider->summary;
 
-	if (!summary->silent) {
+	if (!summary->summed) {
 		batch_flush(thread);
 		probe_fate(&(struct probe_fate){fates, count});
 		return;
@@ -352,6 +321,6 @@ void gcprof_phase(struct gcprof_provider *provider, uint32_t phase)
 
 	provider->collection.phase = phase;
 	summary->cycles += phase == GCPROF_PHASE_MARKING;
-	if (!summary->silent)
+	if (!summary->summed)
 		fire_phase(provider);
 }

@@ -5,15 +5,17 @@
  * they are, they are among those words of the stack that lie where code is.
  *
  * Most of a stack is what it was at the sample before. So there is a copy of
- * what it was then, and only blocks that changed are looked at word by word.
+ * what it was then, and only blocks that changed are searched word by word.
  *
  * Code that the loader does not know (made at run time) is not seen. A runtime
  * that calls the allocator from such code has its samples sent one by one:
- * gcprof_options.unbatched.
+ * gcprof_options.no_batching.
  */
-#include "internal.h"
+#include "fingerprint.h"
+#include "system.h"
 
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 enum { SPAN_GAP = 1 << 20 }; /* between code of two files that count as one span: their data */
@@ -35,7 +37,7 @@ static bool is_code(const struct fingerprint *state, uintptr_t address)
 	return false;
 }
 
-/* A comparison of whole blocks is several times faster than a look at their words. */
+/* A comparison of whole blocks is several times faster than searching their words. */
 READS_STACK static bool is_changed(const uintptr_t *a, const uintptr_t *b)
 {
 	uintptr_t difference = 0;
@@ -69,7 +71,7 @@ READS_STACK static bool block_update(struct fingerprint *state, size_t block,
 }
 
 /* Reads the stack from its base down to `low`: below which address did code addresses change? */
-static uintptr_t look(struct fingerprint *state, uintptr_t low)
+static uintptr_t update(struct fingerprint *state, uintptr_t low)
 {
 	size_t words = (state->stack_base - low) / sizeof(uintptr_t);
 	size_t blocks = words / FINGERPRINT_BLOCK, rest = words % FINGERPRINT_BLOCK;
@@ -128,7 +130,7 @@ bool fingerprint_look(struct fingerprint *state, uintptr_t low, uintptr_t *chang
 	/* `low` above the base wraps around. */
 	if (base - low > sizeof(state->copy) || low % sizeof(uintptr_t))
 		return false;
-	*changed = look(state, low);
+	*changed = update(state, low);
 	return true;
 }
 
@@ -175,7 +177,7 @@ struct counts {
 	unsigned long long loaded, unloaded;
 };
 
-/* The first file's entry tells already how many there were. */
+/* The first file's entry says already how many there were. */
 static int read_counts(struct dl_phdr_info *file, size_t size, void *context)
 {
 	struct counts *counts = context;
@@ -185,7 +187,7 @@ static int read_counts(struct dl_phdr_info *file, size_t size, void *context)
 	return 1;
 }
 
-/* The program is the first file that the loader tells of; one span around all the others. */
+/* The program is the first file that the loader lists; one span around all the others. */
 static void find_outer(struct fingerprint *state)
 {
 	uintptr_t low = UINTPTR_MAX, high = 0;

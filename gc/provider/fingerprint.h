@@ -9,8 +9,8 @@
 
 enum {
 	CODE_SPANS_MAX = 32,
-	FINGERPRINT_BLOCK = 32,   /* words of a stack that are looked at together */
-	FINGERPRINT_BLOCKS = 256, /* that are looked at, 64 KiB in all */
+	FINGERPRINT_BLOCK = 32,   /* words of a stack that are compared together */
+	FINGERPRINT_BLOCKS = 256, /* that are read, 64 KiB in all */
 };
 
 /* A stretch of the address space that holds code, and perhaps a file's other segments. */
@@ -27,7 +27,7 @@ struct fingerprint {
 	unsigned long long loaded, unloaded; /* files so far, when the spans were read */
 	uintptr_t stack_base;                /* just behind the thread's stack; 0: not asked yet */
 
-	/* The stack as it was when last looked at, from its base down; of each block, which words
+	/* The stack as it was when it was last read, from its base down; of each block, which words
 	 * are code addresses. */
 	uintptr_t copy[FINGERPRINT_BLOCKS][FINGERPRINT_BLOCK];
 	uint32_t code[FINGERPRINT_BLOCKS];
@@ -41,7 +41,7 @@ struct fingerprint {
  */
 bool fingerprint_look(struct fingerprint *state, uintptr_t low, uintptr_t *changed);
 
-/* The place of the highest code address below a place on the stack that was looked at; 0: none, or
+/* The place of the highest code address below a place on the stack that was read; 0: none, or
  * it may lie lower than the stack reaches. */
 uintptr_t fingerprint_code_below(const struct fingerprint *state, uintptr_t address);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frame.h: what others may read of a running program: shadow-stack frames, anchors, the control
- * block. */
+/* frame.h: what others may read or write of a running program: shadow-stack frames, anchors, names,
+ * the control block. */
 /*
  * These layouts are read from outside the process, by BPF programs and by the
  * recorder, so every field has a fixed width and every offset is asserted. A
@@ -41,55 +41,75 @@ struct gc_anchor {
 	uint64_t top; /* address of the innermost struct gc_frame, 0 if there is none */
 };
 
+/* What an entry of the name table names. */
+enum gcprof_name_kind {
+	GCPROF_NAME_TYPE = 1, /* a type, as in `sample` */
+	GCPROF_NAME_CODE = 2, /* a managed function, as in struct gc_frame */
+};
+
+/* An entry of the name table. */
+struct gcprof_name {
+	uint64_t id;
+	uint64_t name; /* address of a text, UTF-8, that ends with a zero byte */
+	uint64_t file; /* the same, of a function's source file; 0: unknown */
+	uint32_t line; /* where the function begins, 0: unknown */
+	uint32_t kind; /* enum gcprof_name_kind */
+};
+
 /*
- * The control block: exported by the program as the symbol `gcprof_control`.
- * A recorder that attaches to a running program writes `period` and `ceiling`
- * and then adds one to `generation`; the collector reads them in its slow path.
- * When it leaves, it puts back what was there before. Generation 0: not asked yet,
- * period and ceiling are the program's own.
+ * A chunk of the name table. Chunks and texts are never freed, moved or changed. An entry is
+ * complete before `count` includes it, a chunk before another one points to it.
+ */
+struct gcprof_names {
+	uint64_t next;     /* address of the next chunk, 0: there is none yet */
+	uint32_t count;    /* of struct gcprof_name, which follow */
+	uint32_t reserved; /* 0 */
+};
+
+#define GCPROF_RECORDERS_MAX 8
+
+enum gcprof_request_flags {
+	GCPROF_EACH_COLLECTION = 1, /* gc_begin and gc_end of each, no sums */
+};
+
+/* What one recorder asks of the program. Three fields say who it is: once it is gone, another
+ * recorder frees the row. */
+struct gcprof_request {
+	uint32_t recorder;   /* pid; 0: the row is free */
+	uint32_t space;      /* inode of its pid namespace */
+	uint64_t started;    /* when it was started, clock ticks after boot */
+	uint64_t generation; /* of its last change: where several ask, the last one has its way */
+	uint64_t period;     /* mean bytes between samples; 0: any */
+	uint64_t ceiling;    /* samples a second and provider, UINT64_MAX: none; 0: any */
+	uint64_t flags;      /* enum gcprof_request_flags */
+};
+
+/*
+ * The control block, anywhere in the data that the program's file initialises: a recorder knows it
+ * by `magic` and `version`, which lie at a multiple of 8. A program that has it fires probes only
+ * while `recorded` is not 0: the semaphores are those of a file, which other processes have
+ * mapped, too. A recorder
+ *
+ *	attaches its probes,
+ *	fills in a row, adds one to `generation`, and sets `recorded` to the number of rows,
+ *	reads the name table: what is added later it gets by `type` and `code`,
+ *
+ * and frees its row likewise when it leaves. Recorders take turns by flock() of /proc/PID/mem. What
+ * is left is what the others ask for. A program that is started with GCPROF_RECORD=1 in its
+ * environment is recorded until the first recorder has written. A child of fork() inherits it all.
  */
 struct gcprof_control {
 	uint64_t magic;      /* GCPROF_CONTROL_MAGIC */
 	uint32_t version;    /* GCPROF_CONTROL_VERSION */
-	uint32_t generation; /* counts the changes that a recorder made */
-	uint64_t period;     /* mean bytes between samples; 0: the program's own default */
-	uint64_t ceiling;    /* samples per second and process; 0: none */
+	uint32_t recorded;   /* rows in use; GCPROF_RECORDED_AT_START: none was yet */
+	uint64_t generation; /* counts changes of rows; only grows */
+	uint64_t names;      /* the program's: address of the first struct gcprof_names, or 0 */
+	struct gcprof_request requests[GCPROF_RECORDERS_MAX];
 };
 
-#define GCPROF_CONTROL_MAGIC   UINT64_C(0x6c7274636670cb67)
-#define GCPROF_CONTROL_VERSION 1
-
-/*
- * Exported as the symbol `gcprof_arrivals`, by programs that can tell their names
- * again. The kernel raises a semaphore for the first listener only, and a program that
- * sleeps does not see that it fell and rose again: a profiler that attaches to a program that
- * runs already adds one to `count` once it is attached itself. The program then announces
- * its types, functions and threads as to a newcomer, and reports stacks again.
- */
-struct gcprof_arrivals {
-	uint64_t magic;   /* GCPROF_ARRIVALS_MAGIC */
-	uint32_t version; /* GCPROF_ARRIVALS_VERSION */
-	uint32_t count;
-};
-
-#define GCPROF_ARRIVALS_MAGIC   UINT64_C(0x6c767272616766cb)
-#define GCPROF_ARRIVALS_VERSION 1
-
-/*
- * Exported as the symbol `gcprof_singly`, by programs that report sums of short
- * collections where there are many (`gc_summary`): whoever wants gc_begin and gc_end of
- * each adds one to `count`, and subtracts it when it leaves. A program may set it to 0 when
- * no consumer is attached any more, as when the one that asked was killed: check it again once
- * you are.
- */
-struct gcprof_singly {
-	uint64_t magic;   /* GCPROF_SINGLY_MAGIC */
-	uint32_t version; /* GCPROF_SINGLY_VERSION */
-	uint32_t count;
-};
-
-#define GCPROF_SINGLY_MAGIC   UINT64_C(0x6c677373676c67cb)
-#define GCPROF_SINGLY_VERSION 1
+#define GCPROF_CONTROL_MAGIC     UINT64_C(0x6c7274636670cb67)
+#define GCPROF_CONTROL_VERSION   2
+#define GCPROF_RECORDED_AT_START 0x80000000u
 
 #if !defined(__bpf__) && !defined(__cplusplus)
 _Static_assert(sizeof(struct gc_frame) == 24, "read by BPF");
@@ -97,9 +117,10 @@ _Static_assert(offsetof(struct gc_frame, code) == 8, "read by BPF");
 _Static_assert(offsetof(struct gc_frame, pc) == 12, "read by BPF");
 _Static_assert(offsetof(struct gc_frame, nslots) == 16, "read by BPF");
 _Static_assert(sizeof(struct gc_anchor) == 8, "read by BPF");
-_Static_assert(sizeof(struct gcprof_control) == 32, "read by the recorder");
-_Static_assert(sizeof(struct gcprof_arrivals) == 16, "read by the recorder");
-_Static_assert(sizeof(struct gcprof_singly) == 16, "read by the recorder");
+_Static_assert(sizeof(struct gcprof_name) == 32, "read by the recorder");
+_Static_assert(sizeof(struct gcprof_names) == 16, "read by the recorder");
+_Static_assert(sizeof(struct gcprof_request) == 48, "written by the recorder");
+_Static_assert(sizeof(struct gcprof_control) == 416, "written by the recorder");
 #endif
 
 #endif

@@ -11,43 +11,24 @@
 #include <string.h>
 
 #include "provider.h"
-#include "batch.h"
-#include "pieces.h"
 #include "probe.h"
-#include "random.h"
-#include "system.h"
 
 #define MS UINT64_C(1000000)
-
-/* A type's name, and the epoch in which it was announced last. */
-struct type_name {
-	const char *name;
-	uint32_t epoch; /* atomic */
-};
-
-/* Types are numbered from 1 on and lie in blocks that never move. */
-enum { TYPE_BLOCK = 4096, TYPE_BLOCKS = 256, TYPE_SHIFT = 20 };
-
-struct types {
-	pthread_mutex_t lock;
-	uint32_t count;
-	struct type_name *blocks[TYPE_BLOCKS]; /* NULL: not yet needed; atomic */
-};
 
 /* What a provider's next collection is judged by, and what was not reported yet: see
  * collections.c. */
 struct gc_summary {
-	uint64_t next;                       /* from then on one may be reported by itself, ns */
-	uint64_t took[GCPROF_GC_SURVEY + 1]; /* the last one of each kind, ns */
-	bool silent;                         /* the last one was, or is */
-	bool quiet;                          /* and all since the world was stopped */
-	uint64_t stop_end;                   /* of the last one of these */
-	uint32_t singly;                     /* gcprof_singly, while there were consumers */
-	uint32_t listeners, arrivals;        /* at the last check */
-	uint32_t phase;                      /* that was reported last */
-	uint64_t begin;                      /* of the first in the sums */
-	uint64_t cycles;                     /* markings that began, and `phase` did not report */
-	uint32_t count, n_fates;             /* count: atomic */
+	uint64_t next;                     /* from then on one may be reported by itself, ns */
+	uint64_t took[GCPROF_GC_FULL + 1]; /* the last one of each kind, ns */
+	bool summed;                       /* the last one was, or is */
+	bool stop_summed;                  /* and all since the world was stopped */
+	uint64_t stop_end;                 /* of the last one of these */
+	uint32_t consumers;                /* at the last check */
+	uint64_t generation;               /* the same */
+	uint32_t phase;                    /* that was reported last */
+	uint64_t begin;                    /* of the first in the sums */
+	uint64_t cycles;                   /* markings that began, and `phase` did not report */
+	uint32_t count, n_fates;           /* count: atomic */
 	struct gcprof_gc_sums sums[GCPROF_GC_SUMS_MAX];
 	struct gcprof_fate fates[GCPROF_FATE_MAX];
 };
@@ -66,11 +47,11 @@ struct gcprof_provider {
 	uint64_t id; /* what probes call the heap */
 	struct gcprof_options options;
 	struct gcprof_provider *next;  /* of all, for fork */
-	struct gcprof_thread *threads; /* see provider.c */
+	struct gcprof_thread *threads; /* see lifecycle.c */
 	pthread_mutex_t lock;          /* guards the period, but for the atomics */
 	bool on;                       /* a thread samples, or did when last seen */
 	uint32_t paused;               /* by the program; atomic */
-	uint32_t generation;           /* of the control block, when it was last read; atomic */
+	uint64_t generation;           /* of the control block, when it was last read; atomic */
 	uint64_t base_period;          /* asked for; atomic */
 	uint64_t period;       /* in force, atomic: raised where there are too many samples */
 	uint64_t ceiling;      /* samples a second, UINT64_MAX: none; atomic */
@@ -78,7 +59,7 @@ struct gcprof_provider {
 	uint64_t window_count; /* samples since, atomic */
 	uint64_t samples;      /* all of them, atomic */
 	uint64_t n_threads;    /* attached so far */
-	struct types types;
+	uint32_t n_types;      /* guarded by the lock of names.c */
 	struct collection collection;
 	struct gc_summary summary;
 };
@@ -93,36 +74,48 @@ struct gcprof_thread {
 	uint64_t period;            /* that the gap before the next hit was drawn with */
 	uint64_t random[4];
 	int64_t armed;          /* what the countdown began with */
-	uint64_t looked;        /* at the clock, ns */
+	uint64_t checked;       /* when the clock was read, ns */
 	uint32_t polls;         /* since then */
 	uint32_t polls_most;    /* until the next time */
-	uint32_t announced;     /* to the profiler of this epoch */
+	uint64_t generation;    /* of the control block, when it was announced last */
 	struct gc_batch *batch; /* NULL: none was needed yet */
+	gcprof_walk *walk;      /* finds its frames; NULL: a profiler does */
+	void *walk_context;
+	uint32_t walk_how; /* enum gcprof_stack_how */
 };
 
-/* clock.c: what a recorder asks for, see frame.h. */
-extern struct gcprof_control gcprof_control;
-extern struct gcprof_arrivals gcprof_arrivals;
-extern struct gcprof_singly gcprof_singly;
-
-/* Consumers that announced themselves, since no semaphore does. */
-static inline uint32_t sampler_arrivals(void)
+/* As probes name it; NULL: the thread pushes no frames. */
+static inline const struct gc_anchor *thread_anchor(const struct gcprof_thread *thread)
 {
-	return __atomic_load_n(&gcprof_arrivals.count, __ATOMIC_RELAXED);
+	return thread->anchor == &thread->no_frames ? NULL : thread->anchor;
+}
+
+/* control.c: what recorders ask for together; 0: nothing. Another process wrote it: take nothing on
+ * trust. */
+struct asked {
+	uint64_t period, ceiling, flags;
+};
+
+struct asked control_asked(void);
+
+/* Changes whenever a recorder came, left, or asked for something else. */
+static inline uint64_t control_generation(void)
+{
+	return __atomic_load_n(&gcprof_control.generation, __ATOMIC_ACQUIRE);
 }
 
 void clock_seed(struct gcprof_thread *thread);
+void clock_announce(struct gcprof_thread *thread, uint32_t event);
 
 /* options.c */
 int provider_options_check(struct gcprof_options *options);
-int provider_error(int result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* rate.c: the period in force. */
 uint64_t rate_draw(struct gcprof_thread *thread, uint64_t period);
 void rate_start(struct gcprof_provider *provider);
 void rate_stop(struct gcprof_provider *provider);
 void rate_poll(struct gcprof_provider *provider);
-void rate_look(struct gcprof_provider *provider);
+void rate_check(struct gcprof_provider *provider);
 bool rate_is_raised(const struct gcprof_provider *provider);
 void rate_count(struct gcprof_provider *provider);
 
@@ -137,19 +130,7 @@ uint64_t rate_waiting_max(const struct gcprof_provider *provider);
 void collections_forked(struct gcprof_provider *provider);
 
 /* names.c */
-void names_free(struct types *types);
-struct type_name *names_type(struct gcprof_provider *provider, uint64_t type);
-void names_announce_codes(void);
 void names_lock(void);
 void names_unlock(void);
-
-/* announce.c: what a profiler must learn that was there before it. */
-void announce_poll(struct gcprof_thread *thread);
-void announce_type(struct gcprof_provider *provider, uint64_t type);
-void announce_attach(struct gcprof_thread *thread);
-void announce_detach(struct gcprof_thread *thread);
-void announce_lock(void);
-void announce_unlock(void);
-void announce_forked(void);
 
 #endif

@@ -1,74 +1,95 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.c: names of types, and of the managed functions of the process. */
+/* names.c: the table of names of types and managed functions, which recorders read. */
+/*
+ * Names belong to the process, like their ids: whatever is in the table stays there. So a
+ * recorder may come at any time and find the names of all samples that it will see.
+ */
 #include "internal.h"
 
 #include <stdlib.h>
 
-struct code {
-	char *name;
-	char *file; /* or NULL */
-	uint32_t line;
-};
+enum { TYPE_SHIFT = 20, TYPES_MAX = (1 << TYPE_SHIFT) - 1, CHUNK_ENTRIES = 2047 };
 
-/* Like their ids, codes belong to the process and are never taken back. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct code *codes;
-static uint32_t count, capacity;
+static struct gcprof_names *newest; /* chunk; NULL: none was needed yet */
+static uint32_t n_codes;
 
-static void announce(uint32_t index)
+static uint64_t address_of(const void *at)
 {
-	probe_code(&(struct probe_code){
-		.code = index + 1,
-		.name = codes[index].name,
-		.file = codes[index].file,
-		.line = codes[index].line,
-	});
+	return (uint64_t)(uintptr_t)at;
 }
 
-static bool grow(void)
+/* Appends a chunk if the newest one is full; false: no memory. */
+static bool make_room(void)
 {
-	uint32_t more = capacity ? capacity * 2 : 64;
-	struct code *larger;
+	struct gcprof_names *chunk;
 
-	if (count < capacity)
+	if (newest && newest->count < CHUNK_ENTRIES)
 		return true;
-	larger = more > capacity ? realloc(codes, more * sizeof(*codes)) : NULL;
-	if (!larger)
+	chunk = calloc(1, sizeof(*chunk) + CHUNK_ENTRIES * sizeof(struct gcprof_name));
+	if (!chunk)
 		return false;
-	codes = larger;
-	capacity = more;
+	__atomic_store_n(newest ? &newest->next : &gcprof_control.names, address_of(chunk),
+			 __ATOMIC_RELEASE);
+	newest = chunk;
 	return true;
 }
 
+/* Adds a name, whose texts are the table's from now on. Recorders may read at the same time. */
+static bool add(const struct gcprof_name *name)
+{
+	if (!name->name || !make_room())
+		return false;
+	((struct gcprof_name *)(newest + 1))[newest->count] = *name;
+	__atomic_store_n(&newest->count, newest->count + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The name is in the table before its probe fires: a recorder that attaches and then reads the
+ * table misses none. */
 uint32_t gcprof_code(const char *name, const char *file, uint32_t line)
 {
-	struct code code = {strdup(name), file ? strdup(file) : NULL, line};
-	uint32_t id = 0;
+	char *text = strdup(name), *source = file ? strdup(file) : NULL;
+	struct gcprof_name code = {0, address_of(text), address_of(source), line, GCPROF_NAME_CODE};
+	bool added = false;
 
-	pthread_mutex_lock(&lock);
-	if (code.name && (!file || code.file) && grow()) {
-		codes[count++] = code;
-		id = count;
-		announce(count - 1);
+	if (text && (source || !file)) {
+		pthread_mutex_lock(&lock);
+		code.id = n_codes + 1;
+		added = add(&code);
+		n_codes += added;
+		pthread_mutex_unlock(&lock);
 	}
-	pthread_mutex_unlock(&lock);
-	if (!id) {
-		free(code.name);
-		free(code.file);
+	if (!added) {
+		free(text);
+		free(source);
+		return 0;
 	}
-	return id;
+	probe_code(
+		&(struct probe_code){.code = code.id, .name = text, .file = source, .line = line});
+	return (uint32_t)code.id;
 }
 
-/* All of them, to a profiler that came later. */
-void names_announce_codes(void)
+uint64_t gcprof_type(struct gcprof_provider *provider, const char *name)
 {
+	char *text = strdup(name);
+	struct gcprof_name type = {.name = address_of(text), .kind = GCPROF_NAME_TYPE};
+	bool added;
+
 	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; i < count; i++)
-		announce(i);
+	type.id = (provider->id - 1) << TYPE_SHIFT | (provider->n_types + 1);
+	added = provider->n_types < TYPES_MAX && add(&type);
+	provider->n_types += added;
 	pthread_mutex_unlock(&lock);
+	if (!added) {
+		free(text);
+		return 0;
+	}
+	probe_type(&(struct probe_type){.type = type.id, .name = text});
+	return type.id;
 }
 
-/* Around a fork: the child finds no name half made known. */
+/* Around a fork: the child finds no name half added. */
 void names_lock(void)
 {
 	pthread_mutex_lock(&lock);
@@ -77,73 +98,4 @@ void names_lock(void)
 void names_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
-}
-
-static struct type_name *find(struct types *types, uint32_t index)
-{
-	struct type_name *block =
-		__atomic_load_n(&types->blocks[index / TYPE_BLOCK], __ATOMIC_ACQUIRE);
-
-	return block ? &block[index % TYPE_BLOCK] : NULL;
-}
-
-/* Makes the block with this number if it is not there; false: no memory. */
-static bool make_block(struct types *types, uint32_t number)
-{
-	struct type_name *block;
-
-	if (types->blocks[number])
-		return true;
-	block = system_map(TYPE_BLOCK * sizeof(*block));
-	__atomic_store_n(&types->blocks[number], block, __ATOMIC_RELEASE);
-	return block;
-}
-
-/* Adds a name that is the table's from now on; its number, from 1, or 0. */
-static uint32_t add(struct types *types, const char *name)
-{
-	uint32_t index = types->count;
-
-	if (index == TYPE_BLOCK * TYPE_BLOCKS - 1 || !make_block(types, index / TYPE_BLOCK))
-		return 0;
-	find(types, index)->name = name;
-	return ++types->count;
-}
-
-uint64_t gcprof_type(struct gcprof_provider *provider, const char *name)
-{
-	char *copy = strdup(name);
-	uint32_t number;
-
-	if (!copy)
-		return 0;
-	pthread_mutex_lock(&provider->types.lock);
-	number = add(&provider->types, copy);
-	pthread_mutex_unlock(&provider->types.lock);
-	if (!number) {
-		free(copy);
-		return 0;
-	}
-	return (provider->id - 1) << TYPE_SHIFT | number;
-}
-
-/* NULL: it is none of the provider's types. */
-struct type_name *names_type(struct gcprof_provider *provider, uint64_t type)
-{
-	uint64_t number = type - ((provider->id - 1) << TYPE_SHIFT);
-	struct type_name *found;
-
-	if (!number || number >= TYPE_BLOCK * TYPE_BLOCKS)
-		return NULL;
-	found = find(&provider->types, (uint32_t)number - 1);
-	return found && found->name ? found : NULL;
-}
-
-void names_free(struct types *types)
-{
-	for (uint32_t i = 0; i < types->count; i++)
-		free((void *)(uintptr_t)find(types, i)->name);
-	for (uint32_t i = 0; i < TYPE_BLOCKS; i++)
-		system_unmap(types->blocks[i], TYPE_BLOCK * sizeof(struct type_name));
-	pthread_mutex_destroy(&types->lock);
 }

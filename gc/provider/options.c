@@ -18,8 +18,7 @@ static const struct gcprof_option provider_options[] = {
 	ROW(gc_ceiling, "GCPROF_GC_CEILING", GCPROF_OPTION_RATE, 100, 1, UINT64_MAX),
 	ROW(seed, "GCPROF_SEED", GCPROF_OPTION_NUMBER, 0, 0, UINT64_MAX),
 	ROW(fixed_stride, "GCPROF_STRIDE", GCPROF_OPTION_STRIDE, 0, 0, GCPROF_STRIDE_EVERY),
-	ROW(unbatched, "GCPROF_BATCH", GCPROF_OPTION_UNLESS, 0, 0, 1),
-	ROW(always_sample, NULL, GCPROF_OPTION_FLAG, 0, 0, 1),
+	ROW(no_batching, "GCPROF_BATCH", GCPROF_OPTION_UNLESS, 0, 0, 1),
 };
 
 enum { N_OPTIONS = sizeof(provider_options) / sizeof(*provider_options) };
@@ -31,8 +30,7 @@ const char *gcprof_error(void)
 	return last_error;
 }
 
-/* Keeps the sentence for gcprof_error() and returns `result`. */
-int provider_error(int result, const char *format, ...)
+int gcprof_error_set(int result, const char *format, ...)
 {
 	va_list arguments;
 
@@ -50,7 +48,6 @@ static uint64_t get(const void *from, const struct gcprof_option *option)
 	case GCPROF_OPTION_SIZE:
 		return *(const size_t *)field;
 	case GCPROF_OPTION_STRIDE:
-	case GCPROF_OPTION_FLAG:
 	case GCPROF_OPTION_UNLESS:
 		return *(const uint32_t *)field;
 	default:
@@ -67,7 +64,6 @@ static void set(void *to, const struct gcprof_option *option, uint64_t value)
 		*(size_t *)field = value;
 		break;
 	case GCPROF_OPTION_STRIDE:
-	case GCPROF_OPTION_FLAG:
 	case GCPROF_OPTION_UNLESS:
 		*(uint32_t *)field = (uint32_t)value;
 		break;
@@ -125,20 +121,20 @@ static int read_variable(void *to, const struct gcprof_option *option, const cha
 
 	if (option->kind == GCPROF_OPTION_STRIDE) {
 		if (!parse_stride(text, &value))
-			return provider_error(
+			return gcprof_error_set(
 				-EINVAL, "%s: \"%.40s\" is neither exponential, fixed nor every",
 				option->variable, text);
 	} else if (!parse(option, text, &value)) {
-		return provider_error(-EINVAL, "%s: \"%.40s\" is not %s", option->variable, text,
-				      example);
+		return gcprof_error_set(-EINVAL, "%s: \"%.40s\" is not %s", option->variable, text,
+					example);
 	}
 	if (option->kind == GCPROF_OPTION_RATE && value == 0)
 		value = UINT64_MAX;
 	if (value < option->min || value > option->max)
-		return provider_error(-EINVAL, "%s: %.40s is out of range, from %llu to %llu%s",
-				      option->variable, text, (unsigned long long)option->min,
-				      (unsigned long long)option->max,
-				      is_size(option) ? " bytes" : "");
+		return gcprof_error_set(-EINVAL, "%s: %.40s is out of range, from %llu to %llu%s",
+					option->variable, text, (unsigned long long)option->min,
+					(unsigned long long)option->max,
+					is_size(option) ? " bytes" : "");
 	set(to, option, option->kind == GCPROF_OPTION_UNLESS ? !value : value);
 	return 0;
 }
@@ -162,10 +158,10 @@ static int check_range(const void *options, const struct gcprof_option *option)
 	uint64_t value = get(options, option);
 
 	if (value < option->min || value > option->max)
-		return provider_error(-EINVAL, "%s: %llu is out of range, from %llu to %llu",
-				      option->name, (unsigned long long)value,
-				      (unsigned long long)option->min,
-				      (unsigned long long)option->max);
+		return gcprof_error_set(-EINVAL, "%s: %llu is out of range, from %llu to %llu",
+					option->name, (unsigned long long)value,
+					(unsigned long long)option->min,
+					(unsigned long long)option->max);
 	return 0;
 }
 

@@ -15,14 +15,14 @@
  *	  address below: the function that the walk comes from.
  * All places are distances, so the same calls make the same piece at whatever
  * depth. Words left over from earlier calls are hashed as well: they can make
- * one piece look like two, never two like one.
+ * two keys of one piece, never one of two.
  *
  * The owner of a shadow frame, the function that pushed it, has its return
  * address below it. Where functions were inlined into each other, several frames
  * have one owner and no return address lies between them; those are a group, and
  * a piece ends at the group's highest frame.
  */
-#include "internal.h"
+#include "pieces.h"
 
 /* Of what lies `distance` away from something. */
 static inline uint64_t mix(uint64_t hash, uint64_t value, uint64_t distance)

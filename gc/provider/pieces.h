@@ -9,7 +9,7 @@
 
 enum { PIECES_FRAMES_MAX = GCPROF_PIECES_MAX - 1 };
 
-/* A shadow frame as it was when last looked at. */
+/* A shadow frame as it was when it was last read. */
 struct pieces_frame {
 	uint64_t address;
 	uint64_t place; /* code and position */

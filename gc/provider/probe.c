@@ -5,7 +5,7 @@
  * frame is set up when the probe fires: a tracer that walks frame pointers from
  * the site finds the caller. Without a consumer these functions are not called.
  */
-#include "internal.h"
+#include "probe.h"
 
 #if !GCPROF_NO_SAMPLING
 
@@ -47,8 +47,8 @@ probe_observer_function probe_observer;
 SITE void probe_fire_sample(const struct probe_sample *a)
 {
 	keep_frame();
-	STAP_PROBE7(gcprof, sample, a->sample, a->type, a->size, a->period, a->kind, a->anchor,
-		    a->stack);
+	STAP_PROBE8(gcprof, sample, a->sample, a->type, a->size, a->period, a->kind, a->anchor,
+		    a->stack, a->address);
 }
 
 SITE void probe_fire_samples(const struct probe_samples *a)
@@ -63,10 +63,22 @@ SITE void probe_fire_pieces(const struct probe_pieces *a)
 	STAP_PROBE3(gcprof, pieces, a->stack, a->pieces, a->count);
 }
 
+SITE void probe_fire_stack(const struct probe_stack *a)
+{
+	keep_frame();
+	STAP_PROBE4(gcprof, stack, a->stack, a->frames, a->count, a->how);
+}
+
 SITE void probe_fire_fate(const struct probe_fate *a)
 {
 	keep_frame();
 	STAP_PROBE2(gcprof, fate, a->entries, a->count);
+}
+
+SITE void probe_fire_freed(const struct probe_freed *a)
+{
+	keep_frame();
+	STAP_PROBE2(gcprof, freed, a->address, a->age);
 }
 
 SITE void probe_fire_gc_begin(const struct probe_gc_begin *a)
@@ -97,6 +109,12 @@ SITE void probe_fire_type(const struct probe_type *a)
 {
 	keep_frame();
 	STAP_PROBE2(gcprof, type, a->type, a->name);
+}
+
+SITE void probe_fire_typed(const struct probe_typed *a)
+{
+	keep_frame();
+	STAP_PROBE2(gcprof, typed, a->sample, a->type);
 }
 
 SITE void probe_fire_code(const struct probe_code *a)

@@ -4,18 +4,21 @@
  * For every row NAME of the table there are
  *
  *	struct probe_NAME       its arguments, by name
- *	probe_NAME_listeners()  how many consumers: ask before computing arguments
+ *	probe_NAME_consumers()  how many consumers: ask before computing arguments
  *	probe_NAME(&arguments)  fires it if it has a consumer
  *
  * The kernel counts the tracers of a probe in its semaphore, so a probe that
- * has no consumer costs one load. Each has exactly one site, in probe.c.
+ * has no consumer costs one load. A process that is not recorded has none. Each has exactly one
+ *site, in probe.c.
  */
 #ifndef GCPROF_PROBE_H
 #define GCPROF_PROBE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frame.h"
 #include "probe_numbers.h"
 
 #ifndef GCPROF_NO_SAMPLING
@@ -25,6 +28,9 @@
 /* Tests see what the probes carry without a tracer; set before a heap is created. */
 typedef void (*probe_observer_function)(enum probe_number probe, const void *arguments);
 
+/* control.c */
+extern struct gcprof_control gcprof_control;
+
 #if GCPROF_NO_SAMPLING
 
 #define PROBE(name, tier, since, when)        struct probe_##name {
@@ -32,7 +38,7 @@ typedef void (*probe_observer_function)(enum probe_number probe, const void *arg
 #define END_PROBE(name, n)                                                    \
 	}                                                                     \
 	;                                                                     \
-	static inline uint32_t probe_##name##_listeners(void)                 \
+	static inline uint32_t probe_##name##_consumers(void)                 \
 	{                                                                     \
 		return 0;                                                     \
 	}                                                                     \
@@ -45,6 +51,12 @@ typedef void (*probe_observer_function)(enum probe_number probe, const void *arg
 
 extern probe_observer_function probe_observer;
 
+/* The semaphores are those of the file: is it this process that is recorded? */
+static inline bool probe_recorded(void)
+{
+	return __atomic_load_n(&gcprof_control.recorded, __ATOMIC_RELAXED) != 0;
+}
+
 #define PROBE(name, tier, since, when)                      \
 	extern volatile uint16_t gcprof_##name##_semaphore; \
 	struct probe_##name {
@@ -53,13 +65,14 @@ extern probe_observer_function probe_observer;
 	}                                                                     \
 	;                                                                     \
 	void probe_fire_##name(const struct probe_##name *arguments);         \
-	static inline uint32_t probe_##name##_listeners(void)                 \
+	static inline uint32_t probe_##name##_consumers(void)                 \
 	{                                                                     \
-		return gcprof_##name##_semaphore + (probe_observer != NULL);  \
+		return (probe_recorded() ? gcprof_##name##_semaphore : 0) +   \
+		       (probe_observer != NULL);                              \
 	}                                                                     \
 	static inline void probe_##name(const struct probe_##name *arguments) \
 	{                                                                     \
-		if (gcprof_##name##_semaphore)                                \
+		if (gcprof_##name##_semaphore && probe_recorded())            \
 			probe_fire_##name(arguments);                         \
 		if (probe_observer)                                           \
 			probe_observer(PROBE_##name, arguments);              \

@@ -15,6 +15,7 @@ enum gcprof_sample_kind {
 	GCPROF_SAMPLE_LARGE = 2,    /* allocated apart because of its size */
 	GCPROF_SAMPLE_BORN_OLD = 3, /* allocated directly in the old generation */
 	GCPROF_SAMPLE_FOREIGN = 4,  /* allocated outside the collector's heap */
+	GCPROF_SAMPLE_MANUAL = 5, /* the same, and alive until its end is reported: GCPROF_FREED */
 };
 
 enum gcprof_outcome {
@@ -22,14 +23,15 @@ enum gcprof_outcome {
 	GCPROF_PROMOTED = 2,   /* survived its first minor collection: now in the old generation */
 	GCPROF_PINNED = 3,     /* survived without moving and is still young */
 	GCPROF_DIED_OLD = 4,   /* unreachable at the end of marking */
+	GCPROF_FREED = 5,      /* by the program, or when its last reference went */
 };
 
 enum gcprof_gc_kind {
-	GCPROF_GC_MINOR = 1,  /* the nursery only */
-	GCPROF_GC_STEP = 2,   /* one step of an incremental major collection */
-	GCPROF_GC_FULL = 3,   /* a whole major collection in one pause */
-	GCPROF_GC_SURVEY = 4, /* nothing is collected: the survivors so far are counted */
-	GCPROF_GC_STOP = 5,   /* threads are stopped, and nothing is collected */
+	GCPROF_GC_MINOR = 1, /* the nursery only */
+	GCPROF_GC_STEP = 2,  /* one step of an incremental major collection */
+	GCPROF_GC_FULL = 3,  /* a whole major collection in one pause */
+	/* 4 was withdrawn */
+	GCPROF_GC_STOP = 5, /* threads are stopped, and nothing is collected */
 };
 
 enum gcprof_gc_reason {
@@ -106,6 +108,22 @@ struct gcprof_stack {
 
 #define GCPROF_STACK_WORDS_MAX 1024 /* for all stacks of one firing of `samples` */
 
+/* One frame of the array that `stack` points to. */
+struct gcprof_frame {
+	uint32_t code; /* id, as in `code` */
+	uint32_t line; /* 0: unknown */
+};
+
+#define GCPROF_FRAMES_MAX 256 /* in one firing of `stack` */
+
+/* What the frames of `stack` are to the native ones of a sample that names them. */
+enum gcprof_stack_how {
+	GCPROF_STACK_WHOLE = 1,   /* all of the stack: there are no native frames */
+	GCPROF_STACK_CALLERS = 2, /* the callers of all native frames that are found */
+	GCPROF_STACK_MANAGED = 3, /* of those inside of code that is in no file: that and its
+				     callers are left out */
+};
+
 /* What `gc_end` points to. All sizes in bytes, as they are when the collection ends. */
 struct gcprof_gc_stats {
 	uint64_t promoted_bytes;   /* moved to the old generation by this collection */
@@ -158,6 +176,7 @@ _Static_assert(sizeof(struct gcprof_fate) == 24, "read by BPF");
 _Static_assert(sizeof(struct gcprof_sample) == 56, "read by BPF");
 _Static_assert(sizeof(struct gcprof_piece) == 16, "read by BPF");
 _Static_assert(sizeof(struct gcprof_stack) == 16, "read by the recorder");
+_Static_assert(sizeof(struct gcprof_frame) == 8, "read by BPF");
 _Static_assert(sizeof(struct gcprof_gc_stats) == 80, "read by BPF");
 _Static_assert(sizeof(struct gcprof_gc_sums) == 496, "read by BPF");
 #endif

@@ -54,8 +54,8 @@ struct gcprof_options {
 	uint64_t seed;          /* of the sampling clock; 0: from the system, GCPROF_SEED */
 	uint32_t fixed_stride;  /* a sample every `period` bytes, or every object;
 				   GCPROF_STRIDE=fixed, =every */
-	uint32_t unbatched;     /* 1: every sample and collection fires probes of its own;
-				   GCPROF_BATCH=0 */
+	uint32_t no_batching;   /* 1: every sample and collection fires probes of its own;
+				 GCPROF_BATCH=0 */
 	uint32_t always_sample; /* 1: sample although no profiler is attached (tests) */
 	uint32_t reserved;      /* 0 */
 };
@@ -65,6 +65,10 @@ int gcprof_options_default(struct gcprof_options *out);
 
 /* The reason of this thread's last failed call, a sentence. Never NULL. */
 const char *gcprof_error(void);
+
+/* Sets that sentence, 255 bytes at most, and returns `result`: also for a runtime's own failures.
+ */
+int gcprof_error_set(int result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* `options` may be NULL for the defaults and the environment. The provider belongs to the caller.
  * -EINVAL for options out of range, -ENOMEM. */
@@ -100,6 +104,16 @@ uint32_t gcprof_code(const char *name, const char *file, uint32_t line);
  * the thread is detached; NULL: it pushes no frames. -ENOMEM. */
 int gcprof_thread_attach(struct gcprof_provider *provider, const struct gc_anchor *anchor,
 			 struct gcprof_thread **out);
+
+/* Fills in the frames of the calling thread, the innermost first and at most `max`; returns how
+ * many, 0: they are not known. Called within gcprof_allocated() and gcprof_alloc(), for samples
+ * only. It must not allocate by this provider. */
+typedef uint32_t gcprof_walk(void *context, struct gcprof_frame *frames, uint32_t max);
+
+/* From now on samples of the thread have these frames; their codes are gcprof_code()'s. `how` is an
+ * enum gcprof_stack_how. NULL: no longer. */
+void gcprof_thread_walk(struct gcprof_thread *thread, gcprof_walk *walk, void *context,
+			uint32_t how);
 
 /* Reports what waits and frees it. No other thread of the same provider attaches or detaches at a
  * moment when the caller reports a collection. */
@@ -157,7 +171,7 @@ static inline void gcprof_consume(struct gcprof_thread *thread, size_t size)
 void gcprof_poll(struct gcprof_thread *thread);
 
 /* An object was allocated: consumes its bytes, and samples it if it contains a hit. Returns the
- * sample's id, or 0. `kind` is an enum gcprof_sample_kind. */
+ * sample's id, or 0. `type` 0: gcprof_typed() follows. `kind` is an enum gcprof_sample_kind. */
 uint64_t gcprof_allocated(struct gcprof_thread *thread, size_t size, uint64_t type, uint32_t kind);
 
 /* Stops sampling when no profiler is attached any more, and takes over another period: between
@@ -179,17 +193,24 @@ static inline uint64_t gcprof_alloc(struct gcprof_thread *thread, size_t size, u
 	return gcprof_alloc_slow(thread, size, type, kind);
 }
 
+/* The type of a sample that was taken without one: once, within 100 ms, and by the thread that
+ * took it. Without it the type stays unknown. */
+void gcprof_typed(struct gcprof_thread *thread, uint64_t sample, uint64_t type);
+
 /* --- outcomes and collections ---------------------------------------------------------- */
 /*
- * One thread of a provider at a time calls these, and whoever does sees what the
- * others did before. A collection may be reported alone or, if it is short and
+ * One thread of a provider at a time calls these, and it sees what the others did
+ * before. A collection may be reported alone or, if it is short and
  * there are many, as one of a sum.
  */
 
 /* Is there a consumer of outcomes? If not, samples need not be remembered. */
 int gcprof_wants_outcomes(void);
 
-/* What became of sampled objects. In a collection it belongs to that. */
+/* What became of sampled objects. In a collection it belongs to that. Objects that are freed
+ * (GCPROF_FREED) may be reported at any time outside of collections, by the thread that took their
+ * samples or after its gcprof_flush(); where there are no collections, by several threads at the
+ * same time. */
 void gcprof_outcomes(struct gcprof_thread *thread, const struct gcprof_fate *fates, uint32_t count);
 
 /* The thread collects from `now` on: `kind` is an enum gcprof_gc_kind, `reason` an enum
@@ -219,7 +240,6 @@ enum gcprof_option_kind {
 	GCPROF_OPTION_NUMBER, /* uint64_t */
 	GCPROF_OPTION_RATE,   /* uint64_t; 0 in the environment means no limit: UINT64_MAX */
 	GCPROF_OPTION_STRIDE, /* uint32_t: "exponential", "fixed" or "every" */
-	GCPROF_OPTION_FLAG,   /* uint32_t: 0 or 1, not in the environment */
 	GCPROF_OPTION_UNLESS, /* uint32_t: 0 or 1; the environment says the contrary */
 };
 

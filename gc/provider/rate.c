@@ -12,6 +12,8 @@
  * once, one that is still not full after twice that time lowers it.
  */
 #include "internal.h"
+#include "random.h"
+#include "system.h"
 
 #define PERIOD_MAX  (UINT64_C(1) << 40)
 #define GAP_MAX     (INT64_MAX / 4)
@@ -68,23 +70,27 @@ static void set_base(struct gcprof_provider *provider, uint64_t period)
 	__atomic_store_n(&provider->base_period, period, __ATOMIC_RELAXED);
 }
 
-/* What the control block asks for. Another process wrote it: take nothing on trust. */
+/* Takes over what recorders ask for; false if that is what it was. */
 static bool read_control(struct gcprof_provider *provider)
 {
-	uint32_t generation = __atomic_load_n(&gcprof_control.generation, __ATOMIC_ACQUIRE);
-	uint64_t period, ceiling;
+	uint64_t generation = control_generation();
+	uint64_t period = provider->options.period, ceiling = provider->options.ceiling;
+	struct asked asked;
 
-	if (generation == provider->generation ||
-	    provider->options.fixed_stride == GCPROF_STRIDE_EVERY)
+	if (generation == provider->generation)
 		return false;
-	period = __atomic_load_n(&gcprof_control.period, __ATOMIC_RELAXED);
-	ceiling = __atomic_load_n(&gcprof_control.ceiling, __ATOMIC_RELAXED);
-	/* Set back by a recorder that left: the program's own again. */
-	if (!generation)
-		ceiling = provider->options.ceiling;
-	set_base(provider, period ? clamp_period((double)period) : provider->options.period);
-	__atomic_store_n(&provider->ceiling, ceiling ? ceiling : NO_CEILING, __ATOMIC_RELAXED);
 	__atomic_store_n(&provider->generation, generation, __ATOMIC_RELAXED);
+	if (provider->options.fixed_stride == GCPROF_STRIDE_EVERY)
+		return false;
+	asked = control_asked();
+	if (asked.period)
+		period = clamp_period((double)asked.period);
+	if (asked.ceiling)
+		ceiling = asked.ceiling;
+	if (period == provider->base_period && ceiling == provider->ceiling)
+		return false;
+	set_base(provider, period);
+	__atomic_store_n(&provider->ceiling, ceiling, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -160,7 +166,7 @@ static void adapt(struct gcprof_provider *provider)
 
 static void adapt_locked(struct gcprof_provider *provider)
 {
-	/* Somebody else is at it: there is nothing to wait for. */
+	/* Another thread does it: there is nothing to wait for. */
 	if (pthread_mutex_trylock(&provider->lock))
 		return;
 	if (provider->on && provider->ceiling != NO_CEILING)
@@ -171,8 +177,7 @@ static void adapt_locked(struct gcprof_provider *provider)
 /* In slow paths while sampling is on: the recorder may have asked for another period. */
 void rate_poll(struct gcprof_provider *provider)
 {
-	if (__atomic_load_n(&gcprof_control.generation, __ATOMIC_RELAXED) !=
-	    __atomic_load_n(&provider->generation, __ATOMIC_RELAXED)) {
+	if (control_generation() != __atomic_load_n(&provider->generation, __ATOMIC_RELAXED)) {
 		pthread_mutex_lock(&provider->lock);
 		if (provider->on && read_control(provider))
 			set_period(provider, provider->base_period, GCPROF_PERIOD_REQUEST);
@@ -203,8 +208,8 @@ uint64_t rate_waiting_max(const struct gcprof_provider *provider)
 	return WAITING_MAX * (thrift < THRIFT_WAITING ? thrift : THRIFT_WAITING);
 }
 
-/* Now and then: a period that was raised so far that no sample comes must still come down. */
-void rate_look(struct gcprof_provider *provider)
+/* From time to time: a period that was raised so far that no sample comes must still come down. */
+void rate_check(struct gcprof_provider *provider)
 {
 	if (rate_is_raised(provider))
 		adapt_locked(provider);

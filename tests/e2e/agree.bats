@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # agree.bats: the same question has the same answer in text, JSON, SQL, pprof, Firefox, Perfetto
 # and folded stacks.
+# Parallel: no other recorder matters.
 
 load common
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # analysis.bats: the report's parts and filters, and the example: why a program is slow, and its fix.
+# Parallel: no other recorder matters.
 
 load common
 
@@ -29,7 +30,7 @@ setup() {
 	jq -e '.warnings[] | select(.name == "premature_promotion") | .evidence | contains("read_record")' slow.json
 	jq -e '.warnings[] | select(.name == "costly_site") | .evidence | contains("read_record")' slow.json
 	jq -e '.sites[0] | .type == "record" and .functions[:2] == ["read_record", "read_batch"]' slow.json
-	jq -e '.sites[0] | .promoted_in_vain_bytes > 0.7 * .promoted_bytes' slow.json
+	jq -e '.sites[0] | .promoted_then_died_bytes > 0.7 * .promoted_bytes' slow.json
 	# No such thing in the other one.
 	run jq -c '[.warnings[] | select(.name | IN("premature_promotion", "costly_site"))]' <("$GCPROF" report --json fixed)
 	same "warnings of the fixed one" "$output" "[]"
@@ -39,7 +40,7 @@ setup() {
 	same "the sum that both print" "$(cat slow.out)" "$(cat fixed.out)"
 	"$GCPROF" diff --json slow fixed >diff.json
 	jq -e '.totals[] | select(.name == "pauses, minor") | .significant and .after.estimate < 0.2 * .before.estimate' diff.json
-	jq -e '.totals[] | select(.name == "promoted in vain") | .significant' diff.json
+	jq -e '.totals[] | select(.name == "promoted, then died") | .significant' diff.json
 	jq -e '.sites[] | select(.name | startswith("read_record < read_batch")) | .significant and .change.high < 0' diff.json
 	# The records are the same in both.
 	jq -e '.types[] | select(.name == "record") | .significant | not' diff.json

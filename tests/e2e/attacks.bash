@@ -14,7 +14,7 @@ export ATTACKER GCPROF_MIB READER_MIB END_S TURN_MS BLAME
 # Compiles the programs into a folder that the attacker may use.
 build_attacks() { # FOLDER
 	local from=$ROOT/tests/e2e/programs name
-	for name in mapper opens stuck; do
+	for name in mapper opens points stuck; do
 		gcc -std=gnu11 -O1 -D_GNU_SOURCE "$from/$name.c" -o "$1/$name" || return 1
 	done
 	gcc -std=gnu11 -O1 -D_GNU_SOURCE "$from/elfbomb.c" -o "$1/elfbomb" -lz || return 1

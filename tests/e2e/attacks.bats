@@ -249,11 +249,12 @@ never_opened() {
 	never_opened
 }
 
-@test "control block in a file whose server never answers: that program keeps its period, the others are recorded" {
+# Begins a program that leads into a file whose server never answers, and one that means no harm.
+begin_stuck() { # PROGRAM ARGUMENT...
 	setup_folder
 	mkdir mount
-	bomb control control.so 0x10000000
-	"$PROGRAMS/stuck" mount control.so 0x10000000 >ready 3>&- &
+	bomb control control.so 0x2000
+	"$PROGRAMS/stuck" mount "$@" >ready 3>&- &
 	stuck=$!
 	started+=("$stuck")
 	wait_until grep -q ready ready
@@ -261,16 +262,72 @@ never_opened() {
 	churn=$!
 	started+=("$churn")
 	wait_busy $churn
+}
+
+record_stuck() { # OPTION...
 	peak=0 reader_peak=0
-	"$GCPROF" record -v -F 999 -R 256K --max-overhead 100 --duration 2 -p $stuck,$churn >out 2>record.log 3>&- &
+	"$GCPROF" record -v -F 999 -R 256K --max-overhead 100 --duration 2 "$@" >out 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
 	wait_recorder $((4 + END_S))
 	wait "$recorder"
 	cat record.log
 	bounded
+}
+
+@test "control block in a file whose server never answers: that program takes no samples, the others are recorded" {
+	begin_stuck "$PROGRAMS/points" control mount/file control.so 0x10000000
+	record_stuck -p $stuck,$churn
 	honest
-	grep -q "process $stuck keeps its own sampling period" record.log
+	grep -q "process $stuck does not know that it is recorded, and takes no allocation samples: something else is mapped where its control block should be" record.log
+}
+
+@test "names of a program in a file whose server never answers: a message names it, the others are recorded" {
+	begin_stuck "$PROGRAMS/points" names mount/file control.so 0x2000
+	record_stuck -p $stuck,$churn
+	honest
+	grep -q "process $stuck: its names of types and functions were not all read: its memory does not answer" record.log
+}
+
+@test "heap profile of a Go program in a file whose server never answers: a message names it, the others are recorded" {
+	command -v go >/dev/null || skip 'there is no Go compiler'
+	GO111MODULE=off GOFLAGS='' go build -o "$PROGRAMS/gopoints" "$ROOT/tests/e2e/programs/points.go"
+	begin_stuck "$PROGRAMS/gopoints" mount/file
+	record_stuck -p $stuck,$churn
+	honest
+	grep -q "process $stuck: its own heap profile could not be read: its memory does not answer" record.log
+}
+
+@test "command line of a program in a file whose server never answers: a message names it, the profile is complete" {
+	begin_stuck "$PROGRAMS/points" title mount/file control.so 0x2000
+	record_stuck -p $stuck
+	grep -q "process $stuck: its command line is not in the profile: its memory does not answer" record.log
+	"$GCPROF" info >info
+	absent 'end is missing' info
+	grep -q "process $stuck" info
+}
+
+# Nothing here may fork while the program keeps its memory map locked: no process can.
+@test "program keeps its own memory map locked while probes are removed: a message says so, the recorder ends with a complete profile" {
+	begin_stuck "$PROGRAMS/points" nothing mount/file control.so 0x2000
+	"$GCPROF" record -v -F 999 -R 256K -p $stuck,$churn >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until grep -q 'not needed any more are dropped' record.log
+	wait_until has_stored cpu 100
+	kill -USR1 $stuck
+	wait_until grep -qE 'folio_wait|request_wait_answer' "/proc/$stuck/wchan"
+	since=${EPOCHREALTIME/./}
+	kill -INT $recorder
+	wait $recorder
+	took=$((${EPOCHREALTIME/./} - since))
+	kill -KILL $stuck
+	cat record.log
+	echo "took $took us"
+	[ $took -lt $(((2 + END_S) * 1000000)) ]
+	grep -q 'probes are still being removed: a program keeps its memory map locked' record.log
+	honest
+	wait_until eval '! grep -qs gcprof-closer /proc/[0-9]*/comm'
 }
 
 @test "program executes a setuid program while its control block is looked for: nothing is written into that" {
@@ -285,7 +342,7 @@ never_opened() {
 	timeout -s KILL 20 "$GCPROF" record -v -R 1M --duration 1 -p $target 2>record.log || true
 	cat record.log
 	wait_until test -s block
-	same block "$(cat block)" 'generation 1 period 4096'
+	same block "$(cat block)" 'generation 4096 recorded 0'
 }
 
 @test "new files are mapped without end: memory stays bounded" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # chains.bats: shadow stacks that somebody made to mislead: what is valid is kept, and marked.
+# Parallel: no other recorder matters.
 
 load common
 

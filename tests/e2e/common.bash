@@ -25,6 +25,13 @@ teardown() {
 	done
 }
 
+# What recorders have in the control block of a process: how many they are, and what they ask for.
+requests() { # PID
+	local control
+	control=$(address "$1" gcprof_control)
+	echo "$(memory "$1" $((control + 12)) 4) $(memory "$1" $((control + 32)) 384)"
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || skip 'recording needs root'
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # errors.bats: mistakes of every kind: a clear message, a non-zero exit, nothing lost.
+# Parallel: no other recorder matters.
 
 load common
 

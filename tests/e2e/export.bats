@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # export.bats: exports of real recordings are valid and say what the report says.
+# Parallel: no other recorder matters.
 
 load common
 

@@ -130,8 +130,8 @@ none_missed() {
 	needs_nobody_else none_missed
 	holds '.alloc.types[0].name == "plugin_item" and ([.functions[].name] | index("plugin_run") != null)'
 	holds '[.streams[].lost] | add == 0'
-	# And into a program that runs already.
-	"$PROGRAMS/host" "$PROGRAMS/plugin.so" 4 3>&- &
+	# And into a program that runs already: long enough that its names are read while the library is there.
+	"$PROGRAMS/host" "$PROGRAMS/plugin.so" 40 3>&- &
 	pid=$!
 	"$GCPROF" record -R 64K -p $pid 2>record.log
 	wait $pid

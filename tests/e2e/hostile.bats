@@ -103,6 +103,32 @@ stays_below() { # MIB
 	stays_below 160
 }
 
+@test "name tables lead nowhere, in circles, or have billions of entries: what was read is kept, others are recorded whole" {
+	need_root
+	local since=$SECONDS
+	# They run when their probes are attached, so their tables are read.
+	"$GCPROF" record -v -- sh -c "
+		for lie in circle nowhere billions not; do '$PROGRAMS/hostile' \$lie & done
+		wait" >out 2>record.log 3>&- &
+	recorder=$!
+	peak=0
+	while kib=$(awk '/^RssAnon/ {print $2}' /proc/$recorder/status 2>/dev/null) && [ -n "$kib" ]; do
+		[ "$kib" -le "$peak" ] || peak=$kib
+		sleep 0.05
+	done
+	cat record.log
+	told 'programs have types or functions without names'
+	grep -q 'names of types and functions were not all read: it is too large' record.log
+	grep -q 'names of types and functions were not all read: part of it is not in its memory' record.log
+	# One of four has the name.
+	holds '[.alloc.types[].name] | index("was there") != null'
+	holds '[.threads[] | select(.alloc_samples > 900)] | length == 4'
+	absent 'stored out of order' record.log
+	echo "$((SECONDS - since)) s, peak $peak KiB"
+	[ $((SECONDS - since)) -lt 30 ]
+	stays_below 128
+}
+
 @test "semaphores are faked: samples that fire are recorded, nothing else changes" {
 	record_lie semaphores
 	same status $code 0
@@ -120,6 +146,19 @@ stays_below() { # MIB
 	cat record.log
 	same samples "$("$GCPROF" dump | grep -c '"record":"alloc".*"type":77,')" 3000
 	told 'allocation events were lost: their process had filled more than its share of the ring'
+}
+
+@test "more files with probes than there are places: those that no process has mapped any more make room" {
+	need_root
+	local i
+	for i in {1..300}; do cp "$PROGRAMS/hostile" "copy$i"; done
+	"$GCPROF" record -v --max-overhead off -- sh -c '
+		for i in $(seq 300); do ./copy$i not & [ $((i % 75)) != 0 ] || wait; done
+		./copy1 not' >out 2>record.log
+	cat record.log
+	grep -q 'probes of [0-9]* files that no process has mapped any more are detached' record.log
+	absent 'there is no room' record.log
+	holds '[.threads[] | select(.alloc_samples > 0)] | length > 250'
 }
 
 @test "begins or ends of collections never come, or come from other threads: all of what is in a collection counts as such, nothing else does" {

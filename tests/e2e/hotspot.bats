@@ -11,7 +11,8 @@ need_java() {
 
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
-	! command -v javac >/dev/null || javac -d "$PROGRAMS" "$ROOT/tests/e2e/programs/Allocate.java"
+	! command -v javac >/dev/null ||
+		javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Allocate,Children,Sizes}.java
 }
 
 # Records Allocate with one of the collectors; its log goes to gc.log.
@@ -110,10 +111,10 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	pid=${started[0]}
 	wait_busy "$pid"
 	record -F 0 --duration 2 -p "$pid"
-	holds '.alloc.samples > 100 and .gc.minor.count > 5'
+	holds '.alloc.samples > 20 and .gc.minor.count > 0'
 	"$GCPROF" report | grep -F 'long[]'
-	record -F 0 --no-writes --duration 1 -p "$pid"
-	holds '.alloc.samples == 0 and .gc.minor.count > 2'
+	record -F 0 --no-writes --duration 2 -p "$pid"
+	holds '.alloc.samples == 0 and .gc.minor.count > 0'
 }
 
 # A variable of a running machine, by the symbols of its library.
@@ -156,8 +157,8 @@ right_sums() { # NODES
 	need_java
 	record --ceiling 200 -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 40 1000000
 	right_sums 40000000
-	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] |
-		.[0] == 524288 and .[-1] > 2 * .[0]'
+	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "period")] |
+		.[0].reason == 1 and .[0].new_period == 524288 and any(.new_period > 2 * 524288)'
 	holds '.alloc.period_changes > 0 and .alloc.samples < 0.8 * 1112e7 / 524288'
 }
 
@@ -170,7 +171,9 @@ right_sums() { # NODES
 	wait_busy "$pid"
 	is_interval "$pid" $DEFAULT
 	record -R 64K -F 0 --duration 1 -p "$pid"
-	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] | unique == [65537]'
+	# Of some samples the probability is another: see sampled_span() in hotspot.c.
+	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] |
+		max == 65537 and (map(select(. == 65537)) | length) > 0.8 * length'
 	is_interval "$pid" $DEFAULT
 	"$GCPROF" record -R 64K -F 0 -p "$pid" 2>record.log &
 	started+=($!)
@@ -209,10 +212,92 @@ right_sums() { # NODES
 	need_java
 	run record --runtime go,none -- true
 	[ "$status" = 2 ]
-	grep -F 'names of go and hotspot' record.log
+	grep -F 'names of go, hotspot and cpython' record.log
 	record --runtime go -- java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000
 	holds '.streams.gc.attached | not'
 	"$GCPROF" doctor --json java >doctor.json
 	jq -e '.[0] | .runtime == "hotspot" and (.version | test("^[0-9]+[.]")) and
 		.records.samples and .records.pauses and (.writes | length) == 2' doctor.json
+}
+
+# The row of a program in the report's table.
+program_holds() { # NAME CONDITION
+	holds "[.programs[] | select(.name == \"$1\")] | length == 1 and (.[0] | $2)"
+}
+
+children_by() { # MECHANISM
+	record -F 0 -- java "-Djdk.lang.Process.launchMechanism=$1" -XX:+UseParallelGC -cp "$PROGRAMS" Children 10 \
+		sh -c 'exit 3'
+	grep -Fx 'ended with 30' out
+	program_holds java '.processes == 1 and .alloc_samples > 100'
+	program_holds sh '.processes == 10 and .alloc_samples == 0'
+	# It allocates 203 MB, whatever its children do with their copies of its memory.
+	holds '.alloc.types[] | select(.name == "long[]").bytes.estimate |
+		. > 0.7 * 203e6 and . < 1.3 * 203e6'
+}
+
+@test "children that a Java program starts are recorded as themselves" {
+	need_java
+	children_by POSIX_SPAWN
+	children_by VFORK
+	children_by FORK
+}
+
+@test "a shell that runs Java twice, and Java that runs Java" {
+	need_java
+	record -R 64K -F 0 -- sh -c 'for i in 1 2; do java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000; done'
+	right_sums 6000000
+	program_holds java '.processes == 2'
+	record -R 64K -F 0 -- java -cp "$PROGRAMS" Children 2 java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000
+	grep -Fx 'ended with 0' out
+	program_holds java '.processes == 3'
+	holds "[.alloc.types[] | select(.name == \"Allocate\$Node\")][0].bytes |
+		(.estimate - 24 * 6000000 | fabs) < 0.8 * (.high - .low) + 0.01 * .estimate"
+}
+
+# The process has started a Java program, whose sampler is on.
+child_samples() { # PID
+	child=$(pgrep -P "$1" -x java) && is_switch "$child" 01
+}
+
+@test "a Java program and the Java that it starts meanwhile: nothing stays written" {
+	need_java
+	local parent child
+	java -cp "$PROGRAMS" Children 10000 sh -c "[ -e go ] || exec sleep 0.1
+		exec java -Xmx64m -cp '$PROGRAMS' Allocate 100000 1000000" >/dev/null &
+	started=($!)
+	parent=$!
+	wait_busy "$parent"
+	"$GCPROF" record -R 64K -F 0 -p "$parent" 2>record.log &
+	started+=($!)
+	wait_until is_switch "$parent" 01
+	touch go
+	wait_until child_samples "$parent"
+	started+=("$child")
+	wait_on "$child" 50
+	kill -INT "${started[1]}"
+	wait "${started[1]}"
+	program_holds java '.processes == 2'
+	holds "[.alloc.types[] | select(.name == \"Allocate\$Node\")] | length == 1"
+	is_switch "$parent" 00
+	is_switch "$child" 00
+	is_interval "$parent" $DEFAULT
+	is_interval "$child" $DEFAULT
+}
+
+@test "large objects: a note where the sampler takes too few, their share where it does not" {
+	need_java
+	local exact
+	record -F 0 -- java -Xmx128m -XX:+UseG1GC -cp "$PROGRAMS" Sizes 1000000
+	"$GCPROF" report | tr -s ' \n' ' ' | grep -F 'too few of the objects that do not fit'
+	for exact in /usr/lib/jvm/*/bin/java; do
+		! nm "${exact%/bin/java}/lib/server/libjvm.so" | grep -q ThreadHeapSampler6sampleEP7oop || break
+		exact=
+	done
+	[ -n "$exact" ] || skip 'no release 25 or later'
+	record -F 0 -- "$exact" -Xmx128m -XX:+UseG1GC -cp "$PROGRAMS" Sizes 1000000
+	"$GCPROF" report | tr -s ' \n' ' ' >report.txt
+	absent 'too few of the objects' report.txt
+	holds '[.alloc.types[] | select(.name == "char[]")][0].bytes.estimate | . > 0.8 * 391e6 and . < 1.2 * 391e6'
+	holds '[.alloc.types[] | select(.name == "long[]")][0].bytes.estimate | . > 0.9 * 1016e6 and . < 1.1 * 1016e6'
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # import.bats: what PyPy itself records becomes a profile.
+# Parallel: no other recorder matters.
 
 load common
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # install.bats: an installed gcprof is whole, usable, and goes away again.
+# Parallel: no other recorder matters.
 
 load common
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # invoker.bats: what a user may try who has root run gcprof. Names as in faults.bats: "attack: what happens".
+# Parallel: no other recorder matters.
 
 load common
 

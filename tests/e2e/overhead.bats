@@ -116,9 +116,9 @@ has_fewer() {
 	records '[.[] | select(.record == "period" and .reason == 4)] | length > 0' | grep -qx true
 }
 
-# The control block of process $program; zeroes behind magic and version: nobody asks for anything.
+# What is asked of process $program.
 asked() {
-	memory "$program" "$(address "$program" gcprof_control)" 32
+	requests "$program"
 }
 
 # A churn that runs for long, in $program.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # privacy.bats: what reaches a terminal, what a sudo user sees, what a forged profile costs.
+# Parallel: no other recorder matters.
 # Names as in faults.bats: "attack: what happens".
 
 load common

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # query.bats: questions in SQL about real recordings.
+# Parallel: no other recorder matters.
 
 load common
 

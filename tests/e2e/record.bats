@@ -244,7 +244,7 @@ typed() { # SCRIPT FILE...
 		ON collections.thread = ticks.thread AND time >= start AND time < finish" | tail -n 1)
 	stacks=$("$GCPROF" query -f csv "SELECT count(DISTINCT ticks.id) FROM ticks JOIN stack_frames
 		ON stack_frames.stack = ticks.stack
-		WHERE stack_frames.name IN ('collect_minor', 'collect_step', 'collect_full')" | tail -n 1)
+		WHERE stack_frames.name IN ('run_minor', 'run_step', 'run_full')" | tail -n 1)
 	echo "of $ticks ticks $inside are in pauses, $stacks in the collector's functions"
 	ns=$("$GCPROF" query -f csv "SELECT sum(ns) FROM ticks WHERE EXISTS (SELECT 1 FROM collections
 		WHERE collections.thread = ticks.thread AND time >= start AND time < finish)" | tail -n 1)

@@ -108,3 +108,131 @@ start_unheard() { # RECORDER...
 	has_names second.data
 	holds '[.threads[] | select(.alloc_samples > 0)] | length == 5' second.data
 }
+
+make_neighbour() {
+	gcc -O1 -I"$ROOT/gc" "$ROOT/tests/e2e/programs/neighbour.c" -L"$BUILD" -lgcprof-provider -o neighbour
+	ln -s "$BUILD/libgcprof-provider.so" libgcprof-provider.so.0
+	export LD_LIBRARY_PATH=$PWD
+}
+
+make_static_neighbour() {
+	gcc -O1 -I"$ROOT/gc" "$ROOT/tests/e2e/programs/neighbour.c" "$BUILD/libgcprof-provider.a" -lpthread -lm -o neighbour
+}
+
+# Ends a program that was started as `NAME`; what it printed is in NAME.out.
+end_neighbour() { # NAME PID
+	kill -TERM "$2"
+	wait "$2" || true
+	echo "$1: $(cat "$1.out") samples"
+}
+
+# Three quarters of the bytes are buffers, the rest pairs, and both have their names.
+is_right() { # FILE
+	holds '(.alloc.types | map({(.name): .bytes.estimate}) | add) as $of |
+		($of | keys) == ["buffer", "pair"] and
+		($of.buffer / ($of.buffer + $of.pair) | . > 0.7 and . < 0.8)' "$1"
+}
+
+@test "two processes share a library and one of them is recorded: the other one takes no sample" {
+	make_neighbour
+	./neighbour 60 >recorded.out 3>&- &
+	recorded=$!
+	./neighbour 60 >other.out 3>&- &
+	other=$!
+	started+=("$recorded" "$other")
+	start_recorder attached -p "$recorded"
+	sleep 1
+	# One that is started is recorded from its first allocation on.
+	"$GCPROF" record -o launched.data -- ./neighbour 1 >launched.out 2>launched.log
+	end_recorders "$recorder"
+	end_neighbour recorded "$recorded"
+	end_neighbour other "$other"
+	is_right attached.data
+	is_right launched.data
+	[ "$(cat recorded.out)" -gt 1000 ]
+	same launched "$("$GCPROF" report --json launched.data | jq .alloc.samples)" "$(cat launched.out)"
+	needs_nobody_else same other "$(cat other.out)" 0
+}
+
+@test "five recorders come and go at random, some are killed: right names, right shares, nothing is left" {
+	make_static_neighbour
+	./neighbour 120 >program.out 3>&- &
+	program=$!
+	started+=("$program")
+	wait_until test -e "/proc/$program"
+	RANDOM=${SEED:-$$}
+	echo "SEED=$RANDOM"
+	for i in 1 2 3 4 5; do
+		start_recorder "$i" -R $((1 << (14 + RANDOM % 4))) --ceiling 0 -p "$program"
+		recorders[i]=$recorder
+		wait_on "$program" $((RANDOM % 10))
+		# One of those that are there goes, in any order.
+		victim=$((RANDOM % i + 1))
+		[ -n "${recorders[victim]}" ] || continue
+		if [ $((RANDOM % 2)) = 0 ]; then
+			kill -KILL "${recorders[victim]}"
+			killed+=("$victim")
+		else
+			kill -INT "${recorders[victim]}"
+		fi
+		wait "${recorders[victim]}" || true
+		recorders[victim]=
+	done
+	wait_on "$program" 30
+	for i in 1 2 3 4 5; do
+		[ -z "${recorders[i]}" ] || end_recorders "${recorders[i]}"
+	done
+	# The next one frees what the killed ones had.
+	start_recorder last -p "$program"
+	wait_on "$program" 30
+	end_recorders "$recorder"
+	is_right last.data
+	for i in 1 2 3 4 5; do
+		holds '[.alloc.types[].name] - ["buffer", "pair"] == []' "$i.data"
+		holds '.alloc.samples < 400' "$i.data" || is_right "$i.data"
+	done
+	needs_nobody_else same requests "$(requests "$program")" "$(printf '%08d %0768d' 0 0)"
+	echo "killed: ${killed[*]}"
+}
+
+@test "--no-writes: nothing is written, a program that runs already takes no samples and a warning says so" {
+	make_static_neighbour
+	./neighbour 60 >program.out 3>&- &
+	program=$!
+	started+=("$program")
+	wait_busy "$program"
+	before=$(requests "$program")
+	"$GCPROF" record -v --no-writes -o attached.data -p "$program" 2>attached.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until grep -qsF 'probes attached' attached.log
+	wait_on "$program" 10
+	needs_nobody_else same requests "$(requests "$program")" "$before"
+	end_recorders "$recorder"
+	grep "process $program does not know that it is recorded, and takes no allocation samples: --no-writes" attached.log
+	end_neighbour program "$program"
+	needs_nobody_else same samples "$(cat program.out)" 0
+	"$GCPROF" record --no-writes -o launched.data -- ./neighbour 1 >launched.out 2>launched.log
+	is_right launched.data
+	same launched "$("$GCPROF" report --json launched.data | jq .alloc.samples)" "$(cat launched.out)"
+}
+
+@test "a program that gcprof started is not recorded any more once that has left, nor are its children" {
+	gcc -O1 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/family.c" \
+		"$BUILD/libgcprof-gc.a" "$BUILD/libgcprof-provider.a" -o program -lpthread
+	start_recorder first -- ./program 2
+	program=$(pgrep -P "$recorder" -x program)
+	started+=("$program")
+	wait_until pgrep -P "$program" -x program
+	wait_on "$program" 20
+	mapfile -t children < <(pgrep -P "$program" -x program)
+	started+=("${children[@]}")
+	[ "${#children[@]}" -gt 0 ]
+	for pid in "$program" "${children[@]}"; do
+		[ "$(requests "$pid" | cut -c1-8)" = 01000000 ]
+	done
+	end_recorders "$recorder"
+	for pid in "$program" "${children[@]}"; do
+		needs_nobody_else same "requests of $pid" "$(requests "$pid")" "$(printf '%08d %0768d' 0 0)"
+	done
+}

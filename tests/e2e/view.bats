@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # view.bats: gcprof view serves a profile on the loopback address, and to nobody else.
+# Parallel: no other recorder matters.
 
 load common
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # workloads.bats: the programs to profile do what they say, without a profiler.
+# Parallel: no other recorder matters.
 
 setup() {
 	cd "$BATS_TEST_DIRNAME/../.." || return

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "reader/remote_memory.h"
 #include "runtimes/hotspot_names.h"
 
 /* The input is what a virtual machine has from here on: first its layout, two bytes an item. */
@@ -15,6 +14,24 @@
 #define MEMORY_MAX 0x8000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The input, in place of another process's memory. */
+struct remote {
+	const uint8_t *data;
+	size_t size;
+};
+
+size_t remote_read(struct remote *memory, uint64_t address, void *out, size_t size)
+{
+	uint64_t from = address - MEMORY;
+
+	if (from >= memory->size)
+		return 0;
+	if (size > memory->size - from)
+		size = memory->size - from;
+	memcpy(out, memory->data + from, size);
+	return size;
+}
 
 static void name_all(struct hotspot_vm *vm)
 {
@@ -31,21 +48,18 @@ static void name_all(struct hotspot_vm *vm)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int memory = -1;
+	struct remote memory = {data, size};
 	struct hotspot_layout layout;
 	struct hotspot_vm *vm;
 	uint16_t value;
 
-	if (memory < 0)
-		memory = memfd_create("fuzz", MFD_CLOEXEC);
 	if (size < HOTSPOT_ITEMS * sizeof(value) || size > MEMORY_MAX)
 		return 0;
 	for (size_t i = 0; i < HOTSPOT_ITEMS; i++) {
 		memcpy(&value, data + i * sizeof(value), sizeof(value));
 		layout.value[i] = value;
 	}
-	if (ftruncate(memory, 0) || pwrite(memory, data, size, MEMORY) != (ssize_t)size ||
-	    hotspot_vm_open(memory, &layout, MEMORY, &vm))
+	if (hotspot_vm_open(&memory, &layout, MEMORY, &vm))
 		abort();
 	name_all(vm);
 	hotspot_vm_close(vm);

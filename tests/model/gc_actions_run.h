@@ -193,7 +193,7 @@ static inline void actions_mix(struct actions *a)
 		a->digest = (a->digest ^ words[i]) * UINT64_C(0x100000001b3);
 }
 
-static inline void actions_listen(bool on)
+static inline void actions_observe(bool on)
 {
 #if GCPROF_NO_SAMPLING
 	(void)on;
@@ -226,23 +226,24 @@ static inline void actions_open(struct actions *a, enum actions_mode mode)
 	options.large_size = 4 << 10;
 	options.min_heap = 32 << 10;
 	options.growth = 1.1;
-	options.pause_goal = settings / 64 % 4;
 	options.stop_the_world = settings % 4 == 0;
 	options.max_heap = settings / 4 % 4 ? 0 : 300 << 10;
-	options.fixed_stride = strides[settings / 16 % 4];
-	options.period = 1 + period * 8;
-	options.ceiling = UINT64_MAX;
-	options.seed = settings + 1;
-	options.always_sample = mode != ACTIONS_UNSAMPLED;
-	options.unbatched = mode != ACTIONS_BATCHED;
-	options.gc_ceiling = UINT64_MAX; /* fates are compared with what is alive at that moment */
+	options.sampling.fixed_stride = strides[settings / 16 % 4];
+	options.sampling.period = 1 + period * 8;
+	options.sampling.ceiling = UINT64_MAX;
+	options.sampling.seed = settings + 1;
+	options.sampling.always_sample = mode != ACTIONS_UNSAMPLED;
+	options.sampling.no_batching = mode != ACTIONS_BATCHED;
+	options.sampling.gc_ceiling =
+		UINT64_MAX; /* fates are compared with what is alive at that moment */
 	actions_now = a;
 	ledger_open(&a->s);
-	actions_listen(options.always_sample);
-	a->oracle.stride = options.fixed_stride;
-	a->oracle.available = options.always_sample && !GCPROF_NO_SAMPLING;
+	actions_observe(options.sampling.always_sample);
+	a->oracle.stride = options.sampling.fixed_stride;
+	a->oracle.available = options.sampling.always_sample && !GCPROF_NO_SAMPLING;
 	a->oracle.wanted = true;
-	a->oracle.wanted_period = a->oracle.stride == GCPROF_STRIDE_EVERY ? 1 : options.period;
+	a->oracle.wanted_period = a->oracle.stride == GCPROF_STRIDE_EVERY ? 1
+									  : options.sampling.period;
 	fixture_open(&a->s.f, &options);
 	oracle_attach(&a->oracle, a->s.f.thread);
 	CHECK_EQ(gc_type_register(a->s.f.heap, &block, &a->s.block), 0);
@@ -258,7 +259,7 @@ static inline void actions_close(struct actions *a)
 	actions_now = NULL;
 	ledger.shadows = NULL;
 	fixture_close(&a->s.f);
-	actions_listen(false);
+	actions_observe(false);
 }
 
 /* Ends the process if anything is wrong. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gc_oracle.h: says which allocations are sampled, and checks all that is told of them. */
+/* gc_oracle.h: says which allocations are sampled, and checks all that is reported of them. */
 /*
  * The oracle is given every allocation and knows the stride, or the state of the
  * thread's random numbers. The ledger has one entry for each sample that it
- * expects, in their order, which is that of their ids. Samples may be told later
+ * expects, in their order, which is that of their ids. Samples may be reported later
  * than they are expected, by the batch; then they wait in their thread, and
  * nowhere else. Fates are compared with the shadows: what is reachable is never
- * told dead, and has the age that was counted here.
+ * reported dead, and has the age that was counted here.
  */
 #ifndef GCPROF_GC_ORACLE_H
 #define GCPROF_GC_ORACLE_H
@@ -25,8 +25,8 @@ struct oracle {
 };
 
 struct ledger_entry {
-	struct gcprof_sample expected, told;
-	bool is_told, promoted, died;
+	struct gcprof_sample expected, reported;
+	bool is_reported, promoted, died;
 	uint64_t birth;  /* bytes allocated then, the object included */
 	uint64_t minors; /* collections then */
 	uint32_t shadow; /* 0: nobody kept it */
@@ -39,7 +39,7 @@ static struct ledger {
 	struct ledger_entry *entries;
 	uint64_t capacity;
 	uint64_t first_id; /* of the process; ids go on from heap to heap */
-	uint64_t expected, told;
+	uint64_t expected, reported;
 	uint64_t parents; /* so many of the first ones are those of the process that forked */
 	uint64_t settled; /* so many of the first ones have a fate */
 	uint64_t allocated, minors;
@@ -69,18 +69,18 @@ static inline void ledger_open(struct shadow_heap *shadows)
 	ledger = (struct ledger){.shadows = shadows, .first_id = first};
 }
 
-/* What was waiting is told by the parent, and the fates of all that there are. */
+/* What was waiting is reported by the parent, and the fates of all that there are. */
 static inline void ledger_forked(void)
 {
-	ledger.parents = ledger.settled = ledger.told = ledger.expected;
+	ledger.parents = ledger.settled = ledger.reported = ledger.expected;
 }
 
 static inline void ledger_compare(const struct ledger_entry *entry)
 {
-	CHECK_EQ(entry->told.size, entry->expected.size);
-	CHECK_EQ(entry->told.type, entry->expected.type);
-	CHECK_EQ(entry->told.period, entry->expected.period);
-	CHECK_EQ(entry->told.kind, entry->expected.kind);
+	CHECK_EQ(entry->reported.size, entry->expected.size);
+	CHECK_EQ(entry->reported.type, entry->expected.type);
+	CHECK_EQ(entry->reported.period, entry->expected.period);
+	CHECK_EQ(entry->reported.kind, entry->expected.kind);
 }
 
 /* An object was allocated and must be sampled. */
@@ -91,7 +91,7 @@ static inline void ledger_expect(const struct gcprof_sample *sample)
 	entry->expected = *sample;
 	entry->birth = ledger.allocated;
 	entry->minors = ledger.minors;
-	if (entry->is_told)
+	if (entry->is_reported)
 		ledger_compare(entry);
 }
 
@@ -109,13 +109,13 @@ static inline void ledger_told(const struct gcprof_sample *sample)
 	uint64_t index = sample->sample - ledger.first_id;
 	struct ledger_entry *entry;
 
-	/* One is told before it is expected: it is, when its allocation returns. */
+	/* One is reported before it is expected: it is, when its allocation returns. */
 	CHECK(index >= ledger.parents && index <= ledger.expected);
 	entry = ledger_at(index);
-	CHECK(!entry->is_told);
-	entry->is_told = true;
-	entry->told = *sample;
-	ledger.told++;
+	CHECK(!entry->is_reported);
+	entry->is_reported = true;
+	entry->reported = *sample;
+	ledger.reported++;
 	if (index < ledger.expected)
 		ledger_compare(entry);
 }
@@ -138,7 +138,7 @@ static inline void ledger_fate(const struct gcprof_fate *fate)
 
 	CHECK(index >= ledger.parents && index < ledger.expected);
 	entry = ledger_at(index);
-	CHECK(entry->is_told && !entry->died);
+	CHECK(entry->is_reported && !entry->died);
 	CHECK_EQ(fate->age, ledger.allocated - entry->birth);
 	CHECK_EQ(fate->collections,
 		 ledger.minors - entry->minors - (fate->outcome == GCPROF_DIED_YOUNG));
@@ -203,16 +203,17 @@ static inline void ledger_check_full(void)
 	}
 }
 
-/* The heap is closed. Says what was told, in its order. */
+/* The heap is closed. Says what was reported, in its order. */
 static inline uint64_t ledger_close(void)
 {
 	uint64_t digest = 0;
 
-	CHECK_EQ(ledger.told, ledger.expected);
+	CHECK_EQ(ledger.reported, ledger.expected);
 	for (uint64_t i = 0; i < ledger.expected; i++) {
-		const struct gcprof_sample *told = &ledger_at(i)->told;
+		const struct gcprof_sample *reported = &ledger_at(i)->reported;
 		/* The upper bits of a type's id name the heap. */
-		uint64_t words[] = {told->size, told->type & 0xffff, told->period, told->kind};
+		uint64_t words[] = {reported->size, reported->type & 0xffff, reported->period,
+				    reported->kind};
 
 		for (int k = 0; k < 4; k++)
 			digest = (digest ^ words[k]) * UINT64_C(0x100000001b3);
@@ -303,12 +304,12 @@ static inline bool oracle_charge(struct oracle *o, struct gc_heap *heap, gc_type
 	return hit;
 }
 
-/* Between allocations: what was not told waits in its thread. */
+/* Between allocations: what was not reported waits in its thread. */
 static inline void oracle_check(const struct oracle *o, const struct gc_thread *thread)
 {
 #if !GCPROF_NO_SAMPLING
 	if (o->available)
-		CHECK_EQ(ledger.told + batch_waiting(thread->sampler), ledger.expected);
+		CHECK_EQ(ledger.reported + batch_waiting(thread->sampler), ledger.expected);
 #else
 	(void)o;
 	(void)thread;

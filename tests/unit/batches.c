@@ -127,7 +127,7 @@ TEST(nonsense_is_refused_alone)
 	size_t size = make(8);
 
 	room.batch.entries[0].sample = 0;
-	room.batch.entries[1].type = 0;
+	room.batch.entries[1].size = 0;
 	room.batch.entries[2].size = UINT64_C(1) << 60;
 	room.batch.entries[3].period = 0;
 	room.batch.entries[4].kind = 77;

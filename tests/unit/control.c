@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* control.c: tests of what programs that sample are asked for. */
+/* control.c: tests of how programs get to know that they are recorded, and what is asked of them.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define STAP_SDT_ARG_CONSTRAINT nr
@@ -10,13 +14,16 @@
 #include "record/opener/opener.h"
 #include "record/target/control.h"
 #include "record/world/files.h"
+#include "record/world/snapshot.h"
 #include "../../gc/provider/frame.h"
+
+#define WAIT_NS UINT64_C(10000000000)
 
 /* This program has a control block, as those with a collector have. */
 struct gcprof_control gcprof_control = {
 	.magic = GCPROF_CONTROL_MAGIC,
 	.version = GCPROF_CONTROL_VERSION,
-	.ceiling = 7,
+	.recorded = GCPROF_RECORDED_AT_START,
 };
 
 static volatile struct gcprof_control *block(void)
@@ -26,94 +33,154 @@ static volatile struct gcprof_control *block(void)
 	return &gcprof_control;
 }
 
+static volatile struct gcprof_request *row(void)
+{
+	return &block()->requests[0];
+}
+
 static struct opener *opener;
-
 static struct files *files;
+static struct control *control;
+static struct event_mmap own;
 
-static void ignore(void *context, const struct event_mmap *mapping, uint64_t address)
+/* What the visitor was called with last. */
+static struct seen {
+	int calls, err;
+	uint32_t was;
+	uint64_t address;
+} seen;
+
+static void see(void *context, const struct event_mmap *mapping, uint64_t address, uint32_t was,
+		int err)
 {
 	(void)context;
-	(void)mapping;
-	(void)address;
+	CHECK_EQ(mapping->inode, own.inode);
+	seen.calls++;
+	seen.err = err;
+	seen.was = was;
+	seen.address = address;
 }
 
-static struct control *control;
-
-static void begin(void)
+/* A program's code is mapped: it is recorded from now on. */
+static void map_own(void *context, struct file *file, const struct event_mmap *event)
 {
+	uint64_t address;
+
+	(void)context;
+	if (!file->facts.control || !facts_locate(&file->facts, event->address, event->offset,
+						  file->facts.control, &address))
+		return;
+	own = *event;
+	CHECK_EQ(control_mapped(control, event, address), 1);
+	/* What is reported twice is asked once. */
+	CHECK_EQ(control_mapped(control, event, address), 0);
+}
+
+static void meet(void *context, struct event_mmap *event, const char *path)
+{
+	(void)context;
+	event->header.process = 77;
+	if (event->inode)
+		files_map(files, event, path);
+}
+
+static void begin(const struct control_options *options)
+{
+	seen = (struct seen){0};
 	CHECK_EQ(opener_create(true, &opener), 0);
 	CHECK_EQ(files_create(opener, &files), 0);
-	/* What a program that takes samples has mapped is known. */
-	CHECK_EQ(control_search(files, (uint32_t)getpid(), clock_now() + 3000000000u, BLOCK_CONTROL,
-				ignore, NULL),
-		 0);
-	CHECK_EQ(control_create(files, &control), 0);
-}
-
-/* Asks for a ceiling, which is in the program's memory afterwards. */
-static void keep(uint64_t ceiling)
-{
-	control_keep(control, (uint32_t)getpid(), ceiling);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
+	CHECK_EQ(control_create(opener, options, &control), 0);
+	control_set_visitor(control, see, NULL);
+	files_set_visitor(files, map_own, NULL);
+	CHECK_EQ(snapshot_mappings((uint32_t)getpid(), 0, meet, NULL), 0);
+	files_settle(files, WAIT_NS);
+	CHECK(opener_settle(opener, WAIT_NS));
 }
 
 static void end(void)
 {
 	control_free(control);
+	files_set_visitor(files, NULL, NULL);
 	files_free(files);
 	opener_free(opener);
 }
 
-TEST(a_program_is_asked_once_for_each_ceiling_and_set_back)
+TEST(a_program_gets_a_row_and_loses_it)
 {
-	begin();
-	CHECK_EQ(block()->generation, 0);
-	keep(1000);
-	CHECK_EQ(block()->ceiling, 1000);
-	CHECK_EQ(block()->generation, 1);
-	/* Another heap begins to sample: nothing new. */
-	keep(1000);
-	CHECK_EQ(block()->generation, 1);
-	keep(500);
-	CHECK_EQ(block()->ceiling, 500);
-	CHECK_EQ(block()->generation, 2);
-	end();
-	CHECK_EQ(block()->ceiling, 7);
-	CHECK_EQ(block()->period, 0);
-	CHECK_EQ(block()->generation, 0);
-}
+	const struct control_options options = {.period = 12345, .ceiling = 678, .flags = 1};
 
-TEST(what_was_set_back_can_be_asked_again)
-{
-	begin();
-	keep(1000);
-	control_restore(control);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	CHECK_EQ(block()->ceiling, 7);
-	keep(500);
-	CHECK_EQ(block()->ceiling, 500);
+	begin(&options);
+	CHECK(seen.calls == 1 && !seen.err && seen.was == GCPROF_RECORDED_AT_START);
+	CHECK_EQ(seen.address, (uint64_t)(uintptr_t)&gcprof_control);
+	CHECK_EQ(control_state(control, (uint32_t)getpid()), 1);
+	CHECK_EQ(control_state(control, 1), 0);
+	CHECK(row()->recorder == (uint32_t)getpid() && row()->period == 12345);
+	CHECK(row()->ceiling == 678 && row()->flags == 1);
+	CHECK(block()->recorded == 1 && block()->generation == 1);
 	end();
-	CHECK_EQ(block()->ceiling, 7);
-}
-
-TEST(what_the_program_changed_itself_is_left_alone)
-{
-	begin();
-	keep(1000);
-	CHECK_EQ(block()->ceiling, 1000);
-	block()->ceiling = 33;
-	block()->generation++;
-	end();
-	CHECK_EQ(block()->ceiling, 33);
-}
-
-TEST(processes_that_are_gone_or_never_were_do_no_harm)
-{
-	begin();
-	for (uint32_t i = 0; i < 3000; i++)
-		control_keep(control, UINT32_MAX - i, 1000);
-	keep(500);
-	CHECK_EQ(block()->ceiling, 500);
-	end();
+	CHECK(!block()->recorded && !row()->recorder && block()->generation == 2);
 	control_free(NULL);
+}
+
+TEST(a_program_is_asked_once_for_each_ceiling)
+{
+	begin(&(struct control_options){.period = 1});
+	CHECK_EQ(row()->ceiling, 0);
+	CHECK_EQ(control_ceiling(control, 1000), 1);
+	CHECK(opener_settle(opener, WAIT_NS));
+	CHECK(row()->ceiling == 1000 && block()->generation == 2);
+	control_ceiling(control, 1000);
+	CHECK(opener_settle(opener, WAIT_NS));
+	CHECK_EQ(block()->generation, 2);
+	/* What is wanted by the time that a request has ended comes next. */
+	control_ceiling(control, 500);
+	control_ceiling(control, 250);
+	CHECK(opener_settle(opener, WAIT_NS));
+	CHECK(row()->ceiling == 250 && row()->period == 1 && block()->recorded == 1);
+	CHECK_EQ(seen.calls, 1);
+	end();
+}
+
+TEST(what_is_forbidden_is_not_written)
+{
+	begin(&(struct control_options){.forbidden = true});
+	CHECK(seen.calls == 1 && seen.err == -EPERM);
+	CHECK_EQ(control_state(control, (uint32_t)getpid()), -EPERM);
+	end();
+	CHECK(!block()->generation && block()->recorded == GCPROF_RECORDED_AT_START);
+}
+
+TEST(a_program_that_is_no_more_is_left_alone)
+{
+	begin(&(struct control_options){.period = 1});
+	/* It executed another one, whose file is mapped at the same place. */
+	control_forget(control, 77, own.header.time + 1);
+	CHECK_EQ(control_state(control, (uint32_t)getpid()), 0);
+	CHECK_EQ(control_ceiling(control, 5), 0);
+	end();
+	CHECK_EQ(block()->generation, 1);
+}
+
+TEST(a_child_has_the_row_of_its_parent_until_the_recorder_leaves)
+{
+	struct process child = {.id = 78, .parent = 77};
+	int ask[2], answer[2];
+	struct gcprof_control copy;
+	char byte;
+
+	begin(&(struct control_options){.period = 1});
+	CHECK_EQ(pipe(ask) | pipe(answer), 0);
+	child.pid = child.proc_pid = (uint32_t)fork();
+	if (!child.pid) {
+		/* What it has by now. */
+		_exit(read(ask[0], &byte, 1) != 1 ||
+		      write(answer[1], &gcprof_control, sizeof(copy)) != sizeof(copy));
+	}
+	CHECK_EQ(control_forked(control, &child), 0);
+	CHECK_EQ(control_state(control, child.proc_pid), 1);
+	end();
+	CHECK_EQ(write(ask[1], "", 1), 1);
+	CHECK_EQ(read(answer[0], &copy, sizeof(copy)), (ssize_t)sizeof(copy));
+	CHECK(!copy.recorded && copy.generation == 2 && !copy.requests[0].recorder);
+	CHECK_EQ(waitpid((pid_t)child.pid, NULL, 0), (pid_t)child.pid);
 }

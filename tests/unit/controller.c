@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "record/throttle/controller.h"
+#include "record/throttle/throttle.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -27,11 +27,14 @@ struct machine {
 
 static void machine_begin(struct machine *machine, double rate, unsigned levels, uint64_t seed)
 {
-	const struct controller_options options = {
-		.rate = rate, .cpus = 2, .levels = levels, .windows = true, .seed = seed};
-
-	*machine = (struct machine){.now = 5 * SECOND, .begin = 5 * SECOND, .next = 5 * SECOND};
-	controller_begin(&machine->controller, &options, machine->now);
+	*machine = (struct machine){
+		.now = 5 * SECOND,
+		.begin = 5 * SECOND,
+		.next = 5 * SECOND,
+		.controller = {.rate = rate, .cpus = 2, .levels = levels, .windows = true},
+	};
+	controller_begin(&machine->controller, machine->now);
+	machine->controller.random[0] = (unsigned short)seed;
 }
 
 static double elapsed(const struct machine *machine)
@@ -87,8 +90,7 @@ static void count_anew(struct machine *machine)
 /* Of what is allowed, since counting began. */
 static double share(const struct machine *machine)
 {
-	return (machine->calls_ns + machine->rest_ns) / elapsed(machine) /
-	       machine->controller.options.rate;
+	return (machine->calls_ns + machine->rest_ns) / elapsed(machine) / machine->controller.rate;
 }
 
 static double random_between(double low, double high)
@@ -363,7 +365,8 @@ TEST(what_cannot_be_throttled_is_not)
 	struct machine machine;
 
 	machine_begin(&machine, RATE, 0, 14);
-	machine.controller.options.windows = false;
+	machine.controller.windows = false;
+	controller_begin(&machine.controller, machine.now);
 	machine.calls = 2;
 	machine.rest = 3 * RATE;
 	run(&machine, 100);

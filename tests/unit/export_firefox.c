@@ -61,6 +61,24 @@ TEST(pauses_and_cycles_bear_the_names_of_the_runtime)
 	synthetic_free(&runtime.synthetic);
 }
 
+TEST(calls_say_which_fiber_made_them)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, syscall, .time = 3000, .thread = 1, .duration = 10, .fiber = 7);
+	PUT(&synthetic, syscall, .time = 4000, .thread = 1, .duration = 10);
+	synthetic_end(&synthetic, 9000);
+	exported = export_as(&synthetic, "firefox", NULL);
+	check_firefox(&exported);
+	CHECK(memmem(exported.data, exported.size, ",\"fiber\":7", 10) != NULL);
+	CHECK(memmem(exported.data, exported.size, ",\"fiber\":0", 10) == NULL);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}
+
 TEST(hostile_names_stay_valid_json)
 {
 	struct synthetic synthetic;

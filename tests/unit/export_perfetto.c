@@ -25,7 +25,7 @@ struct seen {
 	struct map *times;  /* sequence -> time of its latest packet */
 	struct map *tracks; /* uuid -> 1 + open slices */
 	struct map *functions, *frames, *stacks, *mappings, *strings;
-	uint64_t ticks, allocs, slices, counters, waits, wait_stacks, losses;
+	uint64_t ticks, allocs, slices, counters, waits, wait_stacks, losses, fibers;
 	double allocated, freed;
 };
 
@@ -84,6 +84,9 @@ static void see_event(struct seen *seen, const Packet *packet)
 	uint64_t *open = map_get(seen->tracks, &event->track_uuid);
 
 	CHECK(open);
+	for (size_t i = 0; i < event->n_debug_annotations; i++)
+		if (!strcmp(event->debug_annotations[i]->name, "fiber (goroutine)"))
+			seen->fibers += (uint64_t)event->debug_annotations[i]->int_value;
 	if (event->has_callstack_iid)
 		check_defined(seen->stacks, event->callstack_iid);
 	if ((int)event->type == INSTANT && !strcmp(event->categories[0], "loss")) {
@@ -300,6 +303,33 @@ TEST(cycles_of_a_concurrent_collector_have_a_track)
 	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(exported.data);
 	synthetic_free(&runtime.synthetic);
+}
+
+TEST(calls_and_allocations_say_which_fiber_it_was)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+	struct seen seen;
+	Trace *trace;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, alloc, .time = 2000, .thread = 1, .sample = 1, .size = 100, .period = 1,
+	    .kind = 1, .fiber = 10);
+	PUT(&synthetic, alloc, .time = 2001, .thread = 1, .sample = 2, .size = 100, .period = 1,
+	    .kind = 1);
+	PUT(&synthetic, syscall, .time = 3000, .thread = 1, .duration = 10, .fiber = 7);
+	PUT(&synthetic, syscall, .time = 4000, .thread = 1, .duration = 10);
+	synthetic_end(&synthetic, 9000);
+	exported = export_as(&synthetic, "perfetto", NULL);
+	trace = decode(&exported);
+	seen = check_trace(trace);
+	CHECK_EQ(seen.allocs, 2);
+	CHECK_EQ(seen.slices, 2);
+	CHECK_EQ(seen.fibers, 17);
+	perfetto__protos__trace__free_unpacked(trace, NULL);
+	free(exported.data);
+	synthetic_free(&synthetic);
 }
 
 TEST(hostile_names_stay_valid_protobuf)

@@ -111,6 +111,30 @@ TEST(every_value_adds_up_to_the_report)
 	synthetic_free(&app.synthetic);
 }
 
+/* Of a process with a heap profile of its own, what samples say is alive is left out. */
+TEST(in_use_is_what_a_heap_profile_of_the_runtime_says)
+{
+	struct app app;
+	struct exported exported;
+	Profile *profile;
+
+	synthetic_app(&app, 100, false);
+	PUT(&app.synthetic, heap_site, .time = app.time, .process = 1, .objects = 9, .bytes = 900,
+	    .rate = 1);
+	PUT(&app.synthetic, heap_site, .time = app.time + 1, .process = 1, .objects = 7,
+	    .bytes = 700, .rate = 1);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	exported = export_as(&app.synthetic, "pprof", NULL);
+	profile = decode(&exported);
+	check_profile(profile);
+	CHECK(is_near(total(profile, INUSE_SPACE), 700, 1e-6));
+	CHECK(is_near(total(profile, INUSE_OBJECTS), 7, 1e-6));
+	CHECK(total(profile, ALLOC_SPACE) > 0);
+	perftools__profiles__profile__free_unpacked(profile, NULL);
+	free(exported.data);
+	synthetic_free(&app.synthetic);
+}
+
 TEST(waits_add_up_and_stand_beside_timer_samples)
 {
 	struct synthetic synthetic;

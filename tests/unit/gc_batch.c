@@ -118,7 +118,7 @@ TEST(nothing_changes_but_the_way)
 		before[seen.of[i].sample - seen.of[0].sample] = seen.of[i];
 	CHECK(seen.n_batches);
 	open_batching(&f, 2048);
-	f.heap->provider->options.unbatched = 1;
+	f.heap->provider->options.no_batching = 1;
 	allocate(&f, 200000);
 	fixture_close(&f);
 	CHECK_EQ(seen.n_batches, 0);
@@ -152,7 +152,7 @@ TEST(a_collection_comes_behind_what_waits)
 	fixture_close(&f);
 }
 
-TEST(who_blocks_or_leaves_hands_over_first)
+TEST(samples_are_reported_before_a_thread_blocks_or_leaves)
 {
 	struct fixture f;
 
@@ -198,7 +198,7 @@ TEST(fates_follow_the_samples_of_all_threads)
 	CHECK(seen.n_batches > 3);
 }
 
-/* Stacks that never come twice are not searched for in vain. */
+/* Stacks that never come twice are not searched for. */
 TEST(where_no_stack_comes_twice_none_gets_a_key)
 {
 	uint64_t skipped = 0, keyed = 0;
@@ -277,7 +277,7 @@ TEST(rare_samples_do_not_wait)
 	fixture_close(&f);
 }
 
-/* How often a stack was told that had been told before. */
+/* How often a stack was reported that had been reported before. */
 static uint64_t told_again(void)
 {
 	uint64_t again = 0;
@@ -292,7 +292,7 @@ static uint64_t told_again(void)
 	return again;
 }
 
-TEST(a_stack_is_told_again)
+TEST(a_stack_is_reported_again)
 {
 	uint64_t began = os_now();
 	struct fixture f;
@@ -308,7 +308,7 @@ TEST(a_stack_is_told_again)
 	CHECK(seen.n_single < seen.n / 2);
 }
 
-TEST(a_child_does_not_hand_over_what_is_its_parents)
+TEST(a_child_does_not_report_samples_of_its_parent)
 {
 	struct fixture f;
 	int status;
@@ -324,7 +324,7 @@ TEST(a_child_does_not_hand_over_what_is_its_parents)
 			_exit(1);
 		allocate(&f, 1);
 		gc_thread_detach(f.thread);
-		/* Keys of the parent mean nothing: the first of the child's is told in full. */
+		/* Keys of the parent mean nothing: the first of the child's is reported in full. */
 		_exit(seen.n_batches ? 2 : 0);
 	}
 	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
@@ -341,11 +341,11 @@ TEST(two_heaps_of_one_thread_do_not_meet)
 	struct fixture f, second;
 
 	open_batching(&f, 512);
-	options.unbatched = 0;
-	options.gc_ceiling = UINT64_MAX;
-	options.always_sample = 1;
-	options.period = 512;
-	options.ceiling = UINT64_MAX;
+	options.sampling.no_batching = 0;
+	options.sampling.gc_ceiling = UINT64_MAX;
+	options.sampling.always_sample = 1;
+	options.sampling.period = 512;
+	options.sampling.ceiling = UINT64_MAX;
 	fixture_open(&second, &options);
 	for (int i = 0; i < 2000; i++) {
 		allocate(&f, 3);

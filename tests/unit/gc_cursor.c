@@ -117,11 +117,11 @@ TEST(gc_cursor_samples_are_exactly_those_without)
 	for (uint32_t stride = 0; stride <= 2; stride++) {
 		struct gc_options options = small_options();
 
-		options.always_sample = 1;
-		options.period = 5000;
-		options.ceiling = UINT64_MAX;
-		options.seed = test_seed() | 1;
-		options.fixed_stride = stride;
+		options.sampling.always_sample = 1;
+		options.sampling.period = 5000;
+		options.sampling.ceiling = UINT64_MAX;
+		options.sampling.seed = test_seed() | 1;
+		options.sampling.fixed_stride = stride;
 		sample_both(&options);
 	}
 }
@@ -133,9 +133,9 @@ TEST(gc_cursor_hears_of_new_settings_within_a_buffer)
 	struct gc_cursor cursor;
 	struct fixture f;
 
-	options.always_sample = 1;
-	options.period = UINT64_C(1) << 40;
-	options.ceiling = UINT64_MAX;
+	options.sampling.always_sample = 1;
+	options.sampling.period = UINT64_C(1) << 40;
+	options.sampling.ceiling = UINT64_MAX;
 	fixture_open(&f, &options);
 	probe_observer = observe;
 	cursor = gc_cursor_open(f.thread);

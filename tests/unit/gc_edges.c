@@ -47,7 +47,7 @@ static void hide(struct gc_thread *thread, struct node *list)
 {
 	struct node *end = near_the_end(list);
 
-	CHECK(old_is_marked(list) && !old_is_marked(end));
+	CHECK(chunk_is_marked(list) && !chunk_is_marked(end));
 	gc_write(thread, list, &list->right, end->left);
 	gc_write(thread, end, &end->left, NULL);
 }
@@ -83,7 +83,7 @@ TEST(gc_what_a_thread_made_gray_is_marked_when_it_is_gone)
 }
 
 /* Nothing is gray, but the program holds what was never marked. */
-TEST(gc_marking_looks_at_frames_again_before_it_ends)
+TEST(gc_marking_traces_frames_again_before_it_ends)
 {
 	struct gc_options options = small_options();
 	struct gc_weak *last;
@@ -96,7 +96,7 @@ TEST(gc_marking_looks_at_frames_again_before_it_ends)
 	end = near_the_end(frame.root.list);
 	CHECK_EQ(gc_weak_create(f.thread, end->left->left, NULL, &last), 0);
 	gc_collect_step(f.thread);
-	CHECK(f.heap->major.phase == GCPROF_PHASE_MARKING && !old_is_marked(end));
+	CHECK(f.heap->major.phase == GCPROF_PHASE_MARKING && !chunk_is_marked(end));
 	frame.root.hidden = end->left;
 	gc_write(f.thread, end, &end->left, NULL);
 	while (gc_collect_step(f.thread))
@@ -193,7 +193,7 @@ TEST(gc_large_arrays_that_become_old_are_marked_themselves)
 	/* It was promoted with that, a young one follows. */
 	frame.root.large = gc_alloc_array(f.thread, f.cells, options.large_size / sizeof(void *));
 	struct node *end = near_the_end(frame.root.list);
-	CHECK(!old_is_marked(end));
+	CHECK(!chunk_is_marked(end));
 	frame.root.large->items[7] = end->left;
 	gc_write(f.thread, end, &end->left, NULL);
 	while (gc_collect_step(f.thread))
@@ -343,9 +343,9 @@ static void open_sampled(struct fixture *f)
 {
 	struct gc_options options = small_options();
 
-	options.always_sample = 1;
-	options.fixed_stride = 2;
-	options.ceiling = UINT64_MAX;
+	options.sampling.always_sample = 1;
+	options.sampling.fixed_stride = 2;
+	options.sampling.ceiling = UINT64_MAX;
 	probe_observer = count_samples;
 	fixture_open(f, &options);
 }

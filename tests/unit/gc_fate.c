@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gc_fate.c: tests of what is told about sampled objects and collections. */
+/* gc_fate.c: tests of what is reported about sampled objects and collections. */
 #include "gc_test.h"
 
 enum { MAX_FATES = 100000 };
@@ -59,10 +59,10 @@ static void open_sampling(struct fixture *f)
 {
 	struct gc_options options = small_options();
 
-	options.always_sample = 1;
-	options.fixed_stride = 1;
-	options.period = 1;
-	options.ceiling = UINT64_MAX;
+	options.sampling.always_sample = 1;
+	options.sampling.fixed_stride = 1;
+	options.sampling.period = 1;
+	options.sampling.ceiling = UINT64_MAX;
 	options.nursery_size = 1 << 20;
 	probe_observer = observe;
 	fixture_open(f, &options);

@@ -286,21 +286,11 @@ TEST(gc_model_usual_sizes)
 	run_model(&options, test_seed());
 }
 
-/* Slices as short as they can be. */
-TEST(gc_model_with_surveys)
-{
-	struct gc_options options = small_options();
-
-	options.nursery_size = 256 << 10;
-	options.pause_goal = 5;
-	run_model(&options, test_seed());
-}
-
 TEST(gc_model_while_sampling)
 {
 	struct gc_options options = small_options();
 
-	options.always_sample = 1;
-	options.period = 1024;
+	options.sampling.always_sample = 1;
+	options.sampling.period = 1024;
 	run_model(&options, test_seed());
 }

@@ -143,3 +143,47 @@ TEST(gc_spans_fill_the_holes_that_sweeping_found)
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }
+
+/* The list, longer by so many bytes. */
+static struct node *extend(struct fixture *f, struct node *list, uint64_t bytes)
+{
+	GC_FRAME(f->thread, frame, 0, struct node * list;);
+	frame.root.list = list;
+	for (uint64_t n = 0; n < bytes; n += sizeof(struct node)) {
+		struct node *node = GC_NEW(f->thread, f->node, struct node);
+
+		gc_write(f->thread, node, &node->left, frame.root.list);
+		frame.root.list = node;
+	}
+	list = frame.root.list;
+	GC_FRAME_END(f->thread, frame);
+	return list;
+}
+
+/* Looking at old objects that were written to takes time, too. */
+TEST(gc_nursery_is_not_used_whole_when_many_old_objects_were_written_to)
+{
+	enum { MANY = 50000 };
+	struct gc_options options;
+	struct gc_stats before, after;
+	struct fixture f;
+
+	CHECK_EQ(gc_options_default(&options), 0);
+	options.nursery_size = 4 << 20;
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * list; struct node * at;);
+	frame.root.list = extend(&f, NULL, MANY * sizeof(struct node));
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	gc_stats(f.heap, &before);
+	for (frame.root.at = frame.root.list; frame.root.at; frame.root.at = frame.root.at->left) {
+		struct node *node = GC_NEW(f.thread, f.node, struct node);
+
+		gc_write(f.thread, frame.root.at, &frame.root.at->right, node);
+		CHECK(f.thread->remembered.count < MANY / 4);
+	}
+	CHECK(MANY * sizeof(struct node) < f.heap->options.nursery_size);
+	gc_stats(f.heap, &after);
+	CHECK(after.minor_collections - before.minor_collections >= 4);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gc_pieces.c: stacks cut into pieces, and batches that are made of them. */
 #include "gc_test.h"
+#include "provider/pieces.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -356,16 +357,16 @@ TEST(shadow_frames_that_cannot_be_have_no_key)
 /* --- how a batch says what its stacks are ------------------------------------------------ */
 
 static struct {
-	uint64_t told[4096]; /* keys of pieces */
-	size_t n_told;
+	uint64_t reported[4096]; /* keys of pieces */
+	size_t n_reported;
 	uint64_t keys[GCPROF_SAMPLES_MAX]; /* of the stacks of a batch */
 	uint64_t n_stacks, n_kept;
 } book;
 
 static bool book_has(uint64_t piece)
 {
-	for (size_t i = 0; i < book.n_told; i++)
-		if (book.told[i] == piece)
+	for (size_t i = 0; i < book.n_reported; i++)
+		if (book.reported[i] == piece)
 			return true;
 	return false;
 }
@@ -404,18 +405,18 @@ static void book_stacks(const struct probe_samples *batch)
 
 static void keep_book(enum probe_number probe, const void *arguments)
 {
-	const struct probe_pieces *told = arguments;
-	const struct gcprof_piece *pieces = told->pieces;
+	const struct probe_pieces *reported = arguments;
+	const struct gcprof_piece *pieces = reported->pieces;
 
 	if (probe == PROBE_samples)
 		book_stacks(arguments);
 	if (probe != PROBE_pieces)
 		return;
-	CHECK(told->stack && told->count >= 1 && told->count <= GCPROF_PIECES_MAX);
-	for (uint64_t i = 0; i < told->count; i++) {
-		CHECK(book.n_told < 4096);
+	CHECK(reported->stack && reported->count >= 1 && reported->count <= GCPROF_PIECES_MAX);
+	for (uint64_t i = 0; i < reported->count; i++) {
+		CHECK(book.n_reported < 4096);
 		if (!book_has(pieces[i].piece))
-			book.told[book.n_told++] = pieces[i].piece;
+			book.reported[book.n_reported++] = pieces[i].piece;
 	}
 }
 
@@ -424,7 +425,7 @@ static void allocate_there(struct fixture *f, uint32_t path)
 	allocate(f, path % 3 + 1);
 }
 
-TEST(a_batch_has_stacks_of_told_pieces_only)
+TEST(a_batch_has_stacks_of_reported_pieces_only)
 {
 	struct fixture f;
 
@@ -438,5 +439,5 @@ TEST(a_batch_has_stacks_of_told_pieces_only)
 	/* Far more stacks than pieces, and most of them say what differs only. */
 	CHECK(book.n_stacks > 500);
 	CHECK(book.n_kept > book.n_stacks / 2);
-	CHECK(book.n_told < book.n_stacks);
+	CHECK(book.n_reported < book.n_stacks);
 }

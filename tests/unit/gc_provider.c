@@ -13,27 +13,39 @@
 enum { PERIOD = 1000, TYPES_MANY = 9000 };
 
 static struct {
-	uint64_t samples, batched, fates, types, last_sample, last_type;
+	uint64_t samples, batched, fates, types, last_sample, last_type, typed, stacks;
+	uint64_t keys[2]; /* of the stacks at lines 0 and 1 */
+	uint64_t last_stack;
 	bool has_anchor, fate_first;
 	char name[32];
 } seen;
 
 static void observe(enum probe_number probe, const void *arguments)
 {
-	if (probe == PROBE_sample) {
+	if (probe == PROBE_stack) {
+		const struct probe_stack *stack = arguments;
+
+		seen.keys[((const struct gcprof_frame *)stack->frames)[0].line] = stack->stack;
+		seen.stacks++;
+	} else if (probe == PROBE_sample) {
 		const struct probe_sample *sample = arguments;
 
 		seen.samples++;
 		seen.last_sample = sample->sample;
 		seen.last_type = sample->type;
-		seen.has_anchor = sample->anchor &&
-				  !((const struct gc_anchor *)sample->anchor)->top;
+		seen.last_stack = sample->stack;
+		seen.has_anchor |= sample->anchor != NULL;
 	} else if (probe == PROBE_samples) {
 		const struct probe_samples *batch = arguments;
 		const struct gcprof_sample *entries = batch->entries;
 
 		seen.batched += batch->count;
+		seen.last_type = entries[batch->count - 1].type;
+		seen.last_stack = entries[batch->count - 1].stack;
 		seen.last_sample = entries[batch->count - 1].sample;
+	} else if (probe == PROBE_typed) {
+		seen.typed++;
+		seen.last_type = ((const struct probe_typed *)arguments)->type;
 	} else if (probe == PROBE_type) {
 		const struct probe_type *type = arguments;
 
@@ -53,7 +65,7 @@ static struct gcprof_thread *open_provider(struct gcprof_provider **provider)
 	struct gcprof_options options = {.period = PERIOD,
 					 .ceiling = UINT64_MAX,
 					 .fixed_stride = GCPROF_STRIDE_FIXED,
-					 .unbatched = 1,
+					 .no_batching = 1,
 					 .always_sample = 1};
 	struct gcprof_thread *thread;
 
@@ -90,7 +102,7 @@ TEST(an_allocation_is_sampled_if_it_has_a_hit)
 	CHECK_EQ(seen.last_type, type);
 	CHECK_EQ(seen.types, 1);
 	CHECK_STR(seen.name, "thing");
-	CHECK(seen.has_anchor);
+	CHECK(!seen.has_anchor);
 	close_provider(provider, thread);
 }
 
@@ -106,15 +118,79 @@ TEST(there_may_be_many_types_and_each_keeps_its_name)
 		snprintf(name, sizeof(name), "type%d", i);
 		types[i] = gcprof_type(provider, name);
 		CHECK(types[i] && (!i || types[i] != types[i - 1]));
+		CHECK_EQ(seen.types, i + 1);
+		CHECK_STR(seen.name, name);
 	}
 	CHECK(gcprof_type(other, "thing") != types[0]);
 	for (int i = 0; i < TYPES_MANY; i += 997) {
 		CHECK(gcprof_alloc(thread, PERIOD, types[i], GCPROF_SAMPLE_FOREIGN));
-		snprintf(name, sizeof(name), "type%d", i);
-		CHECK_STR(seen.name, name);
 		CHECK_EQ(seen.last_type, types[i]);
 	}
 	gcprof_close(other);
+	close_provider(provider, thread);
+}
+
+/* At once, or into the sample that waits. */
+TEST(a_type_may_come_after_its_sample)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	uint64_t type = gcprof_type(provider, "thing"), sample;
+
+	sample = gcprof_alloc(thread, PERIOD, 0, GCPROF_SAMPLE_FOREIGN);
+	CHECK_EQ(seen.last_type, 0);
+	gcprof_typed(thread, sample, type);
+	CHECK_EQ(seen.typed, 1);
+	CHECK_EQ(seen.last_type, type);
+	provider->options.no_batching = 0;
+	for (int i = 0; i < 100; i++) {
+		sample = gcprof_alloc(thread, PERIOD, 0, GCPROF_SAMPLE_FOREIGN);
+		gcprof_typed(thread, sample, type);
+		gcprof_flush(thread);
+		CHECK_EQ(seen.last_sample, sample);
+		CHECK_EQ(seen.last_type, type);
+	}
+	CHECK(seen.batched > 50);
+	CHECK_EQ(seen.typed, 101 - seen.batched);
+	close_provider(provider, thread);
+}
+
+static uint32_t walk_three(void *context, struct gcprof_frame *frames, uint32_t max)
+{
+	CHECK_EQ(max, GCPROF_FRAMES_MAX);
+	for (uint32_t i = 0; i < 3; i++)
+		frames[i] = (struct gcprof_frame){i + 1, *(const uint32_t *)context};
+	return 3;
+}
+
+/* A stack is reported before the first sample that names it, and not with each. */
+TEST(a_thread_may_know_its_frames)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	uint64_t type = gcprof_type(provider, "thing");
+	uint32_t line = 0;
+
+	for (int no_batching = 1; no_batching >= 0; no_batching--) {
+		provider->options.no_batching = (uint32_t)no_batching;
+		gcprof_thread_walk(thread, walk_three, &line, GCPROF_STACK_WHOLE);
+		seen.stacks = seen.samples = seen.batched = 0;
+		for (int i = 0; i < 1000; i++) {
+			line = (uint32_t)i / 10 % 2;
+			gcprof_alloc(thread, PERIOD, type, GCPROF_SAMPLE_FOREIGN);
+		}
+		gcprof_flush(thread);
+		CHECK(seen.keys[0] && seen.keys[1] && seen.keys[0] != seen.keys[1]);
+		CHECK_EQ(seen.last_stack, seen.keys[line]);
+		CHECK_EQ(seen.samples + seen.batched, 1000);
+		CHECK(no_batching ? seen.stacks == 1000 : seen.stacks < 100 && seen.batched > 900);
+	}
+	gcprof_thread_walk(thread, walk_three, &line, GCPROF_STACK_CALLERS);
+	seen.samples = 0;
+	for (int i = 0; i < 100; i++)
+		gcprof_alloc(thread, PERIOD, type, GCPROF_SAMPLE_FOREIGN);
+	CHECK_EQ(seen.samples, 100);
+	gcprof_thread_walk(thread, NULL, NULL, 0);
 	close_provider(provider, thread);
 }
 
@@ -125,7 +201,7 @@ TEST(an_outcome_is_reported_behind_its_sample)
 	struct gcprof_thread *thread = open_provider(&provider);
 	uint64_t type = gcprof_type(provider, "thing");
 
-	provider->options.unbatched = 0;
+	provider->options.no_batching = 0;
 	for (int i = 0; i < 100; i++) {
 		struct gcprof_fate fate = {.outcome = GCPROF_DIED_YOUNG};
 
@@ -144,9 +220,12 @@ static uint32_t over; /* atomic */
 
 static void *name_things(void *context)
 {
-	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+	/* There may be a million types. */
+	for (int i = 0; i < 500000 && !__atomic_load_n(&over, __ATOMIC_ACQUIRE); i++) {
 		gcprof_type(context, "thing");
 		gcprof_code("function", "file", 1);
+		if (i % 100 == 0)
+			usleep(20);
 	}
 	return NULL;
 }

@@ -10,7 +10,7 @@
  *	d	in the history of a sampler of malloc
  *
  * Here are those that decide which objects are sampled, and what sampling does
- * to the collector; gc_regress_events.c has those in what is told about them.
+ * to the collector; gc_regress_events.c has those in what is reported about them.
  */
 #include "gc_regress.h"
 
@@ -239,7 +239,7 @@ TEST(b3_sampled_large_objects_bring_no_collection_forward)
 	struct gc_options options = seen_options(FIXED, 8 << 10);
 	uint32_t n;
 
-	options.always_sample = 0;
+	options.sampling.always_sample = 0;
 	probe_observer = NULL;
 	n = collections_at(&options, without, MOST);
 	CHECK(n > 100 && n < MOST);
@@ -362,7 +362,7 @@ TEST(b8_periods_are_checked_and_any_number_will_do)
 	struct gc_heap *heap = NULL;
 
 	CHECK_EQ(gc_heap_create(&options, &heap), -EINVAL);
-	options.period = (uint64_t)-8;
+	options.sampling.period = (uint64_t)-8;
 	CHECK_EQ(gc_heap_create(&options, &heap), -EINVAL);
 	CHECK(!heap);
 	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
@@ -377,12 +377,14 @@ TEST(b8_periods_are_checked_and_any_number_will_do)
 		CHECK_EQ(f.heap->provider->period, 1);
 		gc_sampling_set_period(f.heap, UINT64_MAX);
 		CHECK_EQ(f.heap->provider->period, UINT64_C(1) << 40);
-		gcprof_control.period = UINT64_MAX - 7;
+		gcprof_control.requests[0] =
+			(struct gcprof_request){.recorder = 1, .period = UINT64_MAX - 7};
 		gcprof_control.generation++;
 		gc_sampling_set_period(f.heap, 5);
 		gc_collect(f.thread, GC_COLLECT_MINOR);
 		CHECK_EQ(f.heap->provider->period, UINT64_C(1) << 40);
-		gcprof_control = (struct gcprof_control){.period = 0};
+		gcprof_control.requests[0] = (struct gcprof_request){.recorder = 0};
+		gcprof_control.generation++;
 		fixture_close(&f);
 	}
 }
@@ -394,7 +396,7 @@ static int64_t first_gap(uint64_t seed, uint64_t period)
 	struct fixture f;
 	int64_t gap;
 
-	options.seed = seed;
+	options.sampling.seed = seed;
 	fixture_open(&f, &options);
 	gap = f.thread->sampler->head.budget;
 	fixture_close(&f);

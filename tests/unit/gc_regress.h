@@ -7,11 +7,11 @@
 
 enum { SEEN_MAX = 1 << 20, PERIODS_MAX = 4096 };
 
-/* A sample and what was told of it later. Ids count from 1 in every test's process. */
+/* A sample and what was reported of it later. Ids count from 1 in every test's process. */
 struct seen_sample {
 	struct probe_sample sample;
 	struct gcprof_fate fate; /* the last one */
-	uint32_t promoted;       /* how often it was told so */
+	uint32_t promoted;       /* how often it was reported so */
 	uint32_t died;           /* young or old */
 };
 
@@ -20,7 +20,7 @@ static struct {
 	struct probe_period periods[PERIODS_MAX];
 	uint64_t last; /* id of the last sample, and how many there were */
 	uint32_t n_periods, n_fates, n_pieces, n_types;
-	uint64_t typed[64]; /* ids of the types that were told */
+	uint64_t typed[64]; /* ids of the types that were reported */
 } seen;
 
 static inline void seen_fates(const struct probe_fate *piece)
@@ -65,8 +65,8 @@ static inline void seen_observe(enum probe_number probe, const void *arguments)
 		seen.periods[seen.n_periods++] = *(const struct probe_period *)arguments;
 		break;
 	case PROBE_type:
-		CHECK(seen.n_types < 64);
-		seen.typed[seen.n_types++] = type->type;
+		if (seen.n_types < 64)
+			seen.typed[seen.n_types++] = type->type;
 		break;
 	default:
 		break;
@@ -79,11 +79,11 @@ static inline struct gc_options seen_options(uint32_t stride, uint64_t period)
 	struct gc_options options = small_options();
 
 	probe_observer = seen_observe;
-	options.always_sample = 1;
-	options.fixed_stride = stride;
-	options.period = period;
-	options.ceiling = UINT64_MAX;
-	options.seed = 1;
+	options.sampling.always_sample = 1;
+	options.sampling.fixed_stride = stride;
+	options.sampling.period = period;
+	options.sampling.ceiling = UINT64_MAX;
+	options.sampling.seed = 1;
 	return options;
 }
 

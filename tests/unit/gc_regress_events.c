@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gc_regress_events.c: faults of other samplers that this one must not have: what is told. */
+/* gc_regress_events.c: faults of other samplers that this one must not have: what is reported. */
 /*
  * See gc_regress.c for where these come from and what the names mean. Here are
- * the faults in what a profiler is told: samples, fates, figures of collections.
+ * the faults in what a profiler gets: samples, fates, figures of collections.
  */
 #include "gc_regress.h"
 
@@ -20,7 +20,7 @@ enum {
 	EVERY = GCPROF_STRIDE_EVERY
 };
 
-static bool is_told(uint64_t type)
+static bool is_announced(uint64_t type)
 {
 	for (uint32_t i = 0; i < seen.n_types; i++)
 		if (seen.typed[i] == type)
@@ -33,7 +33,7 @@ static void observe_types(enum probe_number probe, const void *arguments)
 	const struct probe_sample *sample = arguments;
 
 	if (probe == PROBE_sample)
-		CHECK(is_told(sample->type));
+		CHECK(is_announced(sample->type));
 	seen_observe(probe, arguments);
 }
 
@@ -57,7 +57,7 @@ TEST(p7_the_type_is_known_at_the_sample)
 }
 
 /* A buffer for a thousand samples was not checked: more of them in a nursery overran it. */
-TEST(b1_a_nursery_full_of_samples_is_told_whole)
+TEST(b1_a_nursery_full_of_samples_is_reported_whole)
 {
 	enum { NURSERY = 4 << 20, OBJECTS = NURSERY / sizeof(struct bytes) };
 	struct gc_options options = seen_options(EVERY, 1);
@@ -168,7 +168,7 @@ TEST(b11_sampling_lets_signals_and_output_alone)
 }
 
 /* Objects that were never in the nursery lacked the flag of the living. */
-TEST(b16_living_large_objects_are_not_told_dead)
+TEST(b16_living_large_objects_are_not_reported_dead)
 {
 	uint32_t marking = 0;
 	struct fixture f;
@@ -235,12 +235,12 @@ TEST(b17_survivors_have_an_age_and_are_followed)
 	fixture_close(&f);
 }
 
-/* Collections by what is told of them. */
+/* Collections by what is reported of them. */
 static struct {
 	uint64_t begun[4], ended[4], used, promoted, freed, phases;
 	uint32_t phase;
 	struct gcprof_gc_stats last;
-} told;
+} reported;
 
 static void observe_collections(enum probe_number probe, const void *arguments)
 {
@@ -251,18 +251,18 @@ static void observe_collections(enum probe_number probe, const void *arguments)
 	const struct probe_phase *phase = arguments;
 
 	if (probe == PROBE_gc_begin) {
-		told.begun[begin->kind]++;
+		reported.begun[begin->kind]++;
 	} else if (probe == PROBE_gc_end) {
-		told.ended[end->kind]++;
-		CHECK_EQ(told.ended[end->kind], told.begun[end->kind]);
-		memcpy(&told.last, end->stats, sizeof(told.last));
-		told.used += told.last.nursery_used;
-		told.promoted += told.last.promoted_bytes;
-		told.freed += told.last.freed_bytes;
+		reported.ended[end->kind]++;
+		CHECK_EQ(reported.ended[end->kind], reported.begun[end->kind]);
+		memcpy(&reported.last, end->stats, sizeof(reported.last));
+		reported.used += reported.last.nursery_used;
+		reported.promoted += reported.last.promoted_bytes;
+		reported.freed += reported.last.freed_bytes;
 	} else if (probe == PROBE_phase) {
-		CHECK_EQ(phase->phase, next[told.phase]);
-		told.phase = phase->phase;
-		told.phases++;
+		CHECK_EQ(phase->phase, next[reported.phase]);
+		reported.phase = phase->phase;
+		reported.phases++;
 	}
 }
 
@@ -285,27 +285,27 @@ static void grow_and_drop(struct fixture *f)
 }
 
 /* Collections without samples were left out, and major ones that were missed ran together. */
-TEST(b19_collections_without_samples_are_told)
+TEST(b19_collections_without_samples_are_reported)
 {
 	struct gc_stats stats;
 	struct fixture f;
 
 	seen_open(&f, EXPONENTIAL, UINT64_C(1) << 40);
 	probe_observer = observe_collections;
-	told.phase = GCPROF_PHASE_SCANNING;
+	reported.phase = GCPROF_PHASE_SCANNING;
 	grow_and_drop(&f);
 	gc_stats(f.heap, &stats);
 	CHECK_EQ(stats.samples, 0);
 	CHECK(stats.minor_collections > 50 && stats.full_collections > 3 && stats.steps > 50);
-	CHECK_EQ(told.ended[GCPROF_GC_MINOR], stats.minor_collections);
-	CHECK_EQ(told.ended[GCPROF_GC_STEP], stats.steps);
-	CHECK_EQ(told.ended[GCPROF_GC_FULL], 1);
+	CHECK_EQ(reported.ended[GCPROF_GC_MINOR], stats.minor_collections);
+	CHECK_EQ(reported.ended[GCPROF_GC_STEP], stats.steps);
+	CHECK_EQ(reported.ended[GCPROF_GC_FULL], 1);
 	/* And their figures, too. */
-	CHECK_EQ(told.used, stats.allocated_bytes);
-	CHECK(told.promoted && told.promoted == stats.promoted_bytes);
-	CHECK_EQ(told.promoted - told.freed, stats.live_bytes);
-	CHECK_EQ(told.phase, GCPROF_PHASE_SCANNING);
-	CHECK_EQ(told.phases, 4 * stats.full_collections);
+	CHECK_EQ(reported.used, stats.allocated_bytes);
+	CHECK(reported.promoted && reported.promoted == stats.promoted_bytes);
+	CHECK_EQ(reported.promoted - reported.freed, stats.live_bytes);
+	CHECK_EQ(reported.phase, GCPROF_PHASE_SCANNING);
+	CHECK_EQ(reported.phases, 4 * stats.full_collections);
 	fixture_close(&f);
 }
 
@@ -317,14 +317,14 @@ TEST(b20_figures_of_collections_add_up)
 
 	seen_open(&f, EXPONENTIAL, 5000);
 	probe_observer = observe_collections;
-	told.phase = GCPROF_PHASE_SCANNING;
+	reported.phase = GCPROF_PHASE_SCANNING;
 	grow_and_drop(&f);
 	gc_stats(f.heap, &stats);
 	CHECK_EQ(stats.allocated_bytes, 200000 * sizeof(struct node));
-	CHECK_EQ(told.used, stats.allocated_bytes);
-	CHECK_EQ(told.last.allocated_bytes, stats.allocated_bytes);
-	CHECK_EQ(told.promoted, stats.promoted_bytes);
-	CHECK_EQ(told.promoted - told.freed, stats.live_bytes);
+	CHECK_EQ(reported.used, stats.allocated_bytes);
+	CHECK_EQ(reported.last.allocated_bytes, stats.allocated_bytes);
+	CHECK_EQ(reported.promoted, stats.promoted_bytes);
+	CHECK_EQ(reported.promoted - reported.freed, stats.live_bytes);
 	CHECK_EQ(stats.live_bytes, 0);
 	fixture_close(&f);
 }
@@ -387,7 +387,7 @@ TEST(b27_each_sample_carries_its_period)
 	double truth[2] = {0, 0};
 	struct fixture f;
 
-	options.seed = test_seed() | 1;
+	options.sampling.seed = test_seed() | 1;
 	probe_observer = observe_periods;
 	fixture_open(&f, &options);
 	/* Much of the one type at long periods, of the other at short ones. */
@@ -495,7 +495,7 @@ TEST(d13_the_live_heap_is_weighted)
 	struct gc_stats stats;
 	struct fixture f;
 
-	options.seed = random | 1;
+	options.sampling.seed = random | 1;
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct cells * all;);
 	frame.root.all = gc_alloc_array(f.thread, f.cells, 20000);

@@ -107,7 +107,7 @@ static int child_status(pid_t child)
 	return status;
 }
 
-/* What the child is told: nothing of the parent's samples, everything of its own. */
+/* What the child reports: nothing of the parent's samples, everything of its own. */
 static void check_child(struct fixture *f, uint64_t parents)
 {
 	seen.n_fates = seen.n_periods = 0;
@@ -206,7 +206,7 @@ static int64_t gap_of_child(void)
 		struct gc_options options = seen_options(EXPONENTIAL, UINT64_C(1) << 40);
 		struct fixture f;
 
-		options.seed = 0;
+		options.sampling.seed = 0;
 		fixture_open(&f, &options);
 		gap = f.thread->sampler->head.budget;
 		_exit(write(ends[1], &gap, sizeof(gap)) != sizeof(gap));
@@ -364,7 +364,7 @@ TEST(d13_a_fork_while_others_sample_does_not_hang)
 	struct fixture f;
 
 	/* A low ceiling: windows close, and periods change, all the time. */
-	options.ceiling = 20000;
+	options.sampling.ceiling = 20000;
 	probe_observer = observe_all;
 	fixture_open(&f, &options);
 	for (int i = 0; i < 3; i++) {

@@ -50,7 +50,7 @@ static void open_types(struct fixture *f, uint32_t stride, uint64_t period, cons
 	probe_observer = observe_sums;
 	if (!seeds)
 		seeds = test_seed();
-	options.seed = test_random(&seeds) | 1;
+	options.sampling.seed = test_random(&seeds) | 1;
 	options.nursery_size = 1 << 20;
 	options.buffer_size = 32 << 10;
 	fixture_open(f, &options);

@@ -2,6 +2,8 @@
 /* gc_steps.c: tests of the incremental major collection: colors, phases, pace, figures. */
 #include "gc_test.h"
 
+#include "cards.h"
+
 enum { SLOTS = 12000, GROUP = 1000 };
 
 static uint32_t n_kinds[4], n_phases, n_begun, n_ended, n_died_old;
@@ -245,10 +247,10 @@ TEST(gc_steps_find_every_dead_sample)
 	struct gc_options options = step_options();
 	struct fixture f;
 
-	options.always_sample = 1;
-	options.fixed_stride = 1;
-	options.period = 1;
-	options.ceiling = UINT64_MAX;
+	options.sampling.always_sample = 1;
+	options.sampling.fixed_stride = 1;
+	options.sampling.period = 1;
+	options.sampling.ceiling = UINT64_MAX;
 	probe_observer = observe;
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct cells * table;);
@@ -343,11 +345,11 @@ TEST(gc_steps_mark_what_a_young_large_array_leads_to)
 	frame.root.young = GC_NEW(f.thread, f.node, struct node);
 	frame.root.young->left = frame.root.hidden;
 	frame.root.large->items[0] = frame.root.young;
-	CHECK(!old_is_marked(frame.root.hidden));
+	CHECK(!chunk_is_marked(frame.root.hidden));
 	CHECK(nursery_has(&f.heap->nursery, frame.root.young));
 	frame.root.young = frame.root.hidden = NULL;
 	gc_collect(f.thread, GC_COLLECT_MINOR);
-	CHECK(old_is_marked(((struct node *)frame.root.large->items[0])->left));
+	CHECK(chunk_is_marked(((struct node *)frame.root.large->items[0])->left));
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }

@@ -7,12 +7,12 @@
 
 #include "gc_test.h"
 
-enum { KINDS = GCPROF_GC_SURVEY + 1 };
+enum { KINDS = GCPROF_GC_FULL + 1 };
 
 /* What the probes said, and what the hook saw of each collection. */
 static struct {
 	uint64_t hooked, hooked_promoted;
-	uint64_t quiet, quiet_ns, quiet_max; /* of these: no gc_end came for it */
+	uint64_t summed, summed_ns, summed_max; /* of these: no gc_end came for it */
 	bool ended, open;
 	uint64_t alone, alone_promoted, late;
 	uint64_t firings, of[KINDS], ns, max, promoted, cycles; /* of sums; of[0]: stops */
@@ -113,9 +113,9 @@ static void hook(void *context, const struct gc_hook_event *event)
 	seen.hooked++;
 	seen.hooked_promoted += event->kind == GC_HOOK_MINOR ? event->promoted_bytes : 0;
 	if (!seen.ended) {
-		seen.quiet++;
-		seen.quiet_ns += event->pause_ns;
-		raise_to(&seen.quiet_max, event->pause_ns);
+		seen.summed++;
+		seen.summed_ns += event->pause_ns;
+		raise_to(&seen.summed_max, event->pause_ns);
 	}
 	seen.ended = false;
 }
@@ -125,10 +125,10 @@ static void open_summary(struct fixture *f, uint64_t period)
 	struct gc_options options = small_options();
 
 	memset(&seen, 0, sizeof(seen));
-	options.unbatched = 0;
-	options.gc_ceiling = 1;
-	options.period = period;
-	options.ceiling = UINT64_MAX;
+	options.sampling.no_batching = 0;
+	options.sampling.gc_ceiling = 1;
+	options.sampling.period = period;
+	options.sampling.ceiling = UINT64_MAX;
 	probe_observer = observe;
 	fixture_open(f, &options);
 	gc_hook_set(f->heap, hook, NULL);
@@ -168,17 +168,16 @@ static void check_sums(struct fixture *f)
 	printf("%llu alone, %llu of them late, %llu in %llu sums, %llu phases, %llu fates of "
 	       "%llu\n",
 	       (unsigned long long)seen.alone, (unsigned long long)seen.late,
-	       (unsigned long long)seen.quiet, (unsigned long long)seen.firings,
+	       (unsigned long long)seen.summed, (unsigned long long)seen.firings,
 	       (unsigned long long)seen.phases, (unsigned long long)seen.n_fates,
 	       (unsigned long long)seen.n_samples);
 	CHECK_EQ(waiting(f), 0);
 	CHECK_EQ(seen.hooked, heap_cycle(f->heap));
-	CHECK_EQ(seen.alone + seen.quiet, seen.hooked);
-	CHECK_EQ(seen.of[GCPROF_GC_MINOR] + seen.of[GCPROF_GC_STEP] + seen.of[GCPROF_GC_SURVEY],
-		 seen.quiet);
-	CHECK_EQ(seen.ns, seen.quiet_ns);
-	CHECK_EQ(seen.max, seen.quiet_max);
-	CHECK(seen.of[GCPROF_GC_STOPS] <= seen.quiet);
+	CHECK_EQ(seen.alone + seen.summed, seen.hooked);
+	CHECK_EQ(seen.of[GCPROF_GC_MINOR] + seen.of[GCPROF_GC_STEP], seen.summed);
+	CHECK_EQ(seen.ns, seen.summed_ns);
+	CHECK_EQ(seen.max, seen.summed_max);
+	CHECK(seen.of[GCPROF_GC_STOPS] <= seen.summed);
 	CHECK_EQ(seen.promoted + seen.alone_promoted, seen.hooked_promoted);
 	CHECK_EQ(seen.promoted + seen.alone_promoted, stats.promoted_bytes);
 	CHECK_EQ(seen.markings + seen.cycles, stats.full_collections);
@@ -211,7 +210,7 @@ TEST(what_is_reported_adds_up_to_what_was_collected)
 	collect(&f, 100);
 	flush(&f);
 	check_sums(&f);
-	CHECK(seen.quiet > 10 * seen.firings && seen.of[GCPROF_GC_STEP] > 0);
+	CHECK(seen.summed > 10 * seen.firings && seen.of[GCPROF_GC_STEP] > 0);
 	CHECK(seen.cycles > 0);
 	/* Fewer than there were: those in sums have none. */
 	CHECK(seen.phases < GCPROF_PHASE_FINALIZING * (seen.cycles + seen.markings));
@@ -233,10 +232,10 @@ TEST(each_sample_has_its_outcome_though_its_collection_is_not_reported)
 	collect(&f, 1);
 	flush(&f);
 	check_sums(&f);
-	CHECK(seen.quiet > 0 && seen.n_samples > 4 * GCPROF_FATE_MAX);
+	CHECK(seen.summed > 0 && seen.n_samples > 4 * GCPROF_FATE_MAX);
 	CHECK_EQ(seen.n_fates, seen.n_samples);
 	/* Each of them alone in its stop. */
-	CHECK_EQ(seen.of[GCPROF_GC_STOPS], seen.quiet);
+	CHECK_EQ(seen.of[GCPROF_GC_STOPS], seen.summed);
 	CHECK(seen.stops_ns >= seen.ns);
 	fixture_close(&f);
 }
@@ -317,7 +316,7 @@ TEST(a_process_that_ends_has_reported_all)
 		exit(0);
 	}
 	close(pipe_ends[1]);
-	/* Its status does not count: it leaves its heap to whoever looks for leaks. */
+	/* Its status does not count: its heap is a leak. */
 	CHECK_EQ(waitpid(child, NULL, 0), child);
 	CHECK_EQ(read(pipe_ends[0], &sums, sizeof(sums)), sizeof(sums));
 	CHECK_EQ(sums.kind, GCPROF_GC_MINOR);
@@ -325,8 +324,8 @@ TEST(a_process_that_ends_has_reported_all)
 	fixture_close(&f);
 }
 
-/* What was added up is for who listened then, not for who came since. */
-TEST(who_comes_later_gets_sums_that_begin_later)
+/* What was added up is for the consumers of that time, not for those that came since. */
+TEST(a_later_recorder_gets_sums_that_begin_later)
 {
 	struct fixture f;
 	uint64_t firings;
@@ -334,7 +333,7 @@ TEST(who_comes_later_gets_sums_that_begin_later)
 	open_summary(&f, 1 << 20);
 	CHECK(some_wait(&f));
 	firings = seen.firings;
-	gcprof_arrivals.count++;
+	gcprof_control.generation++;
 	f.heap->provider->summary.next = UINT64_MAX;
 	collect(&f, 1);
 	CHECK(seen.firings > firings);
@@ -369,8 +368,8 @@ TEST(one_that_takes_long_unexpectedly_is_reported_with_its_begin)
 	struct fixture f;
 
 	memset(&seen, 0, sizeof(seen));
-	options.unbatched = 0;
-	options.gc_ceiling = 1;
+	options.sampling.no_batching = 0;
+	options.sampling.gc_ceiling = 1;
 	options.nursery_size = 64 << 20;
 	probe_observer = observe;
 	fixture_open(&f, &options);
@@ -386,7 +385,7 @@ TEST(one_that_takes_long_unexpectedly_is_reported_with_its_begin)
 	CHECK_EQ(seen.late, 1);
 	CHECK(seen.alone_promoted >= 500000 * sizeof(struct node));
 	fixture_close(&f);
-	CHECK_EQ(seen.alone + seen.quiet, seen.hooked);
+	CHECK_EQ(seen.alone + seen.summed, seen.hooked);
 }
 
 /* The tokens of a second and no more: what time brings in addition is little, or much if the
@@ -400,7 +399,7 @@ TEST(as_many_as_the_ceiling_allows_are_reported_by_themselves)
 	collect(&f, 2000);
 	flush(&f);
 	check_sums(&f);
-	CHECK(seen.alone >= 50 && seen.quiet > 0);
+	CHECK(seen.alone >= 50 && seen.summed > 0);
 	fixture_close(&f);
 }
 
@@ -417,7 +416,7 @@ static uint64_t price(struct fixture *f, uint64_t samples)
 	return *next - before;
 }
 
-TEST(who_asks_for_fewer_samples_gets_fewer_collections_by_themselves)
+TEST(fewer_samples_asked_for_means_fewer_collections_reported_alone)
 {
 	struct fixture f;
 
@@ -427,14 +426,14 @@ TEST(who_asks_for_fewer_samples_gets_fewer_collections_by_themselves)
 	CHECK_EQ(price(&f, 2000), 1000000000 / 100);
 	CHECK_EQ(price(&f, UINT64_MAX), 1000000000 / 100);
 	CHECK_EQ(price(&f, 1999), 1000000000 / 100);
-	CHECK_EQ(price(&f, 1000), 1000000000 / 51);
-	CHECK_EQ(price(&f, 1), 1000000000 / 1);
+	CHECK_EQ(price(&f, 1000), 1000000000 / 50);
+	CHECK_EQ(price(&f, 1), 1000000000 / 100 * 16);
 	fixture_close(&f);
 }
 
 /* Is one expected to be short behind one of its kind that took so long? Nothing is left of the
  * ceiling. */
-static bool is_quiet_behind(struct fixture *f, uint64_t took)
+static bool is_summed_behind(struct fixture *f, uint64_t took)
 {
 	uint64_t alone = seen.alone;
 
@@ -444,27 +443,27 @@ static bool is_quiet_behind(struct fixture *f, uint64_t took)
 	return seen.alone == alone;
 }
 
-TEST(who_asks_for_fewer_samples_gets_fewer_long_collections_by_themselves)
+TEST(fewer_samples_asked_for_means_fewer_long_collections_reported_alone)
 {
 	struct fixture f;
 
 	open_summary(&f, 1 << 20);
 	f.heap->provider->options.ceiling = 2000;
 	f.heap->provider->ceiling = 2000;
-	CHECK(is_quiet_behind(&f, 999999));
-	CHECK(!is_quiet_behind(&f, 1000000));
+	CHECK(is_summed_behind(&f, 999999));
+	CHECK(!is_summed_behind(&f, 1000000));
 	CHECK_EQ(rate_waiting_max(f.heap->provider), 10000000);
 	f.heap->provider->ceiling = 1000;
-	CHECK(is_quiet_behind(&f, 1999999));
-	CHECK(!is_quiet_behind(&f, 2000000));
+	CHECK(is_summed_behind(&f, 1999999));
+	CHECK(!is_summed_behind(&f, 2000000));
 	CHECK_EQ(rate_waiting_max(f.heap->provider), 20000000);
 	f.heap->provider->ceiling = 1;
-	CHECK(is_quiet_behind(&f, 15999999));
-	CHECK(!is_quiet_behind(&f, 16000000));
+	CHECK(is_summed_behind(&f, 15999999));
+	CHECK(!is_summed_behind(&f, 16000000));
 	CHECK_EQ(rate_waiting_max(f.heap->provider), 40000000);
-	/* Nobody can have asked for less of what has no bound. */
+	/* Of what has no bound no recorder can have asked for less. */
 	f.heap->provider->options.ceiling = UINT64_MAX;
-	CHECK(!is_quiet_behind(&f, 1000000));
+	CHECK(!is_summed_behind(&f, 1000000));
 	flush(&f);
 	check_sums(&f);
 	fixture_close(&f);
@@ -473,53 +472,25 @@ TEST(who_asks_for_fewer_samples_gets_fewer_long_collections_by_themselves)
 static void count_alone(struct fixture *f)
 {
 	collect(f, 300);
-	CHECK_EQ(seen.quiet, 0);
+	CHECK_EQ(seen.summed, 0);
 	CHECK_EQ(seen.alone, heap_cycle(f->heap));
 }
 
-TEST(what_somebody_asked_for_who_is_gone_does_not_count)
+TEST(each_collection_is_reported_alone_where_that_is_asked_for)
 {
 	struct fixture f;
 
 	open_summary(&f, 1 << 20);
-	/* Asked for before anybody listens: it counts. */
-	probe_observer = NULL;
-	gcprof_singly.count = 2;
-	collect(&f, 10);
-	CHECK_EQ(gcprof_singly.count, 2);
-	probe_observer = observe;
-	collect(&f, 10);
-	CHECK_EQ(gcprof_singly.count, 2);
-	/* Whoever leaves and was not killed takes back what is his. */
-	gcprof_singly.count = 1;
-	collect(&f, 10);
-	probe_observer = NULL;
-	collect(&f, 1);
-	CHECK_EQ(gcprof_singly.count, 0);
-	/* Another one asks. */
-	gcprof_singly.count = 1;
-	collect(&f, 10);
-	CHECK_EQ(gcprof_singly.count, 1);
-	gcprof_singly.count = 0;
-	probe_observer = observe;
-	CHECK(some_wait(&f));
-	fixture_close(&f);
-}
-
-TEST(whoever_asks_for_it_gets_each_by_itself)
-{
-	struct fixture f;
-
-	open_summary(&f, 1 << 20);
-	f.heap->provider->options.unbatched = 1;
+	f.heap->provider->options.no_batching = 1;
 	count_alone(&f);
-	f.heap->provider->options.unbatched = 0;
+	f.heap->provider->options.no_batching = 0;
 	f.heap->provider->options.gc_ceiling = UINT64_MAX;
 	count_alone(&f);
 	f.heap->provider->options.gc_ceiling = 1;
-	gcprof_singly.count++;
+	gcprof_control.requests[4] =
+		(struct gcprof_request){.recorder = 1, .flags = GCPROF_EACH_COLLECTION};
 	count_alone(&f);
-	gcprof_singly.count--;
+	gcprof_control.requests[4].recorder = 0;
 	CHECK(some_wait(&f));
 	fixture_close(&f);
 }

@@ -5,8 +5,16 @@
 
 #include "test.h"
 
-#include "internal.h"
+#include "limit.h"
+#include "major.h"
+#include "nursery.h"
+#include "old.h"
+#include "pairs.h"
+#include "threads.h"
+#include "types.h"
+#include "provider/batch.h"
 #include "provider/internal.h"
+#include "provider/random.h"
 
 struct node {
 	struct gc_header header;
@@ -52,7 +60,7 @@ static inline struct gc_options small_options(void)
 	options.buffer_size = 4 << 10;
 	options.large_size = 16 << 10;
 	options.min_heap = 256 << 10;
-	options.unbatched = 1; /* samples are seen one by one */
+	options.sampling.no_batching = 1; /* samples are seen one by one */
 	return options;
 }
 
@@ -62,12 +70,12 @@ static inline struct gc_options batching_options(uint64_t period)
 	struct gc_options options = small_options();
 
 	options.nursery_size = 1 << 20;
-	options.always_sample = 1;
-	options.unbatched = 0;
-	options.gc_ceiling = UINT64_MAX;
-	options.period = period;
-	options.ceiling = UINT64_MAX;
-	options.seed = 5;
+	options.sampling.always_sample = 1;
+	options.sampling.no_batching = 0;
+	options.sampling.gc_ceiling = UINT64_MAX;
+	options.sampling.period = period;
+	options.sampling.ceiling = UINT64_MAX;
+	options.sampling.seed = 5;
 	return options;
 }
 

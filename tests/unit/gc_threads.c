@@ -114,8 +114,8 @@ TEST(gc_threads_allocate_and_stop_while_sampling)
 	struct gc_options options = small_options();
 
 	options.nursery_size = 256 << 10;
-	options.always_sample = 1;
-	options.period = 4096;
+	options.sampling.always_sample = 1;
+	options.sampling.period = 4096;
 	run_workers(&options);
 }
 
@@ -245,7 +245,7 @@ static void *block_with_a_root(void *argument)
 	return NULL;
 }
 
-TEST(gc_blocked_threads_keep_their_roots_and_delay_nobody)
+TEST(gc_blocked_threads_keep_their_roots_and_delay_no_other)
 {
 	struct gc_options options = small_options();
 	struct worker w = {0};
@@ -346,8 +346,8 @@ TEST(gc_child_of_a_threaded_fork_goes_on_alone)
 	struct worker workers[2];
 	struct fixture f;
 
-	options.always_sample = 1;
-	options.period = 2048;
+	options.sampling.always_sample = 1;
+	options.sampling.period = 2048;
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct node * node;);
 	frame.root.node = GC_NEW(f.thread, f.node, struct node);

@@ -9,6 +9,7 @@
 #include "symbols_rig.h"
 #include "runtimes/go_file.h"
 #include "symbols/elf_file.h"
+#include "symbols/unwind.h"
 
 static const char *const program[] = {
 	"package main",
@@ -137,6 +138,12 @@ TEST(versions_and_types_are_known)
 	CHECK(callers[0].place != GO_TYPE_NOWHERE && callers[0].end > callers[0].begin);
 	CHECK_EQ(go_file_callers(bare.file, callers, 0), -ENOENT);
 	close_go(&bare);
+	/* As linkers leave it that put it among the data. */
+	rig_run("objcopy --rename-section .go.buildinfo=.others bare moved");
+	CHECK_EQ(open_go("moved", &bare), 0);
+	CHECK_STR(go_table_version(go_file_table(bare.file)),
+		  rig_output("go env GOVERSION") + strlen("go"));
+	close_go(&bare);
 	rig_leave();
 }
 
@@ -182,6 +189,41 @@ TEST(places_lie_behind_the_check_of_the_stack)
 	CHECK_EQ(go_file_behind_check(bare.file, function.address, &at), 0);
 	CHECK_EQ(at, function.address);
 	CHECK_EQ(go_file_behind_check(bare.file, function.address + 1, &at), -ENOENT);
+	close_go(&bare);
+	rig_leave();
+}
+
+/* The rule so many bytes behind the begin of a function. */
+static struct unwind_rule rule_at(const struct opened *opened, const struct unwind_file *file,
+				  const char *name, uint64_t offset)
+{
+	struct go_function function;
+
+	CHECK(go_table_named(go_file_table(opened->file), name, &function));
+	return *unwind_find(file, function.address + offset);
+}
+
+TEST(functions_that_go_to_another_stack_lead_to_their_callers)
+{
+	struct opened bare;
+	struct unwind_file *file;
+	struct unwind_rule rule;
+
+	build("");
+	CHECK_EQ(open_go("bare", &bare), 0);
+	CHECK_EQ(unwind_read_go(bare.fd, &file), 0);
+	rule = rule_at(&bare, file, "runtime.systemstack", 8);
+	CHECK_EQ(rule.ra, UNWIND_FIBER);
+	CHECK(rule.bp_offset > rule.ra_offset && rule.ra_offset == rule.cfa_add + 8);
+	CHECK_EQ(rule_at(&bare, file, "runtime.mcall", 8).ra, UNWIND_STOP);
+	CHECK_EQ(rule_at(&bare, file, "runtime.goexit", 1).ra, UNWIND_STOP);
+	/* sub, mov and lea of its prologue have 14 bytes. */
+	CHECK_EQ(rule_at(&bare, file, "runtime.nanotime1", 13).cfa, UNWIND_CFA_SP);
+	CHECK_EQ(rule_at(&bare, file, "runtime.nanotime1", 14).cfa,
+		 UNWIND_CFA_BP | UNWIND_CFA_SIGNAL);
+	CHECK_EQ(rule_at(&bare, file, "runtime.asmcgocall", 20).cfa,
+		 UNWIND_CFA_BP | UNWIND_CFA_SIGNAL);
+	unwind_free(file);
 	close_go(&bare);
 	rig_leave();
 }

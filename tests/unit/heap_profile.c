@@ -8,6 +8,8 @@
 
 #include "model/heap_sites.h"
 #include "reader/heap_profile.h"
+#include "reader/remote_memory.h"
+#include "record/opener/opener_process.h"
 #include "runtimes/go_buckets.h"
 #include "test.h"
 
@@ -50,12 +52,17 @@ static void see(void *context, const struct go_bucket *bucket)
 
 static int read_own(struct seen *seen)
 {
-	int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC), got;
+	int file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC),
+	    socket = opener_serve_space(file, (uint32_t)getpid()), got;
+	struct remote *memory;
 
-	CHECK(memory >= 0);
+	CHECK(file >= 0 && socket >= 0);
+	CHECK_EQ(remote_open(socket, &memory), 0);
 	*seen = (struct seen){0};
 	got = go_buckets_read(memory, (uint64_t)(uintptr_t)&list, see, seen);
-	close(memory);
+	remote_close(memory);
+	close(socket);
+	close(file);
 	return got;
 }
 

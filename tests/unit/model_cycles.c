@@ -88,8 +88,8 @@ TEST(collections_that_follow_each_other_at_once_are_one_stop)
 	model = synthetic_model(&synthetic);
 	CHECK_EQ(model->gc.minor.count, 2);
 	CHECK_EQ(model->gc.major.count, 3);
-	CHECK_EQ(model->gc.survey.count, 1);
-	CHECK_EQ(model->gc.survey.total_ns, 30);
+	CHECK_EQ(model->gc.others.count, 1);
+	CHECK_EQ(model->gc.others.total_ns, 30);
 	CHECK_EQ(model->gc.stops.count, 4);
 	CHECK_EQ(model->gc.stops.max_ns, 150);
 	CHECK_EQ(model->gc.stops.p50_ns, 20);

@@ -258,6 +258,55 @@ TEST(stops_and_cycles_are_selected_as_what_they_are)
 	synthetic_free(&synthetic);
 }
 
+/* Two profiles of one process, the later one with less. */
+TEST(heap_profiles_are_selected_by_process_and_stack)
+{
+	static const struct {
+		const char *term;
+		double alive, before;
+	} rows[] = {
+		{"function=f", 100, 150},
+		{"function!=f", 300, 0},
+		{"module=libg.so", 300, 0},
+		{"process=100", 400, 150},
+		{"process!=100", 0, 0},
+		{"type!=A", 400, 150},
+		{"type=A", 0, 0},
+		{"thread=100", 0, 0},
+		{"fiber=1", 0, 0},
+		{"phase=mutator", 0, 0},
+		{"time=1us..2us", 0, 0},
+		{"during=syscall", 0, 0},
+		{"function=f type!=A", 100, 150},
+	};
+	struct synthetic synthetic;
+	uint64_t f, g;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	f = synthetic_stack(&synthetic,
+			    (uint64_t[]){synthetic_function(&synthetic, "/bin/app", 1, "f"), 0});
+	g = synthetic_stack(
+		&synthetic,
+		(uint64_t[]){synthetic_function(&synthetic, "/lib/libg.so", 1, "g"), 0});
+	PUT(&synthetic, heap_site, .time = 2000, .process = 1, .stack = f, .objects = 3,
+	    .bytes = 150, .rate = 1);
+	PUT(&synthetic, heap_site, .time = 3000, .process = 1, .stack = f, .objects = 2,
+	    .bytes = 100, .rate = 1);
+	PUT(&synthetic, heap_site, .time = 3000, .process = 1, .stack = g, .objects = 1,
+	    .bytes = 300, .rate = 1);
+	synthetic_end(&synthetic, 9000);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct model *model = select_terms(&synthetic, rows[i].term);
+
+		printf("%s\n", rows[i].term);
+		CHECK(is_near(model->heap.bytes, rows[i].alive, 1e-6));
+		CHECK(is_near(model->heap.before, rows[i].before, 1e-6));
+		model_free(model);
+	}
+	synthetic_free(&synthetic);
+}
+
 TEST(a_filter_that_selects_all_changes_nothing)
 {
 	struct synthetic synthetic;

@@ -4,7 +4,16 @@
 #include "model/utilisation.h"
 #include "synthetic.h"
 
-enum { DIED_YOUNG = 1, PROMOTED = 2, DIED_OLD = 4, MINOR = 1, STEP = 2, FULL = 3, MARKING = 2 };
+enum {
+	DIED_YOUNG = 1,
+	PROMOTED = 2,
+	DIED_OLD = 4,
+	FREED = 5,
+	MINOR = 1,
+	STEP = 2,
+	FULL = 3,
+	MARKING = 2
+};
 
 struct writer_state {
 	struct synthetic synthetic;
@@ -69,7 +78,7 @@ static void put_marking(struct writer_state *state)
 }
 
 /* What a runtime whose objects do not move reports: no ages, and cycles for collections. */
-TEST(without_generations_what_outlasts_a_cycle_is_old_and_nothing_was_promoted_in_vain)
+TEST(without_generations_what_outlasts_a_cycle_is_old_and_no_promotion_premature)
 {
 	struct writer_state state;
 	const struct model_type *type;
@@ -99,7 +108,7 @@ TEST(without_generations_what_outlasts_a_cycle_is_old_and_nothing_was_promoted_i
 	CHECK(is_near(model->alloc.live_bytes, 1000, 1e-6));
 	CHECK(is_near(life->promoted_bytes, 3000, 1e-6));
 	CHECK(is_near(life->old_bytes, 2000, 1e-6));
-	CHECK(life->vain_bytes == 0);
+	CHECK(life->premature_bytes == 0);
 	CHECK_EQ(life_median_age(life), 0);
 	/* A stop is nobody's doing. */
 	CHECK(type->gc_ns == 0);
@@ -108,20 +117,106 @@ TEST(without_generations_what_outlasts_a_cycle_is_old_and_nothing_was_promoted_i
 	model_free(model);
 }
 
+static uint64_t put_kind(struct writer_state *state, uint64_t size, uint64_t kind)
+{
+	PUT(&state->synthetic, alloc, .time = ++state->time, .thread = 1, .stack = state->stack,
+	    .sample = ++state->sample, .type = 1, .size = size, .period = 1, .kind = kind);
+	return state->sample;
+}
+
+static uint64_t put_foreign(struct writer_state *state, uint64_t size)
+{
+	return put_kind(state, size, 4);
+}
+
+TEST(what_the_program_frees_is_dead_and_all_else_that_it_might_free_is_alive)
+{
+	struct writer_state state;
+	const struct model_type *type;
+	struct model *model;
+	uint64_t freed, young, old;
+
+	begin(&state);
+	freed = put_foreign(&state, 1000);
+	put_foreign(&state, 2000);
+	put_fate(&state, freed, FREED, 5000);
+	put_fate(&state, freed, FREED, 9000);
+	model = finish(&state);
+	CHECK_EQ(model->refused, 0);
+	type = find_type(model, "box");
+	CHECK(type->survived.value < 0);
+	CHECK(is_near(type->live_bytes, 2000, 1e-6));
+	CHECK(is_near(model->alloc.live_bytes, 2000, 1e-6));
+	CHECK_EQ(life_median_age(&type->life), 8192);
+	model_free(model);
+
+	/* Objects of a heap that goes by collections as well. */
+	begin(&state);
+	young = put_alloc(&state, 1000);
+	old = put_alloc(&state, 3000);
+	put_alloc(&state, 4000);
+	put_fate(&state, young, FREED, 5000);
+	put_fate(&state, old, PROMOTED, 6000);
+	put_collection(&state, MINOR, 10);
+	put_fate(&state, old, FREED, 7000);
+	model = finish(&state);
+	CHECK_EQ(model->refused, 0);
+	type = find_type(model, "box");
+	CHECK(is_near(type->survived.value, 0.5, 1e-9));
+	CHECK(type->live_bytes < 1);
+	CHECK(is_near(type->life.old_bytes, 3000, 1e-6));
+	CHECK(type->life.premature_bytes == 0);
+	model_free(model);
+}
+
+enum { MANUAL = 5 };
+
+TEST(manual_objects_are_alive_until_they_are_freed_whatever_else_is)
+{
+	struct writer_state state;
+	struct model *model;
+	uint64_t freed;
+
+	begin(&state);
+	put_kind(&state, 2000, MANUAL);
+	model = finish(&state);
+	CHECK(is_near(model->alloc.live_bytes, 2000, 1e-6));
+	CHECK(is_near(model->alloc.live.value, 2000, 1e-6));
+	CHECK(model->alloc.live.low <= 2000 && model->alloc.live.high >= 2000);
+	model_free(model);
+
+	/* Others of which nothing is freed are not, and no collection ends the cycle of these. */
+	begin(&state);
+	freed = put_kind(&state, 1000, MANUAL);
+	put_kind(&state, 2000, MANUAL);
+	put_foreign(&state, 4000);
+	state.time += 100;
+	put_fate(&state, freed, FREED, 5000);
+	put_fate(&state, freed, FREED, 5000);
+	put_collection(&state, MINOR, 10);
+	model = finish(&state);
+	CHECK_EQ(model->refused, 0);
+	CHECK(is_near(model->alloc.live_bytes, 2000, 1e-6));
+	CHECK(find_type(model, "box")->survived.value < 0);
+	CHECK(model->gc.no_samples_ns == 0);
+	CHECK_EQ(timeline_at(model->timeline, state.time)->unfreed_bytes, 2000);
+	model_free(model);
+}
+
 TEST(deaths_are_told_apart)
 {
 	struct writer_state state;
 	struct model *model;
 	const struct life *life;
-	uint64_t young, vain, during, late, alive;
+	uint64_t young, premature, during, late, alive;
 
 	begin(&state);
 	young = put_alloc(&state, 1000);
-	vain = put_alloc(&state, 2000);
+	premature = put_alloc(&state, 2000);
 	late = put_alloc(&state, 4000);
 	alive = put_alloc(&state, 8000);
 	put_fate(&state, young, DIED_YOUNG, 5000);
-	put_fate(&state, vain, PROMOTED, 5000);
+	put_fate(&state, premature, PROMOTED, 5000);
 	put_fate(&state, late, PROMOTED, 5000);
 	put_fate(&state, alive, PROMOTED, 5000);
 	put_collection(&state, MINOR, 10);
@@ -130,7 +225,7 @@ TEST(deaths_are_told_apart)
 	during = put_alloc(&state, 16000);
 	put_fate(&state, during, PROMOTED, 5000);
 	put_collection(&state, MINOR, 10);
-	put_fate(&state, vain, DIED_OLD, 100000);
+	put_fate(&state, premature, DIED_OLD, 100000);
 	put_marking(&state);
 	put_fate(&state, during, DIED_OLD, 200000);
 	put_fate(&state, late, DIED_OLD, 300000);
@@ -139,7 +234,7 @@ TEST(deaths_are_told_apart)
 	life = &model->types[0].life;
 	CHECK_EQ(life->samples, 5);
 	CHECK(is_near(life->promoted_bytes, 30000, 1e-6));
-	CHECK(is_near(life->vain_bytes, 2000 + 16000, 1e-6));
+	CHECK(is_near(life->premature_bytes, 2000 + 16000, 1e-6));
 	CHECK(is_near(life->old_bytes, 4000, 1e-6));
 	CHECK(is_near(life_live_bytes(life), 8000, 1e-6));
 	CHECK(is_near(life_live_bytes(life), model->types[0].live_bytes, 1e-6));

@@ -22,7 +22,7 @@ static void check_same(const struct life *a, const struct life *b)
 	CHECK(is_near(a->bytes.variance, b->bytes.variance, 1));
 	CHECK(is_near(a->bytes.observed, b->bytes.observed, 1e-3));
 	CHECK(is_near(a->promoted_bytes, b->promoted_bytes, 1e-3));
-	CHECK(is_near(a->vain_bytes, b->vain_bytes, 1e-3));
+	CHECK(is_near(a->premature_bytes, b->premature_bytes, 1e-3));
 	for (unsigned i = 0; i < AGE_CLASSES; i++)
 		CHECK(is_near((double)a->ages[i], (double)b->ages[i], 100));
 }
@@ -50,9 +50,9 @@ TEST(compact_lives_say_what_full_ones_do)
 		}
 		if (draw(&random, 4) == 0) {
 			one.promoted_bytes = (double)size;
-			one.vain_bytes = (double)size / 2;
+			one.premature_bytes = (double)size / 2;
 			stack_life_old(&lives, stack + 1)->promoted_bytes += (double)size;
-			stack_life_old(&lives, stack + 1)->vain_bytes += (double)size / 2;
+			stack_life_old(&lives, stack + 1)->premature_bytes += (double)size / 2;
 		}
 		life_merge(&full[stack], &one);
 	}

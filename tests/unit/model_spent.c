@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "model/call_windows.h"
-#include "record/throttle/controller.h"
+#include "record/throttle/throttle.h"
 #include "test.h"
 
 #define MS UINT64_C(1000000)
@@ -29,8 +29,8 @@ struct spent {
 	struct call_windows windows;
 	struct controller controller;
 	struct record_call_cpu cpu;
-	uint64_t now, since;    /* ns: of the last step; when tracing last began or ended */
-	uint64_t traced, calls; /* so many were; in all */
+	uint64_t now, since;         /* ns: of the last step; when tracing last began or ended */
+	uint64_t traced, put, calls; /* so many were; are in the profile; in all */
 };
 
 static double draw(struct program *program)
@@ -69,14 +69,16 @@ static void put(struct spent *spent, bool traced)
 {
 	const struct record_call_window window = {
 		.begin = spent->since, .end = spent->now, .call_ns = COST_NS};
-	const uint64_t figures[CALL_FIGURES] = {spent->traced, 100 * spent->traced};
+	const double calls = (double)(spent->traced - spent->put);
+	const double more[CALL_FIGURES] = {calls, 100 * calls};
 
 	*(traced ? &spent->cpu.traced_ns : &spent->cpu.untraced_ns) += spent->now - spent->since;
-	CHECK_EQ(call_windows_total(&spent->windows, 1, CALL, figures), 0);
+	CHECK_EQ(call_windows_calls(&spent->windows, 1, CALL, more), 0);
 	CHECK_EQ(call_windows_cpu(&spent->windows, &spent->cpu), 0);
 	if (traced)
 		CHECK_EQ(call_windows_add(&spent->windows, &window), 0);
 	spent->since = spent->now;
+	spent->put = spent->traced;
 }
 
 static void step(struct spent *spent, struct program *program, uint64_t next)
@@ -95,16 +97,20 @@ static double error, width;
 /* Is the truth in the interval? The bucket is used up when the recording begins. */
 static bool holds(struct pattern pattern, uint64_t seed)
 {
-	const struct controller_options options = {
-		.rate = 0.02, .cpus = 2, .windows = true, .seed = seed * 2654435761};
-	struct spent spent = {.now = 1000 * MS, .since = 1000 * MS, .cpu = {.process = 1}};
+	struct spent spent = {
+		.now = 1000 * MS,
+		.since = 1000 * MS,
+		.cpu = {.process = 1},
+		.controller = {.rate = 0.02, .cpus = 2, .windows = true},
+	};
 	struct program program = {.pattern = pattern, .state = seed};
 	uint64_t next = spent.now, end = next + SECONDS * 1000 * MS;
 	struct estimate calls;
 
 	program.left_ns = draw(&program) * pattern.on_ms * 1e6;
 	CHECK_EQ(call_windows_init(&spent.windows), 0);
-	controller_begin(&spent.controller, &options, spent.now);
+	controller_begin(&spent.controller, spent.now);
+	spent.controller.random[0] = (unsigned short)seed;
 	spent.controller.saved = 0;
 	spent.controller.until = spent.now + 20 * MS;
 	while (spent.now < end) {
@@ -119,8 +125,8 @@ static bool holds(struct pattern pattern, uint64_t seed)
 			put(&spent, was);
 	}
 	call_windows_finish(&spent.windows, spent.now);
-	calls = call_windows_estimate(&spent.windows, call_windows_gaps(&spent.windows, CALL),
-				      CALL_COUNT, (double)spent.traced);
+	CHECK(call_windows_estimate(&spent.windows, CALL, CALL_COUNT, (double)spent.traced,
+				    &calls));
 	call_windows_free(&spent.windows);
 	error += calls.value / (double)spent.calls - 1;
 	width += (calls.high - calls.low) / 2 / (double)spent.calls;

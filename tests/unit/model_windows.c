@@ -144,8 +144,9 @@ TEST(totals_without_gaps_are_exact)
 }
 
 /* Windows that follow each other count as one; the last gap reaches to the end. */
-TEST(gaps_are_estimated_from_the_windows_behind_them)
+TEST(gaps_are_estimated_from_the_windows_after_them)
 {
+	const double truth = 6000 + 20 * 300 + 30 * 300;
 	struct recorded recorded;
 	struct model *model;
 
@@ -161,12 +162,12 @@ TEST(gaps_are_estimated_from_the_windows_behind_them)
 	CHECK_EQ(model->tracing.traced_ns, 30 * MS);
 	CHECK_EQ(model->tracing.untraced_ns, 50 * MS);
 	CHECK(is_near(model_coverage(&model->tracing), 0.375, 1e-9));
-	/* Gaps as the window behind them, 300 a ms; the last one as all that are behind gaps. */
+	/* Gaps as the window after them, 300 a ms, the last as that before it, nearly. */
 	CHECK_EQ(only_call(model)->traced, 6000);
-	CHECK_EQ(only_call(model)->count, 6000 + 20 * 300 + 30 * 300);
-	CHECK_EQ(only_call(model)->total_ns, 100 * only_call(model)->count);
-	CHECK_EQ(only_call(model)->errors, only_call(model)->count / 2);
-	CHECK_EQ(only_call(model)->in_gc_count, only_call(model)->count / 4);
+	CHECK(is_near((double)only_call(model)->count, truth, truth * 0.02));
+	CHECK(is_near((double)only_call(model)->total_ns, 100 * truth, truth * 2));
+	CHECK(is_near((double)only_call(model)->errors, truth / 2, truth * 0.01));
+	CHECK(is_near((double)only_call(model)->in_gc_count, truth / 4, truth * 0.005));
 	CHECK_EQ(model->syscall_count, only_call(model)->count);
 	check_sane(only_call(model));
 	model_free(model);
@@ -269,7 +270,6 @@ TEST(gaps_are_scaled_by_the_cpu_time_that_is_the_programs_own)
 	model_free(model);
 }
 
-/* The same with windows, shares of the CPU and costs that are drawn. */
 TEST(intervals_of_a_program_that_is_slowed_down_hold_the_truth)
 {
 	unsigned holding = 0;
@@ -296,7 +296,6 @@ TEST(intervals_of_a_program_that_is_slowed_down_hold_the_truth)
 		holding += holds(&only_call(model)->calls, truth);
 		model_free(model);
 	}
-	printf("%u of %d intervals hold the truth\n", holding, SEEDS);
 	CHECK(holding >= SEEDS * 93 / 100);
 }
 
@@ -334,7 +333,7 @@ TEST(processes_are_scaled_apart)
 
 /* Of 100 short processes that make 1000 calls each, windows see ten: these stand for the others,
  * and the one that is always there does not. */
-TEST(processes_that_live_in_gaps_are_stood_for_by_those_that_come_and_go)
+TEST(processes_that_live_in_gaps_are_estimated_from_those_that_come_and_go)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -356,11 +355,11 @@ TEST(processes_that_live_in_gaps_are_stood_for_by_those_that_come_and_go)
 		const struct model_syscall *call = &model->syscalls[i];
 		double truth = call->number == READ ? 100 * 1000 : 10 * 1000;
 
-		CHECK(is_near((double)call->count, truth, truth * 0.01));
+		CHECK(is_near((double)call->count, truth, truth * 0.03));
 		CHECK(holds(&call->calls, truth));
 		check_sane(call);
 	}
-	CHECK(is_near(model->tracing.count.value, 110000, 1100));
+	CHECK(is_near(model->tracing.count.value, 110000, 3300));
 	model_free(model);
 }
 
@@ -371,7 +370,7 @@ struct short_life {
 };
 
 static void live(struct recorded *recorded, struct short_life *life, double ns, bool traced,
-		 double *truth)
+		 double times, double *truth)
 {
 	while (ns > 0) {
 		double part = fmin(life->left, ns);
@@ -387,11 +386,13 @@ static void live(struct recorded *recorded, struct short_life *life, double ns, 
 		if (life->left <= 0)
 			*life = (struct short_life){.id = life->id + 1,
 						    .left = (2 + 6 * draw(recorded)) * 1e6,
-						    .rate = (20 + 200 * draw(recorded)) / 1e6};
+						    .rate = times * (20 + 200 * draw(recorded)) /
+							    1e6};
 	}
 }
 
-/* Most processes are in no window, and those that are differ: intervals reckon with it. */
+/* Most processes are in no window. In the second half some make more calls, and windows are short.
+ */
 TEST(intervals_of_processes_that_come_and_go_hold_the_truth)
 {
 	unsigned holding = 0;
@@ -408,11 +409,12 @@ TEST(intervals_of_processes_that_come_and_go_hold_the_truth)
 			    .time = recorded.time);
 		for (int i = 0; i < 60; i++) {
 			double gap = (50 + 100 * draw(&recorded)) * 1e6;
-			double window = (5 + 5 * draw(&recorded)) * 1e6;
+			double more = i < 30 || seed % 2 ? 1 : 4;
+			double window = (5 + 5 * draw(&recorded)) * 1e6 / more;
 
-			live(&recorded, &life, gap, false, &truth);
+			live(&recorded, &life, gap, false, more, &truth);
 			recorded.time += (uint64_t)gap;
-			live(&recorded, &life, window, true, &truth);
+			live(&recorded, &life, window, true, more, &truth);
 			PUT(&recorded.synthetic, call_window, .begin = recorded.time,
 			    .end = recorded.time + (uint64_t)window);
 			recorded.time += (uint64_t)window;
@@ -422,7 +424,6 @@ TEST(intervals_of_processes_that_come_and_go_hold_the_truth)
 		holding += holds(&only_call(model)->calls, truth);
 		model_free(model);
 	}
-	printf("%u of %d intervals hold the truth\n", holding, SEEDS);
 	CHECK(holding >= SEEDS * 93 / 100);
 }
 
@@ -471,8 +472,7 @@ TEST(windows_that_cannot_be_are_refused)
 	PUT(&recorded.synthetic, call_window, .begin = 1005 * MS, .end = 1020 * MS); /* overlaps */
 	PUT(&recorded.synthetic, call_window, .begin = 1, .end = 2);                 /* goes back */
 	PUT(&recorded.synthetic, call_window, .begin = 1020 * MS, .end = 1020 * MS); /* no time */
-	PUT(&recorded.synthetic, call_window, .begin = 1030 * MS,
-	    .end = 1020 * MS); /* the wrong way */
+	PUT(&recorded.synthetic, call_window, .begin = 1030 * MS, .end = 1020 * MS); /* turned */
 	leave(&recorded, 10 * MS);
 	trace(&recorded, 10 * MS, 1000, 0);
 	model = recorded_end(&recorded);

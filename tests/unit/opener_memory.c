@@ -12,14 +12,15 @@
 #include "opener_rig.h"
 #include "test.h"
 #include "reader/protocol.h"
+#include "reader/remote_memory.h"
 #include "record/machine/clock.h"
 #include "record/world/snapshot.h"
 
 static struct gcprof_control block = {
 	.magic = GCPROF_CONTROL_MAGIC,
 	.version = GCPROF_CONTROL_VERSION,
-	.period = 1,
-	.ceiling = 2,
+	.recorded = GCPROF_RECORDED_AT_START,
+	.names = 3,
 };
 
 static const struct gcprof_control constant_block = {
@@ -54,10 +55,9 @@ static struct opener_memory order_for(pid_t pid, const struct gcprof_control *at
 	struct opener_memory order = {
 		.pid = (uint32_t)pid,
 		.address = (uintptr_t)at,
-		.magic = GCPROF_CONTROL_MAGIC,
-		.version = GCPROF_CONTROL_VERSION,
 		.size = sizeof(block),
-		.wanted = {.period = 100, .ceiling = 200},
+		.change = OPENER_JOIN,
+		.request = {.recorder = (uint32_t)getpid(), .period = 100, .ceiling = 200},
 	};
 
 	CHECK_EQ(snapshot_mappings((uint32_t)pid, 0, note_mapping, &order), 0);
@@ -65,47 +65,107 @@ static struct opener_memory order_for(pid_t pid, const struct gcprof_control *at
 	return order;
 }
 
-TEST(blocks_are_changed_as_asked)
+/* The row of a recorder; NULL: it has none. */
+static const struct gcprof_request *row_of(pid_t recorder)
+{
+	for (int i = 0; i < GCPROF_RECORDERS_MAX; i++)
+		if (block.requests[i].recorder == (uint32_t)recorder)
+			return &block.requests[i];
+	return NULL;
+}
+
+TEST(recorders_come_and_go_in_any_order)
+{
+	struct opener *opener = begin();
+	struct opener_memory order = order_for(getpid(), &block), other;
+	struct opener_result result = reach(opener, &order);
+
+	CHECK(!result.err && result.block.changed && result.block.started);
+	CHECK_EQ(result.block.recorded, GCPROF_RECORDED_AT_START);
+	CHECK(block.recorded == 1 && block.generation == 1 && block.names == 3);
+	CHECK(row_of(getpid())->period == 100 && row_of(getpid())->ceiling == 200);
+	order.started = result.block.started;
+	/* Another one, which runs as well. */
+	other = order;
+	other.request.recorder = (uint32_t)getppid();
+	other.request.period = 7;
+	CHECK_EQ(reach(opener, &other).block.recorded, 1);
+	CHECK(block.recorded == 2 && row_of(getppid())->period == 7);
+	CHECK(row_of(getppid())->generation > row_of(getpid())->generation);
+	/* The first one asks for something else, in the row that it has. */
+	order.request.period = 50;
+	CHECK(reach(opener, &order).block.changed && block.recorded == 2);
+	CHECK(row_of(getpid())->period == 50 && row_of(getpid())->generation == 3);
+	order.change = other.change = OPENER_LEAVE;
+	CHECK(reach(opener, &order).block.changed);
+	CHECK(block.recorded == 1 && !row_of(getpid()) && row_of(getppid())->period == 7);
+	CHECK(!reach(opener, &order).block.changed);
+	CHECK(reach(opener, &other).block.changed);
+	CHECK(!block.recorded && block.generation == 5 && block.names == 3);
+	end(opener);
+}
+
+TEST(rows_of_recorders_that_were_killed_are_freed)
 {
 	struct opener *opener = begin();
 	struct opener_memory order = order_for(getpid(), &block);
-	struct opener_result result;
+	pid_t killed = fork();
 
-	result = reach(opener, &order);
-	CHECK(!result.err && !result.block.changed && result.block.started);
-	CHECK_EQ(result.block.before.period, 1);
-	order.started = result.block.started;
-	order.change = OPENER_ASK;
-	result = reach(opener, &order);
-	CHECK(!result.err && result.block.changed);
-	CHECK(block.period == 100 && block.ceiling == 200 && block.generation == 1);
-	CHECK(!memcmp(&block, &result.block.after, sizeof(block)));
-	/* Only what is as expected is set back. */
-	order.change = OPENER_SWAP;
-	order.expected = order.wanted = result.block.before;
-	CHECK(!reach(opener, &order).block.changed && block.period == 100);
-	order.expected = result.block.after;
+	if (!killed)
+		pause();
+	order.request.recorder = (uint32_t)killed;
+	CHECK(reach(opener, &order).block.changed && block.recorded == 1);
+	/* A recorder in another pid namespace cannot be seen from here. */
+	block.requests[5] = (struct gcprof_request){.recorder = (uint32_t)killed, .space = 1};
+	kill(killed, SIGKILL);
+	CHECK_EQ(waitpid(killed, NULL, 0), killed);
+	order.request.recorder = (uint32_t)getpid();
+	CHECK_EQ(reach(opener, &order).block.freed, 1);
+	CHECK(block.recorded == 2 && block.requests[5].space == 1 && row_of(getpid()));
+	/* Of a pid that somebody else has by now. */
+	block.requests[6] = *row_of(getpid());
+	block.requests[6].started--;
+	order.change = OPENER_LEAVE;
+	CHECK_EQ(reach(opener, &order).block.freed, 1);
+	CHECK_EQ(block.recorded, 1);
+	/* Where there is no room the oldest row goes. */
+	for (int i = 0; i < GCPROF_RECORDERS_MAX; i++)
+		block.requests[i] = (struct gcprof_request){
+			.recorder = 1, .space = 1, .generation = i == 4 ? 1 : 2};
+	order.change = OPENER_JOIN;
 	CHECK(reach(opener, &order).block.changed);
-	CHECK(block.period == 1 && block.ceiling == 2 && block.generation == 0);
-	order.change = OPENER_CLEAR;
-	CHECK(!reach(opener, &order).block.changed && block.period == 1);
-	block.generation = 5;
-	CHECK(reach(opener, &order).block.changed);
-	CHECK_EQ(block.period | block.ceiling | block.generation, 0);
-	/* Counts: what lies behind is not theirs. */
-	block.period = 77;
-	order.size = sizeof(struct gcprof_singly);
-	order.change = OPENER_LOWER;
-	CHECK(!reach(opener, &order).block.changed && !block.generation);
-	order.change = OPENER_BEGIN;
-	CHECK(reach(opener, &order).block.changed && block.generation == 1);
-	CHECK(!reach(opener, &order).block.changed && block.generation == 1);
-	order.change = OPENER_RAISE;
-	CHECK(reach(opener, &order).block.changed && block.generation == 2);
-	order.change = OPENER_LOWER;
-	CHECK(reach(opener, &order).block.changed && block.generation == 1);
-	CHECK_EQ(block.period, 77);
+	CHECK(row_of(getpid()) == &block.requests[4] && block.recorded == 8);
 	end(opener);
+}
+
+/* Two recorders that write at the same time: none is lost. */
+TEST(recorders_take_turns)
+{
+	enum { RECORDERS = 4, ROUNDS = 50 };
+	pid_t pids[RECORDERS];
+
+	for (int i = 0; i < RECORDERS; i++) {
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		struct opener *opener = begin();
+		struct opener_memory order = order_for(getppid(), &block);
+
+		for (int round = 0; round < ROUNDS; round++) {
+			order.request.recorder = (uint32_t)getpid();
+			order.change = round % 2 ? OPENER_LEAVE : OPENER_JOIN;
+			CHECK(reach(opener, &order).block.changed);
+		}
+		end(opener);
+		_exit(0);
+	}
+	for (int i = 0; i < RECORDERS; i++) {
+		int status = -1;
+
+		CHECK_EQ(waitpid(pids[i], &status, 0), pids[i]);
+		CHECK_EQ(status, 0);
+	}
+	CHECK(!block.recorded && block.generation == RECORDERS * ROUNDS);
 }
 
 /* Of a runtime: no block says what it is, only its value. */
@@ -183,13 +243,16 @@ TEST(memory_is_read_while_the_file_is_mapped)
 	struct opener_memory order = order_for(getpid(), &block);
 	struct opener_space space = {.pid = (uint32_t)getpid(), .mapping = order.mapping};
 	struct opener_result result = {.err = 1};
+	struct remote *memory;
 	uint64_t word = 0;
 
 	CHECK_EQ(opener_space(opener, &space, keep_result, &result), 0);
 	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	CHECK(!result.err && pread(result.fd, &word, 8, (off_t)(uintptr_t)&constant) == 8);
+	CHECK(!result.err && !remote_open(result.fd, &memory));
+	CHECK(remote_read_all(memory, (uintptr_t)&constant, &word, 8));
 	CHECK_EQ(word, constant);
-	CHECK(pwrite(result.fd, &word, 8, (off_t)(uintptr_t)&variable) < 0);
+	CHECK_EQ(result.file.uid, getuid());
+	remote_close(memory);
 	close(result.fd);
 	space.mapping.inode++;
 	CHECK_EQ(opener_space(opener, &space, keep_result, &result), 0);
@@ -204,7 +267,6 @@ TEST(only_the_block_that_is_meant_is_written)
 	struct opener_memory order = order_for(getpid(), &block), other;
 	struct opener_result result = reach(opener, &order);
 
-	order.change = OPENER_ASK;
 	order.started = result.block.started;
 	/* Another process by that number; another file, or place of it; no data; no block. */
 	other = order;
@@ -226,9 +288,9 @@ TEST(only_the_block_that_is_meant_is_written)
 	other = order;
 	other.pid = 0x7ffffff0;
 	CHECK_EQ(reach(opener, &other).err, -ESRCH);
-	CHECK_EQ(block.generation, 0);
-	CHECK_EQ(reach(opener, &order).err, 0);
 	CHECK_EQ(block.generation, 1);
+	CHECK_EQ(reach(opener, &order).err, 0);
+	CHECK_EQ(block.generation, 2);
 	end(opener);
 }
 
@@ -275,7 +337,6 @@ TEST(a_program_that_was_executed_since_is_not_written_to)
 		_exit(1);
 	}
 	order = order_for(pid, &block);
-	order.change = OPENER_ASK;
 	CHECK_EQ(reach(opener, &order).err, 0);
 	CHECK_EQ(write(go[1], "", 1), 1);
 	wait_for_exec(pid);
@@ -329,7 +390,6 @@ TEST(memory_that_does_not_answer_holds_up_nobody_else)
 	rig = fuse_rig_begin("fuse");
 	pid = start_silent(&silent);
 	began = clock_now();
-	order.change = silent.change = OPENER_ASK;
 	CHECK_EQ(opener_memory(opener, &silent, keep_result, &first), 0);
 	CHECK_EQ(opener_memory(opener, &order, keep_result, &second), 0);
 	CHECK_EQ(opener_open(opener, &place, keep_result, &file), 0);
@@ -340,7 +400,7 @@ TEST(memory_that_does_not_answer_holds_up_nobody_else)
 	CHECK(opener_settle(opener, UINT64_C(20000000000)));
 	CHECK_EQ(first.err, -ETIME);
 	CHECK_EQ(second.err, 0);
-	CHECK_EQ(block.period, 100);
+	CHECK(row_of(getpid()) && row_of(getpid())->period == 100);
 	snprintf(expected, sizeof(expected), "process %d: its memory was not reached within 2 s",
 		 pid);
 	CHECK(strstr(trouble_of(opener), expected));

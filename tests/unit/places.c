@@ -15,6 +15,7 @@ static struct {
 		struct event_header header;
 		struct event_alloc alloc;
 		struct event_type type;
+		struct event_period period;
 		struct event_gc_begin begin;
 		struct event_gc_end end;
 		struct event_gc_cycle cycle;
@@ -248,6 +249,11 @@ TEST(a_process_that_ends_ends_its_cycle)
 	places_free(places);
 }
 
+/* Of a sample of HotSpot's: where the object is, where the thread's buffer begins, how many buffers
+ * the thread has had since the last collection, objects outside of them, and the words that may be
+ * left over. */
+enum { OBJECT = 8, BUFFER = 9, REFILLS = 10, OUTSIDE = 11, LIMIT = 12 };
+
 /* A sample of an array: its class, layout helper and length. */
 static struct firing_event sample_of(uint32_t layout, uint64_t length)
 {
@@ -258,6 +264,8 @@ static struct firing_event sample_of(uint32_t layout, uint64_t length)
 	event.place.values[1] = 0x800000000;
 	event.place.values[3] = layout;
 	event.place.values[4] = length;
+	event.place.values[OBJECT] = 0x9000;
+	event.place.values[BUFFER] = 0x8000;
 	return event;
 }
 
@@ -288,6 +296,49 @@ TEST(sizes_of_objects_come_from_their_layout)
 	places_free(places);
 }
 
+/* The period of a sample of 24 bytes at the begin of a buffer. */
+static uint64_t period_of_first(uint64_t refills, uint64_t outside, uint64_t limit)
+{
+	struct firing_event event = sample_of(24, 0);
+
+	event.place.values[OBJECT] = event.place.values[BUFFER];
+	event.place.values[REFILLS] = refills;
+	event.place.values[OUTSIDE] = outside;
+	event.place.values[LIMIT] = limit;
+	CHECK_EQ(fire(&event, 0), 0);
+	return last_alloc()->period;
+}
+
+TEST(what_was_left_over_in_a_buffer_has_a_part_in_the_sample_after_it)
+{
+	const struct event_header header = {.process = 1, .time = 10};
+	struct runtime_facts facts = facts_of(RUNTIME_HOTSPOT);
+
+	begin();
+	CHECK_EQ(period_of_first(2, 0, 100), 524288 * 2 / 3);
+	CHECK_EQ(period_of_first(2, 0, 2), 524288 * 3 / 4);
+	/* Nobody knows how much was left over: the object stands for itself. */
+	CHECK_EQ(period_of_first(1, 0, 100), 1);
+	CHECK_EQ(period_of_first(2, 1, 100), 1);
+	/* It could have been outside of a buffer itself. */
+	CHECK_EQ(period_of_first(2, 1, 2), 524288);
+	/* A release that does not count it. */
+	facts.constants[0] = 1;
+	CHECK_EQ(places_runtime(places, &header, &facts), 0);
+	CHECK_EQ(period_of_first(2, 0, 100), 524288);
+	CHECK_EQ(period_of_first(1, 1, 100), 524288);
+	places_free(places);
+}
+
+TEST(only_releases_with_a_biased_sampler_have_a_note)
+{
+	struct runtime_facts facts = facts_of(RUNTIME_HOTSPOT);
+
+	CHECK(strstr(runtime_get(RUNTIME_HOTSPOT)->note(&facts), "too few"));
+	facts.constants[0] = 1;
+	CHECK(!runtime_get(RUNTIME_HOTSPOT)->note(&facts));
+}
+
 /* Fires a sample of a thread that has read this period; the period that it gets. */
 static uint64_t period_in_thread(uint32_t tid, uint64_t read)
 {
@@ -303,14 +354,16 @@ TEST(a_thread_draws_its_distance_with_the_period_of_its_last_sample)
 {
 	begin();
 	CHECK_EQ(period_in_thread(7, 524288), 524288);
-	CHECK_EQ(period_in_thread(7, 1048577), 524288);
 	CHECK_EQ(seen.of[seen.n - 2].header.code, EVENT_period);
+	CHECK_EQ(seen.of[seen.n - 2].period.reason, GCPROF_PERIOD_START);
+	CHECK_EQ(period_in_thread(7, 1048577), 524288);
+	CHECK_EQ(seen.of[seen.n - 2].period.reason, GCPROF_PERIOD_CEILING);
 	CHECK_EQ(period_in_thread(8, 1048577), 1048577);
 	CHECK_EQ(period_in_thread(7, 1048577), 1048577);
 	CHECK_EQ(period_in_thread(8, 524289), 1048577);
 	CHECK_EQ(period_in_thread(7, 524289), 1048577);
 	CHECK_EQ(period_in_thread(7, 524289), 524289);
-	CHECK_EQ(seen.n, 9);
+	CHECK_EQ(seen.n, 10);
 	places_free(places);
 }
 
@@ -386,6 +439,7 @@ static void check_type(const char *text, const char *name)
 TEST(classes_are_named_as_in_programs)
 {
 	begin();
+	period_in_thread(1, 524288);
 	check_type("java/util/HashMap$Node", "java.util.HashMap$Node");
 	check_type("[B", "byte[]");
 	check_type("[[J", "long[][]");

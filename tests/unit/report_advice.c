@@ -82,11 +82,12 @@ TEST(collections_that_cost_name_who_causes_them)
 	CHECK(says(&model, "long_pauses", "minor collection, took 250 ms"));
 }
 
-TEST(promotion_in_vain_is_told_with_its_site)
+TEST(premature_promotion_is_shown_with_its_site)
 {
-	struct model_site site = {.functions = {"batch_add"}, .life.vain_bytes = 9e7, .gc_ns = 5e8};
+	struct model_site site = {
+		.functions = {"batch_add"}, .life.premature_bytes = 9e7, .gc_ns = 5e8};
 	struct model_type type = {.name = "record",
-				  .life = {.promoted_bytes = 1e8, .vain_bytes = 9e7}};
+				  .life = {.promoted_bytes = 1e8, .premature_bytes = 9e7}};
 	struct model model = calm();
 
 	model.sites = &site;
@@ -94,10 +95,10 @@ TEST(promotion_in_vain_is_told_with_its_site)
 	model.n_sites = model.n_types = 1;
 	CHECK(says(&model, "premature_promotion", "90.0% of the 95.4 MiB"));
 	CHECK(says(&model, "premature_promotion", "batch_add"));
-	type.life.vain_bytes = 3e7;
+	type.life.premature_bytes = 3e7;
 	CHECK(!says(&model, "premature_promotion", ""));
 	/* A few samples. */
-	type.life = (struct life){.promoted_bytes = 1e6, .vain_bytes = 9e5};
+	type.life = (struct life){.promoted_bytes = 1e6, .premature_bytes = 9e5};
 	CHECK(!says(&model, "premature_promotion", ""));
 }
 

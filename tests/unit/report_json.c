@@ -142,7 +142,7 @@ static const char *const keys[] = {
 	"stacks.complete n",
 	"stacks.unfinished.user_end i",
 	"losses.0.count i",
-	"alloc.types.0.promoted_in_vain_bytes i",
+	"alloc.types.0.promoted_then_died_bytes i",
 	"alloc.types.0.ages.0.died_bytes i",
 	"gc.reasons.nursery.count i",
 	"gc.utilisation.0.window_ns i",

@@ -9,15 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../gc/provider/frame.h"
-#include "record/target/control.h"
 #include "record/world/mappings.h"
 #include "record/world/running.h"
 #include "record/world/snapshot.h"
 #include "test.h"
-
-/* As a program that brings the collector along has it. */
-extern struct gcprof_control gcprof_control;
 
 TEST(mappings_that_are_there_are_recognized)
 {
@@ -118,71 +113,4 @@ TEST(lists_of_processes_are_checked)
 	CHECK(refused(list, "zombie"));
 	CHECK_EQ(waitpid(child, NULL, 0), child);
 	running_close(&running);
-}
-
-/* Waits for the period that it is told of and sends what its block says; then once more. */
-static _Noreturn void child_run(int in, int out)
-{
-	char byte;
-
-	while (read(in, &byte, 1) == 1)
-		if (write(out, &gcprof_control, sizeof(gcprof_control)) < 0)
-			break;
-	_exit(0);
-}
-
-static struct gcprof_control ask(int to, int from)
-{
-	struct gcprof_control block = {0};
-
-	CHECK_EQ(write(to, "", 1), 1);
-	CHECK_EQ(read(from, &block, sizeof(block)), (ssize_t)sizeof(block));
-	return block;
-}
-
-TEST(control_blocks_are_set_and_set_back)
-{
-	struct gcprof_control block;
-	struct control *control;
-	struct opener *opener;
-	struct files *files;
-	int to[2], from[2];
-	pid_t child;
-
-	CHECK_EQ(pipe(to) | pipe(from), 0);
-	child = fork();
-	if (child == 0) {
-		close(to[1]);
-		child_run(to[0], from[1]);
-	}
-	CHECK_EQ(opener_create(true, &opener), 0);
-	CHECK_EQ(files_create(opener, &files), 0);
-	CHECK_EQ(control_create(files, &control), 0);
-	CHECK_EQ(control_set(control, (uint32_t)child, 12345, 678), 1);
-	block = ask(to[1], from[0]);
-	CHECK_EQ(block.period, 12345);
-	CHECK_EQ(block.ceiling, 678);
-	CHECK_EQ(block.generation, 1);
-	CHECK_EQ(block.magic, GCPROF_CONTROL_MAGIC);
-	control_restore(control);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	block = ask(to[1], from[0]);
-	CHECK_EQ(block.period | block.ceiling | block.generation, 0);
-	/* Somebody else asked meanwhile: it stays theirs. */
-	CHECK_EQ(control_set(control, (uint32_t)child, 1000, 0), 1);
-	struct control *other;
-	CHECK_EQ(control_create(files, &other), 0);
-	CHECK_EQ(control_set(other, (uint32_t)child, 2000, 0), 1);
-	control_restore(control);
-	CHECK(opener_settle(opener, UINT64_C(10000000000)));
-	CHECK_EQ(ask(to[1], from[0]).period, 2000);
-	control_free(other);
-	CHECK_EQ(ask(to[1], from[0]).period, 1000);
-	CHECK_EQ(control_set(control, 4194303, 1, 0), -ENOENT);
-	control_free(control);
-	control_free(NULL);
-	files_free(files);
-	opener_free(opener);
-	close(to[1]);
-	CHECK_EQ(waitpid(child, NULL, 0), child);
 }

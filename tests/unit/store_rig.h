@@ -221,6 +221,7 @@ struct stack_input {
 	uint64_t kernel[8];
 	struct event_native user[8];
 	struct event_managed managed[8];
+	uint16_t quality; /* besides STACK_USER_CUT */
 };
 
 RIG void send_cpu(uint32_t process, uint32_t pid, const struct stack_input *in)
@@ -231,7 +232,7 @@ RIG void send_cpu(uint32_t process, uint32_t pid, const struct stack_input *in)
 	char *at = (char *)(cpu + 1);
 
 	cpu->stack = (struct event_stack){(uint16_t)in->n_kernel, (uint16_t)in->n_user,
-					  (uint16_t)in->n_managed, STACK_USER_CUT};
+					  (uint16_t)in->n_managed, STACK_USER_CUT | in->quality};
 	cpu->mode = CPU_MODE_USER;
 	memcpy(at, in->kernel, in->n_kernel * 8);
 	at += in->n_kernel * 8;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* store_stacks.c: samples of batches, and stacks that are made of pieces. */
 #include "store_rig.h"
+#include "../../bpf/frame_place.h"
 
 /* A sample with its stack, which has a key. */
 static void send_told(uint32_t process, uint32_t pid, uint64_t sample, uint64_t key, uint64_t ip)
@@ -207,4 +208,116 @@ TEST(stacks_that_make_no_sense_are_refused)
 	finish();
 	CHECK(nth(RECORD_alloc, 1)->alloc.stack);
 	CHECK(nth(RECORD_alloc, 2)->alloc.stack);
+}
+
+static void send_frames(uint64_t key, const struct gcprof_frame *frames, uint32_t n, uint32_t how,
+			int result)
+{
+	struct event_frames *known =
+		event(EVENT_frames, sizeof(*known) + n * sizeof(*frames), 1, 100);
+
+	known->stack = key;
+	known->count = n;
+	known->how = how;
+	memcpy(known->frames, frames, n * sizeof(*frames));
+	CHECK_EQ(send_event(), result);
+}
+
+TEST(a_stack_that_the_program_knows_replaces_the_native_one_or_goes_below_it)
+{
+	static const struct gcprof_frame frames[] = {{1, 10}, {2, 20}};
+
+	begin();
+	send_mmap(1, 0x1000, 0x1000, 0, "/nowhere/prog");
+	send_mmap(1, 0x8000, 0x1000, 0x8000, "//anon");
+	send_frames(70, frames, 2, GCPROF_STACK_WHOLE, 0);
+	send_frames(71, frames, 2, GCPROF_STACK_CALLERS, 0);
+	send_frames(72, frames, 2, GCPROF_STACK_MANAGED, 0);
+	for (uint64_t key = 70; key <= 72; key++)
+		send_told(1, 100, key, key, 0x8234);
+	send_told(1, 100, 73, 72, 0x1234);
+	send_keyed(1, 100, 74, 70);
+	/* Another provider means something else by the key. */
+	send_told(1, 100, 75, 70, 0x1234);
+	((struct event_alloc *)rig.room)->provider = 2;
+	CHECK_EQ(send_event(), 0);
+	finish();
+	CHECK_STR(stack_text(nth(RECORD_alloc, 0)->alloc.stack), "c2@20 c1@10");
+	CHECK_EQ(nth(RECORD_alloc, 0)->alloc.quality, 0);
+	CHECK_STR(stack_text(nth(RECORD_alloc, 1)->alloc.stack), "c2@20 c1@10 m2:8234");
+	CHECK_EQ(nth(RECORD_alloc, 1)->alloc.quality, STACK_USER_CUT);
+	CHECK_STR(stack_text(nth(RECORD_alloc, 2)->alloc.stack), "c2@20 c1@10");
+	CHECK_STR(stack_text(nth(RECORD_alloc, 3)->alloc.stack), "c2@20 c1@10 m1:234");
+	CHECK_STR(stack_text(nth(RECORD_alloc, 4)->alloc.stack), "c2@20 c1@10");
+	CHECK_EQ(nth(RECORD_alloc, 4)->alloc.quality, 0);
+	CHECK_STR(stack_text(nth(RECORD_alloc, 6)->alloc.stack), "m1:234");
+}
+
+TEST(known_stacks_that_make_no_sense_are_refused)
+{
+	static const struct gcprof_frame frames[] = {{1, 10}, {2, 20}};
+
+	begin();
+	send_frames(70, frames, 2, 0, 0);
+	send_frames(70, frames, 2, 4, 0);
+	send_frames(70, frames, 0, GCPROF_STACK_WHOLE, 0);
+	send_frames(70, frames, 2, GCPROF_STACK_WHOLE, 0);
+	((struct event_frames *)rig.room)->count = 3;
+	CHECK_EQ(send_event(), 0);
+	((struct event_frames *)rig.room)->count = UINT32_MAX;
+	CHECK_EQ(send_event(), 0);
+	CHECK_EQ(store_loss(rig.store, LOSS_BAD_EVENT), 5);
+	finish();
+}
+
+TEST(providers_of_a_process_have_numbers_of_their_own)
+{
+	struct process *process, *child;
+
+	begin();
+	process = processes_find(rig.processes, 1);
+	CHECK_EQ(process_number(process, 7, 5), 5);
+	CHECK(process_number(process, 3, 5) != 5);
+	CHECK(process_number(process, 3, 5) != process_number(process, 4, 5));
+	CHECK(process_heap(process, 3, 1) != process_heap(process, 7, 1));
+	CHECK_EQ(process_number(process, 7, 6), 6);
+	/* A child goes on with them. */
+	CHECK_EQ(processes_begin(rig.processes, 2, &(struct process_ids){200, 200, 200}, 2000), 1);
+	child = processes_find(rig.processes, 2);
+	process_inherit(child, process);
+	CHECK_EQ(process_number(child, 4, 5), process_number(process, 4, 5));
+	/* There is an end to them, but not to the memory. */
+	for (unsigned provider = 10; provider < 250; provider++)
+		process_number(process, (uint8_t)provider, 1);
+	CHECK_EQ(process_number(process, 249, 5), process_number(process, 248, 5));
+	CHECK_EQ(process_number(process, 7, 5), 5);
+	finish();
+}
+
+TEST(functions_of_an_interpreter_stand_for_its_loop)
+{
+	/* main (900) called the loop (700), whose activation lies at 650 and which called itself
+	 * (500) by way of call (600); that activation is handed out behind what it runs. */
+	const uint32_t high = FRAME_BYTECODE >> 32;
+	struct stack_input in = {
+		.n_user = 4,
+		.user = {{0x1400, 500}, {0x1301, 600}, {0x1201, 700}, {0x1101, 900}},
+		.n_managed = 4,
+		.managed = {{MANAGED_PLACE, high, 3 << 24 | 30},
+			    {450 | MANAGED_PLACE, 0, 0},
+			    {650 | MANAGED_PLACE, high, 2 << 24 | 20},
+			    {650 | MANAGED_PLACE, high, 1 << 24 | 10}},
+	};
+
+	begin();
+	send_mmap(1, 0x1000, 0x1000, 0x5000, "/nowhere/prog");
+	send_cpu(1, 100, &in);
+	in.quality = STACK_USER_GUESSED;
+	send_cpu(1, 100, &in);
+	finish();
+	CHECK_STR(stack_text(nth(RECORD_cpu, 0)->cpu.stack),
+		  "m1:5100 m2:200000000100000a m2:2000000002000014 m1:5300 m2:200000000300001e");
+	CHECK_STR(stack_text(nth(RECORD_cpu, 1)->cpu.stack),
+		  "m1:5100 m1:5200 m2:200000000100000a m2:2000000002000014 m1:5300 m1:5400 "
+		  "m2:200000000300001e");
 }

@@ -84,7 +84,7 @@ TEST(sums_that_cannot_be_are_refused)
 		if (what == 3)
 			event_of->sums[1].kind = GCPROF_GC_FULL;
 		if (what == 4)
-			event_of->sums[1].kind = GCPROF_GC_SURVEY + 1;
+			event_of->sums[1].kind = GCPROF_GC_STOP;
 		if (what == 5)
 			event_of->sums[1].count = 6;
 		if (what == 6)

@@ -71,6 +71,8 @@ struct native_walk {
 	uint32_t quality, guessed;
 };
 
+static uint64_t fiber; /* that the walked thread runs; 0: none */
+
 /* The loop that the kernel side has. */
 static struct native_walk native_by(struct walk_rows *rows, uint64_t ip, uint64_t sp, uint64_t bp)
 {
@@ -78,6 +80,7 @@ static struct native_walk native_by(struct walk_rows *rows, uint64_t ip, uint64_
 	struct walk_native walk;
 
 	walk_native_begin(&walk, ip, sp, bp, 0);
+	walk.fiber = fiber;
 	for (unsigned i = 0; i < STACK_DEPTH_MAX; i++) {
 		if (!walk_native_find(&walk, rows))
 			break;
@@ -291,6 +294,46 @@ TEST(rules_find_callers_without_frame_pointers)
 	CHECK_EQ(walk.frames[2].ip, 0x402222);
 	CHECK_EQ(walk.frames[2].frame, at(20));
 	CHECK_EQ(walk.frames[3].ip, 0x403333);
+}
+
+/* The fiber's own stack may lie anywhere; there it is gone to once. */
+TEST(a_fiber_goes_on_where_it_has_left_its_stack)
+{
+	const struct unwind_rule leaves = {.cfa = UNWIND_CFA_SP,
+					   .ra = UNWIND_FIBER,
+					   .cfa_offset = 8,
+					   .cfa_add = 16,
+					   .ra_offset = 24,
+					   .bp_offset = 40};
+	struct walk_rows rows = {.count = 0};
+	struct native_walk walk;
+
+	put_rule(&rows, 0x400000, 0x400100, plain_rule(8));
+	put_rule(&rows, 0x401000, 0x401100, leaves);
+	image[20] = 0x401080; /* the system's stack */
+	image[42] = at(4);    /* what the fiber at 40 has saved */
+	image[43] = 0x400010;
+	image[45] = at(6);
+	image[4] = 0x402222; /* keeps a frame pointer */
+	put_record(6, 0, 0x401088);
+	fiber = at(40);
+	walk = native_by(&rows, 0x400000, at(20), 12345);
+	CHECK_EQ(walk.count, 5);
+	CHECK_EQ(walk.quality, 0);
+	CHECK_EQ(walk.frames[1].ip, 0x401080);
+	CHECK_EQ(walk.frames[2].ip, 0x400010);
+	CHECK_EQ(walk.frames[3].ip, 0x402222);
+	CHECK_EQ(walk.frames[4].ip, 0x401088);
+
+	/* It is not on another stack, cannot be read, or is not known. */
+	image[42] = 0;
+	CHECK_EQ(native_by(&rows, 0x400000, at(20), 12345).count, 2);
+	fiber = 8;
+	CHECK_EQ(native_by(&rows, 0x400000, at(20), 12345).count, 2);
+	fiber = 0;
+	walk = native_by(&rows, 0x400000, at(20), 12345);
+	CHECK_EQ(walk.count, 2);
+	CHECK_EQ(walk.quality, 0);
 }
 
 TEST(frame_pointers_help_where_rules_are_missing)

@@ -235,6 +235,34 @@ TEST(in_the_prologue_and_at_the_return_only_some_of_the_frame_is_there)
 	}
 }
 
+/* Compiled code that returns to the barrier, above which the virtual thread's runner goes on. */
+static struct walk_native at_barrier(bool is_ready, struct hotspot_layout *layout)
+{
+	make_machine(layout);
+	layout->value[HOTSPOT_BARRIER] = HEAP + 0x180;
+	*word(HEAP + 0x180) = is_ready ? MEMORY + STUB + 0x200 : 0;
+	*word(STACK + 40) = MEMORY + STUB + 0x200;
+	*word(STACK + 48 + 5 * 8) = MEMORY + COMPILED + 0x200;
+	return begin(COMPILED + 0x180, STACK, 0x40);
+}
+
+TEST(frames_of_a_virtual_thread_that_are_in_the_heap_are_missing)
+{
+	struct hotspot_layout layout;
+	struct walk_native walk = at_barrier(true, &layout);
+	struct event_native out;
+
+	CHECK_EQ(hotspot_learn(&at, NULL, &layout, MEMORY), 1);
+	CHECK_EQ(step(&walk, &out), 1);
+	CHECK_EQ(walk.ip, MEMORY + STUB + 0x200);
+	CHECK_EQ(walk.quality, 0);
+	CHECK_EQ(step(&walk, &out), 1);
+	CHECK_EQ(walk.quality, STACK_JAVA_FROZEN);
+	CHECK_EQ(walk.ip, MEMORY + COMPILED + 0x200);
+	walk = at_barrier(false, &layout);
+	CHECK_EQ(hotspot_learn(&at, NULL, &layout, MEMORY), 0);
+}
+
 TEST(deoptimised_frames_are_named_by_where_they_were)
 {
 	struct walk_native walk;

@@ -106,6 +106,40 @@ static void ask_code(uint64_t process)
 	CHECK_EQ(answer.err, 0);
 }
 
+/* The process that has served this user. */
+static pid_t serve(uid_t user)
+{
+	char path[64], text[256] = "";
+	const char *last;
+	int fd;
+
+	worker_serve(worker, user);
+	CHECK_EQ(ask_rows().err, 0);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 1);
+	close(fd);
+	/* One that was killed may still be there; a blank follows each. */
+	text[strlen(text) - 1] = '\0';
+	last = strrchr(text, ' ');
+	return (pid_t)strtol(last ? last : text, NULL, 10);
+}
+
+TEST(a_process_sees_the_memory_of_one_users_programs_only)
+{
+	pid_t first, second;
+
+	begin();
+	first = serve(1000);
+	CHECK_EQ(serve(1000), first);
+	second = serve(0);
+	CHECK(second != first);
+	CHECK_EQ(serve(0), second);
+	CHECK(serve(1001) != second);
+	worker_free(worker);
+	close(file);
+}
+
 TEST(what_hangs_is_left_behind_and_the_next_is_done)
 {
 	pid_t child;
@@ -180,7 +214,7 @@ TEST(rows_that_make_no_sense_are_not_taken)
 	begin();
 	answer = ask_rows();
 	CHECK_EQ(answer.err, 0);
-	CHECK_EQ(rows_take(answer.data, answer.size, &rows, &(struct hotspot_layout){0}), 0);
+	CHECK_EQ(rows_take(answer.data, answer.size, &rows, &(struct walk_layouts){0}), 0);
 	CHECK(rows->n_rows > 1000);
 	unwind_free(rows);
 	for (int i = 0; i < 300; i++) {
@@ -191,7 +225,7 @@ TEST(rows_that_make_no_sense_are_not_taken)
 		for (int k = 0; k < i % 5 && size; k++)
 			copy[test_random(&seed) % (size < 128 ? size : 128)] =
 				(char)test_random(&seed);
-		if (!rows_take(copy, size, &rows, &(struct hotspot_layout){0})) {
+		if (!rows_take(copy, size, &rows, &(struct walk_layouts){0})) {
 			taken++;
 			for (uint64_t at = 0; at < rows->n_pages << UNWIND_PAGE_SHIFT; at += 4099)
 				unwind_find(rows, rows->base + at);

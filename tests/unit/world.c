@@ -85,38 +85,11 @@ TEST(two_namespaces_have_numbers_of_their_own)
 	put_mapping(3001, 5000, 0x2000);
 	put_mapping(3002, 9, 0x3000);
 	put_mapping(3003, 0, 0x4000);
-	put_period(3004, 2, 5000, GCPROF_PERIOD_START);
-	CHECK_STR(machine.notified, "map 2/5000 map 3/7 samples 2/7 ");
+	CHECK_STR(machine.notified, "map 2/5000 map 3/7 ");
 	CHECK_EQ(processes_at(rig.processes, 7, 3000)->pid, 5000);
 	CHECK(!processes_at(rig.processes, 9, 3000));
 	close_world();
 	CHECK_EQ(count(RECORD_mmap), 2);
-}
-
-static void add_up(void *context, const struct process *process)
-{
-	*(uint64_t *)context += process->id;
-}
-
-TEST(programs_that_take_samples_are_known_until_they_end_or_execute_another)
-{
-	uint64_t sum = 0;
-
-	open_world();
-	for (uint32_t process = 2; process <= 5; process++)
-		put_fork(2000, process, process * 100, process * 100);
-	machine.notified[0] = '\0';
-	put_period(3000, 2, 200, GCPROF_PERIOD_START);
-	put_period(3000, 3, 300, GCPROF_PERIOD_START);
-	put_period(3000, 4, 400, GCPROF_PERIOD_START);
-	put_period(3000, 5, 500, GCPROF_PERIOD_STOP);
-	CHECK_STR(machine.notified, "samples 2/200 samples 3/300 samples 4/400 ");
-	put_exec(4000, 2, 200, 200);
-	put_exit(4000, 3, 300);
-	put_period(3900, 3, 300, GCPROF_PERIOD_START); /* late */
-	processes_sampling(rig.processes, add_up, &sum);
-	CHECK_EQ(sum, 4);
-	close_world();
 }
 
 TEST(a_thread_that_executes_a_program_goes_on_as_the_first)

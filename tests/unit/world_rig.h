@@ -114,12 +114,6 @@ RIG void note_mapping(void *context, const struct event_mmap *event, const char 
 	note("map", event->header.process, event->header.pid);
 }
 
-RIG void note_samples(void *context, const struct process *process)
-{
-	(void)context;
-	note("samples", process->id, process->proc_pid);
-}
-
 /* Process 1 runs, with the number 100, since 1000 ns. */
 RIG void open_world(void)
 {
@@ -130,7 +124,6 @@ RIG void open_world(void)
 		.execs = note_exec,
 		.ends = note_end,
 		.maps = note_mapping,
-		.samples = note_samples,
 	};
 	struct flow_parts parts;
 
@@ -228,14 +221,6 @@ RIG void put_exit(uint64_t time, uint32_t process, uint32_t pid)
 	struct event_exit *exit = event(EVENT_exit, sizeof(*exit), process, pid);
 
 	exit->last = 1;
-	put(time);
-}
-
-RIG void put_period(uint64_t time, uint32_t process, uint32_t pid, uint32_t reason)
-{
-	struct event_period *period = event(EVENT_period, sizeof(*period), process, pid);
-
-	period->reason = reason;
 	put(time);
 }
 

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "heap.h"
+#include "provider/probe.h"
 
 struct leaf {
 	struct gc_header header;
@@ -95,8 +96,8 @@ static void open_bench(struct bench *bench)
 	gc_options_default(&options);
 	if (is_kind(bench, "sample")) {
 		probe_observer = see_nothing;
-		options.always_sample = 1;
-		options.fixed_stride = GCPROF_STRIDE_EVERY;
+		options.sampling.always_sample = 1;
+		options.sampling.fixed_stride = GCPROF_STRIDE_EVERY;
 	}
 	if (gc_heap_create(&options, &bench->heap) ||
 	    gc_type_register(bench->heap, &leaf, &bench->leaf) ||

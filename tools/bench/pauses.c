@@ -16,7 +16,7 @@
 #include "gc.h"
 
 enum { DEPTH = 3, ENTRY_BYTES = 4170, MAX_TEXT = 300, LONG_TEXT = 20000, GARBAGE = 400 };
-enum { KINDS = GC_HOOK_SURVEY + 1, MAX_PAUSES = 1 << 22 };
+enum { KINDS = GC_HOOK_FULL + 1, MAX_PAUSES = 1 << 22 };
 
 struct node {
 	struct gc_header header;
@@ -164,10 +164,8 @@ static int compare(const void *left, const void *right)
 
 static void print(const struct bench *bench)
 {
-	static const char *const names[] = {[GC_HOOK_MINOR] = "minor",
-					    [GC_HOOK_STEP] = "step",
-					    [GC_HOOK_FULL] = "full",
-					    [GC_HOOK_SURVEY] = "survey"};
+	static const char *const names[] = {
+		[GC_HOOK_MINOR] = "minor", [GC_HOOK_STEP] = "step", [GC_HOOK_FULL] = "full"};
 	struct gc_stats stats;
 
 	gc_stats(bench->heap, &stats);

@@ -2,21 +2,20 @@
 /* stops.c: linked around the collector's entries, tells how long a program's threads stood still.
  */
 /*
- * A stop is all that an allocation does before the program goes on: a survey or
- * a minor collection, and the step or the full collection behind it. It is
+ * A stop is all that an allocation does before the program goes on: a minor
+ * collection, and the step or the full collection behind it. It is
  * measured in CPU time of the thread, because on a busy machine the longest by
- * the clock is somebody else's work. Memory that is got ready for the next
- * collection is told apart: it is the kernel that takes this time.
+ * the clock is somebody else's work.
  *
  * At the end the file that STOPS names gets a line for each, in order:
  *
- *	ENTRY TENTHS	collect, step, survey or prepare; tenths of microseconds
+ *	ENTRY TENTHS	collect or step; tenths of microseconds
  *
  * Collections that the program asks for do not count. For one thread. A program
  * that does the same each time is stopped as often each time, so the least that
  * a stop took in several runs is what it takes without other work on the machine.
  */
-#include "internal.h"
+#include "collect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@
 
 enum { MAX_STOPS = 1 << 22 };
 
-enum entry { COLLECT, STEP, SURVEY, PREPARE };
+enum entry { COLLECT, STEP };
 
 struct stop {
 	uint32_t entry;
@@ -51,8 +50,6 @@ static void count_stop(enum entry entry, uint64_t begin)
 void __real_heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason,
 			 uint64_t seen);
 void __real_heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen);
-void __real_heap_survey(struct gc_thread *self, size_t slice, uint64_t seen);
-void __real_heap_prepare(struct gc_thread *self);
 void __real_gc_heap_destroy(struct gc_heap *heap);
 
 void __wrap_heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason,
@@ -72,25 +69,9 @@ void __wrap_heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen)
 	count_stop(STEP, begin);
 }
 
-void __wrap_heap_survey(struct gc_thread *self, size_t slice, uint64_t seen)
-{
-	uint64_t begin = cpu_ns();
-
-	__real_heap_survey(self, slice, seen);
-	count_stop(SURVEY, begin);
-}
-
-void __wrap_heap_prepare(struct gc_thread *self)
-{
-	uint64_t begin = cpu_ns();
-
-	__real_heap_prepare(self);
-	count_stop(PREPARE, begin);
-}
-
 void __wrap_gc_heap_destroy(struct gc_heap *heap)
 {
-	static const char *const names[] = {"collect", "step", "survey", "prepare"};
+	static const char *const names[] = {"collect", "step"};
 	FILE *out = heap && n_stops && getenv("STOPS") ? fopen(getenv("STOPS"), "w") : NULL;
 
 	if (out) {

@@ -52,7 +52,7 @@ struct fault_row {
 	uint64_t count;
 };
 
-enum death { DEATH_NONE, DEATH_YOUNG, DEATH_OLD, DEATH_UNKNOWN };
+enum death { DEATH_NONE, DEATH_YOUNG, DEATH_OLD, DEATH_FREED, DEATH_UNKNOWN };
 
 struct call_row {
 	uint64_t end, duration;
@@ -60,7 +60,7 @@ struct call_row {
 	int64_t result;
 	uint64_t args[3];
 	uint64_t gc_ns;
-	uint32_t stack, flags, stands;
+	uint32_t stack, flags, stands, fiber;
 };
 
 /* A collection, and what was known at its end. */
@@ -101,8 +101,8 @@ struct ff_heap {
 struct live_object {
 	double bytes;
 	uint64_t number; /* of its sample; 0: it is dead */
-	uint32_t thread;
-	uint32_t next_free;
+	uint32_t thread, next_free;
+	bool manual; /* alive until the program frees it */
 };
 
 /* Where an allocation happened and what was allocated. */
@@ -138,6 +138,7 @@ enum pseudo {
 	PSEUDO_NO_STACK,
 	PSEUDO_MINOR, /* who freed what died young, */
 	PSEUDO_MAJOR, /* and what died old */
+	PSEUDO_FREED,
 	PSEUDO_UNKNOWN,
 	PSEUDO_DIED,
 	PSEUDO_LIVED,
@@ -241,8 +242,7 @@ bool firefox_keeps_object(const struct firefox *firefox, uint64_t number);
 
 /* firefox_layout.c: numbers the rows of the tables that all threads share. */
 enum { COMBO_STACKS = 1 + SURVIVALS };
-enum { STACK_NONE, STACK_MINOR, STACK_MAJOR, STACK_UNKNOWN, STACKS_FIXED };
-
+enum { STACK_NONE, STACK_MINOR, STACK_MAJOR, STACK_FREED, STACK_UNKNOWN, STACKS_FIXED };
 int firefox_layout(struct firefox *firefox);
 void firefox_layout_free(struct layout *layout);
 uint32_t firefox_stack(const struct firefox *firefox, uint64_t stack);

@@ -185,7 +185,9 @@ static int take_alloc(struct firefox *firefox, struct pass *pass, const struct r
 	struct combo combo = {(uint32_t)record->stack, 0};
 	double bytes = (double)record->size / sample_probability(record->size, record->period);
 	int64_t type = type_table_number(&pass->types, process_id, record->type), number;
-	struct live_object object = {.bytes = bytes, .thread = (uint32_t)record->thread};
+	struct live_object object = {.bytes = bytes,
+				     .thread = (uint32_t)record->thread,
+				     .manual = record->kind == GCPROF_SAMPLE_MANUAL};
 	struct alloc_row row = {.time = record->time, .bytes = bytes};
 	int error;
 
@@ -234,12 +236,14 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
 		return 0;
 	object = &firefox->live_items[number];
 	if (firefox->survivals[object->number] == SURVIVAL_UNKNOWN &&
-	    record->outcome != GCPROF_DIED_OLD)
+	    record->outcome != GCPROF_DIED_OLD && record->outcome != GCPROF_FREED)
 		firefox->survivals[object->number] = lives ? SURVIVAL_LIVED : SURVIVAL_DIED;
 	if (lives)
 		return 0;
 	error = put_death(firefox, object, record->time,
-			  record->outcome == GCPROF_DIED_OLD ? DEATH_OLD : DEATH_YOUNG);
+			  record->outcome == GCPROF_FREED      ? DEATH_FREED
+			  : record->outcome == GCPROF_DIED_OLD ? DEATH_OLD
+							       : DEATH_YOUNG);
 	if (error)
 		return error;
 	id_map_remove(firefox->live, record->process, record->sample);
@@ -249,9 +253,17 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
 }
 
 /*
- * What is retained at the end is what reports call live: old objects. Of the others it is not known
- * whether the program still uses them.
+ * What is retained at the end is what reports call live: old objects, and what a program that frees
+ * has not freed. Of the others it is not known whether the program still uses them.
  */
+static bool is_of_freeing(const struct firefox *firefox, const struct live_object *object)
+{
+	const struct tasks *tasks = &firefox->pass->tasks;
+
+	return object->manual ||
+	       tasks_find_process(tasks, tasks_find_thread(tasks, object->thread)->process)->frees;
+}
+
 static int end_lives(struct firefox *firefox)
 {
 	const struct model_run *run = &firefox->pass->model->run;
@@ -260,7 +272,8 @@ static int end_lives(struct firefox *firefox)
 	for (size_t i = 1; i < firefox->n_live && !error; i++) {
 		const struct live_object *object = &firefox->live_items[i];
 
-		if (object->number && firefox->survivals[object->number] == SURVIVAL_UNKNOWN)
+		if (object->number && firefox->survivals[object->number] == SURVIVAL_UNKNOWN &&
+		    !is_of_freeing(firefox, object))
 			error = put_death(firefox, object, run->start + run->duration,
 					  DEATH_UNKNOWN);
 	}
@@ -418,6 +431,7 @@ static int take_syscall(struct firefox *firefox, const struct record_syscall *re
 		.stands = (uint32_t)call_stands(record),
 		.stack = record->stack < UINT32_MAX ? (uint32_t)record->stack : 0,
 		.flags = (uint32_t)record->flags,
+		.fiber = (uint32_t)record->fiber,
 	};
 
 	if (!thread)

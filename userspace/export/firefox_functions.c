@@ -13,6 +13,7 @@ static const struct {
 	[PSEUDO_NO_STACK] = {"(no stack)", CATEGORY_OTHER},
 	[PSEUDO_MINOR] = {"(freed by a minor collection)", CATEGORY_GC},
 	[PSEUDO_MAJOR] = {"(freed by a major collection)", CATEGORY_GC},
+	[PSEUDO_FREED] = {"(freed by the program)", CATEGORY_OTHER},
 	[PSEUDO_UNKNOWN] = {"(fate not known)", CATEGORY_UNKNOWN},
 	[PSEUDO_DIED] = {"(died young)", CATEGORY_DIED},
 	[PSEUDO_LIVED] = {"(survived)", CATEGORY_LIVED},

@@ -140,10 +140,9 @@ static const char *kind_name(uint64_t kind)
 	static const char *const names[] = {[GCPROF_GC_MINOR] = "minor",
 					    [GCPROF_GC_STEP] = "major step",
 					    [GCPROF_GC_FULL] = "full",
-					    [GCPROF_GC_SURVEY] = "survey",
 					    [GCPROF_GC_STOP] = "stop"};
 
-	return kind && kind < sizeof(names) / sizeof(*names) ? names[kind] : "unknown";
+	return kind < sizeof(names) / sizeof(*names) && names[kind] ? names[kind] : "unknown";
 }
 
 static const char *reason_name(uint64_t reason)
@@ -266,6 +265,8 @@ static void put_call_data(struct firefox *firefox, const struct call_row *call)
 	}
 	if (call->stands > 1)
 		output_format(output, ",\"stands\":%" PRIu32, call->stands);
+	if (call->fiber)
+		output_format(output, ",\"fiber\":%" PRIu32, call->fiber);
 	if (call->flags & SYSCALL_COLLECTOR)
 		output_text(output, ",\"by\":\"the collector\"");
 	if (tree_node(&firefox->pass->tree, call->stack)) {
@@ -373,7 +374,7 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 		       : kind == GCPROF_GC_STEP ? "GCSlice"
 		       : kind == GCPROF_GC_FULL ? "GCMajor"
 		       : kind == GCPROF_GC_STOP ? "GC stop"
-						: "GC survey";
+						: "GC";
 	case SHOW_HEAP:
 		return "Heap after GC";
 	case SHOW_PAUSE:

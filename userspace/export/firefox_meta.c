@@ -60,7 +60,7 @@ static void put_recording(struct column *groups, const struct model *model)
 	put_count(&entries, "Timer samples a second", run->frequency);
 	put_count(&entries, "Timer samples", model->cpu.samples);
 	put_bytes(&entries, "Mean distance of allocation samples", (double)model->alloc.period);
-	if (model->alloc.period_max > model->alloc.period_min)
+	if (model->alloc.period_max > model->alloc.period)
 		put_bytes(&entries, "Longest distance in force", (double)model->alloc.period_max);
 	put_count(&entries, "Allocation samples", model->alloc.samples);
 	put_bytes(&entries, "Allocated, estimated", model->alloc.bytes.value);

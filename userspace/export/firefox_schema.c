@@ -134,6 +134,7 @@ static const struct schema {
 			{"arguments", "Arguments", "string"},
 			{"inGC", "Of it, while a collection was under way", "duration"},
 			{"stands", "Stands for so many calls", "integer"},
+			{"fiber", "Fiber (goroutine)", "integer"},
 			{"by", "Made by", "string"},
 		},
 	},

@@ -71,9 +71,8 @@ static void each_wait(struct firefox *firefox, struct column *column, visit_stac
 static void each_stack(struct firefox *firefox, const char *name, visit_stack *visit)
 {
 	static const uint32_t fixed[STACKS_FIXED] = {
-		[STACK_NONE] = PSEUDO_NO_STACK,
-		[STACK_MINOR] = PSEUDO_MINOR,
-		[STACK_MAJOR] = PSEUDO_MAJOR,
+		[STACK_NONE] = PSEUDO_NO_STACK,   [STACK_MINOR] = PSEUDO_MINOR,
+		[STACK_MAJOR] = PSEUDO_MAJOR,     [STACK_FREED] = PSEUDO_FREED,
 		[STACK_UNKNOWN] = PSEUDO_UNKNOWN,
 	};
 	struct column column = {firefox->job.output, false};

@@ -61,6 +61,7 @@ static void put_alloc_stack(struct firefox *firefox, struct output *output,
 {
 	static const uint32_t deaths[] = {[DEATH_YOUNG] = STACK_MINOR,
 					  [DEATH_OLD] = STACK_MAJOR,
+					  [DEATH_FREED] = STACK_FREED,
 					  [DEATH_UNKNOWN] = STACK_UNKNOWN};
 
 	output_number(output, cell->row->death ? deaths[cell->row->death]

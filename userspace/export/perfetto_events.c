@@ -31,14 +31,14 @@ static void put_tick(struct perfetto *perfetto, sqlite3_stmt *row)
 	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, number(row, 1));
 }
 
-static void put_alloc(struct perfetto *perfetto, sqlite3_stmt *row)
-{
-	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
-	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
-	Perfetto__Protos__DebugAnnotation notes[3], *list[] = {&notes[0], &notes[1], &notes[2]};
-	char *category = (char *)(uintptr_t) "alloc";
+enum { ALLOC_NOTES = 4 };
 
-	for (size_t i = 0; i < 3; i++)
+/* How many notes there are of an allocation. */
+static size_t note_alloc(sqlite3_stmt *row, Perfetto__Protos__DebugAnnotation *notes)
+{
+	size_t used = 2;
+
+	for (size_t i = 0; i < ALLOC_NOTES; i++)
 		perfetto__protos__debug_annotation__init(&notes[i]);
 	notes[0].name = (char *)(uintptr_t) "size";
 	notes[0].has_int_value = true;
@@ -46,10 +46,28 @@ static void put_alloc(struct perfetto *perfetto, sqlite3_stmt *row)
 	notes[1].name = (char *)(uintptr_t) "bytes it stands for";
 	notes[1].has_double_value = true;
 	notes[1].double_value = sqlite3_column_double(row, 5);
-	notes[2].name = (char *)(uintptr_t) "fate";
-	notes[2].string_value = (char *)(uintptr_t)sqlite3_column_text(row, 6);
+	if (sqlite3_column_type(row, 6) != SQLITE_NULL) {
+		notes[used].name = (char *)(uintptr_t) "fate";
+		notes[used++].string_value = (char *)(uintptr_t)sqlite3_column_text(row, 6);
+	}
+	if (sqlite3_column_type(row, 8) != SQLITE_NULL) {
+		notes[used].name = (char *)(uintptr_t) "fiber (goroutine)";
+		notes[used].has_int_value = true;
+		notes[used++].int_value = sqlite3_column_int64(row, 8);
+	}
+	return used;
+}
+
+static void put_alloc(struct perfetto *perfetto, sqlite3_stmt *row)
+{
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+	Perfetto__Protos__DebugAnnotation notes[ALLOC_NOTES],
+		*list[] = {&notes[0], &notes[1], &notes[2], &notes[3]};
+	char *category = (char *)(uintptr_t) "alloc";
+
 	event.debug_annotations = list;
-	event.n_debug_annotations = notes[2].string_value ? 3 : 2;
+	event.n_debug_annotations = note_alloc(row, notes);
 	event.has_type = event.has_track_uuid = true;
 	event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_INSTANT;
 	event.track_uuid = perfetto_uuid(TRACK_THREAD, number(row, 2));
@@ -149,23 +167,24 @@ static void put_sample(struct perfetto *perfetto, sqlite3_stmt *row, void *conte
 
 void perfetto_put_samples(struct perfetto *perfetto)
 {
-	perfetto_each(perfetto,
-		      "SELECT 0 AS what, ticks.time AS at, thread, stack, cpu, pid, tid,"
-		      " CASE mode WHEN 'kernel' THEN 1 ELSE 2 END FROM ticks"
-		      " JOIN processes ON processes.id = ticks.process"
-		      " JOIN threads ON threads.id = thread"
-		      " UNION ALL SELECT 1, samples.time, thread, stacks.site, size, bytes, fate,"
-		      " coalesce(types.name, 'allocation') FROM samples"
-		      " LEFT JOIN stacks ON stacks.id = stack LEFT JOIN types ON types.id = type"
-		      " UNION ALL SELECT 2, finish, thread, NULL, NULL, NULL, NULL, NULL FROM waits"
-		      " WHERE finish > start"
-		      " UNION ALL SELECT 3, start, thread, stack, held, held_ns, NULL, CASE reason"
-		      " WHEN 'call' THEN 'waiting in ' || name WHEN 'fault' THEN 'page fault'"
-		      " ELSE reason END FROM waits"
-		      " WHERE finish > start"
-		      " UNION ALL SELECT 4, time, thread, stack, minor, major, address, NULL"
-		      " FROM faults ORDER BY at, what",
-		      put_sample, NULL);
+	perfetto_each(
+		perfetto,
+		"SELECT 0 AS what, ticks.time AS at, thread, stack, cpu, pid, tid,"
+		" CASE mode WHEN 'kernel' THEN 1 ELSE 2 END, NULL FROM ticks"
+		" JOIN processes ON processes.id = ticks.process"
+		" JOIN threads ON threads.id = thread"
+		" UNION ALL SELECT 1, samples.time, thread, stacks.site, size, bytes, fate,"
+		" coalesce(types.name, 'allocation'), fiber FROM samples"
+		" LEFT JOIN stacks ON stacks.id = stack LEFT JOIN types ON types.id = type"
+		" UNION ALL SELECT 2, finish, thread, NULL, NULL, NULL, NULL, NULL, NULL FROM waits"
+		" WHERE finish > start"
+		" UNION ALL SELECT 3, start, thread, stack, held, held_ns, NULL, CASE reason"
+		" WHEN 'call' THEN 'waiting in ' || name WHEN 'fault' THEN 'page fault'"
+		" ELSE reason END, NULL FROM waits"
+		" WHERE finish > start"
+		" UNION ALL SELECT 4, time, thread, stack, minor, major, address, NULL, NULL"
+		" FROM faults ORDER BY at, what",
+		put_sample, NULL);
 }
 
 /* --- counters: the heap after each collection ----------------------------------------------- */
@@ -279,12 +298,13 @@ void perfetto_put_heap(struct perfetto *perfetto)
 {
 	uint64_t index = 0;
 
-	perfetto_each(perfetto,
-		      "SELECT *, lead(1, 1, 0) OVER () FROM (SELECT pid, stacks.site, sum(bytes),"
-		      " sum(bytes) FILTER (WHERE gone), sum(objects),"
-		      " sum(objects) FILTER (WHERE gone) FROM (SELECT *, died IS NOT NULL OR"
-		      " (survived IS NOT 1 AND kind IS NOT 'born old') AS gone FROM samples)"
-		      " JOIN stacks ON stacks.id = stack"
-		      " JOIN processes ON processes.id = process GROUP BY process, stacks.site)",
-		      put_dump, &index);
+	perfetto_each(
+		perfetto,
+		"SELECT *, lead(1, 1, 0) OVER () FROM (SELECT pid, stacks.site, sum(bytes),"
+		" sum(bytes) FILTER (WHERE gone), sum(objects),"
+		" sum(objects) FILTER (WHERE gone) FROM (SELECT *, died IS NOT NULL OR"
+		" (survived IS NOT 1 AND kind NOT IN ('born old', 'manual')) AS gone FROM samples)"
+		" JOIN stacks ON stacks.id = stack"
+		" JOIN processes ON processes.id = process GROUP BY process, stacks.site)",
+		put_dump, &index);
 }

@@ -9,7 +9,7 @@
 
 #include "perfetto.h"
 
-enum { NESTING_MAX = 64, NOTES_MAX = 5 };
+enum { NESTING_MAX = 64, NOTES_MAX = 6 };
 
 /* Slices of one track that have not ended. */
 struct nest {
@@ -90,7 +90,7 @@ static size_t add_notes(sqlite3_stmt *row, int first, const char *const *names,
 	return used;
 }
 
-/* Columns: track's number, start, finish, category, name, up to five notes. */
+/* Columns: track's number, start, finish, category, name, up to six notes. */
 static void put_slice(struct perfetto *perfetto, sqlite3_stmt *row, struct nest *nest,
 		      const char *const *names)
 {
@@ -113,10 +113,11 @@ static void put_thread_slice(struct perfetto *perfetto, sqlite3_stmt *row, void 
 {
 	static const char *const of_gc[] = {"reason", "promoted bytes", "pause ns", "freed bytes",
 					    NULL};
-	static const char *const of_calls[] = {"result", "ns in collections", "first argument",
-					       "second argument", "stands for calls"};
+	static const char *const of_calls[] = {"result",           "ns in collections",
+					       "first argument",   "second argument",
+					       "stands for calls", "fiber (goroutine)"};
 	uint64_t thread = (uint64_t)sqlite3_column_int64(row, 0);
-	bool gc = sqlite3_column_int64(row, 10);
+	bool gc = sqlite3_column_int64(row, 11);
 
 	turn_to(perfetto, context, perfetto_uuid(TRACK_THREAD, thread),
 		(uint32_t)(SEQUENCE_THREADS + thread));
@@ -135,8 +136,9 @@ static void put_phase(struct perfetto *perfetto, sqlite3_stmt *row, void *contex
 
 static void put_cycle(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
-	static const char *const names[] = {"reason", "bytes in use before", "bytes in use after",
-					    "live bytes", "ns of pauses"};
+	static const char *const names[] = {
+		"reason",     "bytes in use before", "bytes in use after",
+		"live bytes", "ns of pauses",        NULL};
 
 	turn_to(perfetto, context,
 		perfetto_uuid(TRACK_CYCLES, (uint64_t)sqlite3_column_int64(row, 0)),
@@ -164,10 +166,10 @@ void perfetto_put_slices(struct perfetto *perfetto)
 	perfetto_each(
 		perfetto,
 		"SELECT thread, start, finish, 'gc', coalesce(name, kind || ' collection'), reason,"
-		" promoted_bytes, pause_ns, freed_bytes, NULL, 1 FROM collections"
+		" promoted_bytes, pause_ns, freed_bytes, NULL, NULL, 1 FROM collections"
 		" WHERE start IS NOT NULL AND finish IS NOT NULL"
 		" UNION ALL SELECT thread, start, finish, 'syscall', name, result,"
-		" nullif(gc_ns, 0), arg0, arg1, nullif(stands, 1), 0 FROM syscalls"
+		" nullif(gc_ns, 0), arg0, arg1, nullif(stands, 1), fiber, 0 FROM syscalls"
 		" ORDER BY thread, start, finish DESC",
 		put_thread_slice, &nest);
 	turn_to(perfetto, &nest, 0, 0);

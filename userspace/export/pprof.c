@@ -47,7 +47,8 @@ static uint32_t known_stack(const struct pass *pass, uint64_t stack)
 
 static int take_cpu(struct pprof *pprof, const struct pass *pass, const struct record_cpu *record)
 {
-	struct pprof_key key = {known_stack(pass, record->stack), (uint32_t)record->thread, 0, 0};
+	struct pprof_key key = {.stack = known_stack(pass, record->stack),
+				.thread = (uint32_t)record->thread};
 	struct pprof_sum *sum = sum_of(pprof, &key);
 
 	if (!sum)
@@ -58,7 +59,8 @@ static int take_cpu(struct pprof *pprof, const struct pass *pass, const struct r
 
 static int take_wait(struct pprof *pprof, const struct pass *pass, const struct record_wait *record)
 {
-	struct pprof_key key = {known_stack(pass, record->stack), (uint32_t)record->thread, 0, 0};
+	struct pprof_key key = {.stack = known_stack(pass, record->stack),
+				.thread = (uint32_t)record->thread};
 	struct pprof_sum *sum = sum_of(pprof, &key);
 
 	if (!sum)
@@ -70,7 +72,8 @@ static int take_wait(struct pprof *pprof, const struct pass *pass, const struct 
 static int take_fault(struct pprof *pprof, const struct pass *pass,
 		      const struct record_fault *record)
 {
-	struct pprof_key key = {known_stack(pass, record->stack), (uint32_t)record->thread, 0, 0};
+	struct pprof_key key = {.stack = known_stack(pass, record->stack),
+				.thread = (uint32_t)record->thread};
 	struct pprof_sum *sum = sum_of(pprof, &key);
 
 	if (!sum)
@@ -93,8 +96,10 @@ static int take_alloc(struct pprof *pprof, struct pass *pass, const struct recor
 	uint32_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
 	double p = sample_probability(record->size, record->period);
 	int64_t type = type_table_number(&pass->types, process, record->type);
-	struct pprof_key key = {known_stack(pass, record->stack), (uint32_t)record->thread,
-				(uint32_t)type, 1};
+	struct pprof_key key = {.stack = known_stack(pass, record->stack),
+				.thread = (uint32_t)record->thread,
+				.type = (uint32_t)type,
+				.allocates = 1};
 	struct pprof_sum *sum = type < 0 ? NULL : sum_of(pprof, &key);
 
 	if (!sum)
@@ -123,18 +128,45 @@ static int record(struct model_observer *observer, struct pass *pass, const stru
 
 /* --- once it is complete ------------------------------------------------------------- */
 
-/* In use is what became old and is not known to have died: the same that the report calls live. */
+/* What is alive by the heap profile of a process's own runtime. */
+static int add_heap(struct pprof *pprof, const struct heap_site *site)
+{
+	struct pprof_key key = {.stack = site->stack, .process = (uint32_t)site->process};
+	struct pprof_sum *sum = sum_of(pprof, &key);
+
+	if (!sum)
+		return -ENOMEM;
+	sum->values[PPROF_INUSE_OBJECTS] += site->live.objects;
+	sum->values[PPROF_INUSE_SPACE] += site->live.bytes;
+	return 0;
+}
+
+static int add_heaps(struct pprof *pprof, const struct heap_sites *sites)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < sites->count && !error; i++)
+		if (sites->items[i].is_last)
+			error = add_heap(pprof, &sites->items[i]);
+	return error;
+}
+
+/* In use is what became old and is not known to have died: the same that the report calls live. Of
+ * a process with a heap profile of its own it is what that says. */
 static int add_live(struct pprof *pprof, const struct pass *pass)
 {
 	const struct samples *samples = &pass->samples;
 
 	for (size_t i = 1; i < samples->count; i++) {
 		const struct sample *sample = &samples->items[i];
-		struct pprof_key key = {pass->tree.costs[sample->cost].stack, sample->thread,
-					sample->type, 1};
+		struct pprof_key key = {.stack = pass->tree.costs[sample->cost].stack,
+					.thread = sample->thread,
+					.type = sample->type,
+					.allocates = 1};
 		struct pprof_sum *sum;
 
-		if (!sample->process || !sample->old)
+		if (!sample->process || !sample->old ||
+		    heap_sites_has(&pass->heap_sites, sample->process))
 			continue;
 		sum = sum_of(pprof, &key);
 		if (!sum)
@@ -142,7 +174,7 @@ static int add_live(struct pprof *pprof, const struct pass *pass)
 		sum->values[PPROF_INUSE_OBJECTS] += 1 / (double)sample->probability;
 		sum->values[PPROF_INUSE_SPACE] += sample->bytes;
 	}
-	return 0;
+	return add_heaps(pprof, &pass->heap_sites);
 }
 
 static void put_sample(struct pprof *pprof, const struct pass *pass, const struct pprof_sum *sum,
@@ -177,32 +209,51 @@ static void put_sample(struct pprof *pprof, const struct pass *pass, const struc
 		pprof_put(pprof, &profile);
 }
 
+/* A number or a text; false: there is neither. */
+static bool fill_label(struct pprof *pprof, const char *key, const char *text, uint64_t number,
+		       Perftools__Profiles__Label *label)
+{
+	if (!text && !number)
+		return false;
+	perftools__profiles__label__init(label);
+	label->key = pprof_string(pprof, key);
+	if (text)
+		label->str = pprof_string(pprof, text);
+	else
+		label->num = (int64_t)number;
+	return true;
+}
+
+static const char *named(const char *name)
+{
+	return name ? name : "(no name)";
+}
+
 static void put_sum(struct pprof *pprof, const struct pass *pass, const struct pprof_sum *sum)
 {
-	const struct thread *thread = tasks_find_thread(&pass->tasks, sum->key.thread);
-	const struct process *process = tasks_find_process(&pass->tasks, thread->process);
+	const struct pprof_key *of = &sum->key;
+	const struct thread *thread = of->thread ? tasks_find_thread(&pass->tasks, of->thread)
+						 : NULL;
+	const struct process *process =
+		tasks_find_process(&pass->tasks, thread ? thread->process : of->process);
 	const struct {
-		const char *key, *text; /* text NULL: a number */
+		const char *key, *text;
 		uint64_t number;
 	} facts[] = {
-		{"thread", thread->name ? thread->name : "(no name)", 0},
-		{"tid", NULL, thread->tid},
-		{"process", process->name ? process->name : "(no name)", 0},
+		{"thread", thread ? named(thread->name) : NULL, 0},
+		{"tid", NULL, thread ? thread->tid : 0},
+		{"process", named(process->name), 0},
 		{"pid", NULL, process->pid},
-		{"type", sum->key.type ? pass->types.items[sum->key.type].name : NULL, 0},
+		{"type", of->type ? pass->types.items[of->type].name : NULL, 0},
 	};
-	const size_t count = sizeof(facts) / sizeof(*facts) - !sum->key.type;
 	Perftools__Profiles__Label labels[sizeof(facts) / sizeof(*facts)],
 		*list[sizeof(facts) / sizeof(*facts)];
+	size_t count = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		perftools__profiles__label__init(&labels[i]);
-		labels[i].key = pprof_string(pprof, facts[i].key);
-		if (facts[i].text)
-			labels[i].str = pprof_string(pprof, facts[i].text);
-		else
-			labels[i].num = (int64_t)facts[i].number;
-		list[i] = &labels[i];
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		list[count] = &labels[count];
+		count += fill_label(pprof, facts[i].key, facts[i].text, facts[i].number,
+				    &labels[count]);
 	}
 	put_sample(pprof, pass, sum, list, count);
 }

@@ -35,6 +35,7 @@ enum pprof_value {
 /* What samples add up to that have all of this in common. */
 struct pprof_key {
 	uint32_t stack, thread;
+	uint32_t process;   /* if there is no thread */
 	uint32_t type;      /* 0: anything but allocations */
 	uint32_t allocates; /* the stack is to begin at the function that allocates */
 };

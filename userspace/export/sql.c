@@ -29,12 +29,15 @@ int sql_fill(struct model_observer *observer, struct pass *pass)
 static int prepare(struct sql *sql)
 {
 	struct database *database = sql->database;
-	int error = database_prepare(database,
-				     "UPDATE samples SET fate = coalesce(fate, ?),"
-				     " survived = coalesce(survived, ?),"
-				     " fate_time = coalesce(fate_time, ?), age = ?, collections = ?"
-				     " WHERE id = ?",
-				     &sql->first_fate);
+	/* Where nothing collects, there is no collection that an object might have survived. */
+	int error =
+		database_prepare(database,
+				 "UPDATE samples SET fate = coalesce(fate, ?1),"
+				 " survived = coalesce(survived,"
+				 " iif(kind IN ('foreign', 'manual') AND ?1 = 'freed', NULL, ?2)),"
+				 " fate_time = coalesce(fate_time, ?), age = ?, collections = ?"
+				 " WHERE id = ?",
+				 &sql->first_fate);
 
 	if (!error)
 		error = database_prepare(

@@ -33,10 +33,9 @@ static struct cell stack_of(const struct pass *pass, uint64_t stack)
 static int take_alloc(struct sql *sql, struct pass *pass, const struct record_alloc *record)
 {
 	static const char *const kinds[] = {
-		[GCPROF_SAMPLE_NURSERY] = "nursery",
-		[GCPROF_SAMPLE_LARGE] = "large",
-		[GCPROF_SAMPLE_BORN_OLD] = "born old",
-		[GCPROF_SAMPLE_FOREIGN] = "foreign",
+		[GCPROF_SAMPLE_NURSERY] = "nursery",   [GCPROF_SAMPLE_LARGE] = "large",
+		[GCPROF_SAMPLE_BORN_OLD] = "born old", [GCPROF_SAMPLE_FOREIGN] = "foreign",
+		[GCPROF_SAMPLE_MANUAL] = "manual",
 	};
 	uint64_t process = process_of(pass, record->thread);
 	const struct sql_process *state = sql_process(sql, process);
@@ -77,6 +76,7 @@ static int take_fate(struct sql *sql, const struct record_fate *record)
 		[GCPROF_DIED_YOUNG] = "died young",
 		[GCPROF_PROMOTED] = "promoted",
 		[GCPROF_PINNED] = "pinned",
+		[GCPROF_FREED] = "freed",
 	};
 	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
 	struct sample_key key = {record->process, record->sample};

@@ -16,7 +16,6 @@ struct heap_key {
 static const char *const kinds[] = {[GCPROF_GC_MINOR] = "minor",
 				    [GCPROF_GC_STEP] = "step",
 				    [GCPROF_GC_FULL] = "full",
-				    [GCPROF_GC_SURVEY] = "survey",
 				    [GCPROF_GC_STOP] = "stop"};
 
 static const char *const reasons[] = {
@@ -78,6 +77,7 @@ static void add_figures(struct row_collections *row, const struct record_gc_end 
 	row->heap_before = reference(record->heap_before);
 	row->heap_after = reference(record->heap_after);
 	row->heap_size = reference(record->heap_size);
+	row->unreachable = reference(record->unreachable);
 	if (!record->has_stats)
 		return;
 	row->phase = text(sql_name(phases, record->phase));

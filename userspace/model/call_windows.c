@@ -9,6 +9,10 @@
 #include "../util/map.h"
 #include "arena.h"
 
+/* In place of a process. */
+#define POOL 0          /* all that windows have seen for less than CPU_MIN */
+#define SUMS UINT64_MAX /* all */
+
 #define SLOWER_MAX 16.0 /* tracing does not slow down more: then the figures are wrong */
 /* How well the cost of tracing a call is known, relative to it. */
 #define COST_DOUBT 0.6
@@ -16,39 +20,64 @@
  * time, at most by so many times the cost of tracing. It may be nothing, or twice as much. */
 #define CACHE_SHARE     0.1
 #define CACHE_TIMES_MAX 2
-/* ns of CPU time of a process: what it did in less says little, and waits for its next window. */
+/* ns of CPU time in windows: less says little, and waits for the next one. */
 #define CPU_MIN 1e6
+/* So much of a window counts in the next one as well, or for a gap without one: that waits for so
+ * many of other processes. */
+#define KEPT      0.0625
+#define WAITS_MAX 64
 /* Of few samples, the variance between them is taken to be larger by this, divided by as many. */
 #define FEW 3
 
-/* Quantile of the normal distribution for a two-sided 95 % interval. */
-static const double z = 1.959963984540054;
+/* What is estimated of one call over all processes. */
+struct call_sum {
+	double more[CALL_FIGURES]; /* in the gaps */
+	/* Of the samples that it is estimated from, and of them with the CPU time of their gaps. */
+	double squares[CALL_FIGURES], products[CALL_FIGURES];
+	double sample[CALL_FIGURES]; /* the last of them, and its number */
+	uint64_t number;
+	double doubt[CALL_FIGURES]; /* tracing may have cost more, or less */
+};
 
 /* One call in one process. */
 struct window_total {
-	/* So far, when the process's last window was closed, and when the first gap began. */
-	uint64_t now[CALL_FIGURES], before[CALL_FIGURES], first[CALL_FIGURES];
-	struct call_gaps *sum;
+	double fresh[CALL_FIGURES]; /* since the last window, and what is kept of that */
+	struct call_sum *sum;
 	struct window_total *next; /* of the process */
 };
 
 struct window_process {
 	uint64_t traced, untraced; /* CPU time so far, ns */
-	double cpu, gap, calls;    /* since its last window: CPU time in that and the gap, calls */
-	double own;   /* CPU time in windows without what tracing took; which may be off */
-	double doubt; /* by this part */
-	double more[CALL_FIGURES]; /* in gaps */
-	double windows;
+	double cpu, gap;           /* in windows, and in the gap before: since the last one */
+	double pooled;             /* in gaps in which it was in the pool */
+	double more[CALL_FIGURES]; /* in the other gaps */
 	struct window_total *totals;
-	struct window_process *next, *next_open; /* of all; of those with CPU time of late */
-	bool open;                               /* is one of these */
+	struct window_process *next; /* of those with CPU time of late */
+	unsigned waits;              /* windows since it is one of these; 0: it is none */
 };
+
+/* A call in a process, one in all, or a process (CALL_ALL), made if it has a size. NULL: there is
+ * none, or no memory. */
+static void *item_get(const struct call_windows *windows, uint64_t process, uint64_t call,
+		      size_t size)
+{
+	const uint64_t key[] = {process, call};
+	uint64_t *item = size ? map_put(windows->items, key, NULL) : map_get(windows->items, key);
+
+	if (item && !*item)
+		*item = (uintptr_t)arena_alloc(windows->arena, size);
+	return item ? (void *)(uintptr_t)*item : NULL;
+}
 
 int call_windows_init(struct call_windows *windows)
 {
 	memset(windows, 0, sizeof(*windows));
 	windows->items = map_create(2 * sizeof(uint64_t));
-	return windows->items ? arena_create(&windows->arena) : -ENOMEM;
+	if (!windows->items || arena_create(&windows->arena) < 0)
+		return -ENOMEM;
+	windows->all = item_get(windows, SUMS, CALL_ALL, sizeof(*windows->all));
+	windows->pool = item_get(windows, POOL, CALL_ALL, sizeof(*windows->pool));
+	return windows->all && windows->pool ? 0 : -ENOMEM;
 }
 
 void call_windows_free(struct call_windows *windows)
@@ -57,53 +86,14 @@ void call_windows_free(struct call_windows *windows)
 	arena_free(windows->arena);
 }
 
-/* A call in a process, one in all (process 0), or a process (CALL_ALL). NULL: no memory. */
-static void *item_get(struct call_windows *windows, uint64_t process, uint64_t call, size_t size)
-{
-	const uint64_t key[] = {process, call};
-	uint64_t *item = map_put(windows->items, key, NULL);
-
-	if (item && !*item)
-		*item = (uintptr_t)arena_alloc(windows->arena, size);
-	return item ? (void *)(uintptr_t)*item : NULL;
-}
-
-static void *item_find(const struct call_windows *windows, uint64_t process, uint64_t call)
-{
-	const uint64_t key[] = {process, call}, *item = map_get(windows->items, key);
-
-	return item ? (void *)(uintptr_t)*item : NULL;
-}
-
 /* --- what the profile says ------------------------------------------------------ */
 
-static struct window_process *process_get(struct call_windows *windows, uint64_t id)
+int call_windows_calls(struct call_windows *windows, uint64_t id, uint64_t call,
+		       const double more[CALL_FIGURES])
 {
-	bool known = item_find(windows, id, CALL_ALL);
 	struct window_process *process = item_get(windows, id, CALL_ALL, sizeof(*process));
-
-	if (process && !known) {
-		process->next = windows->processes;
-		windows->processes = process;
-	}
-	return process;
-}
-
-/* Totals do not shrink: returns by how much this one grew. */
-static double grow(uint64_t *total, uint64_t now)
-{
-	uint64_t before = *total;
-
-	*total = now > before ? now : before;
-	return (double)(*total - before);
-}
-
-int call_windows_total(struct call_windows *windows, uint64_t id, uint64_t call,
-		       const uint64_t figures[CALL_FIGURES])
-{
-	struct window_process *process = process_get(windows, id);
 	struct window_total *total = item_get(windows, id, call, sizeof(*total));
-	struct call_gaps *sum = item_get(windows, 0, call, sizeof(*sum));
+	struct call_sum *sum = item_get(windows, SUMS, call, sizeof(*sum));
 
 	if (!process || !total || !sum)
 		return -ENOMEM;
@@ -112,110 +102,122 @@ int call_windows_total(struct call_windows *windows, uint64_t id, uint64_t call,
 		total->next = process->totals;
 		process->totals = total;
 	}
-	process->calls += grow(&total->now[CALL_COUNT], figures[CALL_COUNT]);
-	grow(&total->now[CALL_NS], figures[CALL_NS]);
-	return 0;
+	for (int i = 0; i < CALL_FIGURES; i++)
+		total->fresh[i] += more[i];
+	return process->traced < CPU_MIN && id != POOL
+		       ? call_windows_calls(windows, POOL, call, more)
+		       : 0;
+}
+
+static void add_cpu(struct call_windows *windows, struct window_process *process, double cpu,
+		    double gap)
+{
+	process->cpu += cpu;
+	process->gap += gap;
+	if (process->waits)
+		return;
+	process->waits = 1;
+	process->next = windows->open;
+	windows->open = process;
 }
 
 int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu *record)
 {
-	struct window_process *process = process_get(windows, record->process);
+	struct window_process *process =
+		item_get(windows, record->process, CALL_ALL, sizeof(*process));
+	double cpu, gap;
 
 	if (!process)
 		return -ENOMEM;
-	process->cpu += grow(&process->traced, record->traced_ns);
-	process->gap += grow(&process->untraced, record->untraced_ns);
-	if (process->open)
-		return 0;
-	process->open = true;
-	process->next_open = windows->open;
-	windows->open = process;
+	if (record->traced_ns < process->traced || record->untraced_ns < process->untraced)
+		return -EBADMSG;
+	cpu = (double)(record->traced_ns - process->traced);
+	gap = (double)(record->untraced_ns - process->untraced);
+	if (process->traced < CPU_MIN) {
+		add_cpu(windows, windows->pool, cpu, gap);
+		windows->pool->pooled += gap;
+		process->pooled += gap;
+		gap = 0;
+	}
+	add_cpu(windows, process, cpu, gap);
+	process->traced = record->traced_ns;
+	process->untraced = record->untraced_ns;
 	return 0;
 }
 
 /* --- a window is over ------------------------------------------------------------- */
 
-/* What tracing took is no time of the program's. Returns what is, since the last window. */
-static double find_own(const struct call_windows *windows, struct window_process *process)
-{
-	double tracing = process->calls * windows->call_ns;
-	double left = fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
-	double caches = fmin(CACHE_SHARE * left, CACHE_TIMES_MAX * tracing), own = left - caches;
-
-	process->own += own;
-	process->doubt = (COST_DOUBT * fmin(tracing, process->cpu) + caches) / own;
-	return own;
-}
-
-/* Begins a sample, which stands for so much CPU time in gaps. */
-static void begin_sample(struct call_windows *windows, double gap)
-{
-	windows->sample++;
-	windows->gap = gap;
-	windows->gaps += gap;
-	windows->gap_squares += gap * gap;
-}
-
 /* What a sample has of a call in several processes is one figure. */
-static void add_figure(const struct call_windows *windows, struct call_gaps *sum, int figure,
-		       double more, double doubt)
+static void add_figures(const struct call_windows *windows, struct call_sum *sum,
+			const double more[CALL_FIGURES], double doubt)
 {
-	double sample = sum->number[figure] == windows->sample ? sum->sample[figure] : 0;
-
-	sum->number[figure] = windows->sample;
-	sum->sample[figure] = sample + more;
-	sum->more[figure] += more;
-	sum->squares[figure] += more * (2 * sample + more);
-	sum->products[figure] += more * windows->gap;
-	sum->doubt[figure] += more * doubt;
-}
-
-/* What a process did since `before` stands for `weight` times as much in the gaps of `gaps`. */
-static void add_calls(struct call_windows *windows, struct window_process *process,
-		      struct window_process *gaps, double weight)
-{
-	for (struct window_total *total = process->totals; total; total = total->next) {
-		for (int i = 0; i < CALL_FIGURES; i++) {
-			double more = (double)(total->now[i] - total->before[i]) * weight;
-
-			add_figure(windows, &windows->all, i, more, process->doubt);
-			add_figure(windows, total->sum, i, more, process->doubt);
-			gaps->more[i] += more;
-			total->before[i] = total->now[i];
-		}
+	if (sum->number != windows->sample)
+		memset(sum->sample, 0, sizeof(sum->sample));
+	sum->number = windows->sample;
+	for (int i = 0; i < CALL_FIGURES; i++) {
+		sum->squares[i] += more[i] * (2 * sum->sample[i] + more[i]);
+		sum->sample[i] += more[i];
+		sum->more[i] += more[i];
+		sum->products[i] += more[i] * windows->gap;
+		sum->doubt[i] += more[i] * doubt;
 	}
 }
 
-/* A first gap is to be estimated: what was traced all the time before, and under the load of a
- * recording that begins, says less about gaps than windows do. */
-static void forget(struct call_windows *windows)
-{
-	for (struct window_process *process = windows->processes; process;
-	     process = process->next) {
-		process->own = process->windows = 0;
-		for (struct window_total *total = process->totals; total; total = total->next)
-			memcpy(total->first, total->before, sizeof(total->first));
-	}
-}
-
+/* What a process did in windows stands for its gap, by its own CPU time: without that of tracing.
+ */
 static void close_process(struct call_windows *windows, struct window_process *process)
 {
-	double own;
+	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own, doubt;
 
-	if (process->gap > 0 && windows->own <= 0)
-		forget(windows);
-	own = find_own(windows, process);
-	add_calls(windows, process, process, process->gap / own);
+	for (struct window_total *total = process->totals; total; total = total->next)
+		tracing += total->fresh[CALL_COUNT] * windows->call_ns;
+	left = fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
+	caches = fmin(CACHE_SHARE * left, CACHE_TIMES_MAX * tracing);
+	own = fmax(left - caches, 1);
+	doubt = (COST_DOUBT * fmin(tracing, process->cpu) + caches) / own;
+	for (struct window_total *total = process->totals; total; total = total->next) {
+		double more[CALL_FIGURES];
+
+		for (int i = 0; i < CALL_FIGURES; i++) {
+			more[i] = total->fresh[i] * process->gap / own;
+			total->fresh[i] *= kept;
+			process->more[i] += more[i];
+		}
+		add_figures(windows, total->sum, more, doubt);
+		add_figures(windows, windows->all, more, doubt);
+	}
 	windows->own += fmin(own, process->gap);
-	process->cpu = process->gap = process->calls = 0;
-	process->windows++;
+	process->cpu *= kept;
+	process->gap = 0;
+}
+
+/* Of those that have so much CPU time in windows, or waited for it that long, one sample is taken.
+ */
+static void take_sample(struct call_windows *windows, double least, unsigned waits)
+{
+	struct window_process **at = &windows->open, *process, *taken = NULL;
+
+	windows->gap = 0;
+	while ((process = *at)) {
+		if (process->cpu < least && process->waits++ < waits) {
+			at = &process->next;
+			continue;
+		}
+		*at = process->next;
+		process->next = taken;
+		process->waits = 0;
+		taken = process;
+		windows->gap += process->gap;
+	}
+	windows->sample++;
+	windows->gaps += windows->gap;
+	windows->gap_squares += windows->gap * windows->gap;
+	for (; taken; taken = taken->next)
+		close_process(windows, taken);
 }
 
 int call_windows_add(struct call_windows *windows, const struct record_call_window *record)
 {
-	struct window_process *process;
-	double gap = 0;
-
 	if (record->end <= record->begin || record->begin < windows->end)
 		return -EBADMSG;
 	/* Where the first window begins the recording does: there is no gap before it. */
@@ -224,84 +226,30 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 	windows->traced_ns += (double)(record->end - record->begin);
 	windows->end = record->end;
 	windows->call_ns = (double)record->call_ns;
-	for (process = windows->open; process; process = process->next_open)
-		gap += process->cpu >= CPU_MIN ? process->gap : 0;
-	begin_sample(windows, gap);
-	for (; windows->open; windows->open = process->next_open) {
-		process = windows->open;
-		process->open = false;
-		if (process->cpu >= CPU_MIN)
-			close_process(windows, process);
-	}
+	take_sample(windows, CPU_MIN, WAITS_MAX);
 	return 0;
-}
-
-/* --- the recording is over ---------------------------------------------------------- */
-
-/* For processes that no window saw stand those that come and go as well, in few windows. */
-static double stand_in(const struct window_process *process)
-{
-	return process->own / pow(fmax(process->windows, 1), 3);
-}
-
-/* What a process did in all windows stands for its last gap, and for others. */
-static void add_rest(struct call_windows *windows, struct window_process *process,
-		     struct window_process *gaps, double gap)
-{
-	if (process->own <= 0 || gap <= 0)
-		return;
-	for (struct window_total *total = process->totals; total; total = total->next)
-		memcpy(total->before, total->first, sizeof(total->before));
-	begin_sample(windows, gap);
-	add_calls(windows, process, gaps, gap / process->own);
 }
 
 void call_windows_finish(struct call_windows *windows, uint64_t end)
 {
-	double stand_ins = 0;
-
 	windows->gaps_ns += windows->end && end > windows->end ? (double)(end - windows->end) : 0;
-	windows->strangers = arena_alloc(windows->arena, sizeof(*windows->strangers));
-	if (!windows->strangers)
-		return;
-	for (struct window_process *process = windows->processes; process;
-	     process = process->next) {
-		if (!process->windows && process->cpu > 0)
-			find_own(windows, process);
-		windows->strangers->gap += process->windows ? 0 : process->gap;
-		stand_ins += stand_in(process);
-	}
-	for (struct window_process *process = windows->processes; process;
-	     process = process->next) {
-		add_rest(windows, process, process, process->windows ? process->gap : 0);
-		add_rest(windows, process, windows->strangers,
-			 windows->strangers->gap * stand_in(process) / stand_ins);
-	}
+	take_sample(windows, 0, 0);
 }
 
 /* --- estimates ------------------------------------------------------------------------ */
 
-const struct call_gaps *call_windows_gaps(const struct call_windows *windows, uint64_t call)
-{
-	if (windows->gaps_ns <= 0 || windows->gaps <= 0)
-		return NULL;
-	return call == CALL_ALL ? &windows->all : item_find(windows, 0, call);
-}
-
 double call_windows_of(const struct call_windows *windows, uint64_t id, enum call_figure figure)
 {
-	const struct window_process *process = item_find(windows, id, CALL_ALL);
-	const struct window_process *strangers = windows->strangers;
+	const struct window_process *process = item_get(windows, id, CALL_ALL, 0);
+	const struct window_process *pool = windows->pool;
 
-	if (!process || !strangers)
+	if (!process)
 		return 0;
-	return process->windows || strangers->gap <= 0
-		       ? process->more[figure]
-		       : strangers->more[figure] * process->gap / strangers->gap;
+	return process->more[figure] + pool->more[figure] * process->pooled / fmax(pool->pooled, 1);
 }
 
 /* By how far samples are from the rate of all, and by what each is itself where they are few. */
-static double variance(const struct call_windows *windows, const struct call_gaps *sum, int figure)
+static double variance(const struct call_windows *windows, const struct call_sum *sum, int figure)
 {
 	double rate = sum->more[figure] / windows->gaps, squares = sum->squares[figure];
 	double samples = windows->gaps * windows->gaps / windows->gap_squares;
@@ -311,20 +259,22 @@ static double variance(const struct call_windows *windows, const struct call_gap
 	       (1 + windows->own / windows->gaps);
 }
 
-struct estimate call_windows_estimate(const struct call_windows *windows,
-				      const struct call_gaps *gaps, enum call_figure figure,
-				      double traced)
+bool call_windows_estimate(const struct call_windows *windows, uint64_t call,
+			   enum call_figure figure, double traced, struct estimate *out)
 {
-	double more = gaps->more[figure], doubt = gaps->doubt[figure] / z;
-	struct tally tally = {.value = more};
-	struct estimate out;
+	const struct call_sum *sum = item_get(windows, SUMS, call, 0);
+	struct tally tally = {0};
+	double doubt;
 
+	if (windows->gaps_ns <= 0 || windows->gaps <= 0 || !sum)
+		return false;
+	tally.value = sum->more[figure];
+	doubt = sum->doubt[figure];
 	/* While calls wait the clock is the better scale. */
 	if (figure == CALL_NS)
-		doubt += fabs(traced * windows->gaps_ns / windows->traced_ns - more) / z;
-	tally.variance = variance(windows, gaps, figure) + doubt * doubt;
-	out = tally_estimate(&tally);
-	/* Of less than one window's worth the score interval has no useful end. */
-	out.high = fmin(out.high, out.value + 2 * z * sqrt(tally.variance));
-	return (struct estimate){traced + out.value, traced + out.low, traced + out.high};
+		doubt += fabs(traced * windows->gaps_ns / windows->traced_ns - tally.value);
+	tally.variance = variance(windows, sum, figure) + pow(doubt / ESTIMATE_Z, 2);
+	*out = tally_estimate(&tally);
+	*out = (struct estimate){traced + out->value, traced + out->low, traced + out->high};
+	return true;
 }

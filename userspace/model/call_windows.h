@@ -18,28 +18,17 @@ enum call_figure { CALL_COUNT, CALL_NS, CALL_FIGURES };
 
 #define CALL_ALL UINT64_MAX /* in place of a call's number: all calls together */
 
-/* What is estimated of one call over all processes. */
-struct call_gaps {
-	double more[CALL_FIGURES]; /* in the gaps */
-	/* Of the samples that it is estimated from, and of them with the CPU time of their gaps. */
-	double squares[CALL_FIGURES], products[CALL_FIGURES];
-	double sample[CALL_FIGURES]; /* the last of them, and its number */
-	uint64_t number[CALL_FIGURES];
-	double doubt[CALL_FIGURES]; /* tracing may have cost more, or less */
-};
-
 struct call_windows {
 	struct arena *arena;
-	struct map *items;                /* {process, number of the call} -> what is known of it */
-	struct window_process *processes; /* all; those with CPU time since the last window */
-	struct window_process *open;
-	struct window_process *strangers; /* all that no window saw */
-	struct call_gaps all;
-	uint64_t end, windows;     /* of the last one; so many, with gaps between */
-	double traced_ns, gaps_ns; /* by the clock */
-	double call_ns;            /* what tracing a call took so far */
-	uint64_t sample;           /* number of the one that is taken */
-	double gap;                /* CPU time that it stands for; of all, and squared */
+	struct map *items;           /* {process, number of the call} -> what is known of it */
+	struct call_sum *all;        /* calls together */
+	struct window_process *pool; /* those that windows have seen little of, together */
+	struct window_process *open; /* with CPU time that is not estimated from yet */
+	uint64_t end, windows;       /* of the last one; so many, with gaps between */
+	double traced_ns, gaps_ns;   /* by the clock */
+	double call_ns;              /* what tracing a call took so far */
+	uint64_t sample;             /* number of the one that is taken */
+	double gap;                  /* CPU time that it stands for; of all, and squared */
 	double gaps, gap_squares;
 	double own; /* CPU time in windows, no more than in the gap before each */
 };
@@ -48,11 +37,11 @@ struct call_windows {
 int call_windows_init(struct call_windows *windows);
 void call_windows_free(struct call_windows *windows);
 
-/* The totals of this call in this process, not 0, are now at these figures. 0 or -ENOMEM. */
-int call_windows_total(struct call_windows *windows, uint64_t process, uint64_t call,
-		       const uint64_t figures[CALL_FIGURES]);
+/* The totals of a call in a process are now by so much greater. 0 or -ENOMEM. */
+int call_windows_calls(struct call_windows *windows, uint64_t process, uint64_t call,
+		       const double more[CALL_FIGURES]);
 
-/* A process has now used that much CPU time. 0 or -ENOMEM. */
+/* A process has now used that much CPU time. 0, -ENOMEM or -EBADMSG. */
 int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu *record);
 
 /* What totals and CPU time grew by was in this window and the gap before. 0 or -EBADMSG. */
@@ -61,18 +50,16 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 /* The recording ended at `end`; 0: not known, there is no gap after the last window. */
 void call_windows_finish(struct call_windows *windows, uint64_t end);
 
-/* The gaps of a call, or of all together, only after call_windows_finish(), as what follows. NULL:
- * nothing is known to be missing. Profiles of old versions do not have the CPU time to estimate by.
+/*
+ * After call_windows_finish(): `traced` of a call, or of all together, and what was not traced.
+ * false: nothing is known to be missing. Profiles of old versions do not have the CPU time to
+ * estimate by.
  */
-const struct call_gaps *call_windows_gaps(const struct call_windows *windows, uint64_t call);
+bool call_windows_estimate(const struct call_windows *windows, uint64_t call,
+			   enum call_figure figure, double traced, struct estimate *out);
 
 /* What a process did in gaps. */
 double call_windows_of(const struct call_windows *windows, uint64_t process,
 		       enum call_figure figure);
-
-/* `traced` and what was not, with its interval. */
-struct estimate call_windows_estimate(const struct call_windows *windows,
-				      const struct call_gaps *gaps, enum call_figure figure,
-				      double traced);
 
 #endif

@@ -29,7 +29,6 @@ void cycles_free(struct cycles *cycles)
 {
 	durations_free(&cycles->minor);
 	durations_free(&cycles->major);
-	durations_free(&cycles->survey);
 	durations_free(&cycles->others);
 	durations_free(&cycles->stops);
 	free(cycles->pauses);
@@ -73,6 +72,7 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 	raise_to(&gc->rss_peak_bytes, record->rss_bytes);
 	raise_to(&gc->heap_peak_bytes, record->heap_before);
 	raise_to(&gc->heap_peak_bytes, record->heap_after);
+	gc->unreachable += record->unreachable;
 	if (!record->has_stats)
 		return;
 	if (record->kind == GCPROF_GC_MINOR) {
@@ -142,8 +142,6 @@ static struct durations *durations_of(struct cycles *cycles, uint64_t kind)
 	case GCPROF_GC_STEP:
 	case GCPROF_GC_FULL:
 		return &cycles->major;
-	case GCPROF_GC_SURVEY:
-		return &cycles->survey;
 	default:
 		return &cycles->others;
 	}
@@ -250,8 +248,7 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
 	struct model_gc *gc = &pass->model->gc;
-	struct collection collection = {.minor = record->kind == GCPROF_GC_MINOR,
-					.survey = record->kind == GCPROF_GC_SURVEY};
+	struct collection collection = {.minor = record->kind == GCPROF_GC_MINOR};
 	struct open_gc open;
 	size_t lost;
 	bool paired;
@@ -268,8 +265,8 @@ int cycles_end(struct pass *pass, const struct record_gc_end *record)
 	paired = open_gcs_end(&pass->cycles.open, thread->process, record, &open, &lost);
 	gc->unpaired += lost + !paired;
 	err = paired ? end_paired(pass, record, &open, &collection) : 0;
-	/* A stop that collects nothing is not the doing of any object. */
-	if (err || record->kind == GCPROF_GC_STOP)
+	/* A stop that collects nothing, or of an unknown kind, is not the doing of any object. */
+	if (err || record->kind > GCPROF_GC_FULL)
 		return err;
 	gc->major.cycles += paired && pass->selected && record->kind == GCPROF_GC_FULL;
 	return samples_collected(pass, &collection);
@@ -309,7 +306,7 @@ static int spread_pauses(struct pass *pass, uint64_t process,
 	uint64_t pieces = record->count < PIECES_MAX ? record->count : PIECES_MAX;
 	uint64_t room = record->span / pieces, ns = record->total_ns / pieces;
 	uint64_t at = record->time - record->span +
-		      (room - ns) / GCPROF_GC_SURVEY * (record->kind - GCPROF_GC_MINOR);
+		      (room - ns) / GCPROF_GC_FULL * (record->kind - GCPROF_GC_MINOR);
 
 	for (uint64_t i = 0; i < pieces; i++, at += room) {
 		timeline_pause(&pass->timeline, at, at + ns);
@@ -348,13 +345,12 @@ int cycles_summary(struct pass *pass, const struct record_gc_summary *record)
 		.count = record->count,
 		.timed = true,
 		.minor = record->kind == GCPROF_GC_MINOR,
-		.survey = record->kind == GCPROF_GC_SURVEY,
 		.has_stats = true,
 		.promoted_bytes = record->promoted_bytes,
 	};
 	int err;
 
-	if (!thread || !record->count || record->kind > GCPROF_GC_SURVEY ||
+	if (!thread || !record->count || record->kind >= GCPROF_GC_STOP ||
 	    record->total_ns > record->span || record->span > record->time)
 		return -EBADMSG;
 	if (record->kind != GCPROF_GC_STOPS)
@@ -368,7 +364,7 @@ int cycles_summary(struct pass *pass, const struct record_gc_summary *record)
 		return 0;
 	err = note_sums(pass, thread, record);
 	collection.process = thread->process;
-	return err ? err : samples_collected(pass, &collection);
+	return err || record->kind > GCPROF_GC_FULL ? err : samples_collected(pass, &collection);
 }
 
 static bool is_in_full(const struct pass *pass, uint64_t process, uint64_t heap)
@@ -517,7 +513,6 @@ void cycles_finish(struct pass *pass)
 		cpu->in_gc_ns = cpu->on_cpu_ns;
 	durations_summarize(&pass->cycles.minor, &gc->minor);
 	durations_summarize(&pass->cycles.major, &gc->major);
-	durations_summarize(&pass->cycles.survey, &gc->survey);
 	durations_summarize(&pass->cycles.others, &gc->others);
 	durations_summarize(&pass->cycles.stops, &gc->stops);
 	utilisation_fill(pass->cycles.pauses, pass->cycles.n_pauses, pass->model->run.duration, gc);

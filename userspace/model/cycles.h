@@ -26,7 +26,7 @@ struct closed_gc {
 
 struct cycles {
 	struct open_gcs open;
-	struct durations minor, major, survey;
+	struct durations minor, major;
 	struct durations others; /* stops in which nothing was collected */
 	struct durations stops;  /* of all */
 	struct pause *pauses;

@@ -277,19 +277,18 @@ static uint64_t rounded(double value)
 static int put_row(struct dividing *dividing, const struct division *division)
 {
 	const struct call_windows *windows = &dividing->pass->syscalls.windows;
-	const struct call_gaps *gaps = call_windows_gaps(windows, division->sum.number);
 	struct model *model = dividing->pass->model;
 	struct model_syscall *row = &model->syscalls[model->n_syscalls];
+	struct estimate whole;
 
 	*row = syscall_row(&division->sum, model);
 	if (!row->name)
 		return -ENOMEM;
 	row->calls = estimate_of(division, CALL_COUNT);
 	row->time = estimate_of(division, CALL_NS);
-	if (gaps && division->all > 0 && !dividing->timed) {
-		struct estimate whole =
-			call_windows_estimate(windows, gaps, CALL_COUNT, division->all);
-
+	if (division->all > 0 && !dividing->timed &&
+	    call_windows_estimate(windows, division->sum.number, CALL_COUNT, division->all,
+				  &whole)) {
 		scale(&row->calls, &whole, division->all);
 		scale(&row->time, &whole, division->all);
 	}

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* Quantile of the normal distribution for a two-sided 95 % interval. */
-static const double z = 1.959963984540054;
+static const double z = ESTIMATE_Z;
 
 /* Objects whose sizes differ have a header and tell their length: none is smaller. */
 enum { LEAST_SIZE = 16 };

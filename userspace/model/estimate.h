@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Quantile of the normal distribution for a two-sided 95 % interval. */
+#define ESTIMATE_Z 1.959963984540054
+
 struct estimate {
 	double value;
 	double low, high; /* 95 % */

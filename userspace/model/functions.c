@@ -24,15 +24,23 @@ enum {
 struct builder {
 	struct pass *pass;
 	struct functions *functions; /* of the pass */
-	struct map *index;           /* runtime, module, name -> row */
+	struct map *index;           /* runtime, module or file, name -> row */
 };
+
+/* What keeps functions of one name apart: code made at run time is of no module. */
+static const char *place_of(const struct model_function *function)
+{
+	if (function->runtime == RUNTIME_MANAGED && function->file)
+		return function->file;
+	return function->module ? function->module : "";
+}
 
 /* The row of a function, made if need be; -ENOMEM. */
 static int64_t find_row(struct builder *builder, const struct model_function *function)
 {
 	char key[KEY_MAX];
 	int size = snprintf(key, sizeof(key), "%d%c%s%c%s", function->runtime, 0,
-			    function->module ? function->module : "", 0, function->name);
+			    place_of(function), 0, function->name);
 	struct functions *functions = builder->functions;
 	bool added;
 	uint64_t *row = map_put_string(builder->index, key, (size_t)size, &added);

@@ -16,12 +16,6 @@
 
 #define SITES_MAX (1 << 20)
 
-struct heap_site {
-	uint64_t process, time;
-	uint32_t stack;
-	struct heap_estimate live;
-};
-
 void heap_sites_free(struct heap_sites *sites)
 {
 	free(sites->items);
@@ -96,12 +90,13 @@ static void add_sites(struct pass *pass, struct model_heap_row *rows)
 	const struct heap_site *last = NULL;
 
 	for (size_t i = 0; i < sites->count; i++) {
-		const struct heap_site *site = &sites->items[i];
+		struct heap_site *site = &sites->items[i];
 		struct model_heap_row *row = &rows[function_of(pass, site->stack)];
 
 		if (!last || last->process != site->process)
 			last = site;
-		if (site->time == last->time) {
+		site->is_last = site->time == last->time;
+		if (site->is_last) {
 			row->objects += site->live.objects;
 			row->bytes += site->live.bytes;
 			heap->objects += site->live.objects;
@@ -142,4 +137,17 @@ int heap_sites_finish(struct pass *pass)
 	heap->rows = rows;
 	heap->n_rows = kept;
 	return 0;
+}
+
+static int by_process(const void *key, const void *item)
+{
+	uint64_t wanted = *(const uint64_t *)key, found = ((const struct heap_site *)item)->process;
+
+	return wanted < found ? -1 : wanted > found;
+}
+
+bool heap_sites_has(const struct heap_sites *sites, uint64_t process)
+{
+	return sites->count &&
+	       bsearch(&process, sites->items, sites->count, sizeof(*sites->items), by_process);
 }

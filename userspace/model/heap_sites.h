@@ -3,22 +3,29 @@
 #ifndef GCPROF_HEAP_SITES_H
 #define GCPROF_HEAP_SITES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "../profile/record.h"
 
-struct heap_site;
 struct pass;
-
-struct heap_sites {
-	struct heap_site *items;
-	size_t count, capacity;
-};
 
 /* What of sampled objects of these bytes together is estimated from them. */
 struct heap_estimate {
 	double objects, bytes;
+};
+
+struct heap_site {
+	uint64_t process, time;
+	uint32_t stack; /* 0: unknown */
+	bool is_last;   /* of its process's last profile; set by heap_sites_finish() */
+	struct heap_estimate live;
+};
+
+struct heap_sites {
+	struct heap_site *items; /* by process, once heap_sites_finish() was called */
+	size_t count, capacity;
 };
 
 struct heap_estimate heap_sites_estimate(uint64_t objects, uint64_t bytes, uint64_t rate);
@@ -30,5 +37,8 @@ int heap_sites_record(struct pass *pass, const struct record_heap_site *record);
 
 /* Rows into the model, once functions have names. 0 or -ENOMEM. */
 int heap_sites_finish(struct pass *pass);
+
+/* Was a profile of this process read? Once heap_sites_finish() was called. */
+bool heap_sites_has(const struct heap_sites *sites, uint64_t process);
 
 #endif

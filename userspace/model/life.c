@@ -27,7 +27,7 @@ void life_merge(struct life *into, const struct life *from)
 	tally_merge(&into->bytes, &from->bytes);
 	share_merge(&into->survived, &from->survived);
 	into->promoted_bytes += from->promoted_bytes;
-	into->vain_bytes += from->vain_bytes;
+	into->premature_bytes += from->premature_bytes;
 	into->old_bytes += from->old_bytes;
 	for (unsigned i = 0; i < AGE_CLASSES; i++)
 		into->ages[i] += from->ages[i];
@@ -36,7 +36,7 @@ void life_merge(struct life *into, const struct life *from)
 double life_live_bytes(const struct life *life)
 {
 	/* Differences of sums leave a rest of rounding where all died. */
-	double live = life->promoted_bytes - life->vain_bytes - life->old_bytes;
+	double live = life->promoted_bytes - life->premature_bytes - life->old_bytes;
 
 	return live > 1e-9 * life->promoted_bytes ? live : 0;
 }

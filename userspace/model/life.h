@@ -25,7 +25,7 @@ struct life {
 	struct tally bytes;
 	struct share survived;   /* bytes, of those whose first fate is known */
 	double promoted_bytes;   /* became old: promoted, pinned or born old */
-	double vain_bytes;       /* of those: dead by the first major collection to look */
+	double premature_bytes;  /* of those: dead by the next major collection */
 	double old_bytes;        /* of those: dead later */
 	float ages[AGE_CLASSES]; /* bytes by age at death; class 0: below 4 KiB, then doubling */
 };

@@ -34,6 +34,7 @@ const char *stack_reason_name(enum stack_reason reason)
 		[REASON_USER_GUESSED] = "user_guessed",
 		[REASON_LOST] = "lost",
 		[REASON_JAVA_END] = "java_end",
+		[REASON_JAVA_FROZEN] = "java_frozen",
 	};
 
 	return names[reason];

@@ -63,6 +63,7 @@ enum stack_reason {
 	REASON_USER_GUESSED,
 	REASON_LOST,
 	REASON_JAVA_END,
+	REASON_JAVA_FROZEN,
 	STACK_REASONS
 };
 
@@ -99,6 +100,7 @@ struct model_alloc {
 	struct estimate bytes;
 	struct estimate objects;
 	double live_bytes;
+	struct estimate live; /* the same, with its interval */
 };
 
 /* The least share of any span of time this long that the program had for itself. */
@@ -111,7 +113,6 @@ enum { UTILISATIONS_MAX = 16, GC_REASONS = 7 };
 
 struct model_gc {
 	struct model_pauses minor, major; /* major: steps and full collections */
-	struct model_pauses survey;       /* survivors were counted, nothing was collected */
 	struct model_pauses others;       /* stops in which nothing was collected */
 	struct model_pauses concurrent;   /* no pauses: cycles of concurrent collectors */
 	struct model_pauses stops;        /* those that follow each other at once are one */
@@ -125,6 +126,7 @@ struct model_gc {
 	double copy_ns_per_byte; /* and for each byte that it promotes */
 	double no_samples_ns;    /* pauses that no sample is there to be charged with */
 	uint64_t promoted_objects;
+	uint64_t unreachable;   /* objects that collections found */
 	uint64_t nursery_bytes; /* the fullest that a minor collection found */
 	struct {
 		uint64_t count, total_ns;
@@ -140,13 +142,13 @@ struct model_gc {
 /* All that is reported as a pause, and how long it took together. */
 static inline uint64_t model_gc_count(const struct model_gc *gc)
 {
-	return gc->minor.count + gc->major.count + gc->survey.count + gc->others.count;
+	return gc->minor.count + gc->major.count + gc->others.count;
 }
 
 static inline double model_gc_ns(const struct model_gc *gc)
 {
 	return (double)gc->minor.total_ns + (double)gc->major.total_ns +
-	       (double)gc->survey.total_ns + (double)gc->others.total_ns;
+	       (double)gc->others.total_ns;
 }
 
 struct model_cpu {

@@ -178,6 +178,7 @@ static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 		[REASON_USER_GUESSED] = STACK_USER_GUESSED,
 		[REASON_LOST] = STACK_LOST,
 		[REASON_JAVA_END] = STACK_JAVA_END,
+		[REASON_JAVA_FROZEN] = STACK_JAVA_FROZEN,
 	};
 	struct model_stacks *stacks = &pass->model->stacks;
 
@@ -221,6 +222,7 @@ static bool select_event(struct pass *pass, const struct record *record)
 	case RECORD_gc_end:
 	case RECORD_gc_cycle:
 	case RECORD_gc_summary:
+	case RECORD_heap_site:
 		break;
 	default:
 		return true;
@@ -313,7 +315,7 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_alloc:
 		take_quality(pass, record->alloc.stack, record->alloc.quality);
 		/* A collector may call malloc(), which has samples of its own. */
-		if (record->alloc.kind != GCPROF_SAMPLE_FOREIGN)
+		if (record->alloc.kind < GCPROF_SAMPLE_FOREIGN)
 			cycles_leave(pass, record->alloc.thread, record->alloc.time);
 		return samples_alloc(pass, &record->alloc);
 	case RECORD_fate:
@@ -328,7 +330,7 @@ static int take_event(struct pass *pass, const struct record *record)
 		streams_unread(&pass->streams, record->collections.count);
 		return 0;
 	case RECORD_heap_site:
-		return pass->selection ? 0 : heap_sites_record(pass, &record->heap_site);
+		return pass->selected ? heap_sites_record(pass, &record->heap_site) : 0;
 	case RECORD_gc_cycle:
 		return gc_cycles_record(pass, &record->gc_cycle);
 	case RECORD_phase:
@@ -494,7 +496,8 @@ int pass_finish(struct pass *pass)
 	/* Before pauses that overlap are merged. */
 	error = gc_cycles_finish(pass);
 	cycles_finish(pass);
-	samples_finish(pass);
+	if (!error)
+		error = samples_finish(pass);
 	if (!error)
 		error = finish_command_line(pass);
 	if (!error)

@@ -76,14 +76,14 @@ static void note_birth(struct life *life, const struct record_alloc *record,
 }
 
 /*
- * In vain became old whatever the first marking that began afterwards found dead: it
+ * Promoted too early was whatever the first marking that began afterwards found dead: it
  * outlived the nursery, and nothing says that it lived for longer than that. Where no ages
  * are known (0) the heap has no generations, and old is what outlasted its first cycle.
  */
-static int die(struct pass *pass, const struct sample *sample, uint64_t age)
+static int die(struct pass *pass, const struct sample *sample, uint64_t age, bool freed)
 {
 	uint32_t markings = tasks_find_process(&pass->tasks, sample->process)->markings;
-	bool in_vain = sample->old && age && markings <= sample->markings + 1;
+	bool premature = sample->old && age && !freed && markings <= sample->markings + 1;
 	struct life *life = life_of_type(pass, sample);
 	uint32_t number = life_of_stack(pass, sample);
 	struct stack_old *old;
@@ -96,8 +96,8 @@ static int die(struct pass *pass, const struct sample *sample, uint64_t age)
 	old = stack_life_old(&pass->tree.lives, number);
 	if (!old)
 		return -ENOMEM;
-	*(in_vain ? &life->vain_bytes : &life->old_bytes) += sample->bytes;
-	*(in_vain ? &old->vain_bytes : &old->old_bytes) += sample->bytes;
+	*(premature ? &life->premature_bytes : &life->old_bytes) += sample->bytes;
+	*(premature ? &old->premature_bytes : &old->old_bytes) += sample->bytes;
 	return 0;
 }
 
@@ -181,6 +181,17 @@ static void count_sample(struct pass *pass, const struct record_alloc *record,
 		alloc->period_max = record->period;
 }
 
+/* How much the program has allocated and not freed is a figure of each moment. */
+static void count_unfreed(struct pass *pass, const struct sample *sample, double bytes,
+			  uint64_t time)
+{
+	if (sample->type == TYPE_TRASH)
+		return;
+	pass->samples.unfreed += bytes;
+	timeline_at(&pass->timeline, time)->unfreed_bytes =
+		(uint64_t)fmax(pass->samples.unfreed, 0);
+}
+
 static double probability_of(struct samples *samples, const struct record_alloc *record)
 {
 	if (record->size != samples->last_size || record->period != samples->last_period ||
@@ -229,11 +240,18 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 	sample->type = (uint32_t)type;
 	sample->process = thread->process;
 	sample->thread = (uint32_t)record->thread;
-	sample->pending = 1;
-	sample->next = process->charging.first_pending;
-	process->charging.first_pending = number;
+	sample->foreign = record->kind >= GCPROF_SAMPLE_FOREIGN;
+	sample->manual = record->kind == GCPROF_SAMPLE_MANUAL;
+	/* No collection has anything to do with what the program frees. */
+	if (!sample->manual) {
+		sample->pending = 1;
+		sample->next = process->charging.first_pending;
+		process->charging.first_pending = number;
+	}
 	if (pass->selected)
 		count_sample(pass, record, sample);
+	if (sample->manual)
+		count_unfreed(pass, sample, sample->bytes, record->time);
 	return record->kind == GCPROF_SAMPLE_BORN_OLD ? become_old(pass, sample) : 0;
 }
 
@@ -256,9 +274,10 @@ int samples_fate(struct pass *pass, const struct record_fate *record)
 	struct samples *samples = &pass->samples;
 	uint32_t number = id_map_get(samples->index, record->process, record->sample);
 	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
+	bool freed = record->outcome == GCPROF_FREED;
 	struct sample *sample;
 
-	if (record->outcome < GCPROF_DIED_YOUNG || record->outcome > GCPROF_DIED_OLD)
+	if (record->outcome < GCPROF_DIED_YOUNG || record->outcome > GCPROF_FREED)
 		return -EBADMSG;
 	/* Fates of objects whose sample was lost, or was taken before the recording, are normal. */
 	if (!number)
@@ -266,13 +285,18 @@ int samples_fate(struct pass *pass, const struct record_fate *record)
 	sample = &samples->items[number];
 	if (sample->dead)
 		return 0;
-	if (!sample->fated && record->outcome != GCPROF_DIED_OLD)
+	if (freed && !sample->manual)
+		tasks_find_process(&pass->tasks, record->process)->frees = true;
+	if (freed && sample->manual)
+		count_unfreed(pass, sample, -sample->bytes, record->time);
+	/* Where nothing collects, there is no collection that it might have survived. */
+	if (!sample->fated && record->outcome != GCPROF_DIED_OLD && !(freed && sample->foreign))
 		first_fate(pass, sample, lives);
 	if (record->outcome == GCPROF_PROMOTED && sample->pending)
 		sample->promoted = 1;
 	if (lives)
 		return become_old(pass, sample);
-	if (die(pass, sample, record->age) < 0)
+	if (die(pass, sample, record->age, freed) < 0)
 		return -ENOMEM;
 	cease_to_be_old(pass, sample);
 	sample->dead = 1;
@@ -415,11 +439,6 @@ int samples_collected(struct pass *pass, const struct collection *collection)
 	if (!process)
 		return -EBADMSG;
 	charging = &process->charging;
-	if (collection->survey) {
-		charging->carried += (uint32_t)collection->count;
-		charging->carried_ns += (double)collection->pause_ns;
-		return 0;
-	}
 	if (collection->timed && collection->minor && collection->has_stats)
 		charging_observe(charging, (double)collection->count,
 				 (double)collection->promoted_bytes, (double)collection->pause_ns);
@@ -456,15 +475,45 @@ static double selected_live_bytes(const struct types *types)
 	return live;
 }
 
+/* Where the program frees its objects, the others are alive. */
+static int keep_what_was_not_freed(struct pass *pass)
+{
+	struct samples *samples = &pass->samples;
+	int err = 0;
+
+	for (size_t i = 1; i < samples->count && !err; i++) {
+		struct sample *sample = &samples->items[i];
+
+		if (sample->process && sample->foreign && !sample->dead &&
+		    (sample->manual || tasks_find_process(&pass->tasks, sample->process)->frees))
+			err = become_old(pass, sample);
+	}
+	return err;
+}
+
+static void finish_alive(struct pass *pass, const struct sample *sample, struct tally *live)
+{
+	double p = (double)sample->probability;
+
+	pay_old_age(pass, sample);
+	if (sample->type != TYPE_TRASH)
+		tally_add(live, sample->bytes * p, p);
+}
+
 int samples_finish(struct pass *pass)
 {
 	struct samples *samples = &pass->samples;
 	struct model *model = pass->model;
+	struct tally live = {0};
 
 	settle_all(pass);
+	if (keep_what_was_not_freed(pass) < 0)
+		return -ENOMEM;
 	for (size_t i = 1; i < samples->count; i++)
 		if (samples->items[i].process && samples->items[i].old)
-			pay_old_age(pass, &samples->items[i]);
+			finish_alive(pass, &samples->items[i], &live);
+	model->alloc.live = live.value > 0 ? tally_estimate(&live)
+					   : estimate_of_nothing(model->alloc.period);
 	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
 		const struct process *process = tasks_find_process(&pass->tasks, id);
 

@@ -29,7 +29,9 @@ struct sample {
 	uint8_t fated;     /* its first fate is known */
 	uint8_t promoted;  /* moved to the old generation at the end of its cycle */
 	uint8_t dead;
-	uint8_t old; /* counted in the live bytes of its process */
+	uint8_t foreign; /* outside of the collector's heap */
+	uint8_t manual;  /* and alive until it is freed */
+	uint8_t old;     /* counted in the live bytes of its process */
 };
 
 struct samples {
@@ -40,6 +42,7 @@ struct samples {
 	struct account account;
 	struct tally bytes;
 	struct object_tally objects;
+	double unfreed;                  /* bytes of manual ones that are alive */
 	uint64_t last_size, last_period; /* of the latest sample, */
 	double last_probability;         /* as the next one is often alike */
 };
@@ -51,7 +54,6 @@ struct collection {
 	uint64_t count;    /* more than one: all figures are of them together */
 	bool timed;        /* pause_ns is known: the begin was not lost */
 	bool minor;
-	bool survey; /* before a minor one, which it is paid with */
 	bool has_stats;
 	uint64_t promoted_bytes;
 };

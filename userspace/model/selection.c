@@ -122,6 +122,7 @@ static uint16_t mask_stack(const struct pass *pass, const struct matches *rows, 
 static int resolve_stacks(struct selection *selection, const struct pass *pass)
 {
 	const struct functions *functions = &pass->functions;
+	const struct heap_sites *heap = &pass->heap_sites;
 	const struct tree *tree = &pass->tree;
 	uint16_t during = during_terms(selection->filter);
 	struct matches rows;
@@ -139,6 +140,9 @@ static int resolve_stacks(struct selection *selection, const struct pass *pass)
 		if (stack)
 			selection->stacks.bits[stack] = mask_stack(pass, &rows, during, stack);
 	}
+	for (size_t i = 0; i < heap->count; i++)
+		selection->stacks.bits[heap->items[i].stack] =
+			mask_stack(pass, &rows, during, heap->items[i].stack);
 	free(rows.bits);
 	return 0;
 }
@@ -255,7 +259,19 @@ struct event {
 	bool is_wait; /* for this reason */
 	uint64_t reason;
 	bool in_kernel_call; /* its stack tells which call it is in */
+	bool is_state;       /* found so, whenever it came about: it has no time and no phase */
 };
+
+static struct event event_of_process(const struct record *record)
+{
+	if (record->kind == RECORD_gc_cycle)
+		return (struct event){.time = record->gc_cycle.time,
+				      .process = record->gc_cycle.process,
+				      .gc_kind = GCPROF_GC_STOP};
+	return (struct event){.process = record->heap_site.process,
+			      .stack = record->heap_site.stack,
+			      .is_state = true};
+}
 
 static struct event event_of(const struct pass *pass, const struct record *record)
 {
@@ -311,9 +327,8 @@ static struct event event_of(const struct pass *pass, const struct record *recor
 							 ? GCPROF_GC_MINOR
 							 : record->gc_summary.kind};
 	case RECORD_gc_cycle:
-		return (struct event){.time = record->gc_cycle.time,
-				      .process = record->gc_cycle.process,
-				      .gc_kind = GCPROF_GC_STOP};
+	case RECORD_heap_site:
+		return event_of_process(record);
 	default:
 		return (struct event){.time = record->gc_end.time,
 				      .thread = record->gc_end.thread,
@@ -370,7 +385,7 @@ static bool holds(const struct selection *selection, size_t i, const struct pass
 	case FILTER_FIBER:
 		return event->fiber && is_task(term->value, event->fiber, NULL);
 	case FILTER_PHASE:
-		return is_in_phase(term->value, pass, event);
+		return !event->is_state && is_in_phase(term->value, pass, event);
 	case FILTER_DURING:
 		return is_during(term, bits >> i & 1, selection, event);
 	case FILTER_REASON:
@@ -378,7 +393,7 @@ static bool holds(const struct selection *selection, size_t i, const struct pass
 		       filter_matches(term->value, wait_reason_name((unsigned)event->reason));
 	case FILTER_TIME:
 		offset = event->time > start ? event->time - start : 0;
-		return offset >= term->from && offset < term->to;
+		return !event->is_state && offset >= term->from && offset < term->to;
 	default:
 		return bits >> i & 1;
 	}

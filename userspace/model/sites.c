@@ -41,7 +41,7 @@ static void measure(const struct site *site, double values[MEASURES])
 	values[0] = site->gc_ns;
 	values[1] = site->life.bytes.value;
 	values[2] = site->life.survived.some;
-	values[3] = site->life.vain_bytes;
+	values[3] = site->life.premature_bytes;
 	values[4] = life_live_bytes(&site->life);
 }
 

@@ -20,7 +20,7 @@ void sites_functions(const struct pass *pass, uint32_t stack, uint32_t functions
 /*
  * Rows into model->sites, most collection time first: of all sites, or of those that
  * are among the first SITES_MAX by collection time, by bytes, by what survived, was
- * promoted in vain or is alive. After functions and types are named. 0 or -ENOMEM.
+ * promoted, then died, or is alive. After functions and types are named. 0 or -ENOMEM.
  */
 int sites_finish(struct pass *pass);
 

@@ -98,7 +98,7 @@ static void join_olds(struct stack_lives *lives, struct stack_life *to, const st
 		return;
 	}
 	into->promoted_bytes += from->promoted_bytes;
-	into->vain_bytes += from->vain_bytes;
+	into->premature_bytes += from->premature_bytes;
 	into->old_bytes += from->old_bytes;
 }
 
@@ -141,6 +141,6 @@ void stack_life_merge(struct life *into, const struct stack_lives *lives, uint32
 	if (!life->old)
 		return;
 	into->promoted_bytes += lives->olds[life->old].promoted_bytes;
-	into->vain_bytes += lives->olds[life->old].vain_bytes;
+	into->premature_bytes += lives->olds[life->old].premature_bytes;
 	into->old_bytes += lives->olds[life->old].old_bytes;
 }

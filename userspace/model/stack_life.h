@@ -38,7 +38,7 @@ struct stack_age {
 _Static_assert(AGE_CLASSES <= 32, "classes have room");
 
 struct stack_old {
-	double promoted_bytes, vain_bytes, old_bytes;
+	double promoted_bytes, premature_bytes, old_bytes;
 };
 
 /* Of all, number 0 is none and stays all zero. */

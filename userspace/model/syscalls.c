@@ -155,15 +155,6 @@ void histogram_read(struct bytes data, uint64_t histogram[SYSCALL_BUCKETS])
 	}
 }
 
-/* Its growth since the last window was in the next one. */
-static int note_growth(struct syscalls *syscalls, const struct call *call,
-		       const struct record_syscall_total *record)
-{
-	const uint64_t figures[] = {[CALL_COUNT] = record->count, [CALL_NS] = record->total_ns};
-
-	return call_windows_total(&syscalls->windows, record->process, call->number, figures);
-}
-
 /* Whether something is selected of a gap. */
 static void note_gap(struct pass *pass, uint64_t from, uint64_t to)
 {
@@ -189,6 +180,7 @@ int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record)
 
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 {
+	double more[CALL_FIGURES];
 	struct call *call;
 
 	if (!tasks_find_process(&pass->tasks, record->process))
@@ -196,6 +188,8 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 	call = calls_get(&pass->syscalls.totals, record->process, record->number & UINT32_MAX);
 	if (!call)
 		return -ENOMEM;
+	more[CALL_COUNT] = fmax((double)record->count - (double)call->count, 0);
+	more[CALL_NS] = fmax((double)record->total_ns - (double)call->total_ns, 0);
 	call->count = record->count;
 	call->errors = record->errors;
 	call->total_ns = record->total_ns;
@@ -206,7 +200,7 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 	call->wait_ns = record->wait_ns;
 	call->wait_max = record->wait_max;
 	histogram_read(record->histogram, call->histogram);
-	return note_growth(&pass->syscalls, call, record);
+	return call_windows_calls(&pass->syscalls.windows, record->process, call->number, more);
 }
 
 void call_merge(struct call *into, const struct call *from)
@@ -410,16 +404,15 @@ static void scale(uint64_t *figure, double times)
 /* Adds what was not traced. All but counts and times is as many times more as these are. */
 static void estimate_row(const struct call_windows *windows, struct model_syscall *row)
 {
-	const struct call_gaps *gaps = call_windows_gaps(windows, row->number);
 	double count = (double)row->count, time = (double)row->total_ns, more, longer;
 
-	if (!gaps)
+	row->estimated =
+		call_windows_estimate(windows, row->number, CALL_COUNT, count, &row->calls);
+	if (!row->estimated)
 		return;
-	row->estimated = true;
-	row->calls = call_windows_estimate(windows, gaps, CALL_COUNT, count);
-	row->time = call_windows_estimate(windows, gaps, CALL_NS, time);
-	more = count > 0 ? gaps->more[CALL_COUNT] / count : 0;
-	longer = time > 0 ? gaps->more[CALL_NS] / time : 0;
+	call_windows_estimate(windows, row->number, CALL_NS, time, &row->time);
+	more = count > 0 ? row->calls.value / count - 1 : 0;
+	longer = time > 0 ? row->time.value / time - 1 : 0;
 	scale(&row->count, more);
 	scale(&row->errors, more);
 	scale(&row->in_gc_count, more);
@@ -449,11 +442,20 @@ static int add_rows(const struct calls *sums, const struct call_windows *windows
 	return 0;
 }
 
+/* `sum` of all rows, of which what was not traced is known only within an interval. */
+static struct estimate estimate_sum(const struct call_windows *windows, enum call_figure figure,
+				    double sum)
+{
+	struct estimate out = {sum, sum, sum}, more;
+
+	if (call_windows_estimate(windows, CALL_ALL, figure, 0, &more))
+		call_windows_estimate(windows, CALL_ALL, figure, fmax(sum - more.value, 0), &out);
+	return out;
+}
+
 static void add_tracing(const struct call_windows *windows, struct model *model)
 {
-	const struct call_gaps *all = call_windows_gaps(windows, CALL_ALL);
 	struct model_tracing *out = &model->tracing;
-	double count = (double)model->syscall_count, time = (double)model->syscall_ns;
 
 	if (windows->gaps_ns <= 0)
 		return;
@@ -461,15 +463,9 @@ static void add_tracing(const struct call_windows *windows, struct model *model)
 	out->windows = windows->windows;
 	out->traced_ns = plus(0, windows->traced_ns);
 	out->untraced_ns = plus(0, windows->gaps_ns);
-	out->count = (struct estimate){count, count, count};
-	out->time = (struct estimate){time, time, time};
-	if (!all)
-		return;
-	out->estimated = true;
-	count = fmax(count - all->more[CALL_COUNT], 0);
-	time = fmax(time - all->more[CALL_NS], 0);
-	out->count = call_windows_estimate(windows, all, CALL_COUNT, count);
-	out->time = call_windows_estimate(windows, all, CALL_NS, time);
+	out->estimated = windows->gaps > 0;
+	out->count = estimate_sum(windows, CALL_COUNT, (double)model->syscall_count);
+	out->time = estimate_sum(windows, CALL_NS, (double)model->syscall_ns);
 }
 
 const char *syscall_tell(const struct pass *pass, struct syscall_call call)

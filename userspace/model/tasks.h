@@ -55,6 +55,7 @@ struct process {
 	uint32_t phase;    /* of its major collector, as the phase record numbers it; 0: unknown */
 	uint32_t last_gc;  /* kind of the collection that began last */
 	bool has_minors;   /* minor collections were seen */
+	bool frees;        /* freed objects were reported */
 	uint32_t markings; /* major collections that began to mark */
 	const char *name;  /* set by tasks_name_processes(); NULL: unknown */
 	const char *title; /* the last command line, or what it wrote over it; NULL: unknown */

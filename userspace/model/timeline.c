@@ -29,6 +29,7 @@ void window_merge(struct window *into, const struct window *from)
 	into->heap_bytes = later(into->heap_bytes, from->heap_bytes);
 	into->live_bytes = later(into->live_bytes, from->live_bytes);
 	into->rss_bytes = later(into->rss_bytes, from->rss_bytes);
+	into->unfreed_bytes = later(into->unfreed_bytes, from->unfreed_bytes);
 	into->syscalls += from->syscalls;
 	into->syscall_ns += from->syscall_ns;
 	into->lost += from->lost;

@@ -23,6 +23,7 @@ struct window {
 	uint64_t promoted_bytes;
 	uint64_t heap_bytes, live_bytes; /* at the end of the last collection; 0: none */
 	uint64_t rss_bytes;              /* the same, of the process */
+	uint64_t unfreed_bytes;          /* allocated by malloc() and not freed, at the end */
 	uint64_t syscalls, syscall_ns;   /* records of calls that ended here */
 	uint64_t lost;                   /* events of any stream, by when it was noticed */
 };

@@ -106,6 +106,8 @@ static const char *find_name(const struct types *types, const struct tasks *task
 			return types->items[*number].name;
 		process = tasks_find_process(tasks, process->parent);
 	}
+	if (!type->number)
+		return "unknown type";
 	name = arena_alloc(arena, 40);
 	if (name)
 		snprintf(name, 40, "type %llu", (unsigned long long)type->number);

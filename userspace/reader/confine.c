@@ -101,9 +101,10 @@ static const struct row {
 	int second; /* another argument, if the mask that follows is not 0 */
 	uint64_t second_mask, second_value;
 } rows[] = {
-	/* Requests and answers. */
-	{SCMP_SYS(recvmsg), 0, UINT32_MAX, WORKER_SOCKET, 0, 0, 0},
-	{SCMP_SYS(sendto), 0, UINT32_MAX, WORKER_SOCKET, 0, 0, 0},
+	/* Requests and answers, here and by the sockets of programs' memory: it has no others, and
+	 * names no address. */
+	{.call = SCMP_SYS(recvmsg), .argument = -1},
+	{SCMP_SYS(sendto), 4, UINT64_MAX, 0, 0, 0, 0},
 	/* Files that are open. A path leads nowhere. */
 	{.call = SCMP_SYS(pread64), .argument = -1},
 	{.call = SCMP_SYS(read), .argument = -1},

@@ -4,57 +4,51 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../../gc/provider/frame.h"
 #include "../symbols/elf_file.h"
+#include "allocators.h"
 
-#define SYMBOLS_READ_MAX (1 << 22) /* of one file */
+#define DATA_READ_MAX (UINT64_C(1) << 26) /* of one file */
+#define BLOCK_START   (offsetof(struct gcprof_control, version) + sizeof(uint32_t))
 
-static const struct {
-	const char *name;
-	uint64_t size;
-} blocks[CONTROL_BLOCKS] = {
-	[BLOCK_CONTROL] = {"gcprof_control", sizeof(struct gcprof_control)},
-	[BLOCK_SINGLY] = {"gcprof_singly", sizeof(struct gcprof_singly)},
-	[BLOCK_ARRIVALS] = {"gcprof_arrivals", sizeof(struct gcprof_arrivals)},
-};
-
-static void read_symbol(const Elf_Data *strings, const GElf_Sym *symbol, struct file_facts *facts)
+/* Where a control block begins in `size` bytes of data, or `size`. */
+static size_t find_block(const unsigned char *data, size_t size)
 {
-	const char *name;
+	struct gcprof_control block;
 
-	if (GELF_ST_TYPE(symbol->st_info) != STT_OBJECT)
-		return;
-	for (int i = 0; i < CONTROL_BLOCKS; i++) {
-		if (facts->blocks[i] || symbol->st_size != blocks[i].size)
-			continue;
-		name = elf_string(strings, symbol->st_name);
-		if (name && strcmp(name, blocks[i].name) == 0)
-			facts->blocks[i] = symbol->st_value;
+	for (size_t i = 0; i + BLOCK_START <= size; i += sizeof(block.magic)) {
+		memcpy(&block, data + i, BLOCK_START);
+		if (block.magic == GCPROF_CONTROL_MAGIC && block.version == GCPROF_CONTROL_VERSION)
+			return i;
 	}
+	return size;
 }
 
-static void read_blocks(Elf *elf, struct file_facts *facts)
+/* The control block is known by its first bytes, which the file initialises: programs without
+ * symbols have it, too. */
+static uint64_t find_control(int fd, const GElf_Phdr *header, uint64_t *left)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	int left = SYMBOLS_READ_MAX;
+	uint64_t size = header->p_filesz < *left ? header->p_filesz : *left;
+	uint64_t at = -header->p_vaddr % sizeof(uint64_t);
+	unsigned char room[16384];
 
-	while ((section = elf_nextscn(elf, section))) {
-		Elf_Data *data, *strings;
-		GElf_Sym symbol;
+	*left -= size;
+	/* One that begins at the end of a part is at the begin of the next one. */
+	for (; at + BLOCK_START <= size; at += sizeof(room) - sizeof(uint64_t)) {
+		size_t wanted = size - at < sizeof(room) ? size - at : sizeof(room), found;
 
-		if (!gelf_getshdr(section, &header) ||
-		    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
-			continue;
-		data = elf_section_data(section);
-		strings = elf_section_data(elf_getscn(elf, header.sh_link));
-		for (int i = 0; data && left && gelf_getsym(data, i, &symbol); i++, left--)
-			read_symbol(strings, &symbol, facts);
+		if (pread(fd, room, wanted, (off_t)(header->p_offset + at)) != (ssize_t)wanted)
+			return 0;
+		found = find_block(room, wanted);
+		if (found < wanted)
+			return header->p_vaddr + at + found;
 	}
+	return 0;
 }
 
 static void read_interpreter(int fd, const GElf_Phdr *header, struct file_facts *facts)
@@ -70,11 +64,17 @@ static void read_interpreter(int fd, const GElf_Phdr *header, struct file_facts 
 
 static void read_segments(int fd, Elf *elf, struct file_facts *facts)
 {
+	uint64_t left = DATA_READ_MAX;
 	GElf_Phdr header;
 
-	for (size_t i = 0; elf_segment(elf, i, &header); i++)
+	for (size_t i = 0; elf_segment(elf, i, &header); i++) {
 		if (header.p_type == PT_INTERP)
 			read_interpreter(fd, &header, facts);
+		/* Programs that can be asked are programs with probes. */
+		if (header.p_type == PT_LOAD && header.p_flags & PF_W && facts->n_sites &&
+		    !facts->control)
+			facts->control = find_control(fd, &header, &left);
+	}
 	facts->n_segments = (uint32_t)elf_code_segments(elf, facts->segments, UNWIND_SEGMENTS_MAX);
 }
 
@@ -84,9 +84,7 @@ static void read_elf(int fd, struct file_facts *facts)
 
 	if (elf && elf_kind(elf) == ELF_K_ELF) {
 		read_segments(fd, elf, facts);
-		/* Programs that can be asked are programs with probes. */
-		if (facts->n_sites)
-			read_blocks(elf, facts);
+		facts->allocator = allocator_find(elf);
 	}
 	elf_end(elf);
 }
@@ -166,7 +164,7 @@ int facts_take(const void *data, size_t size, struct file_facts *out,
 	    (out->runtime.runtime && !runtime_get(out->runtime.runtime)))
 		return -EBADMSG;
 	if (!out->n_sites)
-		memset(out->blocks, 0, sizeof(out->blocks));
+		out->control = 0;
 	for (size_t i = 0; i < RUNTIME_REASONS_MAX; i++)
 		out->runtime.reasons[i][RUNTIME_REASON_BYTES - 1] = '\0';
 	out->interpreter[sizeof(out->interpreter) - 1] = '\0';

@@ -11,22 +11,21 @@
 #include "../symbols/symbols.h"
 #include "../symbols/unwind.h"
 
-/* Blocks of memory by which a program is asked for something (gc/provider/frame.h). */
-enum control_block { BLOCK_CONTROL, BLOCK_SINGLY, BLOCK_ARRIVALS, CONTROL_BLOCKS };
-
 #define FACTS_TEXT_BYTES 256
 
 struct file_facts {
 	int32_t build_id_size; /* 0: it has none; a negative errno: it is no ELF file */
 	unsigned char build_id[BUILD_ID_MAX];
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX]; /* that hold code */
-	uint64_t blocks[CONTROL_BLOCKS]; /* addresses as the linker knows them, 0: there is none */
+	uint64_t
+		control; /* address of the control block as the linker knows it, 0: there is none */
 	uint32_t n_segments;
 	uint32_t n_sites; /* of probes */
 	struct runtime_facts runtime;
 	uint32_t refused; /* sites that cannot be attached: `problem` says why of the first */
 	char problem[FACTS_TEXT_BYTES];
 	char interpreter[FACTS_TEXT_BYTES]; /* the program's dynamic linker, "" if it names none */
+	uint32_t allocator;                 /* enum allocator: that the file has */
 };
 
 /* The facts of a file, and its probe sites, which the caller frees. -ENOMEM. */

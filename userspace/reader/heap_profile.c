@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "remote_memory.h"
 #include "../runtimes/go_buckets.h"
 
 #define BYTES_SANE (UINT64_C(1) << 56)
@@ -45,13 +46,12 @@ static void look_at_place(void *context, const struct go_bucket *bucket)
 }
 
 /* As runtime.MemProfile: before the first collection nothing is published, and all counts. */
-static int read_profile(int memory, const struct heap_request *wanted)
+static int read_profile(struct remote *memory, const struct heap_request *wanted)
 {
 	struct walk walk = {.rate = 0};
 	int count;
 
-	if (pread(memory, &walk.rate, sizeof(walk.rate), (off_t)wanted->rate) !=
-	    (ssize_t)sizeof(walk.rate))
+	if (!remote_read_all(memory, wanted->rate, &walk.rate, sizeof(walk.rate)))
 		return -ESRCH;
 	if (!walk.rate || walk.rate >= BYTES_SANE)
 		walk.rate = RATE_USUAL;
@@ -63,12 +63,18 @@ static int read_profile(int memory, const struct heap_request *wanted)
 
 int heap_answer(struct request *request)
 {
+	struct remote *memory = NULL;
 	struct heap_request wanted;
 	int err = -EBADMSG;
 
 	if (request->files.n == 1 && request->head.size == sizeof(wanted)) {
 		memcpy(&wanted, request->data, sizeof(wanted));
-		err = read_profile(request->files.fds[0], &wanted);
+		err = remote_open(request->files.fds[0], &memory);
+		if (!err)
+			err = read_profile(memory, &wanted);
+		if (memory && remote_error(memory))
+			err = remote_error(memory);
+		remote_close(memory);
 	}
 	for (size_t i = 0; i < request->files.n; i++)
 		close(request->files.fds[i]);

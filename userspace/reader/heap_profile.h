@@ -11,7 +11,7 @@
 #define HEAP_ANSWER_MAX ((size_t)32 << 20)
 #define HEAP_DEPTH_MAX  128
 
-/* With /proc/PID/mem: addresses in that process. */
+/* With the socket of the process's memory (remote_memory.h): addresses in there. */
 struct heap_request {
 	uint64_t list; /* of the profile's places */
 	uint64_t rate; /* of the mean distance of samples in bytes */

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "code_files.h"
+#include "remote_memory.h"
+#include "../runtimes/cpython_names.h"
 #include "../runtimes/hotspot_names.h"
 #include "../symbols/elf_file.h"
 #include "../symbols/unwind_file.h"
@@ -38,6 +40,7 @@ struct names {
 	struct symbols *symbols;
 	struct code_files *code;
 	struct java_library library;
+	struct cpython_function function;
 	int file;                  /* of the present request, -1: none */
 	char place[NAME_MAX + 32]; /* the name of a function that has none */
 	char type[NAMES_TEXT_MAX];
@@ -251,7 +254,8 @@ static int answer_java(struct names *names, const struct names_request *head,
 		       const struct name_place *places, struct request *request)
 {
 	struct java_library *library = &names->library;
-	struct hotspot_vm *vm;
+	struct hotspot_vm *vm = NULL;
+	struct remote *memory = NULL;
 	uint64_t bias;
 	int err;
 
@@ -262,15 +266,37 @@ static int answer_java(struct names *names, const struct names_request *head,
 	    !unwind_locate(library->segments, library->n_segments, head->start, head->offset, 0,
 			   &bias))
 		return -ENOEXEC;
-	err = hotspot_vm_open(request->files.fds[0], &library->layout, bias, &vm);
+	err = remote_open(request->files.fds[0], &memory);
+	if (!err)
+		err = hotspot_vm_open(memory, &library->layout, bias, &vm);
 	for (uint32_t i = 0; i < head->count && !err; i++) {
 		struct symbol found[SYMBOLS_MAX] = {0};
 
 		put_names(found, hotspot_vm_name(vm, places[i].place, found));
 	}
 	if (!err)
-		hotspot_vm_close(vm);
+		err = remote_error(memory);
+	hotspot_vm_close(vm);
+	remote_close(memory);
 	return err;
+}
+
+static int answer_bytecode(struct names *names, const struct names_request *head,
+			   const struct name_place *places, const struct request *request)
+{
+	struct cpython_function *function = &names->function;
+
+	if (request->files.n != 1)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct symbol symbol = {0};
+		ssize_t size = pread(request->files.fds[0], &function->in, sizeof(function->in),
+				     (off_t)places[i].place);
+
+		function->size = size < 0 ? 0 : (size_t)size;
+		put_names(&symbol, cpython_name(function, places[i].time, &symbol));
+	}
+	return 0;
 }
 
 int names_answer(struct names *names, struct request *request)
@@ -292,6 +318,8 @@ int names_answer(struct names *names, struct request *request)
 		err = answer_kernel(names, &head, places, request);
 	else if (request->head.kind == READ_JAVA)
 		err = answer_java(names, &head, places, request);
+	else if (request->head.kind == READ_BYTECODE)
+		err = answer_bytecode(names, &head, places, request);
 	else
 		err = answer_code(names, &head, places, request);
 out:

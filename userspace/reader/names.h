@@ -19,7 +19,9 @@
 /*
  * A request is this head and places. With it come descriptors: READ_NAMES, READ_TYPES: the file;
  * READ_KERNEL: /proc/kallsyms; READ_CODE: a perf map if there is one, then all jitdump
- * files of the process, always in the same order; READ_JAVA: /proc/PID/mem, and libjvm.so.
+ * files of the process, always in the same order; READ_JAVA: a socket (remote_memory.h), and
+ * libjvm.so;
+ * READ_BYTECODE: a file with all that was reported (record/symbolize/bytecodes.h).
  */
 struct names_request {
 	uint64_t owner; /* of the file or process: never used again */
@@ -34,7 +36,8 @@ struct names_request {
 
 struct name_place {
 	uint64_t place; /* offset in the file, address, or number of a type */
-	uint64_t time;  /* when it was there, CLOCK_MONOTONIC ns: addresses are used again */
+	uint64_t time;  /* when it was there, CLOCK_MONOTONIC ns: addresses are used again; of
+			   bytecode the instruction */
 };
 
 /*

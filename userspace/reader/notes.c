@@ -9,8 +9,8 @@
  */
 #include "notes.h"
 
-#include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../symbols/elf_file.h"
 
@@ -19,6 +19,8 @@
 #define NOTE_OWNER   "stapsdt"
 #define NOTE_TYPE    3
 #define NOTES_MAX    (4u << 20) /* bytes of notes that are read */
+
+#define SEMAPHORE_BYTES 2
 
 struct base {
 	bool known;
@@ -93,4 +95,15 @@ void notes_visit(Elf *elf, notes_visitor *visit, void *context)
 	data = elf_section_data(notes);
 	if (data && data->d_buf)
 		read_data(data, &base, visit, context);
+}
+
+/* A segment may claim more than the file holds. */
+bool note_semaphore(Elf *elf, int fd, const struct probe_note *note, uint64_t *offset)
+{
+	unsigned char bytes[SEMAPHORE_BYTES];
+
+	*offset = 0;
+	return !note->semaphore ||
+	       (elf_offset(elf, note->semaphore, sizeof(bytes), PF_W, offset) &&
+		pread(fd, bytes, sizeof(bytes), (off_t)*offset) == sizeof(bytes));
 }

@@ -4,6 +4,7 @@
 #define GCPROF_READER_NOTES_H
 
 #include <gelf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Addresses as the linker knows them; texts are borrowed. */
@@ -12,6 +13,9 @@ struct probe_note {
 	uint64_t semaphore; /* 0: there is none */
 	const char *provider, *name, *arguments;
 };
+
+/* Where its semaphore is in the file, 0 if it has none; false if that is no data of the file. */
+bool note_semaphore(Elf *elf, int fd, const struct probe_note *note, uint64_t *offset);
 
 typedef void notes_visitor(void *context, const struct probe_note *note);
 

@@ -16,9 +16,8 @@
 #include "notes.h"
 #include "operands.h"
 
-#define PROVIDER      "gcprof"
-#define NOP           0x90
-#define SEMAPHORE_LEN 2
+#define PROVIDER "gcprof"
+#define NOP      0x90
 
 const struct probe_info probe_table[PROBES] = {
 #define PROBE(probe_name, tier, since, doc) \
@@ -86,16 +85,13 @@ static void refuse(struct search *search, int probe, const char *why, uint64_t a
 static const char *check_place(struct search *search, const struct probe_note *note,
 			       struct probe_site *site)
 {
-	unsigned char instruction = 0, semaphore[SEMAPHORE_LEN];
+	unsigned char instruction = 0;
 
 	if (!elf_offset(search->elf, note->address, 1, PF_X, &site->offset))
 		return "lies outside the code of the file";
 	if (pread(search->fd, &instruction, 1, (off_t)site->offset) != 1 || instruction != NOP)
 		return "its instruction is not a one-byte nop";
-	/* A segment may claim more than the file holds. */
-	if (note->semaphore &&
-	    (!elf_offset(search->elf, note->semaphore, SEMAPHORE_LEN, PF_W, &site->semaphore) ||
-	     pread(search->fd, semaphore, SEMAPHORE_LEN, (off_t)site->semaphore) != SEMAPHORE_LEN))
+	if (!note_semaphore(search->elf, search->fd, note, &site->semaphore))
 		return "its semaphore lies outside the data of the file";
 	return check_arguments(note->arguments, &site->place);
 }

@@ -33,9 +33,11 @@ enum worker_request_kind {
 	READ_KERNEL,    /* /proc/kallsyms and addresses: likewise */
 	READ_CODE,      /* perf maps or jitdump files and addresses: likewise */
 	READ_TYPES,     /* numbers of types of a file's runtime: likewise */
-	READ_JAVA,      /* memory of a Java virtual machine and frames: likewise */
-	READ_STACK,     /* a stack dump: its frames, see dumps.h */
-	READ_HEAP,      /* memory of a program: its own heap profile, see heap_profile.h */
+	READ_JAVA,     /* memory (remote_memory.h) of a Java virtual machine and frames: likewise */
+	READ_BYTECODE, /* interpreted functions as they were reported: likewise */
+	READ_STACK,    /* a stack dump: its frames, see dumps.h */
+	READ_HEAP,     /* memory of a program: its own heap profile, see heap_profile.h */
+	READ_TABLE,    /* memory of a program: its name table, see name_table.h */
 };
 
 struct worker_request {

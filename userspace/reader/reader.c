@@ -15,9 +15,11 @@
 #include "dumps.h"
 #include "heap_profile.h"
 #include "facts.h"
+#include "name_table.h"
 #include "names.h"
 #include "rows.h"
 #include "wire.h"
+#include "../runtimes/cpython_layout.h"
 #include "../runtimes/hotspot_tables.h"
 
 static int answer_facts(int fd)
@@ -37,16 +39,17 @@ static int answer_facts(int fd)
 /* Takes over the descriptor. */
 static int answer_rows(int fd)
 {
-	struct hotspot_layout hotspot;
+	struct walk_layouts layouts;
 	struct unwind_file *file;
 	int err;
 
-	hotspot_layout_read(fd, &hotspot);
+	hotspot_layout_read(fd, &layouts.hotspot);
+	cpython_layout_read(fd, &layouts.cpython);
 	err = unwind_read(fd, &file);
 	close(fd);
 	if (err)
 		return err;
-	rows_put(file, &hotspot);
+	rows_put(file, &layouts);
 	unwind_free(file);
 	return 0;
 }
@@ -77,11 +80,14 @@ static int answer(struct names *names, struct request *request)
 	case READ_CODE:
 	case READ_TYPES:
 	case READ_JAVA:
+	case READ_BYTECODE:
 		return names_answer(names, request);
 	case READ_STACK:
 		return dumps_answer(request);
 	case READ_HEAP:
 		return heap_answer(request);
+	case READ_TABLE:
+		return table_answer(request);
 	default:
 		return -EBADMSG;
 	}

@@ -6,16 +6,16 @@
 #include <stddef.h>
 
 #include "../symbols/unwind.h"
-#include "../../bpf/hotspot.h"
+#include "../../bpf/layouts.h"
 
 #define ROWS_ANSWER_MAX ((size_t)32 << 20)
 
 /* Sends the parts of the file one after the other; with the layout of a Java virtual machine,
  * zeroes if it is none. */
-void rows_put(const struct unwind_file *file, const struct hotspot_layout *hotspot);
+void rows_put(const struct unwind_file *file, const struct walk_layouts *layouts);
 
 /* Makes a file of an answer, if it makes sense. -EBADMSG, -ENOMEM. */
 int rows_take(const void *data, size_t size, struct unwind_file **out,
-	      struct hotspot_layout *hotspot);
+	      struct walk_layouts *layouts);
 
 #endif

@@ -51,6 +51,7 @@ struct worker {
 	int socket;
 	bool used; /* the process has answered something */
 	bool busy;
+	uid_t user; /* as worker_serve() said last */
 	struct order order;
 	struct buffer answer;
 	int fd; /* that came with the answer, or -1 */
@@ -285,6 +286,13 @@ void worker_renew(struct worker *worker)
 {
 	if (worker->used)
 		end_process(worker);
+}
+
+void worker_serve(struct worker *worker, uid_t user)
+{
+	if (worker->user != user)
+		worker_renew(worker);
+	worker->user = user;
 }
 
 int worker_start(struct worker *worker, const struct worker_order *order)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "protocol.h"
 
@@ -69,6 +70,10 @@ int worker_start(struct worker *worker, const struct worker_order *order);
 
 /* The next request gets a new process, which has read nothing before. Not while there is one. */
 void worker_renew(struct worker *worker);
+
+/* The next requests show the memory of this user's programs, which no process may see that has seen
+ * another user's: such a program may have taken it over. Not while there is a request. */
+void worker_serve(struct worker *worker, uid_t user);
 
 /* Takes what has come; WORKER_ANSWERED comes once a request. */
 enum worker_state worker_poll(struct worker *worker, struct worker_answer *out);

@@ -101,13 +101,13 @@ static bool find_few_samples(const struct model *model, struct words *words)
 	return true;
 }
 
-/* The site with most bytes promoted in vain. */
+/* The site with most bytes promoted that then died. */
 static const struct model_site *worst_site(const struct model *model)
 {
 	const struct model_site *worst = NULL;
 
 	for (size_t i = 0; i < model->n_sites; i++)
-		if (!worst || model->sites[i].life.vain_bytes > worst->life.vain_bytes)
+		if (!worst || model->sites[i].life.premature_bytes > worst->life.premature_bytes)
 			worst = &model->sites[i];
 	return worst;
 }
@@ -115,21 +115,21 @@ static const struct model_site *worst_site(const struct model *model)
 static bool find_premature_promotion(const struct model *model, struct words *words)
 {
 	const struct model_site *site = worst_site(model);
-	double promoted = 0, vain = 0;
+	double promoted = 0, premature = 0;
 
 	for (size_t i = 0; i < model->n_types; i++) {
 		promoted += model->types[i].life.promoted_bytes;
-		vain += model->types[i].life.vain_bytes;
+		premature += model->types[i].life.premature_bytes;
 	}
 	/* Some 20 samples at least, and a part of the run that counts. */
-	if (!site || vain < 20 * (double)model->alloc.period || vain < promoted / 3)
+	if (!site || premature < 20 * (double)model->alloc.period || premature < promoted / 3)
 		return false;
 	fprintf(words->evidence,
 		"%s of the %s that were promoted were dead by the next major collection; %s of "
 		"that "
 		"come from ",
-		unit_percent(vain / promoted).text, unit_bytes(promoted).text,
-		unit_percent(site->life.vain_bytes / vain).text);
+		unit_percent(premature / promoted).text, unit_bytes(promoted).text,
+		unit_percent(site->life.premature_bytes / premature).text);
 	write_site(words->evidence, site);
 	fprintf(words->evidence, ", which caused %s of collection time.",
 		unit_time(site->gc_ns).text);

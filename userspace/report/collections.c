@@ -174,6 +174,10 @@ static void describe_heap(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2,
 			       "%s of pauses have no allocation sample that could be charged",
 			       unit_time(gc->no_samples_ns).text);
+	if (gc->unreachable)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "%s objects were found to be unreachable",
+			       unit_count(gc->unreachable).text);
 	describe_faults(section);
 	if (gc->unpaired)
 		page_paragraph(section->page, STYLE_WARNING, 2,
@@ -185,7 +189,7 @@ static void describe_heap(const struct section *section)
 static void describe_summed(const struct section *section)
 {
 	const struct model_gc *gc = &section->model->gc;
-	uint64_t summed = gc->minor.summed + gc->major.summed + gc->survey.summed;
+	uint64_t summed = gc->minor.summed + gc->major.summed;
 
 	if (summed)
 		page_paragraph(
@@ -237,7 +241,6 @@ int section_collections(const struct section *section)
 		return -ENOMEM;
 	kind_rows(section, table, "minor", &gc->minor, GCPROF_GC_MINOR, GCPROF_GC_MINOR);
 	kind_rows(section, table, "major", &gc->major, GCPROF_GC_STEP, GCPROF_GC_FULL);
-	kind_rows(section, table, "survey", &gc->survey, GCPROF_GC_SURVEY, GCPROF_GC_SURVEY);
 	kind_rows(section, table, "other stops", &gc->others, GCPROF_GC_STOP, GCPROF_GC_STOP);
 	if (gc->stops.count && gc->stops.count != model_gc_count(gc))
 		pause_row(section, table, "all, as stops", &gc->stops);

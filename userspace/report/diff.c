@@ -93,12 +93,12 @@ static bool recorded(const struct model *model, const char *name)
 	return false;
 }
 
-static double vain_bytes(const struct model *model)
+static double premature_bytes(const struct model *model)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < model->n_types; i++)
-		sum += model->types[i].life.vain_bytes;
+		sum += model->types[i].life.premature_bytes;
 	return sum;
 }
 
@@ -176,8 +176,8 @@ static int make_totals(struct diff *diff)
 	if (recorded(a, "alloc") && recorded(b, "alloc")) {
 		TOTAL("allocated", DIFF_BYTES, a->alloc.bytes, b->alloc.bytes);
 		TOTAL("objects", DIFF_COUNT, a->alloc.objects, b->alloc.objects);
-		TOTAL("promoted in vain", DIFF_BYTES, part_of(vain_bytes(a), &a->alloc),
-		      part_of(vain_bytes(b), &b->alloc));
+		TOTAL("promoted, then died", DIFF_BYTES, part_of(premature_bytes(a), &a->alloc),
+		      part_of(premature_bytes(b), &b->alloc));
 	}
 	if (recorded(a, "syscall") && recorded(b, "syscall")) {
 		TOTAL("system calls", DIFF_COUNT, calls_of(a), calls_of(b));

@@ -84,6 +84,7 @@ static json_t *alloc(const struct model *model, size_t top)
 	json_put(object, "bytes", json_estimate(&alloc->bytes, known));
 	json_put(object, "objects", json_estimate(&alloc->objects, known));
 	json_put(object, "live_bytes", json_whole_if(known, alloc->live_bytes));
+	json_put(object, "live", json_estimate(&alloc->live, known));
 	json_put(object, "types", json_types(model, top));
 	json_put(object, "sites", json_count(model->n_sites_found));
 	return object;
@@ -111,7 +112,6 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(major, "cycles", json_count(gc->major.cycles));
 	json_put(object, "minor", json_durations(&gc->minor));
 	json_put(object, "major", major);
-	json_put(object, "survey", json_durations(&gc->survey));
 	json_put(object, "stops", json_durations(&gc->stops));
 	json_put(object, "other_stops", json_durations(&gc->others));
 	json_put(object, "cycles", json_cycles(model, top));
@@ -129,6 +129,7 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(fit, "ns_per_promoted_byte", json_real(gc->copy_ns_per_byte));
 	json_put(object, "minor_cost", fit);
 	json_put(object, "promoted_objects", json_count(gc->promoted_objects));
+	json_put(object, "unreachable_objects", json_count(gc->unreachable));
 	json_put(object, "nursery_bytes", json_count(gc->nursery_bytes));
 	json_put(object, "reasons", json_reasons(gc));
 	json_put(object, "named_reasons", json_named_reasons(gc));

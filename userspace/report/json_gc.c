@@ -3,7 +3,7 @@
 #include "json_parts.h"
 #include "json_values.h"
 
-static const char *const kinds[] = {"unknown", "minor", "step", "full", "survey", "stop"};
+static const char *const kinds[] = {"unknown", "minor", "step", "full", "unknown", "stop"};
 
 const char *json_kind_name(unsigned kind)
 {

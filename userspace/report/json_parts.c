@@ -24,7 +24,7 @@ void json_put_life(json_t *row, const struct life *life)
 		json_array_append_new(ages, class);
 	}
 	json_put(row, "promoted_bytes", json_whole(life->promoted_bytes));
-	json_put(row, "promoted_in_vain_bytes", json_whole(life->vain_bytes));
+	json_put(row, "promoted_then_died_bytes", json_whole(life->premature_bytes));
 	json_put(row, "died_old_bytes", json_whole(life->old_bytes));
 	json_put(row, "median_age_below_bytes", median ? json_count(median) : json_null());
 	json_put(row, "ages", ages);
@@ -76,6 +76,8 @@ static json_t *window(const struct timeline *timeline, size_t i)
 	json_put(row, "live_bytes",
 		 window->live_bytes ? json_count(window->live_bytes) : json_null());
 	json_put(row, "rss_bytes", window->rss_bytes ? json_count(window->rss_bytes) : json_null());
+	json_put(row, "unfreed_bytes",
+		 window->unfreed_bytes ? json_count(window->unfreed_bytes) : json_null());
 	json_put(row, "lost", json_count(window->lost));
 	json_put(row, "syscall_records", json_count(window->syscalls));
 	json_put(row, "syscall_records_ns", json_count(window->syscall_ns));

@@ -21,6 +21,7 @@ static const char *reason_text(enum stack_reason reason)
 					"missing: callers may be missing",
 		[REASON_LOST] = "the sample that reported the stack was lost",
 		[REASON_JAVA_END] = "the caller of a Java frame was not found",
+		[REASON_JAVA_FROZEN] = "outer frames of a virtual thread were in the heap",
 	};
 
 	return texts[reason];

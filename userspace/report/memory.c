@@ -23,7 +23,7 @@ static void site_cells(struct table *table, const struct model_site *row)
 	table_cell(table, text);
 }
 
-enum { SITE_SURVIVED = 4, SITE_VAIN, SITE_AGE };
+enum { SITE_SURVIVED = 4, SITE_PREMATURE, SITE_AGE };
 
 static const struct column site_columns[] = {
 	{NULL, "GC caused", false, 0, 0},
@@ -31,7 +31,7 @@ static const struct column site_columns[] = {
 	{NULL, "allocated", false, 0, 0},
 	{NULL, "", false, 4, 0},
 	[SITE_SURVIVED] = {NULL, "survived", false, 0, 0},
-	[SITE_VAIN] = {"promoted", "in vain", false, 1, 0},
+	[SITE_PREMATURE] = {"promoted,", "then died", false, 1, 0},
 	[SITE_AGE] = {"median age", "at death", false, 5, 0},
 	{NULL, "type", true, 2, 10},
 	{NULL, "allocated in < called by", true, 0, 44},
@@ -40,7 +40,7 @@ static const struct column site_columns[] = {
 /* Explains the columns that are there. */
 static int print_sites(const struct section *section, struct table *table)
 {
-	bool vain = table_shows(table, section->page, SITE_VAIN);
+	bool premature = table_shows(table, section->page, SITE_PREMATURE);
 	bool age = table_shows(table, section->page, SITE_AGE);
 
 	bool survived = table_shows(table, section->page, SITE_SURVIVED);
@@ -51,8 +51,7 @@ static int print_sites(const struct section *section, struct table *table)
 		return 0;
 	page_paragraph(section->page, STYLE_DIM, 2,
 		       "survived: share of the bytes that outlived their first collection.%s%s",
-		       vain ? " promoted in vain: made old, but dead by the next major collection."
-			    : "",
+		       premature ? " promoted, then died: dead by the next major collection." : "",
 		       age ? " Ages are counted in bytes allocated since." : "");
 	return 0;
 }
@@ -83,7 +82,7 @@ int section_sites(const struct section *section)
 		cell_bytes(table, row->bytes.value);
 		cell_margin(table, &row->bytes);
 		cell_survived(table, &row->survived);
-		cell_bytes(table, row->life.vain_bytes);
+		cell_bytes(table, row->life.premature_bytes);
 		cell_age(table, &row->life);
 		site_cells(table, row);
 	}
@@ -103,7 +102,7 @@ static void type_row(struct table *table, const struct model_type *row)
 								  survived->value - survived->low))
 							 .text
 					       : NULL);
-	cell_bytes(table, row->life.vain_bytes);
+	cell_bytes(table, row->life.premature_bytes);
 	cell_age(table, &row->life);
 	cell_bytes(table, row->live_bytes);
 	cell_time(table, row->gc_ns);
@@ -116,12 +115,18 @@ enum { TYPE_SURVIVED = 4, TYPE_LIVE = 8 };
 int section_types(const struct section *section)
 {
 	static const struct column columns[] = {
-		{NULL, "allocated", false, 0, 0},     {NULL, "", false, 2, 0},
-		{NULL, "objects", false, 1, 0},       {NULL, "", false, 6, 0},
-		{NULL, "survived", false, 0, 0},      {NULL, "", false, 4, 0},
-		{"promoted", "in vain", false, 5, 0}, {"median age", "at death", false, 7, 0},
-		{NULL, "live", false, 3, 0},          {NULL, "GC caused", false, 0, 0},
-		{NULL, "samples", false, 8, 0},       {NULL, "type", true, 0, 16},
+		{NULL, "allocated", false, 0, 0},
+		{NULL, "", false, 2, 0},
+		{NULL, "objects", false, 1, 0},
+		{NULL, "", false, 6, 0},
+		{NULL, "survived", false, 0, 0},
+		{NULL, "", false, 4, 0},
+		{"promoted,", "then died", false, 5, 0},
+		{"median age", "at death", false, 7, 0},
+		{NULL, "live", false, 3, 0},
+		{NULL, "GC caused", false, 0, 0},
+		{NULL, "samples", false, 8, 0},
+		{NULL, "type", true, 0, 16},
 	};
 	const struct model *model = section->model;
 	bool survived, live;
@@ -210,7 +215,7 @@ int section_live(const struct section *section)
 	page_heading(section->page, "Alive at the end");
 	if (model->alloc.live_bytes < 1) {
 		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "No sampled object is known to have been promoted and to be alive.");
+			       "No sampled object is known to be alive.");
 		return 0;
 	}
 	rows = sites_by_life(model);
@@ -218,9 +223,13 @@ int section_live(const struct section *section)
 	free(rows);
 	page_paragraph(
 		section->page, STYLE_DIM, 2,
-		"about %s in all: objects that became old and are not known to have died. What "
-		"the last collections have not looked at may be dead.",
-		unit_bytes(model->alloc.live_bytes).text);
+		"about %s in all, \u00b1%s: objects that became old, or that the program has to "
+		"free, and that are not known to have died.%s",
+		unit_bytes(model->alloc.live_bytes).text,
+		unit_bytes((model->alloc.live.high - model->alloc.live.low) / 2).text,
+		model_gc_count(&model->gc)
+			? " What the last collections have not examined may be dead."
+			: "");
 	return error;
 }
 

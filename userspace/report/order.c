@@ -36,12 +36,12 @@ KEY(type, alloc, row->bytes.value)
 KEY(type, objects, row->objects.value)
 KEY(type, gc, row->gc_ns)
 KEY(type, survived, row->life.survived.some)
-KEY(type, vain, row->life.vain_bytes)
+KEY(type, premature, row->life.premature_bytes)
 KEY(type, live, row->live_bytes)
 KEY(site, alloc, row->bytes.value)
 KEY(site, gc, row->gc_ns)
 KEY(site, survived, row->life.survived.some)
-KEY(site, vain, row->life.vain_bytes)
+KEY(site, premature, row->life.premature_bytes)
 KEY(site, live, life_live_bytes(&row->life))
 KEY(syscall, count, row->count)
 KEY(syscall, time, row->total_ns)
@@ -73,7 +73,8 @@ static const struct order orders[] = {
 	 thread_gc, program_gc},
 	{"survived", "most surviving bytes first", function_survived, type_survived, site_survived,
 	 NULL, NULL, NULL},
-	{"vain", "most bytes promoted in vain first", NULL, type_vain, site_vain, NULL, NULL, NULL},
+	{"premature", "most bytes promoted, then died, first", NULL, type_premature, site_premature,
+	 NULL, NULL, NULL},
 	{"live", "most live bytes first", NULL, type_live, site_live, NULL, NULL, NULL},
 	{"syscalls", "most time in system calls first", function_syscalls, NULL, NULL, syscall_time,
 	 NULL, NULL},
@@ -86,7 +87,8 @@ static const struct order orders[] = {
 
 const char *report_orders(void)
 {
-	return "cpu, cpu-total, alloc, alloc-total, objects, gc, gc-total, survived, vain, live, "
+	return "cpu, cpu-total, alloc, alloc-total, objects, gc, gc-total, survived, premature, "
+	       "live, "
 	       "syscalls, count, errors, faults or max";
 }
 

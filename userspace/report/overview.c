@@ -96,6 +96,7 @@ static double promotion(const struct window *window, const struct chart *chart)
 STATE(heap_bytes)
 STATE(live_bytes)
 STATE(rss_bytes)
+STATE(unfreed_bytes)
 
 static double losses(const struct window *window, const struct chart *chart)
 {
@@ -136,6 +137,7 @@ static const struct line lines[] = {
 	{"promoted", "gc", promotion, print_rate, false},
 	{"old objects", "gc", live_bytes, print_size, true},
 	{"heap", "gc", heap_bytes, print_size, true},
+	{"not freed", "alloc", unfreed_bytes, print_size, true},
 	{"process", "gc", rss_bytes, print_size, true},
 	{"lost", "process", losses, print_losses, false},
 };

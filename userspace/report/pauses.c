@@ -18,8 +18,9 @@ enum { SITES_SHOWN = 3, CALLS_SHOWN = 3, TICKS_LEAST = 8 };
 static const char *kind_name(unsigned kind)
 {
 	static const char *const names[] = {
-		[GCPROF_GC_MINOR] = "minor", [GCPROF_GC_STEP] = "major step",
-		[GCPROF_GC_FULL] = "full",   [GCPROF_GC_SURVEY] = "survey",
+		[GCPROF_GC_MINOR] = "minor",
+		[GCPROF_GC_STEP] = "major step",
+		[GCPROF_GC_FULL] = "full",
 		[GCPROF_GC_STOP] = "stop",
 	};
 

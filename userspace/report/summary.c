@@ -114,7 +114,8 @@ static void print_filter(const struct section *section)
 	const struct model *model = section->model;
 
 	page_paragraph(section->page, STYLE_WARNING, 2,
-		       "only what is selected: %s (of waits those recorded singly)", model->filter);
+		       "only what is selected: %s (of waits those with a record of their own)",
+		       model->filter);
 	if (!model->cpu.samples && !model->alloc.samples && !model_gc_count(&model->gc) &&
 	    !model->syscall_count && !model->wait_ns && !model->faults.told)
 		page_paragraph(section->page, STYLE_WARNING, 2,

@@ -267,9 +267,9 @@ static bool is_jump(const uint8_t *code)
 	return code[0] == 0x76 || (code[0] == 0x0f && code[1] == 0x86);
 }
 
-/* A place at this address; false if it cannot be one. `note`: its arguments, of a note. */
-static bool add_site(struct search *search, const struct runtime_place *place, const char *note,
-		     uint64_t at)
+/* A place at this address; false if it cannot be one. `note`: that it is of, or NULL. */
+static bool add_site(struct search *search, const struct runtime_place *place,
+		     const struct probe_note *note, uint64_t at)
 {
 	struct probe_site site = {.place = {.probe = PROBE_PLACE,
 					    .runtime = (uint16_t)search->facts->runtime,
@@ -280,7 +280,8 @@ static bool add_site(struct search *search, const struct runtime_place *place, c
 	    !runtime_offset(&search->file, at, sizeof(site.code), PF_X, &site.offset) ||
 	    pread(search->file.fd, site.code, sizeof(site.code), (off_t)site.offset) !=
 		    sizeof(site.code) ||
-	    !set_arguments(search, place, note, at, &site.place))
+	    (note && !note_semaphore(search->file.elf, search->file.fd, note, &site.semaphore)) ||
+	    !set_arguments(search, place, note ? note->arguments : NULL, at, &site.place))
 		return false;
 	set_texts(place, &site.place);
 	if (place->where == PLACE_BEHIND_CHECK && is_jump(site.code))
@@ -304,10 +305,10 @@ static void meet_note(void *context, const struct probe_note *note)
 
 	if (strncmp(wanted->place->name, note->provider, length) ||
 	    wanted->place->name[length] != ':' ||
-	    strcmp(wanted->place->name + length + 1, note->name) || note->semaphore)
+	    strcmp(wanted->place->name + length + 1, note->name))
 		return;
 	wanted->found = true;
-	wanted->failed |= !add_site(wanted->search, wanted->place, note->arguments, note->address);
+	wanted->failed |= !add_site(wanted->search, wanted->place, note, note->address);
 }
 
 static bool add_notes(struct search *search, const struct runtime_place *place)
@@ -357,13 +358,24 @@ static void add_place(struct search *search, const struct runtime_place *place)
 		snprintf(facts->missing, sizeof(facts->missing), "%s was not found", place->name);
 }
 
+/* So a recorder that finds another value in a program's memory knows that one has written it. */
+static bool begins_as_expected(struct search *search, const struct runtime_write *write,
+			       uint64_t address)
+{
+	uint64_t value = 0;
+
+	return !write->at_start || (runtime_read(&search->file, address, &value, write->size) &&
+				    value == write->expected);
+}
+
 static void add_writes(struct search *search)
 {
 	const struct runtime *runtime = search->runtime;
 	uint64_t address;
 
 	for (size_t i = 0; i < runtime->n_writes && i < RUNTIME_WRITES_MAX; i++)
-		if (locate(search, runtime->writes[i].global, &address))
+		if (locate(search, runtime->writes[i].global, &address) &&
+		    begins_as_expected(search, &runtime->writes[i], address))
 			search->facts->writes[i] = address;
 }
 

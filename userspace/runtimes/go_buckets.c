@@ -8,7 +8,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <unistd.h>
+
+#include "../reader/remote_memory.h"
 
 #define DEEPEST    1024 /* stacks that Go keeps (GODEBUG=profstackdepth) */
 #define KIND_HEAP  1
@@ -18,11 +19,6 @@
 struct header {
 	uint64_t next, all_next, kind, hash, size, depth;
 };
-
-static bool read_at(int memory, uint64_t from, void *out, size_t size)
-{
-	return pread(memory, out, size, (off_t)from) == (ssize_t)size;
-}
 
 static void add(struct go_counts *sum, const struct go_counts *more)
 {
@@ -39,7 +35,7 @@ static bool make_sense(const struct go_counts *counts)
 }
 
 /* What a program allocates between two reads makes frees seem more than allocations, at worst. */
-static bool read_bucket(int memory, uint64_t at, const struct header *header,
+static bool read_bucket(struct remote *memory, uint64_t at, const struct header *header,
 			struct go_bucket *bucket)
 {
 	struct go_counts counts[1 + CYCLES];
@@ -48,8 +44,8 @@ static bool read_bucket(int memory, uint64_t at, const struct header *header,
 		return false;
 	bucket->depth = header->depth < GO_DEPTH_MAX ? (uint32_t)header->depth : GO_DEPTH_MAX;
 	at += sizeof(*header);
-	if (!read_at(memory, at, bucket->stack, bucket->depth * sizeof(uint64_t)) ||
-	    !read_at(memory, at + header->depth * sizeof(uint64_t), counts, sizeof(counts)))
+	if (!remote_read_all(memory, at, bucket->stack, bucket->depth * sizeof(uint64_t)) ||
+	    !remote_read_all(memory, at + header->depth * sizeof(uint64_t), counts, sizeof(counts)))
 		return false;
 	bucket->published = bucket->all = counts[0];
 	for (int i = 1; i <= CYCLES; i++)
@@ -57,17 +53,17 @@ static bool read_bucket(int memory, uint64_t at, const struct header *header,
 	return true;
 }
 
-int go_buckets_read(int memory, uint64_t list, go_bucket_visit *visit, void *context)
+int go_buckets_read(struct remote *memory, uint64_t list, go_bucket_visit *visit, void *context)
 {
 	struct go_bucket bucket = {.depth = 0};
 	struct header header;
 	uint64_t at;
 	int count = 0;
 
-	if (!read_at(memory, list, &at, sizeof(at)))
+	if (!remote_read_all(memory, list, &at, sizeof(at)))
 		return -ESRCH;
 	for (; at && count < GO_BUCKETS_MAX; at = header.all_next) {
-		if (at % sizeof(at) || !read_at(memory, at, &header, sizeof(header)) ||
+		if (at % sizeof(at) || !remote_read_all(memory, at, &header, sizeof(header)) ||
 		    !read_bucket(memory, at, &header, &bucket))
 			return -EBADMSG;
 		count++;

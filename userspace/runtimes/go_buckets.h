@@ -9,6 +9,8 @@
 #define GO_BUCKETS_MAX (1 << 16) /* places that allocate; more are left out */
 #define GO_DEPTH_MAX   128
 
+struct remote;
+
 /* What was sampled at a place since the program began. */
 struct go_counts {
 	uint64_t allocs, frees, alloc_bytes, free_bytes;
@@ -25,10 +27,10 @@ struct go_bucket {
 typedef void go_bucket_visit(void *context, const struct go_bucket *bucket);
 
 /*
- * `memory`: /proc/PID/mem, read while the program runs; `list`: where runtime.mbuckets is. Buckets
+ * `memory` is read while the program runs; `list`: where runtime.mbuckets is. Buckets
  * are never freed, so the walk is safe; it ends at the first that makes no sense, and before
  * GO_BUCKETS_MAX. How many there were, or -EBADMSG: one made no sense, -ESRCH: the memory is gone.
  */
-int go_buckets_read(int memory, uint64_t list, go_bucket_visit *visit, void *context);
+int go_buckets_read(struct remote *memory, uint64_t list, go_bucket_visit *visit, void *context);
 
 #endif

@@ -6,14 +6,14 @@
 
 bool code_of(struct go_file *file, const struct go_function *function, struct code *out)
 {
-	uint64_t left;
+	uint64_t left = 0;
 
 	*out = (struct code){.file = file, .next = function->address};
-	out->at = go_table_bytes(file->table, function->address, &left);
-	if (!out->at)
+	if (!function->size || function->size > FUNCTION_MAX)
 		return false;
-	out->left = function->size < left ? function->size : left;
-	return out->left && out->left <= FUNCTION_MAX;
+	out->at = go_table_code(file->table, function, &left);
+	out->left = left;
+	return out->at && left;
 }
 
 bool code_at(struct go_file *file, uint64_t address, struct code *out)

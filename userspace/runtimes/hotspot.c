@@ -71,8 +71,32 @@ enum { R9 = 8, RSI = 13, RDI = 14 };
 #define INTERVAL "_ZN17ThreadHeapSampler18_sampling_intervalE"
 enum { INTERVAL_DEFAULT = 512 << 10 }; /* of programs whose agents do not set one */
 
-/* What an object of a class is: see convert(). */
-enum { SHIFT = 0, BASE = 1, KLASS = 2, LAYOUT = 3, LENGTH = 4, NAME = 6, NAME_LENGTH = 7 };
+/* What an object of a class is, and where it lies in the thread's buffer: see convert(). */
+enum {
+	SHIFT = 0,
+	BASE = 1,
+	KLASS = 2,
+	LAYOUT = 3,
+	LENGTH = 4,
+	NAME = 6,
+	NAME_LENGTH = 7,
+	OBJECT = 8,
+	BUFFER = 9,
+	REFILLS = 10,
+	OUTSIDE = 11,
+	LIMIT = 12
+};
+
+/* Of struct runtime_facts: 1, if bytes that are left over in buffers are not counted. */
+enum { COUNTS_EXACTLY = 0 };
+
+/* A field of the buffer of the thread that allocates. */
+#define OF_BUFFER(name, size)                                                                   \
+	{                                                                                       \
+		VALUE_MORE, FROM_REGISTER, .number = RDI, .steps = {                            \
+			{STEP_READ, size, .field = "Thread._tlab+ThreadLocalAllocBuffer." name} \
+		}                                                                               \
+	}
 
 static const struct runtime_place
 	places[] =
@@ -107,6 +131,11 @@ static const struct runtime_place
 						 VALUE_NONE,
 						 KLASS, {STEP_READ, 8, .field = "Klass._name"},
 						 {STEP_READ, 2, .field = "Symbol._length"}),
+					 [OBJECT] = REGISTER(VALUE_MORE, RSI),
+					 [BUFFER] = OF_BUFFER("_start", 8),
+					 [REFILLS] = OF_BUFFER("_number_of_refills", 4),
+					 [OUTSIDE] = OF_BUFFER("_slow_allocations", 4),
+					 [LIMIT] = OF_BUFFER("_refill_waste_limit", 8),
 				 }},
 			{PLACE_PAUSE_BEGIN, PLACE_AT_NOTE, "hotspot:gc__begin",
 			 PLACE_COLLECTOR | PLACE_PAUSES,
@@ -219,13 +248,22 @@ static bool locate(struct runtime_file *file, const char *name, uint64_t *addres
 	return false;
 }
 
+/* "A.b+C.d" is where field d of a C is in an A that has it as its field b. */
 static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 {
-	uint64_t value;
+	const char *inner = strchr(name, '+');
+	char outer[64];
+	uint64_t value, begin = 0;
 
-	if (!hotspot_entry(file, name, &value) || value > INT32_MAX)
+	if (inner) {
+		snprintf(outer, sizeof(outer), "%.*s", (int)(inner - name), name);
+		if (!hotspot_entry(file, outer, &begin))
+			return false;
+	}
+	if (!hotspot_entry(file, inner ? inner + 1 : name, &value) || value > INT16_MAX ||
+	    begin > INT16_MAX)
 		return false;
-	*offset = (int32_t)value;
+	*offset = (int32_t)(begin + value);
 	return true;
 }
 
@@ -278,11 +316,15 @@ static void read_reason(struct runtime_file *file, uint64_t table, size_t number
 	runtime_text(file, text, out, RUNTIME_REASON_BYTES);
 }
 
+/* Since release 25; before, its place had a function check_for_sampling(). */
+#define EXACT_SAMPLER "_ZN17ThreadHeapSampler6sampleEP7oopDescPP12HeapWordImpl"
+
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
-	uint64_t table;
+	uint64_t table, address;
 	GElf_Phdr header;
 
+	out->constants[COUNTS_EXACTLY] = runtime_symbol(file, EXACT_SAMPLER, &address);
 	for (size_t i = 0; elf_segment(file->elf, i, &header); i++)
 		if (header.p_type == PT_LOAD && header.p_flags & PF_X)
 			runtime_own_code(out, header.p_vaddr, header.p_vaddr + header.p_memsz);
@@ -309,22 +351,50 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t full,
 	return collector ? collector : "safepoint";
 }
 
-/* Bytes of an object, from its class's layout helper: of an instance they stand there; of an array
- * the bytes before its elements, and the logarithm of the size of one. */
+/* From its class's layout helper: of an instance they stand there; of an array the bytes before its
+ * elements, and the logarithm of the size of one. */
+static uint64_t object_bytes(int32_t layout, uint64_t length)
+{
+	if (layout > 0)
+		return (uint64_t)layout & ~UINT64_C(7);
+	return (((uint64_t)layout >> 16 & 0xff) + (length << (layout & 63)) + 7) & ~UINT64_C(7);
+}
+
+/*
+ * Up to release 24 the sampler also counts the bytes that were left over in a thread's last buffer
+ * (TLAB). A sample that they bring goes to the first object of the next one, which did not fit
+ * there: on average half of it would have, or half of what may be left over. Where a collection has
+ * taken the buffer away, or larger objects were allocated outside of it, nearly a whole buffer may
+ * have been counted, nobody knows how much: then a small object stands for itself alone. A large
+ * one also stands for those outside, of which the sampler takes too few.
+ */
+static uint64_t sampled_span(const uint64_t *read, const struct place_values *values)
+{
+	uint64_t bytes = values->of[VALUE_BYTES], limit = read[LIMIT] * sizeof(uint64_t);
+
+	if (read[OBJECT] != read[BUFFER])
+		return 0;
+	if (read[REFILLS] > 1 && !read[OUTSIDE])
+		return bytes + (bytes < limit ? bytes : limit) / 2;
+	return bytes <= limit ? bytes * values->of[VALUE_PERIOD] : 0;
+}
+
 static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
 		    const uint64_t *read, struct place_values *values)
 {
-	int32_t layout = (int32_t)read[LAYOUT];
-
-	(void)facts;
 	if (place->report != PLACE_SAMPLE)
 		return;
-	if (layout > 0)
-		values->of[VALUE_BYTES] = (uint64_t)layout & ~UINT64_C(7);
-	else
-		values->of[VALUE_BYTES] =
-			(((uint64_t)layout >> 16 & 0xff) + (read[LENGTH] << (layout & 63)) + 7) &
-			~UINT64_C(7);
+	values->of[VALUE_BYTES] = object_bytes((int32_t)read[LAYOUT], read[LENGTH]);
+	if (!facts->constants[COUNTS_EXACTLY])
+		values->of[VALUE_SPAN] = sampled_span(read, values);
+}
+
+static const char *note(const struct runtime_facts *facts)
+{
+	return facts->constants[COUNTS_EXACTLY]
+		       ? NULL
+		       : "its own sampler takes too few of the objects that do not fit into a "
+			 "thread's buffer (from 2 KB on, most of all 20 KB to 1 MB)";
 }
 
 /*
@@ -391,9 +461,6 @@ const struct runtime runtime_hotspot = {
 	.id = RUNTIME_HOTSPOT,
 	.name = "hotspot",
 	.library = "../lib/server/libjvm.so",
-	.note = "HotSpot's own sampler sees too few of the objects between 20 KB and 1 MB where "
-		"the "
-		"collector is G1 or Serial",
 	.collector = "AbstractGangWorker::run GangWorker::run WorkerThread::run "
 		     "GCTaskThread::run ConcurrentGCThread::run",
 	.compiler = "CompileBroker::compiler_thread_loop",
@@ -405,6 +472,7 @@ const struct runtime runtime_hotspot = {
 	.locate = locate,
 	.field = field,
 	.constants = constants,
+	.note = note,
 	.convert = convert,
 	.unreadable = unreadable,
 	.reason_name = reason_name,

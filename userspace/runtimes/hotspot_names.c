@@ -15,18 +15,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "../reader/remote_memory.h"
 
 /* The walker's way to look for code, on another process's memory. */
 struct walk_window {
-	int memory;
+	struct remote *memory;
 };
 struct walk_rows;
 struct unwind_rule;
 
 static long walk_read(struct walk_window *window, void *to, uint32_t size, uint64_t from)
 {
-	return pread(window->memory, to, size, (off_t)from) == (ssize_t)size ? 0 : -EFAULT;
+	return remote_read_all(window->memory, from, to, size) ? 0 : -EFAULT;
 }
 
 static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *rule)
@@ -66,7 +67,7 @@ struct hotspot_vm {
 	char pcs[PCS_BYTES];
 };
 
-int hotspot_vm_open(int memory, const struct hotspot_layout *layout, uint64_t bias,
+int hotspot_vm_open(struct remote *memory, const struct hotspot_layout *layout, uint64_t bias,
 		    struct hotspot_vm **out)
 {
 	struct hotspot_vm *vm = calloc(1, sizeof(*vm));
@@ -111,9 +112,7 @@ static bool has(const struct hotspot_vm *vm, enum hotspot_item item)
 /* Up to `size` bytes; how many. */
 static size_t read_bytes(const struct hotspot_vm *vm, uint64_t from, void *out, size_t size)
 {
-	ssize_t n = from ? pread(vm->window.memory, out, size, (off_t)from) : -1;
-
-	return n < 0 ? 0 : (size_t)n;
+	return from ? remote_read(vm->window.memory, from, out, size) : 0;
 }
 
 /* --- compressed numbers --------------------------------------------------------------------- */

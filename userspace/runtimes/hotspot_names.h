@@ -11,9 +11,10 @@
 
 /* A Java virtual machine. Not thread-safe. */
 struct hotspot_vm;
+struct remote;
 
-/* `memory`: its /proc/PID/mem, borrowed as long as this exists; `bias`: of its library. -ENOMEM. */
-int hotspot_vm_open(int memory, const struct hotspot_layout *layout, uint64_t bias,
+/* `memory` is borrowed as long as this exists; `bias`: of its library. -ENOMEM. */
+int hotspot_vm_open(struct remote *memory, const struct hotspot_layout *layout, uint64_t bias,
 		    struct hotspot_vm **out);
 void hotspot_vm_close(struct hotspot_vm *vm); /* NULL is allowed */
 

@@ -315,10 +315,12 @@ static const struct row {
 /* Items that some releases do not have. */
 static bool is_optional(enum hotspot_item item)
 {
-	return item == HOTSPOT_BLOB_BEGIN || item == HOTSPOT_BLOB_OFFSET ||
-	       item == HOTSPOT_DEOPT_HANDLER || item == HOTSPOT_DEOPT_OFFSET ||
-	       item >= HOTSPOT_WALK_ITEMS;
+	return item == HOTSPOT_BARRIER || item == HOTSPOT_BLOB_BEGIN ||
+	       item == HOTSPOT_BLOB_OFFSET || item == HOTSPOT_DEOPT_HANDLER ||
+	       item == HOTSPOT_DEOPT_OFFSET || item >= HOTSPOT_WALK_ITEMS;
 }
+
+#define BARRIER "_ZN12StubRoutines19_cont_returnBarrierE"
 
 bool hotspot_layout_read(int fd, struct hotspot_layout *out)
 {
@@ -332,6 +334,9 @@ bool hotspot_layout_read(int fd, struct hotspot_layout *out)
 	for (size_t i = 0; entries && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (out->value[rows[i].item] == HOTSPOT_NONE)
 			find(entries, rows[i].name, &out->value[rows[i].item]);
+	/* No table has it. */
+	if (entries)
+		runtime_symbol(&file, BARRIER, &out->value[HOTSPOT_BARRIER]);
 	for (int i = 0; i < HOTSPOT_ITEMS; i++)
 		found &= out->value[i] != HOTSPOT_NONE || is_optional((enum hotspot_item)i);
 	if (!found)

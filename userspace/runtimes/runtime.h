@@ -31,10 +31,10 @@ enum runtime_number {
 /* What is reported at a place. */
 enum place_report {
 	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD, COUNTER, DRAWN,
-			      FORCES */
+			      FORCES, SPAN */
 	PLACE_FREED,       /* an object was freed: ADDRESS; not if WANTED is there and 0 */
 	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND */
-	PLACE_PAUSE_END,   /* and go on: HEAP, and TIME, if it was a little earlier */
+	PLACE_PAUSE_END,   /* and go on: HEAP, UNREACHABLE, and TIME, if it was a little earlier */
 	PLACE_CYCLE_BEGIN, /* a collector begins its work: HEAP, REASON, USED */
 	PLACE_CYCLE_END,   /* and has done it: HEAP, USED, LIVE */
 	PLACE_POOL_BEFORE, /* in a pause: a part of the heap before: USED, SIZE; its texts name the
@@ -58,6 +58,7 @@ enum place_value {
 	VALUE_USED,
 	VALUE_SIZE,
 	VALUE_LIVE,
+	VALUE_UNREACHABLE, /* objects that the collection found */
 	VALUE_WANTED,
 	/* What counts down the distance to its next sample, for which PERIOD is kept; 0: PERIOD is
 	 * that of the sample itself. */
@@ -66,14 +67,17 @@ enum place_value {
 			 sample is none */
 	VALUE_FORCES, /* 1: a counter takes a sample, which is none, when PERIOD has changed */
 	VALUE_TIME,   /* CLOCK_MONOTONIC ns */
-	VALUE_MORE,   /* for convert() */
+	/* The object was sampled because of a point in so many bytes; 0: in its own. */
+	VALUE_SPAN,
+	VALUE_MORE, /* for convert() */
 	PLACE_VALUE_KINDS
 };
 
 /* How the code address of a place is found. */
 enum place_where {
 	PLACE_AT_ENTRY,     /* of the function `name` */
-	PLACE_AT_NOTE,      /* each SystemTap note with the name "provider:probe" */
+	PLACE_AT_NOTE,      /* each SystemTap note with the name "provider:probe"; its semaphore, if
+			       it has one, counts the recorders */
 	PLACE_BEHIND_CHECK, /* of a Go function */
 	PLACE_AT_RETURN,    /* each ret of a function */
 };
@@ -119,7 +123,8 @@ struct runtime_write {
 	const char *global;
 	const char *title; /* as people write it; NULL: like that */
 	uint8_t size;
-	uint8_t at_start;  /* 1: before a program of ours runs; else in running programs */
+	uint8_t at_start;  /* 1: before a program of ours runs, if its file has what is expected; in
+			      running programs it is only put back. 0: in running programs */
 	uint64_t expected; /* it is written only if it is this */
 	uint64_t wanted;   /* 0: it is only written if other samples are asked for */
 	bool is_period;    /* mean bytes between samples: what is written is runtime_mark()ed */
@@ -149,15 +154,15 @@ struct runtime_facts {
 	/* Functions in which an allocation is the work of their caller: they are left out where a
 	 * sample's stack begins. `sampled` is the address of the place that reports samples. */
 	struct runtime_code own[RUNTIME_OWN_MAX];
-	uint32_t n_own, reserved;
-	struct fiber_path fiber; /* as bpf/config.h has it, but for `since`; no steps: unknown */
+	uint32_t n_own, has_frames; /* 1: stacks have its functions, where the table says `walks` */
+	struct fiber_path fiber;    /* as bpf/config.h has it, but for `since`; no steps: unknown */
 	uint64_t sampled;
 	/* Variables: the first place of a heap profile that the runtime keeps itself, and the mean
 	 * distance of its samples in bytes; 0: it has none that is known. */
 	uint64_t heap_list, heap_rate;
 	/* What reasons are called, by number, where the file says so. */
 	char reasons[RUNTIME_REASONS_MAX][RUNTIME_REASON_BYTES];
-	char missing[128]; /* a sentence about the first place that was not found; "": all were */
+	char missing[128]; /* a sentence about the first thing that was not found; "": all was */
 };
 
 /* A reported value that convert() may change. */
@@ -169,10 +174,10 @@ struct runtime {
 	uint32_t id;         /* enum runtime_number */
 	const char *name;    /* for --runtime, reports and exports */
 	const char *library; /* that a program loads itself, as seen from its directory; or NULL */
-	const char *note; /* a sentence: where its own sampler is biased or blind; NULL: nowhere */
 	/* Functions, with blanks between them, in which a thread collects or compiles beside the
 	 * program, with all that they call; NULL: there are none. Names go up to a '(' or '.'. */
 	const char *collector, *compiler;
+	bool walks; /* not of each version are stacks known to have its functions */
 	const struct runtime_place *places;
 	size_t n_places;
 	const struct runtime_write *writes;
@@ -190,6 +195,8 @@ struct runtime {
 	void (*constants)(struct runtime_file *file, struct runtime_facts *out);
 
 	/* In the recorder. */
+	/* A sentence: where its own sampler is biased or blind; NULL: nowhere. */
+	const char *(*note)(const struct runtime_facts *facts);
 	/* Makes of what was read (PROBE_ARGUMENTS words) what the place reports; NULL: it is that.
 	 */
 	void (*convert)(const struct runtime_facts *facts, const struct runtime_place *place,
@@ -228,5 +235,11 @@ static inline bool runtime_is_marked(uint64_t period)
 /* The table of a runtime; NULL: there is none with that number or name. */
 const struct runtime *runtime_get(uint32_t number);
 const struct runtime *runtime_find(const char *name);
+
+#define RUNTIME_TEXT_MAX 64
+
+/* Name and version of what was found, as "go 1.19.8"; false, with the text unchanged: nothing was.
+ */
+bool runtime_describe(const struct runtime_facts *facts, char text[RUNTIME_TEXT_MAX]);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* runtimes.c: the list of runtimes. */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime.h"
@@ -25,4 +26,13 @@ const struct runtime *runtime_find(const char *name)
 		if (all[i] && !strcmp(all[i]->name, name))
 			return all[i];
 	return NULL;
+}
+
+bool runtime_describe(const struct runtime_facts *facts, char text[RUNTIME_TEXT_MAX])
+{
+	const struct runtime *runtime = runtime_get(facts->runtime);
+
+	if (runtime)
+		snprintf(text, RUNTIME_TEXT_MAX, "%s %s", runtime->name, facts->version);
+	return runtime != NULL;
 }

@@ -314,7 +314,8 @@ static int read_all(struct elf_symbols *symbols, int fd, const struct debug_acce
 	symbols->n_segments = elf_code_segments(symbols->elf, symbols->segments, SEGMENTS_MAX);
 	source_lines_open(symbols->elf, fd, access, &symbols->lines);
 	whole = read_tables(symbols, symbols->elf, SHT_SYMTAB);
-	go_table_open(symbols->elf, &symbols->go, &problem);
+	if (!go_table_open(symbols->elf, &symbols->go, &problem))
+		go_table_keep(symbols->go);
 	if (!whole || !symbols->lines)
 		separate = read_debug_file(symbols, fd, access, !whole);
 	if (!whole && !separate) {

@@ -9,6 +9,7 @@
 
 #include "elf_file.h"
 #include "frame_image.h"
+#include "unwind.h"
 
 #define SEGMENTS_MAX 32
 #define PAGE_BYTES   4096
@@ -35,6 +36,8 @@ struct frame_image {
 	size_t n_segments;
 	uint64_t table_address; /* of PT_GNU_EH_FRAME, 0: there is none */
 	struct frame_table table;
+	struct unwind_file *go_rows; /* NULL: none, or not made yet */
+	bool go_rows_tried;
 	struct page *pages[PAGES_KEPT];
 };
 
@@ -215,6 +218,7 @@ void frame_image_free(struct frame_image *image)
 		free(image->pages[i]);
 	if (image->fd >= 0)
 		close(image->fd);
+	unwind_free(image->go_rows);
 	free(image);
 }
 
@@ -223,6 +227,14 @@ void frame_image_free(struct frame_image *image)
 const struct frame_table *frame_image_table(const struct frame_image *image)
 {
 	return &image->table;
+}
+
+const struct unwind_file *frame_image_go_rows(struct frame_image *image)
+{
+	if (!image->go_rows_tried && image->fd >= 0 && unwind_read_go(image->fd, &image->go_rows))
+		image->go_rows = NULL;
+	image->go_rows_tried = true;
+	return image->go_rows;
 }
 
 bool frame_image_address(const struct frame_image *image, uint64_t offset, uint64_t *address)

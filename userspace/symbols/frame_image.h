@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind_file.h"
+
 struct frame_image;
 
 /* The sorted table behind .eh_frame_hdr; addresses as the linker knows them. */
@@ -30,6 +32,10 @@ int frame_image_open_memory(const void *data, size_t size, struct frame_image **
 void frame_image_free(struct frame_image *image); /* NULL is allowed */
 
 const struct frame_table *frame_image_table(const struct frame_image *image);
+
+/* The rows of a Go program, which has no such table; NULL of other files. Made when they are first
+ * asked for; borrowed. */
+const struct unwind_file *frame_image_go_rows(struct frame_image *image);
 
 /* Where an offset of the file is loaded as code, as the linker knows it; false if nowhere. */
 bool frame_image_address(const struct frame_image *image, uint64_t offset, uint64_t *address);

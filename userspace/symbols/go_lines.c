@@ -192,28 +192,30 @@ static int32_t value_at(const struct go_lines *lines, uint32_t sequence, uint64_
 	return -1;
 }
 
-enum go_frame go_lines_stack(const struct go_lines *lines, size_t index, go_stack_visit *visit,
-			     void *context)
+bool go_lines_is_top(const struct go_lines *lines, size_t index)
 {
-	struct cursor record = record_at(lines, index);
-	uint32_t sequence = read_32(record, RECORD_STACK);
+	uint8_t flags = 0;
+
+	read_at(record_at(lines, index), lines->is_118 ? RECORD_FLAGS_118 : RECORD_FLAGS_120,
+		&flags, 1);
+	return flags & (FLAG_TOP | FLAG_SWITCHES);
+}
+
+void go_lines_stack(const struct go_lines *lines, size_t index, go_stack_visit *visit,
+		    void *context)
+{
+	uint32_t sequence = read_32(record_at(lines, index), RECORD_STACK);
 	struct cursor cursor = skip(lines->values, sequence);
 	uint64_t change, bytes, at = 0;
 	uint32_t value = UINT32_MAX;
-	uint8_t flags = 0;
 
-	if (!read_at(record, lines->is_118 ? RECORD_FLAGS_118 : RECORD_FLAGS_120, &flags, 1))
-		return GO_FRAME_UNKNOWN;
-	if (flags & (FLAG_TOP | FLAG_SWITCHES))
-		return GO_FRAME_TOP;
 	while (sequence && cursor_varint(&cursor, &change) && (change || !at) &&
 	       cursor_varint(&cursor, &bytes) && bytes) {
 		value += (uint32_t)zigzag_unfold(change);
 		if (visit(context, at, (int32_t)value))
-			return GO_FRAME_UNKNOWN;
+			return;
 		at += bytes;
 	}
-	return at ? GO_FRAME_KNOWN : GO_FRAME_UNKNOWN;
 }
 
 /* A function's record, and where in it an address is. */

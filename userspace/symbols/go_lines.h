@@ -38,11 +38,8 @@ bool go_lines_function(const struct go_lines *lines, size_t index, struct go_fun
 size_t go_lines_find(const struct go_lines *lines, uint64_t address,
 		     struct symbol out[SYMBOLS_MAX]);
 
-enum go_frame {
-	GO_FRAME_UNKNOWN, /* the table is damaged */
-	GO_FRAME_KNOWN,
-	GO_FRAME_TOP, /* has no caller, or has it on another stack (systemstack, mcall) */
-};
+/* Has the function no caller, or has it on another stack (systemstack, mcall)? */
+bool go_lines_is_top(const struct go_lines *lines, size_t index);
 
 /* From so many bytes behind the function's begin on, the stack pointer is `depth` bytes below where
  * it was there. Not 0: ends the visits. */
@@ -50,7 +47,7 @@ typedef int go_stack_visit(void *context, uint64_t offset, int32_t depth);
 
 /* Where the callers of a function are; it is visited in the order of its code, at most once for
  * each instruction. */
-enum go_frame go_lines_stack(const struct go_lines *lines, size_t index, go_stack_visit *visit,
-			     void *context);
+void go_lines_stack(const struct go_lines *lines, size_t index, go_stack_visit *visit,
+		    void *context);
 
 #endif

@@ -28,54 +28,98 @@ enum { AFTER_TYPES_END = 1, AFTER_TYPES_GOFUNC = 3 };
 enum { TYPE_FLAGS = 20, TYPE_NAME = 40, TYPE_SIZE = 48, FLAG_EXTRA_STAR = 2 };
 
 struct section {
-	uint64_t address, size;
-	bool writable;
-	const uint8_t *data;
+	uint64_t address, size, offset;
+	bool writable, code;
+	Elf_Scn *from;       /* NULL: its bytes were read, if that was possible */
+	const uint8_t *data; /* NULL: none, or not yet */
 };
 
 struct go_table {
 	Elf *elf;
-	struct section sections[SECTIONS_MAX];
+	struct section *sections;
 	size_t n_sections;
 	struct go_lines lines;
 	uint64_t address; /* of .gopclntab */
 	uint64_t module;  /* of moduledata */
 	uint64_t types, types_end;
+	uint64_t inlined; /* trees of inlined calls */
 	char version[VERSION_MAX];
 };
 
 /* --- the file ----------------------------------------------------------------------------- */
 
-static void read_sections(struct go_table *table)
+static void find_sections(struct go_table *table)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr header;
 
 	while ((scn = elf_nextscn(table->elf, scn)) && table->n_sections < SECTIONS_MAX) {
-		const Elf_Data *data;
-
 		if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_ALLOC) ||
-		    header.sh_flags & (SHF_TLS | SHF_COMPRESSED))
-			continue;
-		data = elf_section_raw(scn);
-		if (!data || !data->d_buf || data->d_size > UINT64_MAX - header.sh_addr)
+		    header.sh_type == SHT_NOBITS || header.sh_size > ELF_SECTION_MAX ||
+		    header.sh_flags & (SHF_TLS | SHF_COMPRESSED) ||
+		    header.sh_size > UINT64_MAX - header.sh_addr)
 			continue;
 		table->sections[table->n_sections++] = (struct section){
-			header.sh_addr, data->d_size, header.sh_flags & SHF_WRITE, data->d_buf};
+			.address = header.sh_addr,
+			.size = header.sh_size,
+			.offset = header.sh_offset,
+			.writable = header.sh_flags & SHF_WRITE,
+			.code = header.sh_flags & SHF_EXECINSTR,
+			.from = scn,
+		};
 	}
+}
+
+/* Read when they are needed: most of a large program is not. */
+static const uint8_t *section_data(struct section *section)
+{
+	const Elf_Data *data = section->from ? elf_section_raw(section->from) : NULL;
+
+	section->from = NULL;
+	if (data && data->d_size == section->size)
+		section->data = data->d_buf;
+	return section->data;
+}
+
+static struct section *section_at(const struct go_table *table, uint64_t address)
+{
+	for (size_t i = 0; i < table->n_sections; i++)
+		if (address - table->sections[i].address < table->sections[i].size)
+			return &table->sections[i];
+	return NULL;
 }
 
 const uint8_t *go_table_bytes(const struct go_table *table, uint64_t address, uint64_t *size)
 {
-	for (size_t i = 0; i < table->n_sections; i++) {
-		const struct section *section = &table->sections[i];
+	struct section *section = section_at(table, address);
+	const uint8_t *data = section ? section_data(section) : NULL;
 
-		if (address - section->address >= section->size)
-			continue;
-		*size = section->size - (address - section->address);
-		return section->data + (address - section->address);
-	}
-	return NULL;
+	if (!data)
+		return NULL;
+	*size = section->size - (address - section->address);
+	return data + (address - section->address);
+}
+
+const uint8_t *go_table_code(const struct go_table *table, const struct go_function *function,
+			     uint64_t *size)
+{
+	const struct section *section = section_at(table, function->address);
+	const Elf_Data *data;
+	uint64_t at;
+
+	if (!section || !section->code || section->offset > INT64_MAX - ELF_SECTION_MAX)
+		return NULL;
+	at = function->address - section->address;
+	*size = section->size - at < function->size ? section->size - at : function->size;
+	data = elf_getdata_rawchunk(table->elf, (int64_t)(section->offset + at), *size, ELF_T_BYTE);
+	return data && data->d_size == *size ? data->d_buf : NULL;
+}
+
+void go_table_keep(const struct go_table *table)
+{
+	for (size_t i = 0; i < table->n_sections; i++)
+		if (!table->sections[i].code)
+			section_data(&table->sections[i]);
 }
 
 static bool read_bytes(const struct go_table *table, uint64_t address, void *out, size_t size)
@@ -156,13 +200,15 @@ static bool is_of_module(void *context, const GElf_Rela *relocation)
 	return false;
 }
 
-static void find_in_section(struct go_table *table, const struct section *section)
+static void find_in_section(struct go_table *table, struct section *section)
 {
-	for (uint64_t at = -section->address & 7; at + 8 <= section->size && !table->module;
+	const uint8_t *data = section_data(section);
+
+	for (uint64_t at = -section->address & 7; data && at + 8 <= section->size && !table->module;
 	     at += 8) {
 		uint64_t word;
 
-		memcpy(&word, section->data + at, sizeof(word));
+		memcpy(&word, data + at, sizeof(word));
 		if (word == table->address && is_module(table, section->address + at))
 			table->module = section->address + at;
 	}
@@ -180,7 +226,8 @@ static bool find_module(struct go_table *table)
 
 static const char *read_module(struct go_table *table)
 {
-	uint64_t word, left;
+	const struct section *types;
+	uint64_t word;
 
 	if (!find_module(table))
 		return "the record of its parts (moduledata) was not found";
@@ -188,13 +235,11 @@ static const char *read_module(struct go_table *table)
 	table->types = read_word(table, word);
 	table->types_end = read_word(table, word + 8 * AFTER_TYPES_END);
 	table->lines.text = read_word(table, table->module + 8 * WORD_TEXT);
-	if (!table->lines.text || !go_table_bytes(table, table->types, &left) ||
-	    table->types_end <= table->types || table->types_end - table->types > left)
+	types = section_at(table, table->types);
+	if (!table->lines.text || !types || table->types_end <= table->types ||
+	    table->types_end - types->address > types->size)
 		return "the record of its parts (moduledata) has another layout";
-	table->lines.inlined.at =
-		go_table_bytes(table, read_word(table, word + 8 * AFTER_TYPES_GOFUNC), &left);
-	if (table->lines.inlined.at)
-		table->lines.inlined.end = table->lines.inlined.at + left;
+	table->inlined = read_word(table, word + 8 * AFTER_TYPES_GOFUNC);
 	return NULL;
 }
 
@@ -226,7 +271,7 @@ static const char *find_table(struct go_table *table)
 }
 
 /* Has it what all Go programs have: one of these sections? */
-static bool is_go(Elf *elf)
+bool go_table_has(Elf *elf)
 {
 	static const char *const names[] = {".gopclntab", ".go.buildinfo"};
 	GElf_Shdr header;
@@ -238,30 +283,46 @@ static bool is_go(Elf *elf)
 	return elf_section_find(elf, names[0], &header) || elf_section_find(elf, names[1], &header);
 }
 
-/* The text of .go.buildinfo: a mark, flags, and from 1.18 on the version with its length. */
-static void read_version(struct go_table *table)
+/* The build information: a mark, flags, and from 1.18 on the version with its length. */
+static const char mark[] = "\xff Go buildinf:";
+enum { INFO_ALIGN = 16, INFO_FLAGS = 15, INFO_TEXT = 32, TEXT_INLINE = 2 };
+
+static bool take_version(struct go_table *table, const uint8_t *info, uint64_t left)
 {
-	static const char mark[] = "\xff Go buildinf:";
-	enum { FLAGS = 15, TEXT = 32, TEXT_INLINE = 2 };
 	const uint8_t *text;
 	struct cursor cursor;
-	GElf_Shdr header;
-	const Elf_Data *data =
-		elf_section_raw(elf_section_find(table->elf, ".go.buildinfo", &header));
 	uint64_t length;
 
-	if (!data || !data->d_buf || data->d_size <= TEXT ||
-	    memcmp(data->d_buf, mark, sizeof(mark) - 1) != 0 ||
-	    !(((const uint8_t *)data->d_buf)[FLAGS] & TEXT_INLINE))
-		return;
-	cursor = cursor_make((const uint8_t *)data->d_buf + TEXT, data->d_size - TEXT);
+	if (left <= INFO_TEXT || memcmp(info, mark, sizeof(mark) - 1) != 0 ||
+	    !(info[INFO_FLAGS] & TEXT_INLINE))
+		return false;
+	cursor = cursor_make(info + INFO_TEXT, left - INFO_TEXT);
 	if (!cursor_varint(&cursor, &length) || !cursor_take(&cursor, length, &text) ||
 	    length < 3 || length - 2 >= sizeof(table->version) || memcmp(text, "go", 2) != 0)
-		return;
+		return false;
 	memcpy(table->version, text + 2, length - 2);
 	for (char *at = table->version; *at; at++)
 		if (*at < ' ' || *at > '~')
 			*at = '?';
+	return true;
+}
+
+/* It has a section of its own, or lies somewhere among the data. */
+static void read_version(struct go_table *table)
+{
+	GElf_Shdr header;
+	const Elf_Data *data =
+		elf_section_raw(elf_section_find(table->elf, ".go.buildinfo", &header));
+	bool found = data && data->d_buf && take_version(table, data->d_buf, data->d_size);
+
+	for (size_t i = 0; i < table->n_sections && !found; i++) {
+		struct section *section = &table->sections[i];
+		const uint8_t *bytes = section->writable ? section_data(section) : NULL;
+
+		for (uint64_t at = -section->address % INFO_ALIGN;
+		     bytes && at < section->size && !found; at += INFO_ALIGN)
+			found = take_version(table, bytes + at, section->size - at);
+	}
 }
 
 int go_table_open(Elf *elf, struct go_table **out, struct problem *problem)
@@ -269,18 +330,22 @@ int go_table_open(Elf *elf, struct go_table **out, struct problem *problem)
 	struct go_table *table;
 	const char *fault;
 
-	if (!is_go(elf))
+	if (!go_table_has(elf))
 		return -ENOENT;
 	table = calloc(1, sizeof(*table));
 	if (!table)
 		return -ENOMEM;
 	table->elf = elf;
+	table->sections = calloc(SECTIONS_MAX, sizeof(*table->sections));
+	if (!table->sections) {
+		free(table);
+		return -ENOMEM;
+	}
+	find_sections(table);
 	read_version(table);
 	fault = find_table(table);
-	if (!fault) {
-		read_sections(table);
+	if (!fault)
 		fault = read_module(table);
-	}
 	if (!fault) {
 		*out = table;
 		return 0;
@@ -292,6 +357,8 @@ int go_table_open(Elf *elf, struct go_table **out, struct problem *problem)
 
 void go_table_free(struct go_table *table)
 {
+	if (table)
+		free(table->sections);
 	free(table);
 }
 
@@ -307,10 +374,15 @@ bool go_table_function(const struct go_table *table, size_t index, struct go_fun
 	return go_lines_function(&table->lines, index, out);
 }
 
-enum go_frame go_table_stack(const struct go_table *table, size_t index, go_stack_visit *visit,
-			     void *context)
+bool go_table_is_top(const struct go_table *table, size_t index)
 {
-	return go_lines_stack(&table->lines, index, visit, context);
+	return go_lines_is_top(&table->lines, index);
+}
+
+void go_table_stack(const struct go_table *table, size_t index, go_stack_visit *visit,
+		    void *context)
+{
+	go_lines_stack(&table->lines, index, visit, context);
 }
 
 bool go_table_named(const struct go_table *table, const char *name, struct go_function *out)
@@ -329,7 +401,13 @@ bool go_table_at(const struct go_table *table, uint64_t address, struct go_funct
 
 size_t go_table_find(const struct go_table *table, uint64_t address, struct symbol out[SYMBOLS_MAX])
 {
-	return go_lines_find(&table->lines, address, out);
+	struct go_lines lines = table->lines;
+	uint64_t left;
+
+	lines.inlined.at = go_table_bytes(table, table->inlined, &left);
+	if (lines.inlined.at)
+		lines.inlined.end = lines.inlined.at + left;
+	return go_lines_find(&lines, address, out);
 }
 
 /* --- types -------------------------------------------------------------------------------- */

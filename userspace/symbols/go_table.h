@@ -23,12 +23,18 @@ struct go_table;
 #define GO_TYPE_NONE 1 /* a number of a type: of what is allocated without one */
 
 /*
- * `elf` must live as long as the table; what is needed of its file is read now, so its descriptor
- * may be closed. -ENOENT: this is no Go program, and *problem is left alone; -ENOEXEC: it is one
- * that is not understood, and *problem says why; -ENOMEM.
+ * `elf` must live as long as the table, and its descriptor, until go_table_keep(). -ENOENT: this is
+ * no Go program, and *problem is left alone; -ENOEXEC: it is one that is not understood, and
+ * *problem says why; -ENOMEM.
  */
 int go_table_open(Elf *elf, struct go_table **out, struct problem *problem);
 void go_table_free(struct go_table *table); /* NULL is allowed */
+
+/* Is this a Go program, which may not be understood? */
+bool go_table_has(Elf *elf);
+
+/* Reads all but the code now, so that the descriptor may be closed. */
+void go_table_keep(const struct go_table *table);
 
 /* Its version, "1.19.8"; "" if the file does not say. */
 const char *go_table_version(const struct go_table *table);
@@ -36,9 +42,10 @@ const char *go_table_version(const struct go_table *table);
 /* The functions in the order of their addresses; false behind the last one. */
 bool go_table_function(const struct go_table *table, size_t index, struct go_function *out);
 
-/* As go_lines_stack(). */
-enum go_frame go_table_stack(const struct go_table *table, size_t index, go_stack_visit *visit,
-			     void *context);
+/* As the functions of go_lines.h. */
+bool go_table_is_top(const struct go_table *table, size_t index);
+void go_table_stack(const struct go_table *table, size_t index, go_stack_visit *visit,
+		    void *context);
 
 /* The first of this name: a second one is a wrapper for assembler. False: there is none. */
 bool go_table_named(const struct go_table *table, const char *name, struct go_function *out);
@@ -63,5 +70,10 @@ size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *o
 /* The bytes of the file that are loaded at an address, up to the end of their section in *size;
  * NULL: none are. A loader may change them. */
 const uint8_t *go_table_bytes(const struct go_table *table, uint64_t address, uint64_t *size);
+
+/* The bytes of a function in the file, as many as its section has in *size; NULL: there are none.
+ */
+const uint8_t *go_table_code(const struct go_table *table, const struct go_function *function,
+			     uint64_t *size);
 
 #endif

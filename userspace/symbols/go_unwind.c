@@ -3,23 +3,85 @@
 /*
  * .gopclntab says for each instruction how deep the stack is. A function with a frame saves rbp
  * right below its return address. A stack ends with goexit, mstart and the like, and where the
- * runtime has gone to a stack of its own: systemstack, mcall.
+ * scheduler has gone to a stack of its own (mcall).
+ *
+ * A few functions go to another stack, and yet have a caller:
+ *
+ *	systemstack	the caller is where the goroutine has left its own stack
+ *	asmcgocall	rbp is that of its caller, all the way through C code
+ *	nanotime1 ...	on the system's stack they call the kernel's page; rbp is their own
+ *	sigreturn	lies above what the kernel saved when a signal came
  */
 #include "go_unwind.h"
+
+#include <string.h>
 
 #include "go_table.h"
 
 #define WORD 8
 
+/* Where a goroutine keeps its stack pointer and instruction when it leaves its stack, in all
+ * versions so far. */
+enum { LEFT_SP = 0x38, LEFT_IP = 0x40 };
+
+/* Of the registers that the kernel saves for a signal, from the stack pointer on. */
+enum { SAVED_BP = 120, SAVED_BX = 128, SAVED_SP = 160, SAVED_IP = 168 };
+
+enum { PROLOGUE = 10 }; /* bytes behind the one that makes the frame, until rbp points to its end */
+
+enum kind {
+	KIND_PLAIN,
+	KIND_TOP,
+	KIND_FIBER,
+	KIND_THROUGH,   /* rbp is its caller's */
+	KIND_ELSEWHERE, /* rbp is its own, the stack pointer may be anything */
+	KIND_HANDLER,   /* no call stands before what it returns to */
+	KIND_SIGNAL,
+};
+
+static const struct {
+	const char *name;
+	enum kind kind;
+} special[] = {
+	{"runtime.systemstack", KIND_FIBER},
+	{"runtime.asmcgocall", KIND_THROUGH},
+	{"runtime.nanotime1", KIND_ELSEWHERE},
+	{"runtime.walltime", KIND_ELSEWHERE},
+	{"time.now", KIND_ELSEWHERE},
+	{"runtime.sigtramp", KIND_HANDLER},
+	{"runtime.sigreturn", KIND_SIGNAL},
+	{"runtime.sigreturn__sigaction", KIND_SIGNAL},
+	{"_rt0_amd64", KIND_TOP},
+	{"_rt0_amd64_linux", KIND_TOP},
+};
+
 struct go_function_rows {
 	struct unwind_builder *builder;
 	uint64_t begin;
+	enum kind kind;
+	bool framed; /* of KIND_ELSEWHERE: it has made its frame */
 	int err;
 };
+
+static const struct unwind_rule by_bp = {
+	.cfa = UNWIND_CFA_BP | UNWIND_CFA_SIGNAL, /* the stack may be another one */
+	.ra = UNWIND_AT_CFA,
+	.bp = UNWIND_AT_CFA,
+	.cfa_offset = 2 * WORD,
+	.ra_offset = -WORD,
+	.bp_offset = -2 * WORD,
+};
+
+static int put(struct go_function_rows *rows, uint64_t offset, const struct unwind_rule *rule)
+{
+	rows->err = unwind_builder_row(rows->builder, rows->begin + offset, rule);
+	return rows->err;
+}
 
 static int add_row(void *context, uint64_t offset, int32_t depth)
 {
 	struct go_function_rows *rows = context;
+	bool framed = rows->framed;
 	struct unwind_rule rule = {
 		.cfa = UNWIND_CFA_SP,
 		.ra = UNWIND_AT_CFA,
@@ -27,34 +89,91 @@ static int add_row(void *context, uint64_t offset, int32_t depth)
 		.ra_offset = -WORD,
 	};
 
+	if (rows->kind == KIND_HANDLER)
+		rule.cfa |= UNWIND_CFA_SIGNAL;
 	if (depth >= WORD) {
 		rule.bp = UNWIND_AT_CFA;
 		rule.bp_offset = -2 * WORD;
 	}
 	if (depth < 0 || depth % WORD)
 		rule = (struct unwind_rule){0};
-	rows->err = unwind_builder_row(rows->builder, rows->begin + offset, &rule);
-	return rows->err;
+	rows->framed = rows->kind == KIND_ELSEWHERE && depth > 0;
+	if (rows->framed && framed)
+		return put(rows, offset, &by_bp);
+	if (put(rows, offset, &rule) || !rows->framed)
+		return rows->err;
+	return put(rows, offset + PROLOGUE, &by_bp);
 }
 
-static int add_top(struct go_function_rows *rows)
+/* mov %rbp,x(%r14) where systemstack leaves the goroutine, at r14; 0: it does not. */
+static int16_t left_bp(const struct go_table *table)
 {
-	static const struct unwind_rule stop = {
-		.cfa = UNWIND_CFA_SP, .ra = UNWIND_STOP, .cfa_offset = WORD};
+	static const uint8_t move[] = {0x49, 0x89, 0x6e};
+	struct go_function function;
+	const uint8_t *code;
+	uint64_t size = 0;
 
-	return unwind_builder_row(rows->builder, rows->begin, &stop);
+	if (!go_table_named(table, "gosave_systemstack_switch", &function))
+		return 0;
+	code = go_table_code(table, &function, &size);
+	for (uint64_t i = 0; code && i + sizeof(move) < size; i++)
+		if (!memcmp(code + i, move, sizeof(move)))
+			return code[i + sizeof(move)] & 0x7f;
+	return 0;
+}
+
+static int add_single(const struct go_table *table, struct go_function_rows *rows)
+{
+	struct unwind_rule rule = {.cfa = UNWIND_CFA_SP, .ra = UNWIND_STOP, .cfa_offset = WORD};
+
+	if (rows->kind == KIND_THROUGH)
+		rule = by_bp;
+	if (rows->kind == KIND_SIGNAL)
+		rule = (struct unwind_rule){
+			.cfa = UNWIND_CFA_SP_DEREF | UNWIND_CFA_SIGNAL,
+			.ra = UNWIND_AT_SP,
+			.bp = UNWIND_AT_SP,
+			.bx = UNWIND_AT_SP,
+			.cfa_offset = SAVED_SP,
+			.ra_offset = SAVED_IP,
+			.bp_offset = SAVED_BP,
+			.bx_offset = SAVED_BX,
+		};
+	if (rows->kind == KIND_FIBER) {
+		rule.ra = UNWIND_FIBER;
+		rule.cfa_add = LEFT_SP;
+		rule.ra_offset = LEFT_IP;
+		rule.bp_offset = left_bp(table);
+	}
+	return put(rows, 0, &rule);
+}
+
+static enum kind kind_of(const struct go_table *table, size_t index, const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(special) / sizeof(special[0]); i++)
+		if (!strcmp(name, special[i].name))
+			return special[i].kind;
+	return go_table_is_top(table, index) ? KIND_TOP : KIND_PLAIN;
 }
 
 static int add_function(const struct go_table *table, size_t index,
 			const struct go_function *function, struct unwind_builder *builder)
 {
-	struct go_function_rows rows = {builder, function->address, 0};
-	int err = unwind_builder_function(builder, function->address,
-					  function->address + function->size);
+	struct go_function_rows rows = {
+		.builder = builder,
+		.begin = function->address,
+		.kind = kind_of(table, index, function->name),
+	};
+	int err;
 
-	if (!err && go_table_stack(table, index, add_row, &rows) == GO_FRAME_TOP)
-		err = add_top(&rows);
-	return err ? err : rows.err;
+	err = unwind_builder_function(builder, rows.begin, rows.begin + function->size);
+	if (err)
+		return err;
+	if (rows.kind == KIND_TOP || rows.kind == KIND_FIBER || rows.kind == KIND_THROUGH ||
+	    rows.kind == KIND_SIGNAL)
+		return add_single(table, &rows);
+	go_table_stack(table, index, add_row, &rows);
+	return rows.err;
 }
 
 int go_unwind_add(Elf *elf, struct unwind_builder *builder)

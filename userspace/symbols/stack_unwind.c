@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* stack_unwind.c: walks a copy of a stack by the frame information of files, with libunwind. */
 /*
+ * Go programs have none that libunwind knows: in these it is walked by rows, as the kernel side
+ * does.
+ *
  * libunwind asks for memory word by word. What lies in the copy comes from
  * there, what lies in a module from its file. Frame information is a program
  * that somebody else wrote, and it may have been written to run for ever: a walk
@@ -32,6 +35,7 @@ struct stack_unwinder {
 	/* The walk under way. */
 	const struct event_copy *copy;
 	const unsigned char *bytes;
+	uint64_t registers[COPY_REGISTERS]; /* of the function that libunwind begins at */
 	unsigned words;
 	unsigned missing; /* instructions without frame information */
 	bool beyond;      /* memory above the copy was asked for */
@@ -142,7 +146,7 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *w
 	(void)space;
 	if (write || number < 0 || number >= COPY_REGISTERS)
 		return -UNW_EBADREG;
-	*word = unwinder->copy->registers[number];
+	*word = unwinder->registers[number];
 	return 0;
 }
 
@@ -210,56 +214,175 @@ void stack_unwinder_forget(struct stack_unwinder *unwinder)
 	unw_flush_cache(unwinder->space, 0, 0);
 }
 
-/* Why the walk ended after a step that led nowhere. */
-static void end(const struct stack_unwinder *unwinder, bool failed, struct stack_walk *out)
+/* --- by rows ------------------------------------------------------------------------------- */
+
+struct walk_window {
+	struct stack_unwinder *unwinder;
+};
+
+struct walk_rows {
+	const struct unwind_file *file;
+	uint64_t bias;
+};
+
+static long walk_read(struct walk_window *window, void *to, uint32_t size, uint64_t from)
 {
-	out->cut_short = failed && unwinder->beyond;
-	if (out->cut_short)
+	for (uint32_t at = 0; at < size; at += sizeof(unw_word_t)) {
+		unw_word_t word;
+
+		if (access_mem(NULL, from + at, &word, 0, window->unwinder))
+			return -1;
+		memcpy((char *)to + at, &word, sizeof(word));
+	}
+	return 0;
+}
+
+static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *rule)
+{
+	*rule = *unwind_find(rows->file, ip - rows->bias);
+	return rule->cfa != UNWIND_CFA_NONE;
+}
+
+#include "../../bpf/walk_native.h"
+
+/* What the walk is at. */
+struct spot {
+	unw_cursor_t cursor;
+	bool moved; /* by rows: the cursor is elsewhere */
+	struct walk_native native;
+};
+
+/* The rows of a Go program that the walk is in; false: it is in none. */
+static bool find_rows(struct stack_unwinder *unwinder, uint64_t ip, struct walk_rows *out)
+{
+	const struct stack_module *module = module_of(unwinder, ip);
+
+	out->file = module ? frame_image_go_rows(module->image) : NULL;
+	out->bias = module ? module->bias : 0;
+	return out->file;
+}
+
+/* Goes on to the caller as unw_step() does. */
+static int step_by_rows(struct stack_unwinder *unwinder, struct spot *spot, struct walk_rows *rows,
+			struct event_native *frame)
+{
+	struct walk_native *native = &spot->native;
+	struct walk_window window = {unwinder};
+
+	native->guessed = 0;
+	if (!walk_native_find(native, rows))
+		return -1;
+	walk_native_get(native, &window, frame);
+	spot->moved = true;
+	if (walk_native_up(native, &window))
+		return 1;
+	return native->quality & STACK_USER_END ? -1 : 0;
+}
+
+/* --- by frame information ------------------------------------------------------------------ */
+
+/* libunwind numbers registers as debuggers do. */
+static int cursor_place(struct stack_unwinder *unwinder, struct spot *spot)
+{
+	const struct walk_native *native = &spot->native;
+
+	unwinder->registers[UNW_X86_64_RIP] = native->ip;
+	unwinder->registers[UNW_X86_64_RSP] = native->sp;
+	unwinder->registers[UNW_X86_64_RBP] = native->bp;
+	unwinder->registers[UNW_X86_64_RBX] = native->bx;
+	spot->moved = false;
+	return unw_init_remote(&spot->cursor, unwinder->space, unwinder);
+}
+
+/* Where it is after a step. Not all registers of a caller are known. */
+static int cursor_get(struct spot *spot)
+{
+	struct walk_native *native = &spot->native;
+
+	if (unw_get_reg(&spot->cursor, UNW_X86_64_RBP, &native->bp))
+		native->bp = 0;
+	if (unw_get_reg(&spot->cursor, UNW_X86_64_RBX, &native->bx))
+		native->bx = 0;
+	return unw_get_reg(&spot->cursor, UNW_X86_64_RIP, &native->ip) ||
+			       unw_get_reg(&spot->cursor, UNW_X86_64_RSP, &native->sp)
+		       ? -1
+		       : 1;
+}
+
+static int step_by_info(struct stack_unwinder *unwinder, struct spot *spot,
+			struct event_native *frame)
+{
+	struct walk_native *native = &spot->native;
+	int more;
+
+	if (spot->moved && cursor_place(unwinder, spot))
+		return -1;
+	native->guessed = 0;
+	unwinder->missing = 0;
+	more = unw_step(&spot->cursor);
+	native->guessed = unwinder->missing != 0;
+	if (unwinder->outermost)
+		return 0;
+	if (more > 0)
+		more = cursor_get(spot);
+	if (more > 0)
+		frame->frame = native->sp - 16;
+	native->called = 1;
+	return more || !unwinder->missing ? more : -1;
+}
+
+/* --- walking ------------------------------------------------------------------------------- */
+
+static bool begin(struct stack_unwinder *unwinder, const struct event_copy *copy, const void *bytes,
+		  struct spot *spot)
+{
+	unwinder->copy = copy;
+	unwinder->bytes = bytes;
+	unwinder->words = 0;
+	unwinder->beyond = false;
+	memcpy(unwinder->registers, copy->registers, sizeof(unwinder->registers));
+	walk_native_begin(&spot->native, unwinder->registers[UNW_X86_64_RIP],
+			  unwinder->registers[UNW_X86_64_RSP], unwinder->registers[UNW_X86_64_RBP],
+			  unwinder->registers[UNW_X86_64_RBX]);
+	return spot->native.ip && !cursor_place(unwinder, spot);
+}
+
+static void walk(struct stack_unwinder *unwinder, struct spot *spot, struct stack_walk *out)
+{
+	const struct walk_native *native = &spot->native;
+	struct walk_rows rows;
+	int more = 1;
+
+	while (more > 0 && native->ip && out->count < STACK_DEPTH_MAX) {
+		struct event_native *frame = &out->frames[out->count++];
+
+		frame->ip = native->ip;
+		frame->frame = 0;
+		unwinder->outermost = false;
+		more = find_rows(unwinder, native->ip - native->called, &rows)
+			       ? step_by_rows(unwinder, spot, &rows, frame)
+			       : step_by_info(unwinder, spot, frame);
+		out->guessed += native->guessed;
+	}
+	out->cut_short = more < 0 && unwinder->beyond;
+	if (out->cut_short || (more > 0 && native->ip))
 		out->quality |= STACK_USER_CUT;
-	else if (failed)
+	else if (more < 0)
 		out->quality |= STACK_USER_END;
+	if (out->guessed)
+		out->quality |= STACK_USER_GUESSED;
 }
 
 void stack_unwinder_walk(struct stack_unwinder *unwinder, const struct event_copy *copy,
 			 const void *bytes, struct stack_walk *out)
 {
-	unw_cursor_t cursor;
-	unw_word_t ip, sp;
-	int more = 1;
+	struct spot spot = {0};
 
 	out->count = out->guessed = 0;
 	out->quality = 0;
 	out->cut_short = false;
-	unwinder->copy = copy;
-	unwinder->bytes = bytes;
-	unwinder->words = 0;
-	unwinder->beyond = false;
-	if (unw_init_remote(&cursor, unwinder->space, unwinder) ||
-	    unw_get_reg(&cursor, UNW_REG_IP, &ip) || !ip) {
+	if (begin(unwinder, copy, bytes, &spot))
+		walk(unwinder, &spot, out);
+	else
 		out->quality = STACK_USER_FAILED;
-		return;
-	}
-	while (more > 0 && ip && out->count < STACK_DEPTH_MAX) {
-		struct event_native *frame = &out->frames[out->count++];
-
-		frame->ip = ip;
-		frame->frame = 0;
-		unwinder->missing = 0;
-		unwinder->outermost = false;
-		more = unw_step(&cursor);
-		if (unwinder->outermost)
-			break;
-		if (more > 0 && (unw_get_reg(&cursor, UNW_REG_IP, &ip) ||
-				 unw_get_reg(&cursor, UNW_REG_SP, &sp)))
-			more = -1;
-		if (more > 0)
-			frame->frame = sp - 16;
-		out->guessed += unwinder->missing != 0;
-		if (more <= 0)
-			end(unwinder, more < 0 || unwinder->missing, out);
-	}
-	if (more > 0 && ip && !unwinder->outermost)
-		out->quality |= STACK_USER_CUT;
-	if (out->guessed)
-		out->quality |= STACK_USER_GUESSED;
 }

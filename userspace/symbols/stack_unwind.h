@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stack_unwind.h: walks a copy of a stack by the frame information of files, with libunwind. */
 /*
- * Slow and independent of everything else here: what the kernel side finds by
+ * Slow and, but for Go programs, independent of everything else here: what the kernel side finds by
  * rows is compared with this. One thread at a time.
  */
 #ifndef GCPROF_STACK_UNWIND_H

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "elf_file.h"
+#include "go_table.h"
 #include "go_unwind.h"
 #include "unwind.h"
 #include "unwind_build.h"
@@ -143,6 +144,16 @@ static int create(Elf *elf, struct unwind_file **out)
 int unwind_read(int fd, struct unwind_file **out)
 {
 	return create(elf_open(fd), out);
+}
+
+int unwind_read_go(int fd, struct unwind_file **out)
+{
+	Elf *elf = elf_open(fd);
+
+	if (elf && go_table_has(elf))
+		return create(elf, out);
+	elf_end(elf);
+	return -ENOEXEC;
 }
 
 int unwind_read_memory(void *image, size_t size, struct unwind_file **out)

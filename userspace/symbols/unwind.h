@@ -20,6 +20,9 @@
  */
 int unwind_read(int fd, struct unwind_file **out);
 
+/* The same for Go programs only: -ENOEXEC if it is none. */
+int unwind_read_go(int fd, struct unwind_file **out);
+
 /* The same for an image in memory, which may go away afterwards. */
 int unwind_read_memory(void *image, size_t size, struct unwind_file **out);
 

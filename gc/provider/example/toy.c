@@ -1,38 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* toy.c: an allocator of its own that reports to gcprof: a heap of two halves, without references.
- */
-/*
- * toy COUNT: so many turns. An object lives while a slot of `roots` names it.
- * Prints what it did, in the form of the workload `known`.
- */
-#include <inttypes.h>
+/* toy.c: an allocator of its own that reports to gcprof: a collected heap of two halves, and memory
+ * that is freed. */
+/* toy COUNT: in each turn it makes a node, which lives while a root names it, and a text, which is
+ * freed. Prints what it did, in the form of the workload `known`. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "provider/provider.h"
 
-enum { HALF = 1 << 20, ROOTS = 64, SAMPLED = 4096 };
+enum { NODES = 20000, ROOTS = 64, TEXTS = 48 };
 
 struct object {
-	struct object *moved; /* where a collection has copied it */
-	uint64_t size;
-};
-
-struct sampled {
-	struct object *object;
-	struct gcprof_fate fate; /* `age`: what had been allocated when it was new */
+	struct object *moved;  /* where a collection has copied it */
+	uint64_t sample, born; /* 0: it is none; what had been allocated when it was new */
+	uint64_t survived, content[2];
 };
 
 static struct gcprof_provider *provider;
 static struct gcprof_thread *thread;
-static _Alignas(16) char memory[2][HALF];
-static size_t half, used;
-static struct object *roots[ROOTS];
-static struct sampled sampled[SAMPLED];
-static size_t n_sampled;
-static uint64_t allocated, collections;
+static struct object halves[2][NODES], *half = halves[0], *roots[ROOTS], *texts[TEXTS];
+static size_t used, allocated, collections;
 
 static uint64_t now(void)
 {
@@ -42,102 +30,77 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* What became of the sample? Young objects die or are promoted; of old ones only death is news. */
-static int decide(struct sampled *sample, struct gcprof_fate *out)
+static void report(const struct object *object, uint32_t outcome)
 {
-	int old = sample->fate.outcome == GCPROF_PROMOTED;
+	struct gcprof_fate fate = {object->sample, allocated - object->born, outcome,
+				   (uint32_t)object->survived};
 
-	sample->object = sample->object->moved;
-	if (sample->object && old)
-		sample->fate.collections++;
-	if (sample->object && old)
-		return 0;
-	sample->fate.outcome = sample->object ? GCPROF_PROMOTED
-			       : old          ? GCPROF_DIED_OLD
-					      : GCPROF_DIED_YOUNG;
-	*out = sample->fate;
-	out->age = allocated - sample->fate.age;
-	sample->fate.collections++;
-	return 1;
-}
-
-static void report_outcomes(void)
-{
-	struct gcprof_fate fates[GCPROF_FATE_MAX];
-	size_t kept = 0;
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < n_sampled; i++) {
-		n += (uint32_t)decide(&sampled[i], &fates[n]);
-		if (sampled[i].object)
-			sampled[kept++] = sampled[i];
-		if (n == GCPROF_FATE_MAX || (n && i + 1 == n_sampled)) {
-			gcprof_outcomes(thread, fates, n);
-			n = 0;
-		}
-	}
-	n_sampled = kept;
+	if (object->sample)
+		gcprof_outcomes(thread, &fate, 1);
 }
 
 /* Copies what the roots name to the other half. */
 static void collect(void)
 {
-	struct gcprof_gc_stats stats = {.nursery_used = used, .allocated_bytes = allocated};
-	char *to = memory[half = !half];
+	struct gcprof_gc_stats stats = {.nursery_used = sizeof(halves[0]), .threads = 1};
+	const struct object *from = half, *end = half + used;
 
 	gcprof_gc_begin(thread, GCPROF_GC_MINOR, GCPROF_REASON_NURSERY, now());
-	used = 0;
-	for (size_t i = 0; i < ROOTS; i++) {
-		if (!roots[i])
-			continue;
-		roots[i]->moved = memcpy(to + used, roots[i], roots[i]->size);
-		roots[i] = roots[i]->moved;
-		roots[i]->moved = NULL;
-		used += roots[i]->size;
+	half = halves[half == halves[0]];
+	for (used = 0; used < ROOTS && roots[used]; used++) {
+		half[used] = *roots[used];
+		half[used].survived++;
+		roots[used] = roots[used]->moved = &half[used];
 	}
-	report_outcomes();
-	collections++;
-	stats.live_bytes = stats.arena_bytes = used;
-	stats.threads = 1;
+	/* Samples that died, and those that were promoted, once. */
+	for (; from < end; from++)
+		if (!from->moved)
+			report(from, from->survived ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG);
+		else if (!from->survived)
+			report(from, GCPROF_PROMOTED);
+	stats.allocated_bytes = allocated;
+	stats.live_bytes = stats.arena_bytes = used * sizeof(*half);
 	gcprof_gc_end(thread, &stats, now());
 	gcprof_stop_end(thread);
+	collections++;
 }
 
-static struct object *new_object(size_t size, uint64_t type)
+static struct object *new_object(struct object *object, size_t size, uint64_t type, uint32_t kind)
 {
-	struct object *object;
-	uint64_t sample;
-
-	if (used + size > HALF)
-		collect();
-	object = (struct object *)(memory[half] + used);
-	*object = (struct object){.size = size};
-	used += size;
 	allocated += size;
-	sample = gcprof_alloc(thread, size, type, GCPROF_SAMPLE_NURSERY);
-	if (sample && n_sampled < SAMPLED && gcprof_wants_outcomes())
-		sampled[n_sampled++] =
-			(struct sampled){object, {.sample = sample, .age = allocated}};
+	*object = (struct object){.born = allocated};
+	object->sample = gcprof_alloc(thread, size, type, kind);
 	return object;
 }
 
-/* One in eight lives until its slot is used again. */
-__attribute__((noinline)) static void make_node(uint64_t i, uint64_t type)
+/* One in eight lives until its root is used again. */
+__attribute__((noinline)) static void make_node(size_t i, uint64_t type)
 {
-	struct object *node = new_object(48, type);
+	struct object *node;
 
+	if (used == NODES)
+		collect();
+	node = new_object(&half[used++], sizeof(*node), type, GCPROF_SAMPLE_NURSERY);
 	if (i % 8 == 0)
 		roots[i / 8 % ROOTS] = node;
 }
 
-__attribute__((noinline)) static void make_text(uint64_t i, uint64_t type)
+__attribute__((noinline)) static void make_text(size_t i, uint64_t type)
 {
-	new_object(32 + i % 7 * 16, type);
+	struct object **text = &texts[i % TEXTS];
+	size_t size = sizeof(**text) + i % 7 * 16;
+
+	if (*text)
+		report(*text, GCPROF_FREED);
+	free(*text);
+	*text = new_object(malloc(size), size, type, GCPROF_SAMPLE_FOREIGN);
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 4000000, node, text;
+	size_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 4000000;
+	size_t bytes = count * sizeof(struct object);
+	uint64_t node, text;
 
 	if (gcprof_open(NULL, &provider) || gcprof_thread_attach(provider, NULL, &thread)) {
 		fprintf(stderr, "toy: %s\n", gcprof_error());
@@ -145,17 +108,15 @@ int main(int argc, char **argv)
 	}
 	node = gcprof_type(provider, "node");
 	text = gcprof_type(provider, "text");
-	for (uint64_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		make_node(i, node);
 		make_text(i, text);
 	}
-	/* Each collection finds a new node in every slot. */
-	printf("{\"types\":{\"node\":{\"bytes\":%" PRIu64 ",\"objects\":%" PRIu64
-	       ",\"survive\":%f},",
-	       48 * count, count, (double)(ROOTS * collections) / (double)count);
-	printf("\"text\":{\"bytes\":%" PRIu64 ",\"objects\":%" PRIu64
-	       ",\"survive\":0}},\"minor\":%" PRIu64 "}\n",
-	       allocated - 48 * count, count, collections);
+	/* Each collection finds a new node at every root. */
+	printf("{\"types\":{\"node\":{\"bytes\":%zu,\"objects\":%zu,\"survive\":%f},"
+	       "\"text\":{\"bytes\":%zu,\"objects\":%zu}},\"minor\":%zu}\n",
+	       bytes, count, (double)(ROOTS * collections) / (double)count, allocated - bytes,
+	       count, collections);
 	gcprof_thread_detach(thread);
 	gcprof_flush_sums(provider);
 	gcprof_close(provider);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* becomes.c: executes another program while somebody looks for its control block. */
 /*
- *	becomes ELF PROGRAM	maps ELF, which says that a control block lies where PROGRAM
- *				has something; executes PROGRAM soon after ELF was opened
+ *	becomes ELF PROGRAM	maps ELF, whose control block would lie where PROGRAM has
+ *				something; executes PROGRAM soon after ELF was opened
  *	becomes			is that program: has what looks like a block, and after three
- *				seconds writes what it holds. No symbol names it.
+ *				seconds writes what it holds
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 #define BASE ((void *)0x10000000) /* of ELF; the block lies as much behind it: see the linking */
 
 static volatile struct gcprof_control block __attribute__((section(".block"), used)) = {
-	GCPROF_CONTROL_MAGIC, GCPROF_CONTROL_VERSION, 1, 4096, 0};
+	.magic = GCPROF_CONTROL_MAGIC, .version = GCPROF_CONTROL_VERSION, .generation = 4096};
 
 int main(int argc, char **argv)
 {
@@ -27,8 +27,8 @@ int main(int argc, char **argv)
 
 	if (argc < 3) {
 		sleep(3);
-		printf("generation %u period %llu\n", block.generation,
-		       (unsigned long long)block.period);
+		printf("generation %llu recorded %u\n", (unsigned long long)block.generation,
+		       block.recorded);
 		return 0;
 	}
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);

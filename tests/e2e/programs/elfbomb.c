@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "elfbomb.h"
+#include "../../../gc/provider/frame.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -263,26 +264,33 @@ static void put_names(struct bomb *bomb, uint64_t count)
 /* A control block at address N. */
 static void put_control(struct bomb *bomb, uint64_t address)
 {
-	static const char strings[] = "\0gcprof_control";
-	Elf64_Sym symbols[2] = {{0},
-				{.st_name = 1,
-				 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
-				 .st_shndx = 1,
-				 .st_value = address,
-				 .st_size = 32}};
+	const struct gcprof_control block = {.magic = GCPROF_CONTROL_MAGIC,
+					     .version = GCPROF_CONTROL_VERSION};
+	uint64_t at = bomb_align(bomb);
 
-	/* Who can be asked for something has probes. */
+	bomb_put(bomb, &block, sizeof(block));
+	bomb_segment(bomb, (Elf64_Phdr){.p_type = PT_LOAD,
+					.p_flags = PF_R | PF_W,
+					.p_offset = at,
+					.p_vaddr = address,
+					.p_filesz = sizeof(block),
+					.p_memsz = sizeof(block)});
+	/* A program with a control block has probes. */
 	put_probes(bomb, 1, TEXT_OFFSET + 16, 1);
-	put_symbol_table(bomb, symbols, 2, strings, sizeof(strings));
 }
 
-/* The same behind tables that take a second or two to search. */
+/* The same behind notes of probes that lie nowhere, in any of 4000 segments: a second or two. */
 static void put_slow(struct bomb *bomb, uint64_t address)
 {
-	uint32_t slow = put_table(bomb, 96);
+	enum { EMPTY = 4000, NOTES = 50000 };
+	Elf64_Phdr code;
 
-	for (int i = 0; i < 15; i++)
-		bomb_section(bomb, ".symtab", bomb->sections[slow]);
+	must(pread(bomb->fd, &code, sizeof(code), (off_t)bomb->header.e_phoff) == sizeof(code),
+	     "read");
+	bomb->header.e_phoff = bomb_hole(bomb, (EMPTY + 2) * sizeof(code));
+	bomb->header.e_phnum = EMPTY;
+	bomb_segment(bomb, code);
+	put_probes(bomb, NOTES, UINT64_C(1) << 40, 1);
 	put_control(bomb, address);
 }
 

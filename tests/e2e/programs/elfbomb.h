@@ -108,6 +108,13 @@ static inline void bomb_open(struct bomb *bomb, const char *path)
 	must(bomb->fd >= 0, path);
 }
 
+/* Adds a program header to those of bomb_begin(). */
+static inline void bomb_segment(struct bomb *bomb, Elf64_Phdr segment)
+{
+	bomb_write_at(bomb, &segment, sizeof(segment),
+		      bomb->header.e_phoff + bomb->header.e_phnum++ * sizeof(segment));
+}
+
 /* Begins a file that has one segment of code, and the section for it. */
 static inline void bomb_begin(struct bomb *bomb, const char *path)
 {

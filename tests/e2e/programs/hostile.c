@@ -501,6 +501,61 @@ static void lie_not(void)
 	}
 }
 
+/* --- name tables: programs that ran before their probes were attached --------------------- */
+
+struct gcprof_control gcprof_control = {
+	.magic = GCPROF_CONTROL_MAGIC,
+	.version = GCPROF_CONTROL_VERSION,
+};
+
+static void show_table(const void *first)
+{
+	gcprof_control.names = (uint64_t)(uintptr_t)first;
+	lie_not();
+}
+
+/* Chunks in a circle. */
+static void lie_circle(void)
+{
+	static struct gcprof_names chunks[2];
+
+	chunks[0].next = (uint64_t)(uintptr_t)&chunks[1];
+	chunks[1].next = (uint64_t)(uintptr_t)&chunks[0];
+	show_table(chunks);
+}
+
+/* A name, and then chunks and texts that are not there. */
+static void lie_nowhere(void)
+{
+	static struct {
+		struct gcprof_names head;
+		struct gcprof_name entries[2];
+	} chunk = {{0, 2, 0}, {{77, 0, 0, 0, GCPROF_NAME_TYPE}, {78, 1, 1, 0, GCPROF_NAME_CODE}}};
+
+	chunk.entries[0].name = (uint64_t)(uintptr_t) "was there";
+	chunk.head.next = UINT64_C(0xdead00000000beef);
+	show_table(&chunk);
+}
+
+/* As many entries as can be counted, of a long text each. */
+static void lie_billions(void)
+{
+	size_t size = (size_t)1 << 28;
+	struct gcprof_names *chunk = mmap(NULL, size, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	static char text[4096];
+
+	if (chunk == MAP_FAILED)
+		exit(1);
+	memset(text, 'n', sizeof(text) - 1);
+	chunk->count = UINT32_MAX;
+	for (uint64_t i = 0; i < 500000; i++)
+		((struct gcprof_name *)(chunk + 1))[i] =
+			(struct gcprof_name){i, (uint64_t)(uintptr_t)text,
+					     (uint64_t)(uintptr_t)text, 0, GCPROF_NAME_CODE};
+	show_table(chunk);
+}
+
 static const struct {
 	const char *name;
 	void (*tell)(void);
@@ -509,7 +564,8 @@ static const struct {
 	{"frames", lie_frames},     {"types", lie_types},   {"semaphores", lie_semaphores},
 	{"mappings", lie_mappings}, {"pieces", lie_pieces}, {"collections", lie_collections},
 	{"flood", lie_flood},       {"deep", lie_deep},     {"endless", lie_endless},
-	{"not", lie_not},
+	{"not", lie_not},           {"circle", lie_circle}, {"nowhere", lie_nowhere},
+	{"billions", lie_billions},
 };
 
 /* hostile LIE [ROUNDS] */

@@ -1,51 +1,100 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* arrival.c: attaches to the probes of mapped files, and reports the recorder to who ran before. */
+/* arrival.c: attaches to the probes of mapped files, and has their programs know of the recorder.
+ */
 #include "arrival.h"
+
+#include <errno.h>
 
 #include "../machine/clock.h"
 #include "../target/control.h"
 #include "../target/heap_profiles.h"
+#include "../target/name_tables.h"
 #include "../target/switches.h"
 #include "../../util/log.h"
 
-/*
- * A program that has run with a file for longer than we are attached there may have announced its
- * names to another recorder, and does not see by itself that one more came, nor that one came after
- * another had left while it slept.
- */
-static void arrived(void *context, const struct opener_result *result)
-{
-	struct arrival *arrival = context;
-	uint64_t now = clock_now();
-	struct process *process = processes_at(arrival->processes, result->pid, now);
+#define ROOM_NS UINT64_C(1000000000) /* between two searches for files to detach */
 
-	if (process)
-		process->attached = result->err ? 0 : now;
+/*
+ * A program that has run with a file for longer than its probes are attached may have reported its
+ * stacks to another recorder: what refers to them is left out until it knows of this one. Names
+ * that it made then, or while it was not recorded, are in its table only.
+ */
+static bool ran_before(const struct file *file, const struct event_mmap *event)
+{
+	return !file || event->header.time < file->attached;
 }
 
-static void arrive(struct arrival *arrival, struct process *process, const struct file *file,
-		   const struct event_mmap *event)
+void arrival_joined(void *context, const struct event_mmap *event, uint64_t address, uint32_t was,
+		    int err)
 {
-	uint64_t since = file->attached;
-	uint64_t address;
+	struct arrival *arrival = context;
+	struct process *process = processes_find(arrival->processes, event->header.process);
+	const struct file *file =
+		files_find(arrival->files, event->major, event->minor, event->inode);
+	bool before = ran_before(file, event);
 
-	if (event->header.time >= since || process->attached >= since ||
-	    !file->facts.blocks[BLOCK_ARRIVALS])
-		return;
-	if (!facts_locate(&file->facts, event->address, event->offset,
-			  file->facts.blocks[BLOCK_ARRIVALS], &address))
-		return;
-	/* What it kept until it knows is left out. */
-	process->attached = UINT64_MAX;
-	if (control_arrive(arrival->opener, event, address, arrived, arrival)) {
-		process->attached = 0;
+	if (process && before)
+		process->attached = err ? 0 : clock_now();
+	/* Where no block is, something lies that may keep a reader waiting. */
+	if ((!err || err == -EPERM) && (before || !was) &&
+	    name_tables_add(arrival->names, event, address, file ? file->provider : 0))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
+}
+
+static void join(struct arrival *arrival, struct process *process, const struct file *file,
+		 const struct event_mmap *event)
+{
+	uint64_t attached = process->attached, address;
+	int result;
+
+	if (!arrival->control || !file->facts.control ||
+	    !facts_locate(&file->facts, event->address, event->offset, file->facts.control,
+			  &address))
+		return;
+	if (ran_before(file, event))
+		process->attached = UINT64_MAX;
+	result = control_mapped(arrival->control, event, address);
+	if (result <= 0)
+		process->attached = attached;
+	if (result < 0)
+		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
+}
+
+/* Detaches files that no process has mapped any more. */
+static void make_room(struct arrival *arrival)
+{
+	struct map *used = map_create(sizeof(uint32_t));
+	struct buffer unused = {0};
+
+	if (used && !processes_files(arrival->processes, used)) {
+		files_detach(arrival->files, used, &unused);
+		attach_detach(session_probes(arrival->session),
+			      (const uint32_t *)(void *)unused.data,
+			      unused.size / sizeof(uint32_t));
+		log_verbose("probes of %zu files that no process has mapped any more are detached",
+			    unused.size / sizeof(uint32_t));
 	}
+	buffer_free(&unused);
+	map_free(used);
+}
+
+static int attach_sites_of(struct arrival *arrival, struct file *file)
+{
+	struct attach *probes = session_probes(arrival->session);
+	uint64_t now = clock_now();
+	int count = attach_file(probes, file, &arrival->problem);
+
+	if (count != -E2BIG || now < arrival->next_room)
+		return count;
+	arrival->next_room = now + ROOM_NS;
+	make_room(arrival);
+	file->tried = false;
+	return attach_file(probes, file, &arrival->problem);
 }
 
 static void attach(struct arrival *arrival, struct file *file)
 {
-	int count = attach_file(session_probes(arrival->session), file, &arrival->problem);
+	int count = attach_sites_of(arrival, file);
 
 	if (count > 0)
 		arrival->attached = true;
@@ -82,6 +131,8 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	if (!process)
 		return;
 	switches_mapped(arrival->switches, file, event);
+	if (!arrival->runtime[0])
+		arrival->attached |= runtime_describe(&file->facts.runtime, arrival->runtime);
 	process->has_runtime |= file->facts.runtime.runtime != RUNTIME_NONE;
 	if (file->facts.runtime.runtime && arrival->flow &&
 	    flow_runtime(arrival->flow, event, &file->facts.runtime))
@@ -90,6 +141,6 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	if (arrival->heaps &&
 	    heap_profiles_mapped(arrival->heaps, file, event, event->header.time <= process->begin))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
-	arrive(arrival, process, file, event);
+	join(arrival, process, file, event);
 	unwinder_remap(arrival->unwinder, process);
 }

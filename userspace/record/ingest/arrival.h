@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* arrival.h: attaches to the probes of mapped files, and reports the recorder to who ran before. */
+/* arrival.h: attaches to the probes of mapped files, and has their programs know of the recorder.
+ */
 #ifndef GCPROF_ARRIVAL_H
 #define GCPROF_ARRIVAL_H
 
 #include "../world/files.h"
 #include "../world/processes.h"
 #include "../store/counters.h"
-#include "../opener/opener.h"
 #include "../kernel/session.h"
 #include "../unwind/unwinder.h"
 #include "../../util/problem.h"
@@ -15,19 +15,27 @@
 /* Everything is borrowed. */
 struct arrival {
 	struct session *session;
-	struct opener *opener;
+	struct files *files;
 	struct counters *counters;
 	struct processes *processes;
 	struct unwinder *unwinder;
 	struct switches *switches;
+	struct control *control; /* NULL: programs are left alone */
 	struct heap_profiles *heaps;
-	struct flow *flow; /* NULL: not there yet */
-	bool attached;     /* a file was attached; reset it */
-	bool trouble;      /* one could not be: `problem` says why; reset it */
+	struct name_tables *names;
+	struct flow *flow;              /* NULL: not there yet */
+	uint64_t next_room;             /* when files may be detached for others, ns */
+	char runtime[RUNTIME_TEXT_MAX]; /* the first that was met, with its version; "": none */
+	bool attached;                  /* a file was attached; reset it */
+	bool trouble;                   /* one could not be: `problem` says why; reset it */
 	struct problem problem;
 };
 
 /* A file was mapped by a process: a files_mapped, with a struct arrival as context. */
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event);
+
+/* A program knows of the recorder: a control_joined, with a struct arrival as context. */
+void arrival_joined(void *context, const struct event_mmap *event, uint64_t address, uint32_t was,
+		    int err);
 
 #endif

@@ -10,9 +10,9 @@
 
 static bool is_sane(const struct gcprof_sample *sample)
 {
-	return sample->sample && sample->type && sample->size && sample->size < SIZE_SANE &&
-	       sample->period && sample->period < SIZE_SANE &&
-	       sample->kind >= GCPROF_SAMPLE_NURSERY && sample->kind <= GCPROF_SAMPLE_FOREIGN;
+	return sample->sample && sample->size && sample->size < SIZE_SANE && sample->period &&
+	       sample->period < SIZE_SANE && sample->kind >= GCPROF_SAMPLE_NURSERY &&
+	       sample->kind <= GCPROF_SAMPLE_MANUAL;
 }
 
 /* A time outside would stay in the merger for long, or begin the profile. */

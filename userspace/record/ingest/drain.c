@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +18,9 @@
 #include "../world/ahead.h"
 #include "../world/files.h"
 #include "arrival.h"
+#include "../target/control.h"
 #include "../target/heap_profiles.h"
+#include "../target/name_tables.h"
 #include "../target/switches.h"
 #include "flow.h"
 
@@ -35,6 +38,7 @@ struct drain {
 	uint64_t next_second;
 	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
 	struct heap_profiles *heaps;
+	struct name_tables *tables;
 	struct arrival arrival; /* of files and programs */
 };
 
@@ -109,26 +113,39 @@ static void forget_process(void *context, const struct process *process)
 	const uint32_t index = (uint32_t)process->id;
 
 	store_meet_end(drain->parts.store, process->id);
+	if (drain->parts.control)
+		control_forget(drain->parts.control, process->id, UINT64_MAX);
 	if (process->has_runtime)
 		table_forget(drain->parts.session, TABLE_FIBERS, &index);
 	if (process->has_runtime)
 		heap_profiles_forget(drain->heaps, index);
 }
 
-static void throttle_samples(void *context, const struct process *process)
+static void fork_process(void *context, struct process *child, uint32_t parent_pid)
 {
 	const struct drain *drain = context;
 
-	throttle_meet(drain->parts.throttle, process);
+	(void)parent_pid;
+	if (drain->parts.control && control_forked(drain->parts.control, child))
+		counters_add_loss(drain->parts.counters, LOSS_MEMORY, 1);
+}
+
+static void execute_program(void *context, struct process *process, uint64_t time)
+{
+	const struct drain *drain = context;
+
+	if (drain->parts.control)
+		control_forget(drain->parts.control, process->id, time);
 }
 
 static void subscribe(struct drain *drain)
 {
 	const struct world_subscriber subscriber = {
 		.context = drain,
+		.forks = fork_process,
+		.execs = execute_program,
 		.maps = map_file,
 		.ends = forget_process,
-		.samples = throttle_samples,
 	};
 
 	unwinder_subscribe(drain->parts.unwinder, drain->world);
@@ -162,6 +179,9 @@ static int create_parts(struct drain *drain)
 		err = heap_profiles_create(parts->opener, flow_event, drain->flow, &drain->heaps);
 	drain->arrival.heaps = drain->heaps;
 	if (!err)
+		err = name_tables_create(parts->opener, flow_event, drain->flow, &drain->tables);
+	drain->arrival.names = drain->tables;
+	if (!err)
 		subscribe(drain);
 	return err ? err : rings_open(parts->session, flow_event, drain->flow, &drain->rings);
 }
@@ -176,13 +196,16 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 	drain->parts = *parts;
 	drain->arrival = (struct arrival){
 		.session = parts->session,
-		.opener = parts->opener,
+		.files = parts->files,
 		.switches = parts->switches,
+		.control = parts->control,
 		.counters = parts->counters,
 		.processes = parts->processes,
 		.unwinder = parts->unwinder,
 	};
 	files_set_visitor(parts->files, arrival_mapped, &drain->arrival);
+	if (parts->control)
+		control_set_visitor(parts->control, arrival_joined, &drain->arrival);
 	err = create_parts(drain);
 	if (err) {
 		drain_free(drain);
@@ -235,10 +258,12 @@ static int drain_rings(struct drain *drain, uint64_t now)
 		emptied = 0;
 	drain->left = emptied == 0;
 	flow_settle(drain->flow, emptied > 0 ? now : 0);
-	files_turn(files);
+	/* First: what it has opened is given to the reader now, not in the next round. */
 	opener_turn(drain->parts.opener);
+	files_turn(files);
 	switches_turn(drain->parts.switches, drain->parts.processes);
 	heap_profiles_turn(drain->heaps);
+	name_tables_turn(drain->tables);
 	unwinder_flush(drain->parts.unwinder);
 	return emptied;
 }
@@ -246,10 +271,15 @@ static int drain_rings(struct drain *drain, uint64_t now)
 /* A file that was attached may have brought a stream to life. */
 static int drain_streams(struct drain *drain)
 {
+	const char *runtime = drain->arrival.runtime;
+	char why_not[RUNTIME_TEXT_MAX + 32];
+
 	if (!drain->arrival.attached)
 		return 0;
 	drain->arrival.attached = false;
-	if (!session_probes_attached(drain->parts.session, "the probes are incomplete"))
+	snprintf(why_not, sizeof(why_not),
+		 runtime[0] ? "%s reports none" : "the probes are incomplete", runtime);
+	if (!session_probes_attached(drain->parts.session, why_not))
 		return 0;
 	return facts_put_streams(drain->parts.writer, drain->parts.session);
 }
@@ -262,6 +292,8 @@ static int drain_figures(struct drain *drain, int (*put)(struct counters *))
 	counters_set_loss(drain->parts.counters, LOSS_LATE, flow_late(drain->flow));
 	counters_set_loss(drain->parts.counters, LOSS_UNWIND_ROWS,
 			  unwinder_refused(drain->parts.unwinder));
+	counters_set_loss(drain->parts.counters, LOSS_NAMES_TABLE,
+			  name_tables_unread(drain->tables));
 	err = put(drain->parts.counters);
 	/* Now and then, so that a profile that is cut off has most of the names. */
 	err = err ? err : store_symbolize(drain->parts.store);
@@ -299,6 +331,15 @@ static int drain_second(struct drain *drain, uint64_t now)
 	return err;
 }
 
+/* Since when events wait: a child that is forked has the names that its parent has by then. */
+static uint64_t pending(const struct drain *drain)
+{
+	uint64_t files = files_pending(drain->parts.files);
+	uint64_t names = name_tables_pending(drain->tables);
+
+	return files < names ? files : names;
+}
+
 int drain_round(struct drain *drain)
 {
 	uint64_t now = clock_now();
@@ -310,7 +351,7 @@ int drain_round(struct drain *drain)
 	err = session_find_moved(drain->parts.session);
 	err = err ? err : drain_streams(drain);
 	if (!err && emptied)
-		err = flow_advance(drain->flow, now, files_pending(drain->parts.files));
+		err = flow_advance(drain->flow, now, pending(drain));
 	err = err ? err : flow_turn(drain->flow, WALKS_NS);
 	err = err ? err : drain_first_names(drain, now);
 	err = err ? err : store_symbolize_turn(drain->parts.store);
@@ -319,7 +360,7 @@ int drain_round(struct drain *drain)
 
 int drain_timeout(const struct drain *drain, int ms)
 {
-	return drain->left ? 0 : ms;
+	return drain->left ? 0 : switches_timeout(drain->parts.switches, ms);
 }
 
 int drain_finish(struct drain *drain, const struct patience *patience)
@@ -330,6 +371,7 @@ int drain_finish(struct drain *drain, const struct patience *patience)
 		emptied = drain_rings(drain, clock_now());
 	while (emptied == 0);
 	files_settle(drain->parts.files, patience->files_ns);
+	name_tables_settle(drain->tables, patience->files_ns);
 	heap_profiles_finish(drain->heaps, patience->files_ns);
 	store_walk_until(drain->parts.store, clock_now() + patience->walks_ns);
 	err = emptied < 0 ? emptied : drain_streams(drain);
@@ -341,6 +383,7 @@ int drain_finish(struct drain *drain, const struct patience *patience)
 int drain_settle(struct drain *drain)
 {
 	files_settle(drain->parts.files, FILES_NS);
+	name_tables_turn(drain->tables);
 	return drain_streams(drain);
 }
 
@@ -357,8 +400,10 @@ void drain_free(struct drain *drain)
 	if (!drain)
 		return;
 	files_set_visitor(drain->parts.files, NULL, NULL);
-	opener_cancel(drain->parts.opener, &drain->arrival);
+	if (drain->parts.control)
+		control_set_visitor(drain->parts.control, NULL, NULL);
 	heap_profiles_free(drain->heaps);
+	name_tables_free(drain->tables);
 	rings_free(drain->rings);
 	flow_free(drain->flow);
 	world_free(drain->world);

@@ -6,7 +6,6 @@
 #include "../../profile/writer.h"
 #include "../store/counters.h"
 #include "../kernel/perf_maps.h"
-#include "../throttle/throttle.h"
 #include "../kernel/session.h"
 #include "../store/store.h"
 #include "../unwind/unwinder.h"
@@ -20,9 +19,9 @@ struct drain_parts {
 	struct store *store;
 	struct counters *counters;
 	struct files *files;
-	struct throttle *throttle; /* NULL: recording costs what it costs */
 	struct opener *opener;
 	struct switches *switches;
+	struct control *control;   /* NULL: programs are left alone */
 	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
 	uint64_t began; /* ns: what programs kept from before, for other recorders, is left out */
 };

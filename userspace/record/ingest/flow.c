@@ -9,6 +9,7 @@
 #include "delayed.h"
 #include "merge.h"
 #include "places.h"
+#include "untyped.h"
 
 #define SLACK_NS      UINT64_C(200000000)
 #define ADVANCE_NS    UINT64_C(50000000) /* what waits is sorted so often at most */
@@ -20,6 +21,7 @@ struct flow {
 	struct merge *merge;
 	struct delayed *delayed;
 	struct places *places;
+	struct untyped *untyped;
 	uint64_t next_advance;
 };
 
@@ -31,10 +33,14 @@ static void flow_add(void *context, const struct event_header *event, size_t siz
 
 	world_event(flow->parts.world, event, size);
 	store_meet_event(flow->parts.store, event, size);
-	err = merge_add(flow->merge, event, size);
+	err = untyped_meet(flow->untyped, event, size);
+	if (!err)
+		err = merge_add(flow->merge, event, size);
 	if (err)
 		counters_add_loss(flow->parts.counters,
-				  err == -ENOMEM ? LOSS_MEMORY : LOSS_BAD_EVENT,
+				  err == -ENOMEM   ? LOSS_MEMORY
+				  : err == -EEXIST ? LOSS_TYPED
+						   : LOSS_BAD_EVENT,
 				  err == -ENOMEM ? store_events_in(event) : 1);
 }
 
@@ -93,6 +99,8 @@ void flow_event(void *context, const struct event_header *event, size_t size)
 		split_samples(context, event, size);
 	else if (event->code == EVENT_place)
 		split_place(context, event, size);
+	else if (event->code == EVENT_bytecode)
+		store_meet_bytecode(((struct flow *)context)->parts.store, event, size);
 	else if (!is_before(context, event, size))
 		flow_add(context, event, size);
 }
@@ -123,6 +131,8 @@ int flow_create(const struct flow_parts *parts, struct flow **out)
 	if (!err)
 		err = places_create(flow_add, flow, &flow->places);
 	if (!err)
+		err = untyped_create(&flow->untyped);
+	if (!err)
 		err = delayed_create(parts->store, parts->counters, &flow->delayed);
 	if (err) {
 		flow_free(flow);
@@ -141,6 +151,7 @@ void flow_free(struct flow *flow)
 	merge_free(flow->merge);
 	delayed_free(flow->delayed);
 	places_free(flow->places);
+	untyped_free(flow->untyped);
 	free(flow);
 }
 
@@ -153,12 +164,19 @@ void flow_settle(struct flow *flow, uint64_t now)
 /* Stores all from before the watermark; the first error counts. */
 static int store_until(struct flow *flow, uint64_t watermark)
 {
-	const struct event_header *event;
+	struct event_header *event;
 	int result = merge_advance(flow->merge, watermark);
 
 	while ((event = merge_next(flow->merge))) {
-		int err = delayed_store(flow->delayed, event);
+		int err;
 
+		if (event->code == EVENT_typed) {
+			counters_add_loss(flow->parts.counters, LOSS_TYPED,
+					  untyped_is_left(flow->untyped, event));
+			continue;
+		}
+		untyped_resolve(flow->untyped, event);
+		err = delayed_store(flow->delayed, event);
 		if (err && !result)
 			result = err;
 	}
@@ -168,12 +186,17 @@ static int store_until(struct flow *flow, uint64_t watermark)
 /* Any mapping on the machine makes a round, and those of programs that start come by the dozen. */
 int flow_advance(struct flow *flow, uint64_t now, uint64_t pending)
 {
+	int err;
+
 	if (now < flow->next_advance)
 		return 0;
 	flow->next_advance = now + ADVANCE_NS;
 	places_advance(flow->places, now);
-	if (pending < now && merge_held(flow->merge) < PENDING_BYTES)
-		now = now - pending < PENDING_NS ? pending : now - PENDING_NS;
+	if (pending < now - SLACK_NS) {
+		err = store_until(flow, now - pending < PENDING_NS ? pending : now - PENDING_NS);
+		if (err || merge_held(flow->merge) < PENDING_BYTES)
+			return err;
+	}
 	return store_until(flow, now - SLACK_NS);
 }
 

@@ -29,7 +29,7 @@ struct item {
 	uint64_t time;
 	uint64_t order; /* of arrival: keeps the sorting stable */
 	struct block *block;
-	const struct event_header *event;
+	struct event_header *event;
 };
 
 struct merge {
@@ -241,7 +241,7 @@ int merge_advance(struct merge *merge, uint64_t watermark)
 	return 0;
 }
 
-const struct event_header *merge_next(struct merge *merge)
+struct event_header *merge_next(struct merge *merge)
 {
 	if (merge->taken == merge->due) {
 		drop_taken(merge);

@@ -22,8 +22,8 @@ int merge_add(struct merge *merge, const struct event_header *event, size_t size
 int merge_advance(struct merge *merge, uint64_t watermark);
 
 /* Takes the next one in order of time, of equal times in the order in which they came; NULL: there
- * is none. Valid until the next call. */
-const struct event_header *merge_next(struct merge *merge);
+ * is none. The copy is the caller's until the next call. */
+struct event_header *merge_next(struct merge *merge);
 
 /* Events that came with a time before the watermark. */
 uint64_t merge_late(const struct merge *merge);

@@ -37,7 +37,8 @@ static uint64_t period_of(struct places *places, const struct firing *firing)
 	return of[VALUE_FORCES] && drawn != of[VALUE_PERIOD] ? 0 : drawn;
 }
 
-/* Reports the first sample that is taken after the period of its process has changed. */
+/* Reports the period with the first sample of a process, and with the first after it has changed.
+ */
 static void emit_period(struct places *places, const struct firing *firing)
 {
 	const struct place_key key = {firing->event->header.process, 0};
@@ -48,10 +49,20 @@ static void emit_period(struct places *places, const struct firing *firing)
 	if (!last || *last == event.new_period)
 		return;
 	event.old_period = *last;
-	event.reason = event.new_period > *last ? GCPROF_PERIOD_CEILING : GCPROF_PERIOD_RECOVERY;
+	event.reason = !*last                     ? GCPROF_PERIOD_START
+		       : event.new_period > *last ? GCPROF_PERIOD_CEILING
+						  : GCPROF_PERIOD_RECOVERY;
 	*last = event.new_period;
-	if (event.old_period)
-		places_put(places, &event.header, EVENT_period, sizeof(event));
+	places_put(places, &event.header, EVENT_period, sizeof(event));
+}
+
+/* The period that gives a sample the probability of a point in SPAN bytes. */
+static uint64_t spanned(uint64_t period, const struct place_values *values)
+{
+	double span = (double)values->of[VALUE_SPAN];
+	double scaled = (double)period * (double)values->of[VALUE_BYTES] / span;
+
+	return span <= 0 ? period : scaled > 1 ? (uint64_t)scaled : 1;
 }
 
 /* Has the process none of these yet? */
@@ -155,7 +166,7 @@ int places_sample(struct places *places, const struct firing *firing)
 	event->stack = firing->event->stack;
 	event->type = values->of[VALUE_TYPE];
 	event->bytes = values->of[VALUE_BYTES];
-	event->period = period;
+	event->period = spanned(period, values);
 	event->address = values->of[VALUE_ADDRESS];
 	event->kind = GCPROF_SAMPLE_FOREIGN;
 	event->stack.n_user = (uint16_t)(event->stack.n_user - own);

@@ -155,6 +155,7 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	event.heap_before = heap->before;
 	event.heap_after = heap->after;
 	event.heap_size = heap->committed;
+	event.unreachable = firing->values.of[VALUE_UNREACHABLE];
 	if (heap->reason && firing->runtime->reason_name)
 		event.reason =
 			places_name(places, &event.header,
@@ -375,7 +376,7 @@ static void emit_runtime(struct places *places, const struct event_header *heade
 
 	known.event.name_size = put_text(&at, runtime->name);
 	known.event.version_size = put_text(&at, facts->version);
-	known.event.note_size = put_text(&at, runtime->note);
+	known.event.note_size = put_text(&at, runtime->note ? runtime->note(facts) : NULL);
 	known.event.collector_size = put_text(&at, runtime->collector);
 	known.event.compiler_size = put_text(&at, runtime->compiler);
 	places_put(places, &known.event.header, EVENT_runtime,

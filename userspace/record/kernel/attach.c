@@ -14,27 +14,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../util/log.h"
 #include "../../util/map.h"
 #include "../machine/clock.h"
-
-/* A bound on the attachments that hostile files can make us hold. */
-enum { LINKS_MAX = PROBE_PLACES_MAX };
 
 enum { NOP = 0x90 };
 
 /* Links that are closed at the same time. */
-enum { CLOSERS = 32 };
+enum { CLOSERS = 32, CLOSE_MS = 2000 };
 
 /* Newer than the headers that this is built with. */
 enum { ATTACH_TYPE_UPROBE_MULTI = 48 };
@@ -48,18 +49,27 @@ struct link_create_multi {
 
 _Static_assert(sizeof(struct link_create_multi) == 64, "defined by the kernel");
 
+/* What the first of a file's places leads to. */
+struct attachment {
+	uint32_t count; /* places; 0: no file's first */
+	int link;       /* of all of them, -1: each has its own */
+	uint64_t user;  /* who owns the file */
+};
+
 struct attach {
 	struct bpf_program *program;
 	int places; /* map */
 	bool multi;
-	uint32_t n_places; /* used in the map */
+	uint32_t n_places; /* in use in the map */
+	uint32_t n_providers;
 	unsigned count[PROBES];
 	struct map *used; /* owner of files to the places that they have */
 	uint64_t latest;
-	struct bpf_link *links[LINKS_MAX];
-	size_t n_links;
-	int multi_links[LINKS_MAX];
-	size_t n_multi_links;
+	bool in_use[PROBE_PLACES_MAX];
+	struct attachment attachments[PROBE_PLACES_MAX];
+	struct bpf_link *links[PROBE_PLACES_MAX]; /* of places that have their own */
+	int closing[PROBE_PLACES_MAX];            /* links */
+	size_t n_closing;
 	atomic_size_t n_closed; /* of these */
 };
 
@@ -68,7 +78,7 @@ bool attach_multi_supported(void)
 	struct utsname name;
 	unsigned major = 0, minor = 0;
 
-	if (getenv("GCPROF_TEST_PROBES_SINGLY"))
+	if (getenv("GCPROF_TEST_PROBES_ONE_BY_ONE"))
 		return false;
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
 		return false;
@@ -100,21 +110,38 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
 	return 0;
 }
 
-/* Writes where the arguments are for the kernel side, under keys from n_places on. */
-static int put_places(struct attach *attach, const struct probe_site *sites, uint32_t count)
+/* The first of `count` places in a row that are free; PROBE_PLACES_MAX: there are none. */
+static uint32_t find_room(const struct attach *attach, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t key = attach->n_places + i;
-		int err = bpf_map_update_elem(attach->places, &key, &sites[i].place, BPF_ANY);
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < PROBE_PLACES_MAX && i - first < count; i++)
+		if (attach->in_use[i])
+			first = i + 1;
+	return first + count <= PROBE_PLACES_MAX ? first : PROBE_PLACES_MAX;
+}
+
+/* Writes where the arguments are for the kernel side. */
+static int put_places(struct attach *attach, const struct file *file, uint32_t first)
+{
+	for (uint32_t i = 0; i < file->facts.n_sites; i++) {
+		uint32_t key = first + i;
+		struct probe_place place = file->sites[i].place;
+		int err;
+
+		place.provider = file->provider;
+		err = bpf_map_update_elem(attach->places, &key, &place, BPF_ANY);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int attach_together(struct attach *attach, const struct probe_site *sites, uint32_t count,
+/* The link, or a negative errno. */
+static int attach_together(struct attach *attach, const struct file *file, uint32_t first,
 			   const char *path)
 {
+	const struct probe_site *sites = file->sites;
 	uint64_t lists[3][PROBE_SITES_MAX]; /* offsets, semaphores, cookies */
 	struct link_create_multi attr = {
 		.program = (uint32_t)bpf_program__fd(attach->program),
@@ -123,45 +150,45 @@ static int attach_together(struct attach *attach, const struct probe_site *sites
 		.offsets = (uint64_t)(uintptr_t)lists[0],
 		.semaphores = (uint64_t)(uintptr_t)lists[1],
 		.cookies = (uint64_t)(uintptr_t)lists[2],
-		.count = count,
+		.count = file->facts.n_sites,
 	};
 	int fd;
 
-	if (attach->n_multi_links == LINKS_MAX)
-		return -E2BIG;
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < file->facts.n_sites; i++) {
 		lists[0][i] = sites[i].offset;
 		lists[1][i] = sites[i].semaphore;
-		lists[2][i] = attach->n_places + i;
+		lists[2][i] = first + i;
 	}
 	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	if (fd < 0)
-		return -errno;
-	attach->multi_links[attach->n_multi_links++] = fd;
-	return 0;
+	return fd < 0 ? -errno : fd;
 }
 
-static int attach_singly(struct attach *attach, const struct probe_site *sites, uint32_t count,
-			 const char *path)
+static void destroy_links(struct attach *attach, uint32_t first, uint32_t count)
 {
-	size_t before = attach->n_links;
-	int err = 0;
-
-	for (uint32_t i = 0; i < count && !err; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = sites[i].semaphore,
-			    .bpf_cookie = attach->n_places + i);
-		struct bpf_link *link = bpf_program__attach_uprobe_opts(attach->program, -1, path,
-									sites[i].offset, &options);
-
-		if (link)
-			attach->links[attach->n_links++] = link;
-		else
-			err = -errno;
+	for (uint32_t i = first; i < first + count; i++) {
+		bpf_link__destroy(attach->links[i]);
+		attach->links[i] = NULL;
 	}
-	/* A file whose probes are in part attached would get them twice when it is met again. */
-	while (err && attach->n_links > before)
-		bpf_link__destroy(attach->links[--attach->n_links]);
-	return err;
+}
+
+static int attach_one_by_one(struct attach *attach, const struct file *file, uint32_t first,
+			     const char *path)
+{
+	for (uint32_t i = 0; i < file->facts.n_sites; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = file->sites[i].semaphore,
+			    .bpf_cookie = first + i);
+		int err;
+
+		attach->links[first + i] = bpf_program__attach_uprobe_opts(
+			attach->program, -1, path, file->sites[i].offset, &options);
+		if (attach->links[first + i])
+			continue;
+		/* A part of them would be attached twice when the file is met again. */
+		err = -errno;
+		destroy_links(attach, first, i);
+		return err;
+	}
+	return 0;
 }
 
 /* Places that the owner of a file may still have: a quarter at most if not root. */
@@ -193,28 +220,34 @@ static void count_site(struct attach *attach, const struct probe_place *place)
 }
 
 /* The file that was read is attached, whatever its name means by now. */
-static int attach_sites_of(struct attach *attach, const struct file *file)
+static int attach_sites_of(struct attach *attach, struct file *file)
 {
-	const struct probe_site *sites = file->sites;
-	uint32_t count = file->facts.n_sites;
+	uint32_t count = file->facts.n_sites, first = find_room(attach, count);
 	char same_file[64];
 	uint64_t *used;
 	int err;
 
-	if (count > places_left(attach, file, &used))
+	if (count > places_left(attach, file, &used) || first == PROBE_PLACES_MAX)
 		return -E2BIG;
-	err = put_places(attach, sites, count);
+	file->provider = (uint8_t)(attach->n_providers++ % PROVIDERS_MAX + 1);
+	err = put_places(attach, file, first);
 	if (err)
 		return err;
 	snprintf(same_file, sizeof(same_file), "/proc/self/fd/%d", file->fd);
-	err = attach->multi ? attach_together(attach, sites, count, same_file)
-			    : attach_singly(attach, sites, count, same_file);
+	err = attach->multi ? attach_together(attach, file, first, same_file)
+			    : attach_one_by_one(attach, file, first, same_file);
+	if (err < 0)
+		return err;
+	attach->attachments[first] =
+		(struct attachment){count, attach->multi ? err : -1, file->user};
+	memset(&attach->in_use[first], true, count);
 	attach->n_places += count;
 	if (used)
 		*used += count;
-	for (uint32_t i = 0; i < count && !err; i++)
-		count_site(attach, &sites[i].place);
-	return err;
+	for (uint32_t i = 0; i < count; i++)
+		count_site(attach, &file->sites[i].place);
+	file->first_place = first;
+	return 0;
 }
 
 /* Is what the reader has seen there in the file? What a reader says that was taken over by another
@@ -283,18 +316,19 @@ static void *close_some(void *context)
 	struct attach *attach = context;
 	size_t next;
 
-	while ((next = atomic_fetch_add(&attach->n_closed, 1)) < attach->n_multi_links)
-		close(attach->multi_links[next]);
+	while ((next = atomic_fetch_add(&attach->n_closed, 1)) < attach->n_closing)
+		close(attach->closing[next]);
 	return NULL;
 }
 
 /* Where no more threads may be made, those that there are do it. */
-static void close_multi_links(struct attach *attach)
+static void close_here(struct attach *attach)
 {
 	pthread_t threads[CLOSERS];
 	size_t count = 0;
 
-	while (count < CLOSERS && count + 1 < attach->n_multi_links &&
+	atomic_store(&attach->n_closed, 0);
+	while (count < CLOSERS && count + 1 < attach->n_closing &&
 	       !pthread_create(&threads[count], NULL, close_some, attach))
 		count++;
 	close_some(attach);
@@ -302,13 +336,136 @@ static void close_multi_links(struct attach *attach)
 		pthread_join(threads[--count], NULL);
 }
 
+static int compare_fds(const void *left, const void *right)
+{
+	const int *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Closes all descriptors but these, which it sorts. */
+static void close_others(int *fds, size_t n)
+{
+	unsigned from = 0;
+
+	qsort(fds, n, sizeof(*fds), compare_fds);
+	for (size_t i = 0; i < n; from = (unsigned)fds[i++] + 1)
+		if ((unsigned)fds[i] > from)
+			close_range(from, (unsigned)fds[i] - 1, 0);
+	close_range(from, ~0u, 0);
+}
+
+/* Begins when `start` ends: then nobody else has the links. */
+static _Noreturn void close_apart(struct attach *attach, int start)
+{
+	int fds[PROBE_PLACES_MAX + 1];
+	char byte;
+
+	memcpy(fds, attach->closing, attach->n_closing * sizeof(*fds));
+	fds[attach->n_closing] = start;
+	prctl(PR_SET_NAME, "gcprof-closer", 0, 0, 0);
+	close_others(fds, attach->n_closing + 1);
+	while (read(start, &byte, 1) < 0 && errno == EINTR)
+		;
+	close_here(attach);
+	_exit(EXIT_SUCCESS);
+}
+
+/* False: it has not ended in time. */
+static bool await(pid_t closer)
+{
+	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, closer, 0), .events = POLLIN};
+	bool ended = end.fd < 0 || poll(&end, 1, CLOSE_MS) != 0;
+
+	if (ended)
+		waitpid(closer, NULL, 0);
+	else
+		log_warning("probes are still being removed: a program keeps its memory map "
+			    "locked, and the kernel waits for it (until that program ends no "
+			    "process of this machine can fork)");
+	if (end.fd >= 0)
+		close(end.fd);
+	return ended;
+}
+
+/*
+ * To remove a probe the kernel locks the memory map of each program that has the file mapped, and a
+ * program can keep that locked as long as it likes: by waiting for a page of a file whose server
+ * does not answer. No signal ends the wait for the lock. So another process closes the links, which
+ * the recorder leaves behind if it must. False: some are not closed yet.
+ */
+static bool close_links(struct attach *attach)
+{
+	size_t n = attach->n_closing;
+	int start[2];
+	pid_t closer;
+	bool closed = true;
+
+	if (!n)
+		return true;
+	if (pipe2(start, O_CLOEXEC)) {
+		close_here(attach);
+		attach->n_closing = 0;
+		return true;
+	}
+	closer = fork();
+	if (!closer) {
+		close(start[1]);
+		close_apart(attach, start[0]);
+	}
+	if (closer < 0)
+		close_here(attach);
+	for (size_t i = 0; closer > 0 && i < n; i++)
+		close(attach->closing[i]);
+	close(start[0]);
+	close(start[1]);
+	if (closer > 0)
+		closed = await(closer);
+	attach->n_closing = 0;
+	return closed;
+}
+
+/* A link of many places is closed with the others' (close_links()). */
+static void take_links(struct attach *attach, uint32_t first)
+{
+	const struct attachment *attachment = &attach->attachments[first];
+
+	if (attachment->count && attachment->link >= 0)
+		attach->closing[attach->n_closing++] = attachment->link;
+	else
+		destroy_links(attach, first, attachment->count);
+}
+
+static void free_places(struct attach *attach, uint32_t first)
+{
+	struct attachment *attachment = &attach->attachments[first];
+	uint64_t *used = map_get(attach->used, &attachment->user);
+
+	memset(&attach->in_use[first], false, attachment->count);
+	attach->n_places -= attachment->count;
+	if (used)
+		*used -= attachment->count;
+	attachment->count = 0;
+}
+
+/* Places whose probes may still fire are nobody else's. */
+void attach_detach(struct attach *attach, const uint32_t *first_places, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		take_links(attach, first_places[i]);
+	if (!close_links(attach))
+		return;
+	for (size_t i = 0; i < n; i++)
+		free_places(attach, first_places[i]);
+}
+
 void attach_free(struct attach *attach)
 {
 	if (!attach)
 		return;
-	for (size_t i = 0; i < attach->n_links; i++)
-		bpf_link__destroy(attach->links[i]);
-	close_multi_links(attach);
+	for (uint32_t i = 0; i < PROBE_PLACES_MAX; i++)
+		take_links(attach, i);
+	close_links(attach);
 	map_free(attach->used);
 	free(attach);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* attach.h: attaches the probe program to files, each file once. */
 /*
- * Probes belong to files, not to processes: one attachment serves every process
- * that maps the file, and the BPF program drops what comes from others than the
- * followed ones.
+ * There is room for PROBE_PLACES_MAX places, a quarter of it for files of one user but root. Probes
+ * belong to files, not to processes: one attachment serves every process that maps the file, and
+ * the BPF program drops what comes from others than the followed ones.
  */
 #ifndef GCPROF_ATTACH_H
 #define GCPROF_ATTACH_H
@@ -19,7 +19,7 @@ struct attach;
 /*
  * Can the kernel attach all places of a file at once (Linux 6.6)? That decides
  * how the program has to be loaded: attach_prepare() before. Not if the environment
- * says GCPROF_TEST_PROBES_SINGLY.
+ * says GCPROF_TEST_PROBES_ONE_BY_ONE.
  */
 bool attach_multi_supported(void);
 void attach_prepare(struct bpf_program *program, bool multi);
@@ -30,9 +30,13 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
 /*
  * Attaches to the probes of a file, unless that was done before. Returns how many places
  * were attached, or a negative errno with a sentence in *problem if it has probes that
- * could not be.
+ * could not be; -E2BIG: there is no room for so many.
  */
 int attach_file(struct attach *attach, struct file *file, struct problem *problem);
+
+/* Detaches files, by their first_place, whose places others may have then. Waits for the kernel,
+ * some 50 ms however many they are. */
+void attach_detach(struct attach *attach, const uint32_t *first_places, size_t n);
 
 /* Since when the file is attached that was attached last, CLOCK_MONOTONIC ns; 0: none is. */
 uint64_t attach_latest(const struct attach *attach);

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "call_tracing.h"
 #include "../machine/clock.h"
+#include "arrays.h"
 #include "cpu_events.h"
 #include "gcprof.skel.h"
 
@@ -226,27 +226,62 @@ static int attach_process(struct session *session, struct problem *problem)
 	return 0;
 }
 
-static void add_cpu(void *context)
+/* Adds up CPU time so far where a tracing window begins or ends. */
+static void add_cpu(const struct session *session)
 {
 	const struct timespec least = {.tv_nsec = 1};
-	const struct session *session = context;
 
-	/* A thread that slept finds the clock of its CPU's run queue up to date
-	 * (bpf/call_cpu.bpf.c). */
+	if (!session->cpu)
+		return;
+	/* A thread that slept finds the clock of the run queue up to date (bpf/call_cpu.bpf.c). */
 	nanosleep(&least, NULL);
 	iterate_once(session->cpu);
 }
 
-/* Without it what was not traced is not estimated. */
-static void attach_cpu(struct session *session)
+static void detach_calls(struct gcprof_bpf *skeleton)
 {
-	if (!bpf_program__autoload(session->skeleton->progs.call_cpu_iterate))
-		return;
-	session->cpu = bpf_program__attach_iter(session->skeleton->progs.call_cpu_iterate, NULL);
-	if (!session->cpu)
-		return;
-	session->calls.add_cpu = add_cpu;
-	session->calls.context = session;
+	bpf_link__destroy(skeleton->links.syscall_exit);
+	bpf_link__destroy(skeleton->links.syscall_enter);
+	skeleton->links.syscall_exit = skeleton->links.syscall_enter = NULL;
+}
+
+int session_trace_calls(struct session *session)
+{
+	struct gcprof_bpf *skeleton = session->skeleton;
+	struct call_tracing *calls = &session->calls;
+	int err;
+
+	skeleton->links.syscall_exit = bpf_program__attach(skeleton->progs.syscall_exit);
+	if (skeleton->links.syscall_exit && calls->counted)
+		skeleton->links.syscall_enter = bpf_program__attach(skeleton->progs.syscall_enter);
+	if (!skeleton->links.syscall_exit || (calls->counted && !skeleton->links.syscall_enter)) {
+		err = -errno;
+		detach_calls(skeleton);
+		return err;
+	}
+	if (calls->ended)
+		add_cpu(session);
+	calls->begun = clock_now();
+	calls->on = true;
+	if (!calls->ended)
+		return 0;
+	skeleton->bss->calls_opened = calls->begun;
+	__atomic_fetch_add(&skeleton->bss->calls_epoch, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void session_leave_calls(struct session *session)
+{
+	add_cpu(session);
+	__atomic_fetch_add(&session->skeleton->bss->calls_epoch, 1, __ATOMIC_RELEASE);
+	session->calls.ended = clock_now();
+	session->calls.on = false;
+	detach_calls(session->skeleton);
+}
+
+struct call_tracing *session_calls(struct session *session)
+{
+	return &session->calls;
 }
 
 /* The end of calls is needed for waits, too: those in a call are reported when it ends. */
@@ -254,14 +289,13 @@ static void attach_calls(struct session *session, const struct record_options *o
 {
 	int err = 0;
 
-	session->calls.epoch = &session->skeleton->bss->calls_epoch;
-	session->calls.since = &session->skeleton->bss->calls_opened;
-	session->calls.programs[0] = session->skeleton->progs.syscall_exit;
-	if (options->syscall_mode != SYSCALLS_OFF)
-		session->calls.programs[1] = session->skeleton->progs.syscall_enter;
-	attach_cpu(session);
-	if (options->syscall_mode != SYSCALLS_OFF || options->off_cpu)
-		err = call_tracing_begin(&session->calls);
+	/* Without it what was not traced is not estimated. */
+	if (bpf_program__autoload(session->skeleton->progs.call_cpu_iterate))
+		session->cpu =
+			bpf_program__attach_iter(session->skeleton->progs.call_cpu_iterate, NULL);
+	session->calls.counted = options->syscall_mode != SYSCALLS_OFF;
+	if (session->calls.counted || options->off_cpu)
+		err = session_trace_calls(session);
 	if (!err && options->off_cpu)
 		err = attach_program(session, session->skeleton->progs.sched_switch);
 	session->streams[STREAM_SYSCALL].attached = !err;
@@ -360,7 +394,8 @@ static bool stream_update(struct session *session, enum stream stream, bool atta
 		session->streams[stream] = (struct stream_state){.attached = true};
 	else
 		stream_refuse(session, stream, "%s", why_not);
-	return before.attached != attached;
+	return before.attached != attached ||
+	       strcmp(before.why_not, session->streams[stream].why_not) != 0;
 }
 
 bool session_probes_attached(struct session *session, const char *why_not)
@@ -420,6 +455,7 @@ struct unwind_fds session_unwind_fds(const struct session *session)
 		.rules = bpf_map__fd(skeleton->maps.unwind_rules),
 		.chunks = bpf_map__fd(skeleton->maps.unwind_chunks),
 		.hotspot_files = bpf_map__fd(skeleton->maps.hotspot_files),
+		.cpython_files = bpf_map__fd(skeleton->maps.cpython_files),
 		.first_chunk = bpf_map__fd(skeleton->maps.unwind_first_chunk),
 	};
 }
@@ -454,32 +490,11 @@ static void add_skipped(const struct gcprof_bpf *skeleton, uint64_t counts[LOSS_
 		counts[programs[i].loss] += count_skipped(programs[i].program);
 }
 
-/* All values of a per-CPU array by one system call: `count` of `size` bytes, for each CPU in turn.
- * To be freed; NULL: `*err` says why. */
-static void *read_array(const struct session *session, enum session_table table, uint32_t count,
-			size_t size, int *err)
-{
-	uint32_t *keys = calloc(count, sizeof(*keys)), place, got = count;
-	char *values = calloc((size_t)count * (size_t)session->n_cpus, size);
-
-	*err = -ENOMEM;
-	if (keys && values)
-		*err = bpf_map_lookup_batch(session_table_fd(session, table), NULL, &place, keys,
-					    values, &got, NULL);
-	/* -ENOENT: these are all. */
-	if (*err == -ENOENT)
-		*err = 0;
-	free(keys);
-	if (!*err)
-		return values;
-	free(values);
-	return NULL;
-}
-
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
 {
 	int err;
-	uint64_t *all = read_array(session, TABLE_LOSSES, LOSS_KERNEL_MAX, sizeof(*all), &err);
+	uint64_t *all = array_read(session_table_fd(session, TABLE_LOSSES), LOSS_KERNEL_MAX,
+				   sizeof(*all) * (size_t)session->n_cpus, &err);
 	const uint64_t *cpu = all;
 
 	memset(counts, 0, LOSS_KERNEL_MAX * sizeof(*counts));
@@ -494,7 +509,8 @@ int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MA
 int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 {
 	int err;
-	struct cost *all = read_array(session, TABLE_COSTS, COST_PROGRAMS, sizeof(*all), &err);
+	struct cost *all = array_read(session_table_fd(session, TABLE_COSTS), COST_PROGRAMS,
+				      sizeof(*all) * (size_t)session->n_cpus, &err);
 	const struct cost *cpu = all;
 
 	memset(out, 0, COST_PROGRAMS * sizeof(*out));
@@ -542,11 +558,10 @@ int session_report_ran(struct session *session)
 	return session->ran ? iterate_once(session->ran) : 0;
 }
 
-int session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns)
+void session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns)
 {
 	session->skeleton->data->short_rate = rate;
 	session->skeleton->bss->short_ns = below_ns;
-	return 0;
 }
 
 int session_add_fibers(struct session *session, uint32_t process, const struct fiber_path *path)
@@ -554,11 +569,6 @@ int session_add_fibers(struct session *session, uint32_t process, const struct f
 	session->skeleton->bss->fibers_known = 1;
 	return bpf_map_update_elem(session_table_fd(session, TABLE_FIBERS), &process, path,
 				   BPF_ANY);
-}
-
-struct call_tracing *session_calls(struct session *session)
-{
-	return &session->calls;
 }
 
 /* --- the end ----------------------------------------------------------------- */
@@ -578,7 +588,6 @@ void session_free(struct session *session)
 		return;
 	for (size_t i = 0; i < session->n_links; i++)
 		bpf_link__destroy(session->links[i]);
-	call_tracing_end(&session->calls);
 	cpu_events_free(session->cpu_events);
 	bpf_link__destroy(session->threads);
 	bpf_link__destroy(session->rest);

@@ -203,6 +203,7 @@ static int size_tables(const struct gcprof_bpf *skeleton, int n_cpus)
 		bpf_map__set_max_entries(skeleton->maps.unwind_pages, 1);
 		bpf_map__set_max_entries(skeleton->maps.unwind_rules, 1);
 		bpf_map__set_max_entries(skeleton->maps.walk_rules, 1);
+		bpf_map__set_max_entries(skeleton->maps.bytecode_rooms, 1);
 	}
 	if (config->copy_bytes)
 		bpf_map__set_max_entries(skeleton->maps.copy_rooms, (uint32_t)n_cpus * COPY_ROOMS);

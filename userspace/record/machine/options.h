@@ -78,7 +78,8 @@ struct record_options {
 	const char *stack; /* as given: a name of enum stack_mode */
 	enum stack_mode stack_mode;
 	uint64_t stack_bytes;  /* of a stack that are copied at most */
-	int no_writes;         /* not 0: runtimes' samplers are not switched on */
+	int malloc;            /* not 0: the program that is started gets the agent for malloc() */
+	int no_writes;         /* not 0: nothing is written to programs' memory */
 	int writes;            /* not 0: they are, in programs that were not named, too */
 	const char *runtimes;  /* as given: auto, none, or names */
 	uint32_t runtime_mask; /* bits: enum runtime_number */

@@ -4,10 +4,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "proc_file.h"
+#include "proc_memory.h"
 #include "../../util/invoker.h"
+#include "../../util/monotonic.h"
+
+#define LIMIT_NS             UINT64_C(2000000000) /* for a command line */
+#define COPY_BYTES           (64 << 10)
+#define TITLE_BYTES          4096
+#define STAT_FIELD_ARG_START 48
+#define STAT_FIELD_ARG_END   49
 
 /* A caller that does not exist was refused before anything was recorded. */
 static void find(struct invoker *out)
@@ -38,31 +51,111 @@ static int open_command(const void *context, char *text, size_t size)
 	return fd < 0 ? -errno : fd;
 }
 
-ssize_t viewer_read_command(pid_t pid, char *text, size_t size)
+static int open_as_viewer(pid_t pid)
 {
 	struct invoker user;
-	size_t used = 0;
-	ssize_t n = 1;
-	int fd;
+	char nothing;
 
 	find(&user);
-	fd = invoker_call(&user, open_command, &pid, text, size);
-	if (fd < 0)
-		return fd;
-	while (used < size && n) {
-		n = read(fd, text + used, size - used);
-		if (n < 0 && errno != EINTR)
-			break;
-		used += n > 0 ? (size_t)n : 0;
-	}
-	n = n < 0 ? -errno : (ssize_t)used;
-	close(fd);
-	return n;
+	return invoker_call(&user, open_command, &pid, &nothing, sizeof(nothing));
 }
 
 bool viewer_is_shut_out(void)
 {
-	char first;
+	int fd = open_as_viewer(1);
 
-	return viewer_read_command(1, &first, 1) < 0;
+	if (fd >= 0)
+		close(fd);
+	return fd < 0;
+}
+
+/* --- command lines ------------------------------------------------------------------------ */
+
+/*
+ * A command line is memory of its process, so reading it may wait for ever (proc_memory.h). A
+ * process of its own does it, for whose end the recorder does not wait.
+ */
+static void fetch(uint32_t pid, char *room, size_t size)
+{
+	char stat[1024];
+	const char *begin, *end;
+	uint64_t from;
+
+	if (proc_file_read(pid, "stat", stat, sizeof(stat)))
+		return;
+	begin = proc_file_stat(stat, STAT_FIELD_ARG_START);
+	end = proc_file_stat(stat, STAT_FIELD_ARG_END);
+	from = begin ? strtoull(begin, NULL, 10) : 0;
+	/* A title that was written over it may be longer. */
+	if (from && end && strtoull(end, NULL, 10) - from + TITLE_BYTES < size)
+		size = strtoull(end, NULL, 10) - from + TITLE_BYTES;
+	if (from)
+		(void)proc_memory_fetch(pid, from, room, size);
+}
+
+static _Noreturn void copy(pid_t pid, int file, int out)
+{
+	static char text[COPY_BYTES];
+	ssize_t n;
+
+	/* What else is open must not stay open with a process that hangs. */
+	if ((file = dup(file)) < 0 || (out = dup(out)) < 0 || dup2(file, STDIN_FILENO) < 0 ||
+	    dup2(out, STDOUT_FILENO) < 0 || close_range(STDERR_FILENO, ~0u, 0))
+		_exit(1);
+	fetch((uint32_t)pid, text, sizeof(text));
+	while ((n = read(STDIN_FILENO, text, sizeof(text))) > 0)
+		if (write(STDOUT_FILENO, text, (size_t)n) != n)
+			break;
+	_exit(n != 0);
+}
+
+/* Up to `size` bytes that come within the time, or -ETIME. */
+static ssize_t receive(int from, char *text, size_t size)
+{
+	uint64_t end = monotonic_ns() + LIMIT_NS, now;
+	struct pollfd wait = {.fd = from, .events = POLLIN};
+	size_t used = 0;
+	ssize_t n = 1;
+
+	while (used < size && n > 0 && (now = monotonic_ns()) < end) {
+		if (poll(&wait, 1, (int)((end - now) / 1000000) + 1) <= 0)
+			continue;
+		n = read(from, text + used, size - used);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return used < size && n > 0 ? -ETIME : (ssize_t)used;
+}
+
+static ssize_t read_apart(pid_t pid, int file, char *text, size_t size)
+{
+	int ends[2], n;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	child = fork();
+	if (!child)
+		copy(pid, file, ends[1]);
+	n = child < 0 ? -errno : 0;
+	close(ends[1]);
+	if (!n)
+		n = (int)receive(ends[0], text, size);
+	close(ends[0]);
+	if (child > 0) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, n == -ETIME ? WNOHANG : 0);
+	}
+	return n;
+}
+
+ssize_t viewer_read_command(pid_t pid, char *text, size_t size)
+{
+	int file = open_as_viewer(pid);
+	ssize_t n = file;
+
+	if (file >= 0) {
+		n = read_apart(pid, file, text, size);
+		close(file);
+	}
+	return n;
 }

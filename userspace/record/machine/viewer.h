@@ -11,7 +11,7 @@ uid_t viewer_find(void);
 
 /*
  * The command line of a process, read with the viewer's rights: everybody may, unless /proc is
- * mounted with hidepid. How many bytes, or a negative errno.
+ * mounted with hidepid. How many bytes, or a negative errno: -ETIME: its memory does not answer.
  */
 ssize_t viewer_read_command(pid_t pid, char *text, size_t size);
 

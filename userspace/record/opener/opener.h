@@ -68,7 +68,7 @@ struct opener_result {
 	int fd; /* for reading, O_CLOEXEC; -1 with an error, or if there is none. Now the callee's.
 		 */
 	union {
-		struct opener_file file;   /* of opener_open(), _debug(), _map(), _open_user() */
+		struct opener_file file;   /* of all others */
 		struct opener_block block; /* of opener_memory() */
 	};
 };
@@ -96,8 +96,10 @@ int opener_debug(struct opener *opener, uint32_t pid, int program,
 /* Opens the /tmp of a process that sees another one (code_owner.h), while it is there: O_PATH. */
 int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, void *context);
 
-/* Opens the memory of a process for reading, if the file is still mapped there; -ESTALE: it is not.
- * It stays that of the program that runs now. */
+/* Starts a process that reads the memory of a process for readers (../../reader/remote_memory.h),
+ * if the file is still mapped there; -ESTALE: it is not. The descriptor is its socket; when the
+ * last one is closed it ends. It is the memory of the program that runs now. `file` of the result
+ * is zero but for the user who has started it. */
 int opener_space(struct opener *opener, const struct opener_space *wanted, opener_done *done,
 		 void *context);
 
@@ -107,10 +109,9 @@ int opener_map(struct opener *opener, const struct code_owner *owner, opener_don
 	       void *context);
 
 /*
- * Changes a block in the memory of a program, if the file whose block it is is still mapped
- * there and the block begins as it must. -ESRCH: the process is gone; -ESTALE: it executed
- * another program, or something else is mapped there; -ENOENT: there is no such block; -EACCES,
- * -EIO: it cannot be reached.
+ * Changes a control block or a variable in the memory of a program, if its file is still mapped
+ * there. -ESRCH: the process is gone; -ESTALE: it executed another program, or something else is
+ * mapped there; -ENOENT: there is no such block; -EACCES, -EIO: it cannot be reached.
  */
 int opener_memory(struct opener *opener, const struct opener_memory *wanted, opener_done *done,
 		  void *context);

@@ -116,9 +116,10 @@ static void open_map(const struct opener_head *head, const struct code_owner *wa
 
 static void open_space(const struct opener_space *wanted)
 {
-	const struct opener_file none = {0};
+	struct opener_file file = {0};
+	int fd = opener_open_space(wanted, &file.uid);
 
-	answer_file(opener_open_space(wanted), &none);
+	answer_file(fd, &file);
 }
 
 static void change_memory(const struct opener_memory *wanted)

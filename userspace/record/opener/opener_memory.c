@@ -9,26 +9,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "opener_process.h"
 #include "../machine/proc_file.h"
+#include "../machine/proc_memory.h"
 
 #define STAT_FIELD_START 22
 #define LINES_MAX        (1 << 17) /* of a process's mappings */
 
-/* Blocks with a count have the same layout. */
-_Static_assert(offsetof(struct gcprof_singly, count) ==
-			       offsetof(struct gcprof_control, generation) &&
-		       offsetof(struct gcprof_arrivals, count) ==
-			       offsetof(struct gcprof_control, generation) &&
-		       sizeof(struct gcprof_singly) == offsetof(struct gcprof_control, period) &&
-		       sizeof(struct gcprof_arrivals) == offsetof(struct gcprof_control, period),
-	       "gc/provider/frame.h");
+#define LOCK_TRIES 10 /* a program may keep the lock: others wait no longer for it */
+#define LOCK_NS    1000000
 
 /* --- is it there? ------------------------------------------------------------------------- */
 
@@ -139,37 +138,105 @@ static int check_process(int folder, const struct opener_memory *wanted, struct 
 	return err ? err : check_mappings(folder, wanted);
 }
 
-/* --- the block ---------------------------------------------------------------------------- */
+/* --- the control block -------------------------------------------------------------------- */
 
-static bool change(const struct opener_memory *wanted, const struct gcprof_control *before,
-		   struct gcprof_control *after)
+static int open_process(uint32_t pid)
 {
-	*after = *before;
-	switch (wanted->change) {
-	case OPENER_ASK:
-		after->period = wanted->wanted.period;
-		after->ceiling = wanted->wanted.ceiling;
-		opener_count_change(after);
-		return true;
-	case OPENER_SWAP:
-		*after = wanted->wanted;
-		return !memcmp(before, &wanted->expected, wanted->size);
-	case OPENER_CLEAR:
-		after->generation = 0;
-		after->period = after->ceiling = 0;
-		return before->generation;
-	case OPENER_RAISE:
-		after->generation++;
-		return true;
-	case OPENER_BEGIN:
-		after->generation = 1;
-		return !before->generation;
-	case OPENER_LOWER:
-		after->generation--;
-		return before->generation;
-	default:
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* 0: it cannot be told. */
+static uint64_t started_of(uint32_t pid)
+{
+	int folder = open_process(pid);
+	uint64_t started = 0;
+
+	if (folder >= 0 && read_started(folder, &started))
+		started = 0;
+	if (folder >= 0)
+		close(folder);
+	return started;
+}
+
+/* Pids of other namespaces say nothing here. */
+static bool is_gone(const struct gcprof_request *row, uint32_t space)
+{
+	uint64_t started;
+
+	if (row->space != space)
 		return false;
+	if (kill((pid_t)row->recorder, 0) && errno == ESRCH)
+		return true;
+	started = started_of(row->recorder);
+	return started && started != row->started;
+}
+
+static bool is_of(const struct gcprof_request *row, const struct gcprof_request *recorder)
+{
+	return row->recorder == recorder->recorder && row->space == recorder->space &&
+	       row->started == recorder->started;
+}
+
+/* The recorder's row, else one that it may have: the oldest, which is a free one if there is any.
+ */
+static struct gcprof_request *find_row(struct gcprof_control *block,
+				       const struct gcprof_request *recorder)
+{
+	struct gcprof_request *oldest = &block->requests[0];
+
+	for (int i = 0; i < GCPROF_RECORDERS_MAX; i++) {
+		struct gcprof_request *row = &block->requests[i];
+
+		if (is_of(row, recorder))
+			return row;
+		if (row->generation < oldest->generation)
+			oldest = row;
 	}
+	return oldest;
+}
+
+/* How many rows are of recorders that were killed. */
+static uint32_t free_rows(struct gcprof_control *block, uint32_t space)
+{
+	uint32_t freed = 0;
+
+	for (int i = 0; i < GCPROF_RECORDERS_MAX; i++) {
+		struct gcprof_request *row = &block->requests[i];
+
+		if (!row->recorder || !is_gone(row, space))
+			continue;
+		*row = (struct gcprof_request){0};
+		freed++;
+	}
+	return freed;
+}
+
+static void change_rows(const struct opener_memory *wanted, struct gcprof_control *block,
+			struct opener_block *out)
+{
+	struct gcprof_request request = wanted->request, *row;
+	struct stat space = {0};
+
+	(void)stat("/proc/self/ns/pid", &space);
+	request.space = (uint32_t)space.st_ino;
+	request.started = started_of(request.recorder);
+	request.generation = ++block->generation;
+	out->freed = free_rows(block, request.space);
+	row = find_row(block, &request);
+	out->changed = out->freed || wanted->change == OPENER_JOIN || is_of(row, &request);
+	if (wanted->change == OPENER_JOIN)
+		*row = request;
+	else if (is_of(row, &request))
+		*row = (struct gcprof_request){0};
+}
+
+/* The pages are there then, also for put(). */
+static bool get(int memory, const struct opener_memory *wanted, void *out, size_t size)
+{
+	return proc_memory_read(memory, wanted->pid, wanted->address, out, size) == (ssize_t)size;
 }
 
 static bool put(int memory, const struct opener_memory *wanted, size_t offset, const void *data,
@@ -178,31 +245,44 @@ static bool put(int memory, const struct opener_memory *wanted, size_t offset, c
 	return pwrite(memory, data, size, (off_t)(wanted->address + offset)) == (ssize_t)size;
 }
 
-/* The generation goes last: the collector compares it. */
-static bool write_block(int memory, const struct opener_memory *wanted,
-			const struct gcprof_control *block)
+/* Programs see that the generation has changed, and then read the rows. */
+static bool write_rows(int memory, const struct opener_memory *wanted, struct gcprof_control *block)
 {
-	const size_t rates = offsetof(struct gcprof_control, period),
-		     count = offsetof(struct gcprof_control, generation);
-
-	return (wanted->size <= rates ||
-		put(memory, wanted, rates, &block->period, wanted->size - rates)) &&
-	       put(memory, wanted, count, &block->generation, sizeof(block->generation));
+	block->recorded = 0;
+	for (int i = 0; i < GCPROF_RECORDERS_MAX; i++)
+		block->recorded += block->requests[i].recorder != 0;
+	return put(memory, wanted, offsetof(struct gcprof_control, requests), block->requests,
+		   sizeof(block->requests)) &&
+	       put(memory, wanted, offsetof(struct gcprof_control, generation), &block->generation,
+		   sizeof(block->generation)) &&
+	       put(memory, wanted, offsetof(struct gcprof_control, recorded), &block->recorded,
+		   sizeof(block->recorded));
 }
 
+/* Recorders take turns. */
+static void lock(int memory)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_NS};
+
+	for (int i = 0; i < LOCK_TRIES && flock(memory, LOCK_EX | LOCK_NB); i++)
+		nanosleep(&pause, NULL);
+}
+
+/* Closing the descriptor unlocks. */
 static int change_block(int memory, const struct opener_memory *wanted, struct opener_block *out)
 {
-	if (pread(memory, &out->before, wanted->size, (off_t)wanted->address) !=
-		    (ssize_t)wanted->size ||
-	    out->before.magic != wanted->magic || out->before.version != wanted->version)
+	struct gcprof_control block;
+
+	lock(memory);
+	if (!get(memory, wanted, &block, sizeof(block)) || block.magic != GCPROF_CONTROL_MAGIC ||
+	    block.version != GCPROF_CONTROL_VERSION)
 		return -ENOENT;
-	out->changed = change(wanted, &out->before, &out->after);
-	if (!out->changed) {
-		out->after = out->before;
-		return 0;
-	}
-	return write_block(memory, wanted, &out->after) ? 0 : -EIO;
+	out->recorded = block.recorded;
+	change_rows(wanted, &block, out);
+	return !out->changed || write_rows(memory, wanted, &block) ? 0 : -EIO;
 }
+
+/* --- variables ---------------------------------------------------------------------------- */
 
 static bool is_variable(const struct opener_memory *wanted)
 {
@@ -213,7 +293,7 @@ static int change_variable(int memory, const struct opener_memory *wanted, struc
 {
 	size_t size = wanted->size;
 
-	if (pread(memory, &out->before, size, (off_t)wanted->address) != (ssize_t)size)
+	if (!get(memory, wanted, &out->before, size))
 		return -EIO;
 	out->changed = wanted->change == OPENER_WRITE &&
 		       !memcmp(&out->before, &wanted->expected, size);
@@ -225,18 +305,14 @@ static bool has_size(const struct opener_memory *wanted)
 {
 	if (is_variable(wanted))
 		return wanted->size && wanted->size <= sizeof(uint64_t);
-	return wanted->size == sizeof(struct gcprof_control) ||
-	       wanted->size == offsetof(struct gcprof_control, period);
+	return wanted->size == sizeof(struct gcprof_control);
 }
 
 /* The memory of the process that is meant, opened with `flags`; a negative errno. */
 static int open_memory(const struct opener_memory *wanted, int flags, struct opener_block *out)
 {
-	int folder, memory, err;
-	char path[32];
+	int folder = open_process(wanted->pid), memory, err;
 
-	snprintf(path, sizeof(path), "/proc/%u", wanted->pid);
-	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return -ESRCH;
 	memory = openat(folder, "mem", flags | O_CLOEXEC);
@@ -263,10 +339,27 @@ int opener_change_memory(const struct opener_memory *wanted, struct opener_block
 	return err;
 }
 
-int opener_open_space(const struct opener_space *wanted)
+/* Its real user: the owner of its files in /proc may be root because it cannot be dumped. */
+static int find_user(uint32_t pid, uid_t *out)
+{
+	char text[4096];
+	const char *line;
+	int err = proc_file_read(pid, "status", text, sizeof(text));
+
+	line = err ? NULL : strstr(text, "\nUid:");
+	return line && sscanf(line, "\nUid: %u", out) == 1 ? 0 : -ESRCH;
+}
+
+int opener_open_space(const struct opener_space *wanted, uid_t *user)
 {
 	const struct opener_memory memory = {.pid = wanted->pid, .mapping = wanted->mapping};
 	struct opener_block out;
+	int fd = open_memory(&memory, O_RDONLY, &out);
+	int result = fd < 0 ? fd : find_user(wanted->pid, user);
 
-	return open_memory(&memory, O_RDONLY, &out);
+	if (!result)
+		result = opener_serve_space(fd, wanted->pid);
+	if (fd >= 0)
+		close(fd);
+	return result;
 }

@@ -26,8 +26,13 @@ int opener_open_debug(const struct opener_head *head, const struct opener_debug 
 int opener_open_map(const struct opener_head *head, const struct code_owner *owner,
 		    struct opener_file *out);
 
-/* The memory of a program, for reading: a descriptor or a negative errno, as opener_space(). */
-int opener_open_space(const struct opener_space *wanted);
+/* A socket to a process that reads the memory of a program, and the program's user; or a negative
+ * errno, as opener_space(). */
+int opener_open_space(const struct opener_space *wanted, uid_t *user);
+
+/* Starts that process: its socket (../../reader/remote_memory.h) or a negative errno. `memory`, a
+ * /proc/PID/mem that is borrowed, says which program it is. */
+int opener_serve_space(int memory, uint32_t pid);
 
 /* Changes a block in a program's memory: 0 or a negative errno, as opener_memory(). */
 int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out);

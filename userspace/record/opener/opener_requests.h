@@ -25,7 +25,7 @@ enum opener_request {
 	OPENER_MAP,    /* code_owner, with a descriptor of its /tmp: opener_file, a descriptor */
 	OPENER_USER,   /* opener_user, path: likewise */
 	OPENER_MEMORY, /* opener_memory: opener_block */
-	OPENER_SPACE,  /* opener_space: opener_file, all zero, and a descriptor */
+	OPENER_SPACE,  /* opener_space: opener_file, zero but for the user, and a socket */
 };
 
 struct opener_head {
@@ -64,20 +64,12 @@ struct opener_user {
 	struct invoker user;
 };
 
-/*
- * What is done with a block in a program's memory (gc/provider/frame.h). Those with a count are
- * like the beginning of a control block, with the count in the place of `generation`.
- */
+/* What is done in a program's memory. */
 enum opener_change {
-	OPENER_READ,  /* nothing */
-	OPENER_ASK,   /* takes over period and ceiling of `wanted`, and counts the change */
-	OPENER_SWAP,  /* makes it `wanted` if it is `expected` */
-	OPENER_CLEAR, /* makes it what it is without a recorder, if it is not that */
-	OPENER_RAISE, /* adds one to the count */
-	OPENER_BEGIN, /* makes the count one if it is 0 */
-	OPENER_LOWER, /* subtracts one from the count if it is not 0 */
-	/* These are of a variable without any block: `size` up to 8 bytes, of which `expected`,
-	 * `wanted`, `before` and `after` begin with the value. */
+	/* Of a control block (gc/provider/frame.h). Both free rows of recorders that are gone. */
+	OPENER_JOIN, /* `request` is a row of it from now on, instead of one of the same recorder */
+	OPENER_LEAVE, /* the recorder has no row any more */
+	/* Of a variable of `size` bytes, up to 8. */
 	OPENER_WRITE, /* makes it `wanted` if it is `expected` */
 	OPENER_LOOK,  /* nothing */
 };
@@ -90,11 +82,10 @@ struct opener_memory {
 		uint64_t start, offset, inode;
 		uint32_t major, minor;
 	} mapping;
-	uint64_t address; /* of the block */
-	uint64_t magic;   /* with which it begins */
-	uint32_t version;
-	uint32_t size; /* bytes: the whole struct gcprof_control, or up to the count */
-	struct gcprof_control expected, wanted;
+	uint64_t address;
+	uint64_t size;
+	uint64_t expected, wanted;     /* they begin with the value of a variable */
+	struct gcprof_request request; /* of `recorder`, a pid: the opener adds who that is */
 };
 
 /* The memory of a process, to be read while it has this file mapped: it may have executed another
@@ -105,15 +96,12 @@ struct opener_space {
 };
 
 struct opener_block {
-	uint64_t started; /* the process, ticks since boot */
-	uint32_t changed; /* bool */
-	struct gcprof_control before, after;
+	uint64_t started;  /* the process, ticks since boot */
+	uint32_t changed;  /* bool */
+	uint32_t recorded; /* of a control block, as it was */
+	uint32_t freed;    /* rows of recorders that were gone */
+	uint32_t reserved;
+	uint64_t before, after; /* they begin with the value of a variable */
 };
-
-/* The next request of a program: generation 0 stands for "no recorder". */
-static inline void opener_count_change(struct gcprof_control *block)
-{
-	block->generation += block->generation == UINT32_MAX ? 2 : 1;
-}
 
 #endif

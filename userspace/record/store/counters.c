@@ -36,6 +36,7 @@ struct counters {
 	const struct session *session;
 	const struct call_tracing *tracing; /* NULL: calls are always traced */
 	uint64_t windows_end;               /* until when the profile has them */
+	uint64_t gaps_ns;                   /* in which they were not, until then */
 	uint64_t own[LOSS_MAX];             /* counted by the recorder */
 	uint64_t written[LOSS_MAX];         /* what the profile says so far */
 	struct map *calls;                  /* struct syscall_key: the count last written */
@@ -254,6 +255,7 @@ static int put_window(struct counters *counters, uint64_t now)
 	record.call_window.end = end;
 	record.call_window.call_ns = (uint64_t)tracing->call_ns;
 	err = profile_writer_put(counters->writer, &record);
+	counters->gaps_ns += counters->windows_end ? begin - counters->windows_end : 0;
 	counters->windows_end = end;
 	return err;
 }
@@ -278,11 +280,13 @@ int counters_put_calls(struct counters *counters)
 int counters_put(struct counters *counters)
 {
 	struct record record = {.kind = RECORD_clock, .clock = clock_read()};
-	uint64_t now = clock_now();
+	uint64_t now = clock_now(), untraced;
 	int err = profile_writer_put(counters->writer, &record);
 
-	err = err ? err : put_losses(counters, now);
-	return err ? err : put_calls(counters, now);
+	err = err ? err : put_calls(counters, now);
+	untraced = counters->gaps_ns + (counters->windows_end ? now - counters->windows_end : 0);
+	counters_set_loss(counters, LOSS_SYSCALLS_UNTRACED, (untraced + 999999) / 1000000);
+	return err ? err : put_losses(counters, now);
 }
 
 int counters_finish(struct counters *counters)

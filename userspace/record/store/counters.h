@@ -4,7 +4,6 @@
 #define GCPROF_COUNTERS_H
 
 #include "../../profile/writer.h"
-#include "../kernel/call_tracing.h"
 #include "../kernel/session.h"
 #include "store.h"
 
@@ -22,9 +21,9 @@ void counters_add_loss(struct counters *counters, enum loss loss, uint64_t count
 int counters_put(struct counters *counters);
 
 /*
- * From now on the profile also gets the times in which system calls were traced: the gate is
- * borrowed. counters_put_calls() must be called each time that it was closed, before it is
- * opened again; it writes totals only.
+ * From now on the profile also gets the times in which system calls were traced, and for how long
+ * they were not. `tracing` is borrowed. counters_put_calls() must be called each time that it
+ * ended, before it begins again; it writes totals only.
  */
 void counters_watch_calls(struct counters *counters, const struct call_tracing *tracing);
 int counters_put_calls(struct counters *counters);

@@ -15,6 +15,7 @@
 #include "../machine/clock.h"
 #include "stack_dumps.h"
 #include "stacks.h"
+#include "../../../bpf/frame_place.h"
 #include "../../../bpf/hotspot.h"
 
 #define CACHED_STACKS 16384 /* a power of two */
@@ -24,7 +25,7 @@ enum frame_kind { FRAME_NATIVE, FRAME_MANAGED, FRAME_KERNEL };
 
 /* One frame, before it is known in which file it lies. */
 struct raw_frame {
-	uint64_t kind;  /* enum frame_kind */
+	uint64_t kind;  /* enum frame_kind; of a managed frame its provider, too, in bits 8 to 15 */
 	uint64_t place; /* address; of a managed frame code and line */
 	uint64_t low;   /* managed frames below this address come after it */
 };
@@ -51,6 +52,7 @@ struct stacks {
 	struct raw_frame frames[FRAMES_MAX];
 	size_t n_frames;
 	struct written last;
+	uint64_t at;      /* where the last managed frame lay that was looked at */
 	uint64_t reach;   /* address up to which the walks came, UINT64_MAX: to the end */
 	uint32_t quality; /* of what the frames are */
 	struct files *files;
@@ -62,6 +64,7 @@ struct stacks {
 /* The three lists of a tail, and the stack dump if there is one. */
 struct tail {
 	struct event_stack counts;
+	uint8_t provider; /* of the managed frames */
 	const uint64_t *kernel;
 	const struct event_native *user;
 	const struct event_managed *managed;
@@ -180,7 +183,12 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 	return 0;
 }
 
-static void add_frame(struct stacks *stacks, enum frame_kind kind, uint64_t place, uint64_t low)
+static enum frame_kind kind_of(const struct raw_frame *frame)
+{
+	return (enum frame_kind)(frame->kind & 0xff);
+}
+
+static void add_frame(struct stacks *stacks, uint64_t kind, uint64_t place, uint64_t low)
 {
 	stacks->frames[stacks->n_frames++] = (struct raw_frame){kind, place, low};
 }
@@ -201,17 +209,40 @@ static void add_address(struct stacks *stacks, enum frame_kind kind, uint64_t ip
 		add_frame(stacks, kind, 0, low);
 }
 
+/* Where a managed frame lies; one without an address where the last one did, which called it. */
+static uint64_t address_of(struct stacks *stacks, const struct event_managed *frame)
+{
+	if (frame->address & ~(uint64_t)MANAGED_PLACE)
+		stacks->at = frame->address & ~(uint64_t)MANAGED_PLACE;
+	return stacks->at;
+}
+
 /* Adds the managed frames that lie at or above `limit`, outermost first; how many are left. */
 static size_t add_managed(struct stacks *stacks, const struct tail *tail, size_t left,
 			  uint64_t limit)
 {
-	while (left && tail->managed[left - 1].address >= limit) {
+	while (left && address_of(stacks, &tail->managed[left - 1]) >= limit) {
 		const struct event_managed *frame = &tail->managed[--left];
+		uint64_t place = (uint64_t)frame->code << 32 | frame->pc;
 
-		add_frame(stacks, FRAME_MANAGED, (uint64_t)frame->code << 32 | frame->pc,
-			  frame->address);
+		if (!(frame->address & MANAGED_PLACE))
+			add_frame(stacks, FRAME_MANAGED | (uint64_t)tail->provider << 8, place,
+				  frame->address);
+		else if (frame_place_is_bytecode(place))
+			add_frame(stacks, FRAME_NATIVE, place, stacks->at);
 	}
 	return left;
+}
+
+/* Is the native function that comes next, whose callees lie below `limit`, an interpreter's loop?
+ * The functions that it runs stand for it, if it is known to have run them. */
+static bool is_interpreter(struct stacks *stacks, const struct tail *tail, size_t left,
+			   uint64_t limit)
+{
+	const struct event_managed *next = left ? &tail->managed[left - 1] : NULL;
+
+	return next && next->address & MANAGED_PLACE &&
+	       !(tail->counts.quality & STACK_USER_GUESSED) && address_of(stacks, next) >= limit;
 }
 
 /* How far up did the walks come? `highest` is the highest native frame. */
@@ -245,9 +276,11 @@ static void order_user(struct stacks *stacks, const struct tail *tail)
 		limits[i + 1] = frame > limits[i] ? frame : limits[i];
 	}
 	stacks->reach = reach_of(tail, limits[n]);
+	stacks->at = UINT64_MAX;
 	left = add_managed(stacks, tail, left, limits[n]);
 	for (size_t i = n; i-- > 0;) {
-		add_address(stacks, FRAME_NATIVE, tail->user[i].ip, i, limits[i]);
+		if (!is_interpreter(stacks, tail, left, limits[i]))
+			add_address(stacks, FRAME_NATIVE, tail->user[i].ip, i, limits[i]);
 		left = add_managed(stacks, tail, left, limits[i]);
 	}
 }
@@ -287,7 +320,7 @@ static uint64_t native_frame(struct stacks *stacks, const struct process *proces
 {
 	const struct mapping *mapping = mappings_find(process->mappings, address);
 
-	if (hotspot_is_frame(address))
+	if (frame_place_is_made(address))
 		return profile_writer_native(
 			stacks->writer, files_generated(stacks->files, stacks->writer, process->id),
 			address);
@@ -297,23 +330,24 @@ static uint64_t native_frame(struct stacks *stacks, const struct process *proces
 				     address - mapping->start + mapping->offset);
 }
 
-static uint64_t managed_frame(struct stacks *stacks, struct process *process, uint64_t place)
+static uint64_t managed_frame(struct stacks *stacks, struct process *process,
+			      const struct raw_frame *frame)
 {
-	uint64_t number = process_number(process, place >> 32);
+	uint64_t number = process_number(process, (uint8_t)(frame->kind >> 8), frame->place >> 32);
 
 	if (processes_reference(stacks->processes, process, NAME_CODE, number) == -ENOMEM)
 		return 0;
-	return profile_writer_managed(stacks->writer, process->id, number, (uint32_t)place);
+	return profile_writer_managed(stacks->writer, process->id, number, (uint32_t)frame->place);
 }
 
 static uint64_t write_frame(struct stacks *stacks, struct process *process,
 			    const struct raw_frame *frame)
 {
-	switch ((enum frame_kind)frame->kind) {
+	switch (kind_of(frame)) {
 	case FRAME_NATIVE:
 		return native_frame(stacks, process, frame->place);
 	case FRAME_MANAGED:
-		return managed_frame(stacks, process, frame->place);
+		return managed_frame(stacks, process, frame);
 	case FRAME_KERNEL:
 		return profile_writer_kernel(stacks->writer, frame->place);
 	}
@@ -359,10 +393,49 @@ static uint64_t write_frames(struct stacks *stacks, struct process *process, uin
 	return stack;
 }
 
-int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
+/* Generated code is found by its address (store_system.c), not by a place in a file. */
+static bool is_generated(const struct process *process, const struct raw_frame *frame)
+{
+	const struct mapping *mapping = mappings_find(process->mappings, frame->place);
+
+	return kind_of(frame) == FRAME_NATIVE && (!mapping || mapping->offset == mapping->start);
+}
+
+/* Leaves out the innermost native frame that is in no file, and what lies outside of it. */
+static void cut_generated(struct stacks *stacks, const struct process *process)
+{
+	size_t from = stacks->n_frames;
+
+	while (from && !is_generated(process, &stacks->frames[from - 1]))
+		from--;
+	stacks->n_frames -= from;
+	memmove(stacks->frames, stacks->frames + from, stacks->n_frames * sizeof(*stacks->frames));
+}
+
+uint64_t stacks_put_known(struct stacks *stacks, struct process *process, uint8_t provider,
+			  const struct gcprof_frame *frames, size_t n)
+{
+	uint64_t stack = 0;
+
+	while (n--) {
+		const struct raw_frame frame = {
+			.kind = FRAME_MANAGED | (uint64_t)provider << 8,
+			.place = (uint64_t)frames[n].code << 32 | frames[n].line,
+		};
+		uint64_t written = managed_frame(stacks, process, &frame);
+
+		stack = written ? profile_writer_stack(stacks->writer, stack, written) : 0;
+		if (!stack)
+			return 0;
+	}
+	return stack;
+}
+
+int stacks_put(struct stacks *stacks, struct process *process, const struct stack_base *base,
 	       const struct event_stack *counts, struct bytes bytes, struct stored_stack *out)
 {
-	struct tail tail;
+	const uint64_t below = base->below;
+	struct tail tail = {.provider = base->provider};
 	struct cached_stack *cached;
 	uint64_t hash[2];
 	int err = split_tail(counts, bytes, &tail);
@@ -374,6 +447,8 @@ int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
 		return err;
 	out->quality = stacks->quality = tail.counts.quality;
 	order(stacks, &tail);
+	if (base->cut)
+		cut_generated(stacks, process);
 	if (!stacks->n_frames)
 		return 0;
 	hash_frames(stacks, process, below, hash);
@@ -401,7 +476,7 @@ static size_t frame_at(const struct stacks *stacks, size_t from, uint64_t top)
 static bool has_managed_above(const struct stacks *stacks, size_t from, size_t end, uint64_t above)
 {
 	for (size_t i = from; i < end; i++)
-		if (stacks->frames[i].kind == FRAME_MANAGED && stacks->frames[i].low > above)
+		if (kind_of(&stacks->frames[i]) == FRAME_MANAGED && stacks->frames[i].low > above)
 			return true;
 	return false;
 }

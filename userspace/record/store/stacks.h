@@ -27,15 +27,26 @@ struct stored_stack {
 	bool dump_short;  /* it is cut where the dump of it ends */
 };
 
+/* What a stack is put on, and whose managed frames it has. */
+struct stack_base {
+	uint64_t below;   /* a stack that was written before; 0: none */
+	uint8_t provider; /* of the managed frames */
+	bool cut;         /* code that is in no file, and its callers, are left out */
+};
+
 /*
  * Writes the stack, outermost frame first: user frames, with the managed ones at
- * their places among them, then the kernel's; `below` is a stack that was written
+ * their places among them, then the kernel's; `base->below` is a stack that was written
  * before, on top of which it is what the thread called since, or 0. A stack that
  * was copied is walked first. -EBADMSG if the counts are beyond their bounds or the tail's `size`
  * bytes; -ENOMEM.
  */
-int stacks_put(struct stacks *stacks, struct process *process, uint64_t below,
+int stacks_put(struct stacks *stacks, struct process *process, const struct stack_base *base,
 	       const struct event_stack *counts, struct bytes tail, struct stored_stack *out);
+
+/* Writes a stack whose frames a provider knows, the innermost first. 0: no memory. */
+uint64_t stacks_put_known(struct stacks *stacks, struct process *process, uint8_t provider,
+			  const struct gcprof_frame *frames, size_t n);
 
 /* Receives a segment and its key; its frames are gone afterwards. */
 typedef int stacks_visit(void *context, uint64_t key, const struct stack_segment *segment);

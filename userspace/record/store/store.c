@@ -136,6 +136,14 @@ void store_meet_event(struct store *store, const struct event_header *event, siz
 		store->losses[LOSS_MEMORY]++;
 }
 
+void store_meet_bytecode(struct store *store, const struct event_header *event, size_t size)
+{
+	int err = frame_names_bytecode(store->names, (const void *)event, size);
+
+	if (err)
+		store->losses[err == -EBADMSG ? LOSS_BAD_EVENT : LOSS_MEMORY]++;
+}
+
 /* The process that the event names by its index; written if it is new. */
 static struct process *identify_process(struct store *store, const struct event_header *header)
 {
@@ -193,6 +201,7 @@ bool store_is_auxiliary(const struct event_header *event)
 	case EVENT_type:
 	case EVENT_code:
 	case EVENT_pieces:
+	case EVENT_frames:
 	case EVENT_stacks:
 	case EVENT_leave:
 	case EVENT_ran:

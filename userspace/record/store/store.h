@@ -52,6 +52,9 @@ void store_meet_mapping(struct store *store, const struct event_mmap *event, con
 void store_meet_event(struct store *store, const struct event_header *event, size_t size);
 void store_meet_end(struct store *store, uint64_t process);
 
+/* A function that an interpreter runs, as it was reported: for the names of its frames. */
+void store_meet_bytecode(struct store *store, const struct event_header *event, size_t size);
+
 /* The exact totals of one system call in one process; -ENOENT if no event named it yet. */
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total);

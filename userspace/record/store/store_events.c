@@ -24,10 +24,11 @@ uint64_t store_put_string(struct store *store, struct bytes text)
 	return profile_writer_string(store->writer, text.data, text.size);
 }
 
-int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
-			  const struct event_stack *counts, struct stored_stack *out)
+int store_put_stack_on(struct store *store, const struct incoming *in,
+		       const struct stack_base *base, const struct event_stack *counts,
+		       struct stored_stack *out)
 {
-	int err = stacks_put(store->stacks, in->process, below, counts, in->tail, out);
+	int err = stacks_put(store->stacks, in->process, base, counts, in->tail, out);
 
 	store->losses[LOSS_COPY_SHORT] += out->dump_short;
 	store->losses[LOSS_GUESSED] += (out->quality & STACK_USER_GUESSED) != 0;
@@ -37,5 +38,7 @@ int store_put_stack_above(struct store *store, const struct incoming *in, uint64
 int store_put_stack(struct store *store, const struct incoming *in,
 		    const struct event_stack *counts, struct stored_stack *out)
 {
-	return store_put_stack_above(store, in, 0, counts, out);
+	const struct stack_base base = {.provider = in->header->provider};
+
+	return store_put_stack_on(store, in, &base, counts, out);
 }

@@ -42,6 +42,12 @@ struct incoming {
 	struct bytes tail; /* what follows the fixed part */
 };
 
+/* What the profile calls something that the event's provider gave a number. */
+static inline uint64_t store_number(const struct incoming *in, uint64_t number)
+{
+	return process_number(in->process, in->header->provider, number);
+}
+
 /* The record of an event that has a thread: every one begins with these two fields. */
 #define RECORD_OF(name, in)                         \
 	{                                           \
@@ -63,9 +69,13 @@ uint64_t store_put_string(struct store *store, struct bytes text);
 int store_put_stack(struct store *store, const struct incoming *in,
 		    const struct event_stack *counts, struct stored_stack *out);
 
-/* The same on top of a stack that was written before; 0: on none. */
-int store_put_stack_above(struct store *store, const struct incoming *in, uint64_t below,
-			  const struct event_stack *counts, struct stored_stack *out);
+/* The same on top of a stack that was written before. */
+int store_put_stack_on(struct store *store, const struct incoming *in,
+		       const struct stack_base *base, const struct event_stack *counts,
+		       struct stored_stack *out);
+
+/* store_runtime.c: an age as it is stored. */
+uint64_t store_round_age(uint64_t age);
 
 /* store_system.c: is a mapping a sign of code made at run time, whose maker must be identified
  * while it lives? */
@@ -75,9 +85,8 @@ bool store_is_generated(const struct event_mmap *event, const char *path);
 int composer_create(const struct stack_owners *owners, struct composer **out);
 void composer_free(struct composer *composer); /* NULL is allowed */
 
-/* Cuts the stack that was put last, of a sample that names it by this key, if the thread said how.
- */
-int store_learn_pieces(struct store *store, const struct incoming *in, uint64_t stack);
+/* The stack of a sample, whose native frames are in its tail, by its key. */
+int store_put_keyed(struct store *store, const struct incoming *in, struct keyed_stack *out);
 
 typedef int store_function(struct store *store, const struct incoming *in);
 

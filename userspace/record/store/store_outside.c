@@ -13,7 +13,7 @@ int store_place(struct store *store, const struct incoming *in)
 }
 
 static int put_fate(struct store *store, uint64_t time, uint64_t process, uint64_t sample,
-		    enum gcprof_outcome outcome, uint64_t collections)
+		    enum gcprof_outcome outcome, uint64_t age, uint64_t collections)
 {
 	struct record record = {.kind = RECORD_fate};
 
@@ -21,6 +21,7 @@ static int put_fate(struct store *store, uint64_t time, uint64_t process, uint64
 	record.fate.process = process;
 	record.fate.sample = sample;
 	record.fate.outcome = outcome;
+	record.fate.age = store_round_age(age);
 	record.fate.collections = collections;
 	return profile_writer_put(store->writer, &record);
 }
@@ -29,12 +30,14 @@ int store_freed(struct store *store, const struct incoming *in)
 {
 	const struct event_freed *event = (const void *)in->header;
 	struct live_object object;
+	uint32_t outcome = event->outcome;
 
 	if (!live_objects_take(store->live, in->process->id, event->address, &object))
 		return 0;
-	return put_fate(store, in->header->time, in->process->id, object.sample,
-			object.outlasted ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG,
-			object.cycles ? object.cycles - 1 : 0);
+	if (!outcome)
+		outcome = object.outlasted ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG;
+	return put_fate(store, in->header->time, in->process->id, object.sample, outcome,
+			event->age, object.cycles ? object.cycles - 1 : 0);
 }
 
 struct outlasting {
@@ -49,7 +52,8 @@ static void put_outlasted(void *context, uint64_t sample)
 
 	if (!outlasting->err)
 		outlasting->err = put_fate(outlasting->store, outlasting->in->header->time,
-					   outlasting->in->process->id, sample, GCPROF_PROMOTED, 1);
+					   outlasting->in->process->id, sample, GCPROF_PROMOTED, 0,
+					   1);
 }
 
 int store_gc_cycle(struct store *store, const struct incoming *in)

@@ -9,27 +9,32 @@
 #define AGE_BITS 8 /* of an object's age that are kept: 0.4 %, and a third of its sample */
 
 /* Completes a sample, whose stack is known, and writes it. */
-static int put_alloc(struct store *store, const struct incoming *in, struct record *record)
+static int put_alloc(struct store *store, const struct incoming *in, uint8_t provider,
+		     struct record *record)
 {
 	struct record_alloc *alloc = &record->alloc;
 	int err;
 
-	alloc->sample = process_number(in->process, alloc->sample);
-	alloc->type = process_number(in->process, alloc->type);
+	if (!alloc->type)
+		return profile_writer_put(store->writer, record);
+	alloc->type = process_number(in->process, provider, alloc->type);
 	err = processes_reference(store->processes, in->process, NAME_TYPE, alloc->type);
 	return err ? err : profile_writer_put(store->writer, record);
 }
 
-/* A sample that has no id gets one; `address`: where its runtime will report its end, or 0. */
-static int number_object(struct store *store, const struct incoming *in, uint64_t address,
-			 uint64_t *sample)
+/* The number of a sample, which gets one if it has none. Its end may be reported by address. */
+static int number_object(struct store *store, const struct incoming *in, uint64_t *sample)
 {
+	const struct event_alloc *event = (const void *)in->header;
 	int err;
 
-	*sample = ++store->samples;
-	if (!address)
+	*sample = event->sample
+			  ? process_number(in->process, (uint8_t)event->provider, event->sample)
+			  : ++store->samples;
+	if (!event->address)
 		return 0;
-	err = live_objects_add(store->live, in->process->id, address, *sample, in->header->time);
+	err = live_objects_add(store->live, in->process->id, event->address, *sample,
+			       in->header->time);
 	if (err != -ENOSPC)
 		return err;
 	store->losses[LOSS_LIVE_OBJECTS]++;
@@ -39,23 +44,15 @@ static int number_object(struct store *store, const struct incoming *in, uint64_
 int store_alloc(struct store *store, const struct incoming *in)
 {
 	const struct event_alloc *event = (const void *)in->header;
+	const uint8_t provider = (uint8_t)event->provider;
 	struct record record = RECORD_OF(alloc, in);
 	struct keyed_stack told;
-	struct stored_stack stack;
-	int err = store_put_stack(store, in, &event->stack, &stack);
+	int err = store_put_keyed(store, in, &told);
 
-	told = (struct keyed_stack){stack.id, stack.quality};
-	if (!err && event->key)
-		err = stack_keys_set(store->keys, in->process->id,
-				     process_number(in->process, event->key), &told);
-	if (!err && event->key)
-		err = store_learn_pieces(store, in, event->key);
 	if (err)
 		return err;
 	record.alloc.stack = told.stack;
-	record.alloc.sample = event->sample;
-	if (!event->sample)
-		err = number_object(store, in, event->address, &record.alloc.sample);
+	err = number_object(store, in, &record.alloc.sample);
 	if (err)
 		return err;
 	record.alloc.type = event->type;
@@ -64,11 +61,27 @@ int store_alloc(struct store *store, const struct incoming *in)
 	record.alloc.kind = event->kind;
 	record.alloc.quality = told.quality;
 	record.alloc.fiber = in->header->fiber;
-	return put_alloc(store, in, &record);
+	return put_alloc(store, in, provider, &record);
 }
 
 /* Batches of samples are taken apart before they come here: what comes is one sample of a batch. */
 int store_samples(struct store *store, const struct incoming *in)
+{
+	(void)store;
+	(void)in;
+	return -EBADMSG;
+}
+
+/* Functions of interpreters are kept apart from the order of time, see store_meet_bytecode(). */
+int store_bytecode(struct store *store, const struct incoming *in)
+{
+	(void)store;
+	(void)in;
+	return -EBADMSG;
+}
+
+/* The sample took the type over on its way. */
+int store_typed(struct store *store, const struct incoming *in)
 {
 	(void)store;
 	(void)in;
@@ -81,21 +94,20 @@ int store_sample(struct store *store, const struct incoming *in)
 	struct keyed_stack told = {0, STACK_LOST};
 	struct record record = RECORD_OF(alloc, in);
 
-	if (!stack_keys_get(store->keys, in->process->id,
-			    process_number(in->process, sample->stack), &told))
+	if (!stack_keys_get(store->keys, in->process->id, store_number(in, sample->stack), &told))
 		store->losses[LOSS_STACK_LOST]++;
 	record.alloc.stack = told.stack;
-	record.alloc.sample = sample->sample;
+	record.alloc.sample = store_number(in, sample->sample);
 	record.alloc.type = sample->type;
 	record.alloc.size = sample->size;
 	record.alloc.period = sample->period;
 	record.alloc.kind = sample->kind;
-	record.alloc.quality = told.quality;
-	return put_alloc(store, in, &record);
+	record.alloc.quality = told.quality & STACK_FLAWS;
+	return put_alloc(store, in, in->header->provider, &record);
 }
 
 /* The nearest number with AGE_BITS significant bits: the rest would not compress. */
-static uint64_t round_age(uint64_t age)
+uint64_t store_round_age(uint64_t age)
 {
 	unsigned bits = age ? 64 - (unsigned)__builtin_clzll(age) : 0;
 	unsigned drop = bits > AGE_BITS ? bits - AGE_BITS : 0;
@@ -120,10 +132,10 @@ int store_fate(struct store *store, const struct incoming *in)
 
 		record.fate.time = in->header->time;
 		record.fate.process = in->process->id;
-		record.fate.sample = process_number(in->process, fate->sample);
+		record.fate.sample = store_number(in, fate->sample);
 		record.fate.outcome = fate->outcome;
 		/* 0 says that it is unknown. */
-		record.fate.age = round_age(fate->age ? fate->age : 1);
+		record.fate.age = store_round_age(fate->age ? fate->age : 1);
 		record.fate.collections = fate->collections;
 		err = profile_writer_put(store->writer, &record);
 	}
@@ -135,7 +147,7 @@ int store_gc_begin(struct store *store, const struct incoming *in)
 	const struct event_gc_begin *event = (const void *)in->header;
 	struct record record = RECORD_OF(gc_begin, in);
 
-	record.gc_begin.heap = event->heap;
+	record.gc_begin.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.gc_begin.cycle = event->cycle;
 	record.gc_begin.kind = event->kind;
 	record.gc_begin.reason = event->reason;
@@ -150,7 +162,7 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	const struct gcprof_gc_stats *stats = &event->stats;
 	struct record record = RECORD_OF(gc_end, in);
 
-	record.gc_end.heap = event->heap;
+	record.gc_end.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.gc_end.cycle = event->cycle;
 	record.gc_end.kind = event->kind;
 	record.gc_end.has_stats = event->has_stats;
@@ -173,6 +185,7 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	record.gc_end.heap_after = event->heap_after;
 	record.gc_end.heap_size = event->heap_size;
 	record.gc_end.reason = event->reason;
+	record.gc_end.unreachable = event->unreachable;
 	return profile_writer_put(store->writer, &record);
 }
 
@@ -183,8 +196,8 @@ static bool are_sane(const struct gcprof_gc_sums *sums, uint64_t span)
 
 	for (size_t i = 0; i < GCPROF_GC_BUCKETS; i++)
 		count += sums->histogram[i];
-	return sums->kind <= GCPROF_GC_SURVEY && sums->kind != GCPROF_GC_FULL && sums->count &&
-	       sums->count == count && sums->max_ns <= sums->total_ns && sums->total_ns <= span;
+	return sums->kind <= GCPROF_GC_STEP && sums->count && sums->count == count &&
+	       sums->max_ns <= sums->total_ns && sums->total_ns <= span;
 }
 
 static int put_sums(struct store *store, const struct incoming *in,
@@ -195,7 +208,7 @@ static int put_sums(struct store *store, const struct incoming *in,
 	uint8_t histogram[HISTOGRAM_BYTES_MAX];
 
 	_Static_assert(GCPROF_GC_BUCKETS <= SYSCALL_BUCKETS, "the same buckets");
-	record.gc_summary.heap = event->heap;
+	record.gc_summary.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.gc_summary.span = in->header->time - event->begin;
 	record.gc_summary.kind = sums->kind;
 	record.gc_summary.reason = sums->reason;
@@ -237,18 +250,19 @@ int store_phase(struct store *store, const struct incoming *in)
 	const struct event_phase *event = (const void *)in->header;
 	struct record record = RECORD_OF(phase, in);
 
-	record.phase.heap = event->heap;
+	record.phase.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.phase.phase = event->phase;
 	return profile_writer_put(store->writer, &record);
 }
 
 /* Its name is in the file that has this code. */
-static int ask_type(struct store *store, struct process *process, const struct event_type *event)
+static int ask_type(struct store *store, const struct incoming *in)
 {
-	const struct mapping *mapping = mappings_find(process->mappings, event->code);
+	const struct event_type *event = (const void *)in->header;
+	const struct mapping *mapping = mappings_find(in->process->mappings, event->code);
 
-	return mapping ? frame_names_type(store->names, process->id,
-					  process_number(process, event->type), mapping->module,
+	return mapping ? frame_names_type(store->names, in->process->id,
+					  store_number(in, event->type), mapping->module,
 					  event->type)
 		       : 0;
 }
@@ -263,11 +277,11 @@ int store_type(struct store *store, const struct incoming *in)
 	if (err)
 		return err;
 	if (event->code)
-		return ask_type(store, in->process, event);
+		return ask_type(store, in);
 	name.text = text.data;
 	name.text_size = text.size;
 	return processes_name(store->processes, in->process, NAME_TYPE,
-			      process_number(in->process, event->type), &name);
+			      store_number(in, event->type), &name);
 }
 
 int store_code(struct store *store, const struct incoming *in)
@@ -287,7 +301,7 @@ int store_code(struct store *store, const struct incoming *in)
 	name.file_size = file.size;
 	name.line = event->line;
 	return processes_name(store->processes, in->process, NAME_CODE,
-			      process_number(in->process, event->code), &name);
+			      store_number(in, event->code), &name);
 }
 
 int store_period(struct store *store, const struct incoming *in)
@@ -306,7 +320,7 @@ int store_mutator(struct store *store, const struct incoming *in)
 	const struct event_mutator *event = (const void *)in->header;
 	struct record record = RECORD_OF(mutator, in);
 
-	record.mutator.heap = event->heap;
+	record.mutator.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.mutator.event = event->event;
 	return profile_writer_put(store->writer, &record);
 }

@@ -91,9 +91,53 @@ int store_pieces(struct store *store, const struct incoming *in)
 	return 0;
 }
 
+/*
+ * A stack whose frames the program knows is under its key like others, with how it goes
+ * together with native frames in bits that no quality has.
+ */
+#define HOW_SHIFT 16
+_Static_assert(STACK_FLAWS < 1 << HOW_SHIFT, "both fit");
+
+int store_frames(struct store *store, const struct incoming *in)
+{
+	const struct event_frames *event = (const void *)in->header;
+	struct keyed_stack known = {.quality = event->how << HOW_SHIFT};
+
+	if (!event->count || event->count > GCPROF_FRAMES_MAX ||
+	    event->count * sizeof(event->frames[0]) > in->tail.size || !event->how ||
+	    event->how > GCPROF_STACK_MANAGED)
+		return -EBADMSG;
+	known.stack = stacks_put_known(store->stacks, in->process, in->header->provider,
+				       event->frames, event->count);
+	if (!known.stack)
+		return -ENOMEM;
+	return stack_keys_set(store->keys, in->process->id, store_number(in, event->stack), &known);
+}
+
+/* Puts native frames on the known ones. Where those go on, nothing ends too early. */
+static int put_on_known(struct store *store, const struct incoming *in, struct keyed_stack *stack)
+{
+	const struct event_alloc *event = (const void *)in->header;
+	uint32_t end = STACK_USER_END | STACK_JAVA_END | STACK_USER_FAILED;
+	const struct stack_base base = {
+		.below = stack->stack,
+		.provider = in->header->provider,
+		.cut = stack->quality >> HOW_SHIFT == GCPROF_STACK_MANAGED,
+	};
+	struct stored_stack stored;
+	int err = store_put_stack_on(store, in, &base, &event->stack, &stored);
+
+	/* It is generated code that has no unwind rows. */
+	if (base.cut)
+		end |= STACK_USER_GUESSED;
+	*stack = (struct keyed_stack){stored.id, stored.quality & ~end};
+	return err;
+}
+
 struct learning {
 	struct store *store;
 	const struct incoming *in;
+	uint8_t provider; /* of the sample */
 };
 
 static int learn(void *context, uint64_t key, const struct stack_segment *segment)
@@ -102,13 +146,14 @@ static int learn(void *context, uint64_t key, const struct stack_segment *segmen
 	struct process *process = learning->in->process;
 
 	return stack_keys_set_segment(learning->store->composer->segments, process->id,
-				      process_number(process, key), segment);
+				      process_number(process, learning->provider, key), segment);
 }
 
-int store_learn_pieces(struct store *store, const struct incoming *in, uint64_t stack)
+static int learn_pieces(struct store *store, const struct incoming *in, uint64_t stack)
 {
 	struct waiting *waiting = &store->composer->waiting[in->thread % WAITING];
-	struct learning learning = {store, in};
+	const struct event_alloc *event = (const void *)in->header;
+	struct learning learning = {store, in, (uint8_t)event->provider};
 	int err;
 
 	if (waiting->thread != in->thread || waiting->stack != stack)
@@ -120,6 +165,28 @@ int store_learn_pieces(struct store *store, const struct incoming *in, uint64_t 
 	/* The sample is none the worse for it. */
 	store->losses[LOSS_BAD_EVENT]++;
 	return 0;
+}
+
+int store_put_keyed(struct store *store, const struct incoming *in, struct keyed_stack *out)
+{
+	const struct event_alloc *event = (const void *)in->header;
+	uint64_t key = process_number(in->process, (uint8_t)event->provider, event->key);
+	struct stored_stack stored;
+	int err;
+
+	if (event->key && stack_keys_get(store->keys, in->process->id, key, out) &&
+	    out->quality >> HOW_SHIFT) {
+		if (out->quality >> HOW_SHIFT != GCPROF_STACK_WHOLE)
+			return put_on_known(store, in, out);
+		out->quality = 0;
+		return 0;
+	}
+	err = store_put_stack(store, in, &event->stack, &stored);
+	*out = (struct keyed_stack){stored.id, stored.quality};
+	if (err || !event->key)
+		return err;
+	err = stack_keys_set(store->keys, in->process->id, key, out);
+	return err ? err : learn_pieces(store, in, event->key);
 }
 
 /* Writes the frames of a segment on top of a stack; 0: no memory. */
@@ -147,8 +214,8 @@ static int add_segment(struct store *store, const struct incoming *in, uint64_t 
 	struct composer *composer = store->composer;
 	struct stack_segment segment;
 
-	if (!stack_keys_get_segment(composer->segments, in->process->id,
-				    process_number(in->process, key), &segment))
+	if (!stack_keys_get_segment(composer->segments, in->process->id, store_number(in, key),
+				    &segment))
 		level->known = false;
 	if (!level->known)
 		return 0;
@@ -187,8 +254,8 @@ static int make_stack(struct store *store, const struct incoming *in,
 	composer->n_levels = stack->kept + stack->added;
 	if (err || !level.known)
 		return err;
-	return stack_keys_set(store->keys, in->process->id,
-			      process_number(in->process, stack->stack), &level.so_far);
+	return stack_keys_set(store->keys, in->process->id, store_number(in, stack->stack),
+			      &level.so_far);
 }
 
 int store_stacks(struct store *store, const struct incoming *in)

@@ -136,6 +136,7 @@ int store_wait(struct store *store, const struct incoming *in)
 {
 	const struct event_wait *event = (const void *)in->header;
 	struct record record = RECORD_OF(wait, in);
+	struct stack_base base = {.provider = in->header->provider};
 	struct departure left = {0}, *last;
 	struct stored_stack stack;
 	int err;
@@ -146,7 +147,8 @@ int store_wait(struct store *store, const struct incoming *in)
 	/* Else the record of this departure was lost. */
 	if (last && last->time == event->ended - event->duration)
 		left = *last;
-	err = store_put_stack_above(store, in, left.stack, &event->stack, &stack);
+	base.below = left.stack;
+	err = store_put_stack_on(store, in, &base, &event->stack, &stack);
 	if (err)
 		return err;
 	record.wait.time = event->ended;

@@ -16,11 +16,13 @@
 #include "frame_names.h"
 #include "../world/files.h"
 #include "../opener/opener.h"
+#include "bytecodes.h"
 #include "java_names.h"
 #include "symbolizer.h"
 #include "../../util/buffer.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
+#include "../../../bpf/frame_place.h"
 #include "../../../bpf/hotspot.h"
 
 #define OWNERS_MAX 4096 /* processes that make code */
@@ -35,7 +37,8 @@ struct frame_names {
 	struct buffer generated;       /* struct symbol_frame[] without a name so far */
 	struct java_names *java;
 	struct buffer java_frames; /* the same of Java frames */
-	uint64_t last;             /* frames up to this one have been asked for */
+	struct bytecodes *bytecodes;
+	uint64_t last;    /* frames up to this one have been asked for */
 	uint64_t now;     /* when the present call began: new frames were met just before */
 	uint64_t highest; /* of those visited in this call */
 	uint64_t lost;    /* modules whose file was not found */
@@ -54,7 +57,7 @@ int frame_names_create(struct profile_writer *writer, struct files *files, struc
 	names->owners = map_create(sizeof(uint64_t));
 	names->met = map_create(sizeof(uint32_t));
 	if (!names->noted || !names->owners || !names->met ||
-	    java_names_create(files, &names->java)) {
+	    java_names_create(files, &names->java) || bytecodes_create(&names->bytecodes)) {
 		frame_names_free(names);
 		return -ENOMEM;
 	}
@@ -95,6 +98,7 @@ void frame_names_free(struct frame_names *names)
 	free_owners(names, names->owners);
 	free_owners(names, names->met);
 	java_names_free(names->java);
+	bytecodes_free(names->bytecodes);
 	symbolizer_free(names->symbolizer);
 	map_free(names->noted);
 	buffer_free(&names->generated);
@@ -340,6 +344,28 @@ static int write_java(struct frame_names *names)
 	return err;
 }
 
+/* --- interpreted functions ------------------------------------------------------------------ */
+
+int frame_names_bytecode(struct frame_names *names, const struct event_bytecode *event, size_t size)
+{
+	return bytecodes_add(names->bytecodes, event, size);
+}
+
+/* `frame->owner` is the process: what one has made keeps no other's from being read. */
+static int ask_bytecode(struct frame_names *names, struct symbol_frame *frame)
+{
+	const struct symbol_file file = {
+		.path = "[bytecode]", .fd = bytecodes_file(names->bytecodes), .debug_fd = -1};
+	uint64_t offset;
+
+	if (!bytecodes_find(names->bytecodes, frame_place_number(frame->place), &offset))
+		return 0;
+	frame->space = SYMBOL_BYTECODE;
+	frame->time = frame->place & FRAME_INSTRUCTIONS;
+	frame->place = offset;
+	return symbolizer_ask(names->symbolizer, frame, &file);
+}
+
 /* Asks again for those without names. */
 static int ask_generated(struct frame_names *names)
 {
@@ -410,6 +436,8 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 	if (file && file->process) {
 		frame->space = SYMBOL_GENERATED;
 		frame->owner = file->process;
+		if (frame_place_is_bytecode(frame->place))
+			return ask_bytecode(names, frame);
 		if (hotspot_is_frame(frame->place))
 			return buffer_append(&names->java_frames, frame, sizeof(*frame));
 		return buffer_append(&names->generated, frame, sizeof(*frame));

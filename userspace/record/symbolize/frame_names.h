@@ -45,6 +45,10 @@ void frame_names_end(struct frame_names *names, uint64_t process);
 int frame_names_frames(struct frame_names *names, uint64_t process,
 		       const struct event_native *frames, size_t n);
 
+/* A function that an interpreter runs, as it was reported; as bytecodes_add(). */
+int frame_names_bytecode(struct frame_names *names, const struct event_bytecode *event,
+			 size_t size);
+
 /* Asks for the names of new frames and writes those that were found meanwhile; does not wait. */
 int frame_names_write(struct frame_names *names);
 

@@ -20,7 +20,8 @@
 struct machine {
 	struct java_names *java;
 	uint64_t process;
-	int memory;     /* /proc/PID/mem; -1: not opened, or handed over */
+	int memory;     /* socket; -1: not opened, or handed over */
+	uid_t user;     /* who has started it */
 	bool is_opened; /* `memory` was tried */
 	bool is_asked;  /* the symbolizer has it */
 	struct event_mmap mapping;
@@ -108,6 +109,7 @@ static void space_opened(void *context, const struct opener_result *result)
 	struct machine *machine = context;
 
 	machine->memory = result->fd;
+	machine->user = result->file.uid;
 	machine->is_opened = true;
 }
 
@@ -206,7 +208,9 @@ static bool hand_over(struct machine *machine, struct symbolizer *symbolizer, in
 	const struct file *file =
 		files_find(machine->java->files, mapping->major, mapping->minor, mapping->inode);
 	struct symbol_java java = {.process = machine->process,
+				   .pid = machine->mapping.header.pid,
 				   .memory = machine->memory,
+				   .user = machine->user,
 				   .start = mapping->address,
 				   .offset = mapping->offset};
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +35,8 @@ struct subject {
 	size_t build_id_size;
 	uid_t user;
 	int fd, debug_fd; /* -1: none */
-	int map_fd;       /* of a Java virtual machine: its memory */
+	int map_fd;       /* of a Java virtual machine: the socket of its memory */
+	uint32_t pid;     /* and the process */
 	uint64_t start, offset;
 	bool stays; /* it is a Java virtual machine that has not ended */
 	int dumps[NAMES_DUMPS_MAX];
@@ -54,7 +56,7 @@ struct lane {
 	size_t asked;            /* of its frames */
 };
 
-enum { LANE_FILES, LANE_KERNEL, LANE_JAVA, LANES };
+enum { LANE_FILES, LANE_KERNEL, LANE_JAVA, LANE_BYTECODE, LANES };
 
 struct symbolizer {
 	struct opener *opener;
@@ -131,8 +133,9 @@ static void drop(struct symbolizer *symbolizer, struct subject *subject)
 
 static void enqueue(struct symbolizer *symbolizer, struct subject *subject)
 {
-	static const int lanes[SYMBOL_SPACES] = {
-		[SYMBOL_KERNEL] = LANE_KERNEL, [SYMBOL_JAVA] = LANE_JAVA};
+	static const int lanes[SYMBOL_SPACES] = {[SYMBOL_KERNEL] = LANE_KERNEL,
+						 [SYMBOL_JAVA] = LANE_JAVA,
+						 [SYMBOL_BYTECODE] = LANE_BYTECODE};
 	struct lane *lane = &symbolizer->lanes[lanes[subject->key.space]];
 	uint64_t user = subject->user;
 	struct queue *queue = &lane->queues[map_get(symbolizer->suspects, &user) != NULL];
@@ -283,6 +286,8 @@ int symbolizer_add_java(struct symbolizer *symbolizer, const struct symbol_java 
 	close_all(subject);
 	subject->map_fd = java->memory;
 	subject->fd = java->library;
+	subject->user = java->user;
+	subject->pid = java->pid;
 	subject->start = java->start;
 	subject->offset = java->offset;
 	subject->stays = true;
@@ -314,7 +319,8 @@ static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FD
 		fds[n++] = subject->fd;
 	if (subject->map_fd >= 0)
 		fds[n++] = subject->map_fd;
-	if (subject->fd >= 0 && subject->key.space == SYMBOL_JAVA)
+	if (subject->fd >= 0 &&
+	    (subject->key.space == SYMBOL_JAVA || subject->key.space == SYMBOL_BYTECODE))
 		fds[n++] = subject->fd;
 	for (size_t i = 0; i < subject->n_dumps; i++)
 		fds[n++] = subject->dumps[i];
@@ -324,7 +330,7 @@ static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FD
 static int send_request(struct lane *lane)
 {
 	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_KERNEL, READ_CODE,
-						      READ_TYPES, READ_JAVA};
+						      READ_TYPES, READ_JAVA,   READ_BYTECODE};
 	const struct subject *subject = lane->current;
 	const struct symbol_frame *frames = (const void *)subject->frames.data;
 	const struct names_file file = {subject->key.owner, subject->path, subject->build_id,
@@ -348,8 +354,13 @@ static int send_request(struct lane *lane)
 	message.head.has_map = subject->map_fd >= 0;
 	message.head.start = subject->start;
 	message.head.offset = subject->offset;
+	/* It was given up. */
+	if (subject->key.space == SYMBOL_JAVA && subject->map_fd < 0)
+		return -ESRCH;
 	for (size_t i = 0; i < lane->asked; i++)
 		message.places[i] = (struct name_place){frames[i].place, frames[i].time};
+	if (subject->key.space == SYMBOL_JAVA)
+		worker_serve(lane->worker, subject->user);
 	err = names_start(lane->worker, &order, &message);
 	if (kernel >= 0)
 		close(kernel);
@@ -395,6 +406,15 @@ static void note_failure(struct symbolizer *symbolizer, const struct subject *su
 	map_put(symbolizer->suspects, &user, NULL);
 }
 
+/* A Java virtual machine whose memory would not answer later either. */
+static void give_up(struct subject *subject)
+{
+	log_warning("process %" PRIu32 ": its Java frames have no names from now on: its memory "
+		    "does not answer",
+		    subject->pid);
+	close_all(subject);
+}
+
 /* Passes on what is known of the first frames, and takes them out. */
 static int pass_on(struct symbolizer *symbolizer, struct subject *subject, size_t count, bool known)
 {
@@ -429,6 +449,8 @@ static int finish(struct symbolizer *symbolizer, struct lane *lane,
 		note_failure(symbolizer, subject, answer->err);
 	else if (answer->err && subject->key.space == SYMBOL_FILE)
 		note_unread(symbolizer, subject, answer->err);
+	else if (answer->err == -ETIMEDOUT && subject->map_fd >= 0)
+		give_up(subject);
 	err = pass_on(symbolizer, subject,
 		      names_is_failure(answer->err) ? n_frames(subject) : lane->asked,
 		      !names_is_failure(answer->err));

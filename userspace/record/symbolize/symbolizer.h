@@ -22,6 +22,7 @@ enum symbol_space {
 	SYMBOL_GENERATED,
 	SYMBOL_TYPE,
 	SYMBOL_JAVA,
+	SYMBOL_BYTECODE,
 	SYMBOL_SPACES
 };
 
@@ -31,9 +32,11 @@ struct symbol_frame {
 	uint64_t space;   /* enum symbol_space */
 	uint64_t owner;   /* module; of generated code its process */
 	/* Offset in the file, address, or number of a type in its file; of Java frames as in
-	 * bpf/hotspot.h. */
+	 * bpf/hotspot.h; of bytecode where its function is in the file of all. */
 	uint64_t place;
-	uint64_t time; /* when it was there, CLOCK_MONOTONIC ns: addresses are used again */
+	/* When it was there, CLOCK_MONOTONIC ns: addresses are used again; of bytecode the
+	 * instruction. */
+	uint64_t time;
 };
 
 /* A file that frames lie in. Everything is borrowed. */
@@ -74,7 +77,9 @@ int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd)
 /* A Java virtual machine, whose frames may be asked for from now on (SYMBOL_JAVA). */
 struct symbol_java {
 	uint64_t process;
-	int memory, library;    /* its /proc/PID/mem and libjvm.so; taken over */
+	uint32_t pid;           /* for messages */
+	int memory, library;    /* the socket of its memory, and libjvm.so; taken over */
+	uid_t user;             /* who has started it */
 	uint64_t start, offset; /* of a mapping of the library that holds code */
 };
 

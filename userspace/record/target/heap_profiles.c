@@ -25,7 +25,8 @@ struct space {
 	struct runtime_code own[RUNTIME_OWN_MAX];
 	uint32_t n_own;
 	uint64_t moved;  /* where its file is mapped, less what the linker knows */
-	int memory;      /* /proc/PID/mem, of the program that it was; -1: not open (yet) */
+	int memory;      /* socket, of the program that it was; -1: not open (yet), or given up */
+	uid_t user;      /* who has started it */
 	bool is_opening; /* a request is on its way */
 	bool is_due;
 };
@@ -105,6 +106,7 @@ static void memory_opened(void *context, const struct opener_result *result)
 	struct space *space = context;
 
 	space->memory = result->fd;
+	space->user = result->file.uid;
 	space->is_opening = false;
 }
 
@@ -199,7 +201,14 @@ static void take_answer(struct heap_profiles *profiles, const struct worker_answ
 	if (err && err != -ESRCH)
 		log_warning("process %u: its own heap profile could not be read: %s",
 			    space->header.pid,
-			    err == -EBADMSG ? "it makes no sense" : "the reader failed");
+			    err == -EBADMSG     ? "it makes no sense"
+			    : err == -ETIMEDOUT ? "its memory does not answer"
+						: "the reader failed");
+	/* It would not answer later either. */
+	if (err == -ETIMEDOUT) {
+		close(space->memory);
+		space->memory = -1;
+	}
 }
 
 static void ask(struct heap_profiles *profiles, struct space *space)
@@ -216,6 +225,7 @@ static void ask(struct heap_profiles *profiles, struct space *space)
 	};
 
 	space->is_due = false;
+	worker_serve(profiles->worker, space->user);
 	if (!worker_start(profiles->worker, &order))
 		profiles->asked = space;
 }

@@ -3,7 +3,8 @@
 /*
  * Periods that are written are marked (runtime_mark()). A marked one that is not ours is of another
  * recorder, which may have been killed. It is taken over as it is or, if the user asks for a
- * period, changed to that once; it is put back at the end. One without a mark is the program's own.
+ * period, changed to that once; it is put back at the end. One without a mark is the program's own,
+ * unless what was written before its start shows that a recorder has started it.
  */
 #include "switches.h"
 
@@ -19,8 +20,10 @@
 
 enum { VARIABLES_MAX = 2000 }; /* the opener's queue has room for that */
 
-#define AGAIN_NS  UINT64_C(20000000)   /* until a program that starts has set its variables */
-#define AGAIN_MAX 6                    /* times */
+/* A program that starts may set its variables after us: they are looked at again after this time,
+ * twice that, and so on. */
+#define AGAIN_NS  UINT64_C(1000000)
+#define AGAIN_MAX 8
 #define KEEP_NS   UINT64_C(1000000000) /* between looks at what is ours, of KEEP_MANY of them */
 #define KEEP_MANY 16
 #define START_NS  UINT64_C(1000000000) /* for a program that waits to be started */
@@ -41,6 +44,7 @@ struct variable {
 	const struct runtime *runtime;
 	struct opener_memory order;
 	uint64_t again;    /* when to look again, ns; 0: not */
+	unsigned tries;    /* since it was mapped */
 	unsigned looks;    /* that found that it is not ours */
 	uint64_t own;      /* what we make it, or have the program make it */
 	uint64_t started;  /* what the program makes it itself; 0: nothing */
@@ -99,12 +103,20 @@ static void warn_kept(const struct variable *variable)
 }
 
 static void variable_send(struct variable *variable, uint64_t expected, uint64_t wanted);
+static uint64_t own_value(const struct variable *variable);
+static bool was_started(const struct switches *switches, uint32_t pid);
 
 /* A period that is not as it was expected: is it ours all the same? */
 static bool take_over(struct variable *variable)
 {
 	bool is_first = !variable->looks++;
-	bool is_started = variable->value && variable->value == variable->started;
+	bool is_started;
+
+	if (!variable->started && was_started(variable->switches, variable->order.pid)) {
+		variable->started = variable->write->started;
+		variable->own = own_value(variable);
+	}
+	is_started = variable->value && variable->value == variable->started;
 
 	if (!is_started && !runtime_is_marked(variable->value)) {
 		if (is_first)
@@ -136,10 +148,11 @@ static void variable_done(void *context, const struct opener_result *result)
 			warn_forbidden(variable->switches, variable);
 		return;
 	}
-	/* A program that has not run yet has nothing of another recorder's. */
+	/* What is as we would make it, another recorder has left; but not in a program that has not
+	 * run yet. */
 	variable->ours = result->block.changed ||
 			 (variable->value == variable->own && variable->own != write->expected &&
-			  !write->at_start);
+			  !(write->at_start && variable->order.change == OPENER_WRITE));
 	if (result->block.changed)
 		log_verbose("process %u: %s is %" PRIu64 " now", variable->order.pid, write->global,
 			    variable->own);
@@ -163,6 +176,12 @@ static void variable_set(struct variable *variable)
 {
 	if (!variable->busy)
 		variable_send(variable, variable->write->expected, variable->own);
+}
+
+static void variable_look(struct variable *variable)
+{
+	if (!variable->busy)
+		variable_send(variable, variable->own, variable->own);
 }
 
 static void variable_leave(struct variable *variable)
@@ -266,15 +285,17 @@ static size_t writes_of(const struct file *file)
 void switches_mapped(struct switches *switches, const struct file *file,
 		     const struct event_mmap *event)
 {
-	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
-
 	for (size_t i = 0; i < writes_of(file); i++) {
-		struct variable *variable =
-			runtime->writes[i].at_start ? NULL : variable_of(switches, file, event, i);
+		struct variable *variable = variable_of(switches, file, event, i);
 
 		if (!variable)
 			continue;
+		if (variable->write->at_start) {
+			variable_look(variable);
+			continue;
+		}
 		variable->again = clock_now() + AGAIN_NS;
+		variable->tries = 0;
 		variable_set(variable);
 	}
 }
@@ -283,12 +304,13 @@ static void keep(struct variable *variable, uint64_t now)
 {
 	size_t count = variable->switches->count;
 
-	variable->again = variable->ours ? now + KEEP_NS * (1 + count / KEEP_MANY) : now + AGAIN_NS;
-	if (!variable->ours && variable->looks > AGAIN_MAX)
-		variable->again = 0;
-	else
-		variable_set(variable);
+	variable->again = 0;
+	if (variable->tries < AGAIN_MAX)
+		variable->again = now + (AGAIN_NS << ++variable->tries);
+	else if (variable->ours)
+		variable->again = now + KEEP_NS * (1 + count / KEEP_MANY);
 	variable->looks += !variable->ours;
+	variable_set(variable);
 }
 
 /* --- the ceiling -------------------------------------------------------------------------- */
@@ -371,6 +393,20 @@ void switches_turn(struct switches *switches, const struct processes *processes)
 			count_samples(variable, processes_at(processes, variable->order.pid, now),
 				      now);
 	}
+}
+
+int switches_timeout(const struct switches *switches, int ms)
+{
+	uint64_t now = clock_now();
+
+	for (const struct variable *variable = switches->variables; variable;
+	     variable = variable->next) {
+		uint64_t left = variable->again > now ? variable->again - now : 0;
+
+		if (variable->again && !variable->busy && left / 1000000 < (uint64_t)ms)
+			ms = (int)(left / 1000000) + 1;
+	}
+	return ms;
 }
 
 /* --- programs that start ------------------------------------------------------------------ */

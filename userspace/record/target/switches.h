@@ -52,6 +52,9 @@ void switches_start(struct switches *switches, struct files *files, uint32_t pro
  * have put back; sets periods by the samples that processes have taken. */
 void switches_turn(struct switches *switches, const struct processes *processes);
 
+/* `ms`, or less if there is something to look at sooner. */
+int switches_timeout(const struct switches *switches, int ms);
+
 /* Puts everything back, waits for that, though not for ever, and frees. NULL is allowed. */
 void switches_free(struct switches *switches);
 

@@ -121,6 +121,22 @@ static int set_number(const char *name, uint64_t value)
 	return setenv(name, text, 1) ? -errno : 0;
 }
 
+/* Behind what the user has there. */
+static int add_preload(const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *text;
+	int err;
+
+	if (!others || !*others)
+		return setenv("LD_PRELOAD", library, 1) ? -errno : 0;
+	if (asprintf(&text, "%s:%s", others, library) < 0)
+		return -ENOMEM;
+	err = setenv("LD_PRELOAD", text, 1) ? -errno : 0;
+	free(text);
+	return err;
+}
+
 static int child_prepare(const struct target_setup *setup)
 {
 	/* A recorder that is that user already keeps its capabilities, as without gcprof. */
@@ -132,7 +148,12 @@ static int child_prepare(const struct target_setup *setup)
 		err = set_number("GCPROF_PERIOD", setup->period);
 	if (!err && setup->ceiling != UINT64_MAX)
 		err = set_number("GCPROF_CEILING", setup->ceiling);
-	if (!err && setup->singly)
+	/* Its libraries report from their first instruction on. */
+	if (!err)
+		err = set_number("GCPROF_RECORD", 1);
+	if (!err && setup->preload)
+		err = add_preload(setup->preload);
+	if (!err && setup->each_collection)
 		err = set_number("GCPROF_GC_CEILING", 0);
 	return err;
 }

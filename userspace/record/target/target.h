@@ -27,10 +27,11 @@ struct target_setup {
 	const char *path;
 	char *const *arguments;     /* the first is the command as given */
 	const struct invoker *user; /* runs as that user */
-	bool output_taken; /* by the profile: what the program prints goes to standard error */
-	uint64_t period;   /* GCPROF_PERIOD, bytes; 0: not set */
-	uint64_t ceiling;  /* GCPROF_CEILING, samples a second; UINT64_MAX: not set */
-	bool singly;       /* GCPROF_GC_CEILING=0: each collection is reported unbatched */
+	bool output_taken;    /* by the profile: what the program prints goes to standard error */
+	const char *preload;  /* a library that it loads first; NULL: none */
+	uint64_t period;      /* GCPROF_PERIOD, bytes; 0: not set */
+	uint64_t ceiling;     /* GCPROF_CEILING, samples a second; UINT64_MAX: not set */
+	bool each_collection; /* GCPROF_GC_CEILING=0: none are reported as sums */
 };
 
 struct target;

@@ -2,32 +2,24 @@
 /* throttle.c: measures what a recording costs, and does what the overhead controller decides. */
 #include "throttle.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "controller.h"
-#include "../kernel/call_tracing.h"
 #include "../machine/clock.h"
 #include "../target/control.h"
 #include "../unwind/unwinder.h"
 #include "../world/files.h"
-#include "../world/processes.h"
 
 #define MS_NS    UINT64_C(1000000)
 #define RETRY_NS (200 * MS_NS)
 
-/* Powers of two by which there are fewer: records of short calls, allocation samples, ticks. */
-static const struct level {
-	uint8_t calls, samples, ticks;
-} levels[] = {{0, 0, 0}, {2, 0, 0}, {4, 0, 0}, {6, 0, 0}, {6, 2, 0},
-	      {6, 4, 0}, {6, 4, 1}, {6, 4, 2}, {6, 4, 3}};
+static const struct throttle_level levels[] = {{0, 0, 0}, {2, 0, 0}, {4, 0, 0},
+					       {6, 0, 0}, {6, 2, 0}, {6, 4, 0},
+					       {6, 4, 1}, {6, 4, 2}, {6, 4, 3}};
 
-/* With so few of them all calls below this are short, also those in collections: threads that wait
- * for each other's collections make thousands. */
-enum { CALLS_FEWEST = 6 };
+/* Where records of calls are throttled all below this are short, also those in collections: threads
+ * that wait for each other's collections make thousands. */
 #define SHORT_NS (10 * MS_NS)
 
 /* The kernel's way to a program and back, ns of a run: a tracepoint (system calls then go a slower
@@ -37,30 +29,14 @@ static const double way_ns[COST_PROGRAMS] = {
 	[COST_TICK] = 1000, [COST_FAULT] = 200, [COST_PROBE] = 1500,
 };
 
-struct throttle {
-	struct throttle_parts parts;
-	struct controller controller;
-	struct call_tracing *tracing;
-	struct control *control; /* of allocation samples; NULL: they are not throttled */
-	bool asked;              /* some program was asked for fewer */
-	uint64_t begin, next;    /* ns */
-	double calls_ns, all_ns; /* cost so far: of tracing system calls, and all of it */
-	double begin_ns;         /* all of it when the recording began */
-	unsigned level, most;    /* in force; the most so far */
-	int err;                 /* of the last attempt to trace again */
-};
-
-/* --- what it costs ----------------------------------------------------------------- */
-
-double recorder_cpu_ns(const struct store *store, const struct files *files,
-		       struct unwinder *unwinder)
+double recorder_cpu_ns(const struct throttle *throttle)
 {
 	struct timespec time = {0};
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
 	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec +
-	       (double)(store_names_cpu_ns(store) + files_cpu_ns(files) +
-			unwinder_cpu_ns(unwinder));
+	       (double)(store_names_cpu_ns(throttle->store) + files_cpu_ns(throttle->files) +
+			unwinder_cpu_ns(throttle->unwinder));
 }
 
 /* Of a run, by those that were timed. */
@@ -73,171 +49,110 @@ static double run_ns(const struct cost costs[COST_PROGRAMS], int program)
 
 static int measure(struct throttle *throttle)
 {
-	const struct throttle_parts *parts = &throttle->parts;
 	struct cost costs[COST_PROGRAMS];
-	int err = session_costs(parts->session, costs);
+	int err = session_costs(throttle->session, costs);
 
 	if (err)
 		return err;
 	throttle->tracing->call_ns = run_ns(costs, COST_ENTER) + run_ns(costs, COST_EXIT);
 	throttle->calls_ns = throttle->tracing->call_ns * (double)costs[COST_EXIT].runs;
-	throttle->all_ns =
-		throttle->calls_ns + recorder_cpu_ns(parts->store, parts->files, parts->unwinder);
+	throttle->all_ns = throttle->calls_ns + recorder_cpu_ns(throttle);
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
 		throttle->all_ns += run_ns(costs, program) * (double)costs[program].runs;
 	return 0;
 }
 
-/* --- what is decided ------------------------------------------------------------------ */
-
-static uint64_t ceiling(unsigned level)
+struct throttle_level throttle_level(const struct throttle *throttle, unsigned number)
 {
-	return CEILING_DEFAULT_RATE >> levels[level].samples;
-}
-
-/* Samples are not dropped, which would bias estimates: programs raise their periods. */
-void throttle_meet(void *context, const struct process *process)
-{
-	struct throttle *throttle = context;
-
-	if (!throttle || !throttle->control || !levels[throttle->level].samples)
-		return;
-	throttle->asked = true;
-	control_keep(throttle->control, process->proc_pid, ceiling(throttle->level));
+	return (struct throttle_level){
+		.calls = throttle->short_calls ? levels[number].calls : 0,
+		.samples = throttle->samples ? levels[number].samples : 0,
+		.ticks = throttle->timer ? levels[number].ticks : 0,
+	};
 }
 
 /* What cannot be done is tried again by the next step. */
-static void set_level(struct throttle *throttle, unsigned level)
+static void set_level(struct throttle *throttle)
 {
-	const struct throttle_parts *parts = &throttle->parts;
-	const struct level *to = &levels[level], *from = &levels[throttle->level];
+	struct throttle_level from = throttle_level(throttle, throttle->level);
+	struct throttle_level to = throttle_level(throttle, throttle->controller.level);
 
-	if (level == throttle->level ||
-	    (parts->timer && session_slow_timer(parts->session, 1u << to->ticks)))
+	if (to.ticks != from.ticks && session_slow_timer(throttle->session, 1u << to.ticks))
 		return;
-	if (parts->short_calls)
-		session_short_calls(parts->session, (uint32_t)(parts->short_calls >> to->calls),
-				    to->calls == CALLS_FEWEST ? SHORT_NS : 0);
-	throttle->level = level;
-	throttle->most = level > throttle->most ? level : throttle->most;
-	if (parts->samples && to->samples != from->samples)
-		switches_ceiling(parts->switches, ceiling(level));
-	if (to->samples && to->samples != from->samples)
-		processes_sampling(parts->processes, throttle_meet, throttle);
-	else if (from->samples && !to->samples)
-		control_restore(throttle->control);
-}
-
-static uint64_t count_untraced(const struct throttle *throttle)
-{
-	uint64_t ns = call_tracing_gaps(throttle->tracing);
-
-	counters_set_loss(throttle->parts.counters, LOSS_SYSCALLS_UNTRACED,
-			  (ns + MS_NS - 1) / MS_NS);
-	return ns;
+	if (to.calls != from.calls)
+		session_short_calls(throttle->session,
+				    (uint32_t)(throttle->short_calls >> to.calls),
+				    to.calls ? SHORT_NS : 0);
+	throttle->level = throttle->controller.level;
+	throttle->most = throttle->level > throttle->most ? throttle->level : throttle->most;
+	if (to.samples == from.samples)
+		return;
+	/* Samples are not dropped, which would bias estimates: programs raise their periods. */
+	switches_ceiling(throttle->switches, CEILING_DEFAULT_RATE >> to.samples);
+	if (throttle->control)
+		control_ceiling(throttle->control,
+				to.samples ? CEILING_DEFAULT_RATE >> to.samples : 0);
 }
 
 /* Where tracing cannot begin again the next step tries. */
 static int set_tracing(struct throttle *throttle)
 {
-	struct call_tracing *tracing = throttle->tracing;
-
-	count_untraced(throttle);
-	if (throttle->controller.tracing && !tracing->on)
-		throttle->err = call_tracing_begin(tracing);
-	if (throttle->controller.tracing || !tracing->on)
+	if (throttle->controller.tracing == throttle->tracing->on)
 		return 0;
-	call_tracing_end(tracing);
+	if (throttle->controller.tracing) {
+		throttle->err = session_trace_calls(throttle->session);
+		return 0;
+	}
+	session_leave_calls(throttle->session);
 	/* The totals are of this window: they are written before the next begins. */
-	return counters_put_calls(throttle->parts.counters);
+	return counters_put_calls(throttle->counters);
 }
-
-/* --- steps ---------------------------------------------------------------------------- */
 
 int throttle_step(struct throttle *throttle)
 {
+	double calls = throttle->calls_ns, rest = throttle->all_ns - calls;
 	uint64_t now = clock_now();
-	double calls, all;
 
-	if (!throttle || now < throttle->next)
+	if (throttle->percent <= 0 || now < throttle->next)
 		return 0;
 	throttle->next = now + RETRY_NS;
-	calls = throttle->calls_ns;
-	all = throttle->all_ns;
 	/* Without figures nothing is decided: they are back soon, or the recording is over. */
 	if (measure(throttle))
 		return 0;
-	calls = throttle->calls_ns - calls;
-	throttle->next =
-		controller_step(&throttle->controller, now, calls, throttle->all_ns - all - calls);
-	set_level(throttle, throttle->controller.level);
-	return throttle->controller.options.windows ? set_tracing(throttle) : 0;
+	throttle->next = controller_step(&throttle->controller, now, throttle->calls_ns - calls,
+					 throttle->all_ns - throttle->calls_ns - rest);
+	set_level(throttle);
+	return throttle->controller.windows ? set_tracing(throttle) : 0;
 }
 
 int throttle_timeout(const struct throttle *throttle, int ms)
 {
-	uint64_t now = clock_now(), left;
+	uint64_t now = clock_now();
 
-	if (!throttle)
+	if (throttle->percent <= 0 || throttle->next >= now + (uint64_t)ms * MS_NS)
 		return ms;
-	left = throttle->next > now ? (throttle->next - now + MS_NS - 1) / MS_NS : 0;
-	return left < (uint64_t)ms ? (int)left : ms;
+	return throttle->next > now ? (int)((throttle->next - now + MS_NS - 1) / MS_NS) : 0;
 }
 
-int throttle_create(const struct throttle_parts *parts, struct throttle **out)
+int throttle_begin(struct throttle *throttle)
 {
-	struct throttle *throttle = calloc(1, sizeof(*throttle));
-	struct controller_options options = {
-		.cpus = fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1),
-		.levels = sizeof(levels) / sizeof(*levels) - 1,
-		.seed = clock_now() ^ (uint64_t)getpid() << 24,
-	};
+	double cpus = fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1);
 	int err;
 
-	if (!throttle)
-		return -ENOMEM;
-	throttle->parts = *parts;
-	throttle->tracing = session_calls(parts->session);
+	if (throttle->percent <= 0)
+		return 0;
+	throttle->tracing = session_calls(throttle->session);
 	err = measure(throttle);
-	if (!err && parts->samples)
-		err = control_create(parts->files, &throttle->control);
-	if (err) {
-		throttle_free(throttle);
+	if (err)
 		return err;
-	}
-	options.rate = parts->percent / 100 * options.cpus;
-	options.windows = throttle->tracing->on && throttle->tracing->programs[1];
-	throttle->begin_ns = throttle->all_ns;
-	throttle->begin = throttle->next = clock_now();
-	controller_begin(&throttle->controller, &options, throttle->begin);
-	counters_watch_calls(parts->counters, throttle->tracing);
-	*out = throttle;
+	throttle->next = clock_now();
+	throttle->controller = (struct controller){
+		.rate = throttle->percent / 100 * cpus,
+		.cpus = cpus,
+		.levels = sizeof(levels) / sizeof(*levels) - 1,
+		.windows = throttle->tracing->on && throttle->tracing->counted,
+	};
+	controller_begin(&throttle->controller, throttle->next);
+	counters_watch_calls(throttle->counters, throttle->tracing);
 	return 0;
-}
-
-struct throttle_summary throttle_finish(struct throttle *throttle)
-{
-	struct throttle_summary out = {0};
-
-	if (!throttle || measure(throttle))
-		return out;
-	out.all_ns = clock_now() - throttle->begin;
-	out.traced_ns = out.all_ns - count_untraced(throttle);
-	out.allowed = throttle->parts.percent;
-	out.short_calls =
-		throttle->most ? throttle->parts.short_calls >> levels[throttle->most].calls : 0;
-	out.samples = throttle->asked ? ceiling(throttle->most) : 0;
-	out.ticks = throttle->parts.timer ? 1u << levels[throttle->most].ticks : 1;
-	out.err = throttle->err;
-	out.percent = (throttle->all_ns - throttle->begin_ns) / (double)out.all_ns /
-		      throttle->controller.options.cpus * 100;
-	return out;
-}
-
-void throttle_free(struct throttle *throttle)
-{
-	if (!throttle)
-		return;
-	control_free(throttle->control);
-	free(throttle);
 }

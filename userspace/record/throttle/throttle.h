@@ -1,66 +1,84 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* throttle.h: measures what a recording costs, and does what the overhead controller decides. */
-/*
- * The cost is the CPU time of the recorder with its readers, of our BPF programs (some of their
- * runs are timed), and of the kernel's way to them. Not thread-safe.
- */
+/* throttle.h: keeps what a recording costs within a share of the machine. */
+/* ../README.md, "What a whole machine pays", has the rules. Not thread-safe. */
 #ifndef GCPROF_THROTTLE_H
 #define GCPROF_THROTTLE_H
 
 #include "../kernel/session.h"
+#include "../target/control.h"
 #include "../target/switches.h"
 #include "../store/counters.h"
 
-struct throttle;
+/* The overhead controller decides. It reads no clock and measures nothing. */
+struct controller {
+	/* Set before controller_begin(). */
+	double rate;     /* ns of CPU time that may be used in a ns; positive */
+	double cpus;     /* ns of CPU time that a flood of calls may use in a ns */
+	unsigned levels; /* there are; 0: nothing but calls is throttled */
+	bool windows;    /* tracing may stop */
 
-/* All are borrowed. What the user asked for is not throttled. */
-struct throttle_parts {
+	bool tracing;       /* system calls are to be traced now */
+	unsigned level;     /* that is taken, 0 to levels */
+	double saved;       /* ns in which so much may be used; negative: it is owed */
+	double speed;       /* what tracing took of late when it was on, in times the rate */
+	double opened;      /* windows since the beginning, or steps in them */
+	uint64_t until;     /* when the window or the gap is over, ns */
+	uint64_t time;      /* of the last step, ns */
+	uint64_t second;    /* when the second began that is judged next, ns */
+	double calls, rest; /* used in it: ns in which so much may be used */
+	unsigned short random[3];
+};
+
+void controller_begin(struct controller *controller, uint64_t now);
+
+/*
+ * It is `now`, and since the last step tracing system calls took `calls_ns` of CPU time and all
+ * else `rest_ns`. Decides on `tracing` and `level`; returns when the next step is due at the
+ * latest, ns.
+ */
+uint64_t controller_step(struct controller *controller, uint64_t now, double calls_ns,
+			 double rest_ns);
+
+struct throttle {
+	/* Set before throttle_begin(), and borrowed. */
 	struct session *session;
-	const struct processes *processes;
 	struct counters *counters;
 	const struct store *store;
 	struct files *files;
 	struct switches *switches;
+	struct control *control;   /* NULL: programs are left alone */
 	struct unwinder *unwinder; /* NULL: there is none */
-	bool samples;              /* of allocations: their number was not asked for */
-	bool timer;                /* nor its frequency */
-	uint64_t short_calls;      /* records of them a second and CPU; 0: this was asked for */
-	double percent; /* of the CPU time of all CPUs that recording may take, positive */
+	/* What the user asked for is not throttled. */
+	bool samples;         /* of allocations: their number was not asked for */
+	bool timer;           /* nor its frequency */
+	uint64_t short_calls; /* records of them a second and CPU; 0: this was asked for */
+	double percent;       /* of the CPU time of all CPUs; 0: there is no limit */
+
+	struct controller controller;
+	struct call_tracing *tracing;
+	uint64_t next;           /* when a step is due, ns */
+	double calls_ns, all_ns; /* cost so far: of tracing system calls, and all of it */
+	unsigned level, most;    /* in force; the most so far */
+	int err;                 /* why tracing of system calls could not begin again, or 0 */
 };
 
-int throttle_create(const struct throttle_parts *parts, struct throttle **out);
+/* 0 or a negative errno. */
+int throttle_begin(struct throttle *throttle);
 
-/* How long to sleep until throttle_step() is due, at most `ms`. NULL is allowed: then `ms`. */
+/* How long to sleep until throttle_step() is due, at most `ms`. */
 int throttle_timeout(const struct throttle *throttle, int ms);
 
-/* Does what is due. A negative errno: the profile cannot be written. NULL is allowed. */
+/* Does what is due. A negative errno: the profile cannot be written. */
 int throttle_step(struct throttle *throttle);
 
-/*
- * A process began to take allocation samples: if they are throttled it is asked for fewer. One that
- * cannot be asked is passed over. `throttle` may be NULL. A visitor of processes_sampling().
- */
-void throttle_meet(void *throttle, const struct process *process);
-
-struct throttle_summary {
-	uint64_t all_ns;    /* of the recording; 0: nothing was throttled, there was no limit */
-	uint64_t traced_ns; /* of it: system calls were traced */
-	double percent;     /* that recording took, of the CPU time of all CPUs */
-	double allowed;
-	uint64_t short_calls; /* the fewest records a second and CPU; 0: as asked for */
-	uint64_t samples;     /* the lowest ceiling, samples a second and heap; 0: none */
-	unsigned ticks;       /* that one timer sample stood for, at most; 1: always itself */
-	int err;              /* why tracing of system calls could not begin again, or 0 */
+/* Powers of two by which there are fewer: records of short calls, allocation samples, ticks. */
+struct throttle_level {
+	uint8_t calls, samples, ticks;
 };
 
-/* At the end of the recording. NULL is allowed. */
-struct throttle_summary throttle_finish(struct throttle *throttle);
+struct throttle_level throttle_level(const struct throttle *throttle, unsigned number);
 
 /* CPU time so far of the recorder and of its processes that read files, ns. */
-double recorder_cpu_ns(const struct store *store, const struct files *files,
-		       struct unwinder *unwinder);
-
-/* Programs take as many samples as before. NULL is allowed. */
-void throttle_free(struct throttle *throttle);
+double recorder_cpu_ns(const struct throttle *throttle);
 
 #endif

@@ -125,7 +125,7 @@ static int put_rows(struct unwind_modules *modules, const struct unwind_file *fi
 
 /* The rows of an open file, compiled by the reader. */
 static int read_rows(struct unwind_modules *modules, int fd, const char *path,
-		     struct unwind_file **out, struct hotspot_layout *hotspot)
+		     struct unwind_file **out, struct walk_layouts *layouts)
 {
 	const struct worker_order order = {
 		.kind = READ_ROWS,
@@ -147,7 +147,7 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 		if (state == WORKER_QUESTION) /* there is none about rows */
 			worker_supply(modules->worker, "", 1, -1);
 	}
-	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out, hotspot);
+	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out, layouts);
 	if (err == -ETIME || err == -EPIPE || err == -EBADMSG || err == -E2BIG)
 		log_warning("%s: stacks end in it early: %s", path,
 			    err == -ETIME   ? "the reader took too long"
@@ -156,14 +156,21 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 	return err;
 }
 
-/* A module with the same rows, NULL if there is none. */
-static struct unwind_module *find_rows(const struct unwind_modules *modules,
-				       const uint64_t fingerprint[2])
+/* Do both have the same rows, and a runtime's structures in the same places? A file can be made
+ * that has another one's rows. */
+static bool are_alike(const struct unwind_module *a, const struct unwind_module *b)
+{
+	return a->fingerprint[0] == b->fingerprint[0] && a->fingerprint[1] == b->fingerprint[1] &&
+	       a->hotspot == b->hotspot && a->cpython == b->cpython;
+}
+
+/* A module that is alike, NULL if there is none. */
+static struct unwind_module *find_alike(const struct unwind_modules *modules,
+					const struct unwind_module *wanted)
 {
 	struct unwind_module *module = modules->first;
 
-	while (module && (!module->count || module->fingerprint[0] != fingerprint[0] ||
-			  module->fingerprint[1] != fingerprint[1]))
+	while (module && (!module->count || !are_alike(module, wanted)))
 		module = module->next;
 	return module;
 }
@@ -171,13 +178,14 @@ static struct unwind_module *find_rows(const struct unwind_modules *modules,
 /* A module of its own for a file; `err` says why it has no rows. */
 static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 					const struct unwind_file *file,
-					const uint64_t fingerprint[2],
+					const struct unwind_module *wanted,
 					const struct file_opened *from)
 {
-	struct unwind_module *module = calloc(1, sizeof(*module));
+	struct unwind_module *module = malloc(sizeof(*module));
 
 	if (!module)
 		return NULL;
+	*module = *wanted;
 	module->user = from->user;
 	if (!err)
 		err = put_rows(modules, file, module);
@@ -186,7 +194,6 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 		log_verbose("%s: no unwind rows: %s", from->path,
 			    err == -EDQUOT ? "its owner's files have taken half of the room"
 					   : strerror(-err));
-	memcpy(module->fingerprint, fingerprint, sizeof(module->fingerprint));
 	module->unused = clock_now();
 	module->next = modules->first;
 	modules->first = module;
@@ -196,25 +203,25 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 /* Reads the rows of a file; a module without rows is one, too. */
 static struct unwind_module *add(struct unwind_modules *modules, const struct file_opened *from)
 {
-	uint64_t began = worker_cpu_ns(modules->worker), fingerprint[2] = {0};
+	uint64_t began = worker_cpu_ns(modules->worker);
 	struct unwind_file *file = NULL;
-	struct hotspot_layout hotspot;
-	int err = read_rows(modules, from->fd, from->path, &file, &hotspot);
-	struct unwind_module *known = NULL, *module;
+	struct walk_layouts layouts;
+	int err = read_rows(modules, from->fd, from->path, &file, &layouts);
+	struct unwind_module wanted = {0}, *known = NULL, *module;
 
 	if (!err) {
-		unwind_fingerprint(file, modules->seed, fingerprint);
-		known = find_rows(modules, fingerprint);
+		unwind_fingerprint(file, modules->seed, wanted.fingerprint);
+		wanted.hotspot = unwind_maps_hotspot(modules->maps, &layouts.hotspot);
+		wanted.cpython = unwind_maps_cpython(modules->maps, &layouts.cpython);
+		known = find_alike(modules, &wanted);
 	}
-	module = known ? known : add_module(modules, err, file, fingerprint, from);
+	module = known ? known : add_module(modules, err, file, &wanted, from);
 	if (module && module->count)
 		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms of CPU time)%s",
 			    from->path, file->n_rows, file->functions,
 			    file->n_rows * sizeof(unwind_row) / 1024,
 			    (double)(worker_cpu_ns(modules->worker) - began) / 1e6,
 			    known ? ", as before" : "");
-	if (module && !err)
-		module->hotspot = unwind_maps_hotspot(modules->maps, &hotspot);
 	unwind_free(file);
 	return module;
 }

@@ -14,7 +14,7 @@
 enum file_state {
 	FILE_READING, /* its facts are on their way */
 	FILE_KNOWN,
-	FILE_FAILED, /* it was read in vain, or could not be opened */
+	FILE_FAILED, /* it could not be opened or read */
 };
 
 struct file {
@@ -32,6 +32,8 @@ struct file {
 	uint64_t process;         /* whose generated code it stands for; 0: it does not */
 	bool tried;               /* to attach its probes */
 	uint64_t attached;        /* since when they are, CLOCK_MONOTONIC ns; 0: they are not */
+	uint32_t first_place;     /* of its probes, if they are (kernel/attach.h) */
+	uint8_t provider;         /* its number in the events of its probes; 0: none */
 };
 
 /* What another thread gets of a file. */

@@ -125,6 +125,29 @@ static bool forget_oldest(struct file_table *table)
 	return entry != NULL;
 }
 
+static bool keep_attached(void *context, const void *key, uint64_t *value)
+{
+	struct entry *entry = (struct entry *)(uintptr_t)*value;
+	const struct file_unused *unused = context;
+
+	(void)key;
+	if (!entry->file.attached || entry->file.attached > unused->since ||
+	    map_get(unused->used, &entry->file.id) ||
+	    buffer_append(unused->first_places, &entry->file.first_place, sizeof(uint32_t)))
+		return true;
+	entry->file.tried = false;
+	entry->file.attached = 0;
+	if (!entry->forgotten)
+		return true;
+	free(entry);
+	return false;
+}
+
+void file_table_detach(struct file_table *table, struct file_unused *unused)
+{
+	map_filter(table->by_key, keep_attached, unused);
+}
+
 static int put_id(struct file_table *table, struct entry *entry)
 {
 	uint64_t *slot;
@@ -152,6 +175,8 @@ static int put(struct file_table *table, struct entry *entry)
 	if (former) {
 		entry->file.tried = former->file.tried;
 		entry->file.attached = former->file.attached;
+		entry->file.first_place = former->file.first_place;
+		entry->file.provider = former->file.provider;
 	}
 	if (former && former->forgotten)
 		free(former);

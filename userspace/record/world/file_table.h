@@ -78,4 +78,14 @@ int file_table_open(struct file_table *table, uint32_t id, struct file_opened *o
 /* The entry has this module from now on: its id, or 0 if there is no memory. */
 uint64_t file_table_set_module(struct file_table *table, struct entry *entry, uint64_t id);
 
+/* What is searched for files that are attached and that no process uses, and what is found. */
+struct file_unused {
+	const struct map *used;      /* ids of files, as keys */
+	uint64_t since;              /* those attached later count as used; ns */
+	struct buffer *first_places; /* uint32_t[], of those that are not */
+};
+
+/* They count as not attached from now on. */
+void file_table_detach(struct file_table *table, struct file_unused *unused);
+
 #endif

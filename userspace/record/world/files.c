@@ -21,8 +21,9 @@
 
 #define CPU_NS      UINT64_C(1000000000) /* to read the facts of one file */
 #define WALL_NS     UINT64_C(5000000000)
-#define KEPT_MAX    2048 /* files; less where fewer descriptors are allowed */
-#define WAITING_MAX 4096 /* mappings of one file while it is read */
+#define KEPT_MAX    2048                 /* files; less where fewer descriptors are allowed */
+#define WAITING_MAX 4096                 /* mappings of one file while it is read */
+#define USED_NS     UINT64_C(1000000000) /* after it was attached a file counts as used */
 #define ANSWER_MAX  (sizeof(struct file_facts) + PROBE_SITES_MAX * sizeof(struct probe_site))
 
 struct files {
@@ -461,6 +462,13 @@ const struct file *files_find(struct files *files, uint32_t major, uint32_t mino
 	struct entry *entry = file_table_find(&files->table, &key);
 
 	return entry ? &entry->file : NULL;
+}
+
+void files_detach(struct files *files, const struct map *used, struct buffer *first_places)
+{
+	struct file_unused unused = {used, clock_now() - USED_NS, first_places};
+
+	file_table_detach(&files->table, &unused);
 }
 
 /* --- modules ------------------------------------------------------------------------------ */

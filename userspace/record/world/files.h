@@ -18,6 +18,8 @@
 #include "file.h"
 #include "../opener/opener.h"
 #include "../../profile/writer.h"
+#include "../../util/buffer.h"
+#include "../../util/map.h"
 #include "../../../bpf/events.h"
 
 struct files;
@@ -58,6 +60,10 @@ void files_settle(struct files *files, uint64_t ns);
 
 /* The file of a mapping, NULL if it was not met, or forgotten. Valid until the next call. */
 const struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode);
+
+/* Finds the files whose probes are attached and that are not `used` (ids of files, as keys): they
+ * count as not attached from now on. Appends the first_place of each (uint32_t). */
+void files_detach(struct files *files, const struct map *used, struct buffer *first_places);
 
 /*
  * The id in the profile of the module that a place belongs to; 0: no memory. Its file was met

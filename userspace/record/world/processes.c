@@ -214,24 +214,41 @@ void processes_end(struct process *process, uint64_t time)
 	if (process->end != PROCESS_RUNS)
 		return;
 	process->end = time;
-	process->samples = false;
 	process->sweeps = 1;
-}
-
-void processes_sampling(const struct processes *processes, processes_visit *visit, void *context)
-{
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-
-	while (map_next(processes->by_index, &cursor, &key, &value))
-		if (process_of(value)->samples)
-			visit(context, process_of(value));
 }
 
 struct mappings_pool *processes_pool(struct processes *processes)
 {
 	return &processes->mappings;
+}
+
+static int put_files(const struct mapping *mappings, size_t n, struct map *files)
+{
+	for (size_t i = 0; i < n; i++)
+		if (mappings[i].file && !map_put(files, &mappings[i].file, NULL))
+			return -ENOMEM;
+	return 0;
+}
+
+int processes_files(const struct processes *processes, struct map *files)
+{
+	size_t cursor = 0, n;
+	const void *key;
+	uint64_t *value;
+	int err = 0;
+
+	while (!err && map_next(processes->by_index, &cursor, &key, &value)) {
+		const struct process *process = process_of(value);
+		const struct mapping *mappings = mappings_all(process->mappings, &n);
+
+		if (process->end != PROCESS_RUNS)
+			continue;
+		err = put_files(mappings, n, files);
+		n = process->ahead.size / sizeof(*mappings);
+		mappings = (const struct mapping *)(const void *)process->ahead.data;
+		err = err ? err : put_files(mappings, n, files);
+	}
+	return err;
 }
 
 size_t processes_count(const struct processes *processes)
@@ -355,6 +372,8 @@ void process_inherit(struct process *child, const struct process *parent)
 	if (!child->numbered) {
 		child->programs = parent->programs;
 		child->numbered = parent->numbered;
+		child->n_providers = parent->n_providers;
+		memcpy(child->providers, parent->providers, sizeof(child->providers));
 	}
 	child->changes++;
 }
@@ -454,10 +473,30 @@ void processes_sweep(struct processes *processes, const struct processes_watch *
 	map_filter(processes->threads, sweep_thread, processes);
 }
 
-uint64_t process_number(struct process *process, uint64_t number)
+/* The place of a provider among those of its process; what comes beyond the last shares its place.
+ */
+static uint64_t place_provider(struct process *process, uint8_t provider)
+{
+	uint64_t place = 0;
+
+	while (place < process->n_providers && process->providers[place] != provider)
+		place++;
+	if (place == PROCESS_PROVIDERS)
+		place--;
+	else if (place == process->n_providers)
+		process->providers[process->n_providers++] = provider;
+	return place << 44;
+}
+
+uint64_t process_number(struct process *process, uint8_t provider, uint64_t number)
 {
 	process->numbered = true;
-	return number + (process->programs << 48);
+	return process_heap(process, provider, number) + (process->programs << 48);
+}
+
+uint64_t process_heap(struct process *process, uint8_t provider, uint64_t heap)
+{
+	return heap + place_provider(process, provider);
 }
 
 static int write_type(struct processes *processes, const struct process *process, uint64_t number,

@@ -17,6 +17,8 @@
  * end), and later in order of time, as the profile has it (mappings, names, threads). Whatever else
  * keeps something for a process refers to it by its index. Not thread-safe.
  */
+#define PROCESS_PROVIDERS 16
+
 struct process {
 	uint64_t id; /* in the profile: the index that the kernel side uses */
 
@@ -25,7 +27,6 @@ struct process {
 	uint32_t ns_pid;     /* in its own; 0: unknown */
 	uint32_t proc_pid;   /* where the recorder is, as in /proc; 0: it is not seen there */
 	bool announced;      /* by the kernel side; else its earliest event made it known */
-	bool samples;        /* its program takes allocation samples */
 	uint64_t begin, end; /* CLOCK_MONOTONIC ns; end: PROCESS_RUNS until then */
 	uint64_t attached; /* since when its provider knows of this recorder, ns; 0: it does not */
 	bool has_runtime;  /* that is recorded without probes of ours: it announces nothing */
@@ -37,12 +38,15 @@ struct process {
 	bool remapped;         /* its unwind rows are not those of what it has mapped */
 
 	/* What the profile has. */
-	bool written;              /* it is in there */
-	bool over;                 /* its last record is, too */
-	unsigned sweeps;           /* since its end */
-	unsigned missed;           /* checks in a row that did not find it */
-	bool numbered;             /* the program has numbered something: types, samples, code */
-	uint64_t programs;         /* that were replaced by exec after they had */
+	bool written;      /* it is in there */
+	bool over;         /* its last record is, too */
+	unsigned sweeps;   /* since its end */
+	unsigned missed;   /* checks in a row that did not find it */
+	bool numbered;     /* the program has numbered something: types, samples, code */
+	uint64_t programs; /* that were replaced by exec after they had */
+	/* As events name them, in the order in which they came; 0: runtimes' places, and none. */
+	uint8_t providers[PROCESS_PROVIDERS];
+	uint8_t n_providers;
 	uint64_t title;            /* string that was written last; 0: none */
 	uint64_t changes;          /* of mappings or program: what was derived from them is void */
 	struct mappings *mappings; /* NULL: none */
@@ -86,9 +90,8 @@ void processes_end(struct process *process, uint64_t time);
 /* What mappings of all processes count in. */
 struct mappings_pool *processes_pool(struct processes *processes);
 
-/* Visits running processes that take allocation samples. */
-typedef void processes_visit(void *context, const struct process *process);
-void processes_sampling(const struct processes *processes, processes_visit *visit, void *context);
+/* Puts the ids of the files that processes have mapped as keys into a map. -ENOMEM. */
+int processes_files(const struct processes *processes, struct map *files);
 
 /* How many are known; and threads of all of them. */
 size_t processes_count(const struct processes *processes);
@@ -140,11 +143,14 @@ struct processes_watch {
 void processes_sweep(struct processes *processes, const struct processes_watch *watch);
 
 /*
- * Numbers that the program gives (types, samples, code) are unique within one
- * program. A second program in the same process counts from the start again:
- * bits 48 and up tell them apart.
+ * Numbers that a provider gives (types, samples, code) are unique within one
+ * program. A second program in the same process counts from the start again, and
+ * so does another provider: bits 44 to 47, and from 48 on, tell them apart.
  */
-uint64_t process_number(struct process *process, uint64_t number);
+uint64_t process_number(struct process *process, uint8_t provider, uint64_t number);
+
+/* The same for heaps. */
+uint64_t process_heap(struct process *process, uint8_t provider, uint64_t heap);
 
 /* A record uses the name: it is written now if it is known, else as soon as it becomes known. A
  * process that has more names than its share gets no more, which is counted. -ENOMEM. */

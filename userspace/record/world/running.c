@@ -15,6 +15,7 @@
 #include "../machine/proc_file.h"
 #include "running.h"
 #include "../machine/viewer.h"
+#include "../../util/log.h"
 #include "../../util/options.h"
 
 #define COMMAND_MAX      65536      /* bytes of a command line that are kept */
@@ -219,6 +220,10 @@ int running_command(pid_t pid, char **text, size_t *size)
 		return -ENOMEM;
 	n = viewer_read_command(pid, *text, COMMAND_MAX);
 	if (n < 0) {
+		if (n == -ETIME)
+			log_warning("process %d: its command line is not in the profile: its "
+				    "memory does not answer",
+				    pid);
 		free(*text);
 		*text = NULL;
 		return -ENOENT;

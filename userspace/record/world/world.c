@@ -127,7 +127,6 @@ static void execs(struct world *world, const struct event_header *header)
 
 	if (!process)
 		return;
-	process->samples = false;
 	process->program = header->time;
 	NOTIFY(world, execs, process, header->time);
 }
@@ -142,31 +141,6 @@ static void exits(struct world *world, const struct event_header *header)
 	NOTIFY(world, ends, process);
 }
 
-/* Its probes are attached by now, and its control block is where it will be. */
-static void takes_samples(struct world *world, const struct event_header *header)
-{
-	struct process *process = processes_find(world->processes, header->process);
-
-	if (!process || process->end != PROCESS_RUNS)
-		return;
-	process->samples = true;
-	NOTIFY(world, samples, process);
-}
-
-static void changes_period(struct world *world, const struct event_header *header)
-{
-	if (((const struct event_period *)(const void *)header)->reason != GCPROF_PERIOD_STOP)
-		takes_samples(world, header);
-}
-
-/* Where another recorder switched sampling on before, threads are all that is announced at first.
- */
-static void changes_threads(struct world *world, const struct event_header *header)
-{
-	if (((const struct event_mutator *)(const void *)header)->event != GCPROF_THREAD_DETACH)
-		takes_samples(world, header);
-}
-
 static const struct {
 	void (*take)(struct world *world, const struct event_header *header);
 	size_t size;
@@ -175,8 +149,6 @@ static const struct {
 	[EVENT_task] = {is_found, sizeof(struct event_task)},
 	[EVENT_exec] = {execs, sizeof(struct event_exec)},
 	[EVENT_exit] = {exits, sizeof(struct event_exit)},
-	[EVENT_period] = {changes_period, sizeof(struct event_period)},
-	[EVENT_mutator] = {changes_threads, sizeof(struct event_mutator)},
 };
 
 /* The process of an event is known from now on; if it is new, it may have been missed. */

@@ -25,8 +25,6 @@ struct world_subscriber {
 	/* A known process mapped something; the header has its index and pid, and proc_pid as tid.
 	 */
 	void (*maps)(void *context, const struct event_mmap *event, const char *path);
-	/* Its program began to take allocation samples, or said so again. */
-	void (*samples)(void *context, const struct process *process);
 };
 
 /* `processes` is borrowed. */

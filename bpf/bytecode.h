@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* bytecode.h: numbers for the functions that an interpreter runs, which are reported once each. */
+/*
+ * Functions go away, processes end, and with them what names could be read from. So a function is
+ * reported in the thread that runs it, when it is first met on a stack, with copies of its name,
+ * file and table of lines; what they mean is for the reader.
+ */
+#ifndef GCPROF_BYTECODE_H
+#define GCPROF_BYTECODE_H
+
+#include "ceiling.h"
+
+#define BYTECODE_RATE 20000 /* functions a second and CPU */
+
+/* Functions of their own keep the stacks short: all programs have little left for this. */
+
+/* Appends the characters of a string object: their bytes, 0 if they cannot be read. */
+__noinline uint32_t bytecode_text(struct bytecode_room *room, const struct scratch *scratch,
+				  uint64_t text)
+{
+	uint32_t state, bytes, to;
+
+	if (!room || !scratch ||
+	    bpf_probe_read_user(room->head, sizeof(room->head),
+				(const void *)(text + CPYTHON_LENGTH)))
+		return 0;
+	state = (uint32_t)room->head[2];
+	room->width = state >> CPYTHON_TEXT_WIDTH & 7;
+	bytes = room->head[0] < BYTECODE_TEXT_MAX ? (uint32_t)room->head[0] * room->width
+						  : BYTECODE_TEXT_MAX;
+	if (bytes > BYTECODE_TEXT_MAX - 4) /* whole characters */
+		bytes = BYTECODE_TEXT_MAX - 4;
+	text += state >> CPYTHON_TEXT_IS_ASCII & 1 ? scratch->cpython.layout.at[CPYTHON_TEXT_ASCII]
+						   : scratch->cpython.layout.at[CPYTHON_TEXT_WIDE];
+	to = room->used;
+	asm volatile("" : "+r"(bytes), "+r"(to));
+	bytes &= BYTECODE_TEXT_MAX - 1;
+	if (!(state >> CPYTHON_TEXT_COMPACT & 1) || !bytes ||
+	    to > sizeof(room->data) - BYTECODE_TEXT_MAX ||
+	    bpf_probe_read_user(room->data + to, bytes, (const void *)text))
+		return 0;
+	room->used = (to + bytes + 7) & ~7u;
+	return bytes;
+}
+
+/* The same for a bytes object. */
+__noinline uint32_t bytecode_table(struct bytecode_room *room, uint64_t table)
+{
+	uint32_t bytes, to;
+
+	if (!room || bpf_probe_read_user(room->head, sizeof(room->head[0]),
+					 (const void *)(table + CPYTHON_LENGTH)))
+		return 0;
+	bytes = room->head[0] < BYTECODE_TABLE_MAX ? (uint32_t)room->head[0]
+						   : BYTECODE_TABLE_MAX - 1;
+	to = room->used;
+	asm volatile("" : "+r"(bytes), "+r"(to));
+	bytes &= BYTECODE_TABLE_MAX - 1;
+	if (!bytes || to > sizeof(room->data) - BYTECODE_TABLE_MAX ||
+	    bpf_probe_read_user(room->data + to, bytes, (const void *)(table + CPYTHON_BYTES)))
+		return 0;
+	room->used = (to + bytes + 7) & ~7u;
+	return bytes;
+}
+
+static __always_inline void bytecode_fill(struct bytecode_room *room, const struct scratch *scratch)
+{
+	const struct walk_cpython *walk = &scratch->cpython;
+	struct event_bytecode *event = &room->event;
+
+	room->used = 0;
+	event->line = cpython_code_line(walk);
+	event->name_size = bytecode_text(room, scratch, cpython_code_part(walk, CPYTHON_CODE_NAME));
+	event->name_width = room->width;
+	event->file_size = bytecode_text(room, scratch, cpython_code_part(walk, CPYTHON_CODE_FILE));
+	event->file_width = room->width;
+	event->table_size = bytecode_table(room, cpython_code_part(walk, CPYTHON_CODE_TABLE));
+}
+
+/* Reports the function that the walk is at: its number, or 0 if there was no room. */
+__noinline uint32_t bytecode_report(struct scratch *scratch, const struct task_state *state)
+{
+	struct bytecode_room *room;
+	uint64_t now;
+	uint32_t slot, size;
+
+	if (!scratch || !state)
+		return 0;
+	now = bpf_ktime_get_ns();
+	slot = scratch->slot;
+	room = bpf_map_lookup_elem(&bytecode_rooms, &slot);
+	if (!room || !ceiling_below(CEILING_BYTECODE, BYTECODE_RATE, now))
+		return 0;
+	bytecode_fill(room, scratch);
+	emit_header(&room->event.header, EVENT_bytecode, sizeof(room->event) + room->used, state,
+		    now);
+	room->event.number = __sync_fetch_and_add(&next_bytecode, 1);
+	size = room->event.header.size;
+	asm volatile("" : "+r"(size));
+	if (size > sizeof(room->event) + sizeof(room->data) ||
+	    !ceiling_share(&ring_alloc, state->process, size, now) ||
+	    bpf_ringbuf_output(&ring_alloc, &room->event, size, emit_wakeup(&ring_alloc)))
+		return 0;
+	return room->event.number;
+}
+
+/* What tells a function from another one at the same address. */
+static __always_inline uint64_t bytecode_print(const struct walk_cpython *walk)
+{
+	uint64_t print = cpython_code_part(walk, CPYTHON_CODE_NAME);
+
+	print = print * UINT64_C(0x9e3779b97f4a7c15) + cpython_code_part(walk, CPYTHON_CODE_FILE);
+	print = print * UINT64_C(0x9e3779b97f4a7c15) + cpython_code_part(walk, CPYTHON_CODE_TABLE);
+	return print ^ cpython_code_line(walk);
+}
+
+static __always_inline void bytecode_key_of(const struct scratch *scratch,
+					    const struct task_state *state,
+					    struct bytecode_key *key)
+{
+	key->address = scratch->cpython.code;
+	key->process = state->process;
+	key->reserved = 0;
+}
+
+/* The number of the function that the walk is at, 0: it is new. */
+__noinline uint32_t bytecode_find(const struct scratch *scratch, const struct task_state *state)
+{
+	struct bytecode_known *known;
+	struct bytecode_key key;
+
+	if (!scratch || !state)
+		return 0;
+	bytecode_key_of(scratch, state, &key);
+	known = bpf_map_lookup_elem(&bytecodes, &key);
+	return known && known->print == bytecode_print(&scratch->cpython) ? known->number : 0;
+}
+
+/* It has this number from now on; 0: it could not be reported. */
+__noinline int bytecode_keep(const struct scratch *scratch, const struct task_state *state,
+			     uint32_t number)
+{
+	struct bytecode_known known = {.number = number};
+	struct bytecode_key key;
+
+	if (!scratch || !state)
+		return 0;
+	bytecode_key_of(scratch, state, &key);
+	known.print = bytecode_print(&scratch->cpython);
+	if (number)
+		bpf_map_update_elem(&bytecodes, &key, &known, BPF_ANY);
+	else
+		loss_count(LOSS_BYTECODE);
+	return 0;
+}
+
+#endif

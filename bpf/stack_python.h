@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* stack_python.h: appends the Python frames of a thread to the record in a scratch. */
+#ifndef GCPROF_STACK_PYTHON_H
+#define GCPROF_STACK_PYTHON_H
+
+#include "bytecode.h"
+
+/* What a callback of a loop returns: known to the compiler, but not to the verifier, to be 0 or 1.
+ */
+static __always_inline long stack_ends(int end)
+{
+	asm volatile("" : "+r"(end));
+	return end != 0;
+}
+
+/* What the callbacks of its loops get: as little as can be, since the stack is short. */
+struct python_loop {
+	struct scratch *scratch;
+	struct task_state *state;
+};
+
+__noinline int stack_python_search_step(struct scratch *scratch)
+{
+	return !scratch ||
+	       cpython_search(&scratch->cpython, thread_storage(bpf_get_current_task_btf()));
+}
+
+static long stack_python_search(uint32_t index, struct python_loop *loop)
+{
+	return stack_ends(stack_python_search_step(loop->scratch));
+}
+
+/* Most threads that have none will never have one, and the list may be long. */
+#define STACK_SEARCH_NS     1000000
+#define STACK_SEARCH_NS_MAX 64000000
+
+/* Finds the interpreter's state of the current thread; false if it has none. */
+static __always_inline bool stack_python_thread(struct python_loop *loop)
+{
+	struct walk_cpython *walk = &loop->scratch->cpython;
+	struct task_state *state = loop->state;
+	uint64_t now;
+
+	walk->thread = state->python;
+	if (walk->thread && cpython_is_thread(walk, thread_storage(bpf_get_current_task_btf())))
+		return 1;
+	now = bpf_ktime_get_ns();
+	if (!state->python && now < state->python_search)
+		return 0;
+	cpython_search_begin(walk);
+	bpf_loop(CPYTHON_THREADS_MAX, stack_python_search, loop, 0);
+	state->python = walk->thread;
+	state->python_wait = walk->thread                               ? 0
+			     : !state->python_wait                      ? STACK_SEARCH_NS
+			     : state->python_wait < STACK_SEARCH_NS_MAX ? 2 * state->python_wait
+									: STACK_SEARCH_NS_MAX;
+	state->python_search = now + state->python_wait;
+	return walk->thread != 0;
+}
+
+/* Adds the frame that the walk is at, and goes on to its caller; 1 at the end. */
+static long stack_python_step(uint32_t index, struct python_loop *loop)
+{
+	struct scratch *scratch = loop->scratch;
+	uint64_t address = 0, place = 0;
+	struct event_managed *frame;
+	int found = cpython_next(&scratch->cpython, &address);
+	uint32_t at, number;
+
+	if (found == 2) {
+		number = bytecode_find(scratch, loop->state);
+		if (!number) {
+			number = bytecode_report(scratch, loop->state);
+			bytecode_keep(scratch, loop->state, number);
+		}
+		place = frame_place(number, scratch->cpython.instruction);
+	}
+	/* Only now: Linux 6.1 forgets what is known of a number while other functions run. */
+	at = scratch->size;
+	asm volatile("" : "+r"(at));
+	if (found < 0 || at > sizeof(scratch->data) - sizeof(*frame))
+		return 1;
+	if (!found)
+		return 0;
+	frame = (struct event_managed *)(scratch->data + at);
+	frame->address = address | MANAGED_PLACE;
+	frame->code = place >> 32;
+	frame->pc = (uint32_t)place;
+	scratch->size = at + sizeof(*frame);
+	return 0;
+}
+
+/* The Python frames of the current thread, if its process has an interpreter and it runs some. */
+__noinline int stack_python(struct scratch *scratch, struct task_state *state,
+			    const struct unwind_table *table)
+{
+	struct python_loop loop = {scratch, state};
+	struct cpython_layout *layout;
+	uint32_t number;
+
+	if (!scratch || !state || !table)
+		return 0;
+	number = table->cpython - 1;
+	layout = bpf_map_lookup_elem(&cpython_files, &number);
+	if (!layout)
+		return 0;
+	scratch->cpython.layout = *layout;
+	scratch->cpython.bias = table->cpython_bias;
+	if (!stack_python_thread(&loop))
+		return 0;
+	cpython_begin(&scratch->cpython);
+	bpf_loop(CPYTHON_FRAMES_MAX, stack_python_step, &loop, 0);
+	scratch->managed.count = scratch->cpython.count;
+	scratch->managed.quality = scratch->cpython.quality;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* walk_cpython.h: one step of a walk up the Python frames of a thread. */
+/*
+ * Compiled into the BPF object and into the tests. A file that includes it first declares
+ *
+ *	long cpython_read(void *to, uint32_t size, uint64_t from);
+ *
+ * which copies memory of the walked thread and returns 0, or an error.
+ *
+ * The interpreter's loop (_PyEval_EvalFrameDefault) runs Python functions that call each other
+ * without another C function: an activation. Each has something on its C stack whose address says
+ * which native function it is: up to 3.11 a _PyCFrame, which leads to that of the activation that
+ * called it; since 3.12 a frame of its own at the end of those that it runs. That is handed out as
+ * a frame without a function.
+ *
+ * Nothing that is read is trusted: a code object is known by its type, and the steps are bounded.
+ */
+#ifndef GCPROF_WALK_CPYTHON_H
+#define GCPROF_WALK_CPYTHON_H
+
+#include "cpython.h"
+#include "events.h"
+
+#define CPYTHON_THREADS_MAX 1024 /* steps to find one */
+#define CPYTHON_FRAMES_MAX  4096 /* that are read to find an activation */
+#define CPYTHON_FRAME_WORDS 10
+#define CPYTHON_CODE_WORDS  18
+
+struct walk_cpython {
+	struct cpython_layout layout;
+	uint64_t bias;                /* of its file */
+	uint64_t interpreter, thread; /* that the search is at */
+	uint64_t frame;               /* that the walk is at; 0: at the end */
+	uint64_t activation;          /* its _PyCFrame; 0: there is none */
+	uint64_t raw[16];             /* of the frame */
+	uint64_t code, code_words[32];
+	uint64_t instruction;
+	uint32_t looked;  /* frames read */
+	uint32_t count;   /* handed out */
+	uint32_t quality; /* enum stack_quality, managed bits */
+	uint32_t reserved;
+};
+
+static inline uint64_t cpython_word(uint64_t from)
+{
+	uint64_t word = 0;
+
+	return from && !cpython_read(&word, sizeof(word), from) ? word : 0;
+}
+
+static inline uint64_t cpython_field(const struct walk_cpython *walk, uint64_t from,
+				     const enum cpython_item item)
+{
+	return from ? cpython_word(from + walk->layout.at[item]) : 0;
+}
+
+/* Is the thread the one with this id? */
+static inline int cpython_is_thread(const struct walk_cpython *walk, uint64_t id)
+{
+	return cpython_field(walk, walk->thread, CPYTHON_THREAD_ID) == id;
+}
+
+/* A search begins: for a thread of all interpreters. */
+static inline void cpython_search_begin(struct walk_cpython *walk)
+{
+	walk->thread = 0;
+	walk->interpreter =
+		cpython_field(walk, walk->bias + walk->layout.runtime, CPYTHON_INTERPRETERS);
+}
+
+/* One step: 1 at the end, where `thread` is the one with this id, or 0. */
+static inline int cpython_search(struct walk_cpython *walk, uint64_t id)
+{
+	if (walk->thread && cpython_is_thread(walk, id))
+		return 1;
+	if (walk->thread) {
+		walk->thread = cpython_field(walk, walk->thread, CPYTHON_THREAD_NEXT);
+		return 0;
+	}
+	if (!walk->interpreter)
+		return 1;
+	walk->thread = cpython_field(walk, walk->interpreter, CPYTHON_THREADS);
+	walk->interpreter = cpython_field(walk, walk->interpreter, CPYTHON_INTERPRETER_NEXT);
+	return 0;
+}
+
+/* Begins a walk of the thread. */
+static inline void cpython_begin(struct walk_cpython *walk)
+{
+	walk->looked = 0;
+	walk->count = 0;
+	walk->quality = 0;
+	walk->activation = 0;
+	if (walk->layout.at[CPYTHON_THREAD_CFRAME] == CPYTHON_NONE) {
+		walk->frame = cpython_field(walk, walk->thread, CPYTHON_THREAD_FRAME);
+		return;
+	}
+	walk->activation = cpython_field(walk, walk->thread, CPYTHON_THREAD_CFRAME);
+	walk->frame = cpython_field(walk, walk->activation, CPYTHON_CFRAME_FRAME);
+}
+
+/* A word of what was read, and a byte. */
+static inline uint64_t cpython_part(const uint64_t *raw, uint32_t offset, const uint32_t mask)
+{
+	return raw[offset / sizeof(uint64_t) & mask];
+}
+
+static inline uint32_t cpython_byte(const struct walk_cpython *walk, const enum cpython_item item)
+{
+	uint32_t offset = walk->layout.at[item];
+
+	return cpython_part(walk->raw, offset, 15) >> offset % sizeof(uint64_t) * 8 & 0xff;
+}
+
+static inline uint64_t cpython_frame_part(const struct walk_cpython *walk,
+					  const enum cpython_item item)
+{
+	return cpython_part(walk->raw, walk->layout.at[item], 15);
+}
+
+static inline uint64_t cpython_code_part(const struct walk_cpython *walk,
+					 const enum cpython_item item)
+{
+	return cpython_part(walk->code_words, walk->layout.at[item], 31);
+}
+
+/* The line at which the function begins. */
+static inline uint32_t cpython_code_line(const struct walk_cpython *walk)
+{
+	uint32_t offset = walk->layout.at[CPYTHON_CODE_LINE];
+
+	return (uint32_t)(cpython_part(walk->code_words, offset, 31) >>
+			  offset % sizeof(uint64_t) * 8);
+}
+
+/* The frame's function: `code`, `code_words` and `instruction`; false if it cannot be. */
+static inline int cpython_function(struct walk_cpython *walk)
+{
+	uint64_t begin;
+
+	walk->code = cpython_frame_part(walk, CPYTHON_FRAME_CODE);
+	if (!walk->code ||
+	    cpython_read(walk->code_words, CPYTHON_CODE_WORDS * sizeof(uint64_t), walk->code) ||
+	    walk->code_words[CPYTHON_TYPE / sizeof(uint64_t)] !=
+		    walk->bias + walk->layout.code_type)
+		return 0;
+	begin = walk->code + walk->layout.at[CPYTHON_CODE_BYTECODE];
+	walk->instruction = cpython_frame_part(walk, CPYTHON_FRAME_INSTRUCTION);
+	/* In units of two bytes; before the first one it is just before it. */
+	walk->instruction = walk->instruction > begin ? (walk->instruction - begin) / 2 : 0;
+	return 1;
+}
+
+/* What goes wrong ends the walk. */
+static inline int cpython_fail(struct walk_cpython *walk, uint32_t quality)
+{
+	walk->quality |= quality;
+	return -1;
+}
+
+/* The outermost frame of an activation of 3.11 was handed out. */
+static inline void cpython_leave(struct walk_cpython *walk)
+{
+	walk->activation = cpython_field(walk, walk->activation, CPYTHON_CFRAME_PREVIOUS);
+	if (!walk->activation)
+		walk->frame = 0;
+}
+
+/*
+ * Reads the frame that the walk is at and goes on to its caller: 2 if it has a function; 1 if it
+ * is an activation; 0 if it is left out; -1 at the end, whose manner is then in `quality`. *address
+ * is where the activation lies on the C stack; 0: that is handed out later.
+ */
+static inline int cpython_next(struct walk_cpython *walk, uint64_t *address)
+{
+	uint32_t is_owned = walk->layout.at[CPYTHON_FRAME_OWNER] != CPYTHON_NONE, is_entry;
+	uint64_t frame = walk->frame;
+
+	*address = walk->activation;
+	if (!frame)
+		return -1;
+	if (walk->looked++ >= CPYTHON_FRAMES_MAX)
+		return cpython_fail(walk, STACK_MANAGED_CUT);
+	if (frame % sizeof(uint64_t) ||
+	    cpython_read(walk->raw, CPYTHON_FRAME_WORDS * sizeof(uint64_t), frame))
+		return cpython_fail(walk, STACK_MANAGED_TORN);
+	walk->frame = cpython_frame_part(walk, CPYTHON_FRAME_PREVIOUS);
+	if (is_owned && cpython_byte(walk, CPYTHON_FRAME_OWNER) == CPYTHON_OWNER_C) {
+		*address = frame;
+		if (walk->count >= MANAGED_DEPTH_MAX - 1)
+			walk->frame = 0;
+		walk->count++;
+		return 1;
+	}
+	if (is_owned)
+		*address = 0;
+	/* Beyond that only the activation is looked for. */
+	if (walk->count >= MANAGED_DEPTH_MAX - 1) {
+		walk->quality |= STACK_MANAGED_CUT;
+		return is_owned ? 0 : -1;
+	}
+	is_entry = !is_owned && cpython_byte(walk, CPYTHON_FRAME_ENTRY);
+	if (!cpython_function(walk))
+		return cpython_fail(walk, STACK_MANAGED_TORN);
+	if (is_entry)
+		cpython_leave(walk);
+	walk->count++;
+	return 2;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* agent.c: the functions of malloc(3) as the program calls them. */
+/*
+ * A block that is no sample costs one compare and one subtraction here, and as much again when it
+ * is freed; then the next allocator has it. This file is compiled so that a call at the end of a
+ * function is a jump: on the stack of a sample are functions named gcprof_*, and then what
+ * called them. Functions that others are made of, such as reallocarray(), call these by their
+ * public names: the program may have replaced some of them.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "next.h"
+#include "region.h"
+#include "sampling.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+
+static bool is_power_of_two(size_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+static void *gcprof_memalign(size_t alignment, size_t size)
+{
+	if (sampling_passes(size) || !is_power_of_two(alignment))
+		return next.memalign(alignment, size);
+	return gcprof_sampling_allocate(size, alignment, BY_MEMALIGN);
+}
+
+PUBLIC void *malloc(size_t size)
+{
+	if (sampling_passes(size))
+		return next.malloc(size);
+	return gcprof_sampling_allocate(size, 0, BY_MALLOC);
+}
+
+PUBLIC void free(void *block)
+{
+	if (__builtin_expect(region_has(block), 0))
+		gcprof_sampling_free(block);
+	else
+		next.free(block);
+}
+
+PUBLIC void *calloc(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes) || sampling_passes(bytes))
+		return next.calloc(count, size);
+	return gcprof_sampling_allocate(bytes, 0, BY_CALLOC);
+}
+
+PUBLIC void *realloc(void *block, size_t size)
+{
+	bool sampled = region_has(block);
+
+	if (!sampled && ((block && !size) || sampling_passes(size)))
+		return next.realloc(block, size);
+	if (!block)
+		return gcprof_sampling_allocate(size, 0, BY_REALLOC);
+	if (size)
+		return gcprof_sampling_reallocate(block, size);
+	gcprof_sampling_free(block);
+	return NULL;
+}
+
+PUBLIC void *reallocarray(void *block, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (!__builtin_mul_overflow(count, size, &bytes))
+		return realloc(block, bytes);
+	errno = ENOMEM;
+	return NULL;
+}
+
+PUBLIC void *memalign(size_t alignment, size_t size)
+{
+	return gcprof_memalign(alignment, size);
+}
+
+PUBLIC void *aligned_alloc(size_t alignment, size_t size)
+{
+	return gcprof_memalign(alignment, size);
+}
+
+PUBLIC int posix_memalign(void **out, size_t alignment, size_t size)
+{
+	void *block;
+
+	if (!is_power_of_two(alignment) || alignment % sizeof(void *))
+		return EINVAL;
+	block = gcprof_memalign(alignment, size);
+	if (!block)
+		return ENOMEM;
+	*out = block;
+	return 0;
+}
+
+PUBLIC void *valloc(size_t size)
+{
+	return gcprof_memalign((size_t)getpagesize(), size);
+}
+
+PUBLIC void *pvalloc(size_t size)
+{
+	size_t page = (size_t)getpagesize(), rounded;
+
+	if (__builtin_add_overflow(size, page - 1, &rounded)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return gcprof_memalign(page, rounded & ~(page - 1));
+}
+
+PUBLIC size_t malloc_usable_size(void *block)
+{
+	const struct block *sampled = region_has(block) ? region_block(block) : NULL;
+
+	return sampled ? sampled->size : next.malloc_usable_size(block);
+}

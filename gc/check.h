@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* check.h: walks the whole heap and verifies the named invariants, in builds with GC_CHECK=1. */
+#ifndef GCPROF_CHECK_H
+#define GCPROF_CHECK_H
+
+#include "heap.h"
+
+enum check_when { CHECK_BEFORE, CHECK_MINOR_DONE, CHECK_STEP_DONE, CHECK_MARKED, CHECK_FULL_DONE };
+
+/* Ends the program with what is wrong. */
+void check_heap(struct gc_heap *heap, enum check_when when);
+
+/* The same, now and then: small heaps are checked at every collection. */
+void check_if_due(struct gc_heap *heap, enum check_when when);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* major.h: the major collection: its phases, and how fast it goes. */
+#ifndef GCPROF_MAJOR_H
+#define GCPROF_MAJOR_H
+
+#include "heap.h"
+
+void major_init(struct gc_heap *heap);
+
+/* One is under way, or should begin. */
+bool major_is_wanted(const struct gc_heap *heap);
+
+/* After a minor collection: the step can be a stop of its own, later. */
+bool major_step_can_wait(struct gc_heap *heap);
+
+/* One step. */
+void major_step(struct gc_heap *heap, bool behind_minor);
+
+/* A whole major collection, after a minor one. */
+void major_full(struct gc_heap *heap);
+
+/* Hints: asked for outside the lock. */
+static inline bool major_has_work(const struct gc_heap *heap)
+{
+	return __atomic_load_n(&heap->major.next_step, __ATOMIC_RELAXED) != SIZE_MAX;
+}
+
+static inline bool major_step_is_due(const struct gc_heap *heap)
+{
+	return nursery_taken(&heap->nursery) >=
+	       __atomic_load_n(&heap->major.next_step, __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* control.c: the control block: is this process recorded, and what do recorders ask for? */
+#include "internal.h"
+
+#include <stdlib.h>
+
+/* Each library that has a copy of this file has a block of its own: others find them by file. */
+__attribute__((visibility("protected"))) struct gcprof_control gcprof_control = {
+	.magic = GCPROF_CONTROL_MAGIC,
+	.version = GCPROF_CONTROL_VERSION,
+};
+
+/* Early: no name is made before. */
+__attribute__((constructor(101))) static void read_environment(void)
+{
+	const char *record = getenv("GCPROF_RECORD");
+
+	if (record && strcmp(record, "1") == 0 && !control_generation())
+		__atomic_store_n(&gcprof_control.recorded, GCPROF_RECORDED_AT_START,
+				 __ATOMIC_RELAXED);
+}
+
+/* Of two that ask, the later one has its way. */
+static void take(const uint64_t *wanted, uint64_t generation, uint64_t *latest, uint64_t *out)
+{
+	uint64_t value = __atomic_load_n(wanted, __ATOMIC_RELAXED);
+
+	if (!value || generation < *latest)
+		return;
+	*latest = generation;
+	*out = value;
+}
+
+struct asked control_asked(void)
+{
+	struct asked asked = {0};
+	uint64_t period_latest = 0, ceiling_latest = 0;
+
+	for (size_t i = 0; i < GCPROF_RECORDERS_MAX; i++) {
+		const struct gcprof_request *row = &gcprof_control.requests[i];
+		uint64_t generation = __atomic_load_n(&row->generation, __ATOMIC_RELAXED);
+
+		if (!__atomic_load_n(&row->recorder, __ATOMIC_RELAXED))
+			continue;
+		take(&row->period, generation, &period_latest, &asked.period);
+		take(&row->ceiling, generation, &ceiling_latest, &asked.ceiling);
+		asked.flags |= __atomic_load_n(&row->flags, __ATOMIC_RELAXED);
+	}
+	return asked;
+}

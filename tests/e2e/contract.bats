@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# contract.bats: what programs may report beyond samples: types that come later, and so on.
+
+load common
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	cd "$BATS_FILE_TMPDIR" || return 1
+	gcc -O1 -g -std=gnu11 -I"$ROOT/gc" "$ROOT/tests/e2e/programs/emitter.c" -o emitter
+	gcc -O1 -g -std=gnu11 -D_GNU_SOURCE -fPIC -shared -I"$ROOT/gc" "$ROOT/tests/e2e/programs/agent.c" -o agent.so
+	gcc -O1 -g -fno-omit-frame-pointer -std=c11 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/contract.c" \
+		"$BUILD/libgcprof-provider.a" -lpthread -o contract
+}
+
+setup() {
+	need_root
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# Records the program, whose truth goes to `truth`.
+run_contract() { # MODE COUNT
+	GCPROF_SEED=1 "$GCPROF" record --max-overhead off -F 0 -R 16K -- ./contract "$@" >truth 2>record.log
+	"$GCPROF" report --json >report.json
+}
+
+# Until a file's unwind rows are there, stacks are walked by frame pointers, which this program keeps.
+are_whole() {
+	jq -e '.stacks | .complete + (.unfinished.user_guessed // 0) / .samples > 0.99' report.json
+}
+
+# Types whose interval, and half of its width on both sides, is without the truth: one in ten thousand.
+outside() {
+	jq -n -c --slurpfile truth truth --slurpfile report report.json '[$truth[0] | to_entries[] |
+		.key as $name | .value as $wanted | [$report[0].alloc.types[] | select(.name == $name) | .bytes][0] |
+		(.high - .low) as $width | {name: $name, wanted: $wanted, low: .low, high: .high} |
+		select($wanted < .low - $width / 2 or $wanted > .high + $width / 2 or $width > 0.5 * $wanted)]'
+}
+
+@test "a type that becomes known after the allocation is the sample's" {
+	for batch in 1 0; do
+		GCPROF_BATCH=$batch run_contract typed 1000000
+		same 'types outside' "$(outside)" '[]'
+		same types "$(jq -c '[.alloc.types[].name] | sort' report.json)" '["early","late","unknown type"]'
+		same lost "$(jq '[.streams[].lost] | add' report.json)" 0
+		same 'types without a sample' "$(jq -c '[.losses[] | select(.name == "TYPED").count]' report.json)" '[1]'
+	done
+}
+
+@test "what is freed is dead at its age; the rest is alive" {
+	for batch in 1 0; do
+		GCPROF_BATCH=$batch run_contract freed 2000000
+		same 'types outside' "$(outside)" '[]'
+		same lost "$(jq '[.streams[].lost] | add' report.json)" 0
+		jq -e '.alloc.types[0] | (.live_bytes / .bytes.estimate) as $live |
+			$live > 0.2 and $live < 0.3 and .survived == null' report.json
+		same age "$(jq '.alloc.types[0].median_age_below_bytes' report.json)" 8192
+	done
+}
+
+@test "objects may be freed by address" {
+	"$GCPROF" record --max-overhead off -F 0 -- ./emitter freed
+	"$GCPROF" report --json >report.json
+	same lost "$(jq '[.streams[].lost] | add' report.json)" 0
+	same type "$(jq -c '.alloc.types[] | [.name, .samples, .bytes.estimate, .live_bytes, .median_age_below_bytes]' report.json)" \
+		'["placed",1000,64000,16000,131072]'
+	same outcomes "$("$GCPROF" query 'SELECT fate, age, count(*) FROM samples GROUP BY 1, 2 ORDER BY 1' | grep -c '^freed.* 750$')" 1
+}
+
+@test "two providers in one process: each has its own types, sums, stacks and collections" {
+	local count=2000000
+	GCPROF_SEED=1 "$GCPROF" record --max-overhead off -F 0 -R 16K -- \
+		env LD_PRELOAD="$PWD/agent.so" ./contract two $count >truth 2>record.log
+	"$GCPROF" report --json >report.json
+	same lost "$(jq '[.streams[].lost] | add' report.json)" 0
+	same types "$(jq -c '[.alloc.types[].name] | sort' report.json)" '["block","object"]'
+	same 'types outside' "$(outside)" '[]'
+	same block "$(jq '.alloc.types[] | select(.name == "block") | .bytes.estimate' report.json)" "$(jq .block truth)"
+	same collections "$(jq '.gc.major.count' report.json)" $((count / 10000 + count / 100000))
+	# The agent pushes no frames: its samples have those of the other provider, and leave them to it.
+	same sites "$(jq -c '[.sites[].functions | join(" < ")] | sort' report.json)" \
+		'["managed < two < main","report < malloc < managed"]'
+}
+
+# Types and where they are allocated.
+sites() {
+	jq -c '[.sites[] | .type + ": " + (.functions | join(" < "))] | sort' report.json
+}
+
+@test "a program may know its frames: they are the whole stack" {
+	for batch in 1 0; do
+		GCPROF_BATCH=$batch run_contract whole 2000000
+		same 'types outside' "$(outside)" '[]'
+		same lost "$(jq '[.streams[].lost] | add' report.json)" 0
+		same sites "$(sites)" '["even: make_even < loop < start","odd: make_odd < loop < start"]'
+		are_whole
+		same lines "$("$GCPROF" dump | jq -s -c '[.[] | select(.record == "managed_frame") | .line] | sort')" \
+			'[10,10,11,11,12,12,20,30]'
+	done
+}
+
+@test "frames that the program knows may be the callers of the native ones" {
+	GCPROF_BATCH=1 run_contract callers 2000000
+	same 'types outside' "$(outside)" '[]'
+	"$GCPROF" export -f folded --by bytes -o folded
+	same outermost "$(cut -d';' -f1-3 <folded | sort -u | paste -sd' ')" \
+		'start;loop;make_even start;loop;make_odd'
+	same innermost "$(sed 's/ [0-9]*$//; s/.*;//' folded | sort -u)" allocate
+	are_whole
+}
+
+@test "frames that the program knows may begin where the native ones meet generated code" {
+	GCPROF_BATCH=1 run_contract managed 2000000
+	same 'types outside' "$(outside)" '[]'
+	same sites "$(sites)" '["even: allocate < make_even < loop","odd: allocate < make_odd < loop"]'
+	are_whole
+}

@@ -1,0 +1,236 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# malloc.bats: programs that take memory from malloc(): who takes it, and what is not freed.
+
+load common
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	gcc -g -O1 -pthread -o "$BATS_FILE_TMPDIR/blocks" "$BATS_TEST_DIRNAME/programs/blocks.c" \
+		-Wno-alloc-size-larger-than
+}
+
+setup() {
+	need_root
+	BLOCKS=$BATS_FILE_TMPDIR/blocks
+	AGENT=$BUILD/libgcprof-malloc.so
+	cd "$BATS_TEST_TMPDIR" || return 1
+	started=()
+}
+
+# Records `blocks`, which says by its status that its blocks were right; what it printed is in `out`.
+blocks() { # PERIOD MODE [COUNT]
+	record --malloc -R "$1" -- "$BLOCKS" "${@:2}" || { cat out record.log; return 1; }
+	grep -q 'nothing lost' record.log
+}
+
+# Within 1.6 of the intervals' halves: one run in a thousand is outside. By function, since the first
+# stacks may lack their callers, and are another site.
+right_bytes() { # FUNCTION TYPE
+	local truth
+	truth=$(jq -r ".$1" out)
+	holds "[.functions[] | select(.name == \"$1\") | .alloc_self] | length == 1 and
+		(.[0] | (.estimate - $truth | fabs) < 0.8 * (.high - .low))"
+	holds ".sites | any(.functions[0] == \"$1\" and .type == \"$2\")"
+}
+right_live() {
+	local truth
+	truth=$(jq -r .live out)
+	holds ".alloc.live | (.estimate - $truth | fabs) <= 0.8 * (.high - .low)"
+}
+
+@test "places and what they keep have the amounts that they had" {
+	blocks 64K known 4000000
+	right_bytes take_small malloc
+	right_bytes take_large calloc
+	right_bytes grow realloc
+	right_live
+	holds '.timeline.windows | map(.unfreed_bytes // 0) | max > 100000'
+	"$GCPROF" report --live | grep -q 'take_small < known'
+}
+
+@test "with the default period, too" {
+	record --malloc -- "$BLOCKS" known 4000000
+	right_bytes take_large calloc
+	right_bytes grow realloc
+}
+
+@test "what is never freed is alive, in a program that frees nothing" {
+	blocks 16K leak 200000
+	right_bytes take_small malloc
+	right_live
+	holds '.alloc | .live.estimate == .bytes.estimate'
+}
+
+@test "another thread frees" {
+	blocks 16K handover 400000
+	right_bytes take_small malloc
+	holds '.alloc.live.estimate < 0.001 * .alloc.bytes.estimate'
+}
+
+@test "threads begin and end" {
+	blocks 16K threads 1000000
+	right_bytes take_small malloc
+	holds '.alloc.live.estimate < 0.02 * .alloc.bytes.estimate'
+}
+
+@test "a process forks while another thread allocates" {
+	blocks 16K forks 50
+	# 64 MiB of the parent, and of each child: it frees what is not its own, which changes nothing.
+	holds '.alloc.live.estimate | . > 51 * 67e6 and . < 52 * 68e6'
+}
+
+@test "a signal handler allocates" {
+	blocks 16K signals 300000
+	holds '.alloc.samples > 100'
+}
+
+@test "all functions, alignments and sizes work as they do without the agent" {
+	blocks 1K forms
+	record --malloc -- "$BLOCKS" forms
+	same 'what it prints' "$(cat out)" "$("$BLOCKS" forms)"
+}
+
+@test "a program that closes its files and forbids itself system calls" {
+	blocks 16K closed 400000
+	right_bytes take_large calloc
+}
+
+@test "a limit of addresses is left to the program" {
+	(
+		ulimit -v 2000000
+		"$BLOCKS" limited
+		LD_PRELOAD=$AGENT GCPROF_RECORD=1 "$BLOCKS" limited
+	)
+	record --malloc -R 16K -- sh -c "ulimit -v 2000000; exec $BLOCKS limited"
+	holds '.alloc.samples > 100'
+}
+
+@test "C++: new and delete, sized and aligned, with libstdc++ inside" {
+	cat >new.cpp <<-'C++'
+		#include <memory>
+		#include <string>
+		#include <vector>
+		struct alignas(256) wide { char bytes[1024]; };
+		__attribute__((noinline)) void wides() { auto p = std::make_unique<wide>(); p->bytes[0] = 1; asm volatile("" : : "r"(p.get()) : "memory"); }
+		__attribute__((noinline)) void strings() { std::string s(3000, 'x'); asm volatile("" : : "r"(s.data()) : "memory"); }
+		int main()
+		{
+			std::vector<int> kept;
+			for (int i = 0; i < 100000; i++) { wides(); strings(); kept.push_back(i); }
+			return kept.size() != 100000;
+		}
+	C++
+	for flags in '' '-static-libstdc++ -static-libgcc'; do
+		# shellcheck disable=SC2086 # words
+		g++ -g -O1 -std=c++17 $flags new.cpp -o new
+		record --malloc -R 64K -- ./new
+		holds '[.functions[] | select(.name | startswith("wides"))][0].alloc_total_bytes | . > 92e6 and . < 113e6'
+		holds '[.functions[] | select(.name | startswith("strings"))][0].alloc_total_bytes | . > 270e6 and . < 330e6'
+	done
+}
+
+@test "programs that were not written for this do what they do" {
+	for command in \
+		"sqlite3 :memory: 'with recursive c(x) as (select 1 union all select x+1 from c where x<100000) select count(*), sum(length(hex(zeroblob(x%500)))) from c'" \
+		"gcc -x c -O2 -S -o - $BATS_TEST_DIRNAME/programs/blocks.c -w" \
+		"git -C $ROOT log --stat -n 50 --format=%h" \
+		"sort -S 100M $BATS_TEST_DIRNAME/programs/blocks.c" \
+		"seq 100000 | xz | xz -d"; do
+		record --malloc -R 16K -- sh -c "$command"
+		cmp out <(sh -c "$command")
+		holds '.alloc.samples > 0'
+	done
+}
+
+@test "git collects a repository" {
+	git init -q repository
+	for i in {1..20}; do
+		seq $((i * 1000)) >"repository/$i"
+		git -C repository add . && git -C repository -c user.name=n -c user.email=e commit -q -m "$i"
+	done
+	record --malloc -R 64K -- git -C repository gc -q
+	holds '.alloc.samples > 100'
+	git -C repository fsck --full
+}
+
+# Who is told what, before the program runs. The program runs in any case.
+told() { # TEXT COMMAND...
+	local text=$1
+	shift
+	record --malloc -R 16K -- "$@" || return 1
+	grep -qF -- "--malloc: $text" record.log || { cat record.log; return 1; }
+}
+
+@test "what cannot be sampled is said" {
+	cat >loop.c <<-'C'
+		#include <stdlib.h>
+		#ifdef OWN
+		static char memory[1 << 20]; static size_t used;
+		void *malloc(size_t size) { void *p = memory + used; used += (size + 15) & ~15ul; return used < sizeof(memory) ? p : 0; }
+		void free(void *p) { (void)p; }
+		void *calloc(size_t n, size_t size) { return malloc(n * size); }
+		#endif
+		int main(void) { for (int i = 0; i < 100; i++) { char *volatile p = malloc(100); *p = 1; free(p); } return 0; }
+	C
+	gcc -static loop.c -o fixed
+	told 'fixed is statically linked' ./fixed
+	gcc -DOWN loop.c -o own
+	told 'own has a malloc() of its own' ./own
+	gcc -fsanitize=address loop.c -o checked
+	told 'libasan.so' ./checked
+	for library in jemalloc.so.2 tcmalloc_minimal.so.4 mimalloc.so.2; do
+		path=$(ldconfig -p | awk -v name="lib$library" '$1 == name {print $NF; exit}')
+		[ -n "$path" ] || continue
+		gcc loop.c -Wl,--no-as-needed "$path" -o other
+		told "lib${library%%.*}.so" ./other
+		# The user's own preload stays first.
+		LD_PRELOAD=$path record --malloc -- ./other
+	done
+	if command -v musl-gcc; then
+		musl-gcc loop.c -o musl
+		told 'musl has another C library' ./musl
+	fi
+}
+
+@test "a program that runs already is refused, and one with the agent can be recorded later" {
+	run "$GCPROF" record --malloc -p 1
+	[ "$status" = 2 ]
+	[[ $output = *'only for a COMMAND'* ]]
+	LD_PRELOAD=$AGENT "$BLOCKS" known 400000000 >out &
+	started=($!)
+	sleep 0.3
+	for _ in 1 2; do
+		"$GCPROF" record -p "${started[0]}" --duration 1 -R 64K 2>record.log
+		holds '.sites | any(.functions[0] == "take_large" and .type == "calloc")'
+	done
+	kill "${started[0]}"
+}
+
+@test "the path of the agent comes from gcprof; what the user preloads stays" {
+	gcc -shared -fPIC -x c - -o other.so <<<'int other;'
+	LD_PRELOAD=$PWD/other.so record --malloc -- sh -c 'echo "$LD_PRELOAD"; grep -c other.so /proc/self/maps >&2'
+	same LD_PRELOAD "$(head -n 1 out)" "$PWD/other.so:$AGENT"
+}
+
+@test "the agent is found in the lib directory of an installation, and must be the user's to read" {
+	mkdir -p there/bin there/lib
+	cp "$GCPROF" there/bin
+	run there/bin/gcprof record --malloc -- true
+	[ "$status" = 1 ]
+	[[ $output = *'libgcprof-malloc.so, which --malloc needs: No such file'* ]]
+	cp "$AGENT" there/lib
+	chmod 755 . there there/bin there/lib
+	there/bin/gcprof record --malloc -- sh -c 'echo "$LD_PRELOAD"' >out 2>record.log
+	same LD_PRELOAD "$(realpath "$(cat out)")" "$PWD/there/lib/libgcprof-malloc.so"
+	chmod 600 there/lib/libgcprof-malloc.so
+	SUDO_UID=65534 SUDO_GID=65534 run there/bin/gcprof record --malloc -o - -- true
+	[ "$status" = 1 ]
+	[[ $output = *'which --malloc needs: Permission denied'* ]]
+}
+
+@test "a collector and malloc() in one program" {
+	record --malloc -R 4K -- "$WORKLOADS/known"
+	holds '.alloc.types | map(.name) | contains(["calloc", "kept128"])'
+	holds '.gc.minor.count > 0'
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* contract.c: uses one part of the provider's library at a time. */
+/*
+ *	contract typed COUNT	types are known with the allocation, after it, or never
+ *	contract freed COUNT	objects are freed but for one in four of the samples
+ *	contract two COUNT	another provider is preloaded: agent.c
+ *	contract whole|callers|managed COUNT	the program knows its frames
+ *
+ * Prints what it did: the bytes of each type.
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sdt.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "provider/provider.h"
+
+static struct gcprof_provider *provider;
+static struct gcprof_thread *thread;
+static struct gc_anchor anchor;
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void typed(uint64_t count)
+{
+	uint64_t early = gcprof_type(provider, "early"), late = gcprof_type(provider, "late");
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t sample;
+
+		gcprof_alloc(thread, 32, early, GCPROF_SAMPLE_FOREIGN);
+		sample = gcprof_alloc(thread, 64, 0, GCPROF_SAMPLE_FOREIGN);
+		if (sample)
+			gcprof_typed(thread, sample, late);
+		gcprof_alloc(thread, 16, 0, GCPROF_SAMPLE_FOREIGN);
+	}
+	/* No sample has this number. */
+	gcprof_typed(thread, UINT64_C(1) << 40, late);
+	printf("{\"early\":%" PRIu64 ",\"late\":%" PRIu64 ",\"unknown type\":%" PRIu64 "}\n",
+	       32 * count, 64 * count, 16 * count);
+}
+
+static void freed(uint64_t count)
+{
+	uint64_t type = gcprof_type(provider, "counted");
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t sample = gcprof_alloc(thread, 64, type, GCPROF_SAMPLE_FOREIGN);
+		struct gcprof_fate fate = {sample, 5000, GCPROF_FREED, 0};
+
+		if (sample && sample % 4)
+			gcprof_outcomes(thread, &fate, 1);
+	}
+	printf("{\"counted\":%" PRIu64 "}\n", 64 * count);
+}
+
+/* Both see the same thread, and give the same numbers. */
+static void two(uint64_t count)
+{
+	int (*is_attached)(void) =
+		(int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "agent_is_attached");
+	uint64_t type = gcprof_type(provider, "object");
+	struct gc_frame frame = {.code = gcprof_code("managed", "managed.src", 7), .pc = 9};
+	struct gcprof_gc_stats stats = {0};
+	void *volatile block;
+
+	/* Both are recorded from here on. */
+	for (int i = 0;
+	     i < 500 && !(is_attached && is_attached() && gcprof_bytes_left(thread) != INT64_MAX);
+	     i++) {
+		usleep(10000);
+		gcprof_poll(thread);
+	}
+	anchor.top = (uintptr_t)&frame;
+	for (uint64_t i = 0; i < count; i++) {
+		gcprof_alloc(thread, 64, type, GCPROF_SAMPLE_NURSERY);
+		block = malloc(i % 1000 ? 32 : 96);
+		free(block);
+		if (i % 10000)
+			continue;
+		gcprof_gc_begin(thread, GCPROF_GC_FULL, GCPROF_REASON_NURSERY, now());
+		gcprof_gc_end(thread, &stats, now());
+		gcprof_stop_end(thread);
+	}
+	anchor.top = 0;
+	printf("{\"object\":%" PRIu64 ",\"block\":%" PRIu64 "}\n", 64 * count,
+	       (count + 999) / 1000 * 96);
+}
+
+/* --- a program that knows its frames --- */
+
+static uint32_t codes[4], walks;
+
+/* Two stacks of three functions; the innermost is at another line each time. */
+static uint32_t walk(void *context, struct gcprof_frame *frames, uint32_t max)
+{
+	const int *which = context;
+
+	walks++;
+	if (max < 3)
+		return 0;
+	frames[0] = (struct gcprof_frame){codes[*which], 10 + walks % 3};
+	frames[1] = (struct gcprof_frame){codes[2], 20};
+	frames[2] = (struct gcprof_frame){codes[3], 30};
+	return 3;
+}
+
+__attribute__((noinline)) static void allocate(uint64_t type, size_t size)
+{
+	gcprof_alloc(thread, size, type, GCPROF_SAMPLE_FOREIGN);
+	__asm__ volatile("");
+}
+
+/* Calls allocate() from code that is in no file. */
+static void (*make_stub(void))(uint64_t, size_t)
+{
+	static const unsigned char code[] = {
+		0x55,                      /* push %rbp */
+		0x48, 0x89, 0xe5,          /* mov %rsp, %rbp */
+		0x48, 0xb8, 0,    0, 0, 0, /* mov $allocate, %rax */
+		0,    0,    0,    0,       /* */
+		0xff, 0xd0,                /* call *%rax */
+		0x5d, 0xc3,                /* pop %rbp; ret */
+	};
+	void (*target)(uint64_t, size_t) = allocate;
+	char *stub = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(stub, code, sizeof(code));
+	memcpy(stub + 6, &target, sizeof(target));
+	return (void (*)(uint64_t, size_t))(uintptr_t)stub;
+}
+
+static void known_stacks(uint64_t count, uint32_t how)
+{
+	void (*stub)(uint64_t, size_t) = how == GCPROF_STACK_MANAGED ? make_stub() : allocate;
+	uint64_t types[2] = {gcprof_type(provider, "even"), gcprof_type(provider, "odd")};
+	int which;
+
+	codes[0] = gcprof_code("make_even", "code.src", 1);
+	codes[1] = gcprof_code("make_odd", "code.src", 2);
+	codes[2] = gcprof_code("loop", "code.src", 3);
+	codes[3] = gcprof_code("start", "code.src", 4);
+	gcprof_thread_walk(thread, walk, &which, how);
+	for (uint64_t i = 0; i < count; i++) {
+		which = i % 2;
+		stub(types[which], which ? 64 : 32);
+	}
+	printf("{\"even\":%" PRIu64 ",\"odd\":%" PRIu64 "}\n", count / 2 * 32, count / 2 * 64);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 1000000;
+	const char *what = argc > 1 ? argv[1] : "";
+
+	/* A probe of its own beside those of the library. */
+	STAP_PROBE1(contract, begins, argc);
+	if (gcprof_open(NULL, &provider) || gcprof_thread_attach(provider, &anchor, &thread)) {
+		fprintf(stderr, "contract: %s\n", gcprof_error());
+		return 1;
+	}
+	if (!strcmp(what, "typed"))
+		typed(count);
+	else if (!strcmp(what, "freed"))
+		freed(count);
+	else if (!strcmp(what, "two"))
+		two(count);
+	else if (!strcmp(what, "whole"))
+		known_stacks(count, GCPROF_STACK_WHOLE);
+	else if (!strcmp(what, "callers"))
+		known_stacks(count, GCPROF_STACK_CALLERS);
+	else if (!strcmp(what, "managed"))
+		known_stacks(count, GCPROF_STACK_MANAGED);
+	else
+		return 2;
+	gcprof_thread_detach(thread);
+	gcprof_close(provider);
+	return 0;
+}

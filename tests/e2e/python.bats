@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# python.bats: unchanged Python programs, beside what they know of themselves.
+
+load common
+
+PYTHON=/usr/bin/python3
+PROGRAMS=$BATS_TEST_DIRNAME/programs
+
+need_python() {
+	need_root
+	"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip 'there is no Python 3.11'
+}
+
+# The collections are those that the program's own callbacks had in a span of time, which it prints.
+holds_collections() { # FILE
+	local begin end zero one two unreachable
+	read -r begin end zero one two unreachable <"$1"
+	[ "$zero" -gt 10 ] && [ "$one" -gt 10 ] && [ "$two" -gt 10 ]
+	same collections "$("$GCPROF" query "SELECT name, count(*), sum(unreachable) FROM collections
+		WHERE start BETWEEN $begin AND $end GROUP BY name ORDER BY name" 2>/dev/null |
+		awk '/^ *generation/ { counts = counts $3 " "; all += $4 } END { print counts all }')" \
+		"$zero $one $two $unreachable"
+}
+
+@test "collections are those of gc.callbacks" {
+	need_python
+	record -F 0 -- "$PYTHON" "$PROGRAMS/cycles.py" 1
+	holds_collections out
+	holds '.gc.named | map(.name) == ["generation 0", "generation 1", "generation 2"]'
+	"$GCPROF" report | grep -E "^ *runtime cpython $("$PYTHON" -c 'import platform; print(platform.python_version())')"
+}
+
+@test "collections of a program that runs already, and no longer than it is recorded" {
+	local pid
+	need_python
+	"$PYTHON" "$PROGRAMS/cycles.py" 8 >said &
+	started=($!)
+	pid=${started[0]}
+	wait_busy "$pid"
+	record -F 0 -p "$pid" --duration 2
+	holds '.gc.minor.count > 100 and .gc.major.count > 100 and .gc.unreachable_objects > 1000'
+	wait "$pid"
+	[ "$(awk '{ print $3 + $4 + $5 }' said)" -gt "$(ask '.gc.minor.count + .gc.major.count')" ]
+}
+
+@test "doctor says what there is, --runtime leaves it out" {
+	need_python
+	"$GCPROF" doctor --json "$PYTHON" >doctor.json
+	jq -e '.[0] | .runtime == "cpython" and (.version | test("^3[.]")) and .records.pauses' doctor.json
+	record --runtime go -- "$PYTHON" -c 'import gc; gc.collect()'
+	holds '.streams.gc.attached | not'
+}
+
+# Is a number within 0.03 of another?
+near() { # WHAT LEFT RIGHT
+	awk -v a="$2" -v b="$3" 'BEGIN { exit !(a - b < 0.03 && b - a < 0.03) }' && return 0
+	echo "$1: $2, not $3"
+	return 1
+}
+
+# Functions and lines of hot.py have the parts of the CPU time that it says, all of it in run().
+holds_shares() {
+	local said first second
+	read -r said first second <<<"$(tail -n 1 out)"
+	near functions "$(ask '[.functions[] | select(.file // "" | endswith("hot.py")) |
+		{(.name): .cpu_total_ns}] | add | .one / (.one + .two)')" "$said"
+	near lines "$("$GCPROF" dump | "$PYTHON" "$PROGRAMS/lines.py" share "$first" "$second")" "$said"
+	holds '([.functions[] | select(.file // "" | endswith("hot.py")) | {(.name): .cpu_total_ns}] | add) as $of |
+		$of.share > 0.99 * ($of.one + $of.two) and $of.run >= $of.share'
+	holds '.stacks.samples > 100 and .stacks.complete >= 0.99 and .stacks.unfinished.managed_torn == null'
+}
+
+hot() { # WAY [PYTHON]
+	need_python
+	record -- "${2:-$PYTHON}" "$PROGRAMS/hot.py" 2 "$1"
+	holds_shares
+}
+
+@test "functions and lines have their shares of the CPU time" {
+	hot plain
+	# Its loop is not the interpreter's, but the function's that runs, but for some ms at its start.
+	holds '.cpu.on_cpu_ns as $all |
+		([.functions[] | select(.name == "_PyEval_EvalFrameDefault").cpu_total_ns] | add // 0) < 0.03 * $all and
+		([.functions[] | select(.name == "leaf")][0] | .cpu_self_ns > 0.1 * .cpu_total_ns)'
+}
+
+@test "functions have their shares in threads" {
+	hot threads
+	holds '[.threads[] | select(.cpu_ns > 2e8)] | length == 4'
+}
+
+@test "functions have their shares in generators and coroutines" {
+	hot generators
+	"$GCPROF" export -f folded -o - 2>/dev/null | grep -E 'run.*;produce.*;share.*;one;one;one'
+	hot coroutines
+	"$GCPROF" export -f folded -o - 2>/dev/null | grep -E 'run.*;outer.*;inner.*;share.*;one;one;one'
+}
+
+@test "functions have their shares in a program that runs already" {
+	local pid
+	need_python
+	"$PYTHON" "$PROGRAMS/hot.py" 20 plain >said &
+	started=($!)
+	pid=${started[0]}
+	wait_busy "$pid"
+	record -p "$pid" --duration 2
+	holds '.cpu.on_cpu_ns as $all | ([.functions[] | select(.name | IN("one", "two", "run")) |
+		{(.name): .cpu_total_ns}] | add) as $of | $of.run > 0.9 * $all and
+		($of.one / ($of.one + $of.two) - 0.75 | fabs) < 0.05'
+}
+
+@test "stacks deeper than the limit are marked, and have their innermost functions" {
+	need_python
+	record -- "$PYTHON" "$PROGRAMS/hot.py" 2 deep
+	holds '.stacks.unfinished.managed_cut > 0.3 * .stacks.samples'
+	holds '[.functions[] | select(.name == "leaf")] | length == 1'
+	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name | IN("one", "two")) | .cpu_total_ns] | add > 0.8 * $all'
+}
+
+@test "a script, and an environment of its own" {
+	need_python
+	"$PYTHON" -m venv --without-pip env || skip 'there is no venv'
+	hot plain env/bin/python
+	{
+		echo "#!$PYTHON"
+		cat "$PROGRAMS/hot.py"
+	} >script
+	chmod +x script
+	record -- ./script 1 plain
+	holds '[.functions[] | select(.name == "share" and (.file | endswith("/script")))] | length == 1'
+}
+
+@test "waits, system calls and page faults have functions" {
+	need_python
+	cat >waits.py <<'END'
+import os, time
+def reads(fd):
+    os.read(fd, 1)
+def sleeps():
+    time.sleep(0.05)
+def touches():
+    return bytearray(50 << 20)
+read, write = os.pipe()
+for _ in range(20):
+    sleeps()
+    touches()
+    os.write(write, b"x")
+    reads(read)
+END
+	record --off-cpu --faults --syscalls slow=10us -- "$PYTHON" waits.py
+	holds '[.functions[] | select(.name == "sleeps") | .off_cpu_ns > 0.9e9 and .syscall_ns > 0.9e9] == [true]'
+	holds '[.functions[] | select(.name == "touches") | .faults > 10000] == [true]'
+}
+
+@test "almost all stacks of compileall are complete" {
+	need_python
+	mkdir source
+	cp -r /usr/lib/python3.*/{*.py,asyncio,email,json,unittest,xml,http} source
+	record -- "$PYTHON" -m compileall -q -f source
+	holds '.stacks.samples > 500 and .stacks.complete >= 0.99'
+	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name == "compile_dir")][0].cpu_total_ns > 0.8 * $all'
+}
+
+@test "other releases of Python" {
+	local other
+	need_python
+	for other in ~/.pyenv/versions/3.1[1-3].*/bin/python3; do
+		[ -x "$other" ] || skip 'there are none'
+		hot generators "$other"
+		record -- "$other" "$PROGRAMS/hot.py" 1 deep
+		holds '.stacks.unfinished.managed_cut > 0.3 * .stacks.samples'
+	done
+}

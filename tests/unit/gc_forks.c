@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gc_forks.c: tests of forks that cut other threads off in the middle of the collector's work. */
+#include "gc_test.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARRAYS = 300, FORKS = 20, LENGTH = 1000, ITEMS = 10000, MOST_NS = 3000000 };
+
+struct other {
+	struct fixture *f;
+	struct cells **arrays;
+	struct node *marked;
+	uint32_t round; /* asked for; UINT32_MAX: end */
+	uint32_t begun;
+};
+
+static uint32_t round_of(const uint32_t *round)
+{
+	return __atomic_load_n(round, __ATOMIC_ACQUIRE);
+}
+
+static void set_round(uint32_t *round, uint32_t value)
+{
+	__atomic_store_n(round, value, __ATOMIC_RELEASE);
+}
+
+static void join(struct fixture *f, struct other *other, pthread_t thread)
+{
+	set_round(&other->round, UINT32_MAX);
+	gc_blocking_begin(f->thread);
+	pthread_join(thread, NULL);
+	gc_blocking_end(f->thread);
+}
+
+static void check_child(struct fixture *f, pid_t child)
+{
+	int status;
+
+	gc_blocking_begin(f->thread);
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+	gc_blocking_end(f->thread);
+}
+
+/* Stores a young object into each array, some time after it was asked to. */
+static void *store_in_rounds(void *context)
+{
+	struct other *other = context;
+	struct gc_thread *thread;
+	uint32_t round;
+
+	CHECK_EQ(gc_thread_attach(other->f->heap, &thread), 0);
+	while ((round = round_of(&other->round)) != UINT32_MAX) {
+		uint64_t until = os_now() + (uint64_t)round * MOST_NS / FORKS;
+
+		gc_safepoint(thread);
+		if (round == other->begun)
+			continue;
+		while (os_now() < until)
+			gc_safepoint(thread);
+		for (int i = 0; i < ARRAYS; i++) {
+			struct node *node = GC_NEW(thread, other->f->node, struct node);
+
+			gc_array_write(thread, other->arrays[i], other->arrays[i]->items, 0, node);
+		}
+		other->begun = round;
+	}
+	gc_thread_detach(thread);
+	return NULL;
+}
+
+/* What the child stores into the same arrays is found by its next collection. */
+static void store_in_child(struct fixture *f, struct cells **arrays)
+{
+	int lost = 0;
+
+	alarm(20);
+	for (int i = 0; i < ARRAYS; i++) {
+		struct node *node = GC_NEW(f->thread, f->node, struct node);
+
+		node->value = (uint64_t)i;
+		gc_array_write(f->thread, arrays[i], arrays[i]->items, 1, node);
+	}
+	gc_collect(f->thread, GC_COLLECT_MINOR);
+	for (int i = 0; i < ARRAYS; i++) {
+		const struct node *node = arrays[i]->items[1];
+
+		lost += nursery_has(&f->heap->nursery, node) || node->value != (uint64_t)i;
+	}
+	_exit(lost != 0);
+}
+
+TEST(gc_forks_cut_other_threads_off_in_their_barrier)
+{
+	static struct cells *arrays[ARRAYS];
+	struct gc_options options = small_options();
+	struct other other = {.arrays = arrays};
+	pthread_t thread;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	other.f = &f;
+	GC_FRAME(f.thread, frame, 0, struct cells * table;);
+	frame.root.table = gc_alloc_array(f.thread, f.cells, ARRAYS);
+	for (int i = 0; i < ARRAYS; i++) {
+		struct cells *array = gc_alloc_array(f.thread, f.cells, ITEMS);
+
+		gc_array_write(f.thread, frame.root.table, frame.root.table->items, (uint64_t)i,
+			       array);
+	}
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	for (int i = 0; i < ARRAYS; i++) {
+		arrays[i] = frame.root.table->items[i];
+		CHECK(arrays[i]->header.flags & GC_FLAG_CARDS);
+	}
+	CHECK_EQ(pthread_create(&thread, NULL, store_in_rounds, &other), 0);
+	for (uint32_t round = 1; round <= FORKS; round++) {
+		pid_t child;
+
+		gc_collect(f.thread, GC_COLLECT_MINOR);
+		set_round(&other.round, round);
+		child = fork();
+		if (child == 0)
+			store_in_child(&f, arrays);
+		check_child(&f, child);
+	}
+	join(&f, &other, thread);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+/* As far as the barrier comes before it makes a value gray. */
+static void *mark_and_wait(void *context)
+{
+	struct other *other = context;
+	struct gc_thread *thread;
+
+	CHECK_EQ(gc_thread_attach(other->f->heap, &thread), 0);
+	thread->shading = other->marked;
+	CHECK(chunk_mark_shared(other->marked));
+	set_round(&other->begun, 1);
+	while (round_of(&other->round) != UINT32_MAX)
+		sched_yield();
+	worklist_push(&thread->shaded, other->marked);
+	thread->shading = NULL;
+	gc_thread_detach(thread);
+	return NULL;
+}
+
+TEST(gc_forks_cut_other_threads_off_while_they_shade)
+{
+	struct gc_options options = small_options();
+	struct other other = {0};
+	struct gc_weak *end;
+	pthread_t thread;
+	struct fixture f;
+	pid_t child;
+
+	fixture_open(&f, &options);
+	other.f = &f;
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	frame.root.list = make_old_list(&f, LENGTH);
+	other.marked = frame.root.list->left;
+	CHECK_EQ(gc_weak_create(f.thread, other.marked->left, NULL, &end), 0);
+	CHECK(gc_collect_step(f.thread));
+	CHECK(!chunk_is_marked(other.marked));
+	CHECK_EQ(pthread_create(&thread, NULL, mark_and_wait, &other), 0);
+	while (!round_of(&other.begun))
+		gc_safepoint(f.thread);
+	child = fork();
+	if (child == 0) {
+		alarm(20);
+		while (gc_collect_step(f.thread))
+			;
+		_exit(!gc_weak_get(end));
+	}
+	CHECK(child > 0);
+	join(&f, &other, thread);
+	check_child(&f, child);
+	gc_weak_destroy(f.thread, end);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* untyped.c: samples that get their type while they wait. */
+#include <errno.h>
+
+#include "test.h"
+#include "record/ingest/untyped.h"
+
+static struct untyped *untyped;
+
+static struct event_header header(uint16_t code, size_t size, uint32_t process)
+{
+	return (struct event_header){.size = (uint32_t)size, .code = code, .process = process};
+}
+
+static struct event_typed make_typed(uint32_t process, uint64_t sample, uint64_t type)
+{
+	return (struct event_typed){header(EVENT_typed, sizeof(struct event_typed), process),
+				    sample, type};
+}
+
+static int meet(const struct event_typed *event)
+{
+	return untyped_meet(untyped, &event->header, sizeof(*event));
+}
+
+/* The type that a sample is stored with. */
+static uint64_t stored(uint32_t process, uint64_t sample, uint64_t type)
+{
+	struct event_alloc event = {.header = header(EVENT_alloc, sizeof(event), process),
+				    .sample = sample,
+				    .type = type};
+
+	untyped_resolve(untyped, &event.header);
+	return event.type;
+}
+
+TEST(a_sample_takes_the_type_that_came_later)
+{
+	struct event_typed typed = make_typed(1, 7, 3);
+	struct event_sample batched = {header(EVENT_sample, sizeof(batched), 1),
+				       {.sample = 8, .size = 16}};
+
+	CHECK_EQ(untyped_create(&untyped), 0);
+	CHECK_EQ(stored(1, 7, 0), 0);
+	CHECK_EQ(meet(&typed), 0);
+	CHECK_EQ(stored(1, 6, 0), 0);
+	CHECK_EQ(stored(2, 7, 0), 0);
+	CHECK_EQ(stored(1, 7, 0), 3);
+	CHECK(!untyped_is_left(untyped, &typed.header));
+	typed = make_typed(1, 8, 4);
+	CHECK_EQ(meet(&typed), 0);
+	untyped_resolve(untyped, &batched.header);
+	CHECK_EQ(batched.entry.type, 4);
+	untyped_free(untyped);
+}
+
+TEST(a_type_without_its_sample_is_left)
+{
+	struct event_typed typed = make_typed(1, 7, 3), second = make_typed(1, 7, 4);
+
+	CHECK_EQ(untyped_create(&untyped), 0);
+	CHECK_EQ(meet(&typed), 0);
+	CHECK_EQ(meet(&second), -EEXIST);
+	/* One that has a type keeps it. */
+	CHECK_EQ(stored(1, 7, 5), 5);
+	CHECK(untyped_is_left(untyped, &typed.header));
+	CHECK(!untyped_is_left(untyped, &typed.header));
+	typed.type = 0;
+	CHECK_EQ(meet(&typed), -EBADMSG);
+	CHECK_EQ(untyped_meet(untyped, &second.header, sizeof(second) - 8), -EBADMSG);
+	untyped_free(untyped);
+}

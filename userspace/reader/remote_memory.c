@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* remote_memory.c: memory of a program, as the reader gets it from a process that may read it. */
+/*
+ * Each answer takes two switches between processes, so pages are asked for and kept, and
+ * those that are read one after the other come several at a time. More would only touch what the
+ * program itself does not use.
+ */
+#include "remote_memory.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+enum {
+	PAGE = 4096,
+	PAGES = 256, /* that are kept */
+	AHEAD = 8,   /* pages, where the one before is known */
+	ANSWER_PAGES = REMOTE_ANSWER_MAX / PAGE,
+};
+
+struct page {
+	uint64_t address;
+	size_t size; /* bytes from its begin on that there are */
+	bool known;
+	char bytes[PAGE];
+};
+
+struct remote {
+	int socket, err;
+	uint64_t number; /* of the last request */
+	char answer[REMOTE_ANSWER_MAX];
+	struct page pages[PAGES];
+};
+
+/* A reader that was killed may have left answers behind, so numbers begin with the time. */
+int remote_open(int socket, struct remote **out)
+{
+	struct remote *memory = calloc(1, sizeof(*memory));
+	struct timespec now;
+
+	if (!memory)
+		return -ENOMEM;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	memory->number = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	memory->socket = socket;
+	*out = memory;
+	return 0;
+}
+
+void remote_close(struct remote *memory)
+{
+	free(memory);
+}
+
+int remote_error(const struct remote *memory)
+{
+	return memory->err;
+}
+
+/* How many bytes of memory->answer came; the socket has a limit of time. */
+static size_t receive(struct remote *memory)
+{
+	struct remote_answer head;
+	struct iovec parts[] = {{&head, sizeof(head)}, {memory->answer, sizeof(memory->answer)}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	ssize_t n;
+
+	do
+		n = recvmsg(memory->socket, &message, 0);
+	while ((n < 0 && errno == EINTR) ||
+	       (n >= (ssize_t)sizeof(head) && head.number != memory->number));
+	/* Where it could, the process has ended instead. */
+	if (n < (ssize_t)sizeof(head)) {
+		memory->err = -ETIMEDOUT;
+		return 0;
+	}
+	return head.err ? 0 : (size_t)n - sizeof(head);
+}
+
+static size_t ask(struct remote *memory, uint64_t address, size_t size)
+{
+	const struct remote_request request = {
+		.number = ++memory->number, .address = address, .size = (uint32_t)size};
+
+	if (memory->err)
+		return 0;
+	if (send(memory->socket, &request, sizeof(request), MSG_NOSIGNAL) < 0) {
+		memory->err = -ETIMEDOUT;
+		return 0;
+	}
+	return receive(memory);
+}
+
+static struct page *slot_of(struct remote *memory, uint64_t address)
+{
+	return &memory->pages[address / PAGE % PAGES];
+}
+
+static bool is_known(struct remote *memory, uint64_t address)
+{
+	const struct page *page = slot_of(memory, address);
+
+	return page->known && page->address == address;
+}
+
+/* Asks for a page and those behind it that `size` bytes take, or for more of them. */
+static void fetch(struct remote *memory, uint64_t address, size_t size)
+{
+	size_t count = (size + PAGE - 1) / PAGE, n;
+
+	if (count < AHEAD && is_known(memory, address - PAGE))
+		count = AHEAD;
+	if (count > ANSWER_PAGES)
+		count = ANSWER_PAGES;
+	n = ask(memory, address, count * PAGE);
+	for (size_t at = 0; at == 0 || at < n; at += PAGE) {
+		struct page *page = slot_of(memory, address + at);
+		size_t part = n - at < PAGE ? n - at : PAGE;
+
+		memcpy(page->bytes, memory->answer + at, part);
+		page->address = address + at;
+		page->size = part;
+		page->known = true;
+	}
+}
+
+size_t remote_read(struct remote *memory, uint64_t address, void *out, size_t size)
+{
+	size_t done = 0;
+
+	/* The kernel's half, and addresses that would wrap around. */
+	if (address > INT64_MAX - REMOTE_ANSWER_MAX || size > INT64_MAX - address)
+		return 0;
+	while (done < size) {
+		uint64_t at = (address + done) / PAGE * PAGE;
+		size_t offset = (size_t)(address + done - at), part = size - done;
+		const struct page *page = slot_of(memory, at);
+
+		if (!is_known(memory, at))
+			fetch(memory, at, offset + part);
+		if (page->size <= offset)
+			return done;
+		if (part > page->size - offset)
+			part = page->size - offset;
+		memcpy((char *)out + done, page->bytes + offset, part);
+		done += part;
+	}
+	return done;
+}

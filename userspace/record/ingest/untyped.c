@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* untyped.c: gives samples whose type came later that type, before they are stored. */
+#include "untyped.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../../util/map.h"
+
+struct sample_key {
+	uint32_t process, provider;
+	uint64_t sample;
+};
+
+struct untyped {
+	struct map *types; /* struct sample_key to the type; as many as events wait */
+};
+
+int untyped_create(struct untyped **out)
+{
+	struct untyped *untyped = calloc(1, sizeof(*untyped));
+
+	if (!untyped)
+		return -ENOMEM;
+	untyped->types = map_create(sizeof(struct sample_key));
+	if (!untyped->types) {
+		free(untyped);
+		return -ENOMEM;
+	}
+	*out = untyped;
+	return 0;
+}
+
+void untyped_free(struct untyped *untyped)
+{
+	if (!untyped)
+		return;
+	map_free(untyped->types);
+	free(untyped);
+}
+
+int untyped_meet(struct untyped *untyped, const struct event_header *event, size_t size)
+{
+	const struct event_typed *typed = (const void *)event;
+	struct sample_key key = {event->process, event->provider, 0};
+	uint64_t *type;
+	bool added;
+
+	if (event->code != EVENT_typed)
+		return 0;
+	if (size < sizeof(*typed) || !typed->type)
+		return -EBADMSG;
+	key.sample = typed->sample;
+	type = map_put(untyped->types, &key, &added);
+	if (!type)
+		return -ENOMEM;
+	if (!added)
+		return -EEXIST;
+	*type = typed->type;
+	return 0;
+}
+
+static void take_type(struct untyped *untyped, const struct sample_key *key, uint64_t *type)
+{
+	const uint64_t *known = *type ? NULL : map_get(untyped->types, key);
+
+	if (!known)
+		return;
+	*type = *known;
+	map_remove(untyped->types, key);
+}
+
+void untyped_resolve(struct untyped *untyped, struct event_header *event)
+{
+	struct event_alloc *alloc = (void *)event;
+	struct event_sample *sample = (void *)event;
+	struct sample_key key = {event->process, event->provider, 0};
+
+	if (!map_count(untyped->types))
+		return;
+	if (event->code == EVENT_alloc && event->size >= sizeof(*alloc)) {
+		key.provider = alloc->provider;
+		key.sample = alloc->sample;
+		take_type(untyped, &key, &alloc->type);
+	} else if (event->code == EVENT_sample) {
+		key.sample = sample->entry.sample;
+		take_type(untyped, &key, &sample->entry.type);
+	}
+}
+
+bool untyped_is_left(struct untyped *untyped, const struct event_header *event)
+{
+	const struct sample_key key = {event->process, event->provider,
+				       ((const struct event_typed *)(const void *)event)->sample};
+
+	return map_remove(untyped->types, &key);
+}

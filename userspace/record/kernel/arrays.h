@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* arrays.h: reads whole arrays of the kernel side. */
+#ifndef GCPROF_ARRAYS_H
+#define GCPROF_ARRAYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* All values of an array by one system call: `count` of `size` bytes, which have those of each CPU.
+ * To be freed; NULL: `*err` says why. */
+void *array_read(int map_fd, uint32_t count, size_t size, int *err);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* opener_space.c: the process that reads the memory of one program for readers. */
+/*
+ * It parses nothing. It has one right, to read that memory, and one program: that of its
+ * /proc/PID/mem, not one that the process executes later. It may hang where the program wants
+ * that, so nobody waits for its end: it goes when nobody has the other end of its socket any more.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "opener_process.h"
+#include "../machine/capabilities.h"
+#include "../machine/proc_memory.h"
+#include "../../reader/remote_memory.h"
+
+#define SPACES_MAX 768 /* processes of one opener that have not ended */
+#define SLACK_MS   200 /* that a reader waits longer than the process does */
+
+enum { SOCKET, MEMORY, DESCRIPTORS };
+
+/* --- the process -------------------------------------------------------------------------- */
+
+/* A wait that a signal can end does end; the memory map of the program is free again then. */
+static void limit_time(unsigned ms)
+{
+	const struct itimerval limit = {.it_value = {ms / 1000, ms % 1000 * 1000}};
+
+	setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+static bool answer(uint32_t pid, const struct remote_request *request)
+{
+	static char bytes[REMOTE_ANSWER_MAX];
+	struct remote_answer head = {.number = request->number};
+	struct iovec parts[] = {{&head, sizeof(head)}, {bytes, 0}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	ssize_t n = -EINVAL;
+
+	if (request->size <= sizeof(bytes)) {
+		limit_time(REMOTE_WAIT_MS);
+		n = proc_memory_read(MEMORY, pid, request->address, bytes, request->size);
+		limit_time(0);
+	}
+	if (n < 0)
+		head.err = (int32_t)n;
+	else
+		parts[1].iov_len = (size_t)n;
+	return sendmsg(SOCKET, &message, MSG_NOSIGNAL) >= 0;
+}
+
+/* Nothing but its two descriptors stays, and a signal for a limit that ends it. */
+static int confine(int memory, int socket)
+{
+	sigset_t limit;
+
+	/* Neither of them may be overwritten before it is copied. */
+	if ((memory = dup(memory)) < 0 || (socket = dup(socket)) < 0 || dup2(socket, SOCKET) < 0 ||
+	    dup2(memory, MEMORY) < 0 || close_range(DESCRIPTORS, ~0u, 0))
+		return -errno;
+	prctl(PR_SET_NAME, "gcprof-memory", 0, 0, 0);
+	prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+	signal(SIGALRM, SIG_DFL);
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGALRM);
+	if (sigprocmask(SIG_UNBLOCK, &limit, NULL))
+		return -errno;
+	return capabilities_keep(UINT64_C(1) << CAP_SYS_PTRACE, false);
+}
+
+static _Noreturn void serve(int memory, uint32_t pid, int socket)
+{
+	struct remote_request request;
+
+	if (confine(memory, socket))
+		_exit(EXIT_FAILURE);
+	while (recv(SOCKET, &request, sizeof(request), 0) == sizeof(request))
+		if (!answer(pid, &request))
+			break;
+	_exit(EXIT_SUCCESS);
+}
+
+/* --- its parent --------------------------------------------------------------------------- */
+
+/* Programs whose memory hangs cannot make more processes than this. */
+static bool is_room(void)
+{
+	static unsigned count;
+
+	while (count && waitpid(-1, NULL, WNOHANG) > 0)
+		count--;
+	return count < SPACES_MAX && ++count;
+}
+
+static int limit_wait(int socket)
+{
+	const unsigned ms = REMOTE_WAIT_MS + SLACK_MS;
+	const struct timeval limit = {ms / 1000, ms % 1000 * 1000};
+
+	return setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ? -errno : 0;
+}
+
+int opener_serve_space(int memory, uint32_t pid)
+{
+	int pair[2], err;
+	pid_t child;
+
+	if (!is_room())
+		return -EMFILE;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	err = limit_wait(pair[0]);
+	child = err ? -1 : fork();
+	if (!child)
+		serve(memory, pid, pair[1]);
+	if (!err && child < 0)
+		err = -errno;
+	close(pair[1]);
+	if (err)
+		close(pair[0]);
+	return err ? err : pair[0];
+}

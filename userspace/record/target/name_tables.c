@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* name_tables.c: has the name tables read of programs that ran before their probes were attached.
+ */
+#include "name_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../machine/clock.h"
+#include "../../reader/name_table.h"
+#include "../../reader/worker.h"
+#include "../../util/log.h"
+#include "../../../gc/provider/frame.h"
+
+#define OPEN_MAX 16 /* processes whose memory is open */
+#define CPU_NS   UINT64_C(2000000000)
+#define WALL_NS  UINT64_C(2000000000)
+#define WAIT_MS  10
+
+/* A table to be read. */
+struct table {
+	struct table *next;
+	struct name_tables *tables;
+	struct event_header header;  /* of the mapping */
+	struct opener_space process; /* with that mapping */
+	struct table_request wanted;
+	int memory;   /* socket, of the program that has the file mapped; -1: not open yet */
+	uid_t user;   /* who has started it */
+	bool started; /* a request to open it was sent */
+	bool over;    /* the table is read, or cannot be */
+};
+
+struct name_tables {
+	struct opener *opener;
+	struct worker *worker;
+	name_tables_emit *emit;
+	void *context;
+	struct table *first, **last; /* in the order in which they were mapped */
+	struct table *asked;         /* whose answer is awaited, or NULL */
+	size_t n_open;
+	uint64_t unread;
+};
+
+int name_tables_create(struct opener *opener, name_tables_emit *emit, void *context,
+		       struct name_tables **out)
+{
+	struct name_tables *tables = calloc(1, sizeof(*tables));
+
+	if (!tables || worker_create(WORKER_READER, true, &tables->worker)) {
+		free(tables);
+		return -ENOMEM;
+	}
+	tables->opener = opener;
+	tables->emit = emit;
+	tables->context = context;
+	tables->last = &tables->first;
+	*out = tables;
+	return 0;
+}
+
+static void remove_first(struct name_tables *tables)
+{
+	struct table *table = tables->first;
+
+	tables->first = table->next;
+	if (!tables->first)
+		tables->last = &tables->first;
+	opener_cancel(tables->opener, table);
+	tables->n_open -= table->started;
+	if (table->memory >= 0)
+		close(table->memory);
+	free(table);
+}
+
+void name_tables_free(struct name_tables *tables)
+{
+	if (!tables)
+		return;
+	while (tables->first)
+		remove_first(tables);
+	worker_free(tables->worker);
+	free(tables);
+}
+
+int name_tables_add(struct name_tables *tables, const struct event_mmap *mapping, uint64_t address,
+		    uint8_t provider)
+{
+	struct table *table = malloc(sizeof(*table));
+
+	if (!table)
+		return -ENOMEM;
+	*table = (struct table){
+		.tables = tables,
+		.header = mapping->header,
+		.process = {.pid = mapping->header.tid, .mapping = opener_mapping_of(mapping)},
+		.wanted = {address},
+		.memory = -1,
+	};
+	table->header.provider = provider;
+	*tables->last = table;
+	tables->last = &table->next;
+	return 0;
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+static void put_text(char **at, const char *text, size_t size)
+{
+	memcpy(*at, text, size);
+	*at += (size + 7) & ~(size_t)7;
+}
+
+/* As the kernel side reports what the probes `type` and `code` carry. */
+static void emit_name(void *context, const struct table_name *name, const char *text,
+		      const char *file)
+{
+	const struct table *table = context;
+	struct {
+		union {
+			struct event_header header;
+			struct event_type type;
+			struct event_code code;
+		};
+		char texts[2 * (TABLE_TEXT_MAX + 8)];
+	} event = {.header = table->header};
+	bool is_type = name->kind == GCPROF_NAME_TYPE;
+	char *at = (char *)&event + (is_type ? sizeof(event.type) : sizeof(event.code));
+
+	event.header.code = is_type ? EVENT_type : EVENT_code;
+	event.header.tid = event.header.pid;
+	event.header.fiber = 0;
+	if (is_type) {
+		event.type.type = name->id;
+		event.type.name_size = name->text_size;
+	} else {
+		event.code.code = name->id;
+		event.code.line = name->line;
+		event.code.name_size = name->text_size;
+		event.code.file_size = name->file_size;
+	}
+	put_text(&at, text, name->text_size);
+	if (!is_type)
+		put_text(&at, file, name->file_size);
+	event.header.size = (uint32_t)(at - (char *)&event);
+	table->tables->emit(table->tables->context, &event.header, event.header.size);
+}
+
+static const char *reason(int err)
+{
+	switch (err) {
+	case -E2BIG:
+		return "it is too large";
+	case -EFAULT:
+		return "part of it is not in its memory";
+	case -ETIMEDOUT:
+		return "its memory does not answer";
+	case -ETIME:
+	case -EBADMSG:
+	case -EPIPE:
+		return "the reader failed";
+	default:
+		return strerror(-err);
+	}
+}
+
+static void end(struct table *table, int err)
+{
+	table->over = true;
+	/* A file with that symbol and something else there. */
+	if (!err || err == -ENOENT)
+		return;
+	table->tables->unread++;
+	log_print(err == -ETIMEDOUT ? LOG_WARNING : LOG_VERBOSE,
+		  "process %u: its names of types and functions were not all read: %s",
+		  table->header.pid, reason(err));
+}
+
+static void memory_opened(void *context, const struct opener_result *result)
+{
+	struct table *table = context;
+
+	table->memory = result->fd;
+	table->user = result->file.uid;
+	if (result->err)
+		end(table, result->err);
+}
+
+static void open_memory(struct name_tables *tables, struct table *table)
+{
+	int err;
+
+	if (table->started || tables->n_open == OPEN_MAX)
+		return;
+	err = opener_space(tables->opener, &table->process, memory_opened, table);
+	table->started = true;
+	tables->n_open++;
+	if (err)
+		end(table, err);
+}
+
+static void ask(struct name_tables *tables, struct table *table)
+{
+	const struct worker_order order = {
+		.kind = READ_TABLE,
+		.data = &table->wanted,
+		.size = sizeof(table->wanted),
+		.fds = &table->memory,
+		.n_fds = 1,
+		.cpu_ns = CPU_NS,
+		.wall_ns = WALL_NS,
+		.answer_max = TABLE_ANSWER_MAX,
+	};
+	int err;
+
+	worker_serve(tables->worker, table->user);
+	err = worker_start(tables->worker, &order);
+	if (err)
+		end(table, err);
+	else
+		tables->asked = table;
+}
+
+static void take_answer(struct name_tables *tables)
+{
+	struct worker_answer answer;
+	int err;
+
+	if (!tables->asked || worker_poll(tables->worker, &answer) != WORKER_ANSWERED)
+		return;
+	err = answer.err;
+	if (!err)
+		err = table_take(answer.data, answer.size, emit_name, tables->asked);
+	end(tables->asked, err);
+	tables->asked = NULL;
+}
+
+void name_tables_turn(struct name_tables *tables)
+{
+	take_answer(tables);
+	while (tables->first && tables->first->over)
+		remove_first(tables);
+	for (struct table *table = tables->first; table; table = table->next)
+		open_memory(tables, table);
+	if (tables->first && tables->first->memory >= 0 && !tables->asked)
+		ask(tables, tables->first);
+}
+
+uint64_t name_tables_pending(const struct name_tables *tables)
+{
+	return tables->first ? tables->first->header.time : UINT64_MAX;
+}
+
+void name_tables_settle(struct name_tables *tables, uint64_t ns)
+{
+	uint64_t until = clock_now() + ns;
+
+	for (name_tables_turn(tables); tables->first && clock_now() < until;
+	     name_tables_turn(tables)) {
+		opener_turn(tables->opener);
+		worker_wait_any(WAIT_MS);
+	}
+}
+
+uint64_t name_tables_unread(const struct name_tables *tables)
+{
+	return tables->unread;
+}

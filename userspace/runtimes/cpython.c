@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cpython.c: the Python interpreter, in a program of its own or in libpython. */
+/*
+ * Distributions build it with SystemTap notes (provider python), behind semaphores: gc__start has
+ * the generation that is collected, gc__done how many objects were unreachable. They are fired
+ * between the calls of gc.callbacks, once for each.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../../gc/provider/probe_args.h"
+#include "cpython_layout.h"
+#include "find.h"
+
+enum { HEAP = 1 };
+enum { GENERATIONS = 3 };
+
+static const struct runtime_place places[] = {
+	{.report = PLACE_PAUSE_BEGIN,
+	 .where = PLACE_AT_NOTE,
+	 .name = "python:gc__start",
+	 .flags = PLACE_COLLECTOR | PLACE_PAUSES,
+	 .arguments = {{.value = VALUE_HEAP, .from = FROM_NUMBER, .number = HEAP},
+		       {.value = VALUE_KIND, .from = FROM_NOTE, .number = 0}}},
+	{.report = PLACE_PAUSE_END,
+	 .where = PLACE_AT_NOTE,
+	 .name = "python:gc__done",
+	 .flags = PLACE_COLLECTOR | PLACE_RESUMES,
+	 .arguments = {{.value = VALUE_HEAP, .from = FROM_NUMBER, .number = HEAP},
+		       {.value = VALUE_UNREACHABLE, .from = FROM_NOTE, .number = 0}}},
+};
+
+static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+{
+	uint64_t runtime;
+	uint32_t version;
+
+	if (!runtime_exported(file, "_PyRuntime", &runtime))
+		return false;
+	if (!cpython_version(file, &version))
+		return true;
+	snprintf(out->version, sizeof(out->version), "%u.%u.%u", version >> 24,
+		 version >> 16 & 0xff, version >> 8 & 0xff);
+	out->number = version >> 16;
+	return true;
+}
+
+static void constants(struct runtime_file *file, struct runtime_facts *out)
+{
+	struct cpython_layout layout;
+
+	out->has_frames = cpython_layout_of(file, &layout);
+	if (!out->has_frames)
+		snprintf(out->missing, sizeof(out->missing),
+			 "its functions are known of 3.11, 3.12 and 3.13 with a global lock");
+}
+
+static const char *kind_name(const struct runtime_facts *facts, uint64_t generation,
+			     const char *collector, uint32_t *kind)
+{
+	static const char *const names[GENERATIONS] = {"generation 0", "generation 1",
+						       "generation 2"};
+
+	(void)facts;
+	(void)collector;
+	*kind = generation < GENERATIONS - 1 ? GCPROF_GC_MINOR : GCPROF_GC_FULL;
+	return generation < GENERATIONS ? names[generation] : NULL;
+}
+
+const struct runtime runtime_cpython = {
+	.id = RUNTIME_CPYTHON,
+	.name = "cpython",
+	.places = places,
+	.n_places = sizeof(places) / sizeof(places[0]),
+	.walks = true,
+	.recognise = recognise,
+	.constants = constants,
+	.kind_name = kind_name,
+};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cpython_names.c: what a Python function's name, file and table of lines mean. */
+/*
+ * The table of lines (co_linetable) has an entry for each stretch of instructions that belong to
+ * one place of the source. Its first byte has bit 7 set, in bits 3 to 6 what follows, and in the
+ * others how many instructions there are, less one. Lines are differences from the entry before,
+ * the first from where the function begins:
+ *
+ *	0 to 9		in the same line; a byte of columns follows
+ *	10 to 12	so many lines, less 10, further on; two bytes of columns
+ *	13		a number, with a sign
+ *	14		a number, with a sign; then three of columns
+ *	15		in no line
+ *
+ * Numbers have six bits a byte, the lowest first; bit 6 says that another byte follows.
+ */
+#include "cpython_names.h"
+
+#include <string.h>
+
+enum {
+	SHORT_LAST = 9,
+	ONE_LINE = 10,
+	ONE_LINE_LAST = 12,
+	NO_COLUMNS = 13,
+	LONG = 14,
+	NO_LINE = 15
+};
+
+/* --- texts ---------------------------------------------------------------------------------- */
+
+static size_t put_utf8(uint32_t character, char *out)
+{
+	size_t size = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+
+	if (size == 1) {
+		out[0] = (char)character;
+		return size;
+	}
+	for (size_t i = size - 1; i; i--, character >>= 6)
+		out[i] = (char)(0x80 | (character & 0x3f));
+	out[0] = (char)(0xf00 >> size | character);
+	return size;
+}
+
+/* Characters of 1, 2 or 4 bytes each, up to a zero, as UTF-8: no more than 3 bytes for each that
+ * there is (of two characters of 2 bytes none is longer, and one of 4 bytes has 4). */
+static void put_text(const char *text, size_t size, size_t width, char *out)
+{
+	for (size_t at = 0; (width == 1 || width == 2 || width == 4) && at + width <= size;
+	     at += width) {
+		uint32_t character = 0;
+
+		memcpy(&character, text + at, width);
+		if (!character || character > 0x10ffff)
+			break;
+		out += put_utf8(character, out);
+	}
+	*out = '\0';
+}
+
+/* --- lines ---------------------------------------------------------------------------------- */
+
+struct lines {
+	const unsigned char *at, *end;
+};
+
+static uint32_t take_number(struct lines *lines)
+{
+	uint32_t number = 0, byte;
+
+	for (unsigned shift = 0; lines->at < lines->end && shift < 30; shift += 6) {
+		byte = *lines->at++;
+		number |= (byte & 0x3f) << shift;
+		if (!(byte & 0x40))
+			break;
+	}
+	return number;
+}
+
+/* The sign is the lowest bit. */
+static int64_t take_difference(struct lines *lines)
+{
+	uint32_t number = take_number(lines);
+
+	return number & 1 ? -(int64_t)(number >> 1) : (int64_t)(number >> 1);
+}
+
+/* How many lines further on an entry of this kind is. */
+static int64_t take_lines(struct lines *lines, uint32_t kind)
+{
+	if (kind == NO_COLUMNS || kind == LONG)
+		return take_difference(lines);
+	return kind >= ONE_LINE && kind <= ONE_LINE_LAST ? kind - ONE_LINE : 0;
+}
+
+/* Goes on to the next entry, known by bit 7: only first bytes have it set. */
+static void skip_columns(struct lines *lines)
+{
+	while (lines->at < lines->end && !(*lines->at & 0x80))
+		lines->at++;
+}
+
+/* 0: it is not known, or there is none. */
+static uint32_t find_line(struct lines lines, uint64_t instruction, uint32_t begin)
+{
+	int64_t line = begin;
+	uint64_t reached = 0;
+
+	while (lines.at < lines.end) {
+		uint32_t byte = *lines.at++, kind = byte >> 3 & 15;
+
+		line += take_lines(&lines, kind);
+		skip_columns(&lines);
+		reached += (byte & 7) + 1;
+		if (instruction < reached)
+			return kind == NO_LINE || line < 0 || line > INT32_MAX ? 0 : (uint32_t)line;
+	}
+	return 0;
+}
+
+/* --- functions ------------------------------------------------------------------------------ */
+
+static size_t padded(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+bool cpython_name(struct cpython_function *function, uint64_t instruction, struct symbol *out)
+{
+	const struct event_bytecode *event = &function->in.event;
+	const char *name = function->in.bytes + sizeof(*event), *file, *table;
+	struct lines lines;
+
+	if (function->size < sizeof(*event) || function->size > sizeof(function->in) ||
+	    event->name_size >= BYTECODE_TEXT_MAX || event->file_size >= BYTECODE_TEXT_MAX ||
+	    event->table_size >= BYTECODE_TABLE_MAX)
+		return false;
+	file = name + padded(event->name_size);
+	table = file + padded(event->file_size);
+	if ((size_t)(table - function->in.bytes) + event->table_size > function->size)
+		return false;
+	put_text(name, event->name_size, event->name_width, function->name);
+	put_text(file, event->file_size, event->file_width, function->file);
+	lines.at = (const unsigned char *)table;
+	lines.end = lines.at + event->table_size;
+	*out = (struct symbol){
+		.name = function->name,
+		.file = function->file[0] ? function->file : NULL,
+		.line = find_line(lines, instruction, event->line),
+		.begin = event->line,
+	};
+	return function->name[0] != '\0';
+}
