@@ -8,7 +8,7 @@
 
 #define PROBE_VALUES 8 /* of the probe of ours that has most: the stack is short */
 
-enum { PROBE_NONE = -1 }; /* no traced process, or refused */
+enum { PROBE_NONE = -1 }; /* no traced process, refused, or being removed */
 
 struct probe_firing {
 	struct pt_regs *ctx;

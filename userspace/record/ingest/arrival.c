@@ -12,7 +12,15 @@
 #include "../target/switches.h"
 #include "../../util/log.h"
 
-#define ROOM_NS UINT64_C(1000000000) /* between two searches for files to detach */
+#define ROOM_NS     UINT64_C(200000000)   /* between two searches for files to detach */
+#define WAIT_NS     UINT64_C(10000000000) /* for room, at most */
+#define WAITING_MAX 512                   /* mappings */
+
+/* A mapping of a file for whose probes there is no room. */
+struct waiting {
+	struct event_mmap event;
+	uint64_t until;
+};
 
 /*
  * A program that has run with a file for longer than its probes are attached may have reported its
@@ -78,24 +86,27 @@ static void make_room(struct arrival *arrival)
 	map_free(used);
 }
 
-static int attach_sites_of(struct arrival *arrival, struct file *file)
+/* Programs that end make room. False: it is not to wait any longer. */
+static bool wait_for_room(struct arrival *arrival, struct file *file,
+			  const struct event_mmap *event, uint64_t until)
 {
-	struct attach *probes = session_probes(arrival->session);
-	uint64_t now = clock_now();
-	int count = attach_file(probes, file, &arrival->problem);
+	const struct waiting waiting = {*event, until};
 
-	if (count != -E2BIG || now < arrival->next_room)
-		return count;
-	arrival->next_room = now + ROOM_NS;
-	make_room(arrival);
+	if (clock_now() >= until || arrival->waiting.size >= WAITING_MAX * sizeof(waiting) ||
+	    buffer_append(&arrival->waiting, &waiting, sizeof(waiting)))
+		return false;
 	file->tried = false;
-	return attach_file(probes, file, &arrival->problem);
+	return true;
 }
 
-static void attach(struct arrival *arrival, struct file *file)
+/* False: it waits for room. */
+static bool attach(struct arrival *arrival, struct file *file, const struct event_mmap *event,
+		   uint64_t until)
 {
-	int count = attach_sites_of(arrival, file);
+	int count = attach_file(session_probes(arrival->session), file, &arrival->problem);
 
+	if (count == -E2BIG && wait_for_room(arrival, file, event, until))
+		return false;
 	if (count > 0)
 		arrival->attached = true;
 	if (count > 0 && file->facts.runtime.runtime)
@@ -107,6 +118,7 @@ static void attach(struct arrival *arrival, struct file *file)
 		arrival->trouble = true;
 		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
 	}
+	return true;
 }
 
 /* Those of a process that has ended would stay in the kernel side's table. */
@@ -122,13 +134,12 @@ static void add_fibers(struct arrival *arrival, const struct process *process,
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
 
-void arrival_mapped(void *context, struct file *file, const struct event_mmap *event)
+static void mapped(struct arrival *arrival, struct file *file, const struct event_mmap *event,
+		   uint64_t until)
 {
-	struct arrival *arrival = context;
 	struct process *process = processes_find(arrival->processes, event->header.process);
 
-	attach(arrival, file);
-	if (!process)
+	if (!attach(arrival, file, event, until) || !process)
 		return;
 	switches_mapped(arrival->switches, file, event);
 	if (!arrival->runtime[0])
@@ -143,4 +154,41 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	join(arrival, process, file, event);
 	unwinder_remap(arrival->unwinder, process);
+}
+
+void arrival_mapped(void *context, struct file *file, const struct event_mmap *event)
+{
+	mapped(context, file, event, clock_now() + WAIT_NS);
+}
+
+/* Attaches to what waits, as far as there is room. */
+static void attach_waiting(struct arrival *arrival, bool last)
+{
+	struct buffer buffer = arrival->waiting;
+	const struct waiting *waiting = (const void *)buffer.data;
+
+	arrival->waiting = (struct buffer){0};
+	for (size_t i = 0; i < buffer.size / sizeof(*waiting); i++) {
+		const struct event_mmap *event = &waiting[i].event;
+		struct file *file =
+			files_find(arrival->files, event->major, event->minor, event->inode);
+
+		if (file)
+			mapped(arrival, file, event, last ? 0 : waiting[i].until);
+	}
+	buffer_free(&buffer);
+}
+
+void arrival_turn(struct arrival *arrival, bool last)
+{
+	uint64_t now = clock_now();
+
+	if (!arrival->waiting.size || (!last && now < arrival->next_room))
+		return;
+	arrival->next_room = now + ROOM_NS;
+	if (attach_detaches(session_probes(arrival->session)) && !last)
+		return;
+	attach_waiting(arrival, last);
+	if (arrival->waiting.size)
+		make_room(arrival);
 }

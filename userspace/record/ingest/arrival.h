@@ -12,7 +12,7 @@
 #include "../../util/problem.h"
 #include "flow.h"
 
-/* Everything is borrowed. */
+/* Everything is borrowed but `waiting`. */
 struct arrival {
 	struct session *session;
 	struct files *files;
@@ -24,7 +24,8 @@ struct arrival {
 	struct heap_profiles *heaps;
 	struct name_tables *names;
 	struct flow *flow;              /* NULL: not there yet */
-	uint64_t next_room;             /* when files may be detached for others, ns */
+	struct buffer waiting;          /* mappings of files whose probes wait for room; free it */
+	uint64_t next_room;             /* when files may be detached for them, ns */
 	char runtime[RUNTIME_TEXT_MAX]; /* the first that was met, with its version; "": none */
 	bool attached;                  /* a file was attached; reset it */
 	bool trouble;                   /* one could not be: `problem` says why; reset it */
@@ -33,6 +34,10 @@ struct arrival {
 
 /* A file was mapped by a process: a files_mapped, with a struct arrival as context. */
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event);
+
+/* Attaches to files for which there was no room, if there is some now. `last`: they do not wait any
+ * longer. */
+void arrival_turn(struct arrival *arrival, bool last);
 
 /* A program knows of the recorder: a control_joined, with a struct arrival as context. */
 void arrival_joined(void *context, const struct event_mmap *event, uint64_t address, uint32_t was,

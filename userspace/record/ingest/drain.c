@@ -261,6 +261,7 @@ static int drain_rings(struct drain *drain, uint64_t now)
 	/* First: what it has opened is given to the reader now, not in the next round. */
 	opener_turn(drain->parts.opener);
 	files_turn(files);
+	arrival_turn(&drain->arrival, false);
 	switches_turn(drain->parts.switches, drain->parts.processes);
 	heap_profiles_turn(drain->heaps);
 	name_tables_turn(drain->tables);
@@ -371,6 +372,7 @@ int drain_finish(struct drain *drain, const struct patience *patience)
 		emptied = drain_rings(drain, clock_now());
 	while (emptied == 0);
 	files_settle(drain->parts.files, patience->files_ns);
+	arrival_turn(&drain->arrival, true);
 	name_tables_settle(drain->tables, patience->files_ns);
 	heap_profiles_finish(drain->heaps, patience->files_ns);
 	store_walk_until(drain->parts.store, clock_now() + patience->walks_ns);
@@ -405,6 +407,7 @@ void drain_free(struct drain *drain)
 	heap_profiles_free(drain->heaps);
 	name_tables_free(drain->tables);
 	rings_free(drain->rings);
+	buffer_free(&drain->arrival.waiting);
 	flow_free(drain->flow);
 	world_free(drain->world);
 	free(drain);

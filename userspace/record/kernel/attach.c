@@ -70,7 +70,10 @@ struct attach {
 	struct bpf_link *links[PROBE_PLACES_MAX]; /* of places that have their own */
 	int closing[PROBE_PLACES_MAX];            /* links */
 	size_t n_closing;
-	atomic_size_t n_closed; /* of these */
+	atomic_size_t n_closed;               /* of these */
+	pid_t closer;                         /* the process that closes links; 0: none */
+	uint32_t detaching[PROBE_PLACES_MAX]; /* the first places of their files */
+	size_t n_detaching;
 };
 
 bool attach_multi_supported(void)
@@ -219,37 +222,6 @@ static void count_site(struct attach *attach, const struct probe_place *place)
 	attach->count[PROBE_gc_end] += runtime->places[place->place].report == PLACE_PAUSE_END;
 }
 
-/* The file that was read is attached, whatever its name means by now. */
-static int attach_sites_of(struct attach *attach, struct file *file)
-{
-	uint32_t count = file->facts.n_sites, first = find_room(attach, count);
-	char same_file[64];
-	uint64_t *used;
-	int err;
-
-	if (count > places_left(attach, file, &used) || first == PROBE_PLACES_MAX)
-		return -E2BIG;
-	file->provider = (uint8_t)(attach->n_providers++ % PROVIDERS_MAX + 1);
-	err = put_places(attach, file, first);
-	if (err)
-		return err;
-	snprintf(same_file, sizeof(same_file), "/proc/self/fd/%d", file->fd);
-	err = attach->multi ? attach_together(attach, file, first, same_file)
-			    : attach_one_by_one(attach, file, first, same_file);
-	if (err < 0)
-		return err;
-	attach->attachments[first] =
-		(struct attachment){count, attach->multi ? err : -1, file->user};
-	memset(&attach->in_use[first], true, count);
-	attach->n_places += count;
-	if (used)
-		*used += count;
-	for (uint32_t i = 0; i < count; i++)
-		count_site(attach, &file->sites[i].place);
-	file->first_place = first;
-	return 0;
-}
-
 /* Is what the reader has seen there in the file? What a reader says that was taken over by another
  * file is left out before (world/files.c). */
 static bool is_code(const struct file *file, const struct probe_site *site)
@@ -271,6 +243,39 @@ static bool are_code(const struct file *file)
 	return true;
 }
 
+/* The file that was read is attached, whatever its name means by now. */
+static int attach_sites_of(struct attach *attach, struct file *file)
+{
+	uint32_t count = file->facts.n_sites, first = find_room(attach, count);
+	char same_file[64];
+	uint64_t *used;
+	int err;
+
+	if (count > places_left(attach, file, &used) || first == PROBE_PLACES_MAX)
+		return -E2BIG;
+	if (!are_code(file))
+		return -EBADMSG;
+	file->provider = (uint8_t)(attach->n_providers++ % PROVIDERS_MAX + 1);
+	err = put_places(attach, file, first);
+	if (err)
+		return err;
+	snprintf(same_file, sizeof(same_file), "/proc/self/fd/%d", file->fd);
+	err = attach->multi ? attach_together(attach, file, first, same_file)
+			    : attach_one_by_one(attach, file, first, same_file);
+	if (err < 0)
+		return err;
+	attach->attachments[first] =
+		(struct attachment){count, attach->multi ? err : -1, file->user};
+	memset(&attach->in_use[first], true, count);
+	attach->n_places += count;
+	if (used)
+		*used += count;
+	for (uint32_t i = 0; i < count; i++)
+		count_site(attach, &file->sites[i].place);
+	file->first_place = first;
+	return 0;
+}
+
 int attach_file(struct attach *attach, struct file *file, struct problem *problem)
 {
 	const struct file_facts *facts = &file->facts;
@@ -287,7 +292,7 @@ int attach_file(struct attach *attach, struct file *file, struct problem *proble
 				   file->path);
 	}
 	if (facts->n_sites) {
-		err = are_code(file) ? attach_sites_of(attach, file) : -EBADMSG;
+		err = attach_sites_of(attach, file);
 		if (err)
 			return problem_set(problem, err, "%s: its probes could not be attached: %s",
 					   file->path,
@@ -371,58 +376,57 @@ static _Noreturn void close_apart(struct attach *attach, int start)
 	_exit(EXIT_SUCCESS);
 }
 
-/* False: it has not ended in time. */
-static bool await(pid_t closer)
+/*
+ * To remove a probe the kernel locks the memory map of each program that has the file mapped, and a
+ * program can keep that locked as long as it likes: by waiting for a page of a file whose server
+ * does not answer. No signal ends the wait for the lock. So another process closes the links, which
+ * the recorder leaves behind if it must.
+ */
+static void close_links(struct attach *attach)
 {
-	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, closer, 0), .events = POLLIN};
-	bool ended = end.fd < 0 || poll(&end, 1, CLOSE_MS) != 0;
+	size_t n = attach->n_closing;
+	int start[2];
 
-	if (ended)
-		waitpid(closer, NULL, 0);
+	if (!n)
+		return;
+	if (pipe2(start, O_CLOEXEC)) {
+		close_here(attach);
+		attach->n_closing = 0;
+		return;
+	}
+	attach->closer = fork();
+	if (!attach->closer) {
+		close(start[1]);
+		close_apart(attach, start[0]);
+	}
+	if (attach->closer < 0) {
+		attach->closer = 0;
+		close_here(attach);
+	}
+	for (size_t i = 0; attach->closer && i < n; i++)
+		close(attach->closing[i]);
+	close(start[0]);
+	close(start[1]);
+	attach->n_closing = 0;
+}
+
+/* Waits for the process that closes links, for some time. */
+static void await_closer(struct attach *attach)
+{
+	struct pollfd end = {.events = POLLIN};
+
+	if (!attach->closer)
+		return;
+	end.fd = (int)syscall(SYS_pidfd_open, attach->closer, 0);
+	if (end.fd < 0 || poll(&end, 1, CLOSE_MS) != 0)
+		waitpid(attach->closer, NULL, 0);
 	else
 		log_warning("probes are still being removed: a program keeps its memory map "
 			    "locked, and the kernel waits for it (until that program ends no "
 			    "process of this machine can fork)");
 	if (end.fd >= 0)
 		close(end.fd);
-	return ended;
-}
-
-/*
- * To remove a probe the kernel locks the memory map of each program that has the file mapped, and a
- * program can keep that locked as long as it likes: by waiting for a page of a file whose server
- * does not answer. No signal ends the wait for the lock. So another process closes the links, which
- * the recorder leaves behind if it must. False: some are not closed yet.
- */
-static bool close_links(struct attach *attach)
-{
-	size_t n = attach->n_closing;
-	int start[2];
-	pid_t closer;
-	bool closed = true;
-
-	if (!n)
-		return true;
-	if (pipe2(start, O_CLOEXEC)) {
-		close_here(attach);
-		attach->n_closing = 0;
-		return true;
-	}
-	closer = fork();
-	if (!closer) {
-		close(start[1]);
-		close_apart(attach, start[0]);
-	}
-	if (closer < 0)
-		close_here(attach);
-	for (size_t i = 0; closer > 0 && i < n; i++)
-		close(attach->closing[i]);
-	close(start[0]);
-	close(start[1]);
-	if (closer > 0)
-		closed = await(closer);
-	attach->n_closing = 0;
-	return closed;
+	attach->closer = 0;
 }
 
 /* A link of many places is closed with the others' (close_links()). */
@@ -448,24 +452,49 @@ static void free_places(struct attach *attach, uint32_t first)
 	attachment->count = 0;
 }
 
-/* Places whose probes may still fire are nobody else's. */
+/* Probes that are being removed may still fire, besides those that replace them. */
+static void silence_places(struct attach *attach, uint32_t first)
+{
+	const struct probe_place silent = {.probe = UINT32_MAX};
+
+	for (uint32_t i = 0; i < attach->attachments[first].count; i++) {
+		uint32_t key = first + i;
+
+		(void)bpf_map_update_elem(attach->places, &key, &silent, BPF_ANY);
+	}
+}
+
 void attach_detach(struct attach *attach, const uint32_t *first_places, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		silence_places(attach, first_places[i]);
 		take_links(attach, first_places[i]);
-	if (!close_links(attach))
-		return;
-	for (size_t i = 0; i < n; i++)
-		free_places(attach, first_places[i]);
+	}
+	memcpy(attach->detaching, first_places, n * sizeof(*first_places));
+	attach->n_detaching = n;
+	close_links(attach);
+}
+
+bool attach_detaches(struct attach *attach)
+{
+	if (attach->closer && !waitpid(attach->closer, NULL, WNOHANG))
+		return true;
+	attach->closer = 0;
+	while (attach->n_detaching)
+		free_places(attach, attach->detaching[--attach->n_detaching]);
+	return false;
 }
 
 void attach_free(struct attach *attach)
 {
 	if (!attach)
 		return;
+	await_closer(attach);
+	(void)attach_detaches(attach);
 	for (uint32_t i = 0; i < PROBE_PLACES_MAX; i++)
 		take_links(attach, i);
 	close_links(attach);
+	await_closer(attach);
 	map_free(attach->used);
 	free(attach);
 }

@@ -34,9 +34,15 @@ int attach_create(struct bpf_program *program, int places, bool multi, struct at
  */
 int attach_file(struct attach *attach, struct file *file, struct problem *problem);
 
-/* Detaches files, by their first_place, whose places others may have then. Waits for the kernel,
- * some 50 ms however many they are. */
+/*
+ * Begins to detach files, by their first_place: their probes report nothing from now on, and the
+ * files may be attached anew. Their places are free for others once attach_detaches() says false.
+ * Not to be called before that.
+ */
 void attach_detach(struct attach *attach, const uint32_t *first_places, size_t n);
+
+/* Is the kernel still removing probes? Some 50 ms, if no program keeps its memory map locked. */
+bool attach_detaches(struct attach *attach);
 
 /* Since when the file is attached that was attached last, CLOCK_MONOTONIC ns; 0: none is. */
 uint64_t attach_latest(const struct attach *attach);

@@ -456,7 +456,7 @@ struct file *files_read(struct files *files, int fd)
 	return entry ? &entry->file : NULL;
 }
 
-const struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode)
+struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode)
 {
 	struct file_key key = key_of(major, minor, inode);
 	struct entry *entry = file_table_find(&files->table, &key);

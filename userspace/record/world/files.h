@@ -59,7 +59,7 @@ struct file *files_read(struct files *files, int fd);
 void files_settle(struct files *files, uint64_t ns);
 
 /* The file of a mapping, NULL if it was not met, or forgotten. Valid until the next call. */
-const struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode);
+struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode);
 
 /* Finds the files whose probes are attached and that are not `used` (ids of files, as keys): they
  * count as not attached from now on. Appends the first_place of each (uint32_t). */
