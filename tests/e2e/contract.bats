@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # contract.bats: what programs may report beyond samples: types that come later, and so on.
+# Parallel: no other recorder matters.
 
 load common
 

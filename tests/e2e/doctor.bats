@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # doctor.bats: what can be recorded with which rights, and that each capability is told by name.
+# Parallel: no other recorder matters.
 
 load common
 
@@ -118,7 +119,7 @@ few_orphans() { # MOST
 			;;
 		*)
 			same status "$code" 0
-			with "$others" ./gcprof record -R 64K -o less.data -- ./churn --bytes 64M 2>record.log
+			with "$others" ./gcprof record -R 64K -o less.data -- ./churn --bytes 512M 2>record.log
 			holds '.alloc.samples > 100 and .streams.cpu.attached and .streams.syscall.attached' less.data
 			;;
 		esac

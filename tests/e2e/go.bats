@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # go.bats: Go programs as they are: what they allocate, their collections, their variables.
+# Parallel: no other recorder matters.
 
 load common
 

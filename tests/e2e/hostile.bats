@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # hostile.bats: programs that lie to the recorder. Names as in faults.bats: "lie: what happens".
+# Parallel: no other recorder matters.
 
 load common
 

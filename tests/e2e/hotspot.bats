@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # hotspot.bats: allocations and collections of unchanged Java programs, beside the machine's own log.
+# Parallel: no other recorder matters.
 
 load common
 

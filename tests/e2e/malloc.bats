@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # malloc.bats: programs that take memory from malloc(): who takes it, and what is not freed.
+# Parallel: no other recorder matters.
 
 load common
 

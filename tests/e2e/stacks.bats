@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # stacks.bats: native stacks through code without frame pointers: direct callers, proper ends, modes.
+# Parallel: no other recorder matters.
 
 load common
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # syscalls.bats: which system calls are counted and recorded, with what; compared with strace.
+# Parallel: no other recorder matters.
 
 load common
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # waits.bats: time off the CPU: how long, why, where; page faults.
+# Parallel: no other recorder matters.
 
 load common
 

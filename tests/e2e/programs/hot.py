@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""hot.py SECONDS WAY: two parts of the same work, one three times as long.
+"""hot.py SECONDS WAY: two parts of the same work, one three times as long, for so long on the CPU.
 
 Prints which part of the CPU time of both the first has had, and the two lines of share().
 """
@@ -37,7 +37,7 @@ def share(depth=5):
 
 
 def until(end):
-    while time.monotonic() < end:
+    while time.process_time() < end:
         yield
 
 
@@ -78,6 +78,6 @@ def run(way, end):
 
 
 if __name__ == "__main__":
-    run(sys.argv[2], time.monotonic() + float(sys.argv[1]))
+    run(sys.argv[2], time.process_time() + float(sys.argv[1]))
     first = share.__code__.co_firstlineno
     print(spent[0] / sum(spent), first + 2, first + 4)
