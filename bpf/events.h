@@ -149,6 +149,14 @@ struct event_code {
 	/* tail: the name padded to 8 bytes, then the file padded to 8 bytes */
 };
 
+struct event_provider {
+	struct event_header header;
+	uint16_t name_size;
+	uint16_t version_size;
+	uint32_t reserved;
+	/* tail: the name padded to 8 bytes, then the version padded to 8 bytes */
+};
+
 struct event_typed {
 	struct event_header header;
 	uint64_t sample, type;

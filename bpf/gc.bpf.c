@@ -376,12 +376,22 @@ static __always_inline int probe_phase(const struct probe_firing *firing)
 	return 0;
 }
 
+/* Puts a text of the program behind the event: its bytes; 0: there is none, or it cannot be read,
+ * which is counted. */
+static __always_inline uint32_t probe_text(struct scratch *scratch, uint64_t text)
+{
+	int bytes = text ? scratch_string(scratch, (const void *)text, 1) : 0;
+
+	if (bytes < 0)
+		loss_count(LOSS_PROBE_MEMORY);
+	return bytes < 0 ? 0 : bytes;
+}
+
 static __always_inline int probe_type(const struct probe_firing *firing)
 {
 	struct scratch *scratch;
 	struct event_type *event;
 	uint64_t type, name;
-	int bytes;
 
 	type = firing->values[0];
 	name = firing->values[1];
@@ -396,10 +406,7 @@ static __always_inline int probe_type(const struct probe_firing *firing)
 	event->code = 0;
 	event->reserved = 0;
 	scratch->size = sizeof(*event);
-	bytes = scratch_string(scratch, (const void *)name, 1);
-	if (bytes < 0)
-		loss_count(LOSS_PROBE_MEMORY);
-	event->name_size = bytes < 0 ? 0 : bytes;
+	event->name_size = probe_text(scratch, name);
 	probe_emit(firing, scratch, 1);
 	return 0;
 }
@@ -408,14 +415,10 @@ static __always_inline int probe_code(const struct probe_firing *firing)
 {
 	struct scratch *scratch;
 	struct event_code *event;
-	uint64_t code, name, file;
-	uint32_t line;
-	int bytes;
+	uint64_t code, name;
 
 	code = firing->values[0];
 	name = firing->values[1];
-	file = firing->values[2];
-	line = firing->values[3];
 	if (!code || code > 0xffffffff || !name)
 		return probe_refuse();
 	scratch = probe_scratch();
@@ -424,16 +427,30 @@ static __always_inline int probe_code(const struct probe_firing *firing)
 	event = (struct event_code *)scratch->data;
 	probe_header(firing, &event->header, EVENT_code, 0);
 	event->code = code;
-	event->line = line;
+	event->line = firing->values[3];
 	scratch->size = sizeof(*event);
-	bytes = scratch_string(scratch, (const void *)name, 1);
-	if (bytes < 0)
-		loss_count(LOSS_PROBE_MEMORY);
-	event->name_size = bytes < 0 ? 0 : bytes;
-	bytes = file ? scratch_string(scratch, (const void *)file, 1) : 0;
-	if (bytes < 0)
-		loss_count(LOSS_PROBE_MEMORY);
-	event->file_size = bytes < 0 ? 0 : bytes;
+	event->name_size = probe_text(scratch, name);
+	event->file_size = probe_text(scratch, firing->values[2]);
+	probe_emit(firing, scratch, 1);
+	return 0;
+}
+
+static __always_inline int probe_provider(const struct probe_firing *firing)
+{
+	struct scratch *scratch;
+	struct event_provider *event;
+
+	if (!firing->values[0])
+		return probe_refuse();
+	scratch = probe_scratch();
+	if (!scratch)
+		return 0;
+	event = (struct event_provider *)scratch->data;
+	probe_header(firing, &event->header, EVENT_provider, 0);
+	event->reserved = 0;
+	scratch->size = sizeof(*event);
+	event->name_size = probe_text(scratch, firing->values[0]);
+	event->version_size = probe_text(scratch, firing->values[1]);
 	probe_emit(firing, scratch, 1);
 	return 0;
 }

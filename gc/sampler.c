@@ -10,6 +10,10 @@ int sampler_init(struct gc_heap *heap)
 	struct gcprof_options options = heap->options.sampling;
 
 	options.always_sample &= !GCPROF_NO_SAMPLING;
+	if (!options.name) {
+		options.name = "gcprof-gc";
+		options.version = GCPROF_VERSION;
+	}
 	return gcprof_open(&options, &heap->provider);
 }
 

@@ -87,12 +87,12 @@ static void put_pairs(const struct summary *summary)
 	}
 }
 
-static void put_runtimes(const struct summary *summary)
+static void put_runtimes(const char *label, const struct buffer *pairs)
 {
-	const struct summary_pair *runtimes = (const void *)summary->runtimes.data;
+	const struct summary_pair *runtimes = (const void *)pairs->data;
 
-	for (size_t i = 0; i < summary->runtimes.size / sizeof(*runtimes); i++) {
-		put_label("runtime");
+	for (size_t i = 0; i < pairs->size / sizeof(*runtimes); i++) {
+		put_label(label);
 		put_text(runtimes[i].key);
 		if (*runtimes[i].value)
 			printf(": ");
@@ -238,7 +238,8 @@ static void print_text(const char *path, const struct summary *summary)
 {
 	put_file(path, summary);
 	put_pairs(summary);
-	put_runtimes(summary);
+	put_runtimes("runtime", &summary->runtimes);
+	put_runtimes("provider", &summary->providers);
 	put_recording(summary);
 	put_clock(summary);
 	put_streams(summary);
@@ -291,13 +292,13 @@ static void json_pairs(const struct summary *summary)
 	putchar('}');
 }
 
-static void json_runtimes(const struct summary *summary)
+static void json_runtimes(const char *label, const struct buffer *pairs)
 {
-	const struct summary_pair *runtimes = (const void *)summary->runtimes.data;
+	const struct summary_pair *runtimes = (const void *)pairs->data;
 
-	printf(",\"runtimes\":[");
-	for (size_t i = 0; i < summary->runtimes.size / sizeof(*runtimes); i++) {
-		printf("%s{\"runtime\":", i ? "," : "");
+	printf(",\"%ss\":[", label);
+	for (size_t i = 0; i < pairs->size / sizeof(*runtimes); i++) {
+		printf("%s{\"%s\":", i ? "," : "", label);
 		json_string(runtimes[i].key);
 		printf(",\"note\":");
 		json_string(runtimes[i].value);
@@ -383,7 +384,8 @@ static void print_json(const char *path, const struct summary *summary)
 {
 	json_status(path, summary);
 	json_pairs(summary);
-	json_runtimes(summary);
+	json_runtimes("runtime", &summary->runtimes);
+	json_runtimes("provider", &summary->providers);
 	json_recording(summary);
 	json_streams(summary);
 	json_losses(summary);

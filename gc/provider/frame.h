@@ -43,15 +43,16 @@ struct gc_anchor {
 
 /* What an entry of the name table names. */
 enum gcprof_name_kind {
-	GCPROF_NAME_TYPE = 1, /* a type, as in `sample` */
-	GCPROF_NAME_CODE = 2, /* a managed function, as in struct gc_frame */
+	GCPROF_NAME_TYPE = 1,     /* a type, as in `sample` */
+	GCPROF_NAME_CODE = 2,     /* a managed function, as in struct gc_frame */
+	GCPROF_NAME_PROVIDER = 3, /* the program's provider; `file` is its version */
 };
 
 /* An entry of the name table. */
 struct gcprof_name {
 	uint64_t id;
 	uint64_t name; /* address of a text, UTF-8, that ends with a zero byte */
-	uint64_t file; /* the same, of a function's source file; 0: unknown */
+	uint64_t file; /* the same, of a function's source file; 0: none */
 	uint32_t line; /* where the function begins, 0: unknown */
 	uint32_t kind; /* enum gcprof_name_kind */
 };

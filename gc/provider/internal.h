@@ -129,7 +129,8 @@ uint64_t rate_waiting_max(const struct gcprof_provider *provider);
 /* collections.c: in the child of a fork the sums are the parent's. */
 void collections_forked(struct gcprof_provider *provider);
 
-/* names.c */
+/* names.c: several providers of one name are one. */
+void names_provider(const char *name, const char *version);
 void names_lock(void);
 void names_unlock(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.c: the table of names of types and managed functions, which recorders read. */
+/* names.c: the table of names of types, managed functions and providers, which recorders read. */
 /*
  * Names belong to the process, like their ids: whatever is in the table stays there. So a
  * recorder may come at any time and find the names of all samples that it will see.
@@ -13,6 +13,7 @@ enum { TYPE_SHIFT = 20, TYPES_MAX = (1 << TYPE_SHIFT) - 1, CHUNK_ENTRIES = 2047 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gcprof_names *newest; /* chunk; NULL: none was needed yet */
 static uint32_t n_codes;
+static const char *provider_name, *provider_version; /* that were reported last */
 
 static uint64_t address_of(const void *at)
 {
@@ -87,6 +88,33 @@ uint64_t gcprof_type(struct gcprof_provider *provider, const char *name)
 	}
 	probe_type(&(struct probe_type){.type = type.id, .name = text});
 	return type.id;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+void names_provider(const char *name, const char *version)
+{
+	struct gcprof_name entry = {.kind = GCPROF_NAME_PROVIDER};
+	bool added = false;
+
+	pthread_mutex_lock(&lock);
+	if (name && (!is_same(name, provider_name) || !is_same(version, provider_version))) {
+		name = strdup(name);
+		version = version ? strdup(version) : NULL;
+		entry.name = address_of(name);
+		entry.file = address_of(version);
+		added = add(&entry);
+	}
+	if (added) {
+		provider_name = name;
+		provider_version = version;
+	}
+	pthread_mutex_unlock(&lock);
+	if (added)
+		probe_provider(&(struct probe_provider){.name = name, .version = version});
 }
 
 /* Around a fork: the child finds no name half added. */

@@ -135,4 +135,10 @@ SITE void probe_fire_thread(const struct probe_thread *a)
 	STAP_PROBE3(gcprof, thread, a->heap, a->anchor, a->event);
 }
 
+SITE void probe_fire_provider(const struct probe_provider *a)
+{
+	keep_frame();
+	STAP_PROBE2(gcprof, provider, a->name, a->version);
+}
+
 #endif

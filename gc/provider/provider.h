@@ -58,6 +58,8 @@ struct gcprof_options {
 				 GCPROF_BATCH=0 */
 	uint32_t always_sample; /* 1: sample although no profiler is attached (tests) */
 	uint32_t reserved;      /* 0 */
+	const char *name;       /* what reports call the runtime or allocator, "cpython" */
+	const char *version;    /* its version, "3.11.2" */
 };
 
 /* Fills in the defaults, then what the environment says. -EINVAL if a variable makes no sense. */

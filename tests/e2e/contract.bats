@@ -75,6 +75,8 @@ outside() {
 	"$GCPROF" report --json >report.json
 	same lost "$(jq '[.streams[].lost] | add' report.json)" 0
 	same types "$(jq -c '[.alloc.types[].name] | sort' report.json)" '["block","object"]'
+	same providers "$(jq -c '[.runtimes[] | [.name, .version, .provider > 0]] | sort' report.json)" \
+		'[["agent","",true],["contract","2.0",true]]'
 	same 'types outside' "$(outside)" '[]'
 	same block "$(jq '.alloc.types[] | select(.name == "block") | .bytes.estimate' report.json)" "$(jq .block truth)"
 	same collections "$(jq '.gc.major.count' report.json)" $((count / 10000 + count / 100000))

@@ -46,6 +46,7 @@ right_live() {
 	right_bytes take_large calloc
 	right_bytes grow realloc
 	right_live
+	holds '.runtimes | map([.name, .provider]) == [["gcprof-malloc", 1]]'
 	holds '.timeline.windows | map(.unfreed_bytes // 0) | max > 100000'
 	"$GCPROF" report --live | grep -q 'take_small < known'
 }

@@ -126,10 +126,11 @@ end_neighbour() { # NAME PID
 	echo "$1: $(cat "$1.out") samples"
 }
 
-# Three quarters of the bytes are buffers, the rest pairs, and both have their names.
+# Three quarters of the bytes are buffers, the rest pairs, and both and their provider have names.
 is_right() { # FILE
 	holds '(.alloc.types | map({(.name): .bytes.estimate}) | add) as $of |
 		($of | keys) == ["buffer", "pair"] and
+		([.runtimes[] | .name + " " + .version] == ["neighbour 1.0"]) and
 		($of.buffer / ($of.buffer + $of.pair) | . > 0.7 and . < 0.8)' "$1"
 }
 

@@ -48,6 +48,8 @@ TEST(pauses_and_cycles_bear_the_names_of_the_runtime)
 	static const char cycle[] = "{\"type\":\"GcprofCycle\",\"kind\":\"mark and sweep\","
 				    "\"gcReason\":\"heap has doubled\",\"cycle\":1,";
 	static const char pause[] = "\"kind\":\"mark termination\"";
+	static const char provider[] = "{\"label\":\"Provider of process 100\","
+				       "\"format\":\"string\",\"value\":\"agent 4.5\"}";
 	struct synthetic_runtime runtime;
 	struct exported exported;
 
@@ -57,6 +59,7 @@ TEST(pauses_and_cycles_bear_the_names_of_the_runtime)
 	check_firefox(&exported);
 	CHECK(memmem(exported.data, exported.size, cycle, strlen(cycle)) != NULL);
 	CHECK(memmem(exported.data, exported.size, pause, strlen(pause)) != NULL);
+	CHECK(memmem(exported.data, exported.size, provider, strlen(provider)) != NULL);
 	free(exported.data);
 	synthetic_free(&runtime.synthetic);
 }

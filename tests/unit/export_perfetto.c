@@ -299,6 +299,7 @@ TEST(cycles_of_a_concurrent_collector_have_a_track)
 	/* Four pauses, two cycles. */
 	CHECK_EQ(seen.slices, 6);
 	CHECK(memmem(exported.data, exported.size, "concurrent collector", 20) != NULL);
+	CHECK(memmem(exported.data, exported.size, "go 1.2.3, agent 4.5", 19) != NULL);
 	CHECK(memmem(exported.data, exported.size, "mark termination", 16) != NULL);
 	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(exported.data);

@@ -111,6 +111,27 @@ TEST(every_value_adds_up_to_the_report)
 	synthetic_free(&app.synthetic);
 }
 
+TEST(comments_name_runtimes_and_providers)
+{
+	struct app app;
+	struct exported exported;
+	Profile *profile;
+
+	synthetic_app(&app, 100, false);
+	PUT(&app.synthetic, runtime, .process = 1,
+	    .name = synthetic_string(&app.synthetic, "agent"),
+	    .version = synthetic_string(&app.synthetic, "4.5"), .provider = 1);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	exported = export_as(&app.synthetic, "pprof", NULL);
+	profile = decode(&exported);
+	CHECK_EQ(profile->n_comment, 2);
+	CHECK_STR(profile->string_table[profile->comment[1]],
+		  "provider of process 4711: agent 4.5");
+	perftools__profiles__profile__free_unpacked(profile, NULL);
+	free(exported.data);
+	synthetic_free(&app.synthetic);
+}
+
 /* Of a process with a heap profile of its own, what samples say is alive is left out. */
 TEST(in_use_is_what_a_heap_profile_of_the_runtime_says)
 {

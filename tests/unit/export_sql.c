@@ -251,8 +251,11 @@ TEST(a_runtime_has_its_names_and_cycles)
 	CHECK_EQ(number(synthetic, "SELECT max(live_bytes) FROM heap"), 24 << 20);
 	CHECK_EQ(number(synthetic, "SELECT count(*) FROM timeline WHERE what = 'gc cycle'"), 2);
 	CHECK_EQ(number(synthetic, "SELECT count(*) FROM runtimes WHERE name = 'go' AND"
-				   " version = '1.2.3' AND note LIKE 'What%'"),
+				   " version = '1.2.3' AND note LIKE 'What%' AND provider = 0"),
 		 1);
+	CHECK_EQ(number(synthetic, "SELECT provider FROM runtimes WHERE name = 'agent' AND"
+				   " version = '4.5' AND note IS NULL"),
+		 2);
 	synthetic_free(synthetic);
 }
 

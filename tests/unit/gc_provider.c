@@ -13,7 +13,7 @@
 enum { PERIOD = 1000, TYPES_MANY = 9000 };
 
 static struct {
-	uint64_t samples, batched, fates, types, last_sample, last_type, typed, stacks;
+	uint64_t samples, batched, fates, types, providers, last_sample, last_type, typed, stacks;
 	uint64_t keys[2]; /* of the stacks at lines 0 and 1 */
 	uint64_t last_stack;
 	bool has_anchor, fate_first;
@@ -51,6 +51,12 @@ static void observe(enum probe_number probe, const void *arguments)
 
 		seen.types++;
 		snprintf(seen.name, sizeof(seen.name), "%s", type->name);
+	} else if (probe == PROBE_provider) {
+		const struct probe_provider *provider = arguments;
+
+		seen.providers++;
+		snprintf(seen.name, sizeof(seen.name), "%s %s", provider->name,
+			 provider->version ? provider->version : "none");
 	} else if (probe == PROBE_fate) {
 		const struct probe_fate *fate = arguments;
 
@@ -104,6 +110,29 @@ TEST(an_allocation_is_sampled_if_it_has_a_hit)
 	CHECK_STR(seen.name, "thing");
 	CHECK(!seen.has_anchor);
 	close_provider(provider, thread);
+}
+
+/* Several heaps of one runtime are one provider. */
+TEST(a_provider_has_a_name)
+{
+	struct gcprof_options options = {.name = "toy", .version = "1"};
+	struct gcprof_provider *providers[3];
+
+	memset(&seen, 0, sizeof(seen));
+	probe_observer = observe;
+	CHECK_EQ(gcprof_open(NULL, &providers[0]), 0);
+	CHECK_EQ(seen.providers, 0);
+	CHECK_EQ(gcprof_open(&options, &providers[1]), 0);
+	CHECK_EQ(gcprof_open(&options, &providers[2]), 0);
+	CHECK_EQ(seen.providers, 1);
+	CHECK_STR(seen.name, "toy 1");
+	gcprof_close(providers[2]);
+	options.version = NULL;
+	CHECK_EQ(gcprof_open(&options, &providers[2]), 0);
+	CHECK_EQ(seen.providers, 2);
+	CHECK_STR(seen.name, "toy none");
+	for (int i = 0; i < 3; i++)
+		gcprof_close(providers[i]);
 }
 
 TEST(there_may_be_many_types_and_each_keeps_its_name)

@@ -74,12 +74,17 @@ static int read_own(const struct gcprof_control *control, struct seen *seen)
 
 TEST(names_are_read_in_the_order_in_which_they_were_made)
 {
+	struct gcprof_options options = {.name = "toy", .version = "1.0"};
 	struct gcprof_provider *provider;
 	char name[32], *last = memset(malloc(1001), 'x', 1000);
 	struct seen seen;
 
 	last[1000] = '\0';
-	CHECK_EQ(gcprof_open(NULL, &provider), 0);
+	CHECK_EQ(gcprof_open(&options, &provider), 0);
+	CHECK_EQ(read_own(&gcprof_control, &seen), 0);
+	CHECK_EQ(seen.last.kind, GCPROF_NAME_PROVIDER);
+	CHECK_STR(seen.text, "toy");
+	CHECK_STR(seen.file, "1.0");
 	for (int i = 0; i < 5000; i++) {
 		snprintf(name, sizeof(name), "type %d", i);
 		CHECK_EQ(gcprof_type(provider, name) & 0xfffff, (uint64_t)i + 1);

@@ -152,6 +152,11 @@ TEST(runtimes_are_named)
 	record.runtime.process = 2;
 	record.runtime.version = record.runtime.note = 0;
 	CHECK_EQ(profile_writer_put(writer, &record), 0);
+	record.runtime.provider = 1;
+	CHECK_EQ(profile_writer_put(writer, &record), 0);
+	record.runtime.process = 3; /* another one with the same */
+	CHECK_EQ(profile_writer_put(writer, &record), 0);
+	record.runtime.provider = 0;
 	record.runtime.name = 4711; /* a string that there is not */
 	CHECK_EQ(profile_writer_put(writer, &record), 0);
 	CHECK_EQ(profile_writer_close(writer), 0);
@@ -165,6 +170,8 @@ TEST(runtimes_are_named)
 	CHECK_STR(runtimes[1].key, "go ");
 	CHECK_STR(runtimes[1].value, "");
 	CHECK_STR(runtimes[2].key, " ");
+	CHECK_EQ(summary.providers.size / sizeof(*runtimes), 1);
+	CHECK_STR(((const struct summary_pair *)(const void *)summary.providers.data)->key, "go ");
 	summary_free(&summary);
 	profile_reader_close(reader);
 	free(bytes.data);

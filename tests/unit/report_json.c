@@ -220,15 +220,25 @@ TEST(every_promised_key_is_there)
 TEST(a_runtime_has_its_names_and_cycles)
 {
 	static const char *const more[] = {
-		"runtimes.0.name s",         "runtimes.0.version s",
-		"runtimes.0.note s",         "gc.stops.count i",
-		"gc.other_stops.p99_ns i",   "gc.named.0.name s",
-		"gc.named.0.total_ns i",     "gc.named_reasons.0.count i",
-		"gc.cycles.p50_ns i",        "gc.cycles.of_wall n",
-		"gc.cycles.rows.0.reason s", "gc.cycles.rows.0.live_bytes i",
-		"gc.cycles.rows.1.pauses i", "entries.0.name s",
-		"entries.0.module s?",       "entries.0.syscall_ns i",
-		"pauses.0.name s",           "pauses.0.heap_size_bytes i",
+		"runtimes.0.name s",
+		"runtimes.0.version s",
+		"runtimes.0.note s",
+		"gc.stops.count i",
+		"runtimes.0.provider i",
+		"gc.other_stops.p99_ns i",
+		"gc.named.0.name s",
+		"gc.named.0.total_ns i",
+		"gc.named_reasons.0.count i",
+		"gc.cycles.p50_ns i",
+		"gc.cycles.of_wall n",
+		"gc.cycles.rows.0.reason s",
+		"gc.cycles.rows.0.live_bytes i",
+		"gc.cycles.rows.1.pauses i",
+		"entries.0.name s",
+		"entries.0.module s?",
+		"entries.0.syscall_ns i",
+		"pauses.0.name s",
+		"pauses.0.heap_size_bytes i",
 	};
 	struct synthetic_runtime runtime;
 	struct model *model;
@@ -243,6 +253,8 @@ TEST(a_runtime_has_its_names_and_cycles)
 	CHECK_EQ(json_integer_value(at(object, "gc.stops.count")), 4);
 	CHECK_EQ(json_integer_value(at(object, "gc.cycles.count")), 2);
 	CHECK_EQ(json_integer_value(at(object, "gc.cycles.rows.0.pauses")), 2);
+	CHECK_STR(json_string_value(at(object, "runtimes.1.name")), "agent");
+	CHECK_EQ(json_integer_value(at(object, "runtimes.1.provider")), 2);
 	CHECK_STR(json_string_value(at(object, "entries.0.name")), "main.serve.func1");
 	CHECK_EQ(json_integer_value(at(object, "entries.0.cpu_ns")), 2000000);
 	CHECK_EQ(json_integer_value(at(object, "entries.0.fibers")), 1);

@@ -78,6 +78,8 @@ TEST(it_uses_the_words_of_the_runtime)
 		"heap has doubled",
 		"mark and sweep",
 		"2, 2.00 ms", /* pauses of the first cycle */
+		"runtime go 1.2.3: What is never freed",
+		"provider agent 4.5\n",
 		"\nEntry functions\n",
 		"main.serve.func1",
 	};

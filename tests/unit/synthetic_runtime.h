@@ -73,6 +73,8 @@ static inline void synthetic_runtime(struct synthetic_runtime *runtime, const ch
 	PUT(synthetic, runtime, .process = 1, .name = synthetic_string(synthetic, name),
 	    .version = synthetic_string(synthetic, "1.2.3"),
 	    .note = synthetic_string(synthetic, "What is never freed is not seen."));
+	PUT(synthetic, runtime, .process = 1, .name = synthetic_string(synthetic, "agent"),
+	    .version = synthetic_string(synthetic, "4.5"), .provider = 2);
 	name_in_runtime(synthetic, 16, "pause young");
 	name_in_runtime(synthetic, 17, "allocation failure");
 	name_in_runtime(synthetic, 18, "mark and sweep");

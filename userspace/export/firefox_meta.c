@@ -8,7 +8,10 @@
 #include "firefox.h"
 #include "../util/path_base.h"
 
-enum { VISIBLE_MAX = 40 }; /* tracks that are shown at first */
+enum {
+	VISIBLE_MAX = 40, /* tracks that are shown at first */
+	RUNTIMES_MAX = 40,
+};
 
 /* --- "More info" ------------------------------------------------------------------- */
 
@@ -92,6 +95,23 @@ static void put_streams(struct column *groups, const struct model *model)
 	output_text(entries.output, "]}");
 }
 
+/* Where the allocation samples and collections of processes come from. */
+static void put_runtimes(struct column *groups, const struct model *model)
+{
+	struct column entries = begin_group(groups, "Runtimes and providers");
+
+	for (size_t i = 0; i < model->n_runtimes && i < RUNTIMES_MAX; i++) {
+		const struct model_runtime *row = &model->runtimes[i];
+		char label[64], text[256];
+
+		snprintf(label, sizeof(label), "%s of process %" PRIu64,
+			 row->provider ? "Provider" : "Runtime", row->pid);
+		snprintf(text, sizeof(text), "%s %s", row->name, row->version);
+		put_entry(&entries, label, text);
+	}
+	output_text(entries.output, "]}");
+}
+
 static void put_losses(struct column *groups, const struct model *model)
 {
 	struct column entries = begin_group(groups, "Losses");
@@ -111,6 +131,8 @@ static void put_extra(struct firefox *firefox)
 	output_text(groups.output, "\"extra\":[");
 	put_recording(&groups, model);
 	put_streams(&groups, model);
+	if (model->n_runtimes)
+		put_runtimes(&groups, model);
 	put_losses(&groups, model);
 	entries = begin_group(&groups, "This file");
 	put_entry(&entries, "Left out", *firefox->job.note ? firefox->job.note : "nothing");

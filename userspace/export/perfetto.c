@@ -109,11 +109,16 @@ static void put_process(struct perfetto *perfetto, sqlite3_stmt *row, void *cont
 {
 	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
 	Perfetto__Protos__ProcessDescriptor process = PERFETTO__PROTOS__PROCESS_DESCRIPTOR__INIT;
+	char *runtimes = column_text(row, 3);
 
 	(void)context;
 	process.has_pid = true;
 	process.pid = (int32_t)sqlite3_column_int64(row, 1);
 	process.process_name = column_text(row, 2);
+	if (runtimes) {
+		process.process_labels = &runtimes;
+		process.n_process_labels = 1;
+	}
 	track.process = &process;
 	put_track(perfetto, &track,
 		  perfetto_uuid(TRACK_PROCESS, (uint64_t)sqlite3_column_int64(row, 0)));
@@ -206,7 +211,11 @@ static void put_losses_track(struct perfetto *perfetto, sqlite3_stmt *row, void 
 
 static void put_tracks(struct perfetto *perfetto)
 {
-	perfetto_each(perfetto, "SELECT id, pid, name FROM processes", put_process, NULL);
+	perfetto_each(
+		perfetto,
+		"SELECT id, pid, name, (SELECT group_concat(runtimes.name || ' ' || version, ', ')"
+		" FROM runtimes WHERE process = processes.id) FROM processes",
+		put_process, NULL);
 	perfetto_each(perfetto,
 		      "SELECT threads.id, process, pid, tid, threads.name FROM threads"
 		      " JOIN processes ON processes.id = process",

@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../model/faults.h"
+
+enum { COMMENTS_MAX = 40 };
 
 static const struct {
 	const char *type, *unit;
@@ -277,12 +280,22 @@ static void put_gc_time(struct pprof *pprof, const struct pass *pass)
 	put_sample(pprof, pass, &rest, NULL, 0);
 }
 
+static int64_t runtime_comment(struct pprof *pprof, const struct model_runtime *row)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s of process %" PRIu64 ": %s %s",
+		 row->provider ? "provider" : "runtime", row->pid, row->name, row->version);
+	return pprof_string(pprof, text);
+}
+
 static void put_head(struct pprof *pprof, const struct model *model)
 {
 	Perftools__Profiles__ValueType types[PPROF_VALUES], *list[PPROF_VALUES];
 	PprofProfile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
 	uint64_t frequency = model->run.frequency;
-	int64_t comment;
+	int64_t comments[COMMENTS_MAX];
+	size_t n = 0;
 
 	/* The table of strings has to begin with an empty one. */
 	pprof_string(pprof, "");
@@ -292,7 +305,10 @@ static void put_head(struct pprof *pprof, const struct model *model)
 		types[i].unit = pprof_string(pprof, values[i].unit);
 		list[i] = &types[i];
 	}
-	comment = pprof_string(pprof, "recorded by gcprof; allocations are unbiased estimates");
+	comments[n++] =
+		pprof_string(pprof, "recorded by gcprof; allocations are unbiased estimates");
+	for (size_t i = 0; i < model->n_runtimes && n < COMMENTS_MAX; i++)
+		comments[n++] = runtime_comment(pprof, &model->runtimes[i]);
 	profile.sample_type = list;
 	profile.n_sample_type = PPROF_VALUES;
 	profile.default_sample_type = types[PPROF_CPU].type;
@@ -300,8 +316,8 @@ static void put_head(struct pprof *pprof, const struct model *model)
 	profile.period = frequency ? llround(1e9 / (double)frequency) : 0;
 	profile.time_nanos = (int64_t)model->run.realtime;
 	profile.duration_nanos = (int64_t)model->run.duration;
-	profile.comment = &comment;
-	profile.n_comment = 1;
+	profile.comment = comments;
+	profile.n_comment = n;
 	pprof_put(pprof, &profile);
 }
 

@@ -477,6 +477,7 @@ static int put_runtimes(struct sql *sql, const struct pass *pass)
 			.name = text(runtime->name),
 			.version = text(runtime->version),
 			.note = text(runtime->note),
+			.provider = integer(runtime->provider),
 		};
 
 		error = database_put(sql->database, TABLE_runtimes, &row);

@@ -238,7 +238,7 @@ struct model {
 		size_t n_rows;
 	} heap;                         /* by the heap profiles that runtimes keep themselves */
 	bool threads_move;              /* a runtime runs its threads on any of the system's */
-	struct model_runtime *runtimes; /* that were recorded without probes of ours */
+	struct model_runtime *runtimes; /* and providers of probes */
 	size_t n_runtimes;
 	struct model_pause *pauses; /* longest first */
 	size_t n_pauses;

@@ -127,9 +127,10 @@ struct model_heap_row {
 	double before; /* bytes when the recorder came to programs that ran already */
 };
 
-/* A runtime that was recorded without probes of ours. */
+/* A runtime that was recorded without probes of ours, or a provider of probes. */
 struct model_runtime {
 	uint64_t process, pid;
+	uint64_t provider;          /* its number in the process, from 1; 0: it has no probes */
 	const char *name, *version; /* not NULL */
 	const char *note;           /* what its sampler does not see; NULL: nothing */
 	const char *work[WORKS];    /* functions in which it is done; NULL: none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* runtimes.c: runtimes that were recorded without probes of ours. */
+/* runtimes.c: runtimes that were recorded without probes of ours, and providers of probes. */
 #include "runtimes.h"
 
 #include <errno.h>
@@ -29,6 +29,7 @@ int runtimes_record(struct pass *pass, const struct record_runtime *record)
 	runtimes->rows[runtimes->count++] = (struct model_runtime){
 		.process = record->process,
 		.pid = process->pid,
+		.provider = record->provider,
 		.name = name,
 		.version = version ? version : "",
 		.note = tree_text(&pass->tree, record->note),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* runtimes.h: runtimes that were recorded without probes of ours. */
+/* runtimes.h: runtimes that were recorded without probes of ours, and providers of probes. */
 #ifndef GCPROF_MODEL_RUNTIMES_H
 #define GCPROF_MODEL_RUNTIMES_H
 

@@ -119,10 +119,16 @@ static int add_runtime(struct summary *summary, const struct record_runtime *rec
 	const char *note = find_string(summary, record->note);
 	char name[2 * STRING_MAX + 2];
 	struct bytes key = {name, 0};
+	struct buffer *pairs = record->provider ? &summary->providers : &summary->runtimes;
+	const struct summary_pair *known = (const void *)pairs->data;
 
 	key.size = (size_t)snprintf(name, sizeof(name), "%s %s", find_string(summary, record->name),
 				    find_string(summary, record->version));
-	return add_pair(&summary->runtimes, &key, (struct bytes){note, strlen(note)});
+	/* Several processes may have it. */
+	for (size_t i = 0; i < pairs->size / sizeof(*known); i++)
+		if (!strcmp(known[i].key, name) && !strcmp(known[i].value, note))
+			return 0;
+	return add_pair(pairs, &key, (struct bytes){note, strlen(note)});
 }
 
 /* Remembers the latest time of all records. */
@@ -225,6 +231,7 @@ void summary_free(struct summary *summary)
 	free_pairs(&summary->facts);
 	free_pairs(&summary->command);
 	free_pairs(&summary->runtimes);
+	free_pairs(&summary->providers);
 	buffer_free(&summary->texts);
 	buffer_free(&summary->text_at);
 	buffer_free(&summary->clocks);

@@ -35,12 +35,13 @@ struct summary_loss {
 /* Texts end with a zero. */
 struct summary {
 	struct profile_status status;
-	struct buffer facts;    /* struct summary_pair[]: meta records */
-	struct buffer command;  /* the same: argument records */
-	struct buffer clocks;   /* struct record_clock[] */
-	struct buffer runtimes; /* struct summary_pair[]: name and version, what is not seen */
-	struct buffer texts;    /* private: strings, each with a zero, the first ones alone */
-	struct buffer text_at;  /* private: uint32_t[], by string: where that is in `texts` */
+	struct buffer facts;     /* struct summary_pair[]: meta records */
+	struct buffer command;   /* the same: argument records */
+	struct buffer clocks;    /* struct record_clock[] */
+	struct buffer runtimes;  /* struct summary_pair[]: name and version, what is not seen */
+	struct buffer providers; /* the same, of probes */
+	struct buffer texts;     /* private: strings, each with a zero, the first ones alone */
+	struct buffer text_at;   /* private: uint32_t[], by string: where that is in `texts` */
 	struct record_recording recording;
 	bool has_recording;
 	struct record_end end;

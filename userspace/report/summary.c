@@ -123,29 +123,33 @@ static void print_filter(const struct section *section)
 			       "stands for any characters.");
 }
 
-/* Each runtime once, though several processes may have it. */
-static bool is_repeated(const struct model *model, size_t i)
+static bool is_among(const struct model_runtime *row, const struct model_runtime *const *rows,
+		     size_t n)
 {
-	const struct model_runtime *row = &model->runtimes[i];
-
-	for (size_t j = 0; j < i; j++)
-		if (strcmp(model->runtimes[j].name, row->name) == 0 &&
-		    strcmp(model->runtimes[j].version, row->version) == 0)
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i]->name, row->name) == 0 &&
+		    strcmp(rows[i]->version, row->version) == 0)
 			return true;
 	return false;
 }
 
+/* Each once, though several processes may have it. */
 static void print_runtimes(const struct section *section)
 {
 	const struct model *model = section->model;
+	const struct model_runtime *shown[RUNTIMES_SHOWN];
+	size_t n = 0;
 
-	for (size_t i = 0; i < model->n_runtimes && i < RUNTIMES_SHOWN; i++) {
+	for (size_t i = 0; i < model->n_runtimes && n < RUNTIMES_SHOWN; i++) {
 		const struct model_runtime *row = &model->runtimes[i];
 
-		if (!is_repeated(model, i))
-			page_paragraph(section->page, STYLE_PLAIN, 2, "runtime %s%s%s%s%s",
-				       row->name, *row->version ? " " : "", row->version,
-				       row->note ? ": " : "", row->note ? row->note : "");
+		if (is_among(row, shown, n))
+			continue;
+		shown[n++] = row;
+		page_paragraph(section->page, STYLE_PLAIN, 2, "%s %s%s%s%s%s",
+			       row->provider ? "provider" : "runtime", row->name,
+			       *row->version ? " " : "", row->version, row->note ? ": " : "",
+			       row->note ? row->note : "");
 	}
 }
 

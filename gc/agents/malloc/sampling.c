@@ -81,6 +81,8 @@ static int open_provider(void)
 	int err = gcprof_options_default(&options);
 
 	options.no_batching = 1;
+	options.name = "gcprof-malloc";
+	options.version = GCPROF_VERSION;
 	if (!options.seed &&
 	    getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) != sizeof(options.seed))
 		options.seed = 0;

@@ -16,6 +16,8 @@ __attribute__((visibility("hidden"))) volatile uint16_t gcprof_sample_semaphore
 	__attribute__((section(".probes"), used));
 __attribute__((visibility("hidden"))) volatile uint16_t gcprof_type_semaphore
 	__attribute__((section(".probes"), used));
+__attribute__((visibility("hidden"))) volatile uint16_t gcprof_provider_semaphore
+	__attribute__((section(".probes"), used));
 __attribute__((visibility("hidden"))) volatile uint16_t gcprof_gc_begin_semaphore
 	__attribute__((section(".probes"), used));
 __attribute__((visibility("hidden"))) volatile uint16_t gcprof_gc_end_semaphore
@@ -25,10 +27,12 @@ __attribute__((visibility("hidden"))) volatile uint16_t gcprof_gc_end_semaphore
 __attribute__((noinline)) static void report(size_t size)
 {
 	static uint64_t last;
-	static const char name[] = "block";
+	static const char name[] = "block", agent[] = "agent";
+	const char *version = NULL;
 	uint64_t id = ++last, type = 1, period = 1, anchor = 0, stack = 0;
 	uint32_t kind = GCPROF_SAMPLE_FOREIGN;
 
+	STAP_PROBE2(gcprof, provider, agent, version);
 	STAP_PROBE2(gcprof, type, type, name);
 	STAP_PROBE7(gcprof, sample, id, type, size, period, kind, anchor, stack);
 }

@@ -164,10 +164,15 @@ int main(int argc, char **argv)
 {
 	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 1000000;
 	const char *what = argc > 1 ? argv[1] : "";
+	struct gcprof_options options;
 
 	/* A probe of its own beside those of the library. */
 	STAP_PROBE1(contract, begins, argc);
-	if (gcprof_open(NULL, &provider) || gcprof_thread_attach(provider, &anchor, &thread)) {
+	if (gcprof_options_default(&options))
+		return 2;
+	options.name = "contract";
+	options.version = "2.0";
+	if (gcprof_open(&options, &provider) || gcprof_thread_attach(provider, &anchor, &thread)) {
 		fprintf(stderr, "contract: %s\n", gcprof_error());
 		return 1;
 	}

@@ -28,6 +28,8 @@ int main(int argc, char **argv)
 		return 2;
 	options.period = 32 << 10;
 	options.ceiling = UINT64_MAX;
+	options.name = "neighbour";
+	options.version = "1.0";
 	if (gcprof_open(&options, &provider) || gcprof_thread_attach(provider, NULL, &thread))
 		return 1;
 	pair = gcprof_type(provider, "pair");

@@ -200,6 +200,7 @@ bool store_is_auxiliary(const struct event_header *event)
 	switch (event->code) {
 	case EVENT_type:
 	case EVENT_code:
+	case EVENT_provider:
 	case EVENT_pieces:
 	case EVENT_frames:
 	case EVENT_stacks:

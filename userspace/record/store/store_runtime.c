@@ -8,17 +8,25 @@
 
 #define AGE_BITS 8 /* of an object's age that are kept: 0.4 %, and a third of its sample */
 
+/* The profile has the name of the provider, if it has one, as soon as it has anything of it. */
+static int reference_provider(struct store *store, const struct incoming *in, uint8_t provider)
+{
+	return provider ? processes_reference(store->processes, in->process, NAME_PROVIDER,
+					      process_number(in->process, provider, 0))
+			: 0;
+}
+
 /* Completes a sample, whose stack is known, and writes it. */
 static int put_alloc(struct store *store, const struct incoming *in, uint8_t provider,
 		     struct record *record)
 {
 	struct record_alloc *alloc = &record->alloc;
-	int err;
+	int err = reference_provider(store, in, provider);
 
-	if (!alloc->type)
-		return profile_writer_put(store->writer, record);
-	alloc->type = process_number(in->process, provider, alloc->type);
-	err = processes_reference(store->processes, in->process, NAME_TYPE, alloc->type);
+	if (!err && alloc->type) {
+		alloc->type = process_number(in->process, provider, alloc->type);
+		err = processes_reference(store->processes, in->process, NAME_TYPE, alloc->type);
+	}
 	return err ? err : profile_writer_put(store->writer, record);
 }
 
@@ -146,6 +154,7 @@ int store_gc_begin(struct store *store, const struct incoming *in)
 {
 	const struct event_gc_begin *event = (const void *)in->header;
 	struct record record = RECORD_OF(gc_begin, in);
+	int err;
 
 	record.gc_begin.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.gc_begin.cycle = event->cycle;
@@ -153,7 +162,8 @@ int store_gc_begin(struct store *store, const struct incoming *in)
 	record.gc_begin.reason = event->reason;
 	record.gc_begin.stop = event->stop;
 	record.gc_begin.name = event->name;
-	return profile_writer_put(store->writer, &record);
+	err = reference_provider(store, in, in->header->provider);
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 int store_gc_end(struct store *store, const struct incoming *in)
@@ -302,6 +312,25 @@ int store_code(struct store *store, const struct incoming *in)
 	name.line = event->line;
 	return processes_name(store->processes, in->process, NAME_CODE,
 			      store_number(in, event->code), &name);
+}
+
+int store_provider(struct store *store, const struct incoming *in)
+{
+	const struct event_provider *event = (const void *)in->header;
+	struct bytes tail = in->tail, text, version;
+	struct name name = {0};
+	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &text);
+
+	if (!err)
+		err = store_take_text(&tail, event->version_size, NAME_BYTES_MAX, &version);
+	if (err)
+		return err;
+	name.text = text.data;
+	name.text_size = text.size;
+	name.file = version.data;
+	name.file_size = version.size;
+	return processes_name(store->processes, in->process, NAME_PROVIDER, store_number(in, 0),
+			      &name);
 }
 
 int store_period(struct store *store, const struct incoming *in)

@@ -112,7 +112,7 @@ static void put_text(char **at, const char *text, size_t size)
 	*at += (size + 7) & ~(size_t)7;
 }
 
-/* As the kernel side reports what the probes `type` and `code` carry. */
+/* As the kernel side reports what the probes `type`, `code` and `provider` carry. */
 static void emit_name(void *context, const struct table_name *name, const char *text,
 		      const char *file)
 {
@@ -122,26 +122,37 @@ static void emit_name(void *context, const struct table_name *name, const char *
 			struct event_header header;
 			struct event_type type;
 			struct event_code code;
+			struct event_provider provider;
 		};
 		char texts[2 * (TABLE_TEXT_MAX + 8)];
 	} event = {.header = table->header};
-	bool is_type = name->kind == GCPROF_NAME_TYPE;
-	char *at = (char *)&event + (is_type ? sizeof(event.type) : sizeof(event.code));
+	char *at = (char *)&event;
 
-	event.header.code = is_type ? EVENT_type : EVENT_code;
 	event.header.tid = event.header.pid;
 	event.header.fiber = 0;
-	if (is_type) {
+	switch (name->kind) {
+	case GCPROF_NAME_TYPE:
+		event.header.code = EVENT_type;
 		event.type.type = name->id;
 		event.type.name_size = name->text_size;
-	} else {
+		at += sizeof(event.type);
+		break;
+	case GCPROF_NAME_CODE:
+		event.header.code = EVENT_code;
 		event.code.code = name->id;
 		event.code.line = name->line;
 		event.code.name_size = name->text_size;
 		event.code.file_size = name->file_size;
+		at += sizeof(event.code);
+		break;
+	default:
+		event.header.code = EVENT_provider;
+		event.provider.name_size = name->text_size;
+		event.provider.version_size = name->file_size;
+		at += sizeof(event.provider);
 	}
 	put_text(&at, text, name->text_size);
-	if (!is_type)
+	if (name->kind != GCPROF_NAME_TYPE)
 		put_text(&at, file, name->file_size);
 	event.header.size = (uint32_t)(at - (char *)&event);
 	table->tables->emit(table->tables->context, &event.header, event.header.size);

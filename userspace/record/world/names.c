@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* names.c: the names that a process gave to its types and managed functions. */
+/* names.c: the names that a process gave to its types, managed functions and providers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "names.h"
+#include "../../profile/writer.h"
 #include "../../util/map.h"
 
 struct names {
@@ -184,4 +185,41 @@ int names_get(const struct names *names, struct name_key key, struct name *out)
 		return 0;
 	entry_name(entry_of(*value), out);
 	return 1;
+}
+
+/* Puts the text, if there is any; its id, 0: there is none. */
+static uint64_t put_text(struct profile_writer *writer, const char *text, size_t size)
+{
+	return size ? profile_writer_string(writer, text, size) : 0;
+}
+
+int names_write(struct profile_writer *writer, uint64_t process, struct name_key key,
+		const struct name *name)
+{
+	uint64_t text = profile_writer_string(writer, name->text, name->text_size);
+	uint64_t file = put_text(writer, name->file, name->file_size);
+	struct record record = {.kind = RECORD_type};
+
+	switch (key.kind) {
+	case NAME_TYPE:
+		record.type =
+			(struct record_type){.process = process, .type = key.number, .name = text};
+		break;
+	case NAME_CODE:
+		record.kind = RECORD_code;
+		record.code = (struct record_code){.process = process,
+						   .code = key.number,
+						   .name = text,
+						   .file = file,
+						   .line = name->line};
+		break;
+	default:
+		record.kind = RECORD_runtime;
+		record.runtime = (struct record_runtime){
+			.process = process,
+			.name = text,
+			.version = file,
+			.provider = (key.number >> PROVIDER_SHIFT & (PROCESS_PROVIDERS - 1)) + 1};
+	}
+	return profile_writer_put(writer, &record);
 }

@@ -485,7 +485,7 @@ static uint64_t place_provider(struct process *process, uint8_t provider)
 		place--;
 	else if (place == process->n_providers)
 		process->providers[process->n_providers++] = provider;
-	return place << 44;
+	return place << PROVIDER_SHIFT;
 }
 
 uint64_t process_number(struct process *process, uint8_t provider, uint64_t number)
@@ -497,39 +497,6 @@ uint64_t process_number(struct process *process, uint8_t provider, uint64_t numb
 uint64_t process_heap(struct process *process, uint8_t provider, uint64_t heap)
 {
 	return heap + place_provider(process, provider);
-}
-
-static int write_type(struct processes *processes, const struct process *process, uint64_t number,
-		      const struct name *name)
-{
-	struct record record = {.kind = RECORD_type};
-
-	record.type.process = process->id;
-	record.type.type = number;
-	record.type.name = profile_writer_string(processes->writer, name->text, name->text_size);
-	return profile_writer_put(processes->writer, &record);
-}
-
-static int write_code(struct processes *processes, const struct process *process, uint64_t number,
-		      const struct name *name)
-{
-	struct record record = {.kind = RECORD_code};
-	struct profile_writer *writer = processes->writer;
-
-	record.code.process = process->id;
-	record.code.code = number;
-	record.code.name = profile_writer_string(writer, name->text, name->text_size);
-	if (name->file_size)
-		record.code.file = profile_writer_string(writer, name->file, name->file_size);
-	record.code.line = name->line;
-	return profile_writer_put(writer, &record);
-}
-
-static int write_name(struct processes *processes, const struct process *process,
-		      struct name_key key, const struct name *name)
-{
-	return key.kind == NAME_TYPE ? write_type(processes, process, key.number, name)
-				     : write_code(processes, process, key.number, name);
 }
 
 int processes_reference(struct processes *processes, struct process *process, enum name_kind kind,
@@ -562,7 +529,7 @@ int processes_reference(struct processes *processes, struct process *process, en
 	if (!names_get(process->names, key, &name))
 		return 0;
 	*state = WRITTEN;
-	return write_name(processes, process, key, &name);
+	return names_write(processes->writer, process->id, key, &name);
 }
 
 static bool same_name(const struct name *a, const struct name *b)
@@ -590,7 +557,7 @@ int processes_name(struct processes *processes, struct process *process, enum na
 	if (!state)
 		return 0;
 	*state = WRITTEN;
-	return write_name(processes, process, key, name);
+	return names_write(processes->writer, process->id, key, name);
 }
 
 uint64_t processes_unnamed(const struct processes *processes)

@@ -17,8 +17,6 @@
  * end), and later in order of time, as the profile has it (mappings, names, threads). Whatever else
  * keeps something for a process refers to it by its index. Not thread-safe.
  */
-#define PROCESS_PROVIDERS 16
-
 struct process {
 	uint64_t id; /* in the profile: the index that the kernel side uses */
 
