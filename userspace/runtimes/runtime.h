@@ -33,7 +33,7 @@ enum place_report {
 	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD, COUNTER, DRAWN,
 			      FORCES, SPAN */
 	PLACE_FREED,       /* an object was freed: ADDRESS; not if WANTED is there and 0 */
-	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND */
+	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND, REASON */
 	PLACE_PAUSE_END,   /* and go on: HEAP, UNREACHABLE, and TIME, if it was a little earlier */
 	PLACE_CYCLE_BEGIN, /* a collector begins its work: HEAP, REASON, USED */
 	PLACE_CYCLE_END,   /* and has done it: HEAP, USED, LIVE */

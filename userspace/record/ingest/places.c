@@ -124,6 +124,14 @@ static bool waits_for_parts(const struct firing *firing)
 	return false;
 }
 
+static bool reports_reason(const struct runtime_place *place)
+{
+	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
+		if (place->arguments[i].value == VALUE_REASON)
+			return true;
+	return false;
+}
+
 /* A begin without an end was of a pause whose end is lost: the new one ends it (bpf/pauses.h). */
 static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
 {
@@ -131,7 +139,8 @@ static int pause_begin(struct places *places, const struct firing *firing, struc
 	heap->reported = false;
 	heap->kind = GCPROF_GC_STOP;
 	heap->full = firing->values.of[VALUE_KIND];
-	heap->reason = heap->before = heap->after = heap->committed = 0;
+	heap->reason = reports_reason(firing->place) ? firing->values.of[VALUE_REASON] + 1 : 0;
+	heap->before = heap->after = heap->committed = 0;
 	heap->pauses++;
 	if (!waits_for_parts(firing))
 		report_begin(places, firing, heap, NULL);
@@ -211,11 +220,8 @@ static uint64_t reason_number(struct places *places, const struct firing *firing
 {
 	const char *name = NULL;
 
-	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
-		if (firing->place->arguments[i].value == VALUE_REASON &&
-		    firing->runtime->reason_name)
-			name = firing->runtime->reason_name(firing->facts,
-							    firing->values.of[VALUE_REASON]);
+	if (reports_reason(firing->place) && firing->runtime->reason_name)
+		name = firing->runtime->reason_name(firing->facts, firing->values.of[VALUE_REASON]);
 	return places_name(places, &firing->event->header, name);
 }
 

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ruby.c: the Ruby interpreter (CRuby), in a program of its own or in libruby. */
+/*
+ * Distributions build it with SystemTap notes (provider ruby), behind semaphores. A mark is one
+ * pause, and each step of the lazy sweep another, of which the first lies in the mark. The notes
+ * have no arguments: why Ruby collects, and so whether the whole heap is marked, is a word of its
+ * objspace that GC.latest_gc_info shows. rb_gc_count() reads another word of the same structure, so
+ * its code says where that is.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../gc/provider/probe_args.h"
+#include "find.h"
+
+enum { HEAP_MARK = 1, HEAP_SWEEP = 2 }; /* the first step of a sweep lies in its mark */
+enum { KIND_MINOR, KIND_MAJOR, KIND_MARK, KIND_SWEEP, KINDS };
+/* What `number` of the facts is. */
+enum { WITHOUT_REASONS, WITH_REASONS };
+
+/* Bits of the word: why it collects, and why it marks the whole heap; 0 there: it does not. */
+#define MAJOR_MASK 0xffu
+
+static const struct {
+	uint32_t bit;
+	const char *name; /* as in GC.latest_gc_info */
+} reasons[] = {
+	{0x1, "nofree"},     {0x2, "oldgen"},    {0x4, "shady"},    {0x8, "force"},
+	{0x20, "oldmalloc"}, {0x100, "newobj"},  {0x200, "malloc"}, {0x400, "method"},
+	{0x800, "capi"},     {0x1000, "stress"},
+};
+
+#define INFORMATION                                                 \
+	.from = FROM_GLOBAL, .global = "ruby_current_vm_ptr",       \
+	.steps = {                                                  \
+		{STEP_READ, 8},                                     \
+		{STEP_READ, 8, .field = "vm.objspace"},             \
+		{STEP_READ, 4, .field = "objspace.latest_gc_info"}, \
+	}
+
+static const struct runtime_place places[] = {
+	{.report = PLACE_PAUSE_BEGIN,
+	 .where = PLACE_AT_NOTE,
+	 .name = "ruby:gc__mark__begin",
+	 .flags = PLACE_COLLECTOR | PLACE_PAUSES,
+	 .since = WITH_REASONS,
+	 .arguments = {{.value = VALUE_HEAP, .from = FROM_NUMBER, .number = HEAP_MARK},
+		       {.value = VALUE_REASON, INFORMATION}}},
+	{.report = PLACE_PAUSE_BEGIN,
+	 .where = PLACE_AT_NOTE,
+	 .name = "ruby:gc__mark__begin",
+	 .flags = PLACE_COLLECTOR | PLACE_PAUSES,
+	 .until = WITH_REASONS,
+	 .arguments = {{.value = VALUE_HEAP, .from = FROM_NUMBER, .number = HEAP_MARK},
+		       {.value = VALUE_KIND, .from = FROM_NUMBER, .number = KIND_MARK}}},
+	{.report = PLACE_PAUSE_END,
+	 .where = PLACE_AT_NOTE,
+	 .name = "ruby:gc__mark__end",
+	 .flags = PLACE_COLLECTOR | PLACE_RESUMES,
+	 .arguments = {{.value = VALUE_HEAP, .from = FROM_NUMBER, .number = HEAP_MARK}}},
+	{.report = PLACE_PAUSE_BEGIN,
+	 .where = PLACE_AT_NOTE,
+	 .name = "ruby:gc__sweep__begin",
+	 .flags = PLACE_COLLECTOR | PLACE_PAUSES,
+	 .arguments = {{.value = VALUE_HEAP, .from = FROM_NUMBER, .number = HEAP_SWEEP},
+		       {.value = VALUE_KIND, .from = FROM_NUMBER, .number = KIND_SWEEP}}},
+	{.report = PLACE_PAUSE_END,
+	 .where = PLACE_AT_NOTE,
+	 .name = "ruby:gc__sweep__end",
+	 .flags = PLACE_COLLECTOR | PLACE_RESUMES,
+	 .arguments = {{.value = VALUE_HEAP, .from = FROM_NUMBER, .number = HEAP_SWEEP}}},
+};
+
+/* --- the file ----------------------------------------------------------------------------- */
+
+/*
+ * rb_gc_count() loads the address of ruby_current_vm_ptr, reads it, the objspace in there, and
+ * profile.count in that. Zero bytes of the mask are numbers; false if it is not like that.
+ */
+static bool read_offsets(struct runtime_file *file, int32_t *objspace, int32_t *count)
+{
+	static const uint8_t wanted[] = {0x48, 0x8b, 0x05, 0, 0, 0, 0, /* mov n(%rip),%rax */
+					 0x48, 0x8b, 0x00,             /* mov (%rax),%rax */
+					 0x48, 0x8b, 0x80, 0, 0, 0, 0, /* mov n(%rax),%rax */
+					 0x48, 0x8b, 0x80, 0, 0, 0, 0, /* mov n(%rax),%rax */
+					 0xc3};
+	enum { OBJSPACE = 13, COUNT = 20 };
+	uint8_t code[sizeof(wanted)];
+	uint64_t at;
+
+	if (!runtime_symbol(file, "rb_gc_count", &at) ||
+	    !runtime_read(file, at, code, sizeof(code)))
+		return false;
+	memcpy(objspace, code + OBJSPACE, sizeof(*objspace));
+	memcpy(count, code + COUNT, sizeof(*count));
+	memset(code + 3, 0, 4);
+	memset(code + OBJSPACE, 0, 4);
+	memset(code + COUNT, 0, 4);
+	return !memcmp(code, wanted, sizeof(wanted));
+}
+
+/* What lies between latest_gc_info and count in release 3.1. */
+#define INFO_BEFORE_COUNT 0x64
+
+static bool field(struct runtime_file *file, const char *name, int32_t *offset)
+{
+	int32_t objspace, count;
+
+	if (!read_offsets(file, &objspace, &count))
+		return false;
+	*offset = strcmp(name, "vm.objspace") ? count - INFO_BEFORE_COUNT : objspace;
+	return true;
+}
+
+static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+{
+	uint64_t vm, version;
+	int32_t objspace, count;
+
+	if (!runtime_exported(file, "ruby_current_vm_ptr", &vm))
+		return false;
+	if (runtime_exported(file, "ruby_version", &version))
+		runtime_text(file, version, out->version, sizeof(out->version));
+	out->number = !strncmp(out->version, "3.1.", 4) && read_offsets(file, &objspace, &count)
+			      ? WITH_REASONS
+			      : WITHOUT_REASONS;
+	return true;
+}
+
+static void constants(struct runtime_file *file, struct runtime_facts *out)
+{
+	(void)file;
+	if (out->number == WITHOUT_REASONS && !out->missing[0])
+		snprintf(out->missing, sizeof(out->missing),
+			 "kinds and reasons of its collections are known of 3.1");
+}
+
+/* --- what was read ------------------------------------------------------------------------ */
+
+static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
+		    const uint64_t *read, struct place_values *values)
+{
+	(void)facts;
+	(void)read;
+	if (place->since == WITH_REASONS)
+		values->of[VALUE_KIND] = values->of[VALUE_REASON] & MAJOR_MASK ? KIND_MAJOR
+									       : KIND_MINOR;
+}
+
+static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
+			     const char *collector, uint32_t *kind)
+{
+	static const struct {
+		const char *name;
+		uint32_t kind;
+	} kinds[KINDS] = {
+		[KIND_MINOR] = {"minor mark", GCPROF_GC_MINOR},
+		[KIND_MAJOR] = {"major mark", GCPROF_GC_FULL},
+		[KIND_MARK] = {"mark", GCPROF_GC_FULL},
+		[KIND_SWEEP] = {"sweep", GCPROF_GC_STEP},
+	};
+
+	(void)facts;
+	(void)collector;
+	if (number >= KINDS)
+		return NULL;
+	*kind = kinds[number].kind;
+	return kinds[number].name;
+}
+
+/* Why the whole heap is marked, or else why Ruby collects. */
+static const char *reason_name(const struct runtime_facts *facts, uint64_t number)
+{
+	(void)facts;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (number & reasons[i].bit)
+			return reasons[i].name;
+	return NULL;
+}
+
+static const char *note(const struct runtime_facts *facts)
+{
+	(void)facts;
+	return "no Ruby functions on stacks and no allocation samples (in Ruby: "
+	       "ObjectSpace.trace_object_allocations); a major mark that goes on in steps is "
+	       "reported up to its first one (GC.stat(:time) has all)";
+}
+
+const struct runtime runtime_ruby = {
+	.id = RUNTIME_RUBY,
+	.name = "ruby",
+	.places = places,
+	.n_places = sizeof(places) / sizeof(places[0]),
+	.recognise = recognise,
+	.field = field,
+	.constants = constants,
+	.note = note,
+	.convert = convert,
+	.kind_name = kind_name,
+	.reason_name = reason_name,
+};
