@@ -90,7 +90,7 @@ static const struct option_row rows[] = {
 	{"follow", 0, OPTION_TEXT, offsetof(struct record_options, follow), 0, 0, "WHOM",
 	 "whether to record what recorded processes start: children, none (default: children)"},
 	{"runtime", 0, OPTION_TEXT, offsetof(struct record_options, runtimes), 0, 0, "NAME[,NAME]",
-	 "runtimes to be recorded: auto (all that are known), none, go, hotspot, cpython, ruby "
+	 "runtimes to be recorded: auto (all that are known), none, go, hotspot, cpython, ruby, v8 "
 	 "(default: auto)"},
 	{"malloc", 0, OPTION_FLAG, offsetof(struct record_options, malloc), 0, 0, NULL,
 	 "sample what COMMAND takes from malloc(), and what it frees, by a library in LD_PRELOAD"},
@@ -369,9 +369,9 @@ static int runtimes_parse(const char *text, uint32_t *mask)
 		snprintf(name, sizeof(name), "%.*s", (int)length, text);
 		runtime = runtime_find(name);
 		if (!runtime) {
-			log_error(
-				"--runtime %s: auto, none, or names of go, hotspot, cpython, ruby",
-				name);
+			log_error("--runtime %s: auto, none, or names of go, hotspot, cpython, "
+				  "ruby, v8",
+				  name);
 			return -EINVAL;
 		}
 		*mask |= UINT32_C(1) << runtime->id;

@@ -34,7 +34,8 @@ enum place_report {
 			      FORCES, SPAN */
 	PLACE_FREED,       /* an object was freed: ADDRESS; not if WANTED is there and 0 */
 	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND, REASON */
-	PLACE_PAUSE_END,   /* and go on: HEAP, UNREACHABLE, and TIME, if it was a little earlier */
+	PLACE_PAUSE_END,   /* and go on: HEAP, UNREACHABLE, BEFORE, USED, SIZE, and TIME, if it was
+			      a little earlier */
 	PLACE_CYCLE_BEGIN, /* a collector begins its work: HEAP, REASON, USED */
 	PLACE_CYCLE_END,   /* and has done it: HEAP, USED, LIVE */
 	PLACE_POOL_BEFORE, /* in a pause: a part of the heap before: USED, SIZE; its texts name the
@@ -55,6 +56,7 @@ enum place_value {
 	VALUE_PERIOD, /* mean bytes between samples, with which the next distance is drawn */
 	VALUE_KIND,
 	VALUE_REASON,
+	VALUE_BEFORE, /* bytes in use before the pause */
 	VALUE_USED,
 	VALUE_SIZE,
 	VALUE_LIVE,

@@ -161,9 +161,9 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	event.heap = firing->values.of[VALUE_HEAP];
 	event.cycle = heap->pauses;
 	event.kind = heap->kind;
-	event.heap_before = heap->before;
-	event.heap_after = heap->after;
-	event.heap_size = heap->committed;
+	event.heap_before = heap->before + firing->values.of[VALUE_BEFORE];
+	event.heap_after = heap->after + firing->values.of[VALUE_USED];
+	event.heap_size = heap->committed + firing->values.of[VALUE_SIZE];
 	event.unreachable = firing->values.of[VALUE_UNREACHABLE];
 	if (heap->reason && firing->runtime->reason_name)
 		event.reason =
