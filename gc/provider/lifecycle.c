@@ -24,6 +24,14 @@ static void fork_release(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* The child has taken a number (clock_seed()): the next child gets another one. */
+static void fork_parent(void)
+{
+	for (struct gcprof_provider *provider = providers; provider; provider = provider->next)
+		__atomic_fetch_add(&provider->n_threads, 1, __ATOMIC_RELAXED);
+	fork_release();
+}
+
 static void thread_free(struct gcprof_thread *thread)
 {
 	batch_free(thread);
@@ -45,6 +53,9 @@ static void provider_forked(struct gcprof_provider *provider)
 	/* A thread that was changing the period is not here. */
 	pthread_mutex_init(&provider->lock, NULL);
 	provider->on = false;
+	/* Not the numbers that the parent's next threads will have. */
+	if (provider->options.seed)
+		provider->options.seed ^= (provider->n_threads + 1) * UINT64_C(0xaef17502108ef2d9);
 	collections_forked(provider);
 	while ((thread = *link)) {
 		if (pthread_equal(thread->owner, pthread_self())) {
@@ -66,7 +77,7 @@ static void fork_child(void)
 
 static void watch_forks(void)
 {
-	pthread_atfork(fork_prepare, fork_release, fork_child);
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
 static void enlist(struct gcprof_provider *provider)
