@@ -68,7 +68,9 @@ LIBS := -lbpf -lseccomp -lcapstone -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -l
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 PROVIDER_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard gc/provider/*.c))
-MALLOC_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard gc/agents/malloc/*.c))
+# Libraries that are preloaded, one for each folder, and the files of each.
+AGENTS := malloc cpython
+agent_objects = $(patsubst %.c,$(O)/%.o,$(wildcard gc/agents/common/*.c gc/agents/$(1)/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
 	$(wildcard userspace/*.c userspace/*/*.c userspace/*/*/*.c))) \
 	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*.proto))
@@ -101,7 +103,7 @@ all: program library workloads
 
 .PHONY: program library workloads unit fuzz-targets
 program: $(O)/gcprof
-library: $(foreach l,provider gc,$(O)/libgcprof-$(l).a $(O)/libgcprof-$(l).so) $(O)/libgcprof-malloc.so
+library: $(foreach l,provider gc,$(O)/libgcprof-$(l).a $(O)/libgcprof-$(l).so) $(AGENTS:%=$(O)/libgcprof-%.so)
 workloads: $(WORKLOADS)
 # With the fuzzers, so that they stay true.
 unit: $(UNIT) $(O)/tests/fuzz/reader_process
@@ -183,13 +185,16 @@ $(O)/libgcprof-provider.so: $(PROVIDER_OBJ) $(O)/sources
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-provider.so.0 $(PROVIDER_OBJ) -lpthread -o $@
 
-# Its functions end with jumps to those of the allocator.
-$(O)/gc/agents/malloc/agent.o: ALL_CFLAGS += -fomit-frame-pointer -foptimize-sibling-calls
-# Has a provider of its own, whose names are not for the program; all are bound before it runs.
-$(O)/libgcprof-malloc.so: $(MALLOC_OBJ) $(O)/libgcprof-provider.a $(O)/sources
-	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-z,now -Wl,-z,defs -Wl,--exclude-libs,ALL $(MALLOC_OBJ) \
-		$(O)/libgcprof-provider.a -lpthread -o $@
+# Their functions end with jumps to those of the allocator.
+$(foreach a,$(AGENTS),$(O)/gc/agents/$(a)/agent.o): ALL_CFLAGS += -fomit-frame-pointer -foptimize-sibling-calls
+# Each has a provider of its own, whose names are not for the program; all are bound before it runs.
+define agent_rule
+$(O)/libgcprof-$(1).so: $(call agent_objects,$(1)) $(O)/libgcprof-provider.a $(O)/sources
+	$$(call say,LINK)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -shared -Wl,-z,now -Wl,-z,defs -Wl,--exclude-libs,ALL $(call agent_objects,$(1)) \
+		$(O)/libgcprof-provider.a -lpthread -o $$@
+endef
+$(foreach a,$(AGENTS),$(eval $(call agent_rule,$(a))))
 
 # The same for tests, with all names.
 $(O)/tests/provider.a: $(PROVIDER_OBJ) $(O)/sources
@@ -213,7 +218,7 @@ $(O)/workloads/$(1): $(patsubst %.c,$(O)/%.o,$(wildcard tests/workloads/$(1)/*.c
 endef
 $(foreach w,$(notdir $(WORKLOADS)),$(eval $(call workload_rule,$(w))))
 
-$(O)/tests/unit/malloc_region: $(O)/gc/agents/malloc/region.o
+$(O)/tests/unit/agents_region: $(O)/gc/agents/common/region.o
 
 # Tests of the collector have no probes for others: a recorder of the whole system would be heard.
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a $(O)/tests/provider.a
@@ -357,7 +362,7 @@ install: program library
 	$(Q)install -D -m 755 $(O)/gcprof $(DESTDIR)$(PREFIX)/bin/gcprof
 	$(call install_library,provider,how a runtime or an allocator reports to gcprof,)
 	$(call install_library,gc,generational garbage collector with a built-in allocation sampler,gcprof-provider)
-	$(Q)install -D -m 755 $(O)/libgcprof-malloc.so $(DESTDIR)$(PREFIX)/lib/libgcprof-malloc.so
+	$(Q)install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(AGENTS:%=$(O)/libgcprof-%.so)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof/provider $(PROVIDER_HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
@@ -366,7 +371,7 @@ install: program library
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/gcprof \
-		$(DESTDIR)$(PREFIX)/lib/libgcprof-malloc.so \
+		$(AGENTS:%=$(DESTDIR)$(PREFIX)/lib/libgcprof-%.so) \
 		$(foreach l,provider gc,$(addprefix $(DESTDIR)$(PREFIX)/lib/,pkgconfig/gcprof-$(l).pc \
 			libgcprof-$(l).a libgcprof-$(l).so libgcprof-$(l).so.0)) \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \

@@ -92,8 +92,11 @@ static const struct option_row rows[] = {
 	{"runtime", 0, OPTION_TEXT, offsetof(struct record_options, runtimes), 0, 0, "NAME[,NAME]",
 	 "runtimes to be recorded: auto (all that are known), none, go, hotspot, cpython, ruby, v8 "
 	 "(default: auto)"},
+	{"agent", 0, OPTION_TEXT, offsetof(struct record_options, agent), 0, 0, "NAME",
+	 "sample what COMMAND allocates and frees, by a library in LD_PRELOAD: malloc (the C "
+	 "library's), python (objects and buffers of Python)"},
 	{"malloc", 0, OPTION_FLAG, offsetof(struct record_options, malloc), 0, 0, NULL,
-	 "sample what COMMAND takes from malloc(), and what it frees, by a library in LD_PRELOAD"},
+	 "--agent malloc"},
 	{"no-writes", 0, OPTION_FLAG, offsetof(struct record_options, no_writes), 0, 0, NULL,
 	 "do not write to programs' memory: samplers are not switched on"},
 	{"writes", 0, OPTION_FLAG, offsetof(struct record_options, writes), 0, 0, NULL,
@@ -300,7 +303,7 @@ static void recording_free(struct recording *recording)
 	session_free(recording->session);
 	target_free(recording->target);
 	libraries_free(recording->libraries);
-	malloc_agent_close(&recording->agent);
+	agent_close(&recording->agent);
 	warn_troubles(recording);
 	opener_free(recording->opener);
 	running_close(&recording->running);
@@ -379,6 +382,30 @@ static int runtimes_parse(const char *text, uint32_t *mask)
 	return 0;
 }
 
+static int check_agent(struct record_options *options, bool attaches)
+{
+	if (options->malloc && options->agent) {
+		log_error("--malloc and --agent: only one agent at a time");
+		return -EINVAL;
+	}
+	if (options->malloc)
+		options->agent = "malloc";
+	options->agent_kind = options->agent ? agent_find(options->agent) : NULL;
+	if (options->agent && !options->agent_kind) {
+		log_error("--agent %s: either malloc or python", options->agent);
+		return -EINVAL;
+	}
+	if (attaches && options->agent_kind) {
+		log_error(
+			"--agent %s: only for a COMMAND that gcprof starts. A program that runs "
+			"already has its allocator for good: to record one later, start it with %s "
+			"in LD_PRELOAD",
+			options->agent, agent_file(options->agent_kind));
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_options(struct record_options *options, char **words)
 {
 	const char *ring = getenv("GCPROF_TEST_RING"), *rare = getenv("GCPROF_TEST_CEILING");
@@ -420,12 +447,8 @@ static int check_options(struct record_options *options, char **words)
 		log_error("a command, -p, --system and --cgroup: only one of them at a time");
 		return -EINVAL;
 	}
-	if (attach && options->malloc) {
-		log_error("--malloc: only for a COMMAND that gcprof starts; a program that runs "
-			  "already "
-			  "has its malloc() for good");
+	if (check_agent(options, attach > 0))
 		return -EINVAL;
-	}
 	if (!attach && !*words) {
 		log_error("no command to record\nTry 'gcprof record -- COMMAND [ARGUMENTS]', or -p "
 			  "PID for one that runs already.");

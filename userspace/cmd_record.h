@@ -10,7 +10,7 @@
 #include "../bpf/config.h"
 #include "profile/codes.h"
 #include "record/target/control.h"
-#include "record/target/malloc_agent.h"
+#include "record/target/agents.h"
 #include "record/target/switches.h"
 #include "record/throttle/throttle.h"
 #include "record/machine/options.h"
@@ -50,7 +50,7 @@ struct recording {
 	struct store *store;
 	struct target *target;       /* the program that was started, or NULL */
 	struct libraries *libraries; /* of it; NULL: not known */
-	struct malloc_agent agent;   /* that it loads; closed: none */
+	struct agent agent;          /* that it loads; closed: none */
 	struct running running;      /* those that were attached to */
 	int cgroup;                  /* its folder, if the options name one */
 	struct switches *switches;   /* of runtimes' samplers */

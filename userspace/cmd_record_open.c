@@ -253,8 +253,9 @@ struct library {
 
 struct library_search {
 	struct files *files;
-	struct buffer found;           /* struct library[] */
-	struct malloc_verdict verdict; /* of the program and all of them */
+	const struct agent_kind *agent; /* that is asked for, or NULL */
+	struct buffer found;            /* struct library[] */
+	struct agent_verdict verdict;   /* of the program and all of them */
 };
 
 static void read_library(void *context, const char *path, int fd)
@@ -263,9 +264,8 @@ static void read_library(void *context, const char *path, int fd)
 	const struct library library = {strdup(path), fcntl(fd, F_DUPFD_CLOEXEC, 0)};
 	const struct file *file = files_read(search->files, fd);
 
-	/* The program comes first. */
-	if (file && file->state == FILE_KNOWN)
-		malloc_agent_judge(file, path, !search->found.size, &search->verdict);
+	if (search->agent && file && file->state == FILE_KNOWN)
+		agent_judge(search->agent, file, path, &search->verdict);
 	if (library.path && library.fd >= 0 &&
 	    !buffer_append(&search->found, &library, sizeof(library)))
 		return;
@@ -281,7 +281,8 @@ static void find_libraries(struct recording *recording, struct library_search *s
 	int err = libraries_start(recording->command, &recording->user, recording->opener,
 				  recording->files, &recording->libraries);
 
-	*search = (struct library_search){.files = recording->files};
+	*search = (struct library_search){.files = recording->files,
+					  .agent = recording->options.agent_kind};
 	if (err)
 		log_verbose("%s: its libraries are not known before it runs: %s",
 			    recording->command, strerror(-err));
@@ -290,23 +291,25 @@ static void find_libraries(struct recording *recording, struct library_search *s
 }
 
 /* What cannot be sampled is said before the program runs. */
-static int choose_agent(struct recording *recording, const struct malloc_verdict *verdict)
+static int choose_agent(struct recording *recording, struct agent_verdict *verdict)
 {
+	const struct agent_kind *kind = recording->options.agent_kind;
 	struct problem problem;
 
-	if (!recording->options.malloc)
+	if (!kind)
 		return 0;
+	agent_judge_end(kind, verdict);
 	if (verdict->harmful) {
-		log_warning("--malloc: %s, with which the agent would not run: the program is "
+		log_warning("--agent %s: %s, with which the agent would not run: the program is "
 			    "started without it",
-			    verdict->why);
+			    agent_name(kind), verdict->why);
 		return 0;
 	}
 	if (verdict->useless)
-		log_warning("--malloc: %s, so its own allocations are not sampled; those of "
+		log_warning("--agent %s: %s, so its own allocations are not sampled; those of "
 			    "programs that it starts may be",
-			    verdict->why);
-	return malloc_agent_open(&recording->user, &recording->agent, &problem)
+			    agent_name(kind), verdict->why);
+	return agent_open(kind, &recording->user, &recording->agent, &problem)
 		       ? recording_fail(&problem)
 		       : 0;
 }

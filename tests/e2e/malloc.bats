@@ -161,7 +161,7 @@ told() { # TEXT COMMAND...
 	local text=$1
 	shift
 	record --malloc -R 16K -- "$@" || return 1
-	grep -qF -- "--malloc: $text" record.log || { cat record.log; return 1; }
+	grep -qF -- "--agent malloc: $text" record.log || { cat record.log; return 1; }
 }
 
 @test "what cannot be sampled is said" {
@@ -220,7 +220,7 @@ told() { # TEXT COMMAND...
 	cp "$GCPROF" there/bin
 	run there/bin/gcprof record --malloc -- true
 	[ "$status" = 1 ]
-	[[ $output = *'libgcprof-malloc.so, which --malloc needs: No such file'* ]]
+	[[ $output = *'libgcprof-malloc.so, which --agent malloc needs: No such file'* ]]
 	cp "$AGENT" there/lib
 	chmod 755 . there there/bin there/lib
 	there/bin/gcprof record --malloc -- sh -c 'echo "$LD_PRELOAD"' >out 2>record.log
@@ -228,7 +228,7 @@ told() { # TEXT COMMAND...
 	chmod 600 there/lib/libgcprof-malloc.so
 	SUDO_UID=65534 SUDO_GID=65534 run there/bin/gcprof record --malloc -o - -- true
 	[ "$status" = 1 ]
-	[[ $output = *'which --malloc needs: Permission denied'* ]]
+	[[ $output = *'which --agent malloc needs: Permission denied'* ]]
 }
 
 @test "a collector and malloc() in one program" {

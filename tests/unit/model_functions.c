@@ -128,6 +128,44 @@ TEST(the_allocators_own_frames_are_not_the_allocating_ones)
 	synthetic_free(&synthetic);
 }
 
+TEST(frames_of_a_runtime_that_allocates_are_not_the_allocating_ones)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t start, library, loop, make, sampling, managed;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	start = synthetic_function(&synthetic, "/bin/python", 0x10, "start");
+	loop = synthetic_function(&synthetic, "/bin/python", 0x20, "evaluate");
+	make = synthetic_function(&synthetic, "/bin/python", 0x30, "make_object");
+	library = synthetic_function(&synthetic, "/lib/extension.so", 0x10, "parse");
+	sampling = synthetic_function(&synthetic, "/lib/agent.so", 0x10, "gcprof_runtime_allocate");
+	managed = profile_writer_managed(synthetic.writer, 1, 7, 12);
+	PUT(&synthetic, code, .process = 1, .code = 7, .name = synthetic_string(&synthetic, "f"));
+	put_alloc(
+		&synthetic, 2000,
+		synthetic_stack(&synthetic, (uint64_t[]){start, managed, loop, make, sampling, 0}),
+		1);
+	put_alloc(&synthetic, 2001,
+		  synthetic_stack(&synthetic,
+				  (uint64_t[]){start, managed, loop, library, make, sampling, 0}),
+		  2);
+	put_alloc(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){managed, sampling, 0}),
+		  3);
+	/* Nothing but the runtime. */
+	put_alloc(&synthetic, 2003,
+		  synthetic_stack(&synthetic, (uint64_t[]){start, make, sampling, 0}), 4);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK(find_function(model, "f")->alloc_self_bytes == 2e6);
+	CHECK(find_function(model, "f")->alloc_total_bytes == 3e6);
+	CHECK(find_function(model, "parse")->alloc_self_bytes == 1e6);
+	CHECK(find_function(model, "make_object")->alloc_self_bytes == 1e6);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 static void put_inlined(struct synthetic *synthetic, uint64_t frame, const char *name)
 {
 	PUT(synthetic, symbol, .frame = frame, .name = synthetic_string(synthetic, name),

@@ -124,6 +124,13 @@ static bool is_allocators_name(const char *name)
 	return strncmp(name, "gc_", 3) == 0 || strncmp(name, "gcprof_", 7) == 0;
 }
 
+static enum allocators allocators_of(const char *name)
+{
+	if (!is_allocators_name(name))
+		return ALLOCATORS_NONE;
+	return strncmp(name, "gcprof_runtime_", 15) == 0 ? ALLOCATORS_RUNTIME : ALLOCATORS_OWN;
+}
+
 static int add_frame_row(struct builder *builder, struct frame *frame,
 			 const struct model_function *function)
 {
@@ -135,7 +142,7 @@ static int add_frame_row(struct builder *builder, struct frame *frame,
 		return -ENOMEM;
 	if (!frame->n_functions) {
 		frame->first_function = (uint32_t)functions->n_of_frames;
-		frame->allocators = is_allocators_name(functions->rows[row].name);
+		frame->allocators = allocators_of(functions->rows[row].name);
 	}
 	functions->of_frames[functions->n_of_frames++] = (uint32_t)row;
 	frame->n_functions++;
@@ -200,6 +207,26 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 }
 
 /*
+ * A runtime called the allocator: which function of the program, or of a library, had it do that?
+ * Frames of the runtime's own file are left out, if there is another one outside of them.
+ */
+static uint32_t skip_runtime(const struct tree *tree, uint32_t stack)
+{
+	uint32_t number = tree_frame(tree, tree_node(tree, stack)->frame)->module;
+	const struct module *module = dense_get(&tree->modules, number);
+
+	if (!module || module->generated_by)
+		return stack;
+	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent) {
+		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
+
+		if (frame->runtime != RUNTIME_NATIVE || frame->module != number)
+			return id;
+	}
+	return stack;
+}
+
+/*
  * An allocation sample is taken inside the allocator's slow path, which is not
  * the function that a reader looks for. The innermost native frames up to the
  * outermost one named gc_* or gcprof_* are the allocator's; a few functions of
@@ -209,6 +236,7 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
 {
 	const struct tree *tree = &pass->tree;
+	enum allocators outermost = ALLOCATORS_NONE;
 	uint32_t result = stack;
 	int gap = 0;
 
@@ -220,13 +248,14 @@ uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
 			break;
 		if (frame->allocators) {
 			gap = 0;
+			outermost = frame->allocators;
 			result = node->parent ? node->parent : id;
 		} else if (++gap > ALLOCATOR_GAP_MAX) {
 			break;
 		}
 		id = node->parent;
 	}
-	return result;
+	return outermost == ALLOCATORS_RUNTIME ? skip_runtime(tree, result) : result;
 }
 
 /* Of a function that allocates nothing itself, the survival of what it calls is shown. */

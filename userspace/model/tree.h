@@ -30,9 +30,16 @@ struct symbol_name {
 	uint32_t next;           /* index, 0: none */
 };
 
+/* Whose a function is. */
+enum allocators {
+	ALLOCATORS_NONE,
+	ALLOCATORS_OWN,     /* the allocator's, or of what samples it */
+	ALLOCATORS_RUNTIME, /* the same, and it is called by a runtime only */
+};
+
 struct frame {
 	uint8_t runtime;    /* enum runtime, 0: not defined */
-	uint8_t allocators; /* set by functions.c: its outermost function is the allocator's */
+	uint8_t allocators; /* set by functions.c: enum allocators, of its outermost function */
 	uint32_t module;    /* native */
 	uint64_t address;   /* native: offset in the module; kernel: 0, or address in old profiles;
 			       managed: code */

@@ -12,11 +12,57 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../common/region.h"
+#include "../common/sampling.h"
 #include "next.h"
-#include "region.h"
-#include "sampling.h"
 
 #define PUBLIC __attribute__((visibility("default")))
+
+/* The types of samples: by which function the program asked. */
+enum type { BY_MALLOC, BY_CALLOC, BY_REALLOC, BY_MEMALIGN, TYPES };
+
+static const char *const type_names[TYPES] = {"malloc", "calloc", "realloc", "memalign"};
+
+static void *allocate_next(void *context, size_t size, size_t alignment, bool zeroed)
+{
+	(void)context;
+	if (zeroed)
+		return next.calloc(1, size);
+	return alignment ? next.memalign(alignment, size) : next.malloc(size);
+}
+
+static void *reallocate_next(void *context, void *block, size_t size)
+{
+	(void)context;
+	return next.realloc(block, size);
+}
+
+static void free_next(void *context, void *block)
+{
+	(void)context;
+	next.free(block);
+}
+
+static size_t usable_size_next(void *context, void *block)
+{
+	(void)context;
+	return next.malloc_usable_size(block);
+}
+
+static const struct sampling_next others = {
+	.allocate = allocate_next,
+	.reallocate = reallocate_next,
+	.free = free_next,
+	.usable_size = usable_size_next,
+};
+
+__attribute__((constructor)) static void start(void)
+{
+	if (next_is_libc())
+		sampling_start(type_names, TYPES);
+	else
+		sampling_refuse();
+}
 
 static bool is_power_of_two(size_t value)
 {
@@ -27,14 +73,14 @@ static void *gcprof_memalign(size_t alignment, size_t size)
 {
 	if (sampling_passes(size) || !is_power_of_two(alignment))
 		return next.memalign(alignment, size);
-	return gcprof_sampling_allocate(size, alignment, BY_MEMALIGN);
+	return gcprof_sampling_allocate(&others, size, alignment, BY_MEMALIGN);
 }
 
 PUBLIC void *malloc(size_t size)
 {
 	if (sampling_passes(size))
 		return next.malloc(size);
-	return gcprof_sampling_allocate(size, 0, BY_MALLOC);
+	return gcprof_sampling_allocate(&others, size, 0, BY_MALLOC);
 }
 
 PUBLIC void free(void *block)
@@ -51,7 +97,7 @@ PUBLIC void *calloc(size_t count, size_t size)
 
 	if (__builtin_mul_overflow(count, size, &bytes) || sampling_passes(bytes))
 		return next.calloc(count, size);
-	return gcprof_sampling_allocate(bytes, 0, BY_CALLOC);
+	return gcprof_sampling_allocate(&others, bytes, 0, BY_CALLOC | SAMPLING_ZEROED);
 }
 
 PUBLIC void *realloc(void *block, size_t size)
@@ -61,9 +107,9 @@ PUBLIC void *realloc(void *block, size_t size)
 	if (!sampled && ((block && !size) || sampling_passes(size)))
 		return next.realloc(block, size);
 	if (!block)
-		return gcprof_sampling_allocate(size, 0, BY_REALLOC);
+		return gcprof_sampling_allocate(&others, size, 0, BY_REALLOC);
 	if (size)
-		return gcprof_sampling_reallocate(block, size);
+		return gcprof_sampling_reallocate(&others, block, size, BY_REALLOC);
 	gcprof_sampling_free(block);
 	return NULL;
 }

@@ -77,9 +77,11 @@ struct record_options {
 	int system;        /* not 0: every process */
 	const char *stack; /* as given: a name of enum stack_mode */
 	enum stack_mode stack_mode;
-	uint64_t stack_bytes;  /* of a stack that are copied at most */
-	int malloc;            /* not 0: the program that is started gets the agent for malloc() */
-	int no_writes;         /* not 0: nothing is written to programs' memory */
+	uint64_t stack_bytes; /* of a stack that are copied at most */
+	const char *agent;    /* as given: a library that the program gets; NULL: none */
+	int malloc;           /* not 0: the one for malloc() */
+	const struct agent_kind *agent_kind; /* NULL: none */
+	int no_writes;                       /* not 0: nothing is written to programs' memory */
 	int writes;            /* not 0: they are, in programs that were not named, too */
 	const char *runtimes;  /* as given: auto, none, or names */
 	uint32_t runtime_mask; /* bits: enum runtime_number */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* malloc_region.c: tests of the region of sampled blocks. */
+/* agents_region.c: tests of the region of sampled blocks. */
 #include "test.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "agents/malloc/region.h"
+#include "agents/common/region.h"
 
 enum { BLOCKS = 512, STEPS = 100000, THREADS = 4 };
 

@@ -9,8 +9,8 @@
  * All functions may be called by any thread. None calls an allocator. region_free() takes no lock
  * and may be called in a signal handler.
  */
-#ifndef GCPROF_MALLOC_REGION_H
-#define GCPROF_MALLOC_REGION_H
+#ifndef GCPROF_AGENTS_REGION_H
+#define GCPROF_AGENTS_REGION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,11 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
-#include "next.h"
 #include "region.h"
 
-enum { POLL_BYTES = 32 << 10 }; /* may be allocated before a recorder is noticed */
+enum {
+	POLL_BYTES = 32 << 10, /* may be allocated before a recorder is noticed */
+	TRIES = 2,             /* to find a type */
+};
+
+#define TYPED_MAX_NS UINT64_C(80000000) /* a type that is found later is not reported */
 
 enum state { WAITING, SAMPLING, PASSIVE };
 
@@ -29,6 +34,7 @@ __thread struct sampling_thread sampling_thread;
 static enum state state; /* set once, before the program has other threads */
 static struct gcprof_provider *provider;
 static uint64_t types[SAMPLING_TYPES];
+static bool has_type[SAMPLING_TYPES]; /* before the block is used */
 static pthread_key_t ending;
 static uint32_t region_wanted; /* somebody creates it, or did */
 static uint64_t
@@ -38,7 +44,7 @@ static uint64_t inherited; /* blocks that were born until then belong to the par
 /* What is asked of an allocator. */
 struct request {
 	size_t size, alignment; /* 0: any */
-	enum sampling_type type;
+	uint32_t type;          /* with SAMPLING_ZEROED */
 };
 
 /* --- begin and end ------------------------------------------------------------- */
@@ -50,10 +56,12 @@ static void ensure_region(void)
 		region_create();
 }
 
+/* What waits for its type is the parent's. */
 static void forked(void)
 {
 	region_forked();
 	inherited = allocated;
+	sampling_thread.untyped = NULL;
 }
 
 /* Destructors of others may allocate and free: the thread is detached in the last round of them. */
@@ -65,6 +73,7 @@ static void thread_ends(void *context)
 	    !pthread_setspecific(ending, thread))
 		return;
 	thread->endings = PTHREAD_DESTRUCTOR_ITERATIONS;
+	thread->untyped = NULL;
 	thread->inside++;
 	gcprof_thread_detach(thread->thread);
 	thread->thread = NULL;
@@ -76,7 +85,6 @@ static void thread_ends(void *context)
  * _exit(). The system is asked for randomness now, since a program may forbid itself to ask. */
 static int open_provider(void)
 {
-	static const char *const names[] = {"malloc", "calloc", "realloc", "memalign"};
 	struct gcprof_options options;
 	int err = gcprof_options_default(&options);
 
@@ -88,23 +96,36 @@ static int open_provider(void)
 		options.seed = 0;
 	err = err ? err : gcprof_open(&options, &provider);
 	err = err ? err : -pthread_key_create(&ending, thread_ends);
-	err = err ? err : -pthread_atfork(NULL, NULL, forked);
-	for (int i = 0; !err && i < SAMPLING_TYPES; i++)
-		types[i] = gcprof_type(provider, names[i]);
-	return err;
+	return err ? err : -pthread_atfork(NULL, NULL, forked);
 }
 
 /* What was allocated before is not sampled. */
-__attribute__((constructor)) static void start(void)
+int sampling_start(const char *const *names, size_t n)
 {
-	int saved = errno;
+	int saved = errno, err;
 
 	sampling_thread.inside++;
-	state = next_is_libc() && !open_provider() ? SAMPLING : PASSIVE;
-	if (state == SAMPLING && getenv("GCPROF_RECORD"))
+	err = open_provider();
+	for (size_t i = 0; !err && i < n; i++) {
+		has_type[i] = names[i] != NULL;
+		types[i] = names[i] ? gcprof_type(provider, names[i]) : 0;
+	}
+	state = err ? PASSIVE : SAMPLING;
+	if (!err && getenv("GCPROF_RECORD"))
 		ensure_region();
 	sampling_thread.inside--;
 	errno = saved;
+	return err;
+}
+
+void sampling_refuse(void)
+{
+	state = PASSIVE;
+}
+
+uint64_t sampling_type(const char *name)
+{
+	return gcprof_type(provider, name);
 }
 
 /* --- threads ------------------------------------------------------------------- */
@@ -121,6 +142,49 @@ static bool attach(struct sampling_thread *thread)
 	return thread->thread != NULL;
 }
 
+/* --- types that are known later ---------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The block was allocated a moment ago: what is in it may say its type now. */
+static void find_type(struct sampling_thread *thread, bool last)
+{
+	const struct block *block = region_block(thread->untyped);
+	uint64_t type = 0;
+
+	last = last || ++thread->untyped_tries >= TRIES;
+	/* It may have been freed, or resized. */
+	if (!block || block->sample != thread->untyped_sample ||
+	    now_ns() - thread->untyped_since > TYPED_MAX_NS) {
+		thread->untyped = NULL;
+		return;
+	}
+	type = thread->untyped_next->find_type(thread->untyped, block->size, last);
+	if (type)
+		gcprof_typed(thread->thread, thread->untyped_sample, type);
+	if (type || last)
+		thread->untyped = NULL;
+}
+
+/* The sample has none yet. */
+static void await_type(struct sampling_thread *thread, const struct sampling_next *next,
+		       const void *place, uint64_t sample)
+{
+	thread->untyped = place;
+	thread->untyped_sample = sample;
+	thread->untyped_since = now_ns();
+	thread->untyped_next = next;
+	thread->untyped_tries = 0;
+}
+
+/* --- samples ----------------------------------------------------------------------- */
+
 /* False: this allocation has nothing to do with samples. */
 static bool enter(struct sampling_thread *thread)
 {
@@ -131,10 +195,13 @@ static bool enter(struct sampling_thread *thread)
 		return false;
 	}
 	thread->inside++;
-	if (attach(thread))
-		return true;
-	thread->inside--;
-	return false;
+	if (!attach(thread)) {
+		thread->inside--;
+		return false;
+	}
+	if (thread->untyped)
+		find_type(thread, false);
+	return true;
 }
 
 /* Sets the countdown: to the next hit, or early enough to ask again. */
@@ -145,6 +212,8 @@ static void leave(struct sampling_thread *thread)
 	gcprof_settle(thread->thread);
 	left = gcprof_bytes_left(thread->thread);
 	thread->left = thread->armed = left < POLL_BYTES ? (uint64_t)left : POLL_BYTES;
+	if (thread->untyped && !thread->untyped_tries)
+		thread->left = thread->armed = 0;
 	thread->inside--;
 }
 
@@ -162,41 +231,49 @@ static bool is_hit(struct sampling_thread *thread, size_t size)
 	return size <= PTRDIFF_MAX && gcprof_bytes_left(thread->thread) <= (int64_t)size;
 }
 
-/* The bytes were allocated; `block` is the region's, NULL: what becomes of them is not known. */
-static void take(struct sampling_thread *thread, const struct request *request, struct block *block)
+/* The bytes were allocated; `place` is in the region, NULL: what becomes of them is not known. */
+static void take(struct sampling_thread *thread, const struct sampling_next *next,
+		 const struct request *request, const void *place)
 {
-	uint64_t sample = gcprof_allocated(thread->thread, request->size, types[request->type],
-					   block ? GCPROF_SAMPLE_MANUAL : GCPROF_SAMPLE_FOREIGN);
+	uint32_t type = request->type % SAMPLING_TYPES;
+	uint64_t sample = gcprof_allocated(thread->thread, request->size, types[type],
+					   place ? GCPROF_SAMPLE_MANUAL : GCPROF_SAMPLE_FOREIGN);
+	struct block *block;
 
-	if (!block)
+	if (!place)
 		return;
+	block = region_block(place);
 	block->sample = sample;
 	block->born = __atomic_load_n(&allocated, __ATOMIC_RELAXED);
+	if (sample && !has_type[type])
+		await_type(thread, next, place, sample);
 }
 
 /* --- allocation ------------------------------------------------------------------ */
 
-static void *allocate_next(const struct request *request)
+static void *allocate_next(const struct sampling_next *next, const struct request *request)
 {
-	if (request->type == BY_CALLOC)
-		return next.calloc(1, request->size);
-	return request->alignment ? next.memalign(request->alignment, request->size)
-				  : next.malloc(request->size);
+	return next->allocate(next->context, request->size, request->alignment,
+			      request->type & SAMPLING_ZEROED);
 }
 
 static void *allocate_in_region(const struct request *request)
 {
+	size_t head = has_type[request->type % SAMPLING_TYPES] ? 0 : SAMPLING_HEAD;
 	bool zeroed;
 	void *place;
 
 	ensure_region();
 	place = region_alloc(request->size, request->alignment, &zeroed);
-	if (place && request->type == BY_CALLOC && !zeroed)
-		memset(place, 0, request->size);
+	if (place && !zeroed)
+		memset(place, 0,
+		       request->type & SAMPLING_ZEROED && request->size > head ? request->size
+									       : head);
 	return place;
 }
 
-void *gcprof_sampling_allocate(size_t size, size_t alignment, enum sampling_type type)
+void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, size_t alignment,
+			       uint32_t type)
 {
 	const struct request request = {size, alignment, type};
 	struct sampling_thread *thread = &sampling_thread;
@@ -204,17 +281,17 @@ void *gcprof_sampling_allocate(size_t size, size_t alignment, enum sampling_type
 	int saved = errno;
 
 	if (!enter(thread))
-		return allocate_next(&request);
+		return allocate_next(next, &request);
 	if (is_hit(thread, size))
 		place = allocate_in_region(&request);
 	if (place) {
-		take(thread, &request, region_block(place));
+		take(thread, next, &request, place);
 	} else {
 		errno = saved;
-		place = allocate_next(&request);
+		place = allocate_next(next, &request);
 		saved = errno;
 		if (place)
-			take(thread, &request, NULL);
+			take(thread, next, &request, NULL);
 	}
 	leave(thread);
 	errno = saved;
@@ -256,6 +333,8 @@ void gcprof_sampling_free(void *place)
 		attach(thread);
 		thread->inside--;
 	}
+	if (thread->untyped == place)
+		find_type(thread, true);
 	report_freed(thread, block);
 	if (!region_free(place))
 		abort();
@@ -271,33 +350,58 @@ static bool stays(const void *place, size_t size)
 	return region_has(place) && size <= region_room(place) && size >= region_room(place) / 4;
 }
 
-static void *move(void *old, void *to, size_t size)
+/* A block of the region goes to `to`. */
+static void *leave_region(void *old, void *to, size_t size)
 {
-	size_t before = region_has(old) ? block_at(old)->size : next.malloc_usable_size(old);
+	size_t before = block_at(old)->size;
 
 	if (!to)
 		return NULL;
 	memcpy(to, old, before < size ? before : size);
-	if (region_has(old))
-		gcprof_sampling_free(old);
-	else
-		next.free(old);
+	gcprof_sampling_free(old);
 	return to;
 }
 
 /* Without a sample. */
-static void *reallocate_next(void *old, size_t size)
+static void *reallocate_next(const struct sampling_next *next, void *old,
+			     const struct request *request)
 {
 	if (!region_has(old))
-		return next.realloc(old, size);
-	return move(old, next.malloc(size), size);
+		return next->reallocate(next->context, old, request->size);
+	return leave_region(old, allocate_next(next, request), request->size);
 }
 
-static void *reallocate(struct sampling_thread *thread, void *old, const struct request *request,
-			bool hit)
+/* A block of the next allocator becomes a sample; NULL: it stays as it is. */
+static void *enter_region(const struct sampling_next *next, void *old,
+			  const struct request *request)
+{
+	size_t copied = request->size, before;
+	void *place = allocate_in_region(request);
+
+	if (!place)
+		return NULL;
+	if (next->usable_size) {
+		before = next->usable_size(next->context, old);
+		copied = before < copied ? before : copied;
+	} else {
+		void *grown = next->reallocate(next->context, old, request->size);
+
+		if (!grown) {
+			region_free(place);
+			return NULL;
+		}
+		old = grown;
+	}
+	memcpy(place, old, copied);
+	next->free(next->context, old);
+	return place;
+}
+
+static void *reallocate(struct sampling_thread *thread, const struct sampling_next *next, void *old,
+			const struct request *request, bool hit)
 {
 	struct block *block;
-	void *place;
+	void *place = NULL;
 
 	if (stays(old, request->size)) {
 		block = block_at(old);
@@ -305,24 +409,30 @@ static void *reallocate(struct sampling_thread *thread, void *old, const struct 
 		block->size = request->size;
 		return old;
 	}
-	place = hit ? allocate_in_region(request) : NULL;
-	return place ? move(old, place, request->size) : reallocate_next(old, request->size);
+	if (hit && region_has(old)) {
+		place = allocate_in_region(request);
+		place = place ? leave_region(old, place, request->size) : NULL;
+	} else if (hit) {
+		place = enter_region(next, old, request);
+	}
+	return place ? place : reallocate_next(next, old, request);
 }
 
-void *gcprof_sampling_reallocate(void *old, size_t size)
+void *gcprof_sampling_reallocate(const struct sampling_next *next, void *old, size_t size,
+				 uint32_t type)
 {
-	const struct request request = {.size = size, .type = BY_REALLOC};
+	const struct request request = {size, 0, type};
 	struct sampling_thread *thread = &sampling_thread;
 	int saved = errno;
 	void *place;
 	bool hit;
 
 	if (!enter(thread))
-		return reallocate_next(old, size);
+		return reallocate_next(next, old, &request);
 	hit = is_hit(thread, size);
-	place = reallocate(thread, old, &request, hit);
+	place = reallocate(thread, next, old, &request, hit);
 	if (place) {
-		take(thread, &request, hit && region_has(place) ? region_block(place) : NULL);
+		take(thread, next, &request, hit && region_has(place) ? place : NULL);
 		errno = saved;
 	}
 	leave(thread);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* agent.c: wraps the allocators of a Python interpreter, before it has begun. */
+/*
+ * Of the three domains of PyMem_SetAllocator() the agent wraps that of objects and that of buffers.
+ * Both are called with the interpreter's lock held, and what is set before Py_Initialize() stays.
+ * In a program that has no interpreter the agent does nothing.
+ *
+ * Nothing of Python's headers is needed: the functions and this structure are the same since 3.5.
+ * This file is compiled so that a call at the end of a function is a jump, as malloc/agent.c is.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../common/region.h"
+#include "../common/sampling.h"
+#include "types.h"
+
+/* PyMemAllocatorEx */
+struct allocator {
+	void *context;
+	void *(*malloc)(void *context, size_t size);
+	void *(*calloc)(void *context, size_t count, size_t size);
+	void *(*realloc)(void *context, void *block, size_t size);
+	void (*free)(void *context, void *block);
+};
+
+enum { DOMAIN_MEM = 1, DOMAIN_OBJECT }; /* PyMemAllocatorDomain */
+enum { OLDEST = 8 };                    /* 3.8: types lie in memory as types.c has it */
+
+enum type { BUFFER, OBJECT, TYPES };
+
+static const char *const type_names[TYPES] = {[BUFFER] = TYPES_BUFFER, [OBJECT] = NULL};
+
+/* What the agent's functions get as their context. */
+struct wrapped {
+	struct allocator others;
+	struct sampling_next next;
+	uint32_t type;
+};
+
+static struct wrapped buffers, objects;
+
+typedef void allocator_function(int domain, struct allocator *allocator);
+
+/* --- the allocator that has all other blocks ----------------------------------- */
+
+static void *allocate_next(void *context, size_t size, size_t alignment, bool zeroed)
+{
+	const struct allocator *others = context;
+
+	(void)alignment; /* has none here but that of all blocks */
+	return zeroed ? others->calloc(others->context, 1, size)
+		      : others->malloc(others->context, size);
+}
+
+static void *reallocate_next(void *context, void *block, size_t size)
+{
+	const struct allocator *others = context;
+
+	return others->realloc(others->context, block, size);
+}
+
+static void free_next(void *context, void *block)
+{
+	const struct allocator *others = context;
+
+	others->free(others->context, block);
+}
+
+/* --- as the interpreter calls it ------------------------------------------------ */
+
+/* Not a jump: reports know by its name that a runtime calls, and leave out the frames of that. */
+static __attribute__((noinline)) void *gcprof_runtime_allocate(const struct wrapped *wrapped,
+							       size_t size, uint32_t flags)
+{
+	void *block = gcprof_sampling_allocate(&wrapped->next, size, 0, wrapped->type | flags);
+
+	__asm__ volatile("" : : "r"(block));
+	return block;
+}
+
+static __attribute__((noinline)) void *gcprof_runtime_reallocate(const struct wrapped *wrapped,
+								 void *old, size_t size)
+{
+	void *block = gcprof_sampling_reallocate(&wrapped->next, old, size, wrapped->type);
+
+	__asm__ volatile("" : : "r"(block));
+	return block;
+}
+
+static void *python_malloc(void *context, size_t size)
+{
+	const struct wrapped *wrapped = context;
+
+	if (sampling_passes(size))
+		return wrapped->others.malloc(wrapped->others.context, size);
+	return gcprof_runtime_allocate(wrapped, size, 0);
+}
+
+static void *python_calloc(void *context, size_t count, size_t size)
+{
+	const struct wrapped *wrapped = context;
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes) || sampling_passes(bytes))
+		return wrapped->others.calloc(wrapped->others.context, count, size);
+	return gcprof_runtime_allocate(wrapped, bytes, SAMPLING_ZEROED);
+}
+
+static void *python_realloc(void *context, void *block, size_t size)
+{
+	const struct wrapped *wrapped = context;
+
+	if (!block)
+		return python_malloc(context, size);
+	if (!region_has(block) && sampling_passes(size))
+		return wrapped->others.realloc(wrapped->others.context, block, size);
+	return gcprof_runtime_reallocate(wrapped, block, size);
+}
+
+static void python_free(void *context, void *block)
+{
+	const struct wrapped *wrapped = context;
+
+	if (__builtin_expect(region_has(block), 0))
+		gcprof_sampling_free(block);
+	else
+		wrapped->others.free(wrapped->others.context, block);
+}
+
+/* --- begin ------------------------------------------------------------------------ */
+
+static void wrap(struct wrapped *wrapped, int domain, uint32_t type, allocator_function *get,
+		 allocator_function *set)
+{
+	struct allocator ours = {wrapped, python_malloc, python_calloc, python_realloc,
+				 python_free};
+
+	get(domain, &wrapped->others);
+	wrapped->type = type;
+	wrapped->next = (struct sampling_next){
+		.context = &wrapped->others,
+		.allocate = allocate_next,
+		.reallocate = reallocate_next,
+		.free = free_next,
+		.find_type = type == OBJECT ? types_find : NULL,
+	};
+	set(domain, &ours);
+}
+
+/* Is it a version that types.c knows, with a global lock? */
+static bool is_known(const char *version)
+{
+	unsigned major, minor;
+
+	return version && sscanf(version, "%u.%u", &major, &minor) == 2 && major == 3 &&
+	       minor >= OLDEST && !strstr(version, "free-threading");
+}
+
+/* A function of the program, or NULL; `out` is a pointer to one. */
+static bool find(const char *name, void *out)
+{
+	void *found = dlsym(RTLD_DEFAULT, name);
+
+	memcpy(out, &found, sizeof(found));
+	return found != NULL;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	const void *type_of_types = dlsym(RTLD_DEFAULT, "PyType_Type");
+	const char *(*version)(void);
+	allocator_function *get, *set;
+
+	if (!find("PyMem_GetAllocator", &get) || !find("PyMem_SetAllocator", &set) ||
+	    !find("Py_GetVersion", &version) || !type_of_types || !is_known(version()))
+		return;
+	if (sampling_start(type_names, TYPES) || types_start(type_of_types))
+		return;
+	wrap(&buffers, DOMAIN_MEM, BUFFER, get, set);
+	wrap(&objects, DOMAIN_OBJECT, OBJECT, get, set);
+}

@@ -1,0 +1,207 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# python_alloc.bats: what Python programs allocate, and when it is freed.
+
+load common
+
+PYTHON=/usr/bin/python3
+OBJECTS=$BATS_TEST_DIRNAME/programs/objects.py
+
+setup() {
+	need_root
+	"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip 'there is no Python 3.11'
+	AGENT=$BUILD/libgcprof-cpython.so
+	cd "$BATS_TEST_TMPDIR" || return 1
+	started=()
+}
+
+objects() { # COMMAND...
+	record -R 16K --agent python -- "$@" || { cat out record.log; return 1; }
+	grep -q 'nothing lost' record.log
+}
+
+# A type has the bytes that the program says. Within 1.6 of the interval's halves: one run in a
+# thousand is outside. What the interpreter itself allocates as it begins is less than `more`.
+right() { # TYPE TIMES MORE
+	local truth
+	truth=$(jq -s "map(.$1) | max * $2" out)
+	holds "[.alloc.types[] | select(.name == \"$1\") | .bytes | ((.high - .low) * 0.8) as \$off |
+		.estimate > $truth - \$off and .estimate < $truth + $3 + \$off] == [true]"
+}
+
+right_types() { # TIMES
+	right bytes "$1" 5e6
+	right buffer "$1" 2e7
+	right Dies "$1" 0
+	right Stays "$1" 0
+}
+
+# Samples of a type, and how many of them were freed.
+freed() { # TYPE
+	"$GCPROF" query "SELECT count(*) || ' ' || count(age) FROM samples JOIN types ON types.id = type
+		WHERE name = '$1'" 2>/dev/null | tail -n 1
+}
+
+right_ends() {
+	local all ended
+	read -r all ended <<<"$(freed Dies)"
+	[ "$all" -gt 100 ]
+	same 'freed of Dies' "$ended" "$all"
+	read -r all ended <<<"$(freed Stays)"
+	[ "$all" -gt 100 ]
+	same 'freed of Stays' "$ended" 0
+}
+
+@test "types have the bytes that they had, and ends are exact" {
+	objects "$PYTHON" "$OBJECTS" 100000
+	right_types 1
+	right_ends
+	# The last sample before the end may have none, and those before a pause of the machine.
+	holds '[.alloc.types[] | select(.name == "unknown type").samples] | add // 0 < 20'
+}
+
+@test "places are Python functions, with their files and lines" {
+	objects "$PYTHON" "$OBJECTS" 100000
+	for function in make_bytes make_buffers make_dying make_plain make_staying; do
+		holds ".sites | any(.functions[0:2] == [\"$function\", \"work\"] and (.file | endswith(\"/objects.py\")) and
+			.line == $(awk -v f="$function" '$0 ~ "def " f {print NR}' "$OBJECTS"))"
+	done
+	holds '(.alloc.bytes.estimate) as $all | [.functions[] | select(.name == "make_bytes").alloc_self.estimate] | add > 0.3 * $all'
+	"$GCPROF" report --live | grep -q 'make_staying < work'
+}
+
+@test "options of the interpreter change nothing" {
+	objects "$PYTHON" -I -S -E "$OBJECTS" 50000
+	right_types 1
+}
+
+@test "a process forks, and both allocate" {
+	objects "$PYTHON" "$OBJECTS" 50000 fork
+	right_types 2
+	right_ends
+}
+
+@test "multiprocessing" {
+	for way in fork spawn forkserver; do
+		objects "$PYTHON" "$OBJECTS" 30000 "$way"
+		right Dies 2 0
+	done
+}
+
+@test "threads allocate, and free for each other" {
+	cat >threads.py <<-'END'
+		import queue, threading
+		class Item:
+		    __slots__ = ("a",)
+		def make(q):
+		    for _ in range(50000):
+		        q.put(Item())
+		def take(q):
+		    for _ in range(50000):
+		        q.get()
+		q = queue.SimpleQueue()
+		threads = [threading.Thread(target=f, args=(q,)) for f in (make, take) * 3]
+		for t in threads: t.start()
+		for t in threads: t.join()
+	END
+	objects "$PYTHON" threads.py
+	read -r all ended <<<"$(freed Item)"
+	[ "$all" -gt 50 ]
+	same 'freed of Item' "$ended" "$all"
+}
+
+@test "nothing is printed, and the program does what it does" {
+	cat >says.py <<-'END'
+		import gc, json, os, re, sys, tracemalloc
+		tracemalloc.start()
+		data = {str(i): [i, float(i), (i,), {i}, b"x" * i] for i in range(3000)}
+		print(len(repr(data)), json.loads(json.dumps([1, "two"])), tracemalloc.get_traced_memory()[0] > 1000)
+		tracemalloc.stop()
+		a = bytearray()
+		for i in range(200000):
+		    a.append(i % 251)
+		print(sum(a), len(re.findall("1", str(list(range(10000))))), file=sys.stderr)
+		class E(Exception): pass
+		try:
+		    raise E("x" * 10000)
+		except E as e:
+		    print(len(str(e)), gc.collect() >= 0)
+		def deep(n): return n and deep(n - 1) + 1
+		print(deep(900), os.system("echo child"))
+	END
+	"$PYTHON" -u says.py >out.plain 2>err.plain
+	record -R 1K --agent python -- sh -c "$PYTHON -u says.py >out.agent 2>err.agent"
+	cmp out.plain out.agent
+	cmp err.plain err.agent
+	holds '.alloc.samples > 1000'
+}
+
+@test "a virtual environment, and a script" {
+	"$PYTHON" -m venv --without-pip env || skip 'there is no venv'
+	objects env/bin/python "$OBJECTS" 30000
+	right Dies 1 0
+	{
+		echo "#!$PYTHON"
+		cat "$OBJECTS"
+	} >script
+	chmod +x script
+	objects ./script 30000
+	right Dies 1 0
+	absent 'warning' record.log
+}
+
+@test "a program that is not Python is left as it is, and it is said" {
+	record --agent python -- sort "$OBJECTS"
+	cmp out <(sort "$OBJECTS")
+	grep -q -- '--agent python: sort is no Python program' record.log
+	holds '.alloc.samples == 0'
+	echo 'int main(void) { return 3; }' >fixed.c
+	gcc -static fixed.c -o fixed
+	status=0
+	record --agent python -- ./fixed || status=$?
+	[ "$status" = 3 ]
+	grep -q -- '--agent python: fixed is statically linked' record.log
+}
+
+@test "another allocator of Python is said" {
+	PYTHONMALLOC=malloc record --agent python -- "$PYTHON" "$OBJECTS" 100
+	grep -q -- '--agent python: PYTHONMALLOC is set' record.log
+	PYTHONMALLOC=debug record --agent python -- "$PYTHON" -X dev "$OBJECTS" 100
+}
+
+@test "agents that are not there, and two at a time, are refused" {
+	run "$GCPROF" record --agent ruby -- true
+	[ "$status" = 2 ]
+	[[ $output = *'--agent ruby: either malloc or python'* ]]
+	run "$GCPROF" record --malloc --agent python -- true
+	[ "$status" = 2 ]
+	[[ $output = *'only one agent at a time'* ]]
+}
+
+@test "a program that runs already is refused, and one with the agent can be recorded later" {
+	run "$GCPROF" record --agent python -p 1
+	[ "$status" = 2 ]
+	[[ $output = *'libgcprof-cpython.so in LD_PRELOAD'* ]]
+	LD_PRELOAD=$AGENT "$PYTHON" -B -c 'import sys
+sys.path.insert(0, sys.argv[1])
+from objects import *
+while True: make_dying(1000)' "$(dirname "$OBJECTS")" &
+	started=($!)
+	wait_busy "${started[0]}"
+	for _ in 1 2; do
+		"$GCPROF" record -p "${started[0]}" --duration 1 -R 16K 2>record.log
+		holds '.alloc.types | any(.name == "Dies" and .samples > 10)'
+	done
+}
+
+@test "other releases of Python" {
+	local other tried=
+	for other in ~/.pyenv/versions/3.{8,9}.*/bin/python3 ~/.pyenv/versions/3.1[0-3].*/bin/python3; do
+		[ -x "$other" ] || continue
+		objects "$other" "$OBJECTS" 50000
+		right_types 1
+		right_ends
+		tried=1
+	done
+	[ -n "$tried" ] || skip 'there are none'
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* agents.c: libraries that sample what a program allocates, and which programs may have them. */
+#include "agents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../reader/allocators.h"
+#include "../../runtimes/runtime.h"
+#include "../../util/path_base.h"
+
+#define LINKER "ld-linux-x86-64.so.2" /* of the C library that the agents are made for */
+
+struct agent_kind {
+	const char *name, *file;
+	uint32_t runtime;          /* that it is for; RUNTIME_NONE: the C library */
+	const char *language;      /* what programs of the runtime are */
+	const char *const *others; /* variables by which the runtime takes another allocator */
+};
+
+static const char *const python_others[] = {"PYTHONMALLOC", "PYTHONDEVMODE", NULL};
+
+static const struct agent_kind kinds[] = {
+	{.name = "malloc", .file = "libgcprof-malloc.so"},
+	{.name = "python",
+	 .file = "libgcprof-cpython.so",
+	 .runtime = RUNTIME_CPYTHON,
+	 .language = "Python",
+	 .others = python_others},
+};
+
+const struct agent_kind *agent_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}
+
+const char *agent_name(const struct agent_kind *kind)
+{
+	return kind->name;
+}
+
+const char *agent_file(const struct agent_kind *kind)
+{
+	return kind->file;
+}
+
+/* --- its file -------------------------------------------------------------------- */
+
+static int open_file(const void *context, char *text, size_t size)
+{
+	int fd = open(context, O_RDONLY | O_CLOEXEC);
+
+	(void)text;
+	(void)size;
+	return fd < 0 ? -errno : fd;
+}
+
+/* `from`: how one gets there from the directory of this program. */
+static int open_beside(const struct agent_kind *kind, const struct invoker *user, const char *from,
+		       struct agent *out)
+{
+	char text[1];
+	ssize_t size = readlink("/proc/self/exe", out->path, sizeof(out->path) - 1);
+	char *slash;
+	size_t room;
+
+	if (size <= 0)
+		return -ENOENT;
+	out->path[size] = '\0';
+	slash = strrchr(out->path, '/');
+	/* The linker divides LD_PRELOAD at these. */
+	if (!slash || strpbrk(out->path, ": "))
+		return -EINVAL;
+	room = sizeof(out->path) - (size_t)(slash + 1 - out->path);
+	if ((size_t)snprintf(slash + 1, room, "%s%s", from, kind->file) >= room)
+		return -ENAMETOOLONG;
+	return invoker_call(user, open_file, out->path, text, sizeof(text));
+}
+
+int agent_open(const struct agent_kind *kind, const struct invoker *user, struct agent *out,
+	       struct problem *problem)
+{
+	out->fd = open_beside(kind, user, "", out);
+	if (out->fd == -ENOENT)
+		out->fd = open_beside(kind, user, "../lib/", out);
+	if (out->fd >= 0)
+		return 0;
+	if (out->fd == -EINVAL)
+		return problem_set(problem, out->fd,
+				   "%s: a path with a blank or colon cannot be in LD_PRELOAD",
+				   out->path);
+	return problem_set(problem, out->fd, "%s, which --agent %s needs: %s", out->path,
+			   kind->name, strerror(-out->fd));
+}
+
+void agent_close(struct agent *agent)
+{
+	if (agent->fd > 0)
+		close(agent->fd);
+	agent->fd = 0;
+}
+
+/* --- the program ------------------------------------------------------------------- */
+
+static void judge_program(const struct file *file, struct agent_verdict *verdict)
+{
+	const char *linker = file->facts.interpreter;
+
+	if (!linker[0]) {
+		verdict->useless = true;
+		snprintf(verdict->why, sizeof(verdict->why), "%s is statically linked",
+			 verdict->program);
+	} else if (strcmp(path_base(linker), LINKER)) {
+		verdict->harmful = true;
+		snprintf(verdict->why, sizeof(verdict->why), "%s has another C library: %s",
+			 verdict->program, linker);
+	}
+}
+
+void agent_judge(const struct agent_kind *kind, const struct file *file, const char *path,
+		 struct agent_verdict *verdict)
+{
+	uint32_t allocator = file->facts.allocator;
+	bool is_sanitizer = allocator == ALLOCATOR_SANITIZER;
+
+	if (!verdict->program[0]) {
+		snprintf(verdict->program, sizeof(verdict->program), "%.200s", path_base(path));
+		judge_program(file, verdict);
+	}
+	verdict->has_runtime |= file->facts.runtime.runtime == kind->runtime;
+	if (verdict->why[0] || allocator == ALLOCATOR_NONE || allocator == ALLOCATOR_LIBC)
+		return;
+	/* A runtime's own allocator may take memory from any other. */
+	if (kind->runtime != RUNTIME_NONE && !is_sanitizer)
+		return;
+	verdict->useless = true;
+	verdict->harmful = is_sanitizer;
+	snprintf(verdict->why, sizeof(verdict->why), "%.200s has %s", path_base(path),
+		 allocator_name(allocator));
+}
+
+void agent_judge_end(const struct agent_kind *kind, struct agent_verdict *verdict)
+{
+	const char *const *variable = kind->others;
+
+	/* Nothing is known where no file could be read. */
+	if (kind->runtime == RUNTIME_NONE || verdict->why[0] || !verdict->program[0])
+		return;
+	if (!verdict->has_runtime) {
+		verdict->useless = true;
+		snprintf(verdict->why, sizeof(verdict->why), "%s is no %s program",
+			 verdict->program, kind->language);
+		return;
+	}
+	while (*variable && !getenv(*variable))
+		variable++;
+	if (!*variable)
+		return;
+	verdict->useless = true;
+	snprintf(verdict->why, sizeof(verdict->why),
+		 "%s is set, so %s takes another allocator than the agent's", *variable,
+		 kind->language);
+}
