@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # runtimes.bats: unchanged programs of runtimes that only have a table, beside their own logs.
+# Parallel: no other recorder matters.
 
 load common
 

@@ -83,13 +83,13 @@ static void thread_ends(void *context)
 
 /* Samples are not batched: another thread may free a block at once, and a process may end by
  * _exit(). The system is asked for randomness now, since a program may forbid itself to ask. */
-static int open_provider(void)
+static int open_provider(const char *name)
 {
 	struct gcprof_options options;
 	int err = gcprof_options_default(&options);
 
 	options.no_batching = 1;
-	options.name = "gcprof-malloc";
+	options.name = name;
 	options.version = GCPROF_VERSION;
 	if (!options.seed &&
 	    getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) != sizeof(options.seed))
@@ -100,12 +100,12 @@ static int open_provider(void)
 }
 
 /* What was allocated before is not sampled. */
-int sampling_start(const char *const *names, size_t n)
+int sampling_start(const char *agent, const char *const *names, size_t n)
 {
 	int saved = errno, err;
 
 	sampling_thread.inside++;
-	err = open_provider();
+	err = open_provider(agent);
 	for (size_t i = 0; !err && i < n; i++) {
 		has_type[i] = names[i] != NULL;
 		types[i] = names[i] ? gcprof_type(provider, names[i]) : 0;

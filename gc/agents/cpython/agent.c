@@ -176,7 +176,7 @@ __attribute__((constructor)) static void start(void)
 	if (!find("PyMem_GetAllocator", &get) || !find("PyMem_SetAllocator", &set) ||
 	    !find("Py_GetVersion", &version) || !type_of_types || !is_known(version()))
 		return;
-	if (sampling_start(type_names, TYPES) || types_start(type_of_types))
+	if (sampling_start("gcprof-python", type_names, TYPES) || types_start(type_of_types))
 		return;
 	wrap(&buffers, DOMAIN_MEM, BUFFER, get, set);
 	wrap(&objects, DOMAIN_OBJECT, OBJECT, get, set);
