@@ -40,6 +40,12 @@ enum {
 
 enum { FREQUENCY_DEFAULT = 999, SYSCALL_RATE_DEFAULT = 5000 };
 
+static const char runtime_help[] = "runtimes to be recorded: auto (all that are known), none"
+#define RUNTIME(number, NAME, name) ", " #name
+#include "runtimes/list.def"
+#undef RUNTIME
+				   " (default: auto)";
+
 static const struct option_row rows[] = {
 	{"output", 'o', OPTION_TEXT, offsetof(struct record_options, output), 0, 0, "FILE",
 	 "where to write the profile; -: standard output (default: " OUTPUT_DEFAULT ")"},
@@ -90,8 +96,7 @@ static const struct option_row rows[] = {
 	{"follow", 0, OPTION_TEXT, offsetof(struct record_options, follow), 0, 0, "WHOM",
 	 "whether to record what recorded processes start: children, none (default: children)"},
 	{"runtime", 0, OPTION_TEXT, offsetof(struct record_options, runtimes), 0, 0, "NAME[,NAME]",
-	 "runtimes to be recorded: auto (all that are known), none, go, hotspot, cpython, ruby, v8 "
-	 "(default: auto)"},
+	 runtime_help},
 	{"agent", 0, OPTION_TEXT, offsetof(struct record_options, agent), 0, 0, "NAME",
 	 "sample what COMMAND allocates and frees, by a library in LD_PRELOAD: malloc (the C "
 	 "library's), python (objects and buffers of Python)"},
@@ -372,9 +377,7 @@ static int runtimes_parse(const char *text, uint32_t *mask)
 		snprintf(name, sizeof(name), "%.*s", (int)length, text);
 		runtime = runtime_find(name);
 		if (!runtime) {
-			log_error("--runtime %s: auto, none, or names of go, hotspot, cpython, "
-				  "ruby, v8",
-				  name);
+			log_error("--runtime %s: unknown; %s", name, runtime_help);
 			return -EINVAL;
 		}
 		*mask |= UINT32_C(1) << runtime->id;

@@ -104,3 +104,49 @@ collections_of_profile() {
 	attach node "$PROGRAMS/scavenge.js" 1000
 	holds '[.gc.named[] | select(.name == "Scavenge")][0].count > 10 and .gc.heap_peak_bytes > 1e6'
 }
+
+# --- OCaml -----------------------------------------------------------------------------------
+
+build_ocaml() {
+	need ocamlopt
+	cp "$PROGRAMS/promote.ml" .
+	ocamlopt promote.ml -o promote
+	strip -o stripped promote
+}
+
+# The collections are those that the runtime counts, and so are the words that it promotes. Each slice
+# of a major one says in the log how many words were allocated before.
+holds_ocaml() { # LOG
+	same collections "$("$GCPROF" query --format csv "SELECT count(*), sum(promoted_bytes) / 8 FROM collections
+		WHERE name = 'minor'" | tail -n 1 | tr -d '\r')" \
+		"$(sed -n 's/^minor_collections: //p' "$1"),$(sed -n 's/^promoted_words: //p' "$1")"
+	same slices "$("$GCPROF" query --format csv "SELECT count(*) FROM collections WHERE name = 'major slice'" |
+		tail -n 1 | tr -d '\r')" "$(grep -c '^allocated_words = ' "$1")"
+	holds '[.gc.named[] | {(.name): .count}] | add | .minor > 20 and .["major slice"] > 20'
+	holds '.gc.unpaired | . == null or . == 0'
+}
+
+@test "OCaml: collections and promoted words are those of its log, in a stripped program, too" {
+	build_ocaml
+	export OCAMLRUNPARAM=v=0x440
+	record -F 0 -- ./promote 2000
+	holds_ocaml record.log
+	record -F 0 -- ./stripped 2000
+	holds_ocaml record.log
+	"$GCPROF" report | grep -E '^ *runtime ocaml 4: no allocation samples'
+}
+
+@test "OCaml: collections of a program in bytecode" {
+	need ocamlc
+	cp "$PROGRAMS/promote.ml" .
+	ocamlc promote.ml -o bytecode
+	OCAMLRUNPARAM=v=0x440 record -F 0 -- ./bytecode 2000
+	holds_ocaml record.log
+}
+
+@test "OCaml: collections of a program that runs already" {
+	build_ocaml
+	attach ./stripped 1000000000
+	holds '[.gc.named[] | {(.name): .count}] | add | .minor > 5 and .["major slice"] > 5'
+	holds '.gc.promoted_bytes > 100000'
+}

@@ -139,10 +139,13 @@ static void describe_size(const struct section *section)
 			   (!gc->n_named && (gc->minor.count || gc->major.count));
 	const struct unit_text heap = unit_bytes((double)gc->heap_peak_bytes);
 
-	/* Of a runtime of others what it promotes is not known. */
+	/* Of runtimes of others not all of it is known, and their kinds are counted by name. */
+	if (gc->promoted_bytes && !gc->heap_peak_bytes)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "promoted %s",
+			       unit_bytes((double)gc->promoted_bytes).text);
 	if (!generations && gc->heap_peak_bytes)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "heap at most %s", heap.text);
-	if (!generations)
+	if (!generations || (gc->n_named && !gc->heap_peak_bytes))
 		return;
 	page_paragraph(section->page, STYLE_PLAIN, 2,
 		       "promoted %s; heap at most %s%s%s; %s major collection%s",

@@ -83,7 +83,7 @@ bool runtime_text(struct runtime_file *file, uint64_t address, char *out, size_t
 
 struct runtime_symbol {
 	const char *name; /* the file's */
-	uint64_t address;
+	uint64_t address, size;
 	uint64_t hash; /* of the name */
 };
 
@@ -104,7 +104,7 @@ static void read_table(struct runtime_file *file, Elf_Scn *section, const GElf_S
 	GElf_Sym symbol;
 
 	for (int i = 0; data && i < SYMBOLS_READ_MAX && gelf_getsym(data, i, &symbol); i++) {
-		struct runtime_symbol found = {.address = symbol.st_value};
+		struct runtime_symbol found = {.address = symbol.st_value, .size = symbol.st_size};
 
 		found.name = symbol.st_value ? elf_string(strings, symbol.st_name) : NULL;
 		if (!found.name || !*found.name)
@@ -154,6 +154,26 @@ bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *addre
 {
 	return runtime_exported(file, name, address) ||
 	       find_symbol(file, &file->symbols, SHT_SYMTAB, name, address);
+}
+
+static bool find_size(const struct runtime_symbols *table, uint64_t address, uint64_t *size)
+{
+	const struct runtime_symbol *symbols =
+		(const struct runtime_symbol *)(const void *)table->list.data;
+
+	for (size_t i = 0; i < table->list.size / sizeof(*symbols); i++) {
+		if (symbols[i].address != address || !symbols[i].size)
+			continue;
+		*size = symbols[i].size;
+		return true;
+	}
+	return false;
+}
+
+bool runtime_symbol_size(struct runtime_file *file, uint64_t address, uint64_t *size)
+{
+	return find_size(&file->exported, address, size) ||
+	       find_size(&file->symbols, address, size);
 }
 
 void runtime_own_code(struct runtime_facts *facts, uint64_t begin, uint64_t end)

@@ -45,6 +45,9 @@ void runtime_file_end(struct runtime_file *file);
 bool runtime_exported(struct runtime_file *file, const char *name, uint64_t *address);
 bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *address);
 
+/* How long what has a symbol at this address is; false: no symbol says so. */
+bool runtime_symbol_size(struct runtime_file *file, uint64_t address, uint64_t *size);
+
 /* Bytes of the file at an address that the linker knows; false if it does not have them all. */
 bool runtime_read(struct runtime_file *file, uint64_t address, void *out, size_t size);
 

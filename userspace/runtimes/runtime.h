@@ -33,9 +33,9 @@ enum place_report {
 	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD, COUNTER, DRAWN,
 			      FORCES, SPAN */
 	PLACE_FREED,       /* an object was freed: ADDRESS; not if WANTED is there and 0 */
-	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND, REASON */
-	PLACE_PAUSE_END,   /* and go on: HEAP, UNREACHABLE, BEFORE, USED, SIZE, and TIME, if it was
-			      a little earlier */
+	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND, REASON, PROMOTED */
+	PLACE_PAUSE_END,   /* and go on: HEAP, UNREACHABLE, BEFORE, USED, SIZE, PROMOTED, and
+			      TIME, if it was a little earlier */
 	PLACE_CYCLE_BEGIN, /* a collector begins its work: HEAP, REASON, USED */
 	PLACE_CYCLE_END,   /* and has done it: HEAP, USED, LIVE */
 	PLACE_POOL_BEFORE, /* in a pause: a part of the heap before: USED, SIZE; its texts name the
@@ -60,6 +60,7 @@ enum place_value {
 	VALUE_USED,
 	VALUE_SIZE,
 	VALUE_LIVE,
+	VALUE_PROMOTED,    /* bytes since some time before the pause */
 	VALUE_UNREACHABLE, /* objects that the collection found */
 	VALUE_WANTED,
 	/* What counts down the distance to its next sample, for which PERIOD is kept; 0: PERIOD is

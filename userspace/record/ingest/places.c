@@ -19,6 +19,7 @@ struct heap {
 	uint64_t reason;
 	uint64_t pauses;                   /* so far */
 	uint64_t before, after, committed; /* bytes of the parts, together */
+	uint64_t promoted;                 /* bytes, before the pause */
 	struct event_gc_cycle cycle;       /* cycle.began 0: there is none */
 	uint64_t coming;                   /* bytes in use before the next one */
 	uint64_t cycle_ended;              /* ns; 0: it is under way */
@@ -124,10 +125,10 @@ static bool waits_for_parts(const struct firing *firing)
 	return false;
 }
 
-static bool reports_reason(const struct runtime_place *place)
+static bool reports(const struct runtime_place *place, enum place_value value)
 {
 	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
-		if (place->arguments[i].value == VALUE_REASON)
+		if (place->arguments[i].value == value)
 			return true;
 	return false;
 }
@@ -139,8 +140,10 @@ static int pause_begin(struct places *places, const struct firing *firing, struc
 	heap->reported = false;
 	heap->kind = GCPROF_GC_STOP;
 	heap->full = firing->values.of[VALUE_KIND];
-	heap->reason = reports_reason(firing->place) ? firing->values.of[VALUE_REASON] + 1 : 0;
+	heap->reason = reports(firing->place, VALUE_REASON) ? firing->values.of[VALUE_REASON] + 1
+							    : 0;
 	heap->before = heap->after = heap->committed = 0;
+	heap->promoted = firing->values.of[VALUE_PROMOTED];
 	heap->pauses++;
 	if (!waits_for_parts(firing))
 		report_begin(places, firing, heap, NULL);
@@ -165,6 +168,10 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	event.heap_after = heap->after + firing->values.of[VALUE_USED];
 	event.heap_size = heap->committed + firing->values.of[VALUE_SIZE];
 	event.unreachable = firing->values.of[VALUE_UNREACHABLE];
+	if (reports(firing->place, VALUE_PROMOTED)) {
+		event.has_stats = 1;
+		event.stats.promoted_bytes = firing->values.of[VALUE_PROMOTED] - heap->promoted;
+	}
 	if (heap->reason && firing->runtime->reason_name)
 		event.reason =
 			places_name(places, &event.header,
@@ -220,7 +227,7 @@ static uint64_t reason_number(struct places *places, const struct firing *firing
 {
 	const char *name = NULL;
 
-	if (reports_reason(firing->place) && firing->runtime->reason_name)
+	if (reports(firing->place, VALUE_REASON) && firing->runtime->reason_name)
 		name = firing->runtime->reason_name(firing->facts, firing->values.of[VALUE_REASON]);
 	return places_name(places, &firing->event->header, name);
 }
