@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,6 +130,70 @@ TEST(gc_forks_cut_other_threads_off_in_their_barrier)
 		check_child(&f, child);
 	}
 	join(&f, &other, thread);
+	GC_FRAME_END(f.thread, frame);
+	fixture_close(&f);
+}
+
+static struct {
+	struct gc_header *object;
+	void *page;
+	uint16_t flags;
+	int faults;
+} pushing;
+
+/* The barrier writes to a page that cannot be written: how far is it? */
+static void note_flags(int signal)
+{
+	(void)signal;
+	pushing.faults++;
+	pushing.flags = pushing.object->flags;
+	if (mprotect(pushing.page, OS_PAGE, PROT_READ | PROT_WRITE))
+		_exit(1);
+}
+
+/* The flags of an object when the barrier remembers it, of which a store has to be the first. */
+static uint16_t flags_at_push(struct fixture *f, struct gc_header *object, void **slot)
+{
+	const struct gc_worklist own = f->thread->remembered;
+	struct node *node = GC_NEW(f->thread, f->node, struct node);
+
+	pushing.object = object;
+	pushing.page = mmap(NULL, OS_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(pushing.page != MAP_FAILED);
+	pushing.faults = 0;
+	f->thread->remembered = (struct gc_worklist){.base = pushing.page, .capacity = 1};
+	gc_write(f->thread, object, slot, node);
+	CHECK_EQ(pushing.faults, 1);
+	CHECK_EQ(f->thread->remembered.count, 1);
+	CHECK(f->thread->remembered.base[0] == object);
+	f->thread->remembered = own;
+	worklist_push(&f->thread->remembered, object);
+	munmap(pushing.page, OS_PAGE);
+	return pushing.flags;
+}
+
+/* If its flag said so before, the child of a fork would not remember it any more. */
+TEST(gc_objects_are_remembered_before_their_flags_say_so)
+{
+	const struct sigaction action = {.sa_handler = note_flags, .sa_flags = SA_NODEFER};
+	struct gc_options options = small_options();
+	struct sigaction before;
+	struct fixture f;
+
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct cells * array; struct node * node;);
+	frame.root.array = gc_alloc_array(f.thread, f.cells, ITEMS);
+	frame.root.node = GC_NEW(f.thread, f.node, struct node);
+	gc_collect(f.thread, GC_COLLECT_MINOR);
+	CHECK(frame.root.array->header.flags & GC_FLAG_CARDS);
+	CHECK_EQ(sigaction(SIGSEGV, &action, &before), 0);
+	CHECK(!(flags_at_push(&f, &frame.root.array->header, (void **)&frame.root.array->items[0]) &
+		GC_FLAG_REMEMBERED));
+	CHECK(frame.root.array->header.flags & GC_FLAG_REMEMBERED);
+	CHECK(flags_at_push(&f, &frame.root.node->header, (void **)&frame.root.node->left) &
+	      GC_FLAG_TRACK_YOUNG);
+	CHECK(!(frame.root.node->header.flags & GC_FLAG_TRACK_YOUNG));
+	sigaction(SIGSEGV, &before, NULL);
 	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }
