@@ -200,7 +200,7 @@ while True: make_dying(1000)' "$(dirname "$OBJECTS")" &
 	local other tried=
 	for other in ~/.pyenv/versions/3.{8,9}.*/bin/python3 ~/.pyenv/versions/3.1[0-3].*/bin/python3; do
 		[ -x "$other" ] || continue
-		objects "$other" "$OBJECTS" 50000
+		objects "$other" "$OBJECTS" 25000
 		right_types 1
 		right_ends
 		tried=1
