@@ -42,6 +42,15 @@ divided() {
 	done
 }
 
+# Fails unless two functions share their time as the program's clocks say, but for chance: four standard
+# deviations, of samples that stand for so many ticks at 999 Hz each.
+shared() { # TICKS
+	echo "work_one $(truth one_ns), work_two $(truth two_ns) by the clock"
+	holds '([.functions[] | {(.name): .cpu_self_ns}] | add) as $of | ($of.work_one + $of.work_two) as $ns |
+		('"$(truth one_ns) / ($(truth one_ns) + $(truth two_ns))"') as $truth |
+		($of.work_one / $ns - $truth | fabs) < 4 * ($truth * (1 - $truth) * '"$1"' * 1001001 / $ns | sqrt)'
+}
+
 @test "a program in step with timers: its CPU time is exact, and functions have their due" {
 	need_root
 	record -- "$PROGRAMS/clocked" steps 4
@@ -84,8 +93,7 @@ divided() {
 	grep -q 'the timer was slowed down' record.log
 	exact .cpu.on_cpu_ns
 	adds_up
-	holds '[.functions[] | select(.name == "work_one" or .name == "work_two") | .cpu_self_ns] as [$a, $b] |
-		[$a, $b] | (max / min) | . > 2 and . < 4.5'
+	shared 8
 }
 
 # Starts a program that waits for its turn, as $program; what it had used until then is none of ours.
