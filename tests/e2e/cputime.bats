@@ -96,6 +96,14 @@ shared() { # TICKS
 	shared 8
 }
 
+@test "a timer that is slow by itself ticks all the same" {
+	need_root
+	"$PROGRAMS/clocked" busy 600 >out 3>&- &
+	started+=($!)
+	record --system -F 2 --duration 6
+	holds '.cpu.samples > 2'
+}
+
 # Starts a program that waits for its turn, as $program; what it had used until then is none of ours.
 start_waiting() { # SECONDS
 	need_root

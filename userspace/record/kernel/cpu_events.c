@@ -12,6 +12,9 @@
 
 #include "../machine/clock.h"
 
+/* Of a CPU, between two draws of periods. A timer begins anew at one, which costs half a tick. */
+#define DRAW_TICKS 64
+
 struct cpu_event {
 	const struct bpf_program *program;
 	struct bpf_link *link;
@@ -22,6 +25,7 @@ struct cpu_events {
 	int n_cpus;
 	uint64_t random; /* state of the generator */
 	size_t turn;     /* of cpu_events_draw() */
+	uint64_t drawn;  /* ns: when it last did */
 	size_t count;
 	struct cpu_event all[]; /* room for CPU_EVENTS_MAX on each CPU */
 };
@@ -153,8 +157,13 @@ int cpu_events_period(struct cpu_events *events, const struct bpf_program *progr
 
 int cpu_events_draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns)
 {
-	size_t pair = events->turn++ % (CPU_TIMERS / 2);
+	size_t pair = events->turn % (CPU_TIMERS / 2);
+	uint64_t now = clock_now();
 
+	if (now < events->drawn + DRAW_TICKS * ns)
+		return 0;
+	events->drawn = now;
+	events->turn++;
 	return draw(events, program, ns, pair, pair);
 }
 

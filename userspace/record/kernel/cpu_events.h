@@ -37,8 +37,8 @@ int cpu_events_time(struct cpu_events *events, const struct bpf_program *program
  */
 int cpu_events_period(struct cpu_events *events, const struct bpf_program *program, uint64_t ns);
 
-/* To be called now and then: draws new periods for two timers of each CPU, in turn. Errors alike.
- */
+/* To be called often: draws new periods for two timers of each CPU, in turn, when enough ticks have
+ * passed since the last draw. Errors alike. */
 int cpu_events_draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns);
 
 /* Detaches. NULL is allowed. */

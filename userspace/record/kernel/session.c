@@ -22,7 +22,6 @@ enum { SYSTEM_LINKS = 8 };
 
 #define LOOKS_MAX 8 /* else programs that fork without end keep it for ever */
 #define SECOND_NS UINT64_C(1000000000)
-#define DRAW_NS   (SECOND_NS / 2) /* between two draws of periods; a timer begins anew at one */
 
 struct session {
 	struct gcprof_bpf *skeleton;
@@ -35,7 +34,6 @@ struct session {
 	struct bpf_link *threads; /* an iterator: makes known those that exist */
 	struct bpf_link *rest;    /* reports what is open at the end */
 	struct bpf_link *ran;     /* reports CPU time; NULL: there are no timers */
-	uint64_t drawn;           /* when periods of timers were last drawn, ns */
 	struct bpf_link *cpu;     /* adds up CPU time; NULL: it is not needed */
 	uint32_t moved;           /* processes moved into the cgroup, as of the last search */
 	struct cpu_events *cpu_events;
@@ -543,14 +541,11 @@ int session_slow_timer(struct session *session, uint32_t stands)
 void session_draw_timer(struct session *session)
 {
 	const uint32_t stands = session->skeleton->data->tick_stands;
-	uint64_t now = clock_now();
 
-	if (!session->frequency || now < session->drawn + DRAW_NS * stands)
-		return;
-	session->drawn = now;
 	/* A CPU that went away refuses, and has no ticks. */
-	cpu_events_draw(session->cpu_events, session->skeleton->progs.cpu_tick,
-			SECOND_NS / session->frequency * stands);
+	if (session->frequency)
+		cpu_events_draw(session->cpu_events, session->skeleton->progs.cpu_tick,
+				SECOND_NS / session->frequency * stands);
 }
 
 int session_report_ran(struct session *session)
