@@ -150,3 +150,26 @@ holds_ocaml() { # LOG
 	holds '[.gc.named[] | {(.name): .count}] | add | .minor > 5 and .["major slice"] > 5'
 	holds '.gc.promoted_bytes > 100000'
 }
+
+# --- libgc, by Guile ---------------------------------------------------------------------------
+
+@test "Guile: collections and the size of the heap are those of gc-stats" {
+	local count size
+	need guile
+	export GUILE_AUTO_COMPILE=0
+	record -F 0 -- guile "$PROGRAMS/lists.scm" 1000
+	read -r count size < <(tail -n 1 out)
+	same collections "$("$GCPROF" query --format csv 'SELECT count(*) FROM collections' | tail -n 1 | tr -d '\r')" "$count"
+	"$GCPROF" query --format csv 'SELECT heap_size FROM collections ORDER BY start DESC LIMIT 1' >last.csv
+	# It may have grown or given memory back since.
+	awk -v size="$size" 'END { exit !($1 > 0.8 * size && $1 < 1.25 * size) }' last.csv
+	holds '.gc.heap_peak_bytes > 1e6'
+	"$GCPROF" report | grep -E '^ *runtime bdwgc [0-9.]+: no allocation samples'
+}
+
+@test "Guile: collections of a program that runs already" {
+	need guile
+	export GUILE_AUTO_COMPILE=0
+	attach guile "$PROGRAMS/lists.scm" 1000000000
+	holds '[.gc.named[] | select(.name == "mark")][0].count > 3'
+}
