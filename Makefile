@@ -226,6 +226,11 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-use
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(USER_OBJ),-Wl$(comma)-u$(comma)reader_main$(comma)-u$(comma)opener_main) $^ $(LIBS) -o $@
 	$(if $(filter gc_%,$(*F)),$(Q)objcopy -R .note.stapsdt $@)
 
+# Fuzz targets without a fuzzer; tools/fuzz builds those with one.
+$(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(O)/tests/fuzz/driver.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a $(O)/tests/provider.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
 # A reader process that is handed changed files: see tools/fuzz-reader.
 $(O)/tests/fuzz/reader_process: $(O)/tests/fuzz/reader_process.o $(O)/tests/fuzz/driver.o $(O)/libgcprof-user.a
 	$(call say,LINK)

@@ -23,7 +23,8 @@ int uname(struct utsname *out)
 static void export_all(const void *data, size_t size)
 {
 	for (size_t i = 0; exporters[i]; i++) {
-		struct export_request request = {exporters[i], {NULL, 1 << 20}, "fuzz"};
+		struct export_request request = {
+			.exporter = exporters[i], .options = {.limit = 1 << 20}, .file = "fuzz"};
 		struct export_result result;
 		struct source *source;
 		struct sink *sink;
