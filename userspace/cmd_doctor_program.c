@@ -22,18 +22,28 @@
 
 #define SETTLE_NS UINT64_C(5000000000) /* for files to be read */
 
-/* What a runtime's places report, and what a collector's probes do, in the order of printing. */
-static const struct {
+/* What a runtime's places report, and what a collector's probes do, in the order of printing. Where
+ * there is a value, those of a pause may have it, too. */
+static const struct shown {
 	enum place_report report;
 	const char *key, *text;
+	enum place_value value;
 } streams[] = {
-	{PLACE_SAMPLE, "samples", "allocation samples with stacks"},
-	{PLACE_FREED, "freed", "the end of sampled objects"},
-	{PLACE_PAUSE_BEGIN, "pauses", "pauses"},
-	{PLACE_REASON, "reasons", "causes of collections"},
-	{PLACE_POOL_AFTER, "sizes", "sizes of the heap before and after"},
-	{PLACE_CYCLE_BEGIN, "cycles", "cycles of concurrent collectors"},
+	{PLACE_SAMPLE, "samples", "allocation samples with stacks", VALUE_NONE},
+	{PLACE_FREED, "freed", "the end of sampled objects", VALUE_NONE},
+	{PLACE_PAUSE_BEGIN, "pauses", "pauses", VALUE_NONE},
+	{PLACE_REASON, "reasons", "causes of collections", VALUE_REASON},
+	{PLACE_POOL_AFTER, "sizes", "sizes of the heap before and after", VALUE_BEFORE},
+	{PLACE_CYCLE_BEGIN, "cycles", "cycles of concurrent collectors", VALUE_NONE},
 };
+
+static bool reports(const struct runtime_place *place, const struct shown *stream)
+{
+	bool is_pause = place->report == PLACE_PAUSE_BEGIN || place->report == PLACE_PAUSE_END;
+
+	return place->report == stream->report ||
+	       (is_pause && stream->value && runtime_place_has(place, stream->value));
+}
 
 /* Of a runtime that needs a walker of its own. */
 #define STACKS_KEY "stacks"
@@ -58,10 +68,10 @@ static json_t *streams_of(const struct file *file)
 			const struct probe_place *place = &file->sites[j].place;
 
 			gives |= place->probe == PROBE_PLACE &&
-				 runtime->places[place->place].report == streams[i].report;
+				 reports(&runtime->places[place->place], &streams[i]);
 		}
 		for (size_t j = 0; j < runtime->n_places; j++)
-			has |= runtime->places[j].report == streams[i].report;
+			has |= reports(&runtime->places[j], &streams[i]);
 		if (has)
 			json_object_set_new(all, streams[i].key, json_boolean(gives));
 	}
@@ -221,6 +231,7 @@ static void print_row(const json_t *row)
 	const json_t *runtime = json_object_get(row, "runtime");
 	const json_t *writes = json_object_get(row, "writes");
 	const char *missing = json_string_value(json_object_get(row, "missing"));
+	const char *version;
 	const char *note = json_string_value(json_object_get(row, "note"));
 	const json_t *name;
 	char text[128];
@@ -234,8 +245,9 @@ static void print_row(const json_t *row)
 		print_line("probes", text);
 		return;
 	}
-	snprintf(text, sizeof(text), "%s %s", json_string_value(runtime),
-		 json_string_value(json_object_get(row, "version")));
+	version = json_string_value(json_object_get(row, "version"));
+	snprintf(text, sizeof(text), "%s%s%s", json_string_value(runtime), *version ? " " : "",
+		 version);
 	print_line("runtime", text);
 	print_streams(json_object_get(row, "records"), true, "recorded");
 	print_streams(json_object_get(row, "records"), false, "not");

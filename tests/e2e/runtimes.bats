@@ -52,7 +52,7 @@ attach() { # COMMAND...
 @test "Ruby: doctor says what there is, --runtime leaves it out" {
 	need ruby
 	"$GCPROF" doctor --json ruby >doctor.json
-	jq -e '.[0] | .runtime == "ruby" and .records.pauses and (.missing | not)' doctor.json
+	jq -e '.[0] | .runtime == "ruby" and .records.pauses and .records.reasons and (.missing | not)' doctor.json
 	record --runtime go -- ruby -e 'GC.start'
 	holds '.streams.gc.attached | not'
 }
@@ -172,4 +172,15 @@ holds_ocaml() { # LOG
 	export GUILE_AUTO_COMPILE=0
 	attach guile "$PROGRAMS/lists.scm" 1000000000
 	holds '[.gc.named[] | select(.name == "mark")][0].count > 3'
+}
+
+# --- PyPy ------------------------------------------------------------------------------------
+
+@test "PyPy: it is recognised, and reports say how to get what is not recorded" {
+	need pypy3
+	"$GCPROF" doctor --json pypy3 >doctor.json
+	jq -e '.[0] | .runtime == "pypy" and .missing' doctor.json
+	record -- pypy3 -c 'print(1)'
+	holds '.streams.gc.attached | not'
+	"$GCPROF" report | tr -s '\n ' ' ' | grep -F 'runtime pypy: its functions, collections and allocations are not recorded; it can write'
 }

@@ -239,6 +239,9 @@ static inline bool runtime_is_marked(uint64_t period)
 const struct runtime *runtime_get(uint32_t number);
 const struct runtime *runtime_find(const char *name);
 
+/* Does a place report a value? */
+bool runtime_place_has(const struct runtime_place *place, enum place_value value);
+
 #define RUNTIME_TEXT_MAX 64
 
 /* Name and version of what was found, as "go 1.19.8"; false, with the text unchanged: nothing was.

@@ -28,11 +28,20 @@ const struct runtime *runtime_find(const char *name)
 	return NULL;
 }
 
+bool runtime_place_has(const struct runtime_place *place, enum place_value value)
+{
+	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
+		if (place->arguments[i].value == value)
+			return true;
+	return false;
+}
+
 bool runtime_describe(const struct runtime_facts *facts, char text[RUNTIME_TEXT_MAX])
 {
 	const struct runtime *runtime = runtime_get(facts->runtime);
 
 	if (runtime)
-		snprintf(text, RUNTIME_TEXT_MAX, "%s %s", runtime->name, facts->version);
+		snprintf(text, RUNTIME_TEXT_MAX, "%s%s%s", runtime->name,
+			 facts->version[0] ? " " : "", facts->version);
 	return runtime != NULL;
 }

@@ -125,14 +125,6 @@ static bool waits_for_parts(const struct firing *firing)
 	return false;
 }
 
-static bool reports(const struct runtime_place *place, enum place_value value)
-{
-	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)
-		if (place->arguments[i].value == value)
-			return true;
-	return false;
-}
-
 /* A begin without an end was of a pause whose end is lost: the new one ends it (bpf/pauses.h). */
 static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
 {
@@ -140,8 +132,9 @@ static int pause_begin(struct places *places, const struct firing *firing, struc
 	heap->reported = false;
 	heap->kind = GCPROF_GC_STOP;
 	heap->full = firing->values.of[VALUE_KIND];
-	heap->reason = reports(firing->place, VALUE_REASON) ? firing->values.of[VALUE_REASON] + 1
-							    : 0;
+	heap->reason = runtime_place_has(firing->place, VALUE_REASON)
+			       ? firing->values.of[VALUE_REASON] + 1
+			       : 0;
 	heap->before = heap->after = heap->committed = 0;
 	heap->promoted = firing->values.of[VALUE_PROMOTED];
 	heap->pauses++;
@@ -168,7 +161,7 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	event.heap_after = heap->after + firing->values.of[VALUE_USED];
 	event.heap_size = heap->committed + firing->values.of[VALUE_SIZE];
 	event.unreachable = firing->values.of[VALUE_UNREACHABLE];
-	if (reports(firing->place, VALUE_PROMOTED)) {
+	if (runtime_place_has(firing->place, VALUE_PROMOTED)) {
 		event.has_stats = 1;
 		event.stats.promoted_bytes = firing->values.of[VALUE_PROMOTED] - heap->promoted;
 	}
@@ -227,7 +220,7 @@ static uint64_t reason_number(struct places *places, const struct firing *firing
 {
 	const char *name = NULL;
 
-	if (reports(firing->place, VALUE_REASON) && firing->runtime->reason_name)
+	if (runtime_place_has(firing->place, VALUE_REASON) && firing->runtime->reason_name)
 		name = firing->runtime->reason_name(firing->facts, firing->values.of[VALUE_REASON]);
 	return places_name(places, &firing->event->header, name);
 }
