@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # java.bats: Java stacks of an unchanged HotSpot: compiled, interpreted and inlined frames, their names.
+# Parallel: no other recorder matters.
 
 load common
 
