@@ -70,6 +70,10 @@ right_ends() {
 	done
 	holds '(.alloc.bytes.estimate) as $all | [.functions[] | select(.name == "make_bytes").alloc_self.estimate] | add > 0.3 * $all'
 	"$GCPROF" report --live | grep -q 'make_staying < work'
+	# The line that allocates, not only that of the function.
+	name=$("$GCPROF" dump | jq -r 'select(.record == "string" and .text == "make_staying").id')
+	"$GCPROF" dump | jq -e -s --argjson name "$name" --argjson line "$(awk '/kept.append/ {print NR}' "$OBJECTS")" \
+		'any(.record == "symbol" and .name == $name and .line == $line)' >/dev/null
 }
 
 @test "options of the interpreter change nothing" {

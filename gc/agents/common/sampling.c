@@ -223,6 +223,7 @@ static bool is_hit(struct sampling_thread *thread, size_t size)
 {
 	uint64_t passed = thread->armed - thread->left;
 
+	thread->armed = thread->left;
 	gcprof_consume(thread->thread, passed);
 	gcprof_poll(thread->thread);
 	/* Ages are wanted of samples only. */
@@ -300,6 +301,14 @@ void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, si
 
 /* --- release --------------------------------------------------------------------- */
 
+/* What the process has allocated, but for other threads' last bytes. */
+static uint64_t age_clock(const struct sampling_thread *thread)
+{
+	uint64_t passed = gcprof_head(thread->thread)->on ? thread->armed - thread->left : 0;
+
+	return __atomic_load_n(&allocated, __ATOMIC_RELAXED) + passed;
+}
+
 /* Its sample ends here, if it has one that this process took. */
 static void report_freed(struct sampling_thread *thread, struct block *block)
 {
@@ -308,7 +317,7 @@ static void report_freed(struct sampling_thread *thread, struct block *block)
 	block->sample = 0;
 	if (!fate.sample || block->born <= inherited || !thread->thread)
 		return;
-	fate.age = __atomic_load_n(&allocated, __ATOMIC_RELAXED) - block->born + 1;
+	fate.age = age_clock(thread) - block->born + 1;
 	gcprof_outcomes(thread->thread, &fate, 1);
 }
 
