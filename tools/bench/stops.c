@@ -47,25 +47,25 @@ static void count_stop(enum entry entry, uint64_t begin)
 		stops[n_stops++] = (struct stop){entry, (uint32_t)((cpu_ns() - begin) / 100)};
 }
 
-void __real_heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason,
-			 uint64_t seen);
-void __real_heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen);
+void __real_collect_run(struct gc_thread *self, enum collect_kind kind, uint32_t reason,
+			uint64_t seen);
+void __real_collect_step(struct gc_thread *self, uint32_t reason, uint64_t seen);
 void __real_gc_heap_destroy(struct gc_heap *heap);
 
-void __wrap_heap_collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason,
-			 uint64_t seen)
+void __wrap_collect_run(struct gc_thread *self, enum collect_kind kind, uint32_t reason,
+			uint64_t seen)
 {
 	uint64_t begin = cpu_ns();
 
-	__real_heap_collect(self, kind, reason, seen);
+	__real_collect_run(self, kind, reason, seen);
 	count_stop(COLLECT, begin);
 }
 
-void __wrap_heap_step(struct gc_thread *self, uint32_t reason, uint64_t seen)
+void __wrap_collect_step(struct gc_thread *self, uint32_t reason, uint64_t seen)
 {
 	uint64_t begin = cpu_ns();
 
-	__real_heap_step(self, reason, seen);
+	__real_collect_step(self, reason, seen);
 	count_stop(STEP, begin);
 }
 
