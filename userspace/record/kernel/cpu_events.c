@@ -125,9 +125,10 @@ int cpu_events_time(struct cpu_events *events, const struct bpf_program *program
 	return err;
 }
 
-/* New periods for the pairs of timers with these numbers on each CPU. */
-static int draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns,
-		size_t first, size_t last)
+/* New periods for the pairs of timers with these numbers on each CPU. One that went away may
+ * refuse, and has no ticks. */
+static void draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns,
+		 size_t first, size_t last)
 {
 	uint64_t seed = next_random(events);
 	size_t cpus = 0, at = 0;
@@ -143,28 +144,26 @@ static int draw(struct cpu_events *events, const struct bpf_program *program, ui
 			continue;
 		timer = at / cpus;
 		period = period_of(seed, at++ % cpus, timer, ns);
-		if (timer / 2 >= first && timer / 2 <= last &&
-		    ioctl(events->all[i].fd, PERF_EVENT_IOC_PERIOD, &period))
-			return -errno;
+		if (timer / 2 >= first && timer / 2 <= last)
+			ioctl(events->all[i].fd, PERF_EVENT_IOC_PERIOD, &period);
 	}
-	return 0;
 }
 
-int cpu_events_period(struct cpu_events *events, const struct bpf_program *program, uint64_t ns)
+void cpu_events_period(struct cpu_events *events, const struct bpf_program *program, uint64_t ns)
 {
-	return draw(events, program, ns, 0, CPU_TIMERS / 2 - 1);
+	draw(events, program, ns, 0, CPU_TIMERS / 2 - 1);
 }
 
-int cpu_events_draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns)
+void cpu_events_draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns)
 {
-	size_t pair = events->turn % (CPU_TIMERS / 2);
 	uint64_t now = clock_now();
+	size_t pair;
 
 	if (now < events->drawn + DRAW_TICKS * ns)
-		return 0;
+		return;
 	events->drawn = now;
-	events->turn++;
-	return draw(events, program, ns, pair, pair);
+	pair = events->turn++ % (CPU_TIMERS / 2);
+	draw(events, program, ns, pair, pair);
 }
 
 void cpu_events_free(struct cpu_events *events)

@@ -31,15 +31,12 @@ int cpu_events_attach(struct cpu_events *events, const struct bpf_program *progr
 /* Runs the program at timers, each `ns` on average on each CPU; errors as above. */
 int cpu_events_time(struct cpu_events *events, const struct bpf_program *program, uint64_t ns);
 
-/*
- * From now on timers of the program fire each `ns` on average. An errno, negative, if one of the
- * CPUs refuses: those before it keep what they were asked for.
- */
-int cpu_events_period(struct cpu_events *events, const struct bpf_program *program, uint64_t ns);
+/* From now on timers of the program fire each `ns` on average. */
+void cpu_events_period(struct cpu_events *events, const struct bpf_program *program, uint64_t ns);
 
 /* To be called often: draws new periods for two timers of each CPU, in turn, when enough ticks have
- * passed since the last draw. Errors alike. */
-int cpu_events_draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns);
+ * passed since the last draw. */
+void cpu_events_draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns);
 
 /* Detaches. NULL is allowed. */
 void cpu_events_free(struct cpu_events *events);

@@ -523,26 +523,20 @@ int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 	return err;
 }
 
-int session_slow_timer(struct session *session, uint32_t stands)
+void session_slow_timer(struct session *session, uint32_t stands)
 {
-	uint64_t tick = session->frequency ? SECOND_NS / session->frequency : 0;
-	const struct bpf_program *program = session->skeleton->progs.cpu_tick;
-	volatile uint32_t *now = &session->skeleton->data->tick_stands;
-	int err = tick ? cpu_events_period(session->cpu_events, program, tick * stands) : -ENODEV;
-
+	if (!session->frequency)
+		return;
 	/* Each timer begins anew: its next tick stands for what passes from now on. */
-	if (!err)
-		*now = stands;
-	else if (tick)
-		cpu_events_period(session->cpu_events, program, tick * *now);
-	return err;
+	cpu_events_period(session->cpu_events, session->skeleton->progs.cpu_tick,
+			  SECOND_NS / session->frequency * stands);
+	session->skeleton->data->tick_stands = stands;
 }
 
 void session_draw_timer(struct session *session)
 {
 	const uint32_t stands = session->skeleton->data->tick_stands;
 
-	/* A CPU that went away refuses, and has no ticks. */
 	if (session->frequency)
 		cpu_events_draw(session->cpu_events, session->skeleton->progs.cpu_tick,
 				SECOND_NS / session->frequency * stands);

@@ -102,9 +102,9 @@ int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 /*
  * From now on a timer sample stands for so many at the frequency asked for, which are left out, and
  * so many short calls are recorded one by one, a second and CPU; calls that take less than
- * `below_ns` are short whatever else they are. A negative errno: not possible.
+ * `below_ns` are short whatever else they are.
  */
-int session_slow_timer(struct session *session, uint32_t stands);
+void session_slow_timer(struct session *session, uint32_t stands);
 void session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns);
 
 /* Now and then: draws new distances between timer samples, at random. */

@@ -71,14 +71,13 @@ struct throttle_level throttle_level(const struct throttle *throttle, unsigned n
 	};
 }
 
-/* What cannot be done is tried again by the next step. */
 static void set_level(struct throttle *throttle)
 {
 	struct throttle_level from = throttle_level(throttle, throttle->level);
 	struct throttle_level to = throttle_level(throttle, throttle->controller.level);
 
-	if (to.ticks != from.ticks && session_slow_timer(throttle->session, 1u << to.ticks))
-		return;
+	if (to.ticks != from.ticks)
+		session_slow_timer(throttle->session, 1u << to.ticks);
 	if (to.calls != from.calls)
 		session_short_calls(throttle->session,
 				    (uint32_t)(throttle->short_calls >> to.calls),
