@@ -232,7 +232,7 @@ $(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(O)/tests/fuzz/driver.o $(O)/l
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
 # A reader process that is handed changed files: see tools/fuzz-reader.
-$(O)/tests/fuzz/reader_process: $(O)/tests/fuzz/reader_process.o $(O)/tests/fuzz/driver.o $(O)/libgcprof-user.a
+$(O)/tests/fuzz/reader_process: $(addprefix $(O)/tests/fuzz/,reader_process.o reader_memory.o driver.o) $(O)/libgcprof-user.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=waitpid $^ $(LIBS) -o $@
 

@@ -2,12 +2,14 @@
 /* reader_process.c: files from anywhere, handed to a reader process as the recorder does it. */
 /*
  * What the reader is asked depends on the file: facts, rows and names of an ELF file,
- * names in code that a perf map or a jitdump file describes. Whatever the file is, the
- * answer must make sense, and the process must not die of a fault: a signal is one. It
- * may overrun its limits, or end because its memory is full, and is then replaced; how
- * often it does is written at the end.
+ * names in code that a perf map or a jitdump file describes. Each is the memory of a Java
+ * virtual machine, too, with the ELF file as its library, or that in FUZZ_LIBJVM. Whatever the
+ * file is, the answer must make sense, and the process must not die of a fault: a signal is
+ * one. It may overrun its limits, or end because its memory is full, and is then replaced;
+ * how often it does is written at the end.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -18,13 +20,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../bpf/hotspot.h"
 #include "reader/client.h"
 #include "reader/facts.h"
 #include "reader/reader.h"
 #include "reader/rows.h"
 #include "reader/worker.h"
+#include "reader_memory.h"
+#include "symbols/elf_file.h"
+#include "symbols/unwind_file.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+#define BIAS      UINT64_C(0x7f0000000000) /* of a library in a process */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -72,14 +79,15 @@ static void say(void)
 }
 
 /* The answer, false if there is none. */
-static bool ask(uint32_t kind, const void *data, size_t size, int fd, struct worker_answer *answer)
+static bool ask(uint32_t kind, const void *data, size_t size, const int *fds, size_t n_fds,
+		struct worker_answer *answer)
 {
 	struct worker_order order = {
 		.kind = kind,
 		.data = data,
 		.size = size,
-		.fds = &fd,
-		.n_fds = 1,
+		.fds = fds,
+		.n_fds = n_fds,
 		.cpu_ns = 2 * SECOND_NS,
 		.wall_ns = 10 * SECOND_NS,
 		.answer_max = ROWS_ANSWER_MAX,
@@ -101,17 +109,15 @@ static bool ask(uint32_t kind, const void *data, size_t size, int fd, struct wor
 	return !answer->err;
 }
 
-static void ask_names(uint32_t kind, int fd, bool has_map, uint64_t step)
+static void ask_names(uint32_t kind, const int *fds, size_t n_fds, struct names_message *request)
 {
-	struct names_message request = {
-		.head = {.owner = owner, .count = NAMES_BATCH, .has_map = has_map}};
 	static struct names_left left;
 	struct symbol symbols[SYMBOLS_MAX];
-	struct worker_answer answer;
+	static struct worker_answer answer;
 
-	for (uint64_t i = 0; i < NAMES_BATCH; i++)
-		request.places[i] = (struct name_place){i * step, UINT64_MAX};
-	if (!ask(kind, &request, sizeof(request), fd, &answer))
+	request->head.owner = owner;
+	request->head.count = NAMES_BATCH;
+	if (!ask(kind, request, sizeof(*request), fds, n_fds, &answer))
 		return;
 	left.at = answer.data;
 	left.size = answer.size;
@@ -122,30 +128,71 @@ static void ask_names(uint32_t kind, int fd, bool has_map, uint64_t step)
 		fail("there is more than names", EBADMSG);
 }
 
-static void ask_elf(int fd, size_t size)
+static void ask_places(uint32_t kind, int fd, bool has_map, uint64_t step)
+{
+	struct names_message request = {.head.has_map = has_map};
+
+	for (uint64_t i = 0; i < NAMES_BATCH; i++)
+		request.places[i] = (struct name_place){i * step, UINT64_MAX};
+	ask_names(kind, &fd, 1, &request);
+}
+
+/* Where the code of a library is, 0: it has none. */
+static uint64_t code_of(int library, uint64_t *offset)
+{
+	struct unwind_segment segment = {0};
+	Elf *elf = elf_open(library);
+
+	if (elf)
+		elf_code_segments(elf, &segment, 1);
+	elf_end(elf);
+	*offset = segment.offset;
+	return segment.address;
+}
+
+static void ask_java(int library, const uint8_t *data, size_t size)
+{
+	struct names_message request = {0};
+	int fds[2] = {reader_memory_begin(data, size), library};
+
+	if (fds[0] < 0)
+		fail("no memory to read", errno);
+	request.head.start = BIAS + code_of(library, &request.head.offset);
+	for (uint64_t i = 0; i < NAMES_BATCH; i++)
+		request.places[i].place = i % 2 ? hotspot_code(i * 32 + 8, 77)
+						: hotspot_interpreted(i * 32, i);
+	ask_names(READ_JAVA, fds, 2, &request);
+	reader_memory_end();
+}
+
+static void ask_elf(int fd, const uint8_t *data, size_t size)
 {
 	const struct probe_site *sites;
 	struct worker_answer answer;
 	struct unwind_file *rows;
 	struct file_facts facts;
 
-	if (ask(READ_FACTS, NULL, 0, fd, &answer) &&
+	if (ask(READ_FACTS, NULL, 0, &fd, 1, &answer) &&
 	    facts_take(answer.data, answer.size, &facts, &sites))
 		fail("facts make no sense", EBADMSG);
-	if (ask(READ_ROWS, NULL, 0, fd, &answer)) {
+	if (ask(READ_ROWS, NULL, 0, &fd, 1, &answer)) {
 		if (rows_take(answer.data, answer.size, &rows, &(struct walk_layouts){0}))
 			fail("rows make no sense", EBADMSG);
 		unwind_free(rows);
 	}
-	ask_names(READ_NAMES, fd, false, size / NAMES_BATCH + 1);
-	ask_names(READ_TYPES, fd, false, size / NAMES_BATCH + 1);
+	ask_places(READ_NAMES, fd, false, size / NAMES_BATCH + 1);
+	ask_places(READ_TYPES, fd, false, size / NAMES_BATCH + 1);
+	ask_java(fd, data, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static int libjvm = -1;
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
 	if (!worker) {
+		if (getenv("FUZZ_LIBJVM"))
+			libjvm = open(getenv("FUZZ_LIBJVM"), O_RDONLY | O_CLOEXEC);
 		if (worker_create(WORKER_READER, false, &worker))
 			fail("no reader", ENOMEM);
 		atexit(say);
@@ -154,11 +201,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fail("no file in memory", errno);
 	owner++;
 	if (size > 4 && !memcmp(data, "\177ELF", 4)) {
-		ask_elf(fd, size);
+		ask_elf(fd, data, size);
 	} else {
-		ask_names(READ_CODE, fd, true, 16);
+		ask_places(READ_CODE, fd, true, 16);
 		owner++;
-		ask_names(READ_CODE, fd, false, 16);
+		ask_places(READ_CODE, fd, false, 16);
+		if (libjvm >= 0 && size)
+			ask_java(libjvm, data, size);
 	}
 	close(fd);
 	return 0;
