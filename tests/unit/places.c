@@ -495,6 +495,53 @@ TEST(what_makes_no_sense_is_refused)
 	places_free(places);
 }
 
+/* The first place of a runtime that reports this with such a value. */
+static void fire_value(uint32_t number, enum place_report report, enum place_value value,
+		       uint64_t to, uint64_t time)
+{
+	struct firing_event event = {.place = {.header = {.process = 3, .time = time, .size = 1},
+					       .runtime = (uint16_t)number}};
+	const struct runtime *runtime = runtime_get(number);
+	const struct runtime_place *place = runtime->places;
+
+	while (place->report != report || !runtime_place_has(place, value))
+		place++;
+	event.place.place = (uint16_t)(place - runtime->places);
+	for (size_t j = 0; j < PROBE_ARGUMENTS; j++)
+		if (place->arguments[j].value == value)
+			event.place.values[j] = to;
+	CHECK_EQ(fire(&event, 0), 0);
+}
+
+TEST(a_pause_has_what_its_own_ends_report)
+{
+	const struct event_gc_end *end;
+
+	begin();
+	fire_value(RUNTIME_OCAML, PLACE_PAUSE_BEGIN, VALUE_PROMOTED, 1000, 20);
+	fire_value(RUNTIME_OCAML, PLACE_PAUSE_END, VALUE_PROMOTED, 1800, 30);
+	end = &seen.of[seen.n - 1].end;
+	CHECK(end->has_stats);
+	CHECK_EQ(end->stats.promoted_bytes, 800);
+	/* Of a program that lies nothing is known. */
+	fire_value(RUNTIME_OCAML, PLACE_PAUSE_BEGIN, VALUE_PROMOTED, 1000, 40);
+	fire_value(RUNTIME_OCAML, PLACE_PAUSE_END, VALUE_PROMOTED, 999, 50);
+	end = &seen.of[seen.n - 1].end;
+	CHECK(!end->has_stats);
+	CHECK_EQ(end->stats.promoted_bytes, 0);
+	/* A reason is one of the pause in which it was reported. */
+	seen.n = 0;
+	fire_value(RUNTIME_V8, PLACE_PAUSE_BEGIN, VALUE_REASON, 21, 60);
+	fire_value(RUNTIME_V8, PLACE_PAUSE_END, VALUE_BEFORE, 4096, 70);
+	end = &seen.of[seen.n - 1].end;
+	CHECK(end->reason);
+	CHECK_EQ(end->heap_before, 4096);
+	fire_value(RUNTIME_V8, PLACE_PAUSE_BEGIN, VALUE_REASON, 100000, 80);
+	fire_value(RUNTIME_V8, PLACE_PAUSE_END, VALUE_BEFORE, 4096, 90);
+	CHECK(!seen.of[seen.n - 1].end.reason);
+	places_free(places);
+}
+
 TEST(names_are_made_known_once)
 {
 	begin();
