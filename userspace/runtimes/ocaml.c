@@ -75,7 +75,8 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	uint64_t at;
 
-	if (!runtime_symbol(file, "caml_startup", &at) && !runtime_symbol(file, "caml_main", &at))
+	if (!runtime_exported(file, "caml_startup", &at) &&
+	    !runtime_exported(file, "caml_main", &at))
 		return false;
 	snprintf(out->version, sizeof(out->version), "%s",
 		 runtime_symbol(file, "caml_empty_minor_heap", &at) ? "4" : "5");
