@@ -46,10 +46,10 @@ freed() { # TYPE
 right_ends() {
 	local all ended
 	read -r all ended <<<"$(freed Dies)"
-	[ "$all" -gt 100 ]
+	[ "$all" -gt 30 ]
 	same 'freed of Dies' "$ended" "$all"
 	read -r all ended <<<"$(freed Stays)"
-	[ "$all" -gt 100 ]
+	[ "$all" -gt 30 ]
 	same 'freed of Stays' "$ended" 0
 }
 
