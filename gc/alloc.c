@@ -22,23 +22,6 @@ enum { REMEMBERED_NS = 80, WATCHED_NS = 60, COSTLY_BYTES_A_NS = 9 };
  * enough for the C library to use vector stores, which are faster than its string instruction. */
 enum { PIECE = 2 << 10 };
 
-/* A nursery of up to this size stays in the caches; memory of a larger one has to be fetched. The
- * processor notices too late that it is used from one end to the other, because pieces are short.
- */
-enum { CACHED = 8 << 20 };
-
-/* Asks for the piece after the next one: it is there when it is zeroed. Inlined, or the compiler
- * takes a function that only asks for one that does nothing. */
-__attribute__((always_inline)) static inline void fetch_ahead(const struct gc_thread *thread)
-{
-	const char *piece = thread->zeroed + PIECE;
-
-	if (thread->heap->nursery.size <= CACHED)
-		return;
-	for (size_t at = 0; at < PIECE; at += OS_CACHE_LINE)
-		__builtin_prefetch(piece + at, 1);
-}
-
 /* Makes the buffer zero up to `end` at least, which lies in it. */
 static void zero_up_to(struct gc_thread *thread, const char *end)
 {
@@ -52,7 +35,6 @@ static void zero_up_to(struct gc_thread *thread, const char *end)
 		size = (size_t)(thread->end - thread->zeroed);
 	memset(thread->zeroed, 0, size);
 	thread->zeroed += size;
-	fetch_ahead(thread);
 }
 
 /* Allocates in the thread's buffer, or NULL. */
