@@ -175,6 +175,13 @@ TEST(doubtful_figures_are_called_so)
 	CHECK(!says(&model, "lost_data", ""));
 	model.stacks.complete = 800;
 	CHECK(says(&model, "unfinished_stacks", "20.0% of 1,000 stacks"));
+	CHECK(!says(&model, "guessed_stacks", ""));
+	/* Stacks that go on by frame pointers do not end there. */
+	model.stacks.reasons[REASON_USER_GUESSED] = 150;
+	CHECK(says(&model, "unfinished_stacks", "5.0% of 1,000 stacks"));
+	CHECK(says(&model, "guessed_stacks", "15.0% of 1,000 stacks"));
+	model.stacks.reasons[REASON_USER_GUESSED] = 200;
+	CHECK(!says(&model, "unfinished_stacks", ""));
 	model.alloc.samples = 12;
 	CHECK(says(&model, "few_samples", "Only 12 allocations"));
 	model.alloc.samples = 0;

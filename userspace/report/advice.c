@@ -72,7 +72,9 @@ static bool find_unfinished_stacks(const struct model *model, struct words *word
 {
 	const struct model_stacks *stacks = &model->stacks;
 	uint64_t cut = stacks->samples - stacks->complete;
+	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
 
+	cut -= guessed < cut ? guessed : cut;
 	if (stacks->samples < 100 || (double)cut < 0.05 * (double)stacks->samples)
 		return false;
 	fprintf(words->evidence, "%s of %s stacks end early: totals of callers are too small.",
@@ -81,6 +83,23 @@ static bool find_unfinished_stacks(const struct model *model, struct words *word
 	fprintf(words->remedy,
 		"The reasons stand under Losses; code without frame information or frame pointers "
 		"is the usual one.");
+	return true;
+}
+
+static bool find_guessed_stacks(const struct model *model, struct words *words)
+{
+	const struct model_stacks *stacks = &model->stacks;
+	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
+
+	if (stacks->samples < 100 || (double)guessed < 0.05 * (double)stacks->samples)
+		return false;
+	fprintf(words->evidence,
+		"%s of %s stacks go through code without unwind rows, by its frame pointers: a "
+		"caller may be missing there.",
+		unit_percent((double)guessed / (double)stacks->samples).text,
+		unit_count(stacks->samples).text);
+	fprintf(words->remedy, "Code that is made at run time has none. Build other code with "
+			       "-fno-omit-frame-pointer, or with frame information.");
 	return true;
 }
 
@@ -371,12 +390,19 @@ static const struct rule {
 	const char *name;
 	bool (*find)(const struct model *model, struct words *words);
 } rules[] = {
-	{"lost_data", find_lost},          {"premature_promotion", find_premature_promotion},
-	{"costly_site", find_costly_site}, {"small_nursery", find_small_nursery},
-	{"long_pauses", find_long_pauses}, {"explicit_collections", find_explicit},
-	{"slow_stops", find_slow_stops},   {"stalled_calls", find_stalled_calls},
-	{"many_calls", find_many_calls},   {"failing_calls", find_failing_calls},
-	{"few_samples", find_few_samples}, {"unfinished_stacks", find_unfinished_stacks},
+	{"lost_data", find_lost},
+	{"premature_promotion", find_premature_promotion},
+	{"costly_site", find_costly_site},
+	{"small_nursery", find_small_nursery},
+	{"long_pauses", find_long_pauses},
+	{"explicit_collections", find_explicit},
+	{"slow_stops", find_slow_stops},
+	{"stalled_calls", find_stalled_calls},
+	{"many_calls", find_many_calls},
+	{"failing_calls", find_failing_calls},
+	{"few_samples", find_few_samples},
+	{"unfinished_stacks", find_unfinished_stacks},
+	{"guessed_stacks", find_guessed_stacks},
 	{"unnamed_code", find_unnamed},
 };
 
