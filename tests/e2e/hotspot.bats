@@ -71,8 +71,10 @@ check_pauses() { # PATTERN
 	java -XX:+UseZGC -version 2>/dev/null || skip 'this java has no ZGC'
 	record_java -XX:+UseZGC 10 1000000
 	check_pauses 'gc,phases.*Pause '
-	same cycles "$(jq -s '[.[] | select(.record == "gc_cycle" and .unfinished == 0)] | length' all.json)" \
-		"$(grep -c 'Garbage Collection.*->' gc.log)"
+	# One that ends as the program does may be missing in its log.
+	ours=$(jq -s '[.[] | select(.record == "gc_cycle" and .unfinished == 0)] | length' all.json)
+	log=$(grep -c 'Garbage Collection.*->' gc.log)
+	[ "$ours" = $((log + 1)) ] || same cycles "$ours" "$log"
 }
 
 @test "pauses and cycles of Shenandoah are those of the log" {
