@@ -74,8 +74,9 @@ static void make_room(struct arrival *arrival)
 	struct map *used = map_create(sizeof(uint32_t));
 	struct buffer unused = {0};
 
-	if (used && !processes_files(arrival->processes, used)) {
+	if (used && !processes_files(arrival->processes, used))
 		files_detach(arrival->files, used, &unused);
+	if (unused.size) {
 		attach_detach(session_probes(arrival->session),
 			      (const uint32_t *)(void *)unused.data,
 			      unused.size / sizeof(uint32_t));
