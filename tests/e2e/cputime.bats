@@ -96,6 +96,22 @@ shared() { # TICKS
 	shared 8
 }
 
+@test "the timer is slower once there are enough samples, and CPU time is exact all the same" {
+	need_root
+	"$GCPROF" record --syscalls off -- "$PROGRAMS/clocked" cpu 13 >out 2>record.log
+	cat record.log
+	absent 'the timer was slowed down' record.log
+	exact .cpu.on_cpu_ns
+	adds_up
+	shared 2
+	"$GCPROF" report | grep 'timer 999 Hz, later slower to cost less'
+	# The first 10,000 stand for one tick each, but for those between a sample and the next look.
+	"$GCPROF" dump | jq -s '[.[] | select(.record == "cpu") | [.ticks, 1] | max] | group_by(.) |
+		map({(first | tostring): length}) | add' >ticks
+	cat ticks
+	jq -e '(keys - ["1", "2"] == []) and .["1"] >= 9900 and .["2"] > 1000' ticks
+}
+
 @test "a timer that is slow by itself ticks all the same" {
 	need_root
 	"$PROGRAMS/clocked" busy 600 >out 3>&- &

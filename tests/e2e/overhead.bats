@@ -191,7 +191,7 @@ used() { # PID
 	# Beginning and end of the recording lie within, so it has less, but never more.
 	holds ".cpu.on_cpu_ns < $spent * 1.001e9 + 2e7 and .cpu.on_cpu_ns > $spent * 0.3e9"
 	"$GCPROF" report >report
-	grep -q 'timer 999 Hz, slower at times to bound the cost' report
+	grep -q 'timer 999 Hz, later slower to cost less' report
 	# Whoever says how many he wants gets them.
 	"$GCPROF" record -F 999 --max-overhead 0.01 -p "$program" --duration 4s 2>record.log
 	absent 'the timer was slowed down' record.log

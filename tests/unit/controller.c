@@ -405,3 +405,12 @@ TEST(levels_change_seldom)
 	CHECK((double)machine.changes / elapsed(&machine) * 1e9 < 0.06);
 	CHECK(share(&machine) < 1.02);
 }
+
+TEST(the_timer_is_slower_once_there_are_enough_samples)
+{
+	const uint64_t ticks[] = {0, 9999, 10000, 14999, 15000, 20000, UINT64_MAX};
+	const unsigned slower[] = {0, 0, 1, 1, 2, 3, 3};
+
+	for (int i = 0; i < 7; i++)
+		CHECK_EQ(throttle_slower(ticks[i]), slower[i]);
+}

@@ -96,7 +96,7 @@ static void print_sampling(const struct section *section)
 	if (section->model->run.frequency)
 		snprintf(timer, sizeof(timer), "timer %" PRIu64 " Hz%s",
 			 section->model->run.frequency,
-			 cpu->records < cpu->samples ? ", slower at times to bound the cost" : "");
+			 cpu->records < cpu->samples ? ", later slower to cost less" : "");
 	if (!alloc->period) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", timer);
 		return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* clocked.c: uses CPU time in ways that are hard to sample, and says how much it was. */
 /*
- *	clocked steps SECONDS	sleeps for 20 us and works a little, again and again: it runs in
- *step with timers clocked busy SECONDS	works all the time clocked threads ROUNDS	threads and
- *processes that end within a millisecond, and one of each that goes on clocked wait SECONDS
- *works when it gets SIGUSR1, then waits for SIGTERM
+ * clocked steps SECONDS: sleeps for 20 us and works a little, again and again: in step with timers.
+ * clocked busy SECONDS: works all the time. clocked cpu SECONDS: until it has used that CPU time.
+ * clocked threads ROUNDS: threads and processes that end within a millisecond, and one of each that
+ * goes on. clocked wait SECONDS: works when it gets SIGUSR1, then waits for SIGTERM.
  *
  * The last line of its output, in ns, by clocks of the kernel: CPU time of all its threads and
  * children, and of two functions, of which one works three times as much as the other.
@@ -65,11 +65,11 @@ static void work(uint64_t n)
 	two_ns += end - middle;
 }
 
-static void work_for(double seconds, int sleep_us, uint64_t n)
+static void work_for(double seconds, clockid_t clock, int sleep_us, uint64_t n)
 {
-	uint64_t end = now(CLOCK_MONOTONIC) + (uint64_t)(seconds * 1e9);
+	uint64_t end = now(clock) + (uint64_t)(seconds * 1e9);
 
-	while (now(CLOCK_MONOTONIC) < end) {
+	while (now(clock) < end) {
 		if (sleep_us)
 			usleep((useconds_t)sleep_us);
 		work(n);
@@ -144,13 +144,13 @@ static void wait_and_work(double seconds)
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	work_for(0.5, 0, TURN);
+	work_for(0.5, CLOCK_MONOTONIC, 0, TURN);
 	one_ns = two_ns = 0;
 	puts("ready");
 	fflush(stdout);
 	wait_for(SIGUSR1);
 	before = now(CLOCK_PROCESS_CPUTIME_ID);
-	work_for(seconds, 0, TURN);
+	work_for(seconds, CLOCK_MONOTONIC, 0, TURN);
 	printf("worked cpu_ns=%llu\n",
 	       (unsigned long long)(now(CLOCK_PROCESS_CPUTIME_ID) - before));
 	fflush(stdout);
@@ -162,9 +162,11 @@ int main(int argc, char **argv)
 	double amount = argc > 2 ? atof(argv[2]) : 1;
 
 	if (argc > 1 && strcmp(argv[1], "steps") == 0)
-		work_for(amount, 20, TURN);
+		work_for(amount, CLOCK_MONOTONIC, 20, TURN);
 	else if (argc > 1 && strcmp(argv[1], "busy") == 0)
-		work_for(amount, 0, 4 * TURN);
+		work_for(amount, CLOCK_MONOTONIC, 0, 4 * TURN);
+	else if (argc > 1 && strcmp(argv[1], "cpu") == 0)
+		work_for(amount, CLOCK_PROCESS_CPUTIME_ID, 0, 4 * TURN);
 	else if (argc > 1 && strcmp(argv[1], "threads") == 0)
 		make_threads((long)amount);
 	else if (argc > 1 && strcmp(argv[1], "wait") == 0)

@@ -59,6 +59,7 @@ struct throttle {
 	uint64_t next;           /* when a step is due, ns */
 	double calls_ns, all_ns; /* cost so far: of tracing system calls, and all of it */
 	unsigned level, most;    /* in force; the most so far */
+	unsigned slower;         /* the timer is, by this power of two */
 	int err;                 /* why tracing of system calls could not begin again, or 0 */
 };
 
@@ -77,6 +78,9 @@ struct throttle_level {
 };
 
 struct throttle_level throttle_level(const struct throttle *throttle, unsigned number);
+
+/* Powers of two by which the timer may be slower after so many samples: functions are known well. */
+unsigned throttle_slower(uint64_t ticks);
 
 /* CPU time so far of the recorder and of its processes that read files, ns. */
 double recorder_cpu_ns(const struct throttle *throttle);
