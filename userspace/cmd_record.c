@@ -32,7 +32,7 @@ enum {
 };
 
 #define ROUND_MIN_NS  UINT64_C(1000000)    /* from the begin of one to that of the next */
-#define TYPED_TOLD_NS UINT64_C(1000000000) /* until who typed Ctrl-C hears what is waited for */
+#define TYPED_NOTICE_NS UINT64_C(1000000000) /* after Ctrl-C, until a message says what is awaited */
 
 #define NOT_GIVEN                                                                               \
 	UINT64_MAX /* a number that nobody can ask for: the default, unless recording takes too \
@@ -212,11 +212,11 @@ static bool leaves_to_program(struct recording *recording)
 }
 
 /* Once, to who types: why nothing happens. */
-static void tell_waiting(const struct recording *recording, bool *told)
+static void tell_waiting(const struct recording *recording, bool *said)
 {
-	if (*told || !recording->typed || clock_now() - recording->typed < TYPED_TOLD_NS)
+	if (*said || !recording->typed || clock_now() - recording->typed < TYPED_NOTICE_NS)
 		return;
-	*told = true;
+	*said = true;
 	log_info("the program got the Ctrl-C, too, and is recorded until it ends; another one "
 		 "ends the recording");
 }
@@ -225,7 +225,7 @@ static void run(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
 	uint64_t round = 0, turn; /* when the last one began */
-	bool told = false;
+	bool said = false;
 	int err = 0, timeout;
 
 	while (event == WATCH_WORK && !err) {
@@ -242,7 +242,7 @@ static void run(struct recording *recording)
 			event = WATCH_EXITED;
 		if (event == WATCH_SIGNAL && !err && leaves_to_program(recording))
 			event = WATCH_WORK;
-		tell_waiting(recording, &told);
+		tell_waiting(recording, &said);
 		note_turn(recording, turn);
 	}
 	recording->ended = event == WATCH_EXITED;

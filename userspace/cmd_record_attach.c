@@ -212,7 +212,7 @@ static void warn_probes(const struct recording *recording, const char *targets)
 	if (session_stream(recording->session, STREAM_ALLOC)->attached)
 		return;
 	if (recording->options.cgroup && !session_has_targets(recording->session)) {
-		log_warning("nobody is in %s: who joins it will be recorded", targets);
+		log_warning("no process is in %s: those that join it will be recorded", targets);
 		return;
 	}
 	snprintf(text, sizeof(text),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record_finish.c: `gcprof record` when the recording ends: completes the file, tells of it. */
+/* cmd_record_finish.c: `gcprof record` when the recording ends: completes the file, prints the summary. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -73,7 +73,7 @@ int recording_open_output(struct recording *recording)
 	if (!err)
 		err = store_create(recording->writer, recording->files, recording->processes,
 				   &recording->store);
-	/* Whoever finds names reads the kernel's while the BPF programs are loaded. */
+	/* The reader of names reads the kernel's while the BPF programs are loaded. */
 	if (!err && recording->options.frequency)
 		store_prepare_symbols(recording->store);
 	return err ? recording_fail_errno(path, err) : 0;
@@ -156,7 +156,7 @@ int recording_may(struct recording *recording)
 
 	if (rights_check(&problem))
 		return recording_fail(&problem);
-	/* Short, and whoever called waits for it. */
+	/* Short: the caller waits for it. */
 	err = priority_raise();
 	if (err)
 		log_verbose("no priority for the recorder: %s", strerror(-err));
@@ -504,11 +504,11 @@ int recording_open_watch(struct recording *recording, const int *pidfds, size_t 
 
 int recording_put_start(struct recording *recording)
 {
-	struct record_options told = recording->options;
+	struct record_options given = recording->options;
 
 	recording->start = clock_now();
-	told.ceiling = ceiling_rate(&recording->options);
-	return facts_put_recording(recording->writer, &told, recording->start, recording->user.uid);
+	given.ceiling = ceiling_rate(&recording->options);
+	return facts_put_recording(recording->writer, &given, recording->start, recording->user.uid);
 }
 
 /* The program has been executed and has not run yet. */

@@ -537,7 +537,7 @@ lose_begins() { # COUNT COMMANDS
 	mkdir "$group" 2>/dev/null || skip 'cannot make a cgroup'
 	timeout 120 "$GCPROF" record -v --cgroup "$group" 2>record.log 3>&- &
 	recorder=$!
-	wait_said "nobody is in cgroup $group"
+	wait_said "no process is in cgroup $group"
 	start sleep 100
 	echo "$pid" >"$group/cgroup.procs"
 	kill "$pid"

@@ -330,7 +330,7 @@ record_stuck() { # OPTION...
 	wait_until eval '! grep -qs gcprof-closer /proc/[0-9]*/comm'
 }
 
-@test "program executes a setuid program while its control block is looked for: nothing is written into that" {
+@test "program executes a setuid program while its control block is searched: nothing is written into that" {
 	setup_folder
 	bomb slow slow.so 0x10000000
 	cp "$PROGRAMS/becomes" setuid

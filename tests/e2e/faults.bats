@@ -141,7 +141,7 @@ whole() { # FILE
 	done
 }
 
-@test "disk is full: told, status 1, what was written before stays readable, the program goes on" {
+@test "disk is full: a message, status 1, what was written before stays readable, the program goes on" {
 	need_root
 	mkdir small
 	mount -t tmpfs -o size=64k none small || skip 'cannot mount a tmpfs'
@@ -156,7 +156,7 @@ whole() { # FILE
 	finished
 }
 
-@test "output file is removed or replaced: told at once, status 1, the program goes on to its end" {
+@test "output file is removed or replaced: a message at once, status 1, the program goes on to its end" {
 	for how in 'rm gcprof.data' 'rm gcprof.data; echo other >gcprof.data'; do
 		start_recorder 5
 		eval "$how"
@@ -181,7 +181,7 @@ whole() { # FILE
 	[ ! -e - ]
 }
 
-@test "reader of that pipe goes away: told, status 1, the program goes on" {
+@test "reader of that pipe goes away: a message, status 1, the program goes on" {
 	need_root
 	rm -f finished
 	echo 0 >code
@@ -317,7 +317,7 @@ whole() { # FILE
 	same semaphore "$(memory $target "$(address $target gcprof_sample_semaphore)" 2)" 0000
 }
 
-@test "recorder under a memory limit (ulimit -v): refused, stopped or dropping events, each told; never killed, the program unharmed" {
+@test "recorder under a memory limit (ulimit -v): refused, stopped or dropping events, with a message for each; never killed, the program unharmed" {
 	need_root
 	for limit in 12000 20000 60000 90000 110000 130000 200000 500000; do
 		rm -f finished gcprof.data
@@ -362,7 +362,7 @@ drop_memory_group() {
 	return 1
 }
 
-@test "recorder in a cgroup with little memory: refused and told, or killed by the kernel with a profile that can be read, or whole; the program unharmed" {
+@test "recorder in a cgroup with little memory: refused with a message, or killed by the kernel with a profile that can be read, or whole; the program unharmed" {
 	need_root
 	make_memory_group
 	"$WORKLOADS/churn" --seconds 300 >/dev/null 2>&1 3>&- &

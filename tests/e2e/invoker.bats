@@ -191,7 +191,7 @@ prepare() { # KIND
 	[ ! -e ../mine/ran ]
 }
 
-@test "root itself, where another user has put a FIFO: refused at once, as nobody would ever read it" {
+@test "root itself, where another user has put a FIFO: refused at once as it would have no reader" {
 	prepare pipe
 	cd common
 	refused 'belongs to another user; remove it' timeout 20 "$GCPROF" record -- /bin/touch ../mine/ran

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* store_runtime.c: stores what the probes of a program tell: samples, collections, names. */
+/* store_runtime.c: stores what the probes of a program report: samples, collections, names. */
 #include <errno.h>
 #include <stdbool.h>
 
@@ -54,12 +54,12 @@ int store_alloc(struct store *store, const struct incoming *in)
 	const struct event_alloc *event = (const void *)in->header;
 	const uint8_t provider = (uint8_t)event->provider;
 	struct record record = RECORD_OF(alloc, in);
-	struct keyed_stack told;
-	int err = store_put_keyed(store, in, &told);
+	struct keyed_stack keyed;
+	int err = store_put_keyed(store, in, &keyed);
 
 	if (err)
 		return err;
-	record.alloc.stack = told.stack;
+	record.alloc.stack = keyed.stack;
 	err = number_object(store, in, &record.alloc.sample);
 	if (err)
 		return err;
@@ -67,7 +67,7 @@ int store_alloc(struct store *store, const struct incoming *in)
 	record.alloc.size = event->bytes;
 	record.alloc.period = event->period;
 	record.alloc.kind = event->kind;
-	record.alloc.quality = told.quality;
+	record.alloc.quality = keyed.quality;
 	record.alloc.fiber = in->header->fiber;
 	return put_alloc(store, in, provider, &record);
 }
@@ -99,18 +99,18 @@ int store_typed(struct store *store, const struct incoming *in)
 int store_sample(struct store *store, const struct incoming *in)
 {
 	const struct gcprof_sample *sample = &((const struct event_sample *)in->header)->entry;
-	struct keyed_stack told = {0, STACK_LOST};
+	struct keyed_stack keyed = {0, STACK_LOST};
 	struct record record = RECORD_OF(alloc, in);
 
-	if (!stack_keys_get(store->keys, in->process->id, store_number(in, sample->stack), &told))
+	if (!stack_keys_get(store->keys, in->process->id, store_number(in, sample->stack), &keyed))
 		store->losses[LOSS_STACK_LOST]++;
-	record.alloc.stack = told.stack;
+	record.alloc.stack = keyed.stack;
 	record.alloc.sample = store_number(in, sample->sample);
 	record.alloc.type = sample->type;
 	record.alloc.size = sample->size;
 	record.alloc.period = sample->period;
 	record.alloc.kind = sample->kind;
-	record.alloc.quality = told.quality & STACK_FLAWS;
+	record.alloc.quality = keyed.quality & STACK_FLAWS;
 	return put_alloc(store, in, in->header->provider, &record);
 }
 
