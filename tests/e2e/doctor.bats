@@ -62,6 +62,7 @@ few_orphans() { # MOST
 	same status "$status" 1
 	grep -q 'no CAP_BPF, CAP_PERFMON' <<<"$output"
 	grep -q 'sudo gcprof record' <<<"$output"
+	grep -q "'perf record -e cpu-clock:u -g COMMAND'" <<<"$output"
 	grep -q 'Recording is impossible here' <<<"$output"
 	run with -all ./gcprof doctor --json
 	same possible "$(jq .possible <<<"$output")" false

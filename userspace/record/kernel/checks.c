@@ -126,7 +126,8 @@ static void check_rights(struct finding *out)
 			missing);
 		out->error = -EPERM;
 		advise(out, "Try 'sudo gcprof record -- COMMAND'; the program itself runs as you "
-			    "all the same.");
+			    "all the same. Without rights there are timer samples of your own "
+			    "programs' user code: 'perf record -e cpu-clock:u -g COMMAND'.");
 	} else if (list_missing(usable, CAPABILITY_SOME, missing, sizeof(missing))) {
 		conclude(out, VERDICT_LIMITED, "%s", missing);
 		advise(out, "See gcprof-record(1), PRIVILEGES, for what each is good for.");
