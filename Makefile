@@ -340,6 +340,7 @@ accuracy: all
 	@tests/e2e/accuracy $(O) 100 90 toy
 	@tests/e2e/accuracy $(O) 100 90 emitter
 	@tests/e2e/accuracy $(O) 100 93 malloc
+	@tests/e2e/accuracy $(O) 100 90 otel
 	@for program in go java-Serial java-Parallel java-G1; do tests/e2e/accuracy $(O) 100 90 $$program || exit 1; done
 
 clean:

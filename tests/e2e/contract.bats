@@ -9,6 +9,7 @@ setup_file() {
 	[ "$(id -u)" = 0 ] || skip 'recording needs root'
 	cd "$BATS_FILE_TMPDIR" || return 1
 	gcc -O1 -g -std=gnu11 -I"$ROOT/gc" "$ROOT/tests/e2e/programs/emitter.c" -o emitter
+	gcc -O1 -g -fno-omit-frame-pointer "$ROOT/tests/e2e/programs/otel.c" -lm -o otel
 	gcc -O1 -g -std=gnu11 -D_GNU_SOURCE -fPIC -shared -I"$ROOT/gc" "$ROOT/tests/e2e/programs/agent.c" -o agent.so
 	gcc -O1 -g -fno-omit-frame-pointer -std=c11 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/contract.c" \
 		"$BUILD/libgcprof-provider.a" -lpthread -o contract
@@ -117,4 +118,19 @@ sites() {
 	same 'types outside' "$(outside)" '[]'
 	same sites "$(sites)" '["even: allocate < make_even < loop","odd: allocate < make_odd < loop"]'
 	are_whole
+}
+
+@test "allocators with the probes of OpenTelemetry's contract: what they allocate, and what is alive" {
+	GCPROF_SEED=2 "$GCPROF" record --max-overhead off -F 0 -- ./otel 400000 65536 >truth 2>record.log
+	cat truth record.log
+	"$GCPROF" report --json >report.json
+	# The seed is fixed: this run is one of the 19 in 20.
+	jq -e --slurpfile truth truth '.alloc | .samples > 5000 and
+		.bytes.low < $truth[0].bytes and .bytes.high > $truth[0].bytes and
+		.objects.low < $truth[0].blocks and .objects.high > $truth[0].blocks and
+		.live.low < $truth[0].alive and .live.high > $truth[0].alive' report.json
+	same lost "$(jq '[.streams[].lost] | add' report.json)" 0
+	"$GCPROF" report | grep 'runtime otel_memory: blocks have no type'
+	# The stack is the allocator's caller.
+	"$GCPROF" report --sites | grep 'fire_alloc < take < main'
 }

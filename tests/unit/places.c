@@ -553,3 +553,44 @@ TEST(names_are_made_known_once)
 	CHECK_EQ(seen.n, 7); /* one name, three begins and ends */
 	places_free(places);
 }
+
+/* A sample of an allocator that only says what it weighs; its period. */
+static uint64_t weigh(uint64_t bytes, uint64_t weight)
+{
+	const struct runtime *runtime = runtime_get(RUNTIME_OTEL_MEMORY);
+	struct firing_event event = {.place = {.header = {.process = 1, .time = 20, .size = 1},
+					       .runtime = RUNTIME_OTEL_MEMORY}};
+
+	CHECK_EQ(runtime->places[0].report, PLACE_SAMPLE);
+	for (size_t i = 0; i < PROBE_ARGUMENTS; i++) {
+		if (runtime->places[0].arguments[i].value == VALUE_BYTES)
+			event.place.values[i] = bytes;
+		if (runtime->places[0].arguments[i].value == VALUE_WEIGHT)
+			event.place.values[i] = weight;
+	}
+	seen.n = 0;
+	CHECK_EQ(places_event(places, &event.place, sizeof(event.place)), 1);
+	CHECK_EQ(seen.of[seen.n - 1].header.code, EVENT_alloc);
+	return seen.of[seen.n - 1].alloc.period;
+}
+
+TEST(the_period_of_a_weight_is_what_all_weights_have_in_common)
+{
+	const struct runtime_facts facts = facts_of(RUNTIME_OTEL_MEMORY);
+	const struct event_header header = {.process = 1, .time = 10};
+
+	begin();
+	CHECK_EQ(places_runtime(places, &header, &facts), 0);
+	/* The first one is large: 6 points; then it becomes clear what the period is. */
+	CHECK_EQ(weigh(400000, 6 << 16), 2 << 16);
+	CHECK_EQ(weigh(300000, 5 << 16), 1 << 16);
+	CHECK_EQ(weigh(100, 1 << 16), 1 << 16);
+	/* Two points in a small object are rare, twice in a row they are another period. */
+	CHECK_EQ(weigh(100, 2 << 16), 1 << 16);
+	CHECK_EQ(weigh(100, 1 << 16), 1 << 16);
+	CHECK_EQ(weigh(100, 2 << 16), 1 << 16);
+	CHECK_EQ(weigh(100, 2 << 16), 2 << 16);
+	/* So are more points than an object has room for, and what is no multiple. */
+	CHECK_EQ(weigh(100000, 100 << 16), 100 << 16);
+	CHECK_EQ(weigh(100, 100001), 100001);
+}

@@ -31,7 +31,7 @@ enum runtime_number {
 /* What is reported at a place. */
 enum place_report {
 	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD, COUNTER, DRAWN,
-			      FORCES, SPAN */
+			      FORCES, SPAN, WEIGHT, KIND (enum gcprof_sample_kind; 0: foreign) */
 	PLACE_FREED,       /* an object was freed: ADDRESS; not if WANTED is there and 0 */
 	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND, REASON, PROMOTED */
 	PLACE_PAUSE_END,   /* and go on: HEAP, UNREACHABLE, BEFORE, USED, SIZE, PROMOTED, and
@@ -72,6 +72,8 @@ enum place_value {
 	VALUE_TIME,   /* CLOCK_MONOTONIC ns */
 	/* The object was sampled because of a point in so many bytes; 0: in its own. */
 	VALUE_SPAN,
+	/* Instead of PERIOD: one for each sampling point in the object, together. */
+	VALUE_WEIGHT,
 	VALUE_MORE, /* for convert() */
 	PLACE_VALUE_KINDS
 };

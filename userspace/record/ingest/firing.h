@@ -50,7 +50,7 @@ const char *places_text(const struct firing *firing, size_t number, char *out, s
 uint64_t places_name(struct places *places, const struct event_header *like, const char *text);
 
 /* place_samples.c: what they report. -EBADMSG, -ENOMEM; places_sample(): 1 if it is a sample. */
-int places_sample(struct places *places, const struct firing *firing);
+int places_sample(struct places *places, struct firing *firing);
 int places_freed(struct places *places, const struct firing *firing);
 
 #endif

@@ -8,7 +8,54 @@
 #include "firing.h"
 #include "../../util/log.h"
 
+/* How many sampling points an object may have: so many more than its periods times this. One that
+ * is smaller than such a part of a period is small. */
+#define POINTS_MORE  8
+#define POINTS_TIMES 4
+#define SMALL_PART   64
+#define PERIOD_LEAST 1024 /* bytes: a shorter one is none */
+
 #define SIZE_SANE (UINT64_C(1) << 48) /* as for samples of our own probes */
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * The period of a sample of which only the weight is known: how many sampling points it has, times
+ * the period. All weights have that as a divisor, and of a first one it is taken to be a power of
+ * two, as allocators have it. But periods may change: small objects have one point nearly always,
+ * so two in a row that seem to have several have one of a longer period, and so has an object
+ * without room for as many.
+ */
+static uint64_t weighed(const struct places *places, const struct firing *firing)
+{
+	const struct place_key key = {firing->event->header.process, 0};
+	const struct place_key doubtful = {firing->event->header.process, UINT64_MAX};
+	const uint64_t *last = map_get(places->counters, &key);
+	uint64_t weight = firing->values.of[VALUE_WEIGHT], bytes = firing->values.of[VALUE_BYTES];
+	uint64_t period = last && *last ? common_divisor(weight, *last) : weight & -weight;
+	uint64_t before, points, *doubt;
+
+	if (period < PERIOD_LEAST)
+		return weight;
+	points = weight / period;
+	if (points > 1 && bytes >= period / SMALL_PART)
+		return points <= POINTS_MORE + POINTS_TIMES * (bytes / period) ? period : weight;
+	doubt = map_put(places->counters, &doubtful, NULL);
+	if (!doubt)
+		return weight;
+	before = *doubt;
+	*doubt = points > 1 ? weight : 0;
+	return points > 1 && before == weight ? weight : period;
+}
 
 /*
  * The period with which the distance to this sample was drawn: the one that its counter had read at
@@ -138,9 +185,9 @@ static bool is_unreadable(struct places *places, const struct firing *firing)
 	return why;
 }
 
-int places_sample(struct places *places, const struct firing *firing)
+int places_sample(struct places *places, struct firing *firing)
 {
-	const struct place_values *values = &firing->values;
+	struct place_values *values = &firing->values;
 	uint16_t own = own_frames(firing);
 	size_t left_out = own * sizeof(struct event_native);
 	size_t size = sizeof(struct event_alloc) + firing->rest_size - left_out;
@@ -149,6 +196,8 @@ int places_sample(struct places *places, const struct firing *firing)
 
 	if (is_unreadable(places, firing))
 		return 0;
+	if (values->of[VALUE_WEIGHT])
+		values->of[VALUE_PERIOD] = weighed(places, firing);
 	if (!values->of[VALUE_BYTES] || values->of[VALUE_BYTES] >= SIZE_SANE ||
 	    !values->of[VALUE_PERIOD] || values->of[VALUE_PERIOD] >= SIZE_SANE)
 		return -EBADMSG;
@@ -168,7 +217,8 @@ int places_sample(struct places *places, const struct firing *firing)
 	event->bytes = values->of[VALUE_BYTES];
 	event->period = spanned(period, values);
 	event->address = values->of[VALUE_ADDRESS];
-	event->kind = GCPROF_SAMPLE_FOREIGN;
+	event->kind = values->of[VALUE_KIND] ? (uint32_t)values->of[VALUE_KIND]
+					     : GCPROF_SAMPLE_FOREIGN;
 	event->stack.n_user = (uint16_t)(event->stack.n_user - own);
 	memcpy(event + 1, firing->rest + left_out, firing->rest_size - left_out);
 	places_put(places, &event->header, EVENT_alloc, size);

@@ -318,7 +318,7 @@ void places_advance(struct places *places, uint64_t now)
 	map_filter(places->heaps, flush_heap, &finish);
 }
 
-static int act(struct places *places, const struct firing *firing)
+static int act(struct places *places, struct firing *firing)
 {
 	struct heap *heap = NULL;
 
