@@ -31,8 +31,9 @@ enum {
 	LARGE_BYTES = 1 << 20, /* memory that goes back to the system as soon as it is free */
 };
 
-#define ROUND_MIN_NS  UINT64_C(1000000)    /* from the begin of one to that of the next */
-#define TYPED_NOTICE_NS UINT64_C(1000000000) /* after Ctrl-C, until a message says what is awaited */
+#define ROUND_MIN_NS UINT64_C(1000000) /* from the begin of one to that of the next */
+#define TYPED_NOTICE_NS \
+	UINT64_C(1000000000) /* after Ctrl-C, until a message says what is awaited */
 
 #define NOT_GIVEN                                                                               \
 	UINT64_MAX /* a number that nobody can ask for: the default, unless recording takes too \

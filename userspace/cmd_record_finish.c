@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record_finish.c: `gcprof record` when the recording ends: completes the file, prints the summary. */
+/* cmd_record_finish.c: `gcprof record` ends: completes the file, prints the summary. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -508,7 +508,8 @@ int recording_put_start(struct recording *recording)
 
 	recording->start = clock_now();
 	given.ceiling = ceiling_rate(&recording->options);
-	return facts_put_recording(recording->writer, &given, recording->start, recording->user.uid);
+	return facts_put_recording(recording->writer, &given, recording->start,
+				   recording->user.uid);
 }
 
 /* The program has been executed and has not run yet. */

@@ -81,7 +81,8 @@ unsigned throttle_slower(uint64_t ticks)
 {
 	return ticks < TICKS_ENOUGH
 		       ? 0
-		       : (unsigned)fmin((double)(1 + (ticks - TICKS_ENOUGH) / TICKS_MORE), SLOWER_MAX);
+		       : (unsigned)fmin((double)(1 + (ticks - TICKS_ENOUGH) / TICKS_MORE),
+					SLOWER_MAX);
 }
 
 static void slow_timer(struct throttle *throttle, unsigned slower)

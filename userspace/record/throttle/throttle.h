@@ -79,7 +79,8 @@ struct throttle_level {
 
 struct throttle_level throttle_level(const struct throttle *throttle, unsigned number);
 
-/* Powers of two by which the timer may be slower after so many samples: functions are known well. */
+/* Powers of two by which the timer may be slower after so many samples: functions are known well.
+ */
 unsigned throttle_slower(uint64_t ticks);
 
 /* CPU time so far of the recorder and of its processes that read files, ns. */
