@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "opener_process.h"
-#include "../machine/proc_file.h"
+#include "../../util/proc_file.h"
 #include "../machine/proc_memory.h"
 
 #define STAT_FIELD_START 22
