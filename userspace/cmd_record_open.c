@@ -434,11 +434,8 @@ static int open_throttle(struct recording *recording)
 	recording->throttle = (struct throttle){
 		.session = recording->session,
 		.counters = recording->counters,
-		.store = recording->store,
-		.files = recording->files,
 		.switches = recording->switches,
 		.control = recording->control,
-		.unwinder = recording->unwinder,
 		.samples = !options->period && options->ceiling == CEILING_DEFAULT,
 		.short_calls = options->syscall_rate_given || options->syscall_mode != SYSCALLS_ALL
 				       ? 0

@@ -550,8 +550,3 @@ uint64_t files_lost(const struct files *files)
 {
 	return files->lost;
 }
-
-uint64_t files_cpu_ns(const struct files *files)
-{
-	return worker_cpu_ns(files->worker);
-}
