@@ -77,8 +77,16 @@ struct percpu_counter {
 	int64_t count;
 };
 
+/* Not 0: it is locked, or waited for. */
+struct rw_semaphore {
+	struct {
+		long counter;
+	} count;
+};
+
 struct mm_struct {
 	struct percpu_counter rss_stat[RSS_KINDS];
+	struct rw_semaphore mmap_lock;
 	unsigned long start_stack; /* what the program found there when it began */
 	unsigned long arg_start, arg_end,
 		env_end; /* where it finds its arguments, then its variables */

@@ -138,7 +138,7 @@ static void describe_streams(const struct recording *recording, char *out, size_
 /* What recording took. Timer samples say what the BPF programs took of the programs' threads. */
 static void tell_cost(const struct recording *recording)
 {
-	double own = recorder_cpu_ns(&recording->throttle);
+	double own = recorder_cpu_ns();
 	double machine =
 		(double)(clock_now() - recording->began) * (double)sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t frequency = own_code_is_known(session_own_code(recording->session))

@@ -230,7 +230,7 @@ static void search_file(void *context, const char *path, int fd)
 	int sites = 0;
 
 	if (file && file->state == FILE_KNOWN)
-		sites = attach_file(session_probes(recording->session), file, &problem);
+		sites = attach_file_now(session_probes(recording->session), file, &problem);
 	if (file && !search->runtime[0])
 		runtime_describe(&file->facts.runtime, search->runtime);
 	recording->stops_at_exec |= sites > 0 && switches_at_start(file);
@@ -241,7 +241,8 @@ static void search_file(void *context, const char *path, int fd)
 		log_verbose("%s: %d probes attached", path, sites);
 	if (sites >= 0)
 		return;
-	log_warning("%s%s", problem.text, problem_advice(sites));
+	if (problem.text[0])
+		log_warning("%s%s", problem.text, problem_advice(sites));
 	search->failed++;
 }
 
@@ -435,10 +436,8 @@ static int open_throttle(struct recording *recording)
 		.session = recording->session,
 		.counters = recording->counters,
 		.store = recording->store,
-		.files = recording->files,
 		.switches = recording->switches,
 		.control = recording->control,
-		.unwinder = recording->unwinder,
 		.samples = !options->period && options->ceiling == CEILING_DEFAULT,
 		.short_calls = options->syscall_rate_given || options->syscall_mode != SYSCALLS_ALL
 				       ? 0

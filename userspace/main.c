@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "reader/protocol.h"
 #include "reader/reader.h"
+#include "record/kernel/attacher.h"
 #include "record/opener/opener.h"
 #include "util/invoker.h"
 #include "util/log.h"
@@ -101,6 +102,8 @@ int main(int argc, char **argv)
 		return reader_main();
 	if (argc == 1 && strcmp(argv[0], WORKER_OPENER) == 0)
 		return opener_main();
+	if (argc == 1 && strcmp(argv[0], WORKER_ATTACHER) == 0)
+		return attacher_main();
 	if (give_up_root(command && command->needs_root))
 		return EXIT_FAILURE;
 	if (!word) {

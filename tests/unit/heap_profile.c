@@ -53,7 +53,7 @@ static void see(void *context, const struct go_bucket *bucket)
 static int read_own(struct seen *seen)
 {
 	int file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC),
-	    socket = opener_serve_space(file, (uint32_t)getpid()), got;
+	    socket = opener_serve_space(file, (uint32_t)getpid(), 0), got;
 	struct remote *memory;
 
 	CHECK(file >= 0 && socket >= 0);

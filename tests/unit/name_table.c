@@ -37,7 +37,7 @@ static int serve_own(void)
 	int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC), socket;
 
 	CHECK(memory >= 0);
-	socket = opener_serve_space(memory, (uint32_t)getpid());
+	socket = opener_serve_space(memory, (uint32_t)getpid(), 0);
 	close(memory);
 	return socket;
 }

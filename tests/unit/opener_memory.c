@@ -13,6 +13,7 @@
 #include "test.h"
 #include "reader/protocol.h"
 #include "reader/remote_memory.h"
+#include "reader/worker.h"
 #include "record/machine/clock.h"
 #include "record/world/snapshot.h"
 
@@ -237,6 +238,20 @@ TEST(heaps_and_stacks_are_no_variables)
 	end(opener);
 }
 
+/* What the opener itself does not do: it waits meanwhile. */
+static void check_cpu_counts(int socket)
+{
+	struct remote_request request = {.address = (uintptr_t)&block, .size = sizeof(block)};
+	uint64_t before = workers_cpu_ns();
+	char answer[sizeof(struct remote_answer) + sizeof(block)];
+
+	for (int i = 0; i < 1000000 && workers_cpu_ns() - before < 20000000; i++) {
+		CHECK_EQ(send(socket, &request, sizeof(request), 0), sizeof(request));
+		CHECK_EQ(recv(socket, answer, sizeof(answer), 0), sizeof(answer));
+	}
+	CHECK(workers_cpu_ns() - before >= 20000000);
+}
+
 TEST(memory_is_read_while_the_file_is_mapped)
 {
 	struct opener *opener = begin();
@@ -253,6 +268,7 @@ TEST(memory_is_read_while_the_file_is_mapped)
 	CHECK_EQ(word, constant);
 	CHECK_EQ(result.file.uid, getuid());
 	remote_close(memory);
+	check_cpu_counts(result.fd);
 	close(result.fd);
 	space.mapping.inode++;
 	CHECK_EQ(opener_space(opener, &space, keep_result, &result), 0);

@@ -22,8 +22,8 @@
 
 #define PAGE 4096
 
-/* A socket of the memory of a process as it is now. */
-static int serve(pid_t pid)
+/* A socket of the memory of a process as it is now, or a negative errno. */
+static int serve_user(pid_t pid, uid_t user)
 {
 	char path[32];
 	int memory, socket;
@@ -31,9 +31,16 @@ static int serve(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	memory = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(memory >= 0);
-	socket = opener_serve_space(memory, (uint32_t)pid);
-	CHECK(socket >= 0);
+	socket = opener_serve_space(memory, (uint32_t)pid, user);
 	close(memory);
+	return socket;
+}
+
+static int serve(pid_t pid)
+{
+	int socket = serve_user(pid, 0);
+
+	CHECK(socket >= 0);
 	return socket;
 }
 
@@ -250,6 +257,28 @@ TEST(a_page_that_never_comes_keeps_neither_the_reader_nor_the_program)
 	kill(pid, SIGKILL);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 	CHECK_EQ(rmdir(folder), 0);
+}
+
+TEST(programs_of_one_user_leave_processes_to_others)
+{
+	enum { USER = 1001, MOST = 768 / 4 };
+	int sockets[MOST], other;
+	char byte;
+
+	for (int i = 0; i < MOST; i++)
+		CHECK((sockets[i] = serve_user(getpid(), USER)) >= 0);
+	CHECK_EQ(serve_user(getpid(), USER), -EAGAIN);
+	CHECK((other = serve_user(getpid(), USER + 1)) >= 0);
+	close(other);
+	close(serve(getpid()));
+	/* One that ends makes room. */
+	shutdown(sockets[0], SHUT_WR);
+	CHECK_EQ(recv(sockets[0], &byte, 1, 0), 0);
+	close(sockets[0]);
+	while ((sockets[0] = serve_user(getpid(), USER)) == -EAGAIN)
+		usleep(1000);
+	for (int i = 0; i < MOST; i++)
+		close(sockets[i]);
 }
 
 /* A wait that can be ended: the process that waits ends. */

@@ -115,7 +115,6 @@ TEST(every_question_has_one_answer)
 	CHECK_EQ(seen.named, FRAMES * 4 / 5);
 	CHECK_STR(seen.last, "find_me");
 	CHECK_EQ(symbolizer_failures(symbolizer), 0);
-	CHECK(symbolizer_cpu_ns(symbolizer) > 0);
 	stop();
 	rig_leave();
 }

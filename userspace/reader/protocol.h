@@ -17,8 +17,9 @@
 #include <stdint.h>
 
 /* What a process is started as: the name by which main() knows what to be. */
-#define WORKER_READER "gcprof-reader"
-#define WORKER_OPENER "gcprof-opener"
+#define WORKER_READER   "gcprof-reader"
+#define WORKER_OPENER   "gcprof-opener"
+#define WORKER_ATTACHER "gcprof-attacher"
 
 #define WORKER_NICE "GCPROF_NICE" /* its only environment: how nice it is to be */
 

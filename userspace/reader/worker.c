@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -23,12 +24,17 @@
 #include "../util/buffer.h"
 #include "../util/monotonic.h"
 #include "../util/priority.h"
+#include "../util/proc_file.h"
 #include "wire.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+
 enum {
-	LEFT_MAX = 8,      /* processes that were killed and do not die */
-	KILLED_TRIES = 64, /* of one request whose process others kill */
-	POLL_MS = 20,      /* between two checks of the limits in worker_wait() */
+	STAT_FIELD_CHILDREN = 16, /* CPU time of those that ended: user, system; ticks */
+	CHILDREN_BYTES = 1 << 13, /* of their numbers, of those that run */
+	LEFT_MAX = 8,             /* processes that were killed and do not die */
+	KILLED_TRIES = 64,        /* of one request whose process others kill */
+	POLL_MS = 20,             /* between two checks of the limits in worker_wait() */
 };
 
 /* A request, kept until it has its answer. */
@@ -57,16 +63,30 @@ struct worker {
 	int fd; /* that came with the answer, or -1 */
 	pid_t left[LEFT_MAX];
 	uint64_t ended_ns, deaths;
+	uint64_t children_ns; /* of processes that ended: what they had started */
+	struct worker *next;  /* of all; its pid and times change under the lock of these */
 };
+
+static struct {
+	pthread_mutex_t lock;
+	struct worker *first;
+	uint64_t freed_ns, most_ns;
+} workers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- processes ---------------------------------------------------------------------------- */
 
-static int wakeups = -1;
+static int wakeups;
+
+static void create_wakeups(void)
+{
+	wakeups = epoll_create1(EPOLL_CLOEXEC);
+}
 
 int worker_wakeups(void)
 {
-	if (wakeups < 0)
-		wakeups = epoll_create1(EPOLL_CLOEXEC);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, create_wakeups);
 	return wakeups;
 }
 
@@ -152,33 +172,6 @@ static size_t reap(struct worker *worker)
 	return count;
 }
 
-int worker_prepare(struct worker *worker)
-{
-	int pair[2], err;
-
-	if (worker->pid)
-		return 0;
-	if (reap(worker) == LEFT_MAX)
-		return -EMFILE;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	if (worker->lends)
-		worker->lends(true);
-	err = spawn(worker->role, pair[1], &worker->pid);
-	if (worker->lends)
-		worker->lends(false);
-	close(pair[1]);
-	if (err) {
-		worker->pid = 0;
-		close(pair[0]);
-		return err;
-	}
-	worker->socket = pair[0];
-	worker->used = false;
-	watch(worker);
-	return 0;
-}
-
 /* CPU time of a process that was not waited for yet. */
 static uint64_t cpu_of(pid_t pid)
 {
@@ -190,22 +183,91 @@ static uint64_t cpu_of(pid_t pid)
 	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
+/* CPU time of what a process has started: of what has ended, to a tick, and of what runs. */
+static uint64_t children_cpu(pid_t pid)
+{
+	static char text[CHILDREN_BYTES]; /* with the lock */
+	const char *ended;
+	uint64_t ns = 0;
+	char name[32], *at, *end;
+
+	if (!pid || proc_file_read((uint32_t)pid, "stat", text, sizeof(text)))
+		return 0;
+	ended = proc_file_stat(text, STAT_FIELD_CHILDREN);
+	if (ended) {
+		ns = strtoull(ended, &at, 10);
+		ns = (ns + strtoull(at, NULL, 10)) * (SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK));
+	}
+	snprintf(name, sizeof(name), "task/%d/children", pid);
+	if (proc_file_read((uint32_t)pid, name, text, sizeof(text)))
+		return ns;
+	for (at = text; (pid = (pid_t)strtol(at, &end, 10)) > 0; at = end)
+		ns += cpu_of(pid);
+	return ns;
+}
+
+/* The process becomes another one, or none. */
+static void set_pid(struct worker *worker, pid_t pid)
+{
+	pthread_mutex_lock(&workers.lock);
+	worker->ended_ns += cpu_of(worker->pid);
+	worker->children_ns += children_cpu(worker->pid);
+	worker->pid = pid;
+	pthread_mutex_unlock(&workers.lock);
+}
+
+int worker_prepare(struct worker *worker)
+{
+	int pair[2], err;
+	pid_t pid;
+
+	if (worker->pid)
+		return 0;
+	if (reap(worker) == LEFT_MAX)
+		return -EMFILE;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	if (worker->lends)
+		worker->lends(true);
+	err = spawn(worker->role, pair[1], &pid);
+	if (worker->lends)
+		worker->lends(false);
+	close(pair[1]);
+	if (err) {
+		close(pair[0]);
+		return err;
+	}
+	set_pid(worker, pid);
+	worker->socket = pair[0];
+	worker->used = false;
+	watch(worker);
+	return 0;
+}
+
 /* It may be deep inside of a file, and in the kernel for as long as a file system likes. */
 static void end_process(struct worker *worker)
 {
-	if (!worker->pid)
+	pid_t pid = worker->pid;
+
+	if (!pid)
 		return;
 	close(worker->socket);
-	worker->ended_ns += cpu_of(worker->pid);
-	kill(worker->pid, SIGKILL);
-	for (size_t i = 0; worker->pid && i < LEFT_MAX; i++) {
+	set_pid(worker, 0);
+	kill(pid, SIGKILL);
+	for (size_t i = 0; pid && i < LEFT_MAX; i++) {
 		if (worker->left[i])
 			continue;
-		worker->left[i] = worker->pid;
-		worker->pid = 0;
+		worker->left[i] = pid;
+		pid = 0;
 	}
-	worker->pid = 0;
 	reap(worker);
+}
+
+void worker_leave(struct worker *worker)
+{
+	if (worker->pid)
+		close(worker->socket);
+	set_pid(worker, 0);
 }
 
 int worker_create(const char *role, bool wakes, struct worker **out)
@@ -217,6 +279,10 @@ int worker_create(const char *role, bool wakes, struct worker **out)
 	worker->role = role;
 	worker->wakes = wakes;
 	worker->fd = -1;
+	pthread_mutex_lock(&workers.lock);
+	worker->next = workers.first;
+	workers.first = worker;
+	pthread_mutex_unlock(&workers.lock);
 	*out = worker;
 	return 0;
 }
@@ -226,11 +292,24 @@ void worker_lend(struct worker *worker, worker_lends *lends)
 	worker->lends = lends;
 }
 
+static void remove_worker(const struct worker *worker)
+{
+	struct worker **at = &workers.first;
+
+	pthread_mutex_lock(&workers.lock);
+	while (*at != worker)
+		at = &(*at)->next;
+	*at = worker->next;
+	workers.freed_ns += worker->ended_ns + worker->children_ns;
+	pthread_mutex_unlock(&workers.lock);
+}
+
 void worker_free(struct worker *worker)
 {
 	if (!worker)
 		return;
 	end_process(worker);
+	remove_worker(worker);
 	order_clear(&worker->order);
 	if (worker->fd >= 0)
 		close(worker->fd);
@@ -458,4 +537,20 @@ uint64_t worker_deaths(const struct worker *worker)
 uint64_t worker_cpu_ns(const struct worker *worker)
 {
 	return worker->ended_ns + cpu_of(worker->pid);
+}
+
+uint64_t workers_cpu_ns(void)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&workers.lock);
+	ns = workers.freed_ns;
+	for (const struct worker *worker = workers.first; worker; worker = worker->next)
+		ns += worker_cpu_ns(worker) + worker->children_ns + children_cpu(worker->pid);
+	/* Ticks of what has ended may be less than it had before. */
+	if (ns > workers.most_ns)
+		workers.most_ns = ns;
+	ns = workers.most_ns;
+	pthread_mutex_unlock(&workers.lock);
+	return ns;
 }

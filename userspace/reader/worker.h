@@ -57,6 +57,9 @@ enum worker_state {
 int worker_create(const char *role, bool wakes, struct worker **out);
 void worker_free(struct worker *worker); /* NULL is allowed */
 
+/* Lets go of the process: it ends itself when it can. */
+void worker_leave(struct worker *worker);
+
 /* Called with true before the process is started and with false after it: lends it rights that the
  * calling thread has. */
 typedef void worker_lends(bool lent);
@@ -97,5 +100,8 @@ uint64_t worker_deaths(const struct worker *worker);
 
 /* CPU time of all processes so far, ns. Never less than before. */
 uint64_t worker_cpu_ns(const struct worker *worker);
+
+/* The same of all workers, with the processes that these have started. For any thread. */
+uint64_t workers_cpu_ns(void);
 
 #endif

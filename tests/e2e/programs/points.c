@@ -5,9 +5,11 @@
  *	names	it has a control block, whose names are in FILE
  *	title	part of its command line is in FILE
  *	nothing	it has a control block, and that is all
+ *	race	the same; it notices that probes are being attached to ELF
  *
- * ELF says that its control block lies OFFSET bytes behind its begin. After SIGUSR1 the program
- *reads FILE itself, by /proc/self/mem, which keeps its memory map locked.
+ * ELF says that its control block lies OFFSET bytes behind its begin. After SIGUSR1, or when it
+ * notices that, the program reads FILE itself, by /proc/self/mem, which keeps its memory map
+ *locked.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -24,6 +26,8 @@
 #define BASE  ((char *)0x100000000000)
 #define BYTES 65536
 #define PAGE  ((uintptr_t)4096)
+#define PROBE 0x1010 /* in ELF */
+#define NOP   0x90
 
 static void must(bool holds, const char *what)
 {
@@ -74,9 +78,19 @@ static void go_on(int number)
 	(void)number;
 }
 
+/* Until the nop of the first probe has become a breakpoint. */
+static void wait_for_probe(void)
+{
+	const volatile unsigned char *code = (unsigned char *)BASE + PROBE;
+
+	while (*code == NOP)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	char *block, *file, byte;
+	int memory;
 
 	if (argc < 5)
 		return 2;
@@ -91,9 +105,13 @@ int main(int argc, char **argv)
 		make_title(argv, argc);
 	signal(SIGUSR1, go_on);
 	file = map(NULL, BYTES, PROT_READ, argv[2]);
+	memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	puts("ready");
 	fflush(stdout);
-	pause();
-	(void)!pread(open("/proc/self/mem", O_RDONLY), &byte, 1, (off_t)(uintptr_t)file);
+	if (!strcmp(argv[1], "race"))
+		wait_for_probe();
+	else
+		pause();
+	(void)!pread(memory, &byte, 1, (off_t)(uintptr_t)file);
 	return 0;
 }

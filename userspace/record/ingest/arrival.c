@@ -10,13 +10,15 @@
 #include "../target/heap_profiles.h"
 #include "../target/name_tables.h"
 #include "../target/switches.h"
+#include "../../reader/worker.h"
 #include "../../util/log.h"
 
-#define ROOM_NS     UINT64_C(200000000)   /* between two searches for files to detach */
-#define WAIT_NS     UINT64_C(10000000000) /* for room, at most */
-#define WAITING_MAX 512                   /* mappings */
+#define RETRY_NS    UINT64_C(200000000)   /* between two searches for files to detach */
+#define WAIT_NS     UINT64_C(10000000000) /* until probes are attached, at most */
+#define WAITING_MAX 4096                  /* mappings */
+#define WAIT_MS     10
 
-/* A mapping of a file for whose probes there is no room. */
+/* A mapping of a file whose probes are being attached, or cannot be yet. */
 struct waiting {
 	struct event_mmap event;
 	uint64_t until;
@@ -87,38 +89,61 @@ static void make_room(struct arrival *arrival)
 	map_free(used);
 }
 
-/* Programs that end make room. False: it is not to wait any longer. */
-static bool wait_for_room(struct arrival *arrival, struct file *file,
-			  const struct event_mmap *event, uint64_t until)
+/* False: it is not to wait any longer. */
+static bool wait(struct arrival *arrival, const struct event_mmap *event, uint64_t until)
 {
 	const struct waiting waiting = {*event, until};
 
-	if (clock_now() >= until || arrival->waiting.size >= WAITING_MAX * sizeof(waiting) ||
-	    buffer_append(&arrival->waiting, &waiting, sizeof(waiting)))
-		return false;
-	file->tried = false;
-	return true;
+	return clock_now() < until && arrival->waiting.size < WAITING_MAX * sizeof(waiting) &&
+	       !buffer_append(&arrival->waiting, &waiting, sizeof(waiting));
 }
 
-/* False: it waits for room. */
+static void fail(struct arrival *arrival, const struct problem *problem)
+{
+	arrival->problem = *problem;
+	arrival->trouble = true;
+	counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
+}
+
+/* False: its probes are being attached, or wait for room, which programs that end make. */
 static bool attach(struct arrival *arrival, struct file *file, const struct event_mmap *event,
 		   uint64_t until)
 {
-	int count = attach_file(session_probes(arrival->session), file, &arrival->problem);
+	struct problem problem;
+	int err = attach_file(session_probes(arrival->session), file, &problem);
 
-	if (count == -E2BIG && wait_for_room(arrival, file, event, until))
+	if ((err > 0 || err == -E2BIG) && wait(arrival, event, until)) {
+		file->tried = err > 0;
+		arrival->crowded |= err < 0;
 		return false;
-	if (count > 0)
-		arrival->attached = true;
-	if (count > 0 && file->facts.runtime.runtime)
-		log_print(file->facts.runtime.missing[0] ? LOG_INFO : LOG_VERBOSE, "%s: %s %s%s%s",
-			  file->path, runtime_get(file->facts.runtime.runtime)->name,
-			  file->facts.runtime.version, file->facts.runtime.missing[0] ? ": " : "",
-			  file->facts.runtime.missing);
-	if (count < 0) {
-		arrival->trouble = true;
-		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
 	}
+	if (err < 0)
+		fail(arrival, &problem);
+	else if (err > 0)
+		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
+	return true;
+}
+
+/* The attaching of a file has ended, or takes too long: true if what waits for it goes on. */
+static bool ended(struct arrival *arrival, const struct attach_result *result)
+{
+	const struct runtime_facts *runtime;
+
+	if (result->sites == -EBUSY || result->sites == -ETIME) {
+		if (result->problem.text[0])
+			log_escaped(LOG_WARNING, result->problem.text);
+		return false;
+	}
+	if (result->sites < 0)
+		fail(arrival, &result->problem);
+	if (result->sites <= 0)
+		return true;
+	runtime = &result->file->facts.runtime;
+	arrival->attached = true;
+	if (runtime->runtime)
+		log_print(runtime->missing[0] ? LOG_INFO : LOG_VERBOSE, "%s: %s %s%s%s",
+			  result->file->path, runtime_get(runtime->runtime)->name, runtime->version,
+			  runtime->missing[0] ? ": " : "", runtime->missing);
 	return true;
 }
 
@@ -140,6 +165,8 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 {
 	struct process *process = processes_find(arrival->processes, event->header.process);
 
+	if (process)
+		unwinder_remap(arrival->unwinder, process);
 	if (!attach(arrival, file, event, until) || !process)
 		return;
 	switches_mapped(arrival->switches, file, event);
@@ -154,7 +181,6 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 	    heap_profiles_mapped(arrival->heaps, file, event, event->header.time <= process->begin))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	join(arrival, process, file, event);
-	unwinder_remap(arrival->unwinder, process);
 }
 
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event)
@@ -162,13 +188,14 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	mapped(context, file, event, clock_now() + WAIT_NS);
 }
 
-/* Attaches to what waits, as far as there is room. */
-static void attach_waiting(struct arrival *arrival, bool last)
+/* Goes on with what waits, as far as that is possible. */
+static void take_waiting(struct arrival *arrival, bool last)
 {
 	struct buffer buffer = arrival->waiting;
 	const struct waiting *waiting = (const void *)buffer.data;
 
 	arrival->waiting = (struct buffer){0};
+	arrival->crowded = false;
 	for (size_t i = 0; i < buffer.size / sizeof(*waiting); i++) {
 		const struct event_mmap *event = &waiting[i].event;
 		struct file *file =
@@ -182,14 +209,38 @@ static void attach_waiting(struct arrival *arrival, bool last)
 
 void arrival_turn(struct arrival *arrival, bool last)
 {
+	struct attach *probes = session_probes(arrival->session);
+	struct attach_result result;
 	uint64_t now = clock_now();
+	bool goes_on = last;
 
-	if (!arrival->waiting.size || (!last && now < arrival->next_room))
+	while (attach_turn(probes, &result))
+		goes_on |= ended(arrival, &result);
+	if (!arrival->waiting.size || (!goes_on && now < arrival->next_try))
 		return;
-	arrival->next_room = now + ROOM_NS;
-	if (attach_detaches(session_probes(arrival->session)) && !last)
+	take_waiting(arrival, last);
+	if (now < arrival->next_try)
 		return;
-	attach_waiting(arrival, last);
-	if (arrival->waiting.size)
+	arrival->next_try = now + RETRY_NS;
+	if (arrival->crowded && !attach_detaches(probes))
 		make_room(arrival);
+}
+
+void arrival_settle(struct arrival *arrival, uint64_t ns)
+{
+	uint64_t end = clock_now() + ns;
+
+	for (arrival_turn(arrival, false);
+	     attach_is_busy(session_probes(arrival->session)) && clock_now() < end;
+	     arrival_turn(arrival, false))
+		worker_wait_any(WAIT_MS);
+}
+
+uint64_t arrival_pending(const struct arrival *arrival)
+{
+	const struct waiting *first = (const void *)arrival->waiting.data;
+
+	return arrival->waiting.size && attach_is_busy(session_probes(arrival->session))
+		       ? first->event.header.time
+		       : UINT64_MAX;
 }

@@ -252,7 +252,8 @@ static int drain_rings(struct drain *drain, uint64_t now)
 	/* Mappings first: what is mapped should be attached before it runs far. */
 	mapped = drain_mappings(drain);
 	world_children(drain->world, attach_latest(session_probes(drain->parts.session)),
-		       files_pending(files) == UINT64_MAX);
+		       files_pending(files) == UINT64_MAX &&
+			       arrival_pending(&drain->arrival) == UINT64_MAX);
 	emptied = rings_drain(drain->rings);
 	if (emptied > 0 && !mapped)
 		emptied = 0;
@@ -335,10 +336,14 @@ static int drain_second(struct drain *drain, uint64_t now)
 /* Since when events wait: a child that is forked has the names that its parent has by then. */
 static uint64_t pending(const struct drain *drain)
 {
-	uint64_t files = files_pending(drain->parts.files);
-	uint64_t names = name_tables_pending(drain->tables);
+	const uint64_t times[] = {files_pending(drain->parts.files),
+				  arrival_pending(&drain->arrival),
+				  name_tables_pending(drain->tables)};
+	uint64_t first = UINT64_MAX;
 
-	return files < names ? files : names;
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		first = times[i] < first ? times[i] : first;
+	return first;
 }
 
 int drain_round(struct drain *drain)
@@ -385,6 +390,7 @@ int drain_finish(struct drain *drain, const struct patience *patience)
 int drain_settle(struct drain *drain)
 {
 	files_settle(drain->parts.files, FILES_NS);
+	arrival_settle(&drain->arrival, FILES_NS);
 	name_tables_turn(drain->tables);
 	return drain_streams(drain);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../../../bpf/config.h"
-#include "../machine/proc_file.h"
+#include "../../util/proc_file.h"
 #include "../kernel/session.h"
 #include "../kernel/tables.h"
 #include "../world/processes.h"

@@ -1,79 +1,72 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* attach.c: attaches the probe program to files, each file once. */
-/*
- * From Linux 6.6 on all places of a file are attached with one link: quick to
- * make, and quick to take away, because the kernel waits for running programs
- * once and not once a place. Before that each place is a perf event. Closing a link
- * is some 50 ms of waiting for all of the machine, which links closed at the same time
- * share: with hundreds of files it would take half a minute one after the other.
- */
+/* attach.c: attaches the probe program to files, each file once, in a process apart. */
 #include "attach.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <linux/magic.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "../../reader/worker.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
+#include "../machine/capabilities.h"
 #include "../machine/clock.h"
+#include "../../util/proc_file.h"
+#include "attacher.h"
+#include "locked.h"
 
-enum { NOP = 0x90 };
+#define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before the user hears of it */
+#define ONE_BY_ONE_NS UINT64_C(10000000000) /* to remove probes that have a link each */
+#define LOOK_NS       UINT64_C(150000000)   /* between two looks at who is in the way */
+#define BUSY_NS       UINT64_C(1000000000)  /* somebody is, before the user hears of it */
 
-/* Links that are closed at the same time. */
-enum { CLOSERS = 32, CLOSE_MS = 2000 };
+enum { NOP = 0x90, POLL_MS = 20, NAMED_MAX = 4 };
 
-/* Newer than the headers that this is built with. */
-enum { ATTACH_TYPE_UPROBE_MULTI = 48 };
-
-/* union bpf_attr for BPF_LINK_CREATE of that type. */
-struct link_create_multi {
-	uint32_t program, target, type, flags;
-	uint64_t path, offsets, semaphores, cookies;
-	uint32_t count, multi_flags, pid, reserved;
-};
-
-_Static_assert(sizeof(struct link_create_multi) == 64, "defined by the kernel");
+/* The program may wait for a file whose server does not answer, and not end before that does. */
+#define END_IT                                                                                 \
+	"End it (kill -KILL), and the FUSE server whose answer it waits for, if there is one " \
+	"(/sys/fs/fuse/connections/*/abort): "
 
 /* What the first of a file's places leads to. */
 struct attachment {
-	uint32_t count; /* places; 0: no file's first */
-	int link;       /* of all of them, -1: each has its own */
-	uint64_t user;  /* who owns the file */
+	uint32_t count;    /* places; 0: no file's first */
+	uint64_t user;     /* who owns the file */
+	struct file *file; /* that is being attached; NULL: it is attached */
 };
 
 struct attach {
-	struct bpf_program *program;
-	int places; /* map */
+	struct attach_fds fds;
 	bool multi;
-	uint32_t n_places; /* in use in the map */
+	struct worker *attacher;
+	uint64_t began;                /* its request; 0: it has none */
+	bool late;                     /* that takes too long, and the user has heard of it */
+	uint32_t suspects[LOCKED_MAX]; /* their memory maps are locked at each look since */
+	size_t n_suspects;
+	uint64_t next_look; /* ns */
+	uint64_t deaths;
+	uint32_t obstacle;       /* the program that was in the way last; 0: none was */
+	uint64_t obstacle_since; /* ns; 0: the user has heard of it */
+	uint32_t n_places;       /* in use in the map */
 	uint32_t n_providers;
 	unsigned count[PROBES];
 	struct map *used; /* owner of files to the places that they have */
 	uint64_t latest;
 	bool in_use[PROBE_PLACES_MAX];
 	struct attachment attachments[PROBE_PLACES_MAX];
-	struct bpf_link *links[PROBE_PLACES_MAX]; /* of places that have their own */
-	int closing[PROBE_PLACES_MAX];            /* links */
-	size_t n_closing;
-	atomic_size_t n_closed;               /* of these */
-	pid_t closer;                         /* the process that closes links; 0: none */
+	uint32_t queue[PROBE_PLACES_MAX]; /* first places of files to be attached, a circle */
+	size_t queue_from, queued;
 	uint32_t detaching[PROBE_PLACES_MAX]; /* the first places of their files */
 	size_t n_detaching;
+	bool detaches; /* that is the request */
 };
 
 bool attach_multi_supported(void)
@@ -95,23 +88,30 @@ void attach_prepare(struct bpf_program *program, bool multi)
 			program, (enum bpf_attach_type)ATTACH_TYPE_UPROBE_MULTI);
 }
 
-int attach_create(struct bpf_program *program, int places, bool multi, struct attach **out)
+int attach_create(bool multi, struct attach **out)
 {
 	struct attach *attach = calloc(1, sizeof(*attach));
+	int err = attach ? worker_create(WORKER_ATTACHER, true, &attach->attacher) : -ENOMEM;
 
-	if (!attach)
-		return -ENOMEM;
-	attach->program = program;
-	attach->places = places;
-	attach->multi = multi;
-	attach->used = map_create(sizeof(uint64_t));
-	if (!attach->used) {
-		attach_free(attach);
-		return -ENOMEM;
+	if (!err) {
+		attach->multi = multi;
+		attach->used = map_create(sizeof(uint64_t));
+		worker_lend(attach->attacher, capabilities_lend);
+		err = attach->used ? worker_prepare(attach->attacher) : -ENOMEM;
 	}
-	*out = attach;
-	return 0;
+	if (err)
+		attach_free(attach);
+	else
+		*out = attach;
+	return err;
 }
+
+void attach_begin(struct attach *attach, const struct attach_fds *fds)
+{
+	attach->fds = *fds;
+}
+
+/* --- places ------------------------------------------------------------------------------- */
 
 /* The first of `count` places in a row that are free; PROBE_PLACES_MAX: there are none. */
 static uint32_t find_room(const struct attach *attach, uint32_t count)
@@ -133,65 +133,23 @@ static int put_places(struct attach *attach, const struct file *file, uint32_t f
 		int err;
 
 		place.provider = file->provider;
-		err = bpf_map_update_elem(attach->places, &key, &place, BPF_ANY);
+		err = bpf_map_update_elem(attach->fds.places, &key, &place, BPF_ANY);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-/* The link, or a negative errno. */
-static int attach_together(struct attach *attach, const struct file *file, uint32_t first,
-			   const char *path)
+/* Probes that are being removed may still fire, besides those that replace them. */
+static void silence_places(const struct attach *attach, uint32_t first)
 {
-	const struct probe_site *sites = file->sites;
-	uint64_t lists[3][PROBE_SITES_MAX]; /* offsets, semaphores, cookies */
-	struct link_create_multi attr = {
-		.program = (uint32_t)bpf_program__fd(attach->program),
-		.type = ATTACH_TYPE_UPROBE_MULTI,
-		.path = (uint64_t)(uintptr_t)path,
-		.offsets = (uint64_t)(uintptr_t)lists[0],
-		.semaphores = (uint64_t)(uintptr_t)lists[1],
-		.cookies = (uint64_t)(uintptr_t)lists[2],
-		.count = file->facts.n_sites,
-	};
-	int fd;
+	const struct probe_place silent = {.probe = UINT32_MAX};
 
-	for (uint32_t i = 0; i < file->facts.n_sites; i++) {
-		lists[0][i] = sites[i].offset;
-		lists[1][i] = sites[i].semaphore;
-		lists[2][i] = first + i;
+	for (uint32_t i = 0; i < attach->attachments[first].count; i++) {
+		uint32_t key = first + i;
+
+		(void)bpf_map_update_elem(attach->fds.places, &key, &silent, BPF_ANY);
 	}
-	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	return fd < 0 ? -errno : fd;
-}
-
-static void destroy_links(struct attach *attach, uint32_t first, uint32_t count)
-{
-	for (uint32_t i = first; i < first + count; i++) {
-		bpf_link__destroy(attach->links[i]);
-		attach->links[i] = NULL;
-	}
-}
-
-static int attach_one_by_one(struct attach *attach, const struct file *file, uint32_t first,
-			     const char *path)
-{
-	for (uint32_t i = 0; i < file->facts.n_sites; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = file->sites[i].semaphore,
-			    .bpf_cookie = first + i);
-		int err;
-
-		attach->links[first + i] = bpf_program__attach_uprobe_opts(
-			attach->program, -1, path, file->sites[i].offset, &options);
-		if (attach->links[first + i])
-			continue;
-		/* A part of them would be attached twice when the file is met again. */
-		err = -errno;
-		destroy_links(attach, first, i);
-		return err;
-	}
-	return 0;
 }
 
 /* Places that the owner of a file may still have: a quarter at most if not root. */
@@ -205,6 +163,39 @@ static uint32_t places_left(struct attach *attach, const struct file *file, uint
 		return all;
 	share = **used < share ? share - (uint32_t) * *used : 0;
 	return share < all ? share : all;
+}
+
+static int take_places(struct attach *attach, struct file *file)
+{
+	uint32_t count = file->facts.n_sites, first = find_room(attach, count);
+	uint64_t *used;
+	int err;
+
+	if (count > places_left(attach, file, &used) || first == PROBE_PLACES_MAX)
+		return -E2BIG;
+	file->provider = (uint8_t)(attach->n_providers++ % PROVIDERS_MAX + 1);
+	err = put_places(attach, file, first);
+	if (err)
+		return err;
+	attach->attachments[first] = (struct attachment){count, file->user, file};
+	memset(&attach->in_use[first], true, count);
+	attach->n_places += count;
+	if (used)
+		*used += count;
+	file->first_place = first;
+	return 0;
+}
+
+static void free_places(struct attach *attach, uint32_t first)
+{
+	struct attachment *attachment = &attach->attachments[first];
+	uint64_t *used = map_get(attach->used, &attachment->user);
+
+	memset(&attach->in_use[first], false, attachment->count);
+	attach->n_places -= attachment->count;
+	if (used)
+		*used -= attachment->count;
+	attachment->count = 0;
 }
 
 /* What a runtime's place reports is as good as a probe of ours. */
@@ -222,65 +213,243 @@ static void count_site(struct attach *attach, const struct probe_place *place)
 	attach->count[PROBE_gc_end] += runtime->places[place->place].report == PLACE_PAUSE_END;
 }
 
-/* Is what the reader has seen there in the file? What a reader says that was taken over by another
- * file is left out before (world/files.c). */
-static bool is_code(const struct file *file, const struct probe_site *site)
-{
-	size_t size = site->place.probe == PROBE_PLACE ? sizeof(site->code) : 1;
-	unsigned char code[sizeof(site->code)];
+/* --- requests ----------------------------------------------------------------------------- */
 
-	return site->offset <= INT64_MAX &&
-	       pread(file->fd, code, size, (off_t)site->offset) == (ssize_t)size &&
-	       (site->place.probe == PROBE_PLACE ? !memcmp(code, site->code, size)
-						 : code[0] == NOP);
+static void set_site(struct attacher_site *out, const struct probe_site *site)
+{
+	*out = (struct attacher_site){.offset = site->offset,
+				      .semaphore = site->semaphore,
+				      .code = {NOP},
+				      .code_size = 1};
+	if (site->place.probe != PROBE_PLACE)
+		return;
+	memcpy(out->code, site->code, sizeof(out->code));
+	out->code_size = sizeof(out->code);
 }
 
-static bool are_code(const struct file *file)
+static int send_file(struct attach *attach, const struct file *file)
 {
+	static struct attacher_file request;
+	const int fds[] = {
+		[ATTACHER_PROGRAM] = attach->fds.program,
+		[ATTACHER_FILE] = file->fd,
+		[ATTACHER_LOCKED] = attach->fds.locked,
+	};
+	const struct worker_order order = {
+		.kind = ATTACHER_ATTACH,
+		.data = &request,
+		.size = offsetof(struct attacher_file, sites) +
+			file->facts.n_sites * sizeof(request.sites[0]),
+		.fds = fds,
+		.n_fds = sizeof(fds) / sizeof(*fds),
+		.cpu_ns = UINT64_MAX,
+		.wall_ns = UINT64_MAX,
+		.answer_max = sizeof(struct attacher_answer),
+	};
+
+	request = (struct attacher_file){.first = file->first_place,
+					 .count = file->facts.n_sites,
+					 .together = attach->multi};
 	for (uint32_t i = 0; i < file->facts.n_sites; i++)
-		if (!is_code(file, &file->sites[i]))
-			return false;
-	return true;
+		set_site(&request.sites[i], &file->sites[i]);
+	return worker_start(attach->attacher, &order);
 }
 
-/* The file that was read is attached, whatever its name means by now. */
-static int attach_sites_of(struct attach *attach, struct file *file)
+/* Without places: of all files. */
+static int send_detach(struct attach *attach, const uint32_t *first_places, size_t n)
 {
-	uint32_t count = file->facts.n_sites, first = find_room(attach, count);
-	char same_file[64];
-	uint64_t *used;
-	int err;
+	const struct worker_order order = {
+		.kind = ATTACHER_DETACH,
+		.data = first_places,
+		.size = n * sizeof(*first_places),
+		.cpu_ns = UINT64_MAX,
+		.wall_ns = UINT64_MAX,
+		.answer_max = sizeof(struct attacher_answer),
+	};
 
-	if (count > places_left(attach, file, &used) || first == PROBE_PLACES_MAX)
-		return -E2BIG;
-	if (!are_code(file))
-		return -EBADMSG;
-	file->provider = (uint8_t)(attach->n_providers++ % PROVIDERS_MAX + 1);
-	err = put_places(attach, file, first);
-	if (err)
-		return err;
-	snprintf(same_file, sizeof(same_file), "/proc/self/fd/%d", file->fd);
-	err = attach->multi ? attach_together(attach, file, first, same_file)
-			    : attach_one_by_one(attach, file, first, same_file);
-	if (err < 0)
-		return err;
-	attach->attachments[first] =
-		(struct attachment){count, attach->multi ? err : -1, file->user};
-	memset(&attach->in_use[first], true, count);
-	attach->n_places += count;
-	if (used)
-		*used += count;
-	for (uint32_t i = 0; i < count; i++)
+	return worker_start(attach->attacher, &order);
+}
+
+static struct file *first_file(const struct attach *attach)
+{
+	return attach->attachments[attach->queue[attach->queue_from]].file;
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+/* "process 12 (name), process 13 (name)". */
+static const char *describe(const uint32_t *pids, size_t n)
+{
+	static char text[NAMED_MAX * 40];
+	size_t used = 0;
+	char name[16];
+
+	for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
+		if (proc_file_read(pids[i], "comm", name, sizeof(name)))
+			name[0] = '\0';
+		name[strcspn(name, "\n")] = '\0';
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%sprocess %" PRIu32 " (%s)", i ? ", " : "", pids[i],
+					 name);
+	}
+	return text;
+}
+
+/* Where CPUs are busy a program may lose its own in the midst of something. */
+static void set_busy(struct attach *attach, uint32_t pid, struct attach_result *out)
+{
+	uint64_t now = clock_now();
+
+	if (pid != attach->obstacle)
+		attach->obstacle_since = now;
+	attach->obstacle = pid;
+	if (!attach->obstacle_since || now - attach->obstacle_since < BUSY_NS)
+		return;
+	attach->obstacle_since = 0;
+	problem_set(&out->problem, -EBUSY,
+		    "memory map kept locked by %s: if the kernel waited for that, no process of "
+		    "this machine could fork\n" END_IT "until then probes are not attached to %s",
+		    describe(&pid, 1), out->file->path);
+}
+
+/* Where the kernel waits for a program, all forks of the machine do. `what` is not done. */
+static int set_late(struct attach *attach, const char *what, struct problem *problem)
+{
+	attach->late = true;
+	if (!attach->n_suspects)
+		return problem_set(problem, -ETIME,
+				   "not %s within 2 s, though no program keeps the kernel "
+				   "waiting: the machine may be busy",
+				   what);
+	return problem_set(problem, -ETIME,
+			   "memory map kept locked by %s: where the kernel waits for that, no "
+			   "process of this machine can fork\n" END_IT
+			   "until then probes are not %s",
+			   describe(attach->suspects, attach->n_suspects), what);
+}
+
+static void set_done(struct attach *attach, struct attach_result *out)
+{
+	struct file *file = out->file;
+	const struct file_facts *facts = &file->facts;
+
+	attach->attachments[file->first_place].file = NULL;
+	attach->latest = file->attached = clock_now();
+	for (uint32_t i = 0; i < facts->n_sites; i++)
 		count_site(attach, &file->sites[i].place);
-	file->first_place = first;
-	return 0;
+	out->sites = (int)facts->n_sites;
+	if (facts->refused)
+		out->sites = problem_set(&out->problem, -EINVAL, "%s: refused: %s (%u such)",
+					 file->path, facts->problem, facts->refused);
+}
+
+static void set_result(struct attach *attach, int err, uint32_t pid, struct attach_result *out)
+{
+	*out = (struct attach_result){.file = first_file(attach), .sites = err};
+	attach->queue_from = (attach->queue_from + 1) % PROBE_PLACES_MAX;
+	attach->queued--;
+	if (!err) {
+		set_done(attach, out);
+		return;
+	}
+	free_places(attach, out->file->first_place);
+	out->file->attached = 0;
+	out->file->tried = err != -EBUSY;
+	if (err == -EBUSY)
+		set_busy(attach, pid, out);
+	else
+		problem_set(&out->problem, err, "%s: its probes could not be attached: %s",
+			    out->file->path, strerror(-err));
+}
+
+static void note_deaths(struct attach *attach)
+{
+	uint64_t deaths = worker_deaths(attach->attacher);
+
+	if (deaths != attach->deaths)
+		log_warning("the process that keeps gcprof's probes was killed: nothing more is "
+			    "recorded at those that were attached before");
+	attach->deaths = deaths;
+}
+
+/* The request has ended. True: that of a file. */
+static bool take(struct attach *attach, const struct worker_answer *answer,
+		 struct attach_result *out)
+{
+	struct attacher_answer said = {0};
+	bool detached = attach->detaches;
+
+	attach->began = 0;
+	attach->late = attach->detaches = false;
+	note_deaths(attach);
+	if (answer->size == sizeof(said))
+		memcpy(&said, answer->data, sizeof(said));
+	while (detached && attach->n_detaching)
+		free_places(attach, attach->detaching[--attach->n_detaching]);
+	if (!detached)
+		set_result(attach, answer->err, said.pid, out);
+	return !detached;
+}
+
+/* The next request. True: it failed at once. */
+static bool start(struct attach *attach, struct attach_result *out)
+{
+	struct worker_answer none = {.fd = -1};
+
+	if (attach->n_detaching) {
+		none.err = send_detach(attach, attach->detaching, attach->n_detaching);
+		attach->detaches = true;
+	} else if (attach->queued) {
+		none.err = send_file(attach, first_file(attach));
+	} else {
+		return false;
+	}
+	attach->began = clock_now();
+	return none.err && take(attach, &none, out);
+}
+
+/* Has the request taken so long? Meanwhile looks now and then who is in the way. */
+static bool has_taken(struct attach *attach, uint64_t ns)
+{
+	uint64_t now = clock_now();
+	bool first = attach->next_look < attach->began;
+
+	if (!attach->began || now - attach->began < LOOK_NS)
+		return false;
+	if (!first && now < attach->next_look)
+		return now - attach->began > ns;
+	attach->n_suspects =
+		first ? locked_find(attach->fds.locked, attach->suspects)
+		      : locked_still(attach->fds.locked, attach->suspects, attach->n_suspects);
+	attach->next_look = now + LOOK_NS;
+	return now - attach->began > ns;
+}
+
+bool attach_turn(struct attach *attach, struct attach_result *out)
+{
+	struct worker_answer answer;
+	char what[PATH_MAX + 32];
+
+	if (!attach->began && start(attach, out))
+		return true;
+	if (worker_poll(attach->attacher, &answer) == WORKER_ANSWERED)
+		return take(attach, &answer, out) || start(attach, out);
+	if (attach->late || !has_taken(attach, LIMIT_NS))
+		return false;
+	*out = (struct attach_result){.file = attach->detaches ? NULL : first_file(attach)};
+	snprintf(what, sizeof(what), "%s%s", out->file ? "attached to " : "removed",
+		 out->file ? out->file->path : "");
+	out->sites = set_late(attach, what, &out->problem);
+	return true;
 }
 
 int attach_file(struct attach *attach, struct file *file, struct problem *problem)
 {
 	const struct file_facts *facts = &file->facts;
-	int err;
+	int err = 0;
 
+	if (file->attached == ATTACHING)
+		return 1;
 	if (file->tried || (!facts->n_sites && !facts->refused))
 		return 0;
 	file->tried = true;
@@ -291,19 +460,56 @@ int attach_file(struct attach *attach, struct file *file, struct problem *proble
 				   "a program provides (FUSE), which could keep gcprof waiting",
 				   file->path);
 	}
-	if (facts->n_sites) {
-		err = attach_sites_of(attach, file);
-		if (err)
-			return problem_set(problem, err, "%s: its probes could not be attached: %s",
-					   file->path,
-					   err == -E2BIG ? "there is no room for so many"
-							 : strerror(-err));
-		attach->latest = file->attached = clock_now();
-	}
-	if (facts->refused)
+	if (!facts->n_sites)
 		return problem_set(problem, -EINVAL, "%s: refused: %s (%u such)", file->path,
 				   facts->problem, facts->refused);
-	return (int)facts->n_sites;
+	err = take_places(attach, file);
+	if (err)
+		return problem_set(problem, err, "%s: its probes could not be attached: %s",
+				   file->path,
+				   err == -E2BIG ? "there is no room for so many" : strerror(-err));
+	file->attached = ATTACHING;
+	attach->queue[(attach->queue_from + attach->queued++) % PROBE_PLACES_MAX] =
+		file->first_place;
+	return 1;
+}
+
+bool attach_is_busy(const struct attach *attach)
+{
+	return attach->queued && !attach->late;
+}
+
+int attach_file_now(struct attach *attach, struct file *file, struct problem *problem)
+{
+	int sites = attach_file(attach, file, problem);
+	struct attach_result result;
+
+	if (sites <= 0)
+		return sites;
+	for (; attach_is_busy(attach); worker_wait_any(POLL_MS)) {
+		while (attach_turn(attach, &result)) {
+			if (result.file != file)
+				continue;
+			*problem = result.problem;
+			return result.sites;
+		}
+	}
+	return -ETIME;
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+void attach_detach(struct attach *attach, const uint32_t *first_places, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		silence_places(attach, first_places[i]);
+	memcpy(attach->detaching, first_places, n * sizeof(*first_places));
+	attach->n_detaching = n;
+}
+
+bool attach_detaches(const struct attach *attach)
+{
+	return attach->n_detaching;
 }
 
 uint64_t attach_latest(const struct attach *attach)
@@ -316,185 +522,38 @@ unsigned attach_sites(const struct attach *attach, enum probe_number probe)
 	return attach->count[probe];
 }
 
-static void *close_some(void *context)
+/* False: the kernel still waits for a program when the time is over. */
+static bool detach_all(struct attach *attach)
 {
-	struct attach *attach = context;
-	size_t next;
+	struct worker_answer answer;
+	bool sent = false;
 
-	while ((next = atomic_fetch_add(&attach->n_closed, 1)) < attach->n_closing)
-		close(attach->closing[next]);
-	return NULL;
-}
-
-/* Where no more threads may be made, those that there are do it. */
-static void close_here(struct attach *attach)
-{
-	pthread_t threads[CLOSERS];
-	size_t count = 0;
-
-	atomic_store(&attach->n_closed, 0);
-	while (count < CLOSERS && count + 1 < attach->n_closing &&
-	       !pthread_create(&threads[count], NULL, close_some, attach))
-		count++;
-	close_some(attach);
-	while (count)
-		pthread_join(threads[--count], NULL);
-}
-
-static int compare_fds(const void *left, const void *right)
-{
-	const int *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
-
-/* Closes all descriptors but these, which it sorts. */
-static void close_others(int *fds, size_t n)
-{
-	unsigned from = 0;
-
-	qsort(fds, n, sizeof(*fds), compare_fds);
-	for (size_t i = 0; i < n; from = (unsigned)fds[i++] + 1)
-		if ((unsigned)fds[i] > from)
-			close_range(from, (unsigned)fds[i] - 1, 0);
-	close_range(from, ~0u, 0);
-}
-
-/* Begins when `start` ends: then nobody else has the links. */
-static _Noreturn void close_apart(struct attach *attach, int start)
-{
-	int fds[PROBE_PLACES_MAX + 1];
-	char byte;
-
-	memcpy(fds, attach->closing, attach->n_closing * sizeof(*fds));
-	fds[attach->n_closing] = start;
-	prctl(PR_SET_NAME, "gcprof-closer", 0, 0, 0);
-	close_others(fds, attach->n_closing + 1);
-	while (read(start, &byte, 1) < 0 && errno == EINTR)
-		;
-	close_here(attach);
-	_exit(EXIT_SUCCESS);
-}
-
-/*
- * To remove a probe the kernel locks the memory map of each program that has the file mapped, and a
- * program can keep that locked as long as it likes: by waiting for a page of a file whose server
- * does not answer. No signal ends the wait for the lock. So another process closes the links, which
- * the recorder leaves behind if it must.
- */
-static void close_links(struct attach *attach)
-{
-	size_t n = attach->n_closing;
-	int start[2];
-
-	if (!n)
-		return;
-	if (pipe2(start, O_CLOEXEC)) {
-		close_here(attach);
-		attach->n_closing = 0;
-		return;
+	attach->began = clock_now();
+	while (!has_taken(attach, attach->multi ? LIMIT_NS : ONE_BY_ONE_NS)) {
+		if (worker_is_busy(attach->attacher))
+			worker_wait(attach->attacher, &answer);
+		else if (sent || send_detach(attach, NULL, 0))
+			return true;
+		else
+			sent = true;
 	}
-	attach->closer = fork();
-	if (!attach->closer) {
-		close(start[1]);
-		close_apart(attach, start[0]);
-	}
-	if (attach->closer < 0) {
-		attach->closer = 0;
-		close_here(attach);
-	}
-	for (size_t i = 0; attach->closer && i < n; i++)
-		close(attach->closing[i]);
-	close(start[0]);
-	close(start[1]);
-	attach->n_closing = 0;
-}
-
-/* Waits for the process that closes links, for some time. */
-static void await_closer(struct attach *attach)
-{
-	struct pollfd end = {.events = POLLIN};
-
-	if (!attach->closer)
-		return;
-	end.fd = (int)syscall(SYS_pidfd_open, attach->closer, 0);
-	if (end.fd < 0 || poll(&end, 1, CLOSE_MS) != 0)
-		waitpid(attach->closer, NULL, 0);
-	else
-		log_warning("probes are still being removed: a program keeps its memory map "
-			    "locked, and the kernel waits for it (until that program ends no "
-			    "process of this machine can fork)");
-	if (end.fd >= 0)
-		close(end.fd);
-	attach->closer = 0;
-}
-
-/* A link of many places is closed with the others' (close_links()). */
-static void take_links(struct attach *attach, uint32_t first)
-{
-	const struct attachment *attachment = &attach->attachments[first];
-
-	if (attachment->count && attachment->link >= 0)
-		attach->closing[attach->n_closing++] = attachment->link;
-	else
-		destroy_links(attach, first, attachment->count);
-}
-
-static void free_places(struct attach *attach, uint32_t first)
-{
-	struct attachment *attachment = &attach->attachments[first];
-	uint64_t *used = map_get(attach->used, &attachment->user);
-
-	memset(&attach->in_use[first], false, attachment->count);
-	attach->n_places -= attachment->count;
-	if (used)
-		*used -= attachment->count;
-	attachment->count = 0;
-}
-
-/* Probes that are being removed may still fire, besides those that replace them. */
-static void silence_places(struct attach *attach, uint32_t first)
-{
-	const struct probe_place silent = {.probe = UINT32_MAX};
-
-	for (uint32_t i = 0; i < attach->attachments[first].count; i++) {
-		uint32_t key = first + i;
-
-		(void)bpf_map_update_elem(attach->places, &key, &silent, BPF_ANY);
-	}
-}
-
-void attach_detach(struct attach *attach, const uint32_t *first_places, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		silence_places(attach, first_places[i]);
-		take_links(attach, first_places[i]);
-	}
-	memcpy(attach->detaching, first_places, n * sizeof(*first_places));
-	attach->n_detaching = n;
-	close_links(attach);
-}
-
-bool attach_detaches(struct attach *attach)
-{
-	if (attach->closer && !waitpid(attach->closer, NULL, WNOHANG))
-		return true;
-	attach->closer = 0;
-	while (attach->n_detaching)
-		free_places(attach, attach->detaching[--attach->n_detaching]);
 	return false;
 }
 
 void attach_free(struct attach *attach)
 {
+	struct problem problem;
+
 	if (!attach)
 		return;
-	await_closer(attach);
-	(void)attach_detaches(attach);
-	for (uint32_t i = 0; i < PROBE_PLACES_MAX; i++)
-		take_links(attach, i);
-	close_links(attach);
-	await_closer(attach);
+	if (attach->n_places && !detach_all(attach)) {
+		(void)set_late(attach, "removed", &problem);
+		log_escaped(LOG_WARNING, problem.text);
+		worker_leave(attach->attacher);
+	}
+	if (attach->attacher)
+		note_deaths(attach);
+	worker_free(attach->attacher);
 	map_free(attach->used);
 	free(attach);
 }

@@ -46,7 +46,7 @@ static bool try_probe(struct attach *probes, struct problem *problem)
 	if (fd >= 0)
 		close(fd);
 	if (file && file->state == FILE_KNOWN)
-		sites = attach_file(probes, file, problem);
+		sites = attach_file_now(probes, file, problem);
 	files_free(files);
 	opener_free(opener);
 	if (sites < 0)

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proc_file.h"
+#include "../../util/proc_file.h"
 #include "proc_memory.h"
 #include "../../util/invoker.h"
 #include "../../util/monotonic.h"

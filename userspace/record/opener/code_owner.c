@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "code_owner.h"
-#include "../machine/proc_file.h"
+#include "../../util/proc_file.h"
 #include "../../util/path_base.h"
 
 #define SLACK_S          2 /* start times are ticks, and clocks are set */

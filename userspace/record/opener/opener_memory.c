@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "opener_process.h"
-#include "../machine/proc_file.h"
+#include "../../util/proc_file.h"
 #include "../machine/proc_memory.h"
 
 #define STAT_FIELD_START 22
@@ -358,7 +358,7 @@ int opener_open_space(const struct opener_space *wanted, uid_t *user)
 	int result = fd < 0 ? fd : find_user(wanted->pid, user);
 
 	if (!result)
-		result = opener_serve_space(fd, wanted->pid);
+		result = opener_serve_space(fd, wanted->pid, *user);
 	if (fd >= 0)
 		close(fd);
 	return result;

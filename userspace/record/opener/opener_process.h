@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "opener_requests.h"
 
@@ -30,9 +31,10 @@ int opener_open_map(const struct opener_head *head, const struct code_owner *own
  * errno, as opener_space(). */
 int opener_open_space(const struct opener_space *wanted, uid_t *user);
 
-/* Starts that process: its socket (../../reader/remote_memory.h) or a negative errno. `memory`, a
- * /proc/PID/mem that is borrowed, says which program it is. */
-int opener_serve_space(int memory, uint32_t pid);
+/* Starts that process: its socket (../../reader/remote_memory.h) or a negative errno: -EAGAIN: the
+ * program's `user` has a quarter of all. `memory`, a /proc/PID/mem that is borrowed, says which
+ * program it is. */
+int opener_serve_space(int memory, uint32_t pid, uid_t user);
 
 /* Changes a block in a program's memory: 0 or a negative errno, as opener_memory(). */
 int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out);

@@ -24,8 +24,9 @@
 #include "../machine/proc_memory.h"
 #include "../../reader/remote_memory.h"
 
-#define SPACES_MAX 768 /* processes of one opener that have not ended */
-#define SLACK_MS   200 /* that a reader waits longer than the process does */
+#define SPACES_MAX 768              /* processes of one opener that have not ended */
+#define USER_MAX   (SPACES_MAX / 4) /* of them for programs of one user other than root */
+#define SLACK_MS   200              /* that a reader waits longer than the process does */
 
 enum { SOCKET, MEMORY, DESCRIPTORS };
 
@@ -92,14 +93,27 @@ static _Noreturn void serve(int memory, uint32_t pid, int socket)
 
 /* --- its parent --------------------------------------------------------------------------- */
 
-/* Programs whose memory hangs cannot make more processes than this. */
-static bool is_room(void)
-{
-	static unsigned count;
+static struct {
+	pid_t pid;
+	uid_t user;
+} spaces[SPACES_MAX];
+static size_t n_spaces;
 
-	while (count && waitpid(-1, NULL, WNOHANG) > 0)
-		count--;
-	return count < SPACES_MAX && ++count;
+/* Programs whose memory hangs cannot make more processes than this, and leave some to others. */
+static int find_room(uid_t user)
+{
+	size_t kept = 0, theirs = 0;
+
+	for (size_t i = 0; i < n_spaces; i++) {
+		if (waitpid(spaces[i].pid, NULL, WNOHANG))
+			continue;
+		theirs += spaces[i].user == user;
+		spaces[kept++] = spaces[i];
+	}
+	n_spaces = kept;
+	if (user && theirs >= USER_MAX)
+		return -EAGAIN;
+	return n_spaces < SPACES_MAX ? 0 : -EMFILE;
 }
 
 static int limit_wait(int socket)
@@ -110,13 +124,13 @@ static int limit_wait(int socket)
 	return setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ? -errno : 0;
 }
 
-int opener_serve_space(int memory, uint32_t pid)
+int opener_serve_space(int memory, uint32_t pid, uid_t user)
 {
-	int pair[2], err;
+	int pair[2], err = find_room(user);
 	pid_t child;
 
-	if (!is_room())
-		return -EMFILE;
+	if (err)
+		return err;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	err = limit_wait(pair[0]);
@@ -126,7 +140,11 @@ int opener_serve_space(int memory, uint32_t pid)
 	if (!err && child < 0)
 		err = -errno;
 	close(pair[1]);
-	if (err)
+	if (err) {
 		close(pair[0]);
-	return err ? err : pair[0];
+		return err;
+	}
+	spaces[n_spaces].pid = child;
+	spaces[n_spaces++].user = user;
+	return pair[0];
 }

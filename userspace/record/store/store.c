@@ -327,11 +327,6 @@ int store_symbolize_all(struct store *store, uint64_t ns)
 	return frame_names_finish(store->names, ns);
 }
 
-uint64_t store_names_cpu_ns(const struct store *store)
-{
-	return frame_names_cpu_ns(store->names);
-}
-
 uint64_t store_loss(const struct store *store, enum loss reason)
 {
 	if (reason == LOSS_NAMES_FILE)

@@ -79,9 +79,6 @@ int store_symbolize_all(struct store *store, uint64_t ns);
 /* With --stack both: says how the stacks that were found agree. */
 void store_report_cross_check(const struct store *store);
 
-/* CPU time so far, ns, of the process that finds names. */
-uint64_t store_names_cpu_ns(const struct store *store);
-
 /* Events refused, by reason (codes of loss.def from LOSS_KERNEL_MAX on). */
 uint64_t store_loss(const struct store *store, enum loss reason);
 

@@ -528,8 +528,3 @@ uint64_t frame_names_unread(const struct frame_names *names)
 {
 	return names->lost + (names->symbolizer ? symbolizer_unread(names->symbolizer) : 0);
 }
-
-uint64_t frame_names_cpu_ns(const struct frame_names *names)
-{
-	return names->symbolizer ? symbolizer_cpu_ns(names->symbolizer) : 0;
-}

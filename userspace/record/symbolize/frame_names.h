@@ -61,7 +61,4 @@ int frame_names_finish(struct frame_names *names, uint64_t ns);
 /* Files so far that frames lie in and that could not be opened or read. */
 uint64_t frame_names_unread(const struct frame_names *names);
 
-/* CPU time so far, ns, of the process that finds names. */
-uint64_t frame_names_cpu_ns(const struct frame_names *names);
-
 #endif

@@ -566,9 +566,3 @@ size_t symbolizer_failures(const struct symbolizer *symbolizer)
 {
 	return symbolizer->failures;
 }
-
-uint64_t symbolizer_cpu_ns(const struct symbolizer *symbolizer)
-{
-	return worker_cpu_ns(symbolizer->lanes[LANE_FILES].worker) +
-	       worker_cpu_ns(symbolizer->lanes[LANE_KERNEL].worker);
-}

@@ -100,7 +100,4 @@ size_t symbolizer_unread(const struct symbolizer *symbolizer);
 /* How many readers died or were ended because they took too long. */
 size_t symbolizer_failures(const struct symbolizer *symbolizer);
 
-/* CPU time of the readers so far, ns. Never less than before. */
-uint64_t symbolizer_cpu_ns(const struct symbolizer *symbolizer);
-
 #endif

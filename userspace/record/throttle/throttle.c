@@ -8,8 +8,7 @@
 
 #include "../machine/clock.h"
 #include "../target/control.h"
-#include "../unwind/unwinder.h"
-#include "../world/files.h"
+#include "../../reader/worker.h"
 
 #define MS_NS    UINT64_C(1000000)
 #define RETRY_NS (200 * MS_NS)
@@ -35,14 +34,12 @@ static const double way_ns[COST_PROGRAMS] = {
 	[COST_TICK] = 1000, [COST_FAULT] = 200, [COST_PROBE] = 1500,
 };
 
-double recorder_cpu_ns(const struct throttle *throttle)
+double recorder_cpu_ns(void)
 {
 	struct timespec time = {0};
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec +
-	       (double)(store_names_cpu_ns(throttle->store) + files_cpu_ns(throttle->files) +
-			unwinder_cpu_ns(throttle->unwinder));
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec + (double)workers_cpu_ns();
 }
 
 /* Of a run, by those that were timed. */
@@ -62,7 +59,7 @@ static int measure(struct throttle *throttle)
 		return err;
 	throttle->tracing->call_ns = run_ns(costs, COST_ENTER) + run_ns(costs, COST_EXIT);
 	throttle->calls_ns = throttle->tracing->call_ns * (double)costs[COST_EXIT].runs;
-	throttle->all_ns = throttle->calls_ns + recorder_cpu_ns(throttle);
+	throttle->all_ns = throttle->calls_ns + recorder_cpu_ns();
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
 		throttle->all_ns += run_ns(costs, program) * (double)costs[program].runs;
 	return 0;

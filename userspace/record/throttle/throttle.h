@@ -44,10 +44,8 @@ struct throttle {
 	struct session *session;
 	struct counters *counters;
 	const struct store *store;
-	struct files *files;
 	struct switches *switches;
-	struct control *control;   /* NULL: programs are left alone */
-	struct unwinder *unwinder; /* NULL: there is none */
+	struct control *control; /* NULL: programs are left alone */
 	/* What the user asked for is not throttled. */
 	bool samples;         /* of allocations: their number was not asked for */
 	bool timer;           /* nor its frequency */
@@ -83,7 +81,7 @@ struct throttle_level throttle_level(const struct throttle *throttle, unsigned n
  */
 unsigned throttle_slower(uint64_t ticks);
 
-/* CPU time so far of the recorder and of its processes that read files, ns. */
-double recorder_cpu_ns(const struct throttle *throttle);
+/* CPU time so far of the recorder and of the processes that it has started for itself, ns. */
+double recorder_cpu_ns(void);
 
 #endif

@@ -329,8 +329,3 @@ uint64_t unwind_modules_refused(const struct unwind_modules *modules)
 {
 	return modules->refused;
 }
-
-uint64_t unwind_modules_cpu_ns(const struct unwind_modules *modules)
-{
-	return worker_cpu_ns(modules->worker);
-}

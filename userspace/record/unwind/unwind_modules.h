@@ -55,7 +55,4 @@ bool unwind_modules_crowded(const struct unwind_modules *modules);
 /* Files so far that got no rows. */
 uint64_t unwind_modules_refused(const struct unwind_modules *modules);
 
-/* CPU time of the readers so far, ns. */
-uint64_t unwind_modules_cpu_ns(const struct unwind_modules *modules);
-
 #endif

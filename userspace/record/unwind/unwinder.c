@@ -50,7 +50,6 @@ struct unwinder {
 	atomic_size_t notes_bytes; /* of mappings */
 	atomic_uint_least64_t lost;
 	atomic_uint_least64_t refused; /* by the thread */
-	atomic_uint_least64_t cpu_ns;  /* of its readers */
 };
 
 /* --- the thread ------------------------------------------------------------------------ */
@@ -120,7 +119,6 @@ static void *run(void *context)
 		lost = act_all(unwinder, &notes);
 		pthread_mutex_lock(&unwinder->lock);
 		unwinder->lost += lost;
-		unwinder->cpu_ns = unwind_modules_cpu_ns(unwinder->modules);
 		unwinder->refused = unwind_modules_refused(unwinder->modules) +
 				    unwind_spaces_refused(unwinder->spaces);
 	}
@@ -318,9 +316,4 @@ void unwinder_flush(struct unwinder *unwinder)
 uint64_t unwinder_refused(struct unwinder *unwinder)
 {
 	return unwinder ? unwinder->refused + unwinder->lost : 0;
-}
-
-uint64_t unwinder_cpu_ns(struct unwinder *unwinder)
-{
-	return unwinder ? unwinder->cpu_ns : 0;
 }

@@ -39,7 +39,4 @@ void unwinder_remap(struct unwinder *unwinder, struct process *process);
 /* Files, or mappings beyond what a table holds, that have no rows; notes that were lost. */
 uint64_t unwinder_refused(struct unwinder *unwinder);
 
-/* CPU time of the readers that compile rows so far, ns. NULL is allowed. */
-uint64_t unwinder_cpu_ns(struct unwinder *unwinder);
-
 #endif

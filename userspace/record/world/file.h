@@ -11,6 +11,9 @@
 /* The id of the kernel's page of code, [vdso], which has no file. */
 #define FILE_VDSO 1
 
+/* In the place of when probes were attached. */
+#define ATTACHING UINT64_MAX
+
 enum file_state {
 	FILE_READING, /* its facts are on their way */
 	FILE_KNOWN,
@@ -31,8 +34,9 @@ struct file {
 	uint64_t module;          /* its id in the profile; 0: none yet */
 	uint64_t process;         /* whose generated code it stands for; 0: it does not */
 	bool tried;               /* to attach its probes */
-	uint64_t attached;        /* since when they are, CLOCK_MONOTONIC ns; 0: they are not */
-	uint32_t first_place;     /* of its probes, if they are (kernel/attach.h) */
+	uint64_t attached;        /* since when they are, CLOCK_MONOTONIC ns; 0: they are not;
+				   * ATTACHING: it stays until they are */
+	uint32_t first_place;     /* of its probes then (kernel/attach.h) */
 	uint8_t provider;         /* its number in the events of its probes; 0: none */
 };
 

@@ -111,14 +111,14 @@ void file_table_free(struct file_table *table)
 	pthread_mutex_destroy(&table->lock);
 }
 
-/* What was not needed for the longest time goes, if it is not being read. */
+/* What was not needed for the longest time goes, if it is not being read or attached to. */
 static bool forget_oldest(struct file_table *table)
 {
 	bool users = table->users > table->files_max / 2;
 	struct entry *entry = table->oldest;
 
-	while (entry && (entry->file.state == FILE_READING || entry->waits_for_debug ||
-			 (users && !entry->file.user)))
+	while (entry && (entry->file.state == FILE_READING || entry->file.attached == ATTACHING ||
+			 entry->waits_for_debug || (users && !entry->file.user)))
 		entry = entry->newer;
 	if (entry)
 		forget(table, entry);

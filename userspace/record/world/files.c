@@ -110,13 +110,13 @@ static struct file_key key_of(uint32_t major, uint32_t minor, uint64_t inode)
 	return (struct file_key){(uint64_t)major << 32 | minor, inode};
 }
 
-/* Asks no file system, which might not answer. */
+/* Asks no file system, which might not answer. While it is being attached to it is the same. */
 static bool has_changed(const struct entry *entry)
 {
 	const struct file_stamp *stamp = &entry->stamp;
 	struct statx now;
 
-	if (entry->file.fd < 0 ||
+	if (entry->file.fd < 0 || entry->file.attached == ATTACHING ||
 	    statx(entry->file.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &now))
 		return false;
 	return now.stx_size != stamp->size || now.stx_ctime.tv_sec != stamp->seconds ||
@@ -549,9 +549,4 @@ struct opener *files_opener(const struct files *files)
 uint64_t files_lost(const struct files *files)
 {
 	return files->lost;
-}
-
-uint64_t files_cpu_ns(const struct files *files)
-{
-	return worker_cpu_ns(files->worker);
 }

@@ -91,7 +91,4 @@ uint64_t files_lost(const struct files *files);
 /* Who opens the files. */
 struct opener *files_opener(const struct files *files);
 
-/* CPU time of the readers, ns. */
-uint64_t files_cpu_ns(const struct files *files);
-
 #endif

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../machine/proc_file.h"
+#include "../../util/proc_file.h"
 #include "running.h"
 #include "../machine/viewer.h"
 #include "../../util/log.h"
