@@ -56,6 +56,8 @@ ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -g $(CFLAGS_$(BUILD)) -fno-omit-frame-point
 	-Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla -Wundef \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
 ALL_LDFLAGS := $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+# Of programs that are linked by the hundred.
+TEST_LDFLAGS := $(ALL_LDFLAGS) $(if $(shell command -v ld.gold),-fuse-ld=gold)
 DEPFLAGS = -MMD -MP -MF $(@:.o=.d)
 ARCH := $(shell uname -m)
 
@@ -78,7 +80,11 @@ BPF_SRC  := $(wildcard bpf/*.bpf.c)
 SKEL     := $(O)/bpf/gcprof.skel.h
 
 WORKLOADS := $(patsubst tests/workloads/%/,$(O)/workloads/%,$(sort $(dir $(wildcard tests/workloads/*/*.c))))
-UNIT      := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(filter-out %/test.c,$(wildcard tests/unit/*.c)))
+# Unit tests run under sanitizers. Without them run those of the collector, which is as it is shipped only
+# then, and those with a line "Plain:", which says why.
+UNIT_SRC  := $(if $(SAN),$(filter-out %/test.c,$(wildcard tests/unit/*.c)),\
+	$(sort $(wildcard tests/unit/gc_*.c) $(shell grep -l '^/\* Plain: ' tests/unit/*.c)))
+UNIT      := $(UNIT_SRC:%.c=$(O)/%)
 FUZZ      := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 MAN       := $(wildcard userspace/man/*.1)
 
@@ -223,7 +229,7 @@ $(O)/tests/unit/agents_region: $(O)/gc/agents/common/region.o
 # Tests of the collector have no probes for others: a recorder of the whole system would be heard.
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a $(O)/tests/provider.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(USER_OBJ),-Wl$(comma)-u$(comma)reader_main$(comma)-u$(comma)opener_main) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_LDFLAGS) $(if $(USER_OBJ),-Wl$(comma)-u$(comma)reader_main$(comma)-u$(comma)opener_main) $^ $(LIBS) -o $@
 	$(if $(filter gc_%,$(*F)),$(Q)objcopy -R .note.stapsdt $@)
 
 # Fuzz targets without a fuzzer; tools/fuzz builds those with one.
@@ -270,10 +276,10 @@ example: setup
 	@+$(build) all
 	@tools/example $(O)
 
+# While files run that must be alone, which wait most of their time, the sanitized build is made.
 test: setup
 	@+$(build) all unit
-	@+$(build) O=$(O)/san BUILD=debug SAN=address,undefined unit
-	@tests/run $(O)
+	@+BESIDE='$(build) O=$(O)/san BUILD=debug SAN=address,undefined unit' tests/run $(O)
 
 # Tests with threads, by the thread sanitizer.
 THREADED := gc_threads gc_provider gc_pauses gc_model gc_random gc_regress_threads gc_batch gc_pieces gc_edges \

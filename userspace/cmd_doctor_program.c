@@ -19,6 +19,7 @@
 #include "util/invoker.h"
 #include "util/log.h"
 #include "util/options.h"
+#include "util/plural.h"
 
 #define SETTLE_NS UINT64_C(5000000000) /* for files to be read */
 
@@ -234,14 +235,16 @@ static void print_row(const json_t *row)
 	const char *version;
 	const char *note = json_string_value(json_object_get(row, "note"));
 	const json_t *name;
+	json_int_t places;
 	char text[128];
 	size_t i;
 
 	escape_print(stdout, path, strlen(path));
 	putchar('\n');
 	if (!runtime) {
-		snprintf(text, sizeof(text), "gcprof's own, %d places: everything",
-			 (int)json_integer_value(json_object_get(row, "probes")));
+		places = json_integer_value(json_object_get(row, "probes"));
+		snprintf(text, sizeof(text), "gcprof's own, %d place%.1s: everything", (int)places,
+			 plural((uint64_t)places, "[|s]").text);
 		print_line("probes", text);
 		return;
 	}

@@ -12,6 +12,7 @@
 #include "profile/status.h"
 #include "report/progress.h"
 #include "util/log.h"
+#include "util/plural.h"
 
 static int open_profile(const char *path, struct profile_reader **out)
 {
@@ -52,9 +53,9 @@ static int judge(const char *path, const struct profile_reader *reader)
 	if (status.state != PROFILE_COMPLETE)
 		log_warning("%s: %s", path, profile_state_text(status.state));
 	if (status.unknown)
-		log_warning("%s: skipped %" PRIu64
-			    " records of kinds that this gcprof does not know",
-			    path, status.unknown);
+		log_warning("%s: skipped %" PRIu64 " %s that this gcprof does not know", path,
+			    status.unknown,
+			    plural(status.unknown, "record[ of a kind|s of kinds]").text);
 	return EXIT_SUCCESS;
 }
 

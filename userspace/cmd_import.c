@@ -19,6 +19,7 @@
 #include "util/buffer.h"
 #include "util/log.h"
 #include "util/output_file.h"
+#include "util/plural.h"
 
 #define FILE_SIZE_MAX (UINT64_C(4) << 30)
 
@@ -153,8 +154,10 @@ static int read_log(const struct import_arguments *arguments, struct pypylog *lo
 	else if (error)
 		log_error("%s: %s", arguments->pypylog, strerror(-error));
 	if (!error && log->bad_lines)
-		log_warning("%s: left out %" PRIu64 " lines that begin or end nothing",
-			    arguments->pypylog, log->bad_lines);
+		log_warning("%s: left out %" PRIu64 " %s nothing", arguments->pypylog,
+			    log->bad_lines,
+			    plural(log->bad_lines, "line[ that begins or ends|s that begin or end]")
+				    .text);
 	buffer_free(&text);
 	return error;
 }
@@ -179,15 +182,16 @@ static void tell(const struct import_arguments *arguments, const struct vmprof_r
 	if (result->torn)
 		log_warning("%s: cut off or damaged: imported as far as it goes", path);
 	if (result->unmatched)
-		log_warning("%s: of %" PRIu64 " allocation samples type and fate are not known",
-			    path, result->unmatched);
+		log_warning("%s: of %" PRIu64 " allocation %s type and fate are not known", path,
+			    result->unmatched, plural(result->unmatched, "sample[|s]").text);
 	if (log->n_gcs && result->log_before + result->log_behind == log->n_gcs)
 		log_warning("%s: all of it lies outside of the profile; is it of the same run, and "
 			    "the clock of the same boot?",
 			    arguments->pypylog);
-	log_info("imported %" PRIu64 " timer and %" PRIu64 " allocation samples into %s; see them "
+	log_info("imported %" PRIu64 " timer and %" PRIu64 " allocation %s into %s; see them "
 		 "with: gcprof report %s",
-		 result->time_samples, result->gc_samples, output, output);
+		 result->time_samples, result->gc_samples,
+		 plural(result->gc_samples, "sample[|s]").text, output, output);
 }
 
 static int import(const struct import_arguments *arguments, const struct buffer *data,

@@ -18,6 +18,7 @@
 #include "report/progress.h"
 #include "util/escape.h"
 #include "util/log.h"
+#include "util/plural.h"
 
 struct info_options {
 	int json;
@@ -130,11 +131,13 @@ static void put_recording(const struct summary *summary)
 	put_label("options");
 	printf("timer %" PRIu64 " Hz", recording->frequency);
 	if (recording->period)
-		printf(", allocation period %" PRIu64 " bytes", recording->period);
+		printf(", allocation period %" PRIu64 " byte%s", recording->period,
+		       plural(recording->period, "[|s]").text);
 	else
 		printf(", allocation period as the program has it");
 	if (recording->ceiling)
-		printf(", at most %" PRIu64 " samples/s", recording->ceiling);
+		printf(", at most %" PRIu64 " sample%s/s", recording->ceiling,
+		       plural(recording->ceiling, "[|s]").text);
 	printf("\n%-14ssystem calls one by one: %" PRIu64 " short ones/s and CPU, all from %" PRIu64
 	       " us on; with stack from %" PRIu64 " us on\n",
 	       "", recording->syscall_rate, recording->syscall_slow / 1000,
@@ -157,8 +160,8 @@ static void put_clock(const struct summary *summary)
 
 	summary_clock(summary, &clock);
 	put_label("clock");
-	printf("CLOCK_MONOTONIC, %zu pairs, read within %" PRIu64 " ns\n", clock.pairs,
-	       clock.bracket_ns);
+	printf("CLOCK_MONOTONIC, %zu pair%s, read within %" PRIu64 " ns\n", clock.pairs,
+	       plural(clock.pairs, "[|s]").text, clock.bracket_ns);
 	if (!clock.pairs)
 		return;
 	seconds = (time_t)(first->realtime / 1000000000);
@@ -183,13 +186,21 @@ static void put_streams(const struct summary *summary)
 		put_text(stream->name);
 		printf("%*s", 12 - (int)strnlen(stream->name, 12), "");
 		if (stream->attached) {
-			printf("%" PRIu64 " events\n", stream->events);
+			printf("%" PRIu64 " event%s\n", stream->events,
+			       plural(stream->events, "[|s]").text);
 		} else {
 			printf("not recorded: ");
 			put_text(stream->why_not);
 			putchar('\n');
 		}
 	}
+}
+
+static const char *loss_text(const struct summary_loss *loss)
+{
+	return !loss->known       ? "of a kind that is not described"
+	       : loss->count == 1 ? loss->one
+				  : loss->text;
 }
 
 static void put_losses(const struct summary *summary)
@@ -204,7 +215,7 @@ static void put_losses(const struct summary *summary)
 			continue;
 		any = true;
 		printf("  %" PRIu64 " ", loss->count);
-		put_text(loss->known ? loss->text : "losses of a kind that is not described");
+		put_text(loss_text(loss));
 		putchar('\n');
 	}
 	if (!any)
@@ -218,10 +229,10 @@ static void put_file(const char *path, const struct summary *summary)
 
 	put_label("file");
 	put_text(path);
-	printf("\n%-14sformat %" PRIu64 ", %" PRIu64 " chunks, %" PRIu64 " bytes (%" PRIu64
+	printf("\n%-14sformat %" PRIu64 ", %" PRIu64 " chunk%s, %" PRIu64 " bytes (%" PRIu64
 	       " plain), %" PRIu64 " records\n",
-	       "", status->version, status->chunks, status->bytes, status->plain_bytes,
-	       status->records);
+	       "", status->version, status->chunks, plural(status->chunks, "[|s]").text,
+	       status->bytes, status->plain_bytes, status->records);
 	put_label("state");
 	if (!fault)
 		printf("complete\n");
@@ -230,8 +241,8 @@ static void put_file(const char *path, const struct summary *summary)
 	else
 		printf("%s: %s\n", profile_state_name(status->state), fault);
 	if (status->unknown)
-		printf("%-14s%" PRIu64 " records are of kinds that this gcprof does not know\n", "",
-		       status->unknown);
+		printf("%-14s%" PRIu64 " %s that this gcprof does not know\n", "", status->unknown,
+		       plural(status->unknown, "record[ is of a kind|s are of kinds]").text);
 }
 
 static void print_text(const char *path, const struct summary *summary)
@@ -374,7 +385,7 @@ static void json_losses(const struct summary *summary)
 		comma = ",";
 		json_string(loss->name);
 		printf(",\"text\":");
-		json_string(loss->text);
+		json_string(loss_text(loss));
 		putchar('}');
 	}
 	putchar(']');

@@ -11,6 +11,7 @@
 #include "record/store/facts.h"
 #include "record/ingest/left.h"
 #include "util/log.h"
+#include "util/plural.h"
 
 /* Processes that go on when a recording ends and are listed by name. */
 enum { LEFT_SHOWN = 8 };
@@ -82,7 +83,7 @@ static uint64_t tell_losses(const struct recording *recording)
 		if (!count)
 			continue;
 		log_print(kinds[i].severity == LOST ? LOG_WARNING : LOG_VERBOSE, "%" PRIu64 " %s",
-			  count, kinds[i].text);
+			  count, plural(count, kinds[i].text).text);
 		if (kinds[i].severity == LOST)
 			lost += count;
 	}

@@ -19,6 +19,7 @@
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/path_base.h"
+#include "util/plural.h"
 #include "util/priority.h"
 
 #define CHECK_NS UINT64_C(100000000) /* between two looks at whether the profile is still there */
@@ -238,7 +239,8 @@ static void search_file(void *context, const char *path, int fd)
 		unwinder_expect(recording->unwinder, file->id);
 	unwinder_flush(recording->unwinder);
 	if (sites > 0)
-		log_verbose("%s: %d probes attached", path, sites);
+		log_verbose("%s: %d %s attached", path, sites,
+			    plural((uint64_t)sites, "probe[|s]").text);
 	if (sites >= 0)
 		return;
 	if (problem.text[0])

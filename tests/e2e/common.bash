@@ -51,9 +51,19 @@ absent() { # TEXT FILE
 	fi
 }
 
+# The report of a profile, as .report.json: many questions are asked of one, which is read once.
+read_report() { # FILE
+	local of
+	of="$(stat -L -c '%n %i %s %.Y' "$1") ${GCPROF_MEMORY:-}" || return 1
+	[ "$of" != "$(cat .reported 2>/dev/null)" ] || return 0
+	rm -f .reported
+	"$GCPROF" report --json "$1" >.report.json || return 1
+	echo "$of" >.reported
+}
+
 # The value of a jq expression on the report of a profile.
 ask() { # EXPRESSION [FILE]
-	"$GCPROF" report --json "${2:-gcprof.data}" | jq -r "$1"
+	read_report "${2:-gcprof.data}" && jq -r "$1" .report.json
 }
 
 # Fails with both sides if they differ.
@@ -66,7 +76,7 @@ same() { # WHAT LEFT RIGHT
 # Fails unless the jq condition holds for the report. If it does not, shows what it looks at: the
 # keys of the report that it names; of long lists the rows that it names, or else the first ten.
 holds() { # CONDITION [FILE]
-	"$GCPROF" report --json "${2:-gcprof.data}" >report.json || return 1
+	read_report "${2:-gcprof.data}" && cp .report.json report.json || return 1
 	jq -e "$1" report.json >/dev/null && return 0
 	echo "does not hold: $1"
 	jq -c --arg condition "$1" '[$condition | scan("\"([^\"]+)\"")[0]] as $names |
@@ -79,9 +89,9 @@ holds() { # CONDITION [FILE]
 
 # Waits until a command succeeds, for as long as that may take on a busy machine.
 wait_until() { # COMMAND...
-	for _ in $(seq 6000); do
+	for _ in $(seq 2400); do
 		! "$@" || return 0
-		sleep 0.02
+		sleep 0.05
 	done
 	echo "still not: $*"
 	return 1

@@ -241,7 +241,7 @@ whole() { # FILE
 	echo "lost $lost"
 	[ "$lost" -gt 0 ]
 	# Because the ring was full, and because the program had filled its share of it.
-	[ "$(awk '/ allocation events were lost: / {sum += $3} END {printf "%d", sum}' record.log)" = "$lost" ]
+	[ "$(awk '/ allocation events? (was|were) lost: / {sum += $3} END {printf "%d", sum}' record.log)" = "$lost" ]
 	# What was lost may also be a fate, a type or a period: those have no ids.
 	jq -e --argjson lost "$lost" '.stored + $lost >= .sent and .stored < .sent' counts
 	# It goes on until the program ends.

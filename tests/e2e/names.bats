@@ -197,7 +197,7 @@ END
 	grep 'code.bin: no function names: it is no ELF file' record.log
 	holds '[.losses[] | select(.name == "NAMES_FILE") | .severity, .count] == ["cut", 1]'
 	holds '[.functions[] | select(.name | test("^code.bin.0x")) | .cpu_self_ns] | add > 100000000'
-	"$GCPROF" report | grep '1 files have no function names'
+	"$GCPROF" report | grep '1 file has no function names'
 	# Most programs have names.
 	record -v -- /bin/true
 	holds '[.losses[] | select(.name == "NAMES_FILE")] == []'

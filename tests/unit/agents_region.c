@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* agents_region.c: tests of the region of sampled blocks. */
+/* Plain: the address sanitizer takes the addresses that it wants. */
 #include "test.h"
 
 #include <pthread.h>

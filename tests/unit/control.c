@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* control.c: tests of how programs get to know that they are recorded, and what is asked of them.
  */
+/* Plain: workers have their limits only without sanitizers. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>

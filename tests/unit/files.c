@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* files.c: tests of the registry of files: what is known again, what is forgotten, modules. */
+/* Plain: workers have their limits only without sanitizers. */
 #include "test.h"
 
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* generated_code.c: tests of names for code made at run time: perf maps, jitdump files, their
  * owners. */
+/* Plain: workers have their limits only without sanitizers. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* name_table.c: tests of name tables in the memory of programs: right, wrong and endless. */
+/* Plain: workers have their limits only without sanitizers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

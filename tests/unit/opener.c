@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* opener.c: tests of the process that opens files which others chose. */
+/* Plain: workers have their limits only without sanitizers. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>

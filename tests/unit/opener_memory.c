@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* opener_memory.c: tests of the process that changes blocks in the memory of programs. */
+/* Plain: workers have their limits only without sanitizers. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* opener_space.c: tests of the process that reads the memory of one program for readers. */
+/* Plain: workers have their limits only without sanitizers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

@@ -105,6 +105,7 @@ TEST(summary_tells_what_was_recorded)
 	CHECK(!summary.streams[1].known);
 	CHECK_EQ(summary.losses[5].count, 25);
 	CHECK_STR(summary.losses[5].text, "calls were counted only");
+	CHECK_STR(summary.losses[5].one, "calls were counted only");
 	CHECK_EQ(summary.last_time, 5025);
 	summary_clock(&summary, &clock);
 	CHECK_EQ(clock.pairs, 5);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* symbolizer.c: tests of finding names by readers: their answers, rights, deaths and limits. */
+/* Plain: workers have their limits only without sanitizers. */
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>

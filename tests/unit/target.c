@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target.c: tests of how the recorded program is found, started, released and waited for. */
+/* Plain: workers have their limits only without sanitizers. */
 #include "test.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* worker.c: tests of processes that may die or hang, and of answers that make no sense. */
+/* Plain: workers have their limits only without sanitizers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "firefox.h"
+#include "../util/plural.h"
 #include "../util/path_base.h"
 
 enum {
@@ -83,9 +84,10 @@ static void put_streams(struct column *groups, const struct model *model)
 		char text[128];
 
 		snprintf(text, sizeof(text),
-			 "%" PRIu64 " events, %" PRIu64 " lost, %" PRIu64 " cut, %" PRIu64
+			 "%" PRIu64 " event%.1s, %" PRIu64 " lost, %" PRIu64 " cut, %" PRIu64
 			 " held back",
-			 stream->events, stream->lost, stream->cut, stream->held);
+			 stream->events, plural(stream->events, "[|s]").text, stream->lost,
+			 stream->cut, stream->held);
 		if (stream->attached)
 			put_entry(&entries, stream->name, text);
 		else

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "firefox.h"
+#include "../util/plural.h"
 
 /* Bytes of JSON that a row takes at most, next to times and stacks; see those who write them. */
 enum {
@@ -265,12 +266,13 @@ static void tell(struct firefox *firefox)
 			(unsigned long long)thin->calls_kept, (unsigned long long)firefox->n_calls);
 	if (firefox->gcs_dropped)
 		used += (size_t)snprintf(note + used, size - used,
-					 "%llu of the shortest collections are left out; ",
-					 (unsigned long long)firefox->gcs_dropped);
+					 "%llu of the shortest collections %s left out; ",
+					 (unsigned long long)firefox->gcs_dropped,
+					 plural(firefox->gcs_dropped, "[is|are]").text);
 	if (firefox->marks_dropped)
-		used += (size_t)snprintf(note + used, size - used,
-					 "%llu other events are left out; ",
-					 (unsigned long long)firefox->marks_dropped);
+		used += (size_t)snprintf(note + used, size - used, "%llu other event%s left out; ",
+					 (unsigned long long)firefox->marks_dropped,
+					 plural(firefox->marks_dropped, "[ is|s are]").text);
 	if (used)
 		snprintf(note + used, size - used,
 			 "all of it would be too large to open (weights make up for it)");

@@ -327,8 +327,8 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_gc_summary:
 		return cycles_summary(pass, &record->gc_summary);
 	case RECORD_collections:
-		streams_unread(&pass->streams, record->collections.count);
-		return 0;
+		return streams_unread(&pass->streams, pass->model->arena,
+				      record->collections.count);
 	case RECORD_heap_site:
 		return pass->selected ? heap_sites_record(pass, &record->heap_site) : 0;
 	case RECORD_gc_cycle:

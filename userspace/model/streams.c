@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../util/plural.h"
 #include "arena.h"
 #include "text.h"
 
@@ -33,7 +35,8 @@ int streams_loss_kind(struct streams *streams, struct arena *arena,
 	loss->severity = (uint32_t)(record->severity & 3);
 	loss->name = name_clean(arena, record->name);
 	loss->text = name_clean(arena, record->text);
-	return loss->name && loss->text ? 0 : -ENOMEM;
+	loss->one = record->one.size ? name_clean(arena, record->one) : loss->text;
+	return loss->name && loss->text && loss->one ? 0 : -ENOMEM;
 }
 
 int streams_loss(struct streams *streams, const struct record_loss *record)
@@ -44,19 +47,36 @@ int streams_loss(struct streams *streams, const struct record_loss *record)
 	return 0;
 }
 
-void streams_unread(struct streams *streams, uint64_t collections)
+static struct bytes bytes_of(const char *text)
 {
-	static const struct loss_state known[LOSS_MAX] = {
+	return (struct bytes){text, strlen(text)};
+}
+
+int streams_unread(struct streams *streams, struct arena *arena, uint64_t collections)
+{
+	enum { UNREAD = LOSS_COLLECTIONS_UNREAD };
+	static const struct {
+		const char *name, *doc;
+		uint64_t stream, severity;
+	} known[LOSS_MAX] = {
 #define LOSS(code, name, stream, severity, doc) \
-	[code] = {#name, doc, STREAM_##stream, SEVERITY_##severity, 0},
+	[code] = {#name, doc, STREAM_##stream, SEVERITY_##severity},
 #include "../../bpf/loss.def"
 #undef LOSS
 	};
-	struct loss_state *loss = &streams->losses[LOSS_COLLECTIONS_UNREAD];
+	const struct plural_text many = plural(2, known[UNREAD].doc),
+				 one = plural(1, known[UNREAD].doc);
+	const struct record_loss_kind kind = {
+		UNREAD,
+		known[UNREAD].stream,
+		known[UNREAD].severity,
+		bytes_of(known[UNREAD].name),
+		bytes_of(many.text),
+		bytes_of(one.text),
+	};
 
-	collections += loss->count;
-	*loss = known[LOSS_COLLECTIONS_UNREAD];
-	loss->count = collections;
+	streams->losses[UNREAD].count += collections;
+	return streams->losses[UNREAD].name ? 0 : streams_loss_kind(streams, arena, &kind);
 }
 
 void streams_count(struct streams *streams, enum record_kind kind)
@@ -118,7 +138,9 @@ int streams_finish(const struct streams *streams, struct model *model)
 		if (!loss->count)
 			continue;
 		row->name = loss->name ? loss->name : "unknown";
-		row->text = loss->name ? loss->text : "events were lost for an unknown reason";
+		row->text = !loss->name        ? "events were lost for an unknown reason"
+			    : loss->count == 1 ? loss->one
+					       : loss->text;
 		row->stream = stream_names[loss->stream] ? stream_names[loss->stream] : "unknown";
 		row->count = loss->count;
 		row->severity = loss->name ? loss->severity : SEVERITY_LOST;

@@ -16,7 +16,7 @@ struct stream_state {
 };
 
 struct loss_state {
-	const char *name, *text; /* name NULL: no such kind */
+	const char *name, *text, *one; /* name NULL: no such kind */
 	uint32_t stream, severity;
 	uint64_t count;
 };
@@ -36,7 +36,7 @@ int streams_loss(struct streams *streams, const struct record_loss *record);
 void streams_count(struct streams *streams, enum record_kind kind);
 
 /* Counts collections as lost that only an older gcprof reads. */
-void streams_unread(struct streams *streams, uint64_t collections);
+int streams_unread(struct streams *streams, struct arena *arena, uint64_t collections);
 
 int streams_finish(const struct streams *streams, struct model *model);
 

@@ -85,7 +85,8 @@ static int add_loss_kind(struct summary *summary, const struct record_loss_kind 
 	loss->stream = record->stream;
 	loss->severity = record->severity;
 	err = set(&loss->name, record->name);
-	return err ? err : set(&loss->text, record->text);
+	err = err ? err : set(&loss->text, record->text);
+	return err ? err : set(&loss->one, record->one.size ? record->one : record->text);
 }
 
 static int add_string(struct summary *summary, const struct record_string *record)
@@ -242,6 +243,7 @@ void summary_free(struct summary *summary)
 	for (size_t i = 0; i < SUMMARY_LOSSES; i++) {
 		free(summary->losses[i].name);
 		free(summary->losses[i].text);
+		free(summary->losses[i].one);
 	}
 }
 

@@ -29,7 +29,7 @@ struct summary_loss {
 	uint64_t stream, severity; /* as in records.def */
 	uint64_t count;
 	char *name;
-	char *text;
+	char *text, *one; /* `one` where the count is 1 */
 };
 
 /* Texts end with a zero. */

@@ -16,6 +16,7 @@
 
 #include "../../gc/provider/probe_args.h"
 #include "units.h"
+#include "../util/plural.h"
 
 struct words {
 	FILE *evidence, *remedy;
@@ -57,12 +58,13 @@ static bool find_lost(const struct model *model, struct words *words)
 		lost += model->streams[i].lost;
 	if (!lost)
 		return false;
-	fprintf(words->evidence, "%s events were lost (", unit_count(lost).text);
+	fprintf(words->evidence, "%s event%s lost (", unit_count(lost).text,
+		plural(lost, "[ was|s were]").text);
 	for (size_t i = 0, named = 0; i < model->n_streams; i++)
 		if (model->streams[i].lost)
 			fprintf(words->evidence, "%s%s %s", named++ ? ", " : "",
 				model->streams[i].name, unit_count(model->streams[i].lost).text);
-	fprintf(words->evidence, "): figures from these streams are too small.");
+	fprintf(words->evidence, "): the figures of these are too small.");
 	fprintf(words->remedy, "Record with fewer events: a lower -F, a larger -R, a lower "
 			       "--syscall-rate, or with less else on the machine.");
 	return true;
@@ -110,11 +112,10 @@ static bool find_few_samples(const struct model *model, struct words *words)
 	if (!alloc->samples || alloc->samples >= 100 || alloc->bytes.value <= 0)
 		return false;
 	fprintf(words->evidence,
-		"Only %" PRIu64
-		" allocations were sampled: the total may be anywhere from %s to %s, "
+		"Only %" PRIu64 " allocation%s sampled: the total may be anywhere from %s to %s, "
 		"and single types and sites are less certain still.",
-		alloc->samples, unit_bytes(alloc->bytes.low).text,
-		unit_bytes(alloc->bytes.high).text);
+		alloc->samples, plural(alloc->samples, "[ was|s were]").text,
+		unit_bytes(alloc->bytes.low).text, unit_bytes(alloc->bytes.high).text);
 	fprintf(words->remedy, "Record for longer, or with more samples: -R %" PRIu64 "K.",
 		alloc->period >= 16 * 1024 ? alloc->period / 16 / 1024 : 1);
 	return true;
@@ -274,10 +275,11 @@ static bool find_stalled_calls(const struct model *model, struct words *words)
 	if (!worst || (double)worst->in_gc_ns < 0.01 * wall_of(model))
 		return false;
 	fprintf(words->evidence,
-		"%s of %s calls of %s were open while a collection ran, for %s of their %s.",
+		"%s of %s %s of %s %s open while a collection ran, for %s of their %s.",
 		figure_of(worst, worst->in_gc_count).text, figure_of(worst, worst->count).text,
-		worst->name, unit_time((double)worst->in_gc_ns).text,
-		unit_time((double)worst->total_ns).text);
+		plural(worst->count, "call[|s]").text, worst->name,
+		plural(worst->in_gc_count, "[was|were]").text,
+		unit_time((double)worst->in_gc_ns).text, unit_time((double)worst->total_ns).text);
 	fprintf(words->remedy,
 		"The thread could not go on until the pause was over, or waited anyway: compare "
 		"with "
@@ -295,7 +297,7 @@ static bool find_explicit(const struct model *model, struct words *words)
 		return false;
 	fprintf(words->evidence,
 		"The program itself asked for %s collection%s, which took %s (%s of wall time).",
-		unit_count(count).text, count == 1 ? "" : "s", unit_time(ns).text,
+		unit_count(count).text, plural(count, "[|s]").text, unit_time(ns).text,
 		unit_percent(ns / wall_of(model)).text);
 	fprintf(words->remedy, "Let the collector decide when to collect.");
 	return true;

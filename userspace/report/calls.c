@@ -9,6 +9,7 @@
 #include "json_values.h"
 #include "sections.h"
 #include "units.h"
+#include "../util/plural.h"
 
 enum { ROWS_DEFAULT = 100, INDENT_MAX = 40 };
 
@@ -138,9 +139,10 @@ int calls_text(const struct model *model, const struct call_tree *tree,
 	error = section_table(&section, printer.table);
 	if (!error && printer.left_out)
 		page_paragraph(&page, STYLE_DIM, 2,
-			       "%zu branches of less than a hundredth%s are left out",
-			       printer.left_out,
-			       printer.rows >= printer.most_rows ? ", or beyond --top," : "");
+			       "%zu branch%s of less than a hundredth%s %s left out",
+			       printer.left_out, plural(printer.left_out, "[|es]").text,
+			       printer.rows >= printer.most_rows ? ", or beyond --top," : "",
+			       plural(printer.left_out, "[is|are]").text);
 	return error;
 }
 

@@ -9,6 +9,7 @@
 #include "../model/text.h"
 #include "sections.h"
 #include "units.h"
+#include "../util/plural.h"
 
 enum { REASONS_SHOWN = 12 };
 
@@ -121,8 +122,9 @@ static void describe_faults(const struct section *section)
 		return;
 	}
 	if (faults->unknown_gcs)
-		snprintf(batched, sizeof(batched), ", or in %s pauses whose own are not known",
-			 unit_count(faults->unknown_gcs).text);
+		snprintf(batched, sizeof(batched), ", or in %s pause%.1s whose own are not known",
+			 unit_count(faults->unknown_gcs).text,
+			 plural(faults->unknown_gcs, "[|s]").text);
 	page_paragraph(
 		section->page, STYLE_PLAIN, 2,
 		"page faults: %s in minor collections, %s in major ones, %s elsewhere%s%s%s%s",
@@ -153,7 +155,7 @@ static void describe_size(const struct section *section)
 		       gc->rss_peak_bytes ? ", the process " : "",
 		       gc->rss_peak_bytes ? unit_bytes((double)gc->rss_peak_bytes).text : "",
 		       gc->major.cycles ? unit_count(gc->major.cycles).text : "no",
-		       gc->major.cycles == 1 ? "" : "s");
+		       plural(gc->major.cycles, "[|s]").text);
 }
 
 static void describe_heap(const struct section *section)
@@ -178,14 +180,14 @@ static void describe_heap(const struct section *section)
 			       "%s of pauses have no allocation sample that could be charged",
 			       unit_time(gc->no_samples_ns).text);
 	if (gc->unreachable)
-		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "%s objects were found to be unreachable",
-			       unit_count(gc->unreachable).text);
+		page_paragraph(section->page, STYLE_PLAIN, 2, "%s object%s found to be unreachable",
+			       unit_count(gc->unreachable).text,
+			       plural(gc->unreachable, "[ was|s were]").text);
 	describe_faults(section);
 	if (gc->unpaired)
 		page_paragraph(section->page, STYLE_WARNING, 2,
 			       "of %" PRIu64 " pause%s only the beginning or the end is there",
-			       gc->unpaired, gc->unpaired == 1 ? "" : "s");
+			       gc->unpaired, plural(gc->unpaired, "[|s]").text);
 }
 
 /* What is known of the many short ones. */
@@ -197,10 +199,13 @@ static void describe_summed(const struct section *section)
 	if (summed)
 		page_paragraph(
 			section->page, STYLE_PLAIN, 2,
-			"%s short ones came too quickly to be recorded one by one: they are in all "
-			"totals, p50 and p99 have them to within an eighth, and system calls and "
-			"waits do not count as in a collection because of them",
-			unit_count(summed).text);
+			"%s %s in all totals, p50 and p99 have %s to within an eighth, and system "
+			"calls and waits do not count as in a collection because of %s",
+			unit_count(summed).text,
+			plural(summed, "short one[|s] came too quickly to be recorded one by one: "
+				       "[it is|they are]")
+				.text,
+			plural(summed, "[it|them]").text, plural(summed, "[it|them]").text);
 }
 
 /* A kind of pauses, and below it what a runtime calls those of them that it has names for. */

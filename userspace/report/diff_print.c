@@ -10,6 +10,7 @@
 #include "page.h"
 #include "sections.h"
 #include "units.h"
+#include "../util/plural.h"
 
 enum { ROWS_DEFAULT = 10 };
 
@@ -109,9 +110,11 @@ static int print_table(const struct page *page, const struct diff_table *rows, s
 	if (certain > top)
 		page_paragraph(page, STYLE_DIM, 2, "%zu more", certain - top);
 	if (rows->count > certain)
-		page_paragraph(page, STYLE_DIM, 2, "%s%zu %s no more than may be noise.",
-			       certain ? "The other " : "All ", rows->count - certain,
-			       rows->count - certain == 1 ? "differs" : "differ");
+		page_paragraph(page, STYLE_DIM, 2, "%s%zu differ%s no more than may be noise.",
+			       certain            ? "The other "
+			       : rows->count == 1 ? "The only "
+						  : "All ",
+			       rows->count - certain, plural(rows->count - certain, "[s|]").text);
 	return 0;
 }
 

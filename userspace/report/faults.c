@@ -6,6 +6,7 @@
 
 #include "sections.h"
 #include "units.h"
+#include "../util/plural.h"
 #include "../util/path_base.h"
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
@@ -57,14 +58,16 @@ static void print_sums(const struct section *section)
 
 	if (faults->unknown_gcs && !gc) {
 		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "%s page faults; %s of all had to read.",
-			       unit_count(faults->told).text, unit_count(faults->told_major).text);
+			       "%s page fault%s; %s of all had to read.",
+			       unit_count(faults->told).text, plural(faults->told, "[|s]").text,
+			       unit_count(faults->told_major).text);
 		return;
 	}
 	page_paragraph(section->page, STYLE_PLAIN, 2,
-		       "%s page faults: %s in collections, %s elsewhere; %s of all had to read.",
-		       unit_count(faults->told).text, unit_count(gc).text,
-		       unit_count(faults->told - gc).text, unit_count(faults->told_major).text);
+		       "%s page fault%s: %s in collections, %s elsewhere; %s of all had to read.",
+		       unit_count(faults->told).text, plural(faults->told, "[|s]").text,
+		       unit_count(gc).text, unit_count(faults->told - gc).text,
+		       unit_count(faults->told_major).text);
 }
 
 int section_faults(const struct section *section)

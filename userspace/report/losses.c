@@ -5,6 +5,7 @@
 
 #include "sections.h"
 #include "units.h"
+#include "../util/plural.h"
 
 static const char *reason_text(enum stack_reason reason)
 {
@@ -42,10 +43,10 @@ static void print_stacks(const struct section *section)
 			       unit_count(stacks->samples).text);
 		return;
 	}
-	page_paragraph(section->page, STYLE_PLAIN, 2,
-		       "%.1f%% of %s stacks are whole. Of the others:",
+	page_paragraph(section->page, STYLE_PLAIN, 2, "%.1f%% of %s stack%s whole. Of the others:",
 		       100.0 * (double)stacks->complete / (double)stacks->samples,
-		       unit_count(stacks->samples).text);
+		       unit_count(stacks->samples).text,
+		       plural(stacks->samples, "[ is|s are]").text);
 	for (int i = 0; i < STACK_REASONS; i++)
 		if (stacks->reasons[i])
 			page_paragraph(section->page, STYLE_PLAIN, 4, "%s: %s",
@@ -58,18 +59,19 @@ static void print_details(const struct section *section)
 
 	page_paragraph(
 		section->page, STYLE_DIM, 2,
-		"read %s records in %s chunks; %s of unknown kinds; %s left out because they "
+		"read %s records in %s chunk%s; %s of unknown kinds; %s left out that "
 		"contradict others; %s file, %s decompressed",
 		unit_count(model->status.records).text, unit_count(model->status.chunks).text,
-		unit_count(model->status.unknown).text, unit_count(model->refused).text,
-		unit_bytes((double)model->status.bytes).text,
+		plural(model->status.chunks, "[|s]").text, unit_count(model->status.unknown).text,
+		unit_count(model->refused).text, unit_bytes((double)model->status.bytes).text,
 		unit_bytes((double)model->status.plain_bytes).text);
 	for (size_t i = 0; i < model->n_streams; i++)
 		page_paragraph(section->page, STYLE_DIM, 2,
-			       "stream %s: %s, %s events, %s lost, %s cut, %s held back",
+			       "stream %s: %s, %s event%s, %s lost, %s cut, %s held back",
 			       model->streams[i].name,
 			       model->streams[i].attached ? "attached" : "not attached",
 			       unit_count(model->streams[i].events).text,
+			       plural(model->streams[i].events, "[|s]").text,
 			       unit_count(model->streams[i].lost).text,
 			       unit_count(model->streams[i].cut).text,
 			       unit_count(model->streams[i].held).text);
@@ -100,9 +102,11 @@ int section_losses(const struct section *section)
 	if (!lost)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "Nothing was lost.");
 	if (model->refused)
-		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "%s records contradict others and were left out.",
-			       unit_count(model->refused).text);
+		page_paragraph(section->page, STYLE_WARNING, 2, "%s record%s left out.",
+			       unit_count(model->refused).text,
+			       plural(model->refused, "[ contradicts others and was|s contradict "
+						      "others and were]")
+				       .text);
 	print_stacks(section);
 	if (section->verbose)
 		print_details(section);

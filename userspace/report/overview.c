@@ -10,6 +10,7 @@
 #include "bars.h"
 #include "sections.h"
 #include "units.h"
+#include "../util/plural.h"
 
 enum { COLUMNS_MAX = TIMELINE_WINDOWS, LABEL_WIDTH = 14, FIGURE_WIDTH = 26 };
 
@@ -106,7 +107,8 @@ static double losses(const struct window *window, const struct chart *chart)
 
 static void print_losses(double most, char *out, size_t size)
 {
-	snprintf(out, size, "up to %s events", unit_count((uint64_t)most).text);
+	snprintf(out, size, "up to %s event%s", unit_count((uint64_t)most).text,
+		 plural((uint64_t)most, "[|s]").text);
 }
 
 static void print_rate(double most, char *out, size_t size)

@@ -9,6 +9,7 @@
 #include "../../bpf/events.h"
 #include "sections.h"
 #include "units.h"
+#include "../util/plural.h"
 
 enum { SITES_SHOWN = 3, CALLS_SHOWN = 3, TICKS_LEAST = 8 };
 
@@ -73,7 +74,7 @@ static void write_cause(FILE *out, const struct model_pause *pause)
 		fprintf(out, "Of what it kept");
 	else
 		fprintf(out, "It kept nothing that was sampled; of what was allocated before it");
-	fprintf(out, " (%s sample%s):", unit_count(samples).text, samples == 1 ? "" : "s");
+	fprintf(out, " (%s sample%s):", unit_count(samples).text, plural(samples, "[|s]").text);
 	write_sites(out, pause);
 	fputc('.', out);
 }
@@ -122,7 +123,7 @@ static void write_meanwhile(FILE *out, const struct model_pause *pause)
 
 	if (rest)
 		fprintf(out, "%s%s shorter call%s", item(out), unit_count(rest).text,
-			rest == 1 ? "" : "s");
+			plural(rest, "[|s]").text);
 	if (pause->sums.futex_calls)
 		fprintf(out, "%sother threads waiting in futex, %s together", item(out),
 			unit_time((double)pause->sums.futex_ns).text);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "units.h"
+#include "../util/plural.h"
 #include "../util/map.h"
 #include "../util/path_base.h"
 
@@ -161,10 +162,13 @@ static void tell_selection(const struct section *section)
 			       "(--max-overhead): how many there were cannot be told.");
 	else if (model->calls_left_out > 0)
 		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "Of %s more calls nobody knows how many are selected, so they are "
-			       "left out: too few were recorded one by one, or this profile does "
-			       "not say what these stand for.",
-			       unit_count((uint64_t)model->calls_left_out).text);
+			       "Of %s more %s left out: too few were recorded one by one, or this "
+			       "profile does not say what these stand for.",
+			       unit_count((uint64_t)model->calls_left_out).text,
+			       plural((uint64_t)model->calls_left_out,
+				      "call[|s] nobody knows how many are selected, so [it is|they "
+				      "are]")
+				       .text);
 }
 
 /* For how long they were traced, if that was not always. */

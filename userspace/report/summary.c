@@ -11,6 +11,7 @@
 #include "bars.h"
 #include "sections.h"
 #include "units.h"
+#include "../util/plural.h"
 
 enum { RUNTIMES_SHOWN = 20 };
 
@@ -312,7 +313,7 @@ static void tell_collections(const struct section *section, FILE *out)
 						    : " There was no collection.");
 		return;
 	}
-	fprintf(out, " %s pause%s%s", unit_count(count).text, count == 1 ? "" : "s",
+	fprintf(out, " %s pause%s%s", unit_count(count).text, plural(count, "[|s]").text,
 		gc->others.count ? "" : " for collections");
 	if (gc->processes > 1)
 		fprintf(out, " in %s processes", unit_count(gc->processes).text);
@@ -333,7 +334,7 @@ static void tell_cycles(const struct section *section, FILE *out)
 	if (!cycles->count || wall <= 0)
 		return;
 	fprintf(out, " %s cycle%s of a concurrent collector took %s, %s of wall time.",
-		unit_count(cycles->count).text, cycles->count == 1 ? "" : "s",
+		unit_count(cycles->count).text, plural(cycles->count, "[|s]").text,
 		unit_time((double)cycles->total_ns).text,
 		unit_percent((double)cycles->total_ns / wall).text);
 }
@@ -363,7 +364,8 @@ static void tell_allocation(const struct section *section, FILE *out)
 		unit_bytes(bytes->low).text, unit_bytes(bytes->high).text);
 	if (wall > 0)
 		fprintf(out, ", %s/s", unit_bytes(bytes->value / wall * 1e9).text);
-	fprintf(out, ", in about %s objects.", unit_rough(alloc->objects.value).text);
+	fprintf(out, ", in about %s object%s.", unit_rough(alloc->objects.value).text,
+		plural((uint64_t)ceil(alloc->objects.value), "[|s]").text);
 }
 
 /* An estimate with its interval; without a filter, how long calls were traced. */
@@ -394,8 +396,9 @@ static void tell_syscalls(const struct section *section, FILE *out)
 	else if (tracing->estimated)
 		tell_estimated_calls(model, out);
 	else
-		fprintf(out, " %s system calls took %s, waiting included",
+		fprintf(out, " %s system call%s took %s, waiting included",
 			unit_count(model->syscall_count).text,
+			plural(model->syscall_count, "[|s]").text,
 			unit_time((double)model->syscall_ns).text);
 	if (tracing->gaps && !tracing->estimated && !model->filter)
 		fprintf(out,

@@ -12,6 +12,7 @@
 #include "../target/switches.h"
 #include "../../reader/worker.h"
 #include "../../util/log.h"
+#include "../../util/plural.h"
 
 #define RETRY_NS    UINT64_C(200000000)   /* between two searches for files to detach */
 #define WAIT_NS     UINT64_C(10000000000) /* until probes are attached, at most */
@@ -82,8 +83,9 @@ static void make_room(struct arrival *arrival)
 		attach_detach(session_probes(arrival->session),
 			      (const uint32_t *)(void *)unused.data,
 			      unused.size / sizeof(uint32_t));
-		log_verbose("probes of %zu files that no process has mapped any more are detached",
-			    unused.size / sizeof(uint32_t));
+		log_verbose("probes of %zu file%s that no process has mapped any more are detached",
+			    unused.size / sizeof(uint32_t),
+			    plural(unused.size / sizeof(uint32_t), "[|s]").text);
 	}
 	buffer_free(&unused);
 	map_free(used);

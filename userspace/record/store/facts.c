@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../profile/codes.h"
+#include "../../util/plural.h"
 
 static struct bytes text(const char *string)
 {
@@ -67,7 +68,7 @@ int facts_put_loss_kinds(struct profile_writer *writer)
 {
 	static const struct {
 		uint64_t kind, stream, severity;
-		const char *name, *text;
+		const char *name, *doc;
 	} kinds[] = {
 #define LOSS(code, name, stream, severity, doc) \
 	{code, STREAM_##stream, SEVERITY_##severity, #name, doc},
@@ -77,10 +78,12 @@ int facts_put_loss_kinds(struct profile_writer *writer)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct plural_text many = plural(2, kinds[i].doc),
+					 one = plural(1, kinds[i].doc);
 		struct record record = {
 			.kind = RECORD_loss_kind,
 			.loss_kind = {kinds[i].kind, kinds[i].stream, kinds[i].severity,
-				      text(kinds[i].name), text(kinds[i].text)},
+				      text(kinds[i].name), text(many.text), text(one.text)},
 		};
 		err = profile_writer_put(writer, &record);
 	}

@@ -27,6 +27,7 @@
 #include "../../reader/worker.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
+#include "../../util/plural.h"
 
 #define CPU_NS  UINT64_C(2000000000) /* to compile the rows of one file */
 #define WALL_NS UINT64_C(6000000000)
@@ -217,11 +218,13 @@ static struct unwind_module *add(struct unwind_modules *modules, const struct fi
 	}
 	module = known ? known : add_module(modules, err, file, &wanted, from);
 	if (module && module->count)
-		log_verbose("%s: %zu unwind rows of %zu functions (%zu KiB, %.1f ms of CPU time)%s",
-			    from->path, file->n_rows, file->functions,
-			    file->n_rows * sizeof(unwind_row) / 1024,
-			    (double)(worker_cpu_ns(modules->worker) - began) / 1e6,
-			    known ? ", as before" : "");
+		log_verbose(
+			"%s: %zu unwind row%s of %zu function%s (%zu KiB, %.1f ms of CPU time)%s",
+			from->path, file->n_rows, plural(file->n_rows, "[|s]").text,
+			file->functions, plural(file->functions, "[|s]").text,
+			file->n_rows * sizeof(unwind_row) / 1024,
+			(double)(worker_cpu_ns(modules->worker) - began) / 1e6,
+			known ? ", as before" : "");
 	unwind_free(file);
 	return module;
 }
