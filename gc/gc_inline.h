@@ -134,8 +134,8 @@ static inline void gc_write(struct gc_thread *thread, void *object, void *slot, 
 	struct gc_header *header = (struct gc_header *)object;
 	if (GC_UNLIKELY(__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & GC_FLAG_TRACK_YOUNG))
 		gc_write_slow(thread, header, slot, value);
-	memcpy(slot, &value,
-	       sizeof(value)); /* a store; memcpy because the slot has a type of its own */
+	else
+		memcpy(slot, &value, sizeof(value)); /* a store: the slot has a type of its own */
 }
 
 /* The same for item `index` of an array whose items are references. */
@@ -169,19 +169,21 @@ static inline void gc_frame_push(struct gc_thread *thread, struct gc_frame *fram
 {
 	struct gc_anchor *anchor = &((struct gc_thread_head *)thread)->anchor;
 	void **slots = (void **)(frame + 1);
-	memset(slots, 0, nslots * sizeof(*slots));
 	frame->prev = anchor->top;
 	frame->code = code;
 	frame->pc = 0;
 	frame->nslots = nslots;
 	frame->reserved = 0;
-	__atomic_store_n(&anchor->top, (uint64_t)(uintptr_t)frame, __ATOMIC_RELEASE);
+	/* A profiler may read headers between any two instructions; the collector reads slots in
+	 * calls only, so the compiler need not zero one that is set before. */
+	__asm__ volatile("" : : "m"(*frame));
+	*(volatile uint64_t *)&anchor->top = (uint64_t)(uintptr_t)frame;
+	memset(slots, 0, nslots * sizeof(*slots));
 }
 
 static inline void gc_frame_pop(struct gc_thread *thread, struct gc_frame *frame)
 {
-	__atomic_store_n(&((struct gc_thread_head *)thread)->anchor.top, frame->prev,
-			 __ATOMIC_RELEASE);
+	*(volatile uint64_t *)&((struct gc_thread_head *)thread)->anchor.top = frame->prev;
 }
 
 /*
