@@ -59,61 +59,6 @@ static inline void *gc_alloc(struct gc_thread *thread, gc_type type, size_t size
 #define GC_NEW(thread, type, struct_type) \
 	((struct_type *)gc_alloc(thread, type, sizeof(struct_type)))
 
-/*
- * A cursor: allocation's pointer and limit in local variables, for a loop that
- * does little but allocate. In memory each allocation waits for the store of the
- * one before; in registers it does not.
- *
- *	struct gc_cursor cursor = gc_cursor_open(thread);
- *	while (...)
- *		node = gc_cursor_alloc(thread, &cursor, type, sizeof(struct node));
- *	gc_cursor_close(thread, &cursor);
- *
- * Between open and close the thread allocates with gc_cursor_alloc() only, which
- * may collect like gc_alloc(), and calls nothing else that may collect: close
- * before, open again behind it. (A debug build finds a collection that was run
- * regardless: [buffer-is-zero].) A request to stop waits for the cursor's buffer
- * to be used up, so do not keep one open without allocating. Samples are the same
- * as those of gc_alloc(). Keep it a local variable whose address goes nowhere else.
- */
-struct gc_cursor {
-	char *free;
-	char *limit;
-};
-
-static inline struct gc_cursor gc_cursor_open(struct gc_thread *thread)
-{
-	const struct gc_thread_head *head = (const struct gc_thread_head *)thread;
-	struct gc_cursor cursor = {
-		.free = head->free,
-		.limit = __atomic_load_n(&head->limit, __ATOMIC_RELAXED),
-	};
-
-	return cursor;
-}
-
-static inline void gc_cursor_close(struct gc_thread *thread, const struct gc_cursor *cursor)
-{
-	((struct gc_thread_head *)thread)->free = cursor->free;
-}
-
-/* As gc_alloc(). */
-static inline void *gc_cursor_alloc(struct gc_thread *thread, struct gc_cursor *cursor,
-				    gc_type type, size_t size)
-{
-	char *object = cursor->free;
-	char *end = object + GC_ALIGN(size);
-	if (GC_UNLIKELY(end > cursor->limit)) {
-		gc_cursor_close(thread, cursor);
-		object = (char *)gc_alloc_slow(thread, type, size);
-		*cursor = gc_cursor_open(thread);
-		return object;
-	}
-	cursor->free = end;
-	((struct gc_header *)object)->type = type;
-	return object;
-}
-
 /* A new array of `length` zeroed items, its length already stored. May collect. */
 static inline void *gc_alloc_array(struct gc_thread *thread, gc_type type, uint64_t length)
 {
