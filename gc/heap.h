@@ -219,6 +219,7 @@ struct gc_heap {
 	gc_hook hook;
 	void *hook_context;
 
+	uint64_t samples;     /* taken, atomic */
 	uint64_t before;      /* bytes allocated but for those in nursery.used, atomic */
 	uint64_t threshold;   /* old and large bytes that start a major collection */
 	uint64_t cycle;       /* collections begun */
