@@ -51,18 +51,18 @@ static void shade(struct gc_thread *thread, void *object)
 	__atomic_store_n(&thread->shading, NULL, __ATOMIC_RELEASE);
 }
 
-/* A store of `value` into an object that is tracked. */
+/* A store of `value` into an object that is tracked. The store is made here, so that callers need
+ * not keep their registers across the call. */
 void gc_write_slow(struct gc_thread *thread, struct gc_header *object, void *slot,
 		   const void *value)
 {
 	struct gc_heap *heap = thread->heap;
 
-	if (!value)
-		return;
-	if (heap_is_young(heap, value))
+	if (value && heap_is_young(heap, value))
 		gc_barrier_slow(thread, object, slot, sizeof(value));
-	else if (major_is_marking(heap))
+	else if (value && major_is_marking(heap))
 		shade(thread, (void *)(uintptr_t)value);
+	memcpy(slot, &value, sizeof(value));
 }
 
 /* What was pushed and not yet flagged is flagged here. Unless this is the child of a fork other

@@ -47,7 +47,7 @@ struct gc_type_desc {
 
 /* Start from gc_options_default(); a zero field means its default. */
 struct gc_options {
-	size_t nursery_size; /* while one thread runs, several share a multiple of it: see
+	size_t nursery_size; /* at most, while one thread runs; several share a multiple of it: see
 				README.md; default 4 MiB, GC_NURSERY */
 	size_t buffer_size;  /* a thread takes this much of the nursery at a time, default 32 KiB;
 				one of several threads takes up to large_size */

@@ -59,61 +59,6 @@ static inline void *gc_alloc(struct gc_thread *thread, gc_type type, size_t size
 #define GC_NEW(thread, type, struct_type) \
 	((struct_type *)gc_alloc(thread, type, sizeof(struct_type)))
 
-/*
- * A cursor: allocation's pointer and limit in local variables, for a loop that
- * does little but allocate. In memory each allocation waits for the store of the
- * one before; in registers it does not.
- *
- *	struct gc_cursor cursor = gc_cursor_open(thread);
- *	while (...)
- *		node = gc_cursor_alloc(thread, &cursor, type, sizeof(struct node));
- *	gc_cursor_close(thread, &cursor);
- *
- * Between open and close the thread allocates with gc_cursor_alloc() only, which
- * may collect like gc_alloc(), and calls nothing else that may collect: close
- * before, open again behind it. (A debug build finds a collection that was run
- * regardless: [buffer-is-zero].) A request to stop waits for the cursor's buffer
- * to be used up, so do not keep one open without allocating. Samples are the same
- * as those of gc_alloc(). Keep it a local variable whose address goes nowhere else.
- */
-struct gc_cursor {
-	char *free;
-	char *limit;
-};
-
-static inline struct gc_cursor gc_cursor_open(struct gc_thread *thread)
-{
-	const struct gc_thread_head *head = (const struct gc_thread_head *)thread;
-	struct gc_cursor cursor = {
-		.free = head->free,
-		.limit = __atomic_load_n(&head->limit, __ATOMIC_RELAXED),
-	};
-
-	return cursor;
-}
-
-static inline void gc_cursor_close(struct gc_thread *thread, const struct gc_cursor *cursor)
-{
-	((struct gc_thread_head *)thread)->free = cursor->free;
-}
-
-/* As gc_alloc(). */
-static inline void *gc_cursor_alloc(struct gc_thread *thread, struct gc_cursor *cursor,
-				    gc_type type, size_t size)
-{
-	char *object = cursor->free;
-	char *end = object + GC_ALIGN(size);
-	if (GC_UNLIKELY(end > cursor->limit)) {
-		gc_cursor_close(thread, cursor);
-		object = (char *)gc_alloc_slow(thread, type, size);
-		*cursor = gc_cursor_open(thread);
-		return object;
-	}
-	cursor->free = end;
-	((struct gc_header *)object)->type = type;
-	return object;
-}
-
 /* A new array of `length` zeroed items, its length already stored. May collect. */
 static inline void *gc_alloc_array(struct gc_thread *thread, gc_type type, uint64_t length)
 {
@@ -134,8 +79,8 @@ static inline void gc_write(struct gc_thread *thread, void *object, void *slot, 
 	struct gc_header *header = (struct gc_header *)object;
 	if (GC_UNLIKELY(__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & GC_FLAG_TRACK_YOUNG))
 		gc_write_slow(thread, header, slot, value);
-	memcpy(slot, &value,
-	       sizeof(value)); /* a store; memcpy because the slot has a type of its own */
+	else
+		memcpy(slot, &value, sizeof(value)); /* a store: the slot has a type of its own */
 }
 
 /* The same for item `index` of an array whose items are references. */
@@ -169,19 +114,21 @@ static inline void gc_frame_push(struct gc_thread *thread, struct gc_frame *fram
 {
 	struct gc_anchor *anchor = &((struct gc_thread_head *)thread)->anchor;
 	void **slots = (void **)(frame + 1);
-	memset(slots, 0, nslots * sizeof(*slots));
 	frame->prev = anchor->top;
 	frame->code = code;
 	frame->pc = 0;
 	frame->nslots = nslots;
 	frame->reserved = 0;
-	__atomic_store_n(&anchor->top, (uint64_t)(uintptr_t)frame, __ATOMIC_RELEASE);
+	/* A profiler may read headers between any two instructions; the collector reads slots in
+	 * calls only, so the compiler need not zero one that is set before. */
+	__asm__ volatile("" : : "m"(*frame));
+	*(volatile uint64_t *)&anchor->top = (uint64_t)(uintptr_t)frame;
+	memset(slots, 0, nslots * sizeof(*slots));
 }
 
 static inline void gc_frame_pop(struct gc_thread *thread, struct gc_frame *frame)
 {
-	__atomic_store_n(&((struct gc_thread_head *)thread)->anchor.top, frame->prev,
-			 __ATOMIC_RELEASE);
+	*(volatile uint64_t *)&((struct gc_thread_head *)thread)->anchor.top = frame->prev;
 }
 
 /*

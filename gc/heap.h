@@ -62,7 +62,10 @@ struct gc_share {
 struct gc_nursery {
 	char *base;
 	char *end;      /* of what it may ever have */
-	size_t size;    /* what it has until it is emptied */
+	size_t part;    /* what one thread has until it is emptied */
+	size_t size;    /* what all have */
+	size_t saved;   /* so many bytes more would smaller parts have promoted the last time */
+	size_t wait;    /* bytes to be allocated before a larger part is tried again */
 	size_t largest; /* that it had since the last major collection */
 	size_t touched; /* so much may be in memory */
 	uint32_t n_shares;
@@ -216,6 +219,7 @@ struct gc_heap {
 	gc_hook hook;
 	void *hook_context;
 
+	uint64_t samples;     /* taken, atomic */
 	uint64_t before;      /* bytes allocated but for those in nursery.used, atomic */
 	uint64_t threshold;   /* old and large bytes that start a major collection */
 	uint64_t cycle;       /* collections begun */

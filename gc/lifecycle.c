@@ -174,6 +174,6 @@ void gc_stats(struct gc_heap *heap, struct gc_stats *out)
 	out->live_bytes = heap->old.bytes + heap->large.bytes;
 	out->arena_bytes = old_arena_bytes(&heap->old);
 	out->large_bytes = heap->large.bytes;
-	out->samples = gcprof_samples(heap->provider);
+	out->samples = __atomic_load_n(&heap->samples, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&heap->lock);
 }

@@ -31,13 +31,21 @@ struct minor {
 	uintptr_t base; /* of the nursery */
 	uintptr_t size;
 	uint64_t objects; /* promoted */
-	bool marking;     /* what is promoted is marked, by old.c */
-	bool shade;       /* and so is what visited slots refer to */
-	bool watch_old;   /* marking, or there are young large objects */
+	uint64_t young;   /* of these, allocated last, in the part of the nursery from here on: */
+	uintptr_t young_from;
+	bool marking;   /* what is promoted is marked, by old.c */
+	bool shade;     /* and so is what visited slots refer to */
+	bool watch_old; /* marking, or there are young large objects */
 };
 
 _Static_assert(sizeof(struct gc_header) == 8, "a forwarding address fits into it");
 _Static_assert(offsetof(struct gc_header, type) == 0, "the type is the low half-word");
+
+static inline void count_promoted(struct minor *minor, const void *object)
+{
+	minor->objects++;
+	minor->young += (uintptr_t)object >= minor->young_from;
+}
 
 static inline void *forwarded(uint64_t word)
 {
@@ -202,7 +210,7 @@ promote_simple(struct minor *minor, struct place place, char *object, uint64_t h
 	}
 	copy_simple(copy, object, header, size);
 	forward(object, copy);
-	minor->objects++;
+	count_promoted(minor, object);
 	return copy;
 }
 
@@ -218,7 +226,7 @@ static void *promote_other(struct minor *minor, char *object, const struct gc_ty
 		copy_words((char *)copy, object, size);
 	copy->flags = GC_FLAG_TRACK_YOUNG;
 	forward(object, copy);
-	minor->objects++;
+	count_promoted(minor, object);
 	if (type_has_references(type))
 		worklist_push(&minor->heap->work, later(copy));
 	return copy;
@@ -456,12 +464,38 @@ static void *survivor(struct gc_heap *heap, void *object)
 	return chunk_is_large(object) && chunk_of(object)->age == LARGE_YOUNG ? NULL : object;
 }
 
+/* Where the part begins that was allocated last and would stay in caches by itself, if there is one
+ * share: it is used in the order of its addresses. */
+static uintptr_t young_from(const struct gc_nursery *nursery)
+{
+	size_t used = (size_t)(nursery->shares[0].next - nursery->base);
+	size_t part = used < NURSERY_CACHED ? used : NURSERY_CACHED;
+
+	return (uintptr_t)nursery->base + used - part;
+}
+
+/*
+ * So many bytes more would have been promoted with a collection for each such part: as large a
+ * share of all as of the last one. Several shares have no common order: then as many as there were.
+ */
+static size_t saved_by_size(const struct minor *minor, uint64_t bytes)
+{
+	const struct gc_nursery *nursery = &minor->heap->nursery;
+	uint64_t parts = nursery->used / NURSERY_CACHED, small;
+
+	if (nursery->n_shares > 1 || !bytes)
+		return bytes;
+	small = bytes * minor->young / minor->objects * parts;
+	return small > bytes ? small - bytes : 0;
+}
+
 void minor_trace(struct gc_heap *heap)
 {
 	struct minor minor = {
 		.heap = heap,
 		.base = (uintptr_t)heap->nursery.base,
 		.size = (uintptr_t)(heap->nursery.end - heap->nursery.base),
+		.young_from = young_from(&heap->nursery),
 		.marking = major_is_marking(heap),
 		.shade = major_is_marking(heap),
 		.watch_old = major_is_marking(heap) || heap->large.young,
@@ -483,6 +517,7 @@ void minor_trace(struct gc_heap *heap)
 		heap->major.live += bytes;
 	heap->major.promoted = bytes;
 	heap->major.used = heap->nursery.used;
+	heap->nursery.saved = saved_by_size(&minor, bytes);
 	heap->last.promoted_bytes += bytes;
 	heap->last.promoted_objects += minor.objects;
 }

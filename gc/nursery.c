@@ -6,6 +6,10 @@
 /* It does not grow beyond this: more than that no caches hold. */
 enum { GROWTH_MAX = 64 << 20 };
 
+/* Leaving the caches costs as much as promoting one byte in PAYS. A larger part that did not pay is
+ * tried again when so many times its size has been allocated. */
+enum { PAYS = 16, WAIT = 8 };
+
 /* What it may ever have: its size for each processor. */
 static size_t largest_size(const struct gc_heap *heap)
 {
@@ -25,6 +29,30 @@ static bool has_room(const struct gc_heap *heap, size_t size)
 }
 
 /*
+ * What one thread is to have: what stays in caches, or all that it may, if the objects that get
+ * more time to die are so many that it pays. What that saves is known only where it was tried.
+ */
+static size_t next_part(struct gc_nursery *nursery, const struct gc_major *major, size_t most)
+{
+	size_t least = most < NURSERY_CACHED ? most : NURSERY_CACHED, used = major->used;
+
+	/* One that was not full says nothing. */
+	if (!nursery->part || used < nursery->size / 2)
+		return nursery->part ? nursery->part : least;
+	if (nursery->part == least) {
+		nursery->wait -= used < nursery->wait ? used : nursery->wait;
+		if (nursery->wait || major->promoted <= used / PAYS)
+			return least;
+		nursery->wait = WAIT * most;
+		return most;
+	}
+	if (nursery->saved <= used / PAYS)
+		return least;
+	nursery->wait = 0;
+	return most;
+}
+
+/*
  * The nursery is empty. Each thread that runs adds its size, so that several do not collect more
  * often than one would, unless it is to be expected that more than that survives in all: the pause
  * does not grow with the threads.
@@ -32,8 +60,9 @@ static bool has_room(const struct gc_heap *heap, size_t size)
 static void resize(struct gc_heap *heap, uint32_t running)
 {
 	struct gc_nursery *nursery = &heap->nursery;
-	size_t one = heap->options.nursery_size, size = (size_t)(nursery->end - nursery->base);
 	uint64_t used = heap->major.used, promoted = heap->major.promoted;
+	size_t one = next_part(nursery, &heap->major, heap->options.nursery_size);
+	size_t size = (size_t)(nursery->end - nursery->base);
 
 	if (running < size / one)
 		size = running ? running * one : one;
@@ -41,6 +70,7 @@ static void resize(struct gc_heap *heap, uint32_t running)
 		size = used / promoted * one;
 	if (size < one || !has_room(heap, size))
 		size = one;
+	nursery->part = one;
 	nursery->size = size;
 	if (nursery->largest < size)
 		nursery->largest = size;
@@ -93,9 +123,11 @@ void nursery_free(struct gc_heap *heap)
 void nursery_trim(struct gc_heap *heap)
 {
 	struct gc_nursery *nursery = &heap->nursery;
-	size_t size = heap->options.nursery_size;
+	size_t size = nursery->touched - nursery->largest;
 
-	if (nursery->touched > nursery->largest) {
+	if (size > heap->options.nursery_size)
+		size = heap->options.nursery_size;
+	if (size) {
 		nursery->touched -= size;
 		os_release(nursery->base + nursery->touched, size);
 	}

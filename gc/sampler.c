@@ -53,7 +53,7 @@ void sampler_settle(struct gc_thread *thread)
 
 void sampler_allocated(struct gc_thread *thread, void *object, size_t size)
 {
-	const struct gc_heap *heap = thread->heap;
+	struct gc_heap *heap = thread->heap;
 	uint32_t kind = nursery_has(&heap->nursery, object) ? GCPROF_SAMPLE_NURSERY
 							    : GCPROF_SAMPLE_LARGE;
 	uint64_t sample;
@@ -62,7 +62,10 @@ void sampler_allocated(struct gc_thread *thread, void *object, size_t size)
 		return;
 	sample = gcprof_allocated(thread->sampler, size,
 				  type_probe_id(heap, ((struct gc_header *)object)->type), kind);
-	if (sample && gcprof_wants_outcomes())
+	if (!sample)
+		return;
+	__atomic_fetch_add(&heap->samples, 1, __ATOMIC_RELAXED);
+	if (gcprof_wants_outcomes())
 		outcomes_remember(thread, object, sample);
 }
 

@@ -219,8 +219,3 @@ uint64_t gcprof_alloc_slow(struct gcprof_thread *thread, size_t size, uint64_t t
 	arm(thread);
 	return sample;
 }
-
-uint64_t gcprof_samples(const struct gcprof_provider *provider)
-{
-	return __atomic_load_n(&provider->samples, __ATOMIC_RELAXED);
-}

@@ -57,7 +57,6 @@ struct gcprof_provider {
 	uint64_t ceiling;      /* samples a second, UINT64_MAX: none; atomic */
 	uint64_t window_start; /* ns, atomic */
 	uint64_t window_count; /* samples since, atomic */
-	uint64_t samples;      /* all of them, atomic */
 	uint64_t n_threads;    /* attached so far */
 	uint32_t n_types;      /* guarded by the lock of names.c */
 	struct collection collection;

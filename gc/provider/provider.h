@@ -87,9 +87,6 @@ void gcprof_set_paused(struct gcprof_provider *provider, int paused);
  * way. */
 void gcprof_set_period(struct gcprof_provider *provider, uint64_t period);
 
-/* Samples taken so far. */
-uint64_t gcprof_samples(const struct gcprof_provider *provider);
-
 /* --- names ----------------------------------------------------------------------------- */
 
 /* A type's id: never 0 but when memory is exhausted or the provider has 2^20 types; unique in the

@@ -218,7 +218,6 @@ void rate_check(struct gcprof_provider *provider)
 /* A sample was taken. */
 void rate_count(struct gcprof_provider *provider)
 {
-	__atomic_fetch_add(&provider->samples, 1, __ATOMIC_RELAXED);
 	if (__atomic_add_fetch(&provider->window_count, 1, __ATOMIC_RELAXED) >= quota(provider))
 		adapt_locked(provider);
 }

@@ -24,15 +24,6 @@ void *fast_alloc(struct gc_thread *thread, gc_type type)
 	return gc_alloc(thread, type, sizeof(struct pair));
 }
 
-void fast_cursor(struct gc_thread *thread, gc_type type, struct pair **into, int n)
-{
-	struct gc_cursor cursor = gc_cursor_open(thread);
-
-	for (int i = 0; i < n; i++)
-		into[i] = gc_cursor_alloc(thread, &cursor, type, sizeof(struct pair));
-	gc_cursor_close(thread, &cursor);
-}
-
 void fast_write(struct gc_thread *thread, struct pair *pair, void *value)
 {
 	gc_write(thread, pair, &pair->first, value);

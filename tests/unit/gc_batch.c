@@ -192,7 +192,7 @@ TEST(fates_follow_the_samples_of_all_threads)
 	gc_blocking_end(f.thread);
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK_EQ(seen.missing, 0);
-	CHECK_EQ(seen.n, f.heap->provider->samples);
+	CHECK_EQ(seen.n, f.heap->samples);
 	fixture_close(&f);
 	skip_under_thread_sanitizer();
 	CHECK(seen.n_batches > 3);

@@ -85,7 +85,7 @@ TEST(b12_samples_are_of_the_thread_that_allocated)
 		workers[i] = (struct worker){.f = &f};
 		CHECK_EQ(pthread_create(&workers[i].thread, NULL, allocate_some, &workers[i]), 0);
 	}
-	while (__atomic_load_n(&f.heap->provider->samples, __ATOMIC_RELAXED) < N_WORKERS * OBJECTS)
+	while (__atomic_load_n(&f.heap->samples, __ATOMIC_RELAXED) < N_WORKERS * OBJECTS)
 		sched_yield();
 	stop_all(workers, N_WORKERS);
 	gc_blocking_end(f.thread);
@@ -342,7 +342,7 @@ static void *change_until_told(void *argument)
 
 static void go_on_in_child(struct fixture *f)
 {
-	uint64_t before = f->heap->provider->samples;
+	uint64_t before = f->heap->samples;
 
 	/* One that hangs is no success either. */
 	alarm(20);
@@ -353,7 +353,7 @@ static void go_on_in_child(struct fixture *f)
 	for (int i = 0; i < 3000; i++)
 		GC_NEW(f->thread, f->node, struct node);
 	gc_collect(f->thread, GC_COLLECT_FULL);
-	_exit(f->heap->provider->samples < before + 50);
+	_exit(f->heap->samples < before + 50);
 }
 
 /* The generator had a lock, which another thread held when the process forked. */

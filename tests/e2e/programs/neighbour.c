@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 	struct gcprof_options options;
 	struct gcprof_provider *provider;
 	struct gcprof_thread *thread;
-	uint64_t pair, buffer;
+	uint64_t pair, buffer, samples = 0;
 
 	signal(SIGTERM, end);
 	if (argc < 2 || gcprof_options_default(&options))
@@ -38,12 +38,12 @@ int main(int argc, char **argv)
 	signal(SIGALRM, end);
 	while (!is_over) {
 		for (int i = 0; i < 1000; i++) {
-			gcprof_alloc(thread, 100, pair, GCPROF_SAMPLE_FOREIGN);
-			gcprof_alloc(thread, 300, buffer, GCPROF_SAMPLE_FOREIGN);
+			samples += gcprof_alloc(thread, 100, pair, GCPROF_SAMPLE_FOREIGN) != 0;
+			samples += gcprof_alloc(thread, 300, buffer, GCPROF_SAMPLE_FOREIGN) != 0;
 		}
 		usleep(1000);
 	}
-	printf("%llu\n", (unsigned long long)gcprof_samples(provider));
+	printf("%llu\n", (unsigned long long)samples);
 	gcprof_thread_detach(thread);
 	gcprof_close(provider);
 	return 0;

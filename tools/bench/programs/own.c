@@ -2,7 +2,6 @@
 /* own.c: short-lived objects on our own collector, and on nothing but a pointer that is bumped. */
 /*
  *	own gc N		gc_alloc()
- *	own cursor N		gc_cursor_alloc(): the same with the pointer in registers
  *	own memory N		a bare loop: the pointer and its limit lie in memory
  *	own registers N		a bare loop: both are local variables
  *	own gcbench N		gcbench with frames where references live across calls only
@@ -129,23 +128,6 @@ static void run_gc(void *context)
 	}
 }
 
-static void run_cursor(void *context)
-{
-	struct own *own = context;
-	struct gc_thread *thread = own->thread;
-	struct gc_cursor cursor = gc_cursor_open(thread);
-	gc_type type = own->type;
-
-	for (uint64_t i = 0; i < SHORT_OBJECTS; i++) {
-		struct small *object = gc_cursor_alloc(thread, &cursor, type, sizeof(*object));
-
-		object->serial = i;
-		if (i % SHORT_KEPT == 0)
-			own->kept = object;
-	}
-	gc_cursor_close(thread, &cursor);
-}
-
 /*
  * The tree benchmark as a compiler with precise roots would have it: a frame holds
  * what lives across a call and nothing else, new objects are filled without a
@@ -263,8 +245,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void *context);
 	} works[] = {
-		{"gc", run_gc},           {"cursor", run_cursor},
-		{"memory", run_memory},   {"registers", run_registers},
+		{"gc", run_gc},           {"memory", run_memory}, {"registers", run_registers},
 		{"gcbench", run_gcbench}, {"minor", run_minor},
 	};
 	long times = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
