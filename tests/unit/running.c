@@ -38,6 +38,7 @@ TEST(mappings_that_are_there_are_recognized)
 struct seen {
 	unsigned count;
 	bool own, other;
+	int ends;
 };
 
 static void look(void *context, struct event_mmap *event, const char *path)
@@ -67,6 +68,37 @@ TEST(snapshot_tells_of_code_that_is_mapped)
 	CHECK(seen.own);
 	CHECK(seen.other);
 	CHECK_EQ(snapshot_mappings(4194303, 0, look, &seen), -ENOENT);
+}
+
+static void count_end(void *context)
+{
+	((struct seen *)context)->ends++;
+}
+
+TEST(an_opener_reads_the_same)
+{
+	struct seen with = {0}, without = {0};
+	struct snapshots *snapshots;
+	struct opener *opener;
+
+	CHECK_EQ(snapshot_mappings((uint32_t)getpid(), 4711, look, &without), 0);
+	CHECK_EQ(opener_create(true, &opener), 0);
+	CHECK_EQ(snapshots_create(opener, &snapshots), 0);
+	CHECK_EQ(snapshots_begin(snapshots, (uint32_t)getpid(), 4711, look, count_end, &with), 0);
+	/* One that is gone ends, too. */
+	for (int i = 1; i < SNAPSHOTS_MAX; i++)
+		CHECK_EQ(snapshots_begin(snapshots, 4194303, 0, look, count_end, &with), 0);
+	CHECK_EQ(snapshots_begin(snapshots, 4194303, 0, look, count_end, &with), -EBUSY);
+	while (with.ends < SNAPSHOTS_MAX) {
+		CHECK(opener_settle(opener, UINT64_C(10000000000)));
+		(void)snapshots_turn(snapshots);
+	}
+	CHECK_EQ(with.count, without.count);
+	CHECK(with.own && with.other);
+	CHECK_EQ(snapshots_begin(snapshots, (uint32_t)getpid(), 0, look, count_end, &with), 0);
+	snapshots_free(snapshots);
+	opener_free(opener);
+	CHECK_EQ(with.ends, SNAPSHOTS_MAX);
 }
 
 static int refused(const char *list, const char *why)

@@ -35,7 +35,8 @@ RIG uint64_t program_since(void *context, uint32_t process)
 }
 
 /* Whatever process is read has one file mapped, where its number says. */
-RIG int read_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, void *context)
+RIG int read_mappings(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
+		      snapshot_done *done, void *context)
 {
 	struct {
 		struct event_mmap event;
@@ -54,9 +55,11 @@ RIG int read_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, v
 		.path = "/nowhere",
 	};
 
+	(void)snapshots;
 	machine.read++;
 	machine.read_at = time;
 	visit(context, &mapping.event, mapping.path);
+	done(context);
 	return 0;
 }
 

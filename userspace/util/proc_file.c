@@ -8,16 +8,23 @@
 
 #include "proc_file.h"
 
-int proc_file_read(uint32_t pid, const char *name, char *out, size_t size)
+int proc_file_open(uint32_t pid, const char *name)
 {
 	char path[64];
-	ssize_t n;
-	int fd, err;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int proc_file_read(uint32_t pid, const char *name, char *out, size_t size)
+{
+	int fd = proc_file_open(pid, name), err;
+	ssize_t n;
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	n = read(fd, out, size - 1);
 	err = n < 0 ? -errno : 0;
 	close(fd);

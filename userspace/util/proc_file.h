@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Opens /proc/PID/NAME for reading; a negative errno, as below. */
+int proc_file_open(uint32_t pid, const char *name);
+
 /*
  * Reads /proc/PID/NAME, as much of it as there is room for, and ends it with a
  * zero. 0 or a negative errno: -ENOENT or -ESRCH when the process is gone.

@@ -22,17 +22,20 @@
 #include "../target/heap_profiles.h"
 #include "../target/name_tables.h"
 #include "../target/switches.h"
+#include "../../reader/worker.h"
 #include "flow.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define FILES_NS  (2 * SECOND_NS)    /* for which probes of files that are mapped are waited for */
 #define WALKS_NS  UINT64_C(10000000) /* for which a round waits for walks of stack dumps */
+#define WAIT_MS   10
 #define NAMES_NS  UINT64_C(50000000) /* first names; then after twice the time, up to a second */
 
 struct drain {
 	struct drain_parts parts;
 	struct rings *rings;
 	struct world *world;
+	struct snapshots *snapshots;
 	struct flow *flow;
 	bool left; /* the last round did not empty all rings */
 	uint64_t next_second;
@@ -157,10 +160,12 @@ static void subscribe(struct drain *drain)
 static int create_parts(struct drain *drain)
 {
 	const struct drain_parts *parts = &drain->parts;
+	int err = snapshots_create(parts->opener, &drain->snapshots);
 	const struct world_sources sources = {
 		.context = drain,
 		.program_since = program_since,
-		.mappings = snapshot_mappings,
+		.mappings = snapshots_begin,
+		.snapshots = drain->snapshots,
 		.task = numbers_are_the_kernels() ? snapshot_task : NULL,
 	};
 	struct flow_parts flow = {
@@ -169,8 +174,9 @@ static int create_parts(struct drain *drain)
 		.counters = parts->counters,
 		.began = parts->began,
 	};
-	int err = world_create(parts->processes, &sources, &drain->world);
 
+	if (!err)
+		err = world_create(parts->processes, &sources, &drain->world);
 	flow.world = drain->world;
 	if (!err)
 		err = flow_create(&flow, &drain->flow);
@@ -261,6 +267,7 @@ static int drain_rings(struct drain *drain, uint64_t now)
 	flow_settle(drain->flow, emptied > 0 ? now : 0);
 	/* First: what it has opened is given to the reader now, not in the next round. */
 	opener_turn(drain->parts.opener);
+	drain->left |= !snapshots_turn(drain->snapshots);
 	files_turn(files);
 	arrival_turn(&drain->arrival, false);
 	switches_turn(drain->parts.switches, drain->parts.processes);
@@ -338,7 +345,7 @@ static uint64_t pending(const struct drain *drain)
 {
 	const uint64_t times[] = {files_pending(drain->parts.files),
 				  arrival_pending(&drain->arrival),
-				  name_tables_pending(drain->tables)};
+				  name_tables_pending(drain->tables), world_pending(drain->world)};
 	uint64_t first = UINT64_MAX;
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
@@ -369,6 +376,19 @@ int drain_timeout(const struct drain *drain, int ms)
 	return drain->left ? 0 : switches_timeout(drain->parts.switches, ms);
 }
 
+/* Until it is known what processes have mapped that ran before. */
+static int await_mappings(struct drain *drain, uint64_t ns)
+{
+	uint64_t end = clock_now() + ns;
+	int emptied = 0;
+
+	while (emptied >= 0 && world_pending(drain->world) != UINT64_MAX && clock_now() < end) {
+		worker_wait_any(WAIT_MS);
+		emptied = drain_rings(drain, clock_now());
+	}
+	return emptied < 0 ? emptied : 0;
+}
+
 int drain_finish(struct drain *drain, const struct patience *patience)
 {
 	int emptied, err;
@@ -376,12 +396,14 @@ int drain_finish(struct drain *drain, const struct patience *patience)
 	do
 		emptied = drain_rings(drain, clock_now());
 	while (emptied == 0);
+	err = await_mappings(drain, patience->files_ns);
 	files_settle(drain->parts.files, patience->files_ns);
 	arrival_turn(&drain->arrival, true);
 	name_tables_settle(drain->tables, patience->files_ns);
 	heap_profiles_finish(drain->heaps, patience->files_ns);
 	store_walk_until(drain->parts.store, clock_now() + patience->walks_ns);
-	err = emptied < 0 ? emptied : drain_streams(drain);
+	err = emptied < 0 ? emptied : err;
+	err = err ? err : drain_streams(drain);
 	err = err ? err : flow_finish(drain->flow, clock_now());
 	err = err ? err : flow_turn(drain->flow, UINT64_MAX);
 	return err ? err : drain_figures(drain, counters_finish);
@@ -389,10 +411,12 @@ int drain_finish(struct drain *drain, const struct patience *patience)
 
 int drain_settle(struct drain *drain)
 {
+	int err = await_mappings(drain, FILES_NS);
+
 	files_settle(drain->parts.files, FILES_NS);
 	arrival_settle(&drain->arrival, FILES_NS);
 	name_tables_turn(drain->tables);
-	return drain_streams(drain);
+	return err ? err : drain_streams(drain);
 }
 
 const char *drain_trouble(struct drain *drain)
@@ -415,6 +439,7 @@ void drain_free(struct drain *drain)
 	rings_free(drain->rings);
 	buffer_free(&drain->arrival.waiting);
 	flow_free(drain->flow);
+	snapshots_free(drain->snapshots);
 	world_free(drain->world);
 	free(drain);
 }

@@ -153,11 +153,14 @@ static void note_hang(struct opener *opener, struct lane *lane, const struct pen
 		opener->hung_pids[opener->n_pids++ % HUNG_PIDS] = pending->pid;
 	lane->hang_ns = clock_now();
 	lane->hangs++;
-	if (pending->kind == OPENER_MEMORY)
+	if (lane == &opener->lanes[LANE_MEMORY])
 		complain(opener,
-			 "process %" PRIu32 ": its memory was not reached within %g s; it goes on "
-			 "as it did",
-			 pending->pid, (double)lane->limit / 1e9);
+			 "process %" PRIu32 ": %s not reached within %g s; it goes on as it did",
+			 pending->pid,
+			 pending->kind == OPENER_MAPS
+				 ? "what it has mapped, and so the names of its functions, was"
+				 : "its memory was",
+			 (double)lane->limit / 1e9);
 	else
 		complain(opener,
 			 "%s: not opened: its file system did not answer within %g s; its "
@@ -423,13 +426,22 @@ int opener_debug(struct opener *opener, uint32_t pid, int program,
 
 int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, void *context)
 {
-	const struct opener_temporary wanted = {.pid = pid};
+	const struct opener_process wanted = {.pid = pid};
 	char name[CODE_OWNER_PATH];
 	const struct order order = {OPENER_TEMPORARY, pid, &wanted, sizeof(wanted), name, -1, done,
 				    context};
 
 	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/root/tmp", pid);
 	return add(opener, LANE_FILES, &order);
+}
+
+int opener_maps(struct opener *opener, uint32_t pid, opener_done *done, void *context)
+{
+	const struct opener_process wanted = {.pid = pid};
+	const struct order order = {OPENER_MAPS, pid, &wanted, sizeof(wanted),
+				    "",          -1,  done,    context};
+
+	return add(opener, LANE_MEMORY, &order);
 }
 
 int opener_map(struct opener *opener, const struct code_owner *owner, opener_done *done,

@@ -103,6 +103,9 @@ int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, voi
 int opener_space(struct opener *opener, const struct opener_space *wanted, opener_done *done,
 		 void *context);
 
+/* Has what a process has mapped executable put into a file, as text like /proc/PID/maps. */
+int opener_maps(struct opener *opener, uint32_t pid, opener_done *done, void *context);
+
 /* Opens the perf map of a process, if it is certainly its own; `owner` is borrowed for this call.
  */
 int opener_map(struct opener *opener, const struct code_owner *owner, opener_done *done,

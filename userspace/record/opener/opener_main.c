@@ -31,7 +31,7 @@
 static int settle_rights(uint32_t kind, const struct invoker *user)
 {
 	static uint32_t settled;
-	uint32_t group = kind == OPENER_SPACE                           ? OPENER_MEMORY
+	uint32_t group = kind == OPENER_SPACE || kind == OPENER_MAPS    ? OPENER_MEMORY
 			 : kind == OPENER_USER || kind == OPENER_MEMORY ? kind
 									: OPENER_MAPPED;
 	int err;
@@ -67,11 +67,12 @@ static size_t size_of(uint32_t kind)
 	static const size_t sizes[] = {
 		[OPENER_MAPPED] = sizeof(struct opener_mapped),
 		[OPENER_DEBUG] = sizeof(struct opener_debug),
-		[OPENER_TEMPORARY] = sizeof(struct opener_temporary),
+		[OPENER_TEMPORARY] = sizeof(struct opener_process),
 		[OPENER_MAP] = sizeof(struct code_owner),
 		[OPENER_USER] = sizeof(struct opener_user),
 		[OPENER_MEMORY] = sizeof(struct opener_memory),
 		[OPENER_SPACE] = sizeof(struct opener_space),
+		[OPENER_MAPS] = sizeof(struct opener_process),
 	};
 
 	return kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[kind] : 0;
@@ -96,13 +97,6 @@ static void answer(int err, const void *data, size_t size, int fd)
 static void answer_file(int fd, const struct opener_file *file)
 {
 	answer(fd < 0 ? fd : 0, file, sizeof(*file), fd);
-}
-
-static void open_temporary(const struct opener_temporary *wanted)
-{
-	const struct opener_file none = {0};
-
-	answer_file(code_owner_temporary(wanted->pid), &none);
 }
 
 static void open_map(const struct opener_head *head, const struct code_owner *wanted, int temporary)
@@ -135,7 +129,8 @@ static void work(const struct request *request, const void *body)
 	const struct opener_head *head = (const void *)request->data;
 	const char *path = (const char *)body + size_of(request->head.kind);
 	int fd = request->files.n ? request->files.fds[0] : -1;
-	struct opener_file file;
+	const struct opener_process *process = body;
+	struct opener_file file = {0};
 
 	switch (request->head.kind) {
 	case OPENER_MAPPED:
@@ -145,7 +140,7 @@ static void work(const struct request *request, const void *body)
 		answer_file(opener_open_debug(head, body, fd, &file), &file);
 		break;
 	case OPENER_TEMPORARY:
-		open_temporary(body);
+		answer_file(code_owner_temporary(process->pid), &file);
 		break;
 	case OPENER_MAP:
 		open_map(head, body, fd);
@@ -155,6 +150,9 @@ static void work(const struct request *request, const void *body)
 		break;
 	case OPENER_SPACE:
 		open_space(body);
+		break;
+	case OPENER_MAPS:
+		answer_file(opener_read_maps(process->pid), &file);
 		break;
 	default:
 		change_memory(body);

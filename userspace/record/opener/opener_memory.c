@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@
 
 #define STAT_FIELD_START 22
 #define LINES_MAX        (1 << 17) /* of a process's mappings */
+
+#define MAPS_BYTES (1 << 20) /* of lines about code */
 
 #define LOCK_TRIES 10 /* a program may keep the lock: others wait no longer for it */
 #define LOCK_NS    1000000
@@ -127,6 +130,40 @@ static int check_mappings(int folder, const struct opener_memory *wanted)
 	free(text);
 	fclose(file);
 	return mapped && data ? 0 : -ESTALE;
+}
+
+int opener_read_maps(uint32_t pid)
+{
+	int from = proc_file_open(pid, "maps"), fd;
+	FILE *in = from < 0 ? NULL : fdopen(from, "r");
+	struct line line;
+	char *text = NULL;
+	size_t size = 0, used = 0;
+	ssize_t n;
+	int err = 0;
+
+	if (!in)
+		return from < 0 ? from : -ENOMEM;
+	fd = memfd_create("maps", MFD_CLOEXEC);
+	if (fd < 0)
+		err = -errno;
+	while (!err && (n = getline(&text, &size, in)) > 0) {
+		if (!parse(text, &line) || line.rights[2] != 'x')
+			continue;
+		used += (size_t)n;
+		if (used > MAPS_BYTES)
+			break;
+		err = write(fd, text, (size_t)n) == n ? 0 : -EIO;
+	}
+	if (!err && ferror(in))
+		err = -ESRCH;
+	free(text);
+	fclose(in);
+	if (!err && !lseek(fd, 0, SEEK_SET))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return err ? err : -EIO;
 }
 
 static int check_process(int folder, const struct opener_memory *wanted, struct opener_block *out)

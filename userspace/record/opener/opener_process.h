@@ -36,6 +36,10 @@ int opener_open_space(const struct opener_space *wanted, uid_t *user);
  * program it is. */
 int opener_serve_space(int memory, uint32_t pid, uid_t user);
 
+/* A file with the lines of /proc/PID/maps that say what is mapped executable, as far as they have
+ * room in a MiB; or a negative errno. */
+int opener_read_maps(uint32_t pid);
+
 /* Changes a block in a program's memory: 0 or a negative errno, as opener_memory(). */
 int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out);
 

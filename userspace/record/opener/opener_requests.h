@@ -21,11 +21,12 @@
 enum opener_request {
 	OPENER_MAPPED = 1, /* opener_mapped, path: opener_file and a descriptor */
 	OPENER_DEBUG,      /* opener_debug, with the program's descriptor: likewise */
-	OPENER_TEMPORARY,  /* opener_temporary: opener_file, all zero, and a descriptor */
+	OPENER_TEMPORARY,  /* opener_process: opener_file, all zero, and a descriptor of its /tmp */
 	OPENER_MAP,    /* code_owner, with a descriptor of its /tmp: opener_file, a descriptor */
 	OPENER_USER,   /* opener_user, path: likewise */
 	OPENER_MEMORY, /* opener_memory: opener_block */
 	OPENER_SPACE,  /* opener_space: opener_file, zero but for the user, and a socket */
+	OPENER_MAPS,   /* opener_process: opener_file, all zero, and a descriptor of text */
 };
 
 struct opener_head {
@@ -54,8 +55,7 @@ struct opener_debug {
 	struct debug_wanted wanted;
 };
 
-/* The /tmp of a process that sees another one than the recorder. */
-struct opener_temporary {
+struct opener_process {
 	uint32_t pid;
 };
 

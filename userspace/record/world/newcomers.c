@@ -17,6 +17,14 @@ struct newcomer {
 	uint64_t time;
 };
 
+/* What one has mapped is being read. */
+struct reading {
+	struct newcomers *newcomers; /* NULL: nothing is */
+	struct newcomer newcomer;
+	uint64_t since; /* its program */
+	int tries;
+};
+
 struct newcomers {
 	struct world_sources sources;
 	newcomers_map *map;
@@ -24,6 +32,7 @@ struct newcomers {
 	struct buffer found;    /* struct newcomer[]: they ran before */
 	struct buffer children; /* the same: forked since mappings were read */
 	struct buffer waiting;  /* mappings of unknown processes: struct event_mmap, path, zeroes */
+	struct reading readings[SNAPSHOTS_MAX];
 };
 
 int newcomers_create(const struct world_sources *sources, newcomers_map *map, void *context,
@@ -82,45 +91,87 @@ int newcomers_wait(struct newcomers *newcomers, const struct event_mmap *event)
 
 static void take(void *context, struct event_mmap *event, const char *path)
 {
-	const struct newcomers *newcomers = context;
+	const struct reading *reading = context;
 
-	newcomers->map(newcomers->context, event, path);
+	reading->newcomers->map(reading->newcomers->context, event, path);
 }
 
-static uint64_t program_since(const struct newcomers *newcomers, uint32_t process)
+static int begin(struct reading *reading);
+
+static uint64_t program_since(const struct reading *reading)
 {
-	return newcomers->sources.program_since(newcomers->sources.context, process);
+	const struct world_sources *sources = &reading->newcomers->sources;
+
+	return sources->program_since(sources->context, reading->newcomer.process);
+}
+
+/* Did it execute a program at the same time? */
+static void end(void *context)
+{
+	struct reading *reading = context;
+
+	if (program_since(reading) == reading->since || ++reading->tries == EXECS_MAX ||
+	    begin(reading))
+		reading->newcomers = NULL;
 }
 
 /*
  * What it has mapped it has had since it was found, or since it runs another program than then:
  * what it had before is not known any more. Of a process that is gone by now nothing is read.
  */
-static void read_mappings(struct newcomers *newcomers, const struct newcomer *newcomer)
+static int begin(struct reading *reading)
 {
-	uint64_t since = program_since(newcomers, newcomer->process), before;
+	const struct world_sources *sources = &reading->newcomers->sources;
+	const struct newcomer *newcomer = &reading->newcomer;
 
-	for (int tries = 0; tries < EXECS_MAX; tries++) {
-		before = since;
-		newcomers->sources.mappings(newcomer->proc_pid,
-					    since > newcomer->time ? since : newcomer->time, take,
-					    newcomers);
-		/* Did it execute a program at the same time? */
-		since = program_since(newcomers, newcomer->process);
-		if (since == before)
-			return;
-	}
+	reading->since = program_since(reading);
+	return sources->mappings(sources->snapshots, newcomer->proc_pid,
+				 reading->since > newcomer->time ? reading->since : newcomer->time,
+				 take, end, reading);
 }
 
-/* Reads what those have mapped that began before `end`, and forgets all. */
+/* -EBUSY: too many are being read. */
+static int read_mappings(struct newcomers *newcomers, const struct newcomer *newcomer)
+{
+	struct reading *reading = newcomers->readings;
+	int err;
+
+	while (reading < newcomers->readings + SNAPSHOTS_MAX && reading->newcomers)
+		reading++;
+	if (reading == newcomers->readings + SNAPSHOTS_MAX)
+		return -EBUSY;
+	*reading = (struct reading){newcomers, *newcomer, 0, 0};
+	err = begin(reading);
+	if (err)
+		reading->newcomers = NULL;
+	return err;
+}
+
+/* Has it read what those have mapped that began before `end`, and forgets all but those that wait
+ * for that. */
 static void read_list(struct newcomers *newcomers, struct buffer *list, uint64_t end)
 {
-	const struct newcomer *all = (const void *)list->data;
+	struct newcomer *all = (struct newcomer *)(void *)list->data;
+	size_t count = list->size / sizeof(*all), kept = 0;
 
-	for (size_t i = 0; i < list->size / sizeof(*all); i++)
-		if (all[i].time < end)
-			read_mappings(newcomers, &all[i]);
-	list->size = 0;
+	for (size_t i = 0; i < count; i++)
+		if (all[i].time < end && read_mappings(newcomers, &all[i]) == -EBUSY)
+			all[kept++] = all[i];
+	list->size = kept * sizeof(*all);
+}
+
+uint64_t newcomers_pending(const struct newcomers *newcomers)
+{
+	const struct newcomer *found = (const void *)newcomers->found.data;
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < newcomers->found.size / sizeof(*found); i++)
+		first = found[i].time < first ? found[i].time : first;
+	for (int i = 0; i < SNAPSHOTS_MAX; i++)
+		if (newcomers->readings[i].newcomers &&
+		    newcomers->readings[i].newcomer.time < first)
+			first = newcomers->readings[i].newcomer.time;
+	return first;
 }
 
 void newcomers_read_children(struct newcomers *newcomers, uint64_t latest)

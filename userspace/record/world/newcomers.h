@@ -23,9 +23,13 @@ struct world_sources {
 	/* When a process executed its program, ns; 0: the kernel side does not know it (any more).
 	 */
 	uint64_t (*program_since)(void *context, uint32_t process);
-	/* As snapshot_mappings() and snapshot_task(). `task` is NULL where processes have other
-	 * numbers than in the kernel, so that none can be found. */
-	int (*mappings)(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, void *context);
+	/* As snapshots_begin(), of which -EBUSY means that it is to be tried again; it may also
+	 * visit at once. */
+	int (*mappings)(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
+			snapshot_done *done, void *context);
+	void *snapshots;
+	/* As snapshot_task(). NULL where processes have other numbers than in the kernel, so that
+	 * none can be found. */
 	int (*task)(uint32_t process, uint32_t pid, uint64_t time, struct event_task *out);
 };
 
@@ -54,8 +58,12 @@ void newcomers_read_children(struct newcomers *newcomers, uint64_t latest);
 /* Is it time for that, whatever is known: do too many wait? */
 bool newcomers_children_crowd(const struct newcomers *newcomers);
 
-/* Reads what processes have mapped; then tries waiting mappings again, and drops those from before
- * `until`: their process is not traced. */
+/* Since when a process that ran before is known whose mappings are not all read yet, ns;
+ * UINT64_MAX: there is none. */
+uint64_t newcomers_pending(const struct newcomers *newcomers);
+
+/* Has it read what processes have mapped; then tries waiting mappings again, and drops those from
+ * before `until`: their process is not traced. */
 void newcomers_settle(struct newcomers *newcomers, uint64_t until);
 
 #endif

@@ -71,7 +71,7 @@ static int check(pid_t pid, struct problem *problem)
 {
 	char status[4096], state;
 	long group, owner;
-	int err;
+	int maps;
 
 	if (pid == getpid())
 		return problem_set(problem, -EINVAL, "process %d is gcprof itself", pid);
@@ -95,10 +95,13 @@ static int check(pid_t pid, struct problem *problem)
 				   "%d is a thread of the kernel, not a program (--system records "
 				   "them, too)",
 				   pid);
-	err = proc_file_read(pid, "maps", status, sizeof(status));
-	if (err == -ESRCH || err == -ENOENT)
+	/* Reading it could wait for the process. */
+	maps = proc_file_open(pid, "maps");
+	if (maps >= 0)
+		close(maps);
+	if (maps == -ESRCH || maps == -ENOENT)
 		return problem_set(problem, -ESRCH, "there is no process %d", pid);
-	return err ? refuse_owner(pid, owner, problem) : 0;
+	return maps < 0 ? refuse_owner(pid, owner, problem) : 0;
 }
 
 /* The next number of the list; false if there is none where one must be. */

@@ -12,10 +12,12 @@
 
 #include "../machine/clock.h"
 #include "../opener/code_owner.h"
+#include "../../util/proc_file.h"
 #include "mappings.h"
 #include "running.h"
 #include "snapshot.h"
 
+#define TURN_NS  UINT64_C(5000000)
 #define USER_END (UINT64_C(1) << 47) /* the kernel's own page lies above */
 
 /* A line like "7f01-7f02 r-xp 00001000 fe:01 1234   /lib/libc.so.6"; 0 if it is of no interest. */
@@ -54,37 +56,146 @@ static void report(struct event_mmap *event, const char *path, snapshot_visit *v
 	visit(context, &to.event, to.name);
 }
 
+/* What is to be said of each line. */
+struct snapshot {
+	uint32_t proc_pid;
+	uint64_t time;
+	snapshot_visit *visit;
+	void *context;
+};
+
+static bool take_line(const struct snapshot *snapshot, char *line)
+{
+	struct event_mmap event = {
+		.header = {.code = EVENT_mmap,
+			   .time = snapshot->time,
+			   .pid = snapshot->proc_pid,
+			   .tid = snapshot->proc_pid},
+	};
+	const char *path;
+
+	if (!parse_line(line, &event, &path))
+		return false;
+	report(&event, path, snapshot->visit, snapshot->context);
+	return true;
+}
+
 int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, void *context)
 {
-	char name[64], *line = NULL;
-	const char *path;
-	size_t size = 0;
+	const struct snapshot snapshot = {proc_pid, time, visit, context};
+	int fd = proc_file_open(proc_pid, "maps"), err = 0;
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	unsigned count = 0;
-	FILE *file;
-	int err = 0;
+	char *line = NULL;
+	size_t size = 0;
 
-	snprintf(name, sizeof(name), "/proc/%u/maps", proc_pid);
-	file = fopen(name, "re");
 	if (!file)
-		return -errno;
-	while (count < MAPPINGS_MAX && (errno = 0, getline(&line, &size, file) > 0)) {
-		struct event_mmap event = {
-			.header = {.code = EVENT_mmap,
-				   .time = time,
-				   .pid = proc_pid,
-				   .tid = proc_pid},
-		};
-
-		if (!parse_line(line, &event, &path))
-			continue;
-		report(&event, path, visit, context);
-		count++;
-	}
+		return fd < 0 ? fd : -ENOMEM;
+	while (count < MAPPINGS_MAX && (errno = 0, getline(&line, &size, file) > 0))
+		count += take_line(&snapshot, line);
 	if (ferror(file))
 		err = errno == ESRCH ? -ENOENT : -EIO;
 	free(line);
 	fclose(file);
 	return err;
+}
+
+/* --- by an opener ------------------------------------------------------------------------- */
+
+struct reading {
+	struct snapshot wanted;
+	snapshot_done *done; /* NULL: there is none */
+	bool opened;
+	FILE *file; /* NULL: not there, or it could not be had */
+};
+
+struct snapshots {
+	struct opener *opener;
+	struct reading readings[SNAPSHOTS_MAX];
+};
+
+int snapshots_create(struct opener *opener, struct snapshots **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->opener = opener;
+	return 0;
+}
+
+static void close_reading(struct reading *reading)
+{
+	if (reading->file)
+		fclose(reading->file);
+	*reading = (struct reading){.file = NULL};
+}
+
+void snapshots_free(struct snapshots *snapshots)
+{
+	for (int i = 0; snapshots && i < SNAPSHOTS_MAX; i++) {
+		opener_cancel(snapshots->opener, &snapshots->readings[i]);
+		close_reading(&snapshots->readings[i]);
+	}
+	free(snapshots);
+}
+
+static void take_file(void *context, const struct opener_result *result)
+{
+	struct reading *reading = context;
+
+	reading->opened = true;
+	reading->file = result->fd < 0 ? NULL : fdopen(result->fd, "r");
+	if (result->fd >= 0 && !reading->file)
+		close(result->fd);
+}
+
+int snapshots_begin(void *context, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
+		    snapshot_done *done, void *visit_context)
+{
+	struct snapshots *snapshots = context;
+	struct reading *reading = snapshots->readings;
+	int err;
+
+	while (reading < snapshots->readings + SNAPSHOTS_MAX && reading->done)
+		reading++;
+	if (reading == snapshots->readings + SNAPSHOTS_MAX)
+		return -EBUSY;
+	err = opener_maps(snapshots->opener, proc_pid, take_file, reading);
+	if (!err)
+		*reading = (struct reading){.wanted = {proc_pid, time, visit, visit_context},
+					    .done = done};
+	return err;
+}
+
+/* False: the time is over. */
+static bool take_lines(struct reading *reading, uint64_t end)
+{
+	struct snapshot wanted = reading->wanted;
+	snapshot_done *done = reading->done;
+	char *line = NULL;
+	size_t size = 0;
+	bool over = true;
+
+	while (reading->file && (over = clock_now() < end) &&
+	       getline(&line, &size, reading->file) > 0)
+		(void)take_line(&wanted, line);
+	free(line);
+	if (!over)
+		return false;
+	/* It may begin another one. */
+	close_reading(reading);
+	done(wanted.context);
+	return true;
+}
+
+bool snapshots_turn(struct snapshots *snapshots)
+{
+	uint64_t end = clock_now() + TURN_NS;
+
+	for (int i = 0; i < SNAPSHOTS_MAX; i++)
+		if (snapshots->readings[i].opened && !take_lines(&snapshots->readings[i], end))
+			return false;
+	return true;
 }
 
 /* Had it begun by then? Its number may be another one's now; begins are known to two seconds. */

@@ -3,8 +3,10 @@
 #ifndef GCPROF_SNAPSHOT_H
 #define GCPROF_SNAPSHOT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "../opener/opener.h"
 #include "../../../bpf/events.h"
 
 /* One mapping; both are valid during the call, and the event may be changed. */
@@ -14,8 +16,28 @@ typedef void snapshot_visit(void *context, struct event_mmap *event, const char 
  * Reports each as if it were mapped at `time` (CLOCK_MONOTONIC ns) by process
  * `proc_pid`, as /proc calls it. 0, or a negative errno: -ENOENT if the process
  * is gone, -EACCES if it may not be read. What was found so far is reported.
+ * Waits as long as the process keeps its memory map locked.
  */
 int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, void *context);
+
+/* The same for the main loop: an opener reads them. */
+struct snapshots;
+
+int snapshots_create(struct opener *opener, struct snapshots **out);
+void snapshots_free(struct snapshots *snapshots); /* NULL is allowed */
+
+/* How one ends: called once. */
+typedef void snapshot_done(void *context);
+
+#define SNAPSHOTS_MAX 16 /* that are begun and have not ended */
+
+/* Begins one: `visit` and `done` are called by snapshots_turn(). A negative errno if they are not.
+ */
+int snapshots_begin(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
+		    snapshot_done *done, void *context);
+
+/* Reports what has come, for some ms at most. False: there is more now. */
+bool snapshots_turn(struct snapshots *snapshots);
 
 /*
  * A record of the process as it is now, as the kernel side reports one that was there before:

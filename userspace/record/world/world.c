@@ -181,6 +181,11 @@ void world_mapping(struct world *world, struct event_mmap *event, const char *pa
 
 /* --- rounds --------------------------------------------------------------------------- */
 
+uint64_t world_pending(const struct world *world)
+{
+	return newcomers_pending(world->newcomers);
+}
+
 void world_children(struct world *world, uint64_t latest, bool settled)
 {
 	if (settled || newcomers_children_crowd(world->newcomers))

@@ -43,6 +43,9 @@ void world_event(struct world *world, const struct event_header *event, size_t s
 /* A mapping of any process, known or not; the event may be changed. */
 void world_mapping(struct world *world, struct event_mmap *event, const char *path);
 
+/* As newcomers_pending(). */
+uint64_t world_pending(const struct world *world);
+
 /* What children inherited: `latest` as in newcomers.h, `settled`: no file is being read. */
 void world_children(struct world *world, uint64_t latest, bool settled);
 
