@@ -8,7 +8,7 @@
 #:   setup                   install the Debian packages that building and testing need
 #:   setup-runtimes          install Go, Java, Node.js, PyPy and dwz, which some tests use
 #:   demo, example           record a program and print its report; see README.md
-#:   test                    all tests but the slow ones (7 minutes); as root
+#:   test                    all tests but the slow ones; as root
 #:   test-long               tests that take minutes each
 #:   test-threads            tests with threads under the thread sanitizer
 #:   test-random             random programs on the collector, under sanitizers
