@@ -258,7 +258,7 @@ static void *allocate_next(const struct sampling_next *next, const struct reques
 			      request->type & SAMPLING_ZEROED);
 }
 
-static void *allocate_in_region(const struct request *request)
+static void *allocate_in_region(const struct sampling_next *next, const struct request *request)
 {
 	size_t head = has_type[request->type % SAMPLING_TYPES] ? 0 : SAMPLING_HEAD;
 	bool zeroed;
@@ -270,7 +270,16 @@ static void *allocate_in_region(const struct request *request)
 		memset(place, 0,
 		       request->type & SAMPLING_ZEROED && request->size > head ? request->size
 									       : head);
-	return place;
+	return place && next->adopt ? next->adopt(next->context, place) : place;
+}
+
+/* A block of the region goes back the way that all blocks go. */
+static void release(const struct sampling_next *next, void *place)
+{
+	if (next->adopt)
+		next->free(next->context, place);
+	else
+		gcprof_sampling_free(place);
 }
 
 void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, size_t alignment,
@@ -284,7 +293,7 @@ void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, si
 	if (!enter(thread))
 		return allocate_next(next, &request);
 	if (is_hit(thread, size))
-		place = allocate_in_region(&request);
+		place = allocate_in_region(next, &request);
 	if (place) {
 		take(thread, next, &request, place);
 	} else {
@@ -360,14 +369,14 @@ static bool stays(const void *place, size_t size)
 }
 
 /* A block of the region goes to `to`. */
-static void *leave_region(void *old, void *to, size_t size)
+static void *leave_region(const struct sampling_next *next, void *old, void *to, size_t size)
 {
 	size_t before = block_at(old)->size;
 
 	if (!to)
 		return NULL;
 	memcpy(to, old, before < size ? before : size);
-	gcprof_sampling_free(old);
+	release(next, old);
 	return to;
 }
 
@@ -377,7 +386,7 @@ static void *reallocate_next(const struct sampling_next *next, void *old,
 {
 	if (!region_has(old))
 		return next->reallocate(next->context, old, request->size);
-	return leave_region(old, allocate_next(next, request), request->size);
+	return leave_region(next, old, allocate_next(next, request), request->size);
 }
 
 /* A block of the next allocator becomes a sample; NULL: it stays as it is. */
@@ -385,7 +394,7 @@ static void *enter_region(const struct sampling_next *next, void *old,
 			  const struct request *request)
 {
 	size_t copied = request->size, before;
-	void *place = allocate_in_region(request);
+	void *place = allocate_in_region(next, request);
 
 	if (!place)
 		return NULL;
@@ -396,7 +405,7 @@ static void *enter_region(const struct sampling_next *next, void *old,
 		void *grown = next->reallocate(next->context, old, request->size);
 
 		if (!grown) {
-			region_free(place);
+			release(next, place);
 			return NULL;
 		}
 		old = grown;
@@ -419,8 +428,8 @@ static void *reallocate(struct sampling_thread *thread, const struct sampling_ne
 		return old;
 	}
 	if (hit && region_has(old)) {
-		place = allocate_in_region(request);
-		place = place ? leave_region(old, place, request->size) : NULL;
+		place = allocate_in_region(next, request);
+		place = place ? leave_region(next, old, place, request->size) : NULL;
 	} else if (hit) {
 		place = enter_region(next, old, request);
 	}

@@ -21,6 +21,10 @@ struct sampling_next {
 	void *(*allocate)(void *context, size_t size, size_t alignment, bool zeroed);
 	void *(*reallocate)(void *context, void *block, size_t size);
 	void (*free)(void *context, void *block);
+	/* The allocator takes a block of the region for one of its own, whose free() is `free`
+	 * above and gets to gcprof_sampling_free(). NULL: it does not, and the block is free again.
+	 * Without this function gcprof_sampling_free() is the only one for such blocks. */
+	void *(*adopt)(void *context, void *block);
 	/* How many bytes of a block may be copied; NULL: that cannot be known. */
 	size_t (*usable_size)(void *context, void *block);
 	/* The type of the object in a block of this size, as gcprof_type() names it; 0: there is
