@@ -21,8 +21,9 @@
 #include "region.h"
 
 enum {
-	POLL_BYTES = 32 << 10, /* may be allocated before a recorder is noticed */
-	TRIES = 2,             /* to find a type */
+	POLL_BYTES = 128 << 10, /* may be allocated before a recorder, or another period, is noticed */
+	RETRY_BYTES = 32 << 10, /* the same before a type is looked for again */
+	TRIES = 2,              /* to find a type */
 };
 
 #define TYPED_MAX_NS UINT64_C(80000000) /* a type that is found later is not reported */
@@ -83,7 +84,7 @@ static void thread_ends(void *context)
 
 /* Samples are not batched: another thread may free a block at once, and a process may end by
  * _exit(). The system is asked for randomness now, since a program may forbid itself to ask. */
-static int open_provider(const char *name)
+static int open_provider(const char *name, uint64_t ceiling)
 {
 	struct gcprof_options options;
 	int err = gcprof_options_default(&options);
@@ -91,6 +92,8 @@ static int open_provider(const char *name)
 	options.no_batching = 1;
 	options.name = name;
 	options.version = GCPROF_VERSION;
+	if (ceiling && !getenv("GCPROF_CEILING"))
+		options.ceiling = ceiling;
 	if (!options.seed &&
 	    getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) != sizeof(options.seed))
 		options.seed = 0;
@@ -100,12 +103,12 @@ static int open_provider(const char *name)
 }
 
 /* What was allocated before is not sampled. */
-int sampling_start(const char *agent, const char *const *names, size_t n)
+int sampling_start(const char *agent, uint64_t ceiling, const char *const *names, size_t n)
 {
 	int saved = errno, err;
 
 	sampling_thread.inside++;
-	err = open_provider(agent);
+	err = open_provider(agent, ceiling);
 	for (size_t i = 0; !err && i < n; i++) {
 		has_type[i] = names[i] != NULL;
 		types[i] = names[i] ? gcprof_type(provider, names[i]) : 0;
@@ -207,13 +210,13 @@ static bool enter(struct sampling_thread *thread)
 /* Sets the countdown: to the next hit, or early enough to ask again. */
 static void leave(struct sampling_thread *thread)
 {
-	int64_t left;
+	int64_t left, most = POLL_BYTES;
 
 	gcprof_settle(thread->thread);
 	left = gcprof_bytes_left(thread->thread);
-	thread->left = thread->armed = left < POLL_BYTES ? (uint64_t)left : POLL_BYTES;
-	if (thread->untyped && !thread->untyped_tries)
-		thread->left = thread->armed = 0;
+	if (thread->untyped)
+		most = thread->untyped_tries ? RETRY_BYTES : 0;
+	thread->left = thread->armed = (uint64_t)(left < most ? left : most);
 	thread->inside--;
 }
 

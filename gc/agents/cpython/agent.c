@@ -32,6 +32,8 @@ struct allocator {
 
 enum { DOMAIN_RAW, DOMAIN_MEM, DOMAIN_OBJECT }; /* PyMemAllocatorDomain */
 enum { LARGE = 4096 };                  /* bytes that pymalloc asks of raw memory */
+/* Samples a second: each is three probes, with its type and its end. */
+enum { CEILING = 1000 };
 enum { OLDEST = 8 };                    /* 3.8: types lie in memory as types.c has it */
 
 enum type { BUFFER, OBJECT, TYPES };
@@ -229,7 +231,7 @@ __attribute__((constructor)) static void start(void)
 	if (!find("PyMem_GetAllocator", &get) || !find("PyMem_SetAllocator", &set) ||
 	    !find("Py_GetVersion", &version) || !type_of_types || !is_known(version()))
 		return;
-	if (sampling_start("gcprof-python", type_names, TYPES) || types_start(type_of_types))
+	if (sampling_start("gcprof-python", CEILING, type_names, TYPES) || types_start(type_of_types))
 		return;
 	wrap_all(get, set);
 }
