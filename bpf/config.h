@@ -132,7 +132,6 @@ struct task_state {
 	uint64_t cpu_ns;        /* its CPU time when it was last added up, see call_cpu.h */
 	uint64_t python;        /* its PyThreadState, if it still is; 0: none was found */
 	uint64_t python_search; /* not before then, ns, one is searched for again */
-	uint64_t python_wait;   /* ns, for which it was put off */
 	struct task_waits waits;
 };
 

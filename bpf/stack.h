@@ -242,8 +242,8 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 		walk_managed_begin(&scratch->managed, anchor);
 		/* One step more than frames: the last one finds the end, or that it is too deep. */
 		bpf_loop(MANAGED_DEPTH_MAX / STACK_STEP + 1, stack_managed_step, &loop, 0);
-	} else if (config.managed_stacks && rows.table && rows.table->cpython) {
-		stack_python(scratch, state, rows.table);
+	} else if (config.managed_stacks) {
+		stack_python(scratch, state);
 	}
 	counts->n_user = scratch->native.count;
 	counts->n_managed = scratch->managed.count;

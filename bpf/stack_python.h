@@ -30,16 +30,16 @@ static long stack_python_search(uint32_t index, struct python_loop *loop)
 	return stack_ends(stack_python_search_step(loop->scratch));
 }
 
-/* Most threads that have none will never have one, and the list may be long. */
-#define STACK_SEARCH_NS     1000000
-#define STACK_SEARCH_NS_MAX 64000000
+/* Most threads that have none will never have one, and the list may be long; but one that begins, as
+ * its program does, has one soon. So a search may take a five-hundredth of the time. */
+#define STACK_SEARCH_STEP_NS 50000
 
 /* Finds the interpreter's state of the current thread; false if it has none. */
 static __always_inline bool stack_python_thread(struct python_loop *loop)
 {
 	struct walk_cpython *walk = &loop->scratch->cpython;
 	struct task_state *state = loop->state;
-	uint64_t now;
+	uint64_t now, steps;
 
 	walk->thread = state->python;
 	if (walk->thread && cpython_is_thread(walk, thread_storage(bpf_get_current_task_btf())))
@@ -48,13 +48,9 @@ static __always_inline bool stack_python_thread(struct python_loop *loop)
 	if (!state->python && now < state->python_search)
 		return 0;
 	cpython_search_begin(walk);
-	bpf_loop(CPYTHON_THREADS_MAX, stack_python_search, loop, 0);
+	steps = bpf_loop(CPYTHON_THREADS_MAX, stack_python_search, loop, 0);
 	state->python = walk->thread;
-	state->python_wait = walk->thread                               ? 0
-			     : !state->python_wait                      ? STACK_SEARCH_NS
-			     : state->python_wait < STACK_SEARCH_NS_MAX ? 2 * state->python_wait
-									: STACK_SEARCH_NS_MAX;
-	state->python_search = now + state->python_wait;
+	state->python_search = now + steps * STACK_SEARCH_STEP_NS;
 	return walk->thread != 0;
 }
 
@@ -91,21 +87,16 @@ static long stack_python_step(uint32_t index, struct python_loop *loop)
 }
 
 /* The Python frames of the current thread, if its process has an interpreter and it runs some. */
-__noinline int stack_python(struct scratch *scratch, struct task_state *state,
-			    const struct unwind_table *table)
+__noinline int stack_python(struct scratch *scratch, struct task_state *state)
 {
 	struct python_loop loop = {scratch, state};
-	struct cpython_layout *layout;
-	uint32_t number;
+	uint32_t process = bpf_get_current_pid_tgid() >> 32;
+	struct cpython_place *place = bpf_map_lookup_elem(&cpythons, &process);
 
-	if (!scratch || !state || !table)
+	if (!scratch || !state || !place || place->since < state->image)
 		return 0;
-	number = table->cpython - 1;
-	layout = bpf_map_lookup_elem(&cpython_files, &number);
-	if (!layout)
-		return 0;
-	scratch->cpython.layout = *layout;
-	scratch->cpython.bias = table->cpython_bias;
+	scratch->cpython.layout = place->layout;
+	scratch->cpython.bias = place->bias;
 	if (!stack_python_thread(&loop))
 		return 0;
 	cpython_begin(&scratch->cpython);

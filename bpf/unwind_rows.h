@@ -84,9 +84,6 @@ struct unwind_table {
 	uint32_t count;
 	uint32_t hotspot; /* key in `hotspot_files`, from 1; 0: no Java virtual machine */
 	uint64_t bias;    /* of its library */
-	uint32_t cpython; /* key in `cpython_files`, from 1; 0: no Python interpreter */
-	uint32_t reserved;
-	uint64_t cpython_bias;                           /* of the file that has it */
 	struct unwind_mapping mappings[UNWIND_MAPPINGS]; /* by address */
 };
 
@@ -101,7 +98,7 @@ struct unwind_of {
 _Static_assert(sizeof(struct unwind_rule) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct unwind_page) == 8, "shared with the kernel side");
 _Static_assert(sizeof(struct unwind_mapping) == 32, "shared with the kernel side");
-_Static_assert(sizeof(struct unwind_table) == 32 + 32 * UNWIND_MAPPINGS, "shared");
+_Static_assert(sizeof(struct unwind_table) == 16 + 32 * UNWIND_MAPPINGS, "shared");
 _Static_assert(sizeof(struct unwind_of) == 16, "shared with the kernel side");
 #endif
 

@@ -4,7 +4,8 @@
 #define GCPROF_WALK_ROWS_H
 
 #include "kernel.h"
-#include "layouts.h"
+#include "cpython.h"
+#include "hotspot.h"
 #include "unwind_rows.h"
 
 /* Which table a process (thread group) has. Entries of a fork are made here, see process.bpf.c. */
@@ -15,6 +16,15 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct unwind_of);
 } unwind_of SEC(".maps");
+
+/* The Python interpreter of a process, likewise. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 32768);
+	__type(key, uint32_t);
+	__type(value, struct cpython_place);
+} cpythons SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -77,14 +87,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct hotspot_layout);
 } hotspot_files SEC(".maps");
-
-/* Files with Python interpreters, likewise. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, CPYTHON_FILES_MAX);
-	__type(key, uint32_t);
-	__type(value, struct cpython_layout);
-} cpython_files SEC(".maps");
 
 /* What was read of processes, by their tables: a table never changes, and neither do code heaps. */
 struct {

@@ -134,6 +134,10 @@ right_ends() {
 		    print(len(str(e)), gc.collect() >= 0)
 		def deep(n): return n and deep(n - 1) + 1
 		print(deep(900), os.system("echo child"))
+		blocks = sys.getallocatedblocks()
+		for i in range(100000):
+		    [b"x" * (i % 1000)].extend([i])
+		print(abs(sys.getallocatedblocks() - blocks) < 100)
 	END
 	"$PYTHON" -u says.py >out.plain 2>err.plain
 	record -R 1K --agent python -- sh -c "$PYTHON -u says.py >out.agent 2>err.agent"

@@ -176,7 +176,7 @@ static void ask_elf(int fd, const uint8_t *data, size_t size)
 	    facts_take(answer.data, answer.size, &facts, &sites))
 		fail("facts make no sense", EBADMSG);
 	if (ask(READ_ROWS, NULL, 0, &fd, 1, &answer)) {
-		if (rows_take(answer.data, answer.size, &rows, &(struct walk_layouts){0}))
+		if (rows_take(answer.data, answer.size, &rows, &(struct hotspot_layout){0}))
 			fail("rows make no sense", EBADMSG);
 		unwind_free(rows);
 	}

@@ -215,7 +215,7 @@ TEST(rows_that_make_no_sense_are_not_taken)
 	begin();
 	answer = ask_rows();
 	CHECK_EQ(answer.err, 0);
-	CHECK_EQ(rows_take(answer.data, answer.size, &rows, &(struct walk_layouts){0}), 0);
+	CHECK_EQ(rows_take(answer.data, answer.size, &rows, &(struct hotspot_layout){0}), 0);
 	CHECK(rows->n_rows > 1000);
 	unwind_free(rows);
 	for (int i = 0; i < 300; i++) {
@@ -226,7 +226,7 @@ TEST(rows_that_make_no_sense_are_not_taken)
 		for (int k = 0; k < i % 5 && size; k++)
 			copy[test_random(&seed) % (size < 128 ? size : 128)] =
 				(char)test_random(&seed);
-		if (!rows_take(copy, size, &rows, &(struct walk_layouts){0})) {
+		if (!rows_take(copy, size, &rows, &(struct hotspot_layout){0})) {
 			taken++;
 			for (uint64_t at = 0; at < rows->n_pages << UNWIND_PAGE_SHIFT; at += 4099)
 				unwind_find(rows, rows->base + at);

@@ -19,7 +19,6 @@
 #include "names.h"
 #include "rows.h"
 #include "wire.h"
-#include "../runtimes/cpython_layout.h"
 #include "../runtimes/hotspot_tables.h"
 
 static int answer_facts(int fd)
@@ -39,17 +38,16 @@ static int answer_facts(int fd)
 /* Takes over the descriptor. */
 static int answer_rows(int fd)
 {
-	struct walk_layouts layouts;
+	struct hotspot_layout hotspot;
 	struct unwind_file *file;
 	int err;
 
-	hotspot_layout_read(fd, &layouts.hotspot);
-	cpython_layout_read(fd, &layouts.cpython);
+	hotspot_layout_read(fd, &hotspot);
 	err = unwind_read(fd, &file);
 	close(fd);
 	if (err)
 		return err;
-	rows_put(file, &layouts);
+	rows_put(file, &hotspot);
 	unwind_free(file);
 	return 0;
 }

@@ -15,10 +15,10 @@ struct head {
 	uint64_t n_pages, n_rows, n_rules, n_segments;
 	uint64_t functions, refused;
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
-	struct walk_layouts layouts;
+	struct hotspot_layout hotspot;
 };
 
-void rows_put(const struct unwind_file *file, const struct walk_layouts *layouts)
+void rows_put(const struct unwind_file *file, const struct hotspot_layout *hotspot)
 {
 	struct head head = {
 		.base = file->base,
@@ -28,7 +28,7 @@ void rows_put(const struct unwind_file *file, const struct walk_layouts *layouts
 		.n_segments = file->n_segments,
 		.functions = file->functions,
 		.refused = file->refused,
-		.layouts = *layouts,
+		.hotspot = *hotspot,
 	};
 
 	memcpy(head.segments, file->segments, sizeof(head.segments));
@@ -64,7 +64,7 @@ static bool is_consistent(struct unwind_file *file)
 	return at == file->n_rows;
 }
 
-int rows_take(const void *data, size_t size, struct unwind_file **out, struct walk_layouts *layouts)
+int rows_take(const void *data, size_t size, struct unwind_file **out, struct hotspot_layout *hotspot)
 {
 	const char *at = (const char *)data + sizeof(struct head);
 	struct unwind_file *file;
@@ -103,6 +103,6 @@ int rows_take(const void *data, size_t size, struct unwind_file **out, struct wa
 		return err;
 	}
 	*out = file;
-	*layouts = head.layouts;
+	*hotspot = head.hotspot;
 	return 0;
 }

@@ -6,16 +6,16 @@
 #include <stddef.h>
 
 #include "../symbols/unwind.h"
-#include "../../bpf/layouts.h"
+#include "../../bpf/hotspot.h"
 
 #define ROWS_ANSWER_MAX ((size_t)32 << 20)
 
 /* Sends the parts of the file one after the other; with the layout of a Java virtual machine,
  * zeroes if it is none. */
-void rows_put(const struct unwind_file *file, const struct walk_layouts *layouts);
+void rows_put(const struct unwind_file *file, const struct hotspot_layout *hotspot);
 
 /* Makes a file of an answer, if it makes sense. -EBADMSG, -ENOMEM. */
 int rows_take(const void *data, size_t size, struct unwind_file **out,
-	      struct walk_layouts *layouts);
+	      struct hotspot_layout *hotspot);
 
 #endif

@@ -47,9 +47,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
-	struct cpython_layout layout;
-
-	out->has_frames = cpython_layout_of(file, &layout);
+	out->has_frames = cpython_layout_of(file, &out->cpython);
 	if (!out->has_frames)
 		snprintf(out->missing, sizeof(out->missing),
 			 "its functions are known of 3.11, 3.12 and 3.13 with a global lock");

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "../symbols/elf_file.h"
 #include "find.h"
 
 static const struct row {
@@ -132,17 +131,4 @@ bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out)
 		return true;
 	}
 	return false;
-}
-
-bool cpython_layout_read(int fd, struct cpython_layout *out)
-{
-	struct runtime_file file = {.fd = fd, .elf = elf_open(fd)};
-	bool found = false;
-
-	memset(out, 0, sizeof(*out));
-	if (file.elf && elf_kind(file.elf) == ELF_K_ELF)
-		found = cpython_layout_of(&file, out);
-	runtime_file_end(&file);
-	elf_end(file.elf);
-	return found;
 }

@@ -17,7 +17,4 @@ bool cpython_version(struct runtime_file *file, uint32_t *version);
  * version, or built in a way, that is not known. */
 bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out);
 
-/* The same for the file behind `fd`, which is borrowed. */
-bool cpython_layout_read(int fd, struct cpython_layout *out);
-
 #endif

@@ -21,8 +21,9 @@
 #include "region.h"
 
 enum {
-	POLL_BYTES = 32 << 10, /* may be allocated before a recorder is noticed */
-	TRIES = 2,             /* to find a type */
+	POLL_BYTES = 128 << 10, /* may be allocated before a recorder, or another period, is noticed */
+	RETRY_BYTES = 32 << 10, /* the same before a type is looked for again */
+	TRIES = 2,              /* to find a type */
 };
 
 #define TYPED_MAX_NS UINT64_C(80000000) /* a type that is found later is not reported */
@@ -83,7 +84,7 @@ static void thread_ends(void *context)
 
 /* Samples are not batched: another thread may free a block at once, and a process may end by
  * _exit(). The system is asked for randomness now, since a program may forbid itself to ask. */
-static int open_provider(const char *name)
+static int open_provider(const char *name, uint64_t ceiling)
 {
 	struct gcprof_options options;
 	int err = gcprof_options_default(&options);
@@ -91,6 +92,8 @@ static int open_provider(const char *name)
 	options.no_batching = 1;
 	options.name = name;
 	options.version = GCPROF_VERSION;
+	if (ceiling && !getenv("GCPROF_CEILING"))
+		options.ceiling = ceiling;
 	if (!options.seed &&
 	    getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) != sizeof(options.seed))
 		options.seed = 0;
@@ -100,12 +103,12 @@ static int open_provider(const char *name)
 }
 
 /* What was allocated before is not sampled. */
-int sampling_start(const char *agent, const char *const *names, size_t n)
+int sampling_start(const char *agent, uint64_t ceiling, const char *const *names, size_t n)
 {
 	int saved = errno, err;
 
 	sampling_thread.inside++;
-	err = open_provider(agent);
+	err = open_provider(agent, ceiling);
 	for (size_t i = 0; !err && i < n; i++) {
 		has_type[i] = names[i] != NULL;
 		types[i] = names[i] ? gcprof_type(provider, names[i]) : 0;
@@ -207,13 +210,13 @@ static bool enter(struct sampling_thread *thread)
 /* Sets the countdown: to the next hit, or early enough to ask again. */
 static void leave(struct sampling_thread *thread)
 {
-	int64_t left;
+	int64_t left, most = POLL_BYTES;
 
 	gcprof_settle(thread->thread);
 	left = gcprof_bytes_left(thread->thread);
-	thread->left = thread->armed = left < POLL_BYTES ? (uint64_t)left : POLL_BYTES;
-	if (thread->untyped && !thread->untyped_tries)
-		thread->left = thread->armed = 0;
+	if (thread->untyped)
+		most = thread->untyped_tries ? RETRY_BYTES : 0;
+	thread->left = thread->armed = (uint64_t)(left < most ? left : most);
 	thread->inside--;
 }
 
@@ -258,7 +261,7 @@ static void *allocate_next(const struct sampling_next *next, const struct reques
 			      request->type & SAMPLING_ZEROED);
 }
 
-static void *allocate_in_region(const struct request *request)
+static void *allocate_in_region(const struct sampling_next *next, const struct request *request)
 {
 	size_t head = has_type[request->type % SAMPLING_TYPES] ? 0 : SAMPLING_HEAD;
 	bool zeroed;
@@ -270,7 +273,16 @@ static void *allocate_in_region(const struct request *request)
 		memset(place, 0,
 		       request->type & SAMPLING_ZEROED && request->size > head ? request->size
 									       : head);
-	return place;
+	return place && next->adopt ? next->adopt(next->context, place) : place;
+}
+
+/* A block of the region goes back the way that all blocks go. */
+static void release(const struct sampling_next *next, void *place)
+{
+	if (next->adopt)
+		next->free(next->context, place);
+	else
+		gcprof_sampling_free(place);
 }
 
 void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, size_t alignment,
@@ -284,7 +296,7 @@ void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, si
 	if (!enter(thread))
 		return allocate_next(next, &request);
 	if (is_hit(thread, size))
-		place = allocate_in_region(&request);
+		place = allocate_in_region(next, &request);
 	if (place) {
 		take(thread, next, &request, place);
 	} else {
@@ -360,14 +372,14 @@ static bool stays(const void *place, size_t size)
 }
 
 /* A block of the region goes to `to`. */
-static void *leave_region(void *old, void *to, size_t size)
+static void *leave_region(const struct sampling_next *next, void *old, void *to, size_t size)
 {
 	size_t before = block_at(old)->size;
 
 	if (!to)
 		return NULL;
 	memcpy(to, old, before < size ? before : size);
-	gcprof_sampling_free(old);
+	release(next, old);
 	return to;
 }
 
@@ -377,7 +389,7 @@ static void *reallocate_next(const struct sampling_next *next, void *old,
 {
 	if (!region_has(old))
 		return next->reallocate(next->context, old, request->size);
-	return leave_region(old, allocate_next(next, request), request->size);
+	return leave_region(next, old, allocate_next(next, request), request->size);
 }
 
 /* A block of the next allocator becomes a sample; NULL: it stays as it is. */
@@ -385,7 +397,7 @@ static void *enter_region(const struct sampling_next *next, void *old,
 			  const struct request *request)
 {
 	size_t copied = request->size, before;
-	void *place = allocate_in_region(request);
+	void *place = allocate_in_region(next, request);
 
 	if (!place)
 		return NULL;
@@ -396,7 +408,7 @@ static void *enter_region(const struct sampling_next *next, void *old,
 		void *grown = next->reallocate(next->context, old, request->size);
 
 		if (!grown) {
-			region_free(place);
+			release(next, place);
 			return NULL;
 		}
 		old = grown;
@@ -419,8 +431,8 @@ static void *reallocate(struct sampling_thread *thread, const struct sampling_ne
 		return old;
 	}
 	if (hit && region_has(old)) {
-		place = allocate_in_region(request);
-		place = place ? leave_region(old, place, request->size) : NULL;
+		place = allocate_in_region(next, request);
+		place = place ? leave_region(next, old, place, request->size) : NULL;
 	} else if (hit) {
 		place = enter_region(next, old, request);
 	}

@@ -21,6 +21,10 @@ struct sampling_next {
 	void *(*allocate)(void *context, size_t size, size_t alignment, bool zeroed);
 	void *(*reallocate)(void *context, void *block, size_t size);
 	void (*free)(void *context, void *block);
+	/* The allocator takes a block of the region for one of its own, whose free() is `free`
+	 * above and gets to gcprof_sampling_free(). NULL: it does not, and the block is free again.
+	 * Without this function gcprof_sampling_free() is the only one for such blocks. */
+	void *(*adopt)(void *context, void *block);
 	/* How many bytes of a block may be copied; NULL: that cannot be known. */
 	size_t (*usable_size)(void *context, void *block);
 	/* The type of the object in a block of this size, as gcprof_type() names it; 0: there is
@@ -52,11 +56,12 @@ struct sampling_thread {
 extern __thread struct sampling_thread sampling_thread __attribute__((tls_model("initial-exec")));
 
 /*
- * Once, in the constructor of the agent, whose name reports show. `names`: of types, NULL for those
+ * Once, in the constructor of the agent, whose name reports show. `ceiling`: samples a second, unless
+ * the environment has one; 0: the provider's. `names`: of types, NULL for those
  * that are not known before, and at most SAMPLING_TYPES. Until it was called, and if it fails, all
  * calls are passed on. 0, or a negative errno.
  */
-int sampling_start(const char *agent, const char *const *names, size_t n);
+int sampling_start(const char *agent, uint64_t ceiling, const char *const *names, size_t n);
 
 /* The same for an agent that cannot work in this program: all calls are passed on for good. */
 void sampling_refuse(void);

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* agent.c: wraps the allocators of a Python interpreter, before it has begun. */
 /*
- * Of the three domains of PyMem_SetAllocator() the agent wraps that of objects and that of buffers.
- * Both are called with the interpreter's lock held, and what is set before Py_Initialize() stays.
- * In a program that has no interpreter the agent does nothing.
+ * Of the three domains of PyMem_SetAllocator() the agent wraps that of objects and that of buffers,
+ * which are called with the interpreter's lock held. What is set before Py_Initialize() stays.
  *
- * Nothing of Python's headers is needed: the functions and this structure are the same since 3.5.
- * This file is compiled so that a call at the end of a function is a jump, as malloc/agent.c is.
+ * Python's own allocator, pymalloc, knows by its address whether a block is one of its own. Blocks
+ * that are not, which are the large ones and those of the region, it hands on to the third domain,
+ * of raw memory. So its free() stays as it is, and only that of raw memory is wrapped: the end of an
+ * object that is no sample costs nothing.
+ *
+ * In a program that has no interpreter the agent does nothing. Nothing of Python's headers is
+ * needed: the functions and this structure are the same since 3.5. This file is compiled so that a
+ * call at the end of a function is a jump, as malloc/agent.c is.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -25,7 +30,10 @@ struct allocator {
 	void (*free)(void *context, void *block);
 };
 
-enum { DOMAIN_MEM = 1, DOMAIN_OBJECT }; /* PyMemAllocatorDomain */
+enum { DOMAIN_RAW, DOMAIN_MEM, DOMAIN_OBJECT }; /* PyMemAllocatorDomain */
+enum { LARGE = 4096 };                  /* bytes that pymalloc asks of raw memory */
+/* Samples a second: each is three probes, with its type and its end. */
+enum { CEILING = 1000 };
 enum { OLDEST = 8 };                    /* 3.8: types lie in memory as types.c has it */
 
 enum type { BUFFER, OBJECT, TYPES };
@@ -40,6 +48,10 @@ struct wrapped {
 };
 
 static struct wrapped buffers, objects;
+static struct allocator raw;
+
+/* A block of the region that raw memory is to hand out to this thread next. */
+static __thread void *adopted __attribute__((tls_model("initial-exec")));
 
 typedef void allocator_function(int domain, struct allocator *allocator);
 
@@ -68,6 +80,42 @@ static void free_next(void *context, void *block)
 	others->free(others->context, block);
 }
 
+/* Where pymalloc asks raw memory for the block it counts it, and knows it when it is freed. */
+static void *adopt_next(void *context, void *block)
+{
+	const struct allocator *others = context;
+	void *place;
+
+	adopted = block;
+	place = others->malloc(others->context, LARGE);
+	if (!adopted)
+		return place;
+	/* It is another allocator. */
+	adopted = NULL;
+	region_free(block);
+	others->free(others->context, place);
+	sampling_refuse();
+	return NULL;
+}
+
+static void *raw_malloc(void *context, size_t size)
+{
+	void *block = adopted;
+
+	if (__builtin_expect(!block, 1))
+		return raw.malloc(context, size);
+	adopted = NULL;
+	return block;
+}
+
+static void raw_free(void *context, void *block)
+{
+	if (__builtin_expect(region_has(block), 0))
+		gcprof_sampling_free(block);
+	else
+		raw.free(context, block);
+}
+
 /* --- as the interpreter calls it ------------------------------------------------ */
 
 /* Not a jump: reports know by its name that a runtime calls, and leave out the frames of that. */
@@ -94,7 +142,7 @@ static void *python_malloc(void *context, size_t size)
 	const struct wrapped *wrapped = context;
 
 	if (sampling_passes(size))
-		return wrapped->others.malloc(wrapped->others.context, size);
+		return wrapped->others.malloc(context, size);
 	return gcprof_runtime_allocate(wrapped, size, 0);
 }
 
@@ -104,7 +152,7 @@ static void *python_calloc(void *context, size_t count, size_t size)
 	size_t bytes;
 
 	if (__builtin_mul_overflow(count, size, &bytes) || sampling_passes(bytes))
-		return wrapped->others.calloc(wrapped->others.context, count, size);
+		return wrapped->others.calloc(context, count, size);
 	return gcprof_runtime_allocate(wrapped, bytes, SAMPLING_ZEROED);
 }
 
@@ -115,38 +163,45 @@ static void *python_realloc(void *context, void *block, size_t size)
 	if (!block)
 		return python_malloc(context, size);
 	if (!region_has(block) && sampling_passes(size))
-		return wrapped->others.realloc(wrapped->others.context, block, size);
+		return wrapped->others.realloc(context, block, size);
 	return gcprof_runtime_reallocate(wrapped, block, size);
-}
-
-static void python_free(void *context, void *block)
-{
-	const struct wrapped *wrapped = context;
-
-	if (__builtin_expect(region_has(block), 0))
-		gcprof_sampling_free(block);
-	else
-		wrapped->others.free(wrapped->others.context, block);
 }
 
 /* --- begin ------------------------------------------------------------------------ */
 
-static void wrap(struct wrapped *wrapped, int domain, uint32_t type, allocator_function *get,
-		 allocator_function *set)
+static void wrap(struct wrapped *wrapped, int domain, uint32_t type, allocator_function *set)
 {
+	/* An allocator without a context does not look at it, so it may get ours. */
 	struct allocator ours = {wrapped, python_malloc, python_calloc, python_realloc,
-				 python_free};
+				 wrapped->others.free};
 
-	get(domain, &wrapped->others);
 	wrapped->type = type;
 	wrapped->next = (struct sampling_next){
 		.context = &wrapped->others,
 		.allocate = allocate_next,
 		.reallocate = reallocate_next,
 		.free = free_next,
+		.adopt = adopt_next,
 		.find_type = type == OBJECT ? types_find : NULL,
 	};
 	set(domain, &ours);
+}
+
+static void wrap_all(allocator_function *get, allocator_function *set)
+{
+	struct allocator ours;
+
+	get(DOMAIN_RAW, &raw);
+	get(DOMAIN_MEM, &buffers.others);
+	get(DOMAIN_OBJECT, &objects.others);
+	if (raw.context || buffers.others.context || objects.others.context)
+		return;
+	ours = raw;
+	ours.malloc = raw_malloc;
+	ours.free = raw_free;
+	set(DOMAIN_RAW, &ours);
+	wrap(&buffers, DOMAIN_MEM, BUFFER, set);
+	wrap(&objects, DOMAIN_OBJECT, OBJECT, set);
 }
 
 /* Is it a version that types.c knows, with a global lock? */
@@ -176,8 +231,7 @@ __attribute__((constructor)) static void start(void)
 	if (!find("PyMem_GetAllocator", &get) || !find("PyMem_SetAllocator", &set) ||
 	    !find("Py_GetVersion", &version) || !type_of_types || !is_known(version()))
 		return;
-	if (sampling_start("gcprof-python", type_names, TYPES) || types_start(type_of_types))
+	if (sampling_start("gcprof-python", CEILING, type_names, TYPES) || types_start(type_of_types))
 		return;
-	wrap(&buffers, DOMAIN_MEM, BUFFER, get, set);
-	wrap(&objects, DOMAIN_OBJECT, OBJECT, get, set);
+	wrap_all(get, set);
 }

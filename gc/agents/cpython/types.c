@@ -4,14 +4,17 @@
  * An object is a count of references and the address of its type. What the collector knows of it,
  * two words, may lie before that, and then two more for its attributes. Many blocks have no object:
  * so the word where the type should be is an address that nothing is known of. Memory is read only
- * once the kernel has said that it can be, and a type is known by its own type: that is
- * PyType_Type, or a class whose type that is.
+ * once the kernel has said that it can be, but for that of the interpreter's own file, which has most
+ * types that programs use. A type is known by its own type: that is PyType_Type, or a class whose
+ * type that is. Addresses that were types before are tried first: what stands before the type of an
+ * object is an address, too.
  *
  * These parts of a type are the same in 3.8 to 3.14, but for builds without a global lock.
  */
 #include "types.h"
 
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,8 @@ _Static_assert(offsetof(struct type, flags) == 168, "as Python's headers have it
 enum {
 	NAME_MAX_BYTES = 255,
 	NAMES = 1 << 15, /* that are kept apart: a power of two; the others share one */
+	MET_TYPES = 256, /* addresses of types that are kept: a power of two */
+	SEGMENTS = 8,    /* of the interpreter's file */
 	PAGE = 4096,
 };
 
@@ -48,12 +53,19 @@ struct known {
 	uint64_t type;
 };
 
+/* Addresses from `start` to `end`. */
+struct segment {
+	uintptr_t start, end;
+};
+
 static const struct type *type_of_types;
+static struct segment segments[SEGMENTS];     /* of the file that has it */
+static const struct type *met[MET_TYPES];     /* by the hash of the address */
 static struct known *names;  /* NAMES of them, by the hash of the name */
 static uint64_t buffer_type; /* of a block without an object */
 static uint64_t other_type;  /* of types beyond NAMES */
 static uint32_t n_names;
-static uint32_t busy; /* somebody uses the table: interpreters may have locks of their own */
+static uint32_t busy; /* somebody uses the tables: interpreters may have locks of their own */
 
 /* --- memory of others -------------------------------------------------------------- */
 
@@ -70,13 +82,22 @@ static bool is_readable_at(uintptr_t address)
 	return !result;
 }
 
+static bool is_in_interpreter(uintptr_t first, uintptr_t last)
+{
+	for (size_t i = 0; i < SEGMENTS; i++)
+		if (first >= segments[i].start && last < segments[i].end)
+			return true;
+	return false;
+}
+
 /* Up to a page. */
 static bool is_readable(const void *address, size_t size)
 {
 	uintptr_t first = (uintptr_t)address, last = first + size - 1;
 
-	return first && is_readable_at(first) &&
-	       (first / PAGE == last / PAGE || is_readable_at(last));
+	if (!first || is_in_interpreter(first, last))
+		return first;
+	return is_readable_at(first) && (first / PAGE == last / PAGE || is_readable_at(last));
 }
 
 /* A text that may be anything: false if it is none. */
@@ -141,29 +162,45 @@ static uint64_t announce(const char *name)
 	return known->type ? known->type : other_type;
 }
 
-static uint64_t find_name(const char *name)
+static const struct type **met_slot(const struct type *type)
 {
-	uint64_t type;
+	return &met[((uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15) >> 32) % MET_TYPES];
+}
 
-	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+/* The type of the object that begins `at` bytes into the block, less its count; 0: there is none. */
+static uint64_t find_at(const void *block, size_t at, bool only_met)
+{
+	char name[NAME_MAX_BYTES + 1];
+	const struct type *type, **slot;
+
+	memcpy(&type, (const char *)block + at, sizeof(type));
+	slot = met_slot(type);
+	if (!type || (only_met && *slot != type) || !is_type(type) || !read_text(type->name, name))
 		return 0;
-	type = announce(name);
-	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	*slot = type;
+	return announce(name);
+}
+
+/* The count is before the type. */
+static uint64_t find(const void *block, size_t size, bool only_met)
+{
+	uint64_t type = 0;
+
+	for (size_t at = 8; !type && at + sizeof(void *) <= size && at < SAMPLING_HEAD; at += 16)
+		type = find_at(block, at, only_met);
 	return type;
 }
 
 uint64_t types_find(const void *block, size_t size, bool last)
 {
-	char name[NAME_MAX_BYTES + 1];
-	const struct type *type;
+	uint64_t type;
 
-	/* The count is before it. */
-	for (size_t at = 8; at + sizeof(type) <= size && at < SAMPLING_HEAD; at += 16) {
-		memcpy(&type, (const char *)block + at, sizeof(type));
-		if (type && is_type(type) && read_text(type->name, name))
-			return find_name(name);
-	}
-	return last ? buffer_type : 0;
+	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+		return 0;
+	type = find(block, size, true);
+	type = type ? type : find(block, size, false);
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	return !type && last ? buffer_type : type;
 }
 
 /* --- begin ------------------------------------------------------------------------------ */
@@ -174,9 +211,31 @@ static void forked(void)
 	busy = 0;
 }
 
+static int keep_segments(struct dl_phdr_info *file, size_t size, void *context)
+{
+	bool found = false;
+
+	(void)size;
+	(void)context;
+	memset(segments, 0, sizeof(segments));
+	for (size_t i = 0, n = 0; i < file->dlpi_phnum && n < SEGMENTS; i++) {
+		const ElfW(Phdr) *header = &file->dlpi_phdr[i];
+
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_R))
+			continue;
+		segments[n].start = file->dlpi_addr + header->p_vaddr;
+		segments[n].end = segments[n].start + header->p_memsz;
+		found |= (uintptr_t)type_of_types - segments[n].start < header->p_memsz;
+		n++;
+	}
+	return found;
+}
+
 int types_start(const void *of_types)
 {
 	type_of_types = of_types;
+	if (!dl_iterate_phdr(keep_segments, NULL))
+		memset(segments, 0, sizeof(segments));
 	buffer_type = sampling_type(TYPES_BUFFER);
 	other_type = sampling_type("(other types)");
 	names = calloc(NAMES, sizeof(*names));

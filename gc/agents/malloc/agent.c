@@ -59,7 +59,7 @@ static const struct sampling_next others = {
 __attribute__((constructor)) static void start(void)
 {
 	if (next_is_libc())
-		sampling_start("gcprof-malloc", type_names, TYPES);
+		sampling_start("gcprof-malloc", 0, type_names, TYPES);
 	else
 		sampling_refuse();
 }

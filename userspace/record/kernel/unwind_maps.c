@@ -57,8 +57,7 @@ struct unwind_maps {
 	uint32_t current; /* chunk that is being filled, or NO_CHUNK */
 	uint32_t used;    /* rows in it */
 	struct hotspot_layout hotspot[HOTSPOT_FILES_MAX];
-	struct cpython_layout cpython[CPYTHON_FILES_MAX];
-	uint32_t n_hotspot, n_cpython;
+	uint32_t n_hotspot;
 };
 
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out)
@@ -454,35 +453,24 @@ void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid)
 	bpf_map_delete_elem(maps->fds.of, &pid);
 }
 
-/* The number of a layout among those of its kind, put in if it is new; 0: there is no room. */
-static uint32_t put_layout(void *known, uint32_t *count, const void *layout, size_t size, int fd,
-			   uint32_t most)
+int unwind_maps_put_python(int fd, uint32_t pid, const struct cpython_place *place)
 {
-	char *all = known;
-	uint32_t at = 0;
-
-	while (at < *count && memcmp(all + at * size, layout, size))
-		at++;
-	if (at < *count)
-		return at + 1;
-	if (at == most || bpf_map_update_elem(fd, &at, layout, BPF_ANY))
-		return 0;
-	memcpy(all + at * size, layout, size);
-	return ++*count;
+	return bpf_map_update_elem(fd, &pid, place, BPF_ANY);
 }
 
 uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout)
 {
-	return layout->value[HOTSPOT_HEAPS]
-		       ? put_layout(maps->hotspot, &maps->n_hotspot, layout, sizeof(*layout),
-				    maps->fds.hotspot_files, HOTSPOT_FILES_MAX)
-		       : 0;
-}
+	uint32_t at = 0;
 
-uint32_t unwind_maps_cpython(struct unwind_maps *maps, const struct cpython_layout *layout)
-{
-	return layout->runtime
-		       ? put_layout(maps->cpython, &maps->n_cpython, layout, sizeof(*layout),
-				    maps->fds.cpython_files, CPYTHON_FILES_MAX)
-		       : 0;
+	if (!layout->value[HOTSPOT_HEAPS])
+		return 0;
+	while (at < maps->n_hotspot && memcmp(&maps->hotspot[at], layout, sizeof(*layout)))
+		at++;
+	if (at < maps->n_hotspot)
+		return at + 1;
+	if (at == HOTSPOT_FILES_MAX ||
+	    bpf_map_update_elem(maps->fds.hotspot_files, &at, layout, BPF_ANY))
+		return 0;
+	maps->hotspot[at] = *layout;
+	return ++maps->n_hotspot;
 }

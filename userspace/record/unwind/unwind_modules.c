@@ -126,7 +126,7 @@ static int put_rows(struct unwind_modules *modules, const struct unwind_file *fi
 
 /* The rows of an open file, compiled by the reader. */
 static int read_rows(struct unwind_modules *modules, int fd, const char *path,
-		     struct unwind_file **out, struct walk_layouts *layouts)
+		     struct unwind_file **out, struct hotspot_layout *hotspot)
 {
 	const struct worker_order order = {
 		.kind = READ_ROWS,
@@ -148,7 +148,7 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 		if (state == WORKER_QUESTION) /* there is none about rows */
 			worker_supply(modules->worker, "", 1, -1);
 	}
-	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out, layouts);
+	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out, hotspot);
 	if (err == -ETIME || err == -EPIPE || err == -EBADMSG || err == -E2BIG)
 		log_warning("%s: stacks end in it early: %s", path,
 			    err == -ETIME   ? "the reader took too long"
@@ -162,7 +162,7 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 static bool are_alike(const struct unwind_module *a, const struct unwind_module *b)
 {
 	return a->fingerprint[0] == b->fingerprint[0] && a->fingerprint[1] == b->fingerprint[1] &&
-	       a->hotspot == b->hotspot && a->cpython == b->cpython;
+	       a->hotspot == b->hotspot;
 }
 
 /* A module that is alike, NULL if there is none. */
@@ -206,14 +206,13 @@ static struct unwind_module *add(struct unwind_modules *modules, const struct fi
 {
 	uint64_t began = worker_cpu_ns(modules->worker);
 	struct unwind_file *file = NULL;
-	struct walk_layouts layouts;
-	int err = read_rows(modules, from->fd, from->path, &file, &layouts);
+	struct hotspot_layout hotspot;
+	int err = read_rows(modules, from->fd, from->path, &file, &hotspot);
 	struct unwind_module wanted = {0}, *known = NULL, *module;
 
 	if (!err) {
 		unwind_fingerprint(file, modules->seed, wanted.fingerprint);
-		wanted.hotspot = unwind_maps_hotspot(modules->maps, &layouts.hotspot);
-		wanted.cpython = unwind_maps_cpython(modules->maps, &layouts.cpython);
+		wanted.hotspot = unwind_maps_hotspot(modules->maps, &hotspot);
 		known = find_alike(modules, &wanted);
 	}
 	module = known ? known : add_module(modules, err, file, &wanted, from);

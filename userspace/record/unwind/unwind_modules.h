@@ -18,8 +18,8 @@ struct unwind_module {
 	uint64_t base;         /* as the linker knows the first page */
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
-	uint32_t hotspot, cpython; /* numbers of its layouts, see struct unwind_table */
-	uid_t user;                /* the owner of the file */
+	uint32_t hotspot; /* number of its layout, see struct unwind_table */
+	uid_t user;       /* the owner of the file */
 	double room;               /* that its rows take in the kernel, as a part of all */
 	unsigned references;
 	bool goes;               /* it is being swept */

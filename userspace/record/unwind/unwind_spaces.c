@@ -166,22 +166,6 @@ static size_t choose(struct unwind_spaces *spaces, struct space *space, struct m
 	return kept;
 }
 
-/* A program's own interpreter lies below that of a library, which it does not use. */
-static void set_layouts(struct unwind_table *to, const struct unwind_module *module,
-			const struct mapping *mapping)
-{
-	const uint64_t bias = mapping->start - mapping->offset - module->base;
-
-	if (module->hotspot) {
-		to->hotspot = module->hotspot;
-		to->bias = bias;
-	}
-	if (module->cpython && !to->cpython) {
-		to->cpython = module->cpython;
-		to->cpython_bias = bias;
-	}
-}
-
 static int write_table(struct unwind_spaces *spaces, struct table *table, const struct mapping *all)
 {
 	struct unwind_table *to = &spaces->table;
@@ -197,7 +181,10 @@ static int write_table(struct unwind_spaces *spaces, struct table *table, const 
 			.first = table->modules[i]->first,
 			.count = table->modules[i]->count,
 		};
-		set_layouts(to, table->modules[i], &all[i]);
+		if (table->modules[i]->hotspot) {
+			to->hotspot = table->modules[i]->hotspot;
+			to->bias = to->mappings[i].base - table->modules[i]->base;
+		}
 	}
 	return unwind_maps_put_table(spaces->maps, table->id, to);
 }

@@ -37,6 +37,8 @@ struct unwinder {
 	struct unwind_modules *modules;
 	struct unwind_spaces *spaces;
 	struct processes *processes;
+	struct files *files;
+	int cpythons; /* the map, borrowed */
 	struct buffer changed; /* uint32_t[]: processes whose mappings did */
 	pthread_t thread;
 	bool running;
@@ -150,6 +152,8 @@ int unwinder_create(const struct unwind_fds *fds, struct files *files, struct pr
 	if (!unwinder)
 		return -ENOMEM;
 	unwinder->processes = processes;
+	unwinder->files = files;
+	unwinder->cpythons = fds->cpythons;
 	pthread_mutex_init(&unwinder->lock, NULL);
 	pthread_cond_init(&unwinder->wakeup, NULL);
 	err = unwind_maps_create(fds, &unwinder->maps);
@@ -266,6 +270,27 @@ void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
 		world_subscribe(world, &subscriber);
 }
 
+/* Now, not when rows are there: a program's first functions are to be known. Its own interpreter lies
+ * below that of a library, which it does not use. */
+static void find_python(struct unwinder *unwinder, const struct process *process,
+			const struct mapping *all, size_t n)
+{
+	struct cpython_place place = {.since = process->program};
+
+	for (size_t i = 0; i < n && !place.layout.runtime; i++) {
+		const struct file *file = all[i].file && all[i].file != FILE_VDSO
+						  ? files_by_id(unwinder->files, all[i].file)
+						  : NULL;
+
+		if (file && file->state == FILE_KNOWN && file->facts.runtime.cpython.runtime &&
+		    facts_locate(&file->facts, all[i].start, all[i].offset, 0, &place.bias))
+			place.layout = file->facts.runtime.cpython;
+	}
+	if (place.layout.runtime)
+		unwinder->lost +=
+			unwind_maps_put_python(unwinder->cpythons, process->pid, &place) != 0;
+}
+
 /* The files that a process has mapped. */
 static void note_mappings(struct unwinder *unwinder, struct process *process)
 {
@@ -280,6 +305,7 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 	process->remapped = false;
 	unwinder->lost += ahead_view(unwinder->processes, process, &view) != 0;
 	all = mappings_all(view, &n);
+	find_python(unwinder, process, all, n);
 	note.all = malloc((n + 1) * sizeof(*all));
 	for (size_t i = 0; i < n && note.all; i++)
 		if (all[i].file)

@@ -63,6 +63,11 @@ struct entry *file_table_find(struct file_table *table, const struct file_key *k
 	return touch(table, entry && entry->forgotten ? NULL : entry);
 }
 
+struct entry *file_table_by_id(struct file_table *table, uint32_t id)
+{
+	return touch(table, entry_at(table->by_id, &id));
+}
+
 struct entry *file_table_by_module(struct file_table *table, uint64_t module)
 {
 	return touch(table, entry_at(table->by_module, &module));

@@ -62,6 +62,7 @@ void file_table_free(struct file_table *table);
 
 /* NULL: it is not known, or forgotten. */
 struct entry *file_table_find(struct file_table *table, const struct file_key *key);
+struct entry *file_table_by_id(struct file_table *table, uint32_t id);
 struct entry *file_table_by_module(struct file_table *table, uint64_t module);
 
 /* A new entry, in the place of one that had its key, of a file that cannot be read. NULL: there is

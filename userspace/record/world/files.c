@@ -515,6 +515,13 @@ uint64_t files_generated(struct files *files, struct profile_writer *writer, uin
 				     profile_writer_generated(writer, process));
 }
 
+const struct file *files_by_id(struct files *files, uint32_t id)
+{
+	const struct entry *entry = file_table_by_id(&files->table, id);
+
+	return entry ? &entry->file : NULL;
+}
+
 const struct file *files_by_module(struct files *files, uint64_t module)
 {
 	const struct entry *entry = file_table_by_module(&files->table, module);

@@ -75,6 +75,9 @@ uint64_t files_module(struct files *files, struct profile_writer *writer,
 /* The same for the code that a process generates. */
 uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process);
 
+/* What has this id, NULL if it was forgotten. Valid until the next call. */
+const struct file *files_by_id(struct files *files, uint32_t id);
+
 /* What has this module, NULL if it is not known, or forgotten. Valid until the next call. */
 const struct file *files_by_module(struct files *files, uint64_t module);
 
