@@ -283,6 +283,7 @@ int recording_attach(struct recording *recording)
 	 * All programs of a busy machine fill the rings while the recorder waits for its
 	 * turn among them; it needs little, but soon.
 	 */
+	unwinder_calm(recording->unwinder);
 	if (recording->running.count)
 		priority_restore();
 	return code;

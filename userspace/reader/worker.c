@@ -116,10 +116,10 @@ static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attrib
 }
 
 /* Not fork(): with a recorder's memory that would take milliseconds. */
-static int spawn(const char *role, int socket, pid_t *pid)
+static int spawn(const char *role, int socket, bool hurried, pid_t *pid)
 {
 	char nice[32], *arguments[] = {(char *)(uintptr_t)role, NULL},
-		       *environment[] = {nice, NULL};
+		       *environment[] = {hurried ? NULL : nice, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	int err = posix_spawn_file_actions_init(&actions);
@@ -152,7 +152,7 @@ static size_t reap(struct worker *worker)
 	return count;
 }
 
-int worker_prepare(struct worker *worker)
+static int prepare(struct worker *worker, bool hurried)
 {
 	int pair[2], err;
 
@@ -164,7 +164,7 @@ int worker_prepare(struct worker *worker)
 		return -errno;
 	if (worker->lends)
 		worker->lends(true);
-	err = spawn(worker->role, pair[1], &worker->pid);
+	err = spawn(worker->role, pair[1], hurried, &worker->pid);
 	if (worker->lends)
 		worker->lends(false);
 	close(pair[1]);
@@ -177,6 +177,18 @@ int worker_prepare(struct worker *worker)
 	worker->used = false;
 	watch(worker);
 	return 0;
+}
+
+int worker_prepare(struct worker *worker)
+{
+	return prepare(worker, false);
+}
+
+pid_t worker_hurry(struct worker *worker)
+{
+	int err = prepare(worker, true);
+
+	return err ? err : worker->pid;
 }
 
 /* CPU time of a process that was not waited for yet. */
