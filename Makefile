@@ -69,8 +69,8 @@ LIBS := -lbpf -lseccomp -lcapstone -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -l
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 PROVIDER_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard gc/provider/*.c))
 # Libraries that are preloaded, one for each folder, and the files of each.
-AGENTS := malloc cpython
-agent_objects = $(patsubst %.c,$(O)/%.o,$(wildcard gc/agents/common/*.c gc/agents/$(1)/*.c))
+AGENTS := malloc cpython jvm
+agent_objects = $(patsubst %.c,$(O)/%.o,$(wildcard $(if $(filter jvm,$(1)),,gc/agents/common/*.c) gc/agents/$(1)/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
 	$(wildcard userspace/*.c userspace/*/*.c userspace/*/*/*.c))) \
 	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*.proto))

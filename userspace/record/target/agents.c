@@ -24,6 +24,8 @@ struct agent_kind {
 
 static const char *const python_others[] = {"PYTHONMALLOC", "PYTHONDEVMODE", NULL};
 
+static const char *const java_others[] = {NULL};
+
 static const struct agent_kind kinds[] = {
 	{.name = "malloc", .file = "libgcprof-malloc.so"},
 	{.name = "python",
@@ -31,6 +33,11 @@ static const struct agent_kind kinds[] = {
 	 .runtime = RUNTIME_CPYTHON,
 	 .language = "Python",
 	 .others = python_others},
+	{.name = "java",
+	 .file = "libgcprof-jvm.so",
+	 .runtime = RUNTIME_HOTSPOT,
+	 .language = "Java",
+	 .others = java_others},
 };
 
 const struct agent_kind *agent_find(const char *name)
