@@ -398,7 +398,12 @@ static int check_agent(struct record_options *options, bool attaches)
 		log_error("--agent %s: malloc, python or java", options->agent);
 		return -EINVAL;
 	}
-	if (attaches && options->agent_kind) {
+	if (attaches && options->agent_kind && agent_attaches(options->agent_kind) &&
+	    !options->pids) {
+		log_error("--agent %s: only with -p or a COMMAND", options->agent);
+		return -EINVAL;
+	}
+	if (attaches && options->agent_kind && !agent_attaches(options->agent_kind)) {
 		log_error(
 			"--agent %s: only for a COMMAND that gcprof starts. A program that runs "
 			"already has its allocator for good: to record one later, start it with %s "

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "java_attach.h"
 #include "../../reader/allocators.h"
 #include "../../runtimes/runtime.h"
 #include "../../util/path_base.h"
@@ -20,6 +21,9 @@ struct agent_kind {
 	uint32_t runtime;          /* that it is for; RUNTIME_NONE: the C library */
 	const char *language;      /* what programs of the runtime are */
 	const char *const *others; /* variables by which the runtime takes another allocator */
+	/* Has a program that runs already load it; NULL: that is not possible. */
+	int (*attach)(pid_t pid, int pidfd, const char *library, const struct invoker *user,
+		      struct problem *problem);
 };
 
 static const char *const python_others[] = {"PYTHONMALLOC", "PYTHONDEVMODE", NULL};
@@ -37,7 +41,8 @@ static const struct agent_kind kinds[] = {
 	 .file = "libgcprof-jvm.so",
 	 .runtime = RUNTIME_HOTSPOT,
 	 .language = "Java",
-	 .others = java_others},
+	 .others = java_others,
+	 .attach = java_attach},
 };
 
 const struct agent_kind *agent_find(const char *name)
@@ -56,6 +61,17 @@ const char *agent_name(const struct agent_kind *kind)
 const char *agent_file(const struct agent_kind *kind)
 {
 	return kind->file;
+}
+
+bool agent_attaches(const struct agent_kind *kind)
+{
+	return kind->attach;
+}
+
+int agent_attach(const struct agent_kind *kind, const struct agent *agent, pid_t pid, int pidfd,
+		 const struct invoker *user, struct problem *problem)
+{
+	return kind->attach(pid, pidfd, agent->path, user, problem);
 }
 
 /* --- its file -------------------------------------------------------------------- */
