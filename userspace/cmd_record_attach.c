@@ -235,10 +235,15 @@ static int load_agents(struct recording *recording)
 		return 0;
 	if (agent_open(kind, &recording->user, &recording->agent, &problem))
 		return recording_fail(&problem);
-	for (size_t i = 0; i < running->count; i++)
-		if (agent_attach(kind, &recording->agent, running->pids[i], running->pidfds[i],
-				 &recording->user, &problem))
+	for (size_t i = 0; i < running->count; i++) {
+		const struct process *process = processes_at(
+			recording->processes, (uint32_t)running->pids[i], clock_now());
+		const struct agent_target target = {running->pids[i], running->pidfds[i],
+						    process ? process->runtimes : 0};
+
+		if (agent_attach(kind, &recording->agent, &target, &recording->user, &problem))
 			log_escaped(LOG_WARNING, problem.text);
+	}
 	recording_step(recording, "agents are loaded");
 	return 0;
 }

@@ -68,10 +68,15 @@ bool agent_attaches(const struct agent_kind *kind)
 	return kind->attach;
 }
 
-int agent_attach(const struct agent_kind *kind, const struct agent *agent, pid_t pid, int pidfd,
-		 const struct invoker *user, struct problem *problem)
+/* Another program may not survive what its virtual machine is asked by. */
+int agent_attach(const struct agent_kind *kind, const struct agent *agent,
+		 const struct agent_target *target, const struct invoker *user,
+		 struct problem *problem)
 {
-	return kind->attach(pid, pidfd, agent->path, user, problem);
+	if (!(target->runtimes & UINT32_C(1) << kind->runtime))
+		return problem_set(problem, -ENOEXEC, "--agent %s: process %d is no %s program",
+				   kind->name, (int)target->pid, kind->language);
+	return kind->attach(target->pid, target->pidfd, agent->path, user, problem);
 }
 
 /* --- its file -------------------------------------------------------------------- */
