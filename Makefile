@@ -188,10 +188,11 @@ $(O)/libgcprof-provider.so: $(PROVIDER_OBJ) $(O)/sources
 # Their functions end with jumps to those of the allocator.
 $(foreach a,$(AGENTS),$(O)/gc/agents/$(a)/agent.o): ALL_CFLAGS += -fomit-frame-pointer -foptimize-sibling-calls
 # Each has a provider of its own, whose names are not for the program; all are bound before it runs.
+# None is unloaded: HotSpot does that where an agent says that it cannot work.
 define agent_rule
 $(O)/libgcprof-$(1).so: $(call agent_objects,$(1)) $(O)/libgcprof-provider.a $(O)/sources
 	$$(call say,LINK)
-	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -shared -Wl,-z,now -Wl,-z,defs -Wl,--exclude-libs,ALL $(call agent_objects,$(1)) \
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -shared -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -Wl,--exclude-libs,ALL $(call agent_objects,$(1)) \
 		$(O)/libgcprof-provider.a -lpthread -o $$@
 endef
 $(foreach a,$(AGENTS),$(eval $(call agent_rule,$(a))))

@@ -262,8 +262,13 @@ PUBLIC jvm_object JVM_FindClassFromBootLoader(struct jni *jni, const char *name)
 /* What it returns is what the recorder is told. */
 PUBLIC int32_t Agent_OnAttach(struct jvm *jvm, char *options, void *reserved)
 {
+	int err;
+
 	(void)options;
 	(void)reserved;
-	begin(jvm);
-	return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == STARTED ? enter() : -1;
+	machine = jvm;
+	err = enter();
+	if (!err)
+		begin(jvm);
+	return err ? err : __atomic_load_n(&state, __ATOMIC_ACQUIRE) == STARTED ? 0 : -1;
 }
