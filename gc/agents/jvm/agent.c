@@ -92,7 +92,7 @@ static int enter(void)
 
 	pthread_mutex_lock(&lock);
 	if (!jvmti) {
-		err = machine->functions->get_env(machine, &found, JVMTI_VERSION);
+		err = machine->functions->get_env(machine, &found, JVMTI_VERSION_WANTED);
 		env = found;
 		err = err ? JVMTI_NOT_AVAILABLE : env->functions->add_capabilities(env, &wanted);
 		err = err ? err
@@ -152,16 +152,19 @@ static void follow(struct jni *jni, struct gcprof_thread *thread)
 		err = enter();
 	if (err)
 		complain(err);
-	while (gcprof_wants_outcomes())
-		if (wait_for_pause() && !err)
-			follow_sweep(jni, thread);
+	while (gcprof_wants_outcomes()) {
+		bool paused = wait_for_pause();
+
+		if (!err)
+			follow_sweep(jni, thread, paused);
+	}
 	leave();
 	follow_end(jni);
 }
 
 static void *run(void *context)
 {
-	struct jni_attach attach = {.version = JNI_VERSION, .name = "gcprof"};
+	struct jni_attach attach = {.version = JNI_VERSION_WANTED, .name = "gcprof"};
 	struct gcprof_provider *provider;
 	struct gcprof_options options;
 	struct gcprof_thread *thread;
@@ -225,7 +228,7 @@ static bool is_live(struct jvm *jvm)
 {
 	void *env = NULL;
 
-	if (jvm->functions->get_env(jvm, &env, JVMTI_VERSION) || !env)
+	if (jvm->functions->get_env(jvm, &env, JVMTI_VERSION_WANTED) || !env)
 		return false;
 	((struct jvmti *)env)->functions->dispose(env);
 	return true;

@@ -52,6 +52,7 @@ static uint64_t pauses; /* so far; atomic */
 static struct list young, old;
 static uint32_t collections;
 static uint64_t old_next; /* when the old ones may be swept again, ns */
+static bool old_waits;    /* they were not, behind the last pause */
 static struct gcprof_fate fates[GCPROF_FATE_MAX];
 static uint32_t n_fates;
 
@@ -236,15 +237,20 @@ static uint32_t sweep(struct jni *jni, struct gcprof_thread *thread, struct list
 	return dead;
 }
 
-void follow_sweep(struct jni *jni, struct gcprof_thread *thread)
+void follow_sweep(struct jni *jni, struct gcprof_thread *thread, bool paused)
 {
 	uint64_t began = now_ns();
-	uint32_t alive = take_fresh(jni), dead = 0;
+	uint32_t alive, dead = 0;
 
+	old_waits |= paused;
+	if (!paused && (!old_waits || began < old_next))
+		return;
+	alive = take_fresh(jni);
 	/* Old ones first: what has survived just now was looked at. */
 	if (began >= old_next) {
 		dead = sweep(jni, thread, &old, alive);
 		old_next = now_ns() + (now_ns() - began) * OLD_PART;
+		old_waits = false;
 	}
 	dead += sweep(jni, thread, &young, alive);
 	flush(thread);

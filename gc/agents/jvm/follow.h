@@ -3,6 +3,8 @@
 #ifndef GCPROF_FOLLOW_H
 #define GCPROF_FOLLOW_H
 
+#include <stdbool.h>
+
 #include "../../provider/provider.h"
 #include "jvm.h"
 
@@ -18,7 +20,7 @@ void follow_pause(void);
 /* The calling thread has allocated this object, which was sampled: follows it, if there is room. */
 void follow_object(struct jni *jni, jvm_object object);
 
-/* After a pause: reports what has survived, and what is dead. */
-void follow_sweep(struct jni *jni, struct gcprof_thread *thread);
+/* After a pause, and now and then: reports what has survived, and what is dead. */
+void follow_sweep(struct jni *jni, struct gcprof_thread *thread, bool paused);
 
 #endif

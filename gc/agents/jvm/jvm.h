@@ -40,7 +40,7 @@ struct jni {
 	} *functions;
 };
 
-#define JNI_VERSION 0x00010006
+#define JNI_VERSION_WANTED 0x00010006
 
 struct jni_attach {
 	int32_t version;
@@ -56,11 +56,9 @@ struct jvm {
 	} *functions;
 };
 
-#define JVMTI_VERSION 0x300b0000 /* of release 11: the first with samples */
+#define JVMTI_VERSION_WANTED 0x300b0000 /* of release 11: the first with samples */
 
 enum jvmti_event { JVMTI_GC_START = 81, JVMTI_GC_FINISH = 82, JVMTI_SAMPLE = 86 };
-
-enum { JVMTI_EVENTS_FIRST = 50 };
 
 /* Bits of the capabilities. */
 enum { JVMTI_CAN_GC_EVENTS = 31, JVMTI_CAN_SAMPLE = 43 };
