@@ -71,8 +71,8 @@ LIBS := -lbpf -lseccomp -lcapstone -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -l
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 PROVIDER_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard gc/provider/*.c))
 # Libraries that are preloaded, one for each folder, and the files of each.
-AGENTS := malloc cpython
-agent_objects = $(patsubst %.c,$(O)/%.o,$(wildcard gc/agents/common/*.c gc/agents/$(1)/*.c))
+AGENTS := malloc cpython jvm
+agent_objects = $(patsubst %.c,$(O)/%.o,$(wildcard $(if $(filter jvm,$(1)),,gc/agents/common/*.c) gc/agents/$(1)/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
 	$(wildcard userspace/*.c userspace/*/*.c userspace/*/*/*.c))) \
 	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*.proto))
@@ -194,10 +194,11 @@ $(O)/libgcprof-provider.so: $(PROVIDER_OBJ) $(O)/sources
 # Their functions end with jumps to those of the allocator.
 $(foreach a,$(AGENTS),$(O)/gc/agents/$(a)/agent.o): ALL_CFLAGS += -fomit-frame-pointer -foptimize-sibling-calls
 # Each has a provider of its own, whose names are not for the program; all are bound before it runs.
+# None is unloaded: HotSpot does that where an agent says that it cannot work.
 define agent_rule
 $(O)/libgcprof-$(1).so: $(call agent_objects,$(1)) $(O)/libgcprof-provider.a $(O)/sources
 	$$(call say,LINK)
-	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -shared -Wl,-z,now -Wl,-z,defs -Wl,--exclude-libs,ALL $(call agent_objects,$(1)) \
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -shared -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -Wl,--exclude-libs,ALL $(call agent_objects,$(1)) \
 		$(O)/libgcprof-provider.a -lpthread -o $$@
 endef
 $(foreach a,$(AGENTS),$(eval $(call agent_rule,$(a))))

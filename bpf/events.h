@@ -162,6 +162,11 @@ struct event_typed {
 	uint64_t sample, type;
 };
 
+struct event_followed {
+	struct event_header header;
+	uint64_t sample; /* as outcomes will name it */
+};
+
 struct event_period {
 	struct event_header header;
 	uint64_t old_period;
@@ -267,6 +272,7 @@ _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
 _Static_assert(sizeof(struct event_type) == 56, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");
 _Static_assert(sizeof(struct event_typed) == 48, "contract 2");
+_Static_assert(sizeof(struct event_followed) == 40, "contract 2");
 _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
 _Static_assert(sizeof(struct event_place) == 160, "contract 2");

@@ -501,6 +501,21 @@ static __always_inline int probe_freed(const struct probe_firing *firing)
 	return 0;
 }
 
+static __always_inline int probe_followed(const struct probe_firing *firing)
+{
+	struct event_followed *event;
+
+	if (!firing->values[0])
+		return probe_refuse();
+	event = alloc_reserve(firing, sizeof(*event));
+	if (!event)
+		return 0;
+	probe_header(firing, &event->header, EVENT_followed, sizeof(*event));
+	event->sample = firing->values[0];
+	emit_submit(event, &ring_alloc);
+	return 0;
+}
+
 static __always_inline int probe_period(const struct probe_firing *firing)
 {
 	struct event_period *event;

@@ -100,7 +100,7 @@ static const struct option_row rows[] = {
 	 runtime_help},
 	{"agent", 0, OPTION_TEXT, offsetof(struct record_options, agent), 0, 0, "NAME",
 	 "sample what COMMAND allocates and frees, by a library in LD_PRELOAD: malloc (the C "
-	 "library's), python (objects and buffers of Python)"},
+	 "library's), python (objects and buffers of Python); java: what becomes of Java's samples"},
 	{"malloc", 0, OPTION_FLAG, offsetof(struct record_options, malloc), 0, 0, NULL,
 	 "--agent malloc"},
 	{"no-writes", 0, OPTION_FLAG, offsetof(struct record_options, no_writes), 0, 0, NULL,
@@ -396,10 +396,15 @@ static int check_agent(struct record_options *options, bool attaches)
 		options->agent = "malloc";
 	options->agent_kind = options->agent ? agent_find(options->agent) : NULL;
 	if (options->agent && !options->agent_kind) {
-		log_error("--agent %s: either malloc or python", options->agent);
+		log_error("--agent %s: malloc, python or java", options->agent);
 		return -EINVAL;
 	}
-	if (attaches && options->agent_kind) {
+	if (attaches && options->agent_kind && agent_attaches(options->agent_kind) &&
+	    !options->pids) {
+		log_error("--agent %s: only with -p or a COMMAND", options->agent);
+		return -EINVAL;
+	}
+	if (attaches && options->agent_kind && !agent_attaches(options->agent_kind)) {
 		log_error(
 			"--agent %s: only for a COMMAND that gcprof starts. A program that runs "
 			"already has its allocator for good: to record one later, start it with %s "

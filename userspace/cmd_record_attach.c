@@ -224,6 +224,30 @@ static void warn_probes(const struct recording *recording, const char *targets)
 	recording_warn_none(recording, text, "something that has them is loaded or started");
 }
 
+/* They load it now; its probes are attached when the kernel side has reported its mapping. */
+static int load_agents(struct recording *recording)
+{
+	const struct agent_kind *kind = recording->options.agent_kind;
+	const struct running *running = &recording->running;
+	struct problem problem;
+
+	if (!kind)
+		return 0;
+	if (agent_open(kind, &recording->user, &recording->agent, &problem))
+		return recording_fail(&problem);
+	for (size_t i = 0; i < running->count; i++) {
+		const struct process *process = processes_at(
+			recording->processes, (uint32_t)running->pids[i], clock_now());
+		const struct agent_target target = {running->pids[i], running->pidfds[i],
+						    process ? process->runtimes : 0};
+
+		if (agent_attach(kind, &recording->agent, &target, &recording->user, &problem))
+			log_escaped(LOG_WARNING, problem.text);
+	}
+	recording_step(recording, "agents are loaded");
+	return 0;
+}
+
 /* Threads become known, then the first round reads what is mapped and attaches the probes. */
 static int begin(struct recording *recording, const char *targets)
 {
@@ -244,6 +268,9 @@ static int begin(struct recording *recording, const char *targets)
 		return recording_fail_errno(recording->options.output, err);
 	opener_settle(recording->opener, SETTLE_NS);
 	recording_step(recording, "probes attached");
+	code = load_agents(recording);
+	if (code)
+		return code;
 	warn_unreached(recording);
 	if (others_may_record())
 		warn_without_names(recording);
@@ -283,6 +310,7 @@ int recording_attach(struct recording *recording)
 	 * All programs of a busy machine fill the rings while the recorder waits for its
 	 * turn among them; it needs little, but soon.
 	 */
+	unwinder_calm(recording->unwinder);
 	if (recording->running.count)
 		priority_restore();
 	return code;

@@ -22,6 +22,7 @@
 #include "util/plural.h"
 #include "util/priority.h"
 
+#define ROWS_NS  UINT64_C(200000000) /* to wait for unwind rows, where CPUs are busy */
 #define CHECK_NS UINT64_C(100000000) /* between two looks at whether the profile is still there */
 
 void recording_check_output(struct recording *recording)
@@ -41,6 +42,18 @@ void recording_check_output(struct recording *recording)
 		"%s was removed or replaced while it is being written: the profile is lost unless "
 		"you copy /proc/%d/fd/* before the recording ends",
 		path, (int)getpid());
+}
+
+/* It begins with the files that the program will load, while the BPF programs are loaded. */
+static void start_unwinder(struct recording *recording)
+{
+	int err;
+
+	if (!stack_mode_ways(recording->options.stack_mode)->rows)
+		return;
+	err = unwinder_create(recording->files, recording->processes, &recording->unwinder);
+	if (err)
+		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
 }
 
 /* Right after start-up: does the command exist, may we record, can the profile be written? */
@@ -77,7 +90,10 @@ int recording_open_output(struct recording *recording)
 	/* The reader of names reads the kernel's while the BPF programs are loaded. */
 	if (!err && recording->options.frequency)
 		store_prepare_symbols(recording->store);
-	return err ? recording_fail_errno(path, err) : 0;
+	if (err)
+		return recording_fail_errno(path, err);
+	start_unwinder(recording);
+	return 0;
 }
 
 void recording_outlive_writes(void)
@@ -256,10 +272,19 @@ struct library {
 
 struct library_search {
 	struct files *files;
+	struct unwinder *unwinder;
 	const struct agent_kind *agent; /* that is asked for, or NULL */
 	struct buffer found;            /* struct library[] */
 	struct agent_verdict verdict;   /* of the program and all of them */
+	bool generates;                 /* one has a runtime that makes code */
 };
+
+/* A runtime in a library of its own, whose code the program runs a few milliseconds after it was
+ * started. */
+static bool makes_code(const struct file_facts *facts)
+{
+	return facts->runtime.runtime && runtime_get(facts->runtime.runtime)->library;
+}
 
 static void read_library(void *context, const char *path, int fd)
 {
@@ -267,6 +292,11 @@ static void read_library(void *context, const char *path, int fd)
 	const struct library library = {strdup(path), fcntl(fd, F_DUPFD_CLOEXEC, 0)};
 	const struct file *file = files_read(search->files, fd);
 
+	if (file) {
+		unwinder_expect(search->unwinder, file->id);
+		search->generates |= makes_code(&file->facts);
+	}
+	unwinder_flush(search->unwinder);
 	if (search->agent && file && file->state == FILE_KNOWN)
 		agent_judge(search->agent, file, path, &search->verdict);
 	if (library.path && library.fd >= 0 &&
@@ -285,6 +315,7 @@ static void find_libraries(struct recording *recording, struct library_search *s
 				  recording->files, &recording->libraries);
 
 	*search = (struct library_search){.files = recording->files,
+					  .unwinder = recording->unwinder,
 					  .agent = recording->options.agent_kind};
 	if (err)
 		log_verbose("%s: its libraries are not known before it runs: %s",
@@ -380,15 +411,19 @@ void recording_warn_streams(const struct recording *recording)
 }
 
 /* Without mappings it is not known which rows to use. */
-static void start_unwinder(struct recording *recording)
+static void connect_unwinder(struct recording *recording)
 {
 	struct unwind_fds fds = session_unwind_fds(recording->session);
-	int err;
+	int err = recording->maps ? 0 : -ENOENT;
 
-	if (!stack_mode_ways(recording->options.stack_mode)->rows || !recording->maps)
+	if (!recording->unwinder)
 		return;
-	err = unwinder_create(&fds, recording->files, recording->processes, &recording->unwinder);
-	if (err)
+	err = err ? err : unwinder_connect(recording->unwinder, &fds);
+	if (!err)
+		return;
+	unwinder_free(recording->unwinder);
+	recording->unwinder = NULL;
+	if (recording->maps)
 		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
 }
 
@@ -407,7 +442,7 @@ int recording_open_session(struct recording *recording, pid_t maps_of)
 	recording_step(recording, "tracepoints and timers attached");
 	if (perf_maps_open(maps_of, &recording->maps, &problem))
 		log_warning("%s: native functions cannot be named", problem.text);
-	start_unwinder(recording);
+	connect_unwinder(recording);
 	return 0;
 }
 
@@ -427,6 +462,8 @@ static int follow_child(struct recording *recording, struct library_search *libr
 	attach_probes(recording, libraries);
 	recording_warn_streams(recording);
 	recording_step(recording, "probes attached");
+	if (libraries->generates)
+		unwinder_settle(recording->unwinder, ROWS_NS);
 	return 0;
 }
 
@@ -542,6 +579,7 @@ static int release(struct recording *recording)
 		err = profile_writer_flush(recording->writer);
 	if (err)
 		return recording_fail_errno(recording->options.output, err);
+	unwinder_calm(recording->unwinder);
 	priority_restore();
 	err = target_release(recording->target, recording->stops_at_exec ? stopped : NULL,
 			     recording, &problem);

@@ -198,6 +198,17 @@ void gcprof_typed(struct gcprof_thread *thread, uint64_t sample, uint64_t type)
 		probe_typed(&(struct probe_typed){.sample = sample, .type = type});
 }
 
+uint64_t gcprof_followed(void)
+{
+	struct probe_followed followed = {0};
+
+	if (!probe_followed_consumers())
+		return 0;
+	followed.sample = __atomic_add_fetch(&last_sample, 1, __ATOMIC_RELAXED);
+	probe_followed(&followed);
+	return followed.sample;
+}
+
 /* The countdown ends at the hit, and early enough to poll. */
 static void arm(struct gcprof_thread *thread)
 {

@@ -81,6 +81,12 @@ SITE void probe_fire_freed(const struct probe_freed *a)
 	STAP_PROBE2(gcprof, freed, a->address, a->age);
 }
 
+SITE void probe_fire_followed(const struct probe_followed *a)
+{
+	keep_frame();
+	STAP_PROBE1(gcprof, followed, a->sample);
+}
+
 SITE void probe_fire_gc_begin(const struct probe_gc_begin *a)
 {
 	keep_frame();

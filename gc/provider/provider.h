@@ -196,6 +196,11 @@ static inline uint64_t gcprof_alloc(struct gcprof_thread *thread, size_t size, u
  * took it. Without it the type stays unknown. */
 void gcprof_typed(struct gcprof_thread *thread, uint64_t sample, uint64_t type);
 
+/* For agents of runtimes that sample by themselves and that a profiler records from outside: the
+ * calling thread's runtime has just taken a sample. Returns the id for its outcome; 0: no profiler
+ * is attached. */
+uint64_t gcprof_followed(void);
+
 /* --- outcomes and collections ---------------------------------------------------------- */
 /*
  * One thread of a provider at a time calls these, and it sees what the others did

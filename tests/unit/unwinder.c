@@ -27,9 +27,8 @@ static void all_open(struct all *all)
 {
 	rig_open(&all->rig);
 	rig_know(&all->known);
-	CHECK_EQ(unwinder_create(&all->rig.fds, all->known.files, all->known.processes,
-				 &all->unwinder),
-		 0);
+	CHECK_EQ(unwinder_create(all->known.files, all->known.processes, &all->unwinder), 0);
+	CHECK_EQ(unwinder_connect(all->unwinder, &all->rig.fds), 0);
 }
 
 static void all_close(struct all *all)

@@ -78,12 +78,13 @@ static void note_birth(struct life *life, const struct record_alloc *record,
 /*
  * Promoted too early was whatever the first marking that began afterwards found dead: it
  * outlived the nursery, and nothing says that it lived for longer than that. Where no ages
- * are known (0) the heap has no generations, and old is what outlasted its first cycle.
+ * are known (0) the heap has no generations, and old is what outlasted its first cycle. Of heaps
+ * that are seen from outside it is not known when they mark.
  */
 static int die(struct pass *pass, const struct sample *sample, uint64_t age, bool freed)
 {
 	uint32_t markings = tasks_find_process(&pass->tasks, sample->process)->markings;
-	bool premature = sample->old && age && !freed && markings <= sample->markings + 1;
+	bool premature = sample->old && age && !freed && !sample->foreign && markings <= sample->markings + 1;
 	struct life *life = life_of_type(pass, sample);
 	uint32_t number = life_of_stack(pass, sample);
 	struct stack_old *old;

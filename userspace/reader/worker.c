@@ -136,10 +136,10 @@ static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attrib
 }
 
 /* Not fork(): with a recorder's memory that would take milliseconds. */
-static int spawn(const char *role, int socket, pid_t *pid)
+static int spawn(const char *role, int socket, bool hurried, pid_t *pid)
 {
 	char nice[32], *arguments[] = {(char *)(uintptr_t)role, NULL},
-		       *environment[] = {nice, NULL};
+		       *environment[] = {hurried ? NULL : nice, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	int err = posix_spawn_file_actions_init(&actions);
@@ -216,7 +216,7 @@ static void set_pid(struct worker *worker, pid_t pid)
 	pthread_mutex_unlock(&workers.lock);
 }
 
-int worker_prepare(struct worker *worker)
+static int prepare(struct worker *worker, bool hurried)
 {
 	int pair[2], err;
 	pid_t pid;
@@ -229,7 +229,7 @@ int worker_prepare(struct worker *worker)
 		return -errno;
 	if (worker->lends)
 		worker->lends(true);
-	err = spawn(worker->role, pair[1], &pid);
+	err = spawn(worker->role, pair[1], hurried, &pid);
 	if (worker->lends)
 		worker->lends(false);
 	close(pair[1]);
@@ -242,6 +242,18 @@ int worker_prepare(struct worker *worker)
 	worker->used = false;
 	watch(worker);
 	return 0;
+}
+
+int worker_prepare(struct worker *worker)
+{
+	return prepare(worker, false);
+}
+
+pid_t worker_hurry(struct worker *worker)
+{
+	int err = prepare(worker, true);
+
+	return err ? err : worker->pid;
 }
 
 /* It may be deep inside of a file, and in the kernel for as long as a file system likes. */

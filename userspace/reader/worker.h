@@ -68,6 +68,9 @@ void worker_lend(struct worker *worker, worker_lends *lends);
 /* Starts the process before there is a request. A negative errno. */
 int worker_prepare(struct worker *worker);
 
+/* The same, with the calling thread's priority, which this process keeps: its pid. */
+pid_t worker_hurry(struct worker *worker);
+
 /* Begins a request; there must be none. A negative errno if no process could be started. */
 int worker_start(struct worker *worker, const struct worker_order *order);
 

@@ -174,7 +174,8 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 	switches_mapped(arrival->switches, file, event);
 	if (!arrival->runtime[0])
 		arrival->attached |= runtime_describe(&file->facts.runtime, arrival->runtime);
-	process->has_runtime |= file->facts.runtime.runtime != RUNTIME_NONE;
+	if (file->facts.runtime.runtime)
+		process->runtimes |= UINT32_C(1) << file->facts.runtime.runtime;
 	if (file->facts.runtime.runtime && arrival->flow &&
 	    flow_runtime(arrival->flow, event, &file->facts.runtime))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);

@@ -118,9 +118,9 @@ static void forget_process(void *context, const struct process *process)
 	store_meet_end(drain->parts.store, process->id);
 	if (drain->parts.control)
 		control_forget(drain->parts.control, process->id, UINT64_MAX);
-	if (process->has_runtime)
+	if (process->runtimes)
 		table_forget(drain->parts.session, TABLE_FIBERS, &index);
-	if (process->has_runtime)
+	if (process->runtimes)
 		heap_profiles_forget(drain->heaps, index);
 }
 
@@ -323,7 +323,7 @@ bool drain_attached(const struct drain *drain, uint32_t proc_pid)
 {
 	const struct process *process = processes_at(drain->parts.processes, proc_pid, clock_now());
 
-	return process && (process->attached || process->has_runtime);
+	return process && (process->attached || process->runtimes);
 }
 
 static int drain_second(struct drain *drain, uint64_t now)

@@ -38,7 +38,8 @@ int store_create(struct profile_writer *writer, struct files *files, struct proc
 		err = composer_create(&owners, &store->composer);
 	store->left = map_create(sizeof(uint64_t));
 	store->live = live_objects_create();
-	if (!err && (!store->left || !store->live))
+	store->followed = followed_create();
+	if (!err && (!store->left || !store->live || !store->followed))
 		err = -ENOMEM;
 	if (!err)
 		err = frame_names_create(writer, files, &store->names);
@@ -59,6 +60,7 @@ void store_free(struct store *store)
 	stack_keys_free(store->keys);
 	map_free(store->left);
 	live_objects_free(store->live);
+	followed_free(store->followed);
 	buffer_free(&store->left_at);
 	stacks_free(store->stacks);
 	free(store);

@@ -6,6 +6,7 @@
 #include "../symbolize/frame_names.h"
 #include "../world/files.h"
 #include "../world/processes.h"
+#include "followed.h"
 #include "live_objects.h"
 #include "stack_keys.h"
 #include "stacks.h"
@@ -23,6 +24,7 @@ struct store {
 	struct stack_keys *keys;
 	struct composer *composer;
 	struct live_objects *live;
+	struct followed *followed;
 	uint64_t samples;      /* that got their ids here */
 	struct map *left;      /* thread to the number, from 1, of where it left its CPU */
 	struct buffer left_at; /* struct departure[]: outside of system calls, until it is back */

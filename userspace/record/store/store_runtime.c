@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* store_runtime.c: stores what the probes of a program report: samples, collections, names. */
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "../machine/histogram.h"
@@ -30,6 +31,13 @@ static int put_alloc(struct store *store, const struct incoming *in, uint8_t pro
 	return err ? err : profile_writer_put(store->writer, record);
 }
 
+/* The bytes that a sample stands for. */
+static uint64_t bytes_meant(const struct event_alloc *event)
+{
+	return (uint64_t)((double)event->bytes /
+			  -expm1(-(double)event->bytes / (double)event->period));
+}
+
 /* The number of a sample, which gets one if it has none. Its end may be reported by address. */
 static int number_object(struct store *store, const struct incoming *in, uint64_t *sample)
 {
@@ -39,10 +47,14 @@ static int number_object(struct store *store, const struct incoming *in, uint64_
 	*sample = event->sample
 			  ? process_number(in->process, (uint8_t)event->provider, event->sample)
 			  : ++store->samples;
-	if (!event->address)
+	if (event->address)
+		err = live_objects_add(store->live, in->process->id, event->address, *sample,
+				       in->header->time);
+	else if (!event->sample)
+		err = followed_taken(store->followed, in->process->id, in->header->tid, *sample,
+				     bytes_meant(event));
+	else
 		return 0;
-	err = live_objects_add(store->live, in->process->id, event->address, *sample,
-			       in->header->time);
 	if (err != -ENOSPC)
 		return err;
 	store->losses[LOSS_LIVE_OBJECTS]++;
@@ -126,6 +138,31 @@ uint64_t store_round_age(uint64_t age)
 	return (age + half) >> drop << drop;
 }
 
+int store_followed(struct store *store, const struct incoming *in)
+{
+	const struct event_followed *event = (const void *)in->header;
+	int err = followed_name(store->followed, in->process->id, in->header->tid,
+				store_number(in, event->sample));
+
+	if (err != -ENOSPC)
+		return err;
+	store->losses[LOSS_LIVE_OBJECTS]++;
+	return 0;
+}
+
+/* Whose outcome it is, as the profile has it, and how old the object has become. */
+static struct followed_sample sample_of(struct store *store, const struct incoming *in,
+					const struct gcprof_fate *fate)
+{
+	bool ends = fate->outcome != GCPROF_PROMOTED && fate->outcome != GCPROF_PINNED;
+	struct followed_sample sample = {store_number(in, fate->sample), fate->age};
+
+	followed_find(store->followed, in->process->id, sample.sample, ends, &sample);
+	/* 0 says that it is unknown. */
+	sample.age = store_round_age(sample.age ? sample.age : 1);
+	return sample;
+}
+
 int store_fate(struct store *store, const struct incoming *in)
 {
 	const struct event_fate *event = (const void *)in->header;
@@ -136,14 +173,14 @@ int store_fate(struct store *store, const struct incoming *in)
 		return -EBADMSG;
 	for (uint32_t i = 0; i < event->count && !err; i++) {
 		const struct gcprof_fate *fate = &event->entries[i];
+		const struct followed_sample sample = sample_of(store, in, fate);
 		struct record record = {.kind = RECORD_fate};
 
 		record.fate.time = in->header->time;
 		record.fate.process = in->process->id;
-		record.fate.sample = store_number(in, fate->sample);
+		record.fate.sample = sample.sample;
 		record.fate.outcome = fate->outcome;
-		/* 0 says that it is unknown. */
-		record.fate.age = store_round_age(fate->age ? fate->age : 1);
+		record.fate.age = sample.age;
 		record.fate.collections = fate->collections;
 		err = profile_writer_put(store->writer, &record);
 	}

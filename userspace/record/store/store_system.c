@@ -250,6 +250,7 @@ int store_exec(struct store *store, const struct incoming *in)
 	if (err)
 		return err;
 	live_objects_forget(store->live, in->process->id);
+	followed_forget(store->followed, in->process->id);
 	err = process_exec(store->processes, in->process, in->header->time);
 	if (err)
 		return err;
@@ -295,8 +296,10 @@ int store_exit(struct store *store, const struct incoming *in)
 	struct record record = RECORD_OF(exit, in);
 
 	processes_thread_ended(store->processes, in->process, in->header->tid);
-	if (event->last)
+	if (event->last) {
 		live_objects_forget(store->live, in->process->id);
+		followed_forget(store->followed, in->process->id);
+	}
 	if (event->last)
 		process_over(in->process, in->header->time);
 	record.exit.status = event->status;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "java_attach.h"
 #include "../../reader/allocators.h"
 #include "../../runtimes/runtime.h"
 #include "../../util/path_base.h"
@@ -20,9 +21,14 @@ struct agent_kind {
 	uint32_t runtime;          /* that it is for; RUNTIME_NONE: the C library */
 	const char *language;      /* what programs of the runtime are */
 	const char *const *others; /* variables by which the runtime takes another allocator */
+	/* Has a program that runs already load it; NULL: that is not possible. */
+	int (*attach)(pid_t pid, int pidfd, const char *library, const struct invoker *user,
+		      struct problem *problem);
 };
 
 static const char *const python_others[] = {"PYTHONMALLOC", "PYTHONDEVMODE", NULL};
+
+static const char *const java_others[] = {NULL};
 
 static const struct agent_kind kinds[] = {
 	{.name = "malloc", .file = "libgcprof-malloc.so"},
@@ -31,6 +37,12 @@ static const struct agent_kind kinds[] = {
 	 .runtime = RUNTIME_CPYTHON,
 	 .language = "Python",
 	 .others = python_others},
+	{.name = "java",
+	 .file = "libgcprof-jvm.so",
+	 .runtime = RUNTIME_HOTSPOT,
+	 .language = "Java",
+	 .others = java_others,
+	 .attach = java_attach},
 };
 
 const struct agent_kind *agent_find(const char *name)
@@ -49,6 +61,22 @@ const char *agent_name(const struct agent_kind *kind)
 const char *agent_file(const struct agent_kind *kind)
 {
 	return kind->file;
+}
+
+bool agent_attaches(const struct agent_kind *kind)
+{
+	return kind->attach;
+}
+
+/* Another program may not survive what its virtual machine is asked by. */
+int agent_attach(const struct agent_kind *kind, const struct agent *agent,
+		 const struct agent_target *target, const struct invoker *user,
+		 struct problem *problem)
+{
+	if (!(target->runtimes & UINT32_C(1) << kind->runtime))
+		return problem_set(problem, -ENOEXEC, "--agent %s: process %d is no %s program",
+				   kind->name, (int)target->pid, kind->language);
+	return kind->attach(target->pid, target->pidfd, agent->path, user, problem);
 }
 
 /* --- its file -------------------------------------------------------------------- */

@@ -31,6 +31,20 @@ int agent_open(const struct agent_kind *kind, const struct invoker *user, struct
 	       struct problem *problem);
 void agent_close(struct agent *agent);
 
+/* Can programs load it that run already? */
+bool agent_attaches(const struct agent_kind *kind);
+
+struct agent_target {
+	pid_t pid;
+	int pidfd;
+	uint32_t runtimes; /* bits, as the recorder has found them */
+};
+
+/* Has one do so, see java_attach.h. */
+int agent_attach(const struct agent_kind *kind, const struct agent *agent,
+		 const struct agent_target *target, const struct invoker *user,
+		 struct problem *problem);
+
 /* What is known of a program and its libraries: may it have the agent, and will that see anything?
  */
 struct agent_verdict {

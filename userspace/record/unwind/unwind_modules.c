@@ -19,26 +19,41 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../machine/clock.h"
 #include "unwind_modules.h"
 #include "../../reader/rows.h"
 #include "../../reader/worker.h"
+#include "../../util/buffer.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
 #include "../../util/plural.h"
+#include "../../util/priority.h"
 
 #define CPU_NS  UINT64_C(2000000000) /* to compile the rows of one file */
 #define WALL_NS UINT64_C(6000000000)
 
 #define FILES_MAX 4096 /* beyond that those that are not used go sooner */
 
+/* What was read of a file. */
+struct reading {
+	uint32_t id;
+	struct file_opened from;
+	int err; /* why there are no rows */
+	struct unwind_file *file;
+	struct hotspot_layout hotspot;
+	uint64_t cpu_ns;
+};
+
 struct unwind_modules {
-	struct unwind_maps *maps;
+	struct unwind_maps *maps;     /* NULL: not yet */
+	struct buffer expected;       /* struct reading[]: until they are there */
 	struct files *files;
 	atomic_bool abandoned;       /* set by another thread */
 	struct worker *worker;       /* reads the files; waited for by the unwinder's thread only */
+	pid_t hurried;               /* its first process; 0: there is none, or it has calmed down */
 	struct map *by_file;         /* id to struct unwind_module * */
 	struct unwind_module *first; /* all of them */
 	uint64_t refused;
@@ -60,11 +75,20 @@ int unwind_modules_create(struct unwind_maps *maps, struct files *files,
 		free(modules);
 		return -ENOMEM;
 	}
+	modules->hurried = worker_hurry(modules->worker);
 	/* If there is no randomness this early in the life of a machine, none is needed either. */
 	if (getrandom(modules->seed, sizeof(modules->seed), GRND_NONBLOCK) < 0)
 		modules->seed[0] = (uintptr_t)modules;
 	*out = modules;
 	return 0;
+}
+
+static void reading_end(struct reading *reading)
+{
+	unwind_free(reading->file);
+	if (reading->from.fd >= 0)
+		close(reading->from.fd);
+	free(reading->from.path);
 }
 
 void unwind_modules_free(struct unwind_modules *modules)
@@ -73,6 +97,9 @@ void unwind_modules_free(struct unwind_modules *modules)
 
 	if (!modules)
 		return;
+	for (size_t i = 0; i < modules->expected.size / sizeof(struct reading); i++)
+		reading_end((struct reading *)(void *)modules->expected.data + i);
+	buffer_free(&modules->expected);
 	for (module = modules->first; module; module = next) {
 		next = module->next;
 		free(module);
@@ -201,30 +228,25 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 	return module;
 }
 
-/* Reads the rows of a file; a module without rows is one, too. */
-static struct unwind_module *add(struct unwind_modules *modules, const struct file_opened *from)
+/* The module of what was read; one without rows is one, too. */
+static struct unwind_module *add(struct unwind_modules *modules, const struct reading *reading)
 {
-	uint64_t began = worker_cpu_ns(modules->worker);
-	struct unwind_file *file = NULL;
-	struct hotspot_layout hotspot;
-	int err = read_rows(modules, from->fd, from->path, &file, &hotspot);
 	struct unwind_module wanted = {0}, *known = NULL, *module;
+	const struct unwind_file *file = reading->file;
 
-	if (!err) {
+	if (!reading->err) {
 		unwind_fingerprint(file, modules->seed, wanted.fingerprint);
-		wanted.hotspot = unwind_maps_hotspot(modules->maps, &hotspot);
+		wanted.hotspot = unwind_maps_hotspot(modules->maps, &reading->hotspot);
 		known = find_alike(modules, &wanted);
 	}
-	module = known ? known : add_module(modules, err, file, &wanted, from);
+	module = known ? known : add_module(modules, reading->err, file, &wanted, &reading->from);
 	if (module && module->count)
 		log_verbose(
 			"%s: %zu unwind row%s of %zu function%s (%zu KiB, %.1f ms of CPU time)%s",
-			from->path, file->n_rows, plural(file->n_rows, "[|s]").text,
+			reading->from.path, file->n_rows, plural(file->n_rows, "[|s]").text,
 			file->functions, plural(file->functions, "[|s]").text,
-			file->n_rows * sizeof(unwind_row) / 1024,
-			(double)(worker_cpu_ns(modules->worker) - began) / 1e6,
+			file->n_rows * sizeof(unwind_row) / 1024, (double)reading->cpu_ns / 1e6,
 			known ? ", as before" : "");
-	unwind_free(file);
 	return module;
 }
 
@@ -245,28 +267,79 @@ static int open_vdso(struct file_opened *out)
 	return write(out->fd, image, size) == (ssize_t)size ? 0 : -EIO;
 }
 
+/* Opens and reads a file; a negative errno if it cannot be opened (yet). To be ended in any case. */
+static int read_file(struct unwind_modules *modules, uint32_t id, struct reading *out)
+{
+	uint64_t began = worker_cpu_ns(modules->worker);
+	int err;
+
+	*out = (struct reading){.id = id, .from.fd = -1};
+	err = id == FILE_VDSO ? open_vdso(&out->from) : files_open(modules->files, id, &out->from);
+	if (err)
+		return err;
+	out->err = read_rows(modules, out->from.fd, out->from.path, &out->file, &out->hotspot);
+	out->cpu_ns = worker_cpu_ns(modules->worker) - began;
+	return 0;
+}
+
+static struct unwind_module *add_as(struct unwind_modules *modules, const struct reading *reading)
+{
+	struct unwind_module *module = add(modules, reading);
+	/* Only now: to make room for it, other files may have been forgotten. */
+	uint64_t *slot = module ? map_put(modules->by_file, &reading->id, NULL) : NULL;
+
+	if (slot)
+		*slot = (uintptr_t)module;
+	return slot ? module : NULL;
+}
+
 struct unwind_module *unwind_modules_find(struct unwind_modules *modules, uint32_t id)
 {
 	struct unwind_module *module = NULL;
 	uint64_t *slot = map_get(modules->by_file, &id);
-	struct file_opened opened = {.fd = -1};
-	int err;
+	struct reading reading;
 
 	if (slot)
 		return (struct unwind_module *)(uintptr_t)*slot;
 	if (modules->abandoned)
 		return NULL;
-	err = id == FILE_VDSO ? open_vdso(&opened) : files_open(modules->files, id, &opened);
-	if (!err)
-		module = add(modules, &opened);
-	if (opened.fd >= 0)
-		close(opened.fd);
-	free(opened.path);
-	/* Only now: to make room for it, other files may have been forgotten. */
-	slot = module ? map_put(modules->by_file, &id, NULL) : NULL;
-	if (slot)
-		*slot = (uintptr_t)module;
-	return slot ? module : NULL;
+	if (!read_file(modules, id, &reading))
+		module = add_as(modules, &reading);
+	reading_end(&reading);
+	return module;
+}
+
+void unwind_modules_expect(struct unwind_modules *modules, uint32_t id)
+{
+	struct reading reading;
+
+	if (modules->maps) {
+		unwind_modules_find(modules, id);
+		return;
+	}
+	if (modules->abandoned || read_file(modules, id, &reading) ||
+	    buffer_append(&modules->expected, &reading, sizeof(reading)))
+		reading_end(&reading);
+}
+
+void unwind_modules_calm(struct unwind_modules *modules)
+{
+	if (modules->hurried > 0)
+		(void)setpriority(PRIO_PROCESS, (id_t)modules->hurried, priority_usual());
+	modules->hurried = 0;
+}
+
+void unwind_modules_connect(struct unwind_modules *modules, struct unwind_maps *maps)
+{
+	struct reading *all = (struct reading *)(void *)modules->expected.data;
+
+	modules->maps = maps;
+	for (size_t i = 0; i < modules->expected.size / sizeof(*all); i++) {
+		if (!map_get(modules->by_file, &all[i].id))
+			add_as(modules, &all[i]);
+		reading_end(&all[i]);
+	}
+	modules->expected.size = 0;
 }
 
 void unwind_modules_abandon(struct unwind_modules *modules)

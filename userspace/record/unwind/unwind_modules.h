@@ -28,10 +28,21 @@ struct unwind_module {
 	struct unwind_module *next;
 };
 
-/* Both are borrowed; of `files` only files_open() is called. */
+/* Both are borrowed; of `files` only files_open() is called. Without `maps` only
+ * unwind_modules_expect() may be called until they are there. */
 int unwind_modules_create(struct unwind_maps *maps, struct files *files,
 			  struct unwind_modules **out);
+
+/* The process that reads files has the caller's priority until this is called. */
+void unwind_modules_calm(struct unwind_modules *modules);
+
+/* The maps are there. */
+void unwind_modules_connect(struct unwind_modules *modules, struct unwind_maps *maps);
 void unwind_modules_free(struct unwind_modules *modules); /* NULL is allowed */
+
+/* A file will probably be mapped: its rows are compiled now, and put into the maps as soon as these
+ * are there. */
+void unwind_modules_expect(struct unwind_modules *modules, uint32_t file);
 
 /*
  * The module of a file (its id); its rows are compiled if it is new. NULL if it is not open (yet),

@@ -20,7 +20,7 @@
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
 #define UNUSED_NS  UINT64_C(10000000000) /* unused rows are kept so long */
 
-enum note_kind { NOTE_EXPECT, NOTE_MAP, NOTE_FORK, NOTE_EXIT };
+enum note_kind { NOTE_EXPECT, NOTE_CONNECT, NOTE_MAP, NOTE_FORK, NOTE_EXIT };
 
 struct note {
 	enum note_kind kind;
@@ -33,20 +33,22 @@ struct note {
 };
 
 struct unwinder {
-	struct unwind_maps *maps;
+	struct unwind_maps *maps; /* from NOTE_CONNECT on, as are the spaces */
 	struct unwind_modules *modules;
 	struct unwind_spaces *spaces;
 	struct processes *processes;
 	struct files *files;
-	int cpythons; /* the map, borrowed */
+	int cpythons; /* the map, borrowed; -1: not there yet */
 	struct buffer changed; /* uint32_t[]: processes whose mappings did */
 	pthread_t thread;
 	bool running;
 
 	pthread_mutex_t lock; /* of the next ones */
-	pthread_cond_t wakeup;
+	pthread_cond_t wakeup, settled;
 	struct buffer notes; /* struct note[] */
 	bool flush;
+	bool busy; /* the thread is */
+	bool calm; /* nothing is in a hurry any more */
 	bool stop;
 
 	atomic_size_t notes_bytes; /* of mappings */
@@ -69,7 +71,10 @@ static int act(struct unwinder *unwinder, const struct note *note)
 {
 	switch (note->kind) {
 	case NOTE_EXPECT:
-		unwind_modules_find(unwinder->modules, note->file);
+		unwind_modules_expect(unwinder->modules, note->file);
+		return 0;
+	case NOTE_CONNECT:
+		unwind_modules_connect(unwinder->modules, unwinder->maps);
 		return 0;
 	case NOTE_MAP:
 		return unwind_spaces_map(unwinder->spaces, note->time, note->pid, note->since,
@@ -104,12 +109,13 @@ static void *run(void *context)
 
 	/* What it may not lose it has: a thread that cannot drop the rest works all the same. */
 	(void)capabilities_drop();
-	priority_restore();
 	pthread_mutex_lock(&unwinder->lock);
 	while (!unwinder->stop) {
 		struct buffer notes = unwinder->notes;
 		uint64_t lost;
 
+		if (unwinder->calm)
+			priority_restore();
 		if (!unwinder->flush) {
 			pthread_cond_wait(&unwinder->wakeup, &unwinder->lock);
 			continue;
@@ -117,12 +123,16 @@ static void *run(void *context)
 		unwinder->notes = (struct buffer){0};
 		unwinder->notes_bytes = 0;
 		unwinder->flush = false;
+		unwinder->busy = true;
 		pthread_mutex_unlock(&unwinder->lock);
 		lost = act_all(unwinder, &notes);
 		pthread_mutex_lock(&unwinder->lock);
+		unwinder->busy = false;
+		pthread_cond_broadcast(&unwinder->settled);
 		unwinder->lost += lost;
-		unwinder->refused = unwind_modules_refused(unwinder->modules) +
-				    unwind_spaces_refused(unwinder->spaces);
+		unwinder->refused = unwind_modules_refused(unwinder->modules);
+		if (unwinder->spaces)
+			unwinder->refused += unwind_spaces_refused(unwinder->spaces);
 	}
 	pthread_mutex_unlock(&unwinder->lock);
 	return NULL;
@@ -143,8 +153,7 @@ static int start(struct unwinder *unwinder)
 	return err;
 }
 
-int unwinder_create(const struct unwind_fds *fds, struct files *files, struct processes *processes,
-		    struct unwinder **out)
+int unwinder_create(struct files *files, struct processes *processes, struct unwinder **out)
 {
 	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
 	int err;
@@ -153,14 +162,11 @@ int unwinder_create(const struct unwind_fds *fds, struct files *files, struct pr
 		return -ENOMEM;
 	unwinder->processes = processes;
 	unwinder->files = files;
-	unwinder->cpythons = fds->cpythons;
+	unwinder->cpythons = -1;
 	pthread_mutex_init(&unwinder->lock, NULL);
 	pthread_cond_init(&unwinder->wakeup, NULL);
-	err = unwind_maps_create(fds, &unwinder->maps);
-	if (!err)
-		err = unwind_modules_create(unwinder->maps, files, &unwinder->modules);
-	if (!err)
-		err = unwind_spaces_create(unwinder->maps, unwinder->modules, &unwinder->spaces);
+	pthread_cond_init(&unwinder->settled, NULL);
+	err = unwind_modules_create(NULL, files, &unwinder->modules);
 	if (!err)
 		err = start(unwinder);
 	unwinder->running = !err;
@@ -170,6 +176,33 @@ int unwinder_create(const struct unwind_fds *fds, struct files *files, struct pr
 	}
 	*out = unwinder;
 	return 0;
+}
+
+void unwinder_settle(struct unwinder *unwinder, uint64_t ns)
+{
+	uint64_t end = clock_now() + ns;
+	struct timespec until = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
+	int err = 0;
+
+	if (!unwinder)
+		return;
+	unwinder_flush(unwinder);
+	pthread_mutex_lock(&unwinder->lock);
+	while (!err && (unwinder->busy || unwinder->flush))
+		err = pthread_cond_clockwait(&unwinder->settled, &unwinder->lock, CLOCK_MONOTONIC,
+					     &until);
+	pthread_mutex_unlock(&unwinder->lock);
+}
+
+void unwinder_calm(struct unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	unwind_modules_calm(unwinder->modules);
+	pthread_mutex_lock(&unwinder->lock);
+	unwinder->calm = true;
+	pthread_cond_signal(&unwinder->wakeup);
+	pthread_mutex_unlock(&unwinder->lock);
 }
 
 void unwinder_abandon(struct unwinder *unwinder)
@@ -196,6 +229,7 @@ void unwinder_free(struct unwinder *unwinder)
 	unwind_modules_free(unwinder->modules);
 	unwind_maps_free(unwinder->maps);
 	pthread_cond_destroy(&unwinder->wakeup);
+	pthread_cond_destroy(&unwinder->settled);
 	pthread_mutex_destroy(&unwinder->lock);
 	free(unwinder);
 }
@@ -213,6 +247,23 @@ static void put(struct unwinder *unwinder, const struct note *note)
 		unwinder->notes_bytes += note->n * sizeof(*note->all);
 	}
 	pthread_mutex_unlock(&unwinder->lock);
+}
+
+int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds)
+{
+	int err;
+
+	unwinder->cpythons = fds->cpythons;
+	pthread_mutex_lock(&unwinder->lock);
+	err = unwind_maps_create(fds, &unwinder->maps);
+	if (!err)
+		err = unwind_spaces_create(unwinder->maps, unwinder->modules, &unwinder->spaces);
+	pthread_mutex_unlock(&unwinder->lock);
+	if (err)
+		return err;
+	put(unwinder, &(struct note){.kind = NOTE_CONNECT});
+	unwinder_flush(unwinder);
+	return 0;
 }
 
 void unwinder_expect(struct unwinder *unwinder, uint32_t file)
@@ -286,7 +337,7 @@ static void find_python(struct unwinder *unwinder, const struct process *process
 		    facts_locate(&file->facts, all[i].start, all[i].offset, 0, &place.bias))
 			place.layout = file->facts.runtime.cpython;
 	}
-	if (place.layout.runtime)
+	if (place.layout.runtime && unwinder->cpythons >= 0)
 		unwinder->lost +=
 			unwind_maps_put_python(unwinder->cpythons, process->pid, &place) != 0;
 }

@@ -16,9 +16,18 @@
 
 struct unwinder;
 
-/* All are borrowed. */
-int unwinder_create(const struct unwind_fds *fds, struct files *files, struct processes *processes,
-		    struct unwinder **out);
+/* Both are borrowed. Rows of files that are expected are made from now on, for the maps that the
+ * kernel side will have. */
+int unwinder_create(struct files *files, struct processes *processes, struct unwinder **out);
+
+/* The maps are there: before anything but unwinder_expect() and unwinder_flush(). Borrowed. */
+int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds);
+
+/* Waits until all that was expected has its rows, for so many ns at most. */
+void unwinder_settle(struct unwinder *unwinder, uint64_t ns);
+
+/* The thread and its reader have the priority that they were made with until this is called. */
+void unwinder_calm(struct unwinder *unwinder);
 
 /* No stack will be walked any more: what is left to do is dropped. */
 void unwinder_abandon(struct unwinder *unwinder);

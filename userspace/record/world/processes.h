@@ -27,7 +27,7 @@ struct process {
 	bool announced;      /* by the kernel side; else its earliest event made it known */
 	uint64_t begin, end; /* CLOCK_MONOTONIC ns; end: PROCESS_RUNS until then */
 	uint64_t attached; /* since when its provider knows of this recorder, ns; 0: it does not */
-	bool has_runtime;  /* that is recorded without probes of ours: it announces nothing */
+	uint32_t runtimes; /* bits: recorded without probes of ours, so they announce nothing */
 	uint64_t sampled;  /* samples of that so far */
 	struct process *older; /* had the same proc_pid before */
 	uint32_t parent;       /* index; 0: it is not known, or none */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* jvm.h: what the agent calls of a Java virtual machine: entries of the tables of JNI and JVMTI. */
+/*
+ * Both are binary interfaces: an entry keeps its place in all releases. So the agent is built where
+ * there is no JDK, and one build is for all. A test compares this with the headers of a JDK.
+ */
+#ifndef GCPROF_JVM_H
+#define GCPROF_JVM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void *jvm_object; /* a reference: local, global, or weak */
+
+/* A table of functions begins at entry 0; what is not called has only its place. */
+#define UNUSED(first, last) void *unused_##first[(last) - (first) + 1]
+
+struct jvm;
+struct jvmti;
+
+struct jni {
+	const struct jni_functions {
+		UNUSED(0, 5);
+		jvm_object (*find_class)(struct jni *, const char *);
+		UNUSED(7, 16);
+		void (*exception_clear)(struct jni *);
+		UNUSED(18, 20);
+		jvm_object (*new_global)(struct jni *, jvm_object);
+		void (*delete_global)(struct jni *, jvm_object);
+		void (*delete_local)(struct jni *, jvm_object);
+		uint8_t (*is_same)(struct jni *, jvm_object, jvm_object);
+		UNUSED(25, 26);
+		jvm_object (*alloc_object)(struct jni *, jvm_object class);
+		UNUSED(28, 218);
+		int32_t (*get_jvm)(struct jni *, struct jvm **);
+		UNUSED(220, 225);
+		jvm_object (*new_weak)(struct jni *, jvm_object);
+		void (*delete_weak)(struct jni *, jvm_object);
+		uint8_t (*exception_check)(struct jni *);
+	} *functions;
+};
+
+#define JNI_VERSION_WANTED 0x00010006
+
+struct jni_attach {
+	int32_t version;
+	const char *name;
+	jvm_object group;
+};
+
+struct jvm {
+	const struct jvm_functions {
+		UNUSED(0, 5);
+		int32_t (*get_env)(struct jvm *, void **, int32_t version);
+		int32_t (*attach_daemon)(struct jvm *, void **, struct jni_attach *);
+	} *functions;
+};
+
+#define JVMTI_VERSION_WANTED 0x300b0000 /* of release 11: the first with samples */
+
+enum jvmti_event { JVMTI_GC_START = 81, JVMTI_GC_FINISH = 82, JVMTI_SAMPLE = 86 };
+
+/* Bits of the capabilities. */
+enum { JVMTI_CAN_GC_EVENTS = 31, JVMTI_CAN_SAMPLE = 43 };
+
+enum { JVMTI_NOT_AVAILABLE = 98 }; /* an error: another agent has it */
+
+struct jvmti_capabilities {
+	uint64_t bits[2];
+};
+
+/* Called back for events, by number. */
+struct jvmti_callbacks {
+	UNUSED(50, 80);
+	void (*gc_start)(struct jvmti *);
+	void (*gc_finish)(struct jvmti *);
+	UNUSED(83, 85);
+	void (*sample)(struct jvmti *, struct jni *, jvm_object thread, jvm_object object,
+		       jvm_object class, int64_t size);
+};
+
+/* The functions of JVMTI are numbered from 1. */
+struct jvmti {
+	const struct jvmti_functions {
+		UNUSED(1, 1);
+		int (*set_event)(struct jvmti *, int on, enum jvmti_event, jvm_object thread, ...);
+		UNUSED(3, 121);
+		int (*set_callbacks)(struct jvmti *, const struct jvmti_callbacks *, int32_t size);
+		UNUSED(123, 126);
+		int (*dispose)(struct jvmti *);
+		UNUSED(128, 141);
+		int (*add_capabilities)(struct jvmti *, const struct jvmti_capabilities *);
+	} *functions;
+};
+
+/* What is called of the agent. */
+jvm_object JVM_FindClassFromBootLoader(struct jni *jni, const char *name);
+int32_t Agent_OnAttach(struct jvm *jvm, char *options, void *reserved);
+
+#endif

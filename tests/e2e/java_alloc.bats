@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# java_alloc.bats: what becomes of the objects of Java programs, by the agent.
+# Parallel: no other recorder matters.
+
+load common
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	! command -v javac >/dev/null || javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Lives,Stress}.java
+}
+
+setup() {
+	need_root
+	command -v javac >/dev/null || skip 'no javac: default-jdk-headless'
+	cd "$BATS_TEST_TMPDIR" || return 1
+	started=()
+}
+
+# The live heap of a type is what the program says, within 2.2 of the interval's halves; nothing else of
+# it is there.
+lives() { # TYPE BYTES
+	holds ".alloc.types[] | select(.name == \"Lives\$$1\") |
+		((.bytes.high - .bytes.low) * 1.1 * ((.live_bytes / .bytes.estimate) | sqrt) + 1e6) as \$off |
+		(.live_bytes - $2 | fabs) < \$off"
+}
+
+# Of all samples of a type, these shares survived their first collection.
+survived() { # TYPE FROM TO
+	holds "[.alloc.types[] | select(.name == \"Lives\$$1\") |
+		.samples > 100 and .fates > 0.5 * .samples and .survived >= $2 and .survived <= $3] == [true]"
+}
+
+check_lives() { # BYTES_OF_AN_OBJECT
+	local stays alive
+	read -r stays alive < <(tail -n 1 out)
+	grep -q 'nothing lost' record.log
+	lives Stays $((stays * $1))
+	lives Queued $((alive * $1))
+	lives Gone 0
+	survived Gone 0 0.01
+	survived Stays 0.99 1
+	survived Queued 0.5 1
+	# An object in the queue dies when WAITING others have come, which is 2000 rounds; the collector may take
+	# its time to find out.
+	holds '[.alloc.types[] | select(.name == "Lives$Queued") | .died_old_bytes / .bytes.estimate] | .[0] > 0.3'
+	"$GCPROF" query "SELECT count(*), 2000 * 1250 * $1 <= 1.1 * min(age) FROM samples JOIN types
+		ON types.id = type WHERE name = 'Lives\$Queued' AND died IS NOT NULL" | tail -n 1 >ages
+	cat ages
+	awk '$1 > 100 && $2 == 1 {right = 1} END {exit !right}' ages
+}
+
+# The agent gets there a moment after the program has begun, and samples before are not followed.
+lived() { # OPTION BYTES_OF_AN_OBJECT
+	record -F 0 -R 32K --agent java -- java -Xmx256m "$1" -cp "$PROGRAMS" Lives 8000
+	check_lives "$2"
+}
+
+@test "survival and live heap are what the program says: Serial" {
+	lived -XX:+UseSerialGC 40
+}
+
+@test "survival and live heap are what the program says: Parallel" {
+	lived -XX:+UseParallelGC 40
+}
+
+@test "survival and live heap are what the program says: G1" {
+	lived -XX:+UseG1GC 40
+}
+
+@test "survival and live heap are what the program says: ZGC" {
+	# Its references take 8 bytes.
+	lived -XX:+UseZGC 48
+}
+
+@test "survival and live heap are what the program says: Shenandoah" {
+	lived -XX:+UseShenandoahGC 40
+}
+
+@test "with -Xcheck:jni the machine has nothing to say" {
+	for mode in 'classes 1000' 'threads 20' 'exceptions 100000'; do
+		# shellcheck disable=SC2086 # two words
+		java -Xmx160m -cp "$PROGRAMS" Stress $mode >truth || :
+		# shellcheck disable=SC2086
+		"$GCPROF" record -R 64K --agent java -- \
+			java -Xcheck:jni -Xmx160m -cp "$PROGRAMS" Stress $mode >out 2>record.log || :
+		cmp truth out
+		! grep -i 'jni\|warning' record.log
+		holds '[.alloc.types[].fates] | add > 20'
+	done
+}
+
+@test "a running machine loads the agent" {
+	java -Xmx256m -XX:+UseSerialGC -cp "$PROGRAMS" Lives 100000000 >/dev/null 2>said &
+	started+=($!)
+	wait_busy $!
+	record -F 0 -R 64K --agent java -p $! --duration 4
+	survived Gone 0 0.01
+	survived Stays 0.99 1
+	# It stays there, and is of use to the next recorder.
+	record -F 0 -R 64K -p $! --duration 3
+	survived Gone 0 0.01
+	[ ! -s said ]
+}
+
+@test "one that may not be attached to is recorded without the agent" {
+	java -XX:+DisableAttachMechanism -Xmx256m -cp "$PROGRAMS" Lives 100000000 >/dev/null 2>said &
+	started+=($!)
+	wait_busy $!
+	record -F 0 -R 64K --agent java -p $! --duration 1
+	grep -q 'the agent cannot be loaded: -XX:+DisableAttachMechanism' record.log
+	holds '[.alloc.types[] | select(.name == "Lives$Gone") | .samples > 10 and .fates == 0] == [true]'
+	# No threads were printed.
+	[ ! -s said ]
+	"$GCPROF" record -F 0 --agent java -p $$ --duration 0.1 2>record.log
+	grep -q 'is no Java program' record.log
+}
+
+@test "where another agent has the samples that is said" {
+	local home=/usr/lib/jvm/default-java/include
+	[ -f $home/jvmti.h ] || skip 'no headers of a JDK'
+	# Its text compares our header with theirs.
+	cc -shared -fPIC -I$home -I$home/linux -o other.so "$ROOT/tests/e2e/programs/solo_agent.c"
+	record -F 0 -R 64K --agent java -- java -agentpath:"$PWD"/other.so -Xmx256m -cp "$PROGRAMS" Lives 2000
+	grep -q 'another agent has the samples of this Java virtual machine' record.log
+	holds '[.alloc.types[] | select(.name == "Lives$Gone") | .samples > 10 and .fates == 0] == [true]'
+	java -agentpath:"$PWD"/other.so -Xmx256m -cp "$PROGRAMS" Lives 100000000 >/dev/null 2>said &
+	started+=($!)
+	wait_busy $!
+	record -F 0 -R 64K --agent java -p $! --duration 1
+	grep -q 'another agent has the samples of this Java virtual machine' record.log
+	kill -0 $!
+	[ ! -s said ]
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* followed.h: which samples of runtimes are those whose outcomes an agent reports? */
+/*
+ * An agent names the last sample of a thread, and from then on its outcomes by that name. Bounded:
+ * beyond FOLLOWED_MAX, threads and samples together, new ones are not followed. Not thread-safe.
+ */
+#ifndef GCPROF_FOLLOWED_H
+#define GCPROF_FOLLOWED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FOLLOWED_MAX (1u << 18)
+
+struct followed;
+
+struct followed_sample {
+	uint64_t sample; /* id */
+	uint64_t age;    /* bytes that the process has allocated since, as its samples say */
+};
+
+struct followed *followed_create(void);        /* NULL: no memory */
+void followed_free(struct followed *followed); /* NULL is allowed */
+
+/* The runtime of a thread took this sample, which stands for so many bytes. -ENOMEM, -ENOSPC. */
+int followed_taken(struct followed *followed, uint64_t process, uint32_t tid, uint64_t sample,
+		   uint64_t bytes);
+
+/* An agent gives the last one of the thread a name; none is left that has none: nothing happens.
+ * -ENOMEM, -ENOSPC. */
+int followed_name(struct followed *followed, uint64_t process, uint32_t tid, uint64_t name);
+
+/* The sample of this name, for the last time if it `ends`. False: there is none. */
+bool followed_find(struct followed *followed, uint64_t process, uint64_t name, bool ends,
+		   struct followed_sample *out);
+
+/* The process has ended, or runs another program. */
+void followed_forget(struct followed *followed, uint64_t process);
+
+#endif

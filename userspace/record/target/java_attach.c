@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* java_attach.c: has a Java virtual machine that runs already load an agent. */
+/*
+ * HotSpot listens at a socket in /tmp, from the first time on that it gets a SIGQUIT while a file
+ * with its number is there. Without that file, and where it may not be attached to, a SIGQUIT has
+ * it print its threads; where it does not handle the signal, that would end it. What it answers
+ * comes from the program: of that one line is shown.
+ */
+#include "java_attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../machine/clock.h"
+#include "../../util/proc_file.h"
+
+#define WAIT_NS UINT64_C(3000000000) /* for the socket, and for the answer */
+
+enum {
+	POLL_US = 5000,
+	NOT_AVAILABLE = 98, /* JVMTI's error of an agent that came too late */
+};
+
+struct java {
+	pid_t pid;
+	int pidfd;
+	const char *library;
+	struct sockaddr_un address;
+};
+
+static const char quit_advice[] = "it does not handle SIGQUIT (-Xrs, or it has just begun)";
+
+/* Is SIGQUIT among those that it handles? */
+static bool handles_quit(pid_t pid)
+{
+	char status[4096], *line;
+	uint64_t caught = 0;
+
+	if (proc_file_read((uint32_t)pid, "status", status, sizeof(status)))
+		return false;
+	line = strstr(status, "\nSigCgt:");
+	return line && sscanf(line, "\nSigCgt: %" SCNx64, &caught) == 1 &&
+	       caught & UINT64_C(1) << (SIGQUIT - 1);
+}
+
+static bool forbids(pid_t pid)
+{
+	char words[8192];
+	int fd, n = 0;
+
+	snprintf(words, sizeof(words), "/proc/%d/cmdline", (int)pid);
+	fd = open(words, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		n = (int)read(fd, words, sizeof(words));
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && memmem(words, (size_t)n, "+DisableAttachMechanism", 23);
+}
+
+/* Has the process the same files as we, and our numbers of processes? */
+static bool is_here(pid_t pid)
+{
+	static const char *const names[] = {"mnt", "pid"};
+	bool same = true;
+
+	for (size_t i = 0; i < 2; i++) {
+		char path[64];
+		struct stat ours, its;
+
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, names[i]);
+		same &= !stat(path, &its);
+		snprintf(path, sizeof(path), "/proc/self/ns/%s", names[i]);
+		same &= !stat(path, &ours) && ours.st_ino == its.st_ino;
+	}
+	return same;
+}
+
+static bool listens(const struct java *java)
+{
+	struct stat status;
+
+	return !lstat(java->address.sun_path, &status) && S_ISSOCK(status.st_mode);
+}
+
+/* Makes it listen. */
+static int wake(const struct java *java)
+{
+	uint64_t end = clock_now() + WAIT_NS;
+	char path[64];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "/tmp/.attach_pid%d", (int)java->pid);
+	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 && errno != EEXIST)
+		return -errno;
+	if (syscall(SYS_pidfd_send_signal, java->pidfd, SIGQUIT, NULL, 0))
+		err = -errno;
+	while (!err && !listens(java) && clock_now() < end)
+		usleep(POLL_US);
+	if (fd >= 0) {
+		unlink(path);
+		close(fd);
+	}
+	return err ? err : listens(java) ? 0 : -ETIMEDOUT;
+}
+
+/* A socket that is connected to the process. */
+static int reach(const struct java *java)
+{
+	struct timeval most = {.tv_sec = WAIT_NS / 1000000000};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err = fd < 0 ? -errno : 0;
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (!err && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) ||
+		     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) ||
+		     connect(fd, (const struct sockaddr *)&java->address, sizeof(java->address)) ||
+		     getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)))
+		err = -errno;
+	if (!err && peer.pid != java->pid)
+		err = -EPERM;
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+/* The version of the protocol, the command, and its three arguments: the library, whether that is
+ * a path, and options. */
+static int ask(int fd, const char *library, char *answer, size_t room)
+{
+	char request[4200];
+	int size = snprintf(request, sizeof(request), "1%cload%c%s%ctrue%c", 0, 0, library, 0, 0);
+	size_t used = 0;
+	ssize_t n = 1;
+
+	if (size < 0 || (size_t)size + 1 > sizeof(request))
+		return -ENAMETOOLONG;
+	if (send(fd, request, (size_t)size + 1, MSG_NOSIGNAL) != size + 1)
+		return -errno;
+	while (n > 0 && used < room - 1) {
+		n = recv(fd, answer + used, room - 1 - used, 0);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	answer[used] = '\0';
+	return n < 0 && !used ? -errno : 0;
+}
+
+/* "0", then "return code: 0"; else what went wrong. */
+static int understand(char *answer, char *why, size_t size)
+{
+	char *line = strchr(answer, '\n'), *code = strstr(answer, "return code: ");
+	int result = code ? atoi(code + strlen("return code: ")) : -1;
+
+	if (!strncmp(answer, "0\n", 2) && code && !result)
+		return 0;
+	line = line ? line + 1 : answer;
+	line[strcspn(line, "\n")] = '\0';
+	if (result == NOT_AVAILABLE)
+		snprintf(why, size, "another agent has the samples of this Java virtual machine");
+	else
+		snprintf(why, size, "the Java virtual machine answers: %.200s", line);
+	return -EBUSY;
+}
+
+/* An invoker_task. */
+static int attach(const void *context, char *why, size_t size)
+{
+	const struct java *java = context;
+	char answer[1024];
+	int err = listens(java) ? 0 : handles_quit(java->pid) ? wake(java) : -ENOTSUP, fd;
+
+	why[0] = '\0';
+	if (err) {
+		snprintf(why, size, "%s",
+			 err == -ENOTSUP    ? quit_advice
+			 : err == -ETIMEDOUT ? "it does not answer"
+					     : strerror(-err));
+		return err;
+	}
+	fd = reach(java);
+	err = fd < 0 ? fd : ask(fd, java->library, answer, sizeof(answer));
+	if (err)
+		snprintf(why, size, "it does not answer: %s", strerror(-err));
+	else
+		err = understand(answer, why, size);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+/* Whose process it is. */
+static int find_owner(pid_t pid, struct invoker *out)
+{
+	char status[4096], *uids, *gids;
+	unsigned uid, gid;
+	int err = proc_file_read((uint32_t)pid, "status", status, sizeof(status));
+
+	if (err)
+		return err;
+	uids = strstr(status, "\nUid:");
+	gids = strstr(status, "\nGid:");
+	/* Those in effect: what the machine compares. */
+	if (!uids || !gids || sscanf(uids, "\nUid: %*u %u", &uid) != 1 ||
+	    sscanf(gids, "\nGid: %*u %u", &gid) != 1)
+		return -EBADMSG;
+	*out = (struct invoker){.uid = uid, .gid = gid, .change = uid != geteuid()};
+	return 0;
+}
+
+int java_attach(pid_t pid, int pidfd, const char *library, const struct invoker *user,
+		struct problem *problem)
+{
+	struct java java = {.pid = pid,
+			    .pidfd = pidfd,
+			    .library = library,
+			    .address = {.sun_family = AF_UNIX}};
+	char why[256] = "";
+	struct invoker owner;
+	int err = find_owner(pid, &owner);
+
+	snprintf(java.address.sun_path, sizeof(java.address.sun_path), "/tmp/.java_pid%d",
+		 (int)pid);
+	if (err)
+		snprintf(why, sizeof(why), "%s", strerror(-err));
+	else if (user->uid && user->uid != owner.uid)
+		err = -EPERM, snprintf(why, sizeof(why), "it is another user's");
+	else if (!is_here(pid))
+		err = -EXDEV, snprintf(why, sizeof(why), "it runs in a container");
+	else if (forbids(pid))
+		err = -EPERM, snprintf(why, sizeof(why), "-XX:+DisableAttachMechanism");
+	else
+		err = invoker_call(&owner, attach, &java, why, sizeof(why));
+	if (err >= 0) {
+		close(err);
+		return 0;
+	}
+	return problem_set(problem, err,
+			   "process %d: the agent cannot be loaded: %s. To record the program with "
+			   "it, start it with %s in LD_PRELOAD",
+			   (int)pid, why[0] ? why : strerror(-err), library);
+}
