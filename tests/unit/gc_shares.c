@@ -233,7 +233,7 @@ TEST(gc_nursery_is_given_back_when_threads_are_gone)
 	close_threads(&f, threads);
 }
 
-/* Between two allocations nobody collects: this thread would have to stop for that. */
+/* No thread collects between two allocations: this thread would have to stop for that. */
 static void check_lane(const struct worker *w, const struct gc_thread *thread, const void *object)
 {
 	const struct gc_nursery *nursery = &w->f->heap->nursery;
