@@ -52,7 +52,8 @@ struct gc_options {
 	size_t buffer_size;  /* a thread takes this much of the nursery at a time, default 32 KiB;
 				one of several threads takes up to large_size */
 	size_t large_size;   /* from this size on an object is allocated apart; default 128 KiB */
-	size_t min_heap; /* no major collection below this much; default 7 nurseries, GC_MIN_HEAP */
+	size_t min_heap; /* no major collection below this much; default 7 nurseries of at most 4
+			    MiB, GC_MIN_HEAP */
 	size_t max_heap; /* never hold more than this, see below; default 0: no limit, GC_MAX_HEAP
 			  */
 	double growth;   /* next major collection at this times the live bytes; default 1.82 */

@@ -28,7 +28,7 @@ static bool fits(struct gc_heap *heap, size_t size)
 	return bytes <= heap->options.max_heap && size <= heap->options.max_heap - bytes;
 }
 
-/* Asks the program, which may let go of something, and meanwhile take a nursery more. If it leaves
+/* Asks the program, which may let go of something, and take a nursery more for that. If it leaves
  * by longjmp it keeps that, but once only. */
 static bool ask(struct gc_thread *thread, size_t size)
 {

@@ -4,9 +4,7 @@
 #define GCPROF_NURSERY_H
 
 #include "heap.h"
-
-/* As much of it stays in caches, where it is filled faster than more would be. */
-enum { NURSERY_CACHED = 4 << 20 };
+#include "options.h"
 
 int nursery_init(struct gc_heap *heap);
 void nursery_free(struct gc_heap *heap);

@@ -32,6 +32,14 @@ const char *gc_error(void)
 	return gcprof_error();
 }
 
+/* A large nursery of which only a part is used promotes like a small one. */
+static size_t least_heap(const struct gc_options *out)
+{
+	size_t part = out->nursery_size;
+
+	return MIN_HEAP_NURSERIES * (part < NURSERY_CACHED ? part : NURSERY_CACHED);
+}
+
 int gc_options_default(struct gc_options *out)
 {
 	int result;
@@ -42,7 +50,7 @@ int gc_options_default(struct gc_options *out)
 	if (!result)
 		result = gcprof_options_default(&out->sampling);
 	if (!result && !out->min_heap)
-		out->min_heap = MIN_HEAP_NURSERIES * out->nursery_size;
+		out->min_heap = least_heap(out);
 	return result;
 }
 
@@ -84,6 +92,6 @@ int options_check(const struct gc_options *given, struct gc_options *out)
 		return gcprof_error_set(-EINVAL, "max_heap: %zu is less than two nurseries",
 					out->max_heap);
 	if (!out->min_heap)
-		out->min_heap = MIN_HEAP_NURSERIES * out->nursery_size;
+		out->min_heap = least_heap(out);
 	return 0;
 }

@@ -122,8 +122,7 @@ static void lock_between_collections(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
 
-	/* Otherwise others may collect meanwhile, and report what became of samples that wait here.
-	 */
+	/* Otherwise others may collect, and report what became of samples that wait here. */
 	if (!pthread_mutex_trylock(&heap->lock)) {
 		if (!heap->collector)
 			return;

@@ -120,7 +120,7 @@ TEST(gc_weak_references_are_dead_at_once_and_cleared_in_steps)
 	fixture_close(&f);
 }
 
-/* What the program makes, changes and destroys meanwhile is as it should be afterwards. */
+/* What the program makes, changes and destroys during the steps is as it should be afterwards. */
 TEST(gc_weak_references_come_and_go_while_they_are_cleared)
 {
 	struct gc_options options = small_options();

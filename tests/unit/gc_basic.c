@@ -394,7 +394,7 @@ TEST(gc_options_come_from_the_environment)
 	CHECK_EQ(options.sampling.fixed_stride, 2);
 	unsetenv("GC_MIN_HEAP");
 	CHECK_EQ(gc_options_default(&options), 0);
-	CHECK_EQ(options.min_heap, 56 << 20);
+	CHECK_EQ(options.min_heap, 28 << 20);
 }
 
 TEST(gc_options_out_of_range_are_refused)

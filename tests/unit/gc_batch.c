@@ -254,7 +254,7 @@ TEST(nothing_waits_for_long_where_the_thread_comes_by)
 	open_batching(&f, 512);
 	fill(&f, 2);
 	usleep(15000);
-	/* At the pace so far the clock is not looked at each time. */
+	/* At the pace so far the clock is not read each time. */
 	for (int i = 0; i < 32; i++)
 		gc_safepoint_slow(f.thread);
 	CHECK_EQ(waiting(&f), 0);

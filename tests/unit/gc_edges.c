@@ -386,7 +386,7 @@ TEST(gc_the_object_that_notices_a_pause_keeps_its_hit)
 	fixture_close(&f);
 }
 
-/* What a thread did that blocks while others collect, or returns meanwhile. */
+/* What a thread did that blocks, or returns, while others collect. */
 static struct {
 	struct gc_thread *thread;
 	uint32_t collecting, returning, late; /* atomic */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gc_endings.c: tests of what ephemerons and ordered finalizers cost, in things looked at. */
+/* gc_endings.c: tests of what ephemerons and ordered finalizers cost, in things visited. */
 #include "gc_test.h"
 
 /* N: many steps' worth, see major.c. */
@@ -48,21 +48,21 @@ static void destroy_all(struct fixture *f, struct gc_weak **pairs, uint64_t n)
 		gc_weak_destroy(f->thread, pairs[i]);
 }
 
-/* Steps through a major collection; returns how often a pair was looked at, and the most in a step.
+/* Steps through a major collection; returns how often a pair was visited, and the most in a step.
  */
 static uint64_t step_through(struct fixture *f, uint64_t *most)
 {
-	const uint64_t *looks = &f->heap->weak.visits;
-	uint64_t begin = *looks, before;
+	const uint64_t *visits = &f->heap->weak.visits;
+	uint64_t begin = *visits, before;
 	int more = 1;
 
 	for (*most = 0; more;) {
-		before = *looks;
+		before = *visits;
 		more = gc_collect_step(f->thread);
-		if (*looks - before > *most)
-			*most = *looks - before;
+		if (*visits - before > *most)
+			*most = *visits - before;
 	}
-	return *looks - begin;
+	return *visits - begin;
 }
 
 TEST(gc_chain_of_ephemerons_takes_two_visits_of_each)

@@ -351,7 +351,7 @@ TEST(gc_heap_never_holds_more_than_its_maximum)
 	GC_FRAME(f.thread, frame, 0, struct node * list; struct node * cache;);
 	refusal.cache = (void **)&frame.root.cache;
 	gc_on_out_of_memory(f.heap, give_up, &refusal);
-	/* Garbage asks nobody. */
+	/* Garbage needs no question. */
 	for (int i = 0; i < 200000; i++)
 		CHECK(new_node(&f, 1));
 	for (int i = 0; i < 100; i++)

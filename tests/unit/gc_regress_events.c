@@ -204,7 +204,7 @@ TEST(b16_living_large_objects_are_not_reported_dead)
 	fixture_close(&f);
 }
 
-/* Whoever was born just before a collection counted as a survivor, and nothing more was known. */
+/* Objects born just before a collection counted as survivors, and nothing more was known. */
 TEST(b17_survivors_have_an_age_and_are_followed)
 {
 	struct fixture f;

@@ -564,7 +564,7 @@ TEST(gc_sample_every_allocation)
 		CHECK_EQ(samples[i].size, size);
 		CHECK_EQ(samples[i].period, 1);
 	}
-	/* Nobody can ask for less. */
+	/* No recorder can ask for less. */
 	gc_sampling_set_period(f.heap, 100000);
 	for (uint32_t i = 0; i < 1000; i++)
 		allocate(&f, 64);
