@@ -41,9 +41,9 @@ public class Hot {
 	}
 
 	public static void main(String[] args) {
-		long end = System.nanoTime() + Long.parseLong(args[0]) * 1000000L;
+		long end = threads.getCurrentThreadCpuTime() + Long.parseLong(args[0]) * 1000000L;
 
-		while (System.nanoTime() < end) {
+		while (threads.getCurrentThreadCpuTime() < end) {
 			long a = threads.getCurrentThreadCpuTime();
 			one(10);
 			long b = threads.getCurrentThreadCpuTime();
