@@ -175,7 +175,7 @@ for _ in range(3):
 END
 	record -F 1999 -- "$PYTHON" server.py
 	holds '[.threads[] | select(.cpu_ns > 2e8)] | length == 3'
-	holds '[.functions[] | select(.name == "worker") | .cpu_total_ns > 0.8e9] == [true]'
+	holds '[.functions[] | select(.name == "worker") | .cpu_total_ns > 0.65e9] == [true]'
 	read -r all without <<<"$(loops)"
 	echo "$all in the loop, $without without a function"
 	[ "$all" -gt 300 ] && [ "$without" -lt $((all / 20)) ]
