@@ -30,8 +30,8 @@ static long stack_python_search(uint32_t index, struct python_loop *loop)
 	return stack_ends(stack_python_search_step(loop->scratch));
 }
 
-/* Most threads that have none will never have one, and the list may be long; but one that begins, as
- * its program does, has one soon. So a search may take a five-hundredth of the time. */
+/* Most threads that have none will never have one, and the list may be long; but one that begins,
+ * as its program does, has one soon. So a search may take a five-hundredth of the time. */
 #define STACK_SEARCH_STEP_NS 50000
 
 /* Finds the interpreter's state of the current thread; false if it has none. */

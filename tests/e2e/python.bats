@@ -157,6 +157,30 @@ loops() {
 	holds '[.functions[] | select(.name == "share" and (.file | endswith("/script")))] | length == 1'
 }
 
+@test "workers that a server forks have functions" {
+	local all without
+	need_python
+	cat >server.py <<'END'
+import os, time
+def worker():
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        sum(range(1000))
+    os._exit(0)
+for _ in range(3):
+    if not os.fork():
+        worker()
+for _ in range(3):
+    os.wait()
+END
+	record -F 1999 -- "$PYTHON" server.py
+	holds '[.threads[] | select(.cpu_ns > 2e8)] | length == 3'
+	holds '[.functions[] | select(.name == "worker") | .cpu_total_ns > 0.65e9] == [true]'
+	read -r all without <<<"$(loops)"
+	echo "$all in the loop, $without without a function"
+	[ "$all" -gt 300 ] && [ "$without" -lt $((all / 20)) ]
+}
+
 @test "waits, system calls and page faults have functions" {
 	need_python
 	cat >waits.py <<'END'

@@ -64,7 +64,8 @@ static bool is_consistent(struct unwind_file *file)
 	return at == file->n_rows;
 }
 
-int rows_take(const void *data, size_t size, struct unwind_file **out, struct hotspot_layout *hotspot)
+int rows_take(const void *data, size_t size, struct unwind_file **out,
+	      struct hotspot_layout *hotspot)
 {
 	const char *at = (const char *)data + sizeof(struct head);
 	struct unwind_file *file;

@@ -21,7 +21,8 @@
 #include "region.h"
 
 enum {
-	POLL_BYTES = 128 << 10, /* may be allocated before a recorder, or another period, is noticed */
+	POLL_BYTES =
+		128 << 10, /* may be allocated before a recorder, or another period, is noticed */
 	RETRY_BYTES = 32 << 10, /* the same before a type is looked for again */
 	TRIES = 2,              /* to find a type */
 };

@@ -56,10 +56,10 @@ struct sampling_thread {
 extern __thread struct sampling_thread sampling_thread __attribute__((tls_model("initial-exec")));
 
 /*
- * Once, in the constructor of the agent, whose name reports show. `ceiling`: samples a second, unless
- * the environment has one; 0: the provider's. `names`: of types, NULL for those
- * that are not known before, and at most SAMPLING_TYPES. Until it was called, and if it fails, all
- * calls are passed on. 0, or a negative errno.
+ * Once, in the constructor of the agent, whose name reports show. `ceiling`: samples a second,
+ * unless the environment has one; 0: the provider's. `names`: of types, NULL for those that are not
+ * known before, and at most SAMPLING_TYPES. Until it was called, and if it fails, all calls are
+ * passed on. 0, or a negative errno.
  */
 int sampling_start(const char *agent, uint64_t ceiling, const char *const *names, size_t n);
 

@@ -6,8 +6,8 @@
  *
  * Python's own allocator, pymalloc, knows by its address whether a block is one of its own. Blocks
  * that are not, which are the large ones and those of the region, it hands on to the third domain,
- * of raw memory. So its free() stays as it is, and only that of raw memory is wrapped: the end of an
- * object that is no sample costs nothing.
+ * of raw memory. So its free() stays as it is, and only that of raw memory is wrapped: the end of
+ * an object that is no sample costs nothing.
  *
  * In a program that has no interpreter the agent does nothing. Nothing of Python's headers is
  * needed: the functions and this structure are the same since 3.5. This file is compiled so that a
@@ -31,10 +31,10 @@ struct allocator {
 };
 
 enum { DOMAIN_RAW, DOMAIN_MEM, DOMAIN_OBJECT }; /* PyMemAllocatorDomain */
-enum { LARGE = 4096 };                  /* bytes that pymalloc asks of raw memory */
+enum { LARGE = 4096 };                          /* bytes that pymalloc asks of raw memory */
 /* Samples a second: each is three probes, with its type and its end. */
 enum { CEILING = 1000 };
-enum { OLDEST = 8 };                    /* 3.8: types lie in memory as types.c has it */
+enum { OLDEST = 8 }; /* 3.8: types lie in memory as types.c has it */
 
 enum type { BUFFER, OBJECT, TYPES };
 
@@ -231,7 +231,8 @@ __attribute__((constructor)) static void start(void)
 	if (!find("PyMem_GetAllocator", &get) || !find("PyMem_SetAllocator", &set) ||
 	    !find("Py_GetVersion", &version) || !type_of_types || !is_known(version()))
 		return;
-	if (sampling_start("gcprof-python", CEILING, type_names, TYPES) || types_start(type_of_types))
+	if (sampling_start("gcprof-python", CEILING, type_names, TYPES) ||
+	    types_start(type_of_types))
 		return;
 	wrap_all(get, set);
 }

@@ -4,10 +4,10 @@
  * An object is a count of references and the address of its type. What the collector knows of it,
  * two words, may lie before that, and then two more for its attributes. Many blocks have no object:
  * so the word where the type should be is an address that nothing is known of. Memory is read only
- * once the kernel has said that it can be, but for that of the interpreter's own file, which has most
- * types that programs use. A type is known by its own type: that is PyType_Type, or a class whose
- * type that is. Addresses that were types before are tried first: what stands before the type of an
- * object is an address, too.
+ * once the kernel has said that it can be, but for that of the interpreter's own file, which has
+ * most types that programs use. A type is known by its own type: that is PyType_Type, or a class
+ * whose type that is. Addresses that were types before are tried first: what stands before the type
+ * of an object is an address, too.
  *
  * These parts of a type are the same in 3.8 to 3.14, but for builds without a global lock.
  */
@@ -59,11 +59,11 @@ struct segment {
 };
 
 static const struct type *type_of_types;
-static struct segment segments[SEGMENTS];     /* of the file that has it */
-static const struct type *met[MET_TYPES];     /* by the hash of the address */
-static struct known *names;  /* NAMES of them, by the hash of the name */
-static uint64_t buffer_type; /* of a block without an object */
-static uint64_t other_type;  /* of types beyond NAMES */
+static struct segment segments[SEGMENTS]; /* of the file that has it */
+static const struct type *met[MET_TYPES]; /* by the hash of the address */
+static struct known *names;               /* NAMES of them, by the hash of the name */
+static uint64_t buffer_type;              /* of a block without an object */
+static uint64_t other_type;               /* of types beyond NAMES */
 static uint32_t n_names;
 static uint32_t busy; /* somebody uses the tables: interpreters may have locks of their own */
 
@@ -167,7 +167,8 @@ static const struct type **met_slot(const struct type *type)
 	return &met[((uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15) >> 32) % MET_TYPES];
 }
 
-/* The type of the object that begins `at` bytes into the block, less its count; 0: there is none. */
+/* The type of the object that begins `at` bytes into the block, less its count; 0: there is none.
+ */
 static uint64_t find_at(const void *block, size_t at, bool only_met)
 {
 	char name[NAME_MAX_BYTES + 1];

@@ -38,7 +38,7 @@ struct unwinder {
 	struct unwind_spaces *spaces;
 	struct processes *processes;
 	struct files *files;
-	int cpythons; /* the map, borrowed; -1: not there yet */
+	int cpythons;          /* the map, borrowed; -1: not there yet */
 	struct buffer changed; /* uint32_t[]: processes whose mappings did */
 	pthread_t thread;
 	bool running;
@@ -321,8 +321,8 @@ void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
 		world_subscribe(world, &subscriber);
 }
 
-/* Now, not when rows are there: a program's first functions are to be known. Its own interpreter lies
- * below that of a library, which it does not use. */
+/* Now, not when rows are there: a program's first functions are to be known. Its own interpreter
+ * lies below that of a library, which it does not use. */
 static void find_python(struct unwinder *unwinder, const struct process *process,
 			const struct mapping *all, size_t n)
 {
