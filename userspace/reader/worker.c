@@ -8,10 +8,11 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,14 @@ struct order {
 	bool fresh;                /* it is the first one of its process */
 };
 
+/* A process that shares this one's memory until it executes this program. */
+struct nascent {
+	pid_t unborn; /* 0: it does not any more */
+	int socket;
+	char role[32], nice[32];
+	_Alignas(16) char stack[16 << 10];
+};
+
 struct worker {
 	const char *role;
 	bool wakes;
@@ -63,8 +72,9 @@ struct worker {
 	int fd; /* that came with the answer, or -1 */
 	pid_t left[LEFT_MAX];
 	uint64_t ended_ns, deaths;
-	uint64_t children_ns; /* of processes that ended: what they had started */
-	struct worker *next;  /* of all; its pid and times change under the lock of these */
+	uint64_t children_ns;    /* of processes that ended: what they had started */
+	struct nascent *nascent; /* NULL: there was none */
+	struct worker *next;     /* of all; its pid and times change under the lock of these */
 };
 
 static struct {
@@ -113,50 +123,58 @@ static void order_clear(struct order *order)
 	order->n_fds = 0;
 }
 
-/* What the process starts with: its socket and, for the messages of sanitizers, standard error. */
-static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int socket)
+/* What the process does before it executes this program: it has its socket and, for the messages of
+ * sanitizers, standard error. */
+__attribute__((no_sanitize("address", "thread"))) static int become(void *context)
 {
-	sigset_t all;
-	int err = posix_spawn_file_actions_adddup2(actions, socket, WORKER_SOCKET);
+	struct nascent *nascent = context;
+	char *arguments[] = {nascent->role, NULL}, *environment[] = {nascent->nice, NULL};
+	unsigned first = WORKER_SOCKET + 1;
 
 #ifdef __SANITIZE_ADDRESS__
-	if (!err)
-		err = posix_spawn_file_actions_addclose(actions, STDOUT_FILENO);
-	if (!err)
-		err = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
-#else
-	if (!err)
-		err = posix_spawn_file_actions_addclosefrom_np(actions, WORKER_SOCKET + 1);
+	close(STDOUT_FILENO);
+	first = STDERR_FILENO + 1;
 #endif
-	/* A signal for the recorder's group (Ctrl-C) is not for it. */
-	sigfillset(&all);
-	if (!err)
-		err = posix_spawnattr_setsigmask(attributes, &all);
-	return err ? err : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK);
+	if (dup2(nascent->socket, WORKER_SOCKET) == WORKER_SOCKET &&
+	    !fcntl(WORKER_SOCKET, F_SETFD, 0) && !close_range(first, ~0u, 0))
+		execve("/proc/self/exe", arguments, environment);
+	_exit(EXIT_FAILURE);
 }
 
-/* Not fork(): with a recorder's memory that would take milliseconds. */
-static int spawn(const char *role, int socket, pid_t *pid)
+static bool is_born(const struct nascent *nascent)
 {
-	char nice[32], *arguments[] = {(char *)(uintptr_t)role, NULL},
-		       *environment[] = {nice, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	int err = posix_spawn_file_actions_init(&actions);
+	return !nascent || !__atomic_load_n(&nascent->unborn, __ATOMIC_ACQUIRE);
+}
 
-	if (err)
-		return -err;
-	snprintf(nice, sizeof(nice), WORKER_NICE "=%d", priority_usual());
-	err = posix_spawnattr_init(&attributes);
-	if (!err) {
-		err = set_up(&actions, &attributes, socket);
-		if (!err)
-			err = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, arguments,
-					  environment);
-		posix_spawnattr_destroy(&attributes);
-	}
-	posix_spawn_file_actions_destroy(&actions);
-	return -err;
+/*
+ * Not fork(): with a recorder's memory that would take milliseconds, and it waits where the kernel
+ * attaches probes. Not posix_spawn(): on a busy machine it is long before the process executes.
+ */
+static int spawn(struct worker *worker, int socket, pid_t *pid)
+{
+	struct nascent *nascent = is_born(worker->nascent) ? worker->nascent : NULL;
+	sigset_t all, before;
+
+	if (!nascent)
+		nascent = malloc(sizeof(*nascent));
+	if (!nascent)
+		return -ENOMEM;
+	worker->nascent = nascent;
+	nascent->unborn = 1;
+	nascent->socket = socket;
+	snprintf(nascent->role, sizeof(nascent->role), "%s", worker->role);
+	snprintf(nascent->nice, sizeof(nascent->nice), WORKER_NICE "=%d", priority_usual());
+	/* A signal for the recorder's group (Ctrl-C) is not for it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	*pid = clone(become, nascent->stack + sizeof(nascent->stack),
+		     CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, nascent, NULL, NULL,
+		     &nascent->unborn);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (*pid >= 0)
+		return 0;
+	nascent->unborn = 0;
+	return -errno;
 }
 
 /* Takes note of those that died after all; how many are still there. */
@@ -229,7 +247,7 @@ int worker_prepare(struct worker *worker)
 		return -errno;
 	if (worker->lends)
 		worker->lends(true);
-	err = spawn(worker->role, pair[1], &pid);
+	err = spawn(worker, pair[1], &pid);
 	if (worker->lends)
 		worker->lends(false);
 	close(pair[1]);
@@ -314,6 +332,8 @@ void worker_free(struct worker *worker)
 	if (worker->fd >= 0)
 		close(worker->fd);
 	buffer_free(&worker->answer);
+	if (is_born(worker->nascent))
+		free(worker->nascent);
 	free(worker);
 }
 
