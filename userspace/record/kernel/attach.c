@@ -303,6 +303,7 @@ static const char *describe(const uint32_t *pids, size_t n)
 /* Where CPUs are busy a program may lose its own in the midst of something. */
 static void set_busy(struct attach *attach, uint32_t pid, struct attach_result *out)
 {
+	const uint32_t pids[] = {pid};
 	uint64_t now = clock_now();
 
 	if (pid != attach->obstacle)
@@ -314,7 +315,7 @@ static void set_busy(struct attach *attach, uint32_t pid, struct attach_result *
 	problem_set(&out->problem, -EBUSY,
 		    "memory map kept locked by %s: if the kernel waited for that, no process of "
 		    "this machine could fork\n" END_IT "until then probes are not attached to %s",
-		    describe(&pid, 1), out->file->path);
+		    describe(pids, 1), out->file->path);
 }
 
 /* Where the kernel waits for a program, all forks of the machine do. `what` is not done. */
