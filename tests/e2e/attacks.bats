@@ -314,7 +314,10 @@ lock_map() {
 
 # Its server ends, so the program does.
 unlock_map() {
-	kill -KILL "$(cat /proc/$stuck/task/$stuck/children)" $stuck
+	local server
+	server=$(cat "/proc/$stuck/task/$stuck/children" 2>/dev/null || true)
+	# shellcheck disable=SC2086 # there may be none
+	kill -KILL $server $stuck 2>/dev/null || true
 	wait_until eval "! is_running $stuck"
 }
 
