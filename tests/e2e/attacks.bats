@@ -314,7 +314,10 @@ lock_map() {
 
 # Its server ends, so the program does.
 unlock_map() {
-	kill -KILL "$(cat /proc/$stuck/task/$stuck/children)" $stuck
+	local server
+	server=$(cat "/proc/$stuck/task/$stuck/children" 2>/dev/null || true)
+	# shellcheck disable=SC2086 # there may be none
+	kill -KILL $server $stuck 2>/dev/null || true
 	wait_until eval "! is_running $stuck"
 }
 
@@ -333,7 +336,7 @@ unlock_map() {
 	setup_folder
 	peak=0 reader_peak=0
 	"$GCPROF" record -v -F 999 -R 256K --max-overhead 100 -- bash -c '
-		until [ -e first ]; do sleep 0.05; done; "$PROGRAMS/churn" --seconds 3; >done
+		until [ -e first ]; do sleep 0.05; done; "$PROGRAMS/churn" --seconds 3; >over
 		until [ -e second ]; do sleep 0.05; done; "$PROGRAMS/churn" --seconds 2' >out 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
@@ -341,7 +344,7 @@ unlock_map() {
 	attacher=$(started_by $recorder gcprof-attacher)
 	kill -STOP "$attacher"
 	: >first
-	wait_until test -e done
+	wait_until test -e over
 	cat record.log
 	grep -q 'not attached to .*/churn within 2 s' record.log
 	kill -CONT "$attacher"

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define BYTES 65536
-#define END_S 20
+#define END_S 40
 #define INODE 2 /* of the only file */
 
 static void must(bool holds, const char *what)

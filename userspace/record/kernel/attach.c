@@ -44,7 +44,8 @@ struct attachment {
 };
 
 struct attach {
-	struct attach_fds fds;
+	int program, places;     /* descriptors */
+	struct bpf_link *locked; /* an iterator: programs whose memory map is locked */
 	bool multi;
 	struct worker *attacher;
 	uint64_t began;                /* its request; 0: it has none */
@@ -106,9 +107,13 @@ int attach_create(bool multi, struct attach **out)
 	return err;
 }
 
-void attach_begin(struct attach *attach, const struct attach_fds *fds)
+int attach_begin(struct attach *attach, const struct bpf_program *program, int places,
+		 const struct bpf_program *locked)
 {
-	attach->fds = *fds;
+	attach->program = bpf_program__fd(program);
+	attach->places = places;
+	attach->locked = bpf_program__attach_iter(locked, NULL);
+	return attach->locked ? 0 : -errno;
 }
 
 /* --- places ------------------------------------------------------------------------------- */
@@ -133,7 +138,7 @@ static int put_places(struct attach *attach, const struct file *file, uint32_t f
 		int err;
 
 		place.provider = file->provider;
-		err = bpf_map_update_elem(attach->fds.places, &key, &place, BPF_ANY);
+		err = bpf_map_update_elem(attach->places, &key, &place, BPF_ANY);
 		if (err)
 			return err;
 	}
@@ -148,7 +153,7 @@ static void silence_places(const struct attach *attach, uint32_t first)
 	for (uint32_t i = 0; i < attach->attachments[first].count; i++) {
 		uint32_t key = first + i;
 
-		(void)bpf_map_update_elem(attach->fds.places, &key, &silent, BPF_ANY);
+		(void)bpf_map_update_elem(attach->places, &key, &silent, BPF_ANY);
 	}
 }
 
@@ -231,9 +236,9 @@ static int send_file(struct attach *attach, const struct file *file)
 {
 	static struct attacher_file request;
 	const int fds[] = {
-		[ATTACHER_PROGRAM] = attach->fds.program,
+		[ATTACHER_PROGRAM] = attach->program,
 		[ATTACHER_FILE] = file->fd,
-		[ATTACHER_LOCKED] = attach->fds.locked,
+		[ATTACHER_LOCKED] = bpf_link__fd(attach->locked),
 	};
 	const struct worker_order order = {
 		.kind = ATTACHER_ATTACH,
@@ -298,6 +303,7 @@ static const char *describe(const uint32_t *pids, size_t n)
 /* Where CPUs are busy a program may lose its own in the midst of something. */
 static void set_busy(struct attach *attach, uint32_t pid, struct attach_result *out)
 {
+	const uint32_t pids[] = {pid};
 	uint64_t now = clock_now();
 
 	if (pid != attach->obstacle)
@@ -309,7 +315,7 @@ static void set_busy(struct attach *attach, uint32_t pid, struct attach_result *
 	problem_set(&out->problem, -EBUSY,
 		    "memory map kept locked by %s: if the kernel waited for that, no process of "
 		    "this machine could fork\n" END_IT "until then probes are not attached to %s",
-		    describe(&pid, 1), out->file->path);
+		    describe(pids, 1), out->file->path);
 }
 
 /* Where the kernel waits for a program, all forks of the machine do. `what` is not done. */
@@ -418,9 +424,9 @@ static bool has_taken(struct attach *attach, uint64_t ns)
 		return false;
 	if (!first && now < attach->next_look)
 		return now - attach->began > ns;
-	attach->n_suspects =
-		first ? locked_find(attach->fds.locked, attach->suspects)
-		      : locked_still(attach->fds.locked, attach->suspects, attach->n_suspects);
+	attach->n_suspects = first ? locked_find(bpf_link__fd(attach->locked), attach->suspects)
+				   : locked_still(bpf_link__fd(attach->locked), attach->suspects,
+						  attach->n_suspects);
 	attach->next_look = now + LOOK_NS;
 	return now - attach->began > ns;
 }
@@ -554,6 +560,7 @@ void attach_free(struct attach *attach)
 	if (attach->attacher)
 		note_deaths(attach);
 	worker_free(attach->attacher);
+	bpf_link__destroy(attach->locked);
 	map_free(attach->used);
 	free(attach);
 }

@@ -28,13 +28,10 @@ void attach_prepare(struct bpf_program *program, bool multi);
 /* Starts the process that will do it. A negative errno. */
 int attach_create(bool multi, struct attach **out);
 
-/* Descriptors, which must stay open: of the program, of its map probe_places, of a link of
- * locked_iterate. */
-struct attach_fds {
-	int program, places, locked;
-};
-
-void attach_begin(struct attach *attach, const struct attach_fds *fds);
+/* Once the programs are loaded: the one for probes, its map probe_places, and locked_iterate. They
+ * must stay open. A negative errno. */
+int attach_begin(struct attach *attach, const struct bpf_program *program, int places,
+		 const struct bpf_program *locked);
 
 /*
  * Begins to attach to the probes of a file, which is not forgotten until that has ended: 1, also

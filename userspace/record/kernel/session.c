@@ -35,7 +35,6 @@ struct session {
 	struct bpf_link *rest;    /* reports what is open at the end */
 	struct bpf_link *ran;     /* reports CPU time; NULL: there are no timers */
 	struct bpf_link *cpu;     /* adds up CPU time; NULL: it is not needed */
-	struct bpf_link *locked;  /* names programs whose memory map is locked */
 	uint32_t moved;           /* processes moved into the cgroup, as of the last search */
 	struct cpu_events *cpu_events;
 	struct own_code *own_code;
@@ -58,24 +57,6 @@ static void stream_refuse(struct session *session, enum stream stream, const cha
 }
 
 /* --- loading ----------------------------------------------------------------- */
-
-/* Nothing is attached without it that a program may keep waiting. */
-static int begin_attaching(struct session *session)
-{
-	const struct gcprof_bpf *skeleton = session->skeleton;
-	struct attach_fds fds;
-
-	session->locked = bpf_program__attach_iter(skeleton->progs.locked_iterate, NULL);
-	if (!session->locked)
-		return -errno;
-	fds = (struct attach_fds){
-		.program = bpf_program__fd(skeleton->progs.probe_fired),
-		.places = bpf_map__fd(skeleton->maps.probe_places),
-		.locked = bpf_link__fd(session->locked),
-	};
-	attach_begin(session->probes, &fds);
-	return 0;
-}
 
 static int find_own_code(struct session *session)
 {
@@ -112,7 +93,9 @@ int session_open(const struct record_options *options, struct session **out,
 	if (!err)
 		err = find_own_code(session);
 	if (!err)
-		err = begin_attaching(session);
+		err = attach_begin(session->probes, session->skeleton->progs.probe_fired,
+				   bpf_map__fd(session->skeleton->maps.probe_places),
+				   session->skeleton->progs.locked_iterate);
 out:
 	if (err) {
 		const char *advice = problem_advice(err);
@@ -603,7 +586,6 @@ void session_free(struct session *session)
 	bpf_link__destroy(session->ran);
 	bpf_link__destroy(session->cpu);
 	attach_free(session->probes);
-	bpf_link__destroy(session->locked);
 	gcprof_bpf__destroy(session->skeleton);
 	own_code_free(session->own_code);
 	free(session);

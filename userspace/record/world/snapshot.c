@@ -149,18 +149,18 @@ static void take_file(void *context, const struct opener_result *result)
 		close(result->fd);
 }
 
-int snapshots_begin(void *context, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
+int snapshots_begin(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
 		    snapshot_done *done, void *visit_context)
 {
-	struct snapshots *snapshots = context;
-	struct reading *reading = snapshots->readings;
+	struct snapshots *all = snapshots;
+	struct reading *reading = all->readings;
 	int err;
 
-	while (reading < snapshots->readings + SNAPSHOTS_MAX && reading->done)
+	while (reading < all->readings + SNAPSHOTS_MAX && reading->done)
 		reading++;
-	if (reading == snapshots->readings + SNAPSHOTS_MAX)
+	if (reading == all->readings + SNAPSHOTS_MAX)
 		return -EBUSY;
-	err = opener_maps(snapshots->opener, proc_pid, take_file, reading);
+	err = opener_maps(all->opener, proc_pid, take_file, reading);
 	if (!err)
 		*reading = (struct reading){.wanted = {proc_pid, time, visit, visit_context},
 					    .done = done};

@@ -31,10 +31,11 @@ typedef void snapshot_done(void *context);
 
 #define SNAPSHOTS_MAX 16 /* that are begun and have not ended */
 
-/* Begins one: `visit` and `done` are called by snapshots_turn(). A negative errno if they are not.
+/* Begins one of struct snapshots: snapshots_turn() calls `visit` and `done`. A negative errno if
+ * they are not.
  */
 int snapshots_begin(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
-		    snapshot_done *done, void *context);
+		    snapshot_done *done, void *visit_context);
 
 /* Reports what has come, for some ms at most. False: there is more now. */
 bool snapshots_turn(struct snapshots *snapshots);
