@@ -20,7 +20,7 @@ struct unwind_module {
 	size_t n_segments;
 	uint32_t hotspot; /* number of its layout, see struct unwind_table */
 	uid_t user;       /* the owner of the file */
-	double room;               /* that its rows take in the kernel, as a part of all */
+	double room;      /* that its rows take in the kernel, as a part of all */
 	unsigned references;
 	bool goes;               /* it is being swept */
 	uint64_t unused;         /* since when it has no reference, ns */
