@@ -14,11 +14,28 @@
 
 /* Functions of their own keep the stacks short: all programs have little left for this. */
 
-/* Appends the characters of a string object: their bytes, 0 if they cannot be read. */
+/* Appends so many bytes of a text, whole characters of them: how many; 0 if they cannot be read. */
+static __always_inline uint32_t bytecode_copy(struct bytecode_room *room, uint64_t from,
+					      uint32_t bytes)
+{
+	uint32_t to = room->used;
+
+	if (bytes > BYTECODE_TEXT_MAX - 4)
+		bytes = BYTECODE_TEXT_MAX - 4;
+	asm volatile("" : "+r"(bytes), "+r"(to));
+	bytes &= BYTECODE_TEXT_MAX - 1;
+	if (!bytes || to > sizeof(room->data) - BYTECODE_TEXT_MAX ||
+	    bpf_probe_read_user(room->data + to, bytes, (const void *)from))
+		return 0;
+	room->used = (to + bytes + 7) & ~7u;
+	return bytes;
+}
+
+/* Appends the characters of a string object of Python's. */
 __noinline uint32_t bytecode_text(struct bytecode_room *room, const struct scratch *scratch,
 				  uint64_t text)
 {
-	uint32_t state, bytes, to;
+	uint32_t state, bytes;
 
 	if (!room || !scratch ||
 	    bpf_probe_read_user(room->head, sizeof(room->head),
@@ -28,19 +45,9 @@ __noinline uint32_t bytecode_text(struct bytecode_room *room, const struct scrat
 	room->width = state >> CPYTHON_TEXT_WIDTH & 7;
 	bytes = room->head[0] < BYTECODE_TEXT_MAX ? (uint32_t)room->head[0] * room->width
 						  : BYTECODE_TEXT_MAX;
-	if (bytes > BYTECODE_TEXT_MAX - 4) /* whole characters */
-		bytes = BYTECODE_TEXT_MAX - 4;
 	text += state >> CPYTHON_TEXT_IS_ASCII & 1 ? scratch->cpython.layout.at[CPYTHON_TEXT_ASCII]
 						   : scratch->cpython.layout.at[CPYTHON_TEXT_WIDE];
-	to = room->used;
-	asm volatile("" : "+r"(bytes), "+r"(to));
-	bytes &= BYTECODE_TEXT_MAX - 1;
-	if (!(state >> CPYTHON_TEXT_COMPACT & 1) || !bytes ||
-	    to > sizeof(room->data) - BYTECODE_TEXT_MAX ||
-	    bpf_probe_read_user(room->data + to, bytes, (const void *)text))
-		return 0;
-	room->used = (to + bytes + 7) & ~7u;
-	return bytes;
+	return state >> CPYTHON_TEXT_COMPACT & 1 ? bytecode_copy(room, text, bytes) : 0;
 }
 
 /* The same for a bytes object. */
@@ -63,18 +70,49 @@ __noinline uint32_t bytecode_table(struct bytecode_room *room, uint64_t table)
 	return bytes;
 }
 
-static __always_inline void bytecode_fill(struct bytecode_room *room, const struct scratch *scratch)
+static __always_inline void bytecode_fill_python(struct bytecode_room *room,
+						 const struct scratch *scratch)
 {
 	const struct walk_cpython *walk = &scratch->cpython;
 	struct event_bytecode *event = &room->event;
 
-	room->used = 0;
 	event->line = cpython_code_line(walk);
 	event->name_size = bytecode_text(room, scratch, cpython_code_part(walk, CPYTHON_CODE_NAME));
 	event->name_width = room->width;
 	event->file_size = bytecode_text(room, scratch, cpython_code_part(walk, CPYTHON_CODE_FILE));
 	event->file_width = room->width;
 	event->table_size = bytecode_table(room, cpython_code_part(walk, CPYTHON_CODE_TABLE));
+}
+
+/* Appends the characters of a string of V8's; a name that is none has none. */
+__noinline uint32_t bytecode_v8_text(struct bytecode_room *room, struct scratch *scratch,
+				     uint64_t string)
+{
+	const struct v8_text *text;
+
+	if (!room || !scratch)
+		return 0;
+	v8_text(&scratch->v8, string);
+	text = &scratch->v8.text;
+	room->width = text->width;
+	return text->at
+		       ? bytecode_copy(room, text->at,
+				       text->length < BYTECODE_TEXT_MAX ? text->length * text->width
+									: BYTECODE_TEXT_MAX)
+		       : 0;
+}
+
+static __always_inline void bytecode_fill_v8(struct bytecode_room *room, struct scratch *scratch)
+{
+	struct event_bytecode *event = &room->event;
+
+	event->line = scratch->v8.line;
+	event->name_size = bytecode_v8_text(room, scratch, scratch->v8.function);
+	event->name_width = room->width;
+	event->file_size = bytecode_v8_text(
+		room, scratch, v8_field(&scratch->v8, scratch->v8.script, V8_SCRIPT_NAME));
+	event->file_width = room->width;
+	event->table_size = 0;
 }
 
 /* Reports the function that the walk is at: its number, or 0 if there was no room. */
@@ -91,7 +129,12 @@ __noinline uint32_t bytecode_report(struct scratch *scratch, const struct task_s
 	room = bpf_map_lookup_elem(&bytecode_rooms, &slot);
 	if (!room || !ceiling_below(CEILING_BYTECODE, BYTECODE_RATE, now))
 		return 0;
-	bytecode_fill(room, scratch);
+	room->used = 0;
+	room->event.runtime = scratch->bytecode.runtime;
+	if (scratch->bytecode.runtime == BYTECODE_V8)
+		bytecode_fill_v8(room, scratch);
+	else
+		bytecode_fill_python(room, scratch);
 	emit_header(&room->event.header, EVENT_bytecode, sizeof(room->event) + room->used, state,
 		    now);
 	room->event.number = __sync_fetch_and_add(&next_bytecode, 1);
@@ -104,21 +147,11 @@ __noinline uint32_t bytecode_report(struct scratch *scratch, const struct task_s
 	return room->event.number;
 }
 
-/* What tells a function from another one at the same address. */
-static __always_inline uint64_t bytecode_print(const struct walk_cpython *walk)
-{
-	uint64_t print = cpython_code_part(walk, CPYTHON_CODE_NAME);
-
-	print = print * UINT64_C(0x9e3779b97f4a7c15) + cpython_code_part(walk, CPYTHON_CODE_FILE);
-	print = print * UINT64_C(0x9e3779b97f4a7c15) + cpython_code_part(walk, CPYTHON_CODE_TABLE);
-	return print ^ cpython_code_line(walk);
-}
-
 static __always_inline void bytecode_key_of(const struct scratch *scratch,
 					    const struct task_state *state,
 					    struct bytecode_key *key)
 {
-	key->address = scratch->cpython.code;
+	key->address = scratch->bytecode.address;
 	key->process = state->process;
 	key->reserved = 0;
 }
@@ -133,7 +166,7 @@ __noinline uint32_t bytecode_find(const struct scratch *scratch, const struct ta
 		return 0;
 	bytecode_key_of(scratch, state, &key);
 	known = bpf_map_lookup_elem(&bytecodes, &key);
-	return known && known->print == bytecode_print(&scratch->cpython) ? known->number : 0;
+	return known && known->print == scratch->bytecode.print ? known->number : 0;
 }
 
 /* It has this number from now on; 0: it could not be reported. */
@@ -146,7 +179,7 @@ __noinline int bytecode_keep(const struct scratch *scratch, const struct task_st
 	if (!scratch || !state)
 		return 0;
 	bytecode_key_of(scratch, state, &key);
-	known.print = bytecode_print(&scratch->cpython);
+	known.print = scratch->bytecode.print;
 	if (number)
 		bpf_map_update_elem(&bytecodes, &key, &known, BPF_ANY);
 	else

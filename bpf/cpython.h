@@ -54,11 +54,4 @@ struct cpython_layout {
 	uint16_t reserved[(4 - CPYTHON_ITEMS % 4) % 4];
 };
 
-/* The interpreter of a process, in the map `cpythons`; a forked child has its parent's. */
-struct cpython_place {
-	uint64_t since; /* ns: it says nothing about a program that was executed later */
-	uint64_t bias;  /* of its file */
-	struct cpython_layout layout;
-};
-
 #endif

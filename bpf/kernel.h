@@ -226,6 +226,7 @@ static __always_inline void regs_user(const struct pt_regs *regs, struct user_re
 	out->bp = regs->rbp;
 	out->bx = regs->rbx;
 	out->ax = regs->rax;
+	out->di = regs->rdi;
 	out->r13 = regs->r13;
 }
 
@@ -235,7 +236,6 @@ static __always_inline void regs_user_rest(const struct pt_regs *regs, struct us
 	out->dx = regs->rdx;
 	out->cx = regs->rcx;
 	out->si = regs->rsi;
-	out->di = regs->rdi;
 	out->r8 = regs->r8;
 	out->r9 = regs->r9;
 	out->r10 = regs->r10;

@@ -11,6 +11,7 @@
 #include "walk_rows.h"
 #include "walk_native.h"
 #include "walk_hotspot.h"
+#include "walk_v8.h"
 #include "frame_place.h"
 
 static __always_inline long cpython_read(void *to, const uint32_t size, uint64_t from)
@@ -192,6 +193,12 @@ struct {
  * is in map memory the verifier takes for unknown, which keeps it from
  * following every depth of a stack apart.
  */
+struct bytecode_of {
+	uint64_t address, print; /* which tell it from others of the process */
+	uint32_t runtime;        /* enum bytecode_runtime */
+	uint32_t reserved;
+};
+
 struct scratch {
 	uint32_t busy;
 	uint32_t size; /* bytes of `data` used */
@@ -200,12 +207,17 @@ struct scratch {
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;
-	struct walk_hotspot hotspot;
-	struct walk_cpython cpython;
-	struct user_regs regs; /* of the stack */
-	uint32_t copying;      /* 1: a copy of the stack goes along */
-	uint32_t copy_flags;   /* enum copy_flag */
-	uint32_t copy_size;    /* bytes to be copied, and done of them */
+	/* Of the first two a walk of the native stack uses one; that of Python's comes later. */
+	union {
+		struct walk_hotspot hotspot;
+		struct walk_v8 v8;
+		struct walk_cpython cpython;
+	};
+	struct bytecode_of bytecode; /* the interpreted function that the walk is at */
+	struct user_regs regs;       /* of the stack */
+	uint32_t copying;            /* 1: a copy of the stack goes along */
+	uint32_t copy_flags;         /* enum copy_flag */
+	uint32_t copy_size;          /* bytes to be copied, and done of them */
 	uint32_t copy_done;
 	uint8_t data[RECORD_BYTES_MAX];
 };
@@ -244,6 +256,19 @@ struct {
 	__type(key, struct bytecode_key);
 	__type(value, struct bytecode_known);
 } bytecodes SEC(".maps");
+
+/* What is known of the lines of sources of V8 engines. */
+struct v8_source {
+	uint64_t script; /* its number; that of an engine */
+	uint32_t process, reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct v8_source);
+	__type(value, struct v8_lines);
+} v8_sources SEC(".maps");
 
 /* Where such a report is put together, one for each scratch. */
 struct bytecode_room {

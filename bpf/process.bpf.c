@@ -25,19 +25,19 @@ static __always_inline void process_share_rows(uint32_t parent, uint32_t child)
 	bpf_map_update_elem(&unwind_of, &child, &copy, BPF_ANY);
 }
 
-/* And so does where its interpreter is. */
-static __always_inline void process_share_python(uint32_t parent, uint32_t child)
+/* And so do its interpreters. */
+static __always_inline void process_share_interpreters(uint32_t parent, uint32_t child)
 {
-	struct cpython_place *place = bpf_map_lookup_elem(&cpythons, &parent);
+	struct interpreters *found = bpf_map_lookup_elem(&interpreters, &parent);
 
-	if (place)
-		bpf_map_update_elem(&cpythons, &child, place, BPF_ANY);
+	if (found)
+		bpf_map_update_elem(&interpreters, &child, found, BPF_ANY);
 }
 
 static __always_inline void process_forget_rows(uint32_t process)
 {
 	bpf_map_delete_elem(&unwind_of, &process);
-	bpf_map_delete_elem(&cpythons, &process);
+	bpf_map_delete_elem(&interpreters, &process);
 }
 
 static __always_inline void process_emit_fork(const struct task_state *parent,
@@ -92,7 +92,7 @@ static __always_inline void process_follow(const struct task_state *parent,
 	} else {
 		process_begin(state->process, 1);
 		process_share_rows(maker->tgid, child->tgid);
-		process_share_python(maker->tgid, child->tgid);
+		process_share_interpreters(maker->tgid, child->tgid);
 	}
 	/* It waits for a CPU from now on. */
 	if (config.waits) {

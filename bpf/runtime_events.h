@@ -63,6 +63,8 @@ struct event_runtime {
 #define BYTECODE_TEXT_MAX  512   /* bytes of a name or file; longer ones are cut */
 #define BYTECODE_TABLE_MAX 16384 /* bytes of a table; instructions beyond have no lines */
 
+enum bytecode_runtime { BYTECODE_PYTHON, BYTECODE_V8 };
+
 /* A function on an interpreter's stack, as it was when it was first met there. */
 struct event_bytecode {
 	struct event_header header;
@@ -71,7 +73,8 @@ struct event_bytecode {
 	uint32_t table_size; /* bytes, as are the next; 0: it could not be read */
 	uint16_t name_size, file_size;
 	uint8_t name_width, file_width; /* bytes of a character: 1, 2 or 4 */
-	uint16_t reserved[3];
+	uint8_t runtime;                /* enum bytecode_runtime */
+	uint8_t reserved[5];
 	/* tail: the characters of its name and of its file, and its table of lines, each padded to
 	 * 8 bytes */
 };

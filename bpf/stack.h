@@ -6,6 +6,7 @@
 #include "copy.h"
 #include "fiber.h"
 #include "stack_python.h"
+#include "stack_v8.h"
 
 /* The kernel hands out no more frames than this of its own (kernel.perf_event_max_stack). */
 #define KERNEL_STACK_BYTES (127 * sizeof(uint64_t))
@@ -23,6 +24,7 @@ static __always_inline struct event_stack *stack_counts(struct scratch *scratch)
 struct stack_loop {
 	struct scratch *scratch;
 	struct walk_rows *rows;
+	struct task_state *state;
 };
 
 /*
@@ -122,6 +124,11 @@ static long stack_native_step(uint32_t index, struct stack_loop *loop)
 	end = -1;
 	if (loop->rows->java && loop->scratch->native.rule.cfa == UNWIND_CFA_NONE)
 		end = stack_java_frame(loop->scratch);
+	if (loop->rows->v8 && loop->scratch->native.rule.cfa == UNWIND_CFA_NONE) {
+		loop->scratch->v8.made = loop->rows->table &&
+					 !walk_rows_mapping(loop->rows, loop->scratch->native.ip);
+		end = stack_v8_frame(loop->scratch, loop->state);
+	}
 	if (end < 0)
 		end = stack_native_frame(loop->scratch);
 	return stack_ends(end);
@@ -213,7 +220,7 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 	const struct user_regs *regs;
 	struct event_stack *counts;
 	struct walk_rows rows = {};
-	struct stack_loop loop = {scratch, &rows};
+	struct stack_loop loop = {scratch, &rows, state};
 	uint64_t anchor, fiber = 0;
 	uint32_t id;
 	uint32_t slot; /* Linux 6.1 wants keys on the stack */
@@ -234,7 +241,9 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &slot),
 					state->image);
 		rows.java = stack_java_begin(scratch, &rows);
+		rows.v8 = stack_v8_begin(scratch, state, &rows);
 		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp, regs->bx);
+		scratch->native.keeps = rows.v8 && rows.table;
 		scratch->native.fiber = id ? fiber : 0;
 		bpf_loop(STACK_DEPTH_MAX, stack_native_step, &loop, 0);
 	}

@@ -54,6 +54,19 @@ static __always_inline bool stack_python_thread(struct python_loop *loop)
 	return walk->thread != 0;
 }
 
+/* What tells the function that the walk is at from others. */
+static __always_inline void stack_python_identify(struct scratch *scratch)
+{
+	const struct walk_cpython *walk = &scratch->cpython;
+	uint64_t print = cpython_code_part(walk, CPYTHON_CODE_NAME);
+
+	print = print * UINT64_C(0x9e3779b97f4a7c15) + cpython_code_part(walk, CPYTHON_CODE_FILE);
+	print = print * UINT64_C(0x9e3779b97f4a7c15) + cpython_code_part(walk, CPYTHON_CODE_TABLE);
+	scratch->bytecode.address = walk->code;
+	scratch->bytecode.print = print ^ cpython_code_line(walk);
+	scratch->bytecode.runtime = BYTECODE_PYTHON;
+}
+
 /* Adds the frame that the walk is at, and goes on to its caller; 1 at the end. */
 static long stack_python_step(uint32_t index, struct python_loop *loop)
 {
@@ -64,6 +77,7 @@ static long stack_python_step(uint32_t index, struct python_loop *loop)
 	uint32_t at, number;
 
 	if (found == 2) {
+		stack_python_identify(scratch);
 		number = bytecode_find(scratch, loop->state);
 		if (!number) {
 			number = bytecode_report(scratch, loop->state);
@@ -91,12 +105,12 @@ __noinline int stack_python(struct scratch *scratch, struct task_state *state)
 {
 	struct python_loop loop = {scratch, state};
 	uint32_t process = bpf_get_current_pid_tgid() >> 32;
-	struct cpython_place *place = bpf_map_lookup_elem(&cpythons, &process);
+	struct interpreters *place = bpf_map_lookup_elem(&interpreters, &process);
 
-	if (!scratch || !state || !place || place->since < state->image)
+	if (!scratch || !state || !place || place->since < state->image || !place->cpython.runtime)
 		return 0;
-	scratch->cpython.layout = place->layout;
-	scratch->cpython.bias = place->bias;
+	scratch->cpython.layout = place->cpython;
+	scratch->cpython.bias = place->cpython_bias;
 	if (!stack_python_thread(&loop))
 		return 0;
 	cpython_begin(&scratch->cpython);

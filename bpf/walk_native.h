@@ -43,6 +43,7 @@ struct walk_native {
 	uint32_t count;          /* functions handed out */
 	uint32_t quality;        /* enum stack_quality, user bits */
 	uint32_t guessed;        /* functions whose frame pointer was followed, or was the end */
+	uint32_t keeps;          /* 1: code without rows is known to keep frame pointers */
 	struct unwind_rule rule; /* of the function, if `cfa` is known */
 };
 
@@ -59,6 +60,7 @@ static inline void walk_native_begin(struct walk_native *walk, uint64_t ip, uint
 	walk->count = 0;
 	walk->quality = 0;
 	walk->guessed = 0;
+	walk->keeps = 0;
 }
 
 /* The CFA that a rule says, 0 if that cannot be: memory that cannot be read, or a step back. */
@@ -199,7 +201,7 @@ static inline int walk_native_by_frame(struct walk_native *walk, struct walk_win
 	uint64_t pair[2] = {0, 0};
 	uint64_t frame = walk->bp;
 
-	walk->guessed++;
+	walk->guessed += !walk->keeps;
 	if (!frame)
 		return 0;
 	if (frame < walk->sp || frame % 8 || frame >= WALK_ADDRESS_END ||

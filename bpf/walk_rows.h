@@ -4,8 +4,8 @@
 #define GCPROF_WALK_ROWS_H
 
 #include "kernel.h"
-#include "cpython.h"
 #include "hotspot.h"
+#include "interpreters.h"
 #include "unwind_rows.h"
 
 /* Which table a process (thread group) has. Entries of a fork are made here, see process.bpf.c. */
@@ -17,14 +17,14 @@ struct {
 	__type(value, struct unwind_of);
 } unwind_of SEC(".maps");
 
-/* The Python interpreter of a process, likewise. */
+/* The interpreters of a process, likewise. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 32768);
 	__type(key, uint32_t);
-	__type(value, struct cpython_place);
-} cpythons SEC(".maps");
+	__type(value, struct interpreters);
+} interpreters SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -120,6 +120,7 @@ struct walk_rows {
 	struct walk_rules *rules;
 	uint32_t id;   /* of the table */
 	uint32_t java; /* 1: it has a Java virtual machine, known to the scratch */
+	uint32_t v8;   /* 1: likewise, a V8 engine */
 	uint32_t bare; /* 1: code of a file was met that no rule covers */
 	uint64_t start, end, base;
 	uint32_t first, count;
@@ -133,7 +134,7 @@ static __always_inline void walk_rows_begin(struct walk_rows *rows, struct walk_
 	struct unwind_of *of = bpf_map_lookup_elem(&unwind_of, &process);
 
 	rows->table = NULL;
-	rows->java = 0;
+	rows->java = rows->v8 = 0;
 	rows->rules = rules;
 	rows->start = rows->end = 0;
 	rows->bare = 0;

@@ -57,54 +57,6 @@ attach() { # COMMAND...
 	holds '.streams.gc.attached | not'
 }
 
-# --- V8 --------------------------------------------------------------------------------------
-
-# A line for each collection in the order of time: "Scavenge 40.4 27.8 58.7 allocation failure", with
-# MB in use before and after it, and of all memory after it. First those that the program has printed.
-collections_of_trace() { # FILE
-	sed -En 's/.* ms: (Scavenge|Mark-Compact)( \(reduce\))? ([0-9.]+) \([0-9.]+\) -> ([0-9.]+) \(([0-9.]+)\) MB.*\) ([^;]*);.*/\1 \3 \4 \5 \6/p' "$1"
-}
-
-collections_of_profile() {
-	"$GCPROF" query --format json 'SELECT * FROM collections ORDER BY start' 2>/dev/null |
-		jq -r '.[] | [.name, (.heap_before, .heap_after, .heap_size | . / 1048576), .reason] | @tsv' |
-		awk -F '\t' '{ printf "%s %.1f %.1f %.1f %s\n", $1, $2, $3, $4, $5 }'
-}
-
-@test "V8: collections are those of --trace-gc, with reasons and heap sizes" {
-	need node
-	record -F 0 -- node --trace-gc --expose-gc "$PROGRAMS/scavenge.js" 1
-	collections_of_trace out >wanted
-	[ "$(grep -c '^Scavenge.*allocation failure' wanted)" -ge 5 ] && [ "$(grep -c '^Mark-Compact.*testing' wanted)" = 2 ]
-	collections_of_profile >found
-	diff wanted found
-	"$GCPROF" report | grep -E "^ *runtime v8 $(node -p 'process.versions.v8.split("-")[0]'): no allocation samples"
-}
-
-@test "V8: pauses are as long as --trace-gc says" {
-	need node
-	record -F 0 -- node --trace-gc "$PROGRAMS/scavenge.js" 1
-	sed -En 's/.* MB, ([0-9.]+) .*/\1/p' out | awk '{ sum += $1 } END { print sum }' >wanted
-	holds "([.gc.named[].total_ns] | add / 1e6) / $(cat wanted) | . > 0.7 and . < 1.1"
-}
-
-@test "V8: JavaScript functions have their shares, and stacks go on through them" {
-	need node
-	record -- node --perf-basic-prof --interpreted-frames-native-stack --no-turbo-inlining \
-		"$PROGRAMS/functions.js" 2
-	holds '[.functions[] | (.name | capture("^JS:.(?<name>first|second|share) ")?) + {cpu: .cpu_total_ns}] |
-		group_by(.name) | map({(.[0].name): (map(.cpu) | add)}) | add as $of |
-		($of.first / ($of.first + $of.second) - 0.75 | fabs) < 0.05 and
-		$of.share > 0.95 * ($of.first + $of.second)'
-	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name == "node::Start(int, char**)").cpu_total_ns][0] > 0.7 * $all'
-}
-
-@test "V8: collections of a program that runs already" {
-	need node
-	attach node "$PROGRAMS/scavenge.js" 1000
-	holds '[.gc.named[] | select(.name == "Scavenge")][0].count > 10 and .gc.heap_peak_bytes > 1e6'
-}
-
 # --- OCaml -----------------------------------------------------------------------------------
 
 build_ocaml() {

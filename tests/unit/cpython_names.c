@@ -104,3 +104,27 @@ TEST(sizes_beyond_what_is_there_are_refused)
 	function.size = sizeof(struct event_bytecode) - 1;
 	CHECK(!cpython_name(&function, 0, &found));
 }
+
+TEST(functions_of_javascript_may_have_no_name_and_modules_have_addresses)
+{
+	static const uint16_t wide[] = {'a', 0xd83d, 0xde00, 0xd83d, 'b'};
+
+	make("", 0, 1, NULL, 0);
+	CHECK(!cpython_name(&function, 0, &found));
+	function.in.event.runtime = BYTECODE_V8;
+	CHECK(cpython_name(&function, 0, &found));
+	CHECK_STR(found.name, "(anonymous)");
+	CHECK_STR(found.file, "f.py");
+	CHECK_EQ(found.begin, 10);
+	CHECK_EQ(found.line, 0);
+	memcpy(function.in.bytes + sizeof(struct event_bytecode), "file:///f", 9);
+	function.in.event.file_size = 9;
+	function.size += 8;
+	CHECK(cpython_name(&function, 0, &found));
+	CHECK_STR(found.file, "/f");
+	/* Half a character is kept as it is. */
+	make(wide, sizeof(wide), 2, NULL, 0);
+	CHECK(cpython_name(&function, 0, &found));
+	CHECK_STR(found.name, "a\xf0\x9f\x98\x80\xed\xa0\xbd"
+			      "b");
+}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cpython_names.c: what a Python function's name, file and table of lines mean. */
+/* cpython_names.c: what an interpreted function's name, file and table of lines mean. */
 /*
- * The table of lines (co_linetable) has an entry for each stretch of instructions that belong to
- * one place of the source. Its first byte has bit 7 set, in bits 3 to 6 what follows, and in the
- * others how many instructions there are, less one. Lines are differences from the entry before,
- * the first from where the function begins:
+ * Of JavaScript there is no table. Python's (co_linetable) has an entry for each stretch of
+ * instructions that belong to one place of the source. Its first byte has bit 7 set, in bits 3 to 6
+ * what follows, and in the others how many instructions there are, less one. Lines are differences
+ * from the entry before, the first from where the function begins:
  *
  *	0 to 9		in the same line; a byte of columns follows
  *	10 to 12	so many lines, less 10, further on; two bytes of columns
@@ -43,15 +43,29 @@ static size_t put_utf8(uint32_t character, char *out)
 	return size;
 }
 
+/* The character at *at, which goes on to the next; of V8's, some take two of 2 bytes. */
+static uint32_t take_character(const char *text, size_t size, size_t width, size_t *at)
+{
+	uint32_t character = 0, second = 0;
+
+	memcpy(&character, text + *at, width);
+	*at += width;
+	if (width != 2 || character >> 10 != 0x36 || *at + width > size)
+		return character;
+	memcpy(&second, text + *at, width);
+	if (second >> 10 != 0x37)
+		return character;
+	*at += width;
+	return 0x10000 + ((character & 0x3ff) << 10) + (second & 0x3ff);
+}
+
 /* Characters of 1, 2 or 4 bytes each, up to a zero, as UTF-8: no more than 3 bytes for each that
  * there is (of two characters of 2 bytes none is longer, and one of 4 bytes has 4). */
 static void put_text(const char *text, size_t size, size_t width, char *out)
 {
-	for (size_t at = 0; (width == 1 || width == 2 || width == 4) && at + width <= size;
-	     at += width) {
-		uint32_t character = 0;
+	for (size_t at = 0; (width == 1 || width == 2 || width == 4) && at + width <= size;) {
+		uint32_t character = take_character(text, size, width, &at);
 
-		memcpy(&character, text + at, width);
 		if (!character || character > 0x10ffff)
 			break;
 		out += put_utf8(character, out);
@@ -126,6 +140,18 @@ static size_t padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
+/* Functions need no names, and modules have addresses. */
+static void finish_javascript(struct cpython_function *function)
+{
+	static const char scheme[] = "file://", anonymous[] = "(anonymous)";
+	const size_t n = sizeof(scheme) - 1;
+
+	if (!function->name[0])
+		memcpy(function->name, anonymous, sizeof(anonymous));
+	if (!strncmp(function->file, scheme, n))
+		memmove(function->file, function->file + n, strlen(function->file + n) + 1);
+}
+
 bool cpython_name(struct cpython_function *function, uint64_t instruction, struct symbol *out)
 {
 	const struct event_bytecode *event = &function->in.event;
@@ -144,6 +170,8 @@ bool cpython_name(struct cpython_function *function, uint64_t instruction, struc
 	put_text(file, event->file_size, event->file_width, function->file);
 	lines.at = (const unsigned char *)table;
 	lines.end = lines.at + event->table_size;
+	if (event->runtime == BYTECODE_V8)
+		finish_javascript(function);
 	*out = (struct symbol){
 		.name = function->name,
 		.file = function->file[0] ? function->file : NULL,

@@ -322,11 +322,9 @@ static bool is_optional(enum hotspot_item item)
 
 #define BARRIER "_ZN12StubRoutines19_cont_returnBarrierE"
 
-bool hotspot_layout_read(int fd, struct hotspot_layout *out)
+bool hotspot_layout_of(struct runtime_file *file, struct hotspot_layout *out)
 {
-	struct runtime_file file = {.fd = fd, .elf = elf_open(fd)};
-	const struct map *entries = file.elf && elf_kind(file.elf) == ELF_K_ELF ? entries_of(&file)
-										: NULL;
+	const struct map *entries = entries_of(file);
 	bool found = entries;
 
 	for (int i = 0; i < HOTSPOT_ITEMS; i++)
@@ -336,11 +334,22 @@ bool hotspot_layout_read(int fd, struct hotspot_layout *out)
 			find(entries, rows[i].name, &out->value[rows[i].item]);
 	/* No table has it. */
 	if (entries)
-		runtime_symbol(&file, BARRIER, &out->value[HOTSPOT_BARRIER]);
+		runtime_symbol(file, BARRIER, &out->value[HOTSPOT_BARRIER]);
 	for (int i = 0; i < HOTSPOT_ITEMS; i++)
 		found &= out->value[i] != HOTSPOT_NONE || is_optional((enum hotspot_item)i);
 	if (!found)
 		memset(out, 0, sizeof(*out));
+	return found;
+}
+
+bool hotspot_layout_read(int fd, struct hotspot_layout *out)
+{
+	struct runtime_file file = {.fd = fd, .elf = elf_open(fd)};
+	bool found = false;
+
+	memset(out, 0, sizeof(*out));
+	if (file.elf && elf_kind(file.elf) == ELF_K_ELF)
+		found = hotspot_layout_of(&file, out);
 	runtime_file_end(&file);
 	elf_end(file.elf);
 	return found;

@@ -17,8 +17,11 @@ struct runtime_file;
  * no such tables. */
 bool hotspot_entry(struct runtime_file *file, const char *name, uint64_t *value);
 
-/* What the walker must know of the library behind `fd`, which is borrowed. False, and all 0, if the
- * file is none, or lacks some of it. */
+/* What the walker must know of the library. False, and all 0, if the file is none, or lacks some of
+ * it. */
+bool hotspot_layout_of(struct runtime_file *file, struct hotspot_layout *out);
+
+/* The same for the file behind `fd`, which is borrowed. */
 bool hotspot_layout_read(int fd, struct hotspot_layout *out);
 
 #endif

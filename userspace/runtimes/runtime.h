@@ -17,6 +17,7 @@
 
 #include "../../bpf/config.h"
 #include "../../bpf/cpython.h"
+#include "../../bpf/v8.h"
 
 struct runtime_file;
 
@@ -162,6 +163,7 @@ struct runtime_facts {
 	struct runtime_code own[RUNTIME_OWN_MAX];
 	uint32_t n_own, has_frames; /* 1: stacks have its functions, where the table says `walks` */
 	struct cpython_layout cpython; /* what the walker must know: with has_frames */
+	struct v8_layout v8;           /* likewise */
 	struct fiber_path fiber; /* as bpf/config.h has it, but for `since`; no steps: unknown */
 	uint64_t sampled;
 	/* Variables: the first place of a heap profile that the runtime keeps itself, and the mean

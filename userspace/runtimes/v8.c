@@ -12,6 +12,7 @@
 
 #include "../../gc/provider/probe_args.h"
 #include "find.h"
+#include "v8_layout.h"
 
 /* Words of struct pt_regs. */
 enum { RDX = 12, RSI = 13, RDI = 14 };
@@ -21,8 +22,16 @@ enum { WITHOUT_SIZES, WITH_SIZES };
 #define PERFORM                                                                               \
 	"_ZN2v88internal4Heap24PerformGarbageCollectionENS0_16GarbageCollectorENS0_23Garbage" \
 	"CollectionReasonEPKc"
-#define STOP_PAUSE     "_ZN2v88internal8GCTracer19StopObservablePauseEv"
-#define STOP_SAFEPOINT "_ZN2v88internal8GCTracer15StopInSafepointEv"
+#define STOP_PAUSE "_ZN2v88internal8GCTracer19StopObservablePauseEv"
+#define STOP_PAUSE_SINCE_12 \
+	"_ZN2v88internal8GCTracer19StopObservablePauseENS0_16GarbageCollectorENS_4base9TimeTicksE"
+#define STOP_SAFEPOINT          "_ZN2v88internal8GCTracer15StopInSafepointEv"
+#define STOP_SAFEPOINT_SINCE_12 "_ZN2v88internal8GCTracer15StopInSafepointENS_4base9TimeTicksE"
+
+#define START_MARKING                                                                    \
+	"_ZN2v88internal18IncrementalMarking5StartENS0_16GarbageCollectorENS0_23Garbage" \
+	"CollectionReasonE"
+#define STOP_MARKING "_ZN2v88internal18IncrementalMarking4StopEv"
 
 #define END_PLACE                                                               \
 	.report = PLACE_PAUSE_END, .where = PLACE_AT_ENTRY, .name = STOP_PAUSE, \
@@ -33,8 +42,8 @@ enum { WITHOUT_SIZES, WITH_SIZES };
 			{STEP_READ, 8, .field = (field_)}                           \
 		}                                                                   \
 	}
-/* A tracer begins with the address of its heap. */
-#define HEAP_OF_TRACER                                                                \
+/* A tracer begins with the address of its heap, and so does what marks incrementally. */
+#define HEAP_OF_OBJECT                                                                \
 	{                                                                             \
 		.value = VALUE_HEAP, .from = FROM_REGISTER, .number = RDI, .steps = { \
 			{STEP_READ, 8}                                                \
@@ -50,19 +59,33 @@ static const struct runtime_place places[] = {
 		       {.value = VALUE_KIND, .from = FROM_REGISTER, .size = 4, .number = RSI},
 		       {.value = VALUE_REASON, .from = FROM_REGISTER, .size = 4, .number = RDX}}},
 	{END_PLACE, .since = WITH_SIZES,
-	 .arguments = {HEAP_OF_TRACER, OF_TRACER(VALUE_BEFORE, "start_object_size"),
+	 .arguments = {HEAP_OF_OBJECT, OF_TRACER(VALUE_BEFORE, "start_object_size"),
 		       OF_TRACER(VALUE_USED, "end_object_size"),
 		       OF_TRACER(VALUE_SIZE, "end_memory_size")}},
-	{END_PLACE, .until = WITH_SIZES, .arguments = {HEAP_OF_TRACER}},
+	{END_PLACE, .until = WITH_SIZES, .arguments = {HEAP_OF_OBJECT}},
+	{.report = PLACE_CYCLE_BEGIN,
+	 .where = PLACE_AT_ENTRY,
+	 .name = START_MARKING,
+	 .optional = true,
+	 .title = "incremental marking",
+	 .arguments = {HEAP_OF_OBJECT,
+		       {.value = VALUE_REASON, .from = FROM_REGISTER, .size = 4, .number = RDX}}},
+	/* Each collection stops it, whether it was under way or not. */
+	{.report = PLACE_CYCLE_END,
+	 .where = PLACE_AT_ENTRY,
+	 .name = STOP_MARKING,
+	 .optional = true,
+	 .arguments = {HEAP_OF_OBJECT}},
 };
 
 /* --- the file ----------------------------------------------------------------------------- */
 
-/* Names that functions had in other versions. */
+/* Names that functions have in other versions. */
 static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	static const char *const before[][2] = {
 		{PERFORM, PERFORM "NS_15GCCallbackFlagsE"}, /* up to 10 */
+		{STOP_PAUSE, STOP_PAUSE_SINCE_12},
 	};
 
 	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
@@ -74,10 +97,11 @@ static bool locate(struct runtime_file *file, const char *name, uint64_t *addres
 /* Where `mov %rax,n(register)` writes to, with n of one byte; 0: it is not that. */
 static uint8_t written_at(const uint8_t *code)
 {
-	bool is_store = (code[0] & 0xfe) == 0x48 && code[1] == 0x89 && (code[2] & 0xf8) == 0x40 &&
-			(code[2] & 7) != 4;
+	bool is_store = (code[0] & 0xfe) == 0x48 && code[1] == 0x89 && (code[2] & 0xf8) == 0x40;
 
-	return is_store ? code[3] : 0;
+	if (!is_store || (code[2] & 7) != 4)
+		return is_store ? code[3] : 0;
+	return code[0] == 0x49 && code[3] == 0x24 ? code[4] : 0; /* r12 */
 }
 
 /*
@@ -87,14 +111,15 @@ static uint8_t written_at(const uint8_t *code)
  */
 static int32_t end_object_size(struct runtime_file *file)
 {
-	enum { CODE_BYTES = 96, STORE_BYTES = 4, MEMORY_BEHIND = 16 };
+	enum { CODE_BYTES = 96, STORE_BYTES = 5, MEMORY_BEHIND = 16 };
 	static const uint8_t call[] = {0x48, 0x8b, 0x3f, 0xe8}; /* mov (%rdi),%rdi; call n */
 	uint8_t code[CODE_BYTES];
 	size_t at = 0;
 	uint64_t address;
 	int32_t first = 0;
 
-	if (!runtime_symbol(file, STOP_SAFEPOINT, &address) ||
+	if ((!runtime_symbol(file, STOP_SAFEPOINT, &address) &&
+	     !runtime_symbol(file, STOP_SAFEPOINT_SINCE_12, &address)) ||
 	    !runtime_read(file, address, code, sizeof(code)))
 		return 0;
 	while (at + sizeof(call) < sizeof(code) && memcmp(code + at, call, sizeof(call)) != 0)
@@ -154,8 +179,11 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
-	(void)file;
-	if (out->number == WITHOUT_SIZES && !out->missing[0])
+	out->has_frames = v8_layout_of(file, &out->v8);
+	if (!out->has_frames)
+		snprintf(out->missing, sizeof(out->missing),
+			 "where its objects have the names of functions is unknown");
+	else if (out->number == WITHOUT_SIZES && !out->missing[0])
 		snprintf(out->missing, sizeof(out->missing), "where its heap sizes are is unknown");
 }
 
@@ -200,7 +228,9 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 					    "external finalize",
 					    "global allocation limit",
 					    "measure memory",
-					    "background allocation failure"};
+					    "background allocation failure",
+					    "finalize concurrent MinorMS",
+					    "CppHeap allocation failure"};
 
 	(void)facts;
 	return number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
@@ -208,11 +238,12 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 
 static const char *note(const struct runtime_facts *facts)
 {
-	(void)facts;
-	return "no allocation samples (node --heap-prof takes its own); its functions have names "
-	       "with node --perf-basic-prof --interpreted-frames-native-stack, and their stacks "
-	       "are "
-	       "followed by the frame pointers that V8 keeps";
+	return facts->has_frames ? "no allocation samples (node --heap-prof takes its own); what "
+				   "optimised code "
+				   "has inlined counts as the function that it is inlined into"
+				 : "no allocation samples (node --heap-prof takes its own); "
+				   "functions have names "
+				   "with node --perf-basic-prof --interpreted-frames-native-stack";
 }
 
 const struct runtime runtime_v8 = {
@@ -225,6 +256,7 @@ const struct runtime runtime_v8 = {
 		     "v8::internal::Sweeper::SweeperJob::Run",
 	.compiler = "v8::internal::OptimizingCompileDispatcher::CompileTask::RunInternal "
 		    "v8::internal::BackgroundCompileTask::Run",
+	.walks = true,
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
 	.recognise = recognise,

@@ -456,7 +456,7 @@ struct unwind_fds session_unwind_fds(const struct session *session)
 		.rules = bpf_map__fd(skeleton->maps.unwind_rules),
 		.chunks = bpf_map__fd(skeleton->maps.unwind_chunks),
 		.hotspot_files = bpf_map__fd(skeleton->maps.hotspot_files),
-		.cpythons = bpf_map__fd(skeleton->maps.cpythons),
+		.interpreters = bpf_map__fd(skeleton->maps.interpreters),
 		.first_chunk = bpf_map__fd(skeleton->maps.unwind_first_chunk),
 	};
 }

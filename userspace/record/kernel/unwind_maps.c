@@ -453,9 +453,9 @@ void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid)
 	bpf_map_delete_elem(maps->fds.of, &pid);
 }
 
-int unwind_maps_put_python(int fd, uint32_t pid, const struct cpython_place *place)
+int unwind_maps_put_interpreters(int fd, uint32_t pid, const struct interpreters *found)
 {
-	return bpf_map_update_elem(fd, &pid, place, BPF_ANY);
+	return bpf_map_update_elem(fd, &pid, found, BPF_ANY);
 }
 
 uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout)

@@ -13,15 +13,15 @@
 #include <stdint.h>
 
 #include "../../symbols/unwind.h"
-#include "../../../bpf/cpython.h"
 #include "../../../bpf/hotspot.h"
+#include "../../../bpf/interpreters.h"
 #include "../../../bpf/unwind_rows.h"
 
 struct unwind_maps;
 
 /* Descriptors of the maps, borrowed. */
 struct unwind_fds {
-	int of, tables, pages, rules, chunks, first_chunk, hotspot_files, cpythons;
+	int of, tables, pages, rules, chunks, first_chunk, hotspot_files, interpreters;
 };
 
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out);
@@ -51,8 +51,8 @@ void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid);
  * machine's, or there are too many. */
 uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout);
 
-/* A process has this Python interpreter. `fd`: of struct unwind_fds. */
-int unwind_maps_put_python(int fd, uint32_t pid, const struct cpython_place *place);
+/* A process has these interpreters. `fd`: of struct unwind_fds. */
+int unwind_maps_put_interpreters(int fd, uint32_t pid, const struct interpreters *found);
 
 /* Bytes of kernel memory that rows take now. */
 size_t unwind_maps_bytes(const struct unwind_maps *maps);

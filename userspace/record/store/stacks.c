@@ -201,7 +201,7 @@ static void add_frame(struct stacks *stacks, uint64_t kind, uint64_t place, uint
 static void add_address(struct stacks *stacks, enum frame_kind kind, uint64_t ip, size_t depth,
 			uint64_t low)
 {
-	if (ip >= HOTSPOT_INTERPRETED && kind == FRAME_NATIVE)
+	if ((ip >= HOTSPOT_INTERPRETED || frame_place_is_bytecode(ip)) && kind == FRAME_NATIVE)
 		add_frame(stacks, kind, ip, low);
 	else if (ip)
 		add_frame(stacks, kind, depth ? ip - 1 : ip, low);

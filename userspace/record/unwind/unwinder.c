@@ -38,7 +38,7 @@ struct unwinder {
 	struct unwind_spaces *spaces;
 	struct processes *processes;
 	struct files *files;
-	int cpythons;          /* the map, borrowed; -1: not there yet */
+	int interpreters;      /* the map, borrowed; -1: not there yet */
 	struct buffer changed; /* uint32_t[]: processes whose mappings did */
 	pthread_t thread;
 	bool running;
@@ -162,7 +162,7 @@ int unwinder_create(struct files *files, struct processes *processes, struct unw
 		return -ENOMEM;
 	unwinder->processes = processes;
 	unwinder->files = files;
-	unwinder->cpythons = -1;
+	unwinder->interpreters = -1;
 	pthread_mutex_init(&unwinder->lock, NULL);
 	pthread_cond_init(&unwinder->wakeup, NULL);
 	pthread_cond_init(&unwinder->settled, NULL);
@@ -253,7 +253,7 @@ int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds)
 {
 	int err;
 
-	unwinder->cpythons = fds->cpythons;
+	unwinder->interpreters = fds->interpreters;
 	pthread_mutex_lock(&unwinder->lock);
 	err = unwind_maps_create(fds, &unwinder->maps);
 	if (!err)
@@ -323,23 +323,29 @@ void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
 
 /* Now, not when rows are there: a program's first functions are to be known. Its own interpreter
  * lies below that of a library, which it does not use. */
-static void find_python(struct unwinder *unwinder, const struct process *process,
-			const struct mapping *all, size_t n)
+static void find_interpreters(struct unwinder *unwinder, const struct process *process,
+			      const struct mapping *all, size_t n)
 {
-	struct cpython_place place = {.since = process->program};
+	struct interpreters found = {.since = process->program};
 
-	for (size_t i = 0; i < n && !place.layout.runtime; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct file *file = all[i].file && all[i].file != FILE_VDSO
 						  ? files_by_id(unwinder->files, all[i].file)
 						  : NULL;
+		const struct runtime_facts *facts = file ? &file->facts.runtime : NULL;
 
-		if (file && file->state == FILE_KNOWN && file->facts.runtime.cpython.runtime &&
-		    facts_locate(&file->facts, all[i].start, all[i].offset, 0, &place.bias))
-			place.layout = file->facts.runtime.cpython;
+		if (!file || file->state != FILE_KNOWN)
+			continue;
+		if (!found.cpython.runtime && facts->cpython.runtime &&
+		    facts_locate(&file->facts, all[i].start, all[i].offset, 0, &found.cpython_bias))
+			found.cpython = facts->cpython;
+		if (!found.v8.at[V8_FUNCTION_SHARED])
+			found.v8 = facts->v8;
 	}
-	if (place.layout.runtime && unwinder->cpythons >= 0)
-		unwinder->lost +=
-			unwind_maps_put_python(unwinder->cpythons, process->pid, &place) != 0;
+	if (unwinder->interpreters >= 0 &&
+	    (found.cpython.runtime || found.v8.at[V8_FUNCTION_SHARED]))
+		unwinder->lost += unwind_maps_put_interpreters(unwinder->interpreters, process->pid,
+							       &found) != 0;
 }
 
 /* The files that a process has mapped. */
@@ -356,7 +362,7 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 	process->remapped = false;
 	unwinder->lost += ahead_view(unwinder->processes, process, &view) != 0;
 	all = mappings_all(view, &n);
-	find_python(unwinder, process, all, n);
+	find_interpreters(unwinder, process, all, n);
 	note.all = malloc((n + 1) * sizeof(*all));
 	for (size_t i = 0; i < n && note.all; i++)
 		if (all[i].file)

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* walk_v8.h: which JavaScript function a frame of V8 belongs to, and what its name needs. */
+/*
+ * Used with walk_native.h, and compiled like it. All code of V8's keeps frame pointers, so the
+ * native walk goes on by them. A frame of a function, interpreted or compiled in whatever way, has
+ * its context and the JSFunction at fixed places below; other frames have a small number there.
+ *
+ * The collector moves objects, also those that are looked at here. So a function is known by what
+ * it has (the number of its script, which is never used again, and its place in there), and its
+ * name and line are found at once, while the thread stands still.
+ *
+ * Nothing that is read is trusted: objects are known by the types in their maps, and steps are
+ * bounded.
+ */
+#ifndef GCPROF_WALK_V8_H
+#define GCPROF_WALK_V8_H
+
+#include "events.h"
+#include "v8.h"
+
+#define V8_NAME_WORDS  8 /* of a ScopeInfo that can have a name */
+#define V8_CHECK_BYTES 14
+#define V8_TEXT_STEPS  4 /* from a string to its characters */
+#define V8_BLOCK_WORDS 64
+#define V8_BLOCK       512 /* bytes */
+/* Lines of a source are counted once; from each such piece on it is known how many there were. */
+#define V8_PIECE_SHIFT 16
+#define V8_PIECES      32
+
+struct v8_text {
+	uint64_t at;     /* its characters; 0: there are none */
+	uint32_t length; /* characters */
+	uint32_t width;  /* bytes of each: 1 or 2 */
+};
+
+/* Lines before each piece of a source, as far as they were counted. */
+struct v8_lines {
+	uint64_t script;
+	uint32_t known, reserved;
+	uint32_t before[V8_PIECES];
+};
+
+struct walk_v8 {
+	struct v8_layout layout;
+	uint64_t shared, words[V8_SHARED_WORDS]; /* of the function that was found */
+	uint64_t script, source;
+	uint64_t code[6];  /* around the instruction of the innermost function */
+	uint32_t made;     /* 1: that is code made at run time */
+	uint32_t no_frame; /* 1: of the function only the return address is on the stack */
+	uint64_t name[V8_NAME_WORDS];
+	uint64_t block[V8_BLOCK_WORDS];
+	struct v8_text text;
+	struct v8_lines lines;
+	uint64_t function; /* its name, if it has one */
+	uint32_t begin;    /* characters of the source before it */
+	uint32_t counted;  /* of these, bytes in which lines were counted */
+	uint32_t line;     /* where it begins; 0: not known */
+	uint32_t reserved;
+};
+
+/* --- objects -------------------------------------------------------------------------------- */
+
+static inline int v8_is_object(uint64_t word)
+{
+	return (word & V8_TAG_BITS) == V8_TAG;
+}
+
+static inline uint64_t v8_word(uint64_t from)
+{
+	uint64_t word = 0;
+
+	return walk_read(NULL, &word, sizeof(word), from) ? 0 : word;
+}
+
+static inline uint64_t v8_field(const struct walk_v8 *walk, uint64_t object,
+				const enum v8_item item)
+{
+	return v8_word(object - V8_TAG + walk->layout.at[item]);
+}
+
+/* The upper half of a word that lies at a multiple of 4. */
+static inline uint64_t v8_half(uint64_t at)
+{
+	return at & 4 ? v8_word(at & ~UINT64_C(7)) >> 32 : v8_word(at) & 0xffffffff;
+}
+
+/* What an object is; 0xffff if it is none, or cannot be read. */
+static inline uint32_t v8_type(const struct walk_v8 *walk, uint64_t object)
+{
+	uint64_t map = v8_is_object(object) ? v8_word(object - V8_TAG) : 0;
+
+	return v8_is_object(map)
+		       ? (uint32_t)v8_half(map - V8_TAG + walk->layout.at[V8_MAP_TYPE]) & 0xffff
+		       : 0xffff;
+}
+
+static inline uint64_t v8_shared(const struct walk_v8 *walk, const enum v8_item item)
+{
+	return walk->words[walk->layout.at[item] / sizeof(uint64_t) & (V8_SHARED_WORDS - 1)];
+}
+
+/* --- functions ------------------------------------------------------------------------------ */
+
+/* Finds what is known of a JSFunction: 1, or 0 if it is none of a script. */
+static inline int v8_function(struct walk_v8 *walk, uint64_t function)
+{
+	if (!v8_is_object(function))
+		return 0;
+	walk->shared = v8_field(walk, function, V8_FUNCTION_SHARED);
+	if (!v8_is_object(walk->shared) ||
+	    walk_read(NULL, walk->words, sizeof(walk->words), walk->shared - V8_TAG) ||
+	    v8_type(walk, walk->shared) != walk->layout.at[V8_TYPE_SHARED])
+		return 0;
+	walk->script = v8_shared(walk, V8_SHARED_SCRIPT);
+	return v8_type(walk, walk->script) == walk->layout.at[V8_TYPE_SCRIPT];
+}
+
+/* The same for the frame with this frame pointer, on a stack that reaches down to `sp`. */
+static inline int v8_frame(struct walk_v8 *walk, struct walk_window *window, uint64_t frame,
+			   uint64_t sp)
+{
+	uint64_t pair[2] = {0, 0};
+
+	if (frame % V8_WORD || frame < sp || frame >= WALK_ADDRESS_END ||
+	    frame < WALK_ADDRESS_MIN ||
+	    walk_read(window, pair, V8_FRAME_BYTES, frame - V8_FRAME_BYTES))
+		return 0;
+	return v8_is_object(pair[1]) && v8_function(walk, pair[0]);
+}
+
+/* The instruction, as bytes of a word, and the one before it. */
+static inline uint64_t v8_code(const struct walk_v8 *walk, uint32_t distance)
+{
+	uint32_t at = 1 + distance / 8, shift = distance % 8 * 8;
+
+	return shift ? walk->code[at] >> shift | walk->code[at + 1] << (64 - shift)
+		     : walk->code[at];
+}
+
+/* push %rbp; mov %rsp,%rbp comes next, behind no more than a check that the code is still valid. */
+static inline int v8_is_entry(const struct walk_v8 *walk)
+{
+	for (uint32_t i = 0; i <= V8_CHECK_BYTES; i++)
+		if ((uint32_t)v8_code(walk, i) == 0xe5894855)
+			return 1;
+	return 0;
+}
+
+/* Behind pop %rbp: cmp $n,%rcx, by which the number of arguments is compared; jg; ret; pop %r10. */
+static inline int v8_is_return(uint64_t code)
+{
+	return (code & 0xffffff) == 0xf98348 || (code & 0xff) == 0x7f || (code & 0xff) == 0xc2 ||
+	       (code & 0xff) == 0xc3 || (code & 0xffff) == 0x5a41;
+}
+
+/*
+ * Finds the innermost function where it has no frame yet: the JSFunction is in rdi then. Where it
+ * has none any more, its old one is still below the stack, and the walk goes on with that. 0: it
+ * has a frame, as far as the code says.
+ */
+static inline int v8_innermost(struct walk_v8 *walk, struct walk_native *native, uint64_t rdi)
+{
+	uint64_t code;
+
+	if (walk_read(NULL, walk->code, sizeof(walk->code), native->ip - sizeof(uint64_t)))
+		return 0;
+	code = walk->code[1];
+	if ((code & 0xffffff) == 0xe58948 && walk->code[0] >> 56 == 0x55) {
+		if (!v8_function(walk, rdi))
+			return 0;
+		native->bp = native->sp;
+		return 1;
+	}
+	if (v8_is_return(code) && v8_word(native->sp - V8_WORD) == native->bp) {
+		native->sp -= V8_WORD;
+		native->bp = native->sp;
+		return 0;
+	}
+	if (native->bp - native->sp < V8_FRAME_BYTES)
+		return (code & 0xff) != 0x5d && v8_function(walk, rdi);
+	walk->no_frame = v8_is_entry(walk) && v8_function(walk, rdi);
+	return (int)walk->no_frame;
+}
+
+/* Goes on to the caller of a function without a frame. */
+static inline int v8_up(struct walk_native *native, struct walk_window *window)
+{
+	uint64_t ip = 0;
+
+	if (walk_read(window, &ip, sizeof(ip), native->sp) || ip < WALK_ADDRESS_MIN ||
+	    ip >= WALK_ADDRESS_END) {
+		native->quality |= STACK_USER_END;
+		return 0;
+	}
+	native->called = 1;
+	native->sp += V8_WORD;
+	native->ip = ip;
+	return 1;
+}
+
+/* What tells the function from another one that lies at the same address, then or later. */
+static inline uint64_t v8_print(const struct walk_v8 *walk)
+{
+	uint64_t print = v8_shared(walk, V8_SHARED_NAME);
+
+	print = print * UINT64_C(0x9e3779b97f4a7c15) + walk->script;
+	print = print * UINT64_C(0x9e3779b97f4a7c15) + v8_field(walk, walk->script, V8_SCRIPT_ID);
+	return print * UINT64_C(0x9e3779b97f4a7c15) + v8_shared(walk, V8_SHARED_LENGTH);
+}
+
+/* --- texts ---------------------------------------------------------------------------------- */
+
+/* One step from a string to its characters: the string that it leads to, or 0 at the end. */
+static inline uint64_t v8_text_step(struct walk_v8 *walk, uint64_t string)
+{
+	uint32_t type = v8_type(walk, string), length, offset = 0;
+	struct v8_text *text = &walk->text;
+
+	text->at = 0;
+	if (type >= walk->layout.at[V8_TYPE_NO_STRING])
+		return 0;
+	length = (uint32_t)v8_half(string - V8_TAG + walk->layout.at[V8_STRING_LENGTH]);
+	text->length = length < text->length ? length : text->length;
+	text->width = type & V8_STRING_ONE_BYTE ? 1 : 2;
+	switch (type & V8_STRING_FORM) {
+	case V8_PLAIN:
+		text->at = string - V8_TAG + walk->layout.at[V8_STRING_CHARS];
+		return 0;
+	case V8_OUTSIDE:
+		text->at = v8_field(walk, string, V8_STRING_OUTSIDE);
+		return 0;
+	case V8_SLICED:
+		offset = v8_field(walk, string, V8_STRING_OFFSET) >> V8_SMI_SHIFT;
+		break;
+	default:
+		break;
+	}
+	/* Parts of parts are none: they have the string that is cut. Only texts that begin where
+	 * their string does are wanted. */
+	return offset ? 0 : v8_field(walk, string, V8_STRING_OTHER);
+}
+
+/* Finds the characters of a string: `text`. */
+static inline void v8_text(struct walk_v8 *walk, uint64_t string)
+{
+	walk->text.at = 0;
+	walk->text.length = 0xffffffff;
+	for (int i = 0; i < V8_TEXT_STEPS && string; i++)
+		string = v8_text_step(walk, string);
+	if (string)
+		walk->text.at = 0;
+}
+
+static inline int v8_is_text(const struct walk_v8 *walk, uint64_t string)
+{
+	return v8_type(walk, string) < walk->layout.at[V8_TYPE_NO_STRING] &&
+	       v8_half(string - V8_TAG + walk->layout.at[V8_STRING_LENGTH]) != 0;
+}
+
+/* --- names and places ----------------------------------------------------------------------- */
+
+/* Where in a ScopeInfo what follows the local variables begins. */
+static inline uint64_t v8_scope_rest(const struct walk_v8 *walk, uint64_t scope)
+{
+	uint64_t locals = v8_field(walk, scope, V8_SCOPE_LOCALS) >> V8_SMI_SHIFT;
+	uint64_t skipped = 2 * locals, kind = v8_word(scope - V8_TAG + V8_SCOPE_FLAGS);
+
+	if (locals >= V8_SCOPE_INLINE)
+		skipped = locals + 1;
+	if ((kind >> V8_SMI_SHIFT & V8_SCOPE_KINDS) == V8_SCOPE_MODULE)
+		skipped++;
+	return scope - V8_TAG + walk->layout.at[V8_SCOPE_FIRST] + skipped * V8_WORD;
+}
+
+/*
+ * Finds name and begin of the function. A ScopeInfo has, behind what it knows of variables: the
+ * name or 0, a number, a name that was inferred or an object that is none, and then, up to V8 12,
+ * the first and the last place in the source.
+ */
+static inline void v8_describe(struct walk_v8 *walk)
+{
+	uint64_t scope = v8_shared(walk, V8_SHARED_NAME), place;
+	int is_before = walk->layout.at[V8_SCOPE_FIRST] > V8_SCOPE_PLACE;
+
+	walk->function = scope;
+	walk->begin = 0xffffffff;
+	walk->source = v8_field(walk, walk->script, V8_SCRIPT_SOURCE);
+	if (v8_type(walk, scope) != walk->layout.at[V8_TYPE_SCOPE])
+		return;
+	walk->function = 0;
+	if (walk_read(NULL, walk->name, sizeof(walk->name), v8_scope_rest(walk, scope)))
+		return;
+	walk->function = v8_is_text(walk, walk->name[0])   ? walk->name[0]
+			 : v8_is_text(walk, walk->name[2]) ? walk->name[2]
+							   : 0;
+	place = v8_is_object(walk->name[2]) ? walk->name[3] : walk->name[2];
+	if (is_before)
+		place = v8_word(scope - V8_TAG + V8_SCOPE_PLACE);
+	if (!(place & V8_TAG_BITS))
+		walk->begin = (uint32_t)(place >> V8_SMI_SHIFT);
+}
+
+/* --- lines ---------------------------------------------------------------------------------- */
+
+/* How many characters in a word are ends of lines. */
+static inline uint32_t v8_ends(uint64_t word, uint32_t width)
+{
+	const uint64_t ones = width == 1 ? UINT64_C(0x0101010101010101)
+					 : UINT64_C(0x0001000100010001);
+	const uint64_t low = width == 1 ? UINT64_C(0x7f7f7f7f7f7f7f7f)
+					: UINT64_C(0x7fff7fff7fff7fff);
+
+	word ^= '\n' * ones;
+	/* The highest bit of each character that is 0 now. */
+	word = ~(((word & low) + low) | word | low);
+	return width == 1 ? (uint32_t)((word >> 7) * ones >> 56)
+			  : (uint32_t)((word >> 15) * ones >> 48);
+}
+
+/*
+ * Begins to count lines up to where the function begins, from where they are known: `lines` has
+ * what was counted of this script before. 0 if they cannot be counted.
+ */
+static inline int v8_count_begin(struct walk_v8 *walk)
+{
+	uint32_t piece;
+
+	walk->line = 0;
+	v8_text(walk, walk->source);
+	if (!walk->text.at || walk->begin > walk->text.length)
+		return 0;
+	walk->begin *= walk->text.width;
+	piece = walk->begin >> V8_PIECE_SHIFT;
+	if (piece >= V8_PIECES || walk->text.length >= 1u << 30)
+		return 0;
+	piece = piece < walk->lines.known ? piece : walk->lines.known;
+	walk->counted = piece << V8_PIECE_SHIFT;
+	walk->line = 1 + walk->lines.before[piece & (V8_PIECES - 1)];
+	return 1;
+}
+
+/* Reads so many bytes of the source into the block, the rest of which is 0. */
+static inline long v8_read_block(struct walk_v8 *walk, uint32_t bytes)
+{
+	uint64_t from = walk->text.at + walk->counted;
+
+	if (bytes >= V8_BLOCK)
+		return walk_read(NULL, walk->block, V8_BLOCK, from);
+	for (int i = 0; i < V8_BLOCK_WORDS; i++)
+		walk->block[i] = 0;
+	return walk_read(NULL, walk->block, bytes & (V8_BLOCK - 1), from);
+}
+
+/* Counts lines in a block: 1 at the end. */
+static inline int v8_count(struct walk_v8 *walk)
+{
+	uint32_t left = walk->begin - walk->counted, piece = walk->counted >> V8_PIECE_SHIFT;
+	uint32_t lines = 0;
+
+	if (piece > walk->lines.known && piece < V8_PIECES) {
+		walk->lines.before[piece & (V8_PIECES - 1)] = walk->line - 1;
+		walk->lines.known = piece;
+	}
+	if (!left)
+		return 1;
+	if (left > V8_BLOCK)
+		left = V8_BLOCK;
+	if (v8_read_block(walk, left)) {
+		walk->line = 0;
+		return 1;
+	}
+	for (int i = 0; i < V8_BLOCK_WORDS; i++)
+		lines += v8_ends(walk->block[i], walk->text.width);
+	walk->line += lines;
+	walk->counted += left;
+	return 0;
+}
+
+#define V8_COUNT_STEPS ((V8_PIECES << V8_PIECE_SHIFT) / V8_BLOCK + 1)
+
+#endif
