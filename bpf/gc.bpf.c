@@ -13,6 +13,7 @@
 #include "cost.h"
 #include "preempt.h"
 #include "place.h"
+#include "sample_probes.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -452,67 +453,6 @@ static __always_inline int probe_provider(const struct probe_firing *firing)
 	event->name_size = probe_text(scratch, firing->values[0]);
 	event->version_size = probe_text(scratch, firing->values[1]);
 	probe_emit(firing, scratch, 1);
-	return 0;
-}
-
-/* Room for a small record among the allocation events, or NULL, which is counted. */
-static __always_inline void *alloc_reserve(const struct probe_firing *firing, const uint64_t size)
-{
-	if (ceiling_share(&ring_alloc, firing->state->process, size, firing->now))
-		return emit_reserve(&ring_alloc, size, LOSS_ALLOC_RING);
-	loss_count(LOSS_ALLOC_SHARE);
-	return NULL;
-}
-
-static __always_inline int probe_typed(const struct probe_firing *firing)
-{
-	struct event_typed *event;
-	uint64_t sample, type;
-
-	sample = firing->values[0];
-	type = firing->values[1];
-	if (!sample || !type)
-		return probe_refuse();
-	event = alloc_reserve(firing, sizeof(*event));
-	if (!event)
-		return 0;
-	probe_header(firing, &event->header, EVENT_typed, sizeof(*event));
-	event->sample = sample;
-	event->type = type;
-	emit_submit(event, &ring_alloc);
-	return 0;
-}
-
-static __always_inline int probe_freed(const struct probe_firing *firing)
-{
-	struct event_freed *event;
-
-	if (!firing->values[0])
-		return probe_refuse();
-	event = alloc_reserve(firing, sizeof(*event));
-	if (!event)
-		return 0;
-	probe_header(firing, &event->header, EVENT_freed, sizeof(*event));
-	event->address = firing->values[0];
-	event->age = firing->values[1];
-	event->outcome = GCPROF_FREED;
-	event->reserved = 0;
-	emit_submit(event, &ring_alloc);
-	return 0;
-}
-
-static __always_inline int probe_followed(const struct probe_firing *firing)
-{
-	struct event_followed *event;
-
-	if (!firing->values[0])
-		return probe_refuse();
-	event = alloc_reserve(firing, sizeof(*event));
-	if (!event)
-		return 0;
-	probe_header(firing, &event->header, EVENT_followed, sizeof(*event));
-	event->sample = firing->values[0];
-	emit_submit(event, &ring_alloc);
 	return 0;
 }
 

@@ -100,7 +100,8 @@ static const struct option_row rows[] = {
 	 runtime_help},
 	{"agent", 0, OPTION_TEXT, offsetof(struct record_options, agent), 0, 0, "NAME",
 	 "sample what COMMAND allocates and frees, by a library in LD_PRELOAD: malloc (the C "
-	 "library's), python (objects and buffers of Python); java: what becomes of Java's samples"},
+	 "library's), python (objects and buffers of Python); java: what becomes of Java's "
+	 "samples"},
 	{"malloc", 0, OPTION_FLAG, offsetof(struct record_options, malloc), 0, 0, NULL,
 	 "--agent malloc"},
 	{"no-writes", 0, OPTION_FLAG, offsetof(struct record_options, no_writes), 0, 0, NULL,
@@ -127,6 +128,33 @@ int recording_fail_errno(const char *what, int err)
 void recording_step(const struct recording *recording, const char *what)
 {
 	log_verbose("%8.1f ms  %s", (double)(clock_now() - recording->began) / 1e6, what);
+}
+
+void recording_start_unwinder(struct recording *recording)
+{
+	int err;
+
+	if (!stack_mode_ways(recording->options.stack_mode)->rows)
+		return;
+	err = unwinder_create(recording->files, recording->processes, &recording->unwinder);
+	if (err)
+		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
+}
+
+void recording_connect_unwinder(struct recording *recording)
+{
+	struct unwind_fds fds = session_unwind_fds(recording->session);
+	int err = recording->maps ? 0 : -ENOENT;
+
+	if (!recording->unwinder)
+		return;
+	err = err ? err : unwinder_connect(recording->unwinder, &fds);
+	if (!err)
+		return;
+	unwinder_free(recording->unwinder);
+	recording->unwinder = NULL;
+	if (recording->maps)
+		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
 }
 
 /* After a SIGINT: the program, if it got it too, may end with it. */

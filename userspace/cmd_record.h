@@ -111,6 +111,11 @@ void recording_await_session(struct recording *recording);
 /* Says so, once, if the profile's file was removed or replaced while it is written. */
 void recording_check_output(struct recording *recording);
 
+/* Makes unwind rows of files that the program will load, while the BPF programs are loaded; then
+ * has them used. Without mappings it is not known where. */
+void recording_start_unwinder(struct recording *recording);
+void recording_connect_unwinder(struct recording *recording);
+
 int recording_open_session(struct recording *recording, pid_t maps_of);
 int recording_open_profile(struct recording *recording, char *const *words);
 int recording_open_watch(struct recording *recording, const int *pidfds, size_t count);

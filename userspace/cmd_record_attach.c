@@ -236,8 +236,8 @@ static int load_agents(struct recording *recording)
 	if (agent_open(kind, &recording->user, &recording->agent, &problem))
 		return recording_fail(&problem);
 	for (size_t i = 0; i < running->count; i++) {
-		const struct process *process = processes_at(
-			recording->processes, (uint32_t)running->pids[i], clock_now());
+		const struct process *process =
+			processes_at(recording->processes, (uint32_t)running->pids[i], clock_now());
 		const struct agent_target target = {running->pids[i], running->pidfds[i],
 						    process ? process->runtimes : 0};
 

@@ -44,18 +44,6 @@ void recording_check_output(struct recording *recording)
 		path, (int)getpid());
 }
 
-/* It begins with the files that the program will load, while the BPF programs are loaded. */
-static void start_unwinder(struct recording *recording)
-{
-	int err;
-
-	if (!stack_mode_ways(recording->options.stack_mode)->rows)
-		return;
-	err = unwinder_create(recording->files, recording->processes, &recording->unwinder);
-	if (err)
-		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
-}
-
 /* Right after start-up: does the command exist, may we record, can the profile be written? */
 int recording_open_output(struct recording *recording)
 {
@@ -92,7 +80,7 @@ int recording_open_output(struct recording *recording)
 		store_prepare_symbols(recording->store);
 	if (err)
 		return recording_fail_errno(path, err);
-	start_unwinder(recording);
+	recording_start_unwinder(recording);
 	return 0;
 }
 
@@ -410,23 +398,6 @@ void recording_warn_streams(const struct recording *recording)
 	}
 }
 
-/* Without mappings it is not known which rows to use. */
-static void connect_unwinder(struct recording *recording)
-{
-	struct unwind_fds fds = session_unwind_fds(recording->session);
-	int err = recording->maps ? 0 : -ENOENT;
-
-	if (!recording->unwinder)
-		return;
-	err = err ? err : unwinder_connect(recording->unwinder, &fds);
-	if (!err)
-		return;
-	unwinder_free(recording->unwinder);
-	recording->unwinder = NULL;
-	if (recording->maps)
-		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
-}
-
 int recording_open_session(struct recording *recording, pid_t maps_of)
 {
 	struct problem problem = {""};
@@ -442,7 +413,7 @@ int recording_open_session(struct recording *recording, pid_t maps_of)
 	recording_step(recording, "tracepoints and timers attached");
 	if (perf_maps_open(maps_of, &recording->maps, &problem))
 		log_warning("%s: native functions cannot be named", problem.text);
-	connect_unwinder(recording);
+	recording_connect_unwinder(recording);
 	return 0;
 }
 

@@ -84,7 +84,8 @@ static void note_birth(struct life *life, const struct record_alloc *record,
 static int die(struct pass *pass, const struct sample *sample, uint64_t age, bool freed)
 {
 	uint32_t markings = tasks_find_process(&pass->tasks, sample->process)->markings;
-	bool premature = sample->old && age && !freed && !sample->foreign && markings <= sample->markings + 1;
+	bool premature = sample->old && age && !freed && !sample->foreign &&
+			 markings <= sample->markings + 1;
 	struct life *life = life_of_type(pass, sample);
 	uint32_t number = life_of_stack(pass, sample);
 	struct stack_old *old;

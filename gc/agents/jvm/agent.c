@@ -31,9 +31,9 @@ enum {
 
 enum { NEW, STARTED, REFUSED };
 
-static uint32_t state;                                  /* atomic */
+static uint32_t state;                                   /* atomic */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the next ones */
-static struct jvmti *jvmti;                             /* with our events; NULL: none */
+static struct jvmti *jvmti;                              /* with our events; NULL: none */
 static struct jvm *machine;
 
 static sem_t pause_ended;
@@ -95,8 +95,7 @@ static int enter(void)
 		err = machine->functions->get_env(machine, &found, JVMTI_VERSION_WANTED);
 		env = found;
 		err = err ? JVMTI_NOT_AVAILABLE : env->functions->add_capabilities(env, &wanted);
-		err = err ? err
-			  : env->functions->set_callbacks(env, &callbacks, sizeof(callbacks));
+		err = err ? err : env->functions->set_callbacks(env, &callbacks, sizeof(callbacks));
 		for (size_t i = 0; !err && i < sizeof(events) / sizeof(events[0]); i++)
 			err = env->functions->set_event(env, 1, events[i], NULL);
 		if (err && env)
@@ -131,13 +130,14 @@ static bool wait_for_pause(void)
 static void complain(int err)
 {
 	char text[256];
-	int size = snprintf(text, sizeof(text),
-			    err == JVMTI_NOT_AVAILABLE
-				    ? "gcprof: --agent java: another agent has the samples of this "
-				      "Java virtual machine, so nothing is known of survival\n"
-				    : "gcprof: --agent java: error %d of this Java virtual machine, "
-				      "so nothing is known of survival\n",
-			    err);
+	int size =
+		snprintf(text, sizeof(text),
+			 err == JVMTI_NOT_AVAILABLE
+				 ? "gcprof: --agent java: another agent has the samples of this "
+				   "Java virtual machine, so nothing is known of survival\n"
+				 : "gcprof: --agent java: error %d of this Java virtual machine, "
+				   "so nothing is known of survival\n",
+			 err);
 
 	if (write(STDERR_FILENO, text, (size_t)size) < 0)
 		return;

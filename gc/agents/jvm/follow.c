@@ -21,9 +21,9 @@
 #include <time.h>
 
 enum {
-	FRESH_MAX = 4096,   /* samples between two sweeps */
-	CANARIES = 64,      /* alive at once; a power of two */
-	OLD_PART = 64,      /* of the time may go into sweeps of old objects */
+	FRESH_MAX = 4096, /* samples between two sweeps */
+	CANARIES = 64,    /* alive at once; a power of two */
+	OLD_PART = 64,    /* of the time may go into sweeps of old objects */
 };
 
 struct followed {
@@ -201,8 +201,7 @@ static uint32_t take_fresh(struct jni *jni)
 	}
 	fresh.count = 0;
 	begin = canaries_begin;
-	while (canaries_begin != canaries_end &&
-	       is_dead(jni, canaries[canaries_begin % CANARIES]))
+	while (canaries_begin != canaries_end && is_dead(jni, canaries[canaries_begin % CANARIES]))
 		jni->functions->delete_weak(jni, canaries[canaries_begin++ % CANARIES]);
 	collections += begin != canaries_begin;
 	begin = canaries_begin;
@@ -221,8 +220,7 @@ static uint32_t sweep(struct jni *jni, struct gcprof_thread *thread, struct list
 		const struct followed *followed = &list->items[i];
 
 		if (is_dead(jni, followed->object)) {
-			report(thread, followed,
-			       list == &old ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG,
+			report(thread, followed, list == &old ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG,
 			       list == &old ? collections - followed->born : 0);
 			jni->functions->delete_weak(jni, followed->object);
 			dead++;

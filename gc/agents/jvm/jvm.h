@@ -37,7 +37,7 @@ struct jni {
 		jvm_object (*new_weak)(struct jni *, jvm_object);
 		void (*delete_weak)(struct jni *, jvm_object);
 		uint8_t (*exception_check)(struct jni *);
-	} *functions;
+	} * functions;
 };
 
 #define JNI_VERSION_WANTED 0x00010006
@@ -53,7 +53,7 @@ struct jvm {
 		UNUSED(0, 5);
 		int32_t (*get_env)(struct jvm *, void **, int32_t version);
 		int32_t (*attach_daemon)(struct jvm *, void **, struct jni_attach *);
-	} *functions;
+	} * functions;
 };
 
 #define JVMTI_VERSION_WANTED 0x300b0000 /* of release 11: the first with samples */
@@ -90,7 +90,7 @@ struct jvmti {
 		int (*dispose)(struct jvmti *);
 		UNUSED(128, 141);
 		int (*add_capabilities)(struct jvmti *, const struct jvmti_capabilities *);
-	} *functions;
+	} * functions;
 };
 
 /* What is called of the agent. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* solo_agent.c: a JVMTI agent of somebody else's, which has the samples of its Java virtual machine;
- * and what our header says of JNI and JVMTI, beside the headers of a JDK. */
+/* solo_agent.c: a JVMTI agent of somebody else's, which has the samples of its Java virtual
+ * machine; and what our header says of JNI and JVMTI, beside the headers of a JDK. */
 #include <jvmti.h>
 #include <stddef.h>
 
 #define Agent_OnAttach ours
 #include "../../../gc/agents/jvm/jvm.h"
 
-#define SAME(ours, member, theirs, function) \
-	_Static_assert(offsetof(struct ours, member) == offsetof(struct theirs, function), #function)
+#define SAME(ours, member, theirs, function)                                               \
+	_Static_assert(offsetof(struct ours, member) == offsetof(struct theirs, function), \
+		       #function)
 
 SAME(jni_functions, find_class, JNINativeInterface_, FindClass);
 SAME(jni_functions, exception_clear, JNINativeInterface_, ExceptionClear);
@@ -29,18 +30,22 @@ SAME(jvmti_functions, dispose, jvmtiInterface_1_, DisposeEnvironment);
 SAME(jvmti_functions, add_capabilities, jvmtiInterface_1_, AddCapabilities);
 
 _Static_assert(offsetof(struct jvmti_callbacks, gc_start) ==
-		       offsetof(jvmtiEventCallbacks, GarbageCollectionStart) &&
-	       offsetof(struct jvmti_callbacks, gc_finish) ==
-		       offsetof(jvmtiEventCallbacks, GarbageCollectionFinish) &&
-	       offsetof(struct jvmti_callbacks, sample) ==
-		       offsetof(jvmtiEventCallbacks, SampledObjectAlloc), "callbacks");
+			       offsetof(jvmtiEventCallbacks, GarbageCollectionStart) &&
+		       offsetof(struct jvmti_callbacks, gc_finish) ==
+			       offsetof(jvmtiEventCallbacks, GarbageCollectionFinish) &&
+		       offsetof(struct jvmti_callbacks, sample) ==
+			       offsetof(jvmtiEventCallbacks, SampledObjectAlloc),
+	       "callbacks");
 _Static_assert((int)JVMTI_GC_START == JVMTI_EVENT_GARBAGE_COLLECTION_START &&
-	       (int)JVMTI_GC_FINISH == JVMTI_EVENT_GARBAGE_COLLECTION_FINISH &&
-	       (int)JVMTI_SAMPLE == JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, "events");
+		       (int)JVMTI_GC_FINISH == JVMTI_EVENT_GARBAGE_COLLECTION_FINISH &&
+		       (int)JVMTI_SAMPLE == JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
+	       "events");
 _Static_assert(JVMTI_NOT_AVAILABLE == JVMTI_ERROR_NOT_AVAILABLE &&
-	       JVMTI_VERSION_WANTED == JVMTI_VERSION_11 && JNI_VERSION_WANTED == JNI_VERSION_1_6 &&
-	       sizeof(struct jvmti_capabilities) == sizeof(jvmtiCapabilities) &&
-	       sizeof(struct jni_attach) == sizeof(JavaVMAttachArgs), "numbers");
+		       JVMTI_VERSION_WANTED == JVMTI_VERSION_11 &&
+		       JNI_VERSION_WANTED == JNI_VERSION_1_6 &&
+		       sizeof(struct jvmti_capabilities) == sizeof(jvmtiCapabilities) &&
+		       sizeof(struct jni_attach) == sizeof(JavaVMAttachArgs),
+	       "numbers");
 
 /* Bits of a structure have no offsets: the same ones are set. */
 static int are_alike(const jvmtiCapabilities *theirs)

@@ -66,8 +66,7 @@ static uint64_t *bytes_of(const struct followed *followed, uint64_t process)
 	return map_get(followed->all, &key);
 }
 
-static int put(struct followed *followed, const struct followed_key *key,
-	       const struct taken *taken)
+static int put(struct followed *followed, const struct followed_key *key, const struct taken *taken)
 {
 	uint64_t *value = map_get(followed->all, key);
 
@@ -89,13 +88,14 @@ static bool take(struct followed *followed, const struct followed_key *key, bool
 	const uint64_t *value = map_get(followed->all, key);
 	struct taken *taken = value ? (struct taken *)(uintptr_t)*value : NULL;
 
-	if (taken)
-		*out = *taken;
-	if (value && remove) {
+	if (!taken)
+		return false;
+	*out = *taken;
+	if (remove) {
 		free(taken);
 		map_remove(followed->all, key);
 	}
-	return taken;
+	return true;
 }
 
 int followed_taken(struct followed *followed, uint64_t process, uint32_t tid, uint64_t sample,

@@ -184,7 +184,7 @@ static int attach(const void *context, char *why, size_t size)
 	why[0] = '\0';
 	if (err) {
 		snprintf(why, size, "%s",
-			 err == -ENOTSUP    ? quit_advice
+			 err == -ENOTSUP     ? quit_advice
 			 : err == -ETIMEDOUT ? "it does not answer"
 					     : strerror(-err));
 		return err;
@@ -222,10 +222,8 @@ static int find_owner(pid_t pid, struct invoker *out)
 int java_attach(pid_t pid, int pidfd, const char *library, const struct invoker *user,
 		struct problem *problem)
 {
-	struct java java = {.pid = pid,
-			    .pidfd = pidfd,
-			    .library = library,
-			    .address = {.sun_family = AF_UNIX}};
+	struct java java = {
+		.pid = pid, .pidfd = pidfd, .library = library, .address = {.sun_family = AF_UNIX}};
 	char why[256] = "";
 	struct invoker owner;
 	int err = find_owner(pid, &owner);

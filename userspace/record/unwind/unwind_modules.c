@@ -48,13 +48,13 @@ struct reading {
 };
 
 struct unwind_modules {
-	struct unwind_maps *maps;     /* NULL: not yet */
-	struct buffer expected;       /* struct reading[]: until they are there */
+	struct unwind_maps *maps; /* NULL: not yet */
+	struct buffer expected;   /* struct reading[]: until they are there */
 	struct files *files;
-	atomic_bool abandoned;       /* set by another thread */
-	struct worker *worker;       /* reads the files; waited for by the unwinder's thread only */
-	pid_t hurried;               /* its first process; 0: there is none, or it has calmed down */
-	struct map *by_file;         /* id to struct unwind_module * */
+	atomic_bool abandoned; /* set by another thread */
+	struct worker *worker; /* reads the files; waited for by the unwinder's thread only */
+	pid_t hurried;         /* its first process; 0: there is none, or it has calmed down */
+	struct map *by_file;   /* id to struct unwind_module * */
 	struct unwind_module *first; /* all of them */
 	uint64_t refused;
 	uint64_t seed[2];
@@ -267,7 +267,8 @@ static int open_vdso(struct file_opened *out)
 	return write(out->fd, image, size) == (ssize_t)size ? 0 : -EIO;
 }
 
-/* Opens and reads a file; a negative errno if it cannot be opened (yet). To be ended in any case. */
+/* Opens and reads a file; a negative errno if it cannot be opened (yet). To be ended in any case.
+ */
 static int read_file(struct unwind_modules *modules, uint32_t id, struct reading *out)
 {
 	uint64_t began = worker_cpu_ns(modules->worker);
