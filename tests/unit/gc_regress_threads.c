@@ -348,7 +348,8 @@ static void go_on_in_child(struct fixture *f)
 	alarm(20);
 	hold = HOLD_NOBODY;
 	gc_sampling_resume(f->heap);
-	/* One that no recorder has asked for: so the ceiling's window is new, and its quota is 400. */
+	/* One that no recorder has asked for: so the ceiling's window is new, and its quota is 400.
+	 */
 	gc_sampling_set_period(f->heap, 50);
 	for (int i = 0; i < 3000; i++)
 		GC_NEW(f->thread, f->node, struct node);
