@@ -317,10 +317,11 @@ TEST(what_is_kept_is_right)
 /* Frames of one function lie in any order: they are one group, with one piece. */
 TEST(frames_of_one_function_are_one_piece)
 {
+	/* What was on the stack before may look like return addresses. */
 	struct gc_frame frames[4] = {{0}};
-	struct gc_anchor anchor;
-	uint64_t keys[3];
-	size_t kept;
+	struct gc_anchor anchor = {0};
+	uint64_t keys[3] = {0};
+	size_t kept = 0;
 
 	skip_under_thread_sanitizer();
 	for (volatile int i = 0; i < 3; i++) {
