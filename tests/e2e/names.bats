@@ -217,11 +217,12 @@ END
 	mostly spin_outer only
 }
 
+# By frame pointers: where rows are used, the functions of JavaScript have names without it.
 @test "functions that node compiles are named by its perf map" {
 	need_root
 	command -v node >/dev/null || skip 'no node'
 	make_script
-	record -- node --perf-basic-prof spin.js
+	record --stack fp -- node --perf-basic-prof spin.js
 	holds '[.functions[] | select(.runtime == "managed" and .module == "[jit]"
 		and (.name | test("spinsInScript.*spin.js:1")))
 		| .cpu_self_ns] | add > 100000000'
@@ -239,7 +240,7 @@ const end = used() + 30000;
 while (used() < end) hotLeaf(10000);
 END
 	for _ in 1 2 3 4 5; do
-		record -- node --perf-basic-prof short.js
+		record --stack fp -- node --perf-basic-prof short.js
 		rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
 		holds '[.functions[] | select(.runtime == "managed" and (.name | test("hotLeaf")))
 			| .cpu_total_ns] | add > 0'
@@ -250,7 +251,7 @@ END
 	need_root
 	command -v node >/dev/null || skip 'no node'
 	make_script
-	record -- node --perf-prof spin.js
+	record --stack fp -- node --perf-prof spin.js
 	holds '[.functions[] | select(.runtime == "managed" and (.name | test("spinsInScript")))
 		| .cpu_self_ns] | add > 100000000'
 }
@@ -264,7 +265,7 @@ ln -s "$PWD/forged" /tmp/perf-$$.map
 printf '0 ffffffffffff forged\n' >forged
 exec node spin.js
 END
-	record -- sh run.sh
+	record --stack fp -- sh run.sh
 	rm -f "/tmp/perf-$("$GCPROF" dump | jq -r 'select(.record == "process").pid' | head -n 1).map"
 	holds '[.functions[] | select(.name == "forged")] == []'
 	holds '[.functions[] | select(.name == "[jit] of node") | .cpu_self_ns] | add > 100000000'
