@@ -11,7 +11,7 @@
 #include "walk_rows.h"
 #include "walk_native.h"
 #include "walk_hotspot.h"
-#include "walk_v8.h"
+#include "v8_names.h"
 #include "frame_place.h"
 
 static __always_inline long cpython_read(void *to, const uint32_t size, uint64_t from)

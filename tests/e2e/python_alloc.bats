@@ -182,7 +182,7 @@ right_ends() {
 @test "agents that are not there, and two at a time, are refused" {
 	run "$GCPROF" record --agent ruby -- true
 	[ "$status" = 2 ]
-	[[ $output = *'--agent ruby: either malloc or python'* ]]
+	[[ $output = *'--agent ruby: malloc, python or java'* ]]
 	run "$GCPROF" record --malloc --agent python -- true
 	[ "$status" = 2 ]
 	[[ $output = *'only one agent at a time'* ]]

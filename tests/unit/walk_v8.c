@@ -33,7 +33,7 @@ static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *ru
 }
 
 #include "../../bpf/walk_native.h"
-#include "../../bpf/walk_v8.h"
+#include "../../bpf/v8_names.h"
 
 /* Where things lie, as distances from MEMORY. */
 enum {
