@@ -29,7 +29,7 @@ public class Hot {
 		if (depth > 0)
 			one(depth - 1);
 		else
-			for (int i = 0; i < 3; i++)
+			for (int i = 0; i < 30; i++)
 				spin();
 	}
 
@@ -37,7 +37,8 @@ public class Hot {
 		if (depth > 0)
 			two(depth - 1);
 		else
-			spin();
+			for (int i = 0; i < 10; i++)
+				spin();
 	}
 
 	public static void main(String[] args) {
