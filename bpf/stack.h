@@ -115,11 +115,17 @@ static __always_inline bool stack_java_begin(struct scratch *scratch, struct wal
 	return 1;
 }
 
+/* Not inlined: what it has on the stack is gone when frames are read (512 bytes in all). */
+static __attribute__((noinline)) int stack_native_find(struct stack_loop *loop)
+{
+	return walk_native_find(&loop->scratch->native, loop->rows);
+}
+
 static long stack_native_step(uint32_t index, struct stack_loop *loop)
 {
 	int end;
 
-	if (!walk_native_find(&loop->scratch->native, loop->rows))
+	if (!stack_native_find(loop))
 		return 1;
 	end = -1;
 	if (loop->rows->java && loop->scratch->native.rule.cfa == UNWIND_CFA_NONE)

@@ -38,7 +38,7 @@ static inline uint64_t v8_text_step(struct walk_v8 *walk, uint64_t string)
 }
 
 /* Finds the characters of a string: `text`. */
-static inline void v8_text(struct walk_v8 *walk, uint64_t string)
+static inline __attribute__((always_inline)) void v8_text(struct walk_v8 *walk, uint64_t string)
 {
 	walk->text.at = 0;
 	walk->text.length = 0xffffffff;
