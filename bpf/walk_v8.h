@@ -5,7 +5,7 @@
  * native walk goes on by them. A frame of a function, interpreted or compiled in whatever way, has
  * its context and the JSFunction at fixed places below; other frames have a small number there.
  *
- * The collector moves objects, also those that are looked at here. So a function is known by what
+ * The collector moves objects, also those that are read here. So a function is known by what
  * it has (the number of its script, which is never used again, and its place in there), and its
  * name and line are found at once, while the thread stands still.
  *

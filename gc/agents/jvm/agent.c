@@ -7,7 +7,7 @@
  *
  * By LD_PRELOAD it comes in by a function that the Java launcher and libjava.so call of libjvm.so,
  * each time when a class is looked for that the machine itself has: the agent has one of that name,
- * which goes on to the real one. A running machine is told to load it, and calls Agent_OnAttach().
+ * which goes on to the real one. A running machine is asked to load it, and calls Agent_OnAttach().
  */
 #include <dlfcn.h>
 #include <errno.h>
