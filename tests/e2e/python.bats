@@ -69,7 +69,9 @@ holds_shares() {
 	near lines "$("$GCPROF" dump | "$PYTHON" "$PROGRAMS/lines.py" share "$first" "$second")" "$said"
 	holds '([.functions[] | select(.file // "" | endswith("hot.py")) | {(.name): .cpu_total_ns}] | add) as $of |
 		$of.share > 0.99 * ($of.one + $of.two) and $of.run >= $of.share'
-	holds '.stacks.samples > 100 and .stacks.complete >= 0.99 and .stacks.unfinished.managed_torn == null'
+	# A sample may fall between two writes of the interpreter.
+	holds '.stacks.samples > 100 and .stacks.complete >= 0.99 and
+		(.stacks.unfinished.managed_torn // 0) <= 1 + 0.001 * .stacks.samples'
 }
 
 # With enough samples that chance makes no share 0.03 too large or small.
