@@ -256,9 +256,9 @@ start() {
 	right_shares 800000
 	# 1216 bytes each time. A moment passes until the program has set its own rate.
 	holds '.alloc.samples > 0.6 * 1216 * 800000 / 65536 and .alloc.samples < 1.1 * 1216 * 800000 / 65536'
-	record -R 2M -- "$PROGRAMS/objects" 3000000
-	right_shares 3000000
-	holds '.alloc.samples < 0.6 * 1216 * 3000000 / 524288'
+	record -R 2M -- "$PROGRAMS/objects" 1500000
+	right_shares 1500000
+	holds '.alloc.samples < 0.6 * 1216 * 1500000 / 524288'
 }
 
 @test "-R reaches a running program, and what a killed recorder left of it is put back" {
@@ -277,11 +277,11 @@ start() {
 }
 
 @test "more samples than the ceiling make them rarer, and change no sum" {
-	record --ceiling 200 -- "$PROGRAMS/objects" 3000000
-	right_shares 3000000
+	record --ceiling 200 -- "$PROGRAMS/objects" 1500000
+	right_shares 1500000
 	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] |
 		.[0] == 524288 and .[-1] > 2 * .[0]'
-	holds '.alloc.period_changes > 0 and .alloc.samples < 0.8 * 1216 * 3000000 / 524288'
+	holds '.alloc.period_changes > 0 and .alloc.samples < 0.8 * 1216 * 1500000 / 524288'
 }
 
 @test "a recorder that ends takes the samples of another one away for a moment only" {

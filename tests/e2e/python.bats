@@ -53,20 +53,20 @@ holds_collections() { # FILE
 	holds '.streams.gc.attached | not'
 }
 
-# Is a number within 0.03 of another?
-near() { # WHAT LEFT RIGHT
-	awk -v a="$2" -v b="$3" 'BEGIN { exit !(a - b < 0.03 && b - a < 0.03) }' && return 0
+# Is a number within 0.03 of another, or within what is said?
+near() { # WHAT LEFT RIGHT [WITHIN]
+	awk -v a="$2" -v b="$3" -v within="${4:-0.03}" 'BEGIN { exit !(a - b < within && b - a < within) }' && return 0
 	echo "$1: $2, not $3"
 	return 1
 }
 
 # Functions and lines of hot.py have the parts of the CPU time that it says, all of it in run().
-holds_shares() {
+holds_shares() { # [WITHIN]
 	local said first second
 	read -r said first second <<<"$(tail -n 1 out)"
 	near functions "$(ask '[.functions[] | select(.file // "" | endswith("hot.py")) |
-		{(.name): .cpu_total_ns}] | add | .one / (.one + .two)')" "$said"
-	near lines "$("$GCPROF" dump | "$PYTHON" "$PROGRAMS/lines.py" share "$first" "$second")" "$said"
+		{(.name): .cpu_total_ns}] | add | .one / (.one + .two)')" "$said" "${1:-}"
+	near lines "$("$GCPROF" dump | "$PYTHON" "$PROGRAMS/lines.py" share "$first" "$second")" "$said" "${1:-}"
 	holds '([.functions[] | select(.file // "" | endswith("hot.py")) | {(.name): .cpu_total_ns}] | add) as $of |
 		$of.share > 0.99 * ($of.one + $of.two) and $of.run >= $of.share'
 	# A sample may fall between two writes of the interpreter.
@@ -75,9 +75,9 @@ holds_shares() {
 }
 
 # With enough samples that chance makes no share 0.03 too large or small.
-hot() { # WAY [PYTHON]
+hot() { # WAY
 	need_python
-	record -F 1999 -- "${2:-$PYTHON}" "$PROGRAMS/hot.py" 2 "$1"
+	record -F 1999 -- "$PYTHON" "$PROGRAMS/hot.py" 2 "$1"
 	holds_shares
 }
 
@@ -219,8 +219,9 @@ END
 	need_python
 	for other in ~/.pyenv/versions/3.1[1-3].*/bin/python3; do
 		[ -x "$other" ] || skip 'there are none'
-		hot generators "$other"
-		record -- "$other" "$PROGRAMS/hot.py" 1 deep
+		record -F 1999 -- "$other" "$PROGRAMS/hot.py" 1 generators
+		holds_shares 0.1
+		record -- "$other" "$PROGRAMS/hot.py" 0.4 deep
 		holds '.stacks.unfinished.managed_cut > 0.3 * .stacks.samples'
 	done
 }
