@@ -52,7 +52,7 @@ static __always_inline uint32_t copy_wanted(uint64_t address)
 static __always_inline bool copy_affordable(void *ring)
 {
 	return config.copy_always || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) <
-					     bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4;
+					     bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2;
 }
 
 /* Puts the record of the scratch, with the stack behind it, into a ring; gives the scratch back.

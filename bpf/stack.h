@@ -182,8 +182,8 @@ __noinline int stack_count_losses(uint32_t quality)
 	return 0;
 }
 
-/* Rows of code may be on their way for so long after it was mapped. */
-#define STACK_EARLY_NS 100000000
+/* Rows of code may be on their way for so long after it was mapped: on a busy machine. */
+#define STACK_EARLY_NS 300000000
 
 static __always_inline bool stack_is_early(uint32_t index, uint64_t now)
 {

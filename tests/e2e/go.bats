@@ -95,6 +95,18 @@ rows() { # SQL
 	"$GCPROF" query --format csv "$1" | tail -n +2
 }
 
+# The program asks for three collections, which gctrace calls forced.
+@test "cycles have the causes that gctrace has" {
+	GODEBUG=gctrace=1 "$GCPROF" record -- "$PROGRAMS/heap" heap.pb 2>record.log &
+	started=($!)
+	wait_until test -e heap.pb.done
+	pkill -P "${started[0]}" -x heap
+	wait "${started[0]}" || true
+	rows 'SELECT reason FROM gc_cycles WHERE finish IS NOT NULL ORDER BY start' >causes
+	grep '^gc [0-9]' record.log | sed 's/.*(forced)$/runtime.GC()/; t; s/.*/heap size/' | diff - causes
+	[ "$(grep -c 'GC()' causes)" = 3 ]
+}
+
 # The goroutines that were seen with a function on their stacks.
 seen_in() { # TABLE FUNCTION
 	rows "WITH RECURSIVE found(id) AS (SELECT s.id FROM stacks s JOIN functions f

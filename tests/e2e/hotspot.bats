@@ -223,6 +223,13 @@ right_sums() { # NODES
 		.records.samples and .records.pauses and (.writes | length) == 2' doctor.json
 }
 
+@test "a libjvm.so without symbols has pauses and heap sizes" {
+	need_java
+	strip -o libjvm.so "$(dirname "$(dirname "$(realpath "$(command -v java)")")")/lib/server/libjvm.so"
+	"$GCPROF" doctor --json ./libjvm.so | jq -e '.[0] | .runtime == "hotspot" and .records.pauses and
+		(.records.samples | not) and .writes == []'
+}
+
 # The row of a program in the report's table.
 program_holds() { # NAME CONDITION
 	holds "[.programs[] | select(.name == \"$1\")] | length == 1 and (.[0] | $2)"

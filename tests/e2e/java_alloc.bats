@@ -104,7 +104,7 @@ lived() { # OPTION BYTES_OF_AN_OBJECT
 }
 
 @test "one that may not be attached to is recorded without the agent" {
-	java -XX:+DisableAttachMechanism -Xmx256m -cp "$PROGRAMS" Lives 100000000 >/dev/null 2>said &
+	java -XX:+DisableAttachMechanism -Xmx256m -cp "$PROGRAMS" Lives 100000000 &>said &
 	started+=($!)
 	wait_busy $!
 	record -F 0 -R 64K --agent java -p $! --duration 1
@@ -114,6 +114,31 @@ lived() { # OPTION BYTES_OF_AN_OBJECT
 	[ ! -s said ]
 	"$GCPROF" record -F 0 --agent java -p $$ --duration 0.1 2>record.log
 	grep -q 'is no Java program' record.log
+}
+
+# Anybody may make files in /tmp.
+@test "what other users have put in its place in /tmp is left alone" {
+	java -Xmx256m -cp "$PROGRAMS" Lives 100000000 &>said &
+	java=$!
+	started+=("$java")
+	wait_busy $java
+	rm -f /tmp/.attach_pid$java /tmp/.java_pid$java
+	touch /tmp/.attach_pid$java
+	chown nobody /tmp/.attach_pid$java
+	record -F 0 --agent java -p $java --duration 0.5
+	rm /tmp/.attach_pid$java
+	grep -q 'the agent cannot be loaded: File exists' record.log
+	python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()
+c = s.accept()[0]; print("connected", flush=True); print(c.recv(1000), flush=True)' /tmp/.java_pid$java >listener &
+	started+=($!)
+	wait_until test -S /tmp/.java_pid$java
+	record -F 0 --agent java -p $java --duration 0.5
+	rm /tmp/.java_pid$java
+	grep -q 'the agent cannot be loaded: it does not answer: Operation not permitted' record.log
+	wait_until grep -q "^b''" listener
+	kill -0 $java
+	# No threads were printed.
+	[ ! -s said ]
 }
 
 @test "where another agent has the samples that is said" {

@@ -26,7 +26,7 @@
 
 enum {
 	IDLE_NS = 50000000, /* until it looks whether a recorder came or left */
-	IDLE_TURNS = 100,   /* without the recorder that had it loaded */
+	IDLE_TURNS = 100,   /* after which events are given up that no recorder has asked for */
 };
 
 enum { NEW, STARTED, REFUSED };
@@ -162,26 +162,40 @@ static void follow(struct jni *jni, struct gcprof_thread *thread)
 	follow_end(jni);
 }
 
+static int open_provider(struct gcprof_thread **thread)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_options options;
+	int err = gcprof_options_default(&options);
+
+	options.name = "gcprof-java";
+	options.version = GCPROF_VERSION;
+	err = err ? err : gcprof_open(&options, &provider);
+	return err ? err : gcprof_thread_attach(provider, NULL, thread);
+}
+
 static void *run(void *context)
 {
 	struct jni_attach attach = {.version = JNI_VERSION_WANTED, .name = "gcprof"};
-	struct gcprof_provider *provider;
-	struct gcprof_options options;
 	struct gcprof_thread *thread;
 	void *jni = NULL;
 
 	(void)context;
-	if (machine->functions->attach_daemon(machine, &jni, &attach) ||
-	    gcprof_options_default(&options))
+	if (machine->functions->attach_daemon(machine, &jni, &attach)) {
+		__atomic_store_n(&state, REFUSED, __ATOMIC_RELEASE);
 		return NULL;
-	options.name = "gcprof-java";
-	options.version = GCPROF_VERSION;
-	if (gcprof_open(&options, &provider) || gcprof_thread_attach(provider, NULL, &thread))
+	}
+	if (open_provider(&thread)) {
+		__atomic_store_n(&state, REFUSED, __ATOMIC_RELEASE);
+		leave();
+		machine->functions->detach(machine);
 		return NULL;
+	}
 	for (;;) {
-		for (unsigned turns = 0; !gcprof_wants_outcomes(); turns++) {
+		/* A recorder that had it loaded may have ended before it asked for anything. */
+		for (unsigned turns = 1; !gcprof_wants_outcomes(); turns++) {
 			wait_for_pause();
-			if (turns == IDLE_TURNS)
+			if (turns % IDLE_TURNS == 0)
 				leave();
 		}
 		follow(jni, thread);
@@ -273,5 +287,8 @@ PUBLIC int32_t Agent_OnAttach(struct jvm *jvm, char *options, void *reserved)
 	err = enter();
 	if (!err)
 		begin(jvm);
-	return err ? err : __atomic_load_n(&state, __ATOMIC_ACQUIRE) == STARTED ? 0 : -1;
+	if (err || __atomic_load_n(&state, __ATOMIC_ACQUIRE) == STARTED)
+		return err;
+	leave();
+	return -1;
 }

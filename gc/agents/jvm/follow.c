@@ -122,7 +122,8 @@ void follow_pause(void)
 	__atomic_add_fetch(&pauses, 1, __ATOMIC_RELAXED);
 }
 
-/* There is one since the last pause. With the lock. */
+/* There is one since the last pause. With the lock: HotSpot takes no sample of what a thread
+ * allocates while it reports one, so this does not come back here. */
 static bool has_canary(struct jni *jni)
 {
 	uint64_t now = __atomic_load_n(&pauses, __ATOMIC_RELAXED);

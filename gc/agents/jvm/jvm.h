@@ -50,7 +50,8 @@ struct jni_attach {
 
 struct jvm {
 	const struct jvm_functions {
-		UNUSED(0, 5);
+		UNUSED(0, 4);
+		int32_t (*detach)(struct jvm *);
 		int32_t (*get_env)(struct jvm *, void **, int32_t version);
 		int32_t (*attach_daemon)(struct jvm *, void **, struct jni_attach *);
 	} * functions;

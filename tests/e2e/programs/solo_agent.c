@@ -22,6 +22,7 @@ SAME(jni_functions, get_jvm, JNINativeInterface_, GetJavaVM);
 SAME(jni_functions, new_weak, JNINativeInterface_, NewWeakGlobalRef);
 SAME(jni_functions, delete_weak, JNINativeInterface_, DeleteWeakGlobalRef);
 SAME(jni_functions, exception_check, JNINativeInterface_, ExceptionCheck);
+SAME(jvm_functions, detach, JNIInvokeInterface_, DetachCurrentThread);
 SAME(jvm_functions, get_env, JNIInvokeInterface_, GetEnv);
 SAME(jvm_functions, attach_daemon, JNIInvokeInterface_, AttachCurrentThreadAsDaemon);
 SAME(jvmti_functions, set_event, jvmtiInterface_1_, SetEventNotificationMode);

@@ -53,8 +53,11 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 
 	config->user_stacks = ways->walk;
 	config->rows = ways->rows;
-	/* Walks by rows need dumps while rows are being made. */
-	config->copy_bytes = ways->copy || ways->rows ? (uint32_t)options->stack_bytes & ~7u : 0;
+	/* Walks by rows need dumps while rows are being made. There are few, and of programs that
+	 * begin, whose loaders have large buffers on the stack. */
+	config->copy_bytes = ways->copy   ? (uint32_t)options->stack_bytes & ~7u
+			     : ways->rows ? COPY_BYTES_MAX
+					  : 0;
 	config->copy_always = ways->copy;
 	config->managed_stacks = 1;
 	config->syscall_rate = (uint32_t)options->syscall_rate;

@@ -2,15 +2,20 @@
 /* java_attach.c: has a Java virtual machine that runs already load an agent. */
 /*
  * HotSpot listens at a socket in /tmp, from the first time on that it gets a SIGQUIT while a file
- * with its number is there. Without that file, and where it may not be attached to, a SIGQUIT has
- * it print its threads; where it does not handle the signal, that would end it. What it answers
- * comes from the program: of that one line is shown.
+ * of its user with its number is there. Without that file, and where it may not be attached to, a
+ * SIGQUIT has it print its threads; where it does not handle the signal, that would end it.
+ *
+ * Anybody may make files in /tmp, under any number. So all is done with the rights of the program's
+ * user, nothing is sent to a socket before the kernel has said that the program listens at it, and
+ * a number counts only while its process is there. What is answered comes from the program: of that
+ * one line is shown, and it has some seconds.
  */
 #include "java_attach.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +29,7 @@
 #include <unistd.h>
 
 #include "../machine/clock.h"
+#include "../machine/viewer.h"
 #include "../../util/proc_file.h"
 
 #define WAIT_NS UINT64_C(3000000000) /* for the socket, and for the answer */
@@ -58,14 +64,8 @@ static bool handles_quit(pid_t pid)
 static bool forbids(pid_t pid)
 {
 	char words[8192];
-	int fd, n = 0;
+	ssize_t n = viewer_read_command(pid, words, sizeof(words));
 
-	snprintf(words, sizeof(words), "/proc/%d/cmdline", (int)pid);
-	fd = open(words, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		n = (int)read(fd, words, sizeof(words));
-	if (fd >= 0)
-		close(fd);
 	return n > 0 && memmem(words, (size_t)n, "+DisableAttachMechanism", 23);
 }
 
@@ -73,10 +73,14 @@ static bool forbids(pid_t pid)
 static bool is_here(pid_t pid)
 {
 	static const char *const names[] = {"mnt", "pid"};
-	bool same = true;
+	char path[64], root[2];
+	bool same;
+
+	/* Seen from our own. Nothing in it is opened: its file system may never answer. */
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	same = readlink(path, root, sizeof(root)) == 1;
 
 	for (size_t i = 0; i < 2; i++) {
-		char path[64];
 		struct stat ours, its;
 
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, names[i]);
@@ -87,11 +91,25 @@ static bool is_here(pid_t pid)
 	return same;
 }
 
-static bool listens(const struct java *java)
+static bool is_there(const struct java *java)
+{
+	struct pollfd end = {.fd = java->pidfd, .events = POLLIN};
+
+	return !poll(&end, 1, 0);
+}
+
+/* Of the program's user, who we are now. */
+static bool is_own(const char *path, mode_t kind)
 {
 	struct stat status;
 
-	return !lstat(java->address.sun_path, &status) && S_ISSOCK(status.st_mode);
+	return !lstat(path, &status) && (status.st_mode & S_IFMT) == kind &&
+	       status.st_uid == geteuid();
+}
+
+static bool listens(const struct java *java)
+{
+	return is_own(java->address.sun_path, S_IFSOCK);
 }
 
 /* Makes it listen. */
@@ -103,7 +121,7 @@ static int wake(const struct java *java)
 
 	snprintf(path, sizeof(path), "/tmp/.attach_pid%d", (int)java->pid);
 	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 && errno != EEXIST)
+	if (fd < 0 && (errno != EEXIST || !is_own(path, S_IFREG)))
 		return -errno;
 	if (syscall(SYS_pidfd_send_signal, java->pidfd, SIGQUIT, NULL, 0))
 		err = -errno;
@@ -131,6 +149,8 @@ static int reach(const struct java *java)
 		err = -errno;
 	if (!err && peer.pid != java->pid)
 		err = -EPERM;
+	if (!err && !is_there(java))
+		err = -ESRCH;
 	if (err && fd >= 0)
 		close(fd);
 	return err ? err : fd;
@@ -142,6 +162,7 @@ static int ask(int fd, const char *library, char *answer, size_t room)
 {
 	char request[4200];
 	int size = snprintf(request, sizeof(request), "1%cload%c%s%ctrue%c", 0, 0, library, 0, 0);
+	uint64_t end = clock_now() + WAIT_NS;
 	size_t used = 0;
 	ssize_t n = 1;
 
@@ -149,7 +170,7 @@ static int ask(int fd, const char *library, char *answer, size_t room)
 		return -ENAMETOOLONG;
 	if (send(fd, request, (size_t)size + 1, MSG_NOSIGNAL) != size + 1)
 		return -errno;
-	while (n > 0 && used < room - 1) {
+	while (n > 0 && used < room - 1 && clock_now() < end) {
 		n = recv(fd, answer + used, room - 1 - used, 0);
 		used += n > 0 ? (size_t)n : 0;
 	}
@@ -161,7 +182,7 @@ static int ask(int fd, const char *library, char *answer, size_t room)
 static int understand(char *answer, char *why, size_t size)
 {
 	char *line = strchr(answer, '\n'), *code = strstr(answer, "return code: ");
-	int result = code ? atoi(code + strlen("return code: ")) : -1;
+	long result = code ? strtol(code + strlen("return code: "), NULL, 10) : -1;
 
 	if (!strncmp(answer, "0\n", 2) && code && !result)
 		return 0;

@@ -9,9 +9,10 @@
 #include "../../util/problem.h"
 
 /*
- * As the machine's user does by `jcmd`: only root may do that to programs of others. `pidfd` is
- * borrowed. Waits for the machine, for some seconds at most. A negative errno: *problem says why
- * not.
+ * As the machine's user does by `jcmd`, and with that user's rights. `user` is who called gcprof:
+ * only root may do that to programs of others. The process is known to be a Java virtual machine
+ * (SIGQUIT ends other programs). `pidfd` is borrowed. Waits for the machine, for some seconds at
+ * most. A negative errno: *problem says why not.
  */
 int java_attach(pid_t pid, int pidfd, const char *library, const struct invoker *user,
 		struct problem *problem);
