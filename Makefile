@@ -162,11 +162,12 @@ $(PB_USERS) $(O)/tests/unit/export_pprof.o $(O)/tests/unit/export_perfetto.o: | 
 $(O)/bpf/gcprof.bpf.c: always
 	$(call keep,$(BPF_SRC:%='#include "%"'))
 
-$(O)/bpf/gcprof.bpf.o: $(O)/bpf/gcprof.bpf.c
+$(O)/bpf/gcprof.bpf.o: $(O)/bpf/gcprof.bpf.c tools/bpf-stack
 	$(call say,BPF)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH_$(ARCH)) -g -O2 -std=gnu11 -Wall -Werror \
 		-Wno-unused-function -I/usr/include/$(ARCH)-linux-gnu -I. -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.tmp
 	$(Q)bpftool gen object $@ $@.tmp && rm -f $@.tmp
+	$(Q)tools/bpf-stack $@
 
 $(SKEL): $(O)/bpf/gcprof.bpf.o
 	$(call say,SKEL)

@@ -111,10 +111,12 @@ struct walk_found {
 };
 
 struct walk_rules {
+	struct unwind_mapping
+		mapping; /* of this walk's last instruction: the next often has the same */
 	struct walk_found found[1 << WALK_RULES_SHIFT]; /* by hash of the instruction */
 };
 
-/* The mapping that the last instruction was in: the next one often is, too. */
+/* On the stack, of which there is little: what can be is in walk_rules. */
 struct walk_rows {
 	const struct unwind_table *table; /* NULL: no rows for this process */
 	struct walk_rules *rules;
@@ -122,8 +124,6 @@ struct walk_rows {
 	uint32_t java; /* 1: it has a Java virtual machine, known to the scratch */
 	uint32_t v8;   /* 1: likewise, a V8 engine */
 	uint32_t bare; /* 1: code of a file was met that no rule covers */
-	uint64_t start, end, base;
-	uint32_t first, count;
 };
 
 /* The rows of the current thread's process, if they are of the program that it runs. */
@@ -136,9 +136,11 @@ static __always_inline void walk_rows_begin(struct walk_rows *rows, struct walk_
 	rows->table = NULL;
 	rows->java = rows->v8 = 0;
 	rows->rules = rules;
-	rows->start = rows->end = 0;
 	rows->bare = 0;
-	if (!rules || !of || of->since < image)
+	if (!rules)
+		return;
+	rules->mapping.start = rules->mapping.end = 0;
+	if (!of || of->since < image)
 		return;
 	rows->id = of->table;
 	rows->table = bpf_map_lookup_elem(&unwind_tables, &rows->id);
@@ -150,21 +152,21 @@ __noinline uint32_t walk_rows_mapping_number(const struct unwind_table *table, u
 	return table ? unwind_find_mapping(table, ip) : UNWIND_MAPPINGS;
 }
 
-static __always_inline int walk_rows_mapping(struct walk_rows *rows, uint64_t ip)
+static __always_inline int walk_rows_mapping(const struct walk_rows *rows, uint64_t ip)
 {
+	struct unwind_mapping *mapping;
 	uint32_t at;
 
-	if (ip >= rows->start && ip < rows->end)
+	if (!rows->table || !rows->rules)
+		return 0;
+	mapping = &rows->rules->mapping;
+	if (ip >= mapping->start && ip < mapping->end)
 		return 1;
 	at = walk_rows_mapping_number(rows->table, ip);
 	if (at >= UNWIND_MAPPINGS)
 		return 0;
-	rows->start = rows->table->mappings[at].start;
-	rows->end = rows->table->mappings[at].end;
-	rows->base = rows->table->mappings[at].base;
-	rows->first = rows->table->mappings[at].first;
-	rows->count = rows->table->mappings[at].count;
-	return ip >= rows->start && ip < rows->end;
+	*mapping = rows->table->mappings[at];
+	return ip >= mapping->start && ip < mapping->end;
 }
 
 /*
@@ -193,16 +195,18 @@ __noinline uint32_t walk_rows_number(uint32_t index, uint32_t low)
 static __always_inline int walk_rows_find(struct walk_rows *rows, uint64_t ip,
 					  struct unwind_rule *out)
 {
+	const struct unwind_mapping *mapping;
 	struct unwind_rule *rule;
 	uint64_t place;
 	uint32_t key;
 
-	if (!walk_rows_mapping(rows, ip))
+	if (!rows->rules || !walk_rows_mapping(rows, ip))
 		return 0;
-	place = ip - rows->base;
-	if (place >> UNWIND_PAGE_SHIFT >= rows->count)
+	mapping = &rows->rules->mapping;
+	place = ip - mapping->base;
+	if (place >> UNWIND_PAGE_SHIFT >= mapping->count)
 		return 0;
-	key = walk_rows_number(rows->first + (uint32_t)(place >> UNWIND_PAGE_SHIFT),
+	key = walk_rows_number(mapping->first + (uint32_t)(place >> UNWIND_PAGE_SHIFT),
 			       place & 0xffff);
 	rule = key ? bpf_map_lookup_elem(&unwind_rules, &key) : NULL;
 	if (!rule) {

@@ -29,6 +29,7 @@ enum {
 	ROUND_MS = 200,        /* between two looks at the rings, if nothing wakes us */
 	SIGNAL_GRACE_MS = 200, /* for a program that got the same SIGINT as we */
 	LARGE_BYTES = 1 << 20, /* memory that goes back to the system as soon as it is free */
+	DESCRIPTORS = 4096,    /* that there is room for from the start */
 };
 
 #define ROUND_MIN_NS UINT64_C(1000000) /* from the begin of one to that of the next */
@@ -494,6 +495,19 @@ static int check_options(struct record_options *options, char **words)
 	return 0;
 }
 
+/* While there is one thread: later the kernel would wait for all CPUs (synchronize_rcu()) each time
+ * that the table of descriptors gets larger, on a busy machine for tens of milliseconds. */
+static void make_room_for_descriptors(void)
+{
+	int fd = -1;
+
+	/* Or as many as are allowed. */
+	for (int room = DESCRIPTORS; room > 1 && fd < 0; room /= 2)
+		fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, room - 1);
+	if (fd >= 0)
+		close(fd);
+}
+
 static int record_run(int argc, char **argv)
 {
 	struct recording recording = {
@@ -530,6 +544,7 @@ static int record_run(int argc, char **argv)
 	if (recording.options.verbose)
 		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
 	setup_messages();
+	make_room_for_descriptors();
 	/* Else the size grows with each large table, and a long recording keeps what it had once.
 	 */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);

@@ -188,7 +188,7 @@ pprof() { # NAME INDEX
 	"$GCPROF" export -f perfetto -o faults.perfetto faults.data 2>/dev/null
 	protoc --decode=perfetto.protos.Trace --proto_path="$ROOT/userspace/export" perfetto.proto \
 		<faults.perfetto >faults.trace
-	same 'all' "$(pprof faults 7)" "$(jq .faults.told faults.report)"
+	same 'all' "$(pprof faults 7)" "$(jq .faults.recorded faults.report)"
 	for sum in "$(jq '.faults | .minor + .major' faults.report)" \
 		"$(sql faults 'SELECT sum(faults) FROM costs')" \
 		"$(sql faults 'SELECT sum(minor_faults + major_faults) FROM threads')" \
@@ -201,7 +201,7 @@ pprof() { # NAME INDEX
 			awk '{ sum += $NF } END { print sum }')"; do
 		same 'all' "$sum" "$(pprof faults 7)"
 	done
-	same 'with reading' "$(jq .faults.told_major faults.report)" "$(sql faults 'SELECT sum(major) FROM faults')"
+	same 'with reading' "$(jq .faults.recorded_major faults.report)" "$(sql faults 'SELECT sum(major) FROM faults')"
 	[ "$(sql faults 'SELECT sum(minor + major) FROM faults WHERE address IS NULL')" -gt 0 ]
 	same 'with a record' "$(grep -c 'name: "page fault"' faults.trace)" "$("$GCPROF" dump faults.data |
 		grep -c '"record":"fault"')"

@@ -163,21 +163,21 @@ record_asleep() { # OPTIONS...
 	holds '.streams.fault | .attached == false and (.why_not | test("--faults"))'
 	record --faults -- "$WORKLOADS/waits" touch 5000
 	holds '.streams.fault | .attached and .lost == 0 and .events > 0'
-	holds '.faults | .told == .minor + .major and .told_in_gc == 0'
+	holds '.faults | .recorded == .minor + .major and .recorded_in_gc == 0'
 	holds '.functions[] | select(.name == "do_touch") | .faults >= 4000 and .gc_faults_self == 0'
 	"$GCPROF" report --faults >text
 	grep -qE '[0-9.]+% .* do_touch' text
 	"$GCPROF" export -f folded --by faults -o out.folded
 	grep -q '^_start;.*main;do_touch [0-9]*$' out.folded
 	same "in SQL" "$("$GCPROF" query -f csv 'SELECT sum(faults) FROM costs' | tail -n 1)" \
-		"$(ask .faults.told)"
+		"$(ask .faults.recorded)"
 }
 
 @test "page faults above the ceiling: the others stand for them" {
 	need_root
 	record --faults --fault-rate 500 -- "$WORKLOADS/waits" touch 40000
 	holds '.streams.fault.held > 10000'
-	holds '.faults | .told == .minor + .major and .told >= 40000'
+	holds '.faults | .recorded == .minor + .major and .recorded >= 40000'
 	holds '.functions[] | select(.name == "do_touch") | .faults >= 20000'
 	# What records stand for is never more than what the kernel counted.
 	"$GCPROF" dump | jq -es '([.[] | select(.record == "fault") | .minor + .major] | add) <=
@@ -187,15 +187,15 @@ record_asleep() { # OPTIONS...
 @test "page faults in collections are told apart, and can be filtered" {
 	need_root
 	record --faults --fault-rate 1000000 -- "$WORKLOADS/churn" --bytes 256M
-	# A record stands for earlier faults, too, that were counted and not told, so the kernel's own
+	# A record stands for earlier faults, too, that were counted and not recorded, so the kernel's own
 	# sum over each collection may differ by a few.
-	holds '.faults | .in_minor_gc + .in_major_gc > 0 and .told_in_gc > 0 and .told_in_gc < .told'
+	holds '.faults | .in_minor_gc + .in_major_gc > 0 and .recorded_in_gc > 0 and .recorded_in_gc < .recorded'
 	same "between begin and end" "$("$GCPROF" dump | jq -s 'sort_by(.time) |
-		reduce .[] as $r ({open: 0, told: 0};
+		reduce .[] as $r ({open: 0, recorded: 0};
 			if $r.record == "gc_begin" then .open = 1
 			elif $r.record == "gc_end" then .open = 0
-			elif $r.record == "fault" and .open == 1 then .told += $r.minor + $r.major
-			else . end) | .told')" "$(ask .faults.told_in_gc)"
-	same filtered "$("$GCPROF" report --json --filter phase=gc | jq .faults.told)" \
-		"$(ask .faults.told_in_gc)"
+			elif $r.record == "fault" and .open == 1 then .recorded += $r.minor + $r.major
+			else . end) | .recorded')" "$(ask .faults.recorded_in_gc)"
+	same filtered "$("$GCPROF" report --json --filter phase=gc | jq .faults.recorded)" \
+		"$(ask .faults.recorded_in_gc)"
 }

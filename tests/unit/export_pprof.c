@@ -204,7 +204,7 @@ TEST(page_faults_add_up_to_the_report)
 	CHECK_EQ(profile->sample[0]->n_location_id, 1);
 	CHECK_EQ(profile->sample[1]->value[FAULTS], 3);
 	CHECK_EQ(profile->sample[1]->n_location_id, 0);
-	CHECK_EQ(model->faults.told, 11);
+	CHECK_EQ(model->faults.recorded, 11);
 	model_free(model);
 	perftools__profiles__profile__free_unpacked(profile, NULL);
 	free(exported.data);

@@ -102,8 +102,8 @@ TEST(page_faults_without_a_record_are_counted)
 	PUT(&synthetic, usage, .time = 9000, .thread = 2, .minor_faults = 20, .major_faults = 1);
 	synthetic_end(&synthetic, 9000);
 	model = synthetic_model(&synthetic);
-	CHECK_EQ(model->faults.told, 32);
-	CHECK_EQ(model->faults.told_major, 5);
+	CHECK_EQ(model->faults.recorded, 32);
+	CHECK_EQ(model->faults.recorded_major, 5);
 	CHECK_EQ(model->faults.minor + model->faults.major, 32);
 	model_free(model);
 	synthetic_free(&synthetic);

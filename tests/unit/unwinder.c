@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "record/machine/clock.h"
+#include "record/unwind/unwind_modules.h"
 #include "record/unwind/unwinder.h"
 #include "record/world/ahead.h"
 
@@ -149,4 +150,18 @@ TEST(files_may_be_forgotten_before_their_rows_are_made)
 	wait_for(&all, 1, 1);
 	all_close(&all);
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* Nothing is freed that was not read: of a recorder that cannot load its BPF programs. */
+TEST(files_may_be_expected_when_it_is_over)
+{
+	struct unwind_modules *modules;
+	struct rig_known known;
+
+	rig_know(&known);
+	CHECK_EQ(unwind_modules_create(NULL, known.files, &modules), 0);
+	unwind_modules_abandon(modules);
+	unwind_modules_expect(modules, FILE_VDSO);
+	unwind_modules_free(modules);
+	rig_forget(&known);
 }

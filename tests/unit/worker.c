@@ -3,9 +3,11 @@
 /* Plain: workers have their limits only without sanitizers. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -124,6 +126,64 @@ static pid_t serve(uid_t user)
 	text[strlen(text) - 1] = '\0';
 	last = strrchr(text, ' ');
 	return (pid_t)strtol(last ? last : text, NULL, 10);
+}
+
+/* All on one CPU, which nobody gets while this thread has it. */
+static bool take_cpu(void)
+{
+	const struct sched_param first = {.sched_priority = 1};
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	return !sched_setaffinity(0, sizeof(one), &one) &&
+	       !sched_setscheduler(0, SCHED_FIFO, &first);
+}
+
+TEST(a_process_is_started_without_waiting_for_it)
+{
+	const struct sched_param none = {0};
+	cpu_set_t before;
+
+	begin();
+	CHECK_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+	if (take_cpu()) {
+		CHECK_EQ(worker_prepare(worker), 0);
+		CHECK_EQ(worker_cpu_ns(worker), 0);
+	}
+	CHECK_EQ(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+	CHECK_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+	worker_free(worker);
+	close(file);
+}
+
+TEST(a_process_is_started_where_there_is_no_standard_input)
+{
+	int input = dup(STDIN_FILENO);
+
+	begin();
+	CHECK(input >= 0 && !close(STDIN_FILENO));
+	CHECK_EQ(ask_rows().err, 0);
+	worker_free(worker);
+	CHECK_EQ(dup2(input, STDIN_FILENO), STDIN_FILENO);
+	close(input);
+	close(file);
+}
+
+TEST(processes_end_before_they_have_begun)
+{
+	begin();
+	worker_free(worker);
+	for (int i = 0; i < 100; i++) {
+		CHECK_EQ(worker_create(WORKER_READER, false, &worker), 0);
+		CHECK_EQ(worker_prepare(worker), 0);
+		worker_free(worker);
+	}
+	/* Those that were killed last may still be there. */
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	close(file);
+	CHECK_EQ(errno, ECHILD);
 }
 
 TEST(a_process_sees_the_memory_of_one_users_programs_only)

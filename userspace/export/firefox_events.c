@@ -134,7 +134,7 @@ static int take_fault(struct firefox *firefox, const struct pass *pass,
 static int take_usage(struct firefox *firefox, const struct pass *pass,
 		      const struct record_usage *record)
 {
-	struct record_fault rest = faults_untold(pass, record);
+	struct record_fault rest = faults_unrecorded(pass, record);
 
 	return rest.minor || rest.major ? take_fault(firefox, pass, &rest) : 0;
 }

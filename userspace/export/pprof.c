@@ -89,7 +89,7 @@ static int take_fault(struct pprof *pprof, const struct pass *pass,
 static int take_usage(struct pprof *pprof, const struct pass *pass,
 		      const struct record_usage *record)
 {
-	struct record_fault rest = faults_untold(pass, record);
+	struct record_fault rest = faults_unrecorded(pass, record);
 
 	return rest.minor || rest.major ? take_fault(pprof, pass, &rest) : 0;
 }

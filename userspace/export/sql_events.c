@@ -186,7 +186,7 @@ static int take_fault(struct sql *sql, const struct pass *pass, const struct rec
 /* Faults that no record tells of. */
 static int take_usage(struct sql *sql, const struct pass *pass, const struct record_usage *record)
 {
-	struct record_fault rest = faults_untold(pass, record);
+	struct record_fault rest = faults_unrecorded(pass, record);
 
 	return rest.minor || rest.major ? take_fault(sql, pass, &rest, nothing()) : 0;
 }

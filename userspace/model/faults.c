@@ -20,8 +20,8 @@ int faults_record(struct pass *pass, const struct record_fault *record)
 	if (!thread || record->minor > FAULTS_MAX || record->major > FAULTS_MAX)
 		return -EBADMSG;
 	count = record->minor + record->major;
-	thread->told_faults.minor += record->minor;
-	thread->told_faults.major += record->major;
+	thread->recorded_faults.minor += record->minor;
+	thread->recorded_faults.major += record->major;
 	if (!pass->selected)
 		return 0;
 	cost = tree_cost(&pass->tree, record->stack);
@@ -29,44 +29,44 @@ int faults_record(struct pass *pass, const struct record_fault *record)
 	if (!rest)
 		return -ENOMEM;
 	rest->faults += count;
-	faults->told += count;
-	faults->told_major += record->major;
+	faults->recorded += count;
+	faults->recorded_major += record->major;
 	if (!cycles_kind(pass, record->thread, record->time))
 		return 0;
 	rest->gc_faults += count;
-	faults->told_in_gc += count;
+	faults->recorded_in_gc += count;
 	return 0;
 }
 
-static uint64_t beyond(uint64_t all, uint64_t told)
+static uint64_t beyond(uint64_t all, uint64_t recorded)
 {
-	return all > told ? all - told : 0;
+	return all > recorded ? all - recorded : 0;
 }
 
-struct record_fault faults_untold(const struct pass *pass, const struct record_usage *usage)
+struct record_fault faults_unrecorded(const struct pass *pass, const struct record_usage *usage)
 {
 	const struct thread *thread = tasks_find_thread(&pass->tasks, usage->thread);
-	bool recorded = pass->streams.streams[STREAM_FAULT].attached || thread->told_faults.minor ||
-			thread->told_faults.major;
+	bool recorded = pass->streams.streams[STREAM_FAULT].attached ||
+			thread->recorded_faults.minor || thread->recorded_faults.major;
 	struct record_fault rest = {.time = usage->time, .thread = usage->thread};
 
 	/* What a filter selects of them is not known. */
 	if (pass->selection || !recorded)
 		return rest;
-	rest.minor = beyond(thread->minor_faults, thread->told_faults.minor);
-	rest.major = beyond(thread->major_faults, thread->told_faults.major);
+	rest.minor = beyond(thread->minor_faults, thread->recorded_faults.minor);
+	rest.major = beyond(thread->major_faults, thread->recorded_faults.major);
 	return rest;
 }
 
 void faults_usage(struct pass *pass, const struct record_usage *usage)
 {
-	struct record_fault rest = faults_untold(pass, usage);
+	struct record_fault rest = faults_unrecorded(pass, usage);
 	struct model_faults *faults = &pass->model->faults;
 
 	faults->known = true;
 	faults->minor += usage->minor_faults;
 	faults->major += usage->major_faults;
-	faults->told += rest.minor + rest.major;
-	faults->told_major += rest.major;
+	faults->recorded += rest.minor + rest.major;
+	faults->recorded_major += rest.major;
 	tree_rest(&pass->tree, 0)->faults += rest.minor + rest.major;
 }

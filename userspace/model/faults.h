@@ -15,7 +15,7 @@ int faults_record(struct pass *pass, const struct record_fault *record);
  * address. It stands for none where faults were not recorded or a filter selects among them, and
  * before the thread's usage was taken.
  */
-struct record_fault faults_untold(const struct pass *pass, const struct record_usage *usage);
+struct record_fault faults_unrecorded(const struct pass *pass, const struct record_usage *usage);
 
 /* Adds these to the sums. */
 void faults_usage(struct pass *pass, const struct record_usage *usage);

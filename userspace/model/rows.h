@@ -174,8 +174,8 @@ struct model_faults {
 	uint64_t in_major_gc;  /* steps and full collections */
 	uint64_t unknown_gcs;  /* collections whose faults are not known: theirs are elsewhere */
 	/* With the fault stream, those with a record or after the last one of their thread. */
-	uint64_t told;
-	uint64_t told_major, told_in_gc; /* of them */
+	uint64_t recorded;
+	uint64_t recorded_major, recorded_in_gc; /* of them */
 };
 
 /* One of the longest calls that were recorded. */

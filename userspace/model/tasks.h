@@ -34,7 +34,7 @@ struct thread {
 	bool waits_known;
 	uint64_t end;
 	uint64_t minor_faults, major_faults;
-	struct fault_counts told_faults; /* that fault records stand for */
+	struct fault_counts recorded_faults; /* that fault records stand for */
 	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS], wait_max[WAIT_KINDS];
 	uint32_t next_recent;
 	struct {

@@ -157,7 +157,7 @@ static int take_totals(struct pass *pass)
 }
 
 /* What threads waited without a record that tells or stands for it. */
-static int add_untold(struct pass *pass)
+static int add_unrecorded(struct pass *pass)
 {
 	uint64_t count[WAIT_KINDS] = {0}, ns[WAIT_KINDS] = {0}, max[WAIT_KINDS] = {0};
 	uint64_t call_max = 0;
@@ -221,7 +221,7 @@ int waits_finish(struct pass *pass)
 	struct model *model = pass->model;
 	int error = take_totals(pass);
 
-	error = error ? error : add_untold(pass);
+	error = error ? error : add_unrecorded(pass);
 	model->waits = calloc(pass->waits.count, sizeof(*model->waits));
 	if (error || !model->waits)
 		return -ENOMEM;

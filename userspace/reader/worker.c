@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,8 @@
 
 #include "../util/buffer.h"
 #include "../util/monotonic.h"
-#include "../util/priority.h"
 #include "../util/proc_file.h"
+#include "spawn.h"
 #include "wire.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -64,7 +63,8 @@ struct worker {
 	pid_t left[LEFT_MAX];
 	uint64_t ended_ns, deaths;
 	uint64_t children_ns; /* of processes that ended: what they had started */
-	struct worker *next;  /* of all; its pid and times change under the lock of these */
+	struct spawn spawn;
+	struct worker *next; /* of all; its pid and times change under the lock of these */
 };
 
 static struct {
@@ -111,52 +111,6 @@ static void order_clear(struct order *order)
 	for (size_t i = 0; i < order->n_fds; i++)
 		close(order->fds[i]);
 	order->n_fds = 0;
-}
-
-/* What the process starts with: its socket and, for the messages of sanitizers, standard error. */
-static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int socket)
-{
-	sigset_t all;
-	int err = posix_spawn_file_actions_adddup2(actions, socket, WORKER_SOCKET);
-
-#ifdef __SANITIZE_ADDRESS__
-	if (!err)
-		err = posix_spawn_file_actions_addclose(actions, STDOUT_FILENO);
-	if (!err)
-		err = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
-#else
-	if (!err)
-		err = posix_spawn_file_actions_addclosefrom_np(actions, WORKER_SOCKET + 1);
-#endif
-	/* A signal for the recorder's group (Ctrl-C) is not for it. */
-	sigfillset(&all);
-	if (!err)
-		err = posix_spawnattr_setsigmask(attributes, &all);
-	return err ? err : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK);
-}
-
-/* Not fork(): with a recorder's memory that would take milliseconds. */
-static int spawn(const char *role, int socket, bool hurried, pid_t *pid)
-{
-	char nice[32], *arguments[] = {(char *)(uintptr_t)role, NULL},
-		       *environment[] = {hurried ? NULL : nice, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	int err = posix_spawn_file_actions_init(&actions);
-
-	if (err)
-		return -err;
-	snprintf(nice, sizeof(nice), WORKER_NICE "=%d", priority_usual());
-	err = posix_spawnattr_init(&attributes);
-	if (!err) {
-		err = set_up(&actions, &attributes, socket);
-		if (!err)
-			err = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, arguments,
-					  environment);
-		posix_spawnattr_destroy(&attributes);
-	}
-	posix_spawn_file_actions_destroy(&actions);
-	return -err;
 }
 
 /* Takes note of those that died after all; how many are still there. */
@@ -218,7 +172,7 @@ static void set_pid(struct worker *worker, pid_t pid)
 
 static int prepare(struct worker *worker, bool hurried)
 {
-	int pair[2], err;
+	int pair[2];
 	pid_t pid;
 
 	if (worker->pid)
@@ -229,13 +183,13 @@ static int prepare(struct worker *worker, bool hurried)
 		return -errno;
 	if (worker->lends)
 		worker->lends(true);
-	err = spawn(worker->role, pair[1], hurried, &pid);
+	pid = spawn_start(&worker->spawn, worker->role, pair[1], hurried);
 	if (worker->lends)
 		worker->lends(false);
 	close(pair[1]);
-	if (err) {
+	if (pid < 0) {
 		close(pair[0]);
-		return err;
+		return pid;
 	}
 	set_pid(worker, pid);
 	worker->socket = pair[0];
@@ -321,6 +275,7 @@ void worker_free(struct worker *worker)
 	if (!worker)
 		return;
 	end_process(worker);
+	spawn_wait(&worker->spawn);
 	remove_worker(worker);
 	order_clear(&worker->order);
 	if (worker->fd >= 0)

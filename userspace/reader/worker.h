@@ -8,7 +8,7 @@
  * gets a new process.
  *
  * Not thread-safe; each thread has workers of its own. Nothing here waits but
- * worker_wait() and, for the kernel's fork and exec, worker_start().
+ * worker_wait().
  */
 #ifndef GCPROF_READER_WORKER_H
 #define GCPROF_READER_WORKER_H

@@ -26,7 +26,7 @@ static void fault_row(const struct section *section, struct table *table,
 		      const struct model_function *row)
 {
 	cell_count(table, row->faults_self);
-	cell_share(table, (double)row->faults_self, (double)section->model->faults.told);
+	cell_share(table, (double)row->faults_self, (double)section->model->faults.recorded);
 	cell_count(table, row->gc_faults_self);
 	cell_count(table, row->faults);
 	table_cell(table, row->name);
@@ -54,20 +54,20 @@ static int print_functions(const struct section *section, const struct model_fun
 static void print_sums(const struct section *section)
 {
 	const struct model_faults *faults = &section->model->faults;
-	uint64_t gc = faults->told_in_gc;
+	uint64_t gc = faults->recorded_in_gc;
 
 	if (faults->unknown_gcs && !gc) {
-		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "%s page fault%s; %s of all had to read.",
-			       unit_count(faults->told).text, plural(faults->told, "[|s]").text,
-			       unit_count(faults->told_major).text);
+		page_paragraph(
+			section->page, STYLE_PLAIN, 2, "%s page fault%s; %s of all had to read.",
+			unit_count(faults->recorded).text, plural(faults->recorded, "[|s]").text,
+			unit_count(faults->recorded_major).text);
 		return;
 	}
 	page_paragraph(section->page, STYLE_PLAIN, 2,
 		       "%s page fault%s: %s in collections, %s elsewhere; %s of all had to read.",
-		       unit_count(faults->told).text, plural(faults->told, "[|s]").text,
-		       unit_count(gc).text, unit_count(faults->told - gc).text,
-		       unit_count(faults->told_major).text);
+		       unit_count(faults->recorded).text, plural(faults->recorded, "[|s]").text,
+		       unit_count(gc).text, unit_count(faults->recorded - gc).text,
+		       unit_count(faults->recorded_major).text);
 }
 
 int section_faults(const struct section *section)

@@ -61,9 +61,9 @@ json_t *json_faults(const struct model *model, size_t top)
 	json_put(object, "in_minor_gc", json_count(faults->in_minor_gc));
 	json_put(object, "in_major_gc", json_count(faults->in_major_gc));
 	json_put(object, "unknown_gcs", json_count(faults->unknown_gcs));
-	json_put(object, "told", json_count(faults->told));
-	json_put(object, "told_major", json_count(faults->told_major));
-	json_put(object, "told_in_gc", json_count(faults->told_in_gc));
+	json_put(object, "recorded", json_count(faults->recorded));
+	json_put(object, "recorded_major", json_count(faults->recorded_major));
+	json_put(object, "recorded_in_gc", json_count(faults->recorded_in_gc));
 	return object;
 }
 

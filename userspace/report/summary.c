@@ -118,7 +118,7 @@ static void print_filter(const struct section *section)
 		       "only what is selected: %s (of waits those with a record of their own)",
 		       model->filter);
 	if (!model->cpu.samples && !model->alloc.samples && !model_gc_count(&model->gc) &&
-	    !model->syscall_count && !model->wait_ns && !model->faults.told)
+	    !model->syscall_count && !model->wait_ns && !model->faults.recorded)
 		page_paragraph(section->page, STYLE_WARNING, 2,
 			       "Nothing is: names are those that the whole report shows, and * "
 			       "stands for any characters.");

@@ -24,10 +24,10 @@
 #include "attacher.h"
 #include "locked.h"
 
-#define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before the user hears of it */
+#define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before a message says so */
 #define ONE_BY_ONE_NS UINT64_C(10000000000) /* to remove probes that have a link each */
 #define LOOK_NS       UINT64_C(150000000)   /* between two looks at who is in the way */
-#define BUSY_NS       UINT64_C(1000000000)  /* somebody is, before the user hears of it */
+#define BUSY_NS       UINT64_C(1000000000)  /* a program is in the way, before a message says so */
 
 enum { NOP = 0x90, POLL_MS = 20, NAMED_MAX = 4 };
 

@@ -318,7 +318,9 @@ void unwind_modules_expect(struct unwind_modules *modules, uint32_t id)
 		unwind_modules_find(modules, id);
 		return;
 	}
-	if (modules->abandoned || read_file(modules, id, &reading) ||
+	if (modules->abandoned)
+		return;
+	if (read_file(modules, id, &reading) ||
 	    buffer_append(&modules->expected, &reading, sizeof(reading)))
 		reading_end(&reading);
 }
