@@ -162,7 +162,7 @@ static struct gc_header *take_piece(struct gc_thread *thread, size_t size)
 	return (struct gc_header *)object;
 }
 
-static void *alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
+void *gc_alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
 {
 	struct gc_heap *heap = thread->heap;
 	struct gc_header *object;
@@ -192,11 +192,6 @@ static void *alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
 	return object;
 }
 
-void *gc_alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
-{
-	return alloc_slow(thread, type, size);
-}
-
 void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t length)
 {
 	const struct gc_type_info *info = &thread->heap->types[type];
@@ -211,7 +206,7 @@ void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t lengt
 		thread->head.free = object + size;
 		((struct gc_header *)object)->type = type;
 	} else {
-		object = alloc_slow(thread, type, size);
+		object = gc_alloc_slow(thread, type, size);
 	}
 	if (object)
 		*(uint64_t *)(object + info->length_offset) = length;

@@ -108,8 +108,7 @@ void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context)
 	visit_stack(&heap->remembered, visit, context);
 }
 
-/* After a minor collection no object is young: nothing need be remembered. The
- * objects are tracked again since they were traced. */
+/* The objects are tracked again since they were traced. */
 void barrier_reset(struct gc_heap *heap)
 {
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)

@@ -121,13 +121,6 @@ static bool in_nursery(const struct checker *checker, const void *object)
 	return nursery_has(&checker->heap->nursery, object);
 }
 
-static bool is_young(const struct checker *checker, const void *object)
-{
-	if (in_nursery(checker, object))
-		return true;
-	return chunk_is_large(object) && chunk_of(object)->age != LARGE_OLD;
-}
-
 static bool is_remembered(const void *object)
 {
 	uint16_t flags = ((const struct gc_header *)object)->flags;
@@ -145,7 +138,7 @@ static void check_type(const struct checker *checker, const void *object)
 static void check_old(struct checker *checker, const void *object, size_t size)
 {
 	const struct gc_chunk *chunk = chunk_of(object);
-	bool young = is_young(checker, object);
+	bool young = heap_is_young(checker->heap, object);
 
 	if (chunk->kind == CHUNK_LARGE)
 		verify(checker,
@@ -172,10 +165,10 @@ static void check_color(const struct checker *checker, const void *object)
 	const void *from = checker->object;
 	bool settled = !young_allowed(checker);
 
-	if (!major_is_marking(checker->heap) || is_young(checker, object))
+	if (!major_is_marking(checker->heap) || heap_is_young(checker->heap, object))
 		return;
 	/* A root, a young or a remembered object may hide white ones until the minor collection. */
-	if (!settled && (!from || is_young(checker, from) || is_remembered(from)))
+	if (!settled && (!from || heap_is_young(checker->heap, from) || is_remembered(from)))
 		return;
 	if (from && (!chunk_is_marked(from) || set_has(&checker->gray, from)))
 		return;
@@ -216,7 +209,8 @@ static void visit(void *context, void **slot)
 		verify(checker, young_allowed(checker), "nothing-young", object);
 	else
 		check_color(checker, object);
-	if (checker->object && is_young(checker, object) && !is_young(checker, checker->object))
+	if (checker->object && heap_is_young(checker->heap, object) &&
+	    !heap_is_young(checker->heap, checker->object))
 		check_remembered_for(checker, slot, object);
 	if (set_add(&checker->seen, object))
 		worklist_push(&checker->work, object);
@@ -287,7 +281,7 @@ static void check_remembered(void *context, struct gc_header *object)
 {
 	const struct checker *checker = context;
 
-	verify(checker, is_remembered(object) && !is_young(checker, object),
+	verify(checker, is_remembered(object) && !heap_is_young(checker->heap, object),
 	       "remembered-is-untracked", object);
 }
 
@@ -316,7 +310,6 @@ static void check_samples(const struct checker *checker)
 	}
 }
 
-/* The world is stopped. */
 void check_heap(struct gc_heap *heap, enum check_when when)
 {
 	struct checker checker;

@@ -144,11 +144,6 @@ static void end_stop(struct gc_thread *self)
 	threads_end_collecting(self);
 }
 
-/*
- * Collects, unless there was another collection since number `seen`. A full
- * collection follows a minor one when it was asked for. When the old generation
- * has grown past its threshold the steps of a major collection begin.
- */
 void collect_run(struct gc_thread *self, enum collect_kind kind, uint32_t reason, uint64_t seen)
 {
 	nursery_account(self);

@@ -52,20 +52,10 @@ int gc_finalizer_add(struct gc_thread *thread, void *object, enum gc_finalizer_k
 	return 0;
 }
 
-static void visit_list(struct gc_finalizer *entry, gc_visit visit, void *context)
+void finalize_visit(struct gc_finalizer *list, gc_visit visit, void *context)
 {
-	for (; entry; entry = entry->next)
-		visit(context, &entry->object);
-}
-
-void finalize_visit_young(struct gc_heap *heap, gc_visit visit, void *context)
-{
-	visit_list(heap->final.young[GC_FINALIZER_ORDERED], visit, context);
-}
-
-void finalize_visit_ready(struct gc_heap *heap, gc_visit visit, void *context)
-{
-	visit_list(heap->final.ready, visit, context);
+	for (; list; list = list->next)
+		visit(context, &list->object);
 }
 
 static void run_and_free(struct gc_finalizer *entry, struct gc_thread *thread)
@@ -191,8 +181,7 @@ static struct gc_finalizer *take_ready(struct gc_heap *heap)
 	return entry;
 }
 
-/* Runs what is ready, the first that became so first. Finalizers do not interrupt each other in one
- * thread. */
+/* Finalizers do not interrupt each other in one thread. */
 void finalize_run(struct gc_thread *thread)
 {
 	struct gc_finalizer *entry;

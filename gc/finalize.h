@@ -5,11 +5,8 @@
 
 #include "heap.h"
 
-/* Visits young objects with ordered finalizers. */
-void finalize_visit_young(struct gc_heap *heap, gc_visit visit, void *context);
-
-/* Visits objects whose finalizers are to be run. */
-void finalize_visit_ready(struct gc_heap *heap, gc_visit visit, void *context);
+/* Visits the objects of a list. */
+void finalize_visit(struct gc_finalizer *list, gc_visit visit, void *context);
 
 /* The end of a minor collection. Runs light finalizers of what died. */
 void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor);

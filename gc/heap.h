@@ -61,13 +61,15 @@ struct gc_share {
 
 struct gc_nursery {
 	char *base;
-	char *end;      /* of what it may ever have */
-	size_t part;    /* what one thread has until it is emptied */
-	size_t size;    /* what all have */
-	size_t saved;   /* so many bytes more would smaller parts have promoted the last time */
-	size_t wait;    /* bytes to be allocated before a larger part is tried again */
-	size_t largest; /* that it had since the last major collection */
-	size_t touched; /* so much may be in memory */
+	char *end;       /* of what it may ever have */
+	size_t part;     /* what one thread has until it is emptied */
+	size_t size;     /* what all have */
+	size_t saved;    /* so many bytes more would smaller parts have promoted the last time */
+	size_t wait;     /* bytes to be allocated before a larger part is tried again */
+	size_t patience; /* that is so many times its size, the next time */
+	uint64_t rate;   /* what the smaller part before one that is tried promoted, of RATE_ONE */
+	size_t largest;  /* that it had since the last major collection */
+	size_t touched;  /* so much may be in memory */
 	uint32_t n_shares;
 	size_t buffer; /* so much of them do threads take at a time; written likewise */
 	/* What all threads write has a cache line of its own: they read the rest all the time. */

@@ -50,7 +50,6 @@ static bool keep_spare(struct gc_heap *heap, struct gc_chunk *chunk)
 	return true;
 }
 
-/* Gives back all that is kept. */
 void large_free_spare(struct gc_heap *heap)
 {
 	struct gc_chunk *chunk, *next;

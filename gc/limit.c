@@ -49,11 +49,8 @@ void limit_request(struct gc_thread *thread)
 	__atomic_store_n(&thread->head.limit, NULL, __ATOMIC_SEQ_CST);
 }
 
-/*
- * Takes the thread's buffer away; the world is stopped or it is the thread
- * itself. `free` must not become NULL: a limit of 0 has to stay below it, or a
- * thread without a buffer would miss requests in its safepoints.
- */
+/* `free` must not become NULL: a limit of 0 has to stay below it, or a thread without a buffer
+ * would miss requests in its safepoints. */
 void limit_drop_buffer(struct gc_thread *thread)
 {
 	char *base = thread->heap->nursery.base;

@@ -207,7 +207,6 @@ bool major_step_can_wait(struct gc_heap *heap)
 	return true;
 }
 
-/* One step. The world is stopped. */
 void major_step(struct gc_heap *heap, bool behind_minor)
 {
 	switch (heap->major.phase) {
@@ -230,8 +229,8 @@ void major_step(struct gc_heap *heap, bool behind_minor)
 }
 
 /*
- * A whole major collection, behind a minor one. One under way cannot become it:
- * what died since it was marked would stay. Its marks are forgotten.
+ * One under way cannot become a whole one: what died since it was marked would
+ * stay. Its marks are forgotten.
  */
 void major_full(struct gc_heap *heap)
 {

@@ -158,11 +158,7 @@ static inline void *pop(struct gc_heap *heap, uint64_t *cost, uint64_t budget)
 	return NULL;
 }
 
-/*
- * Traces gray objects that cost about *budget, and takes from it what they did;
- * true when nothing is gray. A short queue between the stack and the tracing
- * hides the way to memory.
- */
+/* A short queue between the stack and the tracing hides the way to memory. */
 bool mark_spend(struct gc_heap *heap, uint64_t *budget)
 {
 	void *queue[AHEAD] = {NULL};

@@ -69,11 +69,8 @@ bool max_heap_allows(struct gc_thread *thread, size_t size)
 	return true;
 }
 
-/*
- * The system has no memory for a large object of `size` bytes. The first time this
- * collects, so that the heap gives back what it can, then (`collected`) it asks the
- * program. True: try again. Ends a program that has no function to be asked.
- */
+/* The first time this collects, so that the heap gives back what it can, then (`collected`) it
+ * asks the program. */
 bool max_heap_refused(struct gc_thread *thread, size_t size, bool collected)
 {
 	if (!thread->heap->out_of_memory)

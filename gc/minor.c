@@ -508,7 +508,7 @@ void minor_trace(struct gc_heap *heap)
 	old_begin_minor(&heap->old, minor.marking);
 	roots_visit(heap, visit, &minor);
 	barrier_visit(heap, trace_remembered, &minor);
-	finalize_visit_young(heap, visit, &minor);
+	finalize_visit(heap->final.young[GC_FINALIZER_ORDERED], visit, &minor);
 	do
 		trace_survivors(&minor);
 	while (weak_visit_young(heap, survivor, visit, &minor));
@@ -522,7 +522,6 @@ void minor_trace(struct gc_heap *heap)
 	heap->last.promoted_objects += minor.objects;
 }
 
-/* Reports what became of samples and gets the nursery ready for new objects. */
 void minor_finish(struct gc_heap *heap)
 {
 	weak_finish_minor(heap, survivor);

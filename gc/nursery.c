@@ -7,8 +7,11 @@
 enum { GROWTH_MAX = 64 << 20 };
 
 /* Leaving the caches costs as much as promoting one byte in PAYS. A larger part that did not pay is
- * tried again when so many times its size has been allocated. */
-enum { PAYS = 16, WAIT = 8 };
+ * tried again when its size has been allocated, then twice that, and so on up to WAIT_MOST times.
+ */
+enum { PAYS = 16, WAIT_MOST = 8 };
+
+#define RATE_ONE UINT64_C(65536)
 
 /* What it may ever have: its size for each processor. */
 static size_t largest_size(const struct gc_heap *heap)
@@ -37,19 +40,26 @@ static size_t next_part(struct gc_nursery *nursery, const struct gc_major *major
 	size_t least = most < NURSERY_CACHED ? most : NURSERY_CACHED, used = major->used;
 
 	/* One that was not full says nothing. */
-	if (!nursery->part || used < nursery->size / 2)
-		return nursery->part ? nursery->part : least;
+	if (used < nursery->size / 2)
+		return nursery->part;
 	if (nursery->part == least) {
 		nursery->wait -= used < nursery->wait ? used : nursery->wait;
 		if (nursery->wait || major->promoted <= used / PAYS)
 			return least;
-		nursery->wait = WAIT * most;
+		nursery->rate = RATE_ONE * major->promoted / used;
 		return most;
 	}
-	if (nursery->saved <= used / PAYS)
+	if (nursery->saved > used / PAYS)
+		return most;
+	/* It pays no longer, or just now, or never did. */
+	if (nursery->rate * used / RATE_ONE > major->promoted + used / PAYS) {
+		nursery->patience = 1;
 		return least;
-	nursery->wait = 0;
-	return most;
+	}
+	nursery->wait = nursery->patience * most;
+	if (nursery->patience < WAIT_MOST)
+		nursery->patience *= 2;
+	return least;
 }
 
 /*
@@ -111,6 +121,9 @@ int nursery_init(struct gc_heap *heap)
 		return -ENOMEM;
 	os_prefer_huge(nursery->base, size);
 	nursery->end = nursery->base + size;
+	size = heap->options.nursery_size;
+	nursery->part = size < NURSERY_CACHED ? size : NURSERY_CACHED;
+	nursery->patience = 1;
 	reset(heap);
 	return 0;
 }

@@ -49,7 +49,7 @@ static void set_buckets(struct gc_heap *heap, size_t n)
 	weak->n_buckets = n;
 }
 
-/* There is a new pair. Between two markings nothing lies in the buckets. Under the heap's lock. */
+/* Between two markings nothing lies in the buckets. */
 void pairs_make_room(struct gc_heap *heap)
 {
 	struct gc_weak_lists *weak = &heap->weak;

@@ -44,5 +44,5 @@ void roots_visit(struct gc_heap *heap, gc_visit visit, void *context)
 	/* These do not move: nothing is written. */
 	for (size_t i = 0; i < heap->pins.count; i++)
 		visit(context, &heap->pins.base[i]);
-	finalize_visit_ready(heap, visit, context);
+	finalize_visit(heap->final.ready, visit, context);
 }

@@ -35,7 +35,6 @@ void sampler_detach(struct gc_thread *thread)
 	outcomes_orphan(thread);
 }
 
-/* Called in the slow path before it allocates; the thread's bytes are accounted. */
 void sampler_poll(struct gc_thread *thread)
 {
 	/* The store is dear, and news are rare. */

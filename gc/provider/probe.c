@@ -44,107 +44,30 @@ static inline __attribute__((always_inline)) void keep_frame(void)
 
 probe_observer_function probe_observer;
 
-SITE void probe_fire_sample(const struct probe_sample *a)
-{
-	keep_frame();
-	STAP_PROBE8(gcprof, sample, a->sample, a->type, a->size, a->period, a->kind, a->anchor,
-		    a->stack, a->address);
-}
+/* `a` has the arguments, in the order of the table. */
+#define FIRE(name, n, ...)                                        \
+	SITE void probe_fire_##name(const struct probe_##name *a) \
+	{                                                         \
+		keep_frame();                                     \
+		STAP_PROBE##n(gcprof, name, __VA_ARGS__);         \
+	}
 
-SITE void probe_fire_samples(const struct probe_samples *a)
-{
-	keep_frame();
-	STAP_PROBE4(gcprof, samples, a->entries, a->count, a->stacks, a->words);
-}
-
-SITE void probe_fire_pieces(const struct probe_pieces *a)
-{
-	keep_frame();
-	STAP_PROBE3(gcprof, pieces, a->stack, a->pieces, a->count);
-}
-
-SITE void probe_fire_stack(const struct probe_stack *a)
-{
-	keep_frame();
-	STAP_PROBE4(gcprof, stack, a->stack, a->frames, a->count, a->how);
-}
-
-SITE void probe_fire_fate(const struct probe_fate *a)
-{
-	keep_frame();
-	STAP_PROBE2(gcprof, fate, a->entries, a->count);
-}
-
-SITE void probe_fire_freed(const struct probe_freed *a)
-{
-	keep_frame();
-	STAP_PROBE2(gcprof, freed, a->address, a->age);
-}
-
-SITE void probe_fire_followed(const struct probe_followed *a)
-{
-	keep_frame();
-	STAP_PROBE1(gcprof, followed, a->sample);
-}
-
-SITE void probe_fire_gc_begin(const struct probe_gc_begin *a)
-{
-	keep_frame();
-	STAP_PROBE6(gcprof, gc_begin, a->heap, a->cycle, a->kind, a->reason, a->stop, a->time);
-}
-
-SITE void probe_fire_gc_end(const struct probe_gc_end *a)
-{
-	keep_frame();
-	STAP_PROBE4(gcprof, gc_end, a->heap, a->cycle, a->kind, a->stats);
-}
-
-SITE void probe_fire_gc_summary(const struct probe_gc_summary *a)
-{
-	keep_frame();
-	STAP_PROBE5(gcprof, gc_summary, a->heap, a->sums, a->count, a->begin, a->cycles);
-}
-
-SITE void probe_fire_phase(const struct probe_phase *a)
-{
-	keep_frame();
-	STAP_PROBE2(gcprof, phase, a->heap, a->phase);
-}
-
-SITE void probe_fire_type(const struct probe_type *a)
-{
-	keep_frame();
-	STAP_PROBE2(gcprof, type, a->type, a->name);
-}
-
-SITE void probe_fire_typed(const struct probe_typed *a)
-{
-	keep_frame();
-	STAP_PROBE2(gcprof, typed, a->sample, a->type);
-}
-
-SITE void probe_fire_code(const struct probe_code *a)
-{
-	keep_frame();
-	STAP_PROBE4(gcprof, code, a->code, a->name, a->file, a->line);
-}
-
-SITE void probe_fire_period(const struct probe_period *a)
-{
-	keep_frame();
-	STAP_PROBE3(gcprof, period, a->old_period, a->new_period, a->reason);
-}
-
-SITE void probe_fire_thread(const struct probe_thread *a)
-{
-	keep_frame();
-	STAP_PROBE3(gcprof, thread, a->heap, a->anchor, a->event);
-}
-
-SITE void probe_fire_provider(const struct probe_provider *a)
-{
-	keep_frame();
-	STAP_PROBE2(gcprof, provider, a->name, a->version);
-}
+FIRE(sample, 8, a->sample, a->type, a->size, a->period, a->kind, a->anchor, a->stack, a->address)
+FIRE(samples, 4, a->entries, a->count, a->stacks, a->words)
+FIRE(pieces, 3, a->stack, a->pieces, a->count)
+FIRE(stack, 4, a->stack, a->frames, a->count, a->how)
+FIRE(fate, 2, a->entries, a->count)
+FIRE(freed, 2, a->address, a->age)
+FIRE(followed, 1, a->sample)
+FIRE(gc_begin, 6, a->heap, a->cycle, a->kind, a->reason, a->stop, a->time)
+FIRE(gc_end, 4, a->heap, a->cycle, a->kind, a->stats)
+FIRE(gc_summary, 5, a->heap, a->sums, a->count, a->begin, a->cycles)
+FIRE(phase, 2, a->heap, a->phase)
+FIRE(type, 2, a->type, a->name)
+FIRE(typed, 2, a->sample, a->type)
+FIRE(code, 4, a->code, a->name, a->file, a->line)
+FIRE(period, 3, a->old_period, a->new_period, a->reason)
+FIRE(thread, 3, a->heap, a->anchor, a->event)
+FIRE(provider, 2, a->name, a->version)
 
 #endif

@@ -11,7 +11,7 @@ static uint64_t rotate(uint64_t x, int k)
 	return x << k | x >> (64 - k);
 }
 
-/* Fills the state by splitmix64, which gives a good state for every seed, 0 included. */
+/* splitmix64. */
 void random_seed(uint64_t state[4], uint64_t seed)
 {
 	for (int i = 0; i < 4; i++) {

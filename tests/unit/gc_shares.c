@@ -200,11 +200,39 @@ TEST(gc_nursery_is_larger_than_caches_only_where_that_pays)
 	 */
 	CHECK(count_large(&f, 3, 0) <= 2);
 	CHECK_EQ(f.heap->nursery.size, NURSERY_CACHED);
-	/* They live for longer: a larger nursery saves nothing. It is tried, and again after a
-	 * while. */
-	CHECK_EQ(count_large(&f, 8, 8 * cached), 1);
+	/* They live for longer: a larger nursery saves nothing. It is tried, and again after one,
+	 * two and four of them. */
+	CHECK_EQ(count_large(&f, 8, 8 * cached), 3);
 	CHECK_EQ(count_large(&f, 5, 8 * cached), 1);
 	CHECK_EQ(f.heap->nursery.size, NURSERY_CACHED);
+	fixture_close(&f);
+}
+
+/* Where a larger nursery ends nothing is alive, which says nothing of what smaller ones promote. */
+TEST(gc_nursery_is_larger_again_where_it_paid)
+{
+	struct gc_options options = small_options();
+	const size_t batch = LARGE_NURSERY / 4 * 3 / sizeof(struct node);
+	int large = 0;
+	struct fixture f;
+
+	options.nursery_size = LARGE_NURSERY;
+	options.min_heap = 8 * LARGE_NURSERY;
+	fixture_open(&f, &options);
+	GC_FRAME(f.thread, frame, 0, struct node * list;);
+	for (size_t i = 0; i < 16 * batch; i++) {
+		uint64_t before = f.heap->stats.minor_collections;
+		size_t size = f.heap->nursery.size;
+		struct node *node = new_node(&f, i);
+
+		gc_write(f.thread, node, &node->left,
+			 (i + batch / 64) % batch ? frame.root.list : NULL);
+		frame.root.list = node;
+		large += f.heap->stats.minor_collections > before && size > NURSERY_CACHED;
+	}
+	/* Each second collection but for the first ones. */
+	CHECK(large >= 6);
+	GC_FRAME_END(f.thread, frame);
 	fixture_close(&f);
 }
 

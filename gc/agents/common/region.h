@@ -30,7 +30,7 @@ struct region_span {
 	uintptr_t start, size;
 };
 
-extern struct region_span region_span;
+extern struct region_span region_span __attribute__((visibility("hidden")));
 
 /* Is there a sampled block at this address, or in it? The whole cost of a free() of others. */
 static inline bool region_has(const void *address)

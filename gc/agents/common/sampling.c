@@ -214,7 +214,7 @@ static void leave(struct sampling_thread *thread)
 	int64_t left, most = POLL_BYTES;
 
 	gcprof_settle(thread->thread);
-	left = gcprof_bytes_left(thread->thread);
+	left = gcprof_bytes_left(thread->thread) - 1;
 	if (thread->untyped)
 		most = thread->untyped_tries ? RETRY_BYTES : 0;
 	thread->left = thread->armed = (uint64_t)(left < most ? left : most);

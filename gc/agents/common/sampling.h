@@ -41,8 +41,8 @@ enum {
 
 /* What the agent has of each thread. */
 struct sampling_thread {
-	uint64_t left;  /* so many bytes, less one, may be allocated before sampling is asked */
-	uint64_t armed; /* what `left` began with */
+	uint64_t left;                /* so many bytes may be allocated before sampling is asked */
+	uint64_t armed;               /* what `left` began with */
 	struct gcprof_thread *thread; /* NULL: it has none yet, or none any more */
 	uint32_t inside;              /* the agent is at work: it allocates for itself */
 	uint32_t endings;             /* how often the thread's end was seen */
@@ -53,7 +53,8 @@ struct sampling_thread {
 	uint32_t untyped_tries;
 };
 
-extern __thread struct sampling_thread sampling_thread __attribute__((tls_model("initial-exec")));
+extern __thread struct sampling_thread sampling_thread
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /*
  * Once, in the constructor of the agent, whose name reports show. `ceiling`: samples a second,
@@ -69,15 +70,16 @@ void sampling_refuse(void);
 /* A type's id, for find_type(); 0: there are too many. */
 uint64_t sampling_type(const char *name);
 
-/* May `size` bytes be allocated without more ado? Counts them if so. */
+/* May `size` bytes be allocated without more ado? Counts them if so: the borrow of the subtraction
+ * is the answer. */
 static inline bool sampling_passes(size_t size)
 {
-	struct sampling_thread *thread = &sampling_thread;
+	uint64_t *left = &sampling_thread.left;
 
-	if (__builtin_expect(size >= thread->left, 0))
-		return false;
-	thread->left -= size;
-	return true;
+	if (__builtin_expect(!__builtin_sub_overflow(*left, size, left), 1))
+		return true;
+	*left += size;
+	return false;
 }
 
 /*

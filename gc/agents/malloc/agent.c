@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* agent.c: the functions of malloc(3) as the program calls them. */
 /*
- * A block that is no sample costs one compare and one subtraction here, and as much again when it
- * is freed; then the next allocator has it. This file is compiled so that a call at the end of a
+ * A block that is no sample costs one subtraction here, and one and a compare when it is freed;
+ * then the next allocator has it. This file is compiled so that a call at the end of a
  * function is a jump: on the stack of a sample are functions named gcprof_*, and then what
  * called them. Functions that others are made of, such as reallocarray(), call these by their
  * public names: the program may have replaced some of them.

@@ -16,7 +16,8 @@ struct next_allocator {
 	size_t (*malloc_usable_size)(void *block);
 };
 
-extern struct next_allocator next;
+/* Hidden: read without a look at the table of addresses. */
+extern struct next_allocator next __attribute__((visibility("hidden")));
 
 /*
  * Is it the C library's, and does the program call it by way of the agent? Others may have more
