@@ -217,7 +217,8 @@ static void leave(struct sampling_thread *thread)
 	left = gcprof_bytes_left(thread->thread) - 1;
 	if (thread->untyped)
 		most = thread->untyped_tries ? RETRY_BYTES : 0;
-	thread->left = thread->armed = (uint64_t)(left < most ? left : most);
+	left = left < most ? left : most;
+	thread->left = thread->armed = left > 0 ? (uint64_t)left : 0;
 	thread->inside--;
 }
 
