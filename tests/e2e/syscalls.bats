@@ -56,6 +56,12 @@ count() { # NAME
 		[.[] | select(.record == "syscall" and .path == $id and .result == -2)] | length == 100' dump.jsonl
 	jq -es '[.[] | select(.record == "syscall" and .number == 0 and .arg2 == 1234 and .result == 1234)] |
 		length == 100' dump.jsonl
+	# Each way to look at single calls shows them as people write them.
+	same rows "$("$GCPROF" query --format csv "SELECT count(*) FROM syscalls WHERE path = '/nowhere/at/all' AND
+		arguments LIKE 'AT_FDCWD, \"/nowhere/at/all\", %' AND result = -2" | tail -n 1 | tr -d '\r')" 100
+	"$GCPROF" export -f firefox -o - 2>/dev/null | gzip -dc | jq -e '[.threads[].markers.data[] |
+		select(.arguments? // "" | startswith("AT_FDCWD, \"/nowhere/at/all\", "))] | length == 100'
+	same slices "$("$GCPROF" export -f perfetto -o - 2>/dev/null | grep -aoc 'AT_FDCWD, "/nowhere/at/all"')" 100
 	record --no-args --syscall-rate 100000 -- "$WORKLOADS/calls" files
 	"$GCPROF" dump >dump.jsonl
 	jq -es '[.[] | select(.record == "syscall") | .arg0, .arg1, .arg2, .path] | max == 0' dump.jsonl

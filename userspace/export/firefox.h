@@ -61,6 +61,7 @@ struct call_row {
 	uint64_t args[3];
 	uint64_t gc_ns;
 	uint32_t stack, flags, stands, fiber;
+	uint64_t path; /* a string of the profile; 0: none */
 };
 
 /* A collection, and what was known at its end. */

@@ -404,9 +404,10 @@ static uint64_t hex_digits(uint64_t number)
 }
 
 /* Bytes of the call's marker; firefox_markers.c writes it. */
-static uint64_t call_size(const struct call_row *row)
+static uint64_t call_size(const struct pass *pass, const struct call_row *row)
 {
-	uint64_t size = 130; /* what every call has, with times up to some years */
+	uint64_t size = 140; /* what every call has, with times up to some years */
+	const char *path = row->path ? tree_text(&pass->tree, row->path) : NULL;
 
 	for (int i = 0; i < 3; i++)
 		size += hex_digits(row->args[i]);
@@ -415,10 +416,12 @@ static uint64_t call_size(const struct call_row *row)
 	size += row->flags & SYSCALL_COLLECTOR ? 23 : 0;
 	size += row->stack ? 60 : 0;
 	size += row->stands > 1 ? 20 : 0;
+	size += path ? strlen(path) : 0;
 	return size;
 }
 
-static int take_syscall(struct firefox *firefox, const struct record_syscall *record)
+static int take_syscall(struct firefox *firefox, const struct pass *pass,
+			const struct record_syscall *record)
 {
 	struct ff_thread *thread = thread_of(firefox, record->thread);
 	struct call_row row = {
@@ -432,6 +435,7 @@ static int take_syscall(struct firefox *firefox, const struct record_syscall *re
 		.stack = record->stack < UINT32_MAX ? (uint32_t)record->stack : 0,
 		.flags = (uint32_t)record->flags,
 		.fiber = (uint32_t)record->fiber,
+		.path = record->path,
 	};
 
 	if (!thread)
@@ -440,7 +444,7 @@ static int take_syscall(struct firefox *firefox, const struct record_syscall *re
 		row.number |= UINT64_C(1) << COMPAT_BIT;
 	firefox->n_calls++;
 	firefox->calls_by_duration[syscall_bucket(row.duration)]++;
-	firefox->call_bytes[syscall_bucket(row.duration)] += call_size(&row);
+	firefox->call_bytes[syscall_bucket(row.duration)] += call_size(pass, &row);
 	return spool_append(firefox->spool, &thread->calls, &row, sizeof(row));
 }
 
@@ -491,7 +495,7 @@ int firefox_record(struct model_observer *observer, struct pass *pass, const str
 	case RECORD_period:
 		return take_period(firefox, pass, &record->period);
 	case RECORD_syscall:
-		return take_syscall(firefox, &record->syscall);
+		return take_syscall(firefox, pass, &record->syscall);
 	case RECORD_fork:
 	case RECORD_exit:
 		return take_life(firefox, pass, record);

@@ -247,6 +247,21 @@ static void put_pause_data(struct output *output, const struct gc_mark *gc)
 	output_text(output, "}");
 }
 
+static void put_arguments(const struct firefox *firefox, const struct call_row *row)
+{
+	const struct syscall_call call = {
+		.number = row->number,
+		.path = row->path ? tree_text(&firefox->pass->tree, row->path) : NULL,
+		.args = {row->args[0], row->args[1], row->args[2]},
+		.arguments = true,
+	};
+	char text[SYSCALL_TEXT];
+
+	syscall_arguments(&call, text, sizeof(text));
+	output_text(firefox->job.output, ",\"arguments\":");
+	output_string(firefox->job.output, text);
+}
+
 static void put_call_data(struct firefox *firefox, const struct call_row *call)
 {
 	struct output *output = firefox->job.output;
@@ -257,8 +272,8 @@ static void put_call_data(struct firefox *firefox, const struct call_row *call)
 	if (!(call->flags & SYSCALL_UNFINISHED))
 		output_format(output, ",\"result\":\"%" PRId64 "%s%s\"", call->result,
 			      name ? " " : "", name ? name : "");
-	output_format(output, ",\"arguments\":\"0x%" PRIx64 ", 0x%" PRIx64 ", 0x%" PRIx64 "\"",
-		      call->args[0], call->args[1], call->args[2]);
+	if (firefox->pass->syscalls.arguments)
+		put_arguments(firefox, call);
 	if (call->gc_ns) {
 		output_text(output, ",\"inGC\":");
 		output_milliseconds(output, call->gc_ns);

@@ -113,9 +113,9 @@ static void put_thread_slice(struct perfetto *perfetto, sqlite3_stmt *row, void 
 {
 	static const char *const of_gc[] = {"reason", "promoted bytes", "pause ns", "freed bytes",
 					    NULL};
-	static const char *const of_calls[] = {"result",           "ns in collections",
-					       "first argument",   "second argument",
-					       "stands for calls", "fiber (goroutine)"};
+	static const char *const of_calls[] = {"result",    "ns in collections",
+					       "arguments", "stands for calls",
+					       "fiber (goroutine)", NULL};
 	uint64_t thread = (uint64_t)sqlite3_column_int64(row, 0);
 	bool gc = sqlite3_column_int64(row, 11);
 
@@ -169,7 +169,7 @@ void perfetto_put_slices(struct perfetto *perfetto)
 		" promoted_bytes, pause_ns, freed_bytes, NULL, NULL, 1 FROM collections"
 		" WHERE start IS NOT NULL AND finish IS NOT NULL"
 		" UNION ALL SELECT thread, start, finish, 'syscall', name, result,"
-		" nullif(gc_ns, 0), arg0, arg1, nullif(stands, 1), fiber, 0 FROM syscalls"
+		" nullif(gc_ns, 0), arguments, nullif(stands, 1), fiber, NULL, 0 FROM syscalls"
 		" ORDER BY thread, start, finish DESC",
 		put_thread_slice, &nest);
 	turn_to(perfetto, &nest, 0, 0);

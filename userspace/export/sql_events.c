@@ -235,13 +235,14 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 	uint64_t process = process_of(pass, record->thread), id = sql_next(sql, TABLE_syscalls);
 	uint64_t start = record->time > record->duration ? record->time - record->duration : 0;
 	const struct sql_process *state = sql_process(sql, process);
-	bool unfinished = record->flags & SYSCALL_UNFINISHED;
-	char unknown[32];
+	struct syscall_call call = syscall_of_record(pass, record);
+	char unknown[32], arguments[SYSCALL_TEXT];
 	struct row_syscalls row;
 	int error = settle_thread(sql, record, id, start);
 
 	if (!state || error)
 		return state ? error : -ENOMEM;
+	syscall_arguments(&call, arguments, sizeof(arguments));
 	row = (struct row_syscalls){
 		.id = integer(id),
 		.start = integer(start),
@@ -252,10 +253,12 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 		.name = text(
 			call_name(pass, record->number, record->flags & SYSCALL_COMPAT, unknown)),
 		.duration_ns = integer(record->duration),
-		.result = unfinished ? nothing() : integer((uint64_t)record->result),
+		.result = call.unfinished ? nothing() : integer((uint64_t)record->result),
 		.arg0 = integer(record->arg0),
 		.arg1 = integer(record->arg1),
 		.arg2 = integer(record->arg2),
+		.arguments = call.arguments ? text(arguments) : nothing(),
+		.path = call.path ? text(call.path) : nothing(),
 		.gc_ns = integer(record->gc_ns),
 		.by_collector = integer(record->flags & SYSCALL_COLLECTOR ? 1 : 0),
 		.stack = stack_of(pass, record->stack),

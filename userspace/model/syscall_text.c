@@ -64,14 +64,16 @@ static int put_argument(char *out, size_t size, enum syscall_arg kind, uint64_t 
 	}
 }
 
-/* Writes the arguments; returns how much is used then, which may be more than there is room. */
-static size_t put_arguments(const struct syscall_call *call, char *out, size_t size, size_t used)
+/* Returns how much is used then, which may be more than there is room. */
+static size_t put_arguments(const struct syscall_call *call, char *out, size_t size)
 {
 	uint64_t number = call->number;
 	bool known = number < sizeof(calls) / sizeof(*calls) && calls[number].known;
+	size_t used = 0;
 
+	*out = 0;
 	if (!call->arguments)
-		return used + (size_t)snprintf(out + used, size - used, "...");
+		return (size_t)snprintf(out, size, "...");
 	for (int i = 0; i < ARGUMENTS && used < size; i++) {
 		enum syscall_arg kind = known ? calls[number].kinds[i] : ARG_ADDRESS;
 
@@ -86,17 +88,32 @@ static size_t put_arguments(const struct syscall_call *call, char *out, size_t s
 	return used;
 }
 
+static void put_error(char *out, size_t size, int number)
+{
+	const char *name = strerrorname_np(number);
+
+	if (name)
+		snprintf(out, size, ") = %s", name);
+	else
+		snprintf(out, size, ") = error %d", number);
+}
+
+void syscall_arguments(const struct syscall_call *call, char *out, size_t size)
+{
+	put_arguments(call, out, size);
+}
+
 void syscall_text(const struct syscall_call *call, char *out, size_t size)
 {
 	size_t used = (size_t)snprintf(out, size, "%.64s(", call->name);
 
-	used = used < size ? put_arguments(call, out, size, used) : used;
+	used += used < size ? put_arguments(call, out + used, size - used) : 0;
 	if (used >= size)
 		return;
 	if (call->unfinished)
 		snprintf(out + used, size - used, ") never returned");
 	else if (call->result < 0 && call->result >= -ERRNO_MAX)
-		snprintf(out + used, size - used, ") = error %" PRId64, -call->result);
+		put_error(out + used, size - used, (int)-call->result);
 	else if (call->result < 0 || call->result > UINT32_MAX)
 		snprintf(out + used, size - used, ") = 0x%" PRIx64, (uint64_t)call->result);
 	else

@@ -69,16 +69,15 @@ static void note_slow(struct pass *pass, const struct record_syscall *record)
 	struct syscalls *syscalls = &pass->syscalls;
 	size_t at = syscalls->n_slow;
 
-	if (at == SLOW_CALLS && record->duration <= syscalls->slow[at - 1].record.duration)
+	if (at == SLOW_CALLS && record->duration <= syscalls->slow[at - 1].duration)
 		return;
 	if (at < SLOW_CALLS)
 		syscalls->n_slow++;
 	else
 		at--;
-	for (; at && syscalls->slow[at - 1].record.duration < record->duration; at--)
+	for (; at && syscalls->slow[at - 1].duration < record->duration; at--)
 		syscalls->slow[at] = syscalls->slow[at - 1];
-	syscalls->slow[at].record = *record;
-	syscalls->slow[at].path = record->path ? tree_text(&pass->tree, record->path) : NULL;
+	syscalls->slow[at] = *record;
 }
 
 int syscalls_record(struct pass *pass, const struct record_syscall *record)
@@ -480,23 +479,28 @@ const char *syscall_tell(const struct pass *pass, struct syscall_call call)
 	return text;
 }
 
+struct syscall_call syscall_of_record(const struct pass *pass, const struct record_syscall *record)
+{
+	uint64_t compat = record->flags & SYSCALL_COMPAT ? SYSCALL_NUMBER_COMPAT : 0;
+
+	return (struct syscall_call){
+		.number = (record->number & INT32_MAX) | compat,
+		.path = record->path ? tree_text(&pass->tree, record->path) : NULL,
+		.args = {record->arg0, record->arg1, record->arg2},
+		.result = record->result,
+		.unfinished = record->flags & SYSCALL_UNFINISHED,
+		.arguments = pass->syscalls.arguments,
+	};
+}
+
 static int add_slow(const struct pass *pass)
 {
 	struct model *model = pass->model;
 
 	for (size_t i = 0; i < pass->syscalls.n_slow; i++) {
-		const struct slow_call *slow = &pass->syscalls.slow[i];
-		const struct record_syscall *record = &slow->record;
-		uint64_t compat = record->flags & SYSCALL_COMPAT ? SYSCALL_NUMBER_COMPAT : 0;
+		const struct record_syscall *record = &pass->syscalls.slow[i];
 		const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-		const struct syscall_call call = {
-			.number = (record->number & INT32_MAX) | compat,
-			.path = slow->path,
-			.args = {record->arg0, record->arg1, record->arg2},
-			.result = record->result,
-			.unfinished = record->flags & SYSCALL_UNFINISHED,
-		};
-		const char *text = syscall_tell(pass, call);
+		const char *text = syscall_tell(pass, syscall_of_record(pass, record));
 
 		if (!text)
 			return -ENOMEM;

@@ -29,10 +29,7 @@ struct calls {
 
 /* Totals that the kernel side kept, and sums of the records themselves. */
 struct syscalls {
-	struct slow_call {
-		struct record_syscall record;
-		const char *path;
-	} slow[SLOW_CALLS]; /* longest first */
+	struct record_syscall slow[SLOW_CALLS]; /* longest first */
 	size_t n_slow;
 	bool arguments; /* are recorded */
 	struct calls totals;
@@ -86,6 +83,12 @@ struct syscall_call {
 };
 
 enum { SYSCALL_TEXT = 320 };
+
+/* The call of a record. Its name is NULL. */
+struct syscall_call syscall_of_record(const struct pass *pass, const struct record_syscall *record);
+
+/* "AT_FDCWD, \"/etc/passwd\", 0x80000", cut to `size` with its final zero. */
+void syscall_arguments(const struct syscall_call *call, char *out, size_t size);
 
 /* "openat(AT_FDCWD, \"/etc/passwd\", 0x80000) = 3", cut to `size` with its final zero. */
 void syscall_text(const struct syscall_call *call, char *out, size_t size);
