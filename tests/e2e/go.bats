@@ -296,6 +296,26 @@ start() {
 	holds '.alloc.period_changes > 0 and .alloc.samples < 0.8 * 1216 * 1500000 / 524288'
 }
 
+# Its linker has left the sampler on, and the program has set a period.
+@test "a program that samples for itself keeps its period, also when a recorder is killed" {
+	go build -o own "$BATS_TEST_DIRNAME/programs/heap.go"
+	./own heap.pb &
+	started=($!)
+	wait_until test -e heap.pb.done
+	address=$((0x$(nm own | awk '$3 == "runtime.MemProfileRate" {print $1}')))
+	record -R 16K -p "${started[0]}" --duration 1s
+	grep -F 'samples its allocations for itself, every 65536 bytes: -R does not change that' record.log
+	same period "$(memory "${started[0]}" $address 8)" 0000010000000000
+	"$GCPROF" record -v -R 16K -p "${started[0]}" 2>killed.log &
+	started+=($!)
+	wait_until grep -F 'samples its allocations for itself' killed.log
+	kill -KILL "${started[1]}"
+	wait "${started[1]}" || true
+	same period "$(memory "${started[0]}" $address 8)" 0000010000000000
+	record -p "${started[0]}" --duration 1s
+	same period "$(memory "${started[0]}" $address 8)" 0000010000000000
+}
+
 @test "a recorder that ends takes the samples of another one away for a moment only" {
 	start
 	"$GCPROF" record -o first.data -p "${started[0]}" --duration 6s 2>first.log &
