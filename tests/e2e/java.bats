@@ -125,10 +125,10 @@ hot() { # OPTIONS...
 @test "almost all stacks of javac are complete and all Java frames have names" {
 	local i j
 	need_java
-	for i in $(seq 20); do
+	for i in $(seq 10); do
 		{
 			echo "public class C$i<T extends Comparable<T>> {"
-			for j in $(seq 30); do
+			for j in $(seq 20); do
 				cat <<END
 	public int m$j(int a, java.util.Map<String, java.util.List<Integer>> x) {
 		for (var e : x.entrySet())

@@ -78,7 +78,7 @@ lived() { # OPTION BYTES_OF_AN_OBJECT
 }
 
 @test "with -Xcheck:jni the machine has nothing to say" {
-	for mode in 'classes 1000' 'threads 20' 'exceptions 100000'; do
+	for mode in 'classes 400' 'threads 20' 'exceptions 40000'; do
 		# shellcheck disable=SC2086 # two words
 		java -Xmx160m -cp "$PROGRAMS" Stress $mode >truth || :
 		# shellcheck disable=SC2086
