@@ -6,7 +6,7 @@
 ATTACKER=1001
 GCPROF_MIB=128 # of memory that the recorder and what it starts may have, the reader left out
 READER_MIB=512 # and the reader
-END_S=${END_S:-3} # from SIGINT, or the end of --duration, to the end; on a machine that is busy
+END_S=${END_S:-3} # from SIGINT, or the end of --duration, to the end; see patience()
 TURN_MS=${TURN_MS:-50} # of the main loop
 BLAME='reader|refused|too |damaged|no unwind rows|no function names' # one of these words says what is wrong with a file
 export ATTACKER GCPROF_MIB READER_MIB END_S TURN_MS BLAME
@@ -30,6 +30,12 @@ AS_ATTACKER=(setpriv --reuid "$ATTACKER" --regid "$ATTACKER" --clear-groups)
 # Seconds since the machine started.
 clock() {
 	cut -d ' ' -f 1 /proc/uptime
+}
+
+# How long something may take that takes so many seconds on a machine with nothing else to do: up to
+# five times as long, by how many want each CPU.
+patience() { # SECONDS
+	awk -v s="$1" -v cpus="$(nproc)" '{f = $1 / cpus; print int(s * (f < 1 ? 1 : f > 5 ? 5 : f))}' /proc/loadavg
 }
 
 # Whether so many seconds have gone by.

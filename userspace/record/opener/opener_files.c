@@ -58,7 +58,11 @@ static int describe(int fd, struct opener_file *out)
 	return 0;
 }
 
-int opener_reopen(int handle, const struct opener_head *head, struct opener_file *out)
+/*
+ * Opens what `handle` (O_PATH) stands for, for reading. A negative errno: -EINVAL if it is no
+ * regular file, -EWOULDBLOCK if it has a lease, -EHOSTDOWN if it lies where others hung.
+ */
+static int reopen(int handle, const struct opener_head *head, struct opener_file *out)
 {
 	char path[32];
 	struct statx known;
@@ -179,7 +183,7 @@ static int finish(int handle, const struct opener_head *head, struct opener_file
 
 	if (handle < 0)
 		return handle;
-	fd = opener_reopen(handle, head, out);
+	fd = reopen(handle, head, out);
 	close(handle);
 	return fd;
 }

@@ -12,12 +12,6 @@
 /* Reports the device of a file that is about to be opened, in case that never ends. */
 void opener_announce(uint64_t device);
 
-/*
- * Opens what `handle` (O_PATH) stands for, for reading. A negative errno: -EINVAL if it is no
- * regular file, -EWOULDBLOCK if it has a lease, -EHOSTDOWN if it lies where others hung.
- */
-int opener_reopen(int handle, const struct opener_head *head, struct opener_file *out);
-
 /* Each opens the file and says what it is: a descriptor or a negative errno. */
 int opener_open_mapped(const struct opener_head *head, const struct opener_mapped *wanted,
 		       const char *path, struct opener_file *out);

@@ -394,11 +394,6 @@ static struct entry *meet(struct files *files, const struct event_mmap *event, c
 	return entry;
 }
 
-void files_meet(struct files *files, const struct event_mmap *event, const char *path)
-{
-	(void)meet(files, event, path);
-}
-
 uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path)
 {
 	struct entry *entry = meet(files, event, path);

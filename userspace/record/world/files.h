@@ -43,9 +43,6 @@ void files_prepare(struct files *files);
 /* A file was mapped. Its id, 0: it will not be known. */
 uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path);
 
-/* A file was mapped, and is to be known: no mapping of it is passed on. */
-void files_meet(struct files *files, const struct event_mmap *event, const char *path);
-
 /* Takes what readers have found. */
 void files_turn(struct files *files);
 
