@@ -43,9 +43,19 @@ wait_recorder() { # SECONDS
 	done
 }
 
+# Has the program that means no harm run, if the script has one? A busy machine may begin it late.
+has_churned() { # SCRIPT
+	[[ $1 = *churn* ]] || return 0
+	! pgrep -s "$(cat driver)" -x churn >/dev/null || {
+		begun=1
+		return 1
+	}
+	[ -n "$begun" ]
+}
+
 # Records what a script starts until it is interrupted. The script's processes go on.
 attack() { # SECONDS SCRIPT [OPTION...]
-	local seconds=$1 script=$2 since
+	local seconds=$1 script=$2 since begun=
 	shift 2
 	peak=0 reader_peak=0 early=0 code=0
 	printf 'echo $$ >driver\ncd "%s"\nPATH=%s:$PATH\n%s\nwait\n' "$PWD" "$PROGRAMS" "$script" >script
@@ -55,7 +65,7 @@ attack() { # SECONDS SCRIPT [OPTION...]
 	wait_until test -s driver
 	started+=("-$(cat driver)")
 	since=$(clock)
-	while is_running "$recorder" && ! is_past "$since" "$seconds"; do
+	while is_running "$recorder" && { ! has_churned "$script" || ! is_past "$since" "$seconds"; }; do
 		see_memory "$recorder"
 		[ "$early" != 0 ] || ! is_past "$since" 3 || early=$peak
 		sleep 0.05
