@@ -58,10 +58,9 @@ struct call_row {
 	uint64_t end, duration;
 	uint64_t number; /* bit 31: a 32-bit call */
 	int64_t result;
-	uint64_t args[3];
+	uint64_t args[3], path; /* a string's number; 0: none */
 	uint64_t gc_ns;
 	uint32_t stack, flags, stands, fiber;
-	uint64_t path; /* a string of the profile; 0: none */
 };
 
 /* A collection, and what was known at its end. */
