@@ -179,7 +179,7 @@ typed() { # SCRIPT FILE...
 			printf '\003'
 		done
 		wait_until test -s code
-	} | script -qec 'bash -i ./session' /dev/null >/dev/null 2>&1 3>&-
+	} | env --default-signal=INT script -qec 'bash -i ./session' /dev/null >/dev/null 2>&1 3>&-
 }
 
 @test "Ctrl-C: the program is recorded to its end, and its status is the recorder's" {
