@@ -66,7 +66,8 @@ static __attribute__((noinline)) uint64_t other_way(int depth)
 
 TEST(the_same_stack_has_the_same_key)
 {
-	uint64_t keys[3];
+	/* What was there before may look like return addresses. */
+	uint64_t keys[3] = {0};
 
 	skip_under_thread_sanitizer();
 	/* Not unrolled: another place of the call would be another stack. */
@@ -78,7 +79,7 @@ TEST(the_same_stack_has_the_same_key)
 
 TEST(depths_and_places_differ)
 {
-	uint64_t keys[6];
+	uint64_t keys[6] = {0};
 
 	for (int i = 0; i < 4; i++)
 		keys[i] = deeper(i);
@@ -115,7 +116,7 @@ static __attribute__((noinline)) uint64_t framed(struct fixture *f, uint32_t cod
 TEST(shadow_frames_are_in_it)
 {
 	struct fixture f;
-	uint64_t keys[4];
+	uint64_t keys[4] = {0};
 
 	open_batching(&f, 1 << 20);
 	for (int turn = 0; turn < 2; turn++) {

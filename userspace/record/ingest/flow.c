@@ -11,10 +11,8 @@
 #include "places.h"
 #include "untyped.h"
 
-#define SLACK_NS      UINT64_C(1000000000) /* a machine that stands still is no reason to be late */
-#define SLACK_BYTES   ((size_t)4 << 20)    /* if more waits than this, it is: */
-#define SLACK_LEAST   UINT64_C(200000000)
-#define ADVANCE_NS    UINT64_C(100000000) /* what waits is sorted so often at most */
+#define SLACK_NS      UINT64_C(200000000)
+#define ADVANCE_NS    UINT64_C(50000000) /* what waits is sorted so often at most */
 #define PENDING_BYTES ((size_t)16 << 20)
 #define PENDING_NS    UINT64_C(2000000000) /* for which events wait until a file is read */
 
@@ -188,19 +186,18 @@ static int store_until(struct flow *flow, uint64_t watermark)
 /* Any mapping on the machine makes a round, and those of programs that start come by the dozen. */
 int flow_advance(struct flow *flow, uint64_t now, uint64_t pending)
 {
-	uint64_t slack = merge_held(flow->merge) < SLACK_BYTES ? SLACK_NS : SLACK_LEAST;
 	int err;
 
 	if (now < flow->next_advance)
 		return 0;
 	flow->next_advance = now + ADVANCE_NS;
 	places_advance(flow->places, now);
-	if (pending < now - slack) {
+	if (pending < now - SLACK_NS) {
 		err = store_until(flow, now - pending < PENDING_NS ? pending : now - PENDING_NS);
 		if (err || merge_held(flow->merge) < PENDING_BYTES)
 			return err;
 	}
-	return store_until(flow, now - slack);
+	return store_until(flow, now - SLACK_NS);
 }
 
 int flow_finish(struct flow *flow, uint64_t now)
