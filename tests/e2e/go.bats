@@ -264,9 +264,9 @@ start() {
 }
 
 @test "-R changes how many samples there are, and no sum" {
-	record -R 64K -- "$PROGRAMS/objects" 800000
+	record -R 64K -- "$PROGRAMS/objects" 800000 late
 	right_shares 800000
-	# 1216 bytes each time. A moment passes until the program has set its own rate.
+	# 1216 bytes each time.
 	holds '.alloc.samples > 0.6 * 1216 * 800000 / 65536 and .alloc.samples < 1.1 * 1216 * 800000 / 65536'
 	record -R 2M -- "$PROGRAMS/objects" 1500000
 	right_shares 1500000

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // objects.go: allocates so many times four nodes (48 bytes) and a slice (1024), and keeps one node
-// of 64; for ever without an argument.
+// of 64; for ever without an argument. With another one it waits first, until it is surely sampled.
 package main
 
 import (
 	"os"
 	"strconv"
+	"time"
 )
 
 type node struct {
@@ -26,6 +27,9 @@ func main() {
 	times := -1
 	if len(os.Args) > 1 {
 		times, _ = strconv.Atoi(os.Args[1])
+	}
+	if len(os.Args) > 2 {
+		time.Sleep(time.Second / 2)
 	}
 	for i := 0; i != 4*times; i++ {
 		p := makeNode(i)
