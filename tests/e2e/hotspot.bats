@@ -199,18 +199,6 @@ right_sums() { # NODES
 	grep -F -- '--no-writes' record.log
 }
 
-@test "with --system programs are written to only on request" {
-	need_java
-	java -Xmx128m -cp "$PROGRAMS" Allocate 100000 1000000 >/dev/null &
-	started=($!)
-	wait_busy "${started[0]}"
-	record -F 0 --syscalls off --system --duration 2
-	holds '[.alloc.types[].name] | any(startswith("Allocate")) | not'
-	grep -F -- '--system without --writes' record.log
-	record -F 0 --syscalls off --system --writes --duration 2
-	holds '[.alloc.types[].name] | any(startswith("Allocate"))'
-}
-
 @test "--runtime leaves runtimes out, doctor says what there is" {
 	need_java
 	run record --runtime go,none -- true

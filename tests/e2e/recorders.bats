@@ -242,3 +242,17 @@ is_recorded() { # PID
 		needs_nobody_else same "requests of $pid" "$(requests "$pid")" "$(printf '%08d %0768d' 0 0)"
 	done
 }
+
+# Here, since other tests have programs that would be written to.
+@test "with --system programs are written to only on request" {
+	need_root
+	command -v java >/dev/null || skip 'no java'
+	java -Xmx128m "$ROOT/tests/e2e/programs/Allocate.java" 100000 1000000 >/dev/null 3>&- &
+	started=($!)
+	wait_on "$!" 300 # it compiles itself first
+	record -F 0 --syscalls off --system --duration 2
+	holds '[.alloc.types[].name] | any(startswith("Allocate")) | not'
+	grep -F -- '--system without --writes' record.log
+	record -F 0 --syscalls off --system --writes --duration 2
+	holds '[.alloc.types[].name] | any(startswith("Allocate"))'
+}
