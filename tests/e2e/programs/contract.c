@@ -82,6 +82,8 @@ static void two(uint64_t count)
 		usleep(10000);
 		gcprof_poll(thread);
 	}
+	/* What comes before the recorder knows that itself may be left out. */
+	usleep(300000);
 	anchor.top = (uintptr_t)&frame;
 	for (uint64_t i = 0; i < count; i++) {
 		gcprof_alloc(thread, 64, type, GCPROF_SAMPLE_NURSERY);
