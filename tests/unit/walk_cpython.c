@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* walk_cpython.c: tests of the walker of Python frames, on an interpreter's memory made for them.
  */
-#include "test.h"
+#include "walk_rig.h"
 
-/* Words from MEMORY on; all else cannot be read. */
-#define MEMORY UINT64_C(0x7f0000000000)
-#define WORDS  65536
-
-static uint64_t words[WORDS];
-
-static long cpython_read(void *to, uint32_t size, uint64_t from)
-{
-	if (from < MEMORY || from - MEMORY > sizeof(words) ||
-	    size > sizeof(words) - (from - MEMORY))
-		return -14;
-	memcpy(to, (const char *)words + (from - MEMORY), size);
-	return 0;
-}
+#define cpython_read memory_read
 
 #include "../../bpf/walk_cpython.h"
 
@@ -33,11 +20,6 @@ enum {
 };
 
 static struct walk_cpython walk;
-
-static void put(uint64_t distance, uint64_t value)
-{
-	words[distance / 8] = value;
-}
 
 /* `owned`: as 3.12 and later, else as 3.11. */
 static void make_interpreter(bool owned)

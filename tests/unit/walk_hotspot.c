@@ -1,35 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* walk_hotspot.c: tests of the walker of Java frames, on a virtual machine's memory made for them.
  */
-#include "test.h"
-
-/* Words from MEMORY on; all else cannot be read. */
-#define MEMORY UINT64_C(0x7f0000000000)
-#define WORDS  16384
-
-static uint64_t words[WORDS];
-
-struct walk_window;
-struct walk_rows;
-struct unwind_rule;
-
-static long walk_read(struct walk_window *window, void *to, uint32_t size, uint64_t from)
-{
-	(void)window;
-	if (from < MEMORY || from - MEMORY > sizeof(words) ||
-	    size > sizeof(words) - (from - MEMORY))
-		return -14;
-	memcpy(to, (const char *)words + (from - MEMORY), size);
-	return 0;
-}
-
-static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *rule)
-{
-	(void)rows;
-	(void)ip;
-	(void)rule;
-	return 0;
-}
+#include "walk_rig.h"
 
 #include "../../bpf/walk_hotspot.h"
 

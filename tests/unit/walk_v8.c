@@ -2,35 +2,7 @@
 /* walk_v8.c: tests of what is found of JavaScript functions, in the memory of an engine made for
  * them.
  */
-#include "test.h"
-
-/* Words from MEMORY on; all else cannot be read. */
-#define MEMORY UINT64_C(0x7f0000000000)
-#define WORDS  65536
-
-static uint64_t words[WORDS];
-
-struct walk_window;
-struct walk_rows;
-struct unwind_rule;
-
-static long walk_read(struct walk_window *window, void *to, uint32_t size, uint64_t from)
-{
-	(void)window;
-	if (from < MEMORY || from - MEMORY > sizeof(words) ||
-	    size > sizeof(words) - (from - MEMORY))
-		return -14;
-	memcpy(to, (const char *)words + (from - MEMORY), size);
-	return 0;
-}
-
-static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *rule)
-{
-	(void)rows;
-	(void)ip;
-	(void)rule;
-	return 0;
-}
+#include "walk_rig.h"
 
 #include "../../bpf/walk_native.h"
 #include "../../bpf/v8_names.h"
@@ -52,11 +24,6 @@ enum {
 enum { SHARED_TYPE = 200, SCRIPT_TYPE, SCOPE_TYPE, ODDBALL_TYPE };
 
 static struct walk_v8 walk;
-
-static void put(uint64_t distance, uint64_t value)
-{
-	words[distance / 8] = value;
-}
 
 static uint64_t object(uint64_t distance)
 {

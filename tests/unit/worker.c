@@ -128,7 +128,7 @@ static pid_t serve(uid_t user)
 	return (pid_t)strtol(last ? last : text, NULL, 10);
 }
 
-/* All on one CPU, which nobody gets while this thread has it. */
+/* All on one CPU: while this thread runs, no other does. */
 static bool take_cpu(void)
 {
 	const struct sched_param first = {.sched_priority = 1};

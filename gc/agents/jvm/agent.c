@@ -276,7 +276,7 @@ PUBLIC jvm_object JVM_FindClassFromBootLoader(struct jni *jni, const char *name)
 	return function ? function(jni, name) : NULL;
 }
 
-/* What it returns is what the recorder is told. */
+/* The recorder reads what this returns. */
 PUBLIC int32_t Agent_OnAttach(struct jvm *jvm, char *options, void *reserved)
 {
 	int err;

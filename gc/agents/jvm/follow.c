@@ -245,7 +245,7 @@ void follow_sweep(struct jni *jni, struct gcprof_thread *thread, bool paused)
 	if (!paused && (!old_waits || began < old_next))
 		return;
 	alive = take_fresh(jni);
-	/* Old ones first: what has survived just now was looked at. */
+	/* Old ones first: the sweep of young ones adds to them objects that it has just found alive. */
 	if (began >= old_next) {
 		dead = sweep(jni, thread, &old, alive);
 		old_next = now_ns() + (now_ns() - began) * OLD_PART;
