@@ -166,8 +166,8 @@ static void tell_selection(const struct section *section)
 			       "profile does not say what these stand for.",
 			       unit_count((uint64_t)model->calls_left_out).text,
 			       plural((uint64_t)model->calls_left_out,
-				      "call[|s] nobody knows how many are selected, so [it is|they "
-				      "are]")
+				      "call[|s] it is not known how many are selected, so [it "
+				      "is|they are]")
 				       .text);
 }
 

@@ -49,13 +49,13 @@ struct attach {
 	bool multi;
 	struct worker *attacher;
 	uint64_t began;                /* its request; 0: it has none */
-	bool late;                     /* that takes too long, and the user has heard of it */
+	bool late;                     /* that takes too long, and a message has said so */
 	uint32_t suspects[LOCKED_MAX]; /* their memory maps are locked at each look since */
 	size_t n_suspects;
 	uint64_t next_look; /* ns */
 	uint64_t deaths;
 	uint32_t obstacle;       /* the program that was in the way last; 0: none was */
-	uint64_t obstacle_since; /* ns; 0: the user has heard of it */
+	uint64_t obstacle_since; /* ns; 0: a message has named it */
 	uint32_t n_places;       /* in use in the map */
 	uint32_t n_providers;
 	unsigned count[PROBES];
