@@ -133,6 +133,7 @@ record_until() { # RECORD COUNT ARGUMENT...
 	done
 	kill -INT "$recorder"
 	wait "$recorder"
+	unset 'started[-1]'
 }
 
 # How many BPF programs of the kinds that a recorder has are there that no process has open: others
