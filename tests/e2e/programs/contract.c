@@ -77,15 +77,16 @@ static void two(uint64_t count)
 
 	/* Both are recorded from here on. */
 	for (int i = 0;
-	     i < 500 && !(is_attached && is_attached() && gcprof_bytes_left(thread) != INT64_MAX);
+	     i < 2000 && !(is_attached && is_attached() && gcprof_bytes_left(thread) != INT64_MAX);
 	     i++) {
 		usleep(10000);
 		gcprof_poll(thread);
 	}
 	/* The recorder leaves out batches that come before it has heard that it has a row here, as
-	 * what they refer to may have been reported to others: on a busy machine that takes 30 ms.
+	 * what they refer to may have been reported to others: on a busy machine that takes 30 ms,
+	 * or the time that it is kept from its CPU.
 	 */
-	usleep(300000);
+	usleep(1000000);
 	anchor.top = (uintptr_t)&frame;
 	for (uint64_t i = 0; i < count; i++) {
 		gcprof_alloc(thread, 64, type, GCPROF_SAMPLE_NURSERY);
