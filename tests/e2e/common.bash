@@ -136,6 +136,15 @@ record_until() { # RECORD COUNT ARGUMENT...
 	unset 'started[-1]'
 }
 
+# How many threads or processes a timer has found with a function on their stacks.
+found_in() { # thread|process FUNCTION
+	"$GCPROF" query --format csv "WITH RECURSIVE walk(id, frame, parent) AS (
+			SELECT $1, frame, parent FROM ticks JOIN stacks ON stacks.id = stack
+			UNION SELECT walk.id, stacks.frame, stacks.parent FROM walk JOIN stacks ON stacks.id = walk.parent)
+		SELECT count(DISTINCT walk.id) FROM walk JOIN frames ON frames.id = frame
+		JOIN functions ON functions.id = function WHERE name = '$2'" 2>/dev/null | tail -n 1 | tr -d '\r'
+}
+
 # How many BPF programs of the kinds that a recorder has are there that no process has open: others
 # may record meanwhile, and services come and go whose programs their cgroup has.
 orphans() {

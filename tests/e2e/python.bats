@@ -122,7 +122,7 @@ loops() {
 
 @test "functions have their shares in threads" {
 	hot threads
-	holds '[.threads[] | select(.tid != .pid and .cpu_ns > 1e7)] | length == 4'
+	same threads "$(found_in thread share)" 4
 }
 
 @test "functions have their shares in generators" {
@@ -187,11 +187,7 @@ for _ in range(3):
 END
 	record -F 1999 -- "$PYTHON" server.py
 	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name == "worker") | .cpu_total_ns > 0.5 * $all] == [true]'
-	same processes "$("$GCPROF" query "WITH RECURSIVE walk(process, frame, parent) AS (
-			SELECT process, frame, parent FROM ticks JOIN stacks ON stacks.id = stack
-			UNION SELECT process, stacks.frame, stacks.parent FROM walk JOIN stacks ON stacks.id = walk.parent)
-		SELECT count(DISTINCT process) FROM walk JOIN frames ON frames.id = frame JOIN functions ON
-		functions.id = function WHERE name = 'worker'" 2>/dev/null | tail -n 1 | tr -d ' ')" 3
+	same processes "$(found_in process worker)" 3
 	read -r all without <<<"$(loops)"
 	echo "$all in the loop, $without without a function"
 	[ "$all" -gt 300 ] && [ "$without" -lt $((all / 10)) ]
