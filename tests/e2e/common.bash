@@ -121,6 +121,30 @@ has_stored() { # RECORD COUNT [FILE]
 	[ "$("$GCPROF" dump "${3:-gcprof.data}" 2>/dev/null | grep -m "$2" -c "^{\"record\":\"$1\"")" = "$2" ]
 }
 
+# Records until so many records of a kind are in gcprof.data, however long that takes.
+record_until() { # RECORD COUNT ARGUMENT...
+	rm -f gcprof.data
+	"$GCPROF" record -F 999 --syscall-rate 5000 --max-overhead 100 "${@:3}" >out 2>record.log &
+	local recorder=$!
+	started+=("$recorder")
+	for _ in $(seq 600); do
+		! has_stored "$1" "$2" || break
+		sleep 0.2
+	done
+	kill -INT "$recorder"
+	wait "$recorder"
+	unset 'started[-1]'
+}
+
+# How many threads or processes a timer has found with a function on their stacks.
+found_in() { # thread|process FUNCTION
+	"$GCPROF" query --format csv "WITH RECURSIVE walk(id, frame, parent) AS (
+			SELECT $1, frame, parent FROM ticks JOIN stacks ON stacks.id = stack
+			UNION SELECT walk.id, stacks.frame, stacks.parent FROM walk JOIN stacks ON stacks.id = walk.parent)
+		SELECT count(DISTINCT walk.id) FROM walk JOIN frames ON frames.id = frame
+		JOIN functions ON functions.id = function WHERE name = '$2'" 2>/dev/null | tail -n 1 | tr -d '\r'
+}
+
 # How many BPF programs of the kinds that a recorder has are there that no process has open: others
 # may record meanwhile, and services come and go whose programs their cgroup has.
 orphans() {

@@ -17,6 +17,7 @@ setup_file() {
 	go build -buildmode=pie -ldflags='-s -w' -o goroutines-anywhere \
 		"$BATS_TEST_DIRNAME/programs/goroutines.go"
 	go build -buildmode=pie -ldflags='-s -w' -o anywhere "$BATS_TEST_DIRNAME/programs/objects.go"
+	record -- ./goroutines 0.5
 }
 
 # The processes of recorders that are still there end, too.
@@ -28,62 +29,62 @@ setup() {
 	started=()
 }
 
-# 48 and 1024 bytes, so many times: within two halves of the intervals; one of 64 nodes is kept.
+# 48 and 1024 bytes, so many times: within 2.4 halves of the intervals; one of 64 nodes is kept, and what
+# is allocated while a collection marks survives it.
 right_shares() { # TIMES
 	holds "[.alloc.types[] | select(.name == \"main.node\")] | length == 1 and
-		(.[0].bytes | (.estimate - 192 * $1 | fabs) < (.high - .low)) and
-		.[0].survived < 0.1" &&
+		(.[0].bytes | (.estimate - 192 * $1 | fabs) < 1.2 * (.high - .low)) and
+		.[0].survived < 0.5" &&
 		holds "[.alloc.types[] | select(.name == \"uint8\")] | length == 1 and
-			(.[0].bytes | (.estimate - 1024 * $1 | fabs) < (.high - .low))" &&
+			(.[0].bytes | (.estimate - 1024 * $1 | fabs) < 1.2 * (.high - .low))" &&
 		# What the runtime itself allocates in a call is of the same place: it has no one type then.
 		holds '.sites | any(.functions[0] == "main.makeNode" and (.type | IN("main.node", null))) and
 			any(.functions[0] == "main.makeBytes" and (.type | IN("uint8", null)))'
 }
 
 @test "a program that was started has types, functions and deaths" {
-	record -- "$PROGRAMS/objects" 800000
-	right_shares 800000
-	holds '[.alloc.types[] | select(.name == "uint8")][0] | .fates > 0.9 * .samples'
+	record -- "$PROGRAMS/objects" 400000
+	right_shares 400000
+	holds '[.alloc.types[] | select(.name == "uint8")][0] | .fates > 0.7 * .samples'
 }
 
-@test "a stripped one has them" {
-	record -- "$PROGRAMS/stripped" 800000
-	right_shares 800000
+@test "long: a stripped one has them" {
+	record -- "$PROGRAMS/stripped" 400000
+	right_shares 400000
 }
 
-@test "one that is loaded anywhere has them" {
-	record -- "$PROGRAMS/anywhere" 800000
-	right_shares 800000
+@test "a stripped one that is loaded anywhere has them" {
+	record -- "$PROGRAMS/anywhere" 400000
+	right_shares 400000
 }
 
 @test "one that a shell starts has them from when its sampler was switched on" {
-	record -- sh -c "$PROGRAMS/stripped 1500000; true"
-	holds '[.alloc.types[] | select(.name == "uint8")] | length == 1 and
-		.[0].bytes.estimate > 100e6 and .[0].bytes.high < 1.8e9'
+	record -- sh -c "$PROGRAMS/stripped 400000 524289; true"
+	right_shares 400000
 }
 
 @test "cycles and stops are those of gctrace" {
-	GODEBUG=gctrace=1 record -- "$PROGRAMS/stripped" 500000
+	GODEBUG=gctrace=1 record -- "$PROGRAMS/stripped" 100000
 	traced=$(grep -c '^gc [0-9]' record.log)
-	stopped=$(awk '/^gc [0-9]/ {
+	awk '/^gc [0-9]/ {
 		for (i = 1; $i != "ms"; i++);
-		split($(i - 1), part, "+"); sum += part[1] + part[3]
-	} END { print sum }' record.log)
+		split($(i - 1), part, "+"); print part[1] "\n" part[3]
+	}' record.log >stopped
 	"$GCPROF" dump gcprof.data >records
 	cycles=$(jq -s '[.[] | select(.record == "gc_cycle" and .unfinished == 0)] | length' records)
 	# The program may end between the end of a cycle and its line.
 	[ "$cycles" = "$traced" ] || same cycles "$cycles" $((traced + 1))
-	jq -s --argjson stopped "$stopped" --argjson cycles "$cycles" '
-		[.[] | select(.record == "gc_begin")] as $begins |
-		[.[] | select(.record == "gc_end")] as $ends |
-		{begins: ($begins | length), ends: ($ends | length), stopped: $stopped,
-		 seen: ((([$ends[].time] | add) - ([$begins[:($ends | length)][].time] | add)) / 1e6)}' records >pauses
+	jq -s --slurpfile stopped stopped '
+		[.[] | select(.record == "gc_begin").time] as $begins |
+		[.[] | select(.record == "gc_end").time] as $ends |
+		{begins: ($begins | length), ends: ($ends | length), right: ([range($stopped | length) |
+			(($ends[.] - $begins[.]) / 1e6) as $ms | $stopped[.] |
+			select($ms > 0.95 * . - 0.005 and $ms < 1.25 * . + 0.05)] | length)}' records >pauses
 	cat pauses
-	# Each cycle has two; a third is of one that was under way at the end. The program may end
-	# in one. Of each, gctrace drops a few digits.
+	# Each cycle has two; a third is of one that was under way at the end. The program may end in one.
+	# A thread may be kept from its CPU between both clocks, but not often.
 	jq -e --argjson cycles "$cycles" '(.begins == .ends or .begins == .ends + 1) and .begins >= 2 * $cycles and
-		.begins <= 2 * $cycles + 2 and .seen > 0.95 * .stopped and
-		.seen < 1.25 * .stopped + 0.02 * .begins' pauses
+		.begins <= 2 * $cycles + 2 and .right > 0.8 * 2 * $cycles' pauses
 	# MiB that each cycle found reachable, the last number of 4->4->1 MB.
 	jq -r 'select(.record == "gc_cycle" and .unfinished == 0) | .live / 1048576 | floor' records >live
 	grep '^gc [0-9]' record.log | grep -oE -- '->[0-9]+ MB,' | tr -dc '0-9\n' >traced
@@ -105,7 +106,7 @@ rows() { # SQL
 	wait "${started[0]}" || true
 	rows 'SELECT reason FROM gc_cycles WHERE finish IS NOT NULL ORDER BY start' >causes
 	grep '^gc [0-9]' record.log | sed 's/.*(forced)$/runtime.GC()/; t; s/.*/heap size/' >traced
-	# One cycle had another cause than its line says, once, on a busy machine.
+	# If one is asked for before the line of the one before is printed, that line says so, too.
 	diff traced causes >differ || cat differ
 	[ "$(grep -c '^[<>]' differ)" -le 2 ]
 	[ "$(grep -c 'GC()' causes)" -ge 2 ]
@@ -137,17 +138,22 @@ right_goroutines() {
 	holds '[.entries[] | select(.name == "main.main.func1")] | length == 1 and .[0].fibers == 9'
 }
 
+# What setup_file() has recorded.
+recorded_goroutines() {
+	cp "$PROGRAMS/gcprof.data" .
+	cp "$PROGRAMS/out" printed
+}
+
 @test "goroutines are those that the program knows" {
-	record -- "$PROGRAMS/goroutines" 1
-	mv out printed
+	recorded_goroutines
 	right_goroutines
 }
 
 @test "goroutines of a stripped program that is loaded anywhere and was there before" {
-	"$PROGRAMS/goroutines-anywhere" 8 >printed &
+	"$PROGRAMS/goroutines-anywhere" 1000 >printed &
 	started=($!)
 	wait_busy "$!"
-	record -p "${started[0]}" --duration 1s
+	record_until cpu 1000 -p "${started[0]}"
 	right_goroutines
 }
 
@@ -157,7 +163,7 @@ right_goroutines() {
 		printf '%s\n' 'package main' '// static __thread int many[100];' \
 			'// int count(int i) { return many[i]++; }' 'import "C"' \
 			'func init() { C.count(1) }' >c/thread.go && cd c && go build -o ../mixed .)
-	record -- ./mixed 1
+	record -- ./mixed 0.5
 	mv out printed
 	right_goroutines
 }
@@ -169,16 +175,15 @@ long_calls() { # CONDITION
 }
 
 @test "threads that wait for work have no stacks, unless they are asked for" {
-	record -- "$PROGRAMS/goroutines" 1
-	long_calls 'fiber IS NULL' | awk -F, '{print; exit !($1 > 50 && $2 < 0.05 * $1)}'
+	recorded_goroutines
+	long_calls 'fiber IS NULL' | awk -F, '{print; exit !($1 > 20 && $2 < 0.1 * $1)}'
 	long_calls 'fiber' | awk -F, '{print; exit !($1 > 0 && $2 == $1)}'
-	record --syscall-stacks -- "$PROGRAMS/goroutines" 1
-	long_calls 'fiber IS NULL' | awk -F, '{print; exit !($1 > 50 && $2 == $1)}'
+	record --syscall-stacks -- "$PROGRAMS/goroutines" 0.5
+	long_calls 'fiber IS NULL' | awk -F, '{print; exit !($1 > 20 && $2 == $1)}'
 }
 
 @test "one goroutine can be selected" {
-	record -- "$PROGRAMS/goroutines" 1
-	mv out printed
+	recorded_goroutines
 	one=$(printed allocate | head -n 1)
 	"$GCPROF" report --json --filter "fiber=$one" >one.json
 	jq -e '.entries | all(.fibers <= 1)' one.json
@@ -208,8 +213,8 @@ start() {
 
 @test "a running one takes samples while it is recorded, and no longer" {
 	start
-	record -p "${started[0]}" --duration 1s
-	holds '.sites | any(.functions[0] == "main.makeNode" and .type == "main.node")'
+	record_until alloc 300 -p "${started[0]}"
+	holds '.alloc.types | any(.name == "main.node")'
 	is_rate "${started[0]}" $OFF
 }
 
@@ -221,7 +226,7 @@ start() {
 	kill -KILL "${started[1]}"
 	wait "${started[1]}" || true
 	is_rate "${started[0]}" $OURS
-	record -p "${started[0]}" --duration 1s
+	record_until alloc 300 -p "${started[0]}"
 	holds '.alloc.types | any(.name == "main.node")'
 	is_rate "${started[0]}" $OFF
 }
@@ -237,7 +242,7 @@ start() {
 	kill -KILL "$recorder"
 	wait "$recorder" || true
 	is_rate "$program" $GOS
-	record -p "$program" --duration 1s
+	record_until alloc 300 -p "$program"
 	holds '.alloc.types | any(.name == "main.node")'
 	is_rate "$program" $OFF
 	same switch "$(variable "$program" runtime.disableMemoryProfiling 1)" 01
@@ -253,33 +258,33 @@ start() {
 		SELECT count(DISTINCT id), count(*), sum(quality != 0), sum(quality = 0 AND n < 4)
 		FROM t" >ticks
 	cat ticks
-	awk -F, '{exit !($1 == 8 && $2 > 40 && $3 <= 0.04 * $2 && $4 >= 20)}' ticks
+	awk -F, '{exit !($1 >= 7 && $2 > 40 && $3 <= 0.1 * $2 && $4 >= 12)}' ticks
 }
 
 # What systemstack runs belongs to the goroutine: gcDrain, there, to workers of the collector only.
 @test "stacks go on where a goroutine has left its own" {
-	record -- "$PROGRAMS/stripped" 1500000
+	record -- "$PROGRAMS/stripped" 800000
 	holds '([.functions[] | select(.name == "runtime.gcDrain").cpu_total_ns] | add) as $drain |
 		([.entries[] | select(.name == "runtime.gcBgMarkWorker").cpu_ns] | add) as $workers |
-		$drain > 2e7 and $workers > 0.95 * $drain'
+		$drain > 1e7 and $workers > 0.9 * $drain'
 	holds '[.entries[] | select(.name == "main.main")][0].cpu_ns as $main |
 		[.entries[] | select(.name | test("^(runtime.systemstack|runtime.nanotime1|runtime.sig|time)")) |
-		.cpu_ns] | (add // 0) < 0.02 * $main'
+		.cpu_ns] | (add // 0) < 0.05 * $main'
 }
 
 @test "-R changes how many samples there are, and no sum" {
-	record -R 64K -- "$PROGRAMS/objects" 800000 late
-	right_shares 800000
+	record -R 64K -- "$PROGRAMS/objects" 200000 65537
+	right_shares 200000
 	# 1216 bytes each time.
-	holds '.alloc.samples > 0.6 * 1216 * 800000 / 65536 and .alloc.samples < 1.1 * 1216 * 800000 / 65536'
-	record -R 2M -- "$PROGRAMS/objects" 1500000
-	right_shares 1500000
-	holds '.alloc.samples < 0.6 * 1216 * 1500000 / 524288'
+	holds '.alloc.samples / (1216 * 200000 / 65536) | . > 0.85 and . < 1.15'
+	record -R 2M -- "$PROGRAMS/objects" 600000 2097153
+	right_shares 600000
+	holds '.alloc.samples < 0.6 * 1216 * 600000 / 524288'
 }
 
 @test "-R reaches a running program, and what a killed recorder left of it is put back" {
 	start
-	record -R 64K -p "${started[0]}" --duration 1s
+	record_until alloc 300 -R 64K -p "${started[0]}"
 	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] | unique == [65537]'
 	is_rate "${started[0]}" $OFF
 	"$GCPROF" record -R 64K -p "${started[0]}" 2>record.log &
@@ -293,11 +298,10 @@ start() {
 }
 
 @test "more samples than the ceiling make them rarer, and change no sum" {
-	record --ceiling 200 -- "$PROGRAMS/objects" 1500000
-	right_shares 1500000
-	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] |
-		.[0] == 524288 and .[-1] > 2 * .[0]'
-	holds '.alloc.period_changes > 0 and .alloc.samples < 0.8 * 1216 * 1500000 / 524288'
+	record --ceiling 200 -- "$PROGRAMS/objects" 1200000
+	right_shares 1200000
+	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] | min == 524288 and max >= 2 * 524288'
+	holds '.alloc.period_changes > 0 and .alloc.samples < 0.9 * 1216 * 1200000 / 524288'
 }
 
 # Its linker has left the sampler on, and the program has set a period.
@@ -320,30 +324,36 @@ start() {
 	same period "$(memory "${started[0]}" $address 8)" 0000010000000000
 }
 
+has_sample_behind() { # TIME FILE
+	"$GCPROF" dump "$2" 2>/dev/null | jq -e -s "any(.record == \"alloc\" and .time > $1)" >/dev/null
+}
+
 @test "a recorder that ends takes the samples of another one away for a moment only" {
 	start
-	"$GCPROF" record -o first.data -p "${started[0]}" --duration 6s 2>first.log &
+	"$GCPROF" record -o first.data -p "${started[0]}" 2>first.log &
 	first=$!
 	started+=("$first")
 	wait_until is_rate "${started[0]}" $OURS
-	record -p "${started[0]}" --duration 1s
+	record_until alloc 100 -p "${started[0]}"
 	absent 'another gcprof may be recording' record.log
+	ended=$("$GCPROF" dump | jq -s '[.[].time // 0] | max')
+	wait_until is_rate "${started[0]}" $OURS
+	wait_until has_sample_behind "$ended" first.data
+	kill -INT "$first"
 	wait "$first"
-	"$GCPROF" dump first.data | jq -s -e '([.[] | select(.record == "alloc").time] | max) >
-		([.[] | select(.record == "cpu").time] | max) - 1e9'
 	is_rate "${started[0]}" $OFF
 }
 
 @test "one that outlives its recording is as it was" {
-	record --duration 1s -- "$PROGRAMS/objects" >/dev/null
-	started=("$(pgrep -n -x objects)")
+	record --duration 2s -- "$PROGRAMS/objects"
+	started=("$("$GCPROF" dump | jq -s '[.[] | select(.record == "process").pid][0]')")
 	holds '.alloc.types | any(.name == "main.node")'
 	is_rate "${started[0]}" $OFF
 	same switch "$(variable "${started[0]}" runtime.disableMemoryProfiling 1)" 01
 }
 
 @test "--no-writes leaves programs as they are, and says what is missing" {
-	record --no-writes -- "$PROGRAMS/objects" 300000
+	record --no-writes -- "$PROGRAMS/objects" 100000
 	grep -F 'no-writes forbids to switch it on: no allocation samples' record.log
 	holds '.alloc.samples == 0'
 	"$GCPROF" dump gcprof.data | grep -F '"record":"gc_cycle"' >/dev/null

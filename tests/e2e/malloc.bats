@@ -25,13 +25,13 @@ blocks() { # PERIOD MODE [COUNT]
 	grep -q 'nothing lost' record.log
 }
 
-# Within two halves of the intervals: one run in ten thousand is outside. By function, since the first
-# stacks may lack their callers, and are another site.
+# Within 2.4 halves of the intervals: one run in 400,000 is outside. By function, since the first stacks may
+# lack their callers, and are another site.
 right_bytes() { # FUNCTION TYPE
 	local truth
 	truth=$(jq -r ".$1" out)
 	holds "[.functions[] | select(.name == \"$1\") | .alloc_self] | length == 1 and
-		(.[0] | (.estimate - $truth | fabs) < (.high - .low))"
+		(.[0] | (.estimate - $truth | fabs) < 1.2 * (.high - .low))"
 	holds ".sites | any(.functions[0] == \"$1\" and .type == \"$2\")"
 }
 right_live() {
@@ -39,11 +39,11 @@ right_live() {
 	truth=$(jq -r .live out)
 	# Of few samples: the half on the side where the truth is.
 	holds ".alloc.live | ($truth - .estimate | fabs) <=
-		2 * (if $truth > .estimate then .high - .estimate else .estimate - .low end)"
+		2.4 * (if $truth > .estimate then .high - .estimate else .estimate - .low end)"
 }
 
 @test "places and what they keep have the amounts that they had" {
-	blocks 64K known 4000000
+	blocks 16K known 1000000
 	right_bytes take_small malloc
 	right_bytes take_large calloc
 	right_bytes grow realloc
@@ -54,7 +54,7 @@ right_live() {
 }
 
 @test "with the default period, too" {
-	record --malloc -- "$BLOCKS" known 4000000
+	record --malloc -- "$BLOCKS" known 1000000
 	right_bytes take_large calloc
 	right_bytes grow realloc
 }
@@ -79,20 +79,28 @@ right_live() {
 }
 
 @test "a process forks while another thread allocates" {
-	blocks 16K forks 50
+	blocks 16K forks 15
 	# 64 MiB of the parent, and of each child: it frees what is not its own, which changes nothing.
-	holds '.alloc.live.estimate | . > 51 * 67e6 and . < 52 * 68e6'
+	holds '.alloc.live.estimate | . > 16 * 67e6 and . < 17 * 68e6'
 }
 
 @test "a signal handler allocates" {
-	blocks 16K signals 300000
+	blocks 16K signals 50000
 	holds '.alloc.samples > 100'
 }
 
+forms() { # MOST
+	blocks 1K forms "$1"
+	record --malloc -- "$BLOCKS" forms "$1"
+	same 'what it prints' "$(cat out)" "$("$BLOCKS" forms "$1")"
+}
+
 @test "all functions, alignments and sizes work as they do without the agent" {
-	blocks 1K forms
-	record --malloc -- "$BLOCKS" forms
-	same 'what it prints' "$(cat out)" "$("$BLOCKS" forms)"
+	forms $((1 << 24))
+}
+
+@test "long: all sizes up to 2 GiB do" {
+	forms $((1 << 30))
 }
 
 @test "a program that closes its files and forbids itself system calls" {
@@ -110,7 +118,8 @@ right_live() {
 	holds '.alloc.samples > 100'
 }
 
-@test "C++: new and delete, sized and aligned, with libstdc++ inside" {
+# Of 102 and 300 MB, in 1560 and 4580 samples.
+news() { # OPTION...
 	cat >new.cpp <<-'C++'
 		#include <memory>
 		#include <string>
@@ -125,13 +134,18 @@ right_live() {
 			return kept.size() != 100000;
 		}
 	C++
-	for flags in '' '-static-libstdc++ -static-libgcc'; do
-		# shellcheck disable=SC2086 # words
-		g++ -g -O1 -std=c++17 $flags new.cpp -o new
-		record --malloc -R 64K -- ./new
-		holds '[.functions[] | select(.name | startswith("wides"))][0].alloc_total_bytes | . > 92e6 and . < 113e6'
-		holds '[.functions[] | select(.name | startswith("strings"))][0].alloc_total_bytes | . > 270e6 and . < 330e6'
-	done
+	g++ -g -O1 -std=c++17 "$@" new.cpp -o new
+	record --malloc -R 64K -- ./new
+	holds '[.functions[] | select(.name | startswith("wides"))][0].alloc_total_bytes | . > 87e6 and . < 118e6'
+	holds '[.functions[] | select(.name | startswith("strings"))][0].alloc_total_bytes | . > 260e6 and . < 340e6'
+}
+
+@test "C++: new and delete, sized and aligned, with libstdc++ inside" {
+	news -static-libstdc++ -static-libgcc
+}
+
+@test "long: C++: new and delete of a shared libstdc++" {
+	news
 }
 
 @test "programs that were not written for this do what they do" {
@@ -201,14 +215,13 @@ told() { # TEXT COMMAND...
 	run "$GCPROF" record --malloc -p 1
 	[ "$status" = 2 ]
 	[[ $output = *'only for a COMMAND'* ]]
-	LD_PRELOAD=$AGENT "$BLOCKS" known 400000000 >out &
+	LD_PRELOAD=$AGENT "$BLOCKS" known 400000000 >printed &
 	started=($!)
-	sleep 0.3
+	wait_busy "${started[0]}"
 	for _ in 1 2; do
-		"$GCPROF" record -p "${started[0]}" --duration 1 -R 64K 2>record.log
+		record_until alloc 1000 -p "${started[0]}" -R 64K
 		holds '.sites | any(.functions[0] == "take_large" and .type == "calloc")'
 	done
-	kill "${started[0]}"
 }
 
 @test "the path of the agent comes from gcprof; what the user preloads stays" {
@@ -234,7 +247,7 @@ told() { # TEXT COMMAND...
 }
 
 @test "a collector and malloc() in one program" {
-	record --malloc -R 4K -- "$WORKLOADS/known"
+	record --malloc -R 64K -- "$WORKLOADS/known"
 	holds '.alloc.types | map(.name) | contains(["calloc", "kept128"])'
 	holds '.gc.minor.count > 0'
 }

@@ -26,7 +26,7 @@ holds_collections() { # FILE
 
 @test "collections are those of gc.callbacks" {
 	need_python
-	record -F 0 -- "$PYTHON" "$PROGRAMS/cycles.py" 1
+	record -F 0 -- "$PYTHON" "$PROGRAMS/cycles.py" 0.3
 	holds_collections out
 	holds '.gc.named | map(.name) == ["generation 0", "generation 1", "generation 2"]'
 	"$GCPROF" report | grep -E "^ *runtime cpython $("$PYTHON" -c 'import platform; print(platform.python_version())')"
@@ -35,12 +35,14 @@ holds_collections() { # FILE
 @test "collections of a program that runs already, and no longer than it is recorded" {
 	local pid
 	need_python
-	"$PYTHON" "$PROGRAMS/cycles.py" 8 >said &
+	"$PYTHON" "$PROGRAMS/cycles.py" 1000 >said &
 	started=($!)
 	pid=${started[0]}
 	wait_busy "$pid"
-	record -F 0 -p "$pid" --duration 2
-	holds '.gc.minor.count > 100 and .gc.major.count > 100 and .gc.unreachable_objects > 1000'
+	record_until gc_begin 200 -F 0 -p "$pid"
+	holds '.gc.minor.count > 10 and .gc.major.count > 10 and .gc.unreachable_objects > 1000'
+	wait_on "$pid" 20
+	kill "$pid"
 	wait "$pid"
 	[ "$(awk '{ print $3 + $4 + $5 }' said)" -gt "$(ask '.gc.minor.count + .gc.major.count')" ]
 }
@@ -53,31 +55,36 @@ holds_collections() { # FILE
 	holds '.streams.gc.attached | not'
 }
 
-# Is a number within 0.03 of another, or within what is said?
-near() { # WHAT LEFT RIGHT [WITHIN]
-	awk -v a="$2" -v b="$3" -v within="${4:-0.03}" 'BEGIN { exit !(a - b < within && b - a < within) }' && return 0
+# Is a number within 0.1 of another?
+near() { # WHAT LEFT RIGHT
+	awk -v a="$2" -v b="$3" 'BEGIN { exit !(a - b < 0.1 && b - a < 0.1) }' && return 0
 	echo "$1: $2, not $3"
 	return 1
 }
 
-# Functions and lines of hot.py have the parts of the CPU time that it says, all of it in run().
-holds_shares() { # [WITHIN]
+# Functions and lines of hot.py have the parts of the CPU time that it says, all of it in run(). With the
+# 400 samples that they have at least chance makes a part 0.1 too large or small, and then there is what
+# a program is charged for while the host has taken its CPU.
+holds_shares() {
 	local said first second
 	read -r said first second <<<"$(tail -n 1 out)"
 	near functions "$(ask '[.functions[] | select(.file // "" | endswith("hot.py")) |
-		{(.name): .cpu_total_ns}] | add | .one / (.one + .two)')" "$said" "${1:-}"
-	near lines "$("$GCPROF" dump | "$PYTHON" "$PROGRAMS/lines.py" share "$first" "$second")" "$said" "${1:-}"
+		{(.name): .cpu_total_ns}] | add | .one / (.one + .two)')" "$said"
+	near lines "$("$GCPROF" dump | "$PYTHON" "$PROGRAMS/lines.py" share "$first" "$second")" "$said"
 	holds '([.functions[] | select(.file // "" | endswith("hot.py")) | {(.name): .cpu_total_ns}] | add) as $of |
 		$of.share > 0.99 * ($of.one + $of.two) and $of.run >= $of.share'
-	# A sample may fall between two writes of the interpreter.
-	holds '.stacks.samples > 100 and .stacks.complete >= 0.99 and
-		(.stacks.unfinished.managed_torn // 0) <= 1 + 0.001 * .stacks.samples'
+	are_whole
 }
 
-# With enough samples that chance makes no share 0.03 too large or small.
+# A sample may fall between two writes of the interpreter; stacks are guessed until there are unwind rows.
+are_whole() {
+	holds '.stacks | .samples > 400 and (.unfinished.managed_torn // 0) <= 1 + 0.002 * .samples and
+		([.unfinished | del(.user_guessed)[]] | add // 0) <= 0.02 * .samples'
+}
+
 hot() { # WAY
 	need_python
-	record -F 1999 -- "$PYTHON" "$PROGRAMS/hot.py" 2 "$1"
+	record -F 1999 -- "$PYTHON" "$PROGRAMS/hot.py" 1 "$1"
 	holds_shares
 }
 
@@ -85,7 +92,7 @@ hot() { # WAY
 	hot plain
 	# Its loop is not the interpreter's, but the function's that runs, but for some ms at its start.
 	holds '.cpu.on_cpu_ns as $all |
-		([.functions[] | select(.name == "_PyEval_EvalFrameDefault").cpu_total_ns] | add // 0) < 0.03 * $all and
+		([.functions[] | select(.name == "_PyEval_EvalFrameDefault").cpu_total_ns] | add // 0) < 0.2 * $all and
 		([.functions[] | select(.name == "leaf")][0] | .cpu_self_ns > 0.1 * .cpu_total_ns)'
 }
 
@@ -102,7 +109,7 @@ loops() {
 @test "functions are known from the first on" {
 	local all without
 	need_python
-	for _ in 1 2 3; do
+	for _ in {1..10}; do
 		record -F 9999 -- "$PYTHON" -c 'import json, argparse, email.message'
 		read -r all without <<<"$(loops)"
 		echo "$all in the loop, $without without a function"
@@ -115,12 +122,15 @@ loops() {
 
 @test "functions have their shares in threads" {
 	hot threads
-	holds '[.threads[] | select(.cpu_ns > 2e8)] | length == 4'
+	same threads "$(found_in thread share)" 4
 }
 
-@test "functions have their shares in generators and coroutines" {
+@test "functions have their shares in generators" {
 	hot generators
 	"$GCPROF" export -f folded -o - 2>/dev/null | grep -E 'run.*;produce.*;share.*;one;one;one'
+}
+
+@test "long: functions have their shares in coroutines" {
 	hot coroutines
 	"$GCPROF" export -f folded -o - 2>/dev/null | grep -E 'run.*;outer.*;inner.*;share.*;one;one;one'
 }
@@ -128,22 +138,22 @@ loops() {
 @test "functions have their shares in a program that runs already" {
 	local pid
 	need_python
-	"$PYTHON" "$PROGRAMS/hot.py" 3 plain >said &
+	"$PYTHON" "$PROGRAMS/hot.py" 2 plain >said &
 	started=($!)
 	pid=${started[0]}
 	wait_busy "$pid"
 	record -F 1999 -p "$pid"
 	holds '.cpu.on_cpu_ns as $all | ([.functions[] | select(.name | IN("one", "two", "run")) |
-		{(.name): .cpu_total_ns}] | add) as $of | $of.run > 0.9 * $all and
-		($of.one / ($of.one + $of.two) - 0.75 | fabs) < 0.05'
+		{(.name): .cpu_total_ns}] | add) as $of | $of.run > 0.8 * $all and
+		($of.one / ($of.one + $of.two) - 0.75 | fabs) < 0.1'
 }
 
 @test "stacks deeper than the limit are marked, and have their innermost functions" {
 	need_python
-	record -- "$PYTHON" "$PROGRAMS/hot.py" 2 deep
+	record -- "$PYTHON" "$PROGRAMS/hot.py" 1 deep
 	holds '.stacks.unfinished.managed_cut > 0.3 * .stacks.samples'
 	holds '[.functions[] | select(.name == "leaf")] | length == 1'
-	holds '(.cpu.on_cpu_ns - .cpu.recording_ns) as $all | [.functions[] | select(.name | IN("one", "two")) | .cpu_total_ns] | add > 0.8 * $all'
+	holds '(.cpu.on_cpu_ns - .cpu.recording_ns) as $all | [.functions[] | select(.name | IN("one", "two")) | .cpu_total_ns] | add > 0.6 * $all'
 }
 
 @test "a script, and an environment of its own" {
@@ -155,7 +165,7 @@ loops() {
 		cat "$PROGRAMS/hot.py"
 	} >script
 	chmod +x script
-	record -- ./script 1 plain
+	record -- ./script 0.3 plain
 	holds '[.functions[] | select(.name == "share" and (.file | endswith("/script")))] | length == 1'
 }
 
@@ -176,11 +186,11 @@ for _ in range(3):
     os.wait()
 END
 	record -F 1999 -- "$PYTHON" server.py
-	holds '[.threads[] | select(.cpu_ns > 2e8)] | length == 3'
-	holds '[.functions[] | select(.name == "worker") | .cpu_total_ns > 0.65e9] == [true]'
+	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name == "worker") | .cpu_total_ns > 0.5 * $all] == [true]'
+	same processes "$(found_in process worker)" 3
 	read -r all without <<<"$(loops)"
 	echo "$all in the loop, $without without a function"
-	[ "$all" -gt 300 ] && [ "$without" -lt $((all / 20)) ]
+	[ "$all" -gt 300 ] && [ "$without" -lt $((all / 10)) ]
 }
 
 @test "waits, system calls and page faults have functions" {
@@ -194,33 +204,33 @@ def sleeps():
 def touches():
     return bytearray(50 << 20)
 read, write = os.pipe()
-for _ in range(20):
+for _ in range(10):
     sleeps()
     touches()
     os.write(write, b"x")
     reads(read)
 END
 	record --off-cpu --faults --syscalls slow=10us -- "$PYTHON" waits.py
-	holds '[.functions[] | select(.name == "sleeps") | .off_cpu_ns > 0.9e9 and .syscall_ns > 0.9e9] == [true]'
+	holds '[.functions[] | select(.name == "sleeps") | .off_cpu_ns > 0.4e9 and .syscall_ns > 0.4e9] == [true]'
 	holds '[.functions[] | select(.name == "touches") | .faults > 10000] == [true]'
 }
 
 @test "almost all stacks of compileall are complete" {
 	need_python
 	mkdir source
-	cp -r /usr/lib/python3.*/{*.py,asyncio,email,json,unittest,xml,http} source
+	cp -r /usr/lib/python3.*/{[a-i]*.py,email,json,http} source
 	record -- "$PYTHON" -m compileall -q -f source
-	holds '.stacks.samples > 500 and .stacks.complete >= 0.99'
-	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name == "compile_dir")][0].cpu_total_ns > 0.8 * $all'
+	are_whole
+	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name == "compile_dir")][0].cpu_total_ns > 0.7 * $all'
 }
 
-@test "other releases of Python" {
+@test "long: other releases of Python" {
 	local other
 	need_python
 	for other in ~/.pyenv/versions/3.1[1-3].*/bin/python3; do
 		[ -x "$other" ] || skip 'there are none'
 		record -F 1999 -- "$other" "$PROGRAMS/hot.py" 1 generators
-		holds_shares 0.1
+		holds_shares
 		record -- "$other" "$PROGRAMS/hot.py" 0.4 deep
 		holds '.stacks.unfinished.managed_cut > 0.3 * .stacks.samples'
 	done

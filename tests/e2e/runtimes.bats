@@ -19,12 +19,12 @@ names_between() { # BEGIN END
 		awk 'NR > 2 { printf "%s, ", $0 }' | tr -s ' '
 }
 
-# Starts a program and records it, once it is busy, for two seconds.
-attach() { # COMMAND...
-	"$@" >said 2>&1 &
+# Starts a program and records it, once it is busy, until it has collected so often.
+attach() { # COLLECTIONS COMMAND...
+	"${@:2}" >said 2>&1 &
 	started=($!)
 	wait_busy "${started[0]}"
-	record -F 0 -p "${started[0]}" --duration 2
+	record_until gc_begin "$1" -F 0 -p "${started[0]}"
 }
 
 # --- Ruby ------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ attach() { # COMMAND...
 @test "Ruby: marks are those of GC.stat, with their reasons" {
 	local begin end minor major reasons
 	need ruby
-	record -F 0 -- ruby "$PROGRAMS/collect.rb" 1
+	record -F 0 -- ruby "$PROGRAMS/collect.rb" 0.3
 	read -r begin end minor major reasons <out
 	[ "$minor" -ge 20 ] && [ "$major" -ge 5 ]
 	same marks "$(names_between "$begin" "$end" | sed 's/sweep.*//')" "major mark $major, minor mark $minor, "
@@ -45,8 +45,8 @@ attach() { # COMMAND...
 
 @test "Ruby: marks and sweeps of a program that runs already" {
 	need ruby
-	attach ruby "$PROGRAMS/collect.rb" 1000
-	holds '[.gc.named[] | {(.name): .count}] | add | .["minor mark"] > 3 and .sweep > 10'
+	attach 100 ruby "$PROGRAMS/collect.rb" 1000
+	holds '[.gc.named[] | {(.name): .count}] | add | .["minor mark"] > 0 and .sweep > 10'
 }
 
 @test "Ruby: doctor says what there is, --runtime leaves it out" {
@@ -88,7 +88,7 @@ holds_ocaml() { # LOG
 	"$GCPROF" report | grep -E '^ *runtime ocaml 4: no allocation samples'
 }
 
-@test "OCaml: collections of a program in bytecode" {
+@test "long: OCaml: collections of a program in bytecode" {
 	need ocamlc
 	cp "$PROGRAMS/promote.ml" .
 	ocamlc promote.ml -o bytecode
@@ -98,7 +98,7 @@ holds_ocaml() { # LOG
 
 @test "OCaml: collections of a program that runs already" {
 	build_ocaml
-	attach ./stripped 1000000000
+	attach 100 ./stripped 1000000000
 	holds '[.gc.named[] | {(.name): .count}] | add | .minor > 5 and .["major slice"] > 5'
 	holds '.gc.promoted_bytes > 100000'
 }
@@ -114,7 +114,7 @@ holds_ocaml() { # LOG
 	same collections "$("$GCPROF" query --format csv 'SELECT count(*) FROM collections' | tail -n 1 | tr -d '\r')" "$count"
 	"$GCPROF" query --format csv 'SELECT heap_size FROM collections ORDER BY start DESC LIMIT 1' >last.csv
 	# It may have grown or given memory back since.
-	awk -v size="$size" 'END { exit !($1 > 0.8 * size && $1 < 1.25 * size) }' last.csv
+	awk -v size="$size" 'END { exit !($1 > 0.5 * size && $1 < 2 * size) }' last.csv
 	holds '.gc.heap_peak_bytes > 1e6'
 	"$GCPROF" report | grep -E '^ *runtime bdwgc [0-9.]+: no allocation samples'
 }
@@ -122,7 +122,7 @@ holds_ocaml() { # LOG
 @test "Guile: collections of a program that runs already" {
 	need guile
 	export GUILE_AUTO_COMPILE=0
-	attach guile "$PROGRAMS/lists.scm" 1000000000
+	attach 10 guile "$PROGRAMS/lists.scm" 1000000000
 	holds '[.gc.named[] | select(.name == "mark")][0].count > 3'
 }
 

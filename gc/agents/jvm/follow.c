@@ -56,11 +56,11 @@ static bool old_waits;    /* they were not, behind the last pause */
 static struct gcprof_fate fates[GCPROF_FATE_MAX];
 static uint32_t n_fates;
 
-static uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -238,17 +238,20 @@ static uint32_t sweep(struct jni *jni, struct gcprof_thread *thread, struct list
 
 void follow_sweep(struct jni *jni, struct gcprof_thread *thread, bool paused)
 {
-	uint64_t began = now_ns();
+	uint64_t began = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint32_t alive, dead = 0;
 
 	old_waits |= paused;
 	if (!paused && (!old_waits || began < old_next))
 		return;
 	alive = take_fresh(jni);
-	/* Old ones first: the sweep of young ones adds to them objects that it has just found alive. */
+	/* Old ones first: the sweep of young ones adds to them objects that it has just found
+	 * alive. */
 	if (began >= old_next) {
 		dead = sweep(jni, thread, &old, alive);
-		old_next = now_ns() + (now_ns() - began) * OLD_PART;
+		/* Not time that it waited for a processor, which may be a hundred times as much. */
+		used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - used;
+		old_next = clock_ns(CLOCK_MONOTONIC) + used * OLD_PART;
 		old_waits = false;
 	}
 	dead += sweep(jni, thread, &young, alive);

@@ -4,7 +4,8 @@
 import java.util.ArrayDeque;
 
 // Lives ROUNDS: in each 1000 of Gone, of which nothing stays; 200 of Queued, which go when WAITING
-// younger ones are there; and 50 of Stays. Prints how many of Stays and of Queued are alive.
+// younger ones are there; and 50 of Stays, the first 50,000 rounds of them. Prints how many of Stays and
+// of Queued are alive. With another argument it begins when the agent is there.
 public class Lives {
 	static final int WAITING = 400_000;
 
@@ -24,11 +25,27 @@ public class Lives {
 
 	static Object sink;
 
+	static boolean agentIsThere() {
+		Thread[] threads = new Thread[100];
+		int n = Thread.enumerate(threads);
+
+		for (int i = 0; i < n; i++)
+			if (threads[i].getName().equals("gcprof"))
+				return true;
+		return false;
+	}
+
 	public static void main(String[] args) throws Exception {
 		ArrayDeque<Queued> queue = new ArrayDeque<>(2 * WAITING);
 		int rounds = Integer.parseInt(args[0]);
 		Stays all = null;
 
+		if (args.length > 1) {
+			while (!agentIsThere())
+				Thread.sleep(10);
+			// It has found itself a recorder, and asked for the samples.
+			Thread.sleep(500);
+		}
 		for (int round = 0; round < rounds; round++) {
 			for (int i = 0; i < 1000; i++)
 				sink = new Gone();
@@ -37,17 +54,18 @@ public class Lives {
 				if (queue.size() > WAITING)
 					queue.poll();
 			}
-			for (int i = 0; i < 50; i++) {
+			for (int i = 0; i < 50 && round < 50_000; i++) {
 				Stays one = new Stays();
 				one.next = all;
 				all = one;
 			}
 		}
 		sink = null;
-		// Twice: what the first has moved the second looks through. Then the agent has time to say so.
+		// Twice: what the first has moved the second looks through. Then the agent has time to say so, also
+		// where others keep it from a CPU.
 		System.gc();
 		System.gc();
-		Thread.sleep(500);
+		Thread.sleep(1000);
 		System.out.printf("%d %d%n", 50L * rounds, queue.size());
 		if (all == null || queue.isEmpty())
 			throw new Error();

@@ -77,14 +77,14 @@ static void two(uint64_t count)
 
 	/* Both are recorded from here on. */
 	for (int i = 0;
-	     i < 500 && !(is_attached && is_attached() && gcprof_bytes_left(thread) != INT64_MAX);
+	     i < 2000 && !(is_attached && is_attached() && gcprof_bytes_left(thread) != INT64_MAX);
 	     i++) {
 		usleep(10000);
 		gcprof_poll(thread);
 	}
 	/* What was announced before anybody recorded, the type and how frames are found, is read
-	 * from the program's memory: on a busy machine that takes 30 ms. */
-	usleep(300000);
+	 * from the program's memory: that takes 30 ms, or as long as the reader has no CPU. */
+	usleep(1000000);
 	anchor.top = (uintptr_t)&frame;
 	for (uint64_t i = 0; i < count; i++) {
 		gcprof_alloc(thread, 64, type, GCPROF_SAMPLE_NURSERY);

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cycles.py SECONDS: makes cycles of objects and collects them.
+"""cycles.py SECONDS: makes cycles of objects and collects them, some times at least, or until SIGTERM.
 
 Prints, for the time from the first line to the last: CLOCK_MONOTONIC ns at its begin and end, and
 as gc.callbacks have it how many collections of each generation there were, and unreachable objects.
 """
 import gc
+import signal
 import sys
 import time
 
@@ -29,10 +30,19 @@ def make(n):
         a.other, b.other = b, a
 
 
+end = time.monotonic_ns() + float(sys.argv[1]) * 1e9
+
+
+def stop(number, frame):
+    global end
+    end = 0
+
+
+signal.signal(signal.SIGTERM, stop)
 gc.collect()
 gc.callbacks.append(note)
 begin = time.monotonic_ns()
-while time.monotonic_ns() < begin + float(sys.argv[1]) * 1e9:
+while time.monotonic_ns() < end or counts[2] < 20:
     make(3000)
     gc.collect(1)
     gc.collect()

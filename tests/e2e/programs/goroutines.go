@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// goroutines.go: goroutines that compute, allocate or write, and print their ids; for go.bats.
+// goroutines.go: goroutines that compute, allocate or write, for so many seconds and until each has
+// done something, and print their ids; for go.bats.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 )
 
 var sink [][]byte
+var sum int
 
 // The id as the runtime prints it.
 func id() string {
@@ -22,17 +24,20 @@ func id() string {
 }
 
 //go:noinline
-func compute(until time.Time) {
-	for n := 0; time.Now().Before(until); n++ {
+func compute(until time.Time, least int) {
+	for n := 0; n < least || time.Now().Before(until); n++ {
 		for i := 0; i < 1000; i++ {
-			n ^= i
+			sum ^= i
 		}
 	}
 }
 
 //go:noinline
+func computes(until time.Time) { compute(until, 50000) }
+
+//go:noinline
 func allocate(until time.Time) {
-	for time.Now().Before(until) {
+	for n := 0; n < 2000 || time.Now().Before(until); n++ {
 		sink = [][]byte{make([]byte, 32768)}
 	}
 }
@@ -40,9 +45,9 @@ func allocate(until time.Time) {
 //go:noinline
 func write(until time.Time) {
 	file, _ := os.OpenFile("/dev/null", os.O_WRONLY, 0)
-	for time.Now().Before(until) {
+	for n := 0; n < 50 || time.Now().Before(until); n++ {
 		file.Write([]byte("x"))
-		compute(time.Now().Add(100 * time.Microsecond))
+		compute(time.Now().Add(100*time.Microsecond), 0)
 	}
 }
 
@@ -54,7 +59,7 @@ func main() {
 	for _, work := range []struct {
 		name string
 		run  func(time.Time)
-	}{{"compute", compute}, {"allocate", allocate}, {"write", write}} {
+	}{{"compute", computes}, {"allocate", allocate}, {"write", write}} {
 		for i := 0; i < 3; i++ {
 			work := work
 			all.Add(1)

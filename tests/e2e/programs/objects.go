@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // objects.go: allocates so many times four nodes (48 bytes) and a slice (1024), and keeps one node
-// of 64; for ever without an argument. With another one it waits first, until it is surely sampled.
+// of 64; for ever without an argument. With another one it waits first, until that is the runtime's
+// period of samples.
 package main
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 )
@@ -29,7 +31,10 @@ func main() {
 		times, _ = strconv.Atoi(os.Args[1])
 	}
 	if len(os.Args) > 2 {
-		time.Sleep(time.Second / 2)
+		period, _ := strconv.Atoi(os.Args[2])
+		for runtime.MemProfileRate != period {
+			time.Sleep(time.Millisecond)
+		}
 	}
 	for i := 0; i != 4*times; i++ {
 		p := makeNode(i)
