@@ -3,6 +3,8 @@
 # cputime.bats: CPU time is what the kernel's clocks say, and functions get their part of it.
 # Parallel: CPU time counts, not how long it takes.
 
+# shellcheck disable=SC2154 # what `start` and `start_waiting` set
+
 load common
 load cputime
 

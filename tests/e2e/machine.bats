@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # machine.bats: recording the whole machine (--system): this file runs alone, since all others are recorded.
 
+# shellcheck disable=SC2154 # what `start` and `start_waiting` set
+
 load common
 load cputime
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* neighbour.c: allocates for SECONDS, and 120 MB at least; at the end says how many samples it took.
- * Its provider is a shared library, whose semaphores are those of all processes that map it. */
+/* neighbour.c: allocates for SECONDS, and 120 MB at least; at the end says how many samples it
+ * took. Its provider is a shared library, whose semaphores are those of all processes that map it.
+ */
 #include <provider/provider.h>
 #include <signal.h>
 #include <stdio.h>
