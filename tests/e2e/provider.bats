@@ -79,6 +79,9 @@ outside() { # AMOUNT
 
 @test "another profiler has the same samples by OpenTelemetry's contract: bytes, and what is freed" {
 	command -v bpftrace >/dev/null || skip 'there is no bpftrace'
+	# Where it can attach to a probe at all.
+	GCPROF_RECORD=1 bpftrace -q -o hits -e "usdt:$PWD/toy:gcprof:type { @hits = count(); }" -c './toy 1' >hits.log 2>&1 || true
+	grep -q 'hits: 2' hits || skip 'bpftrace attaches to no probe here'
 	GCPROF_PERIOD=64K GCPROF_CEILING=0 GCPROF_SEED=1 bpftrace -q -o other -e "
 		usdt:$PWD/toy:otel_memory:alloc { @samples = count(); @bytes = sum(arg2); @alive[arg0] = 1; }
 		usdt:$PWD/toy:otel_memory:free { @gone = sum(@alive[arg0]); delete(@alive[arg0]); }
