@@ -48,8 +48,9 @@ enum cpython_item {
 
 /* All 0: the file has no interpreter, or one of a version that is not known. */
 struct cpython_layout {
-	uint64_t runtime;   /* _PyRuntime, as the linker knows it */
-	uint64_t code_type; /* PyCode_Type */
+	uint64_t runtime;      /* _PyRuntime, as the linker knows it */
+	uint64_t runtime_size; /* it has the global lock; 0: unknown */
+	uint64_t code_type;    /* PyCode_Type */
 	uint16_t at[CPYTHON_ITEMS];
 	uint16_t reserved[(4 - CPYTHON_ITEMS % 4) % 4];
 };

@@ -212,6 +212,7 @@ struct user_regs {
 #define CALL_EXECVE   59
 #define CALL_EXECVEAT 322
 #define CALL_MMAP     9
+#define CALL_FUTEX    202
 
 static __always_inline bool regs_user_mode(const struct pt_regs *regs)
 {

@@ -82,6 +82,9 @@ struct {
 /* 1 once the runtime of any process has fibers: until then none are looked for. */
 volatile uint32_t fibers_known = 0;
 
+/* 1 once the interpreter of any process has a lock that is known. */
+volatile uint32_t locks_known = 0;
+
 /* By process; the recorder removes those that are gone. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* sched.bpf.c: threads leave their CPUs and come back; see wait.h. */
 #include "cost.h"
+#include "lock.h"
 #include "wait.h"
 
 #define TASK_STOPPED_OR_TRACED (4 | 8) /* in task_struct.__state, ever since */
@@ -41,7 +42,7 @@ static __always_inline void wait_begins(struct task_struct *task, struct task_st
 {
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
 	struct task_waits *wait = &state->waits;
-	int64_t number = call_number(regs);
+	int64_t number = call_kind(state, regs, call_number(regs));
 
 	if (wait->ended)
 		wait_tell(state, wait_regs(wait, regs), now);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* syscall.bpf.c: pairs the begin and the end of system calls, thread by thread. */
 #include "cost.h"
+#include "lock.h"
 #include "preempt.h"
 #include "syscall.h"
 #include "wait.h"
@@ -16,7 +17,7 @@ static __always_inline void syscall_begins(const struct pt_regs *regs, long numb
 		return;
 	now = bpf_ktime_get_ns();
 	state->epoch = epoch;
-	state->number = (uint32_t)number & ~SYSCALL_COMPAT_BIT;
+	state->number = (uint32_t)call_kind(state, regs, number) & ~SYSCALL_COMPAT_BIT;
 	state->compat = call_is_compat(bpf_get_current_task_btf());
 	state->gc_ns = process_gc_time(state->process, now);
 	call_args(regs, state->compat, state->args);
@@ -59,7 +60,7 @@ static __always_inline void syscall_ends_unbegun(struct task_state *state,
 		.result = result,
 		.thread = (uint32_t)bpf_get_current_pid_tgid(),
 	};
-	int64_t number = call_number(regs);
+	int64_t number = call_kind(state, regs, call_number(regs));
 
 	state->start = calls_opened;
 	state->epoch = epoch;

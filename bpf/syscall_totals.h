@@ -7,6 +7,9 @@
 #include <stdint.h>
 #endif
 
+/* In place of the number of futex() on the lock of an interpreter: see lock.h. */
+#define SYSCALL_LOCK 511
+
 /* Exact totals, kept in the map `syscall_totals` and read by the recorder. */
 struct syscall_key {
 	uint32_t process; /* index */

@@ -235,3 +235,15 @@ END
 		holds '.stacks.unfinished.managed_cut > 0.3 * .stacks.samples'
 	done
 }
+
+# Two of three wait for it at any time; where others keep the third from the CPU, that is no such wait.
+@test "waits for the global lock are told from others" {
+	local off waited
+	need_python
+	record --off-cpu -- "$PYTHON" "$PROGRAMS/gil.py" 0.3
+	read -r off waited <out
+	holds "[.syscalls[] | select(.name == \"futex(GIL)\")] | length == 1 and
+		.[0].total_ns > 0.5 * $off and .[0].total_ns < 1.05 * $off"
+	holds "[.syscalls[] | select(.name == \"futex\")] | length == 1 and .[0].total_ns > 0.95 * $waited"
+	"$GCPROF" query "SELECT count(*) FROM waits WHERE name = 'futex(GIL)' AND stack IS NOT NULL" | grep -qE '^ *[1-9][0-9]'
+}

@@ -98,7 +98,8 @@ static bool is_futex(const struct pass *pass, const struct guest *guest)
 {
 	const char *name = syscall_name(pass->model->run.machine, guest->number);
 
-	return guest->is_call && name && strcmp(name, "futex") == 0;
+	return guest->is_call && name &&
+	       (strcmp(name, "futex") == 0 || guest->number == SYSCALL_LOCK);
 }
 
 static void note_call(const struct pass *pass, struct guests *guests, const struct guest *part)

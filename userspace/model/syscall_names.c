@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "../../bpf/syscall_totals.h"
+
 static const char *const x86_64[] = {
 #define SYSCALL(number, name) [number] = #name,
 #include "syscalls_x86_64.def"
@@ -14,5 +16,7 @@ const char *syscall_name(const char *machine, uint64_t number)
 {
 	if (machine && strcmp(machine, "x86_64") != 0)
 		return NULL;
+	if (number == SYSCALL_LOCK)
+		return "futex(GIL)";
 	return number < sizeof(x86_64) / sizeof(*x86_64) ? x86_64[number] : NULL;
 }

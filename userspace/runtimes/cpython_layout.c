@@ -126,6 +126,8 @@ bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out)
 		if (rows[i].version != version >> 16 || !is_built_like(file, &rows[i], runtime))
 			continue;
 		out->runtime = runtime;
+		if (!runtime_symbol_size(file, runtime, &out->runtime_size))
+			out->runtime_size = 0;
 		out->code_type = code_type;
 		memcpy(out->at, rows[i].at, sizeof(out->at));
 		return true;

@@ -180,6 +180,8 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 	    flow_runtime(arrival->flow, event, &file->facts.runtime))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	add_fibers(arrival, process, file, event);
+	if (file->facts.runtime.cpython.runtime_size)
+		session_know_locks(arrival->session);
 	if (arrival->heaps &&
 	    heap_profiles_mapped(arrival->heaps, file, event, event->header.time <= process->begin))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);

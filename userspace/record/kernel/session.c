@@ -556,6 +556,11 @@ void session_short_calls(struct session *session, uint32_t rate, uint64_t below_
 	session->skeleton->bss->short_ns = below_ns;
 }
 
+void session_know_locks(struct session *session)
+{
+	session->skeleton->bss->locks_known = 1;
+}
+
 int session_add_fibers(struct session *session, uint32_t process, const struct fiber_path *path)
 {
 	session->skeleton->bss->fibers_known = 1;

@@ -81,6 +81,9 @@ enum session_table {
 	TABLE_FIBERS,
 };
 
+/* From now on system calls on locks of interpreters are told from others. */
+void session_know_locks(struct session *session);
+
 /* From now on events of a process carry its fibers, until TABLE_FIBERS forgets it. */
 int session_add_fibers(struct session *session, uint32_t process, const struct fiber_path *path);
 

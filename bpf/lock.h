@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* lock.h: system calls that wait for the lock of an interpreter have a number of their own. */
+/*
+ * Threads of CPython wait for its global lock in futex(), as for any other. The lock lies in
+ * _PyRuntime, in which there is no other that is waited for there.
+ */
+#ifndef GCPROF_BPF_LOCK_H
+#define GCPROF_BPF_LOCK_H
+
+#include "filter.h"
+#include "walk_rows.h"
+
+/* The number of a futex() at this address of the current thread, whose program runs since `image`.
+ */
+__noinline uint32_t lock_call(uint64_t address, uint64_t image)
+{
+	uint32_t process = bpf_get_current_pid_tgid() >> 32;
+	const struct interpreters *found = bpf_map_lookup_elem(&interpreters, &process);
+
+	if (!found || found->since < image || !found->cpython.runtime)
+		return CALL_FUTEX;
+	address -= found->cpython.runtime + found->cpython_bias;
+	return address < found->cpython.runtime_size ? SYSCALL_LOCK : CALL_FUTEX;
+}
+
+/* What a system call of the current thread counts as. */
+static __always_inline int64_t call_kind(const struct task_state *state, const struct pt_regs *regs,
+					 int64_t number)
+{
+	return locks_known && number == CALL_FUTEX ? lock_call(regs->rdi, state->image) : number;
+}
+
+#endif
