@@ -15,6 +15,7 @@
  */
 #include "internal.h"
 #include "batch.h"
+#include "otel.h"
 #include "random.h"
 #include "system.h"
 
@@ -49,7 +50,7 @@ static bool is_wanted(const struct gcprof_provider *provider)
 {
 	if (__atomic_load_n(&provider->paused, __ATOMIC_RELAXED))
 		return false;
-	return provider->options.always_sample || probe_sample_consumers();
+	return provider->options.always_sample || probe_sample_consumers() || otel_wants_samples();
 }
 
 static uint64_t period_in_force(const struct gcprof_provider *provider)
@@ -145,6 +146,7 @@ static uint64_t take_sample(struct gcprof_thread *thread, size_t size, uint64_t 
 
 	if (!batch_take(thread, &sample))
 		probe_sample(&sample);
+	otel_sample(&sample);
 	rate_count(thread->provider);
 	return sample.sample;
 }

@@ -16,6 +16,7 @@
  */
 #include "internal.h"
 #include "batch.h"
+#include "otel.h"
 
 #define LONG_NS  (1 * MS)    /* a collection that takes as long is reported by itself */
 #define BURST_NS (1000 * MS) /* of the ceiling: what may have been saved up */
@@ -295,13 +296,14 @@ void gcprof_stop_end(struct gcprof_thread *thread)
 
 int gcprof_wants_outcomes(void)
 {
-	return probe_fate_consumers() != 0;
+	return probe_fate_consumers() || otel_wants_outcomes();
 }
 
 void gcprof_outcomes(struct gcprof_thread *thread, const struct gcprof_fate *fates, uint32_t count)
 {
 	struct gc_summary *summary = &thread->provider->summary;
 
+	otel_outcomes(fates, count);
 	if (!summary->summed) {
 		batch_flush(thread);
 		probe_fate(&(struct probe_fate){fates, count});

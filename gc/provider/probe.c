@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* probe.c: the one site of each probe. */
-/*
- * Every site stands in a function of its own without a branch, so that its
- * frame is set up when the probe fires: a tracer that walks frame pointers from
- * the site finds the caller. Without a consumer these functions are not called.
- */
 #include "probe.h"
 
 #if !GCPROF_NO_SAMPLING
 
-#define _SDT_HAS_SEMAPHORES 1
-/* Arguments in registers: a tracer gets them without reading memory. */
-#define STAP_SDT_ARG_CONSTRAINT nr
-#include <sys/sdt.h>
-
-/* The probe must be the plain one-byte nop: Linux rewrites the five-byte one into a call, which
- * overwrites the red zone below the stack pointer. */
-#define STRING_(x) #x
-#define STRING(x)  STRING_(x)
-_Static_assert(sizeof(STRING(_SDT_NOP)) == sizeof("nop"), "sys/sdt.h with another nop");
-
-/* Neither inlined nor cloned: one note for each probe. */
-#if defined(__clang__)
-#define SITE __attribute__((noinline))
-#else
-#define SITE __attribute__((noipa))
-#endif
-
-/* Asking for the frame's address makes the compiler set one up, also where it needs none. */
-static inline __attribute__((always_inline)) void keep_frame(void)
-{
-	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
-}
+#include "probe_site.h"
 
 #define PROBE(name, tier, since, when) \
 	volatile uint16_t gcprof_##name##_semaphore __attribute__((section(".probes"), used));

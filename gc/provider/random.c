@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* random.c: xoshiro256** and exponential variates, without libm. */
+/* random.c: xoshiro256**, exponential variates and the law of samples, without libm. */
 #include "random.h"
 
 #include <string.h>
@@ -65,4 +65,31 @@ double random_exponential(uint64_t state[4])
 	double u = (double)((random_next(state) >> 11) + 1) * 0x1p-53;
 
 	return -logarithm(u);
+}
+
+/* exp(-x), x >= 0, to about 1e-14: by its series near 0, then squared. */
+static double power_of_e(double x)
+{
+	int halved = 0;
+	double sum = 1;
+
+	if (x > 700)
+		return 0;
+	for (; x > 0.25; halved++)
+		x /= 2;
+	for (int k = 10; k > 0; k--)
+		sum = 1 - sum * x / k;
+	for (; halved; halved--)
+		sum *= sum;
+	return sum;
+}
+
+uint64_t random_weight(uint64_t size, uint64_t period)
+{
+	double x = (double)size / (double)period;
+
+	/* Of 1 - exp(-x) little would be left of a small x. */
+	if (x < 1e-4)
+		return period + size / 2;
+	return (uint64_t)((double)size / (1 - power_of_e(x)) + 0.5);
 }

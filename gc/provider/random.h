@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* random.h: random numbers of a generator's own, uniform and exponential. */
+/* random.h: random numbers of a generator's own, uniform and exponential, and the law of samples.
+ */
 #ifndef GCPROF_RANDOM_H
 #define GCPROF_RANDOM_H
 
@@ -13,5 +14,9 @@ uint64_t random_next(uint64_t state[4]);
 
 /* Mean 1; never negative nor infinite. */
 double random_exponential(uint64_t state[4]);
+
+/* For how many bytes an object of `size` bytes stands, not 0, that was sampled with this mean
+ * distance (`period`, not 0) between hits: size / (1 - exp(-size / period)). */
+uint64_t random_weight(uint64_t size, uint64_t period);
 
 #endif

@@ -158,17 +158,52 @@ orphans() {
 	) || true
 }
 
-# How many recorders of probes there are on this machine.
-recorders() {
-	bpftool prog show | grep -c 'name probe_fired' || true
+# A copy of a workload, which no recorder of another test has attached probes to: its semaphores and
+# those of the processes that run it are of this test alone.
+own_copy() { # WORKLOAD
+	cp "$WORKLOADS/$1" "$1"
 }
 
-# For what is only true while nobody else records programs that are not his own (--system): skips
-# if somebody may have.
+no_more_orphans() { # THAN
+	[ "$(orphans)" -le "$1" ]
+}
+
+# For what is only true while nobody else records programs that are not his own: skips if somebody
+# records the whole machine. (In make test only files do that that run alone.)
 needs_nobody_else() { # COMMAND...
 	! "$@" || return 0
-	[ "$(recorders)" = 0 ] || skip 'somebody else records'
+	! grep -qszx -- --system /proc/[0-9]*/cmdline || skip 'somebody else records'
 	return 1
+}
+
+# Starts a program in the background; its number is in $pid.
+start() {
+	"$@" >/dev/null 2>&1 3>&- &
+	pid=$!
+	started+=("$pid")
+}
+
+# Waits until a recorder with -v that writes record.log says so.
+wait_said() { # TEXT
+	wait_until grep -qF -- "$1" record.log
+}
+
+# Waits until it has attached everything.
+wait_attached() {
+	wait_said "ms  probes attached"
+}
+
+# Begins to record what runs already, in the background.
+begin_recording() { # OPTION...
+	"$GCPROF" record -v "$@" 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_attached
+}
+
+end_recording() {
+	kill -TERM "$recorder"
+	wait "$recorder"
 }
 
 # Address of a symbol of the program in a process.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # overhead.bats: what a recording may take is held: too many system calls are traced in windows.
+# Parallel: what this recorder takes counts, not what others do.
 
 load common
 
@@ -22,9 +23,9 @@ start() { # PERCENT
 	started+=("$program")
 }
 
-# A jq expression on all records of gcprof.data, which may not be complete yet.
-records() { # EXPRESSION
-	"$GCPROF" dump 2>/dev/null | jq -rs "$1"
+# A jq expression on all records of gcprof.data, or those of one kind; it may not be complete yet.
+records() { # EXPRESSION [KIND]
+	"$GCPROF" dump 2>/dev/null | grep "^{\"record\":\"${2:-}" | jq -rs "$1"
 }
 
 # Waits until the profile tells of so many gaps between windows. A window that closed late, because the
@@ -32,7 +33,7 @@ records() { # EXPRESSION
 wait_for_gaps() { # COUNT
 	for _ in $(seq 1000); do
 		[ "$(records '[.[] | select(.record == "call_window")] | [.[:-1], .[1:]] | transpose |
-			map(select(.[0].end < .[1].begin)) | length')" -lt "$1" ] || return 0
+			map(select(.[0].end < .[1].begin)) | length' call_window)" -lt "$1" ] || return 0
 		sleep 0.3
 	done
 	cat record.log
@@ -62,8 +63,8 @@ tracepoints() { # PID
 		whole: all(.begin < .end and .call_ns >= 20),
 		seen: (map(.end - .begin) | add),
 		gaps: ([.[:-1], .[1:]] | transpose | map(.[1].begin - .[0].end) | add),
-		begin: .[0].begin}' >windows
-	records '[.[] | select(.record == "end") | .time][0]' >stop
+		begin: .[0].begin}' call_window >windows
+	records '.[0].time' end >stop
 	jq -e --argjson untraced "$(lost SYSCALLS_UNTRACED)" --argjson stop "$(cat stop)" \
 		'.windows > 2 and .ordered and .whole and $untraced * 1000000 >= .gaps and
 		$untraced * 1000000 <= $stop - .begin - .seen + 2000000' windows || {
@@ -72,10 +73,10 @@ tracepoints() { # PID
 		return 1
 	}
 	# What was traced is recorded, or it is told why not.
-	same sent "$(($(records '[.[] | select(.record == "syscall")] | length') + $(lost SYSCALL_RING) +
+	same sent "$(($("$GCPROF" dump | grep -c '^{"record":"syscall",') + $(lost SYSCALL_RING) +
 		$(lost SYSCALL_CEILING) + $(lost SYSCALL_UNBEGUN)))" \
 		"$(records '[.[] | select(.record == "syscall_total")] | group_by([.process, .number]) |
-			map(max_by(.count).count) | add')"
+			map(max_by(.count).count) | add' syscall_total)"
 }
 
 @test "nothing is attached to system calls while they are not traced" {
@@ -97,12 +98,12 @@ tracepoints() { # PID
 
 @test "without a limit, and below it, all system calls are traced" {
 	need_root
-	record --max-overhead off -- "$WORKLOADS/calls" flood
-	holds '.syscalls[] | select(.name == "write") | .count == 2000000'
-	same windows "$(records '[.[] | select(.record == "call_window")] | length')" 0
+	record --max-overhead off -- dd if=/dev/zero of=/dev/null bs=1 count=500000 status=none
+	holds '.syscalls[] | select(.name == "write") | .count == 500000'
+	same windows "$(records length call_window)" 0
 	"$GCPROF" record -- "$WORKLOADS/calls" files 2>record.log
 	records '[.[] | select(.record == "call_window")] | length > 0 and
-		([.[:-1], .[1:]] | transpose | all(.[0].end == .[1].begin))' | grep -qx true
+		([.[:-1], .[1:]] | transpose | all(.[0].end == .[1].begin))' call_window | grep -qx true
 	same untraced "$(lost SYSCALLS_UNTRACED)" 0
 	absent 'were traced for' record.log
 }
@@ -113,7 +114,7 @@ asked_for_fewer() {
 
 # Told like any other request, and each sample says what it stands for.
 has_fewer() {
-	records '[.[] | select(.record == "period" and .reason == 4)] | length > 0' | grep -qx true
+	records '[.[] | select(.record == "period" and .reason == 4)] | length > 0' period | grep -qx true
 }
 
 # What is asked of process $program.
@@ -133,8 +134,8 @@ start_churn() {
 # Records it with next to nothing allowed. A machine that others keep busy may leave the recording
 # little to take at first; then it is asked for late.
 ask_for_fewer() {
-	for _ in $(seq 8); do
-		record -F 0 --syscalls off --max-overhead 0.01 -p "$program" --duration 4.5s
+	for _ in $(seq 12); do
+		record -F 0 --syscalls off --max-overhead 0.01 -p "$program" --duration 3.5s
 		! { asked_for_fewer && has_fewer; } || break
 	done
 	cat record.log
@@ -150,7 +151,7 @@ ask_for_fewer() {
 	same 'control block' "$(asked)" "$before"
 }
 
-@test "programs are asked for fewer allocation samples where another recorder had switched sampling on, too" {
+@test "long: programs are asked for fewer allocation samples where another recorder had switched sampling on, too" {
 	start_churn
 	"$GCPROF" record -o other.data -F 0 --syscalls off --max-overhead off -p "$program" 2>other.log 3>&- &
 	other=$!
@@ -174,9 +175,9 @@ used() { # PID
 	started+=("$program")
 	wait_busy "$program"
 	# A machine that others keep busy may leave it little to run: then there are few samples anyway.
-	for _ in $(seq 8); do
+	for _ in $(seq 12); do
 		before=$(used "$program")
-		"$GCPROF" record --max-overhead 0.01 -p "$program" --duration 6s 2>record.log
+		"$GCPROF" record --max-overhead 0.01 -p "$program" --duration 4s 2>record.log
 		spent=$(awk -v a="$before" -v b="$(used "$program")" 'BEGIN {print b - a}')
 		! grep -q 'the timer was slowed down to as little as [0-9]* Hz' record.log || break
 	done
@@ -185,7 +186,7 @@ used() { # PID
 	# Whatever was not taken is told, and what was taken stands for all of it.
 	# (0 ticks: one.)
 	records '[.[] | select(.record == "cpu") | [.ticks, 1] | max] |
-		{all: add, left_out: (map(. - 1) | add)}' >ticks
+		{all: add, left_out: (map(. - 1) | add)}' cpu >ticks
 	same 'left out' "$(jq .left_out ticks)" "$(lost TICKS_HELD)"
 	holds ".cpu.samples == $(jq .all ticks)"
 	# Beginning and end of the recording lie within, so it has less, but never more.
@@ -193,7 +194,7 @@ used() { # PID
 	"$GCPROF" report >report
 	grep -q 'timer 999 Hz, later slower to cost less' report
 	# Whoever says how many he wants gets them.
-	"$GCPROF" record -F 999 --max-overhead 0.01 -p "$program" --duration 4s 2>record.log
+	"$GCPROF" record -F 999 --max-overhead 0.01 -p "$program" --duration 3s 2>record.log
 	absent 'the timer was slowed down' record.log
 	same held "$(lost TICKS_HELD)" 0
 }
@@ -215,7 +216,10 @@ recorded() { # ASC|DESC SECONDS
 		sleepers+=("$!")
 		started+=("$!")
 	done
-	"$GCPROF" record --max-overhead 0.3 -p "$(IFS=, && echo "${sleepers[*]}")" --duration 12s 2>record.log
+	for _ in $(seq 4); do
+		"$GCPROF" record --max-overhead 0.1 -p "$(IFS=, && echo "${sleepers[*]}")" --duration 6s 2>record.log
+		! grep -q 'single records of short system calls were limited to as few as 78 a second and CPU' record.log || break
+	done
 	cat record.log
 	grep -q 'single records of short system calls were limited to as few as 78 a second and CPU' record.log
 	read -r begin _ < <(recorded ASC 3)
@@ -255,7 +259,7 @@ recorded() { # ASC|DESC SECONDS
 	"$GCPROF" report --recording --json >with.json
 	jq -en --slurpfile report report.json --slurpfile with with.json \
 		'[$with[0].functions[] | select(.name | test("^bpf_trace_run")) | .cpu_total_ns] | add |
-		 . / $report[0].cpu.recording_ns | . > 0.8 and . < 1.25'
+		 . / $report[0].cpu.recording_ns | . > 0.7 and . < 1.4'
 	holds '([.functions[] | select(.name | test("^bpf_prog_|^bpf_trace_run")) | .cpu_self_ns] | add // 0) <
 		0.1 * .cpu.recording_ns'
 	jq -en --slurpfile report report.json --slurpfile with with.json \

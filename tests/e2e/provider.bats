@@ -76,3 +76,24 @@ outside() { # AMOUNT
 	same "types outside" "$output" "[]"
 	same function "$(jq -r '[.functions[] | select(.name == "main" and .alloc_total_bytes > 0)] | length' emitter.json)" 1
 }
+
+@test "another profiler has the same samples by OpenTelemetry's contract: bytes, and what is freed" {
+	command -v bpftrace >/dev/null || skip 'there is no bpftrace'
+	# Where it can attach to a probe at all.
+	GCPROF_RECORD=1 bpftrace -q -o hits -e "usdt:$PWD/toy:gcprof:type { @hits = count(); }" -c './toy 1' >hits.log 2>&1 || true
+	grep -q 'hits: 2' hits || skip 'bpftrace attaches to no probe here'
+	GCPROF_PERIOD=64K GCPROF_CEILING=0 GCPROF_SEED=1 bpftrace -q -o other -e "
+		usdt:$PWD/toy:otel_memory:alloc { @samples = count(); @bytes = sum(arg2); @alive[arg0] = 1; }
+		usdt:$PWD/toy:otel_memory:free { @gone = sum(@alive[arg0]); delete(@alive[arg0]); }
+		END { clear(@alive); }" -c './toy 8000000' >other.truth 2>other.log || true
+	cat other other.log
+	awk -v bytes="$(grep '^{' other.truth | jq '[.types[].bytes] | add')" '
+		{ seen[$1] = $2 }
+		END {
+			n = seen["@samples:"]; off = seen["@bytes:"] / bytes - 1
+			print n, off, seen["@gone:"]
+			# 4.5 standard deviations; nodes that live die with the last collection, or not.
+			exit !(n > 10000 && off < 4.5 / sqrt(n) && off > -4.5 / sqrt(n) &&
+				seen["@gone:"] > 0.9 * n && seen["@gone:"] <= n)
+		}' other
+}

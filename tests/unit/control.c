@@ -43,22 +43,24 @@ static struct opener *opener;
 static struct files *files;
 static struct control *control;
 static struct event_mmap own;
+static bool forbidden;
 
 /* What the visitor was called with last. */
 static struct seen {
 	int calls, err;
 	uint32_t was;
-	uint64_t address;
+	uint64_t address, since;
 } seen;
 
-static void see(void *context, const struct event_mmap *mapping, uint64_t address, uint32_t was,
-		int err)
+static void see(void *context, const struct event_mmap *mapping, uint64_t address,
+		const struct control_answer *answer)
 {
 	(void)context;
 	CHECK_EQ(mapping->inode, own.inode);
 	seen.calls++;
-	seen.err = err;
-	seen.was = was;
+	seen.err = answer->err;
+	seen.was = answer->was;
+	seen.since = answer->since;
 	seen.address = address;
 }
 
@@ -72,7 +74,7 @@ static void map_own(void *context, struct file *file, const struct event_mmap *e
 						  file->facts.control, &address))
 		return;
 	own = *event;
-	CHECK_EQ(control_mapped(control, event, address), 1);
+	CHECK_EQ(control_mapped(control, event, address), forbidden ? 2 : 1);
 	/* What is reported twice is asked once. */
 	CHECK_EQ(control_mapped(control, event, address), 0);
 }
@@ -88,6 +90,7 @@ static void meet(void *context, struct event_mmap *event, const char *path)
 static void begin(const struct control_options *options)
 {
 	seen = (struct seen){0};
+	forbidden = options->forbidden;
 	CHECK_EQ(opener_create(true, &opener), 0);
 	CHECK_EQ(files_create(opener, &files), 0);
 	CHECK_EQ(control_create(opener, options, &control), 0);
@@ -110,8 +113,12 @@ TEST(a_program_gets_a_row_and_loses_it)
 {
 	const struct control_options options = {.period = 12345, .ceiling = 678, .flags = 1};
 
+	uint64_t began = clock_now();
+
 	begin(&options);
+	CHECK_EQ(control_pending(control, clock_now()), UINT64_MAX);
 	CHECK(seen.calls == 1 && !seen.err && seen.was == GCPROF_RECORDED_AT_START);
+	CHECK(seen.since > began && seen.since < clock_now());
 	CHECK_EQ(seen.address, (uint64_t)(uintptr_t)&gcprof_control);
 	CHECK_EQ(control_state(control, (uint32_t)getpid()), 1);
 	CHECK_EQ(control_state(control, 1), 0);

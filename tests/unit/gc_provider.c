@@ -3,12 +3,14 @@
  */
 #include "test.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "provider/internal.h"
+#include "provider/random.h"
 
 enum { PERIOD = 1000, TYPES_MANY = 9000 };
 
@@ -111,6 +113,22 @@ TEST(an_allocation_is_sampled_if_it_has_a_hit)
 	CHECK_STR(seen.name, "thing");
 	CHECK(!seen.has_anchor);
 	close_provider(provider, thread);
+}
+
+/* Against the C library's exponential function. */
+TEST(a_sample_stands_for_its_bytes_by_the_chance_that_it_is_one)
+{
+	const double periods[] = {1, 1000, 65536, 524288, 1099511627776.0};
+
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++)
+		for (double size = 1; size < 1e12; size = floor(size * 1.7 + 1)) {
+			double wanted = size / -expm1(-size / periods[i]);
+			double weight = (double)random_weight((uint64_t)size, (uint64_t)periods[i]);
+
+			CHECK(fabs(weight - wanted) <= 1 + 1e-8 * wanted);
+		}
+	CHECK_EQ(random_weight(1, UINT64_C(1) << 40), UINT64_C(1) << 40);
+	CHECK_EQ(random_weight(1000, 1), 1000);
 }
 
 /* Several heaps of one runtime are one provider. */

@@ -2,6 +2,8 @@
 /* world.c: tests of the way of events from rings to the store, with rings and a clock made up. */
 #include "world_rig.h"
 
+#include "record/world/joins.h"
+
 /* --- numbers and lives -------------------------------------------------------------------- */
 
 TEST(subscribers_are_notified_at_once_and_the_store_in_order_of_time)
@@ -42,6 +44,56 @@ TEST(events_wait_for_a_file_but_not_for_ever_and_late_ones_are_counted)
 	CHECK_EQ(flow_late(flow), 1);
 	CHECK_EQ(flow_advance(flow, 5 * SECOND, SECOND), 0);
 	CHECK_EQ(store_count(rig.store, STREAM_CPU), 2);
+	close_world();
+}
+
+/* A batch of a provider, with one sample at each 100 ns up to its time. */
+static void put_batch(uint64_t since, uint64_t time, uint8_t provider)
+{
+	uint32_t count = (uint32_t)((time - since) / 100);
+	struct event_samples *batch =
+		event(EVENT_samples, sizeof(*batch) + count * sizeof(batch->entries[0]), 1, 100);
+
+	batch->header.provider = provider;
+	batch->since = since;
+	batch->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		batch->entries[i] = (struct gcprof_sample){.time = since + 100 * (i + 1),
+							   .sample = time + i,
+							   .size = 8,
+							   .period = 64,
+							   .kind = GCPROF_SAMPLE_NURSERY};
+	put(time);
+}
+
+TEST(samples_wait_until_it_is_known_since_when_they_are_ours)
+{
+	struct process *process;
+
+	open_world();
+	put_sample(1000, 1, 100, 0x10);
+	process = processes_find(rig.processes, 1);
+	process->program = 2000;
+	joins_begin(process, 7);
+	joins_begin(process, 8);
+	CHECK(joins_any(process));
+	/* Of the program before, of another recorder's time, and ours; of one that knows already.
+	 */
+	put_batch(1500, 2000, 7);
+	put_batch(2000, 5000, 7);
+	put_batch(2000, 3000, 9);
+	joins_end(process, 7, 4000);
+	put_batch(2000, 4000, 8);
+	joins_end(process, 8, 0);
+	put_batch(5000, 6000, 7);
+	CHECK_EQ(flow_advance(flow, SECOND, UINT64_MAX), 0);
+	CHECK_EQ(store_count(rig.store, STREAM_ALLOC), 4 + 11 + 10 + 20 + 10);
+	/* Another program has taken nothing for others, whether or not the first has answered. */
+	joins_begin(process, 8);
+	put_exec(2 * SECOND, 1, 100, 100);
+	put_batch(2 * SECOND - 500, 2 * SECOND + 500, 8);
+	CHECK_EQ(flow_advance(flow, 3 * SECOND, UINT64_MAX), 0);
+	CHECK_EQ(store_count(rig.store, STREAM_ALLOC), 55 + 6);
 	close_world();
 }
 

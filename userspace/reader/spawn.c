@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) long call(long number, long a, long
 }
 
 /* Runs in the parent's memory. Of descriptors it has a table of its own. */
-__attribute__((no_sanitize("address,undefined"))) static int become(void *context)
+__attribute__((no_sanitize("address"), no_sanitize("undefined"))) static int become(void *context)
 {
 	struct spawn *spawn = context;
 	long first = WORKER_SOCKET + 1;

@@ -4,7 +4,7 @@
  * clocked steps SECONDS: sleeps for 20 us and works a little, again and again: in step with timers.
  * clocked busy SECONDS: works all the time. clocked cpu SECONDS: until it has used that CPU time.
  * clocked threads ROUNDS: threads and processes that end within a millisecond, and one of each that
- * goes on. clocked wait SECONDS: works when it gets SIGUSR1, then waits for SIGTERM.
+ * goes on. clocked wait SECONDS: uses so much when it gets SIGUSR1, then waits for SIGTERM.
  *
  * The last line of its output, in ns, by clocks of the kernel: CPU time of all its threads and
  * children, and of two functions, of which one works three times as much as the other.
@@ -150,7 +150,7 @@ static void wait_and_work(double seconds)
 	fflush(stdout);
 	wait_for(SIGUSR1);
 	before = now(CLOCK_PROCESS_CPUTIME_ID);
-	work_for(seconds, CLOCK_MONOTONIC, 0, TURN);
+	work_for(seconds, CLOCK_PROCESS_CPUTIME_ID, 0, TURN);
 	printf("worked cpu_ns=%llu\n",
 	       (unsigned long long)(now(CLOCK_PROCESS_CPUTIME_ID) - before));
 	fflush(stdout);

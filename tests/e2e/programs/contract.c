@@ -82,10 +82,8 @@ static void two(uint64_t count)
 		usleep(10000);
 		gcprof_poll(thread);
 	}
-	/* The recorder leaves out batches that come before it has heard that it has a row here, as
-	 * what they refer to may have been reported to others: on a busy machine that takes 30 ms,
-	 * or the time that it is kept from its CPU.
-	 */
+	/* What was announced before anybody recorded, the type and how frames are found, is read
+	 * from the program's memory: that takes 30 ms, or as long as the reader has no CPU. */
 	usleep(1000000);
 	anchor.top = (uintptr_t)&frame;
 	for (uint64_t i = 0; i < count; i++) {

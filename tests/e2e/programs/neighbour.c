@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* neighbour.c: allocates for SECONDS; at the end says how many samples it took. Its provider is a
- * shared library, whose semaphores are those of all processes that map it. */
+/* neighbour.c: allocates for SECONDS, and 120 MB at least; at the end says how many samples it
+ * took. Its provider is a shared library, whose semaphores are those of all processes that map it.
+ */
 #include <provider/provider.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { LEAST = 300 };
 
 static volatile sig_atomic_t is_over;
 
@@ -36,7 +39,7 @@ int main(int argc, char **argv)
 	buffer = gcprof_type(provider, "buffer");
 	alarm((unsigned)atoi(argv[1]));
 	signal(SIGALRM, end);
-	while (!is_over) {
+	for (int rounds = 0; !is_over || rounds < LEAST; rounds++) {
 		for (int i = 0; i < 1000; i++) {
 			samples += gcprof_alloc(thread, 100, pair, GCPROF_SAMPLE_FOREIGN) != 0;
 			samples += gcprof_alloc(thread, 300, buffer, GCPROF_SAMPLE_FOREIGN) != 0;

@@ -6,10 +6,10 @@
 #include <errno.h>
 
 #include "../machine/clock.h"
-#include "../target/control.h"
 #include "../target/heap_profiles.h"
 #include "../target/name_tables.h"
 #include "../target/switches.h"
+#include "../world/joins.h"
 #include "../../reader/worker.h"
 #include "../../util/log.h"
 #include "../../util/plural.h"
@@ -27,46 +27,46 @@ struct waiting {
 
 /*
  * A program that has run with a file for longer than its probes are attached may have reported its
- * stacks to another recorder: what refers to them is left out until it knows of this one. Names
- * that it made then, or while it was not recorded, are in its table only.
+ * stacks to another recorder (joins.h). Names that it made then, or while it was not recorded, are
+ * in its table only.
  */
 static bool ran_before(const struct file *file, const struct event_mmap *event)
 {
 	return !file || event->header.time < file->attached;
 }
 
-void arrival_joined(void *context, const struct event_mmap *event, uint64_t address, uint32_t was,
-		    int err)
+void arrival_joined(void *context, const struct event_mmap *event, uint64_t address,
+		    const struct control_answer *answer)
 {
 	struct arrival *arrival = context;
 	struct process *process = processes_find(arrival->processes, event->header.process);
 	const struct file *file =
 		files_find(arrival->files, event->major, event->minor, event->inode);
+	uint8_t provider = file ? file->provider : 0;
 	bool before = ran_before(file, event);
+	int err = answer->err;
 
 	if (process && before)
-		process->attached = err ? 0 : clock_now();
+		joins_end(process, provider, answer->since);
 	/* Where no block is, something lies that may keep a reader waiting. */
-	if ((!err || err == -EPERM) && (before || !was) &&
-	    name_tables_add(arrival->names, event, address, file ? file->provider : 0))
+	if ((!err || err == -EPERM) && (before || !answer->was) &&
+	    name_tables_add(arrival->names, event, address, provider))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
 
 static void join(struct arrival *arrival, struct process *process, const struct file *file,
 		 const struct event_mmap *event)
 {
-	uint64_t attached = process->attached, address;
+	uint64_t address;
 	int result;
 
 	if (!arrival->control || !file->facts.control ||
 	    !facts_locate(&file->facts, event->address, event->offset, file->facts.control,
 			  &address))
 		return;
-	if (ran_before(file, event))
-		process->attached = UINT64_MAX;
 	result = control_mapped(arrival->control, event, address);
-	if (result <= 0)
-		process->attached = attached;
+	if (result == 1 && ran_before(file, event))
+		joins_begin(process, file->provider);
 	if (result < 0)
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
@@ -239,11 +239,20 @@ void arrival_settle(struct arrival *arrival, uint64_t ns)
 		worker_wait_any(WAIT_MS);
 }
 
-uint64_t arrival_pending(const struct arrival *arrival)
+static uint64_t attaching(const struct arrival *arrival)
 {
 	const struct waiting *first = (const void *)arrival->waiting.data;
 
 	return arrival->waiting.size && attach_is_busy(session_probes(arrival->session))
 		       ? first->event.header.time
 		       : UINT64_MAX;
+}
+
+uint64_t arrival_pending(const struct arrival *arrival)
+{
+	uint64_t attaches = attaching(arrival);
+	uint64_t joins = arrival->control ? control_pending(arrival->control, clock_now())
+					  : UINT64_MAX;
+
+	return attaches < joins ? attaches : joins;
 }

@@ -8,6 +8,7 @@
 #include "../world/processes.h"
 #include "../store/counters.h"
 #include "../kernel/session.h"
+#include "../target/control.h"
 #include "../unwind/unwinder.h"
 #include "../../util/problem.h"
 #include "flow.h"
@@ -43,12 +44,12 @@ void arrival_turn(struct arrival *arrival, bool last);
 /* The same until all files are attached that can be, for so long at most. */
 void arrival_settle(struct arrival *arrival, uint64_t ns);
 
-/* Since when something waits for its file to be attached, CLOCK_MONOTONIC ns; UINT64_MAX: nothing
- * does. */
+/* Since when something waits for its file to be attached, or for a program to know of the recorder,
+ * CLOCK_MONOTONIC ns; UINT64_MAX: nothing does. */
 uint64_t arrival_pending(const struct arrival *arrival);
 
 /* A program knows of the recorder: a control_joined, with a struct arrival as context. */
-void arrival_joined(void *context, const struct event_mmap *event, uint64_t address, uint32_t was,
-		    int err);
+void arrival_joined(void *context, const struct event_mmap *event, uint64_t address,
+		    const struct control_answer *answer);
 
 #endif

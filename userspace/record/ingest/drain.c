@@ -17,6 +17,7 @@
 #include "../store/facts.h"
 #include "../world/ahead.h"
 #include "../world/files.h"
+#include "../world/joins.h"
 #include "arrival.h"
 #include "../target/control.h"
 #include "../target/heap_profiles.h"
@@ -323,7 +324,7 @@ bool drain_attached(const struct drain *drain, uint32_t proc_pid)
 {
 	const struct process *process = processes_at(drain->parts.processes, proc_pid, clock_now());
 
-	return process && (process->attached || process->runtimes);
+	return process && (joins_any(process) || process->runtimes);
 }
 
 static int drain_second(struct drain *drain, uint64_t now)

@@ -10,6 +10,7 @@
 #include "merge.h"
 #include "places.h"
 #include "untyped.h"
+#include "../world/joins.h"
 
 #define SLACK_NS      UINT64_C(200000000)
 #define ADVANCE_NS    UINT64_C(50000000) /* what waits is sorted so often at most */
@@ -44,23 +45,13 @@ static void flow_add(void *context, const struct event_header *event, size_t siz
 				  err == -ENOMEM ? store_events_in(event) : 1);
 }
 
-/* Since when a program knows of this recorder: what it kept from before is for others, and refers
- * to stacks that were reported to them. */
-static uint64_t attached_since(const struct flow *flow, const struct event_header *event)
-{
-	const struct process *process = processes_find(flow->parts.processes, event->process);
-	uint64_t since = process ? process->attached : 0;
-
-	return since > flow->parts.began ? since : flow->parts.began;
-}
-
 static void split_samples(struct flow *flow, const struct event_header *event, size_t size)
 {
 	struct counters *counters = flow->parts.counters;
 	struct batches_faults faults = {0};
 
 	if (batches_split((const struct event_samples *)(const void *)event, size,
-			  attached_since(flow, event), &faults, flow_add, flow))
+			  flow->parts.began, &faults, flow_add, flow))
 		counters_add_loss(counters, LOSS_BAD_EVENT, 1);
 	counters_add_loss(counters, LOSS_BATCH, faults.refused);
 	counters_add_loss(counters, LOSS_BATCH_TIME, faults.misdated);
@@ -113,6 +104,7 @@ static void flow_mapping(void *context, const struct event_mmap *event, const ch
 
 static void flow_execs(void *context, struct process *process, uint64_t time)
 {
+	joins_exec(process, time);
 	places_forget(((struct flow *)context)->places, (uint32_t)process->id, time, false);
 }
 
@@ -161,6 +153,16 @@ void flow_settle(struct flow *flow, uint64_t now)
 	counters_add_loss(flow->parts.counters, LOSS_MEMORY, world_lost(flow->parts.world));
 }
 
+/* A sample that a program took for other recorders. */
+static bool is_others(const struct flow *flow, const struct event_header *event)
+{
+	const struct process *process =
+		event->code == EVENT_sample ? processes_find(flow->parts.processes, event->process)
+					    : NULL;
+
+	return process && joins_leave_out(process, event->provider, event->time);
+}
+
 /* Stores all from before the watermark; the first error counts. */
 static int store_until(struct flow *flow, uint64_t watermark)
 {
@@ -176,6 +178,8 @@ static int store_until(struct flow *flow, uint64_t watermark)
 			continue;
 		}
 		untyped_resolve(flow->untyped, event);
+		if (is_others(flow, event))
+			continue;
 		err = delayed_store(flow->delayed, event);
 		if (err && !result)
 			result = err;

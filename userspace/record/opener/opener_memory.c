@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "opener_process.h"
+#include "../machine/clock.h"
 #include "../../util/proc_file.h"
 #include "../machine/proc_memory.h"
 
@@ -316,7 +317,10 @@ static int change_block(int memory, const struct opener_memory *wanted, struct o
 		return -ENOENT;
 	out->recorded = block.recorded;
 	change_rows(wanted, &block, out);
-	return !out->changed || write_rows(memory, wanted, &block) ? 0 : -EIO;
+	if (out->changed && !write_rows(memory, wanted, &block))
+		return -EIO;
+	out->written = clock_now();
+	return 0;
 }
 
 /* --- variables ---------------------------------------------------------------------------- */

@@ -101,6 +101,7 @@ struct opener_block {
 	uint32_t recorded; /* of a control block, as it was */
 	uint32_t freed;    /* rows of recorders that were gone */
 	uint32_t reserved;
+	uint64_t written;       /* when the rows of a control block were, CLOCK_MONOTONIC ns */
 	uint64_t before, after; /* they begin with the value of a variable */
 };
 

@@ -16,7 +16,8 @@
 
 enum { BLOCKS_MAX = 3000 }; /* the opener's queue has room for that */
 
-#define END_NS UINT64_C(10000000000) /* for all rows to be taken back */
+#define END_NS     UINT64_C(10000000000) /* for all rows to be taken back */
+#define PENDING_NS UINT64_C(1000000000)  /* an answer that takes longer may never come */
 
 /* A control block of a process. */
 struct block {
@@ -29,6 +30,7 @@ struct block {
 	bool leaves;                /* it is to have none */
 	int err;                    /* why it has none */
 	uint64_t ceiling;
+	uint64_t asked; /* since when it is busy, ns */
 };
 
 struct control {
@@ -74,6 +76,7 @@ static void block_send(struct block *block, enum opener_change change)
 	};
 	block->err = opener_memory(block->control->opener, &block->order, block_done, block);
 	block->busy = !block->err;
+	block->asked = clock_now();
 }
 
 /* Sends the next request for it, if one is needed. */
@@ -92,6 +95,8 @@ static void block_done(void *context, const struct opener_result *result)
 {
 	struct block *block = context;
 	const struct control *control = block->control;
+	const struct control_answer answer = {result->err, result->block.recorded,
+					      result->block.written};
 	bool joins = block->order.change == OPENER_JOIN;
 	bool was_joined = block->joined;
 
@@ -106,8 +111,7 @@ static void block_done(void *context, const struct opener_result *result)
 			 "does not any more",
 			 block->order.pid);
 	if (joins && !was_joined && control->visitor)
-		control->visitor(control->context, &block->mapping, block->order.address,
-				 result->block.recorded, result->err);
+		control->visitor(control->context, &block->mapping, block->order.address, &answer);
 	block_step(block);
 }
 
@@ -165,10 +169,12 @@ int control_mapped(struct control *control, const struct event_mmap *event, uint
 	if (!block)
 		return -ENOMEM;
 	if (control->options.forbidden) {
+		const struct control_answer answer = {.err = -EPERM};
+
 		block->err = -EPERM;
 		if (control->visitor)
-			control->visitor(control->context, event, address, 0, -EPERM);
-		return 1;
+			control->visitor(control->context, event, address, &answer);
+		return 2;
 	}
 	block_step(block);
 	return block->err ? block->err : 1;
@@ -206,6 +212,17 @@ void control_forget(struct control *control, uint64_t process, uint64_t time)
 		else
 			at = &(*at)->next;
 	}
+}
+
+uint64_t control_pending(const struct control *control, uint64_t now)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (const struct block *block = control->blocks; block; block = block->next)
+		if (block->busy && !block->joined && block->asked < first &&
+		    now < block->asked + PENDING_NS)
+			first = block->asked;
+	return first;
 }
 
 size_t control_ceiling(struct control *control, uint64_t ceiling)

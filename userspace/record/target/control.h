@@ -23,13 +23,16 @@ struct control_options {
 	uint64_t period, ceiling, flags;
 };
 
-/*
- * A program knows of this recorder; `was`: its `recorded` before that. Or it will not: `err` as of
- * opener_memory(), -EPERM: that is forbidden. The mapping is that of the file whose block it is, at
- * `address`.
- */
+/* Whether a program knows of this recorder. */
+struct control_answer {
+	int err;        /* it will not: as of opener_memory(), -EPERM: that is forbidden */
+	uint32_t was;   /* its `recorded` before that */
+	uint64_t since; /* ns */
+};
+
+/* The mapping is that of the file whose block it is, at `address`. */
 typedef void control_joined(void *context, const struct event_mmap *mapping, uint64_t address,
-			    uint32_t was, int err);
+			    const struct control_answer *answer);
 
 /* `opener` is borrowed. -ENOMEM. */
 int control_create(struct opener *opener, const struct control_options *options,
@@ -40,8 +43,8 @@ void control_set_visitor(struct control *control, control_joined *joined, void *
 
 /*
  * A process has mapped a file, whose probes are attached by now, and has its control block at
- * `address`. 1: the visitor has been or will be called, unless the process ends; 0: it was before.
- * -ENOMEM.
+ * `address`. 1: the visitor will be called, unless the process ends; 2: it has been, since nothing
+ * may be written; 0: it was before. -ENOMEM.
  */
 int control_mapped(struct control *control, const struct event_mmap *event, uint64_t address);
 
@@ -50,6 +53,10 @@ int control_forked(struct control *control, const struct process *child);
 
 /* What a process had mapped before `time` (ns) is gone. */
 void control_forget(struct control *control, uint64_t process, uint64_t time);
+
+/* Since when the answer of a program is waited for (ns), but for those that take long; UINT64_MAX:
+ * none is. */
+uint64_t control_pending(const struct control *control, uint64_t now);
 
 /* Asks all programs for another ceiling from now on, as in struct gcprof_request; how many there
  * are. */

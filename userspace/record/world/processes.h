@@ -12,6 +12,14 @@
 #include "../../util/buffer.h"
 #include "../../util/map.h"
 
+/* A provider of a program that may have reported to other recorders before this one. */
+struct process_join {
+	uint8_t provider;     /* as events name it */
+	uint64_t from, until; /* samples of that time are others' */
+};
+
+enum { PROCESS_JOINS = 4 };
+
 /*
  * The one table of processes. Each is known twice: at once, as the rings report it (begin, numbers,
  * end), and later in order of time, as the profile has it (mappings, names, threads). Whatever else
@@ -26,9 +34,10 @@ struct process {
 	uint32_t proc_pid;   /* where the recorder is, as in /proc; 0: it is not seen there */
 	bool announced;      /* by the kernel side; else its earliest event made it known */
 	uint64_t begin, end; /* CLOCK_MONOTONIC ns; end: PROCESS_RUNS until then */
-	uint64_t attached; /* since when its provider knows of this recorder, ns; 0: it does not */
-	uint32_t runtimes; /* bits: recorded without probes of ours, so they announce nothing */
-	uint64_t sampled;  /* samples of that so far */
+	struct process_join joins[PROCESS_JOINS]; /* joins.h */
+	uint8_t n_joins;
+	uint32_t runtimes;     /* bits: recorded without probes of ours, so they announce nothing */
+	uint64_t sampled;      /* samples of that so far */
 	struct process *older; /* had the same proc_pid before */
 	uint32_t parent;       /* index; 0: it is not known, or none */
 	uint64_t program;      /* since when it runs its program; 0: before that was reported */

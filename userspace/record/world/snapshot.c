@@ -89,8 +89,11 @@ int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, v
 	char *line = NULL;
 	size_t size = 0;
 
-	if (!file)
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
 		return fd < 0 ? fd : -ENOMEM;
+	}
 	while (count < MAPPINGS_MAX && (errno = 0, getline(&line, &size, file) > 0))
 		count += take_line(&snapshot, line);
 	if (ferror(file))
