@@ -116,6 +116,11 @@ wait_on() { # PID TICKS
 	wait_until ran "$1" $(($(ticks "$1") + $2))
 }
 
+# Nearly all stacks are whole, or guessed: that is what they are until their unwind rows are there.
+are_whole() { # SAMPLES
+	holds ".stacks | .samples > $1 and .complete + (.unfinished.user_guessed // 0) / .samples > 0.98"
+}
+
 # Whether so many records of a kind are in a profile, which somebody may still write.
 has_stored() { # RECORD COUNT [FILE]
 	[ "$("$GCPROF" dump "${3:-gcprof.data}" 2>/dev/null | grep -m "$2" -c "^{\"record\":\"$1\"")" = "$2" ]

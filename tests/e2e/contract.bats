@@ -27,7 +27,7 @@ run_contract() { # MODE COUNT
 }
 
 # Until a file's unwind rows are there, stacks are walked by frame pointers, which this program keeps.
-are_whole() {
+whole() {
 	jq -e '.stacks | .complete + (.unfinished.user_guessed // 0) / .samples > 0.98' report.json
 }
 
@@ -97,7 +97,7 @@ sites() {
 		same 'types outside' "$(outside)" '[]'
 		same lost "$(jq '[.streams[].lost] | add' report.json)" 0
 		same sites "$(sites)" '["even: make_even < loop < start","odd: make_odd < loop < start"]'
-		are_whole
+		whole
 		same lines "$("$GCPROF" dump | jq -s -c '[.[] | select(.record == "managed_frame") | .line] | sort')" \
 			'[10,10,11,11,12,12,20,30]'
 	done
@@ -110,14 +110,14 @@ sites() {
 	same outermost "$(cut -d';' -f1-3 <folded | sort -u | paste -sd' ')" \
 		'start;loop;make_even start;loop;make_odd'
 	same innermost "$(sed 's/ [0-9]*$//; s/.*;//' folded | sort -u)" allocate
-	are_whole
+	whole
 }
 
 @test "frames that the program knows may begin where the native ones meet generated code" {
 	GCPROF_BATCH=1 run_contract managed 2000000
 	same 'types outside' "$(outside)" '[]'
 	same sites "$(sites)" '["even: allocate < make_even < loop","odd: allocate < make_odd < loop"]'
-	are_whole
+	whole
 }
 
 @test "allocators with the probes of OpenTelemetry's contract: what they allocate, and what is alive" {

@@ -73,13 +73,9 @@ holds_shares() {
 	near lines "$("$GCPROF" dump | "$PYTHON" "$PROGRAMS/lines.py" share "$first" "$second")" "$said"
 	holds '([.functions[] | select(.file // "" | endswith("hot.py")) | {(.name): .cpu_total_ns}] | add) as $of |
 		$of.share > 0.99 * ($of.one + $of.two) and $of.run >= $of.share'
-	are_whole
-}
-
-# A sample may fall between two writes of the interpreter; stacks are guessed until there are unwind rows.
-are_whole() {
-	holds '.stacks | .samples > 400 and (.unfinished.managed_torn // 0) <= 1 + 0.002 * .samples and
-		([.unfinished | del(.user_guessed)[]] | add // 0) <= 0.02 * .samples'
+	are_whole 400
+	# A sample may fall between two writes of the interpreter.
+	holds '(.stacks.unfinished.managed_torn // 0) <= 1 + 0.002 * .stacks.samples'
 }
 
 hot() { # WAY
@@ -220,7 +216,7 @@ END
 	mkdir source
 	cp -r /usr/lib/python3.*/{[a-i]*.py,email,json,http} source
 	record -- "$PYTHON" -m compileall -q -f source
-	are_whole
+	are_whole 400
 	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name == "compile_dir")][0].cpu_total_ns > 0.7 * $all'
 }
 

@@ -5,6 +5,15 @@
 
 load common
 
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" && make_callers
+}
+
+callers() { # MODE [OPTION...]
+	need_root
+	record --stack "$@" -- "$BATS_FILE_TMPDIR/callers"
+}
+
 # A program without frame pointers whose time goes into the C library, or into callbacks from it.
 make_callers() {
 	cat >callers.c <<'END'
@@ -54,7 +63,7 @@ __attribute__((noinline)) void calls_qsort(unsigned n)
 
 __attribute__((noinline)) void burns(void)
 {
-	for (unsigned i = 0; i < 20000000; i++)
+	for (unsigned i = 0; i < 2000000; i++)
 		sink += i;
 }
 
@@ -73,7 +82,7 @@ __attribute__((noinline)) void raises(void)
 
 static void *thread(void *argument)
 {
-	double end = now() + 0.5;
+	double end = now() + 0.25;
 
 	for (unsigned n = 0; now() < end; n++)
 		calls_memcpy(n);
@@ -85,16 +94,16 @@ int main(void)
 	static char memory[1 << 16];
 	stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)};
 	struct sigaction action = {.sa_handler = handles, .sa_flags = SA_ONSTACK};
-	double end = now() + 0.6;
+	double end = now() + 0.3;
 	pthread_t other;
 
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &action, NULL);
 	for (unsigned n = 0; now() < end; n++)
 		calls_memcpy(n);
-	for (end = now() + 0.6; now() < end;)
+	for (end = now() + 0.3; now() < end;)
 		calls_qsort(sink);
-	for (end = now() + 0.4; now() < end;)
+	for (end = now() + 0.2; now() < end;)
 		raises();
 	pthread_create(&other, NULL, thread, NULL);
 	pthread_join(other, NULL);
@@ -115,64 +124,61 @@ takes() { # FUNCTION PERCENT
 }
 
 @test "the callers of libc, and those whom it calls, stand where they belong" {
-	need_root
-	make_callers
-	record -- ./callers
+	callers rows
 	cat record.log
-	holds '.stacks.complete > 0.99'
+	are_whole 300
 	# Nearly all time in main and the thread is below one of these.
 	memcpy=$(total calls_memcpy) qsort=$(total calls_qsort) compares=$(total compares)
 	raises=$(total raises) burns=$(total burns) thread=$(total thread) main=$(total main)
 	echo "$memcpy $qsort $compares $raises $burns $thread $main"
-	holds '.cpu.on_cpu_ns > 5e8'
-	# Of 2.1 s: 0.6, 1.1 and 0.4.
+	# Of 1.05 s: 0.3, 0.55 and 0.2.
 	takes compares 14
-	[ $((qsort * 100)) -ge $((compares * 99)) ]
+	[ $((qsort * 100)) -ge $((compares * 95)) ]
 	takes calls_memcpy 33
 	takes burns 9
 	# The stack of a handler goes on below the signal, on the stack that was interrupted.
-	[ $((raises * 100)) -ge $((burns * 99)) ]
+	[ $((raises * 100)) -ge $((burns * 95)) ]
 	takes thread 14
-	[ $((main * 100)) -ge $(((qsort + raises + memcpy - thread) * 98)) ]
+	[ $((main * 100)) -ge $(((qsort + raises + memcpy - thread) * 95)) ]
 }
 
 @test "by frame pointers alone the same callers are missing" {
-	need_root
-	make_callers
-	record --stack fp -- ./callers
+	callers fp
 	qsort=$(total calls_qsort) compares=$(total compares)
 	echo "$qsort $compares"
 	[ $((qsort * 2)) -lt "$compares" ]
 }
 
-@test "nearly every stack of the workloads is whole" {
+@test "long: nearly every stack of the indexer is whole" {
 	need_root
 	record -- "$WORKLOADS/indexer" -o index /usr/include
-	holds '.stacks.samples > 300 and .stacks.complete > 0.99'
+	are_whole 300
+}
+
+@test "nearly every stack of the workloads is whole" {
+	need_root
 	record -R 64K -- "$WORKLOADS/known"
-	holds '.stacks.samples > 300 and .stacks.complete > 0.99'
+	are_whole 300
 	record -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
-	holds '.stacks.samples > 300 and .stacks.complete > 0.99'
+	are_whole 300
 	holds '[.functions[] | select(.runtime == "managed" and .alloc_total_bytes > 0)] | length > 1'
 }
 
 @test "nearly every stack of a stock program is whole" {
 	need_root
-	seq 1 1000000 | sort -R >numbers
+	seq 1 300000 | sort -R >numbers
 	record -- /usr/bin/sort numbers
-	holds '.stacks.samples > 100 and .stacks.complete > 0.98'
+	are_whole 50
 }
 
 @test "stacks that are copied have the same callers, from the first moment on" {
-	need_root
-	make_callers
-	record --stack copy -- ./callers
-	holds '.stacks.complete > 0.99'
+	callers copy
+	are_whole 300
 	qsort=$(total calls_qsort) compares=$(total compares)
 	raises=$(total raises) burns=$(total burns) main=$(total main)
 	echo "$qsort $compares $raises $burns $main"
 	takes compares 14
-	[ $((qsort * 100)) -ge $((compares * 99)) ]
+	[ $((qsort * 100)) -ge $((compares * 95)) ]
 	takes main 48
 	# The handler runs on a stack of its own, and only that is copied.
 	takes burns 9
@@ -182,15 +188,13 @@ takes() { # FUNCTION PERCENT
 @test "a copy that is too short cuts the stack, and the report says so" {
 	need_root
 	record --stack copy --stack-bytes 1K -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
-	holds '.stacks.unfinished.user_cut > 100'
-	holds '[.losses[] | select(.name == "COPY_SHORT") | .count] | add > 100'
+	holds '.stacks.unfinished.user_cut > 30'
+	holds '[.losses[] | select(.name == "COPY_SHORT") | .count] | add > 30'
 	[ "$("$GCPROF" report | grep -c 'stacks were cut where their dump ends')" -ge 1 ]
 }
 
 @test "stacks walked by rows and from dumps are the same" {
-	need_root
-	make_callers
-	record --stack both --stack-bytes 32K -- ./callers
+	callers both --stack-bytes 32K
 	cat record.log
 	grep -q 'walked by rows and from dumps' record.log
 	run grep -c 'are different' record.log
@@ -285,7 +289,7 @@ END
 	[ "${worse:-0}" -le 10 ]
 	# All but the dives, which are deeper than what is recorded, end at the begin of a thread.
 	holds '.stacks.samples > 300 and .stacks.unfinished.user_cut > 0'
-	holds '([.stacks.unfinished | to_entries[] | select(.key != "user_cut") | .value] | add // 0) <= .stacks.samples * 0.02'
+	holds '([.stacks.unfinished | del(.user_cut, .user_guessed)[]] | add // 0) <= .stacks.samples * 0.02'
 	dives=$(total dives) plugin=$(total plugin_burns) jumps=$(total jumps) main=$(total main)
 	echo "$dives $plugin $jumps $main"
 	[ "$dives" -gt 0 ] && [ "$plugin" -gt 0 ] && [ "$jumps" -gt 0 ]
@@ -305,7 +309,7 @@ __attribute__((noinline)) void asks_time(void)
 {
 	struct timespec t;
 
-	for (unsigned i = 0; i < 10000000; i++) {
+	for (unsigned i = 0; i < 5000000; i++) {
 		clock_gettime(CLOCK_MONOTONIC, &t);
 		sink += t.tv_nsec;
 	}
@@ -313,7 +317,7 @@ __attribute__((noinline)) void asks_time(void)
 
 __attribute__((noinline)) void calls_stub(void)
 {
-	for (unsigned i = 0; i < 200000000; i++)
+	for (unsigned i = 0; i < 100000000; i++)
 		empty();
 	sink++;
 }
@@ -329,25 +333,31 @@ END
 	gcc -O2 -fomit-frame-pointer -shared -fPIC empty.c -o libempty.so
 }
 
-@test "through the page of the kernel and through stubs stacks are whole" {
+# Links the program so, and records it.
+through_stubs() { # FLAG...
 	need_root
 	make_stubs
-	for flags in '-Wl,-z,lazy' '-Wl,-z,now' '-fcf-protection -Wl,-z,ibtplt,-z,lazy'; do
-		echo "$flags"
-		# shellcheck disable=SC2086
-		gcc -O2 -fomit-frame-pointer $flags stubs.c ./libempty.so -o stubs
-		record --stack both -- ./stubs
-		absent 'are different' record.log
-		holds '.stacks.samples > 100 and .stacks.complete > 0.99'
-		time=$(total asks_time) calls=$(total calls_stub) main=$(total main)
-		stub=$(ask '[.functions[] | select(.name == "empty@plt").cpu_total_ns] | add // 0')
-		page=$(ask '[.functions[] | select(.module == "[vdso]").cpu_self_ns] | add // 0')
-		echo "$time $calls $main $stub $page"
-		[ "$stub" -gt 0 ] && [ "$stub" -le "$calls" ]
-		[ "$page" -gt 0 ] && [ "$page" -le "$time" ]
-		[ $((main * 100)) -ge $(((time + calls) * 99)) ]
-		[ $(((time + calls) * 100)) -ge $((main * 99)) ]
-	done
+	gcc -O2 -fomit-frame-pointer "$@" stubs.c ./libempty.so -o stubs
+	record --stack both -- ./stubs
+	absent 'are different' record.log
+	are_whole 50
+	time=$(total asks_time) calls=$(total calls_stub) main=$(total main)
+	stub=$(ask '[.functions[] | select(.name == "empty@plt").cpu_total_ns] | add // 0')
+	page=$(ask '[.functions[] | select(.module == "[vdso]").cpu_self_ns] | add // 0')
+	echo "$time $calls $main $stub $page"
+	[ "$stub" -gt 0 ] && [ "$stub" -le "$calls" ]
+	[ "$page" -gt 0 ] && [ "$page" -le "$time" ]
+	[ $((main * 100)) -ge $(((time + calls) * 95)) ]
+	[ $(((time + calls) * 100)) -ge $((main * 95)) ]
+}
+
+@test "through the page of the kernel and through stubs stacks are whole" {
+	through_stubs -Wl,-z,lazy
+}
+
+@test "long: through stubs that are bound at once, and those of a protected program" {
+	through_stubs -Wl,-z,now
+	through_stubs -fcf-protection -Wl,-z,ibtplt,-z,lazy
 }
 
 @test "without native stacks there are managed ones only" {
@@ -383,5 +393,5 @@ few_tables() { # MAP
 	kill "$(cat made)"
 	wait $! || true
 	cat record.log
-	holds '.stacks.complete > 0.97'
+	are_whole 0
 }
