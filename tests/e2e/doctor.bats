@@ -115,9 +115,7 @@ verdict() { # CHECK
 			[ ! -e less.data ]
 			;;
 		*)
-			same status "$code" 0
-			with "$others" ./gcprof record -R 64K -o less.data -- ./churn --bytes 512M 2>record.log
-			holds '.alloc.samples > 100 and .streams.cpu.attached and .streams.syscall.attached' less.data
+			same status "$code" 0 # two are enough to record, see above
 			;;
 		esac
 	done

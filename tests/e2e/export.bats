@@ -65,7 +65,7 @@ unnoticed() { # ROWS PROFILE
 }
 
 @test "the checker finds what is broken" {
-	"$GCPROF" record -o traps.data --faults -F 4999 -R 128K -- "$WORKLOADS/churn" --bytes 64M >/dev/null 2>traps.log
+	"$GCPROF" record -o traps.data --faults -F 4999 -R 128K -- "$WORKLOADS/churn" --bytes 32M >/dev/null 2>traps.log
 	"$GCPROF" export -o - traps.data 2>/dev/null | zcat >traps.json
 	same sound "$(jq -r -f "$ROOT/tests/e2e/firefox.jq" traps.json)" ""
 	grep ' :: ' "$ROOT/tests/e2e/firefox.traps" >rows

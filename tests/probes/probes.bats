@@ -41,7 +41,7 @@ setup() {
 		"$BATS_TEST_TMPDIR/plain/libgcprof-gc.so" "$BATS_TEST_TMPDIR/plain/libgcprof-provider.so" \
 		"$BATS_TEST_TMPDIR/plain/tests/unit/gc_basic" \
 		"$BATS_TEST_TMPDIR/plain/tests/unit/gc_model" \
-		"$BATS_TEST_TMPDIR/plain/tests/unit/gc_random"
+		GCPROF_STRINGS=4 "$BATS_TEST_TMPDIR/plain/tests/unit/gc_random"
 	"$BATS_TEST_TMPDIR/plain/tests/unit/gc_random"
 	"$BATS_TEST_TMPDIR/plain/tests/unit/gc_basic"
 	"$BATS_TEST_TMPDIR/plain/tests/unit/gc_model"
