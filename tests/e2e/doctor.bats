@@ -35,10 +35,6 @@ verdict() { # CHECK
 	jq -r --arg name "$1" '.checks[] | select(.name == $name) | .verdict' doctor.json
 }
 
-few_orphans() { # MOST
-	[ "$(orphans)" -le "$1" ]
-}
-
 @test "root: everything works, each stream was tried, nothing is left" {
 	need_root
 	before=$(orphans)
@@ -52,7 +48,7 @@ few_orphans() { # MOST
 	same rights "$(verdict rights)" ok
 	"$GCPROF" doctor >text
 	grep -q 'Recording works here' text
-	wait_until few_orphans "$before"
+	wait_until no_more_orphans "$before"
 }
 
 @test "nobody: impossible, with the reason and what to do; exit status 1" {
@@ -90,7 +86,7 @@ few_orphans() { # MOST
 	need_root
 	with +bpf,+perfmon ./gcprof doctor --json >doctor.json
 	jq -e '[.possible, .streams[].works] | all' doctor.json
-	with +bpf,+perfmon ./gcprof record -R 64K -o own.data -- ./churn --seconds 1 2>record.log
+	with +bpf,+perfmon ./gcprof record -R 64K -o own.data -- ./churn --bytes 3G 2>record.log
 	cat record.log
 	holds '[.streams[] | select(.why_not // "" | startswith("not asked for") | not) | .attached] | all' own.data
 	holds '.alloc.samples > 100 and .gc.minor.count > 10 and .cpu.samples > 10' own.data
@@ -119,9 +115,7 @@ few_orphans() { # MOST
 			[ ! -e less.data ]
 			;;
 		*)
-			same status "$code" 0
-			with "$others" ./gcprof record -R 64K -o less.data -- ./churn --bytes 512M 2>record.log
-			holds '.alloc.samples > 100 and .streams.cpu.attached and .streams.syscall.attached' less.data
+			same status "$code" 0 # two are enough to record, see above
 			;;
 		esac
 	done

@@ -10,7 +10,7 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
-	"$build/gcprof" record --max-overhead off -o known.data -R 64K -- "$build/workloads/known" >/dev/null 2>known.log
+	"$build/gcprof" record --max-overhead off -o known.data -R 64K -- "$build/workloads/known" --burn-ms 300 >/dev/null 2>known.log
 	"$build/gcprof" record -o lisp.data -- "$build/workloads/lisp" \
 		"$root/tests/workloads/lisp/tree.lisp" >/dev/null 2>lisp.log
 	for name in known lisp; do
@@ -65,7 +65,7 @@ unnoticed() { # ROWS PROFILE
 }
 
 @test "the checker finds what is broken" {
-	"$GCPROF" record -o traps.data --faults -F 4999 -R 128K -- "$WORKLOADS/churn" --bytes 64M >/dev/null 2>traps.log
+	"$GCPROF" record -o traps.data --faults -F 4999 -R 128K -- "$WORKLOADS/churn" --bytes 32M >/dev/null 2>traps.log
 	"$GCPROF" export -o - traps.data 2>/dev/null | zcat >traps.json
 	same sound "$(jq -r -f "$ROOT/tests/e2e/firefox.jq" traps.json)" ""
 	grep ' :: ' "$ROOT/tests/e2e/firefox.traps" >rows
@@ -103,15 +103,14 @@ unnoticed() { # ROWS PROFILE
 
 @test "bytes of each type are the report's" {
 	for name in known lisp; do
-		jq -r '.alloc.types[] | [.name, .bytes.estimate] | @tsv' "$name.report" >types
+		# A sample's stack ends in what became of the object; above it stands the type.
+		jq '.shared as $s | ($s.stackTable | [.frame, .prefixOffset] | transpose) as $stacks |
+			reduce (.threads[].samples | select(.weightType == "bytes") | [.stack, .weight] | transpose[]) as [$tip, $bytes]
+			({}; $s.frameTable.func[$stacks[$tip - $stacks[$tip][1]][0]] as $func |
+			 .[$s.stringArray[$s.funcTable.name[$func]]] += $bytes)' "$name.json" >types
 		while IFS=$'\t' read -r type bytes; do
-			# A sample's stack ends in what became of the object; above it stands the type.
-			near "$name $type" "$(jq --arg type "$type" '.shared as $s |
-				($s.stackTable | [.frame, .prefixOffset] | transpose) as $stacks |
-				[.threads[].samples | select(.weightType == "bytes") | [.stack, .weight] | transpose[] |
-				 .[0] as $tip | ($tip - $stacks[$tip][1]) as $row | $s.frameTable.func[$stacks[$row][0]] as $func |
-				 select($s.stringArray[$s.funcTable.name[$func]] == $type) | .[1]] | add' "$name.json")" "$bytes"
-		done <types
+			near "$name $type" "$(jq --arg type "$type" '.[$type]' types)" "$bytes"
+		done < <(jq -r '.alloc.types[] | [.name, .bytes.estimate] | @tsv' "$name.report")
 	done
 }
 

@@ -115,12 +115,7 @@ becomes_the_user() { # PID
 	chown $USER_ID mine/pipe
 	SUDO_UID=$USER_ID SUDO_GID=$USER_ID "$GCPROF" export -f folded -o mine/pipe profile 2>log 3>&- &
 	RUNNING=$!
-	for _ in $(seq 100); do
-		! becomes_the_user $RUNNING || break
-		sleep 0.05
-	done
-	roots_rights $RUNNING
-	becomes_the_user $RUNNING
+	wait_until becomes_the_user $RUNNING
 	cat mine/pipe >out
 	wait $RUNNING
 }
@@ -194,8 +189,8 @@ prepare() { # KIND
 @test "root itself, where another user has put a FIFO: refused at once as it would have no reader" {
 	prepare pipe
 	cd common
-	refused 'belongs to another user; remove it' timeout 20 "$GCPROF" record -- /bin/touch ../mine/ran
-	refused 'belongs to another user; remove it' timeout 20 "$GCPROF" import vmprof ../vmprof
+	refused 'belongs to another user; remove it' timeout 60 "$GCPROF" record -- /bin/touch ../mine/ran
+	refused 'belongs to another user; remove it' timeout 60 "$GCPROF" import vmprof ../vmprof
 	[ ! -e ../mine/ran ]
 }
 

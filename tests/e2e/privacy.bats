@@ -77,7 +77,7 @@ kernel_addresses() { # FILE
 
 @test "profile is searched for addresses of the kernel: there are names and no addresses" {
 	need_root
-	record --kernel-stacks --off-cpu --off-cpu-min 0 --faults -- sh -c 'dd if=/dev/zero of=/dev/null bs=1M count=20000; sleep 0.1'
+	record --kernel-stacks --off-cpu --off-cpu-min 0 --faults -- sh -c 'dd if=/dev/zero of=/dev/null bs=1M count=5000; sleep 0.1'
 	"$GCPROF" dump >dump
 	[ "$(grep -c '^{"record":"kernel_frame"' dump)" -gt 20 ]
 	same addresses "$(kernel_addresses dump | xargs | head -c 200)" ''
@@ -118,7 +118,9 @@ handed_over() { # PID
 	wait_busy "$mine"
 	wait_busy "$other"
 	chmod 777 .
-	SUDO_UID=1001 SUDO_GID=1001 record --faults --fault-rate 1000 -p "$mine,$other" --duration 1
+	SUDO_UID=1001 SUDO_GID=1001 begin_recording --faults --fault-rate 1000 -p "$mine,$other"
+	wait_until has_stored fault 400
+	end_recording
 	"$GCPROF" dump >dump
 	grep -F /secret/of/1001 dump >found
 	absent /secret/of/1002 dump
@@ -130,7 +132,9 @@ handed_over() { # PID
 		'[.syscalls[] | select(.name == "stat" or .name == "newfstatat")][0] | .count > 50 and .errors == .count and .total_ns > 0'
 	"$GCPROF" info | grep '^withheld .*other users'
 	rm gcprof.data
-	record --faults --fault-rate 1000 -p "$mine,$other" --duration 1
+	begin_recording --faults --fault-rate 1000 -p "$mine,$other"
+	wait_until has_stored fault 400
+	end_recording
 	"$GCPROF" dump >dump
 	grep -F /secret/of/1002 dump >found
 	[ "$(handed_over "$other")" -gt 100 ]

@@ -37,19 +37,14 @@ examples() {
 	set -- example.*
 	[ $# -ge 10 ]
 	for file; do
-		rows=0
-		for name in known gcbench waits; do
-			"$GCPROF" query -f json - "$name.data" <"$file" >answer || {
+		for name in known gcbench waits none; do
+			[ $name != none ] && "$GCPROF" query -f json - "$name.data" <"$file" >answer || {
+				echo "fails, or has no rows:"
 				cat "$file"
 				return 1
 			}
-			rows=$((rows + $(jq length answer)))
+			[ "$(jq length answer)" = 0 ] || break
 		done
-		[ "$rows" -gt 0 ] || {
-			echo "no rows:"
-			cat "$file"
-			return 1
-		}
 	done
 }
 

@@ -126,18 +126,18 @@ count() { # NAME
 	# One of these waits for the other to open it.
 	mkfifo fifo
 	record -- sh -c '(sleep 0.1; : >fifo) & exec cat fifo'
-	holds '.slow_calls[] | select(.text | test("^openat\\(AT_FDCWD, \"fifo\", 0x[0-9a-f]+\\) = [0-9]+$"))'
+	holds '.slow_calls[] | select(.text | test("^openat\\(AT_FDCWD, \"fifo\", 0x[0-9a-f]+(, [^,]*)?\\) = [0-9]+$"))'
 	"$GCPROF" report --syscalls | grep -q 'Longest system calls'
 }
 
-# The estimate of one call with a filter: fails if it is taken for exact, or is twice as far from the
-# truth as its interval says (which happens once in 10,000 times).
+# The estimate of one call with a filter: fails if it is taken for exact, or is 2.5 times as far from
+# the truth as its interval says (which happens once in a million times).
 selects() { # CALL TRUTH TERM
 	"$GCPROF" report --json --filter "$3" >selected.json
 	jq -c --arg c "$1" '.syscalls[] | select(.name == $c) | {count, count_low, count_high, estimated}' selected.json
 	jq -e --arg c "$1" --argjson truth "$2" '.syscalls[] | select(.name == $c) | .estimated and
 		.count_low <= .count and .count <= .count_high and .count_high - .count_low < $truth and
-		$truth >= .count - 2 * (.count - .count_low) and $truth <= .count + 2 * (.count_high - .count)' selected.json
+		$truth >= .count - 2.5 * (.count - .count_low) and $truth <= .count + 2.5 * (.count_high - .count)' selected.json
 }
 
 @test "a selection of calls above the ceiling is an estimate that holds, and all of them are exact" {
@@ -158,11 +158,11 @@ selects() { # CALL TRUTH TERM
 	holds '[.syscalls[] | select(.name == "write") | .count, .estimated] == [500000, false]'
 	"$GCPROF" report --json --filter process=dd |
 		jq -e '[.syscalls[] | select(.name == "write") | .count, .estimated] == [500000, false]'
-	# One of so many is recorded by chance: five standard deviations, which few records make great.
+	# One of so many is recorded by chance: six standard deviations, which few records make great.
 	"$GCPROF" query -f csv "SELECT sum(stands), max(stands), count(*), sum(stands * (stands - 1.0))
 		FROM syscalls WHERE name = 'write'" | tail -n 1 | tr -d '\r' >sums
 	cat sums
-	awk -F , '{off = $1 - 500000; exit !(off * off < 25 * $4 && $4 < 1e11 && $2 > 1 && $3 < 100000)}' sums
+	awk -F , '{off = $1 - 500000; exit !(off * off < 36 * $4 && $4 < 1e11 && $2 > 1 && $3 < 100000)}' sums
 }
 
 @test "calls that are not recorded by chance are left out of a selection, which is told" {

@@ -53,7 +53,7 @@ load common
 	# The longest wait is known as well: within the longest call, at least as long as the mean.
 	record --off-cpu --off-cpu-min 1h -- sleep 0.8
 	holds '([.waits[], .syscalls[] | select(.name == "clock_nanosleep")] |
-		.[0].max_ns >= 750000000 and .[0].max_ns <= .[1].max_ns)'
+		.[0].max_ns >= 500000000 and .[0].max_ns <= .[1].max_ns)'
 	holds '[.waits[] | select(.max_ns < .total_ns / .count)] == []'
 	record --off-cpu --off-cpu-min 0 -- "$WORKLOADS/waits" pipe 2000
 	holds '.waits[] | select(.name == "read") | .count > 1000'
@@ -141,9 +141,11 @@ record_asleep() { # OPTIONS...
 	local pid=$!
 	started+=("$pid")
 	wait_until asleep "$pid"
-	record --off-cpu --duration 1s -p "$pid"
+	begin_recording --off-cpu -p "$pid"
+	sleep 0.5
+	end_recording
 	kill "$pid"
-	holds '.threads[0] | .off_cpu.call.count == 1 and .off_cpu_ns > 800000000'
+	holds '.threads[0] | .off_cpu.call.count == 1 and .off_cpu_ns > 400000000'
 	holds '.threads[0] | .on_cpu_ns < 20000000'
 }
 

@@ -66,7 +66,7 @@ read_notes() {
 check_site() { # PC NAME FUNCTION
 	local pc=$(($1)) before byte
 
-	objdump -d --disassemble="$3" "$file" > "$work/site"
+	awk -v name="<$3>:" '/^[0-9a-f]+ </ { on = $2 == name } on' "$work/sites" > "$work/site"
 	byte=$(sed -n 's/^ *\([0-9a-f]*\):[[:space:]]*\(.*\)$/\1 \2/p' "$work/site" |
 		awk -v pc="$(printf '%x' $pc)" '$1 == pc { print $2, $3 }')
 	case $byte in
@@ -98,6 +98,7 @@ check_probe() { # PROVIDER NAME SIZES...
 
 for file in "$@"; do
 	read_notes "$file" > "$work/notes"
+	objdump -d "$file" > "$work/sites"
 	while read -r row; do
 		# shellcheck disable=SC2086 # a row is a list of words
 		check_probe $row

@@ -334,7 +334,7 @@ TEST(gc_sample_ceiling_raises_the_period_and_lets_it_fall)
 	options.sampling.ceiling = 3000;
 	probe_observer = observe;
 	fixture_open(&f, &options);
-	while (seconds() - start < 1.0)
+	while (seconds() - start < 1.0 || n_periods < 2)
 		for (int i = 0; i < 2000; i++, truth += 64)
 			allocate(&f, 64);
 	printf("%u samples in a second, %u periods, last %llu\n", n_samples, n_periods,

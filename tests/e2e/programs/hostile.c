@@ -295,12 +295,12 @@ static void lie_frames(void)
 	}
 }
 
-/* Half a million types, each with a name, and as many names of stacks. */
+/* A quarter of a million types, each with a name, and as many names of stacks. */
 static void lie_types(void)
 {
 	char name[64];
 
-	for (uint64_t i = 0; i < 500000; i++) {
+	for (uint64_t i = 0; i < 250000; i++) {
 		snprintf(name, sizeof(name), "type number %llu of very many",
 			 (unsigned long long)i);
 		fire_type(i, (uint64_t)(uintptr_t)name);
@@ -493,27 +493,27 @@ static void lie_deep(void)
 }
 
 /*
- * No lies: a thousand samples a second, of a type of their own, as soon as they are recorded: on a
- * busy machine that may take longer than a second.
+ * No lies: samples, with a pause before each, of a type of their own, as soon as they are
+ * recorded: on a busy machine that may take longer than a second.
  */
-static void tell_the_truth(uint64_t samples)
+static void tell_the_truth(uint64_t samples, useconds_t pause)
 {
 	for (int i = 0; i < 3000 && !gcprof_sample_semaphore; i++)
 		usleep(10 * 1000);
 	for (uint64_t i = 1; i <= samples; i++) {
-		usleep(1000);
+		usleep(pause);
 		fire_sample(i, 77, 64, 0, 0);
 	}
 }
 
 static void lie_not(void)
 {
-	tell_the_truth(1000);
+	tell_the_truth(1000, 1000);
 }
 
 static void lie_not_long(void)
 {
-	tell_the_truth(300);
+	tell_the_truth(100, 3000);
 }
 
 /* --- name tables: programs that ran before their probes were attached --------------------- */
@@ -564,7 +564,7 @@ static void lie_billions(void)
 		exit(1);
 	memset(text, 'n', sizeof(text) - 1);
 	chunk->count = UINT32_MAX;
-	for (uint64_t i = 0; i < 500000; i++)
+	for (uint64_t i = 0; i < 250000; i++)
 		((struct gcprof_name *)(chunk + 1))[i] =
 			(struct gcprof_name){i, (uint64_t)(uintptr_t)text,
 					     (uint64_t)(uintptr_t)text, 0, GCPROF_NAME_CODE};
