@@ -143,7 +143,7 @@ no_more_orphans() { # THAN
 # records the whole machine. (In make test only files do that that run alone.)
 needs_nobody_else() { # COMMAND...
 	! "$@" || return 0
-	! grep -qszx -- --system /proc/[0-9]*/cmdline || skip 'somebody else records'
+	! pgrep -f '^[^ ]*gcprof record .*--system' >/dev/null || skip 'somebody else records'
 	return 1
 }
 
