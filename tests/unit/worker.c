@@ -226,7 +226,7 @@ TEST(questions_without_end_end_with_the_time)
 
 	CHECK_EQ(worker_create(FLOOD, false, &worker), 0);
 	alarm(60);
-	/* They come faster than they are answered, but on a busy machine the first may take long. */
+	/* They come faster than they are answered; the first may take long on a busy machine. */
 	for (; !questions; order.wall_ns *= 2) {
 		CHECK_EQ(worker_start(worker, &order), 0);
 		while ((state = worker_wait(worker, &answer)) != WORKER_ANSWERED) {
