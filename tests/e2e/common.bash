@@ -166,6 +166,7 @@ wait_attached() {
 
 # Begins to record what runs already, in the background.
 begin_recording() { # OPTION...
+	rm -f record.log # of an earlier one, which was attached
 	"$GCPROF" record -v "$@" 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")

@@ -108,6 +108,6 @@ has_type() { # PREFIX
 	begin_recording -F 0 --syscalls off --system
 	wait_on "$pid" 100
 	end_recording
-	holds '[.alloc.types[].name] | any(startswith("Allocate")) | not'
+	needs_nobody_else holds '[.alloc.types[].name] | any(startswith("Allocate")) | not'
 	grep -F -- '--system without --writes' record.log
 }
