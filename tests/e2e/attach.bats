@@ -121,8 +121,9 @@ latency() {
 	kill -KILL "$recorder"
 	wait "$recorder" || true
 	[ "$(requests "$churn")" != "$before" ]
-	"$GCPROF" record --duration 0.1 -p "$churn" 2>record.log
-	grep "process $churn still did what a gcprof that was killed had asked for" record.log
+	begin_recording -p "$churn"
+	wait_said "process $churn still did what a gcprof that was killed had asked for"
+	end_recording
 	needs_nobody_else same 'requests' "$(requests "$churn")" "$before"
 }
 

@@ -202,8 +202,9 @@ record_running() { # NAME RECORD COUNT OPTION...
 	[ "$(requests "$churn")" != "$before" ]
 	kill -KILL "$recorder"
 	wait "$recorder" || true
-	"$GCPROF" record --duration 0.1 -p "$churn" 2>next.log
+	begin_recording -p "$churn"
+	wait_said 'still did what a gcprof that was killed had asked for'
+	end_recording
 	needs_nobody_else same asked "$(requests "$churn")" "$before"
 	kill -KILL "$churn"
-	grep 'still did what a gcprof that was killed had asked for' next.log
 }

@@ -172,7 +172,7 @@ no_more_orphans() { # THAN
 # records the whole machine. (In make test only files do that that run alone.)
 needs_nobody_else() { # COMMAND...
 	! "$@" || return 0
-	! grep -qszx -- --system /proc/[0-9]*/cmdline || skip 'somebody else records'
+	! pgrep -f '^[^ ]*gcprof record .*--system' >/dev/null || skip 'somebody else records'
 	return 1
 }
 
@@ -195,6 +195,7 @@ wait_attached() {
 
 # Begins to record what runs already, in the background.
 begin_recording() { # OPTION...
+	rm -f record.log # of an earlier one, which was attached
 	"$GCPROF" record -v "$@" 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")

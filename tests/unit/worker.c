@@ -218,22 +218,23 @@ TEST(what_hangs_is_left_behind_and_the_next_is_done)
 
 TEST(questions_without_end_end_with_the_time)
 {
-	const struct worker_order order = {.cpu_ns = 60 * SECOND_NS, .wall_ns = SECOND_NS / 5};
+	struct worker_order order = {.cpu_ns = 60 * SECOND_NS, .wall_ns = SECOND_NS / 5};
 	struct timespec moment = {.tv_nsec = 1000000};
 	struct worker_answer answer;
 	enum worker_state state;
 	unsigned questions = 0;
 
 	CHECK_EQ(worker_create(FLOOD, false, &worker), 0);
-	CHECK_EQ(worker_start(worker, &order), 0);
 	alarm(60);
-	/* They come faster than they are answered. */
-	while ((state = worker_wait(worker, &answer)) != WORKER_ANSWERED) {
-		questions += state == WORKER_QUESTION;
-		nanosleep(&moment, NULL);
+	/* They come faster than they are answered; the first may take long on a busy machine. */
+	for (; !questions; order.wall_ns *= 2) {
+		CHECK_EQ(worker_start(worker, &order), 0);
+		while ((state = worker_wait(worker, &answer)) != WORKER_ANSWERED) {
+			questions += state == WORKER_QUESTION;
+			nanosleep(&moment, NULL);
+		}
+		CHECK_EQ(answer.err, -ETIME);
 	}
-	CHECK_EQ(answer.err, -ETIME);
-	CHECK(questions > 0);
 	worker_free(worker);
 }
 
