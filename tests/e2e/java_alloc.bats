@@ -51,7 +51,7 @@ check_lives() { # BYTES_OF_AN_OBJECT
 }
 
 lived() { # OPTION BYTES_OF_AN_OBJECT
-	record -F 0 -R 32K --agent java -- java -Xmx256m "$1" -cp "$PROGRAMS" Lives 6000 follow
+	record -F 0 -R 16K --agent java -- java -Xmx256m "$1" -cp "$PROGRAMS" Lives 4000 follow
 	check_lives "$2"
 }
 
