@@ -28,7 +28,7 @@ lives() { # TYPE BYTES
 # Of all samples of a type, these shares survived their first collection, as far as that is known.
 survived() { # TYPE FROM TO [KNOWN]
 	holds "[.alloc.types[] | select(.name == \"Lives\$$1\") |
-		.samples > 100 and .fates > ${4:-0.9} * .samples and .survived >= $2 and .survived <= $3] == [true]"
+		.samples > 100 and .fates > ${4:-0.95} * .samples and .survived >= $2 and .survived <= $3] == [true]"
 }
 
 check_lives() { # BYTES_OF_AN_OBJECT
@@ -43,7 +43,7 @@ check_lives() { # BYTES_OF_AN_OBJECT
 	survived Queued 0.5 1
 	# An object in the queue dies when WAITING others have come, which is 2000 rounds; the collector may take
 	# its time to find out.
-	holds '[.alloc.types[] | select(.name == "Lives$Queued") | .died_old_bytes / .bytes.estimate] | .[0] > 0.3'
+	holds '[.alloc.types[] | select(.name == "Lives$Queued") | .died_old_bytes / .bytes.estimate] | .[0] > 0.2'
 	"$GCPROF" query "SELECT count(*), 2000 * 1250 * $1 <= 1.25 * min(age) FROM samples JOIN types
 		ON types.id = type WHERE name = 'Lives\$Queued' AND died IS NOT NULL" | tail -n 1 >ages
 	cat ages
@@ -51,7 +51,7 @@ check_lives() { # BYTES_OF_AN_OBJECT
 }
 
 lived() { # OPTION BYTES_OF_AN_OBJECT
-	record -F 0 -R 32K --agent java -- java -Xmx256m "$1" -cp "$PROGRAMS" Lives 6000 follow
+	record -F 0 -R 8K --ceiling 0 --agent java -- java -Xmx192m "$1" -cp "$PROGRAMS" Lives 3000 follow
 	check_lives "$2"
 }
 

@@ -21,7 +21,7 @@ setup() {
 
 # Records `blocks`, which says by its status that its blocks were right; what it printed is in `out`.
 blocks() { # PERIOD MODE [COUNT]
-	record --malloc -R "$1" -- "$BLOCKS" "${@:2}" || { cat out record.log; return 1; }
+	record --malloc --ceiling 1000000 -R "$1" -- "$BLOCKS" "${@:2}" || { cat out record.log; return 1; }
 	grep -q 'nothing lost' record.log
 }
 
@@ -43,7 +43,7 @@ right_live() {
 }
 
 @test "places and what they keep have the amounts that they had" {
-	blocks 16K known 1000000
+	blocks 32K known 1000000
 	right_bytes take_small malloc
 	right_bytes take_large calloc
 	right_bytes grow realloc
@@ -54,7 +54,7 @@ right_live() {
 }
 
 @test "with the default period, too" {
-	record --malloc -- "$BLOCKS" known 1000000
+	record --malloc --ceiling 1000000 -- "$BLOCKS" known 1000000
 	right_bytes take_large calloc
 	right_bytes grow realloc
 }
@@ -135,7 +135,7 @@ news() { # OPTION...
 		}
 	C++
 	g++ -g -O1 -std=c++17 "$@" new.cpp -o new
-	record --malloc -R 64K -- ./new
+	record --malloc --ceiling 1000000 -R 64K -- ./new
 	holds '[.functions[] | select(.name | startswith("wides"))][0].alloc_total_bytes | . > 87e6 and . < 118e6'
 	holds '[.functions[] | select(.name | startswith("strings"))][0].alloc_total_bytes | . > 260e6 and . < 340e6'
 }
@@ -247,7 +247,7 @@ told() { # TEXT COMMAND...
 }
 
 @test "a collector and malloc() in one program" {
-	record --malloc -R 64K -- "$WORKLOADS/known"
+	record --malloc -R 16K -- "$WORKLOADS/known"
 	holds '.alloc.types | map(.name) | contains(["calloc", "kept128"])'
 	holds '.gc.minor.count > 0'
 }

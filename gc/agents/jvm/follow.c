@@ -21,9 +21,8 @@
 #include <time.h>
 
 enum {
-	FRESH_MAX = 4096, /* samples between two sweeps */
-	CANARIES = 64,    /* alive at once; a power of two */
-	OLD_PART = 64,    /* of the time may go into sweeps of old objects */
+	CANARIES = 64, /* alive at once; a power of two */
+	OLD_PART = 64, /* of the time may go into sweeps of old objects */
 };
 
 struct followed {
@@ -82,8 +81,8 @@ static void list_free(struct jni *jni, struct list *list)
 int follow_begin(struct jni *jni)
 {
 	jvm_object class = jni->functions->find_class(jni, "java/lang/Object");
-	bool done = class && list_create(&fresh, FRESH_MAX) && list_create(&young, FOLLOWED_MAX) &&
-		    list_create(&old, FOLLOWED_MAX);
+	bool done = class && list_create(&fresh, FOLLOWED_MAX) &&
+		    list_create(&young, FOLLOWED_MAX) && list_create(&old, FOLLOWED_MAX);
 
 	collections = 0;
 	old_next = 0;
@@ -153,7 +152,7 @@ void follow_object(struct jni *jni, jvm_object object)
 	if (jni->functions->exception_check(jni))
 		return;
 	pthread_mutex_lock(&lock);
-	if (object_class && total < FOLLOWED_MAX && fresh.count < FRESH_MAX && has_canary(jni))
+	if (object_class && total < FOLLOWED_MAX && has_canary(jni))
 		followed.object = jni->functions->new_weak(jni, object);
 	if (followed.object) {
 		followed.sample = gcprof_followed();

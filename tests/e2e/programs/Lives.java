@@ -44,7 +44,7 @@ public class Lives {
 			while (!agentIsThere())
 				Thread.sleep(10);
 			// It has found itself a recorder, and asked for the samples.
-			Thread.sleep(500);
+			Thread.sleep(1000);
 		}
 		for (int round = 0; round < rounds; round++) {
 			for (int i = 0; i < 1000; i++)
