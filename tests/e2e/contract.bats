@@ -22,7 +22,7 @@ setup() {
 
 # Records the program, whose truth goes to `truth`.
 run_contract() { # MODE COUNT
-	GCPROF_SEED=1 "$GCPROF" record --max-overhead off --ceiling 1000000 -F 0 -R 16K -- ./contract "$@" >truth 2>record.log
+	GCPROF_SEED=1 "$GCPROF" record --max-overhead off -F 0 -R 16K -- ./contract "$@" >truth 2>record.log
 	"$GCPROF" report --json >report.json
 }
 
@@ -71,7 +71,7 @@ outside() {
 
 @test "two providers in one process: each has its own types, sums, stacks and collections" {
 	local count=2000000
-	GCPROF_SEED=1 "$GCPROF" record --max-overhead off --ceiling 1000000 -F 0 -R 16K -- \
+	GCPROF_SEED=1 "$GCPROF" record --max-overhead off -F 0 -R 16K -- \
 		env LD_PRELOAD="$PWD/agent.so" ./contract two $count >truth 2>record.log
 	"$GCPROF" report --json >report.json
 	same lost "$(jq '[.streams[].lost] | add' report.json)" 0

@@ -273,7 +273,7 @@ start() {
 }
 
 @test "-R changes how many samples there are, and no sum" {
-	record -R 64K --ceiling 0 -- "$PROGRAMS/objects" 200000 65537
+	record -R 64K -- "$PROGRAMS/objects" 200000 65537
 	right_shares 200000
 	# 1216 bytes each time.
 	holds '.alloc.samples / (1216 * 200000 / 65536) | . > 0.85 and . < 1.15'
@@ -284,7 +284,7 @@ start() {
 
 @test "-R reaches a running program, and what a killed recorder left of it is put back" {
 	start
-	record_until alloc 300 -R 64K --ceiling 0 -p "${started[0]}"
+	record_until alloc 300 -R 64K -p "${started[0]}"
 	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] | unique == [65537]'
 	is_rate "${started[0]}" $OFF
 	"$GCPROF" record -R 64K -p "${started[0]}" 2>record.log &

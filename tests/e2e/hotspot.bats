@@ -148,7 +148,7 @@ right_sums() { # NODES
 
 @test "-R changes how many samples there are, and no sum" {
 	need_java
-	record -R 64K --ceiling 0 -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 3 1000000
+	record -R 64K -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 3 1000000
 	right_sums 3000000
 	holds '.alloc.samples | . > 0.9 * 834e6 / 65536 and . < 1.1 * 834e6 / 65536'
 	record -R 2M -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 10 1000000
@@ -173,7 +173,7 @@ right_sums() { # NODES
 	pid=${started[0]}
 	wait_busy "$pid"
 	is_interval "$pid" $DEFAULT
-	record_until alloc 1000 -R 64K --ceiling 0 -F 0 -p "$pid"
+	record_until alloc 1000 -R 64K -F 0 -p "$pid"
 	# Of some samples the probability is another: see sampled_span() in hotspot.c.
 	"$GCPROF" dump | jq -s -e '[.[] | select(.record == "alloc").period] |
 		max == 65537 and (map(select(. == 65537)) | length) > 0.8 * length'

@@ -51,7 +51,7 @@ check_lives() { # BYTES_OF_AN_OBJECT
 }
 
 lived() { # OPTION BYTES_OF_AN_OBJECT
-	record -F 0 -R 8K --ceiling 0 --agent java -- java -Xmx192m "$1" -cp "$PROGRAMS" Lives 3000 follow
+	record -F 0 -R 8K --agent java -- java -Xmx192m "$1" -cp "$PROGRAMS" Lives 3000 follow
 	check_lives "$2"
 }
 

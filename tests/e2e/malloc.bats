@@ -21,7 +21,7 @@ setup() {
 
 # Records `blocks`, which says by its status that its blocks were right; what it printed is in `out`.
 blocks() { # PERIOD MODE [COUNT]
-	record --malloc --ceiling 1000000 -R "$1" -- "$BLOCKS" "${@:2}" || { cat out record.log; return 1; }
+	record --malloc -R "$1" -- "$BLOCKS" "${@:2}" || { cat out record.log; return 1; }
 	grep -q 'nothing lost' record.log
 }
 
@@ -54,7 +54,7 @@ right_live() {
 }
 
 @test "with the default period, too" {
-	record --malloc --ceiling 1000000 -- "$BLOCKS" known 1000000
+	record --malloc -- "$BLOCKS" known 1000000
 	right_bytes take_large calloc
 	right_bytes grow realloc
 }
@@ -135,7 +135,7 @@ news() { # OPTION...
 		}
 	C++
 	g++ -g -O1 -std=c++17 "$@" new.cpp -o new
-	record --malloc --ceiling 1000000 -R 64K -- ./new
+	record --malloc -R 64K -- ./new
 	holds '[.functions[] | select(.name | startswith("wides"))][0].alloc_total_bytes | . > 87e6 and . < 118e6'
 	holds '[.functions[] | select(.name | startswith("strings"))][0].alloc_total_bytes | . > 260e6 and . < 340e6'
 }

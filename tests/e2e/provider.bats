@@ -14,9 +14,9 @@ setup_file() {
 		"$build/libgcprof-provider.a" -lpthread -o toy
 	sed -n '/^```c$/,/^```$/p' "$root/gc/provider/PROBES.md" | sed '1d;/^```$/,$d' >emitter.c
 	gcc -O1 -g -Wall -Wextra -Werror emitter.c -lm -o emitter
-	"$build/gcprof" record --max-overhead off --ceiling 1000000 -o emitter.data -- ./emitter >emitter.truth 2>emitter.log
+	"$build/gcprof" record --max-overhead off -o emitter.data -- ./emitter >emitter.truth 2>emitter.log
 	"$build/gcprof" report --json emitter.data >emitter.json
-	GCPROF_SEED=1 "$build/gcprof" record --max-overhead off --ceiling 1000000 -R 64K -- ./toy 8000000 >truth 2>record.log
+	GCPROF_SEED=1 "$build/gcprof" record --max-overhead off -R 64K -- ./toy 8000000 >truth 2>record.log
 	"$build/gcprof" report --json >report.json
 }
 

@@ -27,7 +27,7 @@ setup() {
 }
 
 objects() { # COMMAND...
-	record -R 16K --ceiling 1000000 --agent python -- "$@" || { cat out record.log; return 1; }
+	record -R 16K --agent python -- "$@" || { cat out record.log; return 1; }
 	grep -q 'nothing lost' record.log
 }
 
