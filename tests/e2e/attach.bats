@@ -145,7 +145,7 @@ latency() {
 		cp "$WORKLOADS/churn" "churn$i"
 		start "./churn$i" --seconds 1000
 		all+=("$pid")
-		wait_busy "$pid"
+		wait_until test "/proc/$pid/exe" -ef "churn$i"
 		kill -STOP "$pid" # which saves CPU time; the file is mapped
 	done
 	begin_recording -p "$(IFS=, && echo "${all[*]}")"
