@@ -28,6 +28,7 @@ struct report_arguments {
 	int tree;
 	const char *callers, *callees;
 	int parts[12]; /* in the order of enum report_part */
+	const char *histogram;
 	const char *frames;
 	int recording;
 	const char *file;
@@ -78,6 +79,8 @@ static const struct option_row rows[] = {
 	 "show only time off the CPU"},
 	{"faults", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[9]), 0, 0, NULL,
 	 "show only page faults"},
+	{"histogram", 0, OPTION_TEXT, offsetof(struct report_arguments, histogram), 0, 0, "CALL",
+	 "show how long a system call took how often: read, or syscall:read"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct report_arguments, verbose), 0, 0, NULL,
 	 "show more about the profile itself"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
@@ -89,6 +92,8 @@ static unsigned parts_of(const struct report_arguments *arguments)
 
 	for (size_t i = 0; i < sizeof(arguments->parts) / sizeof(*arguments->parts); i++)
 		parts |= arguments->parts[i] ? 1U << i : 0;
+	if (arguments->histogram)
+		parts |= arguments->json ? PART_SYSCALLS : PART_HISTOGRAM;
 	return parts;
 }
 
@@ -132,6 +137,7 @@ static int print_report(struct model *model, const struct report_arguments *argu
 		.top = arguments->top,
 		.parts = parts_of(arguments),
 		.sort = arguments->sort,
+		.histogram = arguments->histogram,
 	};
 	int error = report_sort(model, arguments->sort);
 
@@ -144,6 +150,24 @@ static int print_report(struct model *model, const struct report_arguments *argu
 		error = errno ? -errno : -EIO;
 	/* The reader had enough, as `head` does. */
 	return error == -EPIPE ? 0 : error;
+}
+
+/* False, and said: there is no such call. */
+static bool has_call(const struct model *model, const char *name)
+{
+	char names[200] = "";
+
+	for (size_t i = 0; i < model->n_syscalls; i++) {
+		if (!strcmp(model->syscalls[i].name, name))
+			return true;
+		if (i < 5)
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+				 i ? ", " : "", model->syscalls[i].name);
+	}
+	log_error("--histogram %s: no such call was recorded%s%s%s", name,
+		  names[0] ? "; there are " : "", names,
+		  model->n_syscalls > 5 ? " and others" : "");
+	return false;
 }
 
 static void warn_of_state(const struct model *model)
@@ -249,6 +273,8 @@ static int report_run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	view.recording = arguments.recording;
+	if (arguments.histogram && !strncmp(arguments.histogram, "syscall:", 8))
+		arguments.histogram += 8;
 	make_builder(&arguments, &calls, &builder);
 	if (wants_calls(&arguments))
 		view.observer = &builder.observer;
@@ -256,6 +282,11 @@ static int report_run(int argc, char **argv)
 	error = load_what_fits(file, &filter, &view, &calls, &model);
 	if (error) {
 		log_error("%s: %s", file, profile_error_text(error));
+		call_tree_free(&calls);
+		return 1;
+	}
+	if (arguments.histogram && !has_call(model, arguments.histogram)) {
+		model_free(model);
 		call_tree_free(&calls);
 		return 1;
 	}

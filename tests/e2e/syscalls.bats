@@ -173,3 +173,21 @@ selects() { # CALL TRUTH TERM
 	"$GCPROF" report --filter thread=dd | tr -s ' \n' ' ' | grep -q 'not known how many are selected'
 	holds '.syscalls_left_out == 0 and .syscalls_left_out_why == null'
 }
+
+@test "--histogram shows how long a call took how often" {
+	need_root
+	record -- sh -c 'sleep 0.03; sleep 0.03; sleep 0.6'
+	holds '[.syscalls[] | select(.name == "clock_nanosleep")] | length == 1 and (.[0] | .count == 3 and
+		([.histogram[].count] | add) == 3 and all(.histogram[]; .to_ns > 3e7) and
+		([.histogram[] | select(.from_ns < 6e8 and .to_ns > 6e8 or .from_ns >= 6e8).count] | add) >= 1)'
+	for name in clock_nanosleep syscall:clock_nanosleep; do
+		"$GCPROF" report --histogram $name >text
+		grep -x 'How long clock_nanosleep took' text
+		[ "$(grep -c ' ms .*%.*█' text)" -ge 1 ]
+		[ "$(awk '/%/ && $5 ~ /^[0-9]+$/ {sum += $5} END {print sum}' text)" = 3 ]
+	done
+	"$GCPROF" report --histogram clock_nanosleep --json | jq -e 'has("syscalls") and (has("functions") | not)'
+	run "$GCPROF" report --histogram nanosleeps
+	[ "$status" = 1 ]
+	[[ $output == *'no such call was recorded; there are '*clock_nanosleep* ]]
+}

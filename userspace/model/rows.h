@@ -142,10 +142,11 @@ struct model_syscall {
 	uint64_t count, errors;
 	uint64_t total_ns, p50_ns, p99_ns, max_ns;
 	uint64_t in_gc_count, in_gc_ns;
-	double squares;          /* sum of the squares of all durations, from the histogram */
-	uint64_t waits, wait_ns; /* of total_ns: off the CPU until something happened */
-	/* Of estimated ones percentiles, the longest and squares are of the calls that were traced.
-	 */
+	const uint64_t *histogram; /* SYSCALL_BUCKETS: how many took so long; NULL: not known */
+	double squares;            /* sum of the squares of all durations, from the histogram */
+	uint64_t waits, wait_ns;   /* of total_ns: off the CPU until something happened */
+	/* Of estimated ones percentiles, the longest, histogram and squares are of the calls that
+	 * were traced. */
 	bool estimated;
 	uint64_t traced; /* of count; all of them unless estimated */
 	uint64_t traced_waits, traced_wait_ns, wait_max;

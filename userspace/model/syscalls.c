@@ -368,6 +368,15 @@ static uint64_t plus(uint64_t seen, double more)
 	return sum < 9e18 ? seen + (uint64_t)(more + 0.5) : INT64_MAX;
 }
 
+static const uint64_t *keep_histogram(const struct call *call, struct arena *arena)
+{
+	uint64_t *copy = arena_alloc(arena, sizeof(call->histogram));
+
+	if (copy)
+		memcpy(copy, call->histogram, sizeof(call->histogram));
+	return copy;
+}
+
 struct model_syscall syscall_row(const struct call *call, const struct model *model)
 {
 	double count = (double)call->count, time = (double)call->total_ns;
@@ -383,6 +392,7 @@ struct model_syscall syscall_row(const struct call *call, const struct model *mo
 		.max_ns = call->max_ns,
 		.in_gc_count = call->gc_count,
 		.in_gc_ns = call->gc_ns,
+		.histogram = keep_histogram(call, model->arena),
 		.squares = squares(call),
 		.waits = call->waits,
 		.wait_ns = call->wait_ns,

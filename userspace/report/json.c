@@ -214,6 +214,7 @@ static json_t *syscalls(const struct model *model, size_t top)
 		json_put(row, "p50_ns", json_count(call->p50_ns));
 		json_put(row, "p99_ns", json_count(call->p99_ns));
 		json_put(row, "max_ns", json_count(call->max_ns));
+		json_put(row, "histogram", json_histogram(call->histogram));
 		json_put(row, "in_gc_count", json_count(call->in_gc_count));
 		json_put(row, "in_gc_ns", json_count(call->in_gc_ns));
 		json_put(row, "off_cpu_count", json_count(call->waits));

@@ -80,6 +80,7 @@ static const struct {
 	{PART_LIVE, false, section_live_heap},
 	{PART_SYSCALLS, true, section_syscalls},
 	{PART_SYSCALLS, false, section_slow_calls},
+	{PART_HISTOGRAM, false, section_histogram},
 	{PART_OFF_CPU, true, section_off_cpu},
 	{PART_FAULTS, true, section_faults},
 	{PART_THREADS, true, section_threads},
@@ -104,6 +105,7 @@ int report_text(const struct model *model, const struct report_options *options,
 		.verbose = options->verbose,
 		.parts = options->parts,
 		.sort = options->sort,
+		.histogram = options->histogram,
 	};
 	int error = 0;
 

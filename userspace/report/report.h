@@ -23,6 +23,7 @@ enum report_part {
 	PART_FAULTS = 1 << 9,
 	PART_PROGRAMS = 1 << 10,
 	PART_ENTRIES = 1 << 11,
+	PART_HISTOGRAM = 1 << 12,
 };
 
 struct report_options {
@@ -32,6 +33,7 @@ struct report_options {
 	uint64_t top;     /* rows of a table at most; 0: the usual number in text, all in JSON */
 	unsigned parts;   /* of enum report_part; 0: the usual report, all of it in JSON */
 	const char *sort; /* as given to report_sort(), for titles; NULL: the usual order */
+	const char *histogram; /* name of a system call: for PART_HISTOGRAM */
 };
 
 #define REPORT_WIDTH_MIN 60

@@ -11,8 +11,9 @@ struct section {
 	const struct page *page;
 	uint64_t top; /* rows of a table at most */
 	bool verbose;
-	unsigned parts;   /* asked for alone; 0: the usual ones */
-	const char *sort; /* NULL: the usual order */
+	unsigned parts;        /* asked for alone; 0: the usual ones */
+	const char *sort;      /* NULL: the usual order */
+	const char *histogram; /* of this system call */
 };
 
 /* Each prints one part; 0 or -ENOMEM. */
@@ -30,6 +31,7 @@ int section_types(const struct section *section);
 int section_live_heap(const struct section *section);
 int section_live(const struct section *section);
 int section_syscalls(const struct section *section);
+int section_histogram(const struct section *section);
 int section_off_cpu(const struct section *section);
 int section_faults(const struct section *section);
 int section_slow_calls(const struct section *section);
