@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "../../bpf/syscall_totals.h"
 
 static const char *const x86_64[] = {
 #define SYSCALL(number, name) [number] = #name,

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../bpf/syscall_totals.h"
+#include "../../bpf/events.h"
 #include "bars.h"
 #include "sections.h"
 #include "units.h"

@@ -2,7 +2,7 @@
 /* json_waits.c: time off the CPU and page faults, as JSON. */
 #include "json_parts.h"
 #include "json_values.h"
-#include "../../bpf/syscall_totals.h"
+#include "../../bpf/events.h"
 
 json_t *json_histogram(const uint64_t *histogram)
 {
