@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-
 static const char *const x86_64[] = {
 #define SYSCALL(number, name) [number] = #name,
 #include "syscalls_x86_64.def"
