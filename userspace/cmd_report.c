@@ -46,7 +46,7 @@ static const struct option_row rows[] = {
 	{"filter", 0, OPTION_LIST, offsetof(struct report_arguments, filter), 0, 0, "KEY=VALUE",
 	 "count only events of a function, module, type, thread, process, phase, time ..."},
 	{"tree", 0, OPTION_FLAG, offsetof(struct report_arguments, tree), 0, 0, NULL,
-	 "show calls as a tree; --sort cpu, alloc, gc or syscalls chooses what counts"},
+	 "show calls as a tree; --sort cpu, alloc, gc, syscalls or off-cpu chooses what counts"},
 	{"callers", 0, OPTION_TEXT, offsetof(struct report_arguments, callers), 0, 0, "FUNCTION",
 	 "show as a tree who calls a function"},
 	{"callees", 0, OPTION_TEXT, offsetof(struct report_arguments, callees), 0, 0, "FUNCTION",
@@ -242,7 +242,7 @@ static int check_sort(const struct report_arguments *arguments)
 		return -EINVAL;
 	}
 	if (wants_calls(arguments) && calls_measure(&empty, arguments->sort, &measure) < 0) {
-		log_error("--sort %s: calls can be sorted by cpu, alloc, gc or syscalls",
+		log_error("--sort %s: calls can be sorted by cpu, alloc, gc, syscalls or off-cpu",
 			  arguments->sort);
 		return -EINVAL;
 	}

@@ -92,6 +92,12 @@ count() { # NAME
 	holds '.waits[] | select(.name == "clock_nanosleep") | .count >= 5 and .count <= 10'
 	# Of 50 ms in all: what takes the CPU from it just before it sleeps makes a wait shorter.
 	holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns > 25000000'
+	# Who waits: the callers of the function and the table of functions agree.
+	"$GCPROF" report --json --callers do_sleep --sort off-cpu >callers.json
+	same 'time off the CPU' "$(jq .root.total_off_cpu_ns callers.json)" \
+		"$(ask '.functions[] | select(.name == "do_sleep") | .off_cpu_ns')"
+	same 'sorted by' "$(jq -r .sorted_by callers.json)" off_cpu_ns
+	"$GCPROF" report --callers do_sleep --sort off-cpu | grep -F 'Who calls do_sleep (by time off the CPU)'
 }
 
 @test "--syscall-stacks: every recorded call has a stack" {

@@ -35,8 +35,10 @@ double call_value(const struct call_cost *cost, enum call_measure measure)
 		return cost->alloc_bytes;
 	case CALLS_GC:
 		return cost->gc_ns;
-	default:
+	case CALLS_SYSCALLS:
 		return cost->syscall_ns;
+	default:
+		return cost->off_cpu_ns;
 	}
 }
 
@@ -46,6 +48,7 @@ static void add_cost(struct call_cost *into, const struct call_cost *cost)
 	into->alloc_bytes += cost->alloc_bytes;
 	into->gc_ns += cost->gc_ns;
 	into->syscall_ns += cost->syscall_ns;
+	into->off_cpu_ns += cost->off_cpu_ns;
 }
 
 static void read_path(struct work *work, uint32_t stack)
@@ -141,12 +144,13 @@ static int add_stack(struct work *work, const struct cost *cost)
 {
 	const struct cost_rest *rest = tree_rest_of(&work->pass->tree, cost);
 	struct call_cost time = {.cpu_ns = (double)cost->cpu_ns,
-				 .syscall_ns = (double)rest->syscall_ns};
+				 .syscall_ns = (double)rest->syscall_ns,
+				 .off_cpu_ns = (double)rest->off_cpu_ns};
 	const struct stack_life *life = tree_life_of(&work->pass->tree, cost);
 	struct call_cost memory = {.alloc_bytes = life->bytes.value, .gc_ns = life->gc_ns};
 	int error = 0;
 
-	if (cost->cpu_samples || rest->syscall_ns)
+	if (cost->cpu_samples || rest->syscall_ns || rest->off_cpu_ns)
 		error = add_path(work, cost->stack, &time);
 	if (!error && (memory.alloc_bytes > 0 || memory.gc_ns > 0))
 		error = add_path(work, functions_allocating(work->pass, cost->stack), &memory);

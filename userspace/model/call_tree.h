@@ -13,7 +13,7 @@ enum call_kind {
 
 /* What passes through a node of the tree; `self`: ends there. */
 struct call_cost {
-	double cpu_ns, alloc_bytes, gc_ns, syscall_ns;
+	double cpu_ns, alloc_bytes, gc_ns, syscall_ns, off_cpu_ns;
 };
 
 struct call_node {
@@ -35,7 +35,7 @@ struct call_tree {
 enum { CALLS_DEPTH_MAX = 200 };
 
 /* What nodes are sorted by, and shown as a share of. */
-enum call_measure { CALLS_CPU, CALLS_ALLOC, CALLS_GC, CALLS_SYSCALLS };
+enum call_measure { CALLS_CPU, CALLS_ALLOC, CALLS_GC, CALLS_SYSCALLS, CALLS_OFF_CPU };
 
 double call_value(const struct call_cost *cost, enum call_measure measure);
 

@@ -20,6 +20,7 @@ static const struct {
 	[CALLS_ALLOC] = {"alloc", "allocated bytes", "alloc_bytes"},
 	[CALLS_GC] = {"gc", "collection time caused", "gc_ns"},
 	[CALLS_SYSCALLS] = {"syscalls", "time in system calls", "syscall_ns"},
+	[CALLS_OFF_CPU] = {"off-cpu", "time off the CPU", "off_cpu_ns"},
 };
 
 enum { MEASURES = sizeof(measures) / sizeof(*measures) };
@@ -61,6 +62,7 @@ static void print_node(struct printer *printer, uint32_t number, int indent, boo
 	cell_bytes(printer->table, total->alloc_bytes);
 	cell_time(printer->table, total->gc_ns);
 	cell_time(printer->table, total->syscall_ns);
+	cell_time(printer->table, total->off_cpu_ns);
 	snprintf(text, sizeof(text), "%*s%s%.400s", indent < INDENT_MAX ? indent : INDENT_MAX, "",
 		 branch ? "+ " : "", node->name);
 	table_cell(printer->table, text);
@@ -111,7 +113,8 @@ int calls_text(const struct model *model, const struct call_tree *tree,
 	static const struct column columns[] = {
 		{NULL, "%", false, 0, 0},         {NULL, "CPU", false, 1, 0},
 		{NULL, "allocated", false, 2, 0}, {NULL, "GC caused", false, 3, 0},
-		{"system", "calls", false, 4, 0}, {NULL, "function", true, 0, 30},
+		{"system", "calls", false, 4, 0}, {"off the", "CPU", false, 5, 0},
+		{NULL, "function", true, 0, 30},
 	};
 	struct page page = {out, options->width, options->colour};
 	struct section section = {.model = model, .page = &page, .top = 1, .parts = 1};

@@ -31,6 +31,7 @@ KEY(function, gc, row->gc_self_ns)
 KEY(function, gc_total, row->gc_ns)
 KEY(function, survived, row->survived_bytes)
 KEY(function, syscalls, row->syscall_ns)
+KEY(function, off_cpu, row->off_cpu_ns)
 KEY(function, faults, row->faults_self)
 KEY(type, alloc, row->bytes.value)
 KEY(type, objects, row->objects.value)
@@ -48,9 +49,11 @@ KEY(syscall, time, row->total_ns)
 KEY(syscall, gc, row->in_gc_ns)
 KEY(syscall, errors, row->errors)
 KEY(syscall, max, row->max_ns)
+KEY(syscall, off_cpu, row->wait_ns)
 KEY(thread, cpu, row->cpu_ns)
 KEY(thread, alloc, row->alloc_bytes)
 KEY(thread, gc, row->gc_samples)
+KEY(thread, off_cpu, row->off_cpu_ns)
 KEY(program, cpu, row->cpu_ns)
 KEY(program, alloc, row->alloc.value)
 KEY(program, gc, row->gc_samples)
@@ -78,6 +81,8 @@ static const struct order orders[] = {
 	{"live", "most live bytes first", NULL, type_live, site_live, NULL, NULL, NULL},
 	{"syscalls", "most time in system calls first", function_syscalls, NULL, NULL, syscall_time,
 	 NULL, NULL},
+	{"off-cpu", "longest off the CPU first", function_off_cpu, NULL, NULL, syscall_off_cpu,
+	 thread_off_cpu, NULL},
 	{"count", "most calls first", NULL, NULL, NULL, syscall_count, NULL, program_count},
 	{"errors", "most errors first", NULL, NULL, NULL, syscall_errors, NULL, NULL},
 	{"faults", "most page faults first", function_faults, NULL, NULL, NULL, NULL,
@@ -88,8 +93,7 @@ static const struct order orders[] = {
 const char *report_orders(void)
 {
 	return "cpu, cpu-total, alloc, alloc-total, objects, gc, gc-total, survived, premature, "
-	       "live, "
-	       "syscalls, count, errors, faults or max";
+	       "live, syscalls, off-cpu, count, errors, faults or max";
 }
 
 static const struct order *find_order(const char *name)
