@@ -1,5 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# completion.bash: completes gcprof's verbs and options; both are asked of gcprof itself.
+# completion.bash: completes gcprof's verbs, options and their values; all are asked of gcprof itself.
+
+# What an option can be: of a value that is none gcprof says which there are.
+_gcprof_values() # VERB OPTION
+{
+	local said
+
+	case $2 in
+	-f | --format) [ "$1" != export ] || gcprof export --format list 2>/dev/null | sed 's/ .*//' ;;
+	--sort | --filter | --frames | --runtime | --agent | --syscalls)
+		said=$(gcprof "$1" "$2" '?' 2>&1 </dev/null | sed '1!d; s/ ([^)]*)//g')
+		said=${said##*" ?: "}
+		said=${said##*" are "} said=${said##*"recorded: "} said=${said#either }
+		sed 's/, / /g; s/ and / /; s/ or / /' <<<"$said" | tr ' ' '\n' |
+			if [ "$2" = --filter ]; then sed 's/$/=/'; else sed 's/=.*/=/'; fi ;;
+	esac
+}
 
 _gcprof()
 {
@@ -21,6 +37,11 @@ _gcprof()
 			return
 		fi
 	done
+	mapfile -t COMPREPLY < <(compgen -W "$(_gcprof_values "$verb" "${COMP_WORDS[COMP_CWORD - 1]}")" -- "$current")
+	if [ "${#COMPREPLY[@]}" != 0 ]; then
+		[[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null || true
+		return 0
+	fi
 	case $current in
 	-*) mapfile -t COMPREPLY < <(compgen -W "$(gcprof "$verb" --help 2>/dev/null |
 		sed -nE 's/^  (-.,)? *(--[a-z-]+).*/\2/p')" -- "$current") ;;

@@ -71,7 +71,7 @@ make_in_root() {
 	same 'files left' "$(find root -type f -o -type l)" ""
 }
 
-@test "the shell completes verbs and options" {
+@test "the shell completes verbs, options and what they can be" {
 	PATH=$BUILD:$PATH
 	# shellcheck source=/dev/null
 	source "$ROOT/tools/completion.bash"
@@ -81,4 +81,22 @@ make_in_root() {
 	COMP_WORDS=(gcprof record --dur) COMP_CWORD=2
 	_gcprof
 	same options "${COMPREPLY[*]}" --duration
+	while IFS=: read -r line values; do
+		read -ra COMP_WORDS <<<"$line"
+		COMP_WORDS+=('') COMP_CWORD=${#COMP_WORDS[@]}
+		COMP_CWORD=$((COMP_CWORD - 1))
+		_gcprof
+		[[ " ${COMPREPLY[*]} " == *" $values "* ]] || {
+			echo "$line: ${COMPREPLY[*]}"
+			return 1
+		}
+	done <<-'END'
+		gcprof report --sort:cpu cpu-total alloc
+		gcprof report --filter:function= module= type=
+		gcprof report --frames:all managed native
+		gcprof record --runtime:auto none hotspot go
+		gcprof record --agent:malloc python java
+		gcprof record --syscalls:all slow= count off
+		gcprof export -f:firefox pprof folded
+	END
 }
