@@ -127,6 +127,23 @@ unnoticed() { # ROWS PROFILE
 	done
 }
 
+@test "the longest pauses say in Firefox whose allocations caused them, with a stack" {
+	for name in known lisp; do
+		jq -c '.shared as $s | ($s.stackTable | [.frame, .prefixOffset] | transpose) as $stacks |
+			[.threads[].markers.data[] | select(.causedBy) | [.cycle, .causedBy,
+			 $s.stringArray[$s.funcTable.name[$s.frameTable.func[$stacks[.cause.stack][0]]]]]] | sort' \
+			"$name.json" >caused
+		jq -c '[.pauses[] | select(.sites != []) | .sites[0] as $first | [.cycle, $first.type, $first.functions[0]]] |
+			sort' "$name.report" >wanted
+		cat caused wanted
+		# Each begins with the share, the type and the function of the first, where its stack ends.
+		jq -n -e --slurpfile caused caused --slurpfile wanted wanted '$wanted[0] as $wanted | $caused[0] |
+			length > 2 and length == ($wanted | length) and (to_entries | all(. as {key: $i, value: $v} |
+				$v[0] == $wanted[$i][0] and $v[2] == $wanted[$i][2] and
+				($v[1] | sub("^[0-9]+ % "; "") | startswith("\($wanted[$i][1]) of \($wanted[$i][2])"))))'
+	done
+}
+
 @test "every recorded system call is a marker with its name" {
 	same calls "$(jq '[.threads[].markers.data[] | select(.type == "GcprofSyscall")] | length' known.json)" \
 		"$(jq .streams.syscall.events known.report)"

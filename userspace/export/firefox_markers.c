@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "firefox.h"
 
-enum { ERRNO_MAX = 4095 };
+enum { ERRNO_MAX = 4095, CAUSES_SHOWN = 3, CAUSES_TEXT = 1024 };
 
 /* One marker of a track; system calls have been fetched from the spool. */
 struct marker {
@@ -199,6 +200,49 @@ static void put_known(struct output *output, const char *key, uint64_t bytes)
 		output_format(output, ",\"%s\":%" PRIu64, key, bytes);
 }
 
+/* Of the longest pauses the model knows who caused them; NULL: it is none of these. */
+static const struct model_pause *find_pause(const struct firefox *firefox, const struct gc_mark *gc)
+{
+	const struct model *model = firefox->pass->model;
+
+	for (size_t i = 0; i < model->n_pauses; i++) {
+		const struct model_pause *pause = &model->pauses[i];
+
+		if (pause->start == gc->closed.begin && pause->cycle == gc->end.cycle &&
+		    pause->n_sites)
+			return pause;
+	}
+	return NULL;
+}
+
+/* In words, and the stack that has most of it. */
+static void put_causes(struct firefox *firefox, const struct gc_mark *gc)
+{
+	const struct model_pause *pause = find_pause(firefox, gc);
+	struct output *output = firefox->job.output;
+	char text[CAUSES_TEXT] = "";
+	size_t used = 0;
+
+	if (!pause)
+		return;
+	for (size_t i = 0; i < pause->n_sites && i < CAUSES_SHOWN; i++) {
+		const struct pause_site *site = &pause->sites[i];
+
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.0f %% %.60s",
+					 i ? "; " : "", 100 * pause_site_share(pause, site),
+					 site->type);
+		for (int j = 0; j < SITE_FUNCTIONS && site->functions[j]; j++)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.60s",
+						 j ? " < " : " of ", site->functions[j]);
+	}
+	output_text(output, ",\"causedBy\":");
+	output_string(output, text);
+	output_text(output, ",\"cause\":{\"time\":");
+	output_milliseconds(output, firefox_time(firefox, pause->start));
+	output_format(output, ",\"stack\":%" PRIu32 "}",
+		      firefox_stack(firefox, pause->sites[0].stack));
+}
+
 /* `gcReason`: a field named `cause` would be taken for a stack. */
 static void put_gc_data(struct firefox *firefox, const struct gc_mark *gc)
 {
@@ -228,8 +272,10 @@ static void put_gc_data(struct firefox *firefox, const struct gc_mark *gc)
 			      end->promoted_bytes, end->promoted_objects, end->nursery_used,
 			      end->live_bytes, end->arena_bytes, end->large_bytes, end->freed_bytes,
 			      end->threads);
-		output_format(output, ",\"phase\":\"%s\"", phase_name(end->phase));
+		if (end->kind != GCPROF_GC_MINOR)
+			output_format(output, ",\"phase\":\"%s\"", phase_name(end->phase));
 	}
+	put_causes(firefox, gc);
 	output_text(output, "}");
 }
 

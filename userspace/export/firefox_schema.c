@@ -35,7 +35,7 @@ struct field {
 	const char *key, *label, *format;
 };
 
-enum { FIELDS_MAX = 19 };
+enum { FIELDS_MAX = 20 }; /* the last is empty */
 
 /* Types begin with Gcprof: those of Gecko would have to carry what Gecko puts there. */
 static const struct schema {
@@ -68,6 +68,7 @@ static const struct schema {
 			{"faults", "Page faults meanwhile", "integer"},
 			{"before", "Heap in use before", "bytes"},
 			{"after", "Heap in use after", "bytes"},
+			{"causedBy", "Whose allocations caused it", "string"},
 		},
 	},
 	{

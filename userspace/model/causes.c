@@ -125,6 +125,8 @@ int causes_add(struct causes *causes, uint32_t cost, uint32_t type, double bytes
 struct place {
 	uint32_t functions[SITE_FUNCTIONS]; /* rows of the table of functions plus 1; 0: no more */
 	const char *type;
+	uint32_t stack; /* the one with `most` bytes; those that were kept count twice */
+	double most;
 	double bytes, kept;
 	uint64_t samples, kept_samples;
 };
@@ -161,6 +163,10 @@ static size_t merge_places(struct place *places, size_t count)
 	qsort(places, count, sizeof(*places), by_site);
 	for (size_t i = 0; i < count; i++) {
 		if (used && !compare_places(&places[used - 1], &places[i])) {
+			if (places[used - 1].most < places[i].most) {
+				places[used - 1].most = places[i].most;
+				places[used - 1].stack = places[i].stack;
+			}
 			places[used - 1].bytes += places[i].bytes;
 			places[used - 1].kept += places[i].kept;
 			places[used - 1].samples += places[i].samples;
@@ -180,6 +186,7 @@ static void fill_site(const struct pass *pass, const struct place *place, struct
 	if (!site->functions[0])
 		site->functions[0] = "(no stack)";
 	site->type = place->type;
+	site->stack = place->stack;
 	site->bytes = place->bytes;
 	site->kept_bytes = place->kept;
 	site->samples = place->kept > 0 ? place->kept_samples : place->samples;
@@ -198,6 +205,8 @@ int causes_sites(const struct causes *causes, const struct pass *pass, struct mo
 
 		sites_functions(pass, pass->tree.costs[cause->cost].stack, places[i].functions);
 		places[i].type = type ? type : "?";
+		places[i].stack = functions_allocating(pass, pass->tree.costs[cause->cost].stack);
+		places[i].most = cause->bytes + cause->kept;
 		places[i].bytes = cause->bytes;
 		places[i].kept = cause->kept;
 		places[i].samples = cause->samples;

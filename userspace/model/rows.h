@@ -196,6 +196,7 @@ enum { LONG_PAUSES = 10, PAUSE_SITES = 5, PAUSE_CALLS = 5 };
 struct pause_site {
 	const char *functions[SITE_FUNCTIONS]; /* as of a struct model_site */
 	const char *type;
+	uint32_t stack;    /* of the profile, the one with most of it */
 	double bytes;      /* allocated since the minor collection before; see walked */
 	double kept_bytes; /* of these, promoted */
 	uint64_t samples;  /* that told so: kept ones, if any */
@@ -248,6 +249,14 @@ struct model_pause {
 	struct pause_call longest[PAUSE_CALLS]; /* longest part first, no futex */
 	size_t n_longest;
 };
+
+/* The part that a site has of all that a pause dealt with. */
+static inline double pause_site_share(const struct model_pause *pause,
+				      const struct pause_site *site)
+{
+	return pause->kept_bytes > 0 ? site->kept_bytes / pause->kept_bytes
+				     : site->bytes / pause->sampled_bytes;
+}
 
 /* All processes of one name: what runs beside it, a shell starts, or a system is busy with. */
 struct model_program {

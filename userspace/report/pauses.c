@@ -38,21 +38,15 @@ const char *section_reason(unsigned reason)
 	return reason < GC_REASONS ? names[reason] : NULL;
 }
 
-static double weight(const struct model_pause *pause, const struct pause_site *site)
-{
-	return pause->kept_bytes > 0 ? site->kept_bytes / pause->kept_bytes
-				     : site->bytes / pause->sampled_bytes;
-}
-
 static void write_sites(FILE *out, const struct model_pause *pause)
 {
 	for (size_t i = 0; i < pause->n_sites && i < SITES_SHOWN; i++) {
 		const struct pause_site *site = &pause->sites[i];
 
-		if (i && weight(pause, site) < SHARE_SHOWN)
+		if (i && pause_site_share(pause, site) < SHARE_SHOWN)
 			return;
 		fprintf(out, "%s %s %.60s of ", i ? ";" : "",
-			unit_percent(weight(pause, site)).text, site->type);
+			unit_percent(pause_site_share(pause, site)).text, site->type);
 		for (int j = 0; j < SITE_FUNCTIONS && site->functions[j]; j++)
 			fprintf(out, "%s%.60s", j ? " < " : "", site->functions[j]);
 	}
