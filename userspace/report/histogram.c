@@ -74,9 +74,10 @@ static int print_rows(const struct section *section, const struct rows *rows)
 	return section_table(section, table);
 }
 
+/* NULL: there is none, or none was asked for. */
 static const struct model_syscall *find(const struct section *section)
 {
-	for (size_t i = 0; i < section->model->n_syscalls; i++)
+	for (size_t i = 0; section->histogram && i < section->model->n_syscalls; i++)
 		if (!strcmp(section->model->syscalls[i].name, section->histogram))
 			return &section->model->syscalls[i];
 	return NULL;
