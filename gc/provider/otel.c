@@ -33,6 +33,9 @@ void otel_outcomes(const struct gcprof_fate *fates, uint32_t count)
 static volatile uint16_t otel_memory_alloc_semaphore __attribute__((section(".probes"), used));
 static volatile uint16_t otel_memory_free_semaphore __attribute__((section(".probes"), used));
 
+/* Somebody has had a sample. An agent that follows the samples of its runtime takes none. */
+static bool given;
+
 SITE static void fire_alloc(uint64_t pointer, uint64_t size, uint64_t weight)
 {
 	keep_frame();
@@ -59,14 +62,16 @@ bool otel_wants_samples(void)
 
 bool otel_wants_outcomes(void)
 {
-	return otel_memory_free_semaphore != 0;
+	return otel_memory_free_semaphore && __atomic_load_n(&given, __ATOMIC_RELAXED);
 }
 
 void otel_sample(const struct probe_sample *sample)
 {
-	if (otel_wants_samples())
-		fire_alloc(pointer_of(sample->sample), sample->size,
-			   random_weight(sample->size, sample->period));
+	if (!otel_wants_samples())
+		return;
+	__atomic_store_n(&given, true, __ATOMIC_RELAXED);
+	fire_alloc(pointer_of(sample->sample), sample->size,
+		   random_weight(sample->size, sample->period));
 }
 
 void otel_outcomes(const struct gcprof_fate *fates, uint32_t count)

@@ -15,7 +15,7 @@
 #include "probe.h"
 #include "probe_args.h"
 
-/* Has anybody attached? */
+/* Has anybody attached? For outcomes: and had a sample. */
 bool otel_wants_samples(void);
 bool otel_wants_outcomes(void);
 
