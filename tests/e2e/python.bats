@@ -233,7 +233,7 @@ END
 }
 
 # Two of three wait for it at any time; where others keep the third from the CPU, that is no such wait.
-@test "waits for the global lock are told from others" {
+@test "waits for the global lock have a call of their own" {
 	local off waited
 	need_python
 	record --off-cpu -- "$PYTHON" "$PROGRAMS/gil.py" 0.3

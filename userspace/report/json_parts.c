@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* json_parts.c: sites, lifetimes, figures over time and advice as JSON. */
+#include "../../bpf/events.h"
 #include "json_parts.h"
 
 #include "../model/timeline.h"
@@ -152,6 +153,25 @@ json_t *json_utilisation(const struct model_gc *gc)
 
 		json_put(row, "window_ns", json_count(gc->utilisation[i].window_ns));
 		json_put(row, "minimum", json_real(gc->utilisation[i].minimum));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
+json_t *json_histogram(const uint64_t *histogram)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; histogram && i < SYSCALL_BUCKETS; i++) {
+		json_t *row = histogram[i] ? json_object() : NULL;
+
+		if (!row)
+			continue;
+		json_put(row, "from_ns", json_count(syscall_bucket_floor(i)));
+		json_put(row, "to_ns",
+			 i + 1 < SYSCALL_BUCKETS ? json_count(syscall_bucket_floor(i + 1))
+						 : json_null());
+		json_put(row, "count", json_count(histogram[i]));
 		json_array_append_new(array, row);
 	}
 	return array;

@@ -2,26 +2,6 @@
 /* json_waits.c: time off the CPU and page faults, as JSON. */
 #include "json_parts.h"
 #include "json_values.h"
-#include "../../bpf/events.h"
-
-json_t *json_histogram(const uint64_t *histogram)
-{
-	json_t *array = json_array();
-
-	for (uint32_t i = 0; histogram && i < SYSCALL_BUCKETS; i++) {
-		json_t *row = histogram[i] ? json_object() : NULL;
-
-		if (!row)
-			continue;
-		json_put(row, "from_ns", json_count(syscall_bucket_floor(i)));
-		json_put(row, "to_ns",
-			 i + 1 < SYSCALL_BUCKETS ? json_count(syscall_bucket_floor(i + 1))
-						 : json_null());
-		json_put(row, "count", json_count(histogram[i]));
-		json_array_append_new(array, row);
-	}
-	return array;
-}
 
 json_t *json_waits(const struct model *model, size_t top)
 {

@@ -83,7 +83,7 @@ static void two(uint64_t count)
 		gcprof_poll(thread);
 	}
 	/* What was announced before anybody recorded, the type and how frames are found, is read
-	 * from the program's memory: that takes 30 ms, or as long as the reader has no CPU. */
+	 * from the program's memory: that takes a moment, longer while the reader has no CPU. */
 	usleep(1000000);
 	anchor.top = (uintptr_t)&frame;
 	for (uint64_t i = 0; i < count; i++) {

@@ -81,7 +81,7 @@ enum session_table {
 	TABLE_FIBERS,
 };
 
-/* From now on system calls on locks of interpreters are told from others. */
+/* From now on system calls on locks of interpreters count apart from others. */
 void session_know_locks(struct session *session);
 
 /* From now on events of a process carry its fibers, until TABLE_FIBERS forgets it. */

@@ -10,7 +10,8 @@
 
 #include "processes.h"
 
-/* A provider is told of the recorder. What is left out begins with the program that runs now. */
+/* The opener is asked to write the row of the recorder. What is left out begins with the program
+ * that runs now. */
 void joins_begin(struct process *process, uint8_t provider);
 
 /* It has known since `since` (ns); 0: it will not, and nothing is left out. */
@@ -19,7 +20,7 @@ void joins_end(struct process *process, uint8_t provider, uint64_t since);
 /* The program is replaced by another at `time` (ns), which has taken nothing for others. */
 void joins_exec(struct process *process, uint64_t time);
 
-/* Does a provider know of the recorder, or is it being told? */
+/* Does a provider know of the recorder, or will it soon? */
 bool joins_any(const struct process *process);
 
 /* Is a sample of this time for others? */
