@@ -12,7 +12,6 @@
 
 struct bpf_config {
 	uint32_t user_stacks;     /* 1: take user stacks */
-	uint32_t managed_stacks;  /* 1: walk shadow stacks */
 	uint32_t syscall_rate;    /* the same as short_rate begins with; 0: none ever */
 	uint32_t rows;            /* 1: walk user stacks by unwind rows, where there are any */
 	uint32_t follow_children; /* 1: what a followed process forks is followed */
