@@ -184,10 +184,14 @@ struct event_mutator {
 
 enum cpu_mode { CPU_MODE_USER = 1, CPU_MODE_KERNEL = 2 };
 
+#define CPU_CALL_COMPAT 0x8000
+
 struct event_cpu {
 	struct event_header header;
 	struct event_stack stack;
-	uint32_t mode;  /* enum cpu_mode: where the tick found the thread */
+	uint16_t mode;  /* enum cpu_mode: where the tick found the thread */
+	uint16_t call;  /* 1 + number of the system call that it was in, and CPU_CALL_COMPAT if that
+			 * is of the 32-bit table; 0: none */
 	uint32_t ticks; /* that would have come at the frequency asked for: it stands for them */
 	int64_t ran;    /* as in event_ran */
 			/* tail: the stack */

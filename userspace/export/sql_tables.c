@@ -430,6 +430,7 @@ static int put_syscall_totals(struct sql *sql, const struct pass *pass)
 			.in_gc_ns = integer(call->in_gc_ns),
 			.waits = integer(call->waits),
 			.wait_ns = integer(call->wait_ns),
+			.cpu_ns = integer(call->cpu_ns),
 			.estimated = integer(call->estimated),
 			.traced = integer(call->traced),
 			.count_low = real(call->calls.low),

@@ -145,6 +145,7 @@ struct model_syscall {
 	const uint64_t *histogram; /* SYSCALL_BUCKETS: how many took so long; NULL: not known */
 	double squares;            /* sum of the squares of all durations, from the histogram */
 	uint64_t waits, wait_ns;   /* of total_ns: off the CPU until something happened */
+	uint64_t cpu_ns;           /* CPU time in the kernel, by timer samples */
 	/* Of estimated ones percentiles, the longest, histogram and squares are of the calls that
 	 * were traced. */
 	bool estimated;

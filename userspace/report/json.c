@@ -217,6 +217,7 @@ static json_t *syscalls(const struct model *model, size_t top)
 		json_put(row, "histogram", json_histogram(call->histogram));
 		json_put(row, "in_gc_count", json_count(call->in_gc_count));
 		json_put(row, "in_gc_ns", json_count(call->in_gc_ns));
+		json_put(row, "cpu_ns", json_count(call->cpu_ns));
 		json_put(row, "off_cpu_count", json_count(call->waits));
 		json_put(row, "off_cpu_ns", json_count(call->wait_ns));
 		json_put(row, "estimated", json_boolean(call->estimated));
