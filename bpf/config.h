@@ -125,6 +125,7 @@ struct task_state {
 	uint32_t epoch;   /* calls_epoch when it was last seen to begin or end a call */
 	uint32_t gc_late; /* 1: page faults of the collection that it ended last are unknown */
 	uint64_t ran;     /* CPU time until now that was reported, or came before, ns */
+	uint64_t queued;  /* for how long it had waited for CPUs before, ns */
 	struct task_faults faults;          /* when it began to be recorded */
 	struct task_faults faults_reported; /* at its last record of one */
 	struct task_faults gc_faults;       /* of that collection */

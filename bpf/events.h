@@ -256,7 +256,10 @@ struct event_fault {
 	/* tail: the stack */
 };
 
-enum usage_flag { USAGE_WAITS = 1 /* the waits are counted */ };
+enum usage_flag {
+	USAGE_WAITS = 1,  /* the waits are counted */
+	USAGE_QUEUED = 2, /* `queued` is known */
+};
 
 #include "process_events.h"
 
@@ -292,7 +295,7 @@ _Static_assert(sizeof(struct event_syscall) == 104, "contract 2");
 _Static_assert(sizeof(struct event_wait) == 80, "contract 2");
 _Static_assert(sizeof(struct event_leave) == 40, "contract 2");
 _Static_assert(sizeof(struct event_fault) == 64, "contract 2");
-_Static_assert(sizeof(struct event_usage) == 152, "contract 2");
+_Static_assert(sizeof(struct event_usage) == 160, "contract 2");
 _Static_assert(sizeof(struct event_fork) == 64, "contract 2");
 _Static_assert(sizeof(struct event_exec) == 40, "contract 2");
 _Static_assert(sizeof(struct event_exit) == 40, "contract 2");

@@ -286,6 +286,8 @@ struct model_thread {
 	bool waits_known;      /* and so is the time off the CPU */
 	uint64_t wall_ns;      /* that it was recorded for */
 	uint64_t off_cpu_ns;   /* of that; the rest is on a CPU */
+	bool queue_known;
+	uint64_t queued_ns; /* of wall_ns: it could have run, but had no CPU */
 	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS];
 	uint64_t minor_faults, major_faults;
 };

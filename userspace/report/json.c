@@ -150,6 +150,7 @@ static json_t *cpu(const struct model *model)
 	json_put(object, "collector_ns", known ? json_whole(model_collector_ns(cpu)) : json_null());
 	json_put(object, "compiler_ns",
 		 known ? json_count(cpu->work_ns[WORK_COMPILER]) : json_null());
+	json_put(object, "queued_ns", cpu->queue_known ? json_count(cpu->queued_ns) : json_null());
 	json_put(object, "recording_ns", known ? json_count(cpu->recording_ns) : json_null());
 	json_put(object, "user_ns", known ? json_count(cpu->user_ns) : json_null());
 	json_put(object, "kernel_ns", known ? json_count(cpu->kernel_ns) : json_null());

@@ -308,9 +308,10 @@ int section_threads(const struct section *section)
 {
 	static const struct column columns[] = {
 		{NULL, "tid", false, 0, 0},           {NULL, "pid", false, 0, 0},
-		{NULL, "CPU", false, 0, 0},           {NULL, "in GC", false, 0, 0},
-		{NULL, "allocated", false, 0, 0},     {NULL, "timer samples", false, 2, 0},
-		{NULL, "alloc samples", false, 1, 0}, {NULL, "thread", true, 0, 12},
+		{NULL, "CPU", false, 0, 0},           {"waited for", "a CPU", false, 3, 0},
+		{NULL, "in GC", false, 0, 0},         {NULL, "allocated", false, 0, 0},
+		{NULL, "timer samples", false, 2, 0}, {NULL, "alloc samples", false, 1, 0},
+		{NULL, "thread", true, 0, 12},
 	};
 	const struct model *model = section->model;
 	size_t count = count_threads(model);
@@ -329,6 +330,7 @@ int section_threads(const struct section *section)
 		snprintf(number, sizeof(number), "%" PRIu64, row->pid);
 		table_cell(table, number);
 		cell_time(table, row->cpu_ns);
+		cell_time(table, (double)row->queued_ns);
 		cell_time(table, row->gc_cpu_ns);
 		cell_bytes(table, row->alloc_bytes);
 		cell_count(table, row->cpu_samples);

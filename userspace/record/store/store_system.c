@@ -204,6 +204,7 @@ int store_usage(struct store *store, const struct incoming *in)
 	record.usage.stopped_waits = event->waits[WAIT_STOPPED];
 	record.usage.stopped_ns = event->wait_ns[WAIT_STOPPED];
 	record.usage.stopped_max = event->wait_max[WAIT_STOPPED];
+	record.usage.queued_ns = event->queued;
 	return profile_writer_put(store->writer, &record);
 }
 
