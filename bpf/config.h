@@ -61,6 +61,7 @@ struct task_waits {
 	uint64_t since; /* when it left its CPU, ns; 0: it is on one */
 	uint64_t ended; /* when it came back from a wait that is still to be reported; 0: none is */
 	uint64_t length; /* of that one, ns */
+	uint64_t queued; /* for how long it had waited for CPUs when the last wait began, ns */
 	uint32_t reason;
 	uint32_t number; /* of the system call */
 	uint32_t flags;  /* enum wait_flag */

@@ -201,6 +201,7 @@ static __always_inline void task_meet_wait(struct task_struct *task, struct task
 	wait->reason = number >= 0 ? WAIT_CALL : WAIT_FAULT;
 	wait->number = number;
 	wait->flags = number >= 0 ? WAIT_IN_CALL : 0;
+	wait->queued = task_queued(task);
 	wait->since = bpf_ktime_get_ns();
 }
 

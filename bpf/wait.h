@@ -83,6 +83,7 @@ static __always_inline struct scratch *wait_record(struct task_struct *task,
 	event = (struct event_wait *)scratch->data;
 	emit_header(&event->header, EVENT_wait, 0, state, now);
 	wait_fill(event, &state->waits);
+	event->queued = task_queued(task) - state->waits.queued;
 	scratch->size = sizeof(*event);
 	place_put_last(scratch, &event->stack, task);
 	return scratch;
@@ -117,6 +118,8 @@ static __always_inline void wait_tell_of(struct task_struct *task, struct task_s
 
 	if (scratch) {
 		wait_header_of((struct event_header *)scratch->data, task);
+		/* The kernel adds it up when the thread has the CPU. */
+		((struct event_wait *)scratch->data)->queued = 0;
 		wait_emit_bare(scratch);
 	}
 	state->waits.ended = 0;

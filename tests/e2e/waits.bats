@@ -74,6 +74,18 @@ load common
 	holds '.functions[] | select(.name == "burn") | .off_cpu_ns > 100000000'
 }
 
+@test "what of a wait was for a CPU: all waits together have what the kernel says of the threads" {
+	need_root
+	# Each byte that goes through the pipe wakes a thread, which has to wait for the others.
+	record --off-cpu --off-cpu-min 0 --max-overhead off -- taskset -c 0 sh -c \
+		"'$WORKLOADS/waits' pipe 2000 & timeout 1 sh -c 'while :; do :; done'; wait"
+	holds '.cpu.queued_ns as $all | ([.waits[].queued_ns] | add) | . <= $all * 1.02 and . >= $all * 0.9'
+	holds '[.waits[] | select(.name == "read")][0] | .queued_ns > .total_ns / 100 and .queued_ns <= .total_ns'
+	holds '.waits[] | select(.reason == "preempted") | .queued_ns == .total_ns'
+	same 'in SQL' "$("$GCPROF" query --format csv 'SELECT sum(queued_ns) FROM wait_totals' | tail -n 1)" \
+		"$(jq '[.waits[].queued_ns] | add' report.json)"
+}
+
 @test "kernel stacks: where in the kernel waits and calls waited, on request only" {
 	need_root
 	record --kernel-stacks -- "$WORKLOADS/waits" sleep 20

@@ -45,7 +45,10 @@ TEST(the_longest_wait_needs_no_record)
 
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
-	PUT(&synthetic, wait, .time = 3000, .thread = 1, .duration = 500, .number = 0, .flags = 1);
+	PUT(&synthetic, wait, .time = 3000, .thread = 1, .duration = 500, .number = 0, .flags = 1,
+	    .queued = 30);
+	PUT(&synthetic, wait, .time = 3050, .thread = 1, .duration = 100, .number = 0, .flags = 1,
+	    .queued = 20);
 	PUT(&synthetic, wait, .time = 3100, .thread = 1, .duration = 60, .reason = 2);
 	PUT(&synthetic, syscall_total, .time = 9000, .process = 1, .number = 0, .count = 5,
 	    .total_ns = 5000, .waits = 4, .wait_ns = 1500, .wait_max = 700);
@@ -66,6 +69,10 @@ TEST(the_longest_wait_needs_no_record)
 	check_row(&model->waits[3], "preempted", "preempted", 2, 140, 80);
 	check_row(&model->waits[4], "stopped", "stopped", 2, 100, 0);
 	check_row(&model->waits[5], "page fault", "fault", 3, 90, 40);
+	CHECK_EQ(model->waits[0].queued_ns, 50);
+	CHECK_EQ(model->waits[2].queued_ns, 0);
+	/* Whoever is preempted could run. */
+	CHECK_EQ(model->waits[3].queued_ns, 140);
 	model_free(model);
 	synthetic_free(&synthetic);
 }

@@ -26,6 +26,33 @@ static void send_leave(uint64_t ip)
 	CHECK_EQ(send_event(), 0);
 }
 
+TEST(what_of_a_wait_was_for_a_cpu_is_a_part_of_it)
+{
+	static const struct {
+		uint32_t reason;
+		uint64_t queued, stored;
+	} cases[] = {{WAIT_CALL, 40, 40},
+		     {WAIT_CALL, 100, 100},
+		     {WAIT_CALL, 101, 0},
+		     {WAIT_CALL, UINT64_MAX, 0},
+		     {WAIT_STOPPED, 40, 0}};
+
+	begin();
+	for (size_t i = 0; i < 5; i++) {
+		struct event_wait *wait = event(EVENT_wait, sizeof(*wait), 1, 100);
+
+		wait->ended = rig.clock;
+		wait->duration = 100;
+		wait->reason = cases[i].reason;
+		wait->queued = cases[i].queued;
+		CHECK_EQ(send_event(), 0);
+	}
+	finish();
+	CHECK_EQ(count(RECORD_wait), 5);
+	for (size_t i = 0; i < 5; i++)
+		CHECK_EQ(nth(RECORD_wait, i)->wait.queued, cases[i].stored);
+}
+
 TEST(kernel_frames_of_a_wait_stand_on_the_stack_that_was_left)
 {
 	static const uint64_t lefts[] = {0x1100, 0x1200};

@@ -295,6 +295,8 @@ static int take_wait(struct sql *sql, const struct pass *pass, const struct reco
 		.thread = integer(record->thread),
 		.reason = text(wait_reason_name((unsigned)record->reason)),
 		.duration_ns = integer(record->duration),
+		.queued_ns = integer(record->reason == WAIT_PREEMPTED ? record->duration
+								      : record->queued),
 		.held = integer(record->held),
 		.held_ns = integer(record->held_ns),
 		.unfinished = integer(record->flags & WAIT_OPEN ? 1 : 0),

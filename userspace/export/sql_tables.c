@@ -459,6 +459,7 @@ static int put_wait_totals(struct sql *sql, const struct pass *pass)
 			.count = integer(wait->count),
 			.total_ns = integer(wait->total_ns),
 			.max_ns = reference(wait->max_ns),
+			.queued_ns = integer(wait->queued_ns),
 		};
 
 		error = database_put(sql->database, TABLE_wait_totals, &row);

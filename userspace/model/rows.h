@@ -161,6 +161,8 @@ struct model_wait {
 	uint64_t count;
 	uint64_t total_ns;
 	uint64_t max_ns; /* 0: unknown */
+	/* Of total_ns: they could have run, but had no CPU. As far as it is known: of records. */
+	uint64_t queued_ns;
 };
 
 enum { WAIT_KINDS = 4 };

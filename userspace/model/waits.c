@@ -17,7 +17,7 @@ struct wait_key {
 
 struct wait_sum {
 	struct wait_key key;
-	uint64_t count, total_ns, max_ns;
+	uint64_t count, total_ns, max_ns, queued_ns;
 };
 
 /* As `number` of those that no record tells apart. */
@@ -95,6 +95,7 @@ int waits_record(struct pass *pass, const struct record_wait *record)
 	sum->count += 1 + record->held;
 	sum->total_ns += ns;
 	keep_longest(&sum->max_ns, record->duration);
+	sum->queued_ns += record->queued;
 	if (cost) {
 		struct cost_rest *rest = tree_rest(&pass->tree, (uint32_t)cost);
 
@@ -240,6 +241,7 @@ int waits_finish(struct pass *pass)
 		row->count = sum->count;
 		row->total_ns = sum->total_ns;
 		row->max_ns = longest(sum);
+		row->queued_ns = sum->key.reason == WAIT_PREEMPTED ? sum->total_ns : sum->queued_ns;
 		model->wait_ns += sum->total_ns;
 		if (!row->name)
 			return -ENOMEM;

@@ -16,6 +16,7 @@ json_t *json_waits(const struct model *model, size_t top)
 		json_put(row, "count", json_count(wait->count));
 		json_put(row, "total_ns", json_count(wait->total_ns));
 		json_put(row, "max_ns", wait->max_ns ? json_count(wait->max_ns) : json_null());
+		json_put(row, "queued_ns", json_count(wait->queued_ns));
 		json_array_append_new(array, row);
 	}
 	return array;

@@ -47,7 +47,8 @@ static int print_reasons(const struct section *section)
 	static const struct column columns[] = {
 		{NULL, "waits", false, 0, 0}, {NULL, "total", false, 0, 0},
 		{NULL, "%", false, 0, 0},     {NULL, "mean", false, 1, 0},
-		{NULL, "max", false, 0, 0},   {NULL, "for", true, 0, 12},
+		{NULL, "max", false, 0, 0},   {"of it for", "a CPU", false, 2, 0},
+		{NULL, "for", true, 0, 12},
 	};
 	const struct model *model = section->model;
 	struct table *table = table_create(columns, N_COLUMNS(columns));
@@ -62,6 +63,7 @@ static int print_reasons(const struct section *section)
 		cell_share(table, (double)row->total_ns, (double)model->wait_ns);
 		cell_time(table, row->count ? (double)row->total_ns / (double)row->count : 0);
 		cell_time(table, (double)row->max_ns);
+		cell_time(table, (double)row->queued_ns);
 		table_cell(table, row->name);
 	}
 	return section_table(section, table);

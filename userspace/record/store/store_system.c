@@ -163,6 +163,8 @@ int store_wait(struct store *store, const struct incoming *in)
 	record.wait.held_ns = event->held_ns;
 	record.wait.stack = stack.id;
 	record.wait.quality = stack.quality | left.quality;
+	if (event->reason == WAIT_CALL && event->queued <= event->duration)
+		record.wait.queued = event->queued;
 	record.wait.fiber = left.time ? left.fiber : in->header->fiber;
 	return profile_writer_put(store->writer, &record);
 }
