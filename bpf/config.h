@@ -66,6 +66,8 @@ struct task_waits {
 	uint32_t number; /* of the system call */
 	uint32_t flags;  /* enum wait_flag */
 	uint32_t held;   /* the call whose waits the next record stands for, too */
+	uint32_t waker;  /* number of the thread that ended the wait for a futex; 0: unknown */
+	uint32_t waker_process;
 	uint64_t call_count, call_ns, call_max;         /* of those in the open system call */
 	uint64_t count[WAIT_REASONS], ns[WAIT_REASONS]; /* all */
 	uint64_t max[WAIT_REASONS];                     /* the longest, ns */

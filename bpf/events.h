@@ -239,7 +239,9 @@ struct event_wait {
 	uint32_t number;   /* of the system call */
 	uint32_t flags;    /* enum wait_flag */
 	uint64_t queued;   /* ns of `duration` for which it could have run; 0: unknown, too */
-			   /* tail: the stack */
+	uint32_t waker;    /* thread that ended the wait for a futex; 0: unknown, or another wait */
+	uint32_t waker_process; /* its index */
+				/* tail: the stack */
 };
 
 struct event_leave {
@@ -293,7 +295,7 @@ _Static_assert(sizeof(struct event_bytecode) == 56, "contract 2");
 _Static_assert(sizeof(struct event_cpu) == 56, "contract 2");
 _Static_assert(sizeof(struct event_ran) == 40, "contract 2");
 _Static_assert(sizeof(struct event_syscall) == 104, "contract 2");
-_Static_assert(sizeof(struct event_wait) == 88, "contract 2");
+_Static_assert(sizeof(struct event_wait) == 96, "contract 2");
 _Static_assert(sizeof(struct event_leave) == 40, "contract 2");
 _Static_assert(sizeof(struct event_fault) == 64, "contract 2");
 _Static_assert(sizeof(struct event_usage) == 160, "contract 2");

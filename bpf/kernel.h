@@ -214,11 +214,15 @@ struct user_regs {
 
 #ifdef __TARGET_ARCH_x86
 
-#define TS_COMPAT     0x2 /* thread_info.status: in a 32-bit call */
-#define CALL_EXECVE   59
-#define CALL_EXECVEAT 322
-#define CALL_MMAP     9
-#define CALL_FUTEX    202
+#define TS_COMPAT          0x2 /* thread_info.status: in a 32-bit call */
+#define CALL_EXECVE        59
+#define CALL_EXECVEAT      322
+#define CALL_MMAP          9
+#define CALL_FUTEX         202
+#define CALL_EXIT          60 /* wakes who joins the thread */
+#define CALL_EXIT_GROUP    231
+#define CALL_FUTEX_WAKE    454
+#define CALL_FUTEX_REQUEUE 456
 
 static __always_inline bool regs_user_mode(const struct pt_regs *regs)
 {

@@ -47,6 +47,7 @@ static __always_inline void wait_begins(struct task_struct *task, struct task_st
 	if (wait->ended)
 		wait_tell(state, wait_regs(wait, regs), now);
 	wait->queued = task_queued(task);
+	wait->waker = 0;
 	wait->reason = wait_reason(preempted, number >= 0, task_state);
 	wait->number = number;
 	wait->flags = 0;

@@ -33,6 +33,8 @@ static __always_inline void wait_fill(struct event_wait *event, struct task_wait
 	event->reason = reason;
 	event->number = wait->number;
 	event->flags = wait->flags;
+	event->waker = wait->waker;
+	event->waker_process = wait->waker_process;
 	event->held = 0;
 	event->held_ns = 0;
 	if (reason >= WAIT_REASONS)

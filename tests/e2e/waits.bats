@@ -86,6 +86,21 @@ load common
 		"$(jq '[.waits[].queued_ns] | add' report.json)"
 }
 
+@test "who ends waits for a lock: the thread that has it, for as long as the waiting one says" {
+	need_root
+	gcc -O1 -D_GNU_SOURCE "$BATS_TEST_DIRNAME/programs/locks.c" -o locks -lpthread
+	record --off-cpu -- ./locks 50
+	waited=$(cat out)
+	echo "waited $waited ns"
+	# A thread that wants the lock when it is free again does not wait.
+	holds ".wakers[0] | .name == \"holder\" and .count >= 40 and .max_ns >= 4000000 and
+		.total_ns > 0.9 * $waited - 1e7 and .total_ns < 1.1 * $waited + 5e7"
+	holds '([.wakers[].total_ns] | add) <= ([.waits[] | select(.name == "futex") | .total_ns] | add)'
+	"$GCPROF" report --off-cpu | grep -qE '^ +[0-9]+ .* holder$'
+	same 'in SQL' "$("$GCPROF" query --format csv "SELECT t.name FROM waits w JOIN threads t ON t.id = w.waker
+		GROUP BY 1 ORDER BY sum(w.duration_ns) DESC LIMIT 1" | tail -n 1)" holder
+}
+
 @test "kernel stacks: where in the kernel waits and calls waited, on request only" {
 	need_root
 	record --kernel-stacks -- "$WORKLOADS/waits" sleep 20

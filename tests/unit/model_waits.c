@@ -94,6 +94,40 @@ TEST(threads_know_their_time_off_the_cpu)
 	synthetic_free(&synthetic);
 }
 
+TEST(who_ends_waits)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t id = 2; id <= 4; id++)
+		PUT(&synthetic, thread, .id = id, .process = 1, .tid = 99 + id);
+	PUT(&synthetic, wait, .time = 3000, .thread = 1, .duration = 500, .number = 202, .flags = 1,
+	    .waker = 3);
+	PUT(&synthetic, wait, .time = 3100, .thread = 1, .duration = 60, .number = 202, .flags = 1,
+	    .waker = 2, .held = 4, .held_ns = 1000);
+	PUT(&synthetic, wait, .time = 3200, .thread = 2, .duration = 70, .number = 202, .flags = 1,
+	    .waker = 3);
+	PUT(&synthetic, wait, .time = 3300, .thread = 2, .duration = 80, .number = 202, .flags = 1);
+	/* A thread that the profile does not have. */
+	PUT(&synthetic, wait, .time = 3400, .thread = 2, .duration = 90, .number = 202, .flags = 1,
+	    .waker = 9);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->n_wakers, 2);
+	CHECK_EQ(model->wakers[0].tid, 102);
+	CHECK_EQ(model->wakers[0].pid, 100);
+	CHECK_EQ(model->wakers[0].count, 2);
+	CHECK_EQ(model->wakers[0].total_ns, 570);
+	CHECK_EQ(model->wakers[0].max_ns, 500);
+	/* Not those that were held back: others may have ended them. */
+	CHECK_EQ(model->wakers[1].tid, 101);
+	CHECK_EQ(model->wakers[1].total_ns, 60);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 /* Each thread has faults behind its last record, and may have no record at all. */
 TEST(page_faults_without_a_record_are_counted)
 {

@@ -53,6 +53,27 @@ TEST(what_of_a_wait_was_for_a_cpu_is_a_part_of_it)
 		CHECK_EQ(nth(RECORD_wait, i)->wait.queued, cases[i].stored);
 }
 
+TEST(who_ended_a_wait_is_a_thread_of_the_profile)
+{
+	begin();
+	/* One that has no record yet is unknown, and is made known by no wait. */
+	for (uint32_t i = 0; i < 3; i++) {
+		struct event_wait *wait = event(EVENT_wait, sizeof(*wait), 1, 100 + i);
+
+		wait->ended = rig.clock;
+		wait->duration = 100;
+		wait->waker = i ? 100 : 102;
+		wait->waker_process = i < 2 ? 1 : 7;
+		CHECK_EQ(send_event(), 0);
+	}
+	finish();
+	CHECK_EQ(count(RECORD_wait), 3);
+	CHECK_EQ(nth(RECORD_wait, 0)->wait.waker, 0);
+	CHECK_EQ(nth(RECORD_wait, 1)->wait.waker, nth(RECORD_wait, 0)->wait.thread);
+	CHECK_EQ(nth(RECORD_wait, 2)->wait.waker, 0);
+	CHECK_EQ(count(RECORD_thread), 3);
+}
+
 TEST(kernel_frames_of_a_wait_stand_on_the_stack_that_was_left)
 {
 	static const uint64_t lefts[] = {0x1100, 0x1200};

@@ -297,6 +297,7 @@ static int take_wait(struct sql *sql, const struct pass *pass, const struct reco
 		.duration_ns = integer(record->duration),
 		.queued_ns = integer(record->reason == WAIT_PREEMPTED ? record->duration
 								      : record->queued),
+		.waker = reference(record->waker),
 		.held = integer(record->held),
 		.held_ns = integer(record->held_ns),
 		.unfinished = integer(record->flags & WAIT_OPEN ? 1 : 0),

@@ -249,6 +249,7 @@ void model_free(struct model *model)
 	free(model->threads);
 	free(model->programs);
 	free(model->waits);
+	free(model->wakers);
 	arena_free(model->arena);
 	free(model);
 }

@@ -227,6 +227,8 @@ struct model {
 	bool calls_untraced;
 	struct model_wait *waits; /* longest in total first */
 	size_t n_waits;
+	struct model_waker *wakers; /* who kept others longest first */
+	size_t n_wakers;
 	uint64_t wait_ns, wait_stack_ns; /* sums: all, those with a stack */
 	struct model_faults faults;
 	struct model_gc_cycle *gc_cycles; /* in the order of their ends */

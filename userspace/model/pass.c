@@ -23,7 +23,8 @@ int pass_init(struct pass *pass, struct model *model)
 	tasks_init(&pass->tasks);
 	if (tree_init(&pass->tree, model->arena) < 0 || type_table_init(&pass->types) < 0 ||
 	    samples_init(&pass->samples) < 0 || gc_names_init(&pass->gc_names) < 0 ||
-	    syscalls_init(&pass->syscalls) < 0 || waits_init(&pass->waits) < 0)
+	    syscalls_init(&pass->syscalls) < 0 || waits_init(&pass->waits) < 0 ||
+	    wakers_init(&pass->wakers) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -42,6 +43,7 @@ void pass_free(struct pass *pass)
 	heap_sites_free(&pass->heap_sites);
 	syscalls_free(&pass->syscalls);
 	waits_free(&pass->waits);
+	wakers_free(&pass->wakers);
 	pauses_free(&pass->pauses);
 	functions_free(&pass->functions);
 	buffer_free(&pass->command_line);
@@ -533,6 +535,8 @@ int pass_finish(struct pass *pass)
 		error = syscalls_finish(pass);
 	if (!error)
 		error = waits_finish(pass);
+	if (!error)
+		error = wakers_finish(pass);
 	if (!error)
 		error = thread_rows_finish(pass);
 	if (!error)

@@ -23,6 +23,7 @@
 #include "timeline.h"
 #include "type_table.h"
 #include "waits.h"
+#include "wakers.h"
 
 struct pass {
 	struct model *model; /* what needs no further work goes there at once */
@@ -38,6 +39,7 @@ struct pass {
 	struct heap_sites heap_sites;
 	struct syscalls syscalls;
 	struct waits waits;
+	struct wakers wakers;
 	struct pauses pauses;
 	struct streams streams;
 	struct timeline timeline;

@@ -165,6 +165,13 @@ struct model_wait {
 	uint64_t queued_ns;
 };
 
+/* A thread that ended waits of others for a futex. */
+struct model_waker {
+	const char *name; /* NULL: unknown */
+	uint64_t tid, pid;
+	uint64_t count, total_ns, max_ns; /* of the waits with a record */
+};
+
 enum { WAIT_KINDS = 4 };
 
 /* "call", "fault", "preempted", "stopped": as wait records number them. */

@@ -91,6 +91,8 @@ int waits_record(struct pass *pass, const struct record_wait *record)
 	cost = record->stack ? tree_cost(&pass->tree, record->stack) : 0;
 	if (!sum || cost < 0)
 		return -ENOMEM;
+	if (wakers_record(pass, record))
+		return -ENOMEM;
 	pauses_wait(pass, record);
 	sum->count += 1 + record->held;
 	sum->total_ns += ns;

@@ -374,6 +374,7 @@ static const struct {
 	{"sites", PART_SITES | PART_LIVE, json_sites},
 	{"syscalls", PART_SYSCALLS, syscalls},
 	{"waits", PART_OFF_CPU, json_waits},
+	{"wakers", PART_OFF_CPU, json_wakers},
 	{"off_cpu", PART_OFF_CPU, json_off_cpu},
 	{"faults", PART_FAULTS, json_faults},
 	{"slow_calls", PART_SYSCALLS, json_slow_calls},

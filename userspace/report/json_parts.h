@@ -15,6 +15,7 @@ json_t *json_sites(const struct model *model, size_t top);
 /* How many took from so long to less than so long; `histogram` has SYSCALL_BUCKETS, or is NULL. */
 json_t *json_histogram(const uint64_t *histogram);
 json_t *json_waits(const struct model *model, size_t top);
+json_t *json_wakers(const struct model *model, size_t top);
 json_t *json_off_cpu(const struct model *model, size_t top);
 json_t *json_pauses(const struct model *model, size_t top);
 json_t *json_slow_calls(const struct model *model, size_t top);

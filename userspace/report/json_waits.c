@@ -22,6 +22,25 @@ json_t *json_waits(const struct model *model, size_t top)
 	return array;
 }
 
+json_t *json_wakers(const struct model *model, size_t top)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < model->n_wakers && i < top; i++) {
+		const struct model_waker *waker = &model->wakers[i];
+		json_t *row = json_object();
+
+		json_put(row, "tid", json_count(waker->tid));
+		json_put(row, "pid", json_count(waker->pid));
+		json_put(row, "name", json_name(waker->name));
+		json_put(row, "count", json_count(waker->count));
+		json_put(row, "total_ns", json_count(waker->total_ns));
+		json_put(row, "max_ns", json_count(waker->max_ns));
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
 json_t *json_off_cpu(const struct model *model, size_t top)
 {
 	json_t *object = json_object();

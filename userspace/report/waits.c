@@ -69,6 +69,38 @@ static int print_reasons(const struct section *section)
 	return section_table(section, table);
 }
 
+static int print_wakers(const struct section *section)
+{
+	static const struct column columns[] = {
+		{NULL, "waits", false, 0, 0},    {NULL, "total", false, 0, 0},
+		{NULL, "max", false, 0, 0},      {NULL, "tid", false, 0, 0},
+		{NULL, "ended by", true, 0, 12},
+	};
+	const struct model *model = section->model;
+	struct table *table;
+	char number[24];
+
+	if (!model->n_wakers)
+		return 0;
+	page_paragraph(section->page, STYLE_DIM, 2,
+		       "Waits for locks and conditions (futex), by the thread that ended them: it "
+		       "had the lock, or had to do something first.");
+	table = table_create(columns, N_COLUMNS(columns));
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < section_rows(section, model->n_wakers); i++) {
+		const struct model_waker *row = &model->wakers[i];
+
+		cell_count(table, row->count);
+		cell_time(table, (double)row->total_ns);
+		cell_time(table, (double)row->max_ns);
+		snprintf(number, sizeof(number), "%" PRIu64, row->tid);
+		table_cell(table, number);
+		table_cell(table, row->name ? row->name : "?");
+	}
+	return section_table(section, table);
+}
+
 static void thread_row(struct table *table, const struct model_thread *row)
 {
 	char number[24];
@@ -142,6 +174,7 @@ int section_off_cpu(const struct section *section)
 		return 0;
 	}
 	error = print_reasons(section);
+	error = error ? error : print_wakers(section);
 	/* The kernel's totals of threads cannot be divided by what a filter selects. */
 	if (error || model->filter)
 		return error;

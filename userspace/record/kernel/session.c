@@ -299,6 +299,8 @@ static void attach_calls(struct session *session, const struct record_options *o
 		err = session_trace_calls(session);
 	if (!err && options->off_cpu)
 		err = attach_program(session, session->skeleton->progs.sched_switch);
+	if (!err && options->off_cpu)
+		err = attach_program(session, session->skeleton->progs.sched_waking);
 	session->streams[STREAM_SYSCALL].attached = !err;
 	session->streams[STREAM_SCHED].attached = !err;
 	for (int i = 0; err && i < 2; i++)

@@ -157,6 +157,7 @@ static void choose_programs(struct gcprof_bpf *skeleton, const struct record_opt
 		{skeleton->progs.cgroup_moved, cgroup},
 		{skeleton->progs.cgroup_born, cgroup},
 		{skeleton->progs.sched_switch, waits},
+		{skeleton->progs.sched_waking, waits},
 		{skeleton->progs.syscall_enter, calls},
 		{skeleton->progs.syscall_exit, calls || waits},
 		{skeleton->progs.cpu_tick, options->frequency != 0},

@@ -165,6 +165,9 @@ int store_wait(struct store *store, const struct incoming *in)
 	record.wait.quality = stack.quality | left.quality;
 	if (event->reason == WAIT_CALL && event->queued <= event->duration)
 		record.wait.queued = event->queued;
+	if (event->waker)
+		record.wait.waker = processes_thread_known(store->processes, event->waker_process,
+							   event->waker);
 	record.wait.fiber = left.time ? left.fiber : in->header->fiber;
 	return profile_writer_put(store->writer, &record);
 }

@@ -344,6 +344,14 @@ uint64_t processes_thread(struct processes *processes, struct process *process, 
 	return recent->id;
 }
 
+uint64_t processes_thread_known(const struct processes *processes, uint32_t index, uint32_t tid)
+{
+	const struct thread_key key = {index, tid};
+	const uint64_t *slot = map_get(processes->threads, &key);
+
+	return slot ? *slot & THREAD_ID : 0;
+}
+
 uint64_t processes_thread_begins(struct processes *processes, struct process *process, uint32_t tid,
 				 uint32_t ns_tid)
 {

@@ -119,6 +119,9 @@ struct process *processes_written(struct processes *processes, uint32_t index);
 /* The id of a thread, written when it is new; 0: no memory. */
 uint64_t processes_thread(struct processes *processes, struct process *process, uint32_t tid);
 
+/* The same if it is in the profile already, else 0. */
+uint64_t processes_thread_known(const struct processes *processes, uint32_t process, uint32_t tid);
+
 /* The same for a thread that begins: one of this number that has ended is another one. `ns_tid`:
  * its number in its own pid namespace, 0: unknown. */
 uint64_t processes_thread_begins(struct processes *processes, struct process *process, uint32_t tid,

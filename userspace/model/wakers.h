@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* wakers.h: which threads ended the waits of others for a futex: who held locks. */
+#ifndef GCPROF_WAKERS_H
+#define GCPROF_WAKERS_H
+
+#include <stddef.h>
+
+#include "../profile/record.h"
+
+struct map;
+struct pass;
+struct waker;
+
+struct wakers {
+	struct waker *items;
+	size_t count, capacity;
+	struct map *index; /* thread -> number of its item, from 1 on */
+};
+
+int wakers_init(struct wakers *wakers);
+void wakers_free(struct wakers *wakers);
+
+/* A wait that is selected. -ENOMEM. */
+int wakers_record(struct pass *pass, const struct record_wait *record);
+
+/* Rows into model->wakers, who kept others longest first. -ENOMEM. */
+int wakers_finish(const struct pass *pass);
+
+#endif
