@@ -87,11 +87,12 @@ static const struct {
 	{0, true, section_losses},
 };
 
-static bool is_wanted(size_t i, unsigned wanted)
+static bool is_wanted(size_t i, const struct report_options *options)
 {
 	/* A part alone still begins with what was recorded. */
-	if (wanted)
-		return parts[i].part & wanted || parts[i].print == section_head;
+	if (options->parts)
+		return parts[i].part & options->parts ||
+		       (parts[i].print == section_head && !options->bare);
 	return parts[i].usual;
 }
 
@@ -114,7 +115,7 @@ int report_text(const struct model *model, const struct report_options *options,
 	if (page.width > REPORT_WIDTH_MAX)
 		page.width = REPORT_WIDTH_MAX;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !error; i++)
-		if (is_wanted(i, options->parts))
+		if (is_wanted(i, options))
 			error = parts[i].print(&section);
 	return error;
 }

@@ -29,6 +29,7 @@ enum report_part {
 struct report_options {
 	int width;        /* columns; no line is longer */
 	bool colour;      /* escape sequences for a terminal */
+	bool bare;        /* without what was recorded, where parts are asked for */
 	bool verbose;     /* with how the figures came about */
 	uint64_t top;     /* rows of a table at most; 0: the usual number in text, all in JSON */
 	unsigned parts;   /* of enum report_part; 0: the usual report, all of it in JSON */

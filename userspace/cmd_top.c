@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_top.c: gcprof top: shows what runs while it runs. */
+/*
+ * A recorder writes a profile for each interval; each is shown as `gcprof report` would show it,
+ * one table at a time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "model/model.h"
+#include "profile/source.h"
+#include "report/report.h"
+#include "report/terminal.h"
+#include "report/units.h"
+#include "top/screen.h"
+#include "top/segments.h"
+#include "util/log.h"
+#include "util/output_file.h"
+
+struct top_arguments {
+	uint64_t delay, times;
+	int once, json;
+	const char *view, *sort;
+	struct option_list processes, record;
+	int system, off_cpu;
+	const char *cgroup, *frequency;
+};
+
+static const struct option_row rows[] = {
+	{"pid", 'p', OPTION_LIST, offsetof(struct top_arguments, processes), 0, 0, "PID",
+	 "watch running processes, with the children that they make from now on"},
+	{"system", 0, OPTION_FLAG, offsetof(struct top_arguments, system), 0, 0, NULL,
+	 "watch the whole machine"},
+	{"cgroup", 0, OPTION_TEXT, offsetof(struct top_arguments, cgroup), 0, 0, "PATH",
+	 "watch what is in a cgroup"},
+	{"delay", 'd', OPTION_TIME, offsetof(struct top_arguments, delay), 100000000,
+	 UINT64_C(3600000000000), "TIME", "of each page (default 1s)"},
+	{"view", 0, OPTION_TEXT, offsetof(struct top_arguments, view), 0, 0, "TABLE",
+	 "table to begin with: functions, sites, types, pauses, calls, waits, threads or programs"},
+	{"sort", 0, OPTION_TEXT, offsetof(struct top_arguments, sort), 0, 0, "KEY",
+	 "order of rows, as of gcprof report"},
+	{"once", 0, OPTION_FLAG, offsetof(struct top_arguments, once), 0, 0, NULL,
+	 "print one page and end, for scripts"},
+	{"times", 'n', OPTION_NUMBER, offsetof(struct top_arguments, times), 1, 1000000000, "N",
+	 "end after so many pages"},
+	{"json", 0, OPTION_FLAG, offsetof(struct top_arguments, json), 0, 0, NULL,
+	 "print each page as JSON, as gcprof report does"},
+	{"off-cpu", 0, OPTION_FLAG, offsetof(struct top_arguments, off_cpu), 0, 0, NULL,
+	 "watch time off the CPU, too"},
+	{"freq", 'F', OPTION_TEXT, offsetof(struct top_arguments, frequency), 0, 0, "HZ",
+	 "timer samples a second (default 199)"},
+	{"record", 0, OPTION_LIST, offsetof(struct top_arguments, record), 0, 0, "OPTION",
+	 "an option of gcprof record, as --record=--malloc; may be given several times"},
+	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
+};
+
+static const struct view {
+	char key;
+	const char *name;
+	unsigned part;
+} views[] = {
+	{'f', "functions", PART_FUNCTIONS}, {'s', "sites", PART_SITES},
+	{'t', "types", PART_TYPES},         {'g', "pauses", PART_GC},
+	{'c', "calls", PART_SYSCALLS},      {'w', "waits", PART_OFF_CPU},
+	{'h', "threads", PART_THREADS},     {'p', "programs", PART_PROGRAMS},
+};
+
+enum { N_VIEWS = sizeof(views) / sizeof(*views) };
+
+/* That 'o' goes through; NULL is each table's own. */
+static const char *const orders[] = {NULL,       "cpu",      "alloc",   "gc",
+				     "survived", "syscalls", "off-cpu", "count"};
+
+enum { N_ORDERS = sizeof(orders) / sizeof(*orders), WORDS_MAX = 64, HEAD_LINES = 3 };
+
+struct top {
+	const struct top_arguments *arguments;
+	const struct view *view;
+	const char *sort;
+	char note[100];
+	bool paused, tty;
+	uint64_t shown;
+	struct model *model; /* that is shown */
+	char path[96];       /* its profile, kept until the next one comes */
+	struct segments *segments;
+};
+
+/* --- pages ---------------------------------------------------------------------------------- */
+
+static double per_second(const struct model *model, double value)
+{
+	return model->run.wall ? value * 1e9 / (double)model->run.wall : 0;
+}
+
+static void put_head(const struct top *top, FILE *out)
+{
+	const struct model *model = top->model;
+	const struct model_gc *gc = &model->gc;
+	const struct model_cpu *cpu = &model->cpu;
+	double wall = (double)model->run.wall, used = (double)cpu->on_cpu_ns;
+	time_t at = (time_t)((model->run.realtime + model->run.duration) / 1000000000);
+	char clock[16] = "";
+	struct tm local;
+
+	if (localtime_r(&at, &local))
+		strftime(clock, sizeof(clock), "%H:%M:%S", &local);
+	fprintf(out, "%s  %.60s  %s of %s%s%s\n", clock,
+		model->run.command_line && *model->run.command_line ? model->run.command_line
+		: model->run.attached                               ? model->run.attached
+								    : "the machine",
+		top->view->name, unit_time(wall).text, top->sort ? ", by " : "",
+		top->sort ? top->sort : "");
+	fprintf(out, "CPU %.2f, collector %s", wall > 0 ? used / wall : 0,
+		unit_percent(used > 0 ? model_collector_ns(cpu) / used : 0).text);
+	if (cpu->queue_known)
+		fprintf(out, ", without a CPU %.2f", wall > 0 ? (double)cpu->queued_ns / wall : 0);
+	fprintf(out, "  allocated %s/s",
+		unit_bytes(per_second(model, model->alloc.bytes.value)).text);
+	fprintf(out, "  calls %s/s",
+		unit_count((uint64_t)per_second(model, (double)model->syscall_count)).text);
+	if (model_gc_count(gc))
+		fprintf(out, "  pauses %s, %s, longest %s", unit_count(model_gc_count(gc)).text,
+			unit_percent(wall > 0 ? model_gc_ns(gc) / wall : 0).text,
+			unit_time((double)(gc->minor.max_ns > gc->major.max_ns ? gc->minor.max_ns
+									       : gc->major.max_ns))
+				.text);
+	fputs("\n\n", out);
+}
+
+/* The table of the view as the report has it, without what that says of the recording. */
+static int put_table(const struct top *top, int width, int height, FILE *out)
+{
+	const struct report_options options = {
+		.width = width,
+		.colour = top->tty && terminal_colour(STDOUT_FILENO),
+		.top = height > 8 ? (uint64_t)(height - HEAD_LINES - 4) : 4,
+		.parts = top->view->part,
+		.sort = top->sort,
+		.bare = true,
+	};
+	int err = report_sort(top->model, top->sort);
+
+	return err ? err : report_text(top->model, &options, out);
+}
+
+static int show(struct top *top)
+{
+	char *text = NULL, bottom[300];
+	size_t size;
+	FILE *out;
+	int err;
+
+	if (!top->model)
+		return 0;
+	if (top->arguments->json) {
+		const struct report_options options = {.width = REPORT_WIDTH_MIN};
+
+		err = report_json(top->model, &options, stdout);
+		return err ? err : fflush(stdout) ? -errno : 0;
+	}
+	out = open_memstream(&text, &size);
+	if (!out)
+		return -ENOMEM;
+	put_head(top, out);
+	err = put_table(top, top->tty ? screen_width() : terminal_width(STDOUT_FILENO),
+			top->tty ? screen_height() : 30, out);
+	if (fclose(out))
+		err = -ENOMEM;
+	snprintf(bottom, sizeof(bottom),
+		 "f functions s sites t types g pauses c calls w waits h threads p programs | o "
+		 "order, "
+		 "space %s, W write, q quit%s%s",
+		 top->paused ? "GO ON" : "pause", *top->note ? "  " : "", top->note);
+	if (!err && top->tty)
+		screen_show(text, bottom);
+	else if (!err)
+		err = fputs(text, stdout) < 0 || fflush(stdout) ? -EIO : 0;
+	free(text);
+	return err;
+}
+
+/* --- profiles ------------------------------------------------------------------------------- */
+
+static int take(struct top *top, const char *path)
+{
+	struct model *model = NULL;
+	struct source *source;
+	int err = source_file_open(path, &source);
+
+	err = err ? err : model_load(source, path, &model);
+	if (err)
+		return err;
+	if (top->path[0])
+		unlink(top->path);
+	model_free(top->model);
+	top->model = model;
+	snprintf(top->path, sizeof(top->path), "%s", path);
+	top->shown++;
+	return show(top);
+}
+
+static bool is_done(const struct top *top)
+{
+	const struct top_arguments *arguments = top->arguments;
+
+	return top->shown &&
+	       (arguments->once || (arguments->times && top->shown >= arguments->times));
+}
+
+/* All that are complete; the last one counts if the screen could not keep up. */
+static int take_all(struct top *top)
+{
+	const char *path;
+	int err = 0;
+
+	while (!err && !top->paused && !is_done(top) && (path = segments_next(top->segments)))
+		err = take(top, path);
+	return err;
+}
+
+static int copy_file(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = in < 0 ? -errno : output_file_open(to);
+	int err = out < 0 ? out : 0;
+	ssize_t n = 1;
+
+	while (!err && n > 0) {
+		n = sendfile(out, in, NULL, 1 << 20);
+		err = n < 0 ? -errno : 0;
+	}
+	if (out >= 0)
+		close(out);
+	if (in >= 0)
+		close(in);
+	return err;
+}
+
+/* The profile of the page, under a name that is free. */
+static void write_profile(struct top *top)
+{
+	char name[32];
+	int i = 1, err;
+
+	do
+		snprintf(name, sizeof(name), "gcprof-top-%d.data", i);
+	while (!access(name, F_OK) && ++i < 1000);
+	err = top->path[0] ? copy_file(top->path, name) : -ENOENT;
+	snprintf(top->note, sizeof(top->note), "%s%s", err ? "not written: " : "wrote ",
+		 err ? strerror(-err) : name);
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+static void next_order(struct top *top)
+{
+	size_t at = 0;
+
+	while (at < N_ORDERS && orders[at] != top->sort)
+		at++;
+	top->sort = orders[(at + 1) % N_ORDERS];
+}
+
+/* False: to the end. */
+static bool press(struct top *top, int key)
+{
+	*top->note = 0;
+	for (size_t i = 0; i < N_VIEWS; i++)
+		if (views[i].key == key)
+			top->view = &views[i];
+	if (key == 'o')
+		next_order(top);
+	if (key == ' ')
+		top->paused = !top->paused;
+	if (key == 'W')
+		write_profile(top);
+	return key != 'q';
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+static int open_signals(void)
+{
+	sigset_t signals;
+	int fd;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Until it has shown enough, the recorder has ended, or the user wants no more. */
+static int watch(struct top *top, int signals)
+{
+	struct pollfd fds[4] = {{.fd = signals, .events = POLLIN},
+				{.fd = top->tty ? STDIN_FILENO : -1, .events = POLLIN}};
+	int err = 0;
+
+	while (!err && !is_done(top)) {
+		struct signalfd_siginfo signal = {0};
+		bool ended = segments_ended(top->segments);
+
+		err = take_all(top);
+		if (ended || err || is_done(top))
+			break;
+		segments_poll(top->segments, fds + 2);
+		if (poll(fds, 4, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[0].revents && read(signals, &signal, sizeof(signal)) == sizeof(signal) &&
+		    signal.ssi_signo != SIGWINCH)
+			break;
+		if (fds[1].revents && !press(top, screen_key()))
+			break;
+		if (fds[0].revents || fds[1].revents)
+			err = show(top);
+	}
+	return err;
+}
+
+/* The words behind `gcprof record -o FILE`. */
+static void make_words(const struct top_arguments *arguments, char **command, char *delay,
+		       char *words[WORDS_MAX])
+{
+	size_t n = 0;
+
+#define WORD(text) (words[n < WORDS_MAX - 2 ? n++ : n] = (char *)(uintptr_t)(text))
+	WORD("--rotate");
+	WORD(delay);
+	WORD("-F");
+	WORD(arguments->frequency ? arguments->frequency : "199");
+	if (arguments->off_cpu)
+		WORD("--off-cpu");
+	if (arguments->system)
+		WORD("--system");
+	if (arguments->cgroup) {
+		WORD("--cgroup");
+		WORD(arguments->cgroup);
+	}
+	for (size_t i = 0; i < arguments->processes.count; i++) {
+		WORD("-p");
+		WORD(arguments->processes.items[i]);
+	}
+	for (size_t i = 0; i < arguments->record.count; i++)
+		WORD(arguments->record.items[i]);
+	if (*command)
+		WORD("--");
+	while (*command)
+		WORD(*command++);
+#undef WORD
+	words[n] = NULL;
+}
+
+static const struct view *find_view(const char *name)
+{
+	for (size_t i = 0; i < N_VIEWS; i++)
+		if (!name || !strcmp(views[i].name, name))
+			return &views[i];
+	return NULL;
+}
+
+static bool is_sensible(const struct top_arguments *arguments, const char *command)
+{
+	if (!find_view(arguments->view)) {
+		log_error(
+			"--view %s: the tables are functions, sites, types, pauses, calls, waits, "
+			"threads and programs",
+			arguments->view);
+		return false;
+	}
+	if (arguments->sort && !report_order_exists(arguments->sort)) {
+		log_error("--sort %s: the orders are %s", arguments->sort, report_orders());
+		return false;
+	}
+	if (!command && !arguments->processes.count && !arguments->system && !arguments->cgroup) {
+		log_error("watch what? A command behind --, -p PID, --system or --cgroup PATH\n"
+			  "Try 'gcprof top --help'.");
+		return false;
+	}
+	return true;
+}
+
+static int run(int argc, char **argv)
+{
+	struct top_arguments arguments = {.delay = 1000000000};
+	struct top top = {.arguments = &arguments};
+	char *words[WORDS_MAX], delay[32];
+	int first = options_parse(&cmd_top, &arguments, argc, argv), signals, err, status;
+
+	if (first < 0 || !is_sensible(&arguments, argv[first]))
+		return EXIT_USAGE;
+	top.view = find_view(arguments.view);
+	top.sort = arguments.sort;
+	top.tty = !arguments.once && !arguments.json && isatty(STDIN_FILENO) &&
+		  isatty(STDOUT_FILENO);
+	snprintf(delay, sizeof(delay), "%lluns", (unsigned long long)arguments.delay);
+	make_words(&arguments, argv + first, delay, words);
+	err = segments_start(words, &top.segments);
+	if (err) {
+		log_error("top cannot begin: %s", strerror(-err));
+		return EXIT_FAILURE;
+	}
+	signals = open_signals();
+	err = signals < 0 ? signals : top.tty ? screen_open() : 0;
+	err = err ? err : watch(&top, signals);
+	screen_close();
+	if (err)
+		log_error("top: %s", strerror(-err));
+	if (top.path[0])
+		unlink(top.path);
+	model_free(top.model);
+	status = segments_finish(top.segments, !top.shown);
+	return err ? EXIT_FAILURE : top.shown ? 0 : status ? status : EXIT_FAILURE;
+}
+
+const struct command cmd_top = {
+	.name = "top",
+	.usage = "[OPTIONS] -- COMMAND [ARGUMENTS]   (or -p PID, --system, --cgroup PATH)",
+	.summary = "show what runs, while it runs",
+	.options = rows,
+	.needs_root = true,
+	.run = run,
+};
