@@ -133,6 +133,9 @@ $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(plainly) $(DEPFLAGS) $(INCLUDES) -DGCPROF_VERSION='"$(VERSION)"' -c $< -o $@
 
+# The page that exports fill lies in the program.
+$(O)/userspace/export/html/html.o: userspace/export/html/page.html
+
 # The recorder is the only part that sees the skeleton.
 RECORD_OBJ := $(filter $(O)/userspace/record/% $(O)/userspace/cmd_record% $(O)/userspace/cmd_doctor.o,$(USER_OBJ))
 $(RECORD_OBJ): INCLUDES := -I$(O)/bpf

@@ -12,6 +12,7 @@
 
 const struct exporter *const exporters[] = {
 	&exporter_firefox,
+	&exporter_html,
 	&exporter_pprof,
 	&exporter_folded,
 	&exporter_json,

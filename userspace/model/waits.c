@@ -92,6 +92,7 @@ int waits_record(struct pass *pass, const struct record_wait *record)
 	if (!sum || cost < 0)
 		return -ENOMEM;
 	pauses_wait(pass, record);
+	timeline_wait(&pass->timeline, record->time - record->duration, record->time);
 	sum->count += 1 + record->held;
 	sum->total_ns += ns;
 	keep_longest(&sum->max_ns, record->duration);
