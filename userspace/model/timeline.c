@@ -111,6 +111,11 @@ void timeline_wait(struct timeline *timeline, uint64_t begin, uint64_t end)
 	spread_all(timeline, begin, end, offsetof(struct window, wait_ns));
 }
 
+void timeline_call(struct timeline *timeline, uint64_t begin, uint64_t end)
+{
+	spread_all(timeline, begin, end, offsetof(struct window, syscall_ns));
+}
+
 void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns)
 {
 	if (begin < end && end > timeline->start)

@@ -26,7 +26,8 @@ struct window {
 	uint64_t heap_bytes, live_bytes; /* at the end of the last collection; 0: none */
 	uint64_t rss_bytes;              /* the same, of the process */
 	uint64_t unfreed_bytes;          /* allocated by malloc() and not freed, at the end */
-	uint64_t syscalls, syscall_ns;   /* records of calls that ended here */
+	uint64_t syscalls;               /* records of calls that ended here */
+	uint64_t syscall_ns;             /* the part of calls with a record that lies here */
 	uint64_t lost;                   /* events of any stream, by when it was noticed */
 };
 
@@ -45,8 +46,9 @@ struct window *timeline_at(struct timeline *timeline, uint64_t time);
 /* Adds a pause to every window that it touches. */
 void timeline_pause(struct timeline *timeline, uint64_t begin, uint64_t end);
 
-/* The same for time off the CPU. */
+/* The same for time off the CPU, and in a system call. */
 void timeline_wait(struct timeline *timeline, uint64_t begin, uint64_t end);
+void timeline_call(struct timeline *timeline, uint64_t begin, uint64_t end);
 
 /* Adds CPU time of which no more is known than between what times it was. */
 void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns);

@@ -19,7 +19,7 @@
 
 enum {
 	ROWS_MAX = 200,      /* of each table */
-	MOMENTS_MAX = 300000 /* about 4 MB */
+	MOMENTS_MAX = 500000 /* about 7 MB */
 };
 
 /* page.html, ended by a zero. */
@@ -196,8 +196,10 @@ static size_t put_part(struct output *output, const struct call_moments *moments
 	for (size_t i = first; i < end; i++)
 		output_format(output, "%s%u", i > first ? "," : "", items[i].node);
 	output_text(output, "],\n\"value\":[");
-	for (size_t i = first; i < end; i++)
-		output_format(output, "%s%.0f", i > first ? "," : "", items[i].value);
+	for (size_t i = first; i < end; i++) {
+		output_text(output, i > first ? "," : "");
+		output_rounded(output, items[i].value);
+	}
 	output_text(output, "]}");
 	return end;
 }
