@@ -68,12 +68,14 @@ void call_moments_limit(struct call_moments *moments, size_t most)
 
 static int make_room(struct call_moments *moments, const struct pass *pass)
 {
-	if (moments->count >= MOMENTS_MAX) {
+	size_t most = moments->most ? moments->most : MOMENTS_MAX;
+
+	if (moments->count >= most) {
 		while (moments->step_ns < pass->timeline.step_ns)
 			lengthen(moments);
 		merge(moments);
-		call_moments_limit(moments, MOMENTS_MAX / 2);
-		moments->lost = moments->count > MOMENTS_MAX / 2;
+		call_moments_limit(moments, most / 2);
+		moments->lost = moments->count > most / 2;
 	}
 	return array_reserve(&moments->items, &moments->capacity, moments->count,
 			     sizeof(*moments->items));

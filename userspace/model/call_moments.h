@@ -3,6 +3,7 @@
 #ifndef GCPROF_CALL_MOMENTS_H
 #define GCPROF_CALL_MOMENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +26,8 @@ struct call_moments {
 	struct call_moment *items;
 	size_t count, capacity;
 	uint64_t step_ns;
-	int lost; /* there were too many for any length of windows: count is 0 */
+	size_t most; /* of those at once while the profile is read; 0: four million */
+	bool lost;   /* there were too many for any length of windows: count is 0 */
 };
 
 /* Where the stack of a cost ends in the tree: its time, and what it allocates. */

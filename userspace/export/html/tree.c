@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Less of every total than this is no wider than a fraction of a pixel. */
-#define LEAST_SHARE 0.0002
+/* All are kept if there is room; else none with less of every total than this, or twice that ... */
+#define LEAST_SHARE 0.00001
 
 struct maker {
 	const struct call_tree *calls;
@@ -139,10 +139,10 @@ int html_tree_make(const struct call_tree *calls, const struct model *model, str
 	struct maker maker = {calls, tree, {0}};
 	size_t most;
 
-	*tree = (struct html_tree){.share = LEAST_SHARE};
+	*tree = (struct html_tree){0};
 	sum_functions(&maker, model);
-	for (; (most = count_kept(&maker)) > HTML_NODES_MAX; tree->share *= 2)
-		;
+	while ((most = count_kept(&maker)) > HTML_NODES_MAX)
+		tree->share = tree->share > 0 ? 2 * tree->share : LEAST_SHARE;
 	tree->nodes = calloc(most, sizeof(*tree->nodes));
 	tree->numbers = calloc(calls->count + 1, sizeof(*tree->numbers));
 	if (!tree->nodes || !tree->numbers)
