@@ -8,16 +8,15 @@
 static json_t *data_of(const struct exported *page)
 {
 	static const char before[] = "<script type=\"application/json\" id=\"data\">";
-	char *begin = strstr(page->data, before), *end;
-	struct exported data;
+	char *found = strstr(page->data, before), *end;
+	struct exported data = {.data = found ? found + strlen(before) : NULL};
 
-	CHECK(begin);
-	begin += strlen(before);
-	end = strstr(begin, "</script>");
+	CHECK(data.data);
+	end = strstr(data.data, "</script>");
 	CHECK(end);
-	for (const char *at = begin; at < end; at++)
+	for (const char *at = data.data; at < end; at++)
 		CHECK(*at == '\n' || (*at >= ' ' && *at <= '~' && *at != '<'));
-	data = (struct exported){.data = begin, .size = (size_t)(end - begin)};
+	data.size = (size_t)(end - data.data);
 	return parse_json(&data);
 }
 

@@ -67,7 +67,7 @@ static void sample(struct call_moments *moments, uint64_t events, uint64_t funct
 	struct call_builder builder;
 	struct source *source;
 	struct model *model = NULL;
-	uint64_t stacks[64];
+	uint64_t stacks[64] = {0};
 
 	CHECK(functions <= 64);
 	synthetic_begin(&synthetic);
