@@ -6,7 +6,7 @@
 #: Targets:
 #:   all (the default)       the program, the libraries and the workloads
 #:   setup                   install the Debian packages that building and testing need
-#:   setup-runtimes          install Go, Java, Node.js, PyPy and dwz, which some tests use
+#:   setup-runtimes          install Go, Java, Node.js, PyPy, dwz and Chromium, which some tests use
 #:   demo, example           record a program and print its report; see README.md
 #:   test                    all tests but the slow ones; as root
 #:   test-long               tests that take minutes each
@@ -132,6 +132,9 @@ $(O)/%.o: %.c $(O)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(plainly) $(DEPFLAGS) $(INCLUDES) -DGCPROF_VERSION='"$(VERSION)"' -c $< -o $@
+
+# The page that exports fill lies in the program.
+$(O)/userspace/export/html/html.o: userspace/export/html/page.html
 
 # The recorder is the only part that sees the skeleton.
 RECORD_OBJ := $(filter $(O)/userspace/record/% $(O)/userspace/cmd_record% $(O)/userspace/cmd_doctor.o,$(USER_OBJ))

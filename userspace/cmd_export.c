@@ -29,7 +29,7 @@ struct export_arguments {
 
 static const struct option_row rows[] = {
 	{"format", 'f', OPTION_TEXT, offsetof(struct export_arguments, format), 0, 0, "NAME",
-	 "firefox, pprof, folded, json, perfetto, sqlite; list: show them (default firefox)"},
+	 "firefox, html, pprof, folded, json, perfetto, sqlite; list: show them (default firefox)"},
 	{"output", 'o', OPTION_TEXT, offsetof(struct export_arguments, output), 0, 0, "FILE",
 	 "where to write, - for standard output (default FILE with a suffix)"},
 	{"by", 0, OPTION_TEXT, offsetof(struct export_arguments, by), 0, 0, "MEASURE",
@@ -217,7 +217,7 @@ static int run(int argc, char **argv)
 const struct command cmd_export = {
 	.name = "export",
 	.usage = "[OPTIONS] [FILE]",
-	.summary = "write a profile for the Firefox Profiler, pprof or flame graphs",
+	.summary = "write a profile as a page, for the Firefox Profiler, pprof or flame graphs",
 	.options = rows,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_view.c: gcprof view: shows a profile in the Firefox Profiler. */
+/* cmd_view.c: gcprof view: shows a profile in the Firefox Profiler, or as a page. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -28,6 +28,7 @@ enum { SECRET_BYTES = 16, PATH_SIZE = 96 };
 struct view_arguments {
 	uint64_t port;
 	const char *frames;
+	bool html;
 };
 
 static const struct option_row rows[] = {
@@ -35,12 +36,14 @@ static const struct option_row rows[] = {
 	 "port to serve it on, loopback only (default any free one)"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct view_arguments, frames), 0, 0, "KIND",
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
+	{"html", 0, OPTION_FLAG, offsetof(struct view_arguments, html), 0, 0, NULL,
+	 "serve it as a page of its own, which needs no network"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
-static int convert(const char *file, enum model_frames frames, int fd)
+static int convert(const char *file, enum model_frames frames, bool html, int fd)
 {
-	struct export_request request = {.exporter = &exporter_firefox,
+	struct export_request request = {.exporter = html ? &exporter_html : &exporter_firefox,
 					 .options = {.limit = EXPORT_LIMIT, .frames = frames},
 					 .file = file};
 	struct export_result result;
@@ -66,7 +69,7 @@ static int convert(const char *file, enum model_frames frames, int fd)
 }
 
 /* A path that nobody can guess. */
-static int make_path(char path[PATH_SIZE])
+static int make_path(char path[PATH_SIZE], bool html)
 {
 	unsigned char secret[SECRET_BYTES];
 	int used = snprintf(path, PATH_SIZE, "/");
@@ -75,14 +78,18 @@ static int make_path(char path[PATH_SIZE])
 		return -EIO;
 	for (int i = 0; i < SECRET_BYTES; i++)
 		used += snprintf(path + used, PATH_SIZE - (size_t)used, "%02x", secret[i]);
-	snprintf(path + used, PATH_SIZE - (size_t)used, "/gcprof.json.gz");
+	snprintf(path + used, PATH_SIZE - (size_t)used, html ? "/gcprof.html" : "/gcprof.json.gz");
 	return 0;
 }
 
 static void print_address(const struct served *served)
 {
-	printf(PROFILER "/from-url/http%%3A%%2F%%2F127.0.0.1%%3A%u", (unsigned)served->port);
-	for (const char *at = served->path; *at; at++)
+	if (served->origin)
+		printf(PROFILER "/from-url/http%%3A%%2F%%2F127.0.0.1%%3A%u",
+		       (unsigned)served->port);
+	else
+		printf("http://127.0.0.1:%u%s", (unsigned)served->port, served->path);
+	for (const char *at = served->path; served->origin && *at; at++)
 		printf(*at == '/' ? "%%2F" : "%c", *at);
 	printf("\n");
 	fflush(stdout);
@@ -105,9 +112,9 @@ static int open_stop(void)
 	return fd < 0 ? -errno : fd;
 }
 
-static int serve(int file, uint16_t wanted)
+static int serve(int file, bool html, uint16_t wanted)
 {
-	struct served served = {.file = file, .origin = PROFILER};
+	struct served served = {.file = file, .origin = html ? NULL : PROFILER};
 	int listener = serve_listen(wanted, &served.port), stop = -1, error;
 	char path[PATH_SIZE];
 	struct stat st;
@@ -115,7 +122,7 @@ static int serve(int file, uint16_t wanted)
 	if (listener < 0)
 		return listener;
 	served.path = path;
-	error = fstat(file, &st) < 0 ? -errno : make_path(path);
+	error = fstat(file, &st) < 0 ? -errno : make_path(path, html);
 	if (!error)
 		stop = open_stop();
 	if (!error && stop < 0)
@@ -131,7 +138,7 @@ static int serve(int file, uint16_t wanted)
 	return error;
 }
 
-static int view(const char *name, enum model_frames frames, uint64_t port)
+static int view(const char *name, enum model_frames frames, bool html, uint64_t port)
 {
 	int file = output_file_nameless(), error;
 
@@ -139,11 +146,11 @@ static int view(const char *name, enum model_frames frames, uint64_t port)
 		log_error("cannot make a temporary file: %s", strerror(-file));
 		return EXIT_FAILURE;
 	}
-	error = convert(name, frames, file);
+	error = convert(name, frames, html, file);
 	if (error) {
 		log_error("%s: %s", name, profile_error_text(error));
 	} else {
-		error = serve(file, (uint16_t)port);
+		error = serve(file, html, (uint16_t)port);
 		if (error)
 			log_error("port %" PRIu64 ": %s", port, strerror(-error));
 	}
@@ -163,13 +170,13 @@ static int run(int argc, char **argv)
 		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
 		return EXIT_USAGE;
 	}
-	return view(file, frames, arguments.port);
+	return view(file, frames, arguments.html, arguments.port);
 }
 
 const struct command cmd_view = {
 	.name = "view",
 	.usage = "[OPTIONS] [FILE]",
-	.summary = "show a profile in the Firefox Profiler",
+	.summary = "show a profile in the Firefox Profiler, or as a page",
 	.options = rows,
 	.run = run,
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# agree.bats: the same question has the same answer in text, JSON, SQL, pprof, Firefox, Perfetto
-# and folded stacks.
+# agree.bats: the same question has the same answer in text, JSON, SQL, pprof, Firefox, Perfetto,
+# folded stacks and the page.
 # Parallel: no other recorder matters.
 
 load common
@@ -23,6 +23,7 @@ setup_file() {
 		"$build/gcprof" export -o "$name.json.gz" "$name.data" 2>/dev/null
 		zcat "$name.json.gz" >"$name.json"
 		"$build/gcprof" export -f pprof -o "$name.pb.gz" "$name.data" 2>/dev/null
+		"$build/gcprof" export -f html "$name.data" 2>/dev/null
 	done
 }
 
@@ -59,14 +60,20 @@ pprof() { # NAME INDEX
 			/^  value: / { if (i++ == want) sum += $2 } END { printf "%.0f\n", sum }'
 }
 
+# What all nodes of the page cost by themselves; MEASURE: cpu 0, alloc 1, gc 2, off-cpu 4, survived 5.
+page() { # NAME MEASURE
+	sed -n '/ id="data">/,/<\/script>/p' "$1.data.html" | sed 's/.* id="data">//; s/<\/script>.*//' | jq ".self[$2] | add"
+}
+
 @test "allocated and live bytes" {
 	for name in $NAMES; do
 		agree "$name: allocated" "$(jq .alloc.bytes.estimate "$name.report")" \
 			"$(sql "$name" 'SELECT sum(bytes) FROM samples')" \
 			"$(sql "$name" 'SELECT sum(alloc_self_bytes) FROM functions')" \
 			"$(sql "$name" 'SELECT alloc_bytes FROM recording')" \
-			"$(pprof "$name" 1)" \
+			"$(pprof "$name" 1)" "$(page "$name" 1)" \
 			"$(jq '[.threads[].nativeAllocations // empty | .weight[] | select(. > 0)] | add' "$name.json")"
+		agree "$name: survived" "$(jq '[.functions[].survived_bytes] | add' "$name.report")" "$(page "$name" 5)"
 		agree "$name: lower end" "$(jq .alloc.bytes.low "$name.report")" \
 			"$(sql "$name" 'SELECT bytes_low(size, probability) FROM samples')"
 		agree "$name: live" "$(jq '[.alloc.types[].live_bytes] | add' "$name.report")" \
@@ -86,7 +93,7 @@ pprof() { # NAME INDEX
 		agree "$name: of functions" "$(jq '.cpu.on_cpu_ns - .cpu.recording_ns' "$name.report")" \
 			"$(sql "$name" 'SELECT (SELECT sum(ns) FROM ticks) + no_samples_ns FROM recording')" \
 			"$(sql "$name" 'SELECT sum(cpu_self_ns) FROM functions')" \
-			"$(pprof "$name" 4)" \
+			"$(pprof "$name" 4)" "$(page "$name" 0)" \
 			"$(jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' "$name.json")"
 		agree "$name: by timer samples" "$(jq '.cpu.on_cpu_ns - .cpu.recording_ns - .cpu.no_samples_ns' "$name.report")" \
 			"$(jq '.cpu.user_ns + .cpu.kernel_ns' "$name.report")" \
@@ -116,7 +123,7 @@ pprof() { # NAME INDEX
 			"$(sql "$name" 'SELECT sum(pause_ns) FROM (SELECT pause_ns FROM collections
 				UNION ALL SELECT pause_ns FROM collection_sums)')" \
 			"$(sql "$name" 'SELECT sum(gc_self_ns) FROM functions')" \
-			"$(pprof "$name" 5)"
+			"$(pprof "$name" 5)" "$(page "$name" 2)"
 		# Those of which only sums are known have no time of their own.
 		[ "$(jq .gc.minor.summed "$name.report")" != 0 ] ||
 			agree "$name: p99" "$(jq .gc.minor.p99_ns "$name.report")" \
@@ -152,6 +159,7 @@ pprof() { # NAME INDEX
 	"$GCPROF" export -f json -o waits.export waits.data 2>/dev/null
 	"$GCPROF" export -f folded --by off-cpu -o waits.folded waits.data 2>/dev/null
 	"$GCPROF" export -f perfetto -o waits.trace waits.data 2>/dev/null
+	"$GCPROF" export -f html waits.data 2>/dev/null
 	singles=$(sql waits 'SELECT sum(duration_ns + held_ns) FROM waits')
 	[ "$singles" -gt 0 ]
 	agree "single" "$singles" "$(pprof waits 6)" \
@@ -165,7 +173,7 @@ pprof() { # NAME INDEX
 		"$(jq '[.functions[].off_cpu_self_ns] | add' waits.report)" \
 		"$(sql waits 'SELECT sum(off_cpu_self_ns) FROM functions')" \
 		"$(jq '[.time[].off_cpu_ns] | add' waits.export)" \
-		"$(awk '{ sum += $NF } END { printf "%.0f", sum }' waits.folded)"
+		"$(awk '{ sum += $NF } END { printf "%.0f", sum }' waits.folded)" "$(page waits 4)"
 	agree "total" "$(jq '[.waits[].total_ns] | add' waits.report)" \
 		"$(sql waits 'SELECT sum(total_ns) FROM wait_totals')"
 	agree "of threads" "$(jq '[.threads[].off_cpu_ns] | add' waits.report)" \

@@ -52,6 +52,24 @@ request() { # METHOD PATH HOST
 	VIEWER=
 }
 
+@test "--html serves the page that the export writes, to itself only" {
+	"$GCPROF" view --html "$PROFILE" >address 2>view.log 3>&- &
+	VIEWER=$!
+	wait_until test -s address
+	grep -qE '^http://127[.]0[.]0[.]1:[0-9]+/[0-9a-f]{32}/gcprof[.]html$' address
+	HOST_PORT=$(cut -d / -f 3 address) FILE_PATH=/$(cut -d / -f 4- address)
+	request GET "$FILE_PATH" "$HOST_PORT"
+	grep -q '^HTTP/1.1 200 OK' top
+	grep -q '^Content-Type: text/html; charset=utf-8' top
+	absent Access-Control-Allow top
+	"$GCPROF" export -f html -o wanted.html "$PROFILE"
+	cmp body wanted.html
+	request GET "${FILE_PATH%/*}/" "$HOST_PORT"
+	grep -q '^HTTP/1.1 404' top
+	request GET "$FILE_PATH" "evil.example:${HOST_PORT#*:}"
+	grep -q '^HTTP/1.1 404' top
+}
+
 @test "it shows the frames that are wanted" {
 	need_root
 	record -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp" depth=8

@@ -58,6 +58,80 @@ static const struct call_node *at(const struct call_tree *tree, const char *path
 	return node;
 }
 
+/* `events` timer samples of as many ns as their number, of `functions` in turn, a millisecond
+ * apart. */
+static void sample(struct call_moments *moments, uint64_t events, uint64_t functions)
+{
+	struct call_tree tree = {.count = 0};
+	struct synthetic synthetic;
+	struct call_builder builder;
+	struct source *source;
+	struct model *model = NULL;
+	uint64_t stacks[64] = {0};
+
+	CHECK(functions <= 64);
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 0; i < functions; i++)
+		stacks[i] = synthetic_stack(
+			&synthetic,
+			(uint64_t[]){synthetic_function(&synthetic, "/bin/app", i + 1, "f"), 0});
+	for (uint64_t i = 1; i <= events; i++)
+		PUT(&synthetic, cpu, .time = 1000 + i * 1000000, .thread = 1, .mode = 1, .ns = i,
+		    .stack = stacks[i % functions]);
+	synthetic_end(&synthetic, 2000 + events * 1000000);
+	call_builder_init(&builder, CALLS_TREE, NULL, &tree);
+	builder.moments = moments;
+	CHECK_EQ(source_memory_open(synthetic.data, synthetic.size, &source), 0);
+	CHECK_EQ(model_load_observed(source, "x", &builder.observer, &model), 0);
+	call_tree_free(&tree);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+/* The sum; each must come after the one before it. */
+static double sum_moments(const struct call_moments *moments)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < moments->count; i++) {
+		const struct call_moment *moment = &moments->items[i];
+
+		CHECK_EQ(moment->measure, CALLS_CPU);
+		CHECK(!i || moment->window > moment[-1].window ||
+		      (moment->window == moment[-1].window && moment->node > moment[-1].node));
+		sum += moment->value;
+	}
+	return sum;
+}
+
+TEST(moments_are_kept_in_windows_that_memory_has_room_for)
+{
+	struct call_moments moments = {.count = 0}, few = {.most = 100}, none = {.most = 100};
+
+	/* All frames are of one function, so of one node. */
+	sample(&moments, 1000, 4);
+	CHECK_EQ(moments.step_ns, 1000000);
+	CHECK_EQ(moments.count, 1000);
+	CHECK_EQ(moments.items[41].window, 42);
+	CHECK(is_near(moments.items[41].value, 42, 1e-9));
+	CHECK(is_near(sum_moments(&moments), 500500, 1e-6));
+	call_moments_limit(&moments, 10);
+	CHECK(moments.count <= 10 && moments.count > 4);
+	CHECK(is_near(sum_moments(&moments), 500500, 1e-6));
+	sample(&few, 1000, 4);
+	CHECK(!few.lost);
+	CHECK(few.count > 4 && few.count <= 100);
+	CHECK(is_near(sum_moments(&few), 500500, 1e-6));
+	/* More stacks than there is room for, at any length of windows. */
+	sample(&none, 1000, 64);
+	CHECK(none.lost);
+	CHECK_EQ(none.count, 0);
+	call_moments_free(&moments);
+	call_moments_free(&few);
+	call_moments_free(&none);
+}
+
 static double ms(double ns)
 {
 	return ns / 1e6;

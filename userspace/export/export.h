@@ -45,6 +45,7 @@ struct exporter {
 };
 
 extern const struct exporter exporter_firefox;
+extern const struct exporter exporter_html;
 extern const struct exporter exporter_pprof;
 extern const struct exporter exporter_folded;
 extern const struct exporter exporter_json;

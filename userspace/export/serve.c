@@ -76,19 +76,27 @@ static bool is_for_us(const struct served *served, const char *request)
 static void put_answer(char *answer, const struct served *served, const char *status,
 		       uint64_t length)
 {
+	char access[256] = "Cross-Origin-Resource-Policy: same-origin\r\n"
+			   "Referrer-Policy: no-referrer\r\n"
+			   "Content-Type: text/html; charset=utf-8\r\n";
+
+	if (served->origin)
+		snprintf(access, sizeof(access),
+			 "Access-Control-Allow-Origin: %s\r\n"
+			 "Access-Control-Allow-Methods: GET, HEAD\r\n"
+			 "Access-Control-Allow-Private-Network: true\r\n"
+			 "Cross-Origin-Resource-Policy: cross-origin\r\n"
+			 "Vary: Origin\r\n"
+			 "Content-Type: application/gzip\r\n",
+			 served->origin);
 	snprintf(answer, SERVE_ANSWER_MAX,
 		 "HTTP/1.1 %s\r\n"
-		 "Access-Control-Allow-Origin: %s\r\n"
-		 "Access-Control-Allow-Methods: GET, HEAD\r\n"
-		 "Access-Control-Allow-Private-Network: true\r\n"
-		 "Cross-Origin-Resource-Policy: cross-origin\r\n"
-		 "Vary: Origin\r\n"
-		 "Content-Type: application/gzip\r\n"
+		 "%s"
 		 "X-Content-Type-Options: nosniff\r\n"
 		 "Cache-Control: no-store\r\n"
 		 "Content-Length: %" PRIu64 "\r\n"
 		 "Connection: close\r\n\r\n",
-		 status, served->origin, length);
+		 status, access, length);
 }
 
 int serve_answer(const struct served *served, const char *request, char answer[SERVE_ANSWER_MAX])

@@ -3,7 +3,7 @@
 /*
  * Any page in the browser may try to connect to this port, and any user of the
  * machine: the file is given only to those who know its path, which is random,
- * and only pages of one origin may read the answer.
+ * and only pages of one origin, or none, may read the answer.
  */
 #ifndef GCPROF_SERVE_H
 #define GCPROF_SERVE_H
@@ -14,7 +14,7 @@ struct served {
 	int file;           /* open for reading, from its start */
 	uint64_t size;      /* bytes */
 	const char *path;   /* begins with a slash */
-	const char *origin; /* whose pages may read it */
+	const char *origin; /* whose pages may read it; NULL: none, it is a page itself */
 	uint16_t port;      /* that serve_listen() gave */
 };
 

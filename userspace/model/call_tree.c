@@ -24,6 +24,7 @@ struct work {
 	unsigned char *wanted; /* by row: is it asked for? NULL: a tree */
 	uint32_t *path;        /* rows of a stack, innermost first */
 	size_t length;
+	struct call_ends *ends; /* by number of the cost; NULL: not wanted */
 };
 
 double call_value(const struct call_cost *cost, enum call_measure measure)
@@ -37,6 +38,8 @@ double call_value(const struct call_cost *cost, enum call_measure measure)
 		return cost->gc_ns;
 	case CALLS_SYSCALLS:
 		return cost->syscall_ns;
+	case CALLS_SURVIVED:
+		return cost->survived_bytes;
 	default:
 		return cost->off_cpu_ns;
 	}
@@ -46,6 +49,7 @@ static void add_cost(struct call_cost *into, const struct call_cost *cost)
 {
 	into->cpu_ns += cost->cpu_ns;
 	into->alloc_bytes += cost->alloc_bytes;
+	into->survived_bytes += cost->survived_bytes;
 	into->gc_ns += cost->gc_ns;
 	into->syscall_ns += cost->syscall_ns;
 	into->off_cpu_ns += cost->off_cpu_ns;
@@ -83,6 +87,8 @@ static int64_t find_child(struct work *work, uint32_t parent, uint32_t row)
 		node = &tree->nodes[*number];
 		node->name = function->name;
 		node->module = function->module;
+		node->runtime = (uint8_t)function->runtime;
+		node->work = (uint8_t)function->work;
 		node->next = tree->nodes[parent].first_child;
 		tree->nodes[parent].first_child = (uint32_t)*number;
 	}
@@ -105,8 +111,8 @@ static int64_t find_wanted(const struct work *work)
 	return found;
 }
 
-/* Adds the path from `start` by steps of 1 or -1 up to its end. */
-static int add_steps(struct work *work, int64_t start, int step, const struct call_cost *cost)
+/* Adds the path from `start` by steps of 1 or -1 up to its end: the last node, or -ENOMEM. */
+static int64_t add_steps(struct work *work, int64_t start, int step, const struct call_cost *cost)
 {
 	struct call_tree *tree = work->builder->tree;
 	int64_t node = 0, at = start;
@@ -121,10 +127,10 @@ static int add_steps(struct work *work, int64_t start, int step, const struct ca
 	}
 	if (at < 0 || at >= (int64_t)work->length)
 		add_cost(&tree->nodes[node].self, cost);
-	return 0;
+	return node;
 }
 
-static int add_path(struct work *work, uint32_t stack, const struct call_cost *cost)
+static int64_t add_path(struct work *work, uint32_t stack, const struct call_cost *cost)
 {
 	int64_t start;
 
@@ -147,14 +153,21 @@ static int add_stack(struct work *work, const struct cost *cost)
 				 .syscall_ns = (double)rest->syscall_ns,
 				 .off_cpu_ns = (double)rest->off_cpu_ns};
 	const struct stack_life *life = tree_life_of(&work->pass->tree, cost);
-	struct call_cost memory = {.alloc_bytes = life->bytes.value, .gc_ns = life->gc_ns};
-	int error = 0;
+	struct call_cost memory = {.alloc_bytes = life->bytes.value,
+				   .survived_bytes = life->survived.some,
+				   .gc_ns = life->gc_ns};
+	int64_t in = 0, by = 0;
 
 	if (cost->cpu_samples || rest->syscall_ns || rest->off_cpu_ns)
-		error = add_path(work, cost->stack, &time);
-	if (!error && (memory.alloc_bytes > 0 || memory.gc_ns > 0))
-		error = add_path(work, functions_allocating(work->pass, cost->stack), &memory);
-	return error;
+		in = add_path(work, cost->stack, &time);
+	if (in >= 0 && (memory.alloc_bytes > 0 || memory.gc_ns > 0))
+		by = add_path(work, functions_allocating(work->pass, cost->stack), &memory);
+	if (in < 0 || by < 0)
+		return -ENOMEM;
+	if (work->ends)
+		work->ends[cost - work->pass->tree.costs] =
+			(struct call_ends){(uint32_t)in, (uint32_t)by};
+	return 0;
 }
 
 static int add_all(struct work *work)
@@ -187,33 +200,41 @@ static int mark_wanted(struct work *work)
 
 static int build(struct model_observer *observer, struct pass *pass)
 {
+	struct call_builder *builder = (struct call_builder *)observer;
 	struct work work = {.pass = pass,
-			    .builder = (struct call_builder *)observer,
+			    .builder = builder,
 			    .index = map_create(sizeof(struct edge)),
 			    .path = calloc(PATH_MAX_ROWS, sizeof(*work.path))};
+	struct call_moments *moments = builder->moments;
 	int error = work.index && work.path ? mark_wanted(&work) : -ENOMEM;
 
+	if (moments)
+		work.ends = calloc(pass->tree.n_costs + 1, sizeof(*work.ends));
+	if (moments && !work.ends)
+		error = -ENOMEM;
 	if (!error)
 		error = add_all(&work);
+	if (!error && moments)
+		call_moments_finish(moments, pass, work.ends);
+	free(work.ends);
+	builder->model = pass->model;
 	free(work.wanted);
 	free(work.path);
 	map_free(work.index);
 	return error;
 }
 
-static int look_away(struct model_observer *observer, struct pass *pass,
-		     const struct record *record)
+static int look_on(struct model_observer *observer, struct pass *pass, const struct record *record)
 {
-	(void)observer;
-	(void)pass;
-	(void)record;
-	return 0;
+	struct call_moments *moments = ((struct call_builder *)observer)->moments;
+
+	return moments ? call_moments_record(moments, pass, record) : 0;
 }
 
 void call_builder_init(struct call_builder *builder, enum call_kind kind, const char *pattern,
 		       struct call_tree *tree)
 {
-	*builder = (struct call_builder){{look_away, build}, kind, pattern, tree};
+	*builder = (struct call_builder){{look_on, build}, kind, pattern, tree, NULL, NULL};
 }
 
 struct child {

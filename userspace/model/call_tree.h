@@ -3,6 +3,7 @@
 #ifndef GCPROF_CALL_TREE_H
 #define GCPROF_CALL_TREE_H
 
+#include "call_moments.h"
 #include "model.h"
 
 enum call_kind {
@@ -13,13 +14,14 @@ enum call_kind {
 
 /* What passes through a node of the tree; `self`: ends there. */
 struct call_cost {
-	double cpu_ns, alloc_bytes, gc_ns, syscall_ns, off_cpu_ns;
+	double cpu_ns, alloc_bytes, survived_bytes, gc_ns, syscall_ns, off_cpu_ns;
 };
 
 struct call_node {
 	const char *name, *module; /* NULL name: the root, of everything */
 	struct call_cost total, self;
 	uint32_t first_child, next; /* numbers, 0: none; most costly first once sorted */
+	uint8_t runtime, work;      /* enum runtime, enum work_kind */
 };
 
 /*
@@ -35,7 +37,15 @@ struct call_tree {
 enum { CALLS_DEPTH_MAX = 200 };
 
 /* What nodes are sorted by, and shown as a share of. */
-enum call_measure { CALLS_CPU, CALLS_ALLOC, CALLS_GC, CALLS_SYSCALLS, CALLS_OFF_CPU };
+enum call_measure {
+	CALLS_CPU,
+	CALLS_ALLOC,
+	CALLS_GC,
+	CALLS_SYSCALLS,
+	CALLS_OFF_CPU,
+	CALLS_SURVIVED,
+	CALLS_MEASURES
+};
 
 double call_value(const struct call_cost *cost, enum call_measure measure);
 
@@ -49,6 +59,8 @@ struct call_builder {
 	enum call_kind kind;
 	const char *pattern;
 	struct call_tree *tree;
+	struct call_moments *moments; /* filled as well; NULL, as after init: not wanted */
+	const struct model *model;    /* once it is built: what it is the tree of */
 };
 
 void call_builder_init(struct call_builder *builder, enum call_kind kind, const char *pattern,

@@ -156,6 +156,7 @@ static int note_pause(struct pass *pass, struct thread *thread, const struct col
 	struct process *process = tasks_find_process(&pass->tasks, pause->process);
 	struct model_gc *gc = &pass->model->gc;
 	uint64_t reason = pause->reason < GC_REASONS ? pause->reason : 0;
+	struct window *window;
 
 	if (!pass->selected)
 		return 0;
@@ -168,6 +169,9 @@ static int note_pause(struct pass *pass, struct thread *thread, const struct col
 	/* One inside another has its time counted already by the other. */
 	if (!open->inside)
 		timeline_pause(&pass->timeline, pause->begin, end);
+	window = timeline_at(&pass->timeline, end);
+	if (collection->pause_ns > window->pause_max_ns)
+		window->pause_max_ns = collection->pause_ns;
 	if (durations_add(durations_of(cycles, pause->kind), collection->pause_ns) < 0 ||
 	    gc_names_pause(&pass->gc_names, pause, collection->pause_ns) < 0 ||
 	    note_stop(cycles, thread, open, end) < 0)

@@ -128,7 +128,7 @@ int syscalls_record(struct pass *pass, const struct record_syscall *record)
 	note_slow(pass, record);
 	pauses_call(pass, record);
 	window->syscalls++;
-	window->syscall_ns += record->duration;
+	timeline_call(&pass->timeline, record->time - record->duration, record->time);
 	call->count++;
 	call->errors += !(record->flags & SYSCALL_UNFINISHED) && record->result < 0 &&
 			record->result >= -ERRNO_MAX;

@@ -25,6 +25,9 @@ void window_merge(struct window *into, const struct window *from)
 	into->minor += from->minor;
 	into->major += from->major;
 	into->pause_ns += from->pause_ns;
+	if (from->pause_max_ns > into->pause_max_ns)
+		into->pause_max_ns = from->pause_max_ns;
+	into->wait_ns += from->wait_ns;
 	into->promoted_bytes += from->promoted_bytes;
 	into->heap_bytes = later(into->heap_bytes, from->heap_bytes);
 	into->live_bytes = later(into->live_bytes, from->live_bytes);
@@ -55,7 +58,7 @@ struct window *timeline_at(struct timeline *timeline, uint64_t time)
 	uint64_t offset = time > timeline->start ? time - timeline->start : 0;
 	uint64_t index = offset / timeline->step_ns;
 
-	/* A step is doubled at most until 256 of them reach to the end of 64-bit time. */
+	/* A step is doubled at most until all of them reach to the end of 64-bit time. */
 	for (; index >= TIMELINE_WINDOWS; index = offset / timeline->step_ns)
 		halve(timeline);
 	if (index >= timeline->count)
@@ -90,11 +93,27 @@ static void spread(struct timeline *timeline, uint64_t begin, uint64_t end, uint
 	}
 }
 
-void timeline_pause(struct timeline *timeline, uint64_t begin, uint64_t end)
+/* The whole of what lies between these times. */
+static void spread_all(struct timeline *timeline, uint64_t begin, uint64_t end, size_t field)
 {
 	uint64_t ns = begin < timeline->start ? end - timeline->start : end - begin;
 
-	spread(timeline, begin, end, ns, offsetof(struct window, pause_ns));
+	spread(timeline, begin, end, ns, field);
+}
+
+void timeline_pause(struct timeline *timeline, uint64_t begin, uint64_t end)
+{
+	spread_all(timeline, begin, end, offsetof(struct window, pause_ns));
+}
+
+void timeline_wait(struct timeline *timeline, uint64_t begin, uint64_t end)
+{
+	spread_all(timeline, begin, end, offsetof(struct window, wait_ns));
+}
+
+void timeline_call(struct timeline *timeline, uint64_t begin, uint64_t end)
+{
+	spread_all(timeline, begin, end, offsetof(struct window, syscall_ns));
 }
 
 void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns)

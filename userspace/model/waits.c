@@ -94,6 +94,7 @@ int waits_record(struct pass *pass, const struct record_wait *record)
 	if (wakers_record(pass, record))
 		return -ENOMEM;
 	pauses_wait(pass, record);
+	timeline_wait(&pass->timeline, record->time - record->duration, record->time);
 	sum->count += 1 + record->held;
 	sum->total_ns += ns;
 	keep_longest(&sum->max_ns, record->duration);

@@ -385,14 +385,14 @@ static const struct {
 	{"losses", 0, losses_part},
 };
 
-int report_json(const struct model *model, const struct report_options *options, FILE *out)
+json_t *report_object(const struct model *model, const struct report_options *options)
 {
 	size_t top = options->top ? options->top : SIZE_MAX;
 	json_t *object = json_object();
 	int error = 0;
 
 	if (!object)
-		return -ENOMEM;
+		return NULL;
 	put_run(object, model);
 	error |= json_put(object, "streams", streams(model));
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
@@ -400,8 +400,18 @@ int report_json(const struct model *model, const struct report_options *options,
 			error |= json_put(object, keys[i].key, keys[i].make(model, top));
 	error |= json_put(object, "refused_records", json_count(model->refused));
 	if (!error)
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
+int report_json(const struct model *model, const struct report_options *options, FILE *out)
+{
+	json_t *object = report_object(model, options);
+
+	if (object)
 		json_dumpf(object, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	json_decref(object);
 	fputc('\n', out);
-	return error ? -ENOMEM : 0;
+	return object ? 0 : -ENOMEM;
 }

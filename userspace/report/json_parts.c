@@ -71,6 +71,8 @@ static json_t *window(const struct timeline *timeline, size_t i)
 	json_put(row, "minor", json_count(window->minor));
 	json_put(row, "major", json_count(window->major));
 	json_put(row, "pause_ns", json_count(window->pause_ns));
+	json_put(row, "pause_max_ns", json_count(window->pause_max_ns));
+	json_put(row, "off_cpu_records_ns", json_count(window->wait_ns));
 	json_put(row, "promoted_bytes", json_count(window->promoted_bytes));
 	json_put(row, "heap_bytes",
 		 window->heap_bytes ? json_count(window->heap_bytes) : json_null());

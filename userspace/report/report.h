@@ -3,6 +3,7 @@
 #ifndef GCPROF_REPORT_H
 #define GCPROF_REPORT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -43,6 +44,9 @@ struct report_options {
 /* Writes all of it; errors of `out` stick to it (ferror). 0 or -ENOMEM. */
 int report_text(const struct model *model, const struct report_options *options, FILE *out);
 int report_json(const struct model *model, const struct report_options *options, FILE *out);
+
+/* What report_json() writes; NULL: no memory. */
+json_t *report_object(const struct model *model, const struct report_options *options);
 
 /* Sorts the tables that know this order; the others stay. 0, -EINVAL (no such order), -ENOMEM. */
 int report_sort(struct model *model, const char *name);

@@ -1,0 +1,210 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# html.bats: the page that exports write, in a real browser: what it shows, and what it does when it is used.
+# Parallel: no other recorder matters.
+
+load common
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	command -v chromium >/dev/null || skip 'chromium is not installed'
+	command -v node >/dev/null || skip 'node is not installed'
+	cd "$BATS_FILE_TMPDIR" || return 1
+	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
+	"$build/gcprof" record --max-overhead off --off-cpu -o known.data -R 64K -- "$build/workloads/known" --burn-ms 300 >/dev/null 2>known.log
+	"$build/gcprof" report --json known.data >known.report
+	"$build/gcprof" export -f html known.data
+}
+
+setup() {
+	need_root
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# Opens known.data.html, or another, with a state in its address, and takes steps: see browse.mjs.
+browse() { # [FILE]#STATE STEP...
+	local at=$1
+	[ "${at#\#}" = "$at" ] || at=known.data.html$at
+	shift
+	node "$BATS_TEST_DIRNAME/browse.mjs" "file://$PWD/$at" "$@" >said || {
+		cat said
+		return 1
+	}
+}
+
+# The value of the page's expression, from the last browse().
+said() { # LINE
+	sed -n "$1p" said
+}
+
+@test "totals are the report's, by every measure" {
+	browse '#' eval 'measures.map((m, i) => [m.key, costs(i).total[0]])'
+	for row in 'cpu .cpu.on_cpu_ns-.cpu.recording_ns' 'alloc .alloc.bytes.estimate' \
+		'gc .gc.minor.total_ns+.gc.major.total_ns' 'calls [.functions[].syscall_self_ns]|add' \
+		'off-cpu .off_cpu.with_stack_ns' 'survived [.functions[].survived_bytes]|add'; do
+		said 1 | jq -e --arg key "${row%% *}" --argjson wanted "$(jq "${row#* }" known.report)" '
+			.[] | select(.[0] == $key) | .[1] - $wanted | fabs <= $wanted / 100000 + 20' >/dev/null || {
+			echo "$row: $(said 1), not $(jq "${row#* }" known.report)"
+			return 1
+		}
+	done
+}
+
+@test "the table of functions has the report's figures, and of a span those of the stacks in it" {
+	browse '#tab=functions' eval '[...document.querySelectorAll("tbody tr")].map(row => row.cells[1].textContent)' \
+		eval 'report.functions.map(f => f.cpu_total_ns).filter(ns => ns > 0).length' \
+		eval 'select([0, snapSize() * windows.length - snapSize()]), functionRows().find(row => row.name === "main").cpu_total_ns / report.functions.find(row => row.name === "main").cpu_total_ns' \
+		eval 'select(null), span'
+	[ "$(said 1 | jq length)" -gt 10 ]
+	said 1 | jq -e 'all(test("^[0-9.,]+ (s|ms|us|ns)$|^-$"))'
+	said 3 | jq -e '. > 0.7 and . <= 1.01'
+	same span "$(said 4)" null
+}
+
+@test "a drag selects a span that the stacks follow, and keys move it" {
+	browse '#measure=cpu' size '1200 2000' eval 'costsOf(0).total[0]' \
+		drag '(r => [r.left + gutter + 2, r.top + 40, r.left + (gutter + r.width) / 2, r.top + 40])($("time").getBoundingClientRect())' \
+		eval '[span[0], span[1] / wholeNs, costsOf(0).total[0], costsOf(0).self.reduce((a, b) => a + b)]' \
+		eval '$("span").textContent' eval 'location.hash' key ArrowRight eval 'span[0] > 0' key Escape eval 'span'
+	local all
+	all=$(said 1)
+	said 2 | jq -e --argjson all "$all" '.[0] == 0 and .[1] > 0.3 and .[1] < 0.7 and .[2] > 0 and .[2] < $all and (.[2] - .[3] | fabs) < 1'
+	[[ $(said 3) == *Selected*CPU* ]]
+	[[ $(said 4) == *time=0.000000..* ]]
+	same moved "$(said 5)" true
+	same cleared "$(said 6)" null
+	# What is not known by time says so.
+	browse '#measure=gc&time=0..0.1' eval '$("note").textContent' eval 'costsOf(2).total[0] > 0'
+	[[ $(said 1) == *'whole recording'* ]]
+	same whole "$(said 2)" true
+}
+
+@test "a click zooms, a double click keeps one function's stacks, and both lead back" {
+	local at='(b => { const r = $("flame").getBoundingClientRect(); return [r.left + b.x + b.width / 2, r.top + (b.row + .5) * ROW]; })'
+	browse '#measure=alloc' size '1200 2000' \
+		eval 'boxes.length' click "$at(boxes.find(b => b.row === 3))" eval '[nameOf(zoomed.fn), zoomed.total, root.total]' \
+		eval 'boxes.find(b => b.at === zoomed).width - $("flame-box").clientWidth' \
+		click '(r => [r.left + 5, r.top + 5])($("zoom-off").getBoundingClientRect())' eval 'zoomed === root' \
+		double "$at(boxes.find(b => b.row === 3))" eval '[state.focus != null, boxes[1].at.fn === state.focus, $("focus-off").hidden]' \
+		click '(r => [r.left + 5, r.top + 5])($("focus-off").getBoundingClientRect())' eval 'state.focus'
+	[ "$(said 1)" -gt 4 ]
+	said 2 | jq -e '.[1] > 0 and .[1] <= .[2]'
+	same 'wide as the box' "$(said 3)" 0
+	same out "$(said 4)" true
+	same focused "$(said 5)" '[true,true,false]'
+	same all "$(said 6)" null
+}
+
+@test "the inverse begins with who costs, and has the same total" {
+	browse '#measure=cpu&up=1' eval '[state.up, root.total, costs(0).total[0]]' \
+		eval 'kids(root).every((kid, i, all) => !i || all[i - 1].total >= kid.total)' \
+		eval 'kids(root)[0].total === data.name.reduce((sum, name, i) => sum + (name === kids(root)[0].fn ? costs(0).self[i] : 0), 0)'
+	said 1 | jq -e '.[0] and (.[1] - .[2] | fabs) < 1'
+	same sorted "$(said 2)" true
+	same 'sum of the first' "$(said 3)" true
+}
+
+@test "a search marks functions, says their share, and picks rows of the tables" {
+	browse '#measure=cpu&search=main' eval '[pattern.filter(Boolean).length > 0, $("found").textContent]' \
+		eval '[...document.querySelectorAll("tbody tr")].every(row => /main/.test(row.cells[8].textContent))' \
+		key / eval 'document.activeElement.id'
+	said 1 | jq -e '.[0] and (.[1] | test("^(100.0|9[0-9][.][0-9])%"))'
+	same rows "$(said 2)" true
+	same focus "$(said 3)" '"search"'
+	browse '#search=%2F%5Emain%24%2F' eval '$("found").textContent'
+	[[ $(said 1) == *'in 1 functions'* ]]
+	browse '#search=%2F(' eval '$("found").textContent'
+	same fault "$(said 1)" '"no regular expression"'
+}
+
+@test "keys go through the flame graph, and what is chosen is read out" {
+	browse '#measure=cpu' eval '$("flame").focus()' key ArrowDown key ArrowDown eval '[chosen.parent === root, $("detail").textContent]' \
+		key Enter eval 'zoomed === chosen' key Escape eval 'zoomed === root' key f eval 'state.focus'
+	said 2 | jq -e '.[0] and (.[1] | test("CPU time, [0-9.]+% of all"))'
+	same zoomed "$(said 3)" true
+	same back "$(said 4)" true
+}
+
+@test "light and dark follow the system and the button" {
+	browse '#' eval 'document.documentElement.dataset.theme' eval 'getComputedStyle(document.body).backgroundColor' dark \
+		eval 'document.documentElement.dataset.theme' eval 'getComputedStyle(document.body).backgroundColor' \
+		eval '$("theme").click()' eval 'document.documentElement.dataset.theme'
+	same light "$(said 1)" '"light"'
+	same dark "$(said 3)" '"dark"'
+	[ "$(said 2)" != "$(said 4)" ]
+	same light "$(said 6)" '"light"'
+}
+
+@test "what is drawn is as sharp as the screen, and no larger than what is seen" {
+	browse '#' size '1000 700 2' eval '(c => [c.width - 2 * c.clientWidth, c.clientHeight <= innerHeight, c.height - 2 * c.clientHeight])($("flame"))' \
+		eval 'document.querySelectorAll("*").length'
+	same sharp "$(said 1)" '[0,true,0]'
+	[ "$(said 2)" -lt 2000 ]
+}
+
+@test "all that can be used has a name" {
+	browse '#' eval '[...document.querySelectorAll("button, input, canvas, [role]")].filter(e => !(e.textContent.trim() || e.ariaLabel || e.labels?.length || ["cards"].includes(e.id) || ["status", "tabpanel"].includes(e.role))).map(e => e.outerHTML)'
+	same nameless "$(said 1)" '[]'
+}
+
+@test "the page may ask for nothing, and browse.mjs would tell" {
+	run browse '#' eval 'new Promise(done => { document.onsecuritypolicyviolation = event => done(event.effectiveDirective); new Image().src = "http://127.0.0.1:9/"; })'
+	same status "$status" 1
+	[[ $output == *img-src*fault:*'Content Security Policy'* ]]
+	run browse '#' eval 'undefined.nothing'
+	same status "$status" 1
+}
+
+@test "hostile names are shown as they are, and do nothing" {
+	local evil='</script><script>alert(1)</script><img src=x onerror=alert(2)>'
+	cat >hostile.c <<'C'
+#include <stdlib.h>
+#include <sys/prctl.h>
+__attribute__((noinline)) int hostile(volatile int *x) { for (long i = 0; i < 300000000; i++) *x += 1; return *x; }
+int main(void) { volatile int x = 0; prctl(PR_SET_NAME, "<!--<script>"); return hostile(&x) == 1; }
+C
+	gcc -O1 -c hostile.c
+	objcopy --redefine-sym hostile='</script><script>alert(3)</script>' hostile.o
+	gcc -o hostile hostile.o
+	"$GCPROF" record -o hostile.data -- ./hostile "$evil" '--><b>' 2>hostile.log
+	"$GCPROF" export -f html hostile.data
+	same 'scripts' "$(grep -c '</script>' hostile.data.html)" "$(grep -c '</script>' known.data.html)"
+	browse 'hostile.data.html#search=alert(3)' eval '[document.scripts.length, document.images.length]' \
+		eval '$("title").textContent' eval '$("found").textContent' eval 'report.threads.some(t => t.name === "<!--<script>")'
+	same elements "$(said 1)" '[2,0]'
+	said 2 | jq -e --arg evil "./hostile $evil --><b>" '. == $evil'
+	said 3 | jq -e 'test("^[0-9.]+% .* in 1 functions")'
+	same thread "$(said 4)" true
+}
+
+@test "a state that makes no sense is none" {
+	browse '#measure=no&time=5..2&focus=%3Cb%3E&tab=constructor&search=%00' eval '[state.measure, span, state.focus, state.tab]' eval 'document.documentElement.dataset.ready'
+	said 1 | jq -e '. == [0, null, null, "functions"]'
+	same ready "$(said 2)" '"yes"'
+}
+
+@test "profiles of the first version, cut off and without anything are pages too" {
+	cp "$BATS_TEST_DIRNAME/../golden/version1.gcprof" old.data
+	head -c "$(($(stat -c %s known.data) * 2 / 3))" known.data >cut.data
+	"$GCPROF" record -F 0 --no-syscalls -o bare.data -- true 2>bare.log || "$GCPROF" record -o bare.data -- true 2>bare.log
+	for name in old cut bare; do
+		"$GCPROF" export -f html "$name.data"
+		browse "$name.data.html#" eval 'document.documentElement.dataset.ready' eval '$("warning").hidden'
+		same "$name" "$(said 1)" '"yes"'
+		[ "$name" != cut ] || same 'it says what is missing' "$(said 2)" false
+	done
+}
+
+@test "two million events make a page that a browser opens" {
+	gcc -O2 -std=c11 -D_GNU_SOURCE -I"$ROOT/userspace" "$ROOT/tools/bench/events.c" "$BUILD/libgcprof-user.a" -lzstd -lm -o events
+	./events many.data 2000000 600000
+	"$GCPROF" export -f html many.data
+	echo "$(stat -c %s many.data.html) bytes"
+	[ "$(stat -c %s many.data.html)" -lt 15000000 ]
+	browse 'many.data.html#measure=alloc&time=5..10' size '1400 1000' eval '[boxes.length > 100, nodes <= 100000]' \
+		eval 'state.up = true, zoomed = null, changed(), boxes.length > 10' eval 'performance.now()'
+	same drawn "$(said 1)" '[true,true]'
+	same inverse "$(said 2)" true
+	echo "after $(said 3) ms"
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* html.c: one page that shows a profile in any browser, without a network. */
+/*
+ * page.html, with one JSON object in it: the report's, the tree of calls with what each
+ * node costs by itself, and when these costs arose. Names are the profile's: nothing of
+ * them ends the script or has a meaning beyond its string.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../model/functions.h"
+#include "../../report/report.h"
+#include "../../util/map.h"
+#include "../export.h"
+#include "../output.h"
+#include "tree.h"
+
+enum {
+	ROWS_MAX = 200,      /* of each table */
+	MOMENTS_MAX = 500000 /* about 7 MB */
+};
+
+/* page.html, ended by a zero. */
+__asm__(".pushsection .rodata\n"
+	".globl html_page\n"
+	".hidden html_page\n"
+	"html_page:\n"
+	".incbin \"userspace/export/html/page.html\"\n"
+	".byte 0\n"
+	".popsection\n");
+extern const char html_page[];
+
+static const char data_mark[] = "@DATA@";
+
+struct html_job {
+	struct export_job job; /* first */
+	struct call_builder builder;
+	struct call_tree calls;
+	struct call_moments moments;
+};
+
+/* Less-than signs stand in strings only; written so they end no script. */
+static int put_piece(const char *text, size_t size, void *context)
+{
+	while (size) {
+		const char *sign = memchr(text, '<', size);
+		size_t plain = sign ? (size_t)(sign - text) : size;
+
+		output_bytes(context, text, plain);
+		if (sign)
+			output_text(context, "\\u003c");
+		plain += sign != NULL;
+		text += plain;
+		size -= plain;
+	}
+	return 0;
+}
+
+/* Takes over the value; NULL is a lack of memory. */
+static int put_value(struct output *output, const char *key, json_t *value)
+{
+	int err;
+
+	output_format(output, "%s\"%s\":", *key == '!' ? "" : ",\n", key + (*key == '!'));
+	err = value ? json_dump_callback(value, put_piece, output,
+					 JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
+						 JSON_REAL_PRECISION(9))
+		    : -1;
+	json_decref(value);
+	return err ? -ENOMEM : 0;
+}
+
+static json_t *make_report(const struct model *model)
+{
+	const struct report_options options = {.top = ROWS_MAX};
+	return report_object(model, &options);
+}
+
+/* --- the tree ------------------------------------------------------------------ */
+
+struct names {
+	struct map *index; /* {name, module} -> 1 + number */
+	uint32_t *numbers; /* by node */
+	json_t *names, *modules, *kinds;
+};
+
+static int name_node(struct names *names, uint32_t number, const struct call_node *node)
+{
+	const char *const key[] = {node->name, node->module};
+	const char kind[] = {"  nmk"[node->runtime <= RUNTIME_KERNEL ? node->runtime + 1 : 0],
+			     "pgj"[node->work < WORKS ? node->work : 0], 0};
+	uint64_t *place = map_put(names->index, key, NULL);
+
+	if (!place)
+		return -ENOMEM;
+	if (!*place) {
+		*place = json_array_size(names->names) + 1;
+		if (json_array_append_new(names->names, json_string(node->name)) ||
+		    json_array_append_new(names->modules,
+					  json_string(node->module ? node->module : "")) ||
+		    json_array_append_new(names->kinds, json_string(kind)))
+			return -ENOMEM;
+	}
+	names->numbers[number] = (uint32_t)*place - 1;
+	return 0;
+}
+
+static int name_nodes(struct names *names, const struct html_tree *tree,
+		      const struct call_tree *calls, const char *no_stack)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < tree->count && !err; i++) {
+		const struct html_node *node = &tree->nodes[i];
+		const struct call_node other = {.name = i ? no_stack : "all"};
+
+		if (!node->more)
+			err = name_node(names, (uint32_t)i,
+					node->source ? &calls->nodes[node->source] : &other);
+	}
+	return err;
+}
+
+static void put_column(struct output *output, const struct html_tree *tree, int measure)
+{
+	double rest = 0;
+
+	output_text(output, measure ? ",\n[" : "[");
+	for (size_t i = 0; i < tree->count; i++) {
+		/* What rounding takes from one goes to the next: sums stay. */
+		double value = tree->nodes[i].self[measure] + rest, whole = floor(value + 0.5);
+
+		if (tree->nodes[i].self[measure] <= 0)
+			whole = 0;
+		rest = tree->nodes[i].self[measure] > 0 ? value - whole : rest;
+		output_text(output, i ? "," : "");
+		output_rounded(output, whole);
+	}
+	output_text(output, "]");
+}
+
+static void put_nodes(struct output *output, const struct html_tree *tree,
+		      const struct names *names)
+{
+	output_format(output, ",\n\"share\":%g,\n\"parent\":[", tree->share);
+	for (size_t i = 0; i < tree->count; i++)
+		output_format(output, "%s%u", i ? "," : "", tree->nodes[i].parent);
+	output_text(output, "],\n\"name\":[");
+	for (size_t i = 0; i < tree->count; i++)
+		output_format(output, "%s%lld", i ? "," : "",
+			      tree->nodes[i].more ? -(long long)tree->nodes[i].more
+						  : (long long)names->numbers[i]);
+	output_text(output, "],\n\"self\":[");
+	for (int i = 0; i < CALLS_MEASURES; i++)
+		put_column(output, tree, i);
+	output_text(output, "]");
+}
+
+static int put_tree(struct output *output, const struct html_job *html,
+		    const struct html_tree *tree)
+{
+	struct names names = {map_create(2 * sizeof(char *)),
+			      calloc(tree->count + 1, sizeof(*names.numbers)), json_array(),
+			      json_array(), json_array()};
+	int err = -ENOMEM;
+
+	if (names.index && names.numbers)
+		err = name_nodes(&names, tree, &html->calls, functions_none(html->builder.model));
+	err = put_value(output, "names", names.names) ? -ENOMEM : err;
+	err = put_value(output, "modules", names.modules) ? -ENOMEM : err;
+	err = put_value(output, "kinds", names.kinds) ? -ENOMEM : err;
+	if (!err)
+		put_nodes(output, tree, &names);
+	map_free(names.index);
+	free(names.numbers);
+	return err;
+}
+
+/* --- moments --------------------------------------------------------------------- */
+
+/* One measure's, from `first` on: where each window begins in it, nodes, values. The end. */
+static size_t put_part(struct output *output, const struct call_moments *moments, size_t first)
+{
+	const struct call_moment *items = moments->items;
+	size_t end = first;
+	uint32_t window = 0;
+
+	output_format(output, "%s{\"measure\":%u,\"begins\":[0", first ? ",\n" : "",
+		      items[first].measure);
+	for (; end < moments->count && items[end].measure == items[first].measure; end++)
+		for (; window < items[end].window; window++)
+			output_format(output, ",%zu", end - first);
+	output_format(output, ",%zu],\n\"node\":[", end - first);
+	for (size_t i = first; i < end; i++)
+		output_format(output, "%s%u", i > first ? "," : "", items[i].node);
+	output_text(output, "],\n\"value\":[");
+	for (size_t i = first; i < end; i++) {
+		output_text(output, i > first ? "," : "");
+		output_rounded(output, items[i].value);
+	}
+	output_text(output, "]}");
+	return end;
+}
+
+static void put_moments(struct output *output, const struct call_moments *moments)
+{
+	output_format(output, ",\n\"step_ns\":%llu,\n\"moments\":[",
+		      (unsigned long long)(moments->step_ns ? moments->step_ns : 1));
+	for (size_t i = 0; i < moments->count;)
+		i = put_part(output, moments, i);
+	output_text(output, "]");
+}
+
+/* --- the job ----------------------------------------------------------------------- */
+
+static int write_page(struct html_job *html)
+{
+	struct output *output = html->job.output;
+	const char *mark = strstr(html_page, data_mark);
+	struct html_tree tree;
+	int err = html_tree_make(&html->calls, html->builder.model, &tree);
+
+	if (!err) {
+		call_moments_renumber(&html->moments, tree.numbers);
+		call_moments_limit(&html->moments, MOMENTS_MAX);
+		output_bytes(output, html_page, (size_t)(mark - html_page));
+		output_text(output, "{");
+		err = put_value(output, "!report", make_report(html->builder.model));
+	}
+	if (!err)
+		err = put_tree(output, html, &tree);
+	if (!err) {
+		put_moments(output, &html->moments);
+		output_text(output, "}\n");
+		output_text(output, mark + strlen(data_mark));
+	}
+	html_tree_free(&tree);
+	return err;
+}
+
+static int look_on(struct model_observer *observer, struct pass *pass, const struct record *record)
+{
+	struct model_observer *builder = &((struct html_job *)observer)->builder.observer;
+
+	return builder->record(builder, pass, record);
+}
+
+static int finish(struct model_observer *observer, struct pass *pass)
+{
+	struct html_job *html = (struct html_job *)observer;
+	struct model_observer *builder = &html->builder.observer;
+	int err = builder->finish(builder, pass);
+
+	return err ? err : write_page(html);
+}
+
+static void free_job(struct export_job *job)
+{
+	struct html_job *html = (struct html_job *)job;
+
+	call_tree_free(&html->calls);
+	call_moments_free(&html->moments);
+	free(html);
+}
+
+static int create(struct export_job **out)
+{
+	struct html_job *html = calloc(1, sizeof(*html));
+
+	if (!html)
+		return -ENOMEM;
+	call_builder_init(&html->builder, CALLS_TREE, NULL, &html->calls);
+	html->builder.moments = &html->moments;
+	html->job.observer = (struct model_observer){look_on, finish};
+	html->job.free = free_job;
+	*out = &html->job;
+	return 0;
+}
+
+const struct exporter exporter_html = {
+	.name = "html",
+	.suffix = ".html",
+	.summary = "one page that opens in any browser, without a network",
+	.create = create,
+};
