@@ -252,7 +252,10 @@ struct event_fault {
 	/* tail: the stack */
 };
 
-enum usage_flag { USAGE_WAITS = 1 /* the waits are counted */ };
+enum usage_flag {
+	USAGE_WAITS = 1,  /* the waits are counted */
+	USAGE_GOES_ON = 2 /* the thread has not ended, nor has the recording */
+};
 
 #include "process_events.h"
 
