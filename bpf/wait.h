@@ -164,9 +164,9 @@ static __always_inline void wait_over(struct task_waits *wait, uint64_t now)
 		wait->ended = now;
 }
 
-/* What the thread used, for the last time. */
+/* What the thread used so far. */
 static __always_inline void usage_emit(struct task_struct *task, struct task_state *state,
-				       uint64_t now)
+				       uint64_t now, uint32_t goes_on)
 {
 	struct event_usage *event = EMIT_RESERVE(ring_process, event_usage, LOSS_PROCESS_RING);
 
@@ -176,7 +176,7 @@ static __always_inline void usage_emit(struct task_struct *task, struct task_sta
 	wait_header_of(&event->header, task);
 	event->minor_faults = BPF_CORE_READ(task, min_flt) - state->faults.minor;
 	event->major_faults = BPF_CORE_READ(task, maj_flt) - state->faults.major;
-	event->flags = config.waits ? USAGE_WAITS : 0;
+	event->flags = (config.waits ? USAGE_WAITS : 0) | goes_on;
 	event->reserved = 0;
 	__builtin_memcpy(event->waits, state->waits.count, sizeof(event->waits));
 	__builtin_memcpy(event->wait_ns, state->waits.ns, sizeof(event->wait_ns));

@@ -24,6 +24,8 @@ struct flow {
 	struct places *places;
 	struct untyped *untyped;
 	uint64_t next_advance;
+	uint64_t hold; /* what happened later is not stored yet */
+	bool held;     /* what happened until then is */
 };
 
 /* From here on parts of batches and mappings are events like any others. */
@@ -131,6 +133,7 @@ int flow_create(const struct flow_parts *parts, struct flow **out)
 		return err;
 	}
 	flow->parts = *parts;
+	flow->hold = UINT64_MAX;
 	world_subscribe(parts->world, &subscriber);
 	*out = flow;
 	return 0;
@@ -167,7 +170,13 @@ static bool is_others(const struct flow *flow, const struct event_header *event)
 static int store_until(struct flow *flow, uint64_t watermark)
 {
 	struct event_header *event;
-	int result = merge_advance(flow->merge, watermark);
+	int result;
+
+	if (watermark > flow->hold) {
+		watermark = flow->hold + 1;
+		flow->held = true;
+	}
+	result = merge_advance(flow->merge, watermark);
 
 	while ((event = merge_next(flow->merge))) {
 		int err;
@@ -204,8 +213,20 @@ int flow_advance(struct flow *flow, uint64_t now, uint64_t pending)
 	return store_until(flow, now - SLACK_NS);
 }
 
+void flow_hold(struct flow *flow, uint64_t time)
+{
+	flow->hold = time;
+	flow->held = false;
+}
+
+bool flow_is_held(const struct flow *flow)
+{
+	return flow->held && delayed_is_empty(flow->delayed);
+}
+
 int flow_finish(struct flow *flow, uint64_t now)
 {
+	flow->hold = UINT64_MAX;
 	places_finish(flow->places, now);
 	return store_until(flow, UINT64_MAX);
 }
