@@ -239,7 +239,7 @@ static __always_inline void process_exits(struct task_struct *task)
 	if (config.waits && state->waits.ended)
 		wait_tell(state, NULL, now);
 	if (ceiling_keeps(CEILING_USAGE, now, LOSS_PROCESS_CEILING))
-		usage_emit(task, state, now);
+		usage_emit(task, state, now, 0);
 	process_gc_leave(state->process, task->pid, now);
 	cpu_add(task, state, now);
 	last = process_remove_thread(state->process);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* rest.bpf.c: what is still open when a recording ends: calls, waits, and what threads used. */
 /*
- * The recorder runs the iterator once, after everything else was made to record
+ * The recorder runs rest_iterate() once, after everything else was made to record
  * nothing any more. The program that ends a thread's state, this or process_exit(), accounts
  * for it.
  */
@@ -47,8 +47,23 @@ int rest_iterate(struct bpf_iter__task *ctx)
 		rest_wait(task, state, now);
 	if (call_is_open(state))
 		syscall_end_of(task, state, now);
-	usage_emit(task, state, now);
+	usage_emit(task, state, now, 0);
 	if (task_is_over(state))
 		ran_tell(task, state);
+	return 0;
+}
+
+/* Where a recording goes on in another file: what threads used so far. */
+SEC("iter/task")
+int usage_iterate(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *state;
+
+	if (!task || !recording)
+		return 0;
+	state = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (state && state->flags == TASK_ACTIVE)
+		usage_emit(task, state, bpf_ktime_get_ns(), USAGE_GOES_ON);
 	return 0;
 }

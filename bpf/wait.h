@@ -169,9 +169,9 @@ static __always_inline void wait_over(struct task_waits *wait, uint64_t now)
 		wait->ended = now;
 }
 
-/* What the thread used, for the last time. */
+/* What the thread used so far. */
 static __always_inline void usage_emit(struct task_struct *task, struct task_state *state,
-				       uint64_t now)
+				       uint64_t now, uint32_t goes_on)
 {
 	struct event_usage *event = EMIT_RESERVE(ring_process, event_usage, LOSS_PROCESS_RING);
 
@@ -182,7 +182,8 @@ static __always_inline void usage_emit(struct task_struct *task, struct task_sta
 	event->minor_faults = BPF_CORE_READ(task, min_flt) - state->faults.minor;
 	event->major_faults = BPF_CORE_READ(task, maj_flt) - state->faults.major;
 	event->flags = (config.waits ? USAGE_WAITS : 0) |
-		       (bpf_core_field_exists(task->sched_info.run_delay) ? USAGE_QUEUED : 0);
+		       (bpf_core_field_exists(task->sched_info.run_delay) ? USAGE_QUEUED : 0) |
+		       goes_on;
 	event->queued = task_queued(task) - state->queued;
 	event->reserved = 0;
 	__builtin_memcpy(event->waits, state->waits.count, sizeof(event->waits));

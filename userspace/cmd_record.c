@@ -51,6 +51,9 @@ static const char runtime_help[] = "runtimes to be recorded: auto (all that are 
 static const struct option_row rows[] = {
 	{"output", 'o', OPTION_TEXT, offsetof(struct record_options, output), 0, 0, "FILE",
 	 "where to write the profile; -: standard output (default: " OUTPUT_DEFAULT ")"},
+	{"rotate", 0, OPTION_TEXT, offsetof(struct record_options, rotate), 0, 0, "TIME|SIZE",
+	 "write one profile after the other, each of this time (10m) or size (100M): FILE-0001 and "
+	 "so on"},
 	{"frequency", 'F', OPTION_NUMBER, offsetof(struct record_options, frequency), 0, 10000,
 	 "HZ", "timer samples per second and CPU; 0: none (default: 999)"},
 	{"period", 'R', OPTION_SIZE, offsetof(struct record_options, period), 64, 1ull << 36,
@@ -264,8 +267,10 @@ static void run(struct recording *recording)
 				   throttle_timeout(&recording->throttle, timeout));
 		space_rounds(&round);
 		turn = recording->options.verbose ? turn_clock(recording) : 0;
-		err = throttle_step(&recording->throttle);
+		/* Until a split is written, tracing stays as it was then. */
+		err = recording->rotation.split ? 0 : throttle_step(&recording->throttle);
 		err = err ? err : drain_round(recording->drain);
+		err = err ? err : recording_rotate(recording);
 		warn_troubles(recording);
 		recording_check_output(recording);
 		if (event == WATCH_WORK && !err && cgroup_ended(recording))
@@ -285,7 +290,7 @@ static void run(struct recording *recording)
 		recording->reason = END_ERROR;
 		recording->failed = true;
 		log_error("%s: %s; recording stopped, the program goes on",
-			  recording->options.output, strerror(-err));
+			  recording_output(recording), strerror(-err));
 	}
 	if (recording->ended && recording->target &&
 	    target_wait(recording->target, true, &recording->status) == 0 &&
@@ -348,6 +353,7 @@ static void recording_free(struct recording *recording)
 		close(recording->file);
 	profile_writer_close(recording->writer);
 	free(recording->command);
+	free(recording->path);
 }
 
 /* Everything is attached: what comes from programs from now on is read with few rights. */
@@ -361,7 +367,7 @@ static void drop_capabilities(struct recording *recording)
 					  "probes of what is mapped later");
 		return;
 	}
-	err = capabilities_drop();
+	err = capabilities_drop(recording_rotates(recording) && recording->user.uid == 0);
 	if (err)
 		log_warning("capabilities could not be dropped: %s", strerror(-err));
 	else
@@ -460,6 +466,16 @@ static int check_options(struct record_options *options, char **words)
 	if (overhead_parse(options->overhead, &options->overhead_max)) {
 		log_error("--max-overhead %s: a percentage from 0.01 to 100, or off",
 			  options->overhead);
+		return -EINVAL;
+	}
+	if (options->rotate &&
+	    span_parse(options->rotate, &options->rotate_ns, &options->rotate_bytes)) {
+		log_error("--rotate %s: a time such as 10m, or a size such as 100M",
+			  options->rotate);
+		return -EINVAL;
+	}
+	if (options->rotate && strcmp(options->output, "-") == 0) {
+		log_error("--rotate: not with -o -, which is one profile");
 		return -EINVAL;
 	}
 	if (ring && ring_size_parse(ring, &options->ring_stream, &options->ring_bytes)) {

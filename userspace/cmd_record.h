@@ -35,6 +35,14 @@ struct loading {
 	struct problem problem;
 };
 
+/* Of a recording that is written to one file after the other. */
+struct rotation {
+	unsigned number; /* of the file that is being written, from 1 */
+	uint64_t begin;  /* of that; 0: that of the recording */
+	uint64_t split;  /* where the next one begins, while what came before is written; 0: not yet
+			  */
+};
+
 /* Everything that belongs to one recording, in the order in which it comes to be. */
 struct recording {
 	struct record_options options;
@@ -67,15 +75,17 @@ struct recording {
 	struct drain *drain;
 	struct watch *watch;
 	enum end_reason reason;
-	bool ended;          /* the program, with `status`, or all that were attached to */
-	int status;          /* as wait(2) shows it */
-	uint64_t typed;      /* when Ctrl-C was for the program and us, ns; 0: never */
-	bool piped;          /* the profile goes to our standard output */
+	bool ended;     /* the program, with `status`, or all that were attached to */
+	int status;     /* as wait(2) shows it */
+	uint64_t typed; /* when Ctrl-C was for the program and us, ns; 0: never */
+	bool piped;     /* the profile goes to our standard output */
+	char *path;     /* of the file that is being written; NULL: piped */
+	struct rotation rotation;
 	bool removed;        /* its file is gone, which was reported */
 	uint64_t next_check; /* of that */
 	int file;            /* that file, to see it removed; 0: piped */
 	bool failed;         /* the profile could not be written */
-	uint64_t bytes;      /* of the profile */
+	uint64_t bytes;      /* of the profile, or of those that are complete */
 };
 
 /* Print what failed and return the exit code for it. */
@@ -104,6 +114,22 @@ int recording_attach(struct recording *recording);
  * is being loaded: the options stay as they are. */
 int recording_may(struct recording *recording);
 int recording_open_output(struct recording *recording);
+
+/* Its name for messages. */
+static inline const char *recording_output(const struct recording *recording)
+{
+	return recording->path ? recording->path : recording->options.output;
+}
+
+/* Opens the profile's file, or the next one: says what is wrong with it. */
+int recording_open_file(struct recording *recording, struct sink **sink);
+
+/* Is there one file after the other? Goes on in the next when it is time: 0 or a negative errno. */
+bool recording_rotates(const struct recording *recording);
+int recording_rotate(struct recording *recording);
+
+/* "12.5 MiB" */
+void recording_describe_size(uint64_t bytes, char *out, size_t size);
 
 /* Waits until it is loaded, or cannot be: the result is in `loading`. */
 void recording_await_session(struct recording *recording);

@@ -256,7 +256,7 @@ static int begin(struct recording *recording, const char *targets)
 	if (!err)
 		err = profile_writer_flush(recording->writer);
 	if (err)
-		return recording_fail_errno(recording->options.output, err);
+		return recording_fail_errno(recording_output(recording), err);
 	code = follow(recording);
 	if (code)
 		return code;
@@ -265,7 +265,7 @@ static int begin(struct recording *recording, const char *targets)
 	err = drain_round(recording->drain);
 	err = err ? err : drain_settle(recording->drain);
 	if (err)
-		return recording_fail_errno(recording->options.output, err);
+		return recording_fail_errno(recording_output(recording), err);
 	opener_settle(recording->opener, SETTLE_NS);
 	recording_step(recording, "probes attached");
 	code = load_agents(recording);
@@ -300,7 +300,7 @@ int recording_attach(struct recording *recording)
 	session_probes_attached(recording->session, no_runtime);
 	code = open_profile(recording, targets);
 	if (!code && recording->running.count && facts_put_target(recording->writer, targets))
-		code = recording_fail_errno(recording->options.output, -EIO);
+		code = recording_fail_errno(recording_output(recording), -EIO);
 	if (!code)
 		code = recording_open_watch(recording, recording->running.pidfds,
 					    recording->running.count);

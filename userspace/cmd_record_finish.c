@@ -50,16 +50,16 @@ static void finish_profile(struct recording *recording, uint64_t end)
 
 	recording_step(recording, "the last events are written");
 	err = err ? err : store_symbolize_all(recording->store, patience->names_ns);
-	err = err ? err : counters_put_losses(recording->counters);
+	err = err ? err : counters_put_losses(recording->counters, clock_now());
 	recording_step(recording, "functions are named");
 	err = err ? err : put_end(recording, end);
 	err = err ? err : profile_writer_flush(recording->writer);
-	recording->bytes = profile_writer_size(recording->writer);
+	recording->bytes += profile_writer_size(recording->writer);
 	closed = profile_writer_close(recording->writer);
 	recording->writer = NULL;
 	err = err ? err : closed;
 	if (err && !recording->failed)
-		recording_fail_errno(recording->options.output, err);
+		recording_fail_errno(recording_output(recording), err);
 	recording->failed |= err != 0;
 }
 
@@ -90,7 +90,7 @@ static uint64_t tell_losses(const struct recording *recording)
 	return lost;
 }
 
-static void describe_size(uint64_t bytes, char *out, size_t size)
+void recording_describe_size(uint64_t bytes, char *out, size_t size)
 {
 	if (bytes < 1024)
 		snprintf(out, size, "%" PRIu64 " bytes", bytes);
@@ -225,13 +225,13 @@ static void tell_left(const struct recording *recording)
 
 static void print_summary(const struct recording *recording, uint64_t end)
 {
-	const char *output = recording->options.output;
+	const char *output = recording_output(recording);
 	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
 	uint64_t lost = tell_losses(recording);
 	char streams[256], size[32], losses[64] = "nothing lost";
 
 	describe_streams(recording, streams, sizeof(streams));
-	describe_size(recording->bytes, size, sizeof(size));
+	recording_describe_size(recording->bytes, size, sizeof(size));
 	if (lost)
 		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
 	tell_overhead(recording, end);

@@ -27,7 +27,7 @@
 
 void recording_check_output(struct recording *recording)
 {
-	const char *path = recording->options.output;
+	const char *path = recording->path;
 	uint64_t now = clock_now();
 	struct stat status;
 
@@ -49,7 +49,7 @@ int recording_open_output(struct recording *recording)
 {
 	const char *path = recording->options.output;
 	struct sink *sink;
-	int err, fd;
+	int err;
 
 	recording->piped = strcmp(path, "-") == 0;
 	if (recording->piped && isatty(STDOUT_FILENO)) {
@@ -60,16 +60,14 @@ int recording_open_output(struct recording *recording)
 	if (recording->piped) {
 		err = sink_fd_create(STDOUT_FILENO, &sink);
 	} else {
-		fd = output_file_open_as(&recording->user, path);
-		if (fd < 0) {
-			log_error("%s: %s", path, output_file_error(fd));
+		err = recording_open_file(recording, &sink);
+		if (err)
 			return EXIT_FAILURE;
-		}
-		recording->file = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		err = sink_file_adopt(fd, &sink);
 	}
 	if (!err)
 		err = profile_writer_create(sink, &recording->writer);
+	if (!err && recording_rotates(recording))
+		err = profile_writer_carry(recording->writer);
 	if (!err)
 		err = processes_create(recording->writer, &recording->processes);
 	if (!err)
@@ -495,7 +493,7 @@ out:
 	if (err == -EMFILE ||
 	    err == -ENOMEM) /* nothing was written yet: the file is not at fault */
 		return recording_fail_errno("the recorder cannot begin", err);
-	return err ? recording_fail_errno(recording->options.output, err) : 0;
+	return err ? recording_fail_errno(recording_output(recording), err) : 0;
 }
 
 int recording_open_watch(struct recording *recording, const int *pidfds, size_t count)
@@ -549,7 +547,7 @@ static int release(struct recording *recording)
 	if (!err)
 		err = profile_writer_flush(recording->writer);
 	if (err)
-		return recording_fail_errno(recording->options.output, err);
+		return recording_fail_errno(recording_output(recording), err);
 	unwinder_calm(recording->unwinder);
 	priority_restore();
 	err = target_release(recording->target, recording->stops_at_exec ? stopped : NULL,

@@ -88,6 +88,7 @@ struct model_run {
 	uint64_t realtime;     /* of the start, ns since 1970; 0: unknown */
 	uint64_t frequency;    /* of the timer; 0: none */
 	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU; 0: none */
+	uint64_t part;         /* number of the file of a recording in several, from 1; else 0 */
 	uint64_t end_reason;   /* as in the end record; 0: there is none */
 	uint64_t status;       /* wait status, only with END_EXITED */
 };

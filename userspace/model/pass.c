@@ -115,6 +115,7 @@ static void take_recording(struct pass *pass, const struct record_recording *rec
 		timeline_begin(&pass->timeline, record->start);
 	pass->model->run.frequency = record->frequency;
 	pass->model->run.syscall_rate = record->syscall_rate;
+	pass->model->run.part = record->part;
 	pass->syscalls.arguments = record->arguments;
 	if (record->period)
 		pass->model->alloc.period = record->period;

@@ -234,10 +234,15 @@ void call_merge(struct call *into, const struct call *from)
 		into->histogram[i] += from->histogram[i];
 }
 
-/* A walk over the calls of processes: totals, or records where these count more. */
+/*
+ * A walk over the calls of processes: totals, or records where these count more, as at the end of a
+ * profile that was cut off. In one file of several totals are the last word: their figures and the
+ * records do not change files at the very same moment.
+ */
 struct counted {
 	const struct syscalls *syscalls;
 	bool records; /* those with more than their total; else totals with as many at least */
+	bool part;    /* of a recording in several files: those without a total, else all totals */
 	size_t cursor;
 };
 
@@ -256,7 +261,11 @@ static const struct call *next_counted(struct counted *walk, uint64_t *process)
 		const uint64_t *rival = map_get(others->index, key);
 		uint64_t other = rival ? others->items[*rival].count : 0;
 
-		if (rival && (other > call->count || (other == call->count && walk->records)))
+		if (rival &&
+		    (walk->part ? walk->records
+				: other > call->count || (other == call->count && walk->records)))
+			continue;
+		if (!call->count)
 			continue;
 		*process = ((const struct call_key *)key)->process;
 		return call;
@@ -546,7 +555,8 @@ static int add_slow(const struct pass *pass)
 static int add_all(struct pass *pass)
 {
 	struct syscalls *syscalls = &pass->syscalls;
-	const struct counted walks[] = {{syscalls, false, 0}, {syscalls, true, 0}};
+	const bool part = pass->model->run.part && pass->model->state == PROFILE_COMPLETE;
+	const struct counted walks[] = {{syscalls, false, part, 0}, {syscalls, true, part, 0}};
 	struct calls sums = {0};
 	int error = calls_init(&sums);
 

@@ -145,18 +145,20 @@ int waits_usage(struct pass *pass, const struct record_usage *record)
 static int take_totals(struct pass *pass)
 {
 	const struct model *model = pass->model;
+	/* Figures and records do not change files at the very same moment. */
+	const bool part = model->run.part && model->state == PROFILE_COMPLETE;
 
 	for (size_t i = 0; i < model->n_syscalls; i++) {
 		const struct model_syscall *call = &model->syscalls[i];
 		struct wait_sum *sum;
 
-		if (!call->traced_waits)
+		if (!call->traced_waits && !part)
 			continue;
 		sum = waits_get(&pass->waits, WAIT_CALL, call->number);
 		if (!sum)
 			return -ENOMEM;
 		keep_longest(&sum->max_ns, call->wait_max);
-		if (call->traced_waits < sum->count)
+		if (call->traced_waits < sum->count && !part)
 			continue;
 		sum->count = call->traced_waits;
 		sum->total_ns = call->traced_wait_ns;
@@ -235,8 +237,11 @@ int waits_finish(struct pass *pass)
 		return -ENOMEM;
 	for (size_t i = 1; i < pass->waits.count; i++) {
 		const struct wait_sum *sum = &pass->waits.items[i];
-		struct model_wait *row = &model->waits[model->n_waits++];
+		struct model_wait *row = &model->waits[model->n_waits];
 
+		if (!sum->count && !sum->max_ns)
+			continue;
+		model->n_waits++;
 		row->name = sum->key.number == NUMBER_NONE
 				    ? reasons[sum->key.reason][1]
 				    : syscall_describe(model, sum->key.number);

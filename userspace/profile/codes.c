@@ -24,7 +24,7 @@ const char *end_reason_name(uint64_t reason)
 	static const char *const names[] = {
 		[END_EXITED] = "program ended",   [END_INTERRUPTED] = "interrupted",
 		[END_DURATION] = "duration over", [END_ERROR] = "error",
-		[END_GONE] = "all ended",
+		[END_GONE] = "all ended",         [END_NEXT] = "goes on",
 	};
 
 	return NAME_OF(names, reason);

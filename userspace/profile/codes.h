@@ -15,6 +15,7 @@ enum end_reason {
 	END_DURATION = 3,
 	END_ERROR = 4,
 	END_GONE = 5, /* all programs that were attached to ended */
+	END_NEXT = 6, /* the recording goes on in another file */
 };
 
 /* One word for programs: lost, cut, held; unknown for any other number. */

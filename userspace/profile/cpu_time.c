@@ -223,6 +223,12 @@ int cpu_sums_divide(struct cpu_sums *sums, uint64_t tick_ns, cpu_sums_put *put, 
 	return err;
 }
 
+void cpu_sums_cut(struct cpu_sums *sums)
+{
+	sums->left = 0;
+	forget(sums->balanced, &sums->balances);
+}
+
 /* --- reading ----------------------------------------------------------------- */
 
 struct cpu_share {

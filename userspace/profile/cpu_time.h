@@ -30,6 +30,10 @@ int cpu_sums_add(struct cpu_sums *sums, uint64_t thread, int64_t used, uint64_t 
 typedef int cpu_sums_put(void *context, const struct record *record);
 int cpu_sums_divide(struct cpu_sums *sums, uint64_t tick_ns, cpu_sums_put *put, void *context);
 
+/* What comes is in another file: no sample there stands for time that was used before, and threads
+ * have other ids. */
+void cpu_sums_cut(struct cpu_sums *sums);
+
 /* --- reading --- */
 
 struct cpu_shares;

@@ -23,13 +23,16 @@ unsigned record_stream(enum record_kind kind)
 }
 
 /* fields_alloc[], fields_cpu[] ... */
-#define RECORD(code_, name_, doc_)     static const struct field_info fields_##name_[] = {
-#define FIELD(kind_, in_, name_, doc_) {#name_, kind_, offsetof(struct record, in_.name_), doc_},
-#define UINT(in_, name_, doc_)         FIELD(FIELD_UINT, in_, name_, doc_)
-#define INT(in_, name_, doc_)          FIELD(FIELD_INT, in_, name_, doc_)
-#define TIME(in_, name_, doc_)         FIELD(FIELD_TIME, in_, name_, doc_)
-#define DELTA(in_, name_, doc_)        FIELD(FIELD_DELTA, in_, name_, doc_)
-#define BYTES(in_, name_, doc_)        FIELD(FIELD_BYTES, in_, name_, doc_)
+#define RECORD(code_, name_, doc_) static const struct field_info fields_##name_[] = {
+#define FIELD(kind_, in_, name_, doc_, to_) \
+	{#name_, kind_, offsetof(struct record, in_.name_), doc_, REF_##to_},
+#define UINT(in_, name_, doc_)           FIELD(FIELD_UINT, in_, name_, doc_, none)
+#define INT(in_, name_, doc_)            FIELD(FIELD_INT, in_, name_, doc_, none)
+#define TIME(in_, name_, doc_)           FIELD(FIELD_TIME, in_, name_, doc_, none)
+#define DELTA(in_, name_, doc_)          FIELD(FIELD_DELTA, in_, name_, doc_, none)
+#define BYTES(in_, name_, doc_)          FIELD(FIELD_BYTES, in_, name_, doc_, none)
+#define REF(in_, name_, to_, doc_)       FIELD(FIELD_UINT, in_, name_, doc_, to_)
+#define REF_DELTA(in_, name_, to_, doc_) FIELD(FIELD_DELTA, in_, name_, doc_, to_)
 #define END_RECORD(name_) \
 	}                 \
 	;
@@ -40,6 +43,28 @@ static const struct record_info infos[RECORD_CODES] = {
 	[code_] = {#name_, doc_, fields_##name_, sizeof(fields_##name_) / sizeof(*fields_##name_)},
 #include "records.def"
 };
+
+enum record_ref record_defines(enum record_kind kind)
+{
+	switch (kind) {
+	case RECORD_string:
+		return REF_string;
+	case RECORD_module:
+		return REF_module;
+	case RECORD_process:
+		return REF_process;
+	case RECORD_thread:
+		return REF_thread;
+	case RECORD_native_frame:
+	case RECORD_kernel_frame:
+	case RECORD_managed_frame:
+		return REF_frame;
+	case RECORD_stack:
+		return REF_stack;
+	default:
+		return REF_none;
+	}
+}
 
 const struct record_info *record_info(unsigned code)
 {

@@ -43,11 +43,24 @@ struct record {
 
 enum field_kind { FIELD_UINT, FIELD_INT, FIELD_TIME, FIELD_DELTA, FIELD_BYTES };
 
+/* What a field may hold the id of; frames of all kinds share one range. */
+enum record_ref {
+	REF_none,
+	REF_string,
+	REF_module,
+	REF_process,
+	REF_thread,
+	REF_frame,
+	REF_stack,
+	REFS
+};
+
 struct field_info {
 	const char *name;
 	enum field_kind kind;
 	size_t offset; /* in struct record */
 	const char *doc;
+	enum record_ref ref;
 };
 
 struct record_info {
@@ -69,6 +82,9 @@ static inline uint32_t record_cpu_ticks(const struct record_cpu *cpu)
 
 /* The code (bpf/streams.def) of the stream that records of a kind are events of; 0: of none. */
 unsigned record_stream(enum record_kind kind);
+
+/* What records of a kind define: their first field is its id. */
+enum record_ref record_defines(enum record_kind kind);
 
 /* What records.def says of a code; NULL for a code that it does not know. Never freed. */
 const struct record_info *record_info(unsigned code);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "carry.h"
 #include "codec.h"
 #include "cpu_time.h"
 #include "intern.h"
@@ -25,6 +26,7 @@ struct profile_writer {
 	struct sink *sink;
 	struct codec *codec;
 	struct intern intern;
+	struct carry *carry; /* of a recording that goes on in other files; NULL: it does not */
 	ZSTD_CCtx *zstd;
 	struct cpu_sums *cpu;
 	uint64_t tick_ns;    /* between two ticks of the timer */
@@ -96,6 +98,7 @@ static int write_header(struct profile_writer *writer)
 static void release(struct profile_writer *writer)
 {
 	intern_finish(&writer->intern);
+	carry_free(writer->carry);
 	ZSTD_freeCCtx(writer->zstd);
 	cpu_sums_free(writer->cpu);
 	buffer_free(&writer->plain);
@@ -166,18 +169,13 @@ static int begin_chunk(struct profile_writer *writer)
 	return codec_encode(writer->codec, &record, &writer->plain);
 }
 
-int profile_writer_put(struct profile_writer *writer, const struct record *record)
+/* A record as it is to stand in the file. */
+static int put_plain(void *context, const struct record *record)
 {
+	struct profile_writer *writer = context;
 	int err = 0;
 
-	if (writer->error)
-		return writer->error;
-	if (!record_info(record->kind) || record->kind == RECORD_header ||
-	    record->kind == RECORD_chunk)
-		return -EINVAL;
 	record_time(record, &writer->last_time);
-	if (record->kind == RECORD_recording && record->recording.frequency)
-		writer->tick_ns = SECOND_NS / record->recording.frequency;
 	if (!writer->plain.size)
 		err = begin_chunk(writer);
 	/* Nothing stands behind the end. */
@@ -192,9 +190,73 @@ int profile_writer_put(struct profile_writer *writer, const struct record *recor
 	return fail(writer, err);
 }
 
+/* An exec names the thread after the file. */
+static int carry_exec(struct profile_writer *writer, const struct record_exec *exec)
+{
+	struct bytes path;
+	uint64_t name;
+	size_t base;
+
+	if (!carry_text(writer->carry, exec->path, &path))
+		return 0;
+	for (base = path.size; base && path.data[base - 1] != '/';)
+		base--;
+	name = profile_writer_string(writer, path.data + base, path.size - base);
+	return carry_name(writer->carry, exec->thread, name);
+}
+
+int profile_writer_put(struct profile_writer *writer, const struct record *record)
+{
+	int err;
+
+	if (writer->error)
+		return writer->error;
+	if (!record_info(record->kind) || record->kind == RECORD_header ||
+	    record->kind == RECORD_chunk)
+		return -EINVAL;
+	if (record->kind == RECORD_recording && record->recording.frequency)
+		writer->tick_ns = SECOND_NS / record->recording.frequency;
+	if (!writer->carry)
+		return put_plain(writer, record);
+	err = carry_put(writer->carry, record);
+	if (!err && record->kind == RECORD_exec)
+		err = carry_exec(writer, &record->exec);
+	return err == -ENOMEM ? fail(writer, err) : err;
+}
+
+int profile_writer_carry(struct profile_writer *writer)
+{
+	return fail(writer, carry_create(put_plain, writer, &writer->carry));
+}
+
+/* Ends the file and begins another one. */
+static int change_file(struct profile_writer *writer, struct sink *sink, uint64_t time)
+{
+	int err = profile_writer_flush(writer);
+	int closed = writer->sink->close(writer->sink);
+
+	writer->sink = sink;
+	writer->written = writer->chunks = 0;
+	writer->last_time = time;
+	cpu_sums_cut(writer->cpu);
+	codec_reset(writer->codec, 0);
+	err = err ? err : closed;
+	err = err ? err : write_header(writer);
+	return err ? err : carry_begin(writer->carry, time);
+}
+
+int profile_writer_next(struct profile_writer *writer, struct sink *sink, uint64_t time)
+{
+	return fail(writer, change_file(writer, sink, time));
+}
+
 int profile_writer_ran(struct profile_writer *writer, uint64_t thread, int64_t ns, uint64_t ticks)
 {
-	return fail(writer, cpu_sums_add(writer->cpu, thread, ns, ticks));
+	int err = writer->carry ? carry_thread(writer->carry, thread, &thread) : 0;
+
+	if (err == -ENOENT)
+		return err;
+	return fail(writer, err ? err : cpu_sums_add(writer->cpu, thread, ns, ticks));
 }
 
 int profile_writer_flush(struct profile_writer *writer)

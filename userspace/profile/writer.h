@@ -16,6 +16,19 @@ struct profile_writer;
 /* Takes over the sink, also when it fails. Writes the header. */
 int profile_writer_create(struct sink *sink, struct profile_writer **out);
 
+/*
+ * To be called before the first record: the recording may go on in other files. Then
+ * profile_writer_put() returns -ENOENT, without an effect, for a record of a thread or process that
+ * ended two files ago.
+ */
+int profile_writer_carry(struct profile_writer *writer);
+
+/*
+ * Ends the file, whose last record was put, and goes on in another one, which begins at that time:
+ * a profile by itself (carry.h). Takes over the sink, also when it fails.
+ */
+int profile_writer_next(struct profile_writer *writer, struct sink *sink, uint64_t time);
+
 /* Appends a record. Definitions with ids are better made by the functions below. */
 int profile_writer_put(struct profile_writer *writer, const struct record *record);
 

@@ -31,6 +31,8 @@ static void describe_end(const struct model *model, char *out, size_t size)
 		snprintf(out, size, "recording interrupted");
 	else if (run->end_reason == END_DURATION)
 		snprintf(out, size, "recording stopped as planned");
+	else if (run->end_reason == END_NEXT)
+		snprintf(out, size, "it goes on in the next file");
 	else if (run->end_reason == END_GONE)
 		snprintf(out, size, "recorded until it ended");
 	else

@@ -121,3 +121,8 @@ int delayed_turn(struct delayed *delayed, uint64_t ns)
 	}
 	return err == -EAGAIN ? 0 : err;
 }
+
+bool delayed_is_empty(const struct delayed *delayed)
+{
+	return delayed->from == delayed->events.size;
+}

@@ -3,6 +3,8 @@
 #ifndef GCPROF_DELAYED_H
 #define GCPROF_DELAYED_H
 
+#include <stdbool.h>
+
 #include "../store/counters.h"
 #include "../store/store.h"
 
@@ -20,5 +22,8 @@ int delayed_store(struct delayed *delayed, const struct event_header *event);
  * do, so they are waited for, `ns` at most. As store_event().
  */
 int delayed_turn(struct delayed *delayed, uint64_t ns);
+
+/* Is everything stored? */
+bool delayed_is_empty(const struct delayed *delayed);
 
 #endif

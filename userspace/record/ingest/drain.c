@@ -30,6 +30,7 @@
 #define FILES_NS  (2 * SECOND_NS)    /* for which probes of files that are mapped are waited for */
 #define WALKS_NS  UINT64_C(10000000) /* for which a round waits for walks of stack dumps */
 #define WAIT_MS   10
+#define SPLIT_NS  (2 * SECOND_NS)    /* for which a split waits for names */
 #define NAMES_NS  UINT64_C(50000000) /* first names; then after twice the time, up to a second */
 
 struct drain {
@@ -40,6 +41,8 @@ struct drain {
 	struct flow *flow;
 	bool left; /* the last round did not empty all rings */
 	uint64_t next_second;
+	uint64_t split; /* until when all is to be written before it goes on; 0: it just goes on */
+	bool named;     /* names were asked for since */
 	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
 	struct heap_profiles *heaps;
 	struct name_tables *tables;
@@ -331,14 +334,50 @@ static int drain_second(struct drain *drain, uint64_t now)
 {
 	int err;
 
-	if (now < drain->next_second)
+	/* The figures are those of the split until it is over. */
+	if (now < drain->next_second || drain->split)
 		return 0;
 	drain->next_second = now + SECOND_NS;
 	err = drain_figures(drain, counters_put);
-	err = err ? err : session_report_ran(drain->parts.session);
+	err = err ? err : session_report_ran(drain->parts.session, false);
 	/* After the figures, which may be the last word on those that ended. */
 	world_sweep(drain->world, now, is_there, drain);
 	return err;
+}
+
+/* What has happened until the split is written: then the names of its frames are asked for. */
+static int drain_split_names(struct drain *drain)
+{
+	int err;
+
+	if (!drain->split || drain->named || !flow_is_held(drain->flow))
+		return 0;
+	drain->named = true;
+	/* Of processes whose first events had not been stored when the figures were read. */
+	err = counters_put_fresh(drain->parts.counters, drain->split);
+	return err ? err : store_symbolize(drain->parts.store);
+}
+
+int drain_split(struct drain *drain, uint64_t *time)
+{
+	int err = session_report_ran(drain->parts.session, true);
+
+	*time = drain->split = clock_now();
+	drain->named = false;
+	flow_hold(drain->flow, drain->split);
+	return err ? err : drain_figures(drain, counters_put);
+}
+
+bool drain_is_split(const struct drain *drain)
+{
+	return drain->named &&
+	       (store_is_symbolized(drain->parts.store) || clock_now() > drain->split + SPLIT_NS);
+}
+
+void drain_go_on(struct drain *drain)
+{
+	drain->split = 0;
+	flow_hold(drain->flow, UINT64_MAX);
 }
 
 /* Since when events wait: a child that is forked has the names that its parent has by then. */
@@ -368,6 +407,7 @@ int drain_round(struct drain *drain)
 		err = flow_advance(drain->flow, now, pending(drain));
 	err = err ? err : flow_turn(drain->flow, WALKS_NS);
 	err = err ? err : drain_first_names(drain, now);
+	err = err ? err : drain_split_names(drain);
 	err = err ? err : store_symbolize_turn(drain->parts.store);
 	return err ? err : drain_second(drain, now);
 }

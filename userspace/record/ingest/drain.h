@@ -47,6 +47,15 @@ int drain_settle(struct drain *drain);
  * it can. */
 bool drain_attached(const struct drain *drain, uint32_t proc_pid);
 
+/*
+ * The profile is to go on in another file: reports figures as of now, and holds back what happens
+ * from now on. When all that happened before is written, drain_is_split(), what comes after
+ * drain_go_on() is for the next file.
+ */
+int drain_split(struct drain *drain, uint64_t *time);
+bool drain_is_split(const struct drain *drain);
+void drain_go_on(struct drain *drain);
+
 /* For how long the end waits, ns at most. */
 struct patience {
 	uint64_t files_ns; /* for files that are being read */

@@ -25,6 +25,8 @@ struct flow {
 	struct places *places;
 	struct untyped *untyped;
 	uint64_t next_advance;
+	uint64_t hold; /* what happened later is not stored yet */
+	bool held;     /* what happened until then is */
 };
 
 /* From here on parts of batches and mappings are events like any others. */
@@ -132,6 +134,7 @@ int flow_create(const struct flow_parts *parts, struct flow **out)
 		return err;
 	}
 	flow->parts = *parts;
+	flow->hold = UINT64_MAX;
 	world_subscribe(parts->world, &subscriber);
 	*out = flow;
 	return 0;
@@ -194,9 +197,15 @@ static int store_due(struct flow *flow, size_t most)
  */
 static int store_part(struct flow *flow, uint64_t watermark)
 {
-	int err = merge_advance(flow->merge, watermark);
-	size_t part = merge_due(flow->merge) / 4;
+	size_t part;
+	int err;
 
+	if (watermark > flow->hold) {
+		watermark = flow->hold + 1;
+		flow->held = true;
+	}
+	err = merge_advance(flow->merge, watermark);
+	part = merge_due(flow->merge) / 4;
 	return err ? err : store_due(flow, part > PART_MIN ? part : PART_MIN);
 }
 
@@ -222,10 +231,22 @@ bool flow_is_behind(const struct flow *flow)
 	return merge_due(flow->merge) > 0;
 }
 
+void flow_hold(struct flow *flow, uint64_t time)
+{
+	flow->hold = time;
+	flow->held = false;
+}
+
+bool flow_is_held(const struct flow *flow)
+{
+	return flow->held && !flow_is_behind(flow) && delayed_is_empty(flow->delayed);
+}
+
 int flow_finish(struct flow *flow, uint64_t now)
 {
 	int err;
 
+	flow->hold = UINT64_MAX;
 	places_finish(flow->places, now);
 	err = merge_advance(flow->merge, UINT64_MAX);
 	return err ? err : store_due(flow, SIZE_MAX);

@@ -48,6 +48,13 @@ int flow_advance(struct flow *flow, uint64_t now, uint64_t pending);
 
 bool flow_is_behind(const struct flow *flow);
 
+/*
+ * From now on nothing is stored that happened after `time` (ns), which lies not before the last
+ * flow_advance(); UINT64_MAX: everything is. Is all stored that happened until then?
+ */
+void flow_hold(struct flow *flow, uint64_t time);
+bool flow_is_held(const struct flow *flow);
+
 /* Stores everything; cycles of collectors that are not over end `now`. */
 int flow_finish(struct flow *flow, uint64_t now);
 

@@ -18,7 +18,7 @@
 #include "cpu_events.h"
 #include "gcprof.skel.h"
 
-enum { SYSTEM_LINKS = 8 };
+enum { SYSTEM_LINKS = 16 };
 
 #define LOOKS_MAX 8 /* else programs that fork without end keep it for ever */
 #define SECOND_NS UINT64_C(1000000000)
@@ -31,11 +31,10 @@ struct session {
 	struct bpf_link *links[SYSTEM_LINKS];
 	size_t n_links;
 	struct call_tracing calls;
-	struct bpf_link *threads; /* an iterator: makes known those that exist */
-	struct bpf_link *rest;    /* reports what is open at the end */
-	struct bpf_link *ran;     /* reports CPU time; NULL: there are no timers */
-	struct bpf_link *cpu;     /* adds up CPU time; NULL: it is not needed */
-	uint32_t moved;           /* processes moved into the cgroup, as of the last search */
+	struct bpf_link *threads;      /* an iterator: makes known those that exist */
+	struct bpf_link *rest, *usage; /* reports what is open at the end, or used so far */
+	struct bpf_link *ran, *cpu;    /* reports CPU time, or adds it up; NULL: not needed */
+	uint32_t moved;                /* processes moved into the cgroup, as of the last search */
 	struct cpu_events *cpu_events;
 	struct own_code *own_code;
 	uint64_t frequency; /* of the timers; 0: there are none */
@@ -194,35 +193,39 @@ static int attach_program(struct session *session, struct bpf_program *program)
 	return 0;
 }
 
+/* What follows processes, and iterators over threads: those that exist, what they used, and what is
+ * open at the end. */
 static int attach_process(struct session *session, struct problem *problem)
 {
-	struct bpf_program *programs[] = {
-		session->skeleton->progs.process_fork, session->skeleton->progs.process_exec,
-		session->skeleton->progs.process_exit, session->skeleton->progs.process_rename,
-		session->skeleton->progs.cgroup_moved, session->skeleton->progs.cgroup_born,
+	const struct {
+		struct bpf_program *program;
+		struct bpf_link **link; /* to run it, or NULL */
+	} programs[] = {
+		{session->skeleton->progs.process_fork, NULL},
+		{session->skeleton->progs.process_exec, NULL},
+		{session->skeleton->progs.process_exit, NULL},
+		{session->skeleton->progs.process_rename, NULL},
+		{session->skeleton->progs.cgroup_moved, NULL},
+		{session->skeleton->progs.cgroup_born, NULL},
+		{session->skeleton->progs.cgroup_iterate, &session->threads},
+		{session->skeleton->progs.target_iterate, &session->threads},
+		{session->skeleton->progs.usage_iterate, &session->usage},
+		{session->skeleton->progs.rest_iterate, &session->rest},
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		int err = bpf_program__autoload(programs[i]) ? attach_program(session, programs[i])
-							     : 0;
-		if (err)
+		struct bpf_program *program = programs[i].program;
+		int err;
+
+		if (!bpf_program__autoload(program))
+			continue;
+		if ((err = attach_program(session, program)))
 			return problem_set(problem, err, "processes cannot be followed: %s: %s%s",
-					   bpf_program__name(programs[i]), strerror(-err),
+					   bpf_program__name(program), strerror(-err),
 					   problem_advice(err));
+		if (programs[i].link)
+			*programs[i].link = session->links[session->n_links - 1];
 	}
-	session->threads = bpf_program__attach_iter(
-		bpf_program__autoload(session->skeleton->progs.cgroup_iterate)
-			? session->skeleton->progs.cgroup_iterate
-			: session->skeleton->progs.target_iterate,
-		NULL);
-	if (!session->threads)
-		return problem_set(problem, -errno, "processes cannot be looked for: %s",
-				   strerror(errno));
-	session->rest = bpf_program__attach_iter(session->skeleton->progs.rest_iterate, NULL);
-	if (!session->rest)
-		return problem_set(problem, -errno,
-				   "what is open at the end cannot be reported: %s",
-				   strerror(errno));
 	session->streams[STREAM_PROCESS].attached = true;
 	return 0;
 }
@@ -547,9 +550,11 @@ void session_draw_timer(struct session *session)
 				SECOND_NS / session->frequency * stands);
 }
 
-int session_report_ran(struct session *session)
+int session_report_ran(struct session *session, bool usage)
 {
-	return session->ran ? iterate_once(session->ran) : 0;
+	int err = session->ran ? iterate_once(session->ran) : 0;
+
+	return err || !usage ? err : iterate_once(session->usage);
 }
 
 void session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns)
@@ -588,8 +593,6 @@ void session_free(struct session *session)
 	for (size_t i = 0; i < session->n_links; i++)
 		bpf_link__destroy(session->links[i]);
 	cpu_events_free(session->cpu_events);
-	bpf_link__destroy(session->threads);
-	bpf_link__destroy(session->rest);
 	bpf_link__destroy(session->ran);
 	bpf_link__destroy(session->cpu);
 	attach_free(session->probes);

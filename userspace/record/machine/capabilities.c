@@ -106,12 +106,14 @@ int capabilities_keep(uint64_t keep, bool given)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-int capabilities_drop(void)
+int capabilities_drop(bool opens_files)
 {
+	uint64_t files = opens_files ? bit(CAP_DAC_OVERRIDE) : 0;
+
 	/* Root gets everything by executing a program: not any more. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return capabilities_keep(kept(effective()), false);
+	return capabilities_keep(kept(effective()) | files, false);
 }
 
 /* Ambient ones reach a program whose file has none; they must be inheritable. */

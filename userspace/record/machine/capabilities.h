@@ -33,9 +33,10 @@ bool capabilities_admin(void);
 /*
  * Gives up, for this thread and for good, all capabilities that are not `kept`,
  * and the chance to get them back by executing a program. Each thread does it
- * for itself. 0 or a negative errno.
+ * for itself. With `opens_files` root may open later files wherever it could open the first one. 0
+ * or a negative errno.
  */
-int capabilities_drop(void);
+int capabilities_drop(bool opens_files);
 
 /* Keeps only these, bits `number`; `given`: and only what capabilities_lend() gave, not what this
  * program's file has for everybody. 0 or a negative errno. */

@@ -75,6 +75,17 @@ int overhead_parse(const char *text, double *out)
 	return 0;
 }
 
+int span_parse(const char *text, uint64_t *ns, uint64_t *bytes)
+{
+	const char *unit = text + strspn(text, "0123456789.");
+	int err;
+
+	/* 10m are minutes. */
+	*ns = *bytes = 0;
+	err = *unit && strchr("KMGT", *unit) ? parse_size(text, bytes) : parse_time(text, ns);
+	return err || (!*ns && !*bytes) ? -EINVAL : 0;
+}
+
 int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes)
 {
 	size_t length = strcspn(text, "=");

@@ -30,6 +30,9 @@ int syscall_mode_parse(const char *text, enum syscall_mode *out, uint64_t *slow)
 /* A percentage of all CPUs from 0.01 to 100, or off: 0. -EINVAL. */
 int overhead_parse(const char *text, double *out);
 
+/* A time, or a size, whose unit is one of K, M, G, T: the other one is 0. -EINVAL. */
+int span_parse(const char *text, uint64_t *ns, uint64_t *bytes);
+
 /* "alloc" ...; NULL for a code that is none. */
 const char *stream_name(enum stream stream);
 
@@ -51,11 +54,13 @@ const struct stack_ways *stack_mode_ways(enum stack_mode mode);
 
 struct record_options {
 	const char *output;
-	uint64_t frequency;   /* timer samples a second and CPU; 0: none */
-	uint64_t period;      /* mean bytes between allocation samples; 0: the program's own */
-	uint64_t ceiling;     /* allocation samples a second; 0: none */
-	uint64_t duration;    /* ns; 0: until the program ends */
-	const char *syscalls; /* as given: all, slow=TIME, count or off */
+	uint64_t frequency; /* timer samples a second and CPU; 0: none */
+	uint64_t period;    /* mean bytes between allocation samples; 0: the program's own */
+	uint64_t ceiling;   /* allocation samples a second; 0: none */
+	uint64_t duration;  /* ns; 0: until the program ends */
+	const char *rotate; /* as given: after which time or size another file begins; or NULL */
+	uint64_t rotate_ns, rotate_bytes; /* 0: never */
+	const char *syscalls;             /* as given: all, slow=TIME, count or off */
 	enum syscall_mode syscall_mode;
 	uint64_t syscall_slow;                    /* ns: from here on a call is always recorded */
 	int syscall_stacks;                       /* not 0: every recorded call has a stack */

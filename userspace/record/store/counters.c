@@ -43,6 +43,7 @@ struct counters {
 	struct map *cpus;                   /* process: the CPU time last written */
 	uint64_t syscalls;
 	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
+	bool fresh;         /* only what the profile has nothing of yet is put */
 	struct totals_batch *batch;
 };
 
@@ -193,9 +194,14 @@ static int put_entry(struct counters *counters, uint64_t now, const struct table
 {
 	const void *key = counters->batch->keys + i * table->key_size;
 	const void *value = counters->batch->values + i * table->value_size;
-	int err = is_known_final(counters, *(const uint32_t *)key)
-			  ? move_entry(counters, now, table, key)
-			  : table->put(counters, now, key, value);
+	const uint64_t *written = counters->fresh ? map_get(table->written, key) : NULL;
+	int err;
+
+	if (written && *written)
+		return 0;
+	err = is_known_final(counters, *(const uint32_t *)key)
+		      ? move_entry(counters, now, table, key)
+		      : table->put(counters, now, key, value);
 
 	return err == -ENOENT ? 0 : err;
 }
@@ -289,6 +295,16 @@ int counters_put(struct counters *counters)
 	return err ? err : put_losses(counters, now);
 }
 
+int counters_put_fresh(struct counters *counters, uint64_t time)
+{
+	int err;
+
+	counters->fresh = true;
+	err = put_totals(counters, time);
+	counters->fresh = false;
+	return err;
+}
+
 int counters_finish(struct counters *counters)
 {
 	int err = counters_put(counters);
@@ -299,9 +315,9 @@ int counters_finish(struct counters *counters)
 	return put_losses(counters, clock_now());
 }
 
-int counters_put_losses(struct counters *counters)
+int counters_put_losses(struct counters *counters, uint64_t time)
 {
-	return put_losses(counters, clock_now());
+	return put_losses(counters, time);
 }
 
 uint64_t counters_loss(const struct counters *counters, enum loss loss)

@@ -32,7 +32,10 @@ int counters_put_calls(struct counters *counters);
 int counters_finish(struct counters *counters);
 
 /* Losses that turned up after that: in what was recorded, not in the recording. */
-int counters_put_losses(struct counters *counters);
+int counters_put_losses(struct counters *counters, uint64_t time);
+
+/* Totals of what the profile has nothing of yet: its first events were still on their way. */
+int counters_put_fresh(struct counters *counters, uint64_t time);
 
 /* The count so far, as of the last counters_put(). */
 uint64_t counters_loss(const struct counters *counters, enum loss loss);

@@ -329,6 +329,11 @@ int store_symbolize_all(struct store *store, uint64_t ns)
 	return frame_names_finish(store->names, ns);
 }
 
+bool store_is_symbolized(const struct store *store)
+{
+	return frame_names_are_written(store->names);
+}
+
 uint64_t store_loss(const struct store *store, enum loss reason)
 {
 	if (reason == LOSS_NAMES_FILE)

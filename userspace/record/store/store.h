@@ -76,6 +76,9 @@ int store_symbolize_turn(struct store *store);
 /* The same for all frames, until everything is found that can be, or for so many ns. */
 int store_symbolize_all(struct store *store, uint64_t ns);
 
+/* Are the names written of all frames that were asked for, as far as they can be found? */
+bool store_is_symbolized(const struct store *store);
+
 /* With --stack both: says how the stacks that were found agree. */
 void store_report_cross_check(const struct store *store);
 

@@ -524,6 +524,11 @@ int frame_names_finish(struct frame_names *names, uint64_t ns)
 	return err ? err : write_java(names);
 }
 
+bool frame_names_are_written(const struct frame_names *names)
+{
+	return !names->symbolizer || symbolizer_is_done(names->symbolizer);
+}
+
 uint64_t frame_names_unread(const struct frame_names *names)
 {
 	return names->lost + (names->symbolizer ? symbolizer_unread(names->symbolizer) : 0);

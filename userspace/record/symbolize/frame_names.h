@@ -58,6 +58,9 @@ int frame_names_turn(struct frame_names *names);
 /* Waits for all that can be found, but only so many ns, and writes it. */
 int frame_names_finish(struct frame_names *names, uint64_t ns);
 
+/* Are the names written of all frames that were asked for, as far as they can be found? */
+bool frame_names_are_written(const struct frame_names *names);
+
 /* Files so far that frames lie in and that could not be opened or read. */
 uint64_t frame_names_unread(const struct frame_names *names);
 

@@ -529,7 +529,7 @@ int symbolizer_turn(struct symbolizer *symbolizer)
 	return result;
 }
 
-static bool is_done(const struct symbolizer *symbolizer)
+bool symbolizer_is_done(const struct symbolizer *symbolizer)
 {
 	for (int i = 0; i < LANES; i++) {
 		const struct lane *lane = &symbolizer->lanes[i];
@@ -547,12 +547,12 @@ int symbolizer_finish(struct symbolizer *symbolizer, uint64_t ns)
 	uint64_t end = clock_now() + ns;
 	int err = symbolizer_turn(symbolizer);
 
-	while (!err && !is_done(symbolizer) && clock_now() < end) {
+	while (!err && !symbolizer_is_done(symbolizer) && clock_now() < end) {
 		worker_wait_any(20);
 		opener_turn(symbolizer->opener);
 		err = symbolizer_turn(symbolizer);
 	}
-	if (!err && !is_done(symbolizer))
+	if (!err && !symbolizer_is_done(symbolizer))
 		log_warning("some functions have no names: reading their files took too long");
 	return err;
 }

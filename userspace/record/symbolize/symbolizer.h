@@ -94,6 +94,9 @@ int symbolizer_turn(struct symbolizer *symbolizer);
 /* The same until every frame has its answer, or for so many ns. */
 int symbolizer_finish(struct symbolizer *symbolizer, uint64_t ns);
 
+/* Has every frame that was asked for its answer? */
+bool symbolizer_is_done(const struct symbolizer *symbolizer);
+
 /* Files that were asked for and could not be read, for whatever reason. */
 size_t symbolizer_unread(const struct symbolizer *symbolizer);
 

@@ -108,7 +108,7 @@ static void *run(void *context)
 	struct unwinder *unwinder = context;
 
 	/* What it may not lose it has: a thread that cannot drop the rest works all the same. */
-	(void)capabilities_drop();
+	(void)capabilities_drop(false);
 	pthread_mutex_lock(&unwinder->lock);
 	while (!unwinder->stop) {
 		struct buffer notes = unwinder->notes;

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* carry.c: carries what a recording has defined and counted from one of its files to the next. */
+/*
+ * Definitions are kept as they came, with the ids of the recording, and written when a record of
+ * this file first refers to them: before, what they refer to themselves, behind, what is noted of
+ * them (names, mappings, a collection that is under way). What becomes of a record, and whose note
+ * it is, says the table of rules.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "carry.h"
+#include "carry_parts.h"
+#include "sums.h"
+#include "../../bpf/events.h"
+
+/* Bytes of what is kept, by kind; twice of what the writer remembers, so that what it still refers
+ * to is there. Processes and threads go when they have ended. */
+static const size_t limits[REFS] = {
+	[REF_none] = SIZE_MAX,         [REF_string] = 24 << 20, [REF_module] = 16 << 20,
+	[REF_process] = SIZE_MAX,      [REF_thread] = SIZE_MAX, [REF_frame] = 64 << 20,
+	[REF_stack] = 512 * 1024 * 80,
+};
+
+#define ENDED_NS UINT64_C(10000000000) /* after its end something of a thread may come late */
+
+static uint64_t *field(struct record *record, const struct field_info *info)
+{
+	return (uint64_t *)(void *)((char *)record + info->offset);
+}
+
+/* --- things ---------------------------------------------------------------------------------- */
+
+static void thing_drop(struct carry *carry, struct thing *thing)
+{
+	notes_drop(carry, thing, 0);
+	carry->bytes[thing->kind] -= sizeof(*thing) + thing->size;
+	map_remove(carry->things[thing->kind], &thing->id);
+	free(thing);
+}
+
+/* Ids are given one after the other. */
+static void drop_older(struct carry *carry, enum record_ref kind, uint64_t id)
+{
+	while (carry->bytes[kind] > limits[kind] && carry->oldest[kind] < id) {
+		struct thing *oldest = carry_find(carry, kind, carry->oldest[kind]++);
+
+		if (oldest)
+			thing_drop(carry, oldest);
+	}
+}
+
+static struct thing *thing_make(struct carry *carry, enum record_ref kind, uint64_t id,
+				const struct buffer *packed)
+{
+	struct thing *thing = calloc(1, sizeof(*thing) + packed->size);
+	uint64_t *place = thing ? map_put(carry->things[kind], &id, NULL) : NULL;
+
+	if (!place || *place) {
+		free(thing);
+		return NULL;
+	}
+	*place = (uintptr_t)thing;
+	thing->id = id;
+	thing->kind = kind;
+	thing->size = packed->size;
+	if (packed->size)
+		memcpy(thing->packed, packed->data, packed->size);
+	carry->bytes[kind] += sizeof(*thing) + packed->size;
+	drop_older(carry, kind, id);
+	return thing;
+}
+
+static int keep(struct carry *carry, const struct record *record)
+{
+	enum record_ref kind = record_defines(record->kind);
+	uint64_t id = record->string.id; /* the first field of all of these */
+	int err = carry_pack(carry, record, &carry->packed);
+	struct thing *thing;
+
+	if (err || carry_find(carry, kind, id))
+		return err;
+	thing = thing_make(carry, kind, id, &carry->packed);
+	if (!thing)
+		return -ENOMEM;
+	if (record->kind == RECORD_thread)
+		thing->process = record->thread.process;
+	return 0;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static int define(struct carry *carry, struct thing *thing);
+
+/* The id that it has in this file, 0: nothing is known of it any more. */
+static int localize(struct carry *carry, enum record_ref kind, uint64_t id, uint64_t *local)
+{
+	struct thing *thing = id ? carry_find(carry, kind, id) : NULL;
+	int err = thing && thing->file != carry->file ? define(carry, thing) : 0;
+
+	*local = thing ? thing->local : 0;
+	return err;
+}
+
+/* Gives what the record refers to the ids of this file. -ENOENT: some of it is not known. */
+static int translate(struct carry *carry, struct record *record)
+{
+	const struct record_info *info = record_info(record->kind);
+	bool missing = false;
+
+	for (size_t i = 0; i < info->n_fields; i++) {
+		uint64_t *value = field(record, &info->fields[i]), id;
+		int err;
+
+		if (info->fields[i].ref == REF_none)
+			continue;
+		id = *value;
+		err = localize(carry, info->fields[i].ref, id, value);
+		if (err)
+			return err;
+		missing |= id && !*value;
+	}
+	return missing ? -ENOENT : 0;
+}
+
+/* A record without what it refers to. Nobody did what an unknown thread did; the parent of a
+ * process may have been forgotten. */
+static bool stands_alone(const struct record *record)
+{
+	switch (record_defines(record->kind)) {
+	case REF_process:
+		return true;
+	case REF_none:
+		break;
+	default:
+		return false;
+	}
+	for (size_t i = 0; i < record_info(record->kind)->n_fields; i++) {
+		const struct field_info *info = &record_info(record->kind)->fields[i];
+
+		if ((info->ref == REF_thread || info->ref == REF_process) &&
+		    !carry_at(record, info->offset))
+			return false;
+	}
+	return true;
+}
+
+/* 0, -ENOENT: it was left out, or what went wrong. */
+static int write_record(struct carry *carry, struct record record)
+{
+	int err = translate(carry, &record);
+
+	if (err == -ENOENT && stands_alone(&record))
+		err = 0;
+	return err ? err : carry->write(carry->context, &record);
+}
+
+static void set_begin(const struct carry *carry, struct record *record)
+{
+	const struct record_info *info = record_info(record->kind);
+
+	for (size_t i = 0; i < info->n_fields; i++)
+		if (strcmp(info->fields[i].name, "time") == 0 &&
+		    *field(record, &info->fields[i]) < carry->begin)
+			*field(record, &info->fields[i]) = carry->begin;
+}
+
+/* Writes again what is noted of it. */
+static int write_notes(struct carry *carry, const struct thing *owner)
+{
+	struct record record;
+	int err = 0;
+
+	for (const struct note *note = owner->first; note && !err; note = note->next) {
+		if (carry_rules[note->kind].action == ACTION_SUM)
+			continue;
+		err = carry_unpack(carry, note->last.data, note->last.size, &record);
+		if (carry_rules[note->kind].at_begin)
+			set_begin(carry, &record);
+		if (record.kind == RECORD_recording) {
+			record.recording.start = carry->begin;
+			record.recording.part = carry->file;
+		}
+		err = err ? err : write_record(carry, record);
+		err = err == -ENOENT ? 0 : err;
+	}
+	return err;
+}
+
+static int define(struct carry *carry, struct thing *thing)
+{
+	struct record record;
+	int err = carry_unpack(carry, thing->packed, thing->size, &record);
+
+	thing->local = 0;
+	/* A process is the child of none of its children; a thread may be defined by what is noted
+	 * of its process. */
+	if (thing->kind == REF_process)
+		thing->file = carry->file;
+	err = err ? err : translate(carry, &record);
+	if (thing->file == carry->file && thing->local)
+		return 0;
+	thing->file = carry->file;
+	if (err == -ENOENT && !stands_alone(&record))
+		return 0;
+	if (err && err != -ENOENT)
+		return err;
+	if (thing->kind == REF_process)
+		set_begin(carry, &record);
+	record.string.id = thing->local = ++carry->last_local[thing->kind];
+	err = carry->write(carry->context, &record);
+	return err ? err : write_notes(carry, thing);
+}
+
+/* --- what comes ------------------------------------------------------------------------------ */
+
+/* What the sums grew by in this file, until its last note. */
+static int write_sum(struct carry *carry, struct note *note)
+{
+	struct record record, base;
+	int err = carry_unpack(carry, note->last.data, note->last.size, &record);
+
+	note->pending = false;
+	if (!err && note->base.size) {
+		err = carry_unpack(carry, note->base.data, note->base.size, &base);
+		err = err ? err : sums_subtract(&record, &base, &carry->room);
+	}
+	return err ? err : write_record(carry, record);
+}
+
+/* What was written in a file before is what is to be subtracted in this one. */
+static void begin_sum(struct carry *carry, struct note *note)
+{
+	if (note->file != carry->file && note->file) {
+		carry->note_bytes -= note->base.capacity;
+		buffer_free(&note->base);
+		note->base = note->last;
+		note->last = (struct buffer){0};
+	}
+	note->file = carry->file;
+}
+
+/* A thread may end after it was asked what it used, before the file does. */
+static bool is_provisional(const struct record *record)
+{
+	return record->kind == RECORD_usage && record->usage.flags & USAGE_GOES_ON;
+}
+
+static int put_sum(struct carry *carry, struct thing *owner, const struct record *record)
+{
+	uint64_t key = carry_key(record, owner);
+	struct note *note = note_find(carry, owner, record->kind, key);
+	int err;
+
+	if (note)
+		begin_sum(carry, note);
+	err = note_put(carry, owner, record, key);
+	note = err || note ? note : note_find(carry, owner, record->kind, key);
+	if (err)
+		return err;
+	/* There was no more room: later files count from the begin of the recording. */
+	if (!note)
+		return write_record(carry, *record);
+	note->file = carry->file;
+	note->pending = is_provisional(record);
+	return note->pending ? 0 : write_sum(carry, note);
+}
+
+/* Before the end of a file. */
+static int write_pending(struct carry *carry)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+	int err = 0;
+
+	while ((!err || err == -ENOENT) && map_next(carry->notes, &cursor, &key, &value)) {
+		struct note *note = (struct note *)(uintptr_t)*value;
+
+		if (note->pending)
+			err = write_sum(carry, note);
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+/* A name comes with what it names, or later. */
+static bool is_defined(const struct carry *carry, const struct thing *thing)
+{
+	return thing->file == carry->file && thing->local;
+}
+
+static int put_note(struct carry *carry, const struct record *record)
+{
+	const struct rule *rule = &carry_rules[record->kind];
+	struct thing *owner = carry_owner(carry, record);
+	struct note *note;
+	int err = 0;
+
+	if (!owner)
+		return -ENOENT;
+	if (rule->action == ACTION_SUM)
+		return put_sum(carry, owner, record);
+	/* First: it would be written with the notes of its owner, too. */
+	if (rule->action != ACTION_NAME || is_defined(carry, owner))
+		err = write_record(carry, *record);
+	if (err)
+		return err;
+	if (rule->action != ACTION_CLOSE)
+		return note_put(carry, owner, record, carry_key(record, owner));
+	note = note_find(carry, owner, RECORD_gc_begin, carry_key(record, owner));
+	if (note)
+		note_drop(carry, owner, note);
+	return 0;
+}
+
+/* The mappings and names of numbers were those of the program before. */
+static void note_exec(struct carry *carry, const struct record_exec *record)
+{
+	static const enum record_kind kinds[] = {RECORD_mmap, RECORD_runtime, RECORD_gc_name,
+						 RECORD_gc_begin};
+	const struct thing *thread = carry_find(carry, REF_thread, record->thread);
+	struct thing *process = thread ? carry_find(carry, REF_process, thread->process) : NULL;
+
+	for (size_t i = 0; process && i < sizeof(kinds) / sizeof(*kinds); i++)
+		notes_drop(carry, process, kinds[i]);
+}
+
+/* A new thread has its maker's name. */
+static int note_fork(struct carry *carry, const struct record_fork *fork)
+{
+	const struct thing *maker = carry_find(carry, REF_thread, fork->thread);
+	struct thing *child = carry_find(carry, REF_thread, fork->child);
+	const struct note *name = maker ? note_find(carry, maker, RECORD_comm, 0) : NULL;
+	struct record record;
+	int err;
+
+	if (!name || !child)
+		return 0;
+	err = carry_unpack(carry, name->last.data, name->last.size, &record);
+	record.comm.thread = fork->child;
+	return err ? err : note_put(carry, child, &record, 0);
+}
+
+/* Nothing comes any more of what ended long before `time`. */
+static void drop_ended(struct carry *carry, uint64_t time)
+{
+	const struct ending *endings = (const void *)carry->endings.data;
+	size_t count = carry->endings.size / sizeof(*endings);
+
+	while (carry->forgotten < count && endings[carry->forgotten].time + ENDED_NS < time)
+		thing_drop(carry, endings[carry->forgotten++].thing);
+	if (carry->forgotten < count / 2)
+		return;
+	carry->endings.size = (count - carry->forgotten) * sizeof(*endings);
+	memmove(carry->endings.data, endings + carry->forgotten, carry->endings.size);
+	carry->forgotten = 0;
+}
+
+static int note_end(struct carry *carry, struct thing *thing, uint64_t time)
+{
+	const struct ending ending = {time, thing};
+
+	if (!thing || thing->ended)
+		return 0;
+	thing->ended = true;
+	return buffer_append(&carry->endings, &ending, sizeof(ending));
+}
+
+static int note_exit(struct carry *carry, const struct record_exit *record)
+{
+	struct thing *thread = carry_find(carry, REF_thread, record->thread), *process;
+	int err = note_end(carry, thread, record->time);
+
+	process = thread && record->last ? carry_find(carry, REF_process, thread->process) : NULL;
+	err = err ? err : note_end(carry, process, record->time);
+	drop_ended(carry, record->time);
+	return err;
+}
+
+/* The total that the record is part of may have had it when the file began: it stands in the file,
+ * whether it grows or not. */
+static int note_call(struct carry *carry, const struct record_syscall *call)
+{
+	uint64_t number = (call->number & UINT32_MAX) |
+			  (call->flags & SYSCALL_COMPAT ? UINT64_C(1) << 31 : 0);
+	const struct thing *thread = carry_find(carry, REF_thread, call->thread);
+	struct thing *process = thread ? carry_find(carry, REF_process, thread->process) : NULL;
+	struct note *note = process ? note_find(carry, process, RECORD_syscall_total, number)
+				    : NULL;
+	struct record record;
+	int err;
+
+	if (!note || note->file == carry->file)
+		return 0;
+	/* What it points to stays, as what is to be subtracted. */
+	err = carry_unpack(carry, note->last.data, note->last.size, &record);
+	record.syscall_total.time = call->time;
+	return err ? err : put_sum(carry, process, &record);
+}
+
+/* What changes notes that others have made. */
+static int note_change(struct carry *carry, const struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_fork:
+		return note_fork(carry, &record->fork);
+	case RECORD_exec:
+		note_exec(carry, &record->exec);
+		return 0;
+	case RECORD_syscall:
+		return note_call(carry, &record->syscall);
+	case RECORD_exit:
+		return note_exit(carry, &record->exit);
+	default:
+		return 0;
+	}
+}
+
+int carry_put(struct carry *carry, const struct record *record)
+{
+	int err;
+
+	switch (carry_rules[record->kind].action) {
+	case ACTION_DEFINE:
+		return keep(carry, record);
+	case ACTION_WRITE:
+		err = record->kind == RECORD_end ? write_pending(carry) : 0;
+		err = err ? err : write_record(carry, *record);
+		return err ? err : note_change(carry, record);
+	default:
+		return put_note(carry, record);
+	}
+}
+
+bool carry_text(struct carry *carry, uint64_t string, struct bytes *text)
+{
+	const struct thing *thing = carry_find(carry, REF_string, string);
+	struct record record;
+
+	if (!thing || carry_unpack(carry, thing->packed, thing->size, &record))
+		return false;
+	*text = record.string.text;
+	return true;
+}
+
+int carry_name(struct carry *carry, uint64_t thread, uint64_t string)
+{
+	const struct record record = {.kind = RECORD_comm,
+				      .comm = {.thread = thread, .name = string}};
+	struct thing *owner = carry_find(carry, REF_thread, thread);
+
+	return owner ? note_put(carry, owner, &record, 0) : -ENOENT;
+}
+
+int carry_thread(struct carry *carry, uint64_t thread, uint64_t *id)
+{
+	int err = localize(carry, REF_thread, thread, id);
+
+	return err || *id ? err : -ENOENT;
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+int carry_begin(struct carry *carry, uint64_t time)
+{
+	carry->file++;
+	carry->begin = time;
+	memset(carry->last_local, 0, sizeof(carry->last_local));
+	return write_notes(carry, carry->recording);
+}
+
+int carry_create(carry_write *write, void *context, struct carry **out)
+{
+	const struct buffer nothing = {0};
+	struct carry *carry = calloc(1, sizeof(*carry));
+	bool complete = carry;
+
+	for (int kind = 0; carry && kind < REFS; kind++) {
+		carry->things[kind] = map_create(sizeof(uint64_t));
+		complete &= carry->things[kind] != NULL;
+	}
+	if (complete) {
+		carry->write = write;
+		carry->context = context;
+		carry->file = 1;
+		carry->notes = map_create(sizeof(struct note_key));
+		carry->recording = thing_make(carry, REF_none, 0, &nothing);
+	}
+	if (!complete || !carry->notes || !carry->recording) {
+		carry_free(carry);
+		return -ENOMEM;
+	}
+	*out = carry;
+	return 0;
+}
+
+static void release_note(void *value)
+{
+	struct note *note = value;
+
+	buffer_free(&note->last);
+	buffer_free(&note->base);
+	free(note);
+}
+
+void carry_free(struct carry *carry)
+{
+	if (!carry)
+		return;
+	map_free_all(carry->notes, release_note);
+	for (int kind = 0; kind < REFS; kind++)
+		map_free_all(carry->things[kind], free);
+	buffer_free(&carry->endings);
+	buffer_free(&carry->packed);
+	buffer_free(&carry->room);
+	free(carry);
+}
