@@ -260,8 +260,8 @@ struct event_fault {
 };
 
 enum usage_flag {
-	USAGE_WAITS = 1,  /* the waits are counted */
-	USAGE_QUEUED = 2, /* `queued` is known */
+	USAGE_WAITS = 1,   /* the waits are counted */
+	USAGE_QUEUED = 2,  /* `queued` is known */
 	USAGE_GOES_ON = 4, /* the thread has not ended, nor has the recording */
 };
 

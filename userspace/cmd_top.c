@@ -58,7 +58,7 @@ static const struct option_row rows[] = {
 	{"off-cpu", 0, OPTION_FLAG, offsetof(struct top_arguments, off_cpu), 0, 0, NULL,
 	 "watch time off the CPU, too"},
 	{"freq", 'F', OPTION_TEXT, offsetof(struct top_arguments, frequency), 0, 0, "HZ",
-	 "timer samples a second (default 199)"},
+	 "timer samples a second (default 499)"},
 	{"record", 0, OPTION_LIST, offsetof(struct top_arguments, record), 0, 0, "OPTION",
 	 "an option of gcprof record, as --record=--malloc; may be given several times"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
@@ -134,7 +134,7 @@ static void put_head(const struct top *top, FILE *out)
 			unit_time((double)(gc->minor.max_ns > gc->major.max_ns ? gc->minor.max_ns
 									       : gc->major.max_ns))
 				.text);
-	fputs("\n\n", out);
+	fputs("\n", out);
 }
 
 /* The table of the view as the report has it, without what that says of the recording. */
@@ -177,12 +177,11 @@ static int show(struct top *top)
 	if (fclose(out))
 		err = -ENOMEM;
 	snprintf(bottom, sizeof(bottom),
-		 "f functions s sites t types g pauses c calls w waits h threads p programs | o "
-		 "order, "
-		 "space %s, W write, q quit%s%s",
-		 top->paused ? "GO ON" : "pause", *top->note ? "  " : "", top->note);
+		 "f functions s sites t types g pauses c calls w waits h threads p programs | "
+		 "o order, space %s, W write, q quit",
+		 top->paused ? "GO ON" : "pause");
 	if (!err && top->tty)
-		screen_show(text, bottom);
+		screen_show(text, *top->note ? top->note : bottom);
 	else if (!err)
 		err = fputs(text, stdout) < 0 || fflush(stdout) ? -EIO : 0;
 	free(text);
@@ -303,6 +302,16 @@ static int open_signals(void)
 	return fd < 0 ? -errno : fd;
 }
 
+/* What a terminal shows stays there when the recorder has ended by itself. */
+static bool is_over(struct top *top, bool ended)
+{
+	if (!ended || !top->tty || !top->shown)
+		return ended;
+	snprintf(top->note, sizeof(top->note),
+		 "the recording has ended: q quits, W writes this page");
+	return show(top) != 0;
+}
+
 /* Until it has shown enough, the recorder has ended, or the user wants no more. */
 static int watch(struct top *top, int signals)
 {
@@ -310,12 +319,12 @@ static int watch(struct top *top, int signals)
 				{.fd = top->tty ? STDIN_FILENO : -1, .events = POLLIN}};
 	int err = 0;
 
-	while (!err && !is_done(top)) {
+	while (!is_done(top)) {
 		struct signalfd_siginfo signal = {0};
 		bool ended = segments_ended(top->segments);
 
 		err = take_all(top);
-		if (ended || err || is_done(top))
+		if (err || is_done(top) || is_over(top, ended))
 			break;
 		segments_poll(top->segments, fds + 2);
 		if (poll(fds, 4, -1) < 0 && errno != EINTR)
@@ -323,10 +332,13 @@ static int watch(struct top *top, int signals)
 		if (fds[0].revents && read(signals, &signal, sizeof(signal)) == sizeof(signal) &&
 		    signal.ssi_signo != SIGWINCH)
 			break;
-		if (fds[1].revents && !press(top, screen_key()))
+		if (fds[1].revents & (POLLHUP | POLLERR) ||
+		    (fds[1].revents && !press(top, screen_key())))
 			break;
 		if (fds[0].revents || fds[1].revents)
 			err = show(top);
+		if (err)
+			break;
 	}
 	return err;
 }
@@ -341,7 +353,7 @@ static void make_words(const struct top_arguments *arguments, char **command, ch
 	WORD("--rotate");
 	WORD(delay);
 	WORD("-F");
-	WORD(arguments->frequency ? arguments->frequency : "199");
+	WORD(arguments->frequency ? arguments->frequency : "499");
 	if (arguments->off_cpu)
 		WORD("--off-cpu");
 	if (arguments->system)

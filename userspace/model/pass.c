@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
+#include "../util/map.h"
 #include "entries.h"
 #include "faults.h"
 #include "functions.h"
@@ -250,11 +251,25 @@ static int take_recording_tick(struct pass *pass, const struct record_cpu *recor
 	return PASS_LEFT_OUT;
 }
 
+/* Of the system call that the thread was in. */
+static int note_call_cpu(struct pass *pass, const struct record_cpu *record)
+{
+	uint64_t number = record->call - 1, *ns;
+
+	if (!pass->selected || !record->call)
+		return 0;
+	ns = map_put(pass->syscalls.cpu, &number, NULL);
+	if (!ns)
+		return -ENOMEM;
+	*ns += record->ns;
+	return 0;
+}
+
 static int take_tick(struct pass *pass, const struct record_cpu *record)
 {
 	if (record->recording && !pass->recording)
 		return take_recording_tick(pass, record);
-	if (syscalls_tick(pass, record))
+	if (note_call_cpu(pass, record))
 		return -ENOMEM;
 	return cycles_cpu(pass, record);
 }

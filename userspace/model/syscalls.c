@@ -65,19 +65,6 @@ static struct call *calls_get(struct calls *calls, uint64_t process, uint64_t nu
 	return &calls->items[*item];
 }
 
-int syscalls_tick(struct pass *pass, const struct record_cpu *record)
-{
-	uint64_t number = record->call - 1, *ns;
-
-	if (!pass->selected || !record->call)
-		return 0;
-	ns = map_put(pass->syscalls.cpu, &number, NULL);
-	if (!ns)
-		return -ENOMEM;
-	*ns += record->ns;
-	return 0;
-}
-
 /* Keeps the longest calls, in order. */
 static void note_slow(struct pass *pass, const struct record_syscall *record)
 {

@@ -52,7 +52,6 @@ struct model_syscall syscall_row(const struct call *call, const struct model *mo
 int syscalls_init(struct syscalls *syscalls);
 void syscalls_free(struct syscalls *syscalls);
 
-int syscalls_tick(struct pass *pass, const struct record_cpu *record);
 int syscalls_record(struct pass *pass, const struct record_syscall *record);
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record);
 int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record);

@@ -46,7 +46,7 @@ static void record(const char *folder, char *const words[])
 
 	snprintf(output, sizeof(output), "%s/part", folder);
 	snprintf(log, sizeof(log), "%s/log", folder);
-	for (size_t i = 0; words[i] && i < WORDS_MAX; i++)
+	for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
 		arguments[n++] = words[i];
 	fd = open(log, O_WRONLY | O_APPEND | O_NOFOLLOW);
 	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)

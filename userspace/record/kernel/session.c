@@ -193,8 +193,7 @@ static int attach_program(struct session *session, struct bpf_program *program)
 	return 0;
 }
 
-/* What follows processes, and iterators over threads: those that exist, what they used, and what is
- * open at the end. */
+/* What follows processes, and iterators: threads that exist, what they used, what is open. */
 static int attach_process(struct session *session, struct problem *problem)
 {
 	const struct {
@@ -205,6 +204,7 @@ static int attach_process(struct session *session, struct problem *problem)
 		{session->skeleton->progs.process_exec, NULL},
 		{session->skeleton->progs.process_exit, NULL},
 		{session->skeleton->progs.process_rename, NULL},
+		{session->skeleton->progs.sched_waking, NULL},
 		{session->skeleton->progs.cgroup_moved, NULL},
 		{session->skeleton->progs.cgroup_born, NULL},
 		{session->skeleton->progs.cgroup_iterate, &session->threads},
@@ -302,8 +302,6 @@ static void attach_calls(struct session *session, const struct record_options *o
 		err = session_trace_calls(session);
 	if (!err && options->off_cpu)
 		err = attach_program(session, session->skeleton->progs.sched_switch);
-	if (!err && options->off_cpu)
-		err = attach_program(session, session->skeleton->progs.sched_waking);
 	session->streams[STREAM_SYSCALL].attached = !err;
 	session->streams[STREAM_SCHED].attached = !err;
 	for (int i = 0; err && i < 2; i++)

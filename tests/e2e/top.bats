@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# top.bats: gcprof top, as a script and on a terminal (tmux).
+# Parallel: no other recorder matters.
+
+load common
+
+bats_require_minimum_version 1.5.0
+
+SOCKET=gcprof-test-$$
+
+teardown() {
+	tmux -L $SOCKET kill-server 2>/dev/null || true
+	[ -z "${churn:-}" ] || kill "$churn" 2>/dev/null || true
+}
+
+# A program to watch, in $churn.
+start_churn() {
+	"$WORKLOADS/churn" --seconds 300 >/dev/null 3>&- &
+	churn=$!
+}
+
+# Runs top on a terminal of 120 x 30.
+on_terminal() { # WORDS...
+	command -v tmux >/dev/null || skip 'no tmux (make setup-runtimes)'
+	tmux -L $SOCKET new-session -d -x 120 -y 30 "cd '$PWD' && '$GCPROF' top -d 0.3s $* 2>top.log; echo status \$? >ended"
+}
+
+screen() { tmux -L $SOCKET capture-pane -p; }
+shows() { screen | grep -qE -- "$1"; } # PATTERN
+key() { tmux -L $SOCKET send-keys "$1"; }
+
+# Nothing of it is left: folders, recorders.
+all_gone() {
+	[ -z "$(find /tmp -maxdepth 1 -name 'gcprof-top-*' -newer "$BATS_TEST_TMPDIR/began")" ] &&
+		[ -z "$(pgrep -f "record -o /tmp/gcprof-top-.* -p $churn" || true)" ]
+}
+
+setup() {
+	need_root
+	cd "$BATS_TEST_TMPDIR" || return 1
+	touch -d '2 seconds ago' began
+}
+
+@test "once: a page of text, or the report's JSON, of about the time asked for" {
+	start_churn
+	"$GCPROF" top --once -p "$churn" >page
+	cat page
+	grep -qE '^[0-9:]{8} .*churn.* functions of ' page
+	grep -qE '^CPU [0-9.]+, collector .* allocated .*/s .* pauses ' page
+	grep -q 'churn_round$\|churn_round ' page
+	"$GCPROF" top --once --view sites -p "$churn" | grep -q 'churn_round < churn_loop'
+	"$GCPROF" top -n 3 -d 0.5s --json -p "$churn" >pages.json
+	same pages "$(jq -s length pages.json)" 3
+	# Each has its own second: pages are not sums. A busy machine makes them longer.
+	jq -es 'all(.duration_ns >= 450000000 and .cpu.on_cpu_ns > 0 and .gc.minor.count > 0 and
+		.cpu.on_cpu_ns <= 1.1 * .duration_ns) and (.[0].start_ns < .[1].start_ns)' pages.json
+	wait_until all_gone
+}
+
+@test "what cannot be watched: a sentence, and its status" {
+	run "$GCPROF" top
+	same status "$status" 2
+	grep -q 'watch what?' <<<"$output"
+	run "$GCPROF" top --view nothing -p 1
+	same status "$status" 2
+	grep -q 'the tables are functions' <<<"$output"
+	run "$GCPROF" top --sort nothing -p 1
+	same status "$status" 2
+	run "$GCPROF" top --once -p 999999999
+	[ "$status" != 0 ]
+	echo "$output"
+	grep -q 999999999 <<<"$output"
+	run -127 "$GCPROF" top --once -- ./nowhere
+	grep -q nowhere <<<"$output"
+}
+
+@test "on a terminal: keys choose the table and the order, pause, write a profile, and end it" {
+	start_churn
+	on_terminal -p "$churn"
+	wait_until shows 'functions of '
+	shows 'f functions s sites'
+	key s
+	wait_until shows 'sites of '
+	wait_until shows '^Allocation sites'
+	key t
+	wait_until shows 'types of '
+	key c
+	wait_until shows 'calls of '
+	key h
+	wait_until shows 'threads of '
+	key o
+	wait_until shows 'by cpu'
+	key Space
+	wait_until shows 'space GO ON'
+	screen >first
+	sleep 1
+	screen >second
+	cmp first second
+	key W
+	wait_until shows 'wrote gcprof-top-1.data'
+	key q
+	wait_until test -s ended
+	same 'how it ended' "$(cat ended)" 'status 0'
+	wait_until all_gone
+	"$GCPROF" report gcprof-top-1.data | grep -q churn_round
+}
+
+@test "the last page of a program that has ended stays until a key is pressed" {
+	churn=
+	on_terminal -- "$WORKLOADS/churn" --seconds 1
+	wait_until shows 'the recording has ended'
+	shows 'churn'
+	key f
+	shows 'functions of '
+	key q
+	wait_until test -s ended
+	same 'how it ended' "$(cat ended)" 'status 0'
+}
+
+@test "a terminal that goes away ends it, and what it started" {
+	start_churn
+	on_terminal -p "$churn"
+	wait_until shows 'functions of '
+	tmux -L $SOCKET kill-server
+	wait_until all_gone
+}
+
+@test "called by sudo it reads profiles with the rights of the user" {
+	local user=12345 pid
+	start_churn
+	mkdir mine
+	chown $user:$user mine
+	chmod 755 .
+	(cd mine && SUDO_UID=$user SUDO_GID=$user exec "$GCPROF" top --json -d 0.3s -p "$churn" >../pages 2>../log 3>&-) &
+	pid=$!
+	wait_until test -s pages
+	grep -E '^(Uid|CapEff):' /proc/$pid/status
+	same user "$(awk '/^Uid/ {print $2, $3, $4, $5}' /proc/$pid/status)" "$user $user $user $user"
+	same capabilities "$(awk '/^CapEff/ {print $2}' /proc/$pid/status)" 0000000000000000
+	find /tmp/gcprof-top-* -user $user -name 'part-*' | grep -q .
+	kill -TERM $pid
+	wait $pid
+	wait_until all_gone
+}
