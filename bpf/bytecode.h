@@ -85,21 +85,21 @@ static __always_inline void bytecode_fill_python(struct bytecode_room *room,
 }
 
 /* Appends the characters of a string of V8's; a name that is none has none. */
-__noinline uint32_t bytecode_v8_text(struct bytecode_room *room, struct scratch *scratch,
-				     uint64_t string)
+static __always_inline uint32_t bytecode_v8_text(struct bytecode_room *room,
+						 struct scratch *scratch, uint64_t string)
 {
 	const struct v8_text *text;
+	int found;
 
 	if (!room || !scratch)
 		return 0;
-	v8_text(&scratch->v8, string);
+	found = v8_text(&scratch->v8, string);
 	text = &scratch->v8.text;
 	room->width = text->width;
-	return text->at
-		       ? bytecode_copy(room, text->at,
-				       text->length < BYTECODE_TEXT_MAX ? text->length * text->width
-									: BYTECODE_TEXT_MAX)
-		       : 0;
+	return found ? bytecode_copy(room, text->at,
+				     text->length < BYTECODE_TEXT_MAX ? text->length * text->width
+								      : BYTECODE_TEXT_MAX)
+		     : 0;
 }
 
 static __always_inline void bytecode_fill_v8(struct bytecode_room *room, struct scratch *scratch)

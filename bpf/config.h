@@ -12,7 +12,6 @@
 
 struct bpf_config {
 	uint32_t user_stacks;     /* 1: take user stacks */
-	uint32_t managed_stacks;  /* 1: walk shadow stacks */
 	uint32_t syscall_rate;    /* the same as short_rate begins with; 0: none ever */
 	uint32_t rows;            /* 1: walk user stacks by unwind rows, where there are any */
 	uint32_t follow_children; /* 1: what a followed process forks is followed */
@@ -126,6 +125,7 @@ struct task_state {
 	uint32_t epoch;   /* calls_epoch when it was last seen to begin or end a call */
 	uint32_t gc_late; /* 1: page faults of the collection that it ended last are unknown */
 	uint64_t ran;     /* CPU time until now that was reported, or came before, ns */
+	uint64_t queued;  /* for how long it had waited for CPUs before, ns */
 	struct task_faults faults;          /* when it began to be recorded */
 	struct task_faults faults_reported; /* at its last record of one */
 	struct task_faults gc_faults;       /* of that collection */

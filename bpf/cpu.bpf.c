@@ -7,8 +7,26 @@
  */
 #include "cost.h"
 #include "interrupted.h"
+#include "lock.h"
 #include "ran.h"
 #include "title.h"
+
+/* Which system call the current thread is in, as struct event_cpu says it. */
+static __always_inline uint16_t tick_call(const struct task_state *state)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *regs;
+	int64_t number;
+
+	/* The registers of a thread of the kernel mean nothing. */
+	if (task->flags & PF_KTHREAD)
+		return 0;
+	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	number = call_kind(state, regs, call_number(regs));
+	if (number < 0 || number >= CPU_CALL_COMPAT - 1)
+		return 0;
+	return (number + 1) | (call_is_compat(task) ? CPU_CALL_COMPAT : 0);
+}
 
 static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 {
@@ -30,6 +48,7 @@ static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 	__builtin_memset(event, 0, sizeof(*event));
 	emit_header(&event->header, EVENT_cpu, 0, state, bpf_ktime_get_ns());
 	event->mode = user ? CPU_MODE_USER : CPU_MODE_KERNEL;
+	event->call = user ? 0 : tick_call(state);
 	event->ticks = tick_stands;
 	event->ran = ran = ran_take(bpf_get_current_task_btf(), state);
 	scratch->size = sizeof(*event);

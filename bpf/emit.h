@@ -66,22 +66,35 @@ static __always_inline void emit_submit(void *record, void *ring)
 	bpf_ringbuf_submit(record, emit_wakeup(ring));
 }
 
-/* A free scratch of this CPU, empty, one of the first `slots`; NULL, and counted, if all of those
- * are in use. */
-static __always_inline struct scratch *scratch_take_of(const uint32_t slots)
+/* Takes one of the first `slots` scratches of this CPU: its number, or SCRATCH_SLOTS, counted, if
+ * all are in use. Not inlined: the verifier checks it once, and what follows not for each of them.
+ */
+__noinline uint32_t scratch_take_slot(uint32_t slots)
 {
-	for (uint32_t slot = 0; slot < slots; slot++) {
+	for (uint32_t slot = 0; slot < SCRATCH_SLOTS; slot++) {
 		uint32_t key = slot;
 		struct scratch *scratch = bpf_map_lookup_elem(&scratches, &key);
-		if (scratch && __sync_val_compare_and_swap(&scratch->busy, 0, 1) == 0) {
-			scratch->size = 0;
-			scratch->slot = slot;
-			scratch->copying = 0;
-			return scratch;
-		}
+
+		if (slot < slots && scratch &&
+		    __sync_val_compare_and_swap(&scratch->busy, 0, 1) == 0)
+			return slot;
 	}
 	loss_count(LOSS_SCRATCH_BUSY);
-	return NULL;
+	return SCRATCH_SLOTS;
+}
+
+/* Such a scratch, empty; NULL, and counted, if there is none. */
+static __always_inline struct scratch *scratch_take_of(const uint32_t slots)
+{
+	uint32_t slot = scratch_take_slot(slots);
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+
+	if (!scratch)
+		return NULL;
+	scratch->size = 0;
+	scratch->slot = slot;
+	scratch->copying = 0;
+	return scratch;
 }
 
 static __always_inline struct scratch *scratch_take(void)

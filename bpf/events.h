@@ -184,10 +184,14 @@ struct event_mutator {
 
 enum cpu_mode { CPU_MODE_USER = 1, CPU_MODE_KERNEL = 2 };
 
+#define CPU_CALL_COMPAT 0x8000
+
 struct event_cpu {
 	struct event_header header;
 	struct event_stack stack;
-	uint32_t mode;  /* enum cpu_mode: where the tick found the thread */
+	uint16_t mode;  /* enum cpu_mode: where the tick found the thread */
+	uint16_t call;  /* 1 + number of the system call that it was in, and CPU_CALL_COMPAT if that
+			 * is of the 32-bit table; 0: none */
 	uint32_t ticks; /* that would have come at the frequency asked for: it stands for them */
 	int64_t ran;    /* as in event_ran */
 			/* tail: the stack */
@@ -252,7 +256,10 @@ struct event_fault {
 	/* tail: the stack */
 };
 
-enum usage_flag { USAGE_WAITS = 1 /* the waits are counted */ };
+enum usage_flag {
+	USAGE_WAITS = 1,  /* the waits are counted */
+	USAGE_QUEUED = 2, /* `queued` is known */
+};
 
 #include "process_events.h"
 
@@ -288,7 +295,7 @@ _Static_assert(sizeof(struct event_syscall) == 104, "contract 2");
 _Static_assert(sizeof(struct event_wait) == 80, "contract 2");
 _Static_assert(sizeof(struct event_leave) == 40, "contract 2");
 _Static_assert(sizeof(struct event_fault) == 64, "contract 2");
-_Static_assert(sizeof(struct event_usage) == 152, "contract 2");
+_Static_assert(sizeof(struct event_usage) == 160, "contract 2");
 _Static_assert(sizeof(struct event_fork) == 64, "contract 2");
 _Static_assert(sizeof(struct event_exec) == 40, "contract 2");
 _Static_assert(sizeof(struct event_exit) == 40, "contract 2");

@@ -65,6 +65,14 @@ static __always_inline uint64_t task_ran(struct task_struct *task)
 	return BPF_CORE_READ(task, se.sum_exec_runtime);
 }
 
+/* For how long a thread has waited for a CPU while it could have run, ns. */
+static __always_inline uint64_t task_queued(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.run_delay)
+		       ? BPF_CORE_READ(task, sched_info.run_delay)
+		       : 0;
+}
+
 /* Page faults of a thread so far. */
 static __always_inline void task_faults(struct task_struct *task, struct task_faults *out)
 {
@@ -78,6 +86,7 @@ static __always_inline void task_begins(struct task_struct *task, struct task_st
 	task_faults(task, &state->faults);
 	state->faults_reported = state->faults;
 	state->ran = task_ran(task);
+	state->queued = task_queued(task);
 }
 
 /* A collection of the process begins, or, `late`, is reported after it began. */

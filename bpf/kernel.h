@@ -70,6 +70,11 @@ struct thread_struct {
 	unsigned long fsbase; /* of thread-local storage */
 };
 
+/* What /proc/PID/schedstat says; kernels can be built without. */
+struct sched_info {
+	unsigned long long run_delay; /* ns in queues of CPUs */
+};
+
 enum { RSS_FILE, RSS_ANONYMOUS, RSS_SWAP, RSS_SHARED, RSS_KINDS };
 
 /* Since Linux 6.2; counts in pages, off by what the CPUs have not added up yet. */
@@ -154,6 +159,7 @@ struct task_struct {
 	uint32_t flags;
 	int on_cpu;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	int exit_code;
 	int pid;
 	int tgid;

@@ -204,9 +204,10 @@ struct bytecode_of {
 
 struct scratch {
 	uint32_t busy;
-	uint32_t size; /* bytes of `data` used */
-	uint32_t slot; /* its number on this CPU */
-	uint32_t reserved;
+	uint32_t size;  /* bytes of `data` used */
+	uint32_t slot;  /* its number on this CPU */
+	uint16_t java;  /* 1: the thread has a Java virtual machine, known to `hotspot` */
+	uint16_t v8_on; /* 1: likewise, a V8 engine */
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;

@@ -11,6 +11,7 @@ struct event_usage {
 	uint64_t waits[WAIT_REASONS]; /* exact, however many were recorded */
 	uint64_t wait_ns[WAIT_REASONS];
 	uint64_t wait_max[WAIT_REASONS]; /* the longest, ns */
+	uint64_t queued;                 /* ns for which it could have run but had no CPU */
 };
 
 enum fork_kind { FORK_THREAD = 1, FORK_PROCESS = 2 };

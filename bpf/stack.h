@@ -103,14 +103,16 @@ __noinline int stack_java_learn(struct scratch *scratch, const struct unwind_tab
 static __always_inline bool stack_java_begin(struct scratch *scratch, struct walk_rows *rows)
 {
 	struct hotspot_space *space;
+	uint32_t id;
 
-	if (!rows->table || !rows->table->hotspot)
+	if (!rows->table || !rows->table->hotspot || !rows->rules)
 		return 0;
 	scratch->hotspot.ax = scratch->regs.ax;
 	scratch->hotspot.r13 = scratch->regs.r13;
-	space = bpf_map_lookup_elem(&hotspot_spaces, &rows->id);
+	id = rows->rules->table;
+	space = bpf_map_lookup_elem(&hotspot_spaces, &id);
 	if (!space)
-		return stack_java_learn(scratch, rows->table, rows->id) != 0;
+		return stack_java_learn(scratch, rows->table, id) != 0;
 	scratch->hotspot.space = *space;
 	return 1;
 }
@@ -128,9 +130,9 @@ static long stack_native_step(uint32_t index, struct stack_loop *loop)
 	if (!stack_native_find(loop))
 		return 1;
 	end = -1;
-	if (loop->rows->java && loop->scratch->native.rule.cfa == UNWIND_CFA_NONE)
+	if (loop->scratch->java && loop->scratch->native.rule.cfa == UNWIND_CFA_NONE)
 		end = stack_java_frame(loop->scratch);
-	if (loop->rows->v8 && loop->scratch->native.rule.cfa == UNWIND_CFA_NONE) {
+	if (loop->scratch->v8_on && loop->scratch->native.rule.cfa == UNWIND_CFA_NONE) {
 		loop->scratch->v8.made = loop->rows->table &&
 					 !walk_rows_mapping(loop->rows, loop->scratch->native.ip);
 		end = stack_v8_frame(loop->scratch, loop->state);
@@ -206,7 +208,7 @@ static __always_inline void stack_wants_copy(struct scratch *scratch,
 	if (!config.copy_bytes)
 		return;
 	if (config.rows && scratch->native.guessed &&
-	    (!rows->table || rows->bare || stack_is_early(state->process, header->time)))
+	    (!rows->table || rows->rules->bare || stack_is_early(state->process, header->time)))
 		flags |= COPY_BETTER;
 	if (!config.copy_always && !(flags & COPY_BETTER))
 		return;
@@ -246,18 +248,18 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 		if (config.rows)
 			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &slot),
 					state->image);
-		rows.java = stack_java_begin(scratch, &rows);
-		rows.v8 = stack_v8_begin(scratch, state, &rows);
+		scratch->java = stack_java_begin(scratch, &rows);
+		scratch->v8_on = stack_v8_begin(scratch, state);
 		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp, regs->bx);
-		scratch->native.keeps = rows.v8 && rows.table;
+		scratch->native.keeps = scratch->v8_on && rows.table;
 		scratch->native.fiber = id ? fiber : 0;
 		bpf_loop(STACK_DEPTH_MAX, stack_native_step, &loop, 0);
 	}
-	if (config.managed_stacks && anchor) {
+	if (anchor) {
 		walk_managed_begin(&scratch->managed, anchor);
 		/* One step more than frames: the last one finds the end, or that it is too deep. */
 		bpf_loop(MANAGED_DEPTH_MAX / STACK_STEP + 1, stack_managed_step, &loop, 0);
-	} else if (config.managed_stacks) {
+	} else {
 		stack_python(scratch, state);
 	}
 	counts->n_user = scratch->native.count;

@@ -110,13 +110,12 @@ __noinline int stack_v8_frame(struct scratch *scratch, const struct task_state *
 }
 
 /* Does the process have an engine? What is known of it goes to the scratch. */
-static __always_inline bool stack_v8_begin(struct scratch *scratch, const struct task_state *state,
-					   const struct walk_rows *rows)
+static __always_inline bool stack_v8_begin(struct scratch *scratch, const struct task_state *state)
 {
 	uint32_t process = bpf_get_current_pid_tgid() >> 32;
 	struct interpreters *found = bpf_map_lookup_elem(&interpreters, &process);
 
-	if (rows->java || !found || found->since < state->image ||
+	if (scratch->java || !found || found->since < state->image ||
 	    !found->v8.at[V8_FUNCTION_SHARED])
 		return 0;
 	scratch->v8.layout = found->v8;

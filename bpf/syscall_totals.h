@@ -48,10 +48,12 @@ static inline uint32_t syscall_bucket(uint64_t ns)
 		return (uint32_t)ns;
 	/* Without branches: the verifier would follow each way. */
 	for (uint32_t step = 32; step; step >>= 1) {
-		uint32_t more = step & (uint32_t)(0 - ((0 - (n >> step)) >> 63));
+		uint64_t more = n >> step;
 
+		__asm__ volatile("" : "+r"(more)); /* the compiler would make branches of it */
+		more = step & (0 - ((0 - more) >> 63));
 		n >>= more;
-		log += more;
+		log += (uint32_t)more;
 	}
 	log = (log - 1) * 4 + ((ns >> (log - 2)) & 3);
 	return log < SYSCALL_BUCKETS ? log : SYSCALL_BUCKETS - 1;

@@ -37,15 +37,18 @@ static inline uint64_t v8_text_step(struct walk_v8 *walk, uint64_t string)
 	return offset ? 0 : v8_field(walk, string, V8_STRING_OTHER);
 }
 
-/* Finds the characters of a string: `text`. */
-static inline __attribute__((always_inline)) void v8_text(struct walk_v8 *walk, uint64_t string)
+/* Finds the characters of a string, `text`: 1, or 0 if it has none. */
+V8_PART int v8_text(struct walk_v8 *walk, uint64_t string)
 {
+	if (!walk)
+		return 0;
 	walk->text.at = 0;
 	walk->text.length = 0xffffffff;
 	for (int i = 0; i < V8_TEXT_STEPS && string; i++)
 		string = v8_text_step(walk, string);
 	if (string)
 		walk->text.at = 0;
+	return walk->text.at != 0;
 }
 
 static inline int v8_is_text(const struct walk_v8 *walk, uint64_t string)
@@ -99,19 +102,26 @@ static inline void v8_describe(struct walk_v8 *walk)
 
 /* --- lines ---------------------------------------------------------------------------------- */
 
-/* How many characters in a word are ends of lines. */
-static inline uint32_t v8_ends(uint64_t word, uint32_t width)
+/* How many characters of the block are ends of lines. */
+static inline uint32_t v8_ends(const struct walk_v8 *walk)
 {
-	const uint64_t ones = width == 1 ? UINT64_C(0x0101010101010101)
-					 : UINT64_C(0x0001000100010001);
-	const uint64_t low = width == 1 ? UINT64_C(0x7f7f7f7f7f7f7f7f)
-					: UINT64_C(0x7fff7fff7fff7fff);
+	const uint32_t bits = walk->text.width == 1 ? 8 : 16;
+	const uint64_t ones = bits == 8 ? UINT64_C(0x0101010101010101)
+					: UINT64_C(0x0001000100010001);
+	const uint64_t low = ~(ones << (bits - 1)), end = '\n' * ones;
+	uint64_t sums = 0; /* one in each character's place: a block has fewer than 256 words */
 
-	word ^= '\n' * ones;
-	/* The highest bit of each character that is 0 now. */
-	word = ~(((word & low) + low) | word | low);
-	return width == 1 ? (uint32_t)((word >> 7) * ones >> 56)
-			  : (uint32_t)((word >> 15) * ones >> 48);
+	for (int i = 0; i < V8_BLOCK_WORDS; i++) {
+		uint64_t word = walk->block[i] ^ end;
+
+		/* The highest bit of each character that is 0 now. */
+		sums += ~(((word & low) + low) | word | low) >> (bits - 1);
+	}
+	/* Places are added in pairs, since 8 of 64 do not fit one. */
+	if (bits == 8)
+		sums = (sums & UINT64_C(0x00ff00ff00ff00ff)) +
+		       (sums >> 8 & UINT64_C(0x00ff00ff00ff00ff));
+	return (uint32_t)(sums * UINT64_C(0x0001000100010001) >> 48);
 }
 
 /*
@@ -123,8 +133,7 @@ static inline int v8_count_begin(struct walk_v8 *walk)
 	uint32_t piece;
 
 	walk->line = 0;
-	v8_text(walk, walk->source);
-	if (!walk->text.at || walk->begin > walk->text.length)
+	if (!v8_text(walk, walk->source) || walk->begin > walk->text.length)
 		return 0;
 	walk->begin *= walk->text.width;
 	piece = walk->begin >> V8_PIECE_SHIFT;
@@ -152,7 +161,6 @@ static inline long v8_read_block(struct walk_v8 *walk, uint32_t bytes)
 static inline int v8_count(struct walk_v8 *walk)
 {
 	uint32_t left = walk->begin - walk->counted, piece = walk->counted >> V8_PIECE_SHIFT;
-	uint32_t lines = 0;
 
 	if (piece > walk->lines.known && piece < V8_PIECES) {
 		walk->lines.before[piece & (V8_PIECES - 1)] = walk->line - 1;
@@ -166,9 +174,7 @@ static inline int v8_count(struct walk_v8 *walk)
 		walk->line = 0;
 		return 1;
 	}
-	for (int i = 0; i < V8_BLOCK_WORDS; i++)
-		lines += v8_ends(walk->block[i], walk->text.width);
-	walk->line += lines;
+	walk->line += v8_ends(walk);
 	walk->counted += left;
 	return 0;
 }

@@ -176,7 +176,9 @@ static __always_inline void usage_emit(struct task_struct *task, struct task_sta
 	wait_header_of(&event->header, task);
 	event->minor_faults = BPF_CORE_READ(task, min_flt) - state->faults.minor;
 	event->major_faults = BPF_CORE_READ(task, maj_flt) - state->faults.major;
-	event->flags = config.waits ? USAGE_WAITS : 0;
+	event->flags = (config.waits ? USAGE_WAITS : 0) |
+		       (bpf_core_field_exists(task->sched_info.run_delay) ? USAGE_QUEUED : 0);
+	event->queued = task_queued(task) - state->queued;
 	event->reserved = 0;
 	__builtin_memcpy(event->waits, state->waits.count, sizeof(event->waits));
 	__builtin_memcpy(event->wait_ns, state->waits.ns, sizeof(event->wait_ns));

@@ -113,37 +113,36 @@ struct walk_found {
 struct walk_rules {
 	struct unwind_mapping
 		mapping; /* of this walk's last instruction: the next often has the same */
+	uint32_t table;  /* the number of this walk's */
+	uint32_t bare;   /* 1: it met code of a file that no rule covers */
 	struct walk_found found[1 << WALK_RULES_SHIFT]; /* by hash of the instruction */
 };
 
-/* On the stack, of which there is little: what can be is in walk_rules. */
+/* On the stack, of which there is little, and the verifier follows each value in it: what can be is
+ * in walk_rules. */
 struct walk_rows {
 	const struct unwind_table *table; /* NULL: no rows for this process */
 	struct walk_rules *rules;
-	uint32_t id;   /* of the table */
-	uint32_t java; /* 1: it has a Java virtual machine, known to the scratch */
-	uint32_t v8;   /* 1: likewise, a V8 engine */
-	uint32_t bare; /* 1: code of a file was met that no rule covers */
 };
 
 /* The rows of the current thread's process, if they are of the program that it runs. */
 static __always_inline void walk_rows_begin(struct walk_rows *rows, struct walk_rules *rules,
 					    uint64_t image)
 {
-	uint32_t process = bpf_get_current_pid_tgid() >> 32;
+	uint32_t process = bpf_get_current_pid_tgid() >> 32, id;
 	struct unwind_of *of = bpf_map_lookup_elem(&unwind_of, &process);
 
 	rows->table = NULL;
-	rows->java = rows->v8 = 0;
 	rows->rules = rules;
-	rows->bare = 0;
 	if (!rules)
 		return;
 	rules->mapping.start = rules->mapping.end = 0;
+	rules->bare = 0;
 	if (!of || of->since < image)
 		return;
-	rows->id = of->table;
-	rows->table = bpf_map_lookup_elem(&unwind_tables, &rows->id);
+	id = of->table;
+	rules->table = id;
+	rows->table = bpf_map_lookup_elem(&unwind_tables, &id);
 }
 
 /* Not inlined either, for the same reason: see walk_rows_number(). */
@@ -210,7 +209,7 @@ static __always_inline int walk_rows_find(struct walk_rows *rows, uint64_t ip,
 			       place & 0xffff);
 	rule = key ? bpf_map_lookup_elem(&unwind_rules, &key) : NULL;
 	if (!rule) {
-		rows->bare = 1;
+		rows->rules->bare = 1;
 		return 0;
 	}
 	*out = *rule;
@@ -225,14 +224,14 @@ static __always_inline int walk_rule(struct walk_rows *rows, uint64_t ip, struct
 	if (!rows->table || !rows->rules)
 		return 0;
 	found = &rows->rules->found[hash];
-	if (found->ip == ip && found->table == rows->id) {
+	if (found->ip == ip && found->table == rows->rules->table) {
 		*out = found->rule;
 		return 1;
 	}
 	if (!walk_rows_find(rows, ip, out))
 		return 0;
 	found->ip = ip;
-	found->table = rows->id;
+	found->table = rows->rules->table;
 	found->rule = *out;
 	return 1;
 }

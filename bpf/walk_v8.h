@@ -21,11 +21,17 @@
 #define V8_NAME_WORDS  8 /* of a ScopeInfo that can have a name */
 #define V8_CHECK_BYTES 14
 #define V8_TEXT_STEPS  4 /* from a string to its characters */
-#define V8_BLOCK_WORDS 64
-#define V8_BLOCK       512 /* bytes */
+#define V8_BLOCK_WORDS 32
+#define V8_BLOCK       256 /* bytes */
 /* Lines of a source are counted once; from each such piece on it is known how many there were. */
 #define V8_PIECE_SHIFT 16
 #define V8_PIECES      32
+
+#ifdef __bpf__
+#define V8_PART __noinline /* the verifier checks it once */
+#else
+#define V8_PART static inline
+#endif
 
 struct v8_text {
 	uint64_t at;     /* its characters; 0: there are none */
@@ -65,7 +71,7 @@ static inline int v8_is_object(uint64_t word)
 	return (word & V8_TAG_BITS) == V8_TAG;
 }
 
-static inline uint64_t v8_word(uint64_t from)
+V8_PART uint64_t v8_word(uint64_t from)
 {
 	uint64_t word = 0;
 
@@ -81,7 +87,7 @@ static inline uint64_t v8_field(const struct walk_v8 *walk, uint64_t object,
 /* The upper half of a word that lies at a multiple of 4. */
 static inline uint64_t v8_half(uint64_t at)
 {
-	return at & 4 ? v8_word(at & ~UINT64_C(7)) >> 32 : v8_word(at) & 0xffffffff;
+	return (uint32_t)(v8_word(at & ~UINT64_C(7)) >> (at & 4) * 8);
 }
 
 /* What an object is; 0xffff if it is none, or cannot be read. */
@@ -102,9 +108,9 @@ static inline uint64_t v8_shared(const struct walk_v8 *walk, const enum v8_item 
 /* --- functions ------------------------------------------------------------------------------ */
 
 /* Finds what is known of a JSFunction: 1, or 0 if it is none of a script. */
-static inline int v8_function(struct walk_v8 *walk, uint64_t function)
+V8_PART int v8_function(struct walk_v8 *walk, uint64_t function)
 {
-	if (!v8_is_object(function))
+	if (!walk || !v8_is_object(function))
 		return 0;
 	walk->shared = v8_field(walk, function, V8_FUNCTION_SHARED);
 	if (!v8_is_object(walk->shared) ||
@@ -140,6 +146,7 @@ static inline uint64_t v8_code(const struct walk_v8 *walk, uint32_t distance)
 /* push %rbp; mov %rsp,%rbp comes next, behind no more than a check that the code is still valid. */
 static inline int v8_is_entry(const struct walk_v8 *walk)
 {
+	UNROLL
 	for (uint32_t i = 0; i <= V8_CHECK_BYTES; i++)
 		if ((uint32_t)v8_code(walk, i) == 0xe5894855)
 			return 1;

@@ -113,3 +113,23 @@ shared() { # TICKS
 	adds_up
 }
 
+@test "for how long threads wait for a CPU is what the kernel says, and what is left of their time" {
+	need_root
+	# shellcheck disable=SC2016 # for the programs
+	record -- taskset -c 0 sh -c 'for i in 1 2 3; do
+		sh -c '\''i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; echo $$ $(cat /proc/$$/schedstat) >$0.stat'\'' $i &
+	done; wait'
+	for i in 1 2 3; do
+		read -r pid _ queued _ <$i.stat
+		echo "$pid waited $queued ns"
+		# What cat and the end of the shell take comes later.
+		holds "[.threads[] | select(.tid == $pid)][0] |
+			(.queued_ns - $queued | fabs) < 5e6 + $queued / 50 and .queued_ns >= $queued and
+			(.wall_ns - .cpu_ns - .queued_ns | fabs) < 2e7 + .wall_ns / 20"
+	done
+	holds '([.threads[].queued_ns] | add) as $all | .cpu.queued_ns == $all and $all > .cpu.on_cpu_ns'
+	"$GCPROF" report >report
+	tr -s ' \n' ' ' <report | grep -qE 'threads could have run but had no CPU.*Threads could have run for .* but waited for a CPU'
+	same 'in SQL' "$("$GCPROF" query --format csv 'SELECT sum(queued_ns) FROM threads' | tail -n 1)" \
+		"$(jq '[.threads[].queued_ns] | add' report.json)"
+}

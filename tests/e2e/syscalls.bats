@@ -122,6 +122,21 @@ count() { # NAME
 	done
 }
 
+@test "CPU time of calls: nearly all that dd uses is in reading zeroes, as its own account says" {
+	need_root
+	record -F 1999 -- bash -c 'dd if=/dev/zero of=/dev/null bs=1M count=20000 2>/dev/null; cat /proc/$$/stat >stat'
+	# Of children that were waited for, in ticks of 10 ms: user, kernel.
+	used=$(sed 's/.*) //' stat | awk '{print ($14 + $15) * 10000000}')
+	holds "[.syscalls[] | select(.name == \"read\") | .cpu_ns] | add |
+		. > 0.85 * $used - 2e7 and . < 1.05 * $used + 2e7"
+	holds '([.syscalls[].cpu_ns] | add) <= .cpu.kernel_ns'
+	same 'in SQL' "$("$GCPROF" query --format csv "SELECT name FROM syscall_totals ORDER BY cpu_ns DESC LIMIT 1" | tail -n 1)" read
+	same 'as ticks' "$("$GCPROF" query --format csv "SELECT call FROM ticks WHERE mode = 'kernel'
+		GROUP BY call ORDER BY sum(ns) DESC LIMIT 1" | tail -n 1)" read
+	"$GCPROF" report --sort cpu >report
+	sed -n '/^System calls/,$p' report | awk '$NF == "read" {print NR}' | head -n 1 | grep -qx 3
+}
+
 @test "the longest calls are shown with their arguments" {
 	need_root
 	record -- "$WORKLOADS/waits" sleep 3

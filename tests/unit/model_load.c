@@ -224,8 +224,15 @@ TEST(totals_of_system_calls_are_those_of_the_kernel_where_it_has_more)
 	    .result = -5000);
 	PUT(&synthetic, syscall, .time = 6, .thread = 1, .number = 999, .duration = 1);
 	PUT(&synthetic, syscall, .time = 6, .thread = 1, .number = 4, .duration = 1, .flags = 4);
+	PUT(&synthetic, cpu, .time = 7, .thread = 1, .mode = 2, .call = 1);
+	PUT(&synthetic, cpu, .time = 8, .thread = 1, .mode = 2, .call = 1, .ticks = 2);
+	PUT(&synthetic, cpu, .time = 9, .thread = 1, .mode = 2, .call = 2);
+	PUT(&synthetic, cpu, .time = 10, .thread = 1, .mode = 2);
+	PUT(&synthetic, cpu, .time = 11, .thread = 1, .mode = 2, .call = 1 + (UINT64_C(1) << 31));
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
+	CHECK_EQ(find_call(model, "read")->cpu_ns, 3 * find_call(model, "write")->cpu_ns);
+	CHECK(find_call(model, "write")->cpu_ns > 0);
 	CHECK_EQ(find_call(model, "read")->count, 110);
 	CHECK_EQ(find_call(model, "read")->errors, 3);
 	CHECK_EQ(find_call(model, "read")->total_ns, 1500);

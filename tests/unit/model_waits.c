@@ -98,13 +98,20 @@ TEST(page_faults_without_a_record_are_counted)
 	synthetic_process(&synthetic, 1000);
 	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
 	PUT(&synthetic, fault, .time = 2000, .thread = 1, .address = 4096, .minor = 5, .major = 1);
-	PUT(&synthetic, usage, .time = 9000, .thread = 1, .minor_faults = 7, .major_faults = 4);
+	PUT(&synthetic, usage, .time = 9000, .thread = 1, .minor_faults = 7, .major_faults = 4,
+	    .flags = 2, .queued_ns = 600);
 	PUT(&synthetic, usage, .time = 9000, .thread = 2, .minor_faults = 20, .major_faults = 1);
 	synthetic_end(&synthetic, 9000);
 	model = synthetic_model(&synthetic);
 	CHECK_EQ(model->faults.recorded, 32);
 	CHECK_EQ(model->faults.recorded_major, 5);
 	CHECK_EQ(model->faults.minor + model->faults.major, 32);
+	/* The second thread is of a kernel that does not know. */
+	CHECK_EQ(model->cpu.queued_ns, 600);
+	for (size_t i = 0; i < 2; i++) {
+		CHECK_EQ(model->threads[i].queue_known, model->threads[i].tid == 100);
+		CHECK_EQ(model->threads[i].queued_ns, model->threads[i].tid == 100 ? 600 : 0);
+	}
 	model_free(model);
 	synthetic_free(&synthetic);
 }

@@ -82,6 +82,20 @@ TEST(collections_that_cost_name_who_causes_them)
 	CHECK(says(&model, "long_pauses", "minor collection, took 250 ms"));
 }
 
+TEST(threads_that_wait_for_cpus)
+{
+	struct model model = calm();
+
+	model.cpu.on_cpu_ns = (uint64_t)second;
+	model.cpu.queued_ns = (uint64_t)(second / 4);
+	CHECK(!says(&model, "queues", ""));
+	model.cpu.queued_ns = (uint64_t)second;
+	CHECK(says(&model, "queues", "for 1.00 s but waited for a CPU, 50.0%"));
+	/* A short program. */
+	model.cpu.on_cpu_ns = model.cpu.queued_ns = 100000000;
+	CHECK(!says(&model, "queues", ""));
+}
+
 TEST(premature_promotion_is_shown_with_its_site)
 {
 	struct model_site site = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* store_waits.c: tests of the store with waits made by hand: whose stacks stand on which. */
+/* store_waits.c: tests of the store with waits and ticks made by hand: stacks, and system calls. */
 #include "store_rig.h"
 
 /* A wait of 100 ns that ends now, with one kernel frame. */
@@ -45,4 +45,25 @@ TEST(kernel_frames_of_a_wait_stand_on_the_stack_that_was_left)
 	CHECK_STR(stack_text(nth(RECORD_wait, 2)->wait.stack), "k2:0");
 	CHECK_EQ(nth(RECORD_wait, 1)->wait.quality, STACK_USER_END);
 	CHECK_EQ(nth(RECORD_wait, 2)->wait.quality, 0);
+}
+
+TEST(ticks_say_which_system_call_they_are_in)
+{
+	static const struct {
+		uint16_t call;
+		uint64_t stored;
+	} cases[] = {{0, 0}, {1, 1}, {7, 7}, {7 | CPU_CALL_COMPAT, 7 + (UINT64_C(1) << 31)}};
+
+	begin();
+	for (size_t i = 0; i < 4; i++) {
+		struct event_cpu *cpu = event(EVENT_cpu, sizeof(*cpu), 1, 100);
+
+		cpu->mode = CPU_MODE_KERNEL;
+		cpu->call = cases[i].call;
+		CHECK_EQ(send_event(), 0);
+	}
+	finish();
+	CHECK_EQ(count(RECORD_cpu), 4);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_EQ(nth(RECORD_cpu, i)->cpu.call, cases[i].stored);
 }

@@ -47,6 +47,37 @@ TEST(events_wait_for_a_file_but_not_for_ever_and_late_ones_are_counted)
 	close_world();
 }
 
+TEST(many_that_waited_are_stored_in_parts)
+{
+	enum { EVENTS = 50000 };
+	uint64_t stored = 0, before;
+	int turns = 0;
+
+	open_world();
+	for (uint64_t i = 0; i < EVENTS; i++)
+		put_sample(SECOND + i, 1, 100, 0x10);
+	CHECK_EQ(flow_advance(flow, 2 * SECOND, SECOND), 0);
+	CHECK_EQ(store_count(rig.store, STREAM_CPU), 0);
+	CHECK(!flow_is_behind(flow));
+	do {
+		before = stored;
+		CHECK_EQ(flow_advance(flow, 3 * SECOND + (uint64_t)turns++, UINT64_MAX), 0);
+		stored = store_count(rig.store, STREAM_CPU);
+		CHECK(stored > before && stored - before <= (EVENTS - before) / 4 + 16384);
+	} while (flow_is_behind(flow));
+	CHECK_EQ(stored, EVENTS);
+	CHECK(turns < 12);
+	CHECK_EQ(flow_late(flow), 0);
+	/* The end takes what is left at once. */
+	for (uint64_t i = 0; i < EVENTS; i++)
+		put_sample(3 * SECOND + i, 1, 100, 0x10);
+	CHECK_EQ(flow_advance(flow, 5 * SECOND, UINT64_MAX), 0);
+	CHECK(flow_is_behind(flow));
+	CHECK_EQ(flow_finish(flow, UINT64_MAX), 0);
+	CHECK_EQ(store_count(rig.store, STREAM_CPU), 2 * EVENTS);
+	free_world();
+}
+
 /* A batch of a provider, with one sample at each 100 ns up to its time. */
 static void put_batch(uint64_t since, uint64_t time, uint8_t provider)
 {

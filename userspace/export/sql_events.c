@@ -147,6 +147,8 @@ static int take_cpu(struct sql *sql, const struct pass *pass, const struct recor
 		.stack = stack_of(pass, record->stack),
 		.cpu = integer(record->cpu),
 		.mode = text(record->mode == CPU_MODE_KERNEL ? "kernel" : "user"),
+		.call = record->call ? text(syscall_describe(pass->model, record->call - 1))
+				     : nothing(),
 		.collection = reference(sql_collection_of(sql, pass, record->thread, record->time)),
 		.cycle = integer(state->minors + 1),
 		.phase = text(state->phase),

@@ -120,6 +120,7 @@ static void add_usage(struct row_threads *row, const struct thread *thread, uint
 	for (int i = 0; i < WAIT_KINDS; i++)
 		off_cpu_ns += thread->wait_ns[i];
 	row->wall_ns = integer(thread->end > begin ? thread->end - begin : 0);
+	row->queued_ns = thread->queue_known ? integer(thread->queued_ns) : nothing();
 	row->off_cpu_ns = thread->waits_known ? integer(off_cpu_ns) : nothing();
 	row->minor_faults = integer(thread->minor_faults);
 	row->major_faults = integer(thread->major_faults);
@@ -430,6 +431,7 @@ static int put_syscall_totals(struct sql *sql, const struct pass *pass)
 			.in_gc_ns = integer(call->in_gc_ns),
 			.waits = integer(call->waits),
 			.wait_ns = integer(call->wait_ns),
+			.cpu_ns = integer(call->cpu_ns),
 			.estimated = integer(call->estimated),
 			.traced = integer(call->traced),
 			.count_low = real(call->calls.low),

@@ -161,6 +161,8 @@ struct model_cpu {
 	uint64_t work_ns[WORKS];     /* of the rest, by timer samples, whose work it was */
 	uint64_t user_ns, kernel_ns; /* where timer samples found it */
 	uint64_t no_samples_ns;      /* of it: no sample stands for it */
+	bool queue_known;
+	uint64_t queued_ns; /* beside it: threads could have run, but had no CPU */
 	/* Of it: in the recorder's BPF programs and on the way to them; in no function and in
 	 * neither of the above, unless the view wants it so. */
 	uint64_t recording_ns;

@@ -247,6 +247,15 @@ static int take_recording_tick(struct pass *pass, const struct record_cpu *recor
 	return PASS_LEFT_OUT;
 }
 
+static int take_tick(struct pass *pass, const struct record_cpu *record)
+{
+	if (record->recording && !pass->recording)
+		return take_recording_tick(pass, record);
+	if (syscalls_tick(pass, record))
+		return -ENOMEM;
+	return cycles_cpu(pass, record);
+}
+
 /* What no timer sample of a chunk stands for lies somewhere in it. */
 static void spread_unsampled(struct pass *pass)
 {
@@ -339,9 +348,7 @@ static int take_event(struct pass *pass, const struct record *record)
 		return take_period(pass, &record->period);
 	case RECORD_cpu:
 		take_quality(pass, record->cpu.stack, record->cpu.quality);
-		if (record->cpu.recording && !pass->recording)
-			return take_recording_tick(pass, &record->cpu);
-		return cycles_cpu(pass, &record->cpu);
+		return take_tick(pass, &record->cpu);
 	case RECORD_syscall:
 		take_quality(pass, record->syscall.stack, record->syscall.quality);
 		return syscalls_record(pass, &record->syscall);

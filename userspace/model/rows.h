@@ -145,6 +145,7 @@ struct model_syscall {
 	const uint64_t *histogram; /* SYSCALL_BUCKETS: how many took so long; NULL: not known */
 	double squares;            /* sum of the squares of all durations, from the histogram */
 	uint64_t waits, wait_ns;   /* of total_ns: off the CPU until something happened */
+	uint64_t cpu_ns;           /* CPU time in the kernel, by timer samples */
 	/* Of estimated ones percentiles, the longest, histogram and squares are of the calls that
 	 * were traced. */
 	bool estimated;
@@ -285,6 +286,8 @@ struct model_thread {
 	bool waits_known;      /* and so is the time off the CPU */
 	uint64_t wall_ns;      /* that it was recorded for */
 	uint64_t off_cpu_ns;   /* of that; the rest is on a CPU */
+	bool queue_known;
+	uint64_t queued_ns; /* of wall_ns: it could have run, but had no CPU */
 	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS];
 	uint64_t minor_faults, major_faults;
 };

@@ -34,8 +34,9 @@ static void calls_free(struct calls *calls)
 int syscalls_init(struct syscalls *syscalls)
 {
 	memset(syscalls, 0, sizeof(*syscalls));
-	if (calls_init(&syscalls->totals) < 0 || calls_init(&syscalls->records) < 0 ||
-	    call_windows_init(&syscalls->windows) < 0)
+	syscalls->cpu = map_create(sizeof(uint64_t));
+	if (!syscalls->cpu || calls_init(&syscalls->totals) < 0 ||
+	    calls_init(&syscalls->records) < 0 || call_windows_init(&syscalls->windows) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -45,6 +46,7 @@ void syscalls_free(struct syscalls *syscalls)
 	calls_free(&syscalls->totals);
 	calls_free(&syscalls->records);
 	call_windows_free(&syscalls->windows);
+	map_free(syscalls->cpu);
 }
 
 /* The item of a call, made if need be; NULL: no memory. Valid until the next one is made. */
@@ -61,6 +63,19 @@ static struct call *calls_get(struct calls *calls, uint64_t process, uint64_t nu
 		calls->items[calls->count++].number = number;
 	}
 	return &calls->items[*item];
+}
+
+int syscalls_tick(struct pass *pass, const struct record_cpu *record)
+{
+	uint64_t number = record->call - 1, *ns;
+
+	if (!pass->selected || !record->call)
+		return 0;
+	ns = map_put(pass->syscalls.cpu, &number, NULL);
+	if (!ns)
+		return -ENOMEM;
+	*ns += record->ns;
+	return 0;
 }
 
 /* Keeps the longest calls, in order. */
@@ -546,6 +561,15 @@ static int add_all(struct pass *pass)
 	return error;
 }
 
+static void add_cpu(const struct map *cpu, struct model *model)
+{
+	for (size_t i = 0; i < model->n_syscalls; i++) {
+		const uint64_t *ns = map_get(cpu, &model->syscalls[i].number);
+
+		model->syscalls[i].cpu_ns = ns ? *ns : 0;
+	}
+}
+
 int syscalls_finish(struct pass *pass)
 {
 	struct syscalls *syscalls = &pass->syscalls;
@@ -562,6 +586,7 @@ int syscalls_finish(struct pass *pass)
 		error = divide_finish(pass);
 	if (error)
 		return error;
+	add_cpu(syscalls->cpu, model);
 	qsort(model->syscalls, model->n_syscalls, sizeof(*model->syscalls), by_total);
 	return add_slow(pass);
 }

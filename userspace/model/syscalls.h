@@ -35,7 +35,8 @@ struct syscalls {
 	struct calls totals;
 	struct calls records;
 	struct call_windows windows;
-	uint64_t end; /* of the recording, when its end record says so; else 0 */
+	struct map *cpu; /* number -> CPU time in the call by timer samples, ns */
+	uint64_t end;    /* of the recording, when its end record says so; else 0 */
 };
 
 /* Histograms as profiles store them: FORMAT.md. What makes no sense ends it. */
@@ -51,6 +52,7 @@ struct model_syscall syscall_row(const struct call *call, const struct model *mo
 int syscalls_init(struct syscalls *syscalls);
 void syscalls_free(struct syscalls *syscalls);
 
+int syscalls_tick(struct pass *pass, const struct record_cpu *record);
 int syscalls_record(struct pass *pass, const struct record_syscall *record);
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record);
 int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record);

@@ -31,8 +31,9 @@ struct thread {
 	struct tally alloc; /* the same with its variance */
 	uint64_t begin;     /* when it was made; 0: the recording found it there */
 	bool ended;         /* what follows is known */
-	bool waits_known;
+	bool waits_known, queue_known;
 	uint64_t end;
+	uint64_t queued_ns; /* it could have run, but had no CPU */
 	uint64_t minor_faults, major_faults;
 	struct fault_counts recorded_faults; /* that fault records stand for */
 	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS], wait_max[WAIT_KINDS];

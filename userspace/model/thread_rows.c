@@ -67,6 +67,8 @@ static void add_times(const struct pass *pass, const struct thread *thread,
 		return;
 	row->ended = true;
 	row->waits_known = thread->waits_known;
+	row->queue_known = thread->queue_known;
+	row->queued_ns = thread->queued_ns;
 	row->wall_ns = thread->end > begin ? thread->end - begin : 0;
 	row->minor_faults = thread->minor_faults;
 	row->major_faults = thread->major_faults;

@@ -125,6 +125,10 @@ int waits_usage(struct pass *pass, const struct record_usage *record)
 	thread->ended = true;
 	thread->end = record->time;
 	thread->waits_known = record->flags & USAGE_WAITS;
+	thread->queue_known = record->flags & USAGE_QUEUED;
+	thread->queued_ns = record->queued_ns;
+	pass->model->cpu.queue_known |= thread->queue_known;
+	pass->model->cpu.queued_ns += record->queued_ns;
 	thread->minor_faults = record->minor_faults;
 	thread->major_faults = record->major_faults;
 	memcpy(thread->waits, waits, sizeof(waits));

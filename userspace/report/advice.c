@@ -18,6 +18,8 @@
 #include "units.h"
 #include "../util/plural.h"
 
+#define QUEUED_MIN_NS 200e6
+
 struct words {
 	FILE *evidence, *remedy;
 };
@@ -366,6 +368,23 @@ static bool find_many_calls(const struct model *model, struct words *words)
 }
 
 /* Code made at run time whose names were not written down: that of the process that has most. */
+/* A machine, or a container, with too few CPUs for what it does. */
+static bool find_queues(const struct model *model, struct words *words)
+{
+	double queued = (double)model->cpu.queued_ns, cpu = (double)model->cpu.on_cpu_ns;
+
+	if (queued < QUEUED_MIN_NS || queued < 0.25 * (queued + cpu))
+		return false;
+	fprintf(words->evidence,
+		"Threads could have run for %s but waited for a CPU, %s of the time that they "
+		"wanted one.",
+		unit_time(queued).text, unit_percent(queued / (queued + cpu)).text);
+	fprintf(words->remedy,
+		"More threads want to run than there are CPUs, other programs have them, or the "
+		"quota of the cgroup is used up (nr_throttled in its cpu.stat).");
+	return true;
+}
+
 static bool find_unnamed(const struct model *model, struct words *words)
 {
 	const size_t prefix = strlen(GENERATED_UNNAMED);
@@ -400,6 +419,7 @@ static const struct rule {
 	{"explicit_collections", find_explicit},
 	{"slow_stops", find_slow_stops},
 	{"stalled_calls", find_stalled_calls},
+	{"queues", find_queues},
 	{"many_calls", find_many_calls},
 	{"failing_calls", find_failing_calls},
 	{"few_samples", find_few_samples},

@@ -150,6 +150,7 @@ static json_t *cpu(const struct model *model)
 	json_put(object, "collector_ns", known ? json_whole(model_collector_ns(cpu)) : json_null());
 	json_put(object, "compiler_ns",
 		 known ? json_count(cpu->work_ns[WORK_COMPILER]) : json_null());
+	json_put(object, "queued_ns", cpu->queue_known ? json_count(cpu->queued_ns) : json_null());
 	json_put(object, "recording_ns", known ? json_count(cpu->recording_ns) : json_null());
 	json_put(object, "user_ns", known ? json_count(cpu->user_ns) : json_null());
 	json_put(object, "kernel_ns", known ? json_count(cpu->kernel_ns) : json_null());
@@ -217,6 +218,7 @@ static json_t *syscalls(const struct model *model, size_t top)
 		json_put(row, "histogram", json_histogram(call->histogram));
 		json_put(row, "in_gc_count", json_count(call->in_gc_count));
 		json_put(row, "in_gc_ns", json_count(call->in_gc_ns));
+		json_put(row, "cpu_ns", json_count(call->cpu_ns));
 		json_put(row, "off_cpu_count", json_count(call->waits));
 		json_put(row, "off_cpu_ns", json_count(call->wait_ns));
 		json_put(row, "estimated", json_boolean(call->estimated));

@@ -84,6 +84,8 @@ void json_put_usage(json_t *row, const struct model_thread *thread)
 	json_put(row, "off_cpu_ns",
 		 thread->waits_known ? json_count(thread->off_cpu_ns) : json_null());
 	json_put(row, "off_cpu", reasons);
+	json_put(row, "queued_ns",
+		 thread->queue_known ? json_count(thread->queued_ns) : json_null());
 	json_put(row, "minor_faults",
 		 thread->ended ? json_count(thread->minor_faults) : json_null());
 	json_put(row, "major_faults",

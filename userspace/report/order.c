@@ -46,6 +46,7 @@ KEY(site, premature, row->life.premature_bytes)
 KEY(site, live, life_live_bytes(&row->life))
 KEY(syscall, count, row->count)
 KEY(syscall, time, row->total_ns)
+KEY(syscall, cpu, row->cpu_ns)
 KEY(syscall, gc, row->in_gc_ns)
 KEY(syscall, errors, row->errors)
 KEY(syscall, max, row->max_ns)
@@ -61,9 +62,9 @@ KEY(program, count, row->calls)
 KEY(program, faults, row->minor_faults + row->major_faults)
 
 static const struct order orders[] = {
-	{"cpu", "most CPU time by itself first", function_cpu, NULL, NULL, syscall_time, thread_cpu,
+	{"cpu", "most CPU time by itself first", function_cpu, NULL, NULL, syscall_cpu, thread_cpu,
 	 program_cpu},
-	{"cpu-total", "most CPU time first", function_cpu_total, NULL, NULL, syscall_time,
+	{"cpu-total", "most CPU time first", function_cpu_total, NULL, NULL, syscall_cpu,
 	 thread_cpu, program_cpu},
 	{"alloc", "most bytes first", function_alloc, type_alloc, site_alloc, NULL, thread_alloc,
 	 program_alloc},

@@ -12,7 +12,8 @@
 #include "units.h"
 #include "../util/plural.h"
 
-enum { COLUMNS_MAX = TIMELINE_WINDOWS, LABEL_WIDTH = 14, FIGURE_WIDTH = 26 };
+enum { COLUMNS_MAX = TIMELINE_WINDOWS, COLUMNS_MIN = 8, LABEL_WIDTH = 14, FIGURE_WIDTH = 26 };
+enum { TICKS_MIN = 16 }; /* of a busy CPU's timer in a column; of fewer, chance says how many */
 
 int section_advice(const struct section *section)
 {
@@ -30,7 +31,7 @@ int section_advice(const struct section *section)
 	return error;
 }
 
-/* Windows of the model put together until they fit the page. */
+/* Windows of the model put together until they fit the page and say more than chance does. */
 struct chart {
 	struct window columns[COLUMNS_MAX];
 	size_t count;
@@ -40,10 +41,14 @@ struct chart {
 static void make_chart(const struct section *section, struct chart *chart)
 {
 	const struct timeline *timeline = section->model->timeline;
+	const struct model_cpu *cpu = &section->model->cpu;
 	int room = section->page->width - 2 - LABEL_WIDTH - FIGURE_WIDTH;
+	double sampled_ns = (double)(cpu->on_cpu_ns - cpu->no_samples_ns);
+	double tick_ns = sampled_ns > 0 ? cpu->squares / sampled_ns : 0;
 	size_t together = 1;
 
-	while (timeline->count > together * (size_t)room)
+	while (timeline->count > together * (size_t)room ||
+	       (double)(together * timeline->step_ns) < TICKS_MIN * tick_ns)
 		together++;
 	for (size_t i = 0; i < timeline->count; i++) {
 		struct window *column = &chart->columns[i / together];
@@ -169,10 +174,12 @@ int section_timeline(const struct section *section)
 	const struct timeline *timeline = section->model->timeline;
 	struct chart chart = {.count = 0};
 
-	/* A glance at a few windows says nothing. */
-	if (!timeline || !timeline->step_ns || timeline->count < 8)
+	if (!timeline || !timeline->step_ns)
 		return 0;
 	make_chart(section, &chart);
+	/* A glance at a few columns says nothing. */
+	if (chart.count < COLUMNS_MIN)
+		return 0;
 	page_heading(section->page, "Over time");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (section_stream(section, lines[i].stream) &&

@@ -228,12 +228,12 @@ static void call_margin(struct table *table, const struct model_syscall *row)
 int section_syscalls(const struct section *section)
 {
 	static const struct column columns[] = {
-		{NULL, "count", false, 0, 0},  {NULL, "±", false, 0, 0},
-		{NULL, "errors", false, 0, 0}, {NULL, "total", false, 0, 0},
-		{NULL, "p50", false, 2, 0},    {NULL, "p99", false, 0, 0},
-		{NULL, "max", false, 1, 0},    {NULL, "in GC", false, 0, 0},
-		{NULL, "for", false, 0, 0},    {NULL, "off CPU", false, 0, 0},
-		{NULL, "call", true, 0, 12},
+		{NULL, "count", false, 0, 0},   {NULL, "±", false, 0, 0},
+		{NULL, "errors", false, 0, 0},  {NULL, "total", false, 0, 0},
+		{NULL, "p50", false, 2, 0},     {NULL, "p99", false, 0, 0},
+		{NULL, "max", false, 1, 0},     {NULL, "in GC", false, 0, 0},
+		{NULL, "for", false, 0, 0},     {NULL, "CPU", false, 3, 0},
+		{NULL, "off CPU", false, 0, 0}, {NULL, "call", true, 0, 12},
 	};
 	const struct model *model = section->model;
 	struct table *table;
@@ -263,6 +263,7 @@ int section_syscalls(const struct section *section)
 		cell_time(table, (double)row->max_ns);
 		call_count(table, row->estimated, row->in_gc_count);
 		call_time(table, row->estimated, row->in_gc_ns);
+		cell_time(table, (double)row->cpu_ns);
 		call_time(table, row->estimated, row->wait_ns);
 		table_cell(table, row->name);
 	}
@@ -307,9 +308,10 @@ int section_threads(const struct section *section)
 {
 	static const struct column columns[] = {
 		{NULL, "tid", false, 0, 0},           {NULL, "pid", false, 0, 0},
-		{NULL, "CPU", false, 0, 0},           {NULL, "in GC", false, 0, 0},
-		{NULL, "allocated", false, 0, 0},     {NULL, "timer samples", false, 2, 0},
-		{NULL, "alloc samples", false, 1, 0}, {NULL, "thread", true, 0, 12},
+		{NULL, "CPU", false, 0, 0},           {"waited for", "a CPU", false, 3, 0},
+		{NULL, "in GC", false, 0, 0},         {NULL, "allocated", false, 0, 0},
+		{NULL, "timer samples", false, 2, 0}, {NULL, "alloc samples", false, 1, 0},
+		{NULL, "thread", true, 0, 12},
 	};
 	const struct model *model = section->model;
 	size_t count = count_threads(model);
@@ -328,6 +330,7 @@ int section_threads(const struct section *section)
 		snprintf(number, sizeof(number), "%" PRIu64, row->pid);
 		table_cell(table, number);
 		cell_time(table, row->cpu_ns);
+		cell_time(table, (double)row->queued_ns);
 		cell_time(table, row->gc_cpu_ns);
 		cell_bytes(table, row->alloc_bytes);
 		cell_count(table, row->cpu_samples);

@@ -254,6 +254,8 @@ static bool several(const struct model *model)
 
 #define NO_SAMPLES_TOLD 0.02 /* of CPU time: less may be chance */
 
+#define QUEUED_TOLD 0.02 /* of CPU time: on any machine something runs now and then */
+
 /* What of the CPU time the runtime had. */
 static void tell_work(const struct model_cpu *cpu, FILE *out)
 {
@@ -296,6 +298,9 @@ static void tell_cpu(const struct section *section, FILE *out)
 			"interrupts off",
 			unit_percent((double)model->cpu.no_samples_ns / cpu).text);
 	fprintf(out, wall > 0 ? ")." : ".");
+	if ((double)model->cpu.queued_ns > QUEUED_TOLD * cpu)
+		fprintf(out, " For another %s threads could have run but had no CPU.",
+			unit_time((double)model->cpu.queued_ns).text);
 	tell_work(&model->cpu, out);
 }
 

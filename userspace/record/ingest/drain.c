@@ -374,7 +374,9 @@ int drain_round(struct drain *drain)
 
 int drain_timeout(const struct drain *drain, int ms)
 {
-	return drain->left ? 0 : switches_timeout(drain->parts.switches, ms);
+	return drain->left || flow_is_behind(drain->flow)
+		       ? 0
+		       : switches_timeout(drain->parts.switches, ms);
 }
 
 /* Until it is known what processes have mapped that ran before. */

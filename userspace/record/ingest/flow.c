@@ -15,6 +15,7 @@
 #define SLACK_NS      UINT64_C(200000000)
 #define ADVANCE_NS    UINT64_C(50000000) /* what waits is sorted so often at most */
 #define PENDING_BYTES ((size_t)16 << 20)
+#define PART_MIN      16384                /* events */
 #define PENDING_NS    UINT64_C(2000000000) /* for which events wait until a file is read */
 
 struct flow {
@@ -163,13 +164,13 @@ static bool is_others(const struct flow *flow, const struct event_header *event)
 	return process && joins_leave_out(process, event->provider, event->time);
 }
 
-/* Stores all from before the watermark; the first error counts. */
-static int store_until(struct flow *flow, uint64_t watermark)
+/* Stores the next `most` of those that are due; the first error counts. */
+static int store_due(struct flow *flow, size_t most)
 {
 	struct event_header *event;
-	int result = merge_advance(flow->merge, watermark);
+	int result = 0;
 
-	while ((event = merge_next(flow->merge))) {
+	while (most-- && (event = merge_next(flow->merge))) {
 		int err;
 
 		if (event->code == EVENT_typed) {
@@ -187,27 +188,47 @@ static int store_until(struct flow *flow, uint64_t watermark)
 	return result;
 }
 
+/*
+ * A part of what is due: no turn takes long after many events had to wait, and what is kept stays
+ * within a few times what the rings can hold, as they lose events when a turn does take long.
+ */
+static int store_part(struct flow *flow, uint64_t watermark)
+{
+	int err = merge_advance(flow->merge, watermark);
+	size_t part = merge_due(flow->merge) / 4;
+
+	return err ? err : store_due(flow, part > PART_MIN ? part : PART_MIN);
+}
+
 /* Any mapping on the machine makes a round, and those of programs that start come by the dozen. */
 int flow_advance(struct flow *flow, uint64_t now, uint64_t pending)
 {
 	int err;
 
-	if (now < flow->next_advance)
+	if (now < flow->next_advance && !flow_is_behind(flow))
 		return 0;
 	flow->next_advance = now + ADVANCE_NS;
 	places_advance(flow->places, now);
 	if (pending < now - SLACK_NS) {
-		err = store_until(flow, now - pending < PENDING_NS ? pending : now - PENDING_NS);
-		if (err || merge_held(flow->merge) < PENDING_BYTES)
+		err = store_part(flow, now - pending < PENDING_NS ? pending : now - PENDING_NS);
+		if (err || flow_is_behind(flow) || merge_held(flow->merge) < PENDING_BYTES)
 			return err;
 	}
-	return store_until(flow, now - SLACK_NS);
+	return store_part(flow, now - SLACK_NS);
+}
+
+bool flow_is_behind(const struct flow *flow)
+{
+	return merge_due(flow->merge) > 0;
 }
 
 int flow_finish(struct flow *flow, uint64_t now)
 {
+	int err;
+
 	places_finish(flow->places, now);
-	return store_until(flow, UINT64_MAX);
+	err = merge_advance(flow->merge, UINT64_MAX);
+	return err ? err : store_due(flow, SIZE_MAX);
 }
 
 int flow_turn(struct flow *flow, uint64_t ns)

@@ -40,11 +40,13 @@ int flow_runtime(struct flow *flow, const struct event_mmap *event,
 void flow_settle(struct flow *flow, uint64_t now);
 
 /*
- * Stores what is old enough at `now`. What happened after `pending`, when a file was mapped that is
- * still being read (UINT64_MAX: none is), waits for it: not for ever, and only while that is not
- * much. A negative errno: the profile cannot be written.
+ * Stores what is old enough at `now`, or a part of it: flow_is_behind() then. What happened after
+ * `pending`, when a file was mapped that is still being read (UINT64_MAX: none is), waits for it:
+ * not for ever, and only while that is not much. A negative errno: the profile cannot be written.
  */
 int flow_advance(struct flow *flow, uint64_t now, uint64_t pending);
+
+bool flow_is_behind(const struct flow *flow);
 
 /* Stores everything; cycles of collectors that are not over end `now`. */
 int flow_finish(struct flow *flow, uint64_t now);

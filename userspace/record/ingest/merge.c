@@ -252,6 +252,11 @@ struct event_header *merge_next(struct merge *merge)
 	return items(merge)[merge->taken++].event;
 }
 
+size_t merge_due(const struct merge *merge)
+{
+	return merge->due - merge->taken;
+}
+
 uint64_t merge_late(const struct merge *merge)
 {
 	return merge->late;

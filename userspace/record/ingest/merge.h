@@ -25,6 +25,9 @@ int merge_advance(struct merge *merge, uint64_t watermark);
  * is none. The copy is the caller's until the next call. */
 struct event_header *merge_next(struct merge *merge);
 
+/* Events that may be taken. */
+size_t merge_due(const struct merge *merge);
+
 /* Events that came with a time before the watermark. */
 uint64_t merge_late(const struct merge *merge);
 

@@ -59,7 +59,6 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 			     : ways->rows ? COPY_BYTES_MAX
 					  : 0;
 	config->copy_always = ways->copy;
-	config->managed_stacks = 1;
 	config->syscall_rate = (uint32_t)options->syscall_rate;
 	skeleton->data->short_rate = config->syscall_rate;
 	config->syscalls = options->syscall_mode;

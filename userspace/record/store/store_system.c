@@ -25,6 +25,9 @@ int store_cpu(struct store *store, const struct incoming *in)
 	record.cpu.mode = event->mode;
 	record.cpu.quality = stack.quality;
 	record.cpu.fiber = in->header->fiber;
+	record.cpu.call = event->call & ~CPU_CALL_COMPAT;
+	if (event->call & CPU_CALL_COMPAT)
+		record.cpu.call += UINT64_C(1) << 31;
 	/* The frames lie within the event, or its stack would not have been stored. */
 	record.cpu.recording = store->own && own_code_has(store->own, (const void *)in->tail.data,
 							  event->stack.n_kernel);
@@ -201,6 +204,7 @@ int store_usage(struct store *store, const struct incoming *in)
 	record.usage.stopped_waits = event->waits[WAIT_STOPPED];
 	record.usage.stopped_ns = event->wait_ns[WAIT_STOPPED];
 	record.usage.stopped_max = event->wait_max[WAIT_STOPPED];
+	record.usage.queued_ns = event->queued;
 	return profile_writer_put(store->writer, &record);
 }
 
