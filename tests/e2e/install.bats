@@ -97,6 +97,6 @@ make_in_root() {
 		gcprof record --runtime:auto none hotspot go
 		gcprof record --agent:malloc python java
 		gcprof record --syscalls:all slow= count off
-		gcprof export -f:firefox pprof folded
+		gcprof export -f:firefox html pprof folded
 	END
 }

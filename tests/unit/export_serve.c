@@ -43,6 +43,19 @@ TEST(the_file_is_given_to_those_who_know_its_path)
 	      "204 No Content", 0);
 }
 
+TEST(a_page_may_be_read_by_itself_only)
+{
+	const struct served page = {.size = 1234, .path = "/secret/x.html", .port = 8080};
+	char answer[SERVE_ANSWER_MAX];
+
+	CHECK(serve_answer(&page, "GET /secret/x.html HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n",
+			   answer));
+	CHECK(strstr(answer, "HTTP/1.1 200 OK\r\n") == answer);
+	CHECK(strstr(answer, "\r\nContent-Type: text/html; charset=utf-8\r\n"));
+	CHECK(strstr(answer, "\r\nCross-Origin-Resource-Policy: same-origin\r\n"));
+	CHECK(!strstr(answer, "Access-Control"));
+}
+
 TEST(nobody_else_gets_it)
 {
 	check("GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", "404 Not Found", 0);
