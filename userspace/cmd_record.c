@@ -14,6 +14,7 @@
 
 #include "cmd_record.h"
 #include "commands.h"
+#include "profile/kept.h"
 #include "record/kernel/setup.h"
 #include "record/machine/capabilities.h"
 #include "record/machine/cgroup.h"
@@ -54,6 +55,14 @@ static const struct option_row rows[] = {
 	{"rotate", 0, OPTION_TEXT, offsetof(struct record_options, rotate), 0, 0, "TIME|SIZE",
 	 "write one profile after the other, each of this time (10m) or size (100M): FILE-0001 and "
 	 "so on"},
+	{"keep", 0, OPTION_TEXT, offsetof(struct record_options, keep), 0, 0, "TIME|SIZE",
+	 "keep the last of this time (60s) or size (100M), and write that on SIGUSR2, by gcprof "
+	 "snapshot, and at the end: FILE-0001 and so on"},
+	{"when", 0, OPTION_LIST, offsetof(struct record_options, when), 0, 0, "CONDITION",
+	 "with --keep: take a snapshot when pause>TIME, syscall:NAME>TIME, rss>SIZE or "
+	 "exit!=STATUS; may be given several times"},
+	{"after", 0, OPTION_TIME, offsetof(struct record_options, after), 0, 1000000000ull * 3600,
+	 "TIME", "with --keep: go on for so long before a snapshot is taken (default: 0)"},
 	{"frequency", 'F', OPTION_NUMBER, offsetof(struct record_options, frequency), 0, 10000,
 	 "HZ", "timer samples per second and CPU; 0: none (default: 999)"},
 	{"period", 'R', OPTION_SIZE, offsetof(struct record_options, period), 64, 1ull << 36,
@@ -271,6 +280,7 @@ static void run(struct recording *recording)
 		err = recording->rotation.split ? 0 : throttle_step(&recording->throttle);
 		err = err ? err : drain_round(recording->drain);
 		err = err ? err : recording_rotate(recording);
+		err = err ? err : recording_keep(recording);
 		warn_troubles(recording);
 		recording_check_output(recording);
 		if (event == WATCH_WORK && !err && cgroup_ended(recording))
@@ -354,6 +364,8 @@ static void recording_free(struct recording *recording)
 	profile_writer_close(recording->writer);
 	free(recording->command);
 	free(recording->path);
+	kept_free(recording->keeping.kept);
+	when_free(recording->keeping.when);
 }
 
 /* Everything is attached: what comes from programs from now on is read with few rights. */
@@ -468,16 +480,8 @@ static int check_options(struct record_options *options, char **words)
 			  options->overhead);
 		return -EINVAL;
 	}
-	if (options->rotate &&
-	    span_parse(options->rotate, &options->rotate_ns, &options->rotate_bytes)) {
-		log_error("--rotate %s: a time such as 10m, or a size such as 100M",
-			  options->rotate);
+	if (recording_check_spans(options))
 		return -EINVAL;
-	}
-	if (options->rotate && strcmp(options->output, "-") == 0) {
-		log_error("--rotate: not with -o -, which is one profile");
-		return -EINVAL;
-	}
 	if (ring && ring_size_parse(ring, &options->ring_stream, &options->ring_bytes)) {
 		log_error("GCPROF_TEST_RING=%s: STREAM=BYTES, a power of two from 4096 on", ring);
 		return -EINVAL;
@@ -549,7 +553,9 @@ static int record_run(int argc, char **argv)
 	const char *variable;
 	int code, err;
 
-	if (first < 0 || check_options(&recording.options, argv + first))
+	if (first < 0 || check_options(&recording.options, argv + first) ||
+	    (recording.options.when.count &&
+	     when_parse(&recording.options, &recording.keeping.when)))
 		return EXIT_USAGE;
 	err = invoker_find(&recording.user, &variable);
 	if (err)

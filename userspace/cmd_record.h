@@ -43,6 +43,21 @@ struct rotation {
 			  */
 };
 
+/* Of a recording of which the last span is kept. */
+struct keeping {
+	struct kept *kept; /* NULL: all is written */
+	bool asked;        /* a snapshot is wanted, */
+	uint64_t due;      /* not before this time */
+	bool split;        /* it was split off, and will be written, */
+	uint64_t end;      /* until this time, */
+	char written[96];  /* for this reason */
+	pid_t writer;      /* the process that writes one; 0: none */
+	struct when *when; /* conditions under which one is taken; NULL: there are none */
+	uint64_t quiet;    /* until when they are not looked at */
+	char why[96];      /* the one that came true, for the next one; empty: none did */
+	double seconds;    /* that it has */
+};
+
 /* Everything that belongs to one recording, in the order in which it comes to be. */
 struct recording {
 	struct record_options options;
@@ -81,6 +96,7 @@ struct recording {
 	bool piped;     /* the profile goes to our standard output */
 	char *path;     /* of the file that is being written; NULL: piped */
 	struct rotation rotation;
+	struct keeping keeping;
 	bool removed;        /* its file is gone, which was reported */
 	uint64_t next_check; /* of that */
 	int file;            /* that file, to see it removed; 0: piped */
@@ -124,9 +140,33 @@ static inline const char *recording_output(const struct recording *recording)
 /* Opens the profile's file, or the next one: says what is wrong with it. */
 int recording_open_file(struct recording *recording, struct sink **sink);
 
+/* What --rotate and --keep must not say: -EINVAL, with the error printed. */
+int recording_check_spans(struct record_options *options);
+
 /* Is there one file after the other? Goes on in the next when it is time: 0 or a negative errno. */
 bool recording_rotates(const struct recording *recording);
 int recording_rotate(struct recording *recording);
+
+/* The same of one of which the last span is kept: drops what is too old, writes what was asked for.
+ */
+int recording_keep_open(struct recording *recording, struct sink **sink);
+int recording_keep(struct recording *recording);
+/* A snapshot is wanted. */
+void recording_ask(struct recording *recording);
+
+/* Conditions: -EINVAL, with the error printed. when_record() is to see each record. */
+struct when;
+int when_parse(const struct record_options *options, struct when **out);
+void when_free(struct when *when); /* NULL is allowed */
+int when_record(void *context, const struct record *record);
+/* Each round: asks for a snapshot if one came true. */
+void recording_when(struct recording *recording);
+
+/* Is it to be split now for a snapshot? It was. */
+bool recording_snapshot_is_due(const struct recording *recording);
+void recording_keep_split(struct recording *recording, uint64_t time);
+/* What is kept, as the last segment ended. */
+int recording_keep_finish(struct recording *recording, uint64_t end);
 
 /* "12.5 MiB" */
 void recording_describe_size(uint64_t bytes, char *out, size_t size);

@@ -58,6 +58,8 @@ static void finish_profile(struct recording *recording, uint64_t end)
 	closed = profile_writer_close(recording->writer);
 	recording->writer = NULL;
 	err = err ? err : closed;
+	closed = recording->keeping.kept ? recording_keep_finish(recording, end) : 0;
+	err = err ? err : closed;
 	if (err && !recording->failed)
 		recording_fail_errno(recording_output(recording), err);
 	recording->failed |= err != 0;

@@ -31,7 +31,8 @@ void recording_check_output(struct recording *recording)
 	uint64_t now = clock_now();
 	struct stat status;
 
-	if (recording->piped || recording->removed || now < recording->next_check)
+	if (recording->piped || recording->keeping.kept || recording->removed ||
+	    now < recording->next_check)
 		return;
 	recording->next_check = now + CHECK_NS;
 	/* Of the file, not of its name: the user's path is not for root to follow. */
@@ -59,6 +60,8 @@ int recording_open_output(struct recording *recording)
 	}
 	if (recording->piped) {
 		err = sink_fd_create(STDOUT_FILENO, &sink);
+	} else if (recording->options.keep) {
+		err = recording_keep_open(recording, &sink);
 	} else {
 		err = recording_open_file(recording, &sink);
 		if (err)
@@ -66,8 +69,10 @@ int recording_open_output(struct recording *recording)
 	}
 	if (!err)
 		err = profile_writer_create(sink, &recording->writer);
-	if (!err && recording_rotates(recording))
+	if (!err && recording->options.rotate)
 		err = profile_writer_carry(recording->writer);
+	if (!err && recording->keeping.when)
+		profile_writer_watch(recording->writer, when_record, recording->keeping.when);
 	if (!err)
 		err = processes_create(recording->writer, &recording->processes);
 	if (!err)
@@ -503,6 +508,7 @@ int recording_open_watch(struct recording *recording, const int *pidfds, size_t 
 		.maps = recording->maps,
 		.pidfds = pidfds,
 		.n_pidfds = count,
+		.snapshots = recording->options.keep != NULL,
 	};
 	int err = watch_open(&parts, &recording->watch);
 

@@ -12,15 +12,37 @@
 #include <unistd.h>
 
 #include "cmd_record.h"
+#include "profile/kept.h"
 #include "record/ingest/drain.h"
 #include "record/machine/clock.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/path_base.h"
 
+int recording_check_spans(struct record_options *options)
+{
+	const char *wrong = NULL;
+
+	if (options->rotate &&
+	    span_parse(options->rotate, &options->rotate_ns, &options->rotate_bytes))
+		wrong = "--rotate: a time such as 10m, or a size such as 100M";
+	else if (options->keep &&
+		 span_parse(options->keep, &options->keep_ns, &options->keep_bytes))
+		wrong = "--keep: a time such as 60s, or a size such as 100M";
+	else if (options->keep && options->rotate)
+		wrong = "--keep and --rotate: only one of them";
+	else if ((options->rotate || options->keep) && strcmp(options->output, "-") == 0)
+		wrong = "--rotate and --keep: not with -o -, which is one profile";
+	else if ((options->after || options->when.count) && !options->keep)
+		wrong = "--when and --after: only with --keep";
+	if (wrong)
+		log_error("%s", wrong);
+	return wrong ? -EINVAL : 0;
+}
+
 bool recording_rotates(const struct recording *recording)
 {
-	return recording->options.rotate != NULL;
+	return recording->options.rotate || recording->options.keep;
 }
 
 /* NAME-0001.EXTENSION: the path of a file of several. */
@@ -56,40 +78,66 @@ int recording_open_file(struct recording *recording, struct sink **sink)
 	return err;
 }
 
+static uint64_t file_begin(const struct recording *recording)
+{
+	return recording->rotation.begin ? recording->rotation.begin : recording->start;
+}
+
 static bool is_due(const struct recording *recording)
 {
 	const struct record_options *options = &recording->options;
-	uint64_t begin = recording->rotation.begin ? recording->rotation.begin : recording->start;
+	const struct kept *kept = recording->keeping.kept;
+	uint64_t ns = kept && options->keep_ns ? kept_segment_ns(kept) : options->rotate_ns;
+	uint64_t bytes = kept ? kept_segment_bytes(kept) : options->rotate_bytes;
 
-	if (options->rotate_ns)
-		return clock_now() >= begin + options->rotate_ns;
-	return profile_writer_size(recording->writer) >= options->rotate_bytes;
+	if (recording_snapshot_is_due(recording))
+		return true;
+	return ns ? clock_now() >= file_begin(recording) + ns
+		  : profile_writer_size(recording->writer) >= bytes;
+}
+
+/* Ends the file, unless it is a segment of what is kept. */
+static int end_file(struct recording *recording, uint64_t time)
+{
+	const struct record end = {.kind = RECORD_end, .end = {.time = time, .reason = END_NEXT}};
+	int err = counters_put_losses(recording->counters, time);
+
+	if (!err && !recording->keeping.kept)
+		err = profile_writer_put(recording->writer, &end);
+	return err ? err : profile_writer_flush(recording->writer);
+}
+
+/* Opens the next one; says that this one is complete. */
+static int open_next(struct recording *recording, uint64_t time, struct sink **sink)
+{
+	uint64_t bytes = profile_writer_size(recording->writer);
+	char size[32], *path;
+	int err;
+
+	if (recording->keeping.kept) {
+		recording_keep_split(recording, time);
+		return kept_begin(recording->keeping.kept, time, sink);
+	}
+	path = strdup(recording->path);
+	recording->bytes += bytes;
+	recording_describe_size(bytes, size, sizeof(size));
+	err = path ? recording_open_file(recording, sink) : -ENOMEM;
+	if (!err)
+		log_info("%s is complete: %.2f s, %s", path,
+			 (double)(time - file_begin(recording)) / 1e9, size);
+	free(path);
+	return err;
 }
 
 /* What came until the split is written: the other file begins there. */
 static int next_file(struct recording *recording)
 {
 	struct rotation *rotation = &recording->rotation;
-	const struct record end = {.kind = RECORD_end,
-				   .end = {.time = rotation->split, .reason = END_NEXT}};
-	uint64_t begin = rotation->begin ? rotation->begin : recording->start;
-	char size[32], *path;
 	struct sink *sink;
-	int err = counters_put_losses(recording->counters, rotation->split);
+	int err = end_file(recording, rotation->split);
 
-	err = err ? err : profile_writer_put(recording->writer, &end);
-	err = err ? err : profile_writer_flush(recording->writer);
-	if (err)
-		return err;
-	recording->bytes += profile_writer_size(recording->writer);
-	recording_describe_size(profile_writer_size(recording->writer), size, sizeof(size));
-	path = strdup(recording->path);
-	err = path ? recording_open_file(recording, &sink) : -ENOMEM;
+	err = err ? err : open_next(recording, rotation->split, &sink);
 	err = err ? err : profile_writer_next(recording->writer, sink, rotation->split);
-	if (!err)
-		log_info("%s is complete: %.2f s, %s", path,
-			 (double)(rotation->split - begin) / 1e9, size);
-	free(path);
 	rotation->begin = rotation->split;
 	rotation->split = 0;
 	drain_go_on(recording->drain);

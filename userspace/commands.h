@@ -6,6 +6,7 @@
 #include "util/options.h"
 
 extern const struct command cmd_record;
+extern const struct command cmd_snapshot;
 extern const struct command cmd_report;
 extern const struct command cmd_diff;
 extern const struct command cmd_export;

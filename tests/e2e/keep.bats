@@ -173,13 +173,227 @@ are_all() { # FILE...
 	same owners "$(stat -c %u "${files[@]}" | sort -u)" 12345
 }
 
-@test "--rotate: what makes no sense is refused before anything runs" {
+@test "--rotate and --keep: what makes no sense is refused before anything runs" {
 	for wrong in 0 10x M -1; do
 		run "$GCPROF" record --rotate="$wrong" -- touch ran
 		same status "$status" 2
 		grep -q -- '--rotate' <<<"$output"
 	done
 	run "$GCPROF" record --rotate 1s -o - -- touch ran
+	same status "$status" 2
+	for wrong in '--keep x' '--keep 0' '--keep 1s --rotate 1s' '--keep 1s -o -' '--after 1s'; do
+		# shellcheck disable=SC2086 # several words
+		run "$GCPROF" record $wrong -- touch ran
+		same "status of $wrong" "$status" 2
+	done
+	[ ! -e ran ]
+}
+
+# A recorder of $program that keeps the last two seconds, and one that keeps everything.
+keep_beside() { # PROGRAM...
+	need_root
+	"$@" >program.out 2>&1 3>&- &
+	program=$!
+	started+=("$program")
+	wait_until test -d "/proc/$program"
+	"$GCPROF" record -F 999 --max-overhead 100 --syscall-rate 1000000 --off-cpu -o whole.data \
+		-p "$program" 2>whole.log 3>&- &
+	whole=$!
+	started+=("$whole")
+	"$GCPROF" record -v -F 999 --max-overhead 100 --syscall-rate 1000000 --off-cpu --keep 2s \
+		-o kept.data -p "$program" 2>record.log 3>&- &
+	keeper=$!
+	started+=("$keeper")
+	wait_until grep -q 'probes attached' record.log
+}
+
+# Asks the keeper for a snapshot, and waits until it is written.
+snapshot() { # NUMBER
+	kill -USR2 "$keeper"
+	wait_until grep -q "kept-000$1.data has the last" record.log
+}
+
+end_both() {
+	kill -INT "$keeper" "$whole"
+	wait "$keeper" "$whole"
+	kill -KILL "$program"
+}
+
+# How many records that a jq condition selects the other recorder has of the span of a profile.
+others() { # CONDITION FILE
+	local start end
+	start=$("$GCPROF" dump "$2" | jq 'select(.record == "recording").start')
+	end=$("$GCPROF" dump "$2" | jq 'select(.record == "end").time')
+	"$GCPROF" dump whole.data | jq -c "select($1) | select(.time > $start and .time <= $end)" | wc -l
+}
+
+# Within so many; both recorders see the same events, a moment apart.
+near() { # WHAT A B BY
+	echo "$1: $2 and $3"
+	[ $(($2 - $3)) -le "$4" ] && [ $(($3 - $2)) -le "$4" ]
+}
+
+@test "--keep: a snapshot has of its span what another recorder has, and so has the next one" {
+	keep_beside "$WORKLOADS/waits" sleep 100000
+	for i in 1 2; do
+		# More than is kept.
+		sleep 4
+		snapshot $i
+	done
+	end_both
+	cat record.log
+	nap=$("$GCPROF" dump whole.data | jq -s '[.[] | select(.record == "syscall") | .number] |
+		group_by(.) | max_by(length)[0]')
+	for i in 1 2; do
+		are_profiles kept-000$i.data
+		holds '.end_reason == "snapshot" and .duration_ns >= 2000000000' kept-000$i.data
+		naps=$(ask '.syscalls[] | select(.name == "clock_nanosleep").count' kept-000$i.data)
+		[ "$naps" -ge 50 ]
+		near naps "$naps" "$(others ".record == \"syscall\" and .number == $nap" kept-000$i.data)" 2
+		holds '([.waits[], .syscalls[] | select(.name == "clock_nanosleep")] |
+			.[0].count == .[1].off_cpu_count and .[0].total_ns == .[1].off_cpu_ns)' kept-000$i.data
+		holds '.threads[0] | .name == "waits" and .off_cpu_ns == ([.off_cpu[].ns] | add)' \
+			kept-000$i.data
+		holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns > 0' kept-000$i.data
+	done
+	# Nothing is in both.
+	[ "$("$GCPROF" dump kept-0002.data | jq 'select(.record == "recording").start')" -gt \
+		"$("$GCPROF" dump kept-0001.data | jq 'select(.record == "recording").start')" ]
+	holds '.end_reason == "interrupted"' kept-0003.data
+}
+
+@test "--keep: collections and samples of a busy program, from any span" {
+	keep_beside "$WORKLOADS/churn" --seconds 120
+	sleep 4
+	snapshot 1
+	end_both
+	cat record.log
+	are_profiles kept-0001.data
+	pauses=$(ask '.gc.minor.count' kept-0001.data)
+	[ "$pauses" -ge 5 ]
+	samples=$(ask '.alloc.samples' kept-0001.data)
+	near samples "$samples" "$(others '.record == "alloc"' kept-0001.data)" $((samples / 20 + 20))
+	holds '[.threads[] | select(.samples > 0) | .name] == ["churn"]' kept-0001.data
+	holds '[.functions[].name] | index("descend")' kept-0001.data
+	holds '[.alloc.types[].name] | length > 1 and all(test("^object"))' kept-0001.data
+	holds '.cpu.on_cpu_ns <= .duration_ns * 1.05' kept-0001.data
+}
+
+@test "--keep: asked again while a snapshot is written, it writes another one; at the end the last" {
+	need_root
+	"$GCPROF" record --keep 1M --off-cpu -- "$WORKLOADS/churn" --seconds 8 >out 2>record.log 3>&- &
+	keeper=$!
+	started+=("$keeper")
+	wait_until takes_usr2 "$keeper"
+	sleep 2
+	for _ in 1 2 3 4 5 6 7 8; do
+		kill -USR2 "$keeper"
+		sleep 0.2
+	done
+	wait "$keeper"
+	cat record.log
+	files=(gcprof-0*.data)
+	[ "${#files[@]}" -ge 3 ]
+	are_profiles "${files[@]}"
+	holds '.end_reason == "program ended" and .exit_status == 0' "${files[-1]}"
+	for file in "${files[@]}"; do
+		[ "$(stat -c %s "$file")" -le 1048576 ]
+	done
+}
+
+@test "--keep: a snapshot that cannot be written is reported, the recording goes on" {
+	need_root
+	mkdir small
+	mount -t tmpfs -o size=16k none small || skip 'cannot mount a tmpfs'
+	"$GCPROF" record --keep 10s -R 16K -o small/x.data -- "$WORKLOADS/churn" --seconds 5 \
+		>out 2>record.log 3>&- &
+	keeper=$!
+	started+=("$keeper")
+	wait_until takes_usr2 "$keeper"
+	sleep 2
+	kill -USR2 "$keeper"
+	wait "$keeper" || code=$?
+	umount small
+	cat record.log
+	same status "$code" 1
+	grep -q "error: small/x-0002.data: No space" record.log
+	[ -n "$(said bytes)" ]
+	grep -q 'the recording goes on' record.log
+}
+
+takes_usr2() { # PID
+	[ $((0x$(sed -n 's/^SigBlk:[[:space:]]*//p' "/proc/$1/status") >> 11 & 1)) = 1 ]
+}
+
+@test "snapshot asks the recorder that keeps something, and no other process" {
+	need_root
+	run "$GCPROF" snapshot $$
+	same status "$status" 1
+	grep -q 'no gcprof record with --keep' <<<"$output"
+	"$GCPROF" record --keep 10s -o x.data -- sleep 60 2>record.log 3>&- &
+	keeper=$!
+	started+=("$keeper")
+	wait_until takes_usr2 "$keeper"
+	"$GCPROF" snapshot "$keeper"
+	wait_until grep -q 'x-0001.data has the last' record.log
+	kill -INT "$keeper"
+	wait "$keeper"
+	are_profiles x-0001.data x-0002.data
+}
+
+# Records with conditions for as long as a command runs; the profiles whose reason fits are in $files.
+when() { # REASON OPTIONS... -- COMMAND...
+	local reason=$1
+	shift
+	rm -f kept-*.data
+	code=0
+	"$GCPROF" record --keep 5s --max-overhead 100 -o kept.data "$@" >out 2>record.log 3>&- || code=$?
+	cat record.log
+	files=()
+	for file in kept-0*.data; do
+		! "$GCPROF" info "$file" | grep -q "^snapshot *$reason" || files+=("$file")
+	done
+}
+
+@test "--when syscall:NAME>TIME: a snapshot with what came before and after the call" {
+	when 'syscall:clock_nanosleep>700ms' --when 'syscall:clock_nanosleep>700ms' --after 500ms -- \
+		/bin/sh -c 'sleep 0.4; sleep 0.9; sleep 0.3; sleep 0.35; sleep 0.8'
+	# The second one that is long comes too soon after the first.
+	same snapshots "${#files[@]}" 1
+	grep -q 'syscall:clock_nanosleep>700ms: 9[0-9][0-9]' record.log
+	nap='[.syscalls[] | select(.name == "clock_nanosleep")][0]'
+	holds "$nap | .count >= 3 and .count <= 4 and .max_ns >= 900000000" "${files[0]}"
+	holds '[.programs[].name] | index("sleep")' "${files[0]}"
+	[ ! -e kept-0003.data ]
+}
+
+@test "--when pause>TIME: a snapshot with that pause" {
+	when 'pause>1us' --when 'pause>1h' --when 'pause>1us' -- "$WORKLOADS/churn" --seconds 3
+	same snapshots "${#files[@]}" 1
+	holds '.gc.minor.count > 0 and .gc.minor.max_ns > 1000' "${files[0]}"
+}
+
+@test "--when rss>SIZE and exit!=STATUS" {
+	when 'rss>40M' --when 'rss>40M' -- python3 -c 'x = bytearray(100 << 20); import time; time.sleep(4)'
+	same snapshots "${#files[@]}" 1
+	when 'exit!=0' --when 'exit!=0' -- /bin/sh -c 'sleep 0.2; sh -c "exit 7"; sleep 2; exit 0'
+	same status $code 0
+	same snapshots "${#files[@]}" 1
+	grep -q 'exit!=0: 7' record.log
+	when 'exit!=0' --when 'exit!=0' -- /bin/sh -c 'sh -c "exit 0"; sleep 1.5'
+	same snapshots "${#files[@]}" 0
+	# Nothing came true: what was kept at the end is there all the same.
+	[ -e kept-0001.data ]
+}
+
+@test "--when: what makes no sense is refused" {
+	for wrong in pause 'pause>' 'pause>x' 'pause<1s' 'syscall:nosuch>1s' 'syscall>1s' 'syscall:read>1us' \
+		'exit>1' 'oom' 'pausex>1s' 'rss>x'; do
+		run "$GCPROF" record --keep 1s --when "$wrong" -- touch ran
+		same "status of $wrong" "$status" 2
+		grep -q -- '--when' <<<"$output"
+	done
+	run "$GCPROF" record --when 'pause>1s' -- touch ran
 	same status "$status" 2
 	[ ! -e ran ]
 }

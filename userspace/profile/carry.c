@@ -165,6 +165,25 @@ static void set_begin(const struct carry *carry, struct record *record)
 			*field(record, &info->fields[i]) = carry->begin;
 }
 
+/* An exec has named the thread after the file: writes that as its name. */
+static int write_name(struct carry *carry, const struct record_exec *exec)
+{
+	const struct thing *path = carry_find(carry, REF_string, exec->path);
+	struct record string, comm = {.kind = RECORD_comm, .comm = {.time = carry->begin}};
+	struct bytes *text = &string.string.text;
+	int err = path ? carry_unpack(carry, path->packed, path->size, &string) : -ENOENT;
+	const char *slash = err ? NULL : memrchr(text->data, '/', text->size);
+
+	err = err ? err : localize(carry, REF_thread, exec->thread, &comm.comm.thread);
+	if (err)
+		return err;
+	if (slash)
+		*text = (struct bytes){slash + 1, text->size - (size_t)(slash + 1 - text->data)};
+	string.string.id = comm.comm.name = ++carry->last_local[REF_string];
+	err = carry->write(carry->context, &string);
+	return err ? err : carry->write(carry->context, &comm);
+}
+
 /* Writes again what is noted of it. */
 static int write_notes(struct carry *carry, const struct thing *owner)
 {
@@ -179,9 +198,12 @@ static int write_notes(struct carry *carry, const struct thing *owner)
 			set_begin(carry, &record);
 		if (record.kind == RECORD_recording) {
 			record.recording.start = carry->begin;
-			record.recording.part = carry->file;
+			record.recording.part = carry->part;
 		}
-		err = err ? err : write_record(carry, record);
+		if (!err && note->kind == RECORD_exec)
+			err = write_name(carry, &record.exec);
+		else
+			err = err ? err : write_record(carry, record);
 		err = err == -ENOENT ? 0 : err;
 	}
 	return err;
@@ -313,32 +335,51 @@ static int put_note(struct carry *carry, const struct record *record)
 	return 0;
 }
 
-/* The mappings and names of numbers were those of the program before. */
-static void note_exec(struct carry *carry, const struct record_exec *record)
+/* The mappings and names of numbers were those of the program before; the thread is named after the
+ * new one. */
+static int note_exec(struct carry *carry, const struct record *record)
 {
 	static const enum record_kind kinds[] = {RECORD_mmap, RECORD_runtime, RECORD_gc_name,
 						 RECORD_gc_begin};
-	const struct thing *thread = carry_find(carry, REF_thread, record->thread);
+	struct thing *thread = carry_find(carry, REF_thread, record->exec.thread);
 	struct thing *process = thread ? carry_find(carry, REF_process, thread->process) : NULL;
 
 	for (size_t i = 0; process && i < sizeof(kinds) / sizeof(*kinds); i++)
 		notes_drop(carry, process, kinds[i]);
+	if (!thread)
+		return 0;
+	notes_drop(carry, thread, RECORD_comm);
+	return note_put(carry, thread, record, 0);
 }
 
-/* A new thread has its maker's name. */
+/* A new thread has its maker's name, which a comm or an exec said last. */
 static int note_fork(struct carry *carry, const struct record_fork *fork)
 {
+	static const enum record_kind kinds[] = {RECORD_comm, RECORD_exec};
 	const struct thing *maker = carry_find(carry, REF_thread, fork->thread);
 	struct thing *child = carry_find(carry, REF_thread, fork->child);
-	const struct note *name = maker ? note_find(carry, maker, RECORD_comm, 0) : NULL;
 	struct record record;
-	int err;
+	int err = 0;
 
-	if (!name || !child)
-		return 0;
-	err = carry_unpack(carry, name->last.data, name->last.size, &record);
-	record.comm.thread = fork->child;
-	return err ? err : note_put(carry, child, &record, 0);
+	for (size_t i = 0; maker && child && !err && i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const struct note *name = note_find(carry, maker, kinds[i], 0);
+
+		if (!name)
+			continue;
+		err = carry_unpack(carry, name->last.data, name->last.size, &record);
+		*(kinds[i] == RECORD_comm ? &record.comm.thread : &record.exec.thread) =
+			fork->child;
+		err = err ? err : note_put(carry, child, &record, 0);
+	}
+	return err;
+}
+
+static void note_comm(struct carry *carry, const struct record_comm *comm)
+{
+	struct thing *thread = carry_find(carry, REF_thread, comm->thread);
+
+	if (thread)
+		notes_drop(carry, thread, RECORD_exec);
 }
 
 /* Nothing comes any more of what ended long before `time`. */
@@ -405,8 +446,7 @@ static int note_change(struct carry *carry, const struct record *record)
 	case RECORD_fork:
 		return note_fork(carry, &record->fork);
 	case RECORD_exec:
-		note_exec(carry, &record->exec);
-		return 0;
+		return note_exec(carry, record);
 	case RECORD_syscall:
 		return note_call(carry, &record->syscall);
 	case RECORD_exit:
@@ -428,28 +468,10 @@ int carry_put(struct carry *carry, const struct record *record)
 		err = err ? err : write_record(carry, *record);
 		return err ? err : note_change(carry, record);
 	default:
+		if (record->kind == RECORD_comm)
+			note_comm(carry, &record->comm);
 		return put_note(carry, record);
 	}
-}
-
-bool carry_text(struct carry *carry, uint64_t string, struct bytes *text)
-{
-	const struct thing *thing = carry_find(carry, REF_string, string);
-	struct record record;
-
-	if (!thing || carry_unpack(carry, thing->packed, thing->size, &record))
-		return false;
-	*text = record.string.text;
-	return true;
-}
-
-int carry_name(struct carry *carry, uint64_t thread, uint64_t string)
-{
-	const struct record record = {.kind = RECORD_comm,
-				      .comm = {.thread = thread, .name = string}};
-	struct thing *owner = carry_find(carry, REF_thread, thread);
-
-	return owner ? note_put(carry, owner, &record, 0) : -ENOENT;
 }
 
 int carry_thread(struct carry *carry, uint64_t thread, uint64_t *id)
@@ -461,10 +483,17 @@ int carry_thread(struct carry *carry, uint64_t thread, uint64_t *id)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-int carry_begin(struct carry *carry, uint64_t time)
+void carry_redirect(struct carry *carry, carry_write *write, void *context)
+{
+	carry->write = write;
+	carry->context = context;
+}
+
+int carry_begin(struct carry *carry, uint64_t time, uint64_t part)
 {
 	carry->file++;
 	carry->begin = time;
+	carry->part = part;
 	memset(carry->last_local, 0, sizeof(carry->last_local));
 	return write_notes(carry, carry->recording);
 }

@@ -12,8 +12,6 @@
 #ifndef GCPROF_CARRY_H
 #define GCPROF_CARRY_H
 
-#include <stdbool.h>
-
 #include "record.h"
 
 struct carry;
@@ -34,13 +32,11 @@ int carry_put(struct carry *carry, const struct record *record);
 /* The id that a thread has in the file, defined if need be; the same errors. */
 int carry_thread(struct carry *carry, uint64_t thread, uint64_t *id);
 
-/* The text of a string, valid until the next call; false if it is not known any more. */
-bool carry_text(struct carry *carry, uint64_t string, struct bytes *text);
+/* Another file begins, at this time (CLOCK_MONOTONIC), and has this number: writes the facts about
+ * the recording. */
+int carry_begin(struct carry *carry, uint64_t time, uint64_t part);
 
-/* In later files the thread has this name, which other records give it in this one. */
-int carry_name(struct carry *carry, uint64_t thread, uint64_t string);
-
-/* Another file begins, at this time (CLOCK_MONOTONIC): writes the facts about the recording. */
-int carry_begin(struct carry *carry, uint64_t time);
+/* From now on `write` gets what is to be written. */
+void carry_redirect(struct carry *carry, carry_write *write, void *context);
 
 #endif

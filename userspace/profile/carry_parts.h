@@ -60,6 +60,7 @@ struct carry {
 	struct thing *recording;
 	uint32_t file;  /* its number, from 1 */
 	uint64_t begin; /* of the file; 0: of the recording */
+	uint64_t part;  /* number of the file, as it says itself */
 	struct buffer packed, room;
 };
 

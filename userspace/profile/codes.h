@@ -14,8 +14,9 @@ enum end_reason {
 	END_INTERRUPTED = 2,
 	END_DURATION = 3,
 	END_ERROR = 4,
-	END_GONE = 5, /* all programs that were attached to ended */
-	END_NEXT = 6, /* the recording goes on in another file */
+	END_GONE = 5,     /* all programs that were attached to ended */
+	END_NEXT = 6,     /* the recording goes on in another file */
+	END_SNAPSHOT = 7, /* it goes on, and this is what was kept of it */
 };
 
 /* One word for programs: lost, cut, held; unknown for any other number. */

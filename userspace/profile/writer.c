@@ -26,6 +26,8 @@ struct profile_writer {
 	struct sink *sink;
 	struct codec *codec;
 	struct intern intern;
+	writer_watch *watch; /* sees all records; NULL: nobody does */
+	void *watcher;
 	struct carry *carry; /* of a recording that goes on in other files; NULL: it does not */
 	ZSTD_CCtx *zstd;
 	struct cpu_sums *cpu;
@@ -34,6 +36,8 @@ struct profile_writer {
 	struct buffer packed;
 	uint64_t chunks; /* begun so far */
 	uint64_t written;
+	uint64_t part;      /* number of the file among those of the recording, from 1 */
+	bool whole;         /* a chunk is written when the one that is copied ends */
 	uint64_t last_time; /* the last TIME seen: the base of a chunk that begins without one */
 	int error;          /* the first failure; nothing is written after it */
 };
@@ -185,24 +189,9 @@ static int put_plain(void *context, const struct record *record)
 		err = codec_encode(writer->codec, record, &writer->plain);
 	if (err == -EMSGSIZE)
 		return err;
-	if (!err && writer->plain.size >= CHUNK_BYTES)
+	if (!err && writer->plain.size >= CHUNK_BYTES && !writer->whole)
 		err = write_frame(writer);
 	return fail(writer, err);
-}
-
-/* An exec names the thread after the file. */
-static int carry_exec(struct profile_writer *writer, const struct record_exec *exec)
-{
-	struct bytes path;
-	uint64_t name;
-	size_t base;
-
-	if (!carry_text(writer->carry, exec->path, &path))
-		return 0;
-	for (base = path.size; base && path.data[base - 1] != '/';)
-		base--;
-	name = profile_writer_string(writer, path.data + base, path.size - base);
-	return carry_name(writer->carry, exec->thread, name);
 }
 
 int profile_writer_put(struct profile_writer *writer, const struct record *record)
@@ -216,17 +205,54 @@ int profile_writer_put(struct profile_writer *writer, const struct record *recor
 		return -EINVAL;
 	if (record->kind == RECORD_recording && record->recording.frequency)
 		writer->tick_ns = SECOND_NS / record->recording.frequency;
+	err = writer->watch ? writer->watch(writer->watcher, record) : 0;
+	if (err)
+		return fail(writer, err);
 	if (!writer->carry)
 		return put_plain(writer, record);
 	err = carry_put(writer->carry, record);
-	if (!err && record->kind == RECORD_exec)
-		err = carry_exec(writer, &record->exec);
 	return err == -ENOMEM ? fail(writer, err) : err;
 }
 
 int profile_writer_carry(struct profile_writer *writer)
 {
+	writer->part = 1;
 	return fail(writer, carry_create(put_plain, writer, &writer->carry));
+}
+
+int profile_writer_resume(struct profile_writer *writer, struct carry *carry, uint64_t time,
+			  uint64_t part)
+{
+	writer->carry = carry;
+	writer->whole = true;
+	writer->last_time = time;
+	carry_redirect(carry, put_plain, writer);
+	return fail(writer, carry_begin(carry, time, part));
+}
+
+void profile_writer_watch(struct profile_writer *writer, writer_watch *watch, void *context)
+{
+	writer->watch = watch;
+	writer->watcher = context;
+}
+
+int profile_writer_copy(struct profile_writer *writer, const struct record *record)
+{
+	struct record sample;
+
+	switch (record->kind) {
+	case RECORD_header:
+		return 0;
+	case RECORD_chunk:
+		return profile_writer_flush(writer);
+	case RECORD_cpu:
+		/* A reader finds it out again. */
+		sample = *record;
+		sample.cpu.ns = 0;
+		return profile_writer_put(writer, &sample);
+	default:
+		return profile_writer_put(writer, record);
+	}
 }
 
 /* Ends the file and begins another one. */
@@ -242,7 +268,9 @@ static int change_file(struct profile_writer *writer, struct sink *sink, uint64_
 	codec_reset(writer->codec, 0);
 	err = err ? err : closed;
 	err = err ? err : write_header(writer);
-	return err ? err : carry_begin(writer->carry, time);
+	if (err || !writer->carry)
+		return err;
+	return carry_begin(writer->carry, time, ++writer->part);
 }
 
 int profile_writer_next(struct profile_writer *writer, struct sink *sink, uint64_t time)

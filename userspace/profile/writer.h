@@ -12,6 +12,7 @@
 #include "sink.h"
 
 struct profile_writer;
+struct carry;
 
 /* Takes over the sink, also when it fails. Writes the header. */
 int profile_writer_create(struct sink *sink, struct profile_writer **out);
@@ -25,9 +26,24 @@ int profile_writer_carry(struct profile_writer *writer);
 
 /*
  * Ends the file, whose last record was put, and goes on in another one, which begins at that time:
- * a profile by itself (carry.h). Takes over the sink, also when it fails.
+ * a profile by itself (carry.h), or without profile_writer_carry() one that refers to those before.
+ * Takes over the sink, also when it fails.
  */
 int profile_writer_next(struct profile_writer *writer, struct sink *sink, uint64_t time);
+
+/* From now on `watch` sees each record before it is put, with the ids of the recording; an error of
+ * it is one of the writer's. */
+typedef int writer_watch(void *context, const struct record *record);
+void profile_writer_watch(struct profile_writer *writer, writer_watch *watch, void *context);
+
+/*
+ * Makes a profile by itself of files that refer to those before. `carry` has all that came before,
+ * and is taken over; then each record of the files that is read is copied. No other function that
+ * puts records may be called. As profile_writer_put().
+ */
+int profile_writer_resume(struct profile_writer *writer, struct carry *carry, uint64_t time,
+			  uint64_t part);
+int profile_writer_copy(struct profile_writer *writer, const struct record *record);
 
 /* Appends a record. Definitions with ids are better made by the functions below. */
 int profile_writer_put(struct profile_writer *writer, const struct record *record);

@@ -33,6 +33,8 @@ static void describe_end(const struct model *model, char *out, size_t size)
 		snprintf(out, size, "recording stopped as planned");
 	else if (run->end_reason == END_NEXT)
 		snprintf(out, size, "it goes on in the next file");
+	else if (run->end_reason == END_SNAPSHOT)
+		snprintf(out, size, "a snapshot, the recording went on");
 	else if (run->end_reason == END_GONE)
 		snprintf(out, size, "recorded until it ended");
 	else

@@ -22,6 +22,7 @@ struct watch {
 	int timer;
 	int signal;
 	bool typed;     /* at a terminal */
+	bool asked;     /* for a snapshot */
 	size_t running; /* programs */
 	bool ended;     /* the last of them */
 };
@@ -36,7 +37,7 @@ static int watch_add(struct watch *watch, int fd, uint32_t events)
 	return epoll_ctl(watch->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static int watch_signals(struct watch *watch)
+static int watch_signals(struct watch *watch, bool snapshots)
 {
 	sigset_t set;
 
@@ -44,6 +45,8 @@ static int watch_signals(struct watch *watch)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	if (snapshots)
+		sigaddset(&set, SIGUSR2);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	watch->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -89,7 +92,7 @@ int watch_open(const struct watch_parts *parts, struct watch **out)
 		return -ENOMEM;
 	watch->signals = watch->timer = -1;
 	watch->epoll = epoll_create1(EPOLL_CLOEXEC);
-	err = watch->epoll < 0 ? -errno : watch_signals(watch);
+	err = watch->epoll < 0 ? -errno : watch_signals(watch, parts->snapshots);
 	if (!err)
 		err = watch_programs(watch, parts);
 	if (!err)
@@ -122,6 +125,10 @@ static enum watch_event take_signal(struct watch *watch)
 
 	if (read(watch->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return WATCH_WORK;
+	if (info.ssi_signo == SIGUSR2) {
+		watch->asked = true;
+		return WATCH_WORK;
+	}
 	watch->signal = (int)info.ssi_signo;
 	watch->typed = info.ssi_code == SI_KERNEL;
 	return WATCH_SIGNAL;
@@ -147,6 +154,14 @@ enum watch_event watch_wait(struct watch *watch, int timeout_ms)
 			result = WATCH_DURATION;
 	}
 	return watch->ended ? WATCH_EXITED : result;
+}
+
+bool watch_take_request(struct watch *watch)
+{
+	bool asked = watch->asked;
+
+	watch->asked = false;
+	return asked;
 }
 
 int watch_signal(const struct watch *watch)

@@ -23,6 +23,7 @@ struct watch_parts {
 	const struct perf_maps *maps; /* may be NULL */
 	const int *pidfds;            /* of the programs; they stay the caller's */
 	size_t n_pidfds;              /* 0: only a signal or the time ends it */
+	bool snapshots;               /* SIGUSR2 asks for one */
 };
 
 struct watch;
@@ -35,6 +36,9 @@ int watch_start(struct watch *watch, uint64_t ns);
 
 /* The programs' end goes before all else that may have happened. */
 enum watch_event watch_wait(struct watch *watch, int timeout_ms);
+
+/* Has a snapshot been asked for since the last call? */
+bool watch_take_request(struct watch *watch);
 
 /* The signal that came last, 0: none; did a terminal send it, as at Ctrl-C? */
 int watch_signal(const struct watch *watch);

@@ -114,7 +114,7 @@ void session_short_calls(struct session *session, uint32_t rate, uint64_t below_
 void session_draw_timer(struct session *session);
 
 /* Puts what threads ran since the last time into the ring of timer samples; and with `usage`, only
- * if the options have --rotate, what they used so far into that of processes. */
+ * if the options have --rotate or --keep, what they used so far into that of processes. */
 int session_report_ran(struct session *session, bool usage);
 
 /* Owned by the session. */

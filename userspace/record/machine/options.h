@@ -8,6 +8,7 @@
 
 #include "../../../bpf/config.h"
 #include "../../../bpf/events.h"
+#include "../../util/options.h"
 
 #define CEILING_DEFAULT_RATE 2000       /* the collector's own */
 #define CEILING_DEFAULT      UINT64_MAX /* not given: depends on whether a period was */
@@ -60,6 +61,10 @@ struct record_options {
 	uint64_t duration;  /* ns; 0: until the program ends */
 	const char *rotate; /* as given: after which time or size another file begins; or NULL */
 	uint64_t rotate_ns, rotate_bytes; /* 0: never */
+	const char *keep;                 /* as given: what is kept at the end; NULL: all */
+	uint64_t keep_ns, keep_bytes;     /* one of both */
+	struct option_list when;          /* conditions under which a snapshot is taken, as given */
+	uint64_t after;                   /* ns that a snapshot waits until it is taken */
 	const char *syscalls;             /* as given: all, slow=TIME, count or off */
 	enum syscall_mode syscall_mode;
 	uint64_t syscall_slow;                    /* ns: from here on a call is always recorded */

@@ -127,7 +127,7 @@ int facts_put_recording(struct profile_writer *writer, const struct record_optio
 				.arguments = !options->no_args,
 				.wait_min = options->off_cpu ? options->off_cpu_min : 0,
 				.fault_rate = options->faults ? options->fault_rate : 0,
-				.part = options->rotate != NULL,
+				.part = options->rotate || options->keep,
 			},
 	};
 

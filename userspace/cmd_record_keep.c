@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_record_keep.c: `gcprof record --keep`: the last span is kept, and written when it is asked
+ * for. */
+/*
+ * A snapshot ends at a split, as one file of several does. A process apart writes it, from the
+ * segments that are kept at that moment, while the recording goes on.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd_record.h"
+#include "profile/kept.h"
+#include "record/ingest/watch.h"
+#include "record/machine/capabilities.h"
+#include "record/machine/clock.h"
+#include "util/log.h"
+
+enum { WRITER_NICE = 10 };
+
+#define TURN_NS UINT64_C(5000000) /* of a round, for dropping what is too old */
+
+int recording_keep_open(struct recording *recording, struct sink **sink)
+{
+	const struct record_options *options = &recording->options;
+	int err = kept_create(options->keep_ns, options->keep_bytes, &recording->keeping.kept);
+
+	return err ? err : kept_begin(recording->keeping.kept, recording->began, sink);
+}
+
+bool recording_snapshot_is_due(const struct recording *recording)
+{
+	const struct keeping *keeping = &recording->keeping;
+
+	return keeping->asked && !keeping->writer && clock_now() >= keeping->due;
+}
+
+void recording_ask(struct recording *recording)
+{
+	struct keeping *keeping = &recording->keeping;
+
+	if (!keeping->asked)
+		keeping->due = clock_now() + recording->options.after;
+	keeping->asked = true;
+}
+
+/* "gcprof-0001.data: the last 61.2 s, 2.3 MiB" */
+static void tell(struct recording *recording)
+{
+	struct stat st;
+	char size[32] = "";
+
+	if (fstat(recording->file, &st))
+		st.st_size = 0;
+	recording->bytes = (uint64_t)st.st_size;
+	recording_describe_size(recording->bytes, size, sizeof(size));
+	log_info("%s has the last %.2f s, %s", recording->path, recording->keeping.seconds, size);
+}
+
+static double kept_seconds(const struct recording *recording, uint64_t end)
+{
+	uint64_t since = kept_since(recording->keeping.kept);
+
+	return (double)(end - (since > recording->start ? since : recording->start)) / 1e9;
+}
+
+/* Waits for the process that writes, with `wait`; or looks whether it has ended. */
+static void reap(struct recording *recording, bool wait)
+{
+	struct keeping *keeping = &recording->keeping;
+	int status;
+
+	if (!keeping->writer || waitpid(keeping->writer, &status, wait ? 0 : WNOHANG) <= 0)
+		return;
+	keeping->writer = 0;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		tell(recording);
+	else
+		log_error("%s: %s; the recording goes on", recording->path,
+			  WIFEXITED(status) ? strerror(WEXITSTATUS(status))
+					    : "the process that wrote it was killed");
+}
+
+static _Noreturn void write_apart(struct recording *recording, struct sink *sink)
+{
+	const char *why = recording->keeping.written;
+	const struct record last[] = {
+		{.kind = RECORD_meta, .meta = {{"snapshot", 8}, {why, strlen(why)}}},
+		{.kind = RECORD_end,
+		 .end = {.time = recording->keeping.end, .reason = END_SNAPSHOT}}};
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "gcprof-writer");
+	setpriority(PRIO_PROCESS, 0, WRITER_NICE);
+	err = capabilities_keep(0, false);
+	err = err ? err
+		  : kept_write(recording->keeping.kept, recording->rotation.number, last, 2, sink);
+	_exit(err ? -err & 0xff : 0);
+}
+
+static void start_writer(struct recording *recording)
+{
+	struct keeping *keeping = &recording->keeping;
+	struct sink *sink;
+
+	keeping->split = false;
+	keeping->seconds = kept_seconds(recording, keeping->end);
+	if (recording_open_file(recording, &sink))
+		return;
+	keeping->writer = fork();
+	if (keeping->writer == 0)
+		write_apart(recording, sink);
+	if (keeping->writer < 0) {
+		log_error("%s: %s; the recording goes on", recording->path, strerror(errno));
+		keeping->writer = 0;
+	}
+	sink->close(sink);
+}
+
+void recording_keep_split(struct recording *recording, uint64_t time)
+{
+	struct keeping *keeping = &recording->keeping;
+
+	/* What was asked for since the split began comes with the next one. */
+	if (!recording_snapshot_is_due(recording) || keeping->due > time)
+		return;
+	keeping->asked = false;
+	keeping->split = true;
+	snprintf(keeping->written, sizeof(keeping->written), "%s",
+		 keeping->why[0] ? keeping->why : "asked for");
+	keeping->why[0] = '\0';
+	keeping->end = time;
+}
+
+int recording_keep(struct recording *recording)
+{
+	struct keeping *keeping = &recording->keeping;
+	int err;
+
+	if (!keeping->kept)
+		return 0;
+	if (watch_take_request(recording->watch))
+		recording_ask(recording);
+	recording_when(recording);
+	reap(recording, false);
+	err = kept_turn(keeping->kept, TURN_NS);
+	if (!err && keeping->split && kept_is_settled(keeping->kept))
+		start_writer(recording);
+	return err;
+}
+
+int recording_keep_finish(struct recording *recording, uint64_t end)
+{
+	struct keeping *keeping = &recording->keeping;
+	struct sink *sink;
+	int err;
+
+	reap(recording, true);
+	err = kept_turn(keeping->kept, UINT64_MAX / 2);
+	keeping->seconds = kept_seconds(recording, end);
+	if (err || recording_open_file(recording, &sink))
+		return err ? err : -EIO;
+	err = kept_write(keeping->kept, recording->rotation.number, NULL, 0, sink);
+	if (!err)
+		tell(recording);
+	return err;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_record_when.c: `gcprof record --keep --when`: conditions under which a snapshot is taken. */
+/*
+ * All records pass by here on their way to the profile. How much memory programs have resident is
+ * looked at each second, and known at the end of each collection.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../bpf/events.h"
+#include "cmd_record.h"
+#include "record/machine/clock.h"
+#include "util/log.h"
+#include "util/map.h"
+#include "util/options.h"
+#include "util/proc_file.h"
+
+enum { OPEN_MAX = 1 << 16 }; /* pauses */
+
+#define SECOND_NS UINT64_C(1000000000)
+#define QUIET_NS  (60 * SECOND_NS) /* between two snapshots, where a size is kept */
+
+enum quantity { QUANTITY_PAUSE, QUANTITY_CALL, QUANTITY_RESIDENT, QUANTITY_STATUS };
+
+/* What a condition is about. */
+static const struct {
+	const char *name, *relation;
+	enum quantity quantity;
+	int (*parse)(const char *text, uint64_t *out);
+	const char *unit;
+	double scale;
+} quantities[] = {
+	{"pause", ">", QUANTITY_PAUSE, parse_time, "ms", 1e6},
+	{"syscall:", ">", QUANTITY_CALL, parse_time, "ms", 1e6},
+	{"rss", ">", QUANTITY_RESIDENT, parse_size, "MiB", 1024 * 1024},
+	{"exit", "!=", QUANTITY_STATUS, parse_number, "", 1},
+};
+
+enum { QUANTITIES = sizeof(quantities) / sizeof(*quantities) };
+
+struct condition {
+	const char *text; /* as given */
+	size_t kind;      /* among the quantities */
+	uint64_t limit;
+	uint64_t number; /* of a system call */
+};
+
+struct when {
+	struct condition conditions[OPTION_LIST_MAX];
+	size_t count;
+	struct map *processes; /* by thread */
+	struct map *pauses;    /* struct pause_key: when it began */
+	uint64_t next_look;    /* at resident memory */
+	char why[96];          /* what came true since the last call; empty: nothing */
+};
+
+struct pause_key {
+	uint64_t process, heap, cycle;
+};
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+static int find_call(const char *name, size_t size, uint64_t *number)
+{
+	static const struct {
+		uint64_t number;
+		const char *name;
+	} calls[] = {
+#define SYSCALL(number, name) {number, #name},
+#include "model/syscalls_x86_64.def"
+#undef SYSCALL
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		*number = calls[i].number;
+		if (strlen(calls[i].name) == size && memcmp(calls[i].name, name, size) == 0)
+			return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_condition(const char *text, struct condition *out)
+{
+	for (size_t i = 0; i < QUANTITIES; i++) {
+		size_t size = strlen(quantities[i].name);
+		const char *name = text + size, *relation = strpbrk(text, ">!=");
+		size_t length = strlen(quantities[i].relation);
+
+		if (strncmp(text, quantities[i].name, size) || !relation || relation < name ||
+		    strncmp(relation, quantities[i].relation, length))
+			continue;
+		*out = (struct condition){.text = text, .kind = i};
+		if (quantities[i].quantity == QUANTITY_CALL
+			    ? find_call(name, (size_t)(relation - name), &out->number)
+			    : relation != name)
+			return -EINVAL;
+		return quantities[i].parse(relation + length, &out->limit) ? -EINVAL : 0;
+	}
+	return -EINVAL;
+}
+
+int when_parse(const struct record_options *options, struct when **out)
+{
+	struct when *when = calloc(1, sizeof(*when));
+	int err = when ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < options->when.count && !err; i++) {
+		struct condition *condition = &when->conditions[when->count++];
+
+		err = parse_condition(options->when.items[i], condition);
+		if (err)
+			log_error(
+				"--when %s: not one of pause>TIME, syscall:NAME>TIME, rss>SIZE and "
+				"exit!=STATUS",
+				options->when.items[i]);
+		else if (quantities[condition->kind].quantity == QUANTITY_CALL &&
+			 (options->syscall_mode == SYSCALLS_OFF ||
+			  options->syscall_mode == SYSCALLS_COUNT ||
+			  condition->limit < options->syscall_slow))
+			err = -ERANGE;
+		if (err == -ERANGE)
+			log_error("--when %s: shorter calls have no records of their own "
+				  "(--syscalls slow=TIME)",
+				  options->when.items[i]);
+	}
+	if (!err) {
+		when->processes = map_create(sizeof(uint64_t));
+		when->pauses = map_create(sizeof(struct pause_key));
+		err = when->processes && when->pauses ? 0 : -ENOMEM;
+	}
+	if (err)
+		when_free(when);
+	else
+		*out = when;
+	return err;
+}
+
+void when_free(struct when *when)
+{
+	if (!when)
+		return;
+	map_free(when->processes);
+	map_free(when->pauses);
+	free(when);
+}
+
+/* --- what happens ----------------------------------------------------------------------------- */
+
+static void compare(struct when *when, enum quantity quantity, uint64_t number, uint64_t value)
+{
+	for (size_t i = 0; i < when->count && !when->why[0]; i++) {
+		const struct condition *condition = &when->conditions[i];
+		size_t kind = condition->kind;
+
+		if (quantities[kind].quantity != quantity || condition->number != number ||
+		    (quantity == QUANTITY_STATUS ? value == condition->limit
+						 : value <= condition->limit))
+			continue;
+		snprintf(when->why, sizeof(when->why), "%.60s: %.4g %s", condition->text,
+			 (double)value / quantities[kind].scale, quantities[kind].unit);
+	}
+}
+
+static uint64_t process_of(const struct when *when, uint64_t thread)
+{
+	const uint64_t *process = map_get(when->processes, &thread);
+
+	return process ? *process : 0;
+}
+
+static bool forget(void *context, const void *key, uint64_t *value)
+{
+	(void)context;
+	(void)key;
+	(void)value;
+	return false;
+}
+
+static int take_begin(struct when *when, const struct record_gc_begin *begin)
+{
+	const struct pause_key key = {process_of(when, begin->thread), begin->heap, begin->cycle};
+	uint64_t *time;
+
+	/* Begins without ends. */
+	if (map_count(when->pauses) >= OPEN_MAX)
+		map_filter(when->pauses, forget, NULL);
+	time = map_put(when->pauses, &key, NULL);
+	if (!time)
+		return -ENOMEM;
+	*time = begin->time;
+	return 0;
+}
+
+static void take_end(struct when *when, const struct record_gc_end *end)
+{
+	const struct pause_key key = {process_of(when, end->thread), end->heap, end->cycle};
+	const uint64_t *begin = map_get(when->pauses, &key);
+
+	compare(when, QUANTITY_RESIDENT, 0, end->rss_bytes);
+	if (!begin)
+		return;
+	compare(when, QUANTITY_PAUSE, 0, end->time > *begin ? end->time - *begin : 0);
+	map_remove(when->pauses, &key);
+}
+
+static int take_thread(struct when *when, const struct record_thread *thread)
+{
+	uint64_t *process = map_put(when->processes, &thread->id, NULL);
+
+	if (!process)
+		return -ENOMEM;
+	*process = thread->process;
+	return 0;
+}
+
+static void take_exit(struct when *when, const struct record_exit *exit)
+{
+	/* As a shell shows it. */
+	if (exit->last)
+		compare(when, QUANTITY_STATUS, 0,
+			(uint64_t)end_exit_status(END_EXITED, exit->status));
+	map_remove(when->processes, &exit->thread);
+}
+
+int when_record(void *context, const struct record *record)
+{
+	struct when *when = context;
+
+	switch (record->kind) {
+	case RECORD_thread:
+		return take_thread(when, &record->thread);
+	case RECORD_gc_begin:
+		return take_begin(when, &record->gc_begin);
+	case RECORD_gc_end:
+		take_end(when, &record->gc_end);
+		return 0;
+	case RECORD_gc_summary:
+		compare(when, QUANTITY_PAUSE, 0, record->gc_summary.max_ns);
+		return 0;
+	case RECORD_syscall:
+		if (!(record->syscall.flags & SYSCALL_COMPAT))
+			compare(when, QUANTITY_CALL, record->syscall.number,
+				record->syscall.duration);
+		return 0;
+	case RECORD_exit:
+		take_exit(when, &record->exit);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* --- now and then ----------------------------------------------------------------------------- */
+
+static void look(struct when *when, pid_t pid)
+{
+	char text[128];
+	uint64_t pages;
+
+	if (!proc_file_read((uint32_t)pid, "statm", text, sizeof(text)) &&
+	    sscanf(text, "%*u %" SCNu64, &pages) == 1)
+		compare(when, QUANTITY_RESIDENT, 0, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+void recording_when(struct recording *recording)
+{
+	struct keeping *keeping = &recording->keeping;
+	struct when *when = keeping->when;
+	const struct record_options *options = &recording->options;
+	uint64_t now = clock_now();
+
+	if (!when)
+		return;
+	if (now >= when->next_look) {
+		when->next_look = now + SECOND_NS;
+		if (recording->target)
+			look(when, target_pid(recording->target));
+		for (size_t i = 0; i < recording->running.count; i++)
+			look(when, recording->running.pids[i]);
+	}
+	if (when->why[0] && now >= keeping->quiet) {
+		keeping->quiet =
+			now + options->after + (options->keep_ns ? options->keep_ns : QUIET_NS);
+		snprintf(keeping->why, sizeof(keeping->why), "%s", when->why);
+		log_info("%s: a snapshot is taken", keeping->why);
+		recording_ask(recording);
+	}
+	when->why[0] = '\0';
+}
