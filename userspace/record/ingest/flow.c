@@ -224,6 +224,11 @@ bool flow_is_held(const struct flow *flow)
 	return flow->held && delayed_is_empty(flow->delayed);
 }
 
+bool flow_is_full(const struct flow *flow)
+{
+	return merge_held(flow->merge) >= PENDING_BYTES;
+}
+
 int flow_finish(struct flow *flow, uint64_t now)
 {
 	flow->hold = UINT64_MAX;
