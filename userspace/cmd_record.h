@@ -162,6 +162,9 @@ int when_record(void *context, const struct record *record);
 /* Each round: asks for a snapshot if one came true. */
 void recording_when(struct recording *recording);
 
+/* At the end: puts the fact why a snapshot would be taken now, if there is a reason. */
+int recording_put_why(struct recording *recording);
+
 /* Is it to be split now for a snapshot? It was. */
 bool recording_snapshot_is_due(const struct recording *recording);
 void recording_keep_split(struct recording *recording, uint64_t time);

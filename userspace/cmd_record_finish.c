@@ -52,6 +52,7 @@ static void finish_profile(struct recording *recording, uint64_t end)
 	err = err ? err : store_symbolize_all(recording->store, patience->names_ns);
 	err = err ? err : counters_put_losses(recording->counters, clock_now());
 	recording_step(recording, "functions are named");
+	err = err ? err : recording_put_why(recording);
 	err = err ? err : put_end(recording, end);
 	err = err ? err : profile_writer_flush(recording->writer);
 	recording->bytes += profile_writer_size(recording->writer);
@@ -230,16 +231,19 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	const char *output = recording_output(recording);
 	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
 	uint64_t lost = tell_losses(recording);
-	char streams[256], size[32], losses[64] = "nothing lost";
+	char streams[256], size[32], files[48] = "", losses[64] = "nothing lost";
 
 	describe_streams(recording, streams, sizeof(streams));
 	recording_describe_size(recording->bytes, size, sizeof(size));
 	if (lost)
 		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
+	if (recording->options.rotate && recording->rotation.number > 1)
+		snprintf(files, sizeof(files), "%u files, the last is ",
+			 recording->rotation.number);
 	tell_overhead(recording, end);
 	tell_cost(recording);
-	log_info("recorded %.2f s%s; %s; %s in %s", (double)(end - recording->start) / 1e9, streams,
-		 losses, size, recording->piped ? "the standard output" : output);
+	log_info("recorded %.2f s%s; %s; %s in %s%s", (double)(end - recording->start) / 1e9,
+		 streams, losses, size, files, recording->piped ? "the standard output" : output);
 	if (recording->piped || recording->failed)
 		return;
 	log_info("see it with: gcprof report%s%s", usual ? "" : " ", usual ? "" : output);

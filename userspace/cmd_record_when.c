@@ -291,3 +291,18 @@ void recording_when(struct recording *recording)
 	}
 	when->why[0] = '\0';
 }
+
+int recording_put_why(struct recording *recording)
+{
+	const struct keeping *keeping = &recording->keeping;
+	const char *why = keeping->why;
+	struct record record = {.kind = RECORD_meta, .meta = {.key = {"snapshot", 8}}};
+
+	/* What came true in the last moments, or was not written yet. */
+	if (keeping->when && keeping->when->why[0] && clock_now() >= keeping->quiet)
+		why = keeping->when->why;
+	else if (keeping->split)
+		why = keeping->written;
+	record.meta.value = (struct bytes){why, strlen(why)};
+	return *why ? profile_writer_put(recording->writer, &record) : 0;
+}

@@ -382,6 +382,11 @@ when() { # REASON OPTIONS... -- COMMAND...
 	grep -q 'exit!=0: 7' record.log
 	when 'exit!=0' --when 'exit!=0' -- /bin/sh -c 'sh -c "exit 0"; sleep 1.5'
 	same snapshots "${#files[@]}" 0
+	when 'exit!=0' --when 'exit!=0' -- /bin/sh -c 'sleep 0.2; exit 3'
+	same status $code 3
+	same snapshots "${#files[@]}" 1
+	holds '.exit_status == 3' "${files[0]}"
+	when 'exit!=0' --when 'exit!=0' -- true
 	# Nothing came true: what was kept at the end is there all the same.
 	[ -e kept-0001.data ]
 }

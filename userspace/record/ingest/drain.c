@@ -370,8 +370,8 @@ int drain_split(struct drain *drain, uint64_t *time)
 
 bool drain_is_split(const struct drain *drain)
 {
-	return drain->named &&
-	       (store_is_symbolized(drain->parts.store) || clock_now() > drain->split + SPLIT_NS);
+	return drain->named && (store_is_symbolized(drain->parts.store) ||
+				flow_is_full(drain->flow) || clock_now() > drain->split + SPLIT_NS);
 }
 
 void drain_go_on(struct drain *drain)

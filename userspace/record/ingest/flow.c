@@ -242,6 +242,11 @@ bool flow_is_held(const struct flow *flow)
 	return flow->held && !flow_is_behind(flow) && delayed_is_empty(flow->delayed);
 }
 
+bool flow_is_full(const struct flow *flow)
+{
+	return merge_held(flow->merge) >= PENDING_BYTES;
+}
+
 int flow_finish(struct flow *flow, uint64_t now)
 {
 	int err;

@@ -55,6 +55,9 @@ bool flow_is_behind(const struct flow *flow);
 void flow_hold(struct flow *flow, uint64_t time);
 bool flow_is_held(const struct flow *flow);
 
+/* Does so much wait that it should not wait any longer? */
+bool flow_is_full(const struct flow *flow);
+
 /* Stores everything; cycles of collectors that are not over end `now`. */
 int flow_finish(struct flow *flow, uint64_t now);
 
