@@ -193,8 +193,7 @@ static int attach_program(struct session *session, struct bpf_program *program)
 	return 0;
 }
 
-/* What follows processes, and iterators over threads: those that exist, what they used, and what is
- * open at the end. */
+/* What follows processes, and iterators over threads. */
 static int attach_process(struct session *session, struct problem *problem)
 {
 	const struct {
@@ -552,6 +551,8 @@ int session_report_ran(struct session *session, bool usage)
 {
 	int err = session->ran ? iterate_once(session->ran) : 0;
 
+	if (usage)
+		add_cpu(session);
 	return err || !usage ? err : iterate_once(session->usage);
 }
 
@@ -578,8 +579,7 @@ int session_add_fibers(struct session *session, uint32_t process, const struct f
 void session_stop(struct session *session)
 {
 	session->skeleton->data->recording = 0;
-	if (session->cpu)
-		iterate_once(session->cpu);
+	add_cpu(session);
 	if (session->rest)
 		iterate_once(session->rest);
 }
