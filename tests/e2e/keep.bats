@@ -47,7 +47,7 @@ are_all() { # FILE...
 
 @test "--rotate: files have together what a busy program counts itself" {
 	need_root
-	record --rotate 500ms -- "$WORKLOADS/churn" --threads 2 --bytes 6G
+	record --rotate 500ms -- "$WORKLOADS/churn" --threads 2 --seconds 3
 	cat record.log
 	files=(gcprof-0*.data)
 	[ "${#files[@]}" -ge 2 ]
@@ -119,7 +119,7 @@ are_all() { # FILE...
 
 @test "--rotate SIZE: another file begins when one has this size" {
 	need_root
-	record --rotate 40K -R 16K -- "$WORKLOADS/churn" --bytes 3G
+	record --rotate 40K -R 64K -- "$WORKLOADS/churn" --seconds 3
 	files=(gcprof-0*.data)
 	[ "${#files[@]}" -ge 2 ]
 	for file in "${files[@]:0:${#files[@]}-1}"; do
@@ -145,9 +145,9 @@ are_all() { # FILE...
 @test "--rotate, and the disk is full: a message, status 1, files before are complete" {
 	need_root
 	mkdir small
-	mount -t tmpfs -o size=192k none small || skip 'cannot mount a tmpfs'
+	mount -t tmpfs -o size=128k none small || skip 'cannot mount a tmpfs'
 	code=0
-	"$GCPROF" record --rotate 40K -o small/x.data -- "$WORKLOADS/churn" --seconds 8 \
+	"$GCPROF" record --rotate 30K -o small/x.data -- "$WORKLOADS/churn" --seconds 12 \
 		>out 2>record.log || code=$?
 	cp small/x* .
 	umount small
@@ -167,7 +167,7 @@ are_all() { # FILE...
 	mkdir mine
 	chown 12345:12345 mine
 	chmod 755 . mine
-	SUDO_UID=12345 SUDO_GID=12345 record --rotate 300ms -o mine/x.data -- sleep 1
+	SUDO_UID=12345 SUDO_GID=12345 record --rotate 300ms -o mine/x.data -- sleep 4
 	files=(mine/x-0*.data)
 	[ "${#files[@]}" -ge 2 ]
 	same owners "$(stat -c %u "${files[@]}" | sort -u)" 12345

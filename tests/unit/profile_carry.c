@@ -270,10 +270,9 @@ static void take(const struct record *record)
 	if (record->kind == RECORD_syscall_total) {
 		file.calls[record->syscall_total.process] = record->syscall_total.count;
 		file.call_ns[record->syscall_total.process] = record->syscall_total.total_ns;
-		CHECK(record->syscall_total.histogram.size <= sizeof(file.histogram));
-		if (record->syscall_total.histogram.size)
-			memcpy(file.histogram, record->syscall_total.histogram.data,
-			       record->syscall_total.histogram.size);
+		snprintf(file.histogram, sizeof(file.histogram), "%.*s",
+			 (int)record->syscall_total.histogram.size,
+			 record->syscall_total.histogram.data);
 	}
 	if (!record_defines(record->kind))
 		file.records[file.n++] = *record;
@@ -296,7 +295,7 @@ static void read_file(const struct profile_bytes *bytes)
 	profile_reader_close(reader);
 }
 
-/* One record of a kind, or NULL. */
+/* The first record of a kind, or NULL. */
 static const struct record *first(enum record_kind kind)
 {
 	for (size_t i = 0; i < file.n; i++)
@@ -376,8 +375,7 @@ TEST(carry_many_files_have_what_one_has)
 	CHECK_EQ(made.n_files, 8);
 	for (size_t i = 0; i < made.n_files; i++) {
 		add_file(&made.files[i], false);
-		CHECK_EQ(count(RECORD_cpu), 200);
-		CHECK_EQ(count(RECORD_recording), 1);
+		CHECK(count(RECORD_cpu) == 200 && count(RECORD_recording) == 1);
 		CHECK(first(RECORD_recording)->recording.start == (i ? 1000 + 200 * i : 1000));
 	}
 	CHECK_STR(result.lines, whole);
@@ -392,7 +390,7 @@ TEST(carry_many_files_have_what_one_has)
 /* The last file has the names that came in all before, and each function once. */
 TEST(carry_names_go_with_frames)
 {
-	char *names;
+	const char *names;
 
 	begin();
 	made.random = 1;
@@ -406,8 +404,7 @@ TEST(carry_names_go_with_frames)
 	memset(&result, 0, sizeof(result));
 	add_file(&made.files[1], true);
 	CHECK_EQ(count(RECORD_cpu), 50);
-	names = result.lines;
-	for (size_t frames = 0; (names = strchr(names, '+')); frames++) {
+	for (names = result.lines; (names = strchr(names, '+'));) {
 		unsigned offset;
 
 		names++;

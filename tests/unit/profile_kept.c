@@ -21,6 +21,7 @@ static struct {
 	char names[1000][32], thread[32];
 	uint64_t start, part, end, reason, calls, lost, stacks, samples, first, last;
 	uint64_t symbol, argument;
+	struct record_call_window window; /* the first */
 } seen;
 
 static void put(const struct record *record)
@@ -72,6 +73,8 @@ static void work(unsigned tenths)
 		struct record total = {.kind = RECORD_syscall_total,
 				       .syscall_total = {.process = 7, .number = 3}};
 		struct record loss = {.kind = RECORD_loss, .loss = {.kind = 5}};
+		struct record window = {.kind = RECORD_call_window,
+					.call_window = {made.time, made.time + 1000, 0}};
 		bool first = made.time == SECOND;
 
 		made.time += SECOND / 10;
@@ -79,6 +82,7 @@ static void work(unsigned tenths)
 		symbol.symbol.frame = profile_writer_native(made.writer, 0, 42);
 		cpu.cpu.stack = profile_writer_stack(made.writer, 0, symbol.symbol.frame);
 		put(&cpu);
+		put(&window);
 		symbol.symbol.name = profile_writer_string(made.writer, "work", 4);
 		if (first)
 			put(&symbol);
@@ -118,6 +122,10 @@ static void take(const struct record *record)
 		break;
 	case RECORD_loss:
 		seen.lost = record->loss.count;
+		break;
+	case RECORD_call_window:
+		if (!seen.window.end)
+			seen.window = record->call_window;
 		break;
 	case RECORD_end:
 		seen.reason = record->end.reason;
@@ -172,6 +180,9 @@ TEST(kept_part_is_a_profile_of_its_span)
 	CHECK_EQ(seen.calls, 55);
 	CHECK_EQ(seen.lost, 55);
 	CHECK_EQ(seen.stacks, 1);
+	/* Since the last window, which was in a segment before, calls have not been traced. */
+	CHECK_EQ(seen.window.begin, 26 * SECOND - 1);
+	CHECK_EQ(seen.window.end, 26 * SECOND);
 	CHECK_EQ(seen.symbol, 1);
 	CHECK_EQ(seen.argument, 1);
 	CHECK_EQ(seen.reason, END_SNAPSHOT);

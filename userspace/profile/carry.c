@@ -165,6 +165,15 @@ static void set_begin(const struct carry *carry, struct record *record)
 			*field(record, &info->fields[i]) = carry->begin;
 }
 
+/* Since when calls have not been traced, if they have not: the rest of the window is in the file
+ * before. */
+static void shorten_window(const struct carry *carry, struct record_call_window *window)
+{
+	if (window->end < carry->begin)
+		window->end = carry->begin;
+	window->begin = window->end - 1;
+}
+
 /* An exec has named the thread after the file: writes that as its name. */
 static int write_name(struct carry *carry, const struct record_exec *exec)
 {
@@ -196,6 +205,8 @@ static int write_notes(struct carry *carry, const struct thing *owner)
 		err = carry_unpack(carry, note->last.data, note->last.size, &record);
 		if (carry_rules[note->kind].at_begin)
 			set_begin(carry, &record);
+		if (record.kind == RECORD_call_window)
+			shorten_window(carry, &record.call_window);
 		if (record.kind == RECORD_recording) {
 			record.recording.start = carry->begin;
 			record.recording.part = carry->part;

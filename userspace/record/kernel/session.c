@@ -552,6 +552,8 @@ int session_report_ran(struct session *session, bool usage)
 {
 	int err = session->ran ? iterate_once(session->ran) : 0;
 
+	if (usage)
+		add_cpu(session);
 	return err || !usage ? err : iterate_once(session->usage);
 }
 
@@ -578,8 +580,7 @@ int session_add_fibers(struct session *session, uint32_t process, const struct f
 void session_stop(struct session *session)
 {
 	session->skeleton->data->recording = 0;
-	if (session->cpu)
-		iterate_once(session->cpu);
+	add_cpu(session);
 	if (session->rest)
 		iterate_once(session->rest);
 }
