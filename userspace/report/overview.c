@@ -45,11 +45,10 @@ static void make_chart(const struct section *section, struct chart *chart)
 	int room = section->page->width - 2 - LABEL_WIDTH - FIGURE_WIDTH;
 	double sampled_ns = (double)(cpu->on_cpu_ns - cpu->no_samples_ns);
 	double tick_ns = sampled_ns > 0 ? cpu->squares / sampled_ns : 0;
-	size_t together = 1;
+	double least = fmax((double)timeline->count / room,
+			    TICKS_MIN * tick_ns / (double)timeline->step_ns);
+	size_t together = least < (double)timeline->count ? (size_t)ceil(least) : timeline->count;
 
-	while (timeline->count > together * (size_t)room ||
-	       (double)(together * timeline->step_ns) < TICKS_MIN * tick_ns)
-		together++;
 	for (size_t i = 0; i < timeline->count; i++) {
 		struct window *column = &chart->columns[i / together];
 

@@ -293,7 +293,6 @@ static void attach_calls(struct session *session, const struct record_options *o
 {
 	int err = 0;
 
-	/* Without it what was not traced is not estimated. */
 	if (bpf_program__autoload(session->skeleton->progs.call_cpu_iterate))
 		session->cpu =
 			bpf_program__attach_iter(session->skeleton->progs.call_cpu_iterate, NULL);
