@@ -326,6 +326,9 @@ static int watch(struct top *top, int signals)
 		err = take_all(top);
 		if (err || is_done(top) || is_over(top, ended))
 			break;
+		/* What it wrote last is complete now. */
+		if (!ended && segments_ended(top->segments))
+			continue;
 		segments_poll(top->segments, fds + 2);
 		if (poll(fds, 4, -1) < 0 && errno != EINTR)
 			return -errno;

@@ -104,3 +104,28 @@ TEST(hostile_names_stay_valid_json)
 	}
 	model_free(model);
 }
+
+/* Ticks of an age each, of which no column can have as many as it should. */
+TEST(ticks_that_stand_for_ages_do_not_keep_the_report)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	size_t size;
+	char *text;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, stream, .stream = 3, .name = bytes_of("cpu"), .attached = 1);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 0; i < 100; i++)
+		PUT(&synthetic, cpu, .time = 1000 + i * 1000000, .thread = 1, .mode = 1,
+		    .ns = UINT64_MAX / 1000);
+	synthetic_end(&synthetic, 200000000);
+	model = synthetic_model(&synthetic);
+	alarm(20);
+	text = print(model, REPORT_TEXT, 80, &size);
+	alarm(0);
+	check_text(text, size, 80);
+	free(text);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
