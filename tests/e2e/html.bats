@@ -198,7 +198,7 @@ C
 	done
 }
 
-@test "two million events make a page that a browser opens" {
+@test "long: two million events make a page that a browser opens" {
 	gcc -O2 -std=c11 -D_GNU_SOURCE -I"$ROOT/userspace" "$ROOT/tools/bench/events.c" "$BUILD/libgcprof-user.a" -lzstd -lm -o events
 	./events many.data 2000000 600000
 	"$GCPROF" export -f html many.data

@@ -142,7 +142,7 @@ are_all() { # FILE...
 	"$GCPROF" report gcprof-0003.data 2>&1 | grep -qi 'end is missing\|next file'
 }
 
-@test "--rotate, and the disk is full: a message, status 1, files before are complete" {
+@test "long: --rotate, and the disk is full: a message, status 1, files before are complete" {
 	need_root
 	mkdir small
 	mount -t tmpfs -o size=128k none small || skip 'cannot mount a tmpfs'
@@ -262,7 +262,7 @@ near() { # WHAT A B BY
 	holds '.end_reason == "interrupted"' kept-0003.data
 }
 
-@test "--keep: collections and samples of a busy program, from any span" {
+@test "long: --keep: collections and samples of a busy program, from any span" {
 	keep_beside "$WORKLOADS/churn" --seconds 120
 	sleep 4
 	snapshot 1
@@ -279,7 +279,7 @@ near() { # WHAT A B BY
 	holds '.cpu.on_cpu_ns <= .duration_ns * 1.05' kept-0001.data
 }
 
-@test "--keep: asked again while a snapshot is written, it writes another one; at the end the last" {
+@test "long: --keep: asked again while a snapshot is written, it writes another one; at the end the last" {
 	need_root
 	"$GCPROF" record --keep 1M --off-cpu -- "$WORKLOADS/churn" --seconds 8 >out 2>record.log 3>&- &
 	keeper=$!
@@ -373,7 +373,7 @@ when() { # REASON OPTIONS... -- COMMAND...
 	holds '.gc.minor.count > 0 and .gc.minor.max_ns > 1000' "${files[0]}"
 }
 
-@test "--when rss>SIZE and exit!=STATUS" {
+@test "long: --when rss>SIZE and exit!=STATUS" {
 	when 'rss>40M' --when 'rss>40M' -- python3 -c 'x = bytearray(100 << 20); import time; time.sleep(4)'
 	same snapshots "${#files[@]}" 1
 	when 'exit!=0' --when 'exit!=0' -- /bin/sh -c 'sleep 0.2; sh -c "exit 7"; sleep 2; exit 0'
