@@ -136,11 +136,10 @@ static void take(const struct record *record)
 	}
 }
 
-/* Writes what is kept, with this end or none, and reads it back. */
-static void write_kept(uint64_t reason)
+/* Writes what is kept until `time`, with this end or none, and reads it back. */
+static void write_kept_until(uint64_t time, uint64_t reason)
 {
-	const struct record end = {.kind = RECORD_end,
-				   .end = {.time = made.time, .reason = reason}};
+	const struct record end = {.kind = RECORD_end, .end = {.time = time, .reason = reason}};
 	struct profile_reader *reader;
 	struct source *source;
 	struct record record;
@@ -158,6 +157,11 @@ static void write_kept(uint64_t reason)
 	profile_reader_close(reader);
 	kept_free(made.kept);
 	free(made.bytes.data);
+}
+
+static void write_kept(uint64_t reason)
+{
+	write_kept_until(made.time, reason);
 }
 
 /* Everything is defined in it, sums are those of the span, names are there. */
@@ -201,6 +205,23 @@ TEST(kept_part_may_be_the_whole)
 	CHECK_EQ(seen.samples, 20);
 	CHECK_EQ(seen.calls, 20);
 	CHECK_EQ(seen.symbol, 1);
+}
+
+/* What has been written since the end is in another segment. */
+TEST(kept_part_has_nothing_from_behind_its_end)
+{
+	uint64_t end;
+
+	begin(60 * SECOND, 0);
+	work(15);
+	end = made.time;
+	next_segment();
+	work(5);
+	write_kept_until(end, END_SNAPSHOT);
+	CHECK_EQ(seen.samples, 15);
+	CHECK_EQ(seen.calls, 15);
+	CHECK_EQ(seen.last, end);
+	CHECK_EQ(seen.reason, END_SNAPSHOT);
 }
 
 /* By bytes: no more of them, and at least as many as all segments but one. */

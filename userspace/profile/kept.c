@@ -236,6 +236,7 @@ static int copy_segment(struct profile_writer *writer, const struct segment *seg
 int kept_write(struct kept *kept, uint64_t number, const struct record *last, size_t count,
 	       struct sink *sink)
 {
+	const uint64_t end = count ? last[count - 1].end.time : UINT64_MAX;
 	struct profile_writer *writer;
 	int err = profile_writer_create(sink, &writer), closed;
 
@@ -243,7 +244,8 @@ int kept_write(struct kept *kept, uint64_t number, const struct record *last, si
 		return err;
 	err = profile_writer_resume(writer, kept->carry, kept_since(kept), number);
 	kept->carry = NULL;
-	for (size_t i = 0; i < segment_count(kept) && !err; i++)
+	/* The next segment may have something by now. */
+	for (size_t i = 0; i < segment_count(kept) && segments(kept)[i].begin < end && !err; i++)
 		err = copy_segment(writer, &segments(kept)[i]);
 	for (size_t i = 0; i < count && !err; i++)
 		err = profile_writer_copy(writer, &last[i]);
