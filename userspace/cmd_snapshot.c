@@ -21,16 +21,19 @@ static bool is_named(uint32_t pid)
 	return !proc_file_read(pid, "comm", name, sizeof(name)) && strcmp(name, "gcprof\n") == 0;
 }
 
-/* A recorder without --keep would end by the signal. */
+/* A recorder without --keep would end by the signal. One that starts another process has all
+ * signals blocked for a moment. */
 static bool takes_signal(uint32_t pid)
 {
 	char status[4096];
 	const char *line;
+	uint64_t blocked;
 
 	if (proc_file_read(pid, "status", status, sizeof(status)))
 		return false;
 	line = strstr(status, "\nSigBlk:");
-	return line && strtoull(line + strlen("\nSigBlk:"), NULL, 16) >> (SIGUSR2 - 1) & 1;
+	blocked = line ? strtoull(line + strlen("\nSigBlk:"), NULL, 16) : 0;
+	return blocked >> (SIGUSR2 - 1) & 1 && !(blocked >> (SIGUSR1 - 1) & 1);
 }
 
 /* How many recorders keep something; one of them in *pid. */
@@ -54,7 +57,7 @@ static size_t find_recorders(uint32_t *pid)
 	return count;
 }
 
-/* The process stays the one that is looked at. */
+/* By a descriptor: its number cannot become another process's between check and signal. */
 static int ask(uint32_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0), err = fd < 0 ? -errno : 0;
