@@ -26,6 +26,7 @@
 #include "top/segments.h"
 #include "util/log.h"
 #include "util/output_file.h"
+#include "util/stop_signals.h"
 
 struct top_arguments {
 	uint64_t delay, times;
@@ -81,7 +82,7 @@ enum { N_VIEWS = sizeof(views) / sizeof(*views) };
 static const char *const orders[] = {NULL,       "cpu",      "alloc",   "gc",
 				     "survived", "syscalls", "off-cpu", "count"};
 
-enum { N_ORDERS = sizeof(orders) / sizeof(*orders), WORDS_MAX = 64, HEAD_LINES = 3 };
+enum { N_ORDERS = sizeof(orders) / sizeof(*orders), WORDS_OWN = 10, HEAD_LINES = 3 };
 
 struct top {
 	const struct top_arguments *arguments;
@@ -287,21 +288,6 @@ static bool press(struct top *top, int key)
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static int open_signals(void)
-{
-	sigset_t signals;
-	int fd;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGWINCH);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	fd = signalfd(-1, &signals, SFD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 /* What a terminal shows stays there when the recorder has ended by itself. */
 static bool is_over(struct top *top, bool ended)
 {
@@ -346,13 +332,16 @@ static int watch(struct top *top, int signals)
 	return err;
 }
 
-/* The words behind `gcprof record -o FILE`. */
-static void make_words(const struct top_arguments *arguments, char **command, char *delay,
-		       char *words[WORDS_MAX])
+/* The words behind `gcprof record -o FILE`; the array is the caller's. NULL: no memory. */
+static char **make_words(const struct top_arguments *arguments, char **command, size_t n_command,
+			 char *delay)
 {
+	char **words = calloc(n_command + WORDS_OWN + 3 * OPTION_LIST_MAX, sizeof(*words));
 	size_t n = 0;
 
-#define WORD(text) (words[n < WORDS_MAX - 2 ? n++ : n] = (char *)(uintptr_t)(text))
+	if (!words)
+		return NULL;
+#define WORD(text) (words[n++] = (char *)(uintptr_t)(text))
 	WORD("--rotate");
 	WORD(delay);
 	WORD("-F");
@@ -376,7 +365,7 @@ static void make_words(const struct top_arguments *arguments, char **command, ch
 	while (*command)
 		WORD(*command++);
 #undef WORD
-	words[n] = NULL;
+	return words;
 }
 
 static const struct view *find_view(const char *name)
@@ -412,7 +401,7 @@ static int run(int argc, char **argv)
 {
 	struct top_arguments arguments = {.delay = 1000000000};
 	struct top top = {.arguments = &arguments};
-	char *words[WORDS_MAX], delay[32];
+	char **words, delay[32];
 	int first = options_parse(&cmd_top, &arguments, argc, argv), signals, err, status;
 
 	if (first < 0 || !is_sensible(&arguments, argv[first]))
@@ -422,13 +411,14 @@ static int run(int argc, char **argv)
 	top.tty = !arguments.once && !arguments.json && isatty(STDIN_FILENO) &&
 		  isatty(STDOUT_FILENO);
 	snprintf(delay, sizeof(delay), "%lluns", (unsigned long long)arguments.delay);
-	make_words(&arguments, argv + first, delay, words);
-	err = segments_start(words, &top.segments);
+	words = make_words(&arguments, argv + first, (size_t)(argc - first), delay);
+	err = words ? segments_start(words, &top.segments) : -ENOMEM;
+	free(words);
 	if (err) {
 		log_error("top cannot begin: %s", strerror(-err));
 		return EXIT_FAILURE;
 	}
-	signals = open_signals();
+	signals = stop_signals_open(true);
 	err = signals < 0 ? signals : top.tty ? screen_open() : 0;
 	err = err ? err : watch(&top, signals);
 	screen_close();

@@ -2,12 +2,10 @@
 /* cmd_view.c: gcprof view: shows a profile in the Firefox Profiler, or as a page. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +18,7 @@
 #include "report/progress.h"
 #include "util/log.h"
 #include "util/output_file.h"
+#include "util/stop_signals.h"
 
 #define PROFILER "https://profiler.firefox.com"
 
@@ -96,22 +95,6 @@ static void print_address(const struct served *served)
 	log_info("open this address in a browser on this machine; Ctrl-C ends");
 }
 
-/* Readable once the user wants to end; a negative errno. */
-static int open_stop(void)
-{
-	sigset_t signals;
-	int fd;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-		return -errno;
-	fd = signalfd(-1, &signals, SFD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static int serve(int file, bool html, uint16_t wanted)
 {
 	struct served served = {.file = file, .origin = html ? NULL : PROFILER};
@@ -124,7 +107,7 @@ static int serve(int file, bool html, uint16_t wanted)
 	served.path = path;
 	error = fstat(file, &st) < 0 ? -errno : make_path(path, html);
 	if (!error)
-		stop = open_stop();
+		stop = stop_signals_open(false);
 	if (!error && stop < 0)
 		error = stop;
 	if (!error) {

@@ -19,8 +19,6 @@
 
 #include "../util/invoker.h"
 
-enum { WORDS_MAX = 64 };
-
 struct segments {
 	char folder[64], path[96], log[96];
 	unsigned number; /* of the last one handed out */
@@ -40,14 +38,21 @@ static int status_of(int status)
 static void record(const char *folder, char *const words[])
 {
 	char output[96], log[96];
-	char *arguments[WORDS_MAX + 6] = {"gcprof", "record", "-o", output};
-	size_t n = 4;
+	char *const own[] = {"gcprof", "record", "-o", output};
+	enum { OWN = sizeof(own) / sizeof(*own) };
+	char **arguments;
+	size_t n = 0;
 	int fd;
 
 	snprintf(output, sizeof(output), "%s/part", folder);
 	snprintf(log, sizeof(log), "%s/log", folder);
-	for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
-		arguments[n++] = words[i];
+	while (words[n])
+		n++;
+	arguments = calloc(OWN + n + 1, sizeof(*arguments));
+	if (!arguments)
+		_exit(126);
+	memcpy(arguments, own, sizeof(own));
+	memcpy(arguments + OWN, words, n * sizeof(*words));
 	fd = open(log, O_WRONLY | O_APPEND | O_NOFOLLOW);
 	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
 		_exit(126);
@@ -180,6 +185,9 @@ const char *segments_next(struct segments *segments)
 	if (access(segments->path, R_OK) || (access(next, F_OK) && !ended))
 		return NULL;
 	segments->number++;
+	/* It is shown if there is no profile at all; a program may print without end. */
+	if (truncate(segments->log, 0))
+		return NULL;
 	return segments->path;
 }
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stop_signals.c: signals by which a user ends a command, as something to poll. */
+#include "stop_signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+int stop_signals_open(bool resized)
+{
+	sigset_t signals;
+	int fd;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	if (resized)
+		sigaddset(&signals, SIGWINCH);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+		return -errno;
+	fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
