@@ -2,7 +2,7 @@
 /* cmd_record_when.c: `gcprof record --keep --when`: conditions under which a snapshot is taken. */
 /*
  * All records pass by here on their way to the profile. How much memory programs have resident is
- * looked at each second, and known at the end of each collection.
+ * read each second, and known at the end of each collection.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -172,14 +172,6 @@ static uint64_t process_of(const struct when *when, uint64_t thread)
 	return process ? *process : 0;
 }
 
-static bool forget(void *context, const void *key, uint64_t *value)
-{
-	(void)context;
-	(void)key;
-	(void)value;
-	return false;
-}
-
 static int take_begin(struct when *when, const struct record_gc_begin *begin)
 {
 	const struct pause_key key = {process_of(when, begin->thread), begin->heap, begin->cycle};
@@ -187,7 +179,7 @@ static int take_begin(struct when *when, const struct record_gc_begin *begin)
 
 	/* Begins without ends. */
 	if (map_count(when->pauses) >= OPEN_MAX)
-		map_filter(when->pauses, forget, NULL);
+		map_clear(when->pauses);
 	time = map_put(when->pauses, &key, NULL);
 	if (!time)
 		return -ENOMEM;

@@ -297,6 +297,19 @@ void map_filter(struct map *map, map_keep *keep, void *context)
 			map_remove(map, entry_key(map, i));
 }
 
+static bool keep_none(void *context, const void *key, uint64_t *value)
+{
+	(void)context;
+	(void)key;
+	(void)value;
+	return false;
+}
+
+void map_clear(struct map *map)
+{
+	map_filter(map, keep_none, NULL);
+}
+
 size_t map_count(const struct map *map)
 {
 	return map->count;

@@ -39,6 +39,9 @@ bool map_remove(struct map *map, const void *key);
 typedef bool map_keep(void *context, const void *key, uint64_t *value);
 void map_filter(struct map *map, map_keep *keep, void *context);
 
+/* Takes out all of them. */
+void map_clear(struct map *map);
+
 size_t map_count(const struct map *map);
 
 /* Walks all entries in no order: start with *cursor = 0; false at the end. No changes meanwhile. */

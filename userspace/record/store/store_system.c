@@ -89,14 +89,6 @@ struct departure {
 
 enum { DEPARTURES_MAX = 1 << 17 }; /* then all are forgotten: most threads have ended by then */
 
-static bool forget(void *context, const void *key, uint64_t *value)
-{
-	(void)context;
-	(void)key;
-	(void)value;
-	return false;
-}
-
 /* The thread's departure, all zero if it had none; NULL: no memory. */
 static struct departure *departure_of(struct store *store, uint64_t thread)
 {
@@ -104,7 +96,7 @@ static struct departure *departure_of(struct store *store, uint64_t thread)
 	uint64_t *number;
 
 	if (map_count(store->left) >= DEPARTURES_MAX && !map_get(store->left, &thread)) {
-		map_filter(store->left, forget, NULL);
+		map_clear(store->left);
 		store->left_at.size = 0;
 	}
 	number = map_put(store->left, &thread, NULL);
