@@ -53,7 +53,7 @@ struct keeping {
 	char written[96];  /* for this reason */
 	pid_t writer;      /* the process that writes one; 0: none */
 	struct when *when; /* conditions under which one is taken; NULL: there are none */
-	uint64_t quiet;    /* until when they are not looked at */
+	uint64_t quiet;    /* until when no other snapshot is taken for them */
 	char why[96];      /* the one that came true, for the next one; empty: none did */
 	double seconds;    /* that it has */
 };

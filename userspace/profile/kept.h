@@ -40,9 +40,10 @@ bool kept_is_settled(const struct kept *kept);
 uint64_t kept_since(const struct kept *kept);
 
 /*
- * Writes what is kept as a profile with this number, which ends with these records, the last of which
- * says when: segments that begin then or later are left out. None: the last segment has its end. It must be settled, and is of no use afterwards: to be called in a process
- * that ends then, or at the end. Takes over the sink, also when it fails.
+ * Writes what is kept as a profile with this number, which ends with these records, the last of
+ * which says when: segments that begin then or later are left out. None: the last segment has its
+ * end. It must be settled, and is of no use afterwards: to be called in a process that ends then,
+ * or at the end. Takes over the sink, also when it fails.
  */
 int kept_write(struct kept *kept, uint64_t number, const struct record *last, size_t count,
 	       struct sink *sink);

@@ -26,7 +26,7 @@ struct profile_writer {
 	struct sink *sink;
 	struct codec *codec;
 	struct intern intern;
-	writer_watch *watch; /* sees all records; NULL: nobody does */
+	writer_watch *watch; /* sees all records; may be NULL */
 	void *watcher;
 	struct carry *carry; /* of a recording that goes on in other files; NULL: it does not */
 	ZSTD_CCtx *zstd;
