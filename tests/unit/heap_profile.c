@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/heap_sites.h"
+#include "model/estimate.h"
 #include "reader/heap_profile.h"
 #include "reader/remote_memory.h"
 #include "record/opener/opener_process.h"
@@ -148,10 +148,10 @@ TEST(answers_are_not_believed)
 
 TEST(sampled_objects_stand_for_more)
 {
-	struct heap_estimate estimate = heap_sites_estimate(10, 480, 524288);
+	struct heap_estimate estimate = heap_estimate(10, 480, 524288);
 
 	CHECK(fabs(estimate.bytes - 480 / (1 - exp(-48.0 / 524288))) < 1);
 	CHECK(fabs(estimate.objects - estimate.bytes / 48) < 1e-6);
-	CHECK(heap_sites_estimate(10, 480, 1).bytes == 480);
-	CHECK(heap_sites_estimate(0, 480, 512).bytes == 0);
+	CHECK(heap_estimate(10, 480, 1).bytes == 480);
+	CHECK(heap_estimate(0, 480, 512).bytes == 0);
 }

@@ -31,12 +31,12 @@ bool exporter_measures(const struct exporter *exporter, const char *measure)
 	return false;
 }
 
-static int ignore_record(struct model_observer *observer, struct pass *pass,
-			 const struct record *record)
+static int ignore_record(struct model_observer *observer, const struct world *world,
+			 const struct event *event)
 {
 	(void)observer;
-	(void)pass;
-	(void)record;
+	(void)world;
+	(void)event;
 	return 0;
 }
 
@@ -45,14 +45,14 @@ static void free_job(struct export_job *job)
 	free(job);
 }
 
-int export_job_create(int (*finish)(struct model_observer *, struct pass *),
+int export_job_create(int (*finish)(struct model_observer *, const struct world *),
 		      struct export_job **out)
 {
 	struct export_job *job = calloc(1, sizeof(*job));
 
 	if (!job)
 		return -ENOMEM;
-	job->observer = (struct model_observer){ignore_record, finish};
+	job->observer = (struct model_observer){ignore_record, finish, NULL};
 	job->free = free_job;
 	*out = job;
 	return 0;

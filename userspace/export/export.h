@@ -32,7 +32,7 @@ struct export_job {
 };
 
 /* For exporters that need only the finished model: a job whose observer looks at no record. */
-int export_job_create(int (*finish)(struct model_observer *, struct pass *),
+int export_job_create(int (*finish)(struct model_observer *, const struct world *),
 		      struct export_job **out);
 
 struct exporter {

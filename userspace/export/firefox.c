@@ -58,8 +58,8 @@ static int own(struct map *owners, uint64_t number, uint64_t id)
 
 static int index_numbers(struct firefox *firefox)
 {
-	const struct tasks *tasks = &firefox->pass->tasks;
-	const struct model *model = firefox->pass->model;
+	const struct tasks *tasks = &firefox->world->tasks;
+	const struct model *model = firefox->world->model;
 	int error = 0;
 
 	for (uint64_t id = 1; id < tasks->processes.limit && !error; id++)
@@ -96,12 +96,12 @@ static int put_all(struct firefox *firefox)
 	return spool_error(firefox->spool);
 }
 
-static int finish(struct model_observer *observer, struct pass *pass)
+static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct firefox *firefox = (struct firefox *)observer;
 	int error;
 
-	firefox->pass = pass;
+	firefox->world = world;
 	error = firefox_end(firefox);
 	if (!error)
 		error = index_numbers(firefox);
@@ -120,7 +120,7 @@ static int create(struct export_job **out)
 
 	if (!firefox)
 		return -ENOMEM;
-	firefox->job.observer = (struct model_observer){firefox_record, finish};
+	firefox->job.observer = (struct model_observer){firefox_record, finish, NULL};
 	firefox->job.free = free_job;
 	firefox->n_heaps = firefox->n_live = firefox->n_survivals = 1;
 	firefox->n_gcs = firefox->n_marks = 1;

@@ -15,7 +15,8 @@
 #define GCPROF_FIREFOX_H
 
 #include "../../bpf/events.h"
-#include "../model/pass.h"
+#include "../model/event.h"
+#include "../model/world.h"
 #include "../util/id_map.h"
 #include "../util/map.h"
 #include "export.h"
@@ -216,7 +217,7 @@ struct firefox {
 	uint64_t call_bytes[SYSCALL_BUCKETS]; /* that they would take in the file */
 
 	/* Once the model is complete: */
-	struct pass *pass;
+	const struct world *world;
 	struct layout layout;
 	struct thinning thin;
 	struct ff_track *tracks;
@@ -230,7 +231,8 @@ struct firefox {
 };
 
 /* firefox_events.c: takes records, and in the end what none tells of: lives, and CPU time. */
-int firefox_record(struct model_observer *observer, struct pass *pass, const struct record *record);
+int firefox_record(struct model_observer *observer, const struct world *world,
+		   const struct event *event);
 int firefox_end(struct firefox *firefox);
 
 /* firefox_plan.c: which tracks there are, and what fits. */
@@ -310,7 +312,7 @@ void firefox_put_same(struct firefox *firefox, const char *name, const char *cel
 /* Time since the start of the recording; what lies outside of it is moved to its edges. */
 static inline uint64_t firefox_time(const struct firefox *firefox, uint64_t time)
 {
-	const struct model_run *run = &firefox->pass->model->run;
+	const struct model_run *run = &firefox->world->model->run;
 
 	if (time < run->start)
 		return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../model/faults.h"
+#include "../model/call_part.h"
 #include "firefox.h"
 
 enum {
@@ -28,9 +29,9 @@ static struct ff_thread *thread_of(struct firefox *firefox, uint64_t thread)
 }
 
 /* The process of a thread that the model knows. */
-static uint64_t process_of(const struct pass *pass, uint64_t thread)
+static uint64_t process_of(const struct world *world, uint64_t thread)
 {
-	return tasks_find_thread(&pass->tasks, thread)->process;
+	return tasks_find_thread(&world->tasks, thread)->process;
 }
 
 static int take_cpu(struct firefox *firefox, const struct record_cpu *record)
@@ -54,9 +55,9 @@ static uint64_t unsampled(const struct thread *thread)
 
 static int end_cpu(struct firefox *firefox)
 {
-	const struct pass *pass = firefox->pass;
-	const struct tasks *tasks = &pass->tasks;
-	double sum = 0, left = (double)pass->model->cpu.no_samples_ns;
+	const struct world *world = firefox->world;
+	const struct tasks *tasks = &world->tasks;
+	double sum = 0, left = (double)world->model->cpu.no_samples_ns;
 	int err = 0;
 
 	for (uint64_t id = 1; id < tasks->threads.limit; id++)
@@ -64,7 +65,7 @@ static int end_cpu(struct firefox *firefox)
 	for (uint64_t id = 1; id < tasks->threads.limit && sum > 0 && !err; id++) {
 		uint64_t ns = unsampled(tasks_find_thread(tasks, id));
 		struct record_cpu rest = {
-			.time = pass->last_time,
+			.time = world->last_time,
 			.thread = id,
 			/* Threads may share samples, and some have more of them than they used. */
 			.ns = (uint64_t)((double)ns / sum * left),
@@ -90,10 +91,10 @@ static int64_t wait_of(struct firefox *firefox, const struct wait *wait)
 	return (int64_t)*number;
 }
 
-static int take_wait(struct firefox *firefox, const struct pass *pass,
+static int take_wait(struct firefox *firefox, const struct world *world,
 		     const struct record_wait *record)
 {
-	bool known = tree_node(&pass->tree, record->stack);
+	bool known = tree_node(&world->tree, record->stack);
 	struct wait wait = {known ? (uint32_t)record->stack : 0, (uint32_t)record->reason};
 	struct ff_thread *thread = thread_of(firefox, record->thread);
 	int64_t number = wait_of(firefox, &wait);
@@ -118,10 +119,10 @@ static struct ff_process *known_process(struct firefox *firefox, uint64_t proces
 	return &firefox->processes[process];
 }
 
-static int take_fault(struct firefox *firefox, const struct pass *pass,
+static int take_fault(struct firefox *firefox, const struct world *world,
 		      const struct record_fault *record)
 {
-	struct ff_process *process = known_process(firefox, process_of(pass, record->thread));
+	struct ff_process *process = known_process(firefox, process_of(world, record->thread));
 	struct fault_row row = {record->time, record->stack, record->minor + record->major};
 
 	if (!process)
@@ -131,12 +132,12 @@ static int take_fault(struct firefox *firefox, const struct pass *pass,
 }
 
 /* Faults that no record tells of. */
-static int take_usage(struct firefox *firefox, const struct pass *pass,
+static int take_usage(struct firefox *firefox, const struct world *world,
 		      const struct record_usage *record)
 {
-	struct record_fault rest = faults_unrecorded(pass, record);
+	struct record_fault rest = faults_unrecorded(world, record);
 
-	return rest.minor || rest.major ? take_fault(firefox, pass, &rest) : 0;
+	return rest.minor || rest.major ? take_fault(firefox, world, &rest) : 0;
 }
 
 static int64_t combo_of(struct firefox *firefox, const struct combo *combo)
@@ -177,24 +178,25 @@ static int keep_live(struct firefox *firefox, uint64_t process, uint64_t sample,
 	return 0;
 }
 
-static int take_alloc(struct firefox *firefox, struct pass *pass, const struct record_alloc *record)
+static int take_alloc(struct firefox *firefox, const struct world *world, const struct event *event)
 {
-	uint64_t process_id = process_of(pass, record->thread);
+	const struct record_alloc *record = &event->record->alloc;
+	uint64_t process_id = process_of(world, record->thread);
 	struct ff_thread *thread = thread_of(firefox, record->thread);
 	struct ff_process *process = known_process(firefox, process_id);
 	struct combo combo = {(uint32_t)record->stack, 0};
 	double bytes = (double)record->size / sample_probability(record->size, record->period);
-	int64_t type = type_table_number(&pass->types, process_id, record->type), number;
+	int64_t number;
 	struct live_object object = {.bytes = bytes,
 				     .thread = (uint32_t)record->thread,
 				     .manual = record->kind == GCPROF_SAMPLE_MANUAL};
 	struct alloc_row row = {.time = record->time, .bytes = bytes};
 	int error;
 
-	if (!thread || !process || type < 0)
+	if (!thread || !process)
 		return -ENOMEM;
-	combo.stack = tree_node(&pass->tree, record->stack) ? (uint32_t)record->stack : 0;
-	combo.type = (uint32_t)type;
+	combo.stack = tree_node(&world->tree, record->stack) ? (uint32_t)record->stack : 0;
+	combo.type = (uint32_t)event->type;
 	number = combo_of(firefox, &combo);
 	if (number < 0 || array_reserve(&firefox->survivals, &firefox->survivals_capacity,
 					firefox->n_survivals, 1) < 0)
@@ -258,7 +260,7 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
  */
 static bool is_of_freeing(const struct firefox *firefox, const struct live_object *object)
 {
-	const struct tasks *tasks = &firefox->pass->tasks;
+	const struct tasks *tasks = &firefox->world->tasks;
 
 	return object->manual ||
 	       tasks_find_process(tasks, tasks_find_thread(tasks, object->thread)->process)->frees;
@@ -266,7 +268,7 @@ static bool is_of_freeing(const struct firefox *firefox, const struct live_objec
 
 static int end_lives(struct firefox *firefox)
 {
-	const struct model_run *run = &firefox->pass->model->run;
+	const struct model_run *run = &firefox->world->model->run;
 	int error = 0;
 
 	for (size_t i = 1; i < firefox->n_live && !error; i++) {
@@ -289,12 +291,13 @@ static int longest_first(const void *a, const void *b)
 	return x->end.time < y->end.time ? -1 : x->end.time > y->end.time;
 }
 
-static int take_gc_end(struct firefox *firefox, const struct pass *pass,
-		       const struct record_gc_end *record)
+static int take_gc_end(struct firefox *firefox, const struct world *world,
+		       const struct event *event)
 {
+	const struct record_gc_end *record = &event->record->gc_end;
 	struct gc_mark *mark;
 
-	if (!pass->cycles.last.paired)
+	if (!event->closed.paired)
 		return 0;
 	if (firefox->n_gcs > GCS_MAX) {
 		qsort(firefox->gcs + 1, firefox->n_gcs - 1, sizeof(*mark), longest_first);
@@ -304,9 +307,9 @@ static int take_gc_end(struct firefox *firefox, const struct pass *pass,
 	if (array_reserve(&firefox->gcs, &firefox->gcs_capacity, firefox->n_gcs, sizeof(*mark)) < 0)
 		return -ENOMEM;
 	mark = &firefox->gcs[firefox->n_gcs++];
-	*mark = (struct gc_mark){.closed = pass->cycles.last,
+	*mark = (struct gc_mark){.closed = event->closed,
 				 .end = *record,
-				 .process = process_of(pass, record->thread)};
+				 .process = process_of(world, record->thread)};
 	mark->end.thread = mark->closed.thread;
 	return 0;
 }
@@ -325,10 +328,10 @@ static int add_mark(struct firefox *firefox, const struct mark *mark)
 }
 
 /* A phase lasts until the next one begins. */
-static int take_phase(struct firefox *firefox, const struct pass *pass,
+static int take_phase(struct firefox *firefox, const struct world *world,
 		      const struct record_phase *record)
 {
-	struct pair_key key = {process_of(pass, record->thread), record->heap};
+	struct pair_key key = {process_of(world, record->thread), record->heap};
 	uint64_t *number = map_put(firefox->heaps, &key, NULL);
 	struct ff_heap *heap;
 	int error = 0;
@@ -381,10 +384,10 @@ static int take_loss(struct firefox *firefox, const struct record_loss *record)
 	return add_mark(firefox, &mark);
 }
 
-static int take_period(struct firefox *firefox, const struct pass *pass,
+static int take_period(struct firefox *firefox, const struct world *world,
 		       const struct record_period *record)
 {
-	bool known = tasks_find_thread(&pass->tasks, record->thread);
+	bool known = tasks_find_thread(&world->tasks, record->thread);
 	struct mark mark = {.kind = MARK_PERIOD,
 			    .thread = known ? record->thread : 0,
 			    .start = record->time,
@@ -404,10 +407,10 @@ static uint64_t hex_digits(uint64_t number)
 }
 
 /* Bytes of the call's marker; firefox_markers.c writes it. */
-static uint64_t call_size(const struct pass *pass, const struct call_row *row)
+static uint64_t call_size(const struct world *world, const struct call_row *row)
 {
 	uint64_t size = 140; /* what every call has, with times up to some years */
-	const char *path = row->path ? tree_text(&pass->tree, row->path) : NULL;
+	const char *path = row->path ? tree_text(&world->tree, row->path) : NULL;
 
 	for (int i = 0; i < 3; i++)
 		size += hex_digits(row->args[i]);
@@ -420,7 +423,7 @@ static uint64_t call_size(const struct pass *pass, const struct call_row *row)
 	return size;
 }
 
-static int take_syscall(struct firefox *firefox, const struct pass *pass,
+static int take_syscall(struct firefox *firefox, const struct world *world,
 			const struct record_syscall *record)
 {
 	struct ff_thread *thread = thread_of(firefox, record->thread);
@@ -444,18 +447,19 @@ static int take_syscall(struct firefox *firefox, const struct pass *pass,
 		row.number |= UINT64_C(1) << COMPAT_BIT;
 	firefox->n_calls++;
 	firefox->calls_by_duration[syscall_bucket(row.duration)]++;
-	firefox->call_bytes[syscall_bucket(row.duration)] += call_size(pass, &row);
+	firefox->call_bytes[syscall_bucket(row.duration)] += call_size(world, &row);
 	return spool_append(firefox->spool, &thread->calls, &row, sizeof(row));
 }
 
 /* When threads begin and end. */
-static int take_life(struct firefox *firefox, const struct pass *pass, const struct record *record)
+static int take_life(struct firefox *firefox, const struct world *world,
+		     const struct record *record)
 {
 	bool begins = record->kind == RECORD_fork;
 	uint64_t id = begins ? record->fork.child : record->exit.thread;
 	struct ff_thread *thread;
 
-	if (!tasks_find_thread(&pass->tasks, id))
+	if (!tasks_find_thread(&world->tasks, id))
 		return 0;
 	thread = thread_of(firefox, id);
 	if (!thread)
@@ -467,38 +471,40 @@ static int take_life(struct firefox *firefox, const struct pass *pass, const str
 	return 0;
 }
 
-int firefox_record(struct model_observer *observer, struct pass *pass, const struct record *record)
+int firefox_record(struct model_observer *observer, const struct world *world,
+		   const struct event *event)
 {
+	const struct record *record = event->record;
 	struct firefox *firefox = (struct firefox *)observer;
 
 	switch (record->kind) {
 	case RECORD_cpu:
 		return take_cpu(firefox, &record->cpu);
 	case RECORD_wait:
-		return take_wait(firefox, pass, &record->wait);
+		return take_wait(firefox, world, &record->wait);
 	case RECORD_fault:
-		return take_fault(firefox, pass, &record->fault);
+		return take_fault(firefox, world, &record->fault);
 	case RECORD_alloc:
-		return take_alloc(firefox, pass, &record->alloc);
+		return take_alloc(firefox, world, event);
 	case RECORD_fate:
 		return take_fate(firefox, &record->fate);
 	case RECORD_usage:
-		return take_usage(firefox, pass, &record->usage);
+		return take_usage(firefox, world, &record->usage);
 	case RECORD_gc_end:
-		return take_gc_end(firefox, pass, &record->gc_end);
+		return take_gc_end(firefox, world, event);
 	case RECORD_gc_cycle:
 		return take_gc_cycle(firefox, &record->gc_cycle);
 	case RECORD_phase:
-		return take_phase(firefox, pass, &record->phase);
+		return take_phase(firefox, world, &record->phase);
 	case RECORD_loss:
 		return take_loss(firefox, &record->loss);
 	case RECORD_period:
-		return take_period(firefox, pass, &record->period);
+		return take_period(firefox, world, &record->period);
 	case RECORD_syscall:
-		return take_syscall(firefox, pass, &record->syscall);
+		return take_syscall(firefox, world, &record->syscall);
 	case RECORD_fork:
 	case RECORD_exit:
-		return take_life(firefox, pass, record);
+		return take_life(firefox, world, record);
 	default:
 		return 0;
 	}

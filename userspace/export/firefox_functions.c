@@ -60,7 +60,7 @@ static const struct model_function *function_of(const struct firefox *firefox, u
 {
 	uint32_t fixed = PSEUDOS + firefox->layout.n_types;
 
-	return row < fixed ? NULL : &firefox->pass->functions.rows[row - fixed];
+	return row < fixed ? NULL : &firefox->world->functions.rows[row - fixed];
 }
 
 static void put_number_or(struct output *output, int64_t number, const char *otherwise)
@@ -157,7 +157,7 @@ void firefox_put_functions(struct firefox *firefox)
 {
 	const struct layout *layout = &firefox->layout;
 	struct output *output = firefox->job.output;
-	uint32_t rows = PSEUDOS + layout->n_types + (uint32_t)firefox->pass->functions.n_rows;
+	uint32_t rows = PSEUDOS + layout->n_types + (uint32_t)firefox->world->functions.n_rows;
 
 	output_text(output, "\"funcTable\":{\n");
 	put_column(firefox, "name", rows, put_name);

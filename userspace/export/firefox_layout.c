@@ -34,7 +34,7 @@ static int64_t number_text(struct map *index, const char *text, const char **lis
 /* [names] Types of one name share a function. */
 static int number_types(struct firefox *firefox)
 {
-	const struct types *types = &firefox->pass->types;
+	const struct types *types = &firefox->world->types;
 	struct layout *layout = &firefox->layout;
 	struct map *index = map_create(MAP_STRING_KEYS);
 	int error = -ENOMEM;
@@ -60,7 +60,7 @@ out:
 /* Source files and modules of functions. */
 static int number_files(struct firefox *firefox)
 {
-	const struct functions *functions = &firefox->pass->functions;
+	const struct functions *functions = &firefox->world->functions;
 	struct layout *layout = &firefox->layout;
 	struct map *sources = map_create(MAP_STRING_KEYS);
 	struct map *modules = map_create(MAP_STRING_KEYS);
@@ -96,16 +96,16 @@ out:
 
 static int number_frames(struct firefox *firefox)
 {
-	const struct pass *pass = firefox->pass;
+	const struct world *world = firefox->world;
 	struct layout *layout = &firefox->layout;
 	uint64_t next = PSEUDOS + layout->n_types;
 	uint32_t first;
 
-	layout->frame_start = calloc(pass->tree.frames.limit + 1, sizeof(*layout->frame_start));
+	layout->frame_start = calloc(world->tree.frames.limit + 1, sizeof(*layout->frame_start));
 	if (!layout->frame_start)
 		return -ENOMEM;
-	for (uint64_t id = 1; id < pass->tree.frames.limit; id++) {
-		const struct frame *frame = tree_frame(&pass->tree, id);
+	for (uint64_t id = 1; id < world->tree.frames.limit; id++) {
+		const struct frame *frame = tree_frame(&world->tree, id);
 
 		if (!frame)
 			continue;
@@ -123,7 +123,7 @@ static int number_frames(struct firefox *firefox)
 /* Numbers `id` and those of its callers that have no number yet, the outermost first. */
 static int number_path(struct firefox *firefox, uint32_t id, uint64_t *next)
 {
-	const struct tree *tree = &firefox->pass->tree;
+	const struct tree *tree = &firefox->world->tree;
 	struct layout *layout = &firefox->layout;
 	uint32_t path[STACK_NODES_MAX + 1], depth = 0, first;
 
@@ -144,7 +144,7 @@ static int number_path(struct firefox *firefox, uint32_t id, uint64_t *next)
 /* [order] A stack may have a smaller id than its parent. */
 static int number_stacks(struct firefox *firefox)
 {
-	const struct tree *tree = &firefox->pass->tree;
+	const struct tree *tree = &firefox->world->tree;
 	struct layout *layout = &firefox->layout;
 	uint64_t next = STACKS_FIXED;
 	int error = 0;
@@ -190,7 +190,7 @@ void firefox_layout_free(struct layout *layout)
 
 uint32_t firefox_stack(const struct firefox *firefox, uint64_t stack)
 {
-	uint32_t shown = tree_shown(&firefox->pass->tree, stack);
+	uint32_t shown = tree_shown(&firefox->world->tree, stack);
 
 	return shown ? firefox->layout.node_leaf[shown] : STACK_NONE;
 }

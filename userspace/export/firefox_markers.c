@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../model/syscall_text.h"
 #include "firefox.h"
 
 enum { ERRNO_MAX = 4095, CAUSES_SHOWN = 3, CAUSES_TEXT = 1024 };
@@ -189,7 +190,7 @@ static const char *period_reason(uint64_t reason)
 static void put_gc_name(struct firefox *firefox, uint64_t process, uint64_t number,
 			const char *otherwise)
 {
-	const char *name = gc_names_text(&firefox->pass->gc_names, process, number);
+	const char *name = gc_names_text(&firefox->world->gc_names, process, number);
 
 	output_string(firefox->job.output, name ? name : otherwise);
 }
@@ -203,7 +204,7 @@ static void put_known(struct output *output, const char *key, uint64_t bytes)
 /* Of the longest pauses the model knows who caused them; NULL: it is none of these. */
 static const struct model_pause *find_pause(const struct firefox *firefox, const struct gc_mark *gc)
 {
-	const struct model *model = firefox->pass->model;
+	const struct model *model = firefox->world->model;
 
 	for (size_t i = 0; i < model->n_pauses; i++) {
 		const struct model_pause *pause = &model->pauses[i];
@@ -297,7 +298,7 @@ static void put_arguments(const struct firefox *firefox, const struct call_row *
 {
 	const struct syscall_call call = {
 		.number = row->number,
-		.path = row->path ? tree_text(&firefox->pass->tree, row->path) : NULL,
+		.path = row->path ? tree_text(&firefox->world->tree, row->path) : NULL,
 		.args = {row->args[0], row->args[1], row->args[2]},
 		.arguments = true,
 	};
@@ -318,7 +319,7 @@ static void put_call_data(struct firefox *firefox, const struct call_row *call)
 	if (!(call->flags & SYSCALL_UNFINISHED))
 		output_format(output, ",\"result\":\"%" PRId64 "%s%s\"", call->result,
 			      name ? " " : "", name ? name : "");
-	if (firefox->pass->syscalls.arguments)
+	if (firefox->world->arguments)
 		put_arguments(firefox, call);
 	if (call->gc_ns) {
 		output_text(output, ",\"inGC\":");
@@ -330,7 +331,7 @@ static void put_call_data(struct firefox *firefox, const struct call_row *call)
 		output_format(output, ",\"fiber\":%" PRIu32, call->fiber);
 	if (call->flags & SYSCALL_COLLECTOR)
 		output_text(output, ",\"by\":\"the collector\"");
-	if (tree_node(&firefox->pass->tree, call->stack)) {
+	if (tree_node(&firefox->world->tree, call->stack)) {
 		output_text(output, ",\"cause\":{\"time\":");
 		output_milliseconds(output, firefox_time(firefox, call->end - call->duration));
 		output_format(output, ",\"stack\":%" PRIu32 "}",
@@ -375,7 +376,7 @@ static void put_mark_data(struct firefox *firefox, const struct mark *mark)
 			      values[0], values[1], period_reason(values[2]));
 		break;
 	case MARK_LOSS:
-		loss = &firefox->pass->streams.losses[values[0]];
+		loss = &firefox->world->streams.losses[values[0]];
 		output_format(output,
 			      "{\"type\":\"GcprofLoss\",\"count\":%" PRIu64 ",\"total\":%" PRIu64
 			      ",\"what\":",
@@ -417,7 +418,7 @@ static const char *call_name(const struct firefox *firefox, uint64_t number)
 {
 	const uint64_t *row = map_get(firefox->call_names, &number);
 
-	return row ? firefox->pass->model->syscalls[*row - 1].name : "system call";
+	return row ? firefox->world->model->syscalls[*row - 1].name : "system call";
 }
 
 /* The front end colours the names that Gecko gives to its collections. */
@@ -453,7 +454,7 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 	case MARK_LOSS:
 		break;
 	}
-	switch (firefox->pass->streams.losses[firefox->marks[marker->index].values[0]].severity) {
+	switch (firefox->world->streams.losses[firefox->marks[marker->index].values[0]].severity) {
 	case SEVERITY_CUT:
 		return "Cut short";
 	case SEVERITY_HELD:

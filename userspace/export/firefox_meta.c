@@ -127,7 +127,7 @@ static void put_losses(struct column *groups, const struct model *model)
 
 static void put_extra(struct firefox *firefox)
 {
-	const struct model *model = firefox->pass->model;
+	const struct model *model = firefox->world->model;
 	struct column groups = {firefox->job.output, false}, entries;
 
 	output_text(groups.output, "\"extra\":[");
@@ -225,7 +225,7 @@ static void put_host(struct output *output, const struct model_run *run)
 
 void firefox_put_meta(struct firefox *firefox)
 {
-	const struct model_run *run = &firefox->pass->model->run;
+	const struct model_run *run = &firefox->world->model->run;
 	struct output *output = firefox->job.output;
 	bool one_kind = !firefox->layout.managed || !firefox->layout.native;
 

@@ -58,7 +58,7 @@ static uint64_t rows_of(const struct firefox *firefox, uint64_t id)
 /* Marks and collections by thread and process. */
 static void chain(struct firefox *firefox)
 {
-	const struct tasks *tasks = &firefox->pass->tasks;
+	const struct tasks *tasks = &firefox->world->tasks;
 
 	for (uint32_t i = 1; i < firefox->n_gcs; i++) {
 		struct gc_mark *gc = &firefox->gcs[i];
@@ -94,7 +94,7 @@ static int add_process(struct firefox *firefox, size_t *capacity, uint64_t id)
 
 int firefox_plan_tracks(struct firefox *firefox)
 {
-	const struct tasks *tasks = &firefox->pass->tasks;
+	const struct tasks *tasks = &firefox->world->tasks;
 	size_t capacity = 0;
 
 	if (array_reserve(&firefox->threads, &firefox->threads_capacity, tasks->threads.limit,
@@ -141,7 +141,7 @@ size_t firefox_main_track(const struct firefox *firefox, uint64_t process)
 
 static uint64_t names_size(const struct firefox *firefox)
 {
-	const struct functions *functions = &firefox->pass->functions;
+	const struct functions *functions = &firefox->world->functions;
 	uint64_t size = 0;
 
 	for (size_t i = 0; i < functions->n_rows; i++) {
@@ -159,11 +159,11 @@ static uint64_t names_size(const struct firefox *firefox)
 static uint64_t tables_size(const struct firefox *firefox)
 {
 	const struct layout *layout = &firefox->layout;
-	const struct tasks *tasks = &firefox->pass->tasks;
+	const struct tasks *tasks = &firefox->world->tasks;
 
 	return FIXED_BYTES + names_size(firefox) + layout->n_stacks * (uint64_t)STACK_BYTES +
 	       layout->n_frames * (uint64_t)FRAME_BYTES +
-	       firefox->pass->functions.n_rows * (uint64_t)FUNCTION_BYTES +
+	       firefox->world->functions.n_rows * (uint64_t)FUNCTION_BYTES +
 	       (tasks->threads.limit + tasks->processes.limit) * TRACK_BYTES;
 }
 
@@ -290,7 +290,7 @@ static uint64_t digits(uint64_t number)
 /* What a time and a stack take, with what stands between them. */
 static uint64_t place_bytes(const struct firefox *firefox)
 {
-	uint64_t milliseconds = firefox->pass->model->run.duration / 1000000;
+	uint64_t milliseconds = firefox->world->model->run.duration / 1000000;
 
 	return digits(milliseconds) + sizeof(".000000,") + digits(firefox->layout.n_stacks) + 1;
 }

@@ -37,7 +37,7 @@ struct walk {
 /* The time between two ticks, on average. */
 static uint64_t tick_ns(const struct firefox *firefox)
 {
-	uint64_t frequency = firefox->pass->model->run.frequency;
+	uint64_t frequency = firefox->world->model->run.frequency;
 
 	return frequency ? (uint64_t)(1e9 / (double)frequency + 0.5) : 0;
 }

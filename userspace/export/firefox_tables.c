@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../model/allocating.h"
 #include "firefox.h"
 
 void firefox_put_same(struct firefox *firefox, const char *name, const char *cell, uint64_t rows)
@@ -25,7 +26,7 @@ typedef void visit_stack(struct column *column, const struct stack_row *row);
 static void each_node(struct firefox *firefox, struct column *column, visit_stack *visit)
 {
 	const struct layout *layout = &firefox->layout;
-	const struct tree *tree = &firefox->pass->tree;
+	const struct tree *tree = &firefox->world->tree;
 	uint32_t row = STACKS_FIXED, first;
 
 	for (uint32_t i = 0; i < layout->n_nodes; i++) {
@@ -45,7 +46,7 @@ static void each_combo(struct firefox *firefox, struct column *column, visit_sta
 
 	for (uint32_t i = 0; i < firefox->n_combos; i++) {
 		const struct combo *combo = &firefox->combo_items[i];
-		uint32_t site = functions_allocating(firefox->pass, combo->stack);
+		uint32_t site = allocating_stack(&firefox->world->tree, combo->stack);
 		uint32_t parent = firefox_stack(firefox, site);
 		uint32_t row = firefox_combo_stack(firefox, i);
 
@@ -126,21 +127,21 @@ static enum category category_of(const struct model_function *function)
 static void each_function(struct firefox *firefox, const struct frame *frame, struct column *column,
 			  visit_frame *visit)
 {
-	const struct pass *pass = firefox->pass;
+	const struct world *world = firefox->world;
 	uint32_t fixed = PSEUDOS + firefox->layout.n_types, first;
 	uint32_t count = frame_functions(frame, &first), symbol = frame->first_symbol;
 
 	for (uint32_t skip = frame->n_functions - count; skip && symbol; skip--)
-		symbol = pass->tree.symbols[symbol].next;
+		symbol = world->tree.symbols[symbol].next;
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t function = pass->functions.of_frames[first + i];
+		uint32_t function = world->functions.of_frames[first + i];
 		struct frame_row row = {fixed + function,
-					category_of(&pass->functions.rows[function]), i,
+					category_of(&world->functions.rows[function]), i,
 					frame->line};
 
 		if (symbol) {
-			row.line = pass->tree.symbols[symbol].line;
-			symbol = pass->tree.symbols[symbol].next;
+			row.line = world->tree.symbols[symbol].line;
+			symbol = world->tree.symbols[symbol].next;
 		}
 		visit(column, &row);
 	}
@@ -148,7 +149,7 @@ static void each_function(struct firefox *firefox, const struct frame *frame, st
 
 static void each_frame(struct firefox *firefox, const char *name, visit_frame *visit)
 {
-	const struct pass *pass = firefox->pass;
+	const struct world *world = firefox->world;
 	struct column column = {firefox->job.output, false};
 
 	output_format(column.output, "\"%s\":[", name);
@@ -157,8 +158,8 @@ static void each_frame(struct firefox *firefox, const char *name, visit_frame *v
 		      &(struct frame_row){i, firefox_pseudo_category((enum pseudo)i), 0, 0});
 	for (uint32_t i = 0; i < firefox->layout.n_types; i++)
 		visit(&column, &(struct frame_row){PSEUDOS + i, CATEGORY_TYPE, 0, 0});
-	for (uint64_t id = 1; id < pass->tree.frames.limit; id++) {
-		const struct frame *frame = tree_frame(&pass->tree, id);
+	for (uint64_t id = 1; id < world->tree.frames.limit; id++) {
+		const struct frame *frame = tree_frame(&world->tree, id);
 
 		if (frame)
 			each_function(firefox, frame, &column, visit);

@@ -144,7 +144,7 @@ double firefox_peak_rate(struct firefox *firefox, const struct spool_stream *str
 			 size_t row_size, double (*amount)(const void *row))
 {
 	double bins[RATE_BINS + 1] = {0}, peak = 0;
-	uint64_t width = firefox->pass->model->run.duration / RATE_BINS + 1;
+	uint64_t width = firefox->world->model->run.duration / RATE_BINS + 1;
 	struct spool_cursor cursor;
 	const void *row;
 
@@ -187,7 +187,7 @@ static uint64_t first_owner(const struct map *owners, uint64_t number)
 
 void firefox_put_pid(struct firefox *firefox, uint64_t process)
 {
-	const struct process *task = tasks_find_process(&firefox->pass->tasks, process);
+	const struct process *task = tasks_find_process(&firefox->world->tasks, process);
 	uint64_t pid = task ? task->pid : 0;
 
 	output_format(firefox->job.output, "\"%" PRIu64, pid);
@@ -198,7 +198,7 @@ void firefox_put_pid(struct firefox *firefox, uint64_t process)
 
 static void put_tid(struct firefox *firefox, const struct ff_track *track)
 {
-	const struct thread *thread = tasks_find_thread(&firefox->pass->tasks, track->thread);
+	const struct thread *thread = tasks_find_thread(&firefox->world->tasks, track->thread);
 	struct output *output = firefox->job.output;
 
 	if (!thread)
@@ -213,7 +213,7 @@ static void put_tid(struct firefox *firefox, const struct ff_track *track)
 
 static const char *track_name(const struct firefox *firefox, const struct ff_track *track)
 {
-	const struct thread *thread = tasks_find_thread(&firefox->pass->tasks, track->thread);
+	const struct thread *thread = tasks_find_thread(&firefox->world->tasks, track->thread);
 
 	if (thread)
 		return thread->name ? thread->name : "(no name)";

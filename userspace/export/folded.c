@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/pass.h"
+#include "../model/event.h"
+#include "../model/world.h"
+#include "../model/allocating.h"
+#include "../model/functions.h"
 #include "../util/buffer.h"
 #include "export.h"
 #include "folded_lines.h"
@@ -69,25 +72,25 @@ static uint32_t name_new(struct folded *folded, const struct model_function *fun
 	return folded_lines_name(folded->lines, text->data, text->size);
 }
 
-static uint32_t name_of(struct folded *folded, const struct pass *pass,
+static uint32_t name_of(struct folded *folded, const struct world *world,
 			const struct path_function *function)
 {
 	uint32_t *name = &folded->names[2 * (size_t)function->row + function->inlined];
 
 	if (!*name)
-		*name = name_new(folded, &pass->functions.rows[function->row], function->inlined);
+		*name = name_new(folded, &world->functions.rows[function->row], function->inlined);
 	return *name;
 }
 
-static int add_stack(struct folded *folded, const struct pass *pass, uint32_t stack, double value)
+static int add_stack(struct folded *folded, const struct world *world, uint32_t stack, double value)
 {
-	const char *none = functions_none(pass->model);
+	const char *none = functions_none(world->model);
 	struct path_function path[PATH_FUNCTIONS_MAX];
 	uint32_t names[PATH_FUNCTIONS_MAX];
-	size_t count = path_functions(pass, stack, path);
+	size_t count = path_functions(world, stack, path);
 
 	for (size_t i = 0; i < count; i++)
-		names[i] = name_of(folded, pass, &path[i]);
+		names[i] = name_of(folded, world, &path[i]);
 	if (!count)
 		names[count++] = folded_lines_name(folded->lines, none, strlen(none));
 	for (size_t i = 0; i < count; i++) {
@@ -106,20 +109,20 @@ static enum measure find_measure(const char *name)
 	return (enum measure)i;
 }
 
-static int add_all(struct folded *folded, const struct pass *pass, enum measure measure)
+static int add_all(struct folded *folded, const struct world *world, enum measure measure)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < pass->tree.n_costs; i++) {
-		const struct cost *cost = &pass->tree.costs[i];
-		double value = value_of(&pass->tree, cost, measure);
+	for (size_t i = 0; !err && i < world->tree.n_costs; i++) {
+		const struct cost *cost = &world->tree.costs[i];
+		double value = value_of(&world->tree, cost, measure);
 		uint32_t stack = cost->stack;
 
 		if (value <= 0)
 			continue;
 		if (measure == MEASURE_BYTES || measure == MEASURE_GC)
-			stack = functions_allocating(pass, stack);
-		err = add_stack(folded, pass, stack, value);
+			stack = allocating_stack(&world->tree, stack);
+		err = add_stack(folded, world, stack, value);
 		folded->filled = true;
 	}
 	return err;
@@ -143,23 +146,23 @@ static void note_nothing(struct export_job *job, const struct model *model, enum
 		 why_not ? ": not recorded, " : ": no stack has any", why_not ? why_not : "");
 }
 
-static int finish(struct model_observer *observer, struct pass *pass)
+static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct export_job *job = (struct export_job *)observer;
 	enum measure measure = find_measure(job->options.measure);
-	double rest = measure == MEASURE_GC    ? pass->model->gc.no_samples_ns
-		      : measure == MEASURE_CPU ? (double)pass->model->cpu.no_samples_ns
+	double rest = measure == MEASURE_GC    ? world->model->gc.no_samples_ns
+		      : measure == MEASURE_CPU ? (double)world->model->cpu.no_samples_ns
 					       : 0;
 	struct folded folded = {0};
 	int err = folded_lines_create(&folded.lines);
 
-	folded.names = calloc(2 * pass->functions.n_rows + 1, sizeof(*folded.names));
+	folded.names = calloc(2 * world->functions.n_rows + 1, sizeof(*folded.names));
 	if (!err)
-		err = folded.names ? add_all(&folded, pass, measure) : -ENOMEM;
+		err = folded.names ? add_all(&folded, world, measure) : -ENOMEM;
 	if (!err)
 		folded_lines_write(folded.lines, job->output);
 	if (!err && rest < 0.5 && !folded.filled)
-		note_nothing(job, pass->model, measure);
+		note_nothing(job, world->model, measure);
 	if (!err && rest >= 0.5)
 		output_format(job->output, "(no samples) %.0f\n", rest);
 	folded_lines_free(folded.lines);

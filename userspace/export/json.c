@@ -9,7 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../model/pass.h"
+#include "../model/event.h"
+#include "../model/world.h"
+#include "../model/allocating.h"
 #include "export.h"
 #include "output.h"
 #include "path.h"
@@ -34,10 +36,10 @@ static void put_functions(struct output *output, const struct functions *functio
 	output_text(output, "],\n");
 }
 
-static void put_path(struct output *output, const struct pass *pass, uint32_t stack)
+static void put_path(struct output *output, const struct world *world, uint32_t stack)
 {
 	struct path_function path[PATH_FUNCTIONS_MAX];
-	size_t count = path_functions(pass, stack, path);
+	size_t count = path_functions(world, stack, path);
 
 	output_text(output, "{\"path\":[");
 	for (size_t i = count; i--;) {
@@ -48,20 +50,20 @@ static void put_path(struct output *output, const struct pass *pass, uint32_t st
 	output_text(output, "]");
 }
 
-static void put_time(struct output *output, const struct pass *pass)
+static void put_time(struct output *output, const struct world *world)
 {
 	bool begun = false;
 
 	output_text(output, "\"time\":[");
-	for (size_t i = 0; i < pass->tree.n_costs; i++) {
-		const struct cost *cost = &pass->tree.costs[i];
-		const struct cost_rest *rest = tree_rest_of(&pass->tree, cost);
+	for (size_t i = 0; i < world->tree.n_costs; i++) {
+		const struct cost *cost = &world->tree.costs[i];
+		const struct cost_rest *rest = tree_rest_of(&world->tree, cost);
 
 		if (!cost->cpu_samples && !rest->syscall_ns && !rest->off_cpu_ns && !rest->faults)
 			continue;
 		output_text(output, begun ? ",\n" : "\n");
 		begun = true;
-		put_path(output, pass, cost->stack);
+		put_path(output, world, cost->stack);
 		output_text(output, ",\"cpu_samples\":");
 		output_number(output, cost->cpu_samples);
 		output_text(output, ",\"cpu_ns\":");
@@ -77,43 +79,43 @@ static void put_time(struct output *output, const struct pass *pass)
 	output_text(output, "],\n");
 }
 
-static void put_allocations(struct output *output, const struct pass *pass)
+static void put_allocations(struct output *output, const struct world *world)
 {
 	bool begun = false;
 
 	output_text(output, "\"allocations\":[");
-	for (size_t i = 0; i < pass->tree.n_costs; i++) {
-		const struct cost *cost = &pass->tree.costs[i];
-		const struct stack_life *life = tree_life_of(&pass->tree, cost);
+	for (size_t i = 0; i < world->tree.n_costs; i++) {
+		const struct cost *cost = &world->tree.costs[i];
+		const struct stack_life *life = tree_life_of(&world->tree, cost);
 
 		if (life->bytes.value <= 0 && life->gc_ns <= 0)
 			continue;
 		output_text(output, begun ? ",\n" : "\n");
 		begun = true;
-		put_path(output, pass, functions_allocating(pass, cost->stack));
+		put_path(output, world, allocating_stack(&world->tree, cost->stack));
 		output_format(output,
 			      ",\"bytes\":%.0f,\"known_bytes\":%.0f,\"survived_bytes\":%.0f,"
 			      "\"gc_ns\":%.0f}",
 			      life->bytes.value, life->survived.all, life->survived.some,
 			      life->gc_ns);
 	}
-	output_format(output, "],\n\"gc_without_samples_ns\":%.0f", pass->model->gc.no_samples_ns);
+	output_format(output, "],\n\"gc_without_samples_ns\":%.0f", world->model->gc.no_samples_ns);
 	output_text(output, ",\n\"cpu_without_samples_ns\":");
-	output_number(output, pass->model->cpu.no_samples_ns);
+	output_number(output, world->model->cpu.no_samples_ns);
 }
 
-static int finish(struct model_observer *observer, struct pass *pass)
+static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct export_job *job = (struct export_job *)observer;
 
 	output_text(job->output, "{\"file\":");
-	output_string(job->output, pass->model->file);
+	output_string(job->output, world->model->file);
 	output_text(job->output, ",\"duration_ns\":");
-	output_number(job->output, pass->model->run.duration);
+	output_number(job->output, world->model->run.duration);
 	output_text(job->output, ",\n");
-	put_functions(job->output, &pass->functions);
-	put_time(job->output, pass);
-	put_allocations(job->output, pass);
+	put_functions(job->output, &world->functions);
+	put_time(job->output, world);
+	put_allocations(job->output, world);
 	output_text(job->output, "}\n");
 	return 0;
 }

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../model/pass.h"
+#include "../model/event.h"
+#include "../model/world.h"
 
 enum {
 	FRAME_FUNCTIONS_MAX = 64, /* inlined into one frame; the outermost of more are left out */
@@ -25,14 +26,14 @@ static inline uint32_t frame_functions(const struct frame *frame, uint32_t *firs
 	return count;
 }
 
-/* A function on a stack, which tells of itself in pass->functions.rows. */
+/* A function on a stack, which tells of itself in world->functions.rows. */
 struct path_function {
 	uint32_t row;
 	bool inlined; /* into the one that called it */
 };
 
 /* The functions of `stack` (0: none), innermost first; returns how many. */
-size_t path_functions(const struct pass *pass, uint32_t stack,
+size_t path_functions(const struct world *world, uint32_t stack,
 		      struct path_function out[PATH_FUNCTIONS_MAX]);
 
 #endif

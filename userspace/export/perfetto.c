@@ -63,7 +63,7 @@ void perfetto_each(struct perfetto *perfetto, const char *sql, perfetto_row *row
 /* MONOTONIC is the time of the trace; dumps of the heap are taken to be in its coarse sister. */
 static void put_clock(struct perfetto *perfetto)
 {
-	const struct model_run *run = &perfetto->pass->model->run;
+	const struct model_run *run = &perfetto->world->model->run;
 	const struct {
 		uint32_t id;
 		uint64_t time;
@@ -233,12 +233,12 @@ static void put_tracks(struct perfetto *perfetto)
 /* --- the exporter ------------------------------------------------------------------------------
  */
 
-static int finish(struct model_observer *observer, struct pass *pass)
+static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct sql *sql = (struct sql *)observer;
-	struct perfetto perfetto = {.sql = sql, .pass = pass, .output = sql->job.output};
+	struct perfetto perfetto = {.sql = sql, .world = world, .output = sql->job.output};
 
-	perfetto.error = sql_fill(observer, pass);
+	perfetto.error = sql_fill(observer, world);
 	if (perfetto.error)
 		return perfetto.error;
 	put_clock(&perfetto);

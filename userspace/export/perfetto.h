@@ -43,7 +43,7 @@ enum perfetto_sequence {
 
 struct perfetto {
 	struct sql *sql;
-	const struct pass *pass;
+	const struct world *world;
 	struct output *output;
 	struct buffer packed; /* the packet being written */
 	uint32_t sequence;    /* of the latest packet */

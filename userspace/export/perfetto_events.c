@@ -259,7 +259,7 @@ static uint64_t rounded(double value)
 
 static void put_dump(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
-	const struct model_run *run = &perfetto->pass->model->run;
+	const struct model_run *run = &perfetto->world->model->run;
 	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
 	Perfetto__Protos__ProfilePacket profile = PERFETTO__PROTOS__PROFILE_PACKET__INIT;
 	Perfetto__Protos__ProfilePacket__ProcessHeapSamples

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* perfetto_stacks.c: functions, frames and stacks, defined before their first use. */
 /*
- * Each is its row's number plus 1: a function that of pass->functions.rows, a frame (one
+ * Each is its row's number plus 1: a function that of world->functions.rows, a frame (one
  * for each inlined function) that of .of_frames; a stack has the number of its node.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/allocating.h"
 #include "path.h"
 #include "perfetto.h"
 
@@ -34,7 +35,7 @@ static Perfetto__Protos__InternedString string(uint64_t iid, const void *data, s
 
 static void put_functions(struct perfetto *perfetto)
 {
-	const struct functions *functions = &perfetto->pass->functions;
+	const struct functions *functions = &perfetto->world->functions;
 
 	for (size_t i = 0; i < functions->n_rows; i++) {
 		Perfetto__Protos__InternedString name = string(i + 1, functions->rows[i].name,
@@ -78,12 +79,12 @@ static uint64_t mapping_of(const struct perfetto *perfetto, const struct frame *
 {
 	if (frame->runtime == RUNTIME_NATIVE && frame->module)
 		return frame->module;
-	return perfetto->pass->tree.modules.limit + (uint64_t)frame->runtime;
+	return perfetto->world->tree.modules.limit + (uint64_t)frame->runtime;
 }
 
 static void put_mappings(struct perfetto *perfetto)
 {
-	const struct dense *modules = &perfetto->pass->tree.modules;
+	const struct dense *modules = &perfetto->world->tree.modules;
 
 	for (uint64_t id = 1; id < modules->limit; id++) {
 		const struct module *module = dense_get(modules, id);
@@ -102,7 +103,7 @@ static void put_frame(struct perfetto *perfetto, const struct frame *frame, uint
 
 	row.has_iid = row.has_function_name_id = row.has_mapping_id = row.has_rel_pc = true;
 	row.iid = index + UINT64_C(1);
-	row.function_name_id = perfetto->pass->functions.of_frames[index] + UINT64_C(1);
+	row.function_name_id = perfetto->world->functions.of_frames[index] + UINT64_C(1);
 	row.mapping_id = mapping_of(perfetto, frame);
 	row.rel_pc = frame->address;
 	data.frames = list;
@@ -112,7 +113,7 @@ static void put_frame(struct perfetto *perfetto, const struct frame *frame, uint
 
 static void put_frames(struct perfetto *perfetto)
 {
-	const struct tree *tree = &perfetto->pass->tree;
+	const struct tree *tree = &perfetto->world->tree;
 
 	for (uint64_t id = 1; id < tree->frames.limit; id++) {
 		const struct frame *frame = tree_frame(tree, id);
@@ -125,7 +126,7 @@ static void put_frames(struct perfetto *perfetto)
 /* Frames of a stack, bounded, from the outermost on. */
 static void put_stack(struct perfetto *perfetto, uint32_t stack, uint64_t *ids)
 {
-	const struct tree *tree = &perfetto->pass->tree;
+	const struct tree *tree = &perfetto->world->tree;
 	Perfetto__Protos__Callstack row = PERFETTO__PROTOS__CALLSTACK__INIT, *list[] = {&row};
 	Interned data = PERFETTO__PROTOS__INTERNED_DATA__INIT;
 	size_t used = PATH_FUNCTIONS_MAX;
@@ -147,22 +148,22 @@ static void put_stack(struct perfetto *perfetto, uint32_t stack, uint64_t *ids)
 }
 
 /* Those that events have, and those without the allocator's frames. */
-static int mark_used(const struct pass *pass, unsigned char *used)
+static int mark_used(const struct world *world, unsigned char *used)
 {
-	const struct tree *tree = &pass->tree;
+	const struct tree *tree = &world->tree;
 
 	for (size_t i = 1; i < tree->n_costs; i++) {
 		uint32_t stack = tree->costs[i].stack;
 
 		used[stack] = 1;
-		used[functions_allocating(pass, stack)] = 1;
+		used[allocating_stack(&world->tree, stack)] = 1;
 	}
 	return 0;
 }
 
 void perfetto_put_stacks(struct perfetto *perfetto)
 {
-	const struct tree *tree = &perfetto->pass->tree;
+	const struct tree *tree = &perfetto->world->tree;
 	unsigned char *used = calloc(tree->nodes.limit + 1, 1);
 	uint64_t *ids = calloc(PATH_FUNCTIONS_MAX, sizeof(*ids));
 
@@ -170,7 +171,7 @@ void perfetto_put_stacks(struct perfetto *perfetto)
 		perfetto->error = -ENOMEM;
 		goto out;
 	}
-	mark_used(perfetto->pass, used);
+	mark_used(perfetto->world, used);
 	put_functions(perfetto);
 	put_mappings(perfetto);
 	put_frames(perfetto);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../model/faults.h"
+#include "../model/allocating.h"
 
 enum { COMMENTS_MAX = 40 };
 
@@ -43,14 +44,14 @@ static struct pprof_sum *sum_of(struct pprof *pprof, const struct pprof_key *key
 	return &pprof->sums[*index];
 }
 
-static uint32_t known_stack(const struct pass *pass, uint64_t stack)
+static uint32_t known_stack(const struct world *world, uint64_t stack)
 {
-	return tree_node(&pass->tree, stack) ? (uint32_t)stack : 0;
+	return tree_node(&world->tree, stack) ? (uint32_t)stack : 0;
 }
 
-static int take_cpu(struct pprof *pprof, const struct pass *pass, const struct record_cpu *record)
+static int take_cpu(struct pprof *pprof, const struct world *world, const struct record_cpu *record)
 {
-	struct pprof_key key = {.stack = known_stack(pass, record->stack),
+	struct pprof_key key = {.stack = known_stack(world, record->stack),
 				.thread = (uint32_t)record->thread};
 	struct pprof_sum *sum = sum_of(pprof, &key);
 
@@ -60,9 +61,10 @@ static int take_cpu(struct pprof *pprof, const struct pass *pass, const struct r
 	return 0;
 }
 
-static int take_wait(struct pprof *pprof, const struct pass *pass, const struct record_wait *record)
+static int take_wait(struct pprof *pprof, const struct world *world,
+		     const struct record_wait *record)
 {
-	struct pprof_key key = {.stack = known_stack(pass, record->stack),
+	struct pprof_key key = {.stack = known_stack(world, record->stack),
 				.thread = (uint32_t)record->thread};
 	struct pprof_sum *sum = sum_of(pprof, &key);
 
@@ -72,10 +74,10 @@ static int take_wait(struct pprof *pprof, const struct pass *pass, const struct 
 	return 0;
 }
 
-static int take_fault(struct pprof *pprof, const struct pass *pass,
+static int take_fault(struct pprof *pprof, const struct world *world,
 		      const struct record_fault *record)
 {
-	struct pprof_key key = {.stack = known_stack(pass, record->stack),
+	struct pprof_key key = {.stack = known_stack(world, record->stack),
 				.thread = (uint32_t)record->thread};
 	struct pprof_sum *sum = sum_of(pprof, &key);
 
@@ -86,24 +88,23 @@ static int take_fault(struct pprof *pprof, const struct pass *pass,
 }
 
 /* Faults that no record tells of. */
-static int take_usage(struct pprof *pprof, const struct pass *pass,
+static int take_usage(struct pprof *pprof, const struct world *world,
 		      const struct record_usage *record)
 {
-	struct record_fault rest = faults_unrecorded(pass, record);
+	struct record_fault rest = faults_unrecorded(world, record);
 
-	return rest.minor || rest.major ? take_fault(pprof, pass, &rest) : 0;
+	return rest.minor || rest.major ? take_fault(pprof, world, &rest) : 0;
 }
 
-static int take_alloc(struct pprof *pprof, struct pass *pass, const struct record_alloc *record)
+static int take_alloc(struct pprof *pprof, const struct world *world, const struct event *event)
 {
-	uint32_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	const struct record_alloc *record = &event->record->alloc;
 	double p = sample_probability(record->size, record->period);
-	int64_t type = type_table_number(&pass->types, process, record->type);
-	struct pprof_key key = {.stack = known_stack(pass, record->stack),
+	struct pprof_key key = {.stack = known_stack(world, record->stack),
 				.thread = (uint32_t)record->thread,
-				.type = (uint32_t)type,
+				.type = (uint32_t)event->type,
 				.allocates = 1};
-	struct pprof_sum *sum = type < 0 ? NULL : sum_of(pprof, &key);
+	struct pprof_sum *sum = sum_of(pprof, &key);
 
 	if (!sum)
 		return -ENOMEM;
@@ -112,75 +113,45 @@ static int take_alloc(struct pprof *pprof, struct pass *pass, const struct recor
 	return 0;
 }
 
-static int record(struct model_observer *observer, struct pass *pass, const struct record *event)
+static int record(struct model_observer *observer, const struct world *world,
+		  const struct event *event)
 {
 	struct pprof *pprof = (struct pprof *)observer;
+	const struct record *record = event->record;
 
-	if (event->kind == RECORD_cpu)
-		return take_cpu(pprof, pass, &event->cpu);
-	if (event->kind == RECORD_wait)
-		return take_wait(pprof, pass, &event->wait);
-	if (event->kind == RECORD_fault)
-		return take_fault(pprof, pass, &event->fault);
-	if (event->kind == RECORD_usage)
-		return take_usage(pprof, pass, &event->usage);
-	if (event->kind == RECORD_alloc)
-		return take_alloc(pprof, pass, &event->alloc);
+	if (record->kind == RECORD_cpu)
+		return take_cpu(pprof, world, &record->cpu);
+	if (record->kind == RECORD_wait)
+		return take_wait(pprof, world, &record->wait);
+	if (record->kind == RECORD_fault)
+		return take_fault(pprof, world, &record->fault);
+	if (record->kind == RECORD_usage)
+		return take_usage(pprof, world, &record->usage);
+	if (record->kind == RECORD_alloc)
+		return take_alloc(pprof, world, event);
+	return 0;
+}
+
+static int live(struct model_observer *observer, const struct model_live *live)
+{
+	struct pprof *pprof = (struct pprof *)observer;
+	struct pprof_key key = {.stack = live->stack,
+				.thread = live->thread,
+				.process = live->thread ? 0 : live->process,
+				.type = live->type,
+				.allocates = live->type != 0};
+	struct pprof_sum *sum = sum_of(pprof, &key);
+
+	if (!sum)
+		return -ENOMEM;
+	sum->values[PPROF_INUSE_OBJECTS] += live->objects;
+	sum->values[PPROF_INUSE_SPACE] += live->bytes;
 	return 0;
 }
 
 /* --- once it is complete ------------------------------------------------------------- */
 
-/* What is alive by the heap profile of a process's own runtime. */
-static int add_heap(struct pprof *pprof, const struct heap_site *site)
-{
-	struct pprof_key key = {.stack = site->stack, .process = (uint32_t)site->process};
-	struct pprof_sum *sum = sum_of(pprof, &key);
-
-	if (!sum)
-		return -ENOMEM;
-	sum->values[PPROF_INUSE_OBJECTS] += site->live.objects;
-	sum->values[PPROF_INUSE_SPACE] += site->live.bytes;
-	return 0;
-}
-
-static int add_heaps(struct pprof *pprof, const struct heap_sites *sites)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < sites->count && !error; i++)
-		if (sites->items[i].is_last)
-			error = add_heap(pprof, &sites->items[i]);
-	return error;
-}
-
-/* In use is what became old and is not known to have died: the same that the report calls live. Of
- * a process with a heap profile of its own it is what that says. */
-static int add_live(struct pprof *pprof, const struct pass *pass)
-{
-	const struct samples *samples = &pass->samples;
-
-	for (size_t i = 1; i < samples->count; i++) {
-		const struct sample *sample = &samples->items[i];
-		struct pprof_key key = {.stack = pass->tree.costs[sample->cost].stack,
-					.thread = sample->thread,
-					.type = sample->type,
-					.allocates = 1};
-		struct pprof_sum *sum;
-
-		if (!sample->process || !sample->old ||
-		    heap_sites_has(&pass->heap_sites, sample->process))
-			continue;
-		sum = sum_of(pprof, &key);
-		if (!sum)
-			return -ENOMEM;
-		sum->values[PPROF_INUSE_OBJECTS] += 1 / (double)sample->probability;
-		sum->values[PPROF_INUSE_SPACE] += sample->bytes;
-	}
-	return add_heaps(pprof, &pass->heap_sites);
-}
-
-static void put_sample(struct pprof *pprof, const struct pass *pass, const struct pprof_sum *sum,
+static void put_sample(struct pprof *pprof, const struct world *world, const struct pprof_sum *sum,
 		       Perftools__Profiles__Label **labels, size_t n_labels)
 {
 	PprofProfile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -192,10 +163,10 @@ static void put_sample(struct pprof *pprof, const struct pass *pass, const struc
 	bool any = false;
 
 	if (sum->key.allocates)
-		stack = functions_allocating(pass, stack);
-	stack = tree_shown(&pass->tree, stack);
-	for (const struct stack *node = tree_node(&pass->tree, stack); node;
-	     node = tree_node(&pass->tree, node->parent))
+		stack = allocating_stack(&world->tree, stack);
+	stack = tree_shown(&world->tree, stack);
+	for (const struct stack *node = tree_node(&world->tree, stack); node;
+	     node = tree_node(&world->tree, node->parent))
 		locations[sample.n_location_id++] = node->frame;
 	for (int i = 0; i < PPROF_VALUES; i++) {
 		numbers[i] = llround(sum->values[i]);
@@ -232,13 +203,13 @@ static const char *named(const char *name)
 	return name ? name : "(no name)";
 }
 
-static void put_sum(struct pprof *pprof, const struct pass *pass, const struct pprof_sum *sum)
+static void put_sum(struct pprof *pprof, const struct world *world, const struct pprof_sum *sum)
 {
 	const struct pprof_key *of = &sum->key;
-	const struct thread *thread = of->thread ? tasks_find_thread(&pass->tasks, of->thread)
+	const struct thread *thread = of->thread ? tasks_find_thread(&world->tasks, of->thread)
 						 : NULL;
 	const struct process *process =
-		tasks_find_process(&pass->tasks, thread ? thread->process : of->process);
+		tasks_find_process(&world->tasks, thread ? thread->process : of->process);
 	const struct {
 		const char *key, *text;
 		uint64_t number;
@@ -247,7 +218,7 @@ static void put_sum(struct pprof *pprof, const struct pass *pass, const struct p
 		{"tid", NULL, thread ? thread->tid : 0},
 		{"process", named(process->name), 0},
 		{"pid", NULL, process->pid},
-		{"type", of->type ? pass->types.items[of->type].name : NULL, 0},
+		{"type", of->type ? world->types.items[of->type].name : NULL, 0},
 	};
 	Perftools__Profiles__Label labels[sizeof(facts) / sizeof(*facts)],
 		*list[sizeof(facts) / sizeof(*facts)];
@@ -258,26 +229,26 @@ static void put_sum(struct pprof *pprof, const struct pass *pass, const struct p
 		count += fill_label(pprof, facts[i].key, facts[i].text, facts[i].number,
 				    &labels[count]);
 	}
-	put_sample(pprof, pass, sum, list, count);
+	put_sample(pprof, world, sum, list, count);
 }
 
 /* Collections are charged to stacks; which thread or type paid is not kept. */
-static void put_gc_time(struct pprof *pprof, const struct pass *pass)
+static void put_gc_time(struct pprof *pprof, const struct world *world)
 {
 	struct pprof_sum rest = {.values = {
-					 [PPROF_GC_TIME] = pass->model->gc.no_samples_ns,
-					 [PPROF_CPU] = (double)pass->model->cpu.no_samples_ns,
+					 [PPROF_GC_TIME] = world->model->gc.no_samples_ns,
+					 [PPROF_CPU] = (double)world->model->cpu.no_samples_ns,
 				 }};
 
-	for (size_t i = 0; i < pass->tree.n_costs; i++) {
-		const struct cost *cost = &pass->tree.costs[i];
-		double gc_ns = tree_life_of(&pass->tree, cost)->gc_ns;
+	for (size_t i = 0; i < world->tree.n_costs; i++) {
+		const struct cost *cost = &world->tree.costs[i];
+		double gc_ns = tree_life_of(&world->tree, cost)->gc_ns;
 		struct pprof_sum sum = {.key = {.stack = cost->stack, .allocates = 1},
 					.values = {[PPROF_GC_TIME] = gc_ns}};
 
-		put_sample(pprof, pass, &sum, NULL, 0);
+		put_sample(pprof, world, &sum, NULL, 0);
 	}
-	put_sample(pprof, pass, &rest, NULL, 0);
+	put_sample(pprof, world, &rest, NULL, 0);
 }
 
 static int64_t runtime_comment(struct pprof *pprof, const struct model_runtime *row)
@@ -321,18 +292,15 @@ static void put_head(struct pprof *pprof, const struct model *model)
 	pprof_put(pprof, &profile);
 }
 
-static int finish(struct model_observer *observer, struct pass *pass)
+static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct pprof *pprof = (struct pprof *)observer;
-	int error = add_live(pprof, pass);
 
-	if (error)
-		return error;
-	put_head(pprof, pass->model);
-	pprof_put_tables(pprof, pass);
+	put_head(pprof, world->model);
+	pprof_put_tables(pprof, world);
 	for (size_t i = 0; i < pprof->n_sums; i++)
-		put_sum(pprof, pass, &pprof->sums[i]);
-	put_gc_time(pprof, pass);
+		put_sum(pprof, world, &pprof->sums[i]);
+	put_gc_time(pprof, world);
 	return 0;
 }
 
@@ -353,7 +321,7 @@ static int create(struct export_job **out)
 
 	if (!pprof)
 		return -ENOMEM;
-	pprof->job.observer = (struct model_observer){record, finish};
+	pprof->job.observer = (struct model_observer){record, finish, live};
 	pprof->job.free = free_job;
 	pprof->index = map_create(sizeof(struct pprof_key));
 	pprof->strings = map_create(MAP_STRING_KEYS);

@@ -8,7 +8,8 @@
 #ifndef GCPROF_PPROF_H
 #define GCPROF_PPROF_H
 
-#include "../model/pass.h"
+#include "../model/event.h"
+#include "../model/world.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
 #include "export.h"
@@ -62,6 +63,6 @@ void pprof_put(struct pprof *pprof, const PprofProfile *profile);
 /* Index of a text, which is written if it is new. */
 int64_t pprof_string(struct pprof *pprof, const char *text);
 /* Mappings, locations, functions. Location ids are those of frames. */
-void pprof_put_tables(struct pprof *pprof, const struct pass *pass);
+void pprof_put_tables(struct pprof *pprof, const struct world *world);
 
 #endif

@@ -56,16 +56,16 @@ static void put_function(struct pprof *pprof, uint64_t id, const struct model_fu
 	pprof_put(pprof, &profile);
 }
 
-static uint64_t mapping_of(const struct pass *pass, const struct frame *frame)
+static uint64_t mapping_of(const struct world *world, const struct frame *frame)
 {
 	if (frame->runtime == RUNTIME_KERNEL)
-		return pass->tree.modules.limit + 1;
+		return world->tree.modules.limit + 1;
 	return frame->runtime == RUNTIME_NATIVE ? frame->module : 0;
 }
 
-static void put_location(struct pprof *pprof, const struct pass *pass, uint64_t id)
+static void put_location(struct pprof *pprof, const struct world *world, uint64_t id)
 {
-	const struct frame *frame = tree_frame(&pass->tree, id);
+	const struct frame *frame = tree_frame(&world->tree, id);
 	PprofProfile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__Location location = PERFTOOLS__PROFILES__LOCATION__INIT;
 	Perftools__Profiles__Location *locations[] = {&location};
@@ -73,19 +73,19 @@ static void put_location(struct pprof *pprof, const struct pass *pass, uint64_t 
 	uint32_t first, count = frame_functions(frame, &first), symbol = frame->first_symbol;
 
 	for (uint32_t skip = frame->n_functions - count; skip && symbol; skip--)
-		symbol = pass->tree.symbols[symbol].next;
+		symbol = world->tree.symbols[symbol].next;
 	for (uint32_t i = 0; i < count; i++) {
 		Perftools__Profiles__Line *line = &lines[i];
-		uint64_t number = symbol ? pass->tree.symbols[symbol].line : frame->line;
+		uint64_t number = symbol ? world->tree.symbols[symbol].line : frame->line;
 
 		perftools__profiles__line__init(line);
-		line->function_id = pass->functions.of_frames[first + i] + UINT64_C(1);
+		line->function_id = world->functions.of_frames[first + i] + UINT64_C(1);
 		line->line = number <= INT64_MAX ? (int64_t)number : 0;
 		line_list[count - 1 - i] = line;
-		symbol = symbol ? pass->tree.symbols[symbol].next : 0;
+		symbol = symbol ? world->tree.symbols[symbol].next : 0;
 	}
 	location.id = id;
-	location.mapping_id = mapping_of(pass, frame);
+	location.mapping_id = mapping_of(world, frame);
 	location.address = frame->runtime == RUNTIME_MANAGED ? 0 : frame->address;
 	location.line = line_list;
 	location.n_line = count;
@@ -122,13 +122,13 @@ static void put_module(struct pprof *pprof, uint64_t id, const struct module *mo
 }
 
 /* The first mapping is taken for the program's own. */
-static uint64_t main_module(const struct pass *pass)
+static uint64_t main_module(const struct world *world)
 {
-	const struct model_run *run = &pass->model->run;
+	const struct model_run *run = &world->model->run;
 	const char *name = run->n_command ? path_base(run->command[0]) : "";
 
-	for (uint64_t id = 1; id < pass->tree.modules.limit; id++) {
-		const struct module *module = dense_get(&pass->tree.modules, id);
+	for (uint64_t id = 1; id < world->tree.modules.limit; id++) {
+		const struct module *module = dense_get(&world->tree.modules, id);
 
 		if (module->defined && module->base && strcmp(module->base, name) == 0)
 			return id;
@@ -136,10 +136,10 @@ static uint64_t main_module(const struct pass *pass)
 	return 0;
 }
 
-void pprof_put_tables(struct pprof *pprof, const struct pass *pass)
+void pprof_put_tables(struct pprof *pprof, const struct world *world)
 {
-	const struct dense *modules = &pass->tree.modules;
-	uint64_t main = main_module(pass);
+	const struct dense *modules = &world->tree.modules;
+	uint64_t main = main_module(world);
 
 	if (main)
 		put_module(pprof, main, dense_get(modules, main));
@@ -147,9 +147,9 @@ void pprof_put_tables(struct pprof *pprof, const struct pass *pass)
 		if (id != main)
 			put_module(pprof, id, dense_get(modules, id));
 	put_mapping(pprof, modules->limit + 1, "[kernel]", "");
-	for (size_t i = 0; i < pass->functions.n_rows; i++)
-		put_function(pprof, i + 1, &pass->functions.rows[i]);
-	for (uint64_t id = 1; id < pass->tree.frames.limit; id++)
-		if (tree_frame(&pass->tree, id))
-			put_location(pprof, pass, id);
+	for (size_t i = 0; i < world->functions.n_rows; i++)
+		put_function(pprof, i + 1, &world->functions.rows[i]);
+	for (uint64_t id = 1; id < world->tree.frames.limit; id++)
+		if (tree_frame(&world->tree, id))
+			put_location(pprof, world, id);
 }

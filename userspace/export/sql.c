@@ -11,18 +11,19 @@ struct pair_key {
 	uint64_t a, b;
 };
 
-static int record(struct model_observer *observer, struct pass *pass, const struct record *event)
+static int record(struct model_observer *observer, const struct world *world,
+		  const struct event *event)
 {
-	return sql_event((struct sql *)observer, pass, event);
+	return sql_event((struct sql *)observer, world, event);
 }
 
-int sql_fill(struct model_observer *observer, struct pass *pass)
+int sql_fill(struct model_observer *observer, const struct world *world)
 {
 	struct sql *sql = (struct sql *)observer;
-	int error = sql_gc_finish(sql, pass);
+	int error = sql_gc_finish(sql, world);
 
 	if (!error)
-		error = sql_tables(sql, pass);
+		error = sql_tables(sql, world);
 	return error ? error : database_finish(sql->database);
 }
 
@@ -60,7 +61,7 @@ int sql_create(struct database *database, struct sql **out)
 
 	if (!sql)
 		return -ENOMEM;
-	sql->job.observer = (struct model_observer){record, sql_fill};
+	sql->job.observer = (struct model_observer){record, sql_fill, NULL};
 	sql->database = database;
 	sql->living = map_create(sizeof(struct pair_key));
 	sql->collections = map_create(sizeof(struct pair_key));
@@ -94,10 +95,10 @@ static int write_block(void *output, const void *data, size_t size)
 	return 0;
 }
 
-static int finish(struct model_observer *observer, struct pass *pass)
+static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct sql *sql = (struct sql *)observer;
-	int error = sql_fill(observer, pass);
+	int error = sql_fill(observer, world);
 
 	return error ? error : database_read(sql->database, write_block, sql->job.output);
 }
@@ -110,7 +111,8 @@ static void free_job(struct export_job *job)
 	sql_free(sql);
 }
 
-int sql_create_job(int (*last)(struct model_observer *, struct pass *), struct export_job **out)
+int sql_create_job(int (*last)(struct model_observer *, const struct world *),
+		   struct export_job **out)
 {
 	struct database *database = NULL;
 	struct sql *sql = NULL;

@@ -3,7 +3,8 @@
 #ifndef GCPROF_SQL_H
 #define GCPROF_SQL_H
 
-#include "../model/pass.h"
+#include "../model/event.h"
+#include "../model/world.h"
 #include "../util/map.h"
 #include "database.h"
 #include "export.h"
@@ -58,31 +59,31 @@ int sql_create(struct database *database, struct sql **out);
 void sql_free(struct sql *sql); /* NULL is allowed */
 
 /* What a job does once all records were seen: the rest of the rows. */
-int sql_fill(struct model_observer *observer, struct pass *pass);
+int sql_fill(struct model_observer *observer, const struct world *world);
 
 /* A job with a database of its own whose last step is `finish`, which calls sql_fill(). */
-int sql_create_job(int (*finish)(struct model_observer *, struct pass *), struct export_job **out);
+int sql_create_job(int (*finish)(struct model_observer *, const struct world *),
+		   struct export_job **out);
 
 /* sql_events.c: rows of the events, as they come. */
-int sql_event(struct sql *sql, struct pass *pass, const struct record *record);
+int sql_event(struct sql *sql, const struct world *world, const struct event *event);
 
 /* sql_gc.c: collections and phases, and where in them an event lies. */
-int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_gc_begin *record);
-int sql_gc_summary(struct sql *sql, const struct pass *pass,
+int sql_gc_begin(struct sql *sql, const struct world *world, const struct record_gc_begin *record);
+int sql_gc_summary(struct sql *sql, const struct world *world,
 		   const struct record_gc_summary *record);
-int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_end *record);
-int sql_phase(struct sql *sql, const struct pass *pass, const struct record_phase *record);
-int sql_gc_finish(struct sql *sql, const struct pass *pass);
+int sql_gc_end(struct sql *sql, const struct world *world, const struct event *event);
+int sql_phase(struct sql *sql, const struct world *world, const struct record_phase *record);
+int sql_gc_finish(struct sql *sql, const struct world *world);
 
-/* Collection that the thread has under way at this time: collections.id, 0: none. */
-uint64_t sql_collection_of(const struct sql *sql, const struct pass *pass, uint64_t thread,
-			   uint64_t time);
+/* Collection in which the thread was at this event: collections.id, 0: none. */
+uint64_t sql_collection_of(const struct sql *sql, const struct event *event, uint64_t thread);
 
 /* The process's last collection, if it overlaps this stretch of time: id, 0: none. */
 uint64_t sql_collection_during(const struct sql_process *process, uint64_t start, uint64_t finish);
 
 /* sql_tables.c: rows of what the model made of them. */
-int sql_tables(struct sql *sql, const struct pass *pass);
+int sql_tables(struct sql *sql, const struct world *world);
 
 /* The next id of a table. */
 static inline uint64_t sql_next(struct sql *sql, enum sql_table table)

@@ -8,6 +8,8 @@
 #include "../../bpf/events.h"
 #include "../model/faults.h"
 #include "../model/text.h"
+#include "../model/call_part.h"
+#include "../model/syscall_text.h"
 #include "sql.h"
 
 enum { COMPAT_BIT = 31 };
@@ -16,36 +18,36 @@ struct sample_key {
 	uint64_t process, sample;
 };
 
-static uint64_t process_of(const struct pass *pass, uint64_t thread)
+static uint64_t process_of(const struct world *world, uint64_t thread)
 {
-	const struct thread *task = tasks_find_thread(&pass->tasks, thread);
+	const struct thread *task = tasks_find_thread(&world->tasks, thread);
 
 	return task ? task->process : 0;
 }
 
-static struct cell stack_of(const struct pass *pass, uint64_t stack)
+static struct cell stack_of(const struct world *world, uint64_t stack)
 {
-	return reference(tree_node(&pass->tree, stack) ? stack : 0);
+	return reference(tree_node(&world->tree, stack) ? stack : 0);
 }
 
 /* --- allocation samples ------------------------------------------------------------------- */
 
-static int take_alloc(struct sql *sql, struct pass *pass, const struct record_alloc *record)
+static int take_alloc(struct sql *sql, const struct world *world, const struct event *event)
 {
+	const struct record_alloc *record = &event->record->alloc;
 	static const char *const kinds[] = {
 		[GCPROF_SAMPLE_NURSERY] = "nursery",   [GCPROF_SAMPLE_LARGE] = "large",
 		[GCPROF_SAMPLE_BORN_OLD] = "born old", [GCPROF_SAMPLE_FOREIGN] = "foreign",
 		[GCPROF_SAMPLE_MANUAL] = "manual",
 	};
-	uint64_t process = process_of(pass, record->thread);
+	uint64_t process = process_of(world, record->thread);
 	const struct sql_process *state = sql_process(sql, process);
 	double p = sample_probability(record->size, record->period), bytes = (double)record->size;
-	int64_t type = type_table_number(&pass->types, process, record->type);
 	struct sample_key key = {process, record->sample};
 	uint64_t *living = map_put(sql->living, &key, NULL);
 	struct row_samples row;
 
-	if (!state || type < 0 || !living)
+	if (!state || !living)
 		return -ENOMEM;
 	*living = sql_next(sql, TABLE_samples);
 	row = (struct row_samples){
@@ -53,8 +55,8 @@ static int take_alloc(struct sql *sql, struct pass *pass, const struct record_al
 		.time = integer(record->time),
 		.process = integer(process),
 		.thread = integer(record->thread),
-		.stack = stack_of(pass, record->stack),
-		.type = reference((uint64_t)type),
+		.stack = stack_of(world, record->stack),
+		.type = reference(event->type),
 		.size = integer(record->size),
 		.period = integer(record->period),
 		.kind = text(sql_name(kinds, record->kind)),
@@ -124,10 +126,11 @@ static void wait_for_syscall(struct sql_pending *pending, uint64_t id, uint64_t 
 	pending->items[pending->count++].time = time;
 }
 
-static int take_cpu(struct sql *sql, const struct pass *pass, const struct record_cpu *record)
+static int take_cpu(struct sql *sql, const struct world *world, const struct event *event)
 {
-	uint64_t process = process_of(pass, record->thread), id = sql_next(sql, TABLE_ticks);
-	uint64_t frequency = pass->model->run.frequency;
+	const struct record_cpu *record = &event->record->cpu;
+	uint64_t process = process_of(world, record->thread), id = sql_next(sql, TABLE_ticks);
+	uint64_t frequency = world->model->run.frequency;
 	const struct sql_process *state = sql_process(sql, process);
 	struct sql_thread *thread = thread_of(sql, record->thread);
 	struct row_ticks row;
@@ -144,12 +147,12 @@ static int take_cpu(struct sql *sql, const struct pass *pass, const struct recor
 		.time = integer(record->time),
 		.process = integer(process),
 		.thread = integer(record->thread),
-		.stack = stack_of(pass, record->stack),
+		.stack = stack_of(world, record->stack),
 		.cpu = integer(record->cpu),
 		.mode = text(record->mode == CPU_MODE_KERNEL ? "kernel" : "user"),
-		.call = record->call ? text(syscall_describe(pass->model, record->call - 1))
+		.call = record->call ? text(syscall_describe(world->model, record->call - 1))
 				     : nothing(),
-		.collection = reference(sql_collection_of(sql, pass, record->thread, record->time)),
+		.collection = reference(sql_collection_of(sql, event, record->thread)),
 		.cycle = integer(state->minors + 1),
 		.phase = text(state->phase),
 		.ns = frequency ? real((double)record->ns) : nothing(),
@@ -159,10 +162,11 @@ static int take_cpu(struct sql *sql, const struct pass *pass, const struct recor
 	return database_put(sql->database, TABLE_ticks, &row);
 }
 
-static int take_fault(struct sql *sql, const struct pass *pass, const struct record_fault *record,
-		      struct cell address)
+/* Those without a record have no address. */
+static int take_fault(struct sql *sql, const struct world *world, const struct event *event,
+		      const struct record_fault *record)
 {
-	uint64_t process = process_of(pass, record->thread);
+	uint64_t process = process_of(world, record->thread);
 	const struct sql_process *state = sql_process(sql, process);
 	struct row_faults row;
 
@@ -173,11 +177,12 @@ static int take_fault(struct sql *sql, const struct pass *pass, const struct rec
 		.time = integer(record->time),
 		.process = integer(process),
 		.thread = integer(record->thread),
-		.stack = stack_of(pass, record->stack),
-		.address = address,
+		.stack = stack_of(world, record->stack),
+		.address = event->record->kind == RECORD_fault ? integer(record->address)
+							       : nothing(),
 		.minor = integer(record->minor),
 		.major = integer(record->major),
-		.collection = reference(sql_collection_of(sql, pass, record->thread, record->time)),
+		.collection = reference(sql_collection_of(sql, event, record->thread)),
 		.cycle = integer(state->minors + 1),
 		.phase = text(state->phase),
 		.quality = integer(record->quality),
@@ -186,11 +191,11 @@ static int take_fault(struct sql *sql, const struct pass *pass, const struct rec
 }
 
 /* Faults that no record tells of. */
-static int take_usage(struct sql *sql, const struct pass *pass, const struct record_usage *record)
+static int take_usage(struct sql *sql, const struct world *world, const struct event *event)
 {
-	struct record_fault rest = faults_unrecorded(pass, record);
+	struct record_fault rest = faults_unrecorded(world, &event->record->usage);
 
-	return rest.minor || rest.major ? take_fault(sql, pass, &rest, nothing()) : 0;
+	return rest.minor || rest.major ? take_fault(sql, world, event, &rest) : 0;
 }
 
 /* Tells those that lie between start and finish which call they are in. */
@@ -222,22 +227,22 @@ static int settle_thread(struct sql *sql, const struct record_syscall *record, u
 		     : settle(&thread->waits, sql->wait_in_syscall, id, start, record->time);
 }
 
-static const char *call_name(const struct pass *pass, uint64_t number, bool compat,
+static const char *call_name(const struct world *world, uint64_t number, bool compat,
 			     char unknown[32])
 {
-	const char *name = compat ? NULL : syscall_name(pass->model->run.machine, number);
+	const char *name = compat ? NULL : syscall_name(world->model->run.machine, number);
 
 	snprintf(unknown, 32, "syscall%s_%u", compat ? "32" : "", (unsigned)number);
 	return name ? name : unknown;
 }
 
-static int take_syscall(struct sql *sql, const struct pass *pass,
+static int take_syscall(struct sql *sql, const struct world *world,
 			const struct record_syscall *record)
 {
-	uint64_t process = process_of(pass, record->thread), id = sql_next(sql, TABLE_syscalls);
+	uint64_t process = process_of(world, record->thread), id = sql_next(sql, TABLE_syscalls);
 	uint64_t start = record->time > record->duration ? record->time - record->duration : 0;
 	const struct sql_process *state = sql_process(sql, process);
-	struct syscall_call call = syscall_of_record(pass, record);
+	struct syscall_call call = syscall_of_record(world, record);
 	char unknown[32], arguments[SYSCALL_TEXT];
 	struct row_syscalls row;
 	int error = settle_thread(sql, record, id, start);
@@ -253,7 +258,7 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 		.thread = integer(record->thread),
 		.number = integer(record->number),
 		.name = text(
-			call_name(pass, record->number, record->flags & SYSCALL_COMPAT, unknown)),
+			call_name(world, record->number, record->flags & SYSCALL_COMPAT, unknown)),
 		.duration_ns = integer(record->duration),
 		.result = call.unfinished ? nothing() : integer((uint64_t)record->result),
 		.arg0 = integer(record->arg0),
@@ -263,7 +268,7 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 		.path = call.path ? text(call.path) : nothing(),
 		.gc_ns = integer(record->gc_ns),
 		.by_collector = integer(record->flags & SYSCALL_COLLECTOR ? 1 : 0),
-		.stack = stack_of(pass, record->stack),
+		.stack = stack_of(world, record->stack),
 		.cycle = integer(state->minors + 1),
 		.phase = text(state->phase),
 		.quality = integer(record->quality),
@@ -275,9 +280,9 @@ static int take_syscall(struct sql *sql, const struct pass *pass,
 	return database_put(sql->database, TABLE_syscalls, &row);
 }
 
-static int take_wait(struct sql *sql, const struct pass *pass, const struct record_wait *record)
+static int take_wait(struct sql *sql, const struct world *world, const struct record_wait *record)
 {
-	uint64_t process = process_of(pass, record->thread), id = sql_next(sql, TABLE_waits);
+	uint64_t process = process_of(world, record->thread), id = sql_next(sql, TABLE_waits);
 	uint64_t start = record->time > record->duration ? record->time - record->duration : 0;
 	const struct sql_process *state = sql_process(sql, process);
 	struct sql_thread *thread = thread_of(sql, record->thread);
@@ -302,7 +307,7 @@ static int take_wait(struct sql *sql, const struct pass *pass, const struct reco
 		.held_ns = integer(record->held_ns),
 		.unfinished = integer(record->flags & WAIT_OPEN ? 1 : 0),
 		.collection = reference(sql_collection_during(state, start, record->time)),
-		.stack = stack_of(pass, record->stack),
+		.stack = stack_of(world, record->stack),
 		.cycle = integer(state->minors + 1),
 		.phase = text(state->phase),
 		.quality = integer(record->quality),
@@ -310,8 +315,8 @@ static int take_wait(struct sql *sql, const struct pass *pass, const struct reco
 	};
 	if (in_call) {
 		row.number = integer(record->number);
-		row.name =
-			text(call_name(pass, record->number, record->flags & WAIT_COMPAT, unknown));
+		row.name = text(
+			call_name(world, record->number, record->flags & WAIT_COMPAT, unknown));
 		wait_for_syscall(&thread->waits, id, record->time);
 	}
 	return database_put(sql->database, TABLE_waits, &row);
@@ -320,11 +325,11 @@ static int take_wait(struct sql *sql, const struct pass *pass, const struct reco
 /* --- the rest ------------------------------------------------------------------------------------
  */
 
-static int put_marker(struct sql *sql, const struct pass *pass, struct row_markers marker,
+static int put_marker(struct sql *sql, const struct world *world, struct row_markers marker,
 		      uint64_t thread)
 {
 	marker.id = integer(sql_next(sql, TABLE_markers));
-	marker.process = reference(process_of(pass, thread));
+	marker.process = reference(process_of(world, thread));
 	marker.thread = reference(thread);
 	return database_put(sql->database, TABLE_markers, &marker);
 }
@@ -337,51 +342,51 @@ static struct row_markers marker(const char *kind, uint64_t time, const char *na
 				    .value = integer(value)};
 }
 
-static int take_marker(struct sql *sql, const struct pass *pass, const struct record *record)
+static int take_marker(struct sql *sql, const struct world *world, const struct record *record)
 {
 	static const char *const mutators[] = {NULL, "attached", "detached", "announced"};
 	static const char *const periods[] = {NULL,       "start",   "ceiling",
 					      "recovery", "request", "stop"};
-	const struct tree *tree = &pass->tree;
+	const struct tree *tree = &world->tree;
 
 	switch (record->kind) {
 	case RECORD_period:
-		return put_marker(sql, pass,
+		return put_marker(sql, world,
 				  marker("period", record->period.time,
 					 sql_name(periods, record->period.reason),
 					 record->period.new_period),
 				  record->period.thread);
 	case RECORD_mutator:
-		return put_marker(sql, pass,
+		return put_marker(sql, world,
 				  marker("mutator", record->mutator.time,
 					 sql_name(mutators, record->mutator.event),
 					 record->mutator.heap),
 				  record->mutator.thread);
 	case RECORD_fork:
-		return put_marker(sql, pass,
+		return put_marker(sql, world,
 				  marker("fork", record->fork.time,
 					 record->fork.kind == 1 ? "thread" : "process",
 					 record->fork.child),
 				  record->fork.thread);
 	case RECORD_exec:
 		return put_marker(
-			sql, pass,
+			sql, world,
 			marker("exec", record->exec.time, tree_text(tree, record->exec.path), 0),
 			record->exec.thread);
 	case RECORD_exit:
-		return put_marker(sql, pass,
+		return put_marker(sql, world,
 				  marker("exit", record->exit.time,
 					 record->exit.last ? "process" : "thread",
 					 record->exit.status),
 				  record->exit.thread);
 	case RECORD_comm:
 		return put_marker(
-			sql, pass,
+			sql, world,
 			marker("comm", record->comm.time, tree_text(tree, record->comm.name), 0),
 			record->comm.thread);
 	case RECORD_title:
 		return put_marker(
-			sql, pass,
+			sql, world,
 			marker("title", record->title.time, tree_text(tree, record->title.text), 0),
 			record->title.thread);
 	default:
@@ -389,11 +394,12 @@ static int take_marker(struct sql *sql, const struct pass *pass, const struct re
 	}
 }
 
-static int take_loss(struct sql *sql, const struct pass *pass, const struct record_loss *record)
+static int take_loss(struct sql *sql, const struct world *world, const struct record_loss *record)
 {
-	const char *name = record->kind < LOSS_MAX ? pass->streams.losses[record->kind].text : NULL;
+	const char *name = record->kind < LOSS_MAX ? world->streams.losses[record->kind].text
+						   : NULL;
 
-	return put_marker(sql, pass, marker("loss", record->time, name, record->count), 0);
+	return put_marker(sql, world, marker("loss", record->time, name, record->count), 0);
 }
 
 static int take_window(struct sql *sql, const struct record_call_window *record)
@@ -408,18 +414,18 @@ static int take_window(struct sql *sql, const struct record_call_window *record)
 	return database_put(sql->database, TABLE_call_windows, &row);
 }
 
-static int take_heap_site(struct sql *sql, const struct pass *pass,
+static int take_heap_site(struct sql *sql, const struct world *world,
 			  const struct record_heap_site *record)
 {
 	const struct heap_estimate live =
-		heap_sites_estimate(record->objects, record->bytes, record->rate);
+		heap_estimate(record->objects, record->bytes, record->rate);
 	const struct heap_estimate all =
-		heap_sites_estimate(record->all_objects, record->all_bytes, record->rate);
+		heap_estimate(record->all_objects, record->all_bytes, record->rate);
 	struct row_heap_sites row = {
 		.id = integer(sql_next(sql, TABLE_heap_sites)),
 		.time = integer(record->time),
 		.process = integer(record->process),
-		.stack = stack_of(pass, record->stack),
+		.stack = stack_of(world, record->stack),
 		.objects = real(live.objects),
 		.bytes = real(live.bytes),
 		.all_objects = real(all.objects),
@@ -442,9 +448,9 @@ static int take_clock(struct sql *sql, const struct record_clock *record)
 	return database_put(sql->database, TABLE_clock, &row);
 }
 
-static int take_meta(struct sql *sql, const struct pass *pass, const struct record_meta *record)
+static int take_meta(struct sql *sql, const struct world *world, const struct record_meta *record)
 {
-	struct arena *arena = pass->model->arena;
+	struct arena *arena = world->model->arena;
 	struct row_meta row = {
 		.id = integer(sql_next(sql, TABLE_meta)),
 		.key = text(name_clean(arena, record->key)),
@@ -454,58 +460,60 @@ static int take_meta(struct sql *sql, const struct pass *pass, const struct reco
 	return database_put(sql->database, TABLE_meta, &row);
 }
 
-int sql_event(struct sql *sql, struct pass *pass, const struct record *record)
+int sql_event(struct sql *sql, const struct world *world, const struct event *event)
 {
+	const struct record *record = event->record;
+
 	switch (record->kind) {
 	case RECORD_alloc:
 		if (!database_wants(sql->database, TABLE_samples))
 			return 0;
-		return take_alloc(sql, pass, &record->alloc);
+		return take_alloc(sql, world, event);
 	case RECORD_fate:
 		return take_fate(sql, &record->fate);
 	case RECORD_cpu:
 		if (!database_wants(sql->database, TABLE_ticks))
 			return 0;
-		return take_cpu(sql, pass, &record->cpu);
+		return take_cpu(sql, world, event);
 	case RECORD_syscall:
 		if (!database_wants(sql->database, TABLE_syscalls) &&
 		    !database_wants(sql->database, TABLE_ticks) &&
 		    !database_wants(sql->database, TABLE_waits))
 			return 0;
-		return take_syscall(sql, pass, &record->syscall);
+		return take_syscall(sql, world, &record->syscall);
 	case RECORD_fault:
 		if (!database_wants(sql->database, TABLE_faults))
 			return 0;
-		return take_fault(sql, pass, &record->fault, integer(record->fault.address));
+		return take_fault(sql, world, event, &record->fault);
 	case RECORD_usage:
 		if (!database_wants(sql->database, TABLE_faults))
 			return 0;
-		return take_usage(sql, pass, &record->usage);
+		return take_usage(sql, world, event);
 	case RECORD_wait:
 		if (!database_wants(sql->database, TABLE_waits))
 			return 0;
-		return take_wait(sql, pass, &record->wait);
+		return take_wait(sql, world, &record->wait);
 	case RECORD_gc_begin:
-		return sql_gc_begin(sql, pass, &record->gc_begin);
+		return sql_gc_begin(sql, world, &record->gc_begin);
 	case RECORD_gc_summary:
-		return sql_gc_summary(sql, pass, &record->gc_summary);
+		return sql_gc_summary(sql, world, &record->gc_summary);
 	case RECORD_gc_end:
-		return sql_gc_end(sql, pass, &record->gc_end);
+		return sql_gc_end(sql, world, event);
 	case RECORD_phase:
-		return sql_phase(sql, pass, &record->phase);
+		return sql_phase(sql, world, &record->phase);
 	case RECORD_call_window:
 		return take_window(sql, &record->call_window);
 	case RECORD_heap_site:
 		if (!database_wants(sql->database, TABLE_heap_sites))
 			return 0;
-		return take_heap_site(sql, pass, &record->heap_site);
+		return take_heap_site(sql, world, &record->heap_site);
 	case RECORD_loss:
-		return take_loss(sql, pass, &record->loss);
+		return take_loss(sql, world, &record->loss);
 	case RECORD_clock:
 		return take_clock(sql, &record->clock);
 	case RECORD_meta:
-		return take_meta(sql, pass, &record->meta);
+		return take_meta(sql, world, &record->meta);
 	default:
-		return take_marker(sql, pass, record);
+		return take_marker(sql, world, record);
 	}
 }

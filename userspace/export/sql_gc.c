@@ -32,17 +32,17 @@ static const char *const phases[] = {
 };
 
 /* The name of a reason: one of ours, or what the runtime calls it. */
-static const char *reason_of(const struct pass *pass, uint64_t process, uint64_t reason)
+static const char *reason_of(const struct world *world, uint64_t process, uint64_t reason)
 {
 	return reason < GC_NAMES_FIRST ? sql_name(reasons, reason)
-				       : gc_names_text(&pass->gc_names, process, reason);
+				       : gc_names_text(&world->gc_names, process, reason);
 }
 
 /* The row is stored at once, without its end, and again when that is known. */
-int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_gc_begin *record)
+int sql_gc_begin(struct sql *sql, const struct world *world, const struct record_gc_begin *record)
 {
 	struct start_key key = {record->thread, record->time};
-	uint64_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	uint64_t process = tasks_find_thread(&world->tasks, record->thread)->process;
 	struct sql_process *state = sql_process(sql, process);
 	uint64_t *id = map_put(sql->collections, &key, NULL);
 	struct row_collections row;
@@ -61,9 +61,9 @@ int sql_gc_begin(struct sql *sql, const struct pass *pass, const struct record_g
 		.number = integer(record->cycle),
 		.cycle = integer(state->minors + 1),
 		.kind = text(sql_name(kinds, record->kind)),
-		.reason = text(reason_of(pass, process, record->reason)),
+		.reason = text(reason_of(world, process, record->reason)),
 		.start = integer(record->time),
-		.name = text(gc_names_text(&pass->gc_names, process, record->name)),
+		.name = text(gc_names_text(&world->gc_names, process, record->name)),
 	};
 	return database_put(sql->database, TABLE_collections, &row);
 }
@@ -102,10 +102,11 @@ static uint64_t row_of(struct sql *sql, const struct closed_gc *closed)
 	return id ? *id : sql_next(sql, TABLE_collections);
 }
 
-int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_end *record)
+int sql_gc_end(struct sql *sql, const struct world *world, const struct event *event)
 {
-	const struct closed_gc *closed = &pass->cycles.last;
-	uint64_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	const struct record_gc_end *record = &event->record->gc_end;
+	const struct closed_gc *closed = &event->closed;
+	uint64_t process = tasks_find_thread(&world->tasks, record->thread)->process;
 	struct sql_process *state = sql_process(sql, process);
 	struct row_collections row;
 
@@ -122,8 +123,8 @@ int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_
 		.finish = integer(record->time),
 	};
 	if (closed->paired) {
-		row.reason = text(reason_of(pass, process, closed->reason));
-		row.name = text(gc_names_text(&pass->gc_names, process, closed->name));
+		row.reason = text(reason_of(world, process, closed->reason));
+		row.name = text(gc_names_text(&world->gc_names, process, closed->name));
 		row.start = integer(closed->begin);
 		row.duration_ns =
 			integer(record->time > closed->begin ? record->time - closed->begin : 0);
@@ -136,9 +137,10 @@ int sql_gc_end(struct sql *sql, const struct pass *pass, const struct record_gc_
 	return database_put(sql->database, TABLE_collections, &row);
 }
 
-int sql_gc_summary(struct sql *sql, const struct pass *pass, const struct record_gc_summary *record)
+int sql_gc_summary(struct sql *sql, const struct world *world,
+		   const struct record_gc_summary *record)
 {
-	uint64_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	uint64_t process = tasks_find_thread(&world->tasks, record->thread)->process;
 	struct sql_process *state = sql_process(sql, process);
 	struct row_collection_sums row;
 
@@ -181,9 +183,9 @@ static int put_phase(struct sql *sql, const struct sql_phase *phase, uint64_t fi
 	return database_put(sql->database, TABLE_phases, &row);
 }
 
-int sql_phase(struct sql *sql, const struct pass *pass, const struct record_phase *record)
+int sql_phase(struct sql *sql, const struct world *world, const struct record_phase *record)
 {
-	uint64_t process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	uint64_t process = tasks_find_thread(&world->tasks, record->thread)->process;
 	struct sql_process *state = sql_process(sql, process);
 	struct heap_key key = {process, record->heap};
 	struct sql_phase *phase;
@@ -204,14 +206,11 @@ int sql_phase(struct sql *sql, const struct pass *pass, const struct record_phas
 	return error;
 }
 
-uint64_t sql_collection_of(const struct sql *sql, const struct pass *pass, uint64_t thread,
-			   uint64_t time)
+uint64_t sql_collection_of(const struct sql *sql, const struct event *event, uint64_t thread)
 {
-	struct start_key key = {thread, 0};
-	uint64_t *id = NULL;
+	const struct start_key key = {thread, event->gc_begin};
+	const uint64_t *id = event->gc_kind ? map_get(sql->collections, &key) : NULL;
 
-	if (cycles_find(pass, thread, time, &key.start))
-		id = map_get(sql->collections, &key);
 	return id ? *id : 0;
 }
 
@@ -249,9 +248,9 @@ static int forget_unended(struct sql *sql)
 	return error;
 }
 
-static int put_cycles(struct sql *sql, const struct pass *pass)
+static int put_cycles(struct sql *sql, const struct world *world)
 {
-	const struct model *model = pass->model;
+	const struct model *model = world->model;
 	int error = 0;
 
 	for (size_t i = 0; i < model->n_gc_cycles && !error; i++) {
@@ -262,7 +261,7 @@ static int put_cycles(struct sql *sql, const struct pass *pass)
 			.heap = integer(cycle->heap),
 			.number = integer(cycle->cycle),
 			.name = text(cycle->name),
-			.reason = text(reason_of(pass, cycle->process, cycle->reason)),
+			.reason = text(reason_of(world, cycle->process, cycle->reason)),
 			.start = integer(cycle->start),
 			.finish = cycle->unfinished ? nothing()
 						    : integer(cycle->start + cycle->duration_ns),
@@ -279,13 +278,13 @@ static int put_cycles(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
-int sql_gc_finish(struct sql *sql, const struct pass *pass)
+int sql_gc_finish(struct sql *sql, const struct world *world)
 {
-	int error = put_cycles(sql, pass);
+	int error = put_cycles(sql, world);
 
 	for (size_t i = 0; i < sql->n_phases && !error; i++)
 		error = put_phase(sql, &sql->phases[i], 0);
-	if (!error && pass->model->gc.unpaired)
+	if (!error && world->model->gc.unpaired)
 		error = forget_unended(sql);
 	return error;
 }

@@ -4,24 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../model/allocating.h"
 #include "../profile/status.h"
 #include "../util/buffer.h"
 #include "sql.h"
 
 enum { BUILD_ID_SHOWN = 64 };
 
-static double tick_of(const struct pass *pass)
+static double tick_of(const struct world *world)
 {
-	uint64_t frequency = pass->model->run.frequency;
+	uint64_t frequency = world->model->run.frequency;
 
 	return frequency ? 1e9 / (double)frequency : 0;
 }
 
 /* --- the recording ---------------------------------------------------------------------- */
 
-static int put_recording(struct sql *sql, const struct pass *pass)
+static int put_recording(struct sql *sql, const struct world *world)
 {
-	const struct model *model = pass->model;
+	const struct model *model = world->model;
 	const struct model_run *run = &model->run;
 	const struct model_alloc *alloc = &model->alloc;
 	struct row_recording row = {
@@ -58,15 +59,15 @@ static int put_recording(struct sql *sql, const struct pass *pass)
 	};
 
 	if (run->frequency)
-		row.tick_ns = real(tick_of(pass));
+		row.tick_ns = real(tick_of(world));
 	if (run->end_reason == END_EXITED)
 		row.exit_status = integer(end_exit_status(run->end_reason, run->status));
 	return database_put(sql->database, TABLE_recording, &row);
 }
 
-static int put_streams(struct sql *sql, const struct pass *pass)
+static int put_streams(struct sql *sql, const struct world *world)
 {
-	const struct model *model = pass->model;
+	const struct model *model = world->model;
 	int error = 0;
 
 	for (size_t i = 0; i < model->n_streams && !error; i++) {
@@ -87,9 +88,9 @@ static int put_streams(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
-static int put_losses(struct sql *sql, const struct pass *pass)
+static int put_losses(struct sql *sql, const struct world *world)
 {
-	const struct model *model = pass->model;
+	const struct model *model = world->model;
 	int error = 0;
 
 	for (size_t i = 0; i < model->n_losses && !error; i++) {
@@ -126,12 +127,12 @@ static void add_usage(struct row_threads *row, const struct thread *thread, uint
 	row->major_faults = integer(thread->major_faults);
 }
 
-static int put_processes(struct sql *sql, const struct pass *pass)
+static int put_processes(struct sql *sql, const struct world *world)
 {
 	int error = 0;
 
-	for (uint64_t id = 1; id < pass->tasks.processes.limit && !error; id++) {
-		const struct process *process = tasks_find_process(&pass->tasks, id);
+	for (uint64_t id = 1; id < world->tasks.processes.limit && !error; id++) {
+		const struct process *process = tasks_find_process(&world->tasks, id);
 		struct row_processes row;
 
 		if (!process)
@@ -149,12 +150,12 @@ static int put_processes(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
-static int put_threads(struct sql *sql, const struct pass *pass)
+static int put_threads(struct sql *sql, const struct world *world)
 {
 	int error = 0;
 
-	for (uint64_t id = 1; id < pass->tasks.threads.limit && !error; id++) {
-		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+	for (uint64_t id = 1; id < world->tasks.threads.limit && !error; id++) {
+		const struct thread *thread = tasks_find_thread(&world->tasks, id);
 		struct row_threads row;
 
 		if (!thread)
@@ -170,18 +171,18 @@ static int put_threads(struct sql *sql, const struct pass *pass)
 			.alloc_samples = integer(thread->alloc_samples),
 			.alloc_bytes = real(thread->alloc_bytes),
 		};
-		add_usage(&row, thread, pass->model->run.start);
+		add_usage(&row, thread, world->model->run.start);
 		error = database_put(sql->database, TABLE_threads, &row);
 	}
 	return error;
 }
 
-static int put_types(struct sql *sql, const struct pass *pass)
+static int put_types(struct sql *sql, const struct world *world)
 {
 	int error = 0;
 
-	for (size_t i = 1; i < pass->types.count && !error; i++) {
-		const struct type *type = &pass->types.items[i];
+	for (size_t i = 1; i < world->types.count && !error; i++) {
+		const struct type *type = &world->types.items[i];
 		struct row_types row = {
 			.id = integer(i),
 			.process = integer(type->process),
@@ -194,9 +195,9 @@ static int put_types(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
-static int put_type_totals(struct sql *sql, const struct pass *pass)
+static int put_type_totals(struct sql *sql, const struct world *world)
 {
-	const struct model *model = pass->model;
+	const struct model *model = world->model;
 	int error = 0;
 
 	for (size_t i = 0; i < model->n_types && !error; i++) {
@@ -227,12 +228,12 @@ static int put_type_totals(struct sql *sql, const struct pass *pass)
 
 /* --- code ------------------------------------------------------------------------------------- */
 
-static int put_modules(struct sql *sql, const struct pass *pass)
+static int put_modules(struct sql *sql, const struct world *world)
 {
 	int error = 0;
 
-	for (uint64_t id = 1; id < pass->tree.modules.limit && !error; id++) {
-		const struct module *module = dense_get(&pass->tree.modules, id);
+	for (uint64_t id = 1; id < world->tree.modules.limit && !error; id++) {
+		const struct module *module = dense_get(&world->tree.modules, id);
 		char build_id[2 * BUILD_ID_SHOWN + 1] = "";
 		struct row_modules row;
 
@@ -285,10 +286,10 @@ static bool is_rest(const struct model_function *function)
 		strcmp(function->name, "(no samples)") == 0);
 }
 
-static int put_functions(struct sql *sql, const struct pass *pass)
+static int put_functions(struct sql *sql, const struct world *world)
 {
-	const struct functions *functions = &pass->functions;
-	const struct model *model = pass->model;
+	const struct functions *functions = &world->functions;
+	const struct model *model = world->model;
 	uint64_t id = functions->n_rows;
 	int error = 0;
 
@@ -301,21 +302,21 @@ static int put_functions(struct sql *sql, const struct pass *pass)
 }
 
 /* functions.id of the innermost function of a frame. */
-static struct cell innermost(const struct pass *pass, const struct frame *frame)
+static struct cell innermost(const struct world *world, const struct frame *frame)
 {
 	uint32_t last = frame->first_function + frame->n_functions - 1;
 
-	return frame->n_functions ? integer(pass->functions.of_frames[last] + UINT64_C(1))
+	return frame->n_functions ? integer(world->functions.of_frames[last] + UINT64_C(1))
 				  : nothing();
 }
 
-static int put_inlined(struct sql *sql, const struct pass *pass, uint64_t id,
+static int put_inlined(struct sql *sql, const struct world *world, uint64_t id,
 		       const struct frame *frame)
 {
 	int error = 0;
 
 	for (uint32_t i = frame->n_functions, level = 0; i-- && !error; level++) {
-		uint32_t function = pass->functions.of_frames[frame->first_function + i];
+		uint32_t function = world->functions.of_frames[frame->first_function + i];
 		struct row_inlined row = {
 			.id = integer(sql_next(sql, TABLE_inlined)),
 			.frame = integer(id),
@@ -328,12 +329,12 @@ static int put_inlined(struct sql *sql, const struct pass *pass, uint64_t id,
 	return error;
 }
 
-static int put_frames(struct sql *sql, const struct pass *pass)
+static int put_frames(struct sql *sql, const struct world *world)
 {
 	int error = 0;
 
-	for (uint64_t id = 1; id < pass->tree.frames.limit && !error; id++) {
-		const struct frame *frame = tree_frame(&pass->tree, id);
+	for (uint64_t id = 1; id < world->tree.frames.limit && !error; id++) {
+		const struct frame *frame = tree_frame(&world->tree, id);
 		struct row_frames row;
 
 		if (!frame)
@@ -344,18 +345,18 @@ static int put_frames(struct sql *sql, const struct pass *pass)
 			.module = reference(frame->runtime == RUNTIME_NATIVE ? frame->module : 0),
 			.address = integer(frame->address),
 			.line = reference(frame->line),
-			.function = innermost(pass, frame),
+			.function = innermost(world, frame),
 		};
 		error = database_put(sql->database, TABLE_frames, &row);
 		if (!error)
-			error = put_inlined(sql, pass, id, frame);
+			error = put_inlined(sql, world, id, frame);
 	}
 	return error;
 }
 
-static int put_stacks(struct sql *sql, const struct pass *pass)
+static int put_stacks(struct sql *sql, const struct world *world)
 {
-	const struct tree *tree = &pass->tree;
+	const struct tree *tree = &world->tree;
 	int error = 0;
 
 	for (uint64_t id = 1; id < tree->nodes.limit && !error; id++) {
@@ -369,28 +370,28 @@ static int put_stacks(struct sql *sql, const struct pass *pass)
 			.parent = reference(node->parent),
 			.frame = integer(node->frame),
 			.depth = integer(tree_depth(tree, id)),
-			.function = innermost(pass, tree_frame(tree, node->frame)),
+			.function = innermost(world, tree_frame(tree, node->frame)),
 		};
 		if (node->cost) {
-			uint32_t site = functions_allocating(pass, (uint32_t)id);
+			uint32_t site = allocating_stack(&world->tree, (uint32_t)id);
 			const struct stack *allocating = tree_node(tree, site);
 
 			row.site = integer(site);
-			row.site_function = innermost(pass, tree_frame(tree, allocating->frame));
+			row.site_function = innermost(world, tree_frame(tree, allocating->frame));
 		}
 		error = database_put(sql->database, TABLE_stacks, &row);
 	}
 	return error;
 }
 
-static int put_costs(struct sql *sql, const struct pass *pass)
+static int put_costs(struct sql *sql, const struct world *world)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < pass->tree.n_costs && !error; i++) {
-		const struct cost *cost = &pass->tree.costs[i];
-		const struct stack_life *life = tree_life_of(&pass->tree, cost);
-		const struct cost_rest *rest = tree_rest_of(&pass->tree, cost);
+	for (size_t i = 0; i < world->tree.n_costs && !error; i++) {
+		const struct cost *cost = &world->tree.costs[i];
+		const struct stack_life *life = tree_life_of(&world->tree, cost);
+		const struct cost_rest *rest = tree_rest_of(&world->tree, cost);
 		struct row_costs row = {
 			.id = integer(i + 1),
 			.stack = reference(cost->stack),
@@ -410,9 +411,9 @@ static int put_costs(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
-static int put_syscall_totals(struct sql *sql, const struct pass *pass)
+static int put_syscall_totals(struct sql *sql, const struct world *world)
 {
-	const struct model *model = pass->model;
+	const struct model *model = world->model;
 	int error = 0;
 
 	for (size_t i = 0; i < model->n_syscalls && !error; i++) {
@@ -445,9 +446,9 @@ static int put_syscall_totals(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
-static int put_wait_totals(struct sql *sql, const struct pass *pass)
+static int put_wait_totals(struct sql *sql, const struct world *world)
 {
-	const struct model *model = pass->model;
+	const struct model *model = world->model;
 	int error = 0;
 
 	for (size_t i = 0; i < model->n_waits && !error; i++) {
@@ -467,9 +468,9 @@ static int put_wait_totals(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
-static int put_runtimes(struct sql *sql, const struct pass *pass)
+static int put_runtimes(struct sql *sql, const struct world *world)
 {
-	const struct model *model = pass->model;
+	const struct model *model = world->model;
 	int error = 0;
 
 	for (size_t i = 0; i < model->n_runtimes && !error; i++) {
@@ -488,9 +489,9 @@ static int put_runtimes(struct sql *sql, const struct pass *pass)
 	return error;
 }
 
-int sql_tables(struct sql *sql, const struct pass *pass)
+int sql_tables(struct sql *sql, const struct world *world)
 {
-	static int (*const puts[])(struct sql *, const struct pass *) = {
+	static int (*const puts[])(struct sql *, const struct world *) = {
 		put_recording, put_streams,     put_losses,         put_processes,   put_threads,
 		put_types,     put_type_totals, put_modules,        put_functions,   put_frames,
 		put_stacks,    put_costs,       put_syscall_totals, put_wait_totals, put_runtimes,
@@ -498,6 +499,6 @@ int sql_tables(struct sql *sql, const struct pass *pass)
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(puts) / sizeof(*puts) && !error; i++)
-		error = puts[i](sql, pass);
+		error = puts[i](sql, world);
 	return error;
 }

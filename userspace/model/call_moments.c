@@ -7,7 +7,9 @@
 
 #include "call_tree.h"
 #include "divide.h"
-#include "pass.h"
+#include "call_part.h"
+#include "event.h"
+#include "world.h"
 
 enum { MOMENTS_MAX = 1 << 22 };
 
@@ -66,12 +68,12 @@ void call_moments_limit(struct call_moments *moments, size_t most)
 	}
 }
 
-static int make_room(struct call_moments *moments, const struct pass *pass)
+static int make_room(struct call_moments *moments, const struct world *world)
 {
 	size_t most = moments->most ? moments->most : MOMENTS_MAX;
 
 	if (moments->count >= most) {
-		while (moments->step_ns < pass->timeline.step_ns)
+		while (moments->step_ns < world->timeline.step_ns)
 			lengthen(moments);
 		merge(moments);
 		call_moments_limit(moments, most / 2);
@@ -81,17 +83,17 @@ static int make_room(struct call_moments *moments, const struct pass *pass)
 			     sizeof(*moments->items));
 }
 
-static int add(struct call_moments *moments, const struct pass *pass, uint64_t time, uint64_t stack,
-	       enum call_measure measure, double value)
+static int add(struct call_moments *moments, const struct world *world, uint64_t time,
+	       uint64_t stack, enum call_measure measure, double value)
 {
-	const struct stack *node = tree_node(&pass->tree, stack);
-	uint64_t start = pass->timeline.start, window;
+	const struct stack *node = tree_node(&world->tree, stack);
+	uint64_t start = world->timeline.start, window;
 
 	if (moments->lost || value <= 0)
 		return 0;
 	if (!moments->step_ns)
-		moments->step_ns = pass->timeline.step_ns;
-	if (make_room(moments, pass) < 0)
+		moments->step_ns = world->timeline.step_ns;
+	if (make_room(moments, world) < 0)
 		return -ENOMEM;
 	window = time > start ? (time - start) / moments->step_ns : 0;
 	moments->items[moments->count++] = (struct call_moment){
@@ -103,37 +105,38 @@ static int add(struct call_moments *moments, const struct pass *pass, uint64_t t
 	return 0;
 }
 
-int call_moments_record(struct call_moments *moments, const struct pass *pass,
-			const struct record *record)
+int call_moments_record(struct call_moments *moments, const struct world *world,
+			const struct event *event)
 {
+	const struct record *record = event->record;
 	const struct record_alloc *alloc = &record->alloc;
 	const struct record_wait *wait = &record->wait;
 
-	if (!pass->selected)
+	if (!event->selected)
 		return 0;
 	switch (record->kind) {
 	case RECORD_cpu:
-		return add(moments, pass, record->cpu.time, record->cpu.stack, CALLS_CPU,
+		return add(moments, world, record->cpu.time, record->cpu.stack, CALLS_CPU,
 			   (double)record->cpu.ns);
 	case RECORD_alloc:
-		return add(moments, pass, alloc->time, alloc->stack, CALLS_ALLOC,
+		return add(moments, world, alloc->time, alloc->stack, CALLS_ALLOC,
 			   (double)alloc->size / sample_probability(alloc->size, alloc->period));
 	case RECORD_syscall:
 		if (!record->syscall.stack)
 			return 0;
-		return add(moments, pass, record->syscall.time, record->syscall.stack,
+		return add(moments, world, record->syscall.time, record->syscall.stack,
 			   CALLS_SYSCALLS, (double)call_stands_ns(&record->syscall));
 	case RECORD_wait:
 		if (!wait->stack)
 			return 0;
-		return add(moments, pass, wait->time, wait->stack, CALLS_OFF_CPU,
+		return add(moments, world, wait->time, wait->stack, CALLS_OFF_CPU,
 			   (double)(wait->duration + wait->held_ns));
 	default:
 		return 0;
 	}
 }
 
-void call_moments_finish(struct call_moments *moments, const struct pass *pass,
+void call_moments_finish(struct call_moments *moments, const struct world *world,
 			 const struct call_ends *ends)
 {
 	if (moments->lost)
@@ -144,7 +147,7 @@ void call_moments_finish(struct call_moments *moments, const struct pass *pass,
 		moment->node = moment->measure == CALLS_ALLOC ? ends[moment->node].memory
 							      : ends[moment->node].time;
 	}
-	while (moments->count && (moments->step_ns < pass->timeline.step_ns ||
+	while (moments->count && (moments->step_ns < world->timeline.step_ns ||
 				  last_window(moments) >= TIMELINE_WINDOWS))
 		lengthen(moments);
 	merge(moments);

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pass;
-struct record;
+struct event;
+struct world;
 
 struct call_moment {
 	uint32_t window;  /* each `step_ns` long, from the start of the recording */
@@ -36,12 +36,12 @@ struct call_ends {
 };
 
 /* Takes any record that is not refused. 0 or -ENOMEM. */
-int call_moments_record(struct call_moments *moments, const struct pass *pass,
-			const struct record *record);
+int call_moments_record(struct call_moments *moments, const struct world *world,
+			const struct event *event);
 
 /* Once the tree is built, `ends` by number of the cost. No more than TIMELINE_WINDOWS windows are
  * left. */
-void call_moments_finish(struct call_moments *moments, const struct pass *pass,
+void call_moments_finish(struct call_moments *moments, const struct world *world,
 			 const struct call_ends *ends);
 
 /* Gives each node another number. */

@@ -9,7 +9,8 @@
 #include "../util/map.h"
 #include "arena.h"
 #include "filter.h"
-#include "pass.h"
+#include "allocating.h"
+#include "world.h"
 
 enum { PATH_MAX_ROWS = 4 * STACK_NODES_MAX };
 
@@ -18,7 +19,7 @@ struct edge {
 };
 
 struct work {
-	const struct pass *pass;
+	const struct world *world;
 	const struct call_builder *builder;
 	struct map *index;     /* struct edge -> number of the node */
 	unsigned char *wanted; /* by row: is it asked for? NULL: a tree */
@@ -57,8 +58,8 @@ static void add_cost(struct call_cost *into, const struct call_cost *cost)
 
 static void read_path(struct work *work, uint32_t stack)
 {
-	const struct functions *functions = &work->pass->functions;
-	const struct tree *tree = &work->pass->tree;
+	const struct functions *functions = &work->world->functions;
+	const struct tree *tree = &work->world->tree;
 
 	work->length = 0;
 	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent) {
@@ -74,7 +75,7 @@ static void read_path(struct work *work, uint32_t stack)
 static int64_t find_child(struct work *work, uint32_t parent, uint32_t row)
 {
 	struct call_tree *tree = work->builder->tree;
-	const struct model_function *function = &work->pass->functions.rows[row];
+	const struct model_function *function = &work->world->functions.rows[row];
 	struct edge edge = {parent, row};
 	uint64_t *number = map_put(work->index, &edge, NULL);
 	struct call_node *node;
@@ -148,11 +149,11 @@ static int64_t add_path(struct work *work, uint32_t stack, const struct call_cos
 /* Time and allocation end in different functions: the allocator's own are left out. */
 static int add_stack(struct work *work, const struct cost *cost)
 {
-	const struct cost_rest *rest = tree_rest_of(&work->pass->tree, cost);
+	const struct cost_rest *rest = tree_rest_of(&work->world->tree, cost);
 	struct call_cost time = {.cpu_ns = (double)cost->cpu_ns,
 				 .syscall_ns = (double)rest->syscall_ns,
 				 .off_cpu_ns = (double)rest->off_cpu_ns};
-	const struct stack_life *life = tree_life_of(&work->pass->tree, cost);
+	const struct stack_life *life = tree_life_of(&work->world->tree, cost);
 	struct call_cost memory = {.alloc_bytes = life->bytes.value,
 				   .survived_bytes = life->survived.some,
 				   .gc_ns = life->gc_ns};
@@ -161,32 +162,32 @@ static int add_stack(struct work *work, const struct cost *cost)
 	if (cost->cpu_samples || rest->syscall_ns || rest->off_cpu_ns)
 		in = add_path(work, cost->stack, &time);
 	if (in >= 0 && (memory.alloc_bytes > 0 || memory.gc_ns > 0))
-		by = add_path(work, functions_allocating(work->pass, cost->stack), &memory);
+		by = add_path(work, allocating_stack(&work->world->tree, cost->stack), &memory);
 	if (in < 0 || by < 0)
 		return -ENOMEM;
 	if (work->ends)
-		work->ends[cost - work->pass->tree.costs] =
+		work->ends[cost - work->world->tree.costs] =
 			(struct call_ends){(uint32_t)in, (uint32_t)by};
 	return 0;
 }
 
 static int add_all(struct work *work)
 {
-	const struct pass *pass = work->pass;
+	const struct world *world = work->world;
 	struct call_tree *tree = work->builder->tree;
 	int error = 0;
 
 	if (array_reserve(&tree->nodes, &tree->capacity, 0, sizeof(*tree->nodes)) < 0)
 		return -ENOMEM;
 	tree->count = 1;
-	for (size_t i = 1; i < pass->tree.n_costs && !error; i++)
-		error = add_stack(work, &pass->tree.costs[i]);
+	for (size_t i = 1; i < world->tree.n_costs && !error; i++)
+		error = add_stack(work, &world->tree.costs[i]);
 	return error;
 }
 
 static int mark_wanted(struct work *work)
 {
-	const struct functions *functions = &work->pass->functions;
+	const struct functions *functions = &work->world->functions;
 
 	if (work->builder->kind == CALLS_TREE)
 		return 0;
@@ -198,10 +199,10 @@ static int mark_wanted(struct work *work)
 	return 0;
 }
 
-static int build(struct model_observer *observer, struct pass *pass)
+static int build(struct model_observer *observer, const struct world *world)
 {
 	struct call_builder *builder = (struct call_builder *)observer;
-	struct work work = {.pass = pass,
+	struct work work = {.world = world,
 			    .builder = builder,
 			    .index = map_create(sizeof(struct edge)),
 			    .path = calloc(PATH_MAX_ROWS, sizeof(*work.path))};
@@ -209,32 +210,33 @@ static int build(struct model_observer *observer, struct pass *pass)
 	int error = work.index && work.path ? mark_wanted(&work) : -ENOMEM;
 
 	if (moments)
-		work.ends = calloc(pass->tree.n_costs + 1, sizeof(*work.ends));
+		work.ends = calloc(world->tree.n_costs + 1, sizeof(*work.ends));
 	if (moments && !work.ends)
 		error = -ENOMEM;
 	if (!error)
 		error = add_all(&work);
 	if (!error && moments)
-		call_moments_finish(moments, pass, work.ends);
+		call_moments_finish(moments, world, work.ends);
 	free(work.ends);
-	builder->model = pass->model;
+	builder->model = world->model;
 	free(work.wanted);
 	free(work.path);
 	map_free(work.index);
 	return error;
 }
 
-static int look_on(struct model_observer *observer, struct pass *pass, const struct record *record)
+static int look_on(struct model_observer *observer, const struct world *world,
+		   const struct event *event)
 {
 	struct call_moments *moments = ((struct call_builder *)observer)->moments;
 
-	return moments ? call_moments_record(moments, pass, record) : 0;
+	return moments ? call_moments_record(moments, world, event) : 0;
 }
 
 void call_builder_init(struct call_builder *builder, enum call_kind kind, const char *pattern,
 		       struct call_tree *tree)
 {
-	*builder = (struct call_builder){{look_on, build}, kind, pattern, tree, NULL, NULL};
+	*builder = (struct call_builder){{look_on, build, NULL}, kind, pattern, tree, NULL, NULL};
 }
 
 struct child {

@@ -14,7 +14,8 @@
 
 #include "../util/map.h"
 #include "arena.h"
-#include "pass.h"
+#include "allocating.h"
+#include "world.h"
 #include "sites.h"
 
 enum { CAUSES_MAX = 8192 };
@@ -179,10 +180,10 @@ static size_t merge_places(struct place *places, size_t count)
 	return used;
 }
 
-static void fill_site(const struct pass *pass, const struct place *place, struct pause_site *site)
+static void fill_site(const struct world *world, const struct place *place, struct pause_site *site)
 {
 	for (int i = 0; i < SITE_FUNCTIONS && place->functions[i]; i++)
-		site->functions[i] = pass->functions.rows[place->functions[i] - 1].name;
+		site->functions[i] = world->functions.rows[place->functions[i] - 1].name;
 	if (!site->functions[0])
 		site->functions[0] = "(no stack)";
 	site->type = place->type;
@@ -192,7 +193,7 @@ static void fill_site(const struct pass *pass, const struct place *place, struct
 	site->samples = place->kept > 0 ? place->kept_samples : place->samples;
 }
 
-int causes_sites(const struct causes *causes, const struct pass *pass, struct model_pause *row)
+int causes_sites(const struct causes *causes, const struct world *world, struct model_pause *row)
 {
 	size_t count = causes->count - 1;
 	struct place *places = calloc(count + 1, sizeof(*places));
@@ -201,11 +202,12 @@ int causes_sites(const struct causes *causes, const struct pass *pass, struct mo
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		const struct cause *cause = &causes->items[i + 1];
-		const char *type = pass->types.items[cause->type].name;
+		const char *type = world->types.items[cause->type].name;
 
-		sites_functions(pass, pass->tree.costs[cause->cost].stack, places[i].functions);
+		sites_functions(world, world->tree.costs[cause->cost].stack, places[i].functions);
 		places[i].type = type ? type : "?";
-		places[i].stack = functions_allocating(pass, pass->tree.costs[cause->cost].stack);
+		places[i].stack =
+			allocating_stack(&world->tree, world->tree.costs[cause->cost].stack);
 		places[i].most = cause->bytes + cause->kept;
 		places[i].bytes = cause->bytes;
 		places[i].kept = cause->kept;
@@ -215,7 +217,7 @@ int causes_sites(const struct causes *causes, const struct pass *pass, struct mo
 	count = merge_places(places, count);
 	row->n_sites = count < PAUSE_SITES ? count : PAUSE_SITES;
 	for (size_t i = 0; i < row->n_sites; i++)
-		fill_site(pass, &places[i], &row->sites[i]);
+		fill_site(world, &places[i], &row->sites[i]);
 	row->sampled_bytes = causes->sum.bytes;
 	row->kept_bytes = causes->sum.kept;
 	row->samples = causes->sum.samples;

@@ -9,7 +9,7 @@
 #include "rows.h"
 
 struct causes;
-struct pass;
+struct world;
 
 /* NULL: no memory. Not thread-safe. */
 struct causes *causes_create(void);
@@ -25,6 +25,6 @@ int causes_add(struct causes *causes, uint32_t cost, uint32_t type, double bytes
  * The sites with most bytes kept (allocated, where nothing was kept), and the sums over all of
  * them, into `row`. Once functions and types have names. 0 or -ENOMEM.
  */
-int causes_sites(const struct causes *causes, const struct pass *pass, struct model_pause *row);
+int causes_sites(const struct causes *causes, const struct world *world, struct model_pause *row);
 
 #endif

@@ -19,11 +19,15 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
-#include "pass.h"
-#include "syscalls.h"
+#include "world.h"
 #include "utilisation.h"
 
 enum { PIECES_MAX = 64 }; /* that a summary is spread over its time in */
+
+void cycles_init(struct cycles *cycles, struct world *world, struct open_gcs *open)
+{
+	*cycles = (struct cycles){.world = world, .open = open};
+}
 
 void cycles_free(struct cycles *cycles)
 {
@@ -34,9 +38,9 @@ void cycles_free(struct cycles *cycles)
 	free(cycles->pauses);
 }
 
-int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
+int cycles_begin(struct cycles *cycles, const struct record_gc_begin *record)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct thread *thread = tasks_find_thread(&cycles->world->tasks, record->thread);
 	struct process *process;
 	struct open_gc begun;
 
@@ -52,17 +56,17 @@ int cycles_begin(struct pass *pass, const struct record_gc_begin *record)
 					   .begin = record->time,
 					   .end = UINT64_MAX},
 				 .stop = record->stop};
-	pass->model->gc.unpaired += open_gcs_begin(&pass->cycles.open, &begun);
-	process = tasks_find_process(&pass->tasks, thread->process);
+	cycles->world->model->gc.unpaired += open_gcs_begin(cycles->open, &begun);
+	process = tasks_find_process(&cycles->world->tasks, thread->process);
 	process->last_gc = (uint32_t)record->kind;
 	process->has_minors |= record->kind == GCPROF_GC_MINOR;
 	process->markings += record->kind == GCPROF_GC_FULL;
 	return 0;
 }
 
-void cycles_leave(struct pass *pass, uint64_t thread, uint64_t time)
+void cycles_leave(struct cycles *cycles, uint64_t thread, uint64_t time)
 {
-	pass->model->gc.unpaired += open_gcs_leave(&pass->cycles.open, thread, time);
+	cycles->world->model->gc.unpaired += open_gcs_leave(cycles->open, thread, time);
 }
 
 static void note_figures(struct model_gc *gc, const struct record_gc_end *record)
@@ -86,9 +90,9 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 }
 
 /* What a collection found, in the window of its end; how long it was, wherever it was. */
-static void note_window(struct pass *pass, const struct record_gc_end *record)
+static void note_window(struct cycles *cycles, const struct record_gc_end *record)
 {
-	struct window *window = timeline_at(&pass->timeline, record->time);
+	struct window *window = timeline_at(&cycles->world->timeline, record->time);
 	bool minor = record->kind == GCPROF_GC_MINOR;
 
 	window->minor += minor;
@@ -148,18 +152,15 @@ static struct durations *durations_of(struct cycles *cycles, uint64_t kind)
 }
 
 /* A collection whose both ends are known, into all that is kept of pauses. */
-static int note_pause(struct pass *pass, struct thread *thread, const struct collection *collection,
-		      const struct open_gc *open, uint64_t end)
+static int note_pause(struct cycles *cycles, struct thread *thread,
+		      const struct collection *collection, const struct open_gc *open, uint64_t end)
 {
-	struct cycles *cycles = &pass->cycles;
 	const struct long_pause *pause = &open->pause;
-	struct process *process = tasks_find_process(&pass->tasks, pause->process);
-	struct model_gc *gc = &pass->model->gc;
+	struct process *process = tasks_find_process(&cycles->world->tasks, pause->process);
+	struct model_gc *gc = &cycles->world->model->gc;
 	uint64_t reason = pause->reason < GC_REASONS ? pause->reason : 0;
 	struct window *window;
 
-	if (!pass->selected)
-		return 0;
 	process->pauses++;
 	process->pause_ns += collection->pause_ns;
 	if (pause->reason < GC_NAMES_FIRST && (reason || pause->kind != GCPROF_GC_STOP)) {
@@ -168,12 +169,12 @@ static int note_pause(struct pass *pass, struct thread *thread, const struct col
 	}
 	/* One inside another has its time counted already by the other. */
 	if (!open->inside)
-		timeline_pause(&pass->timeline, pause->begin, end);
-	window = timeline_at(&pass->timeline, end);
+		timeline_pause(&cycles->world->timeline, pause->begin, end);
+	window = timeline_at(&cycles->world->timeline, end);
 	if (collection->pause_ns > window->pause_max_ns)
 		window->pause_max_ns = collection->pause_ns;
 	if (durations_add(durations_of(cycles, pause->kind), collection->pause_ns) < 0 ||
-	    gc_names_pause(&pass->gc_names, pause, collection->pause_ns) < 0 ||
+	    gc_names_pause(&cycles->world->gc_names, pause, collection->pause_ns) < 0 ||
 	    note_stop(cycles, thread, open, end) < 0)
 		return -ENOMEM;
 	return add_pause(cycles, collection->process, pause->begin, end);
@@ -194,7 +195,7 @@ static void note_faults(struct model_faults *faults, const struct record_gc_end 
 }
 
 /* What is kept of the thread that began it. */
-static void note_thread(struct pass *pass, struct thread *thread, const struct open_gc *open,
+static void note_thread(struct cycles *cycles, struct thread *thread, const struct open_gc *open,
 			uint64_t end)
 {
 	thread->recent[thread->next_recent].begin = open->pause.begin;
@@ -203,15 +204,15 @@ static void note_thread(struct pass *pass, struct thread *thread, const struct o
 	thread->next_recent = (thread->next_recent + 1) % RECENT_MAX;
 	thread->gc_samples += open->cpu_samples;
 	thread->gc_cpu_ns += open->cpu_ns;
-	pass->model->cpu.gc_samples += open->cpu_samples;
-	pass->model->cpu.in_gc_ns += open->cpu_ns;
+	cycles->world->model->cpu.gc_samples += open->cpu_samples;
+	cycles->world->model->cpu.in_gc_ns += open->cpu_ns;
 }
 
 /* Its time is not that of the one that it is inside of. */
-static void note_nested(struct pass *pass, const struct open_gc *open, uint64_t whole,
+static void note_nested(struct cycles *cycles, const struct open_gc *open, uint64_t whole,
 			const struct record_gc_end *record)
 {
-	struct open_gcs *others = &pass->cycles.open;
+	struct open_gcs *others = cycles->open;
 	int outer = open_gcs_find(others, open->pause.thread, UINT64_MAX);
 
 	if (outer < 0)
@@ -220,60 +221,56 @@ static void note_nested(struct pass *pass, const struct open_gc *open, uint64_t 
 	others->items[outer].nested_faults += record->minor_faults + record->major_faults;
 }
 
-static int end_paired(struct pass *pass, const struct record_gc_end *record, struct open_gc *open,
+static int end_paired(struct cycles *cycles, const struct event *event, struct open_gc *open,
 		      struct collection *collection)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, open->pause.thread);
+	const struct record_gc_end *record = &event->record->gc_end;
+	struct thread *thread = tasks_find_thread(&cycles->world->tasks, open->pause.thread);
 	uint64_t begin = open->pause.begin;
 	uint64_t whole = record->time > begin ? record->time - begin : 0;
 
 	if (record->reason)
 		open->pause.reason = record->reason;
+	open->pause.pause_ns = whole > open->nested_ns ? whole - open->nested_ns : 0;
 	collection->timed = true;
 	collection->count = 1;
-	collection->pause_ns = whole > open->nested_ns ? whole - open->nested_ns : 0;
+	collection->pause_ns = open->pause.pause_ns;
 	collection->has_stats = record->has_stats;
 	collection->promoted_bytes = record->promoted_bytes;
-	pass->cycles.last = (struct closed_gc){true,
-					       open->pause.thread,
-					       begin,
-					       collection->pause_ns,
-					       open->pause.reason,
-					       open->pause.name};
-	note_faults(&pass->model->faults, record, open->nested_faults);
-	note_nested(pass, open, whole, record);
-	note_thread(pass, thread, open, record->time);
-	if (note_pause(pass, thread, collection, open, record->time) < 0)
-		return -ENOMEM;
-	return pauses_end(pass, record, &open->pause, pass->selected ? collection->pause_ns : 0);
+	note_faults(&cycles->world->model->faults, record, open->nested_faults);
+	note_nested(cycles, open, whole, record);
+	note_thread(cycles, thread, open, record->time);
+	if (!event->selected)
+		return 0;
+	cycles->world->model->gc.major.cycles += record->kind == GCPROF_GC_FULL;
+	return note_pause(cycles, thread, collection, open, record->time);
 }
 
-int cycles_end(struct pass *pass, const struct record_gc_end *record)
+int cycles_end(struct cycles *cycles, const struct event *event, struct ended_gc *ended)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-	struct model_gc *gc = &pass->model->gc;
-	struct collection collection = {.minor = record->kind == GCPROF_GC_MINOR};
+	const struct record_gc_end *record = &event->record->gc_end;
+	struct thread *thread = tasks_find_thread(&cycles->world->tasks, record->thread);
+	struct model_gc *gc = &cycles->world->model->gc;
 	struct open_gc open;
 	size_t lost;
-	bool paired;
-	int err;
+	int err = 0;
 
+	*ended = (struct ended_gc){0};
 	if (!thread || record->kind < GCPROF_GC_MINOR || record->kind > GCPROF_GC_STOP)
 		return -EBADMSG;
-	if (pass->selected) {
+	if (event->selected) {
 		note_figures(gc, record);
-		note_window(pass, record);
+		note_window(cycles, record);
 	}
-	collection.process = thread->process;
-	pass->cycles.last = (struct closed_gc){0};
-	paired = open_gcs_end(&pass->cycles.open, thread->process, record, &open, &lost);
-	gc->unpaired += lost + !paired;
-	err = paired ? end_paired(pass, record, &open, &collection) : 0;
-	/* A stop that collects nothing, or of an unknown kind, is not the doing of any object. */
-	if (err || record->kind > GCPROF_GC_FULL)
-		return err;
-	gc->major.cycles += paired && pass->selected && record->kind == GCPROF_GC_FULL;
-	return samples_collected(pass, &collection);
+	ended->collection.minor = record->kind == GCPROF_GC_MINOR;
+	ended->collection.process = thread->process;
+	ended->paired = open_gcs_end(cycles->open, thread->process, record, &open, &lost);
+	gc->unpaired += lost + !ended->paired;
+	if (ended->paired) {
+		err = end_paired(cycles, event, &open, &ended->collection);
+		ended->pause = open.pause;
+	}
+	return err;
 }
 
 static void sum_figures(struct model_gc *gc, const struct record_gc_summary *record)
@@ -292,9 +289,9 @@ static void sum_figures(struct model_gc *gc, const struct record_gc_summary *rec
 	raise_to(&gc->nursery_bytes, record->nursery_max);
 }
 
-static void sum_window(struct pass *pass, const struct record_gc_summary *record)
+static void sum_window(struct cycles *cycles, const struct record_gc_summary *record)
 {
-	struct window *window = timeline_at(&pass->timeline, record->time);
+	struct window *window = timeline_at(&cycles->world->timeline, record->time);
 	bool minor = record->kind == GCPROF_GC_MINOR;
 
 	window->minor += minor ? record->count : 0;
@@ -304,7 +301,7 @@ static void sum_window(struct pass *pass, const struct record_gc_summary *record
 
 /* Pauses evenly over the time of the sums; those of each kind at another place between the
  * others. */
-static int spread_pauses(struct pass *pass, uint64_t process,
+static int spread_pauses(struct cycles *cycles, uint64_t process,
 			 const struct record_gc_summary *record)
 {
 	uint64_t pieces = record->count < PIECES_MAX ? record->count : PIECES_MAX;
@@ -313,38 +310,55 @@ static int spread_pauses(struct pass *pass, uint64_t process,
 		      (room - ns) / GCPROF_GC_FULL * (record->kind - GCPROF_GC_MINOR);
 
 	for (uint64_t i = 0; i < pieces; i++, at += room) {
-		timeline_pause(&pass->timeline, at, at + ns);
-		timeline_at(&pass->timeline, at)->gc_cpu_ns += pass->model->run.frequency ? ns : 0;
-		if (add_pause(&pass->cycles, process, at, at + ns) < 0)
+		timeline_pause(&cycles->world->timeline, at, at + ns);
+		timeline_at(&cycles->world->timeline, at)->gc_cpu_ns +=
+			cycles->world->model->run.frequency ? ns : 0;
+		if (add_pause(cycles, process, at, at + ns) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int note_sums(struct pass *pass, struct thread *thread,
+static int note_sums(struct cycles *cycles, struct thread *thread,
 		     const struct record_gc_summary *record)
 {
-	struct process *process = tasks_find_process(&pass->tasks, thread->process);
+	struct process *process = tasks_find_process(&cycles->world->tasks, thread->process);
 
-	if (!pass->selected)
-		return 0;
 	process->pauses += record->count;
 	process->pause_ns += record->total_ns;
-	pass->model->faults.unknown_gcs += record->count;
-	if (pass->model->run.frequency) {
+	cycles->world->model->faults.unknown_gcs += record->count;
+	if (cycles->world->model->run.frequency) {
 		thread->gc_cpu_ns += record->total_ns;
-		pass->model->cpu.in_gc_ns += record->total_ns;
+		cycles->world->model->cpu.in_gc_ns += record->total_ns;
 	}
-	sum_figures(&pass->model->gc, record);
-	sum_window(pass, record);
-	return spread_pauses(pass, thread->process, record);
+	sum_figures(&cycles->world->model->gc, record);
+	sum_window(cycles, record);
+	return spread_pauses(cycles, thread->process, record);
 }
 
-int cycles_summary(struct pass *pass, const struct record_gc_summary *record)
+int cycles_summary(struct cycles *cycles, const struct event *event, struct collection *out)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-	struct durations none = {0}, *durations = &pass->cycles.stops;
-	struct collection collection = {
+	const struct record_gc_summary *record = &event->record->gc_summary;
+	struct thread *thread = tasks_find_thread(&cycles->world->tasks, record->thread);
+	struct durations none = {0}, *durations = &cycles->stops;
+	int err;
+
+	*out = (struct collection){0};
+	if (!thread || !record->count || record->kind >= GCPROF_GC_STOP ||
+	    record->total_ns > record->span || record->span > record->time)
+		return -EBADMSG;
+	if (record->kind != GCPROF_GC_STOPS)
+		durations = durations_of(cycles, record->kind);
+	err = durations_add_sums(event->selected ? durations : &none, record);
+	if (err)
+		return err;
+	tasks_find_process(&cycles->world->tasks, thread->process)->markings +=
+		(uint32_t)record->cycles;
+	cycles->world->model->gc.major.cycles += record->cycles;
+	if (record->kind == GCPROF_GC_STOPS)
+		return 0;
+	*out = (struct collection){
+		.process = thread->process,
 		.pause_ns = record->total_ns,
 		.count = record->count,
 		.timed = true,
@@ -352,28 +366,12 @@ int cycles_summary(struct pass *pass, const struct record_gc_summary *record)
 		.has_stats = true,
 		.promoted_bytes = record->promoted_bytes,
 	};
-	int err;
-
-	if (!thread || !record->count || record->kind >= GCPROF_GC_STOP ||
-	    record->total_ns > record->span || record->span > record->time)
-		return -EBADMSG;
-	if (record->kind != GCPROF_GC_STOPS)
-		durations = durations_of(&pass->cycles, record->kind);
-	err = durations_add_sums(pass->selected ? durations : &none, record);
-	if (err)
-		return err;
-	tasks_find_process(&pass->tasks, thread->process)->markings += (uint32_t)record->cycles;
-	pass->model->gc.major.cycles += record->cycles;
-	if (record->kind == GCPROF_GC_STOPS)
-		return 0;
-	err = note_sums(pass, thread, record);
-	collection.process = thread->process;
-	return err || record->kind > GCPROF_GC_FULL ? err : samples_collected(pass, &collection);
+	return event->selected ? note_sums(cycles, thread, record) : 0;
 }
 
-static bool is_in_full(const struct pass *pass, uint64_t process, uint64_t heap)
+static bool is_in_full(const struct cycles *cycles, uint64_t process, uint64_t heap)
 {
-	const struct open_gcs *open = &pass->cycles.open;
+	const struct open_gcs *open = cycles->open;
 
 	for (size_t i = 0; i < open->count; i++)
 		if (open->items[i].pause.kind == GCPROF_GC_FULL &&
@@ -383,20 +381,20 @@ static bool is_in_full(const struct pass *pass, uint64_t process, uint64_t heap)
 }
 
 /* A major collection in steps begins with marking; in one pause it is counted at its end. */
-int cycles_phase(struct pass *pass, const struct record_phase *record)
+int cycles_phase(struct cycles *cycles, const struct record_phase *record)
 {
-	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	const struct thread *thread = tasks_find_thread(&cycles->world->tasks, record->thread);
 	struct process *process;
 
 	if (!thread)
 		return -EBADMSG;
-	process = tasks_find_process(&pass->tasks, thread->process);
+	process = tasks_find_process(&cycles->world->tasks, thread->process);
 	process->phase = record->phase <= GCPROF_PHASE_FINALIZING ? (uint32_t)record->phase : 0;
 	if (record->phase != GCPROF_PHASE_MARKING)
 		return 0;
-	if (is_in_full(pass, thread->process, record->heap))
+	if (is_in_full(cycles, thread->process, record->heap))
 		return 0;
-	pass->model->gc.major.cycles++;
+	cycles->world->model->gc.major.cycles++;
 	process->markings++;
 	return 0;
 }
@@ -415,42 +413,32 @@ static int find_recent(const struct thread *thread, uint64_t time)
 	return found;
 }
 
-bool cycles_find(const struct pass *pass, uint64_t id, uint64_t time, uint64_t *begin)
+void cycles_find(const struct cycles *cycles, uint64_t id, uint64_t time, struct event *event)
 {
-	const struct thread *thread = tasks_find_thread(&pass->tasks, id);
-	int open = open_gcs_find(&pass->cycles.open, id, time);
+	const struct thread *thread = tasks_find_thread(&cycles->world->tasks, id);
+	int open = open_gcs_find(cycles->open, id, time);
 	int recent = open >= 0 || !thread ? -1 : find_recent(thread, time);
 
-	if (open < 0 && recent < 0)
-		return false;
-	*begin = open >= 0 ? pass->cycles.open.items[open].pause.begin
-			   : thread->recent[recent].begin;
-	return true;
+	if (open >= 0) {
+		event->gc_begin = cycles->open->items[open].pause.begin;
+		event->gc_kind = cycles->open->items[open].pause.kind;
+	} else if (recent >= 0) {
+		event->gc_begin = thread->recent[recent].begin;
+		event->gc_kind = thread->recent[recent].kind;
+	}
 }
 
-uint64_t cycles_kind(const struct pass *pass, uint64_t id, uint64_t time)
+uint64_t cycles_last_kind(const struct cycles *cycles, uint64_t id)
 {
-	const struct thread *thread = tasks_find_thread(&pass->tasks, id);
-	int open = open_gcs_find(&pass->cycles.open, id, time);
-	int recent;
+	const struct thread *thread = tasks_find_thread(&cycles->world->tasks, id);
 
-	if (open >= 0)
-		return pass->cycles.open.items[open].pause.kind;
-	recent = thread ? find_recent(thread, time) : -1;
-	return recent < 0 ? 0 : thread->recent[recent].kind;
-}
-
-uint64_t cycles_last_kind(const struct pass *pass, uint64_t id)
-{
-	const struct thread *thread = tasks_find_thread(&pass->tasks, id);
-
-	return thread ? tasks_find_process(&pass->tasks, thread->process)->last_gc : 0;
+	return thread ? tasks_find_process(&cycles->world->tasks, thread->process)->last_gc : 0;
 }
 
 /* Sums of all, and of the thread. */
-static void note_cpu(struct pass *pass, struct thread *thread, const struct record_cpu *record)
+static void note_cpu(struct cycles *cycles, struct thread *thread, const struct record_cpu *record)
 {
-	struct model_cpu *cpu = &pass->model->cpu;
+	struct model_cpu *cpu = &cycles->world->model->cpu;
 	const uint32_t ticks = record_cpu_ticks(record);
 
 	thread->cpu_samples += ticks;
@@ -462,10 +450,11 @@ static void note_cpu(struct pass *pass, struct thread *thread, const struct reco
 	*(record->mode == CPU_MODE_KERNEL ? &cpu->kernel_ns : &cpu->user_ns) += record->ns;
 }
 
-int cycles_cpu(struct pass *pass, const struct record_cpu *record)
+int cycles_cpu(struct cycles *cycles, const struct event *event)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-	struct model_cpu *cpu = &pass->model->cpu;
+	const struct record_cpu *record = &event->record->cpu;
+	struct thread *thread = tasks_find_thread(&cycles->world->tasks, record->thread);
+	struct model_cpu *cpu = &cycles->world->model->cpu;
 	const uint32_t ticks = record_cpu_ticks(record);
 	struct window *window;
 	int64_t cost;
@@ -474,28 +463,27 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 
 	if (!thread)
 		return -EBADMSG;
-	if (!pass->selected)
+	if (!event->selected)
 		return 0;
-	cost = tree_cost(&pass->tree, record->stack);
+	cost = tree_cost(&cycles->world->tree, record->stack);
 	if (cost < 0)
 		return -ENOMEM;
-	pauses_cpu(pass, record);
-	cost_add_samples(&pass->tree.costs[cost], ticks, record->ns);
-	note_cpu(pass, thread, record);
-	window = timeline_at(&pass->timeline, record->time);
+	cost_add_samples(&cycles->world->tree.costs[cost], ticks, record->ns);
+	note_cpu(cycles, thread, record);
+	window = timeline_at(&cycles->world->timeline, record->time);
 	window->cpu_ns += record->ns;
-	open = open_gcs_find(&pass->cycles.open, record->thread, record->time);
+	open = open_gcs_find(cycles->open, record->thread, record->time);
 	recent = open < 0 && find_recent(thread, record->time) >= 0;
 	if (open >= 0 || recent) {
-		struct cost_rest *rest = tree_rest(&pass->tree, (uint32_t)cost);
+		struct cost_rest *rest = tree_rest(&cycles->world->tree, (uint32_t)cost);
 
 		if (!rest)
 			return -ENOMEM;
 		rest->gc_cpu_ns += record->ns;
 	}
 	if (open >= 0) {
-		pass->cycles.open.items[open].cpu_samples += ticks;
-		pass->cycles.open.items[open].cpu_ns += record->ns;
+		cycles->open->items[open].cpu_samples += ticks;
+		cycles->open->items[open].cpu_ns += record->ns;
 		window->gc_cpu_ns += record->ns;
 	} else if (recent) {
 		thread->gc_samples += ticks;
@@ -507,18 +495,18 @@ int cycles_cpu(struct pass *pass, const struct record_cpu *record)
 	return 0;
 }
 
-void cycles_finish(struct pass *pass)
+void cycles_finish(struct cycles *cycles)
 {
-	struct model_gc *gc = &pass->model->gc;
-	struct model_cpu *cpu = &pass->model->cpu;
+	struct model_gc *gc = &cycles->world->model->gc;
+	struct model_cpu *cpu = &cycles->world->model->cpu;
 
 	/* Short ones that others kept from a CPU. */
 	if (cpu->in_gc_ns > cpu->on_cpu_ns)
 		cpu->in_gc_ns = cpu->on_cpu_ns;
-	durations_summarize(&pass->cycles.minor, &gc->minor);
-	durations_summarize(&pass->cycles.major, &gc->major);
-	durations_summarize(&pass->cycles.others, &gc->others);
-	durations_summarize(&pass->cycles.stops, &gc->stops);
-	utilisation_fill(pass->cycles.pauses, pass->cycles.n_pauses, pass->model->run.duration, gc);
-	gc->unpaired += pass->cycles.open.count;
+	durations_summarize(&cycles->minor, &gc->minor);
+	durations_summarize(&cycles->major, &gc->major);
+	durations_summarize(&cycles->others, &gc->others);
+	durations_summarize(&cycles->stops, &gc->stops);
+	utilisation_fill(cycles->pauses, cycles->n_pauses, cycles->world->model->run.duration, gc);
+	gc->unpaired += cycles->open->count;
 }

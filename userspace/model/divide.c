@@ -9,39 +9,11 @@
 #include "../../bpf/events.h"
 #include "../util/map.h"
 #include "arena.h"
-#include "pass.h"
+#include "selection.h"
+#include "syscalls.h"
+#include "world.h"
 
-#define STANDS_MAX (UINT64_C(1) << 24) /* the kernel side's records stand for no more */
-#define NS_MAX     (UINT64_C(1) << 62)
-
-uint64_t call_stands(const struct record_syscall *record)
-{
-	return !record->stands || record->stands > STANDS_MAX ? 1 : record->stands;
-}
-
-uint64_t call_stands_ns(const struct record_syscall *record)
-{
-	uint64_t stands = call_stands(record);
-
-	return record->duration > NS_MAX / stands ? NS_MAX : record->duration * stands;
-}
-
-void call_part_add(struct call_part *part, const struct record_syscall *record, bool selected)
-{
-	double stands = (double)call_stands(record);
-	bool error = !(record->flags & SYSCALL_UNFINISHED) && record->result < 0 &&
-		     record->result >= -4095;
-
-	part->records++;
-	part->unknown |= !record->stands;
-	share_add(&part->count, selected, 1 / stands);
-	share_add_amount(&part->time, selected, (double)record->duration, 1 / stands);
-	if (!selected)
-		return;
-	part->errors += error ? stands : 0;
-	part->gc_count += record->gc_ns ? stands : 0;
-	part->gc_ns += stands * (double)record->gc_ns;
-}
+#define NS_MAX (UINT64_C(1) << 62)
 
 /* Of one call over all processes. */
 struct division {
@@ -54,7 +26,8 @@ struct division {
 };
 
 struct dividing {
-	struct pass *pass;
+	const struct syscalls *syscalls;
+	struct world *world;
 	struct division *items; /* by number as in `index`, from 1 */
 	size_t count, capacity;
 	struct map *index;
@@ -171,18 +144,18 @@ static void add_estimated(struct division *division, struct process *process,
 }
 
 /* Only some of the calls that are short were recorded, at random; or none, and not by chance. */
-static bool is_sampled(const struct pass *pass)
+static bool is_sampled(const struct world *world)
 {
-	return pass->model->run.syscall_rate > 0;
+	return world->model->run.syscall_rate > 0;
 }
 
 static void divide(struct dividing *dividing, struct division *division,
 		   const struct dividend *dividend)
 {
-	struct pass *pass = dividing->pass;
-	struct process *process = tasks_find_process(&pass->tasks, dividend->process);
-	enum selection_verdict verdict =
-		selection_of_calls(pass->selection, dividend->process, dividend->number);
+	struct world *world = dividing->world;
+	struct process *process = tasks_find_process(&world->tasks, dividend->process);
+	enum selection_verdict verdict = selection_of_calls(dividing->syscalls->selection,
+							    dividend->process, dividend->number);
 
 	if (verdict == SELECTION_NONE)
 		return;
@@ -192,7 +165,7 @@ static void divide(struct dividing *dividing, struct division *division,
 			    (uint64_t)calls_in(dividend));
 	else if (has_all_records(dividend))
 		add_exactly(division, process, dividend->records, dividend->records->count);
-	else if (!is_sampled(pass))
+	else if (!is_sampled(world))
 		division->left_out += calls_in(dividend);
 	else
 		add_estimated(division, process, dividend);
@@ -202,7 +175,7 @@ static void divide(struct dividing *dividing, struct division *division,
 static int each(struct dividing *dividing,
 		void (*deal)(struct dividing *, struct division *, const struct dividend *))
 {
-	const struct syscalls *syscalls = &dividing->pass->syscalls;
+	const struct syscalls *syscalls = dividing->syscalls;
 	const struct calls *tables[] = {&syscalls->totals, &syscalls->records};
 
 	for (int records = 0; records < 2; records++) {
@@ -237,8 +210,8 @@ static void prepare(struct dividing *dividing, struct division *division,
 
 	division->all += calls_in(dividend);
 	if (!records || records->part.unknown ||
-	    selection_of_calls(dividing->pass->selection, dividend->process, dividend->number) !=
-		    SELECTION_SOME)
+	    selection_of_calls(dividing->syscalls->selection, dividend->process,
+			       dividend->number) != SELECTION_SOME)
 		return;
 	share_merge(&division->count, &records->part.count);
 	share_merge(&division->time, &records->part.time);
@@ -276,8 +249,8 @@ static uint64_t rounded(double value)
 
 static int put_row(struct dividing *dividing, const struct division *division)
 {
-	const struct call_windows *windows = &dividing->pass->syscalls.windows;
-	struct model *model = dividing->pass->model;
+	const struct call_windows *windows = &dividing->syscalls->windows;
+	struct model *model = dividing->world->model;
 	struct model_syscall *row = &model->syscalls[model->n_syscalls];
 	struct estimate whole;
 
@@ -330,7 +303,7 @@ static void add_up(struct model *model)
 
 static int put_rows(struct dividing *dividing)
 {
-	struct model *model = dividing->pass->model;
+	struct model *model = dividing->world->model;
 	int error = 0;
 
 	model->tracing.estimated = false;
@@ -351,12 +324,13 @@ static int put_rows(struct dividing *dividing)
 	return error;
 }
 
-int divide_finish(struct pass *pass)
+int divide_finish(const struct syscalls *syscalls, struct world *world)
 {
-	struct dividing dividing = {.pass = pass, .index = map_create(sizeof(uint64_t))};
+	struct dividing dividing = {
+		.syscalls = syscalls, .world = world, .index = map_create(sizeof(uint64_t))};
 	int error = dividing.index ? 0 : -ENOMEM;
 
-	dividing.timed = selection_has_time(pass->selection->filter, 0, UINT64_MAX);
+	dividing.timed = selection_has_time(syscalls->selection->filter, 0, UINT64_MAX);
 	error = error ? error : each(&dividing, prepare);
 	error = error ? error : each(&dividing, divide);
 	error = error ? error : put_rows(&dividing);

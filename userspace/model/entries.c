@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "arena.h"
-#include "pass.h"
+#include "fibers.h"
+#include "world.h"
 
 /* Functions that begin threads and programs, and call what the program has for them. */
 static const char *const starters[] = {
@@ -60,10 +61,10 @@ static bool is_starter(const char *name)
 
 /* Row of the function that the stack began with, from 1 on; 0: it has none. *begun: it is called
  * by one that begins all threads. */
-static uint32_t entry_of(const struct pass *pass, const bool *starts, uint32_t stack, bool *begun)
+static uint32_t entry_of(const struct world *world, const bool *starts, uint32_t stack, bool *begun)
 {
-	const struct functions *functions = &pass->functions;
-	const struct tree *tree = &pass->tree;
+	const struct functions *functions = &world->functions;
+	const struct tree *tree = &world->tree;
 	uint32_t entry = 0;
 
 	*begun = false;
@@ -83,10 +84,10 @@ static uint32_t entry_of(const struct pass *pass, const bool *starts, uint32_t s
 	return entry;
 }
 
-static void add_cost(const struct pass *pass, const struct cost *cost, struct model_entry *entry)
+static void add_cost(const struct world *world, const struct cost *cost, struct model_entry *entry)
 {
-	const struct stack_life *life = tree_life_of(&pass->tree, cost);
-	const struct cost_rest *rest = tree_rest_of(&pass->tree, cost);
+	const struct stack_life *life = tree_life_of(&world->tree, cost);
+	const struct cost_rest *rest = tree_rest_of(&world->tree, cost);
 
 	entry->cpu_samples += cost->cpu_samples;
 	entry->cpu_ns += (double)cost->cpu_ns;
@@ -103,7 +104,7 @@ static bool costs_something(const struct model_entry *entry)
 }
 
 /* A stack that was switched on its way, by the runtime itself, does not show what began it. */
-static void count_fiber(const struct pass *pass, const bool *starts,
+static void count_fiber(const struct world *world, const bool *starts,
 			const struct fiber_stacks *fiber, struct model_entry *all)
 {
 	uint32_t entry = 0;
@@ -111,7 +112,7 @@ static void count_fiber(const struct pass *pass, const bool *starts,
 
 	for (uint32_t i = 0; i < fiber->count && !begun; i++) {
 		uint32_t found =
-			entry_of(pass, starts, tree_shown(&pass->tree, fiber->stacks[i]), &begun);
+			entry_of(world, starts, tree_shown(&world->tree, fiber->stacks[i]), &begun);
 
 		entry = begun || !entry ? found : entry;
 	}
@@ -156,10 +157,10 @@ static bool threads_move(const struct model *model)
 	return false;
 }
 
-int entries_finish(struct pass *pass)
+int entries_finish(struct world *world, const struct fibers *fibers)
 {
-	const struct functions *functions = &pass->functions;
-	const struct tree *tree = &pass->tree;
+	const struct functions *functions = &world->functions;
+	const struct tree *tree = &world->tree;
 	struct model_entry *all = calloc(functions->n_rows + 1, sizeof(*all));
 	bool *starts = calloc(functions->n_rows + 1, sizeof(*starts)), begun = false;
 	int err = -ENOMEM;
@@ -173,13 +174,13 @@ int entries_finish(struct pass *pass)
 		}
 		for (size_t i = 0; i < tree->n_costs; i++)
 			if (!tree->trash || i != tree->trash)
-				add_cost(
-					pass, &tree->costs[i],
-					&all[entry_of(pass, starts, tree->costs[i].stack, &begun)]);
-		for (size_t i = 0; i < fibers_count(&pass->fibers); i++)
-			count_fiber(pass, starts, fibers_get(&pass->fibers, i), all);
-		err = show(pass->model, all, functions->n_rows + 1);
-		pass->model->threads_move = threads_move(pass->model);
+				add_cost(world, &tree->costs[i],
+					 &all[entry_of(world, starts, tree->costs[i].stack,
+						       &begun)]);
+		for (size_t i = 0; i < fibers_count(fibers); i++)
+			count_fiber(world, starts, fibers_get(fibers, i), all);
+		err = show(world->model, all, functions->n_rows + 1);
+		world->model->threads_move = threads_move(world->model);
 	}
 	free(all);
 	free(starts);

@@ -3,9 +3,10 @@
 #ifndef GCPROF_ENTRIES_H
 #define GCPROF_ENTRIES_H
 
-struct pass;
+struct fibers;
+struct world;
 
 /* Rows into the model, once functions have names. 0 or -ENOMEM. */
-int entries_finish(struct pass *pass);
+int entries_finish(struct world *world, const struct fibers *fibers);
 
 #endif

@@ -149,3 +149,14 @@ struct estimate share_estimate(const struct share *share)
 	out.high = fmin(fmax(middle + reach, out.value), 1);
 	return out;
 }
+
+struct heap_estimate heap_estimate(uint64_t objects, uint64_t bytes, uint64_t rate)
+{
+	double scale = 1;
+
+	if (!objects || !bytes)
+		return (struct heap_estimate){0, 0};
+	if (rate > 1)
+		scale = 1 / -expm1(-((double)bytes / (double)objects) / (double)rate);
+	return (struct heap_estimate){(double)objects * scale, (double)bytes * scale};
+}

@@ -68,4 +68,12 @@ void share_merge(struct share *into, const struct share *other);
 /* Wilson's interval on the effective number of samples; value -1, interval 0..1 if none. */
 struct estimate share_estimate(const struct share *share);
 
+/* What of sampled objects of these bytes together is estimated from them. */
+struct heap_estimate {
+	double objects, bytes;
+};
+
+/* Of `objects` of `bytes` together in a heap profile that samples every `rate` bytes. */
+struct heap_estimate heap_estimate(uint64_t objects, uint64_t bytes, uint64_t rate);
+
 #endif

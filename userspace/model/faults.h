@@ -3,21 +3,21 @@
 #ifndef GCPROF_MODEL_FAULTS_H
 #define GCPROF_MODEL_FAULTS_H
 
-#include "../profile/record.h"
+#include "event.h"
 
-struct pass;
+struct world;
 
 /* 0, -EBADMSG, -ENOMEM. */
-int faults_record(struct pass *pass, const struct record_fault *record);
+int faults_record(struct world *world, const struct event *event);
 
 /*
  * A thread's faults behind its last one with a record, as a record that has neither stack nor
  * address. It stands for none where faults were not recorded or a filter selects among them, and
  * before the thread's usage was taken.
  */
-struct record_fault faults_unrecorded(const struct pass *pass, const struct record_usage *usage);
+struct record_fault faults_unrecorded(const struct world *world, const struct record_usage *usage);
 
 /* Adds these to the sums. */
-void faults_usage(struct pass *pass, const struct record_usage *usage);
+void faults_usage(struct world *world, const struct record_usage *usage);
 
 #endif

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "../util/map.h"
-#include "pass.h"
+#include "world.h"
 
 #define FIBERS_MAX (1 << 20) /* more are not counted */
 
@@ -83,10 +83,10 @@ static void add_stack(const struct tree *tree, struct fiber_stacks *stacks, uint
 	stacks->count++;
 }
 
-int fibers_record(struct pass *pass, const struct record *record)
+int fibers_record(struct fibers *fibers, const struct world *world, const struct record *record)
 {
 	const struct sighting seen = sighting_of(record);
-	const struct thread *thread = seen.fiber ? tasks_find_thread(&pass->tasks, seen.thread)
+	const struct thread *thread = seen.fiber ? tasks_find_thread(&world->tasks, seen.thread)
 						 : NULL;
 	struct fiber_stacks *stacks;
 	struct fiber_key key;
@@ -95,10 +95,10 @@ int fibers_record(struct pass *pass, const struct record *record)
 	if (!thread)
 		return 0;
 	key = (struct fiber_key){thread->process, seen.fiber};
-	stacks = stacks_of(&pass->fibers, &key, &err);
+	stacks = stacks_of(fibers, &key, &err);
 	/* A stack that is not defined is none: the record that has it is refused. */
-	if (stacks && seen.stack && tree_node(&pass->tree, seen.stack))
-		add_stack(&pass->tree, stacks, (uint32_t)seen.stack);
+	if (stacks && seen.stack && tree_node(&world->tree, seen.stack))
+		add_stack(&world->tree, stacks, (uint32_t)seen.stack);
 	return err;
 }
 

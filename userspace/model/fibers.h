@@ -9,7 +9,7 @@
 #include "../util/buffer.h"
 
 struct map;
-struct pass;
+struct world;
 struct record;
 
 #define FIBER_STACKS 7
@@ -27,7 +27,7 @@ struct fibers {
 void fibers_free(struct fibers *fibers);
 
 /* An event that is selected. 0 or -ENOMEM. */
-int fibers_record(struct pass *pass, const struct record *record);
+int fibers_record(struct fibers *fibers, const struct world *world, const struct record *record);
 
 /* How many there were, and the stacks of one of them. */
 size_t fibers_count(const struct fibers *fibers);

@@ -13,7 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "pass.h"
+#include "allocating.h"
+#include "world.h"
 
 /* A node of the path, and what it and those below it that were left cost. */
 struct step {
@@ -22,7 +23,7 @@ struct step {
 };
 
 struct walk {
-	const struct pass *pass;
+	const struct world *world;
 	size_t depth;
 	enum work_kind work;                /* that the path has come to, */
 	size_t work_depth;                  /* in this step */
@@ -64,7 +65,7 @@ static void add_sums(struct sums *into, const struct sums *sums)
 
 static const struct frame *frame_of(const struct walk *walk, uint32_t node)
 {
-	const struct tree *tree = &walk->pass->tree;
+	const struct tree *tree = &walk->world->tree;
 
 	return tree_frame(tree, tree_node(tree, node)->frame);
 }
@@ -72,7 +73,7 @@ static const struct frame *frame_of(const struct walk *walk, uint32_t node)
 /* The sums of function number `i` of a frame, the outermost one first. */
 static struct function_sums *sums_of(const struct walk *walk, const struct frame *frame, uint32_t i)
 {
-	const struct functions *functions = &walk->pass->functions;
+	const struct functions *functions = &walk->world->functions;
 
 	return &functions->sums[functions->of_frames[frame->first_function + i]];
 }
@@ -116,7 +117,7 @@ static void leave(struct walk *walk)
 /* Goes to a stack; 0: leaves all. */
 static void go_to(struct walk *walk, uint32_t stack)
 {
-	const struct tree *tree = &walk->pass->tree;
+	const struct tree *tree = &walk->world->tree;
 	size_t length = 0, common = 0;
 
 	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent)
@@ -141,39 +142,39 @@ static struct sums *self_of(const struct walk *walk, const struct step *step)
 /* Time and allocation end in different functions where the allocator's own are left out. */
 static void add_cost(struct walk *walk, const struct cost *cost)
 {
-	const struct tree *tree = &walk->pass->tree;
+	const struct tree *tree = &walk->world->tree;
 	const struct stack_life *life = tree_life_of(tree, cost);
 	struct step *step = &walk->steps[walk->depth - 1];
 	uint32_t allocating;
 
-	walk->pass->model->cpu.work_ns[walk->work] +=
+	walk->world->model->cpu.work_ns[walk->work] +=
 		cost->cpu_ns - tree_rest_of(tree, cost)->gc_cpu_ns;
 	sums_add_time(&step->sums, tree, cost);
 	sums_add_time(self_of(walk, step), tree, cost);
 	if (!cost->life)
 		return;
-	allocating = functions_allocating(walk->pass, cost->stack);
+	allocating = allocating_stack(&walk->world->tree, cost->stack);
 	while (step->node != allocating)
 		step--;
 	sums_add_life(&step->sums, life);
 	sums_add_life(self_of(walk, step), life);
 }
 
-int function_sums_make(struct pass *pass)
+int function_sums_make(struct world *world)
 {
-	const struct tree *tree = &pass->tree;
+	const struct tree *tree = &world->tree;
 	size_t n = 0;
 	uint32_t *order = tree_order(tree, &n);
 	struct walk *walk = calloc(1, sizeof(*walk));
 	int error = -ENOMEM;
 
-	pass->functions.sums = calloc(pass->functions.n_rows + 1, sizeof(*pass->functions.sums));
-	if (!order || !walk || !pass->functions.sums)
+	world->functions.sums = calloc(world->functions.n_rows + 1, sizeof(*world->functions.sums));
+	if (!order || !walk || !world->functions.sums)
 		goto out;
-	walk->pass = pass;
-	for (size_t i = 0; i < pass->functions.n_rows; i++)
-		pass->functions.sums[i].work =
-			(uint8_t)runtimes_work(&pass->runtimes, pass->functions.rows[i].name);
+	walk->world = world;
+	for (size_t i = 0; i < world->functions.n_rows; i++)
+		world->functions.sums[i].work =
+			(uint8_t)runtimes_work(&world->runtimes, world->functions.rows[i].name);
 	for (size_t i = 0; i < n; i++) {
 		tree_expect(tree, order, i, n);
 		go_to(walk, tree->costs[order[i]].stack);

@@ -5,7 +5,7 @@
 
 #include "tree.h"
 
-struct pass;
+struct world;
 
 struct sums {
 	uint64_t cpu_samples, cpu_ns, syscall_ns, off_cpu_ns, faults, gc_faults;
@@ -25,7 +25,7 @@ struct function_sums {
 void sums_add_time(struct sums *sums, const struct tree *tree, const struct cost *cost);
 void sums_add_life(struct sums *sums, const struct stack_life *life);
 
-/* Makes the sums of pass->functions, whose rows and frames are there. 0 or -ENOMEM. */
-int function_sums_make(struct pass *pass);
+/* Makes the sums of world->functions, whose rows and frames are there. 0 or -ENOMEM. */
+int function_sums_make(struct world *world);
 
 #endif

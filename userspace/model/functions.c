@@ -9,20 +9,19 @@
 #include <string.h>
 
 #include "../util/map.h"
+#include "allocating.h"
 #include "arena.h"
 #include "function_sums.h"
 #include "text.h"
-#include "pass.h"
+#include "world.h"
 
 enum {
 	ANCESTORS_MAX = 64,
-	ALLOCATOR_FRAMES_MAX = 16, /* an allocator's slow path is not deeper */
-	ALLOCATOR_GAP_MAX = 3,     /* frames of other names between two of its own */
 	KEY_MAX = 2 * NAME_SIZE_MAX + 64,
 };
 
 struct builder {
-	struct pass *pass;
+	struct world *world;
 	struct functions *functions; /* of the pass */
 	struct map *index;           /* runtime, module or file, name -> row */
 };
@@ -67,22 +66,22 @@ static const char *print_name(struct arena *arena, const char *prefix, const cha
 }
 
 /* Code that is made at run time, of the process that makes it. */
-static const char *name_generated(const struct pass *pass, const struct module *module)
+static const char *name_generated(const struct world *world, const struct module *module)
 {
-	const struct process *process = tasks_find_process(&pass->tasks, module->generated_by);
+	const struct process *process = tasks_find_process(&world->tasks, module->generated_by);
 	const char *name = process && process->name ? process->name : "?";
 	size_t size = sizeof(GENERATED_UNNAMED) + strlen(name);
-	char *text = arena_alloc(pass->model->arena, size);
+	char *text = arena_alloc(world->model->arena, size);
 
 	if (text)
 		snprintf(text, size, "%s%s", GENERATED_UNNAMED, name);
 	return text;
 }
 
-static const char *name_unnamed(const struct pass *pass, const struct frame *frame)
+static const char *name_unnamed(const struct world *world, const struct frame *frame)
 {
-	const struct module *module = dense_get(&pass->tree.modules, frame->module);
-	struct arena *arena = pass->model->arena;
+	const struct module *module = dense_get(&world->tree.modules, frame->module);
+	struct arena *arena = world->model->arena;
 	char *name;
 
 	if (frame->runtime == RUNTIME_MANAGED) {
@@ -95,40 +94,28 @@ static const char *name_unnamed(const struct pass *pass, const struct frame *fra
 		return frame->address ? print_name(arena, "[kernel]", "+0x", frame->address)
 				      : "[kernel]";
 	if (module && module->generated_by)
-		return name_generated(pass, module);
+		return name_generated(world, module);
 	if (module && module->base)
 		return print_name(arena, module->base, "+0x", frame->address);
 	return print_name(arena, "[unknown]", "+0x", frame->address);
 }
 
 /* A forked child runs its parent's functions. */
-static const struct code_name *find_code(const struct pass *pass, const struct frame *frame)
+static const struct code_name *find_code(const struct world *world, const struct frame *frame)
 {
 	uint64_t process = frame->process;
 
 	for (int i = 0; process && i < ANCESTORS_MAX; i++) {
-		const struct code_name *code = tree_find_code(&pass->tree, process, frame->address);
+		const struct code_name *code =
+			tree_find_code(&world->tree, process, frame->address);
 		const struct process *task;
 
 		if (code && code->name)
 			return code;
-		task = tasks_find_process(&pass->tasks, process);
+		task = tasks_find_process(&world->tasks, process);
 		process = task ? task->parent : 0;
 	}
 	return NULL;
-}
-
-/* Of our collector, or of the provider's library. */
-static bool is_allocators_name(const char *name)
-{
-	return strncmp(name, "gc_", 3) == 0 || strncmp(name, "gcprof_", 7) == 0;
-}
-
-static enum allocators allocators_of(const char *name)
-{
-	if (!is_allocators_name(name))
-		return ALLOCATORS_NONE;
-	return strncmp(name, "gcprof_runtime_", 15) == 0 ? ALLOCATORS_RUNTIME : ALLOCATORS_OWN;
 }
 
 static int add_frame_row(struct builder *builder, struct frame *frame,
@@ -174,7 +161,7 @@ static bool is_allocators(const struct tree *tree, const struct frame *frame)
 /* Gives a frame its functions: one, or more where calls were inlined. */
 static int resolve_frame(struct builder *builder, struct frame *frame)
 {
-	const struct tree *tree = &builder->pass->tree;
+	const struct tree *tree = &builder->world->tree;
 	const struct module *module = dense_get(&tree->modules, frame->module);
 	struct model_function function = {.runtime = frame->runtime};
 	const struct code_name *code;
@@ -182,8 +169,8 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	int error = 0;
 
 	if (frame->runtime == RUNTIME_MANAGED) {
-		code = find_code(builder->pass, frame);
-		function.name = code ? code->name : name_unnamed(builder->pass, frame);
+		code = find_code(builder->world, frame);
+		function.name = code ? code->name : name_unnamed(builder->world, frame);
 		function.module = function.file = code ? code->file : NULL;
 		function.line = code ? code->line : 0;
 		return add_frame_row(builder, frame, &function);
@@ -200,62 +187,10 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 		error = add_frame_row(builder, frame, &function);
 	}
 	if (!frame->first_symbol) {
-		function.name = name_unnamed(builder->pass, frame);
+		function.name = name_unnamed(builder->world, frame);
 		error = add_frame_row(builder, frame, &function);
 	}
 	return error;
-}
-
-/*
- * A runtime called the allocator: which function of the program, or of a library, had it do that?
- * Frames of the runtime's own file are left out, if there is another one outside of them.
- */
-static uint32_t skip_runtime(const struct tree *tree, uint32_t stack)
-{
-	uint32_t number = tree_frame(tree, tree_node(tree, stack)->frame)->module;
-	const struct module *module = dense_get(&tree->modules, number);
-
-	if (!module || module->generated_by)
-		return stack;
-	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent) {
-		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
-
-		if (frame->runtime != RUNTIME_NATIVE || frame->module != number)
-			return id;
-	}
-	return stack;
-}
-
-/*
- * An allocation sample is taken inside the allocator's slow path, which is not
- * the function that a reader looks for. The innermost native frames up to the
- * outermost one named gc_* or gcprof_* are the allocator's; a few functions of
- * other names may lie between. The next frame, managed or native, is the one that allocated.
- * If all frames are the allocator's, the outermost one is taken.
- */
-uint32_t functions_allocating(const struct pass *pass, uint32_t stack)
-{
-	const struct tree *tree = &pass->tree;
-	enum allocators outermost = ALLOCATORS_NONE;
-	uint32_t result = stack;
-	int gap = 0;
-
-	for (uint32_t id = stack, i = 0; id && i < ALLOCATOR_FRAMES_MAX; i++) {
-		const struct stack *node = tree_node(tree, id);
-		const struct frame *frame = tree_frame(tree, node->frame);
-
-		if (frame->runtime == RUNTIME_MANAGED)
-			break;
-		if (frame->allocators) {
-			gap = 0;
-			outermost = frame->allocators;
-			result = node->parent ? node->parent : id;
-		} else if (++gap > ALLOCATOR_GAP_MAX) {
-			break;
-		}
-		id = node->parent;
-	}
-	return outermost == ALLOCATORS_RUNTIME ? skip_runtime(tree, result) : result;
 }
 
 /* Of a function that allocates nothing itself, the survival of what it calls is shown. */
@@ -305,20 +240,21 @@ const char *functions_none(const struct model *model)
  * What has no stack still has rows: then every column adds up to the whole. No frame
  * is in these functions.
  */
-static void add_rest(struct pass *pass)
+static void add_rest(struct world *world)
 {
-	struct model *model = pass->model;
-	const struct cost *cost = &pass->tree.costs[0];
-	const struct stack_life *life = tree_life_of(&pass->tree, cost);
+	struct model *model = world->model;
+	const struct cost *cost = &world->tree.costs[0];
+	const struct stack_life *life = tree_life_of(&world->tree, cost);
 	double gc_ns = model->gc.no_samples_ns, cpu_ns = (double)model->cpu.no_samples_ns;
 	struct function_sums sums = {0};
 	struct model_function *row;
 
-	if (cost->cpu_samples || life->bytes.value > 0 || tree_rest_of(&pass->tree, cost)->faults) {
+	if (cost->cpu_samples || life->bytes.value > 0 ||
+	    tree_rest_of(&world->tree, cost)->faults) {
 		row = &model->functions[model->n_functions++];
-		*row = (struct model_function){.name = functions_none(pass->model),
+		*row = (struct model_function){.name = functions_none(world->model),
 					       .runtime = RUNTIME_NATIVE};
-		sums_add_time(&sums.total, &pass->tree, cost);
+		sums_add_time(&sums.total, &world->tree, cost);
 		sums_add_life(&sums.total, life);
 		sums.self = sums.total;
 		fill_row(row, &sums);
@@ -388,7 +324,7 @@ static void rank_rows(struct model *model)
 
 static int add_all(struct builder *builder)
 {
-	struct tree *tree = &builder->pass->tree;
+	struct tree *tree = &builder->world->tree;
 	struct frame *frame;
 
 	for (uint64_t id = 1; id < tree->frames.limit; id++) {
@@ -396,7 +332,7 @@ static int add_all(struct builder *builder)
 		if (frame && resolve_frame(builder, frame) < 0)
 			return -ENOMEM;
 	}
-	return function_sums_make(builder->pass);
+	return function_sums_make(builder->world);
 }
 
 static bool is_empty(const struct model_function *row)
@@ -406,10 +342,10 @@ static bool is_empty(const struct model_function *row)
 }
 
 /* The rows that cost something, sorted. */
-static int show_rows(struct pass *pass)
+static int show_rows(struct world *world)
 {
-	const struct functions *functions = &pass->functions;
-	struct model *model = pass->model;
+	const struct functions *functions = &world->functions;
+	struct model *model = world->model;
 
 	model->functions = calloc(functions->n_rows + 2, sizeof(*model->functions));
 	if (!model->functions)
@@ -419,29 +355,22 @@ static int show_rows(struct pass *pass)
 		if (!is_empty(&functions->rows[i]))
 			model->functions[model->n_functions++] = functions->rows[i];
 	}
-	add_rest(pass);
+	add_rest(world);
 	rank_rows(model);
 	return 0;
 }
 
-int functions_finish(struct pass *pass)
+int functions_finish(struct world *world)
 {
 	struct builder builder = {
-		.pass = pass,
-		.functions = &pass->functions,
+		.world = world,
+		.functions = &world->functions,
 		.index = map_create(MAP_STRING_KEYS),
 	};
 	int error = builder.index ? add_all(&builder) : -ENOMEM;
 
 	if (!error)
-		error = show_rows(pass);
+		error = show_rows(world);
 	map_free(builder.index);
 	return error;
-}
-
-void functions_free(struct functions *functions)
-{
-	free(functions->rows);
-	free(functions->sums);
-	free(functions->of_frames);
 }

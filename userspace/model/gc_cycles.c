@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "arena.h"
-#include "pass.h"
+#include "cycles.h"
+#include "world.h"
 
 void gc_cycles_free(struct gc_cycles *cycles)
 {
@@ -15,34 +16,32 @@ void gc_cycles_free(struct gc_cycles *cycles)
 	free(cycles->rows);
 }
 
-static void note_heap(struct pass *pass, const struct record_gc_cycle *record)
+static void note_heap(struct world *world, const struct record_gc_cycle *record)
 {
-	struct window *window = timeline_at(&pass->timeline, record->time);
+	struct window *window = timeline_at(&world->timeline, record->time);
 
-	raise_to(&pass->model->gc.heap_peak_bytes, record->heap_before);
-	raise_to(&pass->model->gc.heap_peak_bytes, record->heap_after);
+	raise_to(&world->model->gc.heap_peak_bytes, record->heap_before);
+	raise_to(&world->model->gc.heap_peak_bytes, record->heap_after);
 	if (record->heap_after)
 		window->heap_bytes = record->heap_after;
 	if (record->live)
 		window->live_bytes = record->live;
 }
 
-int gc_cycles_record(struct pass *pass, const struct record_gc_cycle *record)
+int gc_cycles_record(struct gc_cycles *cycles, struct world *world, const struct event *event)
 {
-	const struct process *process = tasks_find_process(&pass->tasks, record->process);
-	struct gc_cycles *cycles = &pass->gc_cycles;
+	const struct record_gc_cycle *record = &event->record->gc_cycle;
+	const struct process *process = tasks_find_process(&world->tasks, record->process);
 
 	if (!process || record->span > record->time)
 		return -EBADMSG;
-	if (!record->unfinished)
-		samples_cycle_over(pass, record->process);
-	if (!pass->selected)
+	if (!event->selected)
 		return 0;
 	if (array_reserve(&cycles->rows, &cycles->capacity, cycles->count, sizeof(*cycles->rows)) <
 		    0 ||
 	    (!record->unfinished && durations_add(&cycles->durations, record->span) < 0))
 		return -ENOMEM;
-	note_heap(pass, record);
+	note_heap(world, record);
 	cycles->rows[cycles->count++] = (struct model_gc_cycle){
 		.start = record->time - record->span,
 		.duration_ns = record->span,
@@ -96,20 +95,20 @@ static uint64_t *sum_pauses(const struct pause *pauses, size_t count)
 	return sums;
 }
 
-static int count_pauses(struct pass *pass)
+static int count_pauses(struct gc_cycles *gc_cycles, struct cycles *cycles)
 {
-	struct pause *pauses = pass->cycles.pauses;
-	size_t count = pass->cycles.n_pauses;
+	struct pause *pauses = cycles->pauses;
+	size_t count = cycles->n_pauses;
 	uint64_t *sums;
 
-	if (!count || !pass->gc_cycles.count)
+	if (!count || !gc_cycles->count)
 		return 0;
 	qsort(pauses, count, sizeof(*pauses), by_begin);
 	sums = sum_pauses(pauses, count);
 	if (!sums)
 		return -ENOMEM;
-	for (size_t i = 0; i < pass->gc_cycles.count; i++) {
-		struct model_gc_cycle *row = &pass->gc_cycles.rows[i];
+	for (size_t i = 0; i < gc_cycles->count; i++) {
+		struct model_gc_cycle *row = &gc_cycles->rows[i];
 		size_t from = first_from(pauses, count, row->process, row->start);
 		size_t to = first_from(pauses, count, row->process, row->start + row->duration_ns);
 
@@ -120,26 +119,25 @@ static int count_pauses(struct pass *pass)
 	return 0;
 }
 
-int gc_cycles_finish(struct pass *pass)
+int gc_cycles_finish(struct gc_cycles *gc_cycles, struct cycles *cycles, struct world *world)
 {
-	struct gc_cycles *cycles = &pass->gc_cycles;
-	struct model *model = pass->model;
-	size_t size = cycles->count * sizeof(*cycles->rows);
+	struct model *model = world->model;
+	size_t size = gc_cycles->count * sizeof(*gc_cycles->rows);
 
-	if (count_pauses(pass) < 0)
+	if (count_pauses(gc_cycles, cycles) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < cycles->count; i++) {
-		struct model_gc_cycle *row = &cycles->rows[i];
+	for (size_t i = 0; i < gc_cycles->count; i++) {
+		struct model_gc_cycle *row = &gc_cycles->rows[i];
 
-		row->name = gc_names_text(&pass->gc_names, row->process, row->name_number);
-		row->named_reason = gc_names_text(&pass->gc_names, row->process, row->reason);
+		row->name = gc_names_text(&world->gc_names, row->process, row->name_number);
+		row->named_reason = gc_names_text(&world->gc_names, row->process, row->reason);
 	}
-	durations_summarize(&cycles->durations, &model->gc.concurrent);
+	durations_summarize(&gc_cycles->durations, &model->gc.concurrent);
 	model->gc_cycles = arena_alloc(model->arena, size + 1);
 	if (!model->gc_cycles)
 		return -ENOMEM;
 	if (size)
-		memcpy(model->gc_cycles, cycles->rows, size);
-	model->n_gc_cycles = cycles->count;
+		memcpy(model->gc_cycles, gc_cycles->rows, size);
+	model->n_gc_cycles = gc_cycles->count;
 	return 0;
 }

@@ -5,11 +5,12 @@
 
 #include <stddef.h>
 
-#include "../profile/record.h"
 #include "durations.h"
+#include "event.h"
 
+struct cycles;
 struct model_gc_cycle;
-struct pass;
+struct world;
 
 struct gc_cycles {
 	struct model_gc_cycle *rows;
@@ -20,9 +21,9 @@ struct gc_cycles {
 void gc_cycles_free(struct gc_cycles *cycles);
 
 /* 0, -EBADMSG, -ENOMEM. */
-int gc_cycles_record(struct pass *pass, const struct record_gc_cycle *record);
+int gc_cycles_record(struct gc_cycles *cycles, struct world *world, const struct event *event);
 
-/* Rows into the model, once all pauses are known. 0 or -ENOMEM. */
-int gc_cycles_finish(struct pass *pass);
+/* Rows into the model, once all pauses are known, which it sorts. 0 or -ENOMEM. */
+int gc_cycles_finish(struct gc_cycles *gc_cycles, struct cycles *cycles, struct world *world);
 
 #endif

@@ -8,7 +8,8 @@
 
 #include "../util/map.h"
 #include "arena.h"
-#include "pass.h"
+#include "collection.h"
+#include "model.h"
 
 struct name_key {
 	uint64_t process, number;
@@ -158,11 +159,10 @@ static void fill_reason(const struct gc_name *name, struct model_gc *gc)
 	last->total_ns += name->ns;
 }
 
-int gc_names_finish(struct pass *pass)
+int gc_names_finish(struct gc_names *names, struct model *model)
 {
-	struct gc_names *names = &pass->gc_names;
-	struct model_gc *gc = &pass->model->gc;
-	struct arena *arena = pass->model->arena;
+	struct model_gc *gc = &model->gc;
+	struct arena *arena = model->arena;
 	size_t count = names->count;
 	struct gc_name *sorted = calloc(count + 1, sizeof(*sorted));
 	int err = 0;

@@ -8,7 +8,7 @@
 
 struct map;
 struct long_pause;
-struct pass;
+struct model;
 
 /* A name as one process numbers it. */
 struct gc_name {
@@ -37,7 +37,7 @@ const char *gc_names_text(const struct gc_names *names, uint64_t process, uint64
 /* A pause that ended, under its name and its reason where these are names. 0 or -ENOMEM. */
 int gc_names_pause(struct gc_names *names, const struct long_pause *pause, uint64_t ns);
 
-/* Rows into model->gc: by text, those of all processes together. 0 or -ENOMEM. */
-int gc_names_finish(struct pass *pass);
+/* Rows into the model: by text, those of all processes together. 0 or -ENOMEM. */
+int gc_names_finish(struct gc_names *names, struct model *model);
 
 #endif

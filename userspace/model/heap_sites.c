@@ -7,12 +7,11 @@
 #include "heap_sites.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
-#include "pass.h"
+#include "world.h"
 
 #define SITES_MAX (1 << 20)
 
@@ -21,23 +20,11 @@ void heap_sites_free(struct heap_sites *sites)
 	free(sites->items);
 }
 
-struct heap_estimate heap_sites_estimate(uint64_t objects, uint64_t bytes, uint64_t rate)
+int heap_sites_record(struct heap_sites *sites, const struct world *world,
+		      const struct record_heap_site *record)
 {
-	double scale = 1;
-
-	if (!objects || !bytes)
-		return (struct heap_estimate){0, 0};
-	if (rate > 1)
-		scale = 1 / -expm1(-((double)bytes / (double)objects) / (double)rate);
-	return (struct heap_estimate){(double)objects * scale, (double)bytes * scale};
-}
-
-int heap_sites_record(struct pass *pass, const struct record_heap_site *record)
-{
-	struct heap_sites *sites = &pass->heap_sites;
-
-	if (!tasks_find_process(&pass->tasks, record->process) || sites->count >= SITES_MAX ||
-	    (record->stack && !tree_node(&pass->tree, record->stack)))
+	if (!tasks_find_process(&world->tasks, record->process) || sites->count >= SITES_MAX ||
+	    (record->stack && !tree_node(&world->tree, record->stack)))
 		return -EBADMSG;
 	if (array_reserve(&sites->items, &sites->capacity, sites->count, sizeof(*sites->items)) < 0)
 		return -ENOMEM;
@@ -45,7 +32,7 @@ int heap_sites_record(struct pass *pass, const struct record_heap_site *record)
 		.process = record->process,
 		.time = record->time,
 		.stack = (uint32_t)record->stack,
-		.live = heap_sites_estimate(record->objects, record->bytes, record->rate),
+		.live = heap_estimate(record->objects, record->bytes, record->rate),
 	};
 	return 0;
 }
@@ -61,17 +48,17 @@ static int by_profile(const void *a, const void *b)
 }
 
 /* Row of the innermost function, from 1 on; 0: there is none. */
-static uint32_t function_of(const struct pass *pass, uint32_t stack)
+static uint32_t function_of(const struct world *world, uint32_t stack)
 {
-	uint32_t shown = tree_shown(&pass->tree, stack);
+	uint32_t shown = tree_shown(&world->tree, stack);
 	const struct frame *frame;
 
 	if (!shown)
 		return 0;
-	frame = tree_frame(&pass->tree, tree_node(&pass->tree, shown)->frame);
+	frame = tree_frame(&world->tree, tree_node(&world->tree, shown)->frame);
 	if (!frame->n_functions)
 		return 0;
-	return pass->functions.of_frames[frame->first_function + frame->n_functions - 1] + 1;
+	return world->functions.of_frames[frame->first_function + frame->n_functions - 1] + 1;
 }
 
 static int most_first(const void *a, const void *b)
@@ -83,15 +70,14 @@ static int most_first(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void add_sites(struct pass *pass, struct model_heap_row *rows)
+static void add_sites(struct heap_sites *sites, struct world *world, struct model_heap_row *rows)
 {
-	const struct heap_sites *sites = &pass->heap_sites;
-	struct model_heap *heap = &pass->model->heap;
+	struct model_heap *heap = &world->model->heap;
 	const struct heap_site *last = NULL;
 
 	for (size_t i = 0; i < sites->count; i++) {
 		struct heap_site *site = &sites->items[i];
-		struct model_heap_row *row = &rows[function_of(pass, site->stack)];
+		struct model_heap_row *row = &rows[function_of(world, site->stack)];
 
 		if (!last || last->process != site->process)
 			last = site;
@@ -108,22 +94,21 @@ static void add_sites(struct pass *pass, struct model_heap_row *rows)
 	}
 }
 
-int heap_sites_finish(struct pass *pass)
+int heap_sites_finish(struct heap_sites *sites, struct world *world)
 {
-	const struct functions *functions = &pass->functions;
-	struct heap_sites *sites = &pass->heap_sites;
-	struct model_heap *heap = &pass->model->heap;
+	const struct functions *functions = &world->functions;
+	struct model_heap *heap = &world->model->heap;
 	size_t count = functions->n_rows + 1, kept = 0;
 	struct model_heap_row *rows;
 
 	if (!sites->count)
 		return 0;
-	rows = arena_alloc(pass->model->arena, count * sizeof(*rows));
+	rows = arena_alloc(world->model->arena, count * sizeof(*rows));
 	if (!rows)
 		return -ENOMEM;
 	memset(rows, 0, count * sizeof(*rows));
 	qsort(sites->items, sites->count, sizeof(*sites->items), by_profile);
-	add_sites(pass, rows);
+	add_sites(sites, world, rows);
 	rows[0].name = "(none)";
 	for (size_t i = 1; i < count; i++) {
 		rows[i].name = functions->rows[i - 1].name;

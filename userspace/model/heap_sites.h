@@ -8,13 +8,9 @@
 #include <stdint.h>
 
 #include "../profile/record.h"
+#include "estimate.h"
 
-struct pass;
-
-/* What of sampled objects of these bytes together is estimated from them. */
-struct heap_estimate {
-	double objects, bytes;
-};
+struct world;
 
 struct heap_site {
 	uint64_t process, time;
@@ -28,15 +24,14 @@ struct heap_sites {
 	size_t count, capacity;
 };
 
-struct heap_estimate heap_sites_estimate(uint64_t objects, uint64_t bytes, uint64_t rate);
-
 void heap_sites_free(struct heap_sites *sites);
 
 /* 0, -EBADMSG or -ENOMEM. */
-int heap_sites_record(struct pass *pass, const struct record_heap_site *record);
+int heap_sites_record(struct heap_sites *sites, const struct world *world,
+		      const struct record_heap_site *record);
 
 /* Rows into the model, once functions have names. 0 or -ENOMEM. */
-int heap_sites_finish(struct pass *pass);
+int heap_sites_finish(struct heap_sites *sites, struct world *world);
 
 /* Was a profile of this process read? Once heap_sites_finish() was called. */
 bool heap_sites_has(const struct heap_sites *sites, uint64_t process);

@@ -7,8 +7,9 @@
 
 #include "../profile/reader.h"
 #include "arena.h"
-#include "text.h"
 #include "pass.h"
+#include "selection.h"
+#include "text.h"
 
 const char *runtime_name(enum runtime runtime)
 {
@@ -82,45 +83,63 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 		if (error == PASS_LEFT_OUT)
 			continue;
 		if (!error && observer)
-			error = observer->record(observer, pass, &record);
+			error = observer->record(observer, &pass->world, &pass->event);
 		if (error == -EBADMSG)
-			pass->model->refused++;
+			pass->world.model->refused++;
 		else if (error < 0)
 			return error;
 	}
 	return error;
 }
 
-static int load(struct profile_reader *reader, struct model *model, const struct model_view *view,
-		const struct selection *selection)
+/* What is done with a profile's records. */
+struct loading {
+	const struct model_view *view;
+	const struct selection *selection; /* NULL: everything counts */
+	struct selection *resolved;        /* NULL, or gets what `filter` selects */
+	const struct filter *filter;
+};
+
+static int finish(struct pass *pass, const struct loading *loading)
+{
+	struct model_observer *observer = loading->view->observer;
+	int err = pass_finish(pass);
+
+	if (!err && loading->resolved)
+		err = selection_resolve(loading->resolved, loading->filter, &pass->world,
+					&pass->heap_sites);
+	if (!err && observer && observer->live)
+		err = pass_live(pass, observer);
+	if (!err && observer)
+		err = observer->finish(observer, &pass->world);
+	return err;
+}
+
+static int load(struct profile_reader *reader, struct model *model, const struct loading *loading)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
 	int error;
 
 	if (!pass)
 		return -ENOMEM;
-	error = pass_init(pass, model);
-	pass->selection = selection;
-	pass->recording = view->recording;
+	error = pass_init(pass, model, loading->selection);
+	pass->recording = loading->view->recording;
 	if (!error)
-		error = read_records(reader, pass, view);
+		error = read_records(reader, pass, loading->view);
 	if (error >= 0) {
 		profile_reader_status(reader, &model->status);
 		if (error)
 			model->status.state = PROFILE_LARGE;
 		model->state = model->status.state;
-		error = pass_finish(pass);
+		error = finish(pass, loading);
 	}
-	if (!error && view->observer)
-		error = view->observer->finish(view->observer, pass);
 	pass_free(pass);
 	free(pass);
 	return error;
 }
 
-/* `selection`: NULL for everything. */
-static int load_part(struct source *source, const char *file, const struct model_view *view,
-		     const struct selection *selection, struct model **out)
+static int load_part(struct source *source, const char *file, const struct loading *loading,
+		     struct model **out)
 {
 	struct profile_reader *reader = NULL;
 	struct model *model = NULL;
@@ -132,11 +151,11 @@ static int load_part(struct source *source, const char *file, const struct model
 	model = calloc(1, sizeof(*model));
 	if (!model || arena_create(&model->arena) < 0)
 		goto out;
-	model->frames = view->frames;
+	model->frames = loading->view->frames;
 	model->file = name_clean(model->arena, (struct bytes){file, strlen(file)});
 	if (!model->file)
 		goto out;
-	error = load(reader, model, view, selection);
+	error = load(reader, model, loading);
 	if (error)
 		goto out;
 	*out = model;
@@ -163,30 +182,9 @@ int model_load_observed(struct source *source, const char *file, struct model_ob
 int model_load_view(struct source *source, const char *file, const struct model_view *view,
 		    struct model **out)
 {
-	return load_part(source, file, view, NULL, out);
-}
+	const struct loading loading = {.view = view};
 
-/* Looks on while a profile is read to learn its names. */
-struct resolver {
-	struct model_observer observer;
-	const struct filter *filter;
-	struct selection selection;
-};
-
-static int resolver_record(struct model_observer *observer, struct pass *pass,
-			   const struct record *record)
-{
-	(void)observer;
-	(void)pass;
-	(void)record;
-	return 0;
-}
-
-static int resolver_finish(struct model_observer *observer, struct pass *pass)
-{
-	struct resolver *resolver = (struct resolver *)observer;
-
-	return selection_resolve(&resolver->selection, resolver->filter, pass);
+	return load_part(source, file, &loading, out);
 }
 
 /* The terms as one text. */
@@ -211,26 +209,27 @@ int model_load_filtered(struct source *const sources[2], const char *file,
 			const struct filter *filter, const struct model_view *view,
 			struct model **out)
 {
-	struct resolver resolver = {{resolver_record, resolver_finish}, filter, {0}};
-	const struct model_view names = {.observer = &resolver.observer,
-					 .records_max = view->records_max,
+	struct selection selection = {0};
+	const struct model_view names = {.records_max = view->records_max,
 					 .recording = view->recording,
 					 .records = view->records};
+	const struct loading first = {.view = &names, .resolved = &selection, .filter = filter};
+	const struct loading second = {.view = view, .selection = &selection};
 	struct model *whole = NULL;
-	int error = model_load_view(sources[0], file, &names, &whole);
+	int error = load_part(sources[0], file, &first, &whole);
 
 	model_free(whole);
 	if (error)
 		sources[1]->close(sources[1]);
 	else
-		error = load_part(sources[1], file, view, &resolver.selection, out);
+		error = load_part(sources[1], file, &second, out);
 	if (!error)
 		error = note_filter(*out, filter);
 	if (error) {
 		model_free(*out);
 		*out = NULL;
 	}
-	selection_free(&resolver.selection);
+	selection_free(&selection);
 	return error;
 }
 

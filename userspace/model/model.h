@@ -261,19 +261,30 @@ struct model {
  */
 int model_load(struct source *source, const char *file, struct model **out);
 
-struct pass;
-struct record;
+struct event;
+struct world;
+
+/* What a program had not given back when the recording ended: a sampled object that was old, or a
+ * row of its runtime's own heap profile. */
+struct model_live {
+	uint32_t stack;  /* 0: unknown */
+	uint32_t thread; /* 0: unknown, its process is known */
+	uint32_t process;
+	uint32_t type;         /* number in the table of types; 0: unknown */
+	double objects, bytes; /* that it stands for */
+};
 
 /*
- * Looks on while a model is loaded, for those who need single events and stacks as
- * well (pass.h, tree.h). Both functions return 0 or a negative errno, which ends
- * the loading. `record` comes behind each record that was not refused, `finish`
- * once the model is complete and the pass still there.
+ * Gets the single events while a model is loaded, and the stacks (world.h, event.h). All functions
+ * return 0 or a negative errno, which ends the loading. `record` comes behind each record that was
+ * not refused; then `live` (may be NULL) for each live object, which together are what the model
+ * calls live; then `finish` while the world is still there.
  */
 struct model_observer {
-	int (*record)(struct model_observer *observer, struct pass *pass,
-		      const struct record *record);
-	int (*finish)(struct model_observer *observer, struct pass *pass);
+	int (*record)(struct model_observer *observer, const struct world *world,
+		      const struct event *event);
+	int (*finish)(struct model_observer *observer, const struct world *world);
+	int (*live)(struct model_observer *observer, const struct model_live *live);
 };
 
 int model_load_observed(struct source *source, const char *file, struct model_observer *observer,

@@ -8,7 +8,7 @@
 #ifndef GCPROF_OPEN_GCS_H
 #define GCPROF_OPEN_GCS_H
 
-#include "pauses.h"
+#include "collection.h"
 
 /* A collection between its gc_begin and its gc_end. */
 struct open_gc {

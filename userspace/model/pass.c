@@ -7,46 +7,43 @@
 
 #include "../../bpf/events.h"
 #include "../util/map.h"
+#include "divide.h"
 #include "entries.h"
 #include "faults.h"
 #include "functions.h"
 #include "program_rows.h"
+#include "selection.h"
 #include "sites.h"
 #include "text.h"
 #include "thread_rows.h"
 
 enum { COMMAND_WORDS_MAX = 4096 };
 
-int pass_init(struct pass *pass, struct model *model)
+int pass_init(struct pass *pass, struct model *model, const struct selection *selection)
 {
-	memset(pass, 0, sizeof(*pass));
-	pass->model = model;
-	tasks_init(&pass->tasks);
-	if (tree_init(&pass->tree, model->arena) < 0 || type_table_init(&pass->types) < 0 ||
-	    samples_init(&pass->samples) < 0 || gc_names_init(&pass->gc_names) < 0 ||
-	    syscalls_init(&pass->syscalls) < 0 || waits_init(&pass->waits) < 0 ||
+	*pass = (struct pass){.selection = selection};
+	cycles_init(&pass->cycles, &pass->world, &pass->pauses.open);
+	if (model_world_init(&pass->world, model) < 0 ||
+	    samples_init(&pass->samples, &pass->world, &pass->pauses) < 0 ||
+	    syscalls_init(&pass->syscalls, selection) < 0 || waits_init(&pass->waits) < 0 ||
 	    wakers_init(&pass->wakers) < 0)
 		return -ENOMEM;
+	pass->world.filtered = selection != NULL;
 	return 0;
 }
 
 void pass_free(struct pass *pass)
 {
-	tree_free(&pass->tree);
-	tasks_free(&pass->tasks);
-	type_table_free(&pass->types);
+	model_world_free(&pass->world);
 	samples_free(&pass->samples);
 	cycles_free(&pass->cycles);
-	gc_names_free(&pass->gc_names);
 	gc_cycles_free(&pass->gc_cycles);
-	runtimes_free(&pass->runtimes);
 	fibers_free(&pass->fibers);
 	heap_sites_free(&pass->heap_sites);
 	syscalls_free(&pass->syscalls);
 	waits_free(&pass->waits);
 	wakers_free(&pass->wakers);
 	pauses_free(&pass->pauses);
-	functions_free(&pass->functions);
 	buffer_free(&pass->command_line);
 }
 
@@ -57,7 +54,7 @@ static bool is_key(struct bytes key, const char *name)
 
 static int take_meta(struct pass *pass, const struct record_meta *record)
 {
-	struct model_run *run = &pass->model->run;
+	struct model_run *run = &pass->world.model->run;
 	const struct {
 		const char *key;
 		const char **value;
@@ -71,7 +68,7 @@ static int take_meta(struct pass *pass, const struct record_meta *record)
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (!is_key(record->key, known[i].key))
 			continue;
-		*known[i].value = name_clean(pass->model->arena, record->value);
+		*known[i].value = name_clean(pass->world.model->arena, record->value);
 		if (!*known[i].value)
 			return -ENOMEM;
 	}
@@ -81,7 +78,7 @@ static int take_meta(struct pass *pass, const struct record_meta *record)
 /* Words that are empty or blank do not show. */
 static int extend_command_line(struct pass *pass, struct bytes text)
 {
-	const char *word = line_clean(pass->model->arena, text);
+	const char *word = line_clean(pass->world.model->arena, text);
 	struct buffer *line = &pass->command_line;
 	int error = 0;
 
@@ -96,12 +93,12 @@ static int extend_command_line(struct pass *pass, struct bytes text)
 
 static int take_argument(struct pass *pass, const struct record_argument *record)
 {
-	struct model_run *run = &pass->model->run;
+	struct model_run *run = &pass->world.model->run;
 	const char *word;
 
 	if (run->n_command >= COMMAND_WORDS_MAX)
 		return -EBADMSG;
-	word = name_clean(pass->model->arena, record->text);
+	word = name_clean(pass->world.model->arena, record->text);
 	if (!word || array_reserve(&run->command, &pass->command_capacity, run->n_command,
 				   sizeof(*run->command)) < 0)
 		return -ENOMEM;
@@ -111,15 +108,15 @@ static int take_argument(struct pass *pass, const struct record_argument *record
 
 static void take_recording(struct pass *pass, const struct record_recording *record)
 {
-	pass->model->run.start = record->start;
-	if (!pass->timeline.step_ns)
-		timeline_begin(&pass->timeline, record->start);
-	pass->model->run.frequency = record->frequency;
-	pass->model->run.syscall_rate = record->syscall_rate;
-	pass->model->run.part = record->part;
-	pass->syscalls.arguments = record->arguments;
+	pass->world.model->run.start = record->start;
+	if (!pass->world.timeline.step_ns)
+		timeline_begin(&pass->world.timeline, record->start);
+	pass->world.model->run.frequency = record->frequency;
+	pass->world.model->run.syscall_rate = record->syscall_rate;
+	pass->world.model->run.part = record->part;
+	pass->world.arguments = record->arguments;
 	if (record->period)
-		pass->model->alloc.period = record->period;
+		pass->world.model->alloc.period = record->period;
 }
 
 static void take_clock(struct pass *pass, const struct record_clock *record)
@@ -132,7 +129,7 @@ static void take_clock(struct pass *pass, const struct record_clock *record)
 
 static int take_period(struct pass *pass, const struct record_period *record)
 {
-	struct model_alloc *alloc = &pass->model->alloc;
+	struct model_alloc *alloc = &pass->world.model->alloc;
 
 	if (!alloc->period)
 		alloc->period = record->new_period;
@@ -149,21 +146,21 @@ static int take_loss(struct pass *pass, const struct record_loss *record)
 
 	if (record->kind >= LOSS_MAX)
 		return -EBADMSG;
-	state = &pass->streams.losses[record->kind];
+	state = &pass->world.streams.losses[record->kind];
 	before = state->count;
-	err = streams_loss(&pass->streams, record);
+	err = streams_loss(&pass->world.streams, record);
 	if (err || state->severity != SEVERITY_LOST || record->count <= before)
 		return err;
-	if (!pass->timeline.step_ns)
-		timeline_begin(&pass->timeline, record->time);
-	timeline_at(&pass->timeline, record->time)->lost += record->count - before;
+	if (!pass->world.timeline.step_ns)
+		timeline_begin(&pass->world.timeline, record->time);
+	timeline_at(&pass->world.timeline, record->time)->lost += record->count - before;
 	return 0;
 }
 
 static int take_end(struct pass *pass, const struct record_end *record)
 {
-	pass->model->run.end_reason = record->reason;
-	pass->model->run.status = record->status;
+	pass->world.model->run.end_reason = record->reason;
+	pass->world.model->run.status = record->status;
 	pass->syscalls.end = record->time;
 	return 0;
 }
@@ -184,12 +181,12 @@ static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 		[REASON_JAVA_END] = STACK_JAVA_END,
 		[REASON_JAVA_FROZEN] = STACK_JAVA_FROZEN,
 	};
-	struct model_stacks *stacks = &pass->model->stacks;
+	struct model_stacks *stacks = &pass->world.model->stacks;
 
-	if ((!stack && !quality) || !pass->selected)
+	if ((!stack && !quality) || !pass->event.selected)
 		return;
 	stacks->samples++;
-	if (quality & STACK_USER_END && tree_begins_properly(&pass->tree, stack))
+	if (quality & STACK_USER_END && tree_begins_properly(&pass->world.tree, stack))
 		quality &= ~(uint64_t)STACK_USER_END;
 	if (!quality)
 		stacks->complete++;
@@ -199,26 +196,53 @@ static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 
 static void note_time(struct pass *pass, uint64_t time)
 {
-	if (!pass->timeline.step_ns)
-		timeline_begin(&pass->timeline, time);
+	if (!pass->world.timeline.step_ns)
+		timeline_begin(&pass->world.timeline, time);
 	if (!pass->first_time || time < pass->first_time)
 		pass->first_time = time;
-	if (time > pass->last_time)
-		pass->last_time = time;
+	if (time > pass->world.last_time)
+		pass->world.last_time = time;
 }
 
-/* The type's number is part of the question. It is found in the same order in every pass. */
-static bool select_event(struct pass *pass, const struct record *record)
+/* What was known when it came. The type's number is found in the same order in every pass. */
+static struct event join(struct pass *pass, const struct record *record)
 {
-	const struct thread *thread = tasks_find_thread(&pass->tasks, record->alloc.thread);
-	int64_t type = 0;
+	struct event event = {.record = record, .selected = true};
+	const struct thread *thread;
+	int64_t type;
 
 	switch (record->kind) {
 	case RECORD_alloc:
-		if (thread)
-			type = type_table_number(&pass->types, thread->process, record->alloc.type);
-		pass->event_type = type > 0 ? (uint64_t)type : 0;
+		thread = tasks_find_thread(&pass->world.tasks, record->alloc.thread);
+		type = thread ? type_table_number(&pass->world.types, thread->process,
+						  record->alloc.type)
+			      : 0;
+		event.type = type > 0 ? (uint64_t)type : 0;
 		break;
+	case RECORD_cpu:
+		cycles_find(&pass->cycles, record->cpu.thread, record->cpu.time, &event);
+		break;
+	case RECORD_fault:
+		cycles_find(&pass->cycles, record->fault.thread, record->fault.time, &event);
+		break;
+	case RECORD_wait:
+		cycles_find(&pass->cycles, record->wait.thread, record->wait.time, &event);
+		break;
+	case RECORD_syscall:
+		if (record->syscall.gc_ns)
+			event.gc_kind = cycles_last_kind(&pass->cycles, record->syscall.thread);
+		break;
+	default:
+		break;
+	}
+	return event;
+}
+
+/* May a filter leave it out? */
+static bool is_countable(enum record_kind kind)
+{
+	switch (kind) {
+	case RECORD_alloc:
 	case RECORD_cpu:
 	case RECORD_fault:
 	case RECORD_syscall:
@@ -227,51 +251,40 @@ static bool select_event(struct pass *pass, const struct record *record)
 	case RECORD_gc_cycle:
 	case RECORD_gc_summary:
 	case RECORD_heap_site:
-		break;
-	default:
 		return true;
+	default:
+		return false;
 	}
-	return selection_admits(pass->selection, pass, record);
 }
 
 /* The scheduler charges the thread with what recording takes of it: so do totals, but no function
  * has it. */
 static int take_recording_tick(struct pass *pass, const struct record_cpu *record)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct thread *thread = tasks_find_thread(&pass->world.tasks, record->thread);
 
 	if (!thread)
 		return -EBADMSG;
-	if (!pass->selected)
+	if (!pass->event.selected)
 		return PASS_LEFT_OUT;
-	pass->model->cpu.recording_ns += record->ns;
-	pass->model->cpu.on_cpu_ns += record->ns;
+	pass->world.model->cpu.recording_ns += record->ns;
+	pass->world.model->cpu.on_cpu_ns += record->ns;
 	thread->cpu_ns += record->ns;
-	timeline_at(&pass->timeline, record->time)->cpu_ns += record->ns;
+	timeline_at(&pass->world.timeline, record->time)->cpu_ns += record->ns;
 	return PASS_LEFT_OUT;
-}
-
-/* Of the system call that the thread was in. */
-static int note_call_cpu(struct pass *pass, const struct record_cpu *record)
-{
-	uint64_t number = record->call - 1, *ns;
-
-	if (!pass->selected || !record->call)
-		return 0;
-	ns = map_put(pass->syscalls.cpu, &number, NULL);
-	if (!ns)
-		return -ENOMEM;
-	*ns += record->ns;
-	return 0;
 }
 
 static int take_tick(struct pass *pass, const struct record_cpu *record)
 {
+	int err;
+
 	if (record->recording && !pass->recording)
 		return take_recording_tick(pass, record);
-	if (note_call_cpu(pass, record))
-		return -ENOMEM;
-	return cycles_cpu(pass, record);
+	err = syscalls_cpu(&pass->syscalls, &pass->event);
+	err = err ? err : cycles_cpu(&pass->cycles, &pass->event);
+	if (!err && pass->event.selected)
+		pauses_cpu(&pass->pauses, &pass->world, record);
+	return err;
 }
 
 /* What no timer sample of a chunk stands for lies somewhere in it. */
@@ -279,23 +292,24 @@ static void spread_unsampled(struct pass *pass)
 {
 	int64_t ns = pass->unsampled - pass->unsampled_spread;
 
-	if (ns > 0 && pass->timeline.step_ns) {
-		timeline_cpu(&pass->timeline, pass->chunk_time, pass->last_time, (uint64_t)ns);
+	if (ns > 0 && pass->world.timeline.step_ns) {
+		timeline_cpu(&pass->world.timeline, pass->chunk_time, pass->world.last_time,
+			     (uint64_t)ns);
 		pass->unsampled_spread = pass->unsampled;
 	}
-	pass->chunk_time = pass->last_time;
+	pass->chunk_time = pass->world.last_time;
 }
 
 /* The scheduler's account of a thread, and what of it the timer samples do not stand for. */
 static int take_cpu_time(struct pass *pass, const struct record_cpu_time *record)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct thread *thread = tasks_find_thread(&pass->world.tasks, record->thread);
 
 	if (!thread)
 		return -EBADMSG;
 	if (pass->selection && !selection_admits_thread(pass->selection, record->thread))
 		return 0;
-	pass->model->cpu.exact = true;
+	pass->world.model->cpu.exact = true;
 	thread->accounted = true;
 	thread->used_ns += (uint64_t)record->used;
 	pass->unsampled =
@@ -308,83 +322,156 @@ static int take_task(struct pass *pass, const struct record *record)
 {
 	switch (record->kind) {
 	case RECORD_fork:
-		tasks_begin(&pass->tasks, &record->fork);
+		tasks_begin(&pass->world.tasks, &record->fork);
 		return 0;
 	case RECORD_exit:
-		cycles_leave(pass, record->exit.thread, UINT64_MAX);
+		cycles_leave(&pass->cycles, record->exit.thread, UINT64_MAX);
 		return 0;
 	case RECORD_exec:
-		return thread_rows_exec(pass, &record->exec);
+		return thread_rows_exec(&pass->world, &record->exec);
 	case RECORD_comm:
-		return thread_rows_comm(pass, &record->comm);
+		return thread_rows_comm(&pass->world, &record->comm);
 	case RECORD_title:
-		return thread_rows_title(pass, &record->title);
+		return thread_rows_title(&pass->world, &record->title);
 	default:
 		return 0;
 	}
 }
 
-/* 0 or -ENOMEM. */
-static int take_selection(struct pass *pass, const struct record *record)
+static int take_alloc(struct pass *pass, const struct record_alloc *record)
 {
-	pass->selected = !pass->selection || select_event(pass, record);
-	return pass->selected ? fibers_record(pass, record) : 0;
+	take_quality(pass, record->stack, record->quality);
+	/* A collector may call malloc(), which has samples of its own. */
+	if (record->kind < GCPROF_SAMPLE_FOREIGN)
+		cycles_leave(&pass->cycles, record->thread, record->time);
+	return samples_alloc(&pass->samples, &pass->event);
+}
+
+static int take_syscall(struct pass *pass, const struct record_syscall *record)
+{
+	int err;
+
+	take_quality(pass, record->stack, record->quality);
+	err = syscalls_record(&pass->syscalls, &pass->world, &pass->event);
+	if (!err && pass->event.selected)
+		pauses_call(&pass->pauses, &pass->world, record);
+	return err;
+}
+
+static int take_wait(struct pass *pass, const struct record_wait *record)
+{
+	int err;
+
+	take_quality(pass, record->stack, record->quality);
+	err = waits_record(&pass->waits, &pass->world, &pass->event);
+	if (err || !pass->event.selected)
+		return err;
+	pauses_wait(&pass->pauses, &pass->world, record);
+	return wakers_record(&pass->wakers, &pass->world, record);
+}
+
+static int take_usage(struct pass *pass, const struct record_usage *record)
+{
+	int err = waits_usage(&pass->world, record);
+
+	if (!err && !pass->selection)
+		faults_usage(&pass->world, record);
+	return err;
+}
+
+/* A pause gets its causes before its samples are charged. */
+static int take_gc_end(struct pass *pass, const struct record_gc_end *record)
+{
+	const struct long_pause *pause;
+	struct causes *copied = NULL;
+	struct ended_gc ended;
+	int err = cycles_end(&pass->cycles, &pass->event, &ended);
+
+	pause = &ended.pause;
+	pass->event.closed = (struct closed_gc){ended.paired,    pause->thread, pause->begin,
+						pause->pause_ns, pause->reason, pause->name};
+	if (!err && ended.paired && pass->event.selected)
+		err = pauses_end(&pass->pauses, &pass->world, record, pause, &copied);
+	if (!err && copied)
+		err = samples_pending(&pass->samples, pause->process, copied);
+	/* A stop that collects nothing, or of an unknown kind, is not the doing of any object. */
+	if (err || record->kind > GCPROF_GC_FULL)
+		return err;
+	return samples_collected(&pass->samples, &ended.collection);
+}
+
+static int take_gc_summary(struct pass *pass)
+{
+	struct collection together;
+	int err = cycles_summary(&pass->cycles, &pass->event, &together);
+
+	return err || !together.count ? err : samples_collected(&pass->samples, &together);
+}
+
+static int take_gc_cycle(struct pass *pass, const struct record_gc_cycle *record)
+{
+	int err = gc_cycles_record(&pass->gc_cycles, &pass->world, &pass->event);
+
+	if (!err && !record->unfinished)
+		samples_cycle_over(&pass->samples, record->process);
+	return err;
 }
 
 /* The many: samples, collections, system calls. Every one of them begins with its time. */
 static int take_event(struct pass *pass, const struct record *record)
 {
-	streams_count(&pass->streams, record->kind);
+	struct event *event = &pass->event;
+
+	streams_count(&pass->world.streams, record->kind);
 	note_time(pass, record->cpu.time);
-	if (take_selection(pass, record))
+	*event = join(pass, record);
+	if (pass->selection && is_countable(record->kind))
+		event->selected = selection_admits(pass->selection, &pass->world, event);
+	if (event->selected && fibers_record(&pass->fibers, &pass->world, record))
 		return -ENOMEM;
 	switch (record->kind) {
 	case RECORD_alloc:
-		take_quality(pass, record->alloc.stack, record->alloc.quality);
-		/* A collector may call malloc(), which has samples of its own. */
-		if (record->alloc.kind < GCPROF_SAMPLE_FOREIGN)
-			cycles_leave(pass, record->alloc.thread, record->alloc.time);
-		return samples_alloc(pass, &record->alloc);
+		return take_alloc(pass, &record->alloc);
 	case RECORD_fate:
-		return samples_fate(pass, &record->fate);
+		return samples_fate(&pass->samples, &record->fate);
 	case RECORD_gc_begin:
-		return cycles_begin(pass, &record->gc_begin);
+		return cycles_begin(&pass->cycles, &record->gc_begin);
 	case RECORD_gc_end:
-		return cycles_end(pass, &record->gc_end);
+		return take_gc_end(pass, &record->gc_end);
 	case RECORD_gc_summary:
-		return cycles_summary(pass, &record->gc_summary);
+		return take_gc_summary(pass);
 	case RECORD_collections:
-		return streams_unread(&pass->streams, pass->model->arena,
+		return streams_unread(&pass->world.streams, pass->world.model->arena,
 				      record->collections.count);
 	case RECORD_heap_site:
-		return pass->selected ? heap_sites_record(pass, &record->heap_site) : 0;
+		return event->selected ? heap_sites_record(&pass->heap_sites, &pass->world,
+							   &record->heap_site)
+				       : 0;
 	case RECORD_gc_cycle:
-		return gc_cycles_record(pass, &record->gc_cycle);
+		return take_gc_cycle(pass, &record->gc_cycle);
 	case RECORD_phase:
-		return cycles_phase(pass, &record->phase);
+		return cycles_phase(&pass->cycles, &record->phase);
 	case RECORD_period:
 		return take_period(pass, &record->period);
 	case RECORD_cpu:
 		take_quality(pass, record->cpu.stack, record->cpu.quality);
 		return take_tick(pass, &record->cpu);
 	case RECORD_syscall:
-		take_quality(pass, record->syscall.stack, record->syscall.quality);
-		return syscalls_record(pass, &record->syscall);
+		return take_syscall(pass, &record->syscall);
 	case RECORD_syscall_total:
-		return syscalls_total(pass, &record->syscall_total);
+		return syscalls_total(&pass->syscalls, &pass->world, &record->syscall_total);
 	case RECORD_call_cpu:
-		return syscalls_cpu(pass, &record->call_cpu);
+		return syscalls_call_cpu(&pass->syscalls, &pass->world, &record->call_cpu);
 	case RECORD_call_window:
-		pauses_window(pass, &record->call_window);
-		return syscalls_window(pass, &record->call_window);
+		pauses_window(&pass->pauses, &record->call_window);
+		return syscalls_window(&pass->syscalls, &pass->world, &record->call_window);
 	case RECORD_wait:
-		take_quality(pass, record->wait.stack, record->wait.quality);
-		return waits_record(pass, &record->wait);
+		return take_wait(pass, &record->wait);
 	case RECORD_fault:
 		take_quality(pass, record->fault.stack, record->fault.quality);
-		return faults_record(pass, &record->fault);
+		return faults_record(&pass->world, event);
 	case RECORD_usage:
-		return waits_usage(pass, &record->usage);
+		return take_usage(pass, &record->usage);
 	case RECORD_loss:
 		return take_loss(pass, &record->loss);
 	case RECORD_end:
@@ -401,33 +488,35 @@ static int take_definition(struct pass *pass, const struct record *record)
 
 	switch (record->kind) {
 	case RECORD_string:
-		return tree_string(&pass->tree, &record->string);
+		return tree_string(&pass->world.tree, &record->string);
 	case RECORD_module:
-		return tree_module(&pass->tree, &record->module);
+		return tree_module(&pass->world.tree, &record->module);
 	case RECORD_process:
-		return tasks_process(&pass->tasks, &record->process);
+		return tasks_process(&pass->world.tasks, &record->process);
 	case RECORD_thread:
-		return tasks_thread(&pass->tasks, &record->thread);
+		return tasks_thread(&pass->world.tasks, &record->thread);
 	case RECORD_native_frame:
-		return tree_native(&pass->tree, &record->native_frame);
+		return tree_native(&pass->world.tree, &record->native_frame);
 	case RECORD_kernel_frame:
-		return tree_kernel(&pass->tree, &record->kernel_frame);
+		return tree_kernel(&pass->world.tree, &record->kernel_frame);
 	case RECORD_managed_frame:
-		return tree_managed(&pass->tree, &record->managed_frame);
+		return tree_managed(&pass->world.tree, &record->managed_frame);
 	case RECORD_stack:
-		return tree_stack(&pass->tree, &record->stack);
+		return tree_stack(&pass->world.tree, &record->stack);
 	case RECORD_type:
-		name = tree_text(&pass->tree, record->type.name);
-		return type_table_name(&pass->types, record->type.process, record->type.type, name);
+		name = tree_text(&pass->world.tree, record->type.name);
+		return type_table_name(&pass->world.types, record->type.process, record->type.type,
+				       name);
 	case RECORD_code:
-		return tree_code(&pass->tree, &record->code);
+		return tree_code(&pass->world.tree, &record->code);
 	case RECORD_symbol:
-		return tree_symbol(&pass->tree, &record->symbol);
+		return tree_symbol(&pass->world.tree, &record->symbol);
 	case RECORD_runtime:
-		return runtimes_record(pass, &record->runtime);
+		return runtimes_record(&pass->world.runtimes, &pass->world.tasks, &pass->world.tree,
+				       &record->runtime);
 	case RECORD_gc_name:
-		name = tree_text(&pass->tree, record->gc_name.name);
-		return gc_names_define(&pass->gc_names, &record->gc_name, name);
+		name = tree_text(&pass->world.tree, record->gc_name.name);
+		return gc_names_define(&pass->world.gc_names, &record->gc_name, name);
 	default:
 		return 0;
 	}
@@ -435,8 +524,9 @@ static int take_definition(struct pass *pass, const struct record *record)
 
 int pass_record(struct pass *pass, const struct record *record)
 {
-	struct arena *arena = pass->model->arena;
+	struct arena *arena = pass->world.model->arena;
 
+	pass->event = (struct event){.record = record, .selected = true};
 	switch (record->kind) {
 	case RECORD_meta:
 		return take_meta(pass, &record->meta);
@@ -449,9 +539,9 @@ int pass_record(struct pass *pass, const struct record *record)
 		take_clock(pass, &record->clock);
 		return 0;
 	case RECORD_stream:
-		return streams_stream(&pass->streams, arena, &record->stream);
+		return streams_stream(&pass->world.streams, arena, &record->stream);
 	case RECORD_loss_kind:
-		return streams_loss_kind(&pass->streams, arena, &record->loss_kind);
+		return streams_loss_kind(&pass->world.streams, arena, &record->loss_kind);
 	case RECORD_cpu_time:
 		return take_cpu_time(pass, &record->cpu_time);
 	case RECORD_chunk:
@@ -471,13 +561,13 @@ int pass_record(struct pass *pass, const struct record *record)
 
 static void finish_run(struct pass *pass)
 {
-	struct model_run *run = &pass->model->run;
-	struct model_cpu *cpu = &pass->model->cpu;
+	struct model_run *run = &pass->world.model->run;
+	struct model_cpu *cpu = &pass->world.model->cpu;
 
 	spread_unsampled(pass);
 	if (!run->start)
 		run->start = pass->first_time;
-	run->duration = pass->last_time > run->start ? pass->last_time - run->start : 0;
+	run->duration = pass->world.last_time > run->start ? pass->world.last_time - run->start : 0;
 	run->wall = run->duration;
 	if (pass->selection)
 		run->wall = selection_time(pass->selection->filter, run->duration);
@@ -496,68 +586,119 @@ static int finish_command_line(struct pass *pass)
 
 	if (error)
 		return error;
-	pass->model->run.command_line = line->data;
+	pass->world.model->run.command_line = line->data;
 	*line = (struct buffer){0};
 	return 0;
 }
 
 static int finish_timeline(struct pass *pass)
 {
-	struct timeline *timeline = arena_alloc(pass->model->arena, sizeof(*timeline));
+	struct timeline *timeline = arena_alloc(pass->world.model->arena, sizeof(*timeline));
 
 	if (!timeline)
 		return -ENOMEM;
-	*timeline = pass->timeline;
-	pass->model->timeline = timeline;
+	*timeline = pass->world.timeline;
+	pass->world.model->timeline = timeline;
 	return 0;
+}
+
+/* What is known without names. */
+static int finish_sums(struct pass *pass)
+{
+	struct world *world = &pass->world;
+	int err;
+
+	finish_run(pass);
+	tasks_name_processes(&world->tasks);
+	/* Before pauses that overlap are merged. */
+	err = gc_cycles_finish(&pass->gc_cycles, &pass->cycles, world);
+	cycles_finish(&pass->cycles);
+	if (!err)
+		err = samples_finish(&pass->samples);
+	if (!err)
+		err = finish_command_line(pass);
+	if (!err)
+		err = runtimes_finish(&world->runtimes, world->model);
+	return err ? err : gc_names_finish(&world->gc_names, world->model);
+}
+
+static int finish_functions(struct pass *pass)
+{
+	struct world *world = &pass->world;
+	int err = tree_show(&world->tree, world->model->frames);
+
+	if (!err)
+		err = symbolize_missing(world);
+	if (!err)
+		err = functions_finish(world);
+	if (!err)
+		err = entries_finish(world, &pass->fibers);
+	if (!err)
+		err = heap_sites_finish(&pass->heap_sites, world);
+	if (!err)
+		err = type_table_finish(&world->types, &world->tasks, world->model);
+	if (!err)
+		err = sites_finish(world);
+	return err ? err : pauses_finish(&pass->pauses, world);
+}
+
+static int finish_system(struct pass *pass)
+{
+	struct world *world = &pass->world;
+	int err = syscalls_sum(&pass->syscalls, world);
+
+	if (!err && pass->selection)
+		err = divide_finish(&pass->syscalls, world);
+	if (!err)
+		err = syscalls_finish(&pass->syscalls, world);
+	if (!err)
+		err = waits_finish(&pass->waits, world);
+	if (!err)
+		err = wakers_finish(&pass->wakers, world);
+	if (!err)
+		err = thread_rows_finish(world);
+	return err ? err : program_rows_finish(world);
 }
 
 int pass_finish(struct pass *pass)
 {
-	int error;
+	int err = finish_sums(pass);
 
-	finish_run(pass);
-	tasks_name_processes(&pass->tasks);
-	/* Before pauses that overlap are merged. */
-	error = gc_cycles_finish(pass);
-	cycles_finish(pass);
-	if (!error)
-		error = samples_finish(pass);
-	if (!error)
-		error = finish_command_line(pass);
-	if (!error)
-		error = runtimes_finish(pass);
-	if (!error)
-		error = gc_names_finish(pass);
-	if (!error)
-		error = tree_show(&pass->tree, pass->model->frames);
-	if (!error)
-		error = symbolize_missing(pass);
-	if (!error)
-		error = functions_finish(pass);
-	if (!error)
-		error = entries_finish(pass);
-	if (!error)
-		error = heap_sites_finish(pass);
-	if (!error)
-		error = type_table_finish(&pass->types, &pass->tasks, pass->model);
-	if (!error)
-		error = sites_finish(pass);
-	if (!error)
-		error = pauses_finish(pass);
-	if (!error)
-		error = finish_timeline(pass);
-	if (!error)
-		error = syscalls_finish(pass);
-	if (!error)
-		error = waits_finish(pass);
-	if (!error)
-		error = wakers_finish(pass);
-	if (!error)
-		error = thread_rows_finish(pass);
-	if (!error)
-		error = program_rows_finish(pass);
-	if (!error)
-		error = streams_finish(&pass->streams, pass->model);
-	return error;
+	err = err ? err : finish_functions(pass);
+	err = err ? err : finish_timeline(pass);
+	err = err ? err : finish_system(pass);
+	return err ? err : streams_finish(&pass->world.streams, pass->world.model);
+}
+
+int pass_live(const struct pass *pass, struct model_observer *observer)
+{
+	const struct samples *samples = &pass->samples;
+	const struct heap_sites *sites = &pass->heap_sites;
+	int err = 0;
+
+	for (size_t i = 1; i < samples->count && !err; i++) {
+		const struct sample *sample = &samples->items[i];
+		const struct model_live live = {
+			.stack = pass->world.tree.costs[sample->cost].stack,
+			.thread = sample->thread,
+			.process = sample->process,
+			.type = sample->type,
+			.objects = 1 / (double)sample->probability,
+			.bytes = sample->bytes,
+		};
+
+		if (sample->process && sample->old && !heap_sites_has(sites, sample->process))
+			err = observer->live(observer, &live);
+	}
+	for (size_t i = 0; i < sites->count && !err; i++) {
+		const struct heap_site *site = &sites->items[i];
+		const struct model_live live = {.stack = site->stack,
+						.process = (uint32_t)site->process,
+						.objects = site->live.objects,
+						.bytes = site->live.bytes};
+
+		if (site->is_last)
+			err = observer->live(observer, &live);
+	}
+	return err;
 }

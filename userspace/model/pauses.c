@@ -16,7 +16,9 @@
 #include "../../bpf/events.h"
 #include "arena.h"
 #include "causes.h"
-#include "pass.h"
+#include "sample.h"
+#include "syscall_text.h"
+#include "world.h"
 
 void pauses_free(struct pauses *pauses)
 {
@@ -24,11 +26,11 @@ void pauses_free(struct pauses *pauses)
 		causes_free(pauses->longest[i].causes);
 }
 
-/* Who allocated what the collection dealt with. */
-static int find_causes(struct pass *pass, struct long_pause *pause)
+/* Which samples it dealt with: those of its cycle, or what is old. */
+static int find_causes(const struct world *world, struct long_pause *pause)
 {
 	const struct charging *charging =
-		&tasks_find_process(&pass->tasks, pause->process)->charging;
+		&tasks_find_process(&world->tasks, pause->process)->charging;
 
 	pause->causes = causes_create();
 	if (!pause->causes)
@@ -36,9 +38,7 @@ static int find_causes(struct pass *pass, struct long_pause *pause)
 	pause->walked = (pause->kind == GCPROF_GC_STEP || pause->kind == GCPROF_GC_FULL) &&
 			charging->live_count && charging->live_bytes > 0;
 	pause->level = charging->level;
-	if (pause->kind == GCPROF_GC_STOP)
-		return 0;
-	return pause->walked ? 0 : samples_pending(pass, pause->process, pause->causes);
+	return 0;
 }
 
 /* Puts it where it belongs among the longest; the last of these leaves if there is no room. */
@@ -57,25 +57,23 @@ static void insert(struct pauses *pauses, const struct long_pause *pause)
 		pauses->latest_end = pause->end;
 }
 
-int pauses_end(struct pass *pass, const struct record_gc_end *record,
-	       const struct long_pause *ended, uint64_t pause_ns)
+int pauses_end(struct pauses *pauses, const struct world *world, const struct record_gc_end *record,
+	       const struct long_pause *ended, struct causes **copied)
 {
-	struct pauses *pauses = &pass->pauses;
 	struct long_pause pause = *ended;
-	int error;
 
+	*copied = NULL;
 	pause.end = record->time;
-	pause.pause_ns = pause_ns;
 	pause.figures = *record;
-	if (!pause_ns || (pauses->n_longest == LONG_PAUSES &&
-			  pauses->longest[LONG_PAUSES - 1].pause_ns >= pause_ns))
+	if (!pause.pause_ns || (pauses->n_longest == LONG_PAUSES &&
+				pauses->longest[LONG_PAUSES - 1].pause_ns >= pause.pause_ns))
 		return 0;
-	error = find_causes(pass, &pause);
-	if (!error)
-		insert(pauses, &pause);
-	else
-		causes_free(pause.causes);
-	return error;
+	if (find_causes(world, &pause) < 0)
+		return -ENOMEM;
+	insert(pauses, &pause);
+	if (!pause.walked && pause.kind != GCPROF_GC_STOP)
+		*copied = pause.causes;
+	return 0;
 }
 
 static void note_longest(struct guests *guests, const struct guest *guest)
@@ -94,17 +92,17 @@ static void note_longest(struct guests *guests, const struct guest *guest)
 }
 
 /* Threads wait there for the end of a pause, or for work: one is as good as another. */
-static bool is_futex(const struct pass *pass, const struct guest *guest)
+static bool is_futex(const struct world *world, const struct guest *guest)
 {
-	const char *name = syscall_name(pass->model->run.machine, guest->number);
+	const char *name = syscall_name(world->model->run.machine, guest->number);
 
 	return guest->is_call && name &&
 	       (strcmp(name, "futex") == 0 || guest->number == SYSCALL_LOCK);
 }
 
-static void note_call(const struct pass *pass, struct guests *guests, const struct guest *part)
+static void note_call(const struct world *world, struct guests *guests, const struct guest *part)
 {
-	bool futex = is_futex(pass, part);
+	bool futex = is_futex(world, part);
 
 	guests->sums.calls++;
 	guests->sums.call_ns += part->overlap_ns;
@@ -133,7 +131,7 @@ static void note_own(struct guests *guests, const struct guest *part)
 		*longest = *part;
 }
 
-static void welcome(const struct pass *pass, struct long_pause *pause, const struct guest *guest)
+static void welcome(const struct world *world, struct long_pause *pause, const struct guest *guest)
 {
 	struct guests *guests = &pause->guests;
 	struct guest part = *guest;
@@ -144,7 +142,7 @@ static void welcome(const struct pass *pass, struct long_pause *pause, const str
 	if (guest->thread == pause->thread) {
 		note_own(guests, &part);
 	} else if (guest->is_call) {
-		note_call(pass, guests, &part);
+		note_call(world, guests, &part);
 	} else {
 		guests->sums.wait_ns += part.overlap_ns;
 		/* A wait in a call is that call's. */
@@ -153,18 +151,17 @@ static void welcome(const struct pass *pass, struct long_pause *pause, const str
 	}
 }
 
-static void welcome_all(struct pass *pass, const struct guest *guest)
+static void welcome_all(struct pauses *pauses, const struct world *world, const struct guest *guest)
 {
-	struct open_gcs *open = &pass->cycles.open;
-	struct pauses *pauses = &pass->pauses;
-	uint64_t process = tasks_find_thread(&pass->tasks, guest->thread)->process;
+	struct open_gcs *open = &pauses->open;
+	uint64_t process = tasks_find_thread(&world->tasks, guest->thread)->process;
 
 	for (size_t i = 0; i < open->count; i++)
 		if (open->items[i].pause.process == process)
-			welcome(pass, &open->items[i].pause, guest);
+			welcome(world, &open->items[i].pause, guest);
 	for (size_t i = 0; i < pauses->n_longest && guest->begin < pauses->latest_end; i++)
 		if (pauses->longest[i].process == process)
-			welcome(pass, &pauses->longest[i], guest);
+			welcome(world, &pauses->longest[i], guest);
 }
 
 /* When what ended at `time` began. */
@@ -173,13 +170,13 @@ static uint64_t begin_of(uint64_t time, uint64_t duration)
 	return time > duration ? time - duration : 0;
 }
 
-void pauses_call(struct pass *pass, const struct record_syscall *record)
+void pauses_call(struct pauses *pauses, const struct world *world,
+		 const struct record_syscall *record)
 {
-	struct pauses *pauses = &pass->pauses;
 	uint64_t begin = begin_of(record->time, record->duration);
 	struct guest guest;
 
-	if (!pass->cycles.open.count && begin >= pauses->latest_end)
+	if (!pauses->open.count && begin >= pauses->latest_end)
 		return;
 	guest = (struct guest){
 		.thread = record->thread,
@@ -190,16 +187,15 @@ void pauses_call(struct pass *pass, const struct record_syscall *record)
 		.args = {record->arg0, record->arg1, record->arg2},
 		.result = record->result,
 		.unfinished = record->flags & SYSCALL_UNFINISHED,
-		.path = record->path ? tree_text(&pass->tree, record->path) : NULL,
+		.path = record->path ? tree_text(&world->tree, record->path) : NULL,
 	};
 	if (record->flags & SYSCALL_COMPAT)
 		guest.number |= SYSCALL_NUMBER_COMPAT;
-	welcome_all(pass, &guest);
+	welcome_all(pauses, world, &guest);
 }
 
-void pauses_wait(struct pass *pass, const struct record_wait *record)
+void pauses_wait(struct pauses *pauses, const struct world *world, const struct record_wait *record)
 {
-	struct pauses *pauses = &pass->pauses;
 	uint64_t begin = begin_of(record->time, record->duration);
 	const struct guest guest = {
 		.thread = record->thread,
@@ -208,14 +204,13 @@ void pauses_wait(struct pass *pass, const struct record_wait *record)
 		.reason = record->reason,
 	};
 
-	if (pass->cycles.open.count || begin < pauses->latest_end)
-		welcome_all(pass, &guest);
+	if (pauses->open.count || begin < pauses->latest_end)
+		welcome_all(pauses, world, &guest);
 }
 
-void pauses_window(struct pass *pass, const struct record_call_window *record)
+void pauses_window(struct pauses *pauses, const struct record_call_window *record)
 {
-	struct open_gcs *open = &pass->cycles.open;
-	struct pauses *pauses = &pass->pauses;
+	struct open_gcs *open = &pauses->open;
 
 	for (size_t i = 0; i < open->count; i++)
 		open->items[i].pause.guests.sums.traced_ns +=
@@ -234,26 +229,23 @@ static void note_tick(struct long_pause *pause, uint64_t process, const struct r
 		*(own ? &guests->own_cpu_ns : &guests->cpu_ns) += record->ns;
 }
 
-void pauses_cpu(struct pass *pass, const struct record_cpu *record)
+void pauses_cpu(struct pauses *pauses, const struct world *world, const struct record_cpu *record)
 {
-	struct open_gcs *open = &pass->cycles.open;
-	struct pauses *pauses = &pass->pauses;
+	struct open_gcs *open = &pauses->open;
 	size_t late = record->time < pauses->latest_end ? pauses->n_longest : 0;
 	uint64_t process;
 
 	if (!open->count && !late)
 		return;
-	process = tasks_find_thread(&pass->tasks, record->thread)->process;
+	process = tasks_find_thread(&world->tasks, record->thread)->process;
 	for (size_t i = 0; i < open->count; i++)
 		note_tick(&open->items[i].pause, process, record);
 	for (size_t i = 0; i < late; i++)
 		note_tick(&pauses->longest[i], process, record);
 }
 
-void pauses_old(struct pass *pass, const struct sample *sample)
+void pauses_old(struct pauses *pauses, const struct sample *sample)
 {
-	struct pauses *pauses = &pass->pauses;
-
 	if (sample->type == TYPE_TRASH)
 		return;
 	for (size_t i = 0; i < pauses->n_longest; i++) {
@@ -267,9 +259,9 @@ void pauses_old(struct pass *pass, const struct sample *sample)
 	}
 }
 
-static int fill_call(struct pass *pass, const struct guest *guest, struct pause_call *row)
+static int fill_call(struct world *world, const struct guest *guest, struct pause_call *row)
 {
-	const struct thread *thread = tasks_find_thread(&pass->tasks, guest->thread);
+	const struct thread *thread = tasks_find_thread(&world->tasks, guest->thread);
 	const struct syscall_call call = {
 		.number = guest->number,
 		.path = guest->path,
@@ -288,32 +280,32 @@ static int fill_call(struct pass *pass, const struct guest *guest, struct pause_
 		.text = wait_reason_name((unsigned)guest->reason),
 	};
 	if (guest->is_call)
-		row->text = syscall_tell(pass, call);
+		row->text = syscall_tell(world, call);
 	return row->text ? 0 : -ENOMEM;
 }
 
-static void fill_figures(const struct pass *pass, const struct long_pause *pause,
+static void fill_figures(const struct world *world, const struct long_pause *pause,
 			 struct model_pause *row)
 {
 	const struct record_gc_end *end = &pause->figures;
 	const struct guests *guests = &pause->guests;
-	uint64_t frequency = pass->model->run.frequency;
+	uint64_t frequency = world->model->run.frequency;
 	double tick = frequency ? 1e9 / (double)frequency : 0;
-	const struct thread *thread = tasks_find_thread(&pass->tasks, pause->thread);
+	const struct thread *thread = tasks_find_thread(&world->tasks, pause->thread);
 
 	*row = (struct model_pause){
 		.start = pause->begin,
 		.pause_ns = pause->pause_ns,
 		.kind = (unsigned)pause->kind,
 		.reason = (unsigned)(pause->reason < GC_REASONS ? pause->reason : 0),
-		.name = gc_names_text(&pass->gc_names, pause->process, pause->name),
-		.named_reason = gc_names_text(&pass->gc_names, pause->process, pause->reason),
+		.name = gc_names_text(&world->gc_names, pause->process, pause->name),
+		.named_reason = gc_names_text(&world->gc_names, pause->process, pause->reason),
 		.heap_before = end->heap_before,
 		.heap_after = end->heap_after,
 		.heap_size = end->heap_size,
 		.cycle = pause->cycle,
 		.tid = thread->tid,
-		.pid = tasks_find_process(&pass->tasks, pause->process)->pid,
+		.pid = tasks_find_process(&world->tasks, pause->process)->pid,
 		.thread = thread->name,
 		.has_stats = end->has_stats,
 		.promoted_bytes = end->promoted_bytes,
@@ -329,10 +321,9 @@ static void fill_figures(const struct pass *pass, const struct long_pause *pause
 	};
 }
 
-int pauses_finish(struct pass *pass)
+int pauses_finish(const struct pauses *pauses, struct world *world)
 {
-	const struct pauses *pauses = &pass->pauses;
-	struct model *model = pass->model;
+	struct model *model = world->model;
 	int error = pauses->failed ? -ENOMEM : 0;
 
 	model->pauses = arena_alloc(model->arena, LONG_PAUSES * sizeof(*model->pauses));
@@ -342,15 +333,15 @@ int pauses_finish(struct pass *pass)
 		const struct guests *guests = &pauses->longest[i].guests;
 		struct model_pause *row = &model->pauses[model->n_pauses++];
 
-		fill_figures(pass, &pauses->longest[i], row);
-		error = causes_sites(pauses->longest[i].causes, pass, row);
+		fill_figures(world, &pauses->longest[i], row);
+		error = causes_sites(pauses->longest[i].causes, world, row);
 		row->n_longest = guests->n_longest;
 		for (size_t j = 0; j < guests->n_longest && !error; j++)
-			error = fill_call(pass, &guests->longest[j], &row->longest[j]);
+			error = fill_call(world, &guests->longest[j], &row->longest[j]);
 		if (!error && guests->own.is_call)
-			error = fill_call(pass, &guests->own, &row->own_call);
+			error = fill_call(world, &guests->own, &row->own_call);
 		if (!error && guests->own_wait.overlap_ns)
-			error = fill_call(pass, &guests->own_wait, &row->own_wait);
+			error = fill_call(world, &guests->own_wait, &row->own_wait);
 	}
 	return error;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../util/map.h"
-#include "pass.h"
+#include "world.h"
 
 /* Numbers of rows: of a name, and of each process. */
 struct builder {
@@ -126,24 +126,25 @@ static void finish_rows(struct model *model)
 	qsort(model->programs, model->n_programs, sizeof(*model->programs), by_time);
 }
 
-int program_rows_finish(struct pass *pass)
+int program_rows_finish(struct world *world)
 {
-	const struct tasks *tasks = &pass->tasks;
-	struct builder builder = {.model = pass->model};
+	const struct tasks *tasks = &world->tasks;
+	struct builder builder = {.model = world->model};
 	int error = -ENOMEM;
 
 	builder.names = map_create(MAP_STRING_KEYS);
 	builder.of_processes = calloc(tasks->processes.limit + 1, sizeof(*builder.of_processes));
-	pass->model->programs = calloc(count_processes(tasks) + 1, sizeof(*pass->model->programs));
-	if (!builder.names || !builder.of_processes || !pass->model->programs)
+	world->model->programs =
+		calloc(count_processes(tasks) + 1, sizeof(*world->model->programs));
+	if (!builder.names || !builder.of_processes || !world->model->programs)
 		goto out;
 	error = add_processes(&builder, tasks);
 	if (error)
 		goto out;
 	add_threads(&builder, tasks);
-	if (pass->selection)
-		drop_empty(pass->model);
-	finish_rows(pass->model);
+	if (world->filtered)
+		drop_empty(world->model);
+	finish_rows(world->model);
 out:
 	map_free(builder.names);
 	free(builder.of_processes);

@@ -3,9 +3,9 @@
 #ifndef GCPROF_PROGRAM_ROWS_H
 #define GCPROF_PROGRAM_ROWS_H
 
-struct pass;
+struct world;
 
 /* Rows into model->programs, behind those of system calls and threads. 0 or -ENOMEM. */
-int program_rows_finish(struct pass *pass);
+int program_rows_finish(struct world *world);
 
 #endif

@@ -7,19 +7,21 @@
 #include <string.h>
 
 #include "arena.h"
-#include "pass.h"
+#include "model.h"
+#include "tasks.h"
+#include "tree.h"
 
 void runtimes_free(struct runtimes *runtimes)
 {
 	free(runtimes->rows);
 }
 
-int runtimes_record(struct pass *pass, const struct record_runtime *record)
+int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const struct tree *tree,
+		    const struct record_runtime *record)
 {
-	const struct process *process = tasks_find_process(&pass->tasks, record->process);
-	const char *name = tree_text(&pass->tree, record->name);
-	const char *version = tree_text(&pass->tree, record->version);
-	struct runtimes *runtimes = &pass->runtimes;
+	const struct process *process = tasks_find_process(tasks, record->process);
+	const char *name = tree_text(tree, record->name);
+	const char *version = tree_text(tree, record->version);
 
 	if (!process || !name)
 		return -EBADMSG;
@@ -32,9 +34,9 @@ int runtimes_record(struct pass *pass, const struct record_runtime *record)
 		.provider = record->provider,
 		.name = name,
 		.version = version ? version : "",
-		.note = tree_text(&pass->tree, record->note),
-		.work = {[WORK_COLLECTOR] = tree_text(&pass->tree, record->collector),
-			 [WORK_COMPILER] = tree_text(&pass->tree, record->compiler)},
+		.note = tree_text(tree, record->note),
+		.work = {[WORK_COLLECTOR] = tree_text(tree, record->collector),
+			 [WORK_COMPILER] = tree_text(tree, record->compiler)},
 	};
 	return 0;
 }
@@ -61,10 +63,8 @@ enum work_kind runtimes_work(const struct runtimes *runtimes, const char *functi
 	return WORK_PROGRAM;
 }
 
-int runtimes_finish(struct pass *pass)
+int runtimes_finish(const struct runtimes *runtimes, struct model *model)
 {
-	const struct runtimes *runtimes = &pass->runtimes;
-	struct model *model = pass->model;
 	size_t size = runtimes->count * sizeof(*runtimes->rows);
 
 	model->runtimes = arena_alloc(model->arena, size + 1);

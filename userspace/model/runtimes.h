@@ -7,8 +7,10 @@
 
 #include "../profile/record.h"
 
+struct model;
 struct model_runtime;
-struct pass;
+struct tasks;
+struct tree;
 
 struct runtimes {
 	struct model_runtime *rows;
@@ -18,12 +20,13 @@ struct runtimes {
 void runtimes_free(struct runtimes *runtimes);
 
 /* 0, -EBADMSG, -ENOMEM. */
-int runtimes_record(struct pass *pass, const struct record_runtime *record);
+int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const struct tree *tree,
+		    const struct record_runtime *record);
 
 /* Whose work a thread does in this function, and in all that it calls. */
 enum work_kind runtimes_work(const struct runtimes *runtimes, const char *function);
 
 /* Rows into the model. 0 or -ENOMEM. */
-int runtimes_finish(struct pass *pass);
+int runtimes_finish(const struct runtimes *runtimes, struct model *model);
 
 #endif

@@ -10,12 +10,12 @@
 #include "../../bpf/events.h"
 #include "../util/id_map.h"
 #include "causes.h"
-#include "pass.h"
+#include "pauses.h"
+#include "world.h"
 
-int samples_init(struct samples *samples)
+int samples_init(struct samples *samples, struct world *world, struct pauses *pauses)
 {
-	memset(samples, 0, sizeof(*samples));
-	samples->count = 1;
+	*samples = (struct samples){.world = world, .pauses = pauses, .count = 1};
 	samples->index = id_map_create();
 	return samples->index ? 0 : -ENOMEM;
 }
@@ -56,14 +56,14 @@ static void drop(struct samples *samples, uint32_t number)
 }
 
 /* Both books are kept by stack and by type; a sample has had its places since its birth. */
-static uint32_t life_of_stack(const struct pass *pass, const struct sample *sample)
+static uint32_t life_of_stack(const struct samples *samples, const struct sample *sample)
 {
-	return pass->tree.costs[sample->cost].life;
+	return samples->world->tree.costs[sample->cost].life;
 }
 
-static struct life *life_of_type(const struct pass *pass, const struct sample *sample)
+static struct life *life_of_type(const struct samples *samples, const struct sample *sample)
 {
-	return &pass->types.items[sample->type].life;
+	return &samples->world->types.items[sample->type].life;
 }
 
 static void note_birth(struct life *life, const struct record_alloc *record,
@@ -81,21 +81,21 @@ static void note_birth(struct life *life, const struct record_alloc *record,
  * are known (0) the heap has no generations, and old is what outlasted its first cycle. Of heaps
  * that are seen from outside it is not known when they mark.
  */
-static int die(struct pass *pass, const struct sample *sample, uint64_t age, bool freed)
+static int die(struct samples *samples, const struct sample *sample, uint64_t age, bool freed)
 {
-	uint32_t markings = tasks_find_process(&pass->tasks, sample->process)->markings;
+	uint32_t markings = tasks_find_process(&samples->world->tasks, sample->process)->markings;
 	bool premature = sample->old && age && !freed && !sample->foreign &&
 			 markings <= sample->markings + 1;
-	struct life *life = life_of_type(pass, sample);
-	uint32_t number = life_of_stack(pass, sample);
+	struct life *life = life_of_type(samples, sample);
+	uint32_t number = life_of_stack(samples, sample);
 	struct stack_old *old;
 
-	if (age && stack_life_death(&pass->tree.lives, number, age, sample->bytes) < 0)
+	if (age && stack_life_death(&samples->world->tree.lives, number, age, sample->bytes) < 0)
 		return -ENOMEM;
 	life->ages[age_class(age)] += age ? (float)sample->bytes : 0;
 	if (!sample->old)
 		return 0;
-	old = stack_life_old(&pass->tree.lives, number);
+	old = stack_life_old(&samples->world->tree.lives, number);
 	if (!old)
 		return -ENOMEM;
 	*(premature ? &life->premature_bytes : &life->old_bytes) += sample->bytes;
@@ -103,25 +103,25 @@ static int die(struct pass *pass, const struct sample *sample, uint64_t age, boo
 	return 0;
 }
 
-static int become_old(struct pass *pass, struct sample *sample)
+static int become_old(struct samples *samples, struct sample *sample)
 {
-	struct process *process = tasks_find_process(&pass->tasks, sample->process);
+	struct process *process = tasks_find_process(&samples->world->tasks, sample->process);
 	struct charging *charging = &process->charging;
 	struct stack_old *old;
 
 	if (sample->old)
 		return 0;
-	old = stack_life_old(&pass->tree.lives, life_of_stack(pass, sample));
+	old = stack_life_old(&samples->world->tree.lives, life_of_stack(samples, sample));
 	if (!old)
 		return -ENOMEM;
 	sample->old = 1;
 	sample->level = charging->level;
 	sample->markings = process->markings;
 	old->promoted_bytes += sample->bytes;
-	life_of_type(pass, sample)->promoted_bytes += sample->bytes;
+	life_of_type(samples, sample)->promoted_bytes += sample->bytes;
 	charging->live_bytes += sample->bytes;
 	charging->live_count++;
-	pass->types.items[sample->type].live_bytes += sample->bytes;
+	samples->world->types.items[sample->type].live_bytes += sample->bytes;
 	return 0;
 }
 
@@ -129,49 +129,51 @@ static int become_old(struct pass *pass, struct sample *sample)
  * Each major pause raises the process's level by ns per live byte, so what an
  * object owes for all the pauses of its old age is a difference of two levels.
  */
-static void pay_old_age(struct pass *pass, const struct sample *sample)
+static void pay_old_age(struct samples *samples, const struct sample *sample)
 {
 	const struct charging *charging =
-		&tasks_find_process(&pass->tasks, sample->process)->charging;
+		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
 	double ns = sample->bytes * (charging->level - sample->level);
 
-	pauses_old(pass, sample);
-	tree_charge(&pass->tree, sample->cost, ns);
-	pass->types.items[sample->type].gc_ns += ns;
+	pauses_old(samples->pauses, sample);
+	tree_charge(&samples->world->tree, sample->cost, ns);
+	samples->world->types.items[sample->type].gc_ns += ns;
 }
 
-static void cease_to_be_old(struct pass *pass, struct sample *sample)
+static void cease_to_be_old(struct samples *samples, struct sample *sample)
 {
-	struct charging *charging = &tasks_find_process(&pass->tasks, sample->process)->charging;
+	struct charging *charging =
+		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
 
 	if (!sample->old)
 		return;
-	pay_old_age(pass, sample);
+	pay_old_age(samples, sample);
 	sample->old = 0;
 	charging->live_bytes -= sample->bytes;
 	charging->live_count--;
-	pass->types.items[sample->type].live_bytes -= sample->bytes;
+	samples->world->types.items[sample->type].live_bytes -= sample->bytes;
 }
 
 /* The sums that need no fate. */
-static void count_sample(struct pass *pass, const struct record_alloc *record,
+static void count_sample(struct samples *samples, const struct record_alloc *record,
 			 const struct sample *sample)
 {
-	struct model_alloc *alloc = &pass->model->alloc;
-	struct type *type = &pass->types.items[sample->type];
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-	double p = pass->samples.last_probability;
+	struct model_alloc *alloc = &samples->world->model->alloc;
+	struct type *type = &samples->world->types.items[sample->type];
+	struct thread *thread = tasks_find_thread(&samples->world->tasks, record->thread);
+	double p = samples->last_probability;
 
-	tally_add(&pass->samples.bytes, (double)record->size, p);
-	object_tally_add(&pass->samples.objects, record->size, record->period, p);
+	tally_add(&samples->bytes, (double)record->size, p);
+	object_tally_add(&samples->objects, record->size, record->period, p);
 	tally_add(&type->bytes, (double)record->size, p);
 	object_tally_add(&type->objects, record->size, record->period, p);
 	type->samples++;
-	stack_life_birth(&pass->tree.lives, life_of_stack(pass, sample), sample->type, record->size,
-			 p);
-	note_birth(life_of_type(pass, sample), record, sample, p);
+	stack_life_birth(&samples->world->tree.lives, life_of_stack(samples, sample), sample->type,
+			 record->size, p);
+	note_birth(life_of_type(samples, sample), record, sample, p);
 	tally_add(&thread->alloc, (double)record->size, p);
-	tally_add(&timeline_at(&pass->timeline, record->time)->alloc, (double)record->size, p);
+	tally_add(&timeline_at(&samples->world->timeline, record->time)->alloc,
+		  (double)record->size, p);
 	thread->alloc_samples++;
 	thread->alloc_bytes += sample->bytes;
 	alloc->samples++;
@@ -184,14 +186,14 @@ static void count_sample(struct pass *pass, const struct record_alloc *record,
 }
 
 /* How much the program has allocated and not freed is a figure of each moment. */
-static void count_unfreed(struct pass *pass, const struct sample *sample, double bytes,
+static void count_unfreed(struct samples *samples, const struct sample *sample, double bytes,
 			  uint64_t time)
 {
 	if (sample->type == TYPE_TRASH)
 		return;
-	pass->samples.unfreed += bytes;
-	timeline_at(&pass->timeline, time)->unfreed_bytes =
-		(uint64_t)fmax(pass->samples.unfreed, 0);
+	samples->unfreed += bytes;
+	timeline_at(&samples->world->timeline, time)->unfreed_bytes =
+		(uint64_t)fmax(samples->unfreed, 0);
 }
 
 static double probability_of(struct samples *samples, const struct record_alloc *record)
@@ -205,10 +207,10 @@ static double probability_of(struct samples *samples, const struct record_alloc 
 	return samples->last_probability;
 }
 
-int samples_alloc(struct pass *pass, const struct record_alloc *record)
+int samples_alloc(struct samples *samples, const struct event *event)
 {
-	struct samples *samples = &pass->samples;
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	const struct record_alloc *record = &event->record->alloc;
+	struct thread *thread = tasks_find_thread(&samples->world->tasks, record->thread);
 	struct process *process;
 	uint32_t *place;
 	struct sample *sample;
@@ -217,16 +219,16 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 
 	if (!thread)
 		return -EBADMSG;
-	process = tasks_find_process(&pass->tasks, thread->process);
-	cost = tree_cost(&pass->tree, record->stack);
-	type = type_table_number(&pass->types, thread->process, record->type);
+	process = tasks_find_process(&samples->world->tasks, thread->process);
+	cost = tree_cost(&samples->world->tree, record->stack);
+	type = type_table_number(&samples->world->types, thread->process, record->type);
 	/* It lives, dies and pays like the others, but into a book that is not read. */
-	if (!pass->selected) {
-		cost = tree_trash(&pass->tree);
+	if (!event->selected) {
+		cost = tree_trash(&samples->world->tree);
 		type = TYPE_TRASH;
 	}
 	place = id_map_put(samples->index, thread->process, record->sample);
-	if (cost < 0 || type < 0 || !place || !tree_life(&pass->tree, (uint32_t)cost))
+	if (cost < 0 || type < 0 || !place || !tree_life(&samples->world->tree, (uint32_t)cost))
 		return -ENOMEM;
 	if (*place)
 		return -EBADMSG;
@@ -250,18 +252,18 @@ int samples_alloc(struct pass *pass, const struct record_alloc *record)
 		sample->next = process->charging.first_pending;
 		process->charging.first_pending = number;
 	}
-	if (pass->selected)
-		count_sample(pass, record, sample);
+	if (event->selected)
+		count_sample(samples, record, sample);
 	if (sample->manual)
-		count_unfreed(pass, sample, sample->bytes, record->time);
-	return record->kind == GCPROF_SAMPLE_BORN_OLD ? become_old(pass, sample) : 0;
+		count_unfreed(samples, sample, sample->bytes, record->time);
+	return record->kind == GCPROF_SAMPLE_BORN_OLD ? become_old(samples, sample) : 0;
 }
 
 /* Survival is about the first fate alone: later ones are about age. */
-static void first_fate(struct pass *pass, struct sample *sample, bool survived)
+static void first_fate(struct samples *samples, struct sample *sample, bool survived)
 {
-	struct type *type = &pass->types.items[sample->type];
-	struct stack_life *life = &pass->tree.lives.items[life_of_stack(pass, sample)];
+	struct type *type = &samples->world->types.items[sample->type];
+	struct stack_life *life = &samples->world->tree.lives.items[life_of_stack(samples, sample)];
 	double size = sample->bytes * (double)sample->probability;
 
 	sample->fated = 1;
@@ -271,9 +273,8 @@ static void first_fate(struct pass *pass, struct sample *sample, bool survived)
 	share_add_amount(&life->survived, survived, size, sample->probability);
 }
 
-int samples_fate(struct pass *pass, const struct record_fate *record)
+int samples_fate(struct samples *samples, const struct record_fate *record)
 {
-	struct samples *samples = &pass->samples;
 	uint32_t number = id_map_get(samples->index, record->process, record->sample);
 	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
 	bool freed = record->outcome == GCPROF_FREED;
@@ -288,32 +289,33 @@ int samples_fate(struct pass *pass, const struct record_fate *record)
 	if (sample->dead)
 		return 0;
 	if (freed && !sample->manual)
-		tasks_find_process(&pass->tasks, record->process)->frees = true;
+		tasks_find_process(&samples->world->tasks, record->process)->frees = true;
 	if (freed && sample->manual)
-		count_unfreed(pass, sample, -sample->bytes, record->time);
+		count_unfreed(samples, sample, -sample->bytes, record->time);
 	/* Where nothing collects, there is no collection that it might have survived. */
 	if (!sample->fated && record->outcome != GCPROF_DIED_OLD && !(freed && sample->foreign))
-		first_fate(pass, sample, lives);
+		first_fate(samples, sample, lives);
 	if (record->outcome == GCPROF_PROMOTED && sample->pending)
 		sample->promoted = 1;
 	if (lives)
-		return become_old(pass, sample);
-	if (die(pass, sample, record->age, freed) < 0)
+		return become_old(samples, sample);
+	if (die(samples, sample, record->age, freed) < 0)
 		return -ENOMEM;
-	cease_to_be_old(pass, sample);
+	cease_to_be_old(samples, sample);
 	sample->dead = 1;
 	if (!sample->pending)
 		drop(samples, number);
 	return 0;
 }
 
-int samples_pending(const struct pass *pass, uint64_t process, struct causes *causes)
+int samples_pending(const struct samples *samples, uint64_t process, struct causes *causes)
 {
-	const struct charging *charging = &tasks_find_process(&pass->tasks, process)->charging;
+	const struct charging *charging =
+		&tasks_find_process(&samples->world->tasks, process)->charging;
 	const struct sample *sample;
 
 	for (uint32_t number = charging->first_pending; number; number = sample->next) {
-		sample = &pass->samples.items[number];
+		sample = &samples->items[number];
 		if (sample->type != TYPE_TRASH &&
 		    causes_add(causes, sample->cost, sample->type, sample->bytes,
 			       sample->promoted ? sample->bytes : 0) < 0)
@@ -323,16 +325,16 @@ int samples_pending(const struct pass *pass, uint64_t process, struct causes *ca
 }
 
 /* Settles all bills with the fit as it is now. */
-static void settle_all(struct pass *pass)
+static void settle_all(struct samples *samples)
 {
-	struct account *account = &pass->samples.account;
-	struct books books = {&pass->tree, &pass->types};
+	struct account *account = &samples->account;
+	struct books books = {&samples->world->tree, &samples->world->types};
 	const struct charge *charges = account->charges;
 	const struct process *process;
 	double fit[2];
 
 	for (size_t i = 0; i < account->n_bills; i++) {
-		process = tasks_find_process(&pass->tasks, account->bills[i].process);
+		process = tasks_find_process(&samples->world->tasks, account->bills[i].process);
 		charging_fit(&process->charging, &fit[0], &fit[1]);
 		bill_settle(&account->bills[i], charges, fit, &books);
 		charges += account->bills[i].n_charges;
@@ -341,9 +343,9 @@ static void settle_all(struct pass *pass)
 }
 
 /* Charges for the samples of the current cycle; with `end` the cycle is over. */
-static int charge_cycle(struct pass *pass, struct charging *charging, struct bill *bill, bool end)
+static int charge_cycle(struct samples *samples, struct charging *charging, struct bill *bill,
+			bool end)
 {
-	struct samples *samples = &pass->samples;
 	double estimated = 0;
 	uint32_t next;
 
@@ -370,11 +372,11 @@ static int charge_cycle(struct pass *pass, struct charging *charging, struct bil
 	return 0;
 }
 
-static int charge_samples(struct pass *pass, const struct collection *collection)
+static int charge_samples(struct samples *samples, const struct collection *collection)
 {
-	struct account *account = &pass->samples.account;
+	struct account *account = &samples->account;
 	struct charging *charging =
-		&tasks_find_process(&pass->tasks, collection->process)->charging;
+		&tasks_find_process(&samples->world->tasks, collection->process)->charging;
 	struct bill bill = {.process = (uint32_t)collection->process,
 			    .pauses = (uint32_t)collection->count,
 			    .pause_ns = (double)collection->pause_ns};
@@ -384,7 +386,7 @@ static int charge_samples(struct pass *pass, const struct collection *collection
 		bill.promoted_bytes = collection->has_stats ? (double)collection->promoted_bytes
 							    : -1;
 	if (!collection->timed) {
-		if (charge_cycle(pass, charging, &bill, collection->minor) < 0)
+		if (charge_cycle(samples, charging, &bill, collection->minor) < 0)
 			return -ENOMEM;
 		account->n_charges -= bill.n_charges;
 		return 0;
@@ -395,7 +397,7 @@ static int charge_samples(struct pass *pass, const struct collection *collection
 		charging->carried_bytes += fmax(bill.promoted_bytes, 0);
 		return 0;
 	}
-	if (charge_cycle(pass, charging, &bill, collection->minor) < 0)
+	if (charge_cycle(samples, charging, &bill, collection->minor) < 0)
 		return -ENOMEM;
 	bill.pauses += charging->carried;
 	bill.pause_ns += charging->carried_ns;
@@ -405,14 +407,13 @@ static int charge_samples(struct pass *pass, const struct collection *collection
 	if (account_add_bill(account, &bill) < 0)
 		return -ENOMEM;
 	if (account->n_charges > ACCOUNT_CHARGES_MAX || account->n_bills > ACCOUNT_CHARGES_MAX)
-		settle_all(pass);
+		settle_all(samples);
 	return 0;
 }
 
 /* The samples of the current cycle wait for no collection any more. */
-static void forget_pending(struct pass *pass, struct charging *charging)
+static void forget_pending(struct samples *samples, struct charging *charging)
 {
-	struct samples *samples = &pass->samples;
 	uint32_t next;
 
 	for (uint32_t number = charging->first_pending; number; number = next) {
@@ -424,18 +425,18 @@ static void forget_pending(struct pass *pass, struct charging *charging)
 	charging->first_pending = 0;
 }
 
-void samples_cycle_over(struct pass *pass, uint64_t id)
+void samples_cycle_over(struct samples *samples, uint64_t id)
 {
-	struct process *process = tasks_find_process(&pass->tasks, id);
+	struct process *process = tasks_find_process(&samples->world->tasks, id);
 
 	/* Of a heap with a nursery the next minor collection deals with them. */
 	if (!process->has_minors)
-		forget_pending(pass, &process->charging);
+		forget_pending(samples, &process->charging);
 }
 
-int samples_collected(struct pass *pass, const struct collection *collection)
+int samples_collected(struct samples *samples, const struct collection *collection)
 {
-	struct process *process = tasks_find_process(&pass->tasks, collection->process);
+	struct process *process = tasks_find_process(&samples->world->tasks, collection->process);
 	struct charging *charging;
 
 	if (!process)
@@ -449,21 +450,21 @@ int samples_collected(struct pass *pass, const struct collection *collection)
 		charging->level += (double)collection->pause_ns / charging->live_bytes;
 		return 0;
 	}
-	return charge_samples(pass, collection);
+	return charge_samples(samples, collection);
 }
 
 /* The fit that is shown: that of the process with most minor collections. */
-static void show_fit(struct pass *pass)
+static void show_fit(struct samples *samples)
 {
 	double most = 0;
 
-	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
-		const struct process *process = tasks_find_process(&pass->tasks, id);
+	for (uint64_t id = 1; id < samples->world->tasks.processes.limit; id++) {
+		const struct process *process = tasks_find_process(&samples->world->tasks, id);
 
 		if (process && process->charging.n > most) {
 			most = process->charging.n;
-			charging_fit(&process->charging, &pass->model->gc.fixed_ns,
-				     &pass->model->gc.copy_ns_per_byte);
+			charging_fit(&process->charging, &samples->world->model->gc.fixed_ns,
+				     &samples->world->model->gc.copy_ns_per_byte);
 		}
 	}
 }
@@ -478,57 +479,56 @@ static double selected_live_bytes(const struct types *types)
 }
 
 /* Where the program frees its objects, the others are alive. */
-static int keep_what_was_not_freed(struct pass *pass)
+static int keep_what_was_not_freed(struct samples *samples)
 {
-	struct samples *samples = &pass->samples;
 	int err = 0;
 
 	for (size_t i = 1; i < samples->count && !err; i++) {
 		struct sample *sample = &samples->items[i];
 
 		if (sample->process && sample->foreign && !sample->dead &&
-		    (sample->manual || tasks_find_process(&pass->tasks, sample->process)->frees))
-			err = become_old(pass, sample);
+		    (sample->manual ||
+		     tasks_find_process(&samples->world->tasks, sample->process)->frees))
+			err = become_old(samples, sample);
 	}
 	return err;
 }
 
-static void finish_alive(struct pass *pass, const struct sample *sample, struct tally *live)
+static void finish_alive(struct samples *samples, const struct sample *sample, struct tally *live)
 {
 	double p = (double)sample->probability;
 
-	pay_old_age(pass, sample);
+	pay_old_age(samples, sample);
 	if (sample->type != TYPE_TRASH)
 		tally_add(live, sample->bytes * p, p);
 }
 
-int samples_finish(struct pass *pass)
+int samples_finish(struct samples *samples)
 {
-	struct samples *samples = &pass->samples;
-	struct model *model = pass->model;
+	struct model *model = samples->world->model;
 	struct tally live = {0};
 
-	settle_all(pass);
-	if (keep_what_was_not_freed(pass) < 0)
+	settle_all(samples);
+	if (keep_what_was_not_freed(samples) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < samples->count; i++)
 		if (samples->items[i].process && samples->items[i].old)
-			finish_alive(pass, &samples->items[i], &live);
+			finish_alive(samples, &samples->items[i], &live);
 	model->alloc.live = live.value > 0 ? tally_estimate(&live)
 					   : estimate_of_nothing(model->alloc.period);
-	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
-		const struct process *process = tasks_find_process(&pass->tasks, id);
+	for (uint64_t id = 1; id < samples->world->tasks.processes.limit; id++) {
+		const struct process *process = tasks_find_process(&samples->world->tasks, id);
 
 		if (process) {
 			model->gc.no_samples_ns += process->charging.carried_ns;
 			model->alloc.live_bytes += fmax(process->charging.live_bytes, 0);
 		}
 	}
-	if (pass->selection) {
+	if (samples->world->filtered) {
 		model->gc.no_samples_ns = 0;
-		model->alloc.live_bytes = selected_live_bytes(&pass->types);
+		model->alloc.live_bytes = selected_live_bytes(&samples->world->types);
 	}
-	show_fit(pass);
+	show_fit(samples);
 	model->alloc.bytes = tally_estimate(&samples->bytes);
 	model->alloc.objects = object_tally_estimate(&samples->objects);
 	if (!model->alloc.samples) {

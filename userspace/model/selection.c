@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
-#include "pass.h"
+#include "heap_sites.h"
+#include "syscall_text.h"
+#include "world.h"
 #include "../util/path_base.h"
 
 static uint16_t bits_of(const struct matches *matches, uint64_t number)
@@ -94,11 +96,11 @@ static uint16_t during_terms(const struct filter *filter)
 }
 
 /* A stack has what any of its functions has. */
-static uint16_t mask_stack(const struct pass *pass, const struct matches *rows, uint16_t during,
+static uint16_t mask_stack(const struct world *world, const struct matches *rows, uint16_t during,
 			   uint32_t stack)
 {
-	const struct functions *functions = &pass->functions;
-	const struct tree *tree = &pass->tree;
+	const struct functions *functions = &world->functions;
+	const struct tree *tree = &world->tree;
 	bool entered = false, left = false;
 	unsigned mask = 0;
 
@@ -119,11 +121,11 @@ static uint16_t mask_stack(const struct pass *pass, const struct matches *rows, 
 	return (uint16_t)mask;
 }
 
-static int resolve_stacks(struct selection *selection, const struct pass *pass)
+static int resolve_stacks(struct selection *selection, const struct world *world,
+			  const struct heap_sites *heap)
 {
-	const struct functions *functions = &pass->functions;
-	const struct heap_sites *heap = &pass->heap_sites;
-	const struct tree *tree = &pass->tree;
+	const struct functions *functions = &world->functions;
+	const struct tree *tree = &world->tree;
 	uint16_t during = during_terms(selection->filter);
 	struct matches rows;
 
@@ -138,25 +140,25 @@ static int resolve_stacks(struct selection *selection, const struct pass *pass)
 		uint32_t stack = tree->costs[i].stack;
 
 		if (stack)
-			selection->stacks.bits[stack] = mask_stack(pass, &rows, during, stack);
+			selection->stacks.bits[stack] = mask_stack(world, &rows, during, stack);
 	}
 	for (size_t i = 0; i < heap->count; i++)
 		selection->stacks.bits[heap->items[i].stack] =
-			mask_stack(pass, &rows, during, heap->items[i].stack);
+			mask_stack(world, &rows, during, heap->items[i].stack);
 	free(rows.bits);
 	return 0;
 }
 
-static int resolve_types(struct selection *selection, const struct pass *pass)
+static int resolve_types(struct selection *selection, const struct world *world)
 {
 	const struct filter *filter = selection->filter;
 
-	if (matches_init(&selection->types, pass->types.count) < 0)
+	if (matches_init(&selection->types, world->types.count) < 0)
 		return -ENOMEM;
-	for (size_t type = 1; type < pass->types.count; type++)
+	for (size_t type = 1; type < world->types.count; type++)
 		for (size_t i = 0; i < filter->count; i++)
-			if (filter->terms[i].key == FILTER_TYPE && pass->types.items[type].name &&
-			    filter_matches(filter->terms[i].value, pass->types.items[type].name))
+			if (filter->terms[i].key == FILTER_TYPE && world->types.items[type].name &&
+			    filter_matches(filter->terms[i].value, world->types.items[type].name))
 				selection->types.bits[type] |= (uint16_t)(1U << i);
 	return 0;
 }
@@ -189,31 +191,31 @@ static bool is_thread(const struct filter_term *term, const struct thread *threa
 	}
 }
 
-static int resolve_threads(struct selection *selection, const struct pass *pass)
+static int resolve_threads(struct selection *selection, const struct world *world)
 {
 	const struct filter *filter = selection->filter;
 
-	if (matches_init(&selection->threads, pass->tasks.threads.limit) < 0)
+	if (matches_init(&selection->threads, world->tasks.threads.limit) < 0)
 		return -ENOMEM;
-	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
-		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+	for (uint64_t id = 1; id < world->tasks.threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(&world->tasks, id);
 
 		for (size_t i = 0; thread && i < filter->count; i++)
 			if (is_thread(&filter->terms[i], thread,
-				      tasks_find_process(&pass->tasks, thread->process)))
+				      tasks_find_process(&world->tasks, thread->process)))
 				selection->threads.bits[id] |= (uint16_t)(1U << i);
 	}
 	return 0;
 }
 
-static int resolve_processes(struct selection *selection, const struct pass *pass)
+static int resolve_processes(struct selection *selection, const struct world *world)
 {
 	const struct filter *filter = selection->filter;
 
-	if (matches_init(&selection->processes, pass->tasks.processes.limit) < 0)
+	if (matches_init(&selection->processes, world->tasks.processes.limit) < 0)
 		return -ENOMEM;
-	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
-		const struct process *process = tasks_find_process(&pass->tasks, id);
+	for (uint64_t id = 1; id < world->tasks.processes.limit; id++) {
+		const struct process *process = tasks_find_process(&world->tasks, id);
 
 		for (size_t i = 0; process && i < filter->count; i++)
 			if (filter->terms[i].key == FILTER_PROCESS &&
@@ -224,17 +226,17 @@ static int resolve_processes(struct selection *selection, const struct pass *pas
 }
 
 int selection_resolve(struct selection *selection, const struct filter *filter,
-		      const struct pass *pass)
+		      const struct world *world, const struct heap_sites *heap)
 {
-	const char *machine = pass->model->run.machine;
+	const char *machine = world->model->run.machine;
 
 	selection->filter = filter;
 	if (machine) {
 		snprintf(selection->machine_name, sizeof(selection->machine_name), "%s", machine);
 		selection->machine = selection->machine_name;
 	}
-	if (resolve_stacks(selection, pass) < 0 || resolve_types(selection, pass) < 0 ||
-	    resolve_threads(selection, pass) < 0 || resolve_processes(selection, pass) < 0)
+	if (resolve_stacks(selection, world, heap) < 0 || resolve_types(selection, world) < 0 ||
+	    resolve_threads(selection, world) < 0 || resolve_processes(selection, world) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -249,7 +251,7 @@ void selection_free(struct selection *selection)
 }
 
 /* What terms ask of an event. */
-struct event {
+struct asked {
 	uint64_t time, thread, stack, type;
 	uint64_t process; /* of one without a thread */
 	uint64_t fiber;   /* 0: none */
@@ -262,86 +264,84 @@ struct event {
 	bool is_state;       /* found so, whenever it came about: it has no time and no phase */
 };
 
-static struct event event_of_process(const struct record *record)
+static struct asked asked_of_process(const struct record *record)
 {
 	if (record->kind == RECORD_gc_cycle)
-		return (struct event){.time = record->gc_cycle.time,
+		return (struct asked){.time = record->gc_cycle.time,
 				      .process = record->gc_cycle.process,
 				      .gc_kind = GCPROF_GC_STOP};
-	return (struct event){.process = record->heap_site.process,
+	return (struct asked){.process = record->heap_site.process,
 			      .stack = record->heap_site.stack,
 			      .is_state = true};
 }
 
-static struct event event_of(const struct pass *pass, const struct record *record)
+static struct asked asked_of(const struct event *event)
 {
+	const struct record *record = event->record;
+
 	switch (record->kind) {
 	case RECORD_alloc:
-		return (struct event){.time = record->alloc.time,
+		return (struct asked){.time = record->alloc.time,
 				      .thread = record->alloc.thread,
 				      .fiber = record->alloc.fiber,
 				      .stack = record->alloc.stack,
-				      .type = pass->event_type};
+				      .type = event->type};
 	case RECORD_cpu:
-		return (struct event){
-			.time = record->cpu.time,
-			.thread = record->cpu.thread,
-			.fiber = record->cpu.fiber,
-			.stack = record->cpu.stack,
-			.gc_kind = cycles_kind(pass, record->cpu.thread, record->cpu.time),
-			.in_kernel_call = true};
+		return (struct asked){.time = record->cpu.time,
+				      .thread = record->cpu.thread,
+				      .fiber = record->cpu.fiber,
+				      .stack = record->cpu.stack,
+				      .gc_kind = event->gc_kind,
+				      .in_kernel_call = true};
 	case RECORD_fault:
-		return (struct event){
-			.time = record->fault.time,
-			.thread = record->fault.thread,
-			.stack = record->fault.stack,
-			.gc_kind = cycles_kind(pass, record->fault.thread, record->fault.time)};
+		return (struct asked){.time = record->fault.time,
+				      .thread = record->fault.thread,
+				      .stack = record->fault.stack,
+				      .gc_kind = event->gc_kind};
 	case RECORD_syscall:
-		return (struct event){
-			.time = record->syscall.time,
-			.thread = record->syscall.thread,
-			.fiber = record->syscall.fiber,
-			.stack = record->syscall.stack,
-			.gc_kind = record->syscall.gc_ns
-					   ? cycles_last_kind(pass, record->syscall.thread)
-					   : 0,
-			.is_syscall = true,
-			.number = record->syscall.flags & SYSCALL_COMPAT ? UINT64_MAX
-									 : record->syscall.number};
+		return (struct asked){.time = record->syscall.time,
+				      .thread = record->syscall.thread,
+				      .fiber = record->syscall.fiber,
+				      .stack = record->syscall.stack,
+				      .gc_kind = event->gc_kind,
+				      .is_syscall = true,
+				      .number = record->syscall.flags & SYSCALL_COMPAT
+							? UINT64_MAX
+							: record->syscall.number};
 	case RECORD_wait:
-		return (struct event){
-			.time = record->wait.time,
-			.thread = record->wait.thread,
-			.fiber = record->wait.fiber,
-			.stack = record->wait.stack,
-			.gc_kind = cycles_kind(pass, record->wait.thread, record->wait.time),
-			.is_syscall = record->wait.flags & WAIT_IN_CALL,
-			.number = record->wait.flags & WAIT_COMPAT ? UINT64_MAX
-								   : record->wait.number,
-			.is_wait = true,
-			.reason = record->wait.reason};
+		return (struct asked){.time = record->wait.time,
+				      .thread = record->wait.thread,
+				      .fiber = record->wait.fiber,
+				      .stack = record->wait.stack,
+				      .gc_kind = event->gc_kind,
+				      .is_syscall = record->wait.flags & WAIT_IN_CALL,
+				      .number = record->wait.flags & WAIT_COMPAT
+							? UINT64_MAX
+							: record->wait.number,
+				      .is_wait = true,
+				      .reason = record->wait.reason};
 	case RECORD_gc_summary:
-		return (struct event){.time = record->gc_summary.time,
+		return (struct asked){.time = record->gc_summary.time,
 				      .thread = record->gc_summary.thread,
 				      .gc_kind = record->gc_summary.kind == GCPROF_GC_STOPS
 							 ? GCPROF_GC_MINOR
 							 : record->gc_summary.kind};
 	case RECORD_gc_cycle:
 	case RECORD_heap_site:
-		return event_of_process(record);
+		return asked_of_process(record);
 	default:
-		return (struct event){.time = record->gc_end.time,
+		return (struct asked){.time = record->gc_end.time,
 				      .thread = record->gc_end.thread,
 				      .gc_kind = record->gc_end.kind};
 	}
 }
 
-static bool is_in_phase(const char *value, const struct pass *pass, const struct event *event)
+static bool is_in_phase(const char *value, const struct world *world, const struct asked *event)
 {
 	static const char *const kinds[] = {"mutator", "minor", "major", "major", "minor", "gc"};
 	static const char *const phases[] = {"", "scanning", "marking", "sweeping", "finalizing"};
-	const struct thread *thread = tasks_find_thread(&pass->tasks, event->thread);
-	const struct process *process = thread ? tasks_find_process(&pass->tasks, thread->process)
+	const struct thread *thread = tasks_find_thread(&world->tasks, event->thread);
+	const struct process *process = thread ? tasks_find_process(&world->tasks, thread->process)
 					       : NULL;
 
 	if (event->gc_kind <= GCPROF_GC_STOP && filter_matches(value, kinds[event->gc_kind]))
@@ -353,7 +353,7 @@ static bool is_in_phase(const char *value, const struct pass *pass, const struct
 }
 
 static bool is_during(const struct filter_term *term, bool stack_matches,
-		      const struct selection *selection, const struct event *event)
+		      const struct selection *selection, const struct asked *event)
 {
 	const char *name;
 
@@ -367,12 +367,12 @@ static bool is_during(const struct filter_term *term, bool stack_matches,
 	return name && filter_matches(term->calls, name);
 }
 
-static bool holds(const struct selection *selection, size_t i, const struct pass *pass,
-		  const struct event *event)
+static bool holds(const struct selection *selection, size_t i, const struct world *world,
+		  const struct asked *event)
 {
 	const struct filter_term *term = &selection->filter->terms[i];
 	uint16_t bits = bits_of(&selection->stacks, event->stack);
-	uint64_t start = pass->model->run.start, offset;
+	uint64_t start = world->model->run.start, offset;
 
 	switch (term->key) {
 	case FILTER_TYPE:
@@ -385,7 +385,7 @@ static bool holds(const struct selection *selection, size_t i, const struct pass
 	case FILTER_FIBER:
 		return event->fiber && is_task(term->value, event->fiber, NULL);
 	case FILTER_PHASE:
-		return !event->is_state && is_in_phase(term->value, pass, event);
+		return !event->is_state && is_in_phase(term->value, world, event);
 	case FILTER_DURING:
 		return is_during(term, bits >> i & 1, selection, event);
 	case FILTER_REASON:
@@ -399,13 +399,13 @@ static bool holds(const struct selection *selection, size_t i, const struct pass
 	}
 }
 
-bool selection_admits(const struct selection *selection, const struct pass *pass,
-		      const struct record *record)
+bool selection_admits(const struct selection *selection, const struct world *world,
+		      const struct event *event)
 {
-	struct event event = event_of(pass, record);
+	struct asked asked = asked_of(event);
 
 	for (size_t i = 0; i < selection->filter->count; i++)
-		if (holds(selection, i, pass, &event) == selection->filter->terms[i].negated)
+		if (holds(selection, i, world, &asked) == selection->filter->terms[i].negated)
 			return false;
 	return true;
 }
@@ -427,7 +427,7 @@ bool selection_admits_thread(const struct selection *selection, uint64_t thread)
 
 /* Does the term hold for each call of this kind, or for none? False: it depends. */
 static bool is_decided(const struct selection *selection, size_t i, uint64_t process,
-		       const struct event *call, bool *held)
+		       const struct asked *call, bool *held)
 {
 	const struct filter_term *term = &selection->filter->terms[i];
 
@@ -450,7 +450,7 @@ static bool is_decided(const struct selection *selection, size_t i, uint64_t pro
 enum selection_verdict selection_of_calls(const struct selection *selection, uint64_t process,
 					  uint64_t number)
 {
-	const struct event call = {.is_syscall = true,
+	const struct asked call = {.is_syscall = true,
 				   .number = number & SYSCALL_NUMBER_COMPAT ? UINT64_MAX : number};
 	enum selection_verdict verdict = SELECTION_ALL;
 

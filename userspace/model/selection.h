@@ -16,10 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../profile/record.h"
+#include "event.h"
 #include "filter.h"
 
-struct pass;
+struct heap_sites;
+struct world;
 
 /* For each thing by its number: bit i says that it matches the value of term i. */
 struct matches {
@@ -38,12 +39,12 @@ _Static_assert(FILTER_TERMS_MAX <= 16, "a term has a bit");
 
 /* After the first pass: 0 or -ENOMEM. selection_free() in any case. */
 int selection_resolve(struct selection *selection, const struct filter *filter,
-		      const struct pass *pass);
+		      const struct world *world, const struct heap_sites *heap);
 void selection_free(struct selection *selection);
 
 /* Is this event (alloc, cpu, fault, syscall, wait, gc_begin, gc_end) selected? Others are. */
-bool selection_admits(const struct selection *selection, const struct pass *pass,
-		      const struct record *record);
+bool selection_admits(const struct selection *selection, const struct world *world,
+		      const struct event *event);
 
 /* Is all that the thread did selected, because nothing but threads and processes is asked for? */
 bool selection_admits_thread(const struct selection *selection, uint64_t thread);

@@ -13,7 +13,8 @@
 
 #include "arena.h"
 #include "best.h"
-#include "pass.h"
+#include "allocating.h"
+#include "world.h"
 
 /* A stack that allocates: rows of the table of functions plus 1, the allocating one first. */
 struct place {
@@ -45,17 +46,17 @@ static void measure(const struct site *site, double values[MEASURES])
 	values[4] = life_live_bytes(&site->life);
 }
 
-void sites_functions(const struct pass *pass, uint32_t stack, uint32_t functions[SITE_FUNCTIONS])
+void sites_functions(const struct world *world, uint32_t stack, uint32_t functions[SITE_FUNCTIONS])
 {
-	const struct tree *tree = &pass->tree;
+	const struct tree *tree = &world->tree;
 	size_t used = 0;
 
-	for (uint32_t id = functions_allocating(pass, stack); id;
+	for (uint32_t id = allocating_stack(&world->tree, stack); id;
 	     id = tree_node(tree, id)->parent) {
 		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
 
 		for (uint32_t i = frame->n_functions; i--;) {
-			uint32_t row = pass->functions.of_frames[frame->first_function + i] + 1;
+			uint32_t row = world->functions.of_frames[frame->first_function + i] + 1;
 
 			if (used && functions[used - 1] == row)
 				continue;
@@ -117,7 +118,7 @@ static void sort_places(struct site_list *list, size_t n_functions, size_t *ends
 	}
 }
 
-static int add_place(const struct pass *pass, struct site_list *list, const struct cost *cost)
+static int add_place(const struct world *world, struct site_list *list, const struct cost *cost)
 {
 	struct place *place;
 
@@ -127,24 +128,24 @@ static int add_place(const struct pass *pass, struct site_list *list, const stru
 		return -ENOMEM;
 	place = &list->places[list->count++];
 	place->life = cost->life;
-	sites_functions(pass, cost->stack, place->functions);
+	sites_functions(world, cost->stack, place->functions);
 	return 0;
 }
 
-static int gather(const struct pass *pass, struct site_list *list)
+static int gather(const struct world *world, struct site_list *list)
 {
-	const struct tree *tree = &pass->tree;
-	size_t n = pass->functions.n_rows, n_costs = 0;
+	const struct tree *tree = &world->tree;
+	size_t n = world->functions.n_rows, n_costs = 0;
 	size_t *ends = calloc(2 * (n + 1), sizeof(*ends));
 	uint32_t *order = tree_order(tree, &n_costs);
 	int error = ends && order ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n_costs && !error; i++) {
 		tree_expect(tree, order, i, n_costs);
-		error = add_place(pass, list, &tree->costs[order[i]]);
+		error = add_place(world, list, &tree->costs[order[i]]);
 	}
 	if (!error)
-		error = add_place(pass, list, &tree->costs[0]);
+		error = add_place(world, list, &tree->costs[0]);
 	if (!error)
 		sort_places(list, n, ends, ends + n + 1);
 	for (size_t i = 0; i < list->count && !error; i++)
@@ -164,10 +165,10 @@ static size_t site_end(const struct site_list *list, size_t at)
 	return at;
 }
 
-static struct site sum_up(const struct pass *pass, const struct site_list *list, size_t at,
+static struct site sum_up(const struct world *world, const struct site_list *list, size_t at,
 			  size_t end)
 {
-	const struct stack_lives *lives = &pass->tree.lives;
+	const struct stack_lives *lives = &world->tree.lives;
 	struct site site = {.place = &list->places[at]};
 
 	for (; at < end; at++) {
@@ -179,11 +180,11 @@ static struct site sum_up(const struct pass *pass, const struct site_list *list,
 	return site;
 }
 
-static void add_row(const struct pass *pass, const struct site *site)
+static void add_row(const struct world *world, const struct site *site)
 {
-	const struct functions *functions = &pass->functions;
-	const struct type *type = &pass->types.items[site->life.type];
-	struct model_site *row = &pass->model->sites[pass->model->n_sites++];
+	const struct functions *functions = &world->functions;
+	const struct type *type = &world->types.items[site->life.type];
+	struct model_site *row = &world->model->sites[world->model->n_sites++];
 
 	for (int i = 0; i < SITE_FUNCTIONS && site->place->functions[i]; i++)
 		row->functions[i] = functions->rows[site->place->functions[i] - 1].name;
@@ -201,7 +202,8 @@ static void add_row(const struct pass *pass, const struct site *site)
 }
 
 /* Marks the first places of the sites that get rows; returns how many, or -ENOMEM. */
-static int64_t choose(const struct pass *pass, const struct site_list *list, unsigned char *chosen)
+static int64_t choose(const struct world *world, const struct site_list *list,
+		      unsigned char *chosen)
 {
 	struct best *best[MEASURES] = {NULL};
 	int64_t count = 0;
@@ -214,7 +216,7 @@ static int64_t choose(const struct pass *pass, const struct site_list *list, uns
 		double values[MEASURES];
 
 		next = site_end(list, at);
-		site = sum_up(pass, list, at, next);
+		site = sum_up(world, list, at, next);
 		measure(&site, values);
 		for (int i = 0; i < MEASURES; i++)
 			best_offer(best[i], values[i], (uint32_t)at);
@@ -243,10 +245,10 @@ static int by_cost(const void *a, const void *b)
 }
 
 /* Rows of the sites whose first place is marked; of all if `chosen` is NULL. */
-static int make_rows(struct pass *pass, const struct site_list *list, const unsigned char *chosen,
+static int make_rows(struct world *world, const struct site_list *list, const unsigned char *chosen,
 		     size_t count)
 {
-	struct model *model = pass->model;
+	struct model *model = world->model;
 	struct site site;
 
 	model->sites = calloc(count + 1, sizeof(*model->sites));
@@ -256,29 +258,29 @@ static int make_rows(struct pass *pass, const struct site_list *list, const unsi
 		next = site_end(list, at);
 		if (chosen && !chosen[at])
 			continue;
-		site = sum_up(pass, list, at, next);
-		add_row(pass, &site);
+		site = sum_up(world, list, at, next);
+		add_row(world, &site);
 	}
 	if (model->n_sites)
 		qsort(model->sites, model->n_sites, sizeof(*model->sites), by_cost);
 	return 0;
 }
 
-int sites_finish(struct pass *pass)
+int sites_finish(struct world *world)
 {
 	struct site_list list = {NULL};
 	unsigned char *chosen = NULL;
 	int64_t count;
-	int error = gather(pass, &list);
+	int error = gather(world, &list);
 
 	count = (int64_t)list.n_sites;
-	pass->model->n_sites_found = list.n_sites;
+	world->model->n_sites_found = list.n_sites;
 	if (!error && list.n_sites > SITES_MAX) {
 		chosen = calloc(list.count, 1);
-		count = chosen ? choose(pass, &list, chosen) : -ENOMEM;
+		count = chosen ? choose(world, &list, chosen) : -ENOMEM;
 	}
 	if (!error)
-		error = count < 0 ? (int)count : make_rows(pass, &list, chosen, (size_t)count);
+		error = count < 0 ? (int)count : make_rows(world, &list, chosen, (size_t)count);
 	free(chosen);
 	free(list.places);
 	return error;

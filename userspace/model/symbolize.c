@@ -12,7 +12,7 @@
 #include <sys/utsname.h>
 
 #include "../reader/client.h"
-#include "pass.h"
+#include "world.h"
 
 /* A frame without a name. */
 struct nameless {
@@ -113,17 +113,17 @@ static int name_module(struct tree *tree, struct names_client *client,
 	return error;
 }
 
-int symbolize_missing(struct pass *pass)
+int symbolize_missing(struct world *world)
 {
-	struct tree *tree = &pass->tree;
+	struct tree *tree = &world->tree;
 	struct names_client *client = NULL;
 	struct nameless *all;
 	size_t count, end;
 	int error;
 
 	/* A recorder that came to its end has named what can be named. */
-	if (pass->model->state == PROFILE_COMPLETE || pass->model->state == PROFILE_LARGE ||
-	    !is_this_machine(&pass->model->run))
+	if (world->model->state == PROFILE_COMPLETE || world->model->state == PROFILE_LARGE ||
+	    !is_this_machine(&world->model->run))
 		return 0;
 	all = collect(tree, &count);
 	if (!all)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* syscall_names.c: names of system call numbers. */
-#include "syscalls.h"
+#include "syscall_text.h"
 
 #include <string.h>
+
+#include "../../bpf/events.h"
 
 static const char *const x86_64[] = {
 #define SYSCALL(number, name) [number] = #name,

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* syscall_text.c: a system call as people write it: name(arguments) = result. */
+#include "syscall_text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../../bpf/events.h"
 #include "../../bpf/syscall_args.h"
-#include "syscalls.h"
+#include "arena.h"
+#include "model.h"
+#include "tree.h"
+#include "world.h"
 
 enum { ARGUMENTS = 3, HERE = -100 /* AT_FDCWD */, FUTEX_COMMAND = 127, ERRNO_MAX = 4095 };
 
@@ -118,4 +123,46 @@ void syscall_text(const struct syscall_call *call, char *out, size_t size)
 		snprintf(out + used, size - used, ") = 0x%" PRIx64, (uint64_t)call->result);
 	else
 		snprintf(out + used, size - used, ") = %" PRId64, call->result);
+}
+
+const char *syscall_describe(const struct model *model, uint64_t number)
+{
+	bool compat = number & SYSCALL_NUMBER_COMPAT;
+	const char *known = compat ? NULL : syscall_name(model->run.machine, number);
+	char *name;
+
+	if (known)
+		return known;
+	name = arena_alloc(model->arena, 32);
+	if (name)
+		snprintf(name, 32, "syscall%s_%u", compat ? "32" : "",
+			 (unsigned)(number & INT32_MAX));
+	return name;
+}
+
+const char *syscall_tell(const struct world *world, struct syscall_call call)
+{
+	char *text = arena_alloc(world->model->arena, SYSCALL_TEXT);
+
+	call.name = syscall_describe(world->model, call.number);
+	call.arguments = world->arguments;
+	if (!text || !call.name)
+		return NULL;
+	syscall_text(&call, text, SYSCALL_TEXT);
+	return text;
+}
+
+struct syscall_call syscall_of_record(const struct world *world,
+				      const struct record_syscall *record)
+{
+	uint64_t compat = record->flags & SYSCALL_COMPAT ? SYSCALL_NUMBER_COMPAT : 0;
+
+	return (struct syscall_call){
+		.number = (record->number & INT32_MAX) | compat,
+		.path = record->path ? tree_text(&world->tree, record->path) : NULL,
+		.args = {record->arg0, record->arg1, record->arg2},
+		.result = record->result,
+		.unfinished = record->flags & SYSCALL_UNFINISHED,
+		.arguments = world->arguments,
+	};
 }

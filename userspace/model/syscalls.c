@@ -4,15 +4,16 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/map.h"
 #include "arena.h"
-#include "pass.h"
+#include "selection.h"
+#include "syscall_text.h"
+#include "world.h"
 
-enum { COMPAT_BIT = 31, ERRNO_MAX = 4095 };
+enum { ERRNO_MAX = 4095 };
 
 struct call_key {
 	uint64_t process, number;
@@ -31,9 +32,9 @@ static void calls_free(struct calls *calls)
 	map_free(calls->index);
 }
 
-int syscalls_init(struct syscalls *syscalls)
+int syscalls_init(struct syscalls *syscalls, const struct selection *selection)
 {
-	memset(syscalls, 0, sizeof(*syscalls));
+	*syscalls = (struct syscalls){.selection = selection};
 	syscalls->cpu = map_create(sizeof(uint64_t));
 	if (!syscalls->cpu || calls_init(&syscalls->totals) < 0 ||
 	    calls_init(&syscalls->records) < 0 || call_windows_init(&syscalls->windows) < 0)
@@ -66,9 +67,8 @@ static struct call *calls_get(struct calls *calls, uint64_t process, uint64_t nu
 }
 
 /* Keeps the longest calls, in order. */
-static void note_slow(struct pass *pass, const struct record_syscall *record)
+static void note_slow(struct syscalls *syscalls, const struct record_syscall *record)
 {
-	struct syscalls *syscalls = &pass->syscalls;
 	size_t at = syscalls->n_slow;
 
 	if (at == SLOW_CALLS && record->duration <= syscalls->slow[at - 1].duration)
@@ -82,9 +82,10 @@ static void note_slow(struct pass *pass, const struct record_syscall *record)
 	syscalls->slow[at] = *record;
 }
 
-int syscalls_record(struct pass *pass, const struct record_syscall *record)
+int syscalls_record(struct syscalls *syscalls, struct world *world, const struct event *event)
 {
-	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	const struct record_syscall *record = &event->record->syscall;
+	const struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
 	struct window *window;
 	uint64_t number = record->number & UINT32_MAX;
 	struct call *call;
@@ -93,29 +94,28 @@ int syscalls_record(struct pass *pass, const struct record_syscall *record)
 	if (!thread)
 		return -EBADMSG;
 	if (record->flags & SYSCALL_COMPAT)
-		number |= UINT64_C(1) << COMPAT_BIT;
-	call = calls_get(&pass->syscalls.records, thread->process, number);
+		number |= SYSCALL_NUMBER_COMPAT;
+	call = calls_get(&syscalls->records, thread->process, number);
 	if (!call)
 		return -ENOMEM;
-	call_part_add(&call->part, record, pass->selected);
-	if (!pass->selected)
+	call_part_add(&call->part, record, event->selected);
+	if (!event->selected)
 		return 0;
-	cost = record->stack ? tree_cost(&pass->tree, record->stack) : 0;
+	cost = record->stack ? tree_cost(&world->tree, record->stack) : 0;
 	if (cost < 0)
 		return -ENOMEM;
 	if (cost) {
-		struct cost_rest *rest = tree_rest(&pass->tree, (uint32_t)cost);
+		struct cost_rest *rest = tree_rest(&world->tree, (uint32_t)cost);
 
 		if (!rest)
 			return -ENOMEM;
 		rest->syscall_ns += call_stands_ns(record);
-		pass->model->syscall_stack_ns += call_stands_ns(record);
+		world->model->syscall_stack_ns += call_stands_ns(record);
 	}
-	window = timeline_at(&pass->timeline, record->time);
-	note_slow(pass, record);
-	pauses_call(pass, record);
+	window = timeline_at(&world->timeline, record->time);
+	note_slow(syscalls, record);
 	window->syscalls++;
-	timeline_call(&pass->timeline, record->time - record->duration, record->time);
+	timeline_call(&world->timeline, record->time - record->duration, record->time);
 	call->count++;
 	call->errors += !(record->flags & SYSCALL_UNFINISHED) && record->result < 0 &&
 			record->result >= -ERRNO_MAX;
@@ -157,36 +157,54 @@ void histogram_read(struct bytes data, uint64_t histogram[SYSCALL_BUCKETS])
 }
 
 /* Whether something is selected of a gap. */
-static void note_gap(struct pass *pass, uint64_t from, uint64_t to)
+static void note_gap(const struct syscalls *syscalls, struct model *model, uint64_t from,
+		     uint64_t to)
 {
-	uint64_t start = pass->model->run.start;
+	uint64_t start = model->run.start;
 
-	if (pass->selection && from && to > from && from >= start)
-		pass->model->calls_untraced |=
-			selection_has_time(pass->selection->filter, from - start, to - start);
+	if (syscalls->selection && from && to > from && from >= start)
+		model->calls_untraced |=
+			selection_has_time(syscalls->selection->filter, from - start, to - start);
 }
 
-int syscalls_window(struct pass *pass, const struct record_call_window *record)
+int syscalls_window(struct syscalls *syscalls, struct world *world,
+		    const struct record_call_window *record)
 {
-	note_gap(pass, pass->syscalls.windows.end, record->begin);
-	return call_windows_add(&pass->syscalls.windows, record);
+	note_gap(syscalls, world->model, syscalls->windows.end, record->begin);
+	return call_windows_add(&syscalls->windows, record);
 }
 
-int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record)
+int syscalls_call_cpu(struct syscalls *syscalls, const struct world *world,
+		      const struct record_call_cpu *record)
 {
-	if (!tasks_find_process(&pass->tasks, record->process))
+	if (!tasks_find_process(&world->tasks, record->process))
 		return -EBADMSG;
-	return call_windows_cpu(&pass->syscalls.windows, record);
+	return call_windows_cpu(&syscalls->windows, record);
 }
 
-int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
+int syscalls_cpu(struct syscalls *syscalls, const struct event *event)
+{
+	const struct record_cpu *record = &event->record->cpu;
+	uint64_t number = record->call - 1, *ns;
+
+	if (!event->selected || !record->call)
+		return 0;
+	ns = map_put(syscalls->cpu, &number, NULL);
+	if (!ns)
+		return -ENOMEM;
+	*ns += record->ns;
+	return 0;
+}
+
+int syscalls_total(struct syscalls *syscalls, const struct world *world,
+		   const struct record_syscall_total *record)
 {
 	double more[CALL_FIGURES];
 	struct call *call;
 
-	if (!tasks_find_process(&pass->tasks, record->process))
+	if (!tasks_find_process(&world->tasks, record->process))
 		return -EBADMSG;
-	call = calls_get(&pass->syscalls.totals, record->process, record->number & UINT32_MAX);
+	call = calls_get(&syscalls->totals, record->process, record->number & UINT32_MAX);
 	if (!call)
 		return -ENOMEM;
 	more[CALL_COUNT] = fmax((double)record->count - (double)call->count, 0);
@@ -201,7 +219,7 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 	call->wait_ns = record->wait_ns;
 	call->wait_max = record->wait_max;
 	histogram_read(record->histogram, call->histogram);
-	return call_windows_calls(&pass->syscalls.windows, record->process, call->number, more);
+	return call_windows_calls(&syscalls->windows, record->process, call->number, more);
 }
 
 void call_merge(struct call *into, const struct call *from)
@@ -277,13 +295,13 @@ static int merge_all(struct calls *sums, struct counted walk)
 }
 
 /* Each process gets its calls, and what it is estimated to have made while it was not traced. */
-static void share_out(struct pass *pass, struct counted walk)
+static void share_out(struct tasks *tasks, struct counted walk)
 {
 	const struct call *call;
 	uint64_t id;
 
 	while ((call = next_counted(&walk, &id))) {
-		struct process *process = tasks_find_process(&pass->tasks, id);
+		struct process *process = tasks_find_process(tasks, id);
 
 		if (!process)
 			continue;
@@ -292,12 +310,10 @@ static void share_out(struct pass *pass, struct counted walk)
 	}
 }
 
-static void share_out_gaps(struct pass *pass)
+static void share_out_gaps(struct tasks *tasks, const struct call_windows *windows)
 {
-	const struct call_windows *windows = &pass->syscalls.windows;
-
-	for (uint64_t id = 1; id < pass->tasks.processes.limit; id++) {
-		struct process *process = tasks_find_process(&pass->tasks, id);
+	for (uint64_t id = 1; id < tasks->processes.limit; id++) {
+		struct process *process = tasks_find_process(tasks, id);
 
 		if (!process)
 			continue;
@@ -343,21 +359,6 @@ static double squares(const struct call *call)
 		sum += (double)call->histogram[i] * middle * middle;
 	}
 	return sum;
-}
-
-const char *syscall_describe(const struct model *model, uint64_t number)
-{
-	bool compat = number >> COMPAT_BIT & 1;
-	const char *known = compat ? NULL : syscall_name(model->run.machine, number);
-	char *name;
-
-	if (known)
-		return known;
-	name = arena_alloc(model->arena, 32);
-	if (name)
-		snprintf(name, 32, "syscall%s_%u", compat ? "32" : "",
-			 (unsigned)(number & INT32_MAX));
-	return name;
 }
 
 static int by_total(const void *a, const void *b)
@@ -488,40 +489,14 @@ static void add_tracing(const struct call_windows *windows, struct model *model)
 	out->time = estimate_sum(windows, CALL_NS, (double)model->syscall_ns);
 }
 
-const char *syscall_tell(const struct pass *pass, struct syscall_call call)
+static int add_slow(const struct syscalls *syscalls, const struct world *world)
 {
-	char *text = arena_alloc(pass->model->arena, SYSCALL_TEXT);
+	struct model *model = world->model;
 
-	call.name = syscall_describe(pass->model, call.number);
-	call.arguments = pass->syscalls.arguments;
-	if (!text || !call.name)
-		return NULL;
-	syscall_text(&call, text, SYSCALL_TEXT);
-	return text;
-}
-
-struct syscall_call syscall_of_record(const struct pass *pass, const struct record_syscall *record)
-{
-	uint64_t compat = record->flags & SYSCALL_COMPAT ? SYSCALL_NUMBER_COMPAT : 0;
-
-	return (struct syscall_call){
-		.number = (record->number & INT32_MAX) | compat,
-		.path = record->path ? tree_text(&pass->tree, record->path) : NULL,
-		.args = {record->arg0, record->arg1, record->arg2},
-		.result = record->result,
-		.unfinished = record->flags & SYSCALL_UNFINISHED,
-		.arguments = pass->syscalls.arguments,
-	};
-}
-
-static int add_slow(const struct pass *pass)
-{
-	struct model *model = pass->model;
-
-	for (size_t i = 0; i < pass->syscalls.n_slow; i++) {
-		const struct record_syscall *record = &pass->syscalls.slow[i];
-		const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-		const char *text = syscall_tell(pass, syscall_of_record(pass, record));
+	for (size_t i = 0; i < syscalls->n_slow; i++) {
+		const struct record_syscall *record = &syscalls->slow[i];
+		const struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
+		const char *text = syscall_tell(world, syscall_of_record(world, record));
 
 		if (!text)
 			return -ENOMEM;
@@ -539,10 +514,9 @@ static int add_slow(const struct pass *pass)
 }
 
 /* All of them. */
-static int add_all(struct pass *pass)
+static int add_all(const struct syscalls *syscalls, struct world *world)
 {
-	struct syscalls *syscalls = &pass->syscalls;
-	const bool part = pass->model->run.part && pass->model->state == PROFILE_COMPLETE;
+	const bool part = world->model->run.part && world->model->state == PROFILE_COMPLETE;
 	const struct counted walks[] = {{syscalls, false, part, 0}, {syscalls, true, part, 0}};
 	struct calls sums = {0};
 	int error = calls_init(&sums);
@@ -550,10 +524,10 @@ static int add_all(struct pass *pass)
 	for (int i = 0; i < 2 && !error; i++)
 		error = merge_all(&sums, walks[i]);
 	for (int i = 0; i < 2 && !error; i++)
-		share_out(pass, walks[i]);
-	share_out_gaps(pass);
+		share_out(&world->tasks, walks[i]);
+	share_out_gaps(&world->tasks, &syscalls->windows);
 	if (!error)
-		error = add_rows(&sums, &syscalls->windows, pass->model);
+		error = add_rows(&sums, &syscalls->windows, world->model);
 	calls_free(&sums);
 	return error;
 }
@@ -567,23 +541,24 @@ static void add_cpu(const struct map *cpu, struct model *model)
 	}
 }
 
-int syscalls_finish(struct pass *pass)
+int syscalls_sum(struct syscalls *syscalls, struct world *world)
 {
-	struct syscalls *syscalls = &pass->syscalls;
-	struct model *model = pass->model;
-	int error = 0;
+	int err = 0;
 
-	note_gap(pass, syscalls->windows.end, syscalls->end);
+	note_gap(syscalls, world->model, syscalls->windows.end, syscalls->end);
 	call_windows_finish(&syscalls->windows, syscalls->end);
-	if (!pass->selection)
-		error = add_all(pass);
-	if (!error)
-		add_tracing(&syscalls->windows, model);
-	if (!error && pass->selection)
-		error = divide_finish(pass);
-	if (error)
-		return error;
+	if (!syscalls->selection)
+		err = add_all(syscalls, world);
+	if (!err)
+		add_tracing(&syscalls->windows, world->model);
+	return err;
+}
+
+int syscalls_finish(const struct syscalls *syscalls, struct world *world)
+{
+	struct model *model = world->model;
+
 	add_cpu(syscalls->cpu, model);
 	qsort(model->syscalls, model->n_syscalls, sizeof(*model->syscalls), by_total);
-	return add_slow(pass);
+	return add_slow(syscalls, world);
 }

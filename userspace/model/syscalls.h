@@ -4,13 +4,14 @@
 #define GCPROF_SYSCALLS_H
 
 #include "../../bpf/events.h"
-#include "../profile/record.h"
+#include "call_part.h"
 #include "call_windows.h"
-#include "divide.h"
+#include "event.h"
 #include "model.h"
 
 struct map;
-struct pass;
+struct selection;
+struct world;
 
 /* Of one call in one process, or of one call in all. */
 struct call {
@@ -29,9 +30,9 @@ struct calls {
 
 /* Totals that the kernel side kept, and sums of the records themselves. */
 struct syscalls {
+	const struct selection *selection;      /* NULL: everything */
 	struct record_syscall slow[SLOW_CALLS]; /* longest first */
 	size_t n_slow;
-	bool arguments; /* are recorded */
 	struct calls totals;
 	struct calls records;
 	struct call_windows windows;
@@ -49,56 +50,31 @@ void call_merge(struct call *into, const struct call *from);
 /* As it is, without estimates. The name is NULL without memory. */
 struct model_syscall syscall_row(const struct call *call, const struct model *model);
 
-int syscalls_init(struct syscalls *syscalls);
+/* The selection is borrowed; NULL: everything. */
+int syscalls_init(struct syscalls *syscalls, const struct selection *selection);
 void syscalls_free(struct syscalls *syscalls);
 
-int syscalls_record(struct pass *pass, const struct record_syscall *record);
-int syscalls_total(struct pass *pass, const struct record_syscall_total *record);
-int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record);
-int syscalls_window(struct pass *pass, const struct record_call_window *record);
+/* Each: 0, -EBADMSG, -ENOMEM. */
+int syscalls_record(struct syscalls *syscalls, struct world *world, const struct event *event);
+int syscalls_total(struct syscalls *syscalls, const struct world *world,
+		   const struct record_syscall_total *record);
+int syscalls_call_cpu(struct syscalls *syscalls, const struct world *world,
+		      const struct record_call_cpu *record);
+int syscalls_window(struct syscalls *syscalls, struct world *world,
+		    const struct record_call_window *record);
+
+/* A timer sample: of the call that its thread was in. 0 or -ENOMEM. */
+int syscalls_cpu(struct syscalls *syscalls, const struct event *event);
 
 /*
- * Rows into model->syscalls. For each call of each process the kernel's total
- * counts; the records instead where there are more of them, as after the recorder
- * was killed between two totals. What was not traced is estimated (call_windows.h), unless
- * only a part of the profile is selected.
+ * Rows into the model. For each call of each process the kernel's total counts; the records instead
+ * where there are more of them, as after the recorder was killed between two totals. What was not
+ * traced is estimated (call_windows.h). Without rows where only a part of the profile is selected:
+ * divide_finish() makes them. 0 or -ENOMEM.
  */
-int syscalls_finish(struct pass *pass);
+int syscalls_sum(struct syscalls *syscalls, struct world *world);
 
-/* Bit of a call's number that says that it is of the 32-bit table. */
-#define SYSCALL_NUMBER_COMPAT (UINT64_C(1) << 31)
-
-/* The name of a call, "syscall_1234" if it has none; lives as long as the model. NULL: no memory.
- */
-const char *syscall_describe(const struct model *model, uint64_t number);
-
-/* One call, to be shown. */
-struct syscall_call {
-	uint64_t number; /* bit 31: of the 32-bit table, whose arguments are not known */
-	const char *name;
-	const char *path; /* among the arguments; NULL: unknown */
-	uint64_t args[3];
-	int64_t result;
-	bool unfinished;
-	bool arguments; /* are known */
-};
-
-enum { SYSCALL_TEXT = 320 };
-
-/* The call of a record. Its name is NULL. */
-struct syscall_call syscall_of_record(const struct pass *pass, const struct record_syscall *record);
-
-/* "AT_FDCWD, \"/etc/passwd\", 0x80000", cut to `size` with its final zero. */
-void syscall_arguments(const struct syscall_call *call, char *out, size_t size);
-
-/* "openat(AT_FDCWD, \"/etc/passwd\", 0x80000) = 3", cut to `size` with its final zero. */
-void syscall_text(const struct syscall_call *call, char *out, size_t size);
-
-/* That text, which lives as long as the model; name and arguments are filled in. NULL: no memory.
- */
-const char *syscall_tell(const struct pass *pass, struct syscall_call call);
-
-/* NULL: not known. `machine` as uname -m tells it. */
-const char *syscall_name(const char *machine, uint64_t number);
+/* Once there are rows: sorts them, adds their CPU time, and the slow calls. 0 or -ENOMEM. */
+int syscalls_finish(const struct syscalls *syscalls, struct world *world);
 
 #endif

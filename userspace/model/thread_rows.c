@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pass.h"
+#include "world.h"
 #include "../util/path_base.h"
 
-int thread_rows_comm(struct pass *pass, const struct record_comm *record)
+int thread_rows_comm(struct world *world, const struct record_comm *record)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-	const char *name = tree_text(&pass->tree, record->name);
+	struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
+	const char *name = tree_text(&world->tree, record->name);
 
 	if (!thread || !name)
 		return -EBADMSG;
@@ -20,22 +20,22 @@ int thread_rows_comm(struct pass *pass, const struct record_comm *record)
 	return 0;
 }
 
-int thread_rows_title(struct pass *pass, const struct record_title *record)
+int thread_rows_title(struct world *world, const struct record_title *record)
 {
-	const struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-	const char *title = tree_text(&pass->tree, record->text);
+	const struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
+	const char *title = tree_text(&world->tree, record->text);
 
 	if (!thread || !title)
 		return -EBADMSG;
-	tasks_find_process(&pass->tasks, thread->process)->title = title;
+	tasks_find_process(&world->tasks, thread->process)->title = title;
 	return 0;
 }
 
 /* The kernel names the thread after the file; a comm record may say so a little later. */
-int thread_rows_exec(struct pass *pass, const struct record_exec *record)
+int thread_rows_exec(struct world *world, const struct record_exec *record)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
-	const char *path = tree_text(&pass->tree, record->path);
+	struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
+	const char *path = tree_text(&world->tree, record->path);
 
 	if (!thread)
 		return -EBADMSG;
@@ -57,11 +57,11 @@ static int by_time(const void *a, const void *b)
 
 /* How long it was recorded, and what of that it was off the CPU. One that the recording found there
  * is recorded since its process is: to attach takes time, on a busy machine much. */
-static void add_times(const struct pass *pass, const struct thread *thread,
+static void add_times(const struct world *world, const struct thread *thread,
 		      struct model_thread *row)
 {
 	uint64_t begin = thread->begin ? thread->begin
-				       : tasks_find_process(&pass->tasks, thread->process)->time;
+				       : tasks_find_process(&world->tasks, thread->process)->time;
 
 	if (!thread->ended)
 		return;
@@ -81,21 +81,21 @@ static void add_times(const struct pass *pass, const struct thread *thread,
 		row->wall_ns = row->off_cpu_ns;
 }
 
-int thread_rows_finish(struct pass *pass)
+int thread_rows_finish(struct world *world)
 {
-	struct model *model = pass->model;
+	struct model *model = world->model;
 
-	model->threads = calloc(pass->tasks.threads.limit + 1, sizeof(*model->threads));
+	model->threads = calloc(world->tasks.threads.limit + 1, sizeof(*model->threads));
 	if (!model->threads)
 		return -ENOMEM;
-	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
-		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+	for (uint64_t id = 1; id < world->tasks.threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(&world->tasks, id);
 
 		const struct process *process;
 
 		if (!thread)
 			continue;
-		process = tasks_find_process(&pass->tasks, thread->process);
+		process = tasks_find_process(&world->tasks, thread->process);
 		model->threads[model->n_threads++] = (struct model_thread){
 			.name = thread->name,
 			.title = process->title,
@@ -109,7 +109,7 @@ int thread_rows_finish(struct pass *pass)
 			.alloc_bytes = thread->alloc_bytes,
 			.alloc = tally_estimate(&thread->alloc),
 		};
-		add_times(pass, thread, &model->threads[model->n_threads - 1]);
+		add_times(world, thread, &model->threads[model->n_threads - 1]);
 	}
 	qsort(model->threads, model->n_threads, sizeof(*model->threads), by_time);
 	return 0;

@@ -5,13 +5,13 @@
 
 #include "../profile/record.h"
 
-struct pass;
+struct world;
 
-int thread_rows_comm(struct pass *pass, const struct record_comm *record);
-int thread_rows_title(struct pass *pass, const struct record_title *record);
-int thread_rows_exec(struct pass *pass, const struct record_exec *record);
+int thread_rows_comm(struct world *world, const struct record_comm *record);
+int thread_rows_title(struct world *world, const struct record_title *record);
+int thread_rows_exec(struct world *world, const struct record_exec *record);
 
 /* Rows into model->threads, most CPU time first. */
-int thread_rows_finish(struct pass *pass);
+int thread_rows_finish(struct world *world);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "../../bpf/events.h"
 #include "../util/map.h"
-#include "faults.h"
-#include "pass.h"
+#include "syscall_text.h"
+#include "world.h"
 
 struct wait_key {
 	uint64_t reason, number;
@@ -73,46 +73,44 @@ static void keep_longest(uint64_t *max, uint64_t ns)
 		*max = ns;
 }
 
-int waits_record(struct pass *pass, const struct record_wait *record)
+int waits_record(struct waits *waits, struct world *world, const struct event *event)
 {
+	const struct record_wait *record = &event->record->wait;
 	uint64_t number = record->number & INT32_MAX, ns = record->duration + record->held_ns;
 	struct wait_sum *sum;
 	int64_t cost;
 
-	if (!tasks_find_thread(&pass->tasks, record->thread) || record->reason >= WAIT_KINDS)
+	if (!tasks_find_thread(&world->tasks, record->thread) || record->reason >= WAIT_KINDS)
 		return -EBADMSG;
-	if (!pass->selected)
+	if (!event->selected)
 		return 0;
 	if (record->flags & WAIT_COMPAT)
 		number |= SYSCALL_NUMBER_COMPAT;
 	if (!(record->flags & WAIT_IN_CALL))
 		number = NUMBER_NONE;
-	sum = waits_get(&pass->waits, record->reason, number);
-	cost = record->stack ? tree_cost(&pass->tree, record->stack) : 0;
+	sum = waits_get(waits, record->reason, number);
+	cost = record->stack ? tree_cost(&world->tree, record->stack) : 0;
 	if (!sum || cost < 0)
 		return -ENOMEM;
-	if (wakers_record(pass, record))
-		return -ENOMEM;
-	pauses_wait(pass, record);
-	timeline_wait(&pass->timeline, record->time - record->duration, record->time);
+	timeline_wait(&world->timeline, record->time - record->duration, record->time);
 	sum->count += 1 + record->held;
 	sum->total_ns += ns;
 	keep_longest(&sum->max_ns, record->duration);
 	sum->queued_ns += record->queued;
 	if (cost) {
-		struct cost_rest *rest = tree_rest(&pass->tree, (uint32_t)cost);
+		struct cost_rest *rest = tree_rest(&world->tree, (uint32_t)cost);
 
 		if (!rest)
 			return -ENOMEM;
 		rest->off_cpu_ns += ns;
-		pass->model->wait_stack_ns += ns;
+		world->model->wait_stack_ns += ns;
 	}
 	return 0;
 }
 
-int waits_usage(struct pass *pass, const struct record_usage *record)
+int waits_usage(struct world *world, const struct record_usage *record)
 {
-	struct thread *thread = tasks_find_thread(&pass->tasks, record->thread);
+	struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
 	const uint64_t waits[WAIT_KINDS] = {record->call_waits, record->fault_waits,
 					    record->preempted_waits, record->stopped_waits};
 	const uint64_t ns[WAIT_KINDS] = {record->call_ns, record->fault_ns, record->preempted_ns,
@@ -123,28 +121,26 @@ int waits_usage(struct pass *pass, const struct record_usage *record)
 	if (!thread || thread->ended)
 		return -EBADMSG;
 	/* A total cannot be divided by what is selected. */
-	if (pass->selection)
+	if (world->filtered)
 		return 0;
 	thread->ended = true;
 	thread->end = record->time;
 	thread->waits_known = record->flags & USAGE_WAITS;
 	thread->queue_known = record->flags & USAGE_QUEUED;
 	thread->queued_ns = record->queued_ns;
-	pass->model->cpu.queue_known |= thread->queue_known;
-	pass->model->cpu.queued_ns += record->queued_ns;
+	world->model->cpu.queue_known |= thread->queue_known;
+	world->model->cpu.queued_ns += record->queued_ns;
 	thread->minor_faults = record->minor_faults;
 	thread->major_faults = record->major_faults;
 	memcpy(thread->waits, waits, sizeof(waits));
 	memcpy(thread->wait_ns, ns, sizeof(ns));
 	memcpy(thread->wait_max, max, sizeof(max));
-	faults_usage(pass, record);
 	return 0;
 }
 
 /* The totals of calls are exact; records of waits are all there is where those are missing. */
-static int take_totals(struct pass *pass)
+static int take_totals(struct waits *waits, const struct model *model)
 {
-	const struct model *model = pass->model;
 	/* Figures and records do not change files at the very same moment. */
 	const bool part = model->run.part && model->state == PROFILE_COMPLETE;
 
@@ -154,7 +150,7 @@ static int take_totals(struct pass *pass)
 
 		if (!call->traced_waits && !part)
 			continue;
-		sum = waits_get(&pass->waits, WAIT_CALL, call->number);
+		sum = waits_get(waits, WAIT_CALL, call->number);
 		if (!sum)
 			return -ENOMEM;
 		keep_longest(&sum->max_ns, call->wait_max);
@@ -167,13 +163,13 @@ static int take_totals(struct pass *pass)
 }
 
 /* What threads waited without a record that tells or stands for it. */
-static int add_unrecorded(struct pass *pass)
+static int add_unrecorded(struct waits *waits, const struct tasks *tasks)
 {
 	uint64_t count[WAIT_KINDS] = {0}, ns[WAIT_KINDS] = {0}, max[WAIT_KINDS] = {0};
 	uint64_t call_max = 0;
 
-	for (uint64_t id = 1; id < pass->tasks.threads.limit; id++) {
-		const struct thread *thread = tasks_find_thread(&pass->tasks, id);
+	for (uint64_t id = 1; id < tasks->threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(tasks, id);
 
 		for (int i = 0; thread && i < WAIT_KINDS; i++) {
 			count[i] += thread->waits[i];
@@ -181,8 +177,8 @@ static int add_unrecorded(struct pass *pass)
 			keep_longest(&max[i], thread->wait_max[i]);
 		}
 	}
-	for (size_t i = 1; i < pass->waits.count; i++) {
-		const struct wait_sum *sum = &pass->waits.items[i];
+	for (size_t i = 1; i < waits->count; i++) {
+		const struct wait_sum *sum = &waits->items[i];
 		uint64_t reason = sum->key.reason;
 
 		count[reason] -= sum->count < count[reason] ? sum->count : count[reason];
@@ -198,7 +194,7 @@ static int add_unrecorded(struct pass *pass)
 			max[i] = 0;
 		if (!count[i] && !max[i])
 			continue;
-		sum = waits_get(&pass->waits, (uint64_t)i, NUMBER_NONE);
+		sum = waits_get(waits, (uint64_t)i, NUMBER_NONE);
 		if (!sum)
 			return -ENOMEM;
 		sum->count += count[i];
@@ -226,17 +222,17 @@ static uint64_t longest(const struct wait_sum *sum)
 	return (double)sum->max_ns * (double)sum->count < (double)sum->total_ns ? 0 : sum->max_ns;
 }
 
-int waits_finish(struct pass *pass)
+int waits_finish(struct waits *waits, struct world *world)
 {
-	struct model *model = pass->model;
-	int error = take_totals(pass);
+	struct model *model = world->model;
+	int error = take_totals(waits, model);
 
-	error = error ? error : add_unrecorded(pass);
-	model->waits = calloc(pass->waits.count, sizeof(*model->waits));
+	error = error ? error : add_unrecorded(waits, &world->tasks);
+	model->waits = calloc(waits->count, sizeof(*model->waits));
 	if (error || !model->waits)
 		return -ENOMEM;
-	for (size_t i = 1; i < pass->waits.count; i++) {
-		const struct wait_sum *sum = &pass->waits.items[i];
+	for (size_t i = 1; i < waits->count; i++) {
+		const struct wait_sum *sum = &waits->items[i];
 		struct model_wait *row = &model->waits[model->n_waits];
 
 		if (!sum->count && !sum->max_ns)

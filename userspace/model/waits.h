@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-#include "../profile/record.h"
+#include "event.h"
 
 struct map;
-struct pass;
+struct world;
 struct wait_sum;
 
 struct waits {
@@ -20,13 +20,14 @@ struct waits {
 int waits_init(struct waits *waits);
 void waits_free(struct waits *waits);
 
-int waits_record(struct pass *pass, const struct record_wait *record);
-int waits_usage(struct pass *pass, const struct record_usage *record);
+/* Each: 0, -EBADMSG, -ENOMEM. */
+int waits_record(struct waits *waits, struct world *world, const struct event *event);
+int waits_usage(struct world *world, const struct record_usage *record);
 
 /*
- * Rows into model->waits, once those of system calls are made, whose totals know
+ * Rows into the model, once those of system calls are made, whose totals know
  * best. What neither they nor a record tells apart has a row of its own.
  */
-int waits_finish(struct pass *pass);
+int waits_finish(struct waits *waits, struct world *world);
 
 #endif

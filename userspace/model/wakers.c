@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../util/map.h"
-#include "pass.h"
+#include "world.h"
 
 struct waker {
 	uint64_t thread, count, total_ns, max_ns;
@@ -24,13 +24,13 @@ void wakers_free(struct wakers *wakers)
 	map_free(wakers->index);
 }
 
-int wakers_record(struct pass *pass, const struct record_wait *record)
+int wakers_record(struct wakers *wakers, const struct world *world,
+		  const struct record_wait *record)
 {
-	struct wakers *wakers = &pass->wakers;
 	struct waker *waker;
 	uint64_t *number;
 
-	if (!record->waker || !tasks_find_thread(&pass->tasks, record->waker))
+	if (!record->waker || !tasks_find_thread(&world->tasks, record->waker))
 		return 0;
 	number = map_put(wakers->index, &record->waker, NULL);
 	if (!number || array_reserve(&wakers->items, &wakers->capacity, wakers->count,
@@ -57,22 +57,21 @@ static int by_total(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-int wakers_finish(const struct pass *pass)
+int wakers_finish(const struct wakers *wakers, struct world *world)
 {
-	const struct wakers *wakers = &pass->wakers;
-	struct model *model = pass->model;
+	struct model *model = world->model;
 
 	model->wakers = calloc(wakers->count + 1, sizeof(*model->wakers));
 	if (!model->wakers)
 		return -ENOMEM;
 	for (size_t i = 0; i < wakers->count; i++) {
 		const struct waker *waker = &wakers->items[i];
-		const struct thread *thread = tasks_find_thread(&pass->tasks, waker->thread);
+		const struct thread *thread = tasks_find_thread(&world->tasks, waker->thread);
 
 		model->wakers[model->n_wakers++] = (struct model_waker){
 			.name = thread->name,
 			.tid = thread->tid,
-			.pid = tasks_find_process(&pass->tasks, thread->process)->pid,
+			.pid = tasks_find_process(&world->tasks, thread->process)->pid,
 			.count = waker->count,
 			.total_ns = waker->total_ns,
 			.max_ns = waker->max_ns,

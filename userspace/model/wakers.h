@@ -8,7 +8,7 @@
 #include "../profile/record.h"
 
 struct map;
-struct pass;
+struct world;
 struct waker;
 
 struct wakers {
@@ -21,9 +21,10 @@ int wakers_init(struct wakers *wakers);
 void wakers_free(struct wakers *wakers);
 
 /* A wait that is selected. -ENOMEM. */
-int wakers_record(struct pass *pass, const struct record_wait *record);
+int wakers_record(struct wakers *wakers, const struct world *world,
+		  const struct record_wait *record);
 
-/* Rows into model->wakers, who kept others longest first. -ENOMEM. */
-int wakers_finish(const struct pass *pass);
+/* Rows into the model, who kept others longest first. -ENOMEM. */
+int wakers_finish(const struct wakers *wakers, struct world *world);
 
 #endif

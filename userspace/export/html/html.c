@@ -240,18 +240,19 @@ static int write_page(struct html_job *html)
 	return err;
 }
 
-static int look_on(struct model_observer *observer, struct pass *pass, const struct record *record)
+static int look_on(struct model_observer *observer, const struct world *world,
+		   const struct event *event)
 {
 	struct model_observer *builder = &((struct html_job *)observer)->builder.observer;
 
-	return builder->record(builder, pass, record);
+	return builder->record(builder, world, event);
 }
 
-static int finish(struct model_observer *observer, struct pass *pass)
+static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct html_job *html = (struct html_job *)observer;
 	struct model_observer *builder = &html->builder.observer;
-	int err = builder->finish(builder, pass);
+	int err = builder->finish(builder, world);
 
 	return err ? err : write_page(html);
 }
@@ -273,7 +274,7 @@ static int create(struct export_job **out)
 		return -ENOMEM;
 	call_builder_init(&html->builder, CALLS_TREE, NULL, &html->calls);
 	html->builder.moments = &html->moments;
-	html->job.observer = (struct model_observer){look_on, finish};
+	html->job.observer = (struct model_observer){look_on, finish, NULL};
 	html->job.free = free_job;
 	*out = &html->job;
 	return 0;

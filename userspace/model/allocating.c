@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* allocating.c: which function allocated: the one outside of the allocator's own. */
+#include "allocating.h"
+
+#include <string.h>
+
+enum {
+	ALLOCATOR_FRAMES_MAX = 16, /* an allocator's slow path is not deeper */
+	ALLOCATOR_GAP_MAX = 3,     /* frames of other names between two of its own */
+};
+
+bool is_allocators_name(const char *name)
+{
+	return strncmp(name, "gc_", 3) == 0 || strncmp(name, "gcprof_", 7) == 0;
+}
+
+enum allocators allocators_of(const char *name)
+{
+	if (!is_allocators_name(name))
+		return ALLOCATORS_NONE;
+	return strncmp(name, "gcprof_runtime_", 15) == 0 ? ALLOCATORS_RUNTIME : ALLOCATORS_OWN;
+}
+
+/*
+ * A runtime called the allocator: which function of the program, or of a library, had it do that?
+ * Frames of the runtime's own file are left out, if there is another one outside of them.
+ */
+static uint32_t skip_runtime(const struct tree *tree, uint32_t stack)
+{
+	uint32_t number = tree_frame(tree, tree_node(tree, stack)->frame)->module;
+	const struct module *module = dense_get(&tree->modules, number);
+
+	if (!module || module->generated_by)
+		return stack;
+	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent) {
+		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
+
+		if (frame->runtime != RUNTIME_NATIVE || frame->module != number)
+			return id;
+	}
+	return stack;
+}
+
+uint32_t allocating_stack(const struct tree *tree, uint32_t stack)
+{
+	enum allocators outermost = ALLOCATORS_NONE;
+	uint32_t result = stack;
+	int gap = 0;
+
+	for (uint32_t id = stack, i = 0; id && i < ALLOCATOR_FRAMES_MAX; i++) {
+		const struct stack *node = tree_node(tree, id);
+		const struct frame *frame = tree_frame(tree, node->frame);
+
+		if (frame->runtime == RUNTIME_MANAGED)
+			break;
+		if (frame->allocators) {
+			gap = 0;
+			outermost = frame->allocators;
+			result = node->parent ? node->parent : id;
+		} else if (++gap > ALLOCATOR_GAP_MAX) {
+			break;
+		}
+		id = node->parent;
+	}
+	return outermost == ALLOCATORS_RUNTIME ? skip_runtime(tree, result) : result;
+}
