@@ -71,7 +71,7 @@ static int find_call(const char *name, size_t size, uint64_t *number)
 		const char *name;
 	} calls[] = {
 #define SYSCALL(number, name) {number, #name},
-#include "model/syscalls_x86_64.def"
+#include "model/world/syscalls_x86_64.def"
 #undef SYSCALL
 	};
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "model/call_tree.h"
-#include "model/filter.h"
+#include "model/rows/call_tree.h"
+#include "model/select/filter.h"
 #include "model/model.h"
 #include "profile/source.h"
 #include "profile/status.h"

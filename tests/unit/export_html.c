@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* export_html.c: tests of what stands in the page; browsers are asked in e2e/html.bats. */
 #include "export_rig.h"
-#include "model/call_tree.h"
+#include "model/rows/call_tree.h"
 #include "synthetic_waits.h"
 
 /* The data in a page, which its script takes from the same place. */

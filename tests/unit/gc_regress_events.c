@@ -12,7 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "model/estimate.h"
+#include "model/world/estimate.h"
 
 enum {
 	EXPONENTIAL = GCPROF_STRIDE_EXPONENTIAL,

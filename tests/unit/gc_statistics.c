@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "model/estimate.h"
+#include "model/world/estimate.h"
 
 enum { TYPES = 3, SCALE = GC_CHECK ? 4 : 1 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/estimate.h"
+#include "model/world/estimate.h"
 #include "reader/heap_profile.h"
 #include "reader/remote_memory.h"
 #include "record/opener/opener_process.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* model_calls.c: tests of call trees: totals, recursion, callers and callees. */
-#include "model/call_tree.h"
+#include "model/rows/call_tree.h"
 #include "synthetic.h"
 
 /* main > a > b > b (recursion) has 2 samples, main > b 3, main > a 5 and allocates in gc_new. */

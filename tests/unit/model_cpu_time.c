@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* model_cpu_time.c: exact CPU time in the tables, and what no timer sample stands for. */
 #include "synthetic.h"
-#include "model/filter.h"
-#include "model/timeline.h"
+#include "model/select/filter.h"
+#include "model/world/timeline.h"
 
 #define MS UINT64_C(1000000) /* a tick, at 1000 Hz */
 

@@ -2,7 +2,7 @@
 /* model_divide.c: tests of how many system calls a filter selects. */
 #include <math.h>
 
-#include "model/filter.h"
+#include "model/select/filter.h"
 #include "synthetic.h"
 
 enum { READ = 0, WRITE = 1, GETPID = 39, SEEDS = 200 };

@@ -2,7 +2,7 @@
 /* model_estimate.c: tests of estimates and their intervals against simulations. */
 #include <math.h>
 
-#include "model/estimate.h"
+#include "model/world/estimate.h"
 #include "test.h"
 
 /* Simulations are the same each time: what they show does not hang on chance. */

@@ -2,7 +2,7 @@
 /* model_filter.c: tests of filters: their grammar, and what each selects. */
 #include <errno.h>
 
-#include "model/filter.h"
+#include "model/select/filter.h"
 #include "synthetic.h"
 
 static bool parses(const char *text)

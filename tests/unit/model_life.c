@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* model_life.c: tests of lifetimes, allocation sites, windows of time and utilisation. */
-#include "model/timeline.h"
-#include "model/utilisation.h"
+#include "model/world/timeline.h"
+#include "model/gc/utilisation.h"
 #include "synthetic.h"
 
 enum {

@@ -4,8 +4,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "model/arena.h"
-#include "model/text.h"
+#include "model/world/arena.h"
+#include "model/world/text.h"
 #include "synthetic.h"
 
 /* What recording takes of a thread is nobody's, whoever looks on; unless the view wants it so. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* model_sites.c: tests of what many stacks are summed up in: compact lives, the greatest, sites. */
-#include "model/best.h"
-#include "model/sites.h"
-#include "model/stack_life.h"
+#include "model/rows/best.h"
+#include "model/rows/sites.h"
+#include "model/world/stack_life.h"
 #include "synthetic.h"
 
 enum { STACKS = 8, EVENTS = 4000, NURSERY = 1 };

@@ -2,7 +2,7 @@
 /* model_spent.c: estimates of calls where the overhead controller decides when they are traced. */
 #include <math.h>
 
-#include "model/call_windows.h"
+#include "model/system/call_windows.h"
 #include "record/throttle/throttle.h"
 #include "test.h"
 

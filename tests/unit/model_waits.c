@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* model_waits.c: tests of time off the CPU in the model: totals, stacks, threads, filters. */
-#include "model/filter.h"
+#include "model/select/filter.h"
 #include "synthetic_waits.h"
 
 static void check_row(const struct model_wait *row, const char *name, const char *reason,

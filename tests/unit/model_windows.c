@@ -2,7 +2,7 @@
 /* model_windows.c: tests of the estimates of system calls that were not traced. */
 #include <math.h>
 
-#include "model/filter.h"
+#include "model/select/filter.h"
 #include "synthetic.h"
 
 #define MS UINT64_C(1000000)

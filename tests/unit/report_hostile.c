@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_hostile.c: tests of reports and comparisons of a profile whose every name is hostile. */
 #include "export_rig.h"
-#include "model/text.h"
+#include "model/world/text.h"
 #include "report/diff.h"
 #include "report/report.h"
 

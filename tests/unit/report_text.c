@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_text.c: tests of the report for people: widths, units, names, what it says. */
-#include "model/text.h"
+#include "model/world/text.h"
 #include "provider/probe_args.h"
 #include "report/page.h"
 #include "report/report.h"

@@ -16,7 +16,7 @@
 
 #include "../../bpf/events.h"
 #include "../model/event.h"
-#include "../model/world.h"
+#include "../model/world/world.h"
 #include "../util/id_map.h"
 #include "../util/map.h"
 #include "export.h"

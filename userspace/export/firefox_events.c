@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/faults.h"
-#include "../model/call_part.h"
+#include "../model/system/faults.h"
+#include "../model/world/call_part.h"
 #include "firefox.h"
 
 enum {

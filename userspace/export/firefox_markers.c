@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../model/syscall_text.h"
+#include "../model/world/syscall_text.h"
 #include "firefox.h"
 
 enum { ERRNO_MAX = 4095, CAUSES_SHOWN = 3, CAUSES_TEXT = 1024 };

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "../model/allocating.h"
+#include "../model/world/allocating.h"
 #include "firefox.h"
 
 void firefox_put_same(struct firefox *firefox, const char *name, const char *cell, uint64_t rows)

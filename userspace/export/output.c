@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "../model/text.h"
+#include "../model/world/text.h"
 #include "../profile/sink.h"
 
 enum {

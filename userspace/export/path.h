@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "../model/event.h"
-#include "../model/world.h"
+#include "../model/world/world.h"
 
 enum {
 	FRAME_FUNCTIONS_MAX = 64, /* inlined into one frame; the outermost of more are left out */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/allocating.h"
+#include "../model/world/allocating.h"
 #include "path.h"
 #include "perfetto.h"
 

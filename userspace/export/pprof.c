@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/faults.h"
-#include "../model/allocating.h"
+#include "../model/system/faults.h"
+#include "../model/world/allocating.h"
 
 enum { COMMENTS_MAX = 40 };
 

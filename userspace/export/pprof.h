@@ -9,7 +9,7 @@
 #define GCPROF_PPROF_H
 
 #include "../model/event.h"
-#include "../model/world.h"
+#include "../model/world/world.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
 #include "export.h"

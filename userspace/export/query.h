@@ -4,10 +4,9 @@
 #define GCPROF_QUERY_H
 
 #include "../profile/reader.h"
+#include "query_print.h"
 
 struct sink;
-
-enum query_format { QUERY_TABLE, QUERY_CSV, QUERY_JSON };
 
 struct query_request {
 	const char *sql;  /* one statement that only reads */

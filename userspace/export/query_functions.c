@@ -5,8 +5,8 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-#include "../model/arena.h"
-#include "../model/estimate.h"
+#include "../model/world/arena.h"
+#include "../model/world/estimate.h"
 #include "query_print.h"
 
 /* --- percentile: the nearest rank, as reports have it ----------------------------------- */

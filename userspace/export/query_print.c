@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/arena.h"
-#include "../model/text.h"
+#include "../model/world/arena.h"
+#include "../model/world/text.h"
 
 enum {
 	PAGE_ROWS = 1000, /* of a table: the first so many say how wide its columns are */

@@ -4,10 +4,11 @@
 #define GCPROF_QUERY_PRINT_H
 
 #include "output.h"
-#include "query.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
+
+enum query_format { QUERY_TABLE, QUERY_CSV, QUERY_JSON };
 
 /* Runs a statement and writes its rows: SQLITE_DONE, or the status of what went wrong. */
 int query_print(struct sqlite3_stmt *statement, enum query_format format, struct output *output);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../model/arena.h"
+#include "../model/world/arena.h"
 #include "../util/output_file.h"
 
 struct spool {

@@ -4,7 +4,7 @@
 #define GCPROF_SQL_H
 
 #include "../model/event.h"
-#include "../model/world.h"
+#include "../model/world/world.h"
 #include "../util/map.h"
 #include "database.h"
 #include "export.h"

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
-#include "../model/faults.h"
-#include "../model/text.h"
-#include "../model/call_part.h"
-#include "../model/syscall_text.h"
+#include "../model/system/faults.h"
+#include "../model/world/text.h"
+#include "../model/world/call_part.h"
+#include "../model/world/syscall_text.h"
 #include "sql.h"
 
 enum { COMPAT_BIT = 31 };

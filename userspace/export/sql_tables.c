@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../model/allocating.h"
+#include "../model/world/allocating.h"
 #include "../profile/status.h"
 #include "../util/buffer.h"
 #include "sql.h"

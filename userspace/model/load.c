@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "../profile/reader.h"
-#include "arena.h"
+#include "world/arena.h"
 #include "pass.h"
-#include "selection.h"
-#include "text.h"
+#include "select/selection.h"
+#include "world/text.h"
 
 const char *runtime_name(enum runtime runtime)
 {

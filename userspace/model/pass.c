@@ -7,15 +7,15 @@
 
 #include "../../bpf/events.h"
 #include "../util/map.h"
-#include "divide.h"
-#include "entries.h"
-#include "faults.h"
-#include "functions.h"
-#include "program_rows.h"
-#include "selection.h"
-#include "sites.h"
-#include "text.h"
-#include "thread_rows.h"
+#include "system/divide.h"
+#include "rows/entries.h"
+#include "system/faults.h"
+#include "rows/functions.h"
+#include "rows/program_rows.h"
+#include "select/selection.h"
+#include "rows/sites.h"
+#include "world/text.h"
+#include "rows/thread_rows.h"
 
 enum { COMMAND_WORDS_MAX = 4096 };
 

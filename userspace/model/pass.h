@@ -4,17 +4,17 @@
 #define GCPROF_PASS_H
 
 #include "../util/buffer.h"
-#include "cycles.h"
+#include "gc/cycles.h"
 #include "event.h"
-#include "fibers.h"
-#include "gc_cycles.h"
-#include "heap_sites.h"
-#include "pauses.h"
-#include "samples.h"
-#include "syscalls.h"
-#include "waits.h"
-#include "wakers.h"
-#include "world.h"
+#include "world/fibers.h"
+#include "gc/gc_cycles.h"
+#include "gc/heap_sites.h"
+#include "gc/pauses.h"
+#include "gc/samples.h"
+#include "system/syscalls.h"
+#include "system/waits.h"
+#include "system/wakers.h"
+#include "world/world.h"
 
 struct selection;
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "estimate.h"
-#include "life.h"
+#include "world/estimate.h"
+#include "world/life.h"
 
 enum runtime { RUNTIME_NATIVE = 1, RUNTIME_MANAGED, RUNTIME_KERNEL };
 

@@ -3,7 +3,7 @@
 #ifndef GCPROF_REPORT_CALLS_H
 #define GCPROF_REPORT_CALLS_H
 
-#include "../model/call_tree.h"
+#include "../model/rows/call_tree.h"
 #include "report.h"
 
 struct calls_request {

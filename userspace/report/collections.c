@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../../bpf/events.h"
-#include "../model/text.h"
+#include "../model/world/text.h"
 #include "sections.h"
 #include "units.h"
 #include "../util/plural.h"

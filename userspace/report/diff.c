@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/arena.h"
+#include "../model/world/arena.h"
 #include "../util/map.h"
 #include "advice.h"
 

@@ -3,7 +3,7 @@
 #include "../../bpf/events.h"
 #include "json_parts.h"
 
-#include "../model/timeline.h"
+#include "../model/world/timeline.h"
 #include "advice.h"
 #include "json_values.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../model/timeline.h"
+#include "../model/world/timeline.h"
 #include "advice.h"
 #include "bars.h"
 #include "sections.h"

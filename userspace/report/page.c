@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/text.h"
+#include "../model/world/text.h"
 
 enum { PARAGRAPH_WIDTH_MAX = 100 };
 

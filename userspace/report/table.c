@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/arena.h"
-#include "../model/text.h"
+#include "../model/world/arena.h"
+#include "../model/world/text.h"
 #include "page.h"
 
 enum { COLUMNS_MAX = 24, GAP = 2, INDENT = 2, NOTE_INDENT = 6 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../model/functions.h"
+#include "../../model/rows/functions.h"
 #include "../../report/report.h"
 #include "../../util/map.h"
 #include "../export.h"

@@ -3,7 +3,7 @@
 #ifndef GCPROF_HTML_TREE_H
 #define GCPROF_HTML_TREE_H
 
-#include "../../model/call_tree.h"
+#include "../../model/rows/call_tree.h"
 
 enum { HTML_NODES_MAX = 100000 };
 

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pauses.c: the longest pauses: what they copied or walked, and what lay in them. */
+/*
+ * Which pauses are the longest is known at the end only, and nothing is kept of each event.
+ * So a collection under way notes what comes meanwhile, and when it ends it stays if it is
+ * among the longest so far; what comes later but began before, as a call that the pause held
+ * up, is looked for among these few. What a minor collection copied are the samples of its
+ * cycle. Who pays for a major one is known without a walk over all that lives: a sample that
+ * ceases to be old was walked in all pauses since it became so, which its level tells.
+ */
+#include "pauses.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../../../bpf/events.h"
+#include "../world/arena.h"
+#include "causes.h"
+#include "sample.h"
+#include "../world/syscall_text.h"
+#include "../world/world.h"
+
+void pauses_free(struct pauses *pauses)
+{
+	for (size_t i = 0; i < pauses->n_longest; i++)
+		causes_free(pauses->longest[i].causes);
+}
+
+/* Which samples it dealt with: those of its cycle, or what is old. */
+static int find_causes(const struct world *world, struct long_pause *pause)
+{
+	const struct charging *charging =
+		&tasks_find_process(&world->tasks, pause->process)->charging;
+
+	pause->causes = causes_create();
+	if (!pause->causes)
+		return -ENOMEM;
+	pause->walked = (pause->kind == GCPROF_GC_STEP || pause->kind == GCPROF_GC_FULL) &&
+			charging->live_count && charging->live_bytes > 0;
+	pause->level = charging->level;
+	return 0;
+}
+
+/* Puts it where it belongs among the longest; the last of these leaves if there is no room. */
+static void insert(struct pauses *pauses, const struct long_pause *pause)
+{
+	size_t at = pauses->n_longest;
+
+	if (at < LONG_PAUSES)
+		pauses->n_longest++;
+	else
+		causes_free(pauses->longest[--at].causes);
+	for (; at && pauses->longest[at - 1].pause_ns < pause->pause_ns; at--)
+		pauses->longest[at] = pauses->longest[at - 1];
+	pauses->longest[at] = *pause;
+	if (pause->end > pauses->latest_end)
+		pauses->latest_end = pause->end;
+}
+
+int pauses_end(struct pauses *pauses, const struct world *world, const struct record_gc_end *record,
+	       const struct long_pause *ended, struct causes **copied)
+{
+	struct long_pause pause = *ended;
+
+	*copied = NULL;
+	pause.end = record->time;
+	pause.figures = *record;
+	if (!pause.pause_ns || (pauses->n_longest == LONG_PAUSES &&
+				pauses->longest[LONG_PAUSES - 1].pause_ns >= pause.pause_ns))
+		return 0;
+	if (find_causes(world, &pause) < 0)
+		return -ENOMEM;
+	insert(pauses, &pause);
+	if (!pause.walked && pause.kind != GCPROF_GC_STOP)
+		*copied = pause.causes;
+	return 0;
+}
+
+static void note_longest(struct guests *guests, const struct guest *guest)
+{
+	size_t at = guests->n_longest;
+
+	if (at == PAUSE_CALLS && guests->longest[at - 1].overlap_ns >= guest->overlap_ns)
+		return;
+	if (at < PAUSE_CALLS)
+		guests->n_longest++;
+	else
+		at--;
+	for (; at && guests->longest[at - 1].overlap_ns < guest->overlap_ns; at--)
+		guests->longest[at] = guests->longest[at - 1];
+	guests->longest[at] = *guest;
+}
+
+/* Threads wait there for the end of a pause, or for work: one is as good as another. */
+static bool is_futex(const struct world *world, const struct guest *guest)
+{
+	const char *name = syscall_name(world->model->run.machine, guest->number);
+
+	return guest->is_call && name &&
+	       (strcmp(name, "futex") == 0 || guest->number == SYSCALL_LOCK);
+}
+
+static void note_call(const struct world *world, struct guests *guests, const struct guest *part)
+{
+	bool futex = is_futex(world, part);
+
+	guests->sums.calls++;
+	guests->sums.call_ns += part->overlap_ns;
+	guests->sums.futex_calls += futex;
+	guests->sums.futex_ns += futex ? part->overlap_ns : 0;
+	if (!futex)
+		note_longest(guests, part);
+}
+
+/* How much of a pause lies in this span. */
+static uint64_t overlap(const struct long_pause *pause, uint64_t begin, uint64_t end)
+{
+	uint64_t from = begin > pause->begin ? begin : pause->begin;
+	uint64_t to = end < pause->end ? end : pause->end;
+
+	return to > from ? to - from : 0;
+}
+
+static void note_own(struct guests *guests, const struct guest *part)
+{
+	struct guest *longest = part->is_call ? &guests->own : &guests->own_wait;
+
+	*(part->is_call ? &guests->sums.own_call_ns : &guests->sums.own_wait_ns) +=
+		part->overlap_ns;
+	if (part->overlap_ns > longest->overlap_ns)
+		*longest = *part;
+}
+
+static void welcome(const struct world *world, struct long_pause *pause, const struct guest *guest)
+{
+	struct guests *guests = &pause->guests;
+	struct guest part = *guest;
+
+	part.overlap_ns = overlap(pause, guest->begin, guest->begin + guest->duration);
+	if (!part.overlap_ns)
+		return;
+	if (guest->thread == pause->thread) {
+		note_own(guests, &part);
+	} else if (guest->is_call) {
+		note_call(world, guests, &part);
+	} else {
+		guests->sums.wait_ns += part.overlap_ns;
+		/* A wait in a call is that call's. */
+		if (guest->reason != WAIT_CALL)
+			note_longest(guests, &part);
+	}
+}
+
+static void welcome_all(struct pauses *pauses, const struct world *world, const struct guest *guest)
+{
+	struct open_gcs *open = &pauses->open;
+	uint64_t process = tasks_find_thread(&world->tasks, guest->thread)->process;
+
+	for (size_t i = 0; i < open->count; i++)
+		if (open->items[i].pause.process == process)
+			welcome(world, &open->items[i].pause, guest);
+	for (size_t i = 0; i < pauses->n_longest && guest->begin < pauses->latest_end; i++)
+		if (pauses->longest[i].process == process)
+			welcome(world, &pauses->longest[i], guest);
+}
+
+/* When what ended at `time` began. */
+static uint64_t begin_of(uint64_t time, uint64_t duration)
+{
+	return time > duration ? time - duration : 0;
+}
+
+void pauses_call(struct pauses *pauses, const struct world *world,
+		 const struct record_syscall *record)
+{
+	uint64_t begin = begin_of(record->time, record->duration);
+	struct guest guest;
+
+	if (!pauses->open.count && begin >= pauses->latest_end)
+		return;
+	guest = (struct guest){
+		.thread = record->thread,
+		.begin = begin,
+		.duration = record->time - begin,
+		.is_call = true,
+		.number = record->number & INT32_MAX,
+		.args = {record->arg0, record->arg1, record->arg2},
+		.result = record->result,
+		.unfinished = record->flags & SYSCALL_UNFINISHED,
+		.path = record->path ? tree_text(&world->tree, record->path) : NULL,
+	};
+	if (record->flags & SYSCALL_COMPAT)
+		guest.number |= SYSCALL_NUMBER_COMPAT;
+	welcome_all(pauses, world, &guest);
+}
+
+void pauses_wait(struct pauses *pauses, const struct world *world, const struct record_wait *record)
+{
+	uint64_t begin = begin_of(record->time, record->duration);
+	const struct guest guest = {
+		.thread = record->thread,
+		.begin = begin,
+		.duration = record->time - begin,
+		.reason = record->reason,
+	};
+
+	if (pauses->open.count || begin < pauses->latest_end)
+		welcome_all(pauses, world, &guest);
+}
+
+void pauses_window(struct pauses *pauses, const struct record_call_window *record)
+{
+	struct open_gcs *open = &pauses->open;
+
+	for (size_t i = 0; i < open->count; i++)
+		open->items[i].pause.guests.sums.traced_ns +=
+			overlap(&open->items[i].pause, record->begin, record->end);
+	for (size_t i = 0; i < pauses->n_longest && record->begin < pauses->latest_end; i++)
+		pauses->longest[i].guests.sums.traced_ns +=
+			overlap(&pauses->longest[i], record->begin, record->end);
+}
+
+static void note_tick(struct long_pause *pause, uint64_t process, const struct record_cpu *record)
+{
+	struct guests *guests = &pause->guests;
+	bool own = pause->thread == record->thread;
+
+	if (pause->process == process && record->time >= pause->begin && record->time < pause->end)
+		*(own ? &guests->own_cpu_ns : &guests->cpu_ns) += record->ns;
+}
+
+void pauses_cpu(struct pauses *pauses, const struct world *world, const struct record_cpu *record)
+{
+	struct open_gcs *open = &pauses->open;
+	size_t late = record->time < pauses->latest_end ? pauses->n_longest : 0;
+	uint64_t process;
+
+	if (!open->count && !late)
+		return;
+	process = tasks_find_thread(&world->tasks, record->thread)->process;
+	for (size_t i = 0; i < open->count; i++)
+		note_tick(&open->items[i].pause, process, record);
+	for (size_t i = 0; i < late; i++)
+		note_tick(&pauses->longest[i], process, record);
+}
+
+void pauses_old(struct pauses *pauses, const struct sample *sample)
+{
+	if (sample->type == TYPE_TRASH)
+		return;
+	for (size_t i = 0; i < pauses->n_longest; i++) {
+		struct long_pause *pause = &pauses->longest[i];
+
+		if (pause->walked && pause->process == sample->process &&
+		    sample->level <= pause->level &&
+		    causes_add(pause->causes, sample->cost, sample->type, sample->bytes,
+			       sample->bytes) < 0)
+			pauses->failed = true;
+	}
+}
+
+static int fill_call(struct world *world, const struct guest *guest, struct pause_call *row)
+{
+	const struct thread *thread = tasks_find_thread(&world->tasks, guest->thread);
+	const struct syscall_call call = {
+		.number = guest->number,
+		.path = guest->path,
+		.args = {guest->args[0], guest->args[1], guest->args[2]},
+		.result = guest->result,
+		.unfinished = guest->unfinished,
+	};
+
+	*row = (struct pause_call){
+		.tid = thread->tid,
+		.thread = thread->name,
+		.start = guest->begin,
+		.duration_ns = guest->duration,
+		.overlap_ns = guest->overlap_ns,
+		.is_call = guest->is_call,
+		.text = wait_reason_name((unsigned)guest->reason),
+	};
+	if (guest->is_call)
+		row->text = syscall_tell(world, call);
+	return row->text ? 0 : -ENOMEM;
+}
+
+static void fill_figures(const struct world *world, const struct long_pause *pause,
+			 struct model_pause *row)
+{
+	const struct record_gc_end *end = &pause->figures;
+	const struct guests *guests = &pause->guests;
+	uint64_t frequency = world->model->run.frequency;
+	double tick = frequency ? 1e9 / (double)frequency : 0;
+	const struct thread *thread = tasks_find_thread(&world->tasks, pause->thread);
+
+	*row = (struct model_pause){
+		.start = pause->begin,
+		.pause_ns = pause->pause_ns,
+		.kind = (unsigned)pause->kind,
+		.reason = (unsigned)(pause->reason < GC_REASONS ? pause->reason : 0),
+		.name = gc_names_text(&world->gc_names, pause->process, pause->name),
+		.named_reason = gc_names_text(&world->gc_names, pause->process, pause->reason),
+		.heap_before = end->heap_before,
+		.heap_after = end->heap_after,
+		.heap_size = end->heap_size,
+		.cycle = pause->cycle,
+		.tid = thread->tid,
+		.pid = tasks_find_process(&world->tasks, pause->process)->pid,
+		.thread = thread->name,
+		.has_stats = end->has_stats,
+		.promoted_bytes = end->promoted_bytes,
+		.promoted_objects = end->promoted_objects,
+		.nursery_bytes = end->nursery_used,
+		.live_bytes = end->live_bytes,
+		.stop_ns = end->stop_ns,
+		.walked = pause->walked,
+		.sums = guests->sums,
+		.cpu_ns = (double)guests->cpu_ns,
+		.own_cpu_ns = (double)guests->own_cpu_ns,
+		.ticks = frequency ? (double)pause->pause_ns / tick : 0,
+	};
+}
+
+int pauses_finish(const struct pauses *pauses, struct world *world)
+{
+	struct model *model = world->model;
+	int error = pauses->failed ? -ENOMEM : 0;
+
+	model->pauses = arena_alloc(model->arena, LONG_PAUSES * sizeof(*model->pauses));
+	if (!model->pauses)
+		return -ENOMEM;
+	for (size_t i = 0; i < pauses->n_longest && !error; i++) {
+		const struct guests *guests = &pauses->longest[i].guests;
+		struct model_pause *row = &model->pauses[model->n_pauses++];
+
+		fill_figures(world, &pauses->longest[i], row);
+		error = causes_sites(pauses->longest[i].causes, world, row);
+		row->n_longest = guests->n_longest;
+		for (size_t j = 0; j < guests->n_longest && !error; j++)
+			error = fill_call(world, &guests->longest[j], &row->longest[j]);
+		if (!error && guests->own.is_call)
+			error = fill_call(world, &guests->own, &row->own_call);
+		if (!error && guests->own_wait.overlap_ns)
+			error = fill_call(world, &guests->own_wait, &row->own_wait);
+	}
+	return error;
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* samples.c: sampled objects from their allocation until their death. */
+#include "samples.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../bpf/events.h"
+#include "../../util/id_map.h"
+#include "causes.h"
+#include "pauses.h"
+#include "../world/world.h"
+
+int samples_init(struct samples *samples, struct world *world, struct pauses *pauses)
+{
+	*samples = (struct samples){.world = world, .pauses = pauses, .count = 1};
+	samples->index = id_map_create();
+	return samples->index ? 0 : -ENOMEM;
+}
+
+void samples_free(struct samples *samples)
+{
+	free(samples->items);
+	id_map_free(samples->index);
+	account_free(&samples->account);
+}
+
+/* The number of a fresh sample, 0: no memory. The place is taken only once .process is set. */
+static uint32_t take_place(struct samples *samples)
+{
+	uint32_t number = samples->free;
+
+	if (number) {
+		samples->free = samples->items[number].next;
+	} else {
+		if (samples->count >= UINT32_MAX ||
+		    array_reserve(&samples->items, &samples->capacity, samples->count,
+				  sizeof(*samples->items)) < 0)
+			return 0;
+		number = (uint32_t)samples->count++;
+	}
+	samples->items[number] = (struct sample){0};
+	return number;
+}
+
+static void drop(struct samples *samples, uint32_t number)
+{
+	struct sample *sample = &samples->items[number];
+
+	id_map_remove(samples->index, sample->process, sample->id);
+	sample->process = 0;
+	sample->next = samples->free;
+	samples->free = number;
+}
+
+/* Both books are kept by stack and by type; a sample has had its places since its birth. */
+static uint32_t life_of_stack(const struct samples *samples, const struct sample *sample)
+{
+	return samples->world->tree.costs[sample->cost].life;
+}
+
+static struct life *life_of_type(const struct samples *samples, const struct sample *sample)
+{
+	return &samples->world->types.items[sample->type].life;
+}
+
+static void note_birth(struct life *life, const struct record_alloc *record,
+		       const struct sample *sample, double probability)
+{
+	if (!life->samples++)
+		life->type = sample->type;
+	life->mixed |= life->type != sample->type;
+	tally_add(&life->bytes, (double)record->size, probability);
+}
+
+/*
+ * Promoted too early was whatever the first marking that began afterwards found dead: it
+ * outlived the nursery, and nothing says that it lived for longer than that. Where no ages
+ * are known (0) the heap has no generations, and old is what outlasted its first cycle. Of heaps
+ * that are seen from outside it is not known when they mark.
+ */
+static int die(struct samples *samples, const struct sample *sample, uint64_t age, bool freed)
+{
+	uint32_t markings = tasks_find_process(&samples->world->tasks, sample->process)->markings;
+	bool premature = sample->old && age && !freed && !sample->foreign &&
+			 markings <= sample->markings + 1;
+	struct life *life = life_of_type(samples, sample);
+	uint32_t number = life_of_stack(samples, sample);
+	struct stack_old *old;
+
+	if (age && stack_life_death(&samples->world->tree.lives, number, age, sample->bytes) < 0)
+		return -ENOMEM;
+	life->ages[age_class(age)] += age ? (float)sample->bytes : 0;
+	if (!sample->old)
+		return 0;
+	old = stack_life_old(&samples->world->tree.lives, number);
+	if (!old)
+		return -ENOMEM;
+	*(premature ? &life->premature_bytes : &life->old_bytes) += sample->bytes;
+	*(premature ? &old->premature_bytes : &old->old_bytes) += sample->bytes;
+	return 0;
+}
+
+static int become_old(struct samples *samples, struct sample *sample)
+{
+	struct process *process = tasks_find_process(&samples->world->tasks, sample->process);
+	struct charging *charging = &process->charging;
+	struct stack_old *old;
+
+	if (sample->old)
+		return 0;
+	old = stack_life_old(&samples->world->tree.lives, life_of_stack(samples, sample));
+	if (!old)
+		return -ENOMEM;
+	sample->old = 1;
+	sample->level = charging->level;
+	sample->markings = process->markings;
+	old->promoted_bytes += sample->bytes;
+	life_of_type(samples, sample)->promoted_bytes += sample->bytes;
+	charging->live_bytes += sample->bytes;
+	charging->live_count++;
+	samples->world->types.items[sample->type].live_bytes += sample->bytes;
+	return 0;
+}
+
+/*
+ * Each major pause raises the process's level by ns per live byte, so what an
+ * object owes for all the pauses of its old age is a difference of two levels.
+ */
+static void pay_old_age(struct samples *samples, const struct sample *sample)
+{
+	const struct charging *charging =
+		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
+	double ns = sample->bytes * (charging->level - sample->level);
+
+	pauses_old(samples->pauses, sample);
+	tree_charge(&samples->world->tree, sample->cost, ns);
+	samples->world->types.items[sample->type].gc_ns += ns;
+}
+
+static void cease_to_be_old(struct samples *samples, struct sample *sample)
+{
+	struct charging *charging =
+		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
+
+	if (!sample->old)
+		return;
+	pay_old_age(samples, sample);
+	sample->old = 0;
+	charging->live_bytes -= sample->bytes;
+	charging->live_count--;
+	samples->world->types.items[sample->type].live_bytes -= sample->bytes;
+}
+
+/* The sums that need no fate. */
+static void count_sample(struct samples *samples, const struct record_alloc *record,
+			 const struct sample *sample)
+{
+	struct model_alloc *alloc = &samples->world->model->alloc;
+	struct type *type = &samples->world->types.items[sample->type];
+	struct thread *thread = tasks_find_thread(&samples->world->tasks, record->thread);
+	double p = samples->last_probability;
+
+	tally_add(&samples->bytes, (double)record->size, p);
+	object_tally_add(&samples->objects, record->size, record->period, p);
+	tally_add(&type->bytes, (double)record->size, p);
+	object_tally_add(&type->objects, record->size, record->period, p);
+	type->samples++;
+	stack_life_birth(&samples->world->tree.lives, life_of_stack(samples, sample), sample->type,
+			 record->size, p);
+	note_birth(life_of_type(samples, sample), record, sample, p);
+	tally_add(&thread->alloc, (double)record->size, p);
+	tally_add(&timeline_at(&samples->world->timeline, record->time)->alloc,
+		  (double)record->size, p);
+	thread->alloc_samples++;
+	thread->alloc_bytes += sample->bytes;
+	alloc->samples++;
+	if (!alloc->period)
+		alloc->period = record->period;
+	if (alloc->samples == 1 || record->period < alloc->period_min)
+		alloc->period_min = record->period;
+	if (record->period > alloc->period_max)
+		alloc->period_max = record->period;
+}
+
+/* How much the program has allocated and not freed is a figure of each moment. */
+static void count_unfreed(struct samples *samples, const struct sample *sample, double bytes,
+			  uint64_t time)
+{
+	if (sample->type == TYPE_TRASH)
+		return;
+	samples->unfreed += bytes;
+	timeline_at(&samples->world->timeline, time)->unfreed_bytes =
+		(uint64_t)fmax(samples->unfreed, 0);
+}
+
+static double probability_of(struct samples *samples, const struct record_alloc *record)
+{
+	if (record->size != samples->last_size || record->period != samples->last_period ||
+	    samples->last_probability <= 0) {
+		samples->last_size = record->size;
+		samples->last_period = record->period;
+		samples->last_probability = sample_probability(record->size, record->period);
+	}
+	return samples->last_probability;
+}
+
+int samples_alloc(struct samples *samples, const struct event *event)
+{
+	const struct record_alloc *record = &event->record->alloc;
+	struct thread *thread = tasks_find_thread(&samples->world->tasks, record->thread);
+	struct process *process;
+	uint32_t *place;
+	struct sample *sample;
+	int64_t cost, type;
+	uint32_t number;
+
+	if (!thread)
+		return -EBADMSG;
+	process = tasks_find_process(&samples->world->tasks, thread->process);
+	cost = tree_cost(&samples->world->tree, record->stack);
+	type = type_table_number(&samples->world->types, thread->process, record->type);
+	/* It lives, dies and pays like the others, but into a book that is not read. */
+	if (!event->selected) {
+		cost = tree_trash(&samples->world->tree);
+		type = TYPE_TRASH;
+	}
+	place = id_map_put(samples->index, thread->process, record->sample);
+	if (cost < 0 || type < 0 || !place || !tree_life(&samples->world->tree, (uint32_t)cost))
+		return -ENOMEM;
+	if (*place)
+		return -EBADMSG;
+	number = take_place(samples);
+	if (!number)
+		return -ENOMEM;
+	*place = number;
+	sample = &samples->items[number];
+	sample->id = record->sample;
+	sample->probability = (float)probability_of(samples, record);
+	sample->bytes = (double)record->size / samples->last_probability;
+	sample->cost = (uint32_t)cost;
+	sample->type = (uint32_t)type;
+	sample->process = thread->process;
+	sample->thread = (uint32_t)record->thread;
+	sample->foreign = record->kind >= GCPROF_SAMPLE_FOREIGN;
+	sample->manual = record->kind == GCPROF_SAMPLE_MANUAL;
+	/* No collection has anything to do with what the program frees. */
+	if (!sample->manual) {
+		sample->pending = 1;
+		sample->next = process->charging.first_pending;
+		process->charging.first_pending = number;
+	}
+	if (event->selected)
+		count_sample(samples, record, sample);
+	if (sample->manual)
+		count_unfreed(samples, sample, sample->bytes, record->time);
+	return record->kind == GCPROF_SAMPLE_BORN_OLD ? become_old(samples, sample) : 0;
+}
+
+/* Survival is about the first fate alone: later ones are about age. */
+static void first_fate(struct samples *samples, struct sample *sample, bool survived)
+{
+	struct type *type = &samples->world->types.items[sample->type];
+	struct stack_life *life = &samples->world->tree.lives.items[life_of_stack(samples, sample)];
+	double size = sample->bytes * (double)sample->probability;
+
+	sample->fated = 1;
+	type->fates++;
+	share_add(&type->survived, survived, sample->probability);
+	share_add_amount(&type->life.survived, survived, size, sample->probability);
+	share_add_amount(&life->survived, survived, size, sample->probability);
+}
+
+int samples_fate(struct samples *samples, const struct record_fate *record)
+{
+	uint32_t number = id_map_get(samples->index, record->process, record->sample);
+	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
+	bool freed = record->outcome == GCPROF_FREED;
+	struct sample *sample;
+
+	if (record->outcome < GCPROF_DIED_YOUNG || record->outcome > GCPROF_FREED)
+		return -EBADMSG;
+	/* Fates of objects whose sample was lost, or was taken before the recording, are normal. */
+	if (!number)
+		return 0;
+	sample = &samples->items[number];
+	if (sample->dead)
+		return 0;
+	if (freed && !sample->manual)
+		tasks_find_process(&samples->world->tasks, record->process)->frees = true;
+	if (freed && sample->manual)
+		count_unfreed(samples, sample, -sample->bytes, record->time);
+	/* Where nothing collects, there is no collection that it might have survived. */
+	if (!sample->fated && record->outcome != GCPROF_DIED_OLD && !(freed && sample->foreign))
+		first_fate(samples, sample, lives);
+	if (record->outcome == GCPROF_PROMOTED && sample->pending)
+		sample->promoted = 1;
+	if (lives)
+		return become_old(samples, sample);
+	if (die(samples, sample, record->age, freed) < 0)
+		return -ENOMEM;
+	cease_to_be_old(samples, sample);
+	sample->dead = 1;
+	if (!sample->pending)
+		drop(samples, number);
+	return 0;
+}
+
+int samples_pending(const struct samples *samples, uint64_t process, struct causes *causes)
+{
+	const struct charging *charging =
+		&tasks_find_process(&samples->world->tasks, process)->charging;
+	const struct sample *sample;
+
+	for (uint32_t number = charging->first_pending; number; number = sample->next) {
+		sample = &samples->items[number];
+		if (sample->type != TYPE_TRASH &&
+		    causes_add(causes, sample->cost, sample->type, sample->bytes,
+			       sample->promoted ? sample->bytes : 0) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Settles all bills with the fit as it is now. */
+static void settle_all(struct samples *samples)
+{
+	struct account *account = &samples->account;
+	struct books books = {&samples->world->tree, &samples->world->types};
+	const struct charge *charges = account->charges;
+	const struct process *process;
+	double fit[2];
+
+	for (size_t i = 0; i < account->n_bills; i++) {
+		process = tasks_find_process(&samples->world->tasks, account->bills[i].process);
+		charging_fit(&process->charging, &fit[0], &fit[1]);
+		bill_settle(&account->bills[i], charges, fit, &books);
+		charges += account->bills[i].n_charges;
+	}
+	account->n_bills = account->n_charges = 0;
+}
+
+/* Charges for the samples of the current cycle; with `end` the cycle is over. */
+static int charge_cycle(struct samples *samples, struct charging *charging, struct bill *bill,
+			bool end)
+{
+	double estimated = 0;
+	uint32_t next;
+
+	for (uint32_t number = charging->first_pending; number; number = next) {
+		struct sample *sample = &samples->items[number];
+		struct charge charge = {sample->cost, sample->type, sample->promoted,
+					(float)fmax(sample->bytes, 1)};
+
+		next = sample->next;
+		estimated += charge.promoted ? fmax(sample->bytes, 1) : 0;
+		if (account_add_charge(&samples->account, &charge) < 0)
+			return -ENOMEM;
+		bill->n_charges++;
+		if (!end)
+			continue;
+		sample->pending = 0;
+		if (sample->dead)
+			drop(samples, number);
+	}
+	if (end)
+		charging->first_pending = 0;
+	if (bill->promoted_bytes < 0)
+		bill->promoted_bytes = estimated;
+	return 0;
+}
+
+static int charge_samples(struct samples *samples, const struct collection *collection)
+{
+	struct account *account = &samples->account;
+	struct charging *charging =
+		&tasks_find_process(&samples->world->tasks, collection->process)->charging;
+	struct bill bill = {.process = (uint32_t)collection->process,
+			    .pauses = (uint32_t)collection->count,
+			    .pause_ns = (double)collection->pause_ns};
+
+	/* Below 0: not measured, take what the samples say. Only minor ones copy. */
+	if (collection->minor)
+		bill.promoted_bytes = collection->has_stats ? (double)collection->promoted_bytes
+							    : -1;
+	if (!collection->timed) {
+		if (charge_cycle(samples, charging, &bill, collection->minor) < 0)
+			return -ENOMEM;
+		account->n_charges -= bill.n_charges;
+		return 0;
+	}
+	if (!charging->first_pending) {
+		charging->carried += bill.pauses;
+		charging->carried_ns += bill.pause_ns;
+		charging->carried_bytes += fmax(bill.promoted_bytes, 0);
+		return 0;
+	}
+	if (charge_cycle(samples, charging, &bill, collection->minor) < 0)
+		return -ENOMEM;
+	bill.pauses += charging->carried;
+	bill.pause_ns += charging->carried_ns;
+	bill.promoted_bytes += charging->carried_bytes;
+	charging->carried = 0;
+	charging->carried_ns = charging->carried_bytes = 0;
+	if (account_add_bill(account, &bill) < 0)
+		return -ENOMEM;
+	if (account->n_charges > ACCOUNT_CHARGES_MAX || account->n_bills > ACCOUNT_CHARGES_MAX)
+		settle_all(samples);
+	return 0;
+}
+
+/* The samples of the current cycle wait for no collection any more. */
+static void forget_pending(struct samples *samples, struct charging *charging)
+{
+	uint32_t next;
+
+	for (uint32_t number = charging->first_pending; number; number = next) {
+		next = samples->items[number].next;
+		samples->items[number].pending = 0;
+		if (samples->items[number].dead)
+			drop(samples, number);
+	}
+	charging->first_pending = 0;
+}
+
+void samples_cycle_over(struct samples *samples, uint64_t id)
+{
+	struct process *process = tasks_find_process(&samples->world->tasks, id);
+
+	/* Of a heap with a nursery the next minor collection deals with them. */
+	if (!process->has_minors)
+		forget_pending(samples, &process->charging);
+}
+
+int samples_collected(struct samples *samples, const struct collection *collection)
+{
+	struct process *process = tasks_find_process(&samples->world->tasks, collection->process);
+	struct charging *charging;
+
+	if (!process)
+		return -EBADMSG;
+	charging = &process->charging;
+	if (collection->timed && collection->minor && collection->has_stats)
+		charging_observe(charging, (double)collection->count,
+				 (double)collection->promoted_bytes, (double)collection->pause_ns);
+	if (collection->timed && !collection->minor && charging->live_count &&
+	    charging->live_bytes > 0) {
+		charging->level += (double)collection->pause_ns / charging->live_bytes;
+		return 0;
+	}
+	return charge_samples(samples, collection);
+}
+
+/* The fit that is shown: that of the process with most minor collections. */
+static void show_fit(struct samples *samples)
+{
+	double most = 0;
+
+	for (uint64_t id = 1; id < samples->world->tasks.processes.limit; id++) {
+		const struct process *process = tasks_find_process(&samples->world->tasks, id);
+
+		if (process && process->charging.n > most) {
+			most = process->charging.n;
+			charging_fit(&process->charging, &samples->world->model->gc.fixed_ns,
+				     &samples->world->model->gc.copy_ns_per_byte);
+		}
+	}
+}
+
+static double selected_live_bytes(const struct types *types)
+{
+	double live = 0;
+
+	for (size_t i = 1; i < types->count; i++)
+		live += i == TYPE_TRASH ? 0 : fmax(types->items[i].live_bytes, 0);
+	return live;
+}
+
+/* Where the program frees its objects, the others are alive. */
+static int keep_what_was_not_freed(struct samples *samples)
+{
+	int err = 0;
+
+	for (size_t i = 1; i < samples->count && !err; i++) {
+		struct sample *sample = &samples->items[i];
+
+		if (sample->process && sample->foreign && !sample->dead &&
+		    (sample->manual ||
+		     tasks_find_process(&samples->world->tasks, sample->process)->frees))
+			err = become_old(samples, sample);
+	}
+	return err;
+}
+
+static void finish_alive(struct samples *samples, const struct sample *sample, struct tally *live)
+{
+	double p = (double)sample->probability;
+
+	pay_old_age(samples, sample);
+	if (sample->type != TYPE_TRASH)
+		tally_add(live, sample->bytes * p, p);
+}
+
+int samples_finish(struct samples *samples)
+{
+	struct model *model = samples->world->model;
+	struct tally live = {0};
+
+	settle_all(samples);
+	if (keep_what_was_not_freed(samples) < 0)
+		return -ENOMEM;
+	for (size_t i = 1; i < samples->count; i++)
+		if (samples->items[i].process && samples->items[i].old)
+			finish_alive(samples, &samples->items[i], &live);
+	model->alloc.live = live.value > 0 ? tally_estimate(&live)
+					   : estimate_of_nothing(model->alloc.period);
+	for (uint64_t id = 1; id < samples->world->tasks.processes.limit; id++) {
+		const struct process *process = tasks_find_process(&samples->world->tasks, id);
+
+		if (process) {
+			model->gc.no_samples_ns += process->charging.carried_ns;
+			model->alloc.live_bytes += fmax(process->charging.live_bytes, 0);
+		}
+	}
+	if (samples->world->filtered) {
+		model->gc.no_samples_ns = 0;
+		model->alloc.live_bytes = selected_live_bytes(&samples->world->types);
+	}
+	show_fit(samples);
+	model->alloc.bytes = tally_estimate(&samples->bytes);
+	model->alloc.objects = object_tally_estimate(&samples->objects);
+	if (!model->alloc.samples) {
+		model->alloc.bytes = estimate_of_nothing(model->alloc.period);
+		/* Any number of tiny objects may hide in those bytes. */
+		model->alloc.objects = (struct estimate){0, 0, 0};
+	}
+	/* No record comes any more, and what follows needs room. */
+	id_map_free(samples->index);
+	samples->index = NULL;
+	account_free(&samples->account);
+	return 0;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* function_sums.c: adds up, for each function, what all stacks that it is on cost. */
+/*
+ * There may be millions of stacks, which have most of their callers in common. They are
+ * gone through in an order in which those that have more in common are closer, so that
+ * the path from one to the next goes up and down a few nodes. What a node and all that
+ * it calls cost is complete when the walk leaves it; then it becomes a part of its
+ * caller's. Functions get it as well, but of a function that is on the path several
+ * times (recursion) only the outermost, in which the others are contained.
+ */
+#include "function_sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../world/allocating.h"
+#include "../world/world.h"
+
+/* A node of the path, and what it and those below it that were left cost. */
+struct step {
+	uint32_t node;
+	struct sums sums;
+};
+
+struct walk {
+	const struct world *world;
+	size_t depth;
+	enum work_kind work;                /* that the path has come to, */
+	size_t work_depth;                  /* in this step */
+	struct step steps[STACK_NODES_MAX]; /* the outermost first */
+	uint32_t path[STACK_NODES_MAX];     /* the next one, the innermost first */
+};
+
+void sums_add_time(struct sums *sums, const struct tree *tree, const struct cost *cost)
+{
+	const struct cost_rest *rest = tree_rest_of(tree, cost);
+
+	sums->cpu_samples += cost->cpu_samples;
+	sums->cpu_ns += cost->cpu_ns;
+	sums->syscall_ns += rest->syscall_ns;
+	sums->off_cpu_ns += rest->off_cpu_ns;
+	sums->faults += rest->faults;
+	sums->gc_faults += rest->gc_faults;
+}
+
+void sums_add_life(struct sums *sums, const struct stack_life *life)
+{
+	sums->gc_ns += life->gc_ns;
+	tally_merge(&sums->bytes, &life->bytes);
+	share_merge(&sums->survived, &life->survived);
+}
+
+static void add_sums(struct sums *into, const struct sums *sums)
+{
+	into->cpu_samples += sums->cpu_samples;
+	into->cpu_ns += sums->cpu_ns;
+	into->syscall_ns += sums->syscall_ns;
+	into->off_cpu_ns += sums->off_cpu_ns;
+	into->faults += sums->faults;
+	into->gc_faults += sums->gc_faults;
+	into->gc_ns += sums->gc_ns;
+	tally_merge(&into->bytes, &sums->bytes);
+	share_merge(&into->survived, &sums->survived);
+}
+
+static const struct frame *frame_of(const struct walk *walk, uint32_t node)
+{
+	const struct tree *tree = &walk->world->tree;
+
+	return tree_frame(tree, tree_node(tree, node)->frame);
+}
+
+/* The sums of function number `i` of a frame, the outermost one first. */
+static struct function_sums *sums_of(const struct walk *walk, const struct frame *frame, uint32_t i)
+{
+	const struct functions *functions = &walk->world->functions;
+
+	return &functions->sums[functions->of_frames[frame->first_function + i]];
+}
+
+static void enter(struct walk *walk, uint32_t node)
+{
+	const struct frame *frame = frame_of(walk, node);
+
+	walk->steps[walk->depth++] = (struct step){.node = node};
+	for (uint32_t i = 0; i < frame->n_functions; i++) {
+		struct function_sums *sums = sums_of(walk, frame, i);
+
+		sums->on_path++;
+		if (!walk->work && sums->work) {
+			walk->work = (enum work_kind)sums->work;
+			walk->work_depth = walk->depth;
+		}
+		sums->works |= (uint8_t)(1 << walk->work);
+	}
+}
+
+static void leave(struct walk *walk)
+{
+	const struct step *step = &walk->steps[--walk->depth];
+	const struct frame *frame = frame_of(walk, step->node);
+
+	if (walk->depth < walk->work_depth) {
+		walk->work = WORK_PROGRAM;
+		walk->work_depth = 0;
+	}
+	for (uint32_t i = 0; i < frame->n_functions; i++) {
+		struct function_sums *sums = sums_of(walk, frame, i);
+
+		if (!--sums->on_path)
+			add_sums(&sums->total, &step->sums);
+	}
+	if (walk->depth)
+		add_sums(&walk->steps[walk->depth - 1].sums, &step->sums);
+}
+
+/* Goes to a stack; 0: leaves all. */
+static void go_to(struct walk *walk, uint32_t stack)
+{
+	const struct tree *tree = &walk->world->tree;
+	size_t length = 0, common = 0;
+
+	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent)
+		walk->path[length++] = id;
+	while (common < length && common < walk->depth &&
+	       walk->steps[common].node == walk->path[length - 1 - common])
+		common++;
+	while (walk->depth > common)
+		leave(walk);
+	while (walk->depth < length)
+		enter(walk, walk->path[length - 1 - walk->depth]);
+}
+
+/* The innermost function of a step has its sums for itself. */
+static struct sums *self_of(const struct walk *walk, const struct step *step)
+{
+	const struct frame *frame = frame_of(walk, step->node);
+
+	return &sums_of(walk, frame, frame->n_functions - 1)->self;
+}
+
+/* Time and allocation end in different functions where the allocator's own are left out. */
+static void add_cost(struct walk *walk, const struct cost *cost)
+{
+	const struct tree *tree = &walk->world->tree;
+	const struct stack_life *life = tree_life_of(tree, cost);
+	struct step *step = &walk->steps[walk->depth - 1];
+	uint32_t allocating;
+
+	walk->world->model->cpu.work_ns[walk->work] +=
+		cost->cpu_ns - tree_rest_of(tree, cost)->gc_cpu_ns;
+	sums_add_time(&step->sums, tree, cost);
+	sums_add_time(self_of(walk, step), tree, cost);
+	if (!cost->life)
+		return;
+	allocating = allocating_stack(&walk->world->tree, cost->stack);
+	while (step->node != allocating)
+		step--;
+	sums_add_life(&step->sums, life);
+	sums_add_life(self_of(walk, step), life);
+}
+
+int function_sums_make(struct world *world)
+{
+	const struct tree *tree = &world->tree;
+	size_t n = 0;
+	uint32_t *order = tree_order(tree, &n);
+	struct walk *walk = calloc(1, sizeof(*walk));
+	int error = -ENOMEM;
+
+	world->functions.sums = calloc(world->functions.n_rows + 1, sizeof(*world->functions.sums));
+	if (!order || !walk || !world->functions.sums)
+		goto out;
+	walk->world = world;
+	for (size_t i = 0; i < world->functions.n_rows; i++)
+		world->functions.sums[i].work =
+			(uint8_t)runtimes_work(&world->runtimes, world->functions.rows[i].name);
+	for (size_t i = 0; i < n; i++) {
+		tree_expect(tree, order, i, n);
+		go_to(walk, tree->costs[order[i]].stack);
+		add_cost(walk, &tree->costs[order[i]]);
+	}
+	go_to(walk, 0);
+	error = 0;
+out:
+	free(walk);
+	free(order);
+	return error;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sites.c: where objects are allocated: one row for a function and its nearest callers. */
+/*
+ * There may be as many sites as stacks, and a row is big. So the stacks are sorted
+ * by site, a site is summed up while it is gone through, and of more than SITES_MAX
+ * only those get rows that are among the first SITES_MAX by some measure.
+ */
+#include "sites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../world/arena.h"
+#include "best.h"
+#include "../world/allocating.h"
+#include "../world/world.h"
+
+/* A stack that allocates: rows of the table of functions plus 1, the allocating one first. */
+struct place {
+	uint32_t functions[SITE_FUNCTIONS]; /* 0: no more */
+	uint32_t life;                      /* number */
+};
+
+struct site {
+	const struct place *place; /* the first of its stacks */
+	double gc_ns;
+	struct life life;
+};
+
+struct site_list {
+	struct place *places; /* by site */
+	size_t count, capacity;
+	size_t n_sites;
+};
+
+/* What sites are shown by: see the orders of reports. */
+enum { MEASURES = 5 };
+
+static void measure(const struct site *site, double values[MEASURES])
+{
+	values[0] = site->gc_ns;
+	values[1] = site->life.bytes.value;
+	values[2] = site->life.survived.some;
+	values[3] = site->life.premature_bytes;
+	values[4] = life_live_bytes(&site->life);
+}
+
+void sites_functions(const struct world *world, uint32_t stack, uint32_t functions[SITE_FUNCTIONS])
+{
+	const struct tree *tree = &world->tree;
+	size_t used = 0;
+
+	for (uint32_t id = allocating_stack(&world->tree, stack); id;
+	     id = tree_node(tree, id)->parent) {
+		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
+
+		for (uint32_t i = frame->n_functions; i--;) {
+			uint32_t row = world->functions.of_frames[frame->first_function + i] + 1;
+
+			if (used && functions[used - 1] == row)
+				continue;
+			if (used == SITE_FUNCTIONS)
+				return;
+			functions[used++] = row;
+		}
+	}
+}
+
+static int compare_sites(const struct place *a, const struct place *b)
+{
+	for (int i = 0; i < SITE_FUNCTIONS; i++)
+		if (a->functions[i] != b->functions[i])
+			return a->functions[i] < b->functions[i] ? -1 : 1;
+	return 0;
+}
+
+static int by_site(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int order = compare_sites(x, y);
+
+	return order ? order : (x->life > y->life) - (x->life < y->life);
+}
+
+static void swap_places(struct place *a, struct place *b)
+{
+	struct place kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/*
+ * Sorts by site: where they are, into buckets by allocating function, then bucket by
+ * bucket, because qsort() needs as much room again as what it sorts. `ends` and `next`
+ * have a number for each function and one more, `ends` all 0.
+ */
+static void sort_places(struct site_list *list, size_t n_functions, size_t *ends, size_t *next)
+{
+	struct place *places = list->places;
+
+	for (size_t i = 0; i < list->count; i++)
+		ends[places[i].functions[0]]++;
+	for (size_t i = 0, begin = 0; i <= n_functions; i++, begin = ends[i - 1]) {
+		next[i] = begin;
+		ends[i] += begin;
+	}
+	for (size_t i = 0, begin = 0; i <= n_functions; begin = ends[i++]) {
+		while (next[i] < ends[i]) {
+			size_t *to = &next[places[next[i]].functions[0]];
+
+			swap_places(&places[next[i]], &places[*to]);
+			++*to;
+		}
+		if (ends[i] - begin > 1)
+			qsort(places + begin, ends[i] - begin, sizeof(*places), by_site);
+	}
+}
+
+static int add_place(const struct world *world, struct site_list *list, const struct cost *cost)
+{
+	struct place *place;
+
+	if (!cost->life)
+		return 0;
+	if (array_reserve(&list->places, &list->capacity, list->count, sizeof(*place)) < 0)
+		return -ENOMEM;
+	place = &list->places[list->count++];
+	place->life = cost->life;
+	sites_functions(world, cost->stack, place->functions);
+	return 0;
+}
+
+static int gather(const struct world *world, struct site_list *list)
+{
+	const struct tree *tree = &world->tree;
+	size_t n = world->functions.n_rows, n_costs = 0;
+	size_t *ends = calloc(2 * (n + 1), sizeof(*ends));
+	uint32_t *order = tree_order(tree, &n_costs);
+	int error = ends && order ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n_costs && !error; i++) {
+		tree_expect(tree, order, i, n_costs);
+		error = add_place(world, list, &tree->costs[order[i]]);
+	}
+	if (!error)
+		error = add_place(world, list, &tree->costs[0]);
+	if (!error)
+		sort_places(list, n, ends, ends + n + 1);
+	for (size_t i = 0; i < list->count && !error; i++)
+		list->n_sites += !i || compare_sites(&list->places[i - 1], &list->places[i]);
+	free(ends);
+	free(order);
+	return error;
+}
+
+/* Where the site that begins at place number `at` ends. */
+static size_t site_end(const struct site_list *list, size_t at)
+{
+	const struct place *first = &list->places[at];
+
+	while (at < list->count && !compare_sites(first, &list->places[at]))
+		at++;
+	return at;
+}
+
+static struct site sum_up(const struct world *world, const struct site_list *list, size_t at,
+			  size_t end)
+{
+	const struct stack_lives *lives = &world->tree.lives;
+	struct site site = {.place = &list->places[at]};
+
+	for (; at < end; at++) {
+		if (at + 8 < list->count)
+			__builtin_prefetch(&lives->items[list->places[at + 8].life]);
+		site.gc_ns += lives->items[list->places[at].life].gc_ns;
+		stack_life_merge(&site.life, lives, list->places[at].life);
+	}
+	return site;
+}
+
+static void add_row(const struct world *world, const struct site *site)
+{
+	const struct functions *functions = &world->functions;
+	const struct type *type = &world->types.items[site->life.type];
+	struct model_site *row = &world->model->sites[world->model->n_sites++];
+
+	for (int i = 0; i < SITE_FUNCTIONS && site->place->functions[i]; i++)
+		row->functions[i] = functions->rows[site->place->functions[i] - 1].name;
+	if (row->functions[0]) {
+		row->file = functions->rows[site->place->functions[0] - 1].file;
+		row->line = functions->rows[site->place->functions[0] - 1].line;
+	} else {
+		row->functions[0] = "(no stack)";
+	}
+	row->type = site->life.mixed ? NULL : type->name;
+	row->gc_ns = site->gc_ns;
+	row->bytes = tally_estimate(&site->life.bytes);
+	row->survived = share_estimate(&site->life.survived);
+	row->life = site->life;
+}
+
+/* Marks the first places of the sites that get rows; returns how many, or -ENOMEM. */
+static int64_t choose(const struct world *world, const struct site_list *list,
+		      unsigned char *chosen)
+{
+	struct best *best[MEASURES] = {NULL};
+	int64_t count = 0;
+	struct site site;
+	int error = 0;
+
+	for (int i = 0; i < MEASURES && !error; i++)
+		error = best_create(SITES_MAX, &best[i]);
+	for (size_t at = 0, next; at < list->count && !error; at = next) {
+		double values[MEASURES];
+
+		next = site_end(list, at);
+		site = sum_up(world, list, at, next);
+		measure(&site, values);
+		for (int i = 0; i < MEASURES; i++)
+			best_offer(best[i], values[i], (uint32_t)at);
+	}
+	for (int i = 0; i < MEASURES; i++) {
+		for (size_t j = 0; j < best_count(best[i]) && !error; j++) {
+			unsigned char *mark = &chosen[best_number(best[i], j)];
+
+			count += !*mark;
+			*mark = 1;
+		}
+		best_free(best[i]);
+	}
+	return error ? error : count;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct model_site *x = a, *y = b;
+
+	if (x->gc_ns != y->gc_ns)
+		return x->gc_ns < y->gc_ns ? 1 : -1;
+	if (x->bytes.value != y->bytes.value)
+		return x->bytes.value < y->bytes.value ? 1 : -1;
+	return strcmp(x->functions[0], y->functions[0]);
+}
+
+/* Rows of the sites whose first place is marked; of all if `chosen` is NULL. */
+static int make_rows(struct world *world, const struct site_list *list, const unsigned char *chosen,
+		     size_t count)
+{
+	struct model *model = world->model;
+	struct site site;
+
+	model->sites = calloc(count + 1, sizeof(*model->sites));
+	if (!model->sites)
+		return -ENOMEM;
+	for (size_t at = 0, next; at < list->count; at = next) {
+		next = site_end(list, at);
+		if (chosen && !chosen[at])
+			continue;
+		site = sum_up(world, list, at, next);
+		add_row(world, &site);
+	}
+	if (model->n_sites)
+		qsort(model->sites, model->n_sites, sizeof(*model->sites), by_cost);
+	return 0;
+}
+
+int sites_finish(struct world *world)
+{
+	struct site_list list = {NULL};
+	unsigned char *chosen = NULL;
+	int64_t count;
+	int error = gather(world, &list);
+
+	count = (int64_t)list.n_sites;
+	world->model->n_sites_found = list.n_sites;
+	if (!error && list.n_sites > SITES_MAX) {
+		chosen = calloc(list.count, 1);
+		count = chosen ? choose(world, &list, chosen) : -ENOMEM;
+	}
+	if (!error)
+		error = count < 0 ? (int)count : make_rows(world, &list, chosen, (size_t)count);
+	free(chosen);
+	free(list.places);
+	return error;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* symbolize.c: names frames that a recorder could not name because it was killed. */
+/*
+ * A profile says which files its frames lie in, and both are made by others. So a reader
+ * parses the files, one after the other, each with all of its frames.
+ */
+#include "functions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "../../reader/client.h"
+#include "../world/world.h"
+
+/* A frame without a name. */
+struct nameless {
+	uint32_t module, frame;
+};
+
+/* The frames of a module that a reader is asked for. */
+struct question {
+	struct tree *tree;
+	const struct nameless *frames;
+};
+
+static bool is_this_machine(const struct model_run *run)
+{
+	struct utsname system;
+
+	return uname(&system) == 0 && run->host && strcmp(run->host, system.nodename) == 0;
+}
+
+static bool is_nameless(const struct frame *frame)
+{
+	return frame && !frame->first_symbol && frame->runtime == RUNTIME_NATIVE;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct nameless *a = left, *b = right;
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return a->frame < b->frame ? -1 : a->frame > b->frame;
+}
+
+/* All frames without names, by module: for the caller to free; NULL: none, or no memory. */
+static struct nameless *collect(const struct tree *tree, size_t *count)
+{
+	struct nameless *all;
+	size_t n = 0;
+
+	for (uint64_t id = 1; id < tree->frames.limit; id++)
+		n += is_nameless(tree_frame(tree, id));
+	*count = n;
+	all = n ? calloc(n, sizeof(*all)) : NULL;
+	if (!all)
+		return NULL;
+	n = 0;
+	for (uint64_t id = 1; id < tree->frames.limit; id++) {
+		const struct frame *frame = tree_frame(tree, id);
+
+		if (is_nameless(frame))
+			all[n++] = (struct nameless){frame->module, (uint32_t)id};
+	}
+	qsort(all, n, sizeof(*all), compare);
+	return all;
+}
+
+static int add_names(void *context, size_t place, const struct symbol *symbols, size_t n)
+{
+	const struct question *question = context;
+	struct frame *frame = tree_frame(question->tree, question->frames[place].frame);
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		struct symbol_name name = {.name = symbols[i].name,
+					   .file = symbols[i].file,
+					   .line = symbols[i].line,
+					   .begin = symbols[i].begin};
+
+		error = tree_add_symbol(question->tree, frame, &name);
+	}
+	return error;
+}
+
+static int name_module(struct tree *tree, struct names_client *client,
+		       const struct nameless *frames, size_t n)
+{
+	const struct module *module = dense_get(&tree->modules, frames[0].module);
+	struct question question = {tree, frames};
+	struct names_file file;
+	struct name_place *places;
+	int error;
+
+	if (!module || !module->path || *module->path != '/' ||
+	    module->build_id_size > BUILD_ID_MAX)
+		return 0;
+	if (!module->build_id_size) {
+		names_explain(module->path, -ENODATA);
+		return 0;
+	}
+	file = (struct names_file){0, module->path, module->build_id, module->build_id_size};
+	places = calloc(n, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		places[i].place = tree_frame(tree, frames[i].frame)->address;
+	error = names_client_ask(client, &file, places, n, add_names, &question);
+	free(places);
+	return error;
+}
+
+int symbolize_missing(struct world *world)
+{
+	struct tree *tree = &world->tree;
+	struct names_client *client = NULL;
+	struct nameless *all;
+	size_t count, end;
+	int error;
+
+	/* A recorder that came to its end has named what can be named. */
+	if (world->model->state == PROFILE_COMPLETE || world->model->state == PROFILE_LARGE ||
+	    !is_this_machine(&world->model->run))
+		return 0;
+	all = collect(tree, &count);
+	if (!all)
+		return count ? -ENOMEM : 0;
+	error = names_client_create(&client);
+	for (size_t at = 0; at < count && !error; at = end) {
+		for (end = at; end < count && all[end].module == all[at].module;)
+			end++;
+		error = name_module(tree, client, &all[at], end - at);
+	}
+	names_client_free(client);
+	free(all);
+	return error;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* thread_rows.c: names of threads, and one row for each that did something. */
+#include "thread_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../world/world.h"
+#include "../../util/path_base.h"
+
+int thread_rows_comm(struct world *world, const struct record_comm *record)
+{
+	struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
+	const char *name = tree_text(&world->tree, record->name);
+
+	if (!thread || !name)
+		return -EBADMSG;
+	thread->name = name;
+	return 0;
+}
+
+int thread_rows_title(struct world *world, const struct record_title *record)
+{
+	const struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
+	const char *title = tree_text(&world->tree, record->text);
+
+	if (!thread || !title)
+		return -EBADMSG;
+	tasks_find_process(&world->tasks, thread->process)->title = title;
+	return 0;
+}
+
+/* The kernel names the thread after the file; a comm record may say so a little later. */
+int thread_rows_exec(struct world *world, const struct record_exec *record)
+{
+	struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
+	const char *path = tree_text(&world->tree, record->path);
+
+	if (!thread)
+		return -EBADMSG;
+	if (path)
+		thread->name = path_base(path);
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct model_thread *x = a, *y = b;
+
+	if (x->cpu_ns != y->cpu_ns)
+		return x->cpu_ns < y->cpu_ns ? 1 : -1;
+	if (x->alloc_bytes != y->alloc_bytes)
+		return x->alloc_bytes < y->alloc_bytes ? 1 : -1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* How long it was recorded, and what of that it was off the CPU. One that the recording found there
+ * is recorded since its process is: to attach takes time, on a busy machine much. */
+static void add_times(const struct world *world, const struct thread *thread,
+		      struct model_thread *row)
+{
+	uint64_t begin = thread->begin ? thread->begin
+				       : tasks_find_process(&world->tasks, thread->process)->time;
+
+	if (!thread->ended)
+		return;
+	row->ended = true;
+	row->waits_known = thread->waits_known;
+	row->queue_known = thread->queue_known;
+	row->queued_ns = thread->queued_ns;
+	row->wall_ns = thread->end > begin ? thread->end - begin : 0;
+	row->minor_faults = thread->minor_faults;
+	row->major_faults = thread->major_faults;
+	for (int i = 0; i < WAIT_KINDS; i++) {
+		row->waits[i] = thread->waits[i];
+		row->wait_ns[i] = thread->wait_ns[i];
+		row->off_cpu_ns += thread->wait_ns[i];
+	}
+	if (row->off_cpu_ns > row->wall_ns)
+		row->wall_ns = row->off_cpu_ns;
+}
+
+int thread_rows_finish(struct world *world)
+{
+	struct model *model = world->model;
+
+	model->threads = calloc(world->tasks.threads.limit + 1, sizeof(*model->threads));
+	if (!model->threads)
+		return -ENOMEM;
+	for (uint64_t id = 1; id < world->tasks.threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(&world->tasks, id);
+
+		const struct process *process;
+
+		if (!thread)
+			continue;
+		process = tasks_find_process(&world->tasks, thread->process);
+		model->threads[model->n_threads++] = (struct model_thread){
+			.name = thread->name,
+			.title = process->title,
+			.tid = thread->tid,
+			.pid = process->pid,
+			.cpu_samples = thread->cpu_samples,
+			.gc_samples = thread->gc_samples,
+			.alloc_samples = thread->alloc_samples,
+			.cpu_ns = (double)tasks_cpu_ns(thread),
+			.gc_cpu_ns = (double)thread->gc_cpu_ns,
+			.alloc_bytes = thread->alloc_bytes,
+			.alloc = tally_estimate(&thread->alloc),
+		};
+		add_times(world, thread, &model->threads[model->n_threads - 1]);
+	}
+	qsort(model->threads, model->n_threads, sizeof(*model->threads), by_time);
+	return 0;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* divide.c: how many system calls of a profile a filter selects. */
+#include "divide.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "../../../bpf/events.h"
+#include "../../util/map.h"
+#include "../world/arena.h"
+#include "../select/selection.h"
+#include "syscalls.h"
+#include "../world/world.h"
+
+#define NS_MAX (UINT64_C(1) << 62)
+
+/* Of one call over all processes. */
+struct division {
+	struct call sum; /* figures that have no interval, percentiles */
+	double value[CALL_FIGURES];
+	double below[CALL_FIGURES], above[CALL_FIGURES]; /* how far it may be off, squared */
+	struct share count, time;                        /* of all processes whose records decide */
+	double all;                                      /* calls that were seen, selected or not */
+	double left_out; /* calls of which it is not known how many are selected */
+};
+
+struct dividing {
+	const struct syscalls *syscalls;
+	struct world *world;
+	struct division *items; /* by number as in `index`, from 1 */
+	size_t count, capacity;
+	struct map *index;
+	bool timed; /* what is selected lies in time that was traced */
+};
+
+static struct division *division_of(struct dividing *dividing, uint64_t number)
+{
+	uint64_t *item = map_put(dividing->index, &number, NULL);
+
+	if (!item || array_reserve(&dividing->items, &dividing->capacity, dividing->count + 1,
+				   sizeof(*dividing->items)) < 0)
+		return NULL;
+	if (!*item) {
+		*item = ++dividing->count;
+		dividing->items[*item].sum.number = number;
+	}
+	return &dividing->items[*item];
+}
+
+/* A total, and what its records say. */
+struct dividend {
+	uint64_t process, number;
+	const struct call *total;   /* NULL: there are records only */
+	const struct call *records; /* NULL: there are none */
+};
+
+static double calls_in(const struct dividend *dividend)
+{
+	double total = dividend->total ? (double)dividend->total->count : 0;
+	double records = dividend->records ? (double)dividend->records->part.records : 0;
+
+	return fmax(total, records);
+}
+
+static bool has_all_records(const struct dividend *dividend)
+{
+	return dividend->records && (double)dividend->records->part.records >= calls_in(dividend);
+}
+
+static void add_value(struct division *division, struct process *process, enum call_figure figure,
+		      const struct estimate *estimate)
+{
+	double below = estimate->value - estimate->low, above = estimate->high - estimate->value;
+
+	division->value[figure] += estimate->value;
+	division->below[figure] += below * below;
+	division->above[figure] += above * above;
+	if (process && figure == CALL_COUNT)
+		process->calls += estimate->value;
+	else if (process)
+		process->call_ns += estimate->value;
+}
+
+static void add_exactly(struct division *division, struct process *process, const struct call *call,
+			uint64_t seen)
+{
+	const double values[CALL_FIGURES] = {(double)call->count, (double)call->total_ns};
+
+	for (int figure = 0; figure < CALL_FIGURES; figure++)
+		add_value(division, process, (enum call_figure)figure,
+			  &(struct estimate){values[figure], values[figure], values[figure]});
+	call_merge(&division->sum, call);
+	division->sum.count -= call->count - seen;
+	/* Those that are selected are counted by their own records. */
+	division->sum.waits = division->sum.wait_ns = 0;
+}
+
+/* `whole` times the share; where none of the calls has a record, as in other processes. */
+static void add_share(struct division *division, struct process *process, enum call_figure figure,
+		      double whole, const struct share *share)
+{
+	struct estimate part = share_estimate(share);
+
+	if (part.value < 0)
+		part.value = 0;
+	part.value *= whole;
+	part.low *= whole;
+	part.high *= whole;
+	add_value(division, process, figure, &part);
+}
+
+/* Figures without intervals, and percentiles, are those of the records, made as large as `scale`.
+ */
+static void add_records(struct division *division, const struct call *records, double scale)
+{
+	const struct call_part *part = &records->part;
+	struct call call = *records;
+
+	call.errors = (uint64_t)(part->errors * scale + 0.5);
+	call.gc_count = (uint64_t)(part->gc_count * scale + 0.5);
+	call.gc_ns = (uint64_t)fmin(part->gc_ns * scale + 0.5, (double)NS_MAX);
+	call_merge(&division->sum, &call);
+}
+
+static void add_estimated(struct division *division, struct process *process,
+			  const struct dividend *dividend)
+{
+	const struct call *records = dividend->records;
+	double whole = calls_in(dividend);
+	bool any = records != NULL;
+
+	if (any ? records->part.unknown : division->count.all <= 0) {
+		division->left_out += whole;
+		return;
+	}
+	add_share(division, process, CALL_COUNT, whole,
+		  any ? &records->part.count : &division->count);
+	add_share(division, process, CALL_NS,
+		  dividend->total ? (double)dividend->total->total_ns : 0,
+		  any ? &records->part.time : &division->time);
+	if (any)
+		add_records(division, records, whole / records->part.count.all);
+}
+
+/* Only some of the calls that are short were recorded, at random; or none, and not by chance. */
+static bool is_sampled(const struct world *world)
+{
+	return world->model->run.syscall_rate > 0;
+}
+
+static void divide(struct dividing *dividing, struct division *division,
+		   const struct dividend *dividend)
+{
+	struct world *world = dividing->world;
+	struct process *process = tasks_find_process(&world->tasks, dividend->process);
+	enum selection_verdict verdict = selection_of_calls(dividing->syscalls->selection,
+							    dividend->process, dividend->number);
+
+	if (verdict == SELECTION_NONE)
+		return;
+	if (verdict == SELECTION_ALL)
+		add_exactly(division, process,
+			    dividend->total ? dividend->total : dividend->records,
+			    (uint64_t)calls_in(dividend));
+	else if (has_all_records(dividend))
+		add_exactly(division, process, dividend->records, dividend->records->count);
+	else if (!is_sampled(world))
+		division->left_out += calls_in(dividend);
+	else
+		add_estimated(division, process, dividend);
+}
+
+/* Each total with its records, and records without a total. */
+static int each(struct dividing *dividing,
+		void (*deal)(struct dividing *, struct division *, const struct dividend *))
+{
+	const struct syscalls *syscalls = dividing->syscalls;
+	const struct calls *tables[] = {&syscalls->totals, &syscalls->records};
+
+	for (int records = 0; records < 2; records++) {
+		const struct calls *others = tables[!records];
+		size_t cursor = 0;
+		const void *key;
+		uint64_t *item;
+
+		while (map_next(tables[records]->index, &cursor, &key, &item)) {
+			const struct call *call = &tables[records]->items[*item];
+			const uint64_t *rival = map_get(others->index, key);
+			const struct call *other = rival ? &others->items[*rival] : NULL;
+			struct dividend dividend = {*(const uint64_t *)key, call->number,
+						    records ? NULL : call, records ? call : other};
+			struct division *division = division_of(dividing, call->number);
+
+			if (!division)
+				return -ENOMEM;
+			if (!records || !other)
+				deal(dividing, division, &dividend);
+		}
+	}
+	return 0;
+}
+
+/* What is known before anything is divided: all calls there are, and the shares of all processes.
+ */
+static void prepare(struct dividing *dividing, struct division *division,
+		    const struct dividend *dividend)
+{
+	const struct call *records = dividend->records;
+
+	division->all += calls_in(dividend);
+	if (!records || records->part.unknown ||
+	    selection_of_calls(dividing->syscalls->selection, dividend->process,
+			       dividend->number) != SELECTION_SOME)
+		return;
+	share_merge(&division->count, &records->part.count);
+	share_merge(&division->time, &records->part.time);
+}
+
+static struct estimate estimate_of(const struct division *division, enum call_figure figure)
+{
+	double value = division->value[figure];
+
+	return (struct estimate){value, fmax(value - sqrt(division->below[figure]), 0),
+				 value + sqrt(division->above[figure])};
+}
+
+/* As many times more as there are with those that were not traced. */
+static void scale(struct estimate *estimate, const struct estimate *whole, double seen)
+{
+	double times = seen > 0 ? whole->value / seen : 1;
+	double below, above;
+
+	if (whole->value <= 0)
+		return;
+	below = hypot(estimate->value - estimate->low,
+		      estimate->value * (1 - whole->low / whole->value));
+	above = hypot(estimate->high - estimate->value,
+		      estimate->value * (whole->high / whole->value - 1));
+	*estimate = (struct estimate){times * estimate->value,
+				      times * fmax(estimate->value - below, 0),
+				      times * (estimate->value + above)};
+}
+
+static uint64_t rounded(double value)
+{
+	return value < (double)NS_MAX ? (uint64_t)(value + 0.5) : NS_MAX;
+}
+
+static int put_row(struct dividing *dividing, const struct division *division)
+{
+	const struct call_windows *windows = &dividing->syscalls->windows;
+	struct model *model = dividing->world->model;
+	struct model_syscall *row = &model->syscalls[model->n_syscalls];
+	struct estimate whole;
+
+	*row = syscall_row(&division->sum, model);
+	if (!row->name)
+		return -ENOMEM;
+	row->calls = estimate_of(division, CALL_COUNT);
+	row->time = estimate_of(division, CALL_NS);
+	if (division->all > 0 && !dividing->timed &&
+	    call_windows_estimate(windows, division->sum.number, CALL_COUNT, division->all,
+				  &whole)) {
+		scale(&row->calls, &whole, division->all);
+		scale(&row->time, &whole, division->all);
+	}
+	row->calls.low = fmax(row->calls.low, fmin((double)division->sum.count, row->calls.value));
+	row->estimated = row->calls.high > row->calls.low || row->time.high > row->time.low;
+	row->count = rounded(row->calls.value);
+	row->total_ns = rounded(row->time.value);
+	model->n_syscalls += row->count > 0;
+	return 0;
+}
+
+static void add_to(struct estimate *sum, double squares[2], const struct estimate *row)
+{
+	sum->value += row->value;
+	squares[0] += (row->value - row->low) * (row->value - row->low);
+	squares[1] += (row->high - row->value) * (row->high - row->value);
+}
+
+static void add_up(struct model *model)
+{
+	struct estimate count = {0}, time = {0};
+	double squares[2][2] = {{0}};
+
+	for (size_t i = 0; i < model->n_syscalls; i++) {
+		const struct model_syscall *row = &model->syscalls[i];
+
+		model->tracing.estimated |= row->estimated;
+		model->syscall_count += row->count;
+		model->syscall_ns += row->total_ns;
+		model->syscall_gc_ns += row->in_gc_ns;
+		add_to(&count, squares[0], &row->calls);
+		add_to(&time, squares[1], &row->time);
+	}
+	model->tracing.count = (struct estimate){count.value, count.value - sqrt(squares[0][0]),
+						 count.value + sqrt(squares[0][1])};
+	model->tracing.time = (struct estimate){time.value, time.value - sqrt(squares[1][0]),
+						time.value + sqrt(squares[1][1])};
+}
+
+static int put_rows(struct dividing *dividing)
+{
+	struct model *model = dividing->world->model;
+	int error = 0;
+
+	model->tracing.estimated = false;
+	model->syscalls = calloc(dividing->count + 1, sizeof(*model->syscalls));
+	if (!model->syscalls)
+		return -ENOMEM;
+	for (size_t i = 1; i <= dividing->count && !error; i++) {
+		const struct division *division = &dividing->items[i];
+
+		if (division->left_out > 0)
+			model->calls_left_out += division->left_out;
+		else if (model->calls_untraced)
+			model->calls_left_out += division->value[CALL_COUNT];
+		else
+			error = put_row(dividing, division);
+	}
+	add_up(model);
+	return error;
+}
+
+int divide_finish(const struct syscalls *syscalls, struct world *world)
+{
+	struct dividing dividing = {
+		.syscalls = syscalls, .world = world, .index = map_create(sizeof(uint64_t))};
+	int error = dividing.index ? 0 : -ENOMEM;
+
+	dividing.timed = selection_has_time(syscalls->selection->filter, 0, UINT64_MAX);
+	error = error ? error : each(&dividing, prepare);
+	error = error ? error : each(&dividing, divide);
+	error = error ? error : put_rows(&dividing);
+	free(dividing.items);
+	map_free(dividing.index);
+	return error;
+}

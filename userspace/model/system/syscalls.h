@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* syscalls.h: system calls, summed over processes; names of their numbers. */
+#ifndef GCPROF_SYSCALLS_H
+#define GCPROF_SYSCALLS_H
+
+#include "../../../bpf/events.h"
+#include "../world/call_part.h"
+#include "call_windows.h"
+#include "../event.h"
+#include "../model.h"
+
+struct map;
+struct selection;
+struct world;
+
+/* Of one call in one process, or of one call in all. */
+struct call {
+	uint64_t number; /* bit 31: of the 32-bit table */
+	uint64_t count, errors, total_ns, max_ns, gc_count, gc_ns;
+	uint64_t waits, wait_ns, wait_max;   /* off the CPU; only in totals */
+	uint64_t histogram[SYSCALL_BUCKETS]; /* of records: each as often as it stands for */
+	struct call_part part;               /* of records, where some are selected */
+};
+
+struct calls {
+	struct call *items; /* number 0 is none */
+	size_t count, capacity;
+	struct map *index; /* {process, number} -> number of the item */
+};
+
+/* Totals that the kernel side kept, and sums of the records themselves. */
+struct syscalls {
+	const struct selection *selection;      /* NULL: everything */
+	struct record_syscall slow[SLOW_CALLS]; /* longest first */
+	size_t n_slow;
+	struct calls totals;
+	struct calls records;
+	struct call_windows windows;
+	struct map *cpu; /* number -> CPU time in the call by timer samples, ns */
+	uint64_t end;    /* of the recording, when its end record says so; else 0 */
+};
+
+/* Adds figures and histogram. */
+void call_merge(struct call *into, const struct call *from);
+
+/* As it is, without estimates. The name is NULL without memory. */
+struct model_syscall syscall_row(const struct call *call, const struct model *model);
+
+/* The selection is borrowed; NULL: everything. */
+int syscalls_init(struct syscalls *syscalls, const struct selection *selection);
+void syscalls_free(struct syscalls *syscalls);
+
+/* Each: 0, -EBADMSG, -ENOMEM. */
+int syscalls_record(struct syscalls *syscalls, struct world *world, const struct event *event);
+int syscalls_total(struct syscalls *syscalls, const struct world *world,
+		   const struct record_syscall_total *record);
+int syscalls_call_cpu(struct syscalls *syscalls, const struct world *world,
+		      const struct record_call_cpu *record);
+int syscalls_window(struct syscalls *syscalls, struct world *world,
+		    const struct record_call_window *record);
+
+/* A timer sample: of the call that its thread was in. 0 or -ENOMEM. */
+int syscalls_cpu(struct syscalls *syscalls, const struct event *event);
+
+/*
+ * Rows into the model. For each call of each process the kernel's total counts; the records instead
+ * where there are more of them, as after the recorder was killed between two totals. What was not
+ * traced is estimated (call_windows.h). Without rows where only a part of the profile is selected:
+ * divide_finish() makes them. 0 or -ENOMEM.
+ */
+int syscalls_sum(struct syscalls *syscalls, struct world *world);
+
+/* Once there are rows: sorts them, adds their CPU time, and the slow calls. 0 or -ENOMEM. */
+int syscalls_finish(const struct syscalls *syscalls, struct world *world);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* waits.h: time off the CPU, by what threads waited for and by thread. */
+#ifndef GCPROF_MODEL_WAITS_H
+#define GCPROF_MODEL_WAITS_H
+
+#include <stddef.h>
+
+#include "../event.h"
+
+struct map;
+struct world;
+struct wait_sum;
+
+struct waits {
+	struct wait_sum *items; /* number 0 is none */
+	size_t count, capacity;
+	struct map *index; /* {reason, number of the call} -> number of the item */
+};
+
+int waits_init(struct waits *waits);
+void waits_free(struct waits *waits);
+
+/* Each: 0, -EBADMSG, -ENOMEM. */
+int waits_record(struct waits *waits, struct world *world, const struct event *event);
+int waits_usage(struct world *world, const struct record_usage *record);
+
+/*
+ * Rows into the model, once those of system calls are made, whose totals know
+ * best. What neither they nor a record tells apart has a row of its own.
+ */
+int waits_finish(struct waits *waits, struct world *world);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* streams.c: what was recorded, what was not, and what was lost. */
+#include "streams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../util/plural.h"
+#include "arena.h"
+#include "text.h"
+
+int streams_stream(struct streams *streams, struct arena *arena, const struct record_stream *record)
+{
+	struct stream_state *stream;
+
+	if (!record->stream || record->stream >= STREAM_END)
+		return -EBADMSG;
+	stream = &streams->streams[record->stream];
+	stream->told = true;
+	stream->attached = record->attached;
+	stream->why_not = name_clean(arena, record->why_not);
+	return stream->why_not ? 0 : -ENOMEM;
+}
+
+int streams_loss_kind(struct streams *streams, struct arena *arena,
+		      const struct record_loss_kind *record)
+{
+	struct loss_state *loss;
+
+	if (record->kind >= LOSS_MAX || record->stream >= STREAM_END)
+		return -EBADMSG;
+	loss = &streams->losses[record->kind];
+	loss->stream = (uint32_t)record->stream;
+	loss->severity = (uint32_t)(record->severity & 3);
+	loss->name = name_clean(arena, record->name);
+	loss->text = name_clean(arena, record->text);
+	loss->one = record->one.size ? name_clean(arena, record->one) : loss->text;
+	return loss->name && loss->text && loss->one ? 0 : -ENOMEM;
+}
+
+int streams_loss(struct streams *streams, const struct record_loss *record)
+{
+	if (record->kind >= LOSS_MAX)
+		return -EBADMSG;
+	streams->losses[record->kind].count = record->count;
+	return 0;
+}
+
+static struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){text, strlen(text)};
+}
+
+int streams_unread(struct streams *streams, struct arena *arena, uint64_t collections)
+{
+	enum { UNREAD = LOSS_COLLECTIONS_UNREAD };
+	static const struct {
+		const char *name, *doc;
+		uint64_t stream, severity;
+	} known[LOSS_MAX] = {
+#define LOSS(code, name, stream, severity, doc) \
+	[code] = {#name, doc, STREAM_##stream, SEVERITY_##severity},
+#include "../../../bpf/loss.def"
+#undef LOSS
+	};
+	const struct plural_text many = plural(2, known[UNREAD].doc),
+				 one = plural(1, known[UNREAD].doc);
+	const struct record_loss_kind kind = {
+		UNREAD,
+		known[UNREAD].stream,
+		known[UNREAD].severity,
+		bytes_of(known[UNREAD].name),
+		bytes_of(many.text),
+		bytes_of(one.text),
+	};
+
+	streams->losses[UNREAD].count += collections;
+	return streams->losses[UNREAD].name ? 0 : streams_loss_kind(streams, arena, &kind);
+}
+
+void streams_count(struct streams *streams, enum record_kind kind)
+{
+	streams->streams[record_stream(kind)].events++;
+}
+
+static const char *const stream_names[STREAM_END] = {
+#define STREAM(code, name, string, doc) [code] = string,
+#include "../../../bpf/streams.def"
+#undef STREAM
+};
+
+static void add_streams(const struct streams *streams, struct model *model)
+{
+	bool told = false;
+
+	for (unsigned code = 1; code < STREAM_END; code++)
+		told |= streams->streams[code].told;
+	for (unsigned code = 1; code < STREAM_END; code++) {
+		const struct stream_state *state = &streams->streams[code];
+		struct model_stream *row;
+
+		if (!stream_names[code])
+			continue;
+		row = &model->streams[model->n_streams++];
+		row->name = stream_names[code];
+		/* A profile whose beginning is all there is may not say: then events do. */
+		row->attached = state->told ? state->attached : state->events > 0;
+		if (!row->attached && state->told && *state->why_not)
+			row->why_not = state->why_not;
+		else if (!row->attached)
+			row->why_not = told ? "unknown to the gcprof that recorded this"
+					    : "the recording ended before it could begin";
+		row->events = state->events;
+		for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
+			const struct loss_state *loss = &streams->losses[kind];
+
+			if (!loss->name || loss->stream != code)
+				continue;
+			row->lost += loss->severity == SEVERITY_LOST ? loss->count : 0;
+			row->cut += loss->severity == SEVERITY_CUT ? loss->count : 0;
+			row->held += loss->severity == SEVERITY_HELD ? loss->count : 0;
+		}
+	}
+}
+
+int streams_finish(const struct streams *streams, struct model *model)
+{
+	model->streams = calloc(STREAM_END, sizeof(*model->streams));
+	model->losses = calloc(LOSS_MAX, sizeof(*model->losses));
+	if (!model->streams || !model->losses)
+		return -ENOMEM;
+	add_streams(streams, model);
+	for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
+		const struct loss_state *loss = &streams->losses[kind];
+		struct model_loss *row = &model->losses[model->n_losses];
+
+		if (!loss->count)
+			continue;
+		row->name = loss->name ? loss->name : "unknown";
+		row->text = !loss->name        ? "events were lost for an unknown reason"
+			    : loss->count == 1 ? loss->one
+					       : loss->text;
+		row->stream = stream_names[loss->stream] ? stream_names[loss->stream] : "unknown";
+		row->count = loss->count;
+		row->severity = loss->name ? loss->severity : SEVERITY_LOST;
+		model->n_losses++;
+	}
+	return 0;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* syscall_text.c: a system call as people write it: name(arguments) = result. */
+#include "syscall_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../../bpf/events.h"
+#include "../../../bpf/syscall_args.h"
+#include "arena.h"
+#include "../model.h"
+#include "tree.h"
+#include "world.h"
+
+enum { ARGUMENTS = 3, HERE = -100 /* AT_FDCWD */, FUTEX_COMMAND = 127, ERRNO_MAX = 4095 };
+
+static const struct {
+	bool known;
+	enum syscall_arg kinds[ARGUMENTS];
+} calls[] = {
+#define SYSCALL_ARGS(number, name, a, b, c) [number] = {true, {ARG_##a, ARG_##b, ARG_##c}},
+#include "../../../bpf/syscall_args_x86_64.def"
+#undef SYSCALL_ARGS
+};
+
+static const char *const futex_operations[] = {
+	"wait",           "wake",        NULL,          "requeue",
+	"cmp_requeue",    "wake_op",     "lock_pi",     "unlock_pi",
+	"trylock_pi",     "wait_bitset", "wake_bitset", "wait_requeue_pi",
+	"cmp_requeue_pi", "lock_pi2",
+};
+
+static int put_futex(char *out, size_t size, uint64_t value)
+{
+	uint64_t operation = value & FUTEX_COMMAND;
+
+	if (operation < sizeof(futex_operations) / sizeof(*futex_operations) &&
+	    futex_operations[operation])
+		return snprintf(out, size, "%s", futex_operations[operation]);
+	return snprintf(out, size, "0x%" PRIx64, value);
+}
+
+static int put_argument(char *out, size_t size, enum syscall_arg kind, uint64_t value,
+			const char *path)
+{
+	switch (kind) {
+	case ARG_DIRFD:
+		if ((int32_t)value == HERE)
+			return snprintf(out, size, "AT_FDCWD");
+		return snprintf(out, size, "%" PRId32, (int32_t)value);
+	case ARG_FD:
+	case ARG_SIGNED:
+		return snprintf(out, size, "%" PRId32, (int32_t)value);
+	case ARG_PATH:
+		if (path)
+			return snprintf(out, size, "\"%.160s\"", path);
+		return snprintf(out, size, "0x%" PRIx64, value);
+	case ARG_SIZE:
+	case ARG_COUNT:
+	case ARG_NUMBER:
+		return snprintf(out, size, "%" PRIu64, value);
+	case ARG_MODE:
+		return snprintf(out, size, "0%" PRIo64, value);
+	case ARG_FUTEX:
+		return put_futex(out, size, value);
+	default:
+		return snprintf(out, size, "0x%" PRIx64, value);
+	}
+}
+
+/* Returns how much is used then, which may be more than there is room. */
+static size_t put_arguments(const struct syscall_call *call, char *out, size_t size)
+{
+	uint64_t number = call->number;
+	bool known = number < sizeof(calls) / sizeof(*calls) && calls[number].known;
+	size_t used = 0;
+
+	*out = 0;
+	if (!call->arguments)
+		return (size_t)snprintf(out, size, "...");
+	for (int i = 0; i < ARGUMENTS && used < size; i++) {
+		enum syscall_arg kind = known ? calls[number].kinds[i] : ARG_ADDRESS;
+
+		if (kind == ARG_NONE)
+			break;
+		if (i)
+			used += (size_t)snprintf(out + used, size - used, ", ");
+		if (used < size)
+			used += (size_t)put_argument(out + used, size - used, kind, call->args[i],
+						     call->path);
+	}
+	return used;
+}
+
+static void put_error(char *out, size_t size, int number)
+{
+	const char *name = strerrorname_np(number);
+
+	if (name)
+		snprintf(out, size, ") = %s", name);
+	else
+		snprintf(out, size, ") = error %d", number);
+}
+
+void syscall_arguments(const struct syscall_call *call, char *out, size_t size)
+{
+	put_arguments(call, out, size);
+}
+
+void syscall_text(const struct syscall_call *call, char *out, size_t size)
+{
+	size_t used = (size_t)snprintf(out, size, "%.64s(", call->name);
+
+	used += used < size ? put_arguments(call, out + used, size - used) : 0;
+	if (used >= size)
+		return;
+	if (call->unfinished)
+		snprintf(out + used, size - used, ") never returned");
+	else if (call->result < 0 && call->result >= -ERRNO_MAX)
+		put_error(out + used, size - used, (int)-call->result);
+	else if (call->result < 0 || call->result > UINT32_MAX)
+		snprintf(out + used, size - used, ") = 0x%" PRIx64, (uint64_t)call->result);
+	else
+		snprintf(out + used, size - used, ") = %" PRId64, call->result);
+}
+
+const char *syscall_describe(const struct model *model, uint64_t number)
+{
+	bool compat = number & SYSCALL_NUMBER_COMPAT;
+	const char *known = compat ? NULL : syscall_name(model->run.machine, number);
+	char *name;
+
+	if (known)
+		return known;
+	name = arena_alloc(model->arena, 32);
+	if (name)
+		snprintf(name, 32, "syscall%s_%u", compat ? "32" : "",
+			 (unsigned)(number & INT32_MAX));
+	return name;
+}
+
+const char *syscall_tell(const struct world *world, struct syscall_call call)
+{
+	char *text = arena_alloc(world->model->arena, SYSCALL_TEXT);
+
+	call.name = syscall_describe(world->model, call.number);
+	call.arguments = world->arguments;
+	if (!text || !call.name)
+		return NULL;
+	syscall_text(&call, text, SYSCALL_TEXT);
+	return text;
+}
+
+struct syscall_call syscall_of_record(const struct world *world,
+				      const struct record_syscall *record)
+{
+	uint64_t compat = record->flags & SYSCALL_COMPAT ? SYSCALL_NUMBER_COMPAT : 0;
+
+	return (struct syscall_call){
+		.number = (record->number & INT32_MAX) | compat,
+		.path = record->path ? tree_text(&world->tree, record->path) : NULL,
+		.args = {record->arg0, record->arg1, record->arg2},
+		.result = record->result,
+		.unfinished = record->flags & SYSCALL_UNFINISHED,
+		.arguments = world->arguments,
+	};
+}

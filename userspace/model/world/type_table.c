@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* type_table.c: what the samples of each type add up to. */
+#include "type_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../util/map.h"
+#include "arena.h"
+#include "tasks.h"
+
+enum { ANCESTORS_MAX = 64 };
+
+struct type_key {
+	uint64_t process, type;
+};
+
+void type_table_free(struct types *types)
+{
+	free(types->items);
+	map_free(types->index);
+}
+
+static int64_t new_type(struct types *types, uint64_t process, uint64_t type)
+{
+	if (types->count >= UINT32_MAX ||
+	    array_reserve(&types->items, &types->capacity, types->count, sizeof(*types->items)) < 0)
+		return -ENOMEM;
+	types->items[types->count].process = (uint32_t)process;
+	types->items[types->count].number = type;
+	return (int64_t)types->count++;
+}
+
+int type_table_init(struct types *types)
+{
+	memset(types, 0, sizeof(*types));
+	types->count = TYPE_TRASH;
+	types->index = map_create(sizeof(struct type_key));
+	if (!types->index || new_type(types, 0, 0) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+static uint32_t *cache_place(struct types *types, uint64_t process, uint64_t type)
+{
+	return &types->cache[(process * 61 + type) % TYPE_CACHE];
+}
+
+int64_t type_table_number(struct types *types, uint64_t process, uint64_t type)
+{
+	struct type_key key = {process, type};
+	uint32_t *cached = cache_place(types, process, type);
+	uint32_t known = *cached;
+	uint64_t *number;
+	int64_t made;
+
+	/* Ids of processes are dense (arena.h): none lies beyond 32 bits. */
+	if (process > UINT32_MAX)
+		return -EBADMSG;
+	if (known && types->items[known].process == process && types->items[known].number == type)
+		return known;
+	number = map_put(types->index, &key, NULL);
+	if (!number)
+		return -ENOMEM;
+	made = *number ? (int64_t)*number : new_type(types, process, type);
+	if (made > 0)
+		*number = *cached = (uint32_t)made;
+	return made;
+}
+
+int type_table_name(struct types *types, uint64_t process, uint64_t type, const char *name)
+{
+	struct type_key key = {process, type};
+	int64_t number = type_table_number(types, process, type);
+
+	if (number < 0)
+		return (int)number;
+	if (types->items[number].name && name && strcmp(types->items[number].name, name) != 0) {
+		number = new_type(types, process, type);
+		if (number < 0)
+			return (int)number;
+		*map_get(types->index, &key) = (uint64_t)number;
+		*cache_place(types, process, type) = (uint32_t)number;
+	}
+	if (name)
+		types->items[number].name = name;
+	return 0;
+}
+
+/* A forked child goes on with its parent's types. */
+static const char *find_name(const struct types *types, const struct tasks *tasks,
+			     const struct type *type, struct arena *arena)
+{
+	const struct process *process = tasks_find_process(tasks, type->process);
+	char *name;
+
+	if (type->name)
+		return type->name;
+	for (int i = 0; process && process->parent && i < ANCESTORS_MAX; i++) {
+		struct type_key key = {process->parent, type->number};
+		const uint64_t *number = map_get(types->index, &key);
+
+		if (number && types->items[*number].name)
+			return types->items[*number].name;
+		process = tasks_find_process(tasks, process->parent);
+	}
+	if (!type->number)
+		return "unknown type";
+	name = arena_alloc(arena, 40);
+	if (name)
+		snprintf(name, 40, "type %llu", (unsigned long long)type->number);
+	return name;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct type *)a)->name, ((const struct type *)b)->name);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct model_type *x = a, *y = b;
+
+	if (x->bytes.value != y->bytes.value)
+		return x->bytes.value < y->bytes.value ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void merge_type(struct type *into, const struct type *from)
+{
+	into->samples += from->samples;
+	into->fates += from->fates;
+	tally_merge(&into->bytes, &from->bytes);
+	object_tally_merge(&into->objects, &from->objects);
+	share_merge(&into->survived, &from->survived);
+	life_merge(&into->life, &from->life);
+	into->live_bytes += from->live_bytes;
+	into->gc_ns += from->gc_ns;
+}
+
+static void add_row(struct model *model, const struct type *type)
+{
+	struct model_type *row = &model->types[model->n_types++];
+
+	row->name = type->name;
+	row->samples = type->samples;
+	row->fates = type->fates;
+	row->bytes = tally_estimate(&type->bytes);
+	row->objects = object_tally_estimate(&type->objects);
+	row->survived = share_estimate(&type->survived);
+	row->live_bytes = type->live_bytes > 0 ? type->live_bytes : 0;
+	row->gc_ns = type->gc_ns;
+	row->life = type->life;
+}
+
+int type_table_finish(struct types *types, const struct tasks *tasks, struct model *model)
+{
+	struct type *sorted = calloc(types->count, sizeof(*sorted)), *sum = NULL;
+	size_t used = 0;
+
+	model->types = calloc(types->count, sizeof(*model->types));
+	if (!model->types || !sorted)
+		goto no_memory;
+	for (size_t i = 1; i < types->count; i++) {
+		types->items[i].name = find_name(types, tasks, &types->items[i], model->arena);
+		if (!types->items[i].name)
+			goto no_memory;
+	}
+	/* Names without samples go: a program may have thousands of types. */
+	for (size_t i = 1; i < types->count; i++)
+		if (types->items[i].samples)
+			sorted[used++] = types->items[i];
+	qsort(sorted, used, sizeof(*sorted), by_name);
+	for (size_t i = 0; i < used; i++) {
+		if (sum && strcmp(sum->name, sorted[i].name) == 0) {
+			merge_type(sum, &sorted[i]);
+			continue;
+		}
+		if (sum)
+			add_row(model, sum);
+		sum = &sorted[i];
+	}
+	if (sum)
+		add_row(model, sum);
+	qsort(model->types, model->n_types, sizeof(*model->types), by_bytes);
+	free(sorted);
+	return 0;
+no_memory:
+	free(sorted);
+	return -ENOMEM;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* world.h: what events refer to: processes, threads, stacks, types, names; and sums by time. */
+#ifndef GCPROF_MODEL_WORLD_H
+#define GCPROF_MODEL_WORLD_H
+
+#include "function_table.h"
+#include "gc_names.h"
+#include "../model.h"
+#include "runtimes.h"
+#include "streams.h"
+#include "tasks.h"
+#include "timeline.h"
+#include "tree.h"
+#include "type_table.h"
+
+struct world {
+	struct model *model; /* the rows, as far as they are known */
+	struct tree tree;
+	struct tasks tasks;
+	struct types types;
+	struct gc_names gc_names;
+	struct runtimes runtimes;
+	struct streams streams;
+	struct timeline timeline;
+	struct functions functions; /* once the last record was read */
+	uint64_t last_time;         /* of any record so far; 0: none had one */
+	bool filtered;              /* only a part of the profile is selected */
+	bool arguments;             /* of system calls were recorded */
+};
+
+/* 0 or -ENOMEM; model_world_free() in any case. `model` is borrowed. */
+int model_world_init(struct world *world, struct model *model);
+void model_world_free(struct world *world);
+
+#endif

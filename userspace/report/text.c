@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* text.c: the report for people: puts its parts together. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "sections.h"
+
+enum { TOP_DEFAULT = 20 };
+
+const struct model_stream *section_stream(const struct section *section, const char *name)
+{
+	for (size_t i = 0; i < section->model->n_streams; i++)
+		if (strcmp(section->model->streams[i].name, name) == 0)
+			return &section->model->streams[i];
+	return NULL;
+}
+
+bool section_recorded(const struct section *section, const char *name, const char *title)
+{
+	const struct model_stream *stream = section_stream(section, name);
+
+	if (!stream || stream->attached)
+		return true;
+	if (!section->parts)
+		return false;
+	page_heading(section->page, title);
+	page_paragraph(section->page, STYLE_WARNING, 2, "not recorded: %s",
+		       stream->why_not ? stream->why_not : "the profile does not say why");
+	return false;
+}
+
+void section_title(const struct section *section, enum report_table table, const char *what,
+		   size_t rows, const char *order)
+{
+	char title[160];
+
+	order = report_order_title(section->sort, table, order);
+	if (rows > section->top)
+		snprintf(title, sizeof(title), "%s (%" PRIu64 " of %zu, %s)", what, section->top,
+			 rows, order);
+	else if (section->sort)
+		snprintf(title, sizeof(title), "%s (%s)", what, order);
+	else
+		snprintf(title, sizeof(title), "%s", what);
+	page_heading(section->page, title);
+}
+
+size_t section_rows(const struct section *section, size_t rows)
+{
+	return rows < section->top ? rows : (size_t)section->top;
+}
+
+int section_table(const struct section *section, struct table *table)
+{
+	int error = table_print(table, section->page);
+
+	table_free(table);
+	return error;
+}
+
+/* The order of the report. `part` 0: always there; else with the usual report or if asked for. */
+static const struct {
+	unsigned part;
+	bool usual;
+	int (*print)(const struct section *section);
+} parts[] = {
+	{0, true, section_head},
+	{0, true, section_summary},
+	{PART_TIMELINE, true, section_timeline},
+	{0, true, section_advice},
+	{PART_PROGRAMS, true, section_programs},
+	{PART_ENTRIES, true, section_entries},
+	{PART_FUNCTIONS, true, section_functions},
+	{PART_GC, true, section_collections},
+	{PART_GC, true, section_cycles},
+	{PART_GC, false, section_pauses},
+	{PART_SITES, true, section_sites},
+	{PART_TYPES, true, section_types},
+	{PART_LIVE, false, section_live},
+	{PART_LIVE, false, section_live_heap},
+	{PART_SYSCALLS, true, section_syscalls},
+	{PART_SYSCALLS, false, section_slow_calls},
+	{PART_HISTOGRAM, false, section_histogram},
+	{PART_OFF_CPU, true, section_off_cpu},
+	{PART_FAULTS, true, section_faults},
+	{PART_THREADS, true, section_threads},
+	{0, true, section_losses},
+};
+
+static bool is_wanted(size_t i, const struct report_options *options)
+{
+	/* A part alone still begins with what was recorded. */
+	if (options->parts)
+		return parts[i].part & options->parts ||
+		       (parts[i].print == section_head && !options->bare);
+	return parts[i].usual;
+}
+
+int report_text(const struct model *model, const struct report_options *options, FILE *out)
+{
+	struct page page = {out, options->width, options->colour};
+	struct section section = {
+		.model = model,
+		.page = &page,
+		.top = options->top ? options->top : TOP_DEFAULT,
+		.verbose = options->verbose,
+		.parts = options->parts,
+		.sort = options->sort,
+		.histogram = options->histogram,
+	};
+	int error = 0;
+
+	if (page.width < REPORT_WIDTH_MIN)
+		page.width = REPORT_WIDTH_MIN;
+	if (page.width > REPORT_WIDTH_MAX)
+		page.width = REPORT_WIDTH_MAX;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !error; i++)
+		if (is_wanted(i, options))
+			error = parts[i].print(&section);
+	return error;
+}
