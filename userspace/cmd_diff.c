@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "model/model.h"
+#include "model/load.h"
 #include "profile/source.h"
 #include "profile/status.h"
 #include "report/diff.h"

@@ -9,7 +9,7 @@
 #include "commands.h"
 #include "model/rows/call_tree.h"
 #include "model/select/filter.h"
-#include "model/model.h"
+#include "model/load.h"
 #include "profile/source.h"
 #include "profile/status.h"
 #include "report/calls.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "model/model.h"
+#include "model/load.h"
 #include "profile/source.h"
 #include "report/report.h"
 #include "report/terminal.h"

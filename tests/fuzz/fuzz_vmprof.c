@@ -6,7 +6,7 @@
 
 #include "import/pypylog.h"
 #include "import/vmprof.h"
-#include "model/model.h"
+#include "model/load.h"
 #include "profile/sink.h"
 #include "profile/source.h"
 

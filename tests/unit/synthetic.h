@@ -3,7 +3,7 @@
 #ifndef GCPROF_SYNTHETIC_H
 #define GCPROF_SYNTHETIC_H
 
-#include "model/model.h"
+#include "model/load.h"
 #include "profile/sink.h"
 #include "profile/source.h"
 #include "profile/writer.h"

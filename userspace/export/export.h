@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../model/model.h"
+#include "../model/load.h"
 
 struct output;
 struct sink;

@@ -14,7 +14,6 @@
 #ifndef GCPROF_FIREFOX_H
 #define GCPROF_FIREFOX_H
 
-#include "../../bpf/events.h"
 #include "../model/event.h"
 #include "../model/world/world.h"
 #include "../util/id_map.h"
@@ -231,8 +230,7 @@ struct firefox {
 };
 
 /* firefox_events.c: takes records, and in the end what none tells of: lives, and CPU time. */
-int firefox_record(struct model_observer *observer, const struct world *world,
-		   const struct event *event);
+int firefox_record(struct model_observer *, const struct world *, const struct event *);
 int firefox_end(struct firefox *firefox);
 
 /* firefox_plan.c: which tracks there are, and what fits. */

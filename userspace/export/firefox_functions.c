@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "firefox.h"
 #include "../util/path_base.h"
+#include "firefox.h"
 
 static const struct {
 	const char *name;

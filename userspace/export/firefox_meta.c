@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "firefox.h"
-#include "../util/plural.h"
 #include "../util/path_base.h"
+#include "../util/plural.h"
+#include "firefox.h"
 
 enum {
 	VISIBLE_MAX = 40, /* tracks that are shown at first */

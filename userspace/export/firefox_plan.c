@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "firefox.h"
 #include "../util/plural.h"
+#include "firefox.h"
 
 /* Bytes of JSON that a row takes at most, next to times and stacks; see those who write them. */
 enum {

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "../model/event.h"
-#include "../model/world/world.h"
-#include "../model/world/allocating.h"
 #include "../model/rows/functions.h"
+#include "../model/world/allocating.h"
+#include "../model/world/world.h"
 #include "../util/buffer.h"
 #include "export.h"
 #include "folded_lines.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "../model/event.h"
-#include "../model/world/world.h"
 #include "../model/world/allocating.h"
+#include "../model/world/world.h"
 #include "export.h"
 #include "output.h"
 #include "path.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pprof_tables.c: strings, functions, locations and mappings of a pprof profile. */
-#include "pprof.h"
 #include "../util/path_base.h"
+#include "pprof.h"
 
 #include <errno.h>
 #include <stdio.h>

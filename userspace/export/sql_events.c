@@ -7,9 +7,9 @@
 
 #include "../../bpf/events.h"
 #include "../model/system/faults.h"
-#include "../model/world/text.h"
 #include "../model/world/call_part.h"
 #include "../model/world/syscall_text.h"
+#include "../model/world/text.h"
 #include "sql.h"
 
 enum { COMPAT_BIT = 31 };

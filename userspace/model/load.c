@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* load.c: reads a profile into a model. */
+#include "load.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../profile/reader.h"
-#include "world/arena.h"
 #include "pass.h"
 #include "select/selection.h"
+#include "world/arena.h"
 #include "world/text.h"
 
 const char *runtime_name(enum runtime runtime)
@@ -92,6 +94,40 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 	return error;
 }
 
+/* Hands all that is alive at the end to the observer. 0 or what it returned. */
+static int show_live(const struct pass *pass, struct model_observer *observer)
+{
+	const struct samples *samples = &pass->samples;
+	const struct heap_sites *sites = &pass->heap_sites;
+	int err = 0;
+
+	for (size_t i = 1; i < samples->count && !err; i++) {
+		const struct sample *sample = &samples->items[i];
+		const struct model_live live = {
+			.stack = pass->world.tree.costs[sample->cost].stack,
+			.thread = sample->thread,
+			.process = sample->process,
+			.type = sample->type,
+			.objects = 1 / (double)sample->probability,
+			.bytes = sample->bytes,
+		};
+
+		if (sample->process && sample->old && !heap_sites_has(sites, sample->process))
+			err = observer->live(observer, &live);
+	}
+	for (size_t i = 0; i < sites->count && !err; i++) {
+		const struct heap_site *site = &sites->items[i];
+		const struct model_live live = {.stack = site->stack,
+						.process = (uint32_t)site->process,
+						.objects = site->live.objects,
+						.bytes = site->live.bytes};
+
+		if (site->is_last)
+			err = observer->live(observer, &live);
+	}
+	return err;
+}
+
 /* What is done with a profile's records. */
 struct loading {
 	const struct model_view *view;
@@ -109,7 +145,7 @@ static int finish(struct pass *pass, const struct loading *loading)
 		err = selection_resolve(loading->resolved, loading->filter, &pass->world,
 					&pass->heap_sites);
 	if (!err && observer && observer->live)
-		err = pass_live(pass, observer);
+		err = show_live(pass, observer);
 	if (!err && observer)
 		err = observer->finish(observer, &pass->world);
 	return err;

@@ -7,21 +7,18 @@
 
 #include "../../bpf/events.h"
 #include "../util/map.h"
-#include "system/divide.h"
 #include "rows/entries.h"
-#include "system/faults.h"
 #include "rows/functions.h"
 #include "rows/program_rows.h"
-#include "select/selection.h"
 #include "rows/sites.h"
-#include "world/text.h"
 #include "rows/thread_rows.h"
-
-enum { COMMAND_WORDS_MAX = 4096 };
+#include "select/selection.h"
+#include "system/divide.h"
+#include "system/faults.h"
 
 int pass_init(struct pass *pass, struct model *model, const struct selection *selection)
 {
-	*pass = (struct pass){.selection = selection};
+	*pass = (struct pass){.selection = selection, .run.selection = selection};
 	cycles_init(&pass->cycles, &pass->world, &pass->pauses.open);
 	if (model_world_init(&pass->world, model) < 0 ||
 	    samples_init(&pass->samples, &pass->world, &pass->pauses) < 0 ||
@@ -44,87 +41,7 @@ void pass_free(struct pass *pass)
 	waits_free(&pass->waits);
 	wakers_free(&pass->wakers);
 	pauses_free(&pass->pauses);
-	buffer_free(&pass->command_line);
-}
-
-static bool is_key(struct bytes key, const char *name)
-{
-	return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
-}
-
-static int take_meta(struct pass *pass, const struct record_meta *record)
-{
-	struct model_run *run = &pass->world.model->run;
-	const struct {
-		const char *key;
-		const char **value;
-	} known[] = {
-		{"tool", &run->tool},           {"host", &run->host},
-		{"kernel", &run->kernel},       {"attached", &run->attached},
-		{"machine", &run->machine},     {"cpus", &run->cpus},
-		{"cpu_model", &run->cpu_model},
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		if (!is_key(record->key, known[i].key))
-			continue;
-		*known[i].value = name_clean(pass->world.model->arena, record->value);
-		if (!*known[i].value)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Words that are empty or blank do not show. */
-static int extend_command_line(struct pass *pass, struct bytes text)
-{
-	const char *word = line_clean(pass->world.model->arena, text);
-	struct buffer *line = &pass->command_line;
-	int error = 0;
-
-	if (!word)
-		return -ENOMEM;
-	if (!*word)
-		return 0;
-	if (line->size)
-		error = buffer_append(line, " ", 1);
-	return error ? error : buffer_append(line, word, strlen(word));
-}
-
-static int take_argument(struct pass *pass, const struct record_argument *record)
-{
-	struct model_run *run = &pass->world.model->run;
-	const char *word;
-
-	if (run->n_command >= COMMAND_WORDS_MAX)
-		return -EBADMSG;
-	word = name_clean(pass->world.model->arena, record->text);
-	if (!word || array_reserve(&run->command, &pass->command_capacity, run->n_command,
-				   sizeof(*run->command)) < 0)
-		return -ENOMEM;
-	run->command[run->n_command++] = word;
-	return extend_command_line(pass, record->text);
-}
-
-static void take_recording(struct pass *pass, const struct record_recording *record)
-{
-	pass->world.model->run.start = record->start;
-	if (!pass->world.timeline.step_ns)
-		timeline_begin(&pass->world.timeline, record->start);
-	pass->world.model->run.frequency = record->frequency;
-	pass->world.model->run.syscall_rate = record->syscall_rate;
-	pass->world.model->run.part = record->part;
-	pass->world.arguments = record->arguments;
-	if (record->period)
-		pass->world.model->alloc.period = record->period;
-}
-
-static void take_clock(struct pass *pass, const struct record_clock *record)
-{
-	if (pass->clock_realtime || record->after < record->before)
-		return;
-	pass->clock_monotonic = record->before + (record->after - record->before) / 2;
-	pass->clock_realtime = record->realtime;
+	run_free(&pass->run);
 }
 
 static int take_period(struct pass *pass, const struct record_period *record)
@@ -198,8 +115,8 @@ static void note_time(struct pass *pass, uint64_t time)
 {
 	if (!pass->world.timeline.step_ns)
 		timeline_begin(&pass->world.timeline, time);
-	if (!pass->first_time || time < pass->first_time)
-		pass->first_time = time;
+	if (!pass->run.first_time || time < pass->run.first_time)
+		pass->run.first_time = time;
 	if (time > pass->world.last_time)
 		pass->world.last_time = time;
 }
@@ -285,36 +202,6 @@ static int take_tick(struct pass *pass, const struct record_cpu *record)
 	if (!err && pass->event.selected)
 		pauses_cpu(&pass->pauses, &pass->world, record);
 	return err;
-}
-
-/* What no timer sample of a chunk stands for lies somewhere in it. */
-static void spread_unsampled(struct pass *pass)
-{
-	int64_t ns = pass->unsampled - pass->unsampled_spread;
-
-	if (ns > 0 && pass->world.timeline.step_ns) {
-		timeline_cpu(&pass->world.timeline, pass->chunk_time, pass->world.last_time,
-			     (uint64_t)ns);
-		pass->unsampled_spread = pass->unsampled;
-	}
-	pass->chunk_time = pass->world.last_time;
-}
-
-/* The scheduler's account of a thread, and what of it the timer samples do not stand for. */
-static int take_cpu_time(struct pass *pass, const struct record_cpu_time *record)
-{
-	struct thread *thread = tasks_find_thread(&pass->world.tasks, record->thread);
-
-	if (!thread)
-		return -EBADMSG;
-	if (pass->selection && !selection_admits_thread(pass->selection, record->thread))
-		return 0;
-	pass->world.model->cpu.exact = true;
-	thread->accounted = true;
-	thread->used_ns += (uint64_t)record->used;
-	pass->unsampled =
-		(int64_t)((uint64_t)pass->unsampled + (uint64_t)record->used - record->ns);
-	return 0;
 }
 
 /* What names processes and threads. */
@@ -529,23 +416,23 @@ int pass_record(struct pass *pass, const struct record *record)
 	pass->event = (struct event){.record = record, .selected = true};
 	switch (record->kind) {
 	case RECORD_meta:
-		return take_meta(pass, &record->meta);
+		return run_meta(&pass->world, &record->meta);
 	case RECORD_argument:
-		return take_argument(pass, &record->argument);
+		return run_argument(&pass->run, &pass->world, &record->argument);
 	case RECORD_recording:
-		take_recording(pass, &record->recording);
+		run_recording(&pass->world, &record->recording);
 		return 0;
 	case RECORD_clock:
-		take_clock(pass, &record->clock);
+		run_clock(&pass->run, &record->clock);
 		return 0;
 	case RECORD_stream:
 		return streams_stream(&pass->world.streams, arena, &record->stream);
 	case RECORD_loss_kind:
 		return streams_loss_kind(&pass->world.streams, arena, &record->loss_kind);
 	case RECORD_cpu_time:
-		return take_cpu_time(pass, &record->cpu_time);
+		return run_cpu_time(&pass->run, &pass->world, &record->cpu_time);
 	case RECORD_chunk:
-		spread_unsampled(pass);
+		run_chunk(&pass->run, &pass->world);
 		return 0;
 	case RECORD_header:
 		return 0;
@@ -557,38 +444,6 @@ int pass_record(struct pass *pass, const struct record *record)
 	return record->kind == RECORD_loss || record->kind > RECORD_gc_name
 		       ? take_event(pass, record)
 		       : 0;
-}
-
-static void finish_run(struct pass *pass)
-{
-	struct model_run *run = &pass->world.model->run;
-	struct model_cpu *cpu = &pass->world.model->cpu;
-
-	spread_unsampled(pass);
-	if (!run->start)
-		run->start = pass->first_time;
-	run->duration = pass->world.last_time > run->start ? pass->world.last_time - run->start : 0;
-	run->wall = run->duration;
-	if (pass->selection)
-		run->wall = selection_time(pass->selection->filter, run->duration);
-	if (pass->clock_realtime)
-		run->realtime = pass->clock_realtime + (run->start - pass->clock_monotonic);
-	/* Rounding, and samples of several threads that share their time. */
-	if (pass->unsampled > 0)
-		cpu->no_samples_ns = (uint64_t)pass->unsampled;
-	cpu->on_cpu_ns += cpu->no_samples_ns;
-}
-
-static int finish_command_line(struct pass *pass)
-{
-	struct buffer *line = &pass->command_line;
-	int error = buffer_append(line, "", 1);
-
-	if (error)
-		return error;
-	pass->world.model->run.command_line = line->data;
-	*line = (struct buffer){0};
-	return 0;
 }
 
 static int finish_timeline(struct pass *pass)
@@ -608,15 +463,14 @@ static int finish_sums(struct pass *pass)
 	struct world *world = &pass->world;
 	int err;
 
-	finish_run(pass);
+	err = run_finish(&pass->run, world);
 	tasks_name_processes(&world->tasks);
 	/* Before pauses that overlap are merged. */
-	err = gc_cycles_finish(&pass->gc_cycles, &pass->cycles, world);
+	if (!err)
+		err = gc_cycles_finish(&pass->gc_cycles, &pass->cycles, world);
 	cycles_finish(&pass->cycles);
 	if (!err)
 		err = samples_finish(&pass->samples);
-	if (!err)
-		err = finish_command_line(pass);
 	if (!err)
 		err = runtimes_finish(&world->runtimes, world->model);
 	return err ? err : gc_names_finish(&world->gc_names, world->model);
@@ -668,37 +522,4 @@ int pass_finish(struct pass *pass)
 	err = err ? err : finish_timeline(pass);
 	err = err ? err : finish_system(pass);
 	return err ? err : streams_finish(&pass->world.streams, pass->world.model);
-}
-
-int pass_live(const struct pass *pass, struct model_observer *observer)
-{
-	const struct samples *samples = &pass->samples;
-	const struct heap_sites *sites = &pass->heap_sites;
-	int err = 0;
-
-	for (size_t i = 1; i < samples->count && !err; i++) {
-		const struct sample *sample = &samples->items[i];
-		const struct model_live live = {
-			.stack = pass->world.tree.costs[sample->cost].stack,
-			.thread = sample->thread,
-			.process = sample->process,
-			.type = sample->type,
-			.objects = 1 / (double)sample->probability,
-			.bytes = sample->bytes,
-		};
-
-		if (sample->process && sample->old && !heap_sites_has(sites, sample->process))
-			err = observer->live(observer, &live);
-	}
-	for (size_t i = 0; i < sites->count && !err; i++) {
-		const struct heap_site *site = &sites->items[i];
-		const struct model_live live = {.stack = site->stack,
-						.process = (uint32_t)site->process,
-						.objects = site->live.objects,
-						.bytes = site->live.bytes};
-
-		if (site->is_last)
-			err = observer->live(observer, &live);
-	}
-	return err;
 }

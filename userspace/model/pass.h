@@ -3,17 +3,17 @@
 #ifndef GCPROF_PASS_H
 #define GCPROF_PASS_H
 
-#include "../util/buffer.h"
-#include "gc/cycles.h"
 #include "event.h"
-#include "world/fibers.h"
+#include "gc/cycles.h"
 #include "gc/gc_cycles.h"
 #include "gc/heap_sites.h"
 #include "gc/pauses.h"
 #include "gc/samples.h"
+#include "system/run.h"
 #include "system/syscalls.h"
 #include "system/waits.h"
 #include "system/wakers.h"
+#include "world/fibers.h"
 #include "world/world.h"
 
 struct selection;
@@ -29,15 +29,10 @@ struct pass {
 	struct syscalls syscalls;
 	struct waits waits;
 	struct wakers wakers;
-	const struct selection *selection;        /* NULL: everything */
-	bool recording;                           /* what recording took counts as the program's */
-	struct event event;                       /* the current one */
-	uint64_t first_time;                      /* of any record with a time */
-	uint64_t chunk_time;                      /* when this chunk began */
-	int64_t unsampled, unsampled_spread;      /* CPU time, ns, and what the timeline has */
-	uint64_t clock_monotonic, clock_realtime; /* the first pair; 0: none */
-	size_t command_capacity;
-	struct buffer command_line;
+	struct run run;
+	const struct selection *selection; /* NULL: everything */
+	bool recording;                    /* what recording took counts as the program's */
+	struct event event;                /* the current one */
 };
 
 /* 0 or -ENOMEM; pass_free() in any case. `model` and `selection` (NULL: everything) are borrowed.
@@ -53,8 +48,5 @@ int pass_record(struct pass *pass, const struct record *record);
 
 /* Once the last record was seen: settles, names and sorts into the model. */
 int pass_finish(struct pass *pass);
-
-/* Hands all that is alive at the end to the observer. 0 or what it returned. */
-int pass_live(const struct pass *pass, struct model_observer *observer);
 
 #endif

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "../../gc/provider/probe_args.h"
-#include "units.h"
 #include "../util/plural.h"
+#include "units.h"
 
 #define QUEUED_MIN_NS 200e6
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/plural.h"
 #include "json_values.h"
 #include "sections.h"
 #include "units.h"
-#include "../util/plural.h"
 
 enum { ROWS_DEFAULT = 100, INDENT_MAX = 40 };
 

@@ -7,9 +7,9 @@
 
 #include "../../bpf/events.h"
 #include "../model/world/text.h"
+#include "../util/plural.h"
 #include "sections.h"
 #include "units.h"
-#include "../util/plural.h"
 
 enum { REASONS_SHOWN = 12 };
 

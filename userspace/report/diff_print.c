@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/plural.h"
 #include "diff.h"
 #include "json_values.h"
 #include "page.h"
 #include "sections.h"
 #include "units.h"
-#include "../util/plural.h"
 
 enum { ROWS_DEFAULT = 10 };
 

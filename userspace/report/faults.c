@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/path_base.h"
+#include "../util/plural.h"
 #include "sections.h"
 #include "units.h"
-#include "../util/plural.h"
-#include "../util/path_base.h"
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
+#include "../util/plural.h"
 #include "bars.h"
 #include "sections.h"
 #include "units.h"
-#include "../util/plural.h"
 
 enum {
 	PARTS = 4, /* buckets in a row, which is a power of two of ns: those below 4 ns are one */

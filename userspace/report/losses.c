@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../util/plural.h"
 #include "sections.h"
 #include "units.h"
-#include "../util/plural.h"
 
 static const char *reason_text(enum stack_reason reason)
 {

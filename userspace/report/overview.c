@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "../model/world/timeline.h"
+#include "../util/plural.h"
 #include "advice.h"
 #include "bars.h"
 #include "sections.h"
 #include "units.h"
-#include "../util/plural.h"
 
 enum { COLUMNS_MAX = TIMELINE_WINDOWS, COLUMNS_MIN = 8, LABEL_WIDTH = 14, FIGURE_WIDTH = 26 };
 enum { TICKS_MIN = 16 }; /* of a busy CPU's timer in a column; of fewer, chance says how many */

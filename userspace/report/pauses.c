@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
+#include "../util/plural.h"
 #include "sections.h"
 #include "units.h"
-#include "../util/plural.h"
 
 enum { SITES_SHOWN = 3, CALLS_SHOWN = 3, TICKS_LEAST = 8 };
 

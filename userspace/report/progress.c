@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* progress.c: how far a profile is read, for a person who waits at a terminal. */
-#include "progress.h"
 #include "../util/memory.h"
 #include "../util/monotonic.h"
+#include "progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>

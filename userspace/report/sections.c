@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "units.h"
-#include "../util/plural.h"
 #include "../util/map.h"
 #include "../util/path_base.h"
+#include "../util/plural.h"
+#include "units.h"
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 

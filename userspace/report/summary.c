@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "../util/plural.h"
 #include "bars.h"
 #include "sections.h"
 #include "units.h"
-#include "../util/plural.h"
 
 enum { RUNTIMES_SHOWN = 20 };
 

@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "../../util/map.h"
-#include "../world/arena.h"
-#include "../world/allocating.h"
-#include "../world/world.h"
 #include "../rows/sites.h"
+#include "../world/allocating.h"
+#include "../world/arena.h"
+#include "../world/world.h"
 
 enum { CAUSES_MAX = 8192 };
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../world/durations.h"
 #include "../event.h"
+#include "../world/durations.h"
 #include "open_gcs.h"
 #include "utilisation.h"
 

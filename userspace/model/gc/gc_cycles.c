@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "../world/arena.h"
-#include "cycles.h"
 #include "../world/world.h"
+#include "cycles.h"
 
 void gc_cycles_free(struct gc_cycles *cycles)
 {

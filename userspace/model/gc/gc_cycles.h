@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "../world/durations.h"
 #include "../event.h"
+#include "../world/durations.h"
 
 struct cycles;
 struct model_gc_cycle;

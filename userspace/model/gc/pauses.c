@@ -15,10 +15,10 @@
 
 #include "../../../bpf/events.h"
 #include "../world/arena.h"
-#include "causes.h"
-#include "sample.h"
 #include "../world/syscall_text.h"
 #include "../world/world.h"
+#include "causes.h"
+#include "sample.h"
 
 void pauses_free(struct pauses *pauses)
 {

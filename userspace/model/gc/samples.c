@@ -9,9 +9,9 @@
 
 #include "../../../bpf/events.h"
 #include "../../util/id_map.h"
+#include "../world/world.h"
 #include "causes.h"
 #include "pauses.h"
-#include "../world/world.h"
 
 int samples_init(struct samples *samples, struct world *world, struct pauses *pauses)
 {

@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-#include "attribute.h"
+#include "../event.h"
 #include "../world/collection.h"
 #include "../world/estimate.h"
-#include "../event.h"
+#include "attribute.h"
 #include "sample.h"
 
 struct id_map;

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../world/call_part.h"
 #include "../event.h"
+#include "../world/call_part.h"
 #include "../world/world.h"
 
 enum { MOMENTS_MAX = 1 << 22 };

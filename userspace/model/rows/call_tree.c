@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "../../util/map.h"
-#include "../world/arena.h"
 #include "../select/filter.h"
 #include "../world/allocating.h"
+#include "../world/arena.h"
 #include "../world/world.h"
 
 enum { PATH_MAX_ROWS = 4 * STACK_NODES_MAX };

@@ -3,8 +3,8 @@
 #ifndef GCPROF_CALL_TREE_H
 #define GCPROF_CALL_TREE_H
 
+#include "../load.h"
 #include "call_moments.h"
-#include "../model.h"
 
 enum call_kind {
 	CALLS_TREE,    /* from the outermost function down */

@@ -11,9 +11,9 @@
 #include "../../util/map.h"
 #include "../world/allocating.h"
 #include "../world/arena.h"
-#include "function_sums.h"
 #include "../world/text.h"
 #include "../world/world.h"
+#include "function_sums.h"
 
 enum {
 	ANCESTORS_MAX = 64,

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../world/arena.h"
-#include "best.h"
 #include "../world/allocating.h"
+#include "../world/arena.h"
 #include "../world/world.h"
+#include "best.h"
 
 /* A stack that allocates: rows of the table of functions plus 1, the allocating one first. */
 struct place {

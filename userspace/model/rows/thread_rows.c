@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../world/world.h"
 #include "../../util/path_base.h"
+#include "../world/world.h"
 
 int thread_rows_comm(struct world *world, const struct record_comm *record)
 {

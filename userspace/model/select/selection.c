@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "../../../bpf/events.h"
+#include "../../util/path_base.h"
 #include "../gc/heap_sites.h"
 #include "../world/syscall_text.h"
 #include "../world/world.h"
-#include "../../util/path_base.h"
 
 static uint16_t bits_of(const struct matches *matches, uint64_t number)
 {

@@ -8,10 +8,10 @@
 
 #include "../../../bpf/events.h"
 #include "../../util/map.h"
-#include "../world/arena.h"
 #include "../select/selection.h"
-#include "syscalls.h"
+#include "../world/arena.h"
 #include "../world/world.h"
+#include "syscalls.h"
 
 #define NS_MAX (UINT64_C(1) << 62)
 

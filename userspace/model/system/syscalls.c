@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "../../util/map.h"
+#include "../select/selection.h"
 #include "../world/arena.h"
 #include "../world/histogram.h"
-#include "../select/selection.h"
 #include "../world/syscall_text.h"
 #include "../world/world.h"
 

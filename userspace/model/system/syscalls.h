@@ -4,10 +4,10 @@
 #define GCPROF_SYSCALLS_H
 
 #include "../../../bpf/events.h"
-#include "../world/call_part.h"
-#include "call_windows.h"
 #include "../event.h"
 #include "../model.h"
+#include "../world/call_part.h"
+#include "call_windows.h"
 
 struct map;
 struct selection;

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../rows.h"
 #include "arena.h"
 #include "histogram.h"
-#include "../rows.h"
 
 void durations_free(struct durations *durations)
 {

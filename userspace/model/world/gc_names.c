@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "../../util/map.h"
+#include "../model.h"
 #include "arena.h"
 #include "collection.h"
-#include "../model.h"
 
 struct name_key {
 	uint64_t process, number;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
 #include "../model.h"
+#include "arena.h"
 #include "tasks.h"
 #include "tree.h"
 

@@ -8,8 +8,8 @@
 
 #include "../../../bpf/events.h"
 #include "../../../bpf/syscall_args.h"
-#include "arena.h"
 #include "../model.h"
+#include "arena.h"
 #include "tree.h"
 #include "world.h"
 

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 #include "../../profile/record.h"
+#include "../model.h"
 #include "arena.h"
 #include "charging.h"
 #include "estimate.h"
-#include "../model.h"
 
 enum { RECENT_MAX = 4 };
 

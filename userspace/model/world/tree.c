@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "../../util/map.h"
-#include "text.h"
 #include "../../util/path_base.h"
+#include "text.h"
 
 /* In tree->marks: the depth, and whether it is known if the stack begins properly, and if so. */
 enum { MARK_DEPTH = 0x3fff, MARK_KNOWN = 0x8000, MARK_PROPER = 0x4000 };

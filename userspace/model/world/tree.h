@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "../../profile/record.h"
-#include "arena.h"
 #include "../model.h"
+#include "arena.h"
 #include "stack_life.h"
 
 struct map;

@@ -4,9 +4,9 @@
 #define GCPROF_TYPE_TABLE_H
 
 #include "../../profile/record.h"
+#include "../model.h"
 #include "estimate.h"
 #include "life.h"
-#include "../model.h"
 
 struct map;
 struct tasks;

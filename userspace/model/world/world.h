@@ -3,9 +3,9 @@
 #ifndef GCPROF_MODEL_WORLD_H
 #define GCPROF_MODEL_WORLD_H
 
+#include "../model.h"
 #include "function_table.h"
 #include "gc_names.h"
-#include "../model.h"
 #include "runtimes.h"
 #include "streams.h"
 #include "tasks.h"

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* run.c: what a profile says of the recording as a whole, and the CPU time of its threads. */
+#include "run.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../select/selection.h"
+#include "../world/arena.h"
+#include "../world/text.h"
+#include "../world/world.h"
+
+enum { COMMAND_WORDS_MAX = 4096 };
+
+void run_free(struct run *run)
+{
+	buffer_free(&run->command_line);
+}
+
+static bool is_key(struct bytes key, const char *name)
+{
+	return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
+}
+
+int run_meta(struct world *world, const struct record_meta *record)
+{
+	struct model_run *out = &world->model->run;
+	const struct {
+		const char *key;
+		const char **value;
+	} known[] = {
+		{"tool", &out->tool},           {"host", &out->host},
+		{"kernel", &out->kernel},       {"attached", &out->attached},
+		{"machine", &out->machine},     {"cpus", &out->cpus},
+		{"cpu_model", &out->cpu_model},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!is_key(record->key, known[i].key))
+			continue;
+		*known[i].value = name_clean(world->model->arena, record->value);
+		if (!*known[i].value)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Words that are empty or blank do not show. */
+static int extend_command_line(struct run *run, struct arena *arena, struct bytes text)
+{
+	const char *word = line_clean(arena, text);
+	struct buffer *line = &run->command_line;
+	int error = 0;
+
+	if (!word)
+		return -ENOMEM;
+	if (!*word)
+		return 0;
+	if (line->size)
+		error = buffer_append(line, " ", 1);
+	return error ? error : buffer_append(line, word, strlen(word));
+}
+
+int run_argument(struct run *run, struct world *world, const struct record_argument *record)
+{
+	struct model_run *out = &world->model->run;
+	const char *word;
+
+	if (out->n_command >= COMMAND_WORDS_MAX)
+		return -EBADMSG;
+	word = name_clean(world->model->arena, record->text);
+	if (!word || array_reserve(&out->command, &run->command_capacity, out->n_command,
+				   sizeof(*out->command)) < 0)
+		return -ENOMEM;
+	out->command[out->n_command++] = word;
+	return extend_command_line(run, world->model->arena, record->text);
+}
+
+void run_recording(struct world *world, const struct record_recording *record)
+{
+	struct model_run *out = &world->model->run;
+
+	out->start = record->start;
+	if (!world->timeline.step_ns)
+		timeline_begin(&world->timeline, record->start);
+	out->frequency = record->frequency;
+	out->syscall_rate = record->syscall_rate;
+	out->part = record->part;
+	world->arguments = record->arguments;
+	if (record->period)
+		world->model->alloc.period = record->period;
+}
+
+void run_clock(struct run *run, const struct record_clock *record)
+{
+	if (run->clock_realtime || record->after < record->before)
+		return;
+	run->clock_monotonic = record->before + (record->after - record->before) / 2;
+	run->clock_realtime = record->realtime;
+}
+
+void run_chunk(struct run *run, struct world *world)
+{
+	int64_t ns = run->unsampled - run->unsampled_spread;
+
+	if (ns > 0 && world->timeline.step_ns) {
+		timeline_cpu(&world->timeline, run->chunk_time, world->last_time, (uint64_t)ns);
+		run->unsampled_spread = run->unsampled;
+	}
+	run->chunk_time = world->last_time;
+}
+
+int run_cpu_time(struct run *run, struct world *world, const struct record_cpu_time *record)
+{
+	struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
+
+	if (!thread)
+		return -EBADMSG;
+	if (run->selection && !selection_admits_thread(run->selection, record->thread))
+		return 0;
+	world->model->cpu.exact = true;
+	thread->accounted = true;
+	thread->used_ns += (uint64_t)record->used;
+	run->unsampled = (int64_t)((uint64_t)run->unsampled + (uint64_t)record->used - record->ns);
+	return 0;
+}
+
+int run_finish(struct run *run, struct world *world)
+{
+	struct model_run *out = &world->model->run;
+	struct model_cpu *cpu = &world->model->cpu;
+	int err;
+
+	run_chunk(run, world);
+	if (!out->start)
+		out->start = run->first_time;
+	out->duration = world->last_time > out->start ? world->last_time - out->start : 0;
+	out->wall = out->duration;
+	if (run->selection)
+		out->wall = selection_time(run->selection->filter, out->duration);
+	if (run->clock_realtime)
+		out->realtime = run->clock_realtime + (out->start - run->clock_monotonic);
+	/* Rounding, and samples of several threads that share their time. */
+	if (run->unsampled > 0)
+		cpu->no_samples_ns = (uint64_t)run->unsampled;
+	cpu->on_cpu_ns += cpu->no_samples_ns;
+	err = buffer_append(&run->command_line, "", 1);
+	if (err)
+		return err;
+	out->command_line = run->command_line.data;
+	run->command_line = (struct buffer){0};
+	return 0;
+}
