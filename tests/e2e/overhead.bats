@@ -252,7 +252,7 @@ recorded() { # ASC|DESC SECONDS
 	record --max-overhead off -- bash -c 'dd if=/dev/zero of=/dev/null bs=1 count=1000000 2>/dev/null; times'
 	# bash's second line: user and system time of its children.
 	took=$(awk 'END { split($0, t, /[ms ]+/); print (t[1] * 60 + t[2] + t[3] * 60 + t[4]) * 1e9 }' out)
-	grep -qE 'recording took [0-9.]+ s of CPU time, [0-9.]+% of the machine .*: [0-9.]+ s of the programs' record.log
+	grep -qE 'recording took [0-9.]+ s of CPU time, [0-9.]+% of the machine .*: [0-9.]+ s on the programs' record.log
 	"$GCPROF" report | grep -q "gcprof's own BPF programs"
 	holds '.cpu | .recording_ns > 0.2 * .on_cpu_ns and .recording_ns < .on_cpu_ns'
 	# It is a part of what the kernel charged to the program.
