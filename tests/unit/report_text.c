@@ -331,7 +331,7 @@ static void check_rarely(uint32_t reason, const char *expected)
 TEST(report_text_says_why_samples_came_less_often)
 {
 	check_rarely(GCPROF_PERIOD_CEILING, ", at times every 10.0 KiB to limit the cost\n");
-	check_rarely(GCPROF_PERIOD_REQUEST, ", at times only every 10.0 KiB\n");
+	check_rarely(GCPROF_PERIOD_REQUEST, ", at times every 10.0 KiB\n");
 }
 
 TEST(units_have_three_digits)

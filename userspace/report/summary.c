@@ -280,11 +280,11 @@ static void tell_cpu(const struct section *section, FILE *out)
 	const struct model *model = section->model;
 	double wall = (double)model->run.wall, cpu = (double)model->cpu.on_cpu_ns;
 
-	fprintf(out, "In %s, ", unit_time(wall).text);
 	if (!is_recorded(section, "cpu") || !model->run.frequency) {
-		fprintf(out, "CPU time was not recorded.");
+		fprintf(out, "Wall time is %s; CPU time was not recorded.", unit_time(wall).text);
 		return;
 	}
+	fprintf(out, "In %s, ", unit_time(wall).text);
 	if (model->filter)
 		fprintf(out, "%s of CPU time is selected", unit_time(cpu).text);
 	else
