@@ -177,7 +177,7 @@ int recording_may(struct recording *recording)
 	if (!err)
 		err = files_create(recording->opener, &recording->files);
 	if (err)
-		return recording_fail_errno("the recorder cannot begin", err);
+		return recording_fail_errno("the recorder cannot start", err);
 	files_choose_runtimes(recording->files, recording->options.runtime_mask);
 	files_prepare(recording->files);
 	opener_prepare(recording->opener);
@@ -496,7 +496,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 out:
 	if (err == -EMFILE ||
 	    err == -ENOMEM) /* nothing was written yet: the file is not at fault */
-		return recording_fail_errno("the recorder cannot begin", err);
+		return recording_fail_errno("the recorder cannot start", err);
 	return err ? recording_fail_errno(recording_output(recording), err) : 0;
 }
 

@@ -123,7 +123,7 @@ int when_parse(const struct record_options *options, struct when **out)
 			  condition->limit < options->syscall_slow))
 			err = -ERANGE;
 		if (err == -ERANGE)
-			log_error("--when %s: shorter calls have no record each "
+			log_error("--when %s: shorter calls do not all have records "
 				  "(--syscalls slow=TIME)",
 				  options->when.items[i]);
 	}
